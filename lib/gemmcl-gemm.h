@@ -1,0 +1,327 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <glib-object.h>
+
+#include "gemmcl-context.h"
+#include "gemmcl-error.h"
+#include "gemmcl-image.h"
+#include "gemmcl-matrix.h"
+
+G_BEGIN_DECLS
+
+/** GemmclLayout: element (i, j) of a matrix lies at i * ld + j, or at i + j * ld. */
+typedef enum {
+  GEMMCL_LAYOUT_ROW_MAJOR,
+  GEMMCL_LAYOUT_COLUMN_MAJOR,
+} GemmclLayout;
+
+/**
+ * GemmclActivation:
+ * @GEMMCL_ACTIVATION_NONE: x
+ * @GEMMCL_ACTIVATION_RELU: max (x, 0)
+ * @GEMMCL_ACTIVATION_LEAKY_RELU: x if x >= 0, else 0.01 x
+ * @GEMMCL_ACTIVATION_GELU: x (1 + erf (x / sqrt 2)) / 2
+ * @GEMMCL_ACTIVATION_GELU_TANH: x (1 + tanh (sqrt (2 / pi) (x + 0.044715 x^3))) / 2
+ * @GEMMCL_ACTIVATION_SIGMOID: 1 / (1 + exp (-x))
+ * @GEMMCL_ACTIVATION_SILU: x / (1 + exp (-x))
+ * @GEMMCL_ACTIVATION_TANH: tanh x
+ * @GEMMCL_ACTIVATION_HARD_SWISH: x min (max (x + 3, 0), 6) / 6
+ * @GEMMCL_ACTIVATION_SOFTMAX: exp (x - max) / sum exp (x - max), over the N of each row
+ *
+ * What is applied last. GELU: Hendrycks and Gimpel, arXiv:1606.08415; hard-swish: Howard et al.,
+ * arXiv:1905.02244; SiLU: Elfwing et al., arXiv:1702.03118.
+ */
+typedef enum {
+  GEMMCL_ACTIVATION_NONE,
+  GEMMCL_ACTIVATION_RELU,
+  GEMMCL_ACTIVATION_LEAKY_RELU,
+  GEMMCL_ACTIVATION_GELU,
+  GEMMCL_ACTIVATION_GELU_TANH,
+  GEMMCL_ACTIVATION_SIGMOID,
+  GEMMCL_ACTIVATION_SILU,
+  GEMMCL_ACTIVATION_TANH,
+  GEMMCL_ACTIVATION_HARD_SWISH,
+  GEMMCL_ACTIVATION_SOFTMAX,
+} GemmclActivation;
+
+#define GEMMCL_N_ACTIVATIONS (GEMMCL_ACTIVATION_SOFTMAX + 1)
+
+/** gemmcl_activation_get_name: Returns: "leaky-relu" and so on, as users type it; static. */
+const gchar *gemmcl_activation_get_name (GemmclActivation activation);
+
+/**
+ * GemmclAddend:
+ * @GEMMCL_ADDEND_NONE: there is no C; beta means nothing
+ * @GEMMCL_ADDEND_MATRIX: C is M x N f32
+ * @GEMMCL_ADDEND_ROW: C is 1 x N f32, the same for each row and batch; ldc and c_stride mean nothing
+ * @GEMMCL_ADDEND_OUTPUT: C is what D holds before: BLAS's C <- alpha A B + beta C, and the previous
+ *   result of a plan that runs on host memory. Of D's type and layout; ldc, c_offset and c_stride
+ *   mean nothing
+ */
+typedef enum {
+  GEMMCL_ADDEND_NONE,
+  GEMMCL_ADDEND_MATRIX,
+  GEMMCL_ADDEND_ROW,
+  GEMMCL_ADDEND_OUTPUT,
+} GemmclAddend;
+
+/**
+ * GemmclGemm:
+ * @m, @n, @k: D is m x n, op(A) m x k, op(B) k x n; each at least 1, at most G_MAXINT32
+ * @layout: of A, B, C and D
+ * @trans_a, @trans_b: A is stored k x m, B is stored n x k
+ * @lda, @ldb, @ldc, @ldd: elements from a row (row-major) or column (column-major) to the next;
+ *   0: no gap
+ * @a_offset, @b_offset, @c_offset, @d_offset: elements before the first; in device buffers and in
+ *   gemmcl_gemm_run()'s pointers
+ * @batch: how many problems of this shape; 0 is 1
+ * @a_stride, @b_stride, @c_stride, @d_stride: elements from one problem's matrix to the next one's;
+ *   0: the same for all (not for D, where 0 means: no gap)
+ * @a_type, @d_type: what A and D hold. Arithmetic is f32. Into integers results are rounded to
+ *   nearest, halves to even, and saturated; NaN becomes 0. F32 is 0.
+ * @a_scale, @a_shift: A is what is stored * a_scale + a_shift
+ * @addend: what C is
+ * @bias: there is a bias: N f32, the same for each row and batch
+ * @activation: applied last
+ * @alpha, @beta: the first values; gemmcl_plan_set_scalars() changes them. With alpha == 0 neither A
+ *   nor B is looked at, with beta == 0 C is not: NaN there does not spread
+ * @a_image: (nullable): A's rows are the features of pictures, a picture per batch; then @m, @k are
+ *   what gemmcl_image_get_shape() says, @layout is row-major, and @trans_a, @lda, @a_offset,
+ *   @a_stride and @a_type mean nothing
+ * @d_image: (nullable): D's rows are pixels of pictures, a picture per batch: of features PIXEL, of
+ *   any format but NV12 and I420; same size rules, @ldd, @d_offset, @d_stride, @d_type mean nothing
+ *
+ * A problem. A plain struct for the caller's stack; start from GEMMCL_GEMM_INIT. Nothing points
+ * into it once a function has returned.
+ */
+typedef struct {
+  gsize m, n, k;
+  GemmclLayout layout;
+  gboolean trans_a, trans_b;
+  gsize lda, ldb, ldc, ldd;
+  gsize a_offset, b_offset, c_offset, d_offset;
+  gsize batch;
+  gsize a_stride, b_stride, c_stride, d_stride;
+  GemmclType a_type, d_type;
+  gdouble a_scale, a_shift;
+  GemmclAddend addend;
+  gboolean bias;
+  GemmclActivation activation;
+  gdouble alpha, beta;
+  const GemmclImage *a_image;
+  const GemmclImage *d_image;
+} GemmclGemm;
+
+#define GEMMCL_GEMM_INIT                                                                           \
+  {                                                                                                \
+    .alpha = 1.0, .beta = 0.0, .a_scale = 1.0, .a_shift = 0.0                                      \
+  }
+
+/**
+ * gemmcl_gemm_validate:
+ *
+ * Checks everything that needs no device. The functions below that take a #GemmclGemm do it too.
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_INVALID or #GEMMCL_ERROR_TOO_LARGE: a size of 0, an ld shorter
+ *   than a row, results that overlap, an index or a byte count that overflows.
+ */
+gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
+
+/**
+ * GemmclPlan:
+ *
+ * A problem made ready for a device: kernel chosen and built, memory allocated. Running it sets
+ * arguments and enqueues. A plan does one thing at a time: its functions may be called from any
+ * thread and wait for each other; for two runs at once make two plans.
+ */
+#define GEMMCL_TYPE_PLAN (gemmcl_plan_get_type ())
+G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
+
+/**
+ * gemmcl_plan_new:
+ * @context: where it will run; the plan holds a reference
+ * @gemm: the problem; copied
+ * @kernel: (nullable): a name from gemmcl_get_kernel(); %NULL or "auto" lets the rules choose
+ *
+ * Returns: (transfer full): a plan, or %NULL with any #GemmclError: of a kernel's name that there is
+ *   not, the message lists near ones.
+ */
+GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                             GError **error);
+
+/** gemmcl_plan_get_kernel: Returns: the name of the kernel that was chosen; static. */
+const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
+
+/**
+ * gemmcl_plan_set_b:
+ * @b: k x n; n x k with trans_b. Of any type and order; used for all batches; not kept
+ *
+ * Converts the weights to f32, packs them as the kernel wants and puts them on the device. A run
+ * that is under way keeps the old ones, the next has the new. May be called again at any time, from
+ * any thread; on failure the old weights stay.
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE or #GEMMCL_ERROR_OPENCL.
+ */
+gboolean gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error);
+
+/**
+ * gemmcl_plan_set_bias:
+ * @bias: n elements in a row or a column, of any type; not kept
+ *
+ * As gemmcl_plan_set_b(), for the bias of a problem that has one. Zeros before the first call.
+ */
+gboolean gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error);
+
+/**
+ * gemmcl_plan_set_c:
+ * @c: m x n with GEMMCL_ADDEND_MATRIX, n elements with GEMMCL_ADDEND_ROW; used for all batches; not
+ *   kept
+ *
+ * As gemmcl_plan_set_b(), for C. Zeros before the first call.
+ */
+gboolean gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error);
+
+/** gemmcl_plan_set_scalars: alpha and beta of the next runs; cheap, meant for every frame. */
+void gemmcl_plan_set_scalars (GemmclPlan *self, gdouble alpha, gdouble beta);
+
+/**
+ * gemmcl_plan_reset_output:
+ *
+ * With #GEMMCL_ADDEND_OUTPUT: makes the next gemmcl_plan_run() find zeros as the previous result,
+ * as a new plan does.
+ */
+void gemmcl_plan_reset_output (GemmclPlan *self);
+
+/**
+ * GemmclHostData:
+ * @data: for a matrix [0] is the address of its element (0, 0), aligned as its type wants; for a
+ *   picture the address of the first row of each plane
+ * @stride: for a picture the bytes from one row to the next of each plane, which may be negative; a
+ *   matrix has ld instead
+ */
+typedef struct {
+  gpointer data[GEMMCL_MAX_PLANES];
+  gssize stride[GEMMCL_MAX_PLANES];
+} GemmclHostData;
+
+/**
+ * GemmclHostRun:
+ * @m: rows of A and D this time, 1 to the plan's m; 0 for the plan's. A picture has all its rows
+ * @batch: problems this time, 1 to the plan's batch; 0 for the plan's
+ * @a: (array length=batch): where the A of each problem lies; not written
+ * @d: (array length=batch): where the D of each problem goes; only its elements are written, not
+ *   what lies between its rows
+ */
+typedef struct {
+  gsize m;
+  gsize batch;
+  const GemmclHostData *a;
+  const GemmclHostData *d;
+} GemmclHostRun;
+
+/**
+ * gemmcl_plan_run:
+ * @run: where the data is
+ *
+ * Copies A to the device, multiplies, and copies D back; returns when D is there. The offsets and
+ * batch strides of the problem mean nothing here, since @run has an address per batch.
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_OPENCL, or with #GEMMCL_ERROR_INVALID for a plan without B or
+ *   an @m or @batch out of range; D is then undefined.
+ */
+gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclHostRun *run, GError **error);
+
+/**
+ * GemmclPlanStats:
+ * @runs: how many
+ * @kernel_ns: time in kernels, by the device's own clock
+ * @flops: 2 m n k batch, summed over the runs
+ * @bytes_in, @bytes_out: copied to and from the device
+ */
+typedef struct {
+  guint64 runs;
+  guint64 kernel_ns;
+  gdouble flops;
+  guint64 bytes_in;
+  guint64 bytes_out;
+} GemmclPlanStats;
+
+/** gemmcl_plan_get_stats: @stats: (out): what gemmcl_plan_run() did since the plan was made. */
+void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
+
+/**
+ * gemmcl_gemm_run:
+ * @gemm: the problem, of matrices, not pictures
+ * @kernel: (nullable): as for gemmcl_plan_new()
+ * @a, @b: A (of a_type) and B (f32); b may not be %NULL, nor @a, unless alpha is 0
+ * @c: (nullable): C; %NULL unless addend is MATRIX or ROW
+ * @bias: (nullable): %NULL unless the problem has a bias
+ * @d: D; with GEMMCL_ADDEND_OUTPUT also C
+ *
+ * The one blocking call for those who want no plan: makes one, runs it once and drops it. Offsets
+ * and batch strides are applied to the pointers.
+ *
+ * Returns: %FALSE with any #GemmclError; D is then undefined.
+ */
+gboolean gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                          gconstpointer a, const gfloat *b, const gfloat *c, const gfloat *bias,
+                          gpointer d, GError **error);
+
+/**
+ * gemmcl_gemm_verify:
+ * @gemm: the problem, of matrices, f32 D
+ * @a, @b, @c, @bias: as for gemmcl_gemm_run(); with GEMMCL_ADDEND_OUTPUT @c is what D held before
+ * @d: the result to check
+ * @max_error: (out) (optional): the largest |D - Dref|
+ * @error_bound: (out) (optional): the bound where |D - Dref| / bound is largest
+ *
+ * Computes the problem in double precision on the host, slowly, and holds each element of @d to
+ *
+ *     |D - Dref| <= g(K) * (|alpha| |A||B| + |beta||C| + |bias|),  g(K) = (K + 4) u / (1 - (K + 4) u)
+ *
+ * with u = 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1),
+ * carried through the activation by its Lipschitz constant and what its own evaluation may err.
+ *
+ * Returns: whether every element is within its bound. NaN and infinities must be where the
+ *   reference has them.
+ */
+gboolean gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b,
+                             const gfloat *c, const gfloat *bias, const gfloat *d,
+                             gdouble *max_error, gdouble *error_bound);
+
+/**
+ * GemmclKernelInfo:
+ * @name: what users type
+ * @method: the part of the name that says how it works
+ * @summary: one line
+ * @precisions: "f32"
+ * @needs: what it needs of a problem or a device, in words; "" for nothing
+ */
+typedef struct {
+  const gchar *name;
+  const gchar *method;
+  const gchar *summary;
+  const gchar *precisions;
+  const gchar *needs;
+} GemmclKernelInfo;
+
+/** gemmcl_get_n_kernels: Returns: how many kernels the library has. */
+guint gemmcl_get_n_kernels (void);
+
+/** gemmcl_get_kernel: Returns: the @index-th one, the fallback first; static. */
+const GemmclKernelInfo *gemmcl_get_kernel (guint index);
+
+/**
+ * gemmcl_kernel_fits:
+ * @name: the name of a kernel
+ * @gemm: (nullable): a problem; %NULL to ask for the device alone
+ *
+ * Returns: whether the kernel can do @gemm on the device of @context; %FALSE with
+ *   #GEMMCL_ERROR_KERNEL, which says why not.
+ */
+gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm *gemm,
+                             GError **error);
+
+G_END_DECLS

@@ -1,0 +1,75 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/**
+ * The part of the library that shows OpenCL's types: for programs that have a cl_context or device
+ * buffers of their own. Include it after defining CL_TARGET_OPENCL_VERSION if that matters to you;
+ * otherwise it is 300.
+ */
+#ifndef CL_TARGET_OPENCL_VERSION
+  #define CL_TARGET_OPENCL_VERSION 300
+#endif
+#include <CL/cl.h>
+
+#include "gemmcl-gemm.h"
+
+G_BEGIN_DECLS
+
+/**
+ * gemmcl_context_new_wrapped:
+ * @context: an OpenCL context; retained
+ * @device: one of its devices; %NULL for its first
+ *
+ * Returns: (transfer full): a context around @context, with a queue of its own, or %NULL with
+ *   #GEMMCL_ERROR_INVALID (the device is not one of the context's) or #GEMMCL_ERROR_OPENCL.
+ */
+GemmclContext *gemmcl_context_new_wrapped (cl_context context, cl_device_id device, GError **error);
+
+/** gemmcl_context_get_cl_context: Returns: (transfer none): lives as long as @self. */
+cl_context gemmcl_context_get_cl_context (GemmclContext *self);
+
+/** gemmcl_context_get_cl_device: Returns: (transfer none): lives as long as @self. */
+cl_device_id gemmcl_context_get_cl_device (GemmclContext *self);
+
+/**
+ * gemmcl_context_get_cl_queue:
+ *
+ * Returns: (transfer none): the context's in-order queue, with profiling; lives as long as @self.
+ */
+cl_command_queue gemmcl_context_get_cl_queue (GemmclContext *self);
+
+/**
+ * GemmclDeviceRun:
+ * @m, @batch: as in #GemmclHostRun
+ * @a, @d: device buffers, laid out as the problem says (pictures as gemmcl_image_get_planes() says,
+ *   one after another). They may be one only where A is not read after D's first element is written
+ * @b: (nullable): B, laid out as the problem says and packed anew for this run if the kernel wants
+ *   that; %NULL for what gemmcl_plan_set_b() set
+ * @c: (nullable): C, likewise; %NULL for what gemmcl_plan_set_c() set. With GEMMCL_ADDEND_OUTPUT it
+ *   is @d and this means nothing
+ */
+typedef struct {
+  gsize m;
+  gsize batch;
+  cl_mem a;
+  cl_mem b;
+  cl_mem c;
+  cl_mem d;
+} GemmclDeviceRun;
+
+/**
+ * gemmcl_plan_enqueue:
+ * @queue: a queue of the plan's context and device. A plan's runs must follow one another: in an
+ *   in-order queue, or by their events
+ * @wait, @n_wait: what must be done before
+ * @event: (out) (optional): done when D is; the caller releases it
+ *
+ * Enqueues the multiplication of device buffers and returns at once. Buffers may be released then.
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_OPENCL, or #GEMMCL_ERROR_INVALID as gemmcl_plan_run().
+ */
+gboolean gemmcl_plan_enqueue (GemmclPlan *self, const GemmclDeviceRun *run, cl_command_queue queue,
+                              guint n_wait, const cl_event *wait, cl_event *event, GError **error);
+
+G_END_DECLS
