@@ -6,7 +6,7 @@
 
 #include "gemmcl-error.h"
 
-G_BEGIN_DECLS
+GEMMCL_BEGIN_DECLS
 
 /**
  * GemmclDeviceType:
@@ -139,4 +139,4 @@ GemmclContext *gemmcl_context_new (const GemmclDeviceQuery *query, GError **erro
  */
 const GemmclDeviceInfo *gemmcl_context_get_device_info (GemmclContext *self);
 
-G_END_DECLS
+GEMMCL_END_DECLS

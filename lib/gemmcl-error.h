@@ -4,7 +4,11 @@
 
 #include <glib.h>
 
-G_BEGIN_DECLS
+/** The library is built with hidden symbols; what stands between these two is not. */
+#define GEMMCL_BEGIN_DECLS G_BEGIN_DECLS _Pragma ("GCC visibility push(default)")
+#define GEMMCL_END_DECLS   _Pragma ("GCC visibility pop") G_END_DECLS
+
+GEMMCL_BEGIN_DECLS
 
 /**
  * GEMMCL_ERROR:
@@ -41,4 +45,4 @@ typedef enum {
 
 GQuark gemmcl_error_quark (void);
 
-G_END_DECLS
+GEMMCL_END_DECLS

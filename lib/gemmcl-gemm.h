@@ -9,7 +9,7 @@
 #include "gemmcl-image.h"
 #include "gemmcl-matrix.h"
 
-G_BEGIN_DECLS
+GEMMCL_BEGIN_DECLS
 
 /** GemmclLayout: element (i, j) of a matrix lies at i * ld + j, or at i + j * ld. */
 typedef enum {
@@ -55,7 +55,8 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
  * GemmclAddend:
  * @GEMMCL_ADDEND_NONE: there is no C; beta means nothing
  * @GEMMCL_ADDEND_MATRIX: C is M x N f32
- * @GEMMCL_ADDEND_ROW: C is 1 x N f32, the same for each row and batch; ldc and c_stride mean nothing
+ * @GEMMCL_ADDEND_ROW: C is 1 x N f32, the same for each row and batch; ldc and c_stride mean
+ * nothing
  * @GEMMCL_ADDEND_OUTPUT: C is what D holds before: BLAS's C <- alpha A B + beta C, and the previous
  *   result of a plan that runs on host memory. Of D's type and layout; ldc, c_offset and c_stride
  *   mean nothing
@@ -85,8 +86,8 @@ typedef enum {
  * @addend: what C is
  * @bias: there is a bias: N f32, the same for each row and batch
  * @activation: applied last
- * @alpha, @beta: the first values; gemmcl_plan_set_scalars() changes them. With alpha == 0 neither A
- *   nor B is looked at, with beta == 0 C is not: NaN there does not spread
+ * @alpha, @beta: the first values; gemmcl_plan_set_scalars() changes them. With alpha == 0 neither
+ * A nor B is looked at, with beta == 0 C is not: NaN there does not spread
  * @a_image: (nullable): A's rows are the features of pictures, a picture per batch; then @m, @k are
  *   what gemmcl_image_get_shape() says, @layout is row-major, and @trans_a, @lda, @a_offset,
  *   @a_stride and @a_type mean nothing
@@ -145,8 +146,8 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * @gemm: the problem; copied
  * @kernel: (nullable): a name from gemmcl_get_kernel(); %NULL or "auto" lets the rules choose
  *
- * Returns: (transfer full): a plan, or %NULL with any #GemmclError: of a kernel's name that there is
- *   not, the message lists near ones.
+ * Returns: (transfer full): a plan, or %NULL with any #GemmclError: of a kernel's name that there
+ * is not, the message lists near ones.
  */
 GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                              GError **error);
@@ -279,7 +280,8 @@ gboolean gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const 
  *
  * Computes the problem in double precision on the host, slowly, and holds each element of @d to
  *
- *     |D - Dref| <= g(K) * (|alpha| |A||B| + |beta||C| + |bias|),  g(K) = (K + 4) u / (1 - (K + 4) u)
+ *     |D - Dref| <= g(K) * (|alpha| |A||B| + |beta||C| + |bias|),  g(K) = (K + 4) u / (1 - (K + 4)
+ * u)
  *
  * with u = 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1),
  * carried through the activation by its Lipschitz constant and what its own evaluation may err.
@@ -324,4 +326,4 @@ const GemmclKernelInfo *gemmcl_get_kernel (guint index);
 gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm *gemm,
                              GError **error);
 
-G_END_DECLS
+GEMMCL_END_DECLS

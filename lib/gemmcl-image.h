@@ -6,7 +6,7 @@
 
 #include "gemmcl-error.h"
 
-G_BEGIN_DECLS
+GEMMCL_BEGIN_DECLS
 
 /**
  * GemmclPixelFormat:
@@ -120,4 +120,4 @@ typedef struct {
  */
 gsize gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES]);
 
-G_END_DECLS
+GEMMCL_END_DECLS

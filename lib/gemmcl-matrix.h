@@ -6,7 +6,7 @@
 
 #include "gemmcl-error.h"
 
-G_BEGIN_DECLS
+GEMMCL_BEGIN_DECLS
 
 /**
  * GemmclType:
@@ -154,4 +154,4 @@ GemmclMatrix *gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GErr
  */
 gboolean gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GError **error);
 
-G_END_DECLS
+GEMMCL_END_DECLS

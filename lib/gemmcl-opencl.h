@@ -14,7 +14,7 @@
 
 #include "gemmcl-gemm.h"
 
-G_BEGIN_DECLS
+GEMMCL_BEGIN_DECLS
 
 /**
  * gemmcl_context_new_wrapped:
@@ -72,4 +72,4 @@ typedef struct {
 gboolean gemmcl_plan_enqueue (GemmclPlan *self, const GemmclDeviceRun *run, cl_command_queue queue,
                               guint n_wait, const cl_event *wait, cl_event *event, GError **error);
 
-G_END_DECLS
+GEMMCL_END_DECLS
