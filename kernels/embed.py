@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Embeds the kernels that kernels.def names into a C file, each with its #includes inlined.
+
+usage: embed.py KERNELS.DEF OUTPUT.C OUTPUT.D
+
+OUTPUT.D is a depfile for Ninja. A source or an included file that is missing is an error, and so is
+a .cl or .clh beside kernels.def that no row uses: --orphans KERNELS.DEF lists those and fails.
+"""
+
+import pathlib
+import re
+import sys
+
+
+def rows(table):
+    """The sources that the rows of the table name, each once, in order."""
+    text = re.sub(r'/\*.*?\*/', '', table.read_text(), flags=re.S)
+    return list(dict.fromkeys(re.findall(r'"([\w.]+\.cl)"', text)))
+
+
+def inline(path, seen, used_by):
+    """The text of path with its #include "..." replaced by the files' text, each file once."""
+    if path in seen:
+        return ''
+    if not path.is_file():
+        sys.exit(f'{used_by} needs {path.name}, which is not in {path.parent}')
+    seen.append(path)
+    out = [f'#line 1 "{path.name}"\n']
+    for number, line in enumerate(path.read_text().splitlines(keepends=True), 1):
+        include = re.match(r'\s*#\s*include\s+"([\w.]+)"', line)
+        if include:
+            out.append(inline(path.parent / include[1], seen, path.name))
+            out.append(f'#line {number + 1} "{path.name}"\n')
+        else:
+            out.append(line)
+    return ''.join(out)
+
+
+def c_array(name, text):
+    data = text.encode() + b'\0'
+    lines = [', '.join(map(str, data[i:i + 24])) for i in range(0, len(data), 24)]
+    return f'static const char {name}[] = {{\n  ' + ',\n  '.join(lines) + '\n};\n'
+
+
+def embed(table, output, depfile):
+    used = [table]
+    arrays, entries = [], []
+    for source in rows(table):
+        seen = []
+        name = re.sub(r'\W', '_', source)
+        arrays.append(c_array(name, inline(table.parent / source, seen, table.name)))
+        entries.append(f'  {{ "{source}", {name} }},\n')
+        used += [path for path in seen if path not in used]
+    output.write_text('/* Made by embed.py. */\n#include "kernel-table.h"\n\n' + '\n'.join(arrays) +
+                      '\nconst GemmclSource gemmcl_sources[] = {\n' + ''.join(entries) +
+                      '  { NULL, NULL },\n};\n')
+    depfile.write_text(f'{output}: ' + ' '.join(str(path) for path in used) + '\n')
+
+
+def orphans(table):
+    seen = []
+    for source in rows(table):
+        each = []
+        inline(table.parent / source, each, table.name)
+        seen += each
+    there = set(table.parent.glob('*.cl')) | set(table.parent.glob('*.clh'))
+    return sorted(path.name for path in there - set(seen))
+
+
+if __name__ == '__main__':
+    if sys.argv[1] == '--orphans':
+        found = orphans(pathlib.Path(sys.argv[2]).resolve())
+        sys.exit('in no row of kernels.def: ' + ', '.join(found) if found else 0)
+    embed(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))

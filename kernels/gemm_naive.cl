@@ -1,0 +1,38 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gemm_naive: the fallback that is always right, and what the others are held against.
+ *
+ *            K                     N                    a work-item owns one element of D
+ *        +-------+            +----+----+               and reads a row of A and a column of B
+ *      M |=======| i   x    K |    |    |   ->  D(i,j)
+ *        +-------+            +----+----+               i = group 0 * GROUP_M + lane / GROUP_N
+ *                                  j                    j = group 1 * GROUP_N + lane % GROUP_N
+ *
+ * GROUP_M, GROUP_N: work-items of a group along M and N. Neighbours share a row of A and read
+ * neighbouring columns of B.
+ */
+#include "gemm.clh"
+
+kernel void
+gemm (GEMM_ARGUMENTS)
+{
+  const int lane = get_local_id (0);
+  const int i = get_group_id (0) * GROUP_M + lane / GROUP_N;
+  const int j = get_group_id (1) * GROUP_N + lane % GROUP_N;
+  if (i >= p.M || j >= p.N)
+    return;
+
+  const long batch = get_group_id (2);
+  A += p.a.offset + batch * p.a.batch + i * p.a.row;
+  B += p.b.offset + batch * p.b.batch + j * p.b.col;
+
+  float sum = 0.0f;
+  for (long k = 0; k < p.K; k++) {
+    const float a = SCALE_A (LOAD_A (A, k * p.a.col), p.a_scale, p.a_shift);
+    sum = MAD (a, B[k * p.b.row], sum);
+  }
+
+  const float c = p.beta != 0.0f ? p.beta * LOAD_C (C, C_INDEX (batch, i, j)) : 0.0f;
+  STORE_D (D, D_INDEX (batch, i, j), EPILOGUE (float, p.alpha * sum, bias[j], c));
+}

@@ -1,0 +1,27 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * pack: B in panels of PANEL columns, each read from its first byte to its last by one tile of D.
+ *
+ *          PANEL                     panel j / PANEL   row k   column j % PANEL
+ *       +----+----+--+   packed[    (j / PANEL) * K * PANEL  +  k * PANEL  +  j % PANEL  ]
+ *     K |    |    |  |
+ *       +----+----+--+   Columns from N to the next multiple of PANEL are zeros, so that tiles need
+ *             N          no edges along N.
+ *
+ * A work-item writes one element: (columns with padding, K, batches).
+ */
+#include "problem.h"
+
+kernel void
+pack (global const float *restrict B, global float *restrict packed, const GemmclStrides b,
+      const int N)
+{
+  const long j = get_global_id (0);
+  const long k = get_global_id (1);
+  const long batch = get_global_id (2);
+  const long K = get_global_size (1);
+
+  packed[batch * get_global_size (0) * K + (j / PANEL * K + k) * PANEL + j % PANEL] =
+      j < N ? B[b.offset + batch * b.batch + k * b.row + j * b.col] : 0.0f;
+}

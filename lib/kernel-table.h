@@ -1,0 +1,52 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "gemmcl-gemm.h"
+
+/** Device types as a mask: where a kernel is chosen without being asked for. */
+#define GEMMCL_ON_CPU (1u << GEMMCL_DEVICE_TYPE_CPU)
+#define GEMMCL_ON_GPU (1u << GEMMCL_DEVICE_TYPE_GPU | 1u << GEMMCL_DEVICE_TYPE_ACCELERATOR)
+#define GEMMCL_ON_ANY (GEMMCL_ON_CPU | GEMMCL_ON_GPU)
+
+/**
+ * GemmclKernel:
+ * @name: what users type
+ * @source: the file in kernels/ with `kernel void gemm`
+ * @defines: (nullable): compiler options besides TILE_M, TILE_N, GROUP_M and GROUP_N
+ * @summary: one line
+ * @tile_m, @tile_n: outputs of a work-item; @tile_n 0: a row of D whole
+ * @group_m, @group_n: work-items of a work-group
+ * @packed: B comes packed in panels of tile_n x group_n columns (see pack.cl)
+ * @pictures: A's and D's rows may be pixels of pictures; other kernels get A converted before
+ * @fixed_n_k: N and K are compiled in, as -DN and -DK
+ * @max_m, @max_n, @max_k: the largest problem it takes; 0: any
+ * @devices: the types it is chosen for
+ * @float_width: chosen only where the device's native vectors have as many floats; 0: anywhere
+ * @speed: share of the peak it reaches when all tiles are full, roughly: what the choice goes by
+ *
+ * A row of kernels.def.
+ */
+typedef struct {
+  const gchar *name;
+  const gchar *source;
+  const gchar *defines;
+  const gchar *summary;
+  guint tile_m, tile_n;
+  guint group_m, group_n;
+  gboolean packed;
+  gboolean pictures;
+  gboolean fixed_n_k;
+  gsize max_m, max_n, max_k;
+  guint devices;
+  guint float_width;
+  gdouble speed;
+} GemmclKernel;
+
+/** GemmclSource: an embedded program's text, includes inlined; the last one's name is NULL. */
+typedef struct {
+  const gchar *name;
+  const gchar *text;
+} GemmclSource;
+
+extern const GemmclSource gemmcl_sources[];
