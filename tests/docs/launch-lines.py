@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs what README.md and docs/*.md tell their readers to type. TAP out.
+
+usage: launch-lines.py SOURCE-ROOT
+
+Each fenced block marked `sh` with a line that starts gst-launch-1.0, gst-inspect-1.0 or gemmcl is
+one test: the whole block, as a script that stops at the first failure, in an empty directory where
+`demos` is the repository's. A line must end by itself (num-buffers). Where a reader wants a window
+or a loudspeaker, autovideosink and autoaudiosink stand for it, and the test puts their fakes there.
+A block of another mark is not run, so a gst-launch-1.0 line must not hide in one.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(sys.argv[1]).resolve()
+SECONDS = 120
+
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^(?:\$ )?(?:\w+=\S+ )*(gst-launch-1\.0|gst-inspect-1\.0|gemmcl) ", re.M)
+FAKES = {"autovideosink": "fakevideosink", "autoaudiosink": "fakeaudiosink"}
+
+
+def blocks(path):
+    """Yields (where, language, text) of each fenced block with a command in it."""
+    text = path.read_text(encoding="utf-8")
+    for fence in FENCE.finditer(text):
+        if COMMAND.search(fence.group(2)):
+            line = text.count("\n", 0, fence.start()) + 2
+            yield f"{path.relative_to(ROOT)}:{line}", fence.group(1), fence.group(2)
+
+
+def run(script):
+    """Returns what went wrong, or None."""
+    for real, fake in FAKES.items():
+        script = re.sub(rf"\b{real}\b", fake, script)
+    with tempfile.TemporaryDirectory() as directory:
+        os.symlink(ROOT / "demos", os.path.join(directory, "demos"))
+        with subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process:
+            try:
+                said, _ = process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, 9)
+                said, _ = process.communicate()
+                return f"{said}\nnot done after {SECONDS} seconds; is there a num-buffers?"
+    if process.returncode:
+        return f"{said}\nexit status {process.returncode}"
+    return None
+
+
+def title(where, text):
+    """The block's name in the results: one line, with nothing that means something to TAP."""
+    words = " ".join(shlex.split(text.replace("\\\n", " "), comments=True))
+    return f"{where} {words[:70]}".replace("#", "")
+
+
+def main():
+    found = [block for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+             if path.exists() for block in blocks(path)]
+    tests = [block for block in found if block[1] == "sh"]
+    hidden = [block for block in found if block[1] != "sh" and "gst-launch-1.0 " in block[2]]
+    print(f"1..{len(tests) + 1}", flush=True)
+    failed = bool(hidden)
+    print(f"{'not ok' if hidden else 'ok'} 1 every launch line is in a block marked sh")
+    for where, _, _ in hidden:
+        print(f"# {where}")
+    for number, (where, _, text) in enumerate(tests, 2):
+        wrong = run(text)
+        failed = failed or wrong is not None
+        print(f"{'ok' if wrong is None else 'not ok'} {number} {title(where, text)}", flush=True)
+        for line in (wrong or "").splitlines():
+            print(f"# {line}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

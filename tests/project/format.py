@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Holds the sources to clang-format and to the rules that need no compiler. TAP out.
+
+usage: format.py SOURCE-ROOT
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(sys.argv[1])
+FOLDERS = ["kernels", "lib", "gst", "tools", "tests", "demos"]
+CODE = {".c", ".h", ".cl", ".clh", ".def", ".py", ".sh"}
+MOST_LINES = 600
+# Each version lays some things out in its own way.
+CLANG_FORMAT_VERSION = 14
+# Spelled so that this file does not hold them.
+UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b|^\s*#\s*if\s+0\b")
+
+
+def sources(suffixes):
+    return sorted(
+        path
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in suffixes and path.is_file()
+    )
+
+
+def clang_format():
+    """Returns (command, None) or (None, why not)."""
+    for name in f"clang-format-{CLANG_FORMAT_VERSION}", "clang-format":
+        command = shutil.which(name)
+        if not command:
+            continue
+        said = subprocess.run([command, "--version"], stdout=subprocess.PIPE, text=True, check=True)
+        version = re.search(r"version (\d+)", said.stdout)
+        if version and int(version.group(1)) == CLANG_FORMAT_VERSION:
+            return command, None
+    return None, f"needs clang-format {CLANG_FORMAT_VERSION}, which is not here"
+
+
+def check_layout():
+    command, why_not = clang_format()
+    if not command:
+        return why_not
+    said = subprocess.run(
+        [command, "--dry-run", "--style=file", *map(str, sources({".c", ".h"}))],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return [line for line in said.stderr.splitlines() if "-Wclang-format-violations" in line]
+
+
+def check_lines(complain):
+    found = []
+    for path in sources(CODE):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        found += [f"{path.relative_to(ROOT)}:{message}" for message in complain(path, lines)]
+    return found
+
+
+def whitespace(path, lines):
+    for number, line in enumerate(lines, 1):
+        if line != line.rstrip():
+            yield f"{number}: space at the end of the line"
+        if "\t" in line:
+            yield f"{number}: a tab"
+        if len(line) > 100:
+            yield f"{number}: {len(line)} columns, more than 100"
+
+
+def length(path, lines):
+    if len(lines) > MOST_LINES:
+        yield f"{len(lines)} lines, more than {MOST_LINES}: is there a second thing in it?"
+
+
+def unfinished(path, lines):
+    for number, line in enumerate(lines, 1):
+        if UNFINISHED.search(line):
+            yield f"{number}: unfinished: {line.strip()}"
+
+
+def licence(path, lines):
+    if path.suffix != ".sh" and not any("SPDX-License-Identifier: " in line for line in lines[:4]):
+        yield "1: no SPDX-License-Identifier in the first four lines"
+
+
+CHECKS = {
+    "C is laid out as clang-format does; ninja clang-format mends it": check_layout,
+    "no tabs, no space at line ends, 100 columns": lambda: check_lines(whitespace),
+    f"no file over {MOST_LINES} lines": lambda: check_lines(length),
+    "nothing marked unfinished": lambda: check_lines(unfinished),
+    "every source names its licence": lambda: check_lines(licence),
+}
+
+print(f"1..{len(CHECKS)}")
+failed = False
+for number, (name, check) in enumerate(CHECKS.items(), 1):
+    result = check()
+    if isinstance(result, str):
+        print(f"ok {number} {name} # SKIP {result}")
+        continue
+    failed = failed or bool(result)
+    print(f"{'not ok' if result else 'ok'} {number} {name}")
+    for line in result[:50]:
+        print(f"# {line}")
+sys.exit(1 if failed else 0)

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Installs into an empty directory, looks at what is there and uses it. TAP out.
+
+usage: install.py MESON BUILD-ROOT PREFIX LIBDIR BINDIR MANDIR INCLUDEDIR [COMPONENT...]
+
+COMPONENT: gst, tools, docs, where they are built.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MESON, BUILD, PREFIX, LIBDIR, BINDIR, MANDIR, INCLUDEDIR = sys.argv[1:8]
+COMPONENTS = set(sys.argv[8:])
+
+PROGRAM = """
+#include <stdio.h>
+#include <gemmcl.h>
+#include <gemmcl-opencl.h>
+
+int
+main (void)
+{
+  g_autoptr (GemmclMatrix) matrix = gemmcl_matrix_parse ("[[1, 2], [3, 4]]", NULL);
+  printf ("%u\\n", (unsigned) gemmcl_matrix_get_rows (matrix));
+  return 0;
+}
+"""
+
+
+class Failed(Exception):
+    pass
+
+
+def run(*command, env=None):
+    said = subprocess.run(
+        list(map(str, command)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(env or {})},
+        check=False,
+    )
+    if said.returncode:
+        raise Failed(f"{' '.join(map(str, command))}: {said.stdout}{said.stderr}")
+    return said.stdout
+
+
+class Installed:
+    def __init__(self, top):
+        self.top = Path(top)
+        self.prefix = self.top / "root" / PREFIX.lstrip("/")
+        self.libdir = self.prefix / LIBDIR
+
+    def install(self):
+        run(MESON, "install", "-C", BUILD, "--no-rebuild", "--destdir", self.top / "root")
+
+    def has_the_files(self):
+        expected = [
+            f"{LIBDIR}/libgemmcl-1.0.so",
+            f"{LIBDIR}/libgemmcl-1.0.so.0",
+            f"{LIBDIR}/pkgconfig/gemmcl-1.0.pc",
+            f"{INCLUDEDIR}/gemmcl-1.0/gemmcl.h",
+        ]
+        by_component = {
+            "gst": f"{LIBDIR}/gstreamer-1.0/libgstgemmcl.so",
+            "tools": f"{BINDIR}/gemmcl",
+            "docs": f"{MANDIR}/man1/gemmcl.1",
+        }
+        expected += [path for name, path in by_component.items() if name in COMPONENTS]
+        missing = [path for path in expected if not (self.prefix / path).exists()]
+        if missing:
+            raise Failed(f"not installed: {', '.join(missing)}")
+
+    def has_nothing_else(self):
+        """A stray test program or private header would show here."""
+        known = re.compile(
+            rf"{LIBDIR}/(libgemmcl-1\.0\.so(\.[0-9.]+)?|gstreamer-1\.0/libgstgemmcl\.so"
+            rf"|pkgconfig/gemmcl-1\.0\.pc)|{INCLUDEDIR}/gemmcl-1\.0/gemmcl(-[a-z]+)?\.h"
+            rf"|{BINDIR}/gemmcl|{MANDIR}/man1/gemmcl\.1"
+        )
+        files = [path for path in (self.top / "root").rglob("*") if not path.is_dir()]
+        stray = [str(path) for path in files if not known.fullmatch(self.relative(path))]
+        if stray:
+            raise Failed(f"installed, and nobody knows why: {', '.join(stray)}")
+
+    def relative(self, path):
+        return os.path.relpath(path, self.prefix)
+
+    def exports_what_headers_declare(self):
+        declared = set()
+        for header in (self.prefix / INCLUDEDIR / "gemmcl-1.0").glob("*.h"):
+            text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
+            declared |= set(re.findall(r"\b(gemmcl_\w+)\s*\(", text))
+            declared |= {
+                f"{name}_get_type"
+                for name in re.findall(r"G_DECLARE_\w+_TYPE\s*\(\w+,\s*(\w+)", text)
+            }
+        listed = run("nm", "-D", "--defined-only", self.libdir / "libgemmcl-1.0.so")
+        exported = {line.split()[-1].split("@")[0] for line in listed.splitlines()}
+        if exported - declared:
+            raise Failed(f"exported, in no header: {', '.join(sorted(exported - declared))}")
+        if declared - exported:
+            raise Failed(f"in a header, not exported: {', '.join(sorted(declared - exported))}")
+
+    def makes_a_program_with_pkg_config(self):
+        # The file names the prefix, which is not where the files are now.
+        configured = (self.libdir / "pkgconfig" / "gemmcl-1.0.pc").read_text(encoding="utf-8")
+        here = self.top / "pkgconfig"
+        here.mkdir()
+        moved = re.sub(r"^prefix=.*$", f"prefix={self.prefix}", configured, flags=re.MULTILINE)
+        (here / "gemmcl-1.0.pc").write_text(moved, encoding="utf-8")
+        flags = run(
+            "pkg-config", "--cflags", "--libs", "gemmcl-1.0", env={"PKG_CONFIG_PATH": str(here)}
+        ).split()
+        source = self.top / "program.c"
+        source.write_text(PROGRAM, encoding="utf-8")
+        program = self.top / "program"
+        run("cc", "-Wall", "-Werror", source, "-o", program, *flags)
+        said = run(program, env={"LD_LIBRARY_PATH": str(self.libdir)})
+        if said != "2\n":
+            raise Failed(f"the program printed {said!r}, not '2'")
+
+    def has_a_plugin_that_loads(self):
+        said = run(
+            "gst-inspect-1.0",
+            "gemmcl",
+            env={
+                "GST_PLUGIN_PATH": str(self.libdir / "gstreamer-1.0"),
+                "GST_REGISTRY": str(self.top / "registry.bin"),
+                "LD_LIBRARY_PATH": str(self.libdir),
+            },
+        )
+        if str(self.libdir) not in said:
+            raise Failed(f"gst-inspect-1.0 found another plugin: {said}")
+
+    def has_a_tool_that_runs(self):
+        run(
+            self.prefix / BINDIR / "gemmcl", "--help", env={"LD_LIBRARY_PATH": str(self.libdir)}
+        )
+
+    def has_a_manual_page_without_faults(self):
+        page = self.prefix / MANDIR / "man1" / "gemmcl.1"
+        said = subprocess.run(
+            ["groff", "-man", "-Tutf8", "-ww", "-z", page],
+            stderr=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        if said.stderr:
+            raise Failed(said.stderr)
+
+
+CHECKS = {
+    "installs": Installed.install,
+    "the files are where they belong": Installed.has_the_files,
+    "no other files are installed": Installed.has_nothing_else,
+    "the library exports what its headers declare": Installed.exports_what_headers_declare,
+    "a program is built with pkg-config and runs": Installed.makes_a_program_with_pkg_config,
+}
+OPTIONAL = {
+    "gst": ("the plugin loads", Installed.has_a_plugin_that_loads),
+    "tools": ("the tool runs", Installed.has_a_tool_that_runs),
+    "docs": ("groff finds no fault in the manual page", Installed.has_a_manual_page_without_faults),
+}
+CHECKS.update(check for name, check in OPTIONAL.items() if name in COMPONENTS)
+
+print(f"1..{len(CHECKS)}")
+failures = 0
+with tempfile.TemporaryDirectory() as directory:
+    installed = Installed(directory)
+    for number, (name, check) in enumerate(CHECKS.items(), 1):
+        try:
+            check(installed)
+        except (Failed, OSError, subprocess.SubprocessError) as error:
+            failures += 1
+            print(f"not ok {number} {name}")
+            for line in str(error).splitlines():
+                print(f"# {line}")
+        else:
+            print(f"ok {number} {name}")
+sys.exit(1 if failures else 0)

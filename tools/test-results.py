@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Counts what Meson's tests did, TAP subtests one by one.
+
+usage: test-results.py LABEL=BUILD-DIRECTORY[/LOG.json] ...
+
+Prints what was skipped and why, what failed, and as the last line
+
+    N passed, N failed, N skipped
+
+Exit status 1 if anything failed. A test that prints no TAP counts as one. A test that ended badly
+counts as one failure even where every line it printed was an ok: it crashed, ran out of time, or
+did not do what it planned. A log that is not there counts as one failure, too.
+"""
+
+import json
+import os
+import re
+import sys
+
+DEFAULT_LOG = os.path.join("meson-logs", "testlog.json")
+POINT = re.compile(r"(not )?ok\b(?:\s+\d+)?\s*(?:-\s)?(.*)")
+PLAN = re.compile(r"1\.\.(\d+)(?:\s*#\s*skip\S*\s*(.*))?$", re.IGNORECASE)
+DIRECTIVE = re.compile(r"(?<!\\)#\s*(skip|todo)\S*\s*(.*)", re.IGNORECASE)
+BAD_ENDS = {"TIMEOUT", "ERROR", "INTERRUPT", "UNEXPECTEDPASS"}
+
+
+class Count:
+    def __init__(self):
+        self.passed = 0
+        self.failed = []
+        self.skipped = []
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+
+def count_tap(name, text):
+    """Returns the Count of a TAP stream, or None if there is no TAP in it."""
+    count = Count()
+    planned = None
+    points = 0
+    for line in text.splitlines():
+        plan = PLAN.match(line)
+        point = POINT.match(line)
+        if line.startswith("Bail out!"):
+            count.failed.append(f"{name}: {line}")
+            points += 1
+        elif plan:
+            planned = int(plan.group(1))
+            if planned == 0:
+                count.skipped.append(f"{name}: {plan.group(2) or 'no reason given'}")
+        elif point:
+            points += 1
+            what = f"{name}: {DIRECTIVE.sub('', point.group(2)).strip()}"
+            directive = DIRECTIVE.search(point.group(2))
+            skip = directive and directive.group(1).lower() == "skip"
+            todo = directive and directive.group(1).lower() == "todo"
+            if skip:
+                count.skipped.append(f"{what}: {directive.group(2) or 'no reason given'}")
+            elif point.group(1) and not todo:
+                count.failed.append(what)
+            else:
+                count.passed += 1
+    if planned is None and points == 0:
+        return None
+    if planned is not None and planned != points:
+        count.failed.append(f"{name}: planned {planned} subtests, ran {points}")
+    return count
+
+
+def last_line(*texts):
+    for text in texts:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if lines:
+            return lines[-1].strip()
+    return "no reason given"
+
+
+def count_test(label, test):
+    """Returns the Count of one of Meson's tests, a line of its log."""
+    name = f"{label} {test['name']}"
+    result = test["result"]
+    count = count_tap(name, test.get("stdout", ""))
+    if count is None:
+        count = Count()
+        if result in ("OK", "EXPECTEDFAIL"):
+            count.passed = 1
+        elif result == "SKIP":
+            reason = last_line(test.get("stdout", ""), test.get("stderr", ""))
+            count.skipped.append(f"{name}: {reason}")
+    status = test.get("returncode", 0)
+    bad_end = result in BAD_ENDS or (result == "FAIL" and not count.failed)
+    if bad_end:
+        count.failed.append(f"{name}: {result}, exit status {status}")
+    return count
+
+
+def count_log(label, path):
+    count = Count()
+    tests = 0
+    try:
+        with open(path, encoding="utf-8", errors="replace") as log:
+            for line in log:
+                tests += 1
+                count.add(count_test(label, json.loads(line)))
+    except (OSError, ValueError) as error:
+        count.failed.append(f"{label}: no results: {error}")
+    else:
+        if tests == 0:
+            count.failed.append(f"{label}: no test ran")
+    return count
+
+
+def main(arguments):
+    total = Count()
+    for argument in arguments:
+        label, _, path = argument.partition("=")
+        if not path.endswith(".json"):
+            path = os.path.join(path, DEFAULT_LOG)
+        total.add(count_log(label, path))
+    for title, lines in ("Skipped", total.skipped), ("Failed", total.failed):
+        if lines:
+            print(f"\n{title}:")
+            for line in lines:
+                print(f"  {line}")
+    print()
+    print(f"{total.passed} passed, {len(total.failed)} failed, {len(total.skipped)} skipped")
+    return 1 if total.failed or total.passed == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

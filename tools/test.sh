@@ -1,0 +1,59 @@
+#!/bin/bash
+# All tests: installs what they need, builds, runs them, and counts. The last line is
+#
+#     N passed, N failed, N skipped
+#
+# and the exit status is not 0 if anything failed. Above it stands why what was skipped was.
+#
+#   build/           gcc, warnings are errors, every test
+#   build-sanitize/  clang with AddressSanitizer and UBSan, the tests that are C programs
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# The distribution's Python is the one that has NumPy.
+export PATH=/usr/bin:$PATH LC_ALL=C.UTF-8
+
+options=(-Dwerror=true -Dgst=enabled -Dtools=enabled -Dtests=enabled -Ddocs=enabled)
+
+section () {
+  printf '\n== %s ==\n' "$*"
+}
+
+# build DIRECTORY COMPILER [OPTION...]
+build () {
+  local directory=$1 compiler=$2
+  shift 2
+  section "building $directory/ with $compiler"
+  # What an earlier run found does not count, and must not if this one does not come to its tests.
+  rm -f "$directory/meson-logs/testlog.json"
+  if [ -f "$directory/build.ninja" ]; then
+    meson setup --reconfigure "$directory" "${options[@]}" "$@" >/dev/null || return
+  else
+    CC=$compiler meson setup "$directory" "${options[@]}" "$@" || return
+  fi
+  ninja --quiet -C "$directory"
+}
+
+section 'installing'
+if ! tools/setup.sh test; then
+  printf '\n0 passed, 1 failed, 0 skipped\n'
+  exit 1
+fi
+
+# A build that fails leaves no log, which counts as a failure.
+if build build gcc; then
+  section 'testing build/'
+  meson test -C build --no-rebuild --print-errorlogs || true
+fi
+# Python, GStreamer's tools and compilers are no sanitized programs, so what runs them is left out.
+# The sanitizers' exit status is not one that a test knows, lest a report pass for a skip.
+if build build-sanitize clang -Db_sanitize=address,undefined -Db_lundef=false; then
+  section 'testing build-sanitize/'
+  ASAN_OPTIONS=detect_leaks=1:exitcode=99 \
+    LSAN_OPTIONS=suppressions=$PWD/tests/project/leaks.supp:print_suppressions=0 \
+    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:exitcode=99 \
+    meson test -C build-sanitize --no-rebuild --print-errorlogs --timeout-multiplier 3 \
+    --no-suite script || true
+fi
+
+section 'results'
+python3 tools/test-results.py gcc=build clang-sanitize=build-sanitize
