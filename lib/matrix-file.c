@@ -1,0 +1,168 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What all matrices of files share: mapping, and checking what a file claims against its size. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <sys/stat.h>
+
+#include "matrix-private.h"
+
+void
+gemmcl_set_file_error (GError **error, GemmclError code, const gchar *path, const gchar *format,
+                       ...)
+{
+  g_autofree gchar *name = g_filename_display_name (path);
+  g_autofree gchar *message = NULL;
+  va_list args;
+
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, GEMMCL_ERROR, code, "%s: %s", name, message);
+}
+
+gchar *
+gemmcl_describe_char (const gchar *p, const gchar *end)
+{
+  gunichar c;
+
+  if (p == end)
+    return g_strdup ("the end");
+  c = g_utf8_get_char_validated (p, end - p);
+  if (c == (gunichar)-1 || c == (gunichar)-2 || !g_unichar_isprint (c))
+    return g_strdup_printf ("the byte 0x%02x", (guchar)*p);
+  return g_strdup_printf ("“%.*s”", g_unichar_to_utf8 (c, NULL), p);
+}
+
+gchar *
+gemmcl_describe_dims (const gsize *dims, gsize n_dims)
+{
+  GString *text = g_string_new (n_dims == 0 ? "no dimensions" : NULL);
+
+  for (gsize i = 0; i < n_dims; i++)
+    g_string_append_printf (text, "%s%" G_GSIZE_FORMAT, i == 0 ? "" : " x ", dims[i]);
+  return g_string_free (text, FALSE);
+}
+
+static void
+close_fd (gint *fd)
+{
+  if (*fd >= 0)
+    g_close (*fd, NULL);
+}
+
+typedef gint Fd;
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fd, close_fd)
+
+GBytes *
+gemmcl_map_file (const gchar *path, GError **error)
+{
+  /* Without O_NONBLOCK, opening a named pipe would wait for a writer. */
+  g_auto (Fd) fd = g_open (path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+  g_autoptr (GMappedFile) mapped = NULL;
+  g_autoptr (GError) why = NULL;
+  struct stat info = {0};
+
+  if (fd < 0) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "Cannot open the file: %s.",
+                           g_strerror (errno));
+    return NULL;
+  }
+  if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode)) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "Expected a file, found %s.",
+                           S_ISDIR (info.st_mode) ? "a directory" : "a pipe, socket or device");
+    return NULL;
+  }
+  if (info.st_size == 0) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path, "The file is empty.");
+    return NULL;
+  }
+  mapped = g_mapped_file_new_from_fd (fd, FALSE, &why);
+  if (mapped == NULL) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "Cannot map the file: %s.", why->message);
+    return NULL;
+  }
+  return g_mapped_file_get_bytes (mapped);
+}
+
+/* Sets the error of a source: the file, the tensor if it is one of several, what is wrong. */
+static void set_source_error (GError **error, const GemmclMatrixSource *source, const gchar *format,
+                              ...) G_GNUC_PRINTF (3, 4);
+
+static void
+set_source_error (GError **error, const GemmclMatrixSource *source, const gchar *format, ...)
+{
+  g_autofree gchar *message = NULL;
+  va_list args;
+
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  if (source->tensor != NULL)
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, source->path, "Tensor “%s”: %s",
+                           source->tensor, message);
+  else
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, source->path, "%s", message);
+}
+
+GemmclMatrix *
+gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error)
+{
+  gsize n_dims = source->n_dims;
+  gsize cols = n_dims >= 1 ? source->dims[n_dims - 1] : 1;
+  gsize rows = n_dims >= 2 ? source->dims[n_dims - 2] : 1;
+  const gchar *type = gemmcl_type_get_name (source->type);
+  g_autofree gchar *shape = gemmcl_describe_dims (source->dims, n_dims);
+  gsize n_bytes;
+
+  if (n_dims > 2) {
+    set_source_error (error, source,
+                      "Expected a matrix of at most 2 dimensions, found %" G_GSIZE_FORMAT
+                      " (%s). Reshape it before saving.",
+                      n_dims, shape);
+    return NULL;
+  }
+  if (rows == 0 || cols == 0) {
+    set_source_error (error, source, "Expected at least one element, found a shape of %s.", shape);
+    return NULL;
+  }
+  if (!gemmcl_matrix_get_n_bytes (source->type, rows, cols, &n_bytes)) {
+    set_source_error (error, source, "A shape of %s %s is more than memory can hold.", shape, type);
+    return NULL;
+  }
+  if (n_bytes > source->length || (source->exact && n_bytes != source->length)) {
+    set_source_error (error, source,
+                      "The file is %s: expected %" G_GSIZE_FORMAT
+                      " bytes of elements (%s %s), found %" G_GSIZE_FORMAT ".",
+                      n_bytes > source->length ? "truncated" : "too long", n_bytes, shape, type,
+                      source->length);
+    return NULL;
+  }
+  return gemmcl_matrix_new_take (source->type, rows, cols, source->column_major,
+                                 g_bytes_ref (source->file), source->offset);
+}
+
+GemmclMatrix *
+gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize rows, gsize cols, GError **error)
+{
+  const gsize dims[] = {rows, cols};
+  g_autoptr (GBytes) file = NULL;
+
+  g_return_val_if_fail (path != NULL, NULL);
+  g_return_val_if_fail ((guint)type < GEMMCL_N_TYPES, NULL);
+
+  file = gemmcl_map_file (path, error);
+  if (file == NULL)
+    return NULL;
+  return gemmcl_matrix_new_from_source (&(GemmclMatrixSource){.path = path,
+                                                              .file = file,
+                                                              .length = g_bytes_get_size (file),
+                                                              .exact = TRUE,
+                                                              .type = type,
+                                                              .dims = dims,
+                                                              .n_dims = G_N_ELEMENTS (dims)},
+                                        error);
+}

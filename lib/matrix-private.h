@@ -1,0 +1,80 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "gemmcl-matrix.h"
+
+/** gemmcl_type_from_name: Returns: whether @name is what gemmcl_type_get_name() gives a type. */
+gboolean gemmcl_type_from_name (const gchar *name, GemmclType *type);
+
+/**
+ * gemmcl_matrix_get_n_bytes:
+ * @n_bytes: (out): bytes in a matrix of this type and shape
+ *
+ * Returns: %FALSE when the number overflows.
+ */
+gboolean gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_bytes);
+
+/**
+ * gemmcl_matrix_new_take:
+ * @bytes: (transfer full): the elements, all of them, from @offset on
+ *
+ * Every matrix is made here. The shape and the size of @bytes have been checked by the caller.
+ */
+GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
+                                      gboolean column_major, GBytes *bytes, gsize offset);
+
+/**
+ * GemmclMatrixSource:
+ * @path: of the file, for messages
+ * @tensor: (nullable): the name of a part of the file, for messages
+ * @file: the whole file
+ * @offset, @length: where in @file the elements are; both inside of it
+ * @exact: the elements are all of @length, nothing follows them
+ * @type, @column_major: what the elements are
+ * @dims, @n_dims: the shape as the file states it, nothing checked
+ *
+ * A matrix that a file claims to hold.
+ */
+typedef struct {
+  const gchar *path;
+  const gchar *tensor;
+  GBytes *file;
+  gsize offset;
+  gsize length;
+  gboolean exact;
+  GemmclType type;
+  gboolean column_major;
+  const gsize *dims;
+  gsize n_dims;
+} GemmclMatrixSource;
+
+/**
+ * gemmcl_matrix_new_from_source:
+ *
+ * Returns: (transfer full): a matrix that shares the file's memory, or %NULL with
+ *   #GEMMCL_ERROR_FORMAT when the shape is not that of a matrix or does not fit the file.
+ */
+GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
+
+/**
+ * gemmcl_map_file:
+ *
+ * Returns: (transfer full): the content of a regular file that is not empty, mapped, or %NULL with
+ *   #GEMMCL_ERROR_IO or, when it is empty, #GEMMCL_ERROR_FORMAT. Does not wait at a pipe.
+ */
+GBytes *gemmcl_map_file (const gchar *path, GError **error);
+
+/** gemmcl_set_file_error: sets @error to a message that starts with the name of the file. */
+void gemmcl_set_file_error (GError **error, GemmclError code, const gchar *path,
+                            const gchar *format, ...) G_GNUC_PRINTF (4, 5);
+
+/**
+ * gemmcl_describe_char:
+ *
+ * Returns: (transfer full): what stands at @p, for "expected ..., found ...".
+ */
+gchar *gemmcl_describe_char (const gchar *p, const gchar *end);
+
+/** gemmcl_describe_dims: Returns: (transfer full): "64 x 3 x 7"; "no dimensions" for none. */
+gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);

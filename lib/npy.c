@@ -1,0 +1,304 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Reads NumPy's .npy files:
+ *
+ *     \x93NUMPY  major minor  length (u16 in version 1, u32 in 2 and 3)  header  elements
+ *
+ * The header is a literal dict of Python with exactly the keys descr, fortran_order and shape, in
+ * any order; it is parsed strictly, nothing in it is evaluated. */
+
+#include <string.h>
+
+#include "matrix-private.h"
+#include "npy-private.h"
+
+/* NumPy itself refuses longer ones. */
+#define MAX_HEADER 10000
+
+typedef struct {
+  const gchar *path;
+  const gchar *start;
+  const gchar *p;
+  const gchar *end;
+} Cursor;
+
+typedef struct {
+  gchar *descr;
+  gboolean fortran_order;
+  GArray *shape;
+} Header;
+
+static void
+header_clear (Header *header)
+{
+  g_free (header->descr);
+  g_clear_pointer (&header->shape, g_array_unref);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Header, header_clear)
+
+/* Always FALSE, for parsers to return. */
+static gboolean
+expected (const Cursor *cursor, const gchar *what, GError **error)
+{
+  g_autofree gchar *found = gemmcl_describe_char (cursor->p, cursor->end);
+
+  gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, cursor->path,
+                         "The .npy header is damaged: at its character %" G_GSIZE_FORMAT
+                         " expected %s, found %s.",
+                         (gsize)(cursor->p - cursor->start) + 1, what, found);
+  return FALSE;
+}
+
+static void
+skip_space (Cursor *cursor)
+{
+  while (cursor->p < cursor->end && g_ascii_isspace (*cursor->p))
+    cursor->p++;
+}
+
+static gboolean
+take (Cursor *cursor, const gchar *token)
+{
+  gsize length = strlen (token);
+
+  skip_space (cursor);
+  if ((gsize)(cursor->end - cursor->p) < length || memcmp (cursor->p, token, length) != 0)
+    return FALSE;
+  cursor->p += length;
+  return TRUE;
+}
+
+/* A string in either of Python's quotes; escapes do not occur. */
+static gchar *
+parse_string (Cursor *cursor, const gchar *what, GError **error)
+{
+  const gchar *start;
+  gchar quote;
+
+  skip_space (cursor);
+  if (cursor->p == cursor->end || (*cursor->p != '\'' && *cursor->p != '"')) {
+    expected (cursor, what, error);
+    return NULL;
+  }
+  quote = *cursor->p++;
+  start = cursor->p;
+  while (cursor->p < cursor->end && *cursor->p != quote && g_ascii_isprint (*cursor->p) &&
+         *cursor->p != '\\')
+    cursor->p++;
+  if (cursor->p == cursor->end || *cursor->p != quote) {
+    expected (cursor, "a quotation mark", error);
+    return NULL;
+  }
+  return g_strndup (start, cursor->p++ - start);
+}
+
+static gboolean
+parse_descr (Cursor *cursor, Header *header, GError **error)
+{
+  skip_space (cursor);
+  if (cursor->p < cursor->end && (*cursor->p == '[' || *cursor->p == '(' || *cursor->p == '{')) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, cursor->path,
+                           "Expected numbers of one plain type, found a structured type. Save the "
+                           "fields one by one.");
+    return FALSE;
+  }
+  header->descr = parse_string (cursor, "a type in quotation marks", error);
+  return header->descr != NULL;
+}
+
+static gboolean
+parse_fortran_order (Cursor *cursor, Header *header, GError **error)
+{
+  header->fortran_order = take (cursor, "True");
+  return header->fortran_order || take (cursor, "False") ||
+         expected (cursor, "True or False", error);
+}
+
+static gboolean
+parse_size (Cursor *cursor, gsize *size, GError **error)
+{
+  skip_space (cursor);
+  if (cursor->p == cursor->end || !g_ascii_isdigit (*cursor->p))
+    return expected (cursor, "a number of elements", error);
+  for (*size = 0; cursor->p < cursor->end && g_ascii_isdigit (*cursor->p); cursor->p++)
+    if (!g_size_checked_mul (size, *size, 10) ||
+        !g_size_checked_add (size, *size, g_ascii_digit_value (*cursor->p))) {
+      gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, cursor->path,
+                             "The .npy header states a shape that is more than memory can hold.");
+      return FALSE;
+    }
+  /* Python 2 wrote long integers with this suffix. */
+  if (cursor->p < cursor->end && *cursor->p == 'L')
+    cursor->p++;
+  return TRUE;
+}
+
+/* A tuple: (), (3,), (3, 4), (3, 4,); (3) is not one. */
+static gboolean
+parse_shape (Cursor *cursor, Header *header, GError **error)
+{
+  header->shape = g_array_new (FALSE, FALSE, sizeof (gsize));
+  if (!take (cursor, "("))
+    return expected (cursor, "a shape in parentheses", error);
+  while (!take (cursor, ")")) {
+    gsize size;
+
+    if (!parse_size (cursor, &size, error))
+      return FALSE;
+    g_array_append_val (header->shape, size);
+    if (!take (cursor, ",")) {
+      if (header->shape->len == 1 || !take (cursor, ")"))
+        return expected (cursor, "“,”", error);
+      break;
+    }
+  }
+  return TRUE;
+}
+
+static gboolean
+parse_header (Cursor *cursor, Header *header, GError **error)
+{
+  static const struct {
+    const gchar *key;
+    gboolean (*parse) (Cursor *, Header *, GError **);
+  } entries[] = {
+      {"descr", parse_descr},
+      {"fortran_order", parse_fortran_order},
+      {"shape", parse_shape},
+  };
+  guint seen = 0;
+
+  if (!take (cursor, "{"))
+    return expected (cursor, "“{”", error);
+  while (!take (cursor, "}")) {
+    const gchar *before = cursor->p;
+    g_autofree gchar *key = parse_string (cursor, "a key in quotation marks", error);
+    guint i;
+
+    if (key == NULL)
+      return FALSE;
+    for (i = 0; i < G_N_ELEMENTS (entries) && !g_str_equal (key, entries[i].key); i++)
+      ;
+    if (i == G_N_ELEMENTS (entries) || (seen & 1u << i) != 0) {
+      cursor->p = before;
+      return expected (cursor, "each of the keys descr, fortran_order and shape once", error);
+    }
+    seen |= 1u << i;
+    if (!take (cursor, ":"))
+      return expected (cursor, "“:”", error);
+    if (!entries[i].parse (cursor, header, error))
+      return FALSE;
+    if (!take (cursor, ",")) {
+      if (!take (cursor, "}"))
+        return expected (cursor, "“,” or “}”", error);
+      break;
+    }
+  }
+  if (seen != (1u << G_N_ELEMENTS (entries)) - 1)
+    return expected (cursor, "the keys descr, fortran_order and shape before the “}”", error);
+  skip_space (cursor);
+  return cursor->p == cursor->end || expected (cursor, "nothing after the “}”", error);
+}
+
+/* Leaves cursor on the header, ending where the header ends. */
+static gboolean
+find_header (const gchar *path, GBytes *file, Cursor *cursor, GError **error)
+{
+  gsize size;
+  const guint8 *data = g_bytes_get_data (file, &size);
+  gsize start, length;
+
+  if (size < GEMMCL_NPY_PREFIX_V1 || memcmp (data, GEMMCL_NPY_MAGIC, 6) != 0) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                           "Expected a NumPy file as numpy.save() writes it, found something else: "
+                           "it does not start with \\x93NUMPY.");
+    return FALSE;
+  }
+  if (data[6] < 1 || data[6] > 3 || data[7] != 0) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                           "Expected version 1.0, 2.0 or 3.0 of the .npy format, found %u.%u.",
+                           data[6], data[7]);
+    return FALSE;
+  }
+  start = data[6] == 1 ? GEMMCL_NPY_PREFIX_V1 : GEMMCL_NPY_PREFIX_V2;
+  if (size < start)
+    length = G_MAXSIZE;
+  else if (data[6] == 1)
+    length = data[8] | (gsize)data[9] << 8;
+  else
+    length = data[8] | (gsize)data[9] << 8 | (gsize)data[10] << 16 | (gsize)data[11] << 24;
+  if (size < start || length > size - start) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                           "The file is truncated: it ends inside of the .npy header.");
+    return FALSE;
+  }
+  if (length > MAX_HEADER) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                           "Expected a .npy header of at most %d bytes, found %" G_GSIZE_FORMAT ".",
+                           MAX_HEADER, length);
+    return FALSE;
+  }
+  cursor->path = path;
+  cursor->start = cursor->p = (const gchar *)data + start;
+  cursor->end = cursor->start + length;
+  return TRUE;
+}
+
+static gboolean
+find_type (const gchar *path, const gchar *descr, gboolean v2_is_bf16, GemmclType *type,
+           GError **error)
+{
+  const gchar *kind = descr[0] != '\0' ? descr + 1 : descr;
+  const gchar *advice = "Expected little-endian f2, f4, f8, i1 to i8 or u1 to u8.";
+
+  /* Python's bfloat16 is an extension type, which NumPy writes as bytes without a meaning. */
+  if (g_str_equal (kind, "V2") && descr[0] != '>') {
+    *type = GEMMCL_TYPE_BF16;
+    if (v2_is_bf16)
+      return TRUE;
+    advice = "If these two bytes are bf16, say so with #bf16 after the name of the file.";
+  } else if (gemmcl_npy_find_type (descr, type)) {
+    return TRUE;
+  } else if (descr[0] == '>') {
+    advice = "Expected little-endian numbers. Save array.astype (array.dtype.newbyteorder ('<')).";
+  } else if (kind[0] == 'O') {
+    advice = "Expected numbers, not pickled Python objects, which are never read.";
+  } else if (g_str_equal (kind, "b1")) {
+    advice = "Expected numbers, not booleans. Save array.astype ('u1').";
+  }
+  gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path, "The elements are of type '%s'. %s",
+                         descr, advice);
+  return FALSE;
+}
+
+GemmclMatrix *
+gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
+{
+  g_autoptr (GBytes) file = NULL;
+  g_auto (Header) header = {0};
+  Cursor cursor;
+  gsize offset;
+  GemmclType type;
+
+  g_return_val_if_fail (path != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  file = gemmcl_map_file (path, error);
+  if (file == NULL || !find_header (path, file, &cursor, error) ||
+      !parse_header (&cursor, &header, error) ||
+      !find_type (path, header.descr, v2_is_bf16, &type, error))
+    return NULL;
+  offset = cursor.end - (const gchar *)g_bytes_get_data (file, NULL);
+  return gemmcl_matrix_new_from_source (
+      &(GemmclMatrixSource){.path = path,
+                            .file = file,
+                            .offset = offset,
+                            .length = g_bytes_get_size (file) - offset,
+                            .type = type,
+                            .column_major = header.fortran_order,
+                            .dims = (const gsize *)(gpointer)header.shape->data,
+                            .n_dims = header.shape->len},
+      error);
+}

@@ -1,0 +1,327 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Reads safetensors files:
+ *
+ *     N (u64)  N bytes of JSON: { "name": { "dtype", "shape", "data_offsets": [begin, end] }, ... }
+ *     elements of all tensors, one after another with nothing between
+ *
+ * The whole header is checked before any tensor is believed. */
+
+#include <string.h>
+
+#include <jansson.h>
+
+#include "matrix-private.h"
+
+#define PREFIX     8
+#define MAX_HEADER 100000000
+
+/* Of the names in a message. */
+#define MAX_NAMES 20
+
+typedef struct {
+  const gchar *name;
+  gsize size;
+  gint type;
+} DType;
+
+/* Types that no matrix has (type -1) are listed so that their sizes are checked too. */
+static const DType dtypes[] = {
+    {"F32", 4, GEMMCL_TYPE_F32},
+    {"F64", 8, GEMMCL_TYPE_F64},
+    {"F16", 2, GEMMCL_TYPE_F16},
+    {"BF16", 2, GEMMCL_TYPE_BF16},
+    {"I8", 1, GEMMCL_TYPE_I8},
+    {"U8", 1, GEMMCL_TYPE_U8},
+    {"I16", 2, GEMMCL_TYPE_I16},
+    {"U16", 2, GEMMCL_TYPE_U16},
+    {"I32", 4, GEMMCL_TYPE_I32},
+    {"U32", 4, GEMMCL_TYPE_U32},
+    {"I64", 8, GEMMCL_TYPE_I64},
+    {"U64", 8, GEMMCL_TYPE_U64},
+    {"BOOL", 1, -1},
+    {"F8_E4M3", 1, -1},
+    {"F8_E5M2", 1, -1},
+    {"F8_E8M0", 1, -1},
+    {"C64", 8, -1},
+};
+
+/* Strings belong to the parsed header. */
+typedef struct {
+  const gchar *name;
+  const gchar *dtype;
+  const DType *known;
+  GArray *shape;
+  gsize begin;
+  gsize end;
+} Tensor;
+
+static void
+tensor_free (Tensor *tensor)
+{
+  g_array_unref (tensor->shape);
+  g_free (tensor);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Tensor, tensor_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
+
+static json_t *
+parse_header (const gchar *path, GBytes *file, gsize *start, GError **error)
+{
+  gsize size;
+  const gchar *data = g_bytes_get_data (file, &size);
+  guint64 length = 0;
+  json_error_t why;
+  json_t *header;
+
+  if (size >= PREFIX)
+    memcpy (&length, data, sizeof length);
+  if (size < PREFIX + 2 || length < 2 || length > MAX_HEADER || data[PREFIX] != '{') {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                           "Expected a safetensors file, found something else: it does not start "
+                           "with the length of a header and its “{”.");
+    return NULL;
+  }
+  if (length > size - PREFIX) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                           "The file is truncated: expected a header of %" G_GUINT64_FORMAT
+                           " bytes, found %" G_GSIZE_FORMAT ".",
+                           length, size - PREFIX);
+    return NULL;
+  }
+  header = json_loadb (data + PREFIX, length, JSON_REJECT_DUPLICATES, &why);
+  if (header == NULL) {
+    g_autofree gchar *text = g_utf8_make_valid (why.text, -1);
+
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                           "The safetensors header is damaged: at its byte %d: %s.", why.position,
+                           text);
+  }
+  *start = PREFIX + length;
+  return header;
+}
+
+static gboolean
+get_size (const json_t *value, gsize *size)
+{
+  json_int_t integer = json_integer_value (value);
+
+  *size = (gsize)integer;
+  return json_is_integer (value) && integer >= 0 && (guint64)integer <= G_MAXSSIZE;
+}
+
+static GArray *
+get_sizes (const json_t *list)
+{
+  g_autoptr (GArray) sizes = g_array_new (FALSE, FALSE, sizeof (gsize));
+
+  if (!json_is_array (list))
+    return NULL;
+  for (gsize i = 0; i < json_array_size (list); i++) {
+    gsize size;
+
+    if (!get_size (json_array_get (list, i), &size))
+      return NULL;
+    g_array_append_val (sizes, size);
+  }
+  return g_steal_pointer (&sizes);
+}
+
+static const DType *
+find_dtype (const gchar *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (dtypes); i++)
+    if (g_str_equal (name, dtypes[i].name))
+      return &dtypes[i];
+  return NULL;
+}
+
+/* Whether the shape takes the bytes that the offsets give it. */
+static gboolean
+shape_fits (const Tensor *tensor)
+{
+  gsize n_bytes = tensor->known->size;
+
+  for (guint i = 0; i < tensor->shape->len; i++)
+    if (!g_size_checked_mul (&n_bytes, n_bytes, g_array_index (tensor->shape, gsize, i)))
+      return FALSE;
+  return n_bytes == tensor->end - tensor->begin;
+}
+
+static Tensor *
+parse_tensor (const gchar *path, const gchar *name, const json_t *entry, GError **error)
+{
+  const gchar *dtype = json_string_value (json_object_get (entry, "dtype"));
+  g_autoptr (GArray) shape = get_sizes (json_object_get (entry, "shape"));
+  g_autoptr (GArray) offsets = get_sizes (json_object_get (entry, "data_offsets"));
+  g_autoptr (Tensor) tensor = NULL;
+
+  if (dtype == NULL || shape == NULL || offsets == NULL || offsets->len != 2 ||
+      g_array_index (offsets, gsize, 0) > g_array_index (offsets, gsize, 1)) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                           "The safetensors header is damaged: for “%s” expected a dtype, a shape "
+                           "and data_offsets [begin, end].",
+                           name);
+    return NULL;
+  }
+  tensor = g_new0 (Tensor, 1);
+  tensor->name = name;
+  tensor->dtype = dtype;
+  tensor->known = find_dtype (dtype);
+  tensor->shape = g_steal_pointer (&shape);
+  tensor->begin = g_array_index (offsets, gsize, 0);
+  tensor->end = g_array_index (offsets, gsize, 1);
+  if (tensor->known != NULL && !shape_fits (tensor)) {
+    g_autofree gchar *dims =
+        gemmcl_describe_dims ((const gsize *)(gpointer)tensor->shape->data, tensor->shape->len);
+
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                           "The safetensors header is damaged: “%s” (%s %s) does not fit the "
+                           "%" G_GSIZE_FORMAT " bytes of its data_offsets.",
+                           name, dims, dtype, tensor->end - tensor->begin);
+    return NULL;
+  }
+  return g_steal_pointer (&tensor);
+}
+
+static gboolean
+check_metadata (const gchar *path, json_t *metadata, GError **error)
+{
+  gboolean ok = json_is_object (metadata);
+  const gchar *key;
+  json_t *value;
+
+  json_object_foreach (metadata, key, value) ok = ok && json_is_string (value);
+  if (!ok)
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                           "The safetensors header is damaged: expected strings in "
+                           "__metadata__.");
+  return ok;
+}
+
+static gint
+compare_tensors (gconstpointer a, gconstpointer b)
+{
+  const Tensor *x = *(const Tensor *const *)a;
+  const Tensor *y = *(const Tensor *const *)b;
+
+  if (x->begin != y->begin)
+    return x->begin < y->begin ? -1 : 1;
+  return (x->end > y->end) - (x->end < y->end);
+}
+
+/* @data_size: what the file has after the header */
+static gboolean
+check_offsets (const gchar *path, GPtrArray *tensors, gsize data_size, GError **error)
+{
+  gsize end = 0;
+
+  g_ptr_array_sort (tensors, compare_tensors);
+  for (guint i = 0; i < tensors->len; i++) {
+    const Tensor *tensor = g_ptr_array_index (tensors, i);
+
+    if (tensor->begin != end) {
+      gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                             "The safetensors header is damaged: expected “%s” to begin at byte "
+                             "%" G_GSIZE_FORMAT " of the elements, found %" G_GSIZE_FORMAT ".",
+                             tensor->name, end, tensor->begin);
+      return FALSE;
+    }
+    end = tensor->end;
+  }
+  if (end == data_size)
+    return TRUE;
+  gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                         "The file is %s: expected %" G_GSIZE_FORMAT
+                         " bytes of elements, found %" G_GSIZE_FORMAT ".",
+                         end > data_size ? "truncated" : "too long", end, data_size);
+  return FALSE;
+}
+
+/* All tensors by their place in the file, checked. */
+static GPtrArray *
+parse_tensors (const gchar *path, json_t *header, gsize data_size, GError **error)
+{
+  g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func ((GDestroyNotify)tensor_free);
+  const gchar *name;
+  json_t *entry;
+
+  json_object_foreach (header, name, entry)
+  {
+    Tensor *tensor;
+
+    if (g_str_equal (name, "__metadata__")) {
+      if (!check_metadata (path, entry, error))
+        return NULL;
+      continue;
+    }
+    tensor = parse_tensor (path, name, entry, error);
+    if (tensor == NULL)
+      return NULL;
+    g_ptr_array_add (tensors, tensor);
+  }
+  return check_offsets (path, tensors, data_size, error) ? g_steal_pointer (&tensors) : NULL;
+}
+
+static const Tensor *
+find_tensor (const gchar *path, GPtrArray *tensors, const gchar *name, GError **error)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  for (guint i = 0; i < tensors->len; i++) {
+    const Tensor *tensor = g_ptr_array_index (tensors, i);
+
+    if (g_str_equal (tensor->name, name))
+      return tensor;
+    if (i < MAX_NAMES)
+      g_string_append_printf (names, "%s%s", i == 0 ? "" : ", ", tensor->name);
+  }
+  if (tensors->len > MAX_NAMES)
+    g_string_append_printf (names, " and %u more", tensors->len - MAX_NAMES);
+  gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                         "Expected the name of a tensor after “#”, found “%s”. The file holds %s.",
+                         name, tensors->len > 0 ? names->str : "no tensors");
+  return NULL;
+}
+
+GemmclMatrix *
+gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error)
+{
+  g_autoptr (GBytes) file = NULL;
+  g_autoptr (json_t) header = NULL;
+  g_autoptr (GPtrArray) tensors = NULL;
+  const Tensor *tensor;
+  gsize start;
+
+  g_return_val_if_fail (path != NULL && name != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  file = gemmcl_map_file (path, error);
+  header = file != NULL ? parse_header (path, file, &start, error) : NULL;
+  if (header == NULL)
+    return NULL;
+  tensors = parse_tensors (path, header, g_bytes_get_size (file) - start, error);
+  tensor = tensors != NULL ? find_tensor (path, tensors, name, error) : NULL;
+  if (tensor == NULL)
+    return NULL;
+  if (tensor->known == NULL || tensor->known->type < 0) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+                           "Tensor “%s”: expected elements of F64, F32, F16, BF16, I8 to I64 or U8 "
+                           "to U64, found %s.",
+                           name, tensor->dtype);
+    return NULL;
+  }
+  return gemmcl_matrix_new_from_source (
+      &(GemmclMatrixSource){.path = path,
+                            .tensor = name,
+                            .file = file,
+                            .offset = start + tensor->begin,
+                            .length = tensor->end - tensor->begin,
+                            .exact = TRUE,
+                            .type = (GemmclType)tensor->known->type,
+                            .dims = (const gsize *)(gpointer)tensor->shape->data,
+                            .n_dims = tensor->shape->len},
+      error);
+}
