@@ -1,0 +1,151 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench-problem.h"
+
+#include "tool.h"
+
+/* The seed of the inputs: any will do, as long as it stays the same. */
+#define SEED 20150807
+
+static gboolean
+fail_size (const gchar *what, const GemmclDeviceInfo *info, GError **error)
+{
+  g_autofree gchar *alloc = g_format_size_full (info->max_alloc_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree gchar *global = g_format_size_full (info->global_bytes, G_FORMAT_SIZE_IEC_UNITS);
+
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+               "%s too large for %s, which has %s, %s of it in one buffer. Choose smaller sizes.",
+               what, info->name, global, alloc);
+  return FALSE;
+}
+
+/* Before anything is allocated: a host lends more memory than it has, and fails later. */
+static gboolean
+check_sizes (const BenchProblem *self, GError **error)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
+  const GemmclGemm *gemm = &self->gemm;
+  const struct {
+    const gchar *what;
+    gsize rows, cols;
+    gboolean used;
+  } matrices[] = {
+      {"A is", gemm->m, gemm->k, TRUE},
+      {"B is", gemm->k, gemm->n, TRUE},
+      {"C is", gemm->m, gemm->n, gemm->addend == GEMMCL_ADDEND_MATRIX},
+      {"D is", gemm->m, gemm->n, TRUE},
+  };
+  guint64 sum = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (matrices); i++) {
+    gsize bytes = 0;
+    if (!matrices[i].used)
+      continue;
+    if (!g_size_checked_mul (&bytes, matrices[i].rows, matrices[i].cols) ||
+        !g_size_checked_mul (&bytes, bytes, sizeof (gfloat)) || bytes > info->max_alloc_bytes)
+      return fail_size (matrices[i].what, info, error);
+    sum += bytes;
+  }
+  return sum <= info->global_bytes || fail_size ("The matrices together are", info, error);
+}
+
+static gfloat *
+make_random (GRand *random, gsize count)
+{
+  gfloat *data = g_try_new (gfloat, count);
+
+  for (gsize i = 0; data != NULL && i < count; i++)
+    data[i] = (gfloat)g_rand_double_range (random, -1.0, 1.0);
+  return data;
+}
+
+static gboolean
+make_host_data (BenchProblem *self, GError **error)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
+  gboolean has_c = gemm->addend == GEMMCL_ADDEND_MATRIX;
+
+  self->size_d = gemm->m * gemm->n;
+  self->a = make_random (random, gemm->m * gemm->k);
+  self->b = make_random (random, gemm->k * gemm->n);
+  self->c = has_c ? make_random (random, self->size_d) : NULL;
+  self->d = g_try_new (gfloat, self->size_d);
+  if (self->a == NULL || self->b == NULL || self->d == NULL || (has_c && self->c == NULL)) {
+    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+                         "There is not enough memory for matrices of this size. Choose smaller "
+                         "sizes.");
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* B as a matrix, whose rows lie together in memory, of the shape that the plan wants. */
+static GemmclMatrix *
+make_weights (const BenchProblem *self, GError **error)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  gsize rows = gemm->trans_b ? gemm->n : gemm->k;
+  gsize cols = gemm->trans_b ? gemm->k : gemm->n;
+  gboolean by_columns = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR;
+  g_autoptr (GemmclMatrix) stored = gemmcl_matrix_new (GEMMCL_TYPE_F32, by_columns ? cols : rows,
+                                                       by_columns ? rows : cols, self->b, error);
+
+  return stored != NULL ? gemmcl_matrix_to_f32 (stored, by_columns, error) : NULL;
+}
+
+static cl_mem
+make_buffer (const BenchProblem *self, const gfloat *data, gsize count, GError **error)
+{
+  cl_int status = CL_SUCCESS;
+  cl_mem_flags flags = data != NULL ? CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR : CL_MEM_READ_WRITE;
+  cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->context), flags,
+                                  count * sizeof (gfloat), (gpointer)data, &status);
+
+  if (status != CL_SUCCESS) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL,
+                 "clCreateBuffer of %" G_GSIZE_FORMAT " elements failed with status %d.", count,
+                 status);
+    return NULL;
+  }
+  return buffer;
+}
+
+BenchProblem *
+bench_problem_new (GemmclContext *context, const GemmclGemm *gemm, GError **error)
+{
+  g_autoptr (BenchProblem) self = g_new0 (BenchProblem, 1);
+
+  self->context = g_object_ref (context);
+  self->gemm = *gemm;
+  if (!check_sizes (self, error) || !make_host_data (self, error))
+    return NULL;
+  self->weights = make_weights (self, error);
+  if (self->weights == NULL)
+    return NULL;
+  self->device_a = make_buffer (self, self->a, gemm->m * gemm->k, error);
+  if (self->device_a == NULL)
+    return NULL;
+  if (self->c != NULL) {
+    self->device_c = make_buffer (self, self->c, self->size_d, error);
+    if (self->device_c == NULL)
+      return NULL;
+  }
+  self->device_d = make_buffer (self, NULL, self->size_d, error);
+  return self->device_d != NULL ? g_steal_pointer (&self) : NULL;
+}
+
+void
+bench_problem_free (BenchProblem *self)
+{
+  g_clear_pointer (&self->device_a, clReleaseMemObject);
+  g_clear_pointer (&self->device_c, clReleaseMemObject);
+  g_clear_pointer (&self->device_d, clReleaseMemObject);
+  g_clear_pointer (&self->weights, gemmcl_matrix_unref);
+  g_clear_object (&self->context);
+  g_free (self->a);
+  g_free (self->b);
+  g_free (self->c);
+  g_free (self->d);
+  g_free (self);
+}

@@ -1,0 +1,173 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "gemmcl.h"
+#include "json.h"
+#include "options.h"
+#include "tool.h"
+
+static gboolean as_json;
+
+static const GOptionEntry entries[] = {
+    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print a list of objects in JSON instead", NULL},
+    {NULL}};
+
+/* What the kernels of this library make use of, where a device has it. */
+static const gchar *const extensions[] = {
+    "cl_khr_fp16",
+    "cl_khr_subgroups",
+    "cl_khr_subgroup_shuffle",
+    "cl_khr_integer_dot_product",
+    "cl_intel_subgroups",
+    "cl_intel_subgroups_short",
+    "cl_intel_required_subgroup_size",
+    "cl_intel_subgroup_matrix_multiply_accumulate",
+    "cl_intel_subgroup_2d_block_io",
+    "cl_intel_bfloat16_conversions",
+    "cl_intel_device_attribute_query",
+};
+
+static gchar *
+join_subgroup_sizes (const GemmclDeviceInfo *info)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < info->n_subgroup_sizes; i++)
+    g_string_append_printf (text, "%s%u", i > 0 ? ", " : "", info->subgroup_sizes[i]);
+  return g_string_free (text, FALSE);
+}
+
+static gchar *
+join_extensions (const GemmclDeviceInfo *info)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (extensions); i++)
+    if (gemmcl_device_info_has_extension (info, extensions[i]))
+      g_ptr_array_add (names, (gpointer)extensions[i]);
+  g_ptr_array_add (names, NULL);
+  return g_strjoinv (", ", (gchar **)names->pdata);
+}
+
+static gchar *
+describe_units (const GemmclDeviceInfo *info)
+{
+  GString *text = g_string_new (NULL);
+
+  g_string_append_printf (text, "%u", info->compute_units);
+  if (info->eus > 0)
+    g_string_append_printf (text, " (%u EUs of %u threads)", info->eus, info->eu_threads);
+  if (info->clock_mhz > 0)
+    g_string_append_printf (text, " at %u MHz", info->clock_mhz);
+  return g_string_free (text, FALSE);
+}
+
+static gchar *
+describe_memory (const GemmclDeviceInfo *info)
+{
+  g_autofree gchar *global = g_format_size_full (info->global_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree gchar *alloc = g_format_size_full (info->max_alloc_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree gchar *local = g_format_size_full (info->local_bytes, G_FORMAT_SIZE_IEC_UNITS);
+
+  return g_strdup_printf ("%s%s, %s in one buffer, %s local", global,
+                          info->host_unified ? " shared with the host" : "", alloc, local);
+}
+
+static gchar *
+describe_peak (const GemmclDeviceInfo *info)
+{
+  if (info->peak_gflops <= 0)
+    return g_strdup_printf ("unknown: %s", info->peak_source);
+  return g_strdup_printf ("%.1f GFLOPS in f32: %s", info->peak_gflops, info->peak_source);
+}
+
+static void
+print_line (const gchar *what, const gchar *value)
+{
+  if (value[0] != '\0')
+    printf ("   %-15s %s\n", what, value);
+}
+
+static void
+print_device (guint index, const GemmclDeviceInfo *info)
+{
+  g_autofree gchar *units = describe_units (info);
+  g_autofree gchar *memory = describe_memory (info);
+  g_autofree gchar *peak = describe_peak (info);
+  g_autofree gchar *sizes = join_subgroup_sizes (info);
+  g_autofree gchar *names = join_extensions (info);
+  g_autofree gchar *driver = g_strdup_printf ("%s, driver %s", info->version, info->driver);
+  g_autofree gchar *group =
+      g_strdup_printf ("%" G_GSIZE_FORMAT " work-items at most", info->max_work_group);
+
+  printf ("%s%u  %s\n", index > 0 ? "\n" : "", index, info->name);
+  print_line ("platform", info->platform);
+  print_line ("type", tool_device_type_get_name (info->type));
+  print_line ("version", driver);
+  print_line ("compute units", units);
+  print_line ("work-group", group);
+  print_line ("subgroup sizes", sizes);
+  print_line ("extensions", names);
+  print_line ("memory", memory);
+  print_line ("peak", peak);
+}
+
+static json_t *
+make_json (guint index, const GemmclDeviceInfo *info)
+{
+  json_t *sizes = json_array ();
+  json_t *names = json_array ();
+
+  for (guint i = 0; i < info->n_subgroup_sizes; i++)
+    json_array_append_new (sizes, json_integer (info->subgroup_sizes[i]));
+  for (guint i = 0; i < G_N_ELEMENTS (extensions); i++)
+    if (gemmcl_device_info_has_extension (info, extensions[i]))
+      json_array_append_new (names, json_string (extensions[i]));
+  return json_pack (
+      "{s:i, s:o, s:o, s:o, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:I, s:I, s:I, s:b, "
+      "s:b, s:b, s:o, s:o}",
+      "device", (int)index, "name", tool_json_string (info->name), "platform",
+      tool_json_string (info->platform), "vendor", tool_json_string (info->vendor), "type",
+      tool_device_type_get_name (info->type), "version", tool_json_string (info->version), "driver",
+      tool_json_string (info->driver), "compute_units", (int)info->compute_units, "eus",
+      (int)info->eus, "eu_threads", (int)info->eu_threads, "clock_mhz", (int)info->clock_mhz,
+      "max_work_group", (json_int_t)info->max_work_group, "subgroup_sizes", sizes, "extensions",
+      names, "global_bytes", (json_int_t)info->global_bytes, "max_alloc_bytes",
+      (json_int_t)info->max_alloc_bytes, "local_bytes", (json_int_t)info->local_bytes,
+      "host_unified", info->host_unified, "fp16", info->fp16, "fp64", info->fp64, "peak_gflops",
+      info->peak_gflops > 0 ? tool_json_number (info->peak_gflops) : json_null (), "peak_source",
+      tool_json_string (info->peak_source));
+}
+
+static gboolean
+run (G_GNUC_UNUSED gchar **operands, GError **error)
+{
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (NULL, error);
+  g_autoptr (json_t) json = json_array ();
+
+  if (devices == NULL)
+    return FALSE;
+  for (guint i = 0; i < devices->len; i++) {
+    const GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
+    if (as_json)
+      json_array_append_new (json, make_json (i, info));
+    else
+      print_device (i, info);
+  }
+  return !as_json || tool_json_write (json, "-", error);
+}
+
+const ToolCommand tool_devices = {
+    .name = "devices",
+    .summary = "List the OpenCL devices and what they can do",
+    .description =
+        "Lists the OpenCL devices, the one that is taken when nothing is asked for first: its "
+        "number for --device, what it has, the OpenCL extensions of it that kernels here use, and "
+        "the most that it can compute, with how that was reckoned.",
+    .groups = {{"Options", entries}},
+    .examples = {{"gemmcl devices", "What is there"},
+                 {"gemmcl devices --json | jq '.[0].name'", "The name of the best device"}},
+    .run = run,
+};

@@ -1,0 +1,129 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "help.h"
+
+#include <string.h>
+
+#define LINE   80
+#define INDENT 2
+#define COLUMN 26
+
+const gchar tool_description[] =
+    "Multiplies matrices on OpenCL devices, and measures how fast: "
+    "D = act(alpha op(A) op(B) + beta C + bias), where A is M x K, B is K x N, C is M x N or one "
+    "row of N, and bias is N numbers.";
+
+const ToolText tool_notes[] = {
+    {"Exit status",
+     "0 when all went well, 1 when something failed or a result is wrong, 2 when the command line "
+     "is wrong, 130 after Ctrl-C."},
+    {"Environment",
+     "OCL_ICD_VENDORS names the folder in which the OpenCL loader finds its drivers. Compiled "
+     "kernels are kept in the folder gemmcl under XDG_CACHE_HOME, which is ~/.cache where it is "
+     "not set; it may be deleted at any time."},
+    {NULL}};
+
+/* Prints @text, wrapped, indented by @indent; the first line goes on where @at is. */
+static void
+print_wrapped (FILE *out, const gchar *text, guint indent, guint at)
+{
+  g_auto (GStrv) words = g_strsplit_set (text, " \n", -1);
+
+  for (guint i = 0; words[i] != NULL; i++) {
+    guint length = strlen (words[i]);
+    if (at > indent && at + 1 + length > LINE) {
+      fputc ('\n', out);
+      at = 0;
+    }
+    if (at <= indent)
+      at += fprintf (out, "%*s%s", (gint)(indent - at), "", words[i]);
+    else
+      at += fprintf (out, " %s", words[i]);
+  }
+  fputc ('\n', out);
+}
+
+/* Prints "  @left   @right", with @right wrapped in a column of its own. */
+static void
+print_item (FILE *out, const gchar *left, const gchar *right)
+{
+  guint at = fprintf (out, "%*s%s", INDENT, "", left);
+
+  if (at + 2 > COLUMN) {
+    fputc ('\n', out);
+    at = 0;
+  }
+  print_wrapped (out, right, COLUMN, at);
+}
+
+gchar *
+tool_option_get_spelling (const GOptionEntry *entry)
+{
+  GString *text = g_string_new (NULL);
+
+  if (entry->short_name != 0)
+    g_string_append_printf (text, "-%c, ", entry->short_name);
+  g_string_append_printf (text, "--%s", entry->long_name);
+  if (entry->arg_description != NULL)
+    g_string_append_printf (text, "=%s", entry->arg_description);
+  return g_string_free (text, FALSE);
+}
+
+static void
+print_group (FILE *out, const ToolOptionGroup *group)
+{
+  fprintf (out, "\n%s:\n", group->title);
+  for (const GOptionEntry *entry = group->entries; entry->long_name != NULL; entry++) {
+    g_autofree gchar *spelling = tool_option_get_spelling (entry);
+    if ((entry->flags & G_OPTION_FLAG_HIDDEN) == 0)
+      print_item (out, spelling, entry->description);
+  }
+}
+
+static void
+print_texts (FILE *out, const ToolText *texts)
+{
+  for (; texts->title != NULL; texts++) {
+    fprintf (out, "\n%s:\n", texts->title);
+    print_wrapped (out, texts->text, INDENT, 0);
+  }
+}
+
+void
+tool_help_print (FILE *out, const ToolOptionGroup *group)
+{
+  fputs ("Usage: gemmcl COMMAND [OPTION...]\n\n", out);
+  print_wrapped (out, tool_description, 0, 0);
+  fputs ("\nCommands:\n", out);
+  for (const ToolCommand *const *command = tool_commands; *command != NULL; command++)
+    print_item (out, (*command)->name, (*command)->summary);
+  print_group (out, group);
+  print_texts (out, tool_notes);
+  fputs ("\n\"gemmcl COMMAND --help\" tells all about a command.\n", out);
+}
+
+gchar *
+tool_help_get_usage (const ToolCommand *command)
+{
+  return g_strjoin (" ", "gemmcl", command->name, "[OPTION...]", command->operands, NULL);
+}
+
+void
+tool_help_print_command (FILE *out, const ToolCommand *command)
+{
+  g_auto (GStrv) paragraphs = g_strsplit (command->description, "\n\n", -1);
+  g_autofree gchar *usage = tool_help_get_usage (command);
+
+  fprintf (out, "Usage: %s\n", usage);
+  for (guint i = 0; paragraphs[i] != NULL; i++) {
+    fputc ('\n', out);
+    print_wrapped (out, paragraphs[i], 0, 0);
+  }
+  for (const ToolOptionGroup *group = command->groups; group->title != NULL; group++)
+    print_group (out, group);
+  fputs ("\nExamples:\n", out);
+  for (const ToolText *example = command->examples; example->title != NULL; example++) {
+    fprintf (out, "%*s%s\n", INDENT, "", example->title);
+    print_wrapped (out, example->text, 3 * INDENT, 0);
+  }
+}

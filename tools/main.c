@@ -1,0 +1,153 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <locale.h>
+#include <stdio.h>
+
+#include "help.h"
+#include "tool.h"
+
+enum {
+  STATUS_OK,
+  STATUS_FAILED,
+  STATUS_USAGE,
+  STATUS_INTERRUPTED = 130,
+};
+
+const ToolCommand *const tool_commands[] = {&tool_devices, &tool_kernels, &tool_bench, &tool_run,
+                                            NULL};
+
+G_DEFINE_QUARK (gemmcl - tool - error - quark, tool_error)
+
+static struct {
+  gboolean help;
+  gboolean version;
+  gboolean man;
+} options;
+
+static const GOptionEntry common_entries[] = {
+    {"help", 'h', 0, G_OPTION_ARG_NONE, &options.help, "Show this help and exit", NULL}, {NULL}};
+
+static const GOptionEntry main_entries[] = {
+    {"help", 'h', 0, G_OPTION_ARG_NONE, &options.help,
+     "Show this help and exit; after a command, the help of that command", NULL},
+    {"version", 0, 0, G_OPTION_ARG_NONE, &options.version, "Show the version and exit", NULL},
+    {"help-man", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &options.man,
+     "Print the source of the man page and exit", NULL},
+    {NULL}};
+
+static const ToolOptionGroup main_group = {"Options", main_entries};
+
+static const ToolCommand *
+find_command (const gchar *name)
+{
+  for (const ToolCommand *const *command = tool_commands; *command != NULL; command++)
+    if (g_strcmp0 (name, (*command)->name) == 0)
+      return *command;
+  return NULL;
+}
+
+/* Takes the options of @groups and -h off the command line. */
+static gboolean
+parse_options (const ToolOptionGroup *groups, gint *argc, gchar ***argv, GError **error)
+{
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+
+  /* Our own -h: GOption's help knows nothing of operands, paragraphs and examples. */
+  g_option_context_set_help_enabled (context, FALSE);
+  for (; groups->title != NULL; groups++)
+    g_option_context_add_main_entries (context, groups->entries, NULL);
+  return g_option_context_parse (context, argc, argv, error);
+}
+
+static gboolean
+run_command (const ToolCommand *command, gint argc, gchar **argv, GError **error)
+{
+  ToolOptionGroup groups[TOOL_MAX_GROUPS + 2] = {{"Help", common_entries}};
+
+  for (guint i = 0; i < TOOL_MAX_GROUPS; i++)
+    groups[i + 1] = command->groups[i];
+  if (!parse_options (groups, &argc, &argv, error))
+    return FALSE;
+  if (options.help) {
+    tool_help_print_command (stdout, command);
+    return TRUE;
+  }
+  if ((guint)argc - 1 != command->n_operands) {
+    g_autofree gchar *usage = tool_help_get_usage (command);
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                 "Expected \"%s\", with %u operands besides the options; found %d.", usage,
+                 command->n_operands, argc - 1);
+    return FALSE;
+  }
+  return command->run (argv + 1, error);
+}
+
+static gboolean
+run_alone (gint argc, gchar **argv, GError **error)
+{
+  const ToolOptionGroup groups[] = {main_group, {NULL}};
+
+  if (!parse_options (groups, &argc, &argv, error))
+    return FALSE;
+  if (options.help) {
+    tool_help_print (stdout, &main_group);
+  } else if (options.version) {
+    puts ("gemmcl " GEMMCL_VERSION);
+  } else if (options.man) {
+    tool_man_print (stdout, &main_group);
+  } else if (argc > 1) {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "There is no command \"%s\".", argv[1]);
+    return FALSE;
+  } else {
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE, "A command is missing.");
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* A full disk shows when the last of the output is written. */
+static gboolean
+flush_output (GError **error)
+{
+  if (fflush (stdout) == 0 && !ferror (stdout))
+    return TRUE;
+  g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED,
+                       "The output could not be written as a whole.");
+  return FALSE;
+}
+
+static gint
+get_status (const GError *error)
+{
+  if (error == NULL)
+    return STATUS_OK;
+  if (g_error_matches (error, TOOL_ERROR, TOOL_ERROR_INTERRUPTED))
+    return STATUS_INTERRUPTED;
+  if (g_error_matches (error, TOOL_ERROR, TOOL_ERROR_USAGE) || error->domain == G_OPTION_ERROR)
+    return STATUS_USAGE;
+  return STATUS_FAILED;
+}
+
+gint
+main (gint argc, gchar **argv)
+{
+  g_autoptr (GError) error = NULL;
+  const ToolCommand *command = argc > 1 ? find_command (argv[1]) : NULL;
+  const gchar *gap = command != NULL ? " " : "";
+  const gchar *name = command != NULL ? command->name : "";
+  gint status;
+
+  /* Messages as the user's terminal wants them, numbers always with a point. */
+  setlocale (LC_ALL, "");
+  setlocale (LC_NUMERIC, "C");
+
+  if (command != NULL ? run_command (command, argc - 1, argv + 1, &error)
+                      : run_alone (argc, argv, &error))
+    flush_output (&error);
+  status = get_status (error);
+  if (error != NULL)
+    g_printerr ("gemmcl%s%s: %s\n", gap, name, error->message);
+  if (status == STATUS_USAGE)
+    g_printerr ("See \"gemmcl%s%s --help\".\n", gap, name);
+  return status;
+}

@@ -1,0 +1,179 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "options.h"
+
+#include <CL/cl.h>
+#include <math.h>
+
+static struct {
+  gchar *platform;
+  gchar *type;
+  gchar *device;
+} device_options;
+
+const GOptionEntry tool_device_entries[] = {
+    {"platform", 'p', 0, G_OPTION_ARG_STRING, &device_options.platform,
+     "The OpenCL platform, by its number or a part of its name or vendor (default: all of them)",
+     "NUMBER|NAME"},
+    {"type", 't', 0, G_OPTION_ARG_STRING, &device_options.type,
+     "The type of device: all, cpu, gpu, acc, default, or OpenCL's constant for one, such as "
+     "CL_DEVICE_TYPE_GPU or 4 (default: all, of which an Intel GPU comes first, then other GPUs, "
+     "accelerators, CPUs)",
+     "TYPE"},
+    {"device", 'd', 0, G_OPTION_ARG_STRING, &device_options.device,
+     "The device, by its number among those that -p and -t leave or a part of its name "
+     "(default: 0)",
+     "NUMBER|NAME"},
+    {NULL}};
+
+static struct {
+  gchar *precision;
+  gchar *alpha;
+  gchar *beta;
+  gboolean transpose_a;
+  gboolean transpose_b;
+} epilogue_options;
+
+const GOptionEntry tool_epilogue_entries[] = {
+    {"precision", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.precision,
+     "The precision of the arithmetic: f32 (default: f32)", "TYPE"},
+    {"alpha", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.alpha,
+     "The factor of the product A B (default: 1)", "NUMBER"},
+    {"beta", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.beta,
+     "The factor of the addend C (default: 0; where run is given a C: 1)", "NUMBER"},
+    {"transpose-a", 0, 0, G_OPTION_ARG_NONE, &epilogue_options.transpose_a,
+     "A is stored transposed, K x M", NULL},
+    {"transpose-b", 0, 0, G_OPTION_ARG_NONE, &epilogue_options.transpose_b,
+     "B is stored transposed, N x K", NULL},
+    {NULL}};
+
+static const struct {
+  const gchar *word;
+  const gchar *constant;
+  guint64 value;
+  GemmclDeviceType type;
+} device_types[] = {
+    {"all", "CL_DEVICE_TYPE_ALL", CL_DEVICE_TYPE_ALL, GEMMCL_DEVICE_TYPE_AUTO},
+    {"cpu", "CL_DEVICE_TYPE_CPU", CL_DEVICE_TYPE_CPU, GEMMCL_DEVICE_TYPE_CPU},
+    {"gpu", "CL_DEVICE_TYPE_GPU", CL_DEVICE_TYPE_GPU, GEMMCL_DEVICE_TYPE_GPU},
+    {"acc", "CL_DEVICE_TYPE_ACCELERATOR", CL_DEVICE_TYPE_ACCELERATOR,
+     GEMMCL_DEVICE_TYPE_ACCELERATOR},
+    {"default", "CL_DEVICE_TYPE_DEFAULT", CL_DEVICE_TYPE_DEFAULT, GEMMCL_DEVICE_TYPE_DEFAULT},
+};
+
+static gboolean
+parse_device_type (const gchar *text, GemmclDeviceType *type, GError **error)
+{
+  gchar *end = NULL;
+  guint64 value = g_ascii_strtoull (text, &end, 0);
+  gboolean is_number = g_ascii_isdigit (text[0]) && *end == '\0';
+
+  for (guint i = 0; i < G_N_ELEMENTS (device_types); i++) {
+    if (is_number ? value == device_types[i].value
+                  : g_ascii_strcasecmp (text, device_types[i].word) == 0 ||
+                        g_ascii_strcasecmp (text, device_types[i].constant) == 0) {
+      *type = device_types[i].type;
+      return TRUE;
+    }
+  }
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+               "--type takes all, cpu, gpu, acc, default or the name or number of one of OpenCL's "
+               "constants for these, not \"%s\".",
+               text);
+  return FALSE;
+}
+
+GemmclContext *
+tool_open_context (GError **error)
+{
+  GemmclDeviceQuery query = {.platform = device_options.platform, .device = device_options.device};
+
+  if (device_options.type != NULL && !parse_device_type (device_options.type, &query.type, error))
+    return NULL;
+  return gemmcl_context_new (&query, error);
+}
+
+gboolean
+tool_get_epilogue (GemmclGemm *gemm, gboolean *beta_given, GError **error)
+{
+  const gchar *precision = epilogue_options.precision;
+
+  if (precision != NULL && g_strcmp0 (precision, "f32") != 0) {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                 "--precision takes f32, the only one there is, not \"%s\".", precision);
+    return FALSE;
+  }
+  if (epilogue_options.alpha != NULL &&
+      !tool_parse_number ("--alpha", epilogue_options.alpha, &gemm->alpha, error))
+    return FALSE;
+  if (epilogue_options.beta != NULL &&
+      !tool_parse_number ("--beta", epilogue_options.beta, &gemm->beta, error))
+    return FALSE;
+  *beta_given = epilogue_options.beta != NULL;
+  gemm->trans_a = epilogue_options.transpose_a;
+  gemm->trans_b = epilogue_options.transpose_b;
+  return TRUE;
+}
+
+gboolean
+tool_parse_number (const gchar *option, const gchar *text, gdouble *number, GError **error)
+{
+  gchar *end = NULL;
+  gdouble value = g_ascii_strtod (text, &end);
+
+  if (end == text || *end != '\0' || !isfinite (value)) {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                 "%s takes a finite number with a decimal point, such as 0.5, not \"%s\".", option,
+                 text);
+    return FALSE;
+  }
+  *number = value;
+  return TRUE;
+}
+
+static const gchar *
+lookup_kernel (const gchar *name)
+{
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernelInfo *kernel = gemmcl_get_kernel (i);
+    if (g_strcmp0 (name, kernel->name) == 0)
+      return kernel->name;
+  }
+  return NULL;
+}
+
+const gchar *
+tool_find_kernel (GemmclContext *context, const gchar *name, GError **error)
+{
+  /* The article whose names these are calls gemm_naive just naive on its command line. */
+  g_autofree gchar *prefixed = g_strconcat ("gemm_", name, NULL);
+  g_autoptr (GError) why = NULL;
+  const gchar *found = lookup_kernel (name);
+
+  if (found == NULL)
+    found = lookup_kernel (prefixed);
+  if (found == NULL) {
+    /* The library knows which names are near. */
+    gemmcl_kernel_fits (context, name, NULL, &why);
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                         why != NULL ? why->message : "There is no such kernel.");
+  }
+  return found;
+}
+
+const gchar *
+tool_device_type_get_name (GemmclDeviceType type)
+{
+  switch (type) {
+  case GEMMCL_DEVICE_TYPE_CPU:
+    return "CPU";
+  case GEMMCL_DEVICE_TYPE_GPU:
+    return "GPU";
+  case GEMMCL_DEVICE_TYPE_ACCELERATOR:
+    return "accelerator";
+  case GEMMCL_DEVICE_TYPE_AUTO:
+  case GEMMCL_DEVICE_TYPE_DEFAULT:
+    break;
+  }
+  return "other";
+}

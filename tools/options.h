@@ -1,0 +1,53 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "gemmcl.h"
+#include "tool.h"
+
+/** Options that several subcommands share, and what they mean. */
+
+/** tool_device_entries: -p, -t and -d, read by tool_open_context(). */
+extern const GOptionEntry tool_device_entries[];
+
+/** tool_epilogue_entries: --precision, --alpha, --beta, --transpose-*, read by
+ * tool_get_epilogue(). */
+extern const GOptionEntry tool_epilogue_entries[];
+
+/**
+ * tool_open_context:
+ *
+ * Returns: (transfer full): a context on the device that the options ask for, or %NULL.
+ */
+GemmclContext *tool_open_context (GError **error);
+
+/**
+ * tool_get_epilogue:
+ * @gemm: (inout): gets alpha, beta and the transposes where the options state them
+ * @beta_given: (out): whether they state beta
+ *
+ * Returns: %FALSE with %TOOL_ERROR_USAGE for a number or a precision that is none.
+ */
+gboolean tool_get_epilogue (GemmclGemm *gemm, gboolean *beta_given, GError **error);
+
+/**
+ * tool_parse_number:
+ * @option: the option's name, for the message
+ * @text: what the user gave it
+ *
+ * Returns: %FALSE with %TOOL_ERROR_USAGE unless @text is a finite number, with a decimal point.
+ */
+gboolean tool_parse_number (const gchar *option, const gchar *text, gdouble *number,
+                            GError **error);
+
+/**
+ * tool_find_kernel:
+ * @name: what the user typed: a kernel's name, with or without a leading "gemm_"
+ *
+ * Returns: (transfer none): the kernel's name, or %NULL with %TOOL_ERROR_USAGE and the names that
+ *   are near.
+ */
+const gchar *tool_find_kernel (GemmclContext *context, const gchar *name, GError **error);
+
+/** tool_device_type_get_name: Returns: "GPU" and so on; static. */
+const gchar *tool_device_type_get_name (GemmclDeviceType type);

@@ -1,0 +1,264 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gemmcl.h"
+#include "options.h"
+#include "tool.h"
+
+static struct {
+  gchar *output;
+  gchar *addend;
+  gchar *bias;
+  gchar *activation;
+  gchar *kernel;
+} options;
+
+static const GOptionEntry entries[] = {
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+     "Where D goes, as f32 in NumPy's format; a file that is there is replaced", "FILE.npy"},
+    {"addend", 'c', 0, G_OPTION_ARG_FILENAME, &options.addend,
+     "C, M x N or one row of N (default: none)", "MATRIX"},
+    {"bias", 0, 0, G_OPTION_ARG_FILENAME, &options.bias,
+     "N numbers, added to each row (default: none)", "MATRIX"},
+    {"activation", 0, 0, G_OPTION_ARG_STRING, &options.activation,
+     "What is applied last: none, relu, leaky-relu, gelu, gelu-tanh, sigmoid, silu, tanh, "
+     "hard-swish or softmax, the latter over each row (default: none)",
+     "NAME"},
+    {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
+     "The kernel; auto lets the library choose (default: auto)", "NAME"},
+    {NULL}};
+
+/**
+ * RunInputs:
+ * @a: A as f32
+ * @b, @c, @bias: as loaded; @c and @bias are %NULL where there is none
+ */
+typedef struct {
+  GemmclMatrix *a;
+  GemmclMatrix *b;
+  GemmclMatrix *c;
+  GemmclMatrix *bias;
+} RunInputs;
+
+static void
+run_inputs_clear (RunInputs *self)
+{
+  g_clear_pointer (&self->a, gemmcl_matrix_unref);
+  g_clear_pointer (&self->b, gemmcl_matrix_unref);
+  g_clear_pointer (&self->c, gemmcl_matrix_unref);
+  g_clear_pointer (&self->bias, gemmcl_matrix_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (RunInputs, run_inputs_clear)
+
+static gboolean
+load (const gchar *where, GemmclMatrix **matrix, GError **error)
+{
+  *matrix = where != NULL ? gemmcl_matrix_load (where, error) : NULL;
+  return where == NULL || *matrix != NULL;
+}
+
+static gboolean
+load_inputs (RunInputs *self, gchar **operands, GError **error)
+{
+  g_autoptr (GemmclMatrix) a = NULL;
+
+  if (!load (operands[0], &a, error) || !load (operands[1], &self->b, error) ||
+      !load (options.addend, &self->c, error) || !load (options.bias, &self->bias, error))
+    return FALSE;
+  self->a = gemmcl_matrix_to_f32 (a, FALSE, error);
+  return self->a != NULL;
+}
+
+static gboolean
+parse_activation (GemmclActivation *activation, GError **error)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  for (guint i = 0; i < GEMMCL_N_ACTIVATIONS; i++) {
+    const gchar *name = gemmcl_activation_get_name (i);
+    if (options.activation == NULL || g_strcmp0 (options.activation, name) == 0) {
+      *activation = i;
+      return TRUE;
+    }
+    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", name);
+  }
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--activation takes one of %s, not \"%s\".",
+               names->str, options.activation);
+  return FALSE;
+}
+
+/* "A is 3 x 4", with what the transpose makes of it. */
+static gchar *
+describe_shape (const gchar *name, const GemmclMatrix *matrix, gboolean transposed)
+{
+  return g_strdup_printf ("%s is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT "%s", name,
+                          gemmcl_matrix_get_rows (matrix), gemmcl_matrix_get_cols (matrix),
+                          transposed ? " before it is transposed" : "");
+}
+
+static gboolean
+check_addend (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
+{
+  gsize rows, cols;
+
+  if (inputs->c == NULL)
+    return TRUE;
+  rows = gemmcl_matrix_get_rows (inputs->c);
+  cols = gemmcl_matrix_get_cols (inputs->c);
+  if (cols != gemm->n || (rows != gemm->m && rows != 1)) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                 "C is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                 ", but the product of A and B is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                 ": C must be that, or one row of %" G_GSIZE_FORMAT ".",
+                 rows, cols, gemm->m, gemm->n, gemm->n);
+    return FALSE;
+  }
+  gemm->addend = rows == gemm->m ? GEMMCL_ADDEND_MATRIX : GEMMCL_ADDEND_ROW;
+  return TRUE;
+}
+
+static gboolean
+check_bias (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
+{
+  gsize rows, cols;
+
+  if (inputs->bias == NULL)
+    return TRUE;
+  rows = gemmcl_matrix_get_rows (inputs->bias);
+  cols = gemmcl_matrix_get_cols (inputs->bias);
+  if (MIN (rows, cols) != 1 || MAX (rows, cols) != gemm->n) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                 "The bias is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                 ", but must be %" G_GSIZE_FORMAT " numbers, as many as the product of A and B has "
+                 "columns.",
+                 rows, cols, gemm->n);
+    return FALSE;
+  }
+  gemm->bias = TRUE;
+  return TRUE;
+}
+
+static gboolean
+describe_problem (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
+{
+  gsize a_rows = gemmcl_matrix_get_rows (inputs->a), a_cols = gemmcl_matrix_get_cols (inputs->a);
+  gsize b_rows = gemmcl_matrix_get_rows (inputs->b), b_cols = gemmcl_matrix_get_cols (inputs->b);
+
+  gemm->m = gemm->trans_a ? a_cols : a_rows;
+  gemm->k = gemm->trans_a ? a_rows : a_cols;
+  gemm->n = gemm->trans_b ? b_rows : b_cols;
+  if (gemm->k != (gemm->trans_b ? b_cols : b_rows)) {
+    g_autofree gchar *a = describe_shape ("A", inputs->a, gemm->trans_a);
+    g_autofree gchar *b = describe_shape ("B", inputs->b, gemm->trans_b);
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                 "%s and %s: A must have as many columns as B has rows.", a, b);
+    return FALSE;
+  }
+  return check_addend (inputs, gemm, error) && check_bias (inputs, gemm, error) &&
+         gemmcl_gemm_validate (gemm, error);
+}
+
+static GemmclPlan *
+make_plan (GemmclContext *context, const RunInputs *inputs, const GemmclGemm *gemm, GError **error)
+{
+  g_autoptr (GemmclPlan) plan = NULL;
+  const gchar *kernel = options.kernel;
+
+  if (kernel != NULL && g_strcmp0 (kernel, "auto") != 0) {
+    kernel = tool_find_kernel (context, kernel, error);
+    if (kernel == NULL)
+      return NULL;
+  }
+  plan = gemmcl_plan_new (context, gemm, kernel, error);
+  if (plan == NULL || !gemmcl_plan_set_b (plan, inputs->b, error) ||
+      (inputs->c != NULL && !gemmcl_plan_set_c (plan, inputs->c, error)) ||
+      (inputs->bias != NULL && !gemmcl_plan_set_bias (plan, inputs->bias, error)))
+    return NULL;
+  return g_steal_pointer (&plan);
+}
+
+static gboolean
+multiply (GemmclPlan *plan, const RunInputs *inputs, const GemmclGemm *gemm, GError **error)
+{
+  gsize count = 0;
+  g_autofree gfloat *data =
+      g_size_checked_mul (&count, gemm->m, gemm->n) ? g_try_new (gfloat, count) : NULL;
+  const GemmclHostData a = {.data = {(gpointer)gemmcl_matrix_get_data (inputs->a)}};
+  const GemmclHostData d = {.data = {data}};
+  g_autoptr (GemmclMatrix) result = NULL;
+
+  if (data == NULL) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+                 "There is not enough memory for a result of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                 ".",
+                 gemm->m, gemm->n);
+    return FALSE;
+  }
+  if (!gemmcl_plan_run (plan, &(GemmclHostRun){.a = &a, .d = &d}, error))
+    return FALSE;
+  result = gemmcl_matrix_new (GEMMCL_TYPE_F32, gemm->m, gemm->n, data, error);
+  return result != NULL && gemmcl_matrix_save_npy (result, options.output, error);
+}
+
+static gboolean
+check_options (GemmclGemm *gemm, GError **error)
+{
+  gboolean beta_given = FALSE;
+
+  if (options.output == NULL) {
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                         "The result needs a place: give a file with -o.");
+    return FALSE;
+  }
+  if (!tool_get_epilogue (gemm, &beta_given, error) || !parse_activation (&gemm->activation, error))
+    return FALSE;
+  if (beta_given && options.addend == NULL) {
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                         "--beta is the factor of C, which is missing: give one with -c.");
+    return FALSE;
+  }
+  /* Whoever names a C wants it added. */
+  if (options.addend != NULL && !beta_given)
+    gemm->beta = 1.0;
+  return TRUE;
+}
+
+static gboolean
+run (gchar **operands, GError **error)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_auto (RunInputs) inputs = {NULL};
+  g_autoptr (GemmclContext) context = NULL;
+  g_autoptr (GemmclPlan) plan = NULL;
+
+  if (!check_options (&gemm, error) || !load_inputs (&inputs, operands, error) ||
+      !describe_problem (&inputs, &gemm, error))
+    return FALSE;
+  context = tool_open_context (error);
+  if (context == NULL)
+    return FALSE;
+  plan = make_plan (context, &inputs, &gemm, error);
+  return plan != NULL && multiply (plan, &inputs, &gemm, error);
+}
+
+const ToolCommand tool_run = {
+    .name = "run",
+    .summary = "Multiply matrices from files",
+    .operands = "A B -o D.npy",
+    .n_operands = 2,
+    .description =
+        "Multiplies A by B and writes the result D, as f32 in NumPy's format. The inputs may hold "
+        "any type of number; arithmetic is f32.\n\n"
+        "A matrix is a .npy file (FILE.npy#bf16 where it holds bfloat16 as |V2), a tensor of a "
+        "safetensors file (FILE.safetensors#NAME), a file of bare numbers (FILE.raw#f32:64x10), or "
+        "numbers in brackets ('[[1, 2], [3, 4]]').",
+    .groups = {{"Matrices", entries},
+               {"Arithmetic", tool_epilogue_entries},
+               {"Device", tool_device_entries}},
+    .examples = {{"gemmcl run a.npy b.npy -o d.npy", "D = A B"},
+                 {"gemmcl run x.npy model.safetensors#fc1.weight --transpose-b --bias "
+                  "model.safetensors#fc1.bias --activation relu -o y.npy",
+                  "A layer of a neural network whose weights are stored [out, in]"},
+                 {"gemmcl run a.npy b.npy -c c.npy --alpha 0.5 --beta 2 -o d.npy",
+                  "D = 0.5 A B + 2 C"}},
+    .run = run,
+};
