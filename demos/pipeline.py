@@ -1,0 +1,57 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the demos share: they run gst-launch-1.0, show the line, and hold the result to NumPy's."""
+
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def output_directory(name):
+    """Where demo `name` writes: a folder of that name in the one that the command line says."""
+    if len(sys.argv) != 2:
+        sys.exit(f"usage: {sys.argv[0]} DIRECTORY-FOR-RESULTS")
+    directory = Path(sys.argv[1]) / name
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
+def launch(*branches):
+    """Shows and runs a pipeline, each branch a list of elements, each of those a string.
+
+    Returns the seconds from its first buffer to its end.
+    """
+    words = [[shlex.split(element) for element in branch] for branch in branches]
+    line = ["gst-launch-1.0"]
+    for branch in words:
+        for number, element in enumerate(branch):
+            line += [*(["!"] if number else []), *element]
+    shown = " ".join("!" if word == "!" else shlex.quote(word) for word in line)
+    shown = textwrap.wrap(
+        shown.replace(f"{HERE.parent}/", ""), 96, break_long_words=False, break_on_hyphens=False
+    )
+    print("  " + " \\\n      ".join(shown), flush=True)
+    said = subprocess.run(
+        line,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    took = re.search(r"Execution ended after (\d+):(\d+):([\d.]+)", said.stdout)
+    if said.returncode or not took:
+        sys.exit(f"{said.stdout}\nThe pipeline failed, exit status {said.returncode}.")
+    hours, minutes, seconds = took.groups()
+    return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+
+
+def check(good, what):
+    """Ends the demo as failed unless `good`."""
+    if not good:
+        sys.exit(f"  WRONG: {what}")
+    print(f"  right: {what}")
