@@ -1,0 +1,286 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Pictures: their formats, their shapes as matrices, how they lie in device memory and what kernels
+ * are told of that. */
+
+#include "image-private.h"
+
+/* Planes but the first are of chroma: half the width and height, rounded up. */
+typedef struct {
+  const gchar *name;
+  guint channels;     /* that a kernel sees */
+  guint samples;      /* per pixel in the first plane */
+  guint sample_bytes; /* 1, or 2 little-endian */
+  guint order;        /* which sample channel c is, in hexadecimal digit c from the right */
+  gint x;             /* the sample that is no channel, -1: there is none */
+  guint n_planes;
+  guint chroma_samples; /* in a chroma plane at each of its places */
+} Format;
+
+static const Format formats[GEMMCL_N_PIXEL_FORMATS] = {
+    [GEMMCL_PIXEL_GRAY8] = {"GRAY8", 1, 1, 1, 0x0, -1, 1, 0},
+    [GEMMCL_PIXEL_GRAY16_LE] = {"GRAY16_LE", 1, 1, 2, 0x0, -1, 1, 0},
+    [GEMMCL_PIXEL_RGB] = {"RGB", 3, 3, 1, 0x210, -1, 1, 0},
+    [GEMMCL_PIXEL_BGR] = {"BGR", 3, 3, 1, 0x012, -1, 1, 0},
+    [GEMMCL_PIXEL_RGBA] = {"RGBA", 4, 4, 1, 0x3210, -1, 1, 0},
+    [GEMMCL_PIXEL_BGRA] = {"BGRA", 4, 4, 1, 0x3012, -1, 1, 0},
+    [GEMMCL_PIXEL_RGBX] = {"RGBx", 3, 4, 1, 0x210, 3, 1, 0},
+    [GEMMCL_PIXEL_BGRX] = {"BGRx", 3, 4, 1, 0x012, 3, 1, 0},
+    [GEMMCL_PIXEL_XRGB] = {"xRGB", 3, 4, 1, 0x321, 0, 1, 0},
+    [GEMMCL_PIXEL_XBGR] = {"xBGR", 3, 4, 1, 0x123, 0, 1, 0},
+    [GEMMCL_PIXEL_NV12] = {"NV12", 3, 1, 1, 0x0, -1, 2, 2},
+    [GEMMCL_PIXEL_I420] = {"I420", 3, 1, 1, 0x0, -1, 3, 1},
+};
+
+static const Format *
+find_format (GemmclPixelFormat format)
+{
+  return (guint)format < GEMMCL_N_PIXEL_FORMATS ? &formats[format] : NULL;
+}
+
+const gchar *
+gemmcl_pixel_format_get_name (GemmclPixelFormat format)
+{
+  const Format *found = find_format (format);
+  return found ? found->name : NULL;
+}
+
+guint
+gemmcl_pixel_format_get_channels (GemmclPixelFormat format)
+{
+  const Format *found = find_format (format);
+  return found ? found->channels : 0;
+}
+
+guint
+gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format)
+{
+  const Format *found = find_format (format);
+  return found ? found->n_planes : 0;
+}
+
+static gboolean
+check_range (const gchar *what, gsize found, gsize most, GError **error)
+{
+  if (found >= 1 && found <= most)
+    return TRUE;
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+               "A picture's %s must be 1 to %" G_GSIZE_FORMAT ", not %" G_GSIZE_FORMAT ".", what,
+               most, found);
+  return FALSE;
+}
+
+/* Written so that NaN fails. */
+static gboolean
+check_colours (const GemmclImage *image, GError **error)
+{
+  gchar kr[G_ASCII_DTOSTR_BUF_SIZE];
+  gchar kb[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (formats[image->format].n_planes == 1 ||
+      (image->kr > 0.0 && image->kb > 0.0 && image->kr + image->kb < 1.0))
+    return TRUE;
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+               "The weights of red and blue in %s's luma must be more than 0 and together less "
+               "than 1, as 0.299 and 0.114 are, not %s and %s.",
+               formats[image->format].name, g_ascii_dtostr (kr, sizeof kr, image->kr),
+               g_ascii_dtostr (kb, sizeof kb, image->kb));
+  return FALSE;
+}
+
+static gboolean
+check_image (const GemmclImage *image, GError **error)
+{
+  if (!find_format (image->format)) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+                 "Expected a pixel format's number, 0 to %d, found %d.", GEMMCL_N_PIXEL_FORMATS - 1,
+                 (gint)image->format);
+    return FALSE;
+  }
+  if (!check_range ("width", image->width, G_MAXUINT16, error) ||
+      !check_range ("height", image->height, G_MAXUINT16, error))
+    return FALSE;
+  if (image->features == GEMMCL_FEATURE_PATCH &&
+      (!check_range ("patch width", image->patch_width, image->width, error) ||
+       !check_range ("patch height", image->patch_height, image->height, error)))
+    return FALSE;
+  return check_colours (image, error);
+}
+
+/* Products of what check_image() let pass are at most 2^34, which guint64 holds on any host. */
+static void
+get_rows (const GemmclImage *image, guint64 *m, guint64 *k)
+{
+  const guint64 w = image->width;
+  const guint64 h = image->height;
+  const guint64 p = image->patch_width;
+  const guint64 q = image->patch_height;
+  const guint64 channels = formats[image->format].channels;
+
+  switch (image->features) {
+  case GEMMCL_FEATURE_PIXEL:
+    *m = w * h;
+    *k = channels;
+    break;
+  case GEMMCL_FEATURE_ROW:
+    *m = h;
+    *k = w * channels;
+    break;
+  case GEMMCL_FEATURE_FRAME:
+    *m = 1;
+    *k = w * h * channels;
+    break;
+  case GEMMCL_FEATURE_PATCH:
+    *m = (w / p) * (h / q);
+    *k = p * q * channels;
+    break;
+  default:
+    *m = *k = 0;
+  }
+}
+
+/* GemmclPlane before it is known to fit into gsize. */
+typedef struct {
+  guint64 offset;
+  guint64 row_bytes;
+  guint64 rows;
+} Plane;
+
+/* Returns the size of the whole in bytes. */
+static guint64
+get_planes (const GemmclImage *image, Plane planes[GEMMCL_MAX_PLANES])
+{
+  const Format *format = &formats[image->format];
+  const guint64 samples = (guint64)format->samples * format->sample_bytes;
+  const Plane luma = {0, image->width * samples, image->height};
+  guint64 bytes = luma.row_bytes * luma.rows;
+
+  planes[0] = luma;
+  for (guint i = 1; i < GEMMCL_MAX_PLANES; i++) {
+    if (i < format->n_planes)
+      planes[i] =
+          (Plane){bytes, (image->width + 1) / 2 * format->chroma_samples, (image->height + 1) / 2};
+    else
+      planes[i] = (Plane){0, 0, 0};
+    bytes += planes[i].row_bytes * planes[i].rows;
+  }
+  return bytes;
+}
+
+gboolean
+gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **error)
+{
+  Plane planes[GEMMCL_MAX_PLANES];
+  guint64 rows, columns;
+
+  if (!check_image (image, error))
+    return FALSE;
+
+  get_rows (image, &rows, &columns);
+  if (rows == 0) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+                 "Expected a feature mode's number, %d to %d, found %d.", GEMMCL_FEATURE_PIXEL,
+                 GEMMCL_FEATURE_PATCH, (gint)image->features);
+    return FALSE;
+  }
+  if (rows > G_MAXINT32 || columns > G_MAXINT32) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+                 "A picture of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                 " is a matrix of %" G_GUINT64_FORMAT " x %" G_GUINT64_FORMAT
+                 "; the most is %d each way. Choose another feature mode, or scale it down.",
+                 image->width, image->height, rows, columns, G_MAXINT32);
+    return FALSE;
+  }
+  if (get_planes (image, planes) > G_MAXSIZE) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+                 "A picture of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                 " has more bytes than this host can address. Scale it down.",
+                 image->width, image->height);
+    return FALSE;
+  }
+  if (m)
+    *m = rows;
+  if (k)
+    *k = columns;
+  return TRUE;
+}
+
+gsize
+gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
+{
+  Plane found[GEMMCL_MAX_PLANES];
+  const gsize bytes = get_planes (image, found);
+
+  for (guint i = 0; i < GEMMCL_MAX_PLANES; i++)
+    planes[i] = (GemmclPlane){found[i].offset, found[i].row_bytes, found[i].rows};
+  return bytes;
+}
+
+static void
+define_integer (GString *options, const gchar *prefix, const gchar *name, guint64 value)
+{
+  g_string_append_printf (options, " -D%s%s=%" G_GUINT64_FORMAT, prefix, name, value);
+}
+
+/* Nine digits after the point are more than a float has. */
+static void
+define_float (GString *options, const gchar *prefix, const gchar *name, gdouble value)
+{
+  gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_ascii_formatd (text, sizeof text, "%.9e", value);
+  g_string_append_printf (options, " -D%s%s=%sf", prefix, name, text);
+}
+
+/* From stored luma and chroma to 0 to 255, see #GemmclImage: luma less its zero times LUMA_SCALE,
+ * plus chroma less 128 times the others. */
+static void
+define_colours (GString *options, const gchar *prefix, const GemmclImage *image)
+{
+  const gdouble luma = image->full_range ? 1.0 : 255.0 / 219.0;
+  const gdouble chroma = image->full_range ? 1.0 : 255.0 / 224.0;
+  const gdouble red = 2.0 * (1.0 - image->kr) * chroma;
+  const gdouble blue = 2.0 * (1.0 - image->kb) * chroma;
+  const gdouble kg = 1.0 - image->kr - image->kb;
+
+  define_float (options, prefix, "LUMA_ZERO", image->full_range ? 0.0 : 16.0);
+  define_float (options, prefix, "LUMA_SCALE", luma);
+  define_float (options, prefix, "RED_CR", red);
+  define_float (options, prefix, "GREEN_CR", -red * image->kr / kg);
+  define_float (options, prefix, "GREEN_CB", -blue * image->kb / kg);
+  define_float (options, prefix, "BLUE_CB", blue);
+}
+
+gchar *
+gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix)
+{
+  const Format *format = &formats[image->format];
+  GString *options = g_string_new (NULL);
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const gsize bytes = gemmcl_image_get_planes (image, planes);
+
+  g_string_append_printf (options, " -D%sIMAGE -D%sORDER=0x%x", prefix, prefix, format->order);
+  g_string_append_printf (options, " -D%sX=%d", prefix, format->x);
+  define_integer (options, prefix, "BYTES", bytes);
+  define_integer (options, prefix, "WIDTH", image->width);
+  define_integer (options, prefix, "HEIGHT", image->height);
+  define_integer (options, prefix, "CHANNELS", format->channels);
+  define_integer (options, prefix, "SAMPLES", format->samples);
+  define_integer (options, prefix, "SAMPLE_BYTES", format->sample_bytes);
+  define_integer (options, prefix, "FEATURES", image->features);
+  define_integer (options, prefix, "PATCH_WIDTH", image->patch_width);
+  define_integer (options, prefix, "PATCH_HEIGHT", image->patch_height);
+
+  if (format->n_planes > 1) {
+    const gboolean paired = format->n_planes == 2;
+
+    g_string_append_printf (options, " -D%sCHROMA", prefix);
+    define_integer (options, prefix, "CB_OFFSET", planes[1].offset);
+    define_integer (options, prefix, "CR_OFFSET", paired ? planes[1].offset + 1 : planes[2].offset);
+    define_integer (options, prefix, "CHROMA_STEP", format->chroma_samples);
+    define_integer (options, prefix, "CHROMA_ROW", planes[1].row_bytes);
+    define_colours (options, prefix, image);
+  }
+  return g_string_free (options, FALSE);
+}
