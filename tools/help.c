@@ -6,7 +6,7 @@
 
 #define LINE   80
 #define INDENT 2
-#define COLUMN 26
+#define COLUMN 30
 
 const gchar tool_description[] =
     "Multiplies matrices on OpenCL devices, and measures how fast: "
@@ -75,8 +75,9 @@ print_group (FILE *out, const ToolOptionGroup *group)
   fprintf (out, "\n%s:\n", group->title);
   for (const GOptionEntry *entry = group->entries; entry->long_name != NULL; entry++) {
     g_autofree gchar *spelling = tool_option_get_spelling (entry);
+    g_autofree gchar *aligned = g_strconcat (entry->short_name == 0 ? "    " : "", spelling, NULL);
     if ((entry->flags & G_OPTION_FLAG_HIDDEN) == 0)
-      print_item (out, spelling, entry->description);
+      print_item (out, aligned, entry->description);
   }
 }
 

@@ -29,7 +29,6 @@ const GOptionEntry tool_device_entries[] = {
 static struct {
   gchar *precision;
   gchar *alpha;
-  gchar *beta;
   gboolean transpose_a;
   gboolean transpose_b;
 } epilogue_options;
@@ -39,8 +38,6 @@ const GOptionEntry tool_epilogue_entries[] = {
      "The precision of the arithmetic: f32 (default: f32)", "TYPE"},
     {"alpha", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.alpha,
      "The factor of the product A B (default: 1)", "NUMBER"},
-    {"beta", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.beta,
-     "The factor of the addend C (default: 0; where run is given a C: 1)", "NUMBER"},
     {"transpose-a", 0, 0, G_OPTION_ARG_NONE, &epilogue_options.transpose_a,
      "A is stored transposed, K x M", NULL},
     {"transpose-b", 0, 0, G_OPTION_ARG_NONE, &epilogue_options.transpose_b,
@@ -94,7 +91,7 @@ tool_open_context (GError **error)
 }
 
 gboolean
-tool_get_epilogue (GemmclGemm *gemm, gboolean *beta_given, GError **error)
+tool_get_epilogue (GemmclGemm *gemm, const gchar *beta, GError **error)
 {
   const gchar *precision = epilogue_options.precision;
 
@@ -106,10 +103,8 @@ tool_get_epilogue (GemmclGemm *gemm, gboolean *beta_given, GError **error)
   if (epilogue_options.alpha != NULL &&
       !tool_parse_number ("--alpha", epilogue_options.alpha, &gemm->alpha, error))
     return FALSE;
-  if (epilogue_options.beta != NULL &&
-      !tool_parse_number ("--beta", epilogue_options.beta, &gemm->beta, error))
+  if (beta != NULL && !tool_parse_number ("--beta", beta, &gemm->beta, error))
     return FALSE;
-  *beta_given = epilogue_options.beta != NULL;
   gemm->trans_a = epilogue_options.transpose_a;
   gemm->trans_b = epilogue_options.transpose_b;
   return TRUE;

@@ -10,8 +10,7 @@
 /** tool_device_entries: -p, -t and -d, read by tool_open_context(). */
 extern const GOptionEntry tool_device_entries[];
 
-/** tool_epilogue_entries: --precision, --alpha, --beta, --transpose-*, read by
- * tool_get_epilogue(). */
+/** tool_epilogue_entries: --precision, --alpha and --transpose-*, read by tool_get_epilogue(). */
 extern const GOptionEntry tool_epilogue_entries[];
 
 /**
@@ -24,11 +23,11 @@ GemmclContext *tool_open_context (GError **error);
 /**
  * tool_get_epilogue:
  * @gemm: (inout): gets alpha, beta and the transposes where the options state them
- * @beta_given: (out): whether they state beta
+ * @beta: (nullable): what the user gave --beta, which each command explains in its own way
  *
  * Returns: %FALSE with %TOOL_ERROR_USAGE for a number or a precision that is none.
  */
-gboolean tool_get_epilogue (GemmclGemm *gemm, gboolean *beta_given, GError **error);
+gboolean tool_get_epilogue (GemmclGemm *gemm, const gchar *beta, GError **error);
 
 /**
  * tool_parse_number:

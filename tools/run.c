@@ -7,6 +7,7 @@
 static struct {
   gchar *output;
   gchar *addend;
+  gchar *beta;
   gchar *bias;
   gchar *activation;
   gchar *kernel;
@@ -17,6 +18,8 @@ static const GOptionEntry entries[] = {
      "Where D goes, as f32 in NumPy's format; a file that is there is replaced", "FILE.npy"},
     {"addend", 'c', 0, G_OPTION_ARG_FILENAME, &options.addend,
      "C, M x N or one row of N (default: none)", "MATRIX"},
+    {"beta", 0, 0, G_OPTION_ARG_STRING, &options.beta,
+     "The factor of C (default: 1 where there is a C)", "NUMBER"},
     {"bias", 0, 0, G_OPTION_ARG_FILENAME, &options.bias,
      "N numbers, added to each row (default: none)", "MATRIX"},
     {"activation", 0, 0, G_OPTION_ARG_STRING, &options.activation,
@@ -202,22 +205,21 @@ multiply (GemmclPlan *plan, const RunInputs *inputs, const GemmclGemm *gemm, GEr
 static gboolean
 check_options (GemmclGemm *gemm, GError **error)
 {
-  gboolean beta_given = FALSE;
-
   if (options.output == NULL) {
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
                          "The result needs a place: give a file with -o.");
     return FALSE;
   }
-  if (!tool_get_epilogue (gemm, &beta_given, error) || !parse_activation (&gemm->activation, error))
+  if (!tool_get_epilogue (gemm, options.beta, error) ||
+      !parse_activation (&gemm->activation, error))
     return FALSE;
-  if (beta_given && options.addend == NULL) {
+  if (options.beta != NULL && options.addend == NULL) {
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
                          "--beta is the factor of C, which is missing: give one with -c.");
     return FALSE;
   }
   /* Whoever names a C wants it added. */
-  if (options.addend != NULL && !beta_given)
+  if (options.addend != NULL && options.beta == NULL)
     gemm->beta = 1.0;
   return TRUE;
 }
