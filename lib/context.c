@@ -1,0 +1,207 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include "context.h"
+
+#include "device.h"
+#include "program.h"
+
+struct _GemmclContext {
+  GObject parent;
+
+  GemmclDevice *device;
+  cl_context context;
+  cl_command_queue queue;
+  GMutex lock;          /* of programs */
+  GHashTable *programs; /* "source options" -> cl_program */
+};
+
+G_DEFINE_FINAL_TYPE (GemmclContext, gemmcl_context, G_TYPE_OBJECT)
+
+static void
+release_program (gpointer program)
+{
+  clReleaseProgram (program);
+}
+
+static void
+gemmcl_context_init (GemmclContext *self)
+{
+  g_mutex_init (&self->lock);
+  self->programs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, release_program);
+}
+
+static void
+gemmcl_context_finalize (GObject *object)
+{
+  GemmclContext *self = GEMMCL_CONTEXT (object);
+
+  g_hash_table_unref (self->programs);
+  g_clear_pointer (&self->queue, clReleaseCommandQueue);
+  g_clear_pointer (&self->context, clReleaseContext);
+  g_clear_pointer (&self->device, gemmcl_device_free);
+  g_mutex_clear (&self->lock);
+  G_OBJECT_CLASS (gemmcl_context_parent_class)->finalize (object);
+}
+
+static void
+gemmcl_context_class_init (GemmclContextClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gemmcl_context_finalize;
+}
+
+/* Takes @device and a reference of @context, also when it fails. */
+static GemmclContext *
+context_around (cl_context context, GemmclDevice *device, GError **error)
+{
+  g_autoptr (GemmclContext) self = g_object_new (GEMMCL_TYPE_CONTEXT, NULL);
+  cl_int status;
+
+  self->device = device;
+  self->context = context;
+  self->queue = clCreateCommandQueue (context, device->id, CL_QUEUE_PROFILING_ENABLE, &status);
+  if (!gemmcl_cl_check (status, error, "clCreateCommandQueue on %s", device->info.name))
+    return NULL;
+  return g_steal_pointer (&self);
+}
+
+GemmclContext *
+gemmcl_context_new (const GemmclDeviceQuery *query, GError **error)
+{
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
+  g_autoptr (GemmclDevice) device = NULL;
+  cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, 0, 0};
+  cl_context context;
+  cl_int status;
+
+  if (devices == NULL)
+    return NULL;
+  device = g_ptr_array_steal_index (devices, 0);
+  properties[1] = (cl_context_properties)device->platform;
+  context = clCreateContext (properties, 1, &device->id, NULL, NULL, &status);
+  if (!gemmcl_cl_check (status, error, "clCreateContext on %s", device->info.name))
+    return NULL;
+  return context_around (context, g_steal_pointer (&device), error);
+}
+
+/* Whether @context has @device; with a NULL @device, makes it the context's first. */
+static gboolean
+find_device (cl_context context, cl_device_id *device, GError **error)
+{
+  g_autofree cl_device_id *ids = NULL;
+  gsize bytes = 0;
+
+  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, 0, NULL, &bytes), error,
+                        "clGetContextInfo"))
+    return FALSE;
+  ids = g_malloc0 (bytes);
+  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, bytes, ids, NULL), error,
+                        "clGetContextInfo"))
+    return FALSE;
+  for (gsize i = 0; i < bytes / sizeof (cl_device_id); i++)
+    if (*device == NULL || *device == ids[i]) {
+      *device = ids[i];
+      return TRUE;
+    }
+  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+                       "The OpenCL device is not one of the OpenCL context's.");
+  return FALSE;
+}
+
+GemmclContext *
+gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
+{
+  GemmclDevice *device;
+
+  g_return_val_if_fail (context != NULL, NULL);
+
+  if (!find_device (context, &id, error))
+    return NULL;
+  device = gemmcl_device_new (id, error);
+  if (device == NULL)
+    return NULL;
+  clRetainContext (context);
+  return context_around (context, device, error);
+}
+
+const GemmclDeviceInfo *
+gemmcl_context_get_device_info (GemmclContext *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), NULL);
+  return &self->device->info;
+}
+
+cl_context
+gemmcl_context_get_cl_context (GemmclContext *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), NULL);
+  return self->context;
+}
+
+cl_device_id
+gemmcl_context_get_cl_device (GemmclContext *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), NULL);
+  return self->device->id;
+}
+
+cl_command_queue
+gemmcl_context_get_cl_queue (GemmclContext *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), NULL);
+  return self->queue;
+}
+
+static cl_program
+get_program (GemmclContext *self, const gchar *source, const gchar *options, GError **error)
+{
+  g_autofree gchar *key = g_strconcat (source, " ", options, NULL);
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
+  cl_program program = g_hash_table_lookup (self->programs, key);
+
+  if (program == NULL) {
+    program = gemmcl_program_build (self->context, self->device, source, options, error);
+    if (program != NULL)
+      g_hash_table_insert (self->programs, g_steal_pointer (&key), program);
+  }
+  return program;
+}
+
+cl_kernel
+gemmcl_context_create_kernel (GemmclContext *self, const gchar *source, const gchar *options,
+                              const gchar *function, GError **error)
+{
+  cl_program program = get_program (self, source, options, error);
+  cl_kernel kernel;
+  cl_int status;
+
+  if (program == NULL)
+    return NULL;
+  kernel = clCreateKernel (program, function, &status);
+  if (!gemmcl_cl_check (status, error, "clCreateKernel for %s of %s", function, source))
+    return NULL;
+  return kernel;
+}
+
+cl_mem
+gemmcl_context_create_buffer (GemmclContext *self, gsize size, const gchar *what, GError **error)
+{
+  const guint64 max = self->device->info.max_alloc_bytes;
+  cl_mem buffer;
+  cl_int status;
+
+  if (size > max) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+                 "%s needs %" G_GSIZE_FORMAT " bytes, but %s allows %" G_GUINT64_FORMAT
+                 " in one buffer.",
+                 what, size, self->device->info.name, max);
+    return NULL;
+  }
+  buffer = clCreateBuffer (self->context, CL_MEM_READ_WRITE, size, NULL, &status);
+  if (!gemmcl_cl_check (status, error, "clCreateBuffer for %s (%" G_GSIZE_FORMAT " bytes)", what,
+                        size))
+    return NULL;
+  return buffer;
+}

@@ -1,0 +1,342 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "device.h"
+
+#include <CL/cl_ext.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VENDOR_INTEL  0x8086
+#define VENDOR_NVIDIA 0x10de
+
+/* cl_nv_device_attribute_query; the headers of some distributions lack it. */
+#define NV_COMPUTE_CAPABILITY_MAJOR 0x4000
+#define NV_COMPUTE_CAPABILITY_MINOR 0x4001
+
+/* Some drivers pad names with spaces, and nothing says that they are UTF-8. */
+#define DEFINE_GET_STRING(name, Id, Info, query)                                                   \
+  static gchar *name (Id id, Info what)                                                            \
+  {                                                                                                \
+    gsize size = 0;                                                                                \
+    g_autofree gchar *text = NULL;                                                                 \
+                                                                                                   \
+    if (query (id, what, 0, NULL, &size) != CL_SUCCESS)                                            \
+      return g_strdup ("");                                                                        \
+    text = g_malloc0 (size + 1);                                                                   \
+    if (query (id, what, size, text, NULL) != CL_SUCCESS)                                          \
+      return g_strdup ("");                                                                        \
+    return g_utf8_make_valid (g_strstrip (text), -1);                                              \
+  }
+
+DEFINE_GET_STRING (get_string, cl_device_id, cl_device_info, clGetDeviceInfo)
+DEFINE_GET_STRING (get_platform_string, cl_platform_id, cl_platform_info, clGetPlatformInfo)
+
+/* Leaves @value as it is when the device does not know. */
+#define GET(id, what, value) ((void)clGetDeviceInfo (id, what, sizeof (value), &(value), NULL))
+
+static guint
+get_uint (cl_device_id id, cl_device_info what)
+{
+  cl_uint value = 0;
+  GET (id, what, value);
+  return value;
+}
+
+static guint64
+get_ulong (cl_device_id id, cl_device_info what)
+{
+  cl_ulong value = 0;
+  GET (id, what, value);
+  return value;
+}
+
+gboolean
+gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const gchar *extension)
+{
+  const gsize length = strlen (extension);
+
+  for (const gchar *at = info->extensions; length && (at = strstr (at, extension)); at += length)
+    if ((at == info->extensions || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+      return TRUE;
+  return FALSE;
+}
+
+static GemmclDeviceType
+type_from_cl (cl_device_type type)
+{
+  if (type & CL_DEVICE_TYPE_GPU)
+    return GEMMCL_DEVICE_TYPE_GPU;
+  if (type & CL_DEVICE_TYPE_CPU)
+    return GEMMCL_DEVICE_TYPE_CPU;
+  return GEMMCL_DEVICE_TYPE_ACCELERATOR;
+}
+
+static int
+compare_guint (const void *a, const void *b)
+{
+  return *(const guint *)a < *(const guint *)b ? -1 : *(const guint *)a > *(const guint *)b;
+}
+
+static void
+fill_subgroup_sizes (GemmclDeviceInfo *info, cl_device_id id)
+{
+  gsize sizes[G_N_ELEMENTS (info->subgroup_sizes)];
+  gsize bytes = 0;
+
+  if (!gemmcl_device_info_has_extension (info, "cl_intel_required_subgroup_size") ||
+      clGetDeviceInfo (id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, 0, NULL, &bytes) != CL_SUCCESS ||
+      bytes > sizeof (sizes) ||
+      clGetDeviceInfo (id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, bytes, sizes, NULL) != CL_SUCCESS)
+    return;
+  info->n_subgroup_sizes = bytes / sizeof (gsize);
+  for (guint i = 0; i < info->n_subgroup_sizes; i++)
+    info->subgroup_sizes[i] = sizes[i];
+  qsort (info->subgroup_sizes, info->n_subgroup_sizes, sizeof (guint), compare_guint);
+}
+
+static void
+fill_intel (GemmclDeviceInfo *info, cl_device_id id)
+{
+  if (!gemmcl_device_info_has_extension (info, "cl_intel_device_attribute_query"))
+    return;
+  info->eus = get_uint (id, CL_DEVICE_NUM_SLICES_INTEL) *
+              get_uint (id, CL_DEVICE_NUM_SUB_SLICES_PER_SLICE_INTEL) *
+              get_uint (id, CL_DEVICE_NUM_EUS_PER_SUB_SLICE_INTEL);
+  info->eu_threads = get_uint (id, CL_DEVICE_NUM_THREADS_PER_EU_INTEL);
+  info->ip_version = get_uint (id, CL_DEVICE_IP_VERSION_INTEL);
+}
+
+static void
+fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform)
+{
+  const guint vendor = get_uint (id, CL_DEVICE_VENDOR_ID);
+  cl_device_type type = 0;
+  cl_bool unified = CL_FALSE;
+
+  info->platform = get_platform_string (platform, CL_PLATFORM_NAME);
+  info->name = get_string (id, CL_DEVICE_NAME);
+  info->vendor = get_string (id, CL_DEVICE_VENDOR);
+  info->version = get_string (id, CL_DEVICE_VERSION);
+  info->driver = get_string (id, CL_DRIVER_VERSION);
+  info->extensions = get_string (id, CL_DEVICE_EXTENSIONS);
+  GET (id, CL_DEVICE_TYPE, type);
+  info->type = type_from_cl (type);
+  info->intel = vendor == VENDOR_INTEL || strstr (info->vendor, "Intel") != NULL;
+  info->nvidia = vendor == VENDOR_NVIDIA || strstr (info->vendor, "NVIDIA") != NULL;
+  info->compute_units = get_uint (id, CL_DEVICE_MAX_COMPUTE_UNITS);
+  info->clock_mhz = get_uint (id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
+  info->float_width = get_uint (id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+  GET (id, CL_DEVICE_MAX_WORK_GROUP_SIZE, info->max_work_group);
+  GET (id, CL_DEVICE_MAX_WORK_ITEM_SIZES, info->max_work_item_sizes);
+  info->global_bytes = get_ulong (id, CL_DEVICE_GLOBAL_MEM_SIZE);
+  info->max_alloc_bytes = get_ulong (id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  info->local_bytes = get_ulong (id, CL_DEVICE_LOCAL_MEM_SIZE);
+  GET (id, CL_DEVICE_HOST_UNIFIED_MEMORY, unified);
+  info->host_unified = unified;
+  info->fp16 = gemmcl_device_info_has_extension (info, "cl_khr_fp16");
+  info->fp64 = gemmcl_device_info_has_extension (info, "cl_khr_fp64");
+  fill_subgroup_sizes (info, id);
+  fill_intel (info, id);
+  gemmcl_device_info_set_peak (info, info->nvidia ? get_uint (id, NV_COMPUTE_CAPABILITY_MAJOR) : 0,
+                               info->nvidia ? get_uint (id, NV_COMPUTE_CAPABILITY_MINOR) : 0);
+}
+
+GemmclDevice *
+gemmcl_device_new (cl_device_id id, GError **error)
+{
+  g_autoptr (GemmclDevice) self = g_new0 (GemmclDevice, 1);
+
+  self->id = id;
+  if (!gemmcl_cl_check (
+          clGetDeviceInfo (id, CL_DEVICE_PLATFORM, sizeof (self->platform), &self->platform, NULL),
+          error, "clGetDeviceInfo for the platform"))
+    return NULL;
+  fill_info (&self->info, id, self->platform);
+  return g_steal_pointer (&self);
+}
+
+void
+gemmcl_device_free (GemmclDevice *self)
+{
+  g_free (self->info.platform);
+  g_free (self->info.name);
+  g_free (self->info.vendor);
+  g_free (self->info.version);
+  g_free (self->info.driver);
+  g_free (self->info.extensions);
+  g_free (self->info.peak_source);
+  g_free (self);
+}
+
+/* Adds every device of every platform to @devices, in the loader's order. */
+static void
+list_all (GPtrArray *devices)
+{
+  cl_uint n_platforms = 0;
+  g_autofree cl_platform_id *platforms = NULL;
+
+  if (clGetPlatformIDs (0, NULL, &n_platforms) != CL_SUCCESS || n_platforms == 0)
+    return;
+  platforms = g_new0 (cl_platform_id, n_platforms);
+  if (clGetPlatformIDs (n_platforms, platforms, NULL) != CL_SUCCESS)
+    return;
+
+  for (guint i = 0; i < n_platforms; i++) {
+    cl_uint n = 0;
+    cl_device_id preferred = NULL;
+    g_autofree cl_device_id *ids = NULL;
+
+    if (clGetDeviceIDs (platforms[i], CL_DEVICE_TYPE_ALL, 0, NULL, &n) != CL_SUCCESS || n == 0)
+      continue;
+    ids = g_new0 (cl_device_id, n);
+    if (clGetDeviceIDs (platforms[i], CL_DEVICE_TYPE_ALL, n, ids, NULL) != CL_SUCCESS)
+      continue;
+    (void)clGetDeviceIDs (platforms[i], CL_DEVICE_TYPE_DEFAULT, 1, &preferred, NULL);
+    for (guint j = 0; j < n; j++) {
+      GemmclDevice *device = gemmcl_device_new (ids[j], NULL);
+      if (device == NULL)
+        continue;
+      device->platform_index = i;
+      device->is_default = ids[j] == preferred;
+      g_ptr_array_add (devices, device);
+    }
+  }
+}
+
+static gboolean
+contains (const gchar *text, const gchar *part)
+{
+  g_autofree gchar *folded_text = g_utf8_casefold (text, -1);
+  g_autofree gchar *folded_part = g_utf8_casefold (part, -1);
+  return strstr (folded_text, folded_part) != NULL;
+}
+
+static gboolean
+is_any (const gchar *asked)
+{
+  return asked == NULL || *asked == '\0' || g_ascii_strcasecmp (asked, "auto") == 0;
+}
+
+/* Whether @asked is the number @index; @is_number tells whether it is a number at all. */
+static gboolean
+is_index (const gchar *asked, guint index, gboolean *is_number)
+{
+  guint64 number;
+
+  *is_number = g_ascii_string_to_unsigned (asked, 10, 0, G_MAXUINT32, &number, NULL);
+  return *is_number && number == index;
+}
+
+static gboolean
+platform_fits (const GemmclDevice *device, const gchar *asked)
+{
+  gboolean is_number;
+  g_autofree gchar *vendor = NULL;
+
+  if (is_any (asked) || is_index (asked, device->platform_index, &is_number))
+    return TRUE;
+  if (is_number)
+    return FALSE;
+  vendor = get_platform_string (device->platform, CL_PLATFORM_VENDOR);
+  return contains (device->info.platform, asked) || contains (vendor, asked);
+}
+
+static gboolean
+type_fits (const GemmclDevice *device, GemmclDeviceType asked)
+{
+  if (asked == GEMMCL_DEVICE_TYPE_DEFAULT)
+    return device->is_default;
+  return asked == GEMMCL_DEVICE_TYPE_AUTO || asked == device->info.type;
+}
+
+/* The order of choice: Intel GPU, other GPU, accelerator, CPU. */
+static guint
+rank (const GemmclDeviceInfo *info)
+{
+  switch (info->type) {
+  case GEMMCL_DEVICE_TYPE_GPU:
+    return info->intel ? 0 : 1;
+  case GEMMCL_DEVICE_TYPE_ACCELERATOR:
+    return 2;
+  default:
+    return 3;
+  }
+}
+
+/* GPtrArray's sort is stable: equals stay in the loader's order. */
+static gint
+compare_rank (gconstpointer a, gconstpointer b)
+{
+  return (gint)rank (*(GemmclDeviceInfo *const *)a) - (gint)rank (*(GemmclDeviceInfo *const *)b);
+}
+
+/* Moves those of @from that are asked for to a new list. */
+static GPtrArray *
+pick (GPtrArray *from, const GemmclDeviceQuery *query)
+{
+  GPtrArray *fit = g_ptr_array_new_with_free_func ((GDestroyNotify)gemmcl_device_free);
+  guint index = 0;
+
+  for (guint i = 0; i < from->len; i++) {
+    GemmclDevice *device = from->pdata[i];
+    gboolean is_number;
+
+    if (!platform_fits (device, query->platform) || !type_fits (device, query->type))
+      continue;
+    if (is_any (query->device) || is_index (query->device, index++, &is_number) ||
+        (!is_number && contains (device->info.name, query->device))) {
+      g_ptr_array_add (fit, device);
+      from->pdata[i] = NULL;
+    }
+  }
+  return fit;
+}
+
+static const gchar *
+type_name (GemmclDeviceType type)
+{
+  static const gchar *const type_names[] = {"any", "CPU", "GPU", "accelerator", "default"};
+  return type_names[type];
+}
+
+static void
+set_no_device (GError **error, const GemmclDeviceQuery *query, GPtrArray *devices)
+{
+  g_autoptr (GString) found = g_string_new (NULL);
+
+  if (devices->len == 0) {
+    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_NO_DEVICE,
+                         "No OpenCL device was found. Install an OpenCL driver: intel-opencl-icd "
+                         "for Intel GPUs, pocl-opencl-icd for any CPU.");
+    return;
+  }
+  for (guint i = 0; i < devices->len; i++) {
+    const GemmclDevice *device = devices->pdata[i];
+    g_string_append_printf (found, "%s%s %s of platform %u (%s)", i ? ", " : "",
+                            type_name (device->info.type), device->info.name,
+                            device->platform_index, device->info.platform);
+  }
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_NO_DEVICE,
+               "No OpenCL device fits platform %s, type %s, device %s. There is: %s.",
+               is_any (query->platform) ? "any" : query->platform, type_name (query->type),
+               is_any (query->device) ? "any" : query->device, found->str);
+}
+
+GPtrArray *
+gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
+{
+  static const GemmclDeviceQuery any;
+  g_autoptr (GPtrArray) all = g_ptr_array_new ();
+  g_autoptr (GPtrArray) fit = NULL;
+
+  if (query == NULL)
+    query = &any;
+  list_all (all);
+  g_ptr_array_sort (all, compare_rank);
+  fit = pick (all, query);
+  if (fit->len == 0)
+    set_no_device (error, query, all);
+  for (guint i = 0; i < all->len; i++)
+    g_clear_pointer ((GemmclDevice **)&all->pdata[i], gemmcl_device_free);
+  return fit->len > 0 ? g_steal_pointer (&fit) : NULL;
+}

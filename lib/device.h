@@ -1,0 +1,22 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "cl.h"
+
+/** GemmclDevice: an OpenCL device that was found; freed by gemmcl_device_free(). */
+typedef struct {
+  GemmclDeviceInfo info; /* first, so that a GemmclDeviceInfo of a list is the whole device */
+  cl_platform_id platform;
+  cl_device_id id;
+  guint platform_index;
+  gboolean is_default;
+} GemmclDevice;
+
+/** gemmcl_device_new: Returns: (transfer full): what @id is; %NULL with #GEMMCL_ERROR_OPENCL. */
+GemmclDevice *gemmcl_device_new (cl_device_id id, GError **error);
+void gemmcl_device_free (GemmclDevice *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclDevice, gemmcl_device_free)
+
+/** gemmcl_device_info_set_peak: fills in peak_gflops and peak_source from the rest of @info. */
+void gemmcl_device_info_set_peak (GemmclDeviceInfo *info, guint nvidia_major, guint nvidia_minor);

@@ -1,0 +1,253 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gemm.h"
+
+static const gchar *const activation_names[GEMMCL_N_ACTIVATIONS] = {
+    [GEMMCL_ACTIVATION_NONE] = "none",
+    [GEMMCL_ACTIVATION_RELU] = "relu",
+    [GEMMCL_ACTIVATION_LEAKY_RELU] = "leaky-relu",
+    [GEMMCL_ACTIVATION_GELU] = "gelu",
+    [GEMMCL_ACTIVATION_GELU_TANH] = "gelu-tanh",
+    [GEMMCL_ACTIVATION_SIGMOID] = "sigmoid",
+    [GEMMCL_ACTIVATION_SILU] = "silu",
+    [GEMMCL_ACTIVATION_TANH] = "tanh",
+    [GEMMCL_ACTIVATION_HARD_SWISH] = "hard-swish",
+    [GEMMCL_ACTIVATION_SOFTMAX] = "softmax",
+};
+
+const gchar *
+gemmcl_activation_get_name (GemmclActivation activation)
+{
+  g_return_val_if_fail ((guint)activation < GEMMCL_N_ACTIVATIONS, NULL);
+  return activation_names[activation];
+}
+
+gsize
+gemmcl_gemm_get_batch (const GemmclGemm *gemm)
+{
+  return MAX (gemm->batch, 1);
+}
+
+/* What the caller says of one matrix, before defaults. */
+typedef struct {
+  const gchar *name;
+  gsize rows, cols, ld, offset, stride;
+  gboolean transposed;
+  GemmclType type;
+} Stated;
+
+static Stated
+get_stated (const GemmclGemm *gemm, GemmclOperand which)
+{
+  switch (which) {
+  case GEMMCL_OPERAND_A:
+    return (Stated){"A",           gemm->m,     gemm->k, gemm->lda, gemm->a_offset, gemm->a_stride,
+                    gemm->trans_a, gemm->a_type};
+  case GEMMCL_OPERAND_B:
+    return (Stated){"B",           gemm->k,        gemm->n,
+                    gemm->ldb,     gemm->b_offset, gemm->b_stride,
+                    gemm->trans_b, GEMMCL_TYPE_F32};
+  case GEMMCL_OPERAND_C:
+    return (Stated){"C",   gemm->m,        gemm->n, gemm->ldc, gemm->c_offset, gemm->c_stride,
+                    FALSE, GEMMCL_TYPE_F32};
+  default:
+    return (Stated){"D",   gemm->m,     gemm->n, gemm->ldd, gemm->d_offset, gemm->d_stride,
+                    FALSE, gemm->d_type};
+  }
+}
+
+GemmclStored
+gemmcl_gemm_get_stored (const GemmclGemm *gemm, GemmclOperand which, gboolean tight)
+{
+  const Stated stated = get_stated (gemm, which);
+  GemmclStored stored = {
+      .by_column = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != stated.transposed,
+  };
+
+  stored.runs = stored.by_column ? stated.cols : stated.rows;
+  stored.length = stored.by_column ? stated.rows : stated.cols;
+  if (tight) {
+    stored.ld = stored.length;
+    stored.stride = stored.runs * stored.ld;
+    return stored;
+  }
+  stored.ld = stated.ld ? stated.ld : stored.length;
+  stored.offset = stated.offset;
+  stored.stride = stated.stride;
+  if (which == GEMMCL_OPERAND_D && stored.stride == 0)
+    stored.stride = stored.runs * stored.ld;
+  return stored;
+}
+
+GemmclStrides
+gemmcl_stored_get_strides (const GemmclStored *stored)
+{
+  return (GemmclStrides){
+      .offset = stored->offset,
+      .batch = stored->stride,
+      .row = stored->by_column ? 1 : stored->ld,
+      .col = stored->by_column ? stored->ld : 1,
+  };
+}
+
+gsize
+gemmcl_stored_get_extent (const GemmclStored *stored, gsize batch)
+{
+  return stored->offset + (batch - 1) * stored->stride + (stored->runs - 1) * stored->ld +
+         stored->length;
+}
+
+static gboolean invalid (GError **error, GemmclError code, const gchar *format, ...)
+    G_GNUC_PRINTF (3, 4);
+
+static gboolean
+invalid (GError **error, GemmclError code, const gchar *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  if (error != NULL)
+    *error = g_error_new_valist (GEMMCL_ERROR, code, format, args);
+  va_end (args);
+  return FALSE;
+}
+
+static gboolean
+validate_size (const gchar *name, gsize size, GError **error)
+{
+  if (size < 1)
+    return invalid (error, GEMMCL_ERROR_INVALID, "%s is 0; it must be at least 1.", name);
+  if (size > G_MAXINT32)
+    return invalid (error, GEMMCL_ERROR_TOO_LARGE,
+                    "%s is %" G_GSIZE_FORMAT "; at most %d is possible.", name, size, G_MAXINT32);
+  return TRUE;
+}
+
+/* Whether the last byte of the last batch can be counted in a signed 64-bit number. */
+static gboolean
+extent_is_countable (const GemmclStored *stored, gsize batch, gsize type_size)
+{
+  gsize batches, runs, elements, bytes;
+
+  return g_size_checked_mul (&batches, batch - 1, stored->stride) &&
+         g_size_checked_mul (&runs, stored->runs - 1, stored->ld) &&
+         g_size_checked_add (&elements, batches, runs) &&
+         g_size_checked_add (&elements, elements, stored->length) &&
+         g_size_checked_add (&elements, elements, stored->offset) &&
+         g_size_checked_mul (&bytes, elements, type_size) && bytes <= G_MAXINT64;
+}
+
+static gboolean
+validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
+{
+  const Stated stated = get_stated (gemm, which);
+  GemmclStored stored;
+
+  if ((guint)stated.type >= GEMMCL_N_TYPES)
+    return invalid (error, GEMMCL_ERROR_INVALID, "The type of %s, %d, is none of GemmclType.",
+                    stated.name, stated.type);
+  stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
+  if (stored.ld < stored.length)
+    return invalid (error, GEMMCL_ERROR_INVALID,
+                    "The leading dimension of %s is %" G_GSIZE_FORMAT
+                    ", shorter than its %s of %" G_GSIZE_FORMAT " elements.",
+                    stated.name, stored.ld,
+                    gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "rows" : "columns", stored.length);
+  if (!extent_is_countable (&stored, gemmcl_gemm_get_batch (gemm),
+                            gemmcl_type_get_size (stated.type)))
+    return invalid (error, GEMMCL_ERROR_TOO_LARGE,
+                    "The bytes of %s cannot be counted in 63 bits: sizes, leading dimension, "
+                    "offset, batches or their stride are too large.",
+                    stated.name);
+  return TRUE;
+}
+
+/* Batches of D lie one after the other, or side by side within a leading dimension. */
+static gboolean
+validate_no_overlap (const GemmclGemm *gemm, GError **error)
+{
+  const GemmclStored d = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_D, FALSE);
+  const gsize batch = gemmcl_gemm_get_batch (gemm);
+  const gsize span = (d.runs - 1) * d.ld + d.length;
+
+  if (batch == 1 || d.stride >= span ||
+      (d.stride >= d.length && (batch - 1) * d.stride + d.length <= d.ld))
+    return TRUE;
+  return invalid (error, GEMMCL_ERROR_INVALID,
+                  "The %" G_GSIZE_FORMAT
+                  " results overlap: the batch stride of D is %" G_GSIZE_FORMAT
+                  ", but one D spans %" G_GSIZE_FORMAT " elements.",
+                  batch, d.stride, span);
+}
+
+static gboolean
+validate_a_image (const GemmclGemm *gemm, GError **error)
+{
+  gsize m, k;
+
+  if (!gemmcl_image_get_shape (gemm->a_image, &m, &k, error))
+    return FALSE;
+  if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR)
+    return invalid (error, GEMMCL_ERROR_INVALID, "Pictures need the row-major layout.");
+  if (m != gemm->m || k != gemm->k)
+    return invalid (error, GEMMCL_ERROR_INVALID,
+                    "The picture makes %" G_GSIZE_FORMAT " rows of %" G_GSIZE_FORMAT
+                    " features, but A is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
+                    m, k, gemm->m, gemm->k);
+  return TRUE;
+}
+
+static gboolean
+validate_d_image (const GemmclGemm *gemm, GError **error)
+{
+  const GemmclImage *image = gemm->d_image;
+  gsize m, n;
+
+  if (!gemmcl_image_get_shape (image, &m, &n, error))
+    return FALSE;
+  if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR || image->features != GEMMCL_FEATURE_PIXEL ||
+      gemmcl_pixel_format_get_n_planes (image->format) > 1)
+    return invalid (error, GEMMCL_ERROR_INVALID,
+                    "D can be written as a picture only row-major, pixel by pixel and in a format "
+                    "of one plane, not %s.",
+                    gemmcl_pixel_format_get_name (image->format));
+  if (m != gemm->m || n != gemm->n)
+    return invalid (error, GEMMCL_ERROR_INVALID,
+                    "The picture has %" G_GSIZE_FORMAT " pixels of %" G_GSIZE_FORMAT
+                    " channels, but D is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
+                    m, n, gemm->m, gemm->n);
+  return TRUE;
+}
+
+static gboolean
+validate_enums (const GemmclGemm *gemm, GError **error)
+{
+  if ((guint)gemm->layout > GEMMCL_LAYOUT_COLUMN_MAJOR)
+    return invalid (error, GEMMCL_ERROR_INVALID, "%d is no GemmclLayout.", gemm->layout);
+  if ((guint)gemm->addend > GEMMCL_ADDEND_OUTPUT)
+    return invalid (error, GEMMCL_ERROR_INVALID, "%d is no GemmclAddend.", gemm->addend);
+  if ((guint)gemm->activation >= GEMMCL_N_ACTIVATIONS)
+    return invalid (error, GEMMCL_ERROR_INVALID, "%d is no GemmclActivation.", gemm->activation);
+  return TRUE;
+}
+
+gboolean
+gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error)
+{
+  g_return_val_if_fail (gemm != NULL, FALSE);
+
+  if (!validate_enums (gemm, error) || !validate_size ("M", gemm->m, error) ||
+      !validate_size ("N", gemm->n, error) || !validate_size ("K", gemm->k, error) ||
+      !validate_size ("The number of batches", gemmcl_gemm_get_batch (gemm), error))
+    return FALSE;
+  if (!(gemm->a_image ? validate_a_image (gemm, error)
+                      : validate_matrix (gemm, GEMMCL_OPERAND_A, error)))
+    return FALSE;
+  if (!validate_matrix (gemm, GEMMCL_OPERAND_B, error))
+    return FALSE;
+  if (gemm->addend == GEMMCL_ADDEND_MATRIX && !validate_matrix (gemm, GEMMCL_OPERAND_C, error))
+    return FALSE;
+  if (gemm->d_image)
+    return validate_d_image (gemm, error);
+  return validate_matrix (gemm, GEMMCL_OPERAND_D, error) && validate_no_overlap (gemm, error);
+}

@@ -1,0 +1,259 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "kernels.h"
+
+#include <string.h>
+
+#include "gemm.h"
+
+#define MAX_NEAR 5 /* names that a message about a wrong one lists */
+
+#define GEMMCL_HELPER(name, source)
+static const GemmclKernel table[] = {
+#define GEMMCL_KERNEL(name_, source_, ...) {.name = name_, .source = source_, __VA_ARGS__},
+#include "kernels.def"
+#undef GEMMCL_KERNEL
+};
+
+guint
+gemmcl_get_n_kernels (void)
+{
+  return G_N_ELEMENTS (table);
+}
+
+static gchar *
+describe_needs (const GemmclKernel *kernel)
+{
+  g_autoptr (GString) needs = g_string_new (NULL);
+
+  if (kernel->max_m)
+    g_string_append_printf (needs, ", M <= %" G_GSIZE_FORMAT, kernel->max_m);
+  if (kernel->max_n)
+    g_string_append_printf (needs, ", N <= %" G_GSIZE_FORMAT, kernel->max_n);
+  if (kernel->max_k)
+    g_string_append_printf (needs, ", K <= %" G_GSIZE_FORMAT, kernel->max_k);
+  if (kernel->group_m * kernel->group_n > 1)
+    g_string_append_printf (needs, ", groups of %u", kernel->group_m * kernel->group_n);
+  return g_strdup (needs->len > 0 ? needs->str + 2 : "");
+}
+
+/* The part of a name before its tile's size: "vector" of "vector_12x32_1x1". */
+static gchar *
+get_method (const gchar *name)
+{
+  const gchar *end = name;
+
+  while ((end = strchr (end, '_')) != NULL && !g_ascii_isdigit (end[1]))
+    end++;
+  return end ? g_strndup (name, end - name) : g_strdup (name);
+}
+
+static gpointer
+make_infos (G_GNUC_UNUSED gpointer data)
+{
+  GemmclKernelInfo *infos = g_new0 (GemmclKernelInfo, G_N_ELEMENTS (table));
+
+  for (gsize i = 0; i < G_N_ELEMENTS (table); i++)
+    infos[i] = (GemmclKernelInfo){
+        .name = table[i].name,
+        .method = get_method (table[i].name),
+        .summary = table[i].summary,
+        .precisions = "f32",
+        .needs = describe_needs (&table[i]),
+    };
+  return infos;
+}
+
+const GemmclKernelInfo *
+gemmcl_get_kernel (guint index)
+{
+  static GOnce once = G_ONCE_INIT;
+
+  g_return_val_if_fail (index < G_N_ELEMENTS (table), NULL);
+  return (const GemmclKernelInfo *)g_once (&once, make_infos, NULL) + index;
+}
+
+/* Levenshtein's distance, in two rows. */
+static guint
+distance (const gchar *a, const gchar *b)
+{
+  const gsize length = strlen (b);
+  g_autofree guint *row = g_new (guint, length + 1);
+
+  for (gsize j = 0; j <= length; j++)
+    row[j] = j;
+  for (gsize i = 0; a[i]; i++) {
+    guint diagonal = row[0];
+    row[0] = i + 1;
+    for (gsize j = 0; j < length; j++) {
+      const guint changed = diagonal + (g_ascii_tolower (a[i]) != g_ascii_tolower (b[j]));
+      diagonal = row[j + 1];
+      row[j + 1] = MIN (changed, MIN (row[j], row[j + 1]) + 1);
+    }
+  }
+  return row[length];
+}
+
+static gint
+compare_distance (gconstpointer a, gconstpointer b, gpointer name)
+{
+  const GemmclKernel *const *x = a, *const *y = b;
+  return (gint)distance (name, (*x)->name) - (gint)distance (name, (*y)->name);
+}
+
+static void
+set_no_such_kernel (GError **error, const gchar *name)
+{
+  g_autoptr (GPtrArray) near = g_ptr_array_new ();
+  g_autoptr (GString) list = g_string_new (NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (table); i++)
+    g_ptr_array_add (near, (gpointer)&table[i]);
+  g_ptr_array_sort_with_data (near, compare_distance, (gpointer)name);
+  for (guint i = 0; i < MIN (near->len, MAX_NEAR); i++)
+    g_string_append_printf (list, "%s%s", i ? ", " : "",
+                            ((const GemmclKernel *)near->pdata[i])->name);
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
+               "There is no kernel \"%s\". Near names: %s. \"gemmcl kernels\" lists all.", name,
+               list->str);
+}
+
+const GemmclKernel *
+gemmcl_kernel_find (const gchar *name, GError **error)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (table); i++)
+    if (strcmp (table[i].name, name) == 0)
+      return &table[i];
+  set_no_such_kernel (error, name);
+  return NULL;
+}
+
+static gboolean
+check_size (const GemmclKernel *kernel, const gchar *name, gsize size, gsize max, GError **error)
+{
+  if (max == 0 || size <= max)
+    return TRUE;
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
+               "Kernel %s takes %s up to %" G_GSIZE_FORMAT ", not %" G_GSIZE_FORMAT ".",
+               kernel->name, name, max, size);
+  return FALSE;
+}
+
+/* Whether @gemm's pixels can go through @kernel without a pass of their own. */
+static gboolean
+takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  return kernel->pictures && gemm->a_image != NULL &&
+         gemm->a_image->features == GEMMCL_FEATURE_PIXEL;
+}
+
+gboolean
+gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+                     const GemmclGemm *gemm, GError **error)
+{
+  const gsize group = kernel->group_m * kernel->group_n;
+
+  if (group > device->max_work_group || group > device->max_work_item_sizes[0]) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
+                 "Kernel %s needs work-groups of %" G_GSIZE_FORMAT
+                 ", but %s has up to %" G_GSIZE_FORMAT ".",
+                 kernel->name, group, device->name,
+                 MIN (device->max_work_group, device->max_work_item_sizes[0]));
+    return FALSE;
+  }
+  if (gemm == NULL)
+    return TRUE;
+  if (gemm->d_image != NULL && !kernel->pictures) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
+                 "Kernel %s cannot write pictures; \"auto\" finds one that can.", kernel->name);
+    return FALSE;
+  }
+  return check_size (kernel, "M", gemm->m, kernel->max_m, error) &&
+         check_size (kernel, "K", gemm->k, kernel->max_k, error) &&
+         (takes_pixels (kernel, gemm) || check_size (kernel, "N", gemm->n, kernel->max_n, error));
+}
+
+gboolean
+gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm *gemm,
+                    GError **error)
+{
+  const GemmclKernel *kernel;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
+  g_return_val_if_fail (name != NULL, FALSE);
+
+  kernel = gemmcl_kernel_find (name, error);
+  return kernel != NULL && (gemm == NULL || gemmcl_gemm_validate (gemm, error)) &&
+         gemmcl_kernel_check (kernel, gemmcl_context_get_device_info (context), gemm, error);
+}
+
+guint
+gemmcl_kernel_get_panel (const GemmclKernel *kernel)
+{
+  return kernel->packed ? kernel->tile_n * kernel->group_n : 0;
+}
+
+void
+gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n, gsize tiles[2])
+{
+  const gsize rows = kernel->tile_m * kernel->group_m;
+  const gsize cols = kernel->tile_n ? kernel->tile_n * kernel->group_n : n;
+
+  tiles[0] = (m + rows - 1) / rows;
+  tiles[1] = (n + cols - 1) / cols;
+}
+
+/*
+ * The rule: a kernel's speed with full tiles, times the share of its tiles that is not padding,
+ * times the share of compute units that have a work-group in the last round. What reads pixels by
+ * itself beats what needs them converted.
+ */
+static gdouble
+score (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+{
+  const gdouble units = MAX (device->compute_units, 1);
+  gsize tiles[2];
+  gdouble groups, padded, rounds;
+
+  if (!(kernel->devices >> device->type & 1) || kernel->float_width > device->float_width)
+    return 0;
+  gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n, tiles);
+  groups = (gdouble)tiles[0] * tiles[1] * gemmcl_gemm_get_batch (gemm);
+  rounds = (gdouble)(guint64)((groups + units - 1) / units);
+  padded = (gdouble)tiles[0] * kernel->tile_m * kernel->group_m *
+           (kernel->tile_n ? (gdouble)tiles[1] * kernel->tile_n * kernel->group_n : gemm->n);
+  return kernel->speed * (gdouble)gemm->m * gemm->n / padded * groups / (rounds * units) +
+         takes_pixels (kernel, gemm);
+}
+
+typedef struct {
+  const GemmclDeviceInfo *device;
+  const GemmclGemm *gemm;
+} Problem;
+
+/* Best first; of equals the later row, which overrides. */
+static gint
+compare_score (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const GemmclKernel *x = *(const GemmclKernel *const *)a, *y = *(const GemmclKernel *const *)b;
+  const Problem *problem = data;
+  const gdouble difference =
+      score (y, problem->device, problem->gemm) - score (x, problem->device, problem->gemm);
+
+  return difference != 0 ? (difference > 0 ? 1 : -1) : (x < y ? 1 : -1);
+}
+
+GPtrArray *
+gemmcl_kernel_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+{
+  GPtrArray *ranked = g_ptr_array_new ();
+  Problem problem = {device, gemm};
+
+  for (gsize i = 0; i < G_N_ELEMENTS (table); i++)
+    if (gemmcl_kernel_check (&table[i], device, gemm, NULL) && score (&table[i], device, gemm) > 0)
+      g_ptr_array_add (ranked, (gpointer)&table[i]);
+  g_ptr_array_sort_with_data (ranked, compare_score, &problem);
+  if (ranked->len == 0)
+    g_ptr_array_add (ranked, (gpointer)&table[0]);
+  return ranked;
+}

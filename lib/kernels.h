@@ -1,0 +1,35 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "kernel-table.h"
+
+/**
+ * gemmcl_kernel_find:
+ *
+ * Returns: the row called @name, or %NULL with #GEMMCL_ERROR_KERNEL, which lists the nearest names.
+ */
+const GemmclKernel *gemmcl_kernel_find (const gchar *name, GError **error);
+
+/**
+ * gemmcl_kernel_check:
+ * @gemm: (nullable): a valid problem; %NULL: any
+ *
+ * Returns: whether @kernel can do @gemm on the device; else %FALSE with #GEMMCL_ERROR_KERNEL.
+ */
+gboolean gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+                              const GemmclGemm *gemm, GError **error);
+
+/**
+ * gemmcl_kernel_rank:
+ *
+ * Returns: (transfer container) (element-type GemmclKernel): the rows that can do @gemm, the one
+ *   that the rules hold for the fastest first, the fallback last; never empty.
+ */
+GPtrArray *gemmcl_kernel_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm);
+
+/** gemmcl_kernel_get_panel: Returns: columns of a panel of B; 0 when B is not packed. */
+guint gemmcl_kernel_get_panel (const GemmclKernel *kernel);
+
+/** gemmcl_kernel_get_tiles: Returns: how many work-groups cover @m x @n, as (M tiles, N tiles). */
+void gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n, gsize tiles[2]);

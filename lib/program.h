@@ -1,0 +1,19 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "device.h"
+
+/**
+ * gemmcl_program_build:
+ * @source: the name of an embedded program
+ * @options: compiler options
+ *
+ * Takes the program's binary from the disk's cache when one fits; else compiles the source, which
+ * may take seconds, and writes the binary there.
+ *
+ * Returns: (transfer full): a built program, or %NULL with #GEMMCL_ERROR_BUILD, which carries the
+ *   compiler's log.
+ */
+cl_program gemmcl_program_build (cl_context context, const GemmclDevice *device,
+                                 const gchar *source, const gchar *options, GError **error);
