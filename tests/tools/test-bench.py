@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`gemmcl bench`: every kernel is right, and what it prints adds up. TAP out.
+
+With sizes as arguments (MxNxK) it checks every kernel at these, and nothing else.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+import tool
+
+KEYS = {
+    "device",
+    "kernel",
+    "precision",
+    "m",
+    "n",
+    "k",
+    "iterations",
+    "time_ms",
+    "gflops",
+    "peak_gflops",
+    "efficiency",
+    "verified",
+    "max_error",
+    "error_bound",
+}
+
+
+class Bench(tool.TestCase):
+    def measure(self, m, n, k, *arguments):
+        return self.read("bench", "-M", m, "-N", n, "-K", k, "--json", "-", *arguments)
+
+    def check_all(self, m, n, k, *arguments):
+        """Every kernel that fits is measured and right."""
+        results = self.measure(m, n, k, "-k", "all", "-v", *arguments)
+        self.assertIn("gemm_naive", [result["kernel"] for result in results])
+        for result in results:
+            with self.subTest(kernel=result["kernel"], size=(m, n, k)):
+                self.assertEqual((result["m"], result["n"], result["k"]), (m, n, k))
+                self.assertIs(result["verified"], True)
+                self.assertGreaterEqual(result["max_error"], 0)
+                self.assertGreaterEqual(result["error_bound"], 0)
+
+
+class Sizes(Bench):
+    def test_one_element(self):
+        self.check_all(1, 1, 1)
+
+    def test_odd(self):
+        self.check_all(7, 5, 13)
+
+    def test_even(self):
+        self.check_all(64, 64, 64)
+
+    def test_no_tile_divides_it(self):
+        self.check_all(123, 45, 77)
+
+    def test_one_row(self):
+        self.check_all(1, 300, 257)
+
+    def test_layouts_transposes_and_scalars(self):
+        for layout in ("row", "col"):
+            for transposes in ((), ("--transpose-a",), ("--transpose-b",)):
+                self.check_all(
+                    33, 18, 50, "-i", "1", "--layout", layout, "--alpha", "-1.5", "--beta", "0.25",
+                    *transposes
+                )
+            self.check_all(33, 18, 50, "-i", "1", "--transpose-a", "--transpose-b")
+
+
+class Results(Bench):
+    def test_json_has_what_was_agreed(self):
+        result, = self.measure(32, 16, 8, "-k", "gemm_naive", "-i", "5", "--peak", "100")
+        self.assertEqual(set(result), KEYS)
+        time = result["time_ms"]
+        self.assertEqual(set(time), {"min", "median", "max"})
+        self.assertEqual(result["precision"], "f32")
+        self.assertEqual(result["iterations"], 5)
+        self.assertLessEqual(time["min"], time["median"])
+        self.assertLessEqual(time["median"], time["max"])
+        self.assertGreater(time["min"], 0)
+        self.assertEqual(result["peak_gflops"], 100)
+        gflops = 2 * 32 * 16 * 8 / (time["median"] * 1e6)
+        self.assertAlmostEqual(result["gflops"] / gflops, 1, places=5)
+        self.assertAlmostEqual(result["efficiency"] / (gflops / 100), 1, places=5)
+        for key in ("verified", "max_error", "error_bound"):
+            self.assertIsNone(result[key])
+
+    def test_no_iterations_run_nothing(self):
+        for result in self.measure(9, 9, 9, "-i", "0", "-k", "all", "-v"):
+            self.assertEqual(result["time_ms"], {"min": None, "median": None, "max": None})
+            for key in ("gflops", "efficiency", "verified", "max_error", "error_bound"):
+                self.assertIsNone(result[key])
+
+    def test_file_and_table(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "bench.json")
+            said = self.ends(
+                0, "bench", "-M", "8", "-N", "8", "-K", "8", "-k", "all", "-v", "--json", path
+            ).stdout
+            with open(path, encoding="utf-8") as file:
+                results = json.load(file)
+        self.assertRegex(said, r"(?m)^Device +\S")
+        self.assertRegex(said, r"(?m)^Peak +\S")
+        for result in results:
+            self.assertRegex(said, rf"(?m)^{result['kernel']} .* ok$")
+        names = [kernel["name"] for kernel in self.read("kernels", "--json")]
+        measured = [result["kernel"] for result in results]
+        for name in names:
+            if name not in measured:
+                self.assertRegex(said, rf"(?m)^{name} +[A-Za-z].*\.$")
+
+    def test_one_kernel_shows_every_run(self):
+        said = self.ends(0, "bench", "-M", "8", "-N", "8", "-K", "8", "-k", "naive", "-i", "3")
+        rows = re.findall(r"(?m)^  run (\d+) +\d+\.\d+ +\d+\.\d+", said.stdout)
+        self.assertEqual(rows, ["1", "2", "3"])
+
+    def test_stated_peak(self):
+        said = self.ends(0, "bench", "-M", "8", "-i", "1", "--peak", "123.5").stdout
+        self.assertRegex(said, r"(?m)^Peak +123\.5 GFLOPS: .*--peak")
+        self.refuses(2, "more than 0", "bench", "--peak", "0")
+
+    def test_several_kernels_by_name(self):
+        names = [kernel["name"] for kernel in self.read("kernels", "--json") if kernel["here"]]
+        for asked in (names[:2], names[::-1][:2]):
+            results = self.measure(64, 64, 64, "-i", "1", "-k", ",".join(asked))
+            self.assertEqual([result["kernel"] for result in results], asked)
+
+    def test_automatic_choice_is_named(self):
+        names = [kernel["name"] for kernel in self.read("kernels", "--json")]
+        for arguments in ((), ("-k", "auto")):
+            result, = self.measure(64, 64, 64, "-i", "1", *arguments)
+            self.assertIn(result["kernel"], names)
+
+
+class Failures(Bench):
+    def test_unknown_kernel_lists_near_ones(self):
+        self.refuses(2, "gemm_naiv.*gemm_naive", "bench", "-M", "8", "-k", "gemm_naiv")
+        self.refuses(2, "gemm_naiv.*gemm_naive", "bench", "-M", "8", "-k", "gemm_naive,gemm_naiv")
+
+    def test_too_large(self):
+        self.refuses(1, "too large", "bench", "-M", 2147483647, "-K", 2147483647, "-i", "0")
+
+    def test_output_that_cannot_be_written(self):
+        self.ends(
+            1, "bench", "-M", "8", "-i", "1", "--json", "/nonexistent/directory/bench.json"
+        )
+
+    def test_full_disk(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            said = subprocess.run(
+                [tool.TOOL, "kernels"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        self.assertEqual(said.returncode, 1)
+        self.assertIn("written", said.stderr)
+
+    def test_interrupt(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "bench.json")
+            with subprocess.Popen(
+                [tool.TOOL, "bench", "-M", "8", "-k", "gemm_naive,gemm_naive", "-i", "1000000000",
+                 "--json", path],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            ) as process:
+                # Once the titles are there, the runs begin.
+                while not process.stdout.readline().startswith("kernel"):
+                    self.assertIsNone(process.poll())
+                process.send_signal(signal.SIGINT)
+                _, errors = process.communicate(timeout=tool.SECONDS)
+            self.assertEqual(process.returncode, 130, errors)
+            self.assertIn("Ctrl-C", errors)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(json.load(file), [])
+
+
+class Asked(Bench):
+    """The sizes of the command line."""
+
+    SIZES = [tuple(map(int, size.split("x"))) for size in sys.argv[1:]]
+
+    def test_sizes(self):
+        for size in self.SIZES:
+            self.check_all(*size, "-i", "1")
+
+
+if __name__ == "__main__":
+    if Asked.SIZES:
+        del Sizes, Results, Failures
+    else:
+        del Asked
+    del Bench
+    tool.main()

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`gemmcl devices` and `gemmcl kernels`, read by people and by programs. TAP out."""
+
+import tool
+
+
+class Devices(tool.TestCase):
+    def test_json(self):
+        devices = self.read("devices", "--json")
+        self.assertGreater(len(devices), 0)
+        for index, device in enumerate(devices):
+            self.assertEqual(device["device"], index)
+            self.assertIn(device["type"], ("CPU", "GPU", "accelerator", "other"))
+            self.assertGreater(device["compute_units"], 0)
+            self.assertGreaterEqual(device["eus"], 0)
+            self.assertGreater(device["global_bytes"], 0)
+            self.assertGreater(device["local_bytes"], 0)
+            self.assertEqual(device["subgroup_sizes"], sorted(device["subgroup_sizes"]))
+            self.assertTrue(all(name.startswith("cl_") for name in device["extensions"]))
+            self.assertTrue(device["peak_gflops"] is None or device["peak_gflops"] > 0)
+            self.assertTrue(device["peak_source"])
+
+    def test_text_tells_the_same(self):
+        text = self.ends(0, "devices").stdout
+        for device in self.read("devices", "--json"):
+            self.assertIn(f"{device['device']}  {device['name']}\n", text)
+            self.assertIn(device["platform"], text)
+            self.assertIn(device["peak_source"], text)
+
+    def test_numbers_are_those_of_the_option(self):
+        for device in self.read("devices", "--json"):
+            text = self.ends(0, "kernels", "-d", device["device"]).stdout
+            self.assertIn(f"Here: {device['name']} (", text)
+
+    def test_choice_by_part_of_a_name(self):
+        device = self.read("devices", "--json")[0]
+        part = device["platform"][:8].lower()
+        self.assertIn("Here: ", self.ends(0, "kernels", "-p", part, "-t", "all").stdout)
+        self.refuses(1, "no-such-device", "kernels", "-d", "no-such-device")
+        self.refuses(1, "no-such-platform", "kernels", "-p", "no-such-platform")
+
+    def test_types_as_words_constants_and_numbers(self):
+        kind = self.read("devices", "--json")[0]["type"]
+        spellings = {
+            "CPU": ("cpu", "CPU", "CL_DEVICE_TYPE_CPU", "2", "0x2"),
+            "GPU": ("gpu", "GPU", "CL_DEVICE_TYPE_GPU", "4", "0x4"),
+        }.get(kind, ("acc", "CL_DEVICE_TYPE_ACCELERATOR", "8"))
+        for spelling in (*spellings, "all", "CL_DEVICE_TYPE_ALL", "4294967295", "default", "1"):
+            with self.subTest(spelling=spelling):
+                self.ends(0, "kernels", "-t", spelling)
+
+
+class Kernels(tool.TestCase):
+    def test_json(self):
+        kernels = self.read("kernels", "--json")
+        self.assertEqual(kernels[0]["name"], "gemm_naive")
+        self.assertEqual(kernels[0]["here"], "native")
+        self.assertEqual(len({kernel["name"] for kernel in kernels}), len(kernels))
+        for kernel in kernels:
+            self.assertTrue(kernel["name"].startswith(kernel["method"]))
+            self.assertTrue(kernel["summary"])
+            self.assertIn("f32", kernel["precisions"])
+            self.assertEqual(kernel["here"] is None, bool(kernel["why_not"]))
+
+    def test_text_tells_the_same(self):
+        rows = self.ends(0, "kernels").stdout.splitlines()
+        for kernel in self.read("kernels", "--json"):
+            row = next(row for row in rows if row.split()[:1] == [kernel["name"]])
+            self.assertTrue(row.endswith(kernel["here"] or kernel["why_not"]), row)
+
+
+if __name__ == "__main__":
+    tool.main()

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`gemmcl run` against NumPy. TAP out."""
+
+import os
+import sys
+import tempfile
+
+import tool
+
+try:
+    import numpy
+except ImportError:
+    print("1..0 # SKIP this Python has no NumPy")
+    sys.exit(0)
+
+
+def softmax(x):
+    e = numpy.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+ACTIVATIONS = {
+    "none": lambda x: x,
+    "relu": lambda x: numpy.maximum(x, 0),
+    "leaky-relu": lambda x: numpy.where(x >= 0, x, 0.01 * x),
+    "gelu-tanh": lambda x: x
+    * (1 + numpy.tanh(numpy.sqrt(2 / numpy.pi) * (x + 0.044715 * x**3)))
+    / 2,
+    "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)),
+    "silu": lambda x: x / (1 + numpy.exp(-x)),
+    "tanh": numpy.tanh,
+    "hard-swish": lambda x: x * numpy.clip(x + 3, 0, 6) / 6,
+    "softmax": softmax,
+}
+
+
+class Run(tool.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.random = numpy.random.default_rng(3)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def save(self, name, array):
+        path = self.path(f"{name}.npy")
+        numpy.save(path, array)
+        return path
+
+    def make(self, *shape):
+        return self.random.uniform(-1, 1, shape).astype(numpy.float32)
+
+    def multiply(self, *arguments):
+        """Runs the tool and returns D."""
+        output = self.path("d.npy")
+        said = self.ends(0, "run", *arguments, "-o", output)
+        self.assertEqual(said.stdout + said.stderr, "")
+        result = numpy.load(output)
+        self.assertEqual(result.dtype, numpy.float32)
+        os.remove(output)
+        return result
+
+    def check(self, expected, *arguments):
+        result = self.multiply(*arguments)
+        self.assertEqual(result.shape, expected.shape)
+        numpy.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+
+
+class Products(Run):
+    def test_shapes(self):
+        for m, n, k in ((1, 1, 1), (3, 4, 5), (1, 10, 64), (50, 3, 3), (37, 65, 41)):
+            a, b = self.make(m, k), self.make(k, n)
+            with self.subTest(m=m, n=n, k=k):
+                self.check(a.astype(float) @ b, self.save("a", a), self.save("b", b))
+
+    def test_literals(self):
+        expected = numpy.array([[19, 22], [43, 50]], dtype=float)
+        self.check(expected, "[[1, 2], [3, 4]]", "[[5, 6], [7, 8]]")
+
+    def test_transposes(self):
+        a, b = self.make(6, 9), self.make(9, 4)
+        plain = self.save("a", a), self.save("b", b)
+        turned = self.save("at", a.T.copy()), self.save("bt", b.T.copy())
+        expected = a.astype(float) @ b
+        self.check(expected, turned[0], plain[1], "--transpose-a")
+        self.check(expected, plain[0], turned[1], "--transpose-b")
+        self.check(expected, *turned, "--transpose-a", "--transpose-b")
+
+    def test_fortran_order(self):
+        a, b = self.make(7, 5), self.make(5, 8)
+        paths = self.save("a", numpy.asfortranarray(a)), self.save("b", numpy.asfortranarray(b))
+        self.check(a.astype(float) @ b, *paths)
+
+    def test_types(self):
+        for kind in ("f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"):
+            high = 2.0 if kind[0] == "f" else 100.0
+            a = self.random.uniform(0, high, (4, 6)).astype(kind)
+            b = self.random.uniform(0, high, (6, 3)).astype(kind)
+            expected = a.astype(float) @ b.astype(float)
+            with self.subTest(kind=kind):
+                self.check(expected, self.save("a", a), self.save("b", b))
+
+    def test_raw_file(self):
+        a = self.make(4, 6)
+        a.tofile(self.path("a.raw"))
+        self.check(a, self.path("a.raw") + "#f32:4x6", self.save("b", numpy.eye(6)))
+
+    def test_every_kernel(self):
+        a, b = self.make(20, 12), self.make(12, 10)
+        paths = self.save("a", a), self.save("b", b)
+        for kernel in self.read("kernels", "--json"):
+            said = tool.run("run", *paths, "-o", self.path("d.npy"), "-k", kernel["name"])
+            with self.subTest(kernel=kernel["name"]):
+                if said.returncode == 0:
+                    result = numpy.load(self.path("d.npy"))
+                    numpy.testing.assert_allclose(result, a @ b, rtol=1e-5, atol=1e-5)
+                else:
+                    self.assertEqual(said.returncode, 1)
+                    self.assertIn(kernel["name"], said.stderr)
+
+    def test_output_is_replaced(self):
+        path = self.save("d", numpy.zeros(1000))
+        self.ends(0, "run", "[1]", "[2]", "-o", path)
+        numpy.testing.assert_array_equal(numpy.load(path), [[2]])
+
+
+class Epilogues(Run):
+    def setUp(self):
+        super().setUp()
+        self.a, self.b = self.make(6, 9), self.make(9, 4)
+        self.paths = self.save("a", self.a), self.save("b", self.b)
+        self.product = self.a.astype(float) @ self.b
+
+    def test_alpha(self):
+        self.check(-0.5 * self.product, *self.paths, "--alpha", "-0.5")
+
+    def test_addend(self):
+        c = self.make(6, 4)
+        path = self.save("c", c)
+        self.check(self.product + c, *self.paths, "-c", path)
+        self.check(2 * self.product - 3 * c, *self.paths, "-c", path, "--alpha=2", "--beta=-3")
+
+    def test_beta_of_zero_reads_no_addend(self):
+        path = self.save("c", numpy.full((6, 4), numpy.nan))
+        self.check(self.product, *self.paths, "-c", path, "--beta", "0")
+
+    def test_addend_of_one_row(self):
+        c = self.make(4)
+        self.check(self.product + 2 * c, *self.paths, "-c", self.save("c", c), "--beta", "2")
+
+    def test_bias(self):
+        bias = self.make(4)
+        for shape in ((4,), (1, 4), (4, 1)):
+            path = self.save("bias", bias.reshape(shape))
+            self.check(self.product + bias, *self.paths, "--bias", path)
+
+    def test_activations(self):
+        bias = self.make(4)
+        path = self.save("bias", bias)
+        for name, function in ACTIVATIONS.items():
+            with self.subTest(activation=name):
+                expected = function(self.product + bias)
+                self.check(expected, *self.paths, "--bias", path, "--activation", name)
+
+
+class Failures(Run):
+    """Nothing is written, and a sentence says why."""
+
+    def refused(self, pattern, *arguments):
+        output = self.path("d.npy")
+        self.refuses(1, pattern, "run", *arguments, "-o", output)
+        self.assertFalse(os.path.exists(output))
+
+    def test_shapes_that_do_not_fit(self):
+        self.refused("A is 1 x 3 and B is 1 x 2: A must have as many", "[1,2,3]", "[1,2]")
+        self.refused("B is 1 x 2 before", "[1,2,3]", "[1,2]", "--transpose-b")
+        self.refused("C is 1 x 2, but .* 1 x 1", "[[1]]", "[[1]]", "-c", "[1,2]")
+        self.refused("bias is 1 x 2, but .* 1 numbers", "[[1]]", "[[1]]", "--bias", "[1,2]")
+
+    def test_files_that_are_none(self):
+        self.refused("missing.npy", self.path("missing.npy"), "[1]")
+        with open(self.path("text.npy"), "w", encoding="utf-8") as file:
+            file.write("no matrix\n")
+        self.refused("text.npy", "[1]", self.path("text.npy"))
+
+    def test_output_that_cannot_be_written(self):
+        self.refuses(1, "nowhere", "run", "[1]", "[1]", "-o", self.path("nowhere/d.npy"))
+
+    def test_unknown_kernel_lists_near_ones(self):
+        self.refuses(
+            2, "gemm_naiv.*gemm_naive", "run", "[1]", "[1]", "-o", self.path("d"), "-k", "gemm_naiv"
+        )
+
+
+if __name__ == "__main__":
+    del Run
+    tool.main()

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The tool's help, man page and exit statuses: what needs no device. TAP out."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+
+import tool
+
+OPTION = re.compile(r"^\s+(?:-(\w), )?--([\w-]+)(=\S+)?", re.MULTILINE)
+
+# The options that the article gives its sample, whose meanings bench keeps.
+ARTICLE = {
+    "h": "help",
+    "p": "platform",
+    "t": "type",
+    "d": "device",
+    "M": "size1",
+    "K": "size2",
+    "N": "size3",
+    "i": "iterations",
+    "k": "kernel",
+    "v": "validation",
+}
+
+
+def options_of(text):
+    """The long options that a help text explains, with their short ones."""
+    return {long: short for short, long, _ in OPTION.findall(text)}
+
+
+class Help(tool.TestCase):
+    def test_lists_every_command(self):
+        said = self.ends(0, "--help").stdout
+        for command in tool.COMMANDS:
+            self.assertRegex(said, rf"(?m)^  {command} +[A-Z]")
+        self.assertEqual(self.ends(0, "-h").stdout, said)
+
+    def test_of_each_command(self):
+        for command in tool.COMMANDS:
+            said = self.ends(0, command, "--help")
+            self.assertTrue(said.stdout.startswith(f"Usage: gemmcl {command} [OPTION...]"))
+            self.assertIn("\nExamples:\n", said.stdout)
+            self.assertEqual(said.stderr, "")
+            self.assertEqual(self.ends(0, command, "-h").stdout, said.stdout)
+
+    def test_fits_a_terminal(self):
+        for command in tool.COMMANDS:
+            text, _, examples = self.ends(0, command, "-h").stdout.partition("\nExamples:\n")
+            self.assertTrue(examples)
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 80, line)
+
+    def test_bench_has_the_options_of_the_article(self):
+        found = options_of(self.ends(0, "bench", "--help").stdout)
+        for short, long in ARTICLE.items():
+            if short != "h":
+                self.assertEqual(found.get(long), short)
+
+    def test_version(self):
+        self.assertRegex(self.ends(0, "--version").stdout, r"^gemmcl \d+\.\d+\.\d+\n$")
+
+
+class ManPage(tool.TestCase):
+    def setUp(self):
+        self.source = self.ends(0, "--help-man").stdout
+        self.plain = self.source.replace("\\-", "-")
+
+    def test_explains_every_option_of_every_command(self):
+        sections = dict(re.findall(r"\.SS gemmcl (\w+) (.*?)(?=\n\.S[SH]|\Z)", self.plain, re.S))
+        self.assertEqual(sorted(sections), sorted(tool.COMMANDS))
+        for command in tool.COMMANDS:
+            options = options_of(self.ends(0, command, "--help").stdout)
+            self.assertGreater(len(options), 0)
+            for long, short in options.items():
+                spelling = f"-{short}, --{long}" if short else f"--{long}"
+                self.assertRegex(sections[command], rf"(?m)^\.B {re.escape(spelling)}(=|$)")
+
+    def test_has_the_sections_of_a_man_page(self):
+        for title in ("NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "EXIT STATUS", "ENVIRONMENT"):
+            self.assertIn(f"\n.SH {title}\n", self.source)
+
+    def test_is_clean_roff(self):
+        groff = shutil.which("groff")
+        if groff is None:
+            self.skipTest("groff is not installed")
+        said = subprocess.run(
+            [groff, "-man", "-Tutf8", "-ww", "-z"],
+            input=self.source,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        self.assertEqual(said.stderr, "")
+
+
+class Usage(tool.TestCase):
+    """What is wrong with a command line is said in a sentence, and is exit status 2."""
+
+    def test_no_command(self):
+        self.refuses(2, "command is missing")
+
+    def test_unknown_command(self):
+        self.refuses(2, 'no command "frobnicate"', "frobnicate")
+
+    def test_unknown_option(self):
+        for command in tool.COMMANDS:
+            self.refuses(2, "--frobnicate", command, "--frobnicate")
+
+    def test_operands_where_none_belong(self):
+        self.refuses(2, "found 1", "bench", "1024")
+        self.refuses(2, "found 2", "devices", "a", "b")
+
+    def test_values_that_are_none(self):
+        for pattern, *arguments in (
+            ("-M", "-M", "many"),
+            ("-M", "-M"),
+            ("1 or more, not 0", "-M", "0"),
+            ("1 or more, not -5", "-K", "-5"),
+            ("1 or more, not 0", "--size3", "0"),
+            ("-N", "-N", "99999999999999999999"),
+            ("0 or more, not -1", "-i", "-1"),
+            ('row or col, not "diagonal"', "--layout", "diagonal"),
+            ('f32.* not "f16"', "--precision", "f16"),
+            ('number.* not "1,5"', "--alpha", "1,5"),
+            ('number.* not "inf"', "--beta", "inf"),
+            ('all, cpu, gpu, acc, default .* not "fpga"', "-t", "fpga"),
+            ("not \"3\"", "-t", "3"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.refuses(2, pattern, "bench", *arguments)
+
+    def test_run_lacks_something(self):
+        self.refuses(2, "found 1", "run", "[1]", "-o", "d.npy")
+        self.refuses(2, "-o", "run", "[1]", "[1]")
+        self.refuses(2, "-c", "run", "[1]", "[1]", "-o", "d.npy", "--beta", "2")
+        self.refuses(
+            2, "leaky-relu.*softmax", "run", "[1]", "[1]", "-o", "d.npy", "--activation", "step"
+        )
+
+
+class NoDevice(tool.TestCase):
+    """Without an OpenCL driver there is a sentence and exit status 1."""
+
+    def test_every_command(self):
+        with tempfile.TemporaryDirectory() as empty:
+            for arguments in (
+                ("devices",),
+                ("devices", "--json"),
+                ("kernels",),
+                ("bench", "-M", "1"),
+                ("run", "[1]", "[1]", "-o", f"{empty}/d.npy"),
+            ):
+                with self.subTest(arguments=arguments):
+                    self.refuses(
+                        1, r"^gemmcl \w+: .*OpenCL.*\.\n$", *arguments, OCL_ICD_VENDORS=empty
+                    )
+
+
+if __name__ == "__main__":
+    tool.main()

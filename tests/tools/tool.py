@@ -1,0 +1,101 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the tests of the command-line tool share: running it, and TAP on standard output.
+
+The environment names the program: GEMMCL_TOOL.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import traceback
+import unittest
+
+TOOL = os.environ["GEMMCL_TOOL"]
+COMMANDS = ("devices", "kernels", "bench", "run")
+SECONDS = 240
+
+
+def run(*arguments, **environment):
+    """Runs the tool to its end; environment adds to this process's."""
+    return subprocess.run(
+        [TOOL, *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+class TestCase(unittest.TestCase):
+    """A test of what the tool says and how it ends."""
+
+    maxDiff = None
+
+    def ends(self, status, *arguments, **environment):
+        """Runs the tool, which must end with that status, and returns what it said."""
+        said = run(*arguments, **environment)
+        self.assertEqual(said.returncode, status, f"gemmcl {arguments}: {said.stdout}{said.stderr}")
+        return said
+
+    def refuses(self, status, pattern, *arguments, **environment):
+        """The tool must end with that status and say why, in words that fit the pattern."""
+        said = self.ends(status, *arguments, **environment)
+        self.assertRegex(said.stderr, pattern)
+        self.assertEqual(said.stdout, "")
+
+    def read(self, *arguments):
+        """Runs the tool, which must print JSON and nothing else on standard output."""
+        return json.loads(self.ends(0, *arguments).stdout)
+
+
+class Tap(unittest.TestResult):
+    """Prints a line per test as it ends."""
+
+    failing = None
+
+    def line(self, word, test, directive=""):
+        name = test.id().removeprefix("__main__.")
+        print(f"{word} {self.testsRun} {name}{directive}", flush=True)
+
+    def wrong(self, test, error):
+        # Subtests fail one by one, but are no lines of their own.
+        if self.failing is not test:
+            self.line("not ok", test)
+        self.failing = test
+        for line in "".join(traceback.format_exception(*error)).splitlines():
+            print(f"# {line}", flush=True)
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.line("ok", test)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.line("ok", test, f" # SKIP {reason}")
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.wrong(test, err)
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.wrong(test, err)
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self.wrong(test, err)
+
+
+def main():
+    """Runs the tests of the module that was started."""
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    print(f"1..{suite.countTestCases()}", flush=True)
+    result = Tap()
+    suite.run(result)
+    sys.exit(not result.wasSuccessful())
