@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Holds README.md's table of properties to what gst-inspect-1.0 says of the element. TAP out.
+
+usage: properties.py README.md
+"""
+
+import re
+import subprocess
+import sys
+
+INHERITED = {"name", "parent", "qos"}
+# How gst-inspect-1.0 shows what the table calls none or nothing.
+NOTHING = {"null", "", '""', "(NULL)"}
+
+
+def documented(path):
+    """Returns {property: default} of the table, `a`, `b` | 1, 0 taken apart."""
+    with open(path, encoding="utf-8") as readme:
+        rows = re.findall(r"^\| (`.*?) \| (.*?) ?\| .*\|$", readme.read(), re.MULTILINE)
+    table = {}
+    for names, defaults in rows:
+        names = re.findall(r"`([\w-]+)`", names)
+        defaults = defaults.split(", ")
+        table.update(zip(names, defaults if len(defaults) == len(names) else defaults * len(names)))
+    return table
+
+
+def inspected():
+    """Returns {property: default} of the element."""
+    said = subprocess.run(
+        ["gst-inspect-1.0", "gemmcl"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    properties = said.split("Element Properties:")[1]
+    table = {}
+    for block in re.split(r"\n  (?=[a-z][\w-]* +: )", properties):
+        name = re.match(r"\s*([a-z][\w-]*) +: ", block)
+        default = re.search(r"Default: (.*)", block)
+        if name and name.group(1) not in INHERITED:
+            value = default.group(1).strip() if default else ""
+            enum = re.match(r'-?\d+, "(.*)"', value)
+            table[name.group(1)] = enum.group(1) if enum else value.strip('"')
+    return table
+
+
+def same(documented_value, value):
+    if documented_value in ("none", ""):
+        return value in NOTHING or value == "none" or documented_value == ""
+    try:
+        return float(documented_value) == float(value.split()[0])
+    except (ValueError, IndexError):
+        return documented_value == value
+
+
+def main():
+    readme, element = documented(sys.argv[1]), inspected()
+    defaults = {
+        name: (readme[name], element[name])
+        for name in readme.keys() & element.keys()
+        if not same(readme[name], element[name])
+    }
+    results = {
+        "every property of the element is in the table": element.keys() - readme.keys(),
+        "every property of the table is in the element": readme.keys() - element.keys(),
+        "the defaults agree": [f"{name}: {pair}" for name, pair in defaults.items()],
+    }
+    print(f"1..{len(results)}")
+    for number, (name, wrong) in enumerate(results.items(), 1):
+        print(f"{'not ok' if wrong else 'ok'} {number} {name}")
+        for line in sorted(wrong):
+            print(f"# {line}")
+    return 1 if any(results.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
