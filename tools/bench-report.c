@@ -77,7 +77,7 @@ bench_report_start (BenchReport *self, const gchar *const *kernels, guint n_kern
   if (self->peak > 0)
     fprintf (self->out, "Peak     %.1f GFLOPS: %s\n", self->peak, self->peak_source);
   else
-    fprintf (self->out, "Peak     unknown: %s; --peak states it\n", self->peak_source);
+    fprintf (self->out, "Peak     %s; --peak states it\n", self->peak_source);
   fprintf (self->out,
            "Problem  %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
            " (M x N x K), f32, %s-major%s%s, alpha %g, beta %g\n"

@@ -79,7 +79,7 @@ static gchar *
 describe_peak (const GemmclDeviceInfo *info)
 {
   if (info->peak_gflops <= 0)
-    return g_strdup_printf ("unknown: %s", info->peak_source);
+    return g_strdup (info->peak_source);
   return g_strdup_printf ("%.1f GFLOPS in f32: %s", info->peak_gflops, info->peak_source);
 }
 
