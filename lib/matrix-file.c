@@ -16,12 +16,15 @@ gemmcl_set_file_error (GError **error, GemmclError code, const gchar *path, cons
 {
   g_autofree gchar *name = g_filename_display_name (path);
   g_autofree gchar *message = NULL;
+  g_autofree gchar *text = NULL;
   va_list args;
 
   va_start (args, format);
   message = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, GEMMCL_ERROR, code, "%s: %s", name, message);
+  /* What it quotes of the user's words need not be UTF-8. */
+  text = g_utf8_make_valid (message, -1);
+  g_set_error (error, GEMMCL_ERROR, code, "%s: %s", name, text);
 }
 
 gchar *

@@ -45,21 +45,20 @@ split_uri (const gchar *uri, gchar **part, GError **error)
 
   *part = hash != NULL ? g_uri_unescape_string (hash + 1, NULL) : NULL;
   if (hash != NULL && *part == NULL) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                 "%s: What follows the “#” of a URI must have each %% followed by two hexadecimal "
-                 "digits.",
-                 uri);
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, uri,
+                           "What follows the “#” of a URI must have each %% followed by two "
+                           "hexadecimal digits.");
     return NULL;
   }
   path = g_filename_from_uri (file, &host, &why);
-  if (path != NULL && host != NULL && g_ascii_strcasecmp (host, "localhost") != 0)
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_IO,
-                 "%s: Expected a file of this machine (file:///...), found the host “%s”.", uri,
-                 host);
-  else if (path != NULL)
+  if (path != NULL && (host == NULL || g_ascii_strcasecmp (host, "localhost") == 0))
     return g_steal_pointer (&path);
+  if (path != NULL)
+    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, uri,
+                           "Expected a file of this machine (file:///...), found the host “%s”.",
+                           host);
   else
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_IO, "Cannot read the URI: %s.", why->message);
+    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, uri, "Cannot read the URI: %s.", why->message);
   g_clear_pointer (part, g_free);
   return NULL;
 }

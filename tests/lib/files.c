@@ -1,0 +1,78 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <glib/gstdio.h>
+
+#include "files.h"
+
+void
+files_init (Files *files)
+{
+  g_autoptr (GError) error = NULL;
+
+  files->dir = g_dir_make_tmp ("gemmcl-test-XXXXXX", &error);
+  g_assert_no_error (error);
+}
+
+void
+files_clear (Files *files)
+{
+  g_autoptr (GDir) dir = files->dir != NULL ? g_dir_open (files->dir, 0, NULL) : NULL;
+  const gchar *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL) {
+    g_autofree gchar *path = files_path (files, name);
+
+    g_assert_cmpint (g_remove (path), ==, 0);
+  }
+  if (files->dir != NULL)
+    g_assert_cmpint (g_rmdir (files->dir), ==, 0);
+  g_clear_pointer (&files->dir, g_free);
+}
+
+gchar *
+files_path (const Files *files, const gchar *name)
+{
+  return g_build_filename (files->dir, name, NULL);
+}
+
+gchar *
+files_write (const Files *files, const gchar *name, gconstpointer data, gsize n)
+{
+  g_autoptr (GError) error = NULL;
+  gchar *path = files_path (files, name);
+
+  g_unlink (path);
+  g_file_set_contents_full (path, data, n, G_FILE_SET_CONTENTS_NONE, 0600, &error);
+  g_assert_no_error (error);
+  return path;
+}
+
+GString *
+files_npy (guint version, const gchar *header, gconstpointer data, gsize n)
+{
+  GString *file = g_string_new_len ("\x93NUMPY", 6);
+  gsize prefix = version == 1 ? 10 : 12;
+  gsize padded = (prefix + strlen (header) + 1 + 63) / 64 * 64 - prefix;
+
+  g_string_append_c (file, (gchar)version);
+  g_string_append_c (file, 0);
+  for (gsize i = 8; i < prefix; i++)
+    g_string_append_c (file, (gchar)(padded >> (8 * (i - 8)) & 0xff));
+  g_string_append (file, header);
+  while (file->len < prefix + padded - 1)
+    g_string_append_c (file, ' ');
+  g_string_append_c (file, '\n');
+  g_string_append_len (file, data, n);
+  return file;
+}
+
+GString *
+files_safetensors (const gchar *json, gconstpointer data, gsize n)
+{
+  guint64 length = strlen (json);
+  GString *file = g_string_new_len ((const gchar *)&length, sizeof length);
+
+  g_string_append (file, json);
+  g_string_append_len (file, data, n);
+  return file;
+}
