@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Compiles every row of kernels.def as OpenCL C 1.2 by clang, with no device. TAP out.
+
+usage: kernels.py KERNELS-DIRECTORY
+
+Of the options that lib/plan.c gives, each row is tried with the plainest and with the fullest set.
+Pictures have options of their own, which the tests on a device go through.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+KERNELS = Path(sys.argv[1])
+CLANG = ["clang", "-x", "cl", "-cl-std=CL1.2", "-cl-mad-enable", "-Xclang"]
+CLANG += ["-finclude-default-header", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+# What OpenCL's own idiom and the including of shared parts bring with them.
+CLANG += ["-Wno-unused-function", "-Wno-sign-compare", "-Wno-unused-parameter"]
+
+F32, U8, SIGMOID = 0, 5, 5
+VARIANTS = {
+    "plain": [f"A_TYPE={F32}", f"D_TYPE={F32}", "ACTIVATION=0"],
+    "full": [
+        f"A_TYPE={U8}", f"D_TYPE={U8}", f"C_TYPE={U8}", "C_IS_D", "A_SCALED", "A_UNIT_COL",
+        "D_UNIT_COL", f"ACTIVATION={SIGMOID}",
+    ],
+}
+
+
+def rows():
+    """Yields (name, source, defines) of the table."""
+    text = (KERNELS / "kernels.def").read_text(encoding="utf-8")
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    for kind, row in re.findall(r"^GEMMCL_(KERNEL|HELPER) \((.*?)\)$", text, re.M | re.S):
+        name, source = re.findall(r'"([^"]*)"', row)[:2]
+        numbers = {field: int(n) for field, n in re.findall(r"\.(\w+) = (\d+)\b", row)}
+        defines = re.search(r'\.defines = "([^"]*)"', row)
+        options = [f"-D{field.upper()}={n}" for field, n in numbers.items()
+                   if field in ("tile_m", "tile_n", "group_m", "group_n")]
+        panel = (numbers.get("tile_n") or 1) * numbers.get("group_n", 1)
+        options += [f"-DPANEL={panel}"]
+        if kind == "HELPER":
+            options += ["-DGROUP=64"]
+        if ".fixed_n_k = TRUE" in row:
+            options += ["-DN=3", "-DK=3"]
+        options += defines.group(1).split() if defines else []
+        yield name, KERNELS / source, options
+
+
+def main():
+    if not shutil.which("clang"):
+        print("1..0 # SKIP there is no clang")
+        return 0
+    tests = [(row, variant) for row in rows() for variant in VARIANTS]
+    print(f"1..{len(tests)}")
+    failed = False
+    for number, ((name, source, options), variant) in enumerate(tests, 1):
+        said = subprocess.run(
+            [*CLANG, f"-I{KERNELS}", *options, *(f"-D{define}" for define in VARIANTS[variant]),
+             str(source)],
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        failed = failed or said.returncode != 0
+        print(f"{'not ok' if said.returncode else 'ok'} {number} {name}, {variant} options")
+        for line in said.stderr.splitlines():
+            print(f"# {line}")
+    return 1 if failed or not tests else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
