@@ -1,0 +1,216 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * tiled: a work-group owns a tile of D and takes what it needs of A and B through local memory, in
+ * steps of TILE_K; a work-item holds its part of the tile in registers. For any GPU.
+ *
+ *                               COLUMNS
+ *                        +---+---+---+---+           ROWS = TILE_M * GROUP_M
+ *                 TILE_K |   |   | B |   |           COLUMNS = TILE_N * GROUP_N = PANEL
+ *                        +---+---+---+---+
+ *       TILE_K             4 * GROUP_N               work-item (m, n) = (lane / GROUP_N,
+ *      +------+          +-------+-------+                               lane % GROUP_N)
+ *      |      |          | x     | x     |           owns the 4 x 4 blocks x: rows
+ *      |      | 4 *      |       |       |             4 * (r * GROUP_M + m) + 0..3
+ *      |  A   | GROUP_M  +-------+-------+           and columns
+ *      |      |          | x     | x     | ROWS        4 * (c * GROUP_N + n) + 0..3
+ *      |      |          |       |       |           of the tile, r < TILE_M / 4, c < TILE_N / 4:
+ *      +------+          +-------+-------+           neighbours read neighbouring float4s
+ *
+ * Local memory, twice, so that one side is filled while the other is read (a barrier a step):
+ *
+ *     tile_a[side][k][row / 4]       A transposed; a row of it is one float4 longer than it need
+ * be, which sends the columns of A that are written at once to different banks
+ *     tile_b[side][k][column / 4]    as it lies in the panel
+ *
+ * The next step's elements travel from memory to registers while the present one is computed.
+ * Rows past M repeat the last one, steps past K are zeros.
+ *
+ * TILE_M, TILE_N     outputs of a work-item, multiples of 4: TILE_M * TILE_N registers of sums; the
+ *                    larger, the fewer reads of local memory per multiplication
+ * GROUP_M, GROUP_N   work-items of a group: the larger, the fewer reads of memory
+ * TILE_K             depth of a step, a multiple of 4: the larger, the fewer barriers and the more
+ *                    local memory and registers. TILE_M * TILE_K must be a multiple of 4 * GROUP_N,
+ *                    TILE_N * TILE_K one of 4 * GROUP_M
+ * A_UNIT_COL         said by the host: a.col is 1. Neighbouring work-items then fetch neighbouring
+ *                    columns of A, otherwise neighbouring rows
+ * A_FLOAT4           said by the host: A is f32, a.col is 1, and K and A's offset, row and batch
+ *                    strides are multiples of 4
+ * D_FLOAT4           said by the host: D is f32, d.col is 1, and D's offset, row and batch strides
+ *                    are multiples of 4
+ */
+#include "gemm.clh"
+
+#define GROUP   (GROUP_M * GROUP_N)
+#define ROWS    (TILE_M * GROUP_M)
+#define A_PITCH (ROWS / 4 + 1)
+
+/* A part is what a work-item fetches of A at once. */
+#ifdef A_FLOAT4
+  #define A_WIDTH 4
+typedef float4 a_part;
+  #define LOAD_PART(A, i) (*(global const float4 *)((A) + (i)))
+#else
+  #define A_WIDTH         1
+typedef float a_part;
+  #define LOAD_PART(A, i) LOAD_A (A, i)
+#endif
+#define A_PARTS (ROWS * TILE_K / A_WIDTH / GROUP)
+#define B_PARTS (PANEL * TILE_K / 4 / GROUP)
+
+/* Where in the tile part t lies; t = lane + GROUP * 0, 1, 2 ... */
+#if defined(A_UNIT_COL) || defined(A_FLOAT4)
+  #define A_COL       1L
+  #define PART_ROW(t) ((t) / (TILE_K / A_WIDTH))
+  #define PART_K(t)   ((t) % (TILE_K / A_WIDTH) * A_WIDTH)
+#else
+  #define A_COL       p.a.col
+  #define PART_ROW(t) ((t) % ROWS)
+  #define PART_K(t)   ((t) / ROWS)
+#endif
+
+DEFINE_ACTIVATE (float4)
+
+/* Steps from rest on are zeros; scaled later, so as not to wait for them here, those of A may
+ * become something else, but meet those of B. */
+static inline void
+fetch_a (a_part part[A_PARTS], global const A_MEM *A, const long index[A_PARTS], int lane, int rest)
+{
+#pragma unroll
+  for (int r = 0; r < A_PARTS; r++)
+    part[r] = PART_K (lane + r * GROUP) < rest ? LOAD_PART (A, index[r]) : (a_part)(0.0f);
+}
+
+static inline void
+fetch_b (float4 part[B_PARTS], global const float4 *panel, int lane, int rest)
+{
+#pragma unroll
+  for (int r = 0; r < B_PARTS; r++)
+    part[r] = (lane + r * GROUP) / (PANEL / 4) < rest ? panel[lane + r * GROUP] : (float4)(0.0f);
+}
+
+static inline void
+keep_a (local float *column, a_part x)
+{
+#ifdef A_FLOAT4
+  column[0] = x.s0;
+  column[4 * A_PITCH] = x.s1;
+  column[8 * A_PITCH] = x.s2;
+  column[12 * A_PITCH] = x.s3;
+#else
+  *column = x;
+#endif
+}
+
+/* Adds a step to the sums of work-item (m, n). */
+static inline void
+multiply (float4 sum[TILE_M][TILE_N / 4], local const float4 *a, local const float4 *b)
+{
+#pragma unroll
+  for (int k = 0; k < TILE_K; k++) {
+    float4 b_k[TILE_N / 4];
+#pragma unroll
+    for (int c = 0; c < TILE_N / 4; c++)
+      b_k[c] = b[k * (PANEL / 4) + c * GROUP_N];
+#pragma unroll
+    for (int r = 0; r < TILE_M / 4; r++) {
+      const float4 a_k = a[k * A_PITCH + r * GROUP_M];
+#pragma unroll
+      for (int c = 0; c < TILE_N / 4; c++) {
+        sum[4 * r][c] = MAD ((float4)(a_k.s0), b_k[c], sum[4 * r][c]);
+        sum[4 * r + 1][c] = MAD ((float4)(a_k.s1), b_k[c], sum[4 * r + 1][c]);
+        sum[4 * r + 2][c] = MAD ((float4)(a_k.s2), b_k[c], sum[4 * r + 2][c]);
+        sum[4 * r + 3][c] = MAD ((float4)(a_k.s3), b_k[c], sum[4 * r + 3][c]);
+      }
+    }
+  }
+}
+
+/* D (i, j) and the three right of it, within the columns left. c, d: where C (i, j), D (i, j) lie.
+ */
+static inline void
+finish (global const C_MEM *C, global D_MEM *D, const GemmclProblem p, long c, long d, long columns,
+        float4 sum, float4 bias)
+{
+  float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  if (p.beta != 0.0f)
+    for (int e = 0; e < 4; e++)
+      if (e < columns)
+        part[e] = p.beta * LOAD_C (C, c + e * p.c.col);
+
+  const float4 x = EPILOGUE (float4, p.alpha * sum, bias, vload4 (0, part));
+#ifdef D_FLOAT4
+  if (columns >= 4) {
+    *(global float4 *)(D + d) = x;
+    return;
+  }
+#endif
+  vstore4 (x, 0, part);
+  for (int e = 0; e < 4; e++)
+    if (e < columns)
+      STORE_D (D, d + e * p.d.col, part[e]);
+}
+
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+gemm (GEMM_ARGUMENTS)
+{
+  local float4 tile_a[2][TILE_K * A_PITCH];
+  local float4 tile_b[2][TILE_K * (PANEL / 4)];
+
+  const int lane = get_local_id (0);
+  const int m = lane / GROUP_N;
+  const int n = lane % GROUP_N;
+  const long batch = get_group_id (2);
+  const long top = (long)get_group_id (0) * ROWS;
+  const long left = (long)get_group_id (1) * PANEL;
+
+  A += p.a.offset + batch * p.a.batch;
+  global const float4 *panel =
+      (global const float4 *)(B + p.b.offset + batch * p.b.batch + left * p.K);
+
+  a_part a[A_PARTS];
+  float4 b[B_PARTS];
+  long a_index[A_PARTS];
+#pragma unroll
+  for (int r = 0; r < A_PARTS; r++)
+    a_index[r] = min (top + PART_ROW (lane + r * GROUP), (long)p.M - 1) * p.a.row +
+                 PART_K (lane + r * GROUP) * A_COL;
+
+  float4 sum[TILE_M][TILE_N / 4];
+#pragma unroll
+  for (int r = 0; r < TILE_M; r++)
+#pragma unroll
+    for (int c = 0; c < TILE_N / 4; c++)
+      sum[r][c] = 0.0f;
+
+  fetch_a (a, A, a_index, lane, p.K);
+  fetch_b (b, panel, lane, p.K);
+  for (int rest = p.K, side = 0; rest > 0; rest -= TILE_K, side ^= 1) {
+#pragma unroll
+    for (int r = 0; r < A_PARTS; r++)
+      keep_a ((local float *)tile_a[side] + PART_K (lane + r * GROUP) * 4 * A_PITCH +
+                  PART_ROW (lane + r * GROUP),
+              SCALE_A (a[r], (a_part)(p.a_scale), (a_part)(p.a_shift)));
+#pragma unroll
+    for (int r = 0; r < B_PARTS; r++)
+      tile_b[side][lane + r * GROUP] = b[r];
+    barrier (CLK_LOCAL_MEM_FENCE);
+
+    A += TILE_K * A_COL;
+    panel += TILE_K * (PANEL / 4);
+    fetch_a (a, A, a_index, lane, rest - TILE_K);
+    fetch_b (b, panel, lane, rest - TILE_K);
+    multiply (sum, tile_a[side] + m, tile_b[side] + n);
+  }
+
+#pragma unroll
+  for (int r = 0; r < TILE_M; r++)
+#pragma unroll
+    for (int c = 0; c < TILE_N / 4; c++) {
+      const long i = top + 4 * (r / 4 * GROUP_M + m) + r % 4;
+      const long j = left + 4 * (c * GROUP_N + n);
+      if (i < p.M && j < p.N)
+        finish (C, D, p, C_INDEX (batch, i, j), D_INDEX (batch, i, j), p.N - j, sum[r][c],
+                vload4 (j / 4, bias));
+    }
+}
