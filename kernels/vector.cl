@@ -1,0 +1,133 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * vector: for CPUs. A work-item owns a tile of D whose sums all stay in vector registers.
+ *
+ *              K                  TILE_N                    per k: one row of B's panel is loaded,
+ *         +---------+         +-----+-----+                 TILE_N / WIDTH vectors; each of TILE_M
+ *  TILE_M | a       |         | b_0 | b_1 |  row k          elements of A is spread over a vector
+ *         | a   k   |   x   K |     |     |           ->    and multiplied with all of them.
+ *         | a       |         |     |     |
+ *         +---------+         +-----+-----+                 i = tile 0 * TILE_M + row
+ *                           panel group 1 of packed B       j = group 1 * TILE_N + v * WIDTH + lane
+ *
+ * Rows from M on are the last row once more and are not stored; columns from N on are zeros in B
+ * and are not stored either.
+ *
+ * TILE_M, TILE_N: rows and columns of a tile. It wants TILE_M * TILE_N / WIDTH + TILE_N / WIDTH + 1
+ *   registers or fewer than the CPU has (32 with AVX-512 and NEON, else 16), and as many sums as the
+ *   latency times the rate of multiply-adds (8 to 10) to keep them busy. Tall tiles read B less
+ *   often, wide ones A.
+ * WIDTH: floats of a vector register, the device's native width.
+ * GROUP_M: tiles of a group, down M: the more, the less a group's start costs where K is small.
+ * A_UNIT_COL, D_UNIT_COL: rows of A or D have no gaps between elements: their col is 1.
+ */
+#include "gemm.clh"
+
+#define VECTORS (TILE_N / WIDTH)
+#define FLOATS  PASTE (float, WIDTH)
+#define VLOAD   PASTE (vload, WIDTH)
+#define VSTORE  PASTE (vstore, WIDTH)
+
+#define DEFINE_ACTIVATE_OF(T) DEFINE_ACTIVATE (T)
+DEFINE_ACTIVATE_OF (FLOATS)
+
+#ifdef A_UNIT_COL
+  #define A_COL 1
+#else
+  #define A_COL p.a.col
+#endif
+#ifdef D_UNIT_COL
+  #define D_COL 1
+#else
+  #define D_COL p.d.col
+#endif
+
+/* Of WIDTH elements, each col after the one before, as many as there are columns left. */
+static inline FLOATS
+load_c (global const C_MEM *C, long col, int columns)
+{
+#if C_TYPE == F32
+  if (col == 1 && columns >= WIDTH)
+    return VLOAD (0, C);
+#endif
+  float c[WIDTH];
+  for (int lane = 0; lane < WIDTH; lane++)
+    c[lane] = lane < columns ? LOAD_C (C, lane * col) : 0.0f;
+  return VLOAD (0, c);
+}
+
+static inline void
+store_d (global D_MEM *D, long col, int columns, FLOATS x)
+{
+#if D_TYPE == F32
+  if (col == 1 && columns >= WIDTH) {
+    VSTORE (x, 0, D);
+    return;
+  }
+#endif
+  float d[WIDTH];
+  VSTORE (x, 0, d);
+  for (int lane = 0; lane < min (columns, WIDTH); lane++)
+    STORE_D (D, lane * col, d[lane]);
+}
+
+kernel void
+gemm (GEMM_ARGUMENTS)
+{
+  const int i = (get_group_id (0) * GROUP_M + get_local_id (0)) * TILE_M;
+  const int j = get_group_id (1) * TILE_N;
+  const long batch = get_group_id (2);
+  if (i >= p.M)
+    return;
+
+  A += p.a.offset + batch * p.a.batch;
+  B += p.b.offset + batch * p.b.batch + (long) j * p.K;
+
+  /* Pointers, not offsets: compilers gather offsets into a vector, to take it apart at each use. */
+  global const A_MEM *row[TILE_M];
+  FLOATS sum[TILE_M][VECTORS];
+#pragma unroll
+  for (int m = 0; m < TILE_M; m++) {
+    row[m] = A + min (i + m, p.M - 1) * p.a.row;
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++)
+      sum[m][v] = 0.0f;
+  }
+
+  for (long k = 0; k < p.K; k++) {
+    FLOATS b[VECTORS];
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++)
+      b[v] = VLOAD (v, B + k * TILE_N);
+#pragma unroll
+    for (int m = 0; m < TILE_M; m++) {
+      const FLOATS a = SCALE_A (LOAD_A (row[m], k * A_COL), p.a_scale, p.a_shift);
+#pragma unroll
+      for (int v = 0; v < VECTORS; v++)
+        sum[m][v] += a * b[v];
+    }
+  }
+
+  /* Sums that are indexed at run time cannot be registers, so what a rolled loop reads is a copy:
+   * unrolled, the epilogue would be as large as the tile has vectors. */
+  FLOATS done[TILE_M][VECTORS];
+#pragma unroll
+  for (int m = 0; m < TILE_M; m++)
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++)
+      done[m][v] = p.alpha * sum[m][v];
+
+#pragma unroll 1
+  for (int m = 0; m < min (TILE_M, p.M - i); m++)
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++) {
+      const int column = j + v * WIDTH;
+      const int columns = p.N - column;
+      FLOATS c = 0.0f;
+      if (p.beta != 0.0f)
+        c = p.beta * load_c (C + C_INDEX (batch, i + m, column), p.c.col, columns);
+      store_d (D + D_INDEX (batch, i + m, column), D_COL, columns,
+               EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c));
+    }
+}
