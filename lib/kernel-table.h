@@ -17,9 +17,11 @@
  * @summary: one line
  * @tile_m, @tile_n: outputs of a work-item; @tile_n 0: a row of D whole
  * @group_m, @group_n: work-items of a work-group
+ * @split_k: the group_m work-items share K between them, not M
  * @packed: B comes packed in panels of tile_n x group_n columns (see pack.cl)
  * @pictures: A's and D's rows may be pixels of pictures; other kernels get A converted before
  * @fixed_n_k: N and K are compiled in, as -DN and -DK
+ * @softmax_n: softmax over rows of up to so many is done inside; longer ones need a pass of their own
  * @max_m, @max_n, @max_k: the largest problem it takes; 0: any
  * @devices: the types it is chosen for
  * @float_width: chosen only where the device's native vectors have as many floats; 0: anywhere
@@ -34,9 +36,11 @@ typedef struct {
   const gchar *summary;
   guint tile_m, tile_n;
   guint group_m, group_n;
+  gboolean split_k;
   gboolean packed;
   gboolean pictures;
   gboolean fixed_n_k;
+  gsize softmax_n;
   gsize max_m, max_n, max_k;
   guint devices;
   guint float_width;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "kernels.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "gemm.h"
@@ -193,14 +194,13 @@ gemmcl_kernel_get_panel (const GemmclKernel *kernel)
   return kernel->packed ? kernel->tile_n * kernel->group_n : 0;
 }
 
-void
-gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n, gsize tiles[2])
+GemmclTiles
+gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n)
 {
-  const gsize rows = kernel->tile_m * kernel->group_m;
+  const gsize rows = kernel->tile_m * (kernel->split_k ? 1 : kernel->group_m);
   const gsize cols = kernel->tile_n ? kernel->tile_n * kernel->group_n : n;
 
-  tiles[0] = (m + rows - 1) / rows;
-  tiles[1] = (n + cols - 1) / cols;
+  return (GemmclTiles){(m + rows - 1) / rows, (n + cols - 1) / cols, rows, cols};
 }
 
 /*
@@ -211,18 +211,15 @@ gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n, gsize til
 static gdouble
 score (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
 {
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
+  const gdouble groups = (gdouble)tiles.m * tiles.n * gemmcl_gemm_get_batch (gemm);
   const gdouble units = MAX (device->compute_units, 1);
-  gsize tiles[2];
-  gdouble groups, padded, rounds;
+  const gdouble rounds = ceil (groups / units);
+  const gdouble padded = (gdouble)tiles.m * tiles.rows * tiles.n * tiles.cols;
 
   if (!(kernel->devices >> device->type & 1) || kernel->float_width > device->float_width)
     return 0;
-  gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n, tiles);
-  groups = (gdouble)tiles[0] * tiles[1] * gemmcl_gemm_get_batch (gemm);
-  rounds = (gdouble)(guint64)((groups + units - 1) / units);
-  padded = (gdouble)tiles[0] * kernel->tile_m * kernel->group_m *
-           (kernel->tile_n ? (gdouble)tiles[1] * kernel->tile_n * kernel->group_n : gemm->n);
-  return kernel->speed * (gdouble)gemm->m * gemm->n / padded * groups / (rounds * units) +
+  return kernel->speed * gemm->m * gemm->n / padded * groups / (rounds * units) +
          takes_pixels (kernel, gemm);
 }
 

@@ -31,5 +31,11 @@ GPtrArray *gemmcl_kernel_rank (const GemmclDeviceInfo *device, const GemmclGemm 
 /** gemmcl_kernel_get_panel: Returns: columns of a panel of B; 0 when B is not packed. */
 guint gemmcl_kernel_get_panel (const GemmclKernel *kernel);
 
-/** gemmcl_kernel_get_tiles: Returns: how many work-groups cover @m x @n, as (M tiles, N tiles). */
-void gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n, gsize tiles[2]);
+/** GemmclTiles: how many work-groups cover D, and how much of it each owns. */
+typedef struct {
+  gsize m, n;
+  gsize rows, cols;
+} GemmclTiles;
+
+/** gemmcl_kernel_get_tiles: Returns: how @kernel covers a D of @m x @n. */
+GemmclTiles gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n);

@@ -80,6 +80,15 @@ static const Convert converts[] = {
 
 G_STATIC_ASSERT (G_N_ELEMENTS (converts) == GEMMCL_N_TYPES);
 
+gfloat
+gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index)
+{
+  gfloat value;
+
+  converts[type]((const guint8 *)data + index * gemmcl_type_get_size (type), &value, 1);
+  return value;
+}
+
 /* src is outer runs of inner elements, dst inner runs of outer ones. Tile by tile, so that both
  * are read and written in whole cache lines; a plain loop would touch a new line, and for large
  * matrices a new page, with each element of one of them. */

@@ -7,6 +7,9 @@
 /** gemmcl_type_from_name: Returns: whether @name is what gemmcl_type_get_name() gives a type. */
 gboolean gemmcl_type_from_name (const gchar *name, GemmclType *type);
 
+/** gemmcl_type_load_f32: Returns: element @index behind @data, at any alignment. */
+gfloat gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index);
+
 /**
  * gemmcl_matrix_get_n_bytes:
  * @n_bytes: (out): bytes in a matrix of this type and shape

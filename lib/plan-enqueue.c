@@ -1,0 +1,335 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The steps of a run, as commands in a queue.
+ */
+#include "context.h"
+#include "kernels.h"
+#include "plan-private.h"
+
+void
+gemmcl_chain_clear (GemmclChain *chain)
+{
+  g_clear_pointer (&chain->first, clReleaseEvent);
+  g_clear_pointer (&chain->last, clReleaseEvent);
+}
+
+gboolean
+gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gsize global[3],
+                     const gsize local[3], const gchar *name, GError **error)
+{
+  cl_event done = NULL;
+
+  if (!gemmcl_cl_check (clEnqueueNDRangeKernel (chain->queue, kernel, 3, NULL, global, local,
+                                                chain->n_wait, chain->wait, &done),
+                        error, "clEnqueueNDRangeKernel for %s", name))
+    return FALSE;
+  g_clear_pointer (&chain->last, clReleaseEvent);
+  chain->last = done;
+  if (chain->first == NULL) {
+    clRetainEvent (done);
+    chain->first = done;
+  }
+  chain->n_wait = 1;
+  chain->wait = &chain->last;
+  return TRUE;
+}
+
+/* Sets arguments one after the other; a status that is not CL_SUCCESS stays. */
+typedef struct {
+  cl_kernel kernel;
+  cl_uint next;
+  cl_int status;
+} Arguments;
+
+static void
+add_argument (Arguments *self, gsize size, gconstpointer value)
+{
+  if (self->status == CL_SUCCESS)
+    self->status = clSetKernelArg (self->kernel, self->next++, size, value);
+}
+
+#define ADD_ARGUMENT(self, value) add_argument (self, sizeof (value), &(value))
+
+static GemmclStrides
+tight_strides (gsize rows, gsize cols)
+{
+  return (GemmclStrides){.batch = rows * cols, .row = cols, .col = 1};
+}
+
+static GemmclStrides
+image_strides (const GemmclImage *image)
+{
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  return (GemmclStrides){.batch = gemmcl_image_get_planes (image, planes)};
+}
+
+static GemmclStrides
+operand_strides (GemmclPlan *self, GemmclOperand which, gboolean tight)
+{
+  const GemmclStored stored = gemmcl_gemm_get_stored (&self->gemm, which, tight);
+  return gemmcl_stored_get_strides (&stored);
+}
+
+static GemmclStrides
+a_strides (GemmclPlan *self, gboolean tight)
+{
+  if (self->features)
+    return tight_strides (self->gemm.m, self->gemm.k);
+  if (self->gemm.a_image)
+    return image_strides (self->gemm.a_image);
+  return operand_strides (self, GEMMCL_OPERAND_A, tight);
+}
+
+static GemmclStrides
+d_strides (GemmclPlan *self, gboolean tight)
+{
+  if (self->gemm.d_image)
+    return image_strides (self->gemm.d_image);
+  return operand_strides (self, GEMMCL_OPERAND_D, tight);
+}
+
+static GemmclStrides
+b_strides (GemmclPlan *self, const GemmclOperands *operands)
+{
+  GemmclStrides strides = {.row = self->gemm.n, .col = 1};
+
+  if (operands->b == NULL)
+    return strides;
+  strides = operand_strides (self, GEMMCL_OPERAND_B, FALSE);
+  if (self->pack) {
+    strides.offset = 0;
+    strides.batch = strides.batch ? gemmcl_plan_get_packed_size (self) : 0;
+  }
+  return strides;
+}
+
+/* C of the plan is shared by the batches; that of a run is laid out as the problem says. */
+static GemmclStrides
+c_strides (GemmclPlan *self, const GemmclOperands *operands)
+{
+  GemmclStrides strides;
+
+  switch (self->gemm.addend) {
+  case GEMMCL_ADDEND_OUTPUT:
+    return d_strides (self, operands->tight);
+  case GEMMCL_ADDEND_ROW:
+    return (GemmclStrides){.offset = operands->c ? self->gemm.c_offset : 0, .col = 1};
+  default:
+    strides = operand_strides (self, GEMMCL_OPERAND_C, operands->c == NULL);
+    if (operands->c == NULL)
+      strides.batch = 0;
+    return strides;
+  }
+}
+
+/* C as the kernel gets it; NULL for zeros, and where the problem has none. */
+static cl_mem
+get_c (GemmclPlan *self, const GemmclOperands *operands)
+{
+  switch (self->gemm.addend) {
+  case GEMMCL_ADDEND_NONE:
+    return NULL;
+  case GEMMCL_ADDEND_OUTPUT:
+    return operands->d;
+  default:
+    return operands->c ? operands->c : self->c;
+  }
+}
+
+/*
+ * Batches whose rows follow one another are one tall problem: one B for all, and A, D and C (if it
+ * is no row) step from batch to batch as they step from row to row.
+ */
+static void
+collapse_batches (const GemmclKernel *row, GemmclProblem *p, gsize *batch)
+{
+  const gsize rows = p->M * *batch;
+
+  if (*batch == 1 || (row->max_m && rows > row->max_m) || p->b.batch != 0 || rows > G_MAXINT32 ||
+      p->a.batch != p->M * p->a.row || p->d.batch != p->M * p->d.row ||
+      p->c.batch != p->M * p->c.row || p->a.row == 0)
+    return;
+  p->M = rows;
+  *batch = 1;
+}
+
+static GemmclProblem
+make_problem (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize *batch)
+{
+  const gboolean has_c = get_c (self, operands) != NULL;
+  GemmclProblem p = {
+      .a = a_strides (self, operands->tight),
+      .b = b_strides (self, operands),
+      .d = self->logits ? tight_strides (self->gemm.m, self->gemm.n)
+                        : d_strides (self, operands->tight),
+      .M = m,
+      .N = self->gemm.n,
+      .K = self->alpha != 0.0f ? self->gemm.k : 0,
+      .alpha = self->alpha,
+      .beta = has_c ? self->beta : 0.0f,
+      .a_scale = self->gemm.a_scale,
+      .a_shift = self->gemm.a_shift,
+  };
+
+  if (has_c)
+    p.c = c_strides (self, operands);
+  collapse_batches (self->row, &p, batch);
+  return p;
+}
+
+static gboolean
+launch_pack (GemmclPlan *self, const GemmclOperands *operands, gsize batch, GemmclChain *chain,
+             GError **error)
+{
+  const GemmclStrides strides = operand_strides (self, GEMMCL_OPERAND_B, FALSE);
+  const gsize batches = self->gemm.b_stride ? self->gemm.batch : 1;
+
+  if (self->run_b == NULL) {
+    gsize size;
+    if (!g_size_checked_mul (&size, gemmcl_plan_get_packed_size (self), batches * sizeof (gfloat)))
+      size = G_MAXSIZE;
+    self->run_b = gemmcl_context_create_buffer (self->context, size, "B, packed,", error);
+    if (self->run_b == NULL)
+      return FALSE;
+  }
+  return gemmcl_plan_launch_pack (self, self->pack, operands->b, &strides, self->run_b,
+                                  MIN (batch, batches), chain, error);
+}
+
+static gboolean
+launch_ingest (GemmclPlan *self, cl_mem pictures, gsize batch, GemmclChain *chain, GError **error)
+{
+  const GemmclImage *image = self->gemm.a_image;
+  const gsize global[3] = {image->width, image->height, batch};
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const cl_ulong picture_bytes = gemmcl_image_get_planes (image, planes);
+  Arguments arguments = {.kernel = self->ingest};
+
+  ADD_ARGUMENT (&arguments, pictures);
+  ADD_ARGUMENT (&arguments, self->features);
+  ADD_ARGUMENT (&arguments, picture_bytes);
+  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for ingest") &&
+         gemmcl_chain_launch (chain, self->ingest, global, NULL, "ingest", error);
+}
+
+static gboolean
+launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclProblem *p,
+                 gsize batch, GemmclChain *chain, GError **error)
+{
+  const gsize group = self->row->group_m * self->row->group_n;
+  const gsize local[3] = {group, 1, 1};
+  const cl_mem a = self->features ? self->features : operands->a;
+  const cl_mem own_b = operands->b ? operands->b : self->b;
+  const cl_mem b = self->pack && operands->b ? self->run_b : own_b;
+  const cl_mem c = get_c (self, operands);
+  const cl_mem d = self->logits ? self->logits : operands->d;
+  Arguments arguments = {.kernel = self->multiply};
+  GemmclTiles tiles;
+
+  ADD_ARGUMENT (&arguments, a);
+  ADD_ARGUMENT (&arguments, b);
+  ADD_ARGUMENT (&arguments, c);
+  ADD_ARGUMENT (&arguments, self->bias);
+  ADD_ARGUMENT (&arguments, d);
+  ADD_ARGUMENT (&arguments, *p);
+  if (!gemmcl_cl_check (arguments.status, error, "clSetKernelArg %u for %s", arguments.next,
+                        self->row->name))
+    return FALSE;
+  tiles = gemmcl_kernel_get_tiles (self->row, p->M, p->N);
+  return gemmcl_chain_launch (chain, self->multiply,
+                              (const gsize[3]){tiles.m * group, tiles.n, batch}, local,
+                              self->row->name, error);
+}
+
+static gboolean
+launch_softmax (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize batch,
+                GemmclChain *chain, GError **error)
+{
+  const GemmclStrides d = d_strides (self, operands->tight);
+  const GemmclStrides s = self->logits ? tight_strides (self->gemm.m, self->gemm.n) : d;
+  const cl_mem from = self->logits ? self->logits : operands->d;
+  const cl_int n = self->gemm.n;
+  const gsize global[3] = {m * self->softmax_group, 1, batch};
+  const gsize local[3] = {self->softmax_group, 1, 1};
+  Arguments arguments = {.kernel = self->softmax};
+
+  ADD_ARGUMENT (&arguments, from);
+  ADD_ARGUMENT (&arguments, s);
+  ADD_ARGUMENT (&arguments, operands->d);
+  ADD_ARGUMENT (&arguments, d);
+  ADD_ARGUMENT (&arguments, n);
+  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for softmax") &&
+         gemmcl_chain_launch (chain, self->softmax, global, local, "softmax", error);
+}
+
+gboolean
+gemmcl_plan_check_run (GemmclPlan *self, gsize *m, gsize *batch, GError **error)
+{
+  const GemmclGemm *gemm = &self->gemm;
+
+  if (*m == 0)
+    *m = gemm->m;
+  if (*batch == 0)
+    *batch = gemm->batch;
+  if (*m > gemm->m || *batch > gemm->batch) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+                 "A run of %" G_GSIZE_FORMAT " rows and %" G_GSIZE_FORMAT
+                 " batches is more than its plan's %" G_GSIZE_FORMAT " and %" G_GSIZE_FORMAT ".",
+                 *m, *batch, gemm->m, gemm->batch);
+    return FALSE;
+  }
+  if ((gemm->a_image || gemm->d_image) && *m != gemm->m) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+                 "A run of pictures has all their %" G_GSIZE_FORMAT " rows, not %" G_GSIZE_FORMAT
+                 ".",
+                 gemm->m, *m);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize batch,
+                            GemmclChain *chain, GError **error)
+{
+  gsize batches = batch;
+  const GemmclProblem p = make_problem (self, operands, m, &batches);
+
+  if (p.K > 0 && operands->b == NULL && self->b == NULL) {
+    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+                         "The plan has no B yet; set it before the first run.");
+    return FALSE;
+  }
+  return (p.K == 0 || operands->b == NULL || self->pack == NULL ||
+          launch_pack (self, operands, batch, chain, error)) &&
+         (p.K == 0 || self->ingest == NULL ||
+          launch_ingest (self, operands->a, batch, chain, error)) &&
+         launch_multiply (self, operands, &p, batches, chain, error) &&
+         (self->softmax == NULL || launch_softmax (self, operands, m, batch, chain, error));
+}
+
+gboolean
+gemmcl_plan_enqueue (GemmclPlan *self, const GemmclDeviceRun *run, cl_command_queue queue,
+                     guint n_wait, const cl_event *wait, cl_event *event, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = NULL;
+  g_auto (GemmclChain) chain = {.queue = queue, .n_wait = n_wait, .wait = wait};
+  GemmclOperands operands;
+  gsize m, batch;
+
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
+  g_return_val_if_fail (run != NULL && run->d != NULL, FALSE);
+
+  m = run->m;
+  batch = run->batch;
+  if (!gemmcl_plan_check_run (self, &m, &batch, error))
+    return FALSE;
+  locker = g_mutex_locker_new (&self->lock);
+  operands = (GemmclOperands){.a = run->a, .b = run->b, .c = run->c, .d = run->d};
+  if (!gemmcl_plan_enqueue_locked (self, &operands, m, batch, &chain, error))
+    return FALSE;
+  if (event != NULL)
+    *event = g_steal_pointer (&chain.last);
+  return TRUE;
+}

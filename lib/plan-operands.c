@@ -1,0 +1,216 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a plan keeps on the device between runs: B, C and bias. Each is made anew beside the old one
+ * and then takes its place, so that runs never see half of it.
+ */
+#include "context.h"
+#include "kernels.h"
+#include "plan-private.h"
+
+/* N rounded up to whole panels. */
+static gsize
+padded_n (GemmclPlan *self)
+{
+  const gsize panel = MAX (gemmcl_kernel_get_panel (self->row), 1);
+  return (self->gemm.n + panel - 1) / panel * panel;
+}
+
+gsize
+gemmcl_plan_get_packed_size (GemmclPlan *self)
+{
+  return padded_n (self) * self->gemm.k;
+}
+
+/* A buffer of @n floats that starts with the @used of @data; the rest is zeros. */
+static cl_mem
+create_filled (GemmclPlan *self, gsize n, const gfloat *data, gsize used, const gchar *what,
+               GError **error)
+{
+  const cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
+  const gsize size = sizeof (gfloat);
+  const gfloat zero = 0.0f;
+  g_auto (cl_mem) buffer = gemmcl_context_create_buffer (self->context, n * size, what, error);
+
+  if (buffer == NULL)
+    return NULL;
+  if (n > used &&
+      !gemmcl_cl_check (clEnqueueFillBuffer (queue, buffer, &zero, sizeof (zero), used * size,
+                                             (n - used) * size, 0, NULL, NULL),
+                        error, "clEnqueueFillBuffer for %s", what))
+    return NULL;
+  if (used > 0 && !gemmcl_cl_check (clEnqueueWriteBuffer (queue, buffer, CL_TRUE, 0, used * size,
+                                                          data, 0, NULL, NULL),
+                                    error, "clEnqueueWriteBuffer for %s", what))
+    return NULL;
+  return g_steal_pointer (&buffer);
+}
+
+cl_mem
+gemmcl_plan_create_bias (GemmclPlan *self, GError **error)
+{
+  g_auto (cl_mem) bias = create_filled (self, padded_n (self), NULL, 0, "bias", error);
+
+  /* Nothing that comes later waits for the zeros but what is in the same queue. */
+  if (bias == NULL || !gemmcl_cl_check (clFinish (gemmcl_context_get_cl_queue (self->context)),
+                                        error, "clFinish after filling the bias"))
+    return NULL;
+  return g_steal_pointer (&bias);
+}
+
+static void
+replace (GemmclPlan *self, cl_mem *where, cl_mem *with)
+{
+  cl_mem old;
+
+  g_mutex_lock (&self->lock);
+  old = *where;
+  *where = g_steal_pointer (with);
+  g_mutex_unlock (&self->lock);
+  if (old != NULL)
+    clReleaseMemObject (old);
+}
+
+gboolean
+gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const GemmclStrides *strides,
+                         cl_mem packed, gsize batch, GemmclChain *chain, GError **error)
+{
+  const cl_int n = self->gemm.n;
+  const gsize global[3] = {padded_n (self), self->gemm.k, batch};
+
+  if (!gemmcl_cl_check (clSetKernelArg (pack, 0, sizeof (b), &b) |
+                            clSetKernelArg (pack, 1, sizeof (packed), &packed) |
+                            clSetKernelArg (pack, 2, sizeof (*strides), strides) |
+                            clSetKernelArg (pack, 3, sizeof (n), &n),
+                        error, "clSetKernelArg for pack"))
+    return FALSE;
+  return gemmcl_chain_launch (chain, pack, global, NULL, "pack", error);
+}
+
+/* Turns @plain, k x n and row-major, into what the row wants. */
+static cl_mem
+pack_b (GemmclPlan *self, cl_mem plain, GError **error)
+{
+  const GemmclStrides strides = {.row = self->gemm.n, .col = 1};
+  const gsize size = gemmcl_plan_get_packed_size (self) * sizeof (gfloat);
+  g_auto (GemmclChain) chain = {.queue = gemmcl_context_get_cl_queue (self->context)};
+  g_auto (cl_kernel) pack = gemmcl_plan_create_pack (self, error);
+  g_auto (cl_mem) packed = NULL;
+
+  if (pack == NULL)
+    return NULL;
+  packed = gemmcl_context_create_buffer (self->context, size, "B, packed,", error);
+  if (packed == NULL ||
+      !gemmcl_plan_launch_pack (self, pack, plain, &strides, packed, 1, &chain, error) ||
+      !gemmcl_cl_check (clWaitForEvents (1, &chain.last), error, "clWaitForEvents for pack"))
+    return NULL;
+  return g_steal_pointer (&packed);
+}
+
+static gboolean
+check_shape (const gchar *name, GemmclMatrix *matrix, gsize rows, gsize cols, GError **error)
+{
+  const gsize has_rows = gemmcl_matrix_get_rows (matrix);
+  const gsize has_cols = gemmcl_matrix_get_cols (matrix);
+
+  if (has_rows == rows && has_cols == cols)
+    return TRUE;
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+               "%s must be %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " but is %" G_GSIZE_FORMAT
+               " x %" G_GSIZE_FORMAT ".",
+               name, rows, cols, has_rows, has_cols);
+  return FALSE;
+}
+
+gboolean
+gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error)
+{
+  const gboolean transposed = self->gemm.trans_b;
+  const gsize k = self->gemm.k, n = self->gemm.n;
+  g_autoptr (GemmclMatrix) floats = NULL;
+  g_auto (cl_mem) buffer = NULL;
+
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
+  g_return_val_if_fail (b != NULL, FALSE);
+
+  if (!check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
+    return FALSE;
+  floats = gemmcl_matrix_to_f32 (b, transposed, error);
+  if (floats == NULL)
+    return FALSE;
+  buffer = create_filled (self, k * n, gemmcl_matrix_get_data (floats), k * n, "B", error);
+  if (buffer == NULL)
+    return FALSE;
+  if (self->row->packed) {
+    cl_mem packed = pack_b (self, buffer, error);
+    if (packed == NULL)
+      return FALSE;
+    clReleaseMemObject (buffer);
+    buffer = packed;
+  }
+  replace (self, &self->b, &buffer);
+  return TRUE;
+}
+
+/* A vector may lie in a row or in a column. */
+static gboolean
+check_vector (const gchar *name, GemmclMatrix *matrix, gsize n, GError **error)
+{
+  return gemmcl_matrix_get_cols (matrix) == 1 ? check_shape (name, matrix, n, 1, error)
+                                              : check_shape (name, matrix, 1, n, error);
+}
+
+/* Uploads @matrix, @n_room floats in all; transposed for a problem that is column-major. */
+static gboolean
+set_operand (GemmclPlan *self, cl_mem *where, GemmclMatrix *matrix, gboolean transpose,
+             gsize n_room, const gchar *name, GError **error)
+{
+  const gsize used = gemmcl_matrix_get_rows (matrix) * gemmcl_matrix_get_cols (matrix);
+  g_autoptr (GemmclMatrix) floats = gemmcl_matrix_to_f32 (matrix, transpose, error);
+  g_auto (cl_mem) buffer = NULL;
+
+  if (floats == NULL)
+    return FALSE;
+  buffer = create_filled (self, n_room, gemmcl_matrix_get_data (floats), used, name, error);
+  if (buffer == NULL)
+    return FALSE;
+  replace (self, where, &buffer);
+  return TRUE;
+}
+
+gboolean
+gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error)
+{
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
+  g_return_val_if_fail (bias != NULL, FALSE);
+
+  if (!self->gemm.bias) {
+    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+                         "This problem was stated without a bias.");
+    return FALSE;
+  }
+  return check_vector ("The bias", bias, self->gemm.n, error) &&
+         set_operand (self, &self->bias, bias, FALSE, padded_n (self), "the bias", error);
+}
+
+gboolean
+gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error)
+{
+  const gsize m = self->gemm.m, n = self->gemm.n;
+
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
+  g_return_val_if_fail (c != NULL, FALSE);
+
+  switch (self->gemm.addend) {
+  case GEMMCL_ADDEND_MATRIX:
+    return check_shape ("C", c, m, n, error) &&
+           set_operand (self, &self->c, c, self->gemm.layout == GEMMCL_LAYOUT_COLUMN_MAJOR, m * n,
+                        "C", error);
+  case GEMMCL_ADDEND_ROW:
+    return check_vector ("C", c, n, error) && set_operand (self, &self->c, c, FALSE, n, "C", error);
+  default:
+    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+                         "This problem was stated without a C of its own.");
+    return FALSE;
+  }
+}

@@ -1,0 +1,100 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "cl.h"
+#include "gemm.h"
+#include "kernel-table.h"
+
+/**
+ * A plan is up to four kernels that run one after another, most often one:
+ *
+ *     [pack]     B that came with this run, into panels
+ *     [ingest]   pictures into the rows of A, where the gemm does not read pixels itself
+ *     multiply   the gemm with its epilogue
+ *     [softmax]  over whole rows, where the gemm's work-items do not own them
+ *
+ * A kernel that is not needed is NULL, and so is a buffer.
+ */
+struct _GemmclPlan {
+  GObject parent;
+
+  /* What it is for; constant once made. */
+  GemmclContext *context;
+  GemmclGemm gemm; /* its pictures, if any, are these two */
+  GemmclImage a_image, d_image;
+  const GemmclKernel *row;
+
+  /* Held while arguments are set and commands enqueued, and while any of what follows changes. */
+  GMutex lock;
+  cl_kernel pack, ingest, multiply, softmax;
+  guint softmax_group;
+  cl_mem features; /* what ingest makes: batch x m x k, tight */
+  cl_mem logits;   /* what softmax reads when it cannot work in D: batch x m x n, tight */
+  cl_mem b, c,
+      bias;     /* b packed as the row wants it or k x n; c in the problem's layout; NULL: unset */
+  cl_mem run_b; /* what pack makes of a run's own B */
+  float alpha, beta;
+
+  /* For gemmcl_plan_run(): A and D on the device, tight. */
+  cl_mem host_a, host_d;
+  gboolean clear_output;
+  GemmclPlanStats stats;
+};
+
+/**
+ * GemmclOperands: the buffers of a run and how they are laid out. b and c may be NULL for the
+ * plan's own.
+ */
+typedef struct {
+  cl_mem a, b, c, d;
+  gboolean tight; /* a and d are gemmcl_plan_run()'s */
+} GemmclOperands;
+
+/**
+ * GemmclChain: commands that follow one another in a queue of any kind, each waiting for the one
+ * before.
+ */
+typedef struct {
+  cl_command_queue queue;
+  guint n_wait;
+  const cl_event *wait;
+  cl_event first, last; /* of kernels; owned */
+} GemmclChain;
+
+void gemmcl_chain_clear (GemmclChain *chain);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclChain, gemmcl_chain_clear)
+
+/**
+ * gemmcl_chain_launch:
+ * @local: (nullable): the driver's choice if %NULL
+ * @name: for the message
+ */
+gboolean gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gsize global[3],
+                              const gsize local[3], const gchar *name, GError **error);
+
+/** gemmcl_plan_enqueue_locked: the steps of a run of @m rows and @batch problems. */
+gboolean gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gsize m,
+                                     gsize batch, GemmclChain *chain, GError **error);
+
+/**
+ * gemmcl_plan_check_run:
+ * @m, @batch: (inout): 0 becomes the plan's
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_INVALID.
+ */
+gboolean gemmcl_plan_check_run (GemmclPlan *self, gsize *m, gsize *batch, GError **error);
+
+/** gemmcl_plan_get_packed_size: Returns: floats of one B as the kernel wants it. */
+gsize gemmcl_plan_get_packed_size (GemmclPlan *self);
+
+/** gemmcl_plan_launch_pack: enqueues that @pack reads @b, laid out as @strides, into @packed. */
+gboolean gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b,
+                                  const GemmclStrides *strides, cl_mem packed, gsize batch,
+                                  GemmclChain *chain, GError **error);
+
+/** gemmcl_plan_create_pack: Returns: (transfer full): a kernel for the function above. */
+cl_kernel gemmcl_plan_create_pack (GemmclPlan *self, GError **error);
+
+/** gemmcl_plan_create_bias: Returns: (transfer full): zeros with room for a panel's padding. */
+cl_mem gemmcl_plan_create_bias (GemmclPlan *self, GError **error);

@@ -1,0 +1,275 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The reference in double precision, and how far from it a result in f32 may be.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "gemm.h"
+#include "matrix-private.h"
+
+#define UNIT_ROUNDOFF 0x1p-24
+
+/* What a device may err in exp, erfc, tanh and a division, together, in units of roundoff: 40
+ * covers OpenCL's full profile (section 7.4 of its C specification; erfc's 16 ulp are the largest).
+ */
+#define ACTIVATION_ERROR 40
+
+/* Results below the smallest normal float may be flushed to 0. */
+#define FLUSHED ((gdouble)FLT_MIN)
+
+/* A row of D before the activation, and what its elements may be off by. */
+typedef struct {
+  gdouble *value;
+  gdouble *bound;
+} Row;
+
+typedef struct {
+  const GemmclGemm *gemm;
+  GemmclStrides a_strides, b_strides, c_strides, d_strides;
+  gconstpointer a;
+  const gfloat *b, *c, *bias, *d;
+  gdouble alpha, beta, a_scale, a_shift; /* as floats, which is what a device gets */
+} Reference;
+
+/* g (K) = (K + 4) u / (1 - (K + 4) u): K products added up, then alpha, beta C, bias, and A's own
+ * scale. */
+static gdouble
+growth (gsize k)
+{
+  const gdouble nu = (k + 4) * UNIT_ROUNDOFF;
+  return nu < 1 ? nu / (1 - nu) : INFINITY;
+}
+
+static void
+add_products (const Reference *self, gsize batch, gsize i, Row *row)
+{
+  const GemmclGemm *gemm = self->gemm;
+  const GemmclStrides *sa = &self->a_strides, *sb = &self->b_strides;
+
+  for (gsize k = 0; k < gemm->k; k++) {
+    const gfloat raw = gemmcl_type_load_f32 (
+        gemm->a_type, self->a, sa->offset + batch * sa->batch + i * sa->row + k * sa->col);
+    const gdouble a = raw * self->a_scale + self->a_shift;
+    const gfloat *b = self->b + sb->offset + batch * sb->batch + k * sb->row;
+
+    for (gsize j = 0; j < gemm->n; j++) {
+      const gdouble product = a * b[j * sb->col];
+      row->value[j] += product;
+      row->bound[j] += fabs (product);
+    }
+  }
+}
+
+/* alpha A B + beta C + bias, and g (K) (|alpha| |A||B| + |beta||C| + |bias|). */
+static void
+compute_row (const Reference *self, gsize batch, gsize i, Row *row)
+{
+  const GemmclGemm *gemm = self->gemm;
+  const GemmclStrides *sc = &self->c_strides;
+  const gboolean has_c = gemm->addend != GEMMCL_ADDEND_NONE && self->beta != 0;
+
+  for (gsize j = 0; j < gemm->n; j++)
+    row->value[j] = row->bound[j] = 0;
+  if (self->alpha != 0)
+    add_products (self, batch, i, row);
+  for (gsize j = 0; j < gemm->n; j++) {
+    const gdouble c =
+        has_c ? self->beta * self->c[sc->offset + batch * sc->batch + i * sc->row + j * sc->col]
+              : 0;
+    const gdouble bias = gemm->bias ? self->bias[j] : 0;
+
+    row->value[j] = self->alpha * row->value[j] + c + bias;
+    row->bound[j] =
+        growth (gemm->k) * (fabs (self->alpha) * row->bound[j] + fabs (c) + fabs (bias)) + FLUSHED;
+  }
+}
+
+static gdouble
+activate (GemmclActivation activation, gdouble x)
+{
+  switch (activation) {
+  case GEMMCL_ACTIVATION_RELU:
+    return x < 0 ? 0 : x;
+  case GEMMCL_ACTIVATION_LEAKY_RELU:
+    return x < 0 ? 0.01 * x : x;
+  case GEMMCL_ACTIVATION_GELU:
+    return x * 0.5 * erfc (-x * M_SQRT1_2);
+  case GEMMCL_ACTIVATION_GELU_TANH:
+    return x / (1 + exp (-2 * M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x)));
+  case GEMMCL_ACTIVATION_SIGMOID:
+    return 1 / (1 + exp (-x));
+  case GEMMCL_ACTIVATION_SILU:
+    return x / (1 + exp (-x));
+  case GEMMCL_ACTIVATION_TANH:
+    return tanh (x);
+  case GEMMCL_ACTIVATION_HARD_SWISH:
+    return x * (x + 3 < 0 ? 0 : x + 3 > 6 ? 6 : x + 3) / 6;
+  default:
+    return x;
+  }
+}
+
+/* The largest slope, and how much a relative error of the activation's own exponential grows with
+ * x: exp (z) turns a relative error of z into |z| times as much. */
+static void
+get_activation_error (GemmclActivation activation, gdouble x, gdouble *slope, gdouble *exponent)
+{
+  *slope = 1;
+  *exponent = 0;
+  switch (activation) {
+  case GEMMCL_ACTIVATION_GELU:
+    *slope = 1.13;
+    *exponent = x * x;
+    break;
+  case GEMMCL_ACTIVATION_GELU_TANH:
+    *slope = 1.13;
+    *exponent = 1.6 * fabs (x) * (1 + 0.044715 * x * x);
+    break;
+  case GEMMCL_ACTIVATION_SIGMOID:
+    *slope = 0.25;
+    *exponent = fabs (x);
+    break;
+  case GEMMCL_ACTIVATION_SILU:
+    *slope = 1.1;
+    *exponent = fabs (x);
+    break;
+  case GEMMCL_ACTIVATION_HARD_SWISH:
+    *slope = 1.5;
+    break;
+  default:
+    break;
+  }
+}
+
+static void
+activate_row (GemmclActivation activation, gsize n, Row *row)
+{
+  if (activation == GEMMCL_ACTIVATION_NONE)
+    return;
+  for (gsize j = 0; j < n; j++) {
+    const gdouble x = row->value[j];
+    gdouble slope, exponent;
+
+    get_activation_error (activation, x, &slope, &exponent);
+    row->value[j] = activate (activation, x);
+    row->bound[j] = slope * row->bound[j] +
+                    (ACTIVATION_ERROR + 4 * exponent) * UNIT_ROUNDOFF * fabs (row->value[j]) +
+                    FLUSHED;
+  }
+}
+
+/* Logits that are off by e at most change each share by a factor of exp (2 e) at most. */
+static void
+softmax_row (gsize n, Row *row)
+{
+  gdouble highest = -INFINITY, sum = 0, off = 0;
+
+  for (gsize j = 0; j < n; j++) {
+    highest = isnan (row->value[j]) ? NAN : fmax (highest, row->value[j]);
+    if (isnan (highest))
+      break;
+    off = fmax (off, row->bound[j]);
+  }
+  for (gsize j = 0; j < n; j++)
+    sum += exp (row->value[j] - highest);
+  for (gsize j = 0; j < n; j++) {
+    const gdouble depth = fabs (row->value[j] - highest);
+    row->value[j] = exp (row->value[j] - highest) / sum;
+    row->bound[j] =
+        row->value[j] * (expm1 (2 * off) + (ACTIVATION_ERROR + n + 2 * depth) * UNIT_ROUNDOFF) +
+        FLUSHED;
+  }
+}
+
+/* Whether @found is right, and, if it is a number, how far off. */
+static gboolean
+is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
+{
+  *off = 0;
+  if (isnan (expected) || isnan (found))
+    return isnan (expected) && isnan (found);
+  if (isinf (found))
+    return fabs (expected) + bound > FLT_MAX && signbit (found) == signbit (expected);
+  if (isinf (expected))
+    return FALSE;
+  *off = fabs (found - expected);
+  return *off <= bound;
+}
+
+static Reference
+make_reference (const GemmclGemm *gemm)
+{
+  const GemmclStored a = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_A, FALSE);
+  const GemmclStored b = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_B, FALSE);
+  const GemmclStored c = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_C, FALSE);
+  const GemmclStored d = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_D, FALSE);
+  Reference self = {
+      .gemm = gemm,
+      .a_strides = gemmcl_stored_get_strides (&a),
+      .b_strides = gemmcl_stored_get_strides (&b),
+      .c_strides = gemmcl_stored_get_strides (&c),
+      .d_strides = gemmcl_stored_get_strides (&d),
+      .alpha = (gfloat)gemm->alpha,
+      .beta = (gfloat)gemm->beta,
+      .a_scale = (gfloat)gemm->a_scale,
+      .a_shift = (gfloat)gemm->a_shift,
+  };
+
+  if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
+    self.c_strides = self.d_strides;
+  else if (gemm->addend == GEMMCL_ADDEND_ROW)
+    self.c_strides = (GemmclStrides){.offset = gemm->c_offset, .col = 1};
+  return self;
+}
+
+gboolean
+gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, const gfloat *c,
+                    const gfloat *bias, const gfloat *d, gdouble *max_error, gdouble *error_bound)
+{
+  g_autofree gdouble *values = NULL, *bounds = NULL;
+  gdouble worst = 0, share = -1, worst_bound = 0;
+  gboolean right = TRUE;
+  Reference self;
+  Row row;
+
+  g_return_val_if_fail (gemm != NULL && d != NULL, FALSE);
+  g_return_val_if_fail (gemm->d_type == GEMMCL_TYPE_F32, FALSE);
+  g_return_val_if_fail (gemmcl_gemm_validate (gemm, NULL), FALSE);
+
+  self = make_reference (gemm);
+  self.a = a;
+  self.b = b;
+  self.c = c;
+  self.bias = bias;
+  self.d = d;
+  row.value = values = g_new (gdouble, gemm->n);
+  row.bound = bounds = g_new (gdouble, gemm->n);
+  for (gsize at = 0; at < gemmcl_gemm_get_batch (gemm) * gemm->m; at++) {
+    const gsize batch = at / gemm->m, i = at % gemm->m;
+    const GemmclStrides *sd = &self.d_strides;
+
+    compute_row (&self, batch, i, &row);
+    if (gemm->activation == GEMMCL_ACTIVATION_SOFTMAX)
+      softmax_row (gemm->n, &row);
+    else
+      activate_row (gemm->activation, gemm->n, &row);
+    for (gsize j = 0; j < gemm->n; j++) {
+      gdouble off;
+
+      right &= is_within (row.value[j], row.bound[j],
+                          d[sd->offset + batch * sd->batch + i * sd->row + j * sd->col], &off);
+      worst = fmax (worst, off);
+      if (off / row.bound[j] > share) {
+        share = off / row.bound[j];
+        worst_bound = row.bound[j];
+      }
+    }
+  }
+  if (max_error)
+    *max_error = worst;
+  if (error_bound)
+    *error_bound = worst_bound;
+  return right;
+}
