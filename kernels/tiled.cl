@@ -19,8 +19,8 @@
  *
  * Local memory, twice, so that one side is filled while the other is read (a barrier a step):
  *
- *     tile_a[side][k][row / 4]       A transposed; a row of it is one float4 longer than it need
- * be, which sends the columns of A that are written at once to different banks
+ *     tile_a[side][k][row / 4]       A transposed; rows of it are longer by a float4 than they need
+ *                                    be: what is written at once then goes to different banks
  *     tile_b[side][k][column / 4]    as it lies in the panel
  *
  * The next step's elements travel from memory to registers while the present one is computed.
@@ -34,10 +34,11 @@
  *                    TILE_N * TILE_K one of 4 * GROUP_M
  * A_UNIT_COL         said by the host: a.col is 1. Neighbouring work-items then fetch neighbouring
  *                    columns of A, otherwise neighbouring rows
- * A_FLOAT4           said by the host: A is f32, a.col is 1, and K and A's offset, row and batch
+ * D_UNIT_COL         said by the host: d.col is 1
+ * A_FLOAT4           said by the host besides A_UNIT_COL: A is f32, and K and A's offset, row and
+ *                    batch strides are multiples of 4
+ * D_FLOAT4           said by the host besides D_UNIT_COL: D is f32, and its offset, row and batch
  *                    strides are multiples of 4
- * D_FLOAT4           said by the host: D is f32, d.col is 1, and D's offset, row and batch strides
- *                    are multiples of 4
  */
 #include "gemm.clh"
 
@@ -59,7 +60,7 @@ typedef float a_part;
 #define B_PARTS (PANEL * TILE_K / 4 / GROUP)
 
 /* Where in the tile part t lies; t = lane + GROUP * 0, 1, 2 ... */
-#if defined(A_UNIT_COL) || defined(A_FLOAT4)
+#ifdef A_UNIT_COL
   #define A_COL       1L
   #define PART_ROW(t) ((t) / (TILE_K / A_WIDTH))
   #define PART_K(t)   ((t) % (TILE_K / A_WIDTH) * A_WIDTH)
@@ -67,6 +68,12 @@ typedef float a_part;
   #define A_COL       p.a.col
   #define PART_ROW(t) ((t) % ROWS)
   #define PART_K(t)   ((t) / ROWS)
+#endif
+
+#ifdef D_UNIT_COL
+  #define D_COL 1
+#else
+  #define D_COL p.d.col
 #endif
 
 DEFINE_ACTIVATE (float4)
@@ -148,7 +155,7 @@ finish (global const C_MEM *C, global D_MEM *D, const GemmclProblem p, long c, l
   vstore4 (x, 0, part);
   for (int e = 0; e < 4; e++)
     if (e < columns)
-      STORE_D (D, d + e * p.d.col, part[e]);
+      STORE_D (D, d + e * D_COL, part[e]);
 }
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
