@@ -24,7 +24,7 @@ CASES = {
         "3 passed, 0 failed, 0 skipped",
     ),
     "a subtest that fails": (
-        dict(result="FAIL", returncode=1, stdout="ok 1 /a\nnot ok 2 /b\n1..2\n"),
+        dict(result="ERROR", returncode=1, stdout="ok 1 /a\nnot ok 2 /b\n1..2\n"),
         "1 passed, 1 failed, 0 skipped",
     ),
     "a subtest that is skipped": (
@@ -41,7 +41,7 @@ CASES = {
     ),
     "a crash before the plan was done": (
         dict(result="ERROR", returncode=-11, stdout="1..2\nok 1 /a\n"),
-        "1 passed, 2 failed, 0 skipped",
+        "1 passed, 1 failed, 0 skipped",
     ),
     "a bad exit status after good lines": (
         dict(result="FAIL", returncode=1, stdout="1..1\nok 1 /a\n"),
