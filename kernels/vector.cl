@@ -1,29 +1,38 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * vector: for CPUs. A work-item owns a tile of D whose sums all stay in vector registers.
+ * vector: for CPUs. A work-item, alone in its group, owns a tile of D whose sums all stay in
+ * vector registers.
  *
  *              K                  TILE_N                    per k: one row of B's panel is loaded,
  *         +---------+         +-----+-----+                 TILE_N / WIDTH vectors; each of TILE_M
  *  TILE_M | a       |         | b_0 | b_1 |  row k          elements of A is spread over a vector
  *         | a   k   |   x   K |     |     |           ->    and multiplied with all of them.
  *         | a       |         |     |     |
- *         +---------+         +-----+-----+                 i = tile 0 * TILE_M + row
- *                           panel group 1 of packed B       j = group 1 * TILE_N + v * WIDTH + lane
+ *         +---------+         +-----+-----+                 i = tile * TILE_M + m
+ *                             panel of packed B             j = panel * TILE_N + v * WIDTH + lane
  *
  * Rows from M on are the last row once more and are not stored; columns from N on are zeros in B
- * and are not stored either.
+ * and are not stored either. Groups that follow one another share what they read:
+ *
+ *          block 0   block 1        a block is as many panels of B as stay in the cache, at least
+ *         +---+---+ +---+---+       one; tiles go through the panels of a block, then down M, then
+ *  tile 0 | 0 | 1 | | 6 | 7 |       to the next block. So A is read once per block, and B from
+ *       1 | 2 | 3 | | 8 | 9 |       memory once.
+ *       2 | 4 | 5 | |10 |11 |
+ *         +---+---+ +---+---+
  *
  * TILE_M, TILE_N: rows and columns of a tile. It wants TILE_M * TILE_N / WIDTH + TILE_N / WIDTH + 1
  *   registers or fewer than the CPU has (32 with AVX-512 and NEON, else 16), and as many sums as the
  *   latency times the rate of multiply-adds (8 to 10) to keep them busy. Tall tiles read B less
  *   often, wide ones A.
  * WIDTH: floats of a vector register, the device's native width.
- * GROUP_M: tiles of a group, down M: the more, the less a group's start costs where K is small.
+ * BLOCK: floats of B in a block, half the second-level cache of a small CPU.
  * A_UNIT_COL, D_UNIT_COL: rows of A or D have no gaps between elements: their col is 1.
  */
 #include "gemm.clh"
 
+#define BLOCK   (256 * 1024 / 4)
 #define VECTORS (TILE_N / WIDTH)
 #define FLOATS  PASTE (float, WIDTH)
 #define VLOAD   PASTE (vload, WIDTH)
@@ -43,7 +52,7 @@ DEFINE_ACTIVATE_OF (FLOATS)
   #define D_COL p.d.col
 #endif
 
-/* Of WIDTH elements, each col after the one before, as many as there are columns left. */
+/* WIDTH elements of C or D, col apart; only as many as there are columns left. */
 static inline FLOATS
 load_c (global const C_MEM *C, long col, int columns)
 {
@@ -75,11 +84,16 @@ store_d (global D_MEM *D, long col, int columns, FLOATS x)
 kernel void
 gemm (GEMM_ARGUMENTS)
 {
-  const int i = (get_group_id (0) * GROUP_M + get_local_id (0)) * TILE_M;
-  const int j = get_group_id (1) * TILE_N;
+  const ulong tiles = get_num_groups (0);
+  const ulong panels = get_num_groups (1);
+  const ulong group = get_group_id (1) * tiles + get_group_id (0);
+  const ulong block = clamp (BLOCK / ((ulong) TILE_N * max (p.K, 1)), 1UL, panels);
+  const ulong first = group / (tiles * block) * block;
+  const ulong wide = min (block, panels - first);
+  const ulong rest = group - first * tiles;
+  const int i = rest / wide * TILE_M;
+  const int j = (first + rest % wide) * TILE_N;
   const long batch = get_group_id (2);
-  if (i >= p.M)
-    return;
 
   A += p.a.offset + batch * p.a.batch;
   B += p.b.offset + batch * p.b.batch + (long) j * p.K;
@@ -95,6 +109,8 @@ gemm (GEMM_ARGUMENTS)
       sum[m][v] = 0.0f;
   }
 
+  /* a * b + c in one expression is contracted to an instruction where the CPU has one. mad () and
+   * fma () are functions, which PoCL does not contract, or calls of libm. */
   for (long k = 0; k < p.K; k++) {
     FLOATS b[VECTORS];
 #pragma unroll
