@@ -91,8 +91,9 @@ gemm (GEMM_ARGUMENTS)
   const ulong first = group / (tiles * block) * block;
   const ulong wide = min (block, panels - first);
   const ulong rest = group - first * tiles;
-  const int i = rest / wide * TILE_M;
-  const int j = (first + rest % wide) * TILE_N;
+  const ulong tile = rest / wide;
+  const int i = tile * TILE_M;
+  const int j = (first + rest - tile * wide) * TILE_N;
   const long batch = get_group_id (2);
 
   A += p.a.offset + batch * p.a.batch;
