@@ -36,8 +36,9 @@ def launch(*branches):
         shown.replace(f"{HERE.parent}/", ""), 96, break_long_words=False, break_on_hyphens=False
     )
     print("  " + " \\\n      ".join(shown), flush=True)
+    # Without --no-fault it waits for a debugger where it should crash.
     said = subprocess.run(
-        line,
+        [line[0], "--no-fault", *line[1:]],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -25,7 +25,12 @@ SECONDS = 120
 
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?:\$ )?(?:\w+=\S+ )*(gst-launch-1\.0|gst-inspect-1\.0|gemmcl) ", re.M)
-FAKES = {"autovideosink": "fakevideosink", "autoaudiosink": "fakeaudiosink"}
+# Without --no-fault, gst-launch-1.0 waits for a debugger where it should crash.
+FAKES = {
+    "autovideosink": "fakevideosink",
+    "autoaudiosink": "fakeaudiosink",
+    "gst-launch-1.0": "gst-launch-1.0 --no-fault",
+}
 
 
 def blocks(path):
@@ -40,7 +45,7 @@ def blocks(path):
 def run(script):
     """Returns what went wrong, or None."""
     for real, fake in FAKES.items():
-        script = re.sub(rf"\b{real}\b", fake, script)
+        script = re.sub(rf"\b{re.escape(real)}\b", fake, script)
     with tempfile.TemporaryDirectory() as directory:
         os.symlink(ROOT / "demos", os.path.join(directory, "demos"))
         with subprocess.Popen(
