@@ -46,6 +46,9 @@ check_sizes (const BenchProblem *self, GError **error)
       return fail_size (matrices[i].what, info, error);
     sum += bytes;
   }
+  /* The host keeps a copy of each, and B in two orders. */
+  if (info->host_unified)
+    sum += sum + gemm->k * gemm->n * sizeof (gfloat);
   return sum <= info->global_bytes || fail_size ("The matrices together are", info, error);
 }
 
