@@ -1,0 +1,73 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gemmcl-enums.h"
+
+#include <gemmcl.h>
+
+#include "gemmcl-shapes.h"
+
+GType
+gst_gemmcl_activation_get_type (void)
+{
+  static gsize type = 0;
+  static const gchar *const formulas[GEMMCL_N_ACTIVATIONS] = {
+      [GEMMCL_ACTIVATION_NONE] = "x",
+      [GEMMCL_ACTIVATION_RELU] = "max (x, 0)",
+      [GEMMCL_ACTIVATION_LEAKY_RELU] = "x if x >= 0, else 0.01 x",
+      [GEMMCL_ACTIVATION_GELU] = "x (1 + erf (x / sqrt 2)) / 2",
+      [GEMMCL_ACTIVATION_GELU_TANH] = "x (1 + tanh (sqrt (2 / pi) (x + 0.044715 x^3))) / 2",
+      [GEMMCL_ACTIVATION_SIGMOID] = "1 / (1 + exp (-x))",
+      [GEMMCL_ACTIVATION_SILU] = "x / (1 + exp (-x))",
+      [GEMMCL_ACTIVATION_TANH] = "tanh x",
+      [GEMMCL_ACTIVATION_HARD_SWISH] = "x min (max (x + 3, 0), 6) / 6",
+      [GEMMCL_ACTIVATION_SOFTMAX] = "exp (x) / sum of exp (x), over the N of each row",
+  };
+  static GEnumValue values[GEMMCL_N_ACTIVATIONS + 1];
+
+  if (g_once_init_enter (&type)) {
+    for (guint i = 0; i < GEMMCL_N_ACTIVATIONS; i++)
+      values[i] = (GEnumValue){i, formulas[i], gemmcl_activation_get_name (i)};
+    g_once_init_leave (&type, g_enum_register_static ("GstGemmclActivation", values));
+  }
+  return type;
+}
+
+GType
+gst_gemmcl_feature_mode_get_type (void)
+{
+  static gsize type = 0;
+  static const gchar *const meanings[] = {
+      "The one mode whose K is the weight's",
+      "A row per pixel: K = channels, M = width x height",
+      "A row per row of the picture: K = width x channels, M = height",
+      "One row: K = width x height x channels, M = 1",
+      "A row per patch: K = patch-width x patch-height x channels",
+  };
+  static GEnumValue values[G_N_ELEMENTS (meanings) + 1];
+
+  if (g_once_init_enter (&type)) {
+    for (guint i = 0; i < G_N_ELEMENTS (meanings); i++)
+      values[i] = (GEnumValue){i, meanings[i], gst_gemmcl_feature_mode_get_nick (i)};
+    g_once_init_leave (&type, g_enum_register_static ("GstGemmclFeatureMode", values));
+  }
+  return type;
+}
+
+GType
+gst_gemmcl_device_type_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+      {GEMMCL_DEVICE_TYPE_AUTO, "The best there is: Intel GPU, other GPU, accelerator, CPU",
+       "auto"},
+      {GEMMCL_DEVICE_TYPE_CPU, "CPUs only", "cpu"},
+      {GEMMCL_DEVICE_TYPE_GPU, "GPUs only", "gpu"},
+      {GEMMCL_DEVICE_TYPE_ACCELERATOR, "Accelerators only", "accelerator"},
+      {GEMMCL_DEVICE_TYPE_DEFAULT, "What each platform calls its default", "default"},
+      {0, NULL, NULL},
+  };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstGemmclDeviceType", values));
+  return type;
+}

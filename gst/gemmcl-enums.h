@@ -1,0 +1,21 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <glib-object.h>
+
+G_BEGIN_DECLS
+
+/* The GTypes of enumerations that properties have: GemmclActivation, GstGemmclFeatureMode and
+ * GemmclDeviceType. */
+
+#define GST_TYPE_GEMMCL_ACTIVATION (gst_gemmcl_activation_get_type ())
+GType gst_gemmcl_activation_get_type (void);
+
+#define GST_TYPE_GEMMCL_FEATURE_MODE (gst_gemmcl_feature_mode_get_type ())
+GType gst_gemmcl_feature_mode_get_type (void);
+
+#define GST_TYPE_GEMMCL_DEVICE_TYPE (gst_gemmcl_device_type_get_type ())
+GType gst_gemmcl_device_type_get_type (void);
+
+G_END_DECLS

@@ -1,0 +1,312 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gemmcl-negotiate.h"
+
+#include "gemmcl-stats.h"
+
+#define GST_CAT_DEFAULT gst_gemmcl_debug
+
+static GstBaseTransformClass *parent_class = NULL;
+
+/* Samples of a buffer of audio before one was seen: what most sources make, or more. */
+#define FIRST_AUDIO_M 1024
+/* Bytes of the other side's caps that an error shows. */
+#define MAX_CAPS_TEXT 400
+
+/* The settings that hold, and K and N of the weight, 0 without one. */
+static void
+get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n)
+{
+  g_mutex_lock (&self->lock);
+  if (self->started) {
+    gst_gemmcl_settings_copy (settings, &self->settings);
+  } else {
+    GST_OBJECT_LOCK (self);
+    gst_gemmcl_settings_copy (settings, &self->wanted);
+    GST_OBJECT_UNLOCK (self);
+  }
+  *k = gst_gemmcl_weight_get_k (settings, self->operands.weight);
+  *n = gst_gemmcl_weight_get_n (settings, self->operands.weight);
+  g_mutex_unlock (&self->lock);
+}
+
+static GstCaps *
+transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  g_auto (GstGemmclSettings) settings = {0};
+  GstCaps *result;
+  gsize k, n;
+
+  get_terms (self, &settings, &k, &n);
+  result = gst_gemmcl_caps_transform (direction, caps, filter, &settings, k, n);
+  GST_LOG_OBJECT (self, "%s %" GST_PTR_FORMAT " makes %" GST_PTR_FORMAT,
+                  direction == GST_PAD_SINK ? "sink" : "src", caps, result);
+  return result;
+}
+
+static GstCaps *
+fixate_caps (GstBaseTransform *trans G_GNUC_UNUSED, GstPadDirection direction, GstCaps *caps,
+             GstCaps *othercaps)
+{
+  if (direction == GST_PAD_SINK && !gst_caps_is_empty (othercaps))
+    return gst_gemmcl_caps_fixate (caps, othercaps);
+  return gst_caps_fixate (othercaps);
+}
+
+void
+gst_gemmcl_drop_plan (GstGemmcl *self)
+{
+  g_mutex_lock (&self->lock);
+  if (self->plan)
+    gst_gemmcl_stats_retire (self, self->plan);
+  g_clear_object (&self->plan);
+  g_mutex_unlock (&self->lock);
+}
+
+static gboolean
+fill_plan (GemmclPlan *plan, const GstGemmclOperands *operands, GError **error)
+{
+  return gemmcl_plan_set_b (plan, operands->weight, error) &&
+         (!operands->bias || gemmcl_plan_set_bias (plan, operands->bias, error)) &&
+         (!operands->addend || gemmcl_plan_set_c (plan, operands->addend, error));
+}
+
+/* With the lock held: operands do not change meanwhile. */
+static gboolean
+make_plan_locked (GstGemmcl *self, gsize audio_m, GError **error)
+{
+  g_autoptr (GemmclPlan) plan = NULL;
+
+  if (!gst_gemmcl_problem_init (&self->problem, &self->input, &self->output, &self->operands,
+                                &self->settings, audio_m, error))
+    return FALSE;
+  plan = gemmcl_plan_new (self->context, &self->problem.gemm, self->settings.kernel, error);
+  if (!plan || !fill_plan (plan, &self->operands, error))
+    return FALSE;
+  self->plan = g_steal_pointer (&plan);
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
+{
+  gboolean made;
+
+  gst_gemmcl_drop_plan (self);
+  g_mutex_lock (&self->lock);
+  made = make_plan_locked (self, audio_m > 0 ? audio_m : FIRST_AUDIO_M, error);
+  g_mutex_unlock (&self->lock);
+  self->replan = FALSE;
+  self->last_m = 0;
+  if (made)
+    GST_INFO_OBJECT (self,
+                     "m=%" G_GSIZE_FORMAT " n=%" G_GSIZE_FORMAT " k=%" G_GSIZE_FORMAT
+                     " batch=%" G_GSIZE_FORMAT " by %s",
+                     self->problem.gemm.m, self->problem.gemm.n, self->problem.gemm.k,
+                     self->problem.gemm.batch, gemmcl_plan_get_kernel (self->plan));
+  return made;
+}
+
+/* How long a buffer lasts, if caps say so. */
+static GstClockTime
+get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
+{
+  gint num = 0, den = 1;
+
+  if (format->medium == GST_GEMMCL_MEDIUM_AUDIO ||
+      !gst_structure_get_fraction (gst_caps_get_structure (caps, 0), "framerate", &num, &den) ||
+      num <= 0)
+    return GST_CLOCK_TIME_NONE;
+  return gst_util_uint64_scale (GST_SECOND, den, num);
+}
+
+/* The input first: where that does not fit, the output is no more than a guess. */
+static gboolean
+set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
+{
+  GstGemmclShape shape;
+  gboolean ok;
+
+  g_mutex_lock (&self->lock);
+  ok = gst_gemmcl_format_from_caps (&self->input, incaps, error) &&
+       gst_gemmcl_shape_of_format (&self->input, &self->settings,
+                                   gst_gemmcl_weight_get_k (&self->settings, self->operands.weight),
+                                   &shape, error) &&
+       gst_gemmcl_format_from_caps (&self->output, outcaps, error);
+  if (ok)
+    self->frame_duration = get_frame_duration (&self->input, incaps);
+  g_mutex_unlock (&self->lock);
+  return ok;
+}
+
+static gboolean
+set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  g_autoptr (GError) error = NULL;
+  gboolean ok;
+
+  GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
+  ok = set_formats (self, incaps, outcaps, &error) && gst_gemmcl_make_plan (self, 0, &error);
+  g_mutex_lock (&self->lock);
+  self->configured = ok;
+  g_mutex_unlock (&self->lock);
+  if (ok) {
+    if (self->settings.batch_size > 1)
+      gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+    return TRUE;
+  }
+  self->error_posted = TRUE;
+  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  return FALSE;
+}
+
+static gchar *
+print_caps (const GstCaps *caps)
+{
+  g_autofree gchar *text = gst_caps_to_string (caps);
+
+  if (strlen (text) <= MAX_CAPS_TEXT)
+    return g_steal_pointer (&text);
+  return g_strdup_printf ("%.*s ...", MAX_CAPS_TEXT, text);
+}
+
+static const gchar *
+get_hint (const GstGemmclFormat *input)
+{
+  switch (input->medium) {
+  case GST_GEMMCL_MEDIUM_VIDEO:
+    return "Video comes out in feature-mode=pixel for N = 1 (GRAY8, GRAY16_LE), 3 (RGB and its "
+           "kin) or 4 (RGBA, BGRA), otherwise tensors. Use a weight of another N, or something "
+           "downstream that takes this.";
+  case GST_GEMMCL_MEDIUM_AUDIO:
+    return "Audio comes out as audio of N channels in the format it has, never as tensors. Use a "
+           "weight of another N, or something downstream that takes this, such as audioconvert.";
+  default:
+    return "Tensors come out as tensors. Use a weight of another N, or something downstream that "
+           "takes this.";
+  }
+}
+
+/* The error that negotiating @input ends in; never %NULL. */
+static GError *
+find_reason (GstGemmcl *self, GstCaps *input)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  g_auto (GstGemmclSettings) settings = {0};
+  g_autoptr (GstCaps) output = NULL, peer = NULL;
+  g_autofree gchar *offered = NULL, *taken = NULL;
+  GstGemmclFormat format;
+  GstGemmclShape shape;
+  GError *error = NULL;
+  gsize k, n;
+
+  get_terms (self, &settings, &k, &n);
+  if (!gst_gemmcl_format_from_caps (&format, input, &error) ||
+      !gst_gemmcl_shape_of_format (&format, &settings, k, &shape, &error))
+    return error;
+  output = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, &settings, k, n);
+  peer = gst_pad_peer_query_caps (trans->srcpad, NULL);
+  offered = print_caps (output);
+  taken = print_caps (peer);
+  return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                      "Downstream cannot take the result: the weight's N = %" G_GSIZE_FORMAT
+                      " makes %s, but downstream expects %s. %s",
+                      n, offered, taken, get_hint (&format));
+}
+
+void
+gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  g_autoptr (GError) error = NULL;
+
+  if (self->error_posted || GST_PAD_IS_FLUSHING (trans->srcpad) ||
+      GST_PAD_IS_FLUSHING (trans->sinkpad))
+    return;
+  self->error_posted = TRUE;
+  if (input)
+    error = find_reason (self, input);
+  else
+    error = g_error_new_literal (GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
+                                 "A buffer came before caps; expected caps that say what it is.");
+  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+}
+
+static gboolean
+propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  GstCaps *caps = NULL;
+  GstVideoInfo info;
+
+  if (!parent_class->propose_allocation (trans, decide_query, query))
+    return FALSE;
+  gst_query_parse_allocation (query, &caps, NULL);
+  if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), GST_GEMMCL_VIDEO_MEDIA) &&
+      gst_video_info_from_caps (&info, caps)) {
+    gst_query_add_allocation_pool (query, NULL, GST_VIDEO_INFO_SIZE (&info),
+                                   self->settings.batch_size, 0);
+    gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  }
+  return TRUE;
+}
+
+/* Strides of video may be any: buffers come from downstream's pool or a video pool of our own. */
+static void
+decide_video (GstGemmcl *self, GstQuery *query, GstCaps *caps)
+{
+  g_autoptr (GstBufferPool) pool = NULL;
+  guint size = 0, min = 0, max = 0;
+  gboolean listed = gst_query_get_n_allocation_pools (query) > 0;
+  GstStructure *config;
+
+  if (listed)
+    gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
+  size = MAX (size, GST_VIDEO_INFO_SIZE (&self->output.video));
+  if (!pool)
+    pool = gst_video_buffer_pool_new ();
+  config = gst_buffer_pool_get_config (pool);
+  if (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL) &&
+      gst_buffer_pool_has_option (pool, GST_BUFFER_POOL_OPTION_VIDEO_META))
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  gst_buffer_pool_config_set_params (config, caps, size, min, max);
+  if (!gst_buffer_pool_set_config (pool, config)) {
+    GST_INFO_OBJECT (self, "downstream's pool does not take its own configuration");
+    gst_object_unref (pool);
+    pool = gst_video_buffer_pool_new ();
+  }
+  if (listed)
+    gst_query_set_nth_allocation_pool (query, 0, pool, size, min, max);
+  else
+    gst_query_add_allocation_pool (query, pool, size, min, max);
+}
+
+static gboolean
+decide_allocation (GstBaseTransform *trans, GstQuery *query)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  GstCaps *caps = NULL;
+
+  gst_query_parse_allocation (query, &caps, NULL);
+  if (self->output.medium == GST_GEMMCL_MEDIUM_VIDEO) {
+    decide_video (self, query, caps);
+  } else {
+    /* Buffers of audio have no fixed size, tensors have a memory each: no pool serves them. */
+    while (gst_query_get_n_allocation_pools (query) > 0)
+      gst_query_remove_nth_allocation_pool (query, 0);
+  }
+  return parent_class->decide_allocation (trans, query);
+}
+
+void
+gst_gemmcl_negotiate_install (GstBaseTransformClass *klass)
+{
+  parent_class = g_type_class_peek_parent (klass);
+  klass->transform_caps = transform_caps;
+  klass->fixate_caps = fixate_caps;
+  klass->set_caps = set_caps;
+  klass->propose_allocation = propose_allocation;
+  klass->decide_allocation = decide_allocation;
+}

@@ -1,0 +1,266 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gemmcl-operands.h"
+
+#define GST_CAT_DEFAULT gst_gemmcl_debug
+
+static const gchar *const names[GST_GEMMCL_N_OPERANDS] = {"weight", "bias", "addend"};
+
+const gchar *
+gst_gemmcl_operand_get_name (GstGemmclOperand operand)
+{
+  return names[operand];
+}
+
+static GemmclMatrix **
+get_slot (GstGemmclOperands *operands, GstGemmclOperand operand)
+{
+  switch (operand) {
+  case GST_GEMMCL_OPERAND_BIAS:
+    return &operands->bias;
+  case GST_GEMMCL_OPERAND_ADDEND:
+    return &operands->addend;
+  default:
+    return &operands->weight;
+  }
+}
+
+/* Whether the user named something. */
+static gboolean
+is_set (const gchar *where)
+{
+  return where && *where;
+}
+
+static gboolean
+load (GstGemmclOperand operand, const gchar *where, GemmclMatrix **matrix, GError **error)
+{
+  *matrix = NULL;
+  if (!is_set (where))
+    return TRUE;
+  *matrix = gemmcl_matrix_load (where, error);
+  if (!*matrix)
+    g_prefix_error (error, "Cannot load %s=%s: ", names[operand], where);
+  return *matrix != NULL;
+}
+
+static gchar *
+dup_where (GstGemmcl *self, GstGemmclOperand operand)
+{
+  gchar *where;
+
+  GST_OBJECT_LOCK (self);
+  where = g_strdup (self->where[operand]);
+  GST_OBJECT_UNLOCK (self);
+  return where;
+}
+
+static void
+store_where (GstGemmcl *self, GstGemmclOperand operand, const gchar *where)
+{
+  GST_OBJECT_LOCK (self);
+  g_free (self->where[operand]);
+  self->where[operand] = g_strdup (where);
+  GST_OBJECT_UNLOCK (self);
+}
+
+gboolean
+gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
+{
+  g_auto (GstGemmclOperands) loaded = {NULL};
+
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++) {
+    g_autofree gchar *where = dup_where (self, i);
+
+    if (!load (i, where, get_slot (&loaded, i), error))
+      return FALSE;
+  }
+  g_mutex_lock (&self->lock);
+  gst_gemmcl_operands_clear (&self->operands);
+  gst_gemmcl_operands_copy (&self->operands, &loaded);
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
+void
+gst_gemmcl_operands_close (GstGemmcl *self)
+{
+  g_mutex_lock (&self->lock);
+  gst_gemmcl_operands_clear (&self->operands);
+  gst_gemmcl_operands_clear (&self->next);
+  self->has_next = FALSE;
+  g_mutex_unlock (&self->lock);
+}
+
+/* A change on its way: from what the element has, or will have next, to that with one other. */
+typedef struct {
+  GstGemmclOperand operand;
+  GstGemmclOperands operands;
+  gboolean flowing; /* caps are known: it must fit them */
+  gboolean swap;    /* the plan that there is serves it too */
+  gboolean new_n;
+} Change;
+
+static void
+change_clear (Change *self)
+{
+  gst_gemmcl_operands_clear (&self->operands);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Change, change_clear)
+
+/* Takes @matrix. With the lock held. */
+static gboolean
+change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMatrix *matrix,
+             GError **error)
+{
+  const GstGemmclOperands *present = self->has_next ? &self->next : &self->operands;
+  const GstGemmclSettings *settings = &self->settings;
+  GemmclMatrix **slot = get_slot (&change->operands, operand);
+  GstGemmclProblem problem;
+
+  gst_gemmcl_operands_copy (&change->operands, present);
+  g_clear_pointer (slot, gemmcl_matrix_unref);
+  *slot = matrix;
+  change->operand = operand;
+  change->flowing = self->configured;
+  if (!change->flowing)
+    return TRUE;
+  if (!change->operands.weight) {
+    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                         "There must be a weight while data flows; expected a file or numbers, "
+                         "found nothing.");
+    return FALSE;
+  }
+  if (!gst_gemmcl_problem_init (&problem, &self->input, NULL, &change->operands, settings,
+                                self->problem.gemm.m, error))
+    return FALSE;
+  change->swap =
+      !self->has_next && self->plan && gst_gemmcl_problem_is_swap (&self->problem, &problem);
+  change->new_n = gst_gemmcl_weight_get_n (settings, present->weight) != problem.gemm.n;
+  return TRUE;
+}
+
+/* Without the lock: asks downstream. */
+static gboolean
+check_downstream (GstGemmcl *self, const Change *change, GError **error)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  const GstGemmclSettings *settings = &self->settings;
+  g_autoptr (GstCaps) input = NULL, output = NULL, accepted = NULL;
+  g_autofree gchar *text = NULL;
+  gsize n = gst_gemmcl_weight_get_n (settings, change->operands.weight);
+
+  if (!change->flowing || !change->new_n)
+    return TRUE;
+  input = gst_pad_get_current_caps (trans->sinkpad);
+  if (!input)
+    return TRUE;
+  output =
+      gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, settings,
+                                 gst_gemmcl_weight_get_k (settings, change->operands.weight), n);
+  accepted = gst_pad_peer_query_caps (trans->srcpad, output);
+  if (gst_caps_can_intersect (accepted, output))
+    return TRUE;
+  text = gst_caps_to_string (output);
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+               "Downstream cannot take its N = %" G_GSIZE_FORMAT ", which makes %s.", n, text);
+  return FALSE;
+}
+
+/* With the lock held. */
+static gboolean
+put_into_plan (GstGemmcl *self, const Change *change, GError **error)
+{
+  switch (change->operand) {
+  case GST_GEMMCL_OPERAND_BIAS:
+    return !change->operands.bias ||
+           gemmcl_plan_set_bias (self->plan, change->operands.bias, error);
+  case GST_GEMMCL_OPERAND_ADDEND:
+    return !change->operands.addend ||
+           gemmcl_plan_set_c (self->plan, change->operands.addend, error);
+  default:
+    return gemmcl_plan_set_b (self->plan, change->operands.weight, error);
+  }
+}
+
+static gboolean
+change_apply (Change *change, GstGemmcl *self, const gchar *where, GError **error)
+{
+  GstGemmclOperands *target = &self->operands;
+  gboolean ok = TRUE;
+
+  g_mutex_lock (&self->lock);
+  /* The streaming thread may have made another plan, or stopped, since change_init(). */
+  if (change->flowing && !(change->swap && self->plan)) {
+    target = &self->next;
+    self->has_next = TRUE;
+  } else if (change->swap) {
+    ok = put_into_plan (self, change, error);
+  }
+  if (ok) {
+    if (target == &self->operands) {
+      gst_gemmcl_operands_clear (&self->next);
+      self->has_next = FALSE;
+    }
+    gst_gemmcl_operands_clear (target);
+    gst_gemmcl_operands_copy (target, &change->operands);
+    store_where (self, change->operand, where);
+  }
+  g_mutex_unlock (&self->lock);
+  return ok;
+}
+
+static gboolean
+set_loaded (GstGemmcl *self, GstGemmclOperand operand, const gchar *where, GError **error)
+{
+  GemmclMatrix *matrix;
+  g_auto (Change) change = {0};
+  gboolean ok;
+
+  if (!load (operand, where, &matrix, error))
+    return FALSE;
+  g_mutex_lock (&self->lock);
+  ok = change_init (&change, self, operand, matrix, error);
+  g_mutex_unlock (&self->lock);
+  return ok && check_downstream (self, &change, error) &&
+         change_apply (&change, self, where, error);
+}
+
+void
+gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *where)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *consequence = NULL;
+  gboolean is_open;
+
+  g_mutex_lock (&self->change_lock);
+  g_mutex_lock (&self->lock);
+  is_open = self->context != NULL;
+  g_mutex_unlock (&self->lock);
+  if (is_open)
+    set_loaded (self, operand, where, &error);
+  else
+    store_where (self, operand, where);
+  g_mutex_unlock (&self->change_lock);
+  if (!error)
+    return;
+  consequence = g_strdup_printf ("The new %s is refused and the old one stays.", names[operand]);
+  gst_gemmcl_post (self, GST_MESSAGE_WARNING, consequence, error);
+}
+
+gboolean
+gst_gemmcl_operands_take_next (GstGemmcl *self)
+{
+  gboolean taken;
+
+  g_mutex_lock (&self->lock);
+  taken = self->has_next;
+  if (taken) {
+    gst_gemmcl_operands_clear (&self->operands);
+    self->operands = self->next;
+    self->next = (GstGemmclOperands){NULL};
+    self->has_next = FALSE;
+  }
+  g_mutex_unlock (&self->lock);
+  return taken;
+}

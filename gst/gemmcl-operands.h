@@ -1,0 +1,47 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "gstgemmcl.h"
+
+/* Weight, bias and addend: loading them, and changing them while data flows. */
+
+G_BEGIN_DECLS
+
+/** gst_gemmcl_operand_get_name: Returns: the property's name; static. */
+const gchar *gst_gemmcl_operand_get_name (GstGemmclOperand operand);
+
+/**
+ * gst_gemmcl_operands_open:
+ *
+ * Loads all that the properties name. From NULL to READY.
+ *
+ * Returns: %FALSE with an error that begins with the property's name.
+ */
+gboolean gst_gemmcl_operands_open (GstGemmcl *self, GError **error);
+
+/** gst_gemmcl_operands_close: Drops what was loaded; the properties stay. */
+void gst_gemmcl_operands_close (GstGemmcl *self);
+
+/**
+ * gst_gemmcl_operand_set:
+ * @where: (nullable): what gemmcl_matrix_load() takes; %NULL or "" for nothing
+ *
+ * What the property's setter does, from any thread. In NULL it is only noted. Otherwise it is
+ * loaded here; one that cannot be loaded, does not fit what flows, or makes something that
+ * downstream does not take is refused with a warning on the bus, and the old stays. One of the same
+ * shape is used from the next buffer on; one of another shape makes the streaming thread negotiate
+ * before the next buffer.
+ */
+void gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *where);
+
+/**
+ * gst_gemmcl_operands_take_next:
+ *
+ * For the streaming thread, between buffers: makes a change of shape that waits the present state.
+ *
+ * Returns: whether there was one; then a new plan is due.
+ */
+gboolean gst_gemmcl_operands_take_next (GstGemmcl *self);
+
+G_END_DECLS

@@ -1,0 +1,257 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gemmcl-problem.h"
+
+void
+gst_gemmcl_settings_clear (GstGemmclSettings *self)
+{
+  g_clear_pointer (&self->kernel, g_free);
+}
+
+void
+gst_gemmcl_settings_copy (GstGemmclSettings *self, const GstGemmclSettings *from)
+{
+  g_free (self->kernel);
+  *self = *from;
+  self->kernel = g_strdup (from->kernel);
+}
+
+void
+gst_gemmcl_operands_clear (GstGemmclOperands *self)
+{
+  g_clear_pointer (&self->weight, gemmcl_matrix_unref);
+  g_clear_pointer (&self->bias, gemmcl_matrix_unref);
+  g_clear_pointer (&self->addend, gemmcl_matrix_unref);
+}
+
+static GemmclMatrix *
+ref_or_null (GemmclMatrix *matrix)
+{
+  return matrix ? gemmcl_matrix_ref (matrix) : NULL;
+}
+
+void
+gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands *from)
+{
+  self->weight = ref_or_null (from->weight);
+  self->bias = ref_or_null (from->bias);
+  self->addend = ref_or_null (from->addend);
+}
+
+gsize
+gst_gemmcl_weight_get_k (const GstGemmclSettings *settings, const GemmclMatrix *weight)
+{
+  if (!weight)
+    return 0;
+  return settings->transpose_weight ? gemmcl_matrix_get_cols (weight)
+                                    : gemmcl_matrix_get_rows (weight);
+}
+
+gsize
+gst_gemmcl_weight_get_n (const GstGemmclSettings *settings, const GemmclMatrix *weight)
+{
+  if (!weight)
+    return 0;
+  return settings->transpose_weight ? gemmcl_matrix_get_rows (weight)
+                                    : gemmcl_matrix_get_cols (weight);
+}
+
+static gboolean
+shape_of_audio (const GstAudioInfo *info, gsize weight_k, GstGemmclShape *shape, GError **error)
+{
+  shape->m = 0;
+  shape->k = GST_AUDIO_INFO_CHANNELS (info);
+  if (shape->k == weight_k)
+    return TRUE;
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+               "Audio of %" G_GSIZE_FORMAT " channels needs a weight with K = %" G_GSIZE_FORMAT
+               ", but the weight has K = %" G_GSIZE_FORMAT
+               ". Use a weight with as many rows as there are channels (transpose-weight=true if "
+               "they are its columns), or convert the audio.",
+               shape->k, shape->k, weight_k);
+  return FALSE;
+}
+
+static gboolean
+shape_of_tensor (const GstGemmclTensors *tensors, guint index, gsize weight_k,
+                 GstGemmclShape *shape, GError **error)
+{
+  g_autofree gchar *dimensions = NULL;
+
+  if (index >= tensors->n) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                 "tensor-index is %u, but a buffer has %u tensor%s. Expected 0 to %u.", index,
+                 tensors->n, tensors->n == 1 ? "" : "s", tensors->n - 1);
+    return FALSE;
+  }
+  gst_gemmcl_tensor_get_shape (&tensors->tensor[index], &shape->m, &shape->k);
+  if (shape->k == weight_k)
+    return TRUE;
+  dimensions = gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_PLAIN, ',');
+  g_set_error (
+      error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+      "Tensor %u of the dimensions %s, of which the innermost stands first, needs a weight "
+      "with K = %" G_GSIZE_FORMAT ", but the weight has K = %" G_GSIZE_FORMAT
+      ". Use another weight (transpose-weight=true if K is its columns) or tensor-index.",
+      index, dimensions, shape->k, weight_k);
+  return FALSE;
+}
+
+gboolean
+gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettings *settings,
+                            gsize weight_k, GstGemmclShape *shape, GError **error)
+{
+  shape->mode = GEMMCL_FEATURE_PIXEL;
+  if (format->medium == GST_GEMMCL_MEDIUM_AUDIO)
+    return shape_of_audio (&format->audio, weight_k, shape, error);
+  if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
+    return shape_of_tensor (&format->tensors, settings->tensor_index, weight_k, shape, error);
+  return gst_gemmcl_shape_choose (
+      &(GstGemmclPicture){
+          .width = GST_VIDEO_INFO_WIDTH (&format->video),
+          .height = GST_VIDEO_INFO_HEIGHT (&format->video),
+          .channels = gst_gemmcl_video_channels (GST_VIDEO_INFO_FORMAT (&format->video)),
+          .patch_width = settings->patch_width,
+          .patch_height = settings->patch_height,
+      },
+      settings->feature_mode, weight_k, shape, error);
+}
+
+/* A vector is a row or a column of the right length. */
+static gboolean
+is_vector (const GemmclMatrix *matrix, gsize length)
+{
+  gsize rows = gemmcl_matrix_get_rows (matrix), cols = gemmcl_matrix_get_cols (matrix);
+
+  return (rows == 1 && cols == length) || (cols == 1 && rows == length);
+}
+
+static gboolean
+is_row (const GemmclMatrix *matrix, gsize n)
+{
+  return gemmcl_matrix_get_rows (matrix) == 1 && gemmcl_matrix_get_cols (matrix) == n;
+}
+
+static gboolean
+check_addend (const GemmclMatrix *addend, gsize m, gsize n, GError **error)
+{
+  gsize rows = gemmcl_matrix_get_rows (addend), cols = gemmcl_matrix_get_cols (addend);
+
+  if (is_row (addend, n) || (m > 0 && rows == m && cols == n))
+    return TRUE;
+  if (m > 0)
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                 "The addend is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                 ", but D is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                 ". Expected an addend of that shape or of 1 x %" G_GSIZE_FORMAT ".",
+                 rows, cols, m, n, n);
+  else
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                 "The addend is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                 ". Expected 1 x %" G_GSIZE_FORMAT
+                 ": N is the weight's, and how many samples a buffer of audio has is not fixed.",
+                 rows, cols, n);
+  return FALSE;
+}
+
+gboolean
+gst_gemmcl_operands_check (const GstGemmclOperands *operands, const GstGemmclSettings *settings,
+                           gsize m, GError **error)
+{
+  gsize n = gst_gemmcl_weight_get_n (settings, operands->weight);
+
+  if (n == 0)
+    return TRUE;
+  if (operands->bias && !is_vector (operands->bias, n)) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                 "The bias is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                 ". Expected a vector of %" G_GSIZE_FORMAT
+                 " elements, as many as the weight's N. To change both to another N, set bias to "
+                 "\"\" first, then weight, then bias.",
+                 gemmcl_matrix_get_rows (operands->bias), gemmcl_matrix_get_cols (operands->bias),
+                 n);
+    return FALSE;
+  }
+  return !operands->addend || check_addend (operands->addend, m, n, error);
+}
+
+static GemmclAddend
+choose_addend (const GstGemmclOperands *operands, gsize n, guint batch_size)
+{
+  if (operands->addend)
+    return is_row (operands->addend, n) ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
+  /* The results of one batch are made at once: there is no previous one to add. */
+  return batch_size > 1 ? GEMMCL_ADDEND_NONE : GEMMCL_ADDEND_OUTPUT;
+}
+
+static void
+set_input (GstGemmclProblem *self, const GstGemmclFormat *input, const GstGemmclSettings *settings,
+           GemmclFeatureMode mode)
+{
+  switch (input->medium) {
+  case GST_GEMMCL_MEDIUM_VIDEO:
+    gst_gemmcl_image_init (&self->a_image, &input->video);
+    self->a_image.features = mode;
+    if (mode == GEMMCL_FEATURE_PATCH) {
+      self->a_image.patch_width = settings->patch_width;
+      self->a_image.patch_height = settings->patch_height;
+    }
+    self->gemm.a_image = &self->a_image;
+    break;
+  case GST_GEMMCL_MEDIUM_AUDIO:
+    self->gemm.a_type = gst_gemmcl_audio_type (GST_AUDIO_INFO_FORMAT (&input->audio));
+    break;
+  case GST_GEMMCL_MEDIUM_TENSORS:
+    self->gemm.a_type = input->tensors.tensor[settings->tensor_index].type;
+    break;
+  }
+}
+
+static void
+set_output (GstGemmclProblem *self, const GstGemmclFormat *output)
+{
+  if (output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
+    gst_gemmcl_image_init (&self->d_image, &output->video);
+    self->gemm.d_image = &self->d_image;
+  } else if (output->medium == GST_GEMMCL_MEDIUM_AUDIO) {
+    self->gemm.d_type = gst_gemmcl_audio_type (GST_AUDIO_INFO_FORMAT (&output->audio));
+  }
+}
+
+gboolean
+gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
+                         const GstGemmclFormat *output, const GstGemmclOperands *operands,
+                         const GstGemmclSettings *settings, gsize audio_m, GError **error)
+{
+  gsize n = gst_gemmcl_weight_get_n (settings, operands->weight);
+  GstGemmclShape shape;
+
+  if (!gst_gemmcl_shape_of_format (
+          input, settings, gst_gemmcl_weight_get_k (settings, operands->weight), &shape, error) ||
+      !gst_gemmcl_operands_check (operands, settings, shape.m, error))
+    return FALSE;
+  *self = (GstGemmclProblem){.gemm = GEMMCL_GEMM_INIT};
+  self->gemm.m = shape.m > 0 ? shape.m : audio_m;
+  self->gemm.n = n;
+  self->gemm.k = shape.k;
+  self->gemm.trans_b = settings->transpose_weight;
+  self->gemm.batch = settings->batch_size;
+  self->gemm.a_scale = settings->input_scale;
+  self->gemm.a_shift = settings->input_offset;
+  self->gemm.addend = choose_addend (operands, n, settings->batch_size);
+  self->gemm.bias = operands->bias != NULL;
+  self->gemm.activation = settings->activation;
+  set_input (self, input, settings, shape.mode);
+  if (output)
+    set_output (self, output);
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_problem_is_swap (const GstGemmclProblem *self, const GstGemmclProblem *other)
+{
+  return self->gemm.m == other->gemm.m && self->gemm.n == other->gemm.n &&
+         self->gemm.k == other->gemm.k && self->gemm.bias == other->gemm.bias &&
+         self->gemm.addend == other->gemm.addend &&
+         self->a_image.features == other->a_image.features;
+}

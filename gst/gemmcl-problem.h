@@ -1,0 +1,113 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "gemmcl-media.h"
+
+/* From settings, operands and formats to the library's GemmclGemm: no element, no device. */
+
+G_BEGIN_DECLS
+
+/**
+ * GstGemmclSettings:
+ *
+ * The properties that hold from READY to READY. @kernel is owned: see gst_gemmcl_settings_copy().
+ */
+typedef struct {
+  gboolean transpose_weight;
+  GemmclActivation activation;
+  GstGemmclFeatureMode feature_mode;
+  guint patch_width;
+  guint patch_height;
+  guint tensor_index;
+  gdouble input_scale;
+  gdouble input_offset;
+  gchar *kernel;
+  guint batch_size;
+} GstGemmclSettings;
+
+/** gst_gemmcl_settings_clear: Frees what @self owns. */
+void gst_gemmcl_settings_clear (GstGemmclSettings *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclSettings, gst_gemmcl_settings_clear)
+
+/** gst_gemmcl_settings_copy: Makes @self what @from is; what @self owned is freed. */
+void gst_gemmcl_settings_copy (GstGemmclSettings *self, const GstGemmclSettings *from);
+
+/**
+ * GstGemmclOperands:
+ * @weight, @bias, @addend: (nullable): owned, as they were loaded
+ */
+typedef struct {
+  GemmclMatrix *weight;
+  GemmclMatrix *bias;
+  GemmclMatrix *addend;
+} GstGemmclOperands;
+
+void gst_gemmcl_operands_clear (GstGemmclOperands *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclOperands, gst_gemmcl_operands_clear)
+
+/** gst_gemmcl_operands_copy: Makes @self, all %NULL, hold references to what @from holds. */
+void gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands *from);
+
+/** gst_gemmcl_weight_get_k: Returns: K of @weight; 0 if that is %NULL. */
+gsize gst_gemmcl_weight_get_k (const GstGemmclSettings *settings, const GemmclMatrix *weight);
+
+/** gst_gemmcl_weight_get_n: Returns: N of @weight; 0 if that is %NULL. */
+gsize gst_gemmcl_weight_get_n (const GstGemmclSettings *settings, const GemmclMatrix *weight);
+
+/**
+ * gst_gemmcl_shape_of_format:
+ * @format: what comes in
+ * @weight_k: K of the weight
+ * @shape: (out): the shape of A. Of audio, M is 0: it is another one with each buffer
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE when @weight_k does not fit; the message says what does.
+ */
+gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
+                                     const GstGemmclSettings *settings, gsize weight_k,
+                                     GstGemmclShape *shape, GError **error);
+
+/**
+ * gst_gemmcl_operands_check:
+ * @m: M if it is known and the same for all buffers, otherwise 0
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE when bias or addend do not fit the weight; %TRUE without
+ *   a weight, since then nothing can be said.
+ */
+gboolean gst_gemmcl_operands_check (const GstGemmclOperands *operands,
+                                    const GstGemmclSettings *settings, gsize m, GError **error);
+
+/**
+ * GstGemmclProblem:
+ * @gemm: its pictures are those below: not to be moved or copied as a struct
+ *
+ * The library's problem for what flows.
+ */
+typedef struct {
+  GemmclGemm gemm;
+  GemmclImage a_image;
+  GemmclImage d_image;
+} GstGemmclProblem;
+
+/**
+ * gst_gemmcl_problem_init:
+ * @self: (out caller-allocates)
+ * @input, @output: (nullable) the formats of both pads; without @output it is taken as tensors
+ * @operands: with a weight
+ * @audio_m: M to make room for, if @input is audio
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE, as the two functions above.
+ */
+gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
+                                  const GstGemmclFormat *output, const GstGemmclOperands *operands,
+                                  const GstGemmclSettings *settings, gsize audio_m, GError **error);
+
+/**
+ * gst_gemmcl_problem_is_swap:
+ *
+ * Returns: whether a plan for @self serves @other too, once it has @other's weight, bias and
+ *   addend.
+ */
+gboolean gst_gemmcl_problem_is_swap (const GstGemmclProblem *self, const GstGemmclProblem *other);
+
+G_END_DECLS

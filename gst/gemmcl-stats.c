@@ -1,0 +1,63 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gemmcl-stats.h"
+
+static void
+add (GemmclPlanStats *sum, GemmclPlan *plan)
+{
+  GemmclPlanStats stats = {0};
+
+  gemmcl_plan_get_stats (plan, &stats);
+  sum->runs += stats.runs;
+  sum->kernel_ns += stats.kernel_ns;
+  sum->flops += stats.flops;
+  sum->bytes_in += stats.bytes_in;
+  sum->bytes_out += stats.bytes_out;
+}
+
+void
+gst_gemmcl_stats_retire (GstGemmcl *self, GemmclPlan *plan)
+{
+  add (&self->past, plan);
+}
+
+void
+gst_gemmcl_stats_reset (GstGemmcl *self)
+{
+  g_mutex_lock (&self->lock);
+  self->past = (GemmclPlanStats){0};
+  self->buffers = 0;
+  g_mutex_unlock (&self->lock);
+}
+
+GstStructure *
+gst_gemmcl_stats_new (GstGemmcl *self)
+{
+  const gchar *kernel = "", *device = "";
+  gdouble gflops, efficiency, peak = 0.0;
+  GemmclPlanStats sum;
+  guint64 buffers;
+  GstStructure *structure;
+
+  g_mutex_lock (&self->lock);
+  sum = self->past;
+  buffers = self->buffers;
+  if (self->plan) {
+    add (&sum, self->plan);
+    kernel = gemmcl_plan_get_kernel (self->plan);
+  }
+  if (self->context) {
+    device = gemmcl_context_get_device_info (self->context)->name;
+    peak = gemmcl_context_get_device_info (self->context)->peak_gflops;
+  }
+  /* One operation in a nanosecond is one GFLOPS. */
+  gflops = sum.kernel_ns > 0 ? sum.flops / sum.kernel_ns : 0.0;
+  efficiency = peak > 0.0 ? gflops / peak : 0.0;
+  structure = gst_structure_new (
+      "application/x-gemmcl-stats", "buffers", G_TYPE_UINT64, buffers, "bytes", G_TYPE_UINT64,
+      sum.bytes_in + sum.bytes_out, "kernel", G_TYPE_STRING, kernel, "device", G_TYPE_STRING,
+      device, "memory", G_TYPE_STRING, "system", "kernel-time", G_TYPE_UINT64, sum.kernel_ns,
+      "gflops", G_TYPE_DOUBLE, gflops, "efficiency", G_TYPE_DOUBLE, efficiency, NULL);
+  g_mutex_unlock (&self->lock);
+  return structure;
+}

@@ -1,0 +1,469 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/**
+ * SECTION:element-gemmcl
+ * @title: gemmcl
+ *
+ * Multiplies what flows by a weight matrix on an OpenCL device:
+ *
+ *     D = act (alpha * A * B + beta * C + bias)
+ *
+ * The rows of A are pixels, rows, patches or frames of video, samples of audio, or rows of a
+ * tensor.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc ! gemmcl weight="[[.3,.3,.3],[.6,.6,.6],[.1,.1,.1]]" ! autovideosink
+ * ]| Grey pictures in RGB: a colour matrix.
+ * |[
+ * gst-launch-1.0 audiotestsrc ! audio/x-raw,channels=2 ! gemmcl weight="[[0.5],[0.5]]" !
+ * autoaudiosink
+ * ]| Stereo to mono.
+ * |[
+ * gst-launch-1.0 videotestsrc ! gemmcl weight="[[1,0,0],[0,1,0],[0,0,1]]" alpha=0.1 beta=0.9 !
+ * autovideosink
+ * ]| Each picture is a tenth new and nine tenths the one before.
+ */
+#include "gstgemmcl.h"
+
+#include "gemmcl-batch.h"
+#include "gemmcl-enums.h"
+#include "gemmcl-negotiate.h"
+#include "gemmcl-operands.h"
+#include "gemmcl-properties.h"
+#include "gemmcl-run.h"
+#include "gemmcl-stats.h"
+
+GST_DEBUG_CATEGORY (gst_gemmcl_debug);
+#define GST_CAT_DEFAULT gst_gemmcl_debug
+
+G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE_WITH_CODE (gemmcl, "gemmcl", GST_RANK_NONE, GST_TYPE_GEMMCL,
+                                       GST_DEBUG_CATEGORY_INIT (gst_gemmcl_debug, "gemmcl", 0,
+                                                                "GEMM on OpenCL"))
+
+/* What stands in for each of the library's errors on the bus. */
+static void
+get_message_code (const GError *error, GQuark *domain, gint *code)
+{
+  *domain = GST_RESOURCE_ERROR;
+  *code = GST_RESOURCE_ERROR_FAILED;
+  if (error->domain != GEMMCL_ERROR)
+    return;
+  switch ((GemmclError)error->code) {
+  case GEMMCL_ERROR_NO_DEVICE:
+    *code = GST_RESOURCE_ERROR_NOT_FOUND;
+    break;
+  case GEMMCL_ERROR_IO:
+    *code = GST_RESOURCE_ERROR_OPEN_READ;
+    break;
+  case GEMMCL_ERROR_FORMAT:
+    *code = GST_RESOURCE_ERROR_READ;
+    break;
+  case GEMMCL_ERROR_TOO_LARGE:
+    *code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
+    break;
+  case GEMMCL_ERROR_SHAPE:
+    *domain = GST_STREAM_ERROR;
+    *code = GST_STREAM_ERROR_FORMAT;
+    break;
+  case GEMMCL_ERROR_INVALID:
+  case GEMMCL_ERROR_KERNEL:
+    *domain = GST_LIBRARY_ERROR;
+    *code = GST_LIBRARY_ERROR_SETTINGS;
+    break;
+  case GEMMCL_ERROR_OPENCL:
+  case GEMMCL_ERROR_BUILD:
+    *domain = GST_LIBRARY_ERROR;
+    *code = GST_LIBRARY_ERROR_FAILED;
+    break;
+  }
+}
+
+void
+gst_gemmcl_post (GstGemmcl *self, GstMessageType type, const gchar *consequence,
+                 const GError *error)
+{
+  gchar *text = g_strdup_printf ("%s%s%s", consequence ? consequence : "", consequence ? " " : "",
+                                 error->message);
+  GQuark domain;
+  gint code;
+
+  get_message_code (error, &domain, &code);
+  if (type == GST_MESSAGE_ERROR)
+    GST_ERROR_OBJECT (self, "%s", text);
+  else
+    GST_WARNING_OBJECT (self, "%s", text);
+  gst_element_message_full (GST_ELEMENT (self), type, domain, code, text, NULL, __FILE__,
+                            GST_FUNCTION, __LINE__);
+}
+
+/* "auto" is what the library knows as NULL. */
+static gboolean
+check_kernel (GstGemmcl *self, GError **error)
+{
+  g_autofree gchar *kernel = NULL;
+
+  GST_OBJECT_LOCK (self);
+  kernel = g_strdup (self->wanted.kernel);
+  GST_OBJECT_UNLOCK (self);
+  return g_str_equal (kernel, GST_GEMMCL_DEFAULT_KERNEL) ||
+         gemmcl_kernel_fits (self->context, kernel, NULL, error);
+}
+
+static gboolean
+open_context (GstGemmcl *self, GError **error)
+{
+  g_autofree gchar *platform = NULL, *device = NULL;
+  g_autoptr (GemmclContext) context = NULL;
+  GemmclDeviceQuery query = {NULL};
+
+  g_mutex_lock (&self->lock);
+  GST_OBJECT_LOCK (self);
+  query.platform = platform = g_strdup (self->platform);
+  query.device = device = g_strdup (self->device);
+  query.type = self->device_type;
+  GST_OBJECT_UNLOCK (self);
+  self->context_stale = FALSE;
+  g_mutex_unlock (&self->lock);
+
+  context = gemmcl_context_new (&query, error);
+  if (!context)
+    return FALSE;
+  GST_INFO_OBJECT (self, "on %s", gemmcl_context_get_device_info (context)->name);
+  g_mutex_lock (&self->lock);
+  g_set_object (&self->context, context);
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
+static void
+close_all (GstGemmcl *self)
+{
+  gst_gemmcl_operands_close (self);
+  g_mutex_lock (&self->lock);
+  g_clear_object (&self->context);
+  g_mutex_unlock (&self->lock);
+}
+
+static GstStateChangeReturn
+change_state (GstElement *element, GstStateChange transition)
+{
+  GstGemmcl *self = GST_GEMMCL (element);
+  GstStateChangeReturn result;
+
+  if (transition == GST_STATE_CHANGE_NULL_TO_READY) {
+    g_autoptr (GError) error = NULL;
+
+    if (!gst_gemmcl_operands_open (self, &error) || !open_context (self, &error) ||
+        !check_kernel (self, &error)) {
+      close_all (self);
+      gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+      return GST_STATE_CHANGE_FAILURE;
+    }
+  }
+  result = GST_ELEMENT_CLASS (gst_gemmcl_parent_class)->change_state (element, transition);
+  if (transition == GST_STATE_CHANGE_READY_TO_NULL)
+    close_all (self);
+  return result;
+}
+
+static gboolean
+check_weight (GstGemmcl *self, GError **error)
+{
+  gboolean has_weight;
+
+  g_mutex_lock (&self->lock);
+  has_weight = self->operands.weight != NULL;
+  g_mutex_unlock (&self->lock);
+  if (has_weight)
+    return TRUE;
+  g_set_error_literal (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+                       "No weight is set: expected weight=FILE.npy, weight=FILE.safetensors#NAME "
+                       "or weight=[[1,2],[3,4]], found nothing.");
+  return FALSE;
+}
+
+static void
+take_settings (GstGemmcl *self)
+{
+  g_mutex_lock (&self->lock);
+  GST_OBJECT_LOCK (self);
+  gst_gemmcl_settings_copy (&self->settings, &self->wanted);
+  GST_OBJECT_UNLOCK (self);
+  self->started = TRUE;
+  self->frame_duration = GST_CLOCK_TIME_NONE;
+  g_mutex_unlock (&self->lock);
+}
+
+static gboolean
+start (GstBaseTransform *trans)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  g_autoptr (GError) error = NULL;
+  gboolean stale;
+
+  g_mutex_lock (&self->lock);
+  stale = self->context_stale;
+  g_mutex_unlock (&self->lock);
+  gst_gemmcl_operands_take_next (self);
+  if ((stale && !open_context (self, &error)) || !check_kernel (self, &error) ||
+      !check_weight (self, &error)) {
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+    return FALSE;
+  }
+  take_settings (self);
+  gst_gemmcl_stats_reset (self);
+  gst_gemmcl_forget_output (self);
+  self->error_posted = FALSE;
+  return TRUE;
+}
+
+static gboolean
+stop (GstBaseTransform *trans)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+
+  gst_gemmcl_batch_clear (self);
+  gst_gemmcl_drop_plan (self);
+  g_mutex_lock (&self->lock);
+  self->started = FALSE;
+  self->configured = FALSE;
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
+/* Controlled properties have the values of the buffer's stream time. */
+static void
+before_transform (GstBaseTransform *trans, GstBuffer *input)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  GstClockTime time =
+      gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (input));
+
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (self), time);
+  GST_OBJECT_LOCK (self);
+  self->next_alpha = self->alpha;
+  self->next_beta = self->beta;
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* Operands of another shape become the present ones, and downstream hears of what comes out. */
+static GstFlowReturn
+change_operands (GstGemmcl *self)
+{
+  GstFlowReturn flow = gst_gemmcl_batch_drain (self);
+
+  if (flow == GST_FLOW_OK && gst_gemmcl_operands_take_next (self)) {
+    self->replan = TRUE;
+    self->error_posted = FALSE;
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  }
+  return flow;
+}
+
+/* What was collected must not wait for @input, or not be run together with it. */
+static gboolean
+ends_batch (GstGemmcl *self, GstBuffer *input)
+{
+  return GST_BUFFER_IS_DISCONT (input) || self->next_alpha != self->run_alpha ||
+         self->next_beta != self->run_beta ||
+         gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
+}
+
+/* A new plan where renegotiation ended in the same caps, so that set_caps was not called. */
+static GstFlowReturn
+replan (GstGemmcl *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!self->replan || gst_gemmcl_make_plan (self, 0, &error))
+    return GST_FLOW_OK;
+  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  return GST_FLOW_ERROR;
+}
+
+static GstFlowReturn
+submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  g_autoptr (GstCaps) caps = NULL;
+  GstFlowReturn flow = GST_FLOW_OK;
+  gboolean has_next;
+
+  g_mutex_lock (&self->lock);
+  has_next = self->has_next;
+  g_mutex_unlock (&self->lock);
+  if (has_next)
+    flow = change_operands (self);
+  else if (ends_batch (self, input))
+    flow = gst_gemmcl_batch_drain (self);
+  if (flow != GST_FLOW_OK) {
+    gst_buffer_unref (input);
+    return flow;
+  }
+  if (GST_BUFFER_IS_DISCONT (input))
+    gst_gemmcl_forget_output (self);
+  self->run_alpha = self->next_alpha;
+  self->run_beta = self->next_beta;
+  flow = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
+             ->submit_input_buffer (trans, is_discont, input);
+  if (flow == GST_FLOW_OK)
+    return replan (self);
+  if (flow == GST_FLOW_NOT_NEGOTIATED) {
+    caps = gst_pad_get_current_caps (trans->sinkpad);
+    gst_gemmcl_explain_failure (self, caps);
+  }
+  return flow;
+}
+
+static GstFlowReturn
+generate_output (GstBaseTransform *trans, GstBuffer **output)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  GstBuffer *input;
+
+  if (self->settings.batch_size == 1)
+    return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->generate_output (trans, output);
+  input = trans->queued_buf;
+  trans->queued_buf = NULL;
+  return gst_gemmcl_batch_generate (self, input, output);
+}
+
+static gboolean
+sink_caps (GstGemmcl *self, GstEvent *event)
+{
+  g_autoptr (GstCaps) caps = NULL;
+  GstCaps *parsed;
+
+  gst_event_parse_caps (event, &parsed);
+  caps = gst_caps_ref (parsed);
+  gst_gemmcl_operands_take_next (self);
+  self->error_posted = FALSE;
+  if (GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
+          ->sink_event (GST_BASE_TRANSFORM (self), event))
+    return TRUE;
+  gst_gemmcl_explain_failure (self, caps);
+  return FALSE;
+}
+
+/* A batch never waits across an event that has its place in the stream. */
+static gboolean
+sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
+    gst_gemmcl_batch_clear (self);
+    gst_gemmcl_forget_output (self);
+  } else if (GST_EVENT_IS_SERIALIZED (event)) {
+    GstFlowReturn flow = gst_gemmcl_batch_drain (self);
+
+    if (flow != GST_FLOW_OK)
+      GST_INFO_OBJECT (self, "draining before %s: %s", GST_EVENT_TYPE_NAME (event),
+                       gst_flow_get_name (flow));
+  }
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS)
+    return sink_caps (self, event);
+  return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->sink_event (trans, event);
+}
+
+static gboolean
+query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+
+  /* Upstream wants its buffers back. */
+  if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN)
+    gst_gemmcl_batch_drain (self);
+  if (!GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->query (trans, direction, query_))
+    return FALSE;
+  if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query_) == GST_QUERY_LATENCY)
+    gst_gemmcl_batch_query_latency (self, query_);
+  return TRUE;
+}
+
+static void
+gst_gemmcl_finalize (GObject *object)
+{
+  GstGemmcl *self = GST_GEMMCL (object);
+
+  close_all (self);
+  gst_gemmcl_batch_finalize (self);
+  gst_gemmcl_settings_clear (&self->settings);
+  gst_gemmcl_properties_clear (self);
+  g_mutex_clear (&self->lock);
+  g_mutex_clear (&self->change_lock);
+  G_OBJECT_CLASS (gst_gemmcl_parent_class)->finalize (object);
+}
+
+static void
+add_template (GstElementClass *klass, const gchar *name, GstPadDirection direction)
+{
+  g_autoptr (GstCaps) caps = gst_gemmcl_caps_new_template (direction);
+
+  gst_element_class_add_pad_template (klass,
+                                      gst_pad_template_new (name, direction, GST_PAD_ALWAYS, caps));
+}
+
+static void
+describe (GstElementClass *klass)
+{
+  gst_element_class_set_static_metadata (
+      klass, "GEMM on OpenCL", "Filter/Converter/Video/Audio/Tensor",
+      "Multiplies what flows by a matrix: D = act (alpha * A * B + beta * C + bias). A is M x K "
+      "and "
+      "flows in, B is the weight, K x N, and D is M x N and flows out. Video: M and K by "
+      "feature-mode, from pixels (K = channels; NV12 and I420 count as R, G, B) to whole frames. "
+      "Audio: M = samples, K = channels. Tensors: K = the innermost dimension. Pixels with N = 1, "
+      "3 "
+      "or 4 stay video and audio stays audio where downstream takes that, integers rounded and "
+      "saturated; all else leaves as float32 tensors with dimensions=N:M. Runs on any OpenCL "
+      "device, Intel GPUs first",
+      "The gemmcl developers");
+  gst_element_class_add_static_metadata (
+      klass, "examples",
+      "a colour matrix: gst-launch-1.0 videotestsrc ! gemmcl "
+      "weight=\"[[.3,.3,.3],[.6,.6,.6],[.1,.1,.1]]\" ! videoconvert ! autovideosink; "
+      "stereo to mono: gst-launch-1.0 audiotestsrc ! audio/x-raw,channels=2 ! gemmcl "
+      "weight=\"[[.5],[.5]]\" ! audioconvert ! autoaudiosink; "
+      "temporal smoothing: gst-launch-1.0 videotestsrc pattern=snow ! gemmcl "
+      "weight=\"[[1,0,0],[0,1,0],[0,0,1]]\" alpha=0.1 beta=0.9 ! videoconvert ! autovideosink");
+  add_template (klass, "sink", GST_PAD_SINK);
+  add_template (klass, "src", GST_PAD_SRC);
+  gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_ACTIVATION, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_FEATURE_MODE, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_DEVICE_TYPE, 0);
+}
+
+static void
+gst_gemmcl_class_init (GstGemmclClass *klass)
+{
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_gemmcl_finalize;
+  GST_ELEMENT_CLASS (klass)->change_state = change_state;
+  trans_class->start = start;
+  trans_class->stop = stop;
+  trans_class->before_transform = before_transform;
+  trans_class->submit_input_buffer = submit_input_buffer;
+  trans_class->generate_output = generate_output;
+  trans_class->sink_event = sink_event;
+  trans_class->query = query;
+  gst_gemmcl_negotiate_install (trans_class);
+  gst_gemmcl_run_install (trans_class);
+  gst_gemmcl_properties_install (G_OBJECT_CLASS (klass));
+  describe (GST_ELEMENT_CLASS (klass));
+}
+
+static void
+gst_gemmcl_init (GstGemmcl *self)
+{
+  g_mutex_init (&self->change_lock);
+  g_mutex_init (&self->lock);
+  gst_gemmcl_batch_init (self);
+  gst_gemmcl_properties_init (self);
+  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
+}
