@@ -14,7 +14,7 @@
 #ifndef GEMMCL_PROBLEM_H
 #define GEMMCL_PROBLEM_H
 
-#ifdef __OPENCL_VERSION__
+#ifdef __OPENCL_C_VERSION__
 typedef long gemmcl_i64;
 typedef int gemmcl_i32;
 #else

@@ -94,13 +94,27 @@ append_image (GString *options, const GemmclImage *image, const gchar *prefix)
   g_string_append_printf (options, " %s", defines);
 }
 
+/* What a kernel may do with rows of A or D: X_UNIT_COL, elements of a row lie together; X_FLOAT4,
+ * each row starts where a float4 may, on the device and in gemmcl_plan_run()'s tight copies. */
+static void
+append_access (GString *options, const gchar *name, const GemmclGemm *gemm, GemmclOperand which,
+               GemmclType type)
+{
+  const GemmclStored stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
+
+  if (stored.by_column)
+    return;
+  g_string_append_printf (options, " -D%s_UNIT_COL", name);
+  if (type == GEMMCL_TYPE_F32 &&
+      (stored.length | stored.ld | stored.offset | stored.stride) % 4 == 0)
+    g_string_append_printf (options, " -D%s_FLOAT4", name);
+}
+
 static gchar *
 make_multiply_options (GemmclPlan *self)
 {
   const GemmclKernel *row = self->row;
   const GemmclGemm *gemm = &self->gemm;
-  const GemmclStored a = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_A, TRUE);
-  const GemmclStored d = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_D, TRUE);
   g_autoptr (GString) options = g_string_new (NULL);
 
   g_string_printf (options,
@@ -117,10 +131,8 @@ make_multiply_options (GemmclPlan *self)
                             gemm->k);
   if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
     g_string_append (options, " -DA_SCALED");
-  if (!a.by_column || gemm->a_image)
-    g_string_append (options, " -DA_UNIT_COL");
-  if (!d.by_column)
-    g_string_append (options, " -DD_UNIT_COL");
+  append_access (options, "A", gemm, GEMMCL_OPERAND_A, get_a_type (self));
+  append_access (options, "D", gemm, GEMMCL_OPERAND_D, gemm->d_type);
   if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
     g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d", gemm->d_type);
   if (reads_pixels (self))
@@ -130,7 +142,7 @@ make_multiply_options (GemmclPlan *self)
   return g_string_free (g_steal_pointer (&options), FALSE);
 }
 
-/* Whether the built kernel can run in groups as large as its row says. */
+/* Whether the built kernel finds room for groups as large as its row says. */
 static gboolean
 check_group (GemmclPlan *self, cl_kernel kernel, GError **error)
 {
