@@ -22,9 +22,11 @@ demo=(
 )
 # clang-format 14 is the one whose layout the check asks for. g++ compiles the headers as C++,
 # sklearn makes the digits demo's references again, OpenBLAS is what benchmarks compare with.
+# debootstrap and pip fetch what else tests run on: other distributions, Intel's runtime for CPUs.
 test=(
   g++ git clang 'clang-format-14|clang-format' 'libclang-rt-dev|libclang-rt-14-dev' clinfo
   libopenblas-dev python3-pil python3-sklearn groff man-db
+  debootstrap python3-pip
 )
 
 what=${1:-test}
@@ -66,7 +68,7 @@ satisfied () {
 choose () {
   local name
   for name in ${1//|/ }; do
-    if apt-cache policy "$name" | grep -q 'Candidate: [^(]'; then
+    if grep -q 'Candidate: [^(]' <<<"$(apt-cache policy "$name")"; then
       echo "$name"
       return
     fi

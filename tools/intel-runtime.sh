@@ -1,0 +1,101 @@
+#!/bin/bash
+# Intel's OpenCL runtime for CPUs: the nearest thing to Intel's GPU driver on a machine without such
+# a GPU, since the compiler, the subgroups and their block reads are Intel's.
+#
+#   tools/intel-runtime.sh COMMAND...    runs COMMAND with it as the only OpenCL platform
+#   eval "$(tools/intel-runtime.sh)"     the same for the rest of a shell
+#
+# The first run fetches it with pip (260 MB, 550 MB unpacked) into gemmcl-intel-runtime/ of the
+# user's cache directory; the versions and their checksums are below. Nothing is installed. It is
+# under Intel's licence, which comes with it.
+#
+# Exit status: COMMAND's, or 77, with the reason, where the runtime cannot be had or does not start.
+set -euo pipefail
+
+version=2026.2.0
+# It, and what it links with: pip takes these and no others.
+requirements="
+intel-opencl-rt==$version --hash=sha256:6b6215a420598b4999ee01caca6d5cbe106aa4155c46c52377619c5aafce9f67
+intel-cmplr-lib-rt==$version --hash=sha256:9f713083073a820d2496a6da8e8d4f3482aba6640f74521d25ea48dcebe72748
+intel-cmplr-lic-rt==$version --hash=sha256:402d9bc7fd418ab2df7a75b0545cf447bb52e02bedf4e3af0e7d5809b66d749d
+tbb==2023.2.0 --hash=sha256:7d80615b6e970f11671fa05b6eaa9483ac864fbfe525ac280271a78b37870b7c
+tcmlib==1.6.0 --hash=sha256:46c2491988bfd18c4733eeb08aca6a386706a497b92cc51d155f37ddea003c14
+"
+# The distribution's Python, whichever else is in PATH.
+python=/usr/bin/python3
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-intel-runtime
+runtime=$cache/$version
+
+unable () {
+  echo "Intel's OpenCL runtime for CPUs: $*" >&2
+  exit 77
+}
+
+# unpack WHEELS DIRECTORY: what the wheels hold for lib/ and their licences. They hold most
+# libraries under two or three names: one file each is enough.
+unpack () {
+  "$python" - "$@" <<'END'
+import os, pathlib, sys, zipfile
+
+wheels, target = map(pathlib.Path, sys.argv[1:])
+written = {}
+for wheel in sorted(wheels.glob("*.whl")):
+    with zipfile.ZipFile(wheel) as archive:
+        for info in archive.infolist():
+            _, _, name = info.filename.partition(".data/data/")
+            if info.is_dir() or not name.startswith(("lib/", "share/", "licensing/")):
+                continue
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            first = written.setdefault((info.CRC, info.file_size), path)
+            if first is path:
+                path.write_bytes(archive.read(info))
+            else:
+                os.link(first, path)
+END
+}
+
+fetch () {
+  local work
+  [ "$(uname -m)" = x86_64 ] || unable "there is none for $(uname -m)"
+  "$python" -m pip --version >/dev/null 2>&1 ||
+    unable "$python has no pip to fetch it with: run tools/setup.sh test"
+  work=$(mktemp -d "$cache/fetch.XXXXXX")
+  # shellcheck disable=SC2064
+  trap "rm -rf '$work'" EXIT
+  echo "Fetching Intel's OpenCL runtime for CPUs into $runtime" >&2
+  "$python" -m pip --quiet download --no-cache-dir --no-deps --only-binary :all: \
+    --require-hashes --requirement /dev/stdin --dest "$work/wheels" <<<"$requirements" >&2 ||
+    unable 'pip could not fetch it'
+  unpack "$work/wheels" "$work/runtime"
+  # A loader of its own, which would take the place of the one that gemmcl was linked with.
+  rm -f "$work"/runtime/lib/libOpenCL.so*
+  mv -T "$work/runtime" "$runtime"
+}
+
+mkdir -p "$cache"
+if [ ! -d "$runtime" ]; then
+  # Two at once: the second waits, and finds it there.
+  exec 9>"$cache/lock"
+  flock 9
+  [ -d "$runtime" ] || (fetch)
+  exec 9>&-
+fi
+
+# Where the cache lies may change, so this is written each time, but atomically.
+icd=$(mktemp "$cache/icd.XXXXXX")
+echo "$runtime/lib/libintelocl.so" >"$icd"
+mkdir -p "$runtime/vendors"
+mv "$icd" "$runtime/vendors/intel.icd"
+export OCL_ICD_VENDORS=$runtime/vendors
+
+command -v clinfo >/dev/null || unable 'clinfo, which checks it, is missing: run tools/setup.sh test'
+devices=$(clinfo -l 2>&1 </dev/null) || unable "clinfo failed: $devices"
+grep -q 'Device #0' <<<"$devices" ||
+  unable "it does not start on this processor: clinfo found no device${devices:+: $devices}"
+
+if [ $# -eq 0 ]; then
+  printf 'export OCL_ICD_VENDORS=%q\n' "$OCL_ICD_VENDORS"
+else
+  exec "$@"
+fi
