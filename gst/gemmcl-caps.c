@@ -43,7 +43,7 @@ field_allows (const GstStructure *structure, const gchar *field, const GValue *w
 {
   const GValue *value = gst_structure_get_value (structure, field);
 
-  return !value || gst_value_can_intersect (value, wanted);
+  return !value || gst_value_intersect (NULL, value, wanted);
 }
 
 static gboolean
@@ -348,12 +348,16 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
                            const GstGemmclSettings *settings, gsize k, gsize n)
 {
   const GstGemmclSettings any = {0};
+  g_autoptr (GstCaps) everything = gst_gemmcl_caps_new_template (GST_PAD_SRC);
   g_autoptr (GstCaps) result = transform_all (direction, caps, filter, settings, k, n);
-  g_autoptr (GstCaps) everything = NULL;
 
   if (direction == GST_PAD_SINK || !gst_caps_is_empty (result))
     return g_steal_pointer (&result);
-  everything = gst_gemmcl_caps_new_template (GST_PAD_SRC);
+  /* Leave out N and what downstream takes, then K: what is left decides what the error can say. */
+  gst_clear_caps (&result);
+  result = transform_all (direction, everything, filter, settings, k, 0);
+  if (!gst_caps_is_empty (result))
+    return g_steal_pointer (&result);
   return transform_all (direction, everything, filter, &any, 0, 0);
 }
 

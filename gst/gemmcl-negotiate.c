@@ -153,12 +153,14 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   self->configured = ok;
   g_mutex_unlock (&self->lock);
   if (ok) {
+    self->error_posted = FALSE;
     if (self->settings.batch_size > 1)
       gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
     return TRUE;
   }
+  if (!self->error_posted)
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   self->error_posted = TRUE;
-  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   return FALSE;
 }
 

@@ -29,8 +29,8 @@ void gst_gemmcl_drop_plan (GstGemmcl *self);
  * gst_gemmcl_explain_failure:
  * @input: (nullable): caps of the sink pad that could not be negotiated
  *
- * Posts an error that says why, unless one was posted since the last caps or the element is being
- * shut down.
+ * Posts an error that says why, unless one was posted since caps were last accepted or the
+ * element is being shut down.
  */
 void gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input);
 

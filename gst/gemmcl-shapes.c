@@ -91,6 +91,12 @@ list_modes (const GstGemmclPicture *picture)
   return g_string_free (text, FALSE);
 }
 
+static const gchar *
+plural (const GstGemmclPicture *picture)
+{
+  return picture->channels == 1 ? "" : "s";
+}
+
 static gboolean
 choose_auto (const GstGemmclPicture *picture, gsize weight_k, GstGemmclShape *shape, GError **error)
 {
@@ -115,16 +121,18 @@ choose_auto (const GstGemmclPicture *picture, gsize weight_k, GstGemmclShape *sh
                  "The weight's K = %" G_GSIZE_FORMAT
                  " fits several feature modes (%s) of a %" G_GSIZE_FORMAT "x%" G_GSIZE_FORMAT
                  " picture with %" G_GSIZE_FORMAT
-                 " channels (%s). Choose one of them with feature-mode.",
-                 weight_k, fits->str, picture->width, picture->height, picture->channels, modes);
+                 " channel%s (%s). Choose one of them with feature-mode.",
+                 weight_k, fits->str, picture->width, picture->height, picture->channels,
+                 plural (picture), modes);
   else
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
                  "The weight's K = %" G_GSIZE_FORMAT " fits no feature mode of a %" G_GSIZE_FORMAT
                  "x%" G_GSIZE_FORMAT " picture with %" G_GSIZE_FORMAT
-                 " channels (%s). Use a weight with one of these "
+                 " channel%s (%s). Use a weight with one of these "
                  "numbers of rows (transpose-weight=true if they are its columns), or convert, "
                  "scale or crop the picture.",
-                 weight_k, picture->width, picture->height, picture->channels, modes);
+                 weight_k, picture->width, picture->height, picture->channels, plural (picture),
+                 modes);
   return FALSE;
 }
 
@@ -143,11 +151,12 @@ gst_gemmcl_shape_choose (const GstGemmclPicture *picture, GstGemmclFeatureMode w
   modes = list_modes (picture);
   g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
                "feature-mode=%s of a %" G_GSIZE_FORMAT "x%" G_GSIZE_FORMAT
-               " picture with %" G_GSIZE_FORMAT " channels needs a weight with K = %" G_GSIZE_FORMAT
+               " picture with %" G_GSIZE_FORMAT
+               " channel%s needs a weight with K = %" G_GSIZE_FORMAT
                ", but the weight has K = %" G_GSIZE_FORMAT
                " (%s). Use another weight (transpose-weight=true if K is its columns), another "
                "feature-mode, or convert, scale or crop the picture.",
                gst_gemmcl_feature_mode_get_nick (wanted), picture->width, picture->height,
-               picture->channels, shape->k, weight_k, modes);
+               picture->channels, plural (picture), shape->k, weight_k, modes);
   return FALSE;
 }

@@ -258,7 +258,6 @@ change_operands (GstGemmcl *self)
 
   if (flow == GST_FLOW_OK && gst_gemmcl_operands_take_next (self)) {
     self->replan = TRUE;
-    self->error_posted = FALSE;
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   }
   return flow;
@@ -341,7 +340,6 @@ sink_caps (GstGemmcl *self, GstEvent *event)
   gst_event_parse_caps (event, &parsed);
   caps = gst_caps_ref (parsed);
   gst_gemmcl_operands_take_next (self);
-  self->error_posted = FALSE;
   if (GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
           ->sink_event (GST_BASE_TRANSFORM (self), event))
     return TRUE;

@@ -67,7 +67,7 @@ struct _GstGemmcl {
 
   /* The streaming thread's own. */
   gboolean replan;       /* operands were taken over, the plan is still the old one's */
-  gboolean error_posted; /* since the last caps */
+  gboolean error_posted; /* since caps were last accepted */
   gdouble next_alpha;
   gdouble next_beta;
   gdouble run_alpha;
