@@ -83,6 +83,8 @@ compute_row (const Reference *self, gsize batch, gsize i, Row *row)
     row->value[j] = self->alpha * row->value[j] + c + bias;
     row->bound[j] =
         growth (gemm->k) * (fabs (self->alpha) * row->bound[j] + fabs (c) + fabs (bias)) + FLUSHED;
+    if (isinf (row->value[j])) /* by a fraction of infinity is nothing off */
+      row->bound[j] = FLUSHED;
   }
 }
 
@@ -118,6 +120,8 @@ get_activation_error (GemmclActivation activation, gdouble x, gdouble *slope, gd
 {
   *slope = 1;
   *exponent = 0;
+  if (isinf (x))
+    return;
   switch (activation) {
   case GEMMCL_ACTIVATION_GELU:
     *slope = 1.13;
@@ -160,26 +164,30 @@ activate_row (GemmclActivation activation, gsize n, Row *row)
   }
 }
 
-/* Logits that are off by e at most change each share by a factor of exp (2 e) at most. */
+/* Each share lies between what it is with its own logit as low and all others as high as they may
+ * be, and the other way round: a logit so low that its share is 0 may be off by much. */
 static void
 softmax_row (gsize n, Row *row)
 {
-  gdouble highest = -INFINITY, sum = 0, off = 0;
+  gdouble highest = -INFINITY, sum = 0, low_sum = 0, high_sum = 0;
 
-  for (gsize j = 0; j < n; j++) {
-    highest = isnan (row->value[j]) ? NAN : fmax (highest, row->value[j]);
-    if (isnan (highest))
-      break;
-    off = fmax (off, row->bound[j]);
-  }
   for (gsize j = 0; j < n; j++)
-    sum += exp (row->value[j] - highest);
+    highest = isnan (row->value[j]) ? NAN : row->value[j] > highest ? row->value[j] : highest;
   for (gsize j = 0; j < n; j++) {
-    const gdouble depth = fabs (row->value[j] - highest);
-    row->value[j] = exp (row->value[j] - highest) / sum;
-    row->bound[j] =
-        row->value[j] * (expm1 (2 * off) + (ACTIVATION_ERROR + n + 2 * depth) * UNIT_ROUNDOFF) +
-        FLUSHED;
+    row->value[j] -= highest;
+    sum += exp (row->value[j]);
+    low_sum += exp (row->value[j] - row->bound[j]);
+    high_sum += exp (row->value[j] + row->bound[j]);
+  }
+  for (gsize j = 0; j < n; j++) {
+    const gdouble x = row->value[j], off = row->bound[j];
+    const gdouble share = exp (x) / sum;
+    const gdouble rounding = share > 0 ? (ACTIVATION_ERROR + n + 2 * fabs (x)) * UNIT_ROUNDOFF : 0;
+
+    row->value[j] = share;
+    row->bound[j] = fmax (fmin (exp (x + off) / low_sum, 1) - share,
+                          share - fmax (exp (x - off) / high_sum, 0)) +
+                    rounding * share + FLUSHED;
   }
 }
 
@@ -191,7 +199,7 @@ is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
   if (isnan (expected) || isnan (found))
     return isnan (expected) && isnan (found);
   if (isinf (found))
-    return fabs (expected) + bound > FLT_MAX && signbit (found) == signbit (expected);
+    return fabs (expected) + bound > FLT_MAX && !signbit (found) == !signbit (expected);
   if (isinf (expected))
     return FALSE;
   *off = fabs (found - expected);
