@@ -1,0 +1,122 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The three ways to run a problem.
+ */
+#include "problem.h"
+
+G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
+
+GemmclContext *
+test_get_context (void)
+{
+  static GemmclContext *context;
+  g_autoptr (GError) error = NULL;
+
+  if (context == NULL)
+    context = gemmcl_context_new (NULL, &error);
+  if (context == NULL)
+    g_test_skip (error->message);
+  return context;
+}
+
+gboolean
+problem_run_host (Problem *self, GemmclContext *context, const gchar *kernel, GError **error)
+{
+  return gemmcl_gemm_run (context, &self->gemm, kernel, self->a, self->b, self->c, self->bias,
+                          self->d, error);
+}
+
+static gboolean
+set_bias (const Problem *self, GemmclPlan *plan, GError **error)
+{
+  g_autoptr (GemmclMatrix) bias = NULL;
+
+  if (self->bias == NULL)
+    return TRUE;
+  bias = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, self->gemm.n, self->bias, error);
+  return bias != NULL && gemmcl_plan_set_bias (plan, bias, error);
+}
+
+static cl_mem
+make_buffer (cl_context context, gpointer data, gsize n, GemmclType type)
+{
+  cl_int status;
+  cl_mem buffer;
+
+  if (data == NULL)
+    return NULL;
+  buffer = clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                           n * gemmcl_type_get_size (type), data, &status);
+  g_assert_cmpint (status, ==, CL_SUCCESS);
+  return buffer;
+}
+
+gboolean
+problem_run_device (Problem *self, GemmclContext *context, const gchar *kernel, GError **error)
+{
+  const cl_context cl = gemmcl_context_get_cl_context (context);
+  const cl_command_queue queue = gemmcl_context_get_cl_queue (context);
+  const GemmclGemm *gemm = &self->gemm;
+  g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, gemm, kernel, error);
+  g_auto (cl_mem) a = NULL;
+  g_auto (cl_mem) b = NULL;
+  g_auto (cl_mem) c = NULL;
+  g_auto (cl_mem) d = NULL;
+  GemmclDeviceRun run = {0};
+
+  if (plan == NULL || !set_bias (self, plan, error))
+    return FALSE;
+  run.a = a = make_buffer (cl, self->a, self->n_a, gemm->a_type);
+  run.b = b = make_buffer (cl, self->b, self->n_b, GEMMCL_TYPE_F32);
+  run.c = c = make_buffer (cl, self->c, self->n_c, GEMMCL_TYPE_F32);
+  run.d = d = make_buffer (cl, self->d, self->n_d, gemm->d_type);
+  if (!gemmcl_plan_enqueue (plan, &run, queue, 0, NULL, NULL, error))
+    return FALSE;
+  g_assert_cmpint (clEnqueueReadBuffer (queue, d, CL_TRUE, 0,
+                                        self->n_d * gemmcl_type_get_size (gemm->d_type), self->d, 0,
+                                        NULL, NULL),
+                   ==, CL_SUCCESS);
+  return TRUE;
+}
+
+/* B or C as a matrix without gaps. */
+static GemmclMatrix *
+gather (const Problem *self, const gfloat *data, gboolean is_b)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gboolean transposed = is_b && gemm->trans_b;
+  const gsize rows = is_b ? gemm->k : gemm->addend == GEMMCL_ADDEND_ROW ? 1 : gemm->m;
+  g_autofree gfloat *tight = g_new (gfloat, rows * gemm->n);
+
+  for (gsize i = 0; i < rows; i++)
+    for (gsize j = 0; j < gemm->n; j++)
+      tight[transposed ? j * rows + i : i * gemm->n + j] =
+          data[is_b ? problem_b_index (self, 0, i, j) : problem_c_index (self, 0, i, j)];
+  return gemmcl_matrix_new (GEMMCL_TYPE_F32, transposed ? gemm->n : rows,
+                            transposed ? rows : gemm->n, tight, NULL);
+}
+
+gboolean
+problem_run_plan (Problem *self, GemmclContext *context, const gchar *kernel, GError **error)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gsize batch = MAX (gemm->batch, 1);
+  g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, gemm, kernel, error);
+  g_autoptr (GemmclMatrix) b = gather (self, self->b, TRUE);
+  g_autoptr (GemmclMatrix) c = self->c ? gather (self, self->c, FALSE) : NULL;
+  g_autofree GemmclHostData *host_a = g_new0 (GemmclHostData, batch);
+  g_autofree GemmclHostData *host_d = g_new0 (GemmclHostData, batch);
+  const GemmclHostRun run = {.a = host_a, .d = host_d};
+
+  if (plan == NULL || !set_bias (self, plan, error) || !gemmcl_plan_set_b (plan, b, error) ||
+      (c != NULL && !gemmcl_plan_set_c (plan, c, error)))
+    return FALSE;
+  for (gsize i = 0; i < batch; i++) {
+    host_a[i].data[0] =
+        (guint8 *)self->a + problem_a_index (self, i, 0, 0) * gemmcl_type_get_size (gemm->a_type);
+    host_d[i].data[0] =
+        (guint8 *)self->d + problem_d_index (self, i, 0, 0) * gemmcl_type_get_size (gemm->d_type);
+  }
+  return gemmcl_plan_run (plan, &run, error);
+}

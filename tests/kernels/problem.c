@@ -1,0 +1,347 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "elements.h"
+
+#define GUARD 37 /* elements behind each matrix */
+
+typedef struct {
+  gsize rows, cols, ld, offset, stride;
+  gboolean transposed;
+} Shape;
+
+static Shape
+a_shape (const GemmclGemm *gemm)
+{
+  return (Shape){gemm->m, gemm->k, gemm->lda, gemm->a_offset, gemm->a_stride, gemm->trans_a};
+}
+
+static Shape
+b_shape (const GemmclGemm *gemm)
+{
+  return (Shape){gemm->k, gemm->n, gemm->ldb, gemm->b_offset, gemm->b_stride, gemm->trans_b};
+}
+
+static Shape
+c_shape (const GemmclGemm *gemm)
+{
+  if (gemm->addend == GEMMCL_ADDEND_ROW)
+    return (Shape){.rows = 1, .cols = gemm->n, .offset = gemm->c_offset};
+  return (Shape){gemm->m, gemm->n, gemm->ldc, gemm->c_offset, gemm->c_stride, FALSE};
+}
+
+static Shape
+d_shape (const GemmclGemm *gemm)
+{
+  const gboolean by_column = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR;
+  Shape shape = {gemm->m, gemm->n, gemm->ldd, gemm->d_offset, gemm->d_stride, FALSE};
+
+  if (shape.ld == 0)
+    shape.ld = by_column ? gemm->m : gemm->n;
+  if (shape.stride == 0)
+    shape.stride = shape.ld * (by_column ? gemm->n : gemm->m);
+  return shape;
+}
+
+static gsize
+locate (const GemmclGemm *gemm, const Shape *shape, gsize batch, gsize i, gsize j)
+{
+  const gboolean by_column = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!shape->transposed;
+  const gsize length = by_column ? shape->rows : shape->cols;
+  const gsize ld = shape->ld ? shape->ld : length;
+
+  return shape->offset + batch * shape->stride + (by_column ? j * ld + i : i * ld + j);
+}
+
+gsize
+problem_a_index (const Problem *self, gsize batch, gsize i, gsize k)
+{
+  const Shape shape = a_shape (&self->gemm);
+  return locate (&self->gemm, &shape, batch, i, k);
+}
+
+gsize
+problem_b_index (const Problem *self, gsize batch, gsize k, gsize j)
+{
+  const Shape shape = b_shape (&self->gemm);
+  return locate (&self->gemm, &shape, batch, k, j);
+}
+
+gsize
+problem_c_index (const Problem *self, gsize batch, gsize i, gsize j)
+{
+  const Shape shape = c_shape (&self->gemm);
+
+  if (self->gemm.addend == GEMMCL_ADDEND_ROW)
+    return shape.offset + j;
+  return locate (&self->gemm, &shape, batch, i, j);
+}
+
+gsize
+problem_d_index (const Problem *self, gsize batch, gsize i, gsize j)
+{
+  const Shape shape = d_shape (&self->gemm);
+  return locate (&self->gemm, &shape, batch, i, j);
+}
+
+static gsize
+get_batch (const GemmclGemm *gemm)
+{
+  return MAX (gemm->batch, 1);
+}
+
+static gsize
+count_elements (const GemmclGemm *gemm, const Shape *shape)
+{
+  return locate (gemm, shape, get_batch (gemm) - 1, shape->rows - 1, shape->cols - 1) + 1 + GUARD;
+}
+
+/* What stands where no element is. */
+static gdouble
+get_filler (GemmclType type)
+{
+  gdouble low, high;
+
+  if (!element_is_integer (type))
+    return NAN;
+  element_get_range (type, &low, &high);
+  return gemmcl_type_get_size (type) < 8 ? high : 0x1.5p62;
+}
+
+/* Numbers for A: all of a small integer type's range; what a float holds exactly of a large one's.
+ */
+static gdouble
+draw (GRand *rand, GemmclType type)
+{
+  gdouble low, high;
+
+  if (!element_is_integer (type))
+    return type == GEMMCL_TYPE_F64 ? g_rand_double_range (rand, -1, 1)
+                                   : (gfloat)g_rand_double_range (rand, -1, 1);
+  element_get_range (type, &low, &high);
+  if (gemmcl_type_get_size (type) == 8)
+    high /= 2;
+  return nearbyint (g_rand_double_range (rand, MAX (low, -high), high));
+}
+
+static gpointer
+make_matrix (const GemmclGemm *gemm, const Shape *shape, GemmclType type, GRand *rand, gsize *n)
+{
+  gpointer data;
+
+  *n = count_elements (gemm, shape);
+  data = g_malloc (*n * gemmcl_type_get_size (type));
+  for (gsize i = 0; i < *n; i++)
+    element_set (type, data, i, get_filler (type));
+  for (gsize batch = 0; batch < get_batch (gemm); batch++)
+    for (gsize i = 0; i < shape->rows; i++)
+      for (gsize j = 0; j < shape->cols; j++)
+        element_set (type, data, locate (gemm, shape, batch, i, j), draw (rand, type));
+  return data;
+}
+
+void
+problem_init (Problem *self, const GemmclGemm *gemm, guint32 seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  const Shape a = a_shape (gemm), b = b_shape (gemm), c = c_shape (gemm), d = d_shape (gemm);
+  const gboolean has_c = gemm->addend == GEMMCL_ADDEND_MATRIX || gemm->addend == GEMMCL_ADDEND_ROW;
+
+  *self = (Problem){.gemm = *gemm};
+  self->a = make_matrix (gemm, &a, gemm->a_type, rand, &self->n_a);
+  self->b = make_matrix (gemm, &b, GEMMCL_TYPE_F32, rand, &self->n_b);
+  if (has_c)
+    self->c = make_matrix (gemm, &c, GEMMCL_TYPE_F32, rand, &self->n_c);
+  if (gemm->bias) {
+    self->bias = g_new (gfloat, gemm->n);
+    for (gsize j = 0; j < gemm->n; j++)
+      self->bias[j] = draw (rand, GEMMCL_TYPE_F32);
+  }
+  self->d_before = make_matrix (gemm, &d, gemm->d_type, rand, &self->n_d);
+  self->d = g_memdup2 (self->d_before, self->n_d * gemmcl_type_get_size (gemm->d_type));
+}
+
+void
+problem_clear (Problem *self)
+{
+  g_clear_pointer (&self->a, g_free);
+  g_clear_pointer (&self->b, g_free);
+  g_clear_pointer (&self->c, g_free);
+  g_clear_pointer (&self->bias, g_free);
+  g_clear_pointer (&self->d_before, g_free);
+  g_clear_pointer (&self->d, g_free);
+}
+
+static gdouble
+activate (GemmclActivation activation, gdouble x)
+{
+  if (isnan (x))
+    return x;
+  switch (activation) {
+  case GEMMCL_ACTIVATION_RELU:
+    return fmax (x, 0);
+  case GEMMCL_ACTIVATION_LEAKY_RELU:
+    return x >= 0 ? x : 0.01 * x;
+  case GEMMCL_ACTIVATION_GELU:
+    return x * (1 + erf (x / sqrt (2))) / 2;
+  case GEMMCL_ACTIVATION_GELU_TANH:
+    return x * (1 + tanh (sqrt (2 / G_PI) * (x + 0.044715 * x * x * x))) / 2;
+  case GEMMCL_ACTIVATION_SIGMOID:
+    return 1 / (1 + exp (-x));
+  case GEMMCL_ACTIVATION_SILU:
+    return x / (1 + exp (-x));
+  case GEMMCL_ACTIVATION_TANH:
+    return tanh (x);
+  case GEMMCL_ACTIVATION_HARD_SWISH:
+    return x * fmin (fmax (x + 3, 0), 6) / 6;
+  default:
+    return x;
+  }
+}
+
+/* What is added up for D (i, j), and how far off a float may be; C is read as it was before. */
+static gdouble
+get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gfloat alpha = gemm->alpha, beta = gemm->beta;
+  const gfloat scale = gemm->a_scale, shift = gemm->a_shift;
+  gdouble sum = 0, size = 0, c = 0, bias = 0;
+
+  for (gsize k = 0; alpha != 0 && k < gemm->k; k++) {
+    const gfloat raw = element_get (gemm->a_type, self->a, problem_a_index (self, batch, i, k));
+    const gdouble a = (gdouble)raw * scale + shift;
+    const gdouble b = self->b[problem_b_index (self, batch, k, j)];
+
+    sum += a * b;
+    size += (fabs ((gdouble)raw * scale) + fabs (shift)) * fabs (b);
+  }
+  if (beta != 0 && gemm->addend == GEMMCL_ADDEND_OUTPUT)
+    c = (gfloat)element_get (gemm->d_type, self->d_before, problem_d_index (self, batch, i, j));
+  else if (beta != 0 && gemm->addend != GEMMCL_ADDEND_NONE)
+    c = self->c[problem_c_index (self, batch, i, j)];
+  if (gemm->bias)
+    bias = self->bias[j];
+  *off = (gemm->k + 4) * 0x1p-24 * (fabs (alpha) * size + fabs (beta * c) + fabs (bias)) * 1.001;
+  return alpha * sum + beta * c + bias;
+}
+
+/* Expected values of a row, and how far off they may be. */
+static void
+get_row (const Problem *self, gsize batch, gsize i, gdouble *value, gdouble *off)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  gdouble highest = -INFINITY, sum = 0, worst = 0;
+
+  for (gsize j = 0; j < gemm->n; j++) {
+    value[j] = get_sum (self, batch, i, j, &off[j]);
+    highest = isnan (value[j]) || value[j] > highest ? value[j] : highest;
+    worst = fmax (worst, isinf (off[j]) ? 0 : off[j]);
+  }
+  if (gemm->activation == GEMMCL_ACTIVATION_NONE)
+    return;
+  for (gsize j = 0; j < gemm->n; j++)
+    sum += exp (value[j] - highest);
+  for (gsize j = 0; j < gemm->n; j++) {
+    const gdouble x = value[j];
+
+    value[j] = gemm->activation == GEMMCL_ACTIVATION_SOFTMAX ? exp (x - highest) / sum
+                                                             : activate (gemm->activation, x);
+    off[j] = gemm->activation == GEMMCL_ACTIVATION_SOFTMAX
+                 ? value[j] * (2.5 * worst + 1e-5)
+                 : (isinf (x) ? 0 : 1.5 * off[j]) + 4e-6 * fabs (value[j]);
+    off[j] += 1e-6;
+  }
+}
+
+gchar *
+problem_describe (const GemmclGemm *gemm)
+{
+  static const gchar *const addends[] = {"none", "matrix", "row", "output"};
+
+  return g_strdup_printf (
+      "M %zu N %zu K %zu batch %zu, %s%s%s, ld %zu %zu %zu %zu, offset %zu %zu %zu %zu, stride %zu "
+      "%zu %zu %zu, %s -> %s, scale %g shift %g, alpha %g beta %g addend %s%s, %s",
+      gemm->m, gemm->n, gemm->k, get_batch (gemm),
+      gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row-major" : "column-major",
+      gemm->trans_a ? ", A transposed" : "", gemm->trans_b ? ", B transposed" : "", gemm->lda,
+      gemm->ldb, gemm->ldc, gemm->ldd, gemm->a_offset, gemm->b_offset, gemm->c_offset,
+      gemm->d_offset, gemm->a_stride, gemm->b_stride, gemm->c_stride, gemm->d_stride,
+      gemmcl_type_get_name (gemm->a_type), gemmcl_type_get_name (gemm->d_type), gemm->a_scale,
+      gemm->a_shift, gemm->alpha, gemm->beta, addends[gemm->addend], gemm->bias ? ", bias" : "",
+      gemmcl_activation_get_name (gemm->activation));
+}
+
+static gboolean fail (const Problem *self, const gchar *what, const gchar *format, ...)
+    G_GNUC_PRINTF (3, 4);
+
+static gboolean
+fail (const Problem *self, const gchar *what, const gchar *format, ...)
+{
+  g_autofree gchar *problem = problem_describe (&self->gemm);
+  g_autofree gchar *how = NULL;
+  va_list args;
+
+  va_start (args, format);
+  how = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_test_message ("%s: %s (%s)", what, how, problem);
+  g_test_fail ();
+  return FALSE;
+}
+
+/* Whether what is no element of D is as it was. */
+static gboolean
+check_gaps (const Problem *self, const gchar *what)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gsize size = gemmcl_type_get_size (gemm->d_type);
+  g_autofree guint8 *is_element = g_malloc0 (self->n_d);
+
+  for (gsize batch = 0; batch < get_batch (gemm); batch++)
+    for (gsize i = 0; i < gemm->m; i++)
+      for (gsize j = 0; j < gemm->n; j++)
+        is_element[problem_d_index (self, batch, i, j)] = TRUE;
+  for (gsize at = 0; at < self->n_d; at++)
+    if (!is_element[at] && memcmp ((const guint8 *)self->d + at * size,
+                                   (const guint8 *)self->d_before + at * size, size) != 0)
+      return fail (self, what, "element %zu of %zu, in no D, was written", at, self->n_d);
+  return TRUE;
+}
+
+gboolean
+problem_check (const Problem *self, const gchar *what)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  g_autofree gdouble *value = g_new (gdouble, gemm->n);
+  g_autofree gdouble *off = g_new (gdouble, gemm->n);
+
+  for (gsize batch = 0; batch < get_batch (gemm); batch++)
+    for (gsize i = 0; i < gemm->m; i++) {
+      get_row (self, batch, i, value, off);
+      for (gsize j = 0; j < gemm->n; j++) {
+        const gdouble found =
+            element_get (gemm->d_type, self->d, problem_d_index (self, batch, i, j));
+
+        if (!element_is_near (gemm->d_type, value[j], off[j], found))
+          return fail (self, what, "D(%zu, %zu) of batch %zu is %.9g, expected %.9g +- %.3g", i, j,
+                       batch, found, value[j], off[j]);
+      }
+    }
+  return check_gaps (self, what);
+}
+
+gboolean
+problem_verify (const Problem *self, const gchar *what)
+{
+  const gfloat *c = self->gemm.addend == GEMMCL_ADDEND_OUTPUT ? self->d_before : self->c;
+  gdouble error, bound;
+
+  if (gemmcl_gemm_verify (&self->gemm, self->a, self->b, c, self->bias, self->d, &error, &bound))
+    return TRUE;
+  return fail (self, what, "the library's own check fails: error %g, bound %g", error, bound);
+}

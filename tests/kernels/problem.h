@@ -1,0 +1,60 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "gemmcl-opencl.h"
+#include "gemmcl.h"
+
+/*
+ * A problem with its matrices, for tests: random elements; NaN, or the largest number of an integer
+ * type, everywhere else, so that what is read from a gap shows; and a guard behind each matrix.
+ *
+ * c and bias are NULL where the problem has none.
+ */
+typedef struct {
+  GemmclGemm gemm;
+  gsize n_a, n_b, n_c, n_d; /* elements, with offset, gaps and guard */
+  gpointer a;
+  gfloat *b;
+  gfloat *c;
+  gfloat *bias;
+  gpointer d_before;
+  gpointer d;
+} Problem;
+
+void problem_init (Problem *problem, const GemmclGemm *gemm, guint32 seed);
+void problem_clear (Problem *problem);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Problem, problem_clear)
+
+/* Where an element lies: of op(A), op(B), C or D. */
+gsize problem_a_index (const Problem *problem, gsize batch, gsize i, gsize k);
+gsize problem_b_index (const Problem *problem, gsize batch, gsize k, gsize j);
+gsize problem_c_index (const Problem *problem, gsize batch, gsize i, gsize j);
+gsize problem_d_index (const Problem *problem, gsize batch, gsize i, gsize j);
+
+/* Fills problem->d by gemmcl_gemm_run(). */
+gboolean problem_run_host (Problem *problem, GemmclContext *context, const gchar *kernel,
+                           GError **error);
+
+/* The same by gemmcl_plan_enqueue() on device buffers that are exactly as large as the arrays. */
+gboolean problem_run_device (Problem *problem, GemmclContext *context, const gchar *kernel,
+                             GError **error);
+
+/* The same by gemmcl_plan_run(), for a problem that needs no B or C of its own for each batch. */
+gboolean problem_run_plan (Problem *problem, GemmclContext *context, const gchar *kernel,
+                           GError **error);
+
+/*
+ * Whether problem->d is right, by a reference that shares no code with the library, and untouched
+ * between its elements. If not, fails the test with a message that says where, once.
+ */
+gboolean problem_check (const Problem *problem, const gchar *what);
+
+/* The library's own check, for f32 D. Fails the test if it says no. */
+gboolean problem_verify (const Problem *problem, const gchar *what);
+
+/* Returns: (transfer full): what the problem is, for messages. */
+gchar *problem_describe (const GemmclGemm *gemm);
+
+/* The context that all tests of a program share; %NULL, with the test skipped, without a device. */
+GemmclContext *test_get_context (void);

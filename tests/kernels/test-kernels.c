@@ -1,0 +1,518 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Every row of the table of kernels against a reference, so that a new row needs no new test.
+ *
+ *     test-kernels [SHARD SHARDS]     rows SHARD, SHARD + SHARDS ... of the table; all of them
+ *
+ * What makes another program (types, activations) is tested in full with the first row of each
+ * method, and with a turn of them with the others: rows of one method share their source.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elements.h"
+#include "problem.h"
+
+typedef struct {
+  const GemmclKernelInfo *info;
+  guint index;
+  gboolean first;         /* of its method */
+  gsize tile_m, tile_n;   /* outputs of a work-item */
+  gsize group_m, group_n; /* outputs of a work-group */
+} Row;
+
+/* Runs and checks a problem; one that the kernel does not take is none. */
+static gboolean
+run (const Row *row, const GemmclGemm *gemm, guint32 seed)
+{
+  GemmclContext *context = test_get_context ();
+  g_autoptr (GError) error = NULL;
+  g_auto (Problem) problem = {0};
+
+  if (!gemmcl_kernel_fits (context, row->info->name, gemm, &error)) {
+    g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
+    return FALSE;
+  }
+  problem_init (&problem, gemm, seed);
+  if (!problem_run_device (&problem, context, row->info->name, &error)) {
+    g_autofree gchar *what = problem_describe (gemm);
+    g_test_message ("%s: %s (%s)", row->info->name, error->message, what);
+    g_test_fail ();
+    return TRUE;
+  }
+  if (problem_check (&problem, row->info->name) && gemm->d_type == GEMMCL_TYPE_F32)
+    problem_verify (&problem, row->info->name);
+  return TRUE;
+}
+
+/* Whether there is a device and the row can run on it at all; else says why not. */
+static gboolean
+can_run (const Row *row)
+{
+  GemmclContext *context = test_get_context ();
+  g_autoptr (GError) error = NULL;
+
+  if (context == NULL)
+    return FALSE;
+  if (gemmcl_kernel_fits (context, row->info->name, NULL, &error))
+    return TRUE;
+  g_test_skip (error->message);
+  return FALSE;
+}
+
+/* Says that nothing was tested rather than nothing. */
+static void
+count (guint tested)
+{
+  if (tested == 0)
+    g_test_skip ("no problem of this kind fits the kernel");
+}
+
+/* A size that is most often no multiple of a tile; small where the kernel takes no more. */
+static GemmclGemm
+make_gemm (const Row *row, gsize k)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = row->tile_m + 1;
+  gemm.n = row->tile_n + 3;
+  gemm.k = k;
+  if (gemmcl_kernel_fits (test_get_context (), row->info->name, &gemm, NULL))
+    return gemm;
+  gemm.m = row->tile_m;
+  if (gemmcl_kernel_fits (test_get_context (), row->info->name, &gemm, NULL))
+    return gemm;
+  gemm.n = 3;
+  gemm.k = MIN (k, 5);
+  return gemm;
+}
+
+static guint
+collect_sizes (gsize tile, gsize group, gsize sizes[8])
+{
+  const gsize wanted[] = {1, tile - 1, tile, tile + 1, group - 1, group, group + 1, 2 * tile + 5};
+  guint n = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (wanted); i++) {
+    gboolean known = wanted[i] == 0;
+
+    for (guint j = 0; j < n; j++)
+      known |= sizes[j] == wanted[i];
+    if (!known)
+      sizes[n++] = wanted[i];
+  }
+  return n;
+}
+
+static void
+test_edges (gconstpointer data)
+{
+  static const gsize depths[] = {1, 2, 17, 8, 33, 3};
+  const Row *row = data;
+  gsize ms[8], ns[8];
+  const guint n_ms = collect_sizes (row->tile_m, row->group_m, ms);
+  const guint n_ns = collect_sizes (row->tile_n, row->group_n, ns);
+  guint tested = 0, turn = 0;
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < n_ms; i++)
+    for (guint j = 0; j < n_ns; j++) {
+      GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+      gemm.m = ms[i];
+      gemm.n = ns[j];
+      gemm.k = depths[turn++ % G_N_ELEMENTS (depths)];
+      tested += run (row, &gemm, turn);
+    }
+  count (tested);
+}
+
+static void
+test_layouts (gconstpointer data)
+{
+  const Row *row = data;
+  guint tested = 0;
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < 16; i++) {
+    GemmclGemm gemm = make_gemm (row, 9);
+
+    gemm.layout = i & 1 ? GEMMCL_LAYOUT_COLUMN_MAJOR : GEMMCL_LAYOUT_ROW_MAJOR;
+    gemm.trans_a = !!(i & 2);
+    gemm.trans_b = !!(i & 4);
+    gemm.addend = GEMMCL_ADDEND_MATRIX;
+    gemm.beta = 0.5;
+    gemm.bias = TRUE;
+    if (i & 8) {
+      gemm.lda = MAX (gemm.m, gemm.k) + 3;
+      gemm.ldb = MAX (gemm.n, gemm.k) + 5;
+      gemm.ldc = MAX (gemm.n, gemm.m) + 1;
+      gemm.ldd = MAX (gemm.n, gemm.m) + 2;
+      gemm.a_offset = 3;
+      gemm.b_offset = 1;
+      gemm.c_offset = 7;
+      gemm.d_offset = 5;
+    }
+    tested += run (row, &gemm, i);
+  }
+  count (tested);
+}
+
+/* D's of the batches one after the other, apart, side by side; a B for all or for each. */
+static void
+test_batches (gconstpointer data)
+{
+  const Row *row = data;
+  guint tested = 0;
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < 24; i++) {
+    GemmclGemm gemm = make_gemm (row, 5);
+
+    gemm.layout = i & 1 ? GEMMCL_LAYOUT_COLUMN_MAJOR : GEMMCL_LAYOUT_ROW_MAJOR;
+    gemm.batch = 3;
+    gemm.a_stride = i & 2 ? gemm.m * gemm.k : 0;
+    gemm.b_stride = i & 4 ? gemm.k * gemm.n + 2 : 0;
+    gemm.addend = i & 2 ? GEMMCL_ADDEND_MATRIX : GEMMCL_ADDEND_ROW;
+    gemm.beta = -1.5;
+    gemm.c_stride = i & 4 ? gemm.m * gemm.n : 0;
+    if (i / 8 == 1) {
+      gemm.d_stride = gemm.m * gemm.n + 4;
+    } else if (i / 8 == 2) {
+      gemm.d_stride = MAX (gemm.m, gemm.n) + 1;
+      gemm.ldd = 3 * gemm.d_stride + 1;
+    }
+    tested += run (row, &gemm, i);
+  }
+  count (tested);
+}
+
+/* With alpha or beta 0 what they would scale is NaN, and must not show. */
+static void
+spoil (Problem *problem)
+{
+  const GemmclGemm *gemm = &problem->gemm;
+
+  for (gsize i = 0; gemm->alpha == 0 && i < problem->n_a; i++)
+    element_set (gemm->a_type, problem->a, i, NAN);
+  for (gsize i = 0; gemm->alpha == 0 && i < problem->n_b; i++)
+    problem->b[i] = NAN;
+  for (gsize i = 0; gemm->beta == 0 && i < problem->n_c; i++)
+    problem->c[i] = NAN;
+  for (gsize i = 0; gemm->beta == 0 && i < problem->n_d; i++) {
+    element_set (gemm->d_type, problem->d_before, i, NAN);
+    element_set (gemm->d_type, problem->d, i, NAN);
+  }
+}
+
+static void
+test_epilogue (gconstpointer data)
+{
+  static const gdouble alphas[] = {1, 0, -0.75};
+  static const gdouble betas[] = {1, 0, 0.375};
+  const Row *row = data;
+  GemmclContext *context = test_get_context ();
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < 9 * 8; i++) {
+    GemmclGemm gemm = make_gemm (row, 7);
+    g_auto (Problem) problem = {0};
+    g_autoptr (GError) error = NULL;
+
+    gemm.alpha = alphas[i % 3];
+    gemm.beta = betas[i / 3 % 3];
+    gemm.addend = i / 9 % 4;
+    gemm.bias = i / 36;
+    problem_init (&problem, &gemm, i);
+    spoil (&problem);
+    g_assert_true (problem_run_device (&problem, context, row->info->name, &error));
+    g_assert_no_error (error);
+    if (problem_check (&problem, row->info->name))
+      problem_verify (&problem, row->info->name);
+  }
+}
+
+/* Not a number, and infinities of A and B, are where the formula has them. */
+static void
+test_infinities (gconstpointer data)
+{
+  static const gdouble special[] = {NAN, INFINITY, -INFINITY};
+  const Row *row = data;
+  GemmclContext *context = test_get_context ();
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < 6; i++) {
+    const GemmclGemm gemm = make_gemm (row, 6);
+    g_auto (Problem) problem = {0};
+    g_autoptr (GError) error = NULL;
+
+    problem_init (&problem, &gemm, i);
+    if (i < 3)
+      ((gfloat *)problem.a)[problem_a_index (&problem, 0, gemm.m / 2, gemm.k - 1)] = special[i];
+    else
+      problem.b[problem_b_index (&problem, 0, 0, gemm.n - 1)] = special[i - 3];
+    if (i == 4)
+      ((gfloat *)problem.a)[problem_a_index (&problem, 0, 0, 0)] = 0;
+    g_assert_true (problem_run_device (&problem, context, row->info->name, &error));
+    g_assert_no_error (error);
+    if (problem_check (&problem, row->info->name))
+      problem_verify (&problem, row->info->name);
+  }
+}
+
+/* Logits from -8 to 8, with whole numbers among them, and then some that are infinite or none. */
+static void
+check_activation (const Row *row, GemmclActivation activation, gboolean extreme)
+{
+  static const gdouble extremes[] = {INFINITY, -INFINITY, NAN, 1e30, -1e30, 88.8, -104, 0};
+  GemmclGemm gemm = make_gemm (row, 1);
+  g_auto (Problem) problem = {0};
+  g_autoptr (GError) error = NULL;
+
+  gemm.activation = activation;
+  gemm.bias = TRUE;
+  problem_init (&problem, &gemm, activation);
+  for (gsize i = 0; i < gemm.m; i++)
+    ((gfloat *)problem.a)[problem_a_index (&problem, 0, i, 0)] = 1 + i;
+  for (gsize j = 0; j < gemm.n; j++) {
+    problem.b[problem_b_index (&problem, 0, 0, j)] = 8.0 * (2.0 * j / gemm.n - 1) / gemm.m;
+    problem.bias[j] = extreme && j % 2 ? extremes[j / 2 % G_N_ELEMENTS (extremes)] : 0;
+  }
+  g_assert_true (problem_run_device (&problem, test_get_context (), row->info->name, &error));
+  g_assert_no_error (error);
+  if (problem_check (&problem, row->info->name))
+    problem_verify (&problem, row->info->name);
+}
+
+static void
+test_activations (gconstpointer data)
+{
+  const Row *row = data;
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < GEMMCL_N_ACTIVATIONS; i++)
+    if (row->first || i == row->index % GEMMCL_N_ACTIVATIONS) {
+      check_activation (row, i, FALSE);
+      check_activation (row, i, TRUE);
+    }
+}
+
+/* Softmax over N that does not divide what a work-group shares, into floats and into bytes. */
+static void
+test_softmax (gconstpointer data)
+{
+  static const gsize sizes[] = {1, 2, 16, 17, 63, 130};
+  const Row *row = data;
+  guint tested = 0;
+
+  if (!can_run (row))
+    return;
+  if (!row->first) {
+    g_test_skip ("the first row of its method was tested");
+    return;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    GemmclGemm gemm = make_gemm (row, 3);
+
+    gemm.n = sizes[i];
+    gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
+    gemm.ldd = sizes[i] + i % 3;
+    gemm.batch = 2;
+    gemm.a_stride = gemm.m * gemm.k;
+    tested += run (row, &gemm, i);
+    gemm.d_type = GEMMCL_TYPE_F16;
+    tested += run (row, &gemm, i);
+  }
+  count (tested);
+}
+
+/* A of one type, D of another one; integers of D saturate at some of the elements. */
+static GemmclGemm
+make_typed (const Row *row, GemmclType a_type, GemmclType d_type)
+{
+  GemmclGemm gemm = make_gemm (row, 4);
+  gdouble low, high, a_high = 1;
+
+  gemm.a_type = a_type;
+  gemm.d_type = d_type;
+  if (element_is_integer (a_type))
+    element_get_range (a_type, &low, &a_high);
+  gemm.a_scale = 1 / a_high;
+  gemm.a_shift = 0.25;
+  if (element_is_integer (d_type)) {
+    element_get_range (d_type, &low, &high);
+    gemm.alpha = high;
+  }
+  return gemm;
+}
+
+static void
+test_types (gconstpointer data)
+{
+  const Row *row = data;
+  guint tested = 0;
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < GEMMCL_N_TYPES; i++) {
+    const GemmclType d_type = (i + 5) % GEMMCL_N_TYPES;
+    GemmclGemm gemm;
+
+    if (!row->first && i != row->index % GEMMCL_N_TYPES)
+      continue;
+    gemm = make_typed (row, i, d_type);
+    tested += run (row, &gemm, i);
+    gemm.ldd = gemm.n + 1;
+    tested += run (row, &gemm, i);
+  }
+  count (tested);
+}
+
+/* What a number becomes in each type, where that can be told exactly. */
+static void
+check_rounding (const Row *row, GemmclType type)
+{
+  static const gdouble values[] = {
+      0.5,   1.5,    2.5,  -0.5,    -1.5,    -2.5, 0.49999997, 126.5,  127.5,    -128.5,   254.5,
+      255.5, 300,    -300, 32767.5, 65535.5, 1e9,  -1e9,       0x1p31, -0x1p31,  0x1p32,   1e19,
+      -1e19, 0x1p63, 2e20, -2e20,   NAN,     1e38, -1e38,      3e-40,  INFINITY, -INFINITY};
+  GemmclGemm gemm = make_gemm (row, 1);
+  g_auto (Problem) problem = {0};
+  g_autoptr (GError) error = NULL;
+
+  gemm.m = 1;
+  gemm.n = G_N_ELEMENTS (values);
+  gemm.d_type = type;
+  if (!gemmcl_kernel_fits (test_get_context (), row->info->name, &gemm, NULL))
+    gemm.n = MIN (gemm.n, 8);
+  problem_init (&problem, &gemm, 1);
+  ((gfloat *)problem.a)[0] = 1;
+  for (gsize j = 0; j < gemm.n; j++)
+    problem.b[j] = values[j];
+  g_assert_true (problem_run_device (&problem, test_get_context (), row->info->name, &error));
+  g_assert_no_error (error);
+  for (gsize j = 0; j < gemm.n; j++) {
+    const gfloat value = values[j];
+    const gdouble found = element_get (type, problem.d, j);
+    gdouble low, high, expected;
+
+    element_get_range (type, &low, &high);
+    expected = isnan (value) ? 0 : CLAMP (nearbyint (value), low, high);
+    if (found != expected) {
+      g_test_message ("%s: %g as %s is %.20g, expected %.20g", row->info->name, value,
+                      gemmcl_type_get_name (type), found, expected);
+      g_test_fail ();
+    }
+  }
+}
+
+static void
+test_rounding (gconstpointer data)
+{
+  const Row *row = data;
+
+  if (!can_run (row))
+    return;
+  if (!row->first) {
+    g_test_skip ("the first row of its method was tested");
+    return;
+  }
+  for (guint i = 0; i < GEMMCL_N_TYPES; i++)
+    if (element_is_integer (i))
+      check_rounding (row, i);
+}
+
+/* The same through a plan's own B and C, packed once, and host memory. */
+static void
+test_plan (gconstpointer data)
+{
+  const Row *row = data;
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < 8; i++) {
+    GemmclGemm gemm = make_gemm (row, 11);
+    g_auto (Problem) problem = {0};
+    g_autoptr (GError) error = NULL;
+
+    gemm.layout = i & 1 ? GEMMCL_LAYOUT_COLUMN_MAJOR : GEMMCL_LAYOUT_ROW_MAJOR;
+    gemm.trans_a = !!(i & 2);
+    gemm.trans_b = !!(i & 4);
+    gemm.lda = i & 4 ? MAX (gemm.m, gemm.k) + 3 : 0;
+    gemm.ldd = i & 4 ? MAX (gemm.m, gemm.n) + 3 : 0;
+    gemm.addend = i & 2 ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
+    gemm.beta = 2;
+    gemm.bias = TRUE;
+    gemm.batch = 2;
+    gemm.a_stride = (gemm.lda ? gemm.lda : MAX (gemm.m, gemm.k)) * MAX (gemm.m, gemm.k);
+    problem_init (&problem, &gemm, i);
+    g_assert_true (problem_run_plan (&problem, test_get_context (), row->info->name, &error));
+    g_assert_no_error (error);
+    if (problem_check (&problem, row->info->name))
+      problem_verify (&problem, row->info->name);
+  }
+}
+
+/* Reads the tile's sizes off the row's name: method_1x2_3x4 has 1 x 2 outputs of 3 x 4 items. */
+static void
+read_tile (Row *row)
+{
+  const gchar *name = row->info->name + strlen (row->info->method);
+  guint tile_m = 1, tile_n = 1, group_m = 8, group_n = 8;
+
+  if (*name == '_')
+    g_assert_cmpint (sscanf (name, "_%ux%u_%ux%u", &tile_m, &tile_n, &group_m, &group_n), ==, 4);
+  row->tile_m = MAX (tile_m, 1);
+  row->tile_n = MAX (tile_n, 1);
+  row->group_m = row->tile_m * group_m;
+  row->group_n = row->tile_n * group_n;
+}
+
+static void
+add_tests (Row *row)
+{
+  static const struct {
+    const gchar *name;
+    GTestDataFunc function;
+  } tests[] = {
+      {"edges", test_edges},           {"layouts", test_layouts},
+      {"batches", test_batches},       {"epilogue", test_epilogue},
+      {"infinities", test_infinities}, {"activations", test_activations},
+      {"softmax", test_softmax},       {"types", test_types},
+      {"rounding", test_rounding},     {"plan", test_plan},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (tests); i++) {
+    g_autofree gchar *path = g_strdup_printf ("/kernels/%s/%s", row->info->name, tests[i].name);
+    g_test_add_data_func (path, row, tests[i].function);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  const guint n = gemmcl_get_n_kernels ();
+  g_autofree Row *rows = g_new0 (Row, n);
+  guint shard, shards;
+
+  g_test_init (&argc, &argv, NULL);
+  shard = argc > 2 ? atoi (argv[1]) : 0;
+  shards = argc > 2 ? atoi (argv[2]) : 1;
+  for (guint i = 0; i < n; i++) {
+    rows[i].info = gemmcl_get_kernel (i);
+    rows[i].index = i;
+    rows[i].first = i == 0 || strcmp (rows[i].info->method, rows[i - 1].info->method) != 0;
+    read_tile (&rows[i]);
+    if (i % shards == shard)
+      add_tests (&rows[i]);
+  }
+  return g_test_run ();
+}
