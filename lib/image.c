@@ -258,11 +258,10 @@ gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix)
   const Format *format = &formats[image->format];
   GString *options = g_string_new (NULL);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
-  const gsize bytes = gemmcl_image_get_planes (image, planes);
 
+  gemmcl_image_get_planes (image, planes);
   g_string_append_printf (options, " -D%sIMAGE -D%sORDER=0x%x", prefix, prefix, format->order);
   g_string_append_printf (options, " -D%sX=%d", prefix, format->x);
-  define_integer (options, prefix, "BYTES", bytes);
   define_integer (options, prefix, "WIDTH", image->width);
   define_integer (options, prefix, "HEIGHT", image->height);
   define_integer (options, prefix, "CHANNELS", format->channels);
