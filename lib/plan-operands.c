@@ -77,6 +77,8 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
 {
   const cl_int n = self->gemm.n;
   const gsize global[3] = {padded_n (self), self->gemm.k, batch};
+  /* Not the driver's choice, which may be other for each K: PoCL compiles for each. */
+  const gsize local[3] = {gemmcl_kernel_get_panel (self->row), 1, 1};
 
   if (!gemmcl_cl_check (clSetKernelArg (pack, 0, sizeof (b), &b) |
                             clSetKernelArg (pack, 1, sizeof (packed), &packed) |
@@ -84,7 +86,7 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
                             clSetKernelArg (pack, 3, sizeof (n), &n),
                         error, "clSetKernelArg for pack"))
     return FALSE;
-  return gemmcl_chain_launch (chain, pack, global, NULL, "pack", error);
+  return gemmcl_chain_launch (chain, pack, global, local, "pack", error);
 }
 
 /* Turns @plain, k x n and row-major, into what the row wants. */
