@@ -87,6 +87,15 @@ get_a_type (GemmclPlan *self)
   return reads_pixels (self) ? GEMMCL_TYPE_U8 : GEMMCL_TYPE_F32;
 }
 
+/* A picture's bytes, whatever d_type says; before a pass of softmax logits, which are floats. */
+static GemmclType
+get_d_type (GemmclPlan *self)
+{
+  if (self->gemm.d_image)
+    return GEMMCL_TYPE_U8;
+  return needs_logits (self) ? GEMMCL_TYPE_F32 : self->gemm.d_type;
+}
+
 static void
 append_image (GString *options, const GemmclImage *image, const gchar *prefix)
 {
@@ -121,7 +130,7 @@ make_multiply_options (GemmclPlan *self)
                    "-DTILE_M=%u -DTILE_N=%u -DGROUP_M=%u -DGROUP_N=%u -DA_TYPE=%d -DD_TYPE=%d "
                    "-DACTIVATION=%d",
                    row->tile_m, row->tile_n, row->group_m, row->group_n, get_a_type (self),
-                   needs_logits (self) ? GEMMCL_TYPE_F32 : gemm->d_type, gemm->activation);
+                   get_d_type (self), gemm->activation);
   if (row->defines)
     g_string_append_printf (options, " %s", row->defines);
   if (row->packed)
@@ -132,9 +141,10 @@ make_multiply_options (GemmclPlan *self)
   if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
     g_string_append (options, " -DA_SCALED");
   append_access (options, "A", gemm, GEMMCL_OPERAND_A, get_a_type (self));
-  append_access (options, "D", gemm, GEMMCL_OPERAND_D, gemm->d_type);
+  append_access (options, "D", gemm, GEMMCL_OPERAND_D, get_d_type (self));
   if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
-    g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d", gemm->d_type);
+    g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d",
+                            gemm->d_image ? GEMMCL_TYPE_U8 : gemm->d_type);
   if (reads_pixels (self))
     append_image (options, gemm->a_image, "A_");
   if (gemm->d_image)
