@@ -250,7 +250,5 @@ gemmcl_kernel_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
     if (gemmcl_kernel_check (&table[i], device, gemm, NULL) && score (&table[i], device, gemm) > 0)
       g_ptr_array_add (ranked, (gpointer)&table[i]);
   g_ptr_array_sort_with_data (ranked, compare_score, &problem);
-  if (ranked->len == 0)
-    g_ptr_array_add (ranked, (gpointer)&table[0]);
   return ranked;
 }

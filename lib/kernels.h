@@ -24,7 +24,7 @@ gboolean gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo
  * gemmcl_kernel_rank:
  *
  * Returns: (transfer container) (element-type GemmclKernel): the rows that can do @gemm, the one
- *   that the rules hold for the fastest first, the fallback last; never empty.
+ *   that the rules hold for the fastest first; none when D is a picture and K too large.
  */
 GPtrArray *gemmcl_kernel_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm);
 

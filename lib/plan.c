@@ -218,6 +218,11 @@ choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
   }
   as_run = get_problem_as_run (self);
   ranked = gemmcl_kernel_rank (device, &as_run);
+  if (ranked->len == 0)
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
+                 "No kernel writes pictures from %" G_GSIZE_FORMAT
+                 " features a pixel; write a matrix instead.",
+                 self->gemm.k);
   for (guint i = 0; i < ranked->len; i++) {
     g_autoptr (GError) failure = NULL;
     if (build_multiply (self, ranked->pdata[i], &failure))
