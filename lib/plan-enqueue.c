@@ -202,10 +202,13 @@ launch_ingest (GemmclPlan *self, cl_mem pictures, gsize batch, GemmclChain *chai
 {
   const GemmclImage *image = self->gemm.a_image;
   const gsize global[3] = {image->width, image->height, batch};
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const cl_ulong picture_bytes = gemmcl_image_get_planes (image, planes);
   Arguments arguments = {.kernel = self->ingest};
 
   ADD_ARGUMENT (&arguments, pictures);
   ADD_ARGUMENT (&arguments, self->features);
+  ADD_ARGUMENT (&arguments, picture_bytes);
   return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for ingest") &&
          gemmcl_chain_launch (chain, self->ingest, global, NULL, "ingest", error);
 }
