@@ -1,0 +1,201 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gemmcl-caps.h"
+
+#define VIDEO(format) "video/x-raw,format=" format ",width=4,height=2,framerate=30/1"
+#define STEREO                                                                                     \
+  "audio/x-raw,format=S16LE,rate=8000,channels=2,channel-mask=(bitmask)3,layout=interleaved"
+
+static const GstGemmclSettings automatic = {.batch_size = 1};
+
+/* What @text of one pad becomes at the other. */
+static GstCaps *
+transform (GstPadDirection direction, const gchar *text, const gchar *filter, gsize k, gsize n)
+{
+  g_autoptr (GstCaps) caps = gst_caps_from_string (text);
+  g_autoptr (GstCaps) filter_caps = filter ? gst_caps_from_string (filter) : NULL;
+  GstCaps *result = gst_gemmcl_caps_transform (direction, caps, filter_caps, &automatic, k, n);
+  g_autofree gchar *result_text = gst_caps_to_string (result);
+
+  g_test_message ("%s -> %s", text, result_text);
+  return result;
+}
+
+static gboolean
+has (GstCaps *caps, const gchar *text)
+{
+  g_autoptr (GstCaps) wanted = gst_caps_from_string (text);
+
+  return gst_caps_can_intersect (caps, wanted);
+}
+
+static gchar *
+fixate (const gchar *input, const gchar *downstream, gsize k, gsize n)
+{
+  g_autoptr (GstCaps) in = gst_caps_from_string (input);
+  g_autoptr (GstCaps) peer = gst_caps_from_string (downstream);
+  g_autoptr (GstCaps) offered =
+      gst_gemmcl_caps_transform (GST_PAD_SINK, in, NULL, &automatic, k, n);
+  g_autoptr (GstCaps) fixed = NULL;
+
+  fixed = gst_gemmcl_caps_fixate (
+      in, gst_caps_intersect_full (peer, offered, GST_CAPS_INTERSECT_FIRST));
+  g_assert_true (gst_caps_is_fixed (fixed));
+  return gst_caps_to_string (fixed);
+}
+
+static void
+test_templates (void)
+{
+  g_autoptr (GstCaps) sink = gst_gemmcl_caps_new_template (GST_PAD_SINK);
+  g_autoptr (GstCaps) src = gst_gemmcl_caps_new_template (GST_PAD_SRC);
+
+  g_assert_true (has (sink, "video/x-raw,format=NV12"));
+  g_assert_false (has (src, "video/x-raw,format=NV12"));
+  g_assert_false (has (src, "video/x-raw,format=I420"));
+  g_assert_false (has (sink, "audio/x-raw,layout=non-interleaved"));
+  g_assert_false (has (sink, "other/tensors,format=flexible"));
+  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
+    g_autofree gchar *text =
+        g_strdup_printf ("video/x-raw,format=%s", gemmcl_pixel_format_get_name (i));
+
+    g_assert_true (has (sink, text));
+  }
+}
+
+static void
+test_no_weight (void)
+{
+  g_autoptr (GstCaps) any = transform (GST_PAD_SINK, VIDEO ("RGB"), NULL, 0, 0);
+  g_autoptr (GstCaps) sink = transform (GST_PAD_SRC, "other/tensors", NULL, 0, 0);
+
+  g_assert_true (has (any, "video/x-raw,format=GRAY8"));
+  g_assert_true (has (any, "video/x-raw,format=RGBA"));
+  g_assert_true (has (any, "other/tensors"));
+  g_assert_true (has (sink, "video/x-raw,format=I420"));
+  g_assert_true (has (sink, "other/tensors"));
+}
+
+static void
+test_pixel_keeps_video (void)
+{
+  g_autoptr (GstCaps) three = transform (GST_PAD_SINK, VIDEO ("NV12"), NULL, 3, 3);
+  g_autoptr (GstCaps) two = transform (GST_PAD_SINK, VIDEO ("NV12"), NULL, 3, 2);
+
+  g_assert_true (gst_structure_has_name (gst_caps_get_structure (three, 0), "video/x-raw"));
+  g_assert_true (has (three, VIDEO ("BGRx")));
+  g_assert_false (has (three, VIDEO ("RGBA")));
+  g_assert_false (has (three, "video/x-raw,width=5"));
+  g_assert_true (has (three, "other/tensors,dimensions=(string)3:8,types=float32,framerate=30/1"));
+  g_assert_false (has (two, "video/x-raw"));
+  g_assert_true (has (two, "other/tensors,dimensions=(string)2:8"));
+}
+
+static void
+test_frame_makes_tensors (void)
+{
+  g_autoptr (GstCaps) caps = transform (GST_PAD_SINK, VIDEO ("RGB"), NULL, 24, 3);
+
+  g_assert_false (has (caps, "video/x-raw"));
+  g_assert_true (has (caps, "other/tensors,dimensions=(string)3:1"));
+  g_assert_true (has (caps, "other/tensors,dimensions=(string)3"));
+  g_assert_true (has (caps, "other/tensors,dimensions=(string)3:1:1:1"));
+  g_assert_false (has (caps, "other/tensors,dimensions=(string)1:3"));
+}
+
+/* K narrows what upstream is asked for; what does not fit at all is let in, to be explained. */
+static void
+test_sink_is_narrowed (void)
+{
+  g_autoptr (GstCaps) four = transform (GST_PAD_SRC, "video/x-raw", NULL, 4, 3);
+  g_autoptr (GstCaps) wrong =
+      transform (GST_PAD_SRC, "video/x-raw", "video/x-raw,format=RGB", 4, 3);
+  g_autoptr (GstCaps) wrong_n = transform (GST_PAD_SRC, "video/x-raw", NULL, 4, 2);
+
+  g_assert_true (has (four, "video/x-raw,format=RGBA"));
+  g_assert_false (has (four, "video/x-raw,format=RGB"));
+  g_assert_true (has (wrong, "video/x-raw,format=RGB"));
+  g_assert_true (has (wrong_n, "video/x-raw,format=RGBA"));
+}
+
+static void
+test_audio (void)
+{
+  g_autoptr (GstCaps) out = transform (GST_PAD_SINK, STEREO, NULL, 2, 6);
+  g_autoptr (GstCaps) in = transform (GST_PAD_SRC, STEREO, NULL, 6, 2);
+
+  g_assert_true (has (out, "audio/x-raw,format=S16LE,channels=6,rate=8000"));
+  g_assert_false (has (out, "audio/x-raw,format=F32LE"));
+  g_assert_false (has (out, "other/tensors"));
+  g_assert_true (has (in, "audio/x-raw,format=S16LE,channels=6,rate=8000"));
+  g_assert_false (has (in, "audio/x-raw,channels=2"));
+}
+
+static void
+check_fixed (const gchar *input, const gchar *downstream, gsize k, gsize n, const gchar *part)
+{
+  g_autofree gchar *text = fixate (input, downstream, k, n);
+
+  if (!strstr (text, part))
+    g_error ("%s has no %s", text, part);
+}
+
+static void
+test_fixate (void)
+{
+  check_fixed (VIDEO ("BGR"), "video/x-raw", 3, 3, "format=(string)BGR,");
+  check_fixed (VIDEO ("BGRA"), "video/x-raw", 4, 3, "format=(string)BGR");
+  check_fixed (VIDEO ("RGB"), "video/x-raw", 3, 4, "format=(string)RGBA");
+  check_fixed (VIDEO ("BGRx"), "video/x-raw", 3, 4, "format=(string)BGRA");
+  check_fixed (VIDEO ("RGB"), "video/x-raw,format={xBGR,GRAY8}", 3, 3, "format=(string)xBGR");
+  check_fixed (VIDEO ("RGB"), "video/x-raw", 3, 1, "format=(string)GRAY8");
+  check_fixed (VIDEO ("GRAY16_LE"), "video/x-raw", 1, 1, "format=(string)GRAY16_LE");
+  check_fixed (VIDEO ("GRAY8"), "video/x-raw,format=GRAY16_LE", 1, 1, "format=(string)GRAY16_LE");
+  /* The medium, even where downstream likes tensors better. */
+  check_fixed (VIDEO ("RGB"), "other/tensors;video/x-raw", 3, 3, "video/x-raw");
+  check_fixed (VIDEO ("RGB"), "other/tensors", 3, 3, "dimensions=(string)3:8");
+  check_fixed (VIDEO ("RGB") ",colorimetry=sRGB", "video/x-raw", 3, 3, "colorimetry=(string)sRGB");
+  check_fixed (STEREO, "audio/x-raw", 2, 6, "channel-mask=(bitmask)0x000000000000003f");
+  check_fixed (STEREO, "audio/x-raw,channel-mask=(bitmask)0", 2, 4,
+               "channel-mask=(bitmask)0x0000000000000000");
+  check_fixed (STEREO, "audio/x-raw", 2, 9, "channel-mask=(bitmask)0x0000000000000000");
+}
+
+static void
+test_mono_has_no_mask (void)
+{
+  g_autofree gchar *text = fixate (STEREO, "audio/x-raw", 2, 1);
+
+  g_assert_null (strstr (text, "channel-mask"));
+}
+
+static void
+test_several_tensors (void)
+{
+  const GstGemmclSettings second = {.batch_size = 1, .tensor_index = 1};
+  g_autoptr (GstCaps) in = gst_caps_from_string (
+      "other/tensors,format=static,num_tensors=2,dimensions=(string)\"7,3:4:5\","
+      "types=(string)\"uint8,int16\",framerate=0/1");
+  g_autoptr (GstCaps) out = gst_gemmcl_caps_transform (GST_PAD_SINK, in, NULL, &second, 3, 2);
+
+  g_assert_true (has (out, "other/tensors,num_tensors=2,dimensions=(string)\"7,2:20\","
+                           "types=(string)\"uint8,float32\""));
+  g_assert_true (has (out, "other/tensors,dimensions=(string)\"7:1:1:1.2:20:1:1\""));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  gst_init (&argc, &argv);
+  g_test_add_func ("/caps/templates", test_templates);
+  g_test_add_func ("/caps/no-weight", test_no_weight);
+  g_test_add_func ("/caps/pixel-keeps-video", test_pixel_keeps_video);
+  g_test_add_func ("/caps/frame-makes-tensors", test_frame_makes_tensors);
+  g_test_add_func ("/caps/sink-is-narrowed", test_sink_is_narrowed);
+  g_test_add_func ("/caps/audio", test_audio);
+  g_test_add_func ("/caps/fixate", test_fixate);
+  g_test_add_func ("/caps/mono-has-no-mask", test_mono_has_no_mask);
+  g_test_add_func ("/caps/several-tensors", test_several_tensors);
+  return g_test_run ();
+}
