@@ -74,12 +74,13 @@ def main():
         tone(output, name, caps)
     picture = output / "before-after.jpg"
     pipeline.launch(
-        [*photograph("format=RGB"), "tee name=before", "queue", f"gemmcl weight={LITERAL}",
-         "videoconvert", "both.sink_0"],
-        ["before.", "queue", "videoconvert", "both.sink_1"],
-        [f"compositor name=both sink_0::xpos={WIDTH}", "videoconvert", "videoscale",
+        [f"compositor name=both sink_1::xpos={WIDTH}",
+         f"video/x-raw,width={2 * WIDTH},height={HEIGHT}", "videoconvert", "videoscale",
          f"video/x-raw,format=I420,width={WIDTH},height={HEIGHT // 2}", "jpegenc quality=80",
          f"filesink location={picture}"],
+        [*photograph("format=RGB"), "tee name=before", "queue", "videoconvert", "both.sink_0"],
+        ["before.", "queue", f"gemmcl weight={LITERAL}", "video/x-raw,format=RGB", "videoconvert",
+         "both.sink_1"],
     )
     pipeline.check(picture.stat().st_size > 0, f"before and after are in {picture}")
 
