@@ -13,14 +13,19 @@
 set -euo pipefail
 
 version=2026.2.0
-# It, and what it links with: pip takes these and no others.
-requirements="
-intel-opencl-rt==$version --hash=sha256:6b6215a420598b4999ee01caca6d5cbe106aa4155c46c52377619c5aafce9f67
-intel-cmplr-lib-rt==$version --hash=sha256:9f713083073a820d2496a6da8e8d4f3482aba6640f74521d25ea48dcebe72748
-intel-cmplr-lic-rt==$version --hash=sha256:402d9bc7fd418ab2df7a75b0545cf447bb52e02bedf4e3af0e7d5809b66d749d
-tbb==2023.2.0 --hash=sha256:7d80615b6e970f11671fa05b6eaa9483ac864fbfe525ac280271a78b37870b7c
-tcmlib==1.6.0 --hash=sha256:46c2491988bfd18c4733eeb08aca6a386706a497b92cc51d155f37ddea003c14
-"
+# It, and what it links with.
+requirements='
+intel-opencl-rt==2026.2.0 \
+  --hash=sha256:6b6215a420598b4999ee01caca6d5cbe106aa4155c46c52377619c5aafce9f67
+intel-cmplr-lib-rt==2026.2.0 \
+  --hash=sha256:9f713083073a820d2496a6da8e8d4f3482aba6640f74521d25ea48dcebe72748
+intel-cmplr-lic-rt==2026.2.0 \
+  --hash=sha256:402d9bc7fd418ab2df7a75b0545cf447bb52e02bedf4e3af0e7d5809b66d749d
+tbb==2023.2.0 \
+  --hash=sha256:7d80615b6e970f11671fa05b6eaa9483ac864fbfe525ac280271a78b37870b7c
+tcmlib==1.6.0 \
+  --hash=sha256:46c2491988bfd18c4733eeb08aca6a386706a497b92cc51d155f37ddea003c14
+'
 # The distribution's Python, whichever else is in PATH.
 python=/usr/bin/python3
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-intel-runtime
@@ -89,7 +94,7 @@ mkdir -p "$runtime/vendors"
 mv "$icd" "$runtime/vendors/intel.icd"
 export OCL_ICD_VENDORS=$runtime/vendors
 
-command -v clinfo >/dev/null || unable 'clinfo, which checks it, is missing: run tools/setup.sh test'
+command -v clinfo >/dev/null || unable 'clinfo, which checks it, is missing: tools/setup.sh test'
 devices=$(clinfo -l 2>&1 </dev/null) || unable "clinfo failed: $devices"
 grep -q 'Device #0' <<<"$devices" ||
   unable "it does not start on this processor: clinfo found no device${devices:+: $devices}"

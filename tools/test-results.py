@@ -4,6 +4,7 @@
 """Counts what Meson's tests did, TAP subtests one by one.
 
 usage: test-results.py LABEL=BUILD-DIRECTORY[/LOG.json] ...
+       test-results.py --stand-in SKIP|FAIL REASON >LOG.json
 
 Prints what was skipped and why, what failed, and as the last line
 
@@ -12,6 +13,8 @@ Prints what was skipped and why, what failed, and as the last line
 Exit status 1 if anything failed. A test that prints no TAP counts as one. A test that ended badly
 counts as one failure even where every line it printed was an ok: it crashed, ran out of time, or
 did not do what it planned. A log that is not there counts as one failure, too.
+
+A stand-in is a log in place of that of tests that could not be started.
 """
 
 import json
@@ -115,7 +118,15 @@ def count_log(label, path):
     return count
 
 
+def stand_in(result, reason):
+    name = "tests" if result == "SKIP" else f"tests: {reason}"
+    print(json.dumps({"name": name, "result": result, "returncode": 1, "stdout": reason}))
+    return 0
+
+
 def main(arguments):
+    if arguments[:1] == ["--stand-in"]:
+        return stand_in(*arguments[1:])
     total = Count()
     for argument in arguments:
         label, _, path = argument.partition("=")

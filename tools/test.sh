@@ -5,8 +5,10 @@
 #
 # and the exit status is not 0 if anything failed. Above it stands why what was skipped was.
 #
-#   build/           gcc, warnings are errors, every test
+#   build/           gcc, warnings are errors, every test; then the tests of the library and of the
+#                    kernels again, on Intel's OpenCL runtime for CPUs
 #   build-sanitize/  clang with AddressSanitizer and UBSan, the tests that are C programs
+#   build-distros/   with --distros: the results of tools/distros.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # The distribution's Python is the one that has NumPy.
@@ -33,6 +35,16 @@ build () {
   ninja --quiet -C "$directory"
 }
 
+distros=()
+case ${1-} in
+  '') ;;
+  --distros) distros=(trixie testing) ;;
+  *)
+    echo 'usage: tools/test.sh [--distros]' >&2
+    exit 2
+    ;;
+esac
+
 section 'installing'
 if ! tools/setup.sh test; then
   printf '\n0 passed, 1 failed, 0 skipped\n'
@@ -40,9 +52,18 @@ if ! tools/setup.sh test; then
 fi
 
 # A build that fails leaves no log, which counts as a failure.
+intel_log=build/meson-logs/intel-cpu.json
+rm -f "$intel_log"
 if build build gcc; then
   section 'testing build/'
   meson test -C build --no-rebuild --print-errorlogs || true
+  section "testing build/ on Intel's OpenCL runtime for CPUs"
+  if said=$(tools/intel-runtime.sh true 2>&1); then
+    tools/intel-runtime.sh meson test -C build --no-rebuild --print-errorlogs \
+      --logbase intel-cpu --timeout-multiplier 3 --suite lib --suite kernels || true
+  else
+    python3 tools/test-results.py --stand-in SKIP "${said##*$'\n'}" >"$intel_log"
+  fi
 fi
 # Python, GStreamer's tools and compilers are no sanitized programs, so what runs them is left out;
 # and of the kernels, which PoCL compiles without sanitizers, all but the first row. The sanitizers'
@@ -61,5 +82,11 @@ if build build-sanitize clang -Db_sanitize=address,undefined -Db_lundef=false; t
   sanitized --logbase kernels --test-args='-p /kernels/gemm_naive' kernels-0
 fi
 
+results=(gcc=build sanitized=build-sanitize sanitized="$kernels_log" intel-cpu="$intel_log")
+for name in "${distros[@]}"; do
+  tools/distros.sh --no-count "$name"
+  results+=("$name=build-distros/$name.json")
+done
+
 section 'results'
-python3 tools/test-results.py gcc=build sanitized=build-sanitize sanitized="$kernels_log"
+python3 tools/test-results.py "${results[@]}"
