@@ -10,8 +10,9 @@
 # distribution has.
 set -euo pipefail
 
+# Of dpkg-dev Meson asks where libraries belong.
 build=(
-  gcc libc6-dev meson ninja-build pkgconf python3
+  dpkg-dev gcc libc6-dev meson ninja-build pkgconf python3
   libglib2.0-dev libjansson-dev ocl-icd-opencl-dev opencl-c-headers
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
 )
