@@ -1,0 +1,165 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "picture.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FILLER  0xa5
+#define PADDING 13 /* bytes between rows */
+
+static gboolean
+is_chroma (GemmclPixelFormat format)
+{
+  return format == GEMMCL_PIXEL_NV12 || format == GEMMCL_PIXEL_I420;
+}
+
+static gsize
+sample_bytes (GemmclPixelFormat format)
+{
+  return format == GEMMCL_PIXEL_GRAY16_LE ? 2 : 1;
+}
+
+/* The letters of a pixel's samples in memory: "xRGB"; "Y" for luma. */
+static const gchar *
+get_letters (GemmclPixelFormat format)
+{
+  return format <= GEMMCL_PIXEL_GRAY16_LE || is_chroma (format)
+             ? "Y"
+             : gemmcl_pixel_format_get_name (format);
+}
+
+typedef struct {
+  gsize row_bytes, rows;
+} Plane;
+
+static Plane
+get_plane (const GemmclImage *image, guint index)
+{
+  if (index == 0)
+    return (Plane){image->width * strlen (get_letters (image->format)) *
+                       sample_bytes (image->format),
+                   image->height};
+  return (Plane){(image->width + 1) / 2 * (image->format == GEMMCL_PIXEL_NV12 ? 2 : 1),
+                 (image->height + 1) / 2};
+}
+
+void
+picture_init (Picture *self, const GemmclImage *image, PictureRows rows, guint32 seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  const guint n_planes = gemmcl_pixel_format_get_n_planes (image->format);
+  const gsize padding =
+      rows == PICTURE_TIGHT ? 0 : PADDING + PADDING % sample_bytes (image->format);
+  gsize start = padding;
+
+  *self = (Picture){.image = *image};
+  for (guint i = 0; i < n_planes; i++) {
+    const Plane plane = get_plane (image, i);
+    self->n_bytes += plane.rows * (plane.row_bytes + padding) + 2 * padding;
+  }
+  self->bytes = g_malloc (self->n_bytes);
+  memset (self->bytes, FILLER, self->n_bytes);
+  for (guint i = 0; i < n_planes; i++) {
+    const Plane plane = get_plane (image, i);
+    const gsize stride = plane.row_bytes + padding;
+
+    for (gsize y = 0; y < plane.rows; y++)
+      for (gsize x = 0; x < plane.row_bytes; x++)
+        self->bytes[start + y * stride + x] = g_rand_int_range (rand, 0, 256);
+    self->host.data[i] = self->bytes + start;
+    self->host.stride[i] = stride;
+    if (rows == PICTURE_UPSIDE_DOWN) {
+      self->host.data[i] = self->bytes + start + (plane.rows - 1) * stride;
+      self->host.stride[i] = -(gssize)stride;
+    }
+    start += plane.rows * stride + padding;
+  }
+}
+
+void
+picture_clear (Picture *self)
+{
+  g_clear_pointer (&self->bytes, g_free);
+}
+
+static guint
+get_sample (const Picture *self, guint plane, gsize x, gsize y)
+{
+  const guint8 *row = (const guint8 *)self->host.data[plane] + (gssize)y * self->host.stride[plane];
+
+  return sample_bytes (self->image.format) == 2 ? row[2 * x] | row[2 * x + 1] << 8 : row[x];
+}
+
+static gdouble
+get_colour (const Picture *self, gsize x, gsize y, gsize c)
+{
+  const GemmclImage *image = &self->image;
+  const gboolean paired = image->format == GEMMCL_PIXEL_NV12;
+  const gdouble cb_code = get_sample (self, 1, paired ? x / 2 * 2 : x / 2, y / 2);
+  const gdouble cr_code = get_sample (self, paired ? 1 : 2, paired ? x / 2 * 2 + 1 : x / 2, y / 2);
+  const gdouble luma_code = get_sample (self, 0, x, y);
+  const gdouble luma = image->full_range ? luma_code / 255 : (luma_code - 16) / 219;
+  const gdouble cb = (cb_code - 128) / (image->full_range ? 255 : 224);
+  const gdouble cr = (cr_code - 128) / (image->full_range ? 255 : 224);
+  const gdouble red = luma + 2 * (1 - image->kr) * cr;
+  const gdouble blue = luma + 2 * (1 - image->kb) * cb;
+  const gdouble green = (luma - image->kr * red - image->kb * blue) / (1 - image->kr - image->kb);
+  const gdouble rgb[] = {red, green, blue};
+
+  return CLAMP (255 * rgb[c], 0, 255);
+}
+
+gdouble
+picture_get (const Picture *self, gsize x, gsize y, gsize c)
+{
+  const gchar *letters = get_letters (self->image.format);
+  const gchar *channels = *letters == 'Y' ? "Y" : "RGBA";
+
+  if (is_chroma (self->image.format))
+    return get_colour (self, x, y, c);
+  return get_sample (self, 0, x * strlen (letters) + (strchr (letters, channels[c]) - letters), y);
+}
+
+gdouble
+picture_get_feature (const Picture *self, gsize m, gsize k)
+{
+  const GemmclImage *image = &self->image;
+  const gsize channels = gemmcl_pixel_format_get_channels (image->format);
+  const gsize w = image->width, p = image->patch_width, q = image->patch_height;
+  const gsize pixel = k / channels, c = k % channels;
+
+  switch (image->features) {
+  case GEMMCL_FEATURE_PIXEL:
+    return picture_get (self, m % w, m / w, c);
+  case GEMMCL_FEATURE_ROW:
+    return picture_get (self, pixel, m, c);
+  case GEMMCL_FEATURE_FRAME:
+    return picture_get (self, pixel % w, pixel / w, c);
+  default:
+    return picture_get (self, m % (w / p) * p + pixel % p, m / (w / p) * q + pixel / p, c);
+  }
+}
+
+gboolean
+picture_check_rest (const Picture *self)
+{
+  const gchar *letters = get_letters (self->image.format);
+  const gchar *x_letter = strchr (letters, 'x');
+  const Plane plane = get_plane (&self->image, 0);
+  g_autofree guint8 *is_pixel = g_malloc0 (self->n_bytes);
+
+  for (gsize y = 0; y < plane.rows; y++) {
+    const gsize row =
+        (const guint8 *)self->host.data[0] - self->bytes + (gssize)y * self->host.stride[0];
+
+    memset (is_pixel + row, TRUE, plane.row_bytes);
+    for (gsize x = 0; x_letter != NULL && x < self->image.width; x++)
+      if (get_sample (self, 0, x * 4 + (x_letter - letters), y) != 255)
+        return FALSE;
+  }
+  for (gsize i = 0; i < self->n_bytes; i++)
+    if (!is_pixel[i] && self->bytes[i] != FILLER)
+      return FALSE;
+  return TRUE;
+}

@@ -1,0 +1,370 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Pictures as A and as D, through every kernel that reads pixels itself and through the fallback,
+ * which gets them converted first.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "picture.h"
+#include "problem.h"
+
+#define BATCH 2
+
+/* Width and height; a picture of the first is not as wide as any vector. */
+static const gsize sizes[][2] = {{5, 3}, {33, 7}, {34, 4}, {1, 1}, {17, 2}, {48, 3}};
+
+typedef struct {
+  GemmclGemm gemm;
+  GemmclImage a_image, d_image;
+  gfloat *b;
+  gfloat *bias;
+  Picture a[BATCH], d[BATCH], before[BATCH];
+  gfloat *d_matrix; /* where D is no picture */
+} Case;
+
+static void
+case_clear (Case *self)
+{
+  for (guint i = 0; i < BATCH; i++) {
+    picture_clear (&self->a[i]);
+    picture_clear (&self->d[i]);
+    picture_clear (&self->before[i]);
+  }
+  g_clear_pointer (&self->b, g_free);
+  g_clear_pointer (&self->bias, g_free);
+  g_clear_pointer (&self->d_matrix, g_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Case, case_clear)
+
+static GemmclImage
+make_image (GemmclPixelFormat format, const gsize size[2])
+{
+  return (GemmclImage){
+      .format = format,
+      .width = size[0],
+      .height = size[1],
+      .kr = format == GEMMCL_PIXEL_I420 ? 0.2126 : 0.299,
+      .kb = format == GEMMCL_PIXEL_I420 ? 0.0722 : 0.114,
+      .full_range = format == GEMMCL_PIXEL_I420,
+  };
+}
+
+/* @d: (nullable): what D is; floats with @n columns if %NULL. */
+static void
+case_init (Case *self, const GemmclImage *a, const GemmclImage *d, gsize n, guint32 seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  const GemmclGemm init = GEMMCL_GEMM_INIT;
+
+  *self = (Case){.gemm = init, .a_image = *a};
+  self->gemm.a_image = &self->a_image;
+  g_assert_true (gemmcl_image_get_shape (a, &self->gemm.m, &self->gemm.k, NULL));
+  self->gemm.n = d ? gemmcl_pixel_format_get_channels (d->format) : n;
+  self->gemm.batch = BATCH;
+  self->gemm.bias = TRUE;
+  self->gemm.ldd = self->gemm.n + 1;
+  self->gemm.d_type = GEMMCL_TYPE_F32;
+  if (d) {
+    self->d_image = *d;
+    self->gemm.d_image = &self->d_image;
+  }
+  self->b = g_new (gfloat, self->gemm.k * self->gemm.n);
+  for (gsize i = 0; i < self->gemm.k * self->gemm.n; i++)
+    self->b[i] = g_rand_double_range (rand, -1, 1);
+  self->bias = g_new (gfloat, self->gemm.n);
+  for (gsize i = 0; i < self->gemm.n; i++)
+    self->bias[i] = g_rand_double_range (rand, -40, 90);
+  self->d_matrix = g_new0 (gfloat, BATCH * self->gemm.m * self->gemm.ldd);
+  for (guint i = 0; i < BATCH; i++) {
+    picture_init (&self->a[i], a, (seed + i) % N_PICTURE_ROWS, seed + i);
+    if (d)
+      picture_init (&self->d[i], d, (seed + i + 1) % N_PICTURE_ROWS, seed + i);
+  }
+}
+
+static GemmclPlan *
+make_plan (Case *self, const gchar *kernel)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GemmclMatrix) b =
+      gemmcl_matrix_new (GEMMCL_TYPE_F32, self->gemm.k, self->gemm.n, self->b, NULL);
+  g_autoptr (GemmclMatrix) bias =
+      gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, self->gemm.n, self->bias, NULL);
+  GemmclPlan *plan = gemmcl_plan_new (test_get_context (), &self->gemm, kernel, &error);
+
+  g_assert_no_error (error);
+  g_assert_true (gemmcl_plan_set_b (plan, b, &error));
+  g_assert_true (gemmcl_plan_set_bias (plan, bias, &error));
+  return plan;
+}
+
+static void
+run (Case *self, GemmclPlan *plan)
+{
+  g_autoptr (GError) error = NULL;
+  GemmclHostData a[BATCH], d[BATCH];
+  const GemmclHostRun host_run = {.a = a, .d = d};
+
+  for (guint i = 0; i < BATCH; i++) {
+    a[i] = self->a[i].host;
+    d[i] = self->d[i].host;
+    if (!self->gemm.d_image)
+      d[i].data[0] = self->d_matrix + i * self->gemm.m * self->gemm.ldd;
+  }
+  gemmcl_plan_run (plan, &host_run, &error);
+  g_assert_no_error (error);
+}
+
+/* @previous: (nullable): pictures that beta is for */
+static gdouble
+expect (const Case *self, const Picture *previous, guint batch, gsize i, gsize j, gdouble *off)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gsize width = self->d_image.width;
+  gdouble sum = 0, size = fabs (self->bias[j]), c = 0;
+
+  for (gsize k = 0; k < gemm->k; k++) {
+    const gdouble product = (picture_get_feature (&self->a[batch], i, k) * (gfloat)gemm->a_scale +
+                             (gfloat)gemm->a_shift) *
+                            self->b[k * gemm->n + j];
+    sum += product;
+    size += fabs (product);
+  }
+  if (previous)
+    c = (gfloat)gemm->beta * picture_get (&previous[batch], i % width, i / width, j);
+  /* Colours are made of luma and chroma by some operations more. */
+  *off = (gemm->k + 16) * 0x1p-23 * (size + fabs (c) + 255);
+  return sum + c + self->bias[j];
+}
+
+static void
+check (const Case *self, const Picture *previous, const gchar *what)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gdouble highest = self->d_image.format == GEMMCL_PIXEL_GRAY16_LE ? 65535 : 255;
+
+  for (guint batch = 0; batch < BATCH; batch++)
+    for (gsize i = 0; i < gemm->m; i++)
+      for (gsize j = 0; j < gemm->n; j++) {
+        gdouble found, off;
+        gdouble expected = expect (self, previous, batch, i, j, &off);
+
+        if (gemm->d_image) {
+          const gsize width = self->d_image.width;
+          found = picture_get (&self->d[batch], i % width, i / width, j);
+          expected = CLAMP (expected, 0, highest);
+          off += 0.5;
+        } else {
+          found = self->d_matrix[(batch * gemm->m + i) * gemm->ldd + j];
+        }
+        if (!(fabs (found - expected) <= off)) {
+          g_test_message ("%s, %s %zux%zu: D(%zu, %zu) of picture %u is %.9g, expected %.9g +- %g",
+                          what, gemmcl_pixel_format_get_name (self->a_image.format),
+                          self->a_image.width, self->a_image.height, i, j, batch, found, expected,
+                          off);
+          g_test_fail ();
+          return;
+        }
+      }
+  for (guint batch = 0; gemm->d_image && batch < BATCH; batch++)
+    if (!picture_check_rest (&self->d[batch])) {
+      g_test_message ("%s: bytes that are no pixels of D were written, or x is not 255", what);
+      g_test_fail ();
+      return;
+    }
+}
+
+static void
+run_and_check (Case *self, const gchar *kernel)
+{
+  g_autoptr (GemmclPlan) plan = make_plan (self, kernel);
+
+  run (self, plan);
+  check (self, NULL, gemmcl_plan_get_kernel (plan));
+}
+
+/* Whether the @index-th row reads pixels itself, or is the fallback. */
+static const gchar *
+get_picture_kernel (guint index)
+{
+  const GemmclKernelInfo *info = gemmcl_get_kernel (index);
+
+  return index == 0 || strcmp (info->method, "skinny") == 0 ? info->name : NULL;
+}
+
+/* Formats of one plane with @n channels, in turn. */
+static GemmclPixelFormat
+pick_output (guint n, guint turn)
+{
+  for (guint i = 0;; i++) {
+    const GemmclPixelFormat format = (i + turn) % GEMMCL_PIXEL_NV12;
+    if (gemmcl_pixel_format_get_channels (format) == n)
+      return format;
+  }
+}
+
+static void
+test_format (gconstpointer data)
+{
+  const GemmclPixelFormat format = GPOINTER_TO_UINT (data);
+  const guint channels = gemmcl_pixel_format_get_channels (format);
+  const gboolean chroma = gemmcl_pixel_format_get_n_planes (format) > 1;
+
+  if (test_get_context () == NULL)
+    return;
+  for (guint s = 0; s < G_N_ELEMENTS (sizes); s++) {
+    const gsize *size = sizes[s];
+
+    if (!chroma && s != 1 && s != format % G_N_ELEMENTS (sizes))
+      continue;
+    for (guint row = 0; row < gemmcl_get_n_kernels (); row++) {
+      const GemmclImage a = make_image (format, size);
+      const GemmclImage d = make_image (pick_output (channels, s + format), size);
+      const gchar *kernel = get_picture_kernel (row);
+
+      if (kernel == NULL || (chroma && row > 0 && s > 1 && row % 2 == s % 2))
+        continue;
+      if (row == 0 || s == 1) {
+        g_auto (Case) matrix = {0};
+        case_init (&matrix, &a, NULL, 2, format + s);
+        run_and_check (&matrix, kernel);
+      }
+      if (row > 0) {
+        g_auto (Case) picture = {0};
+        case_init (&picture, &a, &d, 0, format + s + 1);
+        run_and_check (&picture, kernel);
+      }
+    }
+  }
+}
+
+/* The rules choose; A's scale makes other numbers of the samples. */
+static void
+test_features (void)
+{
+  static const GemmclPixelFormat formats[] = {GEMMCL_PIXEL_RGB, GEMMCL_PIXEL_GRAY16_LE,
+                                              GEMMCL_PIXEL_NV12, GEMMCL_PIXEL_XBGR};
+  static const gsize size[] = {19, 11};
+
+  if (test_get_context () == NULL)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (formats) * 4; i++) {
+    GemmclImage a = make_image (formats[i / 4], size);
+    g_auto (Case) features = {0};
+
+    a.features = i % 4;
+    if (a.features == GEMMCL_FEATURE_PATCH) {
+      a.patch_width = 4;
+      a.patch_height = 3;
+    }
+    case_init (&features, &a, NULL, 5, i);
+    features.gemm.a_scale = 1.0 / 255;
+    features.gemm.a_shift = -0.5;
+    /* What means nothing for pictures may be anything. */
+    features.gemm.trans_a = TRUE;
+    features.gemm.lda = 1;
+    features.gemm.a_stride = 3;
+    run_and_check (&features, NULL);
+  }
+}
+
+/* C is the picture that D held before: temporal smoothing. */
+static void
+test_previous (void)
+{
+  static const gsize size[] = {33, 5};
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_auto (Case) smooth = {0};
+  GemmclImage image;
+
+  if (test_get_context () == NULL)
+    return;
+  image = make_image (GEMMCL_PIXEL_RGBX, size);
+  case_init (&smooth, &image, &image, 0, 1);
+  smooth.gemm.addend = GEMMCL_ADDEND_OUTPUT;
+  smooth.gemm.beta = 0.5;
+  plan = make_plan (&smooth, NULL);
+  run (&smooth, plan);
+  check (&smooth, NULL, "first");
+  for (guint i = 0; i < BATCH; i++) {
+    picture_init (&smooth.before[i], &image, (1 + i + 1) % N_PICTURE_ROWS, 1);
+    memcpy (smooth.before[i].bytes, smooth.d[i].bytes, smooth.d[i].n_bytes);
+  }
+  run (&smooth, plan);
+  check (&smooth, smooth.before, "second");
+  gemmcl_plan_reset_output (plan);
+  run (&smooth, plan);
+  check (&smooth, NULL, "after a reset");
+}
+
+/* From samples that are no picture, in float, to a picture: rounded to even, limited, NaN is 0. */
+static void
+test_rounding (void)
+{
+  static const gfloat values[] = {0.5,        1.5, 2.5,      -0.5,      254.5, 255.5, 300, -300,
+                                  0.49999997, NAN, INFINITY, -INFINITY, 1e30,  -1e30, 127, 128.5};
+  static const guint8 expected[] = {0, 2, 2, 0, 254, 255, 255, 0, 0, 0, 255, 0, 255, 0, 127, 128};
+  GemmclImage image = {.format = GEMMCL_PIXEL_GRAY8, .width = 16, .height = 1};
+  const gfloat one = 1;
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  if (test_get_context () == NULL)
+    return;
+  gemm.m = G_N_ELEMENTS (values);
+  gemm.n = gemm.k = 1;
+  gemm.d_image = &image;
+  for (guint row = 0; row < gemmcl_get_n_kernels (); row++) {
+    const GemmclKernelInfo *info = gemmcl_get_kernel (row);
+    g_autoptr (GemmclPlan) plan = NULL;
+    g_autoptr (GemmclMatrix) b = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, 1, &one, NULL);
+    g_autoptr (GError) error = NULL;
+    guint8 found[G_N_ELEMENTS (values)] = {0};
+    const GemmclHostData a = {.data = {(gpointer)values}};
+    const GemmclHostData d = {.data = {found}, .stride = {sizeof (found)}};
+    const GemmclHostRun host_run = {.a = &a, .d = &d};
+
+    if (!gemmcl_kernel_fits (test_get_context (), info->name, &gemm, NULL))
+      continue;
+    plan = gemmcl_plan_new (test_get_context (), &gemm, info->name, &error);
+    g_assert_no_error (error);
+    g_assert_true (gemmcl_plan_set_b (plan, b, &error));
+    g_assert_true (gemmcl_plan_run (plan, &host_run, &error));
+    g_assert_cmpmem (found, sizeof (found), expected, sizeof (expected));
+  }
+}
+
+/* A kernel that cannot write pictures says so. */
+static void
+test_refused (void)
+{
+  GemmclImage image = {.format = GEMMCL_PIXEL_GRAY8, .width = 4, .height = 4};
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_autoptr (GError) error = NULL;
+
+  if (test_get_context () == NULL)
+    return;
+  gemm.m = 16;
+  gemm.n = gemm.k = 1;
+  gemm.d_image = &image;
+  g_assert_null (gemmcl_plan_new (test_get_context (), &gemm, "gemm_naive", &error));
+  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
+  g_assert_nonnull (strstr (error->message, "pictures"));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
+    g_autofree gchar *path =
+        g_strdup_printf ("/pictures/formats/%s", gemmcl_pixel_format_get_name (i));
+    g_test_add_data_func (path, GUINT_TO_POINTER (i), test_format);
+  }
+  g_test_add_func ("/pictures/features", test_features);
+  g_test_add_func ("/pictures/previous", test_previous);
+  g_test_add_func ("/pictures/rounding", test_rounding);
+  g_test_add_func ("/pictures/refused", test_refused);
+  return g_test_run ();
+}
