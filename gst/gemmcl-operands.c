@@ -96,8 +96,8 @@ gst_gemmcl_operands_close (GstGemmcl *self)
 typedef struct {
   GstGemmclOperand operand;
   GstGemmclOperands operands;
+  GstGemmclProblem problem;
   gboolean flowing; /* caps are known: it must fit them */
-  gboolean swap;    /* the plan that there is serves it too */
   gboolean new_n;
 } Change;
 
@@ -116,7 +116,6 @@ change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMa
   const GstGemmclOperands *present = self->has_next ? &self->next : &self->operands;
   const GstGemmclSettings *settings = &self->settings;
   GemmclMatrix **slot = get_slot (&change->operands, operand);
-  GstGemmclProblem problem;
 
   gst_gemmcl_operands_copy (&change->operands, present);
   g_clear_pointer (slot, gemmcl_matrix_unref);
@@ -131,12 +130,10 @@ change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMa
                          "found nothing.");
     return FALSE;
   }
-  if (!gst_gemmcl_problem_init (&problem, &self->input, NULL, &change->operands, settings,
+  if (!gst_gemmcl_problem_init (&change->problem, &self->input, NULL, &change->operands, settings,
                                 self->problem.gemm.m, error))
     return FALSE;
-  change->swap =
-      !self->has_next && self->plan && gst_gemmcl_problem_is_swap (&self->problem, &problem);
-  change->new_n = gst_gemmcl_weight_get_n (settings, present->weight) != problem.gemm.n;
+  change->new_n = gst_gemmcl_weight_get_n (settings, present->weight) != change->problem.gemm.n;
   return TRUE;
 }
 
@@ -183,27 +180,36 @@ put_into_plan (GstGemmcl *self, const Change *change, GError **error)
   }
 }
 
+/* Whether the plan that there is serves the change too. With the lock held. */
+static gboolean
+is_swap (GstGemmcl *self, const Change *change)
+{
+  return change->flowing && self->plan && !self->has_next &&
+         gst_gemmcl_problem_is_swap (&self->problem, &change->problem);
+}
+
 static gboolean
 change_apply (Change *change, GstGemmcl *self, const gchar *where, GError **error)
 {
-  GstGemmclOperands *target = &self->operands;
+  GstGemmclOperands *target = &self->next;
   gboolean ok = TRUE;
 
   g_mutex_lock (&self->lock);
-  /* The streaming thread may have made another plan, or stopped, since change_init(). */
-  if (change->flowing && !(change->swap && self->plan)) {
-    target = &self->next;
-    self->has_next = TRUE;
-  } else if (change->swap) {
-    ok = put_into_plan (self, change, error);
+  /* While caps are made of what the operands are, those must not change. */
+  if (!self->negotiating) {
+    if (!self->configured) {
+      target = &self->operands;
+    } else if (is_swap (self, change)) {
+      target = &self->operands;
+      ok = put_into_plan (self, change, error);
+    }
   }
   if (ok) {
-    if (target == &self->operands) {
-      gst_gemmcl_operands_clear (&self->next);
-      self->has_next = FALSE;
-    }
-    gst_gemmcl_operands_clear (target);
+    gst_gemmcl_operands_clear (&self->next);
+    if (target == &self->operands)
+      gst_gemmcl_operands_clear (&self->operands);
     gst_gemmcl_operands_copy (target, &change->operands);
+    self->has_next = target == &self->next;
     store_where (self, change->operand, where);
   }
   g_mutex_unlock (&self->lock);
@@ -249,11 +255,12 @@ gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *
 }
 
 gboolean
-gst_gemmcl_operands_take_next (GstGemmcl *self)
+gst_gemmcl_operands_hold (GstGemmcl *self)
 {
   gboolean taken;
 
   g_mutex_lock (&self->lock);
+  self->negotiating = TRUE;
   taken = self->has_next;
   if (taken) {
     gst_gemmcl_operands_clear (&self->operands);
@@ -263,4 +270,12 @@ gst_gemmcl_operands_take_next (GstGemmcl *self)
   }
   g_mutex_unlock (&self->lock);
   return taken;
+}
+
+void
+gst_gemmcl_operands_release (GstGemmcl *self)
+{
+  g_mutex_lock (&self->lock);
+  self->negotiating = FALSE;
+  g_mutex_unlock (&self->lock);
 }

@@ -36,12 +36,17 @@ void gst_gemmcl_operands_close (GstGemmcl *self);
 void gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *where);
 
 /**
- * gst_gemmcl_operands_take_next:
+ * gst_gemmcl_operands_hold:
  *
- * For the streaming thread, between buffers: makes a change of shape that waits the present state.
+ * For the streaming thread, before caps or a buffer: makes a change of shape that waits the present
+ * state, and keeps operands as they are until gst_gemmcl_operands_release(): what is set meanwhile
+ * waits, so that caps and the plan are made of the same operands.
  *
- * Returns: whether there was one; then a new plan is due.
+ * Returns: whether there was a change; then a new plan is due.
  */
-gboolean gst_gemmcl_operands_take_next (GstGemmcl *self);
+gboolean gst_gemmcl_operands_hold (GstGemmcl *self);
+
+/** gst_gemmcl_operands_release: Ends gst_gemmcl_operands_hold(). */
+void gst_gemmcl_operands_release (GstGemmcl *self);
 
 G_END_DECLS

@@ -207,7 +207,8 @@ start (GstBaseTransform *trans)
   g_mutex_lock (&self->lock);
   stale = self->context_stale;
   g_mutex_unlock (&self->lock);
-  gst_gemmcl_operands_take_next (self);
+  gst_gemmcl_operands_hold (self);
+  gst_gemmcl_operands_release (self);
   if ((stale && !open_context (self, &error)) || !check_kernel (self, &error) ||
       !check_weight (self, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
@@ -250,24 +251,16 @@ before_transform (GstBaseTransform *trans, GstBuffer *input)
   GST_OBJECT_UNLOCK (self);
 }
 
-/* Operands of another shape become the present ones, and downstream hears of what comes out. */
-static GstFlowReturn
-change_operands (GstGemmcl *self)
-{
-  GstFlowReturn flow = gst_gemmcl_batch_drain (self);
-
-  if (flow == GST_FLOW_OK && gst_gemmcl_operands_take_next (self)) {
-    self->replan = TRUE;
-    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  }
-  return flow;
-}
-
 /* What was collected must not wait for @input, or not be run together with it. */
 static gboolean
 ends_batch (GstGemmcl *self, GstBuffer *input)
 {
-  return GST_BUFFER_IS_DISCONT (input) || self->next_alpha != self->run_alpha ||
+  gboolean has_next;
+
+  g_mutex_lock (&self->lock);
+  has_next = self->has_next;
+  g_mutex_unlock (&self->lock);
+  return has_next || GST_BUFFER_IS_DISCONT (input) || self->next_alpha != self->run_alpha ||
          self->next_beta != self->run_beta ||
          gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
 }
@@ -284,20 +277,31 @@ replan (GstGemmcl *self)
   return GST_FLOW_ERROR;
 }
 
+/* Takes @input. Operands are held. */
+static GstFlowReturn
+negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  g_autoptr (GstCaps) caps = NULL;
+  GstFlowReturn flow = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
+                           ->submit_input_buffer (trans, is_discont, input);
+
+  if (flow == GST_FLOW_OK)
+    return replan (self);
+  if (flow == GST_FLOW_NOT_NEGOTIATED) {
+    caps = gst_pad_get_current_caps (trans->sinkpad);
+    gst_gemmcl_explain_failure (self, caps);
+  }
+  return flow;
+}
+
 static GstFlowReturn
 submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
-  g_autoptr (GstCaps) caps = NULL;
   GstFlowReturn flow = GST_FLOW_OK;
-  gboolean has_next;
 
-  g_mutex_lock (&self->lock);
-  has_next = self->has_next;
-  g_mutex_unlock (&self->lock);
-  if (has_next)
-    flow = change_operands (self);
-  else if (ends_batch (self, input))
+  if (ends_batch (self, input))
     flow = gst_gemmcl_batch_drain (self);
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (input);
@@ -307,14 +311,12 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
     gst_gemmcl_forget_output (self);
   self->run_alpha = self->next_alpha;
   self->run_beta = self->next_beta;
-  flow = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
-             ->submit_input_buffer (trans, is_discont, input);
-  if (flow == GST_FLOW_OK)
-    return replan (self);
-  if (flow == GST_FLOW_NOT_NEGOTIATED) {
-    caps = gst_pad_get_current_caps (trans->sinkpad);
-    gst_gemmcl_explain_failure (self, caps);
+  if (gst_gemmcl_operands_hold (self)) {
+    self->replan = TRUE;
+    gst_base_transform_reconfigure_src (trans);
   }
+  flow = negotiate (self, is_discont, input);
+  gst_gemmcl_operands_release (self);
   return flow;
 }
 
@@ -336,15 +338,18 @@ sink_caps (GstGemmcl *self, GstEvent *event)
 {
   g_autoptr (GstCaps) caps = NULL;
   GstCaps *parsed;
+  gboolean accepted;
 
   gst_event_parse_caps (event, &parsed);
   caps = gst_caps_ref (parsed);
-  gst_gemmcl_operands_take_next (self);
-  if (GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
-          ->sink_event (GST_BASE_TRANSFORM (self), event))
-    return TRUE;
-  gst_gemmcl_explain_failure (self, caps);
-  return FALSE;
+  if (gst_gemmcl_operands_hold (self))
+    self->replan = TRUE;
+  accepted = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
+                 ->sink_event (GST_BASE_TRANSFORM (self), event);
+  if (!accepted)
+    gst_gemmcl_explain_failure (self, caps);
+  gst_gemmcl_operands_release (self);
+  return accepted;
 }
 
 /* A batch never waits across an event that has its place in the stream. */

@@ -52,6 +52,7 @@ struct _GstGemmcl {
   GstGemmclOperands operands;
   GstGemmclOperands next; /* what the streaming thread takes over before its next buffer */
   gboolean has_next;
+  gboolean negotiating; /* the streaming thread holds the operands as they are */
   GemmclPlan *plan;
   GstGemmclProblem problem; /* the plan's */
   GemmclPlanStats past;     /* of plans that are gone */

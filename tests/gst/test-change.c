@@ -152,7 +152,7 @@ test_in_ready (void)
 typedef struct {
   GstElement *element;
   gint stop;
-  guint swaps;
+  gint swaps;
 } Swapper;
 
 /* Weights of one and of two columns, whose results can be told: 3, 30 and 4, 6. */
@@ -163,7 +163,9 @@ swap (gpointer data)
   Swapper *swapper = data;
 
   while (!g_atomic_int_get (&swapper->stop)) {
-    g_object_set (swapper->element, "weight", weights[swapper->swaps++ % 3], NULL);
+    gint i = g_atomic_int_add (&swapper->swaps, 1);
+
+    g_object_set (swapper->element, "weight", weights[i % 3], NULL);
     g_usleep (100);
   }
   return NULL;
@@ -179,7 +181,7 @@ test_under_load (void)
 
   g_assert_true (stream_play (stream, CAPS, NULL));
   thread = g_thread_new ("swap", swap, &swapper);
-  for (guint i = 0; i < 300; i++) {
+  for (guint i = 0; i < 300 || g_atomic_int_get (&swapper.swaps) < 60; i++) {
     g_autoptr (GstBuffer) output = stream_run (stream, buffer_new (ones, sizeof ones));
     gfloat values[2] = {0};
     gsize size = gst_buffer_extract (output, 0, values, sizeof values);
@@ -195,8 +197,7 @@ test_under_load (void)
   }
   g_atomic_int_set (&swapper.stop, 1);
   g_thread_join (thread);
-  g_test_message ("%u swaps; results %u, %u, %u", swapper.swaps, counts[0], counts[1], counts[2]);
-  g_assert_cmpuint (swapper.swaps, >, 3);
+  g_test_message ("%d swaps; results %u, %u, %u", swapper.swaps, counts[0], counts[1], counts[2]);
   stream_assert_quiet (stream);
 }
 
