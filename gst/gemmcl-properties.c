@@ -151,28 +151,11 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 
 /* With the object's lock held. */
 static gboolean
-get_locked (GstGemmcl *self, guint id, GValue *value)
+get_wanted (const GstGemmclSettings *wanted, guint id, GValue *value)
 {
-  const GstGemmclSettings *wanted = &self->wanted;
-
   switch (id) {
-  case PROP_WEIGHT:
-    g_value_set_string (value, self->where[GST_GEMMCL_OPERAND_WEIGHT]);
-    return TRUE;
   case PROP_TRANSPOSE_WEIGHT:
     g_value_set_boolean (value, wanted->transpose_weight);
-    return TRUE;
-  case PROP_BIAS:
-    g_value_set_string (value, self->where[GST_GEMMCL_OPERAND_BIAS]);
-    return TRUE;
-  case PROP_ADDEND:
-    g_value_set_string (value, self->where[GST_GEMMCL_OPERAND_ADDEND]);
-    return TRUE;
-  case PROP_ALPHA:
-    g_value_set_double (value, self->alpha);
-    return TRUE;
-  case PROP_BETA:
-    g_value_set_double (value, self->beta);
     return TRUE;
   case PROP_ACTIVATION:
     g_value_set_enum (value, wanted->activation);
@@ -198,6 +181,34 @@ get_locked (GstGemmcl *self, guint id, GValue *value)
   case PROP_KERNEL:
     g_value_set_string (value, wanted->kernel);
     return TRUE;
+  case PROP_BATCH_SIZE:
+    g_value_set_uint (value, wanted->batch_size);
+    return TRUE;
+  default:
+    return FALSE;
+  }
+}
+
+/* With the object's lock held. */
+static gboolean
+get_locked (GstGemmcl *self, guint id, GValue *value)
+{
+  switch (id) {
+  case PROP_WEIGHT:
+    g_value_set_string (value, self->where[GST_GEMMCL_OPERAND_WEIGHT]);
+    return TRUE;
+  case PROP_BIAS:
+    g_value_set_string (value, self->where[GST_GEMMCL_OPERAND_BIAS]);
+    return TRUE;
+  case PROP_ADDEND:
+    g_value_set_string (value, self->where[GST_GEMMCL_OPERAND_ADDEND]);
+    return TRUE;
+  case PROP_ALPHA:
+    g_value_set_double (value, self->alpha);
+    return TRUE;
+  case PROP_BETA:
+    g_value_set_double (value, self->beta);
+    return TRUE;
   case PROP_PLATFORM:
     g_value_set_string (value, self->platform);
     return TRUE;
@@ -207,11 +218,8 @@ get_locked (GstGemmcl *self, guint id, GValue *value)
   case PROP_DEVICE:
     g_value_set_string (value, self->device);
     return TRUE;
-  case PROP_BATCH_SIZE:
-    g_value_set_uint (value, wanted->batch_size);
-    return TRUE;
   default:
-    return FALSE;
+    return get_wanted (&self->wanted, id, value);
   }
 }
 
