@@ -158,9 +158,11 @@ static cl_program
 get_program (GemmclContext *self, const gchar *source, const gchar *options, GError **error)
 {
   g_autofree gchar *key = g_strconcat (source, " ", options, NULL);
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&self->lock);
-  cl_program program = g_hash_table_lookup (self->programs, key);
+  g_autoptr (GMutexLocker) locker = NULL;
+  cl_program program;
 
+  locker = g_mutex_locker_new (&self->lock);
+  program = g_hash_table_lookup (self->programs, key);
   if (program == NULL) {
     program = gemmcl_program_build (self->context, self->device, source, options, error);
     if (program != NULL)
