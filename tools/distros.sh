@@ -66,7 +66,8 @@ furnish () {
   local root=$1 name
   mount -t proc proc "$root/proc"
   mount -t sysfs -o ro sysfs "$root/sys"
-  mkdir -p "$root/dev/shm"
+  mkdir -p "$root/dev/shm" "$root/var/cache/gemmcl/pocl"
+  find "$root/var/cache/gemmcl/pocl" -mindepth 2 -maxdepth 2 -mtime +14 -exec rm -rf {} +
   for name in tmp mnt dev/shm; do
     mount -t tmpfs tmpfs "$root/$name"
   done
@@ -80,12 +81,12 @@ furnish () {
     tar --extract --no-same-owner --directory "$root/mnt/source"
 }
 
-# enter ROOT COMMAND...: runs it among the sources there.
+# enter ROOT COMMAND...: runs it among the sources there. What PoCL compiles stays for later runs.
 enter () {
   local root=$1
   shift
   env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
-    ${http_proxy:+http_proxy="$http_proxy"} \
+    POCL_CACHE_DIR=/var/cache/gemmcl/pocl ${http_proxy:+http_proxy="$http_proxy"} \
     chroot "$root" sh -c 'cd /mnt/source && exec "$@"' sh "$@" </dev/null
 }
 
@@ -129,11 +130,11 @@ outside () {
   child=$!
   # shellcheck disable=SC2064
   trap "kill -KILL $child 2>/dev/null || true" EXIT
-  if ! timeout "$limit" tail --pid="$child" --follow /dev/null; then
+  if ! timeout --foreground "$limit" tail --pid="$child" --follow /dev/null; then
     kill -KILL "$child"
     status=124
   fi
-  wait "$child" || status=$((status ? status : $?))
+  wait "$child" 2>/dev/null || status=$((status ? status : $?))
   trap - EXIT
   [ "$status" -ne 124 ] || echo "stopped after $limit" >&2
   return "$status"

@@ -14,6 +14,11 @@ cd "$(dirname "$0")/.."
 # The distribution's Python is the one that has NumPy.
 export PATH=/usr/bin:$PATH LC_ALL=C.UTF-8
 
+# PoCL takes far longer to compile the kernels than to run them, and builds and clones share them.
+export POCL_CACHE_DIR=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-tests/pocl
+mkdir -p "$POCL_CACHE_DIR"
+find "$POCL_CACHE_DIR" -mindepth 2 -maxdepth 2 -mtime +14 -exec rm -rf {} +
+
 options=(-Dwerror=true -Dgst=enabled -Dtools=enabled -Dtests=enabled -Ddocs=enabled)
 
 section () {
