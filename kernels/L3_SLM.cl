@@ -1,0 +1,129 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * L3_SLM: a work-group brings a tile of A to local memory, for every work-item needs all of its
+ * columns; B is read directly, one row at a time, through the cache.
+ *
+ *                           COLUMNS
+ *                 +----+----+- - - -+----+----+         ROWS    = TILE_M * GROUP_M
+ *                 | n=0| n=1|  B    | n=0| n=1|  k      COLUMNS = TILE_N * GROUP_N
+ *                 +----+----+- - - -+----+----+
+ *     TILE_K
+ *    +------+     +----+----+- - - -+----+----+         work-item (m, n) = (lane / GROUP_N,
+ *    |      |     | xx |    |       | xx |    | m=0                         lane % GROUP_N)
+ *    |  A   |ROWS +----+----+- - - -+----+----+         owns TILE_M rows of TILE_N / 4 float4s,
+ *    |      |     |    |    |       |    |    | m=1       i = top  + m * TILE_M + r
+ *    +------+     +----+----+- - - -+----+----+           j = left + 4 * (c * GROUP_N + n) + 0..3
+ *
+ *     tile[row * TILE_K + k]     A as it lies in a row-major matrix; a work-item reads four steps of
+ *                                each of its rows, then uses them with four rows of B
+ *
+ *     fill | barrier | multiply | barrier | fill ...
+ *
+ * Rows past M and columns past N repeat the last one; steps past K are not taken.
+ *
+ * TILE_M, TILE_N     outputs of a work-item, TILE_N a multiple of 4: TILE_M * TILE_N registers of
+ *                    sums, TILE_M float4s of A and TILE_N / 4 of B
+ * GROUP_M            work-items that need the same columns of B: the larger, the less is read of
+ *                    memory, and the more of the cache
+ * GROUP_N            work-items that share the tile's rows
+ * TILE_K             depth of a step, a multiple of 4: the larger, the fewer barriers, and the more
+ *                    local memory, ROWS * TILE_K floats. TILE_M * TILE_K must be a multiple of
+ *                    4 * GROUP_N; with TILE_K = 4 * GROUP_N a work-item brings TILE_M float4s
+ * WIDTH, PAD         4 and 0: see slm.clh
+ */
+#include "gemm.clh"
+#include "slm.clh"
+
+/* The row of B at B, and how much of it there is. */
+static inline void
+load_row (strip b[TILE_N / 4], global const float *B, const GemmclProblem p, long j, bool whole)
+{
+#pragma unroll
+  for (int c = 0; c < TILE_N / 4; c++)
+    b[c] = whole ? vload4 (0, B + j + c * 4 * GROUP_N) : load_strip (B, p, j + c * 4 * GROUP_N);
+}
+
+static inline void
+add (strip sum[TILE_M][TILE_N / 4], int r, float a, const strip b[TILE_N / 4])
+{
+#pragma unroll
+  for (int c = 0; c < TILE_N / 4; c++)
+    sum[r][c] = MAD ((strip)(a), b[c], sum[r][c]);
+}
+
+/* Adds the steps there are, TILE_K at most. a: the first row of the tile that is the work-item's;
+ * j: its first column; whole: rows of B are float4s with nothing between, and all of them there. */
+static inline void
+multiply (strip sum[TILE_M][TILE_N / 4], local const float *a, global const float *B,
+          const GemmclProblem p, long j, int steps, bool whole)
+{
+  strip b[TILE_N / 4];
+  int k = 0;
+
+#pragma unroll 1
+  for (; k + 4 <= steps; k += 4) {
+    strip a_k[TILE_M];
+#pragma unroll
+    for (int r = 0; r < TILE_M; r++)
+      a_k[r] = *(local const strip *)(a + r * A_PITCH + k);
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+      load_row (b, B, p, j, whole);
+      B += p.b.row;
+#pragma unroll
+      for (int r = 0; r < TILE_M; r++)
+        add (sum, r, ELEMENT (a_k[r], e), b);
+    }
+  }
+#pragma unroll 1
+  for (; k < steps; k++) {
+    load_row (b, B, p, j, whole);
+    B += p.b.row;
+#pragma unroll
+    for (int r = 0; r < TILE_M; r++)
+      add (sum, r, a[r * A_PITCH + k], b);
+  }
+}
+
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+gemm (GEMM_ARGUMENTS)
+{
+  local float tile[ROWS * A_PITCH] __attribute__ ((aligned (16)));
+
+  const int lane = get_local_id (0);
+  const int m = lane / GROUP_N * TILE_M;
+  const long batch = get_group_id (2);
+  const long top = (long)get_group_id (0) * ROWS;
+  const long left = (long)get_group_id (1) * COLUMNS;
+  const long j = left + lane % GROUP_N * 4;
+  const bool whole = p.b.col == 1 && left + COLUMNS <= p.N;
+
+  A += p.a.offset + batch * p.a.batch;
+  B += p.b.offset + batch * p.b.batch;
+
+  strip sum[TILE_M][TILE_N / 4];
+#pragma unroll
+  for (int r = 0; r < TILE_M; r++)
+#pragma unroll
+    for (int c = 0; c < TILE_N / 4; c++)
+      sum[r][c] = 0.0f;
+
+  for (int rest = p.K; rest > 0; rest -= TILE_K) {
+    copy_a (tile, A, p, top, lane, rest);
+    barrier (CLK_LOCAL_MEM_FENCE);
+    if (whole)
+      multiply (sum, tile + m * A_PITCH, B, p, j, min (rest, TILE_K), true);
+    else
+      multiply (sum, tile + m * A_PITCH, B, p, j, min (rest, TILE_K), false);
+    barrier (CLK_LOCAL_MEM_FENCE);
+    A += TILE_K * A_COL;
+    B += TILE_K * p.b.row;
+  }
+
+#pragma unroll
+  for (int r = 0; r < TILE_M; r++)
+#pragma unroll
+    for (int c = 0; c < TILE_N / 4; c++)
+      finish (C, bias, D, p, batch, top + m + r, j + c * 4 * GROUP_N, sum[r][c]);
+}
