@@ -16,9 +16,8 @@ import tool
 class Problem(tool.TestCase):
     def check(self, sizes, *options):
         m, n, k = map(int, sizes.split("x"))
-        results = self.read(
-            "bench", "-M", m, "-N", n, "-K", k, "-k", "all", "-v", "-i", "1", "--json", "-", *options
-        )
+        problem = "-M", m, "-N", n, "-K", k, *options
+        results = self.read("bench", *problem, "-k", "all", "-v", "-i", "1", "--json", "-")
         self.assertIn("gemm_naive", [result["kernel"] for result in results])
         for result in results:
             with self.subTest(kernel=result["kernel"]):
