@@ -326,4 +326,36 @@ const GemmclKernelInfo *gemmcl_get_kernel (guint index);
 gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm *gemm,
                              GError **error);
 
+/**
+ * GemmclKernelLevel:
+ * @GEMMCL_KERNEL_LEVEL_NATIVE: as it was meant: its subgroups, if any, are the device's own
+ *   (cl_intel_subgroups, cl_intel_required_subgroup_size)
+ * @GEMMCL_KERNEL_LEVEL_KHR: its subgroups use cl_khr_subgroup_shuffle and have no block reads
+ * @GEMMCL_KERNEL_LEVEL_EMULATED: its subgroups share through local memory; right, but slow, and so
+ *   only where it is asked for by name
+ *
+ * How a kernel runs on a device, best first. The environment variable GEMMCL_SUBGROUPS, with a
+ * level's name, keeps kernels from any better one.
+ */
+typedef enum {
+  GEMMCL_KERNEL_LEVEL_NATIVE,
+  GEMMCL_KERNEL_LEVEL_KHR,
+  GEMMCL_KERNEL_LEVEL_EMULATED,
+} GemmclKernelLevel;
+
+/** gemmcl_kernel_level_get_name: Returns: "native", "khr" or "emulated"; static. */
+const gchar *gemmcl_kernel_level_get_name (GemmclKernelLevel level);
+
+/**
+ * gemmcl_kernel_get_level:
+ * @name: the name of a kernel
+ * @level: (out): how it runs on the device of @context
+ *
+ * Builds the kernel where that is the only way to know, which may take a second.
+ *
+ * Returns: %FALSE with any #GemmclError, which says why it does not run there.
+ */
+gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
+                                  GemmclKernelLevel *level, GError **error);
+
 GEMMCL_END_DECLS

@@ -8,6 +8,8 @@
 #define GEMMCL_ON_CPU (1u << GEMMCL_DEVICE_TYPE_CPU)
 #define GEMMCL_ON_GPU (1u << GEMMCL_DEVICE_TYPE_GPU | 1u << GEMMCL_DEVICE_TYPE_ACCELERATOR)
 #define GEMMCL_ON_ANY (GEMMCL_ON_CPU | GEMMCL_ON_GPU)
+/** Only Intel's GPUs, whose registers a subgroup shares. */
+#define GEMMCL_ON_INTEL_GPU (1u << 31)
 
 /**
  * GemmclKernel:
@@ -17,15 +19,20 @@
  * @summary: one line
  * @tile_m, @tile_n: outputs of a work-item; @tile_n 0: a row of D whole
  * @group_m, @group_n: work-items of a work-group
+ * @subgroup: work-items of a subgroup, of which group_n is a multiple; 0: it needs none. Such a row
+ *   runs on every device (see subgroup.clh), but is chosen only where subgroups of this size are
+ *   native and the smallest, which are those as wide as a register
  * @split_k: the group_m work-items share K between them, not M
  * @packed: B comes packed in panels of tile_n x group_n columns (see pack.cl)
  * @pictures: A's and D's rows may be pixels of pictures; other kernels get A converted before
  * @fixed_n_k: N and K are compiled in, as -DN and -DK
- * @softmax_n: softmax over rows of up to so many is done inside; longer ones need a pass of their own
+ * @softmax_n: softmax over rows of up to so many is done inside; longer ones need a pass of their
+ * own
  * @max_m, @max_n, @max_k: the largest problem it takes; 0: any
  * @devices: the types it is chosen for
- * @float_width: chosen only where the device's native vectors have as many floats; 0: anywhere
+ * @float_width: chosen only where the device's native vectors have as many floats or more
  * @speed: share of the peak it reaches when all tiles are full, roughly: what the choice goes by
+ * @intel_speed: the same on Intel's GPUs, where it is another; 0: it is not
  *
  * A row of kernels.def.
  */
@@ -36,6 +43,7 @@ typedef struct {
   const gchar *summary;
   guint tile_m, tile_n;
   guint group_m, group_n;
+  guint subgroup;
   gboolean split_k;
   gboolean packed;
   gboolean pictures;
@@ -45,6 +53,7 @@ typedef struct {
   guint devices;
   guint float_width;
   gdouble speed;
+  gdouble intel_speed;
 } GemmclKernel;
 
 /** GemmclSource: an embedded program's text, includes inlined; the last one's name is NULL. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gemm.h"
+#include "subgroups.h"
 
 #define MAX_NEAR 5 /* names that a message about a wrong one lists */
 
@@ -35,6 +36,8 @@ describe_needs (const GemmclKernel *kernel)
     g_string_append_printf (needs, ", K <= %" G_GSIZE_FORMAT, kernel->max_k);
   if (kernel->group_m * kernel->group_n > 1)
     g_string_append_printf (needs, ", groups of %u", kernel->group_m * kernel->group_n);
+  if (kernel->subgroup)
+    g_string_append_printf (needs, ", subgroups of %u", kernel->subgroup);
   return g_strdup (needs->len > 0 ? needs->str + 2 : "");
 }
 
@@ -203,6 +206,30 @@ gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n)
   return (GemmclTiles){(m + rows - 1) / rows, (n + cols - 1) / cols, rows, cols};
 }
 
+/* Whether the rules may choose @kernel on @device at all. */
+static gboolean
+is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
+{
+  const gboolean intel_gpu = device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU;
+
+  if (!(kernel->devices >> device->type & 1) &&
+      !(intel_gpu && kernel->devices & GEMMCL_ON_INTEL_GPU))
+    return FALSE;
+  if (kernel->subgroup &&
+      (device->n_subgroup_sizes == 0 || device->subgroup_sizes[0] != kernel->subgroup ||
+       gemmcl_subgroups_get_level (kernel, device) != GEMMCL_KERNEL_LEVEL_NATIVE))
+    return FALSE;
+  return kernel->float_width <= device->float_width;
+}
+
+static gdouble
+get_speed (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
+{
+  return device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU && kernel->intel_speed > 0
+             ? kernel->intel_speed
+             : kernel->speed;
+}
+
 /*
  * The rule: a kernel's speed with full tiles, times the share of its tiles that is not padding,
  * times the share of compute units that have a work-group in the last round. What reads pixels by
@@ -217,9 +244,9 @@ score (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const GemmclG
   const gdouble rounds = ceil (groups / units);
   const gdouble padded = (gdouble)tiles.m * tiles.rows * tiles.n * tiles.cols;
 
-  if (!(kernel->devices >> device->type & 1) || kernel->float_width > device->float_width)
+  if (!is_meant_for (kernel, device))
     return 0;
-  return kernel->speed * gemm->m * gemm->n / padded * groups / (rounds * units) +
+  return get_speed (kernel, device) * gemm->m * gemm->n / padded * groups / (rounds * units) +
          takes_pixels (kernel, gemm);
 }
 

@@ -7,6 +7,7 @@
 #include "context.h"
 #include "image-private.h"
 #include "kernels.h"
+#include "subgroups.h"
 
 #define SOFTMAX_GROUP 64 /* work-items that share a row on a GPU; a CPU gives it to one */
 
@@ -104,15 +105,19 @@ append_image (GString *options, const GemmclImage *image, const gchar *prefix)
 }
 
 /* What a kernel may do with rows of A or D: X_UNIT_COL, elements of a row lie together; X_FLOAT4,
- * each row starts where a float4 may, on the device and in gemmcl_plan_run()'s tight copies. */
+ * each row starts where a float4 may, on the device and in gemmcl_plan_run()'s tight copies. What
+ * subgroups may do with columns: X_UNIT_ROW. */
 static void
-append_access (GString *options, const gchar *name, const GemmclGemm *gemm, GemmclOperand which,
+append_access (GString *options, const gchar *name, GemmclPlan *self, GemmclOperand which,
                GemmclType type)
 {
-  const GemmclStored stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
+  const GemmclStored stored = gemmcl_gemm_get_stored (&self->gemm, which, FALSE);
 
-  if (stored.by_column)
+  if (stored.by_column) {
+    if (self->row->subgroup)
+      g_string_append_printf (options, " -D%s_UNIT_ROW", name);
     return;
+  }
   g_string_append_printf (options, " -D%s_UNIT_COL", name);
   if (type == GEMMCL_TYPE_F32 &&
       (stored.length | stored.ld | stored.offset | stored.stride) % 4 == 0)
@@ -120,7 +125,7 @@ append_access (GString *options, const gchar *name, const GemmclGemm *gemm, Gemm
 }
 
 static gchar *
-make_multiply_options (GemmclPlan *self)
+make_multiply_options (GemmclPlan *self, GemmclKernelLevel level)
 {
   const GemmclKernel *row = self->row;
   const GemmclGemm *gemm = &self->gemm;
@@ -133,6 +138,8 @@ make_multiply_options (GemmclPlan *self)
                    get_d_type (self), gemm->activation);
   if (row->defines)
     g_string_append_printf (options, " %s", row->defines);
+  gemmcl_subgroups_append_options (options, row, gemmcl_context_get_device_info (self->context),
+                                   level);
   if (row->packed)
     g_string_append_printf (options, " -DPANEL=%u", gemmcl_kernel_get_panel (row));
   if (row->fixed_n_k)
@@ -140,8 +147,8 @@ make_multiply_options (GemmclPlan *self)
                             gemm->k);
   if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
     g_string_append (options, " -DA_SCALED");
-  append_access (options, "A", gemm, GEMMCL_OPERAND_A, get_a_type (self));
-  append_access (options, "D", gemm, GEMMCL_OPERAND_D, get_d_type (self));
+  append_access (options, "A", self, GEMMCL_OPERAND_A, get_a_type (self));
+  append_access (options, "D", self, GEMMCL_OPERAND_D, get_d_type (self));
   if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
     g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d",
                             gemm->d_image ? GEMMCL_TYPE_U8 : gemm->d_type);
@@ -174,17 +181,39 @@ check_group (GemmclPlan *self, cl_kernel kernel, GError **error)
 }
 
 static gboolean
-build_multiply (GemmclPlan *self, const GemmclKernel *row, GError **error)
+build_at_level (GemmclPlan *self, GemmclKernelLevel level, GError **error)
 {
-  g_autofree gchar *options = NULL;
-  g_auto (cl_kernel) kernel = NULL;
+  g_autofree gchar *options = make_multiply_options (self, level);
+  g_auto (cl_kernel) kernel =
+      gemmcl_context_create_kernel (self->context, self->row->source, options, "gemm", error);
 
-  self->row = row;
-  options = make_multiply_options (self);
-  kernel = gemmcl_context_create_kernel (self->context, row->source, options, "gemm", error);
-  if (kernel == NULL || !check_group (self, kernel, error))
+  if (kernel == NULL || !check_group (self, kernel, error) ||
+      !gemmcl_subgroups_check (self->row, kernel, gemmcl_context_get_cl_device (self->context),
+                               level, error))
     return FALSE;
   self->multiply = g_steal_pointer (&kernel);
+  self->level = level;
+  return TRUE;
+}
+
+/* At the best level that this driver can build, @worst at worst. */
+static gboolean
+build_multiply (GemmclPlan *self, const GemmclKernel *row, GemmclKernelLevel worst, GError **error)
+{
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
+  GemmclKernelLevel level = gemmcl_subgroups_get_level (row, device);
+  g_autoptr (GError) failure = NULL;
+
+  self->row = row;
+  while (!build_at_level (self, level, &failure)) {
+    if (row->subgroup == 0 || level >= worst) {
+      g_propagate_error (error, g_steal_pointer (&failure));
+      return FALSE;
+    }
+    g_debug ("%s", failure->message);
+    g_clear_error (&failure);
+    level = gemmcl_subgroups_get_next (level, device);
+  }
   return TRUE;
 }
 
@@ -214,7 +243,7 @@ choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
   if (name != NULL && strcmp (name, "auto") != 0) {
     const GemmclKernel *row = gemmcl_kernel_find (name, error);
     return row != NULL && gemmcl_kernel_check (row, device, &self->gemm, error) &&
-           build_multiply (self, row, error);
+           build_multiply (self, row, GEMMCL_KERNEL_LEVEL_EMULATED, error);
   }
   as_run = get_problem_as_run (self);
   ranked = gemmcl_kernel_rank (device, &as_run);
@@ -225,7 +254,7 @@ choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
                  self->gemm.k);
   for (guint i = 0; i < ranked->len; i++) {
     g_autoptr (GError) failure = NULL;
-    if (build_multiply (self, ranked->pdata[i], &failure))
+    if (build_multiply (self, ranked->pdata[i], GEMMCL_KERNEL_LEVEL_NATIVE, &failure))
       return TRUE;
     g_debug ("%s", failure->message);
     if (i + 1 == ranked->len)
@@ -319,6 +348,32 @@ gemmcl_plan_get_kernel (GemmclPlan *self)
 {
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
   return self->row->name;
+}
+
+/* Making it is the only way to know: what a driver's extensions promise may fail to build. */
+gboolean
+gemmcl_kernel_get_level (GemmclContext *context, const gchar *name, GemmclKernelLevel *level,
+                         GError **error)
+{
+  GemmclGemm any = GEMMCL_GEMM_INIT;
+  const GemmclKernel *kernel;
+  g_autoptr (GemmclPlan) plan = NULL;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
+  g_return_val_if_fail (name != NULL && level != NULL, FALSE);
+
+  if (!gemmcl_kernel_fits (context, name, NULL, error))
+    return FALSE;
+  kernel = gemmcl_kernel_find (name, NULL);
+  *level = gemmcl_subgroups_get_level (kernel, gemmcl_context_get_device_info (context));
+  if (kernel->subgroup == 0 || *level == GEMMCL_KERNEL_LEVEL_EMULATED)
+    return TRUE;
+  any.m = any.n = any.k = 1;
+  plan = gemmcl_plan_new (context, &any, name, error);
+  if (plan == NULL)
+    return FALSE;
+  *level = plan->level;
+  return TRUE;
 }
 
 void

@@ -8,7 +8,8 @@
 #include "kernel-table.h"
 
 /* No relaxed or finite math: NaN and infinity must come out where the formula has them. */
-#define COMMON_OPTIONS "-cl-std=CL1.2 -cl-mad-enable"
+#define COMMON_OPTIONS "-cl-mad-enable"
+#define LANGUAGE       "-cl-std="
 
 #define LOG_LIMIT 4000 /* bytes of a compiler's log that fit a message */
 
@@ -138,7 +139,8 @@ gemmcl_program_build (cl_context context, const GemmclDevice *device, const gcha
                       const gchar *options, GError **error)
 {
   const gchar *text = find_source (source);
-  g_autofree gchar *all_options = g_strconcat (COMMON_OPTIONS, " ", options, NULL);
+  const gchar *language = strstr (options, LANGUAGE) ? "" : LANGUAGE "CL1.2 ";
+  g_autofree gchar *all_options = g_strconcat (language, COMMON_OPTIONS " ", options, NULL);
   g_autofree gchar *key = cache_key (device, text, all_options);
   cl_program program = build_from_cache (context, device, key, all_options);
 

@@ -7,7 +7,7 @@
 /**
  * gemmcl_program_build:
  * @source: the name of an embedded program
- * @options: compiler options
+ * @options: compiler options; the language is OpenCL C 1.2 unless they have another -cl-std
  *
  * Takes the program's binary from the disk's cache when one fits; else compiles the source, which
  * may take seconds, and writes the binary there.

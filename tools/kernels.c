@@ -16,29 +16,52 @@ static const GOptionEntry entries[] = {
 
 enum { COLUMN_NAME, COLUMN_METHOD, COLUMN_PRECISIONS, COLUMN_NEEDS, COLUMN_HERE, N_COLUMNS };
 
-/* Why a kernel cannot run on the device; NULL: it can. */
-static gchar *
-get_obstacle (GemmclContext *context, const GemmclKernelInfo *kernel)
+/* How a kernel runs on the device; NULL: not at all, and @obstacle says why. */
+static const gchar *
+get_level (GemmclContext *context, const GemmclKernelInfo *kernel, gchar **obstacle)
 {
   g_autoptr (GError) why = NULL;
+  GemmclKernelLevel level;
 
-  return gemmcl_kernel_fits (context, kernel->name, NULL, &why) ? NULL : g_strdup (why->message);
+  if (gemmcl_kernel_get_level (context, kernel->name, &level, &why))
+    return gemmcl_kernel_level_get_name (level);
+  *obstacle = g_strdup (why->message);
+  return NULL;
+}
+
+/* The kernels of a method together, methods in the order of their first ones. */
+static GPtrArray *
+group_by_method (void)
+{
+  const guint n = gemmcl_get_n_kernels ();
+  GPtrArray *grouped = g_ptr_array_new ();
+
+  for (guint i = 0; i < n; i++) {
+    if (g_ptr_array_find (grouped, gemmcl_get_kernel (i), NULL))
+      continue;
+    for (guint j = i; j < n; j++)
+      if (g_str_equal (gemmcl_get_kernel (i)->method, gemmcl_get_kernel (j)->method))
+        g_ptr_array_add (grouped, (gpointer)gemmcl_get_kernel (j));
+  }
+  return grouped;
 }
 
 static void
-get_cells (const GemmclKernelInfo *kernel, const gchar *obstacle, const gchar *cells[N_COLUMNS])
+get_cells (const GemmclKernelInfo *kernel, const gchar *here, const gchar *cells[N_COLUMNS])
 {
   cells[COLUMN_NAME] = kernel->name;
   cells[COLUMN_METHOD] = kernel->method;
   cells[COLUMN_PRECISIONS] = kernel->precisions;
   cells[COLUMN_NEEDS] = kernel->needs[0] != '\0' ? kernel->needs : "-";
-  cells[COLUMN_HERE] = obstacle != NULL ? obstacle : "native";
+  cells[COLUMN_HERE] = here;
 }
 
 static void
 print_table (GemmclContext *context)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
+  g_autoptr (GPtrArray) kernels = group_by_method ();
+  const gchar *method = gemmcl_get_kernel (0)->method;
   ToolColumn columns[N_COLUMNS] = {
       [COLUMN_NAME] = {"kernel"},
       [COLUMN_METHOD] = {"method"},
@@ -48,16 +71,22 @@ print_table (GemmclContext *context)
   };
   const gchar *cells[N_COLUMNS];
 
-  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
-    get_cells (gemmcl_get_kernel (i), NULL, cells);
+  for (guint i = 0; i < kernels->len; i++) {
+    get_cells (kernels->pdata[i], "", cells);
     for (guint c = 0; c < N_COLUMNS; c++)
       tool_table_fit (&columns[c], cells[c]);
   }
   printf ("Here: %s (%s)\n\n", info->name, info->platform);
   tool_table_titles (stdout, columns, N_COLUMNS);
-  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
-    g_autofree gchar *obstacle = get_obstacle (context, gemmcl_get_kernel (i));
-    get_cells (gemmcl_get_kernel (i), obstacle, cells);
+  for (guint i = 0; i < kernels->len; i++) {
+    const GemmclKernelInfo *kernel = kernels->pdata[i];
+    g_autofree gchar *obstacle = NULL;
+    const gchar *level = get_level (context, kernel, &obstacle);
+
+    if (!g_str_equal (kernel->method, method))
+      putchar ('\n');
+    method = kernel->method;
+    get_cells (kernel, level ? level : obstacle, cells);
     tool_table_row (stdout, columns, cells, N_COLUMNS);
   }
 }
@@ -65,17 +94,18 @@ print_table (GemmclContext *context)
 static json_t *
 make_json (GemmclContext *context)
 {
+  g_autoptr (GPtrArray) kernels = group_by_method ();
   json_t *list = json_array ();
 
-  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
-    const GemmclKernelInfo *kernel = gemmcl_get_kernel (i);
-    g_autofree gchar *obstacle = get_obstacle (context, kernel);
+  for (guint i = 0; i < kernels->len; i++) {
+    const GemmclKernelInfo *kernel = kernels->pdata[i];
+    g_autofree gchar *obstacle = NULL;
+    const gchar *level = get_level (context, kernel, &obstacle);
     json_array_append_new (list,
                            json_pack ("{s:s, s:s, s:s, s:s, s:s, s:s?, s:o}", "name", kernel->name,
                                       "method", kernel->method, "summary", kernel->summary,
                                       "precisions", kernel->precisions, "needs", kernel->needs,
-                                      "here", obstacle == NULL ? "native" : NULL, "why_not",
-                                      tool_json_string (obstacle)));
+                                      "here", level, "why_not", tool_json_string (obstacle)));
   }
   return list;
 }
@@ -100,8 +130,10 @@ const ToolCommand tool_kernels = {
     .name = "kernels",
     .summary = "List the kernels and which of them a device can run",
     .description =
-        "Lists the kernels, the one that can do everything first: name, method, the precisions it "
-        "computes in, what it needs, and whether it runs on the device, or else why not.\n\n"
+        "Lists the kernels by method, the one that can do everything first: name, method, the "
+        "precisions it computes in, what it needs, and how it runs on the device: native, khr "
+        "(subgroups by cl_khr_subgroup_shuffle) or emulated (subgroups through local memory), or "
+        "else why not.\n\n"
         "A name is the method, the outputs of a work-item and the work-items of a work-group, the "
         "latter two as rows x columns.",
     .groups = {{"Device", tool_device_entries}, {"Options", entries}},

@@ -5,7 +5,8 @@
 
 usage: kernels.py KERNELS-DIRECTORY
 
-Of the options that lib/plan.c gives, each row is tried with the plainest and with the fullest set.
+Of the options that lib/plan.c gives, each row is tried with the plainest and with the fullest set;
+one with subgroups natively, and the first of its source at each of its levels.
 Pictures have options of their own, which the tests on a device go through.
 """
 
@@ -16,7 +17,7 @@ import sys
 from pathlib import Path
 
 KERNELS = Path(sys.argv[1])
-CLANG = ["clang", "-x", "cl", "-cl-std=CL1.2", "-cl-mad-enable", "-Xclang"]
+CLANG = ["clang", "-x", "cl", "-cl-mad-enable", "-Xclang"]
 CLANG += ["-finclude-default-header", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
 # What OpenCL's own idiom and the including of shared parts bring with them.
 CLANG += ["-Wno-unused-function", "-Wno-sign-compare", "-Wno-unused-parameter"]
@@ -29,12 +30,20 @@ VARIANTS = {
         "D_UNIT_COL", f"ACTIVATION={SIGMOID}",
     ],
 }
+# The levels of subgroup.clh, and what makes clang declare their functions.
+LEVELS = {
+    "native": ["-cl-std=CL1.2", "-DSUBGROUP_LEVEL=0", "-Dcl_intel_subgroups", "-cl-no-stdinc"],
+    "khr": ["-cl-std=CL3.0", "-DSUBGROUP_LEVEL=1", "-Dcl_khr_subgroups",
+            "-Dcl_khr_subgroup_shuffle"],
+    "emulated": ["-cl-std=CL1.2", "-DSUBGROUP_LEVEL=2"],
+}
 
 
 def rows():
-    """Yields (name, source, defines) of the table."""
+    """Yields (name, source, defines, levels) of the table."""
     text = (KERNELS / "kernels.def").read_text(encoding="utf-8")
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    seen = set()
     for kind, row in re.findall(r"^GEMMCL_(KERNEL|HELPER) \((.*?)\)$", text, re.M | re.S):
         name, source = re.findall(r'"([^"]*)"', row)[:2]
         numbers = {field: int(n) for field, n in re.findall(r"\.(\w+) = (\d+)\b", row)}
@@ -48,26 +57,37 @@ def rows():
         if ".fixed_n_k = TRUE" in row:
             options += ["-DN=3", "-DK=3"]
         options += defines.group(1).split() if defines else []
-        yield name, KERNELS / source, options
+        if "subgroup" in numbers:
+            options += [f"-DSUBGROUP_SIZE={numbers['subgroup']}"]
+            levels = LEVELS if source not in seen else {"native": LEVELS["native"]}
+        else:
+            levels = {"": ["-cl-std=CL1.2"]}
+        seen.add(source)
+        yield name, KERNELS / source, options, levels
 
 
 def main():
     if not shutil.which("clang"):
         print("1..0 # SKIP there is no clang")
         return 0
-    tests = [(row, variant) for row in rows() for variant in VARIANTS]
+    tests = [
+        (source, [*options, *language, *(f"-D{define}" for define in defines)],
+         f"{name}, {variant} options {level}".strip())
+        for name, source, options, levels in rows()
+        for level, language in levels.items()
+        for variant, defines in VARIANTS.items()
+    ]
     print(f"1..{len(tests)}")
     failed = False
-    for number, ((name, source, options), variant) in enumerate(tests, 1):
+    for number, (source, options, title) in enumerate(tests, 1):
         said = subprocess.run(
-            [*CLANG, f"-I{KERNELS}", *options, *(f"-D{define}" for define in VARIANTS[variant]),
-             str(source)],
+            [*CLANG, f"-I{KERNELS}", *options, str(source)],
             stderr=subprocess.PIPE,
             text=True,
             check=False,
         )
         failed = failed or said.returncode != 0
-        print(f"{'not ok' if said.returncode else 'ok'} {number} {name}, {variant} options")
+        print(f"{'not ok' if said.returncode else 'ok'} {number} {title}")
         for line in said.stderr.splitlines():
             print(f"# {line}")
     return 1 if failed or not tests else 0

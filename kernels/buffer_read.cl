@@ -1,0 +1,59 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * buffer_read: subgroups share A between their lanes' registers, and read A and B by block reads of
+ * buffers. subgroup_tile.clh draws what it has in common with others.
+ *
+ *        a step of A, S = 8, DEPTH = 2                    rows k and k + 1 of B, TILE_N = 2
+ *
+ *        0  1  2  ..  7   0  1  2  ..  7   lane           0  1  ..  7   0  1  ..  7   lane
+ *       +----------------+----------------+              +-------------+-------------+
+ *     r | 0  1  2  ..  7 | 8  9 10  .. 15 |            k | 0  1  ..  7 | 8  9  .. 15 |
+ *       +----------------+----------------+          k+1 |16 17  .. 23 |24 25  .. 31 |
+ *          one block read of 2 a row                     +-------------+-------------+
+ *                                                           one block read of 4
+ *
+ *     A (r, k) is with lane k % S, its part k / S;       column j is lane j % S's
+ *
+ * B comes packed in panels of TILE_N * S columns (pack.cl), so that its rows follow one another: up
+ * to eight floats per lane, 4 * TILE_N * S bytes of each row, come with one message, and there are
+ * no edges along N. A is read in blocks where it is f32 and its rows lie together; else, and in the
+ * last step, where that is not STEP long, lane by lane.
+ *
+ * TILE_M, TILE_N   outputs of a work-item: the larger, the fewer reads; TILE_M * TILE_N registers
+ * GROUP_M          subgroups of a work-group, one below the other: the more, the better they share
+ *                  the cache's B, and the coarser the grid
+ * DEPTH            of A per lane and row, 1, 2, 4 or 8: the larger, the fewer messages, and
+ *                  TILE_M * DEPTH more registers
+ * BARRIER          see subgroup_tile.clh
+ */
+#include "gemm.clh"
+
+#define B_ROWS          (8 / TILE_N)
+#define HOLDER(k)       ((k) % SUBGROUP_SIZE)
+#define PART(k)         ((k) / SUBGROUP_SIZE)
+#define COLUMN(lane, c) ((c)*SUBGROUP_SIZE + (lane))
+
+#include "subgroup_tile.clh"
+
+static inline void
+read_a (float a[TILE_M * DEPTH], global const A_MEM *A, const GemmclProblem p, const Place *at,
+        bool whole)
+{
+#if defined(A_UNIT_COL) && A_TYPE == F32
+  if (whole) {
+    SG_UNROLL
+    for (int r = 0; r < TILE_M; r++)
+      sg_read (a + r * DEPTH, A + at->row[r], DEPTH);
+    return;
+  }
+#endif
+  load_a (a, A, p, at, at->lane, SUBGROUP_SIZE, whole);
+}
+
+static inline void
+read_b (float *b, global const float *B, const GemmclProblem p, const Place *at, int k, int rows,
+        bool whole)
+{
+  sg_read (b, B + k * B_ROW, rows * TILE_N);
+}
