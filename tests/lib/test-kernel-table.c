@@ -1,0 +1,178 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The table of kernels as users see it: names, methods, needs; what is said of a wrong name. */
+
+#include <string.h>
+
+#include "../kernels/problem.h"
+
+static void
+test_rows (void)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+
+  g_assert_cmpuint (gemmcl_get_n_kernels (), >, 0);
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernelInfo *info = gemmcl_get_kernel (i);
+
+    g_assert_true (g_hash_table_add (names, (gpointer)info->name));
+    g_assert_true (g_regex_match_simple ("^[A-Za-z][A-Za-z0-9_]*$", info->name, 0, 0));
+    g_assert_true (g_str_has_prefix (info->name, info->method));
+    g_assert_true (info->name[strlen (info->method)] == '_' ||
+                   info->name[strlen (info->method)] == '\0');
+    g_assert_cmpuint (strlen (info->summary), >, 10);
+    g_assert_null (strchr (info->summary, '\n'));
+    g_assert_cmpstr (info->precisions, ==, "f32");
+    g_assert_nonnull (info->needs);
+    g_assert_true (gemmcl_get_kernel (i) == info);
+  }
+}
+
+/* What has a tile in its name has one that is told apart from the method. */
+static void
+test_tiles (void)
+{
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernelInfo *info = gemmcl_get_kernel (i);
+    const gchar *tile = info->name + strlen (info->method);
+
+    g_assert_true (*tile == '\0' || g_regex_match_simple (
+                                        "^_[0-9]+x[0-9]+_[0-9]+x[0-9]+(_[a-z0-9]+)*$", tile, 0, 0));
+  }
+}
+
+/* The first row is the fallback: it needs nothing and takes every problem. */
+static void
+test_fallback (void)
+{
+  const GemmclKernelInfo *info = gemmcl_get_kernel (0);
+  GemmclContext *context = test_get_context ();
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  g_assert_cmpstr (info->name, ==, "gemm_naive");
+  if (context == NULL)
+    return;
+  gemm.m = gemm.n = gemm.k = 1;
+  g_assert_true (gemmcl_kernel_fits (context, info->name, NULL, NULL));
+  g_assert_true (gemmcl_kernel_fits (context, info->name, &gemm, NULL));
+  gemm.m = G_MAXINT32;
+  g_assert_true (gemmcl_kernel_fits (context, info->name, &gemm, NULL));
+}
+
+/* What does not fit says so, and a plan says the same. */
+static void
+test_fits (void)
+{
+  static const gsize sizes[][3] = {{1, 1, 1}, {5, 5, 5}, {300, 3, 4}, {64, 64, 64}, {7, 1000, 17}};
+  GemmclContext *context = test_get_context ();
+
+  if (context == NULL)
+    return;
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++)
+    for (guint s = 0; s < G_N_ELEMENTS (sizes); s++) {
+      const gchar *name = gemmcl_get_kernel (i)->name;
+      g_autoptr (GError) fits_error = NULL, plan_error = NULL;
+      GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+      gemm.m = sizes[s][0];
+      gemm.n = sizes[s][1];
+      gemm.k = sizes[s][2];
+      if (gemmcl_kernel_fits (context, name, &gemm, &fits_error))
+        continue;
+      g_assert_error (fits_error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
+      g_assert_nonnull (strstr (fits_error->message, name));
+      g_assert_null (gemmcl_plan_new (context, &gemm, name, &plan_error));
+      g_assert_error (plan_error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
+      g_assert_cmpstr (plan_error->message, ==, fits_error->message);
+    }
+}
+
+static void
+test_invalid (void)
+{
+  GemmclContext *context = test_get_context ();
+  const GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_autoptr (GError) error = NULL;
+
+  if (context == NULL)
+    return;
+  g_assert_false (gemmcl_kernel_fits (context, "gemm_naive", &gemm, &error));
+  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID);
+}
+
+static void
+test_near_names (void)
+{
+  static const struct {
+    const gchar *wrong, *near;
+  } names[] = {
+      {"gemm_naiv", "gemm_naive"}, {"GEMM-NAIVE", "gemm_naive"},
+      {"naive", "gemm_naive"},     {"vector_12x23_1x1", "vector_12x32_1x1"},
+      {"", "gemm_naive"},          {"gemm_naive ", "gemm_naive"},
+      {"täfelchen", "tiled"},
+  };
+  GemmclContext *context = test_get_context ();
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  if (context == NULL)
+    return;
+  gemm.m = gemm.n = gemm.k = 2;
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    g_autoptr (GError) error = NULL;
+    const gchar *near;
+
+    g_assert_null (gemmcl_plan_new (context, &gemm, names[i].wrong, &error));
+    g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
+    g_assert_nonnull (strstr (error->message, names[i].wrong));
+    near = strstr (error->message, "Near names: ");
+    g_assert_nonnull (near);
+    if (i < 4)
+      g_assert_nonnull (strstr (near, names[i].near));
+    g_clear_error (&error);
+    g_assert_false (gemmcl_kernel_fits (context, names[i].wrong, NULL, &error));
+    g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
+  }
+}
+
+/* "auto" and NULL choose the same, a row of the table that fits. */
+static void
+test_choice (void)
+{
+  static const gsize sizes[][3] = {{1, 1, 1},    {1, 300, 500}, {4, 300, 500},
+                                   {70, 70, 70}, {5000, 3, 3},  {5000, 16, 17}};
+  GemmclContext *context = test_get_context ();
+
+  if (context == NULL)
+    return;
+  for (guint s = 0; s < G_N_ELEMENTS (sizes); s++) {
+    g_autoptr (GemmclPlan) plan = NULL, other = NULL;
+    g_autoptr (GError) error = NULL;
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+    gemm.m = sizes[s][0];
+    gemm.n = sizes[s][1];
+    gemm.k = sizes[s][2];
+    plan = gemmcl_plan_new (context, &gemm, NULL, &error);
+    g_assert_no_error (error);
+    other = gemmcl_plan_new (context, &gemm, "auto", &error);
+    g_assert_no_error (error);
+    g_assert_cmpstr (gemmcl_plan_get_kernel (plan), ==, gemmcl_plan_get_kernel (other));
+    g_assert_true (gemmcl_kernel_fits (context, gemmcl_plan_get_kernel (plan), &gemm, NULL));
+    g_test_message ("%zux%zux%zu: %s", gemm.m, gemm.n, gemm.k, gemmcl_plan_get_kernel (plan));
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/kernel-table/rows", test_rows);
+  g_test_add_func ("/kernel-table/tiles", test_tiles);
+  g_test_add_func ("/kernel-table/fallback", test_fallback);
+  g_test_add_func ("/kernel-table/fits", test_fits);
+  g_test_add_func ("/kernel-table/invalid", test_invalid);
+  g_test_add_func ("/kernel-table/near-names", test_near_names);
+  g_test_add_func ("/kernel-table/choice", test_choice);
+  return g_test_run ();
+}

@@ -1,0 +1,464 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Plans: operands that do not fit, previous results, smaller runs, statistics, threads. */
+
+#include <math.h>
+#include <string.h>
+
+#include "../kernels/problem.h"
+#include "files.h"
+
+/* A plan of m x n x k with all of B 1, all of A 1 on the host, and room for D. */
+typedef struct {
+  GemmclGemm gemm;
+  GemmclPlan *plan;
+  gfloat *a, *d;
+} Fixture;
+
+static void
+fixture_clear (Fixture *self)
+{
+  g_clear_object (&self->plan);
+  g_clear_pointer (&self->a, g_free);
+  g_clear_pointer (&self->d, g_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fixture, fixture_clear)
+
+static GemmclMatrix *
+make_filled (gsize rows, gsize cols, gfloat value)
+{
+  g_autofree gfloat *data = g_new (gfloat, rows * cols);
+
+  for (gsize i = 0; i < rows * cols; i++)
+    data[i] = value;
+  return gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, cols, data, NULL);
+}
+
+/* Returns: %FALSE, with the test skipped, without a device. @gemm: more than the sizes */
+static gboolean
+fixture_init (Fixture *self, gsize m, gsize n, gsize k, const GemmclGemm *gemm)
+{
+  const GemmclGemm init = GEMMCL_GEMM_INIT;
+  GemmclContext *context = test_get_context ();
+  g_autoptr (GError) error = NULL;
+  gsize batch;
+
+  self->gemm = gemm ? *gemm : init;
+  if (context == NULL)
+    return FALSE;
+  self->gemm.m = m;
+  self->gemm.n = n;
+  self->gemm.k = k;
+  batch = MAX (self->gemm.batch, 1);
+  self->plan = gemmcl_plan_new (context, &self->gemm, NULL, &error);
+  g_assert_no_error (error);
+  self->a = g_new (gfloat, batch * m * k);
+  self->d = g_new (gfloat, batch * m * n);
+  for (gsize i = 0; i < batch * m * k; i++)
+    self->a[i] = 1;
+  return TRUE;
+}
+
+static void
+fixture_set_b (Fixture *self, gfloat value)
+{
+  g_autoptr (GemmclMatrix) b =
+      make_filled (self->gemm.trans_b ? self->gemm.n : self->gemm.k,
+                   self->gemm.trans_b ? self->gemm.k : self->gemm.n, value);
+  g_autoptr (GError) error = NULL;
+
+  gemmcl_plan_set_b (self->plan, b, &error);
+  g_assert_no_error (error);
+}
+
+static gboolean
+fixture_run (Fixture *self, gsize m, gsize batch, GError **error)
+{
+  GemmclHostData a[8], d[8];
+  const GemmclHostRun run = {.m = m, .batch = batch, .a = a, .d = d};
+
+  for (guint i = 0; i < MAX (self->gemm.batch, 1); i++) {
+    a[i].data[0] = self->a + i * self->gemm.m * self->gemm.k;
+    d[i].data[0] = self->d + i * self->gemm.m * self->gemm.n;
+  }
+  for (gsize i = 0; i < MAX (self->gemm.batch, 1) * self->gemm.m * self->gemm.n; i++)
+    self->d[i] = -77;
+  return gemmcl_plan_run (self->plan, &run, error);
+}
+
+/* Runs, and holds every element to @expected. */
+static void
+fixture_assert (Fixture *self, gfloat expected)
+{
+  g_autoptr (GError) error = NULL;
+
+  fixture_run (self, 0, 0, &error);
+  g_assert_no_error (error);
+  for (gsize i = 0; i < MAX (self->gemm.batch, 1) * self->gemm.m * self->gemm.n; i++)
+    g_assert_cmpfloat (self->d[i], ==, expected);
+}
+
+typedef gboolean (*SetFunction) (GemmclPlan *, GemmclMatrix *, GError **);
+
+static void
+assert_refused (Fixture *self, SetFunction set, gsize rows, gsize cols, gint code,
+                const gchar *words)
+{
+  g_autoptr (GemmclMatrix) matrix = make_filled (rows, cols, 9);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (set (self->plan, matrix, &error));
+  files_assert_error (error, code, words);
+}
+
+/* What is refused changes nothing. */
+static void
+test_shapes (void)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_auto (Fixture) f = {0};
+
+  gemm.bias = TRUE;
+  gemm.addend = GEMMCL_ADDEND_MATRIX;
+  gemm.beta = 1;
+  if (!fixture_init (&f, 2, 3, 4, &gemm))
+    return;
+  fixture_set_b (&f, 1);
+  assert_refused (&f, gemmcl_plan_set_b, 3, 4, GEMMCL_ERROR_SHAPE, "B must be 4 x 3 but is 3 x 4");
+  assert_refused (&f, gemmcl_plan_set_b, 4, 4, GEMMCL_ERROR_SHAPE, "4 x 4");
+  assert_refused (&f, gemmcl_plan_set_b, 12, 1, GEMMCL_ERROR_SHAPE, "12 x 1");
+  assert_refused (&f, gemmcl_plan_set_bias, 1, 4, GEMMCL_ERROR_SHAPE, "bias must be 1 x 3");
+  assert_refused (&f, gemmcl_plan_set_bias, 4, 1, GEMMCL_ERROR_SHAPE, "bias must be 3 x 1");
+  assert_refused (&f, gemmcl_plan_set_bias, 3, 3, GEMMCL_ERROR_SHAPE, "bias");
+  assert_refused (&f, gemmcl_plan_set_c, 3, 2, GEMMCL_ERROR_SHAPE, "C must be 2 x 3");
+  assert_refused (&f, gemmcl_plan_set_c, 1, 3, GEMMCL_ERROR_SHAPE, "C must be 2 x 3");
+  fixture_assert (&f, 4);
+}
+
+static void
+test_row_shapes (void)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_autoptr (GemmclMatrix) column = make_filled (3, 1, 5);
+  g_autoptr (GemmclMatrix) row = make_filled (1, 3, 6);
+  g_auto (Fixture) f = {0};
+
+  gemm.addend = GEMMCL_ADDEND_ROW;
+  gemm.beta = 2;
+  gemm.bias = TRUE;
+  if (!fixture_init (&f, 2, 3, 4, &gemm))
+    return;
+  fixture_set_b (&f, 1);
+  assert_refused (&f, gemmcl_plan_set_c, 2, 3, GEMMCL_ERROR_SHAPE, "C must be 1 x 3");
+  fixture_assert (&f, 4);
+  g_assert_true (gemmcl_plan_set_c (f.plan, column, NULL));
+  g_assert_true (gemmcl_plan_set_bias (f.plan, column, NULL));
+  fixture_assert (&f, 4 + 2 * 5 + 5);
+  g_assert_true (gemmcl_plan_set_c (f.plan, row, NULL));
+  g_assert_true (gemmcl_plan_set_bias (f.plan, row, NULL));
+  fixture_assert (&f, 4 + 2 * 6 + 6);
+}
+
+/* A problem without bias or C has no place for them. */
+static void
+test_unstated (void)
+{
+  g_auto (Fixture) f = {0};
+
+  if (!fixture_init (&f, 2, 3, 4, NULL))
+    return;
+  assert_refused (&f, gemmcl_plan_set_bias, 1, 3, GEMMCL_ERROR_INVALID, "without a bias");
+  assert_refused (&f, gemmcl_plan_set_c, 2, 3, GEMMCL_ERROR_INVALID, "without a C");
+}
+
+/* B may be of any type and order. */
+static void
+test_b_types (void)
+{
+  const gint8 small[] = {1, -2, 3, 4, 5, 6};
+  g_autoptr (GemmclMatrix) b = gemmcl_matrix_new (GEMMCL_TYPE_I8, 3, 2, small, NULL);
+  g_autoptr (GError) error = NULL;
+  g_auto (Fixture) f = {0};
+
+  if (!fixture_init (&f, 1, 2, 3, NULL))
+    return;
+  g_assert_true (gemmcl_plan_set_b (f.plan, b, &error));
+  g_assert_true (fixture_run (&f, 0, 0, &error));
+  g_assert_cmpfloat (f.d[0], ==, 9);
+  g_assert_cmpfloat (f.d[1], ==, 8);
+}
+
+static void
+test_without_b (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Fixture) f = {0};
+
+  if (!fixture_init (&f, 2, 3, 4, NULL))
+    return;
+  g_assert_false (fixture_run (&f, 0, 0, &error));
+  files_assert_error (error, GEMMCL_ERROR_INVALID, "no B yet");
+  gemmcl_plan_set_scalars (f.plan, 0, 0);
+  fixture_assert (&f, 0);
+  gemmcl_plan_set_scalars (f.plan, 2, 0);
+  fixture_set_b (&f, 3);
+  fixture_assert (&f, 24);
+}
+
+static void
+test_smaller (void)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_autoptr (GError) error = NULL;
+  g_auto (Fixture) f = {0};
+
+  gemm.batch = 3;
+  gemm.a_stride = 5 * 4;
+  if (!fixture_init (&f, 5, 3, 4, &gemm))
+    return;
+  fixture_set_b (&f, 1);
+  for (gsize m = 1; m <= 5; m++)
+    for (gsize batch = 1; batch <= 3; batch++) {
+      g_assert_true (fixture_run (&f, m, batch, &error));
+      for (gsize i = 0; i < 3 * 5 * 3; i++)
+        g_assert_cmpfloat (f.d[i], ==, i / 15 < batch && i % 15 / 3 < m ? 4 : -77);
+    }
+  g_assert_false (fixture_run (&f, 6, 0, &error));
+  files_assert_error (error, GEMMCL_ERROR_INVALID, "6 rows and 3 batches is more than");
+  g_assert_false (fixture_run (&f, 0, 4, &error));
+  files_assert_error (error, GEMMCL_ERROR_INVALID, "5 rows and 4 batches");
+}
+
+/* Fewer rows of matrices that lie column by column, or of a transposed A. */
+static void
+test_smaller_by_column (void)
+{
+  for (guint i = 0; i < 4; i++) {
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    gfloat a[6 * 4], d[6 * 3];
+    const GemmclHostData host_a = {.data = {a}}, host_d = {.data = {d}};
+    const GemmclHostRun run = {.m = 2, .a = &host_a, .d = &host_d};
+    g_autoptr (GError) error = NULL;
+    g_auto (Fixture) f = {0};
+
+    gemm.layout = i & 1 ? GEMMCL_LAYOUT_COLUMN_MAJOR : GEMMCL_LAYOUT_ROW_MAJOR;
+    gemm.trans_a = i >> 1;
+    gemm.lda = gemm.ldd = 6;
+    if (!fixture_init (&f, 5, 3, 4, &gemm))
+      return;
+    fixture_set_b (&f, 1);
+    for (guint at = 0; at < G_N_ELEMENTS (a); at++)
+      a[at] = NAN;
+    for (guint at = 0; at < G_N_ELEMENTS (d); at++)
+      d[at] = -77;
+    for (guint row = 0; row < 2; row++)
+      for (guint k = 0; k < 4; k++)
+        if ((row * 6 + k < 24) && i % 3 == 0)
+          a[row * 6 + k] = row + 1;
+        else if (i % 3)
+          a[k * 6 + row] = row + 1;
+    g_assert_true (gemmcl_plan_run (f.plan, &run, &error));
+    for (guint at = 0; at < G_N_ELEMENTS (d); at++) {
+      const guint row = i & 1 ? at % 6 : at / 6, col = i & 1 ? at / 6 : at % 6;
+      g_assert_cmpfloat (d[at], ==, row < 2 && col < 3 ? 4.0f * (row + 1) : -77);
+    }
+  }
+}
+
+/* D <- A B / 2 + D / 2, frame by frame. */
+static void
+test_previous (void)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_auto (Fixture) f = {0};
+
+  gemm.addend = GEMMCL_ADDEND_OUTPUT;
+  gemm.alpha = 0.5;
+  gemm.beta = 0.5;
+  if (!fixture_init (&f, 5, 3, 4, &gemm))
+    return;
+  fixture_set_b (&f, 1);
+  fixture_assert (&f, 2);
+  fixture_assert (&f, 3);
+  fixture_assert (&f, 3.5);
+  gemmcl_plan_set_scalars (f.plan, 1, 0);
+  fixture_assert (&f, 4);
+  gemmcl_plan_set_scalars (f.plan, 0, 2);
+  fixture_assert (&f, 8);
+  gemmcl_plan_reset_output (f.plan);
+  fixture_assert (&f, 0);
+  gemmcl_plan_set_scalars (f.plan, 1, 1);
+  fixture_assert (&f, 4);
+  gemmcl_plan_reset_output (f.plan);
+  gemmcl_plan_set_scalars (f.plan, 0.5, 0.5);
+  fixture_assert (&f, 2);
+  assert_refused (&f, gemmcl_plan_set_c, 5, 3, GEMMCL_ERROR_INVALID, "without a C of its own");
+}
+
+static void
+test_stats (void)
+{
+  GemmclPlanStats stats;
+  g_autoptr (GError) error = NULL;
+  g_auto (Fixture) f = {0};
+
+  if (!fixture_init (&f, 50, 30, 40, NULL))
+    return;
+  gemmcl_plan_get_stats (f.plan, &stats);
+  g_assert_cmpuint (stats.runs | stats.kernel_ns | stats.bytes_in | stats.bytes_out, ==, 0);
+  fixture_set_b (&f, 1);
+  g_assert_true (fixture_run (&f, 0, 0, &error));
+  g_assert_true (fixture_run (&f, 10, 0, &error));
+  gemmcl_plan_get_stats (f.plan, &stats);
+  g_assert_cmpuint (stats.runs, ==, 2);
+  g_assert_cmpfloat (stats.flops, ==, 2.0 * 60 * 30 * 40);
+  g_assert_cmpuint (stats.bytes_in, ==, 60 * 40 * 4);
+  g_assert_cmpuint (stats.bytes_out, ==, 60 * 30 * 4);
+  g_assert_cmpuint (stats.kernel_ns, >, 0);
+}
+
+/* Shares of rows too wide for any kernel to own, and rounded into integers. */
+static void
+test_softmax (void)
+{
+  static const GemmclType types[] = {GEMMCL_TYPE_F32, GEMMCL_TYPE_F64, GEMMCL_TYPE_F16,
+                                     GEMMCL_TYPE_U8};
+  GemmclContext *context = test_get_context ();
+
+  if (context == NULL)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    g_autoptr (GError) error = NULL;
+    g_auto (Problem) problem = {0};
+
+    gemm.m = 7;
+    gemm.n = 1000;
+    gemm.k = 9;
+    gemm.alpha = 3;
+    gemm.d_type = types[i];
+    gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
+    gemm.layout = i % 2 ? GEMMCL_LAYOUT_COLUMN_MAJOR : GEMMCL_LAYOUT_ROW_MAJOR;
+    gemm.ldd = 1003;
+    problem_init (&problem, &gemm, i);
+    g_assert_true (problem_run_plan (&problem, context, NULL, &error));
+    problem_check (&problem, "softmax");
+  }
+}
+
+/* Rows that follow one another over the batches, or do not, give the same. */
+static void
+test_batches (void)
+{
+  GemmclContext *context = test_get_context ();
+
+  if (context == NULL)
+    return;
+  for (guint i = 0; i < 16; i++) {
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    g_autoptr (GError) error = NULL;
+    g_auto (Problem) problem = {0};
+
+    gemm.m = i & 1 ? 1 : 6;
+    gemm.n = 5;
+    gemm.k = i & 2 ? 1 : 3;
+    gemm.batch = 7;
+    gemm.a_stride = gemm.m * gemm.k;
+    gemm.layout = i & 4 ? GEMMCL_LAYOUT_COLUMN_MAJOR : GEMMCL_LAYOUT_ROW_MAJOR;
+    gemm.addend = i & 8 ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
+    gemm.beta = 1;
+    problem_init (&problem, &gemm, i);
+    g_assert_true (problem_run_plan (&problem, context, NULL, &error));
+    problem_check (&problem, "batches");
+  }
+}
+
+typedef struct {
+  Fixture *fixture;
+  gint stop;
+} Swapper;
+
+static gpointer
+swap_weights (gpointer data)
+{
+  Swapper *self = data;
+
+  for (guint i = 0; !g_atomic_int_get (&self->stop); i++)
+    fixture_set_b (self->fixture, i % 2 ? 1 : 2);
+  return NULL;
+}
+
+/* Weights that change under load: every result is wholly of the one or of the other. */
+static void
+test_swap (void)
+{
+  g_auto (Fixture) f = {0};
+  Swapper swapper = {.fixture = &f};
+  GThread *thread;
+
+  if (!fixture_init (&f, 33, 40, 50, NULL))
+    return;
+  fixture_set_b (&f, 1);
+  thread = g_thread_new ("swapper", swap_weights, &swapper);
+  for (guint i = 0; i < 200; i++) {
+    g_autoptr (GError) error = NULL;
+
+    fixture_run (&f, 0, 0, &error);
+    g_assert_no_error (error);
+    g_assert_true (f.d[0] == 50 || f.d[0] == 100);
+    for (gsize j = 1; j < 33 * 40; j++)
+      g_assert_cmpfloat (f.d[j], ==, f.d[0]);
+  }
+  g_atomic_int_set (&swapper.stop, TRUE);
+  g_thread_join (thread);
+}
+
+static gpointer
+run_plans (gpointer data)
+{
+  const guint id = GPOINTER_TO_UINT (data);
+
+  for (guint i = 0; i < 3; i++) {
+    g_auto (Fixture) f = {0};
+
+    fixture_init (&f, 8 + id, 17, 9, NULL);
+    fixture_set_b (&f, id);
+    for (guint run = 0; run < 30; run++)
+      fixture_assert (&f, 9 * id);
+  }
+  return NULL;
+}
+
+static void
+test_threads (void)
+{
+  GThread *threads[6];
+
+  if (test_get_context () == NULL)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("runner", run_plans, GUINT_TO_POINTER (i + 1));
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/plan/shapes", test_shapes);
+  g_test_add_func ("/plan/row-shapes", test_row_shapes);
+  g_test_add_func ("/plan/unstated", test_unstated);
+  g_test_add_func ("/plan/b-types", test_b_types);
+  g_test_add_func ("/plan/without-b", test_without_b);
+  g_test_add_func ("/plan/smaller", test_smaller);
+  g_test_add_func ("/plan/smaller-by-column", test_smaller_by_column);
+  g_test_add_func ("/plan/previous", test_previous);
+  g_test_add_func ("/plan/stats", test_stats);
+  g_test_add_func ("/plan/softmax", test_softmax);
+  g_test_add_func ("/plan/batches", test_batches);
+  g_test_add_func ("/plan/swap", test_swap);
+  g_test_add_func ("/plan/threads", test_threads);
+  return g_test_run ();
+}
