@@ -1,0 +1,306 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Runs on device buffers: queues in order and out of order, events, operands of a run's own. */
+
+/* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <string.h>
+
+#include "../kernels/problem.h"
+#include "files.h"
+
+G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
+G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_event, clReleaseEvent, NULL)
+G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_command_queue, clReleaseCommandQueue, NULL)
+
+#define SIZE 20
+
+static cl_mem
+make_buffer (GemmclContext *context, gfloat value)
+{
+  gfloat data[SIZE * SIZE];
+  cl_int status;
+  cl_mem buffer;
+
+  for (guint i = 0; i < SIZE * SIZE; i++)
+    data[i] = value;
+  buffer = clCreateBuffer (gemmcl_context_get_cl_context (context),
+                           CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof data, data, &status);
+  g_assert_cmpint (status, ==, CL_SUCCESS);
+  return buffer;
+}
+
+static void
+assert_holds (GemmclContext *context, cl_mem buffer, gfloat value)
+{
+  gfloat data[SIZE * SIZE];
+
+  g_assert_cmpint (clEnqueueReadBuffer (gemmcl_context_get_cl_queue (context), buffer, CL_TRUE, 0,
+                                        sizeof data, data, 0, NULL, NULL),
+                   ==, CL_SUCCESS);
+  for (guint i = 0; i < SIZE * SIZE; i++)
+    g_assert_cmpfloat (data[i], ==, value);
+}
+
+static GemmclGemm
+make_gemm (void)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = gemm.n = gemm.k = SIZE;
+  return gemm;
+}
+
+static GemmclPlan *
+make_plan (const GemmclGemm *gemm, gfloat b)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GemmclMatrix) matrix = NULL;
+  GemmclPlan *plan = gemmcl_plan_new (test_get_context (), gemm, NULL, &error);
+  gfloat data[SIZE * SIZE];
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < SIZE * SIZE; i++)
+    data[i] = b;
+  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, SIZE, SIZE, data, NULL);
+  g_assert_true (gemmcl_plan_set_b (plan, matrix, &error));
+  return plan;
+}
+
+static void
+enqueue (GemmclPlan *plan, const GemmclDeviceRun *run, cl_command_queue queue, cl_event wait,
+         cl_event *event)
+{
+  g_autoptr (GError) error = NULL;
+
+  gemmcl_plan_enqueue (plan, run, queue, wait ? 1 : 0, wait ? &wait : NULL, event, &error);
+  g_assert_no_error (error);
+}
+
+/* D of a run is A of the next; buffers may be released as soon as all is enqueued. */
+static void
+test_in_order (void)
+{
+  const GemmclGemm gemm = make_gemm ();
+  GemmclContext *context = test_get_context ();
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_auto (cl_mem) last = NULL;
+
+  if (context == NULL)
+    return;
+  plan = make_plan (&gemm, 0.1f);
+  last = make_buffer (context, 1);
+  {
+    g_auto (cl_mem) a = make_buffer (context, 5);
+    g_auto (cl_mem) d = make_buffer (context, 0);
+    const cl_command_queue queue = gemmcl_context_get_cl_queue (context);
+
+    enqueue (plan, &(GemmclDeviceRun){.a = a, .d = d}, queue, NULL, NULL);
+    enqueue (plan, &(GemmclDeviceRun){.a = d, .d = a}, queue, NULL, NULL);
+    enqueue (plan, &(GemmclDeviceRun){.a = a, .d = last}, queue, NULL, NULL);
+  }
+  {
+    gfloat found;
+    g_assert_cmpint (clEnqueueReadBuffer (gemmcl_context_get_cl_queue (context), last, CL_TRUE, 0,
+                                          sizeof found, &found, 0, NULL, NULL),
+                     ==, CL_SUCCESS);
+    g_assert_cmpfloat_with_epsilon (found, 40, 1e-3);
+  }
+}
+
+/* Steps of a run (pack, multiply, softmax) wait for each other, and a run for what it is told. */
+static void
+test_out_of_order (void)
+{
+  GemmclGemm gemm = make_gemm ();
+  GemmclContext *context = test_get_context ();
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_auto (cl_command_queue) queue = NULL;
+  g_auto (cl_event) start = NULL;
+  g_auto (cl_event) done = NULL;
+  g_auto (cl_mem) a = NULL;
+  g_auto (cl_mem) b = NULL;
+  g_auto (cl_mem) d = NULL;
+  cl_int status;
+
+  if (context == NULL)
+    return;
+  queue = clCreateCommandQueue (gemmcl_context_get_cl_context (context),
+                                gemmcl_context_get_cl_device (context),
+                                CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
+  if (status != CL_SUCCESS) {
+    g_test_skip ("the device has no queues that run out of order");
+    return;
+  }
+  gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
+  plan = make_plan (&gemm, 9);
+  a = make_buffer (context, 1);
+  b = make_buffer (context, 3);
+  d = make_buffer (context, 7);
+  start = clCreateUserEvent (gemmcl_context_get_cl_context (context), &status);
+  g_assert_cmpint (status, ==, CL_SUCCESS);
+  enqueue (plan, &(GemmclDeviceRun){.a = a, .b = b, .d = d}, queue, start, &done);
+  g_assert_cmpint (clFlush (queue), ==, CL_SUCCESS);
+  assert_holds (context, d, 7);
+  g_assert_cmpint (clSetUserEventStatus (start, CL_COMPLETE), ==, CL_SUCCESS);
+  g_assert_cmpint (clWaitForEvents (1, &done), ==, CL_SUCCESS);
+  assert_holds (context, d, 1.0f / SIZE);
+}
+
+/* B and C of a run's own go before the plan's, for that run only. */
+static void
+test_own_operands (void)
+{
+  GemmclGemm gemm = make_gemm ();
+  GemmclContext *context = test_get_context ();
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_auto (cl_mem) a = NULL;
+  g_auto (cl_mem) b = NULL;
+  g_auto (cl_mem) c = NULL;
+  g_auto (cl_mem) d = NULL;
+  cl_command_queue queue;
+
+  if (context == NULL)
+    return;
+  gemm.addend = GEMMCL_ADDEND_MATRIX;
+  gemm.beta = 1;
+  queue = gemmcl_context_get_cl_queue (context);
+  plan = make_plan (&gemm, 1);
+  a = make_buffer (context, 1);
+  b = make_buffer (context, 2);
+  c = make_buffer (context, 5);
+  d = make_buffer (context, 0);
+  enqueue (plan, &(GemmclDeviceRun){.a = a, .d = d}, queue, NULL, NULL);
+  assert_holds (context, d, SIZE);
+  enqueue (plan, &(GemmclDeviceRun){.a = a, .b = b, .c = c, .d = d}, queue, NULL, NULL);
+  assert_holds (context, d, 2 * SIZE + 5);
+  enqueue (plan, &(GemmclDeviceRun){.a = a, .d = d}, queue, NULL, NULL);
+  assert_holds (context, d, SIZE);
+}
+
+/* C <- A B + C, in place. */
+static void
+test_accumulate (void)
+{
+  GemmclGemm gemm = make_gemm ();
+  GemmclContext *context = test_get_context ();
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_auto (cl_mem) a = NULL;
+  g_auto (cl_mem) d = NULL;
+
+  if (context == NULL)
+    return;
+  gemm.addend = GEMMCL_ADDEND_OUTPUT;
+  gemm.beta = 1;
+  plan = make_plan (&gemm, 1);
+  a = make_buffer (context, 1);
+  d = make_buffer (context, 100);
+  for (guint i = 0; i < 3; i++)
+    enqueue (plan, &(GemmclDeviceRun){.a = a, .d = d}, gemmcl_context_get_cl_queue (context), NULL,
+             NULL);
+  assert_holds (context, d, 100 + 3 * SIZE);
+}
+
+/* Weights that are set while a run that uses the old ones has not started yet. */
+static void
+test_set_while_waiting (void)
+{
+  const GemmclGemm gemm = make_gemm ();
+  GemmclContext *context = test_get_context ();
+  gfloat twos[SIZE * SIZE];
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_autoptr (GemmclMatrix) matrix = NULL;
+  g_auto (cl_command_queue) queue = NULL;
+  g_auto (cl_event) start = NULL;
+  g_auto (cl_event) done = NULL;
+  g_auto (cl_mem) a = NULL;
+  g_auto (cl_mem) d = NULL;
+  cl_int status;
+
+  if (context == NULL)
+    return;
+  plan = make_plan (&gemm, 1);
+  a = make_buffer (context, 1);
+  d = make_buffer (context, 0);
+  for (guint i = 0; i < SIZE * SIZE; i++)
+    twos[i] = 2;
+  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, SIZE, SIZE, twos, NULL);
+  queue = clCreateCommandQueue (gemmcl_context_get_cl_context (context),
+                                gemmcl_context_get_cl_device (context), 0, &status);
+  g_assert_cmpint (status, ==, CL_SUCCESS);
+  start = clCreateUserEvent (gemmcl_context_get_cl_context (context), &status);
+  g_assert_cmpint (status, ==, CL_SUCCESS);
+  enqueue (plan, &(GemmclDeviceRun){.a = a, .d = d}, queue, start, &done);
+  g_assert_true (gemmcl_plan_set_b (plan, matrix, NULL));
+  g_assert_cmpint (clSetUserEventStatus (start, CL_COMPLETE), ==, CL_SUCCESS);
+  g_assert_cmpint (clWaitForEvents (1, &done), ==, CL_SUCCESS);
+  assert_holds (context, d, SIZE);
+  enqueue (plan, &(GemmclDeviceRun){.a = a, .d = d}, queue, NULL, NULL);
+  g_assert_cmpint (clFinish (queue), ==, CL_SUCCESS);
+  assert_holds (context, d, 2 * SIZE);
+}
+
+static void
+test_refused (void)
+{
+  const GemmclGemm gemm = make_gemm ();
+  GemmclContext *context = test_get_context ();
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
+  g_auto (cl_mem) a = NULL;
+  cl_event event = NULL;
+  GemmclDeviceRun run = {0};
+
+  if (context == NULL)
+    return;
+  run.a = run.d = a = make_buffer (context, 1);
+  plan = gemmcl_plan_new (context, &gemm, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_false (gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (context), 0, NULL,
+                                       &event, &error));
+  files_assert_error (error, GEMMCL_ERROR_INVALID, "no B yet");
+  run.m = SIZE + 1;
+  g_assert_false (gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (context), 0, NULL,
+                                       &event, &error));
+  files_assert_error (error, GEMMCL_ERROR_INVALID, "21 rows");
+  g_assert_null (event);
+}
+
+/* What OpenCL refuses is told with the name of its error. */
+static void
+test_wrong_queue (void)
+{
+  const GemmclGemm gemm = make_gemm ();
+  g_autoptr (GemmclContext) other = NULL;
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
+  g_auto (cl_mem) a = NULL;
+  g_auto (cl_mem) d = NULL;
+  GemmclDeviceRun run = {0};
+
+  if (test_get_context () == NULL)
+    return;
+  other = gemmcl_context_new (NULL, &error);
+  g_assert_no_error (error);
+  plan = make_plan (&gemm, 1);
+  run.a = a = make_buffer (test_get_context (), 1);
+  run.d = d = make_buffer (test_get_context (), 1);
+  g_assert_false (
+      gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (other), 0, NULL, NULL, &error));
+  files_assert_error (error, GEMMCL_ERROR_OPENCL, "CL_INVALID_CONTEXT");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/enqueue/in-order", test_in_order);
+  g_test_add_func ("/enqueue/out-of-order", test_out_of_order);
+  g_test_add_func ("/enqueue/own-operands", test_own_operands);
+  g_test_add_func ("/enqueue/accumulate", test_accumulate);
+  g_test_add_func ("/enqueue/set-while-waiting", test_set_while_waiting);
+  g_test_add_func ("/enqueue/refused", test_refused);
+  g_test_add_func ("/enqueue/wrong-queue", test_wrong_queue);
+  return g_test_run ();
+}

@@ -1,0 +1,284 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The library's check of results: what is right passes, what is wrong by little more than the bound
+ * does not. No device is needed: results are made here, in double precision.
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "gemmcl.h"
+
+#define M 6
+#define N 5
+#define K 7
+
+typedef struct {
+  GemmclGemm gemm;
+  gfloat a[M * K], b[K * N], bias[N], d[M * N];
+} Fixture;
+
+static gboolean
+verify (const Fixture *f, gdouble *error, gdouble *bound)
+{
+  return gemmcl_gemm_verify (&f->gemm, f->a, f->b, NULL, f->gemm.bias ? f->bias : NULL, f->d, error,
+                             bound);
+}
+
+/* The exact results, rounded once. */
+static void
+fixture_init (Fixture *f)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  const GemmclGemm init = GEMMCL_GEMM_INIT;
+
+  *f = (Fixture){.gemm = init};
+  f->gemm.m = M;
+  f->gemm.n = N;
+  f->gemm.k = K;
+  for (guint i = 0; i < M * K; i++)
+    f->a[i] = g_rand_double_range (rand, -1, 1);
+  for (guint i = 0; i < K * N; i++)
+    f->b[i] = g_rand_double_range (rand, -1, 1);
+  for (guint i = 0; i < M * N; i++) {
+    gdouble sum = 0;
+    for (guint k = 0; k < K; k++)
+      sum += (gdouble)f->a[i / N * K + k] * f->b[k * N + i % N];
+    f->d[i] = sum;
+  }
+}
+
+/* g (K) |A||B| of element @i. */
+static gdouble
+get_bound (const Fixture *f, guint i)
+{
+  const gdouble nu = (K + 4) * 0x1p-24;
+  gdouble sum = 0;
+
+  for (guint k = 0; k < K; k++)
+    sum += fabs ((gdouble)f->a[i / N * K + k] * f->b[k * N + i % N]);
+  return nu / (1 - nu) * sum;
+}
+
+static void
+test_right (void)
+{
+  gdouble error, bound;
+  Fixture f;
+
+  fixture_init (&f);
+  g_assert_true (verify (&f, &error, &bound));
+  g_assert_cmpfloat (error, >, 0);
+  g_assert_cmpfloat (error, <, bound);
+  g_assert_true (verify (&f, NULL, NULL));
+}
+
+/* Each element by itself, by a tenth less and a tenth more than it may be off. */
+static void
+test_bound (void)
+{
+  for (guint i = 0; i < M * N; i++)
+    for (gint sign = -1; sign <= 1; sign += 2) {
+      gdouble error, bound;
+      Fixture f;
+      gfloat right;
+
+      fixture_init (&f);
+      right = f.d[i];
+      f.d[i] = right + sign * 0.9 * get_bound (&f, i);
+      g_assert_true (verify (&f, NULL, NULL));
+      f.d[i] = right + sign * (1.1 * get_bound (&f, i) + 0x1p-24 * fabs (right));
+      g_assert_false (verify (&f, &error, &bound));
+      g_assert_cmpfloat (error, >, bound);
+      g_assert_cmpfloat_with_epsilon (bound, get_bound (&f, i), 0.01 * bound);
+    }
+}
+
+static void
+test_wrong (void)
+{
+  static const gfloat wrong[] = {NAN, INFINITY, -INFINITY, 3e38f};
+
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++) {
+    Fixture f;
+
+    fixture_init (&f);
+    f.d[M * N - 1] = wrong[i];
+    g_assert_false (verify (&f, NULL, NULL));
+    fixture_init (&f);
+    f.d[0] = wrong[i];
+    g_assert_false (verify (&f, NULL, NULL));
+  }
+}
+
+/* Rows swapped, a row of zeros, the transpose. */
+static void
+test_misplaced (void)
+{
+  gfloat row[N];
+  Fixture f;
+
+  fixture_init (&f);
+  memcpy (row, f.d, sizeof row);
+  memcpy (f.d, f.d + N, sizeof row);
+  g_assert_false (verify (&f, NULL, NULL));
+  memcpy (f.d + N, row, sizeof row);
+  g_assert_false (verify (&f, NULL, NULL));
+  fixture_init (&f);
+  memset (f.d + 3 * N, 0, sizeof row);
+  g_assert_false (verify (&f, NULL, NULL));
+}
+
+/* NaN and infinities must be where they are expected, of the same sign. */
+static void
+test_infinities (void)
+{
+  static const gfloat special[] = {INFINITY, -INFINITY, NAN};
+
+  for (guint i = 0; i < 3; i++)
+    for (guint found = 0; found < 3; found++) {
+      Fixture f;
+
+      fixture_init (&f);
+      f.gemm.bias = TRUE;
+      f.bias[2] = special[i];
+      for (guint row = 0; row < M; row++)
+        f.d[row * N + 2] = special[found];
+      g_assert_true (verify (&f, NULL, NULL) == (i == found));
+      f.d[2] = 1;
+      g_assert_false (verify (&f, NULL, NULL));
+    }
+}
+
+/* What is expected beyond the largest float may be infinite, and may not be anything else. */
+static void
+test_overflow (void)
+{
+  Fixture f;
+
+  fixture_init (&f);
+  memset (f.a, 0, sizeof f.a);
+  memset (f.d, 0, sizeof f.d);
+  f.gemm.alpha = 3e38;
+  f.a[0] = 1;
+  for (guint j = 0; j < N; j++) {
+    f.b[j] = 2;
+    f.d[j] = INFINITY;
+  }
+  g_assert_true (verify (&f, NULL, NULL));
+  f.d[0] = -INFINITY;
+  g_assert_false (verify (&f, NULL, NULL));
+  f.d[0] = 3e38;
+  g_assert_false (verify (&f, NULL, NULL));
+}
+
+/* With infinite logits activations have finite values, which are held to. */
+static void
+test_saturated (void)
+{
+  static const struct {
+    GemmclActivation activation;
+    gfloat logit, right, wrong;
+  } cases[] = {
+      {GEMMCL_ACTIVATION_RELU, -INFINITY, 0, 0.5},
+      {GEMMCL_ACTIVATION_SIGMOID, -INFINITY, 0, 1},
+      {GEMMCL_ACTIVATION_SIGMOID, INFINITY, 1, 0},
+      {GEMMCL_ACTIVATION_TANH, INFINITY, 1, -1},
+      {GEMMCL_ACTIVATION_TANH, -INFINITY, -1, 0},
+      {GEMMCL_ACTIVATION_GELU, INFINITY, INFINITY, 1},
+      {GEMMCL_ACTIVATION_HARD_SWISH, INFINITY, INFINITY, -INFINITY},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    Fixture f;
+
+    fixture_init (&f);
+    f.gemm.bias = TRUE;
+    f.gemm.activation = cases[i].activation;
+    for (guint j = 0; j < N; j++)
+      f.bias[j] = cases[i].logit;
+    for (guint at = 0; at < M * N; at++)
+      f.d[at] = cases[i].right;
+    g_assert_true (verify (&f, NULL, NULL));
+    f.d[3] = cases[i].wrong;
+    g_assert_false (verify (&f, NULL, NULL));
+  }
+}
+
+/* Columns that are masked with -infinity, or a number as low as 1e9, have no share. */
+static void
+test_masked_softmax (void)
+{
+  static const gfloat masks[] = {-INFINITY, -1e9f, -1e30f};
+
+  for (guint i = 0; i < G_N_ELEMENTS (masks); i++) {
+    Fixture f;
+
+    fixture_init (&f);
+    memset (f.a, 0, sizeof f.a);
+    f.gemm.bias = TRUE;
+    f.gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
+    f.bias[1] = f.bias[4] = masks[i];
+    for (guint at = 0; at < M * N; at++)
+      f.d[at] = at % N == 1 || at % N == 4 ? 0 : 1.0f / 3;
+    g_assert_true (verify (&f, NULL, NULL));
+    f.d[0] += 1e-4f;
+    g_assert_false (verify (&f, NULL, NULL));
+    f.d[0] = 1.0f / 3;
+    f.d[1] = 1e-6f;
+    g_assert_false (verify (&f, NULL, NULL));
+  }
+}
+
+/* What is no element of D is not looked at. */
+static void
+test_gaps (void)
+{
+  gfloat d[20 + M * (N + 3)];
+  Fixture f;
+
+  fixture_init (&f);
+  f.gemm.ldd = N + 3;
+  f.gemm.d_offset = 20;
+  for (guint i = 0; i < G_N_ELEMENTS (d); i++)
+    d[i] = NAN;
+  for (guint i = 0; i < M * N; i++)
+    d[20 + i / N * (N + 3) + i % N] = f.d[i];
+  g_assert_true (gemmcl_gemm_verify (&f.gemm, f.a, f.b, NULL, NULL, d, NULL, NULL));
+  d[20] = NAN;
+  g_assert_false (gemmcl_gemm_verify (&f.gemm, f.a, f.b, NULL, NULL, d, NULL, NULL));
+}
+
+/* With alpha 0 neither A nor B is read, with beta 0 C is not. */
+static void
+test_unread (void)
+{
+  gfloat d[M * N] = {0};
+  Fixture f;
+
+  fixture_init (&f);
+  f.gemm.alpha = 0;
+  f.gemm.addend = GEMMCL_ADDEND_MATRIX;
+  g_assert_true (gemmcl_gemm_verify (&f.gemm, NULL, NULL, NULL, NULL, d, NULL, NULL));
+  d[1] = 1e-30f;
+  g_assert_false (gemmcl_gemm_verify (&f.gemm, NULL, NULL, NULL, NULL, d, NULL, NULL));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/verify/right", test_right);
+  g_test_add_func ("/verify/bound", test_bound);
+  g_test_add_func ("/verify/wrong", test_wrong);
+  g_test_add_func ("/verify/misplaced", test_misplaced);
+  g_test_add_func ("/verify/infinities", test_infinities);
+  g_test_add_func ("/verify/overflow", test_overflow);
+  g_test_add_func ("/verify/saturated", test_saturated);
+  g_test_add_func ("/verify/masked-softmax", test_masked_softmax);
+  g_test_add_func ("/verify/gaps", test_gaps);
+  g_test_add_func ("/verify/unread", test_unread);
+  return g_test_run ();
+}
