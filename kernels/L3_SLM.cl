@@ -15,8 +15,8 @@
  *    |      |     |    |    |       |    |    | m=1       i = top  + m * TILE_M + r
  *    +------+     +----+----+- - - -+----+----+           j = left + 4 * (c * GROUP_N + n) + 0..3
  *
- *     tile[row * TILE_K + k]     A as it lies in a row-major matrix; a work-item reads four steps of
- *                                each of its rows, then uses them with four rows of B
+ *     tile[row * TILE_K + k]     A as it lies in a row-major matrix: a work-item reads four steps
+ *                                of each of its rows, then uses them with four rows of B
  *
  *     fill | barrier | multiply | barrier | fill ...
  *
