@@ -19,7 +19,7 @@
  *     tile_a[side][row * A_PITCH + k]               A_PITCH = TILE_K + PAD
  *     tile_b[side][k * B_PITCH + PADDED (column)]   PADDED (j) = j + j / BANKS * PAD
  *
- * Work-items (m, 0), (m, 1) ... read elements TILE_N apart of a row of B's tile at once, and (0, n),
+ * Work-items (m, 0), (m, 1) ... read elements TILE_N apart of a row of B's tile at once, (0, n),
  * (1, n) ... elements TILE_M * A_PITCH apart of A's. Without PAD these are multiples of a power of
  * two, and fall into few of the BANKS that local memory can serve at the same time. With PAD, the
  * elements that would share a bank are PAD further each.
