@@ -235,14 +235,17 @@ stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-/* Controlled properties have the values of the buffer's stream time. */
+/* Controlled properties have the values of the buffer's stream time; there is none in a segment of
+ * bytes, as multifilesrc sends. */
 static void
 before_transform (GstBaseTransform *trans, GstBuffer *input)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
-  GstClockTime time =
-      gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (input));
+  const GstSegment *segment = &trans->segment;
+  GstClockTime time = GST_CLOCK_TIME_NONE;
 
+  if (segment->format == GST_FORMAT_TIME)
+    time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (input));
   if (GST_CLOCK_TIME_IS_VALID (time))
     gst_object_sync_values (GST_OBJECT (self), time);
   GST_OBJECT_LOCK (self);
