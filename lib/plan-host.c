@@ -64,8 +64,9 @@ transfer_region (const Transfer *self, const Region *region, gpointer host, GErr
     status = transfer_rows (self, region, host);
   } else { /* upside down, or rows that overlap: OpenCL has no such rectangle */
     for (gsize row = 0; row < region->rows && status == CL_SUCCESS; row++)
-      status = transfer_bytes (self, region->offset + row * region->device_stride,
-                               region->row_bytes, (guchar *)host + row * region->host_stride);
+      status =
+          transfer_bytes (self, region->offset + row * region->device_stride, region->row_bytes,
+                          (guchar *)host + (gssize)row * region->host_stride);
   }
   return gemmcl_cl_check (status, error, "Copying %s %s the device", self->what,
                           self->to_device ? "to" : "from");
