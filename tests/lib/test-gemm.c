@@ -207,7 +207,7 @@ test_random (void)
   g_autoptr (GRand) rand = g_rand_new_with_seed (3);
   guint valid = 0;
 
-  for (guint i = 0; i < 200000; i++) {
+  for (guint i = 0; i < 50000; i++) {
     const GemmclGemm gemm = draw_problem (rand);
     const gsize batch = MAX (gemm.batch, 1);
     const gboolean by_column = gemm.layout == GEMMCL_LAYOUT_COLUMN_MAJOR;
@@ -227,7 +227,7 @@ test_random (void)
     g_assert_true (is_countable (by_column ? gemm.n : gemm.m, by_column ? gemm.m : gemm.n, gemm.ldd,
                                  gemm.d_offset, batch, gemm.d_stride));
   }
-  g_assert_cmpuint (valid, >, 1000);
+  g_assert_cmpuint (valid, >, 300);
 }
 
 /* A plan of a problem that is too large is refused, or at least takes no memory to speak of. */
