@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the element in gst-launch-1.0 pipelines over files and compares with NumPy. TAP out.
+
+usage: launch-numpy.py [PART-OF-A-NAME...]
+
+Noise goes through `filesrc ! ... ! gemmcl ... ! filesink`; D must be within the bound of
+numpy_gemm.py, which leaves integers of up to 16 bits one value nearly everywhere. The noise is the
+same each time. Two pipelines run at once, since most of the time is that of compilers.
+"""
+
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+try:
+    import numpy as np
+except ImportError:
+    print("1..0 # SKIP NumPy is not installed (python3-numpy)")
+    sys.exit(0)
+
+from numpy_gemm import compare, f32, solve
+from numpy_media import Audio, Floats, Packets, Pixels, Samples, Tensors, Video
+
+SEED = 20240301
+SECONDS = 60
+# Besides gemmcl and those of the core.
+ELEMENTS = ["rawvideoparse", "rawaudioparse", "audiobuffersplit", "capssetter", "rtpL8pay",
+            "multifilesrc"]
+BFLOAT = "bf16"
+SAFETENSORS = {"F16": "f2", "F32": "f4", "F64": "f8", "BF16": BFLOAT}
+
+
+@dataclass
+class Case:
+    """What is asked of the element, and what takes in what comes out.
+    weight says how it is given: literal; npy, raw or safetensors and a type; fortran for npy.
+    addend is "", "row" or "matrix"; spread is the range of the weight's elements."""
+
+    medium: object
+    n: int
+    out: object
+    weight: str = "npy f4"
+    transpose: bool = False
+    bias: float = 0.0
+    addend: str = ""
+    alpha: float = 1.0
+    beta: float = 0.0
+    activation: str = "none"
+    scale: float = 1.0
+    offset: float = 0.0
+    batch: int = 1
+    spread: tuple = (-0.4, 0.9)
+
+
+def video(pixels, size, n, out=None, **rest):
+    """A case of video: out names a format, or is Floats."""
+    own = {name: rest.pop(name) for name in list(rest) if name in Video.__dataclass_fields__}
+    sink = Pixels(out, size) if isinstance(out, str) else out
+    return Case(Video(pixels, size, **own), n, sink, **rest)
+
+
+def audio(sample, channels, n, **rest):
+    own = {name: rest.pop(name) for name in list(rest) if name in Audio.__dataclass_fields__}
+    return Case(Audio(sample, channels, **own), n, Samples(sample), **rest)
+
+
+def tensors(kind, dims, n, **rest):
+    own = {name: rest.pop(name) for name in list(rest) if name in Packets.__dataclass_fields__}
+    medium = Packets if "index" in own else Tensors
+    return Case(medium(kind, dims, **own), n, Floats(), **rest)
+
+
+LEVELS = {"scale": 1 / 255, "spread": (-1, 1)}  # for activations, which are dull far from 0
+
+CASES = [
+    # Every format that comes in, and every one that goes out.
+    video("GRAY8", (17, 9), 1, "GRAY8", weight="literal", bias=20),
+    video("GRAY16_LE", (11, 6), 1, "GRAY16_LE", weight="npy f8", bias=5000, spread=(1.1, 1.3)),
+    video("RGB", (13, 7), 3, "RGB"),
+    video("BGR", (10, 5), 3, "BGR", weight="npy f4 fortran"),
+    video("RGBA", (9, 7), 4, "RGBA", weight="literal", transpose=True),
+    video("BGRA", (6, 9), 4, "BGRA", weight="raw f4"),
+    video("RGBx", (9, 6), 3, "RGBx", weight="npy f2"),
+    video("BGRx", (7, 5), 4, "BGRA", weight="safetensors F32"),
+    video("xRGB", (5, 8), 3, "xBGR", bias=10, transpose=True),
+    video("xBGR", (12, 3), 3, "xRGB", alpha=1.5),
+    video("RGB", (15, 6), 3, "BGRx", alpha=-0.8, bias=200),
+    video("RGB", (13, 8), 1, "GRAY8", weight="literal", spread=(0.1, 0.5)),
+    video("GRAY8", (7, 7), 3, "RGB"),
+    video("RGBA", (11, 4), 1, "GRAY16_LE", scale=257, spread=(0, 0.4)),
+    # Luma and chroma: two matrices, two ranges, odd sizes.
+    video("NV12", (13, 7), 3, "RGB", colorimetry="bt601"),
+    video("NV12", (8, 6), 3, "BGR", colorimetry="1:3:5:1"),
+    video("I420", (15, 9), 3, "RGBx", colorimetry="bt709", bias=-7),
+    video("I420", (9, 10), 4, "RGBA", colorimetry="1:4:0:0"),
+    video("NV12", (11, 5), 6, Floats(), mode="row", colorimetry="bt709", weight="npy f8 fortran"),
+    video("I420", (13, 11), 5, Floats(), mode="patch", patch=(3, 4), colorimetry="bt601",
+          weight="safetensors BF16"),
+    # Features, and tensors that come out.
+    video("RGB", (9, 5), 5, Floats(), weight="safetensors F16"),
+    video("BGR", (9, 5), 3, Floats(), transpose=True, weight="npy f8"),
+    video("RGB", (11, 6), 7, Floats(), mode="row", bias=3, activation="relu", **LEVELS),
+    video("GRAY8", (13, 9), 10, Floats(), mode="frame", bias=1, transpose=True,
+          activation="softmax", **LEVELS),
+    video("BGRx", (13, 10), 8, Floats(), mode="patch", patch=(4, 3), weight="npy bf16"),
+    video("GRAY16_LE", (10, 10), 9, Floats(), mode="patch", patch=(5, 2), scale=1 / 65535,
+          offset=-0.5, activation="tanh", spread=(-1, 1)),
+    # C, activations, batches, strides.
+    video("RGB", (10, 6), 3, "RGB", frames=4, alpha=0.6, beta=0.5),
+    video("GRAY8", (9, 5), 4, Floats(), frames=4, beta=-0.7, bias=1, **LEVELS),
+    video("RGBA", (7, 6), 4, "RGBA", addend="matrix", beta=2, alpha=0.5),
+    video("BGR", (8, 7), 3, "BGR", addend="row", beta=-1, frames=3, batch=3, bias=30),
+    video("RGB", (6, 7), 6, Floats(), activation="sigmoid", offset=-0.25, **LEVELS),
+    video("xRGB", (6, 5), 3, "xRGB", activation="leaky-relu", spread=(-1, 0.6)),
+    video("RGB", (7, 5), 3, "RGB", wider=13),
+    video("NV12", (10, 6), 3, "RGB", wider=6, colorimetry="bt601", frames=3, batch=2),
+    video("RGBA", (6, 6), 4, "RGBA", alpha=0, bias=300),
+    # Audio: formats, numbers of channels, saturation, the previous output.
+    audio("F32LE", 2, 1, weight="literal"),
+    audio("F32LE", 6, 2, transpose=True),
+    audio("F32LE", 1, 8, bias=0.3),
+    audio("F32LE", 3, 5, activation="tanh", spread=(-2, 2)),
+    audio("F32LE", 4, 6, activation="softmax", spread=(-2, 2), weight="npy f8"),
+    audio("F32LE", 2, 2, samples=100, blocks=4, missing=30, alpha=0.5, beta=0.5),
+    audio("F64LE", 2, 2, weight="npy f8"),
+    audio("F64LE", 5, 3, weight="npy f4 fortran", bias=1, alpha=-2),
+    audio("F64LE", 2, 3, activation="gelu", scale=3, offset=-0.2, spread=(-1, 1)),
+    audio("F64LE", 3, 3, samples=64, blocks=3, beta=-0.9),
+    audio("S16LE", 1, 1, weight="literal", spread=(1.5, 1.6)),
+    audio("S16LE", 2, 1),
+    audio("S16LE", 8, 8, transpose=True, weight="safetensors F64"),
+    audio("S16LE", 2, 2, alpha=8),
+    audio("S16LE", 2, 6, bias=9000, weight="raw f2"),
+    audio("S16LE", 2, 2, samples=128, blocks=5, missing=50, beta=0.75, alpha=0.25),
+    audio("S16LE", 3, 2, addend="row", beta=100, activation="relu"),
+    audio("S16LE", 2, 4, scale=0.5, offset=1000, samples=96, blocks=5, batch=2),
+    audio("S32LE", 2, 2),
+    audio("S32LE", 6, 1, weight="npy f2", spread=(0.1, 0.3)),
+    audio("S32LE", 2, 3, alpha=3, bias=-4e8),
+    audio("S32LE", 2, 2, samples=128, blocks=3, beta=-0.5),
+    # Tensors: types, ranks, several of them, batches.
+    tensors("float32", "7:5", 3, weight="literal"),
+    tensors("float32", "33:17", 20, bias=1),
+    tensors("float32", "64:3:2:2", 10, transpose=True, activation="gelu-tanh", spread=(-1, 1)),
+    tensors("float32", "5", 1),
+    tensors("float32", "9:4:1:1", 65, weight="npy f8", activation="silu", spread=(-2, 2)),
+    tensors("float32", "12:6", 5, strange=True),
+    tensors("float32", "7:9", 2, count=1, timeless=True),
+    tensors("float32", "16:8", 4, count=5, batch=2),
+    tensors("float32", "16:8", 4, count=4, beta=0.5, activation="hard-swish", spread=(-2, 2)),
+    tensors("float32", "10:6", 6, addend="matrix", beta=0.3, bias=2, count=3, batch=3),
+    tensors("float32", "10:7", 11, activation="softmax", addend="row", beta=1, spread=(-2, 2)),
+    tensors("float16", "11:6", 4, weight="safetensors F16"),
+    tensors("float64", "8:9", 6, activation="gelu", weight="npy f8 fortran", spread=(-2, 2)),
+    tensors("int8", "24:5", 7, scale=1 / 128, weight="npy i1", spread=(-127, 127)),
+    tensors("uint8", "27:4", 5, scale=1 / 255, offset=-0.5),
+    tensors("int16", "13:3", 9),
+    tensors("uint16", "6:10", 3, alpha=-0.1),
+    tensors("int32", "17:2", 4, transpose=True),
+    tensors("uint32", "3:11", 2, bias=1e9),
+    tensors("int64", "5:5", 5),
+    tensors("uint64", "4:6", 3, weight="raw f8"),
+    tensors("float32", "6:4", 5, index=1, count=4, bias=1),
+    tensors("uint8", "9:3", 2, index=0, count=3, weight="literal"),
+    tensors("int16", "8:4", 6, index=1, count=4, batch=3),
+]
+
+
+def describe(case):
+    """The case's name in the results: all that is not the default."""
+    words = []
+    for thing in (case.medium, case):
+        for name, field in thing.__dataclass_fields__.items():
+            value = getattr(thing, name)
+            if name not in ("medium", "out", "spread") and value != field.default:
+                words.append(f"{name}={value:.6g}" if isinstance(value, float) else
+                             f"{name}={value}")
+    out = getattr(case.out, "pixels", type(case.out).__name__.lower())
+    return f"{type(case.medium).__name__.lower()} {' '.join(words)} out={out}"
+
+
+def write_safetensors(path, matrix, kind):
+    """A tensor before the wanted one leaves it at an address that suits no type."""
+    data = matrix.tobytes()
+    header = json.dumps({
+        "other": {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]},
+        "w": {"dtype": kind, "shape": matrix.shape, "data_offsets": [3, 3 + len(data)]},
+    }).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + b"abc" + data)
+
+
+def to_bf16(matrix):
+    return (matrix.astype("<f4").view("<u4") >> 16).astype("<u2")
+
+
+def write_weight(directory, how, matrix):
+    """Returns the property, and the numbers that the file really holds."""
+    kind, _, option = how.partition(" ")
+    option, _, order = option.partition(" ")
+    dtype = SAFETENSORS.get(option, option)
+    if kind == "literal":
+        matrix = matrix.astype("f4")
+        rows = ",".join("[" + ",".join(str(x) for x in row) + "]" for row in matrix)
+        return f"[{rows}]", matrix
+    if dtype == BFLOAT:
+        stored = to_bf16(matrix)
+        matrix = (stored.astype("<u4") << 16).view("<f4")
+    else:
+        stored = matrix = matrix.astype("<" + dtype)
+    if kind == "safetensors":
+        write_safetensors(directory / "w.safetensors", stored, option)
+        return "w.safetensors#w", matrix
+    if kind == "raw":
+        stored.tofile(directory / "w.raw")
+        return f"w.raw#f{8 * stored.itemsize}:{stored.shape[0]}x{stored.shape[1]}", matrix
+    arrange = np.asfortranarray if order == "fortran" else np.ascontiguousarray
+    np.save(directory / "w.npy", arrange(stored.view("V2") if dtype == BFLOAT else stored))
+    return "w.npy" + ("#bf16" if dtype == BFLOAT else ""), matrix
+
+
+def draw_operands(case, rng, directory, shape):
+    """Writes weight, bias and addend. Returns their properties, and what solve() takes of them."""
+    m, k = shape
+    b = rng.uniform(*case.spread, (k, case.n))
+    where, b = write_weight(directory, case.weight, b.T if case.transpose else b)
+    words, values = [f"weight={where}"], {"b": f32(b.T if case.transpose else b)}
+    if case.bias:
+        bias = rng.uniform(0.5, 1, case.n) * case.bias
+        np.save(directory / "bias.npy", bias)
+        words.append("bias=bias.npy")
+        values["bias"] = f32(bias)
+    if case.addend:
+        c = rng.uniform(-20, 20, (m if case.addend == "matrix" else 1, case.n)).astype("f4")
+        np.save(directory / "c.npy", c)
+        words.append("addend=c.npy")
+        values["c"] = f32(c)
+    return words, values
+
+
+def get_properties(case):
+    words = [f"batch-size={case.batch}", f"activation={case.activation}", *case.medium.properties()]
+    for name, value in [("alpha", case.alpha), ("beta", case.beta), ("input-scale", case.scale),
+                        ("input-offset", case.offset)]:
+        words.append(f"{name}={value!r}")
+    if case.transpose:
+        words.append("transpose-weight=true")
+    return words
+
+
+def launch(directory, words):
+    """Returns what went wrong, or None."""
+    # Without --no-fault, gst-launch-1.0 waits for a debugger where it should crash.
+    command = ["gst-launch-1.0", "--no-fault", "-q", *words]
+    with subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", start_new_session=True) as process:
+        try:
+            said, _ = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            said, _ = process.communicate()
+            said += f"\nnot done after {SECONDS} seconds"
+    if process.returncode or "CRITICAL" in said or "WARNING" in said:
+        return f"{' '.join(words)}\n{said}\nexit status {process.returncode}"
+    return None
+
+
+def check(case, values, inputs, sink, data):
+    """Returns what is wrong with the file that came out, or None."""
+    shapes = [(a.shape[0], case.n) for a, _ in inputs]
+    try:
+        outputs = list(sink.read(data, shapes))
+    except ValueError as error:
+        return str(error)
+    operands = {name: values[name] for name in values if name != "c"}
+    scale, offset = f32(case.scale), f32(case.offset)
+    previous = None
+    for number, ((a, off), found) in enumerate(zip(inputs, outputs)):
+        c = values.get("c", 0.0)
+        if not case.addend and previous is not None and previous.shape == found.shape:
+            c = f32(previous)
+        expected, bound = solve(a * scale + offset, off * abs(scale), c=c, alpha=case.alpha,
+                                beta=case.beta, activation=case.activation, **operands)
+        wrong = compare(found, expected, bound)
+        if wrong:
+            return f"buffer {number}: {wrong}"
+        previous = found
+    return None
+
+
+def run(number, case):
+    """Returns what went wrong, or None."""
+    rng = np.random.default_rng([SEED, number])
+    medium, sink = case.medium, case.out
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        data = medium.draw(rng)
+        (directory / "in.bin").write_bytes(data)
+        words, values = draw_operands(case, rng, directory, medium.shape_of_a(data))
+        wrong = launch(directory, [*medium.source(), "!", "gemmcl", *words, *get_properties(case),
+                                   "!", sink.caps(), "!", "filesink", "location=out.bin"])
+        if wrong:
+            return wrong
+        if isinstance(medium, Packets):
+            data = (directory / "packets.bin").read_bytes()
+            packets = medium.split(data)
+            if len(packets) != medium.count:
+                return f"{len(packets)} packets, expected {medium.count}"
+            sink = Floats([packet[1 - medium.index] for packet in packets], medium.index)
+        found = (directory / "out.bin").read_bytes()
+        return check(case, values, list(medium.matrices(data)), sink, found)
+
+
+def missing_elements():
+    """Also writes the registry, before there are two processes that would."""
+    return [name for name in ELEMENTS
+            if subprocess.run(["gst-inspect-1.0", "--exists", name], check=False).returncode]
+
+
+def main():
+    missing = missing_elements()
+    if missing:
+        print(f"1..0 # SKIP there is no element {', '.join(missing)}")
+        return 0
+    chosen = [(number, case) for number, case in enumerate(CASES)
+              if all(word in describe(case) for word in sys.argv[1:])]
+    print(f"1..{len(chosen)}", flush=True)
+    failed = False
+    with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        results = pool.map(lambda item: run(*item), chosen)
+        for at, ((_, case), wrong) in enumerate(zip(chosen, results), 1):
+            failed = failed or wrong is not None
+            print(f"{'ok' if wrong is None else 'not ok'} {at} {describe(case)}", flush=True)
+            for line in (wrong or "").splitlines():
+                print(f"# {line}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""D = act(alpha A B + beta C + bias) by NumPy in float64, and how far off the element may be.
+
+The bound is design.md's "Numbers", g(K) (|alpha| |A||B| + |beta||C| + |bias|), carried through the
+activation: by its largest slope, and by what its own evaluation may err on an OpenCL device.
+"""
+
+import math
+
+import numpy as np
+
+UNIT_ROUNDOFF = 2.0**-24
+SMALLEST = 2.0**-126  # what is below may be flushed to 0
+# What exp, erfc, tanh and a division may err together, in units of roundoff (OpenCL C, 7.4).
+ACTIVATION_ERROR = 40
+
+
+def f32(x):
+    """What the device gets of x, as float64."""
+    return np.asarray(x, np.float32).astype(np.float64)
+
+
+def gelu(x):
+    erfc = np.vectorize(math.erfc, otypes=[float])
+    return x * erfc(-x / math.sqrt(2)) / 2
+
+
+def gelu_tanh(x):
+    return x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+# Name: function, largest slope, and by how much the exponential in it makes a relative error grow.
+ACTIVATIONS = {
+    "none": (lambda x: x, 1, 0),
+    "relu": (lambda x: np.maximum(x, 0), 1, 0),
+    "leaky-relu": (lambda x: np.where(x < 0, 0.01 * x, x), 1, 0),
+    "gelu": (gelu, 1.13, lambda x: x * x),
+    "gelu-tanh": (gelu_tanh, 1.13, lambda x: 1.6 * abs(x) * (1 + 0.044715 * x * x)),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), 0.25, abs),
+    "silu": (lambda x: x / (1 + np.exp(-x)), 1.1, abs),
+    "tanh": (np.tanh, 1, 0),
+    "hard-swish": (lambda x: x * np.clip(x + 3, 0, 6) / 6, 1.5, 0),
+}
+
+
+def activate(name, x, bound):
+    """Returns act(x) and the bound of its error, where x itself is known up to bound."""
+    if name == "softmax":
+        result = softmax(x)
+        relative = np.expm1(2 * bound.max(axis=1, keepdims=True))
+        own = (ACTIVATION_ERROR + x.shape[1] + 2 * np.abs(x - x.max(axis=1, keepdims=True)))
+        return result, result * (relative + own * UNIT_ROUNDOFF) + SMALLEST
+    function, slope, exponent = ACTIVATIONS[name]
+    result = function(x)
+    if name == "none":
+        return result, bound
+    growth = ACTIVATION_ERROR + 4 * (exponent(x) if exponent else 0)
+    return result, slope * bound + growth * UNIT_ROUNDOFF * np.abs(result) + SMALLEST
+
+
+def solve(a, a_off, b, *, c=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none"):
+    """Returns D and the bound; a is known up to a_off, and all numbers are the device's."""
+    alpha, beta = f32(alpha), f32(beta)
+    roundings = (a.shape[1] + 4) * UNIT_ROUNDOFF
+    sums = np.zeros((a.shape[0], b.shape[1]))
+    sizes, inherited = sums.copy(), sums.copy()
+    if alpha:
+        with np.errstate(invalid="ignore"):
+            sums = alpha * (a @ b)
+            sizes = abs(alpha) * (np.abs(a) @ np.abs(b))
+            inherited = abs(alpha) * (a_off @ np.abs(b))
+    if beta:
+        sums = sums + beta * c
+        sizes = sizes + np.abs(beta * c)
+    bound = roundings / (1 - roundings) * (sizes + np.abs(bias)) + inherited + SMALLEST
+    return activate(activation, sums + bias, bound)
+
+
+def compare_floats(found, expected, bound):
+    """Returns what is wrong, or None. NaN and infinities must be where they are expected."""
+    finite = np.isfinite(expected)
+    if not np.array_equal(found[~finite], expected[~finite], equal_nan=True):
+        return "NaN and infinities are not where they should be"
+    off = np.where(finite, np.abs(found - np.where(finite, expected, 0)), 0)
+    wrong = finite & ~(off <= bound)
+    return describe(wrong, found, expected, bound)
+
+
+def compare_integers(found, expected, bound):
+    """Returns what is wrong, or None. Two integers are right where the bound spans a half."""
+    info = np.iinfo(found.dtype)
+    low, high = (np.clip(np.rint(expected + side * bound), info.min, info.max) for side in (-1, 1))
+    number = found.astype(np.float64)
+    return describe((number < low) | (number > high), found, expected, bound)
+
+
+def describe(wrong, found, expected, bound):
+    if not wrong.any():
+        return None
+    i, j = np.argwhere(wrong)[0]
+    return (f"{wrong.sum()} of {wrong.size} elements are wrong, first ({i}, {j}): "
+            f"{found[i, j]}, expected {expected[i, j]:.9g} within {bound[i, j]:.3g}")
+
+
+def compare(found, expected, bound):
+    if found.shape != expected.shape:
+        return f"D has the shape {found.shape}, expected {expected.shape}"
+    if found.dtype.kind == "f":
+        return compare_floats(found.astype(np.float64), expected, bound)
+    return compare_integers(found, expected, bound)

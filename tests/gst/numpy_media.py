@@ -1,0 +1,366 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Video, audio and tensors as bytes of a file, as words for gst-launch-1.0, and as matrices.
+
+A medium has
+    source()            the elements that make buffers of it of the bytes in in.bin
+    draw(rng)           the file's bytes
+    properties()        what gemmcl is told about it
+    matrices(data)      (A, bound of A's error) of each buffer, before scale and offset
+    shape_of_a(data)    M and K of the first buffer, where data is what draw() returned
+and sinks (Pixels, Samples, Floats) have read(data, shapes): D of each buffer, by shapes (M, N).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from numpy_gemm import UNIT_ROUNDOFF, f32
+
+# The samples of a pixel in memory; gemmcl's channels are R, G, B, A, or Y, whatever their order.
+PACKED = {
+    "GRAY8": "Y", "GRAY16_LE": "Y", "RGB": "RGB", "BGR": "BGR", "RGBA": "RGBA", "BGRA": "BGRA",
+    "RGBx": "RGBx", "BGRx": "BGRx", "xRGB": "xRGB", "xBGR": "xBGR",
+}
+# Caps' colorimetry: kr, kb, full range.
+COLORIMETRY = {
+    "bt601": (0.299, 0.114, False),
+    "bt709": (0.2126, 0.0722, False),
+    "1:4:0:0": (0.299, 0.114, True),
+    "1:3:5:1": (0.2126, 0.0722, True),
+}
+# Roundings on the way from luma and chroma to colour: coefficients, products, sums.
+COLOUR_ROUNDINGS = 6
+
+
+def up(number, multiple):
+    return -(-number // multiple) * multiple
+
+
+class Layout:
+    """Where GStreamer puts the planes of a frame; strides may be wider than its own."""
+
+    def __init__(self, pixels, width, height, wider=0):
+        self.pixels, self.width, self.height = pixels, width, height
+        if pixels in PACKED:
+            self.sample = np.dtype("<u2" if pixels == "GRAY16_LE" else "u1")
+            self.samples = len(PACKED[pixels])
+            rows = [(width * self.samples * self.sample.itemsize, height)]
+        else:
+            half = up(width, 2) // 2, up(height, 2) // 2
+            chroma = [(2 * half[0], half[1])] if pixels == "NV12" else [half] * 2
+            rows = [(width, up(height, 2))] + chroma
+        self.strides = [up(row, 4) + wider for row, _ in rows]
+        ends = np.cumsum([0] + [stride * n for stride, (_, n) in zip(self.strides, rows)])
+        self.offsets, self.size = [int(end) for end in ends[:-1]], int(ends[-1])
+
+    def plane(self, frame, index, columns, rows, sample="u1"):
+        at, stride = self.offsets[index], self.strides[index]
+        lines = np.frombuffer(frame, "u1", stride * rows, at).reshape(rows, stride)
+        size = columns * np.dtype(sample).itemsize
+        return np.ascontiguousarray(lines[:, :size]).view(sample)
+
+    def channels(self, frame):
+        """Returns rows x columns x samples of a packed frame in gemmcl's order, and the x."""
+        order = PACKED[self.pixels]
+        lines = self.plane(frame, 0, self.width * self.samples, self.height, self.sample)
+        lines = lines.reshape(self.height, self.width, self.samples)
+        return (lines[:, :, [order.index(c) for c in "YRGBA" if c in order]],
+                lines[:, :, [i for i, c in enumerate(order) if c == "x"]])
+
+    def chroma(self, frame):
+        """Returns Y, Cb and Cr of every pixel: a chroma sample is that of 2 x 2 pixels."""
+        columns, rows = up(self.width, 2) // 2, up(self.height, 2) // 2
+        if self.pixels == "NV12":
+            both = self.plane(frame, 1, 2 * columns, rows)
+            cb, cr = both[:, 0::2], both[:, 1::2]
+        else:
+            cb, cr = (self.plane(frame, i, columns, rows) for i in (1, 2))
+        luma = self.plane(frame, 0, self.width, self.height)
+        double = [plane.repeat(2, 0).repeat(2, 1)[:self.height, :self.width] for plane in (cb, cr)]
+        return [plane.astype(float) for plane in (luma, *double)]
+
+
+def colours(layout, frame, colorimetry):
+    """Returns R, G, B by the formulas of lib/gemmcl-image.h, and the bound of their error."""
+    kr, kb, full = COLORIMETRY[colorimetry]
+    kg = 1 - kr - kb
+    luma, cb, cr = layout.chroma(frame)
+    luma = luma * 1.0 if full else (luma - 16) * 255 / 219
+    cb, cr = ((c - 128) * (1 if full else 255 / 224) for c in (cb, cr))
+    red = [luma, 2 * (1 - kr) * cr]
+    blue = [luma, 2 * (1 - kb) * cb]
+    green = [luma, -kr / kg * red[1], -kb / kg * blue[1]]
+    rgb = [np.clip(sum(terms), 0, 255) for terms in (red, green, blue)]
+    sizes = [sum(np.abs(term) for term in terms) for terms in (red, green, blue)]
+    return np.stack(rgb, 2), COLOUR_ROUNDINGS * UNIT_ROUNDOFF * np.stack(sizes, 2)
+
+
+READ = ["filesrc", "location=in.bin", "!"]
+
+
+def read_blocks(size):
+    """Words for buffers of so many bytes, which are of whatever caps come next."""
+    return [*READ, "rawaudioparse", "format=pcm", "pcm-format=u8", "sample-rate=1000",
+            "num-channels=1", "!", "audiobuffersplit", f"output-buffer-size={size}", "!",
+            "capssetter", "join=false", "replace=true"]
+
+
+class Medium:
+    def shape_of_a(self, data):
+        return next(self.matrices(data))[0].shape
+
+
+@dataclass
+class Video(Medium):
+    """Frames of noise, padding included. mode is as feature-mode, patch is (width, height)."""
+
+    pixels: str
+    size: tuple
+    frames: int = 2
+    mode: str = "pixel"
+    patch: tuple = (0, 0)
+    colorimetry: str = ""
+    wider: int = 0
+
+    def __post_init__(self):
+        self.layout = Layout(self.pixels, *self.size, self.wider)
+
+    def source(self):
+        words = [*READ, "rawvideoparse", f"format={self.pixels.lower().replace('_', '-')}",
+                 f"width={self.size[0]}", f"height={self.size[1]}", "framerate=25/1"]
+        if self.colorimetry:
+            words += [f"colorimetry={self.colorimetry}"]
+        if self.wider:
+            strides, offsets = (",".join(map(str, numbers))
+                                for numbers in (self.layout.strides, self.layout.offsets))
+            words += [f"plane-strides=<{strides}>", f"plane-offsets=<{offsets}>",
+                      f"frame-size={self.layout.size}"]
+        return words
+
+    def properties(self):
+        words = [f"feature-mode={self.mode}"]
+        if self.mode == "patch":
+            words += [f"patch-width={self.patch[0]}", f"patch-height={self.patch[1]}"]
+        return words
+
+    def draw(self, rng):
+        return rng.bytes(self.layout.size * self.frames)
+
+    def features(self, values):
+        """Makes rows of A of rows x columns x channels."""
+        height, width, channels = values.shape
+        p, q = {"pixel": (1, 1), "row": (width, 1), "frame": (width, height)}.get(self.mode,
+                                                                                 self.patch)
+        across, down = width // p, height // q
+        values = values[:down * q, :across * p].reshape(down, q, across, p, channels)
+        return values.swapaxes(1, 2).reshape(down * across, q * p * channels)
+
+    def matrices(self, data):
+        for at in range(0, len(data), self.layout.size):
+            frame = data[at:at + self.layout.size]
+            if self.pixels in PACKED:
+                a = self.layout.channels(frame)[0].astype(float)
+                off = np.zeros_like(a)
+            else:
+                a, off = colours(self.layout, frame, self.colorimetry)
+            yield self.features(a), self.features(off)
+
+
+AUDIO = {"F32LE": "<f4", "F64LE": "<f8", "S16LE": "<i2", "S32LE": "<i4"}
+
+
+def draw_numbers(rng, dtype, count):
+    """Returns bytes of all integers that the type has, or of floats around 0."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        return rng.uniform(-1, 1, count).astype(dtype).tobytes()
+    return rng.bytes(count * dtype.itemsize)
+
+
+@dataclass
+class Audio(Medium):
+    """samples are of a buffer where there is one for each block, so that their lengths are known;
+    the last is shorter by `missing`. Otherwise rawaudioparse cuts them as it likes."""
+
+    sample: str
+    channels: int
+    samples: int = 500
+    blocks: int = 0
+    missing: int = 0
+
+    def __post_init__(self):
+        self.dtype = np.dtype(AUDIO[self.sample])
+        self.frame = self.dtype.itemsize * self.channels
+        self.blocksize = self.samples * self.frame if self.blocks else None
+
+    def source(self):
+        if not self.blocks:
+            return [*READ, "rawaudioparse", "format=pcm", f"pcm-format={self.sample.lower()}",
+                    "sample-rate=8000", f"num-channels={self.channels}"]
+        return [*read_blocks(self.blocksize),
+                f"caps=audio/x-raw,format={self.sample},rate=8000,channels={self.channels},"
+                "layout=interleaved,channel-mask=(bitmask)0x0"]
+
+    def properties(self):
+        return []
+
+    def draw(self, rng):
+        moments = self.samples * max(self.blocks, 1) - self.missing
+        return draw_numbers(rng, self.dtype, moments * self.channels)
+
+    def matrices(self, data):
+        size = self.blocksize or len(data)
+        for at in range(0, len(data), size):
+            a = f32(np.frombuffer(data[at:at + size], self.dtype)).reshape(-1, self.channels)
+            yield a, np.zeros_like(a)
+
+
+TENSOR = {name: np.dtype(name).newbyteorder("<") for name in
+          "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()}
+
+
+@dataclass
+class Tensors(Medium):
+    """A tensor a buffer. dims are as in caps, innermost first."""
+
+    type: str
+    dims: str
+    count: int = 2
+    strange: bool = False  # a NaN and an infinity in rows of their own
+    timeless: bool = False  # a buffer whose segment is of bytes, and only one
+
+    def __post_init__(self):
+        self.dtype = TENSOR[self.type]
+        self.shape = [int(dim) for dim in reversed(self.dims.split(":"))]
+        self.elements = int(np.prod(self.shape))
+        self.blocksize = self.elements * self.dtype.itemsize
+
+    def source(self):
+        blocks = read_blocks(self.blocksize)
+        if self.timeless:
+            blocks = ["multifilesrc", "location=in.bin", f"num-buffers={self.count}"]
+        return [*blocks, "caps=other/tensors,format=static,num_tensors=1,framerate=1/1,"
+                f"dimensions=(string){self.dims},types=(string){self.type}"]
+
+    def properties(self):
+        return []
+
+    def draw(self, rng):
+        data = draw_numbers(rng, self.dtype, self.elements * self.count)
+        if not self.strange:
+            return data
+        numbers = np.frombuffer(data, self.dtype).copy()
+        numbers[1], numbers[3 * self.shape[-1]] = np.nan, np.inf
+        return numbers.tobytes()
+
+    def matrices(self, data):
+        for at in range(0, len(data), self.blocksize):
+            a = f32(np.frombuffer(data[at:at + self.blocksize], self.dtype))
+            a = a.reshape(-1, self.shape[-1])
+            yield a, np.zeros_like(a)
+
+
+@dataclass
+class Packets(Tensors):
+    """Two tensors in a buffer, which no element of GStreamer's own makes except of RTP: the 12
+    bytes of a packet's header and its payload, which is the tensor that Tensors describes. The
+    packets are written to packets.bin, too, and that is the data that matrices() takes."""
+
+    index: int = 1
+    HEADER = 12
+
+    def source(self):
+        duration = self.blocksize * 1000000  # of 1000 bytes a second
+        return [*READ, "rawaudioparse", "format=pcm", "pcm-format=u8", "sample-rate=1000",
+                "num-channels=1", "!", "rtpL8pay", "mtu=65000", f"min-ptime={duration}",
+                f"max-ptime={duration}", "!", "capssetter", "join=false", "replace=true",
+                "caps=other/tensors,format=static,num_tensors=2,framerate=0/1,"
+                f"dimensions=(string){self.HEADER}.{self.dims},types=(string)uint8.{self.type}",
+                "!", "tee", "name=packets", "packets.", "!", "queue", "!", "filesink",
+                "location=packets.bin", "packets.", "!", "queue"]
+
+    def properties(self):
+        return [f"tensor-index={self.index}"]
+
+    def split(self, data):
+        """Returns the two tensors of each packet."""
+        step = self.HEADER + self.blocksize
+        return [(data[at:at + self.HEADER], data[at + self.HEADER:at + step])
+                for at in range(0, len(data), step)]
+
+    def shape_of_a(self, data):
+        return super().shape_of_a(bytes(self.HEADER) + data)
+
+    def matrices(self, data):
+        for header, payload in self.split(data):
+            if self.index:
+                yield from Tensors.matrices(self, payload)
+            else:
+                a = np.frombuffer(header, "u1").astype(float)[None, :]
+                yield a, np.zeros_like(a)
+
+
+def split_all(data, sizes):
+    """Returns the parts of data, which is of their sizes or a ValueError."""
+    if len(data) != sum(sizes):
+        raise ValueError(f"{len(data)} bytes came out, expected {sum(sizes)}")
+    ends = np.cumsum([0, *sizes])
+    return [data[start:end] for start, end in zip(ends, ends[1:])]
+
+
+@dataclass
+class Pixels:
+    """Frames come out."""
+
+    pixels: str
+    size: tuple
+
+    def caps(self):
+        return f"video/x-raw,format={self.pixels}"
+
+    def read(self, data, shapes):
+        layout = Layout(self.pixels, *self.size)
+        for frame in split_all(data, [layout.size] * len(shapes)):
+            channels, x = layout.channels(frame)
+            if (x != 255).any():
+                raise ValueError("the x of a pixel is not 255")
+            yield channels.reshape(-1, channels.shape[2])
+
+
+@dataclass
+class Samples:
+    """Audio comes out, in the format that went in."""
+
+    sample: str
+
+    def caps(self):
+        return f"audio/x-raw,format={self.sample}"
+
+    def read(self, data, shapes):
+        dtype = np.dtype(AUDIO[self.sample])
+        parts = split_all(data, [m * n * dtype.itemsize for m, n in shapes])
+        for part, shape in zip(parts, shapes):
+            yield np.frombuffer(part, dtype).reshape(shape)
+
+
+@dataclass
+class Floats:
+    """Tensors come out: D, and where packets went in, what passed beside it: before D where D's
+    index is 1, and equal to beside[] of each buffer."""
+
+    beside: list = None
+    index: int = 0
+
+    def caps(self):
+        return "other/tensors,format=static"
+
+    def read(self, data, shapes):
+        beside = self.beside or [b""] * len(shapes)
+        sizes = [4 * m * n for m, n in shapes]
+        whole = [size + len(other) for size, other in zip(sizes, beside)]
+        for part, other, size, shape in zip(split_all(data, whole), beside, sizes, shapes):
+            if (part[:len(other)] if self.index else part[size:]) != other:
+                raise ValueError("the other tensor did not pass unchanged")
+            at = len(other) if self.index else 0
+            yield np.frombuffer(part[at:at + size], "<f4").reshape(shape)
