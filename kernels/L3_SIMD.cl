@@ -33,10 +33,9 @@
 #include "subgroup_tile.clh"
 
 static inline void
-read_a (float a[TILE_M * DEPTH], global const A_MEM *A, const GemmclProblem p, const Place *at,
-        bool whole)
+read_a (float a[TILE_M * DEPTH], global const A_MEM *A, const GemmclProblem p, const Place *at)
 {
-  load_a (a, A, p, at, at->lane * DEPTH, 1, whole);
+  load_a (a, A, p, at, at->lane * DEPTH, 1);
 }
 
 static inline void

@@ -37,18 +37,17 @@
 #include "subgroup_tile.clh"
 
 static inline void
-read_a (float a[TILE_M * DEPTH], global const A_MEM *A, const GemmclProblem p, const Place *at,
-        bool whole)
+read_a (float a[TILE_M * DEPTH], global const A_MEM *A, const GemmclProblem p, const Place *at)
 {
 #if defined(A_UNIT_COL) && A_TYPE == F32
-  if (whole) {
+  if (at->rest >= STEP) {
     SG_UNROLL
     for (int r = 0; r < TILE_M; r++)
       sg_read (a + r * DEPTH, A + at->row[r], DEPTH);
     return;
   }
 #endif
-  load_a (a, A, p, at, at->lane, SUBGROUP_SIZE, whole);
+  load_a (a, A, p, at, at->lane, SUBGROUP_SIZE);
 }
 
 static inline void

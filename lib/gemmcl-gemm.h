@@ -351,9 +351,10 @@ const gchar *gemmcl_kernel_level_get_name (GemmclKernelLevel level);
  * @name: the name of a kernel
  * @level: (out): how it runs on the device of @context
  *
- * Builds the kernel where that is the only way to know, which may take a second.
+ * Tries what subgroups need on the device by building a small program. A kernel that does not build
+ * at this level nevertheless runs at the next one.
  *
- * Returns: %FALSE with any #GemmclError, which says why it does not run there.
+ * Returns: %FALSE with #GEMMCL_ERROR_KERNEL, which says why it does not run there.
  */
 gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
                                   GemmclKernelLevel *level, GError **error);

@@ -192,7 +192,6 @@ build_at_level (GemmclPlan *self, GemmclKernelLevel level, GError **error)
                                level, error))
     return FALSE;
   self->multiply = g_steal_pointer (&kernel);
-  self->level = level;
   return TRUE;
 }
 
@@ -348,32 +347,6 @@ gemmcl_plan_get_kernel (GemmclPlan *self)
 {
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
   return self->row->name;
-}
-
-/* Making it is the only way to know: what a driver's extensions promise may fail to build. */
-gboolean
-gemmcl_kernel_get_level (GemmclContext *context, const gchar *name, GemmclKernelLevel *level,
-                         GError **error)
-{
-  GemmclGemm any = GEMMCL_GEMM_INIT;
-  const GemmclKernel *kernel;
-  g_autoptr (GemmclPlan) plan = NULL;
-
-  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
-  g_return_val_if_fail (name != NULL && level != NULL, FALSE);
-
-  if (!gemmcl_kernel_fits (context, name, NULL, error))
-    return FALSE;
-  kernel = gemmcl_kernel_find (name, NULL);
-  *level = gemmcl_subgroups_get_level (kernel, gemmcl_context_get_device_info (context));
-  if (kernel->subgroup == 0 || *level == GEMMCL_KERNEL_LEVEL_EMULATED)
-    return TRUE;
-  any.m = any.n = any.k = 1;
-  plan = gemmcl_plan_new (context, &any, name, error);
-  if (plan == NULL)
-    return FALSE;
-  *level = plan->level;
-  return TRUE;
 }
 
 void

@@ -5,8 +5,10 @@
  */
 #include "subgroups.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "context.h"
+#include "kernels.h"
 
 static const gchar *const level_names[] = {"native", "khr", "emulated"};
 
@@ -51,12 +53,12 @@ has_native (const GemmclDeviceInfo *device, guint size)
   return FALSE;
 }
 
-/* From 2.1 on the size of a kernel's subgroups can be asked for. */
+/* From 2.1 on the size of a kernel's subgroups can be asked for. What can shuffle has subgroups,
+ * though 3.0 does without cl_khr_subgroups. */
 static gboolean
 has_khr (const GemmclDeviceInfo *device)
 {
   return get_asked_level () <= GEMMCL_KERNEL_LEVEL_KHR && get_version (device) >= 21 &&
-         gemmcl_device_info_has_extension (device, "cl_khr_subgroups") &&
          gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle");
 }
 
@@ -110,4 +112,45 @@ gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built, cl_device_i
                ".",
                kernel->name, kernel->subgroup, size);
   return FALSE;
+}
+
+/* Whether the device really has @level, for groups and subgroups like @kernel's. */
+static gboolean
+probe (GemmclContext *context, const GemmclKernel *kernel, GemmclKernelLevel level)
+{
+  g_autoptr (GString) options = g_string_new (NULL);
+  g_autoptr (GError) failure = NULL;
+  g_auto (cl_kernel) built = NULL;
+
+  g_string_printf (options, "-DGROUP_M=%u -DGROUP_N=%u", kernel->group_m, kernel->group_n);
+  gemmcl_subgroups_append_options (options, kernel, gemmcl_context_get_device_info (context),
+                                   level);
+  built =
+      gemmcl_context_create_kernel (context, "subgroup_probe.cl", options->str, "probe", &failure);
+  if (built != NULL && gemmcl_subgroups_check (
+                           kernel, built, gemmcl_context_get_cl_device (context), level, &failure))
+    return TRUE;
+  g_debug ("%s", failure->message);
+  return FALSE;
+}
+
+gboolean
+gemmcl_kernel_get_level (GemmclContext *context, const gchar *name, GemmclKernelLevel *level,
+                         GError **error)
+{
+  const GemmclDeviceInfo *device;
+  const GemmclKernel *kernel;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
+  g_return_val_if_fail (name != NULL && level != NULL, FALSE);
+
+  device = gemmcl_context_get_device_info (context);
+  kernel = gemmcl_kernel_find (name, error);
+  if (kernel == NULL || !gemmcl_kernel_check (kernel, device, NULL, error))
+    return FALSE;
+  *level = gemmcl_subgroups_get_level (kernel, device);
+  while (kernel->subgroup && *level != GEMMCL_KERNEL_LEVEL_EMULATED &&
+         !probe (context, kernel, *level))
+    *level = gemmcl_subgroups_get_next (*level, device);
+  return TRUE;
 }

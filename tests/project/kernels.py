@@ -37,6 +37,11 @@ LEVELS = {
             "-Dcl_khr_subgroup_shuffle"],
     "emulated": ["-cl-std=CL1.2", "-DSUBGROUP_LEVEL=2"],
 }
+# What lib/ tells those that are no rows.
+HELPERS = {
+    "softmax": ["-DGROUP=64"],
+    "subgroup_probe": ["-DSUBGROUP_SIZE=8", "-DSUBGROUP_LEVEL=2", "-DGROUP_M=4", "-DGROUP_N=8"],
+}
 
 
 def rows():
@@ -53,7 +58,7 @@ def rows():
         panel = (numbers.get("tile_n") or 1) * numbers.get("group_n", 1)
         options += [f"-DPANEL={panel}"]
         if kind == "HELPER":
-            options += ["-DGROUP=64"]
+            options += HELPERS.get(name, [])
         if ".fixed_n_k = TRUE" in row:
             options += ["-DN=3", "-DK=3"]
         options += defines.group(1).split() if defines else []
