@@ -9,7 +9,7 @@
 #define HEX_LENGTH  64 /* of a SHA-256 */
 #define HEAD_LENGTH (strlen (MAGIC) + 2 * HEX_LENGTH)
 #define SUFFIX      ".bin"
-#define MAX_ENTRIES 512
+#define MAX_ENTRIES 1024
 
 static gchar *
 cache_dir (void)
