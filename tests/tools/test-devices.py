@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl devices` and `gemmcl kernels`, read by people and by programs. TAP out."""
 
+import json
+
 import tool
 
 
@@ -69,6 +71,25 @@ class Kernels(tool.TestCase):
         for kernel in self.read("kernels", "--json"):
             row = next(row for row in rows if row.split()[:1] == [kernel["name"]])
             self.assertTrue(row.endswith(kernel["here"] or kernel["why_not"]), row)
+
+    def test_levels(self):
+        levels = ["native", "khr", "emulated"]
+        for best in levels:
+            said = self.ends(0, "kernels", "--json", GEMMCL_SUBGROUPS=best)
+            for kernel in json.loads(said.stdout):
+                if kernel["here"] is None:
+                    continue
+                if "subgroups" in kernel["needs"]:
+                    self.assertGreaterEqual(levels.index(kernel["here"]), levels.index(best))
+                else:
+                    self.assertEqual(kernel["here"], "native")
+
+    def test_emulated_subgroups_are_right(self):
+        names = [kernel["name"] for kernel in self.read("kernels", "--json")
+                 if "subgroups" in kernel["needs"] and kernel["here"]]
+        self.assertTrue(names)
+        self.ends(0, "bench", "-k", names[0], "-M", 9, "-N", 17, "-K", 19, "-i", 1, "-v",
+                  GEMMCL_SUBGROUPS="emulated")
 
 
 if __name__ == "__main__":
