@@ -307,7 +307,7 @@ check_activation (const Row *row, GemmclActivation activation, gboolean extreme)
 static gboolean
 is_turn (const Row *row, guint index, guint n)
 {
-  return row->full || index == row->index % n || (row->first && index == (row->index + n / 2) % n);
+  return row->full || index == row->index % n;
 }
 
 static void
