@@ -444,8 +444,8 @@ test_rounding (gconstpointer data)
 
   if (!can_run (row))
     return;
-  for (guint i = 0; i < GEMMCL_N_TYPES; i++)
-    if (element_is_integer (i) && is_turn (row, i, GEMMCL_N_TYPES))
+  for (guint i = GEMMCL_TYPE_I8; i < GEMMCL_N_TYPES; i++)
+    if (is_turn (row, i - GEMMCL_TYPE_I8, GEMMCL_N_TYPES - GEMMCL_TYPE_I8))
       check_rounding (row, i);
 }
 
