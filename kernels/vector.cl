@@ -22,9 +22,9 @@
  *       2 | 4 | 5 | |10 |11 |
  *         +---+---+ +---+---+
  *
- * TILE_M, TILE_N: rows and columns of a tile. It wants TILE_M * TILE_N / WIDTH + TILE_N / WIDTH + 1
- *   registers or fewer than the CPU has (32 with AVX-512 and NEON, else 16), and as many sums as the
- *   latency times the rate of multiply-adds (8 to 10) to keep them busy. Tall tiles read B less
+ * TILE_M, TILE_N: rows and columns of a tile. It wants TILE_M * TILE_N / WIDTH + TILE_N / WIDTH +
+ *   1 registers or fewer than the CPU has (32 with AVX-512 and NEON, else 16), and as many sums as
+ *   the latency times the rate of multiply-adds (8 to 10) to keep them busy. Tall tiles read B less
  *   often, wide ones A.
  * WIDTH: floats of a vector register, the device's native width.
  * BLOCK: floats of B in a block, half the second-level cache of a small CPU.

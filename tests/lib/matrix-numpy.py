@@ -1,3 +1,5 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
 """Writes files with NumPy, reads them with the library, and compares; and the other way round."""
 
 import ctypes
