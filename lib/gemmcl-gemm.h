@@ -335,7 +335,8 @@ gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const Ge
  *   only where it is asked for by name
  *
  * How a kernel runs on a device, best first. The environment variable GEMMCL_SUBGROUPS, with a
- * level's name, keeps kernels from any better one.
+ * level's name, keeps kernels from any better one; "khr" is also the only way to it on a CPU, whose
+ * shuffles are no better than what is emulated, and may take minutes to compile.
  */
 typedef enum {
   GEMMCL_KERNEL_LEVEL_NATIVE,

@@ -53,12 +53,17 @@ has_native (const GemmclDeviceInfo *device, guint size)
   return FALSE;
 }
 
-/* From 2.1 on the size of a kernel's subgroups can be asked for. What can shuffle has subgroups,
- * though 3.0 does without cl_khr_subgroups. */
+/* What can shuffle has subgroups, though 3.0 does without cl_khr_subgroups; from 2.1 on their size
+ * can be asked for. A CPU shuffles through memory, at a barrier each, which takes PoCL minutes to
+ * compile: only on request. */
 static gboolean
 has_khr (const GemmclDeviceInfo *device)
 {
-  return get_asked_level () <= GEMMCL_KERNEL_LEVEL_KHR && get_version (device) >= 21 &&
+  const GemmclKernelLevel asked = get_asked_level ();
+
+  return asked <= GEMMCL_KERNEL_LEVEL_KHR &&
+         (asked == GEMMCL_KERNEL_LEVEL_KHR || device->type != GEMMCL_DEVICE_TYPE_CPU) &&
+         get_version (device) >= 21 &&
          gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle");
 }
 
