@@ -5,10 +5,14 @@
 #
 # and the exit status is not 0 if anything failed. Above it stands why what was skipped was.
 #
-#   build/           gcc, warnings are errors, every test; then the tests of the library and of the
-#                    kernels again, on Intel's OpenCL runtime for CPUs
+#   build/           gcc, warnings are errors, every test; then the tests of the library again, on
+#                    Intel's OpenCL runtime for CPUs
 #   build-sanitize/  clang with AddressSanitizer and UBSan, the tests that are C programs
-#   build-distros/   with --distros: the results of tools/distros.sh
+#
+# With --all, which can take an hour where nothing of it was done before:
+#
+#   build/           the tests of the kernels on Intel's runtime, too
+#   build-distros/   the results of tools/distros.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # The distribution's Python is the one that has NumPy.
@@ -41,11 +45,15 @@ build () {
 }
 
 distros=()
+intel_suites=(--suite lib)
 case ${1-} in
   '') ;;
-  --distros) distros=(trixie testing) ;;
+  --all)
+    distros=(trixie testing)
+    intel_suites+=(--suite kernels)
+    ;;
   *)
-    echo 'usage: tools/test.sh [--distros]' >&2
+    echo 'usage: tools/test.sh [--all]' >&2
     exit 2
     ;;
 esac
@@ -65,7 +73,7 @@ if build build gcc; then
   section "testing build/ on Intel's OpenCL runtime for CPUs"
   if said=$(tools/intel-runtime.sh true 2>&1); then
     tools/intel-runtime.sh meson test -C build --no-rebuild --print-errorlogs \
-      --logbase intel-cpu --timeout-multiplier 3 --suite lib --suite kernels || true
+      --logbase intel-cpu --timeout-multiplier 3 "${intel_suites[@]}" || true
   else
     python3 tools/test-results.py --stand-in SKIP "${said##*$'\n'}" >"$intel_log"
   fi
