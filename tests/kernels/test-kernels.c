@@ -8,7 +8,8 @@
  * Compiling takes most of the time, so what makes another program is tested in full with the first
  * row and the first that has loads and stores of its own, for pictures. Of the others, which share
  * the macros of these, each has a turn of types and activations; and the first row of each method
- * has all layouts and vectors of 4.
+ * has all layouts and vectors of 4. With GEMMCL_TEST_BRIEF in the environment the rows that share
+ * their method's source with one before have a single program, and only their edges are tested.
  */
 #include <math.h>
 #include <stdio.h>
@@ -535,7 +536,9 @@ add_tests (Row *row)
       {"rounding", test_rounding, TRUE},
   };
 
-  for (guint i = 0; i < G_N_ELEMENTS (tests); i++) {
+  const gboolean brief = !row->first && g_getenv ("GEMMCL_TEST_BRIEF") != NULL;
+
+  for (guint i = 0; i < (brief ? 1 : G_N_ELEMENTS (tests)); i++) {
     g_autofree gchar *path = g_strdup_printf ("/kernels/%s/%s", row->info->name, tests[i].name);
     if (row->full || !tests[i].full)
       g_test_add_data_func (path, row, tests[i].function);
