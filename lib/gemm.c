@@ -61,7 +61,7 @@ gemmcl_gemm_get_stored (const GemmclGemm *gemm, GemmclOperand which, gboolean ti
 {
   const Stated stated = get_stated (gemm, which);
   GemmclStored stored = {
-      .by_column = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != stated.transposed,
+      .by_column = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!stated.transposed,
   };
 
   stored.runs = stored.by_column ? stated.cols : stated.rows;
