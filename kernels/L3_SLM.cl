@@ -54,7 +54,7 @@ add (strip sum[TILE_M][TILE_N / 4], int r, float a, const strip b[TILE_N / 4])
 
 /* Adds the steps there are, TILE_K at most. a: the first row of the tile that is the work-item's;
  * j: its first column; whole: rows of B are float4s with nothing between, and all of them there. */
-static inline void
+LOCAL_INLINE void
 multiply (strip sum[TILE_M][TILE_N / 4], local const float *a, global const float *B,
           const GemmclProblem p, long j, int steps, bool whole)
 {

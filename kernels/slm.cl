@@ -50,7 +50,7 @@
 #define STRIPS    (COLUMNS / WIDTH)
 
 /* Columns from left on. Neighbouring work-items fetch what is neighbouring in memory. */
-static inline void
+LOCAL_INLINE void
 copy_b (local float *tile, global const float *B, const GemmclProblem p, long left, int lane,
         int rest)
 {
@@ -68,7 +68,7 @@ copy_b (local float *tile, global const float *B, const GemmclProblem p, long le
 }
 
 /* Adds a step to the sums of a work-item whose first row and column a and b are. */
-static inline void
+LOCAL_INLINE void
 multiply (strip sum[TILE_M][TILE_N / WIDTH], local const float *a, local const float *b)
 {
 #pragma unroll UNROLL
