@@ -24,6 +24,8 @@
  *   native and the smallest, which are those as wide as a register
  * @split_k: the group_m work-items share K between them, not M
  * @packed: B comes packed in panels of tile_n x group_n columns (see pack.cl)
+ * @float4: it is told where rows of A or D may be read or written as float4s, and then is another
+ *   program
  * @pictures: A's and D's rows may be pixels of pictures; other kernels get A converted before
  * @fixed_n_k: N and K are compiled in, as -DN and -DK
  * @softmax_n: softmax over rows of up to so many is done inside; longer ones need a pass of their
@@ -46,6 +48,7 @@ typedef struct {
   guint subgroup;
   gboolean split_k;
   gboolean packed;
+  gboolean float4;
   gboolean pictures;
   gboolean fixed_n_k;
   gsize softmax_n;

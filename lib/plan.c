@@ -119,7 +119,7 @@ append_access (GString *options, const gchar *name, GemmclPlan *self, GemmclOper
     return;
   }
   g_string_append_printf (options, " -D%s_UNIT_COL", name);
-  if (type == GEMMCL_TYPE_F32 &&
+  if (self->row->float4 && type == GEMMCL_TYPE_F32 &&
       (stored.length | stored.ld | stored.offset | stored.stride) % 4 == 0)
     g_string_append_printf (options, " -D%s_FLOAT4", name);
 }
