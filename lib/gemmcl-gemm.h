@@ -360,4 +360,19 @@ const gchar *gemmcl_kernel_level_get_name (GemmclKernelLevel level);
 gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
                                   GemmclKernelLevel *level, GError **error);
 
+/**
+ * gemmcl_kernel_get_source:
+ * @name: the name of a kernel
+ * @gemm: the problem that it would be built for
+ * @options: (out) (transfer full): what the compiler is told
+ *
+ * What gemmcl_plan_new() gives OpenCL's compiler, for compilers that stand alone and their devices,
+ * which need not be here. Subgroups are native.
+ *
+ * Returns: (transfer none): the program, OpenCL C with nothing to include, whose kernel is called
+ *   gemm; %NULL with #GEMMCL_ERROR_KERNEL or what gemmcl_gemm_validate() says.
+ */
+const gchar *gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **options,
+                                       GError **error);
+
 GEMMCL_END_DECLS

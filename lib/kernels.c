@@ -143,9 +143,8 @@ check_size (const GemmclKernel *kernel, const gchar *name, gsize size, gsize max
   return FALSE;
 }
 
-/* Whether @gemm's pixels can go through @kernel without a pass of their own. */
-static gboolean
-takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm)
+gboolean
+gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
   return kernel->pictures && gemm->a_image != NULL &&
          gemm->a_image->features == GEMMCL_FEATURE_PIXEL;
@@ -174,7 +173,8 @@ gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
   }
   return check_size (kernel, "M", gemm->m, kernel->max_m, error) &&
          check_size (kernel, "K", gemm->k, kernel->max_k, error) &&
-         (takes_pixels (kernel, gemm) || check_size (kernel, "N", gemm->n, kernel->max_n, error));
+         (gemmcl_kernel_takes_pixels (kernel, gemm) ||
+          check_size (kernel, "N", gemm->n, kernel->max_n, error));
 }
 
 gboolean
@@ -247,7 +247,7 @@ score (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const GemmclG
   if (!is_meant_for (kernel, device))
     return 0;
   return get_speed (kernel, device) * gemm->m * gemm->n / padded * groups / (rounds * units) +
-         takes_pixels (kernel, gemm);
+         gemmcl_kernel_takes_pixels (kernel, gemm);
 }
 
 typedef struct {

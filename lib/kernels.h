@@ -28,6 +28,9 @@ gboolean gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo
  */
 GPtrArray *gemmcl_kernel_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm);
 
+/** gemmcl_kernel_takes_pixels: whether @gemm's pixels need no pass of their own before @kernel. */
+gboolean gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm);
+
 /** gemmcl_kernel_get_panel: Returns: columns of a panel of B; 0 when B is not packed. */
 guint gemmcl_kernel_get_panel (const GemmclKernel *kernel);
 

@@ -24,6 +24,7 @@ struct _GemmclPlan {
   GemmclGemm gemm; /* its pictures, if any, are these two */
   GemmclImage a_image, d_image;
   const GemmclKernel *row;
+  GemmclKernelLevel level; /* at which multiply was built */
 
   /* Held while arguments are set and commands enqueued, and while any of what follows changes. */
   GMutex lock;

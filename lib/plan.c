@@ -6,6 +6,7 @@
 
 #include "context.h"
 #include "image-private.h"
+#include "kernel-options.h"
 #include "kernels.h"
 #include "subgroups.h"
 
@@ -59,106 +60,6 @@ copy_problem (GemmclPlan *self, const GemmclGemm *gemm)
   }
 }
 
-static gboolean
-reads_pixels (GemmclPlan *self)
-{
-  return self->gemm.a_image != NULL && self->row->pictures &&
-         self->gemm.a_image->features == GEMMCL_FEATURE_PIXEL;
-}
-
-static gboolean
-needs_softmax (GemmclPlan *self)
-{
-  return self->gemm.activation == GEMMCL_ACTIVATION_SOFTMAX && self->gemm.n > self->row->softmax_n;
-}
-
-/* Logits go where D goes when that holds floats; the pass then works in place. */
-static gboolean
-needs_logits (GemmclPlan *self)
-{
-  return needs_softmax (self) && self->gemm.d_type != GEMMCL_TYPE_F32;
-}
-
-/* Integers that are stored are converted and scaled as A is loaded. */
-static GemmclType
-get_a_type (GemmclPlan *self)
-{
-  if (self->gemm.a_image == NULL)
-    return self->gemm.a_type;
-  return reads_pixels (self) ? GEMMCL_TYPE_U8 : GEMMCL_TYPE_F32;
-}
-
-/* A picture's bytes, whatever d_type says; before a pass of softmax logits, which are floats. */
-static GemmclType
-get_d_type (GemmclPlan *self)
-{
-  if (self->gemm.d_image)
-    return GEMMCL_TYPE_U8;
-  return needs_logits (self) ? GEMMCL_TYPE_F32 : self->gemm.d_type;
-}
-
-static void
-append_image (GString *options, const GemmclImage *image, const gchar *prefix)
-{
-  g_autofree gchar *defines = gemmcl_image_get_defines (image, prefix);
-  g_string_append_printf (options, " %s", defines);
-}
-
-/* What a kernel may do with rows of A or D: X_UNIT_COL, elements of a row lie together; X_FLOAT4,
- * each row starts where a float4 may, on the device and in gemmcl_plan_run()'s tight copies. What
- * subgroups may do with columns: X_UNIT_ROW. */
-static void
-append_access (GString *options, const gchar *name, GemmclPlan *self, GemmclOperand which,
-               GemmclType type)
-{
-  const GemmclStored stored = gemmcl_gemm_get_stored (&self->gemm, which, FALSE);
-
-  if (stored.by_column) {
-    if (self->row->subgroup)
-      g_string_append_printf (options, " -D%s_UNIT_ROW", name);
-    return;
-  }
-  g_string_append_printf (options, " -D%s_UNIT_COL", name);
-  if (self->row->float4 && type == GEMMCL_TYPE_F32 &&
-      (stored.length | stored.ld | stored.offset | stored.stride) % 4 == 0)
-    g_string_append_printf (options, " -D%s_FLOAT4", name);
-}
-
-static gchar *
-make_multiply_options (GemmclPlan *self, GemmclKernelLevel level)
-{
-  const GemmclKernel *row = self->row;
-  const GemmclGemm *gemm = &self->gemm;
-  g_autoptr (GString) options = g_string_new (NULL);
-
-  g_string_printf (options,
-                   "-DTILE_M=%u -DTILE_N=%u -DGROUP_M=%u -DGROUP_N=%u -DA_TYPE=%d -DD_TYPE=%d "
-                   "-DACTIVATION=%d",
-                   row->tile_m, row->tile_n, row->group_m, row->group_n, get_a_type (self),
-                   get_d_type (self), gemm->activation);
-  if (row->defines)
-    g_string_append_printf (options, " %s", row->defines);
-  gemmcl_subgroups_append_options (options, row, gemmcl_context_get_device_info (self->context),
-                                   level);
-  if (row->packed)
-    g_string_append_printf (options, " -DPANEL=%u", gemmcl_kernel_get_panel (row));
-  if (row->fixed_n_k)
-    g_string_append_printf (options, " -DN=%" G_GSIZE_FORMAT " -DK=%" G_GSIZE_FORMAT, gemm->n,
-                            gemm->k);
-  if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
-    g_string_append (options, " -DA_SCALED");
-  append_access (options, "A", self, GEMMCL_OPERAND_A, get_a_type (self));
-  append_access (options, "D", self, GEMMCL_OPERAND_D, get_d_type (self));
-  if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
-    g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d",
-                            gemm->d_image ? GEMMCL_TYPE_U8 : gemm->d_type);
-  if (reads_pixels (self))
-    append_image (options, gemm->a_image, "A_");
-  if (gemm->d_image)
-    append_image (options, gemm->d_image, "D_");
-  return g_string_free (g_steal_pointer (&options), FALSE);
-}
-
 /* Whether the built kernel finds room for groups as large as its row says. */
 static gboolean
 check_group (GemmclPlan *self, cl_kernel kernel, GError **error)
@@ -183,7 +84,9 @@ check_group (GemmclPlan *self, cl_kernel kernel, GError **error)
 static gboolean
 build_at_level (GemmclPlan *self, GemmclKernelLevel level, GError **error)
 {
-  g_autofree gchar *options = make_multiply_options (self, level);
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
+  g_autofree gchar *options =
+      gemmcl_kernel_make_options (self->row, &self->gemm, device->version, level);
   g_auto (cl_kernel) kernel =
       gemmcl_context_create_kernel (self->context, self->row->source, options, "gemm", error);
 
@@ -192,6 +95,7 @@ build_at_level (GemmclPlan *self, GemmclKernelLevel level, GError **error)
                                level, error))
     return FALSE;
   self->multiply = g_steal_pointer (&kernel);
+  self->level = level;
   return TRUE;
 }
 
@@ -311,13 +215,13 @@ build_steps (GemmclPlan *self, GError **error)
 {
   if (self->row->packed && !(self->pack = gemmcl_plan_create_pack (self, error)))
     return FALSE;
-  if (self->gemm.a_image && !reads_pixels (self) &&
+  if (self->gemm.a_image && !gemmcl_kernel_takes_pixels (self->row, &self->gemm) &&
       (!build_ingest (self, error) ||
        !(self->features = create_scratch (self, self->gemm.k, "A, from pictures,", error))))
     return FALSE;
-  if (needs_softmax (self) && !build_softmax (self, error))
+  if (gemmcl_kernel_needs_softmax (self->row, &self->gemm) && !build_softmax (self, error))
     return FALSE;
-  if (needs_logits (self) &&
+  if (gemmcl_kernel_needs_logits (self->row, &self->gemm) &&
       !(self->logits = create_scratch (self, self->gemm.n, "D before softmax", error)))
     return FALSE;
   return (self->bias = gemmcl_plan_create_bias (self, error)) != NULL;

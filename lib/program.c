@@ -13,8 +13,8 @@
 
 #define LOG_LIMIT 4000 /* bytes of a compiler's log that fit a message */
 
-static const gchar *
-find_source (const gchar *name)
+const gchar *
+gemmcl_program_get_text (const gchar *name)
 {
   const GemmclSource *source = gemmcl_sources;
 
@@ -134,13 +134,20 @@ store_binary (cl_program program, const GemmclDevice *device, const gchar *key)
     }
 }
 
+gchar *
+gemmcl_program_complete_options (const gchar *options)
+{
+  const gchar *language = strstr (options, LANGUAGE) ? "" : LANGUAGE "CL1.2 ";
+
+  return g_strconcat (language, COMMON_OPTIONS " ", options, NULL);
+}
+
 cl_program
 gemmcl_program_build (cl_context context, const GemmclDevice *device, const gchar *source,
                       const gchar *options, GError **error)
 {
-  const gchar *text = find_source (source);
-  const gchar *language = strstr (options, LANGUAGE) ? "" : LANGUAGE "CL1.2 ";
-  g_autofree gchar *all_options = g_strconcat (language, COMMON_OPTIONS " ", options, NULL);
+  const gchar *text = gemmcl_program_get_text (source);
+  g_autofree gchar *all_options = gemmcl_program_complete_options (options);
   g_autofree gchar *key = cache_key (device, text, all_options);
   cl_program program = build_from_cache (context, device, key, all_options);
 

@@ -4,6 +4,12 @@
 
 #include "device.h"
 
+/** gemmcl_program_get_text: Returns: an embedded program of this name; %NULL: there is none. */
+const gchar *gemmcl_program_get_text (const gchar *name);
+
+/** gemmcl_program_complete_options: Returns: (transfer full): with those of all programs. */
+gchar *gemmcl_program_complete_options (const gchar *options);
+
 /**
  * gemmcl_program_build:
  * @source: the name of an embedded program

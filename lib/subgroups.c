@@ -33,13 +33,11 @@ get_asked_level (void)
 
 /* The version of OpenCL, 30 for "OpenCL 3.0 ...". */
 static guint
-get_version (const GemmclDeviceInfo *device)
+get_version (const gchar *version)
 {
   const gsize prefix = strlen ("OpenCL ");
 
-  return strlen (device->version) > prefix
-             ? 10 * g_ascii_strtod (device->version + prefix, NULL) + 0.5
-             : 0;
+  return strlen (version) > prefix ? 10 * g_ascii_strtod (version + prefix, NULL) + 0.5 : 0;
 }
 
 static gboolean
@@ -63,7 +61,7 @@ has_khr (const GemmclDeviceInfo *device)
 
   return asked <= GEMMCL_KERNEL_LEVEL_KHR &&
          (asked == GEMMCL_KERNEL_LEVEL_KHR || device->type != GEMMCL_DEVICE_TYPE_CPU) &&
-         get_version (device) >= 21 &&
+         get_version (device->version) >= 21 &&
          gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle");
 }
 
@@ -84,15 +82,15 @@ gemmcl_subgroups_get_next (GemmclKernelLevel level, const GemmclDeviceInfo *devi
 }
 
 void
-gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
-                                 const GemmclDeviceInfo *device, GemmclKernelLevel level)
+gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel, const gchar *version,
+                                 GemmclKernelLevel level)
 {
   if (kernel->subgroup == 0)
     return;
   g_string_append_printf (options, " -DSUBGROUP_SIZE=%u -DSUBGROUP_LEVEL=%d", kernel->subgroup,
                           level);
   if (level == GEMMCL_KERNEL_LEVEL_KHR)
-    g_string_append (options, get_version (device) >= 30 ? " -cl-std=CL3.0" : " -cl-std=CL2.0");
+    g_string_append (options, get_version (version) >= 30 ? " -cl-std=CL3.0" : " -cl-std=CL2.0");
 }
 
 gboolean
@@ -128,8 +126,8 @@ probe (GemmclContext *context, const GemmclKernel *kernel, GemmclKernelLevel lev
   g_auto (cl_kernel) built = NULL;
 
   g_string_printf (options, "-DGROUP_M=%u -DGROUP_N=%u", kernel->group_m, kernel->group_n);
-  gemmcl_subgroups_append_options (options, kernel, gemmcl_context_get_device_info (context),
-                                   level);
+  gemmcl_subgroups_append_options (options, kernel,
+                                   gemmcl_context_get_device_info (context)->version, level);
   built =
       gemmcl_context_create_kernel (context, "subgroup_probe.cl", options->str, "probe", &failure);
   if (built != NULL && gemmcl_subgroups_check (

@@ -18,9 +18,12 @@ GemmclKernelLevel gemmcl_subgroups_get_level (const GemmclKernel *kernel,
 GemmclKernelLevel gemmcl_subgroups_get_next (GemmclKernelLevel level,
                                              const GemmclDeviceInfo *device);
 
-/** gemmcl_subgroups_append_options: what the compiler must know (see subgroup.clh). */
+/**
+ * gemmcl_subgroups_append_options: what the compiler must know (see subgroup.clh).
+ * @version: the device's CL_DEVICE_VERSION
+ */
 void gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
-                                      const GemmclDeviceInfo *device, GemmclKernelLevel level);
+                                      const gchar *version, GemmclKernelLevel level);
 
 /**
  * gemmcl_subgroups_check:

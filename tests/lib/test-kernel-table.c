@@ -101,6 +101,43 @@ test_invalid (void)
   g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID);
 }
 
+/* What compilers that stand alone are given: a whole program, and what makes it this row's. */
+static void
+test_source (void)
+{
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernelInfo *info = gemmcl_get_kernel (i);
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    g_autofree gchar *options = NULL;
+    g_autoptr (GError) error = NULL;
+    const gchar *text;
+
+    gemm.m = gemm.n = gemm.k = 8;
+    text = gemmcl_kernel_get_source (info->name, &gemm, &options, &error);
+    g_assert_no_error (error);
+    g_assert_nonnull (strstr (text, "gemm ("));
+    g_assert_null (strstr (text, "#include \""));
+    g_assert_nonnull (strstr (options, "-cl-std="));
+    g_assert_nonnull (strstr (options, "-DTILE_M="));
+  }
+}
+
+static void
+test_source_invalid (void)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_autofree gchar *options = NULL;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (gemmcl_kernel_get_source ("gemm_naive", &gemm, &options, &error));
+  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID);
+  g_clear_error (&error);
+  gemm.m = gemm.n = gemm.k = 1;
+  g_assert_null (gemmcl_kernel_get_source ("gemm_nave", &gemm, &options, &error));
+  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
+  g_assert_null (options);
+}
+
 static void
 test_near_names (void)
 {
@@ -172,6 +209,8 @@ main (int argc, char **argv)
   g_test_add_func ("/kernel-table/fallback", test_fallback);
   g_test_add_func ("/kernel-table/fits", test_fits);
   g_test_add_func ("/kernel-table/invalid", test_invalid);
+  g_test_add_func ("/kernel-table/source", test_source);
+  g_test_add_func ("/kernel-table/source-invalid", test_source_invalid);
   g_test_add_func ("/kernel-table/near-names", test_near_names);
   g_test_add_func ("/kernel-table/choice", test_choice);
   return g_test_run ();

@@ -1,0 +1,123 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a kernel is told when it is compiled.
+ */
+#include "kernel-options.h"
+
+#include "gemm.h"
+#include "image-private.h"
+#include "kernels.h"
+#include "program.h"
+#include "subgroups.h"
+
+/* The version that compilers are told of which there is no device. */
+#define NO_DEVICE "OpenCL 3.0"
+
+gboolean
+gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  return gemm->activation == GEMMCL_ACTIVATION_SOFTMAX && gemm->n > kernel->softmax_n;
+}
+
+gboolean
+gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  return gemmcl_kernel_needs_softmax (kernel, gemm) && gemm->d_type != GEMMCL_TYPE_F32;
+}
+
+/* Integers that are stored are converted and scaled as A is loaded. */
+static GemmclType
+get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  if (gemm->a_image == NULL)
+    return gemm->a_type;
+  return gemmcl_kernel_takes_pixels (kernel, gemm) ? GEMMCL_TYPE_U8 : GEMMCL_TYPE_F32;
+}
+
+/* A picture's bytes, whatever d_type says; before a pass of softmax logits, which are floats. */
+static GemmclType
+get_d_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  if (gemm->d_image)
+    return GEMMCL_TYPE_U8;
+  return gemmcl_kernel_needs_logits (kernel, gemm) ? GEMMCL_TYPE_F32 : gemm->d_type;
+}
+
+static void
+append_image (GString *options, const GemmclImage *image, const gchar *prefix)
+{
+  g_autofree gchar *defines = gemmcl_image_get_defines (image, prefix);
+  g_string_append_printf (options, " %s", defines);
+}
+
+/* What a kernel may do with rows of A or D: X_UNIT_COL, elements of a row lie together; X_FLOAT4,
+ * each row starts where a float4 may, on the device and in gemmcl_plan_run()'s tight copies. What
+ * subgroups may do with columns: X_UNIT_ROW. */
+static void
+append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
+               const GemmclGemm *gemm, GemmclOperand which, GemmclType type)
+{
+  const GemmclStored stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
+
+  if (stored.by_column) {
+    if (kernel->subgroup)
+      g_string_append_printf (options, " -D%s_UNIT_ROW", name);
+    return;
+  }
+  g_string_append_printf (options, " -D%s_UNIT_COL", name);
+  if (kernel->float4 && type == GEMMCL_TYPE_F32 &&
+      (stored.length | stored.ld | stored.offset | stored.stride) % 4 == 0)
+    g_string_append_printf (options, " -D%s_FLOAT4", name);
+}
+
+gchar *
+gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                            const gchar *version, GemmclKernelLevel level)
+{
+  const GemmclType a_type = get_a_type (kernel, gemm), d_type = get_d_type (kernel, gemm);
+  g_autoptr (GString) options = g_string_new (NULL);
+
+  g_string_printf (options,
+                   "-DTILE_M=%u -DTILE_N=%u -DGROUP_M=%u -DGROUP_N=%u -DA_TYPE=%d -DD_TYPE=%d "
+                   "-DACTIVATION=%d",
+                   kernel->tile_m, kernel->tile_n, kernel->group_m, kernel->group_n, a_type, d_type,
+                   gemm->activation);
+  if (kernel->defines)
+    g_string_append_printf (options, " %s", kernel->defines);
+  gemmcl_subgroups_append_options (options, kernel, version, level);
+  if (kernel->packed)
+    g_string_append_printf (options, " -DPANEL=%u", gemmcl_kernel_get_panel (kernel));
+  if (kernel->fixed_n_k)
+    g_string_append_printf (options, " -DN=%" G_GSIZE_FORMAT " -DK=%" G_GSIZE_FORMAT, gemm->n,
+                            gemm->k);
+  if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
+    g_string_append (options, " -DA_SCALED");
+  append_access (options, "A", kernel, gemm, GEMMCL_OPERAND_A, a_type);
+  append_access (options, "D", kernel, gemm, GEMMCL_OPERAND_D, d_type);
+  if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
+    g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d",
+                            gemm->d_image ? GEMMCL_TYPE_U8 : gemm->d_type);
+  if (gemmcl_kernel_takes_pixels (kernel, gemm))
+    append_image (options, gemm->a_image, "A_");
+  if (gemm->d_image)
+    append_image (options, gemm->d_image, "D_");
+  return g_string_free (g_steal_pointer (&options), FALSE);
+}
+
+const gchar *
+gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **options,
+                          GError **error)
+{
+  const GemmclKernel *kernel;
+  g_autofree gchar *own = NULL;
+
+  g_return_val_if_fail (name != NULL && gemm != NULL && options != NULL, NULL);
+
+  kernel = gemmcl_kernel_find (name, error);
+  if (kernel == NULL || !gemmcl_gemm_validate (gemm, error))
+    return NULL;
+  own = gemmcl_kernel_make_options (kernel, gemm, NO_DEVICE, GEMMCL_KERNEL_LEVEL_NATIVE);
+  *options = gemmcl_program_complete_options (own);
+  return gemmcl_program_get_text (kernel->source);
+}

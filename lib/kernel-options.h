@@ -1,0 +1,23 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "kernel-table.h"
+
+/** gemmcl_kernel_needs_softmax: whether softmax takes a pass of its own after @kernel. */
+gboolean gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm);
+
+/**
+ * gemmcl_kernel_needs_logits: whether that pass reads from elsewhere than D. It works in place when
+ * D holds floats.
+ */
+gboolean gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm);
+
+/**
+ * gemmcl_kernel_make_options:
+ * @version: the device's CL_DEVICE_VERSION
+ *
+ * Returns: (transfer full): what the compiler is told, for @gemm; see kernels/gemm.clh.
+ */
+gchar *gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                   const gchar *version, GemmclKernelLevel level);
