@@ -52,6 +52,23 @@ typedef enum {
 const gchar *gemmcl_activation_get_name (GemmclActivation activation);
 
 /**
+ * GemmclPrecision:
+ * @GEMMCL_PRECISION_F32: A and B are f32 where they are multiplied
+ * @GEMMCL_PRECISION_F16: A and B may have been rounded to f16, which makes half as many bytes
+ *
+ * What is multiplied. Sums are f32 in either.
+ */
+typedef enum {
+  GEMMCL_PRECISION_F32,
+  GEMMCL_PRECISION_F16,
+} GemmclPrecision;
+
+#define GEMMCL_N_PRECISIONS (GEMMCL_PRECISION_F16 + 1)
+
+/** gemmcl_precision_get_name: Returns: "f32" and so on, as users type it; static. */
+const gchar *gemmcl_precision_get_name (GemmclPrecision precision);
+
+/**
  * GemmclAddend:
  * @GEMMCL_ADDEND_NONE: there is no C; beta means nothing
  * @GEMMCL_ADDEND_MATRIX: C is M x N f32
@@ -82,6 +99,7 @@ typedef enum {
  *   0: the same for all (not for D, where 0 means: no gap)
  * @a_type, @d_type: what A and D hold. Arithmetic is f32. Into integers results are rounded to
  *   nearest, halves to even, and saturated; NaN becomes 0. F32 is 0.
+ * @precision: the least that will do; kernels of a higher one may be chosen, too
  * @a_scale, @a_shift: A is what is stored * a_scale + a_shift
  * @addend: what C is
  * @bias: there is a bias: N f32, the same for each row and batch
@@ -106,6 +124,7 @@ typedef struct {
   gsize batch;
   gsize a_stride, b_stride, c_stride, d_stride;
   GemmclType a_type, d_type;
+  GemmclPrecision precision;
   gdouble a_scale, a_shift;
   GemmclAddend addend;
   gboolean bias;
@@ -284,7 +303,8 @@ gboolean gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const 
  * u)
  *
  * with u = 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1),
- * carried through the activation by its Lipschitz constant and what its own evaluation may err.
+ * (and with the precision F16 2 v + v^2 more for the products, v = 2^-11, and v 2^-14 (|A| + |B|) for
+ * halves that are no normal numbers), carried through the activation by its Lipschitz constant and what its own evaluation may err.
  *
  * Returns: whether every element is within its bound. NaN and infinities must be where the
  *   reference has them.
@@ -298,14 +318,14 @@ gboolean gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gflo
  * @name: what users type
  * @method: the part of the name that says how it works
  * @summary: one line
- * @precisions: "f32"
+ * @precision: what it computes in
  * @needs: what it needs of a problem or a device, in words; "" for nothing
  */
 typedef struct {
   const gchar *name;
   const gchar *method;
   const gchar *summary;
-  const gchar *precisions;
+  GemmclPrecision precision;
   const gchar *needs;
 } GemmclKernelInfo;
 
@@ -374,5 +394,30 @@ gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
  */
 const gchar *gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **options,
                                        GError **error);
+
+/**
+ * GemmclBuildInfo:
+ * @level: how the kernel was built
+ * @subgroup_size: work-items of a subgroup, as compiled; on Intel's GPUs that is the SIMD width,
+ *   also of kernels that use no subgroups
+ * @max_work_group: work-items that a work-group may have, as compiled
+ * @local_bytes: local memory of a work-group
+ * @private_bytes: memory of a work-item for what did not fit into registers, or is indexed by what
+ *   the compiler does not know; some drivers count registers
+ * @spill_bytes: of that, what Intel's compiler spilled
+ *
+ * What the driver tells of a plan's gemm kernel; 0 where it does not.
+ */
+typedef struct {
+  GemmclKernelLevel level;
+  guint subgroup_size;
+  gsize max_work_group;
+  guint64 local_bytes;
+  guint64 private_bytes;
+  guint64 spill_bytes;
+} GemmclBuildInfo;
+
+/** gemmcl_plan_get_build_info: @info: (out): what the driver made of the plan's gemm kernel. */
+void gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info);
 
 GEMMCL_END_DECLS

@@ -1,0 +1,79 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the driver's compiler made of a plan's kernel.
+ */
+#include <CL/cl_ext.h>
+#include <string.h>
+
+#include "context.h"
+#include "plan-private.h"
+
+/* Of cl_intel_required_subgroup_size; older headers have no name for it. */
+#ifndef CL_KERNEL_SPILL_MEM_SIZE_INTEL
+  #define CL_KERNEL_SPILL_MEM_SIZE_INTEL 0x4109
+#endif
+
+/* Bytes that a driver may tell of a kernel; 0 if it does not. */
+static guint64
+get_bytes (GemmclPlan *plan, cl_kernel_work_group_info which)
+{
+  cl_ulong bytes = 0;
+
+  if (clGetKernelWorkGroupInfo (plan->multiply, gemmcl_context_get_cl_device (plan->context), which,
+                                sizeof (bytes), &bytes, NULL) != CL_SUCCESS)
+    return 0;
+  return bytes;
+}
+
+static gsize
+get_max_work_group (GemmclPlan *plan)
+{
+  gsize items = 0;
+
+  if (clGetKernelWorkGroupInfo (plan->multiply, gemmcl_context_get_cl_device (plan->context),
+                                CL_KERNEL_WORK_GROUP_SIZE, sizeof (items), &items,
+                                NULL) != CL_SUCCESS)
+    return 0;
+  return items;
+}
+
+/* An older driver has not even a function for the loader to call. */
+static gboolean
+can_tell_subgroups (const GemmclDeviceInfo *device)
+{
+  const gchar *prefix = "OpenCL ";
+
+  return g_str_has_prefix (device->version, prefix) &&
+         g_ascii_strtod (device->version + strlen (prefix), NULL) >= 2.1;
+}
+
+static guint
+get_subgroup_size (GemmclPlan *plan)
+{
+  const gsize group[3] = {plan->row->group_m * plan->row->group_n, 1, 1};
+  gsize size = 0;
+
+  if (!can_tell_subgroups (gemmcl_context_get_device_info (plan->context)) ||
+      clGetKernelSubGroupInfo (plan->multiply, gemmcl_context_get_cl_device (plan->context),
+                               CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof (group), group,
+                               sizeof (size), &size, NULL) != CL_SUCCESS)
+    return 0;
+  return size;
+}
+
+void
+gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info)
+{
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+  g_return_if_fail (info != NULL);
+
+  *info = (GemmclBuildInfo){
+      .level = self->level,
+      .subgroup_size = get_subgroup_size (self),
+      .max_work_group = get_max_work_group (self),
+      .local_bytes = get_bytes (self, CL_KERNEL_LOCAL_MEM_SIZE),
+      .private_bytes = get_bytes (self, CL_KERNEL_PRIVATE_MEM_SIZE),
+      .spill_bytes = get_bytes (self, CL_KERNEL_SPILL_MEM_SIZE_INTEL),
+  };
+}

@@ -1,0 +1,158 @@
+#!/bin/bash
+# Intel's OpenCL driver for GPUs, with no GPU: asked to, it writes its commands to a file instead of
+# to hardware. Its extensions, limits, compiler and checks are then those of the GPU that it is told
+# to find. Commands are done at once and compute nothing, so results and times mean nothing.
+#
+#   tools/intel-driver.sh TARGET COMMAND...    runs COMMAND with it as the only OpenCL platform
+#   tools/intel-driver.sh --targets            lists the targets
+#
+# The first run of a target fetches the driver with apt and unpacks it: Debian 12's or Debian
+# testing's, with the libraries it needs, from the mirror that this machine's own apt uses, under
+# gemmcl-intel-driver/ of the user's cache directory (about 400 MB each). Nothing is installed, and
+# it takes no root. To have testing's newest again, remove its directory there.
+#
+# Testing's driver wants testing's C library, so COMMAND is run by testing's dynamic loader: it must
+# be a program, no script, and the programs that it starts see no OpenCL.
+#
+# Exit status: COMMAND's, or 77, with the reason, where the driver cannot be had or does not start.
+set -euo pipefail
+
+library=usr/lib/x86_64-linux-gnu
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-intel-driver
+
+# target, release of Debian, and what the driver is told to find there: for most also how many
+# slices x subslices x EUs, which it would ask the hardware for.
+targets='
+skl    bookworm  ProductFamilyOverride=skl
+tgllp  bookworm  ProductFamilyOverride=tgllp
+dg2    bookworm  ProductFamilyOverride=dg2 HardwareInfoOverride=2x4x16
+mtl    testing   ProductFamilyOverride=mtl HardwareInfoOverride=2x4x16 UseAubStream=0 UseBindlessMode=0
+lnl    testing   ProductFamilyOverride=lnl HardwareInfoOverride=2x4x8 UseAubStream=0 UseBindlessMode=0
+ptl    testing   ProductFamilyOverride=ptl HardwareInfoOverride=2x6x8 UseAubStream=0 UseBindlessMode=0
+'
+
+unable () {
+  echo "Intel's OpenCL driver for GPUs: $*" >&2
+  exit 77
+}
+
+# The mirror of Debian that apt knows here, whichever release it is used for.
+debian_mirror () {
+  # shellcheck disable=SC2016
+  apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Identifier: Packages' |
+    sed -n 's/^Debian|Debian|//p' | sort -u | head -n 1
+}
+
+# configure_apt WORK RELEASE MIRROR: an apt for which nothing is installed yet.
+configure_apt () {
+  local work=$1 release=$2 mirror=$3
+  mkdir -p "$work"/{lists,archives}/partial
+  : >"$work/status"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release main" \
+    >"$work/sources.list"
+  # A mirror can be behind testing's dates.
+  cat >"$work/apt.conf" <<END
+Dir::State::lists "$work/lists";
+Dir::State::status "$work/status";
+Dir::Cache::archives "$work/archives";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+Dir::Etc::sourcelist "$work/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+Acquire::Check-Valid-Until "false";
+Acquire::Languages "none";
+APT::Architecture "amd64";
+APT::Architectures { "amd64"; };
+APT::Install-Recommends "false";
+APT::Sandbox::User "root";
+END
+}
+
+# fetch RELEASE: the driver and all it needs, the C library among it.
+fetch () {
+  local release=$1 packages=(intel-opencl-icd) mirror work said package
+  [ "$(uname -m)" = x86_64 ] || unable "there is none for $(uname -m)"
+  for package in apt-get dpkg; do
+    command -v "$package" >/dev/null || unable "it is fetched with apt, but there is no $package"
+  done
+  mirror=$(debian_mirror)
+  [ -n "$mirror" ] || unable "this machine's apt knows no mirror of Debian: apt-get update"
+  work=$(mktemp -d "$cache/fetch.XXXXXX")
+  # shellcheck disable=SC2064
+  trap "rm -rf '$work'" EXIT
+  echo "Fetching Intel's OpenCL driver of Debian $release into $cache/$release" >&2
+  configure_apt "$work" "$release" "$mirror"
+  export APT_CONFIG=$work/apt.conf
+  # Testing's opens the second one by its name when it starts.
+  [ "$release" = bookworm ] || packages+=(libze-intel-gpu1)
+  said=$(apt-get --quiet update 2>&1 &&
+    apt-get --quiet --yes --download-only install "${packages[@]}" 2>&1) ||
+    unable "apt could not fetch it: ${said##*$'\n'}"
+  for package in "$work"/archives/*.deb; do
+    dpkg --extract "$package" "$work/root"
+  done
+  rm -rf "$work"/root/usr/share/{doc,man,locale,i18n}
+  mkdir -p "$work/root/vendors"
+  mv -T "$work/root" "$cache/$release"
+}
+
+# run RELEASE PROGRAM [ARGUMENT...], in place of this shell.
+run () {
+  local root=$cache/$1 program
+  program=$(type -P "$2") || unable "there is no program $2"
+  shift 2
+  if [ "$(basename "$root")" = bookworm ]; then
+    # What this machine has is as new, or newer, and its programs want it.
+    export LD_LIBRARY_PATH=/$library:$root/$library
+    exec "$program" "$@"
+  fi
+  [ "$(head -c 4 "$program")" = $'\x7fELF' ] || unable "on this target it runs programs, no scripts"
+  exec "$root/$library/ld-linux-x86-64.so.2" --library-path "$root/$library:/$library" \
+    --argv0 "$program" "$program" "$@"
+}
+
+usage () {
+  echo "usage: tools/intel-driver.sh TARGET COMMAND...|--targets" >&2
+  exit 2
+}
+
+names=$(awk 'NF { print $1 }' <<<"$targets")
+if [ "${1-}" = --targets ]; then
+  echo "$names"
+  exit
+fi
+[ $# -ge 2 ] || usage
+read -r _ release keys < <(awk -v name="$1" '$1 == name' <<<"$targets") || {
+  echo "There is no target $1, but ${names//$'\n'/, }." >&2
+  usage
+}
+shift
+
+mkdir -p "$cache"
+if [ ! -d "$cache/$release" ]; then
+  # Two at once: the second waits, and finds it there.
+  exec 9>"$cache/lock"
+  flock 9
+  [ -d "$cache/$release" ] || (fetch "$release")
+  exec 9>&-
+fi
+
+# Where the cache lies may change, so this is written each time, but atomically.
+icd=$(mktemp "$cache/icd.XXXXXX")
+echo "$cache/$release/$library/intel-opencl/libigdrcl.so" >"$icd"
+mv "$icd" "$cache/$release/vendors/intel.icd"
+export OCL_ICD_VENDORS=$cache/$release/vendors
+# 1: commands go to a file. The file can be large, and nobody reads it.
+export NEOReadDebugKeys=1 SetCommandStreamReceiver=1 AUBDumpCaptureFileName=/dev/null
+# Compiled binaries: gemmcl keeps its own.
+export NEO_CACHE_PERSISTENT=0
+for key in $keys; do
+  export "${key?}"
+done
+
+command -v clinfo >/dev/null || unable 'clinfo, which checks it, is missing: tools/setup.sh test'
+devices=$(run "$release" clinfo -l 2>&1 </dev/null) || unable "clinfo failed: $devices"
+grep -q 'Device #0' <<<"$devices" ||
+  unable "it does not start: clinfo found no device${devices:+: $devices}"
+run "$release" "$@"
