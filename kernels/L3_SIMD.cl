@@ -15,13 +15,7 @@
  *
  * In a row-major A a lane reads DEPTH neighbours of each row, in a column-major one TILE_M
  * neighbours of each of its columns; of a row of B TILE_N neighbours. B of another layout and the
- * columns at D's right edge are read one by one.
- *
- * TILE_M, TILE_N   outputs of a work-item: the larger, the fewer reads; TILE_M * TILE_N registers
- * GROUP_M          subgroups of a work-group, one below the other: the more, the better they share
- *                  the cache's B, and the coarser the grid
- * DEPTH            of A per lane and row: the larger, the wider the loads and the fewer of them,
- * and TILE_M * DEPTH more registers BARRIER          see subgroup_tile.clh
+ * columns at D's right edge are read one by one, unless B comes in panels (PANEL), as halves do.
  */
 #include "gemm.clh"
 
@@ -30,22 +24,28 @@
 #define PART(k)         ((k) % DEPTH)
 #define COLUMN(lane, c) ((lane)*TILE_N + (c))
 
-#include "subgroup_tile.clh"
+#include "subgroup_loop.clh"
 
 static inline void
-read_a (float a[TILE_M * DEPTH], global const A_MEM *A, const GemmclProblem p, const Place *at)
+read_a (float a[TILE_M * DEPTH], global const A_MEM *A, const GemmclProblem p, const Place *at,
+        bool whole)
 {
-  load_a (a, A, p, at, at->lane * DEPTH, 1);
+  load_a (a, A, p, at, at->lane * DEPTH, 1, whole);
 }
 
 static inline void
-read_b (float *b, global const float *B, const GemmclProblem p, const Place *at, int k, int rows,
+read_b (float *b, global const B_MEM *B, const GemmclProblem p, const Place *at, int k, int rows,
         bool whole)
 {
-  const long j = at->left + COLUMN (at->lane, 0);
-
-  B += k * p.b.row;
+  B += k * B_ROW;
+#ifdef PANEL
   SG_UNROLL
   for (int c = 0; c < TILE_N * rows; c++)
-    b[c] = whole ? B[j + c] : B[min (j + c, (long)p.N - 1) * p.b.col];
+    b[c] = LOAD_B (B, COLUMN (at->lane, c));
+#else
+  const long j = at->left + COLUMN (at->lane, 0);
+  SG_UNROLL
+  for (int c = 0; c < TILE_N * rows; c++)
+    b[c] = LOAD_B (B, whole ? j + c : min (j + c, (long)p.N - 1) * p.b.col);
+#endif
 }

@@ -17,15 +17,9 @@
  *
  * B comes packed in panels of TILE_N * S columns (pack.cl), so that its rows follow one another: up
  * to eight floats per lane, 4 * TILE_N * S bytes of each row, come with one message, and there are
- * no edges along N. A is read in blocks where it is f32 and its rows lie together; else, and in the
- * last step, where that is not STEP long, lane by lane.
- *
- * TILE_M, TILE_N   outputs of a work-item: the larger, the fewer reads; TILE_M * TILE_N registers
- * GROUP_M          subgroups of a work-group, one below the other: the more, the better they share
- *                  the cache's B, and the coarser the grid
- * DEPTH            of A per lane and row, 1, 2, 4 or 8: the larger, the fewer messages, and
- *                  TILE_M * DEPTH more registers
- * BARRIER          see subgroup_tile.clh
+ * no edges along N. A is read in blocks where the host says that blocks can be (A_BLOCKS): f32 or
+ * f16, and each row together; else, and in the last step, where that is not STEP long, lane by
+ * lane.
  */
 #include "gemm.clh"
 
@@ -34,25 +28,37 @@
 #define PART(k)         ((k) / SUBGROUP_SIZE)
 #define COLUMN(lane, c) ((c)*SUBGROUP_SIZE + (lane))
 
-#include "subgroup_tile.clh"
+#include "subgroup_loop.clh"
+
+#if A_TYPE == F16
+  #define READ_A sg_read_half
+#else
+  #define READ_A sg_read
+#endif
+#if B_TYPE == F16
+  #define READ_B sg_read_half
+#else
+  #define READ_B sg_read
+#endif
 
 static inline void
-read_a (float a[TILE_M * DEPTH], global const A_MEM *A, const GemmclProblem p, const Place *at)
+read_a (float a[TILE_M * DEPTH], global const A_MEM *A, const GemmclProblem p, const Place *at,
+        bool whole)
 {
-#if defined(A_UNIT_COL) && A_TYPE == F32
-  if (at->rest >= STEP) {
+#ifdef A_BLOCKS
+  if (whole) {
     SG_UNROLL
     for (int r = 0; r < TILE_M; r++)
-      sg_read (a + r * DEPTH, A + at->row[r], DEPTH);
+      READ_A (a + r * DEPTH, 1, A + at->row[r], (int2)(0), DEPTH);
     return;
   }
 #endif
-  load_a (a, A, p, at, at->lane, SUBGROUP_SIZE);
+  load_a (a, A, p, at, at->lane, SUBGROUP_SIZE, whole);
 }
 
 static inline void
-read_b (float *b, global const float *B, const GemmclProblem p, const Place *at, int k, int rows,
+read_b (float *b, global const B_MEM *B, const GemmclProblem p, const Place *at, int k, int rows,
         bool whole)
 {
-  sg_read (b, B + k * B_ROW, rows * TILE_N);
+  READ_B (b, 1, B + k * B_ROW, (int2)(0), rows * TILE_N);
 }

@@ -9,12 +9,16 @@
  *       +----+----+--+   Columns from N to the next multiple of PANEL are zeros, so that tiles need
  *             N          no edges along N.
  *
- * A work-item writes one element: (columns with padding, K, batches).
+ * Stored as floats, or rounded to halves (B_TYPE). A work-item writes one element: (columns with
+ * padding, K, batches).
  */
 #include "problem.h"
+#include "types.clh"
+
+#define STORE_B(p, i, x) PASTE (STORE_, B_TYPE) (p, i, x)
 
 kernel void
-pack (global const float *restrict B, global float *restrict packed, const GemmclStrides b,
+pack (global const float *restrict B, global B_MEM *restrict packed, const GemmclStrides b,
       const int N)
 {
   const long j = get_global_id (0);
@@ -22,6 +26,6 @@ pack (global const float *restrict B, global float *restrict packed, const Gemmc
   const long batch = get_global_id (2);
   const long K = get_global_size (1);
 
-  packed[batch * get_global_size (0) * K + (j / PANEL * K + k) * PANEL + j % PANEL] =
-      j < N ? B[b.offset + batch * b.batch + k * b.row + j * b.col] : 0.0f;
+  STORE_B (packed, batch * get_global_size (0) * K + (j / PANEL * K + k) * PANEL + j % PANEL,
+           j < N ? B[b.offset + batch * b.batch + k * b.row + j * b.col] : 0.0f);
 }

@@ -9,7 +9,8 @@
  *
  * and so on for B(k, j), C(i, j), D(i, j): all layouts, transposes and leading dimensions are
  * strides; C of one row for all has row = 0. Strides and offsets count elements. A panel-packed B
- * (see pack.cl) uses b.offset and b.batch alone.
+ * (see pack.cl) uses b.offset and b.batch alone. Of A and B in images (see pack_image.cl) the four
+ * are others: the K of a block, blocks of a batch, blocks of a panel, and blocks side by side.
  */
 #ifndef GEMMCL_PROBLEM_H
 #define GEMMCL_PROBLEM_H

@@ -1,17 +1,27 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * subgroup_probe: a little of everything in subgroup.clh. Whether it builds, and how large its
- * subgroups are then, says whether a device has a level.
+ * subgroup_probe: a little of what a kernel uses of subgroup.clh. Whether it builds, and how large
+ * its subgroups are then, says whether a device has a level.
  */
 #include "subgroup.clh"
 
+#ifdef IMAGES
+  #define FROM read_only image2d_t
+#else
+  #define FROM global const float *
+#endif
+
 kernel SG_KERNEL void
-probe (global const float *in, global float *out)
+probe (FROM in, global float *out)
 {
   SG_SHARED (shared, 4);
   float x[4];
-  sg_read (x, in, 4);
+#ifdef IMAGES
+  sg_read_image (x, 1, in, (int2)(0), 4);
+#else
+  sg_read (x, 1, in, (int2)(0), 4);
+#endif
   SG_SHARE (shared, x, 4);
   out[get_global_id (0)] = SG_FROM (shared, x, sg_id () % 4, 3);
 }

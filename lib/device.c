@@ -107,6 +107,18 @@ fill_intel (GemmclDeviceInfo *info, cl_device_id id)
 }
 
 static void
+fill_images (GemmclDeviceInfo *info, cl_device_id id)
+{
+  cl_bool support = CL_FALSE;
+
+  GET (id, CL_DEVICE_IMAGE_SUPPORT, support);
+  if (!support)
+    return;
+  GET (id, CL_DEVICE_IMAGE2D_MAX_WIDTH, info->max_image_width);
+  GET (id, CL_DEVICE_IMAGE2D_MAX_HEIGHT, info->max_image_height);
+}
+
+static void
 fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform)
 {
   const guint vendor = get_uint (id, CL_DEVICE_VENDOR_ID);
@@ -135,6 +147,7 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform)
   info->host_unified = unified;
   info->fp16 = gemmcl_device_info_has_extension (info, "cl_khr_fp16");
   info->fp64 = gemmcl_device_info_has_extension (info, "cl_khr_fp64");
+  fill_images (info, id);
   fill_subgroup_sizes (info, id);
   fill_intel (info, id);
   gemmcl_device_info_set_peak (info, info->nvidia ? get_uint (id, NV_COMPUTE_CAPABILITY_MAJOR) : 0,

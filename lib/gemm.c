@@ -22,6 +22,15 @@ gemmcl_activation_get_name (GemmclActivation activation)
   return activation_names[activation];
 }
 
+const gchar *
+gemmcl_precision_get_name (GemmclPrecision precision)
+{
+  static const gchar *const names[GEMMCL_N_PRECISIONS] = {"f32", "f16"};
+
+  g_return_val_if_fail ((guint)precision < GEMMCL_N_PRECISIONS, NULL);
+  return names[precision];
+}
+
 gsize
 gemmcl_gemm_get_batch (const GemmclGemm *gemm)
 {
@@ -228,6 +237,8 @@ validate_enums (const GemmclGemm *gemm, GError **error)
     return invalid (error, GEMMCL_ERROR_INVALID, "%d is no GemmclAddend.", gemm->addend);
   if ((guint)gemm->activation >= GEMMCL_N_ACTIVATIONS)
     return invalid (error, GEMMCL_ERROR_INVALID, "%d is no GemmclActivation.", gemm->activation);
+  if ((guint)gemm->precision >= GEMMCL_N_PRECISIONS)
+    return invalid (error, GEMMCL_ERROR_INVALID, "%d is no GemmclPrecision.", gemm->precision);
   return TRUE;
 }
 

@@ -51,6 +51,7 @@ typedef struct {
  * @max_work_group: work-items in a work-group at most
  * @max_work_item_sizes: the same for each dimension
  * @global_bytes, @max_alloc_bytes, @local_bytes: memory in all, in one buffer, in a work-group
+ * @max_image_width, @max_image_height: of an image in texels; 0: it has none
  * @host_unified: device and host share their memory
  * @fp16, @fp64: half and double arithmetic
  * @subgroup_sizes, @n_subgroup_sizes: what cl_intel_required_subgroup_size lets a kernel ask for,
@@ -81,6 +82,7 @@ typedef struct {
   guint64 global_bytes;
   guint64 max_alloc_bytes;
   guint64 local_bytes;
+  gsize max_image_width, max_image_height;
   gboolean host_unified;
   gboolean fp16;
   gboolean fp64;

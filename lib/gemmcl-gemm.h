@@ -303,8 +303,9 @@ gboolean gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const 
  * u)
  *
  * with u = 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1),
- * (and with the precision F16 2 v + v^2 more for the products, v = 2^-11, and v 2^-14 (|A| + |B|) for
- * halves that are no normal numbers), carried through the activation by its Lipschitz constant and what its own evaluation may err.
+ * (and with the precision F16 2 v + v^2 more for the products, v = 2^-11, and v 2^-14 (|A| + |B|)
+ * for halves that are no normal numbers), carried through the activation by its Lipschitz constant
+ * and what its own evaluation may err.
  *
  * Returns: whether every element is within its bound. NaN and infinities must be where the
  *   reference has them.

@@ -5,7 +5,7 @@
  */
 #include "kernel-options.h"
 
-#include "gemm.h"
+#include "blocks.h"
 #include "image-private.h"
 #include "kernels.h"
 #include "program.h"
@@ -27,8 +27,8 @@ gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm)
 }
 
 /* Integers that are stored are converted and scaled as A is loaded. */
-static GemmclType
-get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
+GemmclType
+gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
   if (gemm->a_image == NULL)
     return gemm->a_type;
@@ -51,9 +51,19 @@ append_image (GString *options, const GemmclImage *image, const gchar *prefix)
   g_string_append_printf (options, " %s", defines);
 }
 
+/* Block reads begin at multiples of four bytes. */
+static gboolean
+can_be_blocks (const GemmclKernel *kernel, const GemmclStored *stored, GemmclType type)
+{
+  if (type == GEMMCL_TYPE_F32)
+    return TRUE;
+  return type == GEMMCL_TYPE_F16 && kernel->precision == GEMMCL_PRECISION_F16 &&
+         (stored->length | stored->ld | stored->offset | stored->stride) % 2 == 0;
+}
+
 /* What a kernel may do with rows of A or D: X_UNIT_COL, elements of a row lie together; X_FLOAT4,
  * each row starts where a float4 may, on the device and in gemmcl_plan_run()'s tight copies. What
- * subgroups may do with columns: X_UNIT_ROW. */
+ * subgroups may do with rows and columns: X_BLOCKS, X_UNIT_ROW. */
 static void
 append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
                const GemmclGemm *gemm, GemmclOperand which, GemmclType type)
@@ -66,6 +76,8 @@ append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
     return;
   }
   g_string_append_printf (options, " -D%s_UNIT_COL", name);
+  if (kernel->subgroup && can_be_blocks (kernel, &stored, type))
+    g_string_append_printf (options, " -D%s_BLOCKS", name);
   if (kernel->float4 && type == GEMMCL_TYPE_F32 &&
       (stored.length | stored.ld | stored.offset | stored.stride) % 4 == 0)
     g_string_append_printf (options, " -D%s_FLOAT4", name);
@@ -75,7 +87,8 @@ gchar *
 gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
                             const gchar *version, GemmclKernelLevel level)
 {
-  const GemmclType a_type = get_a_type (kernel, gemm), d_type = get_d_type (kernel, gemm);
+  const GemmclType a_type = gemmcl_kernel_get_a_type (kernel, gemm);
+  const GemmclType d_type = get_d_type (kernel, gemm);
   g_autoptr (GString) options = g_string_new (NULL);
 
   g_string_printf (options,
@@ -87,7 +100,12 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
     g_string_append_printf (options, " %s", kernel->defines);
   gemmcl_subgroups_append_options (options, kernel, version, level);
   if (kernel->packed)
-    g_string_append_printf (options, " -DPANEL=%u", gemmcl_kernel_get_panel (kernel));
+    g_string_append_printf (options, " -DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (kernel),
+                            gemmcl_kernel_get_b_type (kernel));
+  if (kernel->images && gemmcl_blocks_are_halves (kernel, gemm, GEMMCL_OPERAND_A))
+    g_string_append (options, " -DA_HALVES");
+  if (kernel->images && gemmcl_blocks_are_halves (kernel, gemm, GEMMCL_OPERAND_B))
+    g_string_append (options, " -DB_HALVES");
   if (kernel->fixed_n_k)
     g_string_append_printf (options, " -DN=%" G_GSIZE_FORMAT " -DK=%" G_GSIZE_FORMAT, gemm->n,
                             gemm->k);

@@ -13,6 +13,9 @@ gboolean gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGe
  */
 gboolean gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm);
 
+/** gemmcl_kernel_get_a_type: Returns: what @kernel, or what packs A for it, finds A stored as. */
+GemmclType gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm);
+
 /**
  * gemmcl_kernel_make_options:
  * @version: the device's CL_DEVICE_VERSION

@@ -22,6 +22,9 @@
  * @subgroup: work-items of a subgroup, of which group_n is a multiple; 0: it needs none. Such a row
  *   runs on every device (see subgroup.clh), but is chosen only where subgroups of this size are
  *   native and the smallest, which are those as wide as a register
+ * @depth: columns of A that a lane holds at a time; only with @subgroup
+ * @images: A and B are images (see pack_image.cl)
+ * @precision: what it computes in, and asks for to be chosen
  * @split_k: the group_m work-items share K between them, not M
  * @packed: B comes packed in panels of tile_n x group_n columns (see pack.cl)
  * @float4: it is told where rows of A or D may be read or written as float4s, and then is another
@@ -46,6 +49,9 @@ typedef struct {
   guint tile_m, tile_n;
   guint group_m, group_n;
   guint subgroup;
+  guint depth;
+  gboolean images;
+  GemmclPrecision precision;
   gboolean split_k;
   gboolean packed;
   gboolean float4;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "gemm.h"
 #include "subgroups.h"
 
@@ -36,6 +37,8 @@ describe_needs (const GemmclKernel *kernel)
     g_string_append_printf (needs, ", K <= %" G_GSIZE_FORMAT, kernel->max_k);
   if (kernel->group_m * kernel->group_n > 1)
     g_string_append_printf (needs, ", groups of %u", kernel->group_m * kernel->group_n);
+  if (kernel->images)
+    g_string_append (needs, ", images");
   if (kernel->subgroup)
     g_string_append_printf (needs, ", subgroups of %u", kernel->subgroup);
   return g_strdup (needs->len > 0 ? needs->str + 2 : "");
@@ -62,7 +65,7 @@ make_infos (G_GNUC_UNUSED gpointer data)
         .name = table[i].name,
         .method = get_method (table[i].name),
         .summary = table[i].summary,
-        .precisions = "f32",
+        .precision = table[i].precision,
         .needs = describe_needs (&table[i]),
     };
   return infos;
@@ -133,6 +136,29 @@ gemmcl_kernel_find (const gchar *name, GError **error)
 }
 
 static gboolean
+check_images (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const GemmclGemm *gemm,
+              GError **error)
+{
+  GemmclBlocks blocks;
+
+  return !kernel->images ||
+         (gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_A, error) &&
+          gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_B, error));
+}
+
+static gboolean
+check_precision (const GemmclKernel *kernel, const GemmclGemm *gemm, GError **error)
+{
+  if (kernel->precision <= gemm->precision)
+    return TRUE;
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
+               "Kernel %s computes in %s, and the problem asks for %s.", kernel->name,
+               gemmcl_precision_get_name (kernel->precision),
+               gemmcl_precision_get_name (gemm->precision));
+  return FALSE;
+}
+
+static gboolean
 check_size (const GemmclKernel *kernel, const gchar *name, gsize size, gsize max, GError **error)
 {
   if (max == 0 || size <= max)
@@ -164,8 +190,15 @@ gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                  MIN (device->max_work_group, device->max_work_item_sizes[0]));
     return FALSE;
   }
+  if (kernel->images && device->max_image_width == 0) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
+                 "Kernel %s reads images, but %s has none.", kernel->name, device->name);
+    return FALSE;
+  }
   if (gemm == NULL)
     return TRUE;
+  if (!check_precision (kernel, gemm, error) || !check_images (kernel, device, gemm, error))
+    return FALSE;
   if (gemm->d_image != NULL && !kernel->pictures) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
                  "Kernel %s cannot write pictures; \"auto\" finds one that can.", kernel->name);
@@ -195,6 +228,12 @@ guint
 gemmcl_kernel_get_panel (const GemmclKernel *kernel)
 {
   return kernel->packed ? kernel->tile_n * kernel->group_n : 0;
+}
+
+GemmclType
+gemmcl_kernel_get_b_type (const GemmclKernel *kernel)
+{
+  return kernel->precision == GEMMCL_PRECISION_F16 ? GEMMCL_TYPE_F16 : GEMMCL_TYPE_F32;
 }
 
 GemmclTiles

@@ -34,6 +34,9 @@ gboolean gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGem
 /** gemmcl_kernel_get_panel: Returns: columns of a panel of B; 0 when B is not packed. */
 guint gemmcl_kernel_get_panel (const GemmclKernel *kernel);
 
+/** gemmcl_kernel_get_b_type: Returns: what B is stored as for @kernel. */
+GemmclType gemmcl_kernel_get_b_type (const GemmclKernel *kernel);
+
 /** GemmclTiles: how many work-groups cover D, and how much of it each owns. */
 typedef struct {
   gsize m, n;

@@ -35,21 +35,12 @@ gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gsize global[3]
   return TRUE;
 }
 
-/* Sets arguments one after the other; a status that is not CL_SUCCESS stays. */
-typedef struct {
-  cl_kernel kernel;
-  cl_uint next;
-  cl_int status;
-} Arguments;
-
-static void
-add_argument (Arguments *self, gsize size, gconstpointer value)
+void
+gemmcl_arguments_add (GemmclArguments *self, gsize size, gconstpointer value)
 {
   if (self->status == CL_SUCCESS)
     self->status = clSetKernelArg (self->kernel, self->next++, size, value);
 }
-
-#define ADD_ARGUMENT(self, value) add_argument (self, sizeof (value), &(value))
 
 static GemmclStrides
 tight_strides (gsize rows, gsize cols)
@@ -185,14 +176,10 @@ launch_pack (GemmclPlan *self, const GemmclOperands *operands, gsize batch, Gemm
   const GemmclStrides strides = operand_strides (self, GEMMCL_OPERAND_B, FALSE);
   const gsize batches = self->gemm.b_stride ? self->gemm.batch : 1;
 
-  if (self->run_b == NULL) {
-    gsize size;
-    if (!g_size_checked_mul (&size, gemmcl_plan_get_packed_size (self), batches * sizeof (gfloat)))
-      size = G_MAXSIZE;
-    self->run_b = gemmcl_context_create_buffer (self->context, size, "B, packed,", error);
-    if (self->run_b == NULL)
-      return FALSE;
-  }
+  if (self->run_b == NULL)
+    self->run_b = gemmcl_plan_create_packed (self, batches, error);
+  if (self->run_b == NULL)
+    return FALSE;
   return gemmcl_plan_launch_pack (self, self->pack, operands->b, &strides, self->run_b,
                                   MIN (batch, batches), chain, error);
 }
@@ -204,7 +191,7 @@ launch_ingest (GemmclPlan *self, cl_mem pictures, gsize batch, GemmclChain *chai
   const gsize global[3] = {image->width, image->height, batch};
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   const cl_ulong picture_bytes = gemmcl_image_get_planes (image, planes);
-  Arguments arguments = {.kernel = self->ingest};
+  GemmclArguments arguments = {.kernel = self->ingest};
 
   ADD_ARGUMENT (&arguments, pictures);
   ADD_ARGUMENT (&arguments, self->features);
@@ -213,18 +200,54 @@ launch_ingest (GemmclPlan *self, cl_mem pictures, gsize batch, GemmclChain *chai
          gemmcl_chain_launch (chain, self->ingest, global, NULL, "ingest", error);
 }
 
+/* A into its image; then @p tells how it and B lie there. */
+static gboolean
+launch_pack_a (GemmclPlan *self, const GemmclOperands *operands, GemmclProblem *p, gsize batch,
+               GemmclChain *chain, GError **error)
+{
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (self->row, p->M, p->N);
+  GemmclBlocks blocks = self->a_blocks;
+  const gboolean shared = p->a.batch == 0;
+  const GemmclImagePack pack = {
+      .kernel = self->pack_a,
+      .from = self->features ? self->features : operands->a,
+      .image = self->image_a,
+      .strides = p->a,
+      .rows = p->M,
+      .cols = p->K,
+      .batches = shared ? 1 : batch,
+      .blocks = &blocks,
+  };
+
+  blocks.panels = tiles.m * self->row->group_m;
+  p->a = gemmcl_blocks_get_strides (&blocks, shared);
+  p->b = gemmcl_blocks_get_strides (&self->b_blocks, p->b.batch == 0);
+  return p->K == 0 || gemmcl_plan_launch_pack_image (&pack, chain, error);
+}
+
+/* B as the kernel reads it. With alpha 0 there may be none, but an image must be one. */
+static cl_mem
+get_b (GemmclPlan *self, const GemmclOperands *operands)
+{
+  cl_mem b = operands->b ? operands->b : self->b;
+
+  if (self->pack && operands->b)
+    b = self->run_b;
+  return b == NULL ? self->image_a : b;
+}
+
 static gboolean
 launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclProblem *p,
                  gsize batch, GemmclChain *chain, GError **error)
 {
   const gsize group = self->row->group_m * self->row->group_n;
   const gsize local[3] = {group, 1, 1};
-  const cl_mem a = self->features ? self->features : operands->a;
-  const cl_mem own_b = operands->b ? operands->b : self->b;
-  const cl_mem b = self->pack && operands->b ? self->run_b : own_b;
+  const cl_mem features = self->features ? self->features : operands->a;
+  const cl_mem a = self->image_a ? self->image_a : features;
+  const cl_mem b = get_b (self, operands);
   const cl_mem c = get_c (self, operands);
   const cl_mem d = self->logits ? self->logits : operands->d;
-  Arguments arguments = {.kernel = self->multiply};
+  GemmclArguments arguments = {.kernel = self->multiply};
   GemmclTiles tiles;
 
   ADD_ARGUMENT (&arguments, a);
@@ -252,7 +275,7 @@ launch_softmax (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize
   const cl_int n = self->gemm.n;
   const gsize global[3] = {m * self->softmax_group, 1, batch};
   const gsize local[3] = {self->softmax_group, 1, 1};
-  Arguments arguments = {.kernel = self->softmax};
+  GemmclArguments arguments = {.kernel = self->softmax};
 
   ADD_ARGUMENT (&arguments, from);
   ADD_ARGUMENT (&arguments, s);
@@ -294,7 +317,7 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gs
                             GemmclChain *chain, GError **error)
 {
   gsize batches = batch;
-  const GemmclProblem p = make_problem (self, operands, m, &batches);
+  GemmclProblem p = make_problem (self, operands, m, &batches);
 
   if (p.K > 0 && operands->b == NULL && self->b == NULL) {
     g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
@@ -305,6 +328,7 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gs
           launch_pack (self, operands, batch, chain, error)) &&
          (p.K == 0 || self->ingest == NULL ||
           launch_ingest (self, operands->a, batch, chain, error)) &&
+         (self->pack_a == NULL || launch_pack_a (self, operands, &p, batches, chain, error)) &&
          launch_multiply (self, operands, &p, batches, chain, error) &&
          (self->softmax == NULL || launch_softmax (self, operands, m, batch, chain, error));
 }

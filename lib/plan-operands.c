@@ -80,6 +80,11 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
   /* Not the driver's choice, which may be other for each K: PoCL compiles for each. */
   const gsize local[3] = {gemmcl_kernel_get_panel (self->row), 1, 1};
 
+  if (self->row->images) {
+    const GemmclImagePack image = {pack,         b,     packed,         *strides, self->gemm.k,
+                                   self->gemm.n, batch, &self->b_blocks};
+    return gemmcl_plan_launch_pack_image (&image, chain, error);
+  }
   if (!gemmcl_cl_check (clSetKernelArg (pack, 0, sizeof (b), &b) |
                             clSetKernelArg (pack, 1, sizeof (packed), &packed) |
                             clSetKernelArg (pack, 2, sizeof (*strides), strides) |
@@ -89,19 +94,43 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
   return gemmcl_chain_launch (chain, pack, global, local, "pack", error);
 }
 
+cl_kernel
+gemmcl_plan_create_pack (GemmclPlan *self, GError **error)
+{
+  g_autofree gchar *options = NULL;
+
+  if (self->row->images)
+    return gemmcl_plan_create_pack_image (self, GEMMCL_OPERAND_B, error);
+  options = g_strdup_printf ("-DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (self->row),
+                             gemmcl_kernel_get_b_type (self->row));
+  return gemmcl_context_create_kernel (self->context, "pack.cl", options, "pack", error);
+}
+
+cl_mem
+gemmcl_plan_create_packed (GemmclPlan *self, gsize batches, GError **error)
+{
+  const gsize element = gemmcl_type_get_size (gemmcl_kernel_get_b_type (self->row));
+  gsize size;
+
+  if (self->row->images)
+    return gemmcl_plan_create_image (self, &self->b_blocks, "B", error);
+  if (!g_size_checked_mul (&size, gemmcl_plan_get_packed_size (self), batches * element))
+    size = G_MAXSIZE;
+  return gemmcl_context_create_buffer (self->context, size, "B, packed,", error);
+}
+
 /* Turns @plain, k x n and row-major, into what the row wants. */
 static cl_mem
 pack_b (GemmclPlan *self, cl_mem plain, GError **error)
 {
   const GemmclStrides strides = {.row = self->gemm.n, .col = 1};
-  const gsize size = gemmcl_plan_get_packed_size (self) * sizeof (gfloat);
   g_auto (GemmclChain) chain = {.queue = gemmcl_context_get_cl_queue (self->context)};
   g_auto (cl_kernel) pack = gemmcl_plan_create_pack (self, error);
   g_auto (cl_mem) packed = NULL;
 
   if (pack == NULL)
     return NULL;
-  packed = gemmcl_context_create_buffer (self->context, size, "B, packed,", error);
+  packed = gemmcl_plan_create_packed (self, 1, error);
   if (packed == NULL ||
       !gemmcl_plan_launch_pack (self, pack, plain, &strides, packed, 1, &chain, error) ||
       !gemmcl_cl_check (clWaitForEvents (1, &chain.last), error, "clWaitForEvents for pack"))
@@ -143,7 +172,7 @@ gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error)
   buffer = create_filled (self, k * n, gemmcl_matrix_get_data (floats), k * n, "B", error);
   if (buffer == NULL)
     return FALSE;
-  if (self->row->packed) {
+  if (self->pack != NULL) {
     cl_mem packed = pack_b (self, buffer, error);
     if (packed == NULL)
       return FALSE;

@@ -2,15 +2,16 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "blocks.h"
 #include "cl.h"
-#include "gemm.h"
 #include "kernel-table.h"
 
 /**
- * A plan is up to four kernels that run one after another, most often one:
+ * A plan is up to five kernels that run one after another, most often one:
  *
- *     [pack]     B that came with this run, into panels
+ *     [pack]     B that came with this run, into panels or an image
  *     [ingest]   pictures into the rows of A, where the gemm does not read pixels itself
+ *     [pack_a]   A into an image, where the gemm reads images
  *     multiply   the gemm with its epilogue
  *     [softmax]  over whole rows, where the gemm's work-items do not own them
  *
@@ -28,13 +29,15 @@ struct _GemmclPlan {
 
   /* Held while arguments are set and commands enqueued, and while any of what follows changes. */
   GMutex lock;
-  cl_kernel pack, ingest, multiply, softmax;
+  cl_kernel pack, ingest, pack_a, multiply, softmax;
   guint softmax_group;
   cl_mem features; /* what ingest makes: batch x m x k, tight */
   cl_mem logits;   /* what softmax reads when it cannot work in D: batch x m x n, tight */
   cl_mem b, c,
       bias;     /* b packed as the row wants it or k x n; c in the problem's layout; NULL: unset */
   cl_mem run_b; /* what pack makes of a run's own B */
+  cl_mem image_a;
+  GemmclBlocks a_blocks, b_blocks; /* how A and B lie in images */
   float alpha, beta;
 
   /* For gemmcl_plan_run(): A and D on the device, tight. */
@@ -74,6 +77,17 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclChain, gemmcl_chain_clear)
 gboolean gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gsize global[3],
                               const gsize local[3], const gchar *name, GError **error);
 
+/** GemmclArguments: sets arguments one after the other; a status that is not CL_SUCCESS stays. */
+typedef struct {
+  cl_kernel kernel;
+  cl_uint next;
+  cl_int status;
+} GemmclArguments;
+
+void gemmcl_arguments_add (GemmclArguments *self, gsize size, gconstpointer value);
+
+#define ADD_ARGUMENT(self, value) gemmcl_arguments_add (self, sizeof (value), &(value))
+
 /** gemmcl_plan_enqueue_locked: the steps of a run of @m rows and @batch problems. */
 gboolean gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gsize m,
                                      gsize batch, GemmclChain *chain, GError **error);
@@ -86,7 +100,7 @@ gboolean gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *ope
  */
 gboolean gemmcl_plan_check_run (GemmclPlan *self, gsize *m, gsize *batch, GError **error);
 
-/** gemmcl_plan_get_packed_size: Returns: floats of one B as the kernel wants it. */
+/** gemmcl_plan_get_packed_size: Returns: elements of one B as the kernel wants it, in panels. */
 gsize gemmcl_plan_get_packed_size (GemmclPlan *self);
 
 /** gemmcl_plan_launch_pack: enqueues that @pack reads @b, laid out as @strides, into @packed. */
@@ -96,6 +110,30 @@ gboolean gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b,
 
 /** gemmcl_plan_create_pack: Returns: (transfer full): a kernel for the function above. */
 cl_kernel gemmcl_plan_create_pack (GemmclPlan *self, GError **error);
+
+/** gemmcl_plan_create_packed: Returns: (transfer full): memory for the B of @batches, packed. */
+cl_mem gemmcl_plan_create_packed (GemmclPlan *self, gsize batches, GError **error);
+
+/** gemmcl_plan_create_pack_image: Returns: (transfer full): a kernel for the function below. */
+cl_kernel gemmcl_plan_create_pack_image (GemmclPlan *self, GemmclOperand which, GError **error);
+
+/** gemmcl_plan_create_image: Returns: (transfer full): an image of @blocks; @what as for buffers.
+ */
+cl_mem gemmcl_plan_create_image (GemmclPlan *self, const GemmclBlocks *blocks, const gchar *what,
+                                 GError **error);
+
+/** GemmclImagePack: @rows x @cols elements of @from, laid out as @strides, into @image. */
+typedef struct {
+  cl_kernel kernel;
+  cl_mem from, image;
+  GemmclStrides strides;
+  gsize rows, cols, batches;
+  const GemmclBlocks *blocks;
+} GemmclImagePack;
+
+/** gemmcl_plan_launch_pack_image: enqueues that. */
+gboolean gemmcl_plan_launch_pack_image (const GemmclImagePack *pack, GemmclChain *chain,
+                                        GError **error);
 
 /** gemmcl_plan_create_bias: Returns: (transfer full): zeros with room for a panel's padding. */
 cl_mem gemmcl_plan_create_bias (GemmclPlan *self, GError **error);

@@ -24,9 +24,11 @@ static void
 gemmcl_plan_finalize (GObject *object)
 {
   GemmclPlan *self = GEMMCL_PLAN (object);
-  cl_kernel *const kernels[] = {&self->pack, &self->ingest, &self->multiply, &self->softmax};
-  cl_mem *const buffers[] = {&self->features, &self->logits, &self->b,      &self->c,
-                             &self->bias,     &self->run_b,  &self->host_a, &self->host_d};
+  cl_kernel *const kernels[] = {&self->pack, &self->ingest, &self->pack_a, &self->multiply,
+                                &self->softmax};
+  cl_mem *const buffers[] = {&self->features, &self->logits, &self->b,
+                             &self->c,        &self->bias,   &self->run_b,
+                             &self->host_a,   &self->host_d, &self->image_a};
 
   for (gsize i = 0; i < G_N_ELEMENTS (kernels); i++)
     g_clear_pointer (kernels[i], clReleaseKernel);
@@ -189,14 +191,6 @@ build_softmax (GemmclPlan *self, GError **error)
   return self->softmax != NULL;
 }
 
-cl_kernel
-gemmcl_plan_create_pack (GemmclPlan *self, GError **error)
-{
-  g_autofree gchar *options = g_strdup_printf ("-DPANEL=%u", gemmcl_kernel_get_panel (self->row));
-
-  return gemmcl_context_create_kernel (self->context, "pack.cl", options, "pack", error);
-}
-
 /* A tight f32 matrix of @cols per row of D, for every batch. */
 static cl_mem
 create_scratch (GemmclPlan *self, gsize cols, const gchar *what, GError **error)
@@ -210,10 +204,30 @@ create_scratch (GemmclPlan *self, gsize cols, const gchar *what, GError **error)
   return gemmcl_context_create_buffer (self->context, size, what, error);
 }
 
+/* What the row has checked before fits the device, and so do smaller runs. */
+static gboolean
+build_images (GemmclPlan *self, GError **error)
+{
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
+
+  if (!gemmcl_blocks_init (&self->a_blocks, self->row, device, &self->gemm, GEMMCL_OPERAND_A,
+                           error) ||
+      !gemmcl_blocks_init (&self->b_blocks, self->row, device, &self->gemm, GEMMCL_OPERAND_B,
+                           error))
+    return FALSE;
+  self->pack_a = gemmcl_plan_create_pack_image (self, GEMMCL_OPERAND_A, error);
+  self->image_a =
+      self->pack_a ? gemmcl_plan_create_image (self, &self->a_blocks, "A", error) : NULL;
+  return self->image_a != NULL;
+}
+
 static gboolean
 build_steps (GemmclPlan *self, GError **error)
 {
-  if (self->row->packed && !(self->pack = gemmcl_plan_create_pack (self, error)))
+  if (self->row->images && !build_images (self, error))
+    return FALSE;
+  if ((self->row->packed || self->row->images) &&
+      !(self->pack = gemmcl_plan_create_pack (self, error)))
     return FALSE;
   if (self->gemm.a_image && !gemmcl_kernel_takes_pixels (self->row, &self->gemm) &&
       (!build_ingest (self, error) ||

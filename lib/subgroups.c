@@ -41,12 +41,15 @@ get_version (const gchar *version)
 }
 
 static gboolean
-has_native (const GemmclDeviceInfo *device, guint size)
+has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
 {
   if (!gemmcl_device_info_has_extension (device, "cl_intel_subgroups"))
     return FALSE;
+  if (kernel->precision == GEMMCL_PRECISION_F16 &&
+      (!device->fp16 || !gemmcl_device_info_has_extension (device, "cl_intel_subgroups_short")))
+    return FALSE;
   for (guint i = 0; i < device->n_subgroup_sizes; i++)
-    if (device->subgroup_sizes[i] == size)
+    if (device->subgroup_sizes[i] == kernel->subgroup)
       return TRUE;
   return FALSE;
 }
@@ -69,7 +72,7 @@ GemmclKernelLevel
 gemmcl_subgroups_get_level (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
   if (kernel->subgroup == 0 ||
-      (get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE && has_native (device, kernel->subgroup)))
+      (get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE && has_native (device, kernel)))
     return GEMMCL_KERNEL_LEVEL_NATIVE;
   return gemmcl_subgroups_get_next (GEMMCL_KERNEL_LEVEL_NATIVE, device);
 }
@@ -87,8 +90,12 @@ gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel, c
 {
   if (kernel->subgroup == 0)
     return;
-  g_string_append_printf (options, " -DSUBGROUP_SIZE=%u -DSUBGROUP_LEVEL=%d", kernel->subgroup,
-                          level);
+  g_string_append_printf (options, " -DSUBGROUP_SIZE=%u -DSUBGROUP_LEVEL=%d -DDEPTH=%u",
+                          kernel->subgroup, level, kernel->depth);
+  if (kernel->images)
+    g_string_append (options, " -DIMAGES");
+  if (kernel->precision == GEMMCL_PRECISION_F16)
+    g_string_append (options, " -DSG_HALVES");
   if (level == GEMMCL_KERNEL_LEVEL_KHR)
     g_string_append (options, get_version (version) >= 30 ? " -cl-std=CL3.0" : " -cl-std=CL2.0");
 }

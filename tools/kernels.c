@@ -51,7 +51,7 @@ get_cells (const GemmclKernelInfo *kernel, const gchar *here, const gchar *cells
 {
   cells[COLUMN_NAME] = kernel->name;
   cells[COLUMN_METHOD] = kernel->method;
-  cells[COLUMN_PRECISIONS] = kernel->precisions;
+  cells[COLUMN_PRECISIONS] = gemmcl_precision_get_name (kernel->precision);
   cells[COLUMN_NEEDS] = kernel->needs[0] != '\0' ? kernel->needs : "-";
   cells[COLUMN_HERE] = here;
 }
@@ -101,11 +101,11 @@ make_json (GemmclContext *context)
     const GemmclKernelInfo *kernel = kernels->pdata[i];
     g_autofree gchar *obstacle = NULL;
     const gchar *level = get_level (context, kernel, &obstacle);
-    json_array_append_new (list,
-                           json_pack ("{s:s, s:s, s:s, s:s, s:s, s:s?, s:o}", "name", kernel->name,
-                                      "method", kernel->method, "summary", kernel->summary,
-                                      "precisions", kernel->precisions, "needs", kernel->needs,
-                                      "here", level, "why_not", tool_json_string (obstacle)));
+    json_array_append_new (
+        list, json_pack ("{s:s, s:s, s:s, s:s, s:s, s:s?, s:o}", "name", kernel->name, "method",
+                         kernel->method, "summary", kernel->summary, "precisions",
+                         gemmcl_precision_get_name (kernel->precision), "needs", kernel->needs,
+                         "here", level, "why_not", tool_json_string (obstacle)));
   }
   return list;
 }

@@ -1,0 +1,92 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * block_read: subgroups share A between their lanes' registers, and read A and B by block reads of
+ * images. subgroup_tile.clh draws what it has in common with others.
+ *
+ *        a step of A, S = 8, DEPTH = 1                    8 rows of B, TILE_N = 2
+ *
+ *        0  1  2  ..  7   lane                            0  1  ..  7   0  1  ..  7   lane
+ *       +----------------+                               +-------------+-------------+
+ *     0 | 0  1  2  ..  7 |                             k | 0  1  ..  7 | 8  9  .. 15 |
+ *     1 | 0  1  2  ..  7 |  rows of A: one block      k+1| 0  1  ..  7 | 8  9  .. 15 |
+ *     : |                |  read of up to 8              |             |             |
+ *       +----------------+                               +-------------+-------------+
+ *                                                         a block read of 8 each
+ *
+ *     A (r, k) is with lane k % S, its part k / S;       column j is lane j % S's
+ *
+ * Images are filled with zeros to whole tiles (pack_image.cl), so that there are no edges but D's,
+ * and a message reads 8 rows whatever their distance in memory: no addresses are reckoned.
+ *
+ * A_HALVES, B_HALVES  A, B is in halves
+ */
+#include "gemm.clh"
+
+#define B_ROWS          8
+#define HOLDER(k)       ((k) % SUBGROUP_SIZE)
+#define PART(k)         ((k) / SUBGROUP_SIZE)
+#define COLUMN(lane, c) ((c)*SUBGROUP_SIZE + (lane))
+
+#include "subgroup_tile.clh"
+
+#ifdef A_HALVES
+  #define READ_A sg_read_half_image
+#else
+  #define READ_A sg_read_image
+#endif
+#ifdef B_HALVES
+  #define READ_B sg_read_half_image
+#else
+  #define READ_B sg_read_image
+#endif
+
+/* Where block t begins, of blocks of this size. */
+static inline int2
+block_at (const GemmclStrides s, long t, int width, int height)
+{
+  return (int2)(t % s.col * width, t / s.col * height);
+}
+
+kernel SG_KERNEL void
+gemm (GEMM_ARGUMENTS)
+{
+  SG_SHARED (shared, TILE_M * DEPTH);
+
+  const int chunk = p.a.offset;
+  long a_block = get_group_id (2) * p.a.batch + TILE_TOP () / TILE_M * p.a.row;
+  long b_block = get_group_id (2) * p.b.batch + get_group_id (1) * p.b.row;
+
+  float a[TILE_M * DEPTH];
+  float b[B_ROWS * TILE_N];
+  float sum[TILE_M * TILE_N];
+  SG_UNROLL
+  for (int i = 0; i < TILE_M * TILE_N; i++)
+    sum[i] = 0.0f;
+
+  for (int rest = p.K; rest > 0; rest -= chunk) {
+    int2 a_at = block_at (p.a, a_block++, chunk, TILE_M);
+    int2 b_at = block_at (p.b, b_block++, COLUMNS, chunk);
+
+    for (int left = min (rest, chunk); left > 0; left -= STEP) {
+      SG_UNROLL
+      for (int d = 0; d < DEPTH; d++)
+        READ_A (a + d, DEPTH, A, a_at + (int2)(d * SUBGROUP_SIZE, 0), TILE_M);
+      scale_a (a, p);
+      SG_SHARE (shared, a, TILE_M * DEPTH);
+      STEP_BARRIER ();
+      SG_UNROLL
+      for (int k = 0; k < STEP; k += B_ROWS) {
+        SG_UNROLL
+        for (int c = 0; c < TILE_N; c++)
+          READ_B (b + c, TILE_N, B, b_at + (int2)(c * SUBGROUP_SIZE, k), B_ROWS);
+        SG_UNROLL
+        for (int e = 0; e < B_ROWS; e++)
+          multiply (sum, shared, a, b + e * TILE_N, k + e);
+      }
+      a_at.x += STEP;
+      b_at.y += STEP;
+    }
+  }
+  store (C, bias, D, p, sum);
+}

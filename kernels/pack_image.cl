@@ -1,0 +1,86 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * pack_image: A or B as an image of which block reads read. A panel is what one tile of D needs of
+ * it: TILE_M rows of A, all of their K, or COLUMNS columns of B. Since K may be longer than an
+ * image is wide or high, a panel is cut into blocks of up to CHUNK of K, and since there may be
+ * more blocks than fit one below the other, they lie in rows of p.a.col or p.b.col:
+ *
+ *      K of A, CHUNK to a block          block t = (batch * panels + panel) * blocks of a panel
+ *     +-------+-------+---+                        + K / CHUNK
+ *     | t = 0 | t = 1 | 2 | TILE_M       lies at x = t % side * the width of a block
+ *     +-------+-------+---+                      y = t / side * the height of a block
+ *     | t = 3 | ..        | TILE_M
+ *                                        where side is the number of blocks side by side; a block
+ *                                        of A is CHUNK x TILE_M, of B COLUMNS x CHUNK
+ *
+ * What is past M, N or K is zero, so that tiles have no edges.
+ *
+ * A texel is 32 bits: a float, or two halves, of neighbouring columns, the first in the low bits.
+ * A work-item writes one: (texels of a block's width * blocks, a block's height).
+ *
+ * OF_A               K runs along x, else along y
+ * TEXEL_HALVES       halves
+ * A_TYPE             what X holds: the type of A, or F32 for B
+ */
+#include "problem.h"
+#include "types.clh"
+
+#ifdef TEXEL_HALVES
+  #define PER_TEXEL 2
+#else
+  #define PER_TEXEL 1
+#endif
+
+/* Where a block begins in X, and how X lies; of a whole batch. */
+typedef struct {
+  int rows, cols;
+  GemmclStrides strides;
+} Matrix;
+
+static inline float
+element (global const A_MEM *restrict X, const Matrix x, long batch, long i, long j)
+{
+  if (i >= x.rows || j >= x.cols)
+    return 0.0f;
+  return LOAD_A (X, x.strides.offset + batch * x.strides.batch + i * x.strides.row +
+                        j * x.strides.col);
+}
+
+static inline uint
+half_bits (float x)
+{
+  ushort bits;
+  vstore_half_rte (x, 0, (half *)&bits);
+  return bits;
+}
+
+kernel void
+pack_image (global const A_MEM *restrict X, write_only image2d_t image, const GemmclStrides strides,
+            const int rows, const int cols, const int width, const int panels, const int per_panel,
+            const int side)
+{
+  const Matrix x = {rows, cols, strides};
+  const int t = get_global_id (0) / width;
+  const int panel = t / per_panel % panels, part = t % per_panel;
+  const long u = get_global_id (0) % width;
+  const long v = get_global_id (1);
+#ifdef OF_A
+  const long i = (long)panel * get_global_size (1) + v;
+  const long j = ((long)part * width + u) * PER_TEXEL;
+#else
+  const long i = (long)part * get_global_size (1) + v;
+  const long j = ((long)panel * width + u) * PER_TEXEL;
+#endif
+  const long batch = t / per_panel / panels;
+  const int2 at = (int2)(t % side * width + u, t / side * get_global_size (1) + v);
+
+#ifdef TEXEL_HALVES
+  const uint low = half_bits (element (X, x, batch, i, j));
+  const uint high = half_bits (element (X, x, batch, i, j + 1));
+  const uint texel = high << 16 | low;
+#else
+  const uint texel = as_uint (element (X, x, batch, i, j));
+#endif
+  write_imageui (image, at, (uint4)(texel, 0, 0, 0));
+}
