@@ -4,6 +4,8 @@
  * What a plan keeps on the device between runs: B, C and bias. Each is made anew beside the old one
  * and then takes its place, so that runs never see half of it.
  */
+#include <math.h>
+
 #include "context.h"
 #include "kernels.h"
 #include "plan-private.h"
@@ -153,6 +155,24 @@ check_shape (const gchar *name, GemmclMatrix *matrix, gsize rows, gsize cols, GE
   return FALSE;
 }
 
+/* Halves go up to 65504; what is more would be infinite. */
+static gboolean
+check_range (GemmclPlan *self, const gfloat *b, gsize n, GError **error)
+{
+  const gfloat most = 65519.996f; /* the largest that rounds to it */
+
+  if (gemmcl_kernel_get_b_type (self->row) != GEMMCL_TYPE_F16)
+    return TRUE;
+  for (gsize i = 0; i < n; i++)
+    if (isfinite (b[i]) && fabsf (b[i]) > most) {
+      g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+                   "B has an element %g, but f16 holds up to 65504; choose the precision f32.",
+                   b[i]);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 gboolean
 gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error)
 {
@@ -167,7 +187,7 @@ gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error)
   if (!check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
     return FALSE;
   floats = gemmcl_matrix_to_f32 (b, transposed, error);
-  if (floats == NULL)
+  if (floats == NULL || !check_range (self, gemmcl_matrix_get_data (floats), k * n, error))
     return FALSE;
   buffer = create_filled (self, k * n, gemmcl_matrix_get_data (floats), k * n, "B", error);
   if (buffer == NULL)

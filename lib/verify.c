@@ -11,6 +11,10 @@
 
 #define UNIT_ROUNDOFF 0x1p-24
 
+/* The same of a half; below HALF_NORMAL the error is absolute, HALF_ROUNDOFF of that. */
+#define HALF_ROUNDOFF 0x1p-11
+#define HALF_NORMAL   0x1p-14
+
 /* What a device may err in exp, erfc, tanh and a division, together, in units of roundoff: 40
  * covers OpenCL's full profile (section 7.4 of its C specification; erfc's 16 ulp are the largest).
  */
@@ -42,9 +46,19 @@ growth (gsize k)
   return nu < 1 ? nu / (1 - nu) : INFINITY;
 }
 
+/* What rounding a and b to halves may change of their product. */
+static gdouble
+half_error (gdouble a, gdouble b)
+{
+  return (2 * HALF_ROUNDOFF + HALF_ROUNDOFF * HALF_ROUNDOFF) * fabs (a * b) +
+         HALF_ROUNDOFF * HALF_NORMAL * (fabs (a) + fabs (b));
+}
+
+/* The sums of products, and what they may be off by before alpha. */
 static void
 add_products (const Reference *self, gsize batch, gsize i, Row *row)
 {
+  const gdouble g = growth (self->gemm->k);
   const GemmclGemm *gemm = self->gemm;
   const GemmclStrides *sa = &self->a_strides, *sb = &self->b_strides;
 
@@ -57,7 +71,9 @@ add_products (const Reference *self, gsize batch, gsize i, Row *row)
     for (gsize j = 0; j < gemm->n; j++) {
       const gdouble product = a * b[j * sb->col];
       row->value[j] += product;
-      row->bound[j] += fabs (product);
+      row->bound[j] += g * fabs (product);
+      if (gemm->precision == GEMMCL_PRECISION_F16)
+        row->bound[j] += half_error (a, b[j * sb->col]);
     }
   }
 }
@@ -82,7 +98,7 @@ compute_row (const Reference *self, gsize batch, gsize i, Row *row)
 
     row->value[j] = self->alpha * row->value[j] + c + bias;
     row->bound[j] =
-        growth (gemm->k) * (fabs (self->alpha) * row->bound[j] + fabs (c) + fabs (bias)) + FLUSHED;
+        fabs (self->alpha) * row->bound[j] + growth (gemm->k) * (fabs (c) + fabs (bias)) + FLUSHED;
     if (isinf (row->value[j])) /* by a fraction of infinity is nothing off */
       row->bound[j] = FLUSHED;
   }

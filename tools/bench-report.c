@@ -80,7 +80,7 @@ bench_report_start (BenchReport *self, const gchar *const *kernels, guint n_kern
     fprintf (self->out, "Peak     %s; --peak states it\n", self->peak_source);
   fprintf (self->out,
            "Problem  %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-           " (M x N x K), f32, %s-major%s%s, alpha %g, beta %g\n"
+           " (M x N x K), %s-major%s%s, alpha %g, beta %g\n"
            "Runs     %u of each kernel, after one that does not count\n\n",
            gemm->m, gemm->n, gemm->k, gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row" : "column",
            gemm->trans_a ? ", A transposed" : "", gemm->trans_b ? ", B transposed" : "",
@@ -135,12 +135,12 @@ make_json (const BenchReport *self, const BenchResult *result)
 
   return json_pack (
       "{s:o, s:s, s:s, s:I, s:I, s:I, s:i, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o}",
-      "device", tool_json_string (self->info->name), "kernel", result->kernel, "precision", "f32",
-      "m", (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations",
-      (int)self->iterations, "time_ms", "min", tool_json_number (result->min), "median",
-      tool_json_number (result->median), "max", tool_json_number (result->max), "gflops",
-      tool_json_number (result->gflops), "peak_gflops",
-      self->peak > 0 ? tool_json_number (self->peak) : json_null (), "efficiency",
+      "device", tool_json_string (self->info->name), "kernel", result->kernel, "precision",
+      gemmcl_precision_get_name (tool_get_precision (result->kernel)), "m", (json_int_t)gemm->m,
+      "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations", (int)self->iterations,
+      "time_ms", "min", tool_json_number (result->min), "median", tool_json_number (result->median),
+      "max", tool_json_number (result->max), "gflops", tool_json_number (result->gflops),
+      "peak_gflops", self->peak > 0 ? tool_json_number (self->peak) : json_null (), "efficiency",
       tool_json_number (efficiency), "verified",
       result->verified ? json_boolean (result->right) : json_null (), "max_error",
       tool_json_number (result->max_error), "error_bound", tool_json_number (result->error_bound));

@@ -150,6 +150,7 @@ measure_kernels (BenchProblem *problem, GPtrArray *names, BenchReport *report, G
     const gchar *name = g_ptr_array_index (names, i);
     g_autoptr (GError) why = NULL;
     g_autoptr (BenchResult) result = NULL;
+    tool_adopt_precision (&problem->gemm, name);
     if (wants_all () && !gemmcl_kernel_fits (problem->context, name, &problem->gemm, &why)) {
       bench_report_skip (report, name, why->message);
       continue;
@@ -212,7 +213,8 @@ const ToolCommand tool_bench = {
         "it "
         "before the clock starts. Of one kernel every run is shown, of several a line each.\n\n"
         "With --validation the result is checked first: every element must be within the error "
-        "bound of f32 arithmetic; the largest error and the bound are shown, and a mismatch is "
+        "bound of the kernel's precision; the largest error and the bound are shown, and a "
+        "mismatch is "
         "exit "
         "status 1.\n\n"
         "With --kernel=all, kernels that cannot do the problem on the device are left out, and the "

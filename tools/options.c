@@ -35,7 +35,9 @@ static struct {
 
 const GOptionEntry tool_epilogue_entries[] = {
     {"precision", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.precision,
-     "The precision of the arithmetic: f32 (default: f32)", "TYPE"},
+     "What is multiplied: f32, or f16 with sums in f32 (default: what the kernel that is named "
+     "takes, else f32)",
+     "f32|f16"},
     {"alpha", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.alpha,
      "The factor of the product A B (default: 1)", "NUMBER"},
     {"transpose-a", 0, 0, G_OPTION_ARG_NONE, &epilogue_options.transpose_a,
@@ -90,16 +92,43 @@ tool_open_context (GError **error)
   return gemmcl_context_new (&query, error);
 }
 
+static gboolean
+parse_precision (GemmclPrecision *precision, GError **error)
+{
+  const gchar *asked = epilogue_options.precision;
+
+  for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++)
+    if (asked == NULL || g_str_equal (asked, gemmcl_precision_get_name (i))) {
+      *precision = i;
+      return TRUE;
+    }
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--precision takes f32 or f16, not \"%s\".",
+               asked);
+  return FALSE;
+}
+
+void
+tool_adopt_precision (GemmclGemm *gemm, const gchar *kernel)
+{
+  if (epilogue_options.precision != NULL)
+    return;
+  gemm->precision = tool_get_precision (kernel);
+}
+
+GemmclPrecision
+tool_get_precision (const gchar *kernel)
+{
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++)
+    if (g_strcmp0 (gemmcl_get_kernel (i)->name, kernel) == 0)
+      return gemmcl_get_kernel (i)->precision;
+  return GEMMCL_PRECISION_F32;
+}
+
 gboolean
 tool_get_epilogue (GemmclGemm *gemm, const gchar *beta, GError **error)
 {
-  const gchar *precision = epilogue_options.precision;
-
-  if (precision != NULL && g_strcmp0 (precision, "f32") != 0) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                 "--precision takes f32, the only one there is, not \"%s\".", precision);
+  if (!parse_precision (&gemm->precision, error))
     return FALSE;
-  }
   if (epilogue_options.alpha != NULL &&
       !tool_parse_number ("--alpha", epilogue_options.alpha, &gemm->alpha, error))
     return FALSE;

@@ -22,12 +22,23 @@ GemmclContext *tool_open_context (GError **error);
 
 /**
  * tool_get_epilogue:
- * @gemm: (inout): gets alpha, beta and the transposes where the options state them
+ * @gemm: (inout): gets precision, alpha, beta and the transposes where the options state them
  * @beta: (nullable): what the user gave --beta, which each command explains in its own way
  *
  * Returns: %FALSE with %TOOL_ERROR_USAGE for a number or a precision that is none.
  */
 gboolean tool_get_epilogue (GemmclGemm *gemm, const gchar *beta, GError **error);
+
+/** tool_get_precision: Returns: that of a kernel; f32 of "auto" and %NULL. */
+GemmclPrecision tool_get_precision (const gchar *kernel);
+
+/**
+ * tool_adopt_precision:
+ * @kernel: (nullable): as users name it
+ *
+ * Gives @gemm the precision of @kernel, unless the options state one.
+ */
+void tool_adopt_precision (GemmclGemm *gemm, const gchar *kernel);
 
 /**
  * tool_parse_number:

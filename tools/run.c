@@ -161,7 +161,7 @@ describe_problem (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
 }
 
 static GemmclPlan *
-make_plan (GemmclContext *context, const RunInputs *inputs, const GemmclGemm *gemm, GError **error)
+make_plan (GemmclContext *context, const RunInputs *inputs, GemmclGemm *gemm, GError **error)
 {
   g_autoptr (GemmclPlan) plan = NULL;
   const gchar *kernel = options.kernel;
@@ -171,6 +171,7 @@ make_plan (GemmclContext *context, const RunInputs *inputs, const GemmclGemm *ge
     if (kernel == NULL)
       return NULL;
   }
+  tool_adopt_precision (gemm, kernel);
   plan = gemmcl_plan_new (context, gemm, kernel, error);
   if (plan == NULL || !gemmcl_plan_set_b (plan, inputs->b, error) ||
       (inputs->c != NULL && !gemmcl_plan_set_c (plan, inputs->c, error)) ||
@@ -249,7 +250,7 @@ const ToolCommand tool_run = {
     .n_operands = 2,
     .description =
         "Multiplies A by B and writes the result D, as f32 in NumPy's format. The inputs may hold "
-        "any type of number; arithmetic is f32.\n\n"
+        "any type of number; sums are f32.\n\n"
         "A matrix is a .npy file (FILE.npy#bf16 where it holds bfloat16 as |V2), a tensor of a "
         "safetensors file (FILE.safetensors#NAME), a file of bare numbers (FILE.raw#f32:64x10), or "
         "numbers in brackets ('[[1, 2], [3, 4]]').",

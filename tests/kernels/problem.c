@@ -203,6 +203,18 @@ activate (GemmclActivation activation, gdouble x)
   }
 }
 
+/* B as kernels of this precision have it: rounded once, when it is packed. */
+static gdouble
+get_b (const Problem *self, gsize index)
+{
+  guint16 half;
+
+  if (self->gemm.precision == GEMMCL_PRECISION_F32)
+    return self->b[index];
+  element_set (GEMMCL_TYPE_F16, &half, 0, self->b[index]);
+  return element_get (GEMMCL_TYPE_F16, &half, 0);
+}
+
 /* What is added up for D (i, j), and how far off a float may be; C is read as it was before. */
 static gdouble
 get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
@@ -215,7 +227,7 @@ get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
   for (gsize k = 0; alpha != 0 && k < gemm->k; k++) {
     const gfloat raw = element_get (gemm->a_type, self->a, problem_a_index (self, batch, i, k));
     const gdouble a = (gdouble)raw * scale + shift;
-    const gdouble b = self->b[problem_b_index (self, batch, k, j)];
+    const gdouble b = get_b (self, problem_b_index (self, batch, k, j));
 
     sum += a * b;
     size += (fabs ((gdouble)raw * scale) + fabs (shift)) * fabs (b);
@@ -264,9 +276,10 @@ problem_describe (const GemmclGemm *gemm)
   static const gchar *const addends[] = {"none", "matrix", "row", "output"};
 
   return g_strdup_printf (
-      "M %zu N %zu K %zu batch %zu, %s%s%s, ld %zu %zu %zu %zu, offset %zu %zu %zu %zu, stride %zu "
+      "M %zu N %zu K %zu batch %zu, %s, %s%s%s, ld %zu %zu %zu %zu, offset %zu %zu %zu %zu, stride "
+      "%zu "
       "%zu %zu %zu, %s -> %s, scale %g shift %g, alpha %g beta %g addend %s%s, %s",
-      gemm->m, gemm->n, gemm->k, get_batch (gemm),
+      gemm->m, gemm->n, gemm->k, get_batch (gemm), gemmcl_precision_get_name (gemm->precision),
       gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row-major" : "column-major",
       gemm->trans_a ? ", A transposed" : "", gemm->trans_b ? ", B transposed" : "", gemm->lda,
       gemm->ldb, gemm->ldc, gemm->ldd, gemm->a_offset, gemm->b_offset, gemm->c_offset,

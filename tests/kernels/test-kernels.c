@@ -86,6 +86,7 @@ make_gemm (const Row *row, gsize k)
   };
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
 
+  gemm.precision = row->info->precision;
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
     gemm.m = sizes[i][0];
     gemm.n = sizes[i][1];
@@ -132,6 +133,7 @@ test_edges (gconstpointer data)
     for (guint j = 0; j < n_ns; j++) {
       GemmclGemm gemm = GEMMCL_GEMM_INIT;
 
+      gemm.precision = row->info->precision;
       gemm.m = ms[i];
       gemm.n = ns[j];
       gemm.k = depths[turn++ % n_depths];
@@ -370,6 +372,22 @@ make_typed (const Row *row, GemmclType a_type, GemmclType d_type)
   return gemm;
 }
 
+/* Halves of A, which kernels of that precision read in blocks, where those may begin and where they
+ * may not, in whole steps and after them. */
+static guint
+run_halves (const Row *row)
+{
+  static const gsize ks[] = {16, 38, 33};
+  guint tested = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (ks) && row->info->precision == GEMMCL_PRECISION_F16; i++) {
+    GemmclGemm gemm = make_gemm (row, ks[i]);
+    gemm.a_type = GEMMCL_TYPE_F16;
+    tested += run (row, &gemm, i);
+  }
+  return tested;
+}
+
 /* Rows that have no tests of activations and of C in D get these here. */
 static void
 test_types (gconstpointer data)
@@ -396,7 +414,7 @@ test_types (gconstpointer data)
     gemm.beta = 0;
     tested += run (row, &gemm, i);
   }
-  count (tested);
+  count (tested + run_halves (row));
 }
 
 /* What a number becomes in each type, where that can be told exactly. */
