@@ -11,10 +11,14 @@
  * What Intel's offline compiler, ocloc, makes of a kernel for a GPU that need not be here, in
  * figures.
  *
- *   isa-targets.c  the GPUs
- *   isa-ocloc.c    source and options -> ocloc -> listing and attributes, kept on disk
- *   isa-listing.c  listing -> loops
- *   isa.c          the subcommand
+ *   isa-targets.c     the GPUs
+ *   isa-ocloc.c       source and options -> ocloc -> listing and attributes
+ *   isa-attributes.c  attributes -> registers, spill ...
+ *   isa-listing.c     listing -> instructions
+ *   isa-loops.c       instructions -> loops
+ *   isa-figures.c     figures <-> JSON
+ *   isa-compile.c     all of these in turn, and what is kept on disk
+ *   isa.c             the subcommand
  */
 
 /**
@@ -117,16 +121,67 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IsaFigures, isa_figures_free)
  */
 gdouble isa_figures_get_density (const IsaFigures *figures);
 
+/** isa_figures_to_json: Returns: (transfer full): all of them, by the names of their fields. */
+json_t *isa_figures_to_json (const IsaFigures *figures);
+
 /**
- * isa_figures_new:
- * @kernel: a kernel's name
- * @gemm: the problem that it is compiled for
- * @target: the GPU that it is compiled for
- * @error: set where the compiler could not be asked; that a kernel does not build is no error
+ * isa_figures_from_json:
  *
- * Compiles, or takes what it remembers of that.
- *
- * Returns: (transfer full): the figures, or %NULL.
+ * Returns: (transfer full) (nullable): what isa_figures_to_json() wrote; %NULL if it is not that.
  */
-IsaFigures *isa_figures_new (const gchar *kernel, const GemmclGemm *gemm, const IsaTarget *target,
-                             GError **error);
+IsaFigures *isa_figures_from_json (const json_t *json);
+
+/**
+ * IsaProgram:
+ * @name: for people
+ * @source: OpenCL C with nothing to include
+ * @options: what the compiler is told
+ * @entry: the name of the kernel in it
+ */
+typedef struct {
+  gchar *name;
+  gchar *source;
+  gchar *options;
+  gchar *entry;
+} IsaProgram;
+
+void isa_program_free (IsaProgram *program);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IsaProgram, isa_program_free)
+
+/** IsaCompilers: the ocloc's that there are. */
+typedef struct IsaCompilers IsaCompilers;
+
+/**
+ * isa_compilers_new:
+ * @paths: (nullable): files, with colons between; %NULL: those in the environment variable
+ *   GEMMCL_OCLOC, else the ocloc in PATH
+ *
+ * Asks each for its version and its targets.
+ *
+ * Returns: (transfer full): %NULL with %TOOL_ERROR_FAILED where there is none, or one does not
+ *   answer.
+ */
+IsaCompilers *isa_compilers_new (const gchar *paths, GError **error);
+
+void isa_compilers_free (IsaCompilers *compilers);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IsaCompilers, isa_compilers_free)
+
+/** isa_compilers_know: Returns: whether one of them compiles for @target. */
+gboolean isa_compilers_know (const IsaCompilers *compilers, const IsaTarget *target);
+
+/**
+ * isa_compile:
+ * @listing: (nullable): a file that gets the listing; then it is compiled in any case
+ *
+ * Has the newest compiler that knows @target compile @program, or remembers what came of it:
+ * figures are kept in the folder gemmcl/isa of the user's cache directory, where those not asked
+ * for in a month are removed. May be called from several threads.
+ *
+ * Returns: (transfer full): the figures; %NULL with %TOOL_ERROR_FAILED where the compiler could not
+ *   be asked. That the program does not build is no error.
+ */
+IsaFigures *isa_compile (const IsaCompilers *compilers, const IsaProgram *program,
+                         const IsaTarget *target, const gchar *listing, GError **error);
+
+/** isa_forget_old: Removes figures that were not asked for in a month. */
+void isa_forget_old (void);

@@ -13,8 +13,8 @@ enum {
   STATUS_INTERRUPTED = 130,
 };
 
-const ToolCommand *const tool_commands[] = {&tool_devices, &tool_kernels, &tool_bench, &tool_run,
-                                            NULL};
+const ToolCommand *const tool_commands[] = {&tool_devices, &tool_kernels, &tool_bench,
+                                            &tool_run,     &tool_isa,     NULL};
 
 G_DEFINE_QUARK (gemmcl - tool - error - quark, tool_error)
 
