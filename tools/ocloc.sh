@@ -1,0 +1,75 @@
+#!/bin/bash
+# Intel's offline OpenCL compilers for `gemmcl isa`: Debian 12's, which knows the GPUs from bdw to
+# dg2, and Debian testing's, which knows those from tgllp on.
+#
+#   tools/ocloc.sh COMMAND...      runs COMMAND with both in GEMMCL_OCLOC
+#   eval "$(tools/ocloc.sh)"       the same for the rest of a shell
+#
+# The first run fetches them with all they need, the C library among it, by tools/debian-unpack.sh
+# into gemmcl-ocloc/ of the user's cache directory (600 MB); nothing is installed. To have testing's
+# newest again, remove its directory there. With GEMMCL_OCLOC set, or --no-fetch in front and
+# nothing fetched yet, nothing is.
+#
+# Exit status: COMMAND's, or 77, with the reason, where they cannot be had or do not start.
+set -euo pipefail
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-ocloc
+unpack=$(dirname "$0")/debian-unpack.sh
+library=usr/lib/x86_64-linux-gnu
+
+unable () {
+  echo "Intel's offline compiler: $*" >&2
+  exit 77
+}
+
+# make_wrapper RELEASE: a program that runs the release's ocloc with the release's own libraries.
+make_wrapper () {
+  local root=$cache/$1 program loader new help
+  program=$(find "$root/usr/bin" -name 'ocloc*' | sort | tail -n 1)
+  loader=$(find "$root" -name 'ld-linux-x86-64.so.2' -type f)
+  if [ -z "$program" ] || [ -z "$loader" ]; then
+    unable "there is none in Debian $1's packages"
+  fi
+  # The disassembler of Debian 12's looks for it by this name.
+  [ -e "$root/$library/libiga64.so" ] ||
+    ln -sf "$(basename "$(find "$root/$library" -name 'libiga64.so.*' | sort | head -n 1)")" \
+      "$root/$library/libiga64.so"
+  new=$(mktemp "$cache/ocloc.XXXXXX")
+  cat >"$new" <<END
+#!/bin/sh
+root='$root'
+exec '$loader' --library-path "\$root/$library:\$root/lib/x86_64-linux-gnu" '$program' "\$@"
+END
+  chmod 755 "$new"
+  mv "$new" "$cache/ocloc-$1"
+  # Debian 12's ends with an error when asked for help, which it gives.
+  help=$("$cache/ocloc-$1" compile --help 2>&1) || true
+  grep -q 'can be:' <<<"$help" || unable "Debian $1's does not start: $help"
+}
+
+# have RELEASE PACKAGE...
+have () {
+  local status=0
+  "$unpack" "$1" "$cache/$1" "${@:2}" || status=$?
+  [ "$status" -eq 0 ] || unable "Debian $1's could not be fetched"
+  # Where the cache lies may change, so this is written each time, but atomically.
+  make_wrapper "$1"
+}
+
+if [ "${1-}" = --no-fetch ]; then
+  shift
+  [ -n "${GEMMCL_OCLOC-}" ] || { [ -d "$cache/bookworm" ] && [ -d "$cache/testing" ]; } ||
+    unable 'it was not fetched yet: tools/ocloc.sh true'
+fi
+if [ -z "${GEMMCL_OCLOC-}" ]; then
+  # The drivers bring the compiler's libraries; in Debian 12 ocloc is among them.
+  have bookworm intel-opencl-icd
+  have testing intel-ocloc intel-opencl-icd
+  export GEMMCL_OCLOC=$cache/ocloc-testing:$cache/ocloc-bookworm
+fi
+
+if [ $# -eq 0 ]; then
+  printf 'export GEMMCL_OCLOC=%q\n' "$GEMMCL_OCLOC"
+else
+  exec "$@"
+fi
