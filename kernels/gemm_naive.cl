@@ -33,6 +33,5 @@ gemm (GEMM_ARGUMENTS)
     sum = MAD (a, B[k * p.b.row], sum);
   }
 
-  const float c = p.beta != 0.0f ? p.beta * LOAD_C (C, C_INDEX (batch, i, j)) : 0.0f;
-  STORE_D (D, D_INDEX (batch, i, j), EPILOGUE (float, p.alpha * sum, bias[j], c));
+  finish_one (C, bias, D, p, batch, i, j, sum);
 }

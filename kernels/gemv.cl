@@ -82,8 +82,6 @@ gemm (GEMM_ARGUMENTS)
     float total = 0.0f;
     for (int s = 0; s < GROUP_M; s++)
       total += column[s * PANEL];
-    const float c = p.beta != 0.0f ? p.beta * LOAD_C (C, C_INDEX (batch, i, j)) : 0.0f;
-    total *= p.alpha;
-    STORE_D (D, D_INDEX (batch, i, j), EPILOGUE (float, total, bias[j], c));
+    finish_one (C, bias, D, p, batch, i, j, total);
   }
 }

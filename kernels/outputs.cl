@@ -29,14 +29,6 @@
  */
 #include "gemm.clh"
 
-static inline void
-finish (global const C_MEM *C, global const float *bias, global D_MEM *D, const GemmclProblem p,
-        long batch, long i, long j, float sum)
-{
-  const float c = p.beta != 0.0f ? p.beta * LOAD_C (C, C_INDEX (batch, i, j)) : 0.0f;
-  STORE_D (D, D_INDEX (batch, i, j), EPILOGUE (float, p.alpha * sum, bias[j], c));
-}
-
 static inline float
 scaled_a (global const A_MEM *A, const GemmclProblem p, long index)
 {
@@ -101,7 +93,7 @@ gemm (GEMM_ARGUMENTS)
 #pragma unroll
     for (int c = 0; c < TILE_N; c++)
       if (top + r < p.M && left + c * step < p.N)
-        finish (C, bias, D, p, batch, top + r, left + c * step, sum[r][c]);
+        finish_one (C, bias, D, p, batch, top + r, left + c * step, sum[r][c]);
 #else
   for (long i = top; i < min (top + TILE_M, (long)p.M); i++)
     for (long j = left; j < min (left + TILE_N * step, (long)p.N); j += step) {
@@ -109,7 +101,7 @@ gemm (GEMM_ARGUMENTS)
 #pragma unroll 1
       for (long k = 0; k < p.K; k++)
         sum = MAD (scaled_a (A, p, i * p.a.row + k * p.a.col), B[k * p.b.row + j * p.b.col], sum);
-      finish (C, bias, D, p, batch, i, j, sum);
+      finish_one (C, bias, D, p, batch, i, j, sum);
     }
 #endif
 }

@@ -61,19 +61,11 @@ typedef float a_part;
 
 /* Where in the tile part t lies; t = lane + GROUP * 0, 1, 2 ... */
 #ifdef A_UNIT_COL
-  #define A_COL       1L
   #define PART_ROW(t) ((t) / (TILE_K / A_WIDTH))
   #define PART_K(t)   ((t) % (TILE_K / A_WIDTH) * A_WIDTH)
 #else
-  #define A_COL       p.a.col
   #define PART_ROW(t) ((t) % ROWS)
   #define PART_K(t)   ((t) / ROWS)
-#endif
-
-#ifdef D_UNIT_COL
-  #define D_COL 1
-#else
-  #define D_COL p.d.col
 #endif
 
 DEFINE_ACTIVATE (float4)

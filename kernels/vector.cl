@@ -41,17 +41,6 @@
 #define DEFINE_ACTIVATE_OF(T) DEFINE_ACTIVATE (T)
 DEFINE_ACTIVATE_OF (FLOATS)
 
-#ifdef A_UNIT_COL
-  #define A_COL 1
-#else
-  #define A_COL p.a.col
-#endif
-#ifdef D_UNIT_COL
-  #define D_COL 1
-#else
-  #define D_COL p.d.col
-#endif
-
 /* WIDTH elements of C or D, col apart; only as many as there are columns left. */
 static inline FLOATS
 load_c (global const C_MEM *C, long col, int columns)

@@ -163,7 +163,10 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * gemmcl_plan_new:
  * @context: where it will run; the plan holds a reference
  * @gemm: the problem; copied
- * @kernel: (nullable): a name from gemmcl_get_kernel(); %NULL or "auto" lets the rules choose
+ * @kernel: (nullable): a name from gemmcl_get_kernel(), as it is or with a split: "/4" behind it
+ * cuts K into four parts, which are multiplied side by side and then added up; so few rows and
+ * columns with a long K make work for all of a GPU. K must be a multiple of 16 times the split, and
+ * there may be no batches. %NULL or "auto" lets the rules choose, the split too
  *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError: of a kernel's name that there
  * is not, the message lists near ones.
@@ -171,7 +174,7 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
 GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                              GError **error);
 
-/** gemmcl_plan_get_kernel: Returns: the name of the kernel that was chosen; static. */
+/** gemmcl_plan_get_kernel: Returns: the kernel that was chosen, with its split; static. */
 const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
 
 /**
@@ -335,6 +338,14 @@ guint gemmcl_get_n_kernels (void);
 
 /** gemmcl_get_kernel: Returns: the @index-th one, the fallback first; static. */
 const GemmclKernelInfo *gemmcl_get_kernel (guint index);
+
+/**
+ * gemmcl_kernel_exists:
+ *
+ * Returns: whether @name is a kernel's name, with or without a split behind it (see
+ *   gemmcl_plan_new()); else %FALSE with #GEMMCL_ERROR_KERNEL, which lists near names.
+ */
+gboolean gemmcl_kernel_exists (const gchar *name, GError **error);
 
 /**
  * gemmcl_kernel_fits:

@@ -63,13 +63,15 @@ typedef struct {
  * @queue: a queue of the plan's context and device. A plan's runs must follow one another: in an
  *   in-order queue, or by their events
  * @wait, @n_wait: what must be done before
- * @event: (out) (optional): done when D is; the caller releases it
+ * @first: (out) (optional): the first of the run's commands, whose profile tells the start
+ * @last: (out) (optional): the last of them, done when D is; the caller releases both
  *
  * Enqueues the multiplication of device buffers and returns at once. Buffers may be released then.
  *
  * Returns: %FALSE with #GEMMCL_ERROR_OPENCL, or #GEMMCL_ERROR_INVALID as gemmcl_plan_run().
  */
 gboolean gemmcl_plan_enqueue (GemmclPlan *self, const GemmclDeviceRun *run, cl_command_queue queue,
-                              guint n_wait, const cl_event *wait, cl_event *event, GError **error);
+                              guint n_wait, const cl_event *wait, cl_event *first, cl_event *last,
+                              GError **error);
 
 GEMMCL_END_DECLS

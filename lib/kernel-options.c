@@ -83,19 +83,28 @@ append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
     g_string_append_printf (options, " -D%s_FLOAT4", name);
 }
 
+/* What becomes of sums. */
+static void
+append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  const GemmclType type = get_d_type (kernel, gemm);
+
+  g_string_append_printf (options, " -DD_TYPE=%d -DACTIVATION=%d", type, gemm->activation);
+  append_access (options, "D", kernel, gemm, GEMMCL_OPERAND_D, type);
+  if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
+    g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d",
+                            gemm->d_image ? GEMMCL_TYPE_U8 : gemm->d_type);
+}
+
 gchar *
 gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
                             const gchar *version, GemmclKernelLevel level)
 {
   const GemmclType a_type = gemmcl_kernel_get_a_type (kernel, gemm);
-  const GemmclType d_type = get_d_type (kernel, gemm);
   g_autoptr (GString) options = g_string_new (NULL);
 
-  g_string_printf (options,
-                   "-DTILE_M=%u -DTILE_N=%u -DGROUP_M=%u -DGROUP_N=%u -DA_TYPE=%d -DD_TYPE=%d "
-                   "-DACTIVATION=%d",
-                   kernel->tile_m, kernel->tile_n, kernel->group_m, kernel->group_n, a_type, d_type,
-                   gemm->activation);
+  g_string_printf (options, "-DTILE_M=%u -DTILE_N=%u -DGROUP_M=%u -DGROUP_N=%u -DA_TYPE=%d",
+                   kernel->tile_m, kernel->tile_n, kernel->group_m, kernel->group_n, a_type);
   if (kernel->defines)
     g_string_append_printf (options, " %s", kernel->defines);
   gemmcl_subgroups_append_options (options, kernel, version, level);
@@ -112,14 +121,21 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
   if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
     g_string_append (options, " -DA_SCALED");
   append_access (options, "A", kernel, gemm, GEMMCL_OPERAND_A, a_type);
-  append_access (options, "D", kernel, gemm, GEMMCL_OPERAND_D, d_type);
-  if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
-    g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d",
-                            gemm->d_image ? GEMMCL_TYPE_U8 : gemm->d_type);
+  append_result (options, kernel, gemm);
   if (gemmcl_kernel_takes_pixels (kernel, gemm))
     append_image (options, gemm->a_image, "A_");
   if (gemm->d_image)
     append_image (options, gemm->d_image, "D_");
+  return g_string_free (g_steal_pointer (&options), FALSE);
+}
+
+gchar *
+gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
+{
+  g_autoptr (GString) options = g_string_new (NULL);
+
+  g_string_printf (options, "-DSPLIT=%u -DA_TYPE=%d", split, GEMMCL_TYPE_F32);
+  append_result (options, kernel, gemm);
   return g_string_free (g_steal_pointer (&options), FALSE);
 }
 

@@ -24,3 +24,7 @@ GemmclType gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGem
  */
 gchar *gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                    const gchar *version, GemmclKernelLevel level);
+
+/** gemmcl_kernel_make_reduce_options: Returns: (transfer full): the same for reduce.cl after it. */
+gchar *gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                          guint split);

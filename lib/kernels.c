@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "kernels.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "blocks.h"
+#include "choice.h"
 #include "gemm.h"
 #include "subgroups.h"
 
@@ -126,6 +126,12 @@ set_no_such_kernel (GError **error, const gchar *name)
 }
 
 const GemmclKernel *
+gemmcl_kernel_get (guint index)
+{
+  return &table[index];
+}
+
+const GemmclKernel *
 gemmcl_kernel_find (const gchar *name, GError **error)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (table); i++)
@@ -211,17 +217,26 @@ gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
 }
 
 gboolean
+gemmcl_kernel_exists (const gchar *name, GError **error)
+{
+  GemmclChoice choice;
+
+  g_return_val_if_fail (name != NULL, FALSE);
+  return gemmcl_choice_find (&choice, name, error);
+}
+
+gboolean
 gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm *gemm,
                     GError **error)
 {
-  const GemmclKernel *kernel;
+  GemmclChoice choice;
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
   g_return_val_if_fail (name != NULL, FALSE);
 
-  kernel = gemmcl_kernel_find (name, error);
-  return kernel != NULL && (gemm == NULL || gemmcl_gemm_validate (gemm, error)) &&
-         gemmcl_kernel_check (kernel, gemmcl_context_get_device_info (context), gemm, error);
+  return gemmcl_choice_find (&choice, name, error) &&
+         (gemm == NULL || gemmcl_gemm_validate (gemm, error)) &&
+         gemmcl_choice_check (&choice, gemmcl_context_get_device_info (context), gemm, error);
 }
 
 guint
@@ -243,78 +258,4 @@ gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n)
   const gsize cols = kernel->tile_n ? kernel->tile_n * kernel->group_n : n;
 
   return (GemmclTiles){(m + rows - 1) / rows, (n + cols - 1) / cols, rows, cols};
-}
-
-/* Whether the rules may choose @kernel on @device at all. */
-static gboolean
-is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
-{
-  const gboolean intel_gpu = device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU;
-
-  if (!(kernel->devices >> device->type & 1) &&
-      !(intel_gpu && kernel->devices & GEMMCL_ON_INTEL_GPU))
-    return FALSE;
-  if (kernel->subgroup &&
-      (device->n_subgroup_sizes == 0 || device->subgroup_sizes[0] != kernel->subgroup ||
-       gemmcl_subgroups_get_level (kernel, device) != GEMMCL_KERNEL_LEVEL_NATIVE))
-    return FALSE;
-  return kernel->float_width <= device->float_width;
-}
-
-static gdouble
-get_speed (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
-{
-  return device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU && kernel->intel_speed > 0
-             ? kernel->intel_speed
-             : kernel->speed;
-}
-
-/*
- * The rule: a kernel's speed with full tiles, times the share of its tiles that is not padding,
- * times the share of compute units that have a work-group in the last round. What reads pixels by
- * itself beats what needs them converted.
- */
-static gdouble
-score (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
-{
-  const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
-  const gdouble groups = (gdouble)tiles.m * tiles.n * gemmcl_gemm_get_batch (gemm);
-  const gdouble units = MAX (device->compute_units, 1);
-  const gdouble rounds = ceil (groups / units);
-  const gdouble padded = (gdouble)tiles.m * tiles.rows * tiles.n * tiles.cols;
-
-  if (!is_meant_for (kernel, device))
-    return 0;
-  return get_speed (kernel, device) * gemm->m * gemm->n / padded * groups / (rounds * units) +
-         gemmcl_kernel_takes_pixels (kernel, gemm);
-}
-
-typedef struct {
-  const GemmclDeviceInfo *device;
-  const GemmclGemm *gemm;
-} Problem;
-
-/* Best first; of equals the later row, which overrides. */
-static gint
-compare_score (gconstpointer a, gconstpointer b, gpointer data)
-{
-  const GemmclKernel *x = *(const GemmclKernel *const *)a, *y = *(const GemmclKernel *const *)b;
-  const Problem *problem = data;
-  const gdouble difference =
-      score (y, problem->device, problem->gemm) - score (x, problem->device, problem->gemm);
-
-  return difference != 0 ? (difference > 0 ? 1 : -1) : (x < y ? 1 : -1);
-}
-
-GPtrArray *
-gemmcl_kernel_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
-{
-  GPtrArray *ranked = g_ptr_array_new ();
-  Problem problem = {device, gemm};
-
-  for (gsize i = 0; i < G_N_ELEMENTS (table); i++)
-    if (gemmcl_kernel_check (&table[i], device, gemm, NULL) && score (&table[i], device, gemm) > 0)
-      g_ptr_array_add (ranked, (gpointer)&table[i]);
-  g_ptr_array_sort_with_data (ranked, compare_score, &problem);
-  return ranked;
 }

@@ -4,6 +4,9 @@
 
 #include "kernel-table.h"
 
+/** gemmcl_kernel_get: Returns: row @index, which is less than gemmcl_get_n_kernels(). */
+const GemmclKernel *gemmcl_kernel_get (guint index);
+
 /**
  * gemmcl_kernel_find:
  *
@@ -19,14 +22,6 @@ const GemmclKernel *gemmcl_kernel_find (const gchar *name, GError **error);
  */
 gboolean gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                               const GemmclGemm *gemm, GError **error);
-
-/**
- * gemmcl_kernel_rank:
- *
- * Returns: (transfer container) (element-type GemmclKernel): the rows that can do @gemm, the one
- *   that the rules hold for the fastest first; none when D is a picture and K too large.
- */
-GPtrArray *gemmcl_kernel_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm);
 
 /** gemmcl_kernel_takes_pixels: whether @gemm's pixels need no pass of their own before @kernel. */
 gboolean gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm);

@@ -7,6 +7,8 @@
 #include "kernels.h"
 #include "plan-private.h"
 
+#define REDUCE_GROUP 64 /* neighbours in a row of D */
+
 void
 gemmcl_chain_clear (GemmclChain *chain)
 {
@@ -169,6 +171,23 @@ make_problem (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize *
   return p;
 }
 
+/* @p as multiply sees it: the parts of K as batches, whose results reduce adds up. */
+static GemmclProblem
+get_parts (GemmclPlan *self, const GemmclProblem *p)
+{
+  const gsize part = self->gemm.k / self->split;
+  GemmclProblem parts = *p;
+
+  parts.K = p->K ? part : 0;
+  parts.a.batch = part * p->a.col;
+  parts.b.batch = self->pack ? gemmcl_plan_get_packed_size (self) : part * p->b.row;
+  parts.c = (GemmclStrides){0};
+  parts.d = tight_strides (p->M, p->N);
+  parts.alpha = 1;
+  parts.beta = 0;
+  return parts;
+}
+
 static gboolean
 launch_pack (GemmclPlan *self, const GemmclOperands *operands, gsize batch, GemmclChain *chain,
              GError **error)
@@ -236,6 +255,13 @@ get_b (GemmclPlan *self, const GemmclOperands *operands)
   return b == NULL ? self->image_a : b;
 }
 
+/* Where what multiply or reduce makes goes: to D, or before softmax. */
+static cl_mem
+get_sums (GemmclPlan *self, const GemmclOperands *operands)
+{
+  return self->logits ? self->logits : operands->d;
+}
+
 static gboolean
 launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclProblem *p,
                  gsize batch, GemmclChain *chain, GError **error)
@@ -245,15 +271,16 @@ launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclP
   const cl_mem features = self->features ? self->features : operands->a;
   const cl_mem a = self->image_a ? self->image_a : features;
   const cl_mem b = get_b (self, operands);
-  const cl_mem c = get_c (self, operands);
-  const cl_mem d = self->logits ? self->logits : operands->d;
+  const cl_mem c = self->reduce ? NULL : get_c (self, operands);
+  const cl_mem bias = self->reduce ? self->no_bias : self->bias;
+  const cl_mem d = self->reduce ? self->parts : get_sums (self, operands);
   GemmclArguments arguments = {.kernel = self->multiply};
   GemmclTiles tiles;
 
   ADD_ARGUMENT (&arguments, a);
   ADD_ARGUMENT (&arguments, b);
   ADD_ARGUMENT (&arguments, c);
-  ADD_ARGUMENT (&arguments, self->bias);
+  ADD_ARGUMENT (&arguments, bias);
   ADD_ARGUMENT (&arguments, d);
   ADD_ARGUMENT (&arguments, *p);
   if (!gemmcl_cl_check (arguments.status, error, "clSetKernelArg %u for %s", arguments.next,
@@ -263,6 +290,38 @@ launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclP
   return gemmcl_chain_launch (chain, self->multiply,
                               (const gsize[3]){tiles.m * group, tiles.n, batch}, local,
                               self->row->name, error);
+}
+
+static gboolean
+launch_reduce (GemmclPlan *self, const GemmclOperands *operands, const GemmclProblem *p,
+               GemmclChain *chain, GError **error)
+{
+  const cl_mem c = get_c (self, operands), d = get_sums (self, operands);
+  const gsize local[3] = {REDUCE_GROUP, 1, 1};
+  const gsize global[3] = {((gsize)p->N + REDUCE_GROUP - 1) / REDUCE_GROUP * REDUCE_GROUP, p->M, 1};
+  GemmclArguments arguments = {.kernel = self->reduce};
+
+  ADD_ARGUMENT (&arguments, self->parts);
+  ADD_ARGUMENT (&arguments, c);
+  ADD_ARGUMENT (&arguments, self->bias);
+  ADD_ARGUMENT (&arguments, d);
+  ADD_ARGUMENT (&arguments, *p);
+  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for reduce") &&
+         gemmcl_chain_launch (chain, self->reduce, global, local, "reduce", error);
+}
+
+/* The product and what follows it; of parts of K, if it was cut. */
+static gboolean
+launch_gemm (GemmclPlan *self, const GemmclOperands *operands, const GemmclProblem *p, gsize batch,
+             GemmclChain *chain, GError **error)
+{
+  GemmclProblem parts;
+
+  if (self->reduce == NULL)
+    return launch_multiply (self, operands, p, batch, chain, error);
+  parts = get_parts (self, p);
+  return launch_multiply (self, operands, &parts, self->split, chain, error) &&
+         launch_reduce (self, operands, p, chain, error);
 }
 
 static gboolean
@@ -329,13 +388,14 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gs
          (p.K == 0 || self->ingest == NULL ||
           launch_ingest (self, operands->a, batch, chain, error)) &&
          (self->pack_a == NULL || launch_pack_a (self, operands, &p, batches, chain, error)) &&
-         launch_multiply (self, operands, &p, batches, chain, error) &&
+         launch_gemm (self, operands, &p, batches, chain, error) &&
          (self->softmax == NULL || launch_softmax (self, operands, m, batch, chain, error));
 }
 
 gboolean
 gemmcl_plan_enqueue (GemmclPlan *self, const GemmclDeviceRun *run, cl_command_queue queue,
-                     guint n_wait, const cl_event *wait, cl_event *event, GError **error)
+                     guint n_wait, const cl_event *wait, cl_event *first, cl_event *last,
+                     GError **error)
 {
   g_autoptr (GMutexLocker) locker = NULL;
   g_auto (GemmclChain) chain = {.queue = queue, .n_wait = n_wait, .wait = wait};
@@ -353,7 +413,9 @@ gemmcl_plan_enqueue (GemmclPlan *self, const GemmclDeviceRun *run, cl_command_qu
   operands = (GemmclOperands){.a = run->a, .b = run->b, .c = run->c, .d = run->d};
   if (!gemmcl_plan_enqueue_locked (self, &operands, m, batch, &chain, error))
     return FALSE;
-  if (event != NULL)
-    *event = g_steal_pointer (&chain.last);
+  if (first != NULL)
+    *first = g_steal_pointer (&chain.first);
+  if (last != NULL)
+    *last = g_steal_pointer (&chain.last);
   return TRUE;
 }

@@ -21,7 +21,7 @@ padded_n (GemmclPlan *self)
 gsize
 gemmcl_plan_get_packed_size (GemmclPlan *self)
 {
-  return padded_n (self) * self->gemm.k;
+  return padded_n (self) * (self->gemm.k / self->split);
 }
 
 /* A buffer of @n floats that starts with the @used of @data; the rest is zeros. */
@@ -78,7 +78,9 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
                          cl_mem packed, gsize batch, GemmclChain *chain, GError **error)
 {
   const cl_int n = self->gemm.n;
-  const gsize global[3] = {padded_n (self), self->gemm.k, batch};
+  GemmclStrides b_strides = *strides;
+  const gsize part = self->gemm.k / self->split;
+  const gsize global[3] = {padded_n (self), part, batch * self->split};
   /* Not the driver's choice, which may be other for each K: PoCL compiles for each. */
   const gsize local[3] = {gemmcl_kernel_get_panel (self->row), 1, 1};
 
@@ -87,9 +89,11 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
                                    self->gemm.n, batch, &self->b_blocks};
     return gemmcl_plan_launch_pack_image (&image, chain, error);
   }
+  if (self->split > 1)
+    b_strides.batch = part * b_strides.row;
   if (!gemmcl_cl_check (clSetKernelArg (pack, 0, sizeof (b), &b) |
                             clSetKernelArg (pack, 1, sizeof (packed), &packed) |
-                            clSetKernelArg (pack, 2, sizeof (*strides), strides) |
+                            clSetKernelArg (pack, 2, sizeof (b_strides), &b_strides) |
                             clSetKernelArg (pack, 3, sizeof (n), &n),
                         error, "clSetKernelArg for pack"))
     return FALSE;
@@ -116,7 +120,8 @@ gemmcl_plan_create_packed (GemmclPlan *self, gsize batches, GError **error)
 
   if (self->row->images)
     return gemmcl_plan_create_image (self, &self->b_blocks, "B", error);
-  if (!g_size_checked_mul (&size, gemmcl_plan_get_packed_size (self), batches * element))
+  if (!g_size_checked_mul (&size, gemmcl_plan_get_packed_size (self),
+                           batches * self->split * element))
     size = G_MAXSIZE;
   return gemmcl_context_create_buffer (self->context, size, "B, packed,", error);
 }

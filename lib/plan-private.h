@@ -7,12 +7,13 @@
 #include "kernel-table.h"
 
 /**
- * A plan is up to five kernels that run one after another, most often one:
+ * A plan is up to six kernels that run one after another, most often one:
  *
  *     [pack]     B that came with this run, into panels or an image
  *     [ingest]   pictures into the rows of A, where the gemm does not read pixels itself
  *     [pack_a]   A into an image, where the gemm reads images
- *     multiply   the gemm with its epilogue
+ *     multiply   the gemm with its epilogue; or parts of K, each as a batch of its own
+ *     [reduce]   adds up those parts, with the epilogue
  *     [softmax]  over whole rows, where the gemm's work-items do not own them
  *
  * A kernel that is not needed is NULL, and so is a buffer.
@@ -25,11 +26,13 @@ struct _GemmclPlan {
   GemmclGemm gemm; /* its pictures, if any, are these two */
   GemmclImage a_image, d_image;
   const GemmclKernel *row;
+  guint split;             /* parts of K */
+  const gchar *name;       /* of row and split; static */
   GemmclKernelLevel level; /* at which multiply was built */
 
   /* Held while arguments are set and commands enqueued, and while any of what follows changes. */
   GMutex lock;
-  cl_kernel pack, ingest, pack_a, multiply, softmax;
+  cl_kernel pack, ingest, pack_a, multiply, reduce, softmax;
   guint softmax_group;
   cl_mem features; /* what ingest makes: batch x m x k, tight */
   cl_mem logits;   /* what softmax reads when it cannot work in D: batch x m x n, tight */
@@ -37,6 +40,7 @@ struct _GemmclPlan {
       bias;     /* b packed as the row wants it or k x n; c in the problem's layout; NULL: unset */
   cl_mem run_b; /* what pack makes of a run's own B */
   cl_mem image_a;
+  cl_mem parts, no_bias;           /* what reduce adds up, and the bias of those: zeros */
   GemmclBlocks a_blocks, b_blocks; /* how A and B lie in images */
   float alpha, beta;
 

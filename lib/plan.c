@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "choice.h"
 #include "context.h"
 #include "image-private.h"
 #include "kernel-options.h"
@@ -24,11 +25,11 @@ static void
 gemmcl_plan_finalize (GObject *object)
 {
   GemmclPlan *self = GEMMCL_PLAN (object);
-  cl_kernel *const kernels[] = {&self->pack, &self->ingest, &self->pack_a, &self->multiply,
-                                &self->softmax};
-  cl_mem *const buffers[] = {&self->features, &self->logits, &self->b,
-                             &self->c,        &self->bias,   &self->run_b,
-                             &self->host_a,   &self->host_d, &self->image_a};
+  cl_kernel *const kernels[] = {&self->pack,     &self->ingest, &self->pack_a,
+                                &self->multiply, &self->reduce, &self->softmax};
+  cl_mem *const buffers[] = {&self->features, &self->logits,  &self->b,      &self->c,
+                             &self->bias,     &self->run_b,   &self->host_a, &self->host_d,
+                             &self->image_a,  &self->no_bias, &self->parts};
 
   for (gsize i = 0; i < G_N_ELEMENTS (kernels); i++)
     g_clear_pointer (kernels[i], clReleaseKernel);
@@ -83,12 +84,27 @@ check_group (GemmclPlan *self, cl_kernel kernel, GError **error)
   return FALSE;
 }
 
+/* What multiply makes: D, or the sums of a part of K, as reduce wants them. */
+static GemmclGemm
+get_multiplied (GemmclPlan *self)
+{
+  GemmclGemm gemm = self->gemm;
+
+  if (self->split > 1) {
+    gemm.d_type = GEMMCL_TYPE_F32;
+    gemm.addend = GEMMCL_ADDEND_NONE;
+    gemm.activation = GEMMCL_ACTIVATION_NONE;
+    gemm.ldd = gemm.d_offset = gemm.d_stride = 0;
+  }
+  return gemm;
+}
+
 static gboolean
 build_at_level (GemmclPlan *self, GemmclKernelLevel level, GError **error)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
-  g_autofree gchar *options =
-      gemmcl_kernel_make_options (self->row, &self->gemm, device->version, level);
+  const GemmclGemm gemm = get_multiplied (self);
+  g_autofree gchar *options = gemmcl_kernel_make_options (self->row, &gemm, device->version, level);
   g_auto (cl_kernel) kernel =
       gemmcl_context_create_kernel (self->context, self->row->source, options, "gemm", error);
 
@@ -103,13 +119,16 @@ build_at_level (GemmclPlan *self, GemmclKernelLevel level, GError **error)
 
 /* At the best level that this driver can build, @worst at worst. */
 static gboolean
-build_multiply (GemmclPlan *self, const GemmclKernel *row, GemmclKernelLevel worst, GError **error)
+build_multiply (GemmclPlan *self, const GemmclChoice *choice, GemmclKernelLevel worst,
+                GError **error)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
+  const GemmclKernel *row = choice->kernel;
   GemmclKernelLevel level = gemmcl_subgroups_get_level (row, device);
   g_autoptr (GError) failure = NULL;
 
   self->row = row;
+  self->split = choice->split;
   while (!build_at_level (self, level, &failure)) {
     if (row->subgroup == 0 || level >= worst) {
       g_propagate_error (error, g_steal_pointer (&failure));
@@ -142,24 +161,29 @@ static gboolean
 choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
-  g_autoptr (GPtrArray) ranked = NULL;
+  g_autoptr (GArray) ranked = NULL;
   GemmclGemm as_run;
 
   if (name != NULL && strcmp (name, "auto") != 0) {
-    const GemmclKernel *row = gemmcl_kernel_find (name, error);
-    return row != NULL && gemmcl_kernel_check (row, device, &self->gemm, error) &&
-           build_multiply (self, row, GEMMCL_KERNEL_LEVEL_EMULATED, error);
+    GemmclChoice choice;
+    return gemmcl_choice_find (&choice, name, error) &&
+           gemmcl_choice_check (&choice, device, &self->gemm, error) &&
+           build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
   }
   as_run = get_problem_as_run (self);
-  ranked = gemmcl_kernel_rank (device, &as_run);
+  ranked = gemmcl_choice_rank (device, &as_run);
   if (ranked->len == 0)
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
                  "No kernel writes pictures from %" G_GSIZE_FORMAT
                  " features a pixel; write a matrix instead.",
                  self->gemm.k);
   for (guint i = 0; i < ranked->len; i++) {
+    GemmclChoice choice = g_array_index (ranked, GemmclChoice, i);
     g_autoptr (GError) failure = NULL;
-    if (build_multiply (self, ranked->pdata[i], GEMMCL_KERNEL_LEVEL_NATIVE, &failure))
+
+    if (self->gemm.batch > 1)
+      choice.split = 1;
+    if (build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure))
       return TRUE;
     g_debug ("%s", failure->message);
     if (i + 1 == ranked->len)
@@ -222,6 +246,20 @@ build_images (GemmclPlan *self, GError **error)
 }
 
 static gboolean
+build_reduce (GemmclPlan *self, GError **error)
+{
+  g_autofree gchar *options =
+      gemmcl_kernel_make_reduce_options (self->row, &self->gemm, self->split);
+
+  self->reduce =
+      gemmcl_context_create_kernel (self->context, "reduce.cl", options, "reduce", error);
+  if (self->reduce == NULL || !(self->no_bias = gemmcl_plan_create_bias (self, error)))
+    return FALSE;
+  self->parts = create_scratch (self, self->gemm.n * self->split, "D of the parts of K", error);
+  return self->parts != NULL;
+}
+
+static gboolean
 build_steps (GemmclPlan *self, GError **error)
 {
   if (self->row->images && !build_images (self, error))
@@ -232,6 +270,8 @@ build_steps (GemmclPlan *self, GError **error)
   if (self->gemm.a_image && !gemmcl_kernel_takes_pixels (self->row, &self->gemm) &&
       (!build_ingest (self, error) ||
        !(self->features = create_scratch (self, self->gemm.k, "A, from pictures,", error))))
+    return FALSE;
+  if (self->split > 1 && !build_reduce (self, error))
     return FALSE;
   if (gemmcl_kernel_needs_softmax (self->row, &self->gemm) && !build_softmax (self, error))
     return FALSE;
@@ -257,6 +297,7 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   copy_problem (self, gemm);
   if (!choose_kernel (self, kernel, error) || !build_steps (self, error))
     return NULL;
+  self->name = gemmcl_choice_get_name (&(GemmclChoice){self->row, self->split});
   return g_steal_pointer (&self);
 }
 
@@ -264,7 +305,7 @@ const gchar *
 gemmcl_plan_get_kernel (GemmclPlan *self)
 {
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
-  return self->row->name;
+  return self->name;
 }
 
 void

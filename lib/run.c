@@ -113,6 +113,6 @@ gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   device_run.b = device_b;
   device_run.c = device_c;
   device_run.d = device_d;
-  return gemmcl_plan_enqueue (plan, &device_run, run.queue, 0, NULL, NULL, error) &&
+  return gemmcl_plan_enqueue (plan, &device_run, run.queue, 0, NULL, NULL, NULL, error) &&
          download (&run, &stored_d, gemm->d_type, device_d, d, error);
 }

@@ -57,15 +57,15 @@ check_cl (cl_int status, const gchar *call, GError **error)
 }
 
 static gboolean
-get_duration (cl_event event, gdouble *ms, GError **error)
+get_duration (cl_event first, cl_event last, gdouble *ms, GError **error)
 {
   cl_ulong start = 0, end = 0;
 
-  if (!check_cl (clWaitForEvents (1, &event), "clWaitForEvents", error) ||
+  if (!check_cl (clWaitForEvents (1, &last), "clWaitForEvents", error) ||
       !check_cl (
-          clGetEventProfilingInfo (event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL),
+          clGetEventProfilingInfo (first, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL),
           "clGetEventProfilingInfo", error) ||
-      !check_cl (clGetEventProfilingInfo (event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
+      !check_cl (clGetEventProfilingInfo (last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
                  "clGetEventProfilingInfo", error))
     return FALSE;
   /* No shorter than the clock's tick, lest a rate be infinite. */
@@ -73,20 +73,22 @@ get_duration (cl_event event, gdouble *ms, GError **error)
   return TRUE;
 }
 
+/* With all steps of the run, such as A's way into an image. */
 static gboolean
 run_once (BenchProblem *problem, GemmclPlan *plan, gdouble *ms, GError **error)
 {
   const GemmclDeviceRun run = {
       .a = problem->device_a, .c = problem->device_c, .d = problem->device_d};
-  cl_event event = NULL;
+  cl_event first = NULL, last = NULL;
   gboolean ok;
 
   if (!check_interrupt (error) ||
       !gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (problem->context), 0, NULL,
-                            &event, error))
+                            &first, &last, error))
     return FALSE;
-  ok = get_duration (event, ms, error);
-  clReleaseEvent (event);
+  ok = get_duration (first, last, ms, error);
+  clReleaseEvent (first);
+  clReleaseEvent (last);
   return ok;
 }
 

@@ -120,7 +120,7 @@ wants_all (void)
 
 /* The names that -k asks for, each of them known. */
 static GPtrArray *
-list_kernels (GemmclContext *context, GError **error)
+list_kernels (GError **error)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_auto (GStrv) asked =
@@ -131,7 +131,7 @@ list_kernels (GemmclContext *context, GError **error)
   for (guint i = 0; !wants_all () && asked[i] != NULL; i++) {
     const gchar *name = g_strcmp0 (asked[i], DEFAULT_KERNEL) == 0
                             ? DEFAULT_KERNEL
-                            : tool_find_kernel (context, asked[i], error);
+                            : tool_find_kernel (asked[i], error);
     if (name == NULL)
       return NULL;
     g_ptr_array_add (names, (gpointer)name);
@@ -186,7 +186,7 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   if (context == NULL)
     return FALSE;
   info = gemmcl_context_get_device_info (context);
-  names = list_kernels (context, error);
+  names = list_kernels (error);
   if (names == NULL || !find_peak (info, &peak, &source, error))
     return FALSE;
   problem = bench_problem_new (context, &gemm, error);

@@ -4,6 +4,7 @@
 
 #include <CL/cl.h>
 #include <math.h>
+#include <string.h>
 
 static struct {
   gchar *platform;
@@ -118,9 +119,13 @@ tool_adopt_precision (GemmclGemm *gemm, const gchar *kernel)
 GemmclPrecision
 tool_get_precision (const gchar *kernel)
 {
-  for (guint i = 0; i < gemmcl_get_n_kernels (); i++)
-    if (g_strcmp0 (gemmcl_get_kernel (i)->name, kernel) == 0)
-      return gemmcl_get_kernel (i)->precision;
+  const gsize length = kernel != NULL ? strcspn (kernel, "/") : 0;
+
+  for (guint i = 0; i < gemmcl_get_n_kernels () && length > 0; i++) {
+    const GemmclKernelInfo *info = gemmcl_get_kernel (i);
+    if (strncmp (info->name, kernel, length) == 0 && info->name[length] == '\0')
+      return info->precision;
+  }
   return GEMMCL_PRECISION_F32;
 }
 
@@ -155,34 +160,19 @@ tool_parse_number (const gchar *option, const gchar *text, gdouble *number, GErr
   return TRUE;
 }
 
-static const gchar *
-lookup_kernel (const gchar *name)
-{
-  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
-    const GemmclKernelInfo *kernel = gemmcl_get_kernel (i);
-    if (g_strcmp0 (name, kernel->name) == 0)
-      return kernel->name;
-  }
-  return NULL;
-}
-
 const gchar *
-tool_find_kernel (GemmclContext *context, const gchar *name, GError **error)
+tool_find_kernel (const gchar *name, GError **error)
 {
   /* The article whose names these are calls gemm_naive just naive on its command line. */
   g_autofree gchar *prefixed = g_strconcat ("gemm_", name, NULL);
   g_autoptr (GError) why = NULL;
-  const gchar *found = lookup_kernel (name);
 
-  if (found == NULL)
-    found = lookup_kernel (prefixed);
-  if (found == NULL) {
-    /* The library knows which names are near. */
-    gemmcl_kernel_fits (context, name, NULL, &why);
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                         why != NULL ? why->message : "There is no such kernel.");
-  }
-  return found;
+  if (gemmcl_kernel_exists (name, &why))
+    return g_intern_string (name);
+  if (gemmcl_kernel_exists (prefixed, NULL))
+    return g_intern_string (prefixed);
+  g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE, why->message);
+  return NULL;
 }
 
 const gchar *

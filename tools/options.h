@@ -52,12 +52,13 @@ gboolean tool_parse_number (const gchar *option, const gchar *text, gdouble *num
 
 /**
  * tool_find_kernel:
- * @name: what the user typed: a kernel's name, with or without a leading "gemm_"
+ * @name: what the user typed: a kernel's name, with or without a leading "gemm_", and the parts of
+ * K behind a slash
  *
- * Returns: (transfer none): the kernel's name, or %NULL with %TOOL_ERROR_USAGE and the names that
- *   are near.
+ * Returns: (transfer none): the name as the library has it, or %NULL with %TOOL_ERROR_USAGE and the
+ * names that are near.
  */
-const gchar *tool_find_kernel (GemmclContext *context, const gchar *name, GError **error);
+const gchar *tool_find_kernel (const gchar *name, GError **error);
 
 /** tool_device_type_get_name: Returns: "GPU" and so on; static. */
 const gchar *tool_device_type_get_name (GemmclDeviceType type);

@@ -167,7 +167,7 @@ make_plan (GemmclContext *context, const RunInputs *inputs, GemmclGemm *gemm, GE
   const gchar *kernel = options.kernel;
 
   if (kernel != NULL && g_strcmp0 (kernel, "auto") != 0) {
-    kernel = tool_find_kernel (context, kernel, error);
+    kernel = tool_find_kernel (kernel, error);
     if (kernel == NULL)
       return NULL;
   }

@@ -97,7 +97,7 @@ run_ours (Match *self, GError **error)
   const GemmclDeviceRun run = {.a = self->cl_a, .d = self->cl_d};
   cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
 
-  return gemmcl_plan_enqueue (self->plan, &run, queue, 0, NULL, NULL, error) &&
+  return gemmcl_plan_enqueue (self->plan, &run, queue, 0, NULL, NULL, NULL, error) &&
          clFinish (queue) == CL_SUCCESS;
 }
 

@@ -71,7 +71,7 @@ problem_run_device (Problem *self, GemmclContext *context, const gchar *kernel, 
   run.b = b = make_buffer (cl, self->b, self->n_b, GEMMCL_TYPE_F32);
   run.c = c = make_buffer (cl, self->c, self->n_c, GEMMCL_TYPE_F32);
   run.d = d = make_buffer (cl, self->d, self->n_d, gemm->d_type);
-  if (!gemmcl_plan_enqueue (plan, &run, queue, 0, NULL, NULL, error))
+  if (!gemmcl_plan_enqueue (plan, &run, queue, 0, NULL, NULL, NULL, error))
     return FALSE;
   g_assert_cmpint (clEnqueueReadBuffer (queue, d, CL_TRUE, 0,
                                         self->n_d * gemmcl_type_get_size (gemm->d_type), self->d, 0,

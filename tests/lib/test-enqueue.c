@@ -74,7 +74,7 @@ enqueue (GemmclPlan *plan, const GemmclDeviceRun *run, cl_command_queue queue, c
 {
   g_autoptr (GError) error = NULL;
 
-  gemmcl_plan_enqueue (plan, run, queue, wait ? 1 : 0, wait ? &wait : NULL, event, &error);
+  gemmcl_plan_enqueue (plan, run, queue, wait ? 1 : 0, wait ? &wait : NULL, NULL, event, &error);
   g_assert_no_error (error);
 }
 
@@ -258,11 +258,11 @@ test_refused (void)
   plan = gemmcl_plan_new (context, &gemm, NULL, &error);
   g_assert_no_error (error);
   g_assert_false (gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (context), 0, NULL,
-                                       &event, &error));
+                                       NULL, &event, &error));
   files_assert_error (error, GEMMCL_ERROR_INVALID, "no B yet");
   run.m = SIZE + 1;
   g_assert_false (gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (context), 0, NULL,
-                                       &event, &error));
+                                       NULL, &event, &error));
   files_assert_error (error, GEMMCL_ERROR_INVALID, "21 rows");
   g_assert_null (event);
 }
@@ -286,8 +286,8 @@ test_wrong_queue (void)
   plan = make_plan (&gemm, 1);
   run.a = a = make_buffer (test_get_context (), 1);
   run.d = d = make_buffer (test_get_context (), 1);
-  g_assert_false (
-      gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (other), 0, NULL, NULL, &error));
+  g_assert_false (gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (other), 0, NULL,
+                                       NULL, NULL, &error));
   files_assert_error (error, GEMMCL_ERROR_OPENCL, "CL_INVALID_CONTEXT");
 }
 

@@ -1,0 +1,24 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * reduce: where K was cut into SPLIT parts, each of which made an M x N of floats, their sum, and
+ * what follows it: D = act (alpha sum + beta C + bias).
+ *
+ *     parts[(part * M + i) * N + j]      a work-item owns D (i, j): (N in whole groups, M)
+ */
+#include "gemm.clh"
+
+kernel void
+reduce (global const float *restrict parts, global const C_MEM *C, global const float *restrict bias,
+        global D_MEM *D, const GemmclProblem p)
+{
+  const long i = get_global_id (1);
+  const long j = get_global_id (0);
+  if (j >= p.N)
+    return;
+
+  float sum = 0.0f;
+  for (long part = 0; part < SPLIT; part++)
+    sum += parts[(part * p.M + i) * p.N + j];
+  finish_one (C, bias, D, p, 0, i, j, sum);
+}

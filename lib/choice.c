@@ -1,0 +1,187 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which kernel does a problem, and into how many parts K is cut.
+ */
+#include "choice.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "gemm.h"
+#include "kernels.h"
+#include "subgroups.h"
+
+/* A part of K begins where block reads and float4s may. */
+#define SPLIT_ALIGNMENT 16
+
+/* A part has so much of K at least, lest its results cost more than its products. */
+#define SPLIT_LEAST 128
+
+/* Multiply-adds that a GPU does while it writes a float of a part's result and reads it again: from
+ * 8 bytes, and peak over bandwidth of the device of docs/benchmarks.md. */
+#define SPLIT_COST 64.0
+
+gboolean
+gemmcl_choice_find (GemmclChoice *self, const gchar *name, GError **error)
+{
+  const gchar *slash = strchr (name, '/');
+  g_autofree gchar *row = slash ? g_strndup (name, slash - name) : g_strdup (name);
+  guint64 split = 1;
+
+  if (slash != NULL &&
+      !g_ascii_string_to_unsigned (slash + 1, 10, 1, GEMMCL_MAX_SPLIT, &split, NULL)) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
+                 "\"%s\" should have a number from 1 to %d behind the slash: the parts into which "
+                 "K is cut.",
+                 name, GEMMCL_MAX_SPLIT);
+    return FALSE;
+  }
+  self->kernel = gemmcl_kernel_find (row, error);
+  self->split = split;
+  return self->kernel != NULL;
+}
+
+const gchar *
+gemmcl_choice_get_name (const GemmclChoice *self)
+{
+  g_autofree gchar *name = NULL;
+
+  if (self->split == 1)
+    return self->kernel->name;
+  name = g_strdup_printf ("%s/%u", self->kernel->name, self->split);
+  return g_intern_string (name);
+}
+
+/* Whether K can be cut at all; then @split must divide it. */
+static gboolean
+can_split (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  return gemmcl_gemm_get_batch (gemm) == 1 && gemm->d_image == NULL && !kernel->pictures &&
+         !kernel->images;
+}
+
+gboolean
+gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
+                     const GemmclGemm *gemm, GError **error)
+{
+  if (!gemmcl_kernel_check (self->kernel, device, gemm, error))
+    return FALSE;
+  if (self->split == 1 || gemm == NULL)
+    return TRUE;
+  if (!can_split (self->kernel, gemm)) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
+                 "Kernel %s cannot have K cut into parts here: only kernels that read buffers can, "
+                 "of problems without batches and pictures.",
+                 self->kernel->name);
+    return FALSE;
+  }
+  if (gemm->k % (SPLIT_ALIGNMENT * self->split) == 0)
+    return TRUE;
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
+               "To be cut into %u parts, K must be a multiple of %u, which %" G_GSIZE_FORMAT
+               " is not.",
+               self->split, SPLIT_ALIGNMENT * self->split, gemm->k);
+  return FALSE;
+}
+
+/* Whether the rules may choose @kernel on @device at all. */
+static gboolean
+is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
+{
+  const gboolean intel_gpu = device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU;
+
+  if (!(kernel->devices >> device->type & 1) &&
+      !(intel_gpu && kernel->devices & GEMMCL_ON_INTEL_GPU))
+    return FALSE;
+  if (kernel->subgroup &&
+      (device->n_subgroup_sizes == 0 || device->subgroup_sizes[0] != kernel->subgroup ||
+       gemmcl_subgroups_get_level (kernel, device) != GEMMCL_KERNEL_LEVEL_NATIVE))
+    return FALSE;
+  return kernel->float_width <= device->float_width;
+}
+
+static gdouble
+get_speed (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
+{
+  return device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU && kernel->intel_speed > 0
+             ? kernel->intel_speed
+             : kernel->speed;
+}
+
+/*
+ * The rule: a kernel's speed with full tiles, times the share of its tiles that is not padding,
+ * times the share of compute units that have a work-group in the last round; less what it takes to
+ * add up the parts of K. What reads pixels by itself beats what needs them converted.
+ */
+static gdouble
+score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+{
+  const GemmclKernel *kernel = self->kernel;
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
+  const gdouble groups = (gdouble)tiles.m * tiles.n * gemmcl_gemm_get_batch (gemm) * self->split;
+  const gdouble units = MAX (device->compute_units, 1);
+  const gdouble rounds = ceil (groups / units);
+  const gdouble padded = (gdouble)tiles.m * tiles.rows * tiles.n * tiles.cols;
+  const gdouble cost = self->split > 1 ? 1 + SPLIT_COST * self->split / gemm->k : 1;
+
+  return get_speed (kernel, device) * gemm->m * gemm->n / padded * groups / (rounds * units) /
+             cost +
+         gemmcl_kernel_takes_pixels (kernel, gemm);
+}
+
+typedef struct {
+  GemmclChoice choice;
+  gdouble score;
+} Scored;
+
+/* The best split of a kernel. CPUs have few units, which any problem that is worth it fills. */
+static Scored
+find_split (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+{
+  Scored best = {{kernel, 1}, 0};
+
+  best.score = score (&best.choice, device, gemm);
+  if (device->type == GEMMCL_DEVICE_TYPE_CPU || !can_split (kernel, gemm))
+    return best;
+  for (guint split = 2; split <= GEMMCL_MAX_SPLIT; split *= 2) {
+    const GemmclChoice choice = {kernel, split};
+    const gdouble with = score (&choice, device, gemm);
+
+    if (gemm->k % (SPLIT_ALIGNMENT * split) != 0 || gemm->k / split < SPLIT_LEAST)
+      break;
+    if (with > best.score)
+      best = (Scored){choice, with};
+  }
+  return best;
+}
+
+/* Best first; of equals the later row, which overrides. */
+static gint
+compare_score (gconstpointer a, gconstpointer b)
+{
+  const Scored *x = a, *y = b;
+
+  if (x->score != y->score)
+    return y->score > x->score ? 1 : -1;
+  return x->choice.kernel < y->choice.kernel ? 1 : -1;
+}
+
+GArray *
+gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+{
+  g_autoptr (GArray) scored = g_array_new (FALSE, FALSE, sizeof (Scored));
+  GArray *ranked = g_array_new (FALSE, FALSE, sizeof (GemmclChoice));
+
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernel *kernel = gemmcl_kernel_get (i);
+    if (is_meant_for (kernel, device) && gemmcl_kernel_check (kernel, device, gemm, NULL)) {
+      const Scored best = find_split (kernel, device, gemm);
+      g_array_append_val (scored, best);
+    }
+  }
+  g_array_sort (scored, compare_score);
+  for (guint i = 0; i < scored->len; i++)
+    g_array_append_val (ranked, g_array_index (scored, Scored, i).choice);
+  return ranked;
+}
