@@ -71,6 +71,14 @@ GArray *isa_listing_read (const gchar *text, guint register_bytes);
 void isa_loops_find (const GArray *instructions, IsaFigures *figures);
 
 /**
+ * isa_waits_count:
+ * @instructions: (element-type IsaInstruction): a kernel's
+ * @text: its listing
+ * @figures: gets rounds and slm_rounds of its loops
+ */
+void isa_waits_count (const GArray *instructions, const gchar *text, IsaFigures *figures);
+
+/**
  * isa_attributes_read:
  * @folder: where ocloc's disassembler left what a program is made of
  * @entry: a kernel's name

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "isa-model.h"
 #include "json.h"
 #include "table.h"
 #include "tool.h"
@@ -23,6 +24,9 @@ static struct {
   gchar *source, *entry, *build_options;
   gchar *json;
   gchar *listings;
+  gboolean model;
+  gchar *figures;
+  gint walk, split;
 } options = {.m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE};
 
 static const GOptionEntry what_entries[] = {
@@ -61,6 +65,18 @@ static const GOptionEntry how_entries[] = {
      "Compile anew and write what the disassembler makes of it into this folder, as "
      "NAME.TARGET.asm",
      "FOLDER"},
+    {NULL}};
+
+static const GOptionEntry model_entries[] = {
+    {"model", 0, 0, G_OPTION_ARG_NONE, &options.model,
+     "Predict the share of its peak that each kernel reaches on a GPU of the target", NULL},
+    {"figures", 0, 0, G_OPTION_ARG_FILENAME, &options.figures,
+     "Predict from figures that --json wrote, and compile nothing", "FILE"},
+    {"walk", 0, 0, G_OPTION_ARG_INT, &options.walk,
+     "Work-groups go down so many rows of groups before they go one to the right (default: all)",
+     "INTEGER"},
+    {"split", 0, 0, G_OPTION_ARG_INT, &options.split,
+     "K is done in parts of so many (default: in one)", "INTEGER"},
     {NULL}};
 
 /* A program for a target, and what came of it. */
@@ -403,6 +419,33 @@ run_jobs (const IsaCompilers *compilers, const GPtrArray *programs, const GPtrAr
   return well;
 }
 
+static json_t *
+read_figures (GError **error)
+{
+  json_error_t why;
+  json_t *json = json_load_file (options.figures, 0, &why);
+
+  if (json == NULL)
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%s is no JSON: line %d: %s.",
+                 options.figures, why.line, why.text);
+  return json;
+}
+
+static gboolean
+finish (json_t *json, GError **error)
+{
+  FILE *out = g_strcmp0 (options.json, "-") == 0 ? stderr : stdout;
+  const IsaProblem problem = {.m = options.m,
+                              .n = options.n,
+                              .k = options.k,
+                              .walk = (guint)MAX (options.walk, 0),
+                              .split = MAX (options.split, 0)};
+
+  if ((options.model || options.figures != NULL) && !isa_model_report (json, &problem, out, error))
+    return FALSE;
+  return options.json == NULL || tool_json_write (json, options.json, error);
+}
+
 static gboolean
 run (G_GNUC_UNUSED gchar **operands, GError **error)
 {
@@ -410,16 +453,19 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   g_autoptr (GPtrArray) programs =
       g_ptr_array_new_with_free_func ((GDestroyNotify)isa_program_free);
   g_autoptr (GPtrArray) targets = g_ptr_array_new ();
-  g_autoptr (json_t) json = json_array ();
+  g_autoptr (json_t) json = options.figures != NULL ? read_figures (error) : json_array ();
 
-  if (!check_options (error) || !make_programs (programs, error))
+  if (json == NULL || !check_options (error))
+    return FALSE;
+  if (options.figures != NULL)
+    return finish (json, error);
+  if (!make_programs (programs, error))
     return FALSE;
   compilers = isa_compilers_new (options.ocloc, error);
   if (compilers == NULL || !find_targets (compilers, targets, error))
     return FALSE;
   isa_forget_old ();
-  return run_jobs (compilers, programs, targets, json, error) &&
-         (options.json == NULL || tool_json_write (json, options.json, error));
+  return run_jobs (compilers, programs, targets, json, error) && finish (json, error);
 }
 
 const ToolCommand tool_isa = {
@@ -442,7 +488,7 @@ const ToolCommand tool_isa = {
         "Resource loops are loops that the compiler puts round a load when it cannot tell that all "
         "lanes load from the same buffer.\n\n"
         "Results are kept in the folder gemmcl/isa of the user's cache directory.",
-    .groups = {{"Kernels", what_entries}, {"Options", how_entries}},
+    .groups = {{"Kernels", what_entries}, {"Model", model_entries}, {"Options", how_entries}},
     .examples = {{"gemmcl isa --target skl,dg2", "All kernels for two targets"},
                  {"gemmcl isa -k L3_SIMD_8x4_1x16 --target bmg --listings .",
                   "One kernel, and its listing"}},

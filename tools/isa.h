@@ -16,6 +16,7 @@
  *   isa-attributes.c  attributes -> registers, spill ...
  *   isa-listing.c     listing -> instructions
  *   isa-loops.c       instructions -> loops
+ *   isa-waits.c       instructions -> how often a thread waits in a loop
  *   isa-figures.c     figures <-> JSON
  *   isa-compile.c     all of these in turn, and what is kept on disk
  *   isa.c             the subcommand
@@ -61,6 +62,8 @@ const IsaTarget *isa_target_find (const gchar *name);
  * @control: branches, joins, sync, nop
  * @passes: registers that the arithmetic writes, at least one an instruction: 16 floats take two
  *   passes where a register holds 8. About the issue slots of the loop's arithmetic
+ * @rounds, @slm_rounds: how often a thread alone would wait for loads, and for those from local
+ *   memory, if each took ISA_WAIT_PASSES; see isa-waits.c
  * @first, @last: lines of the listing, from 1
  *
  * One turn of a loop. Where it branches, the path with the most multiply-adds counts, and of such
@@ -75,8 +78,12 @@ typedef struct {
   gdouble mads, dpas_macs;
   gdouble load_bytes, slm_load_bytes;
   gdouble passes;
+  gdouble rounds, slm_rounds;
   guint first, last;
 } IsaLoop;
+
+/* About what a load takes, in instructions. */
+#define ISA_WAIT_PASSES 100
 
 /**
  * IsaFigures:
