@@ -9,7 +9,8 @@
 # The first run of a target fetches the driver with apt and unpacks it: Debian 12's or Debian
 # testing's, with the libraries it needs, from the mirror that this machine's own apt uses, under
 # gemmcl-intel-driver/ of the user's cache directory (about 400 MB each). Nothing is installed, and
-# it takes no root. To have testing's newest again, remove its directory there.
+# it takes no root. To have testing's newest again, remove its directory there. GEMMCL_DRIVER_CACHE
+# is where that cache directory is, if XDG_CACHE_HOME is for COMMAND alone.
 #
 # Testing's driver wants testing's C library, so COMMAND is run by testing's dynamic loader: it must
 # be a program, no script, and the programs that it starts see no OpenCL.
@@ -18,7 +19,7 @@
 set -euo pipefail
 
 library=usr/lib/x86_64-linux-gnu
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-intel-driver
+cache=${GEMMCL_DRIVER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/gemmcl-intel-driver
 
 # target, release of Debian, and what the driver is told to find there: for most also how many
 # slices x subslices x EUs, which it would ask the hardware for.
@@ -100,14 +101,20 @@ fetch () {
 # run RELEASE PROGRAM [ARGUMENT...], in place of this shell.
 run () {
   local root=$cache/$1 program
-  program=$(type -P "$2") || unable "there is no program $2"
+  program=$(type -P "$2") || {
+    echo "tools/intel-driver.sh: there is no program $2" >&2
+    exit 127
+  }
   shift 2
   if [ "$(basename "$root")" = bookworm ]; then
     # What this machine has is as new, or newer, and its programs want it.
     export LD_LIBRARY_PATH=/$library:$root/$library
     exec "$program" "$@"
   fi
-  [ "$(head -c 4 "$program")" = $'\x7fELF' ] || unable "on this target it runs programs, no scripts"
+  [ "$(head -c 4 "$program" | tr -d '\0')" = $'\x7fELF' ] || {
+    echo "tools/intel-driver.sh: on this target it runs programs, no scripts as $program" >&2
+    exit 126
+  }
   exec "$root/$library/ld-linux-x86-64.so.2" --library-path "$root/$library:/$library" \
     --argv0 "$program" "$program" "$@"
 }

@@ -1,0 +1,266 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * What an Intel GPU's driver makes of every row of the table of kernels: that it builds and takes
+ * them, what they need of registers and memory, and which ones the rules choose.
+ *
+ * Results are not looked at, so this runs where nothing is computed, too (tools/intel-driver.sh).
+ */
+#include <CL/cl_ext.h>
+#include <string.h>
+
+#include "kernel-table.h"
+#include "problem.h"
+
+static const GemmclKernel rows[] = {
+#define GEMMCL_KERNEL(name_, source_, ...) {.name = name_, .source = source_, __VA_ARGS__},
+#define GEMMCL_HELPER(name, source)
+#include "kernels.def"
+};
+
+/* NULL, with the test skipped, where there is no such driver. */
+static GemmclContext *
+get_intel_gpu (void)
+{
+  GemmclContext *context = test_get_context ();
+  const GemmclDeviceInfo *device = context ? gemmcl_context_get_device_info (context) : NULL;
+
+  if (device == NULL)
+    return NULL;
+  if (device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU)
+    return context;
+  g_test_skip ("no Intel GPU: tools/intel-driver.sh runs its driver without one");
+  return NULL;
+}
+
+/* Whether the rules may choose it: for these GPUs, its subgroups as wide as the registers. */
+static gboolean
+is_meant_for (const GemmclKernel *row, const GemmclDeviceInfo *device)
+{
+  return row->devices & (GEMMCL_ON_INTEL_GPU | 1u << GEMMCL_DEVICE_TYPE_GPU) &&
+         (row->subgroup == 0 || row->subgroup == device->subgroup_sizes[0]);
+}
+
+static gboolean
+has_subgroup_size (const GemmclDeviceInfo *device, guint size)
+{
+  for (guint i = 0; i < device->n_subgroup_sizes; i++)
+    if (device->subgroup_sizes[i] == size)
+      return TRUE;
+  return FALSE;
+}
+
+/* The kernel is as its row and the device say; and in registers, if it may be chosen. */
+static void
+check_build (GemmclContext *context, const GemmclKernel *row, GemmclPlan *plan, const gchar *what)
+{
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
+  GemmclBuildInfo build;
+
+  gemmcl_plan_get_build_info (plan, &build);
+  g_test_message ("%s, %s: %s, SIMD%u, groups of up to %" G_GSIZE_FORMAT
+                  ", bytes: %" G_GUINT64_FORMAT " local, %" G_GUINT64_FORMAT
+                  " private, %" G_GUINT64_FORMAT " spilled",
+                  row->name, what, gemmcl_kernel_level_get_name (build.level), build.subgroup_size,
+                  build.max_work_group, build.local_bytes, build.private_bytes, build.spill_bytes);
+  g_assert_cmpint (build.level, ==, GEMMCL_KERNEL_LEVEL_NATIVE);
+  g_assert_cmpuint (build.max_work_group, >=, row->group_m * row->group_n);
+  g_assert_cmpuint (build.local_bytes, <=, device->local_bytes);
+  if (row->subgroup)
+    g_assert_cmpuint (build.subgroup_size, ==, row->subgroup);
+  else
+    g_assert_true (has_subgroup_size (device, build.subgroup_size));
+  if (is_meant_for (row, device)) {
+    g_assert_cmpuint (build.spill_bytes, ==, 0);
+    g_assert_cmpuint (build.private_bytes, ==, 0);
+  }
+}
+
+/* What the row computes in, of that size or the nearest that it takes. */
+static void
+set_problem (GemmclGemm *gemm, const GemmclKernel *row, gsize m, gsize n, gsize k)
+{
+  gemm->precision = row->precision;
+  gemm->m = row->max_m ? MIN (m, row->max_m) : m;
+  gemm->n = row->max_n ? MIN (n, row->max_n) : n;
+  gemm->k = row->max_k ? MIN (k, row->max_k) : k;
+}
+
+/* Plans and launches. */
+static void
+check_problem (GemmclContext *context, const GemmclKernel *row, const GemmclGemm *gemm,
+               const gchar *what)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, gemm, row->name, &error);
+  g_auto (Problem) problem = {0};
+
+  g_assert_no_error (error);
+  if (plan == NULL)
+    return;
+  check_build (context, row, plan, what);
+  problem_init (&problem, gemm, 1);
+  problem_run_device (&problem, context, row->name, &error);
+  g_assert_no_error (error);
+}
+
+static void
+test_row (gconstpointer data)
+{
+  const GemmclKernel *row = data;
+  GemmclContext *context = get_intel_gpu ();
+  GemmclGemm full = GEMMCL_GEMM_INIT, edges = GEMMCL_GEMM_INIT, columns = GEMMCL_GEMM_INIT;
+  g_autoptr (GError) error = NULL;
+  GemmclKernelLevel level;
+
+  if (context == NULL)
+    return;
+  if (!gemmcl_kernel_get_level (context, row->name, &level, &error)) {
+    g_test_skip (error->message);
+    return;
+  }
+  if (level != GEMMCL_KERNEL_LEVEL_NATIVE) {
+    g_test_skip ("the device has no such subgroups");
+    return;
+  }
+  set_problem (&full, row, 256, 256, 256);
+  check_problem (context, row, &full, "full tiles");
+  if (!is_meant_for (row, gemmcl_context_get_device_info (context)))
+    return;
+
+  set_problem (&edges, row, 67, 45, 33);
+  edges.trans_b = TRUE;
+  edges.a_type = GEMMCL_TYPE_U8;
+  edges.a_scale = 1 / 255.0;
+  edges.d_type = GEMMCL_TYPE_F16;
+  edges.addend = GEMMCL_ADDEND_ROW;
+  edges.beta = 0.5;
+  edges.bias = TRUE;
+  edges.activation = GEMMCL_ACTIVATION_GELU;
+  check_problem (context, row, &edges, "edges");
+
+  set_problem (&columns, row, 67, 45, 33);
+  columns.layout = GEMMCL_LAYOUT_COLUMN_MAJOR;
+  columns.addend = GEMMCL_ADDEND_OUTPUT;
+  columns.beta = 1;
+  check_problem (context, row, &columns, "by column");
+}
+
+static const GemmclKernel *
+find_row (const gchar *name)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (strcmp (rows[i].name, name) == 0)
+      return &rows[i];
+  g_assert_not_reached ();
+}
+
+/* The rules take what is meant for these GPUs, with subgroups as wide as the registers. */
+static void
+test_choice (void)
+{
+  static const gsize sizes[][3] = {
+      {1024, 1024, 1024}, {4096, 512, 256}, {257, 1000, 300}, {123, 77, 45},
+      {7, 13, 5},         {921600, 3, 3},   {1, 1000, 2048},  {1, 1, 1},
+  };
+  GemmclContext *context = get_intel_gpu ();
+  const GemmclDeviceInfo *device = context ? gemmcl_context_get_device_info (context) : NULL;
+
+  for (gsize i = 0; context != NULL && i < G_N_ELEMENTS (sizes); i++) {
+    g_autofree gchar *what =
+        g_strdup_printf ("%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT,
+                         sizes[i][0], sizes[i][1], sizes[i][2]);
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    g_autoptr (GemmclPlan) plan = NULL;
+    g_autoptr (GError) error = NULL;
+    const GemmclKernel *row;
+
+    gemm.m = sizes[i][0];
+    gemm.n = sizes[i][1];
+    gemm.k = sizes[i][2];
+    plan = gemmcl_plan_new (context, &gemm, NULL, &error);
+    g_assert_no_error (error);
+    if (plan == NULL)
+      continue;
+    row = find_row (gemmcl_plan_get_kernel (plan));
+    check_build (context, row, plan, what);
+    g_assert_true (is_meant_for (row, device));
+    if (gemm.m * gemm.n >= 1024 * 1024 && gemm.k >= 256)
+      g_assert_cmpuint (row->subgroup, !=, 0);
+  }
+}
+
+/* Bytes of memory that the compiler needs for @source; that the driver says so at all. */
+static void
+measure (GemmclContext *context, const gchar *source, cl_ulong *private_bytes, cl_ulong *spilled)
+{
+  const cl_device_id device = gemmcl_context_get_cl_device (context);
+  cl_program program;
+  cl_kernel kernel;
+  cl_int status;
+
+  program = clCreateProgramWithSource (gemmcl_context_get_cl_context (context), 1, &source, NULL,
+                                       &status);
+  g_assert_cmpint (status, ==, CL_SUCCESS);
+  g_assert_cmpint (clBuildProgram (program, 1, &device, "", NULL, NULL), ==, CL_SUCCESS);
+  kernel = clCreateKernel (program, "f", &status);
+  g_assert_cmpint (status, ==, CL_SUCCESS);
+  g_assert_cmpint (clGetKernelWorkGroupInfo (kernel, device, CL_KERNEL_PRIVATE_MEM_SIZE,
+                                             sizeof (cl_ulong), private_bytes, NULL),
+                   ==, CL_SUCCESS);
+  g_assert_cmpint (clGetKernelWorkGroupInfo (kernel, device, CL_KERNEL_SPILL_MEM_SIZE_INTEL,
+                                             sizeof (cl_ulong), spilled, NULL),
+                   ==, CL_SUCCESS);
+  clReleaseKernel (kernel);
+  clReleaseProgram (program);
+}
+
+/* The driver would tell: an array and a tile for which there are not enough registers. */
+static void
+test_figures (void)
+{
+  static const gchar array[] = "kernel void f (global int *x, int n)\n"
+                               "{\n"
+                               "  int a[2000];\n"
+                               "  for (int i = 0; i < 2000; i++) a[i] = x[i];\n"
+                               "  for (int i = 0; i < 2000; i++) a[x[i]] += a[i];\n"
+                               "  x[get_global_id (0)] = a[n];\n"
+                               "}\n";
+  static const gchar tile[] = "#define EACH __attribute__ ((opencl_unroll_hint (16))) \\\n"
+                              "  for (int j = 0; j < 16; j++)\n"
+                              "__attribute__ ((intel_reqd_sub_group_size (32)))\n"
+                              "kernel void f (global float16 *x, global float *y)\n"
+                              "{\n"
+                              "  const int i = get_global_id (0);\n"
+                              "  float16 s[16];\n"
+                              "  EACH s[j] = 0;\n"
+                              "  for (int k = 0; k < 1000; k++)\n"
+                              "    EACH s[j] = mad (x[i + k], y[k * 16 + j], s[j]);\n"
+                              "  EACH x[16 * i + j] = s[j];\n"
+                              "}\n";
+  GemmclContext *context = get_intel_gpu ();
+  cl_ulong private_bytes, spilled;
+
+  if (context == NULL)
+    return;
+  measure (context, array, &private_bytes, &spilled);
+  g_assert_cmpuint (private_bytes + spilled, >=, 2000 * sizeof (cl_int));
+  measure (context, tile, &private_bytes, &spilled);
+  g_assert_cmpuint (spilled, >, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  /* A row has several figures, and all that are wrong are of interest. */
+  g_test_set_nonfatal_assertions ();
+  g_test_add_func ("/driver/figures", test_figures);
+  g_test_add_func ("/driver/choice", test_choice);
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    g_autofree gchar *path = g_strdup_printf ("/driver/rows/%s", rows[i].name);
+    g_test_add_data_func (path, &rows[i], test_row);
+  }
+  return g_test_run ();
+}
