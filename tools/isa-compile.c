@@ -156,7 +156,7 @@ read_figures (const gchar *folder, const gchar *entry, const gchar *copy, IsaFig
     return FALSE;
   instructions = isa_listing_read (listing, figures->register_bytes);
   isa_loops_find (instructions, figures);
-  isa_waits_count (instructions, listing, figures);
+  isa_registers_count (instructions, listing, figures);
   return TRUE;
 }
 

@@ -11,8 +11,8 @@
 
 /* What a generation's devices have in common. */
 #define GEN8                                                                                       \
-  .pipes = 2, .pass_clocks = 2, .port_bytes = 64, .slm_banks = 16, .slm_size = 64 * KIB,           \
-  .port_clocks = 110, .slm_clocks = 110, .barrier_clocks = 90
+  .pipes = 2, .pass_clocks = 2, .conflict_clocks = 1, .port_bytes = 64, .slm_banks = 16,           \
+  .slm_size = 64 * KIB, .port_clocks = 110, .slm_clocks = 110, .barrier_clocks = 90
 #define XE_LP                                                                                      \
   .core_eus = 16, .threads = 7, .pipes = 1, .pass_clocks = 1, .port_bytes = 128, .slm_banks = 32,  \
   .slm_size = 128 * KIB, .port_clocks = 146, .slm_clocks = 28, .barrier_clocks = 30

@@ -40,6 +40,7 @@ static const Field loop_fields[] = {{"parent", FIELD_INT, G_STRUCT_OFFSET (IsaLo
                                     LOOP_UINT (barriers),
                                     LOOP_UINT (control),
                                     LOOP_NUMBER (passes),
+                                    LOOP_NUMBER (conflicts),
                                     LOOP_NUMBER (rounds),
                                     LOOP_NUMBER (slm_rounds),
                                     LOOP_UINT (first),

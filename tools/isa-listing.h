@@ -71,12 +71,12 @@ GArray *isa_listing_read (const gchar *text, guint register_bytes);
 void isa_loops_find (const GArray *instructions, IsaFigures *figures);
 
 /**
- * isa_waits_count:
+ * isa_registers_count:
  * @instructions: (element-type IsaInstruction): a kernel's
  * @text: its listing
- * @figures: gets rounds and slm_rounds of its loops
+ * @figures: gets rounds, slm_rounds and conflicts of its loops
  */
-void isa_waits_count (const GArray *instructions, const gchar *text, IsaFigures *figures);
+void isa_registers_count (const GArray *instructions, const gchar *text, IsaFigures *figures);
 
 /**
  * isa_attributes_read:

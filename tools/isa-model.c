@@ -23,7 +23,7 @@
 /* What a thread does in a step of K. */
 typedef struct {
   gdouble mads;
-  gdouble passes, integers;
+  gdouble passes, integers, conflicts;
   gdouble others;
   gdouble loads, load_bytes, stores;
   gdouble slm_bytes, slm_stores;
@@ -61,6 +61,7 @@ add_loop (Work *work, const IsaLoop *loop, guint simd, gdouble turns, gboolean w
   work->mads += turns * loop->mads * simd;
   work->passes += turns * loop->passes;
   work->integers += turns * loop->integers;
+  work->conflicts += turns * loop->conflicts;
   work->loads += turns * loop->loads;
   work->load_bytes += turns * loop->load_bytes;
   work->stores += turns * loop->stores;
@@ -229,8 +230,10 @@ count_clocks (Model *model)
   gdouble answer = device->port_clocks;
 
   model->clocks[ISA_BOUND_ISSUE] =
-      device->pass_clocks *
-      (device->integer_pipe ? MAX (work->passes - work->integers, work->integers) : work->passes);
+      device->pass_clocks * (device->integer_pipe
+                                 ? MAX (work->passes - work->integers, work->integers)
+                                 : work->passes) +
+      device->conflict_clocks * work->conflicts;
   model->clocks[ISA_BOUND_PORT] =
       work->stores + MAX (work->loads, MAX (work->load_bytes, lines) / device->port_bytes);
   model->clocks[device->slm_bytes > 0 ? ISA_BOUND_SLM : ISA_BOUND_PORT] += slm_clocks;
@@ -306,7 +309,7 @@ gboolean
 isa_model_predict (const IsaFigures *figures, const IsaShape *shape, const IsaDevice *device,
                    const IsaProblem *problem, IsaPrediction *prediction)
 {
-  Model model = {figures, shape, device, problem};
+  Model model = {.figures = figures, .shape = shape, .device = device, .problem = problem};
   const gdouble lanes =
       device->pipes * (figures->register_bytes / BYTES_PER_FLOAT) / device->pass_clocks;
   gdouble stay[ISA_N_STATIONS + 1], step, time;

@@ -10,11 +10,11 @@
  * What share of a GPU's peak a kernel should reach, from the figures of its loop, the shape of its
  * tiles and what is published of the GPU. docs/model.md says how, and how far to trust it.
  *
- *   isa-waits.c    listing -> how often a thread alone would wait
- *   isa-devices.c  the GPUs
- *   isa-shape.c    what a kernel is told -> the shape of its tiles
- *   isa-model.c    figures, shape, GPU -> prediction
- *   isa-report.c   predictions -> table, JSON
+ *   isa-registers.c  listing -> waits and conflicts
+ *   isa-devices.c    the GPUs
+ *   isa-shape.c      what a kernel is told -> the shape of its tiles
+ *   isa-model.c      figures, shape, GPU -> prediction
+ *   isa-report.c     predictions -> table, JSON
  */
 
 /**
@@ -28,6 +28,7 @@
  * @mhz: its clock
  * @pipes: of an EU that multiply and add floats
  * @pass_clocks: how long an instruction holds its pipe for each register that it writes
+ * @conflict_clocks: and how much longer if two of its operands are in one bank
  * @integer_pipe: integers have a pipe of their own beside them
  * @port_bytes: the data port brings a core's threads each clock
  * @slm_bytes: the same of local memory; 0: it comes through the data port
@@ -48,7 +49,7 @@ typedef struct {
   guint eus, core_eus, threads;
   gdouble mhz;
   guint pipes;
-  gdouble pass_clocks;
+  gdouble pass_clocks, conflict_clocks;
   gboolean integer_pipe;
   gdouble port_bytes, slm_bytes;
   guint slm_banks;

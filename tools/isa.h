@@ -16,7 +16,7 @@
  *   isa-attributes.c  attributes -> registers, spill ...
  *   isa-listing.c     listing -> instructions
  *   isa-loops.c       instructions -> loops
- *   isa-waits.c       instructions -> how often a thread waits in a loop
+ *   isa-registers.c   instructions -> waits and conflicts, by the registers they name
  *   isa-figures.c     figures <-> JSON
  *   isa-compile.c     all of these in turn, and what is kept on disk
  *   isa.c             the subcommand
@@ -62,6 +62,8 @@ const IsaTarget *isa_target_find (const gchar *name);
  * @control: branches, joins, sync, nop
  * @passes: registers that the arithmetic writes, at least one an instruction: 16 floats take two
  *   passes where a register holds 8. About the issue slots of the loop's arithmetic
+ * @conflicts: passes of @multiply whose second and third operand are in one bank of registers, of
+ *   which Gen7 to Gen9 have four: odd and even ones, up to 63 and beyond
  * @rounds, @slm_rounds: how often a thread alone would wait for loads, and for those from local
  *   memory, if each took ISA_WAIT_PASSES; see isa-waits.c
  * @first, @last: lines of the listing, from 1
@@ -77,7 +79,7 @@ typedef struct {
   guint barriers, control;
   gdouble mads, dpas_macs;
   gdouble load_bytes, slm_load_bytes;
-  gdouble passes;
+  gdouble passes, conflicts;
   gdouble rounds, slm_rounds;
   guint first, last;
 } IsaLoop;

@@ -8,12 +8,15 @@
  */
 #include "isa-listing.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_REGISTERS 512
 /* The first turn has nothing to wait for from the one before; the second may still be out of step.
  */
 #define TURNS 3
+/* As found by the authors of Mesa's compiler. */
+#define BANK(number) (((number) >> 6 & 1) << 1 | ((number)&1))
 
 /* When each register is ready, in passes. */
 typedef struct {
@@ -123,6 +126,21 @@ go_through (Thread *thread, const Line *line, guint register_bytes)
     }
 }
 
+/* Passes of a multiplication that take longer: its operands after the sum are of one bank. */
+static gdouble
+count_conflicts (const Line *line)
+{
+  gulong numbers[4];
+  guint n = 0;
+
+  if (line->instruction->class != ISA_MULTIPLY)
+    return 0;
+  for (const gchar *at = line->text; *at != '\n' && *at != '\0' && n < 4; at++)
+    if (*at == 'r' && g_ascii_isdigit (at[1]) && (at == line->text || !g_ascii_isalnum (at[-1])))
+      numbers[n++] = strtoul (at + 1, NULL, 10);
+  return n == 4 && BANK (numbers[2]) == BANK (numbers[3]) ? line->instruction->passes : 0;
+}
+
 /* Whether line @line is of a loop within @outer that has turns of its own: one that multiplies, or
  * fills local memory. One round resources has one turn. */
 static gboolean
@@ -156,7 +174,7 @@ collect_lines (const GArray *instructions, const gchar *const *starts, const Isa
 }
 
 void
-isa_waits_count (const GArray *instructions, const gchar *text, IsaFigures *figures)
+isa_registers_count (const GArray *instructions, const gchar *text, IsaFigures *figures)
 {
   g_autoptr (GPtrArray) starts = g_ptr_array_new ();
 
@@ -176,6 +194,8 @@ isa_waits_count (const GArray *instructions, const gchar *text, IsaFigures *figu
       for (guint i = 0; i < lines->len; i++)
         go_through (thread, &g_array_index (lines, Line, i), figures->register_bytes);
     }
+    for (guint i = 0; i < lines->len; i++)
+      figures->loops[l].conflicts += count_conflicts (&g_array_index (lines, Line, i));
     figures->loops[l].rounds = thread->waited[FALSE] / ISA_WAIT_PASSES;
     figures->loops[l].slm_rounds = thread->waited[TRUE] / ISA_WAIT_PASSES;
   }
