@@ -6,11 +6,11 @@
 #   tools/intel-driver.sh TARGET COMMAND...    runs COMMAND with it as the only OpenCL platform
 #   tools/intel-driver.sh --targets            lists the targets
 #
-# The first run of a target fetches the driver with apt and unpacks it: Debian 12's or Debian
-# testing's, with the libraries it needs, from the mirror that this machine's own apt uses, under
-# gemmcl-intel-driver/ of the user's cache directory (about 400 MB each). Nothing is installed, and
-# it takes no root. To have testing's newest again, remove its directory there. GEMMCL_DRIVER_CACHE
-# is where that cache directory is, if XDG_CACHE_HOME is for COMMAND alone.
+# The first run of a target fetches the driver, Debian 12's or Debian testing's, with all it needs, by
+# tools/debian-unpack.sh, into gemmcl-intel-driver/ of the user's cache directory (about 350 MB
+# each). Nothing is installed, and it takes no root. To have testing's newest again, remove its
+# directory there. GEMMCL_DRIVER_CACHE is where that cache directory is, if XDG_CACHE_HOME is for
+# COMMAND alone.
 #
 # Testing's driver wants testing's C library, so COMMAND is run by testing's dynamic loader: it must
 # be a program, no script, and the programs that it starts see no OpenCL.
@@ -35,67 +35,6 @@ ptl    testing   ProductFamilyOverride=ptl HardwareInfoOverride=2x6x8 UseAubStre
 unable () {
   echo "Intel's OpenCL driver for GPUs: $*" >&2
   exit 77
-}
-
-# The mirror of Debian that apt knows here, whichever release it is used for.
-debian_mirror () {
-  # shellcheck disable=SC2016
-  apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Identifier: Packages' |
-    sed -n 's/^Debian|Debian|//p' | sort -u | head -n 1
-}
-
-# configure_apt WORK RELEASE MIRROR: an apt for which nothing is installed yet.
-configure_apt () {
-  local work=$1 release=$2 mirror=$3
-  mkdir -p "$work"/{lists,archives}/partial
-  : >"$work/status"
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release main" \
-    >"$work/sources.list"
-  # A mirror can be behind testing's dates.
-  cat >"$work/apt.conf" <<END
-Dir::State::lists "$work/lists";
-Dir::State::status "$work/status";
-Dir::Cache::archives "$work/archives";
-Dir::Cache::pkgcache "";
-Dir::Cache::srcpkgcache "";
-Dir::Etc::sourcelist "$work/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-Dir::Etc::preferencesparts "/dev/null";
-Acquire::Check-Valid-Until "false";
-Acquire::Languages "none";
-APT::Architecture "amd64";
-APT::Architectures { "amd64"; };
-APT::Install-Recommends "false";
-APT::Sandbox::User "root";
-END
-}
-
-# fetch RELEASE: the driver and all it needs, the C library among it.
-fetch () {
-  local release=$1 packages=(intel-opencl-icd) mirror work said package
-  [ "$(uname -m)" = x86_64 ] || unable "there is none for $(uname -m)"
-  for package in apt-get dpkg; do
-    command -v "$package" >/dev/null || unable "it is fetched with apt, but there is no $package"
-  done
-  mirror=$(debian_mirror)
-  [ -n "$mirror" ] || unable "this machine's apt knows no mirror of Debian: apt-get update"
-  work=$(mktemp -d "$cache/fetch.XXXXXX")
-  # shellcheck disable=SC2064
-  trap "rm -rf '$work'" EXIT
-  echo "Fetching Intel's OpenCL driver of Debian $release into $cache/$release" >&2
-  configure_apt "$work" "$release" "$mirror"
-  export APT_CONFIG=$work/apt.conf
-  # Testing's opens the second one by its name when it starts.
-  [ "$release" = bookworm ] || packages+=(libze-intel-gpu1)
-  said=$(apt-get --quiet update 2>&1 &&
-    apt-get --quiet --yes --download-only install "${packages[@]}" 2>&1) ||
-    unable "apt could not fetch it: ${said##*$'\n'}"
-  for package in "$work"/archives/*.deb; do
-    dpkg --extract "$package" "$work/root"
-  done
-  rm -rf "$work"/root/usr/share/{doc,man,locale,i18n}
-  mkdir -p "$work/root/vendors"
-  mv -T "$work/root" "$cache/$release"
 }
 
 # run RELEASE PROGRAM [ARGUMENT...], in place of this shell.
@@ -136,18 +75,15 @@ read -r _ release keys < <(awk -v name="$1" '$1 == name' <<<"$targets") || {
 }
 shift
 
-mkdir -p "$cache"
-if [ ! -d "$cache/$release" ]; then
-  # Two at once: the second waits, and finds it there.
-  exec 9>"$cache/lock"
-  flock 9
-  [ -d "$cache/$release" ] || (fetch "$release")
-  exec 9>&-
-fi
+# Testing's driver opens the second one, by its name, when it starts.
+packages=(intel-opencl-icd)
+[ "$release" = bookworm ] || packages+=(libze-intel-gpu1)
+"$(dirname "$0")/debian-unpack.sh" "$release" "$cache/$release" "${packages[@]}"
 
 # Where the cache lies may change, so this is written each time, but atomically.
 icd=$(mktemp "$cache/icd.XXXXXX")
 echo "$cache/$release/$library/intel-opencl/libigdrcl.so" >"$icd"
+mkdir -p "$cache/$release/vendors"
 mv "$icd" "$cache/$release/vendors/intel.icd"
 export OCL_ICD_VENDORS=$cache/$release/vendors
 # 1: commands go to a file. The file can be large, and nobody reads it.
