@@ -18,9 +18,18 @@
 /* A part has so much of K at least, lest its results cost more than its products. */
 #define SPLIT_LEAST 128
 
-/* Multiply-adds that a GPU does while it writes a float of a part's result and reads it again: from
- * 8 bytes, and peak over bandwidth of the device of docs/benchmarks.md. */
-#define SPLIT_COST 64.0
+/* How many multiply-adds per element of D a part of K costs: it is written, read and added up, by a
+ * launch of its own. */
+#define SPLIT_COST 160.0
+
+/* A unit of a GPU hides latencies by what else it has to do: with WORK under way in each it does
+ * 1 - IDLE of what it can do, with twice as much 1 - IDLE^2, and so on. A work-item is as much work
+ * as the square root of its outputs, since of many outputs each waits for the others. These and
+ * SPLIT_COST fit the runs of docs/benchmarks.md; that Intel's units, which are smaller, need an
+ * eighth is reckoned from their registers, not measured. */
+#define WORK       2048.0
+#define WORK_INTEL 256.0
+#define IDLE       0.1
 
 gboolean
 gemmcl_choice_find (GemmclChoice *self, const gchar *name, GError **error)
@@ -85,6 +94,16 @@ gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
   return FALSE;
 }
 
+/* A subgroup as wide as a register: of floats the device's smallest, of halves 16. */
+static guint
+get_subgroup_size (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
+{
+  const gboolean halves =
+      kernel->precision == GEMMCL_PRECISION_F16 && device->subgroup_sizes[0] == 8;
+
+  return halves ? 16 : device->subgroup_sizes[0];
+}
+
 /* Whether the rules may choose @kernel on @device at all. */
 static gboolean
 is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
@@ -95,7 +114,7 @@ is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
       !(intel_gpu && kernel->devices & GEMMCL_ON_INTEL_GPU))
     return FALSE;
   if (kernel->subgroup &&
-      (device->n_subgroup_sizes == 0 || device->subgroup_sizes[0] != kernel->subgroup ||
+      (device->n_subgroup_sizes == 0 || get_subgroup_size (kernel, device) != kernel->subgroup ||
        gemmcl_subgroups_get_level (kernel, device) != GEMMCL_KERNEL_LEVEL_NATIVE))
     return FALSE;
   return kernel->float_width <= device->float_width;
@@ -109,24 +128,37 @@ get_speed (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
              : kernel->speed;
 }
 
+/* The share of the device's speed that so many of @kernel's work-groups get out of it. */
+static gdouble
+get_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdouble groups)
+{
+  const gdouble units = MAX (device->compute_units, 1);
+  const gdouble outputs = kernel->tile_m * MAX (kernel->tile_n, 1);
+  const gdouble work = kernel->group_m * kernel->group_n * sqrt (outputs);
+
+  if (device->type == GEMMCL_DEVICE_TYPE_CPU)
+    return groups / (ceil (groups / units) * units);
+  return MIN (groups / units,
+              1 - pow (IDLE, groups * work / (units * (device->intel ? WORK_INTEL : WORK))));
+}
+
 /*
  * The rule: a kernel's speed with full tiles, times the share of its tiles that is not padding,
- * times the share of compute units that have a work-group in the last round; less what it takes to
- * add up the parts of K. What reads pixels by itself beats what needs them converted.
+ * times what so many tiles make of the device; less what it takes to add up the parts of K. What
+ * reads pixels by itself beats what needs them converted.
  */
 static gdouble
 score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
 {
   const GemmclKernel *kernel = self->kernel;
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
-  const gdouble groups = (gdouble)tiles.m * tiles.n * gemmcl_gemm_get_batch (gemm) * self->split;
-  const gdouble units = MAX (device->compute_units, 1);
-  const gdouble rounds = ceil (groups / units);
-  const gdouble padded = (gdouble)tiles.m * tiles.rows * tiles.n * tiles.cols;
+  const gdouble n = (gdouble)tiles.m * tiles.n;
+  const gdouble outputs = (gdouble)tiles.rows * tiles.cols;
+  const gdouble groups = n * gemmcl_gemm_get_batch (gemm) * self->split;
   const gdouble cost = self->split > 1 ? 1 + SPLIT_COST * self->split / gemm->k : 1;
 
-  return get_speed (kernel, device) * gemm->m * gemm->n / padded * groups / (rounds * units) /
-             cost +
+  return get_speed (kernel, device) * gemm->m * gemm->n / (n * outputs) *
+             get_utilisation (kernel, device, groups) / cost +
          gemmcl_kernel_takes_pixels (kernel, gemm);
 }
 
@@ -135,14 +167,17 @@ typedef struct {
   gdouble score;
 } Scored;
 
-/* The best split of a kernel. CPUs have few units, which any problem that is worth it fills. */
+/* The best split of a kernel: none where its tiles give each unit one, and on CPUs, of whose few
+ * units that is true of any problem that takes time. */
 static Scored
 find_split (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
 {
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
   Scored best = {{kernel, 1}, 0};
 
   best.score = score (&best.choice, device, gemm);
-  if (device->type == GEMMCL_DEVICE_TYPE_CPU || !can_split (kernel, gemm))
+  if (device->type == GEMMCL_DEVICE_TYPE_CPU || !can_split (kernel, gemm) ||
+      tiles.m * tiles.n >= device->compute_units)
     return best;
   for (guint split = 2; split <= GEMMCL_MAX_SPLIT; split *= 2) {
     const GemmclChoice choice = {kernel, split};

@@ -63,24 +63,35 @@ copy_problem (GemmclPlan *self, const GemmclGemm *gemm)
   }
 }
 
-/* Whether the built kernel finds room for groups as large as its row says. */
+/* Whether the built kernel finds room for groups as large as its row says, and local memory. */
 static gboolean
-check_group (GemmclPlan *self, cl_kernel kernel, GError **error)
+check_room (GemmclPlan *self, cl_kernel kernel, GError **error)
 {
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
+  const cl_device_id id = gemmcl_context_get_cl_device (self->context);
   const gsize group = self->row->group_m * self->row->group_n;
   gsize max = 0;
+  cl_ulong local = 0;
 
-  if (!gemmcl_cl_check (
-          clGetKernelWorkGroupInfo (kernel, gemmcl_context_get_cl_device (self->context),
-                                    CL_KERNEL_WORK_GROUP_SIZE, sizeof (max), &max, NULL),
-          error, "clGetKernelWorkGroupInfo for %s", self->row->name))
+  if (!gemmcl_cl_check (clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_WORK_GROUP_SIZE,
+                                                  sizeof (max), &max, NULL) |
+                            clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_LOCAL_MEM_SIZE,
+                                                      sizeof (local), &local, NULL),
+                        error, "clGetKernelWorkGroupInfo for %s", self->row->name))
     return FALSE;
-  if (group <= max)
+  if (group > max) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
+                 "Kernel %s needs work-groups of %" G_GSIZE_FORMAT
+                 ", but as built for this device it can have %" G_GSIZE_FORMAT ".",
+                 self->row->name, group, max);
+    return FALSE;
+  }
+  if (local <= device->local_bytes)
     return TRUE;
   g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-               "Kernel %s needs work-groups of %" G_GSIZE_FORMAT
-               ", but as built for this device it can have %" G_GSIZE_FORMAT ".",
-               self->row->name, group, max);
+               "Kernel %s needs %" G_GUINT64_FORMAT
+               " bytes of local memory, but %s has %" G_GUINT64_FORMAT ".",
+               self->row->name, (guint64)local, device->name, device->local_bytes);
   return FALSE;
 }
 
@@ -108,7 +119,7 @@ build_at_level (GemmclPlan *self, GemmclKernelLevel level, GError **error)
   g_auto (cl_kernel) kernel =
       gemmcl_context_create_kernel (self->context, self->row->source, options, "gemm", error);
 
-  if (kernel == NULL || !check_group (self, kernel, error) ||
+  if (kernel == NULL || !check_room (self, kernel, error) ||
       !gemmcl_subgroups_check (self->row, kernel, gemmcl_context_get_cl_device (self->context),
                                level, error))
     return FALSE;
