@@ -1,0 +1,205 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The kernels on Oclgrind, an OpenCL device that checks each access: nothing is read or written
+ * outside of a buffer or an array, and no two work-items race for an element.
+ *
+ *     oclgrind --data-races --local-mem-size 65536 --log LOG test-oclgrind LOG
+ *
+ * It has no subgroups, so these are the emulated ones. The first row of each method, which has all
+ * of the method's source; with GEMMCL_TEST_ROWS=all in the environment every row.
+ */
+#include <string.h>
+
+#include "kernel-table.h"
+#include "problem.h"
+
+static const GemmclKernel rows[] = {
+#define GEMMCL_KERNEL(name_, source_, ...) {.name = name_, .source = source_, __VA_ARGS__},
+#define GEMMCL_HELPER(name, source)
+#include "kernels.def"
+};
+
+static const gchar *log_path;
+
+/* NULL, with the test skipped, where the device is another one. */
+static GemmclContext *
+get_oclgrind (void)
+{
+  GemmclContext *context = NULL;
+
+  if (log_path != NULL)
+    context = test_get_context ();
+  if (context != NULL &&
+      strcmp (gemmcl_context_get_device_info (context)->platform, "Oclgrind") == 0)
+    return context;
+  g_test_skip ("this does not run on Oclgrind: install it (tools/setup.sh test), set up anew");
+  return NULL;
+}
+
+/* Returns: (transfer full) (nullable): what Oclgrind has said since this was last asked. */
+static gchar *
+get_complaint (void)
+{
+  static gsize seen;
+  g_autofree gchar *log = NULL;
+  g_autoptr (GError) error = NULL;
+  gsize start = seen, length;
+
+  g_file_get_contents (log_path, &log, &length, &error);
+  g_assert_no_error (error);
+  seen = length;
+  return length > start ? g_strdup (log + start) : NULL;
+}
+
+/* The first complaint of many. */
+static void
+assert_no_complaint (const gchar *what)
+{
+  g_autofree gchar *complaint = get_complaint ();
+  g_auto (GStrv) paragraphs = NULL;
+
+  if (complaint == NULL)
+    return;
+  paragraphs = g_strsplit (g_strstrip (complaint), "\n\t\n", 2);
+  g_test_message ("%s: %s", what, paragraphs[0]);
+  g_test_fail ();
+}
+
+/* Fits the problem to the row, runs it and checks the result, too. */
+static void
+check_problem (GemmclContext *context, const GemmclKernel *row, GemmclGemm *gemm)
+{
+  g_autofree gchar *what = NULL;
+  g_autoptr (GError) error = NULL;
+  g_auto (Problem) problem = {0};
+
+  gemm->precision = row->precision;
+  gemm->m = row->max_m ? MIN (gemm->m, row->max_m) : gemm->m;
+  gemm->n = row->max_n ? MIN (gemm->n, row->max_n) : gemm->n;
+  gemm->k = row->max_k ? MIN (gemm->k, row->max_k) : gemm->k;
+  problem_init (&problem, gemm, 1);
+  problem_run_device (&problem, context, row->name, &error);
+  g_assert_no_error (error);
+  problem_check (&problem, row->name);
+  what = problem_describe (gemm);
+  assert_no_complaint (what);
+}
+
+static void
+test_row (gconstpointer data)
+{
+  const GemmclKernel *row = data;
+  GemmclContext *context = get_oclgrind ();
+  GemmclGemm plain = GEMMCL_GEMM_INIT, columns = GEMMCL_GEMM_INIT, batches = GEMMCL_GEMM_INIT;
+  g_autoptr (GError) error = NULL;
+
+  if (context == NULL)
+    return;
+  if (!gemmcl_kernel_fits (context, row->name, NULL, &error)) {
+    g_test_skip (error->message);
+    return;
+  }
+  plain.m = 7;
+  plain.n = 13;
+  plain.k = 5;
+  check_problem (context, row, &plain);
+
+  columns.m = 9;
+  columns.n = 11;
+  columns.k = 17;
+  columns.layout = GEMMCL_LAYOUT_COLUMN_MAJOR;
+  columns.addend = GEMMCL_ADDEND_OUTPUT;
+  columns.beta = 0.5;
+  check_problem (context, row, &columns);
+
+  batches.m = 5;
+  batches.n = 9;
+  batches.k = 19;
+  batches.trans_a = batches.trans_b = TRUE;
+  batches.lda = 7;
+  batches.ldb = 21;
+  batches.ldd = 10;
+  batches.batch = 2;
+  batches.a_stride = 7 * 19;
+  batches.b_stride = 21 * 9;
+  batches.addend = GEMMCL_ADDEND_MATRIX;
+  batches.beta = -1;
+  batches.bias = TRUE;
+  check_problem (context, row, &batches);
+}
+
+/* Runs a program of ours over two floats; Returns: (transfer full) (nullable): the complaint. */
+static gchar *
+provoke (GemmclContext *context, const gchar *source)
+{
+  const cl_context cl = gemmcl_context_get_cl_context (context);
+  const cl_command_queue queue = gemmcl_context_get_cl_queue (context);
+  const cl_device_id device = gemmcl_context_get_cl_device (context);
+  const gsize items = 2;
+  const gfloat data[2] = {0};
+  cl_program program;
+  cl_kernel kernel;
+  cl_mem buffer;
+  cl_int status;
+
+  program = clCreateProgramWithSource (cl, 1, &source, NULL, &status);
+  g_assert_cmpint (clBuildProgram (program, 1, &device, "", NULL, NULL), ==, CL_SUCCESS);
+  kernel = clCreateKernel (program, "f", &status);
+  buffer = clCreateBuffer (cl, CL_MEM_COPY_HOST_PTR, sizeof (data), (gpointer)data, &status);
+  g_assert_cmpint (clSetKernelArg (kernel, 0, sizeof (buffer), &buffer), ==, CL_SUCCESS);
+  g_assert_cmpint (clEnqueueNDRangeKernel (queue, kernel, 1, NULL, &items, &items, 0, NULL, NULL),
+                   ==, CL_SUCCESS);
+  g_assert_cmpint (clFinish (queue), ==, CL_SUCCESS);
+  clReleaseMemObject (buffer);
+  clReleaseKernel (kernel);
+  clReleaseProgram (program);
+  return get_complaint ();
+}
+
+/* It would tell. */
+static void
+test_complaints (void)
+{
+  static const gchar *const wrong[] = {
+      "kernel void f (global float *x) { x[get_global_id (0) + 1] = 1; }",
+      "kernel void f (global float *x) { x[0] = x[get_global_id (0) + 1]; }",
+      "kernel void f (global float *x) { x[0] = get_global_id (0); }",
+      "kernel void f (global float *x)\n"
+      "{\n"
+      "  local float y[2];\n"
+      "  y[get_local_id (0)] = x[get_local_id (0)];\n"
+      "  x[get_local_id (0)] = y[1 - get_local_id (0)];\n"
+      "}\n",
+  };
+  GemmclContext *context = get_oclgrind ();
+  g_autofree gchar *silence = NULL;
+
+  if (context == NULL)
+    return;
+  for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++) {
+    g_autofree gchar *complaint = provoke (context, wrong[i]);
+    g_assert_nonnull (complaint);
+  }
+  silence = provoke (context, "kernel void f (global float *x) { x[get_global_id (0)] = 1; }");
+  g_assert_null (silence);
+}
+
+int
+main (int argc, char **argv)
+{
+  const gboolean all = g_strcmp0 (g_getenv ("GEMMCL_TEST_ROWS"), "all") == 0;
+
+  g_test_init (&argc, &argv, NULL);
+  log_path = argc > 1 ? argv[1] : NULL;
+  g_test_add_func ("/oclgrind/complaints", test_complaints);
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
+    const gchar *method = gemmcl_get_kernel (i)->method;
+    g_autofree gchar *path = g_strdup_printf ("/oclgrind/%s", rows[i].name);
+
+    if (all || i == 0 || strcmp (method, gemmcl_get_kernel (i - 1)->method) != 0)
+      g_test_add_data_func (path, &rows[i], test_row);
+  }
+  return g_test_run ();
+}
