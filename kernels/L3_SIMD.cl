@@ -19,15 +19,17 @@
  */
 #include "gemm.clh"
 
-#define B_ROWS          1
-#define HOLDER(k)       ((k) / DEPTH)
-#define PART(k)         ((k) % DEPTH)
-#define COLUMN(lane, c) ((lane)*TILE_N + (c))
+#define A_ROWS           TILE_M
+#define B_ROWS           1
+#define HOLDER(k)        ((k) / DEPTH)
+#define PART(k)          ((k) % DEPTH)
+#define K_OF(lane, part) ((lane)*DEPTH + (part))
+#define COLUMN(lane, c)  ((lane)*TILE_N + (c))
 
 #include "subgroup_loop.clh"
 
 static inline void
-read_a (float a[TILE_M * DEPTH], global const A_MEM *A, const GemmclProblem p, const Place *at,
+read_a (float a[A_HELD], global const A_MEM *A, const GemmclProblem p, const Place *at,
         bool whole)
 {
   load_a (a, A, p, at, at->lane * DEPTH, 1, whole);
@@ -37,7 +39,7 @@ static inline void
 read_b (float *b, global const B_MEM *B, const GemmclProblem p, const Place *at, int k, int rows,
         bool whole)
 {
-  B += k * B_ROW;
+  B += (at->k + k) * B_ROW;
 #ifdef PANEL
   SG_UNROLL
   for (int c = 0; c < TILE_N * rows; c++)

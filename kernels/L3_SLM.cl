@@ -52,6 +52,11 @@ add (strip sum[TILE_M][TILE_N / 4], int r, float a, const strip b[TILE_N / 4])
     sum[r][c] = MAD ((strip)(a), b[c], sum[r][c]);
 }
 
+#define MULTIPLY_STEP(e)                                                                           \
+  load_row (b, B, p, j, whole);                                                                    \
+  B += p.b.row;                                                                                    \
+  _Pragma ("unroll") for (int r = 0; r < TILE_M; r++) add (sum, r, ELEMENT (a_k[r], e), b);
+
 /* Adds the steps there are, TILE_K at most. a: the first row of the tile that is the work-item's;
  * j: its first column; whole: rows of B are float4s with nothing between, and all of them there. */
 LOCAL_INLINE void
@@ -67,14 +72,7 @@ multiply (strip sum[TILE_M][TILE_N / 4], local const float *a, global const floa
 #pragma unroll
     for (int r = 0; r < TILE_M; r++)
       a_k[r] = *(local const strip *)(a + r * A_PITCH + k);
-#pragma unroll
-    for (int e = 0; e < 4; e++) {
-      load_row (b, B, p, j, whole);
-      B += p.b.row;
-#pragma unroll
-      for (int r = 0; r < TILE_M; r++)
-        add (sum, r, ELEMENT (a_k[r], e), b);
-    }
+    REPEAT (4, MULTIPLY_STEP)
   }
 #pragma unroll 1
   for (; k < steps; k++) {
@@ -85,6 +83,10 @@ multiply (strip sum[TILE_M][TILE_N / 4], local const float *a, global const floa
       add (sum, r, a[r * A_PITCH + k], b);
   }
 }
+
+#define FINISH_ROW(r)                                                                              \
+  _Pragma ("unroll") for (int c = 0; c < TILE_N / 4; c++)                                          \
+      finish (C, bias, D, p, batch, top + m + (r), j + c * 4 * GROUP_N, sum[r][c]);
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 gemm (GEMM_ARGUMENTS)
@@ -121,9 +123,5 @@ gemm (GEMM_ARGUMENTS)
     B += TILE_K * p.b.row;
   }
 
-#pragma unroll
-  for (int r = 0; r < TILE_M; r++)
-#pragma unroll
-    for (int c = 0; c < TILE_N / 4; c++)
-      finish (C, bias, D, p, batch, top + m + r, j + c * 4 * GROUP_N, sum[r][c]);
+  REPEAT (TILE_M, FINISH_ROW)
 }

@@ -19,14 +19,18 @@
  * Images are filled with zeros to whole tiles (pack_image.cl), so that there are no edges but D's,
  * and a message reads 8 rows whatever their distance in memory: no addresses are reckoned.
  *
+ * Where a step is as long as a read of B, B is read first and A in parts of 8 rows, each multiplied
+ * at once: TILE_M * TILE_N + 8 * TILE_N + 8 registers.
+ *
  * A_HALVES, B_HALVES  A, B is in halves
  */
 #include "gemm.clh"
 
-#define B_ROWS          8
-#define HOLDER(k)       ((k) % SUBGROUP_SIZE)
-#define PART(k)         ((k) / SUBGROUP_SIZE)
-#define COLUMN(lane, c) ((c)*SUBGROUP_SIZE + (lane))
+#define B_ROWS           8
+#define A_ROWS           (SUBGROUP_SIZE * DEPTH == B_ROWS && TILE_M > 8 ? 8 : TILE_M)
+#define HOLDER(k)        ((k) % SUBGROUP_SIZE)
+#define PART(k)          ((k) / SUBGROUP_SIZE)
+#define COLUMN(lane, c)  ((c)*SUBGROUP_SIZE + (lane))
 
 #include "subgroup_tile.clh"
 
@@ -43,21 +47,49 @@
 
 /* Where block t begins, of blocks of this size. */
 static inline int2
-block_at (const GemmclStrides s, long t, int width, int height)
+block_at (const GemmclStrides s, uint t, int width, int height)
 {
-  return (int2)(t % s.col * width, t / s.col * height);
+  return (int2)(t % (uint)s.col * width, t / (uint)s.col * height);
 }
+
+/* B_ROWS rows of B, from row k of the step on. */
+static inline void
+read_b (float b[B_ROWS * TILE_N], read_only image2d_t B, int2 at, int k)
+{
+  SG_UNROLL
+  for (int c = 0; c < TILE_N; c++)
+    READ_B (b + c, TILE_N, B, at + (int2)(c * SUBGROUP_SIZE, k), B_ROWS);
+}
+
+/* A_ROWS rows of A from the i-th part on, shared, times the step's rows of B. */
+#define MULTIPLY_ROWS(i)                                                                           \
+  float a[A_HELD];                                                                                 \
+  SG_UNROLL                                                                                        \
+  for (int d = 0; d < DEPTH; d++)                                                                  \
+    READ_A (a + d, DEPTH, A, a_at + (int2)(d * SUBGROUP_SIZE, (i)*A_ROWS), A_ROWS);                \
+  scale_a (a, p);                                                                                  \
+  SG_SHARE (shared, a, A_HELD);                                                                    \
+  STEP_BARRIER ();                                                                                 \
+  SG_UNROLL                                                                                        \
+  for (int k = 0; k < STEP; k += B_ROWS) {                                                         \
+    if (A_ROWS == TILE_M)                                                                          \
+      read_b (b, B, b_at, k);                                                                      \
+    MULTIPLY_B (sum + (i)*A_ROWS * TILE_N, k)                                                      \
+  }
+#define MULTIPLY_B(sums, k)                                                                        \
+  SG_UNROLL                                                                                        \
+  for (int e = 0; e < B_ROWS; e++)                                                                 \
+    multiply (sums, shared, a, b + e * TILE_N, PART (k + e), HOLDER (k + e));
 
 kernel SG_KERNEL void
 gemm (GEMM_ARGUMENTS)
 {
-  SG_SHARED (shared, TILE_M * DEPTH);
+  SG_SHARED (shared, A_HELD);
 
   const int chunk = p.a.offset;
-  long a_block = get_group_id (2) * p.a.batch + TILE_TOP () / TILE_M * p.a.row;
-  long b_block = get_group_id (2) * p.b.batch + get_group_id (1) * p.b.row;
+  uint a_block = get_group_id (2) * p.a.batch + TILE_TOP () / TILE_M * p.a.row;
+  uint b_block = get_group_id (2) * p.b.batch + get_group_id (1) * p.b.row;
 
-  float a[TILE_M * DEPTH];
   float b[B_ROWS * TILE_N];
   float sum[TILE_M * TILE_N];
   SG_UNROLL
@@ -69,21 +101,9 @@ gemm (GEMM_ARGUMENTS)
     int2 b_at = block_at (p.b, b_block++, COLUMNS, chunk);
 
     for (int left = min (rest, chunk); left > 0; left -= STEP) {
-      SG_UNROLL
-      for (int d = 0; d < DEPTH; d++)
-        READ_A (a + d, DEPTH, A, a_at + (int2)(d * SUBGROUP_SIZE, 0), TILE_M);
-      scale_a (a, p);
-      SG_SHARE (shared, a, TILE_M * DEPTH);
-      STEP_BARRIER ();
-      SG_UNROLL
-      for (int k = 0; k < STEP; k += B_ROWS) {
-        SG_UNROLL
-        for (int c = 0; c < TILE_N; c++)
-          READ_B (b + c, TILE_N, B, b_at + (int2)(c * SUBGROUP_SIZE, k), B_ROWS);
-        SG_UNROLL
-        for (int e = 0; e < B_ROWS; e++)
-          multiply (sum, shared, a, b + e * TILE_N, k + e);
-      }
+      if (A_ROWS != TILE_M)
+        read_b (b, B, b_at, 0);
+      REPEAT (TILE_M / A_ROWS, MULTIPLY_ROWS)
       a_at.x += STEP;
       b_at.y += STEP;
     }

@@ -23,10 +23,12 @@
  */
 #include "gemm.clh"
 
-#define B_ROWS          (8 / TILE_N)
-#define HOLDER(k)       ((k) % SUBGROUP_SIZE)
-#define PART(k)         ((k) / SUBGROUP_SIZE)
-#define COLUMN(lane, c) ((c)*SUBGROUP_SIZE + (lane))
+#define A_ROWS           TILE_M
+#define B_ROWS           (8 / TILE_N)
+#define HOLDER(k)        ((k) % SUBGROUP_SIZE)
+#define PART(k)          ((k) / SUBGROUP_SIZE)
+#define K_OF(lane, part) ((part)*SUBGROUP_SIZE + (lane))
+#define COLUMN(lane, c)  ((c)*SUBGROUP_SIZE + (lane))
 
 #include "subgroup_loop.clh"
 
@@ -42,14 +44,14 @@
 #endif
 
 static inline void
-read_a (float a[TILE_M * DEPTH], global const A_MEM *A, const GemmclProblem p, const Place *at,
+read_a (float a[A_HELD], global const A_MEM *A, const GemmclProblem p, const Place *at,
         bool whole)
 {
 #ifdef A_BLOCKS
   if (whole) {
     SG_UNROLL
     for (int r = 0; r < TILE_M; r++)
-      READ_A (a + r * DEPTH, 1, A + at->row[r], (int2)(0), DEPTH);
+      READ_A (a + r * DEPTH, 1, A + at->row[r] + at->k, (int2)(0), DEPTH);
     return;
   }
 #endif
@@ -60,5 +62,5 @@ static inline void
 read_b (float *b, global const B_MEM *B, const GemmclProblem p, const Place *at, int k, int rows,
         bool whole)
 {
-  READ_B (b, 1, B + k * B_ROW, (int2)(0), rows * TILE_N);
+  READ_B (b, 1, B + (at->k + k) * B_ROW, (int2)(0), rows * TILE_N);
 }
