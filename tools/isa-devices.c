@@ -12,7 +12,8 @@
 /* What a generation's devices have in common. */
 #define GEN8                                                                                       \
   .pipes = 2, .pass_clocks = 2, .conflict_clocks = 1, .port_bytes = 64, .slm_banks = 16,           \
-  .slm_size = 64 * KIB, .port_clocks = 110, .slm_clocks = 110, .barrier_clocks = 90
+  .slm_size = 64 * KIB, .link_bytes = 64, .port_clocks = 400, .slm_clocks = 400,                   \
+  .barrier_clocks = 200
 #define XE_LP                                                                                      \
   .core_eus = 16, .threads = 7, .pipes = 1, .pass_clocks = 1, .port_bytes = 128, .slm_banks = 32,  \
   .slm_size = 128 * KIB, .port_clocks = 146, .slm_clocks = 28, .barrier_clocks = 30
@@ -28,6 +29,7 @@ const IsaDevice isa_devices[] = {{.target = "bdw",
                                   .core_eus = 10,
                                   .threads = 7,
                                   .mhz = 600,
+                                  .llc_size = 3 * MIB,
                                   .cache_size = 256 * KIB,
                                   .memory_gbs = 25.6,
                                   .memory_ns = 200},
@@ -38,6 +40,7 @@ const IsaDevice isa_devices[] = {{.target = "bdw",
                                   .core_eus = 8,
                                   .threads = 7,
                                   .mhz = 1150,
+                                  .llc_size = 8 * MIB,
                                   .cache_size = 512 * KIB,
                                   .memory_gbs = 34.1,
                                   .memory_ns = 200},
@@ -46,6 +49,8 @@ const IsaDevice isa_devices[] = {{.target = "bdw",
                                   XE_LP,
                                   .eus = 96,
                                   .mhz = 1300,
+                                  .link_bytes = 64,
+                                  .llc_size = 12 * MIB,
                                   .cache_size = 3840 * KIB,
                                   .memory_gbs = 68.3,
                                   .memory_ns = 200},

@@ -19,6 +19,8 @@
 #define MAX_ITERATIONS  1000
 #define SMALL_CHANGE    1e-9
 #define BYTES_PER_FLOAT 4.0
+/* What is busier than this is what bounds. */
+#define BOUND_BUSY 0.8
 
 /* What a thread does in a step of K. */
 typedef struct {
@@ -49,7 +51,8 @@ isa_bound_get_name (IsaBound bound)
   static const gchar *const names[] = {
       [ISA_BOUND_ISSUE] = "issue",      [ISA_BOUND_PORT] = "data port",
       [ISA_BOUND_SLM] = "local memory", [ISA_BOUND_FILL] = "L2 to L1",
-      [ISA_BOUND_MEMORY] = "memory",    [ISA_BOUND_WAITING] = "waiting",
+      [ISA_BOUND_LINK] = "LLC to L3",   [ISA_BOUND_MEMORY] = "memory",
+      [ISA_BOUND_WAITING] = "waiting",
   };
   return names[bound];
 }
@@ -76,14 +79,31 @@ add_loop (Work *work, const IsaLoop *loop, guint simd, gdouble turns, gboolean w
   }
 }
 
-/* A turn of the hot loop, and of loops within, which are for resources. */
-static void
-add_hot (Work *work, const IsaFigures *figures, gdouble turns)
+/* Turns in which a loop that fills local memory brings a thread's share of the tiles. */
+static gdouble
+count_fill_turns (const Model *model, const IsaLoop *loop)
 {
+  const gdouble bytes = (gdouble)model->figures->slm / model->shape->sides / model->group_threads;
+
+  return loop->slm_stores > 0 && loop->multiply == 0 && loop->load_bytes > 0
+             ? ceil (bytes / loop->load_bytes)
+             : 0;
+}
+
+/* @turns of the hot loop, of which a step has @step_turns. Loops within fill local memory once a
+ * step, or are for resources. */
+static void
+add_hot (Work *work, const Model *model, gdouble turns, gdouble step_turns)
+{
+  const IsaFigures *figures = model->figures;
+
   add_loop (work, &figures->loops[figures->hot], figures->simd, turns, TRUE);
-  for (guint l = 0; l < figures->n_loops; l++)
-    if (figures->loops[l].parent == figures->hot && figures->loops[l].multiply == 0)
-      add_loop (work, &figures->loops[l], figures->simd, turns, FALSE);
+  for (guint l = 0; l < figures->n_loops; l++) {
+    const IsaLoop *loop = &figures->loops[l];
+    const gdouble fill = count_fill_turns (model, loop);
+    if (loop->parent == figures->hot && loop->multiply == 0)
+      add_loop (work, loop, figures->simd, fill > 0 ? turns * fill / step_turns : turns, fill > 0);
+  }
 }
 
 /* Where a loop within @outer fills local memory: as many turns of the cheapest as the tiles need.
@@ -92,14 +112,13 @@ static void
 add_fill (Work *work, const Model *model, gint outer)
 {
   const IsaFigures *figures = model->figures;
-  const gdouble bytes = (gdouble)figures->slm / model->shape->sides / model->group_threads;
   const IsaLoop *best = NULL;
   gdouble best_turns = 0;
 
   for (guint l = 0; l < figures->n_loops; l++) {
     const IsaLoop *loop = &figures->loops[l];
-    const gdouble turns = loop->load_bytes > 0 ? ceil (bytes / loop->load_bytes) : 0;
-    if (loop->parent != outer || loop->slm_stores == 0 || loop->multiply > 0 || turns == 0)
+    const gdouble turns = count_fill_turns (model, loop);
+    if (loop->parent != outer || turns == 0)
       continue;
     if (best == NULL || turns * loop->passes < best_turns * best->passes) {
       best = loop;
@@ -117,12 +136,13 @@ count_work (Model *model)
   const IsaFigures *figures = model->figures;
   const IsaLoop *hot = &figures->loops[figures->hot];
   const gdouble depth = hot->mads / (model->shape->tile_m * model->shape->tile_n);
+  const gdouble step_turns = depth > 0 ? MAX (model->shape->step / depth, 1) : 1;
   const IsaLoop *outer = hot->parent >= 0 ? &figures->loops[hot->parent] : NULL;
 
-  if (outer == NULL || depth < 1 || model->shape->step <= depth) {
-    add_hot (&model->work, figures, 1);
+  if (outer == NULL || depth < 1 || step_turns <= 1) {
+    add_hot (&model->work, model, 1, step_turns);
   } else {
-    add_hot (&model->work, figures, model->shape->step / depth);
+    add_hot (&model->work, model, step_turns, step_turns);
     add_loop (&model->work, outer, figures->simd, 1, TRUE);
     if (outer->slm_stores == 0)
       add_fill (&model->work, model, hot->parent);
@@ -177,32 +197,32 @@ count_lines (const Model *model)
   return model->work.loads * (share_a * of_a + (1 - share_a) * of_b);
 }
 
-/* Bytes from behind the large cache for each multiply-add. Groups that run at the same time want
+/* Bytes from behind a cache of @size for each multiply-add. Groups that run at the same time want
  * the same rows and columns; what one has read another finds if it comes before the cache has
  * forgotten it. The cache holds so many steps of K of all of them: of the distance between two
  * groups nothing is known but that it is less than K. */
 static gdouble
-count_memory (const Model *model, gdouble threads)
+count_missed (const Model *model, gdouble size)
 {
   const IsaShape *shape = model->shape;
   const IsaProblem *problem = model->problem;
   const gdouble k = problem->split > 0 ? MIN (problem->split, problem->k) : problem->k;
   const gdouble tall = ceil (problem->m / model->rows), wide = ceil (problem->n / model->columns);
   const gdouble running =
-      CLAMP (threads * model->device->eus / model->group_threads, 1, tall * wide);
+      CLAMP (model->most_threads * model->device->eus / model->group_threads, 1, tall * wide);
   const gdouble down = MIN (problem->walk > 0 ? MIN (problem->walk, tall) : tall, running);
   const gdouble right = MIN (running / down, wide);
   const gdouble wanted =
       down * model->rows * shape->a_bytes + right * model->columns * shape->b_bytes;
   const gdouble alone = shape->b_bytes / model->rows + shape->a_bytes / model->columns;
   const gdouble together = wanted / (running * model->rows * model->columns);
-  const gdouble found = MIN (1, model->device->cache_size / wanted / k);
+  const gdouble found = MIN (1, size / wanted / k);
   const gdouble once = shape->a_bytes / problem->n + shape->b_bytes / problem->m;
   const gdouble all = problem->k * (problem->m * shape->a_bytes + problem->n * shape->b_bytes);
   /* Each part but the first reads and writes sums. */
   const gdouble results = BYTES_PER_FLOAT * (2 * ceil (problem->k / k) - 1) / problem->k;
 
-  if (all <= model->device->cache_size)
+  if (all <= size)
     return once + results;
   return MAX (once, (1 - found) * alone + found * MIN (together, alone)) + results;
 }
@@ -223,7 +243,9 @@ count_clocks (Model *model)
                                                               shape->slm_pad, device->slm_banks) -
                                              1);
   const gdouble lines = shape->apart > 0 ? count_lines (model) * LINE : 0;
-  const gdouble memory = work->mads * count_memory (model, model->most_threads);
+  const gdouble missed = work->mads * count_missed (model, device->cache_size);
+  const gdouble memory =
+      work->mads * count_missed (model, MAX (device->cache_size, device->llc_size));
   const gdouble distinct =
       work->mads * (shape->b_bytes / model->rows + shape->a_bytes / model->columns);
   const gdouble slm_clocks = work->slm_bytes / slm_rate * conflicts + work->slm_stores;
@@ -242,23 +264,25 @@ count_clocks (Model *model)
     answer +=
         (device->fill_clocks - device->port_clocks) * MIN (1, distinct / MAX (work->load_bytes, 1));
   }
+  if (device->link_bytes > 0)
+    model->clocks[ISA_BOUND_LINK] = missed / device->link_bytes;
   model->clocks[ISA_BOUND_MEMORY] = memory * device->mhz / (device->memory_gbs * 1e3);
-  answer += device->memory_ns * device->mhz * 1e-3 * MIN (1, memory / MAX (work->load_bytes, 1));
+  answer += device->memory_ns * device->mhz * 1e-3 * MIN (1, missed / MAX (work->load_bytes, 1));
   model->waiting = work->rounds * answer + work->slm_rounds * device->slm_clocks +
                    work->barriers * device->barrier_clocks + work->others * device->pass_clocks;
 }
 
-/* Clocks of a step when each EU has @threads; @stay says how many of them a thread is where. */
+/* Clocks of a step when each EU has @threads. */
 static gdouble
-solve (const Model *model, gdouble threads, gdouble stay[ISA_N_STATIONS + 1])
+solve (const Model *model, gdouble threads)
 {
   const IsaDevice *device = model->device;
-  const gdouble sharing[ISA_N_STATIONS] = {1, device->core_eus, device->core_eus, device->core_eus,
-                                           device->eus};
+  const gdouble sharing[ISA_N_STATIONS] = {
+      1, device->core_eus, device->core_eus, device->core_eus, device->eus, device->eus};
   /* Of several pipes a thread uses one: the rest is no queue, but time all the same. */
   const gdouble pipes = device->pipes;
   const gdouble alone = model->clocks[ISA_BOUND_ISSUE] * (pipes - 1) / pipes;
-  gdouble queue[ISA_N_STATIONS], step = 0;
+  gdouble queue[ISA_N_STATIONS], stay[ISA_N_STATIONS], step = 0;
 
   for (guint s = 0; s < ISA_N_STATIONS; s++)
     queue[s] = threads / ISA_N_STATIONS;
@@ -279,14 +303,12 @@ solve (const Model *model, gdouble threads, gdouble stay[ISA_N_STATIONS + 1])
     if (change < SMALL_CHANGE * threads)
       break;
   }
-  stay[ISA_BOUND_ISSUE] += alone;
-  stay[ISA_BOUND_WAITING] = model->waiting;
   return step;
 }
 
 /* Clocks that all threads take: as many at a time as fit, then the rest. */
 static gdouble
-count_time (const Model *model, gdouble *full_step, gdouble stay[ISA_N_STATIONS + 1])
+count_time (const Model *model, gdouble *full_step)
 {
   const IsaProblem *problem = model->problem;
   const gdouble steps =
@@ -295,13 +317,12 @@ count_time (const Model *model, gdouble *full_step, gdouble stay[ISA_N_STATIONS 
       ceil (problem->m / model->rows) * ceil (problem->n / model->columns) * model->group_threads;
   const gdouble at_once = model->most_threads * model->device->eus;
   const gdouble rest = fmod (threads, at_once);
-  gdouble ignored[ISA_N_STATIONS + 1];
   gdouble time;
 
-  *full_step = solve (model, model->most_threads, stay);
+  *full_step = solve (model, model->most_threads);
   time = floor (threads / at_once) * steps * *full_step;
   if (rest > 0)
-    time += steps * solve (model, MAX (rest / model->device->eus, 1), ignored);
+    time += steps * solve (model, MAX (rest / model->device->eus, 1));
   return time;
 }
 
@@ -312,7 +333,7 @@ isa_model_predict (const IsaFigures *figures, const IsaShape *shape, const IsaDe
   Model model = {.figures = figures, .shape = shape, .device = device, .problem = problem};
   const gdouble lanes =
       device->pipes * (figures->register_bytes / BYTES_PER_FLOAT) / device->pass_clocks;
-  gdouble stay[ISA_N_STATIONS + 1], step, time;
+  gdouble step, time;
 
   *prediction = (IsaPrediction){0};
   if (figures->hot < 0 || figures->simd == 0 || figures->loops[figures->hot].dpas > 0)
@@ -324,20 +345,22 @@ isa_model_predict (const IsaFigures *figures, const IsaShape *shape, const IsaDe
     return FALSE;
   model.most_threads = count_threads (&model);
   count_clocks (&model);
-  time = count_time (&model, &step, stay);
+  time = count_time (&model, &step);
 
   prediction->efficiency = problem->m * problem->n * problem->k / (time * lanes * device->eus);
   prediction->threads = model.most_threads;
-  prediction->memory_bytes =
-      problem->m * problem->n * problem->k * count_memory (&model, model.most_threads);
+  prediction->missed_bytes =
+      problem->m * problem->n * problem->k * count_missed (&model, device->cache_size);
   for (guint s = 0; s < ISA_N_STATIONS; s++) {
-    const gdouble sharing = s == ISA_BOUND_ISSUE    ? 1.0 / device->pipes
-                            : s == ISA_BOUND_MEMORY ? device->eus
-                                                    : device->core_eus;
+    const gdouble sharing = s == ISA_BOUND_ISSUE  ? 1.0 / device->pipes
+                            : s >= ISA_BOUND_LINK ? device->eus
+                                                  : device->core_eus;
     prediction->busy[s] = model.clocks[s] * sharing * model.most_threads / step;
   }
-  for (guint s = 1; s <= ISA_N_STATIONS; s++)
-    if (stay[s] > stay[prediction->bound])
+  for (guint s = 1; s < ISA_N_STATIONS; s++)
+    if (prediction->busy[s] > prediction->busy[prediction->bound])
       prediction->bound = (IsaBound)s;
+  if (prediction->busy[prediction->bound] < BOUND_BUSY)
+    prediction->bound = ISA_BOUND_WAITING;
   return TRUE;
 }

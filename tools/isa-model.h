@@ -37,7 +37,9 @@
  * port reads the large one
  * @slm_size: of a core
  * @cache_size: of the largest cache that is the GPU's own
- * @memory_gbs: bandwidth behind that
+ * @link_bytes, @llc_size: where there is a last-level cache that is the processor's, bytes a clock
+ * on the way from there, and its size; else 0
+ * @memory_gbs: bandwidth behind all caches
  * @port_clocks, @slm_clocks: from a message to its answer, from the nearest cache and local memory
  * @fill_clocks: the same from the large cache, where the nearest one is another; else 0
  * @memory_ns: what an answer from behind the large cache takes besides
@@ -55,6 +57,7 @@ typedef struct {
   guint slm_banks;
   gdouble fill_bytes;
   gdouble slm_size, cache_size;
+  gdouble link_bytes, llc_size;
   gdouble memory_gbs;
   gdouble port_clocks, slm_clocks, fill_clocks, memory_ns;
   gdouble barrier_clocks;
@@ -109,12 +112,13 @@ typedef struct {
   gdouble split;
 } IsaProblem;
 
-/** IsaBound: where the threads of an EU spend most of their time. */
+/** IsaBound: what is busiest, where it is busy most of the time; else waiting. */
 typedef enum {
   ISA_BOUND_ISSUE,
   ISA_BOUND_PORT,
   ISA_BOUND_SLM,
   ISA_BOUND_FILL,
+  ISA_BOUND_LINK,
   ISA_BOUND_MEMORY,
   ISA_BOUND_WAITING,
 } IsaBound;
@@ -127,18 +131,19 @@ const gchar *isa_bound_get_name (IsaBound bound);
 /**
  * IsaPrediction:
  * @efficiency: share of the peak
- * @bound: what keeps it from more
- * @busy: share of the time that the EU's pipes, the data port, local memory, the way between the
- *   caches and memory are busy, in the order of #IsaBound
+ * @bound: what keeps it from more, or what for the most part does
+ * @busy: share of the time that the EU's pipes, the data port, local memory, the way from the large
+ *   cache to the core's, that from the last-level cache, and memory are busy, in the order of
+ *   #IsaBound
  * @threads: that an EU has at a time
- * @memory_bytes: that come from behind the large cache
+ * @missed_bytes: that come from behind the large cache
  */
 typedef struct {
   gdouble efficiency;
   IsaBound bound;
   gdouble busy[ISA_N_STATIONS];
   gdouble threads;
-  gdouble memory_bytes;
+  gdouble missed_bytes;
 } IsaPrediction;
 
 /**

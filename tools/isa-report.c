@@ -20,6 +20,7 @@ enum {
   COLUMN_PORT,
   COLUMN_SLM,
   COLUMN_FILL,
+  COLUMN_LINK,
   COLUMN_MEMORY,
   COLUMN_MEGABYTES,
   N_COLUMNS
@@ -30,10 +31,10 @@ prediction_to_json (const IsaDevice *device, const IsaPrediction *prediction)
 {
   const gdouble *busy = prediction->busy;
 
-  return json_pack ("{s:s, s:f, s:s, s:f, s:f, s:[fffff]}", "device", device->title, "efficiency",
+  return json_pack ("{s:s, s:f, s:s, s:f, s:f, s:[ffffff]}", "device", device->title, "efficiency",
                     prediction->efficiency, "bound", isa_bound_get_name (prediction->bound),
-                    "threads", prediction->threads, "memory_bytes", prediction->memory_bytes,
-                    "busy", busy[0], busy[1], busy[2], busy[3], busy[4]);
+                    "threads", prediction->threads, "missed_bytes", prediction->missed_bytes,
+                    "busy", busy[0], busy[1], busy[2], busy[3], busy[4], busy[5]);
 }
 
 static void
@@ -50,7 +51,7 @@ print_prediction (FILE *out, const ToolColumn *columns, const gchar *kernel,
   cells[COLUMN_BOUND] = isa_bound_get_name (prediction->bound);
   g_snprintf (texts[COLUMN_THREADS], sizeof (texts[0]), "%.1f", prediction->threads);
   g_snprintf (texts[COLUMN_EFFICIENCY], sizeof (texts[0]), "%.1f %%", 100 * prediction->efficiency);
-  g_snprintf (texts[COLUMN_MEGABYTES], sizeof (texts[0]), "%.0f", prediction->memory_bytes / 1e6);
+  g_snprintf (texts[COLUMN_MEGABYTES], sizeof (texts[0]), "%.0f", prediction->missed_bytes / 1e6);
   for (guint s = 0; s < ISA_N_STATIONS; s++)
     g_snprintf (texts[COLUMN_ISSUE + s], sizeof (texts[0]), "%.0f %%", 100 * prediction->busy[s]);
   tool_table_row (out, columns, cells, N_COLUMNS);
@@ -69,8 +70,9 @@ prepare_columns (FILE *out, const json_t *figures, ToolColumn columns[N_COLUMNS]
       [COLUMN_PORT] = {"port", 0, TRUE},
       [COLUMN_SLM] = {"local", 0, TRUE},
       [COLUMN_FILL] = {"fill", 0, TRUE},
+      [COLUMN_LINK] = {"ring", 0, TRUE},
       [COLUMN_MEMORY] = {"memory", 0, TRUE},
-      [COLUMN_MEGABYTES] = {"megabytes", 0, TRUE},
+      [COLUMN_MEGABYTES] = {"MB missed", 0, TRUE},
   };
 
   for (guint c = 0; c < N_COLUMNS; c++)

@@ -85,7 +85,7 @@ typedef struct {
 } IsaLoop;
 
 /* About what a load takes, in instructions. */
-#define ISA_WAIT_PASSES 100
+#define ISA_WAIT_PASSES 200
 
 /**
  * IsaFigures:
