@@ -14,6 +14,7 @@ enum {
   COLUMN_KERNEL,
   COLUMN_DEVICE,
   COLUMN_THREADS,
+  COLUMN_WAITS,
   COLUMN_EFFICIENCY,
   COLUMN_BOUND,
   COLUMN_ISSUE,
@@ -38,18 +39,20 @@ prediction_to_json (const IsaDevice *device, const IsaPrediction *prediction)
 }
 
 static void
-print_prediction (FILE *out, const ToolColumn *columns, const gchar *kernel,
+print_prediction (FILE *out, const ToolColumn *columns, const IsaFigures *figures,
                   const IsaDevice *device, const IsaPrediction *prediction)
 {
+  const IsaLoop *loop = &figures->loops[figures->hot];
   gchar texts[N_COLUMNS][16];
   const gchar *cells[N_COLUMNS];
 
   for (guint c = 0; c < N_COLUMNS; c++)
     cells[c] = texts[c];
-  cells[COLUMN_KERNEL] = kernel;
+  cells[COLUMN_KERNEL] = figures->kernel;
   cells[COLUMN_DEVICE] = device->title;
   cells[COLUMN_BOUND] = isa_bound_get_name (prediction->bound);
   g_snprintf (texts[COLUMN_THREADS], sizeof (texts[0]), "%.1f", prediction->threads);
+  g_snprintf (texts[COLUMN_WAITS], sizeof (texts[0]), "%.0f", loop->rounds + loop->slm_rounds);
   g_snprintf (texts[COLUMN_EFFICIENCY], sizeof (texts[0]), "%.1f %%", 100 * prediction->efficiency);
   g_snprintf (texts[COLUMN_MEGABYTES], sizeof (texts[0]), "%.0f", prediction->missed_bytes / 1e6);
   for (guint s = 0; s < ISA_N_STATIONS; s++)
@@ -64,6 +67,7 @@ prepare_columns (FILE *out, const json_t *figures, ToolColumn columns[N_COLUMNS]
       [COLUMN_KERNEL] = {"kernel"},
       [COLUMN_DEVICE] = {"GPU"},
       [COLUMN_THREADS] = {"threads", 0, TRUE},
+      [COLUMN_WAITS] = {"waits", 0, TRUE},
       [COLUMN_EFFICIENCY] = {"of peak", 0, TRUE},
       [COLUMN_BOUND] = {"bound by", 12},
       [COLUMN_ISSUE] = {"pipes", 0, TRUE},
@@ -108,7 +112,7 @@ isa_model_report (json_t *figures, const IsaProblem *problem, FILE *out, GError 
     if (device == NULL || !isa_shape_read (read->options, &shape) ||
         !isa_model_predict (read, &shape, device, problem, &prediction))
       continue;
-    print_prediction (out, columns, read->kernel, device, &prediction);
+    print_prediction (out, columns, read, device, &prediction);
     json_object_set_new (object, "model", prediction_to_json (device, &prediction));
   }
   return TRUE;

@@ -487,10 +487,20 @@ const ToolCommand tool_isa = {
         "most of them counts. An instruction of half the thread's lanes is half a multiply-add. "
         "Resource loops are loops that the compiler puts round a load when it cannot tell that all "
         "lanes load from the same buffer.\n\n"
+        "The model predicts the share of its peak that a GPU reaches with the problem of -M, -K "
+        "and "
+        "-N, and shows the threads of an EU, how often one of them has to wait for loads in a turn "
+        "of "
+        "the inner loop, and how busy the EU's pipes, the data port, local memory, the ways from "
+        "the "
+        "large cache and the processor's, and memory are. docs/model.md says how far to trust "
+        "it.\n\n"
         "Results are kept in the folder gemmcl/isa of the user's cache directory.",
     .groups = {{"Kernels", what_entries}, {"Model", model_entries}, {"Options", how_entries}},
     .examples = {{"gemmcl isa --target skl,dg2", "All kernels for two targets"},
                  {"gemmcl isa -k L3_SIMD_8x4_1x16 --target bmg --listings .",
-                  "One kernel, and its listing"}},
+                  "One kernel, and its listing"},
+                 {"gemmcl isa --target skl,dg2 --model -M 4096 -N 4096 -K 4096",
+                  "What all kernels should reach"}},
     .run = run,
 };
