@@ -39,7 +39,7 @@ static inline void
 read_b (float *b, global const B_MEM *B, const GemmclProblem p, const Place *at, int k, int rows,
         bool whole)
 {
-  B += (at->k + k) * B_ROW;
+  B += (at->b_k + k) * B_ROW;
 #ifdef PANEL
   SG_UNROLL
   for (int c = 0; c < TILE_N * rows; c++)

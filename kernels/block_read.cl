@@ -12,7 +12,7 @@
  *     1 | 0  1  2  ..  7 |  rows of A: one block      k+1| 0  1  ..  7 | 8  9  .. 15 |
  *     : |                |  read of up to 8              |             |             |
  *       +----------------+                               +-------------+-------------+
- *                                                         a block read of 8 each
+ *                                                         a block read of B_ROWS each
  *
  *     A (r, k) is with lane k % S, its part k / S;       column j is lane j % S's
  *
@@ -26,7 +26,7 @@
  */
 #include "gemm.clh"
 
-#define B_ROWS           8
+#define B_ROWS           (SUBGROUP_SIZE == 8 ? 8 : 4)
 #define A_ROWS           (SUBGROUP_SIZE * DEPTH == B_ROWS && TILE_M > 8 ? 8 : TILE_M)
 #define HOLDER(k)        ((k) % SUBGROUP_SIZE)
 #define PART(k)          ((k) / SUBGROUP_SIZE)

@@ -22,9 +22,17 @@
  * lane.
  */
 #include "gemm.clh"
+#include "subgroup.clh"
+
+/* Where a message reads rows of B of 16 columns, as many as registers are free for. */
+#if defined(SG_ROWS) && B_TYPE == F32 && TILE_M * TILE_N * TILE_N <= 128
+  #define B_IN_ROWS
+  #define B_ROWS (TILE_M * TILE_N * TILE_N > 64 ? SG_ROWS / 2 : SG_ROWS)
+#else
+  #define B_ROWS (8 / TILE_N)
+#endif
 
 #define A_ROWS           TILE_M
-#define B_ROWS           (8 / TILE_N)
 #define HOLDER(k)        ((k) % SUBGROUP_SIZE)
 #define PART(k)          ((k) / SUBGROUP_SIZE)
 #define K_OF(lane, part) ((part)*SUBGROUP_SIZE + (lane))
@@ -51,7 +59,7 @@ read_a (float a[A_HELD], global const A_MEM *A, const GemmclProblem p, const Pla
   if (whole) {
     SG_UNROLL
     for (int r = 0; r < TILE_M; r++)
-      READ_A (a + r * DEPTH, 1, A + at->row[r] + at->k, (int2)(0), DEPTH);
+      READ_A (a + r * DEPTH, 1, A + at->row[r] + at->a_k, (int2)(0), DEPTH);
     return;
   }
 #endif
@@ -62,5 +70,13 @@ static inline void
 read_b (float *b, global const B_MEM *B, const GemmclProblem p, const Place *at, int k, int rows,
         bool whole)
 {
-  READ_B (b, 1, B + (at->k + k) * B_ROW, (int2)(0), rows * TILE_N);
+#ifdef B_IN_ROWS
+  if (rows == B_ROWS) {
+    SG_UNROLL
+    for (int c = 0; c < TILE_N; c++)
+      sg_read_rows (b + c, TILE_N, B, PANEL, p.K, (int2)(c * SUBGROUP_SIZE, at->b_k + k), B_ROWS);
+    return;
+  }
+#endif
+  READ_B (b, 1, B + (at->b_k + k) * B_ROW, (int2)(0), rows * TILE_N);
 }

@@ -92,7 +92,8 @@ gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel, c
     return;
   g_string_append_printf (options, " -DSUBGROUP_SIZE=%u -DSUBGROUP_LEVEL=%d -DDEPTH=%u",
                           kernel->subgroup, level, kernel->depth);
-  if (level == GEMMCL_KERNEL_LEVEL_EMULATED)
+  /* What has no subgroups of 8 has a newer compiler. */
+  if (level == GEMMCL_KERNEL_LEVEL_EMULATED || kernel->subgroup > 8)
     g_string_append (options, " -DREPEAT_IN_LOOPS");
   if (kernel->images)
     g_string_append (options, " -DIMAGES");
