@@ -61,7 +61,7 @@ print_prediction (FILE *out, const ToolColumn *columns, const IsaFigures *figure
 }
 
 static void
-prepare_columns (FILE *out, const json_t *figures, ToolColumn columns[N_COLUMNS])
+prepare_columns (FILE *out, const GPtrArray *all, ToolColumn columns[N_COLUMNS])
 {
   const ToolColumn titles[N_COLUMNS] = {
       [COLUMN_KERNEL] = {"kernel"},
@@ -81,39 +81,59 @@ prepare_columns (FILE *out, const json_t *figures, ToolColumn columns[N_COLUMNS]
 
   for (guint c = 0; c < N_COLUMNS; c++)
     columns[c] = titles[c];
-  for (gsize i = 0; i < json_array_size (figures); i++)
-    tool_table_fit (&columns[COLUMN_KERNEL],
-                    json_string_value (json_object_get (json_array_get (figures, i), "kernel")));
+  for (guint i = 0; i < all->len; i++)
+    tool_table_fit (&columns[COLUMN_KERNEL], ((const IsaFigures *)all->pdata[i])->kernel);
   for (const IsaDevice *device = isa_devices; device->target != NULL; device++)
     tool_table_fit (&columns[COLUMN_DEVICE], device->title);
   tool_table_titles (out, columns, N_COLUMNS);
 }
 
-gboolean
-isa_model_report (json_t *figures, const IsaProblem *problem, FILE *out, GError **error)
+/* All of a list, or NULL where one is something else. */
+static GPtrArray *
+read_figures (const json_t *list, GError **error)
 {
-  ToolColumn columns[N_COLUMNS];
+  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func ((GDestroyNotify)isa_figures_free);
 
-  prepare_columns (out, figures, columns);
-  for (gsize i = 0; i < json_array_size (figures); i++) {
-    json_t *object = json_array_get (figures, i);
-    g_autoptr (IsaFigures) read = isa_figures_from_json (object);
-    const IsaDevice *device = read != NULL ? isa_device_find (read->target) : NULL;
-    IsaPrediction prediction;
-    IsaShape shape;
-
-    if (read == NULL) {
+  for (gsize i = 0; i < json_array_size (list); i++) {
+    IsaFigures *figures = isa_figures_from_json (json_array_get (list, i));
+    if (figures == NULL) {
       g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED,
                    "Number %" G_GSIZE_FORMAT
                    " of the figures is not what this version's --json writes; have them made anew.",
                    i + 1);
-      return FALSE;
+      return NULL;
     }
-    if (device == NULL || !isa_shape_read (read->options, &shape) ||
-        !isa_model_predict (read, &shape, device, problem, &prediction))
+    g_ptr_array_add (all, figures);
+  }
+  if (!json_is_array (list)) {
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED,
+                         "Figures should be a list, as --json writes it.");
+    return NULL;
+  }
+  return g_steal_pointer (&all);
+}
+
+gboolean
+isa_model_report (json_t *figures, const IsaProblem *problem, FILE *out, GError **error)
+{
+  g_autoptr (GPtrArray) all = read_figures (figures, error);
+  ToolColumn columns[N_COLUMNS];
+
+  if (all == NULL)
+    return FALSE;
+  prepare_columns (out, all, columns);
+  for (guint i = 0; i < all->len; i++) {
+    const IsaFigures *one = all->pdata[i];
+    const IsaDevice *device = isa_device_find (one->target);
+    IsaPrediction prediction;
+    IsaShape shape;
+
+    if (device == NULL || !isa_shape_read (one->options, &shape) ||
+        !isa_model_predict (one, &shape, device, problem, &prediction))
       continue;
-    print_prediction (out, columns, read, device, &prediction);
-    json_object_set_new (object, "model", prediction_to_json (device, &prediction));
+    print_prediction (out, columns, one, device, &prediction);
+    json_object_set_new (json_array_get (figures, i), "model",
+                         prediction_to_json (device, &prediction));
   }
   return TRUE;
 }

@@ -288,8 +288,7 @@ get_note (const IsaFigures *figures)
     return figures->why_not;
   if (figures->resource_loops > 0)
     return "resource loops";
-  if (figures->hot >= 0 && (guint)figures->hot + 1 < figures->n_loops &&
-      figures->loops[figures->hot].parent >= 0)
+  if (figures->hot >= 0 && figures->loops[figures->hot].parent >= 0)
     return "in an outer loop";
   return "";
 }
@@ -426,8 +425,8 @@ read_figures (GError **error)
   json_t *json = json_load_file (options.figures, 0, &why);
 
   if (json == NULL)
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%s is no JSON: line %d: %s.",
-                 options.figures, why.line, why.text);
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%s could not be read as JSON: %s.",
+                 options.figures, why.text);
   return json;
 }
 
