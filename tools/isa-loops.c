@@ -13,7 +13,7 @@ typedef struct {
 /* The best way from a loop's head to an instruction, that included. */
 typedef struct {
   gboolean reached;
-  gdouble mads;
+  gdouble mads, bytes;
   guint instructions;
   gint from;
 } Way;
@@ -80,13 +80,24 @@ get_mads (const IsaInstruction *instruction)
                                                                               : 0;
 }
 
+static gboolean
+is_better (const Way *way, const Way *than)
+{
+  if (way->mads != than->mads)
+    return way->mads > than->mads;
+  /* What is loaded "if it is there" is there in a tile that is full. */
+  if (way->bytes != than->bytes)
+    return way->bytes > than->bytes;
+  return way->instructions < than->instructions;
+}
+
 static void
 reach (Way *to, const Way *from, gint index)
 {
-  if (to->reached &&
-      (to->mads > from->mads || (to->mads == from->mads && to->instructions <= from->instructions)))
+  if (to->reached && !is_better (from, to))
     return;
-  *to = (Way){TRUE, from->mads, from->instructions, index};
+  *to = *from;
+  to->from = index;
 }
 
 /* Ways from the head of loop @l to all of its instructions. A loop within is gone through once. */
@@ -96,7 +107,7 @@ find_ways (const GArray *instructions, const Span *span, const gint *loops, gint
   const gint n = span->tail - span->head + 1;
   Way *ways = g_new0 (Way, n);
 
-  ways[0] = (Way){TRUE, 0, 0, -1};
+  ways[0] = (Way){.reached = TRUE, .from = -1};
   for (gint i = 0; i < n; i++) {
     const IsaInstruction *instruction = get (instructions, span->head + i);
     const gint target = instruction->target - span->head;
@@ -105,6 +116,7 @@ find_ways (const GArray *instructions, const Span *span, const gint *loops, gint
       continue;
     if (loops[span->head + i] == l) {
       ways[i].mads += get_mads (instruction);
+      ways[i].bytes += instruction->class == ISA_LOAD ? instruction->amount : 0;
       ways[i].instructions++;
     }
     if (!instruction->stops && i + 1 < n)

@@ -68,8 +68,8 @@ const IsaTarget *isa_target_find (const gchar *name);
  *   memory, if each took ISA_WAIT_PASSES; see isa-waits.c
  * @first, @last: lines of the listing, from 1
  *
- * One turn of a loop. Where it branches, the path with the most multiply-adds counts, and of such
- * the shortest: what a tile that is full takes.
+ * One turn of a loop. Where it branches, the path with the most multiply-adds counts, of such
+ * those that load the most, and of these the shortest: what a tile that is full takes.
  */
 typedef struct {
   gint parent;
