@@ -90,20 +90,27 @@ count_fill_turns (const Model *model, const IsaLoop *loop)
              : 0;
 }
 
-/* @turns of the hot loop, of which a step has @step_turns. Loops within fill local memory once a
- * step, or are for resources. */
+/* @turns of the hot loop, of which a step has @step_turns. Loops within fill local memory, once a
+ * step and with its barriers, or are for resources. */
 static void
 add_hot (Work *work, const Model *model, gdouble turns, gdouble step_turns)
 {
   const IsaFigures *figures = model->figures;
+  const IsaLoop *hot = &figures->loops[figures->hot];
+  gdouble barriers = hot->barriers;
 
-  add_loop (work, &figures->loops[figures->hot], figures->simd, turns, TRUE);
+  add_loop (work, hot, figures->simd, turns, TRUE);
+  work->barriers -= turns * hot->barriers;
   for (guint l = 0; l < figures->n_loops; l++) {
     const IsaLoop *loop = &figures->loops[l];
     const gdouble fill = count_fill_turns (model, loop);
-    if (loop->parent == figures->hot && loop->multiply == 0)
-      add_loop (work, loop, figures->simd, fill > 0 ? turns * fill / step_turns : turns, fill > 0);
+    if (loop->parent != figures->hot || loop->multiply > 0)
+      continue;
+    add_loop (work, loop, figures->simd, fill > 0 ? turns * fill / step_turns : turns, fill > 0);
+    if (fill > 0)
+      barriers = hot->barriers / step_turns;
   }
+  work->barriers += turns * barriers;
 }
 
 /* Where a loop within @outer fills local memory: as many turns of the cheapest as the tiles need.

@@ -1,8 +1,7 @@
 #!/bin/bash
-# Makes the figures of this folder anew, from which docs/model.md's tables come:
+# Makes the figures of this folder anew, and from them the tables of docs/model.md:
 #
-#   tools/ocloc.sh tests/data/isa/record.sh build/tools/gemmcl
-#   build/tests/tools/test-model --write      # as meson test runs it, see tests/tools/meson.build
+#   tools/ocloc.sh tests/data/isa/record.sh build
 #
 #   article.json  article.cl for the HD 4400
 #   hd4400.json   our kernels of the same names
@@ -10,7 +9,8 @@
 #   large.json    a kernel for each of several GPUs
 set -euo pipefail
 
-gemmcl=${1:?usage: record.sh GEMMCL}
+build=${1:?usage: record.sh BUILD}
+gemmcl=$build/tools/gemmcl
 here=$(dirname "$0")
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
@@ -51,3 +51,5 @@ names=$(cd "$scratch" && ls ./*.json | sed 's,^./,,; s,.json$,,' | paste -sd,)
 "$gemmcl" isa --target skl,dg2 -k L3_SIMD_8x4_8x8 --json "$scratch/small"
 "$gemmcl" isa --target pvc,lnl,bmg,ptl -k L3_SIMD_8x4_8x16 --json "$scratch/wide"
 join "$scratch/small" "$scratch/wide" >"$here/large.json"
+GEMMCL_ISA_DATA=$here GEMMCL_MODEL_DOCUMENT=$here/../../../docs/model.md \
+  "$build/tests/tools/test-model" --write
