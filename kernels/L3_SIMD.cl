@@ -20,7 +20,7 @@
 #include "gemm.clh"
 
 #define A_ROWS           TILE_M
-#define B_ROWS           1
+#define B_ROWS           (TILE_M * TILE_N < 64 ? 2 : 1)
 #define HOLDER(k)        ((k) / DEPTH)
 #define PART(k)          ((k) % DEPTH)
 #define K_OF(lane, part) ((lane)*DEPTH + (part))
@@ -39,15 +39,18 @@ static inline void
 read_b (float *b, global const B_MEM *B, const GemmclProblem p, const Place *at, int k, int rows,
         bool whole)
 {
-  B += (at->b_k + k) * B_ROW;
+  SG_UNROLL
+  for (int e = 0; e < rows; e++) {
+    global const B_MEM *row = B + (at->b_k + k + e) * B_ROW;
 #ifdef PANEL
-  SG_UNROLL
-  for (int c = 0; c < TILE_N * rows; c++)
-    b[c] = LOAD_B (B, COLUMN (at->lane, c));
+    SG_UNROLL
+    for (int c = 0; c < TILE_N; c++)
+      b[e * TILE_N + c] = LOAD_B (row, COLUMN (at->lane, c));
 #else
-  const long j = at->left + COLUMN (at->lane, 0);
-  SG_UNROLL
-  for (int c = 0; c < TILE_N * rows; c++)
-    b[c] = LOAD_B (B, whole ? j + c : min (j + c, (long)p.N - 1) * p.b.col);
+    const long j = at->left + COLUMN (at->lane, 0);
+    SG_UNROLL
+    for (int c = 0; c < TILE_N; c++)
+      b[e * TILE_N + c] = LOAD_B (row, whole ? j + c : min (j + c, (long)p.N - 1) * p.b.col);
 #endif
+  }
 }

@@ -87,8 +87,9 @@ gemm (GEMM_ARGUMENTS)
   SG_SHARED (shared, A_HELD);
 
   const int chunk = p.a.offset;
-  uint a_block = get_group_id (2) * p.a.batch + TILE_TOP () / TILE_M * p.a.row;
-  uint b_block = get_group_id (2) * p.b.batch + get_group_id (1) * p.b.row;
+  const int2 tile = group_tile ();
+  uint a_block = get_group_id (2) * p.a.batch + (tile.x * GROUP_M + sg_id ()) * p.a.row;
+  uint b_block = get_group_id (2) * p.b.batch + tile.y * p.b.row;
 
   float b[B_ROWS * TILE_N];
   float sum[TILE_M * TILE_N];
@@ -108,5 +109,5 @@ gemm (GEMM_ARGUMENTS)
       b_at.y += STEP;
     }
   }
-  store (C, bias, D, p, sum);
+  store (C, bias, D, p, tile, sum);
 }
