@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Writes what `gemmcl isa` says of all kernels and targets, and of CLBlast's, into a file.
+
+usage: record-isa.py [--clblast CAPTURE] RECORD.json
+
+The gemmcl on PATH is asked, with the ocloc that it finds, so build first:
+
+    tools/ocloc.sh meson devenv -C build ../docs/record-isa.py \\
+        --clblast build/tests/bench/libclblast-capture.so tests/data/isa.json
+
+tests/tools/test-isa.py holds the kernels to the record, docs/make-isa-table.py makes the tables and
+the chart of docs/kernels.md from it. Without --clblast the record keeps its figures of CLBlast.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CLBLAST = Path(__file__).parent.parent / "tests/bench/clblast-isa.py"
+# Of a kernel that built; and those of its hot loop.
+FIGURES = ["density", "simd", "registers", "spill", "private_memory", "resource_loops"]
+LOOP = ["instructions", "mads", "dpas", "moves", "integers", "loads", "load_bytes", "slm_loads"]
+LOOP += ["barriers", "control"]
+FIELDS = FIGURES + ["efficiency"] + LOOP
+
+
+def shorten(number):
+    if isinstance(number, float):
+        return int(number) if number == int(number) else round(number, 3)
+    return number
+
+
+def condense(figures):
+    """The FIELDS of one kernel for one target; why not, for one that did not build."""
+    if figures["why_not"] is not None:
+        return figures["why_not"]
+    hot = figures["hot"]
+    loop = figures["loops"][hot] if hot >= 0 else dict.fromkeys(LOOP, 0)
+    values = [figures[name] for name in FIGURES]
+    values.append(figures.get("model", {}).get("efficiency"))
+    return [shorten(value) for value in values + [loop[name] for name in LOOP]]
+
+
+def ask(command):
+    """What the command writes as JSON, to a file that is its last argument."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        said = subprocess.run(
+            command + [file.name], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            check=False,
+        )
+        if said.returncode:
+            print(said.stderr, end="", file=sys.stderr)
+            sys.exit(said.returncode)
+        return json.load(file)
+
+
+def gather(list_of_figures, compilers):
+    """{kernel: {target: what condense() makes}}"""
+    kernels = {}
+    for figures in list_of_figures:
+        compilers[figures["target"]] = figures["compiler"]
+        kernels.setdefault(figures["kernel"], {})[figures["target"]] = condense(figures)
+    return kernels
+
+
+def write(path, record):
+    """A line per kernel and target: what changes shows in a diff."""
+    lines = ["{"]
+    lines.append(f' "compilers": {json.dumps(record["compilers"])},')
+    lines.append(f' "fields": {json.dumps(record["fields"])},')
+    for part in "clblast", "kernels":
+        kernels = []
+        for name, targets in record[part].items():
+            rows = [f'   {json.dumps(target)}: {json.dumps(what)}' for target, what in targets.items()]
+            kernels.append(f"  {json.dumps(name)}: {{\n" + ",\n".join(rows) + "\n  }")
+        lines.append(f' "{part}": {{\n' + ",\n".join(kernels) + "\n }" + "," * (part == "clblast"))
+    path.write_text("\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--clblast", type=Path, help="libclblast-capture.so of the build")
+    parser.add_argument("record", type=Path)
+    options = parser.parse_args()
+
+    old = json.loads(options.record.read_text(encoding="utf-8")) if options.record.exists() else {}
+    compilers = {}
+    kernels = gather(ask(["gemmcl", "isa", "--model", "--json"]), compilers)
+    clblast = old.get("clblast", {})
+    if options.clblast:
+        clblast = gather(ask([sys.executable, str(CLBLAST), str(options.clblast)]), compilers)
+    record = {"compilers": compilers, "fields": FIELDS, "clblast": clblast, "kernels": kernels}
+    write(options.record, record)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
