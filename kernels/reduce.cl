@@ -9,8 +9,8 @@
 #include "gemm.clh"
 
 kernel void
-reduce (global const float *restrict parts, global const C_MEM *C, global const float *restrict bias,
-        global D_MEM *D, const GemmclProblem p)
+reduce (global const float *restrict parts, global const C_MEM *C,
+        global const float *restrict bias, global D_MEM *D, const GemmclProblem p)
 {
   const long i = get_global_id (1);
   const long j = get_global_id (0);
