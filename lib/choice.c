@@ -94,16 +94,6 @@ gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
   return FALSE;
 }
 
-/* A subgroup as wide as a register: of floats the device's smallest, of halves 16. */
-static guint
-get_subgroup_size (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
-{
-  const gboolean halves =
-      kernel->precision == GEMMCL_PRECISION_F16 && device->subgroup_sizes[0] == 8;
-
-  return halves ? 16 : device->subgroup_sizes[0];
-}
-
 /* Whether the rules may choose @kernel on @device at all. */
 static gboolean
 is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
@@ -114,7 +104,7 @@ is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
       !(intel_gpu && kernel->devices & GEMMCL_ON_INTEL_GPU))
     return FALSE;
   if (kernel->subgroup &&
-      (device->n_subgroup_sizes == 0 || get_subgroup_size (kernel, device) != kernel->subgroup ||
+      (device->n_subgroup_sizes == 0 || device->subgroup_sizes[0] != kernel->subgroup ||
        gemmcl_subgroups_get_level (kernel, device) != GEMMCL_KERNEL_LEVEL_NATIVE))
     return FALSE;
   return kernel->float_width <= device->float_width;
