@@ -231,31 +231,33 @@ check_options (GError **error)
   return TRUE;
 }
 
+/* Those that the user names; none for all. */
 static gboolean
-find_targets (const IsaCompilers *compilers, GPtrArray *targets, GError **error)
+name_targets (GPtrArray *targets, GError **error)
 {
-  g_auto (GStrv) names = NULL;
+  const gboolean all = options.target == NULL || g_str_equal (options.target, "all");
+  g_auto (GStrv) names = g_strsplit (all ? "" : options.target, ",", -1);
 
-  if (options.target == NULL || g_str_equal (options.target, "all")) {
-    for (const IsaTarget *target = isa_targets; target->name != NULL; target++)
-      if (isa_compilers_know (compilers, target))
-        g_ptr_array_add (targets, (gpointer)target);
-    return TRUE;
-  }
-  names = g_strsplit (options.target, ",", -1);
   for (guint i = 0; names[i] != NULL; i++) {
     const IsaTarget *target = isa_target_find (names[i]);
     if (target == NULL) {
-      g_set_error (
-          error, TOOL_ERROR, TOOL_ERROR_USAGE,
-          "--target takes bdw, skl, icllp, tgllp, dg1, dg2, mtl, pvc, lnl, bmg or ptl, not "
-          "\"%s\".",
-          names[i]);
+      g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                   "--target takes bdw, skl, icllp, tgllp, dg1, dg2, mtl, pvc, lnl, bmg, ptl or "
+                   "all, not \"%s\".",
+                   names[i]);
       return FALSE;
     }
     g_ptr_array_add (targets, (gpointer)target);
   }
   return TRUE;
+}
+
+static void
+add_known_targets (const IsaCompilers *compilers, GPtrArray *targets)
+{
+  for (const IsaTarget *target = isa_targets; target->name != NULL; target++)
+    if (isa_compilers_know (compilers, target))
+      g_ptr_array_add (targets, (gpointer)target);
 }
 
 static void
@@ -458,11 +460,13 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
     return FALSE;
   if (options.figures != NULL)
     return finish (json, error);
-  if (!make_programs (programs, error))
+  if (!name_targets (targets, error) || !make_programs (programs, error))
     return FALSE;
   compilers = isa_compilers_new (options.ocloc, error);
-  if (compilers == NULL || !find_targets (compilers, targets, error))
+  if (compilers == NULL)
     return FALSE;
+  if (targets->len == 0)
+    add_known_targets (compilers, targets);
   isa_forget_old ();
   return run_jobs (compilers, programs, targets, json, error) && finish (json, error);
 }
@@ -472,28 +476,21 @@ const ToolCommand tool_isa = {
     .summary = "Tell what Intel's compiler makes of the kernels for GPUs that are not here",
     .description =
         "Has Intel's offline compiler, ocloc, compile kernels for Intel GPUs that need not be "
-        "here, "
-        "and reads its listings: lanes of a thread (SIMD), registers, bytes per thread that did "
-        "not "
-        "fit into registers (spill) or are arrays in memory (private), and of one turn of the "
-        "inner "
-        "loop the instructions, multiply-adds per work-item, instructions of matrix engines, loads "
-        "and their bytes, loads from local memory, barriers. The density is the share of its "
-        "instructions that multiply and add: what a loop that waits for nothing reaches of the "
-        "peak.\n\n"
+        "here, and reads its listings: lanes of a thread (SIMD), registers, bytes per thread "
+        "that did not fit into registers (spill) or are arrays in memory (private), and of one "
+        "turn of the inner loop the instructions, multiply-adds per work-item, instructions of "
+        "matrix engines, loads and their bytes, loads from local memory, barriers. The density "
+        "is the share of its instructions that multiply and add: what a loop that waits for "
+        "nothing reaches of the peak.\n\n"
         "The inner loop is the one with the most multiply-adds; where it branches, the path with "
-        "the "
-        "most of them counts. An instruction of half the thread's lanes is half a multiply-add. "
-        "Resource loops are loops that the compiler puts round a load when it cannot tell that all "
-        "lanes load from the same buffer.\n\n"
+        "the most of them counts. An instruction of half the thread's lanes is half a "
+        "multiply-add. Resource loops are loops that the compiler puts round a load when it "
+        "cannot tell that all lanes load from the same buffer.\n\n"
         "The model predicts the share of its peak that a GPU reaches with the problem of -M, -K "
-        "and "
-        "-N, and shows the threads of an EU, how often one of them has to wait for loads in a turn "
-        "of "
-        "the inner loop, and how busy the EU's pipes, the data port, local memory, the ways from "
-        "the "
-        "large cache and the processor's, and memory are. docs/model.md says how far to trust "
-        "it.\n\n"
+        "and -N, and shows the threads of an EU, how often one of them has to wait for loads in "
+        "a turn of the inner loop, and how busy the EU's pipes, the data port, local memory, the "
+        "ways from the large cache and the processor's, and memory are. docs/model.md says how "
+        "far to trust it.\n\n"
         "Results are kept in the folder gemmcl/isa of the user's cache directory.",
     .groups = {{"Kernels", what_entries}, {"Model", model_entries}, {"Options", how_entries}},
     .examples = {{"gemmcl isa --target skl,dg2", "All kernels for two targets"},
