@@ -39,7 +39,7 @@ unable () {
 
 # run RELEASE PROGRAM [ARGUMENT...], in place of this shell.
 run () {
-  local root=$cache/$1 program
+  local root=$cache/$1 program path
   program=$(type -P "$2") || {
     echo "tools/intel-driver.sh: there is no program $2" >&2
     exit 127
@@ -47,15 +47,16 @@ run () {
   shift 2
   if [ "$(basename "$root")" = bookworm ]; then
     # What this machine has is as new, or newer, and its programs want it.
-    export LD_LIBRARY_PATH=/$library:$root/$library
+    export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/$library:$root/$library
     exec "$program" "$@"
   fi
   [ "$(head -c 4 "$program" | tr -d '\0')" = $'\x7fELF' ] || {
     echo "tools/intel-driver.sh: on this target it runs programs, no scripts as $program" >&2
     exit 126
   }
-  exec "$root/$library/ld-linux-x86-64.so.2" --library-path "$root/$library:/$library" \
-    --argv0 "$program" "$program" "$@"
+  path=$root/$library:${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/$library
+  exec "$root/$library/ld-linux-x86-64.so.2" --library-path "$path" --argv0 "$program" \
+    "$program" "$@"
 }
 
 usage () {

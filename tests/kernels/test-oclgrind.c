@@ -22,20 +22,12 @@ static const GemmclKernel rows[] = {
 };
 
 static const gchar *log_path;
+static GemmclContext *context; /* on Oclgrind; NULL: there is none */
 
-/* NULL, with the test skipped, where the device is another one. */
-static GemmclContext *
-get_oclgrind (void)
+static void
+test_nothing (void)
 {
-  GemmclContext *context = NULL;
-
-  if (log_path != NULL)
-    context = test_get_context ();
-  if (context != NULL &&
-      strcmp (gemmcl_context_get_device_info (context)->platform, "Oclgrind") == 0)
-    return context;
-  g_test_skip ("this does not run on Oclgrind: install it (tools/setup.sh test), set up anew");
-  return NULL;
+  g_test_skip ("this does not run on Oclgrind: install it (tools/setup.sh test) and set up anew");
 }
 
 /* Returns: (transfer full) (nullable): what Oclgrind has said since this was last asked. */
@@ -69,7 +61,7 @@ assert_no_complaint (const gchar *what)
 
 /* Fits the problem to the row, runs it and checks the result, too. */
 static void
-check_problem (GemmclContext *context, const GemmclKernel *row, GemmclGemm *gemm)
+check_problem (const GemmclKernel *row, GemmclGemm *gemm)
 {
   g_autofree gchar *what = NULL;
   g_autoptr (GError) error = NULL;
@@ -91,12 +83,9 @@ static void
 test_row (gconstpointer data)
 {
   const GemmclKernel *row = data;
-  GemmclContext *context = get_oclgrind ();
   GemmclGemm plain = GEMMCL_GEMM_INIT, columns = GEMMCL_GEMM_INIT, batches = GEMMCL_GEMM_INIT;
   g_autoptr (GError) error = NULL;
 
-  if (context == NULL)
-    return;
   if (!gemmcl_kernel_fits (context, row->name, NULL, &error)) {
     g_test_skip (error->message);
     return;
@@ -104,7 +93,7 @@ test_row (gconstpointer data)
   plain.m = 7;
   plain.n = 13;
   plain.k = 5;
-  check_problem (context, row, &plain);
+  check_problem (row, &plain);
 
   columns.m = 9;
   columns.n = 11;
@@ -112,7 +101,7 @@ test_row (gconstpointer data)
   columns.layout = GEMMCL_LAYOUT_COLUMN_MAJOR;
   columns.addend = GEMMCL_ADDEND_OUTPUT;
   columns.beta = 0.5;
-  check_problem (context, row, &columns);
+  check_problem (row, &columns);
 
   batches.m = 5;
   batches.n = 9;
@@ -127,12 +116,12 @@ test_row (gconstpointer data)
   batches.addend = GEMMCL_ADDEND_MATRIX;
   batches.beta = -1;
   batches.bias = TRUE;
-  check_problem (context, row, &batches);
+  check_problem (row, &batches);
 }
 
 /* Runs a program of ours over two floats; Returns: (transfer full) (nullable): the complaint. */
 static gchar *
-provoke (GemmclContext *context, const gchar *source)
+provoke (const gchar *source)
 {
   const cl_context cl = gemmcl_context_get_cl_context (context);
   const cl_command_queue queue = gemmcl_context_get_cl_queue (context);
@@ -173,33 +162,42 @@ test_complaints (void)
       "  x[get_local_id (0)] = y[1 - get_local_id (0)];\n"
       "}\n",
   };
-  GemmclContext *context = get_oclgrind ();
   g_autofree gchar *silence = NULL;
 
-  if (context == NULL)
-    return;
   for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++) {
-    g_autofree gchar *complaint = provoke (context, wrong[i]);
+    g_autofree gchar *complaint = provoke (wrong[i]);
     g_assert_nonnull (complaint);
   }
-  silence = provoke (context, "kernel void f (global float *x) { x[get_global_id (0)] = 1; }");
+  silence = provoke ("kernel void f (global float *x) { x[get_global_id (0)] = 1; }");
   g_assert_null (silence);
 }
 
-int
-main (int argc, char **argv)
+static void
+add_rows (void)
 {
   const gboolean all = g_strcmp0 (g_getenv ("GEMMCL_TEST_ROWS"), "all") == 0;
 
-  g_test_init (&argc, &argv, NULL);
-  log_path = argc > 1 ? argv[1] : NULL;
-  g_test_add_func ("/oclgrind/complaints", test_complaints);
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
     const gchar *method = gemmcl_get_kernel (i)->method;
     g_autofree gchar *path = g_strdup_printf ("/oclgrind/%s", rows[i].name);
 
     if (all || i == 0 || strcmp (method, gemmcl_get_kernel (i - 1)->method) != 0)
       g_test_add_data_func (path, &rows[i], test_row);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  log_path = argc > 1 ? argv[1] : NULL;
+  context = log_path != NULL ? gemmcl_context_new (NULL, NULL) : NULL;
+  if (context != NULL &&
+      strcmp (gemmcl_context_get_device_info (context)->platform, "Oclgrind") == 0) {
+    g_test_add_func ("/oclgrind/complaints", test_complaints);
+    add_rows ();
+  } else {
+    g_test_add_func ("/oclgrind/nothing", test_nothing);
   }
   return g_test_run ();
 }
