@@ -138,11 +138,14 @@ test_row (gconstpointer data)
   check_problem (row, &columns, "by column");
 }
 
+/* What was chosen, of which the name may have a split behind it. */
 static const GemmclKernel *
-find_row (const gchar *name)
+find_row (const gchar *chosen)
 {
+  const gsize length = strcspn (chosen, "/");
+
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (strcmp (rows[i].name, name) == 0)
+    if (strlen (rows[i].name) == length && strncmp (rows[i].name, chosen, length) == 0)
       return &rows[i];
   g_assert_not_reached ();
 }

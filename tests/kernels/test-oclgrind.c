@@ -59,24 +59,30 @@ assert_no_complaint (const gchar *what)
   g_test_fail ();
 }
 
-/* Fits the problem to the row, runs it and checks the result, too. */
+/* Runs the problem and checks the result, too. */
 static void
-check_problem (const GemmclKernel *row, GemmclGemm *gemm)
+check_run (const gchar *kernel, const GemmclGemm *gemm)
 {
-  g_autofree gchar *what = NULL;
+  g_autofree gchar *what = problem_describe (gemm);
   g_autoptr (GError) error = NULL;
   g_auto (Problem) problem = {0};
 
+  problem_init (&problem, gemm, 1);
+  problem_run_device (&problem, context, kernel, &error);
+  g_assert_no_error (error);
+  problem_check (&problem, kernel);
+  assert_no_complaint (what);
+}
+
+/* The problem, or as near to it as the row goes. */
+static void
+check_problem (const GemmclKernel *row, GemmclGemm *gemm)
+{
   gemm->precision = row->precision;
   gemm->m = row->max_m ? MIN (gemm->m, row->max_m) : gemm->m;
   gemm->n = row->max_n ? MIN (gemm->n, row->max_n) : gemm->n;
   gemm->k = row->max_k ? MIN (gemm->k, row->max_k) : gemm->k;
-  problem_init (&problem, gemm, 1);
-  problem_run_device (&problem, context, row->name, &error);
-  g_assert_no_error (error);
-  problem_check (&problem, row->name);
-  what = problem_describe (gemm);
-  assert_no_complaint (what);
+  check_run (row->name, gemm);
 }
 
 static void
@@ -117,6 +123,21 @@ test_row (gconstpointer data)
   batches.beta = -1;
   batches.bias = TRUE;
   check_problem (row, &batches);
+}
+
+/* K in two parts, and what adds them up. */
+static void
+test_split (void)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = 7;
+  gemm.n = 13;
+  gemm.k = 32;
+  gemm.addend = GEMMCL_ADDEND_MATRIX;
+  gemm.beta = 2;
+  gemm.bias = TRUE;
+  check_run ("gemm_naive/2", &gemm);
 }
 
 /* Runs a program of ours over two floats; Returns: (transfer full) (nullable): the complaint. */
@@ -195,6 +216,7 @@ main (int argc, char **argv)
   if (context != NULL &&
       strcmp (gemmcl_context_get_device_info (context)->platform, "Oclgrind") == 0) {
     g_test_add_func ("/oclgrind/complaints", test_complaints);
+    g_test_add_func ("/oclgrind/split", test_split);
     add_rows ();
   } else {
     g_test_add_func ("/oclgrind/nothing", test_nothing);
