@@ -534,6 +534,22 @@ read_row (Row *row, guint index)
   read_tile (row);
 }
 
+/* Whether the next row is the same with more to a group, which so tests more. */
+static gboolean
+is_part_of_next (const Row *row)
+{
+  Row next = {.info = row->info};
+
+  if (row->index + 1 == gemmcl_get_n_kernels ())
+    return FALSE;
+  next.info = gemmcl_get_kernel (row->index + 1);
+  if (strcmp (next.info->method, row->info->method) != 0)
+    return FALSE;
+  read_tile (&next);
+  return next.tile_m == row->tile_m && next.tile_n == row->tile_n && next.group_m > row->group_m &&
+         next.group_n == row->group_n;
+}
+
 static void
 add_tests (Row *row)
 {
@@ -556,6 +572,8 @@ add_tests (Row *row)
 
   const gboolean brief = !row->first && g_getenv ("GEMMCL_TEST_BRIEF") != NULL;
 
+  if (brief && is_part_of_next (row))
+    return;
   for (guint i = 0; i < (brief ? 1 : G_N_ELEMENTS (tests)); i++) {
     g_autofree gchar *path = g_strdup_printf ("/kernels/%s/%s", row->info->name, tests[i].name);
     if (row->full || !tests[i].full)
