@@ -6,8 +6,8 @@
 #   tools/intel-driver.sh TARGET COMMAND...    runs COMMAND with it as the only OpenCL platform
 #   tools/intel-driver.sh --targets            lists the targets
 #
-# The first run of a target fetches the driver, Debian 12's or Debian testing's, with all it needs, by
-# tools/debian-unpack.sh, into gemmcl-intel-driver/ of the user's cache directory (about 350 MB
+# The first run of a target fetches the driver, Debian 12's or Debian testing's, with all it needs,
+# by tools/debian-unpack.sh, into gemmcl-intel-driver/ of the user's cache directory (about 350 MB
 # each). Nothing is installed, and it takes no root. To have testing's newest again, remove its
 # directory there. GEMMCL_DRIVER_CACHE is where that cache directory is, if XDG_CACHE_HOME is for
 # COMMAND alone.
@@ -23,14 +23,15 @@ cache=${GEMMCL_DRIVER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/gemmcl-intel-drive
 
 # target, release of Debian, and what the driver is told to find there: for most also how many
 # slices x subslices x EUs, which it would ask the hardware for.
-targets='
+new='UseAubStream=0 UseBindlessMode=0'
+targets="
 skl    bookworm  ProductFamilyOverride=skl
 tgllp  bookworm  ProductFamilyOverride=tgllp
 dg2    bookworm  ProductFamilyOverride=dg2 HardwareInfoOverride=2x4x16
-mtl    testing   ProductFamilyOverride=mtl HardwareInfoOverride=2x4x16 UseAubStream=0 UseBindlessMode=0
-lnl    testing   ProductFamilyOverride=lnl HardwareInfoOverride=2x4x8 UseAubStream=0 UseBindlessMode=0
-ptl    testing   ProductFamilyOverride=ptl HardwareInfoOverride=2x6x8 UseAubStream=0 UseBindlessMode=0
-'
+mtl    testing   ProductFamilyOverride=mtl HardwareInfoOverride=2x4x16 $new
+lnl    testing   ProductFamilyOverride=lnl HardwareInfoOverride=2x4x8 $new
+ptl    testing   ProductFamilyOverride=ptl HardwareInfoOverride=2x6x8 $new
+"
 
 unable () {
   echo "Intel's OpenCL driver for GPUs: $*" >&2
