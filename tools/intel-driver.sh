@@ -23,6 +23,7 @@ cache=${GEMMCL_DRIVER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/gemmcl-intel-drive
 
 # target, release of Debian, and what the driver is told to find there: for most also how many
 # slices x subslices x EUs, which it would ask the hardware for.
+# What testing's must do without here.
 new='UseAubStream=0 UseBindlessMode=0'
 targets="
 skl    bookworm  ProductFamilyOverride=skl
