@@ -12,6 +12,8 @@ The gemmcl on PATH is asked, with the ocloc that it finds, so build first:
 
 tests/tools/test-isa.py holds the kernels to the record, docs/make-isa-table.py makes the tables and
 the chart of docs/kernels.md from it. Without --clblast the record keeps its figures of CLBlast.
+Subgroups of 16 are left out where registers hold 8 floats: gemmcl chooses none there, and what does
+not fit takes compilers long.
 """
 
 import argparse
@@ -21,6 +23,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+WIDE, WIDE_TARGETS = "subgroups of 16", "pvc,lnl,bmg,ptl"
 CLBLAST = Path(__file__).parent.parent / "tests/bench/clblast-isa.py"
 # Of a kernel that built; and those of its hot loop.
 FIGURES = ["density", "simd", "registers", "spill", "private_memory", "resource_loops"]
@@ -48,20 +51,33 @@ def condense(figures):
 
 def ask(command):
     """What the command writes as JSON, to a file that is its last argument."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder, "answer.json")
         said = subprocess.run(
-            command + [file.name], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            command + [str(answer)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             check=False,
-        )
+        )  # fmt: skip
         if said.returncode:
             print(said.stderr, end="", file=sys.stderr)
             sys.exit(said.returncode)
-        return json.load(file)
+        return json.loads(answer.read_text(encoding="utf-8"))
 
 
-def gather(list_of_figures, compilers):
+def ask_all():
+    """The figures of all kernels, and their names in the order of their table."""
+    listed = subprocess.run(["gemmcl", "kernels", "--json"], stdout=subprocess.PIPE, check=True)
+    rows = json.loads(listed.stdout)
+    figures = []
+    for wide, targets in (False, "all"), (True, WIDE_TARGETS):
+        names = [row["name"] for row in rows if (WIDE in row["needs"]) == wide]
+        command = ["gemmcl", "isa", "-k", ",".join(names), "--target", targets]
+        figures += ask(command + ["--model", "--json"])
+    return figures, [row["name"] for row in rows]
+
+
+def gather(list_of_figures, compilers, names=()):
     """{kernel: {target: what condense() makes}}"""
-    kernels = {}
+    kernels = {name: {} for name in names}
     for figures in list_of_figures:
         compilers[figures["target"]] = figures["compiler"]
         kernels.setdefault(figures["kernel"], {})[figures["target"]] = condense(figures)
@@ -90,7 +106,8 @@ def main():
 
     old = json.loads(options.record.read_text(encoding="utf-8")) if options.record.exists() else {}
     compilers = {}
-    kernels = gather(ask(["gemmcl", "isa", "--model", "--json"]), compilers)
+    figures, names = ask_all()
+    kernels = gather(figures, compilers, names)
     clblast = old.get("clblast", {})
     if options.clblast:
         clblast = gather(ask([sys.executable, str(CLBLAST), str(options.clblast)]), compilers)

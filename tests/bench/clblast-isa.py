@@ -102,7 +102,8 @@ def compile_for(target, library):
         source.write_text(program, encoding="utf-8")
         for entry in ENTRIES:
             command = ["gemmcl", "isa", "--source", str(source), "--entry", entry]
-            command += [f"--build-options={build_options}", "--target", target, "--json", str(answer)]
+            command += [f"--build-options={build_options}", "--target", target]
+            command += ["--json", str(answer)]
             subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
             figures += json.loads(answer.read_text(encoding="utf-8"))
     return figures
