@@ -22,6 +22,10 @@
  * launch of its own. */
 #define SPLIT_COST 160.0
 
+/* Multiply-adds per element of A that its way into an image costs, 8 bytes: so many that a GPU with
+ * slow memory does meanwhile, as Intel's integrated ones are. */
+#define IMAGE_COST 24.0
+
 /* A unit of a GPU hides latencies by what else it has to do: with WORK under way in each it does
  * 1 - IDLE of what it can do, with twice as much 1 - IDLE^2, and so on. A work-item is as much work
  * as the square root of its outputs, since of many outputs each waits for the others. These and
@@ -134,8 +138,8 @@ get_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdo
 
 /*
  * The rule: a kernel's speed with full tiles, times the share of its tiles that is not padding,
- * times what so many tiles make of the device; less what it takes to add up the parts of K. What
- * reads pixels by itself beats what needs them converted.
+ * times what so many tiles make of the device; less what it takes to add up the parts of K, and to
+ * make an image of A. What reads pixels by itself beats what needs them converted.
  */
 static gdouble
 score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
@@ -145,7 +149,8 @@ score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGem
   const gdouble n = (gdouble)tiles.m * tiles.n;
   const gdouble outputs = (gdouble)tiles.rows * tiles.cols;
   const gdouble groups = n * gemmcl_gemm_get_batch (gemm) * self->split;
-  const gdouble cost = self->split > 1 ? 1 + SPLIT_COST * self->split / gemm->k : 1;
+  const gdouble cost = 1 + (self->split > 1 ? SPLIT_COST * self->split / gemm->k : 0) +
+                       (kernel->images ? IMAGE_COST / gemm->n : 0);
 
   return get_speed (kernel, device) * gemm->m * gemm->n / (n * outputs) *
              get_utilisation (kernel, device, groups) / cost +

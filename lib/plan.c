@@ -11,6 +11,8 @@
 #include "kernels.h"
 #include "subgroups.h"
 
+#define MAX_BUILT 8 /* kernels that are built to find one that the device has registers for */
+
 #define SOFTMAX_GROUP 64 /* work-items that share a row on a GPU; a CPU gives it to one */
 
 G_DEFINE_FINAL_TYPE (GemmclPlan, gemmcl_plan, G_TYPE_OBJECT)
@@ -167,6 +169,53 @@ get_problem_as_run (GemmclPlan *self)
   return gemm;
 }
 
+/* Whether Intel's compiler found registers for all that the kernel holds. */
+static gboolean
+is_in_registers (GemmclPlan *self)
+{
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
+  GemmclBuildInfo build;
+
+  if (!device->intel || device->type != GEMMCL_DEVICE_TYPE_GPU)
+    return TRUE;
+  gemmcl_plan_get_build_info (self, &build);
+  return build.spill_bytes == 0 && build.private_bytes == 0;
+}
+
+/* Builds the first that this driver can build; of the first few one that is in registers, since
+ * what is not loses more than the rules tell apart. */
+static gboolean
+try_choices (GemmclPlan *self, GArray *ranked, GError **error)
+{
+  const GemmclChoice *first = NULL;
+  g_autoptr (GError) failure = NULL;
+  guint built = 0;
+
+  for (guint i = 0; i < ranked->len && built < MAX_BUILT; i++) {
+    GemmclChoice *choice = &g_array_index (ranked, GemmclChoice, i);
+
+    if (self->gemm.batch > 1)
+      choice->split = 1;
+    g_clear_error (&failure);
+    g_clear_pointer (&self->multiply, clReleaseKernel);
+    if (!build_multiply (self, choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
+      g_debug ("%s", failure->message);
+      continue;
+    }
+    if (is_in_registers (self))
+      return TRUE;
+    built++;
+    if (first == NULL)
+      first = choice;
+  }
+  g_clear_pointer (&self->multiply, clReleaseKernel);
+  if (first != NULL)
+    return build_multiply (self, first, GEMMCL_KERNEL_LEVEL_NATIVE, error);
+  if (failure != NULL)
+    g_propagate_error (error, g_steal_pointer (&failure));
+  return FALSE;
+}
+
 /* Builds the kernel that the user named; or the best of the rules that this driver can build. */
 static gboolean
 choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
@@ -183,24 +232,14 @@ choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
   }
   as_run = get_problem_as_run (self);
   ranked = gemmcl_choice_rank (device, &as_run);
-  if (ranked->len == 0)
+  if (ranked->len == 0) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
                  "No kernel writes pictures from %" G_GSIZE_FORMAT
                  " features a pixel; write a matrix instead.",
                  self->gemm.k);
-  for (guint i = 0; i < ranked->len; i++) {
-    GemmclChoice choice = g_array_index (ranked, GemmclChoice, i);
-    g_autoptr (GError) failure = NULL;
-
-    if (self->gemm.batch > 1)
-      choice.split = 1;
-    if (build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure))
-      return TRUE;
-    g_debug ("%s", failure->message);
-    if (i + 1 == ranked->len)
-      g_propagate_error (error, g_steal_pointer (&failure));
+    return FALSE;
   }
-  return FALSE;
+  return try_choices (self, ranked, error);
 }
 
 static gboolean

@@ -11,9 +11,13 @@
 # PoCL takes a second or more to compile a kernel, and there are many: what makes another program of
 # a kernel is tested with the first row of each method. More, for those who have the time:
 #
-#   --full           with every row, and the tests of the library on Intel's OpenCL runtime for CPUs
-#   --all            and those of the kernels there, and everything in the chroots of
-#                    tools/distros.sh: an hour where nothing of it was done before
+#   --full           with every row; the library's tests on Intel's OpenCL runtime for CPUs, too;
+#                    and what Intel's driver for GPUs, without one, makes of every row
+#   --all            and all kernels on Intel's runtime for CPUs, and everything in the chroots of
+#                    tools/distros.sh: hours where nothing of it was done before
+#
+# Without either, Intel's runtime runs the first kernel of each method with subgroups.
+# docs/testing.md says what each of these is good for.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # The distribution's Python is the one that has NumPy.
@@ -46,12 +50,19 @@ build () {
 }
 
 distros=()
-intel_suites=()
+drivers=()
+intel_rows=subgroups
+intel_tests=(kernels-0 kernels-1 kernels-2 kernels-3)
 case ${1-} in
   '') export GEMMCL_TEST_BRIEF=1 ;;
-  --full) intel_suites=(--suite lib) ;;
+  --full)
+    intel_tests+=(--suite lib)
+    mapfile -t drivers < <(tools/intel-driver.sh --targets)
+    ;;
   --all)
-    intel_suites=(--suite lib --suite kernels)
+    intel_rows=
+    intel_tests=(--suite lib --suite kernels)
+    mapfile -t drivers < <(tools/intel-driver.sh --targets)
     distros=(trixie testing)
     ;;
   *)
@@ -73,15 +84,26 @@ if build build gcc; then
   section 'testing build/'
   meson test -C build --no-rebuild --print-errorlogs || true
 fi
-if [ ${#intel_suites[@]} -gt 0 ]; then
-  section "testing build/ on Intel's OpenCL runtime for CPUs"
-  if said=$(tools/intel-runtime.sh true 2>&1); then
-    tools/intel-runtime.sh meson test -C build --no-rebuild --print-errorlogs \
-      --logbase intel-cpu --timeout-multiplier 3 "${intel_suites[@]}" || true
-  else
-    python3 tools/test-results.py --stand-in SKIP "${said##*$'\n'}" >"$intel_log"
-  fi
+section "testing build/ on Intel's OpenCL runtime for CPUs"
+if said=$(tools/intel-runtime.sh true 2>&1); then
+  env ${intel_rows:+GEMMCL_TEST_ROWS=$intel_rows} tools/intel-runtime.sh \
+    meson test -C build --no-rebuild --print-errorlogs --logbase intel-cpu --timeout-multiplier 3 \
+    "${intel_tests[@]}" || true
+else
+  python3 tools/test-results.py --stand-in SKIP "${said##*$'\n'}" >"$intel_log"
 fi
+for target in "${drivers[@]}"; do
+  section "testing what Intel's driver makes of the kernels for $target"
+  driver_log=build/meson-logs/driver-$target-intel-driver.sh.json
+  rm -f "$driver_log"
+  if said=$(tools/intel-driver.sh "$target" true 2>&1); then
+    GEMMCL_DRIVER_CACHE=${XDG_CACHE_HOME:-$HOME/.cache} meson test -C build --no-rebuild \
+      --print-errorlogs --logbase "driver-$target" --timeout-multiplier 3 \
+      --wrapper "$PWD/tools/intel-driver.sh $target" driver build-info || true
+  else
+    python3 tools/test-results.py --stand-in SKIP "${said##*$'\n'}" >"$driver_log"
+  fi
+done
 # Python, GStreamer's tools and compilers are no sanitized programs, so what runs them is left out;
 # and of the kernels, which PoCL compiles without sanitizers, all but the first row; and what of the
 # tool takes long. GStreamer must look at the plugin in the test itself: its scanner cannot load it.
@@ -103,8 +125,11 @@ if build build-sanitize clang -Db_sanitize=address,undefined -Db_lundef=false; t
   sanitized --logbase kernels --test-args='-p /kernels/gemm_naive' kernels-0
 fi
 
-results=(gcc=build sanitized=build-sanitize sanitized="$kernels_log" sanitized="$tool_log")
-[ ${#intel_suites[@]} -eq 0 ] || results+=(intel-cpu="$intel_log")
+results=(gcc=build sanitized=build-sanitize sanitized="$kernels_log" sanitized="$tool_log"
+  intel-cpu="$intel_log")
+for target in "${drivers[@]}"; do
+  results+=("driver-$target=build/meson-logs/driver-$target-intel-driver.sh.json")
+done
 for name in "${distros[@]}"; do
   tools/distros.sh --no-count "$name"
   results+=("$name=build-distros/$name.json")

@@ -8,8 +8,7 @@
  * Compiling takes most of the time, so what makes another program is tested in full with the first
  * row and the first that has loads and stores of its own, for pictures. Of the others, which share
  * the macros of these, each has a turn of types and activations; and the first row of each method
- * has all layouts and vectors of 4. With GEMMCL_TEST_BRIEF in the environment the rows that share
- * their method's source with one before have a single program, and only their edges are tested.
+ * has all layouts and vectors of 4. row.h says which of them the environment leaves out.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,15 +17,7 @@
 
 #include "elements.h"
 #include "problem.h"
-
-typedef struct {
-  const GemmclKernelInfo *info;
-  guint index;
-  gboolean first;         /* of its method */
-  gboolean full;          /* all types and activations */
-  gsize tile_m, tile_n;   /* outputs of a work-item */
-  gsize group_m, group_n; /* outputs of a work-group */
-} Row;
+#include "row.h"
 
 /* Runs and checks a problem; one that the kernel does not take is none. */
 static gboolean
@@ -497,59 +488,6 @@ test_plan (gconstpointer data)
   }
 }
 
-/* Reads the tile's sizes off the row's name: method_1x2_3x4 has 1 x 2 outputs of 3 x 4 items. */
-static void
-read_tile (Row *row)
-{
-  const gchar *name = row->info->name + strlen (row->info->method);
-  guint tile_m = 1, tile_n = 1, group_m = 8, group_n = 8;
-
-  if (*name == '_')
-    g_assert_cmpint (sscanf (name, "_%ux%u_%ux%u", &tile_m, &tile_n, &group_m, &group_n), ==, 4);
-  row->tile_m = MAX (tile_m, 1);
-  row->tile_n = MAX (tile_n, 1);
-  row->group_m = row->tile_m * group_m;
-  row->group_n = row->tile_n * group_n;
-}
-
-static gboolean
-writes_pictures (const GemmclKernelInfo *info)
-{
-  const GemmclImage image = {.format = GEMMCL_PIXEL_GRAY8, .width = 1, .height = 1};
-  GemmclContext *context = test_get_context ();
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
-
-  gemm.m = gemm.n = gemm.k = 1;
-  gemm.d_image = &image;
-  return context != NULL && gemmcl_kernel_fits (context, info->name, &gemm, NULL);
-}
-
-static void
-read_row (Row *row, guint index)
-{
-  row->info = gemmcl_get_kernel (index);
-  row->index = index;
-  row->first = index == 0 || strcmp (row->info->method, gemmcl_get_kernel (index - 1)->method) != 0;
-  row->full = index == 0 || (row->first && writes_pictures (row->info));
-  read_tile (row);
-}
-
-/* Whether the next row is the same with more to a group, which so tests more. */
-static gboolean
-is_part_of_next (const Row *row)
-{
-  Row next = {.info = row->info};
-
-  if (row->index + 1 == gemmcl_get_n_kernels ())
-    return FALSE;
-  next.info = gemmcl_get_kernel (row->index + 1);
-  if (strcmp (next.info->method, row->info->method) != 0)
-    return FALSE;
-  read_tile (&next);
-  return next.tile_m == row->tile_m && next.tile_n == row->tile_n && next.group_m > row->group_m &&
-         next.group_n == row->group_n;
-}
-
 static void
 add_tests (Row *row)
 {
@@ -570,9 +508,9 @@ add_tests (Row *row)
       {"rounding", test_rounding, TRUE},
   };
 
-  const gboolean brief = !row->first && g_getenv ("GEMMCL_TEST_BRIEF") != NULL;
+  const gboolean brief = row_is_brief (row);
 
-  if (brief && is_part_of_next (row))
+  if (!row_is_wanted (row))
     return;
   for (guint i = 0; i < (brief ? 1 : G_N_ELEMENTS (tests)); i++) {
     g_autofree gchar *path = g_strdup_printf ("/kernels/%s/%s", row->info->name, tests[i].name);
@@ -592,7 +530,7 @@ main (int argc, char **argv)
   shard = argc > 2 ? atoi (argv[1]) : 0;
   shards = argc > 2 ? atoi (argv[2]) : 1;
   for (guint i = shard; i < n; i += shards) {
-    read_row (&rows[i], i);
+    row_read (&rows[i], i);
     add_tests (&rows[i]);
   }
   return g_test_run ();

@@ -1,0 +1,92 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "row.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "problem.h"
+
+/* Reads the tile's sizes off the row's name: method_1x2_3x4 has 1 x 2 outputs of 3 x 4 items. */
+static void
+read_tile (Row *row)
+{
+  const gchar *name = row->info->name + strlen (row->info->method);
+  guint tile_m = 1, tile_n = 1, group_m = 8, group_n = 8;
+
+  if (*name == '_')
+    g_assert_cmpint (sscanf (name, "_%ux%u_%ux%u", &tile_m, &tile_n, &group_m, &group_n), ==, 4);
+  row->tile_m = MAX (tile_m, 1);
+  row->tile_n = MAX (tile_n, 1);
+  row->group_m = row->tile_m * group_m;
+  row->group_n = row->tile_n * group_n;
+}
+
+static gboolean
+writes_pictures (const GemmclKernelInfo *info)
+{
+  const GemmclImage image = {.format = GEMMCL_PIXEL_GRAY8, .width = 1, .height = 1};
+  GemmclContext *context = test_get_context ();
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = gemm.n = gemm.k = 1;
+  gemm.d_image = &image;
+  return context != NULL && gemmcl_kernel_fits (context, info->name, &gemm, NULL);
+}
+
+void
+row_read (Row *row, guint index)
+{
+  row->info = gemmcl_get_kernel (index);
+  row->index = index;
+  row->first = index == 0 || strcmp (row->info->method, gemmcl_get_kernel (index - 1)->method) != 0;
+  row->full = index == 0 || (row->first && writes_pictures (row->info));
+  read_tile (row);
+}
+
+/* Whether the next row is the same with more to a group, which so tests more. */
+static gboolean
+is_part_of_next (const Row *row)
+{
+  Row next = {.info = row->info};
+
+  if (row->index + 1 == gemmcl_get_n_kernels ())
+    return FALSE;
+  next.info = gemmcl_get_kernel (row->index + 1);
+  if (strcmp (next.info->method, row->info->method) != 0)
+    return FALSE;
+  read_tile (&next);
+  return next.tile_m == row->tile_m && next.tile_n == row->tile_n && next.group_m > row->group_m &&
+         next.group_n == row->group_n;
+}
+
+gboolean
+row_is_brief (const Row *row)
+{
+  return g_getenv ("GEMMCL_TEST_ROWS") != NULL ||
+         (!row->first && g_getenv ("GEMMCL_TEST_BRIEF") != NULL);
+}
+
+/* Whether it is the first of its method with subgroups of this size. */
+static gboolean
+is_first_of_subgroups (const Row *row)
+{
+  const gchar *needs = strstr (row->info->needs, "subgroups of");
+
+  if (needs == NULL)
+    return FALSE;
+  for (guint i = 0; i < row->index; i++) {
+    const GemmclKernelInfo *other = gemmcl_get_kernel (i);
+    if (strcmp (other->method, row->info->method) == 0 && g_str_has_suffix (other->needs, needs))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+row_is_wanted (const Row *row)
+{
+  if (g_strcmp0 (g_getenv ("GEMMCL_TEST_ROWS"), "subgroups") == 0)
+    return is_first_of_subgroups (row);
+  return row->first || !row_is_brief (row) || !is_part_of_next (row);
+}
