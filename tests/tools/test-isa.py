@@ -5,13 +5,14 @@
 
 What was recorded is in ISA_RECORD (docs/record-isa.py writes it). Of each target a few rows are
 compiled anew, with GEMMCL_TEST_ISA=all all of them: a row fails that no longer builds, spills or
-has private memory or resource loops where it had none, or is less dense. GEMMCL_OCLOC, or what
-tools/ocloc.sh has fetched, compiles; where there is no such compiler, or another version, tests are
-skipped.
+has private memory or resource loops where it had none, or is less dense. GEMMCL_OCLOC, the ocloc in
+PATH or what tools/ocloc.sh has fetched compiles; where there is no such compiler, or it is another
+version, tests are skipped.
 """
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import tempfile
@@ -56,8 +57,9 @@ def choose(target):
 
 def find_ocloc():
     """(paths with colons between, None), or (None, why not)."""
-    if "GEMMCL_OCLOC" in os.environ:
-        return os.environ["GEMMCL_OCLOC"], None
+    there = os.environ.get("GEMMCL_OCLOC") or shutil.which("ocloc")
+    if there:
+        return there, None
     # This test's own cache is another one than the user's, where the compilers are.
     environment = {key: value for key, value in os.environ.items() if key != "XDG_CACHE_HOME"}
     said = subprocess.run(
