@@ -80,15 +80,16 @@ compare_guint (const void *a, const void *b)
 static void
 fill_subgroup_sizes (GemmclDeviceInfo *info, cl_device_id id)
 {
-  gsize sizes[G_N_ELEMENTS (info->subgroup_sizes)];
+  g_autofree gsize *sizes = NULL;
   gsize bytes = 0;
 
   if (!gemmcl_device_info_has_extension (info, "cl_intel_required_subgroup_size") ||
-      clGetDeviceInfo (id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, 0, NULL, &bytes) != CL_SUCCESS ||
-      bytes > sizeof (sizes) ||
-      clGetDeviceInfo (id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, bytes, sizes, NULL) != CL_SUCCESS)
+      clGetDeviceInfo (id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, 0, NULL, &bytes) != CL_SUCCESS)
     return;
-  info->n_subgroup_sizes = bytes / sizeof (gsize);
+  sizes = g_malloc0 (bytes);
+  if (clGetDeviceInfo (id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, bytes, sizes, NULL) != CL_SUCCESS)
+    return;
+  info->n_subgroup_sizes = MIN (bytes / sizeof (gsize), G_N_ELEMENTS (info->subgroup_sizes));
   for (guint i = 0; i < info->n_subgroup_sizes; i++)
     info->subgroup_sizes[i] = sizes[i];
   qsort (info->subgroup_sizes, info->n_subgroup_sizes, sizeof (guint), compare_guint);

@@ -86,7 +86,7 @@ typedef struct {
   gboolean host_unified;
   gboolean fp16;
   gboolean fp64;
-  guint subgroup_sizes[8];
+  guint subgroup_sizes[16];
   guint n_subgroup_sizes;
   guint eus;
   guint eu_threads;
