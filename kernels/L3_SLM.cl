@@ -52,10 +52,13 @@ add (strip sum[TILE_M][TILE_N / 4], int r, float a, const strip b[TILE_N / 4])
     sum[r][c] = MAD ((strip)(a), b[c], sum[r][c]);
 }
 
-#define MULTIPLY_STEP(e)                                                                           \
-  load_row (b, B, p, j, whole);                                                                    \
-  B += p.b.row;                                                                                    \
-  _Pragma ("unroll") for (int r = 0; r < TILE_M; r++) add (sum, r, ELEMENT (a_k[r], e), b);
+#define LOAD_ROW(e) load_row (b[e], B + (k + (e)) * p.b.row, p, j, whole);
+#define MULTIPLY_ROW(r)                                                                            \
+  const strip a_k = *(local const strip *)(a + (r)*A_PITCH + k);                                   \
+  add (sum, r, a_k.s0, b[0]);                                                                      \
+  add (sum, r, a_k.s1, b[1]);                                                                      \
+  add (sum, r, a_k.s2, b[2]);                                                                      \
+  add (sum, r, a_k.s3, b[3]);
 
 /* Adds the steps there are, TILE_K at most. a: the first row of the tile that is the work-item's;
  * j: its first column; whole: rows of B are float4s with nothing between, and all of them there. */
@@ -63,24 +66,20 @@ LOCAL_INLINE void
 multiply (strip sum[TILE_M][TILE_N / 4], local const float *a, global const float *B,
           const GemmclProblem p, long j, int steps, bool whole)
 {
-  strip b[TILE_N / 4];
+  strip b[4][TILE_N / 4];
   int k = 0;
 
 #pragma unroll 1
   for (; k + 4 <= steps; k += 4) {
-    strip a_k[TILE_M];
-#pragma unroll
-    for (int r = 0; r < TILE_M; r++)
-      a_k[r] = *(local const strip *)(a + r * A_PITCH + k);
-    REPEAT (4, MULTIPLY_STEP)
+    REPEAT (4, LOAD_ROW)
+    REPEAT (TILE_M, MULTIPLY_ROW)
   }
 #pragma unroll 1
   for (; k < steps; k++) {
-    load_row (b, B, p, j, whole);
-    B += p.b.row;
+    LOAD_ROW (0)
 #pragma unroll
     for (int r = 0; r < TILE_M; r++)
-      add (sum, r, a[r * A_PITCH + k], b);
+      add (sum, r, a[r * A_PITCH + k], b[0]);
   }
 }
 
@@ -111,16 +110,17 @@ gemm (GEMM_ARGUMENTS)
     for (int c = 0; c < TILE_N / 4; c++)
       sum[r][c] = 0.0f;
 
+  long a_at = 0, b_at = 0;
   for (int rest = p.K; rest > 0; rest -= TILE_K) {
-    copy_a (tile, A, p, top, lane, rest);
+    copy_a (tile, A + a_at, p, top, lane, rest);
     barrier (CLK_LOCAL_MEM_FENCE);
     if (whole)
-      multiply (sum, tile + m * A_PITCH, B, p, j, min (rest, TILE_K), true);
+      multiply (sum, tile + m * A_PITCH, B + b_at, p, j, min (rest, TILE_K), true);
     else
-      multiply (sum, tile + m * A_PITCH, B, p, j, min (rest, TILE_K), false);
+      multiply (sum, tile + m * A_PITCH, B + b_at, p, j, min (rest, TILE_K), false);
     barrier (CLK_LOCAL_MEM_FENCE);
-    A += TILE_K * A_COL;
-    B += TILE_K * p.b.row;
+    a_at += TILE_K * A_COL;
+    b_at += TILE_K * p.b.row;
   }
 
   REPEAT (TILE_M, FINISH_ROW)
