@@ -5,7 +5,7 @@
 
 usage: kernels.py KERNELS-DIRECTORY
 
-Of the options that lib/plan.c gives, each row is tried with the plainest and with the fullest set;
+Of the options that lib/kernel-options.c gives, each row is tried with the plainest and with the fullest set;
 one with subgroups natively, and the first of its source at each of its levels.
 Pictures have options of their own, which the tests on a device go through.
 """
@@ -22,7 +22,7 @@ CLANG += ["-finclude-default-header", "-fsyntax-only", "-Wall", "-Wextra", "-Wer
 # What OpenCL's own idiom and the including of shared parts bring with them.
 CLANG += ["-Wno-unused-function", "-Wno-sign-compare", "-Wno-unused-parameter"]
 
-F32, U8, SIGMOID = 0, 5, 5
+F32, F16, U8, SIGMOID = 0, 2, 5, 5
 VARIANTS = {
     "plain": [f"A_TYPE={F32}", f"D_TYPE={F32}", "ACTIVATION=0"],
     "full": [
@@ -32,13 +32,17 @@ VARIANTS = {
 }
 # The levels of subgroup.clh, and what makes clang declare their functions.
 LEVELS = {
-    "native": ["-cl-std=CL1.2", "-DSUBGROUP_LEVEL=0", "-Dcl_intel_subgroups", "-cl-no-stdinc"],
+    "native": ["-cl-std=CL1.2", "-DSUBGROUP_LEVEL=0", "-Dcl_intel_subgroups", "-cl-no-stdinc",
+               "-Dcl_intel_subgroups_short", "-Dcl_khr_fp16", "-D__opencl_c_images"],
     "khr": ["-cl-std=CL3.0", "-DSUBGROUP_LEVEL=1", "-Dcl_khr_subgroups",
             "-Dcl_khr_subgroup_shuffle"],
-    "emulated": ["-cl-std=CL1.2", "-DSUBGROUP_LEVEL=2"],
+    "emulated": ["-cl-std=CL1.2", "-DSUBGROUP_LEVEL=2", "-DREPEAT_IN_LOOPS"],
 }
 # What lib/ tells those that are no rows.
 HELPERS = {
+    "pack": ["-DPANEL=32", "-DB_TYPE=2"],
+    "pack_image": ["-DOF_A", "-DTEXEL_HALVES"],
+    "reduce": ["-DSPLIT=4"],
     "softmax": ["-DGROUP=64"],
     "subgroup_probe": ["-DSUBGROUP_SIZE=8", "-DSUBGROUP_LEVEL=2", "-DGROUP_M=4", "-DGROUP_N=8"],
 }
@@ -54,9 +58,15 @@ def rows():
         numbers = {field: int(n) for field, n in re.findall(r"\.(\w+) = (\d+)\b", row)}
         defines = re.search(r'\.defines = "([^"]*)"', row)
         options = [f"-D{field.upper()}={n}" for field, n in numbers.items()
-                   if field in ("tile_m", "tile_n", "group_m", "group_n")]
-        panel = (numbers.get("tile_n") or 1) * numbers.get("group_n", 1)
-        options += [f"-DPANEL={panel}"]
+                   if field in ("tile_m", "tile_n", "group_m", "group_n", "depth")]
+        halves = "GEMMCL_PRECISION_F16" in row
+        if ".packed = TRUE" in row:
+            options += [f"-DPANEL={numbers['tile_n'] * numbers['group_n']}"]
+            options += [f"-DB_TYPE={F16 if halves else F32}"]
+        if ".images = TRUE" in row:
+            options += ["-DIMAGES"] + (["-DA_HALVES", "-DB_HALVES"] if halves else [])
+        if halves:
+            options += ["-DSG_HALVES"]
         if kind == "HELPER":
             options += HELPERS.get(name, [])
         if ".fixed_n_k = TRUE" in row:
@@ -64,6 +74,7 @@ def rows():
         options += defines.group(1).split() if defines else []
         if "subgroup" in numbers:
             options += [f"-DSUBGROUP_SIZE={numbers['subgroup']}"]
+            options += ["-DREPEAT_IN_LOOPS"] if numbers["subgroup"] > 8 else []
             levels = LEVELS if source not in seen else {"native": LEVELS["native"]}
         else:
             levels = {"": ["-cl-std=CL1.2"]}
