@@ -64,7 +64,7 @@ class Results(Bench):
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "bench.json")
             said = self.ends(
-                0, "bench", "-M", "8", "-N", "8", "-K", "8", "-k", "all", "-v", "--json", path
+                0, "bench", "-M", "7", "-N", "13", "-K", "5", "-k", "all", "-v", "--json", path
             ).stdout
             with open(path, encoding="utf-8") as file:
                 results = json.load(file)
