@@ -14,13 +14,6 @@ unable () {
   exit 77
 }
 
-# The mirror of Debian that apt knows here, whichever release it is used for.
-debian_mirror () {
-  # shellcheck disable=SC2016
-  apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Identifier: Packages' |
-    sed -n 's/^Debian|Debian|//p' | sort -u | head -n 1
-}
-
 # configure_apt WORK RELEASE MIRROR: an apt for which nothing is installed yet.
 configure_apt () {
   local work=$1 release=$2 mirror=$3
@@ -57,7 +50,7 @@ fetch () {
   for tool in apt-get dpkg; do
     command -v "$tool" >/dev/null || unable "there is no $tool"
   done
-  mirror=$(debian_mirror)
+  mirror=$("$(dirname "$0")/debian-mirror.sh")
   [ -n "$mirror" ] || unable "this machine's apt knows no mirror of Debian: apt-get update"
   work=$(mktemp -d "$folder.XXXXXX")
   # shellcheck disable=SC2064
@@ -69,10 +62,10 @@ fetch () {
     apt-get --quiet --yes --download-only install "$@" 2>&1) ||
     unable "apt could not fetch them: ${said##*$'\n'}"
   for package in "$work"/archives/*.deb; do
-    dpkg --extract "$package" "$work/root"
+    dpkg --extract "$package" "$work/tree"
   done
-  rm -rf "$work"/root/usr/share/{doc,man,locale,i18n}
-  mv -T "$work/root" "$folder"
+  rm -rf "$work/tree/usr/share"/{doc,man,locale,i18n}
+  mv -T "$work/tree" "$folder"
 }
 
 if [ $# -lt 3 ]; then

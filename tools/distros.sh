@@ -31,22 +31,15 @@ unable () {
   exit 77
 }
 
-# The mirror of Debian that apt knows here, whichever release it is used for.
-debian_mirror () {
-  # shellcheck disable=SC2016
-  apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Identifier: Packages' |
-    sed -n 's/^Debian|Debian|//p' | sort -u | head -n 1
-}
-
 # bootstrap NAME ROOT: the distribution with nothing of ours in it.
 bootstrap () {
   local name=$1 root=$2 mirror
   command -v debootstrap >/dev/null || unable 'debootstrap is missing: run tools/setup.sh test'
-  mirror=$(debian_mirror)
+  mirror=$(tools/debian-mirror.sh)
   if [ -z "$mirror" ]; then
     # Only apt's lists tell whose a mirror is.
     apt-get -qq update || true
-    mirror=$(debian_mirror)
+    mirror=$(tools/debian-mirror.sh)
   fi
   [ -n "$mirror" ] || unable "this machine's apt has no mirror of Debian"
   echo "Making a chroot of $name"

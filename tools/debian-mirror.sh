@@ -1,0 +1,8 @@
+#!/bin/bash
+# Prints the mirror of Debian that this machine's apt uses, for whichever release; nothing where its
+# lists name none.
+set -euo pipefail
+
+# shellcheck disable=SC2016
+apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Identifier: Packages' |
+  sed -n 's/^Debian|Debian|//p' | sort -u | head -n 1
