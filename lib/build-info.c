@@ -4,7 +4,6 @@
  * What the driver's compiler made of a plan's kernel.
  */
 #include <CL/cl_ext.h>
-#include <string.h>
 
 #include "context.h"
 #include "plan-private.h"
@@ -38,23 +37,14 @@ get_max_work_group (GemmclPlan *plan)
   return items;
 }
 
-/* An older driver has not even a function for the loader to call. */
-static gboolean
-can_tell_subgroups (const GemmclDeviceInfo *device)
-{
-  const gchar *prefix = "OpenCL ";
-
-  return g_str_has_prefix (device->version, prefix) &&
-         g_ascii_strtod (device->version + strlen (prefix), NULL) >= 2.1;
-}
-
 static guint
 get_subgroup_size (GemmclPlan *plan)
 {
   const gsize group[3] = {plan->row->group_m * plan->row->group_n, 1, 1};
   gsize size = 0;
 
-  if (!can_tell_subgroups (gemmcl_context_get_device_info (plan->context)) ||
+  /* An older driver has not even a function for the loader to call. */
+  if (gemmcl_cl_get_version (gemmcl_context_get_device_info (plan->context)->version) < 21 ||
       clGetKernelSubGroupInfo (plan->multiply, gemmcl_context_get_cl_device (plan->context),
                                CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof (group), group,
                                sizeof (size), &size, NULL) != CL_SUCCESS)

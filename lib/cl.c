@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cl.h"
 
+#include <string.h>
+
 static const struct {
   cl_int status;
   const gchar *name;
@@ -89,4 +91,12 @@ gemmcl_cl_check (cl_int status, GError **error, const gchar *call, ...)
   g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL, "%s failed with %s (%d)%s.", what,
                gemmcl_cl_error_name (status), status, error_hint (status));
   return FALSE;
+}
+
+guint
+gemmcl_cl_get_version (const gchar *version)
+{
+  const gsize prefix = strlen ("OpenCL ");
+
+  return strlen (version) > prefix ? 10 * g_ascii_strtod (version + prefix, NULL) + 0.5 : 0;
 }

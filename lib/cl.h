@@ -24,3 +24,6 @@ const gchar *gemmcl_cl_error_name (cl_int status);
  */
 gboolean gemmcl_cl_check (cl_int status, GError **error, const gchar *call, ...)
     G_GNUC_PRINTF (3, 4);
+
+/** gemmcl_cl_get_version: Returns: 30 for "OpenCL 3.0 ..." and so on; 0 for what is no version. */
+guint gemmcl_cl_get_version (const gchar *version);

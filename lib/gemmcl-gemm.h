@@ -54,7 +54,8 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
 /**
  * GemmclPrecision:
  * @GEMMCL_PRECISION_F32: A and B are f32 where they are multiplied
- * @GEMMCL_PRECISION_F16: A and B may have been rounded to f16, which makes half as many bytes
+ * @GEMMCL_PRECISION_F16: A and B may have been rounded to f16, which makes half as many bytes; what
+ *   is more than 65504 becomes infinite, and gemmcl_plan_set_b() refuses it
  *
  * What is multiplied. Sums are f32 in either.
  */

@@ -31,15 +31,6 @@ get_asked_level (void)
   return GEMMCL_KERNEL_LEVEL_NATIVE;
 }
 
-/* The version of OpenCL, 30 for "OpenCL 3.0 ...". */
-static guint
-get_version (const gchar *version)
-{
-  const gsize prefix = strlen ("OpenCL ");
-
-  return strlen (version) > prefix ? 10 * g_ascii_strtod (version + prefix, NULL) + 0.5 : 0;
-}
-
 static gboolean
 has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
 {
@@ -64,7 +55,7 @@ has_khr (const GemmclDeviceInfo *device)
 
   return asked <= GEMMCL_KERNEL_LEVEL_KHR &&
          (asked == GEMMCL_KERNEL_LEVEL_KHR || device->type != GEMMCL_DEVICE_TYPE_CPU) &&
-         get_version (device->version) >= 21 &&
+         gemmcl_cl_get_version (device->version) >= 21 &&
          gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle");
 }
 
@@ -100,7 +91,8 @@ gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel, c
   if (kernel->precision == GEMMCL_PRECISION_F16)
     g_string_append (options, " -DSG_HALVES");
   if (level == GEMMCL_KERNEL_LEVEL_KHR)
-    g_string_append (options, get_version (version) >= 30 ? " -cl-std=CL3.0" : " -cl-std=CL2.0");
+    g_string_append (options,
+                     gemmcl_cl_get_version (version) >= 30 ? " -cl-std=CL3.0" : " -cl-std=CL2.0");
 }
 
 gboolean

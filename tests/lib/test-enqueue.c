@@ -291,10 +291,43 @@ test_wrong_queue (void)
   files_assert_error (error, GEMMCL_ERROR_OPENCL, "CL_INVALID_CONTEXT");
 }
 
+/* A run in two steps has two events, which tell its start and its end. */
+static void
+test_first_and_last (void)
+{
+  GemmclGemm gemm = make_gemm ();
+  GemmclContext *context = test_get_context ();
+  const gchar *kernels[] = {"gemm_naive", "gemm_naive/2"};
+
+  if (context == NULL)
+    return;
+  gemm.k = 32;
+  gemm.lda = 32;
+  for (guint i = 0; i < G_N_ELEMENTS (kernels); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, &gemm, kernels[i], &error);
+    g_auto (cl_mem) a = clCreateBuffer (gemmcl_context_get_cl_context (context), CL_MEM_READ_WRITE,
+                                        SIZE * 32 * sizeof (gfloat), NULL, NULL);
+    g_auto (cl_mem) d = make_buffer (context, 0);
+    const GemmclDeviceRun run = {.a = a, .b = a, .d = d};
+    cl_event first = NULL, last = NULL;
+
+    g_assert_no_error (error);
+    gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (context), 0, NULL, &first, &last,
+                         &error);
+    g_assert_no_error (error);
+    g_assert_cmpint (clWaitForEvents (1, &last), ==, CL_SUCCESS);
+    g_assert_cmpint (first == last, ==, i == 0);
+    clReleaseEvent (first);
+    clReleaseEvent (last);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/enqueue/first-and-last", test_first_and_last);
   g_test_add_func ("/enqueue/in-order", test_in_order);
   g_test_add_func ("/enqueue/out-of-order", test_out_of_order);
   g_test_add_func ("/enqueue/own-operands", test_own_operands);

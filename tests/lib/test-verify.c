@@ -114,6 +114,24 @@ test_wrong (void)
 }
 
 /* Rows swapped, a row of zeros, the transpose. */
+/* With halves a result may be off by what rounding A and B brings, and not by much more. */
+static void
+test_halves (void)
+{
+  Fixture f;
+  const gdouble v = 0x1p-11;
+
+  fixture_init (&f);
+  for (guint i = 0; i < M * N; i++)
+    f.d[i] += 1.5 * v * get_bound (&f, i) / ((K + 4) * 0x1p-24);
+  g_assert_false (verify (&f, NULL, NULL));
+  f.gemm.precision = GEMMCL_PRECISION_F16;
+  g_assert_true (verify (&f, NULL, NULL));
+  for (guint i = 0; i < M * N; i++)
+    f.d[i] += 1.5 * v * get_bound (&f, i) / ((K + 4) * 0x1p-24);
+  g_assert_false (verify (&f, NULL, NULL));
+}
+
 static void
 test_misplaced (void)
 {
@@ -273,6 +291,7 @@ main (int argc, char **argv)
   g_test_add_func ("/verify/right", test_right);
   g_test_add_func ("/verify/bound", test_bound);
   g_test_add_func ("/verify/wrong", test_wrong);
+  g_test_add_func ("/verify/halves", test_halves);
   g_test_add_func ("/verify/misplaced", test_misplaced);
   g_test_add_func ("/verify/infinities", test_infinities);
   g_test_add_func ("/verify/overflow", test_overflow);

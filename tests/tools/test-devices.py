@@ -20,6 +20,8 @@ class Devices(tool.TestCase):
             self.assertGreater(device["global_bytes"], 0)
             self.assertGreater(device["local_bytes"], 0)
             self.assertEqual(device["subgroup_sizes"], sorted(device["subgroup_sizes"]))
+            required = "cl_intel_required_subgroup_size" in device["extensions"]
+            self.assertEqual(bool(device["subgroup_sizes"]), required)
             self.assertTrue(all(name.startswith("cl_") for name in device["extensions"]))
             self.assertTrue(device["peak_gflops"] is None or device["peak_gflops"] > 0)
             self.assertTrue(device["peak_source"])
