@@ -29,14 +29,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchResult, bench_result_free)
 /** bench_gflops: Returns: 10^9 operations a second of a run of @gemm that takes @ms. */
 gdouble bench_gflops (const GemmclGemm *gemm, gdouble ms);
 
-/** bench_catch_interrupt: From now on the first Ctrl-C ends bench_measure() after a run. */
-void bench_catch_interrupt (void);
-
 /**
  * bench_measure:
  * @kernel: a kernel's name, or "auto"
  * @iterations: how many runs are timed, after one that is not; 0 only makes everything ready
  * @verify: check the result of the first run
+ *
+ * Ends after a run where tool_catch_interrupt() was called before and there was a Ctrl-C.
  *
  * Times are the device's own, from the start of a run to its end: what the host does between runs
  * and the copies of A and D do not count, and B was packed before.

@@ -5,6 +5,7 @@
 #include "bench-measure.h"
 #include "bench-problem.h"
 #include "bench-report.h"
+#include "interrupt.h"
 #include "options.h"
 #include "tool.h"
 
@@ -78,19 +79,12 @@ describe_problem (GemmclGemm *gemm, GError **error)
       !check_least ("-K, --size2", options.k, 1, error) ||
       !check_least ("-N, --size3", options.n, 1, error) ||
       !check_least ("-i, --iterations", options.iterations, 0, error) ||
-      !tool_get_epilogue (gemm, options.beta, error))
+      !tool_get_epilogue (gemm, options.beta, error) ||
+      !tool_parse_layout (options.layout, &gemm->layout, error))
     return FALSE;
-  if (options.layout != NULL && g_strcmp0 (options.layout, "row") != 0 &&
-      g_strcmp0 (options.layout, "col") != 0) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--layout takes row or col, not \"%s\".",
-                 options.layout);
-    return FALSE;
-  }
   gemm->m = options.m;
   gemm->n = options.n;
   gemm->k = options.k;
-  gemm->layout =
-      g_strcmp0 (options.layout, "col") == 0 ? GEMMCL_LAYOUT_COLUMN_MAJOR : GEMMCL_LAYOUT_ROW_MAJOR;
   gemm->addend = gemm->beta != 0.0 ? GEMMCL_ADDEND_MATRIX : GEMMCL_ADDEND_NONE;
   return gemmcl_gemm_validate (gemm, error);
 }
@@ -194,7 +188,7 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
     return FALSE;
   report = bench_report_new (g_strcmp0 (options.json, "-") == 0 ? stderr : stdout, info, &gemm,
                              options.iterations, options.validation, peak, source);
-  bench_catch_interrupt ();
+  tool_catch_interrupt ();
   ok = measure_kernels (problem, names, report, error);
   /* What was measured is written even where a later kernel failed; the first error counts. */
   if (options.json != NULL &&

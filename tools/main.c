@@ -63,6 +63,7 @@ static gboolean
 run_command (const ToolCommand *command, gint argc, gchar **argv, GError **error)
 {
   ToolOptionGroup groups[TOOL_MAX_GROUPS + 2] = {{"Help", common_entries}};
+  guint n_operands;
 
   for (guint i = 0; i < TOOL_MAX_GROUPS; i++)
     groups[i + 1] = command->groups[i];
@@ -72,11 +73,13 @@ run_command (const ToolCommand *command, gint argc, gchar **argv, GError **error
     tool_help_print_command (stdout, command);
     return TRUE;
   }
-  if ((guint)argc - 1 != command->n_operands) {
+  n_operands = (guint)argc - 1;
+  if (n_operands < command->n_operands ||
+      (n_operands > command->n_operands && !command->more_operands)) {
     g_autofree gchar *usage = tool_help_get_usage (command);
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                 "Expected \"%s\", with %u operands besides the options; found %d.", usage,
-                 command->n_operands, argc - 1);
+                 "Expected \"%s\", with %u operands besides the options; found %u.", usage,
+                 command->n_operands, n_operands);
     return FALSE;
   }
   return command->run (argv + 1, error);

@@ -47,6 +47,20 @@ const GOptionEntry tool_epilogue_entries[] = {
      "B is stored transposed, N x K", NULL},
     {NULL}};
 
+GPtrArray *
+tool_list_device_options (void)
+{
+  const gchar *const given[][2] = {{"--platform", device_options.platform},
+                                   {"--type", device_options.type},
+                                   {"--device", device_options.device}};
+  GPtrArray *arguments = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < G_N_ELEMENTS (given); i++)
+    if (given[i][1] != NULL)
+      g_ptr_array_add (arguments, g_strconcat (given[i][0], "=", given[i][1], NULL));
+  return arguments;
+}
+
 static const struct {
   const gchar *word;
   const gchar *constant;
@@ -93,19 +107,32 @@ tool_open_context (GError **error)
   return gemmcl_context_new (&query, error);
 }
 
-static gboolean
-parse_precision (GemmclPrecision *precision, GError **error)
+gboolean
+tool_parse_precision (const gchar *text, GemmclPrecision *precision, GError **error)
 {
-  const gchar *asked = epilogue_options.precision;
-
   for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++)
-    if (asked == NULL || g_str_equal (asked, gemmcl_precision_get_name (i))) {
+    if (text == NULL || g_str_equal (text, gemmcl_precision_get_name (i))) {
       *precision = i;
       return TRUE;
     }
   g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--precision takes f32 or f16, not \"%s\".",
-               asked);
+               text);
   return FALSE;
+}
+
+gboolean
+tool_parse_layout (const gchar *text, GemmclLayout *layout, GError **error)
+{
+  if (text == NULL || g_str_equal (text, "row")) {
+    *layout = GEMMCL_LAYOUT_ROW_MAJOR;
+  } else if (g_str_equal (text, "col")) {
+    *layout = GEMMCL_LAYOUT_COLUMN_MAJOR;
+  } else {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--layout takes row or col, not \"%s\".",
+                 text);
+    return FALSE;
+  }
+  return TRUE;
 }
 
 void
@@ -132,7 +159,7 @@ tool_get_precision (const gchar *kernel)
 gboolean
 tool_get_epilogue (GemmclGemm *gemm, const gchar *beta, GError **error)
 {
-  if (!parse_precision (&gemm->precision, error))
+  if (!tool_parse_precision (epilogue_options.precision, &gemm->precision, error))
     return FALSE;
   if (epilogue_options.alpha != NULL &&
       !tool_parse_number ("--alpha", epilogue_options.alpha, &gemm->alpha, error))

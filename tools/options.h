@@ -20,6 +20,10 @@ extern const GOptionEntry tool_epilogue_entries[];
  */
 GemmclContext *tool_open_context (GError **error);
 
+/** tool_list_device_options: Returns: (transfer full) (element-type utf8): the arguments with which
+ * another process of the tool opens the same device. */
+GPtrArray *tool_list_device_options (void);
+
 /**
  * tool_get_epilogue:
  * @gemm: (inout): gets precision, alpha, beta and the transposes where the options state them
@@ -28,6 +32,22 @@ GemmclContext *tool_open_context (GError **error);
  * Returns: %FALSE with %TOOL_ERROR_USAGE for a number or a precision that is none.
  */
 gboolean tool_get_epilogue (GemmclGemm *gemm, const gchar *beta, GError **error);
+
+/**
+ * tool_parse_precision:
+ * @text: (nullable): what the user gave --precision; %NULL is f32
+ *
+ * Returns: %FALSE with %TOOL_ERROR_USAGE for another word than f32 and f16.
+ */
+gboolean tool_parse_precision (const gchar *text, GemmclPrecision *precision, GError **error);
+
+/**
+ * tool_parse_layout:
+ * @text: (nullable): what the user gave --layout; %NULL is row
+ *
+ * Returns: %FALSE with %TOOL_ERROR_USAGE for another word than row and col.
+ */
+gboolean tool_parse_layout (const gchar *text, GemmclLayout *layout, GError **error);
 
 /** tool_get_precision: Returns: that of a kernel; f32 of "auto" and %NULL. */
 GemmclPrecision tool_get_precision (const gchar *kernel);

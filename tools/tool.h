@@ -46,6 +46,7 @@ typedef struct {
  * @summary: a line without a full stop, for the list of commands
  * @operands: (nullable): what follows the options, for the usage line
  * @n_operands: how many of them there must be
+ * @more_operands: there may be more
  * @description: what it does; paragraphs are parted by an empty line
  * @groups: its options, ended by a group without a title
  * @examples: command lines and what they are for, ended by one without a title
@@ -56,6 +57,7 @@ typedef struct {
   const gchar *summary;
   const gchar *operands;
   guint n_operands;
+  gboolean more_operands;
   const gchar *description;
   ToolOptionGroup groups[TOOL_MAX_GROUPS + 1];
   ToolText examples[TOOL_MAX_EXAMPLES + 1];
