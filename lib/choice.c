@@ -98,7 +98,7 @@ gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
   return FALSE;
 }
 
-/* Whether the rules may choose @kernel on @device at all. */
+/* Whether @kernel was made for such devices and is native there. */
 static gboolean
 is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
@@ -107,11 +107,24 @@ is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
   if (!(kernel->devices >> device->type & 1) &&
       !(intel_gpu && kernel->devices & GEMMCL_ON_INTEL_GPU))
     return FALSE;
-  if (kernel->subgroup &&
-      (device->n_subgroup_sizes == 0 || device->subgroup_sizes[0] != kernel->subgroup ||
-       gemmcl_subgroups_get_level (kernel, device) != GEMMCL_KERNEL_LEVEL_NATIVE))
-    return FALSE;
-  return kernel->float_width <= device->float_width;
+  return kernel->subgroup == 0 ||
+         gemmcl_subgroups_get_level (kernel, device) == GEMMCL_KERNEL_LEVEL_NATIVE;
+}
+
+/* Whether the rules may choose @kernel on @device. */
+static gboolean
+is_eligible (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
+{
+  return is_meant_for (kernel, device) && kernel->float_width <= device->float_width &&
+         (kernel->subgroup == 0 || device->subgroup_sizes[0] == kernel->subgroup);
+}
+
+/* Whether it may be worth trying though the rules say no: vectors of two registers each, subgroups
+ * wider than a register. */
+static gboolean
+is_candidate (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
+{
+  return is_meant_for (kernel, device) && kernel->float_width <= 2 * device->float_width;
 }
 
 static gdouble
@@ -162,30 +175,6 @@ typedef struct {
   gdouble score;
 } Scored;
 
-/* The best split of a kernel: none where its tiles give each unit one, and on CPUs, of whose few
- * units that is true of any problem that takes time. */
-static Scored
-find_split (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
-{
-  const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
-  Scored best = {{kernel, 1}, 0};
-
-  best.score = score (&best.choice, device, gemm);
-  if (device->type == GEMMCL_DEVICE_TYPE_CPU || !can_split (kernel, gemm) ||
-      tiles.m * tiles.n >= device->compute_units)
-    return best;
-  for (guint split = 2; split <= GEMMCL_MAX_SPLIT; split *= 2) {
-    const GemmclChoice choice = {kernel, split};
-    const gdouble with = score (&choice, device, gemm);
-
-    if (gemm->k % (SPLIT_ALIGNMENT * split) != 0 || gemm->k / split < SPLIT_LEAST)
-      break;
-    if (with > best.score)
-      best = (Scored){choice, with};
-  }
-  return best;
-}
-
 /* Best first; of equals the later row, which overrides. */
 static gint
 compare_score (gconstpointer a, gconstpointer b)
@@ -197,21 +186,82 @@ compare_score (gconstpointer a, gconstpointer b)
   return x->choice.kernel < y->choice.kernel ? 1 : -1;
 }
 
-GArray *
-gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+/* A kernel with K whole, and in as many parts as may be worth it: none where its tiles give each
+ * unit one, and on CPUs, of whose few units that is true of any problem that takes time. */
+static void
+append_splits (GArray *scored, const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+               const GemmclGemm *gemm)
 {
-  g_autoptr (GArray) scored = g_array_new (FALSE, FALSE, sizeof (Scored));
-  GArray *ranked = g_array_new (FALSE, FALSE, sizeof (GemmclChoice));
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
+  const gboolean whole = device->type == GEMMCL_DEVICE_TYPE_CPU || !can_split (kernel, gemm) ||
+                         tiles.m * tiles.n >= device->compute_units;
+
+  for (guint split = 1; split <= (whole ? 1 : GEMMCL_MAX_SPLIT); split *= 2) {
+    Scored next = {{kernel, split}, 0};
+
+    if (split > 1 && (gemm->k % (SPLIT_ALIGNMENT * split) != 0 || gemm->k / split < SPLIT_LEAST))
+      return;
+    next.score = score (&next.choice, device, gemm);
+    g_array_append_val (scored, next);
+  }
+}
+
+/* What is left of the sorted: choices, of each kernel all or only the best. */
+static GArray *
+get_choices (const GArray *scored, gboolean only_best)
+{
+  GArray *choices = g_array_new (FALSE, FALSE, sizeof (GemmclChoice));
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < scored->len; i++) {
+    const GemmclChoice choice = g_array_index (scored, Scored, i).choice;
+
+    if (g_hash_table_add (seen, (gpointer)choice.kernel) || !only_best)
+      g_array_append_val (choices, choice);
+  }
+  return choices;
+}
+
+static GArray *
+rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm,
+      gboolean (*takes) (const GemmclKernel *kernel, const GemmclDeviceInfo *device))
+{
+  GArray *scored = g_array_new (FALSE, FALSE, sizeof (Scored));
 
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
     const GemmclKernel *kernel = gemmcl_kernel_get (i);
-    if (is_meant_for (kernel, device) && gemmcl_kernel_check (kernel, device, gemm, NULL)) {
-      const Scored best = find_split (kernel, device, gemm);
-      g_array_append_val (scored, best);
-    }
+
+    if (takes (kernel, device) && gemmcl_kernel_check (kernel, device, gemm, NULL))
+      append_splits (scored, kernel, device, gemm);
   }
   g_array_sort (scored, compare_score);
-  for (guint i = 0; i < scored->len; i++)
-    g_array_append_val (ranked, g_array_index (scored, Scored, i).choice);
-  return ranked;
+  return scored;
+}
+
+GArray *
+gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+{
+  g_autoptr (GArray) scored = rank (device, gemm, is_eligible);
+
+  return get_choices (scored, TRUE);
+}
+
+GArray *
+gemmcl_choice_list (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+{
+  g_autoptr (GArray) scored = rank (device, gemm, is_candidate);
+  g_autoptr (GArray) rules = gemmcl_choice_rank (device, gemm);
+  GArray *choices = get_choices (scored, FALSE);
+
+  for (guint i = 0; rules->len > 0 && i < choices->len; i++) {
+    const GemmclChoice *best = &g_array_index (rules, GemmclChoice, 0);
+    const GemmclChoice *choice = &g_array_index (choices, GemmclChoice, i);
+
+    if (choice->kernel == best->kernel && choice->split == best->split) {
+      g_array_remove_index (choices, i);
+      g_array_prepend_val (choices, *best);
+      break;
+    }
+  }
+  return choices;
 }

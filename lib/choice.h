@@ -47,3 +47,11 @@ gboolean gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *
  *   picture and K too large.
  */
 GArray *gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm);
+
+/**
+ * gemmcl_choice_list:
+ *
+ * Returns: (transfer container) (element-type GemmclChoice): everything that may turn out to be the
+ *   fastest when it is timed; what gemmcl_choice_rank() has first is first, the rest in its order.
+ */
+GArray *gemmcl_choice_list (const GemmclDeviceInfo *device, const GemmclGemm *gemm);

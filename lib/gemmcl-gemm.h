@@ -167,7 +167,8 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * @kernel: (nullable): a name from gemmcl_get_kernel(), as it is or with a split: "/4" behind it
  * cuts K into four parts, which are multiplied side by side and then added up; so few rows and
  * columns with a long K make work for all of a GPU. K must be a multiple of 16 times the split, and
- * there may be no batches. %NULL or "auto" lets the rules choose, the split too
+ * there may be no batches. %NULL or "auto" lets what was found by tuning choose (gemmcl-tuning.h),
+ * and where nothing was, the rules, the split too; "rules" asks only those
  *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError: of a kernel's name that there
  * is not, the message lists near ones.

@@ -19,3 +19,4 @@
 #include "gemmcl-matrix.h"
 #include "gemmcl-image.h"
 #include "gemmcl-gemm.h"
+#include "gemmcl-tuning.h"

@@ -4,6 +4,7 @@
 
 #include "blocks.h"
 #include "cl.h"
+#include "gemmcl-tuning.h"
 #include "kernel-table.h"
 
 /**
@@ -26,9 +27,10 @@ struct _GemmclPlan {
   GemmclGemm gemm; /* its pictures, if any, are these two */
   GemmclImage a_image, d_image;
   const GemmclKernel *row;
-  guint split;             /* parts of K */
-  const gchar *name;       /* of row and split; static */
-  GemmclKernelLevel level; /* at which multiply was built */
+  guint split;               /* parts of K */
+  GemmclChoiceSource source; /* of the choice of both */
+  const gchar *name;         /* of row and split; static */
+  GemmclKernelLevel level;   /* at which multiply was built */
 
   /* Held while arguments are set and commands enqueued, and while any of what follows changes. */
   GMutex lock;

@@ -10,6 +10,7 @@
 #include "kernel-options.h"
 #include "kernels.h"
 #include "subgroups.h"
+#include "tuning.h"
 
 #define MAX_BUILT 8 /* kernels that are built to find one that the device has registers for */
 
@@ -216,7 +217,32 @@ try_choices (GemmclPlan *self, GArray *ranked, GError **error)
   return FALSE;
 }
 
-/* Builds the kernel that the user named; or the best of the rules that this driver can build. */
+/* What was found by tuning, if it can be built. What was only reckoned knows nothing of spills. */
+static gboolean
+try_tuned (GemmclPlan *self, const GemmclGemm *gemm)
+{
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
+  g_autoptr (GError) failure = NULL;
+  GemmclTuned tuned;
+
+  if (!gemmcl_tuning_find (device, gemm, &tuned) ||
+      !gemmcl_choice_check (&tuned.choice, device, &self->gemm, NULL))
+    return FALSE;
+  if (!build_multiply (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
+    g_debug ("%s", failure->message);
+    return FALSE;
+  }
+  self->source = tuned.source;
+  return tuned.source != GEMMCL_CHOICE_MODELLED || is_in_registers (self);
+}
+
+static gboolean
+is_name (const gchar *name, const gchar *keyword)
+{
+  return name != NULL && strcmp (name, keyword) == 0;
+}
+
+/* Builds the kernel that the user named; or the best that this driver can build. */
 static gboolean
 choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
 {
@@ -224,13 +250,17 @@ choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
   g_autoptr (GArray) ranked = NULL;
   GemmclGemm as_run;
 
-  if (name != NULL && strcmp (name, "auto") != 0) {
+  if (name != NULL && !is_name (name, "auto") && !is_name (name, "rules")) {
     GemmclChoice choice;
+    self->source = GEMMCL_CHOICE_NAMED;
     return gemmcl_choice_find (&choice, name, error) &&
            gemmcl_choice_check (&choice, device, &self->gemm, error) &&
            build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
   }
   as_run = get_problem_as_run (self);
+  if (!is_name (name, "rules") && try_tuned (self, &as_run))
+    return TRUE;
+  self->source = GEMMCL_CHOICE_RULES;
   ranked = gemmcl_choice_rank (device, &as_run);
   if (ranked->len == 0) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
@@ -356,6 +386,13 @@ gemmcl_plan_get_kernel (GemmclPlan *self)
 {
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
   return self->name;
+}
+
+GemmclChoiceSource
+gemmcl_plan_get_choice_source (GemmclPlan *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), GEMMCL_CHOICE_RULES);
+  return self->source;
 }
 
 void

@@ -47,6 +47,21 @@ files_write (const Files *files, const gchar *name, gconstpointer data, gsize n)
   return path;
 }
 
+void
+files_remove_all (const gchar *path)
+{
+  if (g_file_test (path, G_FILE_TEST_IS_DIR) && !g_file_test (path, G_FILE_TEST_IS_SYMLINK)) {
+    g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+    const gchar *name;
+
+    while (dir && (name = g_dir_read_name (dir))) {
+      g_autofree gchar *child = g_build_filename (path, name, NULL);
+      files_remove_all (child);
+    }
+  }
+  g_remove (path);
+}
+
 GString *
 files_npy (guint version, const gchar *header, gconstpointer data, gsize n)
 {

@@ -20,6 +20,9 @@ gchar *files_path (const Files *files, const gchar *name);
 /* As files_path(), after writing the file. */
 gchar *files_write (const Files *files, const gchar *name, gconstpointer data, gsize n);
 
+/* Removes a file, or a directory with everything in it. */
+void files_remove_all (const gchar *path);
+
 /* Returns: (transfer full): a .npy file of @version with @header, padded as NumPy does. */
 GString *files_npy (guint version, const gchar *header, gconstpointer data, gsize n);
 

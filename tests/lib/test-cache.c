@@ -106,24 +106,9 @@ cache_init (Cache *cache)
 }
 
 static void
-remove_all (const gchar *path)
-{
-  if (g_file_test (path, G_FILE_TEST_IS_DIR) && !g_file_test (path, G_FILE_TEST_IS_SYMLINK)) {
-    g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-    const gchar *name;
-
-    while (dir && (name = g_dir_read_name (dir))) {
-      g_autofree gchar *child = g_build_filename (path, name, NULL);
-      remove_all (child);
-    }
-  }
-  g_remove (path);
-}
-
-static void
 cache_clear (Cache *cache)
 {
-  remove_all (cache->home);
+  files_remove_all (cache->home);
   g_free (cache->home);
   g_free (cache->dir);
 }
