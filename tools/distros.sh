@@ -80,6 +80,7 @@ enter () {
   shift
   env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
     POCL_CACHE_DIR=/var/cache/gemmcl/pocl ${http_proxy:+http_proxy="$http_proxy"} \
+    ${GEMMCL_TEST_BRIEF:+GEMMCL_TEST_BRIEF="$GEMMCL_TEST_BRIEF"} \
     chroot "$root" sh -c 'cd /mnt/source && exec "$@"' sh "$@" </dev/null
 }
 

@@ -11,12 +11,13 @@
 # PoCL takes a second or more to compile a kernel, and there are many: what makes another program of
 # a kernel is tested with the first row of each method. More, for those who have the time:
 #
+#   --ci             as it is, but all kernels on Intel's runtime for CPUs, and everything in the
+#                    chroots of tools/distros.sh, too: half an hour more, which makes the chroots
 #   --full           with every row; the library's tests on Intel's OpenCL runtime for CPUs, too;
 #                    and what Intel's driver for GPUs, without one, makes of every row
-#   --all            and all kernels on Intel's runtime for CPUs, and everything in the chroots of
-#                    tools/distros.sh: hours where nothing of it was done before
+#   --all            and what --ci adds, with every row: hours where nothing of it was done before
 #
-# Without either, Intel's runtime runs the first kernel of each method with subgroups.
+# Without any, Intel's runtime runs the first kernel of each method with subgroups.
 # docs/testing.md says what each of these is good for.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -55,6 +56,11 @@ intel_rows=subgroups
 intel_tests=(kernels-0 kernels-1 kernels-2 kernels-3)
 case ${1-} in
   '') export GEMMCL_TEST_BRIEF=1 ;;
+  --ci)
+    export GEMMCL_TEST_BRIEF=1
+    intel_rows=
+    distros=(trixie testing)
+    ;;
   --full)
     intel_tests+=(--suite lib)
     mapfile -t drivers < <(tools/intel-driver.sh --targets)
@@ -66,7 +72,7 @@ case ${1-} in
     distros=(trixie testing)
     ;;
   *)
-    echo 'usage: tools/test.sh [--full|--all]' >&2
+    echo 'usage: tools/test.sh [--ci|--full|--all]' >&2
     exit 2
     ;;
 esac
