@@ -95,6 +95,19 @@ fill_subgroup_sizes (GemmclDeviceInfo *info, cl_device_id id)
   qsort (info->subgroup_sizes, info->n_subgroup_sizes, sizeof (guint), compare_guint);
 }
 
+/* The extension's third version says major << 22 | minor << 14 | revision. Drivers of before (22.43
+ * is one) answer major << 16 | minor << 8 | revision, and count the Arc A's 12.55 as 12.7. */
+static guint32
+get_ip_version (cl_device_id id)
+{
+  const guint32 ip = get_uint (id, CL_DEVICE_IP_VERSION_INTEL);
+  const guint32 major = ip >> 16, minor = ip >> 8 & 0xff;
+
+  if (ip >> 22 != 0)
+    return ip;
+  return major << 22 | (major == 12 && minor == 7 ? 55 : minor) << 14 | (ip & 0xff);
+}
+
 static void
 fill_intel (GemmclDeviceInfo *info, cl_device_id id)
 {
@@ -104,7 +117,7 @@ fill_intel (GemmclDeviceInfo *info, cl_device_id id)
               get_uint (id, CL_DEVICE_NUM_SUB_SLICES_PER_SLICE_INTEL) *
               get_uint (id, CL_DEVICE_NUM_EUS_PER_SUB_SLICE_INTEL);
   info->eu_threads = get_uint (id, CL_DEVICE_NUM_THREADS_PER_EU_INTEL);
-  info->ip_version = get_uint (id, CL_DEVICE_IP_VERSION_INTEL);
+  info->ip_version = get_ip_version (id);
 }
 
 static void

@@ -58,7 +58,8 @@ typedef struct {
  *   ascending; none without that extension
  * @eus: execution units, and @eu_threads the hardware threads of each, both from
  *   cl_intel_device_attribute_query; 0 without it
- * @ip_version: the same extension's CL_DEVICE_IP_VERSION_INTEL; 0 without it
+ * @ip_version: the same extension's CL_DEVICE_IP_VERSION_INTEL, major << 22 | minor << 14 |
+ *   revision, by whatever driver; 0 without it
  * @peak_gflops: f32 multiply-adds at the highest clock, as 10^9 operations a second; 0: unknown
  * @peak_source: how @peak_gflops was reckoned, in words; never %NULL
  *

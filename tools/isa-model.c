@@ -355,6 +355,7 @@ isa_model_predict (const IsaFigures *figures, const IsaShape *shape, const IsaDe
   time = count_time (&model, &step);
 
   prediction->efficiency = problem->m * problem->n * problem->k / (time * lanes * device->eus);
+  prediction->gflops = prediction->efficiency * 2 * lanes * device->eus * device->mhz / 1000;
   prediction->threads = model.most_threads;
   prediction->missed_bytes =
       problem->m * problem->n * problem->k * count_missed (&model, device->cache_size);

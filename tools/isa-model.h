@@ -131,6 +131,7 @@ const gchar *isa_bound_get_name (IsaBound bound);
 /**
  * IsaPrediction:
  * @efficiency: share of the peak
+ * @gflops: the same as 10^9 operations a second
  * @bound: what keeps it from more, or what for the most part does
  * @busy: share of the time that the EU's pipes, the data port, local memory, the way from the large
  *   cache to the core's, that from the last-level cache, and memory are busy, in the order of
@@ -140,6 +141,7 @@ const gchar *isa_bound_get_name (IsaBound bound);
  */
 typedef struct {
   gdouble efficiency;
+  gdouble gflops;
   IsaBound bound;
   gdouble busy[ISA_N_STATIONS];
   gdouble threads;

@@ -184,6 +184,39 @@ test_choice (void)
   }
 }
 
+/* What the library brings of this GPU is used for the problems that it is of. */
+static void
+test_shipped (void)
+{
+  g_autoptr (GPtrArray) known = gemmcl_tuning_list (context);
+  guint used = 0;
+
+  for (guint i = 0; i < known->len; i++) {
+    const GemmclTuningEntry *entry = known->pdata[i];
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    g_autoptr (GemmclPlan) plan = NULL;
+    g_autoptr (GError) error = NULL;
+
+    gemm.m = entry->m;
+    gemm.n = entry->n;
+    gemm.k = entry->k;
+    gemm.layout = entry->layout;
+    gemm.precision = entry->precision;
+    plan = gemmcl_plan_new (context, &gemm, NULL, &error);
+    g_assert_no_error (error);
+    g_test_message ("%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                    ": %s is %s, %s was taken",
+                    gemm.m, gemm.n, gemm.k, entry->kernel,
+                    gemmcl_choice_source_get_name (entry->source), gemmcl_plan_get_kernel (plan));
+    used += g_str_equal (gemmcl_plan_get_kernel (plan), entry->kernel) &&
+            gemmcl_plan_get_choice_source (plan) == entry->source;
+  }
+  if (known->len == 0)
+    g_test_skip ("the library brings nothing of this GPU");
+  else
+    g_assert_cmpuint (2 * used, >, known->len);
+}
+
 /* Bytes of memory that the compiler needs for @source; that the driver says so at all. */
 static void
 measure (const gchar *source, cl_ulong *private_bytes, cl_ulong *spilled)
@@ -268,6 +301,7 @@ main (int argc, char **argv)
   if (device != NULL && device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU) {
     g_test_add_func ("/driver/figures", test_figures);
     g_test_add_func ("/driver/choice", test_choice);
+    g_test_add_func ("/driver/shipped", test_shipped);
     add_rows ();
   } else {
     g_test_add_func ("/driver/nothing", test_nothing);
