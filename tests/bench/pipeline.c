@@ -1,0 +1,388 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The element in pipelines against what it is made of: the library's plan alone on the same
+ * memory, memcpy, or an element that people would use otherwise. They run in turns, some buffers
+ * each, so that whatever else the machine does hits all alike; what is compared is the median of
+ * the ratios, or differences, of neighbours.
+ */
+#include <glib/gstdio.h>
+#include <jansson.h>
+#include <locale.h>
+
+#include "contestant.h"
+#include "first-buffer.h"
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
+
+enum { PASSED = 0, FAILED = 1, USAGE = 2, SKIPPED = 77 };
+
+#define TURN_S     0.04 /* a turn lasts about that, ... */
+#define MIN_TURN   8    /* ... but this many buffers */
+#define MAX_TURN   5000
+#define MAX_ROUNDS 1000
+
+typedef enum {
+  AGAINST_PLAN,    /* share of the plan's throughput */
+  ABOVE_PLAN,      /* time that a buffer takes more */
+  AGAINST_MEMCPY,  /* share of memcpy's throughput over the same bytes */
+  AGAINST_ELEMENT, /* share of another element's */
+} Comparison;
+
+static const gchar *const opponents[] = {"plan", "plan", "memcpy", "element"};
+
+/**
+ * Case: caps without what @width and @height say, and the weight's K and N.
+ * @width, @height: of video; of a tensor K and M; of audio channels and samples
+ * @patch: of video in patches; 0: pixels
+ * @other: the line of the other element, if there is one
+ */
+typedef struct {
+  const gchar *name;
+  Comparison comparison;
+  gdouble goal; /* 0: none */
+  const gchar *caps;
+  gsize width, height, patch;
+  gsize k, n;
+  const gchar *other;
+} Case;
+
+#define TENSOR                                                                                     \
+  "other/tensors,format=static,num_tensors=1,types=(string)float32,framerate=0/1,"                 \
+  "dimensions=(string)%zu:%zu"
+#define RGB  "video/x-raw,format=RGB,framerate=30/1,width=%zu,height=%zu"
+#define GRAY "video/x-raw,format=GRAY8,framerate=30/1,width=%zu,height=%zu"
+#define AUDIO                                                                                      \
+  "audio/x-raw,format=F32LE,layout=interleaved,rate=48000,channels=%zu,channel-mask="              \
+  "(bitmask)0x3"
+#define MIX                                                                                        \
+  "audiomixmatrix in-channels=2 out-channels=2 channel-mask=3 "                                    \
+  "matrix=<<(double)0.5,(double)0.25>,<(double)0.25,(double)0.5>>"
+
+static const Case cases[] = {
+    {"1024x1024 floats x 1024", AGAINST_PLAN, 0.95, TENSOR, 1024, 1024, 0, 1024, 1024},
+    {"256x1024 floats x 1024", AGAINST_PLAN, 0.95, TENSOR, 1024, 256, 0, 1024, 1024},
+    {"1120x896 RGB, patches of 14 x 128", AGAINST_PLAN, 0.95, RGB, 1120, 896, 14, 588, 128},
+    {"1 float", ABOVE_PLAN, 30e-6, TENSOR, 1, 1, 0, 1, 1},
+    {"64 floats x 16", ABOVE_PLAN, 30e-6, TENSOR, 64, 1, 0, 64, 16},
+    {"16x16 GRAY8, pixels", ABOVE_PLAN, 30e-6, GRAY, 16, 16, 0, 1, 1},
+    {"64 samples of stereo", ABOVE_PLAN, 30e-6, AUDIO, 2, 64, 0, 2, 2},
+    {"1280x720 RGB, pixels", AGAINST_MEMCPY, 0.5, RGB, 1280, 720, 0, 3, 3},
+    {"1280x720 RGB, pixels", AGAINST_PLAN, 0, RGB, 1280, 720, 0, 3, 3},
+    {"1024 samples of stereo", AGAINST_ELEMENT, 0, AUDIO, 2, 1024, 0, 2, 2, MIX},
+    {"48000 samples of stereo", AGAINST_ELEMENT, 0, AUDIO, 2, 48000, 0, 2, 2, MIX},
+};
+
+/* What a case is made of, and what came of it. */
+typedef struct {
+  const Case *what;
+  GemmclGemm gemm;
+  GemmclImage a_image, d_image;
+  gsize bytes_in;
+  guchar *data;
+  GemmclMatrix *weight;
+  gchar *weight_path;
+  Contestant *theirs, *ours;
+  guint turn, rounds;
+  gdouble seconds[2][MAX_ROUNDS]; /* a buffer: theirs, ours */
+} Match;
+
+static void
+match_free (Match *self)
+{
+  g_clear_pointer (&self->theirs, contestant_free);
+  g_clear_pointer (&self->ours, contestant_free);
+  g_clear_pointer (&self->weight, gemmcl_matrix_unref);
+  if (self->weight_path)
+    g_remove (self->weight_path);
+  g_free (self->weight_path);
+  g_free (self->data);
+  g_free (self);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Match, match_free)
+
+static gboolean
+is_video (const Case *what)
+{
+  return g_str_has_prefix (what->caps, "video");
+}
+
+static void
+describe_video (Match *self)
+{
+  const Case *what = self->what;
+  const gboolean gray = what->k == 1;
+
+  self->a_image = (GemmclImage){
+      .format = gray ? GEMMCL_PIXEL_GRAY8 : GEMMCL_PIXEL_RGB,
+      .width = what->width,
+      .height = what->height,
+      .features = what->patch ? GEMMCL_FEATURE_PATCH : GEMMCL_FEATURE_PIXEL,
+      .patch_width = what->patch,
+      .patch_height = what->patch,
+  };
+  self->gemm.a_image = &self->a_image;
+  gemmcl_image_get_shape (&self->a_image, &self->gemm.m, &self->gemm.k, NULL);
+  self->bytes_in = what->width * what->height * (gray ? 1 : 3);
+  if (what->patch)
+    return;
+  self->d_image = self->a_image;
+  self->gemm.d_image = &self->d_image;
+}
+
+/* The problem that the element makes of the case's caps and weight. */
+static void
+describe (Match *self)
+{
+  const Case *what = self->what;
+
+  self->gemm = (GemmclGemm)GEMMCL_GEMM_INIT;
+  self->gemm.m = what->height;
+  self->gemm.k = what->k;
+  self->gemm.n = what->n;
+  self->gemm.addend = GEMMCL_ADDEND_OUTPUT;
+  if (is_video (what))
+    describe_video (self);
+  else
+    self->bytes_in = what->width * what->height * sizeof (gfloat);
+}
+
+static gboolean
+make_data (Match *self, GError **error)
+{
+  const Case *what = self->what;
+  const gsize n = what->k * what->n;
+  g_autoptr (GRand) random = g_rand_new_with_seed (1);
+  g_autofree gfloat *b = g_new (gfloat, n);
+  gint fd;
+
+  self->data = g_malloc (self->bytes_in);
+  if (is_video (what))
+    for (gsize i = 0; i < self->bytes_in; i++)
+      self->data[i] = (guchar)g_rand_int (random);
+  else
+    for (gsize i = 0; i < self->bytes_in / sizeof (gfloat); i++)
+      ((gfloat *)self->data)[i] = (gfloat)g_rand_double_range (random, -0.5, 0.5);
+  for (gsize i = 0; i < n; i++)
+    b[i] = (gfloat)g_rand_double_range (random, 0.0, 0.3);
+  self->weight = gemmcl_matrix_new (GEMMCL_TYPE_F32, what->k, what->n, b, error);
+  if (!self->weight)
+    return FALSE;
+  fd = g_file_open_tmp ("gemmcl-XXXXXX.raw", &self->weight_path, error);
+  return fd >= 0 && g_close (fd, error) &&
+         g_file_set_contents (self->weight_path, (const gchar *)b, n * sizeof (gfloat), error);
+}
+
+static gchar *
+print_line (Match *self, const gchar *properties)
+{
+  const Case *what = self->what;
+  g_autofree gchar *mode = NULL;
+
+  if (is_video (what))
+    mode = what->patch ? g_strdup_printf ("feature-mode=patch patch-width=%zu patch-height=%zu",
+                                          what->patch, what->patch)
+                       : g_strdup ("feature-mode=pixel");
+  return g_strdup_printf ("gemmcl device-type=cpu weight=%s#f32:%zux%zu %s %s", self->weight_path,
+                          what->k, what->n, mode ? mode : "", properties);
+}
+
+static gchar *
+print_caps (const Case *what)
+{
+  return g_strdup_printf (what->caps, what->width, what->height);
+}
+
+static Contestant *
+make_opponent (Match *self, GemmclContext *context, const gchar *caps, GError **error)
+{
+  switch (self->what->comparison) {
+  case AGAINST_MEMCPY:
+    return contestant_new_memcpy (self->data, self->bytes_in);
+  case AGAINST_ELEMENT:
+    return contestant_new_pipeline (self->what->other, caps, self->data, self->bytes_in, error);
+  default:
+    return contestant_new_plan (context, &self->gemm, self->weight, self->data, error);
+  }
+}
+
+static gboolean
+prepare (Match *self, GemmclContext *context, const gchar *properties, GError **error)
+{
+  g_autofree gchar *caps = print_caps (self->what), *line = NULL;
+
+  describe (self);
+  if (!make_data (self, error))
+    return FALSE;
+  line = print_line (self, properties);
+  self->theirs = make_opponent (self, context, caps, error);
+  self->ours =
+      self->theirs ? contestant_new_pipeline (line, caps, self->data, self->bytes_in, error) : NULL;
+  return self->ours != NULL;
+}
+
+/* How many buffers make a turn of the slower one. The first turns are not counted. */
+static gboolean
+warm_up (Match *self, GError **error)
+{
+  gdouble slower = 0.0;
+
+  for (guint i = 0; i < 2; i++) {
+    Contestant *one = i ? self->ours : self->theirs;
+    gdouble seconds = one->run (one, MIN_TURN, error);
+
+    if (seconds >= 0.0)
+      seconds = one->run (one, MIN_TURN, error);
+    if (seconds < 0.0)
+      return FALSE;
+    slower = MAX (slower, seconds / MIN_TURN);
+  }
+  self->turn = (guint)CLAMP (TURN_S / slower, MIN_TURN, MAX_TURN);
+  return TRUE;
+}
+
+static gboolean
+play (Match *self, gdouble seconds, GError **error)
+{
+  const gint64 end = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
+
+  while (self->rounds < 5 || (self->rounds < MAX_ROUNDS && g_get_monotonic_time () < end)) {
+    for (guint i = 0; i < 2; i++) {
+      Contestant *one = i ? self->ours : self->theirs;
+      const gdouble took = one->run (one, self->turn, error);
+
+      if (took < 0.0)
+        return FALSE;
+      self->seconds[i][self->rounds] = took / self->turn;
+    }
+    self->rounds++;
+  }
+  return TRUE;
+}
+
+static gint
+compare_doubles (gconstpointer a, gconstpointer b)
+{
+  const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
+
+  return (x > y) - (x < y);
+}
+
+/* The number that the given share of the numbers lies below. Sorts them. */
+static gdouble
+quantile (gdouble *numbers, guint n, gdouble share)
+{
+  qsort (numbers, n, sizeof *numbers, compare_doubles);
+  return numbers[(guint)(share * (n - 1) + 0.5)];
+}
+
+static json_t *
+report (Match *self)
+{
+  const Case *what = self->what;
+  const gboolean above = what->comparison == ABOVE_PLAN;
+  gdouble figures[MAX_ROUNDS], theirs, ours, low, middle, high;
+  const gchar *verdict = "";
+  g_autofree gchar *goal = NULL;
+
+  for (guint i = 0; i < self->rounds; i++)
+    figures[i] = above ? (self->seconds[1][i] - self->seconds[0][i]) * 1e6
+                       : self->seconds[0][i] / self->seconds[1][i];
+  low = quantile (figures, self->rounds, 0.25);
+  middle = quantile (figures, self->rounds, 0.5);
+  high = quantile (figures, self->rounds, 0.75);
+  theirs = quantile (self->seconds[0], self->rounds, 0.5) * 1e6;
+  ours = quantile (self->seconds[1], self->rounds, 0.5) * 1e6;
+  if (what->goal > 0) {
+    goal = above ? g_strdup_printf ("< %.0f us", what->goal * 1e6)
+                 : g_strdup_printf (">= %.2f", what->goal);
+    verdict = (above ? middle < what->goal * 1e6 : middle >= what->goal) ? "met" : "missed";
+  }
+  g_print ("%-34s %-8s %10.1f %10.1f  %6.2f%s (%.2f to %.2f of %u)  %s %s\n", what->name,
+           opponents[what->comparison], theirs, ours, middle, above ? " us" : "   ", low, high,
+           self->rounds, goal ? goal : "", verdict);
+  return json_pack ("{s:s, s:s, s:I, s:i, s:f, s:f, s:s, s:f, s:f, s:f, s:s, s:s}", "case",
+                    what->name, "against", opponents[what->comparison], "bytes_in",
+                    (json_int_t)self->bytes_in, "rounds", (int)self->rounds, "their_us", theirs,
+                    "element_us", ours, "figure", above ? "us more" : "ratio", "lower_quartile",
+                    low, "median", middle, "upper_quartile", high, "goal", goal ? goal : "",
+                    "verdict", verdict);
+}
+
+static gint
+run_cases (GemmclContext *context, const gchar *part, const gchar *properties, gdouble seconds,
+           json_t *list)
+{
+  g_print ("%-34s %-8s %10s %10s   ratio     (middle half, rounds)\n", "buffer", "against",
+           "its us", "gemmcl's");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (Match) match = g_new0 (Match, 1);
+    g_autoptr (GError) error = NULL;
+
+    if (part && !strstr (cases[i].name, part))
+      continue;
+    match->what = &cases[i];
+    if (!prepare (match, context, properties, &error) || !warm_up (match, &error) ||
+        !play (match, seconds, &error)) {
+      g_printerr ("%s: %s\n", cases[i].name, error->message);
+      return FAILED;
+    }
+    json_array_append_new (list, report (match));
+  }
+  return PASSED;
+}
+
+static gint
+run_all (GemmclContext *context, const gchar *part, const gchar *properties, gdouble seconds,
+         const gchar *json_path)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
+  g_autoptr (json_t) list = json_array ();
+  gint status;
+
+  g_print ("%s, %u compute units\n", info->name, info->compute_units);
+  status = run_cases (context, part, properties, seconds, list);
+  if (status == PASSED && !part && !first_buffer_report (list))
+    status = FAILED;
+  if (status == PASSED && json_path && json_dump_file (list, json_path, JSON_INDENT (2)) != 0) {
+    g_printerr ("%s cannot be written.\n", json_path);
+    status = FAILED;
+  }
+  return status;
+}
+
+gint
+main (gint argc, gchar **argv)
+{
+  g_autofree gchar *json_path = NULL, *part = NULL, *properties = NULL;
+  gboolean first_buffer = FALSE;
+  gdouble seconds = 3.0;
+  const GOptionEntry entries[] = {
+      {"json", 0, 0, G_OPTION_ARG_FILENAME, &json_path, "Write the results there", "FILE"},
+      {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Time for each case", "SECONDS"},
+      {"case", 0, 0, G_OPTION_ARG_STRING, &part, "Only the cases whose names have it", "PART"},
+      {"properties", 0, 0, G_OPTION_ARG_STRING, &properties, "More of the element's", "NAME=VALUE"},
+      {"first-buffer", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &first_buffer,
+       "Time one buffer in this process", NULL},
+      {NULL},
+  };
+  g_autoptr (GOptionContext) options = g_option_context_new ("- the element in pipelines");
+  g_autoptr (GemmclContext) context = NULL;
+  g_autoptr (GError) error = NULL;
+
+  setlocale (LC_ALL, "");
+  g_option_context_add_main_entries (options, entries, NULL);
+  if (!g_option_context_parse (options, &argc, &argv, &error)) {
+    g_printerr ("%s\n", error->message);
+    return USAGE;
+  }
+  gst_init (NULL, NULL);
+  if (first_buffer)
+    return first_buffer_run () ? PASSED : FAILED;
+  context = gemmcl_context_new (&(GemmclDeviceQuery){.type = GEMMCL_DEVICE_TYPE_CPU}, &error);
+  if (!context) {
+    g_printerr ("%s\n", error->message);
+    return SKIPPED;
+  }
+  return run_all (context, part, properties ? properties : "", seconds, json_path);
+}
