@@ -120,6 +120,12 @@ tool_parse_precision (const gchar *text, GemmclPrecision *precision, GError **er
   return FALSE;
 }
 
+const gchar *
+tool_layout_get_name (GemmclLayout layout)
+{
+  return layout == GEMMCL_LAYOUT_COLUMN_MAJOR ? "col" : "row";
+}
+
 gboolean
 tool_parse_layout (const gchar *text, GemmclLayout *layout, GError **error)
 {

@@ -49,6 +49,9 @@ gboolean tool_parse_precision (const gchar *text, GemmclPrecision *precision, GE
  */
 gboolean tool_parse_layout (const gchar *text, GemmclLayout *layout, GError **error);
 
+/** tool_layout_get_name: Returns: the word for @layout that --layout takes; static. */
+const gchar *tool_layout_get_name (GemmclLayout layout);
+
 /** tool_get_precision: Returns: that of a kernel; f32 of "auto" and %NULL. */
 GemmclPrecision tool_get_precision (const gchar *kernel);
 

@@ -69,6 +69,7 @@ extern const ToolCommand tool_devices;
 extern const ToolCommand tool_isa;
 extern const ToolCommand tool_kernels;
 extern const ToolCommand tool_run;
+extern const ToolCommand tool_tune;
 
 /** tool_commands: all of them, ended by %NULL, in the order in which the help lists them. */
 extern const ToolCommand *const tool_commands[];

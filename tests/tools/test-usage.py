@@ -152,6 +152,8 @@ class NoDevice(tool.TestCase):
                 ("devices", "--json"),
                 ("kernels",),
                 ("bench", "-M", "1"),
+                ("tune", "1,1,1"),
+                ("tune", "--list"),
                 ("run", "[1]", "[1]", "-o", f"{empty}/d.npy"),
             ):
                 with self.subTest(arguments=arguments):

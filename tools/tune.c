@@ -1,0 +1,278 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench-measure.h"
+#include "interrupt.h"
+#include "options.h"
+#include "tool.h"
+#include "tune-problems.h"
+#include "tune-report.h"
+#include "tune-search.h"
+#include "tune-serve.h"
+
+#define DEFAULT_SECONDS 100
+
+static struct {
+  gchar *precision;
+  gchar *layout;
+  gchar *time;
+  gboolean dry_run;
+  gboolean list;
+  gboolean forget;
+  gchar *json;
+  gboolean worker;
+} options;
+
+static const GOptionEntry problem_entries[] = {
+    {"precision", 0, 0, G_OPTION_ARG_STRING, &options.precision,
+     "What is multiplied: f32, or f16 with sums in f32 (default: f32)", "f32|f16"},
+    {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
+     "What lies together in memory: row or col (default: row)", "row|col"},
+    {NULL}};
+
+static const GOptionEntry search_entries[] = {
+    {"time", 0, 0, G_OPTION_ARG_STRING, &options.time,
+     "About how long all may take; each problem gets its share of what is left "
+     "(default: " G_STRINGIFY (DEFAULT_SECONDS) ")",
+     "SECONDS"},
+    {"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run, "Measure, and remember nothing", NULL},
+    {"json", 0, 0, G_OPTION_ARG_FILENAME, &options.json,
+     "Write the results, or the list, as JSON, too; - is the standard output, and the table goes "
+     "to the standard error then",
+     "FILE"},
+    {"worker", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &options.worker,
+     "Be the process that runs the kernels", NULL},
+    {NULL}};
+
+static const GOptionEntry memory_entries[] = {
+    {"list", 0, 0, G_OPTION_ARG_NONE, &options.list,
+     "Show what is known of the device, and measure nothing", NULL},
+    {"forget", 0, 0, G_OPTION_ARG_NONE, &options.forget,
+     "Forget what was measured on the device, and measure nothing", NULL},
+    {NULL}};
+
+/* The search for all problems. */
+typedef struct {
+  GemmclContext *context;
+  GArray *problems;
+  gint64 start;
+  gdouble seconds;
+  TuneProgress *progress;
+  TuneWorker *worker;
+  TuneReport *report;
+  GHashTable *banned;
+  guint n_failed;
+} Tuning;
+
+static void
+tuning_clear (Tuning *self)
+{
+  g_clear_pointer (&self->worker, tune_worker_free);
+  g_clear_pointer (&self->report, tune_report_free);
+  g_clear_pointer (&self->progress, tune_progress_free);
+  g_clear_pointer (&self->banned, g_hash_table_unref);
+  g_clear_pointer (&self->problems, g_array_unref);
+  g_clear_object (&self->context);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Tuning, tuning_clear)
+
+static FILE *
+get_table_output (void)
+{
+  return g_strcmp0 (options.json, "-") == 0 ? stderr : stdout;
+}
+
+static gboolean
+check_options (gchar **operands, GError **error)
+{
+  const gchar *wrong = options.list && options.forget                  ? "--list or --forget"
+                       : options.forget && options.json != NULL        ? "--forget or --json"
+                       : options.forget && options.dry_run             ? "--forget or --dry-run"
+                       : (options.list || options.forget) && *operands ? "an option or problems"
+                                                                       : NULL;
+
+  if (wrong == NULL)
+    return TRUE;
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+               "--list and --forget stand alone: choose %s, not both.", wrong);
+  return FALSE;
+}
+
+static gboolean
+parse_seconds (gdouble *seconds, GError **error)
+{
+  *seconds = DEFAULT_SECONDS;
+  if (options.time != NULL && !tool_parse_number ("--time", options.time, seconds, error))
+    return FALSE;
+  if (*seconds > 0.0)
+    return TRUE;
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--time takes more than 0 seconds, not %s.",
+               options.time);
+  return FALSE;
+}
+
+/* What the user should know of @search besides its row of the table. */
+static void
+print_notes (const TuneSearch *search, const GError *why)
+{
+  g_autofree gchar *name = tune_problem_get_name (search->gemm.m, search->gemm.n, search->gemm.k);
+
+  for (guint i = 0; i < search->candidates->len; i++) {
+    const TuneCandidate *candidate = g_ptr_array_index (search->candidates, i);
+    if (candidate->faulty)
+      g_printerr ("gemmcl tune: %s: %s is out: %s\n", name, candidate->name, candidate->why);
+  }
+  if (g_error_matches (why, TUNE_ERROR, TUNE_ERROR_REFUSED))
+    g_printerr ("gemmcl tune: %s: %s\n", name, why->message);
+  else if (why == NULL && search->rules == NULL)
+    g_printerr ("gemmcl tune: %s: No kernel works.\n", name);
+  else if (why == NULL && search->best == NULL)
+    g_printerr ("gemmcl tune: %s: There was no time to compare others with the rules' choice. "
+                "Give more with --time.\n",
+                name);
+}
+
+/* Remembers what a search found, and tells of it. @why: (nullable): what ended it early. */
+static gboolean
+conclude (Tuning *self, const TuneSearch *search, const GError *why, GError **error)
+{
+  const TuneCandidate *best = search->best;
+  const gboolean store = best != NULL && !options.dry_run;
+  const gboolean ok = !store || gemmcl_tuning_store (self->context, &search->gemm, best->name,
+                                                     bench_gflops (&search->gemm, best->ms), error);
+
+  tune_progress_clear (self->progress);
+  print_notes (search, why);
+  if (best != NULL || why == NULL)
+    tune_report_add (self->report, search, store && ok);
+  self->n_failed += best == NULL;
+  return ok;
+}
+
+/* The next problem gets its share of the time that is left. */
+static gdouble
+get_share (const Tuning *self, guint problem)
+{
+  const gdouble elapsed = (gdouble)(g_get_monotonic_time () - self->start) / G_USEC_PER_SEC;
+
+  return MAX (self->seconds - elapsed, 0.0) / (self->problems->len - problem);
+}
+
+static gboolean
+tune_problem (Tuning *self, guint index, GError **error)
+{
+  const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, index);
+  g_autofree gchar *name = tune_problem_get_name (gemm->m, gemm->n, gemm->k);
+  g_auto (GStrv) names = gemmcl_tuning_list_candidates (self->context, gemm);
+  g_autoptr (TuneSearch) search = tune_search_new (gemm, (const gchar *const *)names);
+  const gdouble seconds = get_share (self, index);
+  g_autoptr (GError) why = NULL;
+
+  tune_progress_begin (self->progress, name, seconds);
+  tune_search_run (search, self->worker, seconds, self->banned, self->progress, &why);
+  if (!conclude (self, search, why, error))
+    return FALSE;
+  if (why == NULL || g_error_matches (why, TUNE_ERROR, TUNE_ERROR_REFUSED))
+    return TRUE;
+  g_propagate_error (error, g_steal_pointer (&why));
+  return FALSE;
+}
+
+static gboolean
+tune_problems (Tuning *self, GError **error)
+{
+  tune_report_start (self->report, self->problems);
+  for (guint i = 0; i < self->problems->len; i++)
+    if (!tune_problem (self, i, error))
+      return FALSE;
+  if (self->n_failed > 0)
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%u of %u problems could not be tuned.",
+                 self->n_failed, self->problems->len);
+  return self->n_failed == 0;
+}
+
+static gboolean
+tune (GemmclContext *context, gchar **operands, GError **error)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_auto (Tuning) self = {.context = g_object_ref (context), .start = g_get_monotonic_time ()};
+  gboolean ok;
+
+  if (!tool_parse_precision (options.precision, &gemm.precision, error) ||
+      !tool_parse_layout (options.layout, &gemm.layout, error) ||
+      !parse_seconds (&self.seconds, error))
+    return FALSE;
+  self.problems = tune_problems_new ((const gchar *const *)operands, &gemm, info, error);
+  if (self.problems == NULL)
+    return FALSE;
+  self.progress = tune_progress_new (self.problems->len, self.seconds);
+  self.worker = tune_worker_new (tune_progress_tick, self.progress);
+  self.report = tune_report_new (get_table_output (), info);
+  self.banned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  tool_catch_interrupt ();
+  ok = tune_problems (&self, error);
+  /* What was found is written even where something failed later; the first error counts. */
+  if (options.json != NULL &&
+      !tool_json_write (tune_report_get_json (self.report), options.json, ok ? error : NULL))
+    return FALSE;
+  return ok;
+}
+
+static gboolean
+list (GemmclContext *context, GError **error)
+{
+  g_autoptr (GPtrArray) entries = gemmcl_tuning_list (context);
+  g_autoptr (json_t) json = tune_report_list (get_table_output (), entries);
+
+  return options.json == NULL || tool_json_write (json, options.json, error);
+}
+
+static gboolean
+run (gchar **operands, GError **error)
+{
+  g_autoptr (GemmclContext) context = NULL;
+
+  if (options.worker)
+    return tune_serve (error);
+  if (!check_options (operands, error))
+    return FALSE;
+  context = tool_open_context (error);
+  if (context == NULL)
+    return FALSE;
+  if (options.list)
+    return list (context, error);
+  if (options.forget)
+    return gemmcl_tuning_forget (context, error);
+  return tune (context, operands, error);
+}
+
+const ToolCommand tool_tune = {
+    .name = "tune",
+    .summary = "Find the fastest kernel for a device, and remember it",
+    .operands = "[M,N,K ...]",
+    .more_operands = TRUE,
+    .description =
+        "Measures which kernel is the fastest for each problem, an A of M x K by a B of K x N, and "
+        "remembers it in a file. From then on the library, and so the element, uses it for that "
+        "problem and for those near it, on this device with this driver. Without problems, it "
+        "takes those that are usual on such a device.\n\n"
+        "Each kernel that can do a problem on the device is built, run and its result checked. "
+        "Then the faster ones take turns, by the device's own clock, until one is left, which is "
+        "compared with what the rules of the library would choose. Only where it is faster by more "
+        "than the noise does it take that one's place, so that a tuned choice is not slower than "
+        "an untuned one.\n\n"
+        "The table has a line for each problem: the rules' choice, the tuned one, how fast both "
+        "were, and the gain, by the middle one of many turns. A dash is no gain.\n\n"
+        "Kernels run in a process of their own. One that does not build, crashes, hangs or gives a "
+        "wrong result is left out, and the standard error says why. Ctrl-C ends the search and "
+        "keeps what was found.",
+    .groups = {{"Device", tool_device_entries},
+               {"Problems", problem_entries},
+               {"Search", search_entries},
+               {"Memory", memory_entries}},
+    .examples = {{"gemmcl tune", "Tune the best device for the usual problems"},
+                 {"gemmcl tune -t cpu --time 20 64,1024,1024 3600,96,147",
+                  "Tune a CPU for two problems, in 20 seconds"},
+                 {"gemmcl tune --list", "What is known of the best device"}},
+    .run = run,
+};
