@@ -1,0 +1,162 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The contenders: what each can do, how it is started, and a process of each that answers in turns.
+
+A contender is a process of its own, so that OpenMP runtimes and thread pools do not meet: see
+process.h for what it is told and what it answers.
+"""
+
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).parent
+MISSING = 77
+
+# What a row asks for: the product alone; with bias and ReLU; on u8 in and out.
+PLAIN, LAYER, BYTES = "plain", "layer", "u8"
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A contender: its program, a variant of it, the forms it can do, and what installs it."""
+
+    name: str
+    program: str
+    forms: tuple
+    variant: str = ""
+    install: str = ""
+    opencl: bool = False
+
+    def command(self, programs):
+        """What starts it, or None where it was not built."""
+        if self.program.endswith(".py"):
+            return [sys.executable, str(HERE / self.program)]
+        path = pathlib.Path(programs) / ("peers-" + self.program)
+        return [str(path)] if path.exists() else None
+
+
+OURS = "gemmcl"
+HOST = "gemmcl, host memory"
+CLBLAST = "CLBlast"
+MEMCPY = "memcpy"
+WHEELS = "tools/peers.sh (from PyPI)"
+KINDS = (
+    Kind(OURS, "gemmcl", (PLAIN, LAYER, BYTES), "device", opencl=True),
+    Kind(HOST, "gemmcl", (PLAIN, LAYER, BYTES), "host", opencl=True),
+    Kind("OpenBLAS", "openblas", (PLAIN,), install="Debian's libopenblas-dev, then build again"),
+    Kind("oneDNN matmul", "onednn", (PLAIN, LAYER), "matmul",
+         "Debian's libdnnl-dev, then build again"),
+    Kind("oneDNN inner product", "onednn", (PLAIN, LAYER), "inner-product",
+         "Debian's libdnnl-dev, then build again"),
+    Kind("MKL packed", "mkl", (PLAIN,), "packed", WHEELS),
+    Kind("MKL", "mkl", (PLAIN,), "plain", WHEELS),
+    Kind(CLBLAST, "clblast", (PLAIN,), install="Debian's libclblast-dev, then build again",
+         opencl=True),
+    Kind("onnxruntime", "peer_onnxruntime.py", (LAYER,), install=WHEELS),
+    Kind("openvino", "peer_openvino.py", (LAYER,), install=WHEELS),
+    Kind(MEMCPY, "memcpy", (BYTES,), install="a compiler with OpenMP"),
+)
+NOT_PEERS = (OURS, HOST)
+
+# How each is kept from the instructions that a lesser CPU lacks. onnxruntime knows no such switch,
+# openvino's build of oneDNN does not heed oneDNN's: they are left out.
+LIMITS = {
+    "avx2": {
+        "OPENBLAS_CORETYPE": "Haswell",
+        "DNNL_MAX_CPU_ISA": "AVX2",
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+        # PoCL takes the first without the second for a mistake and ignores it.
+        "POCL_LLVM_CPU_NAME": "haswell",
+        "POCL_KERNELLIB_NAME": "avx2",
+        # Intel's runtime.
+        "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
+    },
+}
+# PoCL still tells the width of the CPU's vectors, by which kernels are chosen: see narrow.c.
+FLOATS = {"avx2": "8"}
+UNLIMITED = ("onnxruntime", "openvino")
+
+
+def environment(kind, isa, programs):
+    """The environment of a contender's process."""
+    # After a run MKL's threads look for work for 200 ms by default, which its next turn need not
+    # wait for: runs of a turn follow one another within microseconds.
+    result = {**os.environ, "KMP_BLOCKTIME": "10", "PYTHONDONTWRITEBYTECODE": "1"}
+    if isa:
+        result |= LIMITS[isa]
+        if kind.opencl:
+            result["LD_PRELOAD"] = str(pathlib.Path(programs) / "libpeers-narrow.so")
+            result["PEERS_FLOATS"] = FLOATS[isa]
+    return result
+
+
+class Failure(Exception):
+    """A contender that ended, with what it said."""
+
+    def __init__(self, name, status, message):
+        super().__init__(f"{name}: {message or f'it ended with status {status}'}")
+        self.missing = status == MISSING
+
+
+class Contender:
+    """The process of a contender. It is quiet unless it is asked for a turn."""
+
+    def __init__(self, kind, arguments, isa, programs, result, log):
+        self.name = kind.name
+        self.result = result
+        self.log = log
+        # pylint: disable-next=consider-using-with
+        self.process = subprocess.Popen(
+            [*kind.command(programs), *arguments, "--variant", kind.variant, "--result", result],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(log, "w", encoding="utf-8"),
+            text=True, env=environment(kind, isa, programs))
+
+    def _line(self):
+        line = self.process.stdout.readline()
+        if not line:
+            status = self.process.wait()
+            raise Failure(self.name, status, pathlib.Path(self.log).read_text("utf-8").strip())
+        return line
+
+    def wait_ready(self):
+        """Waits until it is set up and has run once. Returns what it says that it is."""
+        about = self._line().strip()
+        self.settle()
+        return about
+
+    def turn(self, runs):
+        """Has it run so many times, and returns the seconds of each."""
+        print(runs, file=self.process.stdin, flush=True)
+        seconds = [float(word) for word in self._line().split()]
+        self.settle()
+        return seconds
+
+    def settle(self, seconds=2.0):
+        """Waits until its threads sleep: most look for work a while before, and would disturb the
+        next. So nobody's looking has to be switched off, which would make its runs slower."""
+        end = time.monotonic() + seconds
+        while self._awake():
+            if time.monotonic() > end:
+                raise Failure(self.name, 0, f"its threads still run {seconds} s after its turn")
+            time.sleep(0.001)
+
+    def _awake(self):
+        for path in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/stat"):
+            try:
+                if path.read_text("ascii", "replace").rpartition(")")[2].split()[0] == "R":
+                    return True
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        return False
+
+    def close(self):
+        """Ends it."""
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.terminate()
+        self.process.wait()

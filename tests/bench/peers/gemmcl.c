@@ -1,0 +1,138 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Ours. A and D lie in device buffers and a run is timed from its enqueueing until it is done; of
+ * the variant "host" it is the call on the host's memory, copies included.
+ */
+#include "process.h"
+
+#include "gemmcl-opencl.h"
+
+G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
+
+typedef struct {
+  const PeersProblem *problem;
+  GemmclContext *context;
+  GemmclPlan *plan;
+  cl_mem a, d;
+  gsize d_bytes;
+  gboolean host;
+} Ours;
+
+static void
+ours_free (gpointer data)
+{
+  Ours *self = data;
+
+  g_clear_pointer (&self->a, clReleaseMemObject);
+  g_clear_pointer (&self->d, clReleaseMemObject);
+  g_clear_object (&self->plan);
+  g_clear_object (&self->context);
+  g_free (self);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Ours, ours_free)
+
+static gboolean
+make_plan (Ours *self, GError **error)
+{
+  const PeersProblem *problem = self->problem;
+  const GemmclType type = problem->bytes ? GEMMCL_TYPE_U8 : GEMMCL_TYPE_F32;
+  const GemmclGemm gemm = {
+      .m = problem->m,
+      .n = problem->n,
+      .k = problem->k,
+      .a_type = type,
+      .d_type = type,
+      .a_scale = 1.0,
+      .alpha = 1.0,
+      .bias = problem->layer,
+      .activation = problem->layer ? GEMMCL_ACTIVATION_RELU : GEMMCL_ACTIVATION_NONE,
+  };
+  g_autoptr (GemmclMatrix) b =
+      gemmcl_matrix_new (GEMMCL_TYPE_F32, gemm.k, gemm.n, problem->b, error);
+  g_autoptr (GemmclMatrix) bias = NULL;
+
+  self->plan = b ? gemmcl_plan_new (self->context, &gemm, problem->kernel, error) : NULL;
+  if (!self->plan || !gemmcl_plan_set_b (self->plan, b, error))
+    return FALSE;
+  if (!problem->layer)
+    return TRUE;
+  bias = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, gemm.n, problem->bias, error);
+  return bias && gemmcl_plan_set_bias (self->plan, bias, error);
+}
+
+static gboolean
+make_buffers (Ours *self, GError **error)
+{
+  const PeersProblem *problem = self->problem;
+  const gsize item = problem->bytes ? sizeof (guint8) : sizeof (gfloat);
+  cl_context context = gemmcl_context_get_cl_context (self->context);
+
+  self->d_bytes = problem->m * problem->n * item;
+  self->a = clCreateBuffer (context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                            problem->m * problem->k * item, problem->a, NULL);
+  self->d = clCreateBuffer (context, CL_MEM_READ_WRITE, self->d_bytes, NULL, NULL);
+  if (self->a && self->d)
+    return TRUE;
+  g_set_error (error, PEERS_ERROR, PEERS_ERROR_FAILED, "There is no device memory for A and D.");
+  return FALSE;
+}
+
+static gpointer
+ours_open (const PeersProblem *problem, GString *about, GError **error)
+{
+  const GemmclDeviceQuery query = {.platform = problem->platform, .type = GEMMCL_DEVICE_TYPE_CPU};
+  g_autoptr (Ours) self = g_new0 (Ours, 1);
+  const GemmclDeviceInfo *info = NULL;
+
+  self->problem = problem;
+  self->host = g_str_equal (problem->variant, "host");
+  self->context = gemmcl_context_new (&query, error);
+  if (!self->context || !make_plan (self, error) || !make_buffers (self, error))
+    return NULL;
+  info = gemmcl_context_get_device_info (self->context);
+  g_string_append_printf (about, "%s on %s, %s (%s), vectors of %u floats",
+                          gemmcl_plan_get_kernel (self->plan), info->name, info->platform,
+                          info->driver, info->float_width);
+  return g_steal_pointer (&self);
+}
+
+static gboolean
+ours_run (gpointer data, GError **error)
+{
+  Ours *self = data;
+  const GemmclHostData a = {.data = {self->problem->a}}, d = {.data = {self->problem->d}};
+  const GemmclHostRun host = {.a = &a, .d = &d};
+  const GemmclDeviceRun device = {.a = self->a, .d = self->d};
+  cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
+
+  if (self->host)
+    return gemmcl_plan_run (self->plan, &host, error);
+  if (!gemmcl_plan_enqueue (self->plan, &device, queue, 0, NULL, NULL, NULL, error))
+    return FALSE;
+  if (clFinish (queue) == CL_SUCCESS)
+    return TRUE;
+  g_set_error (error, PEERS_ERROR, PEERS_ERROR_FAILED, "clFinish failed.");
+  return FALSE;
+}
+
+static gboolean
+ours_read (gpointer data, GError **error)
+{
+  Ours *self = data;
+  cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
+
+  if (self->host || clEnqueueReadBuffer (queue, self->d, CL_TRUE, 0, self->d_bytes,
+                                         self->problem->d, 0, NULL, NULL) == CL_SUCCESS)
+    return TRUE;
+  g_set_error (error, PEERS_ERROR, PEERS_ERROR_FAILED, "D cannot be read.");
+  return FALSE;
+}
+
+gint
+main (gint argc, gchar **argv)
+{
+  const PeersContender ours = {ours_open, ours_run, ours_read, ours_free};
+
+  return peers_process_main (&ours, argc, argv);
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""gemmcl against the libraries that people would use otherwise, on the CPU's OpenCL device.
+
+Every contender is a process that has its problem set up, weights packed and threads started, and
+waits for its turn; turns alternate, so that whatever else the machine does hits all alike. What
+counts is the median of the ratios of turns of one round. tools/peers.sh installs the peers.
+
+Exit status: 0; with --strict 1 if a goal was missed; 1 if a contender failed or its result is
+wrong; 2 for wrong usage; 77 if there is no OpenCL device.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+from contenders import BYTES, FLOATS, KINDS, LAYER, LIMITS, OURS, PLAIN, UNLIMITED, Failure
+from match import Match
+from problem import Problem
+from report import GOALS, describe_cpu, make_row, missed, print_foot, print_head, print_row
+
+SKIPPED = 77
+
+
+class Settings:
+    """What the command line asks for."""
+
+    def __init__(self, options):
+        self.programs = options.programs
+        self.isa = options.isa
+        self.only = options.contenders
+        self.kernel = options.kernel
+        self.platform = options.platform
+        self.threads = len(os.sched_getaffinity(0))
+
+    def wants(self, kind):
+        """Whether a contender is to take part."""
+        if self.isa and kind.name in UNLIMITED:
+            return False
+        return not self.only or kind.name == OURS or kind.name in self.only
+
+    def arguments(self, kind):
+        """What a contender is told besides its problem."""
+        result = ["--threads", str(self.threads)]
+        if kind.opencl and self.platform:
+            result += ["--platform", self.platform]
+        if kind.program == "gemmcl" and self.kernel:
+            result += ["--kernel", self.kernel]
+        return result
+
+
+def parse_row(text):
+    """MxNxK, MxNxK+layer or MxNxK+u8."""
+    shape, _, form = text.partition("+")
+    sizes = tuple(int(word) for word in shape.split("x"))
+    form = form or PLAIN
+    if len(sizes) != 3 or min(sizes) < 1 or form not in (PLAIN, LAYER, BYTES):
+        raise ValueError(text)
+    return sizes, form
+
+
+def default_rows():
+    """The rows that have goals."""
+    return [(shape, form) for shape in GOALS
+            for form in ((BYTES,) if shape == (921600, 3, 3) else (PLAIN, LAYER))]
+
+
+def parse_options(arguments):
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--programs", default=".", help="where the contenders were built")
+    parser.add_argument("--json", type=pathlib.Path, help="write the results there")
+    parser.add_argument("--seconds", type=float, default=8.0, help="time for the turns of a row")
+    parser.add_argument("--isa", choices=LIMITS, help="limit everybody to a lesser CPU's vectors")
+    parser.add_argument("--contenders", type=lambda text: text.split(","),
+                        help="only these besides ours: " + ", ".join(kind.name for kind in KINDS))
+    parser.add_argument("--kernel", "-k", help="of ours, instead of the one it chooses")
+    parser.add_argument("--platform", help="OpenCL's, by number or part of its name")
+    parser.add_argument("--strict", action="store_true", help="a missed goal is a failure")
+    parser.add_argument("rows", nargs="*", type=parse_row, metavar="MxNxK[+layer|+u8]")
+    return parser.parse_args(arguments)
+
+
+def play(row, settings, seconds):
+    """A row from its numbers to its ratios."""
+    with tempfile.TemporaryDirectory(prefix="gemmcl-peers-") as folder:
+        with Match(Problem(*row, folder), settings) as match:
+            match.invite()
+            if OURS in match.missing:
+                raise Failure(OURS, SKIPPED, match.missing[OURS])
+            match.play(seconds)
+            return make_row(match)
+
+
+def main(arguments):
+    """Plays all rows."""
+    options = parse_options(arguments)
+    settings = Settings(options)
+    cpu = describe_cpu()
+    rows = []
+    print(f"{cpu['name']} ({cpu['numbers']}), {cpu['vectors']}, {settings.threads} threads"
+          f"{f'; limited to {options.isa}, {FLOATS[options.isa]} floats' if options.isa else ''}")
+    print_head()
+    try:
+        for row in options.rows or default_rows():
+            rows.append(play(row, settings, options.seconds))
+            print_row(rows[-1])
+    except Failure as failure:
+        print(failure, file=sys.stderr)
+        return SKIPPED if failure.missing else 1
+    print_foot(rows)
+    if options.json:
+        options.json.write_text(json.dumps(
+            {"cpu": cpu, "threads": settings.threads, "isa": options.isa, "rows": rows}, indent=2)
+            + "\n", "utf-8")
+    return 1 if options.strict and missed(rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,112 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A row of the table: all contenders on one problem, in turns."""
+
+import math
+import random
+import statistics
+import time
+
+from contenders import KINDS, OURS, Contender, Failure
+from load import Load
+
+TURN_SECONDS = 0.02
+LEAST_ROUNDS = 5
+MOST_RUNS = 2000
+
+
+def quartiles(numbers):
+    """The lower quartile, the median and the upper quartile."""
+    low, middle, high = statistics.quantiles(numbers, n=4, method="inclusive")
+    return {"lower_quartile": low, "median": middle, "upper_quartile": high}
+
+
+class Match:
+    """The contenders that can do a problem here, and the seconds of their turns."""
+
+    def __init__(self, problem, settings):
+        self.problem = problem
+        self.settings = settings
+        self.about = {}
+        self.missing = {}
+        self.contenders = []
+        self.turns = {}
+        self.fastest = {}
+        self.others = 0.0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for contender in self.contenders:
+            contender.close()
+
+    def invite(self):
+        """Starts everybody, one after another, and checks each one's first result."""
+        for kind in KINDS:
+            if self.problem.form not in kind.forms or not self.settings.wants(kind):
+                continue
+            try:
+                self._start(kind)
+            except Failure as failure:
+                if not failure.missing:
+                    raise
+                self.missing[kind.name] = f"{kind.install}: {failure}"
+
+    def _start(self, kind):
+        if kind.command(self.settings.programs) is None:
+            self.missing[kind.name] = kind.install
+            return
+        path = str(self.problem.folder / kind.name)
+        contender = Contender(
+            kind, [*self.problem.arguments(), *self.settings.arguments(kind)], self.settings.isa,
+            self.settings.programs, path + ".d", path + ".log")
+        self.contenders.append(contender)
+        try:
+            self.about[kind.name] = contender.wait_ready()
+        except Failure:
+            self.contenders.remove(contender)
+            contender.close()
+            raise
+        wrong = self.problem.check(kind.name, contender.result)
+        if wrong:
+            raise Failure(kind.name, 0, wrong)
+
+    def play(self, seconds):
+        """Turns until the time is over. In each round everybody has one, in another order: the
+        turns of a round are the neighbours in time whose ratios count."""
+        shuffle = random.Random(1)
+        runs = {each: self._runs_of_a_turn(each) for each in self.contenders}
+        self.turns = {each.name: [] for each in self.contenders}
+        self.fastest = {each.name: math.inf for each in self.contenders}
+        load = Load([each.process.pid for each in self.contenders])
+        start = time.monotonic()
+        while len(self.turns[OURS]) < LEAST_ROUNDS or time.monotonic() < start + seconds:
+            order = list(self.contenders)
+            shuffle.shuffle(order)
+            for each in order:
+                self._take_turn(each, runs[each])
+        self.others = load.share(time.monotonic() - start)
+
+    @staticmethod
+    def _runs_of_a_turn(contender):
+        least = min(contender.turn(5)[1:])
+        return min(max(math.ceil(TURN_SECONDS / least), 2), MOST_RUNS)
+
+    def _take_turn(self, contender, runs):
+        """A turn counts as the median of its runs but the first, which finds others' data in the
+        caches."""
+        seconds = contender.turn(runs + 1)[1:]
+        self.turns[contender.name].append(statistics.median(seconds))
+        self.fastest[contender.name] = min(self.fastest[contender.name], *seconds)
+
+    def ratios(self, name):
+        """How fast ours is as a share of that contender: quartiles over the rounds, and by each
+        one's fastest run, which says more where the machine is not quiet."""
+        rounds = zip(self.turns[OURS], self.turns[name])
+        return {**quartiles([theirs / ours for ours, theirs in rounds]),
+                "fastest": self.fastest[name] / self.fastest[OURS]}
+
+    def seconds(self, name):
+        """The median of a contender's turns."""
+        return statistics.median(self.turns[name])

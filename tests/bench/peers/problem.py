@@ -1,0 +1,69 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The numbers that the contenders multiply, and whether what comes out is right."""
+
+import pathlib
+
+import numpy
+
+from contenders import BYTES, LAYER, MEMCPY
+
+ROWS_CHECKED = 64
+
+
+class Problem:
+    """A product, its matrices written into a folder for the contenders to read."""
+
+    def __init__(self, shape, form, folder):
+        self.shape = shape
+        self.form = form
+        self.folder = pathlib.Path(folder)
+        m, n, k = shape
+        random = numpy.random.default_rng(1)
+        self.a = self._make_a(random, m, k)
+        self.b = (random.random((k, n), numpy.float32) - numpy.float32(0.5)).astype(numpy.float32)
+        if form == BYTES:
+            # As a colour matrix does, it leaves white white.
+            self.b = numpy.abs(self.b) / numpy.abs(self.b).sum(axis=0)
+        self.bias = random.random(n, numpy.float32) - numpy.float32(0.5)
+        for name in ("a", "b", "bias"):
+            getattr(self, name).tofile(self.folder / name)
+
+    def _make_a(self, random, m, k):
+        if self.form == BYTES:
+            return random.integers(0, 256, (m, k), numpy.uint8)
+        return random.random((m, k), numpy.float32) - numpy.float32(0.5)
+
+    @property
+    def name(self):
+        """The shape, as people write it."""
+        return "x".join(map(str, self.shape))
+
+    def arguments(self):
+        """What a contender is told of it."""
+        forms = {LAYER: ["--layer"], BYTES: ["--bytes"]}
+        return ["--shape", self.name, "--folder", str(self.folder), *forms.get(self.form, [])]
+
+    def check(self, name, path):
+        """Holds a contender's result to one in double precision, on rows spread over the whole.
+        Returns what is wrong, or None."""
+        kind = numpy.uint8 if self.form == BYTES else numpy.float32
+        m, n, k = self.shape
+        d = numpy.fromfile(path, kind).reshape(m, n)
+        rows = numpy.unique(numpy.linspace(0, m - 1, ROWS_CHECKED).astype(int))
+        a = self.a[rows].astype(float)
+        if name == MEMCPY:
+            exact, bound = a, 0.0
+        else:
+            exact = a @ self.b.astype(float)
+            bound = 2 * (k + 4) * 2.0**-24 * (abs(a) @ abs(self.b.astype(float)) + 1)
+        if self.form == LAYER:
+            exact = numpy.maximum(exact + self.bias.astype(float), 0)
+        if self.form == BYTES:
+            exact, bound = numpy.clip(exact, 0, 255), bound + 0.5
+        wrong = numpy.argwhere(~(abs(d[rows] - exact) <= bound))
+        if not len(wrong):
+            return None
+        row, column = wrong[0]
+        return (f"{name}: element ({rows[row]}, {column}) of {self.name} is {d[rows[row], column]}"
+                f" and should be {exact[row, column]:g}")

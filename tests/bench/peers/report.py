@@ -1,0 +1,122 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a match comes to: the best peer, ratios, verdicts; as a table and as JSON."""
+
+import pathlib
+import re
+
+from contenders import BYTES, CLBLAST, LAYER, NOT_PEERS, OURS
+
+# M, N, K: at least so much of the best peer, and of CLBlast.
+GOALS = {
+    (1024, 1024, 1024): (0.95, 7),
+    (64, 1024, 1024): (0.90, 8),
+    (16, 1024, 1024): (0.75, 8),
+    (1, 1024, 1024): (0.40, 20),
+    (3600, 96, 147): (0.90, 8),
+    (230400, 64, 64): (0.90, 7),
+    (921600, 3, 3): (0.5, None),
+}
+# More of the CPUs in other hands makes the figures noise.
+QUIET = 0.05
+WIDTHS = (("avx512f", "AVX-512, 16 floats"), ("avx2", "AVX2, 8 floats"), ("avx", "AVX, 8 floats"),
+          ("sse2", "SSE2, 4 floats"), ("asimd", "NEON, 4 floats"))
+
+
+def describe_cpu():
+    """The CPU's name and numbers, and how wide its vectors are."""
+    text = pathlib.Path("/proc/cpuinfo").read_text("utf-8")
+    fields = {key.strip(): value.strip() for key, _, value in
+              (line.partition(":") for line in text.split("\n\n")[0].splitlines())}
+    flags = (fields.get("flags") or fields.get("Features") or "").split()
+    width = next((words for flag, words in WIDTHS if flag in flags), "vectors unknown")
+    numbers = ", ".join(f"{key} {fields[key]}" for key in ("cpu family", "model", "stepping")
+                        if key in fields)
+    return {"name": fields.get("model name", "unknown"), "numbers": numbers, "vectors": width,
+            "cpus": len(re.findall(r"^processor\s*:", text, re.MULTILINE))}
+
+
+def judge(ratio, goal):
+    """A ratio's quartiles, with the goal and whether the median reaches it."""
+    return {**ratio, "goal": goal, "reached": None if goal is None else ratio["median"] >= goal}
+
+
+def make_row(match):
+    """A match as the JSON has it."""
+    problem = match.problem
+    m, n, k = problem.shape
+    goals = GOALS.get(problem.shape, (None, None))
+    ratios = {each.name: match.ratios(each.name) for each in match.contenders if each.name != OURS}
+    peers = [name for name in ratios if name not in NOT_PEERS]
+    row = {"m": m, "n": n, "k": k, "form": problem.form, "kernel": match.about[OURS].split()[0],
+           "rounds": len(match.turns[OURS]), "others": match.others, "about": match.about, "missing": match.missing,
+           "seconds": {each.name: match.seconds(each.name) for each in match.contenders},
+           "ratios": ratios}
+    if peers:
+        row["best_peer"] = min(peers, key=lambda name: ratios[name]["median"])
+        row["of_best_peer"] = judge(ratios[row["best_peer"]], goals[0])
+    if CLBLAST in ratios:
+        row["of_clblast"] = judge(ratios[CLBLAST], goals[1])
+    return row
+
+
+def speed(row):
+    """Ours in GFLOPS, or for bytes in GB/s read and written."""
+    m, n, k = row["m"], row["n"], row["k"]
+    amount = m * (k + n) if row["form"] == BYTES else 2 * m * n * k
+    return f"{amount / row['seconds'][OURS] / 1e9:.1f} {'GB/s' if row['form'] == BYTES else 'GFLOPS'}"
+
+
+def words_of(ratio):
+    """A judged ratio as text."""
+    if ratio is None:
+        return "-"
+    verdict = {None: "", True: ", reached", False: ", MISSED"}[ratio["reached"]]
+    goal = f" of {ratio['goal']:g}{verdict}" if ratio["goal"] is not None else ""
+    return (f"{ratio['median']:.2f}{goal} ({ratio['lower_quartile']:.2f}"
+            f" to {ratio['upper_quartile']:.2f})")
+
+
+def name_of(row):
+    """A row's shape and form as text."""
+    form = {LAYER: " bias, ReLU", BYTES: " u8 to u8"}.get(row["form"], "")
+    return f"{row['m']}x{row['n']}x{row['k']}{form}"
+
+
+def print_row(row):
+    """A row of the table; below it ours as a share of each contender."""
+    print(f"{name_of(row):27} {row['kernel']:20} {speed(row):>14}  {row.get('best_peer', '-'):21}"
+          f"{words_of(row.get('of_best_peer')):38} {words_of(row.get('of_clblast'))}")
+    for words, key in (("by medians", "median"), ("by fastest runs", "fastest")):
+        each = ", ".join(f"{name} {ratio[key]:.2f}" for name, ratio in row["ratios"].items())
+        print(f"{'':4}{words}, of {each}")
+    noise = "" if row["others"] < QUIET else ": TOO MUCH for these figures to count"
+    print(f"{'':4}{row['rounds']} rounds, {row['others']:.0%} of the CPUs went to others{noise}",
+          flush=True)
+
+
+def print_head():
+    """The head of the table."""
+    print(f"{'M x N x K':27} {'kernel':20} {'ours':>14}  {'best peer':21}"
+          f"{'ours of it, of the goal (quartiles)':38} ours of CLBlast")
+
+
+def print_foot(rows):
+    """Who took part, who did not, and how many goals were reached."""
+    about, missing, reached = {}, {}, []
+    for row in rows:
+        about |= row["about"]
+        missing |= row["missing"]
+        reached += [row[key]["reached"] for key in ("of_best_peer", "of_clblast") if key in row]
+    print("\nWho took part:")
+    for name, words in about.items():
+        print(f"  {name}: {words}")
+    for name, words in missing.items():
+        print(f"  {name} is missing. What installs it: {words}")
+    print(f"Goals: {reached.count(True)} reached, {reached.count(False)} missed.")
+
+
+def missed(rows):
+    """Whether a goal was missed, or could not be judged for want of a peer."""
+    return any(row[key]["reached"] is False for row in rows
+               for key in ("of_best_peer", "of_clblast") if key in row)
