@@ -65,6 +65,7 @@ bench_measure (BenchProblem *problem, const gchar *kernel, guint iterations, gbo
   if (plan == NULL || !gemmcl_plan_set_b (plan, problem->weights, error))
     return NULL;
   result->kernel = gemmcl_plan_get_kernel (plan);
+  result->choice = gemmcl_plan_get_choice_source (plan);
   if (iterations == 0)
     return g_steal_pointer (&result);
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "bench-problem.h"
+#include "gemmcl-tuning.h"
 
 /**
  * BenchResult:
  * @kernel: the kernel that ran; static
+ * @choice: where its choice comes from
  * @times: (element-type gdouble): milliseconds of each run, in the order of the runs
  * @min, @median, @max: of @times; NaN without runs
  * @gflops: by @median; NaN without runs
@@ -15,6 +17,7 @@
  */
 typedef struct {
   const gchar *kernel;
+  GemmclChoiceSource choice;
   GArray *times;
   gdouble min, median, max;
   gdouble gflops;
@@ -31,7 +34,7 @@ gdouble bench_gflops (const GemmclGemm *gemm, gdouble ms);
 
 /**
  * bench_measure:
- * @kernel: a kernel's name, or "auto"
+ * @kernel: a kernel's name, "auto" or "rules"
  * @iterations: how many runs are timed, after one that is not; 0 only makes everything ready
  * @verify: check the result of the first run
  *

@@ -19,12 +19,10 @@ fail_size (const gchar *what, const GemmclDeviceInfo *info, GError **error)
   return FALSE;
 }
 
-/* Before anything is allocated: a host lends more memory than it has, and fails later. */
-static gboolean
-check_sizes (const BenchProblem *self, GError **error)
+gboolean
+bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GError **error)
 {
-  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
-  const GemmclGemm *gemm = &self->gemm;
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
   const struct {
     const gchar *what;
     gsize rows, cols;
@@ -121,7 +119,8 @@ bench_problem_new (GemmclContext *context, const GemmclGemm *gemm, GError **erro
 
   self->context = g_object_ref (context);
   self->gemm = *gemm;
-  if (!check_sizes (self, error) || !make_host_data (self, error))
+  /* Before anything is allocated: a host lends more memory than it has, and fails later. */
+  if (!bench_problem_check (context, gemm, error) || !make_host_data (self, error))
     return NULL;
   self->weights = make_weights (self, error);
   if (self->weights == NULL)

@@ -26,6 +26,10 @@ typedef struct {
   cl_mem device_a, device_c, device_d;
 } BenchProblem;
 
+/** bench_problem_check: Returns: %FALSE with an error unless @gemm fits the memory of the device.
+ */
+gboolean bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GError **error);
+
 /**
  * bench_problem_new:
  * @gemm: valid; its batch is 1 and nothing lies between rows

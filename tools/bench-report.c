@@ -8,7 +8,9 @@
 #include "table.h"
 
 enum {
+  COLUMN_SIZES,
   COLUMN_KERNEL,
+  COLUMN_CHOICE,
   COLUMN_MIN,
   COLUMN_MEDIAN,
   COLUMN_GFLOPS,
@@ -21,32 +23,111 @@ enum {
 
 struct _BenchReport {
   FILE *out;
-  const GemmclDeviceInfo *info;
-  const GemmclGemm *gemm;
-  guint iterations;
-  guint n_columns;
-  gboolean each_run;
-  gdouble peak;
-  gchar *peak_source;
+  const BenchSetup *setup;
   ToolColumn columns[N_COLUMNS];
+  gboolean hidden[N_COLUMNS];
+  gboolean each_run;
   json_t *json;
 };
 
+static gchar *
+format_sizes (gsize m, gsize n, gsize k)
+{
+  return g_strdup_printf ("%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT, m, n, k);
+}
+
+/* Prints those of @cells that are shown; the last ones may be missing. */
+static void
+print_row (BenchReport *self, const gchar *const cells[N_COLUMNS])
+{
+  ToolColumn columns[N_COLUMNS];
+  const gchar *shown[N_COLUMNS];
+  guint n = 0, last = 0;
+
+  for (guint i = 0; i < N_COLUMNS; i++) {
+    if (self->hidden[i])
+      continue;
+    columns[n] = self->columns[i];
+    shown[n++] = cells[i] != NULL ? cells[i] : "";
+    last = cells[i] != NULL ? n : last;
+  }
+  tool_table_row (self->out, columns, shown, last);
+}
+
+static void
+print_head (BenchReport *self)
+{
+  const BenchSetup *setup = self->setup;
+  const GemmclGemm *gemm = &setup->gemm;
+  g_autofree gchar *shape = bench_sizes_describe (setup->sizes, " x ");
+
+  fprintf (self->out, "Device   %s (%s, %s)\n", setup->info->name,
+           tool_device_type_get_name (setup->info->type), setup->info->platform);
+  if (setup->peak > 0)
+    fprintf (self->out, "Peak     %.1f GFLOPS: %s\n", setup->peak, setup->peak_source);
+  else
+    fprintf (self->out, "Peak     %s; --peak states it\n", setup->peak_source);
+  if (setup->bandwidth > 0)
+    fprintf (self->out, "Memory   %.1f GB/s: %s\n", setup->bandwidth, setup->bandwidth_source);
+  fprintf (self->out, "Problem  %s (M x N x K)", shape);
+  if (setup->sizes->sizes->len > 1)
+    fprintf (self->out, ", s = %s", setup->sizes->sweep);
+  fprintf (self->out,
+           ", %s-major%s%s, alpha %g, beta %g\n"
+           "Runs     %u of each kernel, after one that does not count\n\n",
+           gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row" : "column",
+           gemm->trans_a ? ", A transposed" : "", gemm->trans_b ? ", B transposed" : "",
+           gemm->alpha, gemm->beta, setup->iterations);
+}
+
+/* Whether auto or rules is among the names. */
+static gboolean
+lets_choose (const BenchSetup *setup)
+{
+  for (guint i = 0; i < setup->names->len; i++)
+    if (!gemmcl_kernel_exists (g_ptr_array_index (setup->names, i), NULL))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+fit_columns (BenchReport *self)
+{
+  const BenchSetup *setup = self->setup;
+  const gchar *titles[N_COLUMNS];
+
+  for (guint i = 0; i < setup->sizes->sizes->len; i++) {
+    GemmclGemm gemm = setup->gemm;
+    g_autofree gchar *sizes = NULL;
+    bench_sizes_apply (setup->sizes, i, &gemm);
+    sizes = format_sizes (gemm.m, gemm.n, gemm.k);
+    tool_table_fit (&self->columns[COLUMN_SIZES], sizes);
+  }
+  for (guint i = 0; i < setup->names->len; i++)
+    tool_table_fit (&self->columns[COLUMN_KERNEL], g_ptr_array_index (setup->names, i));
+  /* What will be chosen is not known yet. */
+  for (guint i = 0; i < gemmcl_get_n_kernels () && !self->hidden[COLUMN_CHOICE]; i++)
+    tool_table_fit (&self->columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
+  for (guint i = 0; i < N_COLUMNS; i++) {
+    titles[i] = self->columns[i].title;
+    tool_table_fit (&self->columns[i], titles[i]);
+  }
+  print_row (self, titles);
+}
+
 BenchReport *
-bench_report_new (FILE *out, const GemmclDeviceInfo *info, const GemmclGemm *gemm, guint iterations,
-                  gboolean verify, gdouble peak, const gchar *peak_source)
+bench_report_new (FILE *out, const BenchSetup *setup)
 {
   BenchReport *self = g_new0 (BenchReport, 1);
 
   *self = (BenchReport){
       .out = out,
-      .info = info,
-      .gemm = gemm,
-      .iterations = iterations,
-      .n_columns = verify ? N_COLUMNS : COLUMN_ERROR,
-      .peak = peak,
-      .peak_source = g_strdup (peak_source),
-      .columns = {[COLUMN_KERNEL] = {"kernel"},
+      .setup = setup,
+      /* Of one kernel and size each run is told, of several only what they come to. */
+      .each_run = setup->names->len == 1 && setup->sizes->sizes->len == 1,
+      .columns = {[COLUMN_SIZES] = {"M x N x K", 0, FALSE},
+                  [COLUMN_KERNEL] = {"kernel", 0, FALSE},
+                  [COLUMN_CHOICE] = {"choice", 8, FALSE},
                   [COLUMN_MIN] = {"min ms", 10, TRUE},
                   [COLUMN_MEDIAN] = {"median ms", 10, TRUE},
                   [COLUMN_GFLOPS] = {"GFLOPS", 9, TRUE},
@@ -54,8 +135,15 @@ bench_report_new (FILE *out, const GemmclDeviceInfo *info, const GemmclGemm *gem
                   [COLUMN_ERROR] = {"max error", 0, TRUE},
                   [COLUMN_BOUND] = {"bound", 9, TRUE},
                   [COLUMN_CHECK] = {"check", 8, FALSE}},
+      .hidden = {[COLUMN_SIZES] = setup->sizes->sizes->len == 1,
+                 [COLUMN_CHOICE] = !lets_choose (setup),
+                 [COLUMN_ERROR] = !setup->verify,
+                 [COLUMN_BOUND] = !setup->verify,
+                 [COLUMN_CHECK] = !setup->verify},
       .json = json_array (),
   };
+  print_head (self);
+  fit_columns (self);
   return self;
 }
 
@@ -63,43 +151,14 @@ void
 bench_report_free (BenchReport *self)
 {
   json_decref (self->json);
-  g_free (self->peak_source);
   g_free (self);
-}
-
-void
-bench_report_start (BenchReport *self, const gchar *const *kernels, guint n_kernels)
-{
-  const GemmclGemm *gemm = self->gemm;
-
-  fprintf (self->out, "Device   %s (%s, %s)\n", self->info->name,
-           tool_device_type_get_name (self->info->type), self->info->platform);
-  if (self->peak > 0)
-    fprintf (self->out, "Peak     %.1f GFLOPS: %s\n", self->peak, self->peak_source);
-  else
-    fprintf (self->out, "Peak     %s; --peak states it\n", self->peak_source);
-  fprintf (self->out,
-           "Problem  %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-           " (M x N x K), %s-major%s%s, alpha %g, beta %g\n"
-           "Runs     %u of each kernel, after one that does not count\n\n",
-           gemm->m, gemm->n, gemm->k, gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row" : "column",
-           gemm->trans_a ? ", A transposed" : "", gemm->trans_b ? ", B transposed" : "",
-           gemm->alpha, gemm->beta, self->iterations);
-
-  /* Of one kernel each run is told, of several only what they come to. */
-  self->each_run = n_kernels == 1;
-  for (guint i = 0; i < n_kernels; i++)
-    tool_table_fit (&self->columns[COLUMN_KERNEL], kernels[i]);
-  for (guint i = 0; i < gemmcl_get_n_kernels () && n_kernels == 1; i++)
-    tool_table_fit (&self->columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
-  tool_table_titles (self->out, self->columns, self->n_columns);
 }
 
 static gchar *
 format_efficiency (const BenchReport *self, gdouble gflops)
 {
-  return self->peak > 0 && isfinite (gflops)
-             ? g_strdup_printf ("%.1f %%", 100 * gflops / self->peak)
+  return self->setup->peak > 0 && isfinite (gflops)
+             ? g_strdup_printf ("%.1f %%", 100 * gflops / self->setup->peak)
              : g_strdup ("-");
 }
 
@@ -113,42 +172,47 @@ format_number (const gchar *format, gdouble number)
 }
 
 static void
-print_runs (BenchReport *self, const BenchResult *result)
+print_runs (BenchReport *self, const GemmclGemm *gemm, const BenchResult *result)
 {
   for (guint i = 0; i < result->times->len; i++) {
     gdouble ms = g_array_index (result->times, gdouble, i);
-    gdouble gflops = bench_gflops (self->gemm, ms);
+    gdouble gflops = bench_gflops (gemm, ms);
     g_autofree gchar *name = g_strdup_printf ("  run %u", i + 1);
     g_autofree gchar *time = format_number ("%.4f", ms);
     g_autofree gchar *rate = format_number ("%.2f", gflops);
     g_autofree gchar *efficiency = format_efficiency (self, gflops);
-    const gchar *cells[] = {name, time, "", rate, efficiency};
-    tool_table_row (self->out, self->columns, cells, G_N_ELEMENTS (cells));
+    const gchar *cells[N_COLUMNS] = {[COLUMN_KERNEL] = name,
+                                     [COLUMN_MIN] = time,
+                                     [COLUMN_GFLOPS] = rate,
+                                     [COLUMN_EFFICIENCY] = efficiency};
+    print_row (self, cells);
   }
 }
 
 static json_t *
-make_json (const BenchReport *self, const BenchResult *result)
+make_json (const BenchReport *self, const GemmclGemm *gemm, const BenchResult *result)
 {
-  const GemmclGemm *gemm = self->gemm;
-  gdouble efficiency = self->peak > 0 ? result->gflops / self->peak : NAN;
+  const BenchSetup *setup = self->setup;
+  gdouble efficiency = setup->peak > 0 ? result->gflops / setup->peak : NAN;
 
   return json_pack (
-      "{s:o, s:s, s:s, s:I, s:I, s:I, s:i, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o}",
-      "device", tool_json_string (self->info->name), "kernel", result->kernel, "precision",
+      "{s:o, s:s, s:s, s:s, s:I, s:I, s:I, s:i, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o}",
+      "device", tool_json_string (setup->info->name), "kernel", result->kernel, "choice",
+      gemmcl_choice_source_get_name (result->choice), "precision",
       gemmcl_precision_get_name (tool_get_precision (result->kernel)), "m", (json_int_t)gemm->m,
-      "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations", (int)self->iterations,
+      "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations", (int)setup->iterations,
       "time_ms", "min", tool_json_number (result->min), "median", tool_json_number (result->median),
       "max", tool_json_number (result->max), "gflops", tool_json_number (result->gflops),
-      "peak_gflops", self->peak > 0 ? tool_json_number (self->peak) : json_null (), "efficiency",
+      "peak_gflops", setup->peak > 0 ? tool_json_number (setup->peak) : json_null (), "efficiency",
       tool_json_number (efficiency), "verified",
       result->verified ? json_boolean (result->right) : json_null (), "max_error",
       tool_json_number (result->max_error), "error_bound", tool_json_number (result->error_bound));
 }
 
 void
-bench_report_add (BenchReport *self, const BenchResult *result)
+bench_report_add (BenchReport *self, const GemmclGemm *gemm, const BenchResult *result)
 {
+  g_autofree gchar *sizes = format_sizes (gemm->m, gemm->n, gemm->k);
   g_autofree gchar *min = format_number ("%.4f", result->min);
   g_autofree gchar *median = format_number ("%.4f", result->median);
   g_autofree gchar *gflops = format_number ("%.2f", result->gflops);
@@ -156,7 +220,9 @@ bench_report_add (BenchReport *self, const BenchResult *result)
   g_autofree gchar *max_error = format_number ("%.3g", result->max_error);
   g_autofree gchar *bound = format_number ("%.3g", result->error_bound);
   const gchar *cells[N_COLUMNS] = {
+      [COLUMN_SIZES] = sizes,
       [COLUMN_KERNEL] = result->kernel,
+      [COLUMN_CHOICE] = gemmcl_choice_source_get_name (result->choice),
       [COLUMN_MIN] = min,
       [COLUMN_MEDIAN] = median,
       [COLUMN_GFLOPS] = gflops,
@@ -169,18 +235,21 @@ bench_report_add (BenchReport *self, const BenchResult *result)
   };
 
   if (self->each_run)
-    print_runs (self, result);
-  tool_table_row (self->out, self->columns, cells, self->n_columns);
-  json_array_append_new (self->json, make_json (self, result));
+    print_runs (self, gemm, result);
+  print_row (self, cells);
+  json_array_append_new (self->json, make_json (self, gemm, result));
 }
 
 void
-bench_report_skip (BenchReport *self, const gchar *kernel, const gchar *why)
+bench_report_skip (BenchReport *self, const GemmclGemm *gemm, const gchar *kernel, const gchar *why)
 {
-  const gchar *cells[] = {kernel, why};
+  g_autofree gchar *sizes = format_sizes (gemm->m, gemm->n, gemm->k);
+  const ToolColumn columns[] = {
+      self->columns[COLUMN_SIZES], self->columns[COLUMN_KERNEL], {"", 0, FALSE}};
+  const gchar *cells[] = {sizes, kernel, why};
+  const guint first = self->hidden[COLUMN_SIZES] ? 1 : 0;
 
-  tool_table_row (self->out, (const ToolColumn[]){self->columns[COLUMN_KERNEL], {""}}, cells,
-                  G_N_ELEMENTS (cells));
+  tool_table_row (self->out, columns + first, cells + first, G_N_ELEMENTS (cells) - first);
 }
 
 const json_t *

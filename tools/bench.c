@@ -1,7 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <glib/gstdio.h>
 #include <stdio.h>
 
+#include "bench-bandwidth.h"
+#include "bench-charts.h"
 #include "bench-measure.h"
 #include "bench-problem.h"
 #include "bench-report.h"
@@ -9,29 +13,38 @@
 #include "options.h"
 #include "tool.h"
 
-#define DEFAULT_SIZE       1024
 #define DEFAULT_ITERATIONS 10
 #define DEFAULT_KERNEL     "auto"
 
 static struct {
   gint m, n, k;
+  gchar *sweep;
   gint iterations;
   gchar *kernel;
   gboolean validation;
   gchar *layout;
   gchar *beta;
   gchar *peak;
+  gchar *bandwidth;
   gchar *json;
-} options = {
-    .m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE, .iterations = DEFAULT_ITERATIONS};
+  gchar *plot;
+  gchar *roofline;
+} options = {.m = BENCH_SIZE_UNSTATED,
+             .n = BENCH_SIZE_UNSTATED,
+             .k = BENCH_SIZE_UNSTATED,
+             .iterations = DEFAULT_ITERATIONS};
 
 static const GOptionEntry problem_entries[] = {
     {"size1", 'M', 0, G_OPTION_ARG_INT, &options.m,
-     "Rows of A and D (default: " G_STRINGIFY (DEFAULT_SIZE) ")", "INTEGER"},
+     "Rows of A and D (default: " G_STRINGIFY (BENCH_SIZE_DEFAULT) ")", "INTEGER"},
     {"size2", 'K', 0, G_OPTION_ARG_INT, &options.k,
-     "Columns of A, rows of B (default: " G_STRINGIFY (DEFAULT_SIZE) ")", "INTEGER"},
+     "Columns of A, rows of B (default: " G_STRINGIFY (BENCH_SIZE_DEFAULT) ")", "INTEGER"},
     {"size3", 'N', 0, G_OPTION_ARG_INT, &options.n,
-     "Columns of B and D (default: " G_STRINGIFY (DEFAULT_SIZE) ")", "INTEGER"},
+     "Columns of B and D (default: " G_STRINGIFY (BENCH_SIZE_DEFAULT) ")", "INTEGER"},
+    {"sweep", 0, 0, G_OPTION_ARG_STRING, &options.sweep,
+     "Several sizes, one after the other, for all of M, N and K that are not stated: numbers with "
+     "commas between, FROM:TO, of which each is twice the one before, and FROM:TO:STEP",
+     "SIZES"},
     {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
      "What lies together in memory: row or col (default: row)", "row|col"},
     {"beta", 0, 0, G_OPTION_ARG_STRING, &options.beta,
@@ -45,8 +58,8 @@ static const GOptionEntry measure_entries[] = {
      "(default: " G_STRINGIFY (DEFAULT_ITERATIONS) ")",
      "INTEGER"},
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
-     "A kernel, several with commas between, or all; auto lets the library choose "
-     "(default: " DEFAULT_KERNEL ")",
+     "A kernel, several with commas between, or all; auto lets the library choose by what was "
+     "tuned and by its rules, rules only by these (default: " DEFAULT_KERNEL ")",
      "NAME,..."},
     {"validation", 'v', 0, G_OPTION_ARG_NONE, &options.validation,
      "Check each kernel's result against a double-precision one of the host; slow where matrices "
@@ -56,54 +69,145 @@ static const GOptionEntry measure_entries[] = {
      "What the efficiency is a part of, in 10^9 operations a second (default: what can be told "
      "from the device)",
      "GFLOPS"},
+    {NULL}};
+
+static const GOptionEntry output_entries[] = {
     {"json", 0, 0, G_OPTION_ARG_FILENAME, &options.json,
-     "Write the results as JSON, too; - is the standard output, and the table goes to the standard "
-     "error then",
+     "Write the results as JSON, too; - is the standard output, here and below, and the table goes "
+     "to the standard error then",
      "FILE"},
+    {"plot", 0, 0, G_OPTION_ARG_FILENAME, &options.plot,
+     "Draw the results as SVG: with --sweep a line for each kernel over the sizes, else a bar for "
+     "each kernel, and the peak if it is known",
+     "FILE"},
+    {"roofline", 0, 0, G_OPTION_ARG_FILENAME, &options.roofline,
+     "Draw them as SVG under the roof that the memory's bandwidth and the peak make, over the "
+     "operations for each byte of the matrices",
+     "FILE"},
+    {"bandwidth", 0, 0, G_OPTION_ARG_STRING, &options.bandwidth,
+     "The memory's bandwidth in 10^9 bytes a second (default: with --roofline that of a copy on "
+     "the device is measured)",
+     "GB/S"},
     {NULL}};
 
 static gboolean
-check_least (const gchar *option, gint value, gint least, GError **error)
+describe_problem (BenchSetup *setup, GError **error)
 {
-  if (value >= least)
-    return TRUE;
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "%s takes %d or more, not %d.", option, least,
-               value);
-  return FALSE;
-}
+  GemmclGemm *gemm = &setup->gemm;
 
-static gboolean
-describe_problem (GemmclGemm *gemm, GError **error)
-{
-  if (!check_least ("-M, --size1", options.m, 1, error) ||
-      !check_least ("-K, --size2", options.k, 1, error) ||
-      !check_least ("-N, --size3", options.n, 1, error) ||
-      !check_least ("-i, --iterations", options.iterations, 0, error) ||
-      !tool_get_epilogue (gemm, options.beta, error) ||
+  if (options.iterations < 0) {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "-i, --iterations takes 0 or more, not %d.",
+                 options.iterations);
+    return FALSE;
+  }
+  if (!tool_get_epilogue (gemm, options.beta, error) ||
       !tool_parse_layout (options.layout, &gemm->layout, error))
     return FALSE;
-  gemm->m = options.m;
-  gemm->n = options.n;
-  gemm->k = options.k;
+  setup->iterations = options.iterations;
+  setup->verify = options.validation;
   gemm->addend = gemm->beta != 0.0 ? GEMMCL_ADDEND_MATRIX : GEMMCL_ADDEND_NONE;
-  return gemmcl_gemm_validate (gemm, error);
+  for (guint i = 0; i < setup->sizes->sizes->len; i++) {
+    bench_sizes_apply (setup->sizes, i, gemm);
+    if (!gemmcl_gemm_validate (gemm, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* None of the sizes is too large, before the first is measured. */
+static gboolean
+check_memory (GemmclContext *context, const BenchSetup *setup, GError **error)
+{
+  for (guint i = 0; i < setup->sizes->sizes->len; i++) {
+    GemmclGemm gemm = setup->gemm;
+    bench_sizes_apply (setup->sizes, i, &gemm);
+    if (!bench_problem_check (context, &gemm, error))
+      return FALSE;
+  }
+  return TRUE;
 }
 
 static gboolean
-find_peak (const GemmclDeviceInfo *info, gdouble *peak, const gchar **source, GError **error)
+is_stdout (const gchar *path)
 {
-  *peak = info->peak_gflops;
-  *source = info->peak_source;
+  return g_strcmp0 (path, "-") == 0;
+}
+
+/* Before an hour of measurements whose results would have no place. */
+static gboolean
+check_output (const gchar *option, const gchar *path, GError **error)
+{
+  g_autofree gchar *folder = path != NULL ? g_path_get_dirname (path) : NULL;
+  g_autofree gchar *name = path != NULL ? g_filename_display_name (path) : NULL;
+  gboolean is_folder = path != NULL && g_file_test (path, G_FILE_TEST_IS_DIR);
+  gint number = 0;
+
+  if (path == NULL || is_stdout (path))
+    return TRUE;
+  if (is_folder)
+    number = EISDIR;
+  else if (g_access (folder, W_OK) != 0)
+    number = errno;
+  if (number == 0)
+    return TRUE;
+  g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (number),
+               "%s cannot write the file \"%s\": %s. Name one in a folder that is there and may be "
+               "written to.",
+               option, name, g_strerror (number));
+  return FALSE;
+}
+
+static gboolean
+check_outputs (GError **error)
+{
+  if (is_stdout (options.json) + is_stdout (options.plot) + is_stdout (options.roofline) > 1) {
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                         "Only one of --json, --plot and --roofline can be -, the standard "
+                         "output.");
+    return FALSE;
+  }
+  if (options.iterations == 0 && (options.plot != NULL || options.roofline != NULL)) {
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                         "--plot and --roofline draw what was measured, so that -i must be 1 or "
+                         "more.");
+    return FALSE;
+  }
+  return check_output ("--json", options.json, error) &&
+         check_output ("--plot", options.plot, error) &&
+         check_output ("--roofline", options.roofline, error);
+}
+
+static gboolean
+parse_rate (const gchar *option, const gchar *text, gdouble *rate, GError **error)
+{
+  if (!tool_parse_number (option, text, rate, error))
+    return FALSE;
+  if (*rate > 0.0)
+    return TRUE;
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "%s takes more than 0, not %s.", option, text);
+  return FALSE;
+}
+
+static gboolean
+find_peak (BenchSetup *setup, GError **error)
+{
+  setup->peak = setup->info->peak_gflops;
+  setup->peak_source = setup->info->peak_source;
   if (options.peak == NULL)
     return TRUE;
-  *source = "stated with --peak";
-  if (!tool_parse_number ("--peak", options.peak, peak, error))
-    return FALSE;
-  if (*peak > 0.0)
-    return TRUE;
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--peak takes more than 0, not %s.",
-               options.peak);
-  return FALSE;
+  setup->peak_source = "stated with --peak";
+  return parse_rate ("--peak", options.peak, &setup->peak, error);
+}
+
+static gboolean
+find_bandwidth (GemmclContext *context, BenchSetup *setup, GError **error)
+{
+  if (options.bandwidth != NULL) {
+    setup->bandwidth_source = g_strdup ("stated with --bandwidth");
+    return parse_rate ("--bandwidth", options.bandwidth, &setup->bandwidth, error);
+  }
+  return options.roofline == NULL ||
+         bench_measure_bandwidth (context, &setup->bandwidth, &setup->bandwidth_source, error);
 }
 
 static gboolean
@@ -116,6 +220,7 @@ wants_all (void)
 static GPtrArray *
 list_kernels (GError **error)
 {
+  static const gchar *const choosers[] = {DEFAULT_KERNEL, "rules", NULL};
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_auto (GStrv) asked =
       g_strsplit (options.kernel != NULL ? options.kernel : DEFAULT_KERNEL, ",", -1);
@@ -123,9 +228,8 @@ list_kernels (GError **error)
   for (guint i = 0; wants_all () && i < gemmcl_get_n_kernels (); i++)
     g_ptr_array_add (names, (gpointer)gemmcl_get_kernel (i)->name);
   for (guint i = 0; !wants_all () && asked[i] != NULL; i++) {
-    const gchar *name = g_strcmp0 (asked[i], DEFAULT_KERNEL) == 0
-                            ? DEFAULT_KERNEL
-                            : tool_find_kernel (asked[i], error);
+    const gchar *name = g_strv_contains (choosers, asked[i]) ? g_intern_string (asked[i])
+                                                             : tool_find_kernel (asked[i], error);
     if (name == NULL)
       return NULL;
     g_ptr_array_add (names, (gpointer)name);
@@ -133,68 +237,133 @@ list_kernels (GError **error)
   return g_steal_pointer (&names);
 }
 
+/* What a call of bench works with. */
+typedef struct {
+  BenchSetup setup;
+  BenchSizes *sizes;
+  GemmclContext *context;
+  BenchReport *report;
+  BenchCharts *charts;
+  /* Of each name, whether a result was out of its bound. */
+  gboolean *wrong;
+} Bench;
+
+static void
+bench_clear (Bench *self)
+{
+  g_clear_pointer (&self->report, bench_report_free);
+  g_clear_pointer (&self->charts, bench_charts_free);
+  g_clear_pointer (&self->setup.names, g_ptr_array_unref);
+  g_clear_pointer (&self->setup.bandwidth_source, g_free);
+  g_clear_pointer (&self->sizes, bench_sizes_free);
+  g_clear_object (&self->context);
+  g_clear_pointer (&self->wrong, g_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
+
 /* Measures one kernel after the other; those that are asked for by name must fit. */
 static gboolean
-measure_kernels (BenchProblem *problem, GPtrArray *names, BenchReport *report, GError **error)
+measure_size (Bench *self, guint size, GError **error)
 {
-  guint wrong = 0;
+  GemmclGemm gemm = self->setup.gemm;
+  g_autoptr (BenchProblem) problem = NULL;
 
-  bench_report_start (report, (const gchar *const *)names->pdata, names->len);
-  for (guint i = 0; i < names->len; i++) {
-    const gchar *name = g_ptr_array_index (names, i);
+  bench_sizes_apply (self->sizes, size, &gemm);
+  problem = bench_problem_new (self->context, &gemm, error);
+  if (problem == NULL)
+    return FALSE;
+  for (guint i = 0; i < self->setup.names->len; i++) {
+    const gchar *name = g_ptr_array_index (self->setup.names, i);
     g_autoptr (GError) why = NULL;
     g_autoptr (BenchResult) result = NULL;
     tool_adopt_precision (&problem->gemm, name);
-    if (wants_all () && !gemmcl_kernel_fits (problem->context, name, &problem->gemm, &why)) {
-      bench_report_skip (report, name, why->message);
+    if (wants_all () && !gemmcl_kernel_fits (self->context, name, &problem->gemm, &why)) {
+      bench_report_skip (self->report, &gemm, name, why->message);
       continue;
     }
     result = bench_measure (problem, name, options.iterations, options.validation, error);
     if (result == NULL)
       return FALSE;
-    bench_report_add (report, result);
-    wrong += result->verified && !result->right;
+    bench_report_add (self->report, &gemm, result);
+    bench_charts_add (self->charts, i, size, &gemm, result);
+    self->wrong[i] |= result->verified && !result->right;
   }
+  return TRUE;
+}
+
+static gboolean
+measure (Bench *self, GError **error)
+{
+  const guint n = self->setup.names->len;
+  guint wrong = 0;
+
+  for (guint i = 0; i < self->sizes->sizes->len; i++)
+    if (!measure_size (self, i, error))
+      return FALSE;
+  for (guint i = 0; i < n; i++)
+    wrong += self->wrong[i] ? 1 : 0;
   if (wrong > 0)
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-                 "%u of %u kernels gave a result that is out of its bound.", wrong, names->len);
+                 "%u of %u kernels gave a result that is out of its bound.", wrong, n);
   return wrong == 0;
+}
+
+/* What the standard output does not take, main() finds. */
+static gboolean
+write_chart (gchar *svg, const gchar *path, GError **error)
+{
+  g_autofree gchar *text = svg;
+
+  if (is_stdout (path))
+    return fputs (text, stdout), TRUE;
+  return g_file_set_contents (path, text, -1, error);
+}
+
+/* One file that cannot be written keeps no other from being so; the first error counts. */
+static gboolean
+write_outputs (Bench *self, GError **error)
+{
+  const gboolean drawn = !bench_charts_are_empty (self->charts);
+  gboolean ok = options.json == NULL ||
+                tool_json_write (bench_report_get_json (self->report), options.json, error);
+
+  if (options.plot != NULL && drawn)
+    ok = write_chart (bench_charts_draw (self->charts), options.plot, ok ? error : NULL) && ok;
+  if (options.roofline != NULL && drawn)
+    ok = write_chart (bench_charts_draw_roofline (self->charts), options.roofline,
+                      ok ? error : NULL) &&
+         ok;
+  return ok;
 }
 
 static gboolean
 run (G_GNUC_UNUSED gchar **operands, GError **error)
 {
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
-  g_autoptr (GemmclContext) context = NULL;
-  g_autoptr (GPtrArray) names = NULL;
-  g_autoptr (BenchProblem) problem = NULL;
-  g_autoptr (BenchReport) report = NULL;
-  const GemmclDeviceInfo *info;
-  const gchar *source;
-  gdouble peak;
+  g_auto (Bench) self = {.setup.gemm = GEMMCL_GEMM_INIT};
+  BenchSetup *setup = &self.setup;
+  const gboolean piped =
+      is_stdout (options.json) || is_stdout (options.plot) || is_stdout (options.roofline);
   gboolean ok;
 
-  if (!describe_problem (&gemm, error))
+  setup->sizes = self.sizes =
+      bench_sizes_new (options.m, options.n, options.k, options.sweep, error);
+  if (self.sizes == NULL || !describe_problem (setup, error) || !check_outputs (error))
     return FALSE;
-  context = tool_open_context (error);
-  if (context == NULL)
+  self.context = tool_open_context (error);
+  if (self.context == NULL)
     return FALSE;
-  info = gemmcl_context_get_device_info (context);
-  names = list_kernels (error);
-  if (names == NULL || !find_peak (info, &peak, &source, error))
+  setup->info = gemmcl_context_get_device_info (self.context);
+  setup->names = list_kernels (error);
+  if (setup->names == NULL || !check_memory (self.context, setup, error) ||
+      !find_peak (setup, error) || !find_bandwidth (self.context, setup, error))
     return FALSE;
-  problem = bench_problem_new (context, &gemm, error);
-  if (problem == NULL)
-    return FALSE;
-  report = bench_report_new (g_strcmp0 (options.json, "-") == 0 ? stderr : stdout, info, &gemm,
-                             options.iterations, options.validation, peak, source);
+  self.wrong = g_new0 (gboolean, setup->names->len);
+  self.charts = bench_charts_new (setup);
+  self.report = bench_report_new (piped ? stderr : stdout, setup);
   tool_catch_interrupt ();
-  ok = measure_kernels (problem, names, report, error);
+  ok = measure (&self, error);
   /* What was measured is written even where a later kernel failed; the first error counts. */
-  if (options.json != NULL &&
-      !tool_json_write (bench_report_get_json (report), options.json, ok ? error : NULL))
-    return FALSE;
-  return ok;
+  return write_outputs (&self, ok ? error : NULL) && ok;
 }
 
 const ToolCommand tool_bench = {
@@ -204,24 +373,29 @@ const ToolCommand tool_bench = {
         "Measures how fast kernels multiply an A of M x K by a B of K x N, both random: the least "
         "and the median time of a run by the device's own clock, 10^9 operations a second by the "
         "median, and the part that this is of the device's peak. B is packed as the kernel wants "
-        "it "
-        "before the clock starts. Of one kernel every run is shown, of several a line each.\n\n"
+        "it before the clock starts. Of one kernel every run is shown, of several kernels or sizes "
+        "a "
+        "line each.\n\n"
         "With --validation the result is checked first: every element must be within the error "
         "bound of the kernel's precision; the largest error and the bound are shown, and a "
-        "mismatch is "
-        "exit "
-        "status 1.\n\n"
+        "mismatch is exit status 1.\n\n"
         "With --kernel=all, kernels that cannot do the problem on the device are left out, and the "
         "table says why. Ctrl-C stops after the run that is under way, and what was measured is "
-        "still written.",
+        "still written.\n\n"
+        "Where the library chooses the kernel, a column tells by what: named by the user, tuned on "
+        "this machine, shipped with the library, modelled, or by its rules.",
     .groups = {{"Device", tool_device_entries},
                {"Problem", problem_entries},
                {"Arithmetic", tool_epilogue_entries},
-               {"Measurement", measure_entries}},
+               {"Measurement", measure_entries},
+               {"Output", output_entries}},
     .examples = {{"gemmcl bench -M 1024 -K 1024 -N 1024 -k all -v",
                   "All kernels on the best device, checked"},
                  {"gemmcl bench -p Intel -t gpu -k gemm_naive -i 100 --layout col",
                   "A hundred runs of one kernel on an Intel GPU, with column-major matrices"},
-                 {"gemmcl bench -M 64 -k all --json bench.json", "Few rows; results in a file"}},
+                 {"gemmcl bench -M 64 -k all --json bench.json", "Few rows; results in a file"},
+                 {"gemmcl bench --sweep 64:2048 -k auto,gemm_naive --plot speed.svg --roofline "
+                  "roof.svg",
+                  "Six sizes of square matrices, as charts"}},
     .run = run,
 };

@@ -37,7 +37,7 @@ typedef struct {
   const gchar *text;
 } ToolText;
 
-#define TOOL_MAX_GROUPS   4
+#define TOOL_MAX_GROUPS   5
 #define TOOL_MAX_EXAMPLES 4
 
 /**

@@ -15,6 +15,7 @@ import tool
 KEYS = {
     "device",
     "kernel",
+    "choice",
     "precision",
     "m",
     "n",
@@ -97,9 +98,48 @@ class Results(Bench):
 
     def test_automatic_choice_is_named(self):
         names = [kernel["name"] for kernel in self.read("kernels", "--json")]
-        for arguments in ((), ("-k", "auto")):
-            result, = self.measure(64, 64, 64, "-i", "1", *arguments)
-            self.assertIn(result["kernel"], names)
+        for arguments in ((), ("-k", "auto"), ("-k", "rules")):
+            said = self.ends(
+                0, "bench", "-M", 64, "-N", 64, "-K", 64, "-i", "1", "--json", "-", *arguments
+            )
+            result, = json.loads(said.stdout)
+            self.assertIn(result["kernel"].split("/")[0], names)
+            self.assertIn(result["choice"], ("tuned", "shipped", "modelled", "rules"))
+            self.assertRegex(said.stderr, rf"(?m)^{result['kernel']} +{result['choice']} +\d")
+        self.assertEqual(result["choice"], "rules")
+
+    def test_a_kernel_that_is_named_is_no_choice(self):
+        said = self.ends(0, "bench", "-M", 8, "-i", "1", "-k", "gemm_naive", "--json", "-")
+        self.assertEqual(json.loads(said.stdout)[0]["choice"], "named")
+        self.assertNotIn("choice", said.stderr)
+
+    def test_sweep(self):
+        for sweep, fixed, shapes in (
+            ("5,3:13,3", (), [(3, 3, 3), (5, 5, 5), (6, 6, 6), (12, 12, 12)]),
+            ("4:10:3", ("-M", 2), [(2, 4, 4), (2, 7, 7), (2, 10, 10)]),
+            ("9", ("-N", 1, "-K", 5), [(9, 1, 5)]),
+        ):
+            said = self.ends(
+                0, "bench", "--sweep", sweep, *fixed, "-i", "1", "-v", "-k",
+                "gemm_naive,vector_8x8_1x1", "--json", "-"
+            )
+            results = json.loads(said.stdout)
+            kernels = ("gemm_naive", "vector_8x8_1x1")
+            self.assertEqual(
+                [(r["m"], r["n"], r["k"], r["kernel"], r["verified"]) for r in results],
+                [(*shape, kernel, True) for shape in shapes for kernel in kernels],
+            )
+            for m, n, k in shapes[1:]:
+                self.assertRegex(said.stderr, rf"(?m)^{m} x {n} x {k} +gemm_naive .* ok$")
+
+    def test_sweeps_that_are_none(self):
+        for sweep in ("", "0", "8:4", "1:2:3:4", "1,,2", "a", "-3", "1:4:0", "99999999999", "8:"):
+            with self.subTest(sweep=sweep):
+                self.refuses(2, "--sweep takes sizes", "bench", f"--sweep={sweep}")
+        self.refuses(2, "256 sizes at most", "bench", "--sweep", "1:2147483647:1")
+        self.refuses(
+            2, "Leave at least one out", "bench", "--sweep", 8, "-M", 1, "-N", 1, "-K", 1
+        )
 
 
 class Failures(Bench):

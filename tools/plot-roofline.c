@@ -1,0 +1,160 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <math.h>
+
+#include "plot-series.h"
+
+#define ROWS 368
+#define LEFT 64
+/* Room for the numbers of the sizes above the lower axis, and the least between two of them. */
+#define SIZES_HEIGHT 26
+#define SIZES_GAP    8
+#define TICK_GAP     42
+
+static const PlotFont roof_font = {.size = 12, .colour = PLOT_INK, .halo = TRUE};
+
+/* Where the memory's slope meets the peak. */
+static gdouble
+get_ridge (const PlotData *data)
+{
+  return data->peak > 0 ? data->peak / data->bandwidth : 0;
+}
+
+/* All points and the ridge, with room for the slope to the left. */
+static void
+make_axes (const PlotData *data, const PlotFrame *frame, PlotAxis *x, PlotAxis *y)
+{
+  const gdouble ridge = get_ridge (data);
+
+  *x = (PlotAxis){.low = G_MAXDOUBLE, .logarithmic = TRUE, .start = frame->left};
+  *y = (PlotAxis){.low = G_MAXDOUBLE, .logarithmic = TRUE, .end = frame->top};
+  x->end = frame->right;
+  y->start = frame->bottom;
+  for (guint i = 0; i < data->points->len; i++) {
+    const PlotPoint *point = &g_array_index (data->points, PlotPoint, i);
+    x->low = MIN (x->low, point->intensity);
+    x->high = MAX (x->high, point->intensity);
+    y->low = MIN (y->low, point->gflops);
+    y->high = MAX (y->high, point->gflops);
+  }
+  y->high = 1.7 * MAX (y->high, ridge > 0 ? data->peak : data->bandwidth * x->low);
+  x->low = MIN (x->low / 2, ridge > 0 ? ridge / 8 : x->low / 4);
+  x->high = MAX (x->high * 1.25, ridge * 3);
+  y->low /= 1.5;
+  /* What the numbers of the sizes take. */
+  y->low = y->high * pow (y->low / y->high, ROWS / (ROWS - (gdouble)SIZES_HEIGHT));
+}
+
+static void
+draw_slope (GString *svg, const PlotData *data, const PlotAxis *x, const PlotAxis *y)
+{
+  const PlotStroke stroke = {.colour = PLOT_INK, .width = 1.5};
+  const gdouble top = data->peak > 0 ? data->peak : y->high;
+  const gdouble low = MAX (x->low, y->low / data->bandwidth);
+  const gdouble high = MIN (x->high, top / data->bandwidth);
+  const gdouble xy[] = {plot_axis_place (x, low), plot_axis_place (y, low * data->bandwidth),
+                        plot_axis_place (x, high), plot_axis_place (y, high * data->bandwidth)};
+  const gdouble angle = atan2 (xy[3] - xy[1], xy[2] - xy[0]);
+  const gdouble part = data->peak > 0 ? 0.5 : 0.35;
+  PlotFont font = roof_font;
+  g_autofree gchar *number = plot_format_number (data->bandwidth);
+  g_autofree gchar *text = g_strdup_printf ("memory %s GB/s", number);
+
+  font.anchor = PLOT_MIDDLE;
+  font.turn = angle * 180 / G_PI;
+  plot_svg_open (svg, "bandwidth", text);
+  plot_svg_polyline (svg, xy, 2, &stroke);
+  plot_svg_text (svg, xy[0] + part * (xy[2] - xy[0]) + 8 * sin (angle),
+                 xy[1] + part * (xy[3] - xy[1]) - 8 * cos (angle), &font, text, NULL);
+  plot_svg_close (svg);
+}
+
+static void
+draw_peak (GString *svg, const PlotData *data, const PlotAxis *x, const PlotAxis *y)
+{
+  const PlotStroke stroke = {.colour = PLOT_INK, .width = 1.5};
+  const gdouble place = plot_axis_place (y, data->peak);
+  PlotFont font = roof_font;
+  g_autofree gchar *number = plot_format_number (data->peak);
+  g_autofree gchar *text = g_strdup_printf ("peak %s GFLOPS", number);
+
+  font.anchor = PLOT_END;
+  plot_svg_open (svg, "peak", text);
+  plot_svg_line (svg, plot_axis_place (x, get_ridge (data)), place, x->end, place, &stroke);
+  plot_svg_text (svg, x->end - 6, place - 7, &font, text, NULL);
+  plot_svg_close (svg);
+}
+
+/* A thin line under the points of each size, and the size at its foot. */
+static void
+draw_sizes (GString *svg, const PlotData *data, const PlotAxis *x, const PlotAxis *y)
+{
+  const PlotFont font = {.size = 11, .colour = PLOT_GREY, .anchor = PLOT_MIDDLE, .halo = TRUE};
+  const PlotStroke stroke = {.colour = "#8c959f", .width = 0.8, .dash = "1 3"};
+  gdouble free_from = x->start;
+
+  for (guint i = 0; i < data->points->len; i++) {
+    const PlotPoint *point = &g_array_index (data->points, PlotPoint, i);
+    const gdouble place = plot_axis_place (x, point->intensity);
+    g_autofree gchar *text = g_strdup_printf ("%.0f", point->size);
+    const gdouble half = plot_svg_guess_width (text, font.size) / 2;
+    if (place - half < free_from)
+      continue;
+    plot_svg_line (svg, place, y->start - SIZES_HEIGHT + 6, place,
+                   plot_axis_place (y, point->gflops), &stroke);
+    plot_svg_text (svg, place, y->start - 8, &font, text, NULL);
+    free_from = place + half + SIZES_GAP;
+  }
+}
+
+static gboolean
+has_point_above (const PlotData *data)
+{
+  for (guint i = 0; i < data->points->len; i++) {
+    const PlotPoint *point = &g_array_index (data->points, PlotPoint, i);
+    if (point->gflops > data->bandwidth * point->intensity)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* %NULL where there is nothing to explain. */
+static gchar *
+make_sizes_note (const PlotData *data)
+{
+  const gchar *above =
+      has_point_above (data) ? "Points above the slope: matrices that were in caches." : NULL;
+
+  return data->size_title != NULL ? g_strdup_printf ("Numbers above the axis: the size s of %s. %s",
+                                                     data->size_title, above != NULL ? above : "")
+                                  : g_strdup (above);
+}
+
+gchar *
+plot_roofline (const PlotData *data)
+{
+  g_autoptr (GPtrArray) list = plot_series_list (data);
+  g_autofree gchar *peak = plot_get_peak_note (data);
+  g_autofree gchar *memory = g_strdup_printf ("Memory: %s.", data->bandwidth_source);
+  g_autofree gchar *sizes = make_sizes_note (data);
+  g_autofree gchar *others = plot_series_get_note (list);
+  const gchar *notes[] = {peak, memory, sizes, others};
+  PlotFrame frame = {.left = LEFT, .right = PLOT_WIDTH - plot_series_get_margin (list)};
+  GString *svg = plot_begin (data, "Roofline", notes, G_N_ELEMENTS (notes), ROWS, &frame);
+  g_autoptr (GArray) across = NULL;
+  g_autoptr (GArray) up = NULL;
+  PlotAxis x, y;
+
+  make_axes (data, &frame, &x, &y);
+  across = plot_axis_list_octaves (&x, (guint)((frame.right - frame.left) / TICK_GAP));
+  up = plot_axis_list_ticks (&y, 12);
+  plot_axis_draw_y (svg, &x, &y, up, "GFLOPS");
+  plot_axis_draw_x (svg, &x, &y, across, "Operations for each byte of the matrices (FLOP/byte)");
+  if (data->size_title != NULL)
+    draw_sizes (svg, data, &x, &y);
+  plot_series_draw (svg, data, list, &x, &y, plot_point_get_intensity);
+  draw_slope (svg, data, &x, &y);
+  if (data->peak > 0)
+    draw_peak (svg, data, &x, &y);
+  return plot_svg_finish (svg);
+}

@@ -1,0 +1,95 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <glib.h>
+
+/**
+ * SVG 1.1, element by element, into a string. Coordinates are pixels, x to the right and y down.
+ * Texts are escaped, and mended where they are no UTF-8; numbers have a point in every locale.
+ */
+
+#define PLOT_INK   "#1f2328"
+#define PLOT_GREY  "#656d76"
+#define PLOT_GRID  "#e4e7eb"
+#define PLOT_PAPER "#ffffff"
+
+/**
+ * PlotStroke:
+ * @dash: (nullable): lengths of dashes and gaps, "6 4"; %NULL for a whole line
+ */
+typedef struct {
+  const gchar *colour;
+  gdouble width;
+  const gchar *dash;
+} PlotStroke;
+
+typedef enum {
+  PLOT_START,
+  PLOT_MIDDLE,
+  PLOT_END,
+} PlotAnchor;
+
+/**
+ * PlotFont:
+ * @anchor: which part of the text is at the point that it is given
+ * @turn: degrees clockwise around that point
+ * @halo: a rim in the colour of the paper, for texts that lines may cross
+ */
+typedef struct {
+  gdouble size;
+  const gchar *colour;
+  PlotAnchor anchor;
+  gboolean bold;
+  gdouble turn;
+  gboolean halo;
+} PlotFont;
+
+/** PlotMarker: shapes, so that lines can be told apart without their colours. */
+typedef enum {
+  PLOT_MARKER_CIRCLE,
+  PLOT_MARKER_SQUARE,
+  PLOT_MARKER_DIAMOND,
+  PLOT_MARKER_TRIANGLE,
+} PlotMarker;
+
+#define PLOT_N_MARKERS (PLOT_MARKER_TRIANGLE + 1)
+
+/** plot_svg_new: Returns: (transfer full): a picture with a background and @title for readers who
+ * do not see it. */
+GString *plot_svg_new (gdouble width, gdouble height, const gchar *title);
+
+/** plot_svg_finish: Returns: (transfer full): the whole text; frees @svg. */
+gchar *plot_svg_finish (GString *svg);
+
+/** plot_svg_open: Begins a group that @title is about: browsers show it where the mouse is. */
+void plot_svg_open (GString *svg, const gchar *class, const gchar *title);
+void plot_svg_close (GString *svg);
+
+void plot_svg_line (GString *svg, gdouble x1, gdouble y1, gdouble x2, gdouble y2,
+                    const PlotStroke *stroke);
+
+/** plot_svg_polyline: @xy: (array length=2*n): x and y of each point. */
+void plot_svg_polyline (GString *svg, const gdouble *xy, guint n, const PlotStroke *stroke);
+
+/** plot_svg_bar: A filled rectangle, which @title (nullable) is about. */
+void plot_svg_bar (GString *svg, gdouble x, gdouble y, gdouble width, gdouble height,
+                   const gchar *colour, const gchar *title);
+
+/** plot_svg_marker: A mark around (x, y), which @title is about. */
+void plot_svg_marker (GString *svg, PlotMarker marker, gdouble x, gdouble y, gdouble radius,
+                      const gchar *colour, const gchar *title);
+
+/** plot_svg_text: @more: (nullable): follows @text, in grey. */
+void plot_svg_text (GString *svg, gdouble x, gdouble y, const PlotFont *font, const gchar *text,
+                    const gchar *more);
+
+/** plot_svg_guess_width: Returns: pixels that @text takes in any usual sans-serif font at most. */
+gdouble plot_svg_guess_width (const gchar *text, gdouble size);
+
+/** plot_svg_shorten: Returns: (transfer full): @text, cut where it would be wider than @width. */
+gchar *plot_svg_shorten (const gchar *text, gdouble size, gdouble width);
+
+/** plot_format_number: Returns: (transfer full): @number with three digits or all before the point.
+ */
+gchar *plot_format_number (gdouble number);
