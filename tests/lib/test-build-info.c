@@ -48,9 +48,13 @@ test_local (void)
 
   if (!get_info ("slm_4x4_16x16", 5, &info))
     return;
+  g_assert_cmpuint (info.max_work_group, >=, 256);
+  if (info.local_bytes == 0) {
+    g_test_skip ("the driver tells nothing of local memory that kernels declare");
+    return;
+  }
   g_assert_cmpuint (info.local_bytes, >=, bytes);
   g_assert_cmpuint (info.local_bytes, <, 2 * bytes);
-  g_assert_cmpuint (info.max_work_group, >=, 256);
 }
 
 /* The level is that of the build; native subgroups are as large as the row says. */
