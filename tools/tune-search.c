@@ -17,7 +17,9 @@
 /* A first run that takes so many times as long as the best is the last. */
 #define TOO_SLOW 4.0
 
-/* Building may take as long as the search, within these limits; some compilers do need them. */
+/* Building a kernel may take this share of the search, but so many seconds in any case: there are
+ * compilers that need them. */
+#define BUILD_SHARE         0.5
 #define LEAST_BUILD_SECONDS 10.0
 #define MOST_BUILD_SECONDS  60.0
 
@@ -144,7 +146,7 @@ set_time (Race *self, TuneCandidate *candidate, gdouble ms)
 static gdouble
 get_build_limit (const Race *self)
 {
-  return CLAMP (self->seconds, LEAST_BUILD_SECONDS, MOST_BUILD_SECONDS);
+  return CLAMP (BUILD_SHARE * self->seconds, LEAST_BUILD_SECONDS, MOST_BUILD_SECONDS);
 }
 
 static gdouble
@@ -231,12 +233,13 @@ try_candidate (Race *self, TuneCandidate *candidate, GError **error)
     return FALSE;
   if (!ready)
     return TRUE;
-  answer =
-      tune_worker_ask (self->worker, get_run_limit (self, 1), &why, "first %s", candidate->name);
+  answer = tune_worker_ask (self->worker, get_run_limit (self, 1), &why, "first %s %f",
+                            candidate->name, TOO_SLOW * self->best_ms);
   if (answer == NULL)
     return blame (self, candidate, answer, why, error);
-  ms = g_ascii_strtod (answer, NULL);
-  if (ms > TOO_SLOW * self->best_ms) {
+  ms = *answer != '\0' ? g_ascii_strtod (answer, NULL) : NAN;
+  /* NaN, too, is no less. */
+  if (!(ms <= TOO_SLOW * self->best_ms)) {
     candidate->ms = ms;
     leave (self, candidate, FALSE, "Its first run was slow.");
     drop (self, candidate);

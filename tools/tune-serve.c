@@ -19,6 +19,9 @@
 #define SHORT_MS   5.0
 #define SHORT_RUNS 4
 
+/* The part of the rows by which what is far too slow is found. */
+#define ROWS_PART 16
+
 typedef struct {
   GemmclContext *context;
   BenchProblem *problem;
@@ -102,13 +105,34 @@ serve_build (Server *self, gchar **words, G_GNUC_UNUSED GString *answer, GError 
   return TRUE;
 }
 
+/* Whether a part of the rows alone takes longer than @limit, in two of two runs. */
+static gboolean
+is_too_slow (Server *self, GemmclPlan *plan, gdouble limit, gboolean *slow, GError **error)
+{
+  const gsize rows = self->problem->gemm.m / ROWS_PART;
+
+  *slow = rows > 0;
+  for (guint i = 0; i < 2 && *slow; i++) {
+    gdouble ms;
+    if (!bench_run_once (self->problem, plan, rows, &ms, error))
+      return FALSE;
+    *slow = ms > limit;
+  }
+  return TRUE;
+}
+
 static gboolean
 serve_first (Server *self, gchar **words, GString *answer, GError **error)
 {
   GemmclPlan *plan = find_plan (self, words[0], error);
   gdouble least = 0.0;
+  gboolean slow;
 
-  if (plan == NULL || !bench_spoil_output (self->problem, error) ||
+  if (plan == NULL || !is_too_slow (self, plan, g_ascii_strtod (words[1], NULL), &slow, error))
+    return FALSE;
+  if (slow)
+    return TRUE;
+  if (!bench_spoil_output (self->problem, error) ||
       !bench_run_once (self->problem, plan, 0, &least, error))
     return FALSE;
   for (guint i = 0; i < SHORT_RUNS && least < SHORT_MS; i++) {
@@ -159,7 +183,7 @@ static const struct {
   guint n_words;
   gboolean (*serve) (Server *self, gchar **words, GString *answer, GError **error);
 } requests[] = {
-    {"problem", 5, serve_problem}, {"build", 1, serve_build}, {"first", 1, serve_first},
+    {"problem", 5, serve_problem}, {"build", 1, serve_build}, {"first", 2, serve_first},
     {"check", 0, serve_check},     {"time", 2, serve_time},   {"drop", 1, serve_drop},
 };
 

@@ -17,7 +17,8 @@
  *
  *     problem M N K PRECISION LAYOUT   makes the matrices; drops the kernels of the last problem
  *     build KERNEL                     builds it, gives it B, and runs it on one row
- *     first KERNEL                     a run into a spoilt D, and more if it was short: the least
+ *     first KERNEL MS                  a run into a spoilt D, and more if it was short: the least;
+ *                                      nothing where a part of the rows alone took longer than MS
  *     check                            whether the D of the last "first" is right
  *     time KERNEL RUNS                 so many runs, one after the other: the time of each
  *     drop KERNEL                      frees what it has

@@ -123,9 +123,25 @@ stop (TuneWorker *self)
   g_clear_object (&self->process);
 }
 
+/* Whether the process ended by itself. */
+static gboolean
+wait_for_end (TuneWorker *self)
+{
+  g_auto (Wait) wait = {NULL};
+
+  wait_start (&wait, self, END_SECONDS);
+  g_subprocess_wait_async (self->process, wait.cancellable, on_done, &wait);
+  wait_finish (&wait);
+  return g_subprocess_wait_finish (self->process, wait.result, NULL);
+}
+
 void
 tune_worker_free (TuneWorker *self)
 {
+  /* No more requests: it tidies up and ends. */
+  if (self->process != NULL &&
+      g_output_stream_close (g_subprocess_get_stdin_pipe (self->process), NULL, NULL))
+    wait_for_end (self);
   stop (self);
   g_strfreev (self->command);
   g_free (self->problem);
@@ -136,12 +152,7 @@ tune_worker_free (TuneWorker *self)
 static void
 describe_end (TuneWorker *self, GError **error)
 {
-  g_auto (Wait) wait = {NULL};
-
-  wait_start (&wait, self, END_SECONDS);
-  g_subprocess_wait_async (self->process, wait.cancellable, on_done, &wait);
-  wait_finish (&wait);
-  if (!g_subprocess_wait_finish (self->process, wait.result, NULL))
+  if (!wait_for_end (self))
     g_set_error_literal (error, TUNE_ERROR, TUNE_ERROR_LOST, "The process fell silent.");
   else if (g_subprocess_get_if_signaled (self->process))
     g_set_error (error, TUNE_ERROR, TUNE_ERROR_LOST, "The process died of signal %d, \"%s\".",
@@ -250,6 +261,7 @@ ensure (TuneWorker *self, GError **error)
 gboolean
 tune_worker_set_problem (TuneWorker *self, const GemmclGemm *gemm, GError **error)
 {
+  g_autoptr (GError) why = NULL;
   g_autofree gchar *answer = NULL;
 
   self->losses = 0;
@@ -260,8 +272,15 @@ tune_worker_set_problem (TuneWorker *self, const GemmclGemm *gemm, GError **erro
   if (self->process == NULL)
     return ensure (self, error);
   self->generation++;
-  answer = exchange (self, START_SECONDS, self->problem, error);
-  return answer != NULL;
+  answer = exchange (self, START_SECONDS, self->problem, &why);
+  if (answer != NULL)
+    return TRUE;
+  if (g_error_matches (why, TUNE_ERROR, TUNE_ERROR_LOST)) {
+    self->losses++;
+    return ensure (self, error);
+  }
+  g_propagate_error (error, g_steal_pointer (&why));
+  return FALSE;
 }
 
 guint

@@ -31,7 +31,7 @@ static const GOptionEntry problem_entries[] = {
 
 static const GOptionEntry search_entries[] = {
     {"time", 0, 0, G_OPTION_ARG_STRING, &options.time,
-     "About how long all may take; each problem gets its share of what is left "
+     "About how long all may take; each problem gets a share of what is left "
      "(default: " G_STRINGIFY (DEFAULT_SECONDS) ")",
      "SECONDS"},
     {"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run, "Measure, and remember nothing", NULL},
@@ -148,13 +148,15 @@ conclude (Tuning *self, const TuneSearch *search, const GError *why, GError **er
   return ok;
 }
 
-/* The next problem gets its share of the time that is left. */
+/* The next problem gets its share of the time that is left, and more than those that follow, since
+ * most of the kernels are built for the first. */
 static gdouble
 get_share (const Tuning *self, guint problem)
 {
   const gdouble elapsed = (gdouble)(g_get_monotonic_time () - self->start) / G_USEC_PER_SEC;
+  const guint n_left = self->problems->len - problem;
 
-  return MAX (self->seconds - elapsed, 0.0) / (self->problems->len - problem);
+  return MAX (self->seconds - elapsed, 0.0) * 2.0 / (n_left + 1);
 }
 
 static gboolean

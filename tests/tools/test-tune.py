@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`gemmcl tune`: what it finds is remembered and used, and it survives its worker. TAP out."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+import tool
+
+KEYS = {
+    "device",
+    "driver",
+    "precision",
+    "layout",
+    "m",
+    "n",
+    "k",
+    "seconds",
+    "rules",
+    "tuned",
+    "gain",
+    "stored",
+    "candidates",
+}
+
+# Of their own, so that what is tuned here is nobody else's; kernels stay built from run to run.
+CACHE = os.path.join(os.environ["XDG_CACHE_HOME"], "tune")
+FILE = os.path.join(CACHE, "gemmcl", "tuning.json")
+os.environ["XDG_CACHE_HOME"] = CACHE
+os.environ.setdefault("POCL_CACHE_DIR", os.path.join(CACHE, "pocl"))
+
+
+def parent(pid):
+    """The parent of a process, or None where the process is no more."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            state, of, *_ = file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if state == "Z" else int(of)
+
+
+def children(pid):
+    """The processes that the process started and that are still there."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and parent(name) == pid]
+
+
+class Tune(tool.TestCase):
+    def setUp(self):
+        if os.path.exists(FILE):
+            os.remove(FILE)
+
+    tearDown = setUp
+
+    def known(self):
+        """Which problems there are entries for, with their kernels."""
+        return {
+            (entry["m"], entry["n"], entry["k"]): entry["kernel"]
+            for entry in self.read("tune", "--list", "--json", "-")
+            if entry["source"] == "tuned"
+        }
+
+    def start(self, *arguments):
+        """Starts a search that is under way once its standard output has a row."""
+        return subprocess.Popen(
+            [tool.TOOL, "tune", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def wait_for_row(self, process, start):
+        while not process.stdout.readline().startswith(start):
+            self.assertIsNone(process.poll())
+
+
+class Results(Tune):
+    def test_is_remembered_and_used(self):
+        found = self.read("tune", "48,40,32", "5x6x7", "--time", "30", "--json", "-")
+        self.assertEqual([(one["m"], one["n"], one["k"]) for one in found],
+                         [(48, 40, 32), (5, 6, 7)])
+        for one in found:
+            self.assertEqual(set(one), KEYS)
+            self.assertEqual((one["precision"], one["layout"], one["stored"]), ("f32", "row", True))
+            self.assertGreaterEqual(one["gain"], 1)
+            self.assertGreater(one["rules"]["gflops"], 0)
+            if one["gain"] == 1:
+                self.assertEqual(one["tuned"], one["rules"])
+            self.assertIsNone({c["kernel"]: c["why"] for c in one["candidates"]}
+                              [one["tuned"]["kernel"]])
+        self.assertEqual(self.known(), {
+            (one["m"], one["n"], one["k"]): one["tuned"]["kernel"] for one in found})
+        used, = self.read("bench", "-M", 48, "-N", 40, "-K", 32, "-i", 0, "--json", "-")
+        self.assertEqual(used["kernel"], found[0]["tuned"]["kernel"])
+        with open(FILE, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["version"], 1)
+
+    def test_layout_and_precision(self):
+        self.ends(0, "tune", "33,17,9", "--layout", "col", "--precision", "f16", "--time", "30")
+        entry, = (entry for entry in self.read("tune", "--list", "--json", "-")
+                  if entry["source"] == "tuned")
+        self.assertEqual((entry["layout"], entry["precision"]), ("col", "f16"))
+        self.assertRegex(self.ends(0, "tune", "--list").stdout,
+                         r"(?m)^33 x 17 x 9 +f16 +col +\S+ +\d+\.\d+ +tuned$")
+
+    def test_forget(self):
+        self.ends(0, "tune", "8,8,8", "--time", "30")
+        self.assertIn((8, 8, 8), self.known())
+        self.ends(0, "tune", "--forget")
+        self.assertEqual(self.known(), {})
+
+    def test_dry_run_remembers_nothing(self):
+        one, = self.read("tune", "8,8,8", "--dry-run", "--time", "30", "--json", "-")
+        self.assertIs(one["stored"], False)
+        self.assertIsNotNone(one["tuned"])
+        self.assertFalse(os.path.exists(FILE))
+
+
+class Usage(Tune):
+    def test_wrong_operands(self):
+        for operand in ("8", "8,8", "8,8,8,8", "8,8,", "0,8,8", "-8,8,8", "a,b,c", "8,8,8.5",
+                        "8,8,2147483648"):
+            with self.subTest(operand=operand):
+                self.refuses(2, "M,N,K.*found", "tune", "--", "8,8,8", operand)
+
+    def test_options_that_exclude_each_other(self):
+        for arguments in (("--list", "--forget"), ("--list", "8,8,8"), ("--forget", "8,8,8"),
+                          ("--forget", "--dry-run")):
+            with self.subTest(arguments=arguments):
+                self.refuses(2, "not both", "tune", *arguments)
+
+    def test_time(self):
+        self.refuses(2, "more than 0", "tune", "--time", "0", "8,8,8")
+        self.refuses(2, "number", "tune", "--time", "long", "8,8,8")
+
+
+class Failures(Tune):
+    def test_wrong_results_are_not_believed(self):
+        said = self.ends(1, "tune", "8,8,8", "--time", "30",
+                         LD_PRELOAD=os.environ["GEMMCL_WRONG_RESULTS"])
+        self.assertRegex(said.stderr, r"gemm_naive is out: The result is wrong: .* 0\.5\b")
+        self.assertIn("No kernel works", said.stderr)
+        self.assertFalse(os.path.exists(FILE))
+
+    def test_too_large(self):
+        said = self.ends(1, "tune", "2147483647,2147483647,1", "8,8,8", "--time", "30")
+        self.assertRegex(said.stderr, "2147483647 x 1: .* too large")
+        self.assertEqual(list(self.known()), [(8, 8, 8)])
+
+    def test_interrupt_keeps_what_was_found(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "tune.json")
+            with self.start("8,8,8", "1024,1024,1024", "--json", path) as process:
+                self.wait_for_row(process, "8 x 8 x 8")
+                process.send_signal(signal.SIGINT)
+                _, errors = process.communicate(timeout=tool.SECONDS)
+            self.assertEqual(process.returncode, 130, errors)
+            self.assertIn("Ctrl-C", errors)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(json.load(file)[0]["m"], 8)
+        self.assertIn((8, 8, 8), self.known())
+
+
+class Worker(Tune):
+    """What befalls the process that runs the kernels does not befall the one that asks."""
+
+    def strike(self, number):
+        """Sends a signal to the worker while it runs candidates; returns what was said."""
+        with self.start("8,8,8", "256,256,256", "--time", "40") as process:
+            self.wait_for_row(process, "8 x 8 x 8")
+            time.sleep(0.3)
+            worker, = children(process.pid)
+            os.kill(worker, number)
+            _, errors = process.communicate(timeout=tool.SECONDS)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(set(self.known()), {(8, 8, 8), (256, 256, 256)})
+        return errors
+
+    def test_crash(self):
+        self.assertRegex(self.strike(signal.SIGKILL), r" is out: The process died of signal 9\b")
+
+    def test_hang(self):
+        self.assertRegex(self.strike(signal.SIGSTOP), r" is out: There was no answer in \d+ sec")
+
+    def test_ends_with_the_one_that_asks(self):
+        with self.start("8,8,8", "1024,1024,1024") as process:
+            self.wait_for_row(process, "8 x 8 x 8")
+            worker, = children(process.pid)
+            # Even one that does not look at its input any more.
+            os.kill(worker, signal.SIGSTOP)
+            process.kill()
+            process.communicate(timeout=tool.SECONDS)
+        deadline = time.monotonic() + 10
+        while parent(worker) is not None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertIsNone(parent(worker))
+
+    def test_no_end_of_crashes(self):
+        with self.start("8,8,8", "1024,1024,1024") as process:
+            self.wait_for_row(process, "8 x 8 x 8")
+            while process.poll() is None:
+                for worker in children(process.pid):
+                    os.kill(worker, signal.SIGKILL)
+                time.sleep(0.02)
+            _, errors = process.communicate(timeout=tool.SECONDS)
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertRegex(errors, r"lost \d times in a row.*signal 9")
+        self.assertEqual(list(self.known()), [(8, 8, 8)])
+
+
+if __name__ == "__main__":
+    del Tune
+    tool.main()
