@@ -359,8 +359,8 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
     return FALSE;
   self.wrong = g_new0 (gboolean, setup->names->len);
   self.charts = bench_charts_new (setup);
-  self.report = bench_report_new (piped ? stderr : stdout, setup);
   tool_catch_interrupt ();
+  self.report = bench_report_new (piped ? stderr : stdout, setup);
   ok = measure (&self, error);
   /* What was measured is written even where a later kernel failed; the first error counts. */
   return write_outputs (&self, ok ? error : NULL) && ok;
