@@ -5,6 +5,7 @@
 #   tools/setup.sh build    what it takes to build it
 #   tools/setup.sh demo     ... and to run tools/demo.sh
 #   tools/setup.sh test     ... and to run tools/test.sh (the default)
+#   tools/setup.sh peers    what it takes to build it and to run tools/peers.sh
 #
 # Debian 12 and later, Ubuntu 24.04 and later. A name with bars is a choice: the first one that the
 # distribution has.
@@ -29,14 +30,17 @@ test=(
   libopenblas-dev python3-pil python3-sklearn groff man-db
   debootstrap python3-pip
 )
+# What tools/peers.sh compares with.
+peers=(libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy python3-pip)
 
 what=${1:-test}
 case $what in
   build) packages=("${build[@]}") ;;
   demo) packages=("${build[@]}" "${demo[@]}") ;;
   test) packages=("${build[@]}" "${demo[@]}" "${test[@]}") ;;
+  peers) packages=("${build[@]}" "${peers[@]}") ;;
   *)
-    echo "usage: tools/setup.sh [build|demo|test]" >&2
+    echo "usage: tools/setup.sh [build|demo|test|peers]" >&2
     exit 2
     ;;
 esac

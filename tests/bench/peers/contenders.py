@@ -63,7 +63,7 @@ KINDS = (
 NOT_PEERS = (OURS, HOST)
 
 # How each is kept from the instructions that a lesser CPU lacks. onnxruntime knows no such switch,
-# openvino's build of oneDNN does not heed oneDNN's: they are left out.
+# nor does openvino, which multiplies f32 by onnxruntime's library: they are left out.
 LIMITS = {
     "avx2": {
         "OPENBLAS_CORETYPE": "Haswell",
@@ -77,7 +77,7 @@ LIMITS = {
         "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
     },
 }
-# PoCL still tells the width of the CPU's vectors, by which kernels are chosen: see narrow.c.
+# PoCL and Intel's runtime still tell the width of the CPU's vectors, by which kernels are chosen: see narrow.c.
 FLOATS = {"avx2": "8"}
 UNLIMITED = ("onnxruntime", "openvino")
 
@@ -87,11 +87,18 @@ def environment(kind, isa, programs):
     # After a run MKL's threads look for work for 200 ms by default, which its next turn need not
     # wait for: runs of a turn follow one another within microseconds.
     result = {**os.environ, "KMP_BLOCKTIME": "10", "PYTHONDONTWRITEBYTECODE": "1"}
+    wheels = os.environ.get("GEMMCL_PEERS")
+    if wheels and not kind.opencl:
+        for name, folder in (("LD_LIBRARY_PATH", "lib"), ("PYTHONPATH", "python")):
+            result[name] = os.pathsep.join(filter(None, (f"{wheels}/{folder}", result.get(name))))
     if isa:
         result |= LIMITS[isa]
         if kind.opencl:
             result["LD_PRELOAD"] = str(pathlib.Path(programs) / "libpeers-narrow.so")
             result["PEERS_FLOATS"] = FLOATS[isa]
+            # Programs are kept by the device's name, and Intel's runtime gives it the same one.
+            cache = result.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+            result["XDG_CACHE_HOME"] = f"{cache}/gemmcl-peers/{isa}"
     return result
 
 

@@ -7,21 +7,23 @@ Every contender is a process that has its problem set up, weights packed and thr
 waits for its turn; turns alternate, so that whatever else the machine does hits all alike. What
 counts is the median of the ratios of turns of one round. tools/peers.sh installs the peers.
 
-Exit status: 0; with --strict 1 if a goal was missed; 1 if a contender failed or its result is
-wrong; 2 for wrong usage; 77 if there is no OpenCL device.
+Exit status: 0; with --strict 1 unless every goal was judged, and reached; 1 if a contender failed
+or its result is wrong; 2 for wrong usage; 77 if there is no OpenCL device.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
+import launch
 from contenders import BYTES, FLOATS, KINDS, LAYER, LIMITS, OURS, PLAIN, UNLIMITED, Failure
 from match import Match
 from problem import Problem
-from report import GOALS, describe_cpu, make_row, missed, print_foot, print_head, print_row
+from report import GOALS, all_reached, describe_cpu, make_row, print_foot, print_head, print_row
 
 SKIPPED = 77
 
@@ -80,7 +82,9 @@ def parse_options(arguments):
                         help="only these besides ours: " + ", ".join(kind.name for kind in KINDS))
     parser.add_argument("--kernel", "-k", help="of ours, instead of the one it chooses")
     parser.add_argument("--platform", help="OpenCL's, by number or part of its name")
-    parser.add_argument("--strict", action="store_true", help="a missed goal is a failure")
+    parser.add_argument("--launch", action="store_true",
+                        help="instead: what a launch costs, by the number of work-groups")
+    parser.add_argument("--strict", action="store_true", help="fail unless every goal is reached")
     parser.add_argument("rows", nargs="*", type=parse_row, metavar="MxNxK[+layer|+u8]")
     return parser.parse_args(arguments)
 
@@ -96,14 +100,30 @@ def play(row, settings, seconds):
             return make_row(match)
 
 
-def main(arguments):
+def write(path, what):
+    """Writes the results, if they are wanted."""
+    if path:
+        path.write_text(json.dumps(what, indent=2) + "\n", "utf-8")
+
+
+def measure_launch(options):
+    """Counts what a launch costs."""
+    try:
+        costs = launch.measure(options.programs, options.platform)
+    except subprocess.CalledProcessError as error:
+        return error.returncode
+    launch.print_table(costs)
+    write(options.json, {"cpu": describe_cpu(), "launch": costs})
+    return 0
+
+
+def play_all(options):
     """Plays all rows."""
-    options = parse_options(arguments)
     settings = Settings(options)
     cpu = describe_cpu()
     rows = []
-    print(f"{cpu['name']} ({cpu['numbers']}), {cpu['vectors']}, {settings.threads} threads"
-          f"{f'; limited to {options.isa}, {FLOATS[options.isa]} floats' if options.isa else ''}")
+    limit = f"; limited to {options.isa}, {FLOATS[options.isa]} floats" if options.isa else ""
+    print(f"{cpu['name']} ({cpu['numbers']}), {cpu['vectors']}, {settings.threads} threads{limit}")
     print_head()
     try:
         for row in options.rows or default_rows():
@@ -113,11 +133,15 @@ def main(arguments):
         print(failure, file=sys.stderr)
         return SKIPPED if failure.missing else 1
     print_foot(rows)
-    if options.json:
-        options.json.write_text(json.dumps(
-            {"cpu": cpu, "threads": settings.threads, "isa": options.isa, "rows": rows}, indent=2)
-            + "\n", "utf-8")
-    return 1 if options.strict and missed(rows) else 0
+    write(options.json,
+          {"cpu": cpu, "threads": settings.threads, "isa": options.isa, "rows": rows})
+    return 1 if options.strict and not all_reached(rows) else 0
+
+
+def main(arguments):
+    """What the command line asks for."""
+    options = parse_options(arguments)
+    return measure_launch(options) if options.launch else play_all(options)
 
 
 if __name__ == "__main__":

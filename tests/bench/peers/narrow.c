@@ -1,8 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A library to preload: OpenCL devices have vectors of PEERS_FLOATS floats. PoCL can be told to
- * compile for a lesser CPU, but goes on telling the width of this one's vectors.
+ * A library to preload: OpenCL devices have vectors of PEERS_FLOATS floats. PoCL and Intel's
+ * runtime can be told to compile for a lesser CPU, but go on telling the width of this one's
+ * vectors.
  */
 #define _GNU_SOURCE
 

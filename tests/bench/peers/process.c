@@ -5,8 +5,18 @@
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { PASSED = 0, FAILED = 1, MISSING = 77 };
+
+gdouble
+peers_get_seconds (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (gdouble)now.tv_sec + (gdouble)now.tv_nsec * 1e-9;
+}
 
 static void
 problem_clear (PeersProblem *self)
@@ -112,17 +122,17 @@ run_first (const PeersContender *contender, gpointer self, const PeersProblem *p
 static gboolean
 serve (const PeersContender *contender, gpointer self, GError **error)
 {
-  g_autoptr (GTimer) timer = g_timer_new ();
   guint runs = 0;
 
   while (scanf ("%u", &runs) == 1) {
     g_autoptr (GString) line = g_string_new (NULL);
 
     for (guint i = 0; i < runs; i++) {
-      g_timer_start (timer);
+      const gdouble start = peers_get_seconds ();
+
       if (!contender->run (self, error))
         return FALSE;
-      g_string_append_printf (line, "%.9f ", g_timer_elapsed (timer, NULL));
+      g_string_append_printf (line, "%.9f ", peers_get_seconds () - start);
     }
     puts (line->str);
     fflush (stdout);

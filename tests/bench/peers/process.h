@@ -53,6 +53,9 @@ typedef enum {
 
 #define PEERS_ERROR (g_quark_from_static_string ("peers-error"))
 
+/** peers_get_seconds: Returns: the time since whenever, finer than GLib's microseconds. */
+gdouble peers_get_seconds (void);
+
 /**
  * peers_process_main:
  *

@@ -1,0 +1,114 @@
+#!/bin/bash
+# gemmcl against the libraries that people would use otherwise on a CPU: installs them, builds the
+# benchmark and runs it (tests/bench/peers/main.py, whose options these are; --help lists them).
+#
+#   tools/peers.sh [OPTION...] [MxNxK[+layer|+u8]...]
+#   tools/intel-runtime.sh tools/peers.sh ...   the same on Intel's OpenCL runtime for CPUs
+#   eval "$(tools/peers.sh --env)"              the peers from PyPI for the rest of a shell, in
+#                                               which `meson test --benchmark peers` finds them
+#
+# OpenBLAS, oneDNN and CLBlast come from the distribution, by tools/setup.sh. MKL, onnxruntime and
+# openvino come from PyPI, by pip (360 MB, 1 GB unpacked), into gemmcl-peers/ of the user's cache
+# directory; their versions and checksums are below, and they are under their own licences. What
+# cannot be had is left out, and the benchmark says so. BUILD names the build directory.
+set -euo pipefail
+
+# One checksum for each version of Python that a wheel is for: 3.11 to 3.14.
+requirements='
+mkl==2026.2.0 \
+  --hash=sha256:eaab1875ce9f47ab3c66d5632cef06baf768c05781f2f28847bdbc4343500ed7
+intel-openmp==2026.2.0 \
+  --hash=sha256:2308a1a3e74718a9cd8cccf218c34d8cd80b43d3b89dfbb01b38dee205c50980
+onnxruntime==1.31.1 \
+  --hash=sha256:5752bd508126ae7c49894d3b9d2e83f0c3d487319246d04c444b393308d7ad7f \
+  --hash=sha256:1f3dea47f2f0e5117c2404cea7d21fd253ae7836a3bf167a501cdfbb2600d536 \
+  --hash=sha256:74a6a52994616c4d18b33db1e13c226333a70a6ba07480a5cab9c2a50dff1430 \
+  --hash=sha256:c20d7f15d84427db070b163f78c2c7146cc93edd6113fa7327671259a24184fe
+openvino==2026.4.1 \
+  --hash=sha256:2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd294d2c37407aaf \
+  --hash=sha256:6b4375c17ddcac83a5180349e2e2bb811185c261066e2a920659892d58ef0e3b \
+  --hash=sha256:a9b637846c579d7b81b17b6585e0c7b1947574e8d13cf83d7307ce50cd2c352e \
+  --hash=sha256:3631dd889dccf3d5087775948590a6609a662f90c24a9cf85bb4dfa0cdd7fd2f
+'
+# The distribution's Python, whichever else is in PATH.
+python=/usr/bin/python3
+root=$(realpath "$(dirname "$0")/..")
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-peers
+# Modules are for a version of Python: for another one, and other wheels, there is another folder.
+minor=$("$python" -c 'import sys; print(sys.version_info[1])')
+GEMMCL_PEERS=$cache/$minor-$(cksum <<<"$requirements" | cut -d ' ' -f 1)
+export GEMMCL_PEERS
+
+# unpack WHEELS DIRECTORY: their modules into python/; of their libraries, into lib/, those that a
+# program on OpenMP loads.
+unpack () {
+  "$python" - "$@" <<'END'
+import pathlib, re, sys, zipfile
+
+wheels, target = map(pathlib.Path, sys.argv[1:])
+wanted = re.compile(r"lib/(libiomp5\.so|"
+                    r"libmkl_(rt|core|intel_lp64|intel_thread|def|mc3|avx\w*)\.so\.\d+)")
+for wheel in sorted(wheels.glob("*.whl")):
+    with zipfile.ZipFile(wheel) as archive:
+        for info in archive.infolist():
+            _, data, name = info.filename.partition(".data/data/")
+            if info.is_dir() or (data and not wanted.fullmatch(name)):
+                continue
+            path = target / (name if data else "python/" + info.filename)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(archive.read(info))
+END
+}
+
+fetch () {
+  local work
+  [ "$(uname -m)" = x86_64 ] || return
+  work=$(mktemp -d "$cache/fetch.XXXXXX")
+  # shellcheck disable=SC2064
+  trap "rm -rf '$work'" EXIT
+  echo "Fetching MKL, onnxruntime and openvino into $GEMMCL_PEERS" >&2
+  if "$python" -m pip --quiet download --no-cache-dir --no-deps --only-binary :all: \
+    --require-hashes --requirement /dev/stdin --dest "$work/wheels" <<<"$requirements" >&2; then
+    unpack "$work/wheels" "$work/peers"
+    mv -T "$work/peers" "$GEMMCL_PEERS"
+  else
+    echo 'pip could not fetch them: the benchmark runs without.' >&2
+  fi
+}
+
+have_wheels () {
+  mkdir -p "$cache"
+  if [ ! -d "$GEMMCL_PEERS" ]; then
+    # Two at once: the second waits, and finds it there.
+    exec 9>"$cache/lock"
+    flock 9
+    [ -d "$GEMMCL_PEERS" ] || (fetch)
+    exec 9>&-
+  fi
+}
+
+if [ "${1-}" = --env ]; then
+  have_wheels
+  printf 'export GEMMCL_PEERS=%q\n' "$GEMMCL_PEERS"
+  exit 0
+fi
+
+"$root/tools/setup.sh" peers >&2
+have_wheels
+# Meson, and what it finds in PATH, are the distribution's, too.
+export PATH=/usr/bin:$PATH
+build=${BUILD:-$root/build}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+quietly () {
+  if ! "$@" >"$log" 2>&1 </dev/null; then
+    cat "$log" >&2
+    exit 1
+  fi
+}
+# Configured before a peer was installed, a build directory must look for it again.
+again=()
+[ ! -d "$build" ] || again=(--reconfigure)
+quietly meson setup "${again[@]}" "$build" "$root"
+quietly ninja -C "$build" peers-programs
+"$python" "$root/tests/bench/peers/main.py" --programs "$build/tests/bench/peers" "$@"
