@@ -35,6 +35,11 @@
 #define WORK_INTEL 256.0
 #define IDLE       0.1
 
+/* Multiply-adds that a unit of a GPU could have done while another kernel is launched: of four
+ * microseconds, 128 in each clock, and 8 in one of Intel's. */
+#define LAUNCH       1e6
+#define LAUNCH_INTEL 64e3
+
 gboolean
 gemmcl_choice_find (GemmclChoice *self, const gchar *name, GError **error)
 {
@@ -149,6 +154,19 @@ get_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdo
               1 - pow (IDLE, groups * work / (units * (device->intel ? WORK_INTEL : WORK))));
 }
 
+/* What the steps besides the gemm cost, as a part of the time that its multiply-adds would take at
+ * the device's peak. */
+static gdouble
+get_launch_cost (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+{
+  const guint steps = (self->split > 1) + (self->kernel->images ? 1 : 0);
+  const gdouble launch = device->intel ? LAUNCH_INTEL : LAUNCH;
+
+  if (device->type == GEMMCL_DEVICE_TYPE_CPU)
+    return 0;
+  return steps * launch * device->compute_units / ((gdouble)gemm->m * gemm->n * gemm->k);
+}
+
 /*
  * The rule: a kernel's speed with full tiles, times the share of its tiles that is not padding,
  * times what so many tiles make of the device; less what it takes to add up the parts of K, and to
@@ -165,8 +183,10 @@ score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGem
   const gdouble cost = 1 + (self->split > 1 ? SPLIT_COST * self->split / gemm->k : 0) +
                        (kernel->images ? IMAGE_COST / gemm->n : 0);
 
-  return get_speed (kernel, device) * gemm->m * gemm->n / (n * outputs) *
-             get_utilisation (kernel, device, groups) / cost +
+  const gdouble speed = get_speed (kernel, device) * gemm->m * gemm->n / (n * outputs) *
+                        get_utilisation (kernel, device, groups) / cost;
+
+  return 1 / (1 / speed + get_launch_cost (self, device, gemm)) +
          gemmcl_kernel_takes_pixels (kernel, gemm);
 }
 
