@@ -154,7 +154,7 @@ gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
  * GemmclPlan:
  *
  * A problem made ready for a device: kernel chosen and built, memory allocated. Running it sets
- * arguments and enqueues. A plan does one thing at a time: its functions may be called from any
+ * arguments and enqueues. A plan computes one thing at a time: its functions may be called from any
  * thread and wait for each other; for two runs at once make two plans.
  */
 #define GEMMCL_TYPE_PLAN (gemmcl_plan_get_type ())
@@ -214,7 +214,7 @@ void gemmcl_plan_set_scalars (GemmclPlan *self, gdouble alpha, gdouble beta);
 /**
  * gemmcl_plan_reset_output:
  *
- * With #GEMMCL_ADDEND_OUTPUT: makes the next gemmcl_plan_run() find zeros as the previous result,
+ * With #GEMMCL_ADDEND_OUTPUT: makes the next run on host memory find zeros as the previous result,
  * as a new plan does.
  */
 void gemmcl_plan_reset_output (GemmclPlan *self);
@@ -259,6 +259,38 @@ typedef struct {
 gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclHostRun *run, GError **error);
 
 /**
+ * GemmclPendingRun: A run that is under way. Opaque, the plan's.
+ */
+typedef struct _GemmclPendingRun GemmclPendingRun;
+
+/**
+ * gemmcl_plan_submit:
+ * @run: where the data is. It, and the arrays @run->a and @run->d, are in use until the run is
+ *   finished; @run itself is not
+ *
+ * The first half of gemmcl_plan_run(): enqueues the copies and the multiplication and returns.
+ * Several runs may be under way, each with device memory of its own, which is kept for later ones;
+ * how many is up to the caller. They are computed in the order in which they were submitted, each
+ * with the weights and scalars that were set then; a device with memory of its own copies A of one
+ * and D of another meanwhile.
+ *
+ * Returns: (transfer none): what gemmcl_plan_finish() must be called with, once; %NULL with the
+ *   errors of gemmcl_plan_run().
+ */
+GemmclPendingRun *gemmcl_plan_submit (GemmclPlan *self, const GemmclHostRun *run, GError **error);
+
+/**
+ * gemmcl_plan_finish:
+ * @run: from gemmcl_plan_submit(); not to be used any more
+ *
+ * The second half: returns when D is there. In any order, from any thread; others may submit
+ * meanwhile. A plan that is dropped before waits, and D is then undefined.
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_OPENCL; D is then undefined.
+ */
+gboolean gemmcl_plan_finish (GemmclPlan *self, GemmclPendingRun *run, GError **error);
+
+/**
  * GemmclPlanStats:
  * @runs: how many
  * @kernel_ns: time in kernels, by the device's own clock
@@ -273,7 +305,7 @@ typedef struct {
   guint64 bytes_out;
 } GemmclPlanStats;
 
-/** gemmcl_plan_get_stats: @stats: (out): what gemmcl_plan_run() did since the plan was made. */
+/** gemmcl_plan_get_stats: @stats: (out): what was run on host memory since the plan was made. */
 void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
 
 /**

@@ -1,176 +1,179 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Runs on host memory: A to the device, the run, D back. On the device A and D lie tight; on the
- * host they have the caller's leading dimensions and strides, and nothing but elements is written.
- */
-#include "context.h"
-#include "plan-private.h"
-
-/*
- * A two-dimensional piece of memory on both sides:
+ * Runs on host memory: A to the device, the run, D back. Each run that is under way has buffers of
+ * its own, which the next one takes over.
  *
- *     device  offset + row * device_stride        host  row * host_stride        row < rows
+ * A device with memory of its own copies while it computes, if it is given three queues and memory
+ * that it can read by itself:
+ *
+ *     upload     A: caller's -> pinned (by the CPU, in submit) -> device
+ *     context's                                                   device: kernels
+ *     download                                                    device -> pinned -> caller's: D
+ *                                                                   (the last by the CPU, in
+ * finish)
+ *
+ * Where device and host share memory there is one queue, and no detour.
  */
-typedef struct {
-  gsize offset;
-  gsize rows, row_bytes;
-  gsize device_stride;
-  gssize host_stride;
-} Region;
 
+/* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include "context.h"
+#include "plan-transfer.h"
+
+/* Memory of the host that the device copies from and to by itself. */
 typedef struct {
-  cl_command_queue queue;
   cl_mem buffer;
-  gboolean to_device;
-  const gchar *what; /* "A" or "D" */
-} Transfer;
+  guchar *data;
+} Pinned;
 
-static cl_int
-transfer_bytes (const Transfer *self, gsize offset, gsize bytes, gpointer host)
-{
-  return self->to_device ? clEnqueueWriteBuffer (self->queue, self->buffer, CL_FALSE, offset, bytes,
-                                                 host, 0, NULL, NULL)
-                         : clEnqueueReadBuffer (self->queue, self->buffer, CL_FALSE, offset, bytes,
-                                                host, 0, NULL, NULL);
-}
+struct _GemmclPendingRun {
+  gboolean busy;
+  cl_mem a, d;
+  Pinned pinned_a, pinned_d;
 
-static cl_int
-transfer_rows (const Transfer *self, const Region *region, gpointer host)
-{
-  const gsize origin[3] = {region->offset, 0, 0};
-  const gsize start[3] = {0, 0, 0};
-  const gsize size[3] = {region->row_bytes, region->rows, 1};
-
-  return self->to_device ? clEnqueueWriteBufferRect (self->queue, self->buffer, CL_FALSE, origin,
-                                                     start, size, region->device_stride, 0,
-                                                     region->host_stride, 0, host, 0, NULL, NULL)
-                         : clEnqueueReadBufferRect (self->queue, self->buffer, CL_FALSE, origin,
-                                                    start, size, region->device_stride, 0,
-                                                    region->host_stride, 0, host, 0, NULL, NULL);
-}
-
-/* Enqueues the copy of a region; the host's memory is in use until the queue is finished. */
-static gboolean
-transfer_region (const Transfer *self, const Region *region, gpointer host, GError **error)
-{
-  const gboolean device_tight = region->device_stride == region->row_bytes;
-  const gboolean host_tight = region->host_stride == (gssize)region->row_bytes;
-  cl_int status = CL_SUCCESS;
-
-  if (region->rows == 1 || (device_tight && host_tight)) {
-    status = transfer_bytes (self, region->offset, region->rows * region->row_bytes, host);
-  } else if (region->host_stride >= (gssize)region->row_bytes) {
-    status = transfer_rows (self, region, host);
-  } else { /* upside down, or rows that overlap: OpenCL has no such rectangle */
-    for (gsize row = 0; row < region->rows && status == CL_SUCCESS; row++)
-      status =
-          transfer_bytes (self, region->offset + row * region->device_stride, region->row_bytes,
-                          (guchar *)host + (gssize)row * region->host_stride);
-  }
-  return gemmcl_cl_check (status, error, "Copying %s %s the device", self->what,
-                          self->to_device ? "to" : "from");
-}
+  /* Of this run. */
+  gsize m, batch;
+  const GemmclHostData *host_d;
+  GemmclChain chain;
+  cl_event uploaded, done;
+};
 
 static gboolean
-transfer_image (const Transfer *self, const GemmclImage *image, gsize index,
-                const GemmclHostData *host, GError **error)
+has_own_memory (GemmclPlan *self)
 {
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-  const gsize picture_bytes = gemmcl_image_get_planes (image, planes);
-
-  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
-    const Region region = {
-        .offset = index * picture_bytes + planes[i].offset,
-        .rows = planes[i].rows,
-        .row_bytes = planes[i].row_bytes,
-        .device_stride = planes[i].row_bytes,
-        .host_stride = host->stride[i],
-    };
-    if (!transfer_region (self, &region, host->data[i], error))
-      return FALSE;
-  }
-  return TRUE;
+  return !gemmcl_context_get_device_info (self->context)->host_unified;
 }
 
-/* @m: rows of op(X) this time, which may be fewer than the device has room for. */
-static gboolean
-transfer_matrix (const Transfer *self, GemmclPlan *plan, GemmclOperand which, gsize m, gsize index,
-                 const GemmclHostData *host, GError **error)
+static void
+release_events (GemmclPendingRun *run)
 {
-  const GemmclStored device = gemmcl_gemm_get_stored (&plan->gemm, which, TRUE);
-  const GemmclStored stated = gemmcl_gemm_get_stored (&plan->gemm, which, FALSE);
-  const GemmclType type = which == GEMMCL_OPERAND_A ? plan->gemm.a_type : plan->gemm.d_type;
-  const gsize size = gemmcl_type_get_size (type);
-  const Region region = {
-      .offset = index * device.stride * size,
-      .rows = device.by_column ? device.runs : m,
-      .row_bytes = (device.by_column ? m : device.length) * size,
-      .device_stride = device.ld * size,
-      .host_stride = stated.ld * size,
-  };
-
-  return transfer_region (self, &region, host->data[0], error);
+  gemmcl_chain_clear (&run->chain);
+  g_clear_pointer (&run->uploaded, clReleaseEvent);
+  g_clear_pointer (&run->done, clReleaseEvent);
 }
 
-/* Copies A or D of all batches. */
-static gboolean
-transfer_operand (GemmclPlan *self, GemmclOperand which, gsize m, gsize batch,
-                  const GemmclHostData *host, GError **error)
+static void
+pinned_clear (Pinned *self, cl_command_queue queue)
 {
-  const gboolean is_a = which == GEMMCL_OPERAND_A;
-  const GemmclImage *image = is_a ? self->gemm.a_image : self->gemm.d_image;
-  const Transfer transfer = {
-      .queue = gemmcl_context_get_cl_queue (self->context),
-      .buffer = is_a ? self->host_a : self->host_d,
-      .to_device = is_a,
-      .what = is_a ? "A" : "D",
-  };
-
-  for (gsize i = 0; i < batch; i++)
-    if (!(image ? transfer_image (&transfer, image, i, &host[i], error)
-                : transfer_matrix (&transfer, self, which, m, i, &host[i], error)))
-      return FALSE;
-  return TRUE;
+  if (self->data != NULL)
+    clEnqueueUnmapMemObject (queue, self->buffer, self->data, 0, NULL, NULL);
+  g_clear_pointer (&self->buffer, clReleaseMemObject);
 }
 
-/* Bytes of A or D of one problem, tight. */
+static void
+pending_run_free (GemmclPlan *self, GemmclPendingRun *run)
+{
+  const cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
+
+  if (run->busy)
+    clWaitForEvents (1, &run->done);
+  release_events (run);
+  pinned_clear (&run->pinned_a, queue);
+  pinned_clear (&run->pinned_d, queue);
+  g_clear_pointer (&run->a, clReleaseMemObject);
+  g_clear_pointer (&run->d, clReleaseMemObject);
+  g_free (run);
+}
+
+void
+gemmcl_plan_clear_host (GemmclPlan *self)
+{
+  for (guint i = 0; self->host_runs != NULL && i < self->host_runs->len; i++)
+    pending_run_free (self, g_ptr_array_index (self->host_runs, i));
+  g_clear_pointer (&self->host_runs, g_ptr_array_unref);
+  g_clear_pointer (&self->upload, clReleaseCommandQueue);
+  g_clear_pointer (&self->download, clReleaseCommandQueue);
+}
+
+/* Bytes of all that the plan has room for; G_MAXSIZE for too many. */
 static gsize
-operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m)
-{
-  const gboolean is_a = which == GEMMCL_OPERAND_A;
-  const GemmclImage *image = is_a ? self->gemm.a_image : self->gemm.d_image;
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-
-  if (image)
-    return gemmcl_image_get_planes (image, planes);
-  return m * (is_a ? self->gemm.k : self->gemm.n) *
-         gemmcl_type_get_size (is_a ? self->gemm.a_type : self->gemm.d_type);
-}
-
-static cl_mem
-create_operand (GemmclPlan *self, GemmclOperand which, const gchar *what, GError **error)
+get_room (GemmclPlan *self, GemmclOperand which)
 {
   gsize size;
 
-  if (!g_size_checked_mul (&size, operand_bytes (self, which, self->gemm.m), self->gemm.batch))
+  if (!g_size_checked_mul (&size, gemmcl_plan_get_operand_bytes (self, which, self->gemm.m),
+                           self->gemm.batch))
     size = G_MAXSIZE;
-  return gemmcl_context_create_buffer (self->context, size, what, error);
+  return size;
 }
 
-/* The first run makes room; the others find it. */
-static gboolean
-ensure_buffers (GemmclPlan *self, GError **error)
+/* Bytes from the start of the device's buffer within which a run's elements lie. */
+static gsize
+get_used (GemmclPlan *self, GemmclOperand which, const GemmclPendingRun *run)
 {
-  if (self->host_d != NULL)
-    return TRUE;
-  if (self->host_a == NULL)
-    self->host_a = create_operand (self, GEMMCL_OPERAND_A, "A", error);
-  if (self->host_a == NULL)
+  const GemmclStored stored = gemmcl_gemm_get_stored (&self->gemm, which, TRUE);
+  const gsize whole = gemmcl_plan_get_operand_bytes (self, which, self->gemm.m);
+
+  if (stored.by_column)
+    return whole * run->batch;
+  return whole * (run->batch - 1) + gemmcl_plan_get_operand_bytes (self, which, run->m);
+}
+
+static gboolean
+pin (GemmclPlan *self, GemmclOperand which, Pinned *pinned, GError **error)
+{
+  const cl_context context = gemmcl_context_get_cl_context (self->context);
+  const cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
+  const gsize size = get_room (self, which);
+  cl_int status;
+
+  pinned->buffer =
+      clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &status);
+  if (status == CL_SUCCESS)
+    pinned->data = clEnqueueMapBuffer (queue, pinned->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+                                       0, size, 0, NULL, NULL, &status);
+  return gemmcl_cl_check (status, error, "Pinning %" G_GSIZE_FORMAT " bytes of memory", size);
+}
+
+static gboolean
+open_queue (GemmclPlan *self, cl_command_queue *queue, GError **error)
+{
+  cl_int status = CL_SUCCESS;
+
+  if (*queue == NULL)
+    *queue = clCreateCommandQueue (gemmcl_context_get_cl_context (self->context),
+                                   gemmcl_context_get_cl_device (self->context), 0, &status);
+  return gemmcl_cl_check (status, error, "clCreateCommandQueue");
+}
+
+static gboolean
+make_room (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+{
+  run->a =
+      gemmcl_context_create_buffer (self->context, get_room (self, GEMMCL_OPERAND_A), "A", error);
+  if (run->a == NULL)
     return FALSE;
-  self->host_d = create_operand (self, GEMMCL_OPERAND_D, "D", error);
-  self->clear_output = TRUE;
-  return self->host_d != NULL;
+  run->d =
+      gemmcl_context_create_buffer (self->context, get_room (self, GEMMCL_OPERAND_D), "D", error);
+  if (run->d == NULL)
+    return FALSE;
+  return !has_own_memory (self) ||
+         (open_queue (self, &self->upload, error) && open_queue (self, &self->download, error) &&
+          pin (self, GEMMCL_OPERAND_A, &run->pinned_a, error) &&
+          pin (self, GEMMCL_OPERAND_D, &run->pinned_d, error));
+}
+
+/* One that is not busy, or a new one. */
+static GemmclPendingRun *
+take_run (GemmclPlan *self, GError **error)
+{
+  GemmclPendingRun *run;
+
+  if (self->host_runs == NULL)
+    self->host_runs = g_ptr_array_new ();
+  for (guint i = 0; i < self->host_runs->len; i++) {
+    run = g_ptr_array_index (self->host_runs, i);
+    if (!run->busy)
+      return run;
+  }
+  run = g_new0 (GemmclPendingRun, 1);
+  if (!make_room (self, run, error)) {
+    pending_run_free (self, run);
+    return NULL;
+  }
+  g_ptr_array_add (self->host_runs, run);
+  return run;
 }
 
 void
@@ -180,22 +183,136 @@ gemmcl_plan_reset_output (GemmclPlan *self)
 
   g_return_if_fail (GEMMCL_IS_PLAN (self));
   locker = g_mutex_locker_new (&self->lock);
-  self->clear_output = TRUE;
+  self->last_run = NULL;
+}
+
+/* Makes @run's D what the last run's was, where that is C. */
+static gboolean
+bring_output (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+{
+  const cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
+  const gsize size = get_room (self, GEMMCL_OPERAND_D);
+  const guchar zero = 0;
+
+  if (self->gemm.addend != GEMMCL_ADDEND_OUTPUT || self->beta == 0.0f || self->last_run == run)
+    return TRUE;
+  if (self->last_run == NULL)
+    return gemmcl_cl_check (
+        clEnqueueFillBuffer (queue, run->d, &zero, sizeof (zero), 0, size, 0, NULL, NULL), error,
+        "clEnqueueFillBuffer for D");
+  return gemmcl_cl_check (
+      clEnqueueCopyBuffer (queue, self->last_run->d, run->d, 0, 0, size, 0, NULL, NULL), error,
+      "clEnqueueCopyBuffer for D");
 }
 
 static gboolean
-clear_output (GemmclPlan *self, GError **error)
+upload (GemmclPlan *self, GemmclPendingRun *run, const GemmclHostData *a, GError **error)
 {
-  const guchar zero = 0;
-  const gsize size = operand_bytes (self, GEMMCL_OPERAND_D, self->gemm.m) * self->gemm.batch;
+  const GemmclTransfer transfer = {
+      .plan = self,
+      .which = GEMMCL_OPERAND_A,
+      .m = run->m,
+      .batch = run->batch,
+      .host = a,
+      .queue = run->chain.queue,
+      .buffer = run->a,
+      .staged = run->pinned_a.data,
+  };
 
-  if (self->gemm.addend != GEMMCL_ADDEND_OUTPUT || !self->clear_output)
+  if (self->alpha == 0.0f)
     return TRUE;
-  self->clear_output = FALSE;
-  return gemmcl_cl_check (clEnqueueFillBuffer (gemmcl_context_get_cl_queue (self->context),
-                                               self->host_d, &zero, sizeof (zero), 0, size, 0, NULL,
-                                               NULL),
-                          error, "clEnqueueFillBuffer for D");
+  if (!gemmcl_transfer (&transfer, error))
+    return FALSE;
+  if (transfer.staged == NULL)
+    return TRUE;
+  if (!gemmcl_cl_check (clEnqueueWriteBuffer (self->upload, run->a, CL_FALSE, 0,
+                                              get_used (self, GEMMCL_OPERAND_A, run),
+                                              transfer.staged, 0, NULL, &run->uploaded),
+                        error, "clEnqueueWriteBuffer for A"))
+    return FALSE;
+  run->chain.n_wait = 1;
+  run->chain.wait = &run->uploaded;
+  return gemmcl_cl_check (clFlush (self->upload), error, "clFlush for A");
+}
+
+/* What is left to do once D is in pinned memory is done by finish(). */
+static gboolean
+download (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+{
+  const GemmclTransfer transfer = {
+      .plan = self,
+      .which = GEMMCL_OPERAND_D,
+      .m = run->m,
+      .batch = run->batch,
+      .host = run->host_d,
+      .queue = run->chain.queue,
+      .buffer = run->d,
+      .done = &run->done,
+  };
+
+  if (run->pinned_d.data == NULL)
+    return gemmcl_transfer (&transfer, error) &&
+           gemmcl_cl_check (clFlush (run->chain.queue), error, "clFlush");
+  return gemmcl_cl_check (clFlush (run->chain.queue), error, "clFlush") &&
+         gemmcl_cl_check (clEnqueueReadBuffer (self->download, run->d, CL_FALSE, 0,
+                                               get_used (self, GEMMCL_OPERAND_D, run),
+                                               run->pinned_d.data, 1, &run->chain.last, &run->done),
+                          error, "clEnqueueReadBuffer for D") &&
+         gemmcl_cl_check (clFlush (self->download), error, "clFlush for D");
+}
+
+static gboolean
+enqueue_all (GemmclPlan *self, GemmclPendingRun *run, const GemmclHostData *a, GError **error)
+{
+  const GemmclOperands operands = {.a = run->a, .d = run->d, .tight = TRUE};
+
+  return bring_output (self, run, error) && upload (self, run, a, error) &&
+         gemmcl_plan_enqueue_locked (self, &operands, run->m, run->batch, &run->chain, error) &&
+         download (self, run, error);
+}
+
+/* After a failure: what was enqueued before it uses the caller's memory. */
+static void
+give_up (GemmclPlan *self, GemmclPendingRun *run)
+{
+  const cl_command_queue queues[] = {self->upload, run->chain.queue, self->download};
+
+  for (guint i = 0; i < G_N_ELEMENTS (queues); i++)
+    if (queues[i] != NULL)
+      clFinish (queues[i]);
+  release_events (run);
+  run->busy = FALSE;
+}
+
+GemmclPendingRun *
+gemmcl_plan_submit (GemmclPlan *self, const GemmclHostRun *run, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = NULL;
+  GemmclPendingRun *pending;
+  gsize m, batch;
+
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
+  g_return_val_if_fail (run != NULL && run->d != NULL, NULL);
+
+  m = run->m;
+  batch = run->batch;
+  if (!gemmcl_plan_check_run (self, &m, &batch, error))
+    return NULL;
+  locker = g_mutex_locker_new (&self->lock);
+  pending = take_run (self, error);
+  if (pending == NULL)
+    return NULL;
+  pending->busy = TRUE;
+  pending->m = m;
+  pending->batch = batch;
+  pending->host_d = run->d;
+  pending->chain = (GemmclChain){.queue = gemmcl_context_get_cl_queue (self->context)};
+  if (!enqueue_all (self, pending, run->a, error)) {
+    give_up (self, pending);
+    return NULL;
+  }
+  self->last_run = pending;
+  return pending;
 }
 
 /* Nanoseconds from the first kernel's start to the last one's end; 0 if the device does not say. */
@@ -213,53 +330,49 @@ kernel_time (const GemmclChain *chain)
 }
 
 static void
-count_run (GemmclPlan *self, gsize m, gsize batch, const GemmclChain *chain)
+count_run (GemmclPlan *self, const GemmclPendingRun *run)
 {
-  self->stats.runs++;
-  self->stats.kernel_ns += kernel_time (chain);
-  self->stats.flops += 2.0 * m * self->gemm.n * self->gemm.k * batch;
-  self->stats.bytes_in += operand_bytes (self, GEMMCL_OPERAND_A, m) * batch;
-  self->stats.bytes_out += operand_bytes (self, GEMMCL_OPERAND_D, m) * batch;
+  GemmclPlanStats *stats = &self->stats;
+
+  stats->runs++;
+  stats->kernel_ns += kernel_time (&run->chain);
+  stats->flops += 2.0 * run->m * self->gemm.n * self->gemm.k * run->batch;
+  stats->bytes_in += gemmcl_plan_get_operand_bytes (self, GEMMCL_OPERAND_A, run->m) * run->batch;
+  stats->bytes_out += gemmcl_plan_get_operand_bytes (self, GEMMCL_OPERAND_D, run->m) * run->batch;
 }
 
-static gboolean
-enqueue_run (GemmclPlan *self, const GemmclHostRun *run, gsize m, gsize batch, GemmclChain *chain,
-             GError **error)
+gboolean
+gemmcl_plan_finish (GemmclPlan *self, GemmclPendingRun *run, GError **error)
 {
-  const GemmclOperands operands = {.a = self->host_a, .d = self->host_d, .tight = TRUE};
+  GemmclTransfer transfer = {.plan = self, .which = GEMMCL_OPERAND_D};
+  gboolean ok;
 
-  return clear_output (self, error) &&
-         (self->alpha == 0.0f ||
-          transfer_operand (self, GEMMCL_OPERAND_A, m, batch, run->a, error)) &&
-         gemmcl_plan_enqueue_locked (self, &operands, m, batch, chain, error) &&
-         transfer_operand (self, GEMMCL_OPERAND_D, m, batch, run->d, error);
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
+  g_return_val_if_fail (run != NULL && run->busy, FALSE);
+
+  /* Without the lock, so that another run can be submitted meanwhile. */
+  ok = gemmcl_cl_check (clWaitForEvents (1, &run->done), error, "clWaitForEvents after %s",
+                        self->row->name);
+  if (ok && run->pinned_d.data != NULL) {
+    transfer.m = run->m;
+    transfer.batch = run->batch;
+    transfer.host = run->host_d;
+    transfer.staged = run->pinned_d.data;
+    ok = gemmcl_transfer (&transfer, error);
+  }
+  g_mutex_lock (&self->lock);
+  if (ok)
+    count_run (self, run);
+  release_events (run);
+  run->busy = FALSE;
+  g_mutex_unlock (&self->lock);
+  return ok;
 }
 
 gboolean
 gemmcl_plan_run (GemmclPlan *self, const GemmclHostRun *run, GError **error)
 {
-  g_autoptr (GMutexLocker) locker = NULL;
-  g_auto (GemmclChain) chain = {0};
-  gboolean enqueued;
-  cl_int status;
-  gsize m, batch;
+  GemmclPendingRun *pending = gemmcl_plan_submit (self, run, error);
 
-  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
-  g_return_val_if_fail (run != NULL && run->d != NULL, FALSE);
-
-  m = run->m;
-  batch = run->batch;
-  if (!gemmcl_plan_check_run (self, &m, &batch, error))
-    return FALSE;
-  locker = g_mutex_locker_new (&self->lock);
-  if (!ensure_buffers (self, error))
-    return FALSE;
-  chain.queue = gemmcl_context_get_cl_queue (self->context);
-  enqueued = enqueue_run (self, run, m, batch, &chain, error);
-  /* Also after a failure: what was enqueued before it uses the caller's memory. */
-  status = clFinish (chain.queue);
-  if (!enqueued || !gemmcl_cl_check (status, error, "clFinish after %s", self->row->name))
-    return FALSE;
-  count_run (self, m, batch, &chain);
-  return TRUE;
+  return pending != NULL && gemmcl_plan_finish (self, pending, error);
 }

@@ -46,9 +46,10 @@ struct _GemmclPlan {
   GemmclBlocks a_blocks, b_blocks; /* how A and B lie in images */
   float alpha, beta;
 
-  /* For gemmcl_plan_run(): A and D on the device, tight. */
-  cl_mem host_a, host_d;
-  gboolean clear_output;
+  /* For gemmcl_plan_submit(). */
+  GPtrArray *host_runs;              /* of all that were ever under way at once; owned */
+  GemmclPendingRun *last_run;        /* whose D is the previous output; NULL: zeros */
+  cl_command_queue upload, download; /* of a device with memory of its own */
   GemmclPlanStats stats;
 };
 
@@ -58,7 +59,7 @@ struct _GemmclPlan {
  */
 typedef struct {
   cl_mem a, b, c, d;
-  gboolean tight; /* a and d are gemmcl_plan_run()'s */
+  gboolean tight; /* a and d are gemmcl_plan_submit()'s */
 } GemmclOperands;
 
 /**
@@ -140,6 +141,9 @@ typedef struct {
 /** gemmcl_plan_launch_pack_image: enqueues that. */
 gboolean gemmcl_plan_launch_pack_image (const GemmclImagePack *pack, GemmclChain *chain,
                                         GError **error);
+
+/** gemmcl_plan_clear_host: waits for what was submitted and drops what runs on host memory use. */
+void gemmcl_plan_clear_host (GemmclPlan *self);
 
 /** gemmcl_plan_create_bias: Returns: (transfer full): zeros with room for a panel's padding. */
 cl_mem gemmcl_plan_create_bias (GemmclPlan *self, GError **error);

@@ -30,10 +30,12 @@ gemmcl_plan_finalize (GObject *object)
   GemmclPlan *self = GEMMCL_PLAN (object);
   cl_kernel *const kernels[] = {&self->pack,     &self->ingest, &self->pack_a,
                                 &self->multiply, &self->reduce, &self->softmax};
-  cl_mem *const buffers[] = {&self->features, &self->logits,  &self->b,      &self->c,
-                             &self->bias,     &self->run_b,   &self->host_a, &self->host_d,
+  cl_mem *const buffers[] = {&self->features, &self->logits,  &self->b,
+                             &self->c,        &self->bias,    &self->run_b,
                              &self->image_a,  &self->no_bias, &self->parts};
 
+  if (self->context != NULL)
+    gemmcl_plan_clear_host (self);
   for (gsize i = 0; i < G_N_ELEMENTS (kernels); i++)
     g_clear_pointer (kernels[i], clReleaseKernel);
   for (gsize i = 0; i < G_N_ELEMENTS (buffers); i++)

@@ -1,0 +1,156 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Copies between the host's memory and the device's. On the device A and D lie tight; on the host
+ * they have the caller's leading dimensions and strides, and nothing but elements is written.
+ */
+#include "plan-transfer.h"
+
+#include <string.h>
+
+/*
+ * A two-dimensional piece of memory on both sides:
+ *
+ *     device  offset + row * device_stride        host  row * host_stride        row < rows
+ */
+typedef struct {
+  gsize offset;
+  gsize rows, row_bytes;
+  gsize device_stride;
+  gssize host_stride;
+} Region;
+
+static gboolean
+is_to_device (const GemmclTransfer *self)
+{
+  return self->which == GEMMCL_OPERAND_A;
+}
+
+/* Where the next command's event goes. */
+static cl_event *
+get_event (const GemmclTransfer *self)
+{
+  if (self->done != NULL)
+    g_clear_pointer (self->done, clReleaseEvent);
+  return self->done;
+}
+
+static cl_int
+transfer_bytes (const GemmclTransfer *self, gsize offset, gsize bytes, gpointer host)
+{
+  if (self->staged != NULL) {
+    memcpy (is_to_device (self) ? self->staged + offset : host,
+            is_to_device (self) ? host : self->staged + offset, bytes);
+    return CL_SUCCESS;
+  }
+  return is_to_device (self) ? clEnqueueWriteBuffer (self->queue, self->buffer, CL_FALSE, offset,
+                                                     bytes, host, 0, NULL, get_event (self))
+                             : clEnqueueReadBuffer (self->queue, self->buffer, CL_FALSE, offset,
+                                                    bytes, host, 0, NULL, get_event (self));
+}
+
+static cl_int
+transfer_rows (const GemmclTransfer *self, const Region *region, gpointer host)
+{
+  const gsize origin[3] = {region->offset, 0, 0};
+  const gsize start[3] = {0, 0, 0};
+  const gsize size[3] = {region->row_bytes, region->rows, 1};
+
+  return is_to_device (self)
+             ? clEnqueueWriteBufferRect (self->queue, self->buffer, CL_FALSE, origin, start, size,
+                                         region->device_stride, 0, region->host_stride, 0, host, 0,
+                                         NULL, get_event (self))
+             : clEnqueueReadBufferRect (self->queue, self->buffer, CL_FALSE, origin, start, size,
+                                        region->device_stride, 0, region->host_stride, 0, host, 0,
+                                        NULL, get_event (self));
+}
+
+static gboolean
+transfer_region (const GemmclTransfer *self, const Region *region, gpointer host, GError **error)
+{
+  const gboolean device_tight = region->device_stride == region->row_bytes;
+  const gboolean host_tight = region->host_stride == (gssize)region->row_bytes;
+  cl_int status = CL_SUCCESS;
+
+  if (region->rows == 1 || (device_tight && host_tight)) {
+    status = transfer_bytes (self, region->offset, region->rows * region->row_bytes, host);
+  } else if (self->staged == NULL && region->host_stride >= (gssize)region->row_bytes) {
+    status = transfer_rows (self, region, host);
+  } else { /* upside down, or rows that overlap: OpenCL has no such rectangle */
+    for (gsize row = 0; row < region->rows && status == CL_SUCCESS; row++)
+      status =
+          transfer_bytes (self, region->offset + row * region->device_stride, region->row_bytes,
+                          (guchar *)host + (gssize)row * region->host_stride);
+  }
+  return gemmcl_cl_check (status, error, "Copying %s the device",
+                          is_to_device (self) ? "A to" : "D from");
+}
+
+static gboolean
+transfer_image (const GemmclTransfer *self, const GemmclImage *image, gsize index, GError **error)
+{
+  const GemmclHostData *host = &self->host[index];
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const gsize picture_bytes = gemmcl_image_get_planes (image, planes);
+
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
+    const Region region = {
+        .offset = index * picture_bytes + planes[i].offset,
+        .rows = planes[i].rows,
+        .row_bytes = planes[i].row_bytes,
+        .device_stride = planes[i].row_bytes,
+        .host_stride = host->stride[i],
+    };
+    if (!transfer_region (self, &region, host->data[i], error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+transfer_matrix (const GemmclTransfer *self, gsize index, GError **error)
+{
+  const GemmclGemm *gemm = &self->plan->gemm;
+  const GemmclStored device = gemmcl_gemm_get_stored (gemm, self->which, TRUE);
+  const GemmclStored stated = gemmcl_gemm_get_stored (gemm, self->which, FALSE);
+  const gsize size = gemmcl_type_get_size (is_to_device (self) ? gemm->a_type : gemm->d_type);
+  const Region region = {
+      .offset = index * device.stride * size,
+      .rows = device.by_column ? device.runs : self->m,
+      .row_bytes = (device.by_column ? self->m : device.length) * size,
+      .device_stride = device.ld * size,
+      .host_stride = stated.ld * size,
+  };
+
+  return transfer_region (self, &region, self->host[index].data[0], error);
+}
+
+static const GemmclImage *
+get_image (const GemmclGemm *gemm, GemmclOperand which)
+{
+  return which == GEMMCL_OPERAND_A ? gemm->a_image : gemm->d_image;
+}
+
+gboolean
+gemmcl_transfer (const GemmclTransfer *self, GError **error)
+{
+  const GemmclImage *image = get_image (&self->plan->gemm, self->which);
+
+  for (gsize i = 0; i < self->batch; i++)
+    if (!(image ? transfer_image (self, image, i, error) : transfer_matrix (self, i, error)))
+      return FALSE;
+  return TRUE;
+}
+
+gsize
+gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m)
+{
+  const gboolean is_a = which == GEMMCL_OPERAND_A;
+  const GemmclImage *image = get_image (&self->gemm, which);
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  if (image)
+    return gemmcl_image_get_planes (image, planes);
+  return m * (is_a ? self->gemm.k : self->gemm.n) *
+         gemmcl_type_get_size (is_a ? self->gemm.a_type : self->gemm.d_type);
+}
