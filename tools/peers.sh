@@ -111,4 +111,6 @@ again=()
 [ ! -d "$build" ] || again=(--reconfigure)
 quietly meson setup "${again[@]}" "$build" "$root"
 quietly ninja -C "$build" peers-programs
-"$python" "$root/tests/bench/peers/main.py" --programs "$build/tests/bench/peers" "$@"
+# Python would leave bytecode among the sources.
+PYTHONDONTWRITEBYTECODE=1 \
+  "$python" "$root/tests/bench/peers/main.py" --programs "$build/tests/bench/peers" "$@"

@@ -77,7 +77,8 @@ LIMITS = {
         "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
     },
 }
-# PoCL and Intel's runtime still tell the width of the CPU's vectors, by which kernels are chosen: see narrow.c.
+# PoCL and Intel's runtime still tell the width of the CPU's vectors, by which kernels are chosen:
+# see narrow.c.
 FLOATS = {"avx2": "8"}
 UNLIMITED = ("onnxruntime", "openvino")
 
@@ -86,7 +87,7 @@ def environment(kind, isa, programs):
     """The environment of a contender's process."""
     # After a run MKL's threads look for work for 200 ms by default, which its next turn need not
     # wait for: runs of a turn follow one another within microseconds.
-    result = {**os.environ, "KMP_BLOCKTIME": "10", "PYTHONDONTWRITEBYTECODE": "1"}
+    result = {**os.environ, "KMP_BLOCKTIME": "10"}
     wheels = os.environ.get("GEMMCL_PEERS")
     if wheels and not kind.opencl:
         for name, folder in (("LD_LIBRARY_PATH", "lib"), ("PYTHONPATH", "python")):

@@ -51,7 +51,8 @@ def make_row(match):
     ratios = {each.name: match.ratios(each.name) for each in match.contenders if each.name != OURS}
     peers = [name for name in ratios if name not in NOT_PEERS]
     row = {"m": m, "n": n, "k": k, "form": problem.form, "kernel": match.about[OURS].split()[0],
-           "rounds": len(match.turns[OURS]), "others": match.others, "about": match.about, "missing": match.missing,
+           "rounds": len(match.turns[OURS]), "others": match.others,
+           "about": match.about, "missing": match.missing,
            "seconds": {each.name: match.seconds(each.name) for each in match.contenders},
            "ratios": ratios}
     quiet = match.others < QUIET
@@ -71,7 +72,8 @@ def speed(row):
     """Ours in GFLOPS, or for bytes in GB/s read and written."""
     m, n, k = row["m"], row["n"], row["k"]
     amount = m * (k + n) if row["form"] == BYTES else 2 * m * n * k
-    return f"{amount / row['seconds'][OURS] / 1e9:.1f} {'GB/s' if row['form'] == BYTES else 'GFLOPS'}"
+    unit = "GB/s" if row["form"] == BYTES else "GFLOPS"
+    return f"{amount / row['seconds'][OURS] / 1e9:.1f} {unit}"
 
 
 def words_of(ratio):

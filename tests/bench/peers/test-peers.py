@@ -1,0 +1,144 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The peers benchmark on problems that take no time: what it prints, checks and judges.
+
+Its argument is the folder of the contenders' programs.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+import tool
+
+HERE = pathlib.Path(__file__).parent
+PROGRAMS = sys.argv[1]
+sys.path.insert(0, str(HERE))
+
+from contenders import BYTES, CLBLAST, LAYER, OURS, PLAIN  # pylint: disable=wrong-import-position
+from problem import Problem  # pylint: disable=wrong-import-position
+from report import GOALS, all_reached, make_row  # pylint: disable=wrong-import-position
+
+
+def play(*arguments, **environment):
+    """Runs the benchmark. Returns how it ended and what it said."""
+    return subprocess.run(
+        [sys.executable, HERE / "main.py", "--programs", PROGRAMS, "--seconds", "0", *arguments],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, **environment}, check=False)
+
+
+class Run(tool.TestCase):
+    """The whole of it, with contenders that are always there."""
+
+    def test_rows(self):
+        """Each form of a row is played, its results are checked, and the JSON has the ratios."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "peers.json"
+            said = play("--contenders", "memcpy", "--json", path, "33x20x17", "33x20x17+layer",
+                        "64x3x3+u8")
+            if said.returncode == 77:
+                self.skipTest(said.stderr.strip())
+            self.assertEqual(said.returncode, 0, said.stderr)
+            rows = json.loads(path.read_text("utf-8"))["rows"]
+        self.assertEqual([row["form"] for row in rows], [PLAIN, LAYER, BYTES])
+        for row in rows:
+            self.assertGreater(row["seconds"][OURS], 0)
+            self.assertGreaterEqual(row["rounds"], 5)
+        self.assertIn("33x20x17 bias, ReLU", said.stdout)
+
+    def test_missing(self):
+        """What is not installed is named, with what installs it."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(pathlib.Path(PROGRAMS) / "peers-gemmcl", folder + "/peers-gemmcl")
+            said = play("--programs", folder, "--contenders", "OpenBLAS", "8x8x8")
+        if said.returncode == 77:
+            self.skipTest(said.stderr.strip())
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertRegex(said.stdout, "OpenBLAS is missing.*libopenblas-dev")
+
+    def test_usage(self):
+        """A row that is none is wrong usage."""
+        for row in ("8x8", "0x8x8", "8x8x8+f64", "8xax8"):
+            self.assertEqual(play(row).returncode, 2, row)
+
+    def test_kernel_unknown(self):
+        """A contender that fails ends it, with what the contender said."""
+        said = play("--kernel", "vectro_4x64_1x1", "8x8x8")
+        self.assertIn(said.returncode, (1, 77))
+        self.assertIn("vectro" if said.returncode == 1 else "", said.stderr)
+
+
+class Check(unittest.TestCase):
+    """Results are held to double precision."""
+
+    def result_of(self, form, spoil):
+        """What check() says of the right result after spoil()."""
+        with tempfile.TemporaryDirectory() as folder:
+            problem = Problem((9, 5, 7), form, folder)
+            d = problem.a.astype(float) @ problem.b.astype(float)
+            if form == LAYER:
+                d = (d + problem.bias).clip(0)
+            d = d.round().clip(0, 255).astype("u1") if form == BYTES else d.astype("f4")
+            spoil(d)
+            d.tofile(folder + "/d")
+            return problem.check("it", folder + "/d")
+
+    def test_right(self):
+        """A right result passes."""
+        for form in (PLAIN, LAYER, BYTES):
+            self.assertIsNone(self.result_of(form, lambda d: None), form)
+
+    def test_wrong(self):
+        """One wrong element does not, nor does NaN."""
+        def add(d):
+            d[8, 4] += 2
+
+        def invalidate(d):
+            d[0, 0] = float("nan")
+        for form in (PLAIN, LAYER, BYTES):
+            self.assertRegex(self.result_of(form, add), r"it: element \(8, 4\) of 9x5x7")
+        self.assertRegex(self.result_of(PLAIN, invalidate), "nan")
+
+
+class Judge(unittest.TestCase):
+    """Which peer is the best, and what counts as reached."""
+
+    def row(self, others=0.0, **medians):
+        """The first goal's row of a match with such ratios."""
+        names = {"clblast": CLBLAST}
+        ratios = {names.get(name, name): {"median": median} for name, median in medians.items()}
+        contenders = [types.SimpleNamespace(name=name) for name in (OURS, *ratios)]
+        match = types.SimpleNamespace(
+            problem=types.SimpleNamespace(shape=next(iter(GOALS)), form=PLAIN), ratios=ratios.get,
+            contenders=contenders, about={OURS: "kernel on device"}, missing={}, others=others,
+            turns={OURS: [1.0]}, seconds=lambda name: 1.0)
+        return make_row(match)
+
+    def test_best(self):
+        """The best peer is the one that ours is the smallest share of."""
+        row = self.row(slow=2.0, fast=0.97, clblast=9.0)
+        self.assertEqual(row["best_peer"], "fast")
+        self.assertEqual(row["reached"], [True, True])
+        self.assertTrue(all_reached([row]))
+
+    def test_missed(self):
+        """A goal is missed below it."""
+        row = self.row(fast=0.94, clblast=6.9)
+        self.assertEqual(row["reached"], [False, False])
+        self.assertFalse(all_reached([row]))
+
+    def test_not_judged(self):
+        """Without the peer, or on a machine that others use, nothing is reached."""
+        for row in (self.row(fast=0.97), self.row(0.5, fast=0.97, clblast=9.0)):
+            self.assertGreater(row["not_judged"], 0)
+            self.assertFalse(all_reached([row]))
+
+
+if __name__ == "__main__":
+    tool.main()
