@@ -55,7 +55,7 @@ draw_slope (GString *svg, const PlotData *data, const PlotAxis *x, const PlotAxi
   const gdouble xy[] = {plot_axis_place (x, low), plot_axis_place (y, low * data->bandwidth),
                         plot_axis_place (x, high), plot_axis_place (y, high * data->bandwidth)};
   const gdouble angle = atan2 (xy[3] - xy[1], xy[2] - xy[0]);
-  const gdouble part = data->peak > 0 ? 0.5 : 0.35;
+  const gdouble part = 0.3;
   PlotFont font = roof_font;
   g_autofree gchar *number = plot_format_number (data->bandwidth);
   g_autofree gchar *text = g_strdup_printf ("memory %s GB/s", number);
