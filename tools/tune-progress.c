@@ -8,6 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* Nobody reads faster. */
+#define LEAST_SECONDS 0.1
+
 #define BAR_WIDTH     20
 #define DEFAULT_WIDTH 80
 
@@ -23,6 +26,7 @@ struct _TuneProgress {
   gchar *problem;
   gdouble problem_seconds;
   gint64 problem_start;
+  gint64 drawn;
   gchar *best;
 };
 
@@ -112,8 +116,9 @@ tune_progress_tick (gpointer data)
   g_autofree gchar *line = NULL;
   gchar bar[BAR_WIDTH + 1];
 
-  if (!self->terminal || self->n_begun == 0)
+  if (!self->terminal || self->n_begun == 0 || get_seconds_since (self->drawn) < LEAST_SECONDS)
     return;
+  self->drawn = g_get_monotonic_time ();
   memset (bar, '-', BAR_WIDTH);
   memset (bar, '#', MIN (full, BAR_WIDTH));
   bar[BAR_WIDTH] = '\0';

@@ -33,8 +33,9 @@ void tune_progress_begin (TuneProgress *self, const gchar *problem, gdouble seco
 /** tune_progress_set_best: @kernel is the fastest so far. */
 void tune_progress_set_best (TuneProgress *self, const gchar *kernel, gdouble gflops);
 
-/** tune_progress_tick: Draws the bar; @self is a #TuneProgress. */
+/** tune_progress_tick: Draws the bar, if it was not just drawn; @self is a #TuneProgress. */
 void tune_progress_tick (gpointer self);
 
-/** tune_progress_clear: Takes the bar away until the next tick, so that a line can be printed. */
+/** tune_progress_clear: Takes the bar away until it is drawn again, so that a line can be printed.
+ */
 void tune_progress_clear (TuneProgress *self);

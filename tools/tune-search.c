@@ -41,6 +41,9 @@
 #define LEAST_TURNS 5
 #define MOST_TURNS  25
 
+/* A turn of the last round takes so many times as long as the best, and that for each of them. */
+#define LAST_MARGIN 1.5
+
 /* What counts as faster: see tune_search_run(). */
 #define LEAST_GAIN 1.02
 
@@ -108,6 +111,16 @@ static gboolean
 is_before (const Race *self, gdouble share)
 {
   return get_elapsed (self) < share * self->seconds;
+}
+
+/* Whether there is time for what may take that share, with enough left for the last round. */
+static gboolean
+has_time (const Race *self, gdouble share)
+{
+  const gdouble last =
+      isinf (self->best_ms) ? 0.0 : LEAST_TURNS * FINALISTS * LAST_MARGIN * self->best_ms / 1000;
+
+  return is_before (self, share) && get_elapsed (self) + last < self->seconds;
 }
 
 /* Kernels that differ in the split alone are built alike. */
@@ -261,7 +274,7 @@ try_all (Race *self, GError **error)
   for (guint i = 0; i < search->candidates->len; i++) {
     TuneCandidate *candidate = g_ptr_array_index (search->candidates, i);
 
-    if (search->rules != NULL && !is_before (self, TRYING_SHARE)) {
+    if (search->rules != NULL && !has_time (self, TRYING_SHARE)) {
       leave (self, candidate, FALSE, "There was no time to try it.");
       continue;
     }
@@ -356,10 +369,10 @@ keep (Race *self, guint count)
 static gboolean
 halve (Race *self, GError **error)
 {
-  for (guint turns = 1; self->alive->len > FINALISTS && is_before (self, HALVING_SHARE);
+  for (guint turns = 1; self->alive->len > FINALISTS && has_time (self, HALVING_SHARE);
        turns *= 2) {
     clear_times (self);
-    for (guint turn = 0; turn < turns && is_before (self, HALVING_SHARE); turn++)
+    for (guint turn = 0; turn < turns && has_time (self, HALVING_SHARE); turn++)
       if (!take_turn (self, turn, error))
         return FALSE;
     keep (self, MAX (FINALISTS, (self->alive->len + 1) / 2));

@@ -29,7 +29,7 @@ GQuark tune_error_quark (void);
 
 /**
  * tune_worker_new:
- * @tick: called several times a second while an answer is awaited
+ * @tick: called with each request, and several times a second while an answer is awaited
  * @data: for @tick
  *
  * Returns: (transfer full): a worker for the device that the options name; nothing is started yet.

@@ -97,7 +97,8 @@ class Results(Tune):
         self.assertEqual(self.known(), {
             (one["m"], one["n"], one["k"]): one["tuned"]["kernel"] for one in found})
         used, = self.read("bench", "-M", 48, "-N", 40, "-K", 32, "-i", 0, "--json", "-")
-        self.assertEqual(used["kernel"], found[0]["tuned"]["kernel"])
+        self.assertEqual((used["kernel"], used["choice"]),
+                         (found[0]["tuned"]["kernel"], "tuned"))
         with open(FILE, encoding="utf-8") as file:
             self.assertEqual(json.load(file)["version"], 1)
 
