@@ -146,10 +146,11 @@ serve_first (Server *self, gchar **words, GString *answer, GError **error)
 }
 
 static gboolean
-serve_check (Server *self, gchar **words, G_GNUC_UNUSED GString *answer, GError **error)
+serve_check (Server *self, G_GNUC_UNUSED gchar **words, G_GNUC_UNUSED GString *answer,
+             GError **error)
 {
   if (self->problem == NULL)
-    return fail_request ("a problem first", words[0], error);
+    return fail_request ("a problem first", "check", error);
   return bench_read_output (self->problem, error) && tune_check_output (self->check, error);
 }
 
