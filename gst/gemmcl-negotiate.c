@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-negotiate.h"
 
+#include "gemmcl-queue.h"
 #include "gemmcl-stats.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -57,6 +58,7 @@ fixate_caps (GstBaseTransform *trans G_GNUC_UNUSED, GstPadDirection direction, G
 void
 gst_gemmcl_drop_plan (GstGemmcl *self)
 {
+  gst_gemmcl_queue_land (self);
   g_mutex_lock (&self->lock);
   if (self->plan)
     gst_gemmcl_stats_retire (self, self->plan);
@@ -148,13 +150,15 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   gboolean ok;
 
   GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
+  /* What is held has the caps that were. */
+  gst_gemmcl_queue_drain (self);
   ok = set_formats (self, incaps, outcaps, &error) && gst_gemmcl_make_plan (self, 0, &error);
   g_mutex_lock (&self->lock);
   self->configured = ok;
   g_mutex_unlock (&self->lock);
   if (ok) {
     self->error_posted = FALSE;
-    if (self->settings.batch_size > 1)
+    if (self->settings.batch_size * self->settings.queue_depth > 1)
       gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
     return TRUE;
   }
@@ -236,6 +240,13 @@ gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input)
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
 }
 
+/* Buffers that are held on either side at once. */
+static guint
+get_held (GstGemmcl *self)
+{
+  return self->settings.batch_size * self->settings.queue_depth;
+}
+
 static gboolean
 propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
 {
@@ -248,8 +259,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   gst_query_parse_allocation (query, &caps, NULL);
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), GST_GEMMCL_VIDEO_MEDIA) &&
       gst_video_info_from_caps (&info, caps)) {
-    gst_query_add_allocation_pool (query, NULL, GST_VIDEO_INFO_SIZE (&info),
-                                   self->settings.batch_size, 0);
+    gst_query_add_allocation_pool (query, NULL, GST_VIDEO_INFO_SIZE (&info), get_held (self), 0);
     gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   }
   return TRUE;
@@ -267,6 +277,12 @@ decide_video (GstGemmcl *self, GstQuery *query, GstCaps *caps)
   if (listed)
     gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
   size = MAX (size, GST_VIDEO_INFO_SIZE (&self->output.video));
+  min += get_held (self);
+  /* A pool that has too few would never give the last one. */
+  if (max > 0 && max < min) {
+    gst_clear_object (&pool);
+    max = 0;
+  }
   if (!pool)
     pool = gst_video_buffer_pool_new ();
   config = gst_buffer_pool_get_config (pool);

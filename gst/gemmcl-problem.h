@@ -24,6 +24,7 @@ typedef struct {
   gdouble input_offset;
   gchar *kernel;
   guint batch_size;
+  guint queue_depth;
 } GstGemmclSettings;
 
 /** gst_gemmcl_settings_clear: Frees what @self owns. */

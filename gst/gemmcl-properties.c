@@ -34,6 +34,7 @@ enum {
   PROP_DEVICE_TYPE,
   PROP_DEVICE,
   PROP_BATCH_SIZE,
+  PROP_QUEUE_DEPTH,
   PROP_STATS,
 };
 
@@ -114,6 +115,9 @@ set_wanted (GstGemmcl *self, guint id, const GValue *value)
   case PROP_BATCH_SIZE:
     wanted->batch_size = g_value_get_uint (value);
     break;
+  case PROP_QUEUE_DEPTH:
+    wanted->queue_depth = g_value_get_uint (value);
+    break;
   default:
     known = FALSE;
     break;
@@ -183,6 +187,9 @@ get_wanted (const GstGemmclSettings *wanted, guint id, GValue *value)
     return TRUE;
   case PROP_BATCH_SIZE:
     g_value_set_uint (value, wanted->batch_size);
+    return TRUE;
+  case PROP_QUEUE_DEPTH:
+    g_value_set_uint (value, wanted->queue_depth);
     return TRUE;
   default:
     return FALSE;
@@ -334,6 +341,14 @@ install_shapes (GObjectClass *klass)
                          "Buffers that are multiplied at once. The first waits for the last: the "
                          "latency is reported. With more than 1, beta needs an addend",
                          1, GST_GEMMCL_MAX_BATCH_SIZE, GST_GEMMCL_DEFAULT_BATCH_SIZE, READY));
+  g_object_class_install_property (
+      klass, PROP_QUEUE_DEPTH,
+      g_param_spec_uint ("queue-depth", "Queue depth",
+                         "Buffers, or batches of them, that may be on the device at once: it works "
+                         "on one while the next is prepared. Each leaves as soon as it is done; "
+                         "the latency that may add is reported. 1: a buffer is done before the "
+                         "next is taken",
+                         1, GST_GEMMCL_MAX_QUEUE_DEPTH, GST_GEMMCL_DEFAULT_QUEUE_DEPTH, READY));
 }
 
 static void
@@ -401,6 +416,7 @@ gst_gemmcl_properties_init (GstGemmcl *self)
       .input_offset = GST_GEMMCL_DEFAULT_INPUT_OFFSET,
       .kernel = g_strdup (GST_GEMMCL_DEFAULT_KERNEL),
       .batch_size = GST_GEMMCL_DEFAULT_BATCH_SIZE,
+      .queue_depth = GST_GEMMCL_DEFAULT_QUEUE_DEPTH,
   };
   self->platform = g_strdup (GST_GEMMCL_DEFAULT_PLATFORM);
   self->device = g_strdup (GST_GEMMCL_DEFAULT_DEVICE);

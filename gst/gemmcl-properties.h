@@ -25,8 +25,10 @@ G_BEGIN_DECLS
 #define GST_GEMMCL_DEFAULT_DEVICE_TYPE      GEMMCL_DEVICE_TYPE_AUTO
 #define GST_GEMMCL_DEFAULT_DEVICE           "auto"
 #define GST_GEMMCL_DEFAULT_BATCH_SIZE       1
+#define GST_GEMMCL_DEFAULT_QUEUE_DEPTH      2
 
-#define GST_GEMMCL_MAX_BATCH_SIZE 1024
+#define GST_GEMMCL_MAX_BATCH_SIZE  1024
+#define GST_GEMMCL_MAX_QUEUE_DEPTH 64
 
 /** gst_gemmcl_properties_install: Gives @klass its properties, set_property and get_property. */
 void gst_gemmcl_properties_install (GObjectClass *klass);

@@ -27,11 +27,11 @@
  */
 #include "gstgemmcl.h"
 
-#include "gemmcl-batch.h"
 #include "gemmcl-enums.h"
 #include "gemmcl-negotiate.h"
 #include "gemmcl-operands.h"
 #include "gemmcl-properties.h"
+#include "gemmcl-queue.h"
 #include "gemmcl-run.h"
 #include "gemmcl-stats.h"
 
@@ -218,6 +218,7 @@ start (GstBaseTransform *trans)
   gst_gemmcl_stats_reset (self);
   gst_gemmcl_forget_output (self);
   self->error_posted = FALSE;
+  gst_gemmcl_queue_start (self);
   return TRUE;
 }
 
@@ -226,7 +227,7 @@ stop (GstBaseTransform *trans)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
 
-  gst_gemmcl_batch_clear (self);
+  gst_gemmcl_queue_stop (self);
   gst_gemmcl_drop_plan (self);
   g_mutex_lock (&self->lock);
   self->started = FALSE;
@@ -254,18 +255,24 @@ before_transform (GstBaseTransform *trans, GstBuffer *input)
   GST_OBJECT_UNLOCK (self);
 }
 
-/* What was collected must not wait for @input, or not be run together with it. */
+/* What is held must be sent before @input is looked at: it may end in other caps. */
 static gboolean
-ends_batch (GstGemmcl *self, GstBuffer *input)
+ends_stream (GstGemmcl *self)
 {
   gboolean has_next;
 
   g_mutex_lock (&self->lock);
   has_next = self->has_next;
   g_mutex_unlock (&self->lock);
-  return has_next || GST_BUFFER_IS_DISCONT (input) || self->next_alpha != self->run_alpha ||
-         self->next_beta != self->run_beta ||
-         gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
+  return has_next || gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
+}
+
+/* What was collected cannot be run together with @input. */
+static gboolean
+ends_batch (GstGemmcl *self, GstBuffer *input)
+{
+  return GST_BUFFER_IS_DISCONT (input) || self->next_alpha != self->run_alpha ||
+         self->next_beta != self->run_beta;
 }
 
 /* A new plan where renegotiation ended in the same caps, so that set_caps was not called. */
@@ -302,10 +309,12 @@ static GstFlowReturn
 submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
-  GstFlowReturn flow = GST_FLOW_OK;
+  GstFlowReturn flow = gst_gemmcl_queue_get_flow (self);
 
-  if (ends_batch (self, input))
-    flow = gst_gemmcl_batch_drain (self);
+  if (flow == GST_FLOW_OK && ends_stream (self))
+    flow = gst_gemmcl_queue_drain (self);
+  else if (flow == GST_FLOW_OK && ends_batch (self, input))
+    flow = gst_gemmcl_queue_launch (self);
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (input);
     return flow;
@@ -329,11 +338,11 @@ generate_output (GstBaseTransform *trans, GstBuffer **output)
   GstGemmcl *self = GST_GEMMCL (trans);
   GstBuffer *input;
 
-  if (self->settings.batch_size == 1)
+  if (self->settings.batch_size == 1 && self->settings.queue_depth == 1)
     return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->generate_output (trans, output);
   input = trans->queued_buf;
   trans->queued_buf = NULL;
-  return gst_gemmcl_batch_generate (self, input, output);
+  return gst_gemmcl_queue_generate (self, input, output);
 }
 
 static gboolean
@@ -355,17 +364,17 @@ sink_caps (GstGemmcl *self, GstEvent *event)
   return accepted;
 }
 
-/* A batch never waits across an event that has its place in the stream. */
+/* Nothing is held across an event that has its place in the stream. */
 static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
 
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
-    gst_gemmcl_batch_clear (self);
+    gst_gemmcl_queue_clear (self);
     gst_gemmcl_forget_output (self);
   } else if (GST_EVENT_IS_SERIALIZED (event)) {
-    GstFlowReturn flow = gst_gemmcl_batch_drain (self);
+    GstFlowReturn flow = gst_gemmcl_queue_drain (self);
 
     if (flow != GST_FLOW_OK)
       GST_INFO_OBJECT (self, "draining before %s: %s", GST_EVENT_TYPE_NAME (event),
@@ -383,11 +392,11 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
 
   /* Upstream wants its buffers back. */
   if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN)
-    gst_gemmcl_batch_drain (self);
+    gst_gemmcl_queue_drain (self);
   if (!GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->query (trans, direction, query_))
     return FALSE;
   if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query_) == GST_QUERY_LATENCY)
-    gst_gemmcl_batch_query_latency (self, query_);
+    gst_gemmcl_queue_query_latency (self, query_);
   return TRUE;
 }
 
@@ -397,7 +406,7 @@ gst_gemmcl_finalize (GObject *object)
   GstGemmcl *self = GST_GEMMCL (object);
 
   close_all (self);
-  gst_gemmcl_batch_finalize (self);
+  gst_gemmcl_queue_finalize (self);
   gst_gemmcl_settings_clear (&self->settings);
   gst_gemmcl_properties_clear (self);
   g_mutex_clear (&self->lock);
@@ -469,7 +478,7 @@ gst_gemmcl_init (GstGemmcl *self)
 {
   g_mutex_init (&self->change_lock);
   g_mutex_init (&self->lock);
-  gst_gemmcl_batch_init (self);
+  gst_gemmcl_queue_init (self);
   gst_gemmcl_properties_init (self);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }

@@ -24,10 +24,13 @@ typedef enum {
 
 #define GST_GEMMCL_N_OPERANDS (GST_GEMMCL_OPERAND_ADDEND + 1)
 
+typedef struct _GstGemmclMapping GstGemmclMapping;
+typedef struct _GstGemmclFlight GstGemmclFlight;
+
 /**
  * GstGemmcl:
  *
- * Three locks, taken in this order: @change_lock holds changes of operands apart from each other;
+ * Locks, taken in this order: @change_lock holds changes of operands apart from each other;
  * @lock guards what both the streaming thread and the application touch; the object's own lock
  * guards what properties say. Nothing is posted on the bus and no other element is called with
  * @lock or the object's lock held. What only the streaming thread writes it may read without.
@@ -74,8 +77,18 @@ struct _GstGemmcl {
   gdouble run_alpha;
   gdouble run_beta;
   gsize last_m;
-  GPtrArray *pending; /* inputs of a batch that is not full */
-  GQueue ready;       /* outputs of a batch that was */
+
+  /* gemmcl-queue.c's: a ring of flights, and the thread that waits for them. */
+  GMutex queue_lock; /* taken last; guards the flights' states and what follows */
+  GCond queue_changed;
+  GstGemmclFlight *flights;
+  guint n_flights;
+  guint first;     /* the oldest that was launched */
+  guint launched;  /* from there on; behind them is the one that boards */
+  guint under_way; /* of them, those that have not landed */
+  GstFlowReturn sent_flow;
+  GThread *watcher;
+  gboolean stopping;
 };
 
 /**

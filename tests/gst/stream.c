@@ -170,7 +170,7 @@ stream_run (Stream *self, GstBuffer *input)
   GstBuffer *output;
 
   g_assert_cmpstr (gst_flow_get_name (gst_harness_push (self->harness, input)), ==, "ok");
-  output = gst_harness_try_pull (self->harness);
+  output = gst_harness_pull (self->harness);
   g_assert_nonnull (output);
   return output;
 }

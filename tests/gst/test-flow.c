@@ -47,7 +47,7 @@ run_number (Stream *stream, gfloat value, guint index)
 static gfloat
 pull_number (Stream *stream)
 {
-  g_autoptr (GstBuffer) output = gst_harness_try_pull (stream->harness);
+  g_autoptr (GstBuffer) output = gst_harness_pull (stream->harness);
 
   return get_number (output);
 }
@@ -229,7 +229,7 @@ test_eos (void)
 static void
 test_batch (void)
 {
-  g_autoptr (Stream) stream = stream_new ("weight", "[2]", "batch-size", 3, NULL);
+  g_autoptr (Stream) stream = stream_new ("weight", "[2]", "batch-size", 3, "queue-depth", 1, NULL);
   GstBuffer *discont;
 
   g_assert_true (stream_play (stream, CAPS, NULL));
@@ -239,7 +239,7 @@ test_batch (void)
   gst_harness_push (stream->harness, number (2, 2));
   g_assert_cmpuint (gst_harness_buffers_received (stream->harness), ==, 3);
   for (guint i = 0; i < 3; i++) {
-    g_autoptr (GstBuffer) output = gst_harness_try_pull (stream->harness);
+    g_autoptr (GstBuffer) output = gst_harness_pull (stream->harness);
 
     g_assert_cmpfloat (get_number (output), ==, 2.0f * i);
     g_assert_cmpuint (GST_BUFFER_PTS (output), ==, i * FRAME);
@@ -279,7 +279,8 @@ static void
 test_batch_latency (void)
 {
   for (guint n = 1; n <= 4; n += 3) {
-    g_autoptr (Stream) stream = stream_new ("weight", "[2]", "batch-size", n, NULL);
+    g_autoptr (Stream) stream =
+        stream_new ("weight", "[2]", "batch-size", n, "queue-depth", 1, NULL);
 
     g_assert_true (stream_play (stream, CAPS, NULL));
     gst_harness_set_upstream_latency (stream->harness, 5);

@@ -27,7 +27,7 @@ test_defaults (void)
       g_error ("%s is not its default", specs[i]->name);
     n_checked++;
   }
-  g_assert_cmpuint (n_checked, ==, 18);
+  g_assert_cmpuint (n_checked, ==, 19);
 }
 
 /* Each property, set to something else, reads back as that. */
@@ -53,6 +53,7 @@ test_properties (void)
       {"device-type", "cpu"},
       {"device", "1"},
       {"batch-size", "8"},
+      {"queue-depth", "5"},
   };
   g_autoptr (Stream) stream = stream_new (NULL, NULL);
 
@@ -77,7 +78,8 @@ static void
 test_flags (void)
 {
   static const gchar *const playing[] = {"weight", "bias", "addend", "alpha", "beta"};
-  static const gchar *const ready[] = {"platform", "kernel", "batch-size", "transpose-weight"};
+  static const gchar *const ready[] = {"platform", "kernel", "batch-size", "queue-depth",
+                                       "transpose-weight"};
   g_autoptr (Stream) stream = stream_new (NULL, NULL);
   GObjectClass *klass = G_OBJECT_GET_CLASS (stream->element);
 

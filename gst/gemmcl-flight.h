@@ -1,0 +1,60 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "gemmcl-mapping.h"
+
+/* A run of the plan: the buffers of a batch on their way through the device. */
+
+G_BEGIN_DECLS
+
+typedef enum {
+  GST_GEMMCL_FLIGHT_BOARDING, /* buffers are collected, or there are none */
+  GST_GEMMCL_FLIGHT_UNDER_WAY,
+  GST_GEMMCL_FLIGHT_LANDING, /* some thread waits for it */
+  GST_GEMMCL_FLIGHT_LANDED,
+} GstGemmclFlightState;
+
+/**
+ * GstGemmclFlight:
+ * @state: gemmcl-queue.c's
+ * @n: buffers
+ * @inputs, @outputs: (array length=n): not owned here
+ * @sent: outputs that were taken
+ * @flow: how it landed
+ *
+ * The arrays have room for a batch, and a flight is used again and again.
+ */
+struct _GstGemmclFlight {
+  GstGemmclFlightState state;
+  guint n;
+  GstBuffer **inputs;
+  GstBuffer **outputs;
+  guint sent;
+  GstFlowReturn flow;
+
+  GstGemmclMapping *mappings; /* two for each buffer */
+  GemmclHostData *a, *d;
+  GemmclPlan *plan;
+  GemmclPendingRun *run; /* NULL: there is nothing to wait for */
+};
+
+/** gst_gemmcl_flights_new: Returns: (transfer full): @n flights with room for @batch buffers. */
+GstGemmclFlight *gst_gemmcl_flights_new (guint n, guint batch);
+
+void gst_gemmcl_flights_free (GstGemmclFlight *flights, guint n);
+
+/**
+ * gst_gemmcl_flight_launch:
+ *
+ * Multiplies @n buffers, of audio all of the same size, or starts to. Posts an error when that
+ * fails.
+ *
+ * Returns: GST_FLOW_OK or GST_FLOW_ERROR; then it is not to be landed.
+ */
+GstFlowReturn gst_gemmcl_flight_launch (GstGemmclFlight *flight, GstGemmcl *self);
+
+/** gst_gemmcl_flight_land: Waits until the outputs are there. From any thread; otherwise alike. */
+GstFlowReturn gst_gemmcl_flight_land (GstGemmclFlight *flight, GstGemmcl *self);
+
+G_END_DECLS
