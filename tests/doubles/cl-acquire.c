@@ -1,0 +1,326 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cl-acquire.h"
+
+#include "cl-staging.h"
+#include "record.h"
+
+#include <CL/cl_va_api_media_sharing_intel.h>
+
+#define N_THREADS       4
+#define DEFAULT_LATENCY 2
+
+typedef struct {
+  gboolean acquire;
+  cl_context context;
+  cl_device_id device;
+  cl_event done; /* a user event; the program's event follows it */
+  GPtrArray *objects;
+  cl_int status;
+} Job;
+
+static void
+job_free (Job *self)
+{
+  for (guint i = 0; i < self->objects->len; i++)
+    cl_next->clReleaseMemObject (((SharedObject *)self->objects->pdata[i])->mem);
+  if (self->done)
+    cl_next->clReleaseEvent (self->done);
+  g_ptr_array_unref (self->objects);
+  g_free (self);
+}
+
+/* Whether somebody changed what OpenCL was reading. */
+static void
+check_unchanged (SharedObject *object)
+{
+  g_autofree gchar *name = shared_object_name (object);
+
+  if (!shared_object_is_written (object) && shared_object_sum (object) != object->checksum)
+    record_misuse (MISUSE_WRITTEN_IN_USE, "%s changed between its acquire and its release.", name);
+}
+
+static cl_int
+acquire_object (SharedObject *object, cl_device_id device)
+{
+  {
+    RECORD_LOCK ();
+    object->checksum = shared_object_sum (object);
+  }
+  return object->is_plane ? cl_staging_upload (object, device) : CL_SUCCESS;
+}
+
+static cl_int
+release_object (SharedObject *object, cl_device_id device)
+{
+  cl_int status = CL_SUCCESS;
+
+  {
+    RECORD_LOCK ();
+    check_unchanged (object);
+  }
+  if (object->is_plane && shared_object_is_written (object))
+    status = cl_staging_download (object, device);
+  if (object->is_plane && status == CL_SUCCESS)
+    status = cl_staging_spoil (object, device);
+  if (object->surface) {
+    RECORD_LOCK ();
+    if (shared_object_is_written (object))
+      object->surface->writers--;
+    else
+      object->surface->readers--;
+  }
+  return status;
+}
+
+static gulong
+get_latency (void)
+{
+  const gchar *text = g_getenv ("GEMMCL_DOUBLES_LATENCY_MS");
+  const guint64 ms = text ? g_ascii_strtoull (text, NULL, 10) : DEFAULT_LATENCY;
+
+  return (gulong)ms * 1000;
+}
+
+static void
+run_job (gpointer data, gpointer nothing G_GNUC_UNUSED)
+{
+  Job *self = data;
+  cl_int status = self->status;
+
+  g_usleep (get_latency ());
+  for (guint i = 0; i < self->objects->len; i++) {
+    SharedObject *object = self->objects->pdata[i];
+    const cl_int result = self->acquire ? acquire_object (object, self->device)
+                                        : release_object (object, self->device);
+
+    if (result != CL_SUCCESS) {
+      record_misuse (MISUSE_FAILED_JOB, "The layer could not move an object's bytes: error %d.",
+                     result);
+      status = result;
+    }
+  }
+  cl_next->clSetUserEventStatus (self->done, status == CL_SUCCESS ? CL_COMPLETE : status);
+  job_free (self);
+}
+
+/* What had to be waited for is done, or failed. */
+static void CL_CALLBACK
+start_job (cl_event event G_GNUC_UNUSED, cl_int status, void *data)
+{
+  static GThreadPool *pool;
+  Job *self = data;
+
+  self->status = status < 0 ? status : CL_SUCCESS;
+  RECORD_LOCK ();
+  if (!pool)
+    pool = g_thread_pool_new (run_job, NULL, N_THREADS, FALSE, NULL);
+  g_thread_pool_push (pool, self, NULL);
+}
+
+/* In the queue: a marker behind what came before and @waits, then one that waits for the job. */
+static cl_int
+enqueue_job (Job *job, cl_command_queue queue, cl_uint n_waits, const cl_event *waits,
+             cl_event *event)
+{
+  cl_event before = NULL, after = NULL;
+  cl_int status;
+
+  job->done = cl_next->clCreateUserEvent (job->context, &status);
+  if (job->done)
+    status = cl_next->clEnqueueMarkerWithWaitList (queue, n_waits, waits, &before);
+  if (before)
+    status = cl_next->clEnqueueMarkerWithWaitList (queue, 1, &job->done, &after);
+  if (after)
+    status = cl_next->clSetEventCallback (before, CL_COMPLETE, start_job, job);
+  if (before)
+    cl_next->clReleaseEvent (before);
+  if (status == CL_SUCCESS)
+    cl_next->clFlush (queue);
+  else if (job->done)
+    cl_next->clSetUserEventStatus (job->done, status);
+  if (after && event && status == CL_SUCCESS)
+    *event = after;
+  else if (after)
+    cl_next->clReleaseEvent (after);
+  return status;
+}
+
+static cl_int
+check_surface (const SharedObject *object, const SharedContext *context, const gchar *name)
+{
+  if (object->surface->destroyed) {
+    record_misuse (
+        MISUSE_STALE_SURFACE,
+        "%s is acquired, but its surface was destroyed: drop the image with the surface.", name);
+    return CL_INVALID_VA_API_MEDIA_SURFACE_INTEL;
+  }
+  if (object->surface->maps > 0) {
+    record_misuse (MISUSE_MAPPED_IN_USE, "%s is acquired while the CPU has it mapped.", name);
+    return CL_INVALID_OPERATION;
+  }
+  if (object->is_plane && context->user_sync && object->surface->rendered) {
+    record_misuse (MISUSE_MISSING_SYNC,
+                   "%s is acquired while the GPU renders it: a context with USER_SYNC must call "
+                   "vaSyncSurface() before.",
+                   name);
+    return CL_INVALID_OPERATION;
+  }
+  return CL_SUCCESS;
+}
+
+/* That @context is the one that the object was made in. */
+static cl_int
+check_context (const SharedObject *object, cl_context context, const gchar *name)
+{
+  const SharedContext *own = shared_context_find (object->context);
+  const SharedContext *other = shared_context_find (context);
+
+  if (object->context == context)
+    return CL_SUCCESS;
+  if (own && other && own->display != other->display)
+    record_misuse (MISUSE_FOREIGN_DISPLAY, "%s belongs to another VADisplay than the queue.", name);
+  else
+    record_misuse (MISUSE_FOREIGN_CONTEXT, "%s belongs to another context than the queue.", name);
+  return CL_INVALID_CONTEXT;
+}
+
+static cl_int
+check_object (const Transition *transition, const SharedObject *object, cl_context context)
+{
+  g_autofree gchar *name = shared_object_name (object);
+  const cl_int status = check_context (object, context, name);
+
+  if (status != CL_SUCCESS)
+    return status;
+  if (transition->acquire && object->acquired) {
+    record_misuse (MISUSE_ACQUIRED_TWICE, "%s is acquired already.", name);
+    return object->is_plane ? CL_VA_API_MEDIA_SURFACE_ALREADY_ACQUIRED_INTEL : CL_INVALID_OPERATION;
+  }
+  if (!transition->acquire && !object->acquired) {
+    record_misuse (MISUSE_UNACQUIRED_RELEASE, "%s is released, but not acquired.", name);
+    return object->is_plane ? CL_VA_API_MEDIA_SURFACE_NOT_ACQUIRED_INTEL : CL_INVALID_OPERATION;
+  }
+  return transition->acquire && object->surface
+             ? check_surface (object, shared_context_find (context), name)
+             : CL_SUCCESS;
+}
+
+/* Returns: (transfer full) (nullable): the objects, none of them twice. */
+static GPtrArray *
+collect (const Transition *transition, cl_context context, cl_uint n, const cl_mem *mems,
+         cl_int *status)
+{
+  g_autoptr (GPtrArray) objects =
+      g_ptr_array_new_with_free_func ((GDestroyNotify)shared_object_unref);
+
+  for (cl_uint i = 0; i < n; i++) {
+    SharedObject *object = shared_object_get (mems[i]);
+
+    if (object)
+      g_ptr_array_add (objects, object);
+    if (!object || object->mem != mems[i] || object->is_plane != transition->planes) {
+      record_misuse (MISUSE_WRONG_ARGUMENT, "%s got a memory object that is none of its own.",
+                     transition->function);
+      *status = CL_INVALID_MEM_OBJECT;
+      return NULL;
+    }
+    *status = check_object (transition, object, context);
+    for (guint j = 0; j + 1 < objects->len && *status == CL_SUCCESS; j++)
+      if (objects->pdata[j] == object)
+        *status = CL_INVALID_VALUE;
+    if (*status != CL_SUCCESS)
+      return NULL;
+  }
+  return g_steal_pointer (&objects);
+}
+
+/* The state after the call; the lock is held since it was checked. */
+static void
+change_state (GPtrArray *objects, gboolean acquire)
+{
+  for (guint i = 0; i < objects->len; i++) {
+    SharedObject *object = objects->pdata[i];
+
+    object->acquired = acquire;
+    if (acquire && object->surface && shared_object_is_written (object))
+      object->surface->writers++;
+    else if (acquire && object->surface)
+      object->surface->readers++;
+  }
+  record_count (acquire ? COUNT_ACQUIRES : COUNT_RELEASES, objects->len);
+}
+
+static void
+sync_surfaces (GPtrArray *objects)
+{
+  RECORD_LOCK ();
+  for (guint i = 0; i < objects->len; i++)
+    surface_wait (((SharedObject *)objects->pdata[i])->surface);
+  record_count (COUNT_IMPLICIT_SYNCS, objects->len);
+}
+
+static gboolean
+has_user_sync (cl_context context)
+{
+  RECORD_LOCK ();
+  const SharedContext *self = shared_context_find (context);
+
+  return self && self->user_sync;
+}
+
+/* @objects: (transfer full) */
+static Job *
+job_new (gboolean acquire, cl_command_queue queue, cl_context context, GPtrArray *objects)
+{
+  Job *self = g_new0 (Job, 1);
+
+  self->acquire = acquire;
+  self->context = context;
+  self->objects = objects;
+  cl_next->clGetCommandQueueInfo (queue, CL_QUEUE_DEVICE, sizeof self->device, &self->device, NULL);
+  for (guint i = 0; i < objects->len; i++)
+    cl_next->clRetainMemObject (((SharedObject *)objects->pdata[i])->mem);
+  return self;
+}
+
+cl_int
+cl_enqueue_transition (const Transition *transition, cl_command_queue queue, cl_uint n,
+                       const cl_mem *mems, cl_uint n_waits, const cl_event *waits, cl_event *event)
+{
+  /* Intel's driver does with the CPU what a context without USER_SYNC leaves to it. */
+  gboolean implicit = FALSE;
+  cl_context context = NULL;
+  GPtrArray *objects;
+  cl_int status = cl_fault (transition->function);
+  Job *job;
+
+  if (status == CL_SUCCESS && (n == 0) != (mems == NULL))
+    status = CL_INVALID_VALUE;
+  if (status == CL_SUCCESS)
+    status =
+        cl_next->clGetCommandQueueInfo (queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+  if (status != CL_SUCCESS)
+    return status;
+  {
+    RECORD_LOCK ();
+    objects = collect (transition, context, n, mems, &status);
+    if (!objects)
+      return status;
+    change_state (objects, transition->acquire);
+  }
+  implicit = transition->planes && !has_user_sync (context);
+  if (implicit && transition->acquire)
+    sync_surfaces (objects);
+  job = job_new (transition->acquire, queue, context, objects);
+  status = enqueue_job (job, queue, n_waits, waits, event);
+  if (status != CL_SUCCESS) {
+    record_misuse (MISUSE_FAILED_JOB, "%s: error %d of the implementation below.",
+                   transition->function, status);
+    job_free (job);
+  } else if (implicit && !transition->acquire) {
+    record_count (COUNT_IMPLICIT_FINISHES, 1);
+    status = cl_next->clFinish (queue);
+  }
+  return status;
+}

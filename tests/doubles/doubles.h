@@ -1,0 +1,26 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <glib.h>
+
+/* For programs that run under the doubles (run.sh): what the doubles saw of this process so far. */
+
+/** Returns: (nullable): why the program does not run under the doubles; NULL if it does. */
+const gchar *doubles_missing (void);
+
+/** Returns: how often what the report calls @name happened (record.h lists the names). */
+gint64 doubles_count (const gchar *name);
+
+/** Returns: how often there was misuse of the kind @name; of any kind if NULL. */
+guint doubles_misused (const gchar *name);
+
+/** Forgets misuse of that kind that was meant to happen, so that the report stays "ok".
+ * Returns: how often it was. */
+guint doubles_forgive (const gchar *name);
+
+/** From now on the @n-th call (1 is the next) of the OpenCL function returns @error. */
+void doubles_fail (const gchar *function, guint n, gint error);
+
+/** Asserts that nothing was misused; what was is in the message. */
+void doubles_assert_right (void);

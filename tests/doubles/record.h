@@ -1,0 +1,107 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <glib.h>
+
+/*
+ * What both doubles saw in this process: misuse, and how often what happened.
+ *
+ * Everything in the module is guarded by one recursive lock, RECORD_LOCK. It is never held around a
+ * call into the OpenCL implementation, which calls back from its own threads.
+ *
+ * At exit the record is written, as JSON, to the file that GEMMCL_DOUBLES_REPORT names ("%p" stands
+ * for the process's number). Each misuse besides goes to the standard error as it happens.
+ */
+
+/** What is misuse: identifier, its name in the report. */
+#define RECORD_MISUSES(X)                                                                          \
+  X (UNACQUIRED_USE, "unacquired-use")                                                             \
+  X (UNACQUIRED_RELEASE, "unacquired-release")                                                     \
+  X (ACQUIRED_TWICE, "acquired-twice")                                                             \
+  X (LEFT_ACQUIRED, "left-acquired")                                                               \
+  X (FOREIGN_DISPLAY, "foreign-display")                                                           \
+  X (FOREIGN_CONTEXT, "foreign-context")                                                           \
+  X (MISSING_SYNC, "missing-sync")                                                                 \
+  X (STALE_SURFACE, "stale-surface")                                                               \
+  X (DESTROYED_IN_USE, "destroyed-in-use")                                                         \
+  X (WRITTEN_IN_USE, "written-in-use")                                                             \
+  X (READ_IN_USE, "read-in-use")                                                                   \
+  X (MAPPED_IN_USE, "mapped-in-use")                                                               \
+  X (DEAD_ARGUMENT, "dead-argument")                                                               \
+  X (IMAGE_TRANSFER, "image-transfer")                                                             \
+  X (WRONG_ARGUMENT, "wrong-argument")                                                             \
+  X (FAILED_JOB, "failed-job")
+
+typedef enum {
+#define X(id, name) MISUSE_##id,
+  RECORD_MISUSES (X)
+#undef X
+} Misuse;
+
+/** What is counted: identifier, its name in the report. Those that begin with "live" go down, too.
+ */
+#define RECORD_COUNTS(X)                                                                           \
+  X (LIVE_DISPLAYS, "live-displays")                                                               \
+  X (LIVE_SURFACES, "live-surfaces")                                                               \
+  X (LIVE_SURFACE_MAPS, "live-surface-maps")                                                       \
+  X (LIVE_CONTEXTS, "live-contexts")                                                               \
+  X (LIVE_OBJECTS, "live-objects")                                                                 \
+  X (SURFACE_SYNCS, "surface-syncs")                                                               \
+  X (SURFACE_RENDERS, "surface-renders")                                                           \
+  X (SURFACE_MAPS, "surface-maps")                                                                 \
+  X (SURFACE_GETS, "surface-gets")                                                                 \
+  X (SURFACE_PUTS, "surface-puts")                                                                 \
+  X (SURFACE_READBACKS, "surface-readbacks")                                                       \
+  X (SURFACE_EXPORTS, "surface-exports")                                                           \
+  X (VA_OBJECTS, "va-objects")                                                                     \
+  X (DMABUF_OBJECTS, "dmabuf-objects")                                                             \
+  X (ACQUIRES, "acquires")                                                                         \
+  X (RELEASES, "releases")                                                                         \
+  X (IMPLICIT_SYNCS, "implicit-syncs")                                                             \
+  X (IMPLICIT_FINISHES, "implicit-finishes")                                                       \
+  X (OWN_COPIES, "own-copies")                                                                     \
+  X (OWN_COPIED_BYTES, "own-copied-bytes")                                                         \
+  X (SHARED_TRANSFERS, "shared-transfers")                                                         \
+  X (SHARED_BYTES, "shared-bytes")                                                                 \
+  X (KERNELS, "kernels")                                                                           \
+  X (READS, "reads")                                                                               \
+  X (READ_BYTES, "read-bytes")                                                                     \
+  X (WRITES, "writes")                                                                             \
+  X (WRITTEN_BYTES, "written-bytes")                                                               \
+  X (COPIES, "copies")                                                                             \
+  X (COPIED_BYTES, "copied-bytes")                                                                 \
+  X (FILLS, "fills")                                                                               \
+  X (MAPS, "maps")                                                                                 \
+  X (MAPPED_BYTES, "mapped-bytes")                                                                 \
+  X (INJECTED_FAULTS, "injected-faults")
+
+typedef enum {
+#define X(id, name) COUNT_##id,
+  RECORD_COUNTS (X)
+#undef X
+      N_COUNTS
+} Count;
+
+extern GRecMutex record_lock;
+
+/** Holds the module's lock until the end of the block. */
+#define RECORD_LOCK()                                                                              \
+  g_autoptr (GRecMutexLocker) record_locker G_GNUC_UNUSED = g_rec_mutex_locker_new (&record_lock)
+
+/** Notes misuse; the report is not "ok" any more. */
+void record_misuse (Misuse kind, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
+
+void record_count (Count count, gint64 n);
+
+/** @check: is called before a report is made, to note what can only be seen at the end. */
+void record_set_final_check (void (*check) (void));
+
+/**
+ * What programs under test ask the module, by dlsym(); see doubles.h, which wraps them.
+ * Returns: the report as JSON text, to be freed with free().
+ */
+char *gemmcl_doubles_report (void);
+
+/** Forgets all misuse of the kind @name; the report tells how often. Returns: how often it was. */
+unsigned gemmcl_doubles_forgive (const char *name);

@@ -1,0 +1,63 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <CL/cl_va_api_media_sharing_intel.h>
+#include <glib.h>
+#include <va/va.h>
+
+/* What the tests of the doubles have in common: a VADisplay, a cl_context that has it, a queue, and
+ * kernels that read and write planes and buffers. */
+
+/** Kernel: add_image() adds 255 (65535) times read_imagef().x and .y of a plane to floats;
+ * fill_image() writes (x + 2 y) / 255; copy_bytes() copies a buffer. */
+typedef enum { KERNEL_READ, KERNEL_WRITE, KERNEL_COPY, N_KERNELS } Kernel;
+
+typedef struct {
+  VADisplay display;
+  cl_platform_id platform;
+  cl_device_id device;
+  cl_context context;
+  cl_command_queue queue;
+  cl_kernel kernels[N_KERNELS];
+
+  clCreateFromVA_APIMediaSurfaceINTEL_fn create;
+  clEnqueueAcquireVA_APIMediaSurfacesINTEL_fn acquire;
+  clEnqueueReleaseVA_APIMediaSurfacesINTEL_fn release;
+  clEnqueueAcquireExternalMemObjectsKHR_fn acquire_external;
+  clEnqueueReleaseExternalMemObjectsKHR_fn release_external;
+} Rig;
+
+/** Registers @func, or a skip where there are no doubles, no libva or no OpenCL device. */
+void rig_add_test (const gchar *path, void (*func) (void));
+
+/** @user_sync: CL_CONTEXT_INTEROP_USER_SYNC. Asserts that all of it can be had. */
+Rig *rig_new (gboolean user_sync);
+
+/** Asserts that the doubles saw nothing wrong that was not forgiven. */
+void rig_free (Rig *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Rig, rig_free)
+
+/** Returns: a surface whose bytes rig_expected() tells; the CPU wrote it. */
+VASurfaceID rig_new_surface (Rig *self, guint32 fourcc, guint width, guint height);
+
+/** Returns: what rig_new_surface() put there: bits in the upper part of words for P010. */
+guint rig_expected (guint32 fourcc, guint plane, guint x, guint y, guint channel);
+
+/** Renders @from into @to with VideoProc; does not wait. */
+void rig_render (Rig *self, VASurfaceID from, VASurfaceID to);
+
+/** Returns: an image of a plane; asserts that it can be had. */
+cl_mem rig_new_plane (Rig *self, cl_mem_flags flags, VASurfaceID surface, guint plane);
+
+/** Enqueues a kernel over @columns x @rows with arguments @a and @b. Returns: OpenCL's status. */
+cl_int rig_enqueue (Rig *self, Kernel kernel, cl_mem a, cl_mem b, gsize columns, gsize rows);
+
+/** Acquires one object. Returns: OpenCL's status. */
+cl_int rig_acquire (Rig *self, cl_mem mem);
+cl_int rig_release (Rig *self, cl_mem mem);
+
+/** Asserts that there was misuse of that kind once since the last time, and nothing else. */
+void rig_assert_misuse (const gchar *kind);

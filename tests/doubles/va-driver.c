@@ -1,0 +1,355 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
+#include "va-driver.h"
+
+#include "record.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <va/va_drmcommon.h>
+#include <va/va_version.h>
+
+/* libva fixes the signatures. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#define VENDOR   "Intel iHD driver for nobody's GPU, a test double of gemmcl - 1.0.0"
+#define MAX_SIDE 16384
+
+static const struct {
+  guint32 fourcc, rt_format, bits;
+  guint32 layers[SURFACE_PLANES]; /* DRM formats of the planes, each alone */
+} formats[] = {
+    {VA_FOURCC_NV12,
+     VA_RT_FORMAT_YUV420,
+     12,
+     {VA_FOURCC ('R', '8', ' ', ' '), VA_FOURCC ('G', 'R', '8', '8')}},
+    {VA_FOURCC_P010,
+     VA_RT_FORMAT_YUV420_10,
+     24,
+     {VA_FOURCC ('R', '1', '6', ' '), VA_FOURCC ('G', 'R', '3', '2')}},
+};
+
+guint
+va_list_formats (VAImageFormat *list)
+{
+  for (guint i = 0; list && i < G_N_ELEMENTS (formats); i++) {
+    memset (&list[i], 0, sizeof list[i]);
+    list[i].fourcc = formats[i].fourcc;
+    list[i].byte_order = VA_LSB_FIRST;
+    list[i].bits_per_pixel = formats[i].bits;
+  }
+  return G_N_ELEMENTS (formats);
+}
+
+static VAStatus
+terminate (VADriverContextP context)
+{
+  display_remove (context->pDisplayContext);
+  return VA_STATUS_SUCCESS;
+}
+
+static VAStatus
+query_profiles (VADriverContextP context, VAProfile *list, int *n)
+{
+  list[0] = VAProfileNone;
+  *n = 1;
+  return VA_STATUS_SUCCESS;
+}
+
+static VAStatus
+query_entrypoints (VADriverContextP context, VAProfile profile, VAEntrypoint *list, int *n)
+{
+  if (profile != VAProfileNone)
+    return VA_STATUS_ERROR_UNSUPPORTED_PROFILE;
+  list[0] = VAEntrypointVideoProc;
+  *n = 1;
+  return VA_STATUS_SUCCESS;
+}
+
+static VAStatus
+get_config_attributes (VADriverContextP context, VAProfile profile, VAEntrypoint entrypoint,
+                       VAConfigAttrib *list, int n)
+{
+  for (int i = 0; i < n; i++)
+    list[i].value = list[i].type == VAConfigAttribRTFormat
+                        ? VA_RT_FORMAT_YUV420 | VA_RT_FORMAT_YUV420_10
+                        : VA_ATTRIB_NOT_SUPPORTED;
+  return VA_STATUS_SUCCESS;
+}
+
+static VAStatus
+create_config (VADriverContextP context, VAProfile profile, VAEntrypoint entrypoint,
+               VAConfigAttrib *list, int n, VAConfigID *id)
+{
+  if (profile != VAProfileNone || entrypoint != VAEntrypointVideoProc)
+    return VA_STATUS_ERROR_UNSUPPORTED_ENTRYPOINT;
+  *id = 1;
+  return VA_STATUS_SUCCESS;
+}
+
+static VAStatus
+destroy_config (VADriverContextP context, VAConfigID id)
+{
+  return VA_STATUS_SUCCESS;
+}
+
+static VAStatus
+query_config_attributes (VADriverContextP context, VAConfigID id, VAProfile *profile,
+                         VAEntrypoint *entrypoint, VAConfigAttrib *list, int *n)
+{
+  *profile = VAProfileNone;
+  *entrypoint = VAEntrypointVideoProc;
+  list[0].type = VAConfigAttribRTFormat;
+  *n = 1;
+  return get_config_attributes (context, *profile, *entrypoint, list, 1);
+}
+
+static VAStatus
+create_context (VADriverContextP context, VAConfigID config, int width, int height, int flags,
+                VASurfaceID *surfaces, int n, VAContextID *id)
+{
+  static gint last;
+
+  *id = (VAContextID)g_atomic_int_add (&last, 1) + 1;
+  return VA_STATUS_SUCCESS;
+}
+
+static VAStatus
+destroy_context (VADriverContextP context, VAContextID id)
+{
+  return VA_STATUS_SUCCESS;
+}
+
+static VAStatus
+create_surfaces (VADriverContextP context, guint32 fourcc, guint width, guint height,
+                 VASurfaceID *ids, guint n)
+{
+  for (guint i = 0; i < n; i++) {
+    const VAStatus status = surface_new (context->pDisplayContext, fourcc, width, height, &ids[i]);
+
+    if (status != VA_STATUS_SUCCESS) {
+      context->vtable->vaDestroySurfaces (context, ids, (int)i);
+      return status;
+    }
+  }
+  return VA_STATUS_SUCCESS;
+}
+
+static guint32
+find_fourcc (guint rt_format)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    if (rt_format & formats[i].rt_format)
+      return formats[i].fourcc;
+  return 0;
+}
+
+static VAStatus
+create_surfaces_1 (VADriverContextP context, int width, int height, int format, int n,
+                   VASurfaceID *ids)
+{
+  return create_surfaces (context, find_fourcc ((guint)format), (guint)width, (guint)height, ids,
+                          (guint)n);
+}
+
+static VAStatus
+create_surfaces_2 (VADriverContextP context, unsigned format, unsigned width, unsigned height,
+                   VASurfaceID *ids, unsigned n, VASurfaceAttrib *attributes, unsigned n_attributes)
+{
+  guint32 fourcc = find_fourcc (format);
+
+  for (guint i = 0; i < n_attributes; i++) {
+    const gint value = attributes[i].value.value.i;
+
+    if (attributes[i].type == VASurfaceAttribPixelFormat)
+      fourcc = (guint32)value;
+    /* Memory that others made is not taken. */
+    if (attributes[i].type == VASurfaceAttribExternalBufferDescriptor &&
+        attributes[i].value.value.p)
+      return VA_STATUS_ERROR_UNSUPPORTED_MEMORY_TYPE;
+  }
+  if (width == 0 || height == 0 || width > MAX_SIDE || height > MAX_SIDE)
+    return VA_STATUS_ERROR_RESOLUTION_NOT_SUPPORTED;
+  return create_surfaces (context, fourcc, width, height, ids, n);
+}
+
+static VAStatus
+destroy_surfaces (VADriverContextP context, VASurfaceID *ids, int n)
+{
+  RECORD_LOCK ();
+  for (int i = 0; i < n; i++) {
+    g_autoptr (Surface) surface = surface_get (context->pDisplayContext, ids[i]);
+
+    if (!surface)
+      return VA_STATUS_ERROR_INVALID_SURFACE;
+    surface_destroy (surface);
+  }
+  return VA_STATUS_SUCCESS;
+}
+
+static VAStatus
+sync_surface (VADriverContextP context, VASurfaceID id)
+{
+  RECORD_LOCK ();
+  g_autoptr (Surface) surface = surface_get (context->pDisplayContext, id);
+
+  if (!surface)
+    return VA_STATUS_ERROR_INVALID_SURFACE;
+  surface_wait (surface);
+  record_count (COUNT_SURFACE_SYNCS, 1);
+  return VA_STATUS_SUCCESS;
+}
+
+static VAStatus
+sync_surface_2 (VADriverContextP context, VASurfaceID id, uint64_t timeout_ns)
+{
+  return sync_surface (context, id);
+}
+
+/* Who asks for the state of what was rendered is told once that it is not ready. */
+static VAStatus
+query_status (VADriverContextP context, VASurfaceID id, VASurfaceStatus *status)
+{
+  RECORD_LOCK ();
+  g_autoptr (Surface) surface = surface_get (context->pDisplayContext, id);
+
+  if (!surface)
+    return VA_STATUS_ERROR_INVALID_SURFACE;
+  *status = surface->rendered ? VASurfaceRendering : VASurfaceReady;
+  surface_wait (surface);
+  return VA_STATUS_SUCCESS;
+}
+
+static VASurfaceAttrib
+integer_attribute (VASurfaceAttribType type, guint flags, guint value)
+{
+  VASurfaceAttrib attribute = {.type = type, .flags = VA_SURFACE_ATTRIB_GETTABLE | flags};
+
+  attribute.value.type = VAGenericValueTypeInteger;
+  attribute.value.value.i = (int)value;
+  return attribute;
+}
+
+static VAStatus
+query_surface_attributes (VADriverContextP context, VAConfigID config, VASurfaceAttrib *list,
+                          unsigned *n)
+{
+  const VASurfaceAttrib all[] = {
+      integer_attribute (VASurfaceAttribPixelFormat, VA_SURFACE_ATTRIB_SETTABLE, VA_FOURCC_NV12),
+      integer_attribute (VASurfaceAttribPixelFormat, VA_SURFACE_ATTRIB_SETTABLE, VA_FOURCC_P010),
+      integer_attribute (VASurfaceAttribMinWidth, 0, 1),
+      integer_attribute (VASurfaceAttribMaxWidth, 0, MAX_SIDE),
+      integer_attribute (VASurfaceAttribMinHeight, 0, 1),
+      integer_attribute (VASurfaceAttribMaxHeight, 0, MAX_SIDE),
+      integer_attribute (VASurfaceAttribMemoryType, VA_SURFACE_ATTRIB_SETTABLE,
+                         VA_SURFACE_ATTRIB_MEM_TYPE_VA | VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2),
+  };
+  const guint room = *n;
+
+  *n = G_N_ELEMENTS (all);
+  if (!list)
+    return VA_STATUS_SUCCESS;
+  if (room < G_N_ELEMENTS (all))
+    return VA_STATUS_ERROR_MAX_NUM_EXCEEDED;
+  memcpy (list, all, sizeof all);
+  return VA_STATUS_SUCCESS;
+}
+
+static void
+describe_layers (const Surface *surface, const guint32 *drm_formats, gboolean separate,
+                 VADRMPRIMESurfaceDescriptor *to)
+{
+  to->num_layers = separate ? SURFACE_PLANES : 1;
+  for (guint i = 0; i < SURFACE_PLANES; i++) {
+    const guint layer = separate ? i : 0, plane = separate ? 0 : i;
+
+    to->layers[layer].drm_format = separate ? drm_formats[i] : surface->fourcc;
+    to->layers[layer].num_planes = separate ? 1 : SURFACE_PLANES;
+    to->layers[layer].offset[plane] = (guint32)surface->planes[i].offset;
+    to->layers[layer].pitch[plane] = (guint32)surface->planes[i].pitch;
+  }
+}
+
+/* As a dma-buf that is none: a memfd, linear, that does for import by OpenCL's double and for
+ * mapping, but has no fences. */
+static VAStatus
+export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, uint32_t flags,
+                void *descriptor)
+{
+  VADRMPRIMESurfaceDescriptor *to = descriptor;
+  RECORD_LOCK ();
+  g_autoptr (Surface) surface = surface_get (context->pDisplayContext, id);
+
+  if (!surface)
+    return VA_STATUS_ERROR_INVALID_SURFACE;
+  if (memory_type != VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2)
+    return VA_STATUS_ERROR_UNSUPPORTED_MEMORY_TYPE;
+  memset (to, 0, sizeof *to);
+  to->fourcc = surface->fourcc;
+  to->width = surface->width;
+  to->height = surface->height;
+  to->num_objects = 1;
+  to->objects[0].fd = fcntl (surface->fd, F_DUPFD_CLOEXEC, 3);
+  to->objects[0].size = (guint32)surface->size;
+  if (to->objects[0].fd < 0)
+    return VA_STATUS_ERROR_OPERATION_FAILED;
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    if (formats[i].fourcc == surface->fourcc)
+      describe_layers (surface, formats[i].layers, flags & VA_EXPORT_SURFACE_SEPARATE_LAYERS, to);
+  surface->is_exported = TRUE;
+  surface_wait (surface);
+  record_count (COUNT_SURFACE_EXPORTS, 1);
+  return VA_STATUS_SUCCESS;
+}
+
+static void
+install (struct VADriverVTable *table)
+{
+  table->vaTerminate = terminate;
+  table->vaQueryConfigProfiles = query_profiles;
+  table->vaQueryConfigEntrypoints = query_entrypoints;
+  table->vaGetConfigAttributes = get_config_attributes;
+  table->vaCreateConfig = create_config;
+  table->vaDestroyConfig = destroy_config;
+  table->vaQueryConfigAttributes = query_config_attributes;
+  table->vaCreateSurfaces = create_surfaces_1;
+  table->vaCreateSurfaces2 = create_surfaces_2;
+  table->vaDestroySurfaces = destroy_surfaces;
+  table->vaQuerySurfaceAttributes = query_surface_attributes;
+  table->vaExportSurfaceHandle = export_surface;
+  table->vaCreateContext = create_context;
+  table->vaDestroyContext = destroy_context;
+  table->vaSyncSurface = sync_surface;
+  table->vaSyncSurface2 = sync_surface_2;
+  table->vaQuerySurfaceStatus = query_status;
+}
+
+/* What libva looks for: the name says the version of libva's headers. */
+#define INIT_NAME_(major, minor) __vaDriverInit_##major##_##minor
+#define INIT_NAME(major, minor)  INIT_NAME_ (major, minor)
+
+__attribute__ ((visibility ("default")))
+VAStatus INIT_NAME (VA_MAJOR_VERSION, VA_MINOR_VERSION) (VADriverContextP context);
+
+VAStatus
+INIT_NAME (VA_MAJOR_VERSION, VA_MINOR_VERSION) (VADriverContextP context)
+{
+  const gchar *vendor = g_getenv ("GEMMCL_DOUBLES_VENDOR");
+
+  context->version_major = VA_MAJOR_VERSION;
+  context->version_minor = VA_MINOR_VERSION;
+  context->max_profiles = 1;
+  context->max_entrypoints = 1;
+  context->max_attributes = 8;
+  context->max_image_formats = G_N_ELEMENTS (formats);
+  context->max_subpic_formats = 1;
+  context->max_display_attributes = 1;
+  context->str_vendor = vendor ? vendor : VENDOR;
+  install (context->vtable);
+  va_absent_install (context->vtable);
+  va_buffers_install (context->vtable);
+  va_process_install (context);
+  display_add (context->pDisplayContext, context->str_vendor);
+  return VA_STATUS_SUCCESS;
+}

@@ -1,0 +1,35 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <glib.h>
+#include <va/va.h>
+#include <va/va_backend.h>
+
+#include "va-surface.h"
+
+/*
+ * The fake libva driver "gemmcl-double". It has surfaces, images and VideoProc for NV12 and P010,
+ * which copies, crops, scales to the nearest pixel and changes the depth; no codecs.
+ * GEMMCL_DOUBLES_VENDOR says whose driver it pretends to be, Intel's if unset.
+ *
+ * Each of these adds its entry points to libva's table.
+ */
+void va_buffers_install (struct VADriverVTable *table);
+void va_process_install (VADriverContextP context);
+void va_absent_install (struct VADriverVTable *table);
+
+/** Fills @list, if not NULL, with the driver's formats. Returns: how many. */
+guint va_list_formats (VAImageFormat *list);
+
+/** Buffers and images of all displays. */
+typedef struct {
+  VABufferType type;
+  gsize size;
+  guint8 *data;
+  Surface *surface; /* (nullable): whose memory it is, if the image was derived */
+  guint maps;
+} Buffer;
+
+/** Returns: (nullable) (transfer none): the caller holds the lock. */
+Buffer *va_buffer_find (VABufferID id);

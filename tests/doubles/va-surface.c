@@ -1,0 +1,263 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
+#include "va-surface.h"
+
+#include "record.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Of all displays; ids say which, so that one of another display is never valid by chance. */
+#define MAX_SURFACES     4096
+#define DISPLAY_SHIFT    16
+#define PITCH_ALIGNMENT  64
+#define HEIGHT_ALIGNMENT 16
+#define FRESH_BYTE       0xa5
+
+typedef struct {
+  VADisplay display;
+  gchar *vendor;
+  guint number;
+  Surface *surfaces[MAX_SURFACES];
+} Display;
+
+static GList *displays;
+
+static Display *
+find_display (VADisplay display)
+{
+  for (GList *l = displays; l; l = l->next)
+    if (((Display *)l->data)->display == display)
+      return l->data;
+  return NULL;
+}
+
+gboolean
+display_is_known (VADisplay display)
+{
+  RECORD_LOCK ();
+  return find_display (display) != NULL;
+}
+
+gboolean
+display_is_intel (VADisplay display)
+{
+  RECORD_LOCK ();
+  const Display *found = find_display (display);
+
+  return found && g_str_has_prefix (found->vendor, "Intel iHD driver");
+}
+
+void
+display_add (VADisplay display, const gchar *vendor)
+{
+  static guint last;
+  Display *self = g_new0 (Display, 1);
+
+  self->display = display;
+  self->vendor = g_strdup (vendor);
+  RECORD_LOCK ();
+  self->number = ++last;
+  displays = g_list_prepend (displays, self);
+  record_count (COUNT_LIVE_DISPLAYS, 1);
+}
+
+void
+display_remove (VADisplay display)
+{
+  RECORD_LOCK ();
+  Display *self = find_display (display);
+
+  if (!self)
+    return;
+  for (guint i = 0; i < MAX_SURFACES; i++)
+    if (self->surfaces[i])
+      surface_destroy (self->surfaces[i]);
+  displays = g_list_remove (displays, self);
+  record_count (COUNT_LIVE_DISPLAYS, -1);
+  g_free (self->vendor);
+  g_free (self);
+}
+
+gsize
+surface_lay_out (guint32 fourcc, guint width, guint height, SurfacePlane planes[SURFACE_PLANES])
+{
+  const guint size = fourcc == VA_FOURCC_P010 ? 2 : 1;
+  const guint columns = (width + 1) / 2, rows = (height + 1) / 2;
+  /* Wider and higher than need be, lest a program count on the contrary. */
+  const gsize pitch = (2 * columns * size + PITCH_ALIGNMENT) / PITCH_ALIGNMENT * PITCH_ALIGNMENT;
+  const gsize lines = (height + HEIGHT_ALIGNMENT) / HEIGHT_ALIGNMENT * HEIGHT_ALIGNMENT;
+
+  if (fourcc != VA_FOURCC_NV12 && fourcc != VA_FOURCC_P010)
+    return 0;
+  planes[0] = (SurfacePlane){0, pitch, width, height, 1, size};
+  planes[1] = (SurfacePlane){pitch * lines, pitch, columns, rows, 2, size};
+  return pitch * lines + pitch * rows;
+}
+
+static gboolean
+allocate (Surface *self)
+{
+  self->fd = memfd_create ("va-surface", MFD_CLOEXEC);
+  if (self->fd < 0 || ftruncate (self->fd, (off_t)self->size) != 0)
+    return FALSE;
+  self->data = mmap (NULL, self->size, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd, 0);
+  if (self->data == MAP_FAILED) {
+    self->data = NULL;
+    return FALSE;
+  }
+  memset (self->data, FRESH_BYTE, self->size);
+  return TRUE;
+}
+
+static void
+surface_free (Surface *self)
+{
+  if (self->data)
+    munmap (self->data, self->size);
+  if (self->fd >= 0)
+    close (self->fd);
+  g_free (self->rendered);
+  g_free (self);
+}
+
+Surface *
+surface_ref (Surface *self)
+{
+  g_atomic_int_inc (&self->references);
+  return self;
+}
+
+void
+surface_unref (Surface *self)
+{
+  if (g_atomic_int_dec_and_test (&self->references))
+    surface_free (self);
+}
+
+VAStatus
+surface_new (VADisplay display, guint32 fourcc, guint width, guint height, VASurfaceID *id)
+{
+  RECORD_LOCK ();
+  Display *owner = find_display (display);
+  g_autoptr (Surface) self = g_new0 (Surface, 1);
+  guint slot = 0;
+
+  *self = (Surface){.references = 1, .display = display, .fourcc = fourcc, .fd = -1};
+  self->width = width;
+  self->height = height;
+  self->size = surface_lay_out (fourcc, width, height, self->planes);
+  if (!owner)
+    return VA_STATUS_ERROR_INVALID_DISPLAY;
+  if (self->size == 0)
+    return VA_STATUS_ERROR_UNSUPPORTED_RT_FORMAT;
+  while (slot < MAX_SURFACES && owner->surfaces[slot])
+    slot++;
+  if (slot == MAX_SURFACES || !allocate (self))
+    return VA_STATUS_ERROR_ALLOCATION_FAILED;
+  self->id = *id = owner->number << DISPLAY_SHIFT | slot;
+  owner->surfaces[slot] = g_steal_pointer (&self);
+  record_count (COUNT_LIVE_SURFACES, 1);
+  return VA_STATUS_SUCCESS;
+}
+
+Surface *
+surface_get (VADisplay display, VASurfaceID id)
+{
+  const guint slot = id & ((1u << DISPLAY_SHIFT) - 1);
+  RECORD_LOCK ();
+  const Display *owner = find_display (display);
+
+  if (!owner || id >> DISPLAY_SHIFT != owner->number || slot >= MAX_SURFACES ||
+      !owner->surfaces[slot])
+    return NULL;
+  return surface_ref (owner->surfaces[slot]);
+}
+
+gboolean
+surface_is_foreign (VADisplay display, VASurfaceID id)
+{
+  RECORD_LOCK ();
+  for (GList *l = displays; l; l = l->next) {
+    const Display *other = l->data;
+    g_autoptr (Surface) surface = NULL;
+
+    if (other->display != display && (surface = surface_get (other->display, id)))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+Surface *
+surface_get_by_file (const struct stat *file)
+{
+  RECORD_LOCK ();
+  for (GList *l = displays; l; l = l->next) {
+    const Display *owner = l->data;
+
+    for (guint i = 0; i < MAX_SURFACES; i++) {
+      struct stat own;
+
+      if (owner->surfaces[i] && owner->surfaces[i]->is_exported &&
+          fstat (owner->surfaces[i]->fd, &own) == 0 && own.st_ino == file->st_ino &&
+          own.st_dev == file->st_dev)
+        return surface_ref (owner->surfaces[i]);
+    }
+  }
+  return NULL;
+}
+
+void
+surface_destroy (Surface *self)
+{
+  RECORD_LOCK ();
+  Display *owner = find_display (self->display);
+
+  if (self->readers + self->writers > 0)
+    record_misuse (
+        MISUSE_DESTROYED_IN_USE,
+        "Surface %#x was destroyed while OpenCL used it: it must live until the event of "
+        "its release.",
+        self->id);
+  self->destroyed = TRUE;
+  owner->surfaces[self->id & ((1u << DISPLAY_SHIFT) - 1)] = NULL;
+  record_count (COUNT_LIVE_SURFACES, -1);
+  surface_unref (self);
+}
+
+void
+surface_wait (Surface *self)
+{
+  RECORD_LOCK ();
+  if (!self->rendered)
+    return;
+  memcpy (self->data, self->rendered, self->size);
+  g_clear_pointer (&self->rendered, g_free);
+}
+
+void
+surface_check_idle (Surface *self, gboolean for_writing, const gchar *who)
+{
+  RECORD_LOCK ();
+  if (for_writing && self->readers + self->writers > 0)
+    record_misuse (MISUSE_WRITTEN_IN_USE,
+                   "%s wrote to surface %#x while OpenCL used it: the surface must wait for the "
+                   "event of its release.",
+                   who, self->id);
+  else if (self->writers > 0)
+    record_misuse (
+        MISUSE_READ_IN_USE,
+        "%s read surface %#x while OpenCL wrote to it: it must wait for the event of its "
+        "release.",
+        who, self->id);
+}
+
+void
+surface_count_readback (Surface *self)
+{
+  RECORD_LOCK ();
+  if (self->is_rendered)
+    record_count (COUNT_SURFACE_READBACKS, 1);
+}
