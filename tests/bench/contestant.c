@@ -240,6 +240,68 @@ contestant_new_plan (GemmclContext *context, const GemmclGemm *gemm, GemmclMatri
 
 typedef struct {
   Contestant parent;
+  GemmclPlan *plan;
+  cl_command_queue queue;
+  cl_mem a, d;
+  GTimer *timer;
+} Device;
+
+static gdouble
+run_device (Contestant *contestant, guint n, GError **error)
+{
+  Device *self = (Device *)contestant;
+  const GemmclDeviceRun run = {.a = self->a, .d = self->d};
+
+  g_timer_start (self->timer);
+  for (guint i = 0; i < n; i++)
+    if (!gemmcl_plan_enqueue (self->plan, &run, self->queue, 0, NULL, NULL, NULL, error))
+      return -1.0;
+  clFinish (self->queue);
+  return g_timer_elapsed (self->timer, NULL);
+}
+
+static void
+free_device (Contestant *contestant)
+{
+  Device *self = (Device *)contestant;
+
+  g_clear_object (&self->plan);
+  g_clear_pointer (&self->a, clReleaseMemObject);
+  g_clear_pointer (&self->d, clReleaseMemObject);
+  g_timer_destroy (self->timer);
+  g_free (self);
+}
+
+Contestant *
+contestant_new_device (GemmclContext *context, const GemmclGemm *gemm, GemmclMatrix *b,
+                       GError **error)
+{
+  g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, gemm, NULL, error);
+  const cl_context cl = gemmcl_context_get_cl_context (context);
+  GemmclHostData unused;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const gsize a_bytes = gemm->a_image ? gemmcl_image_get_planes (gemm->a_image, planes)
+                                      : gemm->m * gemm->k * gemmcl_type_get_size (gemm->a_type);
+  Device *self;
+
+  if (!plan || !gemmcl_plan_set_b (plan, b, error))
+    return NULL;
+  self = g_new0 (Device, 1);
+  self->parent = (Contestant){run_device, free_device};
+  self->plan = g_steal_pointer (&plan);
+  self->queue = gemmcl_context_get_cl_queue (context);
+  self->a = clCreateBuffer (cl, CL_MEM_READ_ONLY, a_bytes, NULL, NULL);
+  self->d = clCreateBuffer (cl, CL_MEM_READ_WRITE, describe_d (gemm, &unused), NULL, NULL);
+  self->timer = g_timer_new ();
+  if (self->a && self->d)
+    return &self->parent;
+  contestant_free (&self->parent);
+  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL, "There is no memory for A and D.");
+  return NULL;
+}
+
+typedef struct {
+  Contestant parent;
   gpointer from, to;
   gsize size;
   GTimer *timer;

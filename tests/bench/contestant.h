@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <gemmcl.h>
+#include <gemmcl-opencl.h>
 #include <gst/gst.h>
 
 /* What takes part in the benchmark of pipelines: something that does a number of buffers when it is
@@ -41,6 +41,10 @@ Contestant *contestant_new_pipeline (const gchar *line, const gchar *caps, gpoin
  */
 Contestant *contestant_new_plan (GemmclContext *context, const GemmclGemm *gemm, GemmclMatrix *b,
                                  gpointer a, GError **error);
+
+/** contestant_new_device: The same on device buffers: what multiplying takes without copies. */
+Contestant *contestant_new_device (GemmclContext *context, const GemmclGemm *gemm, GemmclMatrix *b,
+                                   GError **error);
 
 /** contestant_new_memcpy: copies @size bytes of @data. */
 Contestant *contestant_new_memcpy (gpointer data, gsize size);

@@ -11,16 +11,17 @@
 
 #define LINE                                                                                       \
   "videotestsrc num-buffers=1 ! video/x-raw,format=RGB,width=1280,height=720 ! gemmcl "            \
-  "device-type=cpu weight=[[.5,.2,.1],[.3,.5,.2],[.2,.3,.7]] ! fakesink sync=false"
+  "%s weight=[[.5,.2,.1],[.3,.5,.2],[.2,.3,.7]] ! fakesink sync=false"
 #define WARM_RUNS 9
 #define GOAL_S    0.1
 
 gboolean
-first_buffer_run (void)
+first_buffer_run (const gchar *properties)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GTimer) timer = NULL;
-  g_autoptr (GstElement) pipeline = gst_parse_launch (LINE, &error);
+  g_autofree gchar *line = g_strdup_printf (LINE, properties);
+  g_autoptr (GstElement) pipeline = gst_parse_launch (line, &error);
   g_autoptr (GstBus) bus = NULL;
   g_autoptr (GstMessage) message = NULL;
   gdouble ready, done;
@@ -52,9 +53,10 @@ remove_one (const char *path, const struct stat *info G_GNUC_UNUSED, int type G_
 }
 
 static gboolean
-measure (const gchar *cache, gdouble *ready, gdouble *done)
+measure (const gchar *properties, const gchar *cache, gdouble *ready, gdouble *done)
 {
-  gchar *command[] = {(gchar *)"/proc/self/exe", (gchar *)"--first-buffer", NULL};
+  gchar *command[] = {(gchar *)"/proc/self/exe", (gchar *)"--first-buffer", (gchar *)"--properties",
+                      (gchar *)properties, NULL};
   g_auto (GStrv) environment = g_environ_setenv (g_get_environ (), "XDG_CACHE_HOME", cache, TRUE);
   g_autofree gchar *pocl = g_build_filename (cache, "pocl", NULL), *program = NULL, *text = NULL;
   g_autoptr (GError) error = NULL;
@@ -81,15 +83,15 @@ compare_doubles (gconstpointer a, gconstpointer b)
 }
 
 static gboolean
-measure_both (const gchar *cache, json_t *list)
+measure_both (const gchar *properties, const gchar *cache, json_t *list)
 {
   gdouble ready[WARM_RUNS], done[WARM_RUNS], cold_ready, cold_done;
   const gchar *verdict;
 
-  if (!measure (cache, &cold_ready, &cold_done))
+  if (!measure (properties, cache, &cold_ready, &cold_done))
     return FALSE;
   for (guint i = 0; i < WARM_RUNS; i++)
-    if (!measure (cache, &ready[i], &done[i]))
+    if (!measure (properties, cache, &ready[i], &done[i]))
       return FALSE;
   qsort (ready, WARM_RUNS, sizeof *ready, compare_doubles);
   qsort (done, WARM_RUNS, sizeof *done, compare_doubles);
@@ -106,7 +108,7 @@ measure_both (const gchar *cache, json_t *list)
 }
 
 gboolean
-first_buffer_report (json_t *list)
+first_buffer_report (const gchar *properties, json_t *list)
 {
   g_autoptr (GError) error = NULL;
   g_autofree gchar *cache = g_dir_make_tmp ("gemmcl-XXXXXX", &error);
@@ -116,7 +118,7 @@ first_buffer_report (json_t *list)
     g_printerr ("%s\n", error->message);
     return FALSE;
   }
-  ok = measure_both (cache, list);
+  ok = measure_both (properties, cache, list);
   nftw (cache, remove_one, 16, FTW_DEPTH | FTW_PHYS);
   return ok;
 }

@@ -23,13 +23,14 @@ enum { PASSED = 0, FAILED = 1, USAGE = 2, SKIPPED = 77 };
 #define MAX_ROUNDS 1000
 
 typedef enum {
+  AGAINST_DEVICE,  /* share of the plan's throughput on device buffers, without copies */
   AGAINST_PLAN,    /* share of the plan's throughput */
   ABOVE_PLAN,      /* time that a buffer takes more */
   AGAINST_MEMCPY,  /* share of memcpy's throughput over the same bytes */
   AGAINST_ELEMENT, /* share of another element's */
 } Comparison;
 
-static const gchar *const opponents[] = {"plan", "plan", "memcpy", "element"};
+static const gchar *const opponents[] = {"kernel", "plan", "plan", "memcpy", "element"};
 
 /**
  * Case: caps without what @width and @height say, and the weight's K and N.
@@ -45,6 +46,7 @@ typedef struct {
   gsize width, height, patch;
   gsize k, n;
   const gchar *other;
+  gboolean gpu; /* too much for a CPU */
 } Case;
 
 #define TENSOR                                                                                     \
@@ -63,6 +65,12 @@ static const Case cases[] = {
     {"1024x1024 floats x 1024", AGAINST_PLAN, 0.95, TENSOR, 1024, 1024, 0, 1024, 1024},
     {"256x1024 floats x 1024", AGAINST_PLAN, 0.95, TENSOR, 1024, 256, 0, 1024, 1024},
     {"1120x896 RGB, patches of 14 x 128", AGAINST_PLAN, 0.95, RGB, 1120, 896, 14, 588, 128},
+    {"256x8192 floats x 8192", AGAINST_PLAN, 0.95, TENSOR, 8192, 256, 0, 8192, 8192, .gpu = TRUE},
+    {"256x8192 floats x 8192", AGAINST_DEVICE, 0, TENSOR, 8192, 256, 0, 8192, 8192, .gpu = TRUE},
+    {"1920x1088 RGB, patches of 16 x 768", AGAINST_PLAN, 0.95, RGB, 1920, 1088, 16, 768, 768,
+     .gpu = TRUE},
+    {"1920x1088 RGB, patches of 16 x 768", AGAINST_DEVICE, 0, RGB, 1920, 1088, 16, 768, 768,
+     .gpu = TRUE},
     {"1 float", ABOVE_PLAN, 30e-6, TENSOR, 1, 1, 0, 1, 1},
     {"64 floats x 16", ABOVE_PLAN, 30e-6, TENSOR, 64, 1, 0, 64, 16},
     {"16x16 GRAY8, pixels", ABOVE_PLAN, 30e-6, GRAY, 16, 16, 0, 1, 1},
@@ -183,8 +191,8 @@ print_line (Match *self, const gchar *properties)
     mode = what->patch ? g_strdup_printf ("feature-mode=patch patch-width=%zu patch-height=%zu",
                                           what->patch, what->patch)
                        : g_strdup ("feature-mode=pixel");
-  return g_strdup_printf ("gemmcl device-type=cpu weight=%s#f32:%zux%zu %s %s", self->weight_path,
-                          what->k, what->n, mode ? mode : "", properties);
+  return g_strdup_printf ("gemmcl weight=%s#f32:%zux%zu %s %s", self->weight_path, what->k, what->n,
+                          mode ? mode : "", properties);
 }
 
 static gchar *
@@ -197,6 +205,8 @@ static Contestant *
 make_opponent (Match *self, GemmclContext *context, const gchar *caps, GError **error)
 {
   switch (self->what->comparison) {
+  case AGAINST_DEVICE:
+    return contestant_new_device (context, &self->gemm, self->weight, error);
   case AGAINST_MEMCPY:
     return contestant_new_memcpy (self->data, self->bytes_in);
   case AGAINST_ELEMENT:
@@ -313,13 +323,15 @@ static gint
 run_cases (GemmclContext *context, const gchar *part, const gchar *properties, gdouble seconds,
            json_t *list)
 {
+  const gboolean is_gpu = gemmcl_context_get_device_info (context)->type == GEMMCL_DEVICE_TYPE_GPU;
+
   g_print ("%-34s %-8s %10s %10s   ratio     (middle half, rounds)\n", "buffer", "against",
            "its us", "gemmcl's");
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (Match) match = g_new0 (Match, 1);
     g_autoptr (GError) error = NULL;
 
-    if (part && !strstr (cases[i].name, part))
+    if ((part && !strstr (cases[i].name, part)) || (cases[i].gpu && !is_gpu))
       continue;
     match->what = &cases[i];
     if (!prepare (match, context, properties, &error) || !warm_up (match, &error) ||
@@ -342,7 +354,7 @@ run_all (GemmclContext *context, const gchar *part, const gchar *properties, gdo
 
   g_print ("%s, %u compute units\n", info->name, info->compute_units);
   status = run_cases (context, part, properties, seconds, list);
-  if (status == PASSED && !part && !first_buffer_report (list))
+  if (status == PASSED && !part && !first_buffer_report (properties, list))
     status = FAILED;
   if (status == PASSED && json_path && json_dump_file (list, json_path, JSON_INDENT (2)) != 0) {
     g_printerr ("%s cannot be written.\n", json_path);
@@ -351,17 +363,25 @@ run_all (GemmclContext *context, const gchar *part, const gchar *properties, gdo
   return status;
 }
 
+static GemmclDeviceType
+find_device_type (const gchar *name)
+{
+  return g_strcmp0 (name, "gpu") == 0 ? GEMMCL_DEVICE_TYPE_GPU : GEMMCL_DEVICE_TYPE_CPU;
+}
+
 gint
 main (gint argc, gchar **argv)
 {
   g_autofree gchar *json_path = NULL, *part = NULL, *properties = NULL;
+  g_autofree gchar *device = NULL, *more = NULL;
   gboolean first_buffer = FALSE;
   gdouble seconds = 3.0;
   const GOptionEntry entries[] = {
       {"json", 0, 0, G_OPTION_ARG_FILENAME, &json_path, "Write the results there", "FILE"},
       {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Time for each case", "SECONDS"},
       {"case", 0, 0, G_OPTION_ARG_STRING, &part, "Only the cases whose names have it", "PART"},
-      {"properties", 0, 0, G_OPTION_ARG_STRING, &properties, "More of the element's", "NAME=VALUE"},
+      {"device-type", 0, 0, G_OPTION_ARG_STRING, &device, "cpu or gpu; cpu", "TYPE"},
+      {"properties", 0, 0, G_OPTION_ARG_STRING, &more, "More of the element's", "NAME=VALUE"},
       {"first-buffer", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &first_buffer,
        "Time one buffer in this process", NULL},
       {NULL},
@@ -377,12 +397,13 @@ main (gint argc, gchar **argv)
     return USAGE;
   }
   gst_init (NULL, NULL);
+  properties = g_strdup_printf ("device-type=%s %s", device ? device : "cpu", more ? more : "");
   if (first_buffer)
-    return first_buffer_run () ? PASSED : FAILED;
-  context = gemmcl_context_new (&(GemmclDeviceQuery){.type = GEMMCL_DEVICE_TYPE_CPU}, &error);
+    return first_buffer_run (properties) ? PASSED : FAILED;
+  context = gemmcl_context_new (&(GemmclDeviceQuery){.type = find_device_type (device)}, &error);
   if (!context) {
     g_printerr ("%s\n", error->message);
     return SKIPPED;
   }
-  return run_all (context, part, properties ? properties : "", seconds, json_path);
+  return run_all (context, part, properties, seconds, json_path);
 }
