@@ -102,6 +102,7 @@ run_job (gpointer data, gpointer nothing G_GNUC_UNUSED)
   }
   cl_next->clSetUserEventStatus (self->done, status == CL_SUCCESS ? CL_COMPLETE : status);
   job_free (self);
+  record_busy (-1);
 }
 
 /* What had to be waited for is done, or failed. */
@@ -112,6 +113,7 @@ start_job (cl_event event G_GNUC_UNUSED, cl_int status, void *data)
   Job *self = data;
 
   self->status = status < 0 ? status : CL_SUCCESS;
+  record_busy (1);
   RECORD_LOCK ();
   if (!pool)
     pool = g_thread_pool_new (run_job, NULL, N_THREADS, FALSE, NULL);

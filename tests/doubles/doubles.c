@@ -64,6 +64,16 @@ doubles_count (const gchar *name)
   return n;
 }
 
+gboolean
+doubles_wait_for (const gchar *name, gint64 n)
+{
+  const gint64 end = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
+
+  while (doubles_count (name) != n && g_get_monotonic_time () < end)
+    g_usleep (1000);
+  return doubles_count (name) == n;
+}
+
 guint
 doubles_misused (const gchar *name)
 {

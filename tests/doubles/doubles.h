@@ -12,6 +12,10 @@ const gchar *doubles_missing (void);
 /** Returns: how often what the report calls @name happened (record.h lists the names). */
 gint64 doubles_count (const gchar *name);
 
+/** Waits until the count is @n, 5 s at most: OpenCL's threads may hold objects for a moment after
+ * the last command is done. Returns: whether it is. */
+gboolean doubles_wait_for (const gchar *name, gint64 n);
+
 /** Returns: how often there was misuse of the kind @name; of any kind if NULL. */
 guint doubles_misused (const gchar *name);
 

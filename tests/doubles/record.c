@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* For the module's threads, so that none of them can keep a program from ending. */
+#define MAX_WAIT_S 10
+
 GRecMutex record_lock;
 
 static const gchar *const misuse_names[] = {
@@ -69,6 +72,31 @@ record_set_final_check (void (*check) (void))
   final_check = check;
 }
 
+static GMutex busy_lock;
+static GCond idle;
+static gint busy;
+
+void
+record_busy (gint n)
+{
+  g_mutex_lock (&busy_lock);
+  busy += n;
+  if (busy == 0)
+    g_cond_broadcast (&idle);
+  g_mutex_unlock (&busy_lock);
+}
+
+static void
+wait_until_idle (void)
+{
+  const gint64 end = g_get_monotonic_time () + MAX_WAIT_S * G_TIME_SPAN_SECOND;
+
+  g_mutex_lock (&busy_lock);
+  while (busy > 0 && g_cond_wait_until (&idle, &busy_lock, end))
+    ;
+  g_mutex_unlock (&busy_lock);
+}
+
 static json_t *
 make_report (void)
 {
@@ -95,6 +123,7 @@ make_report (void)
 __attribute__ ((visibility ("default"))) char *
 gemmcl_doubles_report (void)
 {
+  wait_until_idle ();
   RECORD_LOCK ();
   json_t *report = make_report ();
   char *text = json_dumps (report, JSON_INDENT (2));
@@ -131,6 +160,7 @@ static void __attribute__ ((destructor)) write_report (void)
   g_autoptr (GString) path = NULL;
   json_t *report;
 
+  wait_until_idle ();
   RECORD_LOCK ();
   if (final_check)
     final_check ();

@@ -94,12 +94,15 @@ void record_misuse (Misuse kind, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
 
 void record_count (Count count, gint64 n);
 
+/** That a thread of the module begins (1) or ends (-1) something that a report should wait for. */
+void record_busy (gint n);
+
 /** @check: is called before a report is made, to note what can only be seen at the end. */
 void record_set_final_check (void (*check) (void));
 
 /**
- * What programs under test ask the module, by dlsym(); see doubles.h, which wraps them.
- * Returns: the report as JSON text, to be freed with free().
+ * What programs under test ask the module, by dlsym(); see doubles.h, which wraps them. It waits
+ * for the module's threads. Returns: the report as JSON text, to be freed with free().
  */
 char *gemmcl_doubles_report (void);
 

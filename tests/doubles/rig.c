@@ -92,13 +92,22 @@ find_functions (Rig *self)
 Rig *
 rig_new (gboolean user_sync)
 {
+  Rig *self = rig_new_for_display (va_display_new (), user_sync);
+
+  self->owns_display = TRUE;
+  return self;
+}
+
+Rig *
+rig_new_for_display (VADisplay display, gboolean user_sync)
+{
   Rig *self = g_new0 (Rig, 1);
   clGetDeviceIDsFromVA_APIMediaAdapterINTEL_fn get_devices;
   cl_int status;
 
   g_assert_cmpint (clGetPlatformIDs (1, &self->platform, NULL), ==, CL_SUCCESS);
-  self->display = va_display_new ();
-  g_assert_nonnull (self->display);
+  g_assert_nonnull (display);
+  self->display = display;
   find_functions (self);
   find_function (self, "clGetDeviceIDsFromVA_APIMediaAdapterINTEL", &get_devices);
   status = get_devices (self->platform, CL_VA_API_DISPLAY_INTEL, self->display,
@@ -129,7 +138,8 @@ rig_free (Rig *self)
     clReleaseKernel (self->kernels[i]);
   clReleaseCommandQueue (self->queue);
   clReleaseContext (self->context);
-  vaTerminate (self->display);
+  if (self->owns_display)
+    vaTerminate (self->display);
   g_free (self);
   doubles_assert_right ();
 }

@@ -17,6 +17,7 @@ typedef enum { KERNEL_READ, KERNEL_WRITE, KERNEL_COPY, N_KERNELS } Kernel;
 
 typedef struct {
   VADisplay display;
+  gboolean owns_display;
   cl_platform_id platform;
   cl_device_id device;
   cl_context context;
@@ -35,6 +36,9 @@ void rig_add_test (const gchar *path, void (*func) (void));
 
 /** @user_sync: CL_CONTEXT_INTEROP_USER_SYNC. Asserts that all of it can be had. */
 Rig *rig_new (gboolean user_sync);
+
+/** As rig_new(), with a display that somebody else ends. */
+Rig *rig_new_for_display (VADisplay display, gboolean user_sync);
 
 /** Asserts that the doubles saw nothing wrong that was not forgiven. */
 void rig_free (Rig *self);
