@@ -277,9 +277,8 @@ decide_video (GstGemmcl *self, GstQuery *query, GstCaps *caps)
   if (listed)
     gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
   size = MAX (size, GST_VIDEO_INFO_SIZE (&self->output.video));
-  min += get_held (self);
   /* A pool that has too few would never give the last one. */
-  if (max > 0 && max < min) {
+  if (max > 0 && max - MIN (min, max) < get_held (self)) {
     gst_clear_object (&pool);
     max = 0;
   }
@@ -301,6 +300,32 @@ decide_video (GstGemmcl *self, GstQuery *query, GstCaps *caps)
     gst_query_add_allocation_pool (query, pool, size, min, max);
 }
 
+guint
+gst_gemmcl_get_tensor_pool_size (GstGemmcl *self)
+{
+  const GstGemmclTensors *tensors = &self->output.tensors;
+  gsize size;
+
+  if (self->output.medium != GST_GEMMCL_MEDIUM_TENSORS || tensors->n > 1)
+    return 0;
+  size = gst_gemmcl_tensor_get_size (&tensors->tensor[0]);
+  return size > G_MAXUINT ? 0 : (guint)size;
+}
+
+static void
+decide_other (GstGemmcl *self, GstQuery *query)
+{
+  const guint size = gst_gemmcl_get_tensor_pool_size (self);
+  g_autoptr (GstBufferPool) pool = NULL;
+
+  while (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_remove_nth_allocation_pool (query, 0);
+  if (size == 0)
+    return;
+  pool = gst_buffer_pool_new ();
+  gst_query_add_allocation_pool (query, pool, size, 0, 0);
+}
+
 static gboolean
 decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
@@ -308,13 +333,10 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation (query, &caps, NULL);
-  if (self->output.medium == GST_GEMMCL_MEDIUM_VIDEO) {
+  if (self->output.medium == GST_GEMMCL_MEDIUM_VIDEO)
     decide_video (self, query, caps);
-  } else {
-    /* Buffers of audio have no fixed size, tensors have a memory each: no pool serves them. */
-    while (gst_query_get_n_allocation_pools (query) > 0)
-      gst_query_remove_nth_allocation_pool (query, 0);
-  }
+  else
+    decide_other (self, query);
   return parent_class->decide_allocation (trans, query);
 }
 

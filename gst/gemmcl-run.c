@@ -4,6 +4,7 @@
 
 #include "gemmcl-flight.h"
 #include "gemmcl-meta.h"
+#include "gemmcl-negotiate.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -67,7 +68,7 @@ append_tensors (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **e
   return TRUE;
 }
 
-/* Memory for all but video, whose buffers come from a pool. */
+/* Memory where there is no pool. */
 static gboolean
 append_memory (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
 {
@@ -88,6 +89,14 @@ append_memory (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **er
   return TRUE;
 }
 
+/* The base class has one, which decide_allocation chose. */
+static gboolean
+has_pool (GstGemmcl *self)
+{
+  return self->output.medium == GST_GEMMCL_MEDIUM_VIDEO ||
+         gst_gemmcl_get_tensor_pool_size (self) > 0;
+}
+
 static GstFlowReturn
 prepare_output_buffer (GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
 {
@@ -96,7 +105,7 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *input, GstBuffer **ou
   g_autoptr (GstBuffer) buffer = NULL;
   g_autoptr (GError) error = NULL;
 
-  if (self->output.medium == GST_GEMMCL_MEDIUM_VIDEO && !gst_gemmcl_is_empty (self, input))
+  if (has_pool (self) && !gst_gemmcl_is_empty (self, input))
     return parent_class->prepare_output_buffer (trans, input, output);
   buffer = gst_buffer_new ();
   if (!append_memory (self, input, buffer, &error)) {
