@@ -26,24 +26,32 @@
  */
 #include "gemm.clh"
 
-#define B_ROWS           (SUBGROUP_SIZE == 8 ? 8 : 4)
-#define A_ROWS           (SUBGROUP_SIZE * DEPTH == B_ROWS && TILE_M > 8 ? 8 : TILE_M)
-#define HOLDER(k)        ((k) % SUBGROUP_SIZE)
-#define PART(k)          ((k) / SUBGROUP_SIZE)
-#define COLUMN(lane, c)  ((c)*SUBGROUP_SIZE + (lane))
+#define B_ROWS          (SUBGROUP_SIZE == 8 ? 8 : 4)
+#define A_ROWS          (SUBGROUP_SIZE * DEPTH == B_ROWS && TILE_M > 8 ? 8 : TILE_M)
+#define HOLDER(k)       ((k) % SUBGROUP_SIZE)
+#define PART(k)         ((k) / SUBGROUP_SIZE)
+#define COLUMN(lane, c) ((c)*SUBGROUP_SIZE + (lane))
 
 #include "subgroup_tile.clh"
 
 #ifdef A_HALVES
-  #define READ_A sg_read_half_image
+  #define READ_A      sg_read_half_image
+  #define A_PER_TEXEL 2
 #else
-  #define READ_A sg_read_image
+  #define READ_A      sg_read_image
+  #define A_PER_TEXEL 1
 #endif
 #ifdef B_HALVES
-  #define READ_B sg_read_half_image
+  #define READ_B      sg_read_half_image
+  #define B_PER_TEXEL 2
 #else
-  #define READ_B sg_read_image
+  #define READ_B      sg_read_image
+  #define B_PER_TEXEL 1
 #endif
+
+/* As wide as the blocks that lie side by side. */
+#define A_IMAGE IMAGE (A, chunk / A_PER_TEXEL * (int)p.a.col)
+#define B_IMAGE IMAGE (B, COLUMNS / B_PER_TEXEL * (int)p.b.col)
 
 /* Where block t begins, of blocks of this size. */
 static inline int2
@@ -54,7 +62,7 @@ block_at (const GemmclStrides s, uint t, int width, int height)
 
 /* B_ROWS rows of B, from row k of the step on. */
 static inline void
-read_b (float b[B_ROWS * TILE_N], read_only image2d_t B, int2 at, int k)
+read_b (float b[B_ROWS * TILE_N], IMAGE_TYPE B, int2 at, int k)
 {
   SG_UNROLL
   for (int c = 0; c < TILE_N; c++)
@@ -66,14 +74,14 @@ read_b (float b[B_ROWS * TILE_N], read_only image2d_t B, int2 at, int k)
   float a[A_HELD];                                                                                 \
   SG_UNROLL                                                                                        \
   for (int d = 0; d < DEPTH; d++)                                                                  \
-    READ_A (a + d, DEPTH, A, a_at + (int2)(d * SUBGROUP_SIZE, (i)*A_ROWS), A_ROWS);                \
+    READ_A (a + d, DEPTH, A_IMAGE, a_at + (int2)(d * SUBGROUP_SIZE, (i)*A_ROWS), A_ROWS);          \
   scale_a (a, p);                                                                                  \
   SG_SHARE (shared, a, A_HELD);                                                                    \
   STEP_BARRIER ();                                                                                 \
   SG_UNROLL                                                                                        \
   for (int k = 0; k < STEP; k += B_ROWS) {                                                         \
     if (A_ROWS == TILE_M)                                                                          \
-      read_b (b, B, b_at, k);                                                                      \
+      read_b (b, B_IMAGE, b_at, k);                                                                \
     MULTIPLY_B (sum + (i)*A_ROWS * TILE_N, k)                                                      \
   }
 #define MULTIPLY_B(sums, k)                                                                        \
@@ -103,7 +111,7 @@ gemm (GEMM_ARGUMENTS)
 
     for (int left = min (rest, chunk); left > 0; left -= STEP) {
       if (A_ROWS != TILE_M)
-        read_b (b, B, b_at, 0);
+        read_b (b, B_IMAGE, b_at, 0);
       REPEAT (TILE_M / A_ROWS, MULTIPLY_ROWS)
       a_at.x += STEP;
       b_at.y += STEP;

@@ -24,6 +24,7 @@
  * A_TYPE             what X holds: the type of A, or F32 for B
  */
 #include "problem.h"
+#include "texels.clh"
 #include "types.clh"
 
 #ifdef TEXEL_HALVES
@@ -56,7 +57,7 @@ half_bits (float x)
 }
 
 kernel void
-pack_image (global const A_MEM *restrict X, write_only image2d_t image, const GemmclStrides strides,
+pack_image (global const A_MEM *restrict X, IMAGE_OUT image, const GemmclStrides strides,
             const int rows, const int cols, const int width, const int panels, const int per_panel,
             const int side)
 {
@@ -82,5 +83,5 @@ pack_image (global const A_MEM *restrict X, write_only image2d_t image, const Ge
 #else
   const uint texel = as_uint (element (X, x, batch, i, j));
 #endif
-  write_imageui (image, at, (uint4)(texel, 0, 0, 0));
+  write_texel (image, side * width, at, texel);
 }

@@ -7,7 +7,7 @@
 #include "subgroup.clh"
 
 #ifdef IMAGES
-  #define FROM read_only image2d_t
+  #define FROM IMAGE_IN
 #else
   #define FROM global const float *
 #endif
@@ -18,7 +18,7 @@ probe (FROM in, global float *out)
   SG_SHARED (shared, 4);
   float x[4];
 #ifdef IMAGES
-  sg_read_image (x, 1, in, (int2)(0), 4);
+  sg_read_image (x, 1, IMAGE (in, SUBGROUP_SIZE), (int2)(0), 4);
 #else
   sg_read (x, 1, in, (int2)(0), 4);
 #endif

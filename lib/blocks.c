@@ -4,6 +4,9 @@
 
 #include "kernels.h"
 
+/* Of an image in a buffer: that of most devices, and places in it are ints. */
+#define MAX_BUFFER_SIDE 16384
+
 /* The largest multiple of @step up to @limit, or all of @k in whole steps if that is less. */
 static gsize
 get_chunk (gsize k, gsize step, gsize limit)
@@ -20,10 +23,25 @@ gemmcl_blocks_are_halves (const GemmclKernel *kernel, const GemmclGemm *gemm, Ge
 }
 
 gboolean
+gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device)
+{
+  return device->max_image_width == 0;
+}
+
+const gchar *
+gemmcl_blocks_get_options (const GemmclDeviceInfo *device)
+{
+  return gemmcl_blocks_are_in_buffers (device) ? " -DIMAGES -DIMAGES_IN_BUFFERS"
+                                               : " -DIMAGES -D__opencl_c_images=1";
+}
+
+gboolean
 gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                     const GemmclGemm *gemm, GemmclOperand which, GError **error)
 {
-  const gsize max_width = device->max_image_width, max_height = device->max_image_height;
+  const gboolean in_buffer = gemmcl_blocks_are_in_buffers (device);
+  const gsize max_width = in_buffer ? MAX_BUFFER_SIDE : device->max_image_width;
+  const gsize max_height = in_buffer ? MAX_BUFFER_SIDE : device->max_image_height;
   const gsize per_texel = gemmcl_blocks_are_halves (kernel, gemm, which) ? 2 : 1;
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
   gsize blocks = 0;
@@ -49,10 +67,10 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
     return TRUE;
   }
   g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-               "Kernel %s reads images, and %s is more than one of up to %" G_GSIZE_FORMAT
-               " x %" G_GSIZE_FORMAT " texels holds, as %s has them.",
-               kernel->name, which == GEMMCL_OPERAND_A ? "A" : "B", max_width, max_height,
-               device->name);
+               "Kernel %s reads images, and %s is more than one on %s holds, of up to"
+               " %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " texels.",
+               kernel->name, which == GEMMCL_OPERAND_A ? "A" : "B", device->name, max_width,
+               max_height);
   return FALSE;
 }
 

@@ -14,7 +14,8 @@
  * @side: blocks side by side
  * @image_width, @image_height: of what holds all of them, in texels
  *
- * How A or B lies in an image; kernels/pack_image.cl has a drawing.
+ * How A or B lies in an image; kernels/pack_image.cl has a drawing. Where a device has no images of
+ * one channel of 32 bits, a buffer holds its texels row by row.
  */
 typedef struct {
   gsize width, height;
@@ -25,6 +26,17 @@ typedef struct {
 /** gemmcl_blocks_are_halves: Returns: whether a texel is two halves, not a float. */
 gboolean gemmcl_blocks_are_halves (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                    GemmclOperand which);
+
+/** gemmcl_blocks_are_in_buffers: Returns: whether on @device images are buffers. */
+gboolean gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device);
+
+/**
+ * gemmcl_blocks_get_options:
+ *
+ * Returns: what programs with images are told, after a space. In OpenCL C 1.2, too, PoCL 7 declares
+ *   their functions only where the feature of 3.0 is defined.
+ */
+const gchar *gemmcl_blocks_get_options (const GemmclDeviceInfo *device);
 
 /**
  * gemmcl_blocks_init:

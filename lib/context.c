@@ -52,6 +52,25 @@ gemmcl_context_class_init (GemmclContextClass *klass)
   G_OBJECT_CLASS (klass)->finalize = gemmcl_context_finalize;
 }
 
+/* Forgets the device's images where it has none that kernels can read. */
+static void
+check_images (GemmclContext *self)
+{
+  const cl_image_format wanted = GEMMCL_IMAGE_FORMAT;
+  g_autofree cl_image_format *formats = NULL;
+  cl_uint n = 0;
+
+  clGetSupportedImageFormats (self->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, NULL, &n);
+  formats = g_new0 (cl_image_format, n);
+  clGetSupportedImageFormats (self->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, n, formats,
+                              NULL);
+  for (cl_uint i = 0; i < n; i++)
+    if (formats[i].image_channel_order == wanted.image_channel_order &&
+        formats[i].image_channel_data_type == wanted.image_channel_data_type)
+      return;
+  self->device->info.max_image_width = self->device->info.max_image_height = 0;
+}
+
 /* Takes @device and a reference of @context, also when it fails. */
 static GemmclContext *
 context_around (cl_context context, GemmclDevice *device, GError **error)
@@ -61,6 +80,7 @@ context_around (cl_context context, GemmclDevice *device, GError **error)
 
   self->device = device;
   self->context = context;
+  check_images (self);
   self->queue = clCreateCommandQueue (context, device->id, CL_QUEUE_PROFILING_ENABLE, &status);
   if (!gemmcl_cl_check (status, error, "clCreateCommandQueue on %s", device->info.name))
     return NULL;

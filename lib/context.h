@@ -4,6 +4,9 @@
 
 #include "cl.h"
 
+/** GEMMCL_IMAGE_FORMAT: of the images that kernels read. */
+#define GEMMCL_IMAGE_FORMAT ((cl_image_format){CL_R, CL_UNSIGNED_INT32})
+
 /**
  * gemmcl_context_create_kernel:
  * @source: the name of an embedded program, "gemm_naive.cl"

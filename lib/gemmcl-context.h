@@ -51,7 +51,8 @@ typedef struct {
  * @max_work_group: work-items in a work-group at most
  * @max_work_item_sizes: the same for each dimension
  * @global_bytes, @max_alloc_bytes, @local_bytes: memory in all, in one buffer, in a work-group
- * @max_image_width, @max_image_height: of an image in texels; 0: it has none
+ * @max_image_width, @max_image_height: of an image in texels; 0: it has none, or, of a context's
+ *   device, none of one channel of 32 bits
  * @host_unified: device and host share their memory
  * @fp16, @fp64: half and double arithmetic
  * @subgroup_sizes, @n_subgroup_sizes: what cl_intel_required_subgroup_size lets a kernel ask for,

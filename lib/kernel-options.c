@@ -11,8 +11,9 @@
 #include "program.h"
 #include "subgroups.h"
 
-/* The version that compilers are told of which there is no device. */
-#define NO_DEVICE "OpenCL 3.0"
+/* What compilers are told for of which there is no device. */
+static const GemmclDeviceInfo no_device = {
+    .version = "OpenCL 3.0", .max_image_width = 16384, .max_image_height = 16384};
 
 gboolean
 gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm)
@@ -98,7 +99,7 @@ append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *g
 
 gchar *
 gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
-                            const gchar *version, GemmclKernelLevel level)
+                            const GemmclDeviceInfo *device, GemmclKernelLevel level)
 {
   const GemmclType a_type = gemmcl_kernel_get_a_type (kernel, gemm);
   g_autoptr (GString) options = g_string_new (NULL);
@@ -107,7 +108,7 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
                    kernel->tile_m, kernel->tile_n, kernel->group_m, kernel->group_n, a_type);
   if (kernel->defines)
     g_string_append_printf (options, " %s", kernel->defines);
-  gemmcl_subgroups_append_options (options, kernel, version, level);
+  gemmcl_subgroups_append_options (options, kernel, device, level);
   if (kernel->packed)
     g_string_append_printf (options, " -DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (kernel),
                             gemmcl_kernel_get_b_type (kernel));
@@ -151,7 +152,7 @@ gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **opt
   kernel = gemmcl_kernel_find (name, error);
   if (kernel == NULL || !gemmcl_gemm_validate (gemm, error))
     return NULL;
-  own = gemmcl_kernel_make_options (kernel, gemm, NO_DEVICE, GEMMCL_KERNEL_LEVEL_NATIVE);
+  own = gemmcl_kernel_make_options (kernel, gemm, &no_device, GEMMCL_KERNEL_LEVEL_NATIVE);
   *options = gemmcl_program_complete_options (own);
   return gemmcl_program_get_text (kernel->source);
 }

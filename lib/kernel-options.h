@@ -18,12 +18,11 @@ GemmclType gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGem
 
 /**
  * gemmcl_kernel_make_options:
- * @version: the device's CL_DEVICE_VERSION
  *
- * Returns: (transfer full): what the compiler is told, for @gemm; see kernels/gemm.clh.
+ * Returns: (transfer full): what @device's compiler is told, for @gemm; see kernels/gemm.clh.
  */
 gchar *gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
-                                   const gchar *version, GemmclKernelLevel level);
+                                   const GemmclDeviceInfo *device, GemmclKernelLevel level);
 
 /** gemmcl_kernel_make_reduce_options: Returns: (transfer full): the same for reduce.cl after it. */
 gchar *gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const GemmclGemm *gemm,

@@ -196,11 +196,6 @@ gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                  MIN (device->max_work_group, device->max_work_item_sizes[0]));
     return FALSE;
   }
-  if (kernel->images && device->max_image_width == 0) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-                 "Kernel %s reads images, but %s has none.", kernel->name, device->name);
-    return FALSE;
-  }
   if (gemm == NULL)
     return TRUE;
   if (!check_precision (kernel, gemm, error) || !check_images (kernel, device, gemm, error))

@@ -12,9 +12,11 @@ gemmcl_plan_create_pack_image (GemmclPlan *self, GemmclOperand which, GError **e
 {
   const gboolean of_a = which == GEMMCL_OPERAND_A;
   g_autofree gchar *options = g_strdup_printf (
-      "-DA_TYPE=%d%s%s", of_a ? gemmcl_kernel_get_a_type (self->row, &self->gemm) : GEMMCL_TYPE_F32,
+      "-DA_TYPE=%d%s%s%s",
+      of_a ? gemmcl_kernel_get_a_type (self->row, &self->gemm) : GEMMCL_TYPE_F32,
       of_a ? " -DOF_A" : "",
-      gemmcl_blocks_are_halves (self->row, &self->gemm, which) ? " -DTEXEL_HALVES" : "");
+      gemmcl_blocks_are_halves (self->row, &self->gemm, which) ? " -DTEXEL_HALVES" : "",
+      gemmcl_blocks_get_options (gemmcl_context_get_device_info (self->context)));
 
   return gemmcl_context_create_kernel (self->context, "pack_image.cl", options, "pack_image",
                                        error);
@@ -24,14 +26,17 @@ cl_mem
 gemmcl_plan_create_image (GemmclPlan *self, const GemmclBlocks *blocks, const gchar *what,
                           GError **error)
 {
-  const cl_image_format format = {CL_R, CL_UNSIGNED_INT32};
   const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
                               .image_width = blocks->image_width,
                               .image_height = blocks->image_height};
   cl_int status;
-  cl_mem image = clCreateImage (gemmcl_context_get_cl_context (self->context), CL_MEM_READ_WRITE,
-                                &format, &desc, NULL, &status);
+  cl_mem image;
 
+  if (gemmcl_blocks_are_in_buffers (gemmcl_context_get_device_info (self->context)))
+    return gemmcl_context_create_buffer (
+        self->context, blocks->image_width * blocks->image_height * sizeof (cl_uint), what, error);
+  image = clCreateImage (gemmcl_context_get_cl_context (self->context), CL_MEM_READ_WRITE,
+                         &GEMMCL_IMAGE_FORMAT, &desc, NULL, &status);
   if (!gemmcl_cl_check (status, error,
                         "clCreateImage for %s (%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " texels)",
                         what, blocks->image_width, blocks->image_height))

@@ -124,8 +124,8 @@ cl_mem gemmcl_plan_create_packed (GemmclPlan *self, gsize batches, GError **erro
 /** gemmcl_plan_create_pack_image: Returns: (transfer full): a kernel for the function below. */
 cl_kernel gemmcl_plan_create_pack_image (GemmclPlan *self, GemmclOperand which, GError **error);
 
-/** gemmcl_plan_create_image: Returns: (transfer full): an image of @blocks; @what as for buffers.
- */
+/** gemmcl_plan_create_image: Returns: (transfer full): an image of @blocks, or the buffer in its
+ * place; @what as for buffers. */
 cl_mem gemmcl_plan_create_image (GemmclPlan *self, const GemmclBlocks *blocks, const gchar *what,
                                  GError **error);
 

@@ -120,7 +120,7 @@ build_at_level (GemmclPlan *self, GemmclKernelLevel level, GError **error)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
   const GemmclGemm gemm = get_multiplied (self);
-  g_autofree gchar *options = gemmcl_kernel_make_options (self->row, &gemm, device->version, level);
+  g_autofree gchar *options = gemmcl_kernel_make_options (self->row, &gemm, device, level);
   g_auto (cl_kernel) kernel =
       gemmcl_context_create_kernel (self->context, self->row->source, options, "gemm", error);
 

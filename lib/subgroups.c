@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "blocks.h"
 #include "context.h"
 #include "kernels.h"
 
@@ -38,6 +39,8 @@ has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
     return FALSE;
   if (kernel->precision == GEMMCL_PRECISION_F16 &&
       (!device->fp16 || !gemmcl_device_info_has_extension (device, "cl_intel_subgroups_short")))
+    return FALSE;
+  if (kernel->images && gemmcl_blocks_are_in_buffers (device))
     return FALSE;
   for (guint i = 0; i < device->n_subgroup_sizes; i++)
     if (device->subgroup_sizes[i] == kernel->subgroup)
@@ -76,8 +79,8 @@ gemmcl_subgroups_get_next (GemmclKernelLevel level, const GemmclDeviceInfo *devi
 }
 
 void
-gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel, const gchar *version,
-                                 GemmclKernelLevel level)
+gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
+                                 const GemmclDeviceInfo *device, GemmclKernelLevel level)
 {
   if (kernel->subgroup == 0)
     return;
@@ -87,12 +90,12 @@ gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel, c
   if (level == GEMMCL_KERNEL_LEVEL_EMULATED || kernel->subgroup > 8)
     g_string_append (options, " -DREPEAT_IN_LOOPS");
   if (kernel->images)
-    g_string_append (options, " -DIMAGES");
+    g_string_append (options, gemmcl_blocks_get_options (device));
   if (kernel->precision == GEMMCL_PRECISION_F16)
     g_string_append (options, " -DSG_HALVES");
   if (level == GEMMCL_KERNEL_LEVEL_KHR)
-    g_string_append (options,
-                     gemmcl_cl_get_version (version) >= 30 ? " -cl-std=CL3.0" : " -cl-std=CL2.0");
+    g_string_append (options, gemmcl_cl_get_version (device->version) >= 30 ? " -cl-std=CL3.0"
+                                                                            : " -cl-std=CL2.0");
 }
 
 gboolean
@@ -128,8 +131,8 @@ probe (GemmclContext *context, const GemmclKernel *kernel, GemmclKernelLevel lev
   g_auto (cl_kernel) built = NULL;
 
   g_string_printf (options, "-DGROUP_M=%u -DGROUP_N=%u", kernel->group_m, kernel->group_n);
-  gemmcl_subgroups_append_options (options, kernel,
-                                   gemmcl_context_get_device_info (context)->version, level);
+  gemmcl_subgroups_append_options (options, kernel, gemmcl_context_get_device_info (context),
+                                   level);
   built =
       gemmcl_context_create_kernel (context, "subgroup_probe.cl", options->str, "probe", &failure);
   if (built != NULL && gemmcl_subgroups_check (

@@ -19,11 +19,10 @@ GemmclKernelLevel gemmcl_subgroups_get_next (GemmclKernelLevel level,
                                              const GemmclDeviceInfo *device);
 
 /**
- * gemmcl_subgroups_append_options: what the compiler must know (see subgroup.clh).
- * @version: the device's CL_DEVICE_VERSION
+ * gemmcl_subgroups_append_options: what @device's compiler must know (see subgroup.clh).
  */
 void gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
-                                      const gchar *version, GemmclKernelLevel level);
+                                      const GemmclDeviceInfo *device, GemmclKernelLevel level);
 
 /**
  * gemmcl_subgroups_check:

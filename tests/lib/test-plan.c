@@ -443,65 +443,6 @@ test_threads (void)
     g_thread_join (threads[i]);
 }
 
-/* A longer than an image is wide, and more tiles of it than lie side by side. */
-static void
-test_images (void)
-{
-  GemmclContext *context = test_get_context ();
-  const GemmclDeviceInfo *info;
-  gsize sizes[][3] = {{5, 9, 0}, {0, 3, 8}};
-
-  if (context == NULL)
-    return;
-  info = gemmcl_context_get_device_info (context);
-  if (info->max_image_width == 0) {
-    g_test_skip ("the device has no images");
-    return;
-  }
-  sizes[0][2] = MAX (info->max_image_width, info->max_image_height) + 100;
-  sizes[1][0] = 4 * (info->max_image_width / 8) + 50;
-  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
-    GemmclGemm gemm = GEMMCL_GEMM_INIT;
-    g_auto (Problem) problem = {0};
-    g_autoptr (GError) error = NULL;
-
-    gemm.m = sizes[i][0];
-    gemm.n = sizes[i][1];
-    gemm.k = sizes[i][2];
-    problem_init (&problem, &gemm, i);
-    g_assert_true (problem_run_device (&problem, context, "block_read_4x1_1x8", &error));
-    g_assert_no_error (error);
-    problem_check (&problem, "block_read_4x1_1x8");
-  }
-}
-
-/* With alpha 0 there need be no B, nor A, in images either. */
-static void
-test_images_without_b (void)
-{
-  GemmclContext *context = test_get_context ();
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
-  g_autoptr (GemmclPlan) plan = NULL;
-  g_autoptr (GError) error = NULL;
-  gfloat a[4] = {NAN, NAN, NAN, NAN}, d[4] = {1, 1, 1, 1};
-  const GemmclHostData host_a = {.data = {a}}, host_d = {.data = {d}};
-
-  if (context == NULL)
-    return;
-  gemm.m = gemm.n = gemm.k = 2;
-  gemm.alpha = 0;
-  if (!gemmcl_kernel_fits (context, "block_read_4x1_1x8", &gemm, &error)) {
-    g_test_skip (error->message);
-    return;
-  }
-  plan = gemmcl_plan_new (context, &gemm, "block_read_4x1_1x8", &error);
-  g_assert_no_error (error);
-  g_assert_true (gemmcl_plan_run (plan, &(GemmclHostRun){.a = &host_a, .d = &host_d}, &error));
-  g_assert_no_error (error);
-  for (guint i = 0; i < 4; i++)
-    g_assert_cmpfloat (d[i], ==, 0);
-}
-
 /* Halves must be asked for, and hold what they are given. */
 static void
 test_halves (void)
@@ -542,8 +483,6 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/stats", test_stats);
   g_test_add_func ("/plan/softmax", test_softmax);
   g_test_add_func ("/plan/batches", test_batches);
-  g_test_add_func ("/plan/images", test_images);
-  g_test_add_func ("/plan/images-without-b", test_images_without_b);
   g_test_add_func ("/plan/halves", test_halves);
   g_test_add_func ("/plan/swap", test_swap);
   g_test_add_func ("/plan/threads", test_threads);

@@ -6,7 +6,8 @@
 usage: kernels.py KERNELS-DIRECTORY
 
 Of the options that lib/kernel-options.c gives, each row is tried with the plainest and with the
-fullest set; one with subgroups natively, and the first of its source at each of its levels.
+fullest set; one with subgroups natively, and the first of its source at each of its levels, with
+its images in buffers, too.
 Pictures have options of their own, which the tests on a device go through.
 """
 
@@ -60,10 +61,11 @@ def rows():
         options = [f"-D{field.upper()}={n}" for field, n in numbers.items()
                    if field in ("tile_m", "tile_n", "group_m", "group_n", "depth")]
         halves = "GEMMCL_PRECISION_F16" in row
+        images = ".images = TRUE" in row
         if ".packed = TRUE" in row:
             options += [f"-DPANEL={numbers['tile_n'] * numbers['group_n']}"]
             options += [f"-DB_TYPE={F16 if halves else F32}"]
-        if ".images = TRUE" in row:
+        if images:
             options += ["-DIMAGES"] + (["-DA_HALVES", "-DB_HALVES"] if halves else [])
         if halves:
             options += ["-DSG_HALVES"]
@@ -78,6 +80,10 @@ def rows():
             levels = LEVELS if source not in seen else {"native": LEVELS["native"]}
         else:
             levels = {"": ["-cl-std=CL1.2"]}
+        if source not in seen and (images or name == "pack_image"):
+            base = "emulated" if images else ""
+            level = f"{base} in buffers".strip()
+            levels = {**levels, level: [*levels[base], "-DIMAGES_IN_BUFFERS"]}
         seen.add(source)
         yield name, KERNELS / source, options, levels
 
