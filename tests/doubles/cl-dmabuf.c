@@ -1,6 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cl-acquire.h"
+#include "cl-names.h"
 #include "record.h"
 
 #include <string.h>
@@ -19,9 +20,9 @@ parse_properties (const cl_mem_properties *all, int *fd)
 
   *fd = -1;
   while (all && all[n])
-    if (all[n] == CL_DEVICE_HANDLE_LIST_KHR) {
+    if (all[n] == CL_MEM_DEVICE_HANDLE_LIST_KHR) {
       /* Devices up to a 0. */
-      for (n++; all[n] != CL_DEVICE_HANDLE_LIST_END_KHR;)
+      for (n++; all[n] != CL_MEM_DEVICE_HANDLE_LIST_END_KHR;)
         n++;
       n++;
     } else {

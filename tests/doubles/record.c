@@ -164,7 +164,7 @@ static void __attribute__ ((destructor)) write_report (void)
   RECORD_LOCK ();
   if (final_check)
     final_check ();
-  if (!pattern)
+  if (!pattern || !*pattern)
     return;
   path = g_string_new (pattern);
   g_string_replace (path, "%p", number, 0);

@@ -1,6 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #define _GNU_SOURCE
+#include "cl-names.h"
 #include "doubles.h"
 #include "rig.h"
 
@@ -17,12 +18,9 @@ static cl_mem
 import (Rig *rig, int fd, cl_mem_flags flags, gsize size, cl_int *status)
 {
   const cl_mem_properties properties[] = {
-      CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR,
-      (cl_mem_properties)fd,
-      CL_DEVICE_HANDLE_LIST_KHR,
-      (cl_mem_properties)(guintptr)rig->device,
-      CL_DEVICE_HANDLE_LIST_END_KHR,
-      0,
+      CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR, (cl_mem_properties)fd,
+      CL_MEM_DEVICE_HANDLE_LIST_KHR,         (cl_mem_properties)(guintptr)rig->device,
+      CL_MEM_DEVICE_HANDLE_LIST_END_KHR,     0,
   };
 
   return clCreateBufferWithProperties (rig->context, properties, flags, size, NULL, status);

@@ -11,21 +11,29 @@
 
 static const gchar *self, *run;
 
+/* What is wrong is left as it is, but where a leak checker finds it. */
 static void
 use_plane (gboolean rightly)
 {
-  Rig *rig = rig_new (TRUE);
-  VASurfaceID surface = rig_new_surface (rig, VA_FOURCC_NV12, 16, 16);
-  cl_mem plane = rig_new_plane (rig, CL_MEM_READ_ONLY, surface, 0);
-  cl_int status = rig_acquire (rig, plane);
+  static Rig *rig;
+  VASurfaceID surface;
+  cl_mem plane;
+  cl_int status;
 
-  if (status == CL_SUCCESS && rightly) {
+  rig = rig_new (TRUE);
+  surface = rig_new_surface (rig, VA_FOURCC_NV12, 16, 16);
+  plane = rig_new_plane (rig, CL_MEM_READ_ONLY, surface, 0);
+  status = rig_acquire (rig, plane);
+  if (!rightly)
+    return;
+  if (status == CL_SUCCESS)
     rig_release (rig, plane);
-    clFinish (rig->queue);
-    clReleaseMemObject (plane);
-  }
-  if (status != CL_SUCCESS)
+  else
     g_printerr ("acquire failed with %d\n", status);
+  clFinish (rig->queue);
+  clReleaseMemObject (plane);
+  vaDestroySurfaces (rig->display, &surface, 1);
+  rig_free (rig);
 }
 
 /* Returns: the exit status of run.sh; @report: (out): what --report wrote, NULL if nothing. */
