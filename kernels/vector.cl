@@ -22,21 +22,43 @@
  *       2 | 4 | 5 | |10 |11 |
  *         +---+---+ +---+---+
  *
+ * What a tile reads of A it asks for while the tile above multiplies, and B some rows ahead: CPUs
+ * foresee a stream of addresses, but not TILE_M short ones, and none beyond a page. A large D goes
+ * past the caches, whose lines would be read from memory only to be overwritten.
+ *
  * TILE_M, TILE_N: rows and columns of a tile. It wants TILE_M * TILE_N / WIDTH + TILE_N / WIDTH +
  *   1 registers or fewer than the CPU has (32 with AVX-512 and NEON, else 16), and as many sums as
  *   the latency times the rate of multiply-adds (8 to 10) to keep them busy. Tall tiles read B less
  *   often, wide ones A.
  * WIDTH: floats of a vector register, the device's native width.
  * BLOCK: floats of B in a block, half the second-level cache of a small CPU.
+ * AHEAD: floats of B between what is read and what is asked for.
+ * STREAM: elements of a D that is larger than what comes after it will find in a cache.
+ * LINE: elements of A in a line of the caches.
  * A_UNIT_COL, D_UNIT_COL: rows of A or D have no gaps between elements: their col is 1.
  */
 #include "gemm.clh"
 
 #define BLOCK   (256 * 1024 / 4)
+#define AHEAD   4096
+#define STREAM  (16 << 20 >> 2)
+#define LINE    (64 / (int)sizeof (A_MEM))
 #define VECTORS (TILE_N / WIDTH)
 #define FLOATS  PASTE (float, WIDTH)
 #define VLOAD   PASTE (vload, WIDTH)
 #define VSTORE  PASTE (vstore, WIDTH)
+
+/* PoCL's prefetch () does nothing, and OpenCL has no stores of the other kind. Of A, which is read
+ * again for each panel, the second-level cache is enough; of B it is not. */
+#ifdef POCL_DEVICE_ADDRESS_BITS
+  #define PREFETCH_A(p)           __builtin_prefetch ((const void *)(ulong)(p), 0, 2)
+  #define PREFETCH_B(p)           __builtin_prefetch ((const void *)(ulong)(p), 0, 3)
+  #define STORE_PAST_CACHES(x, p) __builtin_nontemporal_store (x, p)
+#else
+  #define PREFETCH_A(p)           prefetch ((global const uchar *)(p), 64)
+  #define PREFETCH_B(p)           prefetch ((global const uchar *)(p), 64)
+  #define STORE_PAST_CACHES(x, p) (*(p) = (x))
+#endif
 
 #define DEFINE_ACTIVATE_OF(T) DEFINE_ACTIVATE (T)
 DEFINE_ACTIVATE_OF (FLOATS)
@@ -56,11 +78,14 @@ load_c (global const C_MEM *C, long col, int columns)
 }
 
 static inline void
-store_d (global D_MEM *D, long col, int columns, FLOATS x)
+store_d (global D_MEM *D, long col, int columns, bool stream, FLOATS x)
 {
 #if D_TYPE == F32
   if (col == 1 && columns >= WIDTH) {
-    VSTORE (x, 0, D);
+    if (stream && (ulong)D % sizeof (FLOATS) == 0)
+      STORE_PAST_CACHES (x, (global FLOATS *)D);
+    else
+      VSTORE (x, 0, D);
     return;
   }
 #endif
@@ -73,20 +98,20 @@ store_d (global D_MEM *D, long col, int columns, FLOATS x)
 kernel void
 gemm (GEMM_ARGUMENTS)
 {
-  const ulong tiles = get_num_groups (0);
-  const ulong panels = get_num_groups (1);
-  const ulong group = get_group_id (1) * tiles + get_group_id (0);
-  const ulong block = clamp (BLOCK / ((ulong) TILE_N * max (p.K, 1)), 1UL, panels);
-  const ulong first = group / (tiles * block) * block;
-  const ulong wide = min (block, panels - first);
-  const ulong rest = group - first * tiles;
-  const ulong tile = rest / wide;
+  const uint tiles = get_num_groups (0);
+  const uint panels = get_num_groups (1);
+  const uint group = get_group_id (1) * tiles + get_group_id (0);
+  const uint block = clamp (BLOCK / TILE_N / (uint)max (p.K, 1), 1U, panels);
+  const uint first = group / (tiles * block) * block;
+  const uint wide = min (block, panels - first);
+  const uint rest = group - first * tiles;
+  const uint tile = rest / wide;
   const int i = tile * TILE_M;
   const int j = (first + rest - tile * wide) * TILE_N;
   const long batch = get_group_id (2);
 
   A += p.a.offset + batch * p.a.batch;
-  B += p.b.offset + batch * p.b.batch + (long) j * p.K;
+  B += p.b.offset + batch * p.b.batch + (long)j * p.K;
 
   /* Pointers, not offsets: compilers gather offsets into a vector, to take it apart at each use. */
   global const A_MEM *row[TILE_M];
@@ -101,8 +126,16 @@ gemm (GEMM_ARGUMENTS)
 
   /* a * b + c in one expression is contracted to an instruction where the CPU has one. mad () and
    * fma () are functions, which PoCL does not contract, or calls of libm. */
+  const long below = (long)TILE_M * p.a.row;
   for (long k = 0; k < p.K; k++) {
+    if (A_COL == 1 && k % LINE == 0)
+#pragma unroll
+      for (int m = 0; m < TILE_M; m++)
+        PREFETCH_A (row[m] + below + k);
     FLOATS b[VECTORS];
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++)
+      PREFETCH_B (B + k * TILE_N + v * WIDTH + AHEAD);
 #pragma unroll
     for (int v = 0; v < VECTORS; v++)
       b[v] = VLOAD (v, B + k * TILE_N);
@@ -124,6 +157,7 @@ gemm (GEMM_ARGUMENTS)
     for (int v = 0; v < VECTORS; v++)
       done[m][v] = p.alpha * sum[m][v];
 
+  const bool stream = (long)p.M * p.N >= STREAM;
 #pragma unroll 1
   for (int m = 0; m < min (TILE_M, p.M - i); m++)
 #pragma unroll
@@ -133,7 +167,7 @@ gemm (GEMM_ARGUMENTS)
       FLOATS c = 0.0f;
       if (p.beta != 0.0f)
         c = p.beta * load_c (C + C_INDEX (batch, i + m, column), p.c.col, columns);
-      store_d (D + D_INDEX (batch, i + m, column), D_COL, columns,
+      store_d (D + D_INDEX (batch, i + m, column), D_COL, columns, stream,
                EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c));
     }
 }

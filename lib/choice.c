@@ -26,6 +26,10 @@
  * slow memory does meanwhile, as Intel's integrated ones are. */
 #define IMAGE_COST 24.0
 
+/* Rows of D times the floats of a CPU's vectors, for which it could multiply in the time that a
+ * panel of B takes from behind the second-level cache; the first tile waits for it. */
+#define FETCH 0.8
+
 /* A unit of a GPU hides latencies by what else it has to do: with WORK under way in each it does
  * 1 - IDLE of what it can do, with twice as much 1 - IDLE^2, and so on. A work-item is as much work
  * as the square root of its outputs, since of many outputs each waits for the others. These and
@@ -154,6 +158,18 @@ get_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdo
               1 - pow (IDLE, groups * work / (units * (device->intel ? WORK_INTEL : WORK))));
 }
 
+/* The share of its speed that @kernel has with so many rows: what is not padding, and on a CPU what
+ * waiting for B leaves, while which the first tile multiplies. */
+static gdouble
+get_share_of_rows (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+                   const GemmclTiles *tiles, gsize m)
+{
+  const gdouble fetch = device->type == GEMMCL_DEVICE_TYPE_CPU ? FETCH * device->float_width : 0;
+  const gdouble wait = hypot (fetch * get_speed (kernel, device), tiles->rows) - tiles->rows;
+
+  return m / ((gdouble)tiles->m * tiles->rows + wait);
+}
+
 /* What the steps besides the gemm cost, as a part of the time that its multiply-adds would take at
  * the device's peak. */
 static gdouble
@@ -177,14 +193,13 @@ score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGem
 {
   const GemmclKernel *kernel = self->kernel;
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
-  const gdouble n = (gdouble)tiles.m * tiles.n;
-  const gdouble outputs = (gdouble)tiles.rows * tiles.cols;
-  const gdouble groups = n * gemmcl_gemm_get_batch (gemm) * self->split;
+  const gdouble groups = (gdouble)tiles.m * tiles.n * gemmcl_gemm_get_batch (gemm) * self->split;
   const gdouble cost = 1 + (self->split > 1 ? SPLIT_COST * self->split / gemm->k : 0) +
                        (kernel->images ? IMAGE_COST / gemm->n : 0);
 
-  const gdouble speed = get_speed (kernel, device) * gemm->m * gemm->n / (n * outputs) *
-                        get_utilisation (kernel, device, groups) / cost;
+  const gdouble speed =
+      get_speed (kernel, device) * get_share_of_rows (kernel, device, &tiles, gemm->m) * gemm->n /
+      ((gdouble)tiles.n * tiles.cols) * get_utilisation (kernel, device, groups) / cost;
 
   return 1 / (1 / speed + get_launch_cost (self, device, gemm)) +
          gemmcl_kernel_takes_pixels (kernel, gemm);
