@@ -381,7 +381,10 @@ install_device (GObjectClass *klass)
       g_param_spec_boxed (
           "stats", "Statistics",
           "Since streaming started: buffers (guint64), bytes (guint64: copied to and from the "
-          "device), kernel (string), device (string), memory (string: how buffers reach the "
+          "device), kernel (string), kernel-source (string: named, tuned, shipped, modelled or "
+          "rules: "
+          "where the choice of the kernel comes from), device (string), memory (string: how "
+          "buffers reach the "
           "device: "
           "system), kernel-time (guint64: ns), gflops (gdouble) and efficiency (gdouble: of the "
           "device's peak, 0 where that is unknown)",

@@ -33,7 +33,7 @@ gst_gemmcl_stats_reset (GstGemmcl *self)
 GstStructure *
 gst_gemmcl_stats_new (GstGemmcl *self)
 {
-  const gchar *kernel = "", *device = "";
+  const gchar *kernel = "", *source = "", *device = "";
   gdouble gflops, efficiency, peak = 0.0;
   GemmclPlanStats sum;
   guint64 buffers;
@@ -45,6 +45,7 @@ gst_gemmcl_stats_new (GstGemmcl *self)
   if (self->plan) {
     add (&sum, self->plan);
     kernel = gemmcl_plan_get_kernel (self->plan);
+    source = gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (self->plan));
   }
   if (self->context) {
     device = gemmcl_context_get_device_info (self->context)->name;
@@ -55,9 +56,10 @@ gst_gemmcl_stats_new (GstGemmcl *self)
   efficiency = peak > 0.0 ? gflops / peak : 0.0;
   structure = gst_structure_new (
       "application/x-gemmcl-stats", "buffers", G_TYPE_UINT64, buffers, "bytes", G_TYPE_UINT64,
-      sum.bytes_in + sum.bytes_out, "kernel", G_TYPE_STRING, kernel, "device", G_TYPE_STRING,
-      device, "memory", G_TYPE_STRING, "system", "kernel-time", G_TYPE_UINT64, sum.kernel_ns,
-      "gflops", G_TYPE_DOUBLE, gflops, "efficiency", G_TYPE_DOUBLE, efficiency, NULL);
+      sum.bytes_in + sum.bytes_out, "kernel", G_TYPE_STRING, kernel, "kernel-source", G_TYPE_STRING,
+      source, "device", G_TYPE_STRING, device, "memory", G_TYPE_STRING, "system", "kernel-time",
+      G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency", G_TYPE_DOUBLE,
+      efficiency, NULL);
   g_mutex_unlock (&self->lock);
   return structure;
 }

@@ -374,6 +374,7 @@ test_stats (void)
   g_assert_cmpuint (bytes, ==, 3 * 8);
   g_assert_cmpuint (kernel_time, >, 0);
   g_assert_cmpstr (gst_structure_get_string (stats, "kernel"), ==, "gemm_naive");
+  g_assert_cmpstr (gst_structure_get_string (stats, "kernel-source"), ==, "named");
   g_assert_cmpstr (gst_structure_get_string (stats, "memory"), ==, "system");
   g_assert_cmpstr (gst_structure_get_string (stats, "device"), !=, "");
 }
