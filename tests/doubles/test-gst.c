@@ -16,11 +16,24 @@
 #define N_BUFFERS 3
 #define WIDTH     66
 #define HEIGHT    50
+#define TIMEOUT   (10 * GST_SECOND)
 
 typedef struct {
   GstElement *pipeline;
   GstElement *plain, *shared; /* sinks: of system memory, and of what vapostproc made */
 } Pair;
+
+/* Who takes dma-bufs must take their strides and offsets, too: newer vapostprocs insist. */
+static GstPadProbeReturn
+take_video_meta (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer nothing G_GNUC_UNUSED)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  return GST_PAD_PROBE_HANDLED;
+}
 
 /* Both branches have the same pictures. Returns: FALSE, with the test skipped, without a va plugin.
  */
@@ -33,6 +46,7 @@ pair_start (Pair *self, const gchar *format, const gchar *memory)
       "t. ! queue ! vapostproc ! video/x-raw(memory:%s) ! appsink name=shared sync=false",
       N_BUFFERS, format, WIDTH, HEIGHT, memory);
   g_autoptr (GError) error = NULL;
+  g_autoptr (GstPad) pad = NULL;
 
   *self = (Pair){gst_parse_launch (line, &error)};
   if (g_error_matches (error, GST_PARSE_ERROR, GST_PARSE_ERROR_NO_SUCH_ELEMENT)) {
@@ -43,6 +57,8 @@ pair_start (Pair *self, const gchar *format, const gchar *memory)
   g_assert_no_error (error);
   self->plain = gst_bin_get_by_name (GST_BIN (self->pipeline), "plain");
   self->shared = gst_bin_get_by_name (GST_BIN (self->pipeline), "shared");
+  pad = gst_element_get_static_pad (self->shared, "sink");
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, take_video_meta, NULL, NULL);
   gst_element_set_state (self->pipeline, GST_STATE_PLAYING);
   return TRUE;
 }
@@ -56,11 +72,21 @@ pair_end (Pair *self)
   gst_object_unref (self->pipeline);
 }
 
+/* The next sample, or what stands in its way as the test's failure. */
 static GstSample *
-pull (GstElement *sink)
+pull (Pair *self, GstElement *sink)
 {
-  GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (sink));
+  GstSample *sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), TIMEOUT);
+  g_autoptr (GstBus) bus = gst_element_get_bus (self->pipeline);
+  g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *details = NULL;
 
+  if (message)
+    gst_message_parse_error (message, &error, &details);
+  if (!sample && details)
+    g_test_message ("%s", details);
+  g_assert_no_error (error);
   g_assert_nonnull (sample);
   return sample;
 }
@@ -124,8 +150,8 @@ test_surfaces (const gchar *format)
   if (!pair_start (&pair, format, "VAMemory"))
     return;
   for (guint i = 0; i < N_BUFFERS; i++) {
-    g_autoptr (GstSample) plain = pull (pair.plain);
-    g_autoptr (GstSample) shared = pull (pair.shared);
+    g_autoptr (GstSample) plain = pull (&pair, pair.plain);
+    g_autoptr (GstSample) shared = pull (&pair, pair.shared);
 
     check_frame (&rig, plain, shared);
     clFinish (rig->queue);
@@ -156,8 +182,8 @@ test_dmabuf (void)
 
   if (!pair_start (&pair, "NV12", "DMABuf"))
     return;
-  g_autoptr (GstSample) plain = pull (pair.plain);
-  g_autoptr (GstSample) shared = pull (pair.shared);
+  g_autoptr (GstSample) plain = pull (&pair, pair.plain);
+  g_autoptr (GstSample) shared = pull (&pair, pair.shared);
   GstBuffer *buffer = gst_sample_get_buffer (shared);
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
