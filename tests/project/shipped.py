@@ -16,7 +16,8 @@ from pathlib import Path
 LIB, KERNELS = map(Path, sys.argv[1:])
 VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
 
-kernels = set(re.findall(r'^GEMMCL_KERNEL \("([^"]*)"', (KERNELS / "kernels.def").read_text(), re.M))
+table = (KERNELS / "kernels.def").read_text(encoding="utf-8")
+kernels = set(re.findall(r'^GEMMCL_KERNEL \("([^"]*)"', table, re.M))
 shipped = json.loads((LIB / "tuning-shipped.json").read_text(encoding="utf-8"))
 entries = shipped["entries"]
 

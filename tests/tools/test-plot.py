@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The charts of `gemmcl bench`: they show what was measured, and no text covers another. TAP out."""
+"""The charts of `gemmcl bench` show what was measured, and no text covers another. TAP out."""
 
 import json
 import math

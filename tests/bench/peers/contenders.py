@@ -70,7 +70,7 @@ LIMITS = {
         "DNNL_MAX_CPU_ISA": "AVX2",
         "ONEDNN_MAX_CPU_ISA": "AVX2",
         "MKL_ENABLE_INSTRUCTIONS": "AVX2",
-        # PoCL as distributions build it: the name of its library of built-ins, which implies the CPU.
+        # PoCL as distributions build it: its library of built-ins, which implies the CPU.
         "POCL_KERNELLIB_NAME": "avx2",
         # Intel's runtime.
         "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
