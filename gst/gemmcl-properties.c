@@ -380,8 +380,8 @@ install_device (GObjectClass *klass)
       klass, PROP_STATS,
       g_param_spec_boxed (
           "stats", "Statistics",
-          "Since streaming started: buffers (guint64), bytes (guint64: copied to and from the "
-          "device), kernel (string), kernel-source (string: named, tuned, shipped, modelled or "
+          "Since streaming started: buffers (guint64), bytes (guint64: of what the device read and "
+          "wrote), kernel (string), kernel-source (string: named, tuned, shipped, modelled or "
           "rules: "
           "where the choice of the kernel comes from), device (string), memory (string: how "
           "buffers reach the "

@@ -250,8 +250,9 @@ typedef struct {
  * gemmcl_plan_run:
  * @run: where the data is
  *
- * Copies A to the device, multiplies, and copies D back; returns when D is there. The offsets and
- * batch strides of the problem mean nothing here, since @run has an address per batch.
+ * Copies A to the device, multiplies, and copies D back; returns when D is there. A device that
+ * shares the host's memory may work in the caller's instead, if that is laid out without gaps. The
+ * offsets and batch strides of the problem mean nothing here, since @run has an address per batch.
  *
  * Returns: %FALSE with #GEMMCL_ERROR_OPENCL, or with #GEMMCL_ERROR_INVALID for a plan without B or
  *   an @m or @batch out of range; D is then undefined.
@@ -295,7 +296,7 @@ gboolean gemmcl_plan_finish (GemmclPlan *self, GemmclPendingRun *run, GError **e
  * @runs: how many
  * @kernel_ns: time in kernels, by the device's own clock
  * @flops: 2 m n k batch, summed over the runs
- * @bytes_in, @bytes_out: copied to and from the device
+ * @bytes_in, @bytes_out: of A and of D, copied or, where the device shares the host's memory, not
  */
 typedef struct {
   guint64 runs;

@@ -13,7 +13,8 @@
  *                                                                   (the last by the CPU, in
  * finish)
  *
- * Where device and host share memory there is one queue, and no detour.
+ * Where device and host share memory there is one queue, and no detour; and where it pays there is
+ * no copy: the run's buffers are the caller's memory.
  */
 
 /* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
@@ -37,6 +38,7 @@ struct _GemmclPendingRun {
   const GemmclHostData *host_d;
   GemmclChain chain;
   cl_event uploaded, done;
+  cl_mem shared_a, shared_d; /* the caller's memory, in place of a and d */
 };
 
 static gboolean
@@ -46,8 +48,10 @@ has_own_memory (GemmclPlan *self)
 }
 
 static void
-release_events (GemmclPendingRun *run)
+release_run (GemmclPendingRun *run)
 {
+  g_clear_pointer (&run->shared_a, clReleaseMemObject);
+  g_clear_pointer (&run->shared_d, clReleaseMemObject);
   gemmcl_chain_clear (&run->chain);
   g_clear_pointer (&run->uploaded, clReleaseEvent);
   g_clear_pointer (&run->done, clReleaseEvent);
@@ -68,7 +72,7 @@ pending_run_free (GemmclPlan *self, GemmclPendingRun *run)
 
   if (run->busy)
     clWaitForEvents (1, &run->done);
-  release_events (run);
+  release_run (run);
   pinned_clear (&run->pinned_a, queue);
   pinned_clear (&run->pinned_d, queue);
   g_clear_pointer (&run->a, clReleaseMemObject);
@@ -206,6 +210,19 @@ bring_output (GemmclPlan *self, GemmclPendingRun *run, GError **error)
 }
 
 static gboolean
+upload_pinned (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+{
+  if (!gemmcl_cl_check (clEnqueueWriteBuffer (self->upload, run->a, CL_FALSE, 0,
+                                              get_used (self, GEMMCL_OPERAND_A, run),
+                                              run->pinned_a.data, 0, NULL, &run->uploaded),
+                        error, "clEnqueueWriteBuffer for A"))
+    return FALSE;
+  run->chain.n_wait = 1;
+  run->chain.wait = &run->uploaded;
+  return gemmcl_cl_check (clFlush (self->upload), error, "clFlush for A");
+}
+
+static gboolean
 upload (GemmclPlan *self, GemmclPendingRun *run, const GemmclHostData *a, GError **error)
 {
   const GemmclTransfer transfer = {
@@ -219,27 +236,16 @@ upload (GemmclPlan *self, GemmclPendingRun *run, const GemmclHostData *a, GError
       .staged = run->pinned_a.data,
   };
 
-  if (self->alpha == 0.0f)
+  if (self->alpha == 0.0f || (run->shared_a = gemmcl_transfer_share (&transfer)) != NULL)
     return TRUE;
-  if (!gemmcl_transfer (&transfer, error))
-    return FALSE;
-  if (transfer.staged == NULL)
-    return TRUE;
-  if (!gemmcl_cl_check (clEnqueueWriteBuffer (self->upload, run->a, CL_FALSE, 0,
-                                              get_used (self, GEMMCL_OPERAND_A, run),
-                                              transfer.staged, 0, NULL, &run->uploaded),
-                        error, "clEnqueueWriteBuffer for A"))
-    return FALSE;
-  run->chain.n_wait = 1;
-  run->chain.wait = &run->uploaded;
-  return gemmcl_cl_check (clFlush (self->upload), error, "clFlush for A");
+  return gemmcl_transfer (&transfer, error) &&
+         (transfer.staged == NULL || upload_pinned (self, run, error));
 }
 
-/* What is left to do once D is in pinned memory is done by finish(). */
-static gboolean
-download (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+static GemmclTransfer
+describe_d (GemmclPlan *self, GemmclPendingRun *run)
 {
-  const GemmclTransfer transfer = {
+  return (GemmclTransfer){
       .plan = self,
       .which = GEMMCL_OPERAND_D,
       .m = run->m,
@@ -249,10 +255,29 @@ download (GemmclPlan *self, GemmclPendingRun *run, GError **error)
       .buffer = run->d,
       .done = &run->done,
   };
+}
 
-  if (run->pinned_d.data == NULL)
-    return gemmcl_transfer (&transfer, error) &&
-           gemmcl_cl_check (clFlush (run->chain.queue), error, "clFlush");
+/* To map is what makes the host's memory hold what the device wrote. That it is not mapped any more
+ * changes nothing there, and nothing else of it is then under way. */
+static gboolean
+download_shared (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+{
+  const cl_command_queue queue = run->chain.queue;
+  cl_int status;
+  gpointer data =
+      clEnqueueMapBuffer (queue, run->shared_d, CL_FALSE, CL_MAP_READ, 0,
+                          get_used (self, GEMMCL_OPERAND_D, run), 0, NULL, NULL, &status);
+
+  return gemmcl_cl_check (status, error, "clEnqueueMapBuffer for D") &&
+         gemmcl_cl_check (clEnqueueUnmapMemObject (queue, run->shared_d, data, 0, NULL, &run->done),
+                          error, "clEnqueueUnmapMemObject for D") &&
+         gemmcl_cl_check (clFlush (queue), error, "clFlush");
+}
+
+/* What is left to do once D is in pinned memory is done by finish(). */
+static gboolean
+download_pinned (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+{
   return gemmcl_cl_check (clFlush (run->chain.queue), error, "clFlush") &&
          gemmcl_cl_check (clEnqueueReadBuffer (self->download, run->d, CL_FALSE, 0,
                                                get_used (self, GEMMCL_OPERAND_D, run),
@@ -262,12 +287,32 @@ download (GemmclPlan *self, GemmclPendingRun *run, GError **error)
 }
 
 static gboolean
+download (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+{
+  const GemmclTransfer transfer = describe_d (self, run);
+
+  if (run->shared_d != NULL)
+    return download_shared (self, run, error);
+  if (run->pinned_d.data != NULL)
+    return download_pinned (self, run, error);
+  return gemmcl_transfer (&transfer, error) &&
+         gemmcl_cl_check (clFlush (run->chain.queue), error, "clFlush");
+}
+
+static gboolean
 enqueue_all (GemmclPlan *self, GemmclPendingRun *run, const GemmclHostData *a, GError **error)
 {
-  const GemmclOperands operands = {.a = run->a, .d = run->d, .tight = TRUE};
+  const GemmclTransfer result = describe_d (self, run);
+  GemmclOperands operands = {.tight = TRUE};
 
-  return bring_output (self, run, error) && upload (self, run, a, error) &&
-         gemmcl_plan_enqueue_locked (self, &operands, run->m, run->batch, &run->chain, error) &&
+  if (!bring_output (self, run, error) || !upload (self, run, a, error))
+    return FALSE;
+  /* A result that the next run may want stays on the device. */
+  if (self->gemm.addend != GEMMCL_ADDEND_OUTPUT)
+    run->shared_d = gemmcl_transfer_share (&result);
+  operands.a = run->shared_a ? run->shared_a : run->a;
+  operands.d = run->shared_d ? run->shared_d : run->d;
+  return gemmcl_plan_enqueue_locked (self, &operands, run->m, run->batch, &run->chain, error) &&
          download (self, run, error);
 }
 
@@ -280,7 +325,7 @@ give_up (GemmclPlan *self, GemmclPendingRun *run)
   for (guint i = 0; i < G_N_ELEMENTS (queues); i++)
     if (queues[i] != NULL)
       clFinish (queues[i]);
-  release_events (run);
+  release_run (run);
   run->busy = FALSE;
 }
 
@@ -344,7 +389,7 @@ count_run (GemmclPlan *self, const GemmclPendingRun *run)
 gboolean
 gemmcl_plan_finish (GemmclPlan *self, GemmclPendingRun *run, GError **error)
 {
-  GemmclTransfer transfer = {.plan = self, .which = GEMMCL_OPERAND_D};
+  GemmclTransfer transfer;
   gboolean ok;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
@@ -354,16 +399,14 @@ gemmcl_plan_finish (GemmclPlan *self, GemmclPendingRun *run, GError **error)
   ok = gemmcl_cl_check (clWaitForEvents (1, &run->done), error, "clWaitForEvents after %s",
                         self->row->name);
   if (ok && run->pinned_d.data != NULL) {
-    transfer.m = run->m;
-    transfer.batch = run->batch;
-    transfer.host = run->host_d;
+    transfer = describe_d (self, run);
     transfer.staged = run->pinned_d.data;
     ok = gemmcl_transfer (&transfer, error);
   }
   g_mutex_lock (&self->lock);
   if (ok)
     count_run (self, run);
-  release_events (run);
+  release_run (run);
   run->busy = FALSE;
   g_mutex_unlock (&self->lock);
   return ok;

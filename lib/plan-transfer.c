@@ -8,6 +8,14 @@
 
 #include <string.h>
 
+#include "context.h"
+
+/* What a GPU that shares the host's memory wants of it; kernels read four floats at once. */
+#define PAGE        4096
+#define CACHE_LINE  64
+#define CPU_ALIGN   16
+#define SHARE_BYTES (32 * 1024)
+
 /*
  * A two-dimensional piece of memory on both sides:
  *
@@ -153,4 +161,63 @@ gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m)
     return gemmcl_image_get_planes (image, planes);
   return m * (is_a ? self->gemm.k : self->gemm.n) *
          gemmcl_type_get_size (is_a ? self->gemm.a_type : self->gemm.d_type);
+}
+
+/* Whether the planes follow one another with nothing between, as on the device. */
+static gboolean
+is_tight_image (const GemmclImage *image, const GemmclHostData *host)
+{
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  gemmcl_image_get_planes (image, planes);
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++)
+    if (host->stride[i] != (gssize)planes[i].row_bytes ||
+        (guchar *)host->data[i] != (guchar *)host->data[0] + planes[i].offset)
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+is_tight (const GemmclTransfer *self)
+{
+  const GemmclGemm *gemm = &self->plan->gemm;
+  const GemmclImage *image = get_image (gemm, self->which);
+  const GemmclStored stated = gemmcl_gemm_get_stored (gemm, self->which, FALSE);
+
+  if (image)
+    return is_tight_image (image, self->host);
+  return stated.ld == stated.length && (!stated.by_column || self->m == gemm->m);
+}
+
+/* On a CPU a buffer is made in less time than a copy is enqueued in. A GPU has to be told of the
+ * pages, and to hand over D takes two commands in place of one. */
+static gboolean
+is_worth_it (const GemmclTransfer *self, const GemmclDeviceInfo *device, gsize size)
+{
+  return size >= SHARE_BYTES || (is_to_device (self) && device->type == GEMMCL_DEVICE_TYPE_CPU);
+}
+
+static gboolean
+is_aligned (const GemmclDeviceInfo *device, gconstpointer data, gsize size)
+{
+  if (device->type == GEMMCL_DEVICE_TYPE_CPU)
+    return (guintptr)data % CPU_ALIGN == 0;
+  return (guintptr)data % PAGE == 0 && size % CACHE_LINE == 0;
+}
+
+cl_mem
+gemmcl_transfer_share (const GemmclTransfer *self)
+{
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->plan->context);
+  const gsize size = gemmcl_plan_get_operand_bytes (self->plan, self->which, self->m);
+  const cl_mem_flags access = is_to_device (self) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
+  cl_mem buffer;
+  cl_int status;
+
+  if (!device->host_unified || self->batch > 1 || !is_worth_it (self, device, size) ||
+      !is_tight (self) || !is_aligned (device, self->host->data[0], size))
+    return NULL;
+  buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->plan->context),
+                           access | CL_MEM_USE_HOST_PTR, size, self->host->data[0], &status);
+  return status == CL_SUCCESS ? buffer : NULL;
 }

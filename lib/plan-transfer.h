@@ -34,5 +34,14 @@ typedef struct {
  */
 gboolean gemmcl_transfer (const GemmclTransfer *self, GError **error);
 
+/**
+ * gemmcl_transfer_share:
+ *
+ * Returns: (transfer full): a buffer that is the host's memory itself, in place of a copy; %NULL
+ *   where it cannot be one (the device has memory of its own, or the elements lie otherwise) or
+ *   where copying is quicker.
+ */
+cl_mem gemmcl_transfer_share (const GemmclTransfer *self);
+
 /** gemmcl_plan_get_operand_bytes: Returns: of A or D of one problem of @m rows, tight. */
 gsize gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m);

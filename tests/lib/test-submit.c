@@ -172,6 +172,56 @@ test_failure (void)
   finish (&self, 0, K);
 }
 
+/* Large ones in the caller's memory, or with copies where it lies at an odd address: alike, and
+ * nothing around them is written. */
+static void
+test_large (void)
+{
+  const gsize m = 200, n = 96, k = 16, room = m * n + 2;
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  GemmclContext *context = test_get_context ();
+  g_autoptr (GemmclMatrix) b = NULL;
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_autofree gfloat *a = g_new (gfloat, m * k), *ones = g_new (gfloat, k * n);
+  g_autofree gfloat *d = g_new (gfloat, RUNS * room);
+
+  if (context == NULL)
+    return;
+  gemm.m = m;
+  gemm.n = n;
+  gemm.k = k;
+  for (gsize i = 0; i < m * k; i++)
+    a[i] = i / k;
+  for (gsize i = 0; i < k * n; i++)
+    ones[i] = 1;
+  for (gsize i = 0; i < RUNS * room; i++)
+    d[i] = -1;
+  b = gemmcl_matrix_new (GEMMCL_TYPE_F32, k, n, ones, NULL);
+  plan = gemmcl_plan_new (context, &gemm, NULL, NULL);
+  g_assert_true (gemmcl_plan_set_b (plan, b, NULL));
+  for (guint round = 0; round < RUNS; round += 3) {
+    GemmclHostData host_a = {.data = {a}}, host_d[3];
+    GemmclPendingRun *pending[3];
+
+    for (guint i = 0; i < 3; i++) {
+      const GemmclHostRun run = {.a = &host_a, .d = &host_d[i]};
+
+      host_d[i] = (GemmclHostData){.data = {d + (round + i) * room + (i < 2 ? 0 : 1)}};
+      pending[i] = gemmcl_plan_submit (plan, &run, NULL);
+      g_assert_nonnull (pending[i]);
+    }
+    for (guint i = 0; i < 3; i++)
+      g_assert_true (gemmcl_plan_finish (plan, pending[i], NULL));
+  }
+  for (guint i = 0; i < RUNS; i++) {
+    const gfloat *found = d + i * room + (i % 3 < 2 ? 0 : 1);
+
+    for (gsize j = 0; j < m * n; j++)
+      g_assert_cmpfloat (found[j], ==, k * (j / n));
+    g_assert_cmpfloat (found[m * n], ==, -1);
+  }
+}
+
 /* The plan waits for what nobody does. */
 static void
 test_drop (void)
@@ -192,6 +242,7 @@ main (int argc, char **argv)
   g_test_add_func ("/submit/previous-output", test_previous_output);
   g_test_add_func ("/submit/changes", test_changes);
   g_test_add_func ("/submit/failure", test_failure);
+  g_test_add_func ("/submit/large", test_large);
   g_test_add_func ("/submit/drop", test_drop);
   return g_test_run ();
 }
