@@ -4,11 +4,12 @@
  * skinny: few columns in A and in B: the channels of pixels or of audio. A matter of memory, not of
  * arithmetic.
  *
- *             K              N                 a work-item owns TILE_M rows of D whole. A column
- *           +---+          +----+              of A, TILE_M rows high, is one vector; so is a
- *    TILE_M | a |     x  K | b  |   ->         column of D:
+ *             K              N                 a work-item owns TILE_M rows of D whole, and goes
+ *           +---+          +----+              through them in strips. A column of A, HEIGHT rows
+ *    HEIGHT | a |     x  K | b  |   ->         high, is one vector; so is a column of D:
  *           | a |          +----+
- *           +---+                              d[j] = a[0] * B(0, j) + .. + a[K-1] * B(K-1, j)
+ *    HEIGHT | a |                              d[j] = a[0] * B(0, j) + .. + a[K-1] * B(K-1, j)
+ *           +---+
  *
  *    i = (group 0 * GROUP_M + lane) * TILE_M, and its following rows
  *
@@ -16,9 +17,9 @@
  * K and N are compiled in. All N columns are made at a time, or 16 where there are more. Softmax
  * over N is part of it up to 16.
  *
- * TILE_M: 16, the floats of the widest vector: for CPUs. 1 for GPUs, whose neighbouring work-items
+ * HEIGHT: 16, the floats of the widest vector: for CPUs. 1 for GPUs, whose neighbouring work-items
  *   then take neighbouring rows.
- * GROUP_M: work-items of a group. On a CPU, what a group costs is paid once for GROUP_M * 16 rows.
+ * TILE_M: what a group and its first strip cost is paid once for so many rows.
  */
 enum {
   COLUMNS = N,
@@ -71,49 +72,49 @@ DEFINE_ROWS (d, D_STORED)
 DEFINE_PIXELS (rows)
 #endif
 
-#if defined(A_CHROMA) && TILE_M == 16
+#if defined(A_CHROMA) && HEIGHT == 16
 DEFINE_COLOURS (rows)
 
 /* Pixels x to x + 15 of row y, x even: eight of chroma, each twice. */
 static inline void
 load_chroma (global const uchar *picture, const int x, const int y, rows *channel)
 {
-  const long chroma = (long) (y / 2) * A_CHROMA_ROW + x / 2 * A_CHROMA_STEP;
+  const long chroma = (long)(y / 2) * A_CHROMA_ROW + x / 2 * A_CHROMA_STEP;
   global const uchar *cb = picture + A_CB_OFFSET + chroma;
   global const uchar *cr = picture + A_CR_OFFSET + chroma;
-#if A_CHROMA_STEP == 2
+  #if A_CHROMA_STEP == 2
   const uchar8 b = vload16 (0, cb).even;
   const uchar8 r = vload16 (0, cb).odd;
-#else
+  #else
   const uchar8 b = vload8 (0, cb);
   const uchar8 r = vload8 (0, cr);
-#endif
-  channels_from_luma_rows (READ (U8, picture + (long) y * A_WIDTH + x),
-                           convert_float16 ((uchar16) (b.s00112233, b.s44556677)),
-                           convert_float16 ((uchar16) (r.s00112233, r.s44556677)), channel);
+  #endif
+  channels_from_luma_rows (READ (U8, picture + (long)y * A_WIDTH + x),
+                           convert_float16 ((uchar16)(b.s00112233, b.s44556677)),
+                           convert_float16 ((uchar16)(r.s00112233, r.s44556677)), channel);
 }
 #endif
 
-/* Rows i to i + TILE_M - 1 of A. */
+/* Rows i to i + HEIGHT - 1 of A. */
 static inline void
 load_a_rows (global const a_element *A, const GemmclStrides s, const int M, const int i, rows *a)
 {
 #ifdef A_CHROMA
-#if TILE_M == 16
-  if (i % A_WIDTH % 2 == 0 && i % A_WIDTH + TILE_M <= A_WIDTH) {
+  #if HEIGHT == 16
+  if (i % A_WIDTH % 2 == 0 && i % A_WIDTH + HEIGHT <= A_WIDTH) {
     load_chroma (A, i % A_WIDTH, i / A_WIDTH, a);
     return;
   }
-#endif
+  #endif
   RowsOrFloats e[3];
-  for (int r = 0; r < TILE_M; r++) {
+  for (int r = 0; r < HEIGHT; r++) {
     const int m = min (i + r, M - 1);
     float channel[3];
     load_a_pixel (A, m % A_WIDTH, m / A_WIDTH, channel);
     for (int c = 0; c < 3; c++)
       e[c].each[r] = channel[c];
   }
-#pragma unroll
+  #pragma unroll
   for (int c = 0; c < 3; c++)
     a[c] = e[c].whole;
 #elif defined(A_IMAGE)
@@ -175,22 +176,24 @@ softmax (rows *d)
     d[n] /= sum;
 }
 
-kernel void
-gemm (GEMM_ARGUMENTS)
+/* What strips have in common: where A, C and D of the batch begin. */
+typedef struct {
+  global const a_element *A;
+  global const float *B;
+  global const c_element *C;
+  global const float *bias;
+  global d_element *D;
+} Operands;
+
+/* Rows i to i + HEIGHT - 1 of D. Whether there is a product at all, and an addend, is known where
+ * this is called. */
+static inline __attribute__ ((always_inline)) void
+make_strip (const Operands of, const GemmclProblem p, const int i, const bool product,
+            const bool addend)
 {
-  const int i = (get_group_id (0) * GROUP_M + get_local_id (0)) * TILE_M;
-  const long batch = get_group_id (2);
-  if (i >= p.M)
-    return;
-
-  global const A_COUNTS *a_start = (global const A_COUNTS *) A + p.a.offset + batch * p.a.batch;
-  global const C_COUNTS *c_start = (global const C_COUNTS *) C + p.c.offset + batch * p.c.batch;
-  global D_COUNTS *d_start = (global D_COUNTS *) D + p.d.offset + batch * p.d.batch;
-  B += p.b.offset + batch * p.b.batch;
-
   rows a[MOST];
-  if (p.K > 0)
-    load_a_rows ((global const a_element *) a_start, p.a, p.M, i, a);
+  if (product)
+    load_a_rows (of.A, p.a, p.M, i, a);
 
   for (int j = 0; j < COLUMNS; j += CHUNK) {
     rows c[MOST];
@@ -199,21 +202,48 @@ gemm (GEMM_ARGUMENTS)
 #pragma unroll
     for (int n = 0; n < CHUNK; n++) {
       const int column = min (j + n, COLUMNS - 1);
-      c[n] = 0.0f;
       d[n] = 0.0f;
-      if (p.K > 0)
+      if (product)
 #pragma unroll
         for (int k = 0; k < DEPTH; k++)
-          d[n] = MAD (SCALE_A (a[k], (rows) (p.a_scale), (rows) (p.a_shift)),
-                      (rows) (B[k * p.b.row + column * p.b.col]), d[n]);
+          d[n] = MAD (SCALE_A (a[k], (rows)(p.a_scale), (rows)(p.a_shift)),
+                      (rows)(of.B[k * p.b.row + column * p.b.col]), d[n]);
     }
-    if (p.beta != 0.0f)
-      load_c_rows ((global const c_element *) c_start, p.c, p.M, i, j, c);
+    if (addend)
+      load_c_rows (of.C, p.c, p.M, i, j, c);
 #pragma unroll
-    for (int n = 0; n < CHUNK; n++)
-      d[n] = EPILOGUE (rows, p.alpha * d[n], bias[min (j + n, COLUMNS - 1)], p.beta * c[n]);
+    for (int n = 0; n < CHUNK; n++) {
+      const float more = of.bias[min (j + n, COLUMNS - 1)];
+      if (addend)
+        d[n] = EPILOGUE (rows, p.alpha * d[n], more, p.beta * c[n]);
+      else
+        d[n] = activate_rows (MAD (d[n], (rows)(p.alpha), (rows)(more)));
+    }
     if (FUSED_SOFTMAX)
       softmax (d);
-    store_d_rows ((global d_element *) d_start, p.d, p.M, i, j, d);
+    store_d_rows (of.D, p.d, p.M, i, j, d);
+  }
+}
+
+kernel void
+gemm (GEMM_ARGUMENTS)
+{
+  const int first = (get_group_id (0) * GROUP_M + get_local_id (0)) * TILE_M;
+  const int last = min (first + TILE_M, p.M);
+  const long batch = get_group_id (2);
+  const Operands of = {
+      (global const a_element *)((global const A_COUNTS *)A + p.a.offset + batch * p.a.batch),
+      B + p.b.offset + batch * p.b.batch,
+      (global const c_element *)((global const C_COUNTS *)C + p.c.offset + batch * p.c.batch),
+      bias,
+      (global d_element *)((global D_COUNTS *)D + p.d.offset + batch * p.d.batch),
+  };
+
+  if (p.K > 0 && p.beta == 0.0f) {
+    for (int i = first; i < last; i += HEIGHT)
+      make_strip (of, p, i, true, false);
+  } else {
+    for (int i = first; i < last; i += HEIGHT)
+      make_strip (of, p, i, p.K > 0, p.beta != 0.0f);
   }
 }
