@@ -16,6 +16,7 @@ struct _GemmclContext {
   cl_command_queue queue;
   GMutex lock;          /* of programs */
   GHashTable *programs; /* "source options" -> cl_program */
+  GemmclWeightsTable weights;
 };
 
 G_DEFINE_FINAL_TYPE (GemmclContext, gemmcl_context, G_TYPE_OBJECT)
@@ -31,6 +32,7 @@ gemmcl_context_init (GemmclContext *self)
 {
   g_mutex_init (&self->lock);
   self->programs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, release_program);
+  gemmcl_weights_table_init (&self->weights);
 }
 
 static void
@@ -38,6 +40,7 @@ gemmcl_context_finalize (GObject *object)
 {
   GemmclContext *self = GEMMCL_CONTEXT (object);
 
+  gemmcl_weights_table_clear (&self->weights);
   g_hash_table_unref (self->programs);
   g_clear_pointer (&self->queue, clReleaseCommandQueue);
   g_clear_pointer (&self->context, clReleaseContext);
@@ -106,9 +109,8 @@ gemmcl_context_new (const GemmclDeviceQuery *query, GError **error)
   return context_around (context, g_steal_pointer (&device), error);
 }
 
-/* Whether @context has @device; with a NULL @device, makes it the context's first. */
-static gboolean
-find_device (cl_context context, cl_device_id *device, GError **error)
+gboolean
+gemmcl_context_find_device (cl_context context, cl_device_id *device, GError **error)
 {
   g_autofree cl_device_id *ids = NULL;
   gsize bytes = 0;
@@ -137,7 +139,7 @@ gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
 
   g_return_val_if_fail (context != NULL, NULL);
 
-  if (!find_device (context, &id, error))
+  if (!gemmcl_context_find_device (context, &id, error))
     return NULL;
   device = gemmcl_device_new (id, error);
   if (device == NULL)
@@ -226,4 +228,23 @@ gemmcl_context_create_buffer (GemmclContext *self, gsize size, const gchar *what
                         size))
     return NULL;
   return buffer;
+}
+
+GemmclWeightsTable *
+gemmcl_context_get_weights (GemmclContext *self)
+{
+  return &self->weights;
+}
+
+void
+gemmcl_context_get_stats (GemmclContext *self, GemmclContextStats *stats)
+{
+  g_return_if_fail (GEMMCL_IS_CONTEXT (self));
+  g_mutex_lock (&self->lock);
+  stats->programs = g_hash_table_size (self->programs);
+  g_mutex_unlock (&self->lock);
+  g_mutex_lock (&self->weights.lock);
+  stats->weights = g_hash_table_size (self->weights.alive);
+  stats->weight_bytes = self->weights.bytes;
+  g_mutex_unlock (&self->weights.lock);
 }

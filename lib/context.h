@@ -3,9 +3,18 @@
 #pragma once
 
 #include "cl.h"
+#include "weights.h"
 
 /** GEMMCL_IMAGE_FORMAT: of the images that kernels read. */
 #define GEMMCL_IMAGE_FORMAT ((cl_image_format){CL_R, CL_UNSIGNED_INT32})
+
+/**
+ * gemmcl_context_find_device:
+ * @device: (inout): one of @context's; %NULL becomes its first
+ *
+ * Returns: whether it is one; else %FALSE with #GEMMCL_ERROR_INVALID or #GEMMCL_ERROR_OPENCL.
+ */
+gboolean gemmcl_context_find_device (cl_context context, cl_device_id *device, GError **error);
 
 /**
  * gemmcl_context_create_kernel:
@@ -32,3 +41,6 @@ cl_kernel gemmcl_context_create_kernel (GemmclContext *self, const gchar *source
  */
 cl_mem gemmcl_context_create_buffer (GemmclContext *self, gsize size, const gchar *what,
                                      GError **error);
+
+/** gemmcl_context_get_weights: Returns: (transfer none): what its plans share; lives as @self. */
+GemmclWeightsTable *gemmcl_context_get_weights (GemmclContext *self);

@@ -122,7 +122,8 @@ GPtrArray *gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error);
  * GemmclContext:
  *
  * A device, an OpenCL context on it, a queue, and the programs built for it. Every function on it
- * may be called from any thread; programs are built once and shared by all plans.
+ * may be called from any thread; programs are built once and shared by all plans, and weights that
+ * several plans have are on the device once.
  */
 #define GEMMCL_TYPE_CONTEXT (gemmcl_context_get_type ())
 G_DECLARE_FINAL_TYPE (GemmclContext, gemmcl_context, GEMMCL, CONTEXT, GObject)
@@ -137,10 +138,45 @@ G_DECLARE_FINAL_TYPE (GemmclContext, gemmcl_context, GEMMCL, CONTEXT, GObject)
 GemmclContext *gemmcl_context_new (const GemmclDeviceQuery *query, GError **error);
 
 /**
+ * gemmcl_context_get_shared:
+ * @query: (nullable): which device; %NULL for the best one
+ *
+ * As gemmcl_context_new(), but whoever asks for the same device while such a context is alive gets
+ * that: its programs are built, and its weights uploaded, once. The elements of the GStreamer
+ * plugin that are told nothing else use it too.
+ *
+ * Returns: (transfer full): a context on the first device that fits, or %NULL.
+ */
+GemmclContext *gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error);
+
+/**
+ * gemmcl_context_fits:
+ *
+ * Returns: whether the device of @self, or the one that it is a part of, is among those that @query
+ *   (nullable) leaves.
+ */
+gboolean gemmcl_context_fits (GemmclContext *self, const GemmclDeviceQuery *query);
+
+/**
  * gemmcl_context_get_device_info:
  *
  * Returns: (transfer none): what the context's device is; lives as long as @self.
  */
 const GemmclDeviceInfo *gemmcl_context_get_device_info (GemmclContext *self);
+
+/**
+ * GemmclContextStats:
+ * @programs: that were built, or loaded from the disk's cache, and are kept
+ * @weights: different B of its plans that are on the device now, each counted once
+ * @weight_bytes: of the device's memory in them
+ */
+typedef struct {
+  guint programs;
+  guint weights;
+  guint64 weight_bytes;
+} GemmclContextStats;
+
+/** gemmcl_context_get_stats: @stats: (out): what the plans of @self share at this moment. */
+void gemmcl_context_get_stats (GemmclContext *self, GemmclContextStats *stats);
 
 GEMMCL_END_DECLS

@@ -26,6 +26,15 @@ GEMMCL_BEGIN_DECLS
  */
 GemmclContext *gemmcl_context_new_wrapped (cl_context context, cl_device_id device, GError **error);
 
+/**
+ * gemmcl_context_get_wrapped:
+ *
+ * As gemmcl_context_new_wrapped(), but whoever asks for the same @context and @device while such a
+ * context is alive gets that. It may also be what gemmcl_context_get_shared() gave, if @context is
+ * that one's.
+ */
+GemmclContext *gemmcl_context_get_wrapped (cl_context context, cl_device_id device, GError **error);
+
 /** gemmcl_context_get_cl_context: Returns: (transfer none): lives as long as @self. */
 cl_context gemmcl_context_get_cl_context (GemmclContext *self);
 

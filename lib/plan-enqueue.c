@@ -248,11 +248,9 @@ launch_pack_a (GemmclPlan *self, const GemmclOperands *operands, GemmclProblem *
 static cl_mem
 get_b (GemmclPlan *self, const GemmclOperands *operands)
 {
-  cl_mem b = operands->b ? operands->b : self->b;
-
-  if (self->pack && operands->b)
-    b = self->run_b;
-  return b == NULL ? self->image_a : b;
+  if (operands->b)
+    return self->pack ? self->run_b : operands->b;
+  return self->weights ? gemmcl_weights_get_buffer (self->weights) : self->image_a;
 }
 
 /* Where what multiply or reduce makes goes: to D, or before softmax. */
@@ -378,7 +376,7 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gs
   gsize batches = batch;
   GemmclProblem p = make_problem (self, operands, m, &batches);
 
-  if (p.K > 0 && operands->b == NULL && self->b == NULL) {
+  if (p.K > 0 && operands->b == NULL && self->weights == NULL) {
     g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
                          "The plan has no B yet; set it before the first run.");
     return FALSE;

@@ -178,33 +178,74 @@ check_range (GemmclPlan *self, const gfloat *b, gsize n, GError **error)
   return TRUE;
 }
 
+/* @b, k x n and row-major, on the device as the row wants it. */
+static cl_mem
+create_b (GemmclPlan *self, const gfloat *b, GError **error)
+{
+  const gsize n = self->gemm.k * self->gemm.n;
+  g_auto (cl_mem) plain = create_filled (self, n, b, n, "B", error);
+
+  if (plain == NULL || self->pack == NULL)
+    return g_steal_pointer (&plain);
+  return pack_b (self, plain, error);
+}
+
+/* All that tells how B lies in memory. */
+static gchar *
+make_key (GemmclPlan *self, const gfloat *b)
+{
+  const GemmclBlocks *blocks = &self->b_blocks;
+  g_autofree gchar *layout =
+      g_strdup_printf ("%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                       ", type %d, panel %u, parts %u, image %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                       ", blocks %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT,
+                       self->gemm.k, self->gemm.n, gemmcl_kernel_get_b_type (self->row),
+                       gemmcl_kernel_get_panel (self->row), self->split, blocks->image_width,
+                       blocks->image_height, blocks->width, blocks->height, blocks->chunk);
+
+  return gemmcl_weights_make_key (b, self->gemm.k * self->gemm.n, layout);
+}
+
+/* Takes @weights. */
+static void
+replace_weights (GemmclPlan *self, GemmclWeights *weights)
+{
+  g_autoptr (GemmclWeights) old = NULL;
+
+  g_mutex_lock (&self->lock);
+  old = self->weights;
+  self->weights = weights;
+  g_mutex_unlock (&self->lock);
+}
+
 gboolean
 gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error)
 {
   const gboolean transposed = self->gemm.trans_b;
   const gsize k = self->gemm.k, n = self->gemm.n;
+  GemmclWeightsTable *table;
   g_autoptr (GemmclMatrix) floats = NULL;
-  g_auto (cl_mem) buffer = NULL;
+  g_autoptr (GemmclWeights) weights = NULL;
+  g_autofree gchar *key = NULL;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
   g_return_val_if_fail (b != NULL, FALSE);
 
+  table = gemmcl_context_get_weights (self->context);
   if (!check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
     return FALSE;
   floats = gemmcl_matrix_to_f32 (b, transposed, error);
   if (floats == NULL || !check_range (self, gemmcl_matrix_get_data (floats), k * n, error))
     return FALSE;
-  buffer = create_filled (self, k * n, gemmcl_matrix_get_data (floats), k * n, "B", error);
-  if (buffer == NULL)
-    return FALSE;
-  if (self->pack != NULL) {
-    cl_mem packed = pack_b (self, buffer, error);
-    if (packed == NULL)
+  key = make_key (self, gemmcl_matrix_get_data (floats));
+  weights = gemmcl_weights_find (table, key);
+  if (weights == NULL) {
+    cl_mem buffer = create_b (self, gemmcl_matrix_get_data (floats), error);
+    if (buffer == NULL)
       return FALSE;
-    clReleaseMemObject (buffer);
-    buffer = packed;
+    weights = gemmcl_weights_share (table, key, buffer);
   }
-  replace (self, &self->b, &buffer);
+  replace_weights (self, g_steal_pointer (&weights));
   return TRUE;
 }
 

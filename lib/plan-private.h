@@ -6,6 +6,7 @@
 #include "cl.h"
 #include "gemmcl-tuning.h"
 #include "kernel-table.h"
+#include "weights.h"
 
 /**
  * A plan is up to six kernels that run one after another, most often one:
@@ -36,11 +37,11 @@ struct _GemmclPlan {
   GMutex lock;
   cl_kernel pack, ingest, pack_a, multiply, reduce, softmax;
   guint softmax_group;
-  cl_mem features; /* what ingest makes: batch x m x k, tight */
-  cl_mem logits;   /* what softmax reads when it cannot work in D: batch x m x n, tight */
-  cl_mem b, c,
-      bias;     /* b packed as the row wants it or k x n; c in the problem's layout; NULL: unset */
-  cl_mem run_b; /* what pack makes of a run's own B */
+  cl_mem features;        /* what ingest makes: batch x m x k, tight */
+  cl_mem logits;          /* what softmax reads when it cannot work in D: batch x m x n, tight */
+  GemmclWeights *weights; /* B, packed as the row wants it or k x n; NULL: unset */
+  cl_mem c, bias;         /* c in the problem's layout; NULL: unset */
+  cl_mem run_b;           /* what pack makes of a run's own B */
   cl_mem image_a;
   cl_mem parts, no_bias;           /* what reduce adds up, and the bias of those: zeros */
   GemmclBlocks a_blocks, b_blocks; /* how A and B lie in images */

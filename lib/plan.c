@@ -30,9 +30,8 @@ gemmcl_plan_finalize (GObject *object)
   GemmclPlan *self = GEMMCL_PLAN (object);
   cl_kernel *const kernels[] = {&self->pack,     &self->ingest, &self->pack_a,
                                 &self->multiply, &self->reduce, &self->softmax};
-  cl_mem *const buffers[] = {&self->features, &self->logits,  &self->b,
-                             &self->c,        &self->bias,    &self->run_b,
-                             &self->image_a,  &self->no_bias, &self->parts};
+  cl_mem *const buffers[] = {&self->features, &self->logits,  &self->c,       &self->bias,
+                             &self->run_b,    &self->image_a, &self->no_bias, &self->parts};
 
   if (self->context != NULL)
     gemmcl_plan_clear_host (self);
@@ -40,6 +39,7 @@ gemmcl_plan_finalize (GObject *object)
     g_clear_pointer (kernels[i], clReleaseKernel);
   for (gsize i = 0; i < G_N_ELEMENTS (buffers); i++)
     g_clear_pointer (buffers[i], clReleaseMemObject);
+  g_clear_pointer (&self->weights, gemmcl_weights_unref);
   g_clear_object (&self->context);
   g_mutex_clear (&self->lock);
   G_OBJECT_CLASS (gemmcl_plan_parent_class)->finalize (object);

@@ -14,7 +14,7 @@ set -euo pipefail
 # Of dpkg-dev Meson asks where libraries belong.
 build=(
   dpkg-dev gcc libc6-dev meson ninja-build pkgconf python3
-  libglib2.0-dev libjansson-dev ocl-icd-opencl-dev opencl-c-headers
+  libglib2.0-dev libjansson-dev libxxhash-dev ocl-icd-opencl-dev opencl-c-headers
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
 )
 # PoCL is the OpenCL device of machines that have no other.
