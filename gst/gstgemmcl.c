@@ -27,6 +27,7 @@
  */
 #include "gstgemmcl.h"
 
+#include "gemmcl-context.h"
 #include "gemmcl-enums.h"
 #include "gemmcl-negotiate.h"
 #include "gemmcl-operands.h"
@@ -128,7 +129,7 @@ open_context (GstGemmcl *self, GError **error)
   self->context_stale = FALSE;
   g_mutex_unlock (&self->lock);
 
-  context = gemmcl_context_new (&query, error);
+  context = gst_gemmcl_context_find (self, &query, error);
   if (!context)
     return FALSE;
   GST_INFO_OBJECT (self, "on %s", gemmcl_context_get_device_info (context)->name);
@@ -145,6 +146,13 @@ close_all (GstGemmcl *self)
   g_mutex_lock (&self->lock);
   g_clear_object (&self->context);
   g_mutex_unlock (&self->lock);
+}
+
+static void
+set_context (GstElement *element, GstContext *context)
+{
+  GST_ELEMENT_CLASS (gst_gemmcl_parent_class)->set_context (element, context);
+  gst_gemmcl_context_set (GST_GEMMCL (element), context);
 }
 
 static GstStateChangeReturn
@@ -390,6 +398,8 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
 
+  if (gst_gemmcl_context_answer (self, query_))
+    return TRUE;
   /* Upstream wants its buffers back. */
   if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN)
     gst_gemmcl_queue_drain (self);
@@ -460,6 +470,7 @@ gst_gemmcl_class_init (GstGemmclClass *klass)
 
   G_OBJECT_CLASS (klass)->finalize = gst_gemmcl_finalize;
   GST_ELEMENT_CLASS (klass)->change_state = change_state;
+  GST_ELEMENT_CLASS (klass)->set_context = set_context;
   trans_class->start = start;
   trans_class->stop = stop;
   trans_class->before_transform = before_transform;

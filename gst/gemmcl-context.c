@@ -1,0 +1,161 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gemmcl-context.h"
+
+#include <gemmcl-opencl.h>
+
+#define GST_CAT_DEFAULT gst_gemmcl_debug
+
+static GstContext *
+wrap (GemmclContext *context)
+{
+  GstContext *shared = gst_context_new (GST_GEMMCL_CONTEXT_TYPE, TRUE);
+
+  gst_structure_set (gst_context_writable_structure (shared), GST_GEMMCL_CONTEXT_FIELD_CONTEXT,
+                     G_TYPE_POINTER, gemmcl_context_get_cl_context (context),
+                     GST_GEMMCL_CONTEXT_FIELD_DEVICE, G_TYPE_POINTER,
+                     gemmcl_context_get_cl_device (context), GST_GEMMCL_CONTEXT_FIELD_GEMMCL,
+                     G_TYPE_OBJECT, context, NULL);
+  return shared;
+}
+
+/* The pointer in a field; %NULL without it. */
+static gpointer
+get_pointer (GstContext *shared, const gchar *field)
+{
+  const GValue *value = gst_structure_get_value (gst_context_get_structure (shared), field);
+
+  return value && G_VALUE_HOLDS_POINTER (value) ? g_value_get_pointer (value) : NULL;
+}
+
+static GemmclContext *
+unwrap (GstContext *shared, GError **error)
+{
+  const GValue *value =
+      gst_structure_get_value (gst_context_get_structure (shared), GST_GEMMCL_CONTEXT_FIELD_GEMMCL);
+  cl_context context = get_pointer (shared, GST_GEMMCL_CONTEXT_FIELD_CONTEXT);
+
+  if (value && G_VALUE_HOLDS_OBJECT (value) && GEMMCL_IS_CONTEXT (g_value_get_object (value)))
+    return g_value_dup_object (value);
+  if (context)
+    return gemmcl_context_get_wrapped (
+        context, get_pointer (shared, GST_GEMMCL_CONTEXT_FIELD_DEVICE), error);
+  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+                       "It has no pointer \"" GST_GEMMCL_CONTEXT_FIELD_CONTEXT "\".");
+  return NULL;
+}
+
+/* What @giver shares, if it fits. Takes @shared, which may be NULL. */
+static GemmclContext *
+take (GstGemmcl *self, const GemmclDeviceQuery *query, GstContext *shared, const gchar *giver)
+{
+  g_autoptr (GstContext) owned = shared;
+  g_autoptr (GemmclContext) context = NULL;
+  g_autoptr (GError) error = NULL;
+  const gchar *name;
+
+  if (!owned)
+    return NULL;
+  context = unwrap (owned, &error);
+  if (!context) {
+    GST_WARNING_OBJECT (self, "the OpenCL context of %s is not taken: %s", giver, error->message);
+    return NULL;
+  }
+  name = gemmcl_context_get_device_info (context)->name;
+  if (!gemmcl_context_fits (context, query)) {
+    GST_INFO_OBJECT (self,
+                     "the OpenCL context of %s is not taken: it is on %s, and platform, "
+                     "device-type and device ask for another one",
+                     giver, name);
+    return NULL;
+  }
+  GST_INFO_OBJECT (self, "the OpenCL context of %s, on %s", giver, name);
+  return g_steal_pointer (&context);
+}
+
+static GemmclContext *
+take_own (GstGemmcl *self, const GemmclDeviceQuery *query)
+{
+  return take (self, query, gst_element_get_context (GST_ELEMENT (self), GST_GEMMCL_CONTEXT_TYPE),
+               "the application or a bin");
+}
+
+static GemmclContext *
+take_of_peer (GstGemmcl *self, const GemmclDeviceQuery *query, GstPad *pad, const gchar *giver)
+{
+  g_autoptr (GstQuery) asked = gst_query_new_context (GST_GEMMCL_CONTEXT_TYPE);
+  GstContext *shared = NULL;
+
+  if (!gst_pad_peer_query (pad, asked))
+    return NULL;
+  gst_query_parse_context (asked, &shared);
+  return shared ? take (self, query, gst_context_ref (shared), giver) : NULL;
+}
+
+static GemmclContext *
+ask_bins (GstGemmcl *self, const GemmclDeviceQuery *query)
+{
+  GstElement *element = GST_ELEMENT (self);
+
+  gst_element_post_message (
+      element, gst_message_new_need_context (GST_OBJECT (self), GST_GEMMCL_CONTEXT_TYPE));
+  return take_own (self, query);
+}
+
+static GemmclContext *
+make (GstGemmcl *self, const GemmclDeviceQuery *query, GError **error)
+{
+  GemmclContext *context = gemmcl_context_get_shared (query, error);
+
+  if (context)
+    gst_element_post_message (GST_ELEMENT (self),
+                              gst_message_new_have_context (GST_OBJECT (self), wrap (context)));
+  return context;
+}
+
+GemmclContext *
+gst_gemmcl_context_find (GstGemmcl *self, const GemmclDeviceQuery *query, GError **error)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  GemmclContext *context = take_own (self, query);
+
+  if (!context)
+    context = take_of_peer (self, query, trans->srcpad, "an element downstream");
+  if (!context)
+    context = take_of_peer (self, query, trans->sinkpad, "an element upstream");
+  if (!context)
+    context = ask_bins (self, query);
+  return context ? context : make (self, query, error);
+}
+
+void
+gst_gemmcl_context_set (GstGemmcl *self, GstContext *context)
+{
+  if (!context || !gst_context_has_context_type (context, GST_GEMMCL_CONTEXT_TYPE))
+    return;
+  g_mutex_lock (&self->lock);
+  if (self->context && gemmcl_context_get_cl_context (self->context) !=
+                           get_pointer (context, GST_GEMMCL_CONTEXT_FIELD_CONTEXT))
+    self->context_stale = TRUE;
+  g_mutex_unlock (&self->lock);
+}
+
+gboolean
+gst_gemmcl_context_answer (GstGemmcl *self, GstQuery *query)
+{
+  g_autoptr (GemmclContext) context = NULL;
+  g_autoptr (GstContext) shared = NULL;
+  const gchar *type;
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT || !gst_query_parse_context_type (query, &type) ||
+      !g_str_equal (type, GST_GEMMCL_CONTEXT_TYPE))
+    return FALSE;
+  g_mutex_lock (&self->lock);
+  g_set_object (&context, self->context);
+  g_mutex_unlock (&self->lock);
+  if (!context)
+    return FALSE;
+  shared = wrap (context);
+  gst_query_set_context (query, shared);
+  return TRUE;
+}
