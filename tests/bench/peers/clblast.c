@@ -41,7 +41,9 @@ make_buffer (Theirs *self, gsize count, gpointer data)
 static gpointer
 theirs_open (const PeersProblem *problem, GString *about, GError **error)
 {
-  const GemmclDeviceQuery query = {.platform = problem->platform, .type = GEMMCL_DEVICE_TYPE_CPU};
+  const GemmclDeviceQuery query = {.platform = problem->platform,
+                                   .type = problem->platform ? GEMMCL_DEVICE_TYPE_AUTO
+                                                             : GEMMCL_DEVICE_TYPE_CPU};
   g_autoptr (Theirs) self = g_new0 (Theirs, 1);
   const GemmclDeviceInfo *info = NULL;
 

@@ -81,7 +81,9 @@ make_buffers (Ours *self, GError **error)
 static gpointer
 ours_open (const PeersProblem *problem, GString *about, GError **error)
 {
-  const GemmclDeviceQuery query = {.platform = problem->platform, .type = GEMMCL_DEVICE_TYPE_CPU};
+  const GemmclDeviceQuery query = {.platform = problem->platform,
+                                   .type = problem->platform ? GEMMCL_DEVICE_TYPE_AUTO
+                                                             : GEMMCL_DEVICE_TYPE_CPU};
   g_autoptr (Ours) self = g_new0 (Ours, 1);
   const GemmclDeviceInfo *info = NULL;
 
