@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compiles each public header alone, as C and as C++. TAP out.
 
-usage: headers.py HEADER...
+usage: headers.py PACKAGES HEADER...
+
+PACKAGES: what pkg-config is asked for.
 """
 
 import os
@@ -17,9 +19,9 @@ LANGUAGES = {
     "C++": ("g++", ["-x", "c++", "-std=c++11"]),
 }
 
-headers = sys.argv[1:]
+PACKAGES, *headers = sys.argv[1:]
 flags = subprocess.run(
-    ["pkg-config", "--cflags", "gobject-2.0"], stdout=subprocess.PIPE, text=True, check=True
+    ["pkg-config", "--cflags", *PACKAGES.split()], stdout=subprocess.PIPE, text=True, check=True
 ).stdout.split()
 
 number = 0

@@ -68,11 +68,14 @@ class Installed:
             f"{INCLUDEDIR}/gemmcl-1.0/gemmcl.h",
         ]
         by_component = {
-            "gst": f"{LIBDIR}/gstreamer-1.0/libgstgemmcl.so",
-            "tools": f"{BINDIR}/gemmcl",
-            "docs": f"{MANDIR}/man1/gemmcl.1",
+            "gst": [
+                f"{LIBDIR}/gstreamer-1.0/libgstgemmcl.so",
+                f"{INCLUDEDIR}/gemmcl-1.0/gstgemmclmemory.h",
+            ],
+            "tools": [f"{BINDIR}/gemmcl"],
+            "docs": [f"{MANDIR}/man1/gemmcl.1"],
         }
-        expected += [path for name, path in by_component.items() if name in COMPONENTS]
+        expected += sum((by_component[name] for name in COMPONENTS), [])
         missing = [path for path in expected if not (self.prefix / path).exists()]
         if missing:
             raise Failed(f"not installed: {', '.join(missing)}")
@@ -81,8 +84,8 @@ class Installed:
         """A stray test program or private header would show here."""
         known = re.compile(
             rf"{LIBDIR}/(libgemmcl-1\.0\.so(\.[0-9.]+)?|gstreamer-1\.0/libgstgemmcl\.so"
-            rf"|pkgconfig/gemmcl-1\.0\.pc)|{INCLUDEDIR}/gemmcl-1\.0/gemmcl(-[a-z]+)?\.h"
-            rf"|{BINDIR}/gemmcl|{MANDIR}/man1/gemmcl\.1"
+            rf"|pkgconfig/gemmcl-1\.0\.pc)|{BINDIR}/gemmcl|{MANDIR}/man1/gemmcl\.1"
+            rf"|{INCLUDEDIR}/gemmcl-1\.0/(gemmcl(-[a-z]+)?|gstgemmclmemory)\.h"
         )
         files = [path for path in (self.top / "root").rglob("*") if not path.is_dir()]
         stray = [str(path) for path in files if not known.fullmatch(self.relative(path))]
