@@ -19,8 +19,8 @@ const ToolText tool_notes[] = {
      "is wrong, 130 after Ctrl-C."},
     {"Environment",
      "OCL_ICD_VENDORS names the folder in which the OpenCL loader finds its drivers. Compiled "
-     "kernels are kept in the folder gemmcl under XDG_CACHE_HOME, which is ~/.cache where it is "
-     "not set; it may be deleted at any time."},
+     "kernels, and what tuning found, are kept in the folder gemmcl under XDG_CACHE_HOME, which is "
+     "~/.cache where it is not set; it may be deleted at any time."},
     {NULL}};
 
 /* Prints @text, wrapped, indented by @indent; the first line goes on where @at is. */
