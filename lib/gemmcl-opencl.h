@@ -83,4 +83,58 @@ gboolean gemmcl_plan_enqueue (GemmclPlan *self, const GemmclDeviceRun *run, cl_c
                               guint n_wait, const cl_event *wait, cl_event *first, cl_event *last,
                               GError **error);
 
+/**
+ * GemmclDeviceData:
+ * @buffer: a buffer of the plan's OpenCL context
+ * @offset: bytes in it before a matrix, in [0], or before the first row of each plane of a picture
+ * @stride: for a picture the bytes from one row to the next of each plane; a matrix has ld instead
+ *
+ * What #GemmclHostData is for memory of the host.
+ */
+typedef struct {
+  cl_mem buffer;
+  gsize offset[GEMMCL_MAX_PLANES];
+  gsize stride[GEMMCL_MAX_PLANES];
+} GemmclDeviceData;
+
+/**
+ * GemmclMixedRun:
+ * @m, @batch: as in #GemmclHostRun
+ * @host_a, @host_d: (nullable): as its @a and @d, for what is on the host
+ * @device_a, @device_d: (nullable) (array length=batch): in place of these, for what is on the
+ *   device; not in use any more once the run was submitted
+ * @previous: (nullable): with #GEMMCL_ADDEND_OUTPUT and D on the device, the buffer in which the
+ *   previous output still lies, from its start and without gaps; %NULL: zeros
+ * @wait, @n_wait: what must be done before buffers of the device are read and written
+ *
+ * A run of which A, D, both or neither are on the device. Where such a buffer holds what it has to
+ * from its start and without gaps, and the run has one problem, it is worked in; otherwise there is
+ * a copy, on the device.
+ */
+typedef struct {
+  gsize m;
+  gsize batch;
+  const GemmclHostData *host_a;
+  const GemmclHostData *host_d;
+  const GemmclDeviceData *device_a;
+  const GemmclDeviceData *device_d;
+  cl_mem previous;
+  guint n_wait;
+  const cl_event *wait;
+} GemmclMixedRun;
+
+/**
+ * gemmcl_plan_submit_mixed:
+ * @run: where the data is
+ * @done: (out) (optional) (transfer full): of the last command of the run that uses buffers of the
+ *   device, in the context's queue or one of the plan's
+ *
+ * As gemmcl_plan_submit(), and to be finished likewise. What is on the device is not copied to the
+ * host or from there, nor counted by gemmcl_plan_get_stats(); buffers may be released at once.
+ *
+ * Returns: (transfer none): %NULL with the errors of gemmcl_plan_submit().
+ */
+GemmclPendingRun *gemmcl_plan_submit_mixed (GemmclPlan *self, const GemmclMixedRun *run,
+                                            cl_event *done, GError **error);
+
 GEMMCL_END_DECLS

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Runs on host memory: A to the device, the run, D back. Each run that is under way has buffers of
- * its own, which the next one takes over.
+ * its own, which the next one takes over. What the caller has on the device needs none of that: the
+ * run works in its buffers.
  *
  * A device with memory of its own copies while it computes, if it is given three queues and memory
  * that it can read by itself:
@@ -35,9 +36,10 @@ struct _GemmclPendingRun {
 
   /* Of this run. */
   gsize m, batch;
-  const GemmclHostData *host_d;
+  const GemmclHostData *host_a, *host_d; /* NULL: on the device */
   GemmclChain chain;
-  cl_event uploaded, done;
+  cl_event before[2]; /* what the first kernel waits for: commands of its own queue, and A */
+  cl_event done;
   cl_mem shared_a, shared_d; /* the caller's memory, in place of a and d */
 };
 
@@ -53,7 +55,8 @@ release_run (GemmclPendingRun *run)
   g_clear_pointer (&run->shared_a, clReleaseMemObject);
   g_clear_pointer (&run->shared_d, clReleaseMemObject);
   gemmcl_chain_clear (&run->chain);
-  g_clear_pointer (&run->uploaded, clReleaseEvent);
+  for (guint i = 0; i < G_N_ELEMENTS (run->before); i++)
+    g_clear_pointer (&run->before[i], clReleaseEvent);
   g_clear_pointer (&run->done, clReleaseEvent);
 }
 
@@ -141,26 +144,28 @@ open_queue (GemmclPlan *self, cl_command_queue *queue, GError **error)
   return gemmcl_cl_check (status, error, "clCreateCommandQueue");
 }
 
+/* The run's own A or D, and where the host is involved what the copies take. */
 static gboolean
-make_room (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+make_room (GemmclPlan *self, GemmclPendingRun *run, GemmclOperand which, gboolean host,
+           GError **error)
 {
-  run->a =
-      gemmcl_context_create_buffer (self->context, get_room (self, GEMMCL_OPERAND_A), "A", error);
-  if (run->a == NULL)
+  const gboolean is_a = which == GEMMCL_OPERAND_A;
+  cl_mem *buffer = is_a ? &run->a : &run->d;
+  Pinned *pinned = is_a ? &run->pinned_a : &run->pinned_d;
+
+  if (*buffer == NULL)
+    *buffer = gemmcl_context_create_buffer (self->context, get_room (self, which), is_a ? "A" : "D",
+                                            error);
+  if (*buffer == NULL)
     return FALSE;
-  run->d =
-      gemmcl_context_create_buffer (self->context, get_room (self, GEMMCL_OPERAND_D), "D", error);
-  if (run->d == NULL)
-    return FALSE;
-  return !has_own_memory (self) ||
-         (open_queue (self, &self->upload, error) && open_queue (self, &self->download, error) &&
-          pin (self, GEMMCL_OPERAND_A, &run->pinned_a, error) &&
-          pin (self, GEMMCL_OPERAND_D, &run->pinned_d, error));
+  return !host || !has_own_memory (self) || pinned->data != NULL ||
+         (open_queue (self, is_a ? &self->upload : &self->download, error) &&
+          pin (self, which, pinned, error));
 }
 
 /* One that is not busy, or a new one. */
 static GemmclPendingRun *
-take_run (GemmclPlan *self, GError **error)
+take_run (GemmclPlan *self)
 {
   GemmclPendingRun *run;
 
@@ -172,10 +177,6 @@ take_run (GemmclPlan *self, GError **error)
       return run;
   }
   run = g_new0 (GemmclPendingRun, 1);
-  if (!make_room (self, run, error)) {
-    pending_run_free (self, run);
-    return NULL;
-  }
   g_ptr_array_add (self->host_runs, run);
   return run;
 }
@@ -190,23 +191,32 @@ gemmcl_plan_reset_output (GemmclPlan *self)
   self->last_run = NULL;
 }
 
-/* Makes @run's D what the last run's was, where that is C. */
+/* Whether what D holds before is C. */
 static gboolean
-bring_output (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+adds_output (GemmclPlan *self)
 {
-  const cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
-  const gsize size = get_room (self, GEMMCL_OPERAND_D);
-  const guchar zero = 0;
+  return self->gemm.addend == GEMMCL_ADDEND_OUTPUT && self->beta != 0.0f;
+}
 
-  if (self->gemm.addend != GEMMCL_ADDEND_OUTPUT || self->beta == 0.0f || self->last_run == run)
-    return TRUE;
-  if (self->last_run == NULL)
+/* Makes @d, which is what @run writes, what the last run's was. */
+static gboolean
+bring_output (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mixed, cl_mem d,
+              GError **error)
+{
+  const cl_command_queue queue = run->chain.queue;
+  const gsize size = get_used (self, GEMMCL_OPERAND_D, run);
+  const guchar zero = 0;
+  cl_mem last = mixed->previous;
+
+  if (!mixed->device_d)
+    last = self->last_run ? self->last_run->d : NULL;
+  if (last == NULL)
     return gemmcl_cl_check (
-        clEnqueueFillBuffer (queue, run->d, &zero, sizeof (zero), 0, size, 0, NULL, NULL), error,
+        clEnqueueFillBuffer (queue, d, &zero, sizeof (zero), 0, size, 0, NULL, NULL), error,
         "clEnqueueFillBuffer for D");
-  return gemmcl_cl_check (
-      clEnqueueCopyBuffer (queue, self->last_run->d, run->d, 0, 0, size, 0, NULL, NULL), error,
-      "clEnqueueCopyBuffer for D");
+  return last == d ||
+         gemmcl_cl_check (clEnqueueCopyBuffer (queue, last, d, 0, 0, size, 0, NULL, NULL), error,
+                          "clEnqueueCopyBuffer for D");
 }
 
 static gboolean
@@ -214,47 +224,44 @@ upload_pinned (GemmclPlan *self, GemmclPendingRun *run, GError **error)
 {
   if (!gemmcl_cl_check (clEnqueueWriteBuffer (self->upload, run->a, CL_FALSE, 0,
                                               get_used (self, GEMMCL_OPERAND_A, run),
-                                              run->pinned_a.data, 0, NULL, &run->uploaded),
+                                              run->pinned_a.data, 0, NULL,
+                                              &run->before[run->chain.n_wait]),
                         error, "clEnqueueWriteBuffer for A"))
     return FALSE;
-  run->chain.n_wait = 1;
-  run->chain.wait = &run->uploaded;
+  run->chain.n_wait++;
   return gemmcl_cl_check (clFlush (self->upload), error, "clFlush for A");
 }
 
-static gboolean
-upload (GemmclPlan *self, GemmclPendingRun *run, const GemmclHostData *a, GError **error)
-{
-  const GemmclTransfer transfer = {
-      .plan = self,
-      .which = GEMMCL_OPERAND_A,
-      .m = run->m,
-      .batch = run->batch,
-      .host = a,
-      .queue = run->chain.queue,
-      .buffer = run->a,
-      .staged = run->pinned_a.data,
-  };
-
-  if (self->alpha == 0.0f || (run->shared_a = gemmcl_transfer_share (&transfer)) != NULL)
-    return TRUE;
-  return gemmcl_transfer (&transfer, error) &&
-         (transfer.staged == NULL || upload_pinned (self, run, error));
-}
-
 static GemmclTransfer
-describe_d (GemmclPlan *self, GemmclPendingRun *run)
+describe (GemmclPlan *self, GemmclPendingRun *run, GemmclOperand which,
+          const GemmclDeviceData *device)
 {
+  const gboolean is_a = which == GEMMCL_OPERAND_A;
+
   return (GemmclTransfer){
       .plan = self,
-      .which = GEMMCL_OPERAND_D,
+      .which = which,
       .m = run->m,
       .batch = run->batch,
-      .host = run->host_d,
+      .host = is_a ? run->host_a : run->host_d,
+      .device = device,
       .queue = run->chain.queue,
-      .buffer = run->d,
-      .done = &run->done,
+      .buffer = is_a ? run->a : run->d,
+      .done = is_a ? NULL : &run->done,
   };
+}
+
+static gboolean
+upload (GemmclPlan *self, GemmclPendingRun *run, const GemmclDeviceData *device, GError **error)
+{
+  GemmclTransfer transfer = describe (self, run, GEMMCL_OPERAND_A, device);
+
+  if (self->alpha == 0.0f)
+    return TRUE;
+  if (device == NULL)
+    transfer.staged = run->pinned_a.data;
+  return gemmcl_transfer (&transfer, error) &&
+         (transfer.staged == NULL || upload_pinned (self, run, error));
 }
 
 /* To map is what makes the host's memory hold what the device wrote. That it is not mapped any more
@@ -287,33 +294,75 @@ download_pinned (GemmclPlan *self, GemmclPendingRun *run, GError **error)
 }
 
 static gboolean
-download (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+download (GemmclPlan *self, GemmclPendingRun *run, const GemmclDeviceData *device, GError **error)
 {
-  const GemmclTransfer transfer = describe_d (self, run);
+  const GemmclTransfer transfer = describe (self, run, GEMMCL_OPERAND_D, device);
 
-  if (run->shared_d != NULL)
+  if (run->shared_d != NULL && device == NULL)
     return download_shared (self, run, error);
-  if (run->pinned_d.data != NULL)
+  if (run->pinned_d.data != NULL && device == NULL)
     return download_pinned (self, run, error);
-  return gemmcl_transfer (&transfer, error) &&
-         gemmcl_cl_check (clFlush (run->chain.queue), error, "clFlush");
+  if (run->shared_d != NULL) {
+    clRetainEvent (run->chain.last);
+    run->done = run->chain.last;
+  } else if (!gemmcl_transfer (&transfer, error)) {
+    return FALSE;
+  }
+  return gemmcl_cl_check (clFlush (run->chain.queue), error, "clFlush");
+}
+
+/* The caller's buffers, or the host's memory, to work in; in place of what is not NULL then. */
+static gboolean
+choose_buffers (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mixed,
+                GError **error)
+{
+  const GemmclTransfer a = describe (self, run, GEMMCL_OPERAND_A, mixed->device_a);
+  const GemmclTransfer d = describe (self, run, GEMMCL_OPERAND_D, mixed->device_d);
+
+  if (self->alpha != 0.0f)
+    run->shared_a = gemmcl_transfer_share (&a);
+  /* A result that the next run may want stays on the device. */
+  if (mixed->device_d != NULL || self->gemm.addend != GEMMCL_ADDEND_OUTPUT)
+    run->shared_d = gemmcl_transfer_share (&d);
+  return (run->shared_a != NULL ||
+          make_room (self, run, GEMMCL_OPERAND_A, run->host_a != NULL, error)) &&
+         (run->shared_d != NULL ||
+          make_room (self, run, GEMMCL_OPERAND_D, run->host_d != NULL, error));
+}
+
+/* What stands before the kernels. Where there is nothing they wait for themselves. */
+static gboolean
+enqueue_copies (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mixed, cl_mem d,
+                GError **error)
+{
+  if (mixed->n_wait > 0 &&
+      !gemmcl_cl_check (clEnqueueMarkerWithWaitList (run->chain.queue, mixed->n_wait, mixed->wait,
+                                                     &run->before[0]),
+                        error, "clEnqueueMarkerWithWaitList"))
+    return FALSE;
+  run->chain.n_wait = mixed->n_wait > 0;
+  run->chain.wait = run->before;
+  return (!adds_output (self) || bring_output (self, run, mixed, d, error)) &&
+         (run->shared_a != NULL || upload (self, run, mixed->device_a, error));
 }
 
 static gboolean
-enqueue_all (GemmclPlan *self, GemmclPendingRun *run, const GemmclHostData *a, GError **error)
+enqueue_all (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mixed, GError **error)
 {
-  const GemmclTransfer result = describe_d (self, run);
   GemmclOperands operands = {.tight = TRUE};
 
-  if (!bring_output (self, run, error) || !upload (self, run, a, error))
+  if (!choose_buffers (self, run, mixed, error))
     return FALSE;
-  /* A result that the next run may want stays on the device. */
-  if (self->gemm.addend != GEMMCL_ADDEND_OUTPUT)
-    run->shared_d = gemmcl_transfer_share (&result);
   operands.a = run->shared_a ? run->shared_a : run->a;
   operands.d = run->shared_d ? run->shared_d : run->d;
+  if (run->shared_a != NULL && !adds_output (self)) {
+    run->chain.n_wait = mixed->n_wait;
+    run->chain.wait = mixed->wait;
+  } else if (!enqueue_copies (self, run, mixed, operands.d, error)) {
+    return FALSE;
+  }
   return gemmcl_plan_enqueue_locked (self, &operands, run->m, run->batch, &run->chain, error) &&
-         download (self, run, error);
+         download (self, run, mixed->device_d, error);
 }
 
 /* After a failure: what was enqueued before it uses the caller's memory. */
@@ -330,34 +379,49 @@ give_up (GemmclPlan *self, GemmclPendingRun *run)
 }
 
 GemmclPendingRun *
-gemmcl_plan_submit (GemmclPlan *self, const GemmclHostRun *run, GError **error)
+gemmcl_plan_submit_mixed (GemmclPlan *self, const GemmclMixedRun *run, cl_event *done,
+                          GError **error)
 {
   g_autoptr (GMutexLocker) locker = NULL;
   GemmclPendingRun *pending;
   gsize m, batch;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
-  g_return_val_if_fail (run != NULL && run->d != NULL, NULL);
+  g_return_val_if_fail (run != NULL && !run->host_d != !run->device_d, NULL);
+  g_return_val_if_fail (!run->host_a || !run->device_a, NULL);
 
   m = run->m;
   batch = run->batch;
   if (!gemmcl_plan_check_run (self, &m, &batch, error))
     return NULL;
   locker = g_mutex_locker_new (&self->lock);
-  pending = take_run (self, error);
-  if (pending == NULL)
-    return NULL;
+  pending = take_run (self);
   pending->busy = TRUE;
   pending->m = m;
   pending->batch = batch;
-  pending->host_d = run->d;
+  pending->host_a = run->host_a;
+  pending->host_d = run->host_d;
   pending->chain = (GemmclChain){.queue = gemmcl_context_get_cl_queue (self->context)};
-  if (!enqueue_all (self, pending, run->a, error)) {
+  if (!enqueue_all (self, pending, run, error)) {
     give_up (self, pending);
     return NULL;
   }
-  self->last_run = pending;
+  self->last_run = run->host_d ? pending : NULL;
+  if (done != NULL) {
+    clRetainEvent (pending->done);
+    *done = pending->done;
+  }
   return pending;
+}
+
+GemmclPendingRun *
+gemmcl_plan_submit (GemmclPlan *self, const GemmclHostRun *run, GError **error)
+{
+  g_return_val_if_fail (run != NULL, NULL);
+
+  return gemmcl_plan_submit_mixed (
+      self, &(GemmclMixedRun){.m = run->m, .batch = run->batch, .host_a = run->a, .host_d = run->d},
+      NULL, error);
 }
 
 /* Nanoseconds from the first kernel's start to the last one's end; 0 if the device does not say. */
@@ -382,8 +446,10 @@ count_run (GemmclPlan *self, const GemmclPendingRun *run)
   stats->runs++;
   stats->kernel_ns += kernel_time (&run->chain);
   stats->flops += 2.0 * run->m * self->gemm.n * self->gemm.k * run->batch;
-  stats->bytes_in += gemmcl_plan_get_operand_bytes (self, GEMMCL_OPERAND_A, run->m) * run->batch;
-  stats->bytes_out += gemmcl_plan_get_operand_bytes (self, GEMMCL_OPERAND_D, run->m) * run->batch;
+  if (run->host_a != NULL)
+    stats->bytes_in += gemmcl_plan_get_operand_bytes (self, GEMMCL_OPERAND_A, run->m) * run->batch;
+  if (run->host_d != NULL)
+    stats->bytes_out += gemmcl_plan_get_operand_bytes (self, GEMMCL_OPERAND_D, run->m) * run->batch;
 }
 
 gboolean
@@ -398,8 +464,8 @@ gemmcl_plan_finish (GemmclPlan *self, GemmclPendingRun *run, GError **error)
   /* Without the lock, so that another run can be submitted meanwhile. */
   ok = gemmcl_cl_check (clWaitForEvents (1, &run->done), error, "clWaitForEvents after %s",
                         self->row->name);
-  if (ok && run->pinned_d.data != NULL) {
-    transfer = describe_d (self, run);
+  if (ok && run->host_d != NULL && run->shared_d == NULL && run->pinned_d.data != NULL) {
+    transfer = describe (self, run, GEMMCL_OPERAND_D, NULL);
     transfer.staged = run->pinned_d.data;
     ok = gemmcl_transfer (&transfer, error);
   }

@@ -1,8 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Copies between the host's memory and the device's. On the device A and D lie tight; on the host
- * they have the caller's leading dimensions and strides, and nothing but elements is written.
+ * Copies between the caller's memory, on the host or on the device, and the plan's on the device.
+ * There A and D lie tight; the caller's have leading dimensions and strides, and nothing but
+ * elements is written.
  */
 #include "plan-transfer.h"
 
@@ -19,13 +20,14 @@
 /*
  * A two-dimensional piece of memory on both sides:
  *
- *     device  offset + row * device_stride        host  row * host_stride        row < rows
+ *     plan  offset + row * stride      caller  its [plane] + row * caller_stride      row < rows
  */
 typedef struct {
   gsize offset;
   gsize rows, row_bytes;
-  gsize device_stride;
-  gssize host_stride;
+  gsize stride;
+  gssize caller_stride;
+  guint plane;
 } Region;
 
 static gboolean
@@ -66,38 +68,92 @@ transfer_rows (const GemmclTransfer *self, const Region *region, gpointer host)
 
   return is_to_device (self)
              ? clEnqueueWriteBufferRect (self->queue, self->buffer, CL_FALSE, origin, start, size,
-                                         region->device_stride, 0, region->host_stride, 0, host, 0,
-                                         NULL, get_event (self))
+                                         region->stride, 0, region->caller_stride, 0, host, 0, NULL,
+                                         get_event (self))
              : clEnqueueReadBufferRect (self->queue, self->buffer, CL_FALSE, origin, start, size,
-                                        region->device_stride, 0, region->host_stride, 0, host, 0,
-                                        NULL, get_event (self));
+                                        region->stride, 0, region->caller_stride, 0, host, 0, NULL,
+                                        get_event (self));
+}
+
+/* Between two buffers of the device, rows that follow one another. */
+static cl_int
+copy_bytes (const GemmclTransfer *self, const Region *region, const GemmclDeviceData *caller)
+{
+  const gsize other = caller->offset[region->plane], bytes = region->rows * region->row_bytes;
+
+  return is_to_device (self)
+             ? clEnqueueCopyBuffer (self->queue, caller->buffer, self->buffer, other,
+                                    region->offset, bytes, 0, NULL, get_event (self))
+             : clEnqueueCopyBuffer (self->queue, self->buffer, caller->buffer, region->offset,
+                                    other, bytes, 0, NULL, get_event (self));
+}
+
+static cl_int
+copy_rows (const GemmclTransfer *self, const Region *region, const GemmclDeviceData *caller)
+{
+  const gsize own[3] = {region->offset, 0, 0};
+  const gsize other[3] = {caller->offset[region->plane], 0, 0};
+  const gsize size[3] = {region->row_bytes, region->rows, 1};
+  const gsize stride = region->caller_stride;
+
+  return is_to_device (self)
+             ? clEnqueueCopyBufferRect (self->queue, caller->buffer, self->buffer, other, own, size,
+                                        stride, 0, region->stride, 0, 0, NULL, get_event (self))
+             : clEnqueueCopyBufferRect (self->queue, self->buffer, caller->buffer, own, other, size,
+                                        region->stride, 0, stride, 0, 0, NULL, get_event (self));
 }
 
 static gboolean
-transfer_region (const GemmclTransfer *self, const Region *region, gpointer host, GError **error)
+is_tight_region (const Region *region)
 {
-  const gboolean device_tight = region->device_stride == region->row_bytes;
-  const gboolean host_tight = region->host_stride == (gssize)region->row_bytes;
+  return region->rows == 1 || (region->stride == region->row_bytes &&
+                               region->caller_stride == (gssize)region->row_bytes);
+}
+
+static cl_int
+transfer_device (const GemmclTransfer *self, const Region *region, const GemmclDeviceData *caller)
+{
+  return is_tight_region (region) ? copy_bytes (self, region, caller)
+                                  : copy_rows (self, region, caller);
+}
+
+static cl_int
+transfer_host (const GemmclTransfer *self, const Region *region, guchar *host)
+{
   cl_int status = CL_SUCCESS;
 
-  if (region->rows == 1 || (device_tight && host_tight)) {
-    status = transfer_bytes (self, region->offset, region->rows * region->row_bytes, host);
-  } else if (self->staged == NULL && region->host_stride >= (gssize)region->row_bytes) {
-    status = transfer_rows (self, region, host);
-  } else { /* upside down, or rows that overlap: OpenCL has no such rectangle */
-    for (gsize row = 0; row < region->rows && status == CL_SUCCESS; row++)
-      status =
-          transfer_bytes (self, region->offset + row * region->device_stride, region->row_bytes,
-                          (guchar *)host + (gssize)row * region->host_stride);
-  }
+  if (is_tight_region (region))
+    return transfer_bytes (self, region->offset, region->rows * region->row_bytes, host);
+  if (self->staged == NULL && region->caller_stride >= (gssize)region->row_bytes)
+    return transfer_rows (self, region, host);
+  /* Upside down, or rows that overlap: OpenCL has no such rectangle. */
+  for (gsize row = 0; row < region->rows && status == CL_SUCCESS; row++)
+    status = transfer_bytes (self, region->offset + row * region->stride, region->row_bytes,
+                             host + (gssize)row * region->caller_stride);
+  return status;
+}
+
+static gboolean
+transfer_region (const GemmclTransfer *self, const Region *region, gsize index, GError **error)
+{
+  const cl_int status = self->device
+                            ? transfer_device (self, region, &self->device[index])
+                            : transfer_host (self, region, self->host[index].data[region->plane]);
+
   return gemmcl_cl_check (status, error, "Copying %s the device",
                           is_to_device (self) ? "A to" : "D from");
+}
+
+/* Of the caller's picture. */
+static gssize
+get_stride (const GemmclTransfer *self, gsize index, guint plane)
+{
+  return self->device ? (gssize)self->device[index].stride[plane] : self->host[index].stride[plane];
 }
 
 static gboolean
 transfer_image (const GemmclTransfer *self, const GemmclImage *image, gsize index, GError **error)
 {
-  const GemmclHostData *host = &self->host[index];
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   const gsize picture_bytes = gemmcl_image_get_planes (image, planes);
 
@@ -106,10 +162,11 @@ transfer_image (const GemmclTransfer *self, const GemmclImage *image, gsize inde
         .offset = index * picture_bytes + planes[i].offset,
         .rows = planes[i].rows,
         .row_bytes = planes[i].row_bytes,
-        .device_stride = planes[i].row_bytes,
-        .host_stride = host->stride[i],
+        .stride = planes[i].row_bytes,
+        .caller_stride = get_stride (self, index, i),
+        .plane = i,
     };
-    if (!transfer_region (self, &region, host->data[i], error))
+    if (!transfer_region (self, &region, index, error))
       return FALSE;
   }
   return TRUE;
@@ -126,11 +183,11 @@ transfer_matrix (const GemmclTransfer *self, gsize index, GError **error)
       .offset = index * device.stride * size,
       .rows = device.by_column ? device.runs : self->m,
       .row_bytes = (device.by_column ? self->m : device.length) * size,
-      .device_stride = device.ld * size,
-      .host_stride = stated.ld * size,
+      .stride = device.ld * size,
+      .caller_stride = stated.ld * size,
   };
 
-  return transfer_region (self, &region, self->host[index].data[0], error);
+  return transfer_region (self, &region, index, error);
 }
 
 static const GemmclImage *
@@ -163,16 +220,24 @@ gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m)
          gemmcl_type_get_size (is_a ? self->gemm.a_type : self->gemm.d_type);
 }
 
-/* Whether the planes follow one another with nothing between, as on the device. */
+/* Bytes between the first plane of the caller's picture and another. */
+static gssize
+get_distance (const GemmclTransfer *self, guint plane)
+{
+  return self->device ? (gssize)(self->device->offset[plane] - self->device->offset[0])
+                      : (guchar *)self->host->data[plane] - (guchar *)self->host->data[0];
+}
+
+/* Whether the planes follow one another with nothing between, as the plan's do. */
 static gboolean
-is_tight_image (const GemmclImage *image, const GemmclHostData *host)
+is_tight_image (const GemmclTransfer *self, const GemmclImage *image)
 {
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
   gemmcl_image_get_planes (image, planes);
   for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++)
-    if (host->stride[i] != (gssize)planes[i].row_bytes ||
-        (guchar *)host->data[i] != (guchar *)host->data[0] + planes[i].offset)
+    if (get_stride (self, 0, i) != (gssize)planes[i].row_bytes ||
+        get_distance (self, i) != (gssize)planes[i].offset)
       return FALSE;
   return TRUE;
 }
@@ -185,7 +250,7 @@ is_tight (const GemmclTransfer *self)
   const GemmclStored stated = gemmcl_gemm_get_stored (gemm, self->which, FALSE);
 
   if (image)
-    return is_tight_image (image, self->host);
+    return is_tight_image (self, image);
   return stated.ld == stated.length && (!stated.by_column || self->m == gemm->m);
 }
 
@@ -205,8 +270,17 @@ is_aligned (const GemmclDeviceInfo *device, gconstpointer data, gsize size)
   return (guintptr)data % PAGE == 0 && size % CACHE_LINE == 0;
 }
 
-cl_mem
-gemmcl_transfer_share (const GemmclTransfer *self)
+static cl_mem
+share_buffer (const GemmclTransfer *self)
+{
+  if (self->batch > 1 || self->device->offset[0] != 0 || !is_tight (self))
+    return NULL;
+  clRetainMemObject (self->device->buffer);
+  return self->device->buffer;
+}
+
+static cl_mem
+share_host (const GemmclTransfer *self)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->plan->context);
   const gsize size = gemmcl_plan_get_operand_bytes (self->plan, self->which, self->m);
@@ -220,4 +294,10 @@ gemmcl_transfer_share (const GemmclTransfer *self)
   buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->plan->context),
                            access | CL_MEM_USE_HOST_PTR, size, self->host->data[0], &status);
   return status == CL_SUCCESS ? buffer : NULL;
+}
+
+cl_mem
+gemmcl_transfer_share (const GemmclTransfer *self)
+{
+  return self->device ? share_buffer (self) : share_host (self);
 }

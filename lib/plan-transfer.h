@@ -8,18 +8,21 @@
  * GemmclTransfer:
  * @which: A, which goes to the device, or D, which comes back
  * @m, @batch: rows and problems this time, which may be fewer than the device has room for
- * @host: (array length=batch): where they lie on the host
+ * @host: (array length=batch): where they lie on the host, or
+ * @device: (nullable) (array length=batch): in place of that, where the caller has them on the
+ *   device
  * @queue, @buffer: where they go to or come from
  * @staged: (nullable): instead of these two, memory of the host that is laid out as the buffer
  * @done: (nullable): of the last command; released and replaced by each
  *
- * A or D of a run on its way between the caller's memory and the device.
+ * A or D of a run on its way between the caller's memory and the plan's on the device.
  */
 typedef struct {
   GemmclPlan *plan;
   GemmclOperand which;
   gsize m, batch;
   const GemmclHostData *host;
+  const GemmclDeviceData *device;
   cl_command_queue queue;
   cl_mem buffer;
   guchar *staged;
@@ -37,9 +40,9 @@ gboolean gemmcl_transfer (const GemmclTransfer *self, GError **error);
 /**
  * gemmcl_transfer_share:
  *
- * Returns: (transfer full): a buffer that is the host's memory itself, in place of a copy; %NULL
- *   where it cannot be one (the device has memory of its own, or the elements lie otherwise) or
- *   where copying is quicker.
+ * Returns: (transfer full): a buffer that is the caller's memory itself, in place of a copy; %NULL
+ *   where it cannot be one (the device has memory of its own and this is the host's, or the
+ *   elements lie otherwise) or where copying is quicker.
  */
 cl_mem gemmcl_transfer_share (const GemmclTransfer *self);
 
