@@ -48,15 +48,16 @@
 #define VLOAD   PASTE (vload, WIDTH)
 #define VSTORE  PASTE (vstore, WIDTH)
 
-/* PoCL's prefetch () does nothing, and OpenCL has no stores of the other kind. Of A, which is read
- * again for each panel, the second-level cache is enough; of B it is not. */
+/* Of A, which is read again for each panel, the second-level cache is enough; of B it is not.
+ * OpenCL's prefetch () does nothing in PoCL, and is a call in Intel's runtime for CPUs, over which
+ * no sum stays in its register. OpenCL has no stores of the other kind. */
 #ifdef POCL_DEVICE_ADDRESS_BITS
   #define PREFETCH_A(p)           __builtin_prefetch ((const void *)(ulong)(p), 0, 2)
   #define PREFETCH_B(p)           __builtin_prefetch ((const void *)(ulong)(p), 0, 3)
   #define STORE_PAST_CACHES(x, p) __builtin_nontemporal_store (x, p)
 #else
-  #define PREFETCH_A(p)           prefetch ((global const uchar *)(p), 64)
-  #define PREFETCH_B(p)           prefetch ((global const uchar *)(p), 64)
+  #define PREFETCH_A(p)
+  #define PREFETCH_B(p)
   #define STORE_PAST_CACHES(x, p) (*(p) = (x))
 #endif
 
