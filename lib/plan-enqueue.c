@@ -248,9 +248,13 @@ launch_pack_a (GemmclPlan *self, const GemmclOperands *operands, GemmclProblem *
 static cl_mem
 get_b (GemmclPlan *self, const GemmclOperands *operands)
 {
+  cl_mem b = NULL;
+
   if (operands->b)
-    return self->pack ? self->run_b : operands->b;
-  return self->weights ? gemmcl_weights_get_buffer (self->weights) : self->image_a;
+    b = self->pack ? self->run_b : operands->b;
+  else if (self->weights)
+    b = gemmcl_weights_get_buffer (self->weights);
+  return b == NULL ? self->image_a : b;
 }
 
 /* Where what multiply or reduce makes goes: to D, or before softmax. */
