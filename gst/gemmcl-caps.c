@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-caps.h"
 
+#include "gstgemmclmemory.h"
+
 #define SRC_FORMATS  "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
 #define SINK_FORMATS SRC_FORMATS ", NV12, I420"
 
@@ -20,12 +22,34 @@
                                GST_GEMMCL_MAX_TENSORS) " ], "                                      \
                                                        "framerate = " GST_VIDEO_FPS_RANGE
 
+static void
+append_in_opencl (GstCaps *result, const GstCaps *caps)
+{
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    gst_caps_append_structure_full (result, gst_structure_copy (gst_caps_get_structure (caps, i)),
+                                    gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL, NULL));
+}
+
+/* @caps, which are of the system's memory, and the same of OpenCL's. */
+static GstCaps *
+of_both_memories (const GstCaps *caps, gboolean opencl_first)
+{
+  GstCaps *result = opencl_first ? gst_caps_new_empty () : gst_caps_copy (caps);
+
+  append_in_opencl (result, caps);
+  if (opencl_first)
+    gst_caps_append (result, gst_caps_copy (caps));
+  return result;
+}
+
 GstCaps *
 gst_gemmcl_caps_new_template (GstPadDirection direction)
 {
-  return gst_caps_from_string (direction == GST_PAD_SINK
-                                   ? VIDEO_CAPS (SINK_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS
-                                   : VIDEO_CAPS (SRC_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (
+      direction == GST_PAD_SINK ? VIDEO_CAPS (SINK_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS
+                                : VIDEO_CAPS (SRC_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS);
+
+  return of_both_memories (caps, direction == GST_PAD_SINK);
 }
 
 /* What is known while one caps structure becomes others. */
@@ -309,34 +333,61 @@ transform_output (const Transform *self)
   }
 }
 
-/* What lies in other memory than the system's is nothing that the element has. */
+gboolean
+gst_gemmcl_caps_are_opencl (const GstCaps *caps, guint index)
+{
+  const GstCapsFeatures *features = gst_caps_get_features (caps, index);
+
+  return features && !gst_caps_features_is_any (features) &&
+         gst_caps_features_contains (features, GST_CAPS_FEATURE_MEMORY_OPENCL);
+}
+
+/* What lies in memory that is neither the system's nor OpenCL's is nothing that the element has. */
 static gboolean
-is_system_memory (const GstCaps *caps, guint index)
+is_known_memory (const GstCaps *caps, guint index)
 {
   const GstCapsFeatures *features = gst_caps_get_features (caps, index);
 
   return !features || gst_caps_features_is_any (features) ||
-         gst_caps_features_is_equal (features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
+         gst_caps_features_is_equal (features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY) ||
+         (gst_gemmcl_caps_are_opencl (caps, index) && gst_caps_features_get_size (features) == 1);
 }
 
+/* Whether the same, of other memory, came before. */
+static gboolean
+is_repeated (const GstCaps *caps, guint index)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, index);
+
+  for (guint i = 0; i < index; i++)
+    if (is_known_memory (caps, i) &&
+        gst_structure_is_equal (gst_caps_get_structure (caps, i), structure))
+      return TRUE;
+  return FALSE;
+}
+
+/* The memory of one side says nothing of the other's. OpenCL's is preferred for what comes in; what
+ * goes out is the system's unless downstream asks for the other. */
 static GstCaps *
 transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
                const GstGemmclSettings *settings, gsize k, gsize n)
 {
-  g_autoptr (GstCaps) result = gst_caps_new_empty ();
-  Transform transform = {.result = result, .settings = settings, .k = k, .n = n};
+  g_autoptr (GstCaps) of_one = gst_caps_new_empty (), result = NULL;
+  Transform transform = {.result = of_one, .settings = settings, .k = k, .n = n};
 
-  if (gst_caps_is_any (caps))
-    gst_caps_append (result, gst_gemmcl_caps_new_template (
-                                 direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK));
-  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-    if (!is_system_memory (caps, i))
-      continue;
-    transform.from = gst_caps_get_structure (caps, i);
-    if (direction == GST_PAD_SINK)
-      transform_input (&transform);
-    else
-      transform_output (&transform);
+  if (gst_caps_is_any (caps)) {
+    result = gst_gemmcl_caps_new_template (direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
+  } else {
+    for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+      if (!is_known_memory (caps, i) || is_repeated (caps, i))
+        continue;
+      transform.from = gst_caps_get_structure (caps, i);
+      if (direction == GST_PAD_SINK)
+        transform_input (&transform);
+      else
+        transform_output (&transform);
+    }
+    result = of_both_memories (of_one, direction == GST_PAD_SRC);
   }
   if (filter)
     return gst_caps_intersect_full ((GstCaps *)filter, result, GST_CAPS_INTERSECT_FIRST);
@@ -411,30 +462,43 @@ fixate_audio (const GstStructure *input, GstStructure *output)
   gst_structure_set (output, "channel-mask", GST_TYPE_BITMASK, mask, NULL);
 }
 
-/* The first structure of the input's medium, or else the first. */
-static GstStructure *
-choose_structure (const GstStructure *input, const GstCaps *output)
+/* The first of the input's medium, or else the first; of these one of the memory that is wanted, if
+ * there is one. */
+static guint
+choose_structure (const GstStructure *input, const GstCaps *output, gboolean opencl)
 {
+  guint best = 0, best_points = 0;
+
   for (guint i = 0; i < gst_caps_get_size (output); i++) {
     const GstStructure *structure = gst_caps_get_structure (output, i);
+    const gboolean same = gst_structure_has_name (structure, gst_structure_get_name (input));
+    const guint points = 1 + 2 * same + (gst_gemmcl_caps_are_opencl (output, i) == opencl);
 
-    if (gst_structure_has_name (structure, gst_structure_get_name (input)))
-      return gst_structure_copy (structure);
+    if (points > best_points) {
+      best = i;
+      best_points = points;
+    }
   }
-  return gst_structure_copy (gst_caps_get_structure (output, 0));
+  return best;
 }
 
 GstCaps *
-gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output)
+gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl)
 {
   const GstStructure *from = gst_caps_get_structure (input, 0);
-  GstStructure *structure = choose_structure (from, output);
+  const guint index = choose_structure (from, output, opencl);
+  GstStructure *structure = gst_structure_copy (gst_caps_get_structure (output, index));
+  GstCaps *result = gst_caps_new_empty ();
 
-  gst_caps_unref (output);
   if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA))
     fixate_video (from, structure);
   else if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA))
     fixate_audio (from, structure);
   gst_structure_fixate (structure);
-  return gst_caps_new_full (structure, NULL);
+  gst_caps_append_structure_full (result, structure,
+                                  gst_gemmcl_caps_are_opencl (output, index)
+                                      ? gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL, NULL)
+                                      : NULL);
+  gst_caps_unref (output);
+  return result;
 }

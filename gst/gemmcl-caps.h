@@ -19,10 +19,11 @@ GstCaps *gst_gemmcl_caps_new_template (GstPadDirection direction);
  * @filter: (nullable): what the asker is interested in
  * @k, @n: the weight's, 0 when there is none yet
  *
- * What the other pad can have. The medium stands before tensors. The sink pad's answer is narrowed
- * to what K and N leave, but never to nothing: where nothing is left, all that the template has is
- * the answer. Then upstream sends caps that do not fit, and the element can say why, where
- * otherwise upstream could only say "not negotiated".
+ * What the other pad can have. The medium stands before tensors. Each comes in both memories: the
+ * system's first for the source pad, OpenCL's first for the sink pad. The sink pad's answer is
+ * narrowed to what K and N leave, but never to nothing: where nothing is left, all that the
+ * template has is the answer. Then upstream sends caps that do not fit, and the element can say
+ * why, where otherwise upstream could only say "not negotiated".
  *
  * Returns: (transfer full): caps, EMPTY only where @filter has nothing of the template.
  */
@@ -34,11 +35,15 @@ GstCaps *gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *ca
  * gst_gemmcl_caps_fixate:
  * @input: fixed, of the sink pad
  * @output: (transfer full): not empty, what the source pad can have
+ * @opencl: which memory is preferred, of what @output has
  *
  * Keeps the medium if @output has it, and the format as near to the input's as can be.
  *
  * Returns: (transfer full): fixed caps for the source pad.
  */
-GstCaps *gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output);
+GstCaps *gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl);
+
+/** gst_gemmcl_caps_are_opencl: Returns: whether structure @index of @caps is in OpenCL memory. */
+gboolean gst_gemmcl_caps_are_opencl (const GstCaps *caps, guint index);
 
 G_END_DECLS

@@ -3,7 +3,7 @@
 #include "gemmcl-flight.h"
 
 #include "gemmcl-negotiate.h"
-#include "gemmcl-queue.h"
+#include "gemmcl-run.h"
 
 GstGemmclFlight *
 gst_gemmcl_flights_new (guint n, guint batch)
@@ -16,6 +16,9 @@ gst_gemmcl_flights_new (guint n, guint batch)
     flights[i].mappings = g_new0 (GstGemmclMapping, 2 * batch);
     flights[i].a = g_new0 (GemmclHostData, batch);
     flights[i].d = g_new0 (GemmclHostData, batch);
+    flights[i].device_a = g_new0 (GemmclDeviceData, batch);
+    flights[i].device_d = g_new0 (GemmclDeviceData, batch);
+    flights[i].wait = g_new0 (cl_event, 2 * batch * GST_OPENCL_MAX_EVENTS);
   }
   return flights;
 }
@@ -29,6 +32,9 @@ gst_gemmcl_flights_free (GstGemmclFlight *flights, guint n)
     g_free (flights[i].mappings);
     g_free (flights[i].a);
     g_free (flights[i].d);
+    g_free (flights[i].device_a);
+    g_free (flights[i].device_d);
+    g_free (flights[i].wait);
   }
   g_free (flights);
 }
@@ -63,6 +69,9 @@ make_room (GstGemmcl *self, gsize m, GError **error)
   }
   while (room < m)
     room = MIN (2 * room, (gsize)G_MAXINT32);
+  /* Larger outputs, too, from a pool. */
+  if (self->output_opencl)
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return gst_gemmcl_make_plan (self, room, error);
 }
 
@@ -79,23 +88,141 @@ check_scalars (GstGemmcl *self, GError **error)
   return FALSE;
 }
 
-static void
-unmap (GstGemmclFlight *flight)
+static GstGemmclMapping *
+get_input (GstGemmclFlight *flight, guint index)
 {
-  for (guint i = 0; i < 2 * flight->n; i++)
-    gst_gemmcl_mapping_clear (&flight->mappings[i]);
+  return &flight->mappings[2 * index];
+}
+
+static GstGemmclMapping *
+get_output (GstGemmclFlight *flight, guint index)
+{
+  return &flight->mappings[2 * index + 1];
+}
+
+static void
+unmap_inputs (GstGemmclFlight *flight)
+{
+  for (guint i = 0; i < flight->n; i++)
+    gst_gemmcl_mapping_clear (get_input (flight, i));
+}
+
+static void
+unmap_outputs (GstGemmclFlight *flight)
+{
+  for (guint i = 0; i < flight->n; i++)
+    gst_gemmcl_mapping_clear (get_output (flight, i));
+}
+
+/* On the device, if all are there. */
+static gboolean
+map_inputs (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
+{
+  flight->a_on_device = TRUE;
+  for (guint i = 0; flight->a_on_device && i < flight->n; i++)
+    flight->a_on_device = gst_gemmcl_device_open_input (self, get_input (flight, i),
+                                                        flight->inputs[i], &flight->device_a[i]);
+  if (flight->a_on_device)
+    return TRUE;
+  unmap_inputs (flight);
+  for (guint i = 0; i < flight->n; i++)
+    if (!gst_gemmcl_map_input (self, get_input (flight, i), flight->inputs[i], &flight->a[i],
+                               error))
+      return FALSE;
+  return TRUE;
 }
 
 static gboolean
-map (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
+map_outputs (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
 {
+  flight->d_on_device = TRUE;
+  for (guint i = 0; flight->d_on_device && i < flight->n; i++)
+    flight->d_on_device = gst_gemmcl_device_open_output (self, get_output (flight, i),
+                                                         flight->outputs[i], &flight->device_d[i]);
+  if (flight->d_on_device)
+    return TRUE;
+  unmap_outputs (flight);
   for (guint i = 0; i < flight->n; i++)
-    if (!gst_gemmcl_map_input (self, &flight->mappings[2 * i], flight->inputs[i], &flight->a[i],
-                               error) ||
-        !gst_gemmcl_map_output (self, &flight->mappings[2 * i + 1], flight->outputs[i],
-                                &flight->d[i], error))
+    if (!gst_gemmcl_map_output (self, get_output (flight, i), flight->outputs[i], &flight->d[i],
+                                error))
       return FALSE;
   return TRUE;
+}
+
+/* What the run has to wait for. */
+static guint
+collect_events (GstGemmclFlight *flight)
+{
+  guint n = 0;
+
+  for (guint i = 0; flight->a_on_device && i < flight->n; i++)
+    n += gst_opencl_memory_get_events (get_input (flight, i)->memory, GST_MAP_READ,
+                                       flight->wait + n);
+  for (guint i = 0; flight->d_on_device && i < flight->n; i++)
+    n += gst_opencl_memory_get_events (get_output (flight, i)->memory, GST_MAP_WRITE,
+                                       flight->wait + n);
+  return n;
+}
+
+/* From now on @done stands for the run, and the device's memory needs no maps. */
+static void
+leave_event (GstGemmclFlight *flight, cl_event done)
+{
+  for (guint i = 0; flight->a_on_device && i < flight->n; i++)
+    gst_opencl_memory_add_event (get_input (flight, i)->memory, GST_MAP_READ, done);
+  for (guint i = 0; flight->d_on_device && i < flight->n; i++)
+    gst_opencl_memory_add_event (get_output (flight, i)->memory, GST_MAP_WRITE, done);
+  if (flight->a_on_device)
+    unmap_inputs (flight);
+  if (flight->d_on_device)
+    unmap_outputs (flight);
+}
+
+/* What beta scales. It stays as it is while last_output holds it; the device does the runs of a
+ * context in order, so that there is nothing to wait for. */
+static cl_mem
+map_previous (GstGemmclFlight *flight, GstGemmcl *self, GstGemmclMapping *mapping)
+{
+  GemmclDeviceData data;
+
+  if (!flight->d_on_device || self->run_beta == 0.0 || !self->last_output ||
+      !gst_gemmcl_device_open_previous (self, mapping, self->last_output, &data))
+    return NULL;
+  return data.buffer;
+}
+
+/* Remembers what the next run may want, and where this one's was. */
+static void
+note_run (GstGemmclFlight *flight, GstGemmcl *self)
+{
+  const gboolean keeps = flight->d_on_device && self->problem.gemm.addend == GEMMCL_ADDEND_OUTPUT;
+
+  gst_buffer_replace (&self->last_output, keeps ? flight->outputs[0] : NULL);
+  g_mutex_lock (&self->lock);
+  self->read_device = flight->a_on_device;
+  self->wrote_device = flight->d_on_device;
+  g_mutex_unlock (&self->lock);
+}
+
+/* @run without what it waits for. */
+static gboolean
+submit_run (GstGemmclFlight *flight, GstGemmcl *self, GemmclMixedRun *run, GError **error)
+{
+  GstGemmclMapping previous = {.is_frame = FALSE};
+  cl_event done = NULL;
+
+  run->previous = map_previous (flight, self, &previous);
+  run->n_wait = collect_events (flight);
+  flight->run = gemmcl_plan_submit_mixed (self->plan, run, &done, error);
+  gst_opencl_release_events (run->n_wait, run->wait);
+  if (flight->run) {
+    leave_event (flight, done);
+    if (previous.memory)
+      gst_opencl_memory_add_event (previous.memory, GST_MAP_READ, done);
+    clReleaseEvent (done);
+  }
+  gst_gemmcl_mapping_clear (&previous);
+  return flight->run != NULL;
 }
 
 static gboolean
@@ -103,16 +230,26 @@ submit (GstGemmclFlight *flight, GstGemmcl *self, gsize m, GError **error)
 {
   /* The application may put another weight into the plan, but only this thread replaces it. */
   GemmclPlan *plan = self->plan;
-  const GemmclHostRun run = {.m = m, .batch = flight->n, .a = flight->a, .d = flight->d};
+  GemmclMixedRun run = {
+      .m = m,
+      .batch = flight->n,
+      .host_a = flight->a_on_device ? NULL : flight->a,
+      .host_d = flight->d_on_device ? NULL : flight->d,
+      .device_a = flight->a_on_device ? flight->device_a : NULL,
+      .device_d = flight->d_on_device ? flight->device_d : NULL,
+      .wait = flight->wait,
+  };
 
-  if (m != self->last_m)
+  if (m != self->last_m) {
     gemmcl_plan_reset_output (plan);
+    gst_gemmcl_forget_output (self);
+  }
   self->last_m = m;
   gemmcl_plan_set_scalars (plan, self->run_alpha, self->run_beta);
-  flight->run = gemmcl_plan_submit (plan, &run, error);
-  if (!flight->run)
+  if (!submit_run (flight, self, &run, error))
     return FALSE;
   flight->plan = g_object_ref (plan);
+  note_run (flight, self);
   return TRUE;
 }
 
@@ -121,14 +258,18 @@ launch (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
 {
   gsize m;
 
+  flight->a_on_device = flight->d_on_device = FALSE;
   if (gst_gemmcl_is_empty (self, flight->inputs[0]))
     return TRUE;
   m = get_m (self, flight->inputs[0], error);
   if (m == 0 || !check_scalars (self, error) || !make_room (self, m, error))
     return FALSE;
-  if (map (flight, self, error) && submit (flight, self, m, error))
+  if (map_inputs (flight, self, error) && map_outputs (flight, self, error) &&
+      submit (flight, self, m, error))
     return TRUE;
-  unmap (flight);
+  unmap_inputs (flight);
+  unmap_outputs (flight);
+  flight->a_on_device = flight->d_on_device = FALSE;
   return FALSE;
 }
 
@@ -151,7 +292,8 @@ gst_gemmcl_flight_land (GstGemmclFlight *flight, GstGemmcl *self)
 
   flight->run = NULL;
   g_clear_object (&flight->plan);
-  unmap (flight);
+  unmap_inputs (flight);
+  unmap_outputs (flight);
   if (!ok) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return GST_FLOW_ERROR;

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "gemmcl-mapping.h"
+#include "gemmcl-device.h"
 
 /* A run of the plan: the buffers of a batch on their way through the device. */
 
@@ -22,6 +22,9 @@ typedef enum {
  * @inputs, @outputs: (array length=n): not owned here
  * @sent: outputs that were taken
  * @flow: how it landed
+ * @a_on_device, @d_on_device: A, or D, is in OpenCL memory. Inputs are then not needed any more
+ *   once it is launched, and outputs may be sent at once, with the event that says when they are
+ *   there
  *
  * The arrays have room for a batch, and a flight is used again and again.
  */
@@ -35,6 +38,9 @@ struct _GstGemmclFlight {
 
   GstGemmclMapping *mappings; /* two for each buffer */
   GemmclHostData *a, *d;
+  GemmclDeviceData *device_a, *device_d;
+  gboolean a_on_device, d_on_device;
+  cl_event *wait;
   GemmclPlan *plan;
   GemmclPendingRun *run; /* NULL: there is nothing to wait for */
 };

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-negotiate.h"
 
+#include "gemmcl-device.h"
 #include "gemmcl-queue.h"
+#include "gemmcl-run.h"
 #include "gemmcl-stats.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -46,12 +48,23 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
   return result;
 }
 
+/* Whether downstream names OpenCL memory of itself, as this element does; not if it takes any. */
+static gboolean
+downstream_wants_opencl (GstBaseTransform *trans)
+{
+  g_autoptr (GstCaps) caps = gst_pad_peer_query_caps (trans->srcpad, NULL);
+
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    if (gst_gemmcl_caps_are_opencl (caps, i))
+      return TRUE;
+  return FALSE;
+}
+
 static GstCaps *
-fixate_caps (GstBaseTransform *trans G_GNUC_UNUSED, GstPadDirection direction, GstCaps *caps,
-             GstCaps *othercaps)
+fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *othercaps)
 {
   if (direction == GST_PAD_SINK && !gst_caps_is_empty (othercaps))
-    return gst_gemmcl_caps_fixate (caps, othercaps);
+    return gst_gemmcl_caps_fixate (caps, othercaps, downstream_wants_opencl (trans));
   return gst_caps_fixate (othercaps);
 }
 
@@ -100,7 +113,7 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
   made = make_plan_locked (self, audio_m > 0 ? audio_m : FIRST_AUDIO_M, error);
   g_mutex_unlock (&self->lock);
   self->replan = FALSE;
-  self->last_m = 0;
+  gst_gemmcl_forget_output (self);
   if (made)
     GST_INFO_OBJECT (self,
                      "m=%" G_GSIZE_FORMAT " n=%" G_GSIZE_FORMAT " k=%" G_GSIZE_FORMAT
@@ -136,8 +149,10 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
                                    gst_gemmcl_weight_get_k (&self->settings, self->operands.weight),
                                    &shape, error) &&
        gst_gemmcl_format_from_caps (&self->output, outcaps, error);
-  if (ok)
+  if (ok) {
     self->frame_duration = get_frame_duration (&self->input, incaps);
+    self->output_opencl = gst_gemmcl_caps_are_opencl (outcaps, 0);
+  }
   g_mutex_unlock (&self->lock);
   return ok;
 }
@@ -257,6 +272,10 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   if (!parent_class->propose_allocation (trans, decide_query, query))
     return FALSE;
   gst_query_parse_allocation (query, &caps, NULL);
+  if (caps && gst_gemmcl_caps_are_opencl (caps, 0)) {
+    gst_gemmcl_device_propose (self, query, caps, get_held (self));
+    return TRUE;
+  }
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), GST_GEMMCL_VIDEO_MEDIA) &&
       gst_video_info_from_caps (&info, caps)) {
     gst_query_add_allocation_pool (query, NULL, GST_VIDEO_INFO_SIZE (&info), get_held (self), 0);
@@ -333,10 +352,14 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation (query, &caps, NULL);
-  if (self->output.medium == GST_GEMMCL_MEDIUM_VIDEO)
+  if (self->output_opencl) {
+    if (!gst_gemmcl_device_decide (self, query, caps))
+      return FALSE;
+  } else if (self->output.medium == GST_GEMMCL_MEDIUM_VIDEO) {
     decide_video (self, query, caps);
-  else
+  } else {
     decide_other (self, query);
+  }
   return parent_class->decide_allocation (trans, query);
 }
 

@@ -97,7 +97,38 @@ drop_first (GstGemmcl *self)
   self->launched--;
 }
 
-/* The next output that is there; NULL if there is none, or after an error. */
+/* What has landed and was sent, with the lock held. */
+static void
+drop_sent (GstGemmcl *self)
+{
+  while (self->launched > self->under_way) {
+    const GstGemmclFlight *flight = get_flight (self, 0);
+
+    if (flight->flow != GST_FLOW_OK || flight->sent < flight->n)
+      return;
+    drop_first (self);
+  }
+}
+
+/* The oldest flight of which something is to be sent, or that failed; NULL if there is none. With
+ * the lock held. */
+static GstGemmclFlight *
+find_unsent (GstGemmcl *self)
+{
+  const guint landed = self->launched - self->under_way;
+
+  for (guint i = 0; i < self->launched; i++) {
+    GstGemmclFlight *flight = get_flight (self, i);
+
+    if (i < landed && flight->flow != GST_FLOW_OK)
+      return flight;
+    if (flight->sent < flight->n)
+      return i < landed || flight->d_on_device ? flight : NULL;
+  }
+  return NULL;
+}
+
+/* The next output that can be sent; NULL if there is none, or after an error. */
 static GstBuffer *
 take_output (GstGemmcl *self, GstFlowReturn *flow)
 {
@@ -106,15 +137,16 @@ take_output (GstGemmcl *self, GstFlowReturn *flow)
 
   *flow = GST_FLOW_OK;
   g_mutex_lock (&self->queue_lock);
-  if (self->launched > self->under_way) {
-    flight = get_flight (self, 0);
+  drop_sent (self);
+  flight = find_unsent (self);
+  if (flight)
     *flow = flight->flow;
-    if (*flow == GST_FLOW_OK) {
-      output = flight->outputs[flight->sent];
-      flight->outputs[flight->sent++] = NULL;
-    }
-    if (*flow != GST_FLOW_OK || flight->sent == flight->n)
-      drop_first (self);
+  if (*flow != GST_FLOW_OK) {
+    drop_first (self);
+  } else if (flight) {
+    output = flight->outputs[flight->sent];
+    flight->outputs[flight->sent++] = NULL;
+    drop_sent (self);
   }
   g_mutex_unlock (&self->queue_lock);
   return output;
@@ -168,7 +200,7 @@ watch (gpointer data)
       continue;
     }
     land_next (self);
-    if (self->launched > self->under_way) {
+    if (find_unsent (self)) {
       g_mutex_unlock (&self->queue_lock);
       send_as_watcher (self);
       g_mutex_lock (&self->queue_lock);
@@ -241,13 +273,18 @@ gst_gemmcl_queue_launch (GstGemmcl *self)
     clear_flight (flight);
     return flow;
   }
+  /* The memory's events are all that the device needs. */
+  if (flight->a_on_device)
+    clear_inputs (flight);
   g_mutex_lock (&self->queue_lock);
+  drop_sent (self);
   flight->state = GST_GEMMCL_FLIGHT_UNDER_WAY;
   self->launched++;
   self->under_way++;
   g_cond_broadcast (&self->queue_changed);
   g_mutex_unlock (&self->queue_lock);
-  if (depth == 1)
+  /* Nobody would land it before the next buffer comes. */
+  if (depth == 1 && !(flight->a_on_device && flight->d_on_device))
     land_until (self, 0);
   return GST_FLOW_OK;
 }

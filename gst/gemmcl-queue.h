@@ -13,6 +13,10 @@
  * stream lock and sends them, so that no result waits for the next buffer; where the streaming
  * thread is quicker, it does that itself. With queue-depth 1 each flight lands before its buffer
  * was taken.
+ *
+ * Outputs in OpenCL memory are sent as soon as the flight is launched: who wants to see them waits
+ * for the event that they have. If both inputs and outputs are in such memory, a flight with
+ * queue-depth 1 lands before the next is launched.
  */
 
 G_BEGIN_DECLS

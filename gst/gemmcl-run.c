@@ -14,6 +14,7 @@ void
 gst_gemmcl_forget_output (GstGemmcl *self)
 {
   self->last_m = 0;
+  gst_clear_buffer (&self->last_output);
 }
 
 /* With neither batches nor a queue the base class calls this for each buffer. */
@@ -32,6 +33,26 @@ transform (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
     flow = gst_gemmcl_flight_land (flight, self);
   flight->n = 0;
   return flow;
+}
+
+static void
+set_no_memory (GError **error)
+{
+  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+                       "There is no memory for a result. In OpenCL memory a device that is smaller "
+                       "than the host has to hold it: use system memory, smaller buffers, or fewer "
+                       "of them (queue-depth, batch-size, queues).");
+}
+
+/* Takes @memory, which may be NULL. */
+static gboolean
+append (GstBuffer *output, GstMemory *memory, GError **error)
+{
+  if (memory)
+    gst_buffer_append_memory (output, memory);
+  else
+    set_no_memory (error);
+  return memory != NULL;
 }
 
 static GstMemory *
@@ -62,39 +83,74 @@ append_tensors (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **e
       memory = gst_gemmcl_get_tensor_memory (&self->input.tensors, i, input, error);
       if (!memory)
         return FALSE;
+      if (self->output_opencl)
+        memory = gst_gemmcl_device_take_memory (self, memory);
     }
-    gst_buffer_append_memory (output, memory);
+    if (!append (output, memory, error))
+      return FALSE;
   }
   return TRUE;
+}
+
+/* Bytes of the result that a buffer of audio makes; 0 after an error. */
+static gsize
+get_audio_size (GstGemmcl *self, GstBuffer *input, GError **error)
+{
+  gsize offset, samples, size;
+
+  if (!gst_gemmcl_get_samples (&self->input.audio, input, &offset, &samples, error))
+    return 0;
+  if (g_size_checked_mul (&size, samples, GST_AUDIO_INFO_BPF (&self->output.audio)))
+    return size;
+  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+                       "A buffer of audio makes a result that is more than memory can hold.");
+  return 0;
 }
 
 /* Memory where there is no pool. */
 static gboolean
 append_memory (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
 {
-  gsize offset, samples, size;
+  gsize size;
 
   if (gst_gemmcl_is_empty (self, input))
     return TRUE;
   if (self->output.medium == GST_GEMMCL_MEDIUM_TENSORS)
     return append_tensors (self, input, output, error);
-  if (!gst_gemmcl_get_samples (&self->input.audio, input, &offset, &samples, error))
-    return FALSE;
-  if (!g_size_checked_mul (&size, samples, GST_AUDIO_INFO_BPF (&self->output.audio))) {
-    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                         "A buffer of audio makes a result that is more than memory can hold.");
-    return FALSE;
-  }
-  gst_buffer_append_memory (output, new_memory (GST_BASE_TRANSFORM (self), size));
-  return TRUE;
+  size = get_audio_size (self, input, error);
+  return size > 0 && append (output, new_memory (GST_BASE_TRANSFORM (self), size), error);
 }
 
-/* The base class has one, which decide_allocation chose. */
+/* The base class has one, which decide_allocation chose. Audio goes into larger buffers. */
 static gboolean
-has_pool (GstGemmcl *self)
+has_pool (GstGemmcl *self, GstBuffer *input)
 {
-  return self->output.medium == GST_GEMMCL_MEDIUM_VIDEO ||
-         gst_gemmcl_get_tensor_pool_size (self) > 0;
+  gsize size;
+
+  if (gst_gemmcl_is_empty (self, input))
+    return FALSE;
+  if (self->output.medium == GST_GEMMCL_MEDIUM_VIDEO)
+    return TRUE;
+  if (self->output.medium == GST_GEMMCL_MEDIUM_TENSORS)
+    return gst_gemmcl_get_tensor_pool_size (self) > 0;
+  size = self->output_opencl ? get_audio_size (self, input, NULL) : 0;
+  return size > 0 && size <= self->pool_size;
+}
+
+static GstFlowReturn
+take_from_pool (GstGemmcl *self, GstBuffer *input, GstBuffer **output)
+{
+  g_autoptr (GError) error = NULL;
+  GstFlowReturn flow =
+      parent_class->prepare_output_buffer (GST_BASE_TRANSFORM (self), input, output);
+
+  if (flow == GST_FLOW_OK && self->output.medium == GST_GEMMCL_MEDIUM_AUDIO)
+    gst_buffer_set_size (*output, get_audio_size (self, input, NULL));
+  if (flow == GST_FLOW_ERROR) {
+    set_no_memory (&error);
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  }
+  return flow;
 }
 
 static GstFlowReturn
@@ -105,8 +161,8 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *input, GstBuffer **ou
   g_autoptr (GstBuffer) buffer = NULL;
   g_autoptr (GError) error = NULL;
 
-  if (has_pool (self) && !gst_gemmcl_is_empty (self, input))
-    return parent_class->prepare_output_buffer (trans, input, output);
+  if (has_pool (self, input))
+    return take_from_pool (self, input, output);
   buffer = gst_buffer_new ();
   if (!append_memory (self, input, buffer, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);

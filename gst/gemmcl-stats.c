@@ -27,7 +27,20 @@ gst_gemmcl_stats_reset (GstGemmcl *self)
   g_mutex_lock (&self->lock);
   self->past = (GemmclPlanStats){0};
   self->buffers = 0;
+  self->read_device = self->wrote_device = FALSE;
   g_mutex_unlock (&self->lock);
+}
+
+/* Where A of the last run was, and D. With the lock held. */
+static const gchar *
+get_memory (GstGemmcl *self)
+{
+  static const gchar *const names[2][2] = {
+      {"system", "system to OpenCL"},
+      {"OpenCL to system", "OpenCL"},
+  };
+
+  return names[self->read_device][self->wrote_device];
 }
 
 GstStructure *
@@ -57,9 +70,9 @@ gst_gemmcl_stats_new (GstGemmcl *self)
   structure = gst_structure_new (
       "application/x-gemmcl-stats", "buffers", G_TYPE_UINT64, buffers, "bytes", G_TYPE_UINT64,
       sum.bytes_in + sum.bytes_out, "kernel", G_TYPE_STRING, kernel, "kernel-source", G_TYPE_STRING,
-      source, "device", G_TYPE_STRING, device, "memory", G_TYPE_STRING, "system", "kernel-time",
-      G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency", G_TYPE_DOUBLE,
-      efficiency, NULL);
+      source, "device", G_TYPE_STRING, device, "memory", G_TYPE_STRING, get_memory (self),
+      "kernel-time", G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency",
+      G_TYPE_DOUBLE, efficiency, NULL);
   g_mutex_unlock (&self->lock);
   return structure;
 }

@@ -134,7 +134,8 @@ open_context (GstGemmcl *self, GError **error)
     return FALSE;
   GST_INFO_OBJECT (self, "on %s", gemmcl_context_get_device_info (context)->name);
   g_mutex_lock (&self->lock);
-  g_set_object (&self->context, context);
+  if (g_set_object (&self->context, context))
+    gst_clear_object (&self->allocator);
   g_mutex_unlock (&self->lock);
   return TRUE;
 }
@@ -144,6 +145,7 @@ close_all (GstGemmcl *self)
 {
   gst_gemmcl_operands_close (self);
   g_mutex_lock (&self->lock);
+  gst_clear_object (&self->allocator);
   g_clear_object (&self->context);
   g_mutex_unlock (&self->lock);
 }
@@ -237,6 +239,7 @@ stop (GstBaseTransform *trans)
 
   gst_gemmcl_queue_stop (self);
   gst_gemmcl_drop_plan (self);
+  gst_gemmcl_forget_output (self);
   g_mutex_lock (&self->lock);
   self->started = FALSE;
   self->configured = FALSE;
@@ -346,7 +349,7 @@ generate_output (GstBaseTransform *trans, GstBuffer **output)
   GstGemmcl *self = GST_GEMMCL (trans);
   GstBuffer *input;
 
-  if (self->settings.batch_size == 1 && self->settings.queue_depth == 1)
+  if (self->settings.batch_size == 1 && self->settings.queue_depth == 1 && !self->output_opencl)
     return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->generate_output (trans, output);
   input = trans->queued_buf;
   trans->queued_buf = NULL;

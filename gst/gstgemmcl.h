@@ -51,7 +51,8 @@ struct _GstGemmcl {
 
   GMutex lock;
   GemmclContext *context;
-  gboolean context_stale; /* platform, device-type or device changed since it was opened */
+  GstAllocator *allocator; /* of OpenCL memory of context; made when it is first needed */
+  gboolean context_stale;  /* platform, device-type or device changed since it was opened */
   GstGemmclOperands operands;
   GstGemmclOperands next; /* what the streaming thread takes over before its next buffer */
   gboolean has_next;
@@ -60,12 +61,15 @@ struct _GstGemmcl {
   GstGemmclProblem problem; /* the plan's */
   GemmclPlanStats past;     /* of plans that are gone */
   guint64 buffers;
+  gboolean read_device; /* the last run had A, or D, in OpenCL memory */
+  gboolean wrote_device;
   GstClockTime frame_duration;
 
   /* Written by the streaming thread under @lock. */
   GstGemmclSettings settings; /* what @wanted was when streaming started */
   GstGemmclFormat input;
   GstGemmclFormat output;
+  gboolean output_opencl; /* output goes out in OpenCL memory */
   gboolean started;
   gboolean configured; /* there are caps, and they fit */
 
@@ -77,6 +81,8 @@ struct _GstGemmcl {
   gdouble run_alpha;
   gdouble run_beta;
   gsize last_m;
+  GstBuffer *last_output; /* in OpenCL memory: what beta may scale */
+  guint pool_size;        /* bytes of the buffers that a pool of OpenCL memory has; 0: no pool */
 
   /* gemmcl-queue.c's: a ring of flights, and the thread that waits for them. */
   GMutex queue_lock; /* taken last; guards the flights' states and what follows */

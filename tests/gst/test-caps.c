@@ -39,7 +39,7 @@ fixate (const gchar *input, const gchar *downstream, gsize k, gsize n)
   g_autoptr (GstCaps) fixed = NULL;
 
   fixed = gst_gemmcl_caps_fixate (
-      in, gst_caps_intersect_full (peer, offered, GST_CAPS_INTERSECT_FIRST));
+      in, gst_caps_intersect_full (peer, offered, GST_CAPS_INTERSECT_FIRST), FALSE);
   g_assert_true (gst_caps_is_fixed (fixed));
   return gst_caps_to_string (fixed);
 }

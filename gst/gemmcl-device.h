@@ -1,0 +1,64 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gemmcl-opencl.h>
+
+#include "gemmcl-mapping.h"
+#include "gstgemmclmemory.h"
+
+/* OpenCL memory on the element's pads: where it comes from, and what of it the library can use. */
+
+G_BEGIN_DECLS
+
+/**
+ * gst_gemmcl_device_decide:
+ * @query: an allocation query that downstream has answered, or not
+ * @caps: what goes out, in OpenCL memory
+ *
+ * Makes output buffers come from an allocator on the element's device, and a pool of that where
+ * buffers have a size. What downstream proposes may be on another device.
+ *
+ * Returns: %FALSE when there is no allocator; an error is then posted.
+ */
+gboolean gst_gemmcl_device_decide (GstGemmcl *self, GstQuery *query, GstCaps *caps);
+
+/**
+ * gst_gemmcl_device_propose:
+ * @caps: what comes in, in OpenCL memory
+ * @min: buffers that the element holds
+ *
+ * Offers upstream the same.
+ */
+void gst_gemmcl_device_propose (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint min);
+
+/**
+ * gst_gemmcl_device_open_input:
+ * @data: (out): where A is
+ *
+ * Maps @buffer's memory for the device.
+ *
+ * Returns: %FALSE if that is not OpenCL memory of the element's context, or its layout is none that
+ *   the library knows: gst_gemmcl_map_input() is then right, or says what is wrong.
+ */
+gboolean gst_gemmcl_device_open_input (GstGemmcl *self, GstGemmclMapping *mapping,
+                                       GstBuffer *buffer, GemmclDeviceData *data);
+
+/** gst_gemmcl_device_open_output: The same for D in @buffer, which must be writable. */
+gboolean gst_gemmcl_device_open_output (GstGemmcl *self, GstGemmclMapping *mapping,
+                                        GstBuffer *buffer, GemmclDeviceData *data);
+
+/** gst_gemmcl_device_open_previous: The same for @buffer, an output, that is to be read again. */
+gboolean gst_gemmcl_device_open_previous (GstGemmcl *self, GstGemmclMapping *mapping,
+                                          GstBuffer *buffer, GemmclDeviceData *data);
+
+/**
+ * gst_gemmcl_device_take_memory:
+ * @memory: (transfer full): what passes through, of any memory
+ *
+ * Returns: (transfer full): @memory if it is OpenCL memory, otherwise a copy of it that is; %NULL
+ *   if there is no room for that.
+ */
+GstMemory *gst_gemmcl_device_take_memory (GstGemmcl *self, GstMemory *memory);
+
+G_END_DECLS
