@@ -378,6 +378,21 @@ give_up (GemmclPlan *self, GemmclPendingRun *run)
   run->busy = FALSE;
 }
 
+/* Some drivers never come to the end of a command that is to wait for one that failed already. */
+static gboolean
+check_wait (const GemmclMixedRun *run, GError **error)
+{
+  for (guint i = 0; i < run->n_wait; i++) {
+    cl_int status = CL_COMPLETE;
+
+    clGetEventInfo (run->wait[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof (status), &status,
+                    NULL);
+    if (status < CL_COMPLETE)
+      return gemmcl_cl_check (CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, error, "A run");
+  }
+  return TRUE;
+}
+
 GemmclPendingRun *
 gemmcl_plan_submit_mixed (GemmclPlan *self, const GemmclMixedRun *run, cl_event *done,
                           GError **error)
@@ -392,7 +407,7 @@ gemmcl_plan_submit_mixed (GemmclPlan *self, const GemmclMixedRun *run, cl_event 
 
   m = run->m;
   batch = run->batch;
-  if (!gemmcl_plan_check_run (self, &m, &batch, error))
+  if (!gemmcl_plan_check_run (self, &m, &batch, error) || !check_wait (run, error))
     return NULL;
   locker = g_mutex_locker_new (&self->lock);
   pending = take_run (self);

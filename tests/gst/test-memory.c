@@ -448,6 +448,7 @@ test_failed_write (Rig *rig, gconstpointer side G_GNUC_UNUSED)
   finish_user_event (gate, -1);
   g_assert_false (gst_memory_map (memory, &map, GST_MAP_READ));
   g_assert_false (gst_memory_map (memory, &map, GST_MAP_READWRITE));
+  g_assert_null (gst_memory_copy (memory, 0, -1));
   host_fill (memory, 0, BYTES, 1);
   assert_memory (memory, BYTES, 1);
 }

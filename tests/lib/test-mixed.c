@@ -262,6 +262,10 @@ test_wait (void)
     g_assert_cmpint (status, >, CL_COMPLETE);
     clSetUserEventStatus (gate, i < 2 ? CL_COMPLETE : -1);
     g_assert_cmpint (gemmcl_plan_finish (plan, pending, NULL), ==, i < 2);
+    pending = gemmcl_plan_submit_mixed (plan, &run, NULL, NULL);
+    g_assert_cmpint (pending != NULL, ==, i < 2);
+    if (pending != NULL)
+      g_assert_true (gemmcl_plan_finish (plan, pending, NULL));
     clReleaseEvent (done);
     clReleaseEvent (gate);
   }
