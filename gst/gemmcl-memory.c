@@ -1,334 +1,57 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * A piece of memory has up to two places:
- *
- *     device   buffer   what kernels read and write
- *     host     pinned   what the CPU reads and writes; only where the device has memory of its own
- *
- *     need_upload     the host's is newer: sent by the next map with GST_MAP_OPENCL
- *     need_download   the device's is newer: fetched by the next map without
- *
- * Waiting is for the CPU alone, in maps of the host; what the device does is ordered by events.
- */
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include "gemmcl-memory.h"
+#include "gemmcl-sides.h"
 
-#include <gemmcl-opencl.h>
-
-#include "gemmcl-events.h"
-
-GST_DEBUG_CATEGORY_STATIC (memory_debug);
-#define GST_CAT_DEFAULT memory_debug
+GST_DEBUG_CATEGORY (gst_gemmcl_memory_debug);
+#define GST_CAT_DEFAULT gst_gemmcl_memory_debug
 
 /* OpenCL aligns buffers for its widest type, and what it maps of them likewise. */
 #define ALIGNMENT 128
 
-struct _GstGemmclAllocator {
-  GstAllocator parent;
-
-  GemmclContext *context;
-  GstGemmclHostSide side;
-  cl_command_queue queue; /* of copies and maps; nothing there waits for what stands before it */
-  guint64 up, down;       /* under the object's lock */
-};
-
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstGemmclAllocator, gst_gemmcl_allocator, GST_TYPE_ALLOCATOR,
-                               GST_DEBUG_CATEGORY_INIT (memory_debug, "gemmclmemory", 0,
+                               GST_DEBUG_CATEGORY_INIT (gst_gemmcl_memory_debug, "gemmclmemory", 0,
                                                         "OpenCL memory"))
 
-/* Of a sub-memory only @parent means something: the rest is its root's. */
+/* Of a sub-memory only @parent means something: the sides are its root's. */
 typedef struct {
   GstMemory parent;
-
-  cl_mem buffer;
-
-  GMutex host_lock; /* held while the CPU waits for the host's side; taken before lock */
-  gpointer mapped;  /* buffer, as the host sees it while n_maps is not 0 */
-  guint n_maps;
-  GstMapFlags mapped_access;
-  cl_mem pinned;
-  guchar *staging; /* pinned, as the host sees it */
-
-  GMutex lock; /* never held while anything is waited for */
-  GstGemmclEvents events;
-  gboolean need_upload;
-  gboolean need_download;
+  GstGemmclSides sides;
 } Memory;
 
-static Memory *
-get_root (GstMemory *memory)
+static GstGemmclSides *
+get_sides (GstMemory *memory)
 {
-  return (Memory *)(memory->parent ? memory->parent : memory);
-}
-
-static GstGemmclAllocator *
-get_allocator (Memory *self)
-{
-  return GST_GEMMCL_ALLOCATOR (self->parent.allocator);
-}
-
-static cl_command_queue
-get_queue (Memory *self)
-{
-  return get_allocator (self)->queue;
-}
-
-/* Logs what failed. */
-static gboolean
-check (Memory *self, cl_int status, const gchar *call)
-{
-  if (status == CL_SUCCESS)
-    return TRUE;
-  GST_ERROR_OBJECT (self->parent.allocator,
-                    "%s failed with %d for a memory of %" G_GSIZE_FORMAT " bytes", call, status,
-                    self->parent.maxsize);
-  return FALSE;
-}
-
-static void
-count (Memory *self, gsize up, gsize down)
-{
-  GstGemmclAllocator *allocator = get_allocator (self);
-
-  GST_OBJECT_LOCK (allocator);
-  allocator->up += up;
-  allocator->down += down;
-  GST_OBJECT_UNLOCK (allocator);
-}
-
-/* Whether what was to be in it never came. */
-static gboolean
-is_lost (Memory *self)
-{
-  gboolean failed;
-
-  g_mutex_lock (&self->lock);
-  failed = gst_gemmcl_events_failed (&self->events);
-  g_mutex_unlock (&self->lock);
-  return failed;
-}
-
-/* Waits until the host may do @access. FALSE if there is nothing to be read. */
-static gboolean
-wait_for_device (Memory *self, GstMapFlags access)
-{
-  cl_event events[GST_OPENCL_MAX_EVENTS];
-  guint n;
-
-  g_mutex_lock (&self->lock);
-  n = gst_gemmcl_events_get (&self->events, access, events);
-  g_mutex_unlock (&self->lock);
-  /* One after the other: where a reader failed the memory is none the worse. */
-  for (guint i = 0; i < n; i++)
-    clWaitForEvents (1, &events[i]);
-  gst_opencl_release_events (n, events);
-  return !(access & GST_MAP_READ && is_lost (self)) ||
-         check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
-                "the command that was to write");
-}
-
-static void
-add_event (Memory *self, GstMapFlags access, cl_event event)
-{
-  g_mutex_lock (&self->lock);
-  gst_gemmcl_events_add (&self->events, access, event, get_queue (self));
-  g_mutex_unlock (&self->lock);
-}
-
-/* Takes the event of a command that was enqueued in the allocator's queue. */
-static void
-take_event (Memory *self, GstMapFlags access, cl_event event)
-{
-  clFlush (get_queue (self));
-  add_event (self, access, event);
-  clReleaseEvent (event);
-}
-
-/* Sets @mapped. */
-static gboolean
-enqueue_map (Memory *self, GstMapFlags access)
-{
-  const cl_map_flags flags =
-      (access & GST_MAP_READ ? CL_MAP_READ : 0) | (access & GST_MAP_WRITE ? CL_MAP_WRITE : 0);
-  cl_int status;
-  gpointer data;
-
-  if (!wait_for_device (self, access))
-    return FALSE;
-  data = clEnqueueMapBuffer (get_queue (self), self->buffer, CL_TRUE, flags, 0,
-                             self->parent.maxsize, 0, NULL, NULL, &status);
-  if (!check (self, status, "clEnqueueMapBuffer"))
-    return FALSE;
-  self->mapped = data;
-  self->mapped_access = access;
-  return TRUE;
-}
-
-/* One mapping serves all maps, since GStreamer lets none do more than the first. Several of the
- * same buffer at once are what PoCL 3.1 stumbles over. */
-static gpointer
-map_mapped (Memory *self, GstMapFlags access)
-{
-  gpointer data = NULL;
-
-  g_mutex_lock (&self->host_lock);
-  if (self->n_maps > 0 || enqueue_map (self, access)) {
-    self->n_maps++;
-    self->mapped_access |= access;
-    data = self->mapped;
-  }
-  g_mutex_unlock (&self->host_lock);
-  return data;
-}
-
-static void
-unmap_mapped (Memory *self)
-{
-  cl_event done;
-
-  g_mutex_lock (&self->host_lock);
-  if (--self->n_maps == 0 &&
-      check (self,
-             clEnqueueUnmapMemObject (get_queue (self), self->buffer, self->mapped, 0, NULL, &done),
-             "clEnqueueUnmapMemObject"))
-    take_event (self, self->mapped_access, done);
-  g_mutex_unlock (&self->host_lock);
-}
-
-static gboolean
-make_staging (Memory *self)
-{
-  const cl_context context = gemmcl_context_get_cl_context (get_allocator (self)->context);
-  const gsize size = self->parent.maxsize;
-  cl_int status;
-
-  if (self->staging)
-    return TRUE;
-  self->pinned =
-      clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &status);
-  if (status == CL_SUCCESS)
-    self->staging =
-        clEnqueueMapBuffer (get_queue (self), self->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                            size, 0, NULL, NULL, &status);
-  if (check (self, status, "pinning memory of the host"))
-    return TRUE;
-  g_clear_pointer (&self->pinned, clReleaseMemObject);
-  self->staging = NULL;
-  return FALSE;
-}
-
-static gboolean
-download (Memory *self)
-{
-  const gsize size = self->parent.maxsize;
-
-  if (!check (self,
-              clEnqueueReadBuffer (get_queue (self), self->buffer, CL_TRUE, 0, size, self->staging,
-                                   0, NULL, NULL),
-              "clEnqueueReadBuffer"))
-    return FALSE;
-  count (self, 0, size);
-  return TRUE;
-}
-
-/* Also what is only to be written is fetched: it may be written in part. After gst_gemmcl_memory_
- * recycle() there is nothing to fetch. */
-static gboolean
-map_staged_locked (Memory *self, GstMapFlags access)
-{
-  gboolean need_download;
-
-  g_mutex_lock (&self->lock);
-  need_download = self->need_download;
-  g_mutex_unlock (&self->lock);
-  if (!make_staging (self) ||
-      ((need_download || access & GST_MAP_WRITE) && !wait_for_device (self, access)) ||
-      (need_download && !download (self)))
-    return FALSE;
-  g_mutex_lock (&self->lock);
-  self->need_download = FALSE;
-  if (access & GST_MAP_WRITE)
-    self->need_upload = TRUE;
-  g_mutex_unlock (&self->lock);
-  return TRUE;
-}
-
-static gpointer
-map_staged (Memory *self, GstMapFlags access)
-{
-  gboolean ok;
-
-  g_mutex_lock (&self->host_lock);
-  ok = map_staged_locked (self, access);
-  g_mutex_unlock (&self->host_lock);
-  return ok ? self->staging : NULL;
-}
-
-/* With the lock held. */
-static gboolean
-upload (Memory *self)
-{
-  const gsize size = self->parent.maxsize;
-  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
-  guint n = gst_gemmcl_events_get (&self->events, GST_MAP_WRITE, wait_list);
-  cl_int status = clEnqueueWriteBuffer (get_queue (self), self->buffer, CL_FALSE, 0, size,
-                                        self->staging, n, n > 0 ? wait_list : NULL, &done);
-
-  gst_opencl_release_events (n, wait_list);
-  if (!check (self, status, "clEnqueueWriteBuffer"))
-    return FALSE;
-  clFlush (get_queue (self));
-  gst_gemmcl_events_add (&self->events, GST_MAP_WRITE, done, get_queue (self));
-  clReleaseEvent (done);
-  self->need_upload = FALSE;
-  count (self, size, 0);
-  return TRUE;
-}
-
-/* Makes ready for @access by the device. */
-static gboolean
-open_device (Memory *self, GstMapFlags access)
-{
-  gboolean ok;
-
-  g_mutex_lock (&self->lock);
-  ok = !self->need_upload || upload (self);
-  if (ok && access & GST_MAP_WRITE)
-    self->need_download = get_allocator (self)->side == GST_GEMMCL_HOST_SIDE_STAGED;
-  g_mutex_unlock (&self->lock);
-  return ok;
+  return &((Memory *)(memory->parent ? memory->parent : memory))->sides;
 }
 
 /* GStreamer adds the offset to what this returns: a cl_mem has to come out of that as it is. */
 static gpointer
 memory_map (GstMemory *memory, GstMapInfo *info, gsize maxsize G_GNUC_UNUSED)
 {
-  Memory *self = get_root (memory);
+  GstGemmclSides *sides = get_sides (memory);
 
-  if (info->flags & GST_MAP_OPENCL)
-    return open_device (self, info->flags) ? (guchar *)self->buffer - memory->offset : NULL;
-  if (get_allocator (self)->side == GST_GEMMCL_HOST_SIDE_STAGED)
-    return map_staged (self, info->flags);
-  return map_mapped (self, info->flags);
+  if (!(info->flags & GST_MAP_OPENCL))
+    return gst_gemmcl_sides_map_host (sides, info->flags);
+  return gst_gemmcl_sides_open_device (sides, info->flags)
+             ? (guchar *)sides->buffer - memory->offset
+             : NULL;
 }
 
 static void
 memory_unmap (GstMemory *memory, GstMapInfo *info)
 {
-  Memory *self = get_root (memory);
-
-  if (!(info->flags & GST_MAP_OPENCL) && get_allocator (self)->side == GST_GEMMCL_HOST_SIDE_MAPPED)
-    unmap_mapped (self);
+  if (!(info->flags & GST_MAP_OPENCL))
+    gst_gemmcl_sides_unmap_host (get_sides (memory));
 }
 
 /* Sub-memories are read-only, as GStreamer's own are: their root is locked while they live. */
 static GstMemory *
 memory_share (GstMemory *memory, gssize offset, gssize size)
 {
-  GstMemory *root = &get_root (memory)->parent;
+  GstMemory *root = memory->parent ? memory->parent : memory;
   Memory *self = g_new0 (Memory, 1);
 
   if (size == -1)
@@ -337,28 +60,6 @@ memory_share (GstMemory *memory, gssize offset, gssize size)
                    memory->allocator, root, root->maxsize, root->align, memory->offset + offset,
                    size);
   return &self->parent;
-}
-
-static gboolean
-enqueue_copy (Memory *from, gsize offset, Memory *to)
-{
-  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
-  cl_int status;
-  guint n;
-
-  if (!open_device (from, GST_MAP_READ) || !open_device (to, GST_MAP_WRITE))
-    return FALSE;
-  g_mutex_lock (&from->lock);
-  n = gst_gemmcl_events_get (&from->events, GST_MAP_READ, wait_list);
-  g_mutex_unlock (&from->lock);
-  status = clEnqueueCopyBuffer (get_queue (from), from->buffer, to->buffer, offset, 0,
-                                to->parent.size, n, n > 0 ? wait_list : NULL, &done);
-  gst_opencl_release_events (n, wait_list);
-  if (!check (from, status, "clEnqueueCopyBuffer"))
-    return FALSE;
-  add_event (to, GST_MAP_WRITE, done);
-  take_event (from, GST_MAP_READ, done);
-  return TRUE;
 }
 
 /* On the device. */
@@ -370,11 +71,11 @@ memory_copy (GstMemory *memory, gssize offset, gssize size)
   if (size == -1)
     size = memory->size > (gsize)offset ? memory->size - offset : 0;
   /* A driver may never come to the end of a command that is to wait for one that failed already. */
-  if (is_lost (get_root (memory)))
+  if (gst_gemmcl_sides_are_lost (get_sides (memory)))
     return NULL;
   copy = gst_allocator_alloc (memory->allocator, size, NULL);
   if (copy && size > 0 &&
-      !enqueue_copy (get_root (memory), memory->offset + offset, (Memory *)copy))
+      !gst_gemmcl_sides_copy (get_sides (memory), memory->offset + offset, get_sides (copy), size))
     g_clear_pointer (&copy, gst_memory_unref);
   return copy;
 }
@@ -418,31 +119,9 @@ allocator_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *param
   if (!buffer)
     return NULL;
   self = g_new0 (Memory, 1);
-  self->buffer = buffer;
-  g_mutex_init (&self->host_lock);
-  g_mutex_init (&self->lock);
+  gst_gemmcl_sides_init (&self->sides, GST_GEMMCL_ALLOCATOR (allocator), buffer, maxsize);
   gst_memory_init (&self->parent, 0, allocator, NULL, maxsize, params->align, params->prefix, size);
   return &self->parent;
-}
-
-/* What is under way keeps the buffers; of the pinned one the mapping, too, once this is enqueued.
- */
-static void
-free_staging (Memory *self)
-{
-  cl_event wait_list[GST_OPENCL_MAX_EVENTS];
-  guint n;
-
-  if (!self->staging)
-    return;
-  n = gst_gemmcl_events_get (&self->events, GST_MAP_WRITE, wait_list);
-  check (self,
-         clEnqueueUnmapMemObject (get_queue (self), self->pinned, self->staging, n,
-                                  n > 0 ? wait_list : NULL, NULL),
-         "clEnqueueUnmapMemObject");
-  clFlush (get_queue (self));
-  gst_opencl_release_events (n, wait_list);
-  clReleaseMemObject (self->pinned);
 }
 
 static void
@@ -450,45 +129,34 @@ allocator_free (GstAllocator *allocator G_GNUC_UNUSED, GstMemory *memory)
 {
   Memory *self = (Memory *)memory;
 
-  if (!memory->parent) {
-    free_staging (self);
-    gst_gemmcl_events_clear (&self->events);
-    clReleaseMemObject (self->buffer);
-    g_mutex_clear (&self->host_lock);
-    g_mutex_clear (&self->lock);
-  }
+  if (!memory->parent)
+    gst_gemmcl_sides_clear (&self->sides);
   g_free (self);
 }
 
 static cl_context
 get_context (GstMemory *memory)
 {
-  return gemmcl_context_get_cl_context (get_allocator (get_root (memory))->context);
+  return gemmcl_context_get_cl_context (GST_GEMMCL_ALLOCATOR (memory->allocator)->context);
 }
 
 static guint
 get_events (GstMemory *memory, GstMapFlags access, cl_event events[GST_OPENCL_MAX_EVENTS])
 {
-  Memory *self = get_root (memory);
-  guint n;
-
-  g_mutex_lock (&self->lock);
-  n = gst_gemmcl_events_get (&self->events, access, events);
-  g_mutex_unlock (&self->lock);
-  return n;
+  return gst_gemmcl_sides_get_events (get_sides (memory), access, events);
 }
 
 static void
-add_memory_event (GstMemory *memory, GstMapFlags access, cl_event event)
+add_event (GstMemory *memory, GstMapFlags access, cl_event event)
 {
-  add_event (get_root (memory), access, event);
+  gst_gemmcl_sides_add_event (get_sides (memory), access, event);
 }
 
 static const GstOpenCLMemoryMethods methods = {
     .size = sizeof (GstOpenCLMemoryMethods),
     .get_context = get_context,
     .get_events = get_events,
-    .add_event = add_memory_event,
+    .add_event = add_event,
 };
 
 gboolean
@@ -500,12 +168,7 @@ gst_is_gemmcl_memory (GstMemory *memory)
 void
 gst_gemmcl_memory_recycle (GstMemory *memory)
 {
-  Memory *self = get_root (memory);
-
-  g_mutex_lock (&self->lock);
-  gst_gemmcl_events_prune (&self->events);
-  self->need_upload = self->need_download = FALSE;
-  g_mutex_unlock (&self->lock);
+  gst_gemmcl_sides_recycle (get_sides (memory));
 }
 
 static void

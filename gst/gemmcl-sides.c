@@ -1,0 +1,324 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Waiting is for the CPU alone, in maps of the host; what the device does is ordered by events.
+ */
+#include "gemmcl-sides.h"
+
+#define GST_CAT_DEFAULT gst_gemmcl_memory_debug
+
+/* Logs what failed. */
+static gboolean
+check (GstGemmclSides *self, cl_int status, const gchar *call)
+{
+  if (status == CL_SUCCESS)
+    return TRUE;
+  GST_ERROR_OBJECT (self->allocator, "%s failed with %d for a memory of %" G_GSIZE_FORMAT " bytes",
+                    call, status, self->size);
+  return FALSE;
+}
+
+static void
+count (GstGemmclSides *self, gsize up, gsize down)
+{
+  GST_OBJECT_LOCK (self->allocator);
+  self->allocator->up += up;
+  self->allocator->down += down;
+  GST_OBJECT_UNLOCK (self->allocator);
+}
+
+/* Whether what was to be in it never came. */
+gboolean
+gst_gemmcl_sides_are_lost (GstGemmclSides *self)
+{
+  gboolean failed;
+
+  g_mutex_lock (&self->lock);
+  failed = gst_gemmcl_events_failed (&self->events);
+  g_mutex_unlock (&self->lock);
+  return failed;
+}
+
+/* Waits until the host may do @access. FALSE if there is nothing to be read. */
+static gboolean
+wait_for_device (GstGemmclSides *self, GstMapFlags access)
+{
+  cl_event events[GST_OPENCL_MAX_EVENTS];
+  guint n;
+
+  n = gst_gemmcl_sides_get_events (self, access, events);
+  /* One after the other: where a reader failed the memory is none the worse. */
+  for (guint i = 0; i < n; i++)
+    clWaitForEvents (1, &events[i]);
+  gst_opencl_release_events (n, events);
+  return !(access & GST_MAP_READ && gst_gemmcl_sides_are_lost (self)) ||
+         check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                "the command that was to write");
+}
+
+void
+gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
+{
+  g_mutex_lock (&self->lock);
+  gst_gemmcl_events_add (&self->events, access, event, self->allocator->queue);
+  g_mutex_unlock (&self->lock);
+}
+
+/* Takes the event of a command that was enqueued in the allocator's queue. */
+static void
+take_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
+{
+  clFlush (self->allocator->queue);
+  gst_gemmcl_sides_add_event (self, access, event);
+  clReleaseEvent (event);
+}
+
+/* Sets @mapped. */
+static gboolean
+enqueue_map (GstGemmclSides *self, GstMapFlags access)
+{
+  const cl_map_flags flags =
+      (access & GST_MAP_READ ? CL_MAP_READ : 0) | (access & GST_MAP_WRITE ? CL_MAP_WRITE : 0);
+  cl_int status;
+  gpointer data;
+
+  if (!wait_for_device (self, access))
+    return FALSE;
+  data = clEnqueueMapBuffer (self->allocator->queue, self->buffer, CL_TRUE, flags, 0, self->size, 0,
+                             NULL, NULL, &status);
+  if (!check (self, status, "clEnqueueMapBuffer"))
+    return FALSE;
+  self->mapped = data;
+  self->mapped_access = access;
+  return TRUE;
+}
+
+/* One mapping serves all maps, since GStreamer lets none do more than the first. Several of the
+ * same buffer at once are what PoCL 3.1 stumbles over. */
+static gpointer
+map_mapped (GstGemmclSides *self, GstMapFlags access)
+{
+  gpointer data = NULL;
+
+  g_mutex_lock (&self->host_lock);
+  if (self->n_maps > 0 || enqueue_map (self, access)) {
+    self->n_maps++;
+    self->mapped_access |= access;
+    data = self->mapped;
+  }
+  g_mutex_unlock (&self->host_lock);
+  return data;
+}
+
+static void
+unmap_mapped (GstGemmclSides *self)
+{
+  cl_event done;
+
+  g_mutex_lock (&self->host_lock);
+  if (--self->n_maps == 0 && check (self,
+                                    clEnqueueUnmapMemObject (self->allocator->queue, self->buffer,
+                                                             self->mapped, 0, NULL, &done),
+                                    "clEnqueueUnmapMemObject"))
+    take_event (self, self->mapped_access, done);
+  g_mutex_unlock (&self->host_lock);
+}
+
+static gboolean
+make_staging (GstGemmclSides *self)
+{
+  const cl_context context = gemmcl_context_get_cl_context (self->allocator->context);
+  const gsize size = self->size;
+  cl_int status;
+
+  if (self->staging)
+    return TRUE;
+  self->pinned =
+      clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &status);
+  if (status == CL_SUCCESS)
+    self->staging =
+        clEnqueueMapBuffer (self->allocator->queue, self->pinned, CL_TRUE,
+                            CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &status);
+  if (check (self, status, "pinning memory of the host"))
+    return TRUE;
+  g_clear_pointer (&self->pinned, clReleaseMemObject);
+  self->staging = NULL;
+  return FALSE;
+}
+
+static gboolean
+download (GstGemmclSides *self)
+{
+  const gsize size = self->size;
+
+  if (!check (self,
+              clEnqueueReadBuffer (self->allocator->queue, self->buffer, CL_TRUE, 0, size,
+                                   self->staging, 0, NULL, NULL),
+              "clEnqueueReadBuffer"))
+    return FALSE;
+  count (self, 0, size);
+  return TRUE;
+}
+
+/* Also what is only to be written is fetched: it may be written in part. After gst_gemmcl_memory_
+ * recycle() there is nothing to fetch. */
+static gboolean
+map_staged_locked (GstGemmclSides *self, GstMapFlags access)
+{
+  gboolean need_download;
+
+  g_mutex_lock (&self->lock);
+  need_download = self->need_download;
+  g_mutex_unlock (&self->lock);
+  if (!make_staging (self) ||
+      ((need_download || access & GST_MAP_WRITE) && !wait_for_device (self, access)) ||
+      (need_download && !download (self)))
+    return FALSE;
+  g_mutex_lock (&self->lock);
+  self->need_download = FALSE;
+  if (access & GST_MAP_WRITE)
+    self->need_upload = TRUE;
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
+static gpointer
+map_staged (GstGemmclSides *self, GstMapFlags access)
+{
+  gboolean ok;
+
+  g_mutex_lock (&self->host_lock);
+  ok = map_staged_locked (self, access);
+  g_mutex_unlock (&self->host_lock);
+  return ok ? self->staging : NULL;
+}
+
+/* With the lock held. */
+static gboolean
+upload (GstGemmclSides *self)
+{
+  const gsize size = self->size;
+  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
+  guint n = gst_gemmcl_events_get (&self->events, GST_MAP_WRITE, wait_list);
+  cl_int status = clEnqueueWriteBuffer (self->allocator->queue, self->buffer, CL_FALSE, 0, size,
+                                        self->staging, n, n > 0 ? wait_list : NULL, &done);
+
+  gst_opencl_release_events (n, wait_list);
+  if (!check (self, status, "clEnqueueWriteBuffer"))
+    return FALSE;
+  clFlush (self->allocator->queue);
+  gst_gemmcl_events_add (&self->events, GST_MAP_WRITE, done, self->allocator->queue);
+  clReleaseEvent (done);
+  self->need_upload = FALSE;
+  count (self, size, 0);
+  return TRUE;
+}
+
+/* Makes ready for @access by the device. */
+gboolean
+gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
+{
+  gboolean ok;
+
+  g_mutex_lock (&self->lock);
+  ok = !self->need_upload || upload (self);
+  if (ok && access & GST_MAP_WRITE)
+    self->need_download = self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED;
+  g_mutex_unlock (&self->lock);
+  return ok;
+}
+
+gpointer
+gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
+{
+  return self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED ? map_staged (self, access)
+                                                              : map_mapped (self, access);
+}
+
+void
+gst_gemmcl_sides_unmap_host (GstGemmclSides *self)
+{
+  if (self->allocator->side == GST_GEMMCL_HOST_SIDE_MAPPED)
+    unmap_mapped (self);
+}
+
+guint
+gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
+                             cl_event events[GST_OPENCL_MAX_EVENTS])
+{
+  guint n;
+
+  g_mutex_lock (&self->lock);
+  n = gst_gemmcl_events_get (&self->events, access, events);
+  g_mutex_unlock (&self->lock);
+  return n;
+}
+
+gboolean
+gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size)
+{
+  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
+  cl_int status;
+  guint n;
+
+  if (!gst_gemmcl_sides_open_device (from, GST_MAP_READ) ||
+      !gst_gemmcl_sides_open_device (to, GST_MAP_WRITE))
+    return FALSE;
+  n = gst_gemmcl_sides_get_events (from, GST_MAP_READ, wait_list);
+  status = clEnqueueCopyBuffer (from->allocator->queue, from->buffer, to->buffer, offset, 0, size,
+                                n, n > 0 ? wait_list : NULL, &done);
+  gst_opencl_release_events (n, wait_list);
+  if (!check (from, status, "clEnqueueCopyBuffer"))
+    return FALSE;
+  gst_gemmcl_sides_add_event (to, GST_MAP_WRITE, done);
+  take_event (from, GST_MAP_READ, done);
+  return TRUE;
+}
+
+void
+gst_gemmcl_sides_recycle (GstGemmclSides *self)
+{
+  g_mutex_lock (&self->lock);
+  gst_gemmcl_events_prune (&self->events);
+  self->need_upload = self->need_download = FALSE;
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_gemmcl_sides_init (GstGemmclSides *self, GstGemmclAllocator *allocator, cl_mem buffer,
+                       gsize size)
+{
+  *self = (GstGemmclSides){.allocator = allocator, .buffer = buffer, .size = size};
+  g_mutex_init (&self->host_lock);
+  g_mutex_init (&self->lock);
+}
+
+/* What is under way keeps the buffers; of the pinned one the mapping, too, once this is enqueued.
+ */
+static void
+free_staging (GstGemmclSides *self)
+{
+  cl_event wait_list[GST_OPENCL_MAX_EVENTS];
+  guint n;
+
+  if (!self->staging)
+    return;
+  n = gst_gemmcl_events_get (&self->events, GST_MAP_WRITE, wait_list);
+  check (self,
+         clEnqueueUnmapMemObject (self->allocator->queue, self->pinned, self->staging, n,
+                                  n > 0 ? wait_list : NULL, NULL),
+         "clEnqueueUnmapMemObject");
+  clFlush (self->allocator->queue);
+  gst_opencl_release_events (n, wait_list);
+  clReleaseMemObject (self->pinned);
+}
+
+void
+gst_gemmcl_sides_clear (GstGemmclSides *self)
+{
+  free_staging (self);
+  gst_gemmcl_events_clear (&self->events);
+  clReleaseMemObject (self->buffer);
+  g_mutex_clear (&self->host_lock);
+  g_mutex_clear (&self->lock);
+}
