@@ -211,6 +211,16 @@ test_rewritten (void)
   g_object_unref (plans[1]);
 }
 
+/* With GEMMCL_TEST_BRIEF the first kernel of a method, and those that compile fast. */
+static gboolean
+is_tried (guint i)
+{
+  const gchar *method = gemmcl_get_kernel (i)->method;
+
+  return g_getenv ("GEMMCL_TEST_BRIEF") == NULL || i == 0 || g_str_equal (method, "vector") ||
+         !g_str_equal (method, gemmcl_get_kernel (i - 1)->method);
+}
+
 /* Every kernel, whole and with K in parts, has what it needs while all others have theirs. */
 static void
 test_kernels (void)
@@ -223,7 +233,7 @@ test_kernels (void)
   if (context == NULL)
     return;
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++)
-    for (guint p = 0; p < G_N_ELEMENTS (parts); p++) {
+    for (guint p = 0; is_tried (i) && p < G_N_ELEMENTS (parts); p++) {
       g_autofree gchar *name = g_strconcat (gemmcl_get_kernel (i)->name, parts[p], NULL);
       GemmclPlan *plan = make_plan (context, M, name, FALSE);
 
@@ -235,7 +245,7 @@ test_kernels (void)
   stats = get_stats (context);
   g_test_message ("%u plans, %u weights, %" G_GUINT64_FORMAT " bytes", plans->len, stats.weights,
                   stats.weight_bytes);
-  g_assert_cmpuint (plans->len, >=, gemmcl_get_n_kernels () / 2);
+  g_assert_cmpuint (plans->len, >=, 20);
   g_assert_cmpuint (stats.weights, >, 1);
   g_assert_cmpuint (stats.weights, <, plans->len);
   for (guint i = 0; i < plans->len; i++)
