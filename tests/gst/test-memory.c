@@ -334,6 +334,7 @@ test_many_readers (Rig *rig, gconstpointer side G_GNUC_UNUSED)
   }
   for (guint i = 1; i < G_N_ELEMENTS (gates); i++)
     finish_user_event (gates[i], CL_COMPLETE);
+  g_assert_cmpuint (count_events (memory, GST_MAP_WRITE), ==, 1);
   thread = g_thread_new ("late", finish_late, gates[0]);
   host_fill (memory, 0, BYTES, 1);
   g_assert_cmpint (g_get_monotonic_time () - start, >=, LATE);
