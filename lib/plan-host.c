@@ -361,6 +361,8 @@ enqueue_all (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mixe
   } else if (!enqueue_copies (self, run, mixed, operands.d, error)) {
     return FALSE;
   }
+  if (run->chain.n_wait == 0) /* OpenCL allows no list without events */
+    run->chain.wait = NULL;
   return gemmcl_plan_enqueue_locked (self, &operands, run->m, run->batch, &run->chain, error) &&
          download (self, run, mixed->device_d, error);
 }
