@@ -127,12 +127,11 @@ gemm (GEMM_ARGUMENTS)
 
   /* a * b + c in one expression is contracted to an instruction where the CPU has one. mad () and
    * fma () are functions, which PoCL does not contract, or calls of libm. */
-  const long below = (long)TILE_M * p.a.row;
   for (long k = 0; k < p.K; k++) {
     if (A_COL == 1 && k % LINE == 0)
 #pragma unroll
       for (int m = 0; m < TILE_M; m++)
-        PREFETCH_A (row[m] + below + k);
+        PREFETCH_A (row[m] + (long)TILE_M * p.a.row + k);
     FLOATS b[VECTORS];
 #pragma unroll
     for (int v = 0; v < VECTORS; v++)
