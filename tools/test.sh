@@ -11,12 +11,12 @@
 # PoCL takes a second or more to compile a kernel, and there are many: what makes another program of
 # a kernel is tested with the first row of each method. More, for those who have the time:
 #
-#   --ci             and everything in the chroots of tools/distros.sh, too: half an hour more, which
-#                    makes the chroots
+#   --ci             and everything in the chroots of tools/distros.sh, too: half an hour more,
+#                    which makes the chroots
 #   --full           with every row; the library's tests on Intel's OpenCL runtime for CPUs, too;
 #                    and what Intel's driver for GPUs, without one, makes of every row
-#   --all            and all kernels on Intel's runtime for CPUs, and everything in the chroots: hours
-#                    where nothing of it was done before
+#   --all            and all kernels on Intel's runtime for CPUs, and everything in the chroots:
+#                    hours where nothing of it was done before
 #
 # Without --all, Intel's runtime runs the first kernel of each method with subgroups.
 # docs/testing.md says what each of these is good for.

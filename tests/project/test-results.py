@@ -47,6 +47,16 @@ CASES = {
         dict(result="FAIL", returncode=1, stdout="1..1\nok 1 /a\n"),
         "1 passed, 1 failed, 0 skipped",
     ),
+    "a leak sanitizer that failed": (
+        dict(result="ERROR", returncode=99, stdout="1..1\nok 1 /a\n",
+             stderr="==7==LeakSanitizer has encountered a fatal error.\n"),
+        "1 passed, 0 failed, 1 skipped",
+    ),
+    "leaks": (
+        dict(result="ERROR", returncode=99, stdout="1..1\nok 1 /a\n",
+             stderr="==7==ERROR: LeakSanitizer: detected memory leaks\n"),
+        "1 passed, 1 failed, 0 skipped",
+    ),
     "bailing out": (
         dict(result="FAIL", returncode=1, stdout="ok 1 /a\nBail out! no memory\n"),
         "1 passed, 1 failed, 0 skipped",
