@@ -25,10 +25,27 @@ gemmcl_activation_get_name (GemmclActivation activation)
 const gchar *
 gemmcl_precision_get_name (GemmclPrecision precision)
 {
-  static const gchar *const names[GEMMCL_N_PRECISIONS] = {"f32", "f16"};
+  static const gchar *const names[GEMMCL_N_PRECISIONS] = {"f32", "f16", "bf16", "tf32", "i8"};
 
   g_return_val_if_fail ((guint)precision < GEMMCL_N_PRECISIONS, NULL);
   return names[precision];
+}
+
+gdouble
+gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal)
+{
+  static const struct {
+    gdouble roundoff, normal;
+  } formats[GEMMCL_N_PRECISIONS] = {
+      [GEMMCL_PRECISION_F16] = {0x1p-11, 0x1p-14},
+      [GEMMCL_PRECISION_BF16] = {0x1p-8, 0x1p-126},
+      [GEMMCL_PRECISION_TF32] = {0x1p-11, 0x1p-126},
+  };
+
+  g_return_val_if_fail ((guint)precision < GEMMCL_N_PRECISIONS, 0);
+  if (normal)
+    *normal = formats[precision].normal;
+  return formats[precision].roundoff;
 }
 
 gsize

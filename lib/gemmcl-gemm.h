@@ -56,18 +56,36 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
  * @GEMMCL_PRECISION_F32: A and B are f32 where they are multiplied
  * @GEMMCL_PRECISION_F16: A and B may have been rounded to f16, which makes half as many bytes; what
  *   is more than 65504 becomes infinite, and gemmcl_plan_set_b() refuses it
+ * @GEMMCL_PRECISION_BF16: the same of bf16: fewer digits, the range of f32
+ * @GEMMCL_PRECISION_TF32: the digits of f16, the range of f32, in four bytes: for matrix engines
+ * @GEMMCL_PRECISION_I8: A and B may have been quantised to bytes: B by a scale for each of its
+ *   columns, A by a scale and a zero point for each of its rows, found anew in each run; sums of
+ *   bytes are exact
  *
- * What is multiplied. Sums are f32 in either.
+ * What is multiplied, at least: f32 answers for all of them. Sums are f32 but for bytes.
  */
 typedef enum {
   GEMMCL_PRECISION_F32,
   GEMMCL_PRECISION_F16,
+  GEMMCL_PRECISION_BF16,
+  GEMMCL_PRECISION_TF32,
+  GEMMCL_PRECISION_I8,
 } GemmclPrecision;
 
-#define GEMMCL_N_PRECISIONS (GEMMCL_PRECISION_F16 + 1)
+#define GEMMCL_N_PRECISIONS (GEMMCL_PRECISION_I8 + 1)
 
 /** gemmcl_precision_get_name: Returns: "f32" and so on, as users type it; static. */
 const gchar *gemmcl_precision_get_name (GemmclPrecision precision);
+
+/**
+ * gemmcl_precision_get_rounding:
+ * @normal: (out) (optional): the smallest normal number: what is smaller is off by @normal times
+ *   the roundoff
+ *
+ * Returns: the unit roundoff of what elements of A and B are rounded to before they are multiplied,
+ *   2^-11 for f16; 0 where they are not rounded, or by steps that depend on the matrix (I8).
+ */
+gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal);
 
 /**
  * GemmclAddend:
@@ -100,7 +118,7 @@ typedef enum {
  *   0: the same for all (not for D, where 0 means: no gap)
  * @a_type, @d_type: what A and D hold. Arithmetic is f32. Into integers results are rounded to
  *   nearest, halves to even, and saturated; NaN becomes 0. F32 is 0.
- * @precision: the least that will do; kernels of a higher one may be chosen, too
+ * @precision: the least that will do; kernels of f32 may be chosen, too
  * @a_scale, @a_shift: A is what is stored * a_scale + a_shift
  * @addend: what C is
  * @bias: there is a bias: N f32, the same for each row and batch
@@ -341,9 +359,9 @@ gboolean gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const 
  * u)
  *
  * with u = 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1),
- * (and with the precision F16 2 v + v^2 more for the products, v = 2^-11, and v 2^-14 (|A| + |B|)
- * for halves that are no normal numbers), carried through the activation by its Lipschitz constant
- * and what its own evaluation may err.
+ * (and with a precision that rounds by v 2 v + v^2 more for the products, and v w (|A| + |B|) for
+ * what is smaller than its smallest normal number w), carried through the activation by its
+ * Lipschitz constant and what its own evaluation may err.
  *
  * Returns: whether every element is within its bound. NaN and infinities must be where the
  *   reference has them.

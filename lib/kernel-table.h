@@ -24,7 +24,7 @@
  *   native and the smallest, which are those as wide as a register
  * @depth: columns of A that a lane holds at a time; only with @subgroup
  * @images: A and B are images (see pack_image.cl)
- * @precision: what it computes in, and asks for to be chosen
+ * @precision: what it computes in; answers problems that ask for the same, and f32 for all
  * @split_k: the group_m work-items share K between them, not M
  * @packed: B comes packed in panels of tile_n x group_n columns (see pack.cl)
  * @float4: it is told where rows of A or D may be read or written as float4s, and then is another

@@ -155,7 +155,7 @@ check_images (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const 
 static gboolean
 check_precision (const GemmclKernel *kernel, const GemmclGemm *gemm, GError **error)
 {
-  if (kernel->precision <= gemm->precision)
+  if (kernel->precision == GEMMCL_PRECISION_F32 || kernel->precision == gemm->precision)
     return TRUE;
   g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
                "Kernel %s computes in %s, and the problem asks for %s.", kernel->name,
@@ -243,7 +243,12 @@ gemmcl_kernel_get_panel (const GemmclKernel *kernel)
 GemmclType
 gemmcl_kernel_get_b_type (const GemmclKernel *kernel)
 {
-  return kernel->precision == GEMMCL_PRECISION_F16 ? GEMMCL_TYPE_F16 : GEMMCL_TYPE_F32;
+  static const GemmclType types[GEMMCL_N_PRECISIONS] = {
+      [GEMMCL_PRECISION_F32] = GEMMCL_TYPE_F32,   [GEMMCL_PRECISION_F16] = GEMMCL_TYPE_F16,
+      [GEMMCL_PRECISION_BF16] = GEMMCL_TYPE_BF16, [GEMMCL_PRECISION_TF32] = GEMMCL_TYPE_F32,
+      [GEMMCL_PRECISION_I8] = GEMMCL_TYPE_I8,
+  };
+  return types[kernel->precision];
 }
 
 GemmclTiles

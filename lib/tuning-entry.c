@@ -75,7 +75,7 @@ is_of_device (const json_t *entry, gboolean shipped, const GemmclDeviceInfo *dev
 static gboolean
 read_precision (GemmclGemm *gemm, const gchar *name)
 {
-  for (GemmclPrecision i = GEMMCL_PRECISION_F32; i <= GEMMCL_PRECISION_F16; i++)
+  for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++)
     if (g_str_equal (name, gemmcl_precision_get_name (i))) {
       gemm->precision = i;
       return TRUE;

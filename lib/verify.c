@@ -11,10 +11,6 @@
 
 #define UNIT_ROUNDOFF 0x1p-24
 
-/* The same of a half; below HALF_NORMAL the error is absolute, HALF_ROUNDOFF of that. */
-#define HALF_ROUNDOFF 0x1p-11
-#define HALF_NORMAL   0x1p-14
-
 /* What a device may err in exp, erfc, tanh and a division, together, in units of roundoff: 40
  * covers OpenCL's full profile (section 7.4 of its C specification; erfc's 16 ulp are the largest).
  */
@@ -46,12 +42,12 @@ growth (gsize k)
   return nu < 1 ? nu / (1 - nu) : INFINITY;
 }
 
-/* What rounding a and b to halves may change of their product. */
+/* What rounding a and b by v, but no finer than v times the smallest normal number w, may change of
+ * their product. */
 static gdouble
-half_error (gdouble a, gdouble b)
+rounding_error (gdouble v, gdouble w, gdouble a, gdouble b)
 {
-  return (2 * HALF_ROUNDOFF + HALF_ROUNDOFF * HALF_ROUNDOFF) * fabs (a * b) +
-         HALF_ROUNDOFF * HALF_NORMAL * (fabs (a) + fabs (b));
+  return (2 * v + v * v) * fabs (a * b) + v * w * (fabs (a) + fabs (b));
 }
 
 /* The sums of products, and what they may be off by before alpha. */
@@ -61,6 +57,8 @@ add_products (const Reference *self, gsize batch, gsize i, Row *row)
   const gdouble g = growth (self->gemm->k);
   const GemmclGemm *gemm = self->gemm;
   const GemmclStrides *sa = &self->a_strides, *sb = &self->b_strides;
+  gdouble w;
+  const gdouble v = gemmcl_precision_get_rounding (gemm->precision, &w);
 
   for (gsize k = 0; k < gemm->k; k++) {
     const gfloat raw = gemmcl_type_load_f32 (
@@ -72,8 +70,8 @@ add_products (const Reference *self, gsize batch, gsize i, Row *row)
       const gdouble product = a * b[j * sb->col];
       row->value[j] += product;
       row->bound[j] += g * fabs (product);
-      if (gemm->precision == GEMMCL_PRECISION_F16)
-        row->bound[j] += half_error (a, b[j * sb->col]);
+      if (v > 0)
+        row->bound[j] += rounding_error (v, w, a, b[j * sb->col]);
     }
   }
 }

@@ -36,9 +36,9 @@ static struct {
 
 const GOptionEntry tool_epilogue_entries[] = {
     {"precision", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.precision,
-     "What is multiplied: f32, or f16 with sums in f32 (default: what the kernel that is named "
-     "takes, else f32)",
-     "f32|f16"},
+     "What is multiplied: f32, or f16, bf16 or tf32 with sums in f32, or i8 with scales (default: "
+     "what the kernel that is named takes, else f32)",
+     "f32|f16|bf16|tf32|i8"},
     {"alpha", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.alpha,
      "The factor of the product A B (default: 1)", "NUMBER"},
     {"transpose-a", 0, 0, G_OPTION_ARG_NONE, &epilogue_options.transpose_a,
@@ -115,8 +115,8 @@ tool_parse_precision (const gchar *text, GemmclPrecision *precision, GError **er
       *precision = i;
       return TRUE;
     }
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--precision takes f32 or f16, not \"%s\".",
-               text);
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+               "--precision takes f32, f16, bf16, tf32 or i8, not \"%s\".", text);
   return FALSE;
 }
 

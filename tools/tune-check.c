@@ -20,8 +20,6 @@
 #define MOST_ROW_WORK 1e8
 
 #define UNIT_ROUNDOFF 0x1p-24
-#define HALF_ROUNDOFF 0x1p-11
-#define HALF_NORMAL   0x1p-14
 
 struct _TuneCheck {
   const BenchProblem *problem;
@@ -106,10 +104,10 @@ add_product (const TuneCheck *self, const Blocks *blocks, gsize i, gsize k, gdou
   const gsize n = self->n_blocks;
   const gdouble nu = (self->problem->gemm.k + 4) * UNIT_ROUNDOFF;
   const gdouble growth = nu < 1 ? nu / (1 - nu) : INFINITY;
-  const gboolean halves = self->problem->gemm.precision == GEMMCL_PRECISION_F16;
-  const gdouble relative =
-      growth + (halves ? 2 * HALF_ROUNDOFF + HALF_ROUNDOFF * HALF_ROUNDOFF : 0);
-  const gdouble absolute = halves ? HALF_ROUNDOFF * HALF_NORMAL : 0;
+  gdouble normal;
+  const gdouble v = gemmcl_precision_get_rounding (self->problem->gemm.precision, &normal);
+  const gdouble relative = growth + 2 * v + v * v;
+  const gdouble absolute = v * normal;
   const gdouble *with_signs = blocks->with_signs + k * n;
   const gdouble *sums = blocks->absolute + k * n;
 

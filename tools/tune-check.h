@@ -18,12 +18,12 @@
  *     |sum_J D_ij x_j - sum_k A_ik (sum_J B_kj x_j)|  <=  sum_J bound_ij
  *                                                      =  g(K) sum_k |A_ik| (sum_J |B_kj|)
  *
- * and for halves what gemmcl_gemm_verify() adds, summed alike. The sums are in double precision,
- * whose own errors are nothing beside g(K). A D that is out of its bounds passes a block with a
- * chance of 1/2 at most where it is off by much; a kernel that does a tile wrong does so in many
- * rows. The narrower the blocks, the smaller an error shows; they are as narrow as LEAST_WIDTH for
- * small problems, and so wide for large ones that making the check takes less than a second. NaN
- * and what was never written do not pass anywhere.
+ * and for a precision that rounds what gemmcl_gemm_verify() adds, summed alike. The sums are in
+ * double precision, whose own errors are nothing beside g(K). A D that is out of its bounds passes
+ * a block with a chance of 1/2 at most where it is off by much; a kernel that does a tile wrong
+ * does so in many rows. The narrower the blocks, the smaller an error shows; they are as narrow as
+ * LEAST_WIDTH for small problems, and so wide for large ones that making the check takes less than
+ * a second. NaN and what was never written do not pass anywhere.
  *
  * A few rows, the first and the last among them, by gemmcl_gemm_verify() itself.
  */

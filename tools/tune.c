@@ -24,7 +24,9 @@ static struct {
 
 static const GOptionEntry problem_entries[] = {
     {"precision", 0, 0, G_OPTION_ARG_STRING, &options.precision,
-     "What is multiplied: f32, or f16 with sums in f32 (default: f32)", "f32|f16"},
+     "What is multiplied: f32, or f16, bf16 or tf32 with sums in f32, or i8 with scales (default: "
+     "f32)",
+     "f32|f16|bf16|tf32|i8"},
     {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
      "What lies together in memory: row or col (default: row)", "row|col"},
     {NULL}};

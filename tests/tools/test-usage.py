@@ -124,7 +124,7 @@ class Usage(tool.TestCase):
             ("-N", "-N", "99999999999999999999"),
             ("0 or more, not -1", "-i", "-1"),
             ('row or col, not "diagonal"', "--layout", "diagonal"),
-            ('f32 or f16.* not "f8"', "--precision", "f8"),
+            ('f32, f16, bf16, tf32 or i8, not "f8"', "--precision", "f8"),
             ('number.* not "1,5"', "--alpha", "1,5"),
             ('number.* not "inf"', "--beta", "inf"),
             ('all, cpu, gpu, acc, default .* not "fpga"', "-t", "fpga"),
