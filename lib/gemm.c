@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemm.h"
 
+#define EXACT_FLOATS (1 << 24) /* up to here a float tells every integer */
+
 static const gchar *const activation_names[GEMMCL_N_ACTIVATIONS] = {
     [GEMMCL_ACTIVATION_NONE] = "none",
     [GEMMCL_ACTIVATION_RELU] = "relu",
@@ -46,6 +48,14 @@ gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal)
   if (normal)
     *normal = formats[precision].normal;
   return formats[precision].roundoff;
+}
+
+guint
+gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm)
+{
+  g_return_val_if_fail (gemm != NULL, 0);
+  return !!(gemm->row_outputs & GEMMCL_ROW_SUM) + !!(gemm->row_outputs & GEMMCL_ROW_MAX) +
+         !!(gemm->row_outputs & GEMMCL_ROW_ARG_MAX);
 }
 
 gsize
@@ -246,6 +256,24 @@ validate_d_image (const GemmclGemm *gemm, GError **error)
 }
 
 static gboolean
+validate_row_outputs (const GemmclGemm *gemm, GError **error)
+{
+  const guint all = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX;
+
+  if (gemm->row_outputs & ~all)
+    return invalid (error, GEMMCL_ERROR_INVALID, "%u is no set of GemmclRowOutput.",
+                    gemm->row_outputs);
+  if (gemm->row_outputs != 0 && gemm->d_image)
+    return invalid (error, GEMMCL_ERROR_INVALID,
+                    "There are row outputs of a D that is a matrix, not of one that is a picture.");
+  if (gemm->row_outputs & GEMMCL_ROW_ARG_MAX && gemm->n > EXACT_FLOATS)
+    return invalid (error, GEMMCL_ERROR_TOO_LARGE,
+                    "N is %" G_GSIZE_FORMAT "; the arg-max of a row, a float, counts to %d.",
+                    gemm->n, EXACT_FLOATS);
+  return TRUE;
+}
+
+static gboolean
 validate_enums (const GemmclGemm *gemm, GError **error)
 {
   if ((guint)gemm->layout > GEMMCL_LAYOUT_COLUMN_MAJOR)
@@ -264,8 +292,9 @@ gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error)
 {
   g_return_val_if_fail (gemm != NULL, FALSE);
 
-  if (!validate_enums (gemm, error) || !validate_size ("M", gemm->m, error) ||
-      !validate_size ("N", gemm->n, error) || !validate_size ("K", gemm->k, error) ||
+  if (!validate_enums (gemm, error) || !validate_row_outputs (gemm, error) ||
+      !validate_size ("M", gemm->m, error) || !validate_size ("N", gemm->n, error) ||
+      !validate_size ("K", gemm->k, error) ||
       !validate_size ("The number of batches", gemmcl_gemm_get_batch (gemm), error))
     return FALSE;
   if (!(gemm->a_image ? validate_a_image (gemm, error)

@@ -105,6 +105,22 @@ typedef enum {
 } GemmclAddend;
 
 /**
+ * GemmclRowOutput:
+ * @GEMMCL_ROW_SUM: the sum of a row
+ * @GEMMCL_ROW_MAX: its largest element; NaN if there is one
+ * @GEMMCL_ROW_ARG_MAX: the column, from 0, of the first that is the largest, or NaN: of logits the
+ *   class; as a float, so N may be 2^24 at most
+ *
+ * What may be asked of each row of D besides D: flags. They are found from what D then holds, after
+ * the activation, rounded to D's type.
+ */
+typedef enum {
+  GEMMCL_ROW_SUM = 1 << 0,
+  GEMMCL_ROW_MAX = 1 << 1,
+  GEMMCL_ROW_ARG_MAX = 1 << 2,
+} GemmclRowOutput;
+
+/**
  * GemmclGemm:
  * @m, @n, @k: D is m x n, op(A) m x k, op(B) k x n; each at least 1, at most G_MAXINT32
  * @layout: of A, B, C and D
@@ -123,6 +139,8 @@ typedef enum {
  * @addend: what C is
  * @bias: there is a bias: N f32, the same for each row and batch
  * @activation: applied last
+ * @row_outputs: which of #GemmclRowOutput a run gives, too: Q of them, a row-major M x Q of f32 in
+ *   the order in which they stand there, whatever @layout is. D must be a matrix
  * @alpha, @beta: the first values; gemmcl_plan_set_scalars() changes them. With alpha == 0 neither
  * A nor B is looked at, with beta == 0 C is not: NaN there does not spread
  * @a_image: (nullable): A's rows are the features of pictures, a picture per batch; then @m, @k are
@@ -148,6 +166,7 @@ typedef struct {
   GemmclAddend addend;
   gboolean bias;
   GemmclActivation activation;
+  guint row_outputs;
   gdouble alpha, beta;
   const GemmclImage *a_image;
   const GemmclImage *d_image;
@@ -167,6 +186,9 @@ typedef struct {
  *   than a row, results that overlap, an index or a byte count that overflows.
  */
 gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
+
+/** gemmcl_gemm_count_row_outputs: Returns: Q, how many row outputs @gemm asks for; 0 to 3. */
+guint gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm);
 
 /**
  * GemmclPlan:
@@ -256,12 +278,15 @@ typedef struct {
  * @a: (array length=batch): where the A of each problem lies; not written
  * @d: (array length=batch): where the D of each problem goes; only its elements are written, not
  *   what lies between its rows
+ * @rows: (array length=batch): where the row outputs of each problem go, m x Q; %NULL where there
+ *   are none
  */
 typedef struct {
   gsize m;
   gsize batch;
   const GemmclHostData *a;
   const GemmclHostData *d;
+  gfloat *const *rows;
 } GemmclHostRun;
 
 /**
@@ -284,7 +309,7 @@ typedef struct _GemmclPendingRun GemmclPendingRun;
 
 /**
  * gemmcl_plan_submit:
- * @run: where the data is. It, and the arrays @run->a and @run->d, are in use until the run is
+ * @run: where the data is. That, and the arrays that @run points to, are in use until the run is
  *   finished; @run itself is not
  *
  * The first half of gemmcl_plan_run(): enqueues the copies and the multiplication and returns.
@@ -329,7 +354,7 @@ void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
 
 /**
  * gemmcl_gemm_run:
- * @gemm: the problem, of matrices, not pictures
+ * @gemm: the problem, of matrices, not pictures, without row outputs
  * @kernel: (nullable): as for gemmcl_plan_new()
  * @a, @b: A (of a_type) and B (f32); b may not be %NULL, nor @a, unless alpha is 0
  * @c: (nullable): C; %NULL unless addend is MATRIX or ROW

@@ -57,6 +57,8 @@ cl_command_queue gemmcl_context_get_cl_queue (GemmclContext *self);
  *   that; %NULL for what gemmcl_plan_set_b() set
  * @c: (nullable): C, likewise; %NULL for what gemmcl_plan_set_c() set. With GEMMCL_ADDEND_OUTPUT it
  *   is @d and this means nothing
+ * @rows: where the row outputs go, m x Q, those of a problem of all of the plan's m after the
+ *   other; %NULL where there are none
  */
 typedef struct {
   gsize m;
@@ -65,6 +67,7 @@ typedef struct {
   cl_mem b;
   cl_mem c;
   cl_mem d;
+  cl_mem rows;
 } GemmclDeviceRun;
 
 /**
@@ -103,6 +106,7 @@ typedef struct {
  * @host_a, @host_d: (nullable): as its @a and @d, for what is on the host
  * @device_a, @device_d: (nullable) (array length=batch): in place of these, for what is on the
  *   device; not in use any more once the run was submitted
+ * @rows: as in #GemmclHostRun
  * @previous: (nullable): with #GEMMCL_ADDEND_OUTPUT and D on the device, the buffer in which the
  *   previous output still lies, from its start and without gaps; %NULL: zeros
  * @wait, @n_wait: what must be done before buffers of the device are read and written
@@ -118,6 +122,7 @@ typedef struct {
   const GemmclHostData *host_d;
   const GemmclDeviceData *device_a;
   const GemmclDeviceData *device_d;
+  gfloat *const *rows;
   cl_mem previous;
   guint n_wait;
   const cl_event *wait;

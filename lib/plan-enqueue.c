@@ -5,7 +5,7 @@
  */
 #include "context.h"
 #include "kernels.h"
-#include "plan-private.h"
+#include "plan-rows.h"
 
 #define REDUCE_GROUP 64 /* neighbours in a row of D */
 
@@ -347,6 +347,15 @@ launch_softmax (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize
          gemmcl_chain_launch (chain, self->softmax, global, local, "softmax", error);
 }
 
+static gboolean
+launch_rows (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize batch,
+             GemmclChain *chain, GError **error)
+{
+  const GemmclStrides d = d_strides (self, operands->tight);
+
+  return gemmcl_plan_launch_rows (self, operands->d, &d, operands->rows, m, batch, chain, error);
+}
+
 gboolean
 gemmcl_plan_check_run (GemmclPlan *self, gsize *m, gsize *batch, GError **error)
 {
@@ -391,7 +400,8 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gs
           launch_ingest (self, operands->a, batch, chain, error)) &&
          (self->pack_a == NULL || launch_pack_a (self, operands, &p, batches, chain, error)) &&
          launch_gemm (self, operands, &p, batches, chain, error) &&
-         (self->softmax == NULL || launch_softmax (self, operands, m, batch, chain, error));
+         (self->softmax == NULL || launch_softmax (self, operands, m, batch, chain, error)) &&
+         (self->rows == NULL || launch_rows (self, operands, m, batch, chain, error));
 }
 
 gboolean
@@ -406,13 +416,15 @@ gemmcl_plan_enqueue (GemmclPlan *self, const GemmclDeviceRun *run, cl_command_qu
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
   g_return_val_if_fail (run != NULL && run->d != NULL, FALSE);
+  g_return_val_if_fail (!run->rows == !self->rows, FALSE);
 
   m = run->m;
   batch = run->batch;
   if (!gemmcl_plan_check_run (self, &m, &batch, error))
     return FALSE;
   locker = g_mutex_locker_new (&self->lock);
-  operands = (GemmclOperands){.a = run->a, .b = run->b, .c = run->c, .d = run->d};
+  operands =
+      (GemmclOperands){.a = run->a, .b = run->b, .c = run->c, .d = run->d, .rows = run->rows};
   if (!gemmcl_plan_enqueue_locked (self, &operands, m, batch, &chain, error))
     return FALSE;
   if (first != NULL)

@@ -21,6 +21,7 @@
 /* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "context.h"
+#include "plan-rows.h"
 #include "plan-transfer.h"
 
 /* Memory of the host that the device copies from and to by itself. */
@@ -31,15 +32,16 @@ typedef struct {
 
 struct _GemmclPendingRun {
   gboolean busy;
-  cl_mem a, d;
-  Pinned pinned_a, pinned_d;
+  cl_mem a, d, rows;
+  Pinned pinned_a, pinned_d, pinned_rows;
 
   /* Of this run. */
   gsize m, batch;
   const GemmclHostData *host_a, *host_d; /* NULL: on the device */
+  gfloat *const *host_rows;
   GemmclChain chain;
   cl_event before[2]; /* what the first kernel waits for: commands of its own queue, and A */
-  cl_event done;
+  cl_event done, rows_done;
   cl_mem shared_a, shared_d; /* the caller's memory, in place of a and d */
 };
 
@@ -58,6 +60,16 @@ release_run (GemmclPendingRun *run)
   for (guint i = 0; i < G_N_ELEMENTS (run->before); i++)
     g_clear_pointer (&run->before[i], clReleaseEvent);
   g_clear_pointer (&run->done, clReleaseEvent);
+  g_clear_pointer (&run->rows_done, clReleaseEvent);
+}
+
+/* D is done after what the row outputs take but where both have left by different queues. */
+static cl_int
+wait_for (const GemmclPendingRun *run)
+{
+  const cl_event events[] = {run->done, run->rows_done};
+
+  return clWaitForEvents (run->rows_done ? 2 : 1, events);
 }
 
 static void
@@ -74,10 +86,12 @@ pending_run_free (GemmclPlan *self, GemmclPendingRun *run)
   const cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
 
   if (run->busy)
-    clWaitForEvents (1, &run->done);
+    wait_for (run);
   release_run (run);
   pinned_clear (&run->pinned_a, queue);
   pinned_clear (&run->pinned_d, queue);
+  pinned_clear (&run->pinned_rows, queue);
+  g_clear_pointer (&run->rows, clReleaseMemObject);
   g_clear_pointer (&run->a, clReleaseMemObject);
   g_clear_pointer (&run->d, clReleaseMemObject);
   g_free (run);
@@ -118,11 +132,10 @@ get_used (GemmclPlan *self, GemmclOperand which, const GemmclPendingRun *run)
 }
 
 static gboolean
-pin (GemmclPlan *self, GemmclOperand which, Pinned *pinned, GError **error)
+pin (GemmclPlan *self, gsize size, Pinned *pinned, GError **error)
 {
   const cl_context context = gemmcl_context_get_cl_context (self->context);
   const cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
-  const gsize size = get_room (self, which);
   cl_int status;
 
   pinned->buffer =
@@ -160,7 +173,24 @@ make_room (GemmclPlan *self, GemmclPendingRun *run, GemmclOperand which, gboolea
     return FALSE;
   return !host || !has_own_memory (self) || pinned->data != NULL ||
          (open_queue (self, is_a ? &self->upload : &self->download, error) &&
-          pin (self, which, pinned, error));
+          pin (self, get_room (self, which), pinned, error));
+}
+
+/* The same for the row outputs. */
+static gboolean
+make_room_for_rows (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+{
+  gsize size;
+
+  if (self->rows == NULL || run->rows != NULL)
+    return TRUE;
+  if (!g_size_checked_mul (&size, gemmcl_plan_get_rows_bytes (self, self->gemm.m),
+                           self->gemm.batch))
+    size = G_MAXSIZE;
+  run->rows = gemmcl_context_create_buffer (self->context, size, "the row outputs", error);
+  return run->rows != NULL &&
+         (!has_own_memory (self) || (open_queue (self, &self->download, error) &&
+                                     pin (self, size, &run->pinned_rows, error)));
 }
 
 /* One that is not busy, or a new one. */
@@ -293,6 +323,29 @@ download_pinned (GemmclPlan *self, GemmclPendingRun *run, GError **error)
          gemmcl_cl_check (clFlush (self->download), error, "clFlush for D");
 }
 
+/* To where they go, or to pinned memory, from which finish() takes them. */
+static gboolean
+download_rows (GemmclPlan *self, GemmclPendingRun *run, GError **error)
+{
+  const gboolean pinned = run->pinned_rows.data != NULL;
+  const cl_command_queue queue = pinned ? self->download : run->chain.queue;
+  const gsize all = gemmcl_plan_get_rows_bytes (self, self->gemm.m);
+  const gsize used = gemmcl_plan_get_rows_bytes (self, run->m);
+
+  if (pinned && !gemmcl_cl_check (clFlush (run->chain.queue), error, "clFlush"))
+    return FALSE;
+  for (gsize i = 0; i < run->batch; i++) {
+    gpointer to = pinned ? run->pinned_rows.data + i * all : (guchar *)run->host_rows[i];
+
+    if (!gemmcl_cl_check (clEnqueueReadBuffer (queue, run->rows, CL_FALSE, i * all, used, to, 1,
+                                               &run->chain.last,
+                                               i + 1 < run->batch ? NULL : &run->rows_done),
+                          error, "clEnqueueReadBuffer for the row outputs"))
+      return FALSE;
+  }
+  return gemmcl_cl_check (clFlush (queue), error, "clFlush for the row outputs");
+}
+
 static gboolean
 download (GemmclPlan *self, GemmclPendingRun *run, const GemmclDeviceData *device, GError **error)
 {
@@ -327,7 +380,8 @@ choose_buffers (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *m
   return (run->shared_a != NULL ||
           make_room (self, run, GEMMCL_OPERAND_A, run->host_a != NULL, error)) &&
          (run->shared_d != NULL ||
-          make_room (self, run, GEMMCL_OPERAND_D, run->host_d != NULL, error));
+          make_room (self, run, GEMMCL_OPERAND_D, run->host_d != NULL, error)) &&
+         make_room_for_rows (self, run, error);
 }
 
 /* What stands before the kernels. Where there is nothing they wait for themselves. */
@@ -355,6 +409,7 @@ enqueue_all (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mixe
     return FALSE;
   operands.a = run->shared_a ? run->shared_a : run->a;
   operands.d = run->shared_d ? run->shared_d : run->d;
+  operands.rows = run->rows;
   if (run->shared_a != NULL && !adds_output (self)) {
     run->chain.n_wait = mixed->n_wait;
     run->chain.wait = mixed->wait;
@@ -364,6 +419,7 @@ enqueue_all (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mixe
   if (run->chain.n_wait == 0) /* OpenCL allows no list without events */
     run->chain.wait = NULL;
   return gemmcl_plan_enqueue_locked (self, &operands, run->m, run->batch, &run->chain, error) &&
+         (self->rows == NULL || download_rows (self, run, error)) &&
          download (self, run, mixed->device_d, error);
 }
 
@@ -406,6 +462,7 @@ gemmcl_plan_submit_mixed (GemmclPlan *self, const GemmclMixedRun *run, cl_event 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
   g_return_val_if_fail (run != NULL && !run->host_d != !run->device_d, NULL);
   g_return_val_if_fail (!run->host_a || !run->device_a, NULL);
+  g_return_val_if_fail (!run->rows == !self->rows, NULL);
 
   m = run->m;
   batch = run->batch;
@@ -418,6 +475,7 @@ gemmcl_plan_submit_mixed (GemmclPlan *self, const GemmclMixedRun *run, cl_event 
   pending->batch = batch;
   pending->host_a = run->host_a;
   pending->host_d = run->host_d;
+  pending->host_rows = run->rows;
   pending->chain = (GemmclChain){.queue = gemmcl_context_get_cl_queue (self->context)};
   if (!enqueue_all (self, pending, run, error)) {
     give_up (self, pending);
@@ -437,7 +495,9 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclHostRun *run, GError **error)
   g_return_val_if_fail (run != NULL, NULL);
 
   return gemmcl_plan_submit_mixed (
-      self, &(GemmclMixedRun){.m = run->m, .batch = run->batch, .host_a = run->a, .host_d = run->d},
+      self,
+      &(GemmclMixedRun){
+          .m = run->m, .batch = run->batch, .host_a = run->a, .host_d = run->d, .rows = run->rows},
       NULL, error);
 }
 
@@ -479,8 +539,11 @@ gemmcl_plan_finish (GemmclPlan *self, GemmclPendingRun *run, GError **error)
   g_return_val_if_fail (run != NULL && run->busy, FALSE);
 
   /* Without the lock, so that another run can be submitted meanwhile. */
-  ok = gemmcl_cl_check (clWaitForEvents (1, &run->done), error, "clWaitForEvents after %s",
-                        self->row->name);
+  ok = gemmcl_cl_check (wait_for (run), error, "clWaitForEvents after %s", self->row->name);
+  for (gsize i = 0; ok && run->pinned_rows.data != NULL && i < run->batch; i++)
+    memcpy (run->host_rows[i],
+            run->pinned_rows.data + i * gemmcl_plan_get_rows_bytes (self, self->gemm.m),
+            gemmcl_plan_get_rows_bytes (self, run->m));
   if (ok && run->host_d != NULL && run->shared_d == NULL && run->pinned_d.data != NULL) {
     transfer = describe (self, run, GEMMCL_OPERAND_D, NULL);
     transfer.staged = run->pinned_d.data;

@@ -9,7 +9,7 @@
 #include "weights.h"
 
 /**
- * A plan is up to six kernels that run one after another, most often one:
+ * A plan is up to seven kernels that run one after another, most often one:
  *
  *     [pack]     B that came with this run, into panels or an image
  *     [ingest]   pictures into the rows of A, where the gemm does not read pixels itself
@@ -17,6 +17,7 @@
  *     multiply   the gemm with its epilogue; or parts of K, each as a batch of its own
  *     [reduce]   adds up those parts, with the epilogue
  *     [softmax]  over whole rows, where the gemm's work-items do not own them
+ *     [rows]     sum, max and arg-max of the rows of D
  *
  * A kernel that is not needed is NULL, and so is a buffer.
  */
@@ -35,8 +36,8 @@ struct _GemmclPlan {
 
   /* Held while arguments are set and commands enqueued, and while any of what follows changes. */
   GMutex lock;
-  cl_kernel pack, ingest, pack_a, multiply, reduce, softmax;
-  guint softmax_group;
+  cl_kernel pack, ingest, pack_a, multiply, reduce, softmax, rows;
+  guint softmax_group, rows_group;
   cl_mem features;        /* what ingest makes: batch x m x k, tight */
   cl_mem logits;          /* what softmax reads when it cannot work in D: batch x m x n, tight */
   GemmclWeights *weights; /* B, packed as the row wants it or k x n; NULL: unset */
@@ -59,7 +60,7 @@ struct _GemmclPlan {
  * plan's own.
  */
 typedef struct {
-  cl_mem a, b, c, d;
+  cl_mem a, b, c, d, rows;
   gboolean tight; /* a and d are gemmcl_plan_submit()'s */
 } GemmclOperands;
 

@@ -1,7 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plan-private.h"
-
 #include <string.h>
 
 #include "choice.h"
@@ -9,6 +7,7 @@
 #include "image-private.h"
 #include "kernel-options.h"
 #include "kernels.h"
+#include "plan-rows.h"
 #include "subgroups.h"
 #include "tuning.h"
 
@@ -28,8 +27,8 @@ static void
 gemmcl_plan_finalize (GObject *object)
 {
   GemmclPlan *self = GEMMCL_PLAN (object);
-  cl_kernel *const kernels[] = {&self->pack,     &self->ingest, &self->pack_a,
-                                &self->multiply, &self->reduce, &self->softmax};
+  cl_kernel *const kernels[] = {&self->pack,   &self->ingest,  &self->pack_a, &self->multiply,
+                                &self->reduce, &self->softmax, &self->rows};
   cl_mem *const buffers[] = {&self->features, &self->logits,  &self->c,       &self->bias,
                              &self->run_b,    &self->image_a, &self->no_bias, &self->parts};
 
@@ -359,6 +358,8 @@ build_steps (GemmclPlan *self, GError **error)
     return FALSE;
   if (gemmcl_kernel_needs_logits (self->row, &self->gemm) &&
       !(self->logits = create_scratch (self, self->gemm.n, "D before softmax", error)))
+    return FALSE;
+  if (!gemmcl_plan_build_rows (self, error))
     return FALSE;
   return (self->bias = gemmcl_plan_create_bias (self, error)) != NULL;
 }

@@ -45,6 +45,8 @@ HELPERS = {
     "pack_image": ["-DOF_A", "-DTEXEL_HALVES"],
     "reduce": ["-DSPLIT=4"],
     "softmax": ["-DGROUP=64"],
+    "row_outputs": ["-DGROUP=64", "-DWIDTH=4", "-DROW_COUNT=3", "-DROW_SUM", "-DROW_MAX",
+                    "-DROW_ARG_MAX"],
     "subgroup_probe": ["-DSUBGROUP_SIZE=8", "-DSUBGROUP_LEVEL=2", "-DGROUP_M=4", "-DGROUP_N=8"],
 }
 

@@ -1,0 +1,294 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Sum, max and arg-max of the rows of D, held against what D holds. */
+#include <math.h>
+#include <string.h>
+
+#include "../kernels/elements.h"
+#include "../kernels/problem.h"
+
+#define K     3
+#define BATCH 2
+#define ALL   (GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX)
+
+typedef struct {
+  GemmclGemm gemm;
+  GemmclPlan *plan;
+  gfloat *a;
+  guchar *d;
+  gfloat *rows;
+} Fixture;
+
+static void
+fixture_clear (Fixture *self)
+{
+  g_clear_object (&self->plan);
+  g_free (self->a);
+  g_free (self->d);
+  g_free (self->rows);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fixture, fixture_clear)
+
+static gsize
+get_d_bytes (const Fixture *self)
+{
+  return self->gemm.m * self->gemm.n * gemmcl_type_get_size (self->gemm.d_type);
+}
+
+/* Few different numbers, so that many are the largest; in some rows NaN, or only -infinity. */
+static gfloat
+get_c (gsize i, gsize j)
+{
+  if (i % 5 == 3 && j % 7 == 6)
+    return NAN;
+  if (i % 5 == 4)
+    return -INFINITY;
+  return (gfloat)((i * 31 + j * 17) % 11) - 8;
+}
+
+static GemmclMatrix *
+make_matrix (gsize rows, gsize cols, gfloat (*get) (gsize i, gsize j))
+{
+  g_autofree gfloat *data = g_new (gfloat, rows * cols);
+  g_autoptr (GError) error = NULL;
+  GemmclMatrix *matrix;
+
+  for (gsize i = 0; i < rows * cols; i++)
+    data[i] = get (i / cols, i % cols);
+  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, cols, data, &error);
+  g_assert_no_error (error);
+  return matrix;
+}
+
+static gfloat
+get_b (gsize i, gsize j)
+{
+  return (gfloat)((i * 7 + j * 13) % 19) / 8 - 1;
+}
+
+/* @self->gemm is set but for what all have in common. FALSE, with the test skipped, without a
+ * device. */
+static gboolean
+fixture_init (Fixture *self)
+{
+  GemmclGemm *gemm = &self->gemm;
+  g_autoptr (GemmclMatrix) b = make_matrix (K, gemm->n, get_b);
+  g_autoptr (GemmclMatrix) c = make_matrix (gemm->m, gemm->n, get_c);
+  g_autoptr (GError) error = NULL;
+
+  if (test_get_context () == NULL)
+    return FALSE;
+  gemm->k = K;
+  gemm->batch = BATCH;
+  gemm->a_scale = 1;
+  gemm->addend = GEMMCL_ADDEND_MATRIX;
+  gemm->beta = 1;
+  self->plan = gemmcl_plan_new (test_get_context (), gemm, "gemm_naive", &error);
+  g_assert_no_error (error);
+  g_assert_true (gemmcl_plan_set_b (self->plan, b, NULL));
+  g_assert_true (gemmcl_plan_set_c (self->plan, c, NULL));
+  self->a = g_new (gfloat, BATCH * gemm->m * K);
+  for (gsize i = 0; i < BATCH * gemm->m * K; i++)
+    self->a[i] = (gfloat)(i % 23) / 4 - 2;
+  self->d = g_malloc (BATCH * get_d_bytes (self));
+  self->rows = g_new (gfloat, BATCH * gemm->m * 3);
+  return TRUE;
+}
+
+static gdouble
+get_d (const Fixture *self, gsize batch, gsize i, gsize j)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gsize at = gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? i * gemm->n + j : i + j * gemm->m;
+
+  return element_get (gemm->d_type, self->d + batch * get_d_bytes (self), at);
+}
+
+static void
+check_row (const Fixture *self, gsize batch, gsize i, const gfloat *found)
+{
+  gdouble sum = 0, size = 0, most = get_d (self, batch, i, 0);
+  gsize at = 0;
+
+  for (gsize j = 0; j < self->gemm.n; j++) {
+    const gdouble x = get_d (self, batch, i, j);
+
+    sum += x;
+    size += fabs (x);
+    if (x > most || (isnan (x) && !isnan (most))) {
+      most = x;
+      at = j;
+    }
+  }
+  if (self->gemm.row_outputs & GEMMCL_ROW_SUM) {
+    if (isfinite (size))
+      g_assert_cmpfloat (fabs (*found - sum), <=, self->gemm.n * 0x1p-24 * size);
+    else
+      g_assert_true (isnan (sum) ? isnan (*found) : *found == sum);
+    found++;
+  }
+  if (self->gemm.row_outputs & GEMMCL_ROW_MAX) {
+    g_assert_true (isnan (most) ? isnan (*found) : *found == (gfloat)most);
+    found++;
+  }
+  if (self->gemm.row_outputs & GEMMCL_ROW_ARG_MAX)
+    g_assert_cmpfloat (*found, ==, at);
+}
+
+/* @step: floats from the row outputs of a problem to those of the next. */
+static void
+check (const Fixture *self, gsize m, gsize batch, gsize step)
+{
+  const guint count = gemmcl_gemm_count_row_outputs (&self->gemm);
+
+  for (gsize b = 0; b < batch; b++)
+    for (gsize i = 0; i < m; i++)
+      check_row (self, b, i, self->rows + b * step + i * count);
+}
+
+static void
+run_on_host (Fixture *self, gsize m, gsize batch)
+{
+  const gsize step = self->gemm.m * gemmcl_gemm_count_row_outputs (&self->gemm);
+  gfloat *rows[BATCH] = {self->rows, self->rows + step};
+  const GemmclHostData a[BATCH] = {{{self->a}}, {{self->a + self->gemm.m * K}}};
+  const GemmclHostData d[BATCH] = {{{self->d}}, {{self->d + get_d_bytes (self)}}};
+  const GemmclHostRun run = {.m = m, .batch = batch, .a = a, .d = d, .rows = rows};
+  g_autoptr (GError) error = NULL;
+
+  for (gsize i = 0; i < BATCH * step; i++)
+    self->rows[i] = -77;
+  gemmcl_plan_run (self->plan, &run, &error);
+  g_assert_no_error (error);
+  check (self, m ? m : self->gemm.m, batch ? batch : BATCH, step);
+  if (m > 0) /* and nothing behind them */
+    g_assert_cmpfloat (self->rows[step - 1], ==, -77);
+}
+
+static void
+test_host (void)
+{
+  static const gsize sizes[] = {1, 5, 16, 33, 67};
+  static const GemmclType types[] = {GEMMCL_TYPE_F32, GEMMCL_TYPE_F16, GEMMCL_TYPE_I8};
+
+  for (guint t = 0; t < G_N_ELEMENTS (types); t++)
+    for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+      g_auto (Fixture) self = {0};
+      self.gemm.m = 11;
+      self.gemm.n = sizes[i];
+      self.gemm.d_type = types[t];
+      self.gemm.alpha = i % 2;
+      self.gemm.layout = (i + t) / 2 % 2;
+      self.gemm.row_outputs = ALL;
+      if (!fixture_init (&self))
+        return;
+      run_on_host (&self, 0, 0);
+      if (self.gemm.layout == GEMMCL_LAYOUT_ROW_MAJOR) {
+        run_on_host (&self, 4, 1);
+        run_on_host (&self, 4, 2);
+      }
+    }
+}
+
+/* Each set of outputs alone, after a softmax, whose rows add up to 1. */
+static void
+test_sets (void)
+{
+  for (guint set = 1; set <= ALL; set++) {
+    g_auto (Fixture) self = {0};
+    self.gemm.m = 3;
+    self.gemm.n = 19;
+    self.gemm.alpha = 1;
+    self.gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
+    self.gemm.row_outputs = set;
+    if (!fixture_init (&self))
+      return;
+    run_on_host (&self, 0, 0);
+    if (set == GEMMCL_ROW_SUM)
+      g_assert_cmpfloat_with_epsilon (self.rows[0], 1, 1e-5);
+  }
+}
+
+static cl_mem
+create_buffer (gsize size, gpointer data)
+{
+  const cl_mem_flags flags = CL_MEM_READ_WRITE | (data ? CL_MEM_COPY_HOST_PTR : 0);
+  cl_int status;
+  cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (test_get_context ()), flags, size,
+                                  data, &status);
+
+  g_assert_cmpint (status, ==, CL_SUCCESS);
+  return buffer;
+}
+
+/* The buffers of the caller, and its queue. */
+static void
+test_device (void)
+{
+  g_auto (Fixture) self = {0};
+  g_autoptr (GError) error = NULL;
+  GemmclDeviceRun run = {0};
+  cl_command_queue queue;
+  gsize d_bytes, rows_bytes;
+
+  self.gemm.m = 9;
+  self.gemm.n = 21;
+  self.gemm.alpha = 1;
+  self.gemm.a_stride = 9 * K;
+  self.gemm.row_outputs = ALL;
+  if (!fixture_init (&self))
+    return;
+  queue = gemmcl_context_get_cl_queue (test_get_context ());
+  d_bytes = BATCH * get_d_bytes (&self);
+  rows_bytes = BATCH * self.gemm.m * 3 * sizeof (gfloat);
+  run.a = create_buffer (BATCH * self.gemm.m * K * sizeof (gfloat), self.a);
+  run.d = create_buffer (d_bytes, NULL);
+  run.rows = create_buffer (rows_bytes, NULL);
+  gemmcl_plan_enqueue (self.plan, &run, queue, 0, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  clEnqueueReadBuffer (queue, run.d, CL_TRUE, 0, d_bytes, self.d, 0, NULL, NULL);
+  clEnqueueReadBuffer (queue, run.rows, CL_TRUE, 0, rows_bytes, self.rows, 0, NULL, NULL);
+  check (&self, self.gemm.m, BATCH, self.gemm.m * 3);
+  clReleaseMemObject (run.a);
+  clReleaseMemObject (run.d);
+  clReleaseMemObject (run.rows);
+}
+
+static void
+test_refused (void)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  const GemmclImage image = {.format = GEMMCL_PIXEL_RGB, .width = 4, .height = 2};
+  g_autoptr (GError) error = NULL;
+
+  gemm.m = 8;
+  gemm.n = gemm.k = 3;
+  gemm.row_outputs = 8;
+  g_assert_false (gemmcl_gemm_validate (&gemm, &error));
+  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID);
+  g_clear_error (&error);
+  gemm.row_outputs = GEMMCL_ROW_SUM;
+  gemm.d_image = &image;
+  g_assert_false (gemmcl_gemm_validate (&gemm, &error));
+  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID);
+  g_clear_error (&error);
+  gemm.d_image = NULL;
+  gemm.n = (1 << 24) + 1;
+  g_assert_true (gemmcl_gemm_validate (&gemm, &error));
+  g_assert_no_error (error);
+  gemm.row_outputs = GEMMCL_ROW_ARG_MAX;
+  g_assert_false (gemmcl_gemm_validate (&gemm, &error));
+  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE);
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/rows/host", test_host);
+  g_test_add_func ("/rows/sets", test_sets);
+  g_test_add_func ("/rows/device", test_device);
+  g_test_add_func ("/rows/refused", test_refused);
+  return g_test_run ();
+}
