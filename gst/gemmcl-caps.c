@@ -5,7 +5,7 @@
 #include "gstgemmclmemory.h"
 
 #define SRC_FORMATS  "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
-#define SINK_FORMATS SRC_FORMATS ", NV12, I420"
+#define SINK_FORMATS SRC_FORMATS ", NV12, I420, P010_10LE"
 
 /* The library's limit of a picture's sides. */
 #define VIDEO_CAPS(formats)                                                                        \

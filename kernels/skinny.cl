@@ -72,7 +72,8 @@ DEFINE_ROWS (d, D_STORED)
 DEFINE_PIXELS (rows)
 #endif
 
-#if defined(A_CHROMA) && HEIGHT == 16
+#if defined(A_CHROMA) && HEIGHT == 16 && A_SAMPLE_BYTES == 1
+  #define CHROMA_ROWS
 DEFINE_COLOURS (rows)
 
 /* Pixels x to x + 15 of row y, x even: eight of chroma, each twice. */
@@ -100,7 +101,7 @@ static inline void
 load_a_rows (global const a_element *A, const GemmclStrides s, const int M, const int i, rows *a)
 {
 #ifdef A_CHROMA
-  #if HEIGHT == 16
+  #ifdef CHROMA_ROWS
   if (i % A_WIDTH % 2 == 0 && i % A_WIDTH + HEIGHT <= A_WIDTH) {
     load_chroma (A, i % A_WIDTH, i / A_WIDTH, a);
     return;
@@ -110,7 +111,7 @@ load_a_rows (global const a_element *A, const GemmclStrides s, const int M, cons
   for (int r = 0; r < HEIGHT; r++) {
     const int m = min (i + r, M - 1);
     float channel[3];
-    load_a_pixel (A, m % A_WIDTH, m / A_WIDTH, channel);
+    load_a_pixel ((global const uchar *)A, m % A_WIDTH, m / A_WIDTH, channel);
     for (int c = 0; c < 3; c++)
       e[c].each[r] = channel[c];
   }

@@ -14,8 +14,9 @@ GEMMCL_BEGIN_DECLS
  * How a picture's pixels lie in memory; the names are GStreamer's. A kernel sees every format as
  * channels in the order Y or R, G, B, A, whatever the order in memory, as the integers that are
  * stored (0 to 255; 0 to 65535 for GRAY16_LE). The x of RGBx and friends is no channel: skipped
- * when read, 255 when written. NV12 and I420 are read as R, G, B (see #GemmclImage) with each
- * chroma sample used for its 2 x 2 pixels, and are never written.
+ * when read, 255 when written. NV12, I420 and P010_10LE are read as R, G, B (see #GemmclImage) with
+ * each chroma sample used for its 2 x 2 pixels, and are never written. P010_10LE, ten bits at the
+ * top of each sixteen, makes 0 to 255 too, in finer steps: one weight suits all three.
  */
 typedef enum {
   GEMMCL_PIXEL_GRAY8,
@@ -30,9 +31,10 @@ typedef enum {
   GEMMCL_PIXEL_XBGR,
   GEMMCL_PIXEL_NV12,
   GEMMCL_PIXEL_I420,
+  GEMMCL_PIXEL_P010_10LE,
 } GemmclPixelFormat;
 
-#define GEMMCL_N_PIXEL_FORMATS (GEMMCL_PIXEL_I420 + 1)
+#define GEMMCL_N_PIXEL_FORMATS (GEMMCL_PIXEL_P010_10LE + 1)
 #define GEMMCL_MAX_PLANES      3
 
 /**
@@ -60,9 +62,10 @@ typedef enum {
  * @features: how its pixels make rows
  * @patch_width, @patch_height: p and q of #GEMMCL_FEATURE_PATCH, at most @width and @height; 0
  *   otherwise
- * @kr, @kb: for NV12 and I420: the weights of red and blue in luma (BT.601: 0.299, 0.114)
- * @full_range: for NV12 and I420: luma is 0 to 255 and chroma 128 +- 127.5 rather than 16 to 235
- *   and 128 +- 112
+ * @kr, @kb: for NV12, I420 and P010_10LE: the weights of red and blue in luma (BT.601: 0.299,
+ *   0.114)
+ * @full_range: for the same: luma is 0 to 255 and chroma 128 +- 127.5 rather than 16 to 235 and
+ *   128 +- 112; of ten bits 0 to 1023 and 512 +- 511.5 rather than four times these
  *
  * A picture whose pixels are the rows of A or of D. From luma and chroma to colour, with
  * Y, Cb, Cr normalised by the range: R = Y + 2 (1 - kr) Cr, B = Y + 2 (1 - kb) Cb,
@@ -87,7 +90,7 @@ const gchar *gemmcl_pixel_format_get_name (GemmclPixelFormat format);
 /** gemmcl_pixel_format_get_channels: Returns: what a kernel sees of a pixel: 1, 3 or 4. */
 guint gemmcl_pixel_format_get_channels (GemmclPixelFormat format);
 
-/** gemmcl_pixel_format_get_n_planes: Returns: 1, 2 (NV12) or 3 (I420). */
+/** gemmcl_pixel_format_get_n_planes: Returns: 1, 2 (NV12, P010_10LE) or 3 (I420). */
 guint gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format);
 
 /**

@@ -31,6 +31,7 @@ static const Format formats[GEMMCL_N_PIXEL_FORMATS] = {
     [GEMMCL_PIXEL_XBGR] = {"xBGR", 3, 4, 1, 0x123, 0, 1, 0},
     [GEMMCL_PIXEL_NV12] = {"NV12", 3, 1, 1, 0x0, -1, 2, 2},
     [GEMMCL_PIXEL_I420] = {"I420", 3, 1, 1, 0x0, -1, 3, 1},
+    [GEMMCL_PIXEL_P010_10LE] = {"P010_10LE", 3, 1, 2, 0x0, -1, 2, 2},
 };
 
 static const Format *
@@ -160,7 +161,8 @@ get_planes (const GemmclImage *image, Plane planes[GEMMCL_MAX_PLANES])
   for (guint i = 1; i < GEMMCL_MAX_PLANES; i++) {
     if (i < format->n_planes)
       planes[i] =
-          (Plane){bytes, (image->width + 1) / 2 * format->chroma_samples, (image->height + 1) / 2};
+          (Plane){bytes, (image->width + 1) / 2 * format->chroma_samples * format->sample_bytes,
+                  (image->height + 1) / 2};
     else
       planes[i] = (Plane){0, 0, 0};
     bytes += planes[i].row_bytes * planes[i].rows;
@@ -234,17 +236,21 @@ define_float (GString *options, const gchar *prefix, const gchar *name, gdouble 
 }
 
 /* From stored luma and chroma to 0 to 255, see #GemmclImage: luma less its zero times LUMA_SCALE,
- * plus chroma less 128 times the others. */
+ * plus chroma less its zero times the others. Samples of two bytes have ten bits, at the top. */
 static void
 define_colours (GString *options, const gchar *prefix, const GemmclImage *image)
 {
-  const gdouble luma = image->full_range ? 1.0 : 255.0 / 219.0;
-  const gdouble chroma = image->full_range ? 1.0 : 255.0 / 224.0;
+  const gboolean wide = formats[image->format].sample_bytes == 2;
+  const gdouble step = wide ? 256.0 : 1.0;                 /* stored, of one step of eight bits */
+  const gdouble full = wide ? 255.0 / (1023.0 * 64) : 1.0; /* of a stored step, full range */
+  const gdouble luma = image->full_range ? full : 255.0 / 219.0 / step;
+  const gdouble chroma = image->full_range ? full : 255.0 / 224.0 / step;
   const gdouble red = 2.0 * (1.0 - image->kr) * chroma;
   const gdouble blue = 2.0 * (1.0 - image->kb) * chroma;
   const gdouble kg = 1.0 - image->kr - image->kb;
 
-  define_float (options, prefix, "LUMA_ZERO", image->full_range ? 0.0 : 16.0);
+  define_float (options, prefix, "LUMA_ZERO", image->full_range ? 0.0 : 16.0 * step);
+  define_float (options, prefix, "CHROMA_ZERO", 128.0 * step);
   define_float (options, prefix, "LUMA_SCALE", luma);
   define_float (options, prefix, "RED_CR", red);
   define_float (options, prefix, "GREEN_CR", -red * image->kr / kg);
@@ -276,8 +282,9 @@ gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix)
 
     g_string_append_printf (options, " -D%sCHROMA", prefix);
     define_integer (options, prefix, "CB_OFFSET", planes[1].offset);
-    define_integer (options, prefix, "CR_OFFSET", paired ? planes[1].offset + 1 : planes[2].offset);
-    define_integer (options, prefix, "CHROMA_STEP", format->chroma_samples);
+    define_integer (options, prefix, "CR_OFFSET",
+                    paired ? planes[1].offset + format->sample_bytes : planes[2].offset);
+    define_integer (options, prefix, "CHROMA_STEP", format->chroma_samples * format->sample_bytes);
     define_integer (options, prefix, "CHROMA_ROW", planes[1].row_bytes);
     define_colours (options, prefix, image);
   }

@@ -11,13 +11,19 @@
 static gboolean
 is_chroma (GemmclPixelFormat format)
 {
-  return format == GEMMCL_PIXEL_NV12 || format == GEMMCL_PIXEL_I420;
+  return format >= GEMMCL_PIXEL_NV12;
+}
+
+static gboolean
+is_paired (GemmclPixelFormat format)
+{
+  return format == GEMMCL_PIXEL_NV12 || format == GEMMCL_PIXEL_P010_10LE;
 }
 
 static gsize
 sample_bytes (GemmclPixelFormat format)
 {
-  return format == GEMMCL_PIXEL_GRAY16_LE ? 2 : 1;
+  return format == GEMMCL_PIXEL_GRAY16_LE || format == GEMMCL_PIXEL_P010_10LE ? 2 : 1;
 }
 
 /* The letters of a pixel's samples in memory: "xRGB"; "Y" for luma. */
@@ -40,7 +46,8 @@ get_plane (const GemmclImage *image, guint index)
     return (Plane){image->width * strlen (get_letters (image->format)) *
                        sample_bytes (image->format),
                    image->height};
-  return (Plane){(image->width + 1) / 2 * (image->format == GEMMCL_PIXEL_NV12 ? 2 : 1),
+  return (Plane){(image->width + 1) / 2 * (is_paired (image->format) ? 2 : 1) *
+                     sample_bytes (image->format),
                  (image->height + 1) / 2};
 }
 
@@ -91,17 +98,30 @@ get_sample (const Picture *self, guint plane, gsize x, gsize y)
   return sample_bytes (self->image.format) == 2 ? row[2 * x] | row[2 * x + 1] << 8 : row[x];
 }
 
+/* What stands for a luma, or chroma, of 0 to 1: of ten bits the upper ones of sixteen. */
+static gdouble
+get_span (const GemmclImage *image, gdouble limited)
+{
+  const gboolean wide = sample_bytes (image->format) == 2;
+
+  if (image->full_range)
+    return wide ? 1023 * 64 : 255;
+  return wide ? limited * 256 : limited;
+}
+
 static gdouble
 get_colour (const Picture *self, gsize x, gsize y, gsize c)
 {
   const GemmclImage *image = &self->image;
-  const gboolean paired = image->format == GEMMCL_PIXEL_NV12;
+  const gboolean paired = is_paired (image->format);
+  const gdouble step = sample_bytes (image->format) == 2 ? 256 : 1;
   const gdouble cb_code = get_sample (self, 1, paired ? x / 2 * 2 : x / 2, y / 2);
   const gdouble cr_code = get_sample (self, paired ? 1 : 2, paired ? x / 2 * 2 + 1 : x / 2, y / 2);
   const gdouble luma_code = get_sample (self, 0, x, y);
-  const gdouble luma = image->full_range ? luma_code / 255 : (luma_code - 16) / 219;
-  const gdouble cb = (cb_code - 128) / (image->full_range ? 255 : 224);
-  const gdouble cr = (cr_code - 128) / (image->full_range ? 255 : 224);
+  const gdouble zero = image->full_range ? 0 : 16 * step;
+  const gdouble luma = (luma_code - zero) / get_span (image, 219);
+  const gdouble cb = (cb_code - 128 * step) / get_span (image, 224);
+  const gdouble cr = (cr_code - 128 * step) / get_span (image, 224);
   const gdouble red = luma + 2 * (1 - image->kr) * cr;
   const gdouble blue = luma + 2 * (1 - image->kb) * cb;
   const gdouble green = (luma - image->kr * red - image->kb * blue) / (1 - image->kr - image->kb);

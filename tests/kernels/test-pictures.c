@@ -250,7 +250,8 @@ static void
 test_features (void)
 {
   static const GemmclPixelFormat formats[] = {GEMMCL_PIXEL_RGB, GEMMCL_PIXEL_GRAY16_LE,
-                                              GEMMCL_PIXEL_NV12, GEMMCL_PIXEL_XBGR};
+                                              GEMMCL_PIXEL_NV12, GEMMCL_PIXEL_XBGR,
+                                              GEMMCL_PIXEL_P010_10LE};
   static const gsize size[] = {19, 11};
 
   if (test_get_context () == NULL)
@@ -259,6 +260,7 @@ test_features (void)
     GemmclImage a = make_image (formats[i / 4], size);
     g_auto (Case) features = {0};
 
+    a.full_range = i / 4 % 2 == 0;
     a.features = i % 4;
     if (a.features == GEMMCL_FEATURE_PATCH) {
       a.patch_width = 4;

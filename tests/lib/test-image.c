@@ -22,12 +22,19 @@ static const struct {
   guint n_planes;
   gsize bytes;
 } formats[] = {
-    {GEMMCL_PIXEL_GRAY8, "GRAY8", 1, 1, 15},    {GEMMCL_PIXEL_GRAY16_LE, "GRAY16_LE", 1, 1, 30},
-    {GEMMCL_PIXEL_RGB, "RGB", 3, 1, 45},        {GEMMCL_PIXEL_BGR, "BGR", 3, 1, 45},
-    {GEMMCL_PIXEL_RGBA, "RGBA", 4, 1, 60},      {GEMMCL_PIXEL_BGRA, "BGRA", 4, 1, 60},
-    {GEMMCL_PIXEL_RGBX, "RGBx", 3, 1, 60},      {GEMMCL_PIXEL_BGRX, "BGRx", 3, 1, 60},
-    {GEMMCL_PIXEL_XRGB, "xRGB", 3, 1, 60},      {GEMMCL_PIXEL_XBGR, "xBGR", 3, 1, 60},
-    {GEMMCL_PIXEL_NV12, "NV12", 3, 2, 15 + 12}, {GEMMCL_PIXEL_I420, "I420", 3, 3, 15 + 6 + 6},
+    {GEMMCL_PIXEL_GRAY8, "GRAY8", 1, 1, 15},
+    {GEMMCL_PIXEL_GRAY16_LE, "GRAY16_LE", 1, 1, 30},
+    {GEMMCL_PIXEL_RGB, "RGB", 3, 1, 45},
+    {GEMMCL_PIXEL_BGR, "BGR", 3, 1, 45},
+    {GEMMCL_PIXEL_RGBA, "RGBA", 4, 1, 60},
+    {GEMMCL_PIXEL_BGRA, "BGRA", 4, 1, 60},
+    {GEMMCL_PIXEL_RGBX, "RGBx", 3, 1, 60},
+    {GEMMCL_PIXEL_BGRX, "BGRx", 3, 1, 60},
+    {GEMMCL_PIXEL_XRGB, "xRGB", 3, 1, 60},
+    {GEMMCL_PIXEL_XBGR, "xBGR", 3, 1, 60},
+    {GEMMCL_PIXEL_NV12, "NV12", 3, 2, 15 + 12},
+    {GEMMCL_PIXEL_I420, "I420", 3, 3, 15 + 6 + 6},
+    {GEMMCL_PIXEL_P010_10LE, "P010_10LE", 3, 2, 2 * (15 + 12)},
 };
 
 static void
