@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "gemmcl-negotiate.h"
 #include "gemmcl-pool.h"
+#include "gemmcl-system.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -20,32 +20,11 @@ get_allocator (GstGemmcl *self, GError **error)
   return self->allocator;
 }
 
-/* Bytes of what goes out; 0 where that is not the same for all, or too much. */
-static gsize
-get_output_size (GstGemmcl *self)
-{
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-  gsize size;
-
-  switch (self->output.medium) {
-  case GST_GEMMCL_MEDIUM_VIDEO:
-    size = gemmcl_image_get_planes (&self->problem.d_image, planes);
-    break;
-  case GST_GEMMCL_MEDIUM_AUDIO:
-    if (!g_size_checked_mul (&size, self->problem.gemm.m, GST_AUDIO_INFO_BPF (&self->output.audio)))
-      size = 0;
-    break;
-  default:
-    size = gst_gemmcl_get_tensor_pool_size (self);
-  }
-  return size <= G_MAXUINT ? size : 0;
-}
-
 /* (transfer full): NULL if the pool does not take @caps. */
 static GstBufferPool *
 new_pool (GstAllocator *allocator, GstCaps *caps, guint size, guint min)
 {
-  GstBufferPool *pool = gst_gemmcl_pool_new (GST_GEMMCL_ALLOCATOR (allocator));
+  GstBufferPool *pool = gst_gemmcl_pool_new (allocator);
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
   gst_buffer_pool_config_set_params (config, caps, size, min, 0);
@@ -70,7 +49,7 @@ gst_gemmcl_device_decide (GstGemmcl *self, GstQuery *query, GstCaps *caps)
   while (gst_query_get_n_allocation_params (query) > 0)
     gst_query_remove_nth_allocation_param (query, 0);
   gst_query_add_allocation_param (query, allocator, NULL);
-  self->pool_size = get_output_size (self);
+  self->pool_size = gst_gemmcl_get_pool_size (self);
   if (self->pool_size > 0)
     pool = new_pool (allocator, caps, self->pool_size, 0);
   if (pool)
@@ -81,10 +60,20 @@ gst_gemmcl_device_decide (GstGemmcl *self, GstQuery *query, GstCaps *caps)
 }
 
 void
+gst_gemmcl_device_propose_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size,
+                                guint min)
+{
+  GstAllocator *allocator = get_allocator (self, NULL);
+  g_autoptr (GstBufferPool) pool = allocator ? new_pool (allocator, caps, size, min) : NULL;
+
+  if (pool)
+    gst_query_add_allocation_pool (query, pool, size, min, 0);
+}
+
+void
 gst_gemmcl_device_propose (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint min)
 {
   GstAllocator *allocator = get_allocator (self, NULL);
-  g_autoptr (GstBufferPool) pool = NULL;
   GstGemmclFormat format;
   gsize size = 0;
 
@@ -99,9 +88,7 @@ gst_gemmcl_device_propose (GstGemmcl *self, GstQuery *query, GstCaps *caps, guin
   else if (format.medium == GST_GEMMCL_MEDIUM_TENSORS && format.tensors.n == 1)
     size = gst_gemmcl_tensor_get_size (&format.tensors.tensor[0]);
   if (size > 0 && size <= G_MAXUINT)
-    pool = new_pool (allocator, caps, size, min);
-  if (pool)
-    gst_query_add_allocation_pool (query, pool, size, min, 0);
+    gst_gemmcl_device_propose_pool (self, query, caps, size, min);
 }
 
 /* Maps memory @index of @n in @buffer; sets @data to its start. */

@@ -33,6 +33,16 @@ gboolean gst_gemmcl_device_decide (GstGemmcl *self, GstQuery *query, GstCaps *ca
 void gst_gemmcl_device_propose (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint min);
 
 /**
+ * gst_gemmcl_device_propose_pool:
+ * @caps: what comes in, in OpenCL memory or in the system's
+ * @size: bytes of each buffer
+ *
+ * Offers upstream a pool of buffers in OpenCL memory, and nothing where there is none to be had.
+ */
+void gst_gemmcl_device_propose_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size,
+                                     guint min);
+
+/**
  * gst_gemmcl_device_open_input:
  * @data: (out): where A is
  *

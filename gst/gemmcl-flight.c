@@ -70,8 +70,7 @@ make_room (GstGemmcl *self, gsize m, GError **error)
   while (room < m)
     room = MIN (2 * room, (gsize)G_MAXINT32);
   /* Larger outputs, too, from a pool. */
-  if (self->output_opencl)
-    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return gst_gemmcl_make_plan (self, room, error);
 }
 

@@ -6,6 +6,7 @@
 #include "gemmcl-queue.h"
 #include "gemmcl-run.h"
 #include "gemmcl-stats.h"
+#include "gemmcl-system.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -267,82 +268,15 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
 {
   GstGemmcl *self = GST_GEMMCL (trans);
   GstCaps *caps = NULL;
-  GstVideoInfo info;
 
   if (!parent_class->propose_allocation (trans, decide_query, query))
     return FALSE;
   gst_query_parse_allocation (query, &caps, NULL);
-  if (caps && gst_gemmcl_caps_are_opencl (caps, 0)) {
+  if (caps && gst_gemmcl_caps_are_opencl (caps, 0))
     gst_gemmcl_device_propose (self, query, caps, get_held (self));
-    return TRUE;
-  }
-  if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), GST_GEMMCL_VIDEO_MEDIA) &&
-      gst_video_info_from_caps (&info, caps)) {
-    gst_query_add_allocation_pool (query, NULL, GST_VIDEO_INFO_SIZE (&info), get_held (self), 0);
-    gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  }
+  else if (caps)
+    gst_gemmcl_system_propose (self, query, get_held (self));
   return TRUE;
-}
-
-/* Strides of video may be any: buffers come from downstream's pool or a video pool of our own. */
-static void
-decide_video (GstGemmcl *self, GstQuery *query, GstCaps *caps)
-{
-  g_autoptr (GstBufferPool) pool = NULL;
-  guint size = 0, min = 0, max = 0;
-  gboolean listed = gst_query_get_n_allocation_pools (query) > 0;
-  GstStructure *config;
-
-  if (listed)
-    gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
-  size = MAX (size, GST_VIDEO_INFO_SIZE (&self->output.video));
-  /* A pool that has too few would never give the last one. */
-  if (max > 0 && max - MIN (min, max) < get_held (self)) {
-    gst_clear_object (&pool);
-    max = 0;
-  }
-  if (!pool)
-    pool = gst_video_buffer_pool_new ();
-  config = gst_buffer_pool_get_config (pool);
-  if (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL) &&
-      gst_buffer_pool_has_option (pool, GST_BUFFER_POOL_OPTION_VIDEO_META))
-    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  gst_buffer_pool_config_set_params (config, caps, size, min, max);
-  if (!gst_buffer_pool_set_config (pool, config)) {
-    GST_INFO_OBJECT (self, "downstream's pool does not take its own configuration");
-    gst_object_unref (pool);
-    pool = gst_video_buffer_pool_new ();
-  }
-  if (listed)
-    gst_query_set_nth_allocation_pool (query, 0, pool, size, min, max);
-  else
-    gst_query_add_allocation_pool (query, pool, size, min, max);
-}
-
-guint
-gst_gemmcl_get_tensor_pool_size (GstGemmcl *self)
-{
-  const GstGemmclTensors *tensors = &self->output.tensors;
-  gsize size;
-
-  if (self->output.medium != GST_GEMMCL_MEDIUM_TENSORS || tensors->n > 1)
-    return 0;
-  size = gst_gemmcl_tensor_get_size (&tensors->tensor[0]);
-  return size > G_MAXUINT ? 0 : (guint)size;
-}
-
-static void
-decide_other (GstGemmcl *self, GstQuery *query)
-{
-  const guint size = gst_gemmcl_get_tensor_pool_size (self);
-  g_autoptr (GstBufferPool) pool = NULL;
-
-  while (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_remove_nth_allocation_pool (query, 0);
-  if (size == 0)
-    return;
-  pool = gst_buffer_pool_new ();
-  gst_query_add_allocation_pool (query, pool, size, 0, 0);
 }
 
 static gboolean
@@ -352,14 +286,10 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation (query, &caps, NULL);
-  if (self->output_opencl) {
-    if (!gst_gemmcl_device_decide (self, query, caps))
-      return FALSE;
-  } else if (self->output.medium == GST_GEMMCL_MEDIUM_VIDEO) {
-    decide_video (self, query, caps);
-  } else {
-    decide_other (self, query);
-  }
+  if (!self->output_opencl)
+    gst_gemmcl_system_decide (self, query, caps, get_held (self));
+  else if (!gst_gemmcl_device_decide (self, query, caps))
+    return FALSE;
   return parent_class->decide_allocation (trans, query);
 }
 

@@ -34,12 +34,4 @@ void gst_gemmcl_drop_plan (GstGemmcl *self);
  */
 void gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input);
 
-/**
- * gst_gemmcl_get_tensor_pool_size:
- *
- * Returns: bytes of the buffers of a pool for what goes out; 0 for what needs none (video has its
- *   own) or can have none: buffers of audio have no fixed size, and several tensors a memory each.
- */
-guint gst_gemmcl_get_tensor_pool_size (GstGemmcl *self);
-
 G_END_DECLS

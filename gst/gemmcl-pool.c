@@ -2,21 +2,27 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-pool.h"
 
-#include "gemmcl-media.h"
+#include "gemmcl-caps.h"
+
+/* The least that devices and drivers have. */
+#define PAGE 4096
 
 struct _GstGemmclPool {
   GstBufferPool parent;
 
-  GstAllocator *allocator;
+  GstAllocator *given;
+  GstAllocator *allocator; /* NULL: the system's */
+  GstAllocationParams params;
   guint size;
-  gboolean is_video;
-  GstVideoInfo info; /* with the library's offsets and strides */
+  gboolean is_laid_out;
+  GstVideoInfo info; /* if so, with the library's offsets and strides */
 };
 
-G_DEFINE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST_TYPE_BUFFER_POOL)
+static G_DEFINE_QUARK (gst - gemmcl - pool - memory, own_memory)
 
-static const gchar **
-get_options (GstBufferPool *pool G_GNUC_UNUSED)
+    G_DEFINE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST_TYPE_BUFFER_POOL)
+
+        static const gchar **get_options (GstBufferPool *pool G_GNUC_UNUSED)
 {
   static const gchar *options[] = {GST_BUFFER_POOL_OPTION_VIDEO_META, NULL};
 
@@ -42,6 +48,48 @@ lay_out (GstVideoInfo *info)
   return TRUE;
 }
 
+/* Says in @config what it makes larger. FALSE for pictures that the library does not know. */
+static gboolean
+configure_video (GstGemmclPool *self, GstStructure *config, GstCaps *caps, guint *size)
+{
+  if (!gst_video_info_from_caps (&self->info, caps))
+    return FALSE;
+  self->is_laid_out = gst_gemmcl_caps_are_opencl (caps, 0) ||
+                      gst_buffer_pool_config_has_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (self->is_laid_out) {
+    if (!lay_out (&self->info))
+      return FALSE;
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  }
+  if (GST_VIDEO_INFO_SIZE (&self->info) > G_MAXUINT)
+    return FALSE;
+  *size = MAX (*size, GST_VIDEO_INFO_SIZE (&self->info));
+  return TRUE;
+}
+
+void
+gst_gemmcl_pool_ask_for_pages (GstAllocationParams *params, gsize size)
+{
+  const gsize used = params->prefix + size + params->padding;
+
+  params->align |= PAGE - 1;
+  if (size > 0 && used % PAGE > 0)
+    params->padding += PAGE - used % PAGE;
+}
+
+static void
+configure_memory (GstGemmclPool *self, GstStructure *config)
+{
+  GstAllocator *allocator = self->given;
+
+  gst_allocation_params_init (&self->params);
+  if (!allocator)
+    gst_buffer_pool_config_get_allocator (config, &allocator, &self->params);
+  gst_object_replace ((GstObject **)&self->allocator, (GstObject *)allocator);
+  if (!allocator || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0)
+    gst_gemmcl_pool_ask_for_pages (&self->params, self->size);
+}
+
 static gboolean
 set_config (GstBufferPool *pool, GstStructure *config)
 {
@@ -51,33 +99,31 @@ set_config (GstBufferPool *pool, GstStructure *config)
 
   if (!gst_buffer_pool_config_get_params (config, &caps, &size, &min, &max))
     return FALSE;
-  self->is_video =
-      caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), GST_GEMMCL_VIDEO_MEDIA);
-  if (self->is_video) {
-    if (!gst_video_info_from_caps (&self->info, caps) || !lay_out (&self->info) ||
-        GST_VIDEO_INFO_SIZE (&self->info) > G_MAXUINT)
-      return FALSE;
-    size = MAX (size, GST_VIDEO_INFO_SIZE (&self->info));
-    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  }
+  self->is_laid_out = FALSE;
+  if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), GST_GEMMCL_VIDEO_MEDIA) &&
+      !configure_video (self, config, caps, &size))
+    return FALSE;
   self->size = size;
+  configure_memory (self, config);
   gst_buffer_pool_config_set_params (config, caps, size, min, max);
   return GST_BUFFER_POOL_CLASS (gst_gemmcl_pool_parent_class)->set_config (pool, config);
 }
 
 static GstFlowReturn
 alloc_buffer (GstBufferPool *pool, GstBuffer **buffer,
-              GstBufferPoolAcquireParams *params G_GNUC_UNUSED)
+              GstBufferPoolAcquireParams *acquire G_GNUC_UNUSED)
 {
   GstGemmclPool *self = GST_GEMMCL_POOL (pool);
   GstVideoInfo *info = &self->info;
-  GstMemory *memory = gst_allocator_alloc (self->allocator, self->size, NULL);
+  GstMemory *memory = gst_allocator_alloc (self->allocator, self->size, &self->params);
 
   if (!memory)
     return GST_FLOW_ERROR;
   *buffer = gst_buffer_new ();
   gst_buffer_append_memory (*buffer, memory);
-  if (self->is_video)
+  gst_mini_object_set_qdata (GST_MINI_OBJECT (*buffer), own_memory_quark (),
+                             gst_memory_ref (memory), (GDestroyNotify)gst_memory_unref);
+  if (self->is_laid_out)
     gst_buffer_add_video_meta_full (*buffer, GST_VIDEO_FRAME_FLAG_NONE,
                                     GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
                                     GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_N_PLANES (info),
@@ -85,17 +131,34 @@ alloc_buffer (GstBufferPool *pool, GstBuffer **buffer,
   return GST_FLOW_OK;
 }
 
-/* What somebody else put into the buffer keeps it from coming back: the memory is the pool's. */
+/* Takes out what was put beside the buffer's own memory, which would keep it from coming back. */
+static void
+drop_guests (GstBuffer *buffer)
+{
+  const gpointer own = gst_mini_object_get_qdata (GST_MINI_OBJECT (buffer), own_memory_quark ());
+  gboolean has_own = FALSE;
+
+  for (guint i = gst_buffer_n_memory (buffer); i > 0; i--) {
+    if (gst_buffer_peek_memory (buffer, i - 1) == own)
+      has_own = TRUE;
+    else
+      gst_buffer_remove_memory (buffer, i - 1);
+  }
+  if (has_own)
+    GST_BUFFER_FLAG_UNSET (buffer, GST_BUFFER_FLAG_TAG_MEMORY);
+}
+
 static void
 reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
 {
-  GST_BUFFER_POOL_CLASS (gst_gemmcl_pool_parent_class)->reset_buffer (pool, buffer);
-  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
-    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+  GstMemory *memory;
 
-    if (gst_is_gemmcl_memory (memory))
-      gst_gemmcl_memory_recycle (memory);
-  }
+  if (gst_buffer_n_memory (buffer) > 1)
+    drop_guests (buffer);
+  GST_BUFFER_POOL_CLASS (gst_gemmcl_pool_parent_class)->reset_buffer (pool, buffer);
+  memory = gst_buffer_n_memory (buffer) > 0 ? gst_buffer_peek_memory (buffer, 0) : NULL;
+  if (memory && gst_is_gemmcl_memory (memory))
+    gst_gemmcl_memory_recycle (memory);
 }
 
 static void
@@ -110,7 +173,8 @@ gst_gemmcl_pool_finalize (GObject *object)
 
   G_OBJECT_CLASS (gst_gemmcl_pool_parent_class)->finalize (object);
   /* Not before: the buffers that are left have their own references, but are freed by that. */
-  g_clear_object (&self->allocator);
+  gst_clear_object (&self->allocator);
+  gst_clear_object (&self->given);
 }
 
 static void
@@ -126,10 +190,10 @@ gst_gemmcl_pool_class_init (GstGemmclPoolClass *klass)
 }
 
 GstBufferPool *
-gst_gemmcl_pool_new (GstGemmclAllocator *allocator)
+gst_gemmcl_pool_new (GstAllocator *allocator)
 {
   GstGemmclPool *self = gst_object_ref_sink (g_object_new (GST_TYPE_GEMMCL_POOL, NULL));
 
-  self->allocator = gst_object_ref (GST_ALLOCATOR (allocator));
+  self->given = allocator ? gst_object_ref (allocator) : NULL;
   return GST_BUFFER_POOL (self);
 }

@@ -9,23 +9,36 @@ G_BEGIN_DECLS
 /**
  * GstGemmclPool:
  *
- * Buffers of one #GstGemmclAllocator memory each. For caps of raw video they are as large as the
- * library's layout of such pictures makes them, or larger if the configuration says so, and have a
- * GstVideoMeta of it, asked for or not; the configuration is refused for formats that the library
- * does not know. For all other caps the configuration says the size.
+ * Buffers of one memory each. Pictures in OpenCL memory, or where the configuration has
+ * GST_BUFFER_POOL_OPTION_VIDEO_META, are as large as the library's layout of them makes them, or
+ * larger if the configuration says so, and have a GstVideoMeta of it; the configuration is refused
+ * for formats that the library does not know. Other pictures lie as GStreamer has them by default.
+ * For all other caps the configuration says the size.
  *
- * A buffer that comes back is given out again at once. Commands that still use it are waited for by
- * the next one that writes it; of those that are done, nothing is left.
+ * A buffer that comes back is given out again at once, without memories that were put beside its
+ * own. Commands that still use OpenCL memory are waited for by the next one that writes it; of
+ * those that are done, nothing is left.
  */
 #define GST_TYPE_GEMMCL_POOL (gst_gemmcl_pool_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST, GEMMCL_POOL, GstBufferPool)
 
 /**
  * gst_gemmcl_pool_new:
- * @allocator: where memory comes from, whatever the configuration says; referenced
+ * @allocator: (nullable): where memory comes from, whatever the configuration says; referenced. If
+ *   %NULL the configuration's, and if that is the system's, pages
  *
  * Returns: (transfer full): a pool to be configured.
  */
-GstBufferPool *gst_gemmcl_pool_new (GstGemmclAllocator *allocator);
+GstBufferPool *gst_gemmcl_pool_new (GstAllocator *allocator);
+
+/**
+ * gst_gemmcl_pool_ask_for_pages:
+ * @params: what is wanted already
+ * @size: of the memory; 0 if that is not known
+ *
+ * Makes @params ask for memory that starts where a page does and, if its size is known, shares its
+ * last page with nothing else: what OpenCL uses in place on devices that share the host's memory.
+ */
+void gst_gemmcl_pool_ask_for_pages (GstAllocationParams *params, gsize size);
 
 G_END_DECLS

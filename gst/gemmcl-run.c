@@ -44,60 +44,38 @@ set_no_memory (GError **error)
                        "of them (queue-depth, batch-size, queues).");
 }
 
-/* Takes @memory, which may be NULL. */
+/* What passes through, around the result, which is there. */
 static gboolean
-append (GstBuffer *output, GstMemory *memory, GError **error)
+insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
 {
-  if (memory)
-    gst_buffer_append_memory (output, memory);
-  else
-    set_no_memory (error);
-  return memory != NULL;
-}
-
-static GstMemory *
-new_memory (GstBaseTransform *trans, gsize size)
-{
-  GstAllocator *allocator = NULL;
-  GstAllocationParams params;
-  GstMemory *memory;
-
-  gst_base_transform_get_allocator (trans, &allocator, &params);
-  memory = gst_allocator_alloc (allocator, size, &params);
-  g_clear_object (&allocator);
-  return memory;
-}
-
-/* The result and, around it, what passes through. */
-static gboolean
-append_tensors (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
-{
-  const GstGemmclTensors *out = &self->output.tensors;
-
-  for (guint i = 0; i < out->n; i++) {
+  for (guint i = 0; i < self->output.tensors.n; i++) {
     GstMemory *memory;
 
-    if (i == gst_gemmcl_get_output_index (self)) {
-      memory = new_memory (GST_BASE_TRANSFORM (self), gst_gemmcl_tensor_get_size (&out->tensor[i]));
-    } else {
-      memory = gst_gemmcl_get_tensor_memory (&self->input.tensors, i, input, error);
-      if (!memory)
-        return FALSE;
-      if (self->output_opencl)
-        memory = gst_gemmcl_device_take_memory (self, memory);
-    }
-    if (!append (output, memory, error))
+    if (i == gst_gemmcl_get_output_index (self))
+      continue;
+    memory = gst_gemmcl_get_tensor_memory (&self->input.tensors, i, input, error);
+    if (!memory)
       return FALSE;
+    if (self->output_opencl)
+      memory = gst_gemmcl_device_take_memory (self, memory);
+    if (!memory) {
+      set_no_memory (error);
+      return FALSE;
+    }
+    gst_buffer_insert_memory (output, (gint)i, memory);
   }
   return TRUE;
 }
 
-/* Bytes of the result that a buffer of audio makes; 0 after an error. */
+/* Bytes of the result that a buffer of audio or tensors makes; 0 after an error. */
 static gsize
-get_audio_size (GstGemmcl *self, GstBuffer *input, GError **error)
+get_result_size (GstGemmcl *self, GstBuffer *input, GError **error)
 {
   gsize offset, samples, size;
 
+  if (self->output.medium == GST_GEMMCL_MEDIUM_TENSORS)
+    return gst_gemmcl_tensor_get_size (
+        &self->output.tensors.tensor[gst_gemmcl_get_output_index (self)]);
   if (!gst_gemmcl_get_samples (&self->input.audio, input, &offset, &samples, error))
     return 0;
   if (g_size_checked_mul (&size, samples, GST_AUDIO_INFO_BPF (&self->output.audio)))
@@ -107,71 +85,73 @@ get_audio_size (GstGemmcl *self, GstBuffer *input, GError **error)
   return 0;
 }
 
-/* Memory where there is no pool. */
-static gboolean
-append_memory (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
+/* Where there is no pool, or its buffers are too small. */
+static GstFlowReturn
+make_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
 {
-  gsize size;
+  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
+  g_autoptr (GstAllocator) allocator = NULL;
+  GstAllocationParams params;
+  GstMemory *memory;
 
-  if (gst_gemmcl_is_empty (self, input))
-    return TRUE;
-  if (self->output.medium == GST_GEMMCL_MEDIUM_TENSORS)
-    return append_tensors (self, input, output, error);
-  size = get_audio_size (self, input, error);
-  return size > 0 && append (output, new_memory (GST_BASE_TRANSFORM (self), size), error);
+  if (size > 0) {
+    gst_base_transform_get_allocator (trans, &allocator, &params);
+    memory = gst_allocator_alloc (allocator, size, &params);
+    if (!memory)
+      return GST_FLOW_ERROR;
+    gst_buffer_append_memory (buffer, memory);
+  }
+  if (!GST_BASE_TRANSFORM_GET_CLASS (trans)->copy_metadata (trans, input, buffer))
+    GST_ELEMENT_WARNING (trans, STREAM, NOT_IMPLEMENTED, (NULL), ("could not copy metadata"));
+  *output = g_steal_pointer (&buffer);
+  return GST_FLOW_OK;
 }
 
-/* The base class has one, which decide_allocation chose. Audio goes into larger buffers. */
-static gboolean
-has_pool (GstGemmcl *self, GstBuffer *input)
+/* From the base class's pool, which decide_allocation chose. */
+static GstFlowReturn
+take_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
 {
-  gsize size;
+  GstFlowReturn flow = parent_class->prepare_output_buffer (trans, input, output);
 
-  if (gst_gemmcl_is_empty (self, input))
-    return FALSE;
-  if (self->output.medium == GST_GEMMCL_MEDIUM_VIDEO)
-    return TRUE;
-  if (self->output.medium == GST_GEMMCL_MEDIUM_TENSORS)
-    return gst_gemmcl_get_tensor_pool_size (self) > 0;
-  size = self->output_opencl ? get_audio_size (self, input, NULL) : 0;
-  return size > 0 && size <= self->pool_size;
+  if (flow == GST_FLOW_OK && GST_GEMMCL (trans)->output.medium == GST_GEMMCL_MEDIUM_AUDIO)
+    gst_buffer_set_size (*output, (gssize)size);
+  return flow;
 }
 
 static GstFlowReturn
-take_from_pool (GstGemmcl *self, GstBuffer *input, GstBuffer **output)
+prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **error)
 {
-  g_autoptr (GError) error = NULL;
-  GstFlowReturn flow =
-      parent_class->prepare_output_buffer (GST_BASE_TRANSFORM (self), input, output);
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  const gboolean is_video = self->output.medium == GST_GEMMCL_MEDIUM_VIDEO;
+  const gsize size = is_video ? 0 : get_result_size (self, input, error);
+  GstFlowReturn flow;
 
-  if (flow == GST_FLOW_OK && self->output.medium == GST_GEMMCL_MEDIUM_AUDIO)
-    gst_buffer_set_size (*output, get_audio_size (self, input, NULL));
-  if (flow == GST_FLOW_ERROR) {
-    set_no_memory (&error);
-    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-  }
-  return flow;
+  if (!is_video && size == 0)
+    return GST_FLOW_ERROR;
+  flow = is_video || size <= self->pool_size ? take_buffer (trans, input, size, output)
+                                             : make_buffer (trans, input, size, output);
+  if (flow == GST_FLOW_ERROR)
+    set_no_memory (error);
+  if (flow != GST_FLOW_OK || self->output.medium != GST_GEMMCL_MEDIUM_TENSORS ||
+      insert_others (self, input, *output, error))
+    return flow;
+  gst_clear_buffer (output);
+  return GST_FLOW_ERROR;
 }
 
 static GstFlowReturn
 prepare_output_buffer (GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
-  GstBaseTransformClass *klass = GST_BASE_TRANSFORM_GET_CLASS (trans);
-  g_autoptr (GstBuffer) buffer = NULL;
   g_autoptr (GError) error = NULL;
+  GstFlowReturn flow;
 
-  if (has_pool (self, input))
-    return take_from_pool (self, input, output);
-  buffer = gst_buffer_new ();
-  if (!append_memory (self, input, buffer, &error)) {
+  if (gst_gemmcl_is_empty (self, input))
+    return make_buffer (trans, input, 0, output);
+  flow = prepare_result (self, input, output, &error);
+  if (error)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-    return GST_FLOW_ERROR;
-  }
-  if (!klass->copy_metadata (trans, input, buffer))
-    GST_ELEMENT_WARNING (self, STREAM, NOT_IMPLEMENTED, (NULL), ("could not copy metadata"));
-  *output = g_steal_pointer (&buffer);
-  return GST_FLOW_OK;
+  return flow;
 }
 
 /* Nothing in, nothing out: whether silence stays silence, and a gap so a gap. */

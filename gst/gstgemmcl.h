@@ -82,7 +82,7 @@ struct _GstGemmcl {
   gdouble run_beta;
   gsize last_m;
   GstBuffer *last_output; /* in OpenCL memory: what beta may scale */
-  guint pool_size;        /* bytes of the buffers that a pool of OpenCL memory has; 0: no pool */
+  guint pool_size;        /* bytes that buffers of the output's pool have; 0: there is none */
 
   /* gemmcl-queue.c's: a ring of flights, and the thread that waits for them. */
   GMutex queue_lock; /* taken last; guards the flights' states and what follows */
