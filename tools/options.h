@@ -37,7 +37,7 @@ gboolean tool_get_epilogue (GemmclGemm *gemm, const gchar *beta, GError **error)
  * tool_parse_precision:
  * @text: (nullable): what the user gave --precision; %NULL is f32
  *
- * Returns: %FALSE with %TOOL_ERROR_USAGE for another word than f32 and f16.
+ * Returns: %FALSE with %TOOL_ERROR_USAGE for a word that is no precision's name.
  */
 gboolean tool_parse_precision (const gchar *text, GemmclPrecision *precision, GError **error);
 

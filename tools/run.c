@@ -11,6 +11,8 @@ static struct {
   gchar *bias;
   gchar *activation;
   gchar *kernel;
+  gchar *row_outputs;
+  gchar *rows;
 } options;
 
 static const GOptionEntry entries[] = {
@@ -28,6 +30,14 @@ static const GOptionEntry entries[] = {
      "NAME"},
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
      "The kernel; auto lets the library choose (default: auto)", "NAME"},
+    {"rows", 'r', 0, G_OPTION_ARG_FILENAME, &options.rows,
+     "Where to write what --row-outputs asks for, a row of it for each row of D (default: nowhere)",
+     "FILE.npy"},
+    {"row-outputs", 0, 0, G_OPTION_ARG_STRING, &options.row_outputs,
+     "What of each row of D goes to --rows: any of sum, max and arg-max, in this order (default: "
+     "all "
+     "three)",
+     "LIST"},
     {NULL}};
 
 /**
@@ -87,6 +97,46 @@ parse_activation (GemmclActivation *activation, GError **error)
   g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--activation takes one of %s, not \"%s\".",
                names->str, options.activation);
   return FALSE;
+}
+
+static gboolean
+add_row_output (const gchar *name, guint *outputs, GError **error)
+{
+  static const gchar *const names[] = {"sum", "max", "arg-max"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (g_str_equal (name, names[i])) {
+      *outputs |= GEMMCL_ROW_SUM << i;
+      return TRUE;
+    }
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+               "--row-outputs takes any of sum, max and arg-max, with commas between them, not "
+               "\"%s\".",
+               name);
+  return FALSE;
+}
+
+/* Those that the user named; all where there is only a file for them. */
+static gboolean
+parse_row_outputs (guint *outputs, GError **error)
+{
+  g_auto (GStrv) names = NULL;
+
+  if (options.row_outputs != NULL && options.rows == NULL) {
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                         "--row-outputs need a place: give a file with --rows.");
+    return FALSE;
+  }
+  if (options.rows == NULL)
+    return TRUE;
+  names = g_strsplit (options.row_outputs ? options.row_outputs : "sum,max,arg-max", ",", -1);
+  for (guint i = 0; names[i] != NULL; i++)
+    if (!add_row_output (names[i], outputs, error))
+      return FALSE;
+  if (*outputs == 0)
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                         "--row-outputs is empty: name any of sum, max and arg-max.");
+  return *outputs != 0;
 }
 
 /* "A is 3 x 4", with what the transpose makes of it. */
@@ -180,27 +230,50 @@ make_plan (GemmclContext *context, const RunInputs *inputs, GemmclGemm *gemm, GE
   return g_steal_pointer (&plan);
 }
 
-static gboolean
-multiply (GemmclPlan *plan, const RunInputs *inputs, const GemmclGemm *gemm, GError **error)
+/* Returns: (transfer full): memory for @rows x @cols floats, or %NULL. */
+static gfloat *
+allocate (gsize rows, gsize cols, GError **error)
 {
   gsize count = 0;
-  g_autofree gfloat *data =
-      g_size_checked_mul (&count, gemm->m, gemm->n) ? g_try_new (gfloat, count) : NULL;
-  const GemmclHostData a = {.data = {(gpointer)gemmcl_matrix_get_data (inputs->a)}};
-  const GemmclHostData d = {.data = {data}};
-  g_autoptr (GemmclMatrix) result = NULL;
+  gfloat *data = g_size_checked_mul (&count, rows, cols) ? g_try_new (gfloat, count) : NULL;
 
-  if (data == NULL) {
+  if (data == NULL)
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
                  "There is not enough memory for a result of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
                  ".",
-                 gemm->m, gemm->n);
+                 rows, cols);
+  return data;
+}
+
+static gboolean
+save (const gchar *path, gsize rows, gsize cols, const gfloat *data, GError **error)
+{
+  g_autoptr (GemmclMatrix) result = gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, cols, data, error);
+
+  return result != NULL && gemmcl_matrix_save_npy (result, path, error);
+}
+
+static gboolean
+multiply (GemmclPlan *plan, const RunInputs *inputs, const GemmclGemm *gemm, GError **error)
+{
+  const guint n_outputs = gemmcl_gemm_count_row_outputs (gemm);
+  g_autofree gfloat *data = allocate (gemm->m, gemm->n, error);
+  g_autofree gfloat *outputs = NULL;
+  const GemmclHostData a = {.data = {(gpointer)gemmcl_matrix_get_data (inputs->a)}};
+  const GemmclHostData d = {.data = {data}};
+  GemmclHostRun run = {.a = &a, .d = &d};
+
+  if (data == NULL)
     return FALSE;
+  if (n_outputs > 0) {
+    outputs = allocate (gemm->m, n_outputs, error);
+    if (outputs == NULL)
+      return FALSE;
+    run.rows = &outputs;
   }
-  if (!gemmcl_plan_run (plan, &(GemmclHostRun){.a = &a, .d = &d}, error))
-    return FALSE;
-  result = gemmcl_matrix_new (GEMMCL_TYPE_F32, gemm->m, gemm->n, data, error);
-  return result != NULL && gemmcl_matrix_save_npy (result, options.output, error);
+  return gemmcl_plan_run (plan, &run, error) &&
+         save (options.output, gemm->m, gemm->n, data, error) &&
+         (n_outputs == 0 || save (options.rows, gemm->m, n_outputs, outputs, error));
 }
 
 static gboolean
@@ -212,7 +285,8 @@ check_options (GemmclGemm *gemm, GError **error)
     return FALSE;
   }
   if (!tool_get_epilogue (gemm, options.beta, error) ||
-      !parse_activation (&gemm->activation, error))
+      !parse_activation (&gemm->activation, error) ||
+      !parse_row_outputs (&gemm->row_outputs, error))
     return FALSE;
   if (options.beta != NULL && options.addend == NULL) {
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
@@ -257,11 +331,13 @@ const ToolCommand tool_run = {
     .groups = {{"Matrices", entries},
                {"Arithmetic", tool_epilogue_entries},
                {"Device", tool_device_entries}},
-    .examples = {{"gemmcl run a.npy b.npy -o d.npy", "D = A B"},
-                 {"gemmcl run x.npy model.safetensors#fc1.weight --transpose-b --bias "
-                  "model.safetensors#fc1.bias --activation relu -o y.npy",
-                  "A layer of a neural network whose weights are stored [out, in]"},
-                 {"gemmcl run a.npy b.npy -c c.npy --alpha 0.5 --beta 2 -o d.npy",
-                  "D = 0.5 A B + 2 C"}},
+    .examples =
+        {{"gemmcl run a.npy b.npy -o d.npy", "D = A B"},
+         {"gemmcl run x.npy model.safetensors#fc1.weight --transpose-b --bias "
+          "model.safetensors#fc1.bias --activation relu -o y.npy",
+          "A layer of a neural network whose weights are stored [out, in]"},
+         {"gemmcl run a.npy b.npy -c c.npy --alpha 0.5 --beta 2 -o d.npy", "D = 0.5 A B + 2 C"},
+         {"gemmcl run x.npy classes.npy -o scores.npy -r best.npy --row-outputs max,arg-max",
+          "A classifier: the scores, and of each row the best one and its class"}},
     .run = run,
 };

@@ -161,6 +161,16 @@ class Epilogues(Run):
             path = self.save("bias", bias.reshape(shape))
             self.check(self.product + bias, *self.paths, "--bias", path)
 
+    def test_row_outputs(self):
+        a, b = self.make(7, 9), self.make(9, 33)
+        rows = self.path("rows.npy")
+        arguments = (self.save("a", a), self.save("b", b), "-k", "gemm_naive", "--rows", rows)
+        d = self.multiply(*arguments)
+        expected = numpy.stack([d.sum(axis=1), d.max(axis=1), d.argmax(axis=1)], axis=1)
+        numpy.testing.assert_allclose(numpy.load(rows), expected, atol=1e-5)
+        self.multiply(*arguments, "--row-outputs", "arg-max,sum")
+        numpy.testing.assert_allclose(numpy.load(rows), expected[:, [0, 2]], atol=1e-5)
+
     def test_activations(self):
         bias = self.make(4)
         path = self.save("bias", bias)
@@ -177,6 +187,17 @@ class Failures(Run):
         output = self.path("d.npy")
         self.refuses(1, pattern, "run", *arguments, "-o", output)
         self.assertFalse(os.path.exists(output))
+
+    def test_row_outputs_that_are_none(self):
+        for arguments, says in (
+            (("--row-outputs", "max"), "give a file with --rows"),
+            (("--row-outputs", "max,least", "--rows", "r.npy"), 'not "least"'),
+            (("--row-outputs", "", "--rows", "r.npy"), "is empty"),
+        ):
+            with self.subTest(arguments=arguments):
+                output = ("-o", self.path("d.npy"))
+                said = self.ends(2, "run", "[[1]]", "[[1]]", *output, *arguments)
+                self.assertIn(says, said.stderr)
 
     def test_shapes_that_do_not_fit(self):
         self.refused("A is 1 x 3 and B is 1 x 2: A must have as many", "[1,2,3]", "[1,2]")
