@@ -386,10 +386,17 @@ gboolean gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const 
  * with u = 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1),
  * (and with a precision that rounds by v 2 v + v^2 more for the products, and v w (|A| + |B|) for
  * what is smaller than its smallest normal number w), carried through the activation by its
- * Lipschitz constant and what its own evaluation may err.
+ * Lipschitz constant and what its own evaluation may err. With I8 it is
+ *
+ *     ea |B| + |A| eb + ea eb,  ea = (max (A, 0) - min (A, 0)) / 510 of a row of A,
+ *                               eb = max |B| / 254 of a column of B
+ *
+ * more for each product, half a step of the bytes that A and B became; a range whose step is no
+ * normal number may become 0.
  *
  * Returns: whether every element is within its bound. NaN and infinities must be where the
- *   reference has them.
+ *   reference has them; with I8 all of what a row of A or a column of B with one of them comes to
+ *   may also be NaN.
  */
 gboolean gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b,
                              const gfloat *c, const gfloat *bias, const gfloat *d,

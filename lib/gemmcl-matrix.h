@@ -94,6 +94,10 @@ GemmclMatrix *gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GE
  * @path: a safetensors file
  * @name: the tensor's name in it; the message of a wrong one lists those there are
  *
+ * Bytes beside which there is a tensor `NAME.scale`, and maybe `NAME.zero_point`, are quantised:
+ * see gemmcl_matrix_new_quantized(); a vector of these is for the columns, if it is as long as they
+ * are many, else for the rows.
+ *
  * Maps the file as gemmcl_matrix_load_npy() does. F64, F32, F16, BF16, I8 to I64 and U8 to U64, of
  * 0, 1 or 2 dimensions.
  *
@@ -124,6 +128,61 @@ GemmclMatrix *gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize 
 GemmclMatrix *gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data,
                                  GError **error);
 
+/**
+ * gemmcl_matrix_new_quantized:
+ * @bytes: the elements q, i8 or u8; shared, not copied
+ * @scales: of any type: one for all (1 x 1), one for each column (1 x cols), or one for each row
+ *   (rows x 1); finite, none below 0
+ * @zero_points: (nullable): of the same shape, integers of @bytes' range; %NULL: zeros
+ *
+ * A matrix whose elements are scale * (q - zero point). gemmcl_matrix_to_f32() computes them, so
+ * that it can be used wherever another one can; a kernel that multiplies bytes takes them as they
+ * are.
+ *
+ * Returns: (transfer full): the matrix, or %NULL with #GEMMCL_ERROR_INVALID, #GEMMCL_ERROR_SHAPE or
+ *   #GEMMCL_ERROR_TOO_LARGE.
+ */
+GemmclMatrix *gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *scales,
+                                           GemmclMatrix *zero_points, GError **error);
+
+/**
+ * GemmclQuantization:
+ * @largest: the largest |element|, before
+ * @max_error: the largest difference that was made, @rms_error: the root of the mean of its square
+ *
+ * What gemmcl_matrix_quantize() did.
+ */
+typedef struct {
+  gdouble largest;
+  gdouble max_error;
+  gdouble rms_error;
+} GemmclQuantization;
+
+/**
+ * gemmcl_matrix_quantize:
+ * @by_row: a scale for each row; else one for each column. What is multiplied by the matrix wants
+ *   them by what remains: columns, or rows of a matrix that is used transposed
+ * @done: (out) (optional): what it did
+ *
+ * Makes bytes: scale = max |element| / 127, q = element / scale to the nearest.
+ *
+ * Returns: (transfer full): the matrix, or %NULL with #GEMMCL_ERROR_INVALID where an element is NaN
+ *   or infinite, or #GEMMCL_ERROR_TOO_LARGE.
+ */
+GemmclMatrix *gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, GemmclQuantization *done,
+                                      GError **error);
+
+/**
+ * gemmcl_matrix_get_scales:
+ *
+ * Returns: (transfer none) (nullable): f32, as gemmcl_matrix_new_quantized() was given them; %NULL
+ *   for a matrix whose elements are as they are.
+ */
+GemmclMatrix *gemmcl_matrix_get_scales (const GemmclMatrix *self);
+
+/** gemmcl_matrix_get_zero_points: Returns: (transfer none) (nullable): f32, the same of these. */
+GemmclMatrix *gemmcl_matrix_get_zero_points (const GemmclMatrix *self);
+
 gsize gemmcl_matrix_get_rows (const GemmclMatrix *self);
 gsize gemmcl_matrix_get_cols (const GemmclMatrix *self);
 GemmclType gemmcl_matrix_get_element_type (const GemmclMatrix *self);
@@ -131,7 +190,8 @@ GemmclType gemmcl_matrix_get_element_type (const GemmclMatrix *self);
 /** gemmcl_matrix_is_column_major: Returns: whether columns, not rows, lie together in memory. */
 gboolean gemmcl_matrix_is_column_major (const GemmclMatrix *self);
 
-/** gemmcl_matrix_get_data: Returns: (transfer none): the elements, at any alignment. */
+/** gemmcl_matrix_get_data: Returns: (transfer none): the elements, at any alignment; of a quantised
+ * matrix the bytes. */
 gconstpointer gemmcl_matrix_get_data (const GemmclMatrix *self);
 
 /**
@@ -153,5 +213,19 @@ GemmclMatrix *gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GErr
  * Returns: %FALSE with #GEMMCL_ERROR_IO.
  */
 gboolean gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GError **error);
+
+/**
+ * gemmcl_matrix_save_safetensors:
+ * @path: written whole or not at all; a file that is there is replaced
+ * @name: of the tensor
+ *
+ * Writes a safetensors file with the matrix as its one tensor, of the matrix's own type; of a
+ * quantised one with the tensors that gemmcl_matrix_load_safetensors() looks for, too.
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_IO, or #GEMMCL_ERROR_INVALID for a matrix that lies column by
+ *   column, which the format has not.
+ */
+gboolean gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path,
+                                         const gchar *name, GError **error);
 
 GEMMCL_END_DECLS

@@ -146,6 +146,7 @@ gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error)
     converts[type](src, dst, rows * cols);
   else
     convert_transposed (converts[type], gemmcl_type_get_size (type), src, dst, cols, rows);
+  gemmcl_matrix_dequantize (self, dst, transpose);
   return gemmcl_matrix_new_take (GEMMCL_TYPE_F32, rows, cols, FALSE,
                                  g_bytes_new_take (dst, n_bytes), 0);
 }

@@ -1,12 +1,14 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What all matrices of files share: mapping, and checking what a file claims against its size. */
+/* What all matrices of files share: mapping, checking what a file claims against its size, and
+ * writing one. */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "matrix-private.h"
 
@@ -89,6 +91,68 @@ gemmcl_map_file (const gchar *path, GError **error)
     return NULL;
   }
   return g_mapped_file_get_bytes (mapped);
+}
+
+gboolean
+gemmcl_write_all (gint fd, gconstpointer data, gsize n)
+{
+  const gchar *at = data;
+
+  while (n > 0) {
+    gssize written = write (fd, at, n);
+
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      return FALSE;
+    at += written;
+    n -= written;
+  }
+  return TRUE;
+}
+
+gboolean
+gemmcl_replace_file (const gchar *path, GemmclFileWriter writer, gconstpointer data, GError **error)
+{
+  g_autofree gchar *directory = NULL;
+  g_autofree gchar *temporary = NULL;
+  gboolean ok;
+  gint why;
+  gint fd;
+
+  /* Renaming would replace a device, /dev/null say, by a file. */
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path,
+                           "Cannot write there: expected a file or nothing, found a directory, "
+                           "pipe, socket or device.");
+    return FALSE;
+  }
+
+  /* In the same directory, so that renaming neither copies nor fails half-way. */
+  directory = g_path_get_dirname (path);
+  temporary = g_build_filename (directory, ".gemmcl-XXXXXX", NULL);
+  fd = g_mkstemp_full (temporary, O_WRONLY | O_CLOEXEC, 0666);
+  ok = fd >= 0;
+  if (ok) {
+    ok = writer (fd, data) && g_fsync (fd) == 0;
+    why = errno;
+    if (close (fd) != 0 && ok) {
+      ok = FALSE;
+      why = errno;
+    }
+    if (ok && g_rename (temporary, path) != 0) {
+      ok = FALSE;
+      why = errno;
+    }
+    if (!ok)
+      g_unlink (temporary);
+  } else {
+    why = errno;
+  }
+  if (!ok)
+    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "Cannot write the file: %s.",
+                           g_strerror (why));
+  return ok;
 }
 
 /* Sets the error of a source: the file, the tensor if it is one of several, what is wrong. */

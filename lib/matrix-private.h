@@ -27,6 +27,20 @@ gboolean gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsi
 GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
                                       gboolean column_major, GBytes *bytes, gsize offset);
 
+/** gemmcl_matrix_new_scaled: gemmcl_matrix_new_quantized() of scales and zero points that have been
+ * checked, both f32. */
+GemmclMatrix *gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales,
+                                        GemmclMatrix *zero_points);
+
+/**
+ * gemmcl_matrix_dequantize:
+ * @values: (inout): the bytes of @self, as floats, row by row
+ * @transposed: as rows and columns of @self are swapped
+ *
+ * Makes them what @self says they stand for.
+ */
+void gemmcl_matrix_dequantize (const GemmclMatrix *self, gfloat *values, gboolean transposed);
+
 /**
  * GemmclMatrixSource:
  * @path: of the file, for messages
@@ -68,6 +82,16 @@ GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, G
  */
 GBytes *gemmcl_map_file (const gchar *path, GError **error);
 
+/** GemmclFileWriter: Returns: whether all of @data was written to @fd; else errno says why not. */
+typedef gboolean (*GemmclFileWriter) (gint fd, gconstpointer data);
+
+/** gemmcl_write_all: Returns: whether @n bytes were written; else errno says why not. */
+gboolean gemmcl_write_all (gint fd, gconstpointer data, gsize n);
+
+/** gemmcl_replace_file: what @writer writes, whole or not at all, in place of what was there. */
+gboolean gemmcl_replace_file (const gchar *path, GemmclFileWriter writer, gconstpointer data,
+                              GError **error);
+
 /** gemmcl_set_file_error: sets @error to a message that starts with the name of the file. */
 void gemmcl_set_file_error (GError **error, GemmclError code, const gchar *path,
                             const gchar *format, ...) G_GNUC_PRINTF (4, 5);
@@ -81,3 +105,7 @@ gchar *gemmcl_describe_char (const gchar *p, const gchar *end);
 
 /** gemmcl_describe_dims: Returns: (transfer full): "64 x 3 x 7"; "no dimensions" for none. */
 gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);
+
+/* Behind a tensor's name in a safetensors file. */
+#define GEMMCL_SCALE_SUFFIX      ".scale"
+#define GEMMCL_ZERO_POINT_SUFFIX ".zero_point"

@@ -30,6 +30,7 @@ struct _GemmclMatrix {
   gboolean column_major;
   GBytes *bytes;
   const guint8 *data;
+  GemmclMatrix *scales, *zero_points; /* NULL: the elements are as they are */
 };
 
 G_DEFINE_BOXED_TYPE (GemmclMatrix, gemmcl_matrix, gemmcl_matrix_ref, gemmcl_matrix_unref)
@@ -125,6 +126,18 @@ gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data, 
 }
 
 GemmclMatrix *
+gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales, GemmclMatrix *zero_points)
+{
+  GemmclMatrix *self = gemmcl_matrix_new_take (bytes->type, bytes->rows, bytes->cols,
+                                               bytes->column_major, g_bytes_ref (bytes->bytes), 0);
+
+  self->data = bytes->data;
+  self->scales = gemmcl_matrix_ref (scales);
+  self->zero_points = zero_points != NULL ? gemmcl_matrix_ref (zero_points) : NULL;
+  return self;
+}
+
+GemmclMatrix *
 gemmcl_matrix_ref (GemmclMatrix *self)
 {
   return g_atomic_rc_box_acquire (self);
@@ -134,6 +147,8 @@ static void
 matrix_clear (GemmclMatrix *self)
 {
   g_bytes_unref (self->bytes);
+  g_clear_pointer (&self->scales, gemmcl_matrix_unref);
+  g_clear_pointer (&self->zero_points, gemmcl_matrix_unref);
 }
 
 void
@@ -170,4 +185,16 @@ gconstpointer
 gemmcl_matrix_get_data (const GemmclMatrix *self)
 {
   return self->data;
+}
+
+GemmclMatrix *
+gemmcl_matrix_get_scales (const GemmclMatrix *self)
+{
+  return self->scales;
+}
+
+GemmclMatrix *
+gemmcl_matrix_get_zero_points (const GemmclMatrix *self)
+{
+  return self->zero_points;
 }

@@ -3,12 +3,6 @@
 
 /* Writes NumPy's .npy files, version 1. */
 
-#include <errno.h>
-#include <fcntl.h>
-#include <glib/gstdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "matrix-private.h"
 #include "npy-private.h"
 
@@ -57,77 +51,24 @@ make_header (const GemmclMatrix *matrix)
 }
 
 static gboolean
-write_all (gint fd, const gchar *data, gsize n)
+write_matrix (gint fd, gconstpointer data)
 {
-  while (n > 0) {
-    gssize written = write (fd, data, n);
-
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return FALSE;
-    data += written;
-    n -= written;
-  }
-  return TRUE;
-}
-
-static gboolean
-write_matrix (gint fd, const GemmclMatrix *matrix)
-{
+  const GemmclMatrix *matrix = data;
   gsize n_bytes = 0;
   g_autoptr (GString) header = make_header (matrix);
 
   return gemmcl_matrix_get_n_bytes (gemmcl_matrix_get_element_type (matrix),
                                     gemmcl_matrix_get_rows (matrix),
                                     gemmcl_matrix_get_cols (matrix), &n_bytes) &&
-         write_all (fd, header->str, header->len) &&
-         write_all (fd, gemmcl_matrix_get_data (matrix), n_bytes) && g_fsync (fd) == 0;
+         gemmcl_write_all (fd, header->str, header->len) &&
+         gemmcl_write_all (fd, gemmcl_matrix_get_data (matrix), n_bytes);
 }
 
 gboolean
 gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GError **error)
 {
-  g_autofree gchar *directory = NULL;
-  g_autofree gchar *temporary = NULL;
-  gboolean ok;
-  gint why;
-  gint fd;
-
   g_return_val_if_fail (path != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  /* Renaming would replace a device, /dev/null say, by a file. */
-  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path,
-                           "Cannot write there: expected a file or nothing, found a directory, "
-                           "pipe, socket or device.");
-    return FALSE;
-  }
-
-  /* In the same directory, so that renaming neither copies nor fails half-way. */
-  directory = g_path_get_dirname (path);
-  temporary = g_build_filename (directory, ".gemmcl-XXXXXX", NULL);
-  fd = g_mkstemp_full (temporary, O_WRONLY | O_CLOEXEC, 0666);
-  ok = fd >= 0;
-  if (ok) {
-    ok = write_matrix (fd, self);
-    why = errno;
-    if (close (fd) != 0 && ok) {
-      ok = FALSE;
-      why = errno;
-    }
-    if (ok && g_rename (temporary, path) != 0) {
-      ok = FALSE;
-      why = errno;
-    }
-    if (!ok)
-      g_unlink (temporary);
-  } else {
-    why = errno;
-  }
-  if (!ok)
-    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "Cannot write the file: %s.",
-                           g_strerror (why));
-  return ok;
+  return gemmcl_replace_file (path, write_matrix, self, error);
 }

@@ -286,42 +286,102 @@ find_tensor (const gchar *path, GPtrArray *tensors, const gchar *name, GError **
   return NULL;
 }
 
-GemmclMatrix *
-gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error)
+/* A file whose header was checked. */
+typedef struct {
+  const gchar *path;
+  GBytes *file;
+  GPtrArray *tensors;
+  gsize start; /* of the elements */
+} File;
+
+static GemmclMatrix *
+load_tensor (const File *self, const Tensor *tensor, GError **error)
 {
-  g_autoptr (GBytes) file = NULL;
-  g_autoptr (json_t) header = NULL;
-  g_autoptr (GPtrArray) tensors = NULL;
-  const Tensor *tensor;
-  gsize start;
-
-  g_return_val_if_fail (path != NULL && name != NULL, NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
-  file = gemmcl_map_file (path, error);
-  header = file != NULL ? parse_header (path, file, &start, error) : NULL;
-  if (header == NULL)
-    return NULL;
-  tensors = parse_tensors (path, header, g_bytes_get_size (file) - start, error);
-  tensor = tensors != NULL ? find_tensor (path, tensors, name, error) : NULL;
-  if (tensor == NULL)
-    return NULL;
   if (tensor->known == NULL || tensor->known->type < 0) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, self->path,
                            "Tensor “%s”: expected elements of F64, F32, F16, BF16, I8 to I64 or U8 "
                            "to U64, found %s.",
-                           name, tensor->dtype);
+                           tensor->name, tensor->dtype);
     return NULL;
   }
   return gemmcl_matrix_new_from_source (
-      &(GemmclMatrixSource){.path = path,
-                            .tensor = name,
-                            .file = file,
-                            .offset = start + tensor->begin,
+      &(GemmclMatrixSource){.path = self->path,
+                            .tensor = tensor->name,
+                            .file = self->file,
+                            .offset = self->start + tensor->begin,
                             .length = tensor->end - tensor->begin,
                             .exact = TRUE,
                             .type = (GemmclType)tensor->known->type,
                             .dims = (const gsize *)(gpointer)tensor->shape->data,
                             .n_dims = tensor->shape->len},
       error);
+}
+
+/* The tensor @name with @suffix behind it, which goes with @bytes: a vector of as many elements as
+ * there are rows, and not columns, is a column. */
+static gboolean
+load_companion (const File *self, const gchar *name, const gchar *suffix, GemmclMatrix *bytes,
+                GemmclMatrix **companion, GError **error)
+{
+  const gsize rows = gemmcl_matrix_get_rows (bytes);
+  g_autofree gchar *full = g_strconcat (name, suffix, NULL);
+  const Tensor *tensor = find_tensor (self->path, self->tensors, full, NULL);
+  g_autoptr (GemmclMatrix) floats = NULL;
+
+  if (tensor == NULL)
+    return TRUE;
+  *companion = load_tensor (self, tensor, error);
+  if (*companion == NULL || tensor->shape->len != 1 || rows == gemmcl_matrix_get_cols (bytes) ||
+      rows != gemmcl_matrix_get_cols (*companion))
+    return *companion != NULL;
+  floats = gemmcl_matrix_to_f32 (*companion, TRUE, error);
+  g_clear_pointer (companion, gemmcl_matrix_unref);
+  *companion = g_steal_pointer (&floats);
+  return *companion != NULL;
+}
+
+/* @bytes, or with the scales that stand beside them; takes @bytes. */
+static GemmclMatrix *
+add_scales (const File *self, const gchar *name, GemmclMatrix *matrix, GError **error)
+{
+  g_autoptr (GemmclMatrix) bytes = matrix, scales = NULL, zeros = NULL, quantized = NULL;
+  const GemmclType type = gemmcl_matrix_get_element_type (bytes);
+  g_autoptr (GError) why = NULL;
+
+  if (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8)
+    return g_steal_pointer (&bytes);
+  if (!load_companion (self, name, GEMMCL_SCALE_SUFFIX, bytes, &scales, error) ||
+      !load_companion (self, name, GEMMCL_ZERO_POINT_SUFFIX, bytes, &zeros, error))
+    return NULL;
+  if (scales == NULL)
+    return g_steal_pointer (&bytes);
+  quantized = gemmcl_matrix_new_quantized (bytes, scales, zeros, &why);
+  if (quantized == NULL)
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, self->path, "Tensor “%s”: %s", name,
+                           why->message);
+  return g_steal_pointer (&quantized);
+}
+
+GemmclMatrix *
+gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error)
+{
+  g_autoptr (GBytes) bytes = NULL;
+  g_autoptr (json_t) header = NULL;
+  g_autoptr (GPtrArray) tensors = NULL;
+  g_autoptr (GemmclMatrix) matrix = NULL;
+  File file = {.path = path};
+  const Tensor *tensor;
+
+  g_return_val_if_fail (path != NULL && name != NULL, NULL);
+  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
+
+  file.file = bytes = gemmcl_map_file (path, error);
+  header = bytes != NULL ? parse_header (path, bytes, &file.start, error) : NULL;
+  if (header == NULL)
+    return NULL;
+  file.tensors = tensors =
+      parse_tensors (path, header, g_bytes_get_size (bytes) - file.start, error);
+  tensor = tensors != NULL ? find_tensor (path, tensors, name, error) : NULL;
+  matrix = tensor != NULL ? load_tensor (&file, tensor, error) : NULL;
+  return matrix != NULL ? add_scales (&file, name, g_steal_pointer (&matrix), error) : NULL;
 }

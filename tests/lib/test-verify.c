@@ -113,7 +113,6 @@ test_wrong (void)
   }
 }
 
-/* Rows swapped, a row of zeros, the transpose. */
 /* With halves a result may be off by what rounding A and B brings, and not by much more. */
 static void
 test_halves (void)
@@ -132,6 +131,116 @@ test_halves (void)
   g_assert_false (verify (&f, NULL, NULL));
 }
 
+/* Half a step of the bytes that a row of A, with 0, or a column of B becomes. */
+static gdouble
+get_a_step (const Fixture *f, guint i)
+{
+  gdouble low = 0, high = 0;
+
+  for (guint k = 0; k < K; k++) {
+    low = MIN (low, f->a[i * K + k]);
+    high = MAX (high, f->a[i * K + k]);
+  }
+  return (high - low) / 255 / 2;
+}
+
+static gdouble
+get_b_step (const Fixture *f, guint j)
+{
+  gdouble most = 0;
+
+  for (guint k = 0; k < K; k++)
+    most = MAX (most, fabs (f->b[k * N + j]));
+  return most / 127 / 2;
+}
+
+static gdouble
+get_byte_bound (const Fixture *f, guint at)
+{
+  const gdouble ea = get_a_step (f, at / N), eb = get_b_step (f, at % N);
+  gdouble bound = get_bound (f, at);
+
+  for (guint k = 0; k < K; k++)
+    bound += ea * fabs (f->b[k * N + at % N]) + eb * fabs (f->a[at / N * K + k]) + ea * eb;
+  return bound;
+}
+
+/* Of bytes each element by itself, by a hundredth less and more than half steps of both allow. */
+static void
+test_bytes (void)
+{
+  for (guint i = 0; i < M * N; i++)
+    for (gint sign = -1; sign <= 1; sign += 2) {
+      Fixture f;
+      gfloat right;
+
+      fixture_init (&f);
+      right = f.d[i];
+      f.d[i] = right + sign * 0.99 * get_byte_bound (&f, i);
+      g_assert_false (verify (&f, NULL, NULL));
+      f.gemm.precision = GEMMCL_PRECISION_I8;
+      g_assert_true (verify (&f, NULL, NULL));
+      f.d[i] = right + sign * 1.01 * get_byte_bound (&f, i);
+      g_assert_false (verify (&f, NULL, NULL));
+    }
+}
+
+/* A row of A that is of one sign has 0 in its range, too. */
+static void
+test_bytes_of_one_sign (void)
+{
+  Fixture f;
+
+  fixture_init (&f);
+  f.gemm.precision = GEMMCL_PRECISION_I8;
+  for (guint k = 0; k < K; k++)
+    f.a[k] = 1000;
+  for (guint j = 0; j < N; j++) {
+    gdouble sum = 0;
+
+    for (guint k = 0; k < K; k++)
+      sum += 1000.0 * f.b[k * N + j];
+    f.d[j] = sum;
+  }
+  f.d[1] += 0.99 * get_byte_bound (&f, 1);
+  g_assert_true (verify (&f, NULL, NULL));
+  f.d[1] += 0.03 * get_byte_bound (&f, 1);
+  g_assert_false (verify (&f, NULL, NULL));
+}
+
+/* What is no number takes its row or column with it, and nothing else; f32 kernels may answer, too.
+ */
+static void
+test_spoilt_bytes (void)
+{
+  for (guint in_b = 0; in_b < 2; in_b++) {
+    Fixture f;
+
+    fixture_init (&f);
+    f.gemm.precision = GEMMCL_PRECISION_I8;
+    for (guint i = 0; i < M; i++)
+      f.a[i * K] = 1;
+    for (guint j = 0; j < N; j++)
+      f.b[j] = 1;
+    *(in_b ? &f.b[2] : &f.a[2 * K]) = INFINITY;
+    for (guint at = 0; at < M * N; at++) {
+      gdouble sum = 0;
+
+      for (guint k = 0; k < K; k++)
+        sum += (gdouble)f.a[at / N * K + k] * f.b[k * N + at % N];
+      f.d[at] = sum;
+    }
+    g_assert_true (verify (&f, NULL, NULL));
+    for (guint at = 0; at < M * N; at++)
+      if ((in_b ? at % N : at / N) == 2)
+        f.d[at] = NAN;
+    g_assert_true (verify (&f, NULL, NULL));
+    f.d[0] = NAN;
+    g_assert_false (verify (&f, NULL, NULL));
+  }
+}
+
+/* Rows swapped, a row of zeros, the transpose. */
 static void
 test_misplaced (void)
 {
@@ -292,6 +401,9 @@ main (int argc, char **argv)
   g_test_add_func ("/verify/bound", test_bound);
   g_test_add_func ("/verify/wrong", test_wrong);
   g_test_add_func ("/verify/halves", test_halves);
+  g_test_add_func ("/verify/bytes", test_bytes);
+  g_test_add_func ("/verify/bytes-of-one-sign", test_bytes_of_one_sign);
+  g_test_add_func ("/verify/spoilt-bytes", test_spoilt_bytes);
   g_test_add_func ("/verify/misplaced", test_misplaced);
   g_test_add_func ("/verify/infinities", test_infinities);
   g_test_add_func ("/verify/overflow", test_overflow);
