@@ -1,0 +1,104 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "copies.h"
+
+#include <gmodule.h>
+
+#include <CL/cl.h>
+#include <dlfcn.h>
+
+static gint writes, reads, copies, pretend_discrete;
+
+void
+copies_reset (void)
+{
+  g_atomic_int_set (&writes, 0);
+  g_atomic_int_set (&reads, 0);
+  g_atomic_int_set (&copies, 0);
+}
+
+Copies
+copies_get (void)
+{
+  return (Copies){g_atomic_int_get (&writes), g_atomic_int_get (&reads),
+                  g_atomic_int_get (&copies)};
+}
+
+void
+copies_pretend_discrete (gboolean discrete)
+{
+  g_atomic_int_set (&pretend_discrete, discrete);
+}
+
+/* The library's function of that name. */
+#define NEXT(name) ((__typeof__ (&name))dlsym (RTLD_NEXT, #name))
+
+G_MODULE_EXPORT cl_int
+clGetDeviceInfo (cl_device_id device, cl_device_info name, size_t size, void *value,
+                 size_t *written)
+{
+  const cl_int status = NEXT (clGetDeviceInfo) (device, name, size, value, written);
+
+  if (name == CL_DEVICE_HOST_UNIFIED_MEMORY && value && g_atomic_int_get (&pretend_discrete))
+    *(cl_bool *)value = CL_FALSE;
+  return status;
+}
+
+G_MODULE_EXPORT cl_int
+clEnqueueWriteBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
+                      size_t size, const void *data, cl_uint n, const cl_event *wait,
+                      cl_event *event)
+{
+  g_atomic_int_inc (&writes);
+  return NEXT (clEnqueueWriteBuffer) (queue, buffer, blocking, offset, size, data, n, wait, event);
+}
+
+G_MODULE_EXPORT cl_int
+clEnqueueReadBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
+                     size_t size, void *data, cl_uint n, const cl_event *wait, cl_event *event)
+{
+  g_atomic_int_inc (&reads);
+  return NEXT (clEnqueueReadBuffer) (queue, buffer, blocking, offset, size, data, n, wait, event);
+}
+
+G_MODULE_EXPORT cl_int
+clEnqueueCopyBuffer (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
+                     size_t to_offset, size_t size, cl_uint n, const cl_event *wait,
+                     cl_event *event)
+{
+  g_atomic_int_inc (&copies);
+  return NEXT (clEnqueueCopyBuffer) (queue, from, to, from_offset, to_offset, size, n, wait, event);
+}
+
+G_MODULE_EXPORT cl_int
+clEnqueueWriteBufferRect (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                          const size_t *origin, const size_t *host_origin, const size_t *region,
+                          size_t row, size_t slice, size_t host_row, size_t host_slice,
+                          const void *data, cl_uint n, const cl_event *wait, cl_event *event)
+{
+  g_atomic_int_inc (&writes);
+  return NEXT (clEnqueueWriteBufferRect) (queue, buffer, blocking, origin, host_origin, region, row,
+                                          slice, host_row, host_slice, data, n, wait, event);
+}
+
+G_MODULE_EXPORT cl_int
+clEnqueueReadBufferRect (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                         const size_t *origin, const size_t *host_origin, const size_t *region,
+                         size_t row, size_t slice, size_t host_row, size_t host_slice, void *data,
+                         cl_uint n, const cl_event *wait, cl_event *event)
+{
+  g_atomic_int_inc (&reads);
+  return NEXT (clEnqueueReadBufferRect) (queue, buffer, blocking, origin, host_origin, region, row,
+                                         slice, host_row, host_slice, data, n, wait, event);
+}
+
+G_MODULE_EXPORT cl_int
+clEnqueueCopyBufferRect (cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
+                         const size_t *to_origin, const size_t *region, size_t from_row,
+                         size_t from_slice, size_t to_row, size_t to_slice, cl_uint n,
+                         const cl_event *wait, cl_event *event)
+{
+  g_atomic_int_inc (&copies);
+  return NEXT (clEnqueueCopyBufferRect) (queue, from, to, from_origin, to_origin, region, from_row,
+                                         from_slice, to_row, to_slice, n, wait, event);
+}
