@@ -7,36 +7,31 @@
 #include "context.h"
 #include "device.h"
 
-/* A context that somebody was given and that may be gone. */
-typedef struct {
-  GWeakRef context;
-  gboolean wrapped; /* the OpenCL context is somebody else's */
-} Shared;
+static GMutex lock;       /* held while one is made, so that two who ask at once get the same */
+static GPtrArray *shared; /* of GWeakRef: contexts that somebody was given and that may be gone */
 
-static GMutex lock; /* held while one is made, so that two who ask at once get the same */
-static GPtrArray *shared;
-
-/* The one of @device that is around @wrapped, or that was made here if that is NULL. With the lock
- * held. */
+/* The one of @device that is around @wrapped, or that was made here, with all of @properties, if
+ * that is NULL. With the lock held. */
 static GemmclContext *
-find (cl_device_id device, cl_context wrapped)
+find (cl_device_id device, cl_context wrapped, const cl_context_properties *properties)
 {
   for (guint i = 0; shared != NULL && i < shared->len; i++) {
-    Shared *at = g_ptr_array_index (shared, i);
-    g_autoptr (GemmclContext) context = g_weak_ref_get (&at->context);
+    g_autoptr (GemmclContext) context = g_weak_ref_get (g_ptr_array_index (shared, i));
 
     if (context != NULL && gemmcl_context_get_cl_device (context) == device &&
-        (wrapped != NULL ? gemmcl_context_get_cl_context (context) == wrapped : !at->wrapped))
+        (wrapped != NULL ? gemmcl_context_get_cl_context (context) == wrapped
+                         : !gemmcl_context_is_wrapped (context) &&
+                               gemmcl_context_has_properties (context, properties)))
       return g_steal_pointer (&context);
   }
   return NULL;
 }
 
 /* A place that no context has any more, or a new one. With the lock held. */
-static Shared *
+static GWeakRef *
 get_place (void)
 {
-  Shared *place;
+  GWeakRef *place;
 
   if (shared == NULL)
     shared = g_ptr_array_new ();
@@ -44,32 +39,28 @@ get_place (void)
     g_autoptr (GemmclContext) context = NULL;
 
     place = g_ptr_array_index (shared, i);
-    context = g_weak_ref_get (&place->context);
+    context = g_weak_ref_get (place);
     if (context == NULL)
       return place;
   }
-  place = g_new0 (Shared, 1);
-  g_weak_ref_init (&place->context, NULL);
+  place = g_new0 (GWeakRef, 1);
+  g_weak_ref_init (place, NULL);
   g_ptr_array_add (shared, place);
   return place;
 }
 
 /* Remembers @context, which may be NULL, and returns it. With the lock held. */
 static GemmclContext *
-add (GemmclContext *context, gboolean wrapped)
+add (GemmclContext *context)
 {
-  Shared *place;
-
-  if (context == NULL)
-    return NULL;
-  place = get_place ();
-  place->wrapped = wrapped;
-  g_weak_ref_set (&place->context, context);
+  if (context != NULL)
+    g_weak_ref_set (get_place (), context);
   return context;
 }
 
 GemmclContext *
-gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error)
+gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
+                                const cl_context_properties *properties, GError **error)
 {
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
   g_autoptr (GMutexLocker) locker = NULL;
@@ -80,8 +71,14 @@ gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error)
     return NULL;
   first = g_ptr_array_index (devices, 0);
   locker = g_mutex_locker_new (&lock);
-  context = find (first->id, NULL);
-  return context != NULL ? context : add (gemmcl_context_new (query, error), FALSE);
+  context = find (first->id, NULL, properties);
+  return context != NULL ? context : add (gemmcl_context_new_with (query, properties, error));
+}
+
+GemmclContext *
+gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error)
+{
+  return gemmcl_context_get_shared_with (query, NULL, error);
 }
 
 GemmclContext *
@@ -95,9 +92,8 @@ gemmcl_context_get_wrapped (cl_context wrapped, cl_device_id device, GError **er
   if (!gemmcl_context_find_device (wrapped, &device, error))
     return NULL;
   locker = g_mutex_locker_new (&lock);
-  context = find (device, wrapped);
-  return context != NULL ? context
-                         : add (gemmcl_context_new_wrapped (wrapped, device, error), TRUE);
+  context = find (device, wrapped, NULL);
+  return context != NULL ? context : add (gemmcl_context_new_wrapped (wrapped, device, error));
 }
 
 /* Whether @device is @other or a part of it. */

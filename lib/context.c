@@ -13,6 +13,7 @@ struct _GemmclContext {
 
   GemmclDevice *device;
   cl_context context;
+  gboolean wrapped; /* somebody else made that */
   cl_command_queue queue;
   GMutex lock;          /* of programs */
   GHashTable *programs; /* "source options" -> cl_program */
@@ -90,23 +91,73 @@ context_around (cl_context context, GemmclDevice *device, GError **error)
   return g_steal_pointer (&self);
 }
 
+static gsize
+count_properties (const cl_context_properties *properties)
+{
+  gsize n = 0;
+
+  while (properties != NULL && properties[n] != 0)
+    n += 2;
+  return n;
+}
+
 GemmclContext *
-gemmcl_context_new (const GemmclDeviceQuery *query, GError **error)
+gemmcl_context_new_with (const GemmclDeviceQuery *query, const cl_context_properties *properties,
+                         GError **error)
 {
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
+  const gsize n = count_properties (properties);
+  g_autofree cl_context_properties *all = g_new0 (cl_context_properties, n + 3);
   g_autoptr (GemmclDevice) device = NULL;
-  cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, 0, 0};
   cl_context context;
   cl_int status;
 
   if (devices == NULL)
     return NULL;
   device = g_ptr_array_steal_index (devices, 0);
-  properties[1] = (cl_context_properties)device->platform;
-  context = clCreateContext (properties, 1, &device->id, NULL, NULL, &status);
+  all[0] = CL_CONTEXT_PLATFORM;
+  all[1] = (cl_context_properties)device->platform;
+  for (gsize i = 0; i < n; i++)
+    all[2 + i] = properties[i];
+  context = clCreateContext (all, 1, &device->id, NULL, NULL, &status);
   if (!gemmcl_cl_check (status, error, "clCreateContext on %s", device->info.name))
     return NULL;
   return context_around (context, g_steal_pointer (&device), error);
+}
+
+GemmclContext *
+gemmcl_context_new (const GemmclDeviceQuery *query, GError **error)
+{
+  return gemmcl_context_new_with (query, NULL, error);
+}
+
+gboolean
+gemmcl_context_has_properties (GemmclContext *self, const cl_context_properties *properties)
+{
+  g_autofree cl_context_properties *all = NULL;
+  gsize bytes = 0;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), FALSE);
+
+  clGetContextInfo (self->context, CL_CONTEXT_PROPERTIES, 0, NULL, &bytes);
+  all = g_malloc0 (bytes + sizeof (*all));
+  clGetContextInfo (self->context, CL_CONTEXT_PROPERTIES, bytes, all, NULL);
+  for (gsize i = 0; i < count_properties (properties); i += 2) {
+    gsize at = 0;
+
+    while (all[at] != 0 && all[at] != properties[i])
+      at += 2;
+    if (all[at] == 0 || all[at + 1] != properties[i + 1])
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+gemmcl_context_is_wrapped (GemmclContext *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), FALSE);
+  return self->wrapped;
 }
 
 gboolean
@@ -135,6 +186,7 @@ gemmcl_context_find_device (cl_context context, cl_device_id *device, GError **e
 GemmclContext *
 gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
 {
+  GemmclContext *self;
   GemmclDevice *device;
 
   g_return_val_if_fail (context != NULL, NULL);
@@ -145,7 +197,10 @@ gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
   if (device == NULL)
     return NULL;
   clRetainContext (context);
-  return context_around (context, device, error);
+  self = context_around (context, device, error);
+  if (self != NULL)
+    self->wrapped = TRUE;
+  return self;
 }
 
 const GemmclDeviceInfo *

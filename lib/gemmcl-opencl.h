@@ -35,6 +35,26 @@ GemmclContext *gemmcl_context_new_wrapped (cl_context context, cl_device_id devi
  */
 GemmclContext *gemmcl_context_get_wrapped (cl_context context, cl_device_id device, GError **error);
 
+/**
+ * gemmcl_context_get_shared_with:
+ * @query: (nullable): which device; %NULL for the best one
+ * @properties: (nullable): what clCreateContext() is to be told besides the platform: names and
+ *   values by turns, then 0; %NULL for nothing. CL_CONTEXT_VA_API_DISPLAY_INTEL, say
+ *
+ * As gemmcl_context_get_shared(), which is this with %NULL, but what is alive is taken only if it
+ * was made with all of @properties; it may have been made with more.
+ */
+GemmclContext *gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
+                                               const cl_context_properties *properties,
+                                               GError **error);
+
+/** gemmcl_context_has_properties: Returns: whether its OpenCL context was made with all of them. */
+gboolean gemmcl_context_has_properties (GemmclContext *self,
+                                        const cl_context_properties *properties);
+
+/** gemmcl_context_is_wrapped: Returns: whether somebody else made its OpenCL context. */
+gboolean gemmcl_context_is_wrapped (GemmclContext *self);
+
 /** gemmcl_context_get_cl_context: Returns: (transfer none): lives as long as @self. */
 cl_context gemmcl_context_get_cl_context (GemmclContext *self);
 
@@ -101,11 +121,40 @@ typedef struct {
 } GemmclDeviceData;
 
 /**
+ * GemmclPlaneImages:
+ * @planes: two-dimensional images of the plan's OpenCL context, one for each plane of a picture of
+ *   GRAY8, GRAY16_LE, NV12, I420 or P010_10LE, of the plane's size or larger, with the plane's
+ *   samples in the first channel (CL_R), or in the first two (CL_RG) where there are two at each of
+ *   its places; CL_UNORM_INT8, or CL_UNORM_INT16 where they have two bytes
+ *
+ * A picture whose layout in memory only OpenCL knows, such as a surface of a media API.
+ */
+typedef struct {
+  cl_mem planes[GEMMCL_MAX_PLANES];
+} GemmclPlaneImages;
+
+/**
+ * GemmclHandover:
+ *
+ * What clEnqueueAcquireVA_APIMediaSurfacesINTEL(), clEnqueueAcquireExternalMemObjectsKHR(), their
+ * like, and the releases that go with them, all are.
+ */
+typedef cl_int (CL_API_CALL *GemmclHandover) (cl_command_queue queue, cl_uint n,
+                                              const cl_mem *objects, cl_uint n_wait,
+                                              const cl_event *wait, cl_event *done);
+
+/**
  * GemmclMixedRun:
  * @m, @batch: as in #GemmclHostRun
  * @host_a, @host_d: (nullable): as its @a and @d, for what is on the host
  * @device_a, @device_d: (nullable) (array length=batch): in place of these, for what is on the
  *   device; not in use any more once the run was submitted
+ * @planes_a: (nullable) (array length=batch): likewise, where A is pictures in images
+ * @acquire, @release: (nullable): how the objects in @device_a or @planes_a are taken from whoever
+ *   shares them, and given back: the library calls both from gemmcl_plan_submit_mixed(), each once
+ *   and with each object once, if A is read at all. They have the objects from the first command
+ *   that reads one to the last, which of images is not the product, but a step before it. Whatever
+ *   fails, what was acquired is released, and once the run is finished that has come to pass
  * @rows: as in #GemmclHostRun
  * @previous: (nullable): with #GEMMCL_ADDEND_OUTPUT and D on the device, the buffer in which the
  *   previous output still lies, from its start and without gaps; %NULL: zeros
@@ -113,7 +162,8 @@ typedef struct {
  *
  * A run of which A, D, both or neither are on the device. Where such a buffer holds what it has to
  * from its start and without gaps, and the run has one problem, it is worked in; otherwise there is
- * a copy, on the device.
+ * a copy, on the device. Of planes a kernel makes what the other steps read: bytes, as they are in
+ * host memory, so that the results are the same to the last bit.
  */
 typedef struct {
   gsize m;
@@ -122,6 +172,9 @@ typedef struct {
   const GemmclHostData *host_d;
   const GemmclDeviceData *device_a;
   const GemmclDeviceData *device_d;
+  const GemmclPlaneImages *planes_a;
+  GemmclHandover acquire;
+  GemmclHandover release;
   gfloat *const *rows;
   cl_mem previous;
   guint n_wait;
@@ -137,7 +190,8 @@ typedef struct {
  * As gemmcl_plan_submit(), and to be finished likewise. What is on the device is not copied to the
  * host or from there, nor counted by gemmcl_plan_get_stats(); buffers may be released at once.
  *
- * Returns: (transfer none): %NULL with the errors of gemmcl_plan_submit().
+ * Returns: (transfer none): %NULL with the errors of gemmcl_plan_submit(), and
+ * #GEMMCL_ERROR_INVALID when images are not what #GemmclPlaneImages says.
  */
 GemmclPendingRun *gemmcl_plan_submit_mixed (GemmclPlan *self, const GemmclMixedRun *run,
                                             cl_event *done, GError **error);

@@ -4,6 +4,9 @@
 
 #include "gemmcl-image.h"
 
+/** gemmcl_pixel_format_get_sample_bytes: Returns: of a sample in memory: 1 or 2. */
+guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
+
 /**
  * gemmcl_image_get_defines:
  * @image: one that gemmcl_image_get_shape() accepts

@@ -61,6 +61,12 @@ gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format)
   return found ? found->n_planes : 0;
 }
 
+guint
+gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format)
+{
+  return formats[format].sample_bytes;
+}
+
 static gboolean
 check_range (const gchar *what, gsize found, gsize most, GError **error)
 {

@@ -20,10 +20,12 @@ gboolean
 gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gsize global[3],
                      const gsize local[3], const gchar *name, GError **error)
 {
+  /* OpenCL allows no list without events. */
+  const cl_event *wait = chain->n_wait > 0 ? chain->wait : NULL;
   cl_event done = NULL;
 
   if (!gemmcl_cl_check (clEnqueueNDRangeKernel (chain->queue, kernel, 3, NULL, global, local,
-                                                chain->n_wait, chain->wait, &done),
+                                                chain->n_wait, wait, &done),
                         error, "clEnqueueNDRangeKernel for %s", name))
     return FALSE;
   g_clear_pointer (&chain->last, clReleaseEvent);

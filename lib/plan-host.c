@@ -21,6 +21,8 @@
 /* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "context.h"
+#include "plan-hold.h"
+#include "plan-planes.h"
 #include "plan-rows.h"
 #include "plan-transfer.h"
 
@@ -43,6 +45,7 @@ struct _GemmclPendingRun {
   cl_event before[2]; /* what the first kernel waits for: commands of its own queue, and A */
   cl_event done, rows_done;
   cl_mem shared_a, shared_d; /* the caller's memory, in place of a and d */
+  GemmclHold hold;           /* of objects that others use, too */
 };
 
 static gboolean
@@ -56,6 +59,7 @@ release_run (GemmclPendingRun *run)
 {
   g_clear_pointer (&run->shared_a, clReleaseMemObject);
   g_clear_pointer (&run->shared_d, clReleaseMemObject);
+  gemmcl_hold_clear (&run->hold);
   gemmcl_chain_clear (&run->chain);
   for (guint i = 0; i < G_N_ELEMENTS (run->before); i++)
     g_clear_pointer (&run->before[i], clReleaseEvent);
@@ -67,9 +71,14 @@ release_run (GemmclPendingRun *run)
 static cl_int
 wait_for (const GemmclPendingRun *run)
 {
-  const cl_event events[] = {run->done, run->rows_done};
+  const cl_event all[] = {run->done, run->rows_done, run->hold.released};
+  cl_event events[G_N_ELEMENTS (all)];
+  cl_uint n = 0;
 
-  return clWaitForEvents (run->rows_done ? 2 : 1, events);
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+    if (all[i] != NULL)
+      events[n++] = all[i];
+  return clWaitForEvents (n, events);
 }
 
 static void
@@ -103,6 +112,7 @@ gemmcl_plan_clear_host (GemmclPlan *self)
   for (guint i = 0; self->host_runs != NULL && i < self->host_runs->len; i++)
     pending_run_free (self, g_ptr_array_index (self->host_runs, i));
   g_clear_pointer (&self->host_runs, g_ptr_array_unref);
+  g_clear_pointer (&self->gather, clReleaseKernel);
   g_clear_pointer (&self->upload, clReleaseCommandQueue);
   g_clear_pointer (&self->download, clReleaseCommandQueue);
 }
@@ -282,13 +292,15 @@ describe (GemmclPlan *self, GemmclPendingRun *run, GemmclOperand which,
 }
 
 static gboolean
-upload (GemmclPlan *self, GemmclPendingRun *run, const GemmclDeviceData *device, GError **error)
+upload (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mixed, GError **error)
 {
-  GemmclTransfer transfer = describe (self, run, GEMMCL_OPERAND_A, device);
+  GemmclTransfer transfer = describe (self, run, GEMMCL_OPERAND_A, mixed->device_a);
 
   if (self->alpha == 0.0f)
     return TRUE;
-  if (device == NULL)
+  if (mixed->planes_a != NULL)
+    return gemmcl_plan_gather (self, mixed->planes_a, run->batch, run->a, &run->chain, error);
+  if (mixed->device_a == NULL)
     transfer.staged = run->pinned_a.data;
   return gemmcl_transfer (&transfer, error) &&
          (transfer.staged == NULL || upload_pinned (self, run, error));
@@ -372,7 +384,7 @@ choose_buffers (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *m
   const GemmclTransfer a = describe (self, run, GEMMCL_OPERAND_A, mixed->device_a);
   const GemmclTransfer d = describe (self, run, GEMMCL_OPERAND_D, mixed->device_d);
 
-  if (self->alpha != 0.0f)
+  if (self->alpha != 0.0f && mixed->planes_a == NULL)
     run->shared_a = gemmcl_transfer_share (&a);
   /* A result that the next run may want stays on the device. */
   if (mixed->device_d != NULL || self->gemm.addend != GEMMCL_ADDEND_OUTPUT)
@@ -397,7 +409,19 @@ enqueue_copies (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *m
   run->chain.n_wait = mixed->n_wait > 0;
   run->chain.wait = run->before;
   return (!adds_output (self) || bring_output (self, run, mixed, d, error)) &&
-         (run->shared_a != NULL || upload (self, run, mixed->device_a, error));
+         (run->shared_a != NULL || (upload (self, run, mixed, error) &&
+                                    gemmcl_hold_release (&run->hold, run->chain.queue, error)));
+}
+
+/* Acquires what A is shared in, if it is. */
+static gboolean
+take_hold (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mixed, GError **error)
+{
+  const GemmclImage *image = self->gemm.a_image;
+  const guint n_planes = image ? gemmcl_pixel_format_get_n_planes (image->format) : 0;
+
+  return self->alpha == 0.0f ||
+         gemmcl_hold_acquire (&run->hold, mixed, run->batch, n_planes, run->chain.queue, error);
 }
 
 static gboolean
@@ -405,7 +429,7 @@ enqueue_all (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mixe
 {
   GemmclOperands operands = {.tight = TRUE};
 
-  if (!choose_buffers (self, run, mixed, error))
+  if (!choose_buffers (self, run, mixed, error) || !take_hold (self, run, mixed, error))
     return FALSE;
   operands.a = run->shared_a ? run->shared_a : run->a;
   operands.d = run->shared_d ? run->shared_d : run->d;
@@ -416,9 +440,8 @@ enqueue_all (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mixe
   } else if (!enqueue_copies (self, run, mixed, operands.d, error)) {
     return FALSE;
   }
-  if (run->chain.n_wait == 0) /* OpenCL allows no list without events */
-    run->chain.wait = NULL;
   return gemmcl_plan_enqueue_locked (self, &operands, run->m, run->batch, &run->chain, error) &&
+         gemmcl_hold_release (&run->hold, run->chain.queue, error) &&
          (self->rows == NULL || download_rows (self, run, error)) &&
          download (self, run, mixed->device_d, error);
 }
@@ -429,6 +452,7 @@ give_up (GemmclPlan *self, GemmclPendingRun *run)
 {
   const cl_command_queue queues[] = {self->upload, run->chain.queue, self->download};
 
+  gemmcl_hold_release (&run->hold, run->chain.queue, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (queues); i++)
     if (queues[i] != NULL)
       clFinish (queues[i]);
@@ -461,12 +485,14 @@ gemmcl_plan_submit_mixed (GemmclPlan *self, const GemmclMixedRun *run, cl_event 
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
   g_return_val_if_fail (run != NULL && !run->host_d != !run->device_d, NULL);
-  g_return_val_if_fail (!run->host_a || !run->device_a, NULL);
+  g_return_val_if_fail (!!run->host_a + !!run->device_a + !!run->planes_a <= 1, NULL);
+  g_return_val_if_fail (!run->acquire == !run->release, NULL);
   g_return_val_if_fail (!run->rows == !self->rows, NULL);
 
   m = run->m;
   batch = run->batch;
-  if (!gemmcl_plan_check_run (self, &m, &batch, error) || !check_wait (run, error))
+  if (!gemmcl_plan_check_run (self, &m, &batch, error) || !check_wait (run, error) ||
+      (run->planes_a && !gemmcl_plan_check_planes (self, run->planes_a, batch, error)))
     return NULL;
   locker = g_mutex_locker_new (&self->lock);
   pending = take_run (self);

@@ -52,6 +52,7 @@ struct _GemmclPlan {
   GPtrArray *host_runs;              /* of all that were ever under way at once; owned */
   GemmclPendingRun *last_run;        /* whose D is the previous output; NULL: zeros */
   cl_command_queue upload, download; /* of a device with memory of its own */
+  cl_kernel gather;                  /* before all else: pictures in images into bytes */
   GemmclPlanStats stats;
 };
 

@@ -252,6 +252,33 @@ test_wrong_device (void)
   files_assert_error (error, GEMMCL_ERROR_INVALID, "not one of the OpenCL context's");
 }
 
+/* Who asks for properties gets a context that has them, the same as others who do; who asks for
+ * none takes any. */
+static void
+test_properties (void)
+{
+  const cl_context_properties wanted[] = {CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0};
+  g_autoptr (GemmclContext) plain = NULL, first = NULL, second = NULL, any = NULL;
+  g_autoptr (GError) error = NULL;
+
+  plain = gemmcl_context_get_shared (NULL, &error);
+  if (!plain) {
+    g_test_skip (error->message);
+    return;
+  }
+  g_assert_true (gemmcl_context_has_properties (plain, NULL));
+  g_assert_false (gemmcl_context_has_properties (plain, wanted));
+  first = gemmcl_context_get_shared_with (NULL, wanted, &error);
+  g_assert_no_error (error);
+  second = gemmcl_context_get_shared_with (NULL, wanted, &error);
+  g_assert_true (first != plain && first == second);
+  g_assert_true (gemmcl_context_has_properties (first, wanted));
+  g_assert_false (gemmcl_context_is_wrapped (first));
+  g_clear_object (&plain);
+  any = gemmcl_context_get_shared (NULL, &error);
+  g_assert_true (any == first);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -265,5 +292,6 @@ main (int argc, char **argv)
   g_test_add_func ("/context/wrapped", test_wrapped);
   g_test_add_func ("/context/wrapped-runs", test_wrapped_runs);
   g_test_add_func ("/context/wrong-device", test_wrong_device);
+  g_test_add_func ("/context/properties", test_properties);
   return g_test_run ();
 }

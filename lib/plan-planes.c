@@ -1,0 +1,131 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Pictures in images, which only kernels can read. They are made the bytes that a picture of the
+ * host is, not features: that is the least to write, and all steps behind it are as ever.
+ */
+#include "plan-planes.h"
+
+#include "context.h"
+#include "image-private.h"
+
+/* How the texels of a plane lie in A. */
+typedef struct {
+  gsize columns, rows;
+  gsize first; /* samples before it */
+  guint samples;
+} Texels;
+
+static Texels
+get_texels (const GemmclImage *image, guint index)
+{
+  const guint bytes = gemmcl_pixel_format_get_sample_bytes (image->format);
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const gsize columns = index == 0 ? image->width : (image->width + 1) / 2;
+
+  gemmcl_image_get_planes (image, planes);
+  return (Texels){
+      .columns = columns,
+      .rows = planes[index].rows,
+      .first = planes[index].offset / bytes,
+      .samples = planes[index].row_bytes / bytes / columns,
+  };
+}
+
+static gboolean
+check_format (const GemmclImage *image, GError **error)
+{
+  if (image != NULL && get_texels (image, 0).samples == 1)
+    return TRUE;
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+               "Pictures in images can be GRAY8, GRAY16_LE, NV12, I420 or P010_10LE; the plan's A "
+               "is %s.",
+               image ? gemmcl_pixel_format_get_name (image->format) : "no picture");
+  return FALSE;
+}
+
+static gboolean
+check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error)
+{
+  const Texels texels = get_texels (image, index);
+  gsize width = 0, height = 0;
+
+  if (plane != NULL) {
+    clGetImageInfo (plane, CL_IMAGE_WIDTH, sizeof (width), &width, NULL);
+    clGetImageInfo (plane, CL_IMAGE_HEIGHT, sizeof (height), &height, NULL);
+  }
+  if (width >= texels.columns && height >= texels.rows)
+    return TRUE;
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+               "The image of plane %u has %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+               " texels; expected %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
+               index, width, height, texels.columns, texels.rows);
+  return FALSE;
+}
+
+gboolean
+gemmcl_plan_check_planes (GemmclPlan *self, const GemmclPlaneImages *pictures, gsize batch,
+                          GError **error)
+{
+  const GemmclImage *image = self->gemm.a_image;
+
+  if (!check_format (image, error))
+    return FALSE;
+  for (gsize i = 0; i < batch; i++)
+    for (guint j = 0; j < gemmcl_pixel_format_get_n_planes (image->format); j++)
+      if (!check_plane (image, j, pictures[i].planes[j], error))
+        return FALSE;
+  return TRUE;
+}
+
+static gboolean
+build (GemmclPlan *self, GError **error)
+{
+  g_autofree gchar *options = NULL;
+
+  if (self->gather != NULL)
+    return TRUE;
+  options = g_strdup_printf ("-DSAMPLE_BYTES=%u",
+                             gemmcl_pixel_format_get_sample_bytes (self->gemm.a_image->format));
+  self->gather =
+      gemmcl_context_create_kernel (self->context, "planes.cl", options, "gather", error);
+  return self->gather != NULL;
+}
+
+static gboolean
+launch (GemmclPlan *self, cl_mem plane, cl_mem to, gsize samples_before, const Texels *texels,
+        GemmclChain *chain, GError **error)
+{
+  const gsize global[3] = {texels->columns, texels->rows, 1};
+  const cl_ulong first = samples_before + texels->first;
+  const cl_uint samples = texels->samples;
+  GemmclArguments arguments = {.kernel = self->gather};
+
+  ADD_ARGUMENT (&arguments, plane);
+  ADD_ARGUMENT (&arguments, to);
+  ADD_ARGUMENT (&arguments, first);
+  ADD_ARGUMENT (&arguments, samples);
+  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for gather") &&
+         gemmcl_chain_launch (chain, self->gather, global, NULL, "gather", error);
+}
+
+gboolean
+gemmcl_plan_gather (GemmclPlan *self, const GemmclPlaneImages *pictures, gsize batch, cl_mem to,
+                    GemmclChain *chain, GError **error)
+{
+  const GemmclImage *image = self->gemm.a_image;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const gsize picture_samples = gemmcl_image_get_planes (image, planes) /
+                                gemmcl_pixel_format_get_sample_bytes (image->format);
+
+  if (!build (self, error))
+    return FALSE;
+  for (gsize i = 0; i < batch; i++)
+    for (guint j = 0; j < gemmcl_pixel_format_get_n_planes (image->format); j++) {
+      const Texels texels = get_texels (image, j);
+
+      if (!launch (self, pictures[i].planes[j], to, i * picture_samples, &texels, chain, error))
+        return FALSE;
+    }
+  return TRUE;
+}
