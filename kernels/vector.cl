@@ -26,23 +26,58 @@
  * foresee a stream of addresses, but not TILE_M short ones, and none beyond a page. A large D goes
  * past the caches, whose lines would be read from memory only to be overwritten.
  *
+ * Of B in bf16 (B_TYPE) half as much is read, and made floats in registers. With B_TYPE of bytes A
+ * is bytes too, as quantize.cl makes them; then what the drawing has of each k, a and b, are four
+ * of them, in an int, and a sum is one of ints, until it is done (see quantized.h, dot.clh).
+ *
  * TILE_M, TILE_N: rows and columns of a tile. It wants TILE_M * TILE_N / WIDTH + TILE_N / WIDTH +
  *   1 registers or fewer than the CPU has (32 with AVX-512 and NEON, else 16), and as many sums as
  *   the latency times the rate of multiply-adds (8 to 10) to keep them busy. Tall tiles read B less
  *   often, wide ones A.
  * WIDTH: floats of a vector register, the device's native width.
- * BLOCK: floats of B in a block, half the second-level cache of a small CPU.
- * AHEAD: floats of B between what is read and what is asked for.
+ * BLOCK: elements of B in a block, half the second-level cache of a small CPU.
+ * AHEAD: elements of B between what is read and what is asked for.
  * STREAM: elements of a D that is larger than what comes after it will find in a cache.
- * LINE: elements of A in a line of the caches.
+ * LINE: elements of A in a line of the caches. Of bytes, an element is here four.
  * A_UNIT_COL, D_UNIT_COL: rows of A or D have no gaps between elements: their col is 1.
  */
 #include "gemm.clh"
 
-#define BLOCK   (256 * 1024 / 4)
-#define AHEAD   4096
+#if B_TYPE == I8
+  #include "quantized.h"
+  #include "dot.clh"
+
+  #define A_ELEMENT           int
+  #define B_ELEMENT           int
+  #define SUMS                PASTE (int, WIDTH)
+  #define STEPS(K)            (((K) + 3) / 4)
+  #define B_PANEL(K)          BYTES_PANEL (K)
+  #define A_STEP              1L
+  #define FETCH_A(row, k)     ((SUMS)((row)[k]))
+  #define FETCH_B(v, p)       VLOAD (v, p)
+  #define MULTIPLY(sum, a, b) DOT (SUMS, sum, a, b)
+#else
+  #define A_ELEMENT           A_MEM
+  #define B_ELEMENT           B_MEM
+  #define SUMS                FLOATS
+  #define STEPS(K)            (K)
+  #define B_PANEL(K)          ((long)TILE_N * (K))
+  #define A_STEP              A_COL
+  #define FETCH_A(row, k)     ((FLOATS)(SCALE_A (LOAD_A (row, k), p.a_scale, p.a_shift)))
+  /* a * b + c in one expression is contracted to an instruction where the CPU has one. mad () and
+   * fma () are functions, which PoCL does not contract, or calls of libm. */
+  #define MULTIPLY(sum, a, b) ((sum) + (a) * (b))
+  #if B_TYPE == BF16
+    #define FETCH_B(v, p) PASTE (as_float, WIDTH) (PASTE (convert_uint, WIDTH) (VLOAD (v, p)) << 16)
+  #else
+    #define FETCH_B(v, p) VLOAD (v, p)
+  #endif
+#endif
+
+#define BLOCK   (256 * 1024 / (int)sizeof (B_ELEMENT))
+#define AHEAD   (16 * 1024 / (int)sizeof (B_ELEMENT))
 #define STREAM  (16 << 20 >> 2)
-#define LINE    (64 / (int)sizeof (A_MEM))
+#define LINE    (64 / (int)sizeof (A_ELEMENT))
 #define VECTORS (TILE_N / WIDTH)
 #define FLOATS  PASTE (float, WIDTH)
 #define VLOAD   PASTE (vload, WIDTH)
@@ -96,13 +131,28 @@ store_d (global D_MEM *D, long col, int columns, bool stream, FLOATS x)
     STORE_D (D, lane * col, d[lane]);
 }
 
+#if B_TYPE == I8
+/* A sum of bytes as what it stands for, by what follows the row of A and the panel of B. */
+static inline FLOATS
+scale_bytes (SUMS sum, global const int *row, global const int *panel, int v)
+{
+  const SUMS whole = sum - row[BYTES_ZERO] * VLOAD (v, panel + BYTES_SUM * TILE_N);
+  const FLOATS zero = PASTE (convert_float, WIDTH) (VLOAD (v, panel + BYTES_ZERO * TILE_N));
+  const FLOATS scale = PASTE (as_float, WIDTH) (VLOAD (v, panel + BYTES_SCALE * TILE_N));
+
+  return (PASTE (convert_float, WIDTH) (whole) - zero * row[BYTES_SUM]) * scale *
+         as_float (row[BYTES_SCALE]);
+}
+#endif
+
 kernel void
 gemm (GEMM_ARGUMENTS)
 {
   const uint tiles = get_num_groups (0);
   const uint panels = get_num_groups (1);
   const uint group = get_group_id (1) * tiles + get_group_id (0);
-  const uint block = clamp (BLOCK / TILE_N / (uint)max (p.K, 1), 1U, panels);
+  const int steps = STEPS (p.K);
+  const uint block = clamp (BLOCK / TILE_N / (uint)max (steps, 1), 1U, panels);
   const uint first = group / (tiles * block) * block;
   const uint wide = min (block, panels - first);
   const uint rest = group - first * tiles;
@@ -112,39 +162,38 @@ gemm (GEMM_ARGUMENTS)
   const long batch = get_group_id (2);
 
   A += p.a.offset + batch * p.a.batch;
-  B += p.b.offset + batch * p.b.batch + (long)j * p.K;
+  global const B_ELEMENT *b_panel =
+      (global const B_ELEMENT *)(B + p.b.offset + batch * p.b.batch) + j / TILE_N * B_PANEL (p.K);
 
   /* Pointers, not offsets: compilers gather offsets into a vector, to take it apart at each use. */
-  global const A_MEM *row[TILE_M];
-  FLOATS sum[TILE_M][VECTORS];
+  global const A_ELEMENT *row[TILE_M];
+  SUMS sum[TILE_M][VECTORS];
 #pragma unroll
   for (int m = 0; m < TILE_M; m++) {
-    row[m] = A + min (i + m, p.M - 1) * p.a.row;
+    row[m] = (global const A_ELEMENT *)(A + min (i + m, p.M - 1) * p.a.row);
 #pragma unroll
     for (int v = 0; v < VECTORS; v++)
-      sum[m][v] = 0.0f;
+      sum[m][v] = 0;
   }
 
-  /* a * b + c in one expression is contracted to an instruction where the CPU has one. mad () and
-   * fma () are functions, which PoCL does not contract, or calls of libm. */
-  for (long k = 0; k < p.K; k++) {
-    if (A_COL == 1 && k % LINE == 0)
+  for (long k = 0; k < steps; k++) {
+    if (A_STEP == 1 && k % LINE == 0)
 #pragma unroll
       for (int m = 0; m < TILE_M; m++)
-        PREFETCH_A (row[m] + (long)TILE_M * p.a.row + k);
-    FLOATS b[VECTORS];
+        PREFETCH_A ((global const A_MEM *)(row[m] + k) + (long)TILE_M * p.a.row);
+    SUMS b[VECTORS];
 #pragma unroll
     for (int v = 0; v < VECTORS; v++)
-      PREFETCH_B (B + k * TILE_N + v * WIDTH + AHEAD);
+      PREFETCH_B (b_panel + k * TILE_N + v * WIDTH + AHEAD);
 #pragma unroll
     for (int v = 0; v < VECTORS; v++)
-      b[v] = VLOAD (v, B + k * TILE_N);
+      b[v] = FETCH_B (v, b_panel + k * TILE_N);
 #pragma unroll
     for (int m = 0; m < TILE_M; m++) {
-      const FLOATS a = SCALE_A (LOAD_A (row[m], k * A_COL), p.a_scale, p.a_shift);
+      const SUMS a = FETCH_A (row[m], k * A_STEP);
 #pragma unroll
       for (int v = 0; v < VECTORS; v++)
-        sum[m][v] += a * b[v];
+        sum[m][v] = MULTIPLY (sum[m][v], a, b[v]);
     }
   }
 
@@ -155,7 +204,13 @@ gemm (GEMM_ARGUMENTS)
   for (int m = 0; m < TILE_M; m++)
 #pragma unroll
     for (int v = 0; v < VECTORS; v++)
+#if B_TYPE == I8
+      done[m][v] = p.K == 0 ? 0.0f
+                            : p.alpha * scale_bytes (sum[m][v], row[m] + BYTES_K (p.K) / 4,
+                                                     b_panel + BYTES_K (p.K) / 4 * TILE_N, v);
+#else
       done[m][v] = p.alpha * sum[m][v];
+#endif
 
   const bool stream = (long)p.M * p.N >= STREAM;
 #pragma unroll 1

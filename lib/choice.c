@@ -80,7 +80,7 @@ static gboolean
 can_split (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
   return gemmcl_gemm_get_batch (gemm) == 1 && gemm->d_image == NULL && !kernel->pictures &&
-         !kernel->images;
+         !kernel->images && kernel->precision != GEMMCL_PRECISION_I8;
 }
 
 gboolean
@@ -116,8 +116,7 @@ is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
   if (!(kernel->devices >> device->type & 1) &&
       !(intel_gpu && kernel->devices & GEMMCL_ON_INTEL_GPU))
     return FALSE;
-  return kernel->subgroup == 0 ||
-         gemmcl_subgroups_get_level (kernel, device) == GEMMCL_KERNEL_LEVEL_NATIVE;
+  return gemmcl_subgroups_get_level (kernel, device) == GEMMCL_KERNEL_LEVEL_NATIVE;
 }
 
 /* Whether the rules may choose @kernel on @device. */

@@ -6,6 +6,7 @@
 #include "kernel-options.h"
 
 #include "blocks.h"
+#include "dot.h"
 #include "image-private.h"
 #include "kernels.h"
 #include "program.h"
@@ -31,6 +32,8 @@ gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm)
 GemmclType
 gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
+  if (kernel->precision == GEMMCL_PRECISION_I8) /* quantize.cl has converted them */
+    return GEMMCL_TYPE_U8;
   if (gemm->a_image == NULL)
     return gemm->a_type;
   return gemmcl_kernel_takes_pixels (kernel, gemm) ? GEMMCL_TYPE_U8 : GEMMCL_TYPE_F32;
@@ -119,9 +122,13 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
   if (kernel->fixed_n_k)
     g_string_append_printf (options, " -DN=%" G_GSIZE_FORMAT " -DK=%" G_GSIZE_FORMAT, gemm->n,
                             gemm->k);
-  if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
-    g_string_append (options, " -DA_SCALED");
-  append_access (options, "A", kernel, gemm, GEMMCL_OPERAND_A, a_type);
+  if (kernel->precision != GEMMCL_PRECISION_I8) {
+    if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
+      g_string_append (options, " -DA_SCALED");
+    append_access (options, "A", kernel, gemm, GEMMCL_OPERAND_A, a_type);
+  } else if (level == GEMMCL_KERNEL_LEVEL_NATIVE) {
+    gemmcl_dot_append_options (options, device);
+  }
   append_result (options, kernel, gemm);
   if (gemmcl_kernel_takes_pixels (kernel, gemm))
     append_image (options, gemm->a_image, "A_");

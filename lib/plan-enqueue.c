@@ -5,6 +5,7 @@
  */
 #include "context.h"
 #include "kernels.h"
+#include "plan-bytes.h"
 #include "plan-rows.h"
 
 #define REDUCE_GROUP 64 /* neighbours in a row of D */
@@ -196,12 +197,13 @@ launch_pack (GemmclPlan *self, const GemmclOperands *operands, gsize batch, Gemm
 {
   const GemmclStrides strides = operand_strides (self, GEMMCL_OPERAND_B, FALSE);
   const gsize batches = self->gemm.b_stride ? self->gemm.batch : 1;
+  const GemmclByteScales found = {0};
 
   if (self->run_b == NULL)
     self->run_b = gemmcl_plan_create_packed (self, batches, error);
   if (self->run_b == NULL)
     return FALSE;
-  return gemmcl_plan_launch_pack (self, self->pack, operands->b, &strides, self->run_b,
+  return gemmcl_plan_launch_pack (self, self->pack, operands->b, &strides, &found, self->run_b,
                                   MIN (batch, batches), chain, error);
 }
 
@@ -246,6 +248,17 @@ launch_pack_a (GemmclPlan *self, const GemmclOperands *operands, GemmclProblem *
   return p->K == 0 || gemmcl_plan_launch_pack_image (&pack, chain, error);
 }
 
+/* A as the kernel reads it. */
+static cl_mem
+get_a (GemmclPlan *self, const GemmclOperands *operands)
+{
+  if (self->image_a)
+    return self->image_a;
+  if (self->bytes)
+    return self->bytes;
+  return self->features ? self->features : operands->a;
+}
+
 /* B as the kernel reads it. With alpha 0 there may be none, but an image must be one. */
 static cl_mem
 get_b (GemmclPlan *self, const GemmclOperands *operands)
@@ -272,8 +285,7 @@ launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclP
 {
   const gsize group = self->row->group_m * self->row->group_n;
   const gsize local[3] = {group, 1, 1};
-  const cl_mem features = self->features ? self->features : operands->a;
-  const cl_mem a = self->image_a ? self->image_a : features;
+  const cl_mem a = get_a (self, operands);
   const cl_mem b = get_b (self, operands);
   const cl_mem c = self->reduce ? NULL : get_c (self, operands);
   const cl_mem bias = self->reduce ? self->no_bias : self->bias;
@@ -400,6 +412,9 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gs
           launch_pack (self, operands, batch, chain, error)) &&
          (p.K == 0 || self->ingest == NULL ||
           launch_ingest (self, operands->a, batch, chain, error)) &&
+         (self->quantize == NULL ||
+          gemmcl_plan_launch_quantize (self, self->features ? self->features : operands->a, &p,
+                                       batches, chain, error)) &&
          (self->pack_a == NULL || launch_pack_a (self, operands, &p, batches, chain, error)) &&
          launch_gemm (self, operands, &p, batches, chain, error) &&
          (self->softmax == NULL || launch_softmax (self, operands, m, batch, chain, error)) &&

@@ -8,7 +8,8 @@
 
 #include "context.h"
 #include "kernels.h"
-#include "plan-private.h"
+#include "plan-bytes.h"
+#include "quantized.h"
 
 /* N rounded up to whole panels. */
 static gsize
@@ -21,7 +22,9 @@ padded_n (GemmclPlan *self)
 gsize
 gemmcl_plan_get_packed_size (GemmclPlan *self)
 {
-  return padded_n (self) * (self->gemm.k / self->split);
+  const gsize k = self->gemm.k / self->split;
+
+  return padded_n (self) * (gemmcl_plan_takes_bytes (self) ? BYTES_COLUMN (k) * 4 : k);
 }
 
 /* A buffer of @n floats that starts with the @used of @data; the rest is zeros. */
@@ -75,7 +78,8 @@ replace (GemmclPlan *self, cl_mem *where, cl_mem *with)
 
 gboolean
 gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const GemmclStrides *strides,
-                         cl_mem packed, gsize batch, GemmclChain *chain, GError **error)
+                         const GemmclByteScales *scales, cl_mem packed, gsize batch,
+                         GemmclChain *chain, GError **error)
 {
   const cl_int n = self->gemm.n;
   GemmclStrides b_strides = *strides;
@@ -84,6 +88,9 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
   /* Not the driver's choice, which may be other for each K: PoCL compiles for each. */
   const gsize local[3] = {gemmcl_kernel_get_panel (self->row), 1, 1};
 
+  if (gemmcl_plan_takes_bytes (self))
+    return gemmcl_plan_launch_pack_bytes (self, pack, b, strides, packed, padded_n (self), batch,
+                                          scales, chain, error);
   if (self->row->images) {
     const GemmclImagePack image = {pack,         b,     packed,         *strides, self->gemm.k,
                                    self->gemm.n, batch, &self->b_blocks};
@@ -105,6 +112,8 @@ gemmcl_plan_create_pack (GemmclPlan *self, GError **error)
 {
   g_autofree gchar *options = NULL;
 
+  if (gemmcl_plan_takes_bytes (self))
+    return gemmcl_plan_create_pack_bytes (self, error);
   if (self->row->images)
     return gemmcl_plan_create_pack_image (self, GEMMCL_OPERAND_B, error);
   options = g_strdup_printf ("-DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (self->row),
@@ -128,7 +137,7 @@ gemmcl_plan_create_packed (GemmclPlan *self, gsize batches, GError **error)
 
 /* Turns @plain, k x n and row-major, into what the row wants. */
 static cl_mem
-pack_b (GemmclPlan *self, cl_mem plain, GError **error)
+pack_b (GemmclPlan *self, cl_mem plain, const GemmclByteScales *scales, GError **error)
 {
   const GemmclStrides strides = {.row = self->gemm.n, .col = 1};
   g_auto (GemmclChain) chain = {.queue = gemmcl_context_get_cl_queue (self->context)};
@@ -139,7 +148,7 @@ pack_b (GemmclPlan *self, cl_mem plain, GError **error)
     return NULL;
   packed = gemmcl_plan_create_packed (self, 1, error);
   if (packed == NULL ||
-      !gemmcl_plan_launch_pack (self, pack, plain, &strides, packed, 1, &chain, error) ||
+      !gemmcl_plan_launch_pack (self, pack, plain, &strides, scales, packed, 1, &chain, error) ||
       !gemmcl_cl_check (clWaitForEvents (1, &chain.last), error, "clWaitForEvents for pack"))
     return NULL;
   return g_steal_pointer (&packed);
@@ -160,12 +169,15 @@ check_shape (const gchar *name, GemmclMatrix *matrix, gsize rows, gsize cols, GE
   return FALSE;
 }
 
-/* Halves go up to 65504; what is more would be infinite. */
+/* Halves go up to 65504; what is more would be infinite. Bytes have no place for what is no number.
+ */
 static gboolean
 check_range (GemmclPlan *self, const gfloat *b, gsize n, GError **error)
 {
   const gfloat most = 65519.996f; /* the largest that rounds to it */
 
+  if (gemmcl_plan_takes_bytes (self))
+    return gemmcl_check_finite (b, n, error);
   if (gemmcl_kernel_get_b_type (self->row) != GEMMCL_TYPE_F16)
     return TRUE;
   for (gsize i = 0; i < n; i++)
@@ -178,30 +190,35 @@ check_range (GemmclPlan *self, const gfloat *b, gsize n, GError **error)
   return TRUE;
 }
 
-/* @b, k x n and row-major, on the device as the row wants it. */
+/* @b, k x n and row-major, on the device as the row wants it; @matrix may say how it was quantised.
+ */
 static cl_mem
-create_b (GemmclPlan *self, const gfloat *b, GError **error)
+create_b (GemmclPlan *self, const gfloat *b, GemmclMatrix *matrix, GError **error)
 {
   const gsize n = self->gemm.k * self->gemm.n;
   g_auto (cl_mem) plain = create_filled (self, n, b, n, "B", error);
+  g_auto (GemmclByteScales) scales = {0};
 
   if (plain == NULL || self->pack == NULL)
     return g_steal_pointer (&plain);
-  return pack_b (self, plain, error);
+  return gemmcl_byte_scales_init (&scales, self, matrix, error)
+             ? pack_b (self, plain, &scales, error)
+             : NULL;
 }
 
 /* All that tells how B lies in memory. */
 static gchar *
-make_key (GemmclPlan *self, const gfloat *b)
+make_key (GemmclPlan *self, const gfloat *b, GemmclMatrix *matrix)
 {
+  g_autofree gchar *scales = gemmcl_plan_describe_scales (self, matrix);
   const GemmclBlocks *blocks = &self->b_blocks;
-  g_autofree gchar *layout =
-      g_strdup_printf ("%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                       ", type %d, panel %u, parts %u, image %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                       ", blocks %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT,
-                       self->gemm.k, self->gemm.n, gemmcl_kernel_get_b_type (self->row),
-                       gemmcl_kernel_get_panel (self->row), self->split, blocks->image_width,
-                       blocks->image_height, blocks->width, blocks->height, blocks->chunk);
+  g_autofree gchar *layout = g_strdup_printf (
+      "%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+      ", type %d, panel %u, parts %u, image %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+      ", blocks %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT "%s",
+      self->gemm.k, self->gemm.n, gemmcl_kernel_get_b_type (self->row),
+      gemmcl_kernel_get_panel (self->row), self->split, blocks->image_width, blocks->image_height,
+      blocks->width, blocks->height, blocks->chunk, scales);
 
   return gemmcl_weights_make_key (b, self->gemm.k * self->gemm.n, layout);
 }
@@ -237,10 +254,10 @@ gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error)
   floats = gemmcl_matrix_to_f32 (b, transposed, error);
   if (floats == NULL || !check_range (self, gemmcl_matrix_get_data (floats), k * n, error))
     return FALSE;
-  key = make_key (self, gemmcl_matrix_get_data (floats));
+  key = make_key (self, gemmcl_matrix_get_data (floats), b);
   weights = gemmcl_weights_find (table, key);
   if (weights == NULL) {
-    cl_mem buffer = create_b (self, gemmcl_matrix_get_data (floats), error);
+    cl_mem buffer = create_b (self, gemmcl_matrix_get_data (floats), b, error);
     if (buffer == NULL)
       return FALSE;
     weights = gemmcl_weights_share (table, key, buffer);

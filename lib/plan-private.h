@@ -9,10 +9,11 @@
 #include "weights.h"
 
 /**
- * A plan is up to seven kernels that run one after another, most often one:
+ * A plan is up to eight kernels that run one after another, most often one:
  *
  *     [pack]     B that came with this run, into panels or an image
  *     [ingest]   pictures into the rows of A, where the gemm does not read pixels itself
+ *     [quantize] A into bytes, where the gemm multiplies those
  *     [pack_a]   A into an image, where the gemm reads images
  *     multiply   the gemm with its epilogue; or parts of K, each as a batch of its own
  *     [reduce]   adds up those parts, with the epilogue
@@ -36,9 +37,10 @@ struct _GemmclPlan {
 
   /* Held while arguments are set and commands enqueued, and while any of what follows changes. */
   GMutex lock;
-  cl_kernel pack, ingest, pack_a, multiply, reduce, softmax, rows;
-  guint softmax_group, rows_group;
+  cl_kernel pack, ingest, quantize, pack_a, multiply, reduce, softmax, rows;
+  guint quantize_group, softmax_group, rows_group;
   cl_mem features;        /* what ingest makes: batch x m x k, tight */
+  cl_mem bytes;           /* what quantize makes */
   cl_mem logits;          /* what softmax reads when it cannot work in D: batch x m x n, tight */
   GemmclWeights *weights; /* B, packed as the row wants it or k x n; NULL: unset */
   cl_mem c, bias;         /* c in the problem's layout; NULL: unset */
@@ -113,10 +115,20 @@ gboolean gemmcl_plan_check_run (GemmclPlan *self, gsize *m, gsize *batch, GError
 /** gemmcl_plan_get_packed_size: Returns: elements of one B as the kernel wants it, in panels. */
 gsize gemmcl_plan_get_packed_size (GemmclPlan *self);
 
+/**
+ * GemmclByteScales:
+ * @scales: f32 for each column of B, @zeros: i32
+ *
+ * What a B that was quantised before states of its columns; %NULL where it does not.
+ */
+typedef struct {
+  cl_mem scales, zeros;
+} GemmclByteScales;
+
 /** gemmcl_plan_launch_pack: enqueues that @pack reads @b, laid out as @strides, into @packed. */
 gboolean gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b,
-                                  const GemmclStrides *strides, cl_mem packed, gsize batch,
-                                  GemmclChain *chain, GError **error);
+                                  const GemmclStrides *strides, const GemmclByteScales *scales,
+                                  cl_mem packed, gsize batch, GemmclChain *chain, GError **error);
 
 /** gemmcl_plan_create_pack: Returns: (transfer full): a kernel for the function above. */
 cl_kernel gemmcl_plan_create_pack (GemmclPlan *self, GError **error);

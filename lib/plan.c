@@ -7,6 +7,7 @@
 #include "image-private.h"
 #include "kernel-options.h"
 #include "kernels.h"
+#include "plan-bytes.h"
 #include "plan-rows.h"
 #include "subgroups.h"
 #include "tuning.h"
@@ -28,9 +29,10 @@ gemmcl_plan_finalize (GObject *object)
 {
   GemmclPlan *self = GEMMCL_PLAN (object);
   cl_kernel *const kernels[] = {&self->pack,   &self->ingest,  &self->pack_a, &self->multiply,
-                                &self->reduce, &self->softmax, &self->rows};
-  cl_mem *const buffers[] = {&self->features, &self->logits,  &self->c,       &self->bias,
-                             &self->run_b,    &self->image_a, &self->no_bias, &self->parts};
+                                &self->reduce, &self->softmax, &self->rows,   &self->quantize};
+  cl_mem *const buffers[] = {&self->features, &self->logits, &self->c,
+                             &self->bias,     &self->run_b,  &self->image_a,
+                             &self->no_bias,  &self->parts,  &self->bytes};
 
   if (self->context != NULL)
     gemmcl_plan_clear_host (self);
@@ -351,6 +353,8 @@ build_steps (GemmclPlan *self, GError **error)
   if (self->gemm.a_image && !gemmcl_kernel_takes_pixels (self->row, &self->gemm) &&
       (!build_ingest (self, error) ||
        !(self->features = create_scratch (self, self->gemm.k, "A, from pictures,", error))))
+    return FALSE;
+  if (gemmcl_plan_takes_bytes (self) && !gemmcl_plan_build_quantize (self, error))
     return FALSE;
   if (self->split > 1 && !build_reduce (self, error))
     return FALSE;

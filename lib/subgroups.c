@@ -9,6 +9,7 @@
 
 #include "blocks.h"
 #include "context.h"
+#include "dot.h"
 #include "kernels.h"
 
 static const gchar *const level_names[] = {"native", "khr", "emulated"};
@@ -65,6 +66,10 @@ has_khr (const GemmclDeviceInfo *device)
 GemmclKernelLevel
 gemmcl_subgroups_get_level (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
+  if (kernel->subgroup == 0 && kernel->precision == GEMMCL_PRECISION_I8)
+    return get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE && gemmcl_dot_is_native (device)
+               ? GEMMCL_KERNEL_LEVEL_NATIVE
+               : GEMMCL_KERNEL_LEVEL_EMULATED;
   if (kernel->subgroup == 0 ||
       (get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE && has_native (device, kernel)))
     return GEMMCL_KERNEL_LEVEL_NATIVE;

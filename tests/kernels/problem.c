@@ -207,12 +207,40 @@ activate (GemmclActivation activation, gdouble x)
 static gdouble
 get_b (const Problem *self, gsize index)
 {
+  const GemmclType type =
+      self->gemm.precision == GEMMCL_PRECISION_BF16 ? GEMMCL_TYPE_BF16 : GEMMCL_TYPE_F16;
   guint16 half;
 
-  if (self->gemm.precision == GEMMCL_PRECISION_F32)
+  if (self->gemm.precision == GEMMCL_PRECISION_F32 || self->gemm.precision == GEMMCL_PRECISION_I8)
     return self->b[index];
-  element_set (GEMMCL_TYPE_F16, &half, 0, self->b[index]);
-  return element_get (GEMMCL_TYPE_F16, &half, 0);
+  element_set (type, &half, 0, self->b[index]);
+  return element_get (type, &half, 0);
+}
+
+/* What bytes of a row of A and of a column of B may be off by comes to in their product. */
+typedef struct {
+  gdouble low, high, most; /* of a, with 0, and of |b| */
+  gdouble sum_a, sum_b;    /* of |a| and |b| */
+  gsize n;
+} Bytes;
+
+static void
+add_to_bytes (Bytes *self, gdouble a, gdouble b)
+{
+  self->low = fmin (self->low, a);
+  self->high = fmax (self->high, a);
+  self->most = fmax (self->most, fabs (b));
+  self->sum_a += fabs (a);
+  self->sum_b += fabs (b);
+  self->n++;
+}
+
+static gdouble
+get_bytes_error (const Bytes *self)
+{
+  const gdouble ea = (self->high - self->low) / 255 / 2, eb = self->most / 127 / 2;
+
+  return 1.001 * (ea * self->sum_b + eb * self->sum_a + self->n * ea * eb);
 }
 
 /* What is added up for D (i, j), and how far off a float may be; C is read as it was before. */
@@ -222,7 +250,9 @@ get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
   const GemmclGemm *gemm = &self->gemm;
   const gfloat alpha = gemm->alpha, beta = gemm->beta;
   const gfloat scale = gemm->a_scale, shift = gemm->a_shift;
+  const gboolean in_bytes = gemm->precision == GEMMCL_PRECISION_I8;
   gdouble sum = 0, size = 0, c = 0, bias = 0;
+  Bytes bytes = {0};
 
   for (gsize k = 0; alpha != 0 && k < gemm->k; k++) {
     const gfloat raw = element_get (gemm->a_type, self->a, problem_a_index (self, batch, i, k));
@@ -231,7 +261,11 @@ get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
 
     sum += a * b;
     size += (fabs ((gdouble)raw * scale) + fabs (shift)) * fabs (b);
+    add_to_bytes (&bytes, a, b);
   }
+  /* A row or a column with what is no number becomes NaN. */
+  if (in_bytes && !isfinite (sum))
+    sum = NAN;
   if (beta != 0 && gemm->addend == GEMMCL_ADDEND_OUTPUT)
     c = (gfloat)element_get (gemm->d_type, self->d_before, problem_d_index (self, batch, i, j));
   else if (beta != 0 && gemm->addend != GEMMCL_ADDEND_NONE)
@@ -239,6 +273,8 @@ get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
   if (gemm->bias)
     bias = self->bias[j];
   *off = (gemm->k + 4) * 0x1p-24 * (fabs (alpha) * size + fabs (beta * c) + fabs (bias)) * 1.001;
+  if (in_bytes)
+    *off += fabs (alpha) * get_bytes_error (&bytes);
   return alpha * sum + beta * c + bias;
 }
 

@@ -1,0 +1,57 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * pack_bytes: B in panels of bytes with a sign; see quantized.h for how they lie. Of each
+ * column
+ *
+ *     scale = max |b| / 127,  zero = 0,  byte = b / scale + zero to the nearest
+ *
+ * unless scales, and maybe zeros, say what they are: then B was made of such bytes, and becomes
+ * them again. A column with a NaN or an infinity has a scale of NaN. Columns from N to the next
+ * multiple of PANEL are zeros.
+ *
+ * A work-item owns a column: (columns with padding, 1, batches).
+ */
+#include "problem.h"
+#include "types.clh"
+#include "quantized.h"
+
+kernel void
+pack_bytes (global const float *restrict B, global int *restrict packed, const GemmclStrides b,
+            const int N, const int K, global const float *restrict scales,
+            global const int *restrict zeros)
+{
+  const long j = get_global_id (0);
+  const long batch = get_global_id (2);
+  const int rows = BYTES_K (K) / 4;
+  const int real = j < N ? K : 0;
+  B += b.offset + batch * b.batch + j * b.col;
+  packed += (batch * get_global_size (0) + j) / PANEL * BYTES_PANEL (K) + j % PANEL;
+
+  float highest = 0.0f, spoil = 0.0f;
+  for (int k = 0; k < real; k++) {
+    const float x = B[k * b.row];
+    highest = fabs (x) > highest ? fabs (x) : highest;
+    spoil += x - x;
+  }
+  const float scale = scales && real ? scales[j] : highest / 127.0f;
+  const bool tiny = !(scale >= BYTES_LEAST);
+  const float zero = zeros && real ? zeros[j] : 0.0f;
+
+  int sum = 0;
+  for (int row = 0; row < rows; row++) {
+    uint four = 0;
+    for (int e = 0; e < 4; e++) {
+      const int k = row * 4 + e;
+      const float x = k < real && !tiny ? rint (B[k * b.row] / scale) : 0.0f;
+      const int byte = k < real ? (int)clamp (x + zero, -128.0f, 127.0f) : 0;
+      sum += byte;
+      four |= (uint)(byte & 0xff) << 8 * e;
+    }
+    packed[(long)row * PANEL] = four;
+  }
+  packed += (long)rows * PANEL;
+  packed[BYTES_SCALE * PANEL] = as_int (spoil == 0.0f ? tiny ? 0.0f : scale : NAN);
+  packed[BYTES_ZERO * PANEL] = (int)zero;
+  packed[BYTES_SUM * PANEL] = sum;
+}

@@ -1,0 +1,106 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * quantize: A in bytes without a sign, for kernels that multiply bytes; see quantized.h for
+ * how they lie. Of each row the range is found, which 0 is made a part of, and cut into 255 steps:
+ *
+ *     low = min (0, a_0, a_1 ..)      scale = (high - low) / 255      byte = a / scale + zero
+ *     high = max (0, a_0, a_1 ..)     zero = -low / scale             both to the nearest
+ *
+ * so that 0 stays 0, and nothing is off by more than half a step. A row with a NaN or an infinity
+ * has a scale of NaN, which makes its row of D NaN; one whose steps were no normal numbers is 0.
+ *
+ * A work-group owns a row: item 0 has its first WIDTH elements, item 1 the next ..., and again. The
+ * grid is (M * GROUP, 1, batches) in groups of (GROUP, 1, 1).
+ *
+ * GROUP: work-items to a row, so that a GPU reads neighbours side by side; 1 on CPUs.
+ * WIDTH: elements that a work-item takes at once, 4 or more.
+ */
+#include "problem.h"
+#include "types.clh"
+#include "quantized.h"
+
+#define FLOATS PASTE (float, WIDTH)
+#define INTS   PASTE (int, WIDTH)
+
+/* Elements k to k + WIDTH - 1; 0 from K on, which changes neither range nor sum. */
+static inline FLOATS
+load (global const A_MEM *row, long col, int k, int K, float scale, float shift)
+{
+#if A_TYPE == F32 && defined(A_UNIT_COL)
+  if (k + WIDTH <= K)
+    return SCALE_A (PASTE (vload, WIDTH) (0, row + k), scale, shift);
+#endif
+  float x[WIDTH];
+  for (int e = 0; e < WIDTH; e++)
+    x[e] = k + e < K ? SCALE_A (LOAD_A (row, (k + e) * col), scale, shift) : 0.0f;
+  return PASTE (vload, WIDTH) (0, x);
+}
+
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *restrict bytes,
+          const int K, const float a_scale, const float a_shift)
+{
+  local float lows[GROUP], highs[GROUP], spoilt[GROUP];
+  local int sums[GROUP];
+
+  const int lane = get_local_id (0);
+  const long i = get_group_id (0);
+  const long batch = get_group_id (2);
+  A += a.offset + batch * a.batch + i * a.row;
+  bytes += (batch * get_num_groups (0) + i) * BYTES_ROW (K);
+
+  /* x - x is 0 of a number, and NaN of what is none. */
+  FLOATS low = 0.0f, high = 0.0f, spoil = 0.0f;
+  for (int k = lane * WIDTH; k < K; k += GROUP * WIDTH) {
+    const FLOATS x = load (A, a.col, k, K, a_scale, a_shift);
+    low = x < low ? x : low;
+    high = x > high ? x : high;
+    spoil += x - x;
+  }
+  float found[3][WIDTH];
+  PASTE (vstore, WIDTH) (low, 0, found[0]);
+  PASTE (vstore, WIDTH) (high, 0, found[1]);
+  PASTE (vstore, WIDTH) (spoil, 0, found[2]);
+  for (int e = 1; e < WIDTH; e++) {
+    found[0][0] = min (found[0][0], found[0][e]);
+    found[1][0] = max (found[1][0], found[1][e]);
+    found[2][0] += found[2][e];
+  }
+  lows[lane] = found[0][0];
+  highs[lane] = found[1][0];
+  spoilt[lane] = found[2][0];
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (int other = 0; other < GROUP; other++) {
+    found[0][0] = min (found[0][0], lows[other]);
+    found[1][0] = max (found[1][0], highs[other]);
+    found[2][0] += spoilt[other];
+  }
+
+  /* Divided before they are subtracted: the range may be more than a float holds. */
+  const float step = found[1][0] / 255.0f - found[0][0] / 255.0f;
+  const float inverse = step >= BYTES_LEAST ? 1.0f / step : 0.0f;
+  const float zero = rint (-found[0][0] * inverse);
+  INTS sum = 0;
+  for (int k = lane * WIDTH; k < BYTES_K (K); k += GROUP * WIDTH) {
+    const FLOATS x = load (A, a.col, k, K, a_scale, a_shift);
+    const FLOATS q = clamp (rint (x * inverse) + zero, 0.0f, 255.0f);
+    const INTS byte = PASTE (convert_int, WIDTH) (q);
+    sum += byte - (int)zero;
+    PASTE (vstore, WIDTH) (PASTE (convert_uchar, WIDTH) (byte), 0, bytes + k);
+  }
+  int each[WIDTH];
+  PASTE (vstore, WIDTH) (sum, 0, each);
+  for (int e = 1; e < WIDTH; e++)
+    each[0] += each[e];
+  sums[lane] = each[0];
+  barrier (CLK_LOCAL_MEM_FENCE);
+  if (lane > 0)
+    return;
+  for (int other = 1; other < GROUP; other++)
+    each[0] += sums[other];
+  global int *end = (global int *)(bytes + BYTES_K (K));
+  end[BYTES_SCALE] = as_int (found[2][0] == 0.0f ? inverse > 0.0f ? step : 0.0f : NAN);
+  end[BYTES_ZERO] = (int)zero;
+  end[BYTES_SUM] = each[0];
+}
