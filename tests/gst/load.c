@@ -46,6 +46,19 @@ check_values (Load *self, GstPad *pad, GstBuffer *buffer)
   return n;
 }
 
+/* What was pushed before must not come after: until then it may be on its way still. */
+static GstPadProbeReturn
+see_flush (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
+{
+  Load *self = data;
+
+  g_mutex_lock (&self->lock);
+  if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_STOP)
+    self->floor = self->next;
+  g_mutex_unlock (&self->lock);
+  return GST_PAD_PROBE_OK;
+}
+
 static GstPadProbeReturn
 see (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -71,6 +84,8 @@ load_init (Load *self, const gchar *text, gfloat factor)
   line_init (&self->line, text, LOAD_SHORT);
   gst_harness_set_drop_buffers (self->line.harness, TRUE);
   gst_pad_add_probe (self->line.harness->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, see, self, NULL);
+  gst_pad_add_probe (self->line.harness->sinkpad, GST_PAD_PROBE_TYPE_EVENT_FLUSH, see_flush, self,
+                     NULL);
 }
 
 void
@@ -162,7 +177,6 @@ load_wait_parked (Load *self)
   while (!self->done && !self->parked)
     g_cond_wait (&self->changed, &self->lock);
   parked = self->parked;
-  self->floor = self->next;
   g_mutex_unlock (&self->lock);
   return parked;
 }
@@ -189,7 +203,6 @@ void
 load_end (Load *self)
 {
   g_autoptr (GstMessage) message = NULL;
-  g_autofree gchar *text = NULL;
   g_autoptr (GError) error = NULL;
 
   g_clear_pointer (&self->pusher, g_thread_join);

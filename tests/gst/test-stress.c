@@ -142,6 +142,7 @@ run_states (Load *load)
     g_assert_cmpint (gst_element_set_state (element, n % 7 == 6 ? GST_STATE_NULL : GST_STATE_READY),
                      !=, GST_STATE_CHANGE_FAILURE);
     load_wait_parked (load);
+    load->floor = load->next;
     g_assert_cmpint (gst_element_set_state (element, GST_STATE_PLAYING), !=,
                      GST_STATE_CHANGE_FAILURE);
     load_resume (load, TRUE);
