@@ -58,6 +58,7 @@ static void
 land_next (GstGemmcl *self)
 {
   GstGemmclFlight *flight = get_flight (self, self->launched - self->under_way);
+  GstFlowReturn flow;
 
   if (flight->state == GST_GEMMCL_FLIGHT_LANDING) {
     g_cond_wait (&self->queue_changed, &self->queue_lock);
@@ -65,9 +66,10 @@ land_next (GstGemmcl *self)
   }
   flight->state = GST_GEMMCL_FLIGHT_LANDING;
   g_mutex_unlock (&self->queue_lock);
-  flight->flow = gst_gemmcl_flight_land (flight, self);
+  flow = gst_gemmcl_flight_land (flight, self);
   clear_inputs (flight);
   g_mutex_lock (&self->queue_lock);
+  flight->flow = flow;
   flight->state = GST_GEMMCL_FLIGHT_LANDED;
   self->under_way--;
   g_cond_broadcast (&self->queue_changed);
