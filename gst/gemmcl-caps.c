@@ -2,9 +2,13 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-caps.h"
 
+#include "gemmcl-drm.h"
 #include "gstgemmclmemory.h"
 
-#define SRC_FORMATS  "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
+#define SRC_FORMATS    "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
+#define VA_FEATURE     "memory:VAMemory"
+#define DMABUF_FEATURE "memory:DMABuf"
+
 #define SINK_FORMATS SRC_FORMATS ", NV12, I420, P010_10LE"
 
 /* The library's limit of a picture's sides. */
@@ -22,23 +26,65 @@
                                GST_GEMMCL_MAX_TENSORS) " ], "                                      \
                                                        "framerate = " GST_VIDEO_FPS_RANGE
 
+/* Takes @structure. */
+static void
+append_in (GstCaps *result, GstStructure *structure, const gchar *feature)
+{
+  gst_caps_append_structure_full (result, structure, gst_caps_features_new (feature, NULL));
+}
+
 static void
 append_in_opencl (GstCaps *result, const GstCaps *caps)
 {
   for (guint i = 0; i < gst_caps_get_size (caps); i++)
-    gst_caps_append_structure_full (result, gst_structure_copy (gst_caps_get_structure (caps, i)),
-                                    gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL, NULL));
+    append_in (result, gst_structure_copy (gst_caps_get_structure (caps, i)),
+               GST_CAPS_FEATURE_MEMORY_OPENCL);
 }
 
-/* @caps, which are of the system's memory, and the same of OpenCL's. */
-static GstCaps *
-of_both_memories (const GstCaps *caps, gboolean opencl_first)
+/* Those formats whose planes media drivers and OpenCL both know. */
+static void
+append_in_va (GstCaps *result, const GstStructure *video)
 {
-  GstCaps *result = opencl_first ? gst_caps_new_empty () : gst_caps_copy (caps);
+#ifdef GEMMCL_HAVE_VA
+  g_autoptr (GstCaps) surfaces =
+      gst_caps_from_string (GST_GEMMCL_VIDEO_MEDIA ", format = (string) { NV12, P010_10LE }");
+  g_autoptr (GstStructure) structure =
+      gst_structure_intersect (video, gst_caps_get_structure (surfaces, 0));
 
-  append_in_opencl (result, caps);
-  if (opencl_first)
+  if (structure)
+    append_in (result, g_steal_pointer (&structure), VA_FEATURE);
+#endif
+}
+
+static void
+append_in_dmabuf (GstCaps *result, const GstStructure *video)
+{
+  GstStructure *drm = gst_gemmcl_drm_from_plain (video);
+
+  if (drm)
+    append_in (result, drm, DMABUF_FEATURE);
+  append_in (result, gst_structure_copy (video), DMABUF_FEATURE);
+}
+
+/* @caps, which are of the system's memory, and the same of others, for a pad. */
+static GstCaps *
+of_all_memories (const GstCaps *caps, GstPadDirection direction)
+{
+  GstCaps *result = gst_caps_new_empty ();
+
+  if (direction == GST_PAD_SRC) {
     gst_caps_append (result, gst_caps_copy (caps));
+    append_in_opencl (result, caps);
+    return result;
+  }
+  append_in_opencl (result, caps);
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    if (gst_structure_has_name (gst_caps_get_structure (caps, i), GST_GEMMCL_VIDEO_MEDIA))
+      append_in_va (result, gst_caps_get_structure (caps, i));
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    if (gst_structure_has_name (gst_caps_get_structure (caps, i), GST_GEMMCL_VIDEO_MEDIA))
+      append_in_dmabuf (result, gst_caps_get_structure (caps, i));
+  gst_caps_append (result, gst_caps_copy (caps));
   return result;
 }
 
@@ -49,7 +95,7 @@ gst_gemmcl_caps_new_template (GstPadDirection direction)
       direction == GST_PAD_SINK ? VIDEO_CAPS (SINK_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS
                                 : VIDEO_CAPS (SRC_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS);
 
-  return of_both_memories (caps, direction == GST_PAD_SINK);
+  return of_all_memories (caps, direction);
 }
 
 /* What is known while one caps structure becomes others. */
@@ -336,34 +382,72 @@ transform_output (const Transform *self)
 gboolean
 gst_gemmcl_caps_are_opencl (const GstCaps *caps, guint index)
 {
-  const GstCapsFeatures *features = gst_caps_get_features (caps, index);
-
-  return features && !gst_caps_features_is_any (features) &&
-         gst_caps_features_contains (features, GST_CAPS_FEATURE_MEMORY_OPENCL);
+  return gst_gemmcl_caps_get_memory (caps, index) == GST_GEMMCL_MEMORY_OPENCL;
 }
 
-/* What lies in memory that is neither the system's nor OpenCL's is nothing that the element has. */
-static gboolean
-is_known_memory (const GstCaps *caps, guint index)
+GstGemmclMemory
+gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index)
 {
+  static const struct {
+    const gchar *feature;
+    GstGemmclMemory memory;
+  } memories[] = {
+      {GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY, GST_GEMMCL_MEMORY_SYSTEM},
+      {GST_CAPS_FEATURE_MEMORY_OPENCL, GST_GEMMCL_MEMORY_OPENCL},
+      {VA_FEATURE, GST_GEMMCL_MEMORY_VA},
+      {DMABUF_FEATURE, GST_GEMMCL_MEMORY_DMABUF},
+  };
   const GstCapsFeatures *features = gst_caps_get_features (caps, index);
 
-  return !features || gst_caps_features_is_any (features) ||
-         gst_caps_features_is_equal (features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY) ||
-         (gst_gemmcl_caps_are_opencl (caps, index) && gst_caps_features_get_size (features) == 1);
+  if (!features || gst_caps_features_is_any (features))
+    return GST_GEMMCL_MEMORY_SYSTEM;
+  for (guint i = 0; i < G_N_ELEMENTS (memories); i++)
+    if (gst_caps_features_get_size (features) == 1 &&
+        gst_caps_features_contains (features, memories[i].feature))
+      return memories[i].memory;
+  return GST_GEMMCL_MEMORY_OTHER;
+}
+
+/* Whether the element has such memory on a pad of @direction. */
+static gboolean
+is_known_memory (const GstCaps *caps, guint index, GstPadDirection direction)
+{
+  const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, index);
+
+  return memory == GST_GEMMCL_MEMORY_SYSTEM || memory == GST_GEMMCL_MEMORY_OPENCL ||
+         (memory != GST_GEMMCL_MEMORY_OTHER && direction == GST_PAD_SINK);
 }
 
 /* Whether the same, of other memory, came before. */
 static gboolean
-is_repeated (const GstCaps *caps, guint index)
+is_repeated (const GstCaps *caps, guint index, GstPadDirection direction)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, index);
 
   for (guint i = 0; i < index; i++)
-    if (is_known_memory (caps, i) &&
+    if (is_known_memory (caps, i, direction) &&
         gst_structure_is_equal (gst_caps_get_structure (caps, i), structure))
       return TRUE;
   return FALSE;
+}
+
+GstCaps *
+gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import)
+{
+  GstCaps *first = gst_caps_new_empty (), *last = gst_caps_new_empty ();
+
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, i);
+    const gboolean is_last = memory == GST_GEMMCL_MEMORY_DMABUF && !import;
+
+    if (memory != GST_GEMMCL_MEMORY_VA || va)
+      gst_caps_append_structure_full (is_last ? last : first,
+                                      gst_structure_copy (gst_caps_get_structure (caps, i)),
+                                      gst_caps_features_copy (gst_caps_get_features (caps, i)));
+  }
+  gst_caps_append (first, last);
+  gst_caps_unref (caps);
+  return first;
 }
 
 /* The memory of one side says nothing of the other's. OpenCL's is preferred for what comes in; what
@@ -379,15 +463,18 @@ transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *fi
     result = gst_gemmcl_caps_new_template (direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
   } else {
     for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-      if (!is_known_memory (caps, i) || is_repeated (caps, i))
+      g_autoptr (GstStructure) plain = NULL;
+
+      if (!is_known_memory (caps, i, direction) || is_repeated (caps, i, direction))
         continue;
-      transform.from = gst_caps_get_structure (caps, i);
+      plain = gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, i));
+      transform.from = plain;
       if (direction == GST_PAD_SINK)
         transform_input (&transform);
       else
         transform_output (&transform);
     }
-    result = of_both_memories (of_one, direction == GST_PAD_SRC);
+    result = of_all_memories (of_one, direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
   }
   if (filter)
     return gst_caps_intersect_full ((GstCaps *)filter, result, GST_CAPS_INTERSECT_FIRST);
@@ -485,7 +572,7 @@ choose_structure (const GstStructure *input, const GstCaps *output, gboolean ope
 GstCaps *
 gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl)
 {
-  const GstStructure *from = gst_caps_get_structure (input, 0);
+  g_autoptr (GstStructure) from = gst_gemmcl_drm_to_plain (gst_caps_get_structure (input, 0));
   const guint index = choose_structure (from, output, opencl);
   GstStructure *structure = gst_structure_copy (gst_caps_get_structure (output, index));
   GstCaps *result = gst_caps_new_empty ();

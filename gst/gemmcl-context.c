@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-context.h"
 
-#include <gemmcl-opencl.h>
+#include "gemmcl-imports.h"
+#include "gemmcl-negotiate.h"
+#include "gemmcl-va.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -69,6 +71,10 @@ take (GstGemmcl *self, const GemmclDeviceQuery *query, GstContext *shared, const
                      giver, name);
     return NULL;
   }
+  if (!gst_gemmcl_va_fits (self, context)) {
+    GST_INFO_OBJECT (self, "the OpenCL context of %s is not taken: it lacks the VADisplay", giver);
+    return NULL;
+  }
   GST_INFO_OBJECT (self, "the OpenCL context of %s, on %s", giver, name);
   return g_steal_pointer (&context);
 }
@@ -102,10 +108,31 @@ ask_bins (GstGemmcl *self, const GemmclDeviceQuery *query)
   return take_own (self, query);
 }
 
+/* Takes @context, which may be NULL; one with the VADisplay in its place, if there is one. */
+static GemmclContext *
+add_display (GstGemmcl *self, const GemmclDeviceQuery *query, GemmclContext *context)
+{
+  cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES];
+  g_autoptr (GemmclContext) plain = context;
+  g_autoptr (GError) error = NULL;
+
+  if (!plain || gst_gemmcl_va_fits (self, plain) ||
+      !gst_gemmcl_va_get_properties (self, plain, properties))
+    return g_steal_pointer (&plain);
+  context = gemmcl_context_get_shared_with (query, properties, &error);
+  if (context)
+    return context;
+  GST_OBJECT_LOCK (self);
+  self->va_failed = TRUE;
+  GST_OBJECT_UNLOCK (self);
+  gst_gemmcl_post (self, GST_MESSAGE_WARNING, "VA surfaces cannot be shared.", error);
+  return g_steal_pointer (&plain);
+}
+
 static GemmclContext *
 make (GstGemmcl *self, const GemmclDeviceQuery *query, GError **error)
 {
-  GemmclContext *context = gemmcl_context_get_shared (query, error);
+  GemmclContext *context = add_display (self, query, gemmcl_context_get_shared (query, error));
 
   if (context)
     gst_element_post_message (GST_ELEMENT (self),
@@ -113,8 +140,9 @@ make (GstGemmcl *self, const GemmclDeviceQuery *query, GError **error)
   return context;
 }
 
-GemmclContext *
-gst_gemmcl_context_find (GstGemmcl *self, const GemmclDeviceQuery *query, GError **error)
+/* (transfer full) */
+static GemmclContext *
+find (GstGemmcl *self, const GemmclDeviceQuery *query, GError **error)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   GemmclContext *context = take_own (self, query);
@@ -128,9 +156,73 @@ gst_gemmcl_context_find (GstGemmcl *self, const GemmclDeviceQuery *query, GError
   return context ? context : make (self, query, error);
 }
 
+/* Before there is a context, it must be known with which display to make it. */
+static void
+ask_for_display (GstGemmcl *self, const GemmclDeviceQuery *query)
+{
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, NULL);
+
+  if (devices)
+    gst_gemmcl_va_ask_for_display (self, g_ptr_array_index (devices, 0));
+}
+
+gboolean
+gst_gemmcl_context_open (GstGemmcl *self, GError **error)
+{
+  g_autofree gchar *platform = NULL, *device = NULL;
+  g_autoptr (GemmclContext) context = NULL;
+  GemmclDeviceQuery query = {NULL};
+
+  g_mutex_lock (&self->lock);
+  GST_OBJECT_LOCK (self);
+  query.platform = platform = g_strdup (self->platform);
+  query.device = device = g_strdup (self->device);
+  query.type = self->device_type;
+  GST_OBJECT_UNLOCK (self);
+  self->context_stale = FALSE;
+  g_mutex_unlock (&self->lock);
+
+  ask_for_display (self, &query);
+  context = find (self, &query, error);
+  if (!context)
+    return FALSE;
+  gst_gemmcl_va_bind (self, context);
+  GST_INFO_OBJECT (self, "on %s", gemmcl_context_get_device_info (context)->name);
+  g_mutex_lock (&self->lock);
+  if (g_set_object (&self->context, context))
+    gst_clear_object (&self->allocator);
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_context_refresh (GstGemmcl *self, GError **error)
+{
+  gboolean stale;
+
+  g_mutex_lock (&self->lock);
+  stale = self->context_stale;
+  g_mutex_unlock (&self->lock);
+  gst_gemmcl_va_ask_for_display (self, gemmcl_context_get_device_info (self->context));
+  return (!stale && gst_gemmcl_va_fits (self, self->context)) ||
+         gst_gemmcl_context_open (self, error);
+}
+
+gboolean
+gst_gemmcl_context_adapt (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  if (!gst_gemmcl_va_needs_context (self, buffer))
+    return TRUE;
+  gst_gemmcl_drop_plan (self);
+  gst_gemmcl_imports_drop (self->imports);
+  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  return gst_gemmcl_context_open (self, error) && gst_gemmcl_make_plan (self, 0, error);
+}
+
 void
 gst_gemmcl_context_set (GstGemmcl *self, GstContext *context)
 {
+  gst_gemmcl_va_take_display (self, context);
   if (!context || !gst_context_has_context_type (context, GST_GEMMCL_CONTEXT_TYPE))
     return;
   g_mutex_lock (&self->lock);

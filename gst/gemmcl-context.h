@@ -23,17 +23,30 @@ G_BEGIN_DECLS
 #define GST_GEMMCL_CONTEXT_FIELD_GEMMCL  "gemmcl-context"
 
 /**
- * gst_gemmcl_context_find:
- * @query: what the element asks for; a context on another device is not taken
+ * gst_gemmcl_context_open:
  *
- * Asks for a context, in this order: the element itself, by gst_element_set_context(); the elements
- * downstream; those upstream; bins and the application, by a need-context message; and at last the
- * process, whose context is then announced by a have-context message. Any thread, no lock held.
+ * Gives the element a context on the device that its properties ask for; one on another is not
+ * taken, nor one without the VADisplay that the element knows, unless the application made it. Asks
+ * in this order: the element itself, by gst_element_set_context(); the elements downstream; those
+ * upstream; bins and the application, by a need-context message; and at last the process, whose
+ * context is then announced by a have-context message. Any thread, no lock held.
  *
- * Returns: (transfer full): a context, or %NULL with the error of the last step.
+ * Returns: %FALSE with the error of the last step.
  */
-GemmclContext *gst_gemmcl_context_find (GstGemmcl *self, const GemmclDeviceQuery *query,
-                                        GError **error);
+gboolean gst_gemmcl_context_open (GstGemmcl *self, GError **error);
+
+/** gst_gemmcl_context_refresh: Does so again where the one that it has is not right any more: there
+ * is another one, another device is asked for, or there is a VADisplay now. */
+gboolean gst_gemmcl_context_refresh (GstGemmcl *self, GError **error);
+
+/**
+ * gst_gemmcl_context_adapt:
+ * @buffer: a VA surface
+ *
+ * Gives the element a context with the surface's display, if it has another one; then there has to
+ * be a new plan, which this makes. From the streaming thread.
+ */
+gboolean gst_gemmcl_context_adapt (GstGemmcl *self, GstBuffer *buffer, GError **error);
 
 /** gst_gemmcl_context_set: what the element's set_context does: it is taken when streaming starts
  * next, if it is another one. */

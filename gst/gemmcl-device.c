@@ -113,10 +113,9 @@ open_memory (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, guin
   return TRUE;
 }
 
-/* Finds the planes of a picture in memory of @size bytes. */
-static gboolean
-find_planes (const GemmclImage *image, const GstVideoInfo *info, GstBuffer *buffer, gsize size,
-             GemmclDeviceData *data)
+gboolean
+gst_gemmcl_device_find_planes (const GemmclImage *image, const GstVideoInfo *info,
+                               GstBuffer *buffer, gsize size, GemmclDeviceData *data)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
@@ -169,9 +168,9 @@ open_picture (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, Gst
   const gboolean read = access == GST_MAP_READ;
 
   return open_memory (self, mapping, buffer, 0, 1, access, data) &&
-         find_planes (read ? &self->problem.a_image : &self->problem.d_image,
-                      read ? &self->input.video : &self->output.video, buffer, mapping->map.size,
-                      data);
+         gst_gemmcl_device_find_planes (read ? &self->problem.a_image : &self->problem.d_image,
+                                        read ? &self->input.video : &self->output.video, buffer,
+                                        mapping->map.size, data);
 }
 
 gboolean

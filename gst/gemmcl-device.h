@@ -63,6 +63,17 @@ gboolean gst_gemmcl_device_open_previous (GstGemmcl *self, GstGemmclMapping *map
                                           GstBuffer *buffer, GemmclDeviceData *data);
 
 /**
+ * gst_gemmcl_device_find_planes:
+ * @buffer: of one memory with @size bytes
+ * @data: (inout): its offsets are where the memory begins, and become where the planes do
+ *
+ * Returns: whether the planes of a picture are within the memory, by the buffer's GstVideoMeta or
+ *   else by @info, in a way that OpenCL can copy.
+ */
+gboolean gst_gemmcl_device_find_planes (const GemmclImage *image, const GstVideoInfo *info,
+                                        GstBuffer *buffer, gsize size, GemmclDeviceData *data);
+
+/**
  * gst_gemmcl_device_take_memory:
  * @memory: (transfer full): what passes through, of any memory
  *

@@ -2,8 +2,11 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-flight.h"
 
+#include "gemmcl-context.h"
+#include "gemmcl-dmabuf.h"
 #include "gemmcl-negotiate.h"
 #include "gemmcl-run.h"
+#include "gemmcl-va.h"
 
 GstGemmclFlight *
 gst_gemmcl_flights_new (guint n, guint batch)
@@ -18,6 +21,7 @@ gst_gemmcl_flights_new (guint n, guint batch)
     flights[i].d = g_new0 (GemmclHostData, batch);
     flights[i].device_a = g_new0 (GemmclDeviceData, batch);
     flights[i].device_d = g_new0 (GemmclDeviceData, batch);
+    flights[i].planes_a = g_new0 (GemmclPlaneImages, batch);
     flights[i].wait = g_new0 (cl_event, 2 * batch * GST_OPENCL_MAX_EVENTS);
   }
   return flights;
@@ -34,6 +38,7 @@ gst_gemmcl_flights_free (GstGemmclFlight *flights, guint n)
     g_free (flights[i].d);
     g_free (flights[i].device_a);
     g_free (flights[i].device_d);
+    g_free (flights[i].planes_a);
     g_free (flights[i].wait);
   }
   g_free (flights);
@@ -113,21 +118,77 @@ unmap_outputs (GstGemmclFlight *flight)
     gst_gemmcl_mapping_clear (get_output (flight, i));
 }
 
+/* Whether the inputs are to be read as VA surfaces. dma-bufs may be such, too, and then lie in
+ * memory as only the media driver knows. */
+static gboolean
+are_surfaces (GstGemmclFlight *flight, GstGemmcl *self)
+{
+  if (self->input_memory != GST_GEMMCL_MEMORY_VA && self->input_memory != GST_GEMMCL_MEMORY_DMABUF)
+    return FALSE;
+  for (guint i = 0; i < flight->n; i++)
+    if (!gst_gemmcl_va_has_surface (flight->inputs[i]))
+      return FALSE;
+  return self->input_memory == GST_GEMMCL_MEMORY_VA ||
+         (gemmcl_pixel_format_get_n_planes (self->problem.a_image.format) == 2 &&
+          gst_gemmcl_va_check (self, self->context, NULL));
+}
+
+static gboolean
+open_surfaces (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
+{
+  if (!gst_gemmcl_context_adapt (self, flight->inputs[0], error))
+    return FALSE;
+  for (guint i = 0; i < flight->n; i++)
+    if (!gst_gemmcl_va_open (self, flight->inputs[i], &flight->planes_a[i], &flight->acquire,
+                             &flight->release, error))
+      return FALSE;
+  flight->a_memory = GST_GEMMCL_MEMORY_VA;
+  return TRUE;
+}
+
+static gboolean
+open_opencl (GstGemmclFlight *flight, GstGemmcl *self)
+{
+  for (guint i = 0; i < flight->n; i++)
+    if (!gst_gemmcl_device_open_input (self, get_input (flight, i), flight->inputs[i],
+                                       &flight->device_a[i])) {
+      unmap_inputs (flight);
+      return FALSE;
+    }
+  flight->a_memory = GST_GEMMCL_MEMORY_OPENCL;
+  flight->a_on_device = TRUE;
+  return TRUE;
+}
+
+static gboolean
+open_dmabufs (GstGemmclFlight *flight, GstGemmcl *self)
+{
+  if (self->input_memory != GST_GEMMCL_MEMORY_DMABUF)
+    return FALSE;
+  for (guint i = 0; i < flight->n; i++)
+    if (gst_gemmcl_va_has_surface (flight->inputs[i]) ||
+        !gst_gemmcl_dmabuf_open (self, flight->inputs[i], &flight->device_a[i], &flight->acquire,
+                                 &flight->release)) {
+      flight->acquire = flight->release = NULL;
+      return FALSE;
+    }
+  flight->a_memory = GST_GEMMCL_MEMORY_DMABUF;
+  return TRUE;
+}
+
 /* On the device, if all are there. */
 static gboolean
 map_inputs (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
 {
-  flight->a_on_device = TRUE;
-  for (guint i = 0; flight->a_on_device && i < flight->n; i++)
-    flight->a_on_device = gst_gemmcl_device_open_input (self, get_input (flight, i),
-                                                        flight->inputs[i], &flight->device_a[i]);
-  if (flight->a_on_device)
+  if (are_surfaces (flight, self))
+    return open_surfaces (flight, self, error);
+  if (open_opencl (flight, self) || open_dmabufs (flight, self))
     return TRUE;
-  unmap_inputs (flight);
   for (guint i = 0; i < flight->n; i++)
     if (!gst_gemmcl_map_input (self, get_input (flight, i), flight->inputs[i], &flight->a[i],
                                error))
       return FALSE;
+  flight->a_memory = GST_GEMMCL_MEMORY_SYSTEM;
   return TRUE;
 }
 
@@ -194,11 +255,17 @@ map_previous (GstGemmclFlight *flight, GstGemmcl *self, GstGemmclMapping *mappin
 static void
 note_run (GstGemmclFlight *flight, GstGemmcl *self)
 {
+  static const gchar *const memories[] = {
+      [GST_GEMMCL_MEMORY_SYSTEM] = "system",
+      [GST_GEMMCL_MEMORY_OPENCL] = "OpenCL",
+      [GST_GEMMCL_MEMORY_VA] = "VA",
+      [GST_GEMMCL_MEMORY_DMABUF] = "DMABuf",
+  };
   const gboolean keeps = flight->d_on_device && self->problem.gemm.addend == GEMMCL_ADDEND_OUTPUT;
 
   gst_buffer_replace (&self->last_output, keeps ? flight->outputs[0] : NULL);
   g_mutex_lock (&self->lock);
-  self->read_device = flight->a_on_device;
+  self->read_memory = memories[flight->a_memory];
   self->wrote_device = flight->d_on_device;
   g_mutex_unlock (&self->lock);
 }
@@ -224,6 +291,24 @@ submit_run (GstGemmclFlight *flight, GstGemmcl *self, GemmclMixedRun *run, GErro
   return flight->run != NULL;
 }
 
+static void
+set_input (GstGemmclFlight *flight, GemmclMixedRun *run)
+{
+  switch (flight->a_memory) {
+  case GST_GEMMCL_MEMORY_VA:
+    run->planes_a = flight->planes_a;
+    break;
+  case GST_GEMMCL_MEMORY_OPENCL:
+  case GST_GEMMCL_MEMORY_DMABUF:
+    run->device_a = flight->device_a;
+    break;
+  default:
+    run->host_a = flight->a;
+  }
+  run->acquire = flight->acquire;
+  run->release = flight->release;
+}
+
 static gboolean
 submit (GstGemmclFlight *flight, GstGemmcl *self, gsize m, GError **error)
 {
@@ -232,13 +317,12 @@ submit (GstGemmclFlight *flight, GstGemmcl *self, gsize m, GError **error)
   GemmclMixedRun run = {
       .m = m,
       .batch = flight->n,
-      .host_a = flight->a_on_device ? NULL : flight->a,
       .host_d = flight->d_on_device ? NULL : flight->d,
-      .device_a = flight->a_on_device ? flight->device_a : NULL,
       .device_d = flight->d_on_device ? flight->device_d : NULL,
       .wait = flight->wait,
   };
 
+  set_input (flight, &run);
   if (m != self->last_m) {
     gemmcl_plan_reset_output (plan);
     gst_gemmcl_forget_output (self);
@@ -258,6 +342,7 @@ launch (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
   gsize m;
 
   flight->a_on_device = flight->d_on_device = FALSE;
+  flight->acquire = flight->release = NULL;
   if (gst_gemmcl_is_empty (self, flight->inputs[0]))
     return TRUE;
   m = get_m (self, flight->inputs[0], error);

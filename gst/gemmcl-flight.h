@@ -24,7 +24,7 @@ typedef enum {
  * @flow: how it landed
  * @a_on_device, @d_on_device: A, or D, is in OpenCL memory. Inputs are then not needed any more
  *   once it is launched, and outputs may be sent at once, with the event that says when they are
- *   there
+ *   there. A that the device only shares with others, VA surfaces and dma-bufs, is none such
  *
  * The arrays have room for a batch, and a flight is used again and again.
  */
@@ -40,6 +40,9 @@ struct _GstGemmclFlight {
   GemmclHostData *a, *d;
   GemmclDeviceData *device_a, *device_d;
   gboolean a_on_device, d_on_device;
+  GemmclPlaneImages *planes_a;
+  GstGemmclMemory a_memory; /* which of a, device_a and planes_a holds A */
+  GemmclHandover acquire, release;
   cl_event *wait;
   GemmclPlan *plan;
   GemmclPendingRun *run; /* NULL: there is nothing to wait for */

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-media.h"
 
+#include "gemmcl-drm.h"
+
 /* BT.601's, for YUV whose caps name no matrix that has such weights. */
 #define DEFAULT_KR 0.299
 #define DEFAULT_KB 0.114
@@ -33,9 +35,11 @@ gst_gemmcl_video_channels (GstVideoFormat format)
 static gboolean
 read_video (GstGemmclFormat *format, const GstCaps *caps, GError **error)
 {
+  g_autoptr (GstCaps) plain =
+      gst_caps_new_full (gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, 0)), NULL);
   g_autofree gchar *text = NULL;
 
-  if (gst_video_info_from_caps (&format->video, caps) &&
+  if (gst_video_info_from_caps (&format->video, plain) &&
       gst_gemmcl_video_channels (GST_VIDEO_INFO_FORMAT (&format->video)) > 0)
     return TRUE;
   text = gst_caps_to_string (caps);

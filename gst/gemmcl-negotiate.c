@@ -3,10 +3,13 @@
 #include "gemmcl-negotiate.h"
 
 #include "gemmcl-device.h"
+#include "gemmcl-dmabuf.h"
+#include "gemmcl-imports.h"
 #include "gemmcl-queue.h"
 #include "gemmcl-run.h"
 #include "gemmcl-stats.h"
 #include "gemmcl-system.h"
+#include "gemmcl-va.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -34,6 +37,55 @@ get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n)
   g_mutex_unlock (&self->lock);
 }
 
+/* Whether upstream asks for VA surfaces and nothing else. */
+static gboolean
+asks_for_surfaces (const GstCaps *filter)
+{
+  if (!filter || gst_caps_is_any (filter) || gst_caps_is_empty (filter))
+    return FALSE;
+  for (guint i = 0; i < gst_caps_get_size (filter); i++)
+    if (gst_gemmcl_caps_get_memory (filter, i) != GST_GEMMCL_MEMORY_VA)
+      return FALSE;
+  return TRUE;
+}
+
+/* Says once why surfaces are not taken: upstream can only say "not negotiated". */
+static void
+explain_refusal (GstGemmcl *self, const GError *reason)
+{
+  gboolean said;
+
+  g_mutex_lock (&self->lock);
+  said = self->va_refused;
+  self->va_refused = TRUE;
+  g_mutex_unlock (&self->lock);
+  if (!said)
+    gst_gemmcl_post (self, GST_MESSAGE_WARNING, "video/x-raw(memory:VAMemory) is not taken.",
+                     reason);
+}
+
+/* Takes @caps, of the sink pad: what of them the device has. Without one, all. */
+static GstCaps *
+offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter)
+{
+  g_autoptr (GemmclContext) context = NULL;
+  g_autoptr (GError) reason = NULL;
+  gboolean va;
+
+  g_mutex_lock (&self->lock);
+  g_set_object (&context, self->context);
+  g_mutex_unlock (&self->lock);
+  if (!context)
+    return caps;
+  va = gst_gemmcl_va_check (self, context, &reason);
+  if (!va) {
+    GST_LOG_OBJECT (self, "no VA surfaces: %s", reason->message);
+    if (asks_for_surfaces (filter))
+      explain_refusal (self, reason);
+  }
+  return gst_gemmcl_caps_offer (caps, va, gst_gemmcl_dmabuf_can_import (context));
+}
+
 static GstCaps *
 transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
@@ -44,6 +96,8 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
 
   get_terms (self, &settings, &k, &n);
   result = gst_gemmcl_caps_transform (direction, caps, filter, &settings, k, n);
+  if (direction == GST_PAD_SRC)
+    result = offer (self, result, filter);
   GST_LOG_OBJECT (self, "%s %" GST_PTR_FORMAT " makes %" GST_PTR_FORMAT,
                   direction == GST_PAD_SINK ? "sink" : "src", caps, result);
   return result;
@@ -152,10 +206,12 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
        gst_gemmcl_format_from_caps (&self->output, outcaps, error);
   if (ok) {
     self->frame_duration = get_frame_duration (&self->input, incaps);
+    self->input_memory = gst_gemmcl_caps_get_memory (incaps, 0);
     self->output_opencl = gst_gemmcl_caps_are_opencl (outcaps, 0);
   }
   g_mutex_unlock (&self->lock);
-  return ok;
+  return ok && (self->input_memory != GST_GEMMCL_MEMORY_VA ||
+                gst_gemmcl_va_check (self, self->context, error));
 }
 
 static gboolean
@@ -168,6 +224,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
   /* What is held has the caps that were. */
   gst_gemmcl_queue_drain (self);
+  gst_gemmcl_imports_drop (self->imports);
   ok = set_formats (self, incaps, outcaps, &error) && gst_gemmcl_make_plan (self, 0, &error);
   g_mutex_lock (&self->lock);
   self->configured = ok;
@@ -263,6 +320,19 @@ get_held (GstGemmcl *self)
   return self->settings.batch_size * self->settings.queue_depth;
 }
 
+/* Memory of others comes from their own pools, which must have enough of it. */
+static void
+propose_shared (GstGemmcl *self, GstQuery *query, GstCaps *caps)
+{
+  GstGemmclFormat format;
+
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  if (gst_gemmcl_format_from_caps (&format, caps, NULL) &&
+      GST_VIDEO_INFO_SIZE (&format.video) <= G_MAXUINT)
+    gst_query_add_allocation_pool (query, NULL, (guint)GST_VIDEO_INFO_SIZE (&format.video),
+                                   get_held (self), 0);
+}
+
 static gboolean
 propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
 {
@@ -272,10 +342,19 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   if (!parent_class->propose_allocation (trans, decide_query, query))
     return FALSE;
   gst_query_parse_allocation (query, &caps, NULL);
-  if (caps && gst_gemmcl_caps_are_opencl (caps, 0))
+  if (!caps)
+    return TRUE;
+  switch (gst_gemmcl_caps_get_memory (caps, 0)) {
+  case GST_GEMMCL_MEMORY_OPENCL:
     gst_gemmcl_device_propose (self, query, caps, get_held (self));
-  else if (caps)
+    break;
+  case GST_GEMMCL_MEMORY_VA:
+  case GST_GEMMCL_MEMORY_DMABUF:
+    propose_shared (self, query, caps);
+    break;
+  default:
     gst_gemmcl_system_propose (self, query, get_held (self));
+  }
   return TRUE;
 }
 

@@ -27,26 +27,26 @@ gst_gemmcl_stats_reset (GstGemmcl *self)
   g_mutex_lock (&self->lock);
   self->past = (GemmclPlanStats){0};
   self->buffers = 0;
-  self->read_device = self->wrote_device = FALSE;
+  self->read_memory = "system";
+  self->wrote_device = FALSE;
   g_mutex_unlock (&self->lock);
 }
 
 /* Where A of the last run was, and D. With the lock held. */
-static const gchar *
-get_memory (GstGemmcl *self)
+static gchar *
+print_memory (GstGemmcl *self)
 {
-  static const gchar *const names[2][2] = {
-      {"system", "system to OpenCL"},
-      {"OpenCL to system", "OpenCL"},
-  };
+  const gchar *from = self->read_memory ? self->read_memory : "system";
+  const gchar *to = self->wrote_device ? "OpenCL" : "system";
 
-  return names[self->read_device][self->wrote_device];
+  return g_str_equal (from, to) ? g_strdup (from) : g_strdup_printf ("%s to %s", from, to);
 }
 
 GstStructure *
 gst_gemmcl_stats_new (GstGemmcl *self)
 {
   const gchar *kernel = "", *source = "", *device = "";
+  g_autofree gchar *memory = NULL;
   gdouble gflops, efficiency, peak = 0.0;
   GemmclPlanStats sum;
   guint64 buffers;
@@ -54,6 +54,7 @@ gst_gemmcl_stats_new (GstGemmcl *self)
 
   g_mutex_lock (&self->lock);
   sum = self->past;
+  memory = print_memory (self);
   buffers = self->buffers;
   if (self->plan) {
     add (&sum, self->plan);
@@ -70,9 +71,9 @@ gst_gemmcl_stats_new (GstGemmcl *self)
   structure = gst_structure_new (
       "application/x-gemmcl-stats", "buffers", G_TYPE_UINT64, buffers, "bytes", G_TYPE_UINT64,
       sum.bytes_in + sum.bytes_out, "kernel", G_TYPE_STRING, kernel, "kernel-source", G_TYPE_STRING,
-      source, "device", G_TYPE_STRING, device, "memory", G_TYPE_STRING, get_memory (self),
-      "kernel-time", G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency",
-      G_TYPE_DOUBLE, efficiency, NULL);
+      source, "device", G_TYPE_STRING, device, "memory", G_TYPE_STRING, memory, "kernel-time",
+      G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency", G_TYPE_DOUBLE,
+      efficiency, NULL);
   g_mutex_unlock (&self->lock);
   return structure;
 }

@@ -29,12 +29,15 @@
 
 #include "gemmcl-context.h"
 #include "gemmcl-enums.h"
+#include "gemmcl-imports.h"
 #include "gemmcl-negotiate.h"
 #include "gemmcl-operands.h"
 #include "gemmcl-properties.h"
 #include "gemmcl-queue.h"
 #include "gemmcl-run.h"
 #include "gemmcl-stats.h"
+
+#define MAX_IMPORTS 64 /* more than pools of media drivers have, as a rule */
 
 GST_DEBUG_CATEGORY (gst_gemmcl_debug);
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -113,33 +116,6 @@ check_kernel (GstGemmcl *self, GError **error)
          gemmcl_kernel_fits (self->context, kernel, NULL, error);
 }
 
-static gboolean
-open_context (GstGemmcl *self, GError **error)
-{
-  g_autofree gchar *platform = NULL, *device = NULL;
-  g_autoptr (GemmclContext) context = NULL;
-  GemmclDeviceQuery query = {NULL};
-
-  g_mutex_lock (&self->lock);
-  GST_OBJECT_LOCK (self);
-  query.platform = platform = g_strdup (self->platform);
-  query.device = device = g_strdup (self->device);
-  query.type = self->device_type;
-  GST_OBJECT_UNLOCK (self);
-  self->context_stale = FALSE;
-  g_mutex_unlock (&self->lock);
-
-  context = gst_gemmcl_context_find (self, &query, error);
-  if (!context)
-    return FALSE;
-  GST_INFO_OBJECT (self, "on %s", gemmcl_context_get_device_info (context)->name);
-  g_mutex_lock (&self->lock);
-  if (g_set_object (&self->context, context))
-    gst_clear_object (&self->allocator);
-  g_mutex_unlock (&self->lock);
-  return TRUE;
-}
-
 static void
 close_all (GstGemmcl *self)
 {
@@ -148,6 +124,9 @@ close_all (GstGemmcl *self)
   gst_clear_object (&self->allocator);
   g_clear_object (&self->context);
   g_mutex_unlock (&self->lock);
+  GST_OBJECT_LOCK (self);
+  gst_clear_object (&self->va_display);
+  GST_OBJECT_UNLOCK (self);
 }
 
 static void
@@ -166,7 +145,7 @@ change_state (GstElement *element, GstStateChange transition)
   if (transition == GST_STATE_CHANGE_NULL_TO_READY) {
     g_autoptr (GError) error = NULL;
 
-    if (!gst_gemmcl_operands_open (self, &error) || !open_context (self, &error) ||
+    if (!gst_gemmcl_operands_open (self, &error) || !gst_gemmcl_context_open (self, &error) ||
         !check_kernel (self, &error)) {
       close_all (self);
       gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
@@ -203,6 +182,7 @@ take_settings (GstGemmcl *self)
   gst_gemmcl_settings_copy (&self->settings, &self->wanted);
   GST_OBJECT_UNLOCK (self);
   self->started = TRUE;
+  self->va_refused = FALSE;
   self->frame_duration = GST_CLOCK_TIME_NONE;
   g_mutex_unlock (&self->lock);
 }
@@ -212,14 +192,9 @@ start (GstBaseTransform *trans)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
   g_autoptr (GError) error = NULL;
-  gboolean stale;
-
-  g_mutex_lock (&self->lock);
-  stale = self->context_stale;
-  g_mutex_unlock (&self->lock);
   gst_gemmcl_operands_hold (self);
   gst_gemmcl_operands_release (self);
-  if ((stale && !open_context (self, &error)) || !check_kernel (self, &error) ||
+  if (!gst_gemmcl_context_refresh (self, &error) || !check_kernel (self, &error) ||
       !check_weight (self, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return FALSE;
@@ -228,6 +203,7 @@ start (GstBaseTransform *trans)
   gst_gemmcl_stats_reset (self);
   gst_gemmcl_forget_output (self);
   self->error_posted = FALSE;
+  self->imports = gst_gemmcl_imports_new (MAX_IMPORTS + self->settings.batch_size);
   gst_gemmcl_queue_start (self);
   return TRUE;
 }
@@ -240,6 +216,7 @@ stop (GstBaseTransform *trans)
   gst_gemmcl_queue_stop (self);
   gst_gemmcl_drop_plan (self);
   gst_gemmcl_forget_output (self);
+  g_clear_pointer (&self->imports, gst_gemmcl_imports_free);
   g_mutex_lock (&self->lock);
   self->started = FALSE;
   self->configured = FALSE;
@@ -444,7 +421,8 @@ describe (GstElementClass *klass)
       "Multiplies what flows by a matrix: D = act (alpha * A * B + beta * C + bias). A is M x K "
       "and "
       "flows in, B is the weight, K x N, and D is M x N and flows out. Video: M and K by "
-      "feature-mode, from pixels (K = channels; NV12 and I420 count as R, G, B) to whole frames. "
+      "feature-mode, from pixels (K = channels; NV12, I420 and P010 count as R, G, B) to whole "
+      "frames. "
       "Audio: M = samples, K = channels. Tensors: K = the innermost dimension. Pixels with N = 1, "
       "3 "
       "or 4 stay video and audio stays audio where downstream takes that, integers rounded and "

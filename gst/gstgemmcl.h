@@ -24,6 +24,7 @@ typedef enum {
 
 #define GST_GEMMCL_N_OPERANDS (GST_GEMMCL_OPERAND_ADDEND + 1)
 
+typedef struct _GstGemmclImports GstGemmclImports;
 typedef struct _GstGemmclMapping GstGemmclMapping;
 typedef struct _GstGemmclFlight GstGemmclFlight;
 
@@ -46,6 +47,9 @@ struct _GstGemmcl {
   GemmclDeviceType device_type;
   gdouble alpha;
   gdouble beta;
+  /* And what the element was given. */
+  GstObject *va_display; /* a GstVaDisplay */
+  gboolean va_failed;    /* no OpenCL context could be made with it */
 
   GMutex change_lock;
 
@@ -61,14 +65,16 @@ struct _GstGemmcl {
   GstGemmclProblem problem; /* the plan's */
   GemmclPlanStats past;     /* of plans that are gone */
   guint64 buffers;
-  gboolean read_device; /* the last run had A, or D, in OpenCL memory */
-  gboolean wrote_device;
+  const gchar *read_memory; /* where the last run had A, in a word; static */
+  gboolean wrote_device;    /* and D in OpenCL memory */
+  gboolean va_refused;      /* it was said why surfaces are not taken */
   GstClockTime frame_duration;
 
   /* Written by the streaming thread under @lock. */
   GstGemmclSettings settings; /* what @wanted was when streaming started */
   GstGemmclFormat input;
   GstGemmclFormat output;
+  GstGemmclMemory input_memory;
   gboolean output_opencl; /* output goes out in OpenCL memory */
   gboolean started;
   gboolean configured; /* there are caps, and they fit */
@@ -81,8 +87,9 @@ struct _GstGemmcl {
   gdouble run_alpha;
   gdouble run_beta;
   gsize last_m;
-  GstBuffer *last_output; /* in OpenCL memory: what beta may scale */
-  guint pool_size;        /* bytes that buffers of the output's pool have; 0: there is none */
+  GstGemmclImports *imports; /* memory of others, as the device has it */
+  GstBuffer *last_output;    /* in OpenCL memory: what beta may scale */
+  guint pool_size;           /* bytes that buffers of the output's pool have; 0: there is none */
 
   /* gemmcl-queue.c's: a ring of flights, and the thread that waits for them. */
   GMutex queue_lock; /* taken last; guards the flights' states and what follows */

@@ -1,0 +1,30 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "gstgemmcl.h"
+
+#include <gemmcl-opencl.h>
+
+/* Pictures in dma-bufs, linear ones, as buffers of the device, by cl_khr_external_memory. */
+
+G_BEGIN_DECLS
+
+/** gst_gemmcl_dmabuf_can_import: Returns: whether the device sees dma-bufs without a copy. */
+gboolean gst_gemmcl_dmabuf_can_import (GemmclContext *context);
+
+/**
+ * gst_gemmcl_dmabuf_open:
+ * @buffer: of any memory; to be kept until the run is finished
+ * @data: (out): where its planes are
+ * @acquire, @release: (out): how they are acquired and released
+ *
+ * Waits until whoever writes to the dma-buf has done so.
+ *
+ * Returns: %FALSE if it is not one dma-buf that the device can import and that holds the picture:
+ *   gst_gemmcl_map_input() is then right, or says what is wrong. The log says why.
+ */
+gboolean gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclDeviceData *data,
+                                 GemmclHandover *acquire, GemmclHandover *release);
+
+G_END_DECLS

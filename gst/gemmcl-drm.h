@@ -1,0 +1,31 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/gst.h>
+
+/* How caps with memory:DMABuf name formats since GStreamer 1.24: `format=DMA_DRM,
+ * drm-format=NV12:0x0100000000000002`, with the modifier that says how pixels lie. Here all are
+ * linear: tiled ones can be read as VA surfaces only. */
+
+G_BEGIN_DECLS
+
+/**
+ * gst_gemmcl_drm_to_plain:
+ * @structure: of video or anything else
+ *
+ * Returns: (transfer full): @structure with the linear ones of its DRM formats as GStreamer's, an
+ *   empty list if it has none; a copy if it has no DRM formats.
+ */
+GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
+
+/**
+ * gst_gemmcl_drm_from_plain:
+ * @structure: of video
+ *
+ * Returns: (transfer full) (nullable): @structure with its formats as linear DRM formats; %NULL if
+ *   it has none of them, or before GStreamer 1.24.
+ */
+GstStructure *gst_gemmcl_drm_from_plain (const GstStructure *structure);
+
+G_END_DECLS

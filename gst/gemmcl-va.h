@@ -1,0 +1,90 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "gstgemmcl.h"
+
+#include <gemmcl-opencl.h>
+
+/* VA surfaces on the sink pad, by cl_intel_va_api_media_sharing. Where the plugin was built without
+ * libgstva, nothing can be shared, and the functions say so. */
+
+G_BEGIN_DECLS
+
+/** GST_GEMMCL_VA_N_PROPERTIES: a VADisplay, that its users synchronise, and the 0 at the end. */
+#define GST_GEMMCL_VA_N_PROPERTIES 5
+
+/**
+ * gst_gemmcl_va_take_display:
+ * @shared: (nullable): a context that the element is given, of any type
+ *
+ * Remembers the display in it, if there is one. Any thread.
+ */
+void gst_gemmcl_va_take_display (GstGemmcl *self, GstContext *shared);
+
+/**
+ * gst_gemmcl_va_ask_for_display:
+ * @device: what OpenCL context is to be made, or was
+ *
+ * Asks elements, bins and the application for a display, unless one is known or @device cannot
+ * share anyhow. Any thread, no lock held.
+ */
+void gst_gemmcl_va_ask_for_display (GstGemmcl *self, const GemmclDeviceInfo *device);
+
+/**
+ * gst_gemmcl_va_get_properties:
+ * @context: on the device that is to share
+ * @properties: (out): what an OpenCL context has to be made with
+ *
+ * Returns: whether the element knows a display that the device shares; else there are none.
+ */
+gboolean
+gst_gemmcl_va_get_properties (GstGemmcl *self, GemmclContext *context,
+                              cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES]);
+
+/**
+ * gst_gemmcl_va_fits:
+ *
+ * Returns: whether @context was made with the display that the element knows; also if it knows none
+ *   that the device shares, or @context is the application's, which is taken as it is.
+ */
+gboolean gst_gemmcl_va_fits (GstGemmcl *self, GemmclContext *context);
+
+/** gst_gemmcl_va_bind: makes @context keep the display with which it was made. */
+void gst_gemmcl_va_bind (GstGemmcl *self, GemmclContext *context);
+
+/**
+ * gst_gemmcl_va_check:
+ *
+ * Returns: whether @context can share surfaces, as far as is known before there is one; else %FALSE
+ *   with #GEMMCL_ERROR_NO_DEVICE, which says why.
+ */
+gboolean gst_gemmcl_va_check (GstGemmcl *self, GemmclContext *context, GError **error);
+
+/** gst_gemmcl_va_has_surface: Returns: whether @buffer, in whatever memory, is a surface. */
+gboolean gst_gemmcl_va_has_surface (GstBuffer *buffer);
+
+/**
+ * gst_gemmcl_va_needs_context:
+ * @buffer: one with a surface
+ *
+ * Makes the surface's display the one that the element knows.
+ *
+ * Returns: whether the element then needs another context, and can have it.
+ */
+gboolean gst_gemmcl_va_needs_context (GstGemmcl *self, GstBuffer *buffer);
+
+/**
+ * gst_gemmcl_va_open:
+ * @buffer: with a surface of the context's display; to be kept until the run is finished
+ * @images: (out): its planes
+ * @acquire, @release: (out): how they are acquired and released
+ *
+ * Waits until the surface is rendered.
+ *
+ * Returns: %FALSE with an error that says what went wrong.
+ */
+gboolean gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclPlaneImages *images,
+                             GemmclHandover *acquire, GemmclHandover *release, GError **error);
+
+G_END_DECLS
