@@ -266,16 +266,23 @@ test_other_media (void)
   }
 }
 
-/* For memory that others make there is no more to say than that strides may be any. */
+/* For memory that others make there is no more to say than how many are held, and that strides may
+ * be any. */
 static void
 test_other_memory (void)
 {
   g_auto (Line) line = {NULL};
   g_autoptr (GstQuery) query = NULL;
+  g_autoptr (GstBufferPool) pool = NULL;
+  guint size, min;
 
   line_init (&line, WEIGHT, RGB);
   query = ask (&line, "video/x-raw(memory:VAMemory),format=NV12,width=64,height=8,framerate=10/1");
-  g_assert_cmpuint (gst_query_get_n_allocation_pools (query), ==, 0);
+  g_assert_cmpuint (gst_query_get_n_allocation_pools (query), ==, 1);
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, NULL);
+  g_assert_null (pool);
+  g_assert_cmpuint (size, ==, 64 * 8 * 3 / 2);
+  g_assert_cmpuint (min, ==, 1);
   g_assert_cmpuint (gst_query_get_n_allocation_params (query), ==, 0);
   g_assert_true (has_meta (query));
 }
