@@ -282,7 +282,7 @@ test_other_memory (void)
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, NULL);
   g_assert_null (pool);
   g_assert_cmpuint (size, ==, 64 * 8 * 3 / 2);
-  g_assert_cmpuint (min, ==, 1);
+  g_assert_cmpuint (min, ==, 2);
   g_assert_cmpuint (gst_query_get_n_allocation_params (query), ==, 0);
   g_assert_true (has_meta (query));
 }
