@@ -22,6 +22,12 @@
 
 #define FLOATS PASTE (float, WIDTH)
 #define INTS   PASTE (int, WIDTH)
+#define BYTES  PASTE (uchar, WIDTH)
+
+/* A float of this size counts ones: what is added to it is rounded to the nearest, and stands in
+ * its lowest bits. PoCL makes twenty instructions of rint (). */
+#define ONES     0x1.8p23f
+#define ROUND(x) (PASTE (as_int, WIDTH) ((x) + ONES) - as_int (ONES))
 
 /* Elements k to k + WIDTH - 1; 0 from K on, which changes neither range nor sum. */
 static inline FLOATS
@@ -80,14 +86,13 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   /* Divided before they are subtracted: the range may be more than a float holds. */
   const float step = found[1][0] / 255.0f - found[0][0] / 255.0f;
   const float inverse = step >= BYTES_LEAST ? 1.0f / step : 0.0f;
-  const float zero = rint (-found[0][0] * inverse);
+  const int zero = rint (-found[0][0] * inverse);
   INTS sum = 0;
   for (int k = lane * WIDTH; k < BYTES_K (K); k += GROUP * WIDTH) {
     const FLOATS x = load (A, a.col, k, K, a_scale, a_shift);
-    const FLOATS q = clamp (rint (x * inverse) + zero, 0.0f, 255.0f);
-    const INTS byte = PASTE (convert_int, WIDTH) (q);
-    sum += byte - (int)zero;
-    PASTE (vstore, WIDTH) (PASTE (convert_uchar, WIDTH) (byte), 0, bytes + k);
+    const INTS byte = clamp (ROUND (x * inverse) + zero, 0, 255);
+    sum += byte - zero;
+    *(global BYTES *)(bytes + k) = PASTE (convert_uchar, WIDTH) (byte);
   }
   int each[WIDTH];
   PASTE (vstore, WIDTH) (sum, 0, each);
@@ -101,6 +106,6 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
     each[0] += sums[other];
   global int *end = (global int *)(bytes + BYTES_K (K));
   end[BYTES_SCALE] = as_int (found[2][0] == 0.0f ? inverse > 0.0f ? step : 0.0f : NAN);
-  end[BYTES_ZERO] = (int)zero;
+  end[BYTES_ZERO] = zero;
   end[BYTES_SUM] = each[0];
 }

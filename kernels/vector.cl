@@ -44,7 +44,6 @@
 #include "gemm.clh"
 
 #if B_TYPE == I8
-  #include "quantized.h"
   #include "dot.clh"
 
   #define A_ELEMENT           int

@@ -26,6 +26,10 @@
  * slow memory does meanwhile, as Intel's integrated ones are. */
 #define IMAGE_COST 24.0
 
+/* Columns of D that a device could multiply an element of A with, at its peak, in the time that it
+ * takes to make a byte of it. */
+#define BYTES_COST 28.0
+
 /* Rows of D times the floats of a CPU's vectors, for which it could multiply in the time that a
  * panel of B takes from behind the second-level cache; the first tile waits for it. */
 #define FETCH 0.8
@@ -163,7 +167,10 @@ static gdouble
 get_share_of_rows (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                    const GemmclTiles *tiles, gsize m)
 {
-  const gdouble fetch = device->type == GEMMCL_DEVICE_TYPE_CPU ? FETCH * device->float_width : 0;
+  const gdouble narrow =
+      gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel)) / (gdouble)sizeof (gfloat);
+  const gdouble fetch =
+      device->type == GEMMCL_DEVICE_TYPE_CPU ? FETCH * device->float_width * narrow : 0;
   const gdouble wait = hypot (fetch * get_speed (kernel, device), tiles->rows) - tiles->rows;
 
   return m / ((gdouble)tiles->m * tiles->rows + wait);
@@ -200,7 +207,9 @@ score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGem
       get_speed (kernel, device) * get_share_of_rows (kernel, device, &tiles, gemm->m) * gemm->n /
       ((gdouble)tiles.n * tiles.cols) * get_utilisation (kernel, device, groups) / cost;
 
-  return 1 / (1 / speed + get_launch_cost (self, device, gemm)) +
+  const gdouble bytes = kernel->precision == GEMMCL_PRECISION_I8 ? BYTES_COST / gemm->n : 0;
+
+  return 1 / (1 / speed + bytes + get_launch_cost (self, device, gemm)) +
          gemmcl_kernel_takes_pixels (kernel, gemm);
 }
 

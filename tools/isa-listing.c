@@ -134,6 +134,9 @@ read_arithmetic (const Words *words, guint register_bytes, IsaInstruction *instr
   } else if ((is_operation (words, "mad") || is_operation (words, "mac")) && is_float (type)) {
     instruction->class = ISA_MULTIPLY;
     instruction->amount = words->lanes;
+  } else if (is_operation (words, "dp4a")) {
+    instruction->class = ISA_MULTIPLY;
+    instruction->amount = 4.0 * words->lanes;
   } else if (is_operation (words, "fbl")) {
     instruction->finds_lane = TRUE;
   }

@@ -46,7 +46,7 @@ const IsaTarget *isa_target_find (const gchar *name);
  * @instructions: of the path below, without those of loops within; all the following counts are
  *   parts of these, and add up to them: multiply + dpas + moves + integers + floats + loads +
  *   stores + slm_loads + slm_stores + other_sends + barriers + control
- * @multiply: floating-point multiply-add instructions, and
+ * @multiply: floating-point multiply-add instructions, and dp4a, which are four of bytes; and
  * @mads: how many multiply-adds each work-item has of them: an instruction of half the kernel's
  * SIMD width is half a one. Of dpas, which @mads has not, the model has its own count
  * @dpas: instructions for matrix engines, and @dpas_macs: multiply-adds of each work-item in them

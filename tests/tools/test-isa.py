@@ -303,6 +303,27 @@ class Listings(TestCase):
                      **self.environment())  # fmt: skip
 
 
+class Bytes(TestCase):
+    """What adds up four products of bytes in an instruction is there as often as the tile says."""
+
+    def test_dp4a(self):
+        if OCLOC is None:
+            self.skipTest(NO_OCLOC)
+        with tempfile.TemporaryDirectory() as folder:
+            answer = Path(folder, "figures.json")
+            self.ends(
+                0, "isa", "-k", "dot_8x4_4x16", "--target", "tgllp,dg1,mtl", "--json", answer,
+                GEMMCL_OCLOC=OCLOC,
+            )  # fmt: skip
+            for figures in json.loads(answer.read_text(encoding="utf-8")):
+                with self.subTest(target=figures["target"]):
+                    self.assertIsNone(figures["why_not"])
+                    self.assertEqual([figures[flaw] for flaw in FLAWS], [0, 0, 0])
+                    loop = figures["loops"][figures["hot"]]
+                    # 8 x 4 outputs, 16 of K a turn.
+                    self.assertEqual((loop["multiply"], loop["mads"]), (128, 512))
+
+
 class Usage(TestCase):
     def test_refused(self):
         self.refuses(2, "not \"gen7\"", "isa", "--target", "gen7", GEMMCL_OCLOC="/bin/false")
