@@ -12,6 +12,12 @@
 #include "program.h"
 #include "subgroups.h"
 
+/* Of 2D block reads: their rows' distance is a multiple of so many bytes; so wide is a matrix at
+ * least; and so large may distance, with what lies before a row, and the number of rows be. */
+#define PITCH_ALIGNMENT 16
+#define LEAST_WIDTH     64
+#define MOST_PITCH      ((1 << 24) - 64)
+
 /* What compilers are told for of which there is no device. */
 static const GemmclDeviceInfo no_device = {
     .version = "OpenCL 3.0", .max_image_width = 16384, .max_image_height = 16384};
@@ -61,13 +67,25 @@ can_be_blocks (const GemmclKernel *kernel, const GemmclStored *stored, GemmclTyp
 {
   if (type == GEMMCL_TYPE_F32)
     return TRUE;
-  return type == GEMMCL_TYPE_F16 && kernel->precision == GEMMCL_PRECISION_F16 &&
+  return gemmcl_type_get_size (type) == 2 && type == gemmcl_kernel_get_b_type (kernel) &&
          (stored->length | stored->ld | stored->offset | stored->stride) % 2 == 0;
+}
+
+/* 2D block reads (subgroup.clh): of the same rows, on the device and in tight copies, parts of K
+ * included, whose distance is a multiple of 16 bytes. */
+static gboolean
+can_be_pitched (const GemmclGemm *gemm, const GemmclStored *stored, GemmclType type)
+{
+  const gsize size = gemmcl_type_get_size (type);
+
+  return (stored->length | stored->ld) * size % PITCH_ALIGNMENT == 0 &&
+         stored->length * size >= LEAST_WIDTH && stored->ld * size <= MOST_PITCH &&
+         stored->runs <= MOST_PITCH / gemmcl_gemm_get_batch (gemm);
 }
 
 /* What a kernel may do with rows of A or D: X_UNIT_COL, elements of a row lie together; X_FLOAT4,
  * each row starts where a float4 may, on the device and in gemmcl_plan_run()'s tight copies. What
- * subgroups may do with rows and columns: X_BLOCKS, X_UNIT_ROW. */
+ * subgroups may do with rows and columns: X_BLOCKS, X_PITCHED, X_UNIT_ROW. */
 static void
 append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
                const GemmclGemm *gemm, GemmclOperand which, GemmclType type)
@@ -82,6 +100,8 @@ append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
   g_string_append_printf (options, " -D%s_UNIT_COL", name);
   if (kernel->subgroup && can_be_blocks (kernel, &stored, type))
     g_string_append_printf (options, " -D%s_BLOCKS", name);
+  if (kernel->dpas && can_be_blocks (kernel, &stored, type) && can_be_pitched (gemm, &stored, type))
+    g_string_append_printf (options, " -D%s_PITCHED", name);
   if (kernel->float4 && type == GEMMCL_TYPE_F32 &&
       (stored.length | stored.ld | stored.offset | stored.stride) % 4 == 0)
     g_string_append_printf (options, " -D%s_FLOAT4", name);

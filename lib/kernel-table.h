@@ -23,10 +23,14 @@
  *   runs on every device (see subgroup.clh), but is chosen only where subgroups of this size are
  *   native and the smallest, which are those as wide as a register
  * @depth: columns of A that a lane holds at a time; only with @subgroup
+ * @dpas: it multiplies by matrix engines (see dpas.clh), natively where the device has them; B comes
+ *   packed for these
+ * @registers: that a thread should have where that is more than usual, natively; 0: as usual
  * @images: A and B are images (see pack_image.cl)
  * @precision: what it computes in; answers problems that ask for the same, and f32 for all
  * @split_k: the group_m work-items share K between them, not M
- * @packed: B comes packed in panels of tile_n x group_n columns (see pack.cl)
+ * @packed: B comes packed in panels of tile_n x group_n columns (see pack.cl),
+ *   with @dpas of tile_n x subgroup (see pack_dpas.cl)
  * @float4: it is told where rows of A or D may be read or written as float4s, and then is another
  *   program
  * @pictures: A's and D's rows may be pixels of pictures; other kernels get A converted before
@@ -50,6 +54,8 @@ typedef struct {
   guint group_m, group_n;
   guint subgroup;
   guint depth;
+  gboolean dpas;
+  guint registers;
   gboolean images;
   GemmclPrecision precision;
   gboolean split_k;

@@ -41,6 +41,8 @@ describe_needs (const GemmclKernel *kernel)
     g_string_append (needs, ", images");
   if (kernel->subgroup)
     g_string_append_printf (needs, ", subgroups of %u", kernel->subgroup);
+  if (kernel->dpas)
+    g_string_append (needs, ", matrix engines");
   return g_strdup (needs->len > 0 ? needs->str + 2 : "");
 }
 
@@ -237,7 +239,28 @@ gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm 
 guint
 gemmcl_kernel_get_panel (const GemmclKernel *kernel)
 {
-  return kernel->packed ? kernel->tile_n * kernel->group_n : 0;
+  return kernel->packed ? kernel->tile_n * (kernel->dpas ? kernel->subgroup : kernel->group_n) : 0;
+}
+
+gsize
+gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k)
+{
+  const gsize step = kernel->dpas ? kernel->depth * kernel->subgroup : 1;
+
+  return (k + step - 1) / step * step;
+}
+
+gchar *
+gemmcl_kernel_get_pack_options (const GemmclKernel *kernel)
+{
+  const GemmclType type = gemmcl_kernel_get_b_type (kernel);
+  g_autoptr (GString) options = g_string_new (NULL);
+
+  g_string_printf (options, "-DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (kernel), type);
+  if (kernel->dpas)
+    g_string_append_printf (options, " -DDPAS_PACK=%" G_GSIZE_FORMAT " -DSUBGROUP_SIZE=%u",
+                            sizeof (guint32) / gemmcl_type_get_size (type), kernel->subgroup);
+  return g_string_free (g_steal_pointer (&options), FALSE);
 }
 
 GemmclType

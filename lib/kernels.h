@@ -29,6 +29,12 @@ gboolean gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGem
 /** gemmcl_kernel_get_panel: Returns: columns of a panel of B; 0 when B is not packed. */
 guint gemmcl_kernel_get_panel (const GemmclKernel *kernel);
 
+/** gemmcl_kernel_get_packed_k: Returns: rows of a packed B with @k rows; the last are zeros. */
+gsize gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k);
+
+/** gemmcl_kernel_get_pack_options: Returns: (transfer full): what packs B for @kernel is told. */
+gchar *gemmcl_kernel_get_pack_options (const GemmclKernel *kernel);
+
 /** gemmcl_kernel_get_b_type: Returns: what B is stored as for @kernel. */
 GemmclType gemmcl_kernel_get_b_type (const GemmclKernel *kernel);
 

@@ -24,7 +24,9 @@ gemmcl_plan_get_packed_size (GemmclPlan *self)
 {
   const gsize k = self->gemm.k / self->split;
 
-  return padded_n (self) * (gemmcl_plan_takes_bytes (self) ? BYTES_COLUMN (k) * 4 : k);
+  return padded_n (self) * (gemmcl_plan_takes_bytes (self)
+                                ? BYTES_COLUMN (k) * 4
+                                : gemmcl_kernel_get_packed_k (self->row, k));
 }
 
 /* A buffer of @n floats that starts with the @used of @data; the rest is zeros. */
@@ -76,6 +78,13 @@ replace (GemmclPlan *self, cl_mem *where, cl_mem *with)
     clReleaseMemObject (old);
 }
 
+/* Elements of B that a work-item of the packing program writes. */
+static gsize
+count_in_word (const GemmclKernel *row)
+{
+  return row->dpas ? sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (row)) : 1;
+}
+
 gboolean
 gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const GemmclStrides *strides,
                          const GemmclByteScales *scales, cl_mem packed, gsize batch,
@@ -84,7 +93,10 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
   const cl_int n = self->gemm.n;
   GemmclStrides b_strides = *strides;
   const gsize part = self->gemm.k / self->split;
-  const gsize global[3] = {padded_n (self), part, batch * self->split};
+  const cl_int k = part;
+  const gsize global[3] = {padded_n (self),
+                           gemmcl_kernel_get_packed_k (self->row, part) / count_in_word (self->row),
+                           batch * self->split};
   /* Not the driver's choice, which may be other for each K: PoCL compiles for each. */
   const gsize local[3] = {gemmcl_kernel_get_panel (self->row), 1, 1};
 
@@ -101,7 +113,8 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
   if (!gemmcl_cl_check (clSetKernelArg (pack, 0, sizeof (b), &b) |
                             clSetKernelArg (pack, 1, sizeof (packed), &packed) |
                             clSetKernelArg (pack, 2, sizeof (b_strides), &b_strides) |
-                            clSetKernelArg (pack, 3, sizeof (n), &n),
+                            clSetKernelArg (pack, 3, sizeof (n), &n) |
+                            (self->row->dpas ? clSetKernelArg (pack, 4, sizeof (k), &k) : 0),
                         error, "clSetKernelArg for pack"))
     return FALSE;
   return gemmcl_chain_launch (chain, pack, global, local, "pack", error);
@@ -116,9 +129,9 @@ gemmcl_plan_create_pack (GemmclPlan *self, GError **error)
     return gemmcl_plan_create_pack_bytes (self, error);
   if (self->row->images)
     return gemmcl_plan_create_pack_image (self, GEMMCL_OPERAND_B, error);
-  options = g_strdup_printf ("-DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (self->row),
-                             gemmcl_kernel_get_b_type (self->row));
-  return gemmcl_context_create_kernel (self->context, "pack.cl", options, "pack", error);
+  options = gemmcl_kernel_get_pack_options (self->row);
+  return gemmcl_context_create_kernel (self->context, self->row->dpas ? "pack_dpas.cl" : "pack.cl",
+                                       options, "pack", error);
 }
 
 cl_mem
@@ -212,13 +225,14 @@ make_key (GemmclPlan *self, const gfloat *b, GemmclMatrix *matrix)
 {
   g_autofree gchar *scales = gemmcl_plan_describe_scales (self, matrix);
   const GemmclBlocks *blocks = &self->b_blocks;
+  g_autofree gchar *pack = gemmcl_kernel_get_pack_options (self->row);
   g_autofree gchar *layout = g_strdup_printf (
-      "%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-      ", type %d, panel %u, parts %u, image %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-      ", blocks %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT "%s",
-      self->gemm.k, self->gemm.n, gemmcl_kernel_get_b_type (self->row),
-      gemmcl_kernel_get_panel (self->row), self->split, blocks->image_width, blocks->image_height,
-      blocks->width, blocks->height, blocks->chunk, scales);
+      "%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", %s, size %" G_GSIZE_FORMAT
+      ", parts %u, image %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", blocks %" G_GSIZE_FORMAT
+      " x %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT "%s",
+      self->gemm.k, self->gemm.n, pack, gemmcl_plan_get_packed_size (self), self->split,
+      blocks->image_width, blocks->image_height, blocks->width, blocks->height, blocks->chunk,
+      scales);
 
   return gemmcl_weights_make_key (b, self->gemm.k * self->gemm.n, layout);
 }

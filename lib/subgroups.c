@@ -43,6 +43,12 @@ has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
     return FALSE;
   if (kernel->images && gemmcl_blocks_are_in_buffers (device))
     return FALSE;
+  /* For other sizes than the smallest compilers leave dpas out and say nothing (see dpas.clh). */
+  if (kernel->dpas)
+    return gemmcl_device_info_has_extension (device,
+                                             "cl_intel_subgroup_matrix_multiply_accumulate") &&
+           gemmcl_device_info_has_extension (device, "cl_intel_subgroups_short") &&
+           device->subgroup_sizes[0] == kernel->subgroup;
   for (guint i = 0; i < device->n_subgroup_sizes; i++)
     if (device->subgroup_sizes[i] == kernel->subgroup)
       return TRUE;
@@ -98,6 +104,8 @@ gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
     g_string_append (options, gemmcl_blocks_get_options (device));
   if (kernel->precision == GEMMCL_PRECISION_F16)
     g_string_append (options, " -DSG_HALVES");
+  if (kernel->registers > 0 && level == GEMMCL_KERNEL_LEVEL_NATIVE)
+    g_string_append_printf (options, " -cl-intel-%u-GRF-per-thread", kernel->registers);
   if (level == GEMMCL_KERNEL_LEVEL_KHR)
     g_string_append (options, gemmcl_cl_get_version (device->version) >= 30 ? " -cl-std=CL3.0"
                                                                             : " -cl-std=CL2.0");

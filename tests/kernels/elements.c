@@ -27,6 +27,8 @@ small_from_double (const Small *type, gdouble value)
     return sign | infinity | 1 << (fraction - 1);
   if (isinf (value))
     return sign | infinity;
+  if (value == 0)
+    return sign;
   (void)frexp (value, &exponent);
   exponent = MAX (exponent - 1, type->lowest);
   steps = nearbyint (ldexp (fabs (value), fraction - exponent));

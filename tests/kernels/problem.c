@@ -203,18 +203,36 @@ activate (GemmclActivation activation, gdouble x)
   }
 }
 
+static gdouble
+round_to (GemmclType type, gdouble x)
+{
+  guint16 half;
+
+  element_set (type, &half, 0, x);
+  return element_get (type, &half, 0);
+}
+
 /* B as kernels of this precision have it: rounded once, when it is packed. */
 static gdouble
 get_b (const Problem *self, gsize index)
 {
-  const GemmclType type =
-      self->gemm.precision == GEMMCL_PRECISION_BF16 ? GEMMCL_TYPE_BF16 : GEMMCL_TYPE_F16;
-  guint16 half;
+  const gfloat b = self->b[index];
 
-  if (self->gemm.precision == GEMMCL_PRECISION_F32 || self->gemm.precision == GEMMCL_PRECISION_I8)
-    return self->b[index];
-  element_set (type, &half, 0, self->b[index]);
-  return element_get (type, &half, 0);
+  return self->gemm.precision == GEMMCL_PRECISION_BF16  ? round_to (GEMMCL_TYPE_BF16, b)
+         : self->gemm.precision == GEMMCL_PRECISION_F16 ? round_to (GEMMCL_TYPE_F16, b)
+                                                        : b;
+}
+
+/* A likewise, and what it may be off by: all kernels of bf16 round it, of f16 only some. */
+static gdouble
+get_a (const Problem *self, gsize index, gdouble *off)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gfloat raw = element_get (gemm->a_type, self->a, index);
+  const gdouble a = fma (raw, (gfloat)gemm->a_scale, (gfloat)gemm->a_shift);
+
+  *off = gemm->precision == GEMMCL_PRECISION_F16 ? fmax (fabs (a), 0x1p-14) * 0x1p-11 : 0;
+  return gemm->precision == GEMMCL_PRECISION_BF16 ? round_to (GEMMCL_TYPE_BF16, (gfloat)a) : a;
 }
 
 /* What bytes of a row of A and of a column of B may be off by comes to in their product. */
@@ -251,15 +269,16 @@ get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
   const gfloat alpha = gemm->alpha, beta = gemm->beta;
   const gfloat scale = gemm->a_scale, shift = gemm->a_shift;
   const gboolean in_bytes = gemm->precision == GEMMCL_PRECISION_I8;
-  gdouble sum = 0, size = 0, c = 0, bias = 0;
+  gdouble sum = 0, size = 0, c = 0, bias = 0, rounding = 0, a_off;
   Bytes bytes = {0};
 
   for (gsize k = 0; alpha != 0 && k < gemm->k; k++) {
     const gfloat raw = element_get (gemm->a_type, self->a, problem_a_index (self, batch, i, k));
-    const gdouble a = (gdouble)raw * scale + shift;
+    const gdouble a = get_a (self, problem_a_index (self, batch, i, k), &a_off);
     const gdouble b = get_b (self, problem_b_index (self, batch, k, j));
 
     sum += a * b;
+    rounding += a_off > 0 ? a_off * fabs (b) : 0;
     size += (fabs ((gdouble)raw * scale) + fabs (shift)) * fabs (b);
     add_to_bytes (&bytes, a, b);
   }
@@ -273,6 +292,7 @@ get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
   if (gemm->bias)
     bias = self->bias[j];
   *off = (gemm->k + 4) * 0x1p-24 * (fabs (alpha) * size + fabs (beta * c) + fabs (bias)) * 1.001;
+  *off += fabs (alpha) * rounding;
   if (in_bytes)
     *off += fabs (alpha) * get_bytes_error (&bytes);
   return alpha * sum + beta * c + bias;

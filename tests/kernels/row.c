@@ -20,6 +20,9 @@ read_tile (Row *row)
   row->tile_n = MAX (tile_n, 1);
   row->group_m = row->tile_m * group_m;
   row->group_n = row->tile_n * group_n;
+  /* A subgroup's, whose tile is one in memory. */
+  if (strstr (row->info->needs, "matrix engines") != NULL)
+    row->tile_n *= strstr (row->info->needs, "subgroups of 16") != NULL ? 16 : 8;
 }
 
 static gboolean

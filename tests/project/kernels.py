@@ -23,7 +23,8 @@ CLANG += ["-finclude-default-header", "-fsyntax-only", "-Wall", "-Wextra", "-Wer
 # What OpenCL's own idiom and the including of shared parts bring with them.
 CLANG += ["-Wno-unused-function", "-Wno-sign-compare", "-Wno-unused-parameter"]
 
-F32, F16, U8, SIGMOID = 0, 2, 5, 5
+F32, F16, BF16, I8, U8, SIGMOID = 0, 2, 3, 4, 5, 5
+TYPES = {"F16": F16, "BF16": BF16, "I8": I8}
 VARIANTS = {
     "plain": [f"A_TYPE={F32}", f"D_TYPE={F32}", "ACTIVATION=0"],
     "full": [
@@ -39,9 +40,14 @@ LEVELS = {
             "-Dcl_khr_subgroup_shuffle"],
     "emulated": ["-cl-std=CL1.2", "-DSUBGROUP_LEVEL=2", "-DREPEAT_IN_LOOPS"],
 }
+# Of matrix engines clang knows nothing.
+DPAS = ["-Dcl_intel_subgroup_matrix_multiply_accumulate"]
+DPAS += [f"-Dintel_sub_group_{kind}_matrix_mad_{k}(a,b,sum)=((void)(a),(void)(b),(sum))"
+         for kind, k in (("bf16_bf16", "k16"), ("f16_f16", "k16"), ("i8_i8", "k32"))]
 # What lib/ tells those that are no rows.
 HELPERS = {
     "pack": ["-DPANEL=32", "-DB_TYPE=2"],
+    "pack_dpas": ["-DPANEL=64", "-DB_TYPE=3", "-DDPAS_PACK=2", "-DSUBGROUP_SIZE=16"],
     "pack_image": ["-DOF_A", "-DTEXEL_HALVES"],
     "reduce": ["-DSPLIT=4"],
     "softmax": ["-DGROUP=64"],
@@ -62,11 +68,15 @@ def rows():
         defines = re.search(r'\.defines = "([^"]*)"', row)
         options = [f"-D{field.upper()}={n}" for field, n in numbers.items()
                    if field in ("tile_m", "tile_n", "group_m", "group_n", "depth")]
-        halves = "GEMMCL_PRECISION_F16" in row
+        precision = re.search(r"GEMMCL_PRECISION_(\w+)", row)
+        b_type = TYPES[precision[1]] if precision else F32
+        halves = b_type == F16
+        dpas = ".dpas = TRUE" in row
         images = ".images = TRUE" in row
         if ".packed = TRUE" in row:
-            options += [f"-DPANEL={numbers['tile_n'] * numbers['group_n']}"]
-            options += [f"-DB_TYPE={F16 if halves else F32}"]
+            side = numbers["subgroup" if dpas else "group_n"]
+            options += [f"-DPANEL={numbers['tile_n'] * side}", f"-DB_TYPE={b_type}"]
+        options += DPAS if dpas else []
         if images:
             options += ["-DIMAGES"] + (["-DA_HALVES", "-DB_HALVES"] if halves else [])
         if halves:

@@ -1,0 +1,52 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * pack_dpas: B for matrix engines (dpas.clh), in panels of PANEL columns, each read from its first
+ * byte to its last by one subgroup of S = SUBGROUP_SIZE.
+ *
+ *         S   S   S
+ *       +---+---+---+        A panel is steps of ROWS = 8 * DPAS_PACK rows, one after the other,
+ * and | 0 | 1 | 2 | step   a step blocks of S columns, as numbered. A block is 8 lines of S words
+ *       +---+---+---+        of 32 bits; word w of a line has of column w of the block elements
+ *       | 3 | 4 | 5 |        number DPAS_PACK * line, DPAS_PACK * line + 1 ..
+ *       +---+---+---+
+ *           PANEL            Element number n is row n / P + S * (n % P) of the step, P = ROWS / S:
+ *                            of a row of A's step, lane l has as its part d what belongs to row
+ *                            l + S * d, and to a dpas as number l * P + d.
+ *
+ * Rows from K to the next multiple of a step, or of several, and columns from N to the next panel
+ * are zeros. A work-item writes a word: (columns with padding, K with padding / DPAS_PACK,
+ * batches).
+ */
+#include "problem.h"
+#include "types.clh"
+
+#define ROWS  (8 * DPAS_PACK)
+#define PARTS (ROWS / SUBGROUP_SIZE)
+
+#if B_TYPE == BF16
+  #define BITS bf16_from_float
+#else
+  #define BITS half_from_float
+#endif
+
+kernel void
+pack (global const float *restrict B, global uint *restrict packed, const GemmclStrides b,
+      const int N, const int K)
+{
+  const long j = get_global_id (0);
+  const long lines = get_global_size (1), line = get_global_id (1);
+  const long batch = get_global_id (2);
+  const int column = j % PANEL;
+  uint word = 0;
+
+  for (int v = 0; v < DPAS_PACK; v++) {
+    const int number = line % 8 * DPAS_PACK + v;
+    const long k = line / 8 * ROWS + number / PARTS + SUBGROUP_SIZE * (number % PARTS);
+    const float x = j < N && k < K ? B[b.offset + batch * b.batch + k * b.row + j * b.col] : 0.0f;
+    word |= (uint)BITS (x) << 32 / DPAS_PACK * v;
+  }
+  packed[(batch * (get_global_size (0) / PANEL) + j / PANEL) * lines * PANEL +
+         (line / 8 * PANEL + column / SUBGROUP_SIZE * SUBGROUP_SIZE) * 8 +
+         line % 8 * SUBGROUP_SIZE + column % SUBGROUP_SIZE] = word;
+}

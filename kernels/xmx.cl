@@ -1,0 +1,293 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * xmx: subgroups multiply by matrix engines (dpas.clh): A and B as bf16 or f16, added up as f32.
+ * S = SUBGROUP_SIZE = columns of a dpas; a subgroup owns TILE_M x PANEL of D, PANEL = TILE_N * S.
+ *
+ *                    PANEL                          A work-group has GROUP_M such tiles one below
+ *                 S    S   ..                       the other and ACROSS = GROUP_N / S side by
+ *               +----+----+----+                    side: what one subgroup reads of A its
+ *        DPAS_K |    |    |    |                    neighbours to the side find in the cache, and
+ *               +----+----+----+                    what it reads of B those below.
+ *          STEP |  B, packed   |
+ *               +----+----+----+                         +------+------+   sg_id ()
+ *   DPAS_K  STEP                                         |   0  |   1  |   with GROUP_M = 3,
+ *   +----+----+ +----+----+----+                         +------+------+        ACROSS = 2
+ *   |    |    | |    |    |    | 8                       |   2  |   3  |
+ *   +----+ A  + +----+ D  +----+        TILE_M           +------+------+
+ *   |    |    | |    |    |    | 8                       |   4  |   5  |
+ *   +----+----+ +----+----+----+                         +------+------+
+ *
+ * In registers D is TILE_M / 8 x TILE_N blocks of 8 x S, of which a lane has a column each; A
+ * TILE_M / 8 blocks of 8 x DPAS_K, read as it is stored, scaled and rounded on its way; B TILE_N
+ * blocks of DPAS_K x S. Then
+ *
+ *     for each block of B            D (m, c) += A (m) * B (c), so that a block of B is held for
+ *       for each block m of A        several dpas
+ *
+ * B comes packed in panels of PANEL columns, the panel in steps of DPAS_K rows, the step in blocks
+ * of S columns (pack.cl), K filled up with zeros to whole STEPs: the subgroup reads it from its
+ * first byte to its last. Rows of 16 words at a time with 2D block reads, else in blocks.
+ *
+ * A is read by 2D block reads, TILE_M rows in one message and with its edges (SG_2D and A_PITCHED,
+ * the host's word that rows and their distance suit these); or row by row in blocks of STEP columns
+ * (A_BLOCKS), the last ones lane by lane; or all of it lane by lane, whatever its type and strides.
+ * Rows past M repeat the last one, columns past K are zeros, as B's rows are there.
+ *
+ * TILE_M, TILE_N   8 to 32, in blocks of 8, and blocks of S columns: the larger, the fewer reads
+ *                  for each dpas; TILE_M * TILE_N registers of D, that is half of those a thread
+ *                  has for 32 x 64 and 256 registers of 64 bytes
+ * GROUP_M, GROUP_N the larger, the less comes from behind the core's cache, and the coarser the
+ *                  grid
+ * DEPTH            STEP = DEPTH * S, a multiple of DPAS_K: what is read ahead of its use
+ * AHEAD            steps ahead of which A and B are prefetched; 0: not
+ */
+#include "gemm.clh"
+#include "dpas.clh"
+#include "group_tile.clh"
+
+#define STEP     (DEPTH * SUBGROUP_SIZE)
+#define BLOCKS_M (TILE_M / 8)
+#define ACROSS   (GROUP_N / SUBGROUP_SIZE)
+/* Words of B to a row of a dpas' step, and rows of 16 words. */
+#define B_WORDS (8 * PANEL)
+#define B_LINES (8 * TILE_N)
+
+#if defined(SG_2D) && defined(A_PITCHED)
+  #define A_IN_2D
+#endif
+
+/* Where a subgroup's tile is, and what it reads. */
+typedef struct {
+  long top, left;
+  long row[TILE_M];      /* where each row of A begins */
+  global const uchar *a; /* for 2D reads: the multiple of 64 bytes before A, how far before */
+  int a_shift, a_width, a_pitch;
+  global const uint *b;
+  int b_lines;
+} Place;
+
+/* A's bits as float. */
+#if A_TYPE == BF16
+  #define A_FLOAT(x) as_float ((uint)(x) << 16)
+#elif A_TYPE == F16
+  #define A_FLOAT(x) dpas_float_of_half (x)
+static inline float
+dpas_float_of_half (ushort bits)
+{
+  return vload_half (0, (const half *)&bits);
+}
+#else
+  #define A_FLOAT(x) as_float (x)
+#endif
+
+#if A_TYPE == F32
+  #define A_WORD uint
+#else
+  #define A_WORD ushort
+#endif
+
+#if defined(A_IN_2D) || defined(A_BLOCKS)
+/* The lane's elements of a row, as they are stored. */
+static inline DpasRow
+pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
+{
+  #if A_TYPE == B_TYPE && !defined(A_SCALED)
+  uint word = 0;
+  SG_UNROLL
+  for (int d = 0; d < DPAS_PARTS; d++)
+    word |= (uint)x[d] << d * (32 / DPAS_PACK);
+  return (DpasRow)word;
+  #else
+  float values[DPAS_PARTS];
+  SG_UNROLL
+  for (int d = 0; d < DPAS_PARTS; d++)
+    values[d] = SCALE_A (A_FLOAT (x[d]), p.a_scale, p.a_shift);
+  return dpas_pack (values);
+  #endif
+}
+#endif
+
+/* The tile's rows of A at columns k to k + DPAS_K - 1, from rows[r] on. */
+static inline void
+gather_rows (DpasRows a[BLOCKS_M], const DpasRow rows[TILE_M])
+{
+  SG_UNROLL
+  for (int m = 0; m < BLOCKS_M; m++)
+    a[m] = vload8 (m, rows);
+}
+
+/* Lane by lane; past K zeros. */
+static inline void
+load_a (DpasRows a[BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at, int k)
+{
+  DpasRow rows[TILE_M];
+  SG_UNROLL
+  for (int r = 0; r < TILE_M; r++) {
+    float x[DPAS_PARTS];
+    SG_UNROLL
+    for (int d = 0; d < DPAS_PARTS; d++) {
+      const int column = k + d * SUBGROUP_SIZE + sg_lane ();
+      const float stored = LOAD_A (A, at->row[r] + min (column, p.K - 1) * A_COL);
+      x[d] = column < p.K ? SCALE_A (stored, p.a_scale, p.a_shift) : 0.0f;
+    }
+    rows[r] = dpas_pack (x);
+  }
+  gather_rows (a, rows);
+}
+
+#ifdef A_IN_2D
+  #if A_TYPE == F32
+    #define READ_2D sg_read_2d_32
+  #else
+    #define READ_2D sg_read_2d_16
+  #endif
+
+static inline void
+read_a (DpasRows a[BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at, int k)
+{
+  A_WORD x[TILE_M];
+  DpasRow rows[TILE_M];
+  READ_2D (x, at->a, at->a_width, (int)p.M, at->a_pitch, (int2)(at->a_shift + k, at->top), TILE_M);
+  SG_UNROLL
+  for (int r = 0; r < TILE_M; r++)
+    rows[r] = pack_row (x + r, p);
+  gather_rows (a, rows);
+}
+#elif defined(A_BLOCKS)
+  #if A_TYPE == F32
+    #define READ_A sg_read_words
+  #else
+    #define READ_A sg_read_shorts
+  #endif
+
+static inline void
+read_a (DpasRows a[BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at, int k)
+{
+  DpasRow rows[TILE_M];
+  SG_UNROLL
+  for (int r = 0; r < TILE_M; r++) {
+    A_WORD x[DPAS_PARTS];
+    READ_A (x, (global const A_WORD *)A + at->row[r] + k, DPAS_PARTS);
+    rows[r] = pack_row (x, p);
+  }
+  gather_rows (a, rows);
+}
+#endif
+
+/* The rows of B for DPAS_K columns of A, step after step. */
+static inline void
+read_b (int8 b[TILE_N], const Place *at, int step)
+{
+#if defined(SG_2D) && defined(A_IN_2D)
+  uint x[B_LINES];
+  sg_read_2d_32 (x, at->b, 64, at->b_lines, 64, (int2)(0, step * B_LINES), B_LINES);
+#else
+  uint x[B_LINES];
+  SG_UNROLL
+  for (int c = 0; c < TILE_N; c++)
+    sg_read_words (x + 8 * c, at->b + (long)step * B_WORDS + c * 8 * SUBGROUP_SIZE, 8);
+#endif
+  SG_UNROLL
+  for (int c = 0; c < TILE_N; c++)
+    b[c] = as_int8 (vload8 (c, x));
+}
+
+LOCAL_INLINE void
+multiply (DpasSum sum[BLOCKS_M * TILE_N], local const DpasRows *shared, const DpasRows a[BLOCKS_M],
+          const Place *at, int step)
+{
+  int8 b[TILE_N];
+  read_b (b, at, step);
+  SG_UNROLL
+  for (int c = 0; c < TILE_N; c++) {
+    SG_UNROLL
+    for (int m = 0; m < BLOCKS_M; m++)
+      sum[m * TILE_N + c] = DPAS (sum[m * TILE_N + c], shared, a, m, b[c]);
+  }
+}
+
+static inline void
+store (global const C_MEM *C, global const float *bias, global D_MEM *D, const GemmclProblem p,
+       const Place *at, const DpasSum sum[BLOCKS_M * TILE_N])
+{
+  SG_UNROLL
+  for (int m = 0; m < BLOCKS_M; m++) {
+    SG_UNROLL
+    for (int c = 0; c < TILE_N; c++) {
+      const long j = at->left + c * SUBGROUP_SIZE + sg_lane ();
+      float eight[8];
+      vstore8 (sum[m * TILE_N + c], 0, eight);
+      SG_UNROLL
+      for (int r = 0; r < 8; r++) {
+        const long i = at->top + 8 * m + r;
+        if (i < p.M && j < p.N)
+          finish_one (C, bias, D, p, get_group_id (2), i, j, eight[r]);
+      }
+    }
+  }
+}
+
+static inline void
+find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p)
+{
+  const int2 tile = group_tile ();
+  const int steps = (p.K + STEP - 1) / STEP * (STEP / DPAS_K);
+  const long last = (p.N - 1) / PANEL;
+
+  at->top = ((long)tile.x * GROUP_M + sg_id () / ACROSS) * TILE_M;
+  at->left = ((long)tile.y * ACROSS + sg_id () % ACROSS) * PANEL;
+  SG_UNROLL
+  for (int r = 0; r < TILE_M; r++)
+    at->row[r] = min (at->top + r, (long)p.M - 1) * p.a.row;
+#ifdef A_IN_2D
+  const uint before = (uint)(ulong)A & 63;
+  at->a = (global const uchar *)A - before;
+  at->a_shift = before / sizeof (A_WORD);
+  at->a_width = p.K * (int)sizeof (A_WORD) + before;
+  at->a_pitch = p.a.row * (int)sizeof (A_WORD);
+#endif
+  at->b = (global const uint *)B + min (at->left / PANEL, last) * steps * B_WORDS;
+  at->b_lines = steps * B_LINES;
+}
+
+/* In the kernel itself: it has barriers. */
+#define STEP_OF_K(read)                                                                            \
+  SG_UNROLL                                                                                        \
+  for (int part = 0; part < STEP; part += DPAS_K) {                                                \
+    read (a, A, p, &at, k + part);                                                                 \
+    DPAS_SHARE (shared, a, BLOCKS_M);                                                              \
+    multiply (sum, shared, a, &at, (k + part) / DPAS_K);                                           \
+  }
+
+kernel SG_KERNEL void
+gemm (GEMM_ARGUMENTS)
+{
+  DPAS_SHARED (shared, BLOCKS_M);
+
+  A += p.a.offset + (long)get_group_id (2) * p.a.batch;
+  B += p.b.offset + (long)get_group_id (2) * p.b.batch;
+
+  Place at;
+  find_place (&at, A, B, p);
+
+  DpasRows a[BLOCKS_M];
+  DpasSum sum[BLOCKS_M * TILE_N];
+  SG_UNROLL
+  for (int i = 0; i < BLOCKS_M * TILE_N; i++)
+    sum[i] = 0;
+
+  int k = 0;
+#ifdef A_IN_2D
+  for (; k < p.K; k += STEP)
+    STEP_OF_K (read_a)
+#else
+  #ifdef A_BLOCKS
+  for (; k + STEP <= p.K; k += STEP)
+    STEP_OF_K (read_a)
+  #endif
+  for (; k < p.K; k += STEP)
+    STEP_OF_K (load_a)
+#endif
+  store (C, bias, D, p, &at, sum);
+}
