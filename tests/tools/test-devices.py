@@ -8,6 +8,9 @@ import json
 import tool
 
 
+PRECISIONS = ("f16", "bf16", "tf32", "i8")
+
+
 class Devices(tool.TestCase):
     def test_json(self):
         devices = self.read("devices", "--json")
@@ -65,7 +68,8 @@ class Kernels(tool.TestCase):
         for kernel in kernels:
             self.assertTrue(kernel["name"].startswith(kernel["method"]))
             self.assertTrue(kernel["summary"])
-            self.assertEqual(kernel["precisions"], "f16" if "f16" in kernel["method"] else "f32")
+            last = kernel["method"].split("_")[-1]
+            self.assertEqual(kernel["precisions"], last if last in PRECISIONS else "f32")
             self.assertEqual(kernel["here"] is None, bool(kernel["why_not"]))
 
     def test_text_tells_the_same(self):
