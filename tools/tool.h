@@ -68,6 +68,7 @@ extern const ToolCommand tool_bench;
 extern const ToolCommand tool_devices;
 extern const ToolCommand tool_isa;
 extern const ToolCommand tool_kernels;
+extern const ToolCommand tool_quantize;
 extern const ToolCommand tool_run;
 extern const ToolCommand tool_tune;
 

@@ -13,7 +13,7 @@ import traceback
 import unittest
 
 TOOL = os.environ["GEMMCL_TOOL"]
-COMMANDS = ("devices", "kernels", "bench", "tune", "run", "isa")
+COMMANDS = ("devices", "kernels", "bench", "tune", "run", "quantize", "isa")
 SECONDS = 240
 
 

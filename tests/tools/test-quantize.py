@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`gemmcl quantize` against NumPy, and what is then multiplied. TAP out."""
+
+import json
+import os
+import re
+import sys
+import tempfile
+
+import tool
+
+try:
+    import numpy
+except ImportError:
+    print("1..0 # SKIP this Python has no NumPy")
+    sys.exit(0)
+
+DTYPES = {"F32": numpy.float32, "I8": numpy.int8, "U8": numpy.uint8, "I32": numpy.int32}
+
+
+def read_safetensors(path):
+    """{name: array}, by what the format says and none of our code."""
+    with open(path, "rb") as file:
+        data = file.read()
+    length = int.from_bytes(data[:8], "little")
+    header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
+    used = sorted(entry["data_offsets"] for entry in header.values())
+    assert used[0][0] == 0 and used[-1][1] == len(body), "the tensors are not all of the file"
+    return {
+        name: numpy.frombuffer(body[slice(*entry["data_offsets"])], DTYPES[entry["dtype"]]).reshape(
+            entry["shape"]
+        )
+        for name, entry in header.items()
+    }
+
+
+def write_safetensors(path, tensors):
+    """The same the other way round."""
+    names = {dtype: name for name, dtype in DTYPES.items()}
+    header, body = {}, b""
+    for name, array in tensors.items():
+        begin = len(body)
+        body += array.tobytes()
+        header[name] = {
+            "dtype": names[array.dtype.type],
+            "shape": list(array.shape),
+            "data_offsets": [begin, len(body)],
+        }
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + body)
+
+
+class Quantize(tool.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.random = numpy.random.default_rng(5)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def save(self, name, array):
+        path = self.path(f"{name}.npy")
+        numpy.save(path, array)
+        return path
+
+    def make(self, *shape):
+        return self.random.normal(0, 1, shape).astype(numpy.float32)
+
+    def quantize(self, array, *arguments, name="weight"):
+        """(bytes, scales, what was said)"""
+        path = self.path("w.safetensors")
+        said = self.ends(0, "quantize", self.save("w", array), "-o", path, *arguments).stdout
+        tensors = read_safetensors(path)
+        self.assertEqual(set(tensors), {name, f"{name}.scale"})
+        return tensors[name], tensors[f"{name}.scale"], said
+
+    def multiply(self, a, b, *arguments):
+        output = self.path("d.npy")
+        self.ends(0, "run", self.save("a", a), b, *arguments, "-o", output)
+        return numpy.load(output)
+
+    def check(self, array, scales, q, axis):
+        largest = numpy.abs(array).max(axis=axis, keepdims=True)
+        numpy.testing.assert_allclose(scales, largest / 127, rtol=1e-6)
+        self.assertEqual(q.dtype, numpy.int8)
+        self.assertEqual(numpy.abs(q.astype(int)).max(), 127)
+        off = numpy.abs(scales * q.astype(numpy.float64) - array)
+        self.assertTrue((off <= 0.501 * scales).all(), off.max())
+        return off
+
+
+class Files(Quantize):
+    def test_columns(self):
+        w = self.make(40, 7)
+        q, scales, said = self.quantize(w)
+        self.assertEqual(scales.shape, (1, 7))
+        off = self.check(w, scales, q, axis=0)
+        self.assertIn("40 x 7", said)
+        said_off = float(re.search(r"Largest error +(\S+)", said)[1])
+        self.assertAlmostEqual(said_off, off.max(), places=5)
+        said_rms = float(re.search(r"RMS error +(\S+)", said)[1])
+        self.assertAlmostEqual(said_rms, numpy.sqrt((off**2).mean()), places=5)
+
+    def test_rows(self):
+        w = self.make(7, 40)
+        q, scales, _ = self.quantize(w, "--transpose", "-n", 'layer "1".weight',
+                                     name='layer "1".weight')  # fmt: skip
+        self.assertEqual(scales.shape, (7, 1))
+        self.check(w, scales, q, axis=1)
+
+    def test_zeros(self):
+        w = self.make(5, 3)
+        w[:, 1] = 0
+        q, scales, _ = self.quantize(w)
+        self.assertEqual(scales[0, 1], 0)
+        self.assertTrue((q[:, 1] == 0).all())
+
+    def test_refused(self):
+        output = self.path("w.safetensors")
+        for value in numpy.nan, numpy.inf:
+            w = self.make(3, 4)
+            w[1, 2] = value
+            self.refuses(1, "NaN|infinite", "quantize", self.save("w", w), "-o", output)
+        self.assertFalse(os.path.exists(output))
+        w = self.save("w", self.make(2, 2))
+        self.refuses(2, "-o", "quantize", w)
+        self.refuses(2, r"\.safetensors", "quantize", w, "-o", self.path("w.npy"))
+        self.refuses(1, "directory", "quantize", w, "-o", self.path("no/w.safetensors"))
+
+
+class Products(Quantize):
+    """What is quantised is multiplied as floats exactly, and as bytes within half a step of A."""
+
+    def bound(self, a, b):
+        """What a row's 255 steps and f32 may be off by."""
+        step = (numpy.maximum(a.max(1), 0) - numpy.minimum(a.min(1), 0)) / 255
+        return 0.501 * step[:, None] * numpy.abs(b).sum(0) + 1e-4
+
+    def compare(self, a, b, where, *arguments):
+        exact = a.astype(numpy.float64) @ b
+        numpy.testing.assert_allclose(self.multiply(a, where, *arguments), exact, atol=1e-4)
+        off = numpy.abs(self.multiply(a, where, "--precision", "i8", *arguments) - exact)
+        self.assertTrue((off <= self.bound(a, b)).all(), off.max())
+        return off
+
+    def test_own(self):
+        a, w = self.make(9, 40), self.make(40, 70)
+        q, scales, _ = self.quantize(w)
+        off = self.compare(a, scales * q.astype(float), self.path("w.safetensors#weight"))
+        self.assertGreater(off.max(), 1e-3, "A was not quantised: no kernel of bytes was chosen")
+
+    def test_transposed(self):
+        a, w = self.make(9, 40), self.make(70, 40)
+        q, scales, _ = self.quantize(w, "--transpose")
+        self.compare(a, (scales * q.astype(float)).T, self.path("w.safetensors#weight"),
+                     "--transpose-b")  # fmt: skip
+
+    def foreign(self, dtype, shape, zero_shape):
+        limits = numpy.iinfo(dtype)
+        q = self.random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+        scales = self.random.uniform(0.01, 0.02, zero_shape).astype(numpy.float32)
+        zeros = self.random.integers(limits.min, limits.max, zero_shape, dtype, endpoint=True)
+        write_safetensors(
+            self.path("f.safetensors"), {"w": q, "w.scale": scales, "w.zero_point": zeros}
+        )
+        return q, scales, zeros
+
+    def test_zero_points(self):
+        """Bytes of others, with and without a sign, from one end to the other; scales as vectors."""
+        a = self.make(9, 40)
+        for dtype in numpy.int8, numpy.uint8:
+            for shape in (1, 70), (70,), (1,):
+                with self.subTest(dtype=dtype, shape=shape):
+                    q, scales, zeros = self.foreign(dtype, (40, 70), shape)
+                    b = scales.astype(float) * (q.astype(float) - zeros)
+                    self.compare(a, b, self.path("f.safetensors#w"))
+
+    def test_scales_of_rows(self):
+        """A vector as long as there are rows is theirs; for bytes that are used as they lie they
+        are no scales of columns, so that those are found anew."""
+        a = self.make(9, 40)
+        q, scales, zeros = self.foreign(numpy.int8, (70, 40), (70,))
+        b = (scales[:, None] * (q.astype(float) - zeros[:, None])).T
+        self.compare(a, b, self.path("f.safetensors#w"), "--transpose-b")
+        q, scales, zeros = self.foreign(numpy.int8, (40, 70), (40, 1))
+        b = scales.astype(float) * (q.astype(float) - zeros)
+        exact = a.astype(float) @ b
+        off = numpy.abs(self.multiply(a, self.path("f.safetensors#w"), "--precision", "i8") - exact)
+        step = numpy.abs(b).max(0) / 254
+        self.assertTrue((off <= self.bound(a, b) * 1.1 + numpy.abs(a).sum(1)[:, None] * step).all())
+
+    def test_damaged(self):
+        q, scales, zeros = self.foreign(numpy.int8, (4, 3), (1, 3))
+        path = self.path("f.safetensors")
+        a = self.save("a", self.make(2, 4))
+        for changed, words in (
+            ({"w.scale": scales[:, :2]}, "scales of 1 x 1"),
+            ({"w.scale": -scales}, "not below 0"),
+            ({"w.scale": scales * numpy.float32(numpy.nan)}, "finite"),
+            ({"w.zero_point": zeros[:, :2]}, "as many zero points"),
+            ({"w.zero_point": (zeros + numpy.float32(0.5))}, "integers"),
+        ):
+            with self.subTest(words=words):
+                write_safetensors(path, {"w": q, "w.scale": scales, "w.zero_point": zeros} | changed)
+                self.refuses(1, words, "run", a, f"{path}#w", "-o", self.path("d.npy"))
+
+
+if __name__ == "__main__":
+    tool.main()

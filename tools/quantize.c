@@ -1,0 +1,96 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+
+#include "gemmcl.h"
+#include "tool.h"
+
+#define DEFAULT_NAME "weight"
+#define SUFFIX       ".safetensors"
+
+static struct {
+  gchar *output;
+  gchar *name;
+  gboolean transpose;
+} options;
+
+static const GOptionEntry entries[] = {
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+     "Where the bytes and their scales go; a file that is there is replaced", "FILE.safetensors"},
+    {"name", 'n', 0, G_OPTION_ARG_STRING, &options.name,
+     "The tensor's name in it; its scales are NAME.scale (default: " DEFAULT_NAME ")", "NAME"},
+    {"transpose", 0, 0, G_OPTION_ARG_NONE, &options.transpose,
+     "The matrix is used transposed, N x K as neural networks store it: a scale for each row. It "
+     "stays as it lies",
+     NULL},
+    {NULL}};
+
+static gboolean
+check_options (GError **error)
+{
+  if (options.output == NULL || !g_str_has_suffix (options.output, SUFFIX)) {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                 "The bytes need a place: give a file with -o whose name ends in " SUFFIX "%s%s.",
+                 options.output != NULL ? ", not " : "",
+                 options.output != NULL ? options.output : "");
+    return FALSE;
+  }
+  if (options.name == NULL)
+    options.name = g_strdup (DEFAULT_NAME);
+  return TRUE;
+}
+
+static void
+report (const GemmclMatrix *matrix, const GemmclQuantization *done)
+{
+  const gsize rows = gemmcl_matrix_get_rows (matrix), cols = gemmcl_matrix_get_cols (matrix);
+
+  g_print ("Shape          %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT "\n", rows, cols);
+  g_print ("Scales         %" G_GSIZE_FORMAT ", one for each %s\n", options.transpose ? rows : cols,
+           options.transpose ? "row" : "column");
+  g_print ("Largest        %.6g\n", done->largest);
+  g_print ("Largest error  %.6g\n", done->max_error);
+  g_print ("RMS error      %.6g\n", done->rms_error);
+}
+
+static gboolean
+run (gchar **operands, GError **error)
+{
+  g_autoptr (GemmclMatrix) matrix = NULL, bytes = NULL;
+  GemmclQuantization done;
+
+  if (!check_options (error))
+    return FALSE;
+  matrix = gemmcl_matrix_load (operands[0], error);
+  if (matrix == NULL)
+    return FALSE;
+  bytes = gemmcl_matrix_quantize (matrix, options.transpose, &done, error);
+  if (bytes == NULL) {
+    g_prefix_error (error, "%s: ", operands[0]);
+    return FALSE;
+  }
+  if (!gemmcl_matrix_save_safetensors (bytes, options.output, options.name, error))
+    return FALSE;
+  report (bytes, &done);
+  return TRUE;
+}
+
+const ToolCommand tool_quantize = {
+    .name = "quantize",
+    .summary = "Make weights bytes, with a scale for each column",
+    .operands = "MATRIX -o FILE.safetensors",
+    .n_operands = 1,
+    .description =
+        "Writes a matrix as i8 with a scale for each column, max |element| / 127, and says how far "
+        "off that is: at most half a scale. It is a quarter of the size of f32, and so is what of "
+        "it is read while it is multiplied.\n\n"
+        "FILE.safetensors#NAME is then a matrix like any other: what multiplies by bytes "
+        "(--precision i8, the element's precision=i8) takes it as it is, for all else it becomes "
+        "f32 when it is loaded. A matrix with NaN or infinities is refused.",
+    .groups = {{"Matrix", entries}},
+    .examples = {{"gemmcl quantize w.npy -o w.safetensors", "w.npy as w.safetensors#weight"},
+                 {"gemmcl quantize model.safetensors#fc1.weight --transpose -n fc1.weight -o "
+                  "fc1.safetensors",
+                  "A layer of a neural network whose weights are stored [out, in]"}},
+    .run = run,
+};
