@@ -1,5 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <gst/base/gstbasetransform.h>
 #include <string.h>
 
 #include "stream.h"
@@ -254,6 +255,8 @@ test_wrong_buffer (void)
   pull (stream, 32, 1);
 }
 
+/* Whether upstream is live or not, as GStreamer's decoders have it; and after what is upstream's.
+ */
 static void
 test_latency (void)
 {
@@ -261,12 +264,21 @@ test_latency (void)
     guint depth, batch, frames;
   } cases[] = {{1, 1, 0}, {2, 1, 1}, {4, 1, 3}, {1, 3, 2}, {2, 3, 5}};
 
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autoptr (Stream) stream = new_stream (cases[i].depth, cases[i].batch, 0);
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    const guint j = i / 2;
+    g_autoptr (Stream) stream = new_stream (cases[j].depth, cases[j].batch, 0);
+    g_autoptr (GstQuery) query = gst_query_new_latency ();
+    GstClockTime min, max;
+    gboolean live;
 
     g_assert_true (stream_play (stream, CAPS ("10/1"), NULL));
+    gst_harness_set_live (stream->harness, i % 2);
     gst_harness_set_upstream_latency (stream->harness, 5);
-    g_assert_cmpuint (gst_harness_query_latency (stream->harness), ==, 5 + cases[i].frames * FRAME);
+    g_assert_true (gst_pad_query (GST_BASE_TRANSFORM_SRC_PAD (stream->element), query));
+    gst_query_parse_latency (query, &live, &min, &max);
+    g_assert_cmpint (live, ==, i % 2);
+    g_assert_cmpuint (min, ==, 5 + cases[j].frames * FRAME);
+    g_assert_true (max == GST_CLOCK_TIME_NONE || max >= min);
   }
 }
 
