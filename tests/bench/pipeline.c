@@ -28,9 +28,10 @@ typedef enum {
   ABOVE_PLAN,      /* time that a buffer takes more */
   AGAINST_MEMCPY,  /* share of memcpy's throughput over the same bytes */
   AGAINST_ELEMENT, /* share of another element's */
+  AGAINST_SYSTEM,  /* three in a row in OpenCL memory: share of the same in the system's */
 } Comparison;
 
-static const gchar *const opponents[] = {"kernel", "plan", "plan", "memcpy", "element"};
+static const gchar *const opponents[] = {"kernel", "plan", "plan", "memcpy", "element", "system"};
 
 /**
  * Case: caps without what @width and @height say, and the weight's K and N.
@@ -80,6 +81,9 @@ static const Case cases[] = {
     {"1280x720 RGB, pixels", AGAINST_DEVICE, 0, RGB, 1280, 720, 0, 3, 3},
     {"1024 samples of stereo", AGAINST_ELEMENT, 0, AUDIO, 2, 1024, 0, 2, 2, MIX},
     {"48000 samples of stereo", AGAINST_ELEMENT, 0, AUDIO, 2, 48000, 0, 2, 2, MIX},
+    {"1280x720 RGB, pixels, 3 times", AGAINST_SYSTEM, 0, RGB, 1280, 720, 0, 3, 3},
+    {"256x1024 floats x 1024, 3 times", AGAINST_SYSTEM, 0, TENSOR, 1024, 256, 0, 1024, 1024},
+    {"1920x1080 RGB, pixels, 3 times", AGAINST_SYSTEM, 0, RGB, 1920, 1080, 0, 3, 3, .gpu = TRUE},
 };
 
 /* What a case is made of, and what came of it. */
@@ -202,9 +206,21 @@ print_caps (const Case *what)
   return g_strdup_printf (what->caps, what->width, what->height);
 }
 
-static Contestant *
-make_opponent (Match *self, GemmclContext *context, const gchar *caps, GError **error)
+/* Three of @line, with caps for the system's memory between them or without. */
+static gchar *
+print_chain (Match *self, const gchar *line, gboolean system)
 {
+  const gchar *link = is_video (self->what) ? " ! video/x-raw ! " : " ! other/tensors ! ";
+
+  return g_strjoin (system ? link : " ! ", line, line, line, NULL);
+}
+
+static Contestant *
+make_opponent (Match *self, GemmclContext *context, const gchar *caps, const gchar *line,
+               GError **error)
+{
+  g_autofree gchar *chain = NULL;
+
   switch (self->what->comparison) {
   case AGAINST_DEVICE:
     return contestant_new_device (context, &self->gemm, self->weight, error);
@@ -212,6 +228,9 @@ make_opponent (Match *self, GemmclContext *context, const gchar *caps, GError **
     return contestant_new_memcpy (self->data, self->bytes_in);
   case AGAINST_ELEMENT:
     return contestant_new_pipeline (self->what->other, caps, self->data, self->bytes_in, error);
+  case AGAINST_SYSTEM:
+    chain = print_chain (self, line, TRUE);
+    return contestant_new_pipeline (chain, caps, self->data, self->bytes_in, error);
   default:
     return contestant_new_plan (context, &self->gemm, self->weight, self->data, error);
   }
@@ -220,15 +239,18 @@ make_opponent (Match *self, GemmclContext *context, const gchar *caps, GError **
 static gboolean
 prepare (Match *self, GemmclContext *context, const gchar *properties, GError **error)
 {
-  g_autofree gchar *caps = print_caps (self->what), *line = NULL;
+  g_autofree gchar *caps = print_caps (self->what), *line = NULL, *chain = NULL;
 
   describe (self);
   if (!make_data (self, error))
     return FALSE;
   line = print_line (self, properties);
-  self->theirs = make_opponent (self, context, caps, error);
-  self->ours =
-      self->theirs ? contestant_new_pipeline (line, caps, self->data, self->bytes_in, error) : NULL;
+  self->theirs = make_opponent (self, context, caps, line, error);
+  if (self->what->comparison == AGAINST_SYSTEM)
+    chain = print_chain (self, line, FALSE);
+  self->ours = self->theirs ? contestant_new_pipeline (chain ? chain : line, caps, self->data,
+                                                       self->bytes_in, error)
+                            : NULL;
   return self->ours != NULL;
 }
 
