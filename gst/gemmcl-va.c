@@ -85,18 +85,21 @@ get_display (GstGemmcl *self)
   return display;
 }
 
-/* Returns whether it is another one. */
-static gboolean
+static void
 set_display (GstGemmcl *self, GstVaDisplay *display)
 {
   gboolean changed;
 
   GST_OBJECT_LOCK (self);
-  changed = gst_object_replace (&self->va_display, GST_OBJECT (display));
-  if (changed)
+  changed = !self->va_display || gst_va_display_get_va_dpy (GST_VA_DISPLAY (self->va_display)) !=
+                                     gst_va_display_get_va_dpy (display);
+  if (changed) {
+    gst_object_replace (&self->va_display, GST_OBJECT (display));
     self->va_failed = FALSE;
+  }
   GST_OBJECT_UNLOCK (self);
-  return changed;
+  if (changed)
+    GST_INFO_OBJECT (self, "the VADisplay of %" GST_PTR_FORMAT, display);
 }
 
 void
@@ -109,8 +112,7 @@ gst_gemmcl_va_take_display (GstGemmcl *self, GstContext *shared)
                           &display, NULL) ||
       !GST_IS_VA_DISPLAY (display))
     return;
-  if (set_display (self, GST_VA_DISPLAY (display)))
-    GST_INFO_OBJECT (self, "the VADisplay of %" GST_PTR_FORMAT, display);
+  set_display (self, GST_VA_DISPLAY (display));
 }
 
 void
