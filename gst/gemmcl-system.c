@@ -116,8 +116,9 @@ decide_video (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint held)
   if (listed)
     gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
   size = MAX (size, GST_VIDEO_INFO_SIZE (&self->output.video));
-  /* A pool that has too few would never give the last one. */
-  if (max > 0 && max - MIN (min, max) < held) {
+  /* A pool that has too few would never give the last one. Another gemmcl's may be of OpenCL
+   * memory, which whoever puts caps of the system's between the two does not want. */
+  if ((max > 0 && max - MIN (min, max) < held) || (pool && GST_IS_GEMMCL_POOL (pool))) {
     gst_clear_object (&pool);
     max = 0;
   }

@@ -394,6 +394,19 @@ test_pinned (void)
   }
 }
 
+/* Caps of the system's memory between two elements mean it, whatever the second one offers. */
+static void
+test_forced (void)
+{
+  g_auto (Line) line = {NULL};
+
+  copies_pretend_discrete (TRUE);
+  line_run_pictures (&line, WEIGHT "name=a ! video/x-raw ! " WEIGHT "name=b", N);
+  copies_pretend_discrete (FALSE);
+  line_assert_memory (&line, "a", "system", 2 * N * PIXELS * 3);
+  line_assert_memory (&line, "b", "system", 2 * N * PIXELS * 3);
+}
+
 /* How many different memories hold @index of the buffers that @text makes of 30 like @input. */
 static guint
 count_memories (const gchar *text, const gchar *caps, GstBuffer *input, guint index)
@@ -450,6 +463,7 @@ main (int argc, char **argv)
   stream_add_test ("/offer/other-memory", test_other_memory);
   stream_add_test ("/offer/videotestsrc", test_videotestsrc);
   stream_add_test ("/offer/pinned", test_pinned);
+  stream_add_test ("/offer/forced", test_forced);
   stream_add_test ("/offer/results", test_results);
   return g_test_run ();
 }
