@@ -4,7 +4,7 @@
 
 #include <gemmcl.h>
 
-#include "gemmcl-shapes.h"
+#include "gemmcl-problem.h"
 
 GType
 gst_gemmcl_activation_get_type (void)
@@ -29,6 +29,30 @@ gst_gemmcl_activation_get_type (void)
       values[i] = (GEnumValue){i, formulas[i], gemmcl_activation_get_name (i)};
     g_once_init_leave (&type, g_enum_register_static ("GstGemmclActivation", values));
   }
+  return type;
+}
+
+GType
+gst_gemmcl_precision_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+      {GST_GEMMCL_PRECISION_AUTO,
+       "What the weight's file states: f16 and bf16 of such elements, i8 of bytes with scales, "
+       "else "
+       "f32",
+       "auto"},
+      {GST_GEMMCL_PRECISION_F32, "Floats, as they are", "f32"},
+      {GST_GEMMCL_PRECISION_F16, "Rounded to 11 binary digits, up to 65504", "f16"},
+      {GST_GEMMCL_PRECISION_BF16, "Rounded to 8 binary digits", "bf16"},
+      {GST_GEMMCL_PRECISION_TF32, "Rounded to 11 binary digits, by matrix engines", "tf32"},
+      {GST_GEMMCL_PRECISION_I8,
+       "Bytes: with a scale for each column of the weight and, found anew, each row of A", "i8"},
+      {0, NULL, NULL},
+  };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstGemmclPrecision", values));
   return type;
 }
 

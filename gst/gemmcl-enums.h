@@ -12,6 +12,9 @@ G_BEGIN_DECLS
 #define GST_TYPE_GEMMCL_ACTIVATION (gst_gemmcl_activation_get_type ())
 GType gst_gemmcl_activation_get_type (void);
 
+#define GST_TYPE_GEMMCL_PRECISION (gst_gemmcl_precision_get_type ())
+GType gst_gemmcl_precision_get_type (void);
+
 #define GST_TYPE_GEMMCL_FEATURE_MODE (gst_gemmcl_feature_mode_get_type ())
 GType gst_gemmcl_feature_mode_get_type (void);
 

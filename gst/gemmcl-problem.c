@@ -184,6 +184,25 @@ choose_addend (const GstGemmclOperands *operands, gsize n, guint batch_size)
   return batch_size > 1 ? GEMMCL_ADDEND_NONE : GEMMCL_ADDEND_OUTPUT;
 }
 
+static GemmclPrecision
+choose_precision (GstGemmclPrecision wanted, const GemmclMatrix *weight)
+{
+  switch (wanted) {
+  case GST_GEMMCL_PRECISION_F32:
+    return GEMMCL_PRECISION_F32;
+  case GST_GEMMCL_PRECISION_F16:
+    return GEMMCL_PRECISION_F16;
+  case GST_GEMMCL_PRECISION_BF16:
+    return GEMMCL_PRECISION_BF16;
+  case GST_GEMMCL_PRECISION_TF32:
+    return GEMMCL_PRECISION_TF32;
+  case GST_GEMMCL_PRECISION_I8:
+    return GEMMCL_PRECISION_I8;
+  default:
+    return weight ? gemmcl_precision_of_matrix (weight) : GEMMCL_PRECISION_F32;
+  }
+}
+
 static void
 set_input (GstGemmclProblem *self, const GstGemmclFormat *input, const GstGemmclSettings *settings,
            GemmclFeatureMode mode)
@@ -241,6 +260,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->gemm.addend = choose_addend (operands, n, settings->batch_size);
   self->gemm.bias = operands->bias != NULL;
   self->gemm.activation = settings->activation;
+  self->gemm.precision = choose_precision (settings->precision, operands->weight);
   set_input (self, input, settings, shape.mode);
   if (output)
     set_output (self, output);
@@ -252,6 +272,6 @@ gst_gemmcl_problem_is_swap (const GstGemmclProblem *self, const GstGemmclProblem
 {
   return self->gemm.m == other->gemm.m && self->gemm.n == other->gemm.n &&
          self->gemm.k == other->gemm.k && self->gemm.bias == other->gemm.bias &&
-         self->gemm.addend == other->gemm.addend &&
+         self->gemm.addend == other->gemm.addend && self->gemm.precision == other->gemm.precision &&
          self->a_image.features == other->a_image.features;
 }

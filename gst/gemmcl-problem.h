@@ -9,6 +9,22 @@
 G_BEGIN_DECLS
 
 /**
+ * GstGemmclPrecision:
+ * @GST_GEMMCL_PRECISION_AUTO: what the weight's file states (gemmcl_precision_of_matrix())
+ *
+ * What A and the weight may be where they are multiplied, as the element's property says it; the
+ * others are those of #GemmclPrecision.
+ */
+typedef enum {
+  GST_GEMMCL_PRECISION_AUTO,
+  GST_GEMMCL_PRECISION_F32,
+  GST_GEMMCL_PRECISION_F16,
+  GST_GEMMCL_PRECISION_BF16,
+  GST_GEMMCL_PRECISION_TF32,
+  GST_GEMMCL_PRECISION_I8,
+} GstGemmclPrecision;
+
+/**
  * GstGemmclSettings:
  *
  * The properties that hold from READY to READY. @kernel is owned: see gst_gemmcl_settings_copy().
@@ -16,6 +32,7 @@ G_BEGIN_DECLS
 typedef struct {
   gboolean transpose_weight;
   GemmclActivation activation;
+  GstGemmclPrecision precision;
   GstGemmclFeatureMode feature_mode;
   guint patch_width;
   guint patch_height;

@@ -23,6 +23,7 @@ enum {
   PROP_ALPHA,
   PROP_BETA,
   PROP_ACTIVATION,
+  PROP_PRECISION,
   PROP_FEATURE_MODE,
   PROP_PATCH_WIDTH,
   PROP_PATCH_HEIGHT,
@@ -90,6 +91,9 @@ set_wanted (GstGemmcl *self, guint id, const GValue *value)
     break;
   case PROP_ACTIVATION:
     wanted->activation = g_value_get_enum (value);
+    break;
+  case PROP_PRECISION:
+    wanted->precision = g_value_get_enum (value);
     break;
   case PROP_FEATURE_MODE:
     wanted->feature_mode = g_value_get_enum (value);
@@ -163,6 +167,9 @@ get_wanted (const GstGemmclSettings *wanted, guint id, GValue *value)
     return TRUE;
   case PROP_ACTIVATION:
     g_value_set_enum (value, wanted->activation);
+    return TRUE;
+  case PROP_PRECISION:
+    g_value_set_enum (value, wanted->precision);
     return TRUE;
   case PROP_FEATURE_MODE:
     g_value_set_enum (value, wanted->feature_mode);
@@ -300,6 +307,13 @@ install_arithmetic (GObjectClass *klass)
       g_param_spec_enum ("activation", "Activation", "The function that is applied last",
                          GST_TYPE_GEMMCL_ACTIVATION, GST_GEMMCL_DEFAULT_ACTIVATION, READY));
   g_object_class_install_property (
+      klass, PROP_PRECISION,
+      g_param_spec_enum (
+          "precision", "Precision",
+          "What A and the weight may be where they are multiplied, if a kernel gains "
+          "by it: stats tell what is. Sums are floats, of bytes exact",
+          GST_TYPE_GEMMCL_PRECISION, GST_GEMMCL_DEFAULT_PRECISION, READY));
+  g_object_class_install_property (
       klass, PROP_INPUT_SCALE,
       g_param_spec_double ("input-scale", "Input scale",
                            "A = what comes in * input-scale + input-offset. What comes in is the "
@@ -383,7 +397,10 @@ install_device (GObjectClass *klass)
           "Since streaming started: buffers (guint64), bytes (guint64: of what the device read and "
           "wrote), kernel (string), kernel-source (string: named, tuned, shipped, modelled or "
           "rules: "
-          "where the choice of the kernel comes from), device (string), memory (string: how "
+          "where the choice of the kernel comes from), kernel-level (string: native, khr or "
+          "emulated: what its subgroups, if any, and sums of bytes are made of), precision "
+          "(string: "
+          "what it computes in), device (string), memory (string: how "
           "buffers reach the "
           "device: "
           "system), kernel-time (guint64: ns), gflops (gdouble) and efficiency (gdouble: of the "
@@ -411,6 +428,7 @@ gst_gemmcl_properties_init (GstGemmcl *self)
   self->wanted = (GstGemmclSettings){
       .transpose_weight = GST_GEMMCL_DEFAULT_TRANSPOSE_WEIGHT,
       .activation = GST_GEMMCL_DEFAULT_ACTIVATION,
+      .precision = GST_GEMMCL_DEFAULT_PRECISION,
       .feature_mode = GST_GEMMCL_DEFAULT_FEATURE_MODE,
       .patch_width = GST_GEMMCL_DEFAULT_PATCH_WIDTH,
       .patch_height = GST_GEMMCL_DEFAULT_PATCH_HEIGHT,

@@ -45,9 +45,10 @@ print_memory (GstGemmcl *self)
 GstStructure *
 gst_gemmcl_stats_new (GstGemmcl *self)
 {
-  const gchar *kernel = "", *source = "", *device = "";
+  const gchar *kernel = "", *source = "", *level = "", *precision = "", *device = "";
   g_autofree gchar *memory = NULL;
   gdouble gflops, efficiency, peak = 0.0;
+  GemmclBuildInfo build;
   GemmclPlanStats sum;
   guint64 buffers;
   GstStructure *structure;
@@ -60,6 +61,9 @@ gst_gemmcl_stats_new (GstGemmcl *self)
     add (&sum, self->plan);
     kernel = gemmcl_plan_get_kernel (self->plan);
     source = gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (self->plan));
+    gemmcl_plan_get_build_info (self->plan, &build);
+    level = gemmcl_kernel_level_get_name (build.level);
+    precision = gemmcl_precision_get_name (gemmcl_plan_get_precision (self->plan));
   }
   if (self->context) {
     device = gemmcl_context_get_device_info (self->context)->name;
@@ -71,9 +75,10 @@ gst_gemmcl_stats_new (GstGemmcl *self)
   structure = gst_structure_new (
       "application/x-gemmcl-stats", "buffers", G_TYPE_UINT64, buffers, "bytes", G_TYPE_UINT64,
       sum.bytes_in + sum.bytes_out, "kernel", G_TYPE_STRING, kernel, "kernel-source", G_TYPE_STRING,
-      source, "device", G_TYPE_STRING, device, "memory", G_TYPE_STRING, memory, "kernel-time",
-      G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency", G_TYPE_DOUBLE,
-      efficiency, NULL);
+      source, "kernel-level", G_TYPE_STRING, level, "precision", G_TYPE_STRING, precision, "device",
+      G_TYPE_STRING, device, "memory", G_TYPE_STRING, memory, "kernel-time", G_TYPE_UINT64,
+      sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency", G_TYPE_DOUBLE, efficiency,
+      NULL);
   g_mutex_unlock (&self->lock);
   return structure;
 }

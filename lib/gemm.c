@@ -33,6 +33,23 @@ gemmcl_precision_get_name (GemmclPrecision precision)
   return names[precision];
 }
 
+GemmclPrecision
+gemmcl_precision_of_matrix (const GemmclMatrix *b)
+{
+  g_return_val_if_fail (b != NULL, GEMMCL_PRECISION_F32);
+
+  if (gemmcl_matrix_get_scales (b) != NULL)
+    return GEMMCL_PRECISION_I8;
+  switch (gemmcl_matrix_get_element_type (b)) {
+  case GEMMCL_TYPE_F16:
+    return GEMMCL_PRECISION_F16;
+  case GEMMCL_TYPE_BF16:
+    return GEMMCL_PRECISION_BF16;
+  default:
+    return GEMMCL_PRECISION_F32;
+  }
+}
+
 gdouble
 gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal)
 {

@@ -78,6 +78,15 @@ typedef enum {
 const gchar *gemmcl_precision_get_name (GemmclPrecision precision);
 
 /**
+ * gemmcl_precision_of_matrix:
+ * @b: weights
+ *
+ * Returns: what their type states: F16 and BF16 of elements that are that, I8 of bytes with scales;
+ *   else F32, also of bytes without, which are integers.
+ */
+GemmclPrecision gemmcl_precision_of_matrix (const GemmclMatrix *b);
+
+/**
  * gemmcl_precision_get_rounding:
  * @normal: (out) (optional): the smallest normal number: what is smaller is off by @normal times
  *   the roundoff
@@ -218,6 +227,9 @@ GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, con
 
 /** gemmcl_plan_get_kernel: Returns: the kernel that was chosen, with its split; static. */
 const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
+
+/** gemmcl_plan_get_precision: Returns: what that computes in; the problem's, or more. */
+GemmclPrecision gemmcl_plan_get_precision (GemmclPlan *self);
 
 /**
  * gemmcl_plan_set_b:

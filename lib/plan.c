@@ -395,6 +395,13 @@ gemmcl_plan_get_kernel (GemmclPlan *self)
   return self->name;
 }
 
+GemmclPrecision
+gemmcl_plan_get_precision (GemmclPlan *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), GEMMCL_PRECISION_F32);
+  return self->row->precision;
+}
+
 GemmclChoiceSource
 gemmcl_plan_get_choice_source (GemmclPlan *self)
 {
