@@ -35,13 +35,15 @@ ELEMENTS = ["rawvideoparse", "rawaudioparse", "audiobuffersplit", "capssetter", 
             "multifilesrc"]
 BFLOAT = "bf16"
 SAFETENSORS = {"F16": "f2", "F32": "f4", "F64": "f8", "BF16": BFLOAT}
+STATING = {"safetensors BF16": "bf16", "safetensors F16": "f16", "safetensors I8": "i8"}
 
 
 @dataclass
 class Case:
     """What is asked of the element, and what takes in what comes out.
     weight says how it is given: literal; npy, raw or safetensors and a type; fortran for npy.
-    addend is "", "row" or "matrix"; spread is the range of the weight's elements."""
+    addend is "", "row" or "matrix"; spread is the range of the weight's elements. precision is what
+    is asked for; with a file that states it, it is not, and the element is to find it."""
 
     medium: object
     n: int
@@ -57,6 +59,7 @@ class Case:
     offset: float = 0.0
     batch: int = 1
     spread: tuple = (-0.4, 0.9)
+    precision: str = "f32"
 
 
 def video(pixels, size, n, out=None, **rest):
@@ -170,6 +173,19 @@ CASES = [
     tensors("float32", "6:4", 5, index=1, count=4, bias=1),
     tensors("uint8", "9:3", 2, index=0, count=3, weight="literal"),
     tensors("int16", "8:4", 6, index=1, count=4, batch=3),
+    # Precisions that are asked for, and that a file states. Many columns: bytes of few do not pay.
+    tensors("float32", "64:9", 70, precision="bf16", activation="gelu", bias=1, spread=(-1, 1)),
+    tensors("float32", "64:9", 70, precision="f16", spread=(-1, 1)),
+    tensors("float32", "31:5", 66, precision="tf32"),
+    tensors("float32", "96:9", 80, precision="i8", spread=(-1, 1)),
+    tensors("float32", "50:7", 130, precision="i8", activation="gelu", bias=1, count=4, batch=3),
+    tensors("float32", "40:6", 64, precision="i8", weight="safetensors I8", transpose=True),
+    tensors("float32", "40:6", 64, precision="i8", weight="safetensors I8", addend="matrix",
+            beta=0.5),
+    tensors("uint8", "64:5", 64, precision="i8", scale=1 / 255, offset=-0.5),
+    video("RGB", (17, 9), 64, Floats(), mode="row", precision="i8", **LEVELS),
+    video("RGB", (9, 5), 3, "RGB", precision="i8"),
+    audio("F32LE", 8, 50, precision="i8", samples=100, blocks=3),
 ]
 
 
@@ -196,12 +212,28 @@ def write_safetensors(path, matrix, kind):
     path.write_bytes(len(header).to_bytes(8, "little") + header + b"abc" + data)
 
 
+def write_quantized(path, matrix, by_row=False):
+    """The same of bytes with a scale for each column, or row. Returns what write_weight() does."""
+    scales = (np.abs(matrix).max(1 if by_row else 0, keepdims=True) / 127).astype("<f4")
+    stored = np.rint(matrix / scales).astype("i1")
+    header = json.dumps({
+        "w.scale": {"dtype": "F32", "shape": scales.shape, "data_offsets": [0, scales.nbytes]},
+        "w": {"dtype": "I8", "shape": stored.shape,
+              "data_offsets": [scales.nbytes, scales.nbytes + stored.nbytes]},
+    }).encode()
+    path.write_bytes(
+        len(header).to_bytes(8, "little") + header + scales.tobytes() + stored.tobytes())
+    return "w.safetensors#w", scales.astype(float) * stored
+
+
 def to_bf16(matrix):
     return (matrix.astype("<f4").view("<u4") >> 16).astype("<u2")
 
 
-def write_weight(directory, how, matrix):
+def write_weight(directory, how, matrix, transposed):
     """Returns the property, and the numbers that the file really holds."""
+    if how == "safetensors I8":
+        return write_quantized(directory / "w.safetensors", matrix, transposed)
     kind, _, option = how.partition(" ")
     option, _, order = option.partition(" ")
     dtype = SAFETENSORS.get(option, option)
@@ -229,7 +261,7 @@ def draw_operands(case, rng, directory, shape):
     """Writes weight, bias and addend. Returns their properties, and what solve() takes of them."""
     m, k = shape
     b = rng.uniform(*case.spread, (k, case.n))
-    where, b = write_weight(directory, case.weight, b.T if case.transpose else b)
+    where, b = write_weight(directory, case.weight, b.T if case.transpose else b, case.transpose)
     words, values = [f"weight={where}"], {"b": f32(b.T if case.transpose else b)}
     if case.bias:
         bias = rng.uniform(0.5, 1, case.n) * case.bias
@@ -251,6 +283,8 @@ def get_properties(case):
         words.append(f"{name}={value!r}")
     if case.transpose:
         words.append("transpose-weight=true")
+    if case.precision != "f32" and case.weight not in STATING:
+        words.append(f"precision={case.precision}")
     return words
 
 
@@ -287,7 +321,8 @@ def check(case, values, inputs, sink, data):
         if not case.addend and previous is not None and previous.shape == found.shape:
             c = f32(previous)
         expected, bound = solve(a * scale + offset, off * abs(scale), c=c, alpha=case.alpha,
-                                beta=case.beta, activation=case.activation, **operands)
+                                beta=case.beta, activation=case.activation,
+                                precision=STATING.get(case.weight, case.precision), **operands)
         wrong = compare(found, expected, bound)
         if wrong:
             return f"buffer {number}: {wrong}"

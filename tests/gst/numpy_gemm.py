@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """D = act(alpha A B + beta C + bias) by NumPy in float64, and how far off the element may be.
 
-The bound is design.md's "Numbers", g(K) (|alpha| |A||B| + |beta||C| + |bias|), carried through the
-activation: by its largest slope, and by what its own evaluation may err on an OpenCL device.
+The bound is design.md's "Numbers", g(K) (|alpha| |A||B| + |beta||C| + |bias|), with what a lower
+precision makes of A and B, carried through the activation: by its largest slope, and by what its
+own evaluation may err on an OpenCL device.
 """
 
 import math
@@ -14,6 +15,8 @@ UNIT_ROUNDOFF = 2.0**-24
 SMALLEST = 2.0**-126  # what is below may be flushed to 0
 # What exp, erfc, tanh and a division may err together, in units of roundoff (OpenCL C, 7.4).
 ACTIVATION_ERROR = 40
+# What A and B are rounded to.
+ROUNDOFFS = {"f32": 0, "f16": 2.0**-11, "bf16": 2.0**-8, "tf32": 2.0**-11}
 
 
 def f32(x):
@@ -64,7 +67,20 @@ def activate(name, x, bound):
     return result, slope * bound + growth * UNIT_ROUNDOFF * np.abs(result) + SMALLEST
 
 
-def solve(a, a_off, b, *, c=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none"):
+def rounded(a, b, precision):
+    """Returns what the sums may be off by since A and B were rounded, or cut into steps."""
+    sizes = np.abs(a) @ np.abs(b)
+    if precision != "i8":
+        v = ROUNDOFFS[precision]
+        return (2 * v + v * v) * sizes
+    a_step = (np.maximum(a.max(1), 0) - np.minimum(a.min(1), 0))[:, None] / 255
+    b_step = np.abs(b).max(0)[None, :] / 127
+    b_off = b_step / 2 * np.abs(a).sum(1)[:, None]
+    return 1.001 * (a_step / 2 * np.abs(b).sum(0) + b_off + len(b) * a_step * b_step / 4)
+
+
+def solve(a, a_off, b, *, c=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none",
+          precision="f32"):
     """Returns D and the bound; a is known up to a_off, and all numbers are the device's."""
     alpha, beta = f32(alpha), f32(beta)
     roundings = (a.shape[1] + 4) * UNIT_ROUNDOFF
@@ -74,7 +90,7 @@ def solve(a, a_off, b, *, c=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none
         with np.errstate(invalid="ignore"):
             sums = alpha * (a @ b)
             sizes = abs(alpha) * (np.abs(a) @ np.abs(b))
-            inherited = abs(alpha) * (a_off @ np.abs(b))
+            inherited = abs(alpha) * (a_off @ np.abs(b) + rounded(a, b, precision))
     if beta:
         sums = sums + beta * c
         sizes = sizes + np.abs(beta * c)
