@@ -141,8 +141,8 @@ field_allows_int (const GstStructure *structure, const gchar *field, gsize numbe
 static gboolean
 allows_pixel_mode (const GstGemmclSettings *settings)
 {
-  return settings->feature_mode == GST_GEMMCL_FEATURE_MODE_AUTO ||
-         settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL;
+  return settings->row_outputs == 0 && (settings->feature_mode == GST_GEMMCL_FEATURE_MODE_AUTO ||
+                                        settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
 }
 
 /* Whether pixels of @channels can make rows of K. */
@@ -209,27 +209,30 @@ copy_framerate (GstStructure *to, const GstStructure *from)
     gst_structure_set_value (to, "framerate", framerate);
 }
 
-/* Tensors of which only the number may be known. */
+/* Tensors of which only the number may be known: @more than @num_tensors, if that is one number. */
 static void
-append_any_tensors (GstCaps *result, const GstStructure *from, const GValue *num_tensors)
+append_any_tensors (GstCaps *result, const GstStructure *from, const GValue *num_tensors, gint more)
 {
   GstStructure *structure =
       gst_structure_new (GST_GEMMCL_TENSORS_MEDIA, "format", G_TYPE_STRING, "static", NULL);
 
-  if (num_tensors)
+  if (num_tensors && more == 0)
     gst_structure_set_value (structure, "num_tensors", num_tensors);
+  else if (num_tensors && G_VALUE_HOLDS_INT (num_tensors))
+    gst_structure_set (structure, "num_tensors", G_TYPE_INT, g_value_get_int (num_tensors) + more,
+                       NULL);
   copy_framerate (structure, from);
   gst_caps_append_structure (result, structure);
 }
 
 static void
-append_any_single_tensor (GstCaps *result, const GstStructure *from)
+append_any_single_tensor (GstCaps *result, const GstStructure *from, gint more)
 {
   g_auto (GValue) one = G_VALUE_INIT;
 
   g_value_init (&one, G_TYPE_INT);
   g_value_set_int (&one, 1);
-  append_any_tensors (result, from, &one);
+  append_any_tensors (result, from, &one, more);
 }
 
 /* Formats that can be written with N channels, near to the first that comes in. */
@@ -275,6 +278,12 @@ append_video_input (const Transform *self, gboolean keep)
   append_video (self->result, self->from, &list);
 }
 
+static guint
+count_row_outputs (const GstGemmclSettings *settings)
+{
+  return gemmcl_gemm_count_row_outputs (&(GemmclGemm){.row_outputs = settings->row_outputs});
+}
+
 /* The tensors that come out, all of them known. */
 static void
 append_known_tensors (const Transform *self, const GstGemmclFormat *input,
@@ -293,6 +302,12 @@ append_known_tensors (const Transform *self, const GstGemmclFormat *input,
       .rank = 2,
       .dims = {self->n, shape->m},
   };
+  if (self->settings->row_outputs != 0)
+    tensors.tensor[tensors.n++] = (GstGemmclTensor){
+        .type = GEMMCL_TYPE_F32,
+        .rank = 2,
+        .dims = {count_row_outputs (self->settings), shape->m},
+    };
   structure = gst_gemmcl_tensors_to_structure (&tensors);
   copy_framerate (structure, self->from);
   gst_caps_append_structure (self->result, structure);
@@ -318,7 +333,9 @@ transform_input (const Transform *self)
   GstGemmclFormat format;
   GstGemmclShape shape;
   gboolean fits = TRUE, known = get_shape (self, &format, &shape, &fits);
-  gboolean keep = known ? shape.mode == GEMMCL_FEATURE_PIXEL : allows_pixel_mode (self->settings);
+  const gint more = self->settings->row_outputs != 0;
+  gboolean keep =
+      known ? shape.mode == GEMMCL_FEATURE_PIXEL && more == 0 : allows_pixel_mode (self->settings);
 
   if (!fits) {
     const GstGemmclSettings any = {0};
@@ -334,10 +351,10 @@ transform_input (const Transform *self)
     if (keep)
       append_video_output (self);
     if (!known)
-      append_any_single_tensor (self->result, self->from);
+      append_any_single_tensor (self->result, self->from, more);
   } else if (!known) {
     append_any_tensors (self->result, self->from,
-                        gst_structure_get_value (self->from, "num_tensors"));
+                        gst_structure_get_value (self->from, "num_tensors"), more);
   }
   if (known)
     append_known_tensors (self, &format, &shape);
@@ -359,6 +376,8 @@ allows_pictures_of_n (const Transform *self)
 static void
 transform_output (const Transform *self)
 {
+  const gint more = self->settings->row_outputs != 0;
+
   if (gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
     if (allows_pixel_mode (self->settings) && allows_pictures_of_n (self))
       append_video_input (self, TRUE);
@@ -367,8 +386,8 @@ transform_output (const Transform *self)
       append_audio (self->result, self->from, self->k);
   } else {
     append_any_tensors (self->result, self->from,
-                        gst_structure_get_value (self->from, "num_tensors"));
-    if (field_allows_int (self->from, "num_tensors", 1)) {
+                        gst_structure_get_value (self->from, "num_tensors"), -more);
+    if (field_allows_int (self->from, "num_tensors", 1 + more)) {
       g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
       Transform transform = *self;
 
@@ -497,95 +516,4 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
   if (!gst_caps_is_empty (result))
     return g_steal_pointer (&result);
   return transform_all (direction, everything, filter, &any, 0, 0);
-}
-
-static gboolean
-is_rgb (const GstStructure *structure)
-{
-  const gchar *name = gst_structure_get_string (structure, "format");
-  GstVideoFormat format = name ? gst_video_format_from_string (name) : GST_VIDEO_FORMAT_UNKNOWN;
-
-  return GST_VIDEO_FORMAT_INFO_IS_RGB (gst_video_format_get_info (format));
-}
-
-static void
-fixate_video (const GstStructure *input, GstStructure *output)
-{
-  const gchar *name = gst_structure_get_string (input, "format");
-  GstVideoFormat own = name ? gst_video_format_from_string (name) : GST_VIDEO_FORMAT_UNKNOWN;
-  GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS];
-  const gchar *colorimetry = gst_structure_get_string (input, "colorimetry");
-
-  for (guint channels = 1; channels <= 4; channels++) {
-    guint n = gst_gemmcl_output_formats (own, channels, formats);
-
-    for (guint i = 0; i < n; i++) {
-      if (field_allows_format (output, gst_video_format_to_string (formats[i]))) {
-        gst_structure_set (output, "format", G_TYPE_STRING, gst_video_format_to_string (formats[i]),
-                           NULL);
-        break;
-      }
-    }
-  }
-  if (colorimetry && !gst_structure_has_field (output, "colorimetry") && is_rgb (input) &&
-      is_rgb (output))
-    gst_structure_set (output, "colorimetry", G_TYPE_STRING, colorimetry, NULL);
-}
-
-/* Two channels are left and right, more are what GStreamer takes them for, or nothing. */
-static void
-fixate_audio (const GstStructure *input, GstStructure *output)
-{
-  guint64 mask = 0;
-  gint in_channels = 0, channels = 0;
-
-  if (!gst_structure_get_int (output, "channels", &channels) || channels < 2 ||
-      gst_structure_has_field (output, "channel-mask"))
-    return;
-  gst_structure_get_int (input, "channels", &in_channels);
-  if (in_channels != channels ||
-      !gst_structure_get (input, "channel-mask", GST_TYPE_BITMASK, &mask, NULL))
-    mask = gst_audio_channel_get_fallback_mask (channels);
-  gst_structure_set (output, "channel-mask", GST_TYPE_BITMASK, mask, NULL);
-}
-
-/* The first of the input's medium, or else the first; of these one of the memory that is wanted, if
- * there is one. */
-static guint
-choose_structure (const GstStructure *input, const GstCaps *output, gboolean opencl)
-{
-  guint best = 0, best_points = 0;
-
-  for (guint i = 0; i < gst_caps_get_size (output); i++) {
-    const GstStructure *structure = gst_caps_get_structure (output, i);
-    const gboolean same = gst_structure_has_name (structure, gst_structure_get_name (input));
-    const guint points = 1 + 2 * same + (gst_gemmcl_caps_are_opencl (output, i) == opencl);
-
-    if (points > best_points) {
-      best = i;
-      best_points = points;
-    }
-  }
-  return best;
-}
-
-GstCaps *
-gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl)
-{
-  g_autoptr (GstStructure) from = gst_gemmcl_drm_to_plain (gst_caps_get_structure (input, 0));
-  const guint index = choose_structure (from, output, opencl);
-  GstStructure *structure = gst_structure_copy (gst_caps_get_structure (output, index));
-  GstCaps *result = gst_caps_new_empty ();
-
-  if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA))
-    fixate_video (from, structure);
-  else if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA))
-    fixate_audio (from, structure);
-  gst_structure_fixate (structure);
-  gst_caps_append_structure_full (result, structure,
-                                  gst_gemmcl_caps_are_opencl (output, index)
-                                      ? gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL, NULL)
-                                      : NULL);
-  gst_caps_unref (output);
-  return result;
 }

@@ -78,6 +78,22 @@ gst_gemmcl_feature_mode_get_type (void)
 }
 
 GType
+gst_gemmcl_row_outputs_get_type (void)
+{
+  static gsize type = 0;
+  static const GFlagsValue values[] = {
+      {GEMMCL_ROW_SUM, "The sum of a row", "sum"},
+      {GEMMCL_ROW_MAX, "The largest element of a row", "max"},
+      {GEMMCL_ROW_ARG_MAX, "The column of that, from 0", "arg-max"},
+      {0, NULL, NULL},
+  };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_flags_register_static ("GstGemmclRowOutputs", values));
+  return type;
+}
+
+GType
 gst_gemmcl_device_type_get_type (void)
 {
   static gsize type = 0;

@@ -17,8 +17,10 @@ gst_gemmcl_flights_new (guint n, guint batch)
     flights[i].inputs = g_new0 (GstBuffer *, batch);
     flights[i].outputs = g_new0 (GstBuffer *, batch);
     flights[i].mappings = g_new0 (GstGemmclMapping, 2 * batch);
+    flights[i].row_mappings = g_new0 (GstGemmclMapping, batch);
     flights[i].a = g_new0 (GemmclHostData, batch);
     flights[i].d = g_new0 (GemmclHostData, batch);
+    flights[i].rows = g_new0 (gfloat *, batch);
     flights[i].device_a = g_new0 (GemmclDeviceData, batch);
     flights[i].device_d = g_new0 (GemmclDeviceData, batch);
     flights[i].planes_a = g_new0 (GemmclPlaneImages, batch);
@@ -34,8 +36,10 @@ gst_gemmcl_flights_free (GstGemmclFlight *flights, guint n)
     g_free (flights[i].inputs);
     g_free (flights[i].outputs);
     g_free (flights[i].mappings);
+    g_free (flights[i].row_mappings);
     g_free (flights[i].a);
     g_free (flights[i].d);
+    g_free (flights[i].rows);
     g_free (flights[i].device_a);
     g_free (flights[i].device_d);
     g_free (flights[i].planes_a);
@@ -109,6 +113,13 @@ unmap_inputs (GstGemmclFlight *flight)
 {
   for (guint i = 0; i < flight->n; i++)
     gst_gemmcl_mapping_clear (get_input (flight, i));
+}
+
+static void
+unmap_rows (GstGemmclFlight *flight)
+{
+  for (guint i = 0; i < flight->n; i++)
+    gst_gemmcl_mapping_clear (&flight->row_mappings[i]);
 }
 
 static void
@@ -205,6 +216,16 @@ map_outputs (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
   for (guint i = 0; i < flight->n; i++)
     if (!gst_gemmcl_map_output (self, get_output (flight, i), flight->outputs[i], &flight->d[i],
                                 error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+map_rows (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
+{
+  for (guint i = 0; self->problem.gemm.row_outputs != 0 && i < flight->n; i++)
+    if (!gst_gemmcl_map_rows (&flight->row_mappings[i], flight->outputs[i], &flight->rows[i],
+                              error))
       return FALSE;
   return TRUE;
 }
@@ -319,6 +340,7 @@ submit (GstGemmclFlight *flight, GstGemmcl *self, gsize m, GError **error)
       .batch = flight->n,
       .host_d = flight->d_on_device ? NULL : flight->d,
       .device_d = flight->d_on_device ? flight->device_d : NULL,
+      .rows = self->problem.gemm.row_outputs != 0 ? flight->rows : NULL,
       .wait = flight->wait,
   };
 
@@ -341,7 +363,7 @@ launch (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
 {
   gsize m;
 
-  flight->a_on_device = flight->d_on_device = FALSE;
+  flight->a_on_device = flight->d_on_device = flight->leaves_early = FALSE;
   flight->acquire = flight->release = NULL;
   if (gst_gemmcl_is_empty (self, flight->inputs[0]))
     return TRUE;
@@ -349,10 +371,13 @@ launch (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
   if (m == 0 || !check_scalars (self, error) || !make_room (self, m, error))
     return FALSE;
   if (map_inputs (flight, self, error) && map_outputs (flight, self, error) &&
-      submit (flight, self, m, error))
+      map_rows (flight, self, error) && submit (flight, self, m, error)) {
+    flight->leaves_early = flight->d_on_device && self->problem.gemm.row_outputs == 0;
     return TRUE;
+  }
   unmap_inputs (flight);
   unmap_outputs (flight);
+  unmap_rows (flight);
   flight->a_on_device = flight->d_on_device = FALSE;
   return FALSE;
 }
@@ -378,6 +403,7 @@ gst_gemmcl_flight_land (GstGemmclFlight *flight, GstGemmcl *self)
   g_clear_object (&flight->plan);
   unmap_inputs (flight);
   unmap_outputs (flight);
+  unmap_rows (flight);
   if (!ok) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return GST_FLOW_ERROR;

@@ -23,8 +23,10 @@ typedef enum {
  * @sent: outputs that were taken
  * @flow: how it landed
  * @a_on_device, @d_on_device: A, or D, is in OpenCL memory. Inputs are then not needed any more
- *   once it is launched, and outputs may be sent at once, with the event that says when they are
- *   there. A that the device only shares with others, VA surfaces and dma-bufs, is none such
+ *   once it is launched. A that the device only shares with others, VA surfaces and dma-bufs, is
+ *   none such
+ * @leaves_early: outputs may be sent once it is launched, with the event that says when they are
+ *   there: D is in OpenCL memory, and there are no row outputs, which are written on the host
  *
  * The arrays have room for a batch, and a flight is used again and again.
  */
@@ -37,9 +39,12 @@ struct _GstGemmclFlight {
   GstFlowReturn flow;
 
   GstGemmclMapping *mappings; /* two for each buffer */
+  GstGemmclMapping *row_mappings;
   GemmclHostData *a, *d;
+  gfloat **rows; /* where the row outputs go */
   GemmclDeviceData *device_a, *device_d;
   gboolean a_on_device, d_on_device;
+  gboolean leaves_early;
   GemmclPlaneImages *planes_a;
   GstGemmclMemory a_memory; /* which of a, device_a and planes_a holds A */
   GemmclHandover acquire, release;

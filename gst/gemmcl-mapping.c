@@ -172,6 +172,18 @@ gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *bu
                      GST_MAP_WRITE, alignment, host, error);
 }
 
+gboolean
+gst_gemmcl_map_rows (GstGemmclMapping *mapping, GstBuffer *buffer, gfloat **rows, GError **error)
+{
+  GstMemory *last = gst_buffer_get_memory (buffer, gst_buffer_n_memory (buffer) - 1);
+  GemmclHostData host;
+
+  if (!map_memory (mapping, last, GST_MAP_WRITE, sizeof (gfloat), &host, error))
+    return FALSE;
+  *rows = host.data[0];
+  return TRUE;
+}
+
 /* A buffer with no data in it that is still to pass: a gap, or audio of no samples. */
 gboolean
 gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer)

@@ -30,6 +30,10 @@ gboolean gst_gemmcl_map_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBu
 gboolean gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
                                 GemmclHostData *host, GError **error);
 
+/** gst_gemmcl_map_rows: The same for the row outputs, in the last memory of @buffer. */
+gboolean gst_gemmcl_map_rows (GstGemmclMapping *mapping, GstBuffer *buffer, gfloat **rows,
+                              GError **error);
+
 /** gst_gemmcl_get_samples: Where in a buffer of audio the samples are, and how many. */
 gboolean gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset,
                                  gsize *samples, GError **error);

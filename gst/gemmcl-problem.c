@@ -57,8 +57,15 @@ gst_gemmcl_weight_get_n (const GstGemmclSettings *settings, const GemmclMatrix *
 }
 
 static gboolean
-shape_of_audio (const GstAudioInfo *info, gsize weight_k, GstGemmclShape *shape, GError **error)
+shape_of_audio (const GstAudioInfo *info, const GstGemmclSettings *settings, gsize weight_k,
+                GstGemmclShape *shape, GError **error)
 {
+  if (settings->row_outputs != 0) {
+    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                         "Audio leaves as audio, which has no place for row-outputs. Expected "
+                         "row-outputs=0, or video or tensors.");
+    return FALSE;
+  }
   shape->m = 0;
   shape->k = GST_AUDIO_INFO_CHANNELS (info);
   if (shape->k == weight_k)
@@ -73,15 +80,23 @@ shape_of_audio (const GstAudioInfo *info, gsize weight_k, GstGemmclShape *shape,
 }
 
 static gboolean
-shape_of_tensor (const GstGemmclTensors *tensors, guint index, gsize weight_k,
+shape_of_tensor (const GstGemmclTensors *tensors, const GstGemmclSettings *settings, gsize weight_k,
                  GstGemmclShape *shape, GError **error)
 {
+  const guint index = settings->tensor_index;
   g_autofree gchar *dimensions = NULL;
 
   if (index >= tensors->n) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
                  "tensor-index is %u, but a buffer has %u tensor%s. Expected 0 to %u.", index,
                  tensors->n, tensors->n == 1 ? "" : "s", tensors->n - 1);
+    return FALSE;
+  }
+  if (settings->row_outputs != 0 && tensors->n == GST_GEMMCL_MAX_TENSORS) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                 "A buffer has %u tensors already, and row-outputs would add one. Expected "
+                 "row-outputs=0, or %u tensors at most.",
+                 tensors->n, GST_GEMMCL_MAX_TENSORS - 1);
     return FALSE;
   }
   gst_gemmcl_tensor_get_shape (&tensors->tensor[index], &shape->m, &shape->k);
@@ -103,9 +118,9 @@ gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettin
 {
   shape->mode = GEMMCL_FEATURE_PIXEL;
   if (format->medium == GST_GEMMCL_MEDIUM_AUDIO)
-    return shape_of_audio (&format->audio, weight_k, shape, error);
+    return shape_of_audio (&format->audio, settings, weight_k, shape, error);
   if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
-    return shape_of_tensor (&format->tensors, settings->tensor_index, weight_k, shape, error);
+    return shape_of_tensor (&format->tensors, settings, weight_k, shape, error);
   return gst_gemmcl_shape_choose (
       &(GstGemmclPicture){
           .width = GST_VIDEO_INFO_WIDTH (&format->video),
@@ -261,6 +276,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->gemm.bias = operands->bias != NULL;
   self->gemm.activation = settings->activation;
   self->gemm.precision = choose_precision (settings->precision, operands->weight);
+  self->gemm.row_outputs = settings->row_outputs;
   set_input (self, input, settings, shape.mode);
   if (output)
     set_output (self, output);

@@ -37,6 +37,7 @@ typedef struct {
   guint patch_width;
   guint patch_height;
   guint tensor_index;
+  guint row_outputs;
   gdouble input_scale;
   gdouble input_offset;
   gchar *kernel;

@@ -28,6 +28,7 @@ enum {
   PROP_PATCH_WIDTH,
   PROP_PATCH_HEIGHT,
   PROP_TENSOR_INDEX,
+  PROP_ROW_OUTPUTS,
   PROP_INPUT_SCALE,
   PROP_INPUT_OFFSET,
   PROP_KERNEL,
@@ -107,6 +108,9 @@ set_wanted (GstGemmcl *self, guint id, const GValue *value)
   case PROP_TENSOR_INDEX:
     wanted->tensor_index = g_value_get_uint (value);
     break;
+  case PROP_ROW_OUTPUTS:
+    wanted->row_outputs = g_value_get_flags (value);
+    break;
   case PROP_INPUT_SCALE:
     wanted->input_scale = g_value_get_double (value);
     break;
@@ -182,6 +186,9 @@ get_wanted (const GstGemmclSettings *wanted, guint id, GValue *value)
     return TRUE;
   case PROP_TENSOR_INDEX:
     g_value_set_uint (value, wanted->tensor_index);
+    return TRUE;
+  case PROP_ROW_OUTPUTS:
+    g_value_set_flags (value, wanted->row_outputs);
     return TRUE;
   case PROP_INPUT_SCALE:
     g_value_set_double (value, wanted->input_scale);
@@ -350,6 +357,13 @@ install_shapes (GObjectClass *klass)
                          "Which of several tensors is multiplied; the others pass through", 0,
                          GST_GEMMCL_MAX_TENSORS - 1, GST_GEMMCL_DEFAULT_TENSOR_INDEX, READY));
   g_object_class_install_property (
+      klass, PROP_ROW_OUTPUTS,
+      g_param_spec_flags ("row-outputs", "Row outputs",
+                          "What is told of each row of the result in a tensor of its own, behind "
+                          "the others, as float32 in this order. The result then is a tensor, too, "
+                          "whatever came in; of audio there are none",
+                          GST_TYPE_GEMMCL_ROW_OUTPUTS, GST_GEMMCL_DEFAULT_ROW_OUTPUTS, READY));
+  g_object_class_install_property (
       klass, PROP_BATCH_SIZE,
       g_param_spec_uint ("batch-size", "Batch size",
                          "Buffers that are multiplied at once. The first waits for the last: the "
@@ -433,6 +447,7 @@ gst_gemmcl_properties_init (GstGemmcl *self)
       .patch_width = GST_GEMMCL_DEFAULT_PATCH_WIDTH,
       .patch_height = GST_GEMMCL_DEFAULT_PATCH_HEIGHT,
       .tensor_index = GST_GEMMCL_DEFAULT_TENSOR_INDEX,
+      .row_outputs = GST_GEMMCL_DEFAULT_ROW_OUTPUTS,
       .input_scale = GST_GEMMCL_DEFAULT_INPUT_SCALE,
       .input_offset = GST_GEMMCL_DEFAULT_INPUT_OFFSET,
       .kernel = g_strdup (GST_GEMMCL_DEFAULT_KERNEL),

@@ -125,7 +125,7 @@ find_unsent (GstGemmcl *self)
     if (i < landed && flight->flow != GST_FLOW_OK)
       return flight;
     if (flight->sent < flight->n)
-      return i < landed || flight->d_on_device ? flight : NULL;
+      return i < landed || flight->leaves_early ? flight : NULL;
   }
   return NULL;
 }
@@ -286,7 +286,7 @@ gst_gemmcl_queue_launch (GstGemmcl *self)
   g_cond_broadcast (&self->queue_changed);
   g_mutex_unlock (&self->queue_lock);
   /* Nobody would land it before the next buffer comes. */
-  if (depth == 1 && !(flight->a_on_device && flight->d_on_device))
+  if (depth == 1 && !(flight->a_on_device && flight->leaves_early))
     land_until (self, 0);
   return GST_FLOW_OK;
 }

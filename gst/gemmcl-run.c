@@ -44,13 +44,26 @@ set_no_memory (GError **error)
                        "of them (queue-depth, batch-size, queues).");
 }
 
-/* What passes through, around the result, which is there. */
+/* Where there is no pool for it. */
+static GstMemory *
+new_memory (GstBaseTransform *trans, gsize size)
+{
+  g_autoptr (GstAllocator) allocator = NULL;
+  GstAllocationParams params;
+
+  gst_base_transform_get_allocator (trans, &allocator, &params);
+  return gst_allocator_alloc (allocator, size, &params);
+}
+
+/* What passes through, around the result, which is there; and room for the row outputs. */
 static gboolean
 insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
 {
-  for (guint i = 0; i < self->output.tensors.n; i++) {
-    GstMemory *memory;
+  const gboolean has_rows = self->problem.gemm.row_outputs != 0;
+  const guint n = self->output.tensors.n - has_rows;
+  GstMemory *memory;
 
+  for (guint i = 0; i < n; i++) {
     if (i == gst_gemmcl_get_output_index (self))
       continue;
     memory = gst_gemmcl_get_tensor_memory (&self->input.tensors, i, input, error);
@@ -64,6 +77,15 @@ insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **er
     }
     gst_buffer_insert_memory (output, (gint)i, memory);
   }
+  if (!has_rows)
+    return TRUE;
+  memory = new_memory (GST_BASE_TRANSFORM (self),
+                       gst_gemmcl_tensor_get_size (&self->output.tensors.tensor[n]));
+  if (!memory) {
+    set_no_memory (error);
+    return FALSE;
+  }
+  gst_buffer_append_memory (output, memory);
   return TRUE;
 }
 
@@ -90,13 +112,10 @@ static GstFlowReturn
 make_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
 {
   g_autoptr (GstBuffer) buffer = gst_buffer_new ();
-  g_autoptr (GstAllocator) allocator = NULL;
-  GstAllocationParams params;
   GstMemory *memory;
 
   if (size > 0) {
-    gst_base_transform_get_allocator (trans, &allocator, &params);
-    memory = gst_allocator_alloc (allocator, size, &params);
+    memory = new_memory (trans, size);
     if (!memory)
       return GST_FLOW_ERROR;
     gst_buffer_append_memory (buffer, memory);

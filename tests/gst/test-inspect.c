@@ -27,7 +27,7 @@ test_defaults (void)
       g_error ("%s is not its default", specs[i]->name);
     n_checked++;
   }
-  g_assert_cmpuint (n_checked, ==, 19);
+  g_assert_cmpuint (n_checked, ==, 21);
 }
 
 /* Each property, set to something else, reads back as that. */
@@ -46,6 +46,7 @@ test_properties (void)
       {"patch-width", "4"},
       {"patch-height", "5"},
       {"tensor-index", "1"},
+      {"row-outputs", "sum+arg-max"},
       {"input-scale", "0.5"},
       {"input-offset", "-1"},
       {"kernel", "gemm_naive"},
