@@ -5,10 +5,7 @@
 #include "gemmcl-drm.h"
 #include "gstgemmclmemory.h"
 
-#define SRC_FORMATS    "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
-#define VA_FEATURE     "memory:VAMemory"
-#define DMABUF_FEATURE "memory:DMABuf"
-
+#define SRC_FORMATS  "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
 #define SINK_FORMATS SRC_FORMATS ", NV12, I420, P010_10LE"
 
 /* The library's limit of a picture's sides. */
@@ -26,68 +23,6 @@
                                GST_GEMMCL_MAX_TENSORS) " ], "                                      \
                                                        "framerate = " GST_VIDEO_FPS_RANGE
 
-/* Takes @structure. */
-static void
-append_in (GstCaps *result, GstStructure *structure, const gchar *feature)
-{
-  gst_caps_append_structure_full (result, structure, gst_caps_features_new (feature, NULL));
-}
-
-static void
-append_in_opencl (GstCaps *result, const GstCaps *caps)
-{
-  for (guint i = 0; i < gst_caps_get_size (caps); i++)
-    append_in (result, gst_structure_copy (gst_caps_get_structure (caps, i)),
-               GST_CAPS_FEATURE_MEMORY_OPENCL);
-}
-
-/* Those formats whose planes media drivers and OpenCL both know. */
-static void
-append_in_va (GstCaps *result, const GstStructure *video)
-{
-#ifdef GEMMCL_HAVE_VA
-  g_autoptr (GstCaps) surfaces =
-      gst_caps_from_string (GST_GEMMCL_VIDEO_MEDIA ", format = (string) { NV12, P010_10LE }");
-  g_autoptr (GstStructure) structure =
-      gst_structure_intersect (video, gst_caps_get_structure (surfaces, 0));
-
-  if (structure)
-    append_in (result, g_steal_pointer (&structure), VA_FEATURE);
-#endif
-}
-
-static void
-append_in_dmabuf (GstCaps *result, const GstStructure *video)
-{
-  GstStructure *drm = gst_gemmcl_drm_from_plain (video);
-
-  if (drm)
-    append_in (result, drm, DMABUF_FEATURE);
-  append_in (result, gst_structure_copy (video), DMABUF_FEATURE);
-}
-
-/* @caps, which are of the system's memory, and the same of others, for a pad. */
-static GstCaps *
-of_all_memories (const GstCaps *caps, GstPadDirection direction)
-{
-  GstCaps *result = gst_caps_new_empty ();
-
-  if (direction == GST_PAD_SRC) {
-    gst_caps_append (result, gst_caps_copy (caps));
-    append_in_opencl (result, caps);
-    return result;
-  }
-  append_in_opencl (result, caps);
-  for (guint i = 0; i < gst_caps_get_size (caps); i++)
-    if (gst_structure_has_name (gst_caps_get_structure (caps, i), GST_GEMMCL_VIDEO_MEDIA))
-      append_in_va (result, gst_caps_get_structure (caps, i));
-  for (guint i = 0; i < gst_caps_get_size (caps); i++)
-    if (gst_structure_has_name (gst_caps_get_structure (caps, i), GST_GEMMCL_VIDEO_MEDIA))
-      append_in_dmabuf (result, gst_caps_get_structure (caps, i));
-  gst_caps_append (result, gst_caps_copy (caps));
-  return result;
-}
-
 GstCaps *
 gst_gemmcl_caps_new_template (GstPadDirection direction)
 {
@@ -95,7 +30,7 @@ gst_gemmcl_caps_new_template (GstPadDirection direction)
       direction == GST_PAD_SINK ? VIDEO_CAPS (SINK_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS
                                 : VIDEO_CAPS (SRC_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS);
 
-  return of_all_memories (caps, direction);
+  return gst_gemmcl_caps_spread (caps, direction);
 }
 
 /* What is known while one caps structure becomes others. */
@@ -398,35 +333,6 @@ transform_output (const Transform *self)
   }
 }
 
-gboolean
-gst_gemmcl_caps_are_opencl (const GstCaps *caps, guint index)
-{
-  return gst_gemmcl_caps_get_memory (caps, index) == GST_GEMMCL_MEMORY_OPENCL;
-}
-
-GstGemmclMemory
-gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index)
-{
-  static const struct {
-    const gchar *feature;
-    GstGemmclMemory memory;
-  } memories[] = {
-      {GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY, GST_GEMMCL_MEMORY_SYSTEM},
-      {GST_CAPS_FEATURE_MEMORY_OPENCL, GST_GEMMCL_MEMORY_OPENCL},
-      {VA_FEATURE, GST_GEMMCL_MEMORY_VA},
-      {DMABUF_FEATURE, GST_GEMMCL_MEMORY_DMABUF},
-  };
-  const GstCapsFeatures *features = gst_caps_get_features (caps, index);
-
-  if (!features || gst_caps_features_is_any (features))
-    return GST_GEMMCL_MEMORY_SYSTEM;
-  for (guint i = 0; i < G_N_ELEMENTS (memories); i++)
-    if (gst_caps_features_get_size (features) == 1 &&
-        gst_caps_features_contains (features, memories[i].feature))
-      return memories[i].memory;
-  return GST_GEMMCL_MEMORY_OTHER;
-}
-
 /* Whether the element has such memory on a pad of @direction. */
 static gboolean
 is_known_memory (const GstCaps *caps, guint index, GstPadDirection direction)
@@ -448,25 +354,6 @@ is_repeated (const GstCaps *caps, guint index, GstPadDirection direction)
         gst_structure_is_equal (gst_caps_get_structure (caps, i), structure))
       return TRUE;
   return FALSE;
-}
-
-GstCaps *
-gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import)
-{
-  GstCaps *first = gst_caps_new_empty (), *last = gst_caps_new_empty ();
-
-  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-    const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, i);
-    const gboolean is_last = memory == GST_GEMMCL_MEMORY_DMABUF && !import;
-
-    if (memory != GST_GEMMCL_MEMORY_VA || va)
-      gst_caps_append_structure_full (is_last ? last : first,
-                                      gst_structure_copy (gst_caps_get_structure (caps, i)),
-                                      gst_caps_features_copy (gst_caps_get_features (caps, i)));
-  }
-  gst_caps_append (first, last);
-  gst_caps_unref (caps);
-  return first;
 }
 
 /* The memory of one side says nothing of the other's. OpenCL's is preferred for what comes in; what
@@ -493,7 +380,8 @@ transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *fi
       else
         transform_output (&transform);
     }
-    result = of_all_memories (of_one, direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
+    result =
+        gst_gemmcl_caps_spread (of_one, direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
   }
   if (filter)
     return gst_caps_intersect_full ((GstCaps *)filter, result, GST_CAPS_INTERSECT_FIRST);

@@ -2,29 +2,13 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "gemmcl-caps-memory.h"
 #include "gemmcl-problem.h"
 
 /* The caps of both pads and what one side's mean for the other's. Pure functions of caps, settings
  * and the weight's shape. */
 
 G_BEGIN_DECLS
-
-/**
- * GstGemmclMemory:
- * @GST_GEMMCL_MEMORY_OTHER: nothing that the element knows
- *
- * Where caps say that buffers lie. The last two are for the sink pad alone.
- */
-typedef enum {
-  GST_GEMMCL_MEMORY_OTHER,
-  GST_GEMMCL_MEMORY_SYSTEM,
-  GST_GEMMCL_MEMORY_OPENCL,
-  GST_GEMMCL_MEMORY_VA,
-  GST_GEMMCL_MEMORY_DMABUF,
-} GstGemmclMemory;
-
-/** gst_gemmcl_caps_get_memory: Returns: that of structure @index; the system's for any features. */
-GstGemmclMemory gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index);
 
 /** gst_gemmcl_caps_new_template: Returns: (transfer full): the pad template's caps. */
 GstCaps *gst_gemmcl_caps_new_template (GstPadDirection direction);
@@ -59,18 +43,5 @@ GstCaps *gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *ca
  * Returns: (transfer full): fixed caps for the source pad.
  */
 GstCaps *gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl);
-
-/**
- * gst_gemmcl_caps_offer:
- * @caps: (transfer full): what the sink pad can have, on any device
- * @va: whether this one shares VA surfaces
- * @import: whether it imports dma-bufs; else they are mapped and copied, and so the last choice
- *
- * Returns: (transfer full): what it can have on this device.
- */
-GstCaps *gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import);
-
-/** gst_gemmcl_caps_are_opencl: Returns: whether structure @index of @caps is in OpenCL memory. */
-gboolean gst_gemmcl_caps_are_opencl (const GstCaps *caps, guint index);
 
 G_END_DECLS

@@ -183,6 +183,73 @@ test_several_tensors (void)
   g_assert_true (has (out, "other/tensors,dimensions=(string)\"7:1:1:1.2:20:1:1\""));
 }
 
+#define SURFACE "video/x-raw(memory:VAMemory),format=NV12"
+#define DMABUF  "video/x-raw(memory:DMABuf),format=BGRx"
+
+static void
+assert_memory (const gchar *text, GstGemmclMemory memory)
+{
+  g_autoptr (GstCaps) caps = gst_caps_from_string (text);
+
+  g_assert_cmpint (gst_gemmcl_caps_get_memory (caps, 0), ==, memory);
+}
+
+/* Memory of others comes in, and never goes out; what the device cannot do is not offered. */
+static void
+test_memories (void)
+{
+  g_autoptr (GstCaps) src = gst_gemmcl_caps_new_template (GST_PAD_SRC);
+  g_autoptr (GstCaps) from = transform (GST_PAD_SINK, SURFACE, NULL, 3, 3);
+  g_autoptr (GstCaps) import = NULL, map = NULL;
+
+  assert_memory ("video/x-raw", GST_GEMMCL_MEMORY_SYSTEM);
+  assert_memory ("video/x-raw(memory:OpenCL)", GST_GEMMCL_MEMORY_OPENCL);
+  assert_memory (SURFACE, GST_GEMMCL_MEMORY_VA);
+  assert_memory (DMABUF, GST_GEMMCL_MEMORY_DMABUF);
+  assert_memory ("video/x-raw(memory:DMABuf,memory:Other)", GST_GEMMCL_MEMORY_OTHER);
+  g_assert_false (has (src, SURFACE));
+  g_assert_false (has (src, DMABUF));
+  g_assert_true (has (from, "video/x-raw,format=BGR"));
+  import = gst_gemmcl_caps_offer (gst_gemmcl_caps_new_template (GST_PAD_SINK), FALSE, TRUE);
+  map = gst_gemmcl_caps_offer (gst_gemmcl_caps_new_template (GST_PAD_SINK), FALSE, FALSE);
+  g_assert_false (has (import, SURFACE));
+  g_assert_true (has (import, DMABUF));
+  g_assert_true (has (map, DMABUF));
+  g_assert_cmpint (gst_gemmcl_caps_get_memory (import, gst_caps_get_size (import) - 1), ==,
+                   GST_GEMMCL_MEMORY_SYSTEM);
+  g_assert_cmpint (gst_gemmcl_caps_get_memory (map, gst_caps_get_size (map) - 1), ==,
+                   GST_GEMMCL_MEMORY_DMABUF);
+}
+
+/* Since GStreamer 1.24 dma-bufs have formats of another name, of which only linear ones are known.
+ */
+static void
+test_drm_formats (void)
+{
+#if GST_CHECK_VERSION(1, 24, 0)
+  const gchar *linear = "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12,width=4,height=2"
+                        ",framerate=30/1";
+  g_autoptr (GstCaps) sink = gst_gemmcl_caps_new_template (GST_PAD_SINK);
+  g_autoptr (GstCaps) out = transform (GST_PAD_SINK, linear, NULL, 3, 3);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (linear);
+  g_autoptr (GstCaps) tiled = gst_caps_from_string (
+      "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12:0x0100000000000002,width=4,"
+      "height=2,framerate=30/1");
+  g_autoptr (GError) error = NULL;
+  GstGemmclFormat format;
+
+  g_assert_true (has (sink, linear));
+  g_assert_false (gst_caps_can_intersect (sink, tiled));
+  g_assert_true (has (out, VIDEO ("BGR")));
+  g_assert_true (gst_gemmcl_format_from_caps (&format, caps, &error));
+  g_assert_cmpint (GST_VIDEO_INFO_FORMAT (&format.video), ==, GST_VIDEO_FORMAT_NV12);
+  g_assert_false (gst_gemmcl_format_from_caps (&format, tiled, &error));
+  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT);
+#else
+  g_test_skip ("GStreamer before 1.24 has no DRM formats.");
+#endif
+}
+
 int
 main (int argc, char **argv)
 {
@@ -197,5 +264,7 @@ main (int argc, char **argv)
   g_test_add_func ("/caps/fixate", test_fixate);
   g_test_add_func ("/caps/mono-has-no-mask", test_mono_has_no_mask);
   g_test_add_func ("/caps/several-tensors", test_several_tensors);
+  g_test_add_func ("/caps/memories", test_memories);
+  g_test_add_func ("/caps/drm-formats", test_drm_formats);
   return g_test_run ();
 }

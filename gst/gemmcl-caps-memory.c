@@ -1,0 +1,124 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "gemmcl-caps-memory.h"
+
+#include "gemmcl-drm.h"
+#include "gemmcl-media.h"
+#include "gstgemmclmemory.h"
+
+#define VA_FEATURE     "memory:VAMemory"
+#define DMABUF_FEATURE "memory:DMABuf"
+
+#ifdef GEMMCL_HAVE_VA
+  #define HAVE_VA TRUE
+#else
+  #define HAVE_VA FALSE
+#endif
+
+/* Takes @structure. */
+static void
+append_in (GstCaps *result, GstStructure *structure, const gchar *feature)
+{
+  gst_caps_append_structure_full (result, structure, gst_caps_features_new (feature, NULL));
+}
+
+static void
+append_in_opencl (GstCaps *result, const GstCaps *caps)
+{
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    append_in (result, gst_structure_copy (gst_caps_get_structure (caps, i)),
+               GST_CAPS_FEATURE_MEMORY_OPENCL);
+}
+
+/* Those formats whose planes media drivers and OpenCL both know. */
+static void
+append_in_va (GstCaps *result, const GstStructure *video)
+{
+  g_autoptr (GstCaps) surfaces =
+      gst_caps_from_string (GST_GEMMCL_VIDEO_MEDIA ", format = (string) { NV12, P010_10LE }");
+  g_autoptr (GstStructure) structure =
+      gst_structure_intersect (video, gst_caps_get_structure (surfaces, 0));
+
+  if (structure)
+    append_in (result, g_steal_pointer (&structure), VA_FEATURE);
+}
+
+static void
+append_in_dmabuf (GstCaps *result, const GstStructure *video)
+{
+  GstStructure *drm = gst_gemmcl_drm_from_plain (video);
+
+  if (drm)
+    append_in (result, drm, DMABUF_FEATURE);
+  append_in (result, gst_structure_copy (video), DMABUF_FEATURE);
+}
+
+GstCaps *
+gst_gemmcl_caps_spread (const GstCaps *caps, GstPadDirection direction)
+{
+  GstCaps *result = gst_caps_new_empty ();
+
+  if (direction == GST_PAD_SRC) {
+    gst_caps_append (result, gst_caps_copy (caps));
+    append_in_opencl (result, caps);
+    return result;
+  }
+  append_in_opencl (result, caps);
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    if (HAVE_VA &&
+        gst_structure_has_name (gst_caps_get_structure (caps, i), GST_GEMMCL_VIDEO_MEDIA))
+      append_in_va (result, gst_caps_get_structure (caps, i));
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    if (gst_structure_has_name (gst_caps_get_structure (caps, i), GST_GEMMCL_VIDEO_MEDIA))
+      append_in_dmabuf (result, gst_caps_get_structure (caps, i));
+  gst_caps_append (result, gst_caps_copy (caps));
+  return result;
+}
+
+gboolean
+gst_gemmcl_caps_are_opencl (const GstCaps *caps, guint index)
+{
+  return gst_gemmcl_caps_get_memory (caps, index) == GST_GEMMCL_MEMORY_OPENCL;
+}
+
+GstGemmclMemory
+gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index)
+{
+  static const struct {
+    const gchar *feature;
+    GstGemmclMemory memory;
+  } memories[] = {
+      {GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY, GST_GEMMCL_MEMORY_SYSTEM},
+      {GST_CAPS_FEATURE_MEMORY_OPENCL, GST_GEMMCL_MEMORY_OPENCL},
+      {VA_FEATURE, GST_GEMMCL_MEMORY_VA},
+      {DMABUF_FEATURE, GST_GEMMCL_MEMORY_DMABUF},
+  };
+  const GstCapsFeatures *features = gst_caps_get_features (caps, index);
+
+  if (!features || gst_caps_features_is_any (features))
+    return GST_GEMMCL_MEMORY_SYSTEM;
+  for (guint i = 0; i < G_N_ELEMENTS (memories); i++)
+    if (gst_caps_features_get_size (features) == 1 &&
+        gst_caps_features_contains (features, memories[i].feature))
+      return memories[i].memory;
+  return GST_GEMMCL_MEMORY_OTHER;
+}
+
+GstCaps *
+gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import)
+{
+  GstCaps *first = gst_caps_new_empty (), *last = gst_caps_new_empty ();
+
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, i);
+    const gboolean is_last = memory == GST_GEMMCL_MEMORY_DMABUF && !import;
+
+    if (memory != GST_GEMMCL_MEMORY_VA || va)
+      gst_caps_append_structure_full (is_last ? last : first,
+                                      gst_structure_copy (gst_caps_get_structure (caps, i)),
+                                      gst_caps_features_copy (gst_caps_get_features (caps, i)));
+  }
+  gst_caps_append (first, last);
+  gst_caps_unref (caps);
+  return first;
+}
