@@ -20,6 +20,7 @@
  */
 #include "problem.h"
 #include "types.clh"
+#include "halves.clh"
 
 #define ROWS  (8 * DPAS_PACK)
 #define PARTS (ROWS / SUBGROUP_SIZE)

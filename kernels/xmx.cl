@@ -47,6 +47,7 @@
 #include "group_tile.clh"
 
 #define STEP     (DEPTH * SUBGROUP_SIZE)
+#define PARTS    (STEP / DPAS_K)
 #define BLOCKS_M (TILE_M / 8)
 #define ACROSS   (GROUP_N / SUBGROUP_SIZE)
 /* Words of B to a row of a dpas' step, and rows of 16 words. */
@@ -93,11 +94,7 @@ static inline DpasRow
 pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
 {
   #if A_TYPE == B_TYPE && !defined(A_SCALED)
-  uint word = 0;
-  SG_UNROLL
-  for (int d = 0; d < DPAS_PARTS; d++)
-    word |= (uint)x[d] << d * (32 / DPAS_PACK);
-  return (DpasRow)word;
+  return DPAS_ROW (x);
   #else
   float values[DPAS_PARTS];
   SG_UNROLL
@@ -108,30 +105,33 @@ pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
 }
 #endif
 
-/* The tile's rows of A at columns k to k + DPAS_K - 1, from rows[r] on. */
+/* A step's rows as blocks, from rows[part * TILE_M + r]. */
 static inline void
-gather_rows (DpasRows a[BLOCKS_M], const DpasRow rows[TILE_M])
+gather_rows (DpasRows a[PARTS * BLOCKS_M], const DpasRow rows[PARTS * TILE_M])
 {
   SG_UNROLL
-  for (int m = 0; m < BLOCKS_M; m++)
-    a[m] = vload8 (m, rows);
+  for (int i = 0; i < PARTS * BLOCKS_M; i++)
+    a[i] = vload8 (i, rows);
 }
 
 /* Lane by lane; past K zeros. */
 static inline void
-load_a (DpasRows a[BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at, int k)
+load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
+        int k)
 {
-  DpasRow rows[TILE_M];
+  DpasRow rows[PARTS * TILE_M];
   SG_UNROLL
   for (int r = 0; r < TILE_M; r++) {
-    float x[DPAS_PARTS];
+    float x[DEPTH];
     SG_UNROLL
-    for (int d = 0; d < DPAS_PARTS; d++) {
+    for (int d = 0; d < DEPTH; d++) {
       const int column = k + d * SUBGROUP_SIZE + sg_lane ();
       const float stored = LOAD_A (A, at->row[r] + min (column, p.K - 1) * A_COL);
       x[d] = column < p.K ? SCALE_A (stored, p.a_scale, p.a_shift) : 0.0f;
     }
-    rows[r] = dpas_pack (x);
+    SG_UNROLL
+    for (int part = 0; part < PARTS; part++)
+      rows[part * TILE_M + r] = dpas_pack (x + part * DPAS_PARTS);
   }
   gather_rows (a, rows);
 }
@@ -144,14 +144,18 @@ load_a (DpasRows a[BLOCKS_M], global const A_MEM *A, const GemmclProblem p, cons
   #endif
 
 static inline void
-read_a (DpasRows a[BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at, int k)
+read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
+        int k)
 {
-  A_WORD x[TILE_M];
-  DpasRow rows[TILE_M];
-  READ_2D (x, at->a, at->a_width, (int)p.M, at->a_pitch, (int2)(at->a_shift + k, at->top), TILE_M);
+  A_WORD x[PARTS * TILE_M];
+  DpasRow rows[PARTS * TILE_M];
   SG_UNROLL
-  for (int r = 0; r < TILE_M; r++)
-    rows[r] = pack_row (x + r, p);
+  for (int part = 0; part < PARTS; part++)
+    READ_2D (x + part * TILE_M, at->a, at->a_width, (int)p.M, at->a_pitch,
+             (int2)(at->a_shift + k + part * DPAS_K, at->top), TILE_M);
+  SG_UNROLL
+  for (int i = 0; i < PARTS * TILE_M; i++)
+    rows[i] = pack_row (x + i, p);
   gather_rows (a, rows);
 }
 #elif defined(A_BLOCKS)
@@ -162,14 +166,17 @@ read_a (DpasRows a[BLOCKS_M], global const A_MEM *A, const GemmclProblem p, cons
   #endif
 
 static inline void
-read_a (DpasRows a[BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at, int k)
+read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
+        int k)
 {
-  DpasRow rows[TILE_M];
+  DpasRow rows[PARTS * TILE_M];
   SG_UNROLL
   for (int r = 0; r < TILE_M; r++) {
-    A_WORD x[DPAS_PARTS];
-    READ_A (x, (global const A_WORD *)A + at->row[r] + k, DPAS_PARTS);
-    rows[r] = pack_row (x, p);
+    A_WORD x[DEPTH];
+    READ_A (x, (global const A_WORD *)A + at->row[r] + k, DEPTH);
+    SG_UNROLL
+    for (int part = 0; part < PARTS; part++)
+      rows[part * TILE_M + r] = pack_row (x + part * DPAS_PARTS, p);
   }
   gather_rows (a, rows);
 }
@@ -251,13 +258,35 @@ find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const Gemmc
   at->b_lines = steps * B_LINES;
 }
 
+/* Two steps from k on get into the core's cache: of the subgroups that read the same, those with an
+ * even number prefetch the first and the others the second, each its share. */
+#if defined(SG_ROWS) && defined(A_IN_2D) && AHEAD > 0
+static inline void
+prefetch (const GemmclProblem p, const Place *at, int k)
+{
+  const int across = sg_id () % ACROSS, down = sg_id () / ACROSS;
+  const int rows = 2 * TILE_M / ACROSS, lines = 2 * PARTS * B_LINES / GROUP_M;
+  const int a_step = k + across % 2 * STEP, b_step = k + down % 2 * STEP;
+  const int per_word = 4 / (int)sizeof (A_WORD);
+  SG_UNROLL
+  for (int column = 0; column < STEP; column += 16 * per_word)
+    sg_prefetch_2d (at->a, at->a_width, (int)p.M, at->a_pitch,
+                    (int2)((at->a_shift + a_step + column) / per_word, at->top + across / 2 * rows),
+                    rows);
+  sg_prefetch_2d (at->b, 64, at->b_lines, 64,
+                  (int2)(0, b_step / DPAS_K * B_LINES + down / 2 * lines), lines);
+}
+#else
+  #define prefetch(p, at, k)
+#endif
+
 /* In the kernel itself: it has barriers. */
 #define STEP_OF_K(read)                                                                            \
+  read (a, A, p, &at, k);                                                                          \
   SG_UNROLL                                                                                        \
-  for (int part = 0; part < STEP; part += DPAS_K) {                                                \
-    read (a, A, p, &at, k + part);                                                                 \
-    DPAS_SHARE (shared, a, BLOCKS_M);                                                              \
-    multiply (sum, shared, a, &at, (k + part) / DPAS_K);                                           \
+  for (int part = 0; part < PARTS; part++) {                                                       \
+    DPAS_SHARE (shared, a + part * BLOCKS_M, BLOCKS_M);                                            \
+    multiply (sum, shared, a + part * BLOCKS_M, &at, k / DPAS_K + part);                           \
   }
 
 kernel SG_KERNEL void
@@ -271,7 +300,7 @@ gemm (GEMM_ARGUMENTS)
   Place at;
   find_place (&at, A, B, p);
 
-  DpasRows a[BLOCKS_M];
+  DpasRows a[PARTS * BLOCKS_M];
   DpasSum sum[BLOCKS_M * TILE_N];
   SG_UNROLL
   for (int i = 0; i < BLOCKS_M * TILE_N; i++)
@@ -279,15 +308,24 @@ gemm (GEMM_ARGUMENTS)
 
   int k = 0;
 #ifdef A_IN_2D
-  for (; k < p.K; k += STEP)
+  for (; k < p.K; k += STEP) {
+    if (AHEAD > 0 && k / STEP % 2 == 0)
+      prefetch (p, &at, k + AHEAD * STEP);
     STEP_OF_K (read_a)
+  }
 #else
   #ifdef A_BLOCKS
-  for (; k + STEP <= p.K; k += STEP)
+  for (; k + STEP <= p.K; k += STEP) {
     STEP_OF_K (read_a)
-  #endif
-  for (; k < p.K; k += STEP)
+  }
+  if (k < p.K) {
     STEP_OF_K (load_a)
+  }
+  #else
+  for (; k < p.K; k += STEP) {
+    STEP_OF_K (load_a)
+  }
+  #endif
 #endif
   store (C, bias, D, p, &at, sum);
 }

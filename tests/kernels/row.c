@@ -21,7 +21,8 @@ read_tile (Row *row)
   row->group_m = row->tile_m * group_m;
   row->group_n = row->tile_n * group_n;
   /* A subgroup's, whose tile is one in memory. */
-  if (strstr (row->info->needs, "matrix engines") != NULL)
+  row->engines = strstr (row->info->needs, "matrix engines") != NULL;
+  if (row->engines)
     row->tile_n *= strstr (row->info->needs, "subgroups of 16") != NULL ? 16 : 8;
 }
 
@@ -63,6 +64,26 @@ is_part_of_next (const Row *row)
          next.group_n == row->group_n;
 }
 
+/* The same for matrix engines: whether another row has the same tile in larger groups, or, of
+ * another precision, comes before. */
+static gboolean
+is_like_another (const Row *row)
+{
+  for (guint i = 0; i < gemmcl_get_n_kernels () && row->engines; i++) {
+    Row other = {.info = gemmcl_get_kernel (i), .index = i};
+
+    read_tile (&other);
+    if (!other.engines || other.tile_m != row->tile_m || other.tile_n != row->tile_n ||
+        strcmp (strstr (other.info->needs, "subgroups of"),
+                strstr (row->info->needs, "subgroups of")) != 0)
+      continue;
+    if (other.group_m * other.group_n > row->group_m * row->group_n ||
+        (other.group_m == row->group_m && other.group_n == row->group_n && i < row->index))
+      return TRUE;
+  }
+  return FALSE;
+}
+
 gboolean
 row_is_brief (const Row *row)
 {
@@ -91,5 +112,5 @@ row_is_wanted (const Row *row)
 {
   if (g_strcmp0 (g_getenv ("GEMMCL_TEST_ROWS"), "subgroups") == 0)
     return is_first_of_subgroups (row);
-  return row->first || !row_is_brief (row) || !is_part_of_next (row);
+  return row->first || !row_is_brief (row) || !(is_part_of_next (row) || is_like_another (row));
 }

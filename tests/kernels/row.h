@@ -9,7 +9,8 @@
  *
  *   GEMMCL_TEST_BRIEF            the rows that share their method's source with one before have a
  *                                single program, and only their edges are tested; of rows that
- *                                differ in how many subgroups are a group, those with the most
+ *                                differ in how many subgroups are a group, those with the most; of
+ *                                those for matrix engines that differ in the precision, the first
  *   GEMMCL_TEST_ROWS=subgroups   only the first row of each method with subgroups, of each size,
  *                                and of these only the edges
  */
@@ -18,6 +19,7 @@ typedef struct {
   guint index;
   gboolean first;         /* of its method */
   gboolean full;          /* all types and activations */
+  gboolean engines;       /* it multiplies by matrix engines where there are any */
   gsize tile_m, tile_n;   /* outputs of a work-item */
   gsize group_m, group_n; /* outputs of a work-group */
 } Row;

@@ -109,13 +109,16 @@ collect_sizes (gsize tile, gsize group, gsize sizes[8])
 static void
 test_edges (gconstpointer data)
 {
-  static const gsize depths[] = {1, 2, 17, 33, 3, 8};
+  static const gsize plain_depths[] = {1, 2, 17, 33, 3, 8};
+  /* With rows of 16 bytes' multiples, which 2D block reads need. */
+  static const gsize engine_depths[] = {20, 1, 33, 36, 17, 68};
   const Row *row = data;
+  const gsize *depths = row->engines ? engine_depths : plain_depths;
   gsize ms[8], ns[8];
   const guint n_ms = collect_sizes (row->tile_m, row->group_m, ms);
   const guint n_ns = collect_sizes (row->tile_n, row->group_n, ns);
   /* Rows of A or D that a vector of 4 divides are another program. */
-  const guint n_depths = G_N_ELEMENTS (depths) - (row->first ? 0 : 1);
+  const guint n_depths = G_N_ELEMENTS (plain_depths) - (row->first || row->engines ? 0 : 1);
   guint tested = 0, turn = 0;
 
   if (!can_run (row))
@@ -363,17 +366,20 @@ make_typed (const Row *row, GemmclType a_type, GemmclType d_type)
   return gemm;
 }
 
-/* Halves of A, which kernels of that precision read in blocks, where those may begin and where they
- * may not, in whole steps and after them. */
+/* A in 16 bits, which kernels of that precision read in blocks, where those may begin and where
+ * they may not, in whole steps and after them. */
 static guint
 run_halves (const Row *row)
 {
-  static const gsize ks[] = {16, 38, 33};
+  static const gsize ks[] = {16, 38, 33, 72};
+  const GemmclPrecision precision = row->info->precision;
+  const gboolean has_halves =
+      precision == GEMMCL_PRECISION_F16 || precision == GEMMCL_PRECISION_BF16;
   guint tested = 0;
 
-  for (guint i = 0; i < G_N_ELEMENTS (ks) && row->info->precision == GEMMCL_PRECISION_F16; i++) {
+  for (guint i = 0; i < G_N_ELEMENTS (ks) && has_halves; i++) {
     GemmclGemm gemm = make_gemm (row, ks[i]);
-    gemm.a_type = GEMMCL_TYPE_F16;
+    gemm.a_type = precision == GEMMCL_PRECISION_F16 ? GEMMCL_TYPE_F16 : GEMMCL_TYPE_BF16;
     tested += run (row, &gemm, i);
   }
   return tested;
