@@ -11,14 +11,14 @@
 # PoCL takes a second or more to compile a kernel, and there are many: what makes another program of
 # a kernel is tested with the first row of each method. More, for those who have the time:
 #
-#   --ci             and everything in the chroots of tools/distros.sh, too: half an hour more,
-#                    which makes the chroots
+#   --ci             every kernel, in part, on Intel's OpenCL runtime for CPUs, too; and everything in
+#                    the chroots of tools/distros.sh: three quarters of an hour with making those
 #   --full           with every row; the library's tests on Intel's OpenCL runtime for CPUs, too;
 #                    and what Intel's driver for GPUs, without one, makes of every row
 #   --all            and all kernels on Intel's runtime for CPUs, and everything in the chroots:
 #                    hours where nothing of it was done before
 #
-# Without --all, Intel's runtime runs the first kernel of each method with subgroups.
+# Without --ci and --all, Intel's runtime runs the first kernel of each method with subgroups.
 # docs/testing.md says what each of these is good for.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -59,6 +59,8 @@ case ${1-} in
   '') export GEMMCL_TEST_BRIEF=1 ;;
   --ci)
     export GEMMCL_TEST_BRIEF=1
+    intel_rows=
+    intel_tests+=(pictures rows)
     distros=(trixie testing)
     ;;
   --full)
