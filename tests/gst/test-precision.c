@@ -1,0 +1,187 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <gemmcl.h>
+#include <glib/gstdio.h>
+
+#include "stream.h"
+
+/* What precision is asked for, by the property or by the weight's file, and what stats say of it.
+ */
+
+#define M 16
+#define K 64
+#define N 64
+#define CAPS                                                                                       \
+  "other/tensors,format=static,num_tensors=1,dimensions=(string)64:16,types=(string)float32,"      \
+  "framerate=0/1"
+
+typedef struct {
+  gfloat a[M * K], b[K * N];
+  gdouble d[M * N];
+  gchar *directory;
+  gchar *floats, *bytes; /* what weight says for b as f32, and as bytes */
+} Fixture;
+
+static void
+fixture_init (Fixture *self, G_GNUC_UNUSED gconstpointer data)
+{
+  gdouble a[M * K], b[K * N];
+  g_autoptr (GemmclMatrix) matrix = NULL, quantized = NULL;
+  g_autofree gchar *path = NULL;
+  g_autoptr (GError) error = NULL;
+
+  fill_values (a, M * K, 1);
+  fill_values (b, K * N, 2);
+  reference_gemm (M, N, K, 1, a, b, 0, NULL, NULL, self->d);
+  for (gsize i = 0; i < M * K; i++)
+    self->a[i] = a[i];
+  for (gsize i = 0; i < K * N; i++)
+    self->b[i] = b[i];
+  self->directory = g_dir_make_tmp ("gemmcl-XXXXXX", &error);
+  g_assert_no_error (error);
+  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, K, N, self->b, &error);
+  g_assert_no_error (error);
+  self->floats = g_build_filename (self->directory, "w.npy", NULL);
+  g_assert_true (gemmcl_matrix_save_npy (matrix, self->floats, &error));
+  quantized = gemmcl_matrix_quantize (matrix, FALSE, NULL, &error);
+  g_assert_no_error (error);
+  path = g_build_filename (self->directory, "w.safetensors", NULL);
+  g_assert_true (gemmcl_matrix_save_safetensors (quantized, path, "w", &error));
+  self->bytes = g_strconcat (path, "#w", NULL);
+}
+
+static void
+fixture_clear (Fixture *self, G_GNUC_UNUSED gconstpointer data)
+{
+  g_autofree gchar *path = g_build_filename (self->directory, "w.safetensors", NULL);
+
+  g_unlink (path);
+  g_unlink (self->floats);
+  g_rmdir (self->directory);
+  g_free (self->directory);
+  g_free (self->floats);
+  g_free (self->bytes);
+}
+
+/* D is right, as far as a row's 255 steps of 2 / 255 and a column's of 1 / 127 go at the worst. */
+static void
+run (const Fixture *self, Stream *stream)
+{
+  g_autoptr (GstBuffer) output = stream_run (stream, buffer_new (self->a, sizeof self->a));
+
+  assert_floats (output, self->d, M * N, K * (1.0 / 255 + 1.0 / 254 + 1e-4));
+  stream_assert_quiet (stream);
+}
+
+static void
+assert_stat (Stream *stream, const gchar *name, const gchar *expected)
+{
+  g_autoptr (GstStructure) stats = NULL;
+
+  g_object_get (stream->element, "stats", &stats, NULL);
+  g_assert_cmpstr (gst_structure_get_string (stats, name), ==, expected);
+}
+
+/* How bytes are multiplied on the device that the element chooses. */
+static GemmclKernelLevel
+get_level (void)
+{
+  g_autoptr (GemmclContext) context = gemmcl_context_new (NULL, NULL);
+  GemmclKernelLevel level = GEMMCL_KERNEL_LEVEL_EMULATED;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_nonnull (context);
+  gemmcl_kernel_get_level (context, "vector_i8_4x64_1x1", &level, &error);
+  g_assert_no_error (error);
+  return level;
+}
+
+static void
+test_named (Fixture *self, G_GNUC_UNUSED gconstpointer data)
+{
+  static const struct {
+    const gchar *precision, *kernel, *computes_in;
+  } cases[] = {
+      {"i8", "vector_i8_4x64_1x1", "i8"},
+      {"bf16", "vector_bf16_4x64_1x1", "bf16"},
+      {"i8", "gemm_naive", "f32"},
+      {"f32", "gemm_naive", "f32"},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (Stream) stream =
+        stream_new ("weight", self->floats, "kernel", cases[i].kernel, NULL);
+
+    gst_util_set_object_arg (G_OBJECT (stream->element), "precision", cases[i].precision);
+    g_assert_true (stream_play (stream, CAPS, NULL));
+    run (self, stream);
+    assert_stat (stream, "precision", cases[i].computes_in);
+    assert_stat (stream, "kernel", cases[i].kernel);
+    assert_stat (stream, "kernel-level",
+                 i == 0 ? gemmcl_kernel_level_get_name (get_level ()) : "native");
+  }
+}
+
+/* A file of bytes asks for them, one of floats does not, and f32 is f32 of either. */
+static void
+test_stated (Fixture *self, G_GNUC_UNUSED gconstpointer data)
+{
+  const gchar *kernel = "vector_i8_4x64_1x1";
+
+  for (guint i = 0; i < 3; i++) {
+    g_autoptr (Stream) stream =
+        stream_new ("weight", i == 1 ? self->floats : self->bytes, "kernel", kernel, NULL);
+
+    if (i == 2)
+      gst_util_set_object_arg (G_OBJECT (stream->element), "precision", "f32");
+    if (i == 0) {
+      g_assert_true (stream_play (stream, CAPS, NULL));
+      run (self, stream);
+      assert_stat (stream, "precision", "i8");
+    } else {
+      g_assert_false (stream_play (stream, CAPS, NULL) &&
+                      gst_harness_push (stream->harness, buffer_new (self->a, sizeof self->a)) ==
+                          GST_FLOW_OK);
+      stream_assert_error (stream, GST_LIBRARY_ERROR, "computes in i8", "asks for f32", NULL);
+    }
+  }
+}
+
+/* Weights that state another precision than those before them make another plan. */
+static void
+test_change (Fixture *self, G_GNUC_UNUSED gconstpointer data)
+{
+  g_autoptr (Stream) stream = stream_new ("weight", self->floats, NULL);
+  const gboolean native = get_level () == GEMMCL_KERNEL_LEVEL_NATIVE;
+
+  g_assert_true (stream_play (stream, CAPS, NULL));
+  run (self, stream);
+  assert_stat (stream, "precision", "f32");
+  g_object_set (stream->element, "weight", self->bytes, NULL);
+  run (self, stream);
+  assert_stat (stream, "precision", native ? "i8" : "f32");
+  g_object_set (stream->element, "weight", self->floats, NULL);
+  run (self, stream);
+  assert_stat (stream, "precision", "f32");
+}
+
+int
+main (int argc, char **argv)
+{
+  static const struct {
+    const gchar *path;
+    void (*test) (Fixture *, gconstpointer);
+  } tests[] = {
+      {"/precision/named", test_named},
+      {"/precision/stated", test_stated},
+      {"/precision/change", test_change},
+  };
+  g_autoptr (GemmclContext) context = NULL;
+
+  g_test_init (&argc, &argv, NULL);
+  gst_init (&argc, &argv);
+  context = gemmcl_context_new (NULL, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (tests) && context != NULL; i++)
+    g_test_add (tests[i].path, Fixture, NULL, fixture_init, tests[i].test, fixture_clear);
+  return g_test_run ();
+}
