@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Reads the demo's 360 digits in each precision, and prints what becomes of the accuracy.
+
+usage: precisions.py DIRECTORY-FOR-RESULTS
+
+Each precision has a kernel that computes in it named, so that none is answered by f32; where the
+device has no matrix engines it is emulated, with the same results. i8 has its weights as `gemmcl
+quantize` makes them.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import pipeline  # noqa: E402
+from run import IMAGES, LAYERS, reference  # noqa: E402
+
+KERNELS = {
+    "f32": "auto",
+    "f16": "xmx_f16_8x1_1x16",
+    "bf16": "xmx_bf16_8x1_1x16",
+    "i8": "vector_i8_1x64_1x1",
+}
+
+
+def quantize(output):
+    """The layers with their weights in bytes."""
+    for layer in "fc1", "fc2":
+        subprocess.run(
+            ["gemmcl", "quantize", HERE / f"{layer}.npy", "-o", output / f"{layer}.safetensors"],
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+    return [
+        layer.replace(f"{HERE}/fc{number}.npy", f"{output}/fc{number}.safetensors#weight")
+        for number, layer in enumerate(LAYERS, 1)
+    ]
+
+
+def read(precision, output):
+    """(probabilities, pixels)"""
+    layers = quantize(output) if precision == "i8" else LAYERS
+    words = f"precision={precision} kernel={KERNELS[precision]}"
+    result = output / f"{precision}.f32"
+    pipeline.launch(
+        [*IMAGES, "tee name=pixels", "queue", *(f"{layer} {words}" for layer in layers),
+         f"filesink location={result}"],
+        ["pixels.", "queue", f"filesink location={output}/pixels.u8"],
+    )
+    pixels = np.fromfile(output / "pixels.u8", np.uint8).reshape(-1, 64).astype(np.float64)
+    return np.fromfile(result, "<f4").reshape(-1, 10), pixels
+
+
+def main():
+    output = pipeline.output_directory("precisions")
+    labels = np.load(HERE / "labels.npy")
+    lines = []
+    for precision, kernel in KERNELS.items():
+        found, pixels = read(precision, output)
+        pipeline.check(len(found) == len(labels), f"{len(found)} digits read in {precision}")
+        exact = reference(pixels)
+        right = np.count_nonzero(found.argmax(axis=1) == labels)
+        other = np.count_nonzero(found.argmax(axis=1) != exact.argmax(axis=1))
+        off = np.abs(found - exact).max()
+        lines.append(
+            f"| {precision} | {kernel} | {right} of {len(labels)}, {100 * right / len(labels):.1f} % "
+            f"| {other} | {off:.1e} |"
+        )
+    print("| precision | kernel | right | read other than in f64 | largest error of a probability |")
+    print("|---|---|---|---|---|", *lines, sep="\n")
+
+
+if __name__ == "__main__":
+    main()
