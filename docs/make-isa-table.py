@@ -12,6 +12,7 @@ the chart are not those of the record.
 import argparse
 import difflib
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def load(path):
 
 
 def is_f32(kernel):
-    return "_f16_" not in kernel
+    return re.search("_(f16|bf16|tf32|i8)_|^dot_", kernel) is None
 
 
 def best(kernels, target):

@@ -108,7 +108,8 @@ get_dpas_bits (const gchar *type)
   return type[digits] != '\0' ? (guint)g_ascii_strtoull (type + digits, NULL, 10) : DPAS_BITS;
 }
 
-/* dpas.8x4 (16|M0): 8 steps deep, 4 rows of results in each lane. */
+/* dpas.8x4 (16|M0): 8 steps deep, 4 rows of results in each lane. One that adds to nothing is none
+ * of ours: on Xe-HPG compilers begin with one whose results are not used. */
 static void
 count_dpas (const Words *words, IsaInstruction *instruction)
 {
@@ -116,8 +117,13 @@ count_dpas (const Words *words, IsaInstruction *instruction)
   const guint bits = get_dpas_bits (get_type (words, 2));
 
   sscanf (words->operation, "%*[a-z].%ux%u", &depth, &rows);
-  instruction->amount = (gdouble)words->lanes * depth * rows * DPAS_BITS / MAX (bits, 1);
   instruction->passes = rows;
+  if (words->n_operands > 1 && g_str_has_prefix (words->operands[1], "null")) {
+    instruction->class = ISA_FLOAT;
+    return;
+  }
+  instruction->class = ISA_DPAS;
+  instruction->amount = (gdouble)words->lanes * depth * rows * DPAS_BITS / MAX (bits, 1);
 }
 
 static void
@@ -129,7 +135,6 @@ read_arithmetic (const Words *words, guint register_bytes, IsaInstruction *instr
   instruction->passes =
       MAX (1.0, (gdouble)words->lanes * get_type_bytes (type) / MAX (register_bytes, 1));
   if (is_operation (words, "dpas") || is_operation (words, "dpasw")) {
-    instruction->class = ISA_DPAS;
     count_dpas (words, instruction);
   } else if ((is_operation (words, "mad") || is_operation (words, "mac")) && is_float (type)) {
     instruction->class = ISA_MULTIPLY;

@@ -19,13 +19,15 @@
 #define MAX_ITERATIONS  1000
 #define SMALL_CHANGE    1e-9
 #define BYTES_PER_FLOAT 4.0
+/* Rows of a dpas, each of which is a pass. */
+#define DPAS_ROWS 8
 /* What is busier than this is what bounds. */
 #define BOUND_BUSY 0.8
 
 /* What a thread does in a step of K. */
 typedef struct {
   gdouble mads;
-  gdouble passes, integers, conflicts;
+  gdouble dpas, passes, integers, conflicts;
   gdouble others;
   gdouble loads, load_bytes, stores;
   gdouble slm_bytes, slm_stores;
@@ -61,8 +63,9 @@ isa_bound_get_name (IsaBound bound)
 static void
 add_loop (Work *work, const IsaLoop *loop, guint simd, gdouble turns, gboolean waits)
 {
-  work->mads += turns * loop->mads * simd;
-  work->passes += turns * loop->passes;
+  work->mads += turns * (loop->mads + loop->dpas_macs) * simd;
+  work->dpas += turns * loop->dpas;
+  work->passes += turns * (loop->passes - DPAS_ROWS * loop->dpas);
   work->integers += turns * loop->integers;
   work->conflicts += turns * loop->conflicts;
   work->loads += turns * loop->loads;
@@ -142,7 +145,8 @@ count_work (Model *model)
 {
   const IsaFigures *figures = model->figures;
   const IsaLoop *hot = &figures->loops[figures->hot];
-  const gdouble depth = hot->mads / (model->shape->tile_m * model->shape->tile_n);
+  const gdouble depth =
+      (hot->mads + hot->dpas_macs) / (model->shape->tile_m * model->shape->tile_n);
   const gdouble step_turns = depth > 0 ? MAX (model->shape->step / depth, 1) : 1;
   const IsaLoop *outer = hot->parent >= 0 ? &figures->loops[hot->parent] : NULL;
 
@@ -259,10 +263,11 @@ count_clocks (Model *model)
   gdouble answer = device->port_clocks;
 
   model->clocks[ISA_BOUND_ISSUE] =
-      device->pass_clocks * (device->integer_pipe
-                                 ? MAX (work->passes - work->integers, work->integers)
-                                 : work->passes) +
-      device->conflict_clocks * work->conflicts;
+      MAX (device->dpas_clocks * work->dpas,
+           device->pass_clocks * (device->integer_pipe
+                                      ? MAX (work->passes - work->integers, work->integers)
+                                      : work->passes) +
+               device->conflict_clocks * work->conflicts);
   model->clocks[ISA_BOUND_PORT] =
       work->stores + MAX (work->loads, MAX (work->load_bytes, lines) / device->port_bytes);
   model->clocks[device->slm_bytes > 0 ? ISA_BOUND_SLM : ISA_BOUND_PORT] += slm_clocks;
@@ -333,18 +338,42 @@ count_time (const Model *model, gdouble *full_step)
   return time;
 }
 
+/* Clocks of a turn of @loop in the matrix engine, of these and one for each other pass and message.
+ */
+static gdouble
+get_dpas_share (const IsaLoop *loop, const IsaDevice *device)
+{
+  const gdouble engine = device->dpas_clocks * loop->dpas;
+  const gdouble arithmetic = loop->passes - DPAS_ROWS * loop->dpas;
+  const guint others = loop->instructions - loop->multiply - loop->dpas - loop->moves -
+                       loop->integers - loop->floats;
+
+  return loop->dpas > 0 ? engine / (engine + arithmetic + others) : 0;
+}
+
+/* Multiply-adds that an EU can do in a clock. */
+static gdouble
+get_peak (const IsaFigures *figures, const IsaDevice *device)
+{
+  const IsaLoop *hot = &figures->loops[figures->hot];
+
+  if (hot->dpas > 0)
+    return hot->dpas_macs * figures->simd / hot->dpas / device->dpas_clocks;
+  return device->pipes * (figures->register_bytes / BYTES_PER_FLOAT) / device->pass_clocks;
+}
+
 gboolean
 isa_model_predict (const IsaFigures *figures, const IsaShape *shape, const IsaDevice *device,
                    const IsaProblem *problem, IsaPrediction *prediction)
 {
   Model model = {.figures = figures, .shape = shape, .device = device, .problem = problem};
-  const gdouble lanes =
-      device->pipes * (figures->register_bytes / BYTES_PER_FLOAT) / device->pass_clocks;
-  gdouble step, time;
+  gdouble lanes, step, time;
 
   *prediction = (IsaPrediction){0};
-  if (figures->hot < 0 || figures->simd == 0 || figures->loops[figures->hot].dpas > 0)
+  if (figures->hot < 0 || figures->simd == 0 ||
+      (figures->loops[figures->hot].dpas > 0 && device->dpas_clocks == 0))
     return FALSE;
+  lanes = get_peak (figures, device);
   model.rows = (gdouble)shape->tile_m * shape->group_m;
   model.columns = (gdouble)shape->tile_n * shape->group_n;
   model.group_threads = ceil ((gdouble)shape->group_m * shape->group_n / figures->simd);
@@ -357,6 +386,7 @@ isa_model_predict (const IsaFigures *figures, const IsaShape *shape, const IsaDe
   prediction->efficiency = problem->m * problem->n * problem->k / (time * lanes * device->eus);
   prediction->gflops = prediction->efficiency * 2 * lanes * device->eus * device->mhz / 1000;
   prediction->threads = model.most_threads;
+  prediction->dpas_share = get_dpas_share (&figures->loops[figures->hot], device);
   prediction->missed_bytes =
       problem->m * problem->n * problem->k * count_missed (&model, device->cache_size);
   for (guint s = 0; s < ISA_N_STATIONS; s++) {

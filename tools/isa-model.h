@@ -30,6 +30,8 @@
  * @pass_clocks: how long an instruction holds its pipe for each register that it writes
  * @conflict_clocks: and how much longer if two of its operands are in one bank
  * @integer_pipe: integers have a pipe of their own beside them
+ * @dpas_clocks: how long a dpas of 8 rows holds the matrix engine, which is beside both; 0: it has
+ *   none
  * @port_bytes: the data port brings a core's threads each clock
  * @slm_bytes: the same of local memory; 0: it comes through the data port
  * @slm_banks: 4 bytes wide each
@@ -53,6 +55,7 @@ typedef struct {
   guint pipes;
   gdouble pass_clocks, conflict_clocks;
   gboolean integer_pipe;
+  gdouble dpas_clocks;
   gdouble port_bytes, slm_bytes;
   guint slm_banks;
   gdouble fill_bytes;
@@ -130,7 +133,7 @@ const gchar *isa_bound_get_name (IsaBound bound);
 
 /**
  * IsaPrediction:
- * @efficiency: share of the peak
+ * @efficiency: share of the peak, of a kernel with dpas that of the matrix engines
  * @gflops: the same as 10^9 operations a second
  * @bound: what keeps it from more, or what for the most part does
  * @busy: share of the time that the EU's pipes, the data port, local memory, the way from the large
@@ -138,6 +141,8 @@ const gchar *isa_bound_get_name (IsaBound bound);
  *   #IsaBound
  * @threads: that an EU has at a time
  * @missed_bytes: that come from behind the large cache
+ * @dpas_share: of the clocks of a turn of the inner loop those of the matrix engine, if nothing ran
+ *   beside it
  */
 typedef struct {
   gdouble efficiency;
@@ -146,13 +151,14 @@ typedef struct {
   gdouble busy[ISA_N_STATIONS];
   gdouble threads;
   gdouble missed_bytes;
+  gdouble dpas_share;
 } IsaPrediction;
 
 /**
  * isa_model_predict:
  *
  * Returns: %FALSE where the model does not apply: the kernel did not build, has no loop that
- *   multiplies, or multiplies by matrix engines.
+ *   multiplies, or matrix engines that @device has not.
  */
 gboolean isa_model_predict (const IsaFigures *figures, const IsaShape *shape,
                             const IsaDevice *device, const IsaProblem *problem,

@@ -32,11 +32,11 @@ prediction_to_json (const IsaDevice *device, const IsaPrediction *prediction)
 {
   const gdouble *busy = prediction->busy;
 
-  return json_pack ("{s:s, s:f, s:f, s:s, s:f, s:f, s:[ffffff]}", "device", device->title,
+  return json_pack ("{s:s, s:f, s:f, s:s, s:f, s:f, s:f, s:[ffffff]}", "device", device->title,
                     "efficiency", prediction->efficiency, "gflops", prediction->gflops, "bound",
                     isa_bound_get_name (prediction->bound), "threads", prediction->threads,
-                    "missed_bytes", prediction->missed_bytes, "busy", busy[0], busy[1], busy[2],
-                    busy[3], busy[4], busy[5]);
+                    "missed_bytes", prediction->missed_bytes, "dpas_share", prediction->dpas_share,
+                    "busy", busy[0], busy[1], busy[2], busy[3], busy[4], busy[5]);
 }
 
 static void

@@ -19,7 +19,7 @@ static struct {
   gchar *kernel;
   gchar *target;
   gint m, n, k;
-  gchar *layout;
+  gchar *layout, *a_type;
   gchar *ocloc;
   gchar *source, *entry, *build_options;
   gchar *json;
@@ -39,6 +39,8 @@ static const GOptionEntry what_entries[] = {
     {"size3", 'N', 0, G_OPTION_ARG_INT, &options.n, "Columns of B and D; the same", "INTEGER"},
     {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
      "What lies together in memory: row or col (default: row)", "row|col"},
+    {"a-type", 0, 0, G_OPTION_ARG_STRING, &options.a_type,
+     "What A is stored as: f32, bf16, u8 ... (default: f32)", "TYPE"},
     {"source", 0, 0, G_OPTION_ARG_FILENAME, &options.source,
      "Instead of a kernel of ours one of this program, in OpenCL C", "FILE"},
     {"entry", 0, 0, G_OPTION_ARG_STRING, &options.entry,
@@ -135,6 +137,17 @@ limit_size (const gchar *needs, gchar letter, gsize *size)
     *size = MIN (*size, g_ascii_strtoull (at + strlen (key), NULL, 10));
 }
 
+/* Whether --a-type is one; @type, that or f32. */
+static gboolean
+get_a_type (GemmclType *type)
+{
+  *type = GEMMCL_TYPE_F32;
+  while (options.a_type != NULL && *type < GEMMCL_N_TYPES &&
+         !g_str_equal (options.a_type, gemmcl_type_get_name (*type)))
+    ++*type;
+  return *type < GEMMCL_N_TYPES;
+}
+
 static IsaProgram *
 make_program (const GemmclKernelInfo *kernel, const gchar *name, GError **error)
 {
@@ -145,6 +158,7 @@ make_program (const GemmclKernelInfo *kernel, const gchar *name, GError **error)
   gemm.m = options.m;
   gemm.n = options.n;
   gemm.k = options.k;
+  get_a_type (&gemm.a_type);
   if (g_strcmp0 (options.layout, "col") == 0)
     gemm.layout = GEMMCL_LAYOUT_COLUMN_MAJOR;
   if (kernel != NULL) {
@@ -210,6 +224,8 @@ make_programs (GPtrArray *programs, GError **error)
 static gboolean
 check_options (GError **error)
 {
+  GemmclType a_type;
+
   if (options.m < 1 || options.n < 1 || options.k < 1) {
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "M, N and K are 1 or more, not %d, %d, %d.",
                  options.m, options.n, options.k);
@@ -219,6 +235,12 @@ check_options (GError **error)
       !g_str_equal (options.layout, "col")) {
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--layout takes row or col, not \"%s\".",
                  options.layout);
+    return FALSE;
+  }
+  if (!get_a_type (&a_type)) {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                 "--a-type takes the name of a type, such as f32, bf16 or u8, not \"%s\".",
+                 options.a_type);
     return FALSE;
   }
   if (options.source != NULL && options.kernel != NULL) {

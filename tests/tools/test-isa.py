@@ -12,6 +12,7 @@ version, tests are skipped.
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -30,6 +31,14 @@ TOLERANCE = 0.0006
 # What the best f32 row without flaws reaches at least.
 GOALS = {"bdw": 0.9, "skl": 0.9, "dg2": 0.85, "pvc": 0.9, "lnl": 0.93, "bmg": 0.93, "ptl": 0.93}
 FLAWS = ("spill", "private_memory", "resource_loops")
+LESS_THAN_F32 = re.compile("_(f16|bf16|tf32|i8)_|^dot_")
+# Targets with matrix engines, and the subgroups they are for.
+ENGINES = {"dg2": 8, "pvc": 16, "lnl": 16, "bmg": 16, "ptl": 16}
+# K of a dpas, by the precision.
+DPAS_K = {"bf16": 16, "f16": 16, "i8": 32}
+# Of a thread alone, the share of the clocks of its loop in which the engine works, with tiles of
+# 32x64 and A as it is multiplied.
+ENGINE_GOAL = 0.9
 
 
 def recorded(kernel, target):
@@ -109,6 +118,61 @@ for name in RECORD["compilers"]:
     setattr(Densities, f"test_{name}", lambda self, name=name: self.check_target(name))
 
 
+class Engines(TestCase):
+    """Every row for matrix engines emits as many dpas as it should: compilers leave them out without
+    a word where they are given other subgroups than the engine's."""
+
+    def rows(self, subgroup):
+        rows = [
+            (row["name"], row["precisions"])
+            for row in self.read("kernels", "--json")
+            if f"subgroups of {subgroup}, matrix engines" in row["needs"]
+        ]
+        self.assertTrue(rows)
+        if os.environ.get("GEMMCL_TEST_ISA") == "all":
+            return rows
+        # The largest tile of each precision.
+        return list({precision: (name, precision) for name, precision in rows}.values())
+
+    def compile(self, target, names, *more):
+        with tempfile.TemporaryDirectory() as folder:
+            answer = Path(folder, "figures.json")
+            self.ends(
+                0, "isa", "-k", ",".join(names), "--target", target, "--model", "--json", answer,
+                *more, GEMMCL_OCLOC=OCLOC,
+            )  # fmt: skip
+            return json.loads(answer.read_text(encoding="utf-8"))
+
+    def check(self, figures, precision):
+        self.assertIsNone(figures["why_not"])
+        self.assertEqual((figures["spill"], figures["private_memory"]), (0, 0))
+        told = dict(re.findall(r"-D(\w+)=(\d+)", figures["options"]))
+        tile_m, tile_n, depth, subgroup = (
+            int(told[name]) for name in ("TILE_M", "TILE_N", "DEPTH", "SUBGROUP_SIZE")
+        )
+        expected = tile_m // 8 * tile_n * depth * subgroup // DPAS_K[precision]
+        self.assertEqual(figures["loops"][figures["hot"]]["dpas"], expected)
+        return (tile_m, tile_n * subgroup) == (32, 64)
+
+    def check_target(self, target):
+        if OCLOC is None:
+            self.skipTest(NO_OCLOC)
+        rows = self.rows(ENGINES[target])
+        for precision in sorted({precision for _, precision in rows}):
+            names = [name for name, its in rows if its == precision]
+            plain = [] if precision == "i8" else ["--a-type", precision]
+            for more in ([], plain) if plain else ([],):
+                for figures in self.compile(target, names, *more):
+                    with self.subTest(kernel=figures["kernel"], target=target, more=more):
+                        large = self.check(figures, precision)
+                        if large and more:
+                            self.assertGreaterEqual(figures["model"]["dpas_share"], ENGINE_GOAL)
+
+
+for name in ENGINES:
+    setattr(Engines, f"test_{name}", lambda self, name=name: self.check_target(name))
+
+
 class Goals(TestCase):
     def test_best_rows(self):
         for target, goal in GOALS.items():
@@ -116,7 +180,7 @@ class Goals(TestCase):
                 fit = [
                     density
                     for density, kernel in built(target)
-                    if "_f16_" not in kernel
+                    if LESS_THAN_F32.search(kernel) is None
                     and not any(recorded(kernel, target)[flaw] for flaw in FLAWS)
                 ]
                 self.assertGreaterEqual(max(fit), goal)
@@ -166,7 +230,8 @@ Unidentified PatchToken:
 """  # fmt: skip
 
 # Two loops, one in the other. The inner one's dpas is 8 deep, of 8 rows, of 16 bits: 16 * 8 * 8 * 2
-# multiply-adds of 16 lanes. The outer one finds a lane of a mask, but multiplies.
+# multiply-adds of 16 lanes; the one before it adds to nothing, as compilers begin on Xe-HPG. The outer
+# one finds a lane of a mask, but multiplies.
 ZEBIN = """L0:
         mov (16|M0)  r4.0<1>:f  0.0:f
 L16:
@@ -176,6 +241,7 @@ L32:
 (W)  send.ugm (1|M0)  r50  r5  null:0  0x0  0x0220E580  {$3} // wr:1+0, rd:2; load.ugm.d32x32t.a64
         send.slm (16|M0)  r60  r5  null:0  0x0  0x0220E580  {$4} // wr:1+0, rd:4; load.slm.d32x4.a32
 (W)  send.gtwy (1|M0)  null  r3  null  0x0  0x02000004  {$5} // wr:1+0, rd:0; signal barrier
+        dpas.8x8 (16|M0)  r30:f  null:f  r30:bf  r30.0:bf  {Atomic}
         dpas.8x8 (16|M0)  r30:f  r30:f  r10:bf  r20.0:bf  {$6}
 (f0.0)  goto.b (16|M0)  L48  L32
 L48:
@@ -276,7 +342,8 @@ class Listings(TestCase):
         self.holds(figures, spill=32, private_memory=64, resource_loops=0, hot=1)
         outer, inner = figures["loops"]
         self.holds(outer, parent=-1, instructions=4, mads=1, integers=1, control=2)
-        self.holds(inner, parent=0, instructions=5, dpas=1, dpas_macs=128, loads=1, load_bytes=128)
+        self.holds(inner, parent=0, instructions=6, dpas=1, dpas_macs=128, floats=1)
+        self.holds(inner, loads=1, load_bytes=128)
         self.holds(inner, slm_loads=1, slm_load_bytes=256, barriers=1, control=1)
 
     def test_remembered(self):

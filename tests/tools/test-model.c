@@ -110,6 +110,44 @@ test_issue (void)
   g_assert_false (isa_model_predict (&figures, &shape, &fast, &problem, &half));
 }
 
+/* The same of matrix engines: what else there is has pipes of its own, until that takes longer. */
+static void
+test_engines (void)
+{
+  const IsaShape shape = {.tile_m = 32,
+                          .tile_n = 4,
+                          .group_m = 8,
+                          .group_n = 64,
+                          .a_bytes = 2,
+                          .b_bytes = 2,
+                          .sides = 1};
+  const IsaProblem problem = {.m = 256 * 20, .n = 256 * 16, .k = 1024};
+  IsaLoop loop = {.parent = -1,
+                  .instructions = 48,
+                  .dpas = 32,
+                  .dpas_macs = 32 * 128,
+                  .passes = 272,
+                  .moves = 16};
+  const IsaFigures figures = {
+      .simd = 16, .register_bytes = 64, .registers = 256, .loops = &loop, .n_loops = 1, .hot = 0};
+  IsaDevice fast = *isa_device_find (isa_target_find ("bmg"));
+  IsaPrediction all, half;
+
+  fast.memory_gbs = 1e9;
+  g_assert_true (isa_model_predict (&figures, &shape, &fast, &problem, &all));
+  g_assert_cmpfloat (all.efficiency, >, 0.98);
+  g_assert_cmpfloat (all.efficiency, <, 1 + 1e-6);
+  g_assert_cmpfloat_with_epsilon (all.dpas_share, 512.0 / 528, 1e-9);
+  /* 256 operations a clock of an EU. */
+  g_assert_cmpfloat_with_epsilon (all.gflops / all.efficiency, 256 * 160 * 2.67, 1);
+  loop.passes = 256 + 1024;
+  loop.moves = 1024;
+  loop.instructions = 32 + 1024;
+  g_assert_true (isa_model_predict (&figures, &shape, &fast, &problem, &half));
+  g_assert_cmpfloat_with_epsilon (half.efficiency, 0.5, 0.01);
+  g_assert_cmpfloat_with_epsilon (half.dpas_share, 1.0 / 3, 1e-9);
+}
+
 /* Memory alone limits, and its bandwidth is what is reached. */
 static void
 test_memory (void)
@@ -189,6 +227,7 @@ main (int argc, char **argv)
   g_test_add_func ("/model/correlation", test_correlation);
   g_test_add_func ("/model/shape", test_shape);
   g_test_add_func ("/model/issue", test_issue);
+  g_test_add_func ("/model/engines", test_engines);
   g_test_add_func ("/model/memory", test_memory);
   g_test_add_func ("/model/measurements", test_measurements);
   g_test_add_func ("/model/document", test_document);
