@@ -23,7 +23,8 @@
  *     B(k, j) = scale_j (b - zero_j)            sum_j: of b over k
  *     sum A(i, k) B(k, j) = scale_i scale_j (sum a b - zero_i sum_j - zero_j sum_i)
  *
- * With K up to 65536, the rows' max_k, the first difference is exact in 32 bits, wherever it passed through.
+ * With K up to 65536, the rows' max_k, the first difference is exact in 32 bits, wherever it passed
+ * through.
  */
 #ifndef GEMMCL_QUANTIZED_H
 #define GEMMCL_QUANTIZED_H

@@ -9,7 +9,8 @@
  * gemmcl_subgroups_get_level:
  *
  * Returns: the best level that @device's extensions promise for @kernel; native if it has no
- *   subgroups, and emulated if it multiplies bytes for which there are no instructions. A build may show that they promise too much.
+ *   subgroups, and emulated if it multiplies bytes for which there are no instructions. A build may
+ *   show that they promise too much.
  */
 GemmclKernelLevel gemmcl_subgroups_get_level (const GemmclKernel *kernel,
                                               const GemmclDeviceInfo *device);

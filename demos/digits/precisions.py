@@ -69,10 +69,10 @@ def main():
         other = np.count_nonzero(found.argmax(axis=1) != exact.argmax(axis=1))
         off = np.abs(found - exact).max()
         lines.append(
-            f"| {precision} | {kernel} | {right} of {len(labels)}, {100 * right / len(labels):.1f} % "
-            f"| {other} | {off:.1e} |"
+            f"| {precision} | {kernel} | {right} of {len(labels)}, "
+            f"{100 * right / len(labels):.1f} % | {other} | {off:.1e} |"
         )
-    print("| precision | kernel | right | read other than in f64 | largest error of a probability |")
+    print("| precision | kernel | right | other than in f64 | largest error of a probability |")
     print("|---|---|---|---|---|", *lines, sep="\n")
 
 

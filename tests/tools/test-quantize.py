@@ -171,7 +171,8 @@ class Products(Quantize):
         return q, scales, zeros
 
     def test_zero_points(self):
-        """Bytes of others, with and without a sign, from one end to the other; scales as vectors."""
+        """Bytes of others, with and without a sign, from one end to the other; scales of all
+        shapes."""
         a = self.make(9, 40)
         for dtype in numpy.int8, numpy.uint8:
             for shape in (1, 70), (70,), (1,):
@@ -198,6 +199,7 @@ class Products(Quantize):
         q, scales, zeros = self.foreign(numpy.int8, (4, 3), (1, 3))
         path = self.path("f.safetensors")
         a = self.save("a", self.make(2, 4))
+        whole = {"w": q, "w.scale": scales, "w.zero_point": zeros}
         for changed, words in (
             ({"w.scale": scales[:, :2]}, "scales of 1 x 1"),
             ({"w.scale": -scales}, "not below 0"),
@@ -206,7 +208,7 @@ class Products(Quantize):
             ({"w.zero_point": (zeros + numpy.float32(0.5))}, "integers"),
         ):
             with self.subTest(words=words):
-                write_safetensors(path, {"w": q, "w.scale": scales, "w.zero_point": zeros} | changed)
+                write_safetensors(path, whole | changed)
                 self.refuses(1, words, "run", a, f"{path}#w", "-o", self.path("d.npy"))
 
 
