@@ -149,6 +149,9 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform)
   info->type = type_from_cl (type);
   info->intel = vendor == VENDOR_INTEL || strstr (info->vendor, "Intel") != NULL;
   info->nvidia = vendor == VENDOR_NVIDIA || strstr (info->vendor, "NVIDIA") != NULL;
+  if (info->nvidia)
+    info->nvidia_capability = 10 * get_uint (id, NV_COMPUTE_CAPABILITY_MAJOR) +
+                              get_uint (id, NV_COMPUTE_CAPABILITY_MINOR);
   info->compute_units = get_uint (id, CL_DEVICE_MAX_COMPUTE_UNITS);
   info->clock_mhz = get_uint (id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
   info->float_width = get_uint (id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
@@ -164,8 +167,7 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform)
   fill_images (info, id);
   fill_subgroup_sizes (info, id);
   fill_intel (info, id);
-  gemmcl_device_info_set_peak (info, info->nvidia ? get_uint (id, NV_COMPUTE_CAPABILITY_MAJOR) : 0,
-                               info->nvidia ? get_uint (id, NV_COMPUTE_CAPABILITY_MINOR) : 0);
+  gemmcl_device_info_set_peak (info, info->nvidia_capability / 10, info->nvidia_capability % 10);
 }
 
 GemmclDevice *

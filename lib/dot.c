@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define FIRST_DP4A 61 /* NVIDIA's compute capability 6.1: PTX ISA, dp4a */
+
 /* Ints that an instruction of this process' own CPU takes; 0 if it has none. */
 static guint
 get_vnni_width (void)
@@ -33,10 +35,16 @@ has_khr (const GemmclDeviceInfo *device)
           gemmcl_device_info_has_extension (device, "cl_khr_integer_dot_product"));
 }
 
+static gboolean
+has_ptx (const GemmclDeviceInfo *device)
+{
+  return device->nvidia_capability >= FIRST_DP4A && strcmp (device->platform, "NVIDIA CUDA") == 0;
+}
+
 gboolean
 gemmcl_dot_is_native (const GemmclDeviceInfo *device)
 {
-  return has_khr (device) || (is_own_cpu (device) && get_vnni_width () > 0);
+  return has_khr (device) || has_ptx (device) || (is_own_cpu (device) && get_vnni_width () > 0);
 }
 
 void
@@ -44,6 +52,8 @@ gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device)
 {
   if (has_khr (device))
     g_string_append (options, " -DDOT_KHR -cl-std=CL3.0");
+  else if (has_ptx (device))
+    g_string_append (options, " -DDOT_PTX");
   else if (is_own_cpu (device))
     g_string_append_printf (options, " -DDOT_VNNI=%u", get_vnni_width ());
 }

@@ -45,6 +45,7 @@ typedef struct {
  * @platform, @name, @vendor, @version, @driver, @extensions: as OpenCL tells them
  * @type: CPU, GPU or accelerator
  * @intel, @nvidia: who made it, from the vendor id and name
+ * @nvidia_capability: of NVIDIA's, 61 for the compute capability 6.1; else 0
  * @compute_units: CL_DEVICE_MAX_COMPUTE_UNITS
  * @clock_mhz: CL_DEVICE_MAX_CLOCK_FREQUENCY; 0 where the driver does not know
  * @float_width: CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
@@ -76,6 +77,7 @@ typedef struct {
   GemmclDeviceType type;
   gboolean intel;
   gboolean nvidia;
+  guint nvidia_capability;
   guint compute_units;
   guint clock_mhz;
   guint float_width;
