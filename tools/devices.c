@@ -5,6 +5,7 @@
 
 #include "gemmcl.h"
 #include "json.h"
+#include "matrix-shapes.h"
 #include "options.h"
 #include "tool.h"
 
@@ -24,6 +25,7 @@ static const gchar *const extensions[] = {
     "cl_intel_subgroups_short",
     "cl_intel_required_subgroup_size",
     "cl_intel_subgroup_matrix_multiply_accumulate",
+    "cl_intel_subgroup_matrix_multiply_accumulate_tf32",
     "cl_intel_subgroup_2d_block_io",
     "cl_intel_bfloat16_conversions",
     "cl_intel_device_attribute_query",
@@ -49,6 +51,24 @@ join_extensions (const GemmclDeviceInfo *info)
       g_ptr_array_add (names, (gpointer)extensions[i]);
   g_ptr_array_add (names, NULL);
   return g_strjoinv (", ", (gchar **)names->pdata);
+}
+
+/* "bf16 x bf16 + f32 8x16x16, i8 x i8 + i32 8x16x32 ...": M x N x K. */
+static gchar *
+join_matrix_shapes (const GemmclDeviceInfo *info)
+{
+  g_autoptr (GArray) shapes = matrix_shapes_list (info);
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < shapes->len; i++) {
+    const MatrixShape *shape = &g_array_index (shapes, MatrixShape, i);
+    g_string_append_printf (text, "%s%s x %s + %s %ux%ux%u", i > 0 ? ", " : "", shape->type_a,
+                            shape->type_b, shape->type_sum, shape->m, shape->n, shape->k);
+  }
+  if (shapes->len > 0)
+    g_string_append_printf (text, " (M x N x K, subgroups of %u)",
+                            g_array_index (shapes, MatrixShape, 0).subgroup);
+  return g_string_free (text, FALSE);
 }
 
 static gchar *
@@ -98,6 +118,7 @@ print_device (guint index, const GemmclDeviceInfo *info)
   g_autofree gchar *peak = describe_peak (info);
   g_autofree gchar *sizes = join_subgroup_sizes (info);
   g_autofree gchar *names = join_extensions (info);
+  g_autofree gchar *shapes = join_matrix_shapes (info);
   g_autofree gchar *driver = g_strdup_printf ("%s, driver %s", info->version, info->driver);
   g_autofree gchar *group =
       g_strdup_printf ("%" G_GSIZE_FORMAT " work-items at most", info->max_work_group);
@@ -109,9 +130,26 @@ print_device (guint index, const GemmclDeviceInfo *info)
   print_line ("compute units", units);
   print_line ("work-group", group);
   print_line ("subgroup sizes", sizes);
+  print_line ("matrix engines", shapes);
   print_line ("extensions", names);
   print_line ("memory", memory);
   print_line ("peak", peak);
+}
+
+static json_t *
+make_matrix_shapes (const GemmclDeviceInfo *info)
+{
+  g_autoptr (GArray) shapes = matrix_shapes_list (info);
+  json_t *list = json_array ();
+
+  for (guint i = 0; i < shapes->len; i++) {
+    const MatrixShape *shape = &g_array_index (shapes, MatrixShape, i);
+    json_array_append_new (
+        list, json_pack ("{s:s, s:s, s:s, s:i, s:i, s:i, s:i}", "type_a", shape->type_a, "type_b",
+                         shape->type_b, "accumulator", shape->type_sum, "m", (int)shape->m, "n",
+                         (int)shape->n, "k", (int)shape->k, "subgroup_size", (int)shape->subgroup));
+  }
+  return list;
 }
 
 static json_t *
@@ -126,17 +164,18 @@ make_json (guint index, const GemmclDeviceInfo *info)
     if (gemmcl_device_info_has_extension (info, extensions[i]))
       json_array_append_new (names, json_string (extensions[i]));
   return json_pack (
-      "{s:i, s:o, s:o, s:o, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:I, s:I, s:I, s:b, "
-      "s:b, s:b, s:o, s:o}",
+      "{s:i, s:o, s:o, s:o, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:I, s:I, s:I, "
+      "s:b, s:b, s:b, s:o, s:o}",
       "device", (int)index, "name", tool_json_string (info->name), "platform",
       tool_json_string (info->platform), "vendor", tool_json_string (info->vendor), "type",
       tool_device_type_get_name (info->type), "version", tool_json_string (info->version), "driver",
       tool_json_string (info->driver), "compute_units", (int)info->compute_units, "eus",
       (int)info->eus, "eu_threads", (int)info->eu_threads, "clock_mhz", (int)info->clock_mhz,
       "max_work_group", (json_int_t)info->max_work_group, "subgroup_sizes", sizes, "extensions",
-      names, "global_bytes", (json_int_t)info->global_bytes, "max_alloc_bytes",
-      (json_int_t)info->max_alloc_bytes, "local_bytes", (json_int_t)info->local_bytes,
-      "host_unified", info->host_unified, "fp16", info->fp16, "fp64", info->fp64, "peak_gflops",
+      names, "matrix_shapes", make_matrix_shapes (info), "global_bytes",
+      (json_int_t)info->global_bytes, "max_alloc_bytes", (json_int_t)info->max_alloc_bytes,
+      "local_bytes", (json_int_t)info->local_bytes, "host_unified", info->host_unified, "fp16",
+      info->fp16, "fp64", info->fp64, "peak_gflops",
       info->peak_gflops > 0 ? tool_json_number (info->peak_gflops) : json_null (), "peak_source",
       tool_json_string (info->peak_source));
 }

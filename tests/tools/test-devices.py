@@ -28,6 +28,11 @@ class Devices(tool.TestCase):
             required = "cl_intel_required_subgroup_size" in device["extensions"]
             self.assertEqual(bool(device["subgroup_sizes"]), required)
             self.assertTrue(all(name.startswith("cl_") for name in device["extensions"]))
+            for shape in device["matrix_shapes"]:
+                self.assertEqual(shape["n"], shape["subgroup_size"])
+                self.assertEqual(shape["subgroup_size"], device["subgroup_sizes"][0])
+            engines = "cl_intel_subgroup_matrix_multiply_accumulate" in device["extensions"]
+            self.assertEqual(bool(device["matrix_shapes"]), engines)
             self.assertTrue(device["peak_gflops"] is None or device["peak_gflops"] > 0)
             self.assertTrue(device["peak_source"])
 

@@ -1,0 +1,57 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "matrix-shapes.h"
+
+#define EXTENSION "cl_intel_subgroup_matrix_multiply_accumulate"
+/* Results of an instruction, rows of them. */
+#define ROWS 8
+/* The narrower engines', in subgroups of which each work-item holds twice as much of A, and the
+ * wider ones'. */
+#define NARROW 8
+#define WIDE   16
+
+/* What the extension's text has, and what it calls another extension or keeps for the wider ones.
+ */
+static const struct {
+  const gchar *type_a, *type_b, *type_sum;
+  guint k;
+  gboolean wide;
+  const gchar *extension;
+} combinations[] = {
+    {"i8", "i8", "i32", 32, FALSE, EXTENSION},
+    {"i8", "u8", "i32", 32, FALSE, EXTENSION},
+    {"u8", "i8", "i32", 32, FALSE, EXTENSION},
+    {"u8", "u8", "i32", 32, FALSE, EXTENSION},
+    {"i4", "i4", "i32", 64, FALSE, EXTENSION},
+    {"i4", "u4", "i32", 64, FALSE, EXTENSION},
+    {"u4", "i4", "i32", 64, FALSE, EXTENSION},
+    {"u4", "u4", "i32", 64, FALSE, EXTENSION},
+    {"bf16", "bf16", "f32", 16, FALSE, EXTENSION},
+    {"f16", "f16", "f32", 16, FALSE, EXTENSION},
+    {"bf16", "bf16", "bf16", 16, TRUE, EXTENSION},
+    {"f16", "f16", "f16", 16, TRUE, EXTENSION},
+    {"tf32", "tf32", "f32", 8, TRUE, EXTENSION "_tf32"},
+};
+
+GArray *
+matrix_shapes_list (const GemmclDeviceInfo *info)
+{
+  GArray *shapes = g_array_new (FALSE, FALSE, sizeof (MatrixShape));
+  const guint subgroup = info->n_subgroup_sizes > 0 ? info->subgroup_sizes[0] : 0;
+
+  if (subgroup != NARROW && subgroup != WIDE)
+    return shapes;
+  for (guint i = 0; i < G_N_ELEMENTS (combinations); i++) {
+    const MatrixShape shape = {combinations[i].type_a,
+                               combinations[i].type_b,
+                               combinations[i].type_sum,
+                               ROWS,
+                               subgroup,
+                               combinations[i].k,
+                               subgroup};
+    if (gemmcl_device_info_has_extension (info, combinations[i].extension) &&
+        (subgroup == WIDE || !combinations[i].wide))
+      g_array_append_val (shapes, shape);
+  }
+  return shapes;
+}
