@@ -10,8 +10,9 @@
 
 static GstBaseTransformClass *parent_class = NULL;
 
-void
-gst_gemmcl_forget_output (GstGemmcl *self)
+static G_DEFINE_QUARK (gst - gemmcl - rows, rows)
+
+    void gst_gemmcl_forget_output (GstGemmcl *self)
 {
   self->last_m = 0;
   gst_clear_buffer (&self->last_output);
@@ -55,6 +56,23 @@ new_memory (GstBaseTransform *trans, gsize size)
   return gst_allocator_alloc (allocator, size, &params);
 }
 
+/* Room for the row outputs, which stays with @output when that goes back to its pool. */
+static GstMemory *
+take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size)
+{
+  GstMiniObject *owner = GST_MINI_OBJECT (output);
+  GstMemory *memory = gst_mini_object_get_qdata (owner, rows_quark ());
+
+  if (memory && GST_MINI_OBJECT_REFCOUNT_VALUE (memory) == 1 &&
+      gst_memory_get_sizes (memory, NULL, NULL) == size)
+    return gst_memory_ref (memory);
+  memory = new_memory (trans, size);
+  if (memory)
+    gst_mini_object_set_qdata (owner, rows_quark (), gst_memory_ref (memory),
+                               (GDestroyNotify)gst_memory_unref);
+  return memory;
+}
+
 /* What passes through, around the result, which is there; and room for the row outputs. */
 static gboolean
 insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
@@ -79,8 +97,8 @@ insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **er
   }
   if (!has_rows)
     return TRUE;
-  memory = new_memory (GST_BASE_TRANSFORM (self),
-                       gst_gemmcl_tensor_get_size (&self->output.tensors.tensor[n]));
+  memory = take_rows (GST_BASE_TRANSFORM (self), output,
+                      gst_gemmcl_tensor_get_size (&self->output.tensors.tensor[n]));
   if (!memory) {
     set_no_memory (error);
     return FALSE;
