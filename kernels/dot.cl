@@ -26,8 +26,8 @@
 kernel __attribute__ ((reqd_work_group_size (GROUP_M * GROUP_N, 1, 1))) void
 gemm (GEMM_ARGUMENTS)
 {
-  const int lane = get_local_id (0);
-  const int top = (get_group_id (0) * GROUP_M + lane / GROUP_N) * TILE_M;
+  const uint lane = get_local_id (0);
+  const int top = ((uint)get_group_id (0) * GROUP_M + lane / GROUP_N) * TILE_M;
   const long left = (long)get_group_id (1) * PANEL + lane % GROUP_N;
   const long batch = get_group_id (2);
   const int words = p.K ? BYTES_K (p.K) / 4 : 0;
@@ -60,7 +60,7 @@ gemm (GEMM_ARGUMENTS)
         const int b = panel[(k + w) * PANEL + n * GROUP_N];
 #pragma unroll
         for (int m = 0; m < TILE_M; m++)
-          sum[m][n] = dot_one (sum[m][n], a[m][w], b);
+          sum[m][n] = DOT (int, sum[m][n], a[m][w], b);
       }
   }
 

@@ -90,7 +90,7 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   INTS sum = 0;
   for (int k = lane * WIDTH; k < BYTES_K (K); k += GROUP * WIDTH) {
     const FLOATS x = load (A, a.col, k, K, a_scale, a_shift);
-    const INTS byte = clamp (ROUND (x * inverse) + zero, 0, 255);
+    const INTS byte = clamp (ROUND (x * inverse) + zero, (INTS)(0), (INTS)(255));
     sum += byte - zero;
     *(global BYTES *)(bytes + k) = PASTE (convert_uchar, WIDTH) (byte);
   }
