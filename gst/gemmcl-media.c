@@ -39,7 +39,7 @@ read_video (GstGemmclFormat *format, const GstCaps *caps, GError **error)
       gst_caps_new_full (gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, 0)), NULL);
   g_autofree gchar *text = NULL;
 
-  if (gst_video_info_from_caps (&format->video, plain) &&
+  if (gst_caps_is_fixed (plain) && gst_video_info_from_caps (&format->video, plain) &&
       gst_gemmcl_video_channels (GST_VIDEO_INFO_FORMAT (&format->video)) > 0)
     return TRUE;
   text = gst_caps_to_string (caps);

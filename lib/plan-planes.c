@@ -78,15 +78,19 @@ gemmcl_plan_check_planes (GemmclPlan *self, const GemmclPlaneImages *pictures, g
   return TRUE;
 }
 
+/* In the newest language that the device has: of drivers that have images only there PoCL 7 is one.
+ */
 static gboolean
 build (GemmclPlan *self, GError **error)
 {
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
   g_autofree gchar *options = NULL;
 
   if (self->gather != NULL)
     return TRUE;
-  options = g_strdup_printf ("-DSAMPLE_BYTES=%u",
-                             gemmcl_pixel_format_get_sample_bytes (self->gemm.a_image->format));
+  options = g_strdup_printf ("-DSAMPLE_BYTES=%u%s",
+                             gemmcl_pixel_format_get_sample_bytes (self->gemm.a_image->format),
+                             gemmcl_cl_get_version (device->version) >= 30 ? " -cl-std=CL3.0" : "");
   self->gather =
       gemmcl_context_create_kernel (self->context, "planes.cl", options, "gather", error);
   return self->gather != NULL;
