@@ -132,6 +132,62 @@ multiply (TuneCheck *self, const Blocks *blocks)
       add_product (self, blocks, by_rows ? s : t, by_rows ? t : s, *a++);
 }
 
+/* Half a step of a row of A, of 255 with 0 among them, and the sum of its sizes. */
+static gdouble
+get_row_step (const TuneCheck *self, gsize i, gdouble *size)
+{
+  const GemmclGemm *gemm = &self->problem->gemm;
+  gfloat low = 0, high = 0;
+
+  *size = 0;
+  for (gsize k = 0; k < gemm->k; k++) {
+    const gfloat a = self->problem->a[get_index (self, gemm->m, gemm->k, i, k)];
+
+    low = MIN (low, a);
+    high = MAX (high, a);
+    *size += fabsf (a);
+  }
+  return (high - low) / 510;
+}
+
+/* Half a step of each column of B, of which the largest element has 127, added up by blocks. */
+static gdouble *
+sum_column_steps (const TuneCheck *self)
+{
+  const GemmclGemm *gemm = &self->problem->gemm;
+  gdouble *steps = g_new0 (gdouble, self->n_blocks);
+
+  for (gsize j = 0; j < gemm->n; j++) {
+    gfloat highest = 0;
+
+    for (gsize k = 0; k < gemm->k; k++)
+      highest = MAX (highest, fabsf (self->b[k * gemm->n + j]));
+    steps[j / self->width] += highest / 254;
+  }
+  return steps;
+}
+
+/* What bytes in the place of A and B may be off by besides. */
+static void
+add_byte_errors (TuneCheck *self, const Blocks *blocks)
+{
+  const GemmclGemm *gemm = &self->problem->gemm;
+  const gsize n = self->n_blocks;
+  g_autofree gdouble *steps = sum_column_steps (self);
+  g_autofree gdouble *sizes = g_new0 (gdouble, n);
+
+  for (gsize at = 0; at < gemm->k * n; at++)
+    sizes[at % n] += blocks->absolute[at];
+  for (gsize i = 0; i < gemm->m; i++) {
+    gdouble size;
+    const gdouble step = get_row_step (self, i, &size);
+
+    for (gsize block = 0; block < n; block++)
+      self->bound[i * n + block] +=
+          1.001 * (step * sizes[block] + (size + gemm->k * step) * steps[block]);
+  }
+}
+
 static void
 copy_rows (TuneCheck *self)
 {
@@ -174,6 +230,8 @@ tune_check_new (const BenchProblem *problem, GError **error)
   draw (self, random);
   sum_b (self, &blocks);
   multiply (self, &blocks);
+  if (gemm->precision == GEMMCL_PRECISION_I8)
+    add_byte_errors (self, &blocks);
   copy_rows (self);
   return g_steal_pointer (&self);
 }
