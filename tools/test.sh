@@ -11,8 +11,9 @@
 # PoCL takes a second or more to compile a kernel, and there are many: what makes another program of
 # a kernel is tested with the first row of each method. More, for those who have the time:
 #
-#   --ci             every kernel, in part, on Intel's OpenCL runtime for CPUs, too; and everything in
-#                    the chroots of tools/distros.sh: three quarters of an hour with making those
+#   --ci             and every kernel, in part, on Intel's OpenCL runtime for CPUs; and everything
+#                    in the chroots of tools/distros.sh, which takes three quarters of an hour with
+#                    making those
 #   --full           with every row; the library's tests on Intel's OpenCL runtime for CPUs, too;
 #                    and what Intel's driver for GPUs, without one, makes of every row
 #   --all            and all kernels on Intel's runtime for CPUs, and everything in the chroots:
