@@ -1,0 +1,84 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <gemmcl-context.h>
+#include <gst/gst.h>
+
+#include "doubles.h"
+#include "finish.h"
+
+/* VA surfaces of the fake libva driver on Intel's own OpenCL driver, which computes nothing without
+ * a GPU (tools/intel-driver.sh is the wrapper to run this with) but checks and records each call.
+ * It is told that the display is its GPU's: see cl-driver-layer.c. */
+
+#define N 6
+
+static GemmclDeviceInfo *
+get_device (void)
+{
+  static GPtrArray *devices;
+
+  if (!devices)
+    devices = gemmcl_list_devices (NULL, NULL);
+  return devices ? g_ptr_array_index (devices, 0) : NULL;
+}
+
+/* Whether it is that driver; if not it is said. */
+static gboolean
+is_driver (void)
+{
+  const GemmclDeviceInfo *device = get_device ();
+  g_autoptr (GstElementFactory) vapostproc = gst_element_factory_find ("vapostproc");
+
+  if (!device || !device->intel || device->type != GEMMCL_DEVICE_TYPE_GPU)
+    g_test_skip ("This is not Intel's driver for GPUs: tools/intel-driver.sh runs it.");
+  else if (g_str_has_prefix (device->driver, "22."))
+    g_test_skip ("This version crashes when it records what it knows of surfaces, at clFlush().");
+  else if (!vapostproc)
+    g_test_skip ("GStreamer's va plugin is not there.");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static void
+check (const gchar *format, const gchar *element)
+{
+  g_auto (Finish) shared = {NULL};
+
+  finish_run (&shared,
+              "videotestsrc num-buffers=%d ! video/x-raw,format=%s,width=66,height=50 ! vapostproc "
+              "! video/x-raw(memory:VAMemory),format=%s ! gemmcl name=g %s",
+              N, format, format, element);
+  finish_assert_well (&shared, N);
+  g_assert_cmpstr (shared.memory, ==, "VA to system");
+  g_assert_cmpint (doubles_count ("surface-gets"), ==, 0);
+  g_assert_cmpint (doubles_count ("surface-readbacks"), ==, 0);
+  g_assert_cmpint (doubles_count ("surface-exports"), >, 0);
+}
+
+static void
+test_pixels (void)
+{
+  if (!is_driver ())
+    return;
+  check ("NV12", "weight=[[.3],[.6],[.1]]");
+  check ("P010_10LE", "weight=[[.3],[.6],[.1]]");
+}
+
+static void
+test_patches (void)
+{
+  if (is_driver ())
+    check ("NV12", "feature-mode=patch patch-width=2 patch-height=1 batch-size=2 "
+                   "weight=[[1,2],[3,4],[5,6],[7,8],[9,10],[11,12]]");
+}
+
+int
+main (int argc, char **argv)
+{
+  gst_init (&argc, &argv);
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/va-driver/pixels", test_pixels);
+  g_test_add_func ("/va-driver/patches", test_patches);
+  return g_test_run ();
+}
