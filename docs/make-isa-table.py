@@ -20,6 +20,7 @@ BEGIN = "<!-- begin: docs/make-isa-table.py -->\n"
 END = "<!-- end: docs/make-isa-table.py -->\n"
 
 TARGETS = ["bdw", "skl", "icllp", "tgllp", "dg1", "dg2", "mtl", "pvc", "lnl", "bmg", "ptl"]
+ENGINE_TARGETS = ["dg2", "pvc", "lnl", "bmg", "ptl"]
 # What the best row should reach, at least.
 GOALS = {"bdw": 0.9, "skl": 0.9, "dg2": 0.85, "pvc": 0.9, "lnl": 0.93, "bmg": 0.93, "ptl": 0.93}
 
@@ -108,13 +109,35 @@ def cell(figures, digits=2):
     return f"{text} {figures.flaws()}".strip()
 
 
+def engine_cell(figures):
+    if not figures:
+        return "-"
+    text = f"{figures.dpas} of {figures.instructions} {figures.flaws()}".strip()
+    return f"{text}, {figures.dpas_share:.2f}, {percent(figures.efficiency)}".replace(" 0.", " .")
+
+
+def is_engine(kernel):
+    return kernel.startswith("xmx_")
+
+
+def engine_table(kernels):
+    """Of the kernels for matrix engines what their loops are made of."""
+    rows = {f"`{name}`": figures for name, figures in kernels.items() if is_engine(name)}
+    return table(rows, ENGINE_TARGETS, engine_cell)
+
+
 def all_table(kernels, clblast):
-    """The density of each kernel for each target; targets with the same column share it."""
-    rows = {f"`{name}`": figures for name, figures in kernels.items()}
+    """The density of each kernel for each target."""
+    rows = {f"`{name}`": figures for name, figures in kernels.items() if not is_engine(name)}
     rows.update({f"CLBlast {name}": figures for name, figures in clblast.items()})
+    return table(rows, TARGETS, cell)
+
+
+def table(rows, targets, make_cell):
+    """Targets with the same column share it."""
     columns = []
-    for target in TARGETS:
-        column = [cell(figures.get(target)) for figures in rows.values()]
+    for target in targets:
+        column = [make_cell(figures.get(target)) for figures in rows.values()]
         if columns and columns[-1][1] == column:
             columns[-1][0].append(target)
         else:
@@ -135,6 +158,8 @@ def tables(kernels, clblast, compilers):
     return (
         best_table(kernels, clblast)
         + f"\nCompiled by {by}.\n\n"
+        + engine_table(kernels)
+        + "\n"
         + all_table(kernels, clblast)
     )
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Writes what `gemmcl isa` says of all kernels and targets, and of CLBlast's, into a file.
 
-usage: record-isa.py [--clblast CAPTURE] RECORD.json
+usage: record-isa.py [--clblast CAPTURE] [--kernels PREFIX] RECORD.json
 
 The gemmcl on PATH is asked, with the ocloc that it finds, so build first:
 
@@ -13,7 +13,8 @@ The gemmcl on PATH is asked, with the ocloc that it finds, so build first:
 tests/tools/test-isa.py holds the kernels to the record, docs/make-isa-table.py makes the tables and
 the chart of docs/kernels.md from it. Without --clblast the record keeps its figures of CLBlast.
 Subgroups of 16 are left out where registers hold 8 floats: gemmcl chooses none there, and what does
-not fit takes compilers long.
+not fit takes compilers long. With --kernels only those whose names begin so are asked for, and the
+record keeps the others' figures.
 """
 
 import argparse
@@ -29,7 +30,7 @@ CLBLAST = Path(__file__).parent.parent / "tests/bench/clblast-isa.py"
 FIGURES = ["density", "simd", "registers", "spill", "private_memory", "resource_loops"]
 LOOP = ["instructions", "mads", "dpas", "moves", "integers", "loads", "load_bytes", "slm_loads"]
 LOOP += ["barriers", "control"]
-FIELDS = FIGURES + ["efficiency"] + LOOP
+FIELDS = FIGURES + ["efficiency"] + LOOP + ["dpas_share"]
 
 
 def shorten(number):
@@ -46,7 +47,10 @@ def condense(figures):
     loop = figures["loops"][hot] if hot >= 0 else dict.fromkeys(LOOP, 0)
     values = [figures[name] for name in FIGURES]
     values.append(figures.get("model", {}).get("efficiency"))
-    return [shorten(value) for value in values + [loop[name] for name in LOOP]]
+    values += [loop[name] for name in LOOP]
+    if loop["dpas"]:
+        values.append(figures.get("model", {}).get("dpas_share"))
+    return [shorten(value) for value in values]
 
 
 def ask(command):
@@ -63,13 +67,19 @@ def ask(command):
         return json.loads(answer.read_text(encoding="utf-8"))
 
 
-def ask_all():
-    """The figures of all kernels, and their names in the order of their table."""
+def ask_all(prefix):
+    """The figures of the kernels, and the names of all in the order of their table."""
     listed = subprocess.run(["gemmcl", "kernels", "--json"], stdout=subprocess.PIPE, check=True)
     rows = json.loads(listed.stdout)
     figures = []
     for wide, targets in (False, "all"), (True, WIDE_TARGETS):
-        names = [row["name"] for row in rows if (WIDE in row["needs"]) == wide]
+        names = [
+            row["name"]
+            for row in rows
+            if (WIDE in row["needs"]) == wide and row["name"].startswith(prefix)
+        ]
+        if not names:
+            continue
         command = ["gemmcl", "isa", "-k", ",".join(names), "--target", targets]
         figures += ask(command + ["--model", "--json"])
     return figures, [row["name"] for row in rows]
@@ -102,12 +112,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--clblast", type=Path, help="libclblast-capture.so of the build")
     parser.add_argument("record", type=Path)
+    parser.add_argument("--kernels", default="", metavar="PREFIX", help="only these kernels")
     options = parser.parse_args()
 
     old = json.loads(options.record.read_text(encoding="utf-8")) if options.record.exists() else {}
-    compilers = {}
-    figures, names = ask_all()
+    compilers = dict(old["compilers"]) if options.kernels else {}
+    figures, names = ask_all(options.kernels)
     kernels = gather(figures, compilers, names)
+    if options.kernels:
+        kept = {name: old["kernels"].get(name, {}) for name in names}
+        kernels = {name: kernels[name] or kept[name] for name in names}
+        kernels = {name: what for name, what in kernels.items() if what}
     clblast = old.get("clblast", {})
     if options.clblast:
         clblast = gather(ask([sys.executable, str(CLBLAST), str(options.clblast)]), compilers)

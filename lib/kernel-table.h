@@ -23,8 +23,8 @@
  *   runs on every device (see subgroup.clh), but is chosen only where subgroups of this size are
  *   native and the smallest, which are those as wide as a register
  * @depth: columns of A that a lane holds at a time; only with @subgroup
- * @dpas: it multiplies by matrix engines (see dpas.clh), natively where the device has them; B comes
- *   packed for these
+ * @dpas: it multiplies by matrix engines (see dpas.clh), natively where the device has them; B
+ *   comes packed for these
  * @registers: that a thread should have where that is more than usual, natively; 0: as usual
  * @images: A and B are images (see pack_image.cl)
  * @precision: what it computes in; answers problems that ask for the same, and f32 for all

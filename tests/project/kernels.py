@@ -47,6 +47,8 @@ DPAS += [f"-Dintel_sub_group_{kind}_matrix_mad_{k}(a,b,sum)=((void)(a),(void)(b)
 # What lib/ tells those that are no rows.
 HELPERS = {
     "pack": ["-DPANEL=32", "-DB_TYPE=2"],
+    "pack_bytes": ["-DPANEL=64"],
+    "quantize": ["-DGROUP=64", "-DWIDTH=16"],
     "pack_dpas": ["-DPANEL=64", "-DB_TYPE=3", "-DDPAS_PACK=2", "-DSUBGROUP_SIZE=16"],
     "pack_image": ["-DOF_A", "-DTEXEL_HALVES"],
     "reduce": ["-DSPLIT=4"],

@@ -119,8 +119,8 @@ for name in RECORD["compilers"]:
 
 
 class Engines(TestCase):
-    """Every row for matrix engines emits as many dpas as it should: compilers leave them out without
-    a word where they are given other subgroups than the engine's."""
+    """Every row for matrix engines emits as many dpas as it should: compilers leave them out
+    without a word where they are given other subgroups than the engine's."""
 
     def rows(self, subgroup):
         rows = [
@@ -230,8 +230,8 @@ Unidentified PatchToken:
 """  # fmt: skip
 
 # Two loops, one in the other. The inner one's dpas is 8 deep, of 8 rows, of 16 bits: 16 * 8 * 8 * 2
-# multiply-adds of 16 lanes; the one before it adds to nothing, as compilers begin on Xe-HPG. The outer
-# one finds a lane of a mask, but multiplies.
+# multiply-adds of 16 lanes; the one before it adds to nothing, as compilers begin on Xe-HPG. The
+# outer one finds a lane of a mask, but multiplies.
 ZEBIN = """L0:
         mov (16|M0)  r4.0<1>:f  0.0:f
 L16:
