@@ -85,6 +85,17 @@ get_display (GstGemmcl *self)
   return display;
 }
 
+static gboolean
+has_failed (GstGemmcl *self)
+{
+  gboolean failed;
+
+  GST_OBJECT_LOCK (self);
+  failed = self->va_failed;
+  GST_OBJECT_UNLOCK (self);
+  return failed;
+}
+
 static void
 set_display (GstGemmcl *self, GstVaDisplay *display)
 {
@@ -199,7 +210,7 @@ gst_gemmcl_va_get_properties (GstGemmcl *self, GemmclContext *context,
   g_autoptr (GstVaDisplay) display = get_display (self);
   g_autoptr (GError) error = NULL;
 
-  if (!display || self->va_failed || !check_device (context, NULL))
+  if (!display || has_failed (self) || !check_device (context, NULL))
     return FALSE;
   if (!check_display (context, display, &error)) {
     GST_INFO_OBJECT (self, "%s", error->message);
@@ -238,7 +249,7 @@ gst_gemmcl_va_check (GstGemmcl *self, GemmclContext *context, GError **error)
 
   if (!check_device (context, error) || (display && !check_display (context, display, error)))
     return FALSE;
-  if (self->va_failed)
+  if (has_failed (self))
     return refuse (error, "No OpenCL context can be made with the VADisplay.");
   if (!gemmcl_context_is_wrapped (context) || get_context_display (context))
     return TRUE;

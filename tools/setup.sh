@@ -12,10 +12,12 @@
 set -euo pipefail
 
 # Of dpkg-dev Meson asks where libraries belong.
+# Without the last two the plugin takes no VA surfaces.
 build=(
   dpkg-dev gcc libc6-dev meson ninja-build pkgconf python3
   libglib2.0-dev libjansson-dev libxxhash-dev ocl-icd-opencl-dev opencl-c-headers
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
+  libva-dev libgstreamer-plugins-bad1.0-dev
 )
 # PoCL is the OpenCL device of machines that have no other.
 demo=(
@@ -25,11 +27,9 @@ demo=(
 # clang-format 14 is the one whose layout the check asks for. g++ compiles the headers as C++,
 # sklearn makes the digits demo's references again, OpenBLAS is what benchmarks compare with.
 # debootstrap and pip fetch what else tests run on: other distributions, Intel's runtime for CPUs.
-# Of libva and plugins-bad tests/doubles takes the headers.
 test=(
   g++ git clang 'clang-format-14|clang-format' 'libclang-rt-dev|libclang-rt-14-dev' clinfo
   libopenblas-dev python3-pil python3-sklearn groff man-db
-  libva-dev libgstreamer-plugins-bad1.0-dev
   debootstrap python3-pip
 )
 # What tools/peers.sh compares with.

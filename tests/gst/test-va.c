@@ -1,6 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #define GST_USE_UNSTABLE_API
+#include <CL/cl.h>
+#include <CL/cl_va_api_media_sharing_intel.h>
 #include <gst/app/gstappsrc.h>
 #include <gst/va/gstva.h>
 #include <gst/video/video.h>
@@ -51,14 +53,22 @@ static void
 check (const gchar *caps, const gchar *element)
 {
   g_auto (Finish) plain = {NULL}, shared = {NULL};
+  gint64 writes, copies, maps;
 
   finish_run (&plain, SOURCE "%s", N, caps, element);
   finish_assert_well (&plain, N);
+  writes = doubles_count ("writes");
+  copies = doubles_count ("copies");
+  maps = doubles_count ("maps");
   finish_run (&shared, SOURCE SURFACE "%s", N, caps, caps, element);
   finish_assert_well (&shared, N);
   finish_assert_same (&plain, &shared);
   g_assert_cmpstr (plain.memory, ==, "system");
   g_assert_cmpstr (shared.memory, ==, "VA to system");
+  /* The weight. */
+  g_assert_cmpint (doubles_count ("writes") - writes, ==, 1);
+  g_assert_cmpint (doubles_count ("copies"), ==, copies);
+  g_assert_cmpint (doubles_count ("maps"), ==, maps);
   assert_right ();
 }
 
@@ -263,6 +273,85 @@ test_displays (void)
   doubles_assert_right ();
 }
 
+/* An application's own cl_context, and the surfaces of the pools. */
+typedef struct {
+  cl_context context;
+  GstBufferPool *pools[2];
+} Own;
+
+static void
+give_context (GstElement *pipeline, gpointer data)
+{
+  const Own *own = data;
+  g_autoptr (GstContext) shared = gst_context_new ("OpenCL", TRUE);
+
+  gst_structure_set (gst_context_writable_structure (shared), "cl_context", G_TYPE_POINTER,
+                     own->context, NULL);
+  gst_element_set_context (pipeline, shared);
+  push (pipeline, (gpointer)own->pools);
+}
+
+static cl_context
+new_context (VADisplay display)
+{
+  cl_platform_id platform;
+  cl_device_id device;
+  cl_int status;
+
+  clGetPlatformIDs (1, &platform, NULL);
+  clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+  {
+    const cl_context_properties properties[] = {
+        CL_CONTEXT_PLATFORM,
+        (cl_context_properties)platform,
+        display ? CL_CONTEXT_VA_API_DISPLAY_INTEL : 0,
+        (cl_context_properties)display,
+        CL_CONTEXT_INTEROP_USER_SYNC,
+        CL_TRUE,
+        0,
+    };
+    cl_context context = clCreateContext (properties, 1, &device, NULL, NULL, &status);
+
+    g_assert_cmpint (status, ==, CL_SUCCESS);
+    return context;
+  }
+}
+
+/* It is taken as it is, with the display or without. */
+static void
+test_own_context (void)
+{
+  static const gchar line[] = "appsrc name=in format=time ! " PIXELS;
+  g_autoptr (GstCaps) caps = gst_caps_from_string (SURFACES);
+  g_autoptr (GstVaDisplay) display = NULL;
+  g_auto (Finish) plain = {NULL}, shared = {NULL}, refused = {NULL};
+  GstBufferPool *pool;
+  Own own;
+
+  if (!is_ready ())
+    return;
+  display = gst_va_display_wrapped_new (va_display_new ());
+  pool = new_pool (display, caps);
+  own.pools[0] = own.pools[1] = pool;
+  g_assert_true (gst_buffer_pool_set_active (pool, TRUE));
+  finish_run_with (&plain, push, NULL, line);
+
+  own.context = new_context (gst_va_display_get_va_dpy (display));
+  finish_run_with (&shared, give_context, &own, line);
+  clReleaseContext (own.context);
+  finish_assert_well (&shared, 4);
+  finish_assert_same (&plain, &shared);
+  g_assert_cmpstr (shared.memory, ==, "VA to system");
+
+  own.context = new_context (NULL);
+  finish_run_with (&refused, give_context, &own, line);
+  clReleaseContext (own.context);
+  finish_assert_failed (&refused, "was made without a VADisplay", NULL);
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  doubles_assert_right ();
+}
+
 /* Calls that fail end in an error that names them, and nothing is left acquired. */
 static void
 test_failures (void)
@@ -371,6 +460,7 @@ main (int argc, char **argv)
   g_test_add_func ("/va/tee", test_tee);
   g_test_add_func ("/va/no-product", test_no_product);
   g_test_add_func ("/va/displays", test_displays);
+  g_test_add_func ("/va/own-context", test_own_context);
   g_test_add_func ("/va/failures", test_failures);
   g_test_add_func ("/va/no-context", test_no_context);
   g_test_add_func ("/va/extension", test_extension);
