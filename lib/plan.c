@@ -147,13 +147,14 @@ build_multiply (GemmclPlan *self, const GemmclChoice *choice, GemmclKernelLevel 
   self->row = row;
   self->split = choice->split;
   while (!build_at_level (self, level, &failure)) {
-    if (row->subgroup == 0 || level >= worst) {
+    if ((row->subgroup == 0 && row->precision != GEMMCL_PRECISION_I8) || level >= worst) {
       g_propagate_error (error, g_steal_pointer (&failure));
       return FALSE;
     }
     g_debug ("%s", failure->message);
     g_clear_error (&failure);
-    level = gemmcl_subgroups_get_next (level, device);
+    level = row->subgroup > 0 ? gemmcl_subgroups_get_next (level, device)
+                              : GEMMCL_KERNEL_LEVEL_EMULATED;
   }
   return TRUE;
 }
