@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "gemmcl-drm.h"
 #include "gemmcl-pool.h"
 #include "gemmcl-system.h"
 
@@ -120,8 +121,10 @@ gst_gemmcl_device_find_planes (const GemmclImage *image, const GstVideoInfo *inf
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
-  if (meta && (meta->format != GST_VIDEO_INFO_FORMAT (info) || meta->width < image->width ||
-               meta->height < image->height || meta->n_planes != GST_VIDEO_INFO_N_PLANES (info)))
+  if (meta &&
+      ((meta->format != GST_VIDEO_INFO_FORMAT (info) && !gst_gemmcl_drm_is_hidden (meta->format)) ||
+       meta->width < image->width || meta->height < image->height ||
+       meta->n_planes != GST_VIDEO_INFO_N_PLANES (info)))
     return FALSE;
   gemmcl_image_get_planes (image, planes);
   for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {

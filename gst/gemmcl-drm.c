@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-drm.h"
 
-#include <gst/video/video.h>
-
 #if GST_CHECK_VERSION(1, 24, 0)
 
   #define LINEAR 0 /* DRM_FORMAT_MOD_LINEAR */
@@ -104,6 +102,12 @@ gst_gemmcl_drm_from_plain (const GstStructure *structure)
   return g_steal_pointer (&drm);
 }
 
+gboolean
+gst_gemmcl_drm_is_hidden (GstVideoFormat format)
+{
+  return format == GST_VIDEO_FORMAT_DMA_DRM;
+}
+
 #else
 
 GstStructure *
@@ -116,6 +120,12 @@ GstStructure *
 gst_gemmcl_drm_from_plain (const GstStructure *structure G_GNUC_UNUSED)
 {
   return NULL;
+}
+
+gboolean
+gst_gemmcl_drm_is_hidden (GstVideoFormat format G_GNUC_UNUSED)
+{
+  return FALSE;
 }
 
 #endif

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <gst/gst.h>
+#include <gst/video/video.h>
 
 /* How caps with memory:DMABuf name formats since GStreamer 1.24: `format=DMA_DRM,
  * drm-format=NV12:0x0100000000000002`, with the modifier that says how pixels lie. Here all are
@@ -27,5 +27,12 @@ GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
  *   it has none of them, or before GStreamer 1.24.
  */
 GstStructure *gst_gemmcl_drm_from_plain (const GstStructure *structure);
+
+/**
+ * gst_gemmcl_drm_is_hidden:
+ *
+ * Returns: whether a GstVideoMeta's @format says that caps tell it, as dma-bufs' may.
+ */
+gboolean gst_gemmcl_drm_is_hidden (GstVideoFormat format);
 
 G_END_DECLS

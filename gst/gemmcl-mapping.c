@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-mapping.h"
 
+#include "gemmcl-drm.h"
+
 void
 gst_gemmcl_mapping_clear (GstGemmclMapping *self)
 {
@@ -15,11 +17,30 @@ gst_gemmcl_mapping_clear (GstGemmclMapping *self)
   self->memory = NULL;
 }
 
+/* (transfer full) (nullable): Where @buffer's meta does not tell the format, one of the same memory
+ * whose meta does: GStreamer maps no other. */
+static GstBuffer *
+name_format (const GstVideoInfo *info, GstBuffer *buffer)
+{
+  GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  GstBuffer *named;
+
+  if (!meta || !gst_gemmcl_drm_is_hidden (meta->format) ||
+      meta->n_planes != GST_VIDEO_INFO_N_PLANES (info))
+    return NULL;
+  named = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_MEMORY, 0, -1);
+  gst_buffer_add_video_meta_full (named, meta->flags, GST_VIDEO_INFO_FORMAT (info), meta->width,
+                                  meta->height, meta->n_planes, meta->offset, meta->stride);
+  return named;
+}
+
 static gboolean
 map_frame (GstGemmclMapping *self, const GstVideoInfo *info, GstBuffer *buffer, GstMapFlags flags,
            GemmclHostData *host, GError **error)
 {
-  if (!gst_video_frame_map (&self->frame, info, buffer, flags)) {
+  g_autoptr (GstBuffer) named = name_format (info, buffer);
+
+  if (!gst_video_frame_map (&self->frame, info, named ? named : buffer, flags)) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
                  "A buffer of %" G_GSIZE_FORMAT " bytes cannot be mapped as a %dx%d %s picture; "
                  "expected %" G_GSIZE_FORMAT " bytes, or a video meta that fits the buffer.",

@@ -27,12 +27,17 @@ typedef struct {
   gsize before, gap, padding;
 } Layout;
 
-/** Source: what is pushed. @layout: NULL for the system's memory. */
+/**
+ * Source: what is pushed
+ * @layout: NULL for the system's memory
+ * @drm: whether dma-bufs have their format as GStreamer 1.24 writes it
+ */
 typedef struct {
   GstVideoFormat format;
   guint width, height;
   const Layout *layout;
   GstAllocator *allocator;
+  gboolean drm;
 } Source;
 
 static gsize
@@ -101,10 +106,11 @@ push (GstElement *pipeline, gpointer data)
 {
   const Source *self = data;
   g_autoptr (GstElement) source = gst_bin_get_by_name (GST_BIN (pipeline), "in");
-  g_autofree gchar *text =
-      g_strdup_printf ("video/x-raw%s,format=%s,width=%u,height=%u,framerate=30/1",
-                       self->layout ? "(memory:DMABuf)" : "",
-                       gst_video_format_to_string (self->format), self->width, self->height);
+  const gboolean drm = self->layout && self->drm;
+  g_autofree gchar *text = g_strdup_printf (
+      "video/x-raw%s,%s=%s,width=%u,height=%u,framerate=30/1",
+      self->layout ? "(memory:DMABuf)" : "", drm ? "format=DMA_DRM,drm-format" : "format",
+      gst_video_format_to_string (self->format), self->width, self->height);
   g_autoptr (GstCaps) caps = gst_caps_from_string (text);
   GstBuffer *buffers[2];
   GstVideoInfo info;
@@ -117,6 +123,10 @@ push (GstElement *pipeline, gpointer data)
     draw (buffers[i], &info, i);
     if (self->layout && self->layout->before > 0)
       make_part (buffers[i]);
+#if GST_CHECK_VERSION(1, 24, 0)
+    if (drm)
+      gst_buffer_get_video_meta (buffers[i])->format = GST_VIDEO_FORMAT_DMA_DRM;
+#endif
   }
   /* Each twice: it is imported once. */
   for (guint i = 0; i < N; i++)
@@ -129,11 +139,12 @@ push (GstElement *pipeline, gpointer data)
 
 /* Both ways; @shared is what the dma-bufs gave. */
 static void
-run (GstVideoFormat format, const Layout *layout, const gchar *element, Finish *shared)
+run_as (GstVideoFormat format, const Layout *layout, gboolean drm, const gchar *element,
+        Finish *shared)
 {
   g_autoptr (GstAllocator) allocator = gst_dmabuf_allocator_new ();
   g_autofree gchar *line = g_strconcat (LINE, element, NULL);
-  Source source = {format, 22, 14, layout, allocator};
+  Source source = {format, 22, 14, layout, allocator, drm};
   g_auto (Finish) plain = {NULL};
 
   finish_run_with (shared, push, &source, line);
@@ -142,6 +153,12 @@ run (GstVideoFormat format, const Layout *layout, const gchar *element, Finish *
   finish_assert_well (&plain, N);
   if (!shared->failure)
     finish_assert_same (&plain, shared);
+}
+
+static void
+run (GstVideoFormat format, const Layout *layout, const gchar *element, Finish *shared)
+{
+  run_as (format, layout, FALSE, element, shared);
 }
 
 /* Whether there is what the tests need; if not it is said. */
@@ -221,6 +238,29 @@ test_mapped (void)
   doubles_assert_right ();
 }
 
+/* With the formats' new names, in caps and metas. */
+static void
+test_drm (void)
+{
+#if GST_CHECK_VERSION(1, 24, 0)
+  g_auto (Finish) imported = {NULL}, mapped = {NULL};
+
+  if (!is_ready ())
+    return;
+  run_as (GST_VIDEO_FORMAT_NV12, &odd, TRUE, PIXELS, &imported);
+  finish_assert_well (&imported, N);
+  g_assert_cmpstr (imported.memory, ==, "DMABuf to system");
+  g_setenv ("GEMMCL_DOUBLES_WITHOUT", "va,dmabuf", TRUE);
+  run_as (GST_VIDEO_FORMAT_NV12, &odd, TRUE, PIXELS, &mapped);
+  g_unsetenv ("GEMMCL_DOUBLES_WITHOUT");
+  finish_assert_well (&mapped, N);
+  g_assert_cmpstr (mapped.memory, ==, "system");
+  doubles_assert_right ();
+#else
+  g_test_skip ("GStreamer before 1.24 has no DRM formats.");
+#endif
+}
+
 /* One that the driver refuses is copied; what fails later is an error. */
 static void
 test_failures (void)
@@ -294,6 +334,7 @@ main (int argc, char **argv)
   g_test_add_func ("/dmabuf/import", test_import);
   g_test_add_func ("/dmabuf/flights", test_flights);
   g_test_add_func ("/dmabuf/mapped", test_mapped);
+  g_test_add_func ("/dmabuf/drm", test_drm);
   g_test_add_func ("/dmabuf/failures", test_failures);
   g_test_add_func ("/dmabuf/vapostproc", test_vapostproc);
   return g_test_run ();
