@@ -309,6 +309,20 @@ learn_duration (GstGemmcl *self, GstBuffer *input)
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
 }
 
+/* All problems of a run have the same M, and a gap without data has none. Of audio a meta may say
+ * how many samples the bytes are. */
+static gboolean
+fit_together (GstGemmcl *self, GstBuffer *first, GstBuffer *second)
+{
+  const GstAudioInfo *info = &self->input.audio;
+  gsize offset, samples, others;
+
+  return gst_buffer_get_size (first) == gst_buffer_get_size (second) &&
+         (self->input.medium != GST_GEMMCL_MEDIUM_AUDIO ||
+          (gst_gemmcl_get_samples (info, first, &offset, &samples, NULL) &&
+           gst_gemmcl_get_samples (info, second, &offset, &others, NULL) && samples == others));
+}
+
 /* Takes @input. */
 static GstFlowReturn
 board (GstGemmcl *self, GstBuffer *input)
@@ -316,8 +330,7 @@ board (GstGemmcl *self, GstBuffer *input)
   GstGemmclFlight *flight = get_boarding (self);
   GstFlowReturn flow = GST_FLOW_OK;
 
-  /* All problems of a run have the same M, and a gap without data has none. */
-  if (flight->n > 0 && gst_buffer_get_size (flight->inputs[0]) != gst_buffer_get_size (input))
+  if (flight->n > 0 && !fit_together (self, flight->inputs[0], input))
     flow = gst_gemmcl_queue_launch (self);
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (input);

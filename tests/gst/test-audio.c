@@ -258,6 +258,37 @@ test_metas (void)
   g_assert_null (gst_buffer_get_audio_level_meta (output));
 }
 
+/* Buffers of as many bytes but not as many samples, by their metas: no batch has both. */
+static void
+test_metas_of_a_batch (void)
+{
+  g_autoptr (Stream) stream = stream_new ("weight", "[2]", "batch-size", 2, NULL);
+  g_autofree gchar *caps = audio_caps ("F32LE", 1);
+  const guint samples[] = {5000, 4, 4};
+  g_autofree gdouble *values = g_new (gdouble, 5000), *doubled = g_new (gdouble, 5000);
+  GstAudioInfo info;
+
+  gst_audio_info_set_format (&info, GST_AUDIO_FORMAT_F32, 8000, 1, NULL);
+  fill_values (values, 5000, 1);
+  for (guint i = 0; i < 5000; i++)
+    doubled[i] = 2 * values[i];
+  g_assert_true (stream_play (stream, caps, NULL));
+  for (guint i = 0; i < G_N_ELEMENTS (samples); i++) {
+    GstBuffer *input = make_samples (GST_AUDIO_FORMAT_F32LE, values, 5000);
+
+    gst_buffer_add_audio_meta (input, &info, samples[i], NULL);
+    g_assert_cmpint (gst_harness_push (stream->harness, input), ==, GST_FLOW_OK);
+  }
+  g_assert_true (gst_harness_push_event (stream->harness, gst_event_new_eos ()));
+  for (guint i = 0; i < G_N_ELEMENTS (samples); i++) {
+    g_autoptr (GstBuffer) output = gst_harness_pull (stream->harness);
+
+    g_assert_nonnull (output);
+    assert_samples (output, GST_AUDIO_FORMAT_F32LE, doubled, samples[i]);
+  }
+  stream_assert_quiet (stream);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -271,5 +302,6 @@ main (int argc, char **argv)
   stream_add_test ("/audio/half-a-sample", test_half_a_sample);
   stream_add_test ("/audio/unaligned", test_unaligned);
   stream_add_test ("/audio/metas", test_metas);
+  stream_add_test ("/audio/metas-of-a-batch", test_metas_of_a_batch);
   return g_test_run ();
 }
