@@ -18,11 +18,17 @@ struct _GstGemmclPool {
   GstVideoInfo info; /* if so, with the library's offsets and strides */
 };
 
-static G_DEFINE_QUARK (gst - gemmcl - pool - memory, own_memory)
+G_DEFINE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST_TYPE_BUFFER_POOL)
 
-    G_DEFINE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST_TYPE_BUFFER_POOL)
+/* What a buffer keeps the memory under that it was made with. */
+static GQuark
+own_memory_quark (void)
+{
+  return g_quark_from_static_string ("gst-gemmcl-pool-memory");
+}
 
-        static const gchar **get_options (GstBufferPool *pool G_GNUC_UNUSED)
+static const gchar **
+get_options (GstBufferPool *pool G_GNUC_UNUSED)
 {
   static const gchar *options[] = {GST_BUFFER_POOL_OPTION_VIDEO_META, NULL};
 

@@ -10,9 +10,15 @@
 
 static GstBaseTransformClass *parent_class = NULL;
 
-static G_DEFINE_QUARK (gst - gemmcl - rows, rows)
+/* What an output keeps the memory under in which its row outputs were. */
+static GQuark
+rows_quark (void)
+{
+  return g_quark_from_static_string ("gst-gemmcl-rows");
+}
 
-    void gst_gemmcl_forget_output (GstGemmcl *self)
+void
+gst_gemmcl_forget_output (GstGemmcl *self)
 {
   self->last_m = 0;
   gst_clear_buffer (&self->last_output);
