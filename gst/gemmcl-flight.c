@@ -367,6 +367,9 @@ launch (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
   flight->acquire = flight->release = NULL;
   if (gst_gemmcl_is_empty (self, flight->inputs[0]))
     return TRUE;
+  /* There is none after one could not be made, if buffers come all the same. */
+  if (!self->plan && !gst_gemmcl_make_plan (self, 0, error))
+    return FALSE;
   m = get_m (self, flight->inputs[0], error);
   if (m == 0 || !check_scalars (self, error) || !make_room (self, m, error))
     return FALSE;

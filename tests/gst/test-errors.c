@@ -1,5 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <gemmcl.h>
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -229,6 +230,46 @@ test_no_device (void)
   g_assert_no_error (error);
 }
 
+/* "[[1,1,1]]". */
+static gchar *
+print_ones (gsize n)
+{
+  GString *text = g_string_new ("[[1");
+
+  for (gsize i = 1; i < n; i++)
+    g_string_append (text, ",1");
+  g_string_append (text, "]]");
+  return g_string_free (text, FALSE);
+}
+
+/* Once a buffer was more than the device has room for, others that come all the same are run. */
+static void
+test_after_too_much (void)
+{
+  g_autoptr (GemmclContext) context = gemmcl_context_new (NULL, NULL);
+  const guint64 most = gemmcl_context_get_device_info (context)->max_alloc_bytes;
+  g_autofree gchar *weight = NULL;
+  g_autoptr (Stream) stream = NULL;
+  GstFlowReturn flow;
+
+  if (most > G_GUINT64_CONSTANT (1) << 32) {
+    g_test_skip ("the device has more room than the host has for what fills it");
+    return;
+  }
+  /* Softmax of 2048 samples, but not of 1024, is of more floats than a buffer holds. */
+  weight = print_ones (most / (2048 * sizeof (gfloat)) + 1);
+  stream = stream_new ("weight", weight, "queue-depth", 1, NULL);
+  gst_util_set_object_arg (G_OBJECT (stream->element), "activation", "softmax");
+  g_assert_true (stream_play (
+      stream, "audio/x-raw,format=S16LE,rate=8000,channels=1,layout=interleaved", NULL));
+  flow = gst_harness_push (stream->harness, gst_buffer_new_allocate (NULL, 1025 * 2, NULL));
+  g_assert_cmpint (flow, ==, GST_FLOW_ERROR);
+  stream_assert_error (stream, GST_RESOURCE_ERROR, "D before softmax", "allows", NULL);
+  flow = gst_harness_push (stream->harness, gst_buffer_new_allocate (NULL, 2, NULL));
+  g_assert_cmpint (flow, ==, GST_FLOW_OK);
+  stream_assert_quiet (stream);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -252,6 +293,7 @@ main (int argc, char **argv)
   stream_add_test ("/errors/bias-and-addend", test_bias_and_addend);
   stream_add_test ("/errors/kernel", test_kernel);
   stream_add_test ("/errors/device", test_device);
+  stream_add_test ("/errors/after-too-much", test_after_too_much);
   g_test_add_func ("/errors/files", test_files);
   g_test_add_func ("/errors/no-device", test_no_device);
   return g_test_run ();
