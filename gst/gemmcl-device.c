@@ -221,23 +221,34 @@ gst_gemmcl_device_open_previous (GstGemmcl *self, GstGemmclMapping *mapping, Gst
                       gst_buffer_n_memory (buffer), GST_MAP_READ, data);
 }
 
+static gboolean
+copy_bytes (GstMemory *from, GstMemory *to)
+{
+  GstMapInfo source, target;
+
+  if (!gst_memory_map (from, &source, GST_MAP_READ))
+    return FALSE;
+  if (!gst_memory_map (to, &target, GST_MAP_WRITE)) {
+    gst_memory_unmap (from, &source);
+    return FALSE;
+  }
+  memcpy (target.data, source.data, MIN (target.size, source.size));
+  gst_memory_unmap (to, &target);
+  gst_memory_unmap (from, &source);
+  return TRUE;
+}
+
 GstMemory *
 gst_gemmcl_device_take_memory (GstGemmcl *self, GstMemory *memory)
 {
-  GstMapInfo from, to;
   GstMemory *copy;
 
   if (gst_memory_is_type (memory, GST_OPENCL_MEMORY_TYPE_NAME))
     return memory;
   copy = gst_allocator_alloc (get_allocator (self, NULL), gst_memory_get_sizes (memory, NULL, NULL),
                               NULL);
-  if (copy && gst_memory_map (copy, &to, GST_MAP_WRITE)) {
-    if (gst_memory_map (memory, &from, GST_MAP_READ)) {
-      memcpy (to.data, from.data, MIN (to.size, from.size));
-      gst_memory_unmap (memory, &from);
-    }
-    gst_memory_unmap (copy, &to);
-  }
+  if (copy && !copy_bytes (memory, copy))
+    g_clear_pointer (&copy, gst_memory_unref);
   gst_memory_unref (memory);
   return copy;
 }

@@ -78,7 +78,7 @@ gboolean gst_gemmcl_device_find_planes (const GemmclImage *image, const GstVideo
  * @memory: (transfer full): what passes through, of any memory
  *
  * Returns: (transfer full): @memory if it is OpenCL memory, otherwise a copy of it that is; %NULL
- *   if there is no room for that.
+ *   if there is no room for that, or @memory cannot be read.
  */
 GstMemory *gst_gemmcl_device_take_memory (GstGemmcl *self, GstMemory *memory);
 
