@@ -440,7 +440,9 @@ describe (GstElementClass *klass)
   add_template (klass, "sink", GST_PAD_SINK);
   add_template (klass, "src", GST_PAD_SRC);
   gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_ACTIVATION, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_PRECISION, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_FEATURE_MODE, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_ROW_OUTPUTS, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_DEVICE_TYPE, 0);
 }
 
