@@ -36,7 +36,7 @@ pack_bytes (global const float *restrict B, global int *restrict packed, const G
   }
   const float scale = scales && real ? scales[j] : highest / 127.0f;
   const bool tiny = !(scale >= BYTES_LEAST);
-  const float zero = zeros && real ? zeros[j] : 0.0f;
+  const int zero = zeros && real ? zeros[j] : 0;
 
   int sum = 0;
   for (int row = 0; row < rows; row++) {
@@ -44,7 +44,7 @@ pack_bytes (global const float *restrict B, global int *restrict packed, const G
     for (int e = 0; e < 4; e++) {
       const int k = row * 4 + e;
       const float x = k < real && !tiny ? rint (B[k * b.row] / scale) : 0.0f;
-      const int byte = k < real ? (int)clamp (x + zero, -128.0f, 127.0f) : 0;
+      const int byte = clamp ((int)x + (k < real ? zero : 0), -128, 127);
       sum += byte;
       four |= (uint)(byte & 0xff) << 8 * e;
     }
@@ -52,6 +52,6 @@ pack_bytes (global const float *restrict B, global int *restrict packed, const G
   }
   packed += (long)rows * PANEL;
   packed[BYTES_SCALE * PANEL] = as_int (spoil == 0.0f ? tiny ? 0.0f : scale : NAN);
-  packed[BYTES_ZERO * PANEL] = (int)zero;
+  packed[BYTES_ZERO * PANEL] = zero;
   packed[BYTES_SUM * PANEL] = sum;
 }

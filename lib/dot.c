@@ -6,6 +6,8 @@
 
 #define FIRST_DP4A 61 /* NVIDIA's compute capability 6.1: PTX ISA, dp4a */
 
+#define LAST_POCL 3
+
 /* Ints that an instruction of this process' own CPU takes; 0 if it has none. */
 static guint
 get_vnni_width (void)
@@ -18,12 +20,14 @@ get_vnni_width (void)
   return 0;
 }
 
-/* PoCL's devices for CPUs are the CPU that we run on. */
+/* PoCL's devices for CPUs are the CPU that we run on. Version 3 takes an instruction as it is
+ * spelled; 6.0 ends the process with an assertion of its own when it is to make a binary of it. */
 static gboolean
 is_own_cpu (const GemmclDeviceInfo *device)
 {
   return device->type == GEMMCL_DEVICE_TYPE_CPU && device->float_width >= 16 &&
-         strcmp (device->platform, "Portable Computing Language") == 0;
+         strcmp (device->platform, "Portable Computing Language") == 0 &&
+         g_ascii_strtoull (device->driver, NULL, 10) <= LAST_POCL;
 }
 
 /* Without a platform there is no device, but a compiler for one that is taken to have all. */
