@@ -52,7 +52,9 @@ gemm (GEMM_ARGUMENTS)
     int a[TILE_M][4];
 #pragma unroll
     for (int m = 0; m < TILE_M; m++)
-      vstore4 (*(global const int4 *)(a_words + row[m] + k), 0, a[m]);
+#pragma unroll
+      for (int w = 0; w < 4; w++)
+        a[m][w] = a_words[row[m] + k + w];
 #pragma unroll
     for (int w = 0; w < 4; w++)
 #pragma unroll
