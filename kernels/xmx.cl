@@ -1,7 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * xmx: subgroups multiply by matrix engines (dpas.clh): A and B as bf16 or f16, added up as f32.
+ * xmx: subgroups multiply by matrix engines (dpas.clh): A and B as bf16 or f16, added up as f32; or
+ * as bytes (quantized.h), added up as integers.
  * S = SUBGROUP_SIZE = columns of a dpas; a subgroup owns TILE_M x PANEL of D, PANEL = TILE_N * S.
  *
  *                    PANEL                          A work-group has GROUP_M such tiles one below
@@ -26,13 +27,19 @@
  *       for each block m of A        several dpas
  *
  * B comes packed in panels of PANEL columns, the panel in steps of DPAS_K rows, the step in blocks
- * of S columns (pack.cl), K filled up with zeros to whole STEPs: the subgroup reads it from its
- * first byte to its last. Rows of 16 words at a time with 2D block reads, else in blocks.
+ * of S columns (pack_dpas.cl), K filled up with zeros to whole STEPs: the subgroup reads it from
+ * its first byte to its last. Rows of 16 words at a time with 2D block reads, else in blocks.
+ *
+ * Which of a dpas' K are whose: lane l's part d is column d * S + l, which is what a block read
+ * gives it, and pack_dpas.cl has B's rows in that order.
  *
  * A is read by 2D block reads, TILE_M rows in one message and with its edges (SG_2D and A_PITCHED,
  * the host's word that rows and their distance suit these); or row by row in blocks of STEP columns
  * (A_BLOCKS), the last ones lane by lane; or all of it lane by lane, whatever its type and strides.
- * Rows past M repeat the last one, columns past K are zeros, as B's rows are there.
+ * Rows past M repeat the last one or are zeros, columns past K are zeros, as B's rows are there.
+ *
+ * Bytes lie otherwise (quantized.h): A's in their order, four to a word, and B's a row of PANEL
+ * words for each four rows. Neither has edges.
  *
  * TILE_M, TILE_N   8 to 32, in blocks of 8, and blocks of S columns: the larger, the fewer reads
  *                  for each dpas; TILE_M * TILE_N registers of D, that is half of those a thread
@@ -45,6 +52,10 @@
 #include "gemm.clh"
 #include "dpas.clh"
 #include "group_tile.clh"
+
+#if B_TYPE == I8
+  #include "dot.clh"
+#endif
 
 #define STEP     (DEPTH * SUBGROUP_SIZE)
 #define PARTS    (STEP / DPAS_K)
@@ -63,47 +74,10 @@ typedef struct {
   long top, left;
   long row[TILE_M];      /* where each row of A begins */
   global const uchar *a; /* for 2D reads: the multiple of 64 bytes before A, how far before */
-  int a_shift, a_width, a_pitch;
+  int a_shift, a_width, a_height, a_pitch;
   global const uint *b;
   int b_lines;
 } Place;
-
-/* A's bits as float. */
-#if A_TYPE == BF16
-  #define A_FLOAT(x) as_float ((uint)(x) << 16)
-#elif A_TYPE == F16
-  #define A_FLOAT(x) dpas_float_of_half (x)
-static inline float
-dpas_float_of_half (ushort bits)
-{
-  return vload_half (0, (const half *)&bits);
-}
-#else
-  #define A_FLOAT(x) as_float (x)
-#endif
-
-#if A_TYPE == F32
-  #define A_WORD uint
-#else
-  #define A_WORD ushort
-#endif
-
-#if defined(A_IN_2D) || defined(A_BLOCKS)
-/* The lane's elements of a row, as they are stored. */
-static inline DpasRow
-pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
-{
-  #if A_TYPE == B_TYPE && !defined(A_SCALED)
-  return DPAS_ROW (x);
-  #else
-  float values[DPAS_PARTS];
-  SG_UNROLL
-  for (int d = 0; d < DPAS_PARTS; d++)
-    values[d] = SCALE_A (A_FLOAT (x[d]), p.a_scale, p.a_shift);
-  return dpas_pack (values);
-  #endif
-}
-#endif
 
 /* A step's rows as blocks, from rows[part * TILE_M + r]. */
 static inline void
@@ -113,6 +87,121 @@ gather_rows (DpasRows a[PARTS * BLOCKS_M], const DpasRow rows[PARTS * TILE_M])
   for (int i = 0; i < PARTS * BLOCKS_M; i++)
     a[i] = vload8 (i, rows);
 }
+
+#if B_TYPE == I8
+  #if SUBGROUP_SIZE == 16 && !defined(SG_2D)
+    #error This device has no 2D block reads.
+  #endif
+
+/* A's bytes come as they are, and K is padded: no edges. */
+static inline void
+read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
+        int k)
+{
+  DpasRow rows[PARTS * TILE_M];
+  #ifdef SG_2D
+  SG_UNROLL
+  for (int part = 0; part < PARTS; part++)
+    sg_read_2d_16 ((private ushort *)rows + part * TILE_M, at->a, at->a_width, at->a_height,
+                   at->a_pitch, (int2)((k + part * DPAS_K) / 2, 0), TILE_M);
+  #else
+  SG_UNROLL
+  for (int r = 0; r < TILE_M; r++) {
+    uint x[PARTS];
+    sg_read_words (x, (global const uint *)(A + at->row[r] + k), PARTS);
+    SG_UNROLL
+    for (int part = 0; part < PARTS; part++)
+      rows[part * TILE_M + r] = x[part];
+  }
+  #endif
+  gather_rows (a, rows);
+}
+
+/* A panel's rows, of PANEL words each, have a word of each column. */
+static inline void
+read_b (int8 b[TILE_N], const Place *at, int step)
+{
+  uint x[B_LINES];
+  #ifdef SG_2D
+  SG_UNROLL
+  for (int c = 0; c < TILE_N; c++)
+    sg_read_2d_32 (x + 8 * c, at->b, 4 * PANEL, at->b_lines, 4 * PANEL,
+                   (int2)(c * SUBGROUP_SIZE, step * 8), 8);
+  #else
+  SG_UNROLL
+  for (int line = 0; line < 8; line++) {
+    uint y[TILE_N];
+    sg_read_words (y, at->b + (step * 8 + line) * PANEL, TILE_N);
+    SG_UNROLL
+    for (int c = 0; c < TILE_N; c++)
+      x[8 * c + line] = y[c];
+  }
+  #endif
+  SG_UNROLL
+  for (int c = 0; c < TILE_N; c++)
+    b[c] = as_int8 (vload8 (c, x));
+}
+
+/* By what follows the row of A and the column of B. */
+static inline float
+get_value (int sum, global const A_MEM *A, const GemmclProblem p, const Place *at, int r,
+           int column)
+{
+  const int k = BYTES_K (p.K);
+
+  return p.K ? scale_byte (sum, (global const int *)(A + at->row[r] + k),
+                           (global const int *)at->b + k / 4 * PANEL + column, PANEL)
+             : 0.0f;
+}
+
+static inline void
+find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p,
+               long panel)
+{
+  at->a = (global const uchar *)A + min (at->top, (long)p.M - 1) * p.a.row;
+  at->a_width = BYTES_K (p.K);
+  at->a_height = clamp (p.M - at->top, 1L, (long)TILE_M);
+  at->a_pitch = p.a.row;
+  at->b = (global const uint *)B + panel * BYTES_PANEL (p.K);
+  at->b_lines = BYTES_K (p.K) / 4;
+}
+#else
+  /* A's bits as float. */
+  #if A_TYPE == BF16
+    #define A_FLOAT(x) as_float ((uint)(x) << 16)
+  #elif A_TYPE == F16
+    #define A_FLOAT(x) dpas_float_of_half (x)
+static inline float
+dpas_float_of_half (ushort bits)
+{
+  return vload_half (0, (const half *)&bits);
+}
+  #else
+    #define A_FLOAT(x) as_float (x)
+  #endif
+
+  #if A_TYPE == F32
+    #define A_WORD uint
+  #else
+    #define A_WORD ushort
+  #endif
+
+  #if defined(A_IN_2D) || defined(A_BLOCKS)
+/* The lane's elements of a row, as they are stored. */
+static inline DpasRow
+pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
+{
+    #if A_TYPE == B_TYPE && !defined(A_SCALED)
+  return DPAS_ROW (x);
+    #else
+  float values[DPAS_PARTS];
+  SG_UNROLL
+  for (int d = 0; d < DPAS_PARTS; d++)
+    values[d] = SCALE_A (A_FLOAT (x[d]), p.a_scale, p.a_shift);
+  return dpas_pack (values);
+    #endif
+}
+  #endif
 
 /* Lane by lane; past K zeros. */
 static inline void
@@ -136,12 +225,12 @@ load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem
   gather_rows (a, rows);
 }
 
-#ifdef A_IN_2D
-  #if A_TYPE == F32
-    #define READ_2D sg_read_2d_32
-  #else
-    #define READ_2D sg_read_2d_16
-  #endif
+  #ifdef A_IN_2D
+    #if A_TYPE == F32
+      #define READ_2D sg_read_2d_32
+    #else
+      #define READ_2D sg_read_2d_16
+    #endif
 
 static inline void
 read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
@@ -151,19 +240,19 @@ read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem
   DpasRow rows[PARTS * TILE_M];
   SG_UNROLL
   for (int part = 0; part < PARTS; part++)
-    READ_2D (x + part * TILE_M, at->a, at->a_width, (int)p.M, at->a_pitch,
+    READ_2D (x + part * TILE_M, at->a, at->a_width, at->a_height, at->a_pitch,
              (int2)(at->a_shift + k + part * DPAS_K, at->top), TILE_M);
   SG_UNROLL
   for (int i = 0; i < PARTS * TILE_M; i++)
     rows[i] = pack_row (x + i, p);
   gather_rows (a, rows);
 }
-#elif defined(A_BLOCKS)
-  #if A_TYPE == F32
-    #define READ_A sg_read_words
-  #else
-    #define READ_A sg_read_shorts
-  #endif
+  #elif defined(A_BLOCKS)
+    #if A_TYPE == F32
+      #define READ_A sg_read_words
+    #else
+      #define READ_A sg_read_shorts
+    #endif
 
 static inline void
 read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
@@ -180,25 +269,50 @@ read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem
   }
   gather_rows (a, rows);
 }
-#endif
+  #endif
 
 /* The rows of B for DPAS_K columns of A, step after step. */
 static inline void
 read_b (int8 b[TILE_N], const Place *at, int step)
 {
-#if defined(SG_2D) && defined(A_IN_2D)
+  #if defined(SG_2D) && defined(A_IN_2D)
   uint x[B_LINES];
   sg_read_2d_32 (x, at->b, 64, at->b_lines, 64, (int2)(0, step * B_LINES), B_LINES);
-#else
+  #else
   uint x[B_LINES];
   SG_UNROLL
   for (int c = 0; c < TILE_N; c++)
     sg_read_words (x + 8 * c, at->b + (long)step * B_WORDS + c * 8 * SUBGROUP_SIZE, 8);
-#endif
+  #endif
   SG_UNROLL
   for (int c = 0; c < TILE_N; c++)
     b[c] = as_int8 (vload8 (c, x));
 }
+
+static inline float
+get_value (float sum, global const A_MEM *A, const GemmclProblem p, const Place *at, int r,
+           int column)
+{
+  return sum;
+}
+
+static inline void
+find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p,
+               long panel)
+{
+  const int steps = (p.K + STEP - 1) / STEP * PARTS;
+  #ifdef A_IN_2D
+  const uint before = (uint)(ulong)A & 63;
+  at->a = (global const uchar *)A - before;
+  at->a_shift = before / sizeof (A_WORD);
+  at->a_width = p.K * (int)sizeof (A_WORD) + before;
+  at->a_height = p.M;
+  at->a_pitch = p.a.row * (int)sizeof (A_WORD);
+  #endif
+  at->b = (global const uint *)B + panel * steps * B_WORDS;
+  at->b_lines = steps * B_LINES;
+}
+#endif
 
 LOCAL_INLINE void
 multiply (DpasSum sum[BLOCKS_M * TILE_N], local const DpasRows *shared, const DpasRows a[BLOCKS_M],
@@ -215,21 +329,22 @@ multiply (DpasSum sum[BLOCKS_M * TILE_N], local const DpasRows *shared, const Dp
 }
 
 static inline void
-store (global const C_MEM *C, global const float *bias, global D_MEM *D, const GemmclProblem p,
-       const Place *at, const DpasSum sum[BLOCKS_M * TILE_N])
+store (global const A_MEM *A, global const C_MEM *C, global const float *bias, global D_MEM *D,
+       const GemmclProblem p, const Place *at, const DpasSum sum[BLOCKS_M * TILE_N])
 {
   SG_UNROLL
   for (int m = 0; m < BLOCKS_M; m++) {
     SG_UNROLL
     for (int c = 0; c < TILE_N; c++) {
       const long j = at->left + c * SUBGROUP_SIZE + sg_lane ();
-      float eight[8];
+      DpasNumber eight[8];
       vstore8 (sum[m * TILE_N + c], 0, eight);
       SG_UNROLL
       for (int r = 0; r < 8; r++) {
         const long i = at->top + 8 * m + r;
         if (i < p.M && j < p.N)
-          finish_one (C, bias, D, p, get_group_id (2), i, j, eight[r]);
+          finish_one (C, bias, D, p, get_group_id (2), i, j,
+                      get_value (eight[r], A, p, at, 8 * m + r, c * SUBGROUP_SIZE + sg_lane ()));
       }
     }
   }
@@ -239,7 +354,6 @@ static inline void
 find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p)
 {
   const int2 tile = group_tile ();
-  const int steps = (p.K + STEP - 1) / STEP * (STEP / DPAS_K);
   const long last = (p.N - 1) / PANEL;
 
   at->top = ((long)tile.x * GROUP_M + sg_id () / ACROSS) * TILE_M;
@@ -247,15 +361,7 @@ find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const Gemmc
   SG_UNROLL
   for (int r = 0; r < TILE_M; r++)
     at->row[r] = min (at->top + r, (long)p.M - 1) * p.a.row;
-#ifdef A_IN_2D
-  const uint before = (uint)(ulong)A & 63;
-  at->a = (global const uchar *)A - before;
-  at->a_shift = before / sizeof (A_WORD);
-  at->a_width = p.K * (int)sizeof (A_WORD) + before;
-  at->a_pitch = p.a.row * (int)sizeof (A_WORD);
-#endif
-  at->b = (global const uint *)B + min (at->left / PANEL, last) * steps * B_WORDS;
-  at->b_lines = steps * B_LINES;
+  find_operands (at, A, B, p, min (at->left / PANEL, last));
 }
 
 /* Two steps from k on get into the core's cache: of the subgroups that read the same, those with an
@@ -270,7 +376,7 @@ prefetch (const GemmclProblem p, const Place *at, int k)
   const int per_word = 4 / (int)sizeof (A_WORD);
   SG_UNROLL
   for (int column = 0; column < STEP; column += 16 * per_word)
-    sg_prefetch_2d (at->a, at->a_width, (int)p.M, at->a_pitch,
+    sg_prefetch_2d (at->a, at->a_width, at->a_height, at->a_pitch,
                     (int2)((at->a_shift + a_step + column) / per_word, at->top + across / 2 * rows),
                     rows);
   sg_prefetch_2d (at->b, 64, at->b_lines, 64,
@@ -307,7 +413,7 @@ gemm (GEMM_ARGUMENTS)
     sum[i] = 0;
 
   int k = 0;
-#ifdef A_IN_2D
+#if defined(A_IN_2D) || B_TYPE == I8
   for (; k < p.K; k += STEP) {
     if (AHEAD > 0 && k / STEP % 2 == 0)
       prefetch (p, &at, k + AHEAD * STEP);
@@ -327,5 +433,5 @@ gemm (GEMM_ARGUMENTS)
   }
   #endif
 #endif
-  store (C, bias, D, p, &at, sum);
+  store (A, C, bias, D, p, &at, sum);
 }

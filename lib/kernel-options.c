@@ -12,9 +12,11 @@
 #include "program.h"
 #include "subgroups.h"
 
-/* Of 2D block reads: their rows' distance is a multiple of so many bytes; so wide is a matrix at
- * least; and so large may distance, with what lies before a row, and the number of rows be. */
+/* Of 2D block reads: their rows' distance is a multiple of so many bytes, where the first one
+ * begins of so many; so wide is a matrix at least; and so large may distance, with what lies before
+ * a row, and the number of rows be. */
 #define PITCH_ALIGNMENT 16
+#define FIRST_ALIGNMENT 64
 #define LEAST_WIDTH     64
 #define MOST_PITCH      ((1 << 24) - 64)
 
@@ -71,16 +73,20 @@ can_be_blocks (const GemmclKernel *kernel, const GemmclStored *stored, GemmclTyp
          (stored->length | stored->ld | stored->offset | stored->stride) % 2 == 0;
 }
 
-/* 2D block reads (subgroup.clh): of the same rows, on the device and in tight copies, parts of K
- * included, whose distance is a multiple of 16 bytes. */
+/* 2D block reads (subgroup.clh): of the same rows, on the device and in tight copies, whose
+ * distance is a multiple of 16 bytes, and whose first is aligned in each batch. In parts of K it
+ * need not be: these are narrower than their rows are apart. */
 static gboolean
 can_be_pitched (const GemmclGemm *gemm, const GemmclStored *stored, GemmclType type)
 {
-  const gsize size = gemmcl_type_get_size (type);
+  const gsize size = gemmcl_type_get_size (type), batch = gemmcl_gemm_get_batch (gemm);
 
+  if (stored->offset * size % FIRST_ALIGNMENT != 0 ||
+      (batch > 1 && (stored->stride | stored->runs * stored->length) * size % FIRST_ALIGNMENT != 0))
+    return FALSE;
   return (stored->length | stored->ld) * size % PITCH_ALIGNMENT == 0 &&
          stored->length * size >= LEAST_WIDTH && stored->ld * size <= MOST_PITCH &&
-         stored->runs <= MOST_PITCH / gemmcl_gemm_get_batch (gemm);
+         stored->runs <= MOST_PITCH / batch;
 }
 
 /* What a kernel may do with rows of A or D: X_UNIT_COL, elements of a row lie together; X_FLOAT4,

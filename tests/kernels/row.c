@@ -64,6 +64,12 @@ is_part_of_next (const Row *row)
          next.group_n == row->group_n;
 }
 
+static gboolean
+takes_bytes (const Row *row)
+{
+  return row->info->precision == GEMMCL_PRECISION_I8;
+}
+
 /* The same for matrix engines: whether another row has the same tile in larger groups, or, of
  * another precision, comes before. */
 static gboolean
@@ -73,7 +79,8 @@ is_like_another (const Row *row)
     Row other = {.info = gemmcl_get_kernel (i), .index = i};
 
     read_tile (&other);
-    if (!other.engines || other.tile_m != row->tile_m || other.tile_n != row->tile_n ||
+    if (!other.engines || takes_bytes (&other) != takes_bytes (row) ||
+        other.tile_m != row->tile_m || other.tile_n != row->tile_n ||
         strcmp (strstr (other.info->needs, "subgroups of"),
                 strstr (row->info->needs, "subgroups of")) != 0)
       continue;

@@ -10,7 +10,8 @@
  *   GEMMCL_TEST_BRIEF            the rows that share their method's source with one before have a
  *                                single program, and only their edges are tested; of rows that
  *                                differ in how many subgroups are a group, those with the most; of
- *                                those for matrix engines that differ in the precision, the first
+ *                                those for matrix engines of 16 bits that differ in which, the
+ *                                first
  *   GEMMCL_TEST_ROWS=subgroups   only the first row of each method with subgroups, of each size,
  *                                and of these only the edges
  */
