@@ -89,8 +89,12 @@ gather_rows (DpasRows a[PARTS * BLOCKS_M], const DpasRow rows[PARTS * TILE_M])
 }
 
 #if B_TYPE == I8
-  #if SUBGROUP_SIZE == 16 && !defined(SG_2D)
-    #error This device has no 2D block reads.
+  #if SUBGROUP_SIZE == 16
+    #define ROW       ushort
+    #define READ_ROWS sg_read_shorts
+  #else
+    #define ROW       uint
+    #define READ_ROWS sg_read_words
   #endif
 
 /* A's bytes come as they are, and K is padded: no edges. */
@@ -107,8 +111,8 @@ read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem
   #else
   SG_UNROLL
   for (int r = 0; r < TILE_M; r++) {
-    uint x[PARTS];
-    sg_read_words (x, (global const uint *)(A + at->row[r] + k), PARTS);
+    ROW x[PARTS];
+    READ_ROWS (x, (global const ROW *)(A + at->row[r] + k), PARTS);
     SG_UNROLL
     for (int part = 0; part < PARTS; part++)
       rows[part * TILE_M + r] = x[part];

@@ -43,7 +43,7 @@ LEVELS = {
 # Of matrix engines clang knows nothing.
 DPAS = ["-Dcl_intel_subgroup_matrix_multiply_accumulate"]
 DPAS += [f"-Dintel_sub_group_{kind}_matrix_mad_{k}(a,b,sum)=((void)(a),(void)(b),(sum))"
-         for kind, k in (("bf16_bf16", "k16"), ("f16_f16", "k16"), ("i8_i8", "k32"))]
+         for kind, k in (("bf16_bf16", "k16"), ("f16_f16", "k16"), ("u8_i8", "k32"))]
 # What lib/ tells those that are no rows.
 HELPERS = {
     "pack": ["-DPANEL=32", "-DB_TYPE=2"],
