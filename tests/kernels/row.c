@@ -95,7 +95,7 @@ gboolean
 row_is_brief (const Row *row)
 {
   return g_getenv ("GEMMCL_TEST_ROWS") != NULL ||
-         (!row->first && g_getenv ("GEMMCL_TEST_BRIEF") != NULL);
+         ((!row->first || is_like_another (row)) && g_getenv ("GEMMCL_TEST_BRIEF") != NULL);
 }
 
 /* Whether it is the first of its method with subgroups of this size. */
