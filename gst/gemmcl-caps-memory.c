@@ -30,12 +30,15 @@ append_in_opencl (GstCaps *result, const GstCaps *caps)
                GST_CAPS_FEATURE_MEMORY_OPENCL);
 }
 
-/* Those formats whose planes media drivers and OpenCL both know. */
+/* Those formats whose planes media drivers and OpenCL both know. Of odd sizes Intel's driver leaves
+ * out the last column, or row, of chroma. */
 static void
 append_in_va (GstCaps *result, const GstStructure *video)
 {
   g_autoptr (GstCaps) surfaces =
-      gst_caps_from_string (GST_GEMMCL_VIDEO_MEDIA ", format = (string) { NV12, P010_10LE }");
+      gst_caps_from_string (GST_GEMMCL_VIDEO_MEDIA
+                            ", format = (string) { NV12, P010_10LE }, width = (int) [ 2, 65534, 2 ]"
+                            ", height = (int) [ 2, 65534, 2 ]");
   g_autoptr (GstStructure) structure =
       gst_structure_intersect (video, gst_caps_get_structure (surfaces, 0));
 

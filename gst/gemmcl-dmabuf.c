@@ -3,8 +3,10 @@
 #include "gemmcl-dmabuf.h"
 
 #include <CL/cl_ext.h>
+#include <fcntl.h>
 #include <gst/allocators/gstdmabuf.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include "gemmcl-device.h"
 #include "gemmcl-imports.h"
@@ -53,21 +55,37 @@ get_root (GstMemory *memory)
   return memory;
 }
 
+/* A file descriptor that was imported is OpenCL's, which closes it with the buffer: the memory's
+ * own one stays what it is. */
+static cl_mem
+create_buffer (GstGemmcl *self, GstMemory *root, cl_int *status)
+{
+  const int fd = fcntl (gst_dmabuf_memory_get_fd (root), F_DUPFD_CLOEXEC, 0);
+  const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR,
+                                          (cl_mem_properties)fd, 0};
+  cl_mem buffer = NULL;
+
+  *status = CL_OUT_OF_HOST_MEMORY;
+  if (fd < 0)
+    return NULL;
+  buffer = clCreateBufferWithProperties (gemmcl_context_get_cl_context (self->context), properties,
+                                         CL_MEM_READ_ONLY, root->maxsize, NULL, status);
+  if (*status != CL_SUCCESS)
+    close (fd);
+  return buffer;
+}
+
 /* The buffer that is the dma-buf; NULL if the driver refuses it. */
 static cl_mem
 import (GstGemmcl *self, GstMemory *root)
 {
-  const int fd = gst_dmabuf_memory_get_fd (root);
-  const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR,
-                                          (cl_mem_properties)fd, 0};
+  const guintptr id = gst_dmabuf_memory_get_fd (root);
   cl_mem objects[GEMMCL_MAX_PLANES] = {NULL};
   cl_int status;
 
-  if (gst_gemmcl_imports_find (self->imports, root, (guintptr)fd, objects))
+  if (gst_gemmcl_imports_find (self->imports, root, id, objects))
     return objects[0];
-  objects[0] =
-      clCreateBufferWithProperties (gemmcl_context_get_cl_context (self->context), properties,
-                                    CL_MEM_READ_ONLY, root->maxsize, NULL, &status);
+  objects[0] = create_buffer (self, root, &status);
   if (status != CL_SUCCESS) {
     GST_WARNING_OBJECT (self,
                         "a dma-buf of %" G_GSIZE_FORMAT " bytes cannot be imported (OpenCL error "
@@ -75,7 +93,7 @@ import (GstGemmcl *self, GstMemory *root)
                         root->maxsize, status);
     return NULL;
   }
-  gst_gemmcl_imports_add (self->imports, root, (guintptr)fd, objects);
+  gst_gemmcl_imports_add (self->imports, root, id, objects);
   return objects[0];
 }
 
@@ -85,7 +103,7 @@ wait_until_written (GstGemmcl *self, GstMemory *root)
 {
   struct pollfd written = {.fd = gst_dmabuf_memory_get_fd (root), .events = POLLIN};
 
-  if (poll (&written, 1, MAX_WAIT) == 1)
+  if (poll (&written, 1, MAX_WAIT) == 1 && written.revents & POLLIN)
     return TRUE;
   GST_WARNING_OBJECT (self, "a dma-buf was not written within %d ms", MAX_WAIT);
   return FALSE;

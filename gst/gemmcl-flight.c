@@ -141,6 +141,7 @@ are_surfaces (GstGemmclFlight *flight, GstGemmcl *self)
       return FALSE;
   return self->input_memory == GST_GEMMCL_MEMORY_VA ||
          (gemmcl_pixel_format_get_n_planes (self->problem.a_image.format) == 2 &&
+          (self->problem.a_image.width | self->problem.a_image.height) % 2 == 0 &&
           gst_gemmcl_va_check (self, self->context, NULL));
 }
 

@@ -37,7 +37,9 @@ static const Functions *
 get_functions (GemmclContext *context)
 {
   static const gchar key[] = "gst-gemmcl-va-functions";
+  static GMutex lock; /* elements share contexts, and ask in threads of their own */
   const cl_platform_id platform = get_platform (context);
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
   Functions *found = g_object_get_data (G_OBJECT (context), key);
 
   if (found)

@@ -39,7 +39,7 @@ def inspected():
         default = re.search(r"Default: (.*)", block)
         if name and name.group(1) not in INHERITED:
             value = default.group(1).strip() if default else ""
-            enum = re.match(r'-?\d+, "(.*)"', value)
+            enum = re.match(r'(?:-?\d+|0x[0-9a-f]+), "\(?(.*?)\)?"', value)
             table[name.group(1)] = enum.group(1) if enum else value.strip('"')
     return table
 

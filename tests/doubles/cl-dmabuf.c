@@ -56,7 +56,7 @@ check_import (int fd, cl_mem_flags flags, gsize size, const void *data)
   return CL_SUCCESS;
 }
 
-/* The mapping keeps the memory, as the kernel's reference does; the fd stays the program's. */
+/* The mapping keeps the memory, as the kernel's reference does. */
 static SharedObject *
 import (cl_context context, int fd, cl_mem_flags flags, gsize size, cl_int *status)
 {
@@ -101,6 +101,8 @@ create_buffer (cl_context context, const cl_mem_properties *properties, cl_mem_f
   object->n_properties = n;
   record_count (COUNT_DMABUF_OBJECTS, 1);
   shared_object_add (object);
+  /* It is the driver's now, and may be used by nobody else. */
+  close (fd);
   return object->mem;
 }
 

@@ -200,8 +200,13 @@ test_memories (void)
 {
   g_autoptr (GstCaps) src = gst_gemmcl_caps_new_template (GST_PAD_SRC);
   g_autoptr (GstCaps) from = transform (GST_PAD_SINK, SURFACE, NULL, 3, 3);
+  g_autoptr (GstCaps) sink = gst_gemmcl_caps_new_template (GST_PAD_SINK);
   g_autoptr (GstCaps) import = NULL, map = NULL;
 
+  /* Intel's driver has no whole chroma of odd sizes. */
+  g_assert_true (has (sink, SURFACE ",width=64,height=2"));
+  g_assert_false (has (sink, SURFACE ",width=63,height=2"));
+  g_assert_false (has (sink, SURFACE ",width=64,height=3"));
   assert_memory ("video/x-raw", GST_GEMMCL_MEMORY_SYSTEM);
   assert_memory ("video/x-raw(memory:OpenCL)", GST_GEMMCL_MEMORY_OPENCL);
   assert_memory (SURFACE, GST_GEMMCL_MEMORY_VA);

@@ -81,7 +81,7 @@ check_modes (const gchar *format)
 
   fill_values (values, G_N_ELEMENTS (values), 1);
   pixels = g_strdup_printf ("format=%s,width=66,height=50,colorimetry=bt601", format);
-  limited = g_strdup_printf ("format=%s,width=37,height=23,colorimetry=bt709", format);
+  limited = g_strdup_printf ("format=%s,width=38,height=22,colorimetry=bt709", format);
   small = g_strdup_printf ("format=%s,width=16,height=16,colorimetry=bt709", format);
   patch_weight = literal (values, 5 * 4 * 3, 3);
   patch = g_strdup_printf ("gemmcl name=g feature-mode=patch patch-width=5 patch-height=4 "
