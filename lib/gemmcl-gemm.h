@@ -60,7 +60,8 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
  * @GEMMCL_PRECISION_TF32: the digits of f16, the range of f32, in four bytes: for matrix engines
  * @GEMMCL_PRECISION_I8: A and B may have been quantised to bytes: B by a scale for each of its
  *   columns, A by a scale and a zero point for each of its rows, found anew in each run; sums of
- *   bytes are exact
+ *   bytes are exact. A row of A with NaN or an infinity makes its row of D NaN, such a column of a
+ *   run's own B its column; gemmcl_plan_set_b() refuses them
  *
  * What is multiplied, at least: f32 answers for all of them. Sums are f32 but for bytes.
  */
@@ -235,11 +236,14 @@ GemmclPrecision gemmcl_plan_get_precision (GemmclPlan *self);
  * gemmcl_plan_set_b:
  * @b: k x n; n x k with trans_b. Of any type and order; used for all batches; not kept
  *
- * Converts the weights to f32, packs them as the kernel wants and puts them on the device. A run
+ * Converts the weights to f32, packs them as the kernel wants and puts them on the device. Bytes
+ * that one which multiplies bytes can take, whole numbers or with one scale for each column of B or
+ * for all (gemmcl_matrix_get_scales()), are on the device as they are. A run
  * that is under way keeps the old ones, the next has the new. May be called again at any time, from
  * any thread; on failure the old weights stay.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_SHAPE or #GEMMCL_ERROR_OPENCL.
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE or #GEMMCL_ERROR_OPENCL; with #GEMMCL_ERROR_INVALID for
+ *   an element that the kernel's precision does not hold.
  */
 gboolean gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error);
 

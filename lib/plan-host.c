@@ -67,18 +67,20 @@ release_run (GemmclPendingRun *run)
   g_clear_pointer (&run->rows_done, clReleaseEvent);
 }
 
-/* D is done after what the row outputs take but where both have left by different queues. */
+/* For all that leaves by queues of its own. One by one: to wait for several may end when the first
+ * of them fails, and the others still use memory. */
 static cl_int
 wait_for (const GemmclPendingRun *run)
 {
-  const cl_event all[] = {run->done, run->rows_done, run->hold.released};
-  cl_event events[G_N_ELEMENTS (all)];
-  cl_uint n = 0;
+  const cl_event events[] = {run->done, run->rows_done, run->hold.released};
+  cl_int status = CL_SUCCESS;
 
-  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
-    if (all[i] != NULL)
-      events[n++] = all[i];
-  return clWaitForEvents (n, events);
+  for (guint i = 0; i < G_N_ELEMENTS (events); i++)
+    if (events[i] != NULL) {
+      const cl_int found = clWaitForEvents (1, &events[i]);
+      status = status == CL_SUCCESS ? found : status;
+    }
+  return status;
 }
 
 static void
