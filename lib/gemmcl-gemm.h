@@ -236,11 +236,11 @@ GemmclPrecision gemmcl_plan_get_precision (GemmclPlan *self);
  * gemmcl_plan_set_b:
  * @b: k x n; n x k with trans_b. Of any type and order; used for all batches; not kept
  *
- * Converts the weights to f32, packs them as the kernel wants and puts them on the device. Bytes
- * that one which multiplies bytes can take, whole numbers or with one scale for each column of B or
- * for all (gemmcl_matrix_get_scales()), are on the device as they are. A run
- * that is under way keeps the old ones, the next has the new. May be called again at any time, from
- * any thread; on failure the old weights stay.
+ * Converts the weights to f32, packs them as the kernel wants and puts them on the device; for a
+ * kernel that multiplies bytes, bytes with one scale for each column of B or for all
+ * (gemmcl_matrix_get_scales()), or without scales, as they are. A run that is under way keeps the
+ * old ones, the next has the new. May be called again at any time, from any thread; on failure the
+ * old weights stay.
  *
  * Returns: %FALSE with #GEMMCL_ERROR_SHAPE or #GEMMCL_ERROR_OPENCL; with #GEMMCL_ERROR_INVALID for
  *   an element that the kernel's precision does not hold.
