@@ -91,7 +91,7 @@ intel_log=build/meson-logs/intel-cpu.json
 rm -f "$intel_log"
 if build build gcc; then
   section 'testing build/'
-  meson test -C build --no-rebuild --print-errorlogs || true
+  meson test -C build --no-rebuild --print-errorlogs --timeout-multiplier 3 || true
 fi
 section "testing build/ on Intel's OpenCL runtime for CPUs"
 if said=$(tools/intel-runtime.sh true 2>&1); then
