@@ -50,11 +50,16 @@ gemm (GEMM_ARGUMENTS)
   global const int *a_words = (global const int *)A;
   for (int k = 0; k < words; k += 4) {
     int a[TILE_M][4];
+    /* Intel's compiler makes one load of four by itself, and PoCL 6 gets a vector wrong. */
 #pragma unroll
     for (int m = 0; m < TILE_M; m++)
-#pragma unroll
+#ifdef DOT_PTX
+      vstore4 (*(global const int4 *)(a_words + row[m] + k), 0, a[m]);
+#else
+  #pragma unroll
       for (int w = 0; w < 4; w++)
         a[m][w] = a_words[row[m] + k + w];
+#endif
 #pragma unroll
     for (int w = 0; w < 4; w++)
 #pragma unroll
