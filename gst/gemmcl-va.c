@@ -39,9 +39,11 @@ get_functions (GemmclContext *context)
   static const gchar key[] = "gst-gemmcl-va-functions";
   static GMutex lock; /* elements share contexts, and ask in threads of their own */
   const cl_platform_id platform = get_platform (context);
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&lock);
-  Functions *found = g_object_get_data (G_OBJECT (context), key);
+  g_autoptr (GMutexLocker) locker = NULL;
+  Functions *found;
 
+  locker = g_mutex_locker_new (&lock);
+  found = g_object_get_data (G_OBJECT (context), key);
   if (found)
     return found;
   found = g_new0 (Functions, 1);
