@@ -21,19 +21,6 @@ get_allocator (GstGemmcl *self, GError **error)
   return self->allocator;
 }
 
-/* (transfer full): NULL if the pool does not take @caps. */
-static GstBufferPool *
-new_pool (GstAllocator *allocator, GstCaps *caps, guint size, guint min)
-{
-  GstBufferPool *pool = gst_gemmcl_pool_new (allocator);
-  GstStructure *config = gst_buffer_pool_get_config (pool);
-
-  gst_buffer_pool_config_set_params (config, caps, size, min, 0);
-  if (!gst_buffer_pool_set_config (pool, config))
-    g_clear_pointer (&pool, gst_object_unref);
-  return pool;
-}
-
 gboolean
 gst_gemmcl_device_decide (GstGemmcl *self, GstQuery *query, GstCaps *caps)
 {
@@ -52,7 +39,7 @@ gst_gemmcl_device_decide (GstGemmcl *self, GstQuery *query, GstCaps *caps)
   gst_query_add_allocation_param (query, allocator, NULL);
   self->pool_size = gst_gemmcl_get_pool_size (self);
   if (self->pool_size > 0)
-    pool = new_pool (allocator, caps, self->pool_size, 0);
+    pool = gst_gemmcl_pool_new_configured (allocator, caps, self->pool_size, 0);
   if (pool)
     gst_query_add_allocation_pool (query, pool, self->pool_size, 0, 0);
   else
@@ -65,7 +52,8 @@ gst_gemmcl_device_propose_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps,
                                 guint min)
 {
   GstAllocator *allocator = get_allocator (self, NULL);
-  g_autoptr (GstBufferPool) pool = allocator ? new_pool (allocator, caps, size, min) : NULL;
+  g_autoptr (GstBufferPool) pool =
+      allocator ? gst_gemmcl_pool_new_configured (allocator, caps, size, min) : NULL;
 
   if (pool)
     gst_query_add_allocation_pool (query, pool, size, min, 0);

@@ -203,3 +203,15 @@ gst_gemmcl_pool_new (GstAllocator *allocator)
   self->given = allocator ? gst_object_ref (allocator) : NULL;
   return GST_BUFFER_POOL (self);
 }
+
+GstBufferPool *
+gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps *caps, guint size, guint min)
+{
+  GstBufferPool *pool = gst_gemmcl_pool_new (allocator);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  gst_buffer_pool_config_set_params (config, caps, size, min, 0);
+  if (!gst_buffer_pool_set_config (pool, config))
+    g_clear_pointer (&pool, gst_object_unref);
+  return pool;
+}

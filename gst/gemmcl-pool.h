@@ -32,6 +32,15 @@ G_DECLARE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST, GEMMCL_POOL, GstBuffe
 GstBufferPool *gst_gemmcl_pool_new (GstAllocator *allocator);
 
 /**
+ * gst_gemmcl_pool_new_configured:
+ * @caps, @size, @min: of the configuration
+ *
+ * Returns: (transfer full) (nullable): a pool as above with that; %NULL if it does not take @caps.
+ */
+GstBufferPool *gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps *caps, guint size,
+                                               guint min);
+
+/**
  * gst_gemmcl_pool_ask_for_pages:
  * @params: what is wanted already
  * @size: of the memory; 0 if that is not known

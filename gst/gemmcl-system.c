@@ -33,24 +33,12 @@ get_input_size (const GstGemmclFormat *format)
   }
 }
 
-/* (transfer full): NULL if the pool does not take @caps. */
-static GstBufferPool *
-new_pool (GstCaps *caps, guint size, guint min)
-{
-  GstBufferPool *pool = gst_gemmcl_pool_new (NULL);
-  GstStructure *config = gst_buffer_pool_get_config (pool);
-
-  gst_buffer_pool_config_set_params (config, caps, size, min, 0);
-  if (!gst_buffer_pool_set_config (pool, config))
-    g_clear_pointer (&pool, gst_object_unref);
-  return pool;
-}
-
 /* Pages, for whoever has a pool and for whoever has none. */
 static void
 propose_pages (GstQuery *query, GstCaps *caps, gsize size, guint min, gboolean need_pool)
 {
-  g_autoptr (GstBufferPool) pool = need_pool && size > 0 ? new_pool (caps, size, min) : NULL;
+  g_autoptr (GstBufferPool) pool =
+      need_pool && size > 0 ? gst_gemmcl_pool_new_configured (NULL, caps, size, min) : NULL;
   GstAllocationParams params;
 
   gst_allocation_params_init (&params);

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemm.h"
 
+#include "error-private.h"
+
 #define EXACT_FLOATS (1 << 24) /* up to here a float tells every integer */
 
 static const gchar *const activation_names[GEMMCL_N_ACTIVATIONS] = {
@@ -150,29 +152,15 @@ gemmcl_stored_get_extent (const GemmclStored *stored, gsize batch)
          stored->length;
 }
 
-static gboolean invalid (GError **error, GemmclError code, const gchar *format, ...)
-    G_GNUC_PRINTF (3, 4);
-
-static gboolean
-invalid (GError **error, GemmclError code, const gchar *format, ...)
-{
-  va_list args;
-
-  va_start (args, format);
-  if (error != NULL)
-    *error = g_error_new_valist (GEMMCL_ERROR, code, format, args);
-  va_end (args);
-  return FALSE;
-}
-
 static gboolean
 validate_size (const gchar *name, gsize size, GError **error)
 {
   if (size < 1)
-    return invalid (error, GEMMCL_ERROR_INVALID, "%s is 0; it must be at least 1.", name);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%s is 0; it must be at least 1.", name);
   if (size > G_MAXINT32)
-    return invalid (error, GEMMCL_ERROR_TOO_LARGE,
-                    "%s is %" G_GSIZE_FORMAT "; at most %d is possible.", name, size, G_MAXINT32);
+    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                        "%s is %" G_GSIZE_FORMAT "; at most %d is possible.", name, size,
+                        G_MAXINT32);
   return TRUE;
 }
 
@@ -197,21 +185,22 @@ validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
   GemmclStored stored;
 
   if ((guint)stated.type >= GEMMCL_N_TYPES)
-    return invalid (error, GEMMCL_ERROR_INVALID, "The type of %s, %d, is none of GemmclType.",
-                    stated.name, stated.type);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "The type of %s, %d, is none of GemmclType.",
+                        stated.name, stated.type);
   stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
   if (stored.ld < stored.length)
-    return invalid (error, GEMMCL_ERROR_INVALID,
-                    "The leading dimension of %s is %" G_GSIZE_FORMAT
-                    ", shorter than its %s of %" G_GSIZE_FORMAT " elements.",
-                    stated.name, stored.ld,
-                    gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "rows" : "columns", stored.length);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The leading dimension of %s is %" G_GSIZE_FORMAT
+                        ", shorter than its %s of %" G_GSIZE_FORMAT " elements.",
+                        stated.name, stored.ld,
+                        gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "rows" : "columns",
+                        stored.length);
   if (!extent_is_countable (&stored, gemmcl_gemm_get_batch (gemm),
                             gemmcl_type_get_size (stated.type)))
-    return invalid (error, GEMMCL_ERROR_TOO_LARGE,
-                    "The bytes of %s cannot be counted in 63 bits: sizes, leading dimension, "
-                    "offset, batches or their stride are too large.",
-                    stated.name);
+    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                        "The bytes of %s cannot be counted in 63 bits: sizes, leading dimension, "
+                        "offset, batches or their stride are too large.",
+                        stated.name);
   return TRUE;
 }
 
@@ -226,11 +215,11 @@ validate_no_overlap (const GemmclGemm *gemm, GError **error)
   if (batch == 1 || d.stride >= span ||
       (d.stride >= d.length && (batch - 1) * d.stride + d.length <= d.ld))
     return TRUE;
-  return invalid (error, GEMMCL_ERROR_INVALID,
-                  "The %" G_GSIZE_FORMAT
-                  " results overlap: the batch stride of D is %" G_GSIZE_FORMAT
-                  ", but one D spans %" G_GSIZE_FORMAT " elements.",
-                  batch, d.stride, span);
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                      "The %" G_GSIZE_FORMAT
+                      " results overlap: the batch stride of D is %" G_GSIZE_FORMAT
+                      ", but one D spans %" G_GSIZE_FORMAT " elements.",
+                      batch, d.stride, span);
 }
 
 static gboolean
@@ -241,12 +230,12 @@ validate_a_image (const GemmclGemm *gemm, GError **error)
   if (!gemmcl_image_get_shape (gemm->a_image, &m, &k, error))
     return FALSE;
   if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR)
-    return invalid (error, GEMMCL_ERROR_INVALID, "Pictures need the row-major layout.");
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Pictures need the row-major layout.");
   if (m != gemm->m || k != gemm->k)
-    return invalid (error, GEMMCL_ERROR_INVALID,
-                    "The picture makes %" G_GSIZE_FORMAT " rows of %" G_GSIZE_FORMAT
-                    " features, but A is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
-                    m, k, gemm->m, gemm->k);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The picture makes %" G_GSIZE_FORMAT " rows of %" G_GSIZE_FORMAT
+                        " features, but A is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
+                        m, k, gemm->m, gemm->k);
   return TRUE;
 }
 
@@ -260,15 +249,16 @@ validate_d_image (const GemmclGemm *gemm, GError **error)
     return FALSE;
   if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR || image->features != GEMMCL_FEATURE_PIXEL ||
       gemmcl_pixel_format_get_n_planes (image->format) > 1)
-    return invalid (error, GEMMCL_ERROR_INVALID,
-                    "D can be written as a picture only row-major, pixel by pixel and in a format "
-                    "of one plane, not %s.",
-                    gemmcl_pixel_format_get_name (image->format));
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_INVALID,
+        "D can be written as a picture only row-major, pixel by pixel and in a format "
+        "of one plane, not %s.",
+        gemmcl_pixel_format_get_name (image->format));
   if (m != gemm->m || n != gemm->n)
-    return invalid (error, GEMMCL_ERROR_INVALID,
-                    "The picture has %" G_GSIZE_FORMAT " pixels of %" G_GSIZE_FORMAT
-                    " channels, but D is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
-                    m, n, gemm->m, gemm->n);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The picture has %" G_GSIZE_FORMAT " pixels of %" G_GSIZE_FORMAT
+                        " channels, but D is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
+                        m, n, gemm->m, gemm->n);
   return TRUE;
 }
 
@@ -278,15 +268,16 @@ validate_row_outputs (const GemmclGemm *gemm, GError **error)
   const guint all = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX;
 
   if (gemm->row_outputs & ~all)
-    return invalid (error, GEMMCL_ERROR_INVALID, "%u is no set of GemmclRowOutput.",
-                    gemm->row_outputs);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%u is no set of GemmclRowOutput.",
+                        gemm->row_outputs);
   if (gemm->row_outputs != 0 && gemm->d_image)
-    return invalid (error, GEMMCL_ERROR_INVALID,
-                    "There are row outputs of a D that is a matrix, not of one that is a picture.");
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_INVALID,
+        "There are row outputs of a D that is a matrix, not of one that is a picture.");
   if (gemm->row_outputs & GEMMCL_ROW_ARG_MAX && gemm->n > EXACT_FLOATS)
-    return invalid (error, GEMMCL_ERROR_TOO_LARGE,
-                    "N is %" G_GSIZE_FORMAT "; the arg-max of a row, a float, counts to %d.",
-                    gemm->n, EXACT_FLOATS);
+    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                        "N is %" G_GSIZE_FORMAT "; the arg-max of a row, a float, counts to %d.",
+                        gemm->n, EXACT_FLOATS);
   return TRUE;
 }
 
@@ -294,13 +285,14 @@ static gboolean
 validate_enums (const GemmclGemm *gemm, GError **error)
 {
   if ((guint)gemm->layout > GEMMCL_LAYOUT_COLUMN_MAJOR)
-    return invalid (error, GEMMCL_ERROR_INVALID, "%d is no GemmclLayout.", gemm->layout);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclLayout.", gemm->layout);
   if ((guint)gemm->addend > GEMMCL_ADDEND_OUTPUT)
-    return invalid (error, GEMMCL_ERROR_INVALID, "%d is no GemmclAddend.", gemm->addend);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclAddend.", gemm->addend);
   if ((guint)gemm->activation >= GEMMCL_N_ACTIVATIONS)
-    return invalid (error, GEMMCL_ERROR_INVALID, "%d is no GemmclActivation.", gemm->activation);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclActivation.",
+                        gemm->activation);
   if ((guint)gemm->precision >= GEMMCL_N_PRECISIONS)
-    return invalid (error, GEMMCL_ERROR_INVALID, "%d is no GemmclPrecision.", gemm->precision);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclPrecision.", gemm->precision);
   return TRUE;
 }
 

@@ -6,23 +6,10 @@
 #include <float.h>
 #include <math.h>
 
+#include "error-private.h"
 #include "matrix-private.h"
 
 #define STEPS 127 /* bytes go from -127 to 127, as far down as up */
-
-static gboolean invalid (GError **error, GemmclError code, const gchar *format, ...)
-    G_GNUC_PRINTF (3, 4);
-
-static gboolean
-invalid (GError **error, GemmclError code, const gchar *format, ...)
-{
-  va_list args;
-
-  va_start (args, format);
-  g_propagate_error (error, g_error_new_valist (GEMMCL_ERROR, code, format, args));
-  va_end (args);
-  return FALSE;
-}
 
 static gboolean
 has_shape (const GemmclMatrix *self, gsize rows, gsize cols)
@@ -37,20 +24,20 @@ check_shapes (const GemmclMatrix *bytes, const GemmclMatrix *scales, const Gemmc
   const gsize rows = gemmcl_matrix_get_rows (bytes), cols = gemmcl_matrix_get_cols (bytes);
 
   if (!has_shape (scales, 1, 1) && !has_shape (scales, 1, cols) && !has_shape (scales, rows, 1))
-    return invalid (error, GEMMCL_ERROR_SHAPE,
-                    "A matrix of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                    " bytes has scales of 1 x 1, of 1 x %" G_GSIZE_FORMAT
-                    " for its columns or of %" G_GSIZE_FORMAT
-                    " x 1 for its rows, not of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
-                    rows, cols, cols, rows, gemmcl_matrix_get_rows (scales),
-                    gemmcl_matrix_get_cols (scales));
+    return gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                        "A matrix of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                        " bytes has scales of 1 x 1, of 1 x %" G_GSIZE_FORMAT
+                        " for its columns or of %" G_GSIZE_FORMAT
+                        " x 1 for its rows, not of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
+                        rows, cols, cols, rows, gemmcl_matrix_get_rows (scales),
+                        gemmcl_matrix_get_cols (scales));
   if (zeros != NULL &&
       !has_shape (zeros, gemmcl_matrix_get_rows (scales), gemmcl_matrix_get_cols (scales)))
-    return invalid (error, GEMMCL_ERROR_SHAPE,
-                    "There must be as many zero points as scales, %" G_GSIZE_FORMAT
-                    " x %" G_GSIZE_FORMAT ", not %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
-                    gemmcl_matrix_get_rows (scales), gemmcl_matrix_get_cols (scales),
-                    gemmcl_matrix_get_rows (zeros), gemmcl_matrix_get_cols (zeros));
+    return gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                        "There must be as many zero points as scales, %" G_GSIZE_FORMAT
+                        " x %" G_GSIZE_FORMAT ", not %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
+                        gemmcl_matrix_get_rows (scales), gemmcl_matrix_get_cols (scales),
+                        gemmcl_matrix_get_rows (zeros), gemmcl_matrix_get_cols (zeros));
   return TRUE;
 }
 
@@ -66,12 +53,12 @@ check_values (GemmclType type, const GemmclMatrix *scales, const GemmclMatrix *z
 
   for (gsize i = 0; i < n; i++) {
     if (!isfinite (scale[i]) || scale[i] < 0)
-      return invalid (error, GEMMCL_ERROR_INVALID,
-                      "Expected scales that are finite and not below 0, found %g.", scale[i]);
+      return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "Expected scales that are finite and not below 0, found %g.", scale[i]);
     if (zero != NULL && !(zero[i] >= low && zero[i] <= high && zero[i] == rintf (zero[i])))
-      return invalid (error, GEMMCL_ERROR_INVALID,
-                      "Expected zero points that are integers from %d to %d, found %g.", low, high,
-                      zero[i]);
+      return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "Expected zero points that are integers from %d to %d, found %g.", low,
+                          high, zero[i]);
   }
   return TRUE;
 }
@@ -87,8 +74,8 @@ gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *scales, GemmclMa
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
   if (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8) {
-    invalid (error, GEMMCL_ERROR_INVALID, "Expected i8 or u8 for the scales, found %s.",
-             gemmcl_type_get_name (type));
+    gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Expected i8 or u8 for the scales, found %s.",
+                 gemmcl_type_get_name (type));
     return NULL;
   }
   own_scales = gemmcl_matrix_to_f32 (scales, FALSE, error);
@@ -138,10 +125,11 @@ find_scales (const gfloat *values, gsize n, gsize step, gsize length, gsize next
       const gfloat value = values[i * step + k * next];
 
       if (!isfinite (value))
-        return invalid (error, GEMMCL_ERROR_INVALID,
-                        "The matrix has an element that is %s, of which no byte can be made: its "
-                        "row or column %" G_GSIZE_FORMAT " would have no scale.",
-                        isnan (value) ? "NaN" : "infinite", i);
+        return gemmcl_fail (
+            error, GEMMCL_ERROR_INVALID,
+            "The matrix has an element that is %s, of which no byte can be made: its "
+            "row or column %" G_GSIZE_FORMAT " would have no scale.",
+            isnan (value) ? "NaN" : "infinite", i);
       highest = MAX (highest, fabsf (value));
     }
     /* Smaller steps might be flushed to 0 where they are used. */
@@ -188,10 +176,10 @@ gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, GemmclQuantization 
   scale = g_try_new (gfloat, n);
   byte = g_try_malloc (rows * cols);
   if (scale == NULL || byte == NULL) {
-    invalid (error, GEMMCL_ERROR_TOO_LARGE,
-             "There is not enough memory for a matrix of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-             " bytes.",
-             rows, cols);
+    gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                 "There is not enough memory for a matrix of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                 " bytes.",
+                 rows, cols);
     return NULL;
   }
   if (!find_scales (gemmcl_matrix_get_data (floats), n, by_row ? cols : 1, by_row ? cols : rows,

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sys
-import tempfile
 
 import tool
 
@@ -53,20 +52,10 @@ def write_safetensors(path, tensors):
         file.write(len(text).to_bytes(8, "little") + text + body)
 
 
-class Quantize(tool.TestCase):
+class Quantize(tool.FolderTestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         self.random = numpy.random.default_rng(5)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def save(self, name, array):
-        path = self.path(f"{name}.npy")
-        numpy.save(path, array)
-        return path
 
     def make(self, *shape):
         return self.random.normal(0, 1, shape).astype(numpy.float32)

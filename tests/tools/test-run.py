@@ -5,7 +5,6 @@
 
 import os
 import sys
-import tempfile
 
 import tool
 
@@ -36,20 +35,10 @@ ACTIVATIONS = {
 }
 
 
-class Run(tool.TestCase):
+class Run(tool.FolderTestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         self.random = numpy.random.default_rng(3)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def save(self, name, array):
-        path = self.path(f"{name}.npy")
-        numpy.save(path, array)
-        return path
 
     def make(self, *shape):
         return self.random.uniform(-1, 1, shape).astype(numpy.float32)

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import traceback
 import unittest
 
@@ -51,6 +52,25 @@ class TestCase(unittest.TestCase):
     def read(self, *arguments):
         """Runs the tool, which must print JSON and nothing else on standard output."""
         return json.loads(self.ends(0, *arguments).stdout)
+
+
+class FolderTestCase(TestCase):
+    """The same with a folder for matrices, which goes with the test."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def save(self, name, array):
+        import numpy  # not every test of the tool needs it
+
+        path = self.path(f"{name}.npy")
+        numpy.save(path, array)
+        return path
 
 
 class Tap(unittest.TestResult):
