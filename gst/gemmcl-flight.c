@@ -260,6 +260,24 @@ leave_event (GstGemmclFlight *flight, cl_event done)
     unmap_outputs (flight);
 }
 
+/* Whether the output may be written where it is although beta may scale it: nobody else writes into
+ * a buffer of which the element has a reference, and the system's memory stays where it is. */
+static gboolean
+keeps_output (GstGemmclFlight *flight, GstGemmcl *self)
+{
+  const guint index = gst_gemmcl_get_output_index (self);
+  GstBuffer *output = flight->outputs[0];
+
+  if (self->problem.gemm.addend != GEMMCL_ADDEND_OUTPUT)
+    return FALSE;
+  if (flight->d_on_device)
+    return TRUE;
+  if (self->output.medium != GST_GEMMCL_MEDIUM_TENSORS && gst_buffer_n_memory (output) != 1)
+    return FALSE;
+  return gemmcl_context_get_device_info (self->context)->host_unified &&
+         gst_memory_is_type (gst_buffer_peek_memory (output, index), GST_ALLOCATOR_SYSMEM);
+}
+
 /* What beta scales. It stays as it is while last_output holds it; the device does the runs of a
  * context in order, so that there is nothing to wait for. */
 static cl_mem
@@ -283,9 +301,11 @@ note_run (GstGemmclFlight *flight, GstGemmcl *self)
       [GST_GEMMCL_MEMORY_VA] = "VA",
       [GST_GEMMCL_MEMORY_DMABUF] = "DMABuf",
   };
-  const gboolean keeps = flight->d_on_device && self->problem.gemm.addend == GEMMCL_ADDEND_OUTPUT;
 
-  gst_buffer_replace (&self->last_output, keeps ? flight->outputs[0] : NULL);
+  if (!flight->d_on_device && self->run_beta != 0.0)
+    gst_buffer_replace (&flight->previous, self->last_output);
+  gst_buffer_replace (&self->last_output, keeps_output (flight, self) ? flight->outputs[0] : NULL);
+  self->last_d = flight->d_on_device ? (GemmclHostData){.data = {NULL}} : flight->d[0];
   g_mutex_lock (&self->lock);
   self->read_memory = memories[flight->a_memory];
   self->wrote_device = flight->d_on_device;
@@ -342,6 +362,8 @@ submit (GstGemmclFlight *flight, GstGemmcl *self, gsize m, GError **error)
       .host_d = flight->d_on_device ? NULL : flight->d,
       .device_d = flight->d_on_device ? flight->device_d : NULL,
       .rows = self->problem.gemm.row_outputs != 0 ? flight->rows : NULL,
+      .keeps_d = !flight->d_on_device && keeps_output (flight, self),
+      .host_previous = self->last_output && self->last_d.data[0] ? &self->last_d : NULL,
       .wait = flight->wait,
   };
 
@@ -405,6 +427,7 @@ gst_gemmcl_flight_land (GstGemmclFlight *flight, GstGemmcl *self)
 
   flight->run = NULL;
   g_clear_object (&flight->plan);
+  gst_clear_buffer (&flight->previous);
   unmap_inputs (flight);
   unmap_outputs (flight);
   unmap_rows (flight);

@@ -51,6 +51,7 @@ struct _GstGemmclFlight {
   cl_event *wait;
   GemmclPlan *plan;
   GemmclPendingRun *run; /* NULL: there is nothing to wait for */
+  GstBuffer *previous;   /* what the run reads of the one before */
 };
 
 /** gst_gemmcl_flights_new: Returns: (transfer full): @n flights with room for @batch buffers. */

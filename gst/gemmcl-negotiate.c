@@ -366,7 +366,8 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
 
   gst_query_parse_allocation (query, &caps, NULL);
   if (!self->output_opencl)
-    gst_gemmcl_system_decide (self, query, caps, get_held (self));
+    gst_gemmcl_system_decide (
+        self, query, caps, get_held (self) + (self->problem.gemm.addend == GEMMCL_ADDEND_OUTPUT));
   else if (!gst_gemmcl_device_decide (self, query, caps))
     return FALSE;
   return parent_class->decide_allocation (trans, query);

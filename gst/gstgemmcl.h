@@ -88,7 +88,8 @@ struct _GstGemmcl {
   gdouble run_beta;
   gsize last_m;
   GstGemmclImports *imports; /* memory of others, as the device has it */
-  GstBuffer *last_output;    /* in OpenCL memory: what beta may scale */
+  GstBuffer *last_output;    /* kept, as beta may scale it */
+  GemmclHostData last_d;     /* where that is, unless in OpenCL memory */
   guint pool_size;           /* bytes that buffers of the output's pool have; 0: there is none */
 
   /* gemmcl-queue.c's: a ring of flights, and the thread that waits for them. */

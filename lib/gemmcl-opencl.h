@@ -158,6 +158,11 @@ typedef cl_int (CL_API_CALL *GemmclHandover) (cl_command_queue queue, cl_uint n,
  * @rows: as in #GemmclHostRun
  * @previous: (nullable): with #GEMMCL_ADDEND_OUTPUT and D on the device, the buffer in which the
  *   previous output still lies, from its start and without gaps; %NULL: zeros
+ * @keeps_d: with #GEMMCL_ADDEND_OUTPUT and D on the host: the caller leaves what the run writes
+ *   alone until the next one is finished, and tells that by @host_previous where it is. D is then
+ *   not copied for it where the device shares the host's memory
+ * @host_previous: (nullable) (array length=batch): with #GEMMCL_ADDEND_OUTPUT and D on the host:
+ *   the previous output, laid out as D, if that run had @keeps_d; %NULL: what the plan has kept
  * @wait, @n_wait: what must be done before buffers of the device are read and written
  *
  * A run of which A, D, both or neither are on the device. Where such a buffer holds what it has to
@@ -177,6 +182,8 @@ typedef struct {
   GemmclHandover release;
   gfloat *const *rows;
   cl_mem previous;
+  gboolean keeps_d;
+  const GemmclHostData *host_previous;
   guint n_wait;
   const cl_event *wait;
 } GemmclMixedRun;

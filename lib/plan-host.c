@@ -11,125 +11,17 @@
  *     upload     A: caller's -> pinned (by the CPU, in submit) -> device
  *     context's                                                   device: kernels
  *     download                                                    device -> pinned -> caller's: D
- *                                                                   (the last by the CPU, in
- * finish)
+ *                                                        (the last by the CPU, in finish)
  *
  * Where device and host share memory there is one queue, and no detour; and where it pays there is
  * no copy: the run's buffers are the caller's memory.
  */
 
-/* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "context.h"
-#include "plan-hold.h"
+#include "plan-pending.h"
 #include "plan-planes.h"
 #include "plan-rows.h"
 #include "plan-transfer.h"
-
-/* Memory of the host that the device copies from and to by itself. */
-typedef struct {
-  cl_mem buffer;
-  guchar *data;
-} Pinned;
-
-struct _GemmclPendingRun {
-  gboolean busy;
-  cl_mem a, d, rows;
-  Pinned pinned_a, pinned_d, pinned_rows;
-
-  /* Of this run. */
-  gsize m, batch;
-  const GemmclHostData *host_a, *host_d; /* NULL: on the device */
-  gfloat *const *host_rows;
-  GemmclChain chain;
-  cl_event before[2]; /* what the first kernel waits for: commands of its own queue, and A */
-  cl_event done, rows_done;
-  cl_mem shared_a, shared_d; /* the caller's memory, in place of a and d */
-  GemmclHold hold;           /* of objects that others use, too */
-};
-
-static gboolean
-has_own_memory (GemmclPlan *self)
-{
-  return !gemmcl_context_get_device_info (self->context)->host_unified;
-}
-
-static void
-release_run (GemmclPendingRun *run)
-{
-  g_clear_pointer (&run->shared_a, clReleaseMemObject);
-  g_clear_pointer (&run->shared_d, clReleaseMemObject);
-  gemmcl_hold_clear (&run->hold);
-  gemmcl_chain_clear (&run->chain);
-  for (guint i = 0; i < G_N_ELEMENTS (run->before); i++)
-    g_clear_pointer (&run->before[i], clReleaseEvent);
-  g_clear_pointer (&run->done, clReleaseEvent);
-  g_clear_pointer (&run->rows_done, clReleaseEvent);
-}
-
-/* For all that leaves by queues of its own. One by one: to wait for several may end when the first
- * of them fails, and the others still use memory. */
-static cl_int
-wait_for (const GemmclPendingRun *run)
-{
-  const cl_event events[] = {run->done, run->rows_done, run->hold.released};
-  cl_int status = CL_SUCCESS;
-
-  for (guint i = 0; i < G_N_ELEMENTS (events); i++)
-    if (events[i] != NULL) {
-      const cl_int found = clWaitForEvents (1, &events[i]);
-      status = status == CL_SUCCESS ? found : status;
-    }
-  return status;
-}
-
-static void
-pinned_clear (Pinned *self, cl_command_queue queue)
-{
-  if (self->data != NULL)
-    clEnqueueUnmapMemObject (queue, self->buffer, self->data, 0, NULL, NULL);
-  g_clear_pointer (&self->buffer, clReleaseMemObject);
-}
-
-static void
-pending_run_free (GemmclPlan *self, GemmclPendingRun *run)
-{
-  const cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
-
-  if (run->busy)
-    wait_for (run);
-  release_run (run);
-  pinned_clear (&run->pinned_a, queue);
-  pinned_clear (&run->pinned_d, queue);
-  pinned_clear (&run->pinned_rows, queue);
-  g_clear_pointer (&run->rows, clReleaseMemObject);
-  g_clear_pointer (&run->a, clReleaseMemObject);
-  g_clear_pointer (&run->d, clReleaseMemObject);
-  g_free (run);
-}
-
-void
-gemmcl_plan_clear_host (GemmclPlan *self)
-{
-  for (guint i = 0; self->host_runs != NULL && i < self->host_runs->len; i++)
-    pending_run_free (self, g_ptr_array_index (self->host_runs, i));
-  g_clear_pointer (&self->host_runs, g_ptr_array_unref);
-  g_clear_pointer (&self->gather, clReleaseKernel);
-  g_clear_pointer (&self->upload, clReleaseCommandQueue);
-  g_clear_pointer (&self->download, clReleaseCommandQueue);
-}
-
-/* Bytes of all that the plan has room for; G_MAXSIZE for too many. */
-static gsize
-get_room (GemmclPlan *self, GemmclOperand which)
-{
-  gsize size;
-
-  if (!g_size_checked_mul (&size, gemmcl_plan_get_operand_bytes (self, which, self->gemm.m),
-                           self->gemm.batch))
-    size = G_MAXSIZE;
-  return size;
-}
 
 /* Bytes from the start of the device's buffer within which a run's elements lie. */
 static gsize
@@ -141,86 +33,6 @@ get_used (GemmclPlan *self, GemmclOperand which, const GemmclPendingRun *run)
   if (stored.by_column)
     return whole * run->batch;
   return whole * (run->batch - 1) + gemmcl_plan_get_operand_bytes (self, which, run->m);
-}
-
-static gboolean
-pin (GemmclPlan *self, gsize size, Pinned *pinned, GError **error)
-{
-  const cl_context context = gemmcl_context_get_cl_context (self->context);
-  const cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
-  cl_int status;
-
-  pinned->buffer =
-      clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &status);
-  if (status == CL_SUCCESS)
-    pinned->data = clEnqueueMapBuffer (queue, pinned->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
-                                       0, size, 0, NULL, NULL, &status);
-  return gemmcl_cl_check (status, error, "Pinning %" G_GSIZE_FORMAT " bytes of memory", size);
-}
-
-static gboolean
-open_queue (GemmclPlan *self, cl_command_queue *queue, GError **error)
-{
-  cl_int status = CL_SUCCESS;
-
-  if (*queue == NULL)
-    *queue = clCreateCommandQueue (gemmcl_context_get_cl_context (self->context),
-                                   gemmcl_context_get_cl_device (self->context), 0, &status);
-  return gemmcl_cl_check (status, error, "clCreateCommandQueue");
-}
-
-/* The run's own A or D, and where the host is involved what the copies take. */
-static gboolean
-make_room (GemmclPlan *self, GemmclPendingRun *run, GemmclOperand which, gboolean host,
-           GError **error)
-{
-  const gboolean is_a = which == GEMMCL_OPERAND_A;
-  cl_mem *buffer = is_a ? &run->a : &run->d;
-  Pinned *pinned = is_a ? &run->pinned_a : &run->pinned_d;
-
-  if (*buffer == NULL)
-    *buffer = gemmcl_context_create_buffer (self->context, get_room (self, which), is_a ? "A" : "D",
-                                            error);
-  if (*buffer == NULL)
-    return FALSE;
-  return !host || !has_own_memory (self) || pinned->data != NULL ||
-         (open_queue (self, is_a ? &self->upload : &self->download, error) &&
-          pin (self, get_room (self, which), pinned, error));
-}
-
-/* The same for the row outputs. */
-static gboolean
-make_room_for_rows (GemmclPlan *self, GemmclPendingRun *run, GError **error)
-{
-  gsize size;
-
-  if (self->rows == NULL || run->rows != NULL)
-    return TRUE;
-  if (!g_size_checked_mul (&size, gemmcl_plan_get_rows_bytes (self, self->gemm.m),
-                           self->gemm.batch))
-    size = G_MAXSIZE;
-  run->rows = gemmcl_context_create_buffer (self->context, size, "the row outputs", error);
-  return run->rows != NULL &&
-         (!has_own_memory (self) || (open_queue (self, &self->download, error) &&
-                                     pin (self, size, &run->pinned_rows, error)));
-}
-
-/* One that is not busy, or a new one. */
-static GemmclPendingRun *
-take_run (GemmclPlan *self)
-{
-  GemmclPendingRun *run;
-
-  if (self->host_runs == NULL)
-    self->host_runs = g_ptr_array_new ();
-  for (guint i = 0; i < self->host_runs->len; i++) {
-    run = g_ptr_array_index (self->host_runs, i);
-    if (!run->busy)
-      return run;
-  }
-  run = g_new0 (GemmclPendingRun, 1);
-  g_ptr_array_add (self->host_runs, run);
-  return run;
 }
 
 void
@@ -240,6 +52,25 @@ adds_output (GemmclPlan *self)
   return self->gemm.addend == GEMMCL_ADDEND_OUTPUT && self->beta != 0.0f;
 }
 
+/* Makes @d the output that was, where the caller has that. */
+static gboolean
+bring_host_output (GemmclPlan *self, GemmclPendingRun *run, const GemmclHostData *previous,
+                   cl_mem d, GError **error)
+{
+  const GemmclTransfer transfer = {
+      .plan = self,
+      .which = GEMMCL_OPERAND_D,
+      .to_device = TRUE,
+      .m = run->m,
+      .batch = run->batch,
+      .host = previous,
+      .queue = run->chain.queue,
+      .buffer = d,
+  };
+
+  return gemmcl_transfer (&transfer, error);
+}
+
 /* Makes @d, which is what @run writes, what the last run's was. */
 static gboolean
 bring_output (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mixed, cl_mem d,
@@ -250,6 +81,8 @@ bring_output (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *mix
   const guchar zero = 0;
   cl_mem last = mixed->previous;
 
+  if (mixed->host_previous != NULL && !gemmcl_plan_has_own_memory (self))
+    return bring_host_output (self, run, mixed->host_previous, d, error);
   if (!mixed->device_d)
     last = self->last_run ? self->last_run->d : NULL;
   if (last == NULL)
@@ -283,6 +116,7 @@ describe (GemmclPlan *self, GemmclPendingRun *run, GemmclOperand which,
   return (GemmclTransfer){
       .plan = self,
       .which = which,
+      .to_device = is_a,
       .m = run->m,
       .batch = run->batch,
       .host = is_a ? run->host_a : run->host_d,
@@ -388,14 +222,14 @@ choose_buffers (GemmclPlan *self, GemmclPendingRun *run, const GemmclMixedRun *m
 
   if (self->alpha != 0.0f && mixed->planes_a == NULL)
     run->shared_a = gemmcl_transfer_share (&a);
-  /* A result that the next run may want stays on the device. */
-  if (mixed->device_d != NULL || self->gemm.addend != GEMMCL_ADDEND_OUTPUT)
+  /* A result that the next run may want stays on the device, unless it is told where it is. */
+  if (mixed->device_d != NULL || mixed->keeps_d || self->gemm.addend != GEMMCL_ADDEND_OUTPUT)
     run->shared_d = gemmcl_transfer_share (&d);
   return (run->shared_a != NULL ||
-          make_room (self, run, GEMMCL_OPERAND_A, run->host_a != NULL, error)) &&
+          gemmcl_pending_run_make_room (self, run, GEMMCL_OPERAND_A, run->host_a != NULL, error)) &&
          (run->shared_d != NULL ||
-          make_room (self, run, GEMMCL_OPERAND_D, run->host_d != NULL, error)) &&
-         make_room_for_rows (self, run, error);
+          gemmcl_pending_run_make_room (self, run, GEMMCL_OPERAND_D, run->host_d != NULL, error)) &&
+         gemmcl_pending_run_make_room_for_rows (self, run, error);
 }
 
 /* What stands before the kernels. Where there is nothing they wait for themselves. */
@@ -458,7 +292,7 @@ give_up (GemmclPlan *self, GemmclPendingRun *run)
   for (guint i = 0; i < G_N_ELEMENTS (queues); i++)
     if (queues[i] != NULL)
       clFinish (queues[i]);
-  release_run (run);
+  gemmcl_pending_run_release (run);
   run->busy = FALSE;
 }
 
@@ -497,7 +331,7 @@ gemmcl_plan_submit_mixed (GemmclPlan *self, const GemmclMixedRun *run, cl_event 
       (run->planes_a && !gemmcl_plan_check_planes (self, run->planes_a, batch, error)))
     return NULL;
   locker = g_mutex_locker_new (&self->lock);
-  pending = take_run (self);
+  pending = gemmcl_plan_take_run (self);
   pending->busy = TRUE;
   pending->m = m;
   pending->batch = batch;
@@ -509,7 +343,7 @@ gemmcl_plan_submit_mixed (GemmclPlan *self, const GemmclMixedRun *run, cl_event 
     give_up (self, pending);
     return NULL;
   }
-  self->last_run = run->host_d ? pending : NULL;
+  self->last_run = run->host_d && !pending->shared_d ? pending : NULL;
   if (done != NULL) {
     clRetainEvent (pending->done);
     *done = pending->done;
@@ -567,7 +401,8 @@ gemmcl_plan_finish (GemmclPlan *self, GemmclPendingRun *run, GError **error)
   g_return_val_if_fail (run != NULL && run->busy, FALSE);
 
   /* Without the lock, so that another run can be submitted meanwhile. */
-  ok = gemmcl_cl_check (wait_for (run), error, "clWaitForEvents after %s", self->row->name);
+  ok = gemmcl_cl_check (gemmcl_pending_run_wait (run), error, "clWaitForEvents after %s",
+                        self->row->name);
   for (gsize i = 0; ok && run->pinned_rows.data != NULL && i < run->batch; i++)
     memcpy (run->host_rows[i],
             run->pinned_rows.data + i * gemmcl_plan_get_rows_bytes (self, self->gemm.m),
@@ -580,7 +415,7 @@ gemmcl_plan_finish (GemmclPlan *self, GemmclPendingRun *run, GError **error)
   g_mutex_lock (&self->lock);
   if (ok)
     count_run (self, run);
-  release_run (run);
+  gemmcl_pending_run_release (run);
   run->busy = FALSE;
   g_mutex_unlock (&self->lock);
   return ok;

@@ -30,12 +30,6 @@ typedef struct {
   guint plane;
 } Region;
 
-static gboolean
-is_to_device (const GemmclTransfer *self)
-{
-  return self->which == GEMMCL_OPERAND_A;
-}
-
 /* Where the next command's event goes. */
 static cl_event *
 get_event (const GemmclTransfer *self)
@@ -49,14 +43,14 @@ static cl_int
 transfer_bytes (const GemmclTransfer *self, gsize offset, gsize bytes, gpointer host)
 {
   if (self->staged != NULL) {
-    memcpy (is_to_device (self) ? self->staged + offset : host,
-            is_to_device (self) ? host : self->staged + offset, bytes);
+    memcpy (self->to_device ? self->staged + offset : host,
+            self->to_device ? host : self->staged + offset, bytes);
     return CL_SUCCESS;
   }
-  return is_to_device (self) ? clEnqueueWriteBuffer (self->queue, self->buffer, CL_FALSE, offset,
-                                                     bytes, host, 0, NULL, get_event (self))
-                             : clEnqueueReadBuffer (self->queue, self->buffer, CL_FALSE, offset,
-                                                    bytes, host, 0, NULL, get_event (self));
+  return self->to_device ? clEnqueueWriteBuffer (self->queue, self->buffer, CL_FALSE, offset, bytes,
+                                                 host, 0, NULL, get_event (self))
+                         : clEnqueueReadBuffer (self->queue, self->buffer, CL_FALSE, offset, bytes,
+                                                host, 0, NULL, get_event (self));
 }
 
 static cl_int
@@ -66,7 +60,7 @@ transfer_rows (const GemmclTransfer *self, const Region *region, gpointer host)
   const gsize start[3] = {0, 0, 0};
   const gsize size[3] = {region->row_bytes, region->rows, 1};
 
-  return is_to_device (self)
+  return self->to_device
              ? clEnqueueWriteBufferRect (self->queue, self->buffer, CL_FALSE, origin, start, size,
                                          region->stride, 0, region->caller_stride, 0, host, 0, NULL,
                                          get_event (self))
@@ -81,7 +75,7 @@ copy_bytes (const GemmclTransfer *self, const Region *region, const GemmclDevice
 {
   const gsize other = caller->offset[region->plane], bytes = region->rows * region->row_bytes;
 
-  return is_to_device (self)
+  return self->to_device
              ? clEnqueueCopyBuffer (self->queue, caller->buffer, self->buffer, other,
                                     region->offset, bytes, 0, NULL, get_event (self))
              : clEnqueueCopyBuffer (self->queue, self->buffer, caller->buffer, region->offset,
@@ -96,7 +90,7 @@ copy_rows (const GemmclTransfer *self, const Region *region, const GemmclDeviceD
   const gsize size[3] = {region->row_bytes, region->rows, 1};
   const gsize stride = region->caller_stride;
 
-  return is_to_device (self)
+  return self->to_device
              ? clEnqueueCopyBufferRect (self->queue, caller->buffer, self->buffer, other, own, size,
                                         stride, 0, region->stride, 0, 0, NULL, get_event (self))
              : clEnqueueCopyBufferRect (self->queue, self->buffer, caller->buffer, own, other, size,
@@ -141,7 +135,9 @@ transfer_region (const GemmclTransfer *self, const Region *region, gsize index, 
                             : transfer_host (self, region, self->host[index].data[region->plane]);
 
   return gemmcl_cl_check (status, error, "Copying %s the device",
-                          is_to_device (self) ? "A to" : "D from");
+                          !self->to_device                  ? "D from"
+                          : self->which == GEMMCL_OPERAND_A ? "A to"
+                                                            : "C to");
 }
 
 /* Of the caller's picture. */
@@ -178,7 +174,8 @@ transfer_matrix (const GemmclTransfer *self, gsize index, GError **error)
   const GemmclGemm *gemm = &self->plan->gemm;
   const GemmclStored device = gemmcl_gemm_get_stored (gemm, self->which, TRUE);
   const GemmclStored stated = gemmcl_gemm_get_stored (gemm, self->which, FALSE);
-  const gsize size = gemmcl_type_get_size (is_to_device (self) ? gemm->a_type : gemm->d_type);
+  const gsize size =
+      gemmcl_type_get_size (self->which == GEMMCL_OPERAND_A ? gemm->a_type : gemm->d_type);
   const Region region = {
       .offset = index * device.stride * size,
       .rows = device.by_column ? device.runs : self->m,
@@ -259,7 +256,7 @@ is_tight (const GemmclTransfer *self)
 static gboolean
 is_worth_it (const GemmclTransfer *self, const GemmclDeviceInfo *device, gsize size)
 {
-  return size >= SHARE_BYTES || (is_to_device (self) && device->type == GEMMCL_DEVICE_TYPE_CPU);
+  return size >= SHARE_BYTES || (self->to_device && device->type == GEMMCL_DEVICE_TYPE_CPU);
 }
 
 static gboolean
@@ -284,7 +281,7 @@ share_host (const GemmclTransfer *self)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->plan->context);
   const gsize size = gemmcl_plan_get_operand_bytes (self->plan, self->which, self->m);
-  const cl_mem_flags access = is_to_device (self) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
+  const cl_mem_flags access = self->to_device ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
   cl_mem buffer;
   cl_int status;
 

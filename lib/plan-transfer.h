@@ -6,7 +6,8 @@
 
 /**
  * GemmclTransfer:
- * @which: A, which goes to the device, or D, which comes back
+ * @which: A, or D
+ * @to_device: A, or the D that was before; otherwise D comes back
  * @m, @batch: rows and problems this time, which may be fewer than the device has room for
  * @host: (array length=batch): where they lie on the host, or
  * @device: (nullable) (array length=batch): in place of that, where the caller has them on the
@@ -20,6 +21,7 @@
 typedef struct {
   GemmclPlan *plan;
   GemmclOperand which;
+  gboolean to_device;
   gsize m, batch;
   const GemmclHostData *host;
   const GemmclDeviceData *device;
