@@ -5,14 +5,15 @@
  * byte to its last by one subgroup of S = SUBGROUP_SIZE.
  *
  *         S   S   S
- *       +---+---+---+        A panel is steps of ROWS = 8 * DPAS_PACK rows, one after the other,
- * and | 0 | 1 | 2 | step   a step blocks of S columns, as numbered. A block is 8 lines of S words
+ *       +---+---+---+        A panel is steps of ROWS = 8 * DPAS_PACK rows, one below the other;
+ *       | 0 | 1 | 2 | step   a step, blocks of S columns, as numbered. A block: 8 lines of S words
  *       +---+---+---+        of 32 bits; word w of a line has of column w of the block elements
  *       | 3 | 4 | 5 |        number DPAS_PACK * line, DPAS_PACK * line + 1 ..
  *       +---+---+---+
  *           PANEL            Element number n is row n / P + S * (n % P) of the step, P = ROWS / S:
  *                            of a row of A's step, lane l has as its part d what belongs to row
- *                            l + S * d, and to a dpas as number l * P + d.
+ *                            l + S * d, and to a dpas as number l * P + d. Of floats, of which
+ *                            ROWS are fewer than S, it is row n.
  *
  * Rows from K to the next multiple of a step, or of several, and columns from N to the next panel
  * are zeros. A work-item writes a word: (columns with padding, K with padding / DPAS_PACK,
@@ -23,10 +24,12 @@
 #include "halves.clh"
 
 #define ROWS  (8 * DPAS_PACK)
-#define PARTS (ROWS / SUBGROUP_SIZE)
+#define PARTS ((ROWS + SUBGROUP_SIZE - 1) / SUBGROUP_SIZE)
 
 #if B_TYPE == BF16
   #define BITS bf16_from_float
+#elif B_TYPE == F32
+  #define BITS tf32_from_float
 #else
   #define BITS half_from_float
 #endif

@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * xmx: subgroups multiply by matrix engines (dpas.clh): A and B as bf16 or f16, added up as f32; or
- * as bytes (quantized.h), added up as integers.
+ * xmx: subgroups multiply by matrix engines (dpas.clh): A and B as bf16, f16 or tf32, added up as
+ * f32; or as bytes (quantized.h), added up as integers.
  * S = SUBGROUP_SIZE = columns of a dpas; a subgroup owns TILE_M x PANEL of D, PANEL = TILE_N * S.
  *
  *                    PANEL                          A work-group has GROUP_M such tiles one below
@@ -37,6 +37,7 @@
  * the host's word that rows and their distance suit these); or row by row in blocks of STEP columns
  * (A_BLOCKS), the last ones lane by lane; or all of it lane by lane, whatever its type and strides.
  * Rows past M repeat the last one or are zeros, columns past K are zeros, as B's rows are there.
+ * Blocks of a row are not what a dpas of tf32 wants, of which lanes have two rows between them.
  *
  * Bytes lie otherwise (quantized.h): A's in their order, four to a word, and B's a row of PANEL
  * words for each four rows. Neither has edges.
@@ -61,31 +62,35 @@
 #define PARTS    (STEP / DPAS_K)
 #define BLOCKS_M (TILE_M / 8)
 #define ACROSS   (GROUP_N / SUBGROUP_SIZE)
+/* Rows of A of which a lane has parts. */
+#define HELD_M (BLOCKS_M * DPAS_HELD)
 /* Words of B to a row of a dpas' step, and rows of 16 words. */
 #define B_WORDS (8 * PANEL)
 #define B_LINES (8 * TILE_N)
 
 #if defined(SG_2D) && defined(A_PITCHED)
   #define A_IN_2D
+#elif defined(A_BLOCKS) && DPAS_LANES == SUBGROUP_SIZE
+  #define A_IN_BLOCKS
 #endif
 
 /* Where a subgroup's tile is, and what it reads. */
 typedef struct {
   long top, left;
-  long row[TILE_M];      /* where each row of A begins */
+  long row[HELD_M];      /* where each of the lane's rows of A begins */
   global const uchar *a; /* for 2D reads: the multiple of 64 bytes before A, how far before */
   int a_shift, a_width, a_height, a_pitch;
   global const uint *b;
   int b_lines;
 } Place;
 
-/* A step's rows as blocks, from rows[part * TILE_M + r]. */
+/* A step's rows as blocks, from rows[part * HELD_M + r]. */
 static inline void
-gather_rows (DpasRows a[PARTS * BLOCKS_M], const DpasRow rows[PARTS * TILE_M])
+gather_rows (DpasRows a[PARTS * BLOCKS_M], const DpasRow rows[PARTS * HELD_M])
 {
   SG_UNROLL
   for (int i = 0; i < PARTS * BLOCKS_M; i++)
-    a[i] = vload8 (i, rows);
+    a[i] = PASTE (vload, DPAS_HELD) (i, rows);
 }
 
 #if B_TYPE == I8
@@ -190,12 +195,12 @@ dpas_float_of_half (ushort bits)
     #define A_WORD ushort
   #endif
 
-  #if defined(A_IN_2D) || defined(A_BLOCKS)
+  #if defined(A_IN_2D) || defined(A_IN_BLOCKS)
 /* The lane's elements of a row, as they are stored. */
 static inline DpasRow
 pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
 {
-    #if A_TYPE == B_TYPE && !defined(A_SCALED)
+    #if A_TYPE == B_TYPE && A_TYPE != F32 && !defined(A_SCALED)
   return DPAS_ROW (x);
     #else
   float values[DPAS_PARTS];
@@ -212,25 +217,27 @@ static inline void
 load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
         int k)
 {
-  DpasRow rows[PARTS * TILE_M];
+  DpasRow rows[PARTS * HELD_M];
   SG_UNROLL
-  for (int r = 0; r < TILE_M; r++) {
-    float x[DEPTH];
+  for (int r = 0; r < HELD_M; r++) {
+    float x[PARTS * DPAS_PARTS];
     SG_UNROLL
-    for (int d = 0; d < DEPTH; d++) {
-      const int column = k + d * SUBGROUP_SIZE + sg_lane ();
+    for (int d = 0; d < PARTS * DPAS_PARTS; d++) {
+      const int column = k + d * DPAS_LANES + dpas_lane ();
       const float stored = LOAD_A (A, at->row[r] + min (column, p.K - 1) * A_COL);
       x[d] = column < p.K ? SCALE_A (stored, p.a_scale, p.a_shift) : 0.0f;
     }
     SG_UNROLL
     for (int part = 0; part < PARTS; part++)
-      rows[part * TILE_M + r] = dpas_pack (x + part * DPAS_PARTS);
+      rows[part * HELD_M + r] = dpas_pack (x + part * DPAS_PARTS);
   }
   gather_rows (a, rows);
 }
 
   #ifdef A_IN_2D
-    #if A_TYPE == F32
+    #if B_TYPE == F32
+      #define READ_2D dpas_read_2d
+    #elif A_TYPE == F32
       #define READ_2D sg_read_2d_32
     #else
       #define READ_2D sg_read_2d_16
@@ -240,18 +247,18 @@ static inline void
 read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
         int k)
 {
-  A_WORD x[PARTS * TILE_M];
-  DpasRow rows[PARTS * TILE_M];
+  A_WORD x[DEPTH * TILE_M];
+  DpasRow rows[DEPTH * TILE_M];
   SG_UNROLL
-  for (int part = 0; part < PARTS; part++)
-    READ_2D (x + part * TILE_M, at->a, at->a_width, at->a_height, at->a_pitch,
-             (int2)(at->a_shift + k + part * DPAS_K, at->top), TILE_M);
+  for (int d = 0; d < DEPTH; d++)
+    READ_2D (x + d * TILE_M, at->a, at->a_width, at->a_height, at->a_pitch,
+             (int2)(at->a_shift + k + d * SUBGROUP_SIZE, at->top), TILE_M);
   SG_UNROLL
-  for (int i = 0; i < PARTS * TILE_M; i++)
+  for (int i = 0; i < DEPTH * TILE_M; i++)
     rows[i] = pack_row (x + i, p);
   gather_rows (a, rows);
 }
-  #elif defined(A_BLOCKS)
+  #elif defined(A_IN_BLOCKS)
     #if A_TYPE == F32
       #define READ_A sg_read_words
     #else
@@ -363,8 +370,8 @@ find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const Gemmc
   at->top = ((long)tile.x * GROUP_M + sg_id () / ACROSS) * TILE_M;
   at->left = ((long)tile.y * ACROSS + sg_id () % ACROSS) * PANEL;
   SG_UNROLL
-  for (int r = 0; r < TILE_M; r++)
-    at->row[r] = min (at->top + r, (long)p.M - 1) * p.a.row;
+  for (int r = 0; r < HELD_M; r++)
+    at->row[r] = min (at->top + dpas_row (r), (long)p.M - 1) * p.a.row;
   find_operands (at, A, B, p, min (at->left / PANEL, last));
 }
 
@@ -424,7 +431,7 @@ gemm (GEMM_ARGUMENTS)
     STEP_OF_K (read_a)
   }
 #else
-  #ifdef A_BLOCKS
+  #ifdef A_IN_BLOCKS
   for (; k + STEP <= p.K; k += STEP) {
     STEP_OF_K (read_a)
   }

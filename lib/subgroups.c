@@ -33,6 +33,15 @@ get_asked_level (void)
   return GEMMCL_KERNEL_LEVEL_NATIVE;
 }
 
+/* The extension that multiplies what @kernel does. */
+static const gchar *
+get_engines (const GemmclKernel *kernel)
+{
+  return kernel->precision == GEMMCL_PRECISION_TF32
+             ? "cl_intel_subgroup_matrix_multiply_accumulate_tf32"
+             : "cl_intel_subgroup_matrix_multiply_accumulate";
+}
+
 static gboolean
 has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
 {
@@ -45,8 +54,7 @@ has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
     return FALSE;
   /* For other sizes than the smallest compilers leave dpas out and say nothing (see dpas.clh). */
   if (kernel->dpas)
-    return gemmcl_device_info_has_extension (device,
-                                             "cl_intel_subgroup_matrix_multiply_accumulate") &&
+    return gemmcl_device_info_has_extension (device, get_engines (kernel)) &&
            gemmcl_device_info_has_extension (device, "cl_intel_subgroups_short") &&
            device->subgroup_sizes[0] == kernel->subgroup;
   for (guint i = 0; i < device->n_subgroup_sizes; i++)

@@ -212,15 +212,32 @@ round_to (GemmclType type, gdouble x)
   return element_get (type, &half, 0);
 }
 
+/* To 11 binary digits, halves to even. */
+static gdouble
+round_to_tf32 (gdouble x)
+{
+  int exponent;
+  const gdouble fraction = frexp (x, &exponent);
+
+  return isfinite (x) ? ldexp (nearbyint (ldexp (fraction, 11)), exponent - 11) : x;
+}
+
 /* B as kernels of this precision have it: rounded once, when it is packed. */
 static gdouble
 get_b (const Problem *self, gsize index)
 {
   const gfloat b = self->b[index];
 
-  return self->gemm.precision == GEMMCL_PRECISION_BF16  ? round_to (GEMMCL_TYPE_BF16, b)
-         : self->gemm.precision == GEMMCL_PRECISION_F16 ? round_to (GEMMCL_TYPE_F16, b)
-                                                        : b;
+  switch (self->gemm.precision) {
+  case GEMMCL_PRECISION_F16:
+    return round_to (GEMMCL_TYPE_F16, b);
+  case GEMMCL_PRECISION_BF16:
+    return round_to (GEMMCL_TYPE_BF16, b);
+  case GEMMCL_PRECISION_TF32:
+    return round_to_tf32 (b);
+  default:
+    return b;
+  }
 }
 
 /* How far off A may be: some kernels round it likewise. */
@@ -232,6 +249,8 @@ get_a_off (const Problem *self, gdouble a)
     return fmax (fabs (a), 0x1p-14) * 0x1p-11;
   case GEMMCL_PRECISION_BF16:
     return fabs (a) * 0x1p-8;
+  case GEMMCL_PRECISION_TF32:
+    return fabs (a) * 0x1p-11;
   default:
     return 0;
   }

@@ -109,6 +109,9 @@ check_problem (const GemmclKernel *row, const GemmclGemm *gemm, const gchar *wha
 static gboolean
 has_instructions (const GemmclKernel *row, const GemmclDeviceInfo *device)
 {
+  if (row->dpas && row->precision == GEMMCL_PRECISION_TF32)
+    return gemmcl_device_info_has_extension (device,
+                                             "cl_intel_subgroup_matrix_multiply_accumulate_tf32");
   if (row->dpas)
     return gemmcl_device_info_has_extension (device,
                                              "cl_intel_subgroup_matrix_multiply_accumulate");

@@ -24,7 +24,7 @@ CLANG += ["-finclude-default-header", "-fsyntax-only", "-Wall", "-Wextra", "-Wer
 CLANG += ["-Wno-unused-function", "-Wno-sign-compare", "-Wno-unused-parameter"]
 
 F32, F16, BF16, I8, U8, SIGMOID = 0, 2, 3, 4, 5, 5
-TYPES = {"F16": F16, "BF16": BF16, "I8": I8}
+TYPES = {"F16": F16, "BF16": BF16, "TF32": F32, "I8": I8}
 VARIANTS = {
     "plain": [f"A_TYPE={F32}", f"D_TYPE={F32}", "ACTIVATION=0"],
     "full": [
@@ -42,8 +42,11 @@ LEVELS = {
 }
 # Of matrix engines clang knows nothing.
 DPAS = ["-Dcl_intel_subgroup_matrix_multiply_accumulate"]
+DPAS += ["-Dcl_intel_subgroup_matrix_multiply_accumulate_tf32"]
+DPAS += ["-Dintel_convert_tfloat32_as_float(x)=(x)"]
 DPAS += [f"-Dintel_sub_group_{kind}_matrix_mad_{k}(a,b,sum)=((void)(a),(void)(b),(sum))"
-         for kind, k in (("bf16_bf16", "k16"), ("f16_f16", "k16"), ("u8_i8", "k32"))]
+         for kind, k in (("bf16_bf16", "k16"), ("f16_f16", "k16"), ("tf32_tf32", "k8"),
+                         ("u8_i8", "k32"))]
 # What lib/ tells those that are no rows.
 HELPERS = {
     "pack": ["-DPANEL=32", "-DB_TYPE=2"],
