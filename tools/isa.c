@@ -51,8 +51,8 @@ static const GOptionEntry what_entries[] = {
 
 static const GOptionEntry how_entries[] = {
     {"target", 0, 0, G_OPTION_ARG_STRING, &options.target,
-     "bdw, skl, icllp, tgllp, dg1, dg2, mtl, pvc, lnl, bmg or ptl, several with commas between, or "
-     "all that the compilers here know (default: all)",
+     "bdw, skl, icllp, tgllp, dg1, dg2, mtl, arl-h, pvc, lnl, bmg or ptl, several with commas "
+     "between, or all that the compilers here know (default: all)",
      "NAME,..."},
     {"ocloc", 0, 0, G_OPTION_ARG_STRING, &options.ocloc,
      "Intel's offline compiler; of several, with colons between, the newest that knows a target is "
@@ -264,8 +264,8 @@ name_targets (GPtrArray *targets, GError **error)
     const IsaTarget *target = isa_target_find (names[i]);
     if (target == NULL) {
       g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                   "--target takes bdw, skl, icllp, tgllp, dg1, dg2, mtl, pvc, lnl, bmg, ptl or "
-                   "all, not \"%s\".",
+                   "--target takes bdw, skl, icllp, tgllp, dg1, dg2, mtl, arl-h, pvc, lnl, bmg, "
+                   "ptl or all, not \"%s\".",
                    names[i]);
       return FALSE;
     }
