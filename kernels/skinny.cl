@@ -14,8 +14,7 @@
  *    i = (group 0 * GROUP_M + lane) * TILE_M, and its following rows
  *
  * A and D are matrices, or pictures whose rows are pixels (A_IMAGE, D_IMAGE: see pixels.clh).
- * K and N are compiled in. All N columns are made at a time, or 16 where there are more. Softmax
- * over N is part of it up to 16.
+ * K and N are compiled in. All N columns are made at a time, or 16 where there are more.
  *
  * HEIGHT: 16, the floats of the widest vector: for CPUs. 1 for GPUs, whose neighbouring work-items
  *   then take neighbouring rows.
@@ -25,8 +24,7 @@ enum {
   COLUMNS = N,
   DEPTH = K,
   CHUNK = N < 16 ? N : 16, /* columns made at a time */
-  MOST = 16,
-  FUSED_SOFTMAX = ACTIVATION == 9 ? N <= 16 : 0
+  MOST_COLUMNS = 16
 };
 /* problem.h has members of these names. */
 #undef N
@@ -65,6 +63,22 @@ typedef PASTE (MEM_, C_STORED) c_element;
 typedef PASTE (MEM_, D_STORED) d_element;
 
 DEFINE_ACTIVATE (rows)
+
+/* Of a strip, whose vectors have a row's element each. */
+#define ROW_PART          rows
+#define ROW_OWN           rows
+#define ROW_WIDTH         1
+#define ROW_PARTS         COLUMNS
+#define ROW_HELD          1
+#define ROW_N             COLUMNS
+#define ROW_X(r)          d
+#define ROW_I(r)          i
+#define ROW_COLUMNS(part) ((rows)((float)(part)))
+#define ROW_OUTPUTS       of.found
+#define ROW_SHARE(OP, own)
+#define ROW_TELLS true
+#include "whole_rows.clh"
+
 DEFINE_ROWS (a, A_STORED)
 DEFINE_ROWS (c, C_STORED)
 DEFINE_ROWS (d, D_STORED)
@@ -157,33 +171,14 @@ store_d_rows (global d_element *D, const GemmclStrides s, const int M, const int
 #endif
 }
 
-/* NaN and +inf in a row, and -inf all over it, make the sum NaN, and so the row. */
-static inline void
-softmax (rows *d)
-{
-  rows largest = d[0];
-#pragma unroll
-  for (int n = 1; n < CHUNK; n++)
-    largest = fmax (largest, d[n]);
-
-  rows sum = 0.0f;
-#pragma unroll
-  for (int n = 0; n < CHUNK; n++) {
-    d[n] = exp (d[n] - largest);
-    sum += d[n];
-  }
-#pragma unroll
-  for (int n = 0; n < CHUNK; n++)
-    d[n] /= sum;
-}
-
-/* What strips have in common: where A, C and D of the batch begin. */
+/* What strips have in common: where A, C, D and the row outputs of the batch begin. */
 typedef struct {
   global const a_element *A;
   global const float *B;
   global const c_element *C;
   global const float *bias;
   global d_element *D;
+  global float *found;
 } Operands;
 
 /* Rows i to i + HEIGHT - 1 of D. Whether there is a product at all, and an addend, is known where
@@ -192,13 +187,13 @@ static inline __attribute__ ((always_inline)) void
 make_strip (const Operands of, const GemmclProblem p, const int i, const bool product,
             const bool addend)
 {
-  rows a[MOST];
+  rows a[MOST_COLUMNS];
   if (product)
     load_a_rows (of.A, p.a, p.M, i, a);
 
   for (int j = 0; j < COLUMNS; j += CHUNK) {
-    rows c[MOST];
-    rows d[MOST];
+    rows c[MOST_COLUMNS];
+    rows d[MOST_COLUMNS];
 
 #pragma unroll
     for (int n = 0; n < CHUNK; n++) {
@@ -220,8 +215,10 @@ make_strip (const Operands of, const GemmclProblem p, const int i, const bool pr
       else
         d[n] = activate_rows (MAD (d[n], (rows)(p.alpha), (rows)(more)));
     }
-    if (FUSED_SOFTMAX)
-      softmax (d);
+#ifdef WHOLE_ROWS
+    rows own[ROW_HELD];
+    FINISH_ROWS (own)
+#endif
     store_d_rows (of.D, p.d, p.M, i, j, d);
   }
 }
@@ -238,6 +235,11 @@ gemm (GEMM_ARGUMENTS)
       (global const c_element *)((global const C_COUNTS *)C + p.c.offset + batch * p.c.batch),
       bias,
       (global d_element *)((global D_COUNTS *)D + p.d.offset + batch * p.d.batch),
+#ifdef ROW_COUNT
+      R + batch * r_batch,
+#else
+      0,
+#endif
   };
 
   if (p.K > 0 && p.beta == 0.0f) {

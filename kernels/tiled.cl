@@ -70,6 +70,22 @@ typedef float a_part;
 
 DEFINE_ACTIVATE (float4)
 
+/* Whole rows, of which GROUP_N neighbours have as much each. Where the tile of A was is then room
+ * for what they found, since GROUP_N is at most 2 * TILE_K. */
+#define ROW_PART           float4
+#define ROW_OWN            float
+#define ROW_WIDTH          4
+#define ROW_PARTS          (TILE_N / 4)
+#define ROW_HELD           TILE_M
+#define ROW_N              p.N
+#define ROW_X(r)           sum[r]
+#define ROW_I(r)           (top + 4 * ((r) / 4 * GROUP_M + m) + (r) % 4)
+#define ROW_COLUMNS(part)  ((float)(4 * ((part)*GROUP_N + n)) + (float4)(0, 1, 2, 3))
+#define ROW_OUTPUTS        (R + batch * r_batch)
+#define ROW_SHARE(OP, own) SHARE_ROWS (OP, own, (local float *)tile_a, GROUP, lane, n, GROUP_N)
+#define ROW_TELLS          (n == 0)
+#include "whole_rows.clh"
+
 /* Steps from rest on are zeros; scaled later, so as not to wait for them here, those of A may
  * become something else, but meet those of B. */
 static inline void
@@ -125,11 +141,10 @@ multiply (float4 sum[TILE_M][TILE_N / 4], local const float4 *a, local const flo
   }
 }
 
-/* D (i, j) and the three right of it, within the columns left. c, d: where C (i, j), D (i, j) lie.
- */
-static inline void
-finish (global const C_MEM *C, global D_MEM *D, const GemmclProblem p, long c, long d, long columns,
-        float4 sum, float4 bias)
+/* D (i, j) and the three right of it; columns: how many are left. c: where C (i, j) lies. */
+static inline float4
+get_result (global const C_MEM *C, const GemmclProblem p, long c, long columns, float4 sum,
+            float4 bias)
 {
   float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
   if (p.beta != 0.0f)
@@ -137,13 +152,19 @@ finish (global const C_MEM *C, global D_MEM *D, const GemmclProblem p, long c, l
       if (e < columns)
         part[e] = p.beta * LOAD_C (C, c + e * p.c.col);
 
-  const float4 x = EPILOGUE (float4, p.alpha * sum, bias, vload4 (0, part));
+  return EPILOGUE (float4, p.alpha * sum, bias, vload4 (0, part));
+}
+
+static inline void
+store_result (global D_MEM *D, const GemmclProblem p, long d, long columns, float4 x)
+{
 #ifdef D_FLOAT4
   if (columns >= 4) {
     *(global float4 *)(D + d) = x;
     return;
   }
 #endif
+  float part[4];
   vstore4 (x, 0, part);
   for (int e = 0; e < 4; e++)
     if (e < columns)
@@ -206,10 +227,21 @@ gemm (GEMM_ARGUMENTS)
   for (int r = 0; r < TILE_M; r++)
 #pragma unroll
     for (int c = 0; c < TILE_N / 4; c++) {
-      const long i = top + 4 * (r / 4 * GROUP_M + m) + r % 4;
-      const long j = left + 4 * (c * GROUP_N + n);
+      const long i = ROW_I (r), j = left + 4 * (c * GROUP_N + n);
       if (i < p.M && j < p.N)
-        finish (C, D, p, C_INDEX (batch, i, j), D_INDEX (batch, i, j), p.N - j, sum[r][c],
-                vload4 (j / 4, bias));
+        sum[r][c] =
+            get_result (C, p, C_INDEX (batch, i, j), p.N - j, sum[r][c], vload4 (j / 4, bias));
+    }
+#ifdef WHOLE_ROWS
+  float own[ROW_HELD];
+  FINISH_ROWS (own)
+#endif
+#pragma unroll
+  for (int r = 0; r < TILE_M; r++)
+#pragma unroll
+    for (int c = 0; c < TILE_N / 4; c++) {
+      const long i = ROW_I (r), j = left + 4 * (c * GROUP_N + n);
+      if (i < p.M && j < p.N)
+        store_result (D, p, D_INDEX (batch, i, j), p.N - j, sum[r][c]);
     }
 }

@@ -98,6 +98,24 @@
 #define DEFINE_ACTIVATE_OF(T) DEFINE_ACTIVATE (T)
 DEFINE_ACTIVATE_OF (FLOATS)
 
+/* A row of D at a time, all of which is this work-item's. */
+#define NUMBERS_4         0, 1, 2, 3
+#define NUMBERS_8         NUMBERS_4, 4, 5, 6, 7
+#define NUMBERS_16        NUMBERS_8, 8, 9, 10, 11, 12, 13, 14, 15
+#define ROW_PART          FLOATS
+#define ROW_OWN           float
+#define ROW_WIDTH         WIDTH
+#define ROW_PARTS         VECTORS
+#define ROW_HELD          1
+#define ROW_N             p.N
+#define ROW_X(r)          x
+#define ROW_I(r)          (i + m)
+#define ROW_COLUMNS(part) ((float)((part)*WIDTH) + (FLOATS)(PASTE (NUMBERS_, WIDTH)))
+#define ROW_OUTPUTS       (R + batch * r_batch)
+#define ROW_SHARE(OP, own)
+#define ROW_TELLS true
+#include "whole_rows.clh"
+
 /* WIDTH elements of C or D, col apart; only as many as there are columns left. */
 static inline FLOATS
 load_c (global const C_MEM *C, long col, int columns)
@@ -213,15 +231,24 @@ gemm (GEMM_ARGUMENTS)
 
   const bool stream = (long)p.M * p.N >= STREAM;
 #pragma unroll 1
-  for (int m = 0; m < min (TILE_M, p.M - i); m++)
+  for (int m = 0; m < min (TILE_M, p.M - i); m++) {
+    FLOATS x[VECTORS];
 #pragma unroll
     for (int v = 0; v < VECTORS; v++) {
       const int column = j + v * WIDTH;
-      const int columns = p.N - column;
       FLOATS c = 0.0f;
       if (p.beta != 0.0f)
-        c = p.beta * load_c (C + C_INDEX (batch, i + m, column), p.c.col, columns);
-      store_d (D + D_INDEX (batch, i + m, column), D_COL, columns, stream,
-               EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c));
+        c = p.beta * load_c (C + C_INDEX (batch, i + m, column), p.c.col, p.N - column);
+      x[v] = EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c);
     }
+#ifdef WHOLE_ROWS
+    float own[ROW_HELD];
+    FINISH_ROWS (own)
+#endif
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++) {
+      const int column = j + v * WIDTH;
+      store_d (D + D_INDEX (batch, i + m, column), D_COL, p.N - column, stream, x[v]);
+    }
+  }
 }

@@ -25,15 +25,44 @@ static const GemmclDeviceInfo no_device = {
     .version = "OpenCL 3.0", .max_image_width = 16384, .max_image_height = 16384};
 
 gboolean
-gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm)
+gemmcl_kernel_finishes_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
-  return gemm->activation == GEMMCL_ACTIVATION_SOFTMAX && gemm->n > kernel->softmax_n;
+  const gsize width = kernel->tile_n ? kernel->tile_n * kernel->group_n : kernel->max_n;
+
+  return (gemm->activation == GEMMCL_ACTIVATION_SOFTMAX || gemm->row_outputs != 0) &&
+         kernel->whole_rows && gemm->n <= width && split == 1 &&
+         g_strcmp0 (g_getenv ("GEMMCL_ROWS"), "apart") != 0;
 }
 
 gboolean
-gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm)
+gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
-  return gemmcl_kernel_needs_softmax (kernel, gemm) && gemm->d_type != GEMMCL_TYPE_F32;
+  return gemm->activation == GEMMCL_ACTIVATION_SOFTMAX &&
+         !gemmcl_kernel_finishes_rows (kernel, gemm, split);
+}
+
+gboolean
+gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
+{
+  return gemmcl_kernel_needs_softmax (kernel, gemm, split) && gemm->d_type != GEMMCL_TYPE_F32;
+}
+
+void
+gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm)
+{
+  static const struct {
+    guint flag;
+    const gchar *define;
+  } outputs[] = {{GEMMCL_ROW_SUM, " -DROW_SUM"},
+                 {GEMMCL_ROW_MAX, " -DROW_MAX"},
+                 {GEMMCL_ROW_ARG_MAX, " -DROW_ARG_MAX"}};
+
+  if (gemm->row_outputs == 0)
+    return;
+  g_string_append_printf (options, " -DROW_COUNT=%u", gemmcl_gemm_count_row_outputs (gemm));
+  for (guint i = 0; i < G_N_ELEMENTS (outputs); i++)
+    if (gemm->row_outputs & outputs[i].flag)
+      g_string_append (options, outputs[i].define);
 }
 
 /* Integers that are stored are converted and scaled as A is loaded. */
@@ -49,11 +78,11 @@ gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
 
 /* A picture's bytes, whatever d_type says; before a pass of softmax logits, which are floats. */
 static GemmclType
-get_d_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
+get_d_type (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
   if (gemm->d_image)
     return GEMMCL_TYPE_U8;
-  return gemmcl_kernel_needs_logits (kernel, gemm) ? GEMMCL_TYPE_F32 : gemm->d_type;
+  return gemmcl_kernel_needs_logits (kernel, gemm, split) ? GEMMCL_TYPE_F32 : gemm->d_type;
 }
 
 static void
@@ -115,9 +144,9 @@ append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
 
 /* What becomes of sums. */
 static void
-append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm)
+append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
-  const GemmclType type = get_d_type (kernel, gemm);
+  const GemmclType type = get_d_type (kernel, gemm, split);
 
   g_string_append_printf (options, " -DD_TYPE=%d -DACTIVATION=%d", type, gemm->activation);
   append_access (options, "D", kernel, gemm, GEMMCL_OPERAND_D, type);
@@ -155,7 +184,11 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
   } else if (level == GEMMCL_KERNEL_LEVEL_NATIVE) {
     gemmcl_dot_append_options (options, device);
   }
-  append_result (options, kernel, gemm);
+  append_result (options, kernel, gemm, 1);
+  if (gemmcl_kernel_finishes_rows (kernel, gemm, 1)) {
+    g_string_append (options, " -DWHOLE_ROWS");
+    gemmcl_row_outputs_append_options (options, gemm);
+  }
   if (gemmcl_kernel_takes_pixels (kernel, gemm))
     append_image (options, gemm->a_image, "A_");
   if (gemm->d_image)
@@ -169,7 +202,7 @@ gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const GemmclGemm 
   g_autoptr (GString) options = g_string_new (NULL);
 
   g_string_printf (options, "-DSPLIT=%u -DA_TYPE=%d", split, GEMMCL_TYPE_F32);
-  append_result (options, kernel, gemm);
+  append_result (options, kernel, gemm, split);
   return g_string_free (g_steal_pointer (&options), FALSE);
 }
 

@@ -4,14 +4,30 @@
 
 #include "kernel-table.h"
 
+/**
+ * gemmcl_kernel_finishes_rows:
+ * @split: the parts of K
+ *
+ * Returns: whether @kernel makes softmax and the row outputs of @gemm by itself, where it asks for
+ * any: its work-groups then own rows of D whole. GEMMCL_ROWS=apart in the environment keeps it from
+ * that, so that the two ways can be compared.
+ */
+gboolean gemmcl_kernel_finishes_rows (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                      guint split);
+
 /** gemmcl_kernel_needs_softmax: whether softmax takes a pass of its own after @kernel. */
-gboolean gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm);
+gboolean gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                      guint split);
 
 /**
  * gemmcl_kernel_needs_logits: whether that pass reads from elsewhere than D. It works in place when
  * D holds floats.
  */
-gboolean gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm);
+gboolean gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                     guint split);
+
+/** gemmcl_row_outputs_append_options: says which row outputs @gemm asks for. */
+void gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm);
 
 /** gemmcl_kernel_get_a_type: Returns: what @kernel, or what packs A for it, finds A stored as. */
 GemmclType gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm);

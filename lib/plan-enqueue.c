@@ -133,16 +133,25 @@ get_c (GemmclPlan *self, const GemmclOperands *operands)
   }
 }
 
+/* Whether multiply makes the row outputs, too. */
+static gboolean
+tells_rows (GemmclPlan *self)
+{
+  return self->rows != NULL && self->rows == self->multiply;
+}
+
 /*
  * Batches whose rows follow one another are one tall problem: one B for all, and A, D and C (if it
- * is no row) step from batch to batch as they step from row to row.
+ * is no row) step from batch to batch as they step from row to row; and so do the row outputs.
  */
 static void
-collapse_batches (const GemmclKernel *row, GemmclProblem *p, gsize *batch)
+collapse_batches (GemmclPlan *self, GemmclProblem *p, gsize *batch)
 {
+  const GemmclKernel *row = self->row;
   const gsize rows = p->M * *batch;
 
-  if (*batch == 1 || (row->max_m && rows > row->max_m) || p->b.batch != 0 || rows > G_MAXINT32 ||
+  if (*batch == 1 || (tells_rows (self) && (gsize)p->M != self->gemm.m) ||
+      (row->max_m && rows > row->max_m) || p->b.batch != 0 || rows > G_MAXINT32 ||
       p->a.batch != p->M * p->a.row || p->d.batch != p->M * p->d.row ||
       p->c.batch != p->M * p->c.row || p->a.row == 0)
     return;
@@ -170,7 +179,7 @@ make_problem (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize *
 
   if (has_c)
     p.c = c_strides (self, operands);
-  collapse_batches (self->row, &p, batch);
+  collapse_batches (self, &p, batch);
   return p;
 }
 
@@ -290,6 +299,7 @@ launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclP
   const cl_mem c = self->reduce ? NULL : get_c (self, operands);
   const cl_mem bias = self->reduce ? self->no_bias : self->bias;
   const cl_mem d = self->reduce ? self->parts : get_sums (self, operands);
+  const cl_long rows_batch = gemmcl_plan_get_rows_stride (self);
   GemmclArguments arguments = {.kernel = self->multiply};
   GemmclTiles tiles;
 
@@ -299,6 +309,10 @@ launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclP
   ADD_ARGUMENT (&arguments, bias);
   ADD_ARGUMENT (&arguments, d);
   ADD_ARGUMENT (&arguments, *p);
+  if (tells_rows (self)) {
+    ADD_ARGUMENT (&arguments, operands->rows);
+    ADD_ARGUMENT (&arguments, rows_batch);
+  }
   if (!gemmcl_cl_check (arguments.status, error, "clSetKernelArg %u for %s", arguments.next,
                         self->row->name))
     return FALSE;
@@ -418,7 +432,8 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gs
          (self->pack_a == NULL || launch_pack_a (self, operands, &p, batches, chain, error)) &&
          launch_gemm (self, operands, &p, batches, chain, error) &&
          (self->softmax == NULL || launch_softmax (self, operands, m, batch, chain, error)) &&
-         (self->rows == NULL || launch_rows (self, operands, m, batch, chain, error));
+         (self->rows == NULL || tells_rows (self) ||
+          launch_rows (self, operands, m, batch, chain, error));
 }
 
 gboolean

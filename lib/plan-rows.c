@@ -3,6 +3,7 @@
 #include "plan-rows.h"
 
 #include "context.h"
+#include "kernel-options.h"
 
 /* On GPUs work-items that share a row, and what each reads at a time; a CPU gives a row to one. */
 #define GPU_GROUP 64
@@ -12,12 +13,6 @@
 gboolean
 gemmcl_plan_build_rows (GemmclPlan *self, GError **error)
 {
-  static const struct {
-    guint flag;
-    const gchar *define;
-  } outputs[] = {{GEMMCL_ROW_SUM, " -DROW_SUM"},
-                 {GEMMCL_ROW_MAX, " -DROW_MAX"},
-                 {GEMMCL_ROW_ARG_MAX, " -DROW_ARG_MAX"}};
   const GemmclStored d = gemmcl_gemm_get_stored (&self->gemm, GEMMCL_OPERAND_D, FALSE);
   const gboolean cpu =
       gemmcl_context_get_device_info (self->context)->type == GEMMCL_DEVICE_TYPE_CPU;
@@ -25,15 +20,17 @@ gemmcl_plan_build_rows (GemmclPlan *self, GError **error)
 
   if (self->gemm.row_outputs == 0)
     return TRUE;
+  if (gemmcl_kernel_finishes_rows (self->row, &self->gemm, self->split)) {
+    clRetainKernel (self->multiply);
+    self->rows = self->multiply;
+    return TRUE;
+  }
   self->rows_group = cpu ? 1 : GPU_GROUP;
-  g_string_printf (options, "-DD_TYPE=%d -DGROUP=%u -DWIDTH=%d -DROW_COUNT=%u", self->gemm.d_type,
-                   self->rows_group, cpu ? CPU_WIDTH : GPU_WIDTH,
-                   gemmcl_gemm_count_row_outputs (&self->gemm));
+  g_string_printf (options, "-DD_TYPE=%d -DGROUP=%u -DWIDTH=%d", self->gemm.d_type,
+                   self->rows_group, cpu ? CPU_WIDTH : GPU_WIDTH);
   if (!d.by_column)
     g_string_append (options, " -DD_UNIT_COL");
-  for (guint i = 0; i < G_N_ELEMENTS (outputs); i++)
-    if (self->gemm.row_outputs & outputs[i].flag)
-      g_string_append (options, outputs[i].define);
+  gemmcl_row_outputs_append_options (options, &self->gemm);
   self->rows = gemmcl_context_create_kernel (self->context, "row_outputs.cl", options->str,
                                              "row_outputs", error);
   return self->rows != NULL;
@@ -45,11 +42,17 @@ gemmcl_plan_get_rows_bytes (GemmclPlan *self, gsize m)
   return m * gemmcl_gemm_count_row_outputs (&self->gemm) * sizeof (gfloat);
 }
 
+gint64
+gemmcl_plan_get_rows_stride (GemmclPlan *self)
+{
+  return self->gemm.m * gemmcl_gemm_count_row_outputs (&self->gemm);
+}
+
 gboolean
 gemmcl_plan_launch_rows (GemmclPlan *self, cl_mem d, const GemmclStrides *strides, cl_mem rows,
                          gsize m, gsize batch, GemmclChain *chain, GError **error)
 {
-  const cl_long rows_batch = self->gemm.m * gemmcl_gemm_count_row_outputs (&self->gemm);
+  const cl_long rows_batch = gemmcl_plan_get_rows_stride (self);
   const cl_int n = self->gemm.n;
   const gsize global[3] = {m * self->rows_group, 1, batch};
   const gsize local[3] = {self->rows_group, 1, 1};

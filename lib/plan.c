@@ -111,6 +111,7 @@ get_multiplied (GemmclPlan *self)
     gemm.d_type = GEMMCL_TYPE_F32;
     gemm.addend = GEMMCL_ADDEND_NONE;
     gemm.activation = GEMMCL_ACTIVATION_NONE;
+    gemm.row_outputs = 0;
     gemm.ldd = gemm.d_offset = gemm.d_stride = 0;
   }
   return gemm;
@@ -359,9 +360,10 @@ build_steps (GemmclPlan *self, GError **error)
     return FALSE;
   if (self->split > 1 && !build_reduce (self, error))
     return FALSE;
-  if (gemmcl_kernel_needs_softmax (self->row, &self->gemm) && !build_softmax (self, error))
+  if (gemmcl_kernel_needs_softmax (self->row, &self->gemm, self->split) &&
+      !build_softmax (self, error))
     return FALSE;
-  if (gemmcl_kernel_needs_logits (self->row, &self->gemm) &&
+  if (gemmcl_kernel_needs_logits (self->row, &self->gemm, self->split) &&
       !(self->logits = create_scratch (self, self->gemm.n, "D before softmax", error)))
     return FALSE;
   if (!gemmcl_plan_build_rows (self, error))
