@@ -127,12 +127,13 @@ test_row (gconstpointer data)
   g_autoptr (GError) error = NULL;
   GemmclKernelLevel level;
 
+  gemmcl_kernel_get_level (context, row->name, &level, &error);
+  g_assert_no_error (error);
   if (!has_instructions (row, gemmcl_context_get_device_info (context))) {
+    g_assert_cmpint (level, !=, GEMMCL_KERNEL_LEVEL_NATIVE);
     g_test_skip ("this GPU, or its driver, has not the instructions");
     return;
   }
-  gemmcl_kernel_get_level (context, row->name, &level, &error);
-  g_assert_no_error (error);
   g_assert_cmpint (level, ==, GEMMCL_KERNEL_LEVEL_NATIVE);
   set_problem (&full, row, 256, 256, 256);
   check_problem (row, &full, "full tiles");
@@ -201,6 +202,49 @@ test_choice (void)
     if (gemm.m * gemm.n >= 1024 * 1024 && gemm.k >= 256)
       g_assert_cmpuint (row->subgroup, !=, 0);
   }
+}
+
+/* Whether the device has matrix engines for it, and rows for these. */
+static gboolean
+has_engines (GemmclPrecision precision)
+{
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].dpas && rows[i].precision == precision && is_meant_for (&rows[i], device) &&
+        has_instructions (&rows[i], device))
+      return TRUE;
+  return FALSE;
+}
+
+/* Who asks for a precision of which there are matrix engines gets these, nothing in memory. */
+static void
+test_engines (void)
+{
+  guint tested = 0;
+
+  for (GemmclPrecision precision = 0; precision < GEMMCL_N_PRECISIONS; precision++) {
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    g_autoptr (GemmclPlan) plan = NULL;
+    g_autoptr (GError) error = NULL;
+    const GemmclKernel *row;
+
+    if (!has_engines (precision))
+      continue;
+    gemm.m = gemm.n = gemm.k = 1024;
+    gemm.precision = precision;
+    plan = gemmcl_plan_new (context, &gemm, NULL, &error);
+    g_assert_no_error (error);
+    if (plan == NULL)
+      continue;
+    row = find_row (gemmcl_plan_get_kernel (plan));
+    check_build (row, plan, TRUE, gemmcl_precision_get_name (precision));
+    g_assert_true (row->dpas);
+    g_assert_cmpint (row->precision, ==, precision);
+    tested++;
+  }
+  if (tested == 0)
+    g_test_skip ("this GPU has no matrix engines");
 }
 
 /* What the library brings of this GPU is used for the problems that it is of. */
@@ -320,6 +364,7 @@ main (int argc, char **argv)
   if (device != NULL && device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU) {
     g_test_add_func ("/driver/figures", test_figures);
     g_test_add_func ("/driver/choice", test_choice);
+    g_test_add_func ("/driver/engines", test_engines);
     g_test_add_func ("/driver/shipped", test_shipped);
     add_rows ();
   } else {
