@@ -31,19 +31,35 @@ append_in_opencl (GstCaps *result, const GstCaps *caps)
 }
 
 /* Those formats whose planes media drivers and OpenCL both know. Of odd sizes Intel's driver leaves
- * out the last column, or row, of chroma. */
-static void
-append_in_va (GstCaps *result, const GstStructure *video)
+ * out the last column, or row, of chroma. (transfer full) (nullable) */
+static GstStructure *
+restrict_to_surfaces (const GstStructure *video)
 {
   g_autoptr (GstCaps) surfaces =
       gst_caps_from_string (GST_GEMMCL_VIDEO_MEDIA
                             ", format = (string) { NV12, P010_10LE }, width = (int) [ 2, 65534, 2 ]"
                             ", height = (int) [ 2, 65534, 2 ]");
-  g_autoptr (GstStructure) structure =
-      gst_structure_intersect (video, gst_caps_get_structure (surfaces, 0));
 
-  if (structure)
-    append_in (result, g_steal_pointer (&structure), VA_FEATURE);
+  return gst_structure_intersect (video, gst_caps_get_structure (surfaces, 0));
+}
+
+static void
+append_in_va (GstCaps *result, const GstStructure *video)
+{
+  GstStructure *surfaces = restrict_to_surfaces (video);
+
+  if (surfaces)
+    append_in (result, surfaces, VA_FEATURE);
+}
+
+static void
+append_in_tiles (GstCaps *result, const GstStructure *video)
+{
+  g_autoptr (GstStructure) surfaces = restrict_to_surfaces (video);
+  GstStructure *tiled = surfaces ? gst_gemmcl_drm_tile (surfaces) : NULL;
+
+  if (tiled)
+    append_in (result, tiled, DMABUF_FEATURE);
 }
 
 static void
@@ -54,6 +70,16 @@ append_in_dmabuf (GstCaps *result, const GstStructure *video)
   if (drm)
     append_in (result, drm, DMABUF_FEATURE);
   append_in (result, gst_structure_copy (video), DMABUF_FEATURE);
+}
+
+/* Appends what @append_one makes of each structure of video. */
+static void
+append_video (GstCaps *result, const GstCaps *caps,
+              void (*append_one) (GstCaps *result, const GstStructure *video))
+{
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    if (gst_structure_has_name (gst_caps_get_structure (caps, i), GST_GEMMCL_VIDEO_MEDIA))
+      append_one (result, gst_caps_get_structure (caps, i));
 }
 
 GstCaps *
@@ -67,15 +93,21 @@ gst_gemmcl_caps_spread (const GstCaps *caps, GstPadDirection direction)
     return result;
   }
   append_in_opencl (result, caps);
-  for (guint i = 0; i < gst_caps_get_size (caps); i++)
-    if (HAVE_VA &&
-        gst_structure_has_name (gst_caps_get_structure (caps, i), GST_GEMMCL_VIDEO_MEDIA))
-      append_in_va (result, gst_caps_get_structure (caps, i));
-  for (guint i = 0; i < gst_caps_get_size (caps); i++)
-    if (gst_structure_has_name (gst_caps_get_structure (caps, i), GST_GEMMCL_VIDEO_MEDIA))
-      append_in_dmabuf (result, gst_caps_get_structure (caps, i));
+  if (HAVE_VA) {
+    append_video (result, caps, append_in_va);
+    append_video (result, caps, append_in_tiles);
+  }
+  append_video (result, caps, append_in_dmabuf);
   gst_caps_append (result, gst_caps_copy (caps));
   return result;
+}
+
+gboolean
+gst_gemmcl_caps_are_surfaces (const GstCaps *caps, guint index)
+{
+  const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, index);
+
+  return memory == GST_GEMMCL_MEMORY_VA || memory == GST_GEMMCL_MEMORY_TILED;
 }
 
 gboolean
@@ -103,7 +135,10 @@ gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index)
   for (guint i = 0; i < G_N_ELEMENTS (memories); i++)
     if (gst_caps_features_get_size (features) == 1 &&
         gst_caps_features_contains (features, memories[i].feature))
-      return memories[i].memory;
+      return memories[i].memory == GST_GEMMCL_MEMORY_DMABUF &&
+                     gst_gemmcl_drm_is_tiled (gst_caps_get_structure (caps, index))
+                 ? GST_GEMMCL_MEMORY_TILED
+                 : memories[i].memory;
   return GST_GEMMCL_MEMORY_OTHER;
 }
 
@@ -116,7 +151,7 @@ gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import)
     const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, i);
     const gboolean is_last = memory == GST_GEMMCL_MEMORY_DMABUF && !import;
 
-    if (memory != GST_GEMMCL_MEMORY_VA || va)
+    if (!gst_gemmcl_caps_are_surfaces (caps, i) || va)
       gst_caps_append_structure_full (is_last ? last : first,
                                       gst_structure_copy (gst_caps_get_structure (caps, i)),
                                       gst_caps_features_copy (gst_caps_get_features (caps, i)));

@@ -11,14 +11,17 @@ G_BEGIN_DECLS
 /**
  * GstGemmclMemory:
  * @GST_GEMMCL_MEMORY_OTHER: nothing that the element knows
+ * @GST_GEMMCL_MEMORY_TILED: dma-bufs in which only the media driver finds the pixels: they have to
+ *   be VA surfaces, too
  *
- * Where caps say that buffers lie. The last two are for the sink pad alone.
+ * Where caps say that buffers lie. The last three are for the sink pad alone.
  */
 typedef enum {
   GST_GEMMCL_MEMORY_OTHER,
   GST_GEMMCL_MEMORY_SYSTEM,
   GST_GEMMCL_MEMORY_OPENCL,
   GST_GEMMCL_MEMORY_VA,
+  GST_GEMMCL_MEMORY_TILED,
   GST_GEMMCL_MEMORY_DMABUF,
 } GstGemmclMemory;
 
@@ -43,6 +46,9 @@ GstCaps *gst_gemmcl_caps_spread (const GstCaps *caps, GstPadDirection direction)
  * Returns: (transfer full): what it can have on this device.
  */
 GstCaps *gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import);
+
+/** gst_gemmcl_caps_are_surfaces: Returns: whether structure @index of @caps is of VA surfaces. */
+gboolean gst_gemmcl_caps_are_surfaces (const GstCaps *caps, guint index);
 
 /** gst_gemmcl_caps_are_opencl: Returns: whether structure @index of @caps is in OpenCL memory. */
 gboolean gst_gemmcl_caps_are_opencl (const GstCaps *caps, guint index);

@@ -15,11 +15,17 @@
 
 #define MAX_WAIT 1000 /* milliseconds until a dma-buf is written */
 
+/* What a context can do with dma-bufs, found once. */
+typedef struct {
+  gboolean can_import;
+  GemmclHandover acquire, release;
+  gint refused; /* atomic: it was said that one was */
+} Importer;
+
 /* Intel's driver imports them without listing cl_khr_external_memory_dma_buf. */
-gboolean
-gst_gemmcl_dmabuf_can_import (GemmclContext *context)
+static gboolean
+lists_dmabufs (cl_device_id device)
 {
-  const cl_device_id device = gemmcl_context_get_cl_device (context);
   g_autofree cl_external_memory_handle_type_khr *types = NULL;
   gsize size = 0;
 
@@ -36,14 +42,42 @@ gst_gemmcl_dmabuf_can_import (GemmclContext *context)
   return FALSE;
 }
 
-static gpointer
-find_function (GemmclContext *context, const gchar *name)
+static Importer *
+importer_new (GemmclContext *context)
 {
+  const cl_device_id device = gemmcl_context_get_cl_device (context);
+  Importer *self = g_new0 (Importer, 1);
   cl_platform_id platform = NULL;
 
-  clGetDeviceInfo (gemmcl_context_get_cl_device (context), CL_DEVICE_PLATFORM, sizeof platform,
-                   &platform, NULL);
-  return clGetExtensionFunctionAddressForPlatform (platform, name);
+  clGetDeviceInfo (device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+  self->acquire = (GemmclHandover)clGetExtensionFunctionAddressForPlatform (
+      platform, "clEnqueueAcquireExternalMemObjectsKHR");
+  self->release = (GemmclHandover)clGetExtensionFunctionAddressForPlatform (
+      platform, "clEnqueueReleaseExternalMemObjectsKHR");
+  self->can_import = self->acquire && self->release && lists_dmabufs (device);
+  return self;
+}
+
+/* (transfer none): lives as long as @context. */
+static Importer *
+get_importer (GemmclContext *context)
+{
+  static const gchar key[] = "gst-gemmcl-dmabuf-importer";
+  static GMutex lock; /* elements share contexts, and ask in threads of their own */
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
+  Importer *self = g_object_get_data (G_OBJECT (context), key);
+
+  if (!self) {
+    self = importer_new (context);
+    g_object_set_data_full (G_OBJECT (context), key, self, g_free);
+  }
+  return self;
+}
+
+gboolean
+gst_gemmcl_dmabuf_can_import (GemmclContext *context)
+{
+  return get_importer (context)->can_import;
 }
 
 /* The whole of what @memory may be a part of. */
@@ -53,6 +87,30 @@ get_root (GstMemory *memory)
   while (memory->parent)
     memory = memory->parent;
   return memory;
+}
+
+/* Those of media drivers may be tiled, whatever caps say. The type is known if libgstva is there,
+ * and parts have the allocator of their whole. */
+static gboolean
+is_of_media_driver (GstMemory *memory)
+{
+  const GType type = g_type_from_name ("GstVaDmabufAllocator");
+
+  return type != 0 && g_type_is_a (G_OBJECT_TYPE (memory->allocator), type);
+}
+
+gboolean
+gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer)
+{
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+    const GstMemory *root = get_root (memory);
+
+    if (is_of_media_driver (memory) &&
+        (memory->offset != root->offset || memory->size != root->size))
+      return TRUE;
+  }
+  return FALSE;
 }
 
 /* A file descriptor that was imported is OpenCL's, which closes it with the buffer: the memory's
@@ -75,7 +133,21 @@ create_buffer (GstGemmcl *self, GstMemory *root, cl_int *status)
   return buffer;
 }
 
-/* The buffer that is the dma-buf; NULL if the driver refuses it. */
+static void
+note_refusal (GstGemmcl *self, GstMemory *root, cl_int status)
+{
+  Importer *importer = get_importer (self->context);
+
+  if (g_atomic_int_compare_and_exchange (&importer->refused, FALSE, TRUE))
+    GST_WARNING_OBJECT (self,
+                        "a dma-buf of %" G_GSIZE_FORMAT " bytes cannot be imported (OpenCL error "
+                        "%d): it is copied, as all that are refused",
+                        root->maxsize, status);
+  else
+    GST_INFO_OBJECT (self, "a dma-buf cannot be imported (OpenCL error %d), either", status);
+}
+
+/* The buffer that is the dma-buf; NULL if the driver refuses it, which it is asked for once. */
 static cl_mem
 import (GstGemmcl *self, GstMemory *root)
 {
@@ -87,11 +159,8 @@ import (GstGemmcl *self, GstMemory *root)
     return objects[0];
   objects[0] = create_buffer (self, root, &status);
   if (status != CL_SUCCESS) {
-    GST_WARNING_OBJECT (self,
-                        "a dma-buf of %" G_GSIZE_FORMAT " bytes cannot be imported (OpenCL error "
-                        "%d): it is copied",
-                        root->maxsize, status);
-    return NULL;
+    note_refusal (self, root, status);
+    objects[0] = NULL;
   }
   gst_gemmcl_imports_add (self->imports, root, id, objects);
   return objects[0];
@@ -113,17 +182,14 @@ gboolean
 gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclDeviceData *data,
                         GemmclHandover *acquire, GemmclHandover *release)
 {
+  const Importer *importer = get_importer (self->context);
   GstMemory *memory;
   gsize size;
 
-  if (gst_buffer_n_memory (buffer) != 1)
+  if (!importer->can_import || gst_buffer_n_memory (buffer) != 1)
     return FALSE;
   memory = gst_buffer_peek_memory (buffer, 0);
-  if (!gst_is_dmabuf_memory (memory) || !gst_gemmcl_dmabuf_can_import (self->context))
-    return FALSE;
-  *acquire = (GemmclHandover)find_function (self->context, "clEnqueueAcquireExternalMemObjectsKHR");
-  *release = (GemmclHandover)find_function (self->context, "clEnqueueReleaseExternalMemObjectsKHR");
-  if (!*acquire || !*release)
+  if (!gst_is_dmabuf_memory (memory) || is_of_media_driver (memory))
     return FALSE;
   memset (data, 0, sizeof *data);
   size = gst_memory_get_sizes (memory, &data->offset[0], NULL);
@@ -134,6 +200,8 @@ gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclDeviceData *da
     GST_LOG_OBJECT (self, "a dma-buf of %" G_GSIZE_FORMAT " bytes is not the caps' picture", size);
     return FALSE;
   }
+  *acquire = importer->acquire;
+  *release = importer->release;
   data->buffer = import (self, get_root (memory));
   return data->buffer && wait_until_written (self, get_root (memory));
 }

@@ -14,6 +14,15 @@ G_BEGIN_DECLS
 gboolean gst_gemmcl_dmabuf_can_import (GemmclContext *context);
 
 /**
+ * gst_gemmcl_dmabuf_is_torn:
+ * @buffer: of any memory
+ *
+ * Returns: whether it has a part of a media driver's dma-buf, which nobody can read: it is no
+ *   surface, may be tiled, and GStreamer crashes when it is to be mapped.
+ */
+gboolean gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer);
+
+/**
  * gst_gemmcl_dmabuf_open:
  * @buffer: of any memory; to be kept until the run is finished
  * @data: (out): where its planes are

@@ -5,8 +5,9 @@
 #include <gst/video/video.h>
 
 /* How caps with memory:DMABuf name formats since GStreamer 1.24: `format=DMA_DRM,
- * drm-format=NV12:0x0100000000000002`, with the modifier that says how pixels lie. Here all are
- * linear: tiled ones can be read as VA surfaces only. */
+ * drm-format=NV12:0x0100000000000002`, with the modifier that says how pixels lie; without
+ * one they are linear. What Intel's media driver tiles is NV12 and P010 here, and can be read as VA
+ * surfaces only. */
 
 G_BEGIN_DECLS
 
@@ -14,8 +15,8 @@ G_BEGIN_DECLS
  * gst_gemmcl_drm_to_plain:
  * @structure: of video or anything else
  *
- * Returns: (transfer full): @structure with the linear ones of its DRM formats as GStreamer's, an
- *   empty list if it has none; a copy if it has no DRM formats.
+ * Returns: (transfer full): @structure with its DRM formats as GStreamer's, of those that are
+ *   linear or tiled as Intel does, an empty list if it has none; a copy if it has no DRM formats.
  */
 GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
 
@@ -27,6 +28,12 @@ GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
  *   it has none of them, or before GStreamer 1.24.
  */
 GstStructure *gst_gemmcl_drm_from_plain (const GstStructure *structure);
+
+/** gst_gemmcl_drm_tile: The same with its formats as DRM formats in each of Intel's tilings. */
+GstStructure *gst_gemmcl_drm_tile (const GstStructure *structure);
+
+/** gst_gemmcl_drm_is_tiled: Returns: whether @structure has DRM formats, none of them linear. */
+gboolean gst_gemmcl_drm_is_tiled (const GstStructure *structure);
 
 /**
  * gst_gemmcl_drm_is_hidden:

@@ -130,15 +130,17 @@ unmap_outputs (GstGemmclFlight *flight)
 }
 
 /* Whether the inputs are to be read as VA surfaces. dma-bufs may be such, too, and then lie in
- * memory as only the media driver knows. */
+ * memory as only the media driver knows; if caps say so, nothing else will do. */
 static gboolean
 are_surfaces (GstGemmclFlight *flight, GstGemmcl *self)
 {
+  if (self->input_memory == GST_GEMMCL_MEMORY_TILED)
+    return TRUE;
   if (self->input_memory != GST_GEMMCL_MEMORY_VA && self->input_memory != GST_GEMMCL_MEMORY_DMABUF)
     return FALSE;
   for (guint i = 0; i < flight->n; i++)
     if (!gst_gemmcl_va_has_surface (flight->inputs[i]))
-      return FALSE;
+      return gst_gemmcl_dmabuf_is_torn (flight->inputs[i]);
   return self->input_memory == GST_GEMMCL_MEMORY_VA ||
          (gemmcl_pixel_format_get_n_planes (self->problem.a_image.format) == 2 &&
           (self->problem.a_image.width | self->problem.a_image.height) % 2 == 0 &&
@@ -148,6 +150,9 @@ are_surfaces (GstGemmclFlight *flight, GstGemmcl *self)
 static gboolean
 open_surfaces (GstGemmclFlight *flight, GstGemmcl *self, GError **error)
 {
+  for (guint i = 0; i < flight->n; i++)
+    if (!gst_gemmcl_va_expect_surface (self, flight->inputs[i], error))
+      return FALSE;
   if (!gst_gemmcl_context_adapt (self, flight->inputs[0], error))
     return FALSE;
   for (guint i = 0; i < flight->n; i++)
@@ -178,8 +183,7 @@ open_dmabufs (GstGemmclFlight *flight, GstGemmcl *self)
   if (self->input_memory != GST_GEMMCL_MEMORY_DMABUF)
     return FALSE;
   for (guint i = 0; i < flight->n; i++)
-    if (gst_gemmcl_va_has_surface (flight->inputs[i]) ||
-        !gst_gemmcl_dmabuf_open (self, flight->inputs[i], &flight->device_a[i], &flight->acquire,
+    if (!gst_gemmcl_dmabuf_open (self, flight->inputs[i], &flight->device_a[i], &flight->acquire,
                                  &flight->release)) {
       flight->acquire = flight->release = NULL;
       return FALSE;

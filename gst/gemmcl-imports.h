@@ -33,7 +33,8 @@ void gst_gemmcl_imports_free (GstGemmclImports *self);
 gboolean gst_gemmcl_imports_find (GstGemmclImports *self, GstMemory *memory, guintptr id,
                                   cl_mem objects[GEMMCL_MAX_PLANES]);
 
-/** gst_gemmcl_imports_add: @objects: (transfer full): some may be %NULL. */
+/** gst_gemmcl_imports_add: @objects: (transfer full): some may be %NULL; all are if @memory cannot
+ * be imported, which is remembered in the same way. */
 void gst_gemmcl_imports_add (GstGemmclImports *self, GstMemory *memory, guintptr id,
                              const cl_mem objects[GEMMCL_MAX_PLANES]);
 

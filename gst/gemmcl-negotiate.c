@@ -44,7 +44,7 @@ asks_for_surfaces (const GstCaps *filter)
   if (!filter || gst_caps_is_any (filter) || gst_caps_is_empty (filter))
     return FALSE;
   for (guint i = 0; i < gst_caps_get_size (filter); i++)
-    if (gst_gemmcl_caps_get_memory (filter, i) != GST_GEMMCL_MEMORY_VA)
+    if (!gst_gemmcl_caps_are_surfaces (filter, i))
       return FALSE;
   return TRUE;
 }
@@ -60,7 +60,9 @@ explain_refusal (GstGemmcl *self, const GError *reason)
   self->va_refused = TRUE;
   g_mutex_unlock (&self->lock);
   if (!said)
-    gst_gemmcl_post (self, GST_MESSAGE_WARNING, "video/x-raw(memory:VAMemory) is not taken.",
+    gst_gemmcl_post (self, GST_MESSAGE_WARNING,
+                     "VA surfaces, in video/x-raw(memory:VAMemory) or tiled dma-bufs, are not "
+                     "taken.",
                      reason);
 }
 
@@ -210,7 +212,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
     self->output_opencl = gst_gemmcl_caps_are_opencl (outcaps, 0);
   }
   g_mutex_unlock (&self->lock);
-  return ok && (self->input_memory != GST_GEMMCL_MEMORY_VA ||
+  return ok && (!gst_gemmcl_caps_are_surfaces (incaps, 0) ||
                 gst_gemmcl_va_check (self, self->context, error));
 }
 
@@ -349,6 +351,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
     gst_gemmcl_device_propose (self, query, caps, get_held (self));
     break;
   case GST_GEMMCL_MEMORY_VA:
+  case GST_GEMMCL_MEMORY_TILED:
   case GST_GEMMCL_MEMORY_DMABUF:
     propose_shared (self, query, caps);
     break;
@@ -362,15 +365,13 @@ static gboolean
 decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
+  const guint held = get_held (self) + (self->problem.gemm.addend == GEMMCL_ADDEND_OUTPUT);
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation (query, &caps, NULL);
-  if (!self->output_opencl)
-    gst_gemmcl_system_decide (
-        self, query, caps, get_held (self) + (self->problem.gemm.addend == GEMMCL_ADDEND_OUTPUT));
-  else if (!gst_gemmcl_device_decide (self, query, caps))
-    return FALSE;
-  return parent_class->decide_allocation (trans, query);
+  return (self->output_opencl ? gst_gemmcl_device_decide (self, query, caps)
+                              : gst_gemmcl_system_decide (self, query, caps, held)) &&
+         parent_class->decide_allocation (trans, query);
 }
 
 void

@@ -92,18 +92,38 @@ ask_for_pages (GstQuery *query, gsize size)
     gst_query_add_allocation_param (query, NULL, &params);
 }
 
+/* GStreamer counts a picture's bytes in 32 bits, in pools and elsewhere, though not all caps of
+ * larger ones are refused. */
+static gboolean
+refuse_size (GstGemmcl *self)
+{
+  g_autoptr (GError) error = g_error_new (
+      GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+      "A %dx%d picture of the result, in %s, has 4 GiB or more; expected less, which "
+      "is what GStreamer can have in a buffer of a pool. Scale or crop the picture, "
+      "or let downstream take a format of fewer bytes.",
+      GST_VIDEO_INFO_WIDTH (&self->output.video), GST_VIDEO_INFO_HEIGHT (&self->output.video),
+      GST_VIDEO_INFO_NAME (&self->output.video));
+
+  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  return FALSE;
+}
+
 /* Strides of video may be any: buffers come from downstream's pool or one of our own. */
-static void
+static gboolean
 decide_video (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint held)
 {
+  const gsize picture = GST_VIDEO_INFO_SIZE (&self->output.video);
   g_autoptr (GstBufferPool) pool = NULL;
   guint size = 0, min = 0, max = 0;
   gboolean listed = gst_query_get_n_allocation_pools (query) > 0;
   GstStructure *config;
 
+  if (self->pool_size == 0 || picture > G_MAXUINT)
+    return refuse_size (self);
   if (listed)
     gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
-  size = MAX (size, GST_VIDEO_INFO_SIZE (&self->output.video));
+  size = MAX (size, (guint)picture);
   /* A pool that has too few would never give the last one. Another gemmcl's may be of OpenCL
    * memory, which whoever puts caps of the system's between the two does not want. */
   if ((max > 0 && max - MIN (min, max) < held) || (pool && GST_IS_GEMMCL_POOL (pool))) {
@@ -126,6 +146,7 @@ decide_video (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint held)
     gst_query_set_nth_allocation_pool (query, 0, pool, size, min, max);
   else
     gst_query_add_allocation_pool (query, pool, size, min, max);
+  return TRUE;
 }
 
 guint
@@ -149,27 +170,26 @@ gst_gemmcl_get_pool_size (GstGemmcl *self)
   return size <= G_MAXUINT ? size : 0;
 }
 
-static void
+static gboolean
 decide_other (GstGemmcl *self, GstQuery *query)
 {
   g_autoptr (GstBufferPool) pool = NULL;
 
   while (gst_query_get_n_allocation_pools (query) > 0)
     gst_query_remove_nth_allocation_pool (query, 0);
-  if (self->pool_size == 0)
-    return;
-  pool = gst_gemmcl_pool_new (NULL);
-  gst_query_add_allocation_pool (query, pool, self->pool_size, 0, 0);
+  if (self->pool_size > 0) {
+    pool = gst_gemmcl_pool_new (NULL);
+    gst_query_add_allocation_pool (query, pool, self->pool_size, 0, 0);
+  }
+  return TRUE;
 }
 
-void
+gboolean
 gst_gemmcl_system_decide (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint held)
 {
   self->pool_size = gst_gemmcl_get_pool_size (self);
   if (shares_memory (self))
     ask_for_pages (query, self->pool_size);
-  if (self->output.medium == GST_GEMMCL_MEDIUM_VIDEO)
-    decide_video (self, query, caps, held);
-  else
-    decide_other (self, query);
+  return self->output.medium == GST_GEMMCL_MEDIUM_VIDEO ? decide_video (self, query, caps, held)
+                                                        : decide_other (self, query);
 }

@@ -29,8 +29,10 @@ void gst_gemmcl_system_propose (GstGemmcl *self, GstQuery *query, guint min);
  *
  * Video goes into downstream's pool if that has enough, all else into one of the element's own. Of
  * a device that shares the host's memory, pages of it.
+ *
+ * Returns: %FALSE if that cannot be, and an error is posted.
  */
-void gst_gemmcl_system_decide (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint held);
+gboolean gst_gemmcl_system_decide (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint held);
 
 /**
  * gst_gemmcl_get_pool_size:

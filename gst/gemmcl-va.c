@@ -15,13 +15,24 @@
   #define EXTENSION "cl_intel_va_api_media_sharing"
   #define N_PLANES  2
 
-/* Of a platform; any may be NULL. */
+/* What there is of the extension for a context, found once. */
 typedef struct {
+  /* Of its platform; any may be NULL. */
   clGetDeviceIDsFromVA_APIMediaAdapterINTEL_fn get_devices;
   clCreateFromVA_APIMediaSurfaceINTEL_fn create;
   clEnqueueAcquireVA_APIMediaSurfacesINTEL_fn acquire;
   clEnqueueReleaseVA_APIMediaSurfacesINTEL_fn release;
-} Functions;
+
+  VADisplay display; /* with which it was made; NULL without one */
+
+  /* What follows is under sharing_lock. */
+  GHashTable *owners; /* GstVaDisplays of that display, of which one ends it with itself */
+  GWeakRef asked;     /* the GstVaDisplay of which it was last asked whether the device has it */
+  gboolean shares;    /* what the answer was */
+} Sharing;
+
+/* Elements share contexts, and ask in threads of their own. */
+static GMutex sharing_lock;
 
 static cl_platform_id
 get_platform (GemmclContext *context)
@@ -33,46 +44,85 @@ get_platform (GemmclContext *context)
   return platform;
 }
 
-static const Functions *
-get_functions (GemmclContext *context)
+/* The VADisplay that the OpenCL context was made with; NULL if there is none. */
+static VADisplay
+find_display (GemmclContext *context)
 {
-  static const gchar key[] = "gst-gemmcl-va-functions";
-  static GMutex lock; /* elements share contexts, and ask in threads of their own */
-  const cl_platform_id platform = get_platform (context);
-  g_autoptr (GMutexLocker) locker = NULL;
-  Functions *found;
+  const cl_context cl = gemmcl_context_get_cl_context (context);
+  g_autofree cl_context_properties *properties = NULL;
+  gsize size = 0;
 
-  locker = g_mutex_locker_new (&lock);
-  found = g_object_get_data (G_OBJECT (context), key);
-  if (found)
-    return found;
-  found = g_new0 (Functions, 1);
-  found->get_devices =
+  clGetContextInfo (cl, CL_CONTEXT_PROPERTIES, 0, NULL, &size);
+  properties = g_malloc0 (size + sizeof *properties);
+  clGetContextInfo (cl, CL_CONTEXT_PROPERTIES, size, properties, NULL);
+  for (gsize i = 0; properties[i] != 0; i += 2)
+    if (properties[i] == CL_CONTEXT_VA_API_DISPLAY_INTEL)
+      return (VADisplay)properties[i + 1];
+  return NULL;
+}
+
+static Sharing *
+sharing_new (GemmclContext *context)
+{
+  const cl_platform_id platform = get_platform (context);
+  Sharing *self = g_new0 (Sharing, 1);
+
+  self->get_devices =
       (clGetDeviceIDsFromVA_APIMediaAdapterINTEL_fn)clGetExtensionFunctionAddressForPlatform (
           platform, "clGetDeviceIDsFromVA_APIMediaAdapterINTEL");
-  found->create = (clCreateFromVA_APIMediaSurfaceINTEL_fn)clGetExtensionFunctionAddressForPlatform (
+  self->create = (clCreateFromVA_APIMediaSurfaceINTEL_fn)clGetExtensionFunctionAddressForPlatform (
       platform, "clCreateFromVA_APIMediaSurfaceINTEL");
-  found->acquire =
+  self->acquire =
       (clEnqueueAcquireVA_APIMediaSurfacesINTEL_fn)clGetExtensionFunctionAddressForPlatform (
           platform, "clEnqueueAcquireVA_APIMediaSurfacesINTEL");
-  found->release =
+  self->release =
       (clEnqueueReleaseVA_APIMediaSurfacesINTEL_fn)clGetExtensionFunctionAddressForPlatform (
           platform, "clEnqueueReleaseVA_APIMediaSurfacesINTEL");
-  g_object_set_data_full (G_OBJECT (context), key, found, g_free);
-  return found;
+  self->display = find_display (context);
+  self->owners = g_hash_table_new_full (NULL, NULL, gst_object_unref, NULL);
+  g_weak_ref_init (&self->asked, NULL);
+  return self;
+}
+
+static void
+sharing_free (gpointer data)
+{
+  Sharing *self = data;
+
+  g_hash_table_unref (self->owners);
+  g_weak_ref_clear (&self->asked);
+  g_free (self);
+}
+
+/* (transfer none): lives as long as @context. */
+static Sharing *
+get_sharing (GemmclContext *context)
+{
+  static const gchar key[] = "gst-gemmcl-va-sharing";
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&sharing_lock);
+  Sharing *self = g_object_get_data (G_OBJECT (context), key);
+
+  if (!self) {
+    self = sharing_new (context);
+    g_object_set_data_full (G_OBJECT (context), key, self, sharing_free);
+  }
+  return self;
 }
 
 static gboolean refuse (GError **error, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
 
+/* @format says what was expected and what was found. */
 static gboolean
 refuse (GError **error, const gchar *format, ...)
 {
+  g_autofree gchar *text = NULL;
   va_list arguments;
 
   va_start (arguments, format);
-  if (error)
-    *error = g_error_new_valist (GEMMCL_ERROR, GEMMCL_ERROR_NO_DEVICE, format, arguments);
+  text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_NO_DEVICE,
+               "%s Or let upstream give video/x-raw, which is copied.", text);
   return FALSE;
 }
 
@@ -146,31 +196,63 @@ gst_gemmcl_va_ask_for_display (GstGemmcl *self, const GemmclDeviceInfo *device)
     gst_va_context_query (GST_ELEMENT (self), type);
 }
 
+/* Whether the device is among those of that display. */
+static gboolean
+ask_device (GemmclContext *context, const Sharing *sharing, GstVaDisplay *display)
+{
+  const cl_platform_id platform = get_platform (context);
+  const VADisplay va = gst_va_display_get_va_dpy (display);
+  g_autofree cl_device_id *devices = NULL;
+  cl_uint n = 0;
+
+  sharing->get_devices (platform, CL_VA_API_DISPLAY_INTEL, va, CL_ALL_DEVICES_FOR_VA_API_INTEL, 0,
+                        NULL, &n);
+  devices = g_new0 (cl_device_id, n + 1);
+  if (n > 0 &&
+      sharing->get_devices (platform, CL_VA_API_DISPLAY_INTEL, va, CL_ALL_DEVICES_FOR_VA_API_INTEL,
+                            n, devices, NULL) != CL_SUCCESS)
+    n = 0;
+  for (cl_uint i = 0; i < n; i++)
+    if (devices[i] == gemmcl_context_get_cl_device (context))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+shares_display (GemmclContext *context, GstVaDisplay *display)
+{
+  Sharing *sharing = get_sharing (context);
+  g_autoptr (GstVaDisplay) asked = NULL;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&sharing_lock);
+
+  asked = g_weak_ref_get (&sharing->asked);
+  if (asked != display) {
+    sharing->shares = ask_device (context, sharing, display);
+    g_weak_ref_set (&sharing->asked, display);
+  }
+  return sharing->shares;
+}
+
 /* Whether the device can share surfaces of that display. Intel's driver is asked about displays of
  * its own kind alone: others it takes for such. */
 static gboolean
 check_display (GemmclContext *context, GstVaDisplay *display, GError **error)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
-  const Functions *functions = get_functions (context);
-  g_autofree cl_device_id *devices = NULL;
-  cl_uint n = 0;
+  const gchar *vendor;
 
-  if (gst_va_display_get_implementation (display) != GST_VA_IMPLEMENTATION_INTEL_IHD)
-    return refuse (error, "The VADisplay is not one of Intel's media driver (iHD).");
-  functions->get_devices (get_platform (context), CL_VA_API_DISPLAY_INTEL,
-                          gst_va_display_get_va_dpy (display), CL_ALL_DEVICES_FOR_VA_API_INTEL, 0,
-                          NULL, &n);
-  devices = g_new0 (cl_device_id, n + 1);
-  if (n > 0 &&
-      functions->get_devices (get_platform (context), CL_VA_API_DISPLAY_INTEL,
-                              gst_va_display_get_va_dpy (display), CL_ALL_DEVICES_FOR_VA_API_INTEL,
-                              n, devices, NULL) != CL_SUCCESS)
-    n = 0;
-  for (cl_uint i = 0; i < n; i++)
-    if (devices[i] == gemmcl_context_get_cl_device (context))
-      return TRUE;
-  return refuse (error, "%s does not share memory with the VADisplay; another GPU has it.",
+  if (gst_va_display_get_implementation (display) != GST_VA_IMPLEMENTATION_INTEL_IHD) {
+    vendor = vaQueryVendorString (gst_va_display_get_va_dpy (display));
+    return refuse (error,
+                   "The VADisplay is of \"%s\", but %s shares only with Intel's media driver: set "
+                   "LIBVA_DRIVER_NAME=iHD, if the GPU is one of Intel's.",
+                   vendor ? vendor : "a driver without a name", device->name);
+  }
+  if (shares_display (context, display))
+    return TRUE;
+  return refuse (error,
+                 "%s does not share memory with the VADisplay, which another GPU has: choose that "
+                 "one by the properties platform, device-type and device.",
                  device->name);
 }
 
@@ -178,31 +260,24 @@ static gboolean
 check_device (GemmclContext *context, GError **error)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
-  const Functions *functions;
+  const Sharing *sharing;
 
   if (!gemmcl_device_info_has_extension (device, EXTENSION))
-    return refuse (error, "%s has no " EXTENSION ".", device->name);
-  functions = get_functions (context);
-  if (functions->get_devices && functions->create && functions->acquire && functions->release)
+    return refuse (error,
+                   "%s has no " EXTENSION ", which Intel's driver for GPUs has: choose a device "
+                   "of that one by the properties platform, device-type and device.",
+                   device->name);
+  sharing = get_sharing (context);
+  if (sharing->get_devices && sharing->create && sharing->acquire && sharing->release)
     return TRUE;
-  return refuse (error, "%s lacks functions of " EXTENSION ".", device->name);
-}
-
-/* The VADisplay that the OpenCL context was made with; NULL if there is none. */
-static VADisplay
-get_context_display (GemmclContext *context)
-{
-  const cl_context cl = gemmcl_context_get_cl_context (context);
-  g_autofree cl_context_properties *properties = NULL;
-  gsize size = 0;
-
-  clGetContextInfo (cl, CL_CONTEXT_PROPERTIES, 0, NULL, &size);
-  properties = g_malloc0 (size + sizeof *properties);
-  clGetContextInfo (cl, CL_CONTEXT_PROPERTIES, size, properties, NULL);
-  for (gsize i = 0; properties[i] != 0; i += 2)
-    if (properties[i] == CL_CONTEXT_VA_API_DISPLAY_INTEL)
-      return (VADisplay)properties[i + 1];
-  return NULL;
+  return refuse (error,
+                 "%s has " EXTENSION ", but of its functions it lacks%s%s%s%s: install another "
+                 "version of the driver.",
+                 device->name,
+                 sharing->get_devices ? "" : " clGetDeviceIDsFromVA_APIMediaAdapterINTEL",
+                 sharing->create ? "" : " clCreateFromVA_APIMediaSurfaceINTEL",
+                 sharing->acquire ? "" : " clEnqueueAcquireVA_APIMediaSurfacesINTEL",
+                 sharing->release ? "" : " clEnqueueReleaseVA_APIMediaSurfacesINTEL");
 }
 
 gboolean
@@ -235,15 +310,20 @@ gst_gemmcl_va_fits (GstGemmcl *self, GemmclContext *context)
          gemmcl_context_has_properties (context, properties);
 }
 
+/* Which of several GstVaDisplays owns the VADisplay cannot be told: all are kept. */
 void
 gst_gemmcl_va_bind (GstGemmcl *self, GemmclContext *context)
 {
+  Sharing *sharing = get_sharing (context);
   GstVaDisplay *display = get_display (self);
 
-  if (display && gst_va_display_get_va_dpy (display) == get_context_display (context))
-    g_object_set_data_full (G_OBJECT (context), "gst-gemmcl-va-display", display, gst_object_unref);
-  else
+  if (!display || gst_va_display_get_va_dpy (display) != sharing->display) {
     gst_clear_object (&display);
+    return;
+  }
+  g_mutex_lock (&sharing_lock);
+  g_hash_table_add (sharing->owners, display);
+  g_mutex_unlock (&sharing_lock);
 }
 
 gboolean
@@ -254,26 +334,69 @@ gst_gemmcl_va_check (GstGemmcl *self, GemmclContext *context, GError **error)
   if (!check_device (context, error) || (display && !check_display (context, display, error)))
     return FALSE;
   if (has_failed (self))
-    return refuse (error, "No OpenCL context can be made with the VADisplay.");
-  if (!gemmcl_context_is_wrapped (context) || get_context_display (context))
+    return refuse (error, "No OpenCL context could be made with the VADisplay: an earlier warning "
+                          "tells why.");
+  if (!gemmcl_context_is_wrapped (context) || get_sharing (context)->display)
     return TRUE;
-  return refuse (error, "The application's OpenCL context was made without a VADisplay "
-                        "(CL_CONTEXT_VA_API_DISPLAY_INTEL).");
+  return refuse (error, "The application's OpenCL context was made without a VADisplay: make it "
+                        "with CL_CONTEXT_VA_API_DISPLAY_INTEL.");
+}
+
+/* The whole of what the buffer's first memory is a part of. */
+static GstMemory *
+peek_whole (GstBuffer *buffer)
+{
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+
+  while (memory->parent)
+    memory = memory->parent;
+  return memory;
 }
 
 gboolean
 gst_gemmcl_va_has_surface (GstBuffer *buffer)
 {
-  return gst_buffer_n_memory (buffer) > 0 && gst_va_buffer_peek_display (buffer) &&
-         gst_va_buffer_get_surface (buffer) != VA_INVALID_SURFACE;
+  const GstMemory *memory;
+  GstMemory *whole;
+
+  if (gst_buffer_n_memory (buffer) == 0)
+    return FALSE;
+  memory = gst_buffer_peek_memory (buffer, 0);
+  whole = peek_whole (buffer);
+  /* A part of a surface would not be the picture. */
+  return memory->offset == whole->offset && memory->size == whole->size &&
+         gst_va_memory_peek_display (whole) &&
+         gst_va_memory_get_surface (whole) != VA_INVALID_SURFACE;
+}
+
+gboolean
+gst_gemmcl_va_expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  g_autoptr (GstCaps) caps = NULL;
+  g_autofree gchar *text = NULL;
+  const guint n = gst_buffer_n_memory (buffer);
+  const GstAllocator *allocator = n > 0 ? gst_buffer_peek_memory (buffer, 0)->allocator : NULL;
+
+  if (gst_gemmcl_va_has_surface (buffer))
+    return TRUE;
+  caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
+  text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
+  g_set_error (
+      error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
+      "A buffer of %s is not a whole VA surface, as those of GStreamer's va elements are, "
+      "but has %u memories, the first of %s. What a media driver tiles can only be read as "
+      "a surface: put vapostproc before gemmcl, or let upstream give linear dma-bufs or "
+      "video/x-raw.",
+      text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
+  return FALSE;
 }
 
 gboolean
 gst_gemmcl_va_needs_context (GstGemmcl *self, GstBuffer *buffer)
 {
-  GstVaDisplay *display = gst_va_buffer_peek_display (buffer);
+  GstVaDisplay *display = gst_va_memory_peek_display (peek_whole (buffer));
 
-  if (gst_va_display_get_va_dpy (display) == get_context_display (self->context))
+  if (gst_va_display_get_va_dpy (display) == get_sharing (self->context)->display)
     return FALSE;
   set_display (self, display);
   return !gst_gemmcl_va_fits (self, self->context);
@@ -284,12 +407,12 @@ create_images (GstGemmcl *self, VASurfaceID surface, cl_mem images[GEMMCL_MAX_PL
                GError **error)
 {
   const cl_context context = gemmcl_context_get_cl_context (self->context);
-  const Functions *functions = get_functions (self->context);
+  const Sharing *sharing = get_sharing (self->context);
 
   for (guint i = 0; i < N_PLANES; i++) {
     cl_int status = CL_SUCCESS;
 
-    images[i] = functions->create (context, CL_MEM_READ_ONLY, &surface, i, &status);
+    images[i] = sharing->create (context, CL_MEM_READ_ONLY, &surface, i, &status);
     if (images[i] && status == CL_SUCCESS)
       continue;
     for (guint j = 0; j < i; j++)
@@ -310,15 +433,19 @@ gboolean
 gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclPlaneImages *images,
                     GemmclHandover *acquire, GemmclHandover *release, GError **error)
 {
-  const Functions *functions = get_functions (self->context);
-  const VADisplay display = gst_va_display_get_va_dpy (gst_va_buffer_peek_display (buffer));
-  const VASurfaceID surface = gst_va_buffer_get_surface (buffer);
-  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  const Sharing *sharing = get_sharing (self->context);
+  GstMemory *memory = peek_whole (buffer);
+  const VADisplay display = gst_va_display_get_va_dpy (gst_va_memory_peek_display (memory));
+  const VASurfaceID surface = gst_va_memory_get_surface (memory);
   VAStatus status;
 
-  if (display != get_context_display (self->context))
+  if (display != sharing->display)
     return gst_gemmcl_va_check (self, self->context, error) &&
-           refuse (error, "A VA surface is of another VADisplay than the OpenCL context.");
+           refuse (error,
+                   "VA surface %#x is of VADisplay %p, but the OpenCL context was made with %p: "
+                   "give all elements upstream one display, and an application's own context that "
+                   "one, too.",
+                   surface, display, sharing->display);
   memset (images, 0, sizeof *images);
   if (!gst_gemmcl_imports_find (self->imports, memory, surface, images->planes)) {
     if (!create_images (self, surface, images->planes, error))
@@ -328,11 +455,13 @@ gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclPlaneImages *image
   status = vaSyncSurface (display, surface);
   if (status != VA_STATUS_SUCCESS) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_IO,
-                 "vaSyncSurface for VA surface %#x failed: %s.", surface, vaErrorStr (status));
+                 "vaSyncSurface, until VA surface %#x is rendered, failed: %s. What rendered it "
+                 "may have failed before: LIBVA_MESSAGING_LEVEL=2 shows what libva says of that.",
+                 surface, vaErrorStr (status));
     return FALSE;
   }
-  *acquire = functions->acquire;
-  *release = functions->release;
+  *acquire = sharing->acquire;
+  *release = sharing->release;
   return TRUE;
 }
 
@@ -373,7 +502,8 @@ gst_gemmcl_va_check (GstGemmcl *self G_GNUC_UNUSED, GemmclContext *context G_GNU
                      GError **error)
 {
   g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_NO_DEVICE,
-                       "The plugin was built without VA (libgstva).");
+                       "The plugin was built without VA (libgstva): build it with -Dva=enabled, or "
+                       "let upstream give video/x-raw, which is copied.");
   return FALSE;
 }
 
@@ -381,6 +511,12 @@ gboolean
 gst_gemmcl_va_has_surface (GstBuffer *buffer G_GNUC_UNUSED)
 {
   return FALSE;
+}
+
+gboolean
+gst_gemmcl_va_expect_surface (GstGemmcl *self, GstBuffer *buffer G_GNUC_UNUSED, GError **error)
+{
+  return gst_gemmcl_va_check (self, self->context, error);
 }
 
 gboolean

@@ -50,7 +50,11 @@ gst_gemmcl_va_get_properties (GstGemmcl *self, GemmclContext *context,
  */
 gboolean gst_gemmcl_va_fits (GstGemmcl *self, GemmclContext *context);
 
-/** gst_gemmcl_va_bind: makes @context keep the display with which it was made. */
+/**
+ * gst_gemmcl_va_bind:
+ *
+ * Makes @context keep the display with which it was made, whoever of those that know it ends it.
+ */
 void gst_gemmcl_va_bind (GstGemmcl *self, GemmclContext *context);
 
 /**
@@ -61,8 +65,11 @@ void gst_gemmcl_va_bind (GstGemmcl *self, GemmclContext *context);
  */
 gboolean gst_gemmcl_va_check (GstGemmcl *self, GemmclContext *context, GError **error);
 
-/** gst_gemmcl_va_has_surface: Returns: whether @buffer, in whatever memory, is a surface. */
+/** gst_gemmcl_va_has_surface: Returns: whether @buffer, in whatever memory, is a whole surface. */
 gboolean gst_gemmcl_va_has_surface (GstBuffer *buffer);
+
+/** gst_gemmcl_va_expect_surface: The same; else an error, for caps that allow nothing else. */
+gboolean gst_gemmcl_va_expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error);
 
 /**
  * gst_gemmcl_va_needs_context:

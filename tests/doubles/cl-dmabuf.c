@@ -73,6 +73,11 @@ import (cl_context context, int fd, cl_mem_flags flags, gsize size, cl_int *stat
   }
   if (fstat (fd, &file) == 0)
     self->surface = surface_get_by_file (&file);
+  if (self->surface && self->surface->tiled_fd >= 0)
+    record_misuse (MISUSE_WRONG_ARGUMENT,
+                   "The dma-buf of surface %#x was imported as if it were linear: it is tiled, and "
+                   "can only be shared as a surface.",
+                   self->surface->id);
   self->mem =
       cl_next->clCreateBuffer (context, flags | CL_MEM_USE_HOST_PTR, size, self->map, status);
   return self->mem ? g_steal_pointer (&self) : NULL;

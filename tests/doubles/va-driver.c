@@ -1,11 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#define _GNU_SOURCE
 #include "va-driver.h"
 
 #include "record.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <va/va_drmcommon.h>
 #include <va/va_version.h>
@@ -271,12 +269,22 @@ describe_layers (const Surface *surface, const guint32 *drm_formats, gboolean se
   }
 }
 
-/* As a dma-buf that is none: a memfd, linear, that does for import by OpenCL's double and for
- * mapping, but has no fences. */
+/* How exported surfaces lie: a number of drm_fourcc.h, 0 for linear. */
+static guint64
+get_modifier (void)
+{
+  const gchar *text = g_getenv ("GEMMCL_DOUBLES_MODIFIER");
+
+  return text ? g_ascii_strtoull (text, NULL, 16) : 0;
+}
+
+/* As a dma-buf that is none: a memfd that, if it is linear, does for import by OpenCL's double and
+ * for mapping, but has no fences. */
 static VAStatus
 export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, uint32_t flags,
                 void *descriptor)
 {
+  const guint64 modifier = get_modifier ();
   VADRMPRIMESurfaceDescriptor *to = descriptor;
   RECORD_LOCK ();
   g_autoptr (Surface) surface = surface_get (context->pDisplayContext, id);
@@ -290,15 +298,14 @@ export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, 
   to->width = surface->width;
   to->height = surface->height;
   to->num_objects = 1;
-  to->objects[0].fd = fcntl (surface->fd, F_DUPFD_CLOEXEC, 3);
+  to->objects[0].fd = surface_export (surface, modifier != 0);
   to->objects[0].size = (guint32)surface->size;
+  to->objects[0].drm_format_modifier = modifier;
   if (to->objects[0].fd < 0)
     return VA_STATUS_ERROR_OPERATION_FAILED;
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
     if (formats[i].fourcc == surface->fourcc)
       describe_layers (surface, formats[i].layers, flags & VA_EXPORT_SURFACE_SEPARATE_LAYERS, to);
-  surface->is_exported = TRUE;
-  surface_wait (surface);
   record_count (COUNT_SURFACE_EXPORTS, 1);
   return VA_STATUS_SUCCESS;
 }

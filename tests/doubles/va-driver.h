@@ -11,7 +11,8 @@
 /*
  * The fake libva driver "gemmcl-double". It has surfaces, images and VideoProc for NV12 and P010,
  * which copies, crops, scales to the nearest pixel and changes the depth; no codecs.
- * GEMMCL_DOUBLES_VENDOR says whose driver it pretends to be, Intel's if unset.
+ * GEMMCL_DOUBLES_VENDOR says whose driver it pretends to be, Intel's if unset, and
+ * GEMMCL_DOUBLES_MODIFIER how what it exports is tiled.
  *
  * Each of these adds its entry points to libva's table.
  */

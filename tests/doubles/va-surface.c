@@ -5,6 +5,7 @@
 
 #include "record.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -97,11 +98,23 @@ surface_lay_out (guint32 fourcc, guint width, guint height, SurfacePlane planes[
   return pitch * lines + pitch * rows;
 }
 
+/* Returns: a file in memory; negative if there is none. */
+static int
+new_file (gsize size)
+{
+  const int fd = memfd_create ("va-surface", MFD_CLOEXEC);
+
+  if (fd < 0 || ftruncate (fd, (off_t)size) == 0)
+    return fd;
+  close (fd);
+  return -1;
+}
+
 static gboolean
 allocate (Surface *self)
 {
-  self->fd = memfd_create ("va-surface", MFD_CLOEXEC);
-  if (self->fd < 0 || ftruncate (self->fd, (off_t)self->size) != 0)
+  self->fd = new_file (self->size);
+  if (self->fd < 0)
     return FALSE;
   self->data = mmap (NULL, self->size, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd, 0);
   if (self->data == MAP_FAILED) {
@@ -119,6 +132,8 @@ surface_free (Surface *self)
     munmap (self->data, self->size);
   if (self->fd >= 0)
     close (self->fd);
+  if (self->tiled_fd >= 0)
+    close (self->tiled_fd);
   g_free (self->rendered);
   g_free (self);
 }
@@ -145,7 +160,8 @@ surface_new (VADisplay display, guint32 fourcc, guint width, guint height, VASur
   g_autoptr (Surface) self = g_new0 (Surface, 1);
   guint slot = 0;
 
-  *self = (Surface){.references = 1, .display = display, .fourcc = fourcc, .fd = -1};
+  *self =
+      (Surface){.references = 1, .display = display, .fourcc = fourcc, .fd = -1, .tiled_fd = -1};
   self->width = width;
   self->height = height;
   self->size = surface_lay_out (fourcc, width, height, self->planes);
@@ -190,6 +206,26 @@ surface_is_foreign (VADisplay display, VASurfaceID id)
   return FALSE;
 }
 
+static gboolean
+is_file (int fd, const struct stat *file)
+{
+  struct stat own;
+
+  return fd >= 0 && fstat (fd, &own) == 0 && own.st_ino == file->st_ino &&
+         own.st_dev == file->st_dev;
+}
+
+int
+surface_export (Surface *self, gboolean tiled)
+{
+  RECORD_LOCK ();
+  if (tiled && self->tiled_fd < 0)
+    self->tiled_fd = new_file (self->size);
+  self->is_exported = TRUE;
+  surface_wait (self);
+  return fcntl (tiled ? self->tiled_fd : self->fd, F_DUPFD_CLOEXEC, 3);
+}
+
 Surface *
 surface_get_by_file (const struct stat *file)
 {
@@ -197,14 +233,10 @@ surface_get_by_file (const struct stat *file)
   for (GList *l = displays; l; l = l->next) {
     const Display *owner = l->data;
 
-    for (guint i = 0; i < MAX_SURFACES; i++) {
-      struct stat own;
-
+    for (guint i = 0; i < MAX_SURFACES; i++)
       if (owner->surfaces[i] && owner->surfaces[i]->is_exported &&
-          fstat (owner->surfaces[i]->fd, &own) == 0 && own.st_ino == file->st_ino &&
-          own.st_dev == file->st_dev)
+          (is_file (owner->surfaces[i]->fd, file) || is_file (owner->surfaces[i]->tiled_fd, file)))
         return surface_ref (owner->surfaces[i]);
-    }
   }
   return NULL;
 }

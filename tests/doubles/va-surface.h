@@ -34,6 +34,7 @@ typedef struct {
   gsize size;
   int fd;
   guint8 *data;
+  int tiled_fd;           /* what is exported instead of fd if there is a modifier; else -1 */
   guint8 *rendered;       /* (nullable): what was rendered and nobody has waited for */
   gboolean is_rendered;   /* whether VideoProc, and not the CPU, made what is in it */
   gboolean is_exported;   /* dma-bufs wait by themselves, so that rendering shows at once */
@@ -63,8 +64,12 @@ VAStatus surface_new (VADisplay display, guint32 fourcc, guint width, guint heig
 /** Returns: (nullable) (transfer full): the surface of that id on @display. */
 Surface *surface_get (VADisplay display, VASurfaceID id);
 
-/** Returns: (nullable) (transfer full): the surface whose memory @file is. */
+/** Returns: (nullable) (transfer full): the surface that was exported as @file. */
 Surface *surface_get_by_file (const struct stat *file);
+
+/** The memory to export the surface with, which is its own or, if @tiled, one in which nobody finds
+ * a pixel. Returns: a new file descriptor; negative if there is none. */
+int surface_export (Surface *self, gboolean tiled);
 
 /** Whether some other display has a surface of that id. */
 gboolean surface_is_foreign (VADisplay display, VASurfaceID id);

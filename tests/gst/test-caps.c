@@ -226,30 +226,63 @@ test_memories (void)
                    GST_GEMMCL_MEMORY_DMABUF);
 }
 
-/* Since GStreamer 1.24 dma-bufs have formats of another name, of which only linear ones are known.
- */
+#if GST_CHECK_VERSION(1, 24, 0)
+  #define DRM_DMABUF(format)                                                                       \
+    "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=" format                                 \
+    ",width=4,height=2,framerate=30/1"
+
+/* Where surfaces are shared, what Intel's media drivers tile is known, too. */
+static void
+check_tiled (const gchar *text, GstVideoFormat expected)
+{
+  g_autoptr (GstCaps) sink = gst_gemmcl_caps_new_template (GST_PAD_SINK);
+  g_autoptr (GstCaps) va = gst_gemmcl_caps_offer (gst_caps_copy (sink), TRUE, TRUE);
+  g_autoptr (GstCaps) no_va = gst_gemmcl_caps_offer (gst_caps_copy (sink), FALSE, TRUE);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (text);
+  g_autoptr (GError) error = NULL;
+  GstGemmclFormat format;
+
+  assert_memory (text, GST_GEMMCL_MEMORY_TILED);
+  g_assert_false (has (no_va, text));
+  g_assert_cmpint (gst_caps_is_subset (caps, va), ==, expected != GST_VIDEO_FORMAT_UNKNOWN);
+  if (expected != GST_VIDEO_FORMAT_UNKNOWN) {
+    g_assert_true (gst_gemmcl_format_from_caps (&format, caps, &error));
+    g_assert_cmpint (GST_VIDEO_INFO_FORMAT (&format.video), ==, expected);
+  } else {
+    g_assert_false (gst_gemmcl_format_from_caps (&format, caps, &error));
+    g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT);
+  }
+}
+
+#endif
+
+/* Since GStreamer 1.24 dma-bufs have formats of another name. */
 static void
 test_drm_formats (void)
 {
 #if GST_CHECK_VERSION(1, 24, 0)
-  const gchar *linear = "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12,width=4,height=2"
-                        ",framerate=30/1";
+  const gchar *linear = DRM_DMABUF ("NV12");
   g_autoptr (GstCaps) sink = gst_gemmcl_caps_new_template (GST_PAD_SINK);
   g_autoptr (GstCaps) out = transform (GST_PAD_SINK, linear, NULL, 3, 3);
+  g_autoptr (GstCaps) of_tiles =
+      transform (GST_PAD_SINK, DRM_DMABUF ("NV12:0x0100000000000002"), NULL, 3, 3);
   g_autoptr (GstCaps) caps = gst_caps_from_string (linear);
-  g_autoptr (GstCaps) tiled = gst_caps_from_string (
-      "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12:0x0100000000000002,width=4,"
-      "height=2,framerate=30/1");
   g_autoptr (GError) error = NULL;
   GstGemmclFormat format;
 
+  assert_memory (linear, GST_GEMMCL_MEMORY_DMABUF);
+  assert_memory (DRM_DMABUF ("{ NV12, NV12:0x0100000000000002 }"), GST_GEMMCL_MEMORY_DMABUF);
   g_assert_true (has (sink, linear));
-  g_assert_false (gst_caps_can_intersect (sink, tiled));
   g_assert_true (has (out, VIDEO ("BGR")));
+  g_assert_true (has (of_tiles, VIDEO ("BGR")));
   g_assert_true (gst_gemmcl_format_from_caps (&format, caps, &error));
   g_assert_cmpint (GST_VIDEO_INFO_FORMAT (&format.video), ==, GST_VIDEO_FORMAT_NV12);
-  g_assert_false (gst_gemmcl_format_from_caps (&format, tiled, &error));
-  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT);
+  if (has (sink, SURFACE)) {
+    check_tiled (DRM_DMABUF ("NV12:0x0100000000000002"), GST_VIDEO_FORMAT_NV12);
+    check_tiled (DRM_DMABUF ("P010:0x0100000000000009"), GST_VIDEO_FORMAT_P010_10LE);
+  }
+  check_tiled (DRM_DMABUF ("XR24:0x0100000000000002"), GST_VIDEO_FORMAT_UNKNOWN);
+  check_tiled (DRM_DMABUF ("NV12:0x0200000000000001"), GST_VIDEO_FORMAT_UNKNOWN);
 #else
   g_test_skip ("GStreamer before 1.24 has no DRM formats.");
 #endif

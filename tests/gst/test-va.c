@@ -416,7 +416,9 @@ refuse (const gchar *words)
   finish_run (&refused, SOURCE SURFACE PIXELS, N, PICTURE, PICTURE);
   g_assert_nonnull (refused.failure);
   g_assert_nonnull (refused.warning);
-  g_assert_nonnull (strstr (refused.warning, "video/x-raw(memory:VAMemory) is not taken."));
+  g_assert_nonnull (strstr (
+      refused.warning, "VA surfaces, in video/x-raw(memory:VAMemory) or tiled dma-bufs, are not "
+                       "taken."));
   g_assert_nonnull (strstr (refused.warning, words));
   finish_run (&plain, SOURCE PIXELS, N, PICTURE);
   finish_run (&other, SOURCE "vapostproc ! " PIXELS, N, PICTURE);
@@ -432,7 +434,7 @@ test_extension (void)
   if (!is_ready ())
     return;
   g_setenv ("GEMMCL_DOUBLES_WITHOUT", "va,dmabuf", TRUE);
-  refuse ("has no cl_intel_va_api_media_sharing.");
+  refuse ("has no cl_intel_va_api_media_sharing");
   g_unsetenv ("GEMMCL_DOUBLES_WITHOUT");
 }
 
@@ -441,7 +443,7 @@ static void
 test_vendor (void)
 {
   if (is_ready ())
-    refuse ("not one of Intel's media driver");
+    refuse ("shares only with Intel's media driver");
 }
 
 int
