@@ -44,6 +44,46 @@ check_format (const GemmclImage *image, GError **error)
   return FALSE;
 }
 
+/* Samples, at most two, that a kernel finds in the first channels of a texel. */
+static guint
+count_samples (cl_channel_order order)
+{
+  switch (order) {
+  case CL_R:
+  case CL_Rx:
+    return 1;
+  case CL_RG:
+  case CL_RGx:
+  case CL_RGB:
+  case CL_RGBx:
+  case CL_RGBA:
+    return 2;
+  default:
+    return 0;
+  }
+}
+
+static gboolean
+check_texels (const GemmclImage *image, guint index, cl_mem plane, GError **error)
+{
+  const guint samples = get_texels (image, index).samples;
+  const guint bytes = gemmcl_pixel_format_get_sample_bytes (image->format);
+  const cl_channel_type type = bytes == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8;
+  cl_image_format found = {0, 0};
+
+  clGetImageInfo (plane, CL_IMAGE_FORMAT, sizeof (found), &found, NULL);
+  if (found.image_channel_data_type == type && count_samples (found.image_channel_order) >= samples)
+    return TRUE;
+  g_set_error (
+      error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+      "The image of plane %u has channels of order %#x and type %#x; expected %s (%#x) and "
+      "%s (%#x).",
+      index, found.image_channel_order, found.image_channel_data_type,
+      samples == 2 ? "CL_RG" : "CL_R", samples == 2 ? CL_RG : CL_R,
+      bytes == 2 ? "CL_UNORM_INT16" : "CL_UNORM_INT8", type);
+  return FALSE;
+}
+
 static gboolean
 check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error)
 {
@@ -55,7 +95,7 @@ check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error
     clGetImageInfo (plane, CL_IMAGE_HEIGHT, sizeof (height), &height, NULL);
   }
   if (width >= texels.columns && height >= texels.rows)
-    return TRUE;
+    return check_texels (image, index, plane, error);
   g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
                "The image of plane %u has %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
                " texels; expected %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",

@@ -264,6 +264,9 @@ test_failures (void)
   rig->images[0].planes[0] = rig->images[0].planes[1];
   assert_refused (rig, &mixed, GEMMCL_ERROR_INVALID, "8 x 5 texels; expected 13 x 10");
   g_assert_cmpuint (seen.acquired, ==, 0);
+  rig->images[0].planes[0] = make_plane (rig->bytes[1], WIDTH, HEIGHT, 1, 2);
+  assert_refused (rig, &mixed, GEMMCL_ERROR_INVALID, "expected CL_R (");
+  clReleaseMemObject (rig->images[0].planes[0]);
   rig->images[0].planes[0] = plane;
 }
 
