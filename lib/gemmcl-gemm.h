@@ -330,9 +330,10 @@ typedef struct _GemmclPendingRun GemmclPendingRun;
  *
  * The first half of gemmcl_plan_run(): enqueues the copies and the multiplication and returns.
  * Several runs may be under way, each with device memory of its own, which is kept for later ones;
- * how many is up to the caller. They are computed in the order in which they were submitted, each
- * with the weights and scalars that were set then; a device with memory of its own copies A of one
- * and D of another meanwhile.
+ * how many is up to the caller. Each is computed with the weights and scalars that were set when it
+ * was submitted, and after those that were before if it needs their results; a device with memory
+ * of its own copies A of one and D of another meanwhile, and a CPU may begin one while it ends
+ * another.
  *
  * Returns: (transfer none): what gemmcl_plan_finish() must be called with, once; %NULL with the
  *   errors of gemmcl_plan_run().

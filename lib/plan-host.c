@@ -20,6 +20,7 @@
 #include "context.h"
 #include "plan-pending.h"
 #include "plan-planes.h"
+#include "plan-queues.h"
 #include "plan-rows.h"
 #include "plan-transfer.h"
 
@@ -338,12 +339,13 @@ gemmcl_plan_submit_mixed (GemmclPlan *self, const GemmclMixedRun *run, cl_event 
   pending->host_a = run->host_a;
   pending->host_d = run->host_d;
   pending->host_rows = run->rows;
-  pending->chain = (GemmclChain){.queue = gemmcl_context_get_cl_queue (self->context)};
+  pending->chain = (GemmclChain){.queue = gemmcl_plan_choose_queue (self, run)};
   if (!enqueue_all (self, pending, run, error)) {
     give_up (self, pending);
     return NULL;
   }
   self->last_run = run->host_d && !pending->shared_d ? pending : NULL;
+  gemmcl_plan_note_run (self, pending->done);
   if (done != NULL) {
     clRetainEvent (pending->done);
     *done = pending->done;
@@ -363,9 +365,10 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclHostRun *run, GError **error)
       NULL, error);
 }
 
-/* Nanoseconds from the first kernel's start to the last one's end; 0 if the device does not say. */
+/* Nanoseconds from the first kernel's start to the last one's end, less what was counted already of
+ * runs that overlap; 0 if the device does not say. */
 static guint64
-kernel_time (const GemmclChain *chain)
+kernel_time (GemmclPlan *self, const GemmclChain *chain)
 {
   cl_ulong start = 0, end = 0;
 
@@ -374,6 +377,8 @@ kernel_time (const GemmclChain *chain)
       clGetEventProfilingInfo (chain->last, CL_PROFILING_COMMAND_END, sizeof (end), &end, NULL) !=
           CL_SUCCESS)
     return 0;
+  start = MAX (start, self->counted_until);
+  self->counted_until = MAX (end, self->counted_until);
   return end > start ? end - start : 0;
 }
 
@@ -383,7 +388,7 @@ count_run (GemmclPlan *self, const GemmclPendingRun *run)
   GemmclPlanStats *stats = &self->stats;
 
   stats->runs++;
-  stats->kernel_ns += kernel_time (&run->chain);
+  stats->kernel_ns += kernel_time (self, &run->chain);
   stats->flops += 2.0 * run->m * self->gemm.n * self->gemm.k * run->batch;
   if (run->host_a != NULL)
     stats->bytes_in += gemmcl_plan_get_operand_bytes (self, GEMMCL_OPERAND_A, run->m) * run->batch;

@@ -6,6 +6,7 @@
 #include "plan-pending.h"
 
 #include "context.h"
+#include "plan-queues.h"
 #include "plan-rows.h"
 #include "plan-transfer.h"
 
@@ -76,6 +77,7 @@ gemmcl_plan_clear_host (GemmclPlan *self)
     pending_run_free (self, g_ptr_array_index (self->host_runs, i));
   g_clear_pointer (&self->host_runs, g_ptr_array_unref);
   g_clear_pointer (&self->gather, clReleaseKernel);
+  gemmcl_plan_clear_queues (self);
   g_clear_pointer (&self->upload, clReleaseCommandQueue);
   g_clear_pointer (&self->download, clReleaseCommandQueue);
 }

@@ -54,8 +54,12 @@ struct _GemmclPlan {
   GPtrArray *host_runs;              /* of all that were ever under way at once; owned */
   GemmclPendingRun *last_run;        /* whose D is the previous output; NULL: zeros */
   cl_command_queue upload, download; /* of a device with memory of its own */
+  cl_command_queue beside;           /* plan-queues.c's: besides the context's */
+  cl_event ends[2];                  /* of the last run in the context's queue, and beside */
+  gboolean takes_turns, is_beside;   /* how the last run was enqueued */
   cl_kernel gather;                  /* before all else: pictures in images into bytes */
   GemmclPlanStats stats;
+  cl_ulong counted_until; /* by the device's clock: the kernels that stats have */
 };
 
 /**

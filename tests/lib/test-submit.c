@@ -222,6 +222,53 @@ test_large (void)
   }
 }
 
+/* A run that waits until somebody opens the gate. */
+static cl_event
+submit_gated (Fixture *self, guint i)
+{
+  cl_event gate = clCreateUserEvent (gemmcl_context_get_cl_context (test_get_context ()), NULL);
+  const GemmclMixedRun run = {
+      .host_a = &self->host_a[i], .host_d = &self->host_d[i], .n_wait = 1, .wait = &gate};
+  g_autoptr (GError) error = NULL;
+
+  self->pending[i] = gemmcl_plan_submit_mixed (self->plan, &run, NULL, &error);
+  g_assert_no_error (error);
+  return gate;
+}
+
+/* After a while in which whatever does not wait for it runs. */
+static void
+open_gate (cl_event gate)
+{
+  g_usleep (20000);
+  g_assert_cmpint (clSetUserEventStatus (gate, CL_COMPLETE), ==, CL_SUCCESS);
+  g_assert_cmpint (clReleaseEvent (gate), ==, CL_SUCCESS);
+}
+
+/* Runs that do not scale the last output may overtake one another, but not those that do. */
+static void
+test_overtaking (void)
+{
+  g_auto (Fixture) self = {NULL};
+  cl_event gate;
+
+  if (!fixture_init (&self, 0))
+    return;
+  gate = submit_gated (&self, 0);
+  gemmcl_plan_set_scalars (self.plan, 1, 0.5);
+  submit (&self, 1);
+  open_gate (gate);
+  finish (&self, 0, K);
+  finish (&self, 1, 2.5 * K);
+  /* The last of these has the memory of what the one before reads. */
+  gate = submit_gated (&self, 2);
+  gemmcl_plan_set_scalars (self.plan, 1, 0);
+  submit (&self, 3);
+  open_gate (gate);
+  finish (&self, 2, 4.25 * K);
+  finish (&self, 3, 4 * K);
+}
+
 /* The plan waits for what nobody does. */
 static void
 test_drop (void)
@@ -243,6 +290,7 @@ main (int argc, char **argv)
   g_test_add_func ("/submit/changes", test_changes);
   g_test_add_func ("/submit/failure", test_failure);
   g_test_add_func ("/submit/large", test_large);
+  g_test_add_func ("/submit/overtaking", test_overtaking);
   g_test_add_func ("/submit/drop", test_drop);
   return g_test_run ();
 }

@@ -40,12 +40,14 @@ class Kind:
 
 
 OURS = "gemmcl"
+STREAM = "gemmcl streaming"
 HOST = "gemmcl, host memory"
 CLBLAST = "CLBlast"
 MEMCPY = "memcpy"
 WHEELS = "tools/peers.sh (from PyPI)"
 KINDS = (
     Kind(OURS, "gemmcl", (PLAIN, LAYER, BYTES), "device", opencl=True),
+    Kind(STREAM, "gemmcl", (PLAIN, LAYER, BYTES), "stream", opencl=True),
     Kind(HOST, "gemmcl", (PLAIN, LAYER, BYTES), "host", opencl=True),
     Kind("OpenBLAS", "openblas", (PLAIN,), install="Debian's libopenblas-dev, then build again"),
     Kind("oneDNN matmul", "onednn", (PLAIN, LAYER), "matmul",
@@ -60,7 +62,7 @@ KINDS = (
     Kind("openvino", "peer_openvino.py", (LAYER,), install=WHEELS),
     Kind(MEMCPY, "memcpy", (BYTES,), install="a compiler with OpenMP"),
 )
-NOT_PEERS = (OURS, HOST)
+NOT_PEERS = (OURS, STREAM, HOST)
 
 # How each is kept from the instructions that a lesser CPU lacks. onnxruntime knows no such switch,
 # nor does openvino, which multiplies f32 by onnxruntime's library: they are left out.

@@ -1,8 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Ours. A and D lie in device buffers and a run is timed from its enqueueing until it is done; of
- * the variant "host" it is the call on the host's memory, copies included.
+ * Ours. A and D lie in device buffers and a run is timed from its enqueueing until it is done. Of
+ * the variant "stream" two are under way, as in the element: a run is enqueued, into another D, and
+ * then it is the one before that is waited for. Of "host" it is the call on the host's memory,
+ * copies included.
  */
 #include "process.h"
 
@@ -14,9 +16,11 @@ typedef struct {
   const PeersProblem *problem;
   GemmclContext *context;
   GemmclPlan *plan;
-  cl_mem a, d;
+  cl_mem a, d[2];
   gsize d_bytes;
-  gboolean host;
+  gboolean host, stream;
+  guint runs;
+  GemmclPendingRun *last; /* of "stream": the run that is still under way; NULL: none */
 } Ours;
 
 static void
@@ -25,7 +29,8 @@ ours_free (gpointer data)
   Ours *self = data;
 
   g_clear_pointer (&self->a, clReleaseMemObject);
-  g_clear_pointer (&self->d, clReleaseMemObject);
+  for (guint i = 0; i < G_N_ELEMENTS (self->d); i++)
+    g_clear_pointer (&self->d[i], clReleaseMemObject);
   g_clear_object (&self->plan);
   g_clear_object (&self->context);
   g_free (self);
@@ -71,8 +76,9 @@ make_buffers (Ours *self, GError **error)
   self->d_bytes = problem->m * problem->n * item;
   self->a = clCreateBuffer (context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
                             problem->m * problem->k * item, problem->a, NULL);
-  self->d = clCreateBuffer (context, CL_MEM_READ_WRITE, self->d_bytes, NULL, NULL);
-  if (self->a && self->d)
+  for (guint i = 0; i < G_N_ELEMENTS (self->d); i++)
+    self->d[i] = clCreateBuffer (context, CL_MEM_READ_WRITE, self->d_bytes, NULL, NULL);
+  if (self->a && self->d[0] && self->d[1])
     return TRUE;
   g_set_error (error, PEERS_ERROR, PEERS_ERROR_FAILED, "There is no device memory for A and D.");
   return FALSE;
@@ -89,6 +95,7 @@ ours_open (const PeersProblem *problem, GString *about, GError **error)
 
   self->problem = problem;
   self->host = g_str_equal (problem->variant, "host");
+  self->stream = g_str_equal (problem->variant, "stream");
   self->context = gemmcl_context_new (&query, error);
   if (!self->context || !make_plan (self, error) || !make_buffers (self, error))
     return NULL;
@@ -100,22 +107,42 @@ ours_open (const PeersProblem *problem, GString *about, GError **error)
 }
 
 static gboolean
+check (cl_int status, const gchar *what, GError **error)
+{
+  if (status == CL_SUCCESS)
+    return TRUE;
+  g_set_error (error, PEERS_ERROR, PEERS_ERROR_FAILED, "%s failed: %d.", what, status);
+  return FALSE;
+}
+
+/* Submits a run, and waits for the one before. */
+static gboolean
+run_on (Ours *self, GError **error)
+{
+  const GemmclDeviceData a = {.buffer = self->a}, d = {.buffer = self->d[self->runs++ % 2]};
+  const GemmclMixedRun run = {.device_a = &a, .device_d = &d};
+  GemmclPendingRun *before = g_steal_pointer (&self->last);
+
+  self->last = gemmcl_plan_submit_mixed (self->plan, &run, NULL, error);
+  return (!before || gemmcl_plan_finish (self->plan, before, self->last ? error : NULL)) &&
+         self->last;
+}
+
+static gboolean
 ours_run (gpointer data, GError **error)
 {
   Ours *self = data;
   const GemmclHostData a = {.data = {self->problem->a}}, d = {.data = {self->problem->d}};
   const GemmclHostRun host = {.a = &a, .d = &d};
-  const GemmclDeviceRun device = {.a = self->a, .d = self->d};
+  const GemmclDeviceRun device = {.a = self->a, .d = self->d[0]};
   cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
 
   if (self->host)
     return gemmcl_plan_run (self->plan, &host, error);
-  if (!gemmcl_plan_enqueue (self->plan, &device, queue, 0, NULL, NULL, NULL, error))
-    return FALSE;
-  if (clFinish (queue) == CL_SUCCESS)
-    return TRUE;
-  g_set_error (error, PEERS_ERROR, PEERS_ERROR_FAILED, "clFinish failed.");
-  return FALSE;
+  if (self->stream)
+    return run_on (self, error);
+  return gemmcl_plan_enqueue (self->plan, &device, queue, 0, NULL, NULL, NULL, error) &&
+         check (clFinish (queue), "clFinish", error);
 }
 
 static gboolean
@@ -124,11 +151,9 @@ ours_read (gpointer data, GError **error)
   Ours *self = data;
   cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
 
-  if (self->host || clEnqueueReadBuffer (queue, self->d, CL_TRUE, 0, self->d_bytes,
-                                         self->problem->d, 0, NULL, NULL) == CL_SUCCESS)
-    return TRUE;
-  g_set_error (error, PEERS_ERROR, PEERS_ERROR_FAILED, "D cannot be read.");
-  return FALSE;
+  return self->host || check (clEnqueueReadBuffer (queue, self->d[0], CL_TRUE, 0, self->d_bytes,
+                                                   self->problem->d, 0, NULL, NULL),
+                              "Reading D", error);
 }
 
 gint

@@ -100,12 +100,12 @@ class Match:
         self.turns[contender.name].append(statistics.median(seconds))
         self.fastest[contender.name] = min(self.fastest[contender.name], *seconds)
 
-    def ratios(self, name):
+    def ratios(self, name, ours=OURS):
         """How fast ours is as a share of that contender: quartiles over the rounds, and by each
         one's fastest run, which says more where the machine is not quiet."""
-        rounds = zip(self.turns[OURS], self.turns[name])
-        return {**quartiles([theirs / ours for ours, theirs in rounds]),
-                "fastest": self.fastest[name] / self.fastest[OURS]}
+        rounds = zip(self.turns[ours], self.turns[name])
+        return {**quartiles([theirs / own for own, theirs in rounds]),
+                "fastest": self.fastest[name] / self.fastest[ours]}
 
     def seconds(self, name):
         """The median of a contender's turns."""

@@ -5,7 +5,7 @@
 import pathlib
 import re
 
-from contenders import BYTES, CLBLAST, LAYER, NOT_PEERS, OURS, PLAIN
+from contenders import BYTES, CLBLAST, LAYER, NOT_PEERS, OURS, PLAIN, STREAM
 
 # M, N, K: at least so much of the best peer, and of CLBlast.
 GOALS = {
@@ -43,22 +43,31 @@ def judge(ratio, goal, quiet):
     return {**ratio, "goal": goal, "reached": reached}
 
 
+def find_best(match, ours):
+    """The peer that ours is the smallest share of, and its ratios; None where there is none."""
+    ratios = {each.name: match.ratios(each.name, ours) for each in match.contenders
+              if each.name not in NOT_PEERS}
+    return min(ratios.items(), key=lambda item: item[1]["median"], default=None)
+
+
 def make_row(match):
     """A match as the JSON has it."""
     problem = match.problem
     m, n, k = problem.shape
     goals = GOALS.get(problem.shape, (None, None))
     ratios = {each.name: match.ratios(each.name) for each in match.contenders if each.name != OURS}
-    peers = [name for name in ratios if name not in NOT_PEERS]
     row = {"m": m, "n": n, "k": k, "form": problem.form, "kernel": match.about[OURS].split()[0],
            "rounds": len(match.turns[OURS]), "others": match.others,
            "about": match.about, "missing": match.missing,
            "seconds": {each.name: match.seconds(each.name) for each in match.contenders},
            "ratios": ratios}
     quiet = match.others < QUIET
-    if peers:
-        row["best_peer"] = min(peers, key=lambda name: ratios[name]["median"])
-        row["of_best_peer"] = judge(ratios[row["best_peer"]], goals[0], quiet)
+    best = find_best(match, OURS)
+    if best:
+        row["best_peer"] = best[0]
+        row["of_best_peer"] = judge(best[1], goals[0], quiet)
+    if best and STREAM in ratios:
+        row["streaming"] = judge(find_best(match, STREAM)[1], goals[0], quiet)
     if CLBLAST in ratios:
         row["of_clblast"] = judge(ratios[CLBLAST], goals[1], quiet)
     wanted = sum(goal is not None for goal in (goals if problem.form == PLAIN else goals[:1]))
@@ -95,7 +104,8 @@ def name_of(row):
 def print_row(row):
     """A row of the table; below it ours as a share of each contender."""
     print(f"{name_of(row):27} {row['kernel']:20} {speed(row):>14}  {row.get('best_peer', '-'):21}"
-          f"{words_of(row.get('of_best_peer')):38} {words_of(row.get('of_clblast'))}")
+          f"{words_of(row.get('of_best_peer')):38} {words_of(row.get('streaming')):38}"
+          f" {words_of(row.get('of_clblast'))}")
     for words, key in (("by medians", "median"), ("by fastest runs", "fastest")):
         each = ", ".join(f"{name} {ratio[key]:.2f}" for name, ratio in row["ratios"].items())
         print(f"{'':4}{words}, of {each}")
@@ -107,7 +117,8 @@ def print_row(row):
 def print_head():
     """The head of the table."""
     print(f"{'M x N x K':27} {'kernel':20} {'ours':>14}  {'best peer':21}"
-          f"{'ours of it, of the goal (quartiles)':38} ours of CLBlast")
+          f"{'ours of it, of the goal (quartiles)':38} {'with two runs under way':38}"
+          " ours of CLBlast")
 
 
 def print_foot(rows):

@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).parent
 PROGRAMS = sys.argv[1]
 sys.path.insert(0, str(HERE))
 
-from contenders import BYTES, CLBLAST, LAYER, OURS, PLAIN  # pylint: disable=wrong-import-position
+from contenders import BYTES, CLBLAST, LAYER, OURS, PLAIN, STREAM  # pylint: disable=wrong-import-position
 from problem import Problem  # pylint: disable=wrong-import-position
 from report import GOALS, all_reached, make_row  # pylint: disable=wrong-import-position
 
@@ -111,11 +111,13 @@ class Judge(unittest.TestCase):
 
     def row(self, others=0.0, **medians):
         """The first goal's row of a match with such ratios."""
-        names = {"clblast": CLBLAST}
+        names = {"clblast": CLBLAST, "streaming": STREAM}
+        share = {OURS: 1.0, STREAM: 1.25}
         ratios = {names.get(name, name): {"median": median} for name, median in medians.items()}
         contenders = [types.SimpleNamespace(name=name) for name in (OURS, *ratios)]
         match = types.SimpleNamespace(
-            problem=types.SimpleNamespace(shape=next(iter(GOALS)), form=PLAIN), ratios=ratios.get,
+            problem=types.SimpleNamespace(shape=next(iter(GOALS)), form=PLAIN),
+            ratios=lambda name, ours=OURS: {"median": ratios[name]["median"] * share[ours]},
             contenders=contenders, about={OURS: "kernel on device"}, missing={}, others=others,
             turns={OURS: [1.0]}, seconds=lambda name: 1.0)
         return make_row(match)
@@ -126,6 +128,13 @@ class Judge(unittest.TestCase):
         self.assertEqual(row["best_peer"], "fast")
         self.assertEqual(row["reached"], [True, True])
         self.assertTrue(all_reached([row]))
+
+    def test_streaming(self):
+        """Two under way are judged by themselves."""
+        row = self.row(slow=2.0, fast=0.8, clblast=9.0, streaming=0.8)
+        self.assertEqual((row["best_peer"], row["of_best_peer"]["reached"]), ("fast", False))
+        self.assertEqual((row["streaming"]["median"], row["streaming"]["reached"]), (1.0, True))
+        self.assertNotIn("streaming", self.row(fast=0.8))
 
     def test_missed(self):
         """A goal is missed below it."""
