@@ -25,6 +25,7 @@ KERNELS = {
     "f32": "auto",
     "f16": "xmx_f16_8x1_1x16",
     "bf16": "xmx_bf16_8x1_1x16",
+    "tf32": "xmx_tf32_8x2_1x16",
     "i8": "vector_i8_1x64_1x1",
 }
 
