@@ -6,8 +6,9 @@
 
 /* All numbers alike, so that one that was harmed is seen. */
 static GstBuffer *
-number (guint n, gsize size)
+make_tensor (gpointer data G_GNUC_UNUSED, guint n, gboolean is_long)
 {
+  const gsize size = LOAD_SHORT_SIZE * (is_long ? 2 : 1);
   GstBuffer *buffer = gst_buffer_new_allocate (NULL, size, NULL);
   GstMapInfo map;
 
@@ -15,8 +16,6 @@ number (guint n, gsize size)
   for (gsize i = 0; i < size / sizeof (gfloat); i++)
     ((gfloat *)map.data)[i] = n;
   gst_buffer_unmap (buffer, &map);
-  GST_BUFFER_PTS (buffer) = n * LOAD_FRAME;
-  GST_BUFFER_DURATION (buffer) = LOAD_FRAME;
   return buffer;
 }
 
@@ -30,10 +29,10 @@ get_columns (GstPad *pad)
       gst_structure_get_string (gst_caps_get_structure (caps, 0), "dimensions"), NULL, 10);
 }
 
-static guint
-check_values (Load *self, GstPad *pad, GstBuffer *buffer)
+static void
+check_tensor (Load *self, GstPad *pad, GstBuffer *buffer, guint n)
 {
-  const guint columns = get_columns (pad), n = GST_BUFFER_PTS (buffer) / LOAD_FRAME;
+  const guint columns = get_columns (pad);
   GstMapInfo map;
 
   g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READ));
@@ -43,7 +42,6 @@ check_values (Load *self, GstPad *pad, GstBuffer *buffer)
     g_assert_cmpfloat (((gfloat *)map.data)[i], ==,
                        i % columns < 4 ? self->factor * (gfloat)n : 0.0f);
   gst_buffer_unmap (buffer, &map);
-  return n;
 }
 
 /* What was pushed before must not come after: until then it may be on its way still. */
@@ -63,8 +61,10 @@ static GstPadProbeReturn
 see (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   Load *self = data;
-  const guint n = check_values (self, pad, GST_PAD_PROBE_INFO_BUFFER (info));
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  const guint n = GST_BUFFER_PTS (buffer) / LOAD_FRAME;
 
+  self->source->check (self, pad, buffer, n);
   g_mutex_lock (&self->lock);
   g_assert_cmpint (n, >, self->last);
   g_assert_cmpuint (n, >=, self->floor);
@@ -78,10 +78,19 @@ see (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 void
 load_init (Load *self, const gchar *text, gfloat factor)
 {
-  *self = (Load){.factor = factor, .last = -1};
+  static const LoadSource tensors = {
+      {LOAD_SHORT, LOAD_LONG}, {LOAD_WEIGHT_5, LOAD_WEIGHT}, make_tensor, check_tensor, NULL};
+
+  load_init_with (self, text, factor, &tensors);
+}
+
+void
+load_init_with (Load *self, const gchar *text, gfloat factor, const LoadSource *source)
+{
+  *self = (Load){.source = source, .factor = factor, .last = -1};
   g_mutex_init (&self->lock);
   g_cond_init (&self->changed);
-  line_init (&self->line, text, LOAD_SHORT);
+  line_init (&self->line, text, source->caps[0]);
   gst_harness_set_drop_buffers (self->line.harness, TRUE);
   gst_pad_add_probe (self->line.harness->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, see, self, NULL);
   gst_pad_add_probe (self->line.harness->sinkpad, GST_PAD_PROBE_TYPE_EVENT_FLUSH, see_flush, self,
@@ -101,12 +110,14 @@ GstFlowReturn
 load_push (Load *self)
 {
   const gboolean is_long = self->caps_period > 0 && self->next / self->caps_period % 2 > 0;
+  GstBuffer *buffer = self->source->make (self->source->data, self->next, is_long);
   GstFlowReturn flow;
 
+  GST_BUFFER_PTS (buffer) = self->next * LOAD_FRAME;
+  GST_BUFFER_DURATION (buffer) = LOAD_FRAME;
   if (self->caps_period > 0 && self->next % self->caps_period == 0)
-    gst_harness_set_src_caps_str (self->line.harness, is_long ? LOAD_LONG : LOAD_SHORT);
-  flow = gst_harness_push (self->line.harness,
-                           number (self->next, LOAD_SHORT_SIZE * (is_long ? 2 : 1)));
+    gst_harness_set_src_caps_str (self->line.harness, self->source->caps[is_long]);
+  flow = gst_harness_push (self->line.harness, buffer);
   g_mutex_lock (&self->lock);
   self->next++;
   self->taken += flow == GST_FLOW_OK;
@@ -190,7 +201,7 @@ load_resume (Load *self, gboolean anew)
   gst_segment_init (&segment, GST_FORMAT_TIME);
   if (anew) {
     g_assert_true (gst_harness_push_event (harness, gst_event_new_stream_start ("again")));
-    gst_harness_set_src_caps_str (harness, LOAD_SHORT);
+    gst_harness_set_src_caps_str (harness, self->source->caps[0]);
   }
   g_assert_true (gst_harness_push_event (harness, gst_event_new_segment (&segment)));
   g_mutex_lock (&self->lock);

@@ -21,7 +21,26 @@
 #define LOAD_WEIGHT_5 "[[2,0,0,0,0],[0,2,0,0,0],[0,0,2,0,0],[0,0,0,2,0]]"
 
 /**
+ * LoadSource: what comes in
+ * @caps: as it begins, and twice as long
+ * @weights: for an element "a", by turns, that change what comes out but not the numbers; NULL if
+ *   it has to stay
+ * @make: (transfer full): the buffer of that number, without times
+ * @check: asserts that what came out of it is unharmed
+ */
+typedef struct _Load Load;
+typedef struct {
+  const gchar *caps[2];
+  const gchar *weights[2];
+  GstBuffer *(*make) (gpointer data, guint n, gboolean is_long);
+  void (*check) (Load *load, GstPad *pad, GstBuffer *buffer, guint n);
+  gpointer data;
+} LoadSource;
+
+/**
  * Load:
+ * @source: the small tensors, unless load_init_with() says otherwise
+ * @total: for flows (flows.h)
  * @wanted: buffers to be taken
  * @caps_period: buffers after which caps change; 0: never
  * @factor: what comes out of 1
@@ -29,9 +48,10 @@
  * @seen, @last: buffers that came out, and the number of the last one
  * @floor: numbers below it must not come out any more
  */
-typedef struct {
+struct _Load {
   Line line;
-  guint wanted, caps_period;
+  const LoadSource *source;
+  guint total, wanted, caps_period;
   gfloat factor;
 
   GThread *pusher;
@@ -41,10 +61,13 @@ typedef struct {
   guint seen, floor;
   gint64 last;
   gboolean parked, done;
-} Load;
+};
 
 /** Elements as gst-launch-1.0 has them, which run. */
 void load_init (Load *self, const gchar *text, gfloat factor);
+
+/** The same of other buffers. */
+void load_init_with (Load *self, const gchar *text, gfloat factor, const LoadSource *source);
 
 void load_clear (Load *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Load, load_clear)

@@ -1,0 +1,42 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "load.h"
+
+/* What happens to elements under load, many times. Each flow pushes @total buffers of its load. */
+
+/** Each buffer that goes in comes out. */
+void flow_order (Load *load);
+
+/** All that was pushed is out when EOS is. */
+void flow_eos (Load *load);
+
+/** Flushes, whatever is in flight. */
+void flow_flush (Load *load);
+
+/** Caps by whoever pushes, the weight of the element "a", if there is one, and with it the caps
+ * that come out, by another thread. */
+void flow_caps (Load *load);
+
+/** Down to READY or NULL, and up again. */
+void flow_states (Load *load);
+
+/**
+ * Runs @flow with a load of its own, and says how long that took.
+ * @name: what to call it
+ * @source: (nullable): what comes in; NULL for the small tensors
+ */
+void flow_run (void (*flow) (Load *load), const gchar *name, const gchar *text, gfloat factor,
+               const LoadSource *source, guint n);
+
+/** Seeks, and changes of state, in a pipeline of a source of 1000 buffers a second and what is
+ * behind it, until @n buffers came out. */
+void flow_seek (const gchar *line, guint n);
+
+/** GStreamer's tracer for leaks, from now on. @core_tracers: the plugin's file. Returns: (transfer
+ * full) (nullable) */
+GstTracer *flow_start_tracer (const gchar *core_tracers);
+
+/** A test that nothing of what that tracer saw is left; a skip for NULL. */
+void flow_check_leaks (gconstpointer tracer);
