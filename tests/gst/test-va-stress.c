@@ -1,0 +1,270 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
+#define GST_USE_UNSTABLE_API
+#include <gst/allocators/gstdmabuf.h>
+#include <gst/va/gstva.h>
+#include <gst/video/video.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "doubles.h"
+#include "flows.h"
+#include "va-display.h"
+
+/* What test-stress.c does, with memory of others under the doubles, which see what is read while it
+ * is not acquired, written while it is read, or gone: VA surfaces, a media driver's dma-bufs, and
+ * dma-bufs that are imported. With GEMMCL_TEST_BRIEF some dozen buffers each, and acquires that
+ * take the doubles' time; else ten thousand, and no time. */
+
+#define PICTURE(memory, height)                                                                    \
+  "video/x-raw(memory:" memory "),format=NV12,width=16,height=" height                             \
+  ",framerate=1000/1,colorimetry=1:4:0:0"
+#define HEIGHT 8
+
+/* Red of what has no colour: the picture's brightness, in one channel or three. */
+#define ONE_CHANNEL    "[[1],[0],[0]]"
+#define THREE_CHANNELS "[[1,1,1],[0,0,0],[0,0,0]]"
+
+static guint
+get_n (void)
+{
+  return g_getenv ("GEMMCL_TEST_BRIEF") ? 40 : 10000;
+}
+
+static guint8
+get_brightness (guint n)
+{
+  return (guint8)(1 + n % 251);
+}
+
+/* All pixels alike, so that one that was harmed is seen. */
+static void
+draw (GstBuffer *buffer, guint n, guint height)
+{
+  GstVideoInfo info;
+  GstVideoFrame frame;
+
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, 16, height);
+  g_assert_true (gst_video_frame_map (&frame, &info, buffer, GST_MAP_WRITE));
+  for (guint plane = 0; plane < 2; plane++)
+    for (guint y = 0; y < height / (1 + plane); y++)
+      memset ((guint8 *)GST_VIDEO_FRAME_PLANE_DATA (&frame, plane) +
+                  y * (guint)GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane),
+              plane == 0 ? get_brightness (n) : 128, 16);
+  gst_video_frame_unmap (&frame);
+}
+
+static void
+check_picture (Load *load G_GNUC_UNUSED, GstPad *pad G_GNUC_UNUSED, GstBuffer *buffer, guint n)
+{
+  GstMapInfo map;
+
+  g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  g_assert_cmpuint (map.size, >=, 16 * HEIGHT);
+  for (gsize i = 0; i < map.size; i++)
+    g_assert_cmpuint (map.data[i], ==, get_brightness (n));
+  gst_buffer_unmap (buffer, &map);
+}
+
+/* From @data, two pools. */
+static GstBuffer *
+take_surface (gpointer data, guint n, gboolean is_long)
+{
+  GstBufferPool **pools = data;
+  GstBuffer *buffer = NULL;
+
+  g_assert_cmpint (gst_buffer_pool_acquire_buffer (pools[is_long], &buffer, NULL), ==, GST_FLOW_OK);
+  draw (buffer, n, HEIGHT << is_long);
+  return buffer;
+}
+
+#define N_MEMORIES 6
+
+/* A memory that nobody uses any more, or a new one in the place of another; each now and then. */
+static GstMemory *
+get_memory (GstMemory **memories, guint n)
+{
+  const guint slot = n % N_MEMORIES;
+  const gsize size = 16 * HEIGHT * 2 * 3 / 2;
+
+  if (!memories[slot] || GST_MINI_OBJECT_REFCOUNT_VALUE (memories[slot]) > 1 || n % 37 == 0) {
+    g_autoptr (GstAllocator) allocator = gst_dmabuf_allocator_new ();
+    const int fd = memfd_create ("picture", MFD_CLOEXEC);
+
+    g_assert_cmpint (ftruncate (fd, (off_t)size), ==, 0);
+    g_clear_pointer (&memories[slot], gst_memory_unref);
+    memories[slot] = gst_dmabuf_allocator_alloc (allocator, fd, size);
+  }
+  return gst_memory_ref (memories[slot]);
+}
+
+static GstBuffer *
+take_dmabuf (gpointer data, guint n, gboolean is_long)
+{
+  const guint height = HEIGHT << is_long;
+  gsize offset[GST_VIDEO_MAX_PLANES] = {0, 16 * height};
+  gint stride[GST_VIDEO_MAX_PLANES] = {16, 16};
+  GstBuffer *buffer = gst_buffer_new ();
+
+  gst_buffer_append_memory (buffer, get_memory (data, n));
+  gst_buffer_add_video_meta_full (buffer, 0, GST_VIDEO_FORMAT_NV12, 16, height, 2, offset, stride);
+  draw (buffer, n, height);
+  return buffer;
+}
+
+static GstBufferPool *
+new_pool (GstAllocator *allocator, const gchar *text)
+{
+  g_autoptr (GstCaps) caps = gst_caps_from_string (text);
+  GstBufferPool *pool;
+
+#if GST_CHECK_VERSION(1, 23, 0)
+  pool = gst_va_pool_new_with_config (caps, 1, 0, VA_SURFACE_ATTRIB_USAGE_HINT_GENERIC,
+                                      GST_VA_FEATURE_AUTO, allocator, NULL);
+#else
+  pool = gst_va_pool_new_with_config (caps, 16 * HEIGHT * 2 * 3 / 2, 1, 0,
+                                      VA_SURFACE_ATTRIB_USAGE_HINT_GENERIC, GST_VA_FEATURE_AUTO,
+                                      allocator, NULL);
+#endif
+  g_assert_true (gst_buffer_pool_set_active (pool, TRUE));
+  return pool;
+}
+
+/* Through one element, and through two, of which one collects batches. */
+static void
+run_lines (void (*flow) (Load *load), const gchar *name, const LoadSource *source)
+{
+  g_autofree gchar *two = g_strconcat (name, ", two elements", NULL);
+
+  flow_run (flow, name, "gemmcl queue-depth=3 name=a weight=" ONE_CHANNEL, 1, source, get_n ());
+  flow_run (flow, two,
+            "gemmcl queue-depth=3 batch-size=2 weight=" ONE_CHANNEL
+            " ! gemmcl queue-depth=3 weight=[1]",
+            1, source, get_n ());
+}
+
+static void
+assert_right (void)
+{
+  doubles_assert_right ();
+  g_assert_true (doubles_wait_for ("live-objects", 0));
+  g_assert_true (doubles_wait_for ("live-contexts", 0));
+  g_assert_true (doubles_wait_for ("live-surfaces", 0));
+}
+
+/* What a pool's allocator @dmabufs makes. */
+static void
+run_surfaces (void (*flow) (Load *load), gboolean dmabufs)
+{
+  static const gchar *const caps[2][2] = {
+      {PICTURE ("VAMemory", "8"), PICTURE ("VAMemory", "16")},
+      {PICTURE ("DMABuf", "8"), PICTURE ("DMABuf", "16")},
+  };
+  const GstVideoFormat nv12 = GST_VIDEO_FORMAT_NV12;
+  VADisplay va = va_display_new ();
+  g_autoptr (GstVaDisplay) display = gst_va_display_wrapped_new (va);
+  GstBufferPool *pools[2];
+  const LoadSource source = {{caps[dmabufs][0], caps[dmabufs][1]},
+                             {THREE_CHANNELS, ONE_CHANNEL},
+                             take_surface,
+                             check_picture,
+                             pools};
+
+  for (guint i = 0; i < 2; i++) {
+    GArray *formats = g_array_append_vals (g_array_new (FALSE, FALSE, sizeof nv12), &nv12, 1);
+    g_autoptr (GstAllocator) allocator =
+        dmabufs ? gst_va_dmabuf_allocator_new (display) : gst_va_allocator_new (display, formats);
+
+    if (dmabufs)
+      g_array_unref (formats);
+    pools[i] = new_pool (allocator, caps[dmabufs][i]);
+  }
+  run_lines (flow, dmabufs ? "a media driver's dma-bufs" : "surfaces", &source);
+  for (guint i = 0; i < 2; i++) {
+    gst_buffer_pool_set_active (pools[i], FALSE);
+    gst_object_unref (pools[i]);
+  }
+  assert_right ();
+  g_clear_object (&display);
+  vaTerminate (va);
+}
+
+static void
+run_dmabufs (void (*flow) (Load *load))
+{
+  GstMemory *memories[N_MEMORIES] = {NULL};
+  const LoadSource source = {{PICTURE ("DMABuf", "8"), PICTURE ("DMABuf", "16")},
+                             {THREE_CHANNELS, ONE_CHANNEL},
+                             take_dmabuf,
+                             check_picture,
+                             memories};
+
+  run_lines (flow, "dma-bufs", &source);
+  for (guint i = 0; i < N_MEMORIES; i++)
+    g_clear_pointer (&memories[i], gst_memory_unref);
+  assert_right ();
+}
+
+typedef struct {
+  const gchar *path;
+  void (*run) (Load *load);
+} Flow;
+
+static void
+test_flow (gconstpointer data)
+{
+  const Flow *flow = data;
+
+  if (doubles_missing ()) {
+    g_test_skip (doubles_missing ());
+    return;
+  }
+  run_surfaces (flow->run, FALSE);
+  run_surfaces (flow->run, TRUE);
+  run_dmabufs (flow->run);
+}
+
+/* With a real source of surfaces. */
+static void
+test_seek (void)
+{
+  g_autoptr (GstElementFactory) vapostproc = gst_element_factory_find ("vapostproc");
+
+  if (doubles_missing ())
+    g_test_skip (doubles_missing ());
+  else if (!vapostproc)
+    g_test_skip ("GStreamer's va plugin is not there.");
+  else
+    flow_seek (
+        "videotestsrc ! video/x-raw,format=NV12,width=16,height=8,framerate=1000/1 ! "
+        "vapostproc ! video/x-raw(memory:VAMemory) ! gemmcl queue-depth=3 weight=" ONE_CHANNEL,
+        get_n ());
+  if (vapostproc && !doubles_missing ())
+    doubles_assert_right ();
+}
+
+int
+main (int argc, char **argv)
+{
+  static const Flow flows[] = {
+      {"/va-stress/order", flow_order},   {"/va-stress/eos", flow_eos},
+      {"/va-stress/flush", flow_flush},   {"/va-stress/caps", flow_caps},
+      {"/va-stress/states", flow_states},
+  };
+  g_autoptr (GstTracer) tracer = NULL;
+  g_autoptr (GstPlugin) plugin = NULL;
+
+  if (get_n () > 1000)
+    g_setenv ("GEMMCL_DOUBLES_LATENCY_MS", "0", FALSE);
+  line_test_init (&argc, &argv, CORE_ELEMENTS);
+  /* Where it is sanitized, GStreamer's scanner could not load it. */
+  plugin = gst_plugin_load_file (GEMMCL_PLUGIN, NULL);
+  g_assert_nonnull (plugin);
+  tracer = flow_start_tracer (CORE_TRACERS);
+  for (guint i = 0; i < G_N_ELEMENTS (flows); i++)
+    g_test_add_data_func (flows[i].path, &flows[i], test_flow);
+  g_test_add_func ("/va-stress/seek", test_seek);
+  g_test_add_data_func ("/va-stress/leaks", tracer, flow_check_leaks);
+  return g_test_run ();
+}
