@@ -30,6 +30,7 @@ skl    bookworm  ProductFamilyOverride=skl
 tgllp  bookworm  ProductFamilyOverride=tgllp
 dg2    bookworm  ProductFamilyOverride=dg2 HardwareInfoOverride=2x4x16
 mtl    testing   ProductFamilyOverride=mtl HardwareInfoOverride=2x4x16 $new
+arl-h  testing   ProductFamilyOverride=arl-h HardwareInfoOverride=2x4x16 $new
 lnl    testing   ProductFamilyOverride=lnl HardwareInfoOverride=2x4x8 $new
 ptl    testing   ProductFamilyOverride=ptl HardwareInfoOverride=2x6x8 $new
 "
