@@ -367,7 +367,6 @@ submit (GstGemmclFlight *flight, GstGemmcl *self, gsize m, GError **error)
       .device_d = flight->d_on_device ? flight->device_d : NULL,
       .rows = self->problem.gemm.row_outputs != 0 ? flight->rows : NULL,
       .keeps_d = !flight->d_on_device && keeps_output (flight, self),
-      .host_previous = self->last_output && self->last_d.data[0] ? &self->last_d : NULL,
       .wait = flight->wait,
   };
 
@@ -376,6 +375,8 @@ submit (GstGemmclFlight *flight, GstGemmcl *self, gsize m, GError **error)
     gemmcl_plan_reset_output (plan);
     gst_gemmcl_forget_output (self);
   }
+  if (self->last_output && self->last_d.data[0])
+    run.host_previous = &self->last_d;
   self->last_m = m;
   gemmcl_plan_set_scalars (plan, self->run_alpha, self->run_beta);
   if (!submit_run (flight, self, &run, error))
