@@ -24,21 +24,28 @@
 static const GemmclDeviceInfo no_device = {
     .version = "OpenCL 3.0", .max_image_width = 16384, .max_image_height = 16384};
 
-gboolean
-gemmcl_kernel_finishes_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
+/* Whether its work-groups have rows of D whole, when they are sums no more. */
+static gboolean
+owns_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
   const gsize width = kernel->tile_n ? kernel->tile_n * kernel->group_n : kernel->max_n;
 
-  return (gemm->activation == GEMMCL_ACTIVATION_SOFTMAX || gemm->row_outputs != 0) &&
-         kernel->whole_rows && gemm->n <= width && split == 1 &&
+  return kernel->whole_rows && gemm->n <= width && split == 1 &&
          g_strcmp0 (g_getenv ("GEMMCL_ROWS"), "apart") != 0;
+}
+
+/* What is told of other types of D is of what is stored there, rounded. */
+gboolean
+gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
+{
+  return gemm->row_outputs != 0 && gemm->d_type == GEMMCL_TYPE_F32 &&
+         owns_rows (kernel, gemm, split);
 }
 
 gboolean
 gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
-  return gemm->activation == GEMMCL_ACTIVATION_SOFTMAX &&
-         !gemmcl_kernel_finishes_rows (kernel, gemm, split);
+  return gemm->activation == GEMMCL_ACTIVATION_SOFTMAX && !owns_rows (kernel, gemm, split);
 }
 
 gboolean
@@ -155,6 +162,18 @@ append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *g
                             gemm->d_image ? GEMMCL_TYPE_U8 : gemm->d_type);
 }
 
+/* What kernels make of rows that they own. */
+static void
+append_whole_rows (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  const gboolean outputs = gemmcl_kernel_makes_row_outputs (kernel, gemm, 1);
+
+  if (outputs || (gemm->activation == GEMMCL_ACTIVATION_SOFTMAX && owns_rows (kernel, gemm, 1)))
+    g_string_append (options, " -DWHOLE_ROWS");
+  if (outputs)
+    gemmcl_row_outputs_append_options (options, gemm);
+}
+
 gchar *
 gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
                             const GemmclDeviceInfo *device, GemmclKernelLevel level)
@@ -185,10 +204,7 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
     gemmcl_dot_append_options (options, device);
   }
   append_result (options, kernel, gemm, 1);
-  if (gemmcl_kernel_finishes_rows (kernel, gemm, 1)) {
-    g_string_append (options, " -DWHOLE_ROWS");
-    gemmcl_row_outputs_append_options (options, gemm);
-  }
+  append_whole_rows (options, kernel, gemm);
   if (gemmcl_kernel_takes_pixels (kernel, gemm))
     append_image (options, gemm->a_image, "A_");
   if (gemm->d_image)

@@ -5,15 +5,16 @@
 #include "kernel-table.h"
 
 /**
- * gemmcl_kernel_finishes_rows:
+ * gemmcl_kernel_makes_row_outputs:
  * @split: the parts of K
  *
- * Returns: whether @kernel makes softmax and the row outputs of @gemm by itself, where it asks for
- * any: its work-groups then own rows of D whole. GEMMCL_ROWS=apart in the environment keeps it from
- * that, so that the two ways can be compared.
+ * Returns: whether @kernel makes the row outputs that @gemm asks for by itself, since its
+ * work-groups own rows of D whole; of softmax, gemmcl_kernel_needs_softmax() tells.
+ * GEMMCL_ROWS=apart in the environment keeps kernels from both, so that the two ways can be
+ * compared.
  */
-gboolean gemmcl_kernel_finishes_rows (const GemmclKernel *kernel, const GemmclGemm *gemm,
-                                      guint split);
+gboolean gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                          guint split);
 
 /** gemmcl_kernel_needs_softmax: whether softmax takes a pass of its own after @kernel. */
 gboolean gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm,

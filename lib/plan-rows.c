@@ -20,7 +20,7 @@ gemmcl_plan_build_rows (GemmclPlan *self, GError **error)
 
   if (self->gemm.row_outputs == 0)
     return TRUE;
-  if (gemmcl_kernel_finishes_rows (self->row, &self->gemm, self->split)) {
+  if (gemmcl_kernel_makes_row_outputs (self->row, &self->gemm, self->split)) {
     clRetainKernel (self->multiply);
     self->rows = self->multiply;
     return TRUE;

@@ -58,11 +58,13 @@ problem_run_device (Problem *self, GemmclContext *context, const gchar *kernel, 
   const cl_context cl = gemmcl_context_get_cl_context (context);
   const cl_command_queue queue = gemmcl_context_get_cl_queue (context);
   const GemmclGemm *gemm = &self->gemm;
+  const gsize n_rows = problem_count_rows (gemm);
   g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, gemm, kernel, error);
   g_auto (cl_mem) a = NULL;
   g_auto (cl_mem) b = NULL;
   g_auto (cl_mem) c = NULL;
   g_auto (cl_mem) d = NULL;
+  g_auto (cl_mem) rows = NULL;
   GemmclDeviceRun run = {0};
 
   if (plan == NULL || !set_bias (self, plan, error))
@@ -71,12 +73,17 @@ problem_run_device (Problem *self, GemmclContext *context, const gchar *kernel, 
   run.b = b = make_buffer (cl, self->b, self->n_b, GEMMCL_TYPE_F32);
   run.c = c = make_buffer (cl, self->c, self->n_c, GEMMCL_TYPE_F32);
   run.d = d = make_buffer (cl, self->d, self->n_d, gemm->d_type);
+  run.rows = rows = make_buffer (cl, self->rows, n_rows, GEMMCL_TYPE_F32);
   if (!gemmcl_plan_enqueue (plan, &run, queue, 0, NULL, NULL, NULL, error))
     return FALSE;
   g_assert_cmpint (clEnqueueReadBuffer (queue, d, CL_TRUE, 0,
                                         self->n_d * gemmcl_type_get_size (gemm->d_type), self->d, 0,
                                         NULL, NULL),
                    ==, CL_SUCCESS);
+  if (rows != NULL)
+    g_assert_cmpint (clEnqueueReadBuffer (queue, rows, CL_TRUE, 0, n_rows * sizeof (gfloat),
+                                          self->rows, 0, NULL, NULL),
+                     ==, CL_SUCCESS);
   return TRUE;
 }
 

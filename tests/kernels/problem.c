@@ -144,6 +144,12 @@ make_matrix (const GemmclGemm *gemm, const Shape *shape, GemmclType type, GRand 
   return data;
 }
 
+gsize
+problem_count_rows (const GemmclGemm *gemm)
+{
+  return get_batch (gemm) * gemm->m * gemmcl_gemm_count_row_outputs (gemm);
+}
+
 void
 problem_init (Problem *self, const GemmclGemm *gemm, guint32 seed)
 {
@@ -163,6 +169,8 @@ problem_init (Problem *self, const GemmclGemm *gemm, guint32 seed)
   }
   self->d_before = make_matrix (gemm, &d, gemm->d_type, rand, &self->n_d);
   self->d = g_memdup2 (self->d_before, self->n_d * gemmcl_type_get_size (gemm->d_type));
+  if (gemm->row_outputs)
+    self->rows = g_new (gfloat, problem_count_rows (gemm));
 }
 
 void
@@ -174,6 +182,7 @@ problem_clear (Problem *self)
   g_clear_pointer (&self->bias, g_free);
   g_clear_pointer (&self->d_before, g_free);
   g_clear_pointer (&self->d, g_free);
+  g_clear_pointer (&self->rows, g_free);
 }
 
 static gdouble
@@ -424,6 +433,54 @@ problem_check (const Problem *self, const gchar *what)
       }
     }
   return check_gaps (self, what);
+}
+
+/* @expected: the sum, the most and where it is. */
+static gboolean
+check_outputs (const Problem *self, const gchar *what, gsize row, const gdouble expected[3],
+               gdouble bound)
+{
+  static const gchar *const names[] = {"sum", "max", "arg-max"};
+  const gfloat *found = self->rows + row * gemmcl_gemm_count_row_outputs (&self->gemm);
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    const gdouble off = i == 0 && isfinite (expected[0]) ? bound : 0;
+
+    if (!(self->gemm.row_outputs >> i & 1))
+      continue;
+    if (!element_is_near (GEMMCL_TYPE_F32, expected[i], off, *found))
+      return fail (self, what,
+                   "the %s of row %zu, counted through the batches, is %.9g, expected "
+                   "%.9g +- %.3g",
+                   names[i], row, *found, expected[i], off);
+    found++;
+  }
+  return TRUE;
+}
+
+gboolean
+problem_check_rows (const Problem *self, const gchar *what)
+{
+  const GemmclGemm *gemm = &self->gemm;
+
+  for (gsize row = 0; row < get_batch (gemm) * gemm->m; row++) {
+    gdouble expected[3] = {0, NAN, 0}, size = 0;
+
+    for (gsize j = 0; j < gemm->n; j++) {
+      const gsize at = problem_d_index (self, row / gemm->m, row % gemm->m, j);
+      const gdouble x = element_get (gemm->d_type, self->d, at);
+
+      expected[0] += x;
+      size += fabs (x);
+      if (j == 0 || x > expected[1] || (isnan (x) && !isnan (expected[1]))) {
+        expected[1] = x;
+        expected[2] = j;
+      }
+    }
+    if (!check_outputs (self, what, row, expected, gemm->n * 0x1p-24 * size))
+      return FALSE;
+  }
+  return TRUE;
 }
 
 gboolean

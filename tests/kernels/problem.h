@@ -9,7 +9,7 @@
  * A problem with its matrices, for tests: random elements; NaN, or the largest number of an integer
  * type, everywhere else, so that what is read from a gap shows; and a guard behind each matrix.
  *
- * c and bias are NULL where the problem has none.
+ * c, bias and rows are NULL where the problem has none; rows are filled by problem_run_device ().
  */
 typedef struct {
   GemmclGemm gemm;
@@ -20,6 +20,7 @@ typedef struct {
   gfloat *bias;
   gpointer d_before;
   gpointer d;
+  gfloat *rows; /* the row outputs of all batches */
 } Problem;
 
 void problem_init (Problem *problem, const GemmclGemm *gemm, guint32 seed);
@@ -31,6 +32,9 @@ gsize problem_a_index (const Problem *problem, gsize batch, gsize i, gsize k);
 gsize problem_b_index (const Problem *problem, gsize batch, gsize k, gsize j);
 gsize problem_c_index (const Problem *problem, gsize batch, gsize i, gsize j);
 gsize problem_d_index (const Problem *problem, gsize batch, gsize i, gsize j);
+
+/* Returns: how many row outputs there are, of all batches. */
+gsize problem_count_rows (const GemmclGemm *gemm);
 
 /* Fills problem->d by gemmcl_gemm_run(). */
 gboolean problem_run_host (Problem *problem, GemmclContext *context, const gchar *kernel,
@@ -49,6 +53,9 @@ gboolean problem_run_plan (Problem *problem, GemmclContext *context, const gchar
  * between its elements. If not, fails the test with a message that says where, once.
  */
 gboolean problem_check (const Problem *problem, const gchar *what);
+
+/* Whether problem->rows are right, by what problem->d holds. If not, as above. */
+gboolean problem_check_rows (const Problem *problem, const gchar *what);
 
 /* The library's own check, for f32 D. Fails the test if it says no. */
 gboolean problem_verify (const Problem *problem, const gchar *what);

@@ -1,0 +1,287 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Softmax and row outputs by those kernels that make them before they store D, where N is no wider
+ * than the tile of a work-group, and where it is a column too wide; held against a reference, and
+ * the outputs against what D holds.
+ *
+ * Those that compile the fastest, of each width of vectors and precision; with GEMMCL_TEST_ROWS=all
+ * in the environment the edges of every other row, too.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "elements.h"
+#include "kernel-table.h"
+#include "problem.h"
+
+#define ALL (GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX)
+
+static const GemmclKernel table[] = {
+#define GEMMCL_KERNEL(name_, source_, ...) {.name = name_, .source = source_, __VA_ARGS__},
+#define GEMMCL_HELPER(name, source)
+#include "kernels.def"
+};
+
+/* Columns and rows of a work-group's tile; of one that has N compiled in some that compile soon. */
+static gsize
+get_width (const GemmclKernel *row)
+{
+  return row->tile_n ? row->tile_n * row->group_n : 4;
+}
+
+static gsize
+get_height (const GemmclKernel *row)
+{
+  return row->tile_m * row->group_m;
+}
+
+/* Whether there is a device and the row can run on it; else says why not. */
+static gboolean
+can_run (const GemmclKernel *row)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (test_get_context () == NULL)
+    return FALSE;
+  if (gemmcl_kernel_fits (test_get_context (), row->name, NULL, &error))
+    return TRUE;
+  g_test_skip (error->message);
+  return FALSE;
+}
+
+/* Rows of D an odd number of elements apart: else those that float4s fit are another program. */
+static GemmclGemm
+make_gemm (const GemmclKernel *row, gsize m, gsize n)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.precision = row->precision;
+  gemm.m = m;
+  gemm.n = n;
+  gemm.k = 5;
+  gemm.ldd = n | 1;
+  gemm.bias = TRUE;
+  gemm.row_outputs = ALL;
+  return gemm;
+}
+
+static void
+run (const GemmclKernel *row, Problem *problem)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!gemmcl_kernel_fits (test_get_context (), row->name, &problem->gemm, NULL))
+    return;
+  problem_run_device (problem, test_get_context (), row->name, &error);
+  g_assert_no_error (error);
+  if (!problem_check (problem, row->name))
+    return;
+  if (problem->rows == NULL || problem_check_rows (problem, row->name))
+    if (problem->gemm.d_type == GEMMCL_TYPE_F32)
+      problem_verify (problem, row->name);
+}
+
+static void
+run_gemm (const GemmclKernel *row, const GemmclGemm *gemm)
+{
+  g_auto (Problem) problem = {0};
+
+  problem_init (&problem, gemm, gemm->m + gemm->n);
+  run (row, &problem);
+}
+
+static void
+test_edges (gconstpointer data)
+{
+  const GemmclKernel *row = data;
+  const gsize width = get_width (row), height = get_height (row);
+  const gsize ns[] = {width, width - 1, width / 2 + 1, 1, width + 1};
+  const gsize ms[] = {1, height + 1, height, height - 1, 2 * height + 3};
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (ns); i++)
+    for (guint j = 0; j < G_N_ELEMENTS (ms); j++) {
+      GemmclGemm gemm = make_gemm (row, MAX (ms[j], 1), ns[i]);
+
+      gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
+      if (row->tile_n != 0 || i == 0)
+        run_gemm (row, &gemm);
+    }
+}
+
+/* None, one and two of the outputs, of what other activations make; alpha and beta 0 too. */
+static void
+test_sets (gconstpointer data)
+{
+  static const guint sets[] = {0, GEMMCL_ROW_SUM, GEMMCL_ROW_ARG_MAX,
+                               GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX};
+  const GemmclKernel *row = data;
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (sets); i++) {
+    GemmclGemm gemm = make_gemm (row, get_height (row) / 2 + 3, get_width (row) - 1);
+
+    gemm.row_outputs = sets[i];
+    gemm.activation = sets[i] == 0 ? GEMMCL_ACTIVATION_SOFTMAX : GEMMCL_ACTIVATION_RELU;
+    gemm.alpha = i % 3;
+    gemm.addend = GEMMCL_ADDEND_MATRIX;
+    gemm.beta = i % 2;
+    run_gemm (row, &gemm);
+  }
+}
+
+/* What is not a number, infinite, or the same in many columns; in one row or in all. */
+static void
+test_extremes (gconstpointer data)
+{
+  static const gfloat extremes[] = {NAN, INFINITY, -INFINITY, 0, 1e30f, -1e30f};
+  static const GemmclActivation activations[] = {GEMMCL_ACTIVATION_SOFTMAX, GEMMCL_ACTIVATION_NONE};
+  const GemmclKernel *row = data;
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (extremes) * G_N_ELEMENTS (activations); i++) {
+    GemmclGemm gemm = make_gemm (row, get_height (row) + 1, get_width (row) - 1);
+    const gfloat extreme = extremes[i / 2];
+    g_auto (Problem) problem = {0};
+
+    gemm.activation = activations[i % 2];
+    gemm.addend = GEMMCL_ADDEND_MATRIX;
+    gemm.beta = 1;
+    gemm.alpha = 0;
+    gemm.bias = FALSE;
+    problem_init (&problem, &gemm, i);
+    for (gsize at = 0; at < gemm.m; at++)
+      for (gsize j = 0; j < gemm.n; j++)
+        if (at % 3 == 0 || (at % 3 == 1 && j % 4 == 1))
+          problem.c[problem_c_index (&problem, 0, at, j)] = extreme;
+    run (row, &problem);
+  }
+}
+
+/* D of other types, by columns, in place of C. */
+static void
+test_types (gconstpointer data)
+{
+  static const GemmclType types[] = {GEMMCL_TYPE_F16, GEMMCL_TYPE_I8};
+  const GemmclKernel *row = data;
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
+    GemmclGemm gemm = make_gemm (row, get_height (row) + 1, get_width (row) - 1);
+
+    gemm.d_type = types[i];
+    gemm.layout = i % 2 ? GEMMCL_LAYOUT_COLUMN_MAJOR : GEMMCL_LAYOUT_ROW_MAJOR;
+    gemm.ldd = MAX (gemm.m, gemm.n) + 2;
+    gemm.addend = GEMMCL_ADDEND_OUTPUT;
+    gemm.beta = 0.5;
+    gemm.alpha = 70;
+    run_gemm (row, &gemm);
+    if (i == 0) {
+      gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
+      run_gemm (row, &gemm);
+    }
+  }
+}
+
+/* Batches as one tall problem, with gaps, and with a B each. */
+static void
+test_batches (gconstpointer data)
+{
+  const GemmclKernel *row = data;
+
+  if (!can_run (row))
+    return;
+  for (guint i = 0; i < 3; i++) {
+    GemmclGemm gemm = make_gemm (row, get_height (row) + 1, get_width (row) - 1);
+
+    gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
+    gemm.batch = 3;
+    gemm.a_stride = gemm.m * gemm.k;
+    gemm.d_stride = i == 1 ? gemm.m * gemm.ldd + 3 : 0;
+    gemm.b_stride = i == 2 ? gemm.k * gemm.n : 0;
+    run_gemm (row, &gemm);
+  }
+}
+
+/* The same by steps of their own, on request and where K is cut. */
+static void
+test_apart (gconstpointer data)
+{
+  const GemmclKernel *row = data;
+  GemmclGemm gemm = make_gemm (row, get_height (row) + 1, get_width (row) - 1);
+
+  if (!can_run (row))
+    return;
+  gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
+  g_setenv ("GEMMCL_ROWS", "apart", TRUE);
+  run_gemm (row, &gemm);
+  g_unsetenv ("GEMMCL_ROWS");
+  if (row->packed && row->precision == GEMMCL_PRECISION_F32) {
+    g_autofree gchar *name = g_strconcat (row->name, "/2", NULL);
+    const GemmclKernel in_parts = {.name = name};
+
+    gemm.k = 32;
+    run_gemm (&in_parts, &gemm);
+    gemm.d_type = GEMMCL_TYPE_F16;
+    run_gemm (&in_parts, &gemm);
+  }
+}
+
+static void
+add_tests (const GemmclKernel *row, gboolean full)
+{
+  static const struct {
+    const gchar *name;
+    GTestDataFunc function;
+  } tests[] = {{"edges", test_edges}, {"sets", test_sets},       {"extremes", test_extremes},
+               {"types", test_types}, {"batches", test_batches}, {"apart", test_apart}};
+
+  for (guint i = 0; i < (full ? G_N_ELEMENTS (tests) : 1); i++) {
+    g_autofree gchar *path = g_strdup_printf ("/whole-rows/%s/%s", row->name, tests[i].name);
+    g_test_add_data_func (path, row, tests[i].function);
+  }
+}
+
+/* Outputs of a work-item, and of a group; a single row of them would hide how rows are told apart.
+ */
+static gsize
+get_size (const GemmclKernel *row)
+{
+  return row->tile_m > 1 ? row->tile_m * row->tile_n * 1000 + row->group_m * row->group_n
+                         : G_MAXSIZE;
+}
+
+/* Whether no row of its kind has a smaller tile. */
+static gboolean
+is_smallest (const GemmclKernel *row)
+{
+  for (const GemmclKernel *other = table; other < table + G_N_ELEMENTS (table); other++) {
+    const gboolean smaller =
+        get_size (other) < get_size (row) || (get_size (other) == get_size (row) && other < row);
+
+    if (other->whole_rows && smaller && strcmp (other->source, row->source) == 0 &&
+        other->devices == row->devices && other->float_width == row->float_width &&
+        other->subgroup == row->subgroup && other->precision == row->precision)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+int
+main (int argc, char **argv)
+{
+  const gboolean all = g_strcmp0 (g_getenv ("GEMMCL_TEST_ROWS"), "all") == 0;
+
+  g_test_init (&argc, &argv, NULL);
+  for (const GemmclKernel *row = table; row < table + G_N_ELEMENTS (table); row++)
+    if (row->whole_rows && (all || is_smallest (row)))
+      add_tests (row, is_smallest (row) && row->precision == GEMMCL_PRECISION_F32 &&
+                          row->tile_n > 0 && (row->float_width == 0 || row->float_width == 16));
+  return g_test_run ();
+}
