@@ -70,7 +70,8 @@ check_run (const gchar *kernel, const GemmclGemm *gemm)
   problem_init (&problem, gemm, 1);
   problem_run_device (&problem, context, kernel, &error);
   g_assert_no_error (error);
-  problem_check (&problem, kernel);
+  if (problem_check (&problem, kernel) && gemm->row_outputs)
+    problem_check_rows (&problem, kernel);
   assert_no_complaint (what);
 }
 
@@ -83,6 +84,22 @@ check_problem (const GemmclKernel *row, GemmclGemm *gemm)
   gemm->n = row->max_n ? MIN (gemm->n, row->max_n) : gemm->n;
   gemm->k = row->max_k ? MIN (gemm->k, row->max_k) : gemm->k;
   check_run (row->name, gemm);
+}
+
+/* Softmax, and what else of whole rows, in the kernel. */
+static void
+check_whole_rows (const GemmclKernel *row)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = 19;
+  gemm.n = 7;
+  gemm.k = 3;
+  gemm.batch = 2;
+  gemm.b_stride = 21;
+  gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
+  gemm.row_outputs = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX;
+  check_problem (row, &gemm);
 }
 
 static void
@@ -123,6 +140,8 @@ test_row (gconstpointer data)
   batches.beta = -1;
   batches.bias = TRUE;
   check_problem (row, &batches);
+  if (row->whole_rows)
+    check_whole_rows (row);
 }
 
 /* K in two parts, and what adds them up. */
