@@ -151,6 +151,8 @@ ours_read (gpointer data, GError **error)
   Ours *self = data;
   cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
 
+  if (self->last && !gemmcl_plan_finish (self->plan, g_steal_pointer (&self->last), error))
+    return FALSE;
   return self->host || check (clEnqueueReadBuffer (queue, self->d[0], CL_TRUE, 0, self->d_bytes,
                                                    self->problem->d, 0, NULL, NULL),
                               "Reading D", error);
