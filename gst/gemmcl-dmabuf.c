@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gst/allocators/gstdmabuf.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "gemmcl-device.h"
@@ -96,7 +97,7 @@ is_of_media_driver (GstMemory *memory)
 {
   const GType type = g_type_from_name ("GstVaDmabufAllocator");
 
-  return type != 0 && g_type_is_a (G_OBJECT_TYPE (memory->allocator), type);
+  return type != 0 && memory->allocator && g_type_is_a (G_OBJECT_TYPE (memory->allocator), type);
 }
 
 gboolean
@@ -116,7 +117,7 @@ gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer)
 /* A file descriptor that was imported is OpenCL's, which closes it with the buffer: the memory's
  * own one stays what it is. */
 static cl_mem
-create_buffer (GstGemmcl *self, GstMemory *root, cl_int *status)
+create_buffer (GstGemmcl *self, GstMemory *root, gsize size, cl_int *status)
 {
   const int fd = fcntl (gst_dmabuf_memory_get_fd (root), F_DUPFD_CLOEXEC, 0);
   const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR,
@@ -127,14 +128,14 @@ create_buffer (GstGemmcl *self, GstMemory *root, cl_int *status)
   if (fd < 0)
     return NULL;
   buffer = clCreateBufferWithProperties (gemmcl_context_get_cl_context (self->context), properties,
-                                         CL_MEM_READ_ONLY, root->maxsize, NULL, status);
+                                         CL_MEM_READ_ONLY, size, NULL, status);
   if (*status != CL_SUCCESS)
     close (fd);
   return buffer;
 }
 
 static void
-note_refusal (GstGemmcl *self, GstMemory *root, cl_int status)
+note_refusal (GstGemmcl *self, gsize size, cl_int status)
 {
   Importer *importer = get_importer (self->context);
 
@@ -142,27 +143,26 @@ note_refusal (GstGemmcl *self, GstMemory *root, cl_int status)
     GST_WARNING_OBJECT (self,
                         "a dma-buf of %" G_GSIZE_FORMAT " bytes cannot be imported (OpenCL error "
                         "%d): it is copied, as all that are refused",
-                        root->maxsize, status);
+                        size, status);
   else
     GST_INFO_OBJECT (self, "a dma-buf cannot be imported (OpenCL error %d), either", status);
 }
 
 /* The buffer that is the dma-buf; NULL if the driver refuses it, which it is asked for once. */
 static cl_mem
-import (GstGemmcl *self, GstMemory *root)
+import (GstGemmcl *self, GstMemory *root, gsize size)
 {
-  const guintptr id = gst_dmabuf_memory_get_fd (root);
   cl_mem objects[GEMMCL_MAX_PLANES] = {NULL};
   cl_int status;
 
-  if (gst_gemmcl_imports_find (self->imports, root, id, objects))
+  if (gst_gemmcl_imports_find (self->imports, root, size, objects))
     return objects[0];
-  objects[0] = create_buffer (self, root, &status);
+  objects[0] = create_buffer (self, root, size, &status);
   if (status != CL_SUCCESS) {
-    note_refusal (self, root, status);
+    note_refusal (self, size, status);
     objects[0] = NULL;
   }
-  gst_gemmcl_imports_add (self->imports, root, id, objects);
+  gst_gemmcl_imports_add (self->imports, root, size, objects);
   return objects[0];
 }
 
@@ -178,30 +178,81 @@ wait_until_written (GstGemmcl *self, GstMemory *root)
   return FALSE;
 }
 
+/* Whether both are of one dma-buf. Those of Linux before 5.3 have no size, and all one number. */
+static gboolean
+is_same_file (GstMemory *one, GstMemory *other)
+{
+  struct stat a, b;
+
+  return one == other || (fstat (gst_dmabuf_memory_get_fd (one), &a) == 0 &&
+                          fstat (gst_dmabuf_memory_get_fd (other), &b) == 0 && a.st_size > 0 &&
+                          a.st_ino == b.st_ino && a.st_dev == b.st_dev);
+}
+
+/* What one buffer of OpenCL can be: memories, perhaps one for each plane, that lie in one dma-buf.
+ * Returns: the first one's whole; NULL if they are not such. @size: what has to be imported. */
+static GstMemory *
+find_file (GstBuffer *buffer, gsize *size)
+{
+  GstMemory *first = NULL;
+
+  *size = 0;
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i), *root = get_root (memory);
+
+    if (!gst_is_dmabuf_memory (memory) || !gst_is_dmabuf_memory (root) ||
+        is_of_media_driver (memory) || (first && !is_same_file (first, root)))
+      return NULL;
+    first = first ? first : root;
+    *size = MAX (*size, root->maxsize);
+  }
+  return first;
+}
+
+/* From where they are in @buffer to where they are in the file, of which each lies in one piece. */
+static gboolean
+find_in_file (const GemmclImage *image, GstBuffer *buffer, GemmclDeviceData *data)
+{
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  gemmcl_image_get_planes (image, planes);
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
+    const gsize bytes = (planes[i].rows - 1) * data->stride[i] + planes[i].row_bytes;
+    gsize start, skip;
+    guint index, n;
+
+    if (!gst_buffer_find_memory (buffer, data->offset[i], bytes, &index, &n, &skip) || n != 1)
+      return FALSE;
+    gst_memory_get_sizes (gst_buffer_peek_memory (buffer, index), &start, NULL);
+    data->offset[i] = start + skip;
+  }
+  return TRUE;
+}
+
 gboolean
 gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclDeviceData *data,
                         GemmclHandover *acquire, GemmclHandover *release)
 {
   const Importer *importer = get_importer (self->context);
-  GstMemory *memory;
+  const GemmclImage *image = &self->problem.a_image;
+  GstMemory *file;
   gsize size;
 
-  if (!importer->can_import || gst_buffer_n_memory (buffer) != 1)
+  if (!importer->can_import)
     return FALSE;
-  memory = gst_buffer_peek_memory (buffer, 0);
-  if (!gst_is_dmabuf_memory (memory) || is_of_media_driver (memory))
+  file = find_file (buffer, &size);
+  if (!file)
     return FALSE;
   memset (data, 0, sizeof *data);
-  size = gst_memory_get_sizes (memory, &data->offset[0], NULL);
-  for (guint i = 1; i < GEMMCL_MAX_PLANES; i++)
-    data->offset[i] = data->offset[0];
-  if (!gst_gemmcl_device_find_planes (&self->problem.a_image, &self->input.video, buffer, size,
-                                      data)) {
-    GST_LOG_OBJECT (self, "a dma-buf of %" G_GSIZE_FORMAT " bytes is not the caps' picture", size);
+  if (!gst_gemmcl_device_find_planes (image, &self->input.video, buffer,
+                                      gst_buffer_get_size (buffer), data) ||
+      !find_in_file (image, buffer, data)) {
+    GST_LOG_OBJECT (self, "dma-bufs of %" G_GSIZE_FORMAT " bytes are not the caps' picture",
+                    gst_buffer_get_size (buffer));
     return FALSE;
   }
   *acquire = importer->acquire;
   *release = importer->release;
-  data->buffer = import (self, get_root (memory));
-  return data->buffer && wait_until_written (self, get_root (memory));
+  data->buffer = import (self, file, size);
+  return data->buffer && wait_until_written (self, file);
 }

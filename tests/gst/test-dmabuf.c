@@ -18,6 +18,10 @@
 #define LINE   "appsrc name=in format=time ! "
 #define PIXELS "gemmcl name=g weight=[[.3,.1],[.6,.2],[.1,.9]] "
 
+/** Pieces: memories of a picture: one, one for each plane, or that and each a dma-buf of its own.
+ */
+typedef enum { WHOLE, PLANES, FILES } Pieces;
+
 /**
  * Layout: how a picture lies in a dma-buf
  * @before: bytes of the dma-buf before the memory, @gap: within it before each plane
@@ -25,6 +29,7 @@
  */
 typedef struct {
   gsize before, gap, padding;
+  Pieces pieces;
 } Layout;
 
 /**
@@ -50,6 +55,54 @@ get_row (const GstVideoInfo *info, guint plane)
          (gsize)GST_VIDEO_INFO_COMP_PSTRIDE (info, comps[0]);
 }
 
+/* Appends @size bytes of @fd, which it takes, from @start on. */
+static void
+append_memory (const Source *self, GstBuffer *buffer, int fd, gsize start, gsize size)
+{
+  GstMemory *memory = gst_dmabuf_allocator_alloc (self->allocator, fd, start + size);
+
+  gst_memory_resize (memory, (gssize)start, size);
+  gst_buffer_append_memory (buffer, memory);
+}
+
+/* Takes @fd; @offset: where planes are in the only memory, then where they are in the buffer. */
+static void
+append_planes (const Source *self, GstBuffer *buffer, int fd, guint n, gsize *offset, gsize size)
+{
+  gsize before = 0;
+
+  for (guint i = 0; i < n; i++) {
+    const gsize end = i + 1 < n ? offset[i + 1] - self->layout->gap : size;
+    const gsize bytes = end - offset[i], start = self->layout->before + offset[i];
+
+    append_memory (self, buffer, dup (fd), start, bytes);
+    offset[i] = before;
+    before += bytes;
+  }
+  close (fd);
+}
+
+static int
+new_file (gsize size)
+{
+  const int fd = memfd_create ("picture", MFD_CLOEXEC);
+
+  g_assert_cmpint (ftruncate (fd, (off_t)size), ==, 0);
+  return fd;
+}
+
+/* Gives each memory a file of its own. */
+static void
+part_files (const Source *self, GstBuffer *buffer)
+{
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    const gsize size = gst_memory_get_sizes (gst_buffer_peek_memory (buffer, i), NULL, NULL);
+
+    gst_buffer_replace_memory (buffer, i,
+                               gst_dmabuf_allocator_alloc (self->allocator, new_file (size), size));
+  }
+}
+
 /* (transfer full): a picture in a dma-buf, not yet drawn. */
 static GstBuffer *
 new_dmabuf (const Source *self, const GstVideoInfo *info)
@@ -57,22 +110,25 @@ new_dmabuf (const Source *self, const GstVideoInfo *info)
   const Layout *layout = self->layout;
   gsize offset[GST_VIDEO_MAX_PLANES] = {0}, size = 0;
   gint stride[GST_VIDEO_MAX_PLANES] = {0};
-  const int fd = memfd_create ("picture", MFD_CLOEXEC);
+  const guint n = GST_VIDEO_INFO_N_PLANES (info);
   GstBuffer *buffer = gst_buffer_new ();
-  GstMemory *memory;
+  int fd;
 
-  for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
+  for (guint i = 0; i < n; i++) {
     size += layout->gap;
     offset[i] = size;
     stride[i] = (gint)(get_row (info, i) + layout->padding);
     size += (gsize)stride[i] * (gsize)GST_VIDEO_INFO_COMP_HEIGHT (info, i);
   }
-  g_assert_cmpint (ftruncate (fd, (off_t)(layout->before + size)), ==, 0);
-  memory = gst_dmabuf_allocator_alloc (self->allocator, fd, layout->before + size);
-  gst_memory_resize (memory, (gssize)layout->before, size);
-  gst_buffer_append_memory (buffer, memory);
-  gst_buffer_add_video_meta_full (buffer, 0, self->format, self->width, self->height,
-                                  GST_VIDEO_INFO_N_PLANES (info), offset, stride);
+  fd = new_file (layout->before + size);
+  if (layout->pieces == WHOLE)
+    append_memory (self, buffer, fd, layout->before, size);
+  else
+    append_planes (self, buffer, fd, n, offset, size);
+  if (layout->pieces == FILES)
+    part_files (self, buffer);
+  gst_buffer_add_video_meta_full (buffer, 0, self->format, self->width, self->height, n, offset,
+                                  stride);
   return buffer;
 }
 
@@ -98,7 +154,8 @@ make_part (GstBuffer *buffer)
 {
   GstMemory *whole = gst_buffer_peek_memory (buffer, 0);
 
-  gst_buffer_replace_memory (buffer, 0, gst_memory_share (whole, 0, -1));
+  gst_buffer_replace_memory (
+      buffer, 0, gst_memory_share (whole, 0, (gssize)gst_memory_get_sizes (whole, NULL, NULL)));
 }
 
 static void
@@ -170,7 +227,9 @@ is_ready (void)
   return !doubles_missing ();
 }
 
-static const Layout tight = {0, 0, 0}, padded = {0, 0, 10}, odd = {52, 7, 3};
+static const Layout tight = {0, 0, 0, WHOLE}, padded = {0, 0, 10, WHOLE}, odd = {52, 7, 3, WHOLE};
+static const Layout planes = {0, 0, 0, PLANES}, odd_planes = {52, 7, 3, PLANES};
+static const Layout files = {0, 0, 3, FILES};
 
 static void
 check_import (GstVideoFormat format, const Layout *layout, gint64 copies)
@@ -201,6 +260,28 @@ test_import (void)
   check_import (GST_VIDEO_FORMAT_I420, &odd, 3 * N);
   check_import (GST_VIDEO_FORMAT_BGRx, &padded, N);
   check_import (GST_VIDEO_FORMAT_RGB, &tight, 0);
+}
+
+/* Planes that are memories of their own, too, if they lie in one dma-buf; otherwise they are
+ * copied.
+ */
+static void
+test_planes (void)
+{
+  g_auto (Finish) apart = {NULL};
+  gint64 imported;
+
+  if (!is_ready ())
+    return;
+  check_import (GST_VIDEO_FORMAT_NV12, &planes, 0);
+  check_import (GST_VIDEO_FORMAT_NV12, &odd_planes, 2 * N);
+  check_import (GST_VIDEO_FORMAT_I420, &odd_planes, 3 * N);
+  imported = doubles_count ("dmabuf-objects");
+  run (GST_VIDEO_FORMAT_I420, &files, PIXELS, &apart);
+  finish_assert_well (&apart, N);
+  g_assert_cmpstr (apart.memory, ==, "system");
+  g_assert_cmpint (doubles_count ("dmabuf-objects"), ==, imported);
+  doubles_assert_right ();
 }
 
 static void
@@ -275,9 +356,13 @@ test_failures (void)
   {
     g_auto (Finish) shared = {NULL};
 
+    const gint64 imported = doubles_count ("dmabuf-objects");
+
     doubles_fail ("clCreateBufferWithProperties", 1, -61);
     run (GST_VIDEO_FORMAT_NV12, &odd, PIXELS, &shared);
     finish_assert_well (&shared, N);
+    /* The first of the two dma-bufs is not tried again when it comes again. */
+    g_assert_cmpint (doubles_count ("dmabuf-objects") - imported, ==, 1);
   }
   for (guint i = 0; i < G_N_ELEMENTS (functions); i++) {
     g_auto (Finish) shared = {NULL};
@@ -332,6 +417,7 @@ main (int argc, char **argv)
   gst_init (&argc, &argv);
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/dmabuf/import", test_import);
+  g_test_add_func ("/dmabuf/planes", test_planes);
   g_test_add_func ("/dmabuf/flights", test_flights);
   g_test_add_func ("/dmabuf/mapped", test_mapped);
   g_test_add_func ("/dmabuf/drm", test_drm);
