@@ -130,6 +130,16 @@ test_wrong_import (void)
   rig_assert_misuse ("wrong-argument");
 }
 
+static void
+export_surface (Rig *rig, VASurfaceID surface, VADRMPRIMESurfaceDescriptor *exported)
+{
+  g_assert_cmpint (vaExportSurfaceHandle (
+                       rig->display, surface, VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2,
+                       VA_EXPORT_SURFACE_READ_ONLY | VA_EXPORT_SURFACE_SEPARATE_LAYERS, exported),
+                   ==, VA_STATUS_SUCCESS);
+  g_assert_cmpuint (exported->num_layers, ==, 2);
+}
+
 /* A surface that was exported: its bytes are there, and its life is watched. */
 static void
 test_exported (void)
@@ -141,11 +151,8 @@ test_exported (void)
   cl_int status;
   cl_mem buffer;
 
-  g_assert_cmpint (vaExportSurfaceHandle (
-                       rig->display, surface, VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2,
-                       VA_EXPORT_SURFACE_READ_ONLY | VA_EXPORT_SURFACE_SEPARATE_LAYERS, &exported),
-                   ==, VA_STATUS_SUCCESS);
-  g_assert_cmpuint (exported.num_layers, ==, 2);
+  export_surface (rig, surface, &exported);
+  g_assert_true (exported.objects[0].drm_format_modifier == 0);
   buffer =
       import (rig, exported.objects[0].fd, CL_MEM_READ_ONLY, exported.objects[0].size, &status);
   g_assert_cmpint (status, ==, CL_SUCCESS);
@@ -162,6 +169,31 @@ test_exported (void)
   clReleaseMemObject (buffer);
 }
 
+/* One that is tiled has no bytes that anybody finds, and must not be imported. */
+static void
+test_tiled (void)
+{
+  g_autoptr (Rig) rig = rig_new (TRUE);
+  VASurfaceID surface = rig_new_surface (rig, VA_FOURCC_NV12, 32, 16);
+  VADRMPRIMESurfaceDescriptor exported;
+  guint8 byte = 1;
+  cl_int status;
+  cl_mem buffer;
+
+  g_setenv ("GEMMCL_DOUBLES_MODIFIER", "0x0100000000000002", TRUE);
+  export_surface (rig, surface, &exported);
+  g_unsetenv ("GEMMCL_DOUBLES_MODIFIER");
+  g_assert_true (exported.objects[0].drm_format_modifier ==
+                 G_GUINT64_CONSTANT (0x0100000000000002));
+  g_assert_cmpint (pread (exported.objects[0].fd, &byte, 1, 0), ==, 1);
+  g_assert_cmpuint (byte, ==, 0);
+  buffer =
+      import (rig, exported.objects[0].fd, CL_MEM_READ_ONLY, exported.objects[0].size, &status);
+  rig_assert_misuse ("wrong-argument");
+  clReleaseMemObject (buffer);
+  vaDestroySurfaces (rig->display, &surface, 1);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -171,5 +203,6 @@ main (int argc, char **argv)
   rig_add_test ("/doubles/dmabuf/misuse", test_misuse);
   rig_add_test ("/doubles/dmabuf/wrong-import", test_wrong_import);
   rig_add_test ("/doubles/dmabuf/exported", test_exported);
+  rig_add_test ("/doubles/dmabuf/tiled", test_tiled);
   return g_test_run ();
 }
