@@ -117,5 +117,5 @@ gemm (GEMM_ARGUMENTS)
       b_at.y += STEP;
     }
   }
-  store (C, bias, D, p, tile, sum);
+  STORE_TILE ();
 }

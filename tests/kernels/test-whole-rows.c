@@ -6,8 +6,8 @@
  * than the tile of a work-group, and where it is a column too wide; held against a reference, and
  * the outputs against what D holds.
  *
- * Those that compile the fastest, of each width of vectors and precision; with GEMMCL_TEST_ROWS=all
- * in the environment the edges of every other row, too.
+ * Those that compile the fastest, of each width of vectors and precision, and of all with
+ * subgroups; with GEMMCL_TEST_ROWS=all in the environment the edges of every other row, too.
  */
 #include <math.h>
 #include <string.h>
@@ -248,13 +248,24 @@ add_tests (const GemmclKernel *row, gboolean full)
   }
 }
 
-/* Outputs of a work-item, and of a group; a single row of them would hide how rows are told apart.
- */
+/* Outputs of a work-item, and of a group; a single row or column of them would hide how they are
+ * told apart. */
 static gsize
 get_size (const GemmclKernel *row)
 {
-  return row->tile_m > 1 ? row->tile_m * row->tile_n * 1000 + row->group_m * row->group_n
-                         : G_MAXSIZE;
+  return row->tile_m > 1 && row->tile_n != 1
+             ? row->tile_m * row->tile_n * 1000 + row->group_m * row->group_n
+             : G_MAXSIZE;
+}
+
+/* All with subgroups have one way for rows. */
+static gboolean
+is_of_same_kind (const GemmclKernel *row, const GemmclKernel *other)
+{
+  if (row->subgroup > 0 || other->subgroup > 0)
+    return row->subgroup > 0 && other->subgroup > 0;
+  return strcmp (other->source, row->source) == 0 && other->devices == row->devices &&
+         other->float_width == row->float_width && other->precision == row->precision;
 }
 
 /* Whether no row of its kind has a smaller tile. */
@@ -265,9 +276,7 @@ is_smallest (const GemmclKernel *row)
     const gboolean smaller =
         get_size (other) < get_size (row) || (get_size (other) == get_size (row) && other < row);
 
-    if (other->whole_rows && smaller && strcmp (other->source, row->source) == 0 &&
-        other->devices == row->devices && other->float_width == row->float_width &&
-        other->subgroup == row->subgroup && other->precision == row->precision)
+    if (other->whole_rows && smaller && is_of_same_kind (row, other))
       return FALSE;
   }
   return TRUE;
@@ -282,6 +291,7 @@ main (int argc, char **argv)
   for (const GemmclKernel *row = table; row < table + G_N_ELEMENTS (table); row++)
     if (row->whole_rows && (all || is_smallest (row)))
       add_tests (row, is_smallest (row) && row->precision == GEMMCL_PRECISION_F32 &&
-                          row->tile_n > 0 && (row->float_width == 0 || row->float_width == 16));
+                          row->tile_n > 0 && row->subgroup == 0 &&
+                          (row->float_width == 0 || row->float_width == 16));
   return g_test_run ();
 }

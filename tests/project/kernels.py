@@ -8,6 +8,7 @@ usage: kernels.py KERNELS-DIRECTORY
 Of the options that lib/kernel-options.c gives, each row is tried with the plainest and with the
 fullest set; one with subgroups natively, and the first of its source at each of its levels, with
 its images in buffers, too.
+Those that finish whole rows are tried with that, too, the first of each source.
 Pictures have options of their own, which the tests on a device go through.
 """
 
@@ -23,7 +24,8 @@ CLANG += ["-finclude-default-header", "-fsyntax-only", "-Wall", "-Wextra", "-Wer
 # What OpenCL's own idiom and the including of shared parts bring with them.
 CLANG += ["-Wno-unused-function", "-Wno-sign-compare", "-Wno-unused-parameter"]
 
-F32, F16, BF16, I8, U8, SIGMOID = 0, 2, 3, 4, 5, 5
+F32, F16, BF16, I8, U8 = 0, 2, 3, 4, 5
+SIGMOID, SOFTMAX = 5, 9
 TYPES = {"F16": F16, "BF16": BF16, "TF32": F32, "I8": I8}
 VARIANTS = {
     "plain": [f"A_TYPE={F32}", f"D_TYPE={F32}", "ACTIVATION=0"],
@@ -32,6 +34,8 @@ VARIANTS = {
         "D_UNIT_COL", f"ACTIVATION={SIGMOID}",
     ],
 }
+WHOLE_ROWS = [*VARIANTS["plain"][:2], f"ACTIVATION={SOFTMAX}", "WHOLE_ROWS", "ROW_COUNT=3",
+              "ROW_SUM", "ROW_MAX", "ROW_ARG_MAX"]
 # The levels of subgroup.clh, and what makes clang declare their functions.
 LEVELS = {
     "native": ["-cl-std=CL1.2", "-DSUBGROUP_LEVEL=0", "-Dcl_intel_subgroups", "-cl-no-stdinc",
@@ -63,7 +67,7 @@ HELPERS = {
 
 
 def rows():
-    """Yields (name, source, defines, levels) of the table."""
+    """Yields (name, source, defines, levels, variants) of the table."""
     text = (KERNELS / "kernels.def").read_text(encoding="utf-8")
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     seen = set()
@@ -101,8 +105,11 @@ def rows():
             base = "emulated" if images else ""
             level = f"{base} in buffers".strip()
             levels = {**levels, level: [*levels[base], "-DIMAGES_IN_BUFFERS"]}
+        variants = VARIANTS
+        if ".whole_rows = TRUE" in row and source not in seen:
+            variants = {**VARIANTS, "whole rows": WHOLE_ROWS}
         seen.add(source)
-        yield name, KERNELS / source, options, levels
+        yield name, KERNELS / source, options, levels, variants
 
 
 def main():
@@ -112,10 +119,10 @@ def main():
     tests = [
         (source, [*options, *language, *(f"-D{define}" for define in defines)],
          f"{name}, {variant} options {level}".strip())
-        for name, source, options, levels in rows()
+        for name, source, options, levels, variants in rows()
         for level, language in levels.items()
-        for variant, defines in VARIANTS.items()
-        if variant == "full" or level != "native" or "emulated" in levels
+        for variant, defines in variants.items()
+        if variant != "plain" or level != "native" or "emulated" in levels
     ]
     print(f"1..{len(tests)}")
     failed = False
