@@ -171,6 +171,14 @@ store_result (global D_MEM *D, const GemmclProblem p, long d, long columns, floa
       STORE_D (D, d + e * D_COL, part[e]);
 }
 
+/* Both; d: where D (i, j) lies. */
+static inline void
+finish (global const C_MEM *C, global D_MEM *D, const GemmclProblem p, long c, long d, long columns,
+        float4 sum, float4 bias)
+{
+  store_result (D, p, d, columns, get_result (C, p, c, columns, sum, bias));
+}
+
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 gemm (GEMM_ARGUMENTS)
 {
@@ -223,25 +231,31 @@ gemm (GEMM_ARGUMENTS)
     multiply (sum, tile_a[side] + m, tile_b[side] + n);
   }
 
+  /* What is not stored at once is kept in registers, of which there may be too few. */
 #pragma unroll
   for (int r = 0; r < TILE_M; r++)
 #pragma unroll
     for (int c = 0; c < TILE_N / 4; c++) {
       const long i = ROW_I (r), j = left + 4 * (c * GROUP_N + n);
       if (i < p.M && j < p.N)
+#ifdef WHOLE_ROWS
         sum[r][c] =
             get_result (C, p, C_INDEX (batch, i, j), p.N - j, sum[r][c], vload4 (j / 4, bias));
+#else
+        finish (C, D, p, C_INDEX (batch, i, j), D_INDEX (batch, i, j), p.N - j, sum[r][c],
+                vload4 (j / 4, bias));
+#endif
     }
 #ifdef WHOLE_ROWS
   float own[ROW_HELD];
   FINISH_ROWS (own)
-#endif
-#pragma unroll
+  #pragma unroll
   for (int r = 0; r < TILE_M; r++)
-#pragma unroll
+  #pragma unroll
     for (int c = 0; c < TILE_N / 4; c++) {
       const long i = ROW_I (r), j = left + 4 * (c * GROUP_N + n);
       if (i < p.M && j < p.N)
         store_result (D, p, D_INDEX (batch, i, j), p.N - j, sum[r][c]);
     }
+#endif
 }
