@@ -155,6 +155,9 @@ get_result (global const C_MEM *C, const GemmclProblem p, long c, long columns, 
   return EPILOGUE (float4, p.alpha * sum, bias, vload4 (0, part));
 }
 
+#define RESULT(i, j, sum)                                                                          \
+  get_result (C, p, C_INDEX (batch, i, j), p.N - (j), sum, vload4 ((j) / 4, bias))
+
 static inline void
 store_result (global D_MEM *D, const GemmclProblem p, long d, long columns, float4 x)
 {
@@ -231,31 +234,28 @@ gemm (GEMM_ARGUMENTS)
     multiply (sum, tile_a[side] + m, tile_b[side] + n);
   }
 
-  /* What is not stored at once is kept in registers, of which there may be too few. */
-#pragma unroll
+  /* Results that are not stored at once take registers: only those of whole rows wait. */
+#ifdef WHOLE_ROWS
+  #pragma unroll
   for (int r = 0; r < TILE_M; r++)
-#pragma unroll
+  #pragma unroll
     for (int c = 0; c < TILE_N / 4; c++) {
       const long i = ROW_I (r), j = left + 4 * (c * GROUP_N + n);
       if (i < p.M && j < p.N)
-#ifdef WHOLE_ROWS
-        sum[r][c] =
-            get_result (C, p, C_INDEX (batch, i, j), p.N - j, sum[r][c], vload4 (j / 4, bias));
-#else
-        finish (C, D, p, C_INDEX (batch, i, j), D_INDEX (batch, i, j), p.N - j, sum[r][c],
-                vload4 (j / 4, bias));
-#endif
+        sum[r][c] = RESULT (i, j, sum[r][c]);
     }
-#ifdef WHOLE_ROWS
   float own[ROW_HELD];
   FINISH_ROWS (own)
-  #pragma unroll
+  #undef RESULT
+  #define RESULT(i, j, sum) (sum)
+#endif
+
+#pragma unroll
   for (int r = 0; r < TILE_M; r++)
-  #pragma unroll
+#pragma unroll
     for (int c = 0; c < TILE_N / 4; c++) {
       const long i = ROW_I (r), j = left + 4 * (c * GROUP_N + n);
       if (i < p.M && j < p.N)
-        store_result (D, p, D_INDEX (batch, i, j), p.N - j, sum[r][c]);
+        store_result (D, p, D_INDEX (batch, i, j), p.N - j, RESULT (i, j, sum[r][c]));
     }
-#endif
 }
