@@ -129,6 +129,7 @@ typedef struct {
 } Watch;
 
 #define SEEK_FRAME (GST_SECOND / 1000)
+#define MAX_WAIT   (60 * G_TIME_SPAN_SECOND) /* what failed sends nothing */
 
 static GstPadProbeReturn
 watch (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
@@ -154,23 +155,26 @@ watch (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
 static void
 watch_wait (Watch *self, guint n)
 {
+  const gint64 end = g_get_monotonic_time () + MAX_WAIT;
   guint until;
 
   g_mutex_lock (&self->lock);
   until = self->seen + n;
   while (self->seen < until)
-    g_cond_wait (&self->changed, &self->lock);
+    g_assert_true (g_cond_wait_until (&self->changed, &self->lock, end));
   g_mutex_unlock (&self->lock);
 }
 
 /* Through PAUSED, READY and NULL now and then; and seeks. */
 static void
-disturb (GstElement *pipeline, guint round)
+disturb (GstElement *pipeline, guint round, GstState middle)
 {
   static const GstState states[] = {GST_STATE_PAUSED, GST_STATE_READY, GST_STATE_NULL};
 
   if (round % 10 == 9) {
-    gst_element_set_state (pipeline, states[round / 10 % G_N_ELEMENTS (states)]);
+    const GstState state = states[round / 10 % G_N_ELEMENTS (states)];
+
+    gst_element_set_state (pipeline, state == GST_STATE_READY ? middle : state);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
     gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE);
   }
@@ -180,7 +184,7 @@ disturb (GstElement *pipeline, guint round)
 }
 
 void
-flow_seek (const gchar *line, guint n)
+flow_seek (const gchar *line, GstState middle, guint n)
 {
   g_autofree gchar *text = g_strconcat (line, " ! fakesink name=sink sync=false", NULL);
   g_autoptr (GError) error = NULL;
@@ -200,7 +204,7 @@ flow_seek (const gchar *line, guint n)
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   for (; self.seen < n; round++) {
     watch_wait (&self, 1 + round % 20);
-    disturb (pipeline, round);
+    disturb (pipeline, round, middle);
   }
   bus = gst_element_get_bus (pipeline);
   message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);

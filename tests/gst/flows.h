@@ -30,9 +30,13 @@ void flow_states (Load *load);
 void flow_run (void (*flow) (Load *load), const gchar *name, const gchar *text, gfloat factor,
                const LoadSource *source, guint n);
 
-/** Seeks, and changes of state, in a pipeline of a source of 1000 buffers a second and what is
- * behind it, until @n buffers came out. */
-void flow_seek (const gchar *line, guint n);
+/**
+ * Seeks, and changes of state: to PAUSED, @middle and NULL by turns, and back to PLAYING.
+ * @line: a source of 1000 buffers a second, and what is behind it
+ * @middle: GST_STATE_READY, unless there are elements that do not come back from there
+ * @n: buffers to come out
+ */
+void flow_seek (const gchar *line, GstState middle, guint n);
 
 /** GStreamer's tracer for leaks, from now on. @core_tracers: the plugin's file. Returns: (transfer
  * full) (nullable) */

@@ -71,7 +71,7 @@ test_seek (void)
   if (plugin)
     flow_seek ("videotestsrc ! video/x-raw,format=GRAY8,width=16,height=8,framerate=1000/1 ! "
                "gemmcl weight=[1] queue-depth=3",
-               get_n ());
+               GST_STATE_READY, get_n ());
   else
     g_test_skip ("there is no videotestsrc");
 }
