@@ -361,6 +361,60 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
   }
 }
 
+/* Whole rows, which the lanes of a subgroup share; those side by side with it have none of them. */
+#define ROW_PART           float
+#define ROW_OWN            float
+#define ROW_WIDTH          1
+#define ROW_PARTS          TILE_N
+#define ROW_HELD           TILE_M
+#define ROW_N              p.N
+#define ROW_X(r)           (x + (r)*TILE_N)
+#define ROW_I(r)           (at.top + (r))
+#define ROW_COLUMNS(part)  ((float)(at.left + (part)*SUBGROUP_SIZE + sg_lane ()))
+#define ROW_OUTPUTS        (R + get_group_id (2) * r_batch)
+#define ROW_TELLS          (at.left == 0 && sg_lane () == 0)
+#define ROW_SHARE(OP, own) SHARE_LANES (OP)
+#include "whole_rows.clh"
+
+#ifdef WHOLE_ROWS
+static inline void
+get_rows (float x[TILE_M * TILE_N], global const A_MEM *A, global const C_MEM *C,
+          global const float *bias, const GemmclProblem p, const Place *at,
+          const DpasSum sum[BLOCKS_M * TILE_N])
+{
+  SG_UNROLL
+  for (int m = 0; m < BLOCKS_M; m++) {
+    SG_UNROLL
+    for (int c = 0; c < TILE_N; c++) {
+      const int column = c * SUBGROUP_SIZE + sg_lane ();
+      DpasNumber eight[8];
+      vstore8 (sum[m * TILE_N + c], 0, eight);
+      SG_UNROLL
+      for (int r = 8 * m; r < 8 * m + 8; r++)
+        x[r * TILE_N + c] =
+            at->top + r < p.M && at->left + column < p.N
+                ? get_one (C, bias, p, get_group_id (2), at->top + r, at->left + column,
+                           get_value (eight[r % 8], A, p, at, r, column))
+                : 0.0f;
+    }
+  }
+}
+
+static inline void
+store_rows (global D_MEM *D, const GemmclProblem p, const Place *at, const float x[TILE_M * TILE_N])
+{
+  SG_UNROLL
+  for (int r = 0; r < TILE_M; r++) {
+    SG_UNROLL
+    for (int c = 0; c < TILE_N; c++) {
+      const long i = at->top + r, j = at->left + c * SUBGROUP_SIZE + sg_lane ();
+      if (i < p.M && j < p.N)
+        store_one (D, p, get_group_id (2), i, j, x[r * TILE_N + c]);
+    }
+  }
+}
+#endif
+
 static inline void
 find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p)
 {
@@ -444,5 +498,14 @@ gemm (GEMM_ARGUMENTS)
   }
   #endif
 #endif
+
+#ifdef WHOLE_ROWS
+  SG_SHARED (of_rows, 1);
+  float x[TILE_M * TILE_N], own[TILE_M];
+  get_rows (x, A, C, bias, p, &at, sum);
+  FINISH_ROWS (own)
+  store_rows (D, p, &at, x);
+#else
   store (A, C, bias, D, p, &at, sum);
+#endif
 }

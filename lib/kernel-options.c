@@ -28,7 +28,8 @@ static const GemmclDeviceInfo no_device = {
 static gboolean
 owns_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
-  const gsize width = kernel->tile_n ? kernel->tile_n * kernel->group_n : kernel->max_n;
+  const gsize sharers = kernel->subgroup ? kernel->subgroup : kernel->group_n;
+  const gsize width = kernel->tile_n ? kernel->tile_n * sharers : kernel->max_n;
 
   return kernel->whole_rows && gemm->n <= width && split == 1 &&
          g_strcmp0 (g_getenv ("GEMMCL_ROWS"), "apart") != 0;

@@ -24,11 +24,12 @@ static const GemmclKernel table[] = {
 #include "kernels.def"
 };
 
-/* Columns and rows of a work-group's tile; of one that has N compiled in some that compile soon. */
+/* Columns and rows of the tile whose rows are finished; of one that has N compiled in some that
+ * compile soon. */
 static gsize
 get_width (const GemmclKernel *row)
 {
-  return row->tile_n ? row->tile_n * row->group_n : 4;
+  return row->tile_n ? row->tile_n * (row->subgroup ? row->subgroup : row->group_n) : 4;
 }
 
 static gsize
@@ -258,12 +259,12 @@ get_size (const GemmclKernel *row)
              : G_MAXSIZE;
 }
 
-/* All with subgroups have one way for rows. */
+/* All with subgroups have one way for rows, and all for matrix engines. */
 static gboolean
 is_of_same_kind (const GemmclKernel *row, const GemmclKernel *other)
 {
   if (row->subgroup > 0 || other->subgroup > 0)
-    return row->subgroup > 0 && other->subgroup > 0;
+    return row->subgroup > 0 && other->subgroup > 0 && row->dpas == other->dpas;
   return strcmp (other->source, row->source) == 0 && other->devices == row->devices &&
          other->float_width == row->float_width && other->precision == row->precision;
 }
