@@ -155,9 +155,6 @@ get_result (global const C_MEM *C, const GemmclProblem p, long c, long columns, 
   return EPILOGUE (float4, p.alpha * sum, bias, vload4 (0, part));
 }
 
-#define RESULT(i, j, sum)                                                                          \
-  get_result (C, p, C_INDEX (batch, i, j), p.N - (j), sum, vload4 ((j) / 4, bias))
-
 static inline void
 store_result (global D_MEM *D, const GemmclProblem p, long d, long columns, float4 x)
 {
@@ -235,27 +232,30 @@ gemm (GEMM_ARGUMENTS)
   }
 
   /* Results that are not stored at once take registers: only those of whole rows wait. */
-#ifdef WHOLE_ROWS
-  #pragma unroll
+#pragma unroll
   for (int r = 0; r < TILE_M; r++)
-  #pragma unroll
+#pragma unroll
     for (int c = 0; c < TILE_N / 4; c++) {
       const long i = ROW_I (r), j = left + 4 * (c * GROUP_N + n);
       if (i < p.M && j < p.N)
-        sum[r][c] = RESULT (i, j, sum[r][c]);
+#ifdef WHOLE_ROWS
+        sum[r][c] =
+            get_result (C, p, C_INDEX (batch, i, j), p.N - j, sum[r][c], vload4 (j / 4, bias));
+#else
+        finish (C, D, p, C_INDEX (batch, i, j), D_INDEX (batch, i, j), p.N - j, sum[r][c],
+                vload4 (j / 4, bias));
+#endif
     }
+#ifdef WHOLE_ROWS
   float own[ROW_HELD];
   FINISH_ROWS (own)
-  #undef RESULT
-  #define RESULT(i, j, sum) (sum)
-#endif
-
-#pragma unroll
+  #pragma unroll
   for (int r = 0; r < TILE_M; r++)
-#pragma unroll
+  #pragma unroll
     for (int c = 0; c < TILE_N / 4; c++) {
       const long i = ROW_I (r), j = left + 4 * (c * GROUP_N + n);
       if (i < p.M && j < p.N)
-        store_result (D, p, D_INDEX (batch, i, j), p.N - j, RESULT (i, j, sum[r][c]));
+        store_result (D, p, D_INDEX (batch, i, j), p.N - j, sum[r][c]);
     }
+#endif
 }
