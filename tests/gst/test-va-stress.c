@@ -38,7 +38,7 @@
 static guint
 get_n (void)
 {
-  return g_getenv ("GEMMCL_TEST_BRIEF") ? 40 : 10000;
+  return g_getenv ("GEMMCL_TEST_BRIEF") ? 24 : 10000;
 }
 
 static guint8
@@ -173,6 +173,7 @@ run_surfaces (void (*flow) (Load *load), gboolean dmabufs)
   const GstVideoFormat nv12 = GST_VIDEO_FORMAT_NV12;
   VADisplay va = va_display_new ();
   g_autoptr (GstVaDisplay) display = gst_va_display_wrapped_new (va);
+  const gint64 shared = doubles_count ("va-objects");
   GstBufferPool *pools[2];
   const LoadSource source = {{caps[dmabufs][0], caps[dmabufs][1]},
                              {THREE_CHANNELS, ONE_CHANNEL},
@@ -190,6 +191,7 @@ run_surfaces (void (*flow) (Load *load), gboolean dmabufs)
     pools[i] = new_pool (allocator, caps[dmabufs][i]);
   }
   run_lines (flow, dmabufs ? "a media driver's dma-bufs" : "surfaces", &source);
+  g_assert_cmpint (doubles_count ("va-objects"), >, shared);
   for (guint i = 0; i < 2; i++) {
     gst_buffer_pool_set_active (pools[i], FALSE);
     gst_object_unref (pools[i]);
@@ -202,6 +204,7 @@ run_surfaces (void (*flow) (Load *load), gboolean dmabufs)
 static void
 run_dmabufs (void (*flow) (Load *load))
 {
+  const gint64 imported = doubles_count ("dmabuf-objects");
   GstMemory *memories[N_MEMORIES] = {NULL};
   const LoadSource source = {{PICTURE ("DMABuf", "8"), PICTURE ("DMABuf", "16")},
                              {THREE_CHANNELS, ONE_CHANNEL},
@@ -210,6 +213,7 @@ run_dmabufs (void (*flow) (Load *load))
                              memories};
 
   run_lines (flow, "dma-bufs", &source);
+  g_assert_cmpint (doubles_count ("dmabuf-objects"), >, imported);
   for (guint i = 0; i < N_MEMORIES; i++)
     g_clear_pointer (&memories[i], gst_memory_unref);
   assert_right ();
