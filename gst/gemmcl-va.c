@@ -44,14 +44,19 @@ get_platform (GemmclContext *context)
   return platform;
 }
 
-/* The VADisplay that the OpenCL context was made with; NULL if there is none. */
+/* The VADisplay that the OpenCL context was made with; NULL if there is none. Drivers that know no
+ * displays are not asked: PoCL 3 crashes if an application's context was made without properties.
+ */
 static VADisplay
 find_display (GemmclContext *context)
 {
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
   const cl_context cl = gemmcl_context_get_cl_context (context);
   g_autofree cl_context_properties *properties = NULL;
   gsize size = 0;
 
+  if (!gemmcl_device_info_has_extension (device, EXTENSION))
+    return NULL;
   clGetContextInfo (cl, CL_CONTEXT_PROPERTIES, 0, NULL, &size);
   properties = g_malloc0 (size + sizeof *properties);
   clGetContextInfo (cl, CL_CONTEXT_PROPERTIES, size, properties, NULL);
@@ -314,15 +319,16 @@ gst_gemmcl_va_fits (GstGemmcl *self, GemmclContext *context)
 void
 gst_gemmcl_va_bind (GstGemmcl *self, GemmclContext *context)
 {
-  Sharing *sharing = get_sharing (context);
-  GstVaDisplay *display = get_display (self);
+  g_autoptr (GstVaDisplay) display = get_display (self);
+  Sharing *sharing;
 
-  if (!display || gst_va_display_get_va_dpy (display) != sharing->display) {
-    gst_clear_object (&display);
+  if (!display)
     return;
-  }
+  sharing = get_sharing (context);
+  if (gst_va_display_get_va_dpy (display) != sharing->display)
+    return;
   g_mutex_lock (&sharing_lock);
-  g_hash_table_add (sharing->owners, display);
+  g_hash_table_add (sharing->owners, g_steal_pointer (&display));
   g_mutex_unlock (&sharing_lock);
 }
 
