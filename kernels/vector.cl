@@ -232,23 +232,32 @@ gemm (GEMM_ARGUMENTS)
   const bool stream = (long)p.M * p.N >= STREAM;
 #pragma unroll 1
   for (int m = 0; m < min (TILE_M, p.M - i); m++) {
-    FLOATS x[VECTORS];
-#pragma unroll
-    for (int v = 0; v < VECTORS; v++) {
-      const int column = j + v * WIDTH;
-      FLOATS c = 0.0f;
-      if (p.beta != 0.0f)
-        c = p.beta * load_c (C + C_INDEX (batch, i + m, column), p.c.col, p.N - column);
-      x[v] = EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c);
-    }
+    /* Only whole rows wait for all that is in them. */
 #ifdef WHOLE_ROWS
-    float own[ROW_HELD];
-    FINISH_ROWS (own)
+    FLOATS x[VECTORS];
 #endif
 #pragma unroll
     for (int v = 0; v < VECTORS; v++) {
       const int column = j + v * WIDTH;
+      const int columns = p.N - column;
+      FLOATS c = 0.0f;
+      if (p.beta != 0.0f)
+        c = p.beta * load_c (C + C_INDEX (batch, i + m, column), p.c.col, columns);
+#ifdef WHOLE_ROWS
+      x[v] = EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c);
+#else
+      store_d (D + D_INDEX (batch, i + m, column), D_COL, columns, stream,
+               EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c));
+#endif
+    }
+#ifdef WHOLE_ROWS
+    float own[ROW_HELD];
+    FINISH_ROWS (own)
+  #pragma unroll
+    for (int v = 0; v < VECTORS; v++) {
+      const int column = j + v * WIDTH;
       store_d (D + D_INDEX (batch, i + m, column), D_COL, p.N - column, stream, x[v]);
     }
+#endif
   }
 }
