@@ -20,9 +20,11 @@ HERE = pathlib.Path(__file__).parent
 PROGRAMS = sys.argv[1]
 sys.path.insert(0, str(HERE))
 
-from contenders import BYTES, CLBLAST, LAYER, OURS, PLAIN, STREAM  # pylint: disable=wrong-import-position
-from problem import Problem  # pylint: disable=wrong-import-position
-from report import GOALS, all_reached, make_row  # pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-position
+from contenders import BYTES, CLBLAST, LAYER, OURS, PLAIN, STREAM
+from problem import Problem
+from report import GOALS, all_reached, make_row
+# pylint: enable=wrong-import-position
 
 
 def play(*arguments, **environment):
