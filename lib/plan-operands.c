@@ -46,9 +46,13 @@ create_filled (GemmclPlan *self, gsize n, const gfloat *data, gsize used, const 
                                              (n - used) * size, 0, NULL, NULL),
                         error, "clEnqueueFillBuffer for %s", what))
     return NULL;
-  if (used > 0 && !gemmcl_cl_check (clEnqueueWriteBuffer (queue, buffer, CL_TRUE, 0, used * size,
+  if (used > 0 && !gemmcl_cl_check (clEnqueueWriteBuffer (queue, buffer, CL_FALSE, 0, used * size,
                                                           data, 0, NULL, NULL),
                                     error, "clEnqueueWriteBuffer for %s", what))
+    return NULL;
+  /* What runs in another queue would not wait. A blocking write does not say that the device has
+   * it, only that @data was read. */
+  if (!gemmcl_cl_check (clFinish (queue), error, "clFinish after writing %s", what))
     return NULL;
   return g_steal_pointer (&buffer);
 }
@@ -56,13 +60,7 @@ create_filled (GemmclPlan *self, gsize n, const gfloat *data, gsize used, const 
 cl_mem
 gemmcl_plan_create_bias (GemmclPlan *self, GError **error)
 {
-  g_auto (cl_mem) bias = create_filled (self, padded_n (self), NULL, 0, "bias", error);
-
-  /* Nothing that comes later waits for the zeros but what is in the same queue. */
-  if (bias == NULL || !gemmcl_cl_check (clFinish (gemmcl_context_get_cl_queue (self->context)),
-                                        error, "clFinish after filling the bias"))
-    return NULL;
-  return g_steal_pointer (&bias);
+  return create_filled (self, padded_n (self), NULL, 0, "bias", error);
 }
 
 static void

@@ -94,15 +94,18 @@ get_room (GemmclPlan *self, GemmclOperand which)
   return size;
 }
 
+/* In a queue of its own, so as not to wait for runs. */
 static gboolean
 pin (GemmclPlan *self, gsize size, GemmclPinned *pinned, GError **error)
 {
   const cl_context context = gemmcl_context_get_cl_context (self->context);
-  const cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
   cl_int status;
+  g_auto (cl_command_queue) queue =
+      clCreateCommandQueue (context, gemmcl_context_get_cl_device (self->context), 0, &status);
 
-  pinned->buffer =
-      clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &status);
+  if (status == CL_SUCCESS)
+    pinned->buffer =
+        clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &status);
   if (status == CL_SUCCESS)
     pinned->data = clEnqueueMapBuffer (queue, pinned->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
                                        0, size, 0, NULL, NULL, &status);

@@ -82,8 +82,9 @@ way_init (Way *self, GemmclContext *context, const Case *what, const gchar *kern
     g_setenv ("GEMMCL_ROWS", "apart", TRUE);
   self->plan = gemmcl_plan_new (context, &gemm, kernel, error);
   g_unsetenv ("GEMMCL_ROWS");
-  b = gemmcl_matrix_new (GEMMCL_TYPE_F32, what->k, what->n, weights, error);
-  if (self->plan == NULL || b == NULL || !gemmcl_plan_set_b (self->plan, b, error) ||
+  if (self->plan != NULL)
+    b = gemmcl_matrix_new (GEMMCL_TYPE_F32, what->k, what->n, weights, error);
+  if (b == NULL || !gemmcl_plan_set_b (self->plan, b, error) ||
       !(self->run.a = create_buffer (context, what->m * what->k, error)) ||
       !(self->run.d = create_buffer (context, what->m * what->n, error)))
     return FALSE;
