@@ -184,7 +184,13 @@ test_several_tensors (void)
 }
 
 #define SURFACE "video/x-raw(memory:VAMemory),format=NV12"
-#define DMABUF  "video/x-raw(memory:DMABuf),format=BGRx"
+
+#ifdef GEMMCL_HAVE_VA
+  #define HAVE_VA TRUE
+#else
+  #define HAVE_VA FALSE
+#endif
+#define DMABUF "video/x-raw(memory:DMABuf),format=BGRx"
 
 static void
 assert_memory (const gchar *text, GstGemmclMemory memory)
@@ -204,7 +210,7 @@ test_memories (void)
   g_autoptr (GstCaps) import = NULL, map = NULL;
 
   /* Intel's driver has no whole chroma of odd sizes. */
-  g_assert_true (has (sink, SURFACE ",width=64,height=2"));
+  g_assert_cmpint (has (sink, SURFACE ",width=64,height=2"), ==, HAVE_VA);
   g_assert_false (has (sink, SURFACE ",width=63,height=2"));
   g_assert_false (has (sink, SURFACE ",width=64,height=3"));
   assert_memory ("video/x-raw", GST_GEMMCL_MEMORY_SYSTEM);
@@ -277,7 +283,7 @@ test_drm_formats (void)
   g_assert_true (has (of_tiles, VIDEO ("BGR")));
   g_assert_true (gst_gemmcl_format_from_caps (&format, caps, &error));
   g_assert_cmpint (GST_VIDEO_INFO_FORMAT (&format.video), ==, GST_VIDEO_FORMAT_NV12);
-  if (has (sink, SURFACE)) {
+  if (HAVE_VA) {
     check_tiled (DRM_DMABUF ("NV12:0x0100000000000002"), GST_VIDEO_FORMAT_NV12);
     check_tiled (DRM_DMABUF ("P010:0x0100000000000009"), GST_VIDEO_FORMAT_P010_10LE);
   }
