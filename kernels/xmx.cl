@@ -62,6 +62,12 @@
 #define PARTS    (STEP / DPAS_K)
 #define BLOCKS_M (TILE_M / 8)
 #define ACROSS   (GROUP_N / SUBGROUP_SIZE)
+/* Steps of a dpas for which B is read at once. */
+#if B_TYPE == I8 && defined(SG_2D)
+  #define B_PARTS PARTS
+#else
+  #define B_PARTS 1
+#endif
 /* Rows of A of which a lane has parts. */
 #define HELD_M (BLOCKS_M * DPAS_HELD)
 /* Words of B to a row of a dpas' step, and rows of 16 words. */
@@ -128,14 +134,14 @@ read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem
 
 /* A panel's rows, of PANEL words each, have a word of each column. */
 static inline void
-read_b (int8 b[TILE_N], const Place *at, int step)
+read_b (int8 b[B_PARTS * TILE_N], const Place *at, int step)
 {
-  uint x[B_LINES];
+  uint x[B_PARTS * B_LINES];
   #ifdef SG_2D
   SG_UNROLL
   for (int c = 0; c < TILE_N; c++)
-    sg_read_2d_32 (x + 8 * c, at->b, 4 * PANEL, at->b_lines, 4 * PANEL,
-                   (int2)(c * SUBGROUP_SIZE, step * 8), 8);
+    sg_read_2d_32 (x + 8 * B_PARTS * c, at->b, 4 * PANEL, at->b_lines, 4 * PANEL,
+                   (int2)(c * SUBGROUP_SIZE, step * 8), 8 * B_PARTS);
   #else
   SG_UNROLL
   for (int line = 0; line < 8; line++) {
@@ -147,8 +153,8 @@ read_b (int8 b[TILE_N], const Place *at, int step)
   }
   #endif
   SG_UNROLL
-  for (int c = 0; c < TILE_N; c++)
-    b[c] = as_int8 (vload8 (c, x));
+  for (int i = 0; i < B_PARTS * TILE_N; i++)
+    b[i] = as_int8 (vload8 (i % TILE_N * B_PARTS + i / TILE_N, x));
 }
 
 /* By what follows the row of A and the column of B. */
@@ -327,10 +333,8 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
 
 LOCAL_INLINE void
 multiply (DpasSum sum[BLOCKS_M * TILE_N], local const DpasRows *shared, const DpasRows a[BLOCKS_M],
-          const Place *at, int step)
+          const int8 b[TILE_N])
 {
-  int8 b[TILE_N];
-  read_b (b, at, step);
   SG_UNROLL
   for (int c = 0; c < TILE_N; c++) {
     SG_UNROLL
@@ -457,7 +461,9 @@ prefetch (const GemmclProblem p, const Place *at, int k)
   SG_UNROLL                                                                                        \
   for (int part = 0; part < PARTS; part++) {                                                       \
     DPAS_SHARE (shared, a + part * BLOCKS_M, BLOCKS_M);                                            \
-    multiply (sum, shared, a + part * BLOCKS_M, &at, k / DPAS_K + part);                           \
+    if (part % B_PARTS == 0)                                                                       \
+      read_b (b, &at, k / DPAS_K + part);                                                          \
+    multiply (sum, shared, a + part * BLOCKS_M, b + part % B_PARTS * TILE_N);                      \
   }
 
 kernel SG_KERNEL void
@@ -472,6 +478,7 @@ gemm (GEMM_ARGUMENTS)
   find_place (&at, A, B, p);
 
   DpasRows a[PARTS * BLOCKS_M];
+  int8 b[B_PARTS * TILE_N];
   DpasSum sum[BLOCKS_M * TILE_N];
   SG_UNROLL
   for (int i = 0; i < BLOCKS_M * TILE_N; i++)
