@@ -114,6 +114,24 @@ test_beta (void)
   }
 }
 
+/* Noise where the device can read it. */
+static GstBuffer *
+aligned_noise (guint seed)
+{
+  g_autoptr (GstBuffer) noise = noise_bytes (BYTES, seed);
+  GstAllocationParams params;
+  GstBuffer *buffer;
+  GstMapInfo map;
+
+  gst_allocation_params_init (&params);
+  params.align = 63;
+  buffer = gst_buffer_new_allocate (NULL, BYTES, &params);
+  g_assert_true (gst_buffer_map (noise, &map, GST_MAP_READ));
+  g_assert_cmpuint (gst_buffer_fill (buffer, 0, map.data, map.size), ==, BYTES);
+  gst_buffer_unmap (noise, &map);
+  return buffer;
+}
+
 /* Nothing is copied while beta is 0; and what came before it once it is not. */
 static void
 test_copies (void)
@@ -132,7 +150,7 @@ test_copies (void)
 
     line_init (&line, text, PICTURE);
     for (guint n = 0; n < N; n++) {
-      line_push (&line, noise_bytes (BYTES, n));
+      line_push (&line, aligned_noise (n));
       if (n == 0)
         copies_reset ();
     }
