@@ -99,7 +99,7 @@ theirs_read (gpointer data, GError **error)
 gint
 main (gint argc, gchar **argv)
 {
-  const PeersContender theirs = {theirs_open, theirs_run, theirs_read, theirs_free};
+  const PeersContender theirs = {theirs_open, theirs_run, theirs_read, theirs_free, NULL};
 
   return peers_process_main (&theirs, argc, argv);
 }

@@ -146,12 +146,20 @@ ours_run (gpointer data, GError **error)
 }
 
 static gboolean
+ours_drain (gpointer data, GError **error)
+{
+  Ours *self = data;
+
+  return !self->last || gemmcl_plan_finish (self->plan, g_steal_pointer (&self->last), error);
+}
+
+static gboolean
 ours_read (gpointer data, GError **error)
 {
   Ours *self = data;
   cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
 
-  if (self->last && !gemmcl_plan_finish (self->plan, g_steal_pointer (&self->last), error))
+  if (!ours_drain (self, error))
     return FALSE;
   return self->host || check (clEnqueueReadBuffer (queue, self->d[0], CL_TRUE, 0, self->d_bytes,
                                                    self->problem->d, 0, NULL, NULL),
@@ -161,7 +169,7 @@ ours_read (gpointer data, GError **error)
 gint
 main (gint argc, gchar **argv)
 {
-  const PeersContender ours = {ours_open, ours_run, ours_read, ours_free};
+  const PeersContender ours = {ours_open, ours_run, ours_read, ours_free, ours_drain};
 
   return peers_process_main (&ours, argc, argv);
 }

@@ -47,7 +47,7 @@ copy_close (gpointer self)
 gint
 main (gint argc, gchar **argv)
 {
-  const PeersContender copy = {copy_open, copy_run, NULL, copy_close};
+  const PeersContender copy = {copy_open, copy_run, NULL, copy_close, NULL};
 
   return peers_process_main (&copy, argc, argv);
 }

@@ -113,7 +113,7 @@ mkl_run (gpointer data, GError **error)
 gint
 main (gint argc, gchar **argv)
 {
-  const PeersContender mkl = {mkl_open, mkl_run, NULL, mkl_close};
+  const PeersContender mkl = {mkl_open, mkl_run, NULL, mkl_close, NULL};
 
   return peers_process_main (&mkl, argc, argv);
 }

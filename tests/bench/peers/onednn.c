@@ -169,7 +169,7 @@ onednn_run (gpointer data, GError **error)
 gint
 main (gint argc, gchar **argv)
 {
-  const PeersContender onednn = {onednn_open, onednn_run, NULL, onednn_close};
+  const PeersContender onednn = {onednn_open, onednn_run, NULL, onednn_close, NULL};
 
   return peers_process_main (&onednn, argc, argv);
 }

@@ -64,7 +64,7 @@ openblas_close (gpointer self)
 gint
 main (gint argc, gchar **argv)
 {
-  const PeersContender openblas = {openblas_open, openblas_run, NULL, openblas_close};
+  const PeersContender openblas = {openblas_open, openblas_run, NULL, openblas_close, NULL};
 
   help_openblas (argv);
   return peers_process_main (&openblas, argc, argv);

@@ -119,21 +119,50 @@ run_first (const PeersContender *contender, gpointer self, const PeersProblem *p
                                    G_FILE_SET_CONTENTS_NONE, 0600, error);
 }
 
+/* Appends the seconds of each. */
 static gboolean
-serve (const PeersContender *contender, gpointer self, GError **error)
+time_runs (const PeersContender *contender, gpointer self, guint runs, GString *line,
+           GError **error)
 {
+  for (guint i = 0; i < runs; i++) {
+    const gdouble start = peers_get_seconds ();
+
+    if (!contender->run (self, error))
+      return FALSE;
+    g_string_append_printf (line, "%.9f ", peers_get_seconds () - start);
+  }
+  return TRUE;
+}
+
+static gboolean
+time_stream (const PeersContender *contender, gpointer self, guint runs, GString *line,
+             GError **error)
+{
+  const gdouble start = peers_get_seconds ();
+  gdouble share;
+
+  for (guint i = 0; i < runs; i++)
+    if (!contender->run (self, error))
+      return FALSE;
+  if (!contender->drain (self, error))
+    return FALSE;
+  share = (peers_get_seconds () - start) / runs;
+  for (guint i = 0; i < runs; i++)
+    g_string_append_printf (line, "%.9f ", share);
+  return TRUE;
+}
+
+static gboolean
+serve (const PeersContender *contender, gpointer self, const PeersProblem *problem, GError **error)
+{
+  const gboolean streams = contender->drain && g_str_equal (problem->variant, "stream");
   guint runs = 0;
 
   while (scanf ("%u", &runs) == 1) {
     g_autoptr (GString) line = g_string_new (NULL);
 
-    for (guint i = 0; i < runs; i++) {
-      const gdouble start = peers_get_seconds ();
-
-      if (!contender->run (self, error))
-        return FALSE;
-      g_string_append_printf (line, "%.9f ", peers_get_seconds () - start);
-    }
+    if (!(streams ? time_stream : time_runs) (contender, self, runs, line, error))
+      return FALSE;
     puts (line->str);
     fflush (stdout);
   }
@@ -154,7 +183,7 @@ take_part (const PeersContender *contender, const PeersProblem *problem, const g
   if (good) {
     puts (about->str);
     fflush (stdout);
-    good = serve (contender, self, error);
+    good = serve (contender, self, problem, error);
   }
   contender->close (self);
   return good;

@@ -36,6 +36,8 @@ typedef struct {
  * @run: the problem once, until D is there; what is timed
  * @read: (nullable): brings the last run's result to the problem's d, unless @run left it there
  * @close: frees what @open returned
+ * @drain: (nullable): of the variant "stream", where @run returns before D is there: waits for what
+ *   is under way. A turn is then timed as a whole, and each of its runs is said to take its share
  *
  * What a program in this folder implements.
  */
@@ -44,6 +46,7 @@ typedef struct {
   gboolean (*run) (gpointer self, GError **error);
   gboolean (*read) (gpointer self, GError **error);
   void (*close) (gpointer self);
+  gboolean (*drain) (gpointer self, GError **error);
 } PeersContender;
 
 typedef enum {

@@ -107,9 +107,7 @@ def print_row(row):
           f"{words_of(row.get('of_best_peer')):38} {words_of(row.get('streaming')):38}"
           f" {words_of(row.get('of_clblast'))}")
     for words, key in (("by medians", "median"), ("by fastest runs", "fastest")):
-        # Of two runs under way the time of one means little.
-        each = ", ".join(f"{name} {ratio[key]:.2f}" for name, ratio in row["ratios"].items()
-                         if key == "median" or name != STREAM)
+        each = ", ".join(f"{name} {ratio[key]:.2f}" for name, ratio in row["ratios"].items())
         print(f"{'':4}{words}, of {each}")
     noise = "" if row["others"] < QUIET else ": too much to judge"
     print(f"{'':4}{row['rounds']} rounds, {row['others']:.0%} of the CPUs went to others{noise}",
