@@ -282,8 +282,8 @@ keeps_output (GstGemmclFlight *flight, GstGemmcl *self)
          gst_memory_is_type (gst_buffer_peek_memory (output, index), GST_ALLOCATOR_SYSMEM);
 }
 
-/* What beta scales. It stays as it is while last_output holds it; the device does the runs of a
- * context in order, so that there is nothing to wait for. */
+/* What beta scales. It stays as it is while last_output holds it; a run that reads it comes after
+ * all that the plan was given before, so that there is nothing to wait for. */
 static cl_mem
 map_previous (GstGemmclFlight *flight, GstGemmcl *self, GstGemmclMapping *mapping)
 {

@@ -112,6 +112,16 @@ finish_run (Finish *self, const gchar *format, ...)
   finish_run_with (self, NULL, NULL, line);
 }
 
+gboolean
+finish_has_vapostproc (void)
+{
+  g_autoptr (GstElementFactory) vapostproc = gst_element_factory_find ("vapostproc");
+
+  if (!vapostproc)
+    g_test_skip ("GStreamer's va plugin is not there.");
+  return vapostproc != NULL;
+}
+
 void
 finish_assert_well (const Finish *self, guint n)
 {

@@ -29,6 +29,9 @@ void finish_run (Finish *self, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
 void finish_run_with (Finish *self, void (*set_up) (GstElement *pipeline, gpointer data),
                       gpointer data, const gchar *line);
 
+/** Returns: whether there is vapostproc; if not, the test is skipped. */
+gboolean finish_has_vapostproc (void);
+
 /** Asserts that @n buffers came out and nothing was complained of. */
 void finish_assert_well (const Finish *self, guint n);
 

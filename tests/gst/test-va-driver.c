@@ -27,16 +27,13 @@ static gboolean
 is_driver (void)
 {
   const GemmclDeviceInfo *device = get_device ();
-  g_autoptr (GstElementFactory) vapostproc = gst_element_factory_find ("vapostproc");
 
   if (!device || !device->intel || device->type != GEMMCL_DEVICE_TYPE_GPU)
     g_test_skip ("This is not Intel's driver for GPUs: tools/intel-driver.sh runs it.");
   else if (g_str_has_prefix (device->driver, "22."))
     g_test_skip ("This version crashes when it records what it knows of surfaces, at clFlush().");
-  else if (!vapostproc)
-    g_test_skip ("GStreamer's va plugin is not there.");
   else
-    return TRUE;
+    return finish_has_vapostproc ();
   return FALSE;
 }
 

@@ -25,13 +25,9 @@
 static gboolean
 is_ready (void)
 {
-  g_autoptr (GstElementFactory) vapostproc = gst_element_factory_find ("vapostproc");
-
   if (doubles_missing ())
     g_test_skip (doubles_missing ());
-  else if (!vapostproc)
-    g_test_skip ("GStreamer's va plugin is not there.");
-  return vapostproc && !doubles_missing ();
+  return !doubles_missing () && finish_has_vapostproc ();
 }
 
 /* Whether caps can say how dma-bufs are tiled. */

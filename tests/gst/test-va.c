@@ -28,13 +28,9 @@
 static gboolean
 is_ready (void)
 {
-  g_autoptr (GstElementFactory) vapostproc = gst_element_factory_find ("vapostproc");
-
   if (doubles_missing ())
     g_test_skip (doubles_missing ());
-  else if (!vapostproc)
-    g_test_skip ("GStreamer's va plugin is not there.");
-  return vapostproc && !doubles_missing ();
+  return !doubles_missing () && finish_has_vapostproc ();
 }
 
 /* Nothing was misused, nothing is left, and no picture was fetched but by the element's kernel. */
