@@ -195,25 +195,20 @@ make_strip (const Operands of, const GemmclProblem p, const int i, const bool pr
     rows c[MOST_COLUMNS];
     rows d[MOST_COLUMNS];
 
-#pragma unroll
-    for (int n = 0; n < CHUNK; n++) {
-      const int column = min (j + n, COLUMNS - 1);
-      d[n] = 0.0f;
-      if (product)
-#pragma unroll
-        for (int k = 0; k < DEPTH; k++)
-          d[n] = MAD (SCALE_A (a[k], (rows)(p.a_scale), (rows)(p.a_shift)),
-                      (rows)(of.B[k * p.b.row + column * p.b.col]), d[n]);
-    }
     if (addend)
       load_c_rows (of.C, p.c, p.M, i, j, c);
 #pragma unroll
     for (int n = 0; n < CHUNK; n++) {
-      const float more = of.bias[min (j + n, COLUMNS - 1)];
+      const int column = min (j + n, COLUMNS - 1);
+      d[n] = of.bias[column];
       if (addend)
-        d[n] = EPILOGUE (rows, p.alpha * d[n], more, p.beta * c[n]);
-      else
-        d[n] = activate_rows (MAD (d[n], (rows)(p.alpha), (rows)(more)));
+        d[n] = MAD (c[n], (rows)(p.beta), d[n]);
+      if (product)
+#pragma unroll
+        for (int k = 0; k < DEPTH; k++)
+          d[n] = MAD (SCALE_A (a[k], (rows)(p.a_scale), (rows)(p.a_shift)),
+                      (rows)(p.alpha * of.B[k * p.b.row + column * p.b.col]), d[n]);
+      d[n] = activate_rows (d[n]);
     }
 #ifdef WHOLE_ROWS
     rows own[ROW_HELD];
