@@ -85,7 +85,7 @@
 /* Of A, which is read again for each panel, the second-level cache is enough; of B it is not.
  * OpenCL's prefetch () does nothing in PoCL, and is a call in Intel's runtime for CPUs, over which
  * no sum stays in its register. OpenCL has no stores of the other kind. */
-#ifdef POCL_DEVICE_ADDRESS_BITS
+#if defined(POCL_DEVICE_ADDRESS_BITS) || defined(INTEL_CPU)
   #define PREFETCH_A(p)           __builtin_prefetch ((const void *)(ulong)(p), 0, 2)
   #define PREFETCH_B(p)           __builtin_prefetch ((const void *)(ulong)(p), 0, 3)
   #define STORE_PAST_CACHES(x, p) __builtin_nontemporal_store (x, p)
