@@ -189,6 +189,22 @@ class Worker(Tune):
     def test_hang(self):
         self.assertRegex(self.strike(signal.SIGSTOP), r" is out: There was no answer in \d+ sec")
 
+    def test_lost_device(self):
+        with tempfile.NamedTemporaryFile(delete=False) as file:
+            pass
+        said = self.ends(0, "tune", "48,40,32", "--time", "30", GEMMCL_LOST_ONCE=file.name,
+                         LD_PRELOAD=os.environ["GEMMCL_LOST_DEVICE"])
+        self.assertFalse(os.path.exists(file.name))
+        self.assertRegex(said.stderr, r" is out: clWaitForEvents .*(-5|CL_OUT_OF_RESOURCES)\b")
+        self.assertEqual(said.stderr.count(" is out: "), 1, said.stderr)
+        self.assertEqual(list(self.known()), [(48, 40, 32)])
+
+    def test_no_end_of_lost_devices(self):
+        said = self.ends(1, "tune", "48,40,32", "8,8,8", "--time", "30",
+                         LD_PRELOAD=os.environ["GEMMCL_LOST_DEVICE"])
+        self.assertRegex(said.stderr, r"lost \d times in a row.*: clWaitForEvents ")
+        self.assertEqual(self.known(), {})
+
     def test_ends_with_the_one_that_asks(self):
         with self.start("8,8,8", "1024,1024,1024") as process:
             self.wait_for_row(process, "8 x 8 x 8")
