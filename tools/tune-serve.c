@@ -89,10 +89,23 @@ find_plan (Server *self, const gchar *kernel, GError **error)
   return plan;
 }
 
+/* The library builds what it remembers natively or not at all: no other build is worth timing. */
 static gboolean
-serve_build (Server *self, gchar **words, G_GNUC_UNUSED GString *answer, GError **error)
+check_level (const GemmclBuildInfo *build, GError **error)
 {
+  if (build->level == GEMMCL_KERNEL_LEVEL_NATIVE)
+    return TRUE;
+  g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED,
+                       "It does not build natively on this device.");
+  return FALSE;
+}
+
+static gboolean
+serve_build (Server *self, gchar **words, GString *answer, GError **error)
+{
+  const gboolean may_spill = g_str_equal (words[1], "1");
   g_autoptr (GemmclPlan) plan = NULL;
+  GemmclBuildInfo build;
   gdouble ms;
 
   if (self->problem == NULL)
@@ -100,6 +113,13 @@ serve_build (Server *self, gchar **words, G_GNUC_UNUSED GString *answer, GError 
   plan = gemmcl_plan_new (self->context, &self->problem->gemm, words[0], error);
   if (plan == NULL)
     return FALSE;
+  gemmcl_plan_get_build_info (plan, &build);
+  if (!check_level (&build, error))
+    return FALSE;
+  if (build.spill_bytes > 0 && !may_spill) {
+    g_string_append_printf (answer, " %" G_GUINT64_FORMAT, build.spill_bytes);
+    return TRUE;
+  }
   self->runs = TRUE;
   /* Some drivers compile when a kernel is first run, PoCL among them. */
   if (!gemmcl_plan_set_b (plan, self->problem->weights, error) ||
@@ -189,7 +209,7 @@ static const struct {
   gboolean runs;
   gboolean (*serve) (Server *self, gchar **words, GString *answer, GError **error);
 } requests[] = {
-    {"problem", 5, FALSE, serve_problem}, {"build", 1, FALSE, serve_build},
+    {"problem", 5, FALSE, serve_problem}, {"build", 2, FALSE, serve_build},
     {"first", 2, TRUE, serve_first},      {"check", 0, TRUE, serve_check},
     {"time", 2, TRUE, serve_time},        {"drop", 1, FALSE, serve_drop},
 };

@@ -17,7 +17,8 @@
  * Whatever drivers print goes to the standard error. Times are milliseconds by the device's clock.
  *
  *     problem M N K PRECISION LAYOUT   makes the matrices; drops the kernels of the last problem
- *     build KERNEL                     builds it, gives it B, and runs it on one row
+ *     build KERNEL SPILL               builds it, gives it B, and runs it on one row; but where it
+ *                                      spills registers and SPILL is 0, only tells how many bytes
  *     first KERNEL MS                  a run into a spoilt D, and more if it was short: the least;
  *                                      nothing where a part of the rows alone took longer than MS
  *     check                            whether the D of the last "first" is right

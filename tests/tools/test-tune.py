@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -139,6 +140,57 @@ class Usage(Tune):
     def test_time(self):
         self.refuses(2, "more than 0", "tune", "--time", "0", "8,8,8")
         self.refuses(2, "number", "tune", "--time", "long", "8,8,8")
+
+
+class Broken(Tune):
+    """A kernel that is no good does not keep the others from being tuned."""
+
+    def tune(self, **broken):
+        """Tunes with kernels broken; what was found, and why each candidate left."""
+        said = self.ends(0, "tune", "24,40,32", "--time", "30", "--json", "-",
+                         LD_PRELOAD=os.environ["GEMMCL_BROKEN_KERNEL"], **broken)
+        found, = json.loads(said.stdout)
+        self.assertEqual(self.known(), {(24, 40, 32): found["tuned"]["kernel"]})
+        return found, {one["kernel"]: one["why"] for one in found["candidates"]}, said.stderr
+
+    def first(self):
+        """What the rules would choose, which is tried first."""
+        return self.read("bench", "-M", 24, "-N", 40, "-K", 32, "-i", 0, "-k", "rules", "--json",
+                         "-")[0]["kernel"]
+
+    def leaves(self, pattern, **broken):
+        """Breaks the rules' choice, which must leave, and nothing else, for that reason."""
+        first, = broken.values()
+        found, why, errors = self.tune(**broken)
+        self.assertRegex(why[first], pattern)
+        self.assertNotEqual(found["rules"]["kernel"], first)
+        self.assertNotEqual(found["tuned"]["kernel"], first)
+        others = [one for one in why if one != first and re.match(pattern, why[one] or "")]
+        self.assertEqual(others, [])
+        return first, errors
+
+    def test_one_that_is_wrong(self):
+        first, errors = self.leaves("The result is wrong", GEMMCL_WRONG_KERNEL=self.first())
+        self.assertIn(f"{first} is out: ", errors)
+
+    def test_one_that_does_not_build(self):
+        first, errors = self.leaves("Kernel .* is too much", GEMMCL_UNBUILT_KERNEL=self.first())
+        self.assertIn(f"{first} is out: ", errors)
+
+    def test_one_that_is_not_native(self):
+        first, errors = self.leaves("It does not build natively",
+                                    GEMMCL_EMULATED_KERNEL=self.first())
+        self.assertIn(f"{first} is out: ", errors)
+
+    def test_one_that_spills(self):
+        first, errors = self.leaves("It spills", GEMMCL_SPILLING_KERNEL=self.first())
+        # No fault of its own.
+        self.assertNotIn(first, errors)
+
+    def test_all_spill(self):
+        found, why, errors = self.tune(GEMMCL_SPILLING_KERNEL="*")
+        self.assertEqual(found["rules"]["kernel"], self.first())
+        self.assertNotRegex("".join(filter(None, why.values())) + errors, "spills|is out")
 
 
 class Failures(Tune):
