@@ -3,12 +3,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl tune`: what it finds is remembered and used, and it survives its worker. TAP out."""
 
+import fcntl
 import json
 import os
+import pty
 import re
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 
 import tool
@@ -191,6 +195,64 @@ class Broken(Tune):
         found, why, errors = self.tune(GEMMCL_SPILLING_KERNEL="*")
         self.assertEqual(found["rules"]["kernel"], self.first())
         self.assertNotRegex("".join(filter(None, why.values())) + errors, "spills|is out")
+
+
+class Progress(Tune):
+    """How far it is stands on a terminal, and nowhere else."""
+
+    BAR = re.compile(r"\[(#*)(-*)\] (\d)/2, (\d+):(\d\d) left, (\d+ x \d+ x \d+)([^\r\x1b]*)")
+
+    def draw(self, columns=200):
+        """Tunes two problems with the standard error on a terminal; what came there."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        with os.fdopen(master, "rb", buffering=0) as terminal:
+            with subprocess.Popen([tool.TOOL, "tune", "8,8,8", "24,40,32", "--time", "30"],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=slave) as process:
+                os.close(slave)
+                drawn = self.read_all(terminal)
+                process.stdout.read()
+        self.assertEqual(process.returncode, 0, drawn)
+        return drawn
+
+    @staticmethod
+    def read_all(terminal):
+        drawn = b""
+        while True:
+            try:
+                drawn += terminal.read(4096)
+            except OSError:  # nobody has it open any more
+                return drawn.decode()
+
+    def test_on_a_terminal(self):
+        drawn = self.draw()
+        bars = self.BAR.findall(drawn)
+        self.assertEqual(sorted({bar[2] for bar in bars}), ["1", "2"], drawn)
+        self.assertEqual(list(dict.fromkeys(bar[5] for bar in bars)), ["8 x 8 x 8", "24 x 40 x 32"])
+        done = [len(full) for full, *_ in bars]
+        self.assertEqual({len(full) + len(rest) for full, rest, *_ in bars}, {20})
+        self.assertEqual(done, sorted(done))
+        self.assertLess(done[0], 10)
+        self.assertGreaterEqual(done[-1], 10)
+        left = [60 * int(minutes) + int(seconds) for _, _, _, minutes, seconds, *_ in bars]
+        self.assertEqual(max(left), left[0])
+        self.assertIn(left[0], (29, 30))
+        self.assertLess(left[-1], left[0])
+        best = re.compile(r", best \S+ [\d.]+ GFLOPS")
+        self.assertTrue(any(best.fullmatch(bar[6]) for bar in bars), drawn)
+        # Each is drawn over the one before, and the last is erased.
+        self.assertEqual(len(bars), len(re.findall(r"\r\x1b\[K\[", drawn)))
+        self.assertRegex(drawn, r"\r\x1b\[K$")
+
+    def test_on_a_narrow_terminal(self):
+        for line in re.split(r"\r\x1b\[K", self.draw(30)):
+            self.assertLess(len(line), 30)
+
+    def test_not_in_a_pipe(self):
+        said = self.ends(0, "tune", "8,8,8", "24,40,32", "--time", "30")
+        self.assertRegex(said.stderr, r"(?m)^1/2 8 x 8 x 8$(.*\n)*^2/2 24 x 40 x 32$")
+        self.assertNotRegex(said.stdout + said.stderr, r"\[#*-+\]|left|\x1b|\r")
 
 
 class Failures(Tune):
