@@ -17,7 +17,9 @@ KERNELS = ("gemm_naive", "vector_8x8_1x1", "tiled_4x4_8x8")
 SQUARES = ("-M", 48, "-N", 48, "-K", 48)
 # Of a font's size: what letters are wide on average, and high.
 WIDTH, HEIGHT = 0.6, 0.8
-POINT = re.compile(r"(\S+), (\d+) × (\d+) × (\d+): ([\d.]+) GFLOPS(?:, ([\d.]+) % of the (?:f32 )?peak)?")
+POINT = re.compile(
+    r"(\S+), (\d+) × (\d+) × (\d+): ([\d.]+) GFLOPS(?:, ([\d.]+) % of the (?:f32 )?peak)?"
+)
 
 
 def groups(root, name):
