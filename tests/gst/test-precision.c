@@ -3,6 +3,7 @@
 #include <gemmcl.h>
 #include <glib/gstdio.h>
 
+#include "../../gst/gemmcl-problem.h"
 #include "stream.h"
 
 /* What precision is asked for, by the property or by the weight's file, and what stats say of it.
@@ -165,6 +166,89 @@ test_change (Fixture *self, G_GNUC_UNUSED gconstpointer data)
   assert_stat (stream, "precision", "f32");
 }
 
+#define AUDIO(format) "audio/x-raw,layout=interleaved,rate=8000,channels=1,format=" format
+#define VIDEO(format) "video/x-raw,width=8,height=4,framerate=0/1,format=" format
+#define TENSORS(type)                                                                              \
+  "other/tensors,format=static,num_tensors=1,dimensions=(string)1:4,framerate=0/"                  \
+  "1,types=(string)" type
+
+/* "auto" asks for what a file of halves states, unless integers come in that are infinite there. */
+static void
+test_range (void)
+{
+  static const struct {
+    const gchar *caps;
+    gdouble scale, offset;
+    GemmclPrecision expected;
+  } cases[] = {
+      {AUDIO ("S16LE"), 1, 0, GEMMCL_PRECISION_F16},
+      {AUDIO ("S16LE"), -1.999, 0, GEMMCL_PRECISION_F16},
+      {AUDIO ("S16LE"), -2, 0, GEMMCL_PRECISION_F32},
+      {AUDIO ("S32LE"), 1, 0, GEMMCL_PRECISION_F32},
+      {AUDIO ("S32LE"), 0x1p-31, 0, GEMMCL_PRECISION_F16},
+      {AUDIO ("F32LE"), 1, 0, GEMMCL_PRECISION_F16},
+      {AUDIO ("F64LE"), 65505, 0, GEMMCL_PRECISION_F32},
+      {VIDEO ("GRAY8"), 256, 0, GEMMCL_PRECISION_F16},
+      {VIDEO ("GRAY8"), 256, 225, GEMMCL_PRECISION_F32},
+      {VIDEO ("GRAY16_LE"), 1, 0, GEMMCL_PRECISION_F32},
+      {VIDEO ("GRAY16_LE"), 1, -31, GEMMCL_PRECISION_F16},
+      {VIDEO ("GRAY16_LE"), 1, -65505, GEMMCL_PRECISION_F32},
+      {TENSORS ("uint8"), 1, 0, GEMMCL_PRECISION_F16},
+      {TENSORS ("uint16"), 1, 0, GEMMCL_PRECISION_F32},
+      {TENSORS ("int16"), 1.5, 16000, GEMMCL_PRECISION_F16},
+      {TENSORS ("int32"), 1, 0, GEMMCL_PRECISION_F32},
+      {TENSORS ("uint64"), 0x1p-49, 0, GEMMCL_PRECISION_F16},
+      {TENSORS ("int64"), 0x1p-47, 0, GEMMCL_PRECISION_F32},
+      {TENSORS ("float16"), 1, 0, GEMMCL_PRECISION_F16},
+      {TENSORS ("float32"), 1, 0, GEMMCL_PRECISION_F16},
+  };
+  static const guint16 one = 0x3c00;
+  g_autoptr (GError) error = NULL;
+  g_auto (GstGemmclOperands)
+      operands = {.weight = gemmcl_matrix_new (GEMMCL_TYPE_F16, 1, 1, &one, &error)};
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const GstGemmclSettings settings = {.input_scale = cases[i].scale,
+                                        .input_offset = cases[i].offset,
+                                        .feature_mode = GST_GEMMCL_FEATURE_MODE_PIXEL,
+                                        .batch_size = 1};
+    g_autoptr (GstCaps) caps = gst_caps_from_string (cases[i].caps);
+    GstGemmclProblem problem;
+    GstGemmclFormat format;
+
+    g_test_message ("%s times %g plus %g", cases[i].caps, cases[i].scale, cases[i].offset);
+    g_assert_true (gst_gemmcl_format_from_caps (&format, caps, &error));
+    g_assert_true (
+        gst_gemmcl_problem_init (&problem, &format, NULL, &operands, &settings, 4, &error));
+    g_assert_cmpint (problem.gemm.precision, ==, cases[i].expected);
+  }
+}
+
+/* Who names f16 gets it, and a warning where a kernel computes in it. */
+static void
+test_infinite (void)
+{
+  static const struct {
+    const gchar *caps, *kernel;
+    gboolean warns;
+  } cases[] = {
+      {AUDIO ("S32LE"), "xmx_f16_8x1_1x16", TRUE},
+      {AUDIO ("S32LE"), "gemm_naive", FALSE},
+      {AUDIO ("S16LE"), "xmx_f16_8x1_1x16", FALSE},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (Stream) stream = stream_new ("weight", "[0.5]", "kernel", cases[i].kernel, NULL);
+
+    gst_util_set_object_arg (G_OBJECT (stream->element), "precision", "f16");
+    g_assert_true (stream_play (stream, cases[i].caps, NULL));
+    if (cases[i].warns)
+      stream_assert_warning (stream, "2147483648", "precision=f16 ends at 65504", NULL);
+    stream_assert_quiet (stream);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -180,6 +264,8 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   gst_init (&argc, &argv);
+  g_test_add_func ("/precision/range", test_range);
+  stream_add_test ("/precision/infinite", test_infinite);
   context = gemmcl_context_new (NULL, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (tests) && context != NULL; i++)
     g_test_add (tests[i].path, Fixture, NULL, fixture_init, tests[i].test, fixture_clear);
