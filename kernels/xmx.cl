@@ -200,13 +200,13 @@ get_value (int sum, global const A_MEM *A, const GemmclProblem p, const Place *a
 
 static inline void
 find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p,
-               long panel)
+               long last)
 {
   at->a = (global const uchar *)A + min (at->top, (long)p.M - 1) * p.a.row;
   at->a_width = BYTES_K (p.K);
   at->a_height = clamp (p.M - at->top, 1L, (long)TILE_M);
   at->a_pitch = p.a.row;
-  at->b[0] = (global const uint *)B + panel * BYTES_PANEL (p.K);
+  at->b[0] = (global const uint *)B + min (at->left / PANEL, last) * BYTES_PANEL (p.K);
   at->b_lines = BYTES_K (p.K) / 4;
 }
 #else
@@ -348,7 +348,7 @@ get_value (float sum, global const A_MEM *A, const GemmclProblem p, const Place 
 
 static inline void
 find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p,
-               long panel)
+               long last)
 {
   const int steps = (p.K + STEP - 1) / STEP * PARTS;
   #ifdef A_IN_2D
@@ -361,7 +361,7 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   #endif
   SG_UNROLL
   for (int i = 0; i < WIDE; i++)
-    at->b[i] = (global const uint *)B + min (panel + i, (p.N - 1L) / PANEL) * steps * B_WORDS;
+    at->b[i] = (global const uint *)B + min (at->left / PANEL + i, last) * steps * B_WORDS;
   at->b_lines = steps * B_LINES;
 }
 #endif
@@ -458,14 +458,13 @@ static inline void
 find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p)
 {
   const int2 tile = group_tile ();
-  const long last = (p.N - 1) / PANEL;
 
   at->top = ((long)tile.x * DOWN + sg_id () / ACROSS) * OWN_M;
   at->left = ((long)tile.y * ACROSS + sg_id () % ACROSS) * WIDE * PANEL;
   SG_UNROLL
   for (int r = 0; r < HELD_M; r++)
     at->row[r] = min (at->top + dpas_row (r), (long)p.M - 1) * p.a.row;
-  find_operands (at, A, B, p, min (at->left / PANEL, last));
+  find_operands (at, A, B, p, (p.N - 1) / PANEL);
 }
 
 /* Two steps from k on get into the core's cache: of the subgroups that read the same, those with an
