@@ -39,10 +39,11 @@ ENGINES = {"dg2": 8, "arl-h": 8, "pvc": 16, "lnl": 16, "bmg": 16, "ptl": 16}
 # K of a dpas, by the precision.
 DPAS_K = {"bf16": 16, "f16": 16, "tf32": 8, "i8": 32}
 # Of a thread alone, the share of the clocks of its loop in which the engine works, with tiles of
-# 32x64 and A as it is multiplied.
+# 32x64.
 ENGINE_GOAL = 0.9
-# A of tf32 is rounded on its way, by a move for each dpas, which takes half as long there.
-ENGINE_GOALS = {("tf32", "pvc"): 0.83}
+# A that is rounded on its way costs a move for each of its registers, and a dpas takes half as long
+# there as elsewhere: docs/model.md has what bounds it.
+ROUNDED_GOALS = {("tf32", "pvc"): 0.87, ("bf16", "pvc"): 0.81, ("f16", "pvc"): 0.81}
 
 
 def recorded(kernel, target):
@@ -144,17 +145,21 @@ class Engines(IsaTestCase):
         # The largest tile of each precision.
         return list({precision: (name, precision) for name, precision in rows}.values())
 
-    def check(self, figures, precision):
-        name = figures["kernel"]
+    def check(self, figures, precision, rounded):
+        """Of a large tile the share, too; one that rounds A alone, for none to its side, is let off."""
+        name, target = figures["kernel"], figures["target"]
         self.assertIsNone(figures["why_not"], name)
         self.assertEqual((figures["spill"], figures["private_memory"]), (0, 0), name)
         told = dict(re.findall(r"-D(\w+)=(\d+)", figures["options"]))
-        tile_m, tile_n, depth, subgroup = (
-            int(told[name]) for name in ("TILE_M", "TILE_N", "DEPTH", "SUBGROUP_SIZE")
+        tile_m, tile_n, depth, subgroup, group_n = (
+            int(told[name])
+            for name in ("TILE_M", "TILE_N", "DEPTH", "SUBGROUP_SIZE", "GROUP_N")
         )
         expected = tile_m // 8 * tile_n * depth * subgroup // DPAS_K[precision]
         self.assertEqual(figures["loops"][figures["hot"]]["dpas"], expected, name)
-        return (tile_m, tile_n * subgroup) == (32, 64)
+        if (tile_m, tile_n * subgroup) == (32, 64) and not (rounded and group_n == subgroup):
+            goal = ROUNDED_GOALS.get((precision, target), ENGINE_GOAL) if rounded else ENGINE_GOAL
+            self.assertGreaterEqual(figures["model"]["dpas_share"], goal, name)
 
     def check_target(self, target):
         if OCLOC is None:
@@ -166,11 +171,7 @@ class Engines(IsaTestCase):
             for more in ([], ["--a-type", precision]) if precision.endswith("f16") else ([],):
                 for figures in self.compile(target, names, "--model", *more):
                     with self.subTest(kernel=figures["kernel"], target=target, more=more):
-                        large = self.check(figures, precision)
-                        if large and (more or precision in ("tf32", "i8")):
-                            goal = ENGINE_GOALS.get((precision, target), ENGINE_GOAL)
-                            share = figures["model"]["dpas_share"]
-                            self.assertGreaterEqual(share, goal, figures["kernel"])
+                        self.check(figures, precision, not more and precision != "i8")
 
 
 for name in ENGINES:
