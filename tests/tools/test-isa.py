@@ -173,7 +173,7 @@ class Engines(EngineTestCase):
 
     def check_figures(self, figures, precision, rounded):
         self.assertIsNone(figures["why_not"])
-        share = figures["model"]["dpas_share"]
+        share = figures.get("model", {}).get("dpas_share")
         row = {**figures, "dpas": figures["loops"][figures["hot"]]["dpas"], "dpas_share": share}
         self.check(row, figures["options"], figures["target"], precision, rounded)
 
