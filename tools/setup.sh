@@ -32,8 +32,11 @@ test=(
   libopenblas-dev python3-pil python3-sklearn groff man-db
   debootstrap python3-pip
 )
-# What tools/peers.sh compares with.
-peers=(libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy python3-pip)
+# What tools/peers.sh compares with; the last two for pipelines with onnxruntime.
+peers=(
+  libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy python3-pip
+  gstreamer1.0-plugins-base python3-gst-1.0
+)
 
 what=${1:-test}
 case $what in

@@ -4,16 +4,24 @@
  * What it is worth that a kernel makes softmax and row outputs by itself: the same plans with
  * GEMMCL_ROWS=apart, for which steps of their own do, taking turns with them.
  *
- *     bench-rows [KERNEL]     KERNEL: as for gemmcl bench; auto if not given
+ *     bench-rows [OPTION...] [KERNEL]     KERNEL: as for gemmcl bench; auto if not given
  */
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gemmcl-opencl.h"
 #include "gemmcl.h"
 
-#define ROUNDS 60
-#define ALL    (GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
+
+enum { PASSED = 0, FAILED = 1, USAGE = 2, SKIPPED = 77 };
+
+#define MAX_ROUNDS 1000
+#define ALL        (GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX)
+
+static gint rounds = 60;
 
 typedef struct {
   gsize m, n, k;
@@ -33,7 +41,7 @@ static const Case cases[] = {
 typedef struct {
   GemmclPlan *plan;
   GemmclDeviceRun run;
-  gdouble seconds[ROUNDS];
+  gdouble seconds[MAX_ROUNDS];
 } Way;
 
 static cl_mem
@@ -115,12 +123,34 @@ compare (const void *a, const void *b)
 static gdouble
 get_median (Way *self)
 {
-  qsort (self->seconds, ROUNDS, sizeof (gdouble), compare);
-  return self->seconds[ROUNDS / 2];
+  qsort (self->seconds, rounds, sizeof (gdouble), compare);
+  return self->seconds[rounds / 2];
 }
 
-static gboolean
-run_case (GemmclContext *context, const Case *what, const gchar *kernel, GError **error)
+static gchar *
+print_name (const Case *what)
+{
+  return g_strdup_printf ("%zux%zux%zu%s%s%s", what->m, what->n, what->k,
+                          what->activation ? " " : "",
+                          what->activation ? gemmcl_activation_get_name (what->activation) : "",
+                          what->outputs ? " row outputs" : "");
+}
+
+static json_t *
+report (const gchar *name, Way *whole, Way *apart)
+{
+  const gchar *kernel = gemmcl_plan_get_kernel (whole->plan);
+  const gdouble us = get_median (whole) * 1e6, apart_us = get_median (apart) * 1e6;
+
+  printf ("%-32s %-18s %10.1f %10.1f %6.2f\n", name, kernel, apart_us, us, apart_us / us);
+  return json_pack ("{s:s, s:s, s:i, s:f, s:f, s:f}", "case", name, "kernel", kernel, "rounds",
+                    (int)rounds, "apart_us", apart_us, "whole_us", us, "ratio", apart_us / us);
+}
+
+/* Returns: (transfer full): what came of it; %NULL with an error. */
+static json_t *
+run_case (GemmclContext *context, const Case *what, const gchar *name, const gchar *kernel,
+          GError **error)
 {
   const cl_command_queue queue = gemmcl_context_get_cl_queue (context);
   g_auto (Way) whole = {0};
@@ -130,29 +160,64 @@ run_case (GemmclContext *context, const Case *what, const gchar *kernel, GError 
   if (!way_init (&whole, context, what, kernel, FALSE, error) ||
       !way_init (&apart, context, what, kernel, TRUE, error) ||
       !way_run (&whole, queue, &ignored, error) || !way_run (&apart, queue, &ignored, error))
-    return FALSE;
-  for (guint i = 0; i < ROUNDS; i++)
+    return NULL;
+  for (gint i = 0; i < rounds; i++)
     if (!way_run (&whole, queue, &whole.seconds[i], error) ||
         !way_run (&apart, queue, &apart.seconds[i], error))
-      return FALSE;
-  printf ("%6zu %4zu %5zu  %-8s %-12s %-18s %6.2f\n", what->m, what->n, what->k,
-          gemmcl_activation_get_name (what->activation), what->outputs ? "row outputs" : "",
-          gemmcl_plan_get_kernel (whole.plan), get_median (&apart) / get_median (&whole));
-  return TRUE;
+      return NULL;
+  return report (name, &whole, &apart);
+}
+
+static gint
+run_all (GemmclContext *context, const gchar *part, const gchar *kernel, const gchar *json_path)
+{
+  g_autoptr (json_t) list = json_array ();
+
+  printf ("%-32s %-18s %10s %10s %6s\n", "M x N x K", "kernel", "apart, us", "whole, us", "ratio");
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree gchar *name = print_name (&cases[i]);
+    g_autoptr (GError) error = NULL;
+    json_t *one;
+
+    if (part && !strstr (name, part))
+      continue;
+    one = run_case (context, &cases[i], name, kernel, &error);
+    if (one == NULL) {
+      fprintf (stderr, "%s: %s\n", name, error->message);
+      return FAILED;
+    }
+    json_array_append_new (list, one);
+  }
+  if (json_path == NULL || json_dump_file (list, json_path, JSON_INDENT (2)) == 0)
+    return PASSED;
+  fprintf (stderr, "%s cannot be written.\n", json_path);
+  return FAILED;
 }
 
 int
 main (int argc, char **argv)
 {
+  g_autofree gchar *json_path = NULL, *part = NULL;
+  const GOptionEntry entries[] = {
+      {"json", 0, 0, G_OPTION_ARG_FILENAME, &json_path, "Write the results there", "FILE"},
+      {"rounds", 0, 0, G_OPTION_ARG_INT, &rounds, "Runs of each, 1 to 1000; 60", "N"},
+      {"case", 0, 0, G_OPTION_ARG_STRING, &part, "Only the cases whose names have it", "PART"},
+      {NULL},
+  };
+  g_autoptr (GOptionContext) options = g_option_context_new ("[KERNEL] - rows in the kernel");
   g_autoptr (GError) error = NULL;
-  g_autoptr (GemmclContext) context = gemmcl_context_new (NULL, &error);
+  g_autoptr (GemmclContext) context = NULL;
 
-  printf ("     M    N     K                        kernel             apart / whole\n");
-  for (gsize i = 0; i < G_N_ELEMENTS (cases) && error == NULL; i++)
-    if (context != NULL)
-      run_case (context, &cases[i], argc > 1 ? argv[1] : NULL, &error);
-  if (error == NULL)
-    return 0;
-  fprintf (stderr, "%s\n", error->message);
-  return 1;
+  g_option_context_add_main_entries (options, entries, NULL);
+  if (!g_option_context_parse (options, &argc, &argv, &error)) {
+    fprintf (stderr, "%s\n", error->message);
+    return USAGE;
+  }
+  rounds = CLAMP (rounds, 1, MAX_ROUNDS);
+  context = gemmcl_context_new (NULL, &error);
+  if (context == NULL) {
+    fprintf (stderr, "%s\n", error->message);
+    return SKIPPED;
+  }
+  return run_all (context, part, argc > 1 ? argv[1] : NULL, json_path);
 }

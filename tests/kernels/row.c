@@ -7,6 +7,12 @@
 
 #include "problem.h"
 
+static gboolean
+is_asked_for (const gchar *rows)
+{
+  return g_strcmp0 (g_getenv ("GEMMCL_TEST_ROWS"), rows) == 0;
+}
+
 /* Reads the tile's sizes off the row's name: method_1x2_3x4 has 1 x 2 outputs of 3 x 4 items. */
 static void
 read_tile (Row *row)
@@ -44,7 +50,7 @@ row_read (Row *row, guint index)
   row->info = gemmcl_get_kernel (index);
   row->index = index;
   row->first = index == 0 || strcmp (row->info->method, gemmcl_get_kernel (index - 1)->method) != 0;
-  row->full = index == 0 || (row->first && writes_pictures (row->info));
+  row->full = index == 0 || is_asked_for ("all") || (row->first && writes_pictures (row->info));
   read_tile (row);
 }
 
@@ -94,8 +100,9 @@ is_like_another (const Row *row)
 gboolean
 row_is_brief (const Row *row)
 {
-  return g_getenv ("GEMMCL_TEST_ROWS") != NULL ||
-         ((!row->first || is_like_another (row)) && g_getenv ("GEMMCL_TEST_BRIEF") != NULL);
+  return is_asked_for ("subgroups") ||
+         (!is_asked_for ("all") && (!row->first || is_like_another (row)) &&
+          g_getenv ("GEMMCL_TEST_BRIEF") != NULL);
 }
 
 /* Whether it is the first of its method with subgroups of this size. */
@@ -117,7 +124,7 @@ is_first_of_subgroups (const Row *row)
 gboolean
 row_is_wanted (const Row *row)
 {
-  if (g_strcmp0 (g_getenv ("GEMMCL_TEST_ROWS"), "subgroups") == 0)
+  if (is_asked_for ("subgroups"))
     return is_first_of_subgroups (row);
   return row->first || !row_is_brief (row) || !(is_part_of_next (row) || is_like_another (row));
 }

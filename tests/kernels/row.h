@@ -12,6 +12,8 @@
  *                                differ in how many subgroups are a group, those with the most; of
  *                                those for matrix engines of 16 bits that differ in which, the
  *                                first
+ *   GEMMCL_TEST_ROWS=all         every row is tested as the fullest are: all types, activations,
+ *                                softmax and rounding; it takes hours, so name rows by -p
  *   GEMMCL_TEST_ROWS=subgroups   only the first row of each method with subgroups, of each size,
  *                                and of these only the edges
  */

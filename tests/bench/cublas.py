@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What cuBLAS makes of f32 products on an NVIDIA GPU, through PyTorch and without tf32, and how
+gemmcl compares: `gemmcl bench` runs right before cuBLAS for each problem.
+
+Both count by the GPU's clock, each run by itself, one queued behind the other; what counts is the
+median. cuBLAS's result is held to double precision, closely enough that tf32 would show.
+
+Exit status: 0; 1 if a result is wrong or gemmcl fails; 2 for wrong usage; 77, with the reason,
+where PyTorch or the GPU is missing.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+SKIPPED = 77
+SHAPES = (
+    (1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192),
+    (64, 4096, 4096), (16, 4096, 4096), (4, 4096, 4096), (1, 4096, 4096), (128, 1024, 8192),
+    (256, 256, 16384), (256, 1024, 1024), (512, 512, 512), (300, 1000, 2048), (3600, 96, 147),
+    (230400, 64, 64))
+WARM_UP = 5
+ROWS_CHECKED = 16
+# Of the result's norm: f32 is a millionth or so off, tf32 several ten-thousandths.
+BOUND = 3e-5
+
+
+def load_torch():
+    """PyTorch, if it is there with a GPU."""
+    try:
+        import torch  # pylint: disable=import-outside-toplevel
+    except ImportError as missing:
+        print(f"PyTorch is missing: {missing}", file=sys.stderr)
+        sys.exit(SKIPPED)
+    if not torch.cuda.is_available():
+        print("PyTorch finds no GPU that cuBLAS runs on.", file=sys.stderr)
+        sys.exit(SKIPPED)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    return torch
+
+
+def time_cublas(torch, shape, runs):
+    """The TFLOPS of the median run; None if the result is not that of f32."""
+    m, n, k = shape
+    a, b = (torch.rand(size, device="cuda") - 0.5 for size in ((m, k), (k, n)))
+    d = torch.empty((m, n), device="cuda")
+    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)]
+              for _ in range(WARM_UP + runs)]
+    for begin, end in events:
+        begin.record()
+        torch.mm(a, b, out=d)
+        end.record()
+    torch.cuda.synchronize()
+    exact = a[:ROWS_CHECKED].double() @ b.double()
+    if not (d[:ROWS_CHECKED].double() - exact).norm() <= BOUND * exact.norm():
+        return None
+    median = statistics.median(begin.elapsed_time(end) for begin, end in events[WARM_UP:])
+    return 2e-9 * m * n * k / median
+
+
+def time_gemmcl(program, shape, runs):
+    """Ours: the kernel and its TFLOPS; raises CalledProcessError."""
+    sizes = [word for letter, size in zip("MNK", shape) for word in (f"-{letter}", str(size))]
+    said = subprocess.run([program, "bench", "-t", "gpu", "-k", "auto", *sizes, "-i", str(runs),
+                           "--json", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=True)
+    result = json.loads(said.stdout)[0]
+    return result["kernel"], result["gflops"] / 1e3
+
+
+def measure(torch, shape, options):
+    """A row of the table; None if something is wrong, which has been said."""
+    row = dict(zip("mnk", shape))
+    name = " x ".join(map(str, shape))
+    ours = ""
+    if options.gemmcl:
+        try:
+            row["kernel"], row["gemmcl_tflops"] = time_gemmcl(options.gemmcl, shape, options.runs)
+        except subprocess.CalledProcessError as failed:
+            print(f"{name}: {failed.stderr.strip()}", file=sys.stderr)
+            return None
+    row["cublas_tflops"] = time_cublas(torch, shape, options.runs)
+    if row["cublas_tflops"] is None:
+        print(f"{name}: cuBLAS's result is not that of f32", file=sys.stderr)
+        return None
+    if options.gemmcl:
+        row["ratio"] = row["gemmcl_tflops"] / row["cublas_tflops"]
+        ours = f"  {row['kernel']:<18} {row['gemmcl_tflops']:8.2f} {row['ratio']:6.2f}"
+    print(f"{name:<20} {row['cublas_tflops']:8.2f}{ours}", flush=True)
+    return row
+
+
+def parse_shape(text):
+    """MxNxK."""
+    sizes = tuple(map(int, text.split("x")))
+    if len(sizes) != 3 or min(sizes) < 1:
+        raise ValueError(text)
+    return sizes
+
+
+def main():
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--gemmcl", metavar="PROGRAM", help="gemmcl's program, to compare with it")
+    parser.add_argument("--runs", type=int, default=23, help="runs of each problem")
+    parser.add_argument("--json", type=pathlib.Path, help="write the results there")
+    parser.add_argument("shapes", nargs="*", type=parse_shape, metavar="MxNxK", default=SHAPES)
+    options = parser.parse_args()
+    torch = load_torch()
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda},"
+          f" f32 without tf32, TFLOPS, median of {options.runs}")
+    ours = f"  {'gemmcl':<18} {'TFLOPS':>8}  ratio" if options.gemmcl else ""
+    print(f"{'M x N x K':<20} {'cuBLAS':>8}{ours}")
+    rows = [measure(torch, shape, options) for shape in options.shapes]
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
+    return 1 if None in rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A linear layer in a pipeline, D = max (A B + bias, 0): the element against onnxruntime.
+
+What is between the source and the sink is `gemmcl`, or `appsink`, a session of onnxruntime that
+reads the buffer and writes one from a pool, and `appsrc`. Both pipelines are in this process, and
+send the same buffer again and again; the first result of each is checked. They run in turns, some
+buffers each; what is compared is the median of the ratios of neighbours.
+
+onnxruntime comes from PyPI, by tools/peers.sh, or from a distribution that has it.
+
+Exit status: 0; 1 if a result is wrong or a pipeline fails; 2 for wrong usage; 77, with the reason,
+where something is missing.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+import time
+
+SKIPPED = 77
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE / "peers"))
+sys.path.append(os.environ.get("GEMMCL_PEERS", "") + "/python")
+
+
+def skip(reason):
+    """Says why nothing is measured."""
+    print(reason, file=sys.stderr)
+    sys.exit(SKIPPED)
+
+
+# pylint: disable=wrong-import-position
+try:
+    import gi
+    import numpy
+
+    gi.require_version("Gst", "1.0")
+    from gi.repository import Gst
+    import gi.overrides.Gst  # it maps buffers without copying them
+except (ImportError, ValueError) as missing:
+    skip(f"Debian's python3-gst-1.0 and python3-numpy are missing: {missing}")
+try:
+    import onnxruntime
+except ImportError as missing:
+    skip(f'onnxruntime is missing; eval "$(tools/peers.sh --env)" gets it: {missing}')
+from match import quartiles
+from onnx_model import make_layer
+# pylint: enable=wrong-import-position
+
+TURN_SECONDS = 0.04
+LEAST_TURN = 3
+LEAST_ROUNDS = 5
+TIMEOUT_SECONDS = 60
+ALIGNMENT = 63  # of buffers, as a mask
+CAPS = ("other/tensors,format=static,num_tensors=1,types=(string)float32,framerate=0/1,"
+        "dimensions=(string){k}:{m}")
+
+
+class Failure(Exception):
+    """A pipeline that does not do its work."""
+
+
+class Layer:
+    """The numbers, and what comes out in double precision."""
+
+    def __init__(self, m, n, k, folder):
+        random = numpy.random.default_rng(1)
+        self.a, self.b, self.bias = (
+            random.random(shape, numpy.float32) - numpy.float32(0.5)
+            for shape in ((m, k), (k, n), (1, n)))
+        self.paths = [f"{folder}/{name}.npy" for name in ("b", "bias")]
+        for path, array in zip(self.paths, (self.b, self.bias)):
+            numpy.save(path, array)
+        a, b, bias = (array.astype(float) for array in (self.a, self.b, self.bias))
+        self.exact = numpy.maximum(a @ b + bias, 0)
+        self.bound = 2 * (k + 4) * 2.0**-24 * (abs(a) @ abs(b) + abs(bias))
+        self.caps = CAPS.format(k=k, m=m)
+
+    def check(self, name, result):
+        """Raises Failure unless the bytes are the layer's result."""
+        d = numpy.frombuffer(result, numpy.float32)
+        if d.size != self.exact.size:
+            raise Failure(f"{name}: {d.size} numbers came out, expected {self.exact.size}")
+        wrong = ~(abs(d.reshape(self.exact.shape) - self.exact) <= self.bound)
+        if wrong.any():
+            raise Failure(f"{name}: {wrong.sum()} of {d.size} numbers are wrong")
+
+
+def allocation():
+    """How buffers are to be aligned."""
+    parameters = Gst.AllocationParams()
+    parameters.init()
+    parameters.align = ALIGNMENT
+    return parameters
+
+
+class Contender:
+    """A pipeline that sends buffers when it is told to, and says how long they took."""
+
+    def __init__(self, name, line, layer):
+        self.name = name
+        self.pipeline = Gst.parse_launch(line)
+        self.left = self.awaited = 0
+        self.first = None
+        self.end = 0.0
+        self.ending = False
+        self.changed = threading.Condition()
+        self.buffer = Gst.Buffer.new_allocate(None, layer.a.nbytes, allocation())
+        self.buffer.fill(0, layer.a.tobytes())
+        source = self.pipeline.get_by_name("source")
+        source.set_property("caps", Gst.Caps.from_string(layer.caps))
+        source.connect("need-data", self._send)
+        pad = self.pipeline.get_by_name("sink").get_static_pad("sink")
+        pad.add_probe(Gst.PadProbeType.BUFFER, self._see)
+
+    def _send(self, source, _):
+        with self.changed:
+            self.changed.wait_for(lambda: self.left or self.ending)
+            if self.ending:
+                return
+            self.left -= 1
+        source.emit("push-buffer", self.buffer)
+
+    def _see(self, _, info):
+        if self.first is None:
+            buffer = info.get_buffer()
+            self.first = buffer.extract_dup(0, buffer.get_size())
+        with self.changed:
+            self.awaited -= 1
+            if not self.awaited:
+                self.end = time.perf_counter()
+                self.changed.notify_all()
+        return Gst.PadProbeReturn.OK
+
+    def start(self):
+        """Starts it, with one buffer. Returns what came out."""
+        self.pipeline.set_state(Gst.State.PLAYING)
+        self.run(1)
+        return self.first
+
+    def run(self, count):
+        """The seconds that so many buffers take."""
+        with self.changed:
+            begin = time.perf_counter()
+            self.left = self.awaited = count
+            self.changed.notify_all()
+            while self.awaited:
+                self.changed.wait(1)
+                if self.awaited:
+                    self._complain(begin)
+        return self.end - begin
+
+    def _complain(self, begin):
+        message = self.pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
+        if message:
+            raise Failure(f"{self.name}: {message.parse_error()[0].message}")
+        if time.perf_counter() > begin + TIMEOUT_SECONDS:
+            raise Failure(f"{self.name}: no buffer came out for {TIMEOUT_SECONDS} s")
+
+    def stop(self):
+        """Ends it."""
+        with self.changed:
+            self.ending = True
+            self.changed.notify_all()
+        self.pipeline.set_state(Gst.State.NULL)
+
+
+class Element(Contender):
+    """Our element."""
+
+    def __init__(self, layer, properties):
+        weight, bias = layer.paths
+        super().__init__("gemmcl", "appsrc name=source format=time ! gemmcl device-type=cpu"
+                         f" activation=relu weight={weight} bias={bias} {properties} !"
+                         " fakesink name=sink sync=false", layer)
+
+
+class Onnxruntime(Contender):
+    """A session between two halves of a pipeline."""
+
+    def __init__(self, layer):
+        super().__init__("onnxruntime", "appsrc name=source format=time !"
+                         " appsink name=in emit-signals=true sync=false async=false"
+                         " appsrc name=out format=time !"
+                         " fakesink name=sink sync=false async=false", layer)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(
+            make_layer(layer.b, layer.bias[0], len(layer.a)), options,
+            providers=["CPUExecutionProvider"])
+        self.shapes = {"a": layer.a.shape, "d": layer.exact.shape}
+        self.pool = Gst.BufferPool()
+        config = self.pool.get_config()
+        Gst.BufferPool.config_set_params(config, None, layer.exact.size * 4, 2, 0)
+        Gst.BufferPool.config_set_allocator(config, None, allocation())
+        self.pool.set_config(config)
+        self.pool.set_active(True)
+        self.out = self.pipeline.get_by_name("out")
+        self.pipeline.get_by_name("in").connect("new-sample", self._multiply)
+
+    def _multiply(self, sink):
+        taken = sink.emit("pull-sample").get_buffer()
+        _, made = self.pool.acquire_buffer(None)
+        with taken.map(Gst.MapFlags.READ) as a, made.map(Gst.MapFlags.WRITE) as d:
+            binding = self.session.io_binding()
+            for bind, name, mapped in ((binding.bind_input, "a", a),
+                                       (binding.bind_output, "d", d)):
+                address = numpy.frombuffer(mapped.data, numpy.uint8).ctypes.data
+                bind(name, "cpu", 0, numpy.float32, self.shapes[name], address)
+            self.session.run_with_iobinding(binding)
+        return self.out.emit("push-buffer", made)
+
+    def stop(self):
+        super().stop()
+        self.pool.set_active(False)
+
+
+def settle(seconds=2.0):
+    """Waits until the threads of whoever had its turn sleep: onnxruntime's look for work a while
+    before, and would disturb the next."""
+    end = time.monotonic() + seconds
+    busy = 1.0
+    while busy > 0.1 and time.monotonic() < end:
+        begin, used = time.monotonic(), time.process_time()
+        time.sleep(0.005)
+        busy = (time.process_time() - used) / (time.monotonic() - begin)
+
+
+def take_turn(contender, count):
+    """The seconds of a buffer of a turn."""
+    settle()
+    return contender.run(count) / count
+
+
+def play(contenders, layer, seconds):
+    """Checks each one's first result. Returns the seconds of a buffer of each in each round."""
+    slowest = 0.0
+    for each in contenders:
+        layer.check(each.name, each.start())
+        each.run(LEAST_TURN)
+        slowest = max(slowest, take_turn(each, LEAST_TURN))
+    count = max(LEAST_TURN, round(TURN_SECONDS / slowest))
+    rounds = []
+    end = time.monotonic() + seconds
+    while len(rounds) < LEAST_ROUNDS or time.monotonic() < end:
+        rounds.append([take_turn(each, count) for each in contenders])
+    return rounds
+
+
+def measure(shape, options):
+    """A shape from its numbers to its ratio."""
+    with tempfile.TemporaryDirectory(prefix="gemmcl-pipeline-") as folder:
+        layer = Layer(*shape, folder)
+        contenders = []
+        try:
+            contenders.append(Onnxruntime(layer))
+            contenders.append(Element(layer, options.properties))
+            rounds = play(contenders, layer, options.seconds)
+        finally:
+            for each in contenders:
+                each.stop()
+    theirs, ours = (quartiles(times)["median"] * 1e6 for times in zip(*rounds))
+    ratio = quartiles([round_[0] / round_[1] for round_ in rounds])
+    return {"case": "x".join(map(str, shape)), "against": "onnxruntime", "rounds": len(rounds),
+            "their_us": theirs, "element_us": ours, "figure": "ratio", **ratio}
+
+
+def parse_shape(text):
+    """MxNxK."""
+    sizes = tuple(map(int, text.split("x")))
+    if len(sizes) != 3 or min(sizes) < 1:
+        raise ValueError(text)
+    return sizes
+
+
+def main():
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--json", type=pathlib.Path, help="write the results there")
+    parser.add_argument("--seconds", type=float, default=5.0, help="time for each shape")
+    parser.add_argument("--properties", default="", help="more of the element's")
+    parser.add_argument("shapes", nargs="*", type=parse_shape, metavar="MxNxK",
+                        default=[(1024, 1024, 1024), (256, 1024, 1024), (1, 1024, 1024)])
+    options = parser.parse_args()
+    Gst.init(None)
+    if not Gst.ElementFactory.find("gemmcl"):
+        skip("There is no element gemmcl; GST_PLUGIN_PATH should have the folder of its plugin.")
+    print(f"onnxruntime {onnxruntime.__version__}; us of a buffer, and its time for ours")
+    print(f"{'M x N x K':<18} {'its us':>9} {'gemmcl':>9}   ratio (middle half, rounds)")
+    results = []
+    for shape in options.shapes:
+        try:
+            results.append(measure(shape, options))
+        except Failure as failure:
+            print(failure, file=sys.stderr)
+            return 1
+        print("{case:<18} {their_us:9.1f} {element_us:9.1f}  {median:6.2f} ({lower_quartile:.2f}"
+              " to {upper_quartile:.2f} of {rounds})".format(**results[-1]), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
