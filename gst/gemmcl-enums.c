@@ -39,8 +39,7 @@ gst_gemmcl_precision_get_type (void)
   static const GEnumValue values[] = {
       {GST_GEMMCL_PRECISION_AUTO,
        "What the weight's file states: f16 and bf16 of such elements, i8 of bytes with scales, "
-       "else "
-       "f32",
+       "else f32, also where integers come in that are too large for f16",
        "auto"},
       {GST_GEMMCL_PRECISION_F32, "Floats, as they are", "f32"},
       {GST_GEMMCL_PRECISION_F16, "Rounded to 11 binary digits, up to 65504", "f16"},

@@ -216,6 +216,22 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
                 gst_gemmcl_va_check (self, self->context, error));
 }
 
+/* Who names f16 gets it, and is told; "auto" avoids it. */
+static void
+warn_of_infinities (GstGemmcl *self)
+{
+  const gdouble largest = gst_gemmcl_problem_get_largest (&self->problem);
+
+  if (gemmcl_plan_get_precision (self->plan) == GEMMCL_PRECISION_F16 &&
+      largest > GST_GEMMCL_LARGEST_F16)
+    GST_ELEMENT_WARNING (self, STREAM, FORMAT,
+                         ("What comes in may be as large as %.0f, and precision=f16 ends at %.0f: "
+                          "what is more may become infinite. Use input-scale, or precision=auto or "
+                          "bf16.",
+                          largest, GST_GEMMCL_LARGEST_F16),
+                         (NULL));
+}
+
 static gboolean
 set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
 {
@@ -233,6 +249,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   g_mutex_unlock (&self->lock);
   if (ok) {
     self->error_posted = FALSE;
+    warn_of_infinities (self);
     if (self->settings.batch_size * self->settings.queue_depth > 1)
       gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
     return TRUE;

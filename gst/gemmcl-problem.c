@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-problem.h"
 
+#include <math.h>
+
 void
 gst_gemmcl_settings_clear (GstGemmclSettings *self)
 {
@@ -199,25 +201,6 @@ choose_addend (const GstGemmclOperands *operands, gsize n, guint batch_size)
   return batch_size > 1 ? GEMMCL_ADDEND_NONE : GEMMCL_ADDEND_OUTPUT;
 }
 
-static GemmclPrecision
-choose_precision (GstGemmclPrecision wanted, const GemmclMatrix *weight)
-{
-  switch (wanted) {
-  case GST_GEMMCL_PRECISION_F32:
-    return GEMMCL_PRECISION_F32;
-  case GST_GEMMCL_PRECISION_F16:
-    return GEMMCL_PRECISION_F16;
-  case GST_GEMMCL_PRECISION_BF16:
-    return GEMMCL_PRECISION_BF16;
-  case GST_GEMMCL_PRECISION_TF32:
-    return GEMMCL_PRECISION_TF32;
-  case GST_GEMMCL_PRECISION_I8:
-    return GEMMCL_PRECISION_I8;
-  default:
-    return weight ? gemmcl_precision_of_matrix (weight) : GEMMCL_PRECISION_F32;
-  }
-}
-
 static void
 set_input (GstGemmclProblem *self, const GstGemmclFormat *input, const GstGemmclSettings *settings,
            GemmclFeatureMode mode)
@@ -238,6 +221,77 @@ set_input (GstGemmclProblem *self, const GstGemmclFormat *input, const GstGemmcl
   case GST_GEMMCL_MEDIUM_TENSORS:
     self->gemm.a_type = input->tensors.tensor[settings->tensor_index].type;
     break;
+  }
+}
+
+/* What is stored of A goes from @least to @most. How far floats go caps do not say: they are taken
+ * for numbers about 1, as samples of audio are. */
+static void
+get_range (const GemmclGemm *gemm, gdouble *least, gdouble *most)
+{
+  const gint bits = 8 * gemmcl_type_get_size (gemm->a_type);
+
+  *least = 0;
+  if (gemm->a_image) {
+    *most = gemm->a_image->format == GEMMCL_PIXEL_GRAY16_LE ? G_MAXUINT16 : G_MAXUINT8;
+    return;
+  }
+  switch (gemm->a_type) {
+  case GEMMCL_TYPE_U8:
+  case GEMMCL_TYPE_U16:
+  case GEMMCL_TYPE_U32:
+  case GEMMCL_TYPE_U64:
+    *most = ldexp (1, bits) - 1;
+    break;
+  case GEMMCL_TYPE_I8:
+  case GEMMCL_TYPE_I16:
+  case GEMMCL_TYPE_I32:
+  case GEMMCL_TYPE_I64:
+    *least = -ldexp (1, bits - 1);
+    *most = -*least - 1;
+    break;
+  default:
+    *least = -1;
+    *most = 1;
+    break;
+  }
+}
+
+gdouble
+gst_gemmcl_problem_get_largest (const GstGemmclProblem *self)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  gdouble least, most;
+
+  get_range (gemm, &least, &most);
+  return MAX (fabs (least * gemm->a_scale + gemm->a_shift),
+              fabs (most * gemm->a_scale + gemm->a_shift));
+}
+
+/* Needs what comes in. */
+static GemmclPrecision
+choose_precision (const GstGemmclProblem *self, GstGemmclPrecision wanted,
+                  const GemmclMatrix *weight)
+{
+  GemmclPrecision stated;
+
+  switch (wanted) {
+  case GST_GEMMCL_PRECISION_F32:
+    return GEMMCL_PRECISION_F32;
+  case GST_GEMMCL_PRECISION_F16:
+    return GEMMCL_PRECISION_F16;
+  case GST_GEMMCL_PRECISION_BF16:
+    return GEMMCL_PRECISION_BF16;
+  case GST_GEMMCL_PRECISION_TF32:
+    return GEMMCL_PRECISION_TF32;
+  case GST_GEMMCL_PRECISION_I8:
+    return GEMMCL_PRECISION_I8;
+  default:
+    stated = weight ? gemmcl_precision_of_matrix (weight) : GEMMCL_PRECISION_F32;
+    return stated == GEMMCL_PRECISION_F16 &&
+                   gst_gemmcl_problem_get_largest (self) > GST_GEMMCL_LARGEST_F16
+               ? GEMMCL_PRECISION_F32
+               : stated;
   }
 }
 
@@ -275,9 +329,9 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->gemm.addend = choose_addend (operands, n, settings->batch_size);
   self->gemm.bias = operands->bias != NULL;
   self->gemm.activation = settings->activation;
-  self->gemm.precision = choose_precision (settings->precision, operands->weight);
   self->gemm.row_outputs = settings->row_outputs;
   set_input (self, input, settings, shape.mode);
+  self->gemm.precision = choose_precision (self, settings->precision, operands->weight);
   if (output)
     set_output (self, output);
   return TRUE;

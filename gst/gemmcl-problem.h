@@ -10,7 +10,8 @@ G_BEGIN_DECLS
 
 /**
  * GstGemmclPrecision:
- * @GST_GEMMCL_PRECISION_AUTO: what the weight's file states (gemmcl_precision_of_matrix())
+ * @GST_GEMMCL_PRECISION_AUTO: what the weight's file states (gemmcl_precision_of_matrix()), but f32
+ *   where that is f16 and A may be more than #GST_GEMMCL_LARGEST_F16
  *
  * What A and the weight may be where they are multiplied, as the element's property says it; the
  * others are those of #GemmclPrecision.
@@ -120,6 +121,17 @@ typedef struct {
 gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,
                                   const GstGemmclSettings *settings, gsize audio_m, GError **error);
+
+/** What is more becomes infinite in f16. */
+#define GST_GEMMCL_LARGEST_F16 65504.0
+
+/**
+ * gst_gemmcl_problem_get_largest:
+ *
+ * Returns: the largest size that elements of A may have, scaled and offset, by the type that is
+ *   stored. Of floats it is not known: they are taken to be from -1 to 1.
+ */
+gdouble gst_gemmcl_problem_get_largest (const GstGemmclProblem *self);
 
 /**
  * gst_gemmcl_problem_is_swap:

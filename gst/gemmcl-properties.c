@@ -408,17 +408,14 @@ install_device (GObjectClass *klass)
       klass, PROP_STATS,
       g_param_spec_boxed (
           "stats", "Statistics",
-          "Since streaming started: buffers (guint64), bytes (guint64: of what the device read and "
-          "wrote), kernel (string), kernel-source (string: named, tuned, shipped, modelled or "
-          "rules: "
-          "where the choice of the kernel comes from), kernel-level (string: native, khr or "
+          "Since streaming started: buffers (guint64), bytes (guint64: of A and D in the host's "
+          "memory), kernel (string), kernel-source (string: named, tuned, shipped, modelled or "
+          "rules: where the choice of the kernel comes from), kernel-level (string: native, khr or "
           "emulated: what its subgroups, if any, and sums of bytes are made of), precision "
-          "(string: "
-          "what it computes in), device (string), memory (string: how "
-          "buffers reach the "
-          "device: "
-          "system), kernel-time (guint64: ns), gflops (gdouble) and efficiency (gdouble: of the "
-          "device's peak, 0 where that is unknown)",
+          "(string: what it computes in), device (string), memory (string: where the last buffer "
+          "was and its result is: system, OpenCL, VA or DMABuf, such as \"VA to system\"), "
+          "kernel-time (guint64: ns), gflops (gdouble) and efficiency (gdouble: of the device's "
+          "f32 peak, 0 where that is unknown; more than 1 is possible in other precisions)",
           GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
 }
 

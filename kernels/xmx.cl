@@ -30,10 +30,22 @@
  * of S columns (pack_dpas.cl), K filled up with zeros to whole STEPs: the subgroup reads it from
  * its first byte to its last. Rows of 16 words at a time with 2D block reads, else in blocks.
  *
+ * An A that is not multiplied as it is stored costs a move for each of its registers, in every
+ * subgroup that reads it. Where tiles are large and others are to the side, a subgroup then owns
+ * half the rows of two panels (WIDE): as many dpas and registers of D for half the moves, though B
+ * is read twice as often; and the work-group, of which nothing else changes, is
+ *
+ *     +-------------+
+ *     |      0      |  TILE_M / 2       DOWN = 2 GROUP_M, ACROSS half of the above
+ *     +-------------+
+ *     |      1      |
+ *     +-------------+
+ *        2 PANEL
+ *
  * Which of a dpas' K are whose: lane l's part d is column d * S + l, which is what a block read
  * gives it, and pack_dpas.cl has B's rows in that order.
  *
- * A is read by 2D block reads, TILE_M rows in one message and with its edges (SG_2D and A_PITCHED,
+ * A is read by 2D block reads, OWN_M rows in one message and with its edges (SG_2D and A_PITCHED,
  * the host's word that rows and their distance suit these); or row by row in blocks of STEP columns
  * (A_BLOCKS), the last ones lane by lane; or all of it lane by lane, whatever its type and strides.
  * Rows past M repeat the last one or are zeros, columns past K are zeros, as B's rows are there.
@@ -58,10 +70,27 @@
   #include "dot.clh"
 #endif
 
-#define STEP     (DEPTH * SUBGROUP_SIZE)
-#define PARTS    (STEP / DPAS_K)
-#define BLOCKS_M (TILE_M / 8)
-#define ACROSS   (GROUP_N / SUBGROUP_SIZE)
+#define STEP  (DEPTH * SUBGROUP_SIZE)
+#define PARTS (STEP / DPAS_K)
+/* A is multiplied as it is stored. */
+#if A_TYPE == B_TYPE && A_TYPE != F32 && !defined(A_SCALED)
+  #define A_AS_STORED
+#endif
+/* Panels of B that a subgroup has side by side. Whole rows are for narrow D, where there are none
+ * to the side. */
+#if TILE_M == 32 && SUBGROUP_SIZE == 16 && GROUP_N > SUBGROUP_SIZE && B_TYPE != I8 &&              \
+    !defined(A_AS_STORED) && !defined(WHOLE_ROWS)
+  #define WIDE 2
+#else
+  #define WIDE 1
+#endif
+/* Rows and blocks of columns of D that a subgroup owns, and subgroups below and beside each other.
+ */
+#define OWN_M    (TILE_M / WIDE)
+#define OWN_N    (TILE_N * WIDE)
+#define BLOCKS_M (OWN_M / 8)
+#define DOWN     (GROUP_M * WIDE)
+#define ACROSS   (GROUP_N / SUBGROUP_SIZE / WIDE)
 /* Steps of a dpas for which B is read at once. */
 #if B_TYPE == I8 && defined(SG_2D)
   #define B_PARTS PARTS
@@ -70,7 +99,7 @@
 #endif
 /* Rows of A of which a lane has parts. */
 #define HELD_M (BLOCKS_M * DPAS_HELD)
-/* Words of B to a row of a dpas' step, and rows of 16 words. */
+/* Words of a panel of B to a dpas' step, and lines of 16 words. */
 #define B_WORDS (8 * PANEL)
 #define B_LINES (8 * TILE_N)
 
@@ -86,7 +115,7 @@ typedef struct {
   long row[HELD_M];      /* where each of the lane's rows of A begins */
   global const uchar *a; /* for 2D reads: the multiple of 64 bytes before A, how far before */
   int a_shift, a_width, a_height, a_pitch;
-  global const uint *b;
+  global const uint *b[WIDE]; /* panels; past the last one that again */
   int b_lines;
 } Place;
 
@@ -140,13 +169,13 @@ read_b (int8 b[B_PARTS * TILE_N], const Place *at, int step)
   #ifdef SG_2D
   SG_UNROLL
   for (int c = 0; c < TILE_N; c++)
-    sg_read_2d_32 (x + 8 * B_PARTS * c, at->b, 4 * PANEL, at->b_lines, 4 * PANEL,
+    sg_read_2d_32 (x + 8 * B_PARTS * c, at->b[0], 4 * PANEL, at->b_lines, 4 * PANEL,
                    (int2)(c * SUBGROUP_SIZE, step * 8), 8 * B_PARTS);
   #else
   SG_UNROLL
   for (int line = 0; line < 8; line++) {
     uint y[TILE_N];
-    sg_read_words (y, at->b + (step * 8 + line) * PANEL, TILE_N);
+    sg_read_words (y, at->b[0] + (step * 8 + line) * PANEL, TILE_N);
     SG_UNROLL
     for (int c = 0; c < TILE_N; c++)
       x[8 * c + line] = y[c];
@@ -165,19 +194,19 @@ get_value (int sum, global const A_MEM *A, const GemmclProblem p, const Place *a
   const int k = BYTES_K (p.K);
 
   return p.K ? scale_byte (sum, (global const int *)(A + at->row[r] + k),
-                           (global const int *)at->b + k / 4 * PANEL + column, PANEL)
+                           (global const int *)at->b[0] + k / 4 * PANEL + column, PANEL)
              : 0.0f;
 }
 
 static inline void
 find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p,
-               long panel)
+               long last)
 {
   at->a = (global const uchar *)A + min (at->top, (long)p.M - 1) * p.a.row;
   at->a_width = BYTES_K (p.K);
   at->a_height = clamp (p.M - at->top, 1L, (long)TILE_M);
   at->a_pitch = p.a.row;
-  at->b = (global const uint *)B + panel * BYTES_PANEL (p.K);
+  at->b[0] = (global const uint *)B + min (at->left / PANEL, last) * BYTES_PANEL (p.K);
   at->b_lines = BYTES_K (p.K) / 4;
 }
 #else
@@ -206,7 +235,7 @@ dpas_float_of_half (ushort bits)
 static inline DpasRow
 pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
 {
-    #if A_TYPE == B_TYPE && A_TYPE != F32 && !defined(A_SCALED)
+    #ifdef A_AS_STORED
   return DPAS_ROW (x);
     #else
   float values[DPAS_PARTS];
@@ -253,14 +282,14 @@ static inline void
 read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
         int k)
 {
-  A_WORD x[DEPTH * TILE_M];
-  DpasRow rows[DEPTH * TILE_M];
+  A_WORD x[DEPTH * OWN_M];
+  DpasRow rows[DEPTH * OWN_M];
   SG_UNROLL
   for (int d = 0; d < DEPTH; d++)
-    READ_2D (x + d * TILE_M, at->a, at->a_width, at->a_height, at->a_pitch,
-             (int2)(at->a_shift + k + d * SUBGROUP_SIZE, at->top), TILE_M);
+    READ_2D (x + d * OWN_M, at->a, at->a_width, at->a_height, at->a_pitch,
+             (int2)(at->a_shift + k + d * SUBGROUP_SIZE, at->top), OWN_M);
   SG_UNROLL
-  for (int i = 0; i < DEPTH * TILE_M; i++)
+  for (int i = 0; i < DEPTH * OWN_M; i++)
     rows[i] = pack_row (x + i, p);
   gather_rows (a, rows);
 }
@@ -275,14 +304,14 @@ static inline void
 read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
         int k)
 {
-  DpasRow rows[PARTS * TILE_M];
+  DpasRow rows[PARTS * OWN_M];
   SG_UNROLL
-  for (int r = 0; r < TILE_M; r++) {
+  for (int r = 0; r < OWN_M; r++) {
     A_WORD x[DEPTH];
     READ_A (x, (global const A_WORD *)A + at->row[r] + k, DEPTH);
     SG_UNROLL
     for (int part = 0; part < PARTS; part++)
-      rows[part * TILE_M + r] = pack_row (x + part * DPAS_PARTS, p);
+      rows[part * OWN_M + r] = pack_row (x + part * DPAS_PARTS, p);
   }
   gather_rows (a, rows);
 }
@@ -290,19 +319,23 @@ read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem
 
 /* The rows of B for DPAS_K columns of A, step after step. */
 static inline void
-read_b (int8 b[TILE_N], const Place *at, int step)
+read_b (int8 b[OWN_N], const Place *at, int step)
 {
+  uint x[WIDE * B_LINES];
+  SG_UNROLL
+  for (int panel = 0; panel < WIDE; panel++) {
   #if defined(SG_2D) && defined(A_IN_2D)
-  uint x[B_LINES];
-  sg_read_2d_32 (x, at->b, 64, at->b_lines, 64, (int2)(0, step * B_LINES), B_LINES);
+    sg_read_2d_32 (x + panel * B_LINES, at->b[panel], 64, at->b_lines, 64,
+                   (int2)(0, step * B_LINES), B_LINES);
   #else
-  uint x[B_LINES];
-  SG_UNROLL
-  for (int c = 0; c < TILE_N; c++)
-    sg_read_words (x + 8 * c, at->b + (long)step * B_WORDS + c * 8 * SUBGROUP_SIZE, 8);
+    SG_UNROLL
+    for (int c = 0; c < TILE_N; c++)
+      sg_read_words (x + panel * B_LINES + 8 * c,
+                     at->b[panel] + (long)step * B_WORDS + c * 8 * SUBGROUP_SIZE, 8);
   #endif
+  }
   SG_UNROLL
-  for (int c = 0; c < TILE_N; c++)
+  for (int c = 0; c < OWN_N; c++)
     b[c] = as_int8 (vload8 (c, x));
 }
 
@@ -315,7 +348,7 @@ get_value (float sum, global const A_MEM *A, const GemmclProblem p, const Place 
 
 static inline void
 find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p,
-               long panel)
+               long last)
 {
   const int steps = (p.K + STEP - 1) / STEP * PARTS;
   #ifdef A_IN_2D
@@ -326,34 +359,36 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   at->a_height = p.M;
   at->a_pitch = p.a.row * (int)sizeof (A_WORD);
   #endif
-  at->b = (global const uint *)B + panel * steps * B_WORDS;
+  SG_UNROLL
+  for (int i = 0; i < WIDE; i++)
+    at->b[i] = (global const uint *)B + min (at->left / PANEL + i, last) * steps * B_WORDS;
   at->b_lines = steps * B_LINES;
 }
 #endif
 
 LOCAL_INLINE void
-multiply (DpasSum sum[BLOCKS_M * TILE_N], local const DpasRows *shared, const DpasRows a[BLOCKS_M],
-          const int8 b[TILE_N])
+multiply (DpasSum sum[BLOCKS_M * OWN_N], local const DpasRows *shared, const DpasRows a[BLOCKS_M],
+          const int8 b[OWN_N])
 {
   SG_UNROLL
-  for (int c = 0; c < TILE_N; c++) {
+  for (int c = 0; c < OWN_N; c++) {
     SG_UNROLL
     for (int m = 0; m < BLOCKS_M; m++)
-      sum[m * TILE_N + c] = DPAS (sum[m * TILE_N + c], shared, a, m, b[c]);
+      sum[m * OWN_N + c] = DPAS (sum[m * OWN_N + c], shared, a, m, b[c]);
   }
 }
 
 static inline void
 store (global const A_MEM *A, global const C_MEM *C, global const float *bias, global D_MEM *D,
-       const GemmclProblem p, const Place *at, const DpasSum sum[BLOCKS_M * TILE_N])
+       const GemmclProblem p, const Place *at, const DpasSum sum[BLOCKS_M * OWN_N])
 {
   SG_UNROLL
   for (int m = 0; m < BLOCKS_M; m++) {
     SG_UNROLL
-    for (int c = 0; c < TILE_N; c++) {
+    for (int c = 0; c < OWN_N; c++) {
       const long j = at->left + c * SUBGROUP_SIZE + sg_lane ();
       DpasNumber eight[8];
-      vstore8 (sum[m * TILE_N + c], 0, eight);
+      vstore8 (sum[m * OWN_N + c], 0, eight);
       SG_UNROLL
       for (int r = 0; r < 8; r++) {
         const long i = at->top + 8 * m + r;
@@ -423,33 +458,35 @@ static inline void
 find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const GemmclProblem p)
 {
   const int2 tile = group_tile ();
-  const long last = (p.N - 1) / PANEL;
 
-  at->top = ((long)tile.x * GROUP_M + sg_id () / ACROSS) * TILE_M;
-  at->left = ((long)tile.y * ACROSS + sg_id () % ACROSS) * PANEL;
+  at->top = ((long)tile.x * DOWN + sg_id () / ACROSS) * OWN_M;
+  at->left = ((long)tile.y * ACROSS + sg_id () % ACROSS) * WIDE * PANEL;
   SG_UNROLL
   for (int r = 0; r < HELD_M; r++)
     at->row[r] = min (at->top + dpas_row (r), (long)p.M - 1) * p.a.row;
-  find_operands (at, A, B, p, min (at->left / PANEL, last));
+  find_operands (at, A, B, p, (p.N - 1) / PANEL);
 }
 
 /* Two steps from k on get into the core's cache: of the subgroups that read the same, those with an
- * even number prefetch the first and the others the second, each its share. */
+ * even number prefetch the first and the others the second, each its share. One that has its rows
+ * of A for itself prefetches both. */
 #if defined(SG_ROWS) && defined(A_IN_2D) && AHEAD > 0
+  #define OWN_STEPS (ACROSS > 1 ? 1 : 2)
+
 static inline void
 prefetch (const GemmclProblem p, const Place *at, int k)
 {
   const int across = sg_id () % ACROSS, down = sg_id () / ACROSS;
-  const int rows = 2 * TILE_M / ACROSS, lines = 2 * PARTS * B_LINES / GROUP_M;
+  const int rows = 2 / OWN_STEPS * OWN_M / ACROSS, lines = 2 * PARTS * B_LINES / GROUP_M;
   const int a_step = k + across % 2 * STEP, b_step = k + down % 2 * STEP;
   const int per_word = 4 / (int)sizeof (A_WORD);
   SG_UNROLL
-  for (int column = 0; column < STEP; column += 16 * per_word)
+  for (int column = 0; column < OWN_STEPS * STEP; column += 16 * per_word)
     sg_prefetch_2d (at->a, at->a_width, at->a_height, at->a_pitch,
                     (int2)((at->a_shift + a_step + column) / per_word, at->top + across / 2 * rows),
                     rows);
-  sg_prefetch_2d (at->b, 64, at->b_lines, 64,
-                  (int2)(0, b_step / DPAS_K * B_LINES + down / 2 * lines), lines);
+  sg_prefetch_2d (at->b[0] + (down / 2 % WIDE ? at->b[WIDE - 1] - at->b[0] : 0), 64, at->b_lines,
+                  64, (int2)(0, b_step / DPAS_K * B_LINES + down / 2 / WIDE * lines), lines);
 }
 #else
   #define prefetch(p, at, k)
@@ -463,7 +500,7 @@ prefetch (const GemmclProblem p, const Place *at, int k)
     DPAS_SHARE (shared, a + part * BLOCKS_M, BLOCKS_M);                                            \
     if (part % B_PARTS == 0)                                                                       \
       read_b (b, &at, k / DPAS_K + part);                                                          \
-    multiply (sum, shared, a + part * BLOCKS_M, b + part % B_PARTS * TILE_N);                      \
+    multiply (sum, shared, a + part * BLOCKS_M, b + part % B_PARTS * OWN_N);                       \
   }
 
 kernel SG_KERNEL void
@@ -478,10 +515,10 @@ gemm (GEMM_ARGUMENTS)
   find_place (&at, A, B, p);
 
   DpasRows a[PARTS * BLOCKS_M];
-  int8 b[B_PARTS * TILE_N];
-  DpasSum sum[BLOCKS_M * TILE_N];
+  int8 b[B_PARTS * OWN_N];
+  DpasSum sum[BLOCKS_M * OWN_N];
   SG_UNROLL
-  for (int i = 0; i < BLOCKS_M * TILE_N; i++)
+  for (int i = 0; i < BLOCKS_M * OWN_N; i++)
     sum[i] = 0;
 
   int k = 0;

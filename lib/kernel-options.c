@@ -111,8 +111,8 @@ can_be_blocks (const GemmclKernel *kernel, const GemmclStored *stored, GemmclTyp
 }
 
 /* 2D block reads (subgroup.clh): of the same rows, on the device and in tight copies, whose
- * distance is a multiple of 16 bytes, and whose first is aligned in each batch. In parts of K it
- * need not be: these are narrower than their rows are apart. */
+ * distance is a multiple of 16 bytes, and whose first is aligned in each batch. In parts of K,
+ * which @gemm then is one of, it need not be: these are narrower than their rows are apart. */
 static gboolean
 can_be_pitched (const GemmclGemm *gemm, const GemmclStored *stored, GemmclType type)
 {

@@ -11,7 +11,8 @@
 
 #include "context.h"
 
-/* What a GPU that shares the host's memory wants of it; kernels read four floats at once. */
+/* What a GPU that shares the host's memory wants of it; kernels read four floats at once, and
+ * those for matrix engines, where they are emulated, what begins in a cache line. */
 #define PAGE        4096
 #define CACHE_LINE  64
 #define CPU_ALIGN   16
@@ -260,10 +261,12 @@ is_worth_it (const GemmclTransfer *self, const GemmclDeviceInfo *device, gsize s
 }
 
 static gboolean
-is_aligned (const GemmclDeviceInfo *device, gconstpointer data, gsize size)
+is_aligned (const GemmclTransfer *self, const GemmclDeviceInfo *device, gsize size)
 {
+  gconstpointer data = self->host->data[0];
+
   if (device->type == GEMMCL_DEVICE_TYPE_CPU)
-    return (guintptr)data % CPU_ALIGN == 0;
+    return (guintptr)data % (self->plan->row->dpas ? CACHE_LINE : CPU_ALIGN) == 0;
   return (guintptr)data % PAGE == 0 && size % CACHE_LINE == 0;
 }
 
@@ -286,7 +289,7 @@ share_host (const GemmclTransfer *self)
   cl_int status;
 
   if (!device->host_unified || self->batch > 1 || !is_worth_it (self, device, size) ||
-      !is_tight (self) || !is_aligned (device, self->host->data[0], size))
+      !is_tight (self) || !is_aligned (self, device, size))
     return NULL;
   buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->plan->context),
                            access | CL_MEM_USE_HOST_PTR, size, self->host->data[0], &status);

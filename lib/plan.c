@@ -101,13 +101,15 @@ check_room (GemmclPlan *self, cl_kernel kernel, GError **error)
   return FALSE;
 }
 
-/* What multiply makes: D, or the sums of a part of K, as reduce wants them. */
+/* What multiply does: the problem, or a part of its K, with sums as reduce wants them. */
 static GemmclGemm
 get_multiplied (GemmclPlan *self)
 {
   GemmclGemm gemm = self->gemm;
 
   if (self->split > 1) {
+    gemm.lda = gemmcl_gemm_get_stored (&gemm, GEMMCL_OPERAND_A, FALSE).ld;
+    gemm.k /= self->split;
     gemm.d_type = GEMMCL_TYPE_F32;
     gemm.addend = GEMMCL_ADDEND_NONE;
     gemm.activation = GEMMCL_ACTIVATION_NONE;

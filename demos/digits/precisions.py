@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Reads the demo's 360 digits in each precision, and prints what becomes of the accuracy.
 
+No precision may read more than a few digits less than f32 does, nor err more than its own digits
+make it, nor less: then another one had computed.
+
 usage: precisions.py DIRECTORY-FOR-RESULTS
 
 Each precision has a kernel that computes in it named, so that none is answered by f32; where the
@@ -21,13 +24,16 @@ sys.path.insert(0, str(HERE.parent))
 import pipeline  # noqa: E402
 from run import IMAGES, LAYERS, reference  # noqa: E402
 
+# What computes in each, f32 first, and what a probability is off by at least and at most.
 KERNELS = {
-    "f32": "auto",
-    "f16": "xmx_f16_8x1_1x16",
-    "bf16": "xmx_bf16_8x1_1x16",
-    "tf32": "xmx_tf32_8x2_1x16",
-    "i8": "vector_i8_1x64_1x1",
+    "f32": ("auto", 0, 1e-5),
+    "f16": ("xmx_f16_8x1_1x16", 1e-4, 2e-3),
+    "bf16": ("xmx_bf16_8x1_1x16", 1e-3, 2e-2),
+    "tf32": ("xmx_tf32_8x2_1x16", 1e-4, 2e-3),
+    "i8": ("vector_i8_1x64_1x1", 1e-3, 5e-2),
 }
+# Digits that a precision may read wrong and f32 right, on balance.
+FEW = 2
 
 
 def quantize(output):
@@ -47,7 +53,7 @@ def quantize(output):
 def read(precision, output):
     """(probabilities, pixels)"""
     layers = quantize(output) if precision == "i8" else LAYERS
-    words = f"precision={precision} kernel={KERNELS[precision]}"
+    words = f"precision={precision} kernel={KERNELS[precision][0]}"
     result = output / f"{precision}.f32"
     pipeline.launch(
         [*IMAGES, "tee name=pixels", "queue", *(f"{layer} {words}" for layer in layers),
@@ -61,14 +67,17 @@ def read(precision, output):
 def main():
     output = pipeline.output_directory("precisions")
     labels = np.load(HERE / "labels.npy")
-    lines = []
-    for precision, kernel in KERNELS.items():
+    lines, least = [], 0
+    for precision, (kernel, least_off, most_off) in KERNELS.items():
         found, pixels = read(precision, output)
         pipeline.check(len(found) == len(labels), f"{len(found)} digits read in {precision}")
         exact = reference(pixels)
         right = np.count_nonzero(found.argmax(axis=1) == labels)
         other = np.count_nonzero(found.argmax(axis=1) != exact.argmax(axis=1))
         off = np.abs(found - exact).max()
+        pipeline.check(right >= least, f"{right} of {len(labels)} right in {precision}")
+        pipeline.check(least_off <= off <= most_off, f"probabilities are off by {off:.1e} at most")
+        least = least or right - FEW
         lines.append(
             f"| {precision} | {kernel} | {right} of {len(labels)}, "
             f"{100 * right / len(labels):.1f} % | {other} | {off:.1e} |"

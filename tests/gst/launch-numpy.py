@@ -43,7 +43,8 @@ class Case:
     """What is asked of the element, and what takes in what comes out.
     weight says how it is given: literal; npy, raw or safetensors and a type; fortran for npy.
     addend is "", "row" or "matrix"; spread is the range of the weight's elements. precision is what
-    is asked for; with a file that states it, it is not, and the element is to find it."""
+    is asked for; with a file that states it, it is not, and the element is to find it. A kernel that
+    is named computes in the precision, or is refused: without one f32 may answer."""
 
     medium: object
     n: int
@@ -60,6 +61,7 @@ class Case:
     batch: int = 1
     spread: tuple = (-0.4, 0.9)
     precision: str = "f32"
+    kernel: str = "auto"
 
 
 def video(pixels, size, n, out=None, **rest):
@@ -174,8 +176,11 @@ CASES = [
     tensors("uint8", "9:3", 2, index=0, count=3, weight="literal"),
     tensors("int16", "8:4", 6, index=1, count=4, batch=3),
     # Precisions that are asked for, and that a file states. Many columns: bytes of few do not pay.
-    tensors("float32", "64:9", 70, precision="bf16", activation="gelu", bias=1, spread=(-1, 1)),
-    tensors("float32", "64:9", 70, precision="f16", spread=(-1, 1)),
+    tensors("float32", "64:9", 70, precision="bf16", kernel="vector_bf16_4x64_1x1",
+            activation="gelu", bias=1, spread=(-1, 1)),
+    tensors("float32", "64:9", 70, precision="bf16", kernel="xmx_bf16_8x1_1x16",
+            activation="gelu", bias=1, spread=(-1, 1)),
+    tensors("float32", "64:9", 70, precision="f16", kernel="xmx_f16_8x1_1x16", spread=(-1, 1)),
     tensors("float32", "31:5", 66, precision="tf32"),
     tensors("float32", "96:9", 80, precision="i8", spread=(-1, 1)),
     tensors("float32", "50:7", 130, precision="i8", activation="gelu", bias=1, count=4, batch=3),
@@ -277,7 +282,8 @@ def draw_operands(case, rng, directory, shape):
 
 
 def get_properties(case):
-    words = [f"batch-size={case.batch}", f"activation={case.activation}", *case.medium.properties()]
+    words = [f"batch-size={case.batch}", f"activation={case.activation}", f"kernel={case.kernel}",
+             *case.medium.properties()]
     for name, value in [("alpha", case.alpha), ("beta", case.beta), ("input-scale", case.scale),
                         ("input-offset", case.offset)]:
         words.append(f"{name}={value!r}")

@@ -1,5 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <gemmcl.h>
 #include <gst/controller/gstdirectcontrolbinding.h>
 #include <gst/controller/gstinterpolationcontrolsource.h>
 #include <string.h>
@@ -379,6 +380,62 @@ test_stats (void)
   g_assert_cmpstr (gst_structure_get_string (stats, "device"), !=, "");
 }
 
+/* A problem that is unlike those of other tests, which share the file of tuning. */
+#define TUNED_M 5
+#define TUNED_N 37
+#define TUNED_K 29
+#define TUNED_CAPS                                                                                 \
+  "other/tensors,format=static,num_tensors=1,dimensions=(string)29:5,types=(string)float32,"       \
+  "framerate=0/1"
+
+/* Where the element's choice comes from, and of which kernel. */
+static void
+assert_choice (GemmclChoiceSource source, const gchar *kernel)
+{
+  gdouble b[TUNED_K * TUNED_N];
+  g_autofree gchar *weight = NULL;
+  g_autoptr (Stream) stream = NULL;
+  g_autoptr (GstStructure) stats = NULL;
+
+  fill_values (b, G_N_ELEMENTS (b), 1);
+  weight = literal (b, TUNED_K, TUNED_N);
+  stream = stream_new ("weight", weight, NULL);
+  g_assert_true (stream_play (stream, TUNED_CAPS, NULL));
+  g_object_get (stream->element, "stats", &stats, NULL);
+  g_assert_cmpstr (gst_structure_get_string (stats, "kernel-source"), ==,
+                   gemmcl_choice_source_get_name (source));
+  g_assert_cmpstr (gst_structure_get_string (stats, "kernel"), ==, kernel);
+}
+
+/* What was tuned on this machine comes before what the library chooses by itself: by its rules, or
+ * what it brings for such a device. */
+static void
+test_choice (void)
+{
+  g_autoptr (GemmclContext) context = gemmcl_context_new (NULL, NULL);
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) names = NULL;
+  GemmclChoiceSource untuned;
+
+  gemm.m = TUNED_M;
+  gemm.n = TUNED_N;
+  gemm.k = TUNED_K;
+  g_assert_true (gemmcl_tuning_forget (context, &error));
+  plan = gemmcl_plan_new (context, &gemm, NULL, &error);
+  g_assert_no_error (error);
+  untuned = gemmcl_plan_get_choice_source (plan);
+  g_assert_cmpint (untuned, >=, GEMMCL_CHOICE_SHIPPED);
+  assert_choice (untuned, gemmcl_plan_get_kernel (plan));
+  names = gemmcl_tuning_list_candidates (context, &gemm);
+  g_assert_cmpuint (g_strv_length (names), >, 1);
+  g_assert_true (gemmcl_tuning_store (context, &gemm, names[1], 1.0, &error));
+  assert_choice (GEMMCL_CHOICE_TUNED, names[1]);
+  g_assert_true (gemmcl_tuning_forget (context, &error));
+  assert_choice (untuned, gemmcl_plan_get_kernel (plan));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -399,5 +456,6 @@ main (int argc, char **argv)
   stream_add_test ("/flow/several-tensors", test_several_tensors);
   stream_add_test ("/flow/wrong-tensors", test_wrong_tensors);
   stream_add_test ("/flow/stats", test_stats);
+  stream_add_test ("/flow/choice", test_choice);
   return g_test_run ();
 }

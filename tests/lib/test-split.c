@@ -75,6 +75,22 @@ test_epilogue (void)
   }
 }
 
+/* Of halves a part may be narrower than a matrix of 2D block reads may be, though A is not. */
+static void
+test_narrow (void)
+{
+  static const gchar *const splits[] = {"xmx_f16_8x1_1x16/6", "xmx_f16_8x1_1x16/3"};
+
+  if (test_get_context () == NULL)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (splits); i++) {
+    GemmclGemm gemm = make_gemm (0);
+
+    gemm.a_type = GEMMCL_TYPE_F16;
+    check (splits[i], gemm, i);
+  }
+}
+
 /* The plan's own B, packed in parts; and fewer rows than the plan has. */
 static void
 test_plan (void)
@@ -152,6 +168,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/split/layouts", test_layouts);
   g_test_add_func ("/split/epilogue", test_epilogue);
+  g_test_add_func ("/split/narrow", test_narrow);
   g_test_add_func ("/split/plan", test_plan);
   g_test_add_func ("/split/name", test_name);
   g_test_add_func ("/split/refused", test_refused);
