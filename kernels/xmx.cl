@@ -76,8 +76,7 @@
 #if A_TYPE == B_TYPE && A_TYPE != F32 && !defined(A_SCALED)
   #define A_AS_STORED
 #endif
-/* Panels of B that a subgroup has side by side. Whole rows are for narrow D, where there are none
- * to the side. */
+/* Panels of B that a subgroup has side by side. Whole rows are finished in tiles of one. */
 #if TILE_M == 32 && SUBGROUP_SIZE == 16 && GROUP_N > SUBGROUP_SIZE && B_TYPE != I8 &&              \
     !defined(A_AS_STORED) && !defined(WHOLE_ROWS)
   #define WIDE 2
