@@ -366,18 +366,19 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
 }
 
 /* Whole rows, which the lanes of a subgroup share; those side by side with it have none of them. */
-#define ROW_PART           float
-#define ROW_OWN            float
-#define ROW_WIDTH          1
-#define ROW_PARTS          TILE_N
-#define ROW_HELD           TILE_M
-#define ROW_N              p.N
-#define ROW_X(r)           (x + (r)*TILE_N)
-#define ROW_I(r)           (at.top + (r))
-#define ROW_COLUMNS(part)  ((float)(at.left + (part)*SUBGROUP_SIZE + sg_lane ()))
-#define ROW_OUTPUTS        (R + get_group_id (2) * r_batch)
-#define ROW_TELLS          (at.left == 0 && sg_lane () == 0)
-#define ROW_SHARE(OP, own) SHARE_LANES (OP)
+#define ROW_PART          float
+#define ROW_OWN           float
+#define ROW_WIDTH         1
+#define ROW_PARTS         TILE_N
+#define ROW_HELD          TILE_M
+#define ROW_N             p.N
+#define ROW_X(r)          (x + (r)*TILE_N)
+#define ROW_I(r)          (at.top + (r))
+#define ROW_COLUMNS(part) ((float)(at.left + (part)*SUBGROUP_SIZE + sg_lane ()))
+#define ROW_OUTPUTS       (R + get_group_id (2) * r_batch)
+#define ROW_TELLS         (at.left == 0)
+#define ROW_LANES
+#define ROW_ACROSS ACROSS
 #include "whole_rows.clh"
 
 #ifdef WHOLE_ROWS
@@ -507,7 +508,6 @@ gemm (GEMM_ARGUMENTS)
 #endif
 
 #ifdef WHOLE_ROWS
-  SG_SHARED (of_rows, 1);
   float x[TILE_M * TILE_N], own[TILE_M];
   get_rows (x, A, C, bias, p, &at, sum);
   FINISH_ROWS (own)
