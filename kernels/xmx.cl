@@ -164,7 +164,7 @@ get_value (int sum, global const A_MEM *A, const GemmclProblem p, const Place *a
 {
   const int k = BYTES_K (p.K);
 
-  return p.K ? scale_byte (sum, (global const int *)(A + at->row[r] + k),
+  return p.K ? scale_byte (sum, (global const int *)(A + (at->top + r) * p.a.row + k),
                            (global const int *)at->b + k / 4 * PANEL + column, PANEL)
              : 0.0f;
 }
@@ -389,18 +389,21 @@ get_rows (float x[TILE_M * TILE_N], global const A_MEM *A, global const C_MEM *C
 {
   SG_UNROLL
   for (int m = 0; m < BLOCKS_M; m++) {
+    DpasNumber block[8 * TILE_N];
     SG_UNROLL
-    for (int c = 0; c < TILE_N; c++) {
-      const int column = c * SUBGROUP_SIZE + sg_lane ();
-      DpasNumber eight[8];
-      vstore8 (sum[m * TILE_N + c], 0, eight);
+    for (int c = 0; c < TILE_N; c++)
+      vstore8 (sum[m * TILE_N + c], c, block);
+    SG_UNROLL
+    for (int r = 8 * m; r < 8 * m + 8; r++) {
+      const long i = at->top + r;
       SG_UNROLL
-      for (int r = 8 * m; r < 8 * m + 8; r++)
-        x[r * TILE_N + c] =
-            at->top + r < p.M && at->left + column < p.N
-                ? get_one (C, bias, p, get_group_id (2), at->top + r, at->left + column,
-                           get_value (eight[r % 8], A, p, at, r, column))
-                : 0.0f;
+      for (int c = 0; c < TILE_N; c++) {
+        const int column = c * SUBGROUP_SIZE + sg_lane ();
+        x[r * TILE_N + c] = i < p.M && at->left + column < p.N
+                                ? get_one (C, bias, p, get_group_id (2), i, at->left + column,
+                                           get_value (block[8 * c + r % 8], A, p, at, r, column))
+                                : 0.0f;
+      }
     }
   }
 }
@@ -410,11 +413,13 @@ store_rows (global D_MEM *D, const GemmclProblem p, const Place *at, const float
 {
   SG_UNROLL
   for (int r = 0; r < TILE_M; r++) {
+    const long i = at->top + r;
+    global D_MEM *row = D + i * p.d.row;
     SG_UNROLL
     for (int c = 0; c < TILE_N; c++) {
-      const long i = at->top + r, j = at->left + c * SUBGROUP_SIZE + sg_lane ();
+      const long j = at->left + c * SUBGROUP_SIZE + sg_lane ();
       if (i < p.M && j < p.N)
-        store_one (D, p, get_group_id (2), i, j, x[r * TILE_N + c]);
+        store_one (row, p, get_group_id (2), 0, j, x[r * TILE_N + c]);
     }
   }
 }

@@ -29,7 +29,14 @@ static const GemmclKernel table[] = {
 static gsize
 get_width (const GemmclKernel *row)
 {
-  return row->tile_n ? row->tile_n * (row->subgroup ? row->subgroup : row->group_n) : 4;
+  return row->tile_n ? row->tile_n * row->group_n : 4;
+}
+
+/* Whether subgroups lie side by side in a group, which have the row between them. */
+static gboolean
+is_across (const GemmclKernel *row)
+{
+  return row->subgroup > 0 && row->group_n > row->subgroup;
 }
 
 static gsize
@@ -98,7 +105,8 @@ test_edges (gconstpointer data)
 {
   const GemmclKernel *row = data;
   const gsize width = get_width (row), height = get_height (row);
-  const gsize ns[] = {width, width - 1, width / 2 + 1, 1, width + 1};
+  const gsize of_subgroup = is_across (row) ? row->tile_n * row->subgroup : width;
+  const gsize ns[] = {width, width - 1, width / 2 + 1, of_subgroup + 1, of_subgroup, 1, width + 1};
   const gsize ms[] = {1, height + 1, height, height - 1, 2 * height + 3};
 
   if (!can_run (row))
@@ -234,6 +242,7 @@ test_apart (gconstpointer data)
   }
 }
 
+/* Of the programs that several tests need, edges has the first. */
 static void
 add_tests (const GemmclKernel *row, gboolean full)
 {
@@ -259,12 +268,14 @@ get_size (const GemmclKernel *row)
              : G_MAXSIZE;
 }
 
-/* All with subgroups have one way for rows, and all for matrix engines. */
+/* All with subgroups have one way for rows, and all for matrix engines, but for those of which
+ * several subgroups share a row. */
 static gboolean
 is_of_same_kind (const GemmclKernel *row, const GemmclKernel *other)
 {
   if (row->subgroup > 0 || other->subgroup > 0)
-    return row->subgroup > 0 && other->subgroup > 0 && row->dpas == other->dpas;
+    return row->subgroup > 0 && other->subgroup > 0 && row->dpas == other->dpas &&
+           is_across (row) == is_across (other);
   return strcmp (other->source, row->source) == 0 && other->devices == row->devices &&
          other->float_width == row->float_width && other->precision == row->precision;
 }
