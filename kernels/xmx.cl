@@ -365,20 +365,20 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
   }
 }
 
-/* Whole rows, which the lanes of a subgroup share; those side by side with it have none of them. */
-#define ROW_PART          float
-#define ROW_OWN           float
-#define ROW_WIDTH         1
-#define ROW_PARTS         TILE_N
-#define ROW_HELD          TILE_M
-#define ROW_N             p.N
-#define ROW_X(r)          (x + (r)*TILE_N)
-#define ROW_I(r)          (at.top + (r))
-#define ROW_COLUMNS(part) ((float)(at.left + (part)*SUBGROUP_SIZE + sg_lane ()))
-#define ROW_OUTPUTS       (R + get_group_id (2) * r_batch)
-#define ROW_TELLS         (at.left == 0)
-#define ROW_LANES
-#define ROW_ACROSS ACROSS
+/* Whole rows, which the lanes of a subgroup share and, where they are wider, those side by side. */
+#define ROW_PART           float
+#define ROW_OWN            float
+#define ROW_WIDTH          1
+#define ROW_PARTS          TILE_N
+#define ROW_HELD           TILE_M
+#define ROW_N              p.N
+#define ROW_X(r)           (x + (r)*TILE_N)
+#define ROW_I(r)           (at.top + (r))
+#define ROW_COLUMNS(part)  ((float)(at.left + (part)*SUBGROUP_SIZE + sg_lane ()))
+#define ROW_OUTPUTS        (R + get_group_id (2) * r_batch)
+#define ROW_TELLS          (at.left == 0)
+#define ROW_SHARE(OP, own) SHARE_LANES (OP, own)
+#define ROW_ACROSS         ACROSS
 #include "whole_rows.clh"
 
 #ifdef WHOLE_ROWS
