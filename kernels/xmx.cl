@@ -192,7 +192,7 @@ get_value (int sum, global const A_MEM *A, const GemmclProblem p, const Place *a
 {
   const int k = BYTES_K (p.K);
 
-  return p.K ? scale_byte (sum, (global const int *)(A + at->row[r] + k),
+  return p.K ? scale_byte (sum, (global const int *)(A + (at->top + r) * p.a.row + k),
                            (global const int *)at->b[0] + k / 4 * PANEL + column, PANEL)
              : 0.0f;
 }
@@ -399,7 +399,7 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
   }
 }
 
-/* Whole rows, which the lanes of a subgroup share; those side by side with it have none of them. */
+/* Whole rows, which the lanes of a subgroup share and, where they are wider, those side by side. */
 #define ROW_PART           float
 #define ROW_OWN            float
 #define ROW_WIDTH          1
@@ -410,8 +410,9 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
 #define ROW_I(r)           (at.top + (r))
 #define ROW_COLUMNS(part)  ((float)(at.left + (part)*SUBGROUP_SIZE + sg_lane ()))
 #define ROW_OUTPUTS        (R + get_group_id (2) * r_batch)
-#define ROW_TELLS          (at.left == 0 && sg_lane () == 0)
-#define ROW_SHARE(OP, own) SHARE_LANES (OP)
+#define ROW_TELLS          (at.left == 0)
+#define ROW_SHARE(OP, own) SHARE_LANES (OP, own)
+#define ROW_ACROSS         ACROSS
 #include "whole_rows.clh"
 
 #ifdef WHOLE_ROWS
@@ -422,18 +423,21 @@ get_rows (float x[TILE_M * TILE_N], global const A_MEM *A, global const C_MEM *C
 {
   SG_UNROLL
   for (int m = 0; m < BLOCKS_M; m++) {
+    DpasNumber block[8 * TILE_N];
     SG_UNROLL
-    for (int c = 0; c < TILE_N; c++) {
-      const int column = c * SUBGROUP_SIZE + sg_lane ();
-      DpasNumber eight[8];
-      vstore8 (sum[m * TILE_N + c], 0, eight);
+    for (int c = 0; c < TILE_N; c++)
+      vstore8 (sum[m * TILE_N + c], c, block);
+    SG_UNROLL
+    for (int r = 8 * m; r < 8 * m + 8; r++) {
+      const long i = at->top + r;
       SG_UNROLL
-      for (int r = 8 * m; r < 8 * m + 8; r++)
-        x[r * TILE_N + c] =
-            at->top + r < p.M && at->left + column < p.N
-                ? get_one (C, bias, p, get_group_id (2), at->top + r, at->left + column,
-                           get_value (eight[r % 8], A, p, at, r, column))
-                : 0.0f;
+      for (int c = 0; c < TILE_N; c++) {
+        const int column = c * SUBGROUP_SIZE + sg_lane ();
+        x[r * TILE_N + c] = i < p.M && at->left + column < p.N
+                                ? get_one (C, bias, p, get_group_id (2), i, at->left + column,
+                                           get_value (block[8 * c + r % 8], A, p, at, r, column))
+                                : 0.0f;
+      }
     }
   }
 }
@@ -443,11 +447,13 @@ store_rows (global D_MEM *D, const GemmclProblem p, const Place *at, const float
 {
   SG_UNROLL
   for (int r = 0; r < TILE_M; r++) {
+    const long i = at->top + r;
+    global D_MEM *row = D + i * p.d.row;
     SG_UNROLL
     for (int c = 0; c < TILE_N; c++) {
-      const long i = at->top + r, j = at->left + c * SUBGROUP_SIZE + sg_lane ();
+      const long j = at->left + c * SUBGROUP_SIZE + sg_lane ();
       if (i < p.M && j < p.N)
-        store_one (D, p, get_group_id (2), i, j, x[r * TILE_N + c]);
+        store_one (row, p, get_group_id (2), 0, j, x[r * TILE_N + c]);
     }
   }
 }
@@ -543,7 +549,6 @@ gemm (GEMM_ARGUMENTS)
 #endif
 
 #ifdef WHOLE_ROWS
-  SG_SHARED (of_rows, 1);
   float x[TILE_M * TILE_N], own[TILE_M];
   get_rows (x, A, C, bias, p, &at, sum);
   FINISH_ROWS (own)

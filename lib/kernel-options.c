@@ -28,8 +28,7 @@ static const GemmclDeviceInfo no_device = {
 static gboolean
 owns_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
-  const gsize sharers = kernel->subgroup ? kernel->subgroup : kernel->group_n;
-  const gsize width = kernel->tile_n ? kernel->tile_n * sharers : kernel->max_n;
+  const gsize width = kernel->tile_n ? kernel->tile_n * kernel->group_n : kernel->max_n;
 
   return kernel->whole_rows && gemm->n <= width && split == 1 &&
          g_strcmp0 (g_getenv ("GEMMCL_ROWS"), "apart") != 0;
@@ -163,14 +162,17 @@ append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *g
                             gemm->d_image ? GEMMCL_TYPE_U8 : gemm->d_type);
 }
 
-/* What kernels make of rows that they own. */
+/* What kernels make of rows that they own, and whether these are wider than a subgroup's tile. */
 static void
 append_whole_rows (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
   const gboolean outputs = gemmcl_kernel_makes_row_outputs (kernel, gemm, 1);
 
-  if (outputs || (gemm->activation == GEMMCL_ACTIVATION_SOFTMAX && owns_rows (kernel, gemm, 1)))
-    g_string_append (options, " -DWHOLE_ROWS");
+  if (!outputs && (gemm->activation != GEMMCL_ACTIVATION_SOFTMAX || !owns_rows (kernel, gemm, 1)))
+    return;
+  g_string_append (options, " -DWHOLE_ROWS");
+  if (kernel->subgroup && gemm->n > kernel->tile_n * kernel->subgroup)
+    g_string_append (options, " -DROWS_ACROSS");
   if (outputs)
     gemmcl_row_outputs_append_options (options, gemm);
 }

@@ -36,8 +36,7 @@
  * @pictures: A's and D's rows may be pixels of pictures; other kernels get A converted before
  * @fixed_n_k: N and K are compiled in, as -DN and -DK
  * @whole_rows: softmax and row outputs are made inside where rows of D are no wider than the
- *   tile of a work-group, with @subgroup of a subgroup, or @max_n if it has no width (see
- *   whole_rows.clh); else by steps after it
+ *   tile of a work-group, or @max_n if it has no width (see whole_rows.clh); else by steps after it
  * @max_m, @max_n, @max_k: the largest problem it takes; 0: any
  * @devices: the types it is chosen for
  * @float_width: chosen only where the device's native vectors have as many floats or more

@@ -8,7 +8,8 @@
  *     oclgrind --data-races --local-mem-size 65536 --log LOG test-oclgrind LOG
  *
  * It has no subgroups, so these are the emulated ones. The first row of each method, which has all
- * of the method's source; with GEMMCL_TEST_ROWS=all in the environment every row.
+ * of the method's source, and one of which several subgroups share rows of D; with
+ * GEMMCL_TEST_ROWS=all in the environment every row.
  */
 #include <string.h>
 
@@ -59,6 +60,13 @@ assert_no_complaint (const gchar *what)
   g_test_fail ();
 }
 
+/* Whether subgroups lie side by side in a group. */
+static gboolean
+is_across (const GemmclKernel *row)
+{
+  return row->subgroup > 0 && row->group_n > row->subgroup;
+}
+
 /* Runs the problem and checks the result, too. */
 static void
 check_run (const gchar *kernel, const GemmclGemm *gemm)
@@ -86,17 +94,18 @@ check_problem (const GemmclKernel *row, GemmclGemm *gemm)
   check_run (row->name, gemm);
 }
 
-/* Softmax, and what else of whole rows, in the kernel. */
+/* Softmax, and what else of whole rows, in the kernel; wider than a subgroup where several share a
+ * row. */
 static void
 check_whole_rows (const GemmclKernel *row)
 {
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
 
   gemm.m = 19;
-  gemm.n = 7;
+  gemm.n = is_across (row) ? row->tile_n * row->subgroup + 7 : 7;
   gemm.k = 3;
   gemm.batch = 2;
-  gemm.b_stride = 21;
+  gemm.b_stride = gemm.n * gemm.k;
   gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
   gemm.row_outputs = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX;
   check_problem (row, &gemm);
@@ -212,16 +221,27 @@ test_complaints (void)
   g_assert_null (silence);
 }
 
+/* Whether the row is the first of its method, or the first whose subgroups lie side by side. */
+static gboolean
+is_first (guint i)
+{
+  gboolean across = is_across (&rows[i]);
+
+  for (guint before = 0; before < i; before++)
+    across = across && !is_across (&rows[before]);
+  return across || i == 0 ||
+         strcmp (gemmcl_get_kernel (i)->method, gemmcl_get_kernel (i - 1)->method) != 0;
+}
+
 static void
 add_rows (void)
 {
   const gboolean all = g_strcmp0 (g_getenv ("GEMMCL_TEST_ROWS"), "all") == 0;
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
-    const gchar *method = gemmcl_get_kernel (i)->method;
     g_autofree gchar *path = g_strdup_printf ("/oclgrind/%s", rows[i].name);
 
-    if (all || i == 0 || strcmp (method, gemmcl_get_kernel (i - 1)->method) != 0)
+    if (all || is_first (i))
       g_test_add_data_func (path, &rows[i], test_row);
   }
 }

@@ -7,7 +7,9 @@
  * the outputs against what D holds.
  *
  * Those that compile the fastest, of each width of vectors and precision, and of all with
- * subgroups; with GEMMCL_TEST_ROWS=all in the environment the edges of every other row, too.
+ * subgroups; with GEMMCL_TEST_ROWS=all in the environment the edges of every other row, too. Where
+ * several subgroups share a row of D, only what they do then, unless that is set: their programs
+ * are the longest.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +18,8 @@
 #include "kernel-table.h"
 #include "problem.h"
 
-#define ALL (GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX)
+#define N_TESTS 6
+#define ALL     (GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX)
 
 static const GemmclKernel table[] = {
 #define GEMMCL_KERNEL(name_, source_, ...) {.name = name_, .source = source_, __VA_ARGS__},
@@ -24,12 +27,22 @@ static const GemmclKernel table[] = {
 #include "kernels.def"
 };
 
+/* Whether every row of the table is tested. */
+static gboolean all_rows;
+
 /* Columns and rows of the tile whose rows are finished; of one that has N compiled in some that
  * compile soon. */
 static gsize
 get_width (const GemmclKernel *row)
 {
-  return row->tile_n ? row->tile_n * (row->subgroup ? row->subgroup : row->group_n) : 4;
+  return row->tile_n ? row->tile_n * row->group_n : 4;
+}
+
+/* Whether subgroups lie side by side in a group, which have the row between them. */
+static gboolean
+is_across (const GemmclKernel *row)
+{
+  return row->subgroup > 0 && row->group_n > row->subgroup;
 }
 
 static gsize
@@ -98,12 +111,14 @@ test_edges (gconstpointer data)
 {
   const GemmclKernel *row = data;
   const gsize width = get_width (row), height = get_height (row);
-  const gsize ns[] = {width, width - 1, width / 2 + 1, 1, width + 1};
+  const gsize of_subgroup = is_across (row) ? row->tile_n * row->subgroup : width;
+  const gsize ns[] = {width, width - 1, width / 2 + 1, of_subgroup + 1, of_subgroup, 1, width + 1};
+  const guint count = is_across (row) && !all_rows ? 4 : G_N_ELEMENTS (ns);
   const gsize ms[] = {1, height + 1, height, height - 1, 2 * height + 3};
 
   if (!can_run (row))
     return;
-  for (guint i = 0; i < G_N_ELEMENTS (ns); i++)
+  for (guint i = 0; i < count; i++)
     for (guint j = 0; j < G_N_ELEMENTS (ms); j++) {
       GemmclGemm gemm = make_gemm (row, MAX (ms[j], 1), ns[i]);
 
@@ -135,32 +150,39 @@ test_sets (gconstpointer data)
   }
 }
 
-/* What is not a number, infinite, or the same in many columns; in one row or in all. */
+/* What is not a number, infinite, or the same in many columns or in the last; in one row or in all.
+ */
+static void
+check_extreme (const GemmclKernel *row, GemmclActivation activation, gfloat extreme)
+{
+  GemmclGemm gemm = make_gemm (row, get_height (row) + 1, get_width (row) - 1);
+  g_auto (Problem) problem = {0};
+
+  gemm.activation = activation;
+  gemm.addend = GEMMCL_ADDEND_MATRIX;
+  gemm.beta = 1;
+  gemm.alpha = 0;
+  gemm.bias = FALSE;
+  problem_init (&problem, &gemm, activation);
+  for (gsize at = 0; at < gemm.m; at++)
+    for (gsize j = 0; j < gemm.n; j++)
+      if (at % 4 == 0 || (at % 4 == 1 && j % 4 == 1) || (at % 4 == 2 && j == gemm.n - 1))
+        problem.c[problem_c_index (&problem, 0, at, j)] = extreme;
+  run (row, &problem);
+}
+
 static void
 test_extremes (gconstpointer data)
 {
   static const gfloat extremes[] = {NAN, INFINITY, -INFINITY, 0, 1e30f, -1e30f};
-  static const GemmclActivation activations[] = {GEMMCL_ACTIVATION_SOFTMAX, GEMMCL_ACTIVATION_NONE};
   const GemmclKernel *row = data;
 
   if (!can_run (row))
     return;
-  for (guint i = 0; i < G_N_ELEMENTS (extremes) * G_N_ELEMENTS (activations); i++) {
-    GemmclGemm gemm = make_gemm (row, get_height (row) + 1, get_width (row) - 1);
-    const gfloat extreme = extremes[i / 2];
-    g_auto (Problem) problem = {0};
-
-    gemm.activation = activations[i % 2];
-    gemm.addend = GEMMCL_ADDEND_MATRIX;
-    gemm.beta = 1;
-    gemm.alpha = 0;
-    gemm.bias = FALSE;
-    problem_init (&problem, &gemm, i);
-    for (gsize at = 0; at < gemm.m; at++)
-      for (gsize j = 0; j < gemm.n; j++)
-        if (at % 3 == 0 || (at % 3 == 1 && j % 4 == 1))
-          problem.c[problem_c_index (&problem, 0, at, j)] = extreme;
-    run (row, &problem);
+  for (guint i = 0; i < G_N_ELEMENTS (extremes); i++) {
+    check_extreme (row, GEMMCL_ACTIVATION_SOFTMAX, extremes[i]);
+    if (all_rows || !is_across (row))
+      check_extreme (row, GEMMCL_ACTIVATION_NONE, extremes[i]);
   }
 }
 
@@ -234,16 +256,17 @@ test_apart (gconstpointer data)
   }
 }
 
+/* The first @n of the tests: these need hardly more programs than the first of them. */
 static void
-add_tests (const GemmclKernel *row, gboolean full)
+add_tests (const GemmclKernel *row, guint n)
 {
   static const struct {
     const gchar *name;
     GTestDataFunc function;
-  } tests[] = {{"edges", test_edges}, {"sets", test_sets},       {"extremes", test_extremes},
-               {"types", test_types}, {"batches", test_batches}, {"apart", test_apart}};
+  } tests[N_TESTS] = {{"edges", test_edges}, {"batches", test_batches}, {"extremes", test_extremes},
+                      {"types", test_types}, {"sets", test_sets},       {"apart", test_apart}};
 
-  for (guint i = 0; i < (full ? G_N_ELEMENTS (tests) : 1); i++) {
+  for (guint i = 0; i < n; i++) {
     g_autofree gchar *path = g_strdup_printf ("/whole-rows/%s/%s", row->name, tests[i].name);
     g_test_add_data_func (path, row, tests[i].function);
   }
@@ -259,12 +282,14 @@ get_size (const GemmclKernel *row)
              : G_MAXSIZE;
 }
 
-/* All with subgroups have one way for rows, and all for matrix engines. */
+/* All with subgroups have one way for rows, and all for matrix engines, but for those of which
+ * several subgroups share a row. */
 static gboolean
 is_of_same_kind (const GemmclKernel *row, const GemmclKernel *other)
 {
   if (row->subgroup > 0 || other->subgroup > 0)
-    return row->subgroup > 0 && other->subgroup > 0 && row->dpas == other->dpas;
+    return row->subgroup > 0 && other->subgroup > 0 && row->dpas == other->dpas &&
+           is_across (row) == is_across (other);
   return strcmp (other->source, row->source) == 0 && other->devices == row->devices &&
          other->float_width == row->float_width && other->precision == row->precision;
 }
@@ -283,16 +308,27 @@ is_smallest (const GemmclKernel *row)
   return TRUE;
 }
 
+static guint
+count_tests (const GemmclKernel *row)
+{
+  if (!is_smallest (row))
+    return 1;
+  if (is_across (row))
+    return all_rows ? N_TESTS : 3;
+  return row->precision == GEMMCL_PRECISION_F32 && row->tile_n > 0 && row->subgroup == 0 &&
+                 (row->float_width == 0 || row->float_width == 16)
+             ? N_TESTS
+             : 1;
+}
+
 int
 main (int argc, char **argv)
 {
-  const gboolean all = g_strcmp0 (g_getenv ("GEMMCL_TEST_ROWS"), "all") == 0;
+  all_rows = g_strcmp0 (g_getenv ("GEMMCL_TEST_ROWS"), "all") == 0;
 
   g_test_init (&argc, &argv, NULL);
   for (const GemmclKernel *row = table; row < table + G_N_ELEMENTS (table); row++)
-    if (row->whole_rows && (all || is_smallest (row)))
-      add_tests (row, is_smallest (row) && row->precision == GEMMCL_PRECISION_F32 &&
-                          row->tile_n > 0 && row->subgroup == 0 &&
-                          (row->float_width == 0 || row->float_width == 16));
+    if (row->whole_rows && (all_rows || is_smallest (row)))
+      add_tests (row, count_tests (row));
   return g_test_run ();
 }
