@@ -146,7 +146,7 @@ class Engines(IsaTestCase):
         return list({precision: (name, precision) for name, precision in rows}.values())
 
     def check(self, figures, precision, rounded):
-        """Large tiles have a share to reach, but for those that round A and have none to the side."""
+        """Large tiles have a share to reach, unless they round A and have none to the side."""
         name, target = figures["kernel"], figures["target"]
         self.assertIsNone(figures["why_not"], name)
         self.assertEqual((figures["spill"], figures["private_memory"]), (0, 0), name)
