@@ -43,8 +43,8 @@ class Case:
     """What is asked of the element, and what takes in what comes out.
     weight says how it is given: literal; npy, raw or safetensors and a type; fortran for npy.
     addend is "", "row" or "matrix"; spread is the range of the weight's elements. precision is what
-    is asked for; with a file that states it, it is not, and the element is to find it. A kernel that
-    is named computes in the precision, or is refused: without one f32 may answer."""
+    is asked for; with a file that states it, it is not, and the element is to find it. A kernel
+    that is named computes in the precision, or is refused: without one f32 may answer."""
 
     medium: object
     n: int

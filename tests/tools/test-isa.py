@@ -146,7 +146,7 @@ class EngineTestCase(IsaTestCase):
         return rows
 
     def check(self, row, options, target, precision, rounded):
-        """Of a large tile the share, too; one that rounds A alone, for none to its side, is let off."""
+        """Large tiles have a share to reach, unless they round A and have none to the side."""
         self.assertEqual((row["spill"], row["private_memory"]), (0, 0))
         told = dict(re.findall(r"-D(\w+)=(\d+)", options))
         tile_m, tile_n, depth, subgroup, group_n = (
