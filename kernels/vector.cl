@@ -74,7 +74,7 @@
 #endif
 
 #define BLOCK   (256 * 1024 / (int)sizeof (B_ELEMENT))
-#define AHEAD   (16 * 1024 / (int)sizeof (B_ELEMENT))
+#define AHEAD   (4 * 1024 / (int)sizeof (B_ELEMENT))
 #define STREAM  (16 << 20 >> 2)
 #define LINE    (64 / (int)sizeof (A_ELEMENT))
 #define VECTORS (TILE_N / WIDTH)
@@ -85,7 +85,7 @@
 /* Of A, which is read again for each panel, the second-level cache is enough; of B it is not.
  * OpenCL's prefetch () does nothing in PoCL, and is a call in Intel's runtime for CPUs, over which
  * no sum stays in its register. OpenCL has no stores of the other kind. */
-#ifdef POCL_DEVICE_ADDRESS_BITS
+#if defined(POCL_DEVICE_ADDRESS_BITS) || defined(INTEL_CPU)
   #define PREFETCH_A(p)           __builtin_prefetch ((const void *)(ulong)(p), 0, 2)
   #define PREFETCH_B(p)           __builtin_prefetch ((const void *)(ulong)(p), 0, 3)
   #define STORE_PAST_CACHES(x, p) __builtin_nontemporal_store (x, p)
@@ -162,6 +162,30 @@ scale_bytes (SUMS sum, global const int *row, global const int *panel, int v)
 }
 #endif
 
+/* A whole tile without C, by activations of few instructions: all is known but where it goes, so
+ * that nothing is asked for each vector. Worth it where K is small. */
+#if B_TYPE != I8 && D_TYPE == F32 && defined(D_UNIT_COL) && !defined(WHOLE_ROWS) &&                \
+    (ACTIVATION == 0 || ACTIVATION == 1 || ACTIVATION == 2 || ACTIVATION == 8)
+  #define STORES_WHOLE_TILES
+static inline void
+store_tile (global float *d, const long row, global const float *bias, const float alpha,
+            const bool stream, SUMS sum[TILE_M][VECTORS])
+{
+  #pragma unroll
+  for (int m = 0; m < TILE_M; m++) {
+  #pragma unroll
+    for (int v = 0; v < VECTORS; v++) {
+      const FLOATS x =
+          PASTE (activate_, FLOATS) (MAD (sum[m][v], (FLOATS)(alpha), VLOAD (v, bias)));
+      if (stream)
+        STORE_PAST_CACHES (x, (global FLOATS *)(d + m * row) + v);
+      else
+        VSTORE (x, v, d + m * row);
+    }
+  }
+}
+#endif
+
 kernel void
 gemm (GEMM_ARGUMENTS)
 {
@@ -214,6 +238,18 @@ gemm (GEMM_ARGUMENTS)
     }
   }
 
+  const bool stream = (long)p.M * p.N >= STREAM;
+#ifdef STORES_WHOLE_TILES
+  if (i + TILE_M <= p.M && j + TILE_N <= p.N && p.beta == 0.0f) {
+    global float *d = D + D_INDEX (batch, i, (long)j);
+    if (stream && ((ulong)d | (ulong)p.d.row * sizeof (float)) % sizeof (FLOATS) == 0)
+      store_tile (d, p.d.row, bias + j, p.alpha, true, sum);
+    else
+      store_tile (d, p.d.row, bias + j, p.alpha, false, sum);
+    return;
+  }
+#endif
+
   /* Sums that are indexed at run time cannot be registers, so what a rolled loop reads is a copy:
    * unrolled, the epilogue would be as large as the tile has vectors. */
   FLOATS done[TILE_M][VECTORS];
@@ -229,7 +265,6 @@ gemm (GEMM_ARGUMENTS)
       done[m][v] = p.alpha * sum[m][v];
 #endif
 
-  const bool stream = (long)p.M * p.N >= STREAM;
 #pragma unroll 1
   for (int m = 0; m < min (TILE_M, p.M - i); m++) {
     /* Only whole rows wait for all that is in them. */

@@ -190,6 +190,8 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
   if (kernel->packed)
     g_string_append_printf (options, " -DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (kernel),
                             gemmcl_kernel_get_b_type (kernel));
+  if (kernel->float_width && device->intel && device->type == GEMMCL_DEVICE_TYPE_CPU)
+    g_string_append (options, " -DINTEL_CPU");
   if (kernel->images && gemmcl_blocks_are_halves (kernel, gemm, GEMMCL_OPERAND_A))
     g_string_append (options, " -DA_HALVES");
   if (kernel->images && gemmcl_blocks_are_halves (kernel, gemm, GEMMCL_OPERAND_B))

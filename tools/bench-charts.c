@@ -35,6 +35,7 @@ bench_charts_new (const BenchSetup *setup)
     data->size_title = make_size_title (setup->sizes);
   data->peak = setup->peak;
   data->peak_source = g_strdup (setup->peak_source);
+  data->peak_stated = setup->peak_stated;
   data->bandwidth = setup->bandwidth;
   data->bandwidth_source = g_strdup (setup->bandwidth_source);
   for (guint i = 0; i < setup->names->len; i++)

@@ -64,9 +64,10 @@ print_head (BenchReport *self)
   fprintf (self->out, "Device   %s (%s, %s)\n", setup->info->name,
            tool_device_type_get_name (setup->info->type), setup->info->platform);
   if (setup->peak > 0)
-    fprintf (self->out, "Peak     %.1f GFLOPS: %s\n", setup->peak, setup->peak_source);
+    fprintf (self->out, "%-8s %.1f GFLOPS: %s\n", setup->peak_stated ? "Peak" : "f32 peak",
+             setup->peak, setup->peak_source);
   else
-    fprintf (self->out, "Peak     %s; --peak states it\n", setup->peak_source);
+    fprintf (self->out, "f32 peak %s; --peak states it\n", setup->peak_source);
   if (setup->bandwidth > 0)
     fprintf (self->out, "Memory   %.1f GB/s: %s\n", setup->bandwidth, setup->bandwidth_source);
   fprintf (self->out, "Problem  %s (M x N x K)", shape);

@@ -12,7 +12,9 @@
  * @names: (element-type utf8): the kernels, as they were asked for
  * @iterations: runs of each kernel
  * @verify: results are checked
- * @peak, @peak_source: 10^9 operations a second, and where that comes from; 0: unknown, and why
+ * @peak, @peak_source: 10^9 operations a second, in f32 whatever the kernels compute in, and where
+ *   that comes from; 0: unknown, and why
+ * @peak_stated: it is what the user says it is, of whatever precision
  * @bandwidth, @bandwidth_source: 10^9 bytes a second of the device's memory, likewise; 0: nobody
  *   asked
  *
@@ -27,6 +29,7 @@ typedef struct {
   gboolean verify;
   gdouble peak;
   const gchar *peak_source;
+  gboolean peak_stated;
   gdouble bandwidth;
   gchar *bandwidth_source;
 } BenchSetup;

@@ -66,8 +66,8 @@ static const GOptionEntry measure_entries[] = {
      "are large",
      NULL},
     {"peak", 0, 0, G_OPTION_ARG_STRING, &options.peak,
-     "What the efficiency is a part of, in 10^9 operations a second (default: what can be told "
-     "from the device)",
+     "What the efficiency is a part of, in 10^9 operations a second (default: the peak in f32, if "
+     "it can be told from the device)",
      "GFLOPS"},
     {NULL}};
 
@@ -78,10 +78,10 @@ static const GOptionEntry output_entries[] = {
      "FILE"},
     {"plot", 0, 0, G_OPTION_ARG_FILENAME, &options.plot,
      "Draw the results as SVG: with --sweep a line for each kernel over the sizes, else a bar for "
-     "each kernel, and the peak if it is known",
+     "each kernel, and the f32 peak if it is known",
      "FILE"},
     {"roofline", 0, 0, G_OPTION_ARG_FILENAME, &options.roofline,
-     "Draw them as SVG under the roof that the memory's bandwidth and the peak make, over the "
+     "Draw them as SVG under the roof that the memory's bandwidth and the f32 peak make, over the "
      "operations for each byte of the matrices",
      "FILE"},
     {"bandwidth", 0, 0, G_OPTION_ARG_STRING, &options.bandwidth,
@@ -196,6 +196,7 @@ find_peak (BenchSetup *setup, GError **error)
   if (options.peak == NULL)
     return TRUE;
   setup->peak_source = "stated with --peak";
+  setup->peak_stated = TRUE;
   return parse_rate ("--peak", options.peak, &setup->peak, error);
 }
 
@@ -372,10 +373,10 @@ const ToolCommand tool_bench = {
     .description =
         "Measures how fast kernels multiply an A of M x K by a B of K x N, both random: the least "
         "and the median time of a run by the device's own clock, 10^9 operations a second by the "
-        "median, and the part that this is of the device's peak. B is packed as the kernel wants "
-        "it before the clock starts. Of one kernel every run is shown, of several kernels or sizes "
-        "a "
-        "line each.\n\n"
+        "median, and the part that this is of the device's peak in f32: other precisions may have "
+        "more than all of it, and --peak states theirs. B is packed as the kernel wants it before "
+        "the clock starts. Of one kernel every run is shown, of several kernels or sizes a line "
+        "each.\n\n"
         "With --validation the result is checked first: every element must be within the error "
         "bound of the kernel's precision; the largest error and the bound are shown, and a "
         "mismatch is exit status 1.\n\n"

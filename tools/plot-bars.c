@@ -67,7 +67,7 @@ draw_peak (GString *svg, const PlotData *data, const PlotAxis *x, const PlotFram
   const PlotFont font = {.size = 12, .colour = PLOT_INK, .anchor = PLOT_END};
   gdouble place = plot_axis_place (x, data->peak);
   g_autofree gchar *number = plot_format_number (data->peak);
-  g_autofree gchar *text = g_strdup_printf ("peak %s", number);
+  g_autofree gchar *text = g_strdup_printf ("%s %s", plot_get_peak_name (data), number);
 
   plot_svg_open (svg, "peak", text);
   plot_svg_line (svg, place, frame->top - 4, place, frame->bottom, &dashes);

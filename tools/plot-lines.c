@@ -75,7 +75,7 @@ draw_peak (GString *svg, const PlotData *data, const PlotAxis *x, const PlotAxis
   const PlotFont font = {.size = 12, .colour = PLOT_INK, .halo = TRUE};
   gdouble place = plot_axis_place (y, data->peak);
   g_autofree gchar *number = plot_format_number (data->peak);
-  g_autofree gchar *text = g_strdup_printf ("peak %s GFLOPS", number);
+  g_autofree gchar *text = g_strdup_printf ("%s %s GFLOPS", plot_get_peak_name (data), number);
 
   plot_svg_open (svg, "peak", text);
   plot_svg_line (svg, x->start, place, x->end, place, &dashes);

@@ -76,7 +76,7 @@ draw_peak (GString *svg, const PlotData *data, const PlotAxis *x, const PlotAxis
   const gdouble place = plot_axis_place (y, data->peak);
   PlotFont font = roof_font;
   g_autofree gchar *number = plot_format_number (data->peak);
-  g_autofree gchar *text = g_strdup_printf ("peak %s GFLOPS", number);
+  g_autofree gchar *text = g_strdup_printf ("%s %s GFLOPS", plot_get_peak_name (data), number);
 
   font.anchor = PLOT_END;
   plot_svg_open (svg, "peak", text);

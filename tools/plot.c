@@ -46,18 +46,24 @@ plot_point_describe (const PlotData *data, const PlotPoint *point)
   g_ascii_formatd (rate, sizeof rate, "%.2f", point->gflops);
   if (data->peak > 0) {
     g_ascii_formatd (share, sizeof share, "%.1f", 100 * point->gflops / data->peak);
-    efficiency = g_strdup_printf (", %s %% of the peak", share);
+    efficiency = g_strdup_printf (", %s %% of the %s", share, plot_get_peak_name (data));
   }
   return g_strdup_printf (
       "%s, %" G_GSIZE_FORMAT " \u00d7 %" G_GSIZE_FORMAT " \u00d7 %" G_GSIZE_FORMAT ": %s GFLOPS%s",
       point->kernel, point->m, point->n, point->k, rate, efficiency != NULL ? efficiency : "");
 }
 
+const gchar *
+plot_get_peak_name (const PlotData *data)
+{
+  return data->peak_stated ? "peak" : "f32 peak";
+}
+
 gchar *
 plot_get_peak_note (const PlotData *data)
 {
-  return data->peak > 0 ? g_strdup_printf ("Peak: %s.", data->peak_source)
-                        : g_strdup_printf ("The peak is %s; --peak states it.", data->peak_source);
+  return g_strdup_printf (data->peak > 0 ? "The %s: %s." : "The %s is %s; --peak states it.",
+                          plot_get_peak_name (data), data->peak_source);
 }
 
 GString *

@@ -38,7 +38,9 @@ typedef struct {
  * @title, @subtitle: on top of each chart: the device; and what all points have in common
  * @size_title: (nullable): the shape of which s is the size; %NULL where there is only one
  * @names: (element-type utf8): of the series: what was asked for
- * @peak, @peak_source: 10^9 operations a second, and where that comes from; 0: unknown, and why
+ * @peak, @peak_source: 10^9 operations a second in f32, and where that comes from; 0: unknown, and
+ *   why
+ * @peak_stated: it is what the user says it is, of whatever precision
  * @bandwidth, @bandwidth_source: the same of the memory, in 10^9 bytes a second, for the roofline
  * @points: (element-type PlotPoint): series by series or size by size, the sizes ascending
  */
@@ -49,6 +51,7 @@ typedef struct {
   GPtrArray *names;
   gdouble peak;
   gchar *peak_source;
+  gboolean peak_stated;
   gdouble bandwidth;
   gchar *bandwidth_source;
   GArray *points;
@@ -94,6 +97,9 @@ typedef struct {
  */
 GString *plot_begin (const PlotData *data, const gchar *kind, const gchar *const *notes,
                      guint n_notes, gdouble rows, PlotFrame *frame);
+
+/** plot_get_peak_name: Returns: "f32 peak", or "peak" where the user stated it; static. */
+const gchar *plot_get_peak_name (const PlotData *data);
 
 /** plot_get_peak_note: Returns: (transfer full): where the peak comes from, or why there is none.
  */

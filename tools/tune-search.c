@@ -189,7 +189,8 @@ blame (Race *self, TuneCandidate *candidate, const gchar *answer, GError *why, G
   return FALSE;
 }
 
-/* Builds @candidate where the worker does not have it; *@ready tells whether it can run. */
+/* Builds @candidate where the worker does not have it; *@ready tells whether it can run. One that
+ * turns out to spill cannot yet. */
 static gboolean
 prepare (Race *self, TuneCandidate *candidate, gboolean *ready, GError **error)
 {
@@ -206,13 +207,15 @@ prepare (Race *self, TuneCandidate *candidate, gboolean *ready, GError **error)
     *ready = TRUE;
     return TRUE;
   }
-  answer =
-      tune_worker_ask (self->worker, get_build_limit (self), &why, "build %s", candidate->name);
+  answer = tune_worker_ask (self->worker, get_build_limit (self), &why, "build %s %d",
+                            candidate->name, candidate->spills);
   if (g_error_matches (why, TUNE_ERROR, TUNE_ERROR_LOST))
     g_hash_table_replace (self->banned, g_steal_pointer (&row), g_strdup (why->message));
-  *ready = answer != NULL;
+  *ready = answer != NULL && *answer == '\0';
   if (*ready)
     candidate->generation = tune_worker_get_generation (self->worker);
+  else if (answer != NULL)
+    candidate->spills = TRUE;
   return blame (self, candidate, answer, why, error);
 }
 
@@ -265,24 +268,49 @@ try_candidate (Race *self, TuneCandidate *candidate, GError **error)
   return TRUE;
 }
 
-/* All candidates, as long as there is time. */
+/* The candidates that are known to spill, or all others, as long as there is time. */
 static gboolean
-try_all (Race *self, GError **error)
+try_those (Race *self, gboolean spill, GError **error)
 {
   TuneSearch *search = self->search;
 
   for (guint i = 0; i < search->candidates->len; i++) {
     TuneCandidate *candidate = g_ptr_array_index (search->candidates, i);
 
+    if (candidate->why != NULL || candidate->spills != spill)
+      continue;
     if (search->rules != NULL && !has_time (self, TRYING_SHARE)) {
       leave (self, candidate, FALSE, "There was no time to try it.");
       continue;
     }
     if (!try_candidate (self, candidate, error))
       return FALSE;
-    if (search->rules == NULL && candidate->why == NULL)
+    if (search->rules == NULL && candidate->why == NULL && candidate->spills == spill)
       search->rules = candidate;
   }
+  return TRUE;
+}
+
+static void
+leave_those_that_spill (Race *self)
+{
+  for (guint i = 0; i < self->search->candidates->len; i++) {
+    TuneCandidate *candidate = g_ptr_array_index (self->search->candidates, i);
+
+    if (candidate->why == NULL && candidate->spills)
+      leave (self, candidate, FALSE, "It spills registers, and others do not.");
+  }
+}
+
+/* What spills has a chance only where nothing else works. */
+static gboolean
+try_all (Race *self, GError **error)
+{
+  if (!try_those (self, FALSE, error))
+    return FALSE;
+  if (self->search->rules == NULL)
+    return try_those (self, TRUE, error);
+  leave_those_that_spill (self);
   return TRUE;
 }
 

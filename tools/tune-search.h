@@ -11,6 +11,7 @@
  * @ms: the median of the runs that were made last; NaN before the first
  * @times: (element-type gdouble): the medians of the batches of the present round
  * @generation: of the worker that has it ready; 0: none
+ * @spills: its build spills registers
  * @why: (nullable): why it is out of the race; %NULL as long as it is not
  * @faulty: it is out for something that it did wrong, and not for being slow
  */
@@ -19,6 +20,7 @@ typedef struct {
   gdouble ms;
   GArray *times;
   guint generation;
+  gboolean spills;
   gchar *why;
   gboolean faulty;
 } TuneCandidate;
@@ -61,11 +63,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TuneSearch, tune_search_free)
  *   those are not tried again, and more are added
  *
  * First each candidate is built and run once, its result checked; one that needs four times as long
- * as the best so far is out. Then come rounds in which the candidates that are left take turns, and
- * the slower half leaves; each round has twice the turns of the one before. In the last one the
- * rules' choice and two others take turns. So what disturbs the device for a while hits all alike,
- * and each other's turn is compared with the rules' choice's turn beside it: the other is faster if
- * it was so in three of four turns, and by 2 % in half of them.
+ * as the best so far is out, and one that spills registers, if another works. Then come rounds in
+ * which the candidates that are left take turns, and the slower half leaves; each round has twice
+ * the turns of the one before. In the last one the rules' choice and two others take turns. So what
+ * disturbs the device for a while hits all alike, and each other's turn is compared with the rules'
+ * choice's turn beside it: the other is faster if it was so in three of four turns, and by 2 % in
+ * half of them.
  *
  * Returns: %FALSE with %TUNE_ERROR_GIVEN_UP, %TUNE_ERROR_REFUSED (the problem is too large) or
  *   %TOOL_ERROR_INTERRUPTED; what was found before stands in @self also then.

@@ -27,6 +27,7 @@ typedef struct {
   BenchProblem *problem;
   TuneCheck *check;
   GHashTable *plans; /* by the kernel's name */
+  gboolean runs;     /* the request under way has come to something that the device runs */
 } Server;
 
 static void
@@ -88,17 +89,40 @@ find_plan (Server *self, const gchar *kernel, GError **error)
   return plan;
 }
 
+/* The library builds what it remembers natively or not at all: no other build is worth timing. */
 static gboolean
-serve_build (Server *self, gchar **words, G_GNUC_UNUSED GString *answer, GError **error)
+check_level (const GemmclBuildInfo *build, GError **error)
 {
+  if (build->level == GEMMCL_KERNEL_LEVEL_NATIVE)
+    return TRUE;
+  g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED,
+                       "It does not build natively on this device.");
+  return FALSE;
+}
+
+static gboolean
+serve_build (Server *self, gchar **words, GString *answer, GError **error)
+{
+  const gboolean may_spill = g_str_equal (words[1], "1");
   g_autoptr (GemmclPlan) plan = NULL;
+  GemmclBuildInfo build;
   gdouble ms;
 
   if (self->problem == NULL)
     return fail_request ("a problem first", words[0], error);
   plan = gemmcl_plan_new (self->context, &self->problem->gemm, words[0], error);
+  if (plan == NULL)
+    return FALSE;
+  gemmcl_plan_get_build_info (plan, &build);
+  if (!check_level (&build, error))
+    return FALSE;
+  if (build.spill_bytes > 0 && !may_spill) {
+    g_string_append_printf (answer, " %" G_GUINT64_FORMAT, build.spill_bytes);
+    return TRUE;
+  }
+  self->runs = TRUE;
   /* Some drivers compile when a kernel is first run, PoCL among them. */
-  if (plan == NULL || !gemmcl_plan_set_b (plan, self->problem->weights, error) ||
+  if (!gemmcl_plan_set_b (plan, self->problem->weights, error) ||
       !bench_run_once (self->problem, plan, 1, &ms, error))
     return FALSE;
   g_hash_table_replace (self->plans, g_strdup (words[0]), g_steal_pointer (&plan));
@@ -182,10 +206,12 @@ serve_drop (Server *self, gchar **words, G_GNUC_UNUSED GString *answer,
 static const struct {
   const gchar *word;
   guint n_words;
+  gboolean runs;
   gboolean (*serve) (Server *self, gchar **words, GString *answer, GError **error);
 } requests[] = {
-    {"problem", 5, serve_problem}, {"build", 1, serve_build}, {"first", 2, serve_first},
-    {"check", 0, serve_check},     {"time", 2, serve_time},   {"drop", 1, serve_drop},
+    {"problem", 5, FALSE, serve_problem}, {"build", 2, FALSE, serve_build},
+    {"first", 2, TRUE, serve_first},      {"check", 0, TRUE, serve_check},
+    {"time", 2, TRUE, serve_time},        {"drop", 1, FALSE, serve_drop},
 };
 
 static gboolean
@@ -195,9 +221,19 @@ serve (Server *self, const gchar *line, GString *answer, GError **error)
   const guint n_words = g_strv_length (words);
 
   for (guint i = 0; i < G_N_ELEMENTS (requests); i++)
-    if (n_words == requests[i].n_words + 1 && g_str_equal (words[0], requests[i].word))
+    if (n_words == requests[i].n_words + 1 && g_str_equal (words[0], requests[i].word)) {
+      self->runs = requests[i].runs;
       return requests[i].serve (self, words + 1, answer, error);
+    }
   return fail_request ("a request", line, error);
+}
+
+/* Whether the device may be lost for this process: what a run did, such as reading where there is
+ * no memory, can make every call after it fail. */
+static gboolean
+is_lost (const Server *self, const GError *error)
+{
+  return self->runs && g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL);
 }
 
 static void
@@ -208,7 +244,7 @@ answer_request (Server *self, gchar *line, FILE *out)
 
   g_strchomp (line);
   if (!serve (self, line, answer, &error)) {
-    g_string_printf (answer, "error %s", error->message);
+    g_string_printf (answer, "%s %s", is_lost (self, error) ? "lost" : "error", error->message);
     /* A compiler's log has many lines. */
     g_strdelimit (answer->str, "\r\n", ' ');
   }

@@ -12,11 +12,13 @@
  * them, and not the one that asks.
  *
  * A request is a line on the standard input, words with a space between; its answer is a line on
- * the standard output, "ok" and what is told below, or "error" and a sentence. Whatever drivers
- * print goes to the standard error. Times are milliseconds by the device's clock.
+ * the standard output, "ok" and what is told below, or "error" and a sentence, or "lost" and a
+ * sentence where OpenCL failed a run, after which this process should be asked for nothing more.
+ * Whatever drivers print goes to the standard error. Times are milliseconds by the device's clock.
  *
  *     problem M N K PRECISION LAYOUT   makes the matrices; drops the kernels of the last problem
- *     build KERNEL                     builds it, gives it B, and runs it on one row
+ *     build KERNEL SPILL               builds it, gives it B, and runs it on one row; but where it
+ *                                      spills registers and SPILL is 0, only tells how many bytes
  *     first KERNEL MS                  a run into a spoilt D, and more if it was short: the least;
  *                                      nothing where a part of the rows alone took longer than MS
  *     check                            whether the D of the last "first" is right

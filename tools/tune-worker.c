@@ -205,6 +205,11 @@ exchange (TuneWorker *self, gdouble seconds, const gchar *request, GError **erro
     return NULL;
   if (g_str_has_prefix (answer, "ok"))
     return g_strdup (g_strchug (answer + strlen ("ok")));
+  if (g_str_has_prefix (answer, "lost ")) {
+    g_set_error_literal (error, TUNE_ERROR, TUNE_ERROR_LOST, answer + strlen ("lost "));
+    stop (self);
+    return NULL;
+  }
   g_set_error_literal (error, TUNE_ERROR, TUNE_ERROR_REFUSED,
                        g_str_has_prefix (answer, "error ") ? answer + strlen ("error ") : answer);
   return NULL;

@@ -15,7 +15,8 @@ typedef struct _TuneWorker TuneWorker;
 /**
  * TuneError:
  * @TUNE_ERROR_REFUSED: the worker could not do what it was asked for, and goes on
- * @TUNE_ERROR_LOST: it ended, or was ended since it did not answer in time
+ * @TUNE_ERROR_LOST: it ended, or was ended since it did not answer in time, or had OpenCL fail a
+ *   run, which may have cost it the device
  * @TUNE_ERROR_GIVEN_UP: it was lost several times in a row, and is not started again
  */
 typedef enum {

@@ -267,9 +267,9 @@ const ToolCommand tool_tune = {
         "an untuned one.\n\n"
         "The table has a line for each problem: the rules' choice, the tuned one, how fast both "
         "were, and the gain, by the middle one of many turns. A dash is no gain.\n\n"
-        "Kernels run in a process of their own. One that does not build, crashes, hangs or gives a "
-        "wrong result is left out, and the standard error says why. Ctrl-C ends the search and "
-        "keeps what was found.",
+        "Kernels run in a process of their own. One that does not build, crashes, hangs, loses the "
+        "device or gives a wrong result is left out, and the standard error says why. Ctrl-C ends "
+        "the search and keeps what was found.",
     .groups = {{"Device", tool_device_entries},
                {"Problems", problem_entries},
                {"Search", search_entries},

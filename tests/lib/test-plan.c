@@ -468,6 +468,34 @@ test_halves (void)
   g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID);
 }
 
+/* A D larger than caches, which CPUs write past them where its vectors are aligned: with rows that
+ * follow one another, with a gap that keeps them so, and with one that does not. */
+static void
+test_large_output (void)
+{
+  static const gsize gaps[] = {0, 16, 1};
+  GemmclContext *context = test_get_context ();
+
+  if (context == NULL)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (gaps); i++) {
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    g_autoptr (GError) error = NULL;
+    g_auto (Problem) problem = {0};
+
+    gemm.m = 65539;
+    gemm.n = 64 + i;
+    gemm.k = 3;
+    gemm.alpha = 0.5;
+    gemm.bias = TRUE;
+    gemm.ldd = gaps[i] ? 64 + gaps[i] * 2 : 0;
+    problem_init (&problem, &gemm, i);
+    g_assert_true (problem_run_device (&problem, context, NULL, &error));
+    g_assert_no_error (error);
+    problem_check (&problem, "a large output");
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -483,6 +511,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/stats", test_stats);
   g_test_add_func ("/plan/softmax", test_softmax);
   g_test_add_func ("/plan/batches", test_batches);
+  g_test_add_func ("/plan/large-output", test_large_output);
   g_test_add_func ("/plan/halves", test_halves);
   g_test_add_func ("/plan/swap", test_swap);
   g_test_add_func ("/plan/threads", test_threads);

@@ -70,7 +70,7 @@ class Results(Bench):
             with open(path, encoding="utf-8") as file:
                 results = json.load(file)
         self.assertRegex(said, r"(?m)^Device +\S")
-        self.assertRegex(said, r"(?m)^Peak +\S")
+        self.assertRegex(said, r"(?m)^f32 peak \S")
         for result in results:
             self.assertRegex(said, rf"(?m)^{result['kernel']} .* ok$")
         names = [kernel["name"] for kernel in self.read("kernels", "--json")]

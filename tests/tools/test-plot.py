@@ -17,7 +17,9 @@ KERNELS = ("gemm_naive", "vector_8x8_1x1", "tiled_4x4_8x8")
 SQUARES = ("-M", 48, "-N", 48, "-K", 48)
 # Of a font's size: what letters are wide on average, and high.
 WIDTH, HEIGHT = 0.6, 0.8
-POINT = re.compile(r"(\S+), (\d+) × (\d+) × (\d+): ([\d.]+) GFLOPS(?:, ([\d.]+) % of the peak)?")
+POINT = re.compile(
+    r"(\S+), (\d+) × (\d+) × (\d+): ([\d.]+) GFLOPS(?:, ([\d.]+) % of the (?:f32 )?peak)?"
+)
 
 
 def groups(root, name):
@@ -164,6 +166,10 @@ class Lines(Chart):
         )
         self.shows(root, results)
         self.stands_where_it_says(root, lambda m, n, k: n, float, float)
+        # One that is reckoned from the device, where it can be.
+        for peak in groups(root, "peak"):
+            self.assertRegex(text_of(labels(peak)[0]), r"^f32 peak [\d.]+ GFLOPS$")
+            self.assertRegex(text_of(root), r"The f32 peak: \d.*\.")
         texts = [text_of(text) for text in labels(root)]
         self.assertIn("Size s of M × N × K = 9 × s × s", texts)
         self.assertIn("Speed over size. f32, column-major, median of 2 runs", texts)
@@ -176,7 +182,7 @@ class Lines(Chart):
             self.assertIsNone(results[0]["peak_gflops"])
             self.shows(root, results)
             self.assertEqual(groups(root, "peak"), [])
-            self.assertRegex(text_of(root), r"The peak is unknown: .*; --peak states it\.")
+            self.assertRegex(text_of(root), r"The f32 peak is unknown: .*; --peak states it\.")
             root, _ = self.draw(option, "--peak", "50", *arguments, **double)
             self.assertEqual(len(groups(root, "peak")), 1)
 

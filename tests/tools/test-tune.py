@@ -3,11 +3,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`gemmcl tune`: what it finds is remembered and used, and it survives its worker. TAP out."""
 
+import fcntl
 import json
 import os
+import pty
+import re
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 
 import tool
@@ -141,6 +146,115 @@ class Usage(Tune):
         self.refuses(2, "number", "tune", "--time", "long", "8,8,8")
 
 
+class Broken(Tune):
+    """A kernel that is no good does not keep the others from being tuned."""
+
+    def tune(self, **broken):
+        """Tunes with kernels broken; what was found, and why each candidate left."""
+        said = self.ends(0, "tune", "24,40,32", "--time", "30", "--json", "-",
+                         LD_PRELOAD=os.environ["GEMMCL_BROKEN_KERNEL"], **broken)
+        found, = json.loads(said.stdout)
+        self.assertEqual(self.known(), {(24, 40, 32): found["tuned"]["kernel"]})
+        return found, {one["kernel"]: one["why"] for one in found["candidates"]}, said.stderr
+
+    def first(self):
+        """What the rules would choose, which is tried first."""
+        return self.read("bench", "-M", 24, "-N", 40, "-K", 32, "-i", 0, "-k", "rules", "--json",
+                         "-")[0]["kernel"]
+
+    def leaves(self, pattern, **broken):
+        """Breaks the rules' choice, which must leave, and nothing else, for that reason."""
+        first, = broken.values()
+        found, why, errors = self.tune(**broken)
+        self.assertRegex(why[first], pattern)
+        self.assertNotEqual(found["rules"]["kernel"], first)
+        self.assertNotEqual(found["tuned"]["kernel"], first)
+        others = [one for one in why if one != first and re.match(pattern, why[one] or "")]
+        self.assertEqual(others, [])
+        return first, errors
+
+    def test_one_that_is_wrong(self):
+        first, errors = self.leaves("The result is wrong", GEMMCL_WRONG_KERNEL=self.first())
+        self.assertIn(f"{first} is out: ", errors)
+
+    def test_one_that_does_not_build(self):
+        first, errors = self.leaves("Kernel .* is too much", GEMMCL_UNBUILT_KERNEL=self.first())
+        self.assertIn(f"{first} is out: ", errors)
+
+    def test_one_that_is_not_native(self):
+        first, errors = self.leaves("It does not build natively",
+                                    GEMMCL_EMULATED_KERNEL=self.first())
+        self.assertIn(f"{first} is out: ", errors)
+
+    def test_one_that_spills(self):
+        first, errors = self.leaves("It spills", GEMMCL_SPILLING_KERNEL=self.first())
+        # No fault of its own.
+        self.assertNotIn(first, errors)
+
+    def test_all_spill(self):
+        found, why, errors = self.tune(GEMMCL_SPILLING_KERNEL="*")
+        self.assertEqual(found["rules"]["kernel"], self.first())
+        self.assertNotRegex("".join(filter(None, why.values())) + errors, "spills|is out")
+
+
+class Progress(Tune):
+    """How far it is stands on a terminal, and nowhere else."""
+
+    BAR = re.compile(r"\[(#*)(-*)\] (\d)/2, (\d+):(\d\d) left, (\d+ x \d+ x \d+)([^\r\x1b]*)")
+
+    def draw(self, columns=200):
+        """Tunes two problems with the standard error on a terminal; what came there."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        with os.fdopen(master, "rb", buffering=0) as terminal:
+            with subprocess.Popen([tool.TOOL, "tune", "8,8,8", "24,40,32", "--time", "30"],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=slave) as process:
+                os.close(slave)
+                drawn = self.read_all(terminal)
+                process.stdout.read()
+        self.assertEqual(process.returncode, 0, drawn)
+        return drawn
+
+    @staticmethod
+    def read_all(terminal):
+        drawn = b""
+        while True:
+            try:
+                drawn += terminal.read(4096)
+            except OSError:  # nobody has it open any more
+                return drawn.decode()
+
+    def test_on_a_terminal(self):
+        drawn = self.draw()
+        bars = self.BAR.findall(drawn)
+        self.assertEqual(sorted({bar[2] for bar in bars}), ["1", "2"], drawn)
+        self.assertEqual(list(dict.fromkeys(bar[5] for bar in bars)), ["8 x 8 x 8", "24 x 40 x 32"])
+        done = [len(full) for full, *_ in bars]
+        self.assertEqual({len(full) + len(rest) for full, rest, *_ in bars}, {20})
+        self.assertEqual(done, sorted(done))
+        self.assertLess(done[0], 10)
+        self.assertGreaterEqual(done[-1], 10)
+        left = [60 * int(minutes) + int(seconds) for _, _, _, minutes, seconds, *_ in bars]
+        self.assertEqual(max(left), left[0])
+        self.assertIn(left[0], (29, 30))
+        self.assertLess(left[-1], left[0])
+        best = re.compile(r", best \S+ [\d.]+ GFLOPS")
+        self.assertTrue(any(best.fullmatch(bar[6]) for bar in bars), drawn)
+        # Each is drawn over the one before, and the last is erased.
+        self.assertEqual(len(bars), len(re.findall(r"\r\x1b\[K\[", drawn)))
+        self.assertRegex(drawn, r"\r\x1b\[K$")
+
+    def test_on_a_narrow_terminal(self):
+        for line in re.split(r"\r\x1b\[K", self.draw(30)):
+            self.assertLess(len(line), 30)
+
+    def test_not_in_a_pipe(self):
+        said = self.ends(0, "tune", "8,8,8", "24,40,32", "--time", "30")
+        self.assertRegex(said.stderr, r"(?m)^1/2 8 x 8 x 8$(.*\n)*^2/2 24 x 40 x 32$")
+        self.assertNotRegex(said.stdout + said.stderr, r"\[#*-+\]|left|\x1b|\r")
+
+
 class Failures(Tune):
     def test_wrong_results_are_not_believed(self):
         said = self.ends(1, "tune", "8,8,8", "--time", "30",
@@ -188,6 +302,22 @@ class Worker(Tune):
 
     def test_hang(self):
         self.assertRegex(self.strike(signal.SIGSTOP), r" is out: There was no answer in \d+ sec")
+
+    def test_lost_device(self):
+        with tempfile.NamedTemporaryFile(delete=False) as file:
+            pass
+        said = self.ends(0, "tune", "48,40,32", "--time", "30", GEMMCL_LOST_ONCE=file.name,
+                         LD_PRELOAD=os.environ["GEMMCL_LOST_DEVICE"])
+        self.assertFalse(os.path.exists(file.name))
+        self.assertRegex(said.stderr, r" is out: clWaitForEvents .*(-5|CL_OUT_OF_RESOURCES)\b")
+        self.assertEqual(said.stderr.count(" is out: "), 1, said.stderr)
+        self.assertEqual(list(self.known()), [(48, 40, 32)])
+
+    def test_no_end_of_lost_devices(self):
+        said = self.ends(1, "tune", "48,40,32", "8,8,8", "--time", "30",
+                         LD_PRELOAD=os.environ["GEMMCL_LOST_DEVICE"])
+        self.assertRegex(said.stderr, r"lost \d times in a row.*: clWaitForEvents ")
+        self.assertEqual(self.known(), {})
 
     def test_ends_with_the_one_that_asks(self):
         with self.start("8,8,8", "1024,1024,1024") as process:

@@ -1,0 +1,64 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
+#include "gemmcl.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+/* Bytes. */
+#define SPILLED 128
+
+/* The function called @name that this file's hides. */
+static void
+find_next (const gchar *name, gpointer function)
+{
+  void *symbol = dlsym (RTLD_NEXT, name);
+
+  memcpy (function, &symbol, sizeof symbol);
+}
+
+/* Whether the environment's @variable, a pattern, fits @kernel. */
+static gboolean
+is_named (const gchar *variable, const gchar *kernel)
+{
+  const gchar *pattern = g_getenv (variable);
+
+  return pattern != NULL && kernel != NULL && g_pattern_match_simple (pattern, kernel);
+}
+
+/*
+ * Loaded before the library, this stands for a compiler that some kernels are too much for: those
+ * that the environment names do not build, or compute twice what they should.
+ */
+GemmclPlan *
+gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                 GError **error)
+{
+  GemmclPlan *(*next) (GemmclContext *, const GemmclGemm *, const gchar *, GError **);
+  GemmclGemm given = *gemm;
+
+  find_next ("gemmcl_plan_new", &next);
+  if (is_named ("GEMMCL_UNBUILT_KERNEL", kernel)) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD, "Kernel %s is too much.", kernel);
+    return NULL;
+  }
+  if (is_named ("GEMMCL_WRONG_KERNEL", kernel))
+    given.alpha = 2 * gemm->alpha;
+  return next (context, &given, kernel, error);
+}
+
+/* Others run out of registers, or are not native. */
+void
+gemmcl_plan_get_build_info (GemmclPlan *plan, GemmclBuildInfo *info)
+{
+  const gchar *kernel = gemmcl_plan_get_kernel (plan);
+  void (*next) (GemmclPlan *, GemmclBuildInfo *);
+
+  find_next ("gemmcl_plan_get_build_info", &next);
+  next (plan, info);
+  if (is_named ("GEMMCL_SPILLING_KERNEL", kernel))
+    info->spill_bytes = SPILLED;
+  if (is_named ("GEMMCL_EMULATED_KERNEL", kernel))
+    info->level = GEMMCL_KERNEL_LEVEL_EMULATED;
+}
