@@ -287,7 +287,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=5.0, help="time for each shape")
     parser.add_argument("--properties", default="", help="more of the element's")
     parser.add_argument("shapes", nargs="*", type=parse_shape, metavar="MxNxK",
-                        default=[(1024, 1024, 1024), (256, 1024, 1024), (1, 1024, 1024)])
+                        default=[(1024, 1024, 1024), (256, 1024, 1024)])
     options = parser.parse_args()
     Gst.init(None)
     if not Gst.ElementFactory.find("gemmcl"):

@@ -8,6 +8,7 @@ usage: shipped.py LIB-DIRECTORY KERNELS-DIRECTORY
 The library ignores an entry that is wrong, so nothing else would find one.
 """
 
+import itertools
 import json
 import re
 import sys
@@ -17,7 +18,11 @@ LIB, KERNELS = map(Path, sys.argv[1:])
 VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
 
 table = (KERNELS / "kernels.def").read_text(encoding="utf-8")
-kernels = set(re.findall(r'^GEMMCL_KERNEL \("([^"]*)"', table, re.M))
+# Each one's name and the precision that it computes in.
+kernels = {
+    row.partition('"')[0]: (re.findall(r"GEMMCL_PRECISION_(\w+)", row) or ["F32"])[0].lower()
+    for row in table.split('\nGEMMCL_KERNEL ("')[1:]
+}
 shipped = json.loads((LIB / "tuning-shipped.json").read_text(encoding="utf-8"))
 entries = shipped["entries"]
 
@@ -31,10 +36,11 @@ def is_sound(entry):
     name, _, split = entry["kernel"].partition("/")
     sizes = [entry[letter] for letter in "mnk"]
     return (
-        name in kernels
+        kernels.get(name) in ("f32", entry["precision"])
         and (not split or entry["k"] % (16 * int(split)) == 0)
         and entry["source"] in ("shipped", "modelled")
-        and (entry["precision"], entry["transposed"]) == ("f32", "")
+        and entry["precision"] in kernels.values()
+        and entry["transposed"] == ""
         and entry["layout"] in ("row", "col")
         and all(isinstance(size, int) and size > 0 for size in sizes)
         and entry["gflops"] > 0
@@ -54,10 +60,29 @@ def key(entry):
     return device, *(entry[name] for name in ("precision", "layout", "transposed", "m", "n", "k"))
 
 
+ENGINES = {
+    ("12.55", "f16"), ("12.55", "bf16"), ("12.55", "i8"),
+    *itertools.product(("12.60", "20.1", "20.4", "30.0"), ("f16", "bf16", "tf32", "i8")),
+}  # fmt: skip
+
+
+def engines_are_used():
+    """Of each GPU with matrix engines there are entries for each of their precisions, all of
+    kernels that use them."""
+    used = {
+        (entry["intel-ip"][0], entry["precision"])
+        for entry in entries
+        if entry["source"] == "modelled" and entry["precision"] != "f32"
+        and entry["kernel"].startswith(f"xmx_{entry['precision']}_")
+    }  # fmt: skip
+    return used == ENGINES
+
+
 checks = {
     "version": shipped["version"] == 1,
     "entries": bool(entries) and all(map(is_sound, entries)),
     "devices": all(map(names_device, entries)),
+    "matrix engines": engines_are_used(),
     "each problem once": len(set(map(key, entries))) == len(entries),
 }
 print(f"1..{len(checks)}")
