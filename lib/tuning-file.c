@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "matrix-private.h"
+#include "tuning-shipped.h"
 #include "tuning.h"
 
 #define VERSION     1
@@ -67,7 +68,9 @@ gemmcl_tuning_file_load (void)
 static gpointer
 load_shipped (G_GNUC_UNUSED gpointer data)
 {
-  g_autoptr (GBytes) bytes = g_resources_lookup_data (SHIPPED, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+  /* By name, or a static library would be linked without it. */
+  g_autoptr (GBytes) bytes = g_resource_lookup_data (gemmcl_shipped_get_resource (), SHIPPED,
+                                                     G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
   json_int_t version;
 
   return bytes ? get_entries (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), &version)
