@@ -493,6 +493,19 @@ prefetch (const GemmclProblem p, const Place *at, int k)
   sg_prefetch_2d (at->b[0] + (down / 2 % WIDE ? at->b[WIDE - 1] - at->b[0] : 0), 64, at->b_lines,
                   64, (int2)(0, b_step / DPAS_K * B_LINES + down / 2 / WIDE * lines), lines);
 }
+#elif defined(SG_ROWS) && B_TYPE == I8 && AHEAD > 0
+/* Of a panel, whose lines are PANEL words long, each a block of columns. */
+static inline void
+prefetch (const GemmclProblem p, const Place *at, int k)
+{
+  const int across = sg_id () % ACROSS, down = sg_id () / ACROSS;
+  const int rows = 2 * OWN_M / ACROSS, lines = 8 * PARTS;
+  const int a_step = k + across % 2 * STEP, b_step = k + down % 2 * STEP;
+  sg_prefetch_2d (at->a, at->a_width, at->a_height, at->a_pitch,
+                  (int2)(a_step / 4, across / 2 * rows), rows);
+  sg_prefetch_2d (at->b[0], 4 * PANEL, at->b_lines, 4 * PANEL,
+                  (int2)(down / 2 * SUBGROUP_SIZE, b_step / 4), lines);
+}
 #else
   #define prefetch(p, at, k)
 #endif
