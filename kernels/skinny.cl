@@ -11,6 +11,8 @@
  *    HEIGHT | a |                              d[j] = a[0] * B(0, j) + .. + a[K-1] * B(K-1, j)
  *           +---+
  *
+ * with alpha multiplied into B before, as BLAS's reference does, since many rows share the product.
+ *
  *    i = (group 0 * GROUP_M + lane) * TILE_M, and its following rows
  *
  * A and D are matrices, or pictures whose rows are pixels (A_IMAGE, D_IMAGE: see pixels.clh).

@@ -494,7 +494,8 @@ prefetch (const GemmclProblem p, const Place *at, int k)
                   64, (int2)(0, b_step / DPAS_K * B_LINES + down / 2 / WIDE * lines), lines);
 }
 #elif defined(SG_ROWS) && B_TYPE == I8 && AHEAD > 0
-/* Of a panel, whose lines are PANEL words long, each a block of columns. */
+/* Of a panel, whose lines are PANEL words long, each prefetches a block of columns: so there are
+ * twice as many subgroups one below the other as blocks. */
 static inline void
 prefetch (const GemmclProblem p, const Place *at, int k)
 {

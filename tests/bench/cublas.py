@@ -18,6 +18,9 @@ import statistics
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
+from shape import parse_shape  # noqa: E402  pylint: disable=wrong-import-position
+
 SKIPPED = 77
 SHAPES = (
     (1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192),
@@ -93,14 +96,6 @@ def measure(torch, shape, options):
         ours = f"  {row['kernel']:<18} {row['gemmcl_tflops']:8.2f} {row['ratio']:6.2f}"
     print(f"{name:<20} {row['cublas_tflops']:8.2f}{ours}", flush=True)
     return row
-
-
-def parse_shape(text):
-    """MxNxK."""
-    sizes = tuple(map(int, text.split("x")))
-    if len(sizes) != 3 or min(sizes) < 1:
-        raise ValueError(text)
-    return sizes
 
 
 def main():

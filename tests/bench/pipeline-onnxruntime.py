@@ -51,6 +51,7 @@ except ImportError as missing:
     skip(f'onnxruntime is missing; eval "$(tools/peers.sh --env)" gets it: {missing}')
 from match import quartiles
 from onnx_model import make_layer
+from shape import parse_shape
 # pylint: enable=wrong-import-position
 
 TURN_SECONDS = 0.04
@@ -270,14 +271,6 @@ def measure(shape, options):
     ratio = quartiles([round_[0] / round_[1] for round_ in rounds])
     return {"case": "x".join(map(str, shape)), "against": "onnxruntime", "rounds": len(rounds),
             "their_us": theirs, "element_us": ours, "figure": "ratio", **ratio}
-
-
-def parse_shape(text):
-    """MxNxK."""
-    sizes = tuple(map(int, text.split("x")))
-    if len(sizes) != 3 or min(sizes) < 1:
-        raise ValueError(text)
-    return sizes
 
 
 def main():

@@ -24,6 +24,7 @@ from contenders import BYTES, FLOATS, KINDS, LAYER, LIMITS, OURS, PLAIN, UNLIMIT
 from match import Match
 from problem import Problem
 from report import GOALS, all_reached, describe_cpu, make_row, print_foot, print_head, print_row
+from shape import parse_shape
 
 SKIPPED = 77
 
@@ -58,11 +59,10 @@ class Settings:
 def parse_row(text):
     """MxNxK, MxNxK+layer or MxNxK+u8."""
     shape, _, form = text.partition("+")
-    sizes = tuple(int(word) for word in shape.split("x"))
     form = form or PLAIN
-    if len(sizes) != 3 or min(sizes) < 1 or form not in (PLAIN, LAYER, BYTES):
+    if form not in (PLAIN, LAYER, BYTES):
         raise ValueError(text)
-    return sizes, form
+    return parse_shape(shape), form
 
 
 def default_rows():
