@@ -60,6 +60,7 @@ furnish () {
   local root=$1 name
   mount -t proc proc "$root/proc"
   mount -t sysfs -o ro sysfs "$root/sys"
+  mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
   mkdir -p "$root/dev/shm" "$root/var/cache/gemmcl/pocl"
   find "$root/var/cache/gemmcl/pocl" -mindepth 2 -maxdepth 2 -mtime +14 -exec rm -rf {} +
   for name in tmp mnt dev/shm; do
