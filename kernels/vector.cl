@@ -38,6 +38,7 @@
  * BLOCK: elements of B in a block, half the second-level cache of a small CPU.
  * AHEAD: elements of B between what is read and what is asked for.
  * STREAM: elements of a D that is larger than what comes after it will find in a cache.
+ * NEAR: elements of an A that stays in the second-level cache beside the block.
  * LINE: elements of A in a line of the caches. Of bytes, an element is here four.
  * A_UNIT_COL, D_UNIT_COL: rows of A or D have no gaps between elements: their col is 1.
  */
@@ -76,6 +77,7 @@
 #define BLOCK   (256 * 1024 / (int)sizeof (B_ELEMENT))
 #define AHEAD   (4 * 1024 / (int)sizeof (B_ELEMENT))
 #define STREAM  (16 << 20 >> 2)
+#define NEAR    (512 * 1024 / (int)sizeof (A_ELEMENT))
 #define LINE    (64 / (int)sizeof (A_ELEMENT))
 #define VECTORS (TILE_N / WIDTH)
 #define FLOATS  PASTE (float, WIDTH)
@@ -217,8 +219,10 @@ gemm (GEMM_ARGUMENTS)
       sum[m][v] = 0;
   }
 
+  /* Of a small A all is near; below the last tile there may be no memory, and asking takes long. */
+  const bool asks = A_STEP == 1 && (long)p.M * steps > NEAR && i + 2 * TILE_M <= p.M;
   for (long k = 0; k < steps; k++) {
-    if (A_STEP == 1 && k % LINE == 0)
+    if (asks && k % LINE == 0)
 #pragma unroll
       for (int m = 0; m < TILE_M; m++)
         PREFETCH_A ((global const A_MEM *)(row[m] + k) + (long)TILE_M * p.a.row);
