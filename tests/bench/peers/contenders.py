@@ -41,6 +41,7 @@ class Kind:
 
 OURS = "gemmcl"
 STREAM = "gemmcl streaming"
+CLOCK = "gemmcl, device's clock"
 HOST = "gemmcl, host memory"
 CLBLAST = "CLBlast"
 MEMCPY = "memcpy"
@@ -48,6 +49,7 @@ WHEELS = "tools/peers.sh (from PyPI)"
 KINDS = (
     Kind(OURS, "gemmcl", (PLAIN, LAYER, BYTES), "device", opencl=True),
     Kind(STREAM, "gemmcl", (PLAIN, LAYER, BYTES), "stream", opencl=True),
+    Kind(CLOCK, "gemmcl", (PLAIN, LAYER, BYTES), "clock", opencl=True),
     Kind(HOST, "gemmcl", (PLAIN, LAYER, BYTES), "host", opencl=True),
     Kind("OpenBLAS", "openblas", (PLAIN,), install="Debian's libopenblas-dev, then build again"),
     Kind("oneDNN matmul", "onednn", (PLAIN, LAYER), "matmul",
@@ -62,7 +64,7 @@ KINDS = (
     Kind("openvino", "peer_openvino.py", (LAYER,), install=WHEELS),
     Kind(MEMCPY, "memcpy", (BYTES,), install="a compiler with OpenMP"),
 )
-NOT_PEERS = (OURS, STREAM, HOST)
+NOT_PEERS = (OURS, STREAM, CLOCK, HOST)
 
 # How each is kept from the instructions that a lesser CPU lacks. onnxruntime knows no such switch,
 # nor does openvino, which multiplies f32 by onnxruntime's library: they are left out.

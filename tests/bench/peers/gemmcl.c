@@ -1,7 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Ours. A and D lie in device buffers and a run is timed from its enqueueing until it is done. Of
+ * Ours. A and D lie in device buffers and a run is timed from its enqueueing until it is done; of
+ * the variant "clock" by the device's clock, from the kernel's start to its end. Of
  * the variant "stream" two are under way, as in the element: a run is enqueued, into another D, and
  * then it is the one before that is waited for. Of "host" it is the call on the host's memory,
  * copies included.
@@ -11,6 +12,7 @@
 #include "gemmcl-opencl.h"
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
+G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_event, clReleaseEvent, NULL)
 
 typedef struct {
   const PeersProblem *problem;
@@ -18,8 +20,9 @@ typedef struct {
   GemmclPlan *plan;
   cl_mem a, d[2];
   gsize d_bytes;
-  gboolean host, stream;
+  gboolean host, stream, clock;
   guint runs;
+  gdouble seconds;        /* of "clock": what the last run took by the device's */
   GemmclPendingRun *last; /* of "stream": the run that is still under way; NULL: none */
 } Ours;
 
@@ -96,6 +99,7 @@ ours_open (const PeersProblem *problem, GString *about, GError **error)
   self->problem = problem;
   self->host = g_str_equal (problem->variant, "host");
   self->stream = g_str_equal (problem->variant, "stream");
+  self->clock = g_str_equal (problem->variant, "clock");
   self->context = gemmcl_context_new (&query, error);
   if (!self->context || !make_plan (self, error) || !make_buffers (self, error))
     return NULL;
@@ -128,21 +132,54 @@ run_on (Ours *self, GError **error)
          self->last;
 }
 
+/* A run on device buffers; its events, where somebody wants to know of the device's clock. */
+static gboolean
+run_and_wait (Ours *self, cl_event *first, cl_event *last, GError **error)
+{
+  const GemmclDeviceRun run = {.a = self->a, .d = self->d[0]};
+  cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
+
+  return gemmcl_plan_enqueue (self->plan, &run, queue, 0, NULL, first, last, error) &&
+         check (clFinish (queue), "clFinish", error);
+}
+
+static gboolean
+run_by_clock (Ours *self, GError **error)
+{
+  g_auto (cl_event) first = NULL, last = NULL;
+  cl_ulong start = 0, end = 0;
+
+  if (!run_and_wait (self, &first, &last, error) ||
+      !check (
+          clGetEventProfilingInfo (first, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL),
+          "The profile of the start", error) ||
+      !check (clGetEventProfilingInfo (last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
+              "The profile of the end", error))
+    return FALSE;
+  self->seconds = (gdouble)(end - start) * 1e-9;
+  return TRUE;
+}
+
 static gboolean
 ours_run (gpointer data, GError **error)
 {
   Ours *self = data;
   const GemmclHostData a = {.data = {self->problem->a}}, d = {.data = {self->problem->d}};
   const GemmclHostRun host = {.a = &a, .d = &d};
-  const GemmclDeviceRun device = {.a = self->a, .d = self->d[0]};
-  cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
 
   if (self->host)
     return gemmcl_plan_run (self->plan, &host, error);
   if (self->stream)
     return run_on (self, error);
-  return gemmcl_plan_enqueue (self->plan, &device, queue, 0, NULL, NULL, NULL, error) &&
-         check (clFinish (queue), "clFinish", error);
+  return self->clock ? run_by_clock (self, error) : run_and_wait (self, NULL, NULL, error);
+}
+
+static gdouble
+ours_clock (gpointer data)
+{
+  const Ours *self = data;
+
+  return self->seconds;
 }
 
 static gboolean
@@ -169,7 +206,7 @@ ours_read (gpointer data, GError **error)
 gint
 main (gint argc, gchar **argv)
 {
-  const PeersContender ours = {ours_open, ours_run, ours_read, ours_free, ours_drain};
+  const PeersContender ours = {ours_open, ours_run, ours_read, ours_free, ours_drain, ours_clock};
 
   return peers_process_main (&ours, argc, argv);
 }

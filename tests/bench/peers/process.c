@@ -135,6 +135,18 @@ time_runs (const PeersContender *contender, gpointer self, guint runs, GString *
 }
 
 static gboolean
+time_by_clock (const PeersContender *contender, gpointer self, guint runs, GString *line,
+               GError **error)
+{
+  for (guint i = 0; i < runs; i++) {
+    if (!contender->run (self, error))
+      return FALSE;
+    g_string_append_printf (line, "%.9f ", contender->clock (self));
+  }
+  return TRUE;
+}
+
+static gboolean
 time_stream (const PeersContender *contender, gpointer self, guint runs, GString *line,
              GError **error)
 {
@@ -156,12 +168,15 @@ static gboolean
 serve (const PeersContender *contender, gpointer self, const PeersProblem *problem, GError **error)
 {
   const gboolean streams = contender->drain && g_str_equal (problem->variant, "stream");
+  const gboolean clocks = contender->clock && g_str_equal (problem->variant, "clock");
   guint runs = 0;
 
   while (scanf ("%u", &runs) == 1) {
     g_autoptr (GString) line = g_string_new (NULL);
 
-    if (!(streams ? time_stream : time_runs) (contender, self, runs, line, error))
+    if (!(streams  ? time_stream
+          : clocks ? time_by_clock
+                   : time_runs) (contender, self, runs, line, error))
       return FALSE;
     puts (line->str);
     fflush (stdout);

@@ -38,6 +38,8 @@ typedef struct {
  * @close: frees what @open returned
  * @drain: (nullable): of the variant "stream", where @run returns before D is there: waits for what
  *   is under way. A turn is then timed as a whole, and each of its runs is said to take its share
+ * @clock: (nullable): of the variant "clock": the seconds that the last run took by its device's
+ *   clock, which are told then
  *
  * What a program in this folder implements.
  */
@@ -47,6 +49,7 @@ typedef struct {
   gboolean (*read) (gpointer self, GError **error);
   void (*close) (gpointer self);
   gboolean (*drain) (gpointer self, GError **error);
+  gdouble (*clock) (gpointer self);
 } PeersContender;
 
 typedef enum {

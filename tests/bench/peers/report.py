@@ -5,7 +5,7 @@
 import pathlib
 import re
 
-from contenders import BYTES, CLBLAST, LAYER, NOT_PEERS, OURS, PLAIN, STREAM
+from contenders import BYTES, CLBLAST, CLOCK, LAYER, NOT_PEERS, OURS, PLAIN, STREAM
 
 # M, N, K: at least so much of the best peer, and of CLBlast.
 GOALS = {
@@ -66,8 +66,9 @@ def make_row(match):
     if best:
         row["best_peer"] = best[0]
         row["of_best_peer"] = judge(best[1], goals[0], quiet)
-    if best and STREAM in ratios:
-        row["streaming"] = judge(find_best(match, STREAM)[1], goals[0], quiet)
+    for name, key in ((STREAM, "streaming"), (CLOCK, "by_clock")):
+        if best and name in ratios:
+            row[key] = judge(find_best(match, name)[1], goals[0], quiet)
     if CLBLAST in ratios:
         row["of_clblast"] = judge(ratios[CLBLAST], goals[1], quiet)
     wanted = sum(goal is not None for goal in (goals if problem.form == PLAIN else goals[:1]))
@@ -105,6 +106,7 @@ def print_row(row):
     """A row of the table; below it ours as a share of each contender."""
     print(f"{name_of(row):27} {row['kernel']:20} {speed(row):>14}  {row.get('best_peer', '-'):21}"
           f"{words_of(row.get('of_best_peer')):38} {words_of(row.get('streaming')):38}"
+          f" {words_of(row.get('by_clock')):38}"
           f" {words_of(row.get('of_clblast'))}")
     for words, key in (("by medians", "median"), ("by fastest runs", "fastest")):
         each = ", ".join(f"{name} {ratio[key]:.2f}" for name, ratio in row["ratios"].items())
@@ -118,6 +120,7 @@ def print_head():
     """The head of the table."""
     print(f"{'M x N x K':27} {'kernel':20} {'ours':>14}  {'best peer':21}"
           f"{'ours of it, of the goal (quartiles)':38} {'with two runs under way':38}"
+          f" {'by the device clock':38}"
           " ours of CLBlast")
 
 

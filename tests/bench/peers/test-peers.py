@@ -21,7 +21,7 @@ PROGRAMS = sys.argv[1]
 sys.path.insert(0, str(HERE))
 
 # pylint: disable=wrong-import-position
-from contenders import BYTES, CLBLAST, LAYER, OURS, PLAIN, STREAM
+from contenders import BYTES, CLBLAST, CLOCK, LAYER, OURS, PLAIN, STREAM
 from problem import Problem
 from report import GOALS, all_reached, make_row
 # pylint: enable=wrong-import-position
@@ -113,8 +113,8 @@ class Judge(unittest.TestCase):
 
     def row(self, others=0.0, **medians):
         """The first goal's row of a match with such ratios."""
-        names = {"clblast": CLBLAST, "streaming": STREAM}
-        share = {OURS: 1.0, STREAM: 1.25}
+        names = {"clblast": CLBLAST, "streaming": STREAM, "clock": CLOCK}
+        share = {OURS: 1.0, STREAM: 1.25, CLOCK: 1.0}
         ratios = {names.get(name, name): {"median": median} for name, median in medians.items()}
         contenders = [types.SimpleNamespace(name=name) for name in (OURS, *ratios)]
         match = types.SimpleNamespace(
@@ -131,12 +131,14 @@ class Judge(unittest.TestCase):
         self.assertEqual(row["reached"], [True, True])
         self.assertTrue(all_reached([row]))
 
-    def test_streaming(self):
-        """Two under way are judged by themselves."""
-        row = self.row(slow=2.0, fast=0.8, clblast=9.0, streaming=0.8)
+    def test_variants(self):
+        """Two under way, and what the device's clock says, are judged by themselves."""
+        row = self.row(slow=2.0, fast=0.8, clblast=9.0, streaming=0.8, clock=0.4)
         self.assertEqual((row["best_peer"], row["of_best_peer"]["reached"]), ("fast", False))
         self.assertEqual((row["streaming"]["median"], row["streaming"]["reached"]), (1.0, True))
-        self.assertNotIn("streaming", self.row(fast=0.8))
+        self.assertEqual((row["by_clock"]["median"], row["by_clock"]["reached"]), (0.8, False))
+        for key in ("streaming", "by_clock"):
+            self.assertNotIn(key, self.row(fast=0.8))
 
     def test_missed(self):
         """A goal is missed below it."""
