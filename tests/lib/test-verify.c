@@ -113,22 +113,29 @@ test_wrong (void)
   }
 }
 
-/* With halves a result may be off by what rounding A and B brings, and not by much more. */
+/* A result may be off by what lower precision of A and B brings, and not by much more. */
 static void
-test_halves (void)
+check_precision (GemmclPrecision precision, gdouble v)
 {
   Fixture f;
-  const gdouble v = 0x1p-11;
 
   fixture_init (&f);
   for (guint i = 0; i < M * N; i++)
     f.d[i] += 1.5 * v * get_bound (&f, i) / ((K + 4) * 0x1p-24);
   g_assert_false (verify (&f, NULL, NULL));
-  f.gemm.precision = GEMMCL_PRECISION_F16;
+  f.gemm.precision = precision;
   g_assert_true (verify (&f, NULL, NULL));
   for (guint i = 0; i < M * N; i++)
     f.d[i] += 1.5 * v * get_bound (&f, i) / ((K + 4) * 0x1p-24);
   g_assert_false (verify (&f, NULL, NULL));
+}
+
+static void
+test_precisions (void)
+{
+  check_precision (GEMMCL_PRECISION_F16, 0x1p-11);
+  check_precision (GEMMCL_PRECISION_BF16, 0x1p-8);
+  check_precision (GEMMCL_PRECISION_TF32, 0x1p-10);
 }
 
 /* Half a step of the bytes that a row of A, with 0, or a column of B becomes. */
@@ -400,7 +407,7 @@ main (int argc, char **argv)
   g_test_add_func ("/verify/right", test_right);
   g_test_add_func ("/verify/bound", test_bound);
   g_test_add_func ("/verify/wrong", test_wrong);
-  g_test_add_func ("/verify/halves", test_halves);
+  g_test_add_func ("/verify/precisions", test_precisions);
   g_test_add_func ("/verify/bytes", test_bytes);
   g_test_add_func ("/verify/bytes-of-one-sign", test_bytes_of_one_sign);
   g_test_add_func ("/verify/spoilt-bytes", test_spoilt_bytes);

@@ -101,8 +101,8 @@ class Products(Run):
     def test_a_kernel_of_each_method(self):
         a, b = self.make(20, 12), self.make(12, 10)
         paths = self.save("a", a), self.save("b", b)
-        # What rounding A and B, or the steps of their bytes, may be off by.
-        rounding = {"f32": 0, "f16": 2.0**-11, "bf16": 2.0**-8, "tf32": 2.0**-11, "i8": 0}
+        # What rounding A and B, cutting A off, or the steps of their bytes, may be off by.
+        rounding = {"f32": 0, "f16": 2.0**-11, "bf16": 2.0**-8, "tf32": 2.0**-10, "i8": 0}
         step_a = (numpy.maximum(a.max(1), 0) - numpy.minimum(a.min(1), 0))[:, None] / 510
         step_b = numpy.abs(b).max(0) / 254
         bytes_off = step_a * numpy.abs(b).sum(0) + step_b * numpy.abs(a).sum(1)[:, None]
