@@ -34,10 +34,20 @@ owns_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
          g_strcmp0 (g_getenv ("GEMMCL_ROWS"), "apart") != 0;
 }
 
+/* Whether several subgroups have a row between them. */
+static gboolean
+shares_rows (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  return kernel->subgroup > 0 && gemm->n > kernel->tile_n * kernel->subgroup;
+}
+
 /* What is told of other types of D is of what is stored there, rounded. */
 gboolean
 gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
+  if (kernel->arg_max_apart && (gemm->row_outputs & GEMMCL_ROW_ARG_MAX) &&
+      shares_rows (kernel, gemm))
+    return FALSE;
   return gemm->row_outputs != 0 && gemm->d_type == GEMMCL_TYPE_F32 &&
          owns_rows (kernel, gemm, split);
 }
@@ -171,7 +181,7 @@ append_whole_rows (GString *options, const GemmclKernel *kernel, const GemmclGem
   if (!outputs && (gemm->activation != GEMMCL_ACTIVATION_SOFTMAX || !owns_rows (kernel, gemm, 1)))
     return;
   g_string_append (options, " -DWHOLE_ROWS");
-  if (kernel->subgroup && gemm->n > kernel->tile_n * kernel->subgroup)
+  if (shares_rows (kernel, gemm))
     g_string_append (options, " -DROWS_ACROSS");
   if (outputs)
     gemmcl_row_outputs_append_options (options, gemm);

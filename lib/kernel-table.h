@@ -37,6 +37,8 @@
  * @fixed_n_k: N and K are compiled in, as -DN and -DK
  * @whole_rows: softmax and row outputs are made inside where rows of D are no wider than the
  *   tile of a work-group, or @max_n if it has no width (see whole_rows.clh); else by steps after it
+ * @arg_max_apart: row outputs with arg-max among them are made by the step after it also where
+ *   several subgroups share a row: compilers have no registers left for that
  * @max_m, @max_n, @max_k: the largest problem it takes; 0: any
  * @devices: the types it is chosen for
  * @float_width: chosen only where the device's native vectors have as many floats or more
@@ -64,6 +66,7 @@ typedef struct {
   gboolean pictures;
   gboolean fixed_n_k;
   gboolean whole_rows;
+  gboolean arg_max_apart;
   gsize max_m, max_n, max_k;
   guint devices;
   guint float_width;

@@ -122,6 +122,40 @@ test_source (void)
   }
 }
 
+/* Row outputs by a kernel or by a step after it, and softmax by the kernel either way. */
+static void
+test_source_rows (void)
+{
+  static const struct {
+    const gchar *name;
+    gsize n;
+    guint outputs;
+    gboolean inside;
+  } cases[] = {
+      {"xmx_i8_32x4_8x64", 64, GEMMCL_ROW_ARG_MAX, TRUE},
+      {"xmx_i8_32x4_8x64", 65, GEMMCL_ROW_SUM | GEMMCL_ROW_MAX, TRUE},
+      {"xmx_i8_32x4_8x64", 65, GEMMCL_ROW_ARG_MAX, FALSE},
+      {"xmx_i8_32x4_8x64", 256, GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX, FALSE},
+      {"xmx_bf16_32x4_8x64", 256, GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX, TRUE},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    g_autofree gchar *options = NULL;
+    g_autoptr (GError) error = NULL;
+
+    gemm.m = gemm.k = 64;
+    gemm.n = cases[i].n;
+    gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
+    gemm.row_outputs = cases[i].outputs;
+    gemmcl_kernel_get_source (cases[i].name, &gemm, &options, &error);
+    g_assert_no_error (error);
+    g_assert_nonnull (strstr (options, "-DWHOLE_ROWS"));
+    g_assert_cmpint (strstr (options, "-DROW_COUNT=") != NULL, ==, cases[i].inside);
+    g_assert_cmpint (strstr (options, "-DROWS_ACROSS") != NULL, ==, cases[i].n > 64);
+  }
+}
+
 static void
 test_source_invalid (void)
 {
@@ -210,6 +244,7 @@ main (int argc, char **argv)
   g_test_add_func ("/kernel-table/fits", test_fits);
   g_test_add_func ("/kernel-table/invalid", test_invalid);
   g_test_add_func ("/kernel-table/source", test_source);
+  g_test_add_func ("/kernel-table/source-rows", test_source_rows);
   g_test_add_func ("/kernel-table/source-invalid", test_source_invalid);
   g_test_add_func ("/kernel-table/near-names", test_near_names);
   g_test_add_func ("/kernel-table/choice", test_choice);

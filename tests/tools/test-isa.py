@@ -222,6 +222,34 @@ class Recorded(EngineTestCase):
                 )  # fmt: skip
 
 
+class WholeRows(IsaTestCase):
+    """What finishes rows of D that several subgroups share has registers for it, as far as the
+    library lets it: of the row that lacks them for arg-max."""
+
+    ROW = "xmx_i8_32x4_8x64"
+    TARGETS = "bmg,ptl"
+
+    def test_shared(self):
+        if OCLOC is None:
+            self.skipTest(NO_OCLOC)
+        text, options = isa_source.read_sources([self.ROW], TOOL)[self.ROW]
+        softmax = options.replace("-DACTIVATION=0", "-DACTIVATION=9")
+        self.assertNotEqual(softmax, options)
+        with tempfile.TemporaryDirectory() as folder:
+            source, answer = Path(folder, "source.cl"), Path(folder, "figures.json")
+            source.write_text(text, encoding="utf-8")
+            self.ends(
+                0, "isa", "--source", source, "--target", self.TARGETS, "--json", answer,
+                "--build-options",
+                f"{softmax} -DWHOLE_ROWS -DROWS_ACROSS -DROW_COUNT=2 -DROW_SUM -DROW_MAX",
+                GEMMCL_OCLOC=OCLOC,
+            )  # fmt: skip
+            for figures in json.loads(answer.read_text(encoding="utf-8")):
+                with self.subTest(target=figures["target"]):
+                    self.assertIsNone(figures["why_not"])
+                    self.assertEqual((figures["spill"], figures["private_memory"]), (0, 0))
+
+
 class Goals(TestCase):
     def test_best_rows(self):
         for target, goal in GOALS.items():
