@@ -44,7 +44,7 @@ gst_gemmcl_precision_get_type (void)
       {GST_GEMMCL_PRECISION_F32, "Floats, as they are", "f32"},
       {GST_GEMMCL_PRECISION_F16, "Rounded to 11 binary digits, up to 65504", "f16"},
       {GST_GEMMCL_PRECISION_BF16, "Rounded to 8 binary digits", "bf16"},
-      {GST_GEMMCL_PRECISION_TF32, "11 binary digits of each float, by matrix engines", "tf32"},
+      {GST_GEMMCL_PRECISION_TF32, "Rounded to 11 binary digits, by matrix engines", "tf32"},
       {GST_GEMMCL_PRECISION_I8,
        "Bytes: with a scale for each column of the weight and, found anew, each row of A", "i8"},
       {0, NULL, NULL},

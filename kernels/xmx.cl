@@ -20,8 +20,8 @@
  *   +----+----+ +----+----+----+                         +------+------+
  *
  * In registers D is TILE_M / 8 x TILE_N blocks of 8 x S, of which a lane has a column each; A
- * TILE_M / 8 blocks of 8 x DPAS_K, read as it is stored, scaled and rounded on its way unless it is
- * multiplied so; B TILE_N blocks of DPAS_K x S. Then
+ * TILE_M / 8 blocks of 8 x DPAS_K, read as it is stored, scaled and rounded on its way; B TILE_N
+ * blocks of DPAS_K x S. Then
  *
  *     for each block of B            D (m, c) += A (m) * B (c), so that a block of B is held for
  *       for each block m of A        several dpas
@@ -72,8 +72,8 @@
 
 #define STEP  (DEPTH * SUBGROUP_SIZE)
 #define PARTS (STEP / DPAS_K)
-/* A is multiplied as it is stored; of floats the engine drops what tf32 has not. */
-#if A_TYPE == B_TYPE && !defined(A_SCALED)
+/* A is multiplied as it is stored. */
+#if A_TYPE == B_TYPE && A_TYPE != F32 && !defined(A_SCALED)
   #define A_AS_STORED
 #endif
 /* Panels of B that a subgroup has side by side. Whole rows are finished in tiles of one. */

@@ -60,8 +60,7 @@ gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal)
   } formats[GEMMCL_N_PRECISIONS] = {
       [GEMMCL_PRECISION_F16] = {0x1p-11, 0x1p-14},
       [GEMMCL_PRECISION_BF16] = {0x1p-8, 0x1p-126},
-      /* A may be cut off; B is rounded. */
-      [GEMMCL_PRECISION_TF32] = {0x1p-10, 0x1p-126},
+      [GEMMCL_PRECISION_TF32] = {0x1p-11, 0x1p-126},
   };
 
   g_return_val_if_fail ((guint)precision < GEMMCL_N_PRECISIONS, 0);

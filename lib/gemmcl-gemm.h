@@ -92,9 +92,8 @@ GemmclPrecision gemmcl_precision_of_matrix (const GemmclMatrix *b);
  * @normal: (out) (optional): the smallest normal number: what is smaller is off by @normal times
  *   the roundoff
  *
- * Returns: what elements of A and B are off by at most, relative to them, where they are
- *   multiplied: 2^-11 for f16, to which they are rounded; 2^-10 for tf32, to which A's may be cut
- *   off; 0 where they are as they were, or off by steps that depend on the matrix (I8).
+ * Returns: the unit roundoff of what elements of A and B are rounded to before they are multiplied,
+ *   2^-11 for f16; 0 where they are not rounded, or by steps that depend on the matrix (I8).
  */
 gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal);
 

@@ -249,7 +249,7 @@ get_b (const Problem *self, gsize index)
   }
 }
 
-/* How far off A may be: some kernels round it likewise, and some have it cut off to tf32. */
+/* How far off A may be: some kernels round it likewise. */
 static gdouble
 get_a_off (const Problem *self, gdouble a)
 {
@@ -259,7 +259,7 @@ get_a_off (const Problem *self, gdouble a)
   case GEMMCL_PRECISION_BF16:
     return fabs (a) * 0x1p-8;
   case GEMMCL_PRECISION_TF32:
-    return fabs (a) * 0x1p-10;
+    return fabs (a) * 0x1p-11;
   default:
     return 0;
   }

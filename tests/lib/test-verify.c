@@ -135,7 +135,7 @@ test_precisions (void)
 {
   check_precision (GEMMCL_PRECISION_F16, 0x1p-11);
   check_precision (GEMMCL_PRECISION_BF16, 0x1p-8);
-  check_precision (GEMMCL_PRECISION_TF32, 0x1p-10);
+  check_precision (GEMMCL_PRECISION_TF32, 0x1p-11);
 }
 
 /* Half a step of the bytes that a row of A, with 0, or a column of B becomes. */
