@@ -41,8 +41,8 @@ class Kind:
 
 OURS = "gemmcl"
 STREAM = "gemmcl streaming"
-CLOCK = "gemmcl, device's clock"
-HOST = "gemmcl, host memory"
+CLOCK = "gemmcl by the device's clock"
+HOST = "gemmcl on host memory"
 CLBLAST = "CLBlast"
 MEMCPY = "memcpy"
 WHEELS = "tools/peers.sh (from PyPI)"

@@ -42,7 +42,7 @@ class Run(tool.TestCase):
         """Each form of a row is played, its results are checked, and the JSON has the ratios."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "peers.json"
-            said = play("--contenders", "memcpy", "--json", path, "33x20x17", "33x20x17+layer",
+            said = play("--contenders", f"memcpy,{CLOCK}", "--json", path, "33x20x17", "33x20x17+layer",
                         "64x3x3+u8")
             if said.returncode == 77:
                 self.skipTest(said.stderr.strip())
@@ -50,7 +50,8 @@ class Run(tool.TestCase):
             rows = json.loads(path.read_text("utf-8"))["rows"]
         self.assertEqual([row["form"] for row in rows], [PLAIN, LAYER, BYTES])
         for row in rows:
-            self.assertGreater(row["seconds"][OURS], 0)
+            for name in (OURS, CLOCK):
+                self.assertGreater(row["seconds"][name], 0)
             self.assertGreaterEqual(row["rounds"], 5)
         self.assertIn("33x20x17 bias, ReLU", said.stdout)
 
