@@ -42,8 +42,8 @@ class Run(tool.TestCase):
         """Each form of a row is played, its results are checked, and the JSON has the ratios."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "peers.json"
-            said = play("--contenders", f"memcpy,{CLOCK}", "--json", path, "33x20x17", "33x20x17+layer",
-                        "64x3x3+u8")
+            said = play("--contenders", f"memcpy,{CLOCK}", "--json", path,
+                        "33x20x17", "33x20x17+layer", "64x3x3+u8")
             if said.returncode == 77:
                 self.skipTest(said.stderr.strip())
             self.assertEqual(said.returncode, 0, said.stderr)
