@@ -103,15 +103,18 @@ gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *norma
  * @GEMMCL_ADDEND_MATRIX: C is M x N f32
  * @GEMMCL_ADDEND_ROW: C is 1 x N f32, the same for each row and batch; ldc and c_stride mean
  * nothing
- * @GEMMCL_ADDEND_OUTPUT: C is what D holds before: BLAS's C <- alpha A B + beta C, and the previous
- *   result of a plan that runs on host memory. Of D's type and layout; ldc, c_offset and c_stride
- *   mean nothing
+ * @GEMMCL_ADDEND_OUTPUT: C is what D holds before the run: BLAS's C <- alpha A B + beta C. Of D's
+ *   type and layout; ldc, c_offset and c_stride mean nothing
+ * @GEMMCL_ADDEND_PREVIOUS: C is the result of the plan's previous run; zeros for the first. The
+ * plan keeps it on the device in f32, as it was before it was rounded to D's type; ldc, c_offset
+ * and c_stride mean nothing
  */
 typedef enum {
   GEMMCL_ADDEND_NONE,
   GEMMCL_ADDEND_MATRIX,
   GEMMCL_ADDEND_ROW,
   GEMMCL_ADDEND_OUTPUT,
+  GEMMCL_ADDEND_PREVIOUS,
 } GemmclAddend;
 
 /**
@@ -151,8 +154,8 @@ typedef enum {
  * @activation: applied last
  * @row_outputs: which of #GemmclRowOutput a run gives, too: Q of them, a row-major M x Q of f32 in
  *   the order in which they stand there, whatever @layout is. D must be a matrix
- * @alpha, @beta: the first values; gemmcl_plan_set_scalars() changes them. With alpha == 0 neither
- * A nor B is looked at, with beta == 0 C is not: NaN there does not spread
+ * @alpha, @beta: for gemmcl_gemm_run() and gemmcl_gemm_verify(); each run of a plan brings its own.
+ *   With alpha == 0 neither A nor B is read, with beta == 0 C is not: NaN there does not spread
  * @a_image: (nullable): A's rows are the features of pictures, a picture per batch; then @m, @k are
  *   what gemmcl_image_get_shape() says, @layout is row-major, and @trans_a, @lda, @a_offset,
  *   @a_stride and @a_type mean nothing
@@ -199,175 +202,6 @@ gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
 
 /** gemmcl_gemm_count_row_outputs: Returns: Q, how many row outputs @gemm asks for; 0 to 3. */
 guint gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm);
-
-/**
- * GemmclPlan:
- *
- * A problem made ready for a device: kernel chosen and built, memory allocated. Running it sets
- * arguments and enqueues. A plan computes one thing at a time: its functions may be called from any
- * thread and wait for each other; for two runs at once make two plans.
- */
-#define GEMMCL_TYPE_PLAN (gemmcl_plan_get_type ())
-G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
-
-/**
- * gemmcl_plan_new:
- * @context: where it will run; the plan holds a reference
- * @gemm: the problem; copied
- * @kernel: (nullable): a name from gemmcl_get_kernel(), as it is or with a split: "/4" behind it
- * cuts K into four parts, which are multiplied side by side and then added up; so few rows and
- * columns with a long K make work for all of a GPU. K must be a multiple of 16 times the split, and
- * there may be no batches. %NULL or "auto" lets what was found by tuning choose (gemmcl-tuning.h),
- * and where nothing was, the rules, the split too; "rules" asks only those
- *
- * Returns: (transfer full): a plan, or %NULL with any #GemmclError: of a kernel's name that there
- * is not, the message lists near ones.
- */
-GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
-                             GError **error);
-
-/** gemmcl_plan_get_kernel: Returns: the kernel that was chosen, with its split; static. */
-const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
-
-/** gemmcl_plan_get_precision: Returns: what that computes in; the problem's, or more. */
-GemmclPrecision gemmcl_plan_get_precision (GemmclPlan *self);
-
-/**
- * gemmcl_plan_set_b:
- * @b: k x n; n x k with trans_b. Of any type and order; used for all batches; not kept
- *
- * Converts the weights to f32, packs them as the kernel wants and puts them on the device; for a
- * kernel that multiplies bytes, bytes with one scale for each column of B or for all
- * (gemmcl_matrix_get_scales()), or without scales, as they are. A run that is under way keeps the
- * old ones, the next has the new. May be called again at any time, from any thread; on failure the
- * old weights stay.
- *
- * Returns: %FALSE with #GEMMCL_ERROR_SHAPE or #GEMMCL_ERROR_OPENCL; with #GEMMCL_ERROR_INVALID for
- *   an element that the kernel's precision does not hold.
- */
-gboolean gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error);
-
-/**
- * gemmcl_plan_set_bias:
- * @bias: n elements in a row or a column, of any type; not kept
- *
- * As gemmcl_plan_set_b(), for the bias of a problem that has one. Zeros before the first call.
- */
-gboolean gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error);
-
-/**
- * gemmcl_plan_set_c:
- * @c: m x n with GEMMCL_ADDEND_MATRIX, n elements with GEMMCL_ADDEND_ROW; used for all batches; not
- *   kept
- *
- * As gemmcl_plan_set_b(), for C. Zeros before the first call.
- */
-gboolean gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error);
-
-/** gemmcl_plan_set_scalars: alpha and beta of the next runs; cheap, meant for every frame. */
-void gemmcl_plan_set_scalars (GemmclPlan *self, gdouble alpha, gdouble beta);
-
-/**
- * gemmcl_plan_reset_output:
- *
- * With #GEMMCL_ADDEND_OUTPUT: makes the next run on host memory find zeros as the previous result,
- * as a new plan does.
- */
-void gemmcl_plan_reset_output (GemmclPlan *self);
-
-/**
- * GemmclHostData:
- * @data: for a matrix [0] is the address of its element (0, 0), aligned as its type wants; for a
- *   picture the address of the first row of each plane
- * @stride: for a picture the bytes from one row to the next of each plane, which may be negative; a
- *   matrix has ld instead
- */
-typedef struct {
-  gpointer data[GEMMCL_MAX_PLANES];
-  gssize stride[GEMMCL_MAX_PLANES];
-} GemmclHostData;
-
-/**
- * GemmclHostRun:
- * @m: rows of A and D this time, 1 to the plan's m; 0 for the plan's. A picture has all its rows
- * @batch: problems this time, 1 to the plan's batch; 0 for the plan's
- * @a: (array length=batch): where the A of each problem lies; not written
- * @d: (array length=batch): where the D of each problem goes; only its elements are written, not
- *   what lies between its rows
- * @rows: (array length=batch): where the row outputs of each problem go, m x Q; %NULL where there
- *   are none
- */
-typedef struct {
-  gsize m;
-  gsize batch;
-  const GemmclHostData *a;
-  const GemmclHostData *d;
-  gfloat *const *rows;
-} GemmclHostRun;
-
-/**
- * gemmcl_plan_run:
- * @run: where the data is
- *
- * Copies A to the device, multiplies, and copies D back; returns when D is there. A device that
- * shares the host's memory may work in the caller's instead, if that is laid out without gaps. The
- * offsets and batch strides of the problem mean nothing here, since @run has an address per batch.
- *
- * Returns: %FALSE with #GEMMCL_ERROR_OPENCL, or with #GEMMCL_ERROR_INVALID for a plan without B or
- *   an @m or @batch out of range; D is then undefined.
- */
-gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclHostRun *run, GError **error);
-
-/**
- * GemmclPendingRun: A run that is under way. Opaque, the plan's.
- */
-typedef struct _GemmclPendingRun GemmclPendingRun;
-
-/**
- * gemmcl_plan_submit:
- * @run: where the data is. That, and the arrays that @run points to, are in use until the run is
- *   finished; @run itself is not
- *
- * The first half of gemmcl_plan_run(): enqueues the copies and the multiplication and returns.
- * Several runs may be under way, each with device memory of its own, which is kept for later ones;
- * how many is up to the caller. Each is computed with the weights and scalars that were set when it
- * was submitted, and after those that were before if it needs their results; a device with memory
- * of its own copies A of one and D of another meanwhile, and a CPU may begin one while it ends
- * another.
- *
- * Returns: (transfer none): what gemmcl_plan_finish() must be called with, once; %NULL with the
- *   errors of gemmcl_plan_run().
- */
-GemmclPendingRun *gemmcl_plan_submit (GemmclPlan *self, const GemmclHostRun *run, GError **error);
-
-/**
- * gemmcl_plan_finish:
- * @run: from gemmcl_plan_submit(); not to be used any more
- *
- * The second half: returns when D is there. In any order, from any thread; others may submit
- * meanwhile. A plan that is dropped before waits, and D is then undefined.
- *
- * Returns: %FALSE with #GEMMCL_ERROR_OPENCL; D is then undefined.
- */
-gboolean gemmcl_plan_finish (GemmclPlan *self, GemmclPendingRun *run, GError **error);
-
-/**
- * GemmclPlanStats:
- * @runs: how many
- * @kernel_ns: time in kernels, by the device's own clock
- * @flops: 2 m n k batch, summed over the runs
- * @bytes_in, @bytes_out: of A and of D, copied or, where the device shares the host's memory, not
- */
-typedef struct {
-  guint64 runs;
-  guint64 kernel_ns;
-  gdouble flops;
-  guint64 bytes_in;
-  guint64 bytes_out;
-} GemmclPlanStats;
-
-/** gemmcl_plan_get_stats: @stats: (out): what was run on host memory since the plan was made. */
-void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
 
 /**
  * gemmcl_gemm_run:
@@ -508,30 +342,5 @@ gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
  */
 const gchar *gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **options,
                                        GError **error);
-
-/**
- * GemmclBuildInfo:
- * @level: how the kernel was built
- * @subgroup_size: work-items of a subgroup, as compiled; on Intel's GPUs that is the SIMD width,
- *   also of kernels that use no subgroups
- * @max_work_group: work-items that a work-group may have, as compiled
- * @local_bytes: local memory of a work-group
- * @private_bytes: memory of a work-item for what did not fit into registers, or is indexed by what
- *   the compiler does not know; some drivers count registers
- * @spill_bytes: of that, what Intel's compiler spilled
- *
- * What the driver tells of a plan's gemm kernel; 0 where it does not.
- */
-typedef struct {
-  GemmclKernelLevel level;
-  guint subgroup_size;
-  gsize max_work_group;
-  guint64 local_bytes;
-  guint64 private_bytes;
-  guint64 spill_bytes;
-} GemmclBuildInfo;
-
-/** gemmcl_plan_get_build_info: @info: (out): what the driver made of the plan's gemm kernel. */
-void gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info);
 
 GEMMCL_END_DECLS

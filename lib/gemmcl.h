@@ -11,7 +11,7 @@
  * Make a #GemmclContext on a device, describe the problem in a #GemmclGemm, make a #GemmclPlan of
  * it once and run that as often as you like; or call gemmcl_gemm_run() once.
  *
- * Only gemmcl-opencl.h, which this header does not include, shows OpenCL's own types.
+ * Only gemmcl-opencl.h, which this header does not include, includes OpenCL's headers.
  */
 
 #include "gemmcl-error.h"
@@ -19,4 +19,5 @@
 #include "gemmcl-matrix.h"
 #include "gemmcl-image.h"
 #include "gemmcl-gemm.h"
+#include "gemmcl-plan.h"
 #include "gemmcl-tuning.h"
