@@ -37,6 +37,7 @@ enum {
   PROP_DEVICE,
   PROP_BATCH_SIZE,
   PROP_QUEUE_DEPTH,
+  PROP_BATCH_TIMEOUT,
   PROP_STATS,
 };
 
@@ -126,6 +127,9 @@ set_wanted (GstGemmcl *self, guint id, const GValue *value)
   case PROP_QUEUE_DEPTH:
     wanted->queue_depth = g_value_get_uint (value);
     break;
+  case PROP_BATCH_TIMEOUT:
+    wanted->batch_timeout = g_value_get_int64 (value);
+    break;
   default:
     known = FALSE;
     break;
@@ -204,6 +208,9 @@ get_wanted (const GstGemmclSettings *wanted, guint id, GValue *value)
     return TRUE;
   case PROP_QUEUE_DEPTH:
     g_value_set_uint (value, wanted->queue_depth);
+    return TRUE;
+  case PROP_BATCH_TIMEOUT:
+    g_value_set_int64 (value, wanted->batch_timeout);
     return TRUE;
   default:
     return FALSE;
@@ -305,9 +312,10 @@ install_arithmetic (GObjectClass *klass)
       klass, PROP_BETA,
       g_param_spec_double (
           "beta", "Beta",
-          "Scales C: the addend if that is set, otherwise the previous output as it was sent, "
-          "which is zeros at the start and after a flush, a discontinuity, new caps, or a buffer "
-          "of audio of another length",
+          "Scales C: the addend if that is set, otherwise the previous output, which is zeros at "
+          "the start and after a flush, a discontinuity, new caps, or a buffer of audio of another "
+          "length. The previous output is kept in float32, before it is rounded to the output's "
+          "format, from the first buffer with a beta other than 0 on",
           -G_MAXDOUBLE, G_MAXDOUBLE, GST_GEMMCL_DEFAULT_BETA, PLAYING | GST_PARAM_CONTROLLABLE));
   g_object_class_install_property (
       klass, PROP_ACTIVATION,
@@ -366,16 +374,25 @@ install_shapes (GObjectClass *klass)
   g_object_class_install_property (
       klass, PROP_BATCH_SIZE,
       g_param_spec_uint ("batch-size", "Batch size",
-                         "Buffers that are multiplied at once. The first waits for the last: the "
-                         "latency is reported. With more than 1, beta needs an addend",
+                         "Buffers that are multiplied in one run. The first waits for the last; "
+                         "that latency is reported. A batch ends early at new caps, a segment, a "
+                         "discontinuity, end of stream, a flush, another alpha, beta, weight, bias "
+                         "or addend, and at batch-timeout. With more than 1, beta needs an addend",
                          1, GST_GEMMCL_MAX_BATCH_SIZE, GST_GEMMCL_DEFAULT_BATCH_SIZE, READY));
+  g_object_class_install_property (
+      klass, PROP_BATCH_TIMEOUT,
+      g_param_spec_int64 ("batch-timeout", "Batch timeout",
+                          "Time in nanoseconds after which a batch is multiplied though it is not "
+                          "full. 0: never; -1: the duration of batch-size buffers, where caps or "
+                          "buffers tell it",
+                          -1, G_MAXINT64, GST_GEMMCL_DEFAULT_BATCH_TIMEOUT, READY));
   g_object_class_install_property (
       klass, PROP_QUEUE_DEPTH,
       g_param_spec_uint ("queue-depth", "Queue depth",
-                         "Buffers, or batches of them, that may be on the device at once: it works "
-                         "on one while the next is prepared. Each leaves as soon as it is done; "
-                         "the latency that may add is reported. 1: a buffer is done before the "
-                         "next is taken",
+                         "Runs (of a buffer or a batch) that may be in flight on the device. "
+                         "Outputs are pushed at once, and whoever maps one waits for its run, so "
+                         "this adds no latency; a queue behind the element overlaps the device "
+                         "with the elements that follow",
                          1, GST_GEMMCL_MAX_QUEUE_DEPTH, GST_GEMMCL_DEFAULT_QUEUE_DEPTH, READY));
 }
 
@@ -450,6 +467,7 @@ gst_gemmcl_properties_init (GstGemmcl *self)
       .kernel = g_strdup (GST_GEMMCL_DEFAULT_KERNEL),
       .batch_size = GST_GEMMCL_DEFAULT_BATCH_SIZE,
       .queue_depth = GST_GEMMCL_DEFAULT_QUEUE_DEPTH,
+      .batch_timeout = GST_GEMMCL_DEFAULT_BATCH_TIMEOUT,
   };
   self->platform = g_strdup (GST_GEMMCL_DEFAULT_PLATFORM);
   self->device = g_strdup (GST_GEMMCL_DEFAULT_DEVICE);

@@ -124,6 +124,13 @@ unmap_mapped (GstGemmclSides *self)
   g_mutex_unlock (&self->host_lock);
 }
 
+/* With the lock held. */
+static void
+drop_fetched (GstGemmclSides *self)
+{
+  g_clear_pointer (&self->fetched, clReleaseEvent);
+}
+
 static gboolean
 make_staging (GstGemmclSides *self)
 {
@@ -160,6 +167,52 @@ download (GstGemmclSides *self)
   return TRUE;
 }
 
+void
+gst_gemmcl_sides_fetch (GstGemmclSides *self)
+{
+  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done = NULL;
+  cl_int status;
+  guint n;
+
+  if (self->allocator->side != GST_GEMMCL_HOST_SIDE_STAGED)
+    return;
+  g_mutex_lock (&self->host_lock);
+  g_mutex_lock (&self->lock);
+  if (self->need_download && !gst_gemmcl_events_failed (&self->events) && make_staging (self)) {
+    n = gst_gemmcl_events_get (&self->events, GST_MAP_READ, wait_list);
+    status = clEnqueueReadBuffer (self->allocator->fetches, self->buffer, CL_FALSE, 0, self->size,
+                                  self->staging, n, n > 0 ? wait_list : NULL, &done);
+    gst_opencl_release_events (n, wait_list);
+    if (check (self, status, "clEnqueueReadBuffer")) {
+      clFlush (self->allocator->fetches);
+      gst_gemmcl_events_add (&self->events, GST_MAP_READ, done, self->allocator->queue);
+      drop_fetched (self);
+      self->fetched = done;
+      self->need_download = FALSE;
+      count (self, 0, self->size);
+    }
+  }
+  g_mutex_unlock (&self->lock);
+  g_mutex_unlock (&self->host_lock);
+}
+
+/* Waits for the copy that gst_gemmcl_sides_fetch() began. FALSE if it failed. */
+static gboolean
+wait_for_fetched (GstGemmclSides *self)
+{
+  cl_event fetched;
+  cl_int status = CL_SUCCESS;
+
+  g_mutex_lock (&self->lock);
+  fetched = g_steal_pointer (&self->fetched);
+  g_mutex_unlock (&self->lock);
+  if (fetched) {
+    status = clWaitForEvents (1, &fetched);
+    clReleaseEvent (fetched);
+  }
+  return check (self, status, "the copy to the host");
+}
+
 /* Also what is only to be written is fetched: it may be written in part. After gst_gemmcl_memory_
  * recycle() there is nothing to fetch. */
 static gboolean
@@ -170,7 +223,7 @@ map_staged_locked (GstGemmclSides *self, GstMapFlags access)
   g_mutex_lock (&self->lock);
   need_download = self->need_download;
   g_mutex_unlock (&self->lock);
-  if (!make_staging (self) ||
+  if (!make_staging (self) || !wait_for_fetched (self) ||
       ((need_download || access & GST_MAP_WRITE) && !wait_for_device (self, access)) ||
       (need_download && !download (self)))
     return FALSE;
@@ -222,17 +275,51 @@ gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
 
   g_mutex_lock (&self->lock);
   ok = !self->need_upload || upload (self);
-  if (ok && access & GST_MAP_WRITE)
+  if (ok && access & GST_MAP_WRITE) {
     self->need_download = self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED;
+    drop_fetched (self);
+  }
   g_mutex_unlock (&self->lock);
   return ok;
+}
+
+void
+gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, guint64 run)
+{
+  GstGemmclInflight *old;
+
+  g_mutex_lock (&self->lock);
+  old = self->inflight;
+  self->inflight = inflight ? gst_gemmcl_inflight_ref (inflight) : NULL;
+  self->run = run;
+  g_mutex_unlock (&self->lock);
+  g_clear_pointer (&old, gst_gemmcl_inflight_unref);
+}
+
+/* The run that wrote is done: its inputs may go back where they came from. */
+static void
+finish_run (GstGemmclSides *self)
+{
+  g_autoptr (GstGemmclInflight) inflight = NULL;
+  guint64 run;
+
+  g_mutex_lock (&self->lock);
+  inflight = g_steal_pointer (&self->inflight);
+  run = self->run;
+  g_mutex_unlock (&self->lock);
+  if (inflight)
+    gst_gemmcl_inflight_finish_run (inflight, run);
 }
 
 gpointer
 gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
 {
-  return self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED ? map_staged (self, access)
-                                                              : map_mapped (self, access);
+  gpointer data = self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED ? map_staged (self, access)
+                                                                       : map_mapped (self, access);
+
+  if (data)
+    finish_run (self);
+  return data;
 }
 
 void
@@ -281,6 +368,7 @@ gst_gemmcl_sides_recycle (GstGemmclSides *self)
   g_mutex_lock (&self->lock);
   gst_gemmcl_events_prune (&self->events);
   self->need_upload = self->need_download = FALSE;
+  drop_fetched (self);
   g_mutex_unlock (&self->lock);
 }
 
@@ -317,6 +405,8 @@ void
 gst_gemmcl_sides_clear (GstGemmclSides *self)
 {
   free_staging (self);
+  drop_fetched (self);
+  g_clear_pointer (&self->inflight, gst_gemmcl_inflight_unref);
   gst_gemmcl_events_clear (&self->events);
   clReleaseMemObject (self->buffer);
   g_mutex_clear (&self->host_lock);
