@@ -116,7 +116,7 @@ check_kernel (GstGemmcl *self, GError **error)
   GST_OBJECT_LOCK (self);
   kernel = g_strdup (self->wanted.kernel);
   GST_OBJECT_UNLOCK (self);
-  return g_str_equal (kernel, GST_GEMMCL_DEFAULT_KERNEL) ||
+  return g_str_equal (kernel, GST_GEMMCL_AUTO) ||
          gemmcl_kernel_fits (self->context, kernel, NULL, error);
 }
 
