@@ -4,7 +4,6 @@
 
 #include <gemmcl-opencl.h>
 
-#include "gemmcl-events.h"
 #include "gemmcl-inflight.h"
 #include "gemmcl-memory.h"
 
@@ -19,10 +18,23 @@ struct _GstGemmclAllocator {
 
   GemmclContext *context;
   GstGemmclHostSide side;
-  cl_command_queue queue; /* of copies and maps; nothing there waits for what stands before it */
-  cl_command_queue fetches;  /* of copies to the host that follow a run, in the order of the runs */
-  guint64 up, down;       /* under the object's lock */
+  cl_command_queue queue;   /* of copies and maps; nothing there waits for what stands before it */
+  cl_command_queue fetches; /* of copies to the host that follow a run, in the order of the runs */
+  guint64 up, down;         /* under the object's lock */
 };
+
+/**
+ * GstGemmclEvents:
+ * @written: (nullable): of the last command that writes
+ * @read: (array length=n_read): of those that read since
+ *
+ * The commands that use some memory. All zero: none.
+ */
+typedef struct {
+  cl_event written;
+  cl_event read[GST_OPENCL_MAX_EVENTS - 1];
+  guint n_read;
+} GstGemmclEvents;
 
 /**
  * GstGemmclSides:
