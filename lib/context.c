@@ -80,15 +80,12 @@ static GemmclContext *
 context_around (cl_context context, GemmclDevice *device, GError **error)
 {
   g_autoptr (GemmclContext) self = g_object_new (GEMMCL_TYPE_CONTEXT, NULL);
-  cl_int status;
 
   self->device = device;
   self->context = context;
   check_images (self);
-  self->queue = clCreateCommandQueue (context, device->id, CL_QUEUE_PROFILING_ENABLE, &status);
-  if (!gemmcl_cl_check (status, error, "clCreateCommandQueue on %s", device->info.name))
-    return NULL;
-  return g_steal_pointer (&self);
+  self->queue = gemmcl_context_create_queue (self, CL_QUEUE_PROFILING_ENABLE, error);
+  return self->queue != NULL ? g_steal_pointer (&self) : NULL;
 }
 
 static gsize
@@ -283,6 +280,19 @@ gemmcl_context_create_buffer (GemmclContext *self, gsize size, const gchar *what
                         size))
     return NULL;
   return buffer;
+}
+
+cl_command_queue
+gemmcl_context_create_queue (GemmclContext *self, cl_command_queue_properties properties,
+                             GError **error)
+{
+  cl_int status;
+  cl_command_queue queue =
+      clCreateCommandQueue (self->context, self->device->id, properties, &status);
+
+  return gemmcl_cl_check (status, error, "clCreateCommandQueue on %s", self->device->info.name)
+             ? queue
+             : NULL;
 }
 
 GemmclWeightsTable *

@@ -47,5 +47,16 @@ cl_kernel gemmcl_context_create_kernel (GemmclContext *self, const gchar *source
 cl_mem gemmcl_context_create_buffer (GemmclContext *self, gsize size, const gchar *what,
                                      GError **error);
 
+/**
+ * gemmcl_context_create_queue:
+ * @properties: CL_QUEUE_PROFILING_ENABLE, or 0
+ *
+ * Returns: (transfer full): an in-order queue beside the context's own, or %NULL with
+ *   #GEMMCL_ERROR_OPENCL.
+ */
+cl_command_queue gemmcl_context_create_queue (GemmclContext *self,
+                                              cl_command_queue_properties properties,
+                                              GError **error);
+
 /** gemmcl_context_get_weights: Returns: (transfer none): what its plans share; lives as @self. */
 GemmclWeightsTable *gemmcl_context_get_weights (GemmclContext *self);

@@ -134,6 +134,23 @@ gemmcl_gemm_get_stored (const GemmclGemm *gemm, GemmclOperand which, gboolean ti
   return stored;
 }
 
+GemmclGemm
+gemmcl_gemm_get_computed (const GemmclGemm *gemm)
+{
+  GemmclGemm computed = *gemm;
+
+  if (gemm->addend != GEMMCL_ADDEND_PREVIOUS)
+    return computed;
+  /* Row outputs are found from what D holds, rounded. */
+  if (gemm->d_type != GEMMCL_TYPE_F32)
+    computed.row_outputs = 0;
+  computed.addend = GEMMCL_ADDEND_OUTPUT;
+  computed.d_type = GEMMCL_TYPE_F32;
+  computed.d_image = NULL;
+  computed.ldd = computed.d_offset = computed.d_stride = 0;
+  return computed;
+}
+
 GemmclStrides
 gemmcl_stored_get_strides (const GemmclStored *stored)
 {
@@ -286,7 +303,7 @@ validate_enums (const GemmclGemm *gemm, GError **error)
 {
   if ((guint)gemm->layout > GEMMCL_LAYOUT_COLUMN_MAJOR)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclLayout.", gemm->layout);
-  if ((guint)gemm->addend > GEMMCL_ADDEND_OUTPUT)
+  if ((guint)gemm->addend > GEMMCL_ADDEND_PREVIOUS)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclAddend.", gemm->addend);
   if ((guint)gemm->activation >= GEMMCL_N_ACTIVATIONS)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclActivation.",

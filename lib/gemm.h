@@ -38,6 +38,15 @@ GemmclStored gemmcl_gemm_get_stored (const GemmclGemm *gemm, GemmclOperand which
 /** gemmcl_gemm_get_batch: Returns: the number of problems, at least 1. */
 gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 
+/**
+ * gemmcl_gemm_get_computed:
+ *
+ * Returns: what the kernels of a plan for @gemm compute: the problem itself; with
+ *   #GEMMCL_ADDEND_PREVIOUS one whose D, tight and f32, is the previous result and then the next
+ *   one, of which a step behind the kernels makes the D that @gemm states.
+ */
+GemmclGemm gemmcl_gemm_get_computed (const GemmclGemm *gemm);
+
 /** gemmcl_stored_get_strides: Returns: the same in a kernel's terms. */
 GemmclStrides gemmcl_stored_get_strides (const GemmclStored *stored);
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "gemmcl-gemm.h"
+#include "gemmcl-plan.h"
 
 GEMMCL_BEGIN_DECLS
 

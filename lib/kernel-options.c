@@ -242,6 +242,7 @@ gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **opt
                           GError **error)
 {
   const GemmclKernel *kernel;
+  GemmclGemm computed;
   g_autofree gchar *own = NULL;
 
   g_return_val_if_fail (name != NULL && gemm != NULL && options != NULL, NULL);
@@ -249,7 +250,8 @@ gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **opt
   kernel = gemmcl_kernel_find (name, error);
   if (kernel == NULL || !gemmcl_gemm_validate (gemm, error))
     return NULL;
-  own = gemmcl_kernel_make_options (kernel, gemm, &no_device, GEMMCL_KERNEL_LEVEL_NATIVE);
+  computed = gemmcl_gemm_get_computed (gemm);
+  own = gemmcl_kernel_make_options (kernel, &computed, &no_device, GEMMCL_KERNEL_LEVEL_NATIVE);
   *options = gemmcl_program_complete_options (own);
   return gemmcl_program_get_text (kernel->source);
 }

@@ -227,13 +227,18 @@ gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm 
                     GError **error)
 {
   GemmclChoice choice;
+  GemmclGemm computed;
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
   g_return_val_if_fail (name != NULL, FALSE);
 
-  return gemmcl_choice_find (&choice, name, error) &&
-         (gemm == NULL || gemmcl_gemm_validate (gemm, error)) &&
-         gemmcl_choice_check (&choice, gemmcl_context_get_device_info (context), gemm, error);
+  if (!gemmcl_choice_find (&choice, name, error) ||
+      (gemm != NULL && !gemmcl_gemm_validate (gemm, error)))
+    return FALSE;
+  if (gemm != NULL)
+    computed = gemmcl_gemm_get_computed (gemm);
+  return gemmcl_choice_check (&choice, gemmcl_context_get_device_info (context),
+                              gemm ? &computed : NULL, error);
 }
 
 guint

@@ -122,20 +122,21 @@ get_of_column (const GemmclMatrix *matrix, gsize j, gfloat otherwise)
 }
 
 static cl_mem
-upload (GemmclPlan *self, gpointer data, gsize n, const gchar *what, GError **error)
+upload (GemmclPlan *self, cl_command_queue queue, gpointer data, gsize n, const gchar *what,
+        GError **error)
 {
   g_auto (cl_mem) buffer = gemmcl_context_create_buffer (self->context, n * 4, what, error);
 
-  if (buffer == NULL ||
-      !gemmcl_cl_check (clEnqueueWriteBuffer (gemmcl_context_get_cl_queue (self->context), buffer,
-                                              CL_TRUE, 0, n * 4, data, 0, NULL, NULL),
-                        error, "clEnqueueWriteBuffer for %s", what))
+  if (buffer == NULL || !gemmcl_cl_check (clEnqueueWriteBuffer (queue, buffer, CL_TRUE, 0, n * 4,
+                                                                data, 0, NULL, NULL),
+                                          error, "clEnqueueWriteBuffer for %s", what))
     return NULL;
   return g_steal_pointer (&buffer);
 }
 
 gboolean
-gemmcl_byte_scales_init (GemmclByteScales *self, GemmclPlan *plan, GemmclMatrix *b, GError **error)
+gemmcl_byte_scales_init (GemmclByteScales *self, GemmclPlan *plan, cl_command_queue queue,
+                         GemmclMatrix *b, GError **error)
 {
   const gsize n = plan->gemm.n;
   const gint shift = gemmcl_matrix_get_element_type (b) == GEMMCL_TYPE_U8 ? UNSIGNED_SHIFT : 0;
@@ -151,8 +152,8 @@ gemmcl_byte_scales_init (GemmclByteScales *self, GemmclPlan *plan, GemmclMatrix 
     scales[j] = get_of_column (gemmcl_matrix_get_scales (b), j, 1);
     zeros[j] = get_of_column (gemmcl_matrix_get_zero_points (b), j, 0) - shift;
   }
-  self->scales = upload (plan, scales, n, "the scales of B", error);
-  self->zeros = self->scales ? upload (plan, zeros, n, "the zero points of B", error) : NULL;
+  self->scales = upload (plan, queue, scales, n, "the scales of B", error);
+  self->zeros = self->scales ? upload (plan, queue, zeros, n, "the zero points of B", error) : NULL;
   return self->zeros != NULL;
 }
 

@@ -23,9 +23,9 @@ cl_kernel gemmcl_plan_create_pack_bytes (GemmclPlan *self, GError **error);
 void gemmcl_byte_scales_clear (GemmclByteScales *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclByteScales, gemmcl_byte_scales_clear)
 
-/** gemmcl_byte_scales_init: of @b, as the plan's B. */
-gboolean gemmcl_byte_scales_init (GemmclByteScales *self, GemmclPlan *plan, GemmclMatrix *b,
-                                  GError **error);
+/** gemmcl_byte_scales_init: of @b, as the plan's B; copied in @queue. */
+gboolean gemmcl_byte_scales_init (GemmclByteScales *self, GemmclPlan *plan, cl_command_queue queue,
+                                  GemmclMatrix *b, GError **error);
 
 /** gemmcl_check_finite: Returns: whether all of B are numbers; else %FALSE with
  * #GEMMCL_ERROR_INVALID. */

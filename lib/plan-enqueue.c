@@ -7,37 +7,72 @@
 #include "kernels.h"
 #include "plan-bytes.h"
 #include "plan-rows.h"
+#include "plan-state.h"
 
 #define REDUCE_GROUP 64 /* neighbours in a row of D */
 
-void
-gemmcl_chain_clear (GemmclChain *chain)
+static void
+release_event (gpointer event)
 {
-  g_clear_pointer (&chain->first, clReleaseEvent);
-  g_clear_pointer (&chain->last, clReleaseEvent);
+  clReleaseEvent (event);
+}
+
+GPtrArray *
+gemmcl_events_new (void)
+{
+  return g_ptr_array_new_with_free_func (release_event);
+}
+
+gboolean
+gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
+                  GError **error)
+{
+  if (!gemmcl_cl_check (status, error, "%s", what))
+    return FALSE;
+  g_ptr_array_add (chain->events, done);
+  chain->last = done;
+  chain->n_wait = 1;
+  chain->wait = &chain->last;
+  return TRUE;
+}
+
+static gboolean
+mark (GemmclChain *chain, guint n, const cl_event *events, GError **error)
+{
+  cl_event done = NULL;
+  const cl_int status = clEnqueueMarkerWithWaitList (chain->queue, n, events, &done);
+
+  return gemmcl_chain_add (chain, status, done, "clEnqueueMarkerWithWaitList", error);
+}
+
+gboolean
+gemmcl_chain_join (GemmclChain *chain, const GemmclChain *other, GError **error)
+{
+  if (other->last == NULL)
+    return TRUE;
+  if (chain->n_wait == 0) {
+    chain->n_wait = 1;
+    chain->wait = &other->last;
+    return TRUE;
+  }
+  return (chain->last != NULL || mark (chain, chain->n_wait, chain->wait, error)) &&
+         mark (chain, 2, (const cl_event[]){chain->last, other->last}, error);
 }
 
 gboolean
 gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gsize global[3],
                      const gsize local[3], const gchar *name, GError **error)
 {
-  /* OpenCL allows no list without events. */
-  const cl_event *wait = chain->n_wait > 0 ? chain->wait : NULL;
   cl_event done = NULL;
 
   if (!gemmcl_cl_check (clEnqueueNDRangeKernel (chain->queue, kernel, 3, NULL, global, local,
-                                                chain->n_wait, wait, &done),
+                                                CHAIN_WAIT (chain), &done),
                         error, "clEnqueueNDRangeKernel for %s", name))
     return FALSE;
-  g_clear_pointer (&chain->last, clReleaseEvent);
-  chain->last = done;
-  if (chain->first == NULL) {
-    clRetainEvent (done);
+  if (chain->first == NULL)
     chain->first = done;
-  }
-  chain->n_wait = 1;
-  chain->wait = &chain->last;
-  return TRUE;
+  chain->kernel = done;
+  return gemmcl_chain_add (chain, CL_SUCCESS, done, name, error);
 }
 
 void
@@ -77,12 +112,19 @@ a_strides (GemmclPlan *self, gboolean tight)
   return operand_strides (self, GEMMCL_OPERAND_A, tight);
 }
 
+/* Of D where kernels write it; the plan's state has no gaps that could tell. */
 static GemmclStrides
 d_strides (GemmclPlan *self, gboolean tight)
 {
   if (self->gemm.d_image)
     return image_strides (self->gemm.d_image);
   return operand_strides (self, GEMMCL_OPERAND_D, tight);
+}
+
+static cl_mem
+get_d (GemmclPlan *self, const GemmclOperands *operands)
+{
+  return self->state ? self->state : operands->d;
 }
 
 static GemmclStrides
@@ -127,7 +169,7 @@ get_c (GemmclPlan *self, const GemmclOperands *operands)
   case GEMMCL_ADDEND_NONE:
     return NULL;
   case GEMMCL_ADDEND_OUTPUT:
-    return operands->d;
+    return get_d (self, operands);
   default:
     return operands->c ? operands->c : self->c;
   }
@@ -170,9 +212,9 @@ make_problem (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize *
                         : d_strides (self, operands->tight),
       .M = m,
       .N = self->gemm.n,
-      .K = self->alpha != 0.0f ? self->gemm.k : 0,
-      .alpha = self->alpha,
-      .beta = has_c ? self->beta : 0.0f,
+      .K = operands->alpha != 0.0f ? self->gemm.k : 0,
+      .alpha = operands->alpha,
+      .beta = has_c ? operands->beta : 0.0f,
       .a_scale = self->gemm.a_scale,
       .a_shift = self->gemm.a_shift,
   };
@@ -285,7 +327,7 @@ get_b (GemmclPlan *self, const GemmclOperands *operands)
 static cl_mem
 get_sums (GemmclPlan *self, const GemmclOperands *operands)
 {
-  return self->logits ? self->logits : operands->d;
+  return self->logits ? self->logits : get_d (self, operands);
 }
 
 static gboolean
@@ -360,7 +402,7 @@ launch_softmax (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize
 {
   const GemmclStrides d = d_strides (self, operands->tight);
   const GemmclStrides s = self->logits ? tight_strides (self->gemm.m, self->gemm.n) : d;
-  const cl_mem from = self->logits ? self->logits : operands->d;
+  const cl_mem from = get_sums (self, operands), to = get_d (self, operands);
   const cl_int n = self->gemm.n;
   const gsize global[3] = {m * self->softmax_group, 1, batch};
   const gsize local[3] = {self->softmax_group, 1, 1};
@@ -368,7 +410,7 @@ launch_softmax (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize
 
   ADD_ARGUMENT (&arguments, from);
   ADD_ARGUMENT (&arguments, s);
-  ADD_ARGUMENT (&arguments, operands->d);
+  ADD_ARGUMENT (&arguments, to);
   ADD_ARGUMENT (&arguments, d);
   ADD_ARGUMENT (&arguments, n);
   return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for softmax") &&
@@ -379,35 +421,11 @@ static gboolean
 launch_rows (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize batch,
              GemmclChain *chain, GError **error)
 {
-  const GemmclStrides d = d_strides (self, operands->tight);
+  const GemmclStored stored =
+      gemmcl_gemm_get_stored (&self->stated, GEMMCL_OPERAND_D, operands->tight);
+  const GemmclStrides d = gemmcl_stored_get_strides (&stored);
 
   return gemmcl_plan_launch_rows (self, operands->d, &d, operands->rows, m, batch, chain, error);
-}
-
-gboolean
-gemmcl_plan_check_run (GemmclPlan *self, gsize *m, gsize *batch, GError **error)
-{
-  const GemmclGemm *gemm = &self->gemm;
-
-  if (*m == 0)
-    *m = gemm->m;
-  if (*batch == 0)
-    *batch = gemm->batch;
-  if (*m > gemm->m || *batch > gemm->batch) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                 "A run of %" G_GSIZE_FORMAT " rows and %" G_GSIZE_FORMAT
-                 " batches is more than its plan's %" G_GSIZE_FORMAT " and %" G_GSIZE_FORMAT ".",
-                 *m, *batch, gemm->m, gemm->batch);
-    return FALSE;
-  }
-  if ((gemm->a_image || gemm->d_image) && *m != gemm->m) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                 "A run of pictures has all their %" G_GSIZE_FORMAT " rows, not %" G_GSIZE_FORMAT
-                 ".",
-                 gemm->m, *m);
-    return FALSE;
-  }
-  return TRUE;
 }
 
 gboolean
@@ -430,38 +448,10 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gs
           gemmcl_plan_launch_quantize (self, self->features ? self->features : operands->a, &p,
                                        batches, chain, error)) &&
          (self->pack_a == NULL || launch_pack_a (self, operands, &p, batches, chain, error)) &&
+         gemmcl_plan_launch_load (self, operands, m, batch, chain, error) &&
          launch_gemm (self, operands, &p, batches, chain, error) &&
          (self->softmax == NULL || launch_softmax (self, operands, m, batch, chain, error)) &&
+         gemmcl_plan_launch_store (self, operands, m, batch, chain, error) &&
          (self->rows == NULL || tells_rows (self) ||
           launch_rows (self, operands, m, batch, chain, error));
-}
-
-gboolean
-gemmcl_plan_enqueue (GemmclPlan *self, const GemmclDeviceRun *run, cl_command_queue queue,
-                     guint n_wait, const cl_event *wait, cl_event *first, cl_event *last,
-                     GError **error)
-{
-  g_autoptr (GMutexLocker) locker = NULL;
-  g_auto (GemmclChain) chain = {.queue = queue, .n_wait = n_wait, .wait = wait};
-  GemmclOperands operands;
-  gsize m, batch;
-
-  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
-  g_return_val_if_fail (run != NULL && run->d != NULL, FALSE);
-  g_return_val_if_fail (!run->rows == !self->rows, FALSE);
-
-  m = run->m;
-  batch = run->batch;
-  if (!gemmcl_plan_check_run (self, &m, &batch, error))
-    return FALSE;
-  locker = g_mutex_locker_new (&self->lock);
-  operands =
-      (GemmclOperands){.a = run->a, .b = run->b, .c = run->c, .d = run->d, .rows = run->rows};
-  if (!gemmcl_plan_enqueue_locked (self, &operands, m, batch, &chain, error))
-    return FALSE;
-  if (first != NULL)
-    *first = g_steal_pointer (&chain.first);
-  if (last != NULL)
-    *last = g_steal_pointer (&chain.last);
-  return TRUE;
 }

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * What a plan keeps on the device between runs: B, C and bias. Each is made anew beside the old one
- * and then takes its place, so that runs never see half of it.
+ * and then takes its place, so that runs never see half of it. Nothing but that exchange takes the
+ * plan's lock, so that no run waits meanwhile.
  */
 #include <math.h>
 
@@ -31,10 +32,9 @@ gemmcl_plan_get_packed_size (GemmclPlan *self)
 
 /* A buffer of @n floats that starts with the @used of @data; the rest is zeros. */
 static cl_mem
-create_filled (GemmclPlan *self, gsize n, const gfloat *data, gsize used, const gchar *what,
-               GError **error)
+create_filled (GemmclPlan *self, cl_command_queue queue, gsize n, const gfloat *data, gsize used,
+               const gchar *what, GError **error)
 {
-  const cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
   const gsize size = sizeof (gfloat);
   const gfloat zero = 0.0f;
   g_auto (cl_mem) buffer = gemmcl_context_create_buffer (self->context, n * size, what, error);
@@ -60,20 +60,9 @@ create_filled (GemmclPlan *self, gsize n, const gfloat *data, gsize used, const 
 cl_mem
 gemmcl_plan_create_bias (GemmclPlan *self, GError **error)
 {
-  return create_filled (self, padded_n (self), NULL, 0, "bias", error);
-}
+  g_auto (cl_command_queue) queue = gemmcl_context_create_queue (self->context, 0, error);
 
-static void
-replace (GemmclPlan *self, cl_mem *where, cl_mem *with)
-{
-  cl_mem old;
-
-  g_mutex_lock (&self->lock);
-  old = *where;
-  *where = g_steal_pointer (with);
-  g_mutex_unlock (&self->lock);
-  if (old != NULL)
-    clReleaseMemObject (old);
+  return queue ? create_filled (self, queue, padded_n (self), NULL, 0, "bias", error) : NULL;
 }
 
 /* Elements of B that a work-item of the packing program writes. */
@@ -148,10 +137,12 @@ gemmcl_plan_create_packed (GemmclPlan *self, gsize batches, GError **error)
 
 /* Turns @plain, k x n and row-major, into what the row wants. */
 static cl_mem
-pack_b (GemmclPlan *self, cl_mem plain, const GemmclByteScales *scales, GError **error)
+pack_b (GemmclPlan *self, cl_command_queue queue, cl_mem plain, const GemmclByteScales *scales,
+        GError **error)
 {
   const GemmclStrides strides = {.row = self->gemm.n, .col = 1};
-  g_auto (GemmclChain) chain = {.queue = gemmcl_context_get_cl_queue (self->context)};
+  g_autoptr (GPtrArray) events = gemmcl_events_new ();
+  GemmclChain chain = {.queue = queue, .events = events};
   g_auto (cl_kernel) pack = gemmcl_plan_create_pack (self, error);
   g_auto (cl_mem) packed = NULL;
 
@@ -204,16 +195,17 @@ check_range (GemmclPlan *self, const gfloat *b, gsize n, GError **error)
 /* @b, k x n and row-major, on the device as the row wants it; @matrix may say how it was quantised.
  */
 static cl_mem
-create_b (GemmclPlan *self, const gfloat *b, GemmclMatrix *matrix, GError **error)
+create_b (GemmclPlan *self, cl_command_queue queue, const gfloat *b, GemmclMatrix *matrix,
+          GError **error)
 {
   const gsize n = self->gemm.k * self->gemm.n;
-  g_auto (cl_mem) plain = create_filled (self, n, b, n, "B", error);
+  g_auto (cl_mem) plain = create_filled (self, queue, n, b, n, "B", error);
   g_auto (GemmclByteScales) scales = {0};
 
   if (plain == NULL || self->pack == NULL)
     return g_steal_pointer (&plain);
-  return gemmcl_byte_scales_init (&scales, self, matrix, error)
-             ? pack_b (self, plain, &scales, error)
+  return gemmcl_byte_scales_init (&scales, self, queue, matrix, error)
+             ? pack_b (self, queue, plain, &scales, error)
              : NULL;
 }
 
@@ -235,46 +227,44 @@ make_key (GemmclPlan *self, const gfloat *b, GemmclMatrix *matrix)
   return gemmcl_weights_make_key (b, self->gemm.k * self->gemm.n, layout);
 }
 
-/* Takes @weights. */
-static void
-replace_weights (GemmclPlan *self, GemmclWeights *weights)
-{
-  g_autoptr (GemmclWeights) old = NULL;
+struct _GemmclPrepared {
+  GemmclPlan *plan; /* to tell it from others; no reference */
+  GemmclPlanOperand operand;
+  GemmclWeights *weights; /* of B */
+  cl_mem buffer;          /* of the others */
+};
 
-  g_mutex_lock (&self->lock);
-  old = self->weights;
-  self->weights = weights;
-  g_mutex_unlock (&self->lock);
+void
+gemmcl_prepared_free (GemmclPrepared *self)
+{
+  g_clear_pointer (&self->weights, gemmcl_weights_unref);
+  g_clear_pointer (&self->buffer, clReleaseMemObject);
+  g_free (self);
 }
 
-gboolean
-gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error)
+static gboolean
+prepare_b (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *b, GError **error)
 {
-  const gboolean transposed = self->gemm.trans_b;
-  const gsize k = self->gemm.k, n = self->gemm.n;
-  GemmclWeightsTable *table;
+  GemmclPlan *plan = self->plan;
+  GemmclWeightsTable *table = gemmcl_context_get_weights (plan->context);
+  const gboolean transposed = plan->gemm.trans_b;
+  const gsize k = plan->gemm.k, n = plan->gemm.n;
   g_autoptr (GemmclMatrix) floats = NULL;
-  g_autoptr (GemmclWeights) weights = NULL;
   g_autofree gchar *key = NULL;
 
-  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
-  g_return_val_if_fail (b != NULL, FALSE);
-
-  table = gemmcl_context_get_weights (self->context);
   if (!check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
     return FALSE;
   floats = gemmcl_matrix_to_f32 (b, transposed, error);
-  if (floats == NULL || !check_range (self, gemmcl_matrix_get_data (floats), k * n, error))
+  if (floats == NULL || !check_range (plan, gemmcl_matrix_get_data (floats), k * n, error))
     return FALSE;
-  key = make_key (self, gemmcl_matrix_get_data (floats), b);
-  weights = gemmcl_weights_find (table, key);
-  if (weights == NULL) {
-    cl_mem buffer = create_b (self, gemmcl_matrix_get_data (floats), b, error);
+  key = make_key (plan, gemmcl_matrix_get_data (floats), b);
+  self->weights = gemmcl_weights_find (table, key);
+  if (self->weights == NULL) {
+    cl_mem buffer = create_b (plan, queue, gemmcl_matrix_get_data (floats), b, error);
     if (buffer == NULL)
       return FALSE;
-    weights = gemmcl_weights_share (table, key, buffer);
+    self->weights = gemmcl_weights_share (table, key, buffer);
   }
-  replace_weights (self, g_steal_pointer (&weights));
   return TRUE;
 }
 
@@ -286,57 +276,131 @@ check_vector (const gchar *name, GemmclMatrix *matrix, gsize n, GError **error)
                                               : check_shape (name, matrix, 1, n, error);
 }
 
-/* Uploads @matrix, @n_room floats in all; transposed for a problem that is column-major. */
+/* @n_room floats in all; transposed for a problem that is column-major. */
 static gboolean
-set_operand (GemmclPlan *self, cl_mem *where, GemmclMatrix *matrix, gboolean transpose,
-             gsize n_room, const gchar *name, GError **error)
+upload (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *matrix, gboolean transpose,
+        gsize n_room, const gchar *name, GError **error)
 {
   const gsize used = gemmcl_matrix_get_rows (matrix) * gemmcl_matrix_get_cols (matrix);
   g_autoptr (GemmclMatrix) floats = gemmcl_matrix_to_f32 (matrix, transpose, error);
-  g_auto (cl_mem) buffer = NULL;
 
   if (floats == NULL)
     return FALSE;
-  buffer = create_filled (self, n_room, gemmcl_matrix_get_data (floats), used, name, error);
-  if (buffer == NULL)
-    return FALSE;
-  replace (self, where, &buffer);
-  return TRUE;
+  self->buffer =
+      create_filled (self->plan, queue, n_room, gemmcl_matrix_get_data (floats), used, name, error);
+  return self->buffer != NULL;
 }
 
-gboolean
-gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error)
+static gboolean
+prepare_bias (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *bias, GError **error)
 {
-  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
-  g_return_val_if_fail (bias != NULL, FALSE);
+  const GemmclGemm *gemm = &self->plan->gemm;
 
-  if (!self->gemm.bias) {
+  if (!gemm->bias) {
     g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
                          "This problem was stated without a bias.");
     return FALSE;
   }
-  return check_vector ("The bias", bias, self->gemm.n, error) &&
-         set_operand (self, &self->bias, bias, FALSE, padded_n (self), "the bias", error);
+  return check_vector ("The bias", bias, gemm->n, error) &&
+         upload (self, queue, bias, FALSE, padded_n (self->plan), "the bias", error);
 }
 
-gboolean
-gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error)
+static gboolean
+prepare_c (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *c, GError **error)
 {
-  const gsize m = self->gemm.m, n = self->gemm.n;
+  const GemmclGemm *gemm = &self->plan->gemm;
 
-  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
-  g_return_val_if_fail (c != NULL, FALSE);
-
-  switch (self->gemm.addend) {
+  switch (gemm->addend) {
   case GEMMCL_ADDEND_MATRIX:
-    return check_shape ("C", c, m, n, error) &&
-           set_operand (self, &self->c, c, self->gemm.layout == GEMMCL_LAYOUT_COLUMN_MAJOR, m * n,
-                        "C", error);
+    return check_shape ("C", c, gemm->m, gemm->n, error) &&
+           upload (self, queue, c, gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR, gemm->m * gemm->n,
+                   "C", error);
   case GEMMCL_ADDEND_ROW:
-    return check_vector ("C", c, n, error) && set_operand (self, &self->c, c, FALSE, n, "C", error);
+    return check_vector ("C", c, gemm->n, error) &&
+           upload (self, queue, c, FALSE, gemm->n, "C", error);
   default:
     g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
                          "This problem was stated without a C of its own.");
     return FALSE;
   }
+}
+
+GemmclPrepared *
+gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
+                     GError **error)
+{
+  static gboolean (*const prepare[]) (GemmclPrepared *, cl_command_queue, GemmclMatrix *,
+                                      GError **) = {
+      [GEMMCL_PLAN_B] = prepare_b,
+      [GEMMCL_PLAN_BIAS] = prepare_bias,
+      [GEMMCL_PLAN_C] = prepare_c,
+  };
+  g_autoptr (GemmclPrepared) prepared = NULL;
+  g_auto (cl_command_queue) queue = NULL;
+
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
+  g_return_val_if_fail ((guint)operand < G_N_ELEMENTS (prepare), NULL);
+  g_return_val_if_fail (matrix != NULL, NULL);
+
+  prepared = g_new0 (GemmclPrepared, 1);
+  prepared->plan = self;
+  prepared->operand = operand;
+  /* Not the context's, in which runs are: what waits here would wait for them. */
+  queue = gemmcl_context_create_queue (self->context, 0, error);
+  if (queue == NULL || !prepare[operand](prepared, queue, matrix, error))
+    return NULL;
+  return g_steal_pointer (&prepared);
+}
+
+void
+gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
+{
+  GemmclWeights *weights;
+  cl_mem *where;
+  cl_mem buffer;
+
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+  g_return_if_fail (prepared != NULL && prepared->plan == self);
+
+  g_mutex_lock (&self->lock);
+  if (prepared->operand == GEMMCL_PLAN_B) {
+    weights = self->weights;
+    self->weights = prepared->weights;
+    prepared->weights = weights;
+  } else {
+    where = prepared->operand == GEMMCL_PLAN_C ? &self->c : &self->bias;
+    buffer = *where;
+    *where = prepared->buffer;
+    prepared->buffer = buffer;
+  }
+  g_mutex_unlock (&self->lock);
+  gemmcl_prepared_free (prepared);
+}
+
+static gboolean
+set (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix, GError **error)
+{
+  GemmclPrepared *prepared = gemmcl_plan_prepare (self, operand, matrix, error);
+
+  if (prepared != NULL)
+    gemmcl_plan_use (self, prepared);
+  return prepared != NULL;
+}
+
+gboolean
+gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error)
+{
+  return set (self, GEMMCL_PLAN_B, b, error);
+}
+
+gboolean
+gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error)
+{
+  return set (self, GEMMCL_PLAN_BIAS, bias, error);
+}
+
+gboolean
+gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error)
+{
+  return set (self, GEMMCL_PLAN_C, c, error);
 }

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Pictures in images, which only kernels can read. They are made the bytes that a picture of the
+ * Frames in images, which only kernels can read. They are made the bytes that a frame of the
  * host is, not features: that is the least to write, and all steps behind it are as ever.
  */
 #include "plan-planes.h"
@@ -38,9 +38,9 @@ check_format (const GemmclImage *image, GError **error)
   if (image != NULL && get_texels (image, 0).samples == 1)
     return TRUE;
   g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-               "Pictures in images can be GRAY8, GRAY16_LE, NV12, I420 or P010_10LE; the plan's A "
+               "Frames in images can be GRAY8, GRAY16_LE, NV12, I420 or P010_10LE; the plan's A "
                "is %s.",
-               image ? gemmcl_pixel_format_get_name (image->format) : "no picture");
+               image ? gemmcl_pixel_format_get_name (image->format) : "no frame");
   return FALSE;
 }
 
@@ -104,17 +104,15 @@ check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error
 }
 
 gboolean
-gemmcl_plan_check_planes (GemmclPlan *self, const GemmclPlaneImages *pictures, gsize batch,
-                          GError **error)
+gemmcl_plan_check_planes (GemmclPlan *self, const GemmclData *frame, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;
 
   if (!check_format (image, error))
     return FALSE;
-  for (gsize i = 0; i < batch; i++)
-    for (guint j = 0; j < gemmcl_pixel_format_get_n_planes (image->format); j++)
-      if (!check_plane (image, j, pictures[i].planes[j], error))
-        return FALSE;
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++)
+    if (!check_plane (image, i, frame->objects[i], error))
+      return FALSE;
   return TRUE;
 }
 
@@ -154,22 +152,21 @@ launch (GemmclPlan *self, cl_mem plane, cl_mem to, gsize samples_before, const T
 }
 
 gboolean
-gemmcl_plan_gather (GemmclPlan *self, const GemmclPlaneImages *pictures, gsize batch, cl_mem to,
+gemmcl_plan_gather (GemmclPlan *self, const GemmclData *frame, gsize index, cl_mem to,
                     GemmclChain *chain, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
-  const gsize picture_samples = gemmcl_image_get_planes (image, planes) /
-                                gemmcl_pixel_format_get_sample_bytes (image->format);
+  const gsize frame_samples = gemmcl_image_get_planes (image, planes) /
+                              gemmcl_pixel_format_get_sample_bytes (image->format);
 
   if (!build (self, error))
     return FALSE;
-  for (gsize i = 0; i < batch; i++)
-    for (guint j = 0; j < gemmcl_pixel_format_get_n_planes (image->format); j++) {
-      const Texels texels = get_texels (image, j);
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
+    const Texels texels = get_texels (image, i);
 
-      if (!launch (self, pictures[i].planes[j], to, i * picture_samples, &texels, chain, error))
-        return FALSE;
-    }
+    if (!launch (self, frame->objects[i], to, index * frame_samples, &texels, chain, error))
+      return FALSE;
+  }
   return TRUE;
 }

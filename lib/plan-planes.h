@@ -8,17 +8,16 @@
 /**
  * gemmcl_plan_check_planes:
  *
- * Returns: whether pictures in images are what the plan can read; else %FALSE with
+ * Returns: whether a frame in images is what the plan can read; else %FALSE with
  *   #GEMMCL_ERROR_INVALID.
  */
-gboolean gemmcl_plan_check_planes (GemmclPlan *self, const GemmclPlaneImages *pictures, gsize batch,
-                                   GError **error);
+gboolean gemmcl_plan_check_planes (GemmclPlan *self, const GemmclData *frame, GError **error);
 
 /**
  * gemmcl_plan_gather:
- * @to: the plan's A: pictures one after another
+ * @to: the plan's A: frames one after another, of which this one is @index
  *
- * Enqueues that the pictures' planes are put there as bytes. The first time it builds the kernel.
+ * Enqueues that the frame's planes are put there as bytes. The first time it builds the kernel.
  */
-gboolean gemmcl_plan_gather (GemmclPlan *self, const GemmclPlaneImages *pictures, gsize batch,
-                             cl_mem to, GemmclChain *chain, GError **error);
+gboolean gemmcl_plan_gather (GemmclPlan *self, const GemmclData *frame, gsize index, cl_mem to,
+                             GemmclChain *chain, GError **error);

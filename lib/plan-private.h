@@ -9,15 +9,17 @@
 #include "weights.h"
 
 /**
- * A plan is up to eight kernels that run one after another, most often one:
+ * A plan is up to ten kernels that run one after another, most often one:
  *
  *     [pack]     B that came with this run, into panels or an image
  *     [ingest]   pictures into the rows of A, where the gemm does not read pixels itself
  *     [quantize] A into bytes, where the gemm multiplies those
  *     [pack_a]   A into an image, where the gemm reads images
+ *     [load]     a previous result that came with this run, into the plan's
  *     multiply   the gemm with its epilogue; or parts of K, each as a batch of its own
  *     [reduce]   adds up those parts, with the epilogue
  *     [softmax]  over whole rows, where the gemm's work-items do not own them
+ *     [store]    D from the result that the plan keeps
  *     [rows]     sum, max and arg-max of the rows of D
  *
  * A kernel that is not needed is NULL, and so is a buffer.
@@ -27,8 +29,9 @@ struct _GemmclPlan {
 
   /* What it is for; constant once made. */
   GemmclContext *context;
-  GemmclGemm gemm; /* its pictures, if any, are these two */
+  GemmclGemm stated; /* its pictures, if any, are the next two */
   GemmclImage a_image, d_image;
+  GemmclGemm gemm; /* what the kernels compute: gemmcl_gemm_get_computed () */
   const GemmclKernel *row;
   guint split;               /* parts of K */
   GemmclChoiceSource source; /* of the choice of both */
@@ -37,7 +40,7 @@ struct _GemmclPlan {
 
   /* Held while arguments are set and commands enqueued, and while any of what follows changes. */
   GMutex lock;
-  cl_kernel pack, ingest, quantize, pack_a, multiply, reduce, softmax, rows;
+  cl_kernel pack, ingest, quantize, pack_a, load, multiply, reduce, softmax, store, rows;
   guint quantize_group, softmax_group, rows_group;
   cl_mem features;        /* what ingest makes: batch x m x k, tight */
   cl_mem bytes;           /* what quantize makes */
@@ -48,42 +51,62 @@ struct _GemmclPlan {
   cl_mem image_a;
   cl_mem parts, no_bias;           /* what reduce adds up, and the bias of those: zeros */
   GemmclBlocks a_blocks, b_blocks; /* how A and B lie in images */
-  float alpha, beta;
+  cl_mem state;                    /* the previous result: gemm's D, for all batches */
+  gboolean state_is_void;          /* it counts as zeros, whatever it holds */
 
   /* For gemmcl_plan_submit(). */
-  GPtrArray *host_runs;              /* of all that were ever under way at once; owned */
-  GemmclPendingRun *last_run;        /* whose D is the previous output; NULL: zeros */
-  cl_command_queue upload, download; /* of a device with memory of its own */
-  cl_command_queue beside;           /* plan-queues.c's: besides the context's */
-  cl_event ends[2];                  /* of the last run in the context's queue, and beside */
-  gboolean takes_turns, is_beside;   /* how the last run was enqueued */
-  cl_kernel gather;                  /* before all else: pictures in images into bytes */
+  GPtrArray *slots;                  /* plan-run.c's, as many as runs were under way; owned */
+  cl_command_queue upload, download; /* of a device with memory of its own; NULL: not needed yet */
+  cl_kernel gather;                  /* before all else: frames in images into bytes */
   GemmclPlanStats stats;
-  cl_ulong counted_until; /* by the device's clock: the kernels that stats have */
 };
 
-/**
- * GemmclOperands: the buffers of a run and how they are laid out. b and c may be NULL for the
- * plan's own.
- */
+/** GemmclOperands: the buffers of a run, how they are laid out and scaled. */
 typedef struct {
-  cl_mem a, b, c, d, rows;
-  gboolean tight; /* a and d are gemmcl_plan_submit()'s */
+  cl_mem a, d, rows;
+  cl_mem b, c;     /* NULL: the plan's own */
+  cl_mem previous; /* what takes the place of the plan's, laid out as d; NULL: nothing */
+  gboolean tight;  /* a, d and previous have no gaps, but those of a smaller m */
+  float alpha, beta;
 } GemmclOperands;
 
 /**
- * GemmclChain: commands that follow one another in a queue of any kind, each waiting for the one
- * before.
+ * GemmclChain:
+ * @events: (element-type cl_event): where the events of all commands go, to be kept until the last
+ *   one is done: PoCL 3 fails what waits for an event that failed, and touches that once more
+ * @n_wait, @wait: what the next command waits for
+ * @first, @kernel: the first and the last kernel
+ * @last: the last command of all
+ *
+ * Commands that follow one another in a queue of any kind, each waiting for the one before: if one
+ * fails, so do all behind it. Do not move it: @wait may point into it.
  */
 typedef struct {
   cl_command_queue queue;
+  GPtrArray *events;
   guint n_wait;
   const cl_event *wait;
-  cl_event first, last; /* of kernels; owned */
+  cl_event first, kernel, last;
 } GemmclChain;
 
-void gemmcl_chain_clear (GemmclChain *chain);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclChain, gemmcl_chain_clear)
+/** gemmcl_events_new: Returns: (transfer full): an array that releases what is taken out of it. */
+GPtrArray *gemmcl_events_new (void);
+
+/** CHAIN_WAIT: the arguments of OpenCL's clEnqueue functions that say what to wait for; it allows
+ * no list without events. */
+#define CHAIN_WAIT(chain) (chain)->n_wait, (chain)->n_wait > 0 ? (chain)->wait : NULL
+
+/**
+ * gemmcl_chain_add:
+ * @status: of the clEnqueue function that was called with CHAIN_WAIT() and @done
+ * @done: (transfer full): its event
+ * @what: for the message
+ */
+gboolean gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
+                           GError **error);
+
+/** gemmcl_chain_join: What follows in @chain waits for @other, too, which must stay where it is. */
+gboolean gemmcl_chain_join (GemmclChain *chain, const GemmclChain *other, GError **error);
 
 /**
  * gemmcl_chain_launch:
@@ -104,17 +127,10 @@ void gemmcl_arguments_add (GemmclArguments *self, gsize size, gconstpointer valu
 
 #define ADD_ARGUMENT(self, value) gemmcl_arguments_add (self, sizeof (value), &(value))
 
-/** gemmcl_plan_enqueue_locked: the steps of a run of @m rows and @batch problems. */
+/** gemmcl_plan_enqueue_locked: the steps of a run of @m rows and @batch problems; with the plan's
+ * lock held. */
 gboolean gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gsize m,
                                      gsize batch, GemmclChain *chain, GError **error);
-
-/**
- * gemmcl_plan_check_run:
- * @m, @batch: (inout): 0 becomes the plan's
- *
- * Returns: %FALSE with #GEMMCL_ERROR_INVALID.
- */
-gboolean gemmcl_plan_check_run (GemmclPlan *self, gsize *m, gsize *batch, GError **error);
 
 /** gemmcl_plan_get_packed_size: Returns: elements of one B as the kernel wants it, in panels. */
 gsize gemmcl_plan_get_packed_size (GemmclPlan *self);
@@ -161,8 +177,14 @@ typedef struct {
 gboolean gemmcl_plan_launch_pack_image (const GemmclImagePack *pack, GemmclChain *chain,
                                         GError **error);
 
-/** gemmcl_plan_clear_host: waits for what was submitted and drops what runs on host memory use. */
-void gemmcl_plan_clear_host (GemmclPlan *self);
+void gemmcl_plan_init_runs (GemmclPlan *self);
+
+/** gemmcl_plan_clear_runs: waits for what was submitted and drops what runs use. */
+void gemmcl_plan_clear_runs (GemmclPlan *self);
+
+/** gemmcl_plan_create_scratch: Returns: (transfer full): memory for a tight f32 matrix of @cols per
+ * row of D, for every batch; @what as for buffers. */
+cl_mem gemmcl_plan_create_scratch (GemmclPlan *self, gsize cols, const gchar *what, GError **error);
 
 /** gemmcl_plan_create_bias: Returns: (transfer full): zeros with room for a panel's padding. */
 cl_mem gemmcl_plan_create_bias (GemmclPlan *self, GError **error);

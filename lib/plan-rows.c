@@ -13,12 +13,13 @@
 gboolean
 gemmcl_plan_build_rows (GemmclPlan *self, GError **error)
 {
-  const GemmclStored d = gemmcl_gemm_get_stored (&self->gemm, GEMMCL_OPERAND_D, FALSE);
+  const GemmclGemm *gemm = &self->stated;
+  const GemmclStored d = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_D, FALSE);
   const gboolean cpu =
       gemmcl_context_get_device_info (self->context)->type == GEMMCL_DEVICE_TYPE_CPU;
   g_autoptr (GString) options = g_string_new (NULL);
 
-  if (self->gemm.row_outputs == 0)
+  if (gemm->row_outputs == 0)
     return TRUE;
   if (gemmcl_kernel_makes_row_outputs (self->row, &self->gemm, self->split)) {
     clRetainKernel (self->multiply);
@@ -26,11 +27,11 @@ gemmcl_plan_build_rows (GemmclPlan *self, GError **error)
     return TRUE;
   }
   self->rows_group = cpu ? 1 : GPU_GROUP;
-  g_string_printf (options, "-DD_TYPE=%d -DGROUP=%u -DWIDTH=%d", self->gemm.d_type,
-                   self->rows_group, cpu ? CPU_WIDTH : GPU_WIDTH);
+  g_string_printf (options, "-DD_TYPE=%d -DGROUP=%u -DWIDTH=%d", gemm->d_type, self->rows_group,
+                   cpu ? CPU_WIDTH : GPU_WIDTH);
   if (!d.by_column)
     g_string_append (options, " -DD_UNIT_COL");
-  gemmcl_row_outputs_append_options (options, &self->gemm);
+  gemmcl_row_outputs_append_options (options, gemm);
   self->rows = gemmcl_context_create_kernel (self->context, "row_outputs.cl", options->str,
                                              "row_outputs", error);
   return self->rows != NULL;
@@ -39,13 +40,13 @@ gemmcl_plan_build_rows (GemmclPlan *self, GError **error)
 gsize
 gemmcl_plan_get_rows_bytes (GemmclPlan *self, gsize m)
 {
-  return m * gemmcl_gemm_count_row_outputs (&self->gemm) * sizeof (gfloat);
+  return m * gemmcl_gemm_count_row_outputs (&self->stated) * sizeof (gfloat);
 }
 
 gint64
 gemmcl_plan_get_rows_stride (GemmclPlan *self)
 {
-  return self->gemm.m * gemmcl_gemm_count_row_outputs (&self->gemm);
+  return self->gemm.m * gemmcl_gemm_count_row_outputs (&self->stated);
 }
 
 gboolean

@@ -7,9 +7,8 @@
  */
 #include "plan-transfer.h"
 
-#include <string.h>
-
 #include "context.h"
+#include "plan-rows.h"
 
 /* What a GPU that shares the host's memory wants of it; kernels read four floats at once, and
  * those for matrix engines, where they are emulated, what begins in a cache line. */
@@ -19,173 +18,168 @@
 #define SHARE_BYTES (32 * 1024)
 
 /*
- * A two-dimensional piece of memory on both sides:
+ * A two-dimensional piece of memory on both sides, in bytes:
  *
- *     plan  offset + row * stride      caller  its [plane] + row * caller_stride      row < rows
+ *     plan  offset + row * stride      caller  its [plane] + other + row * other_stride
  */
 typedef struct {
-  gsize offset;
   gsize rows, row_bytes;
-  gsize stride;
-  gssize caller_stride;
+  gsize offset, stride;
+  gssize other, other_stride;
   guint plane;
 } Region;
 
-/* Where the next command's event goes. */
-static cl_event *
-get_event (const GemmclTransfer *self)
+static Region
+get_part (const Region *region, gsize first, gsize rows)
 {
-  if (self->done != NULL)
-    g_clear_pointer (self->done, clReleaseEvent);
-  return self->done;
-}
+  Region part = *region;
 
-static cl_int
-transfer_bytes (const GemmclTransfer *self, gsize offset, gsize bytes, gpointer host)
-{
-  if (self->staged != NULL) {
-    memcpy (self->to_device ? self->staged + offset : host,
-            self->to_device ? host : self->staged + offset, bytes);
-    return CL_SUCCESS;
-  }
-  return self->to_device ? clEnqueueWriteBuffer (self->queue, self->buffer, CL_FALSE, offset, bytes,
-                                                 host, 0, NULL, get_event (self))
-                         : clEnqueueReadBuffer (self->queue, self->buffer, CL_FALSE, offset, bytes,
-                                                host, 0, NULL, get_event (self));
-}
-
-static cl_int
-transfer_rows (const GemmclTransfer *self, const Region *region, gpointer host)
-{
-  const gsize origin[3] = {region->offset, 0, 0};
-  const gsize start[3] = {0, 0, 0};
-  const gsize size[3] = {region->row_bytes, region->rows, 1};
-
-  return self->to_device
-             ? clEnqueueWriteBufferRect (self->queue, self->buffer, CL_FALSE, origin, start, size,
-                                         region->stride, 0, region->caller_stride, 0, host, 0, NULL,
-                                         get_event (self))
-             : clEnqueueReadBufferRect (self->queue, self->buffer, CL_FALSE, origin, start, size,
-                                        region->stride, 0, region->caller_stride, 0, host, 0, NULL,
-                                        get_event (self));
-}
-
-/* Between two buffers of the device, rows that follow one another. */
-static cl_int
-copy_bytes (const GemmclTransfer *self, const Region *region, const GemmclDeviceData *caller)
-{
-  const gsize other = caller->offset[region->plane], bytes = region->rows * region->row_bytes;
-
-  return self->to_device
-             ? clEnqueueCopyBuffer (self->queue, caller->buffer, self->buffer, other,
-                                    region->offset, bytes, 0, NULL, get_event (self))
-             : clEnqueueCopyBuffer (self->queue, self->buffer, caller->buffer, region->offset,
-                                    other, bytes, 0, NULL, get_event (self));
-}
-
-static cl_int
-copy_rows (const GemmclTransfer *self, const Region *region, const GemmclDeviceData *caller)
-{
-  const gsize own[3] = {region->offset, 0, 0};
-  const gsize other[3] = {caller->offset[region->plane], 0, 0};
-  const gsize size[3] = {region->row_bytes, region->rows, 1};
-  const gsize stride = region->caller_stride;
-
-  return self->to_device
-             ? clEnqueueCopyBufferRect (self->queue, caller->buffer, self->buffer, other, own, size,
-                                        stride, 0, region->stride, 0, 0, NULL, get_event (self))
-             : clEnqueueCopyBufferRect (self->queue, self->buffer, caller->buffer, own, other, size,
-                                        region->stride, 0, stride, 0, 0, NULL, get_event (self));
+  part.rows = rows;
+  part.offset += first * region->stride;
+  part.other += (gssize)first * region->other_stride;
+  return part;
 }
 
 static gboolean
 is_tight_region (const Region *region)
 {
-  return region->rows == 1 || (region->stride == region->row_bytes &&
-                               region->caller_stride == (gssize)region->row_bytes);
+  return region->rows == 1 ||
+         (region->stride == region->row_bytes && region->other_stride == (gssize)region->row_bytes);
+}
+
+/* Rows that follow one another. */
+static cl_int
+copy_bytes (const GemmclTransfer *self, const Region *region, cl_event *done)
+{
+  const cl_command_queue queue = self->chain->queue;
+  const gsize bytes = region->rows * region->row_bytes;
+  const cl_mem object = self->data->objects[0];
+  const gsize at = self->data->offset[region->plane] + region->other;
+  guchar *host = (guchar *)self->data->host[region->plane] + region->other;
+
+  if (self->data->kind == GEMMCL_DATA_BUFFER)
+    return self->to_device ? clEnqueueCopyBuffer (queue, object, self->buffer, at, region->offset,
+                                                  bytes, CHAIN_WAIT (self->chain), done)
+                           : clEnqueueCopyBuffer (queue, self->buffer, object, region->offset, at,
+                                                  bytes, CHAIN_WAIT (self->chain), done);
+  return self->to_device ? clEnqueueWriteBuffer (queue, self->buffer, CL_FALSE, region->offset,
+                                                 bytes, host, CHAIN_WAIT (self->chain), done)
+                         : clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, region->offset,
+                                                bytes, host, CHAIN_WAIT (self->chain), done);
 }
 
 static cl_int
-transfer_device (const GemmclTransfer *self, const Region *region, const GemmclDeviceData *caller)
+copy_rows (const GemmclTransfer *self, const Region *region, cl_event *done)
 {
-  return is_tight_region (region) ? copy_bytes (self, region, caller)
-                                  : copy_rows (self, region, caller);
-}
+  const cl_command_queue queue = self->chain->queue;
+  const cl_mem object = self->data->objects[0];
+  const gsize own[3] = {region->offset, 0, 0};
+  const gsize at[3] = {self->data->offset[region->plane] + region->other, 0, 0};
+  const gsize start[3] = {0, 0, 0};
+  const gsize size[3] = {region->row_bytes, region->rows, 1};
+  const gsize stride = region->stride, other = region->other_stride;
+  guchar *host = (guchar *)self->data->host[region->plane] + region->other;
 
-static cl_int
-transfer_host (const GemmclTransfer *self, const Region *region, guchar *host)
-{
-  cl_int status = CL_SUCCESS;
-
-  if (is_tight_region (region))
-    return transfer_bytes (self, region->offset, region->rows * region->row_bytes, host);
-  if (self->staged == NULL && region->caller_stride >= (gssize)region->row_bytes)
-    return transfer_rows (self, region, host);
-  /* Upside down, or rows that overlap: OpenCL has no such rectangle. */
-  for (gsize row = 0; row < region->rows && status == CL_SUCCESS; row++)
-    status = transfer_bytes (self, region->offset + row * region->stride, region->row_bytes,
-                             host + (gssize)row * region->caller_stride);
-  return status;
-}
-
-static gboolean
-transfer_region (const GemmclTransfer *self, const Region *region, gsize index, GError **error)
-{
-  const cl_int status = self->device
-                            ? transfer_device (self, region, &self->device[index])
-                            : transfer_host (self, region, self->host[index].data[region->plane]);
-
-  return gemmcl_cl_check (status, error, "Copying %s the device",
-                          !self->to_device                  ? "D from"
-                          : self->which == GEMMCL_OPERAND_A ? "A to"
-                                                            : "C to");
-}
-
-/* Of the caller's picture. */
-static gssize
-get_stride (const GemmclTransfer *self, gsize index, guint plane)
-{
-  return self->device ? (gssize)self->device[index].stride[plane] : self->host[index].stride[plane];
+  if (self->data->kind == GEMMCL_DATA_BUFFER)
+    return self->to_device
+               ? clEnqueueCopyBufferRect (queue, object, self->buffer, at, own, size, other, 0,
+                                          stride, 0, CHAIN_WAIT (self->chain), done)
+               : clEnqueueCopyBufferRect (queue, self->buffer, object, own, at, size, stride, 0,
+                                          other, 0, CHAIN_WAIT (self->chain), done);
+  return self->to_device
+             ? clEnqueueWriteBufferRect (queue, self->buffer, CL_FALSE, own, start, size, stride, 0,
+                                         other, 0, host, CHAIN_WAIT (self->chain), done)
+             : clEnqueueReadBufferRect (queue, self->buffer, CL_FALSE, own, start, size, stride, 0,
+                                        other, 0, host, CHAIN_WAIT (self->chain), done);
 }
 
 static gboolean
-transfer_image (const GemmclTransfer *self, const GemmclImage *image, gsize index, GError **error)
+copy (const GemmclTransfer *self, const Region *region, GError **error)
 {
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-  const gsize picture_bytes = gemmcl_image_get_planes (image, planes);
+  cl_event done = NULL;
+  const cl_int status =
+      is_tight_region (region) ? copy_bytes (self, region, &done) : copy_rows (self, region, &done);
 
-  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
-    const Region region = {
-        .offset = index * picture_bytes + planes[i].offset,
-        .rows = planes[i].rows,
-        .row_bytes = planes[i].row_bytes,
-        .stride = planes[i].row_bytes,
-        .caller_stride = get_stride (self, index, i),
-        .plane = i,
-    };
-    if (!transfer_region (self, &region, index, error))
+  return gemmcl_chain_add (self->chain, status, done,
+                           !self->to_device                  ? "Copying D from the device"
+                           : self->which == GEMMCL_OPERAND_A ? "Copying A to the device"
+                                                             : "Copying C to the device",
+                           error);
+}
+
+/* How many rows from the first on OpenCL takes as a rectangle: none if they are upside down or
+ * overlap. NVIDIA's driver wants a buffer to hold the last row's gap, too. */
+static gsize
+get_rectangle (const GemmclTransfer *self, const Region *region)
+{
+  gsize size = 0;
+
+  if (region->other_stride < (gssize)region->row_bytes)
+    return 0;
+  if (self->data->kind == GEMMCL_DATA_HOST)
+    return region->rows;
+  clGetMemObjectInfo (self->data->objects[0], CL_MEM_SIZE, sizeof (size), &size, NULL);
+  return self->data->offset[region->plane] + region->other + region->rows * region->other_stride <=
+                 size
+             ? region->rows
+             : region->rows - 1;
+}
+
+static gboolean
+transfer_region (const GemmclTransfer *self, const Region *region, GError **error)
+{
+  const gsize whole = is_tight_region (region) ? region->rows : get_rectangle (self, region);
+  const Region first = get_part (region, 0, whole);
+
+  if (whole > 0 && !copy (self, &first, error))
+    return FALSE;
+  for (gsize row = whole; row < region->rows; row++) {
+    const Region part = get_part (region, row, 1);
+
+    if (!copy (self, &part, error))
       return FALSE;
   }
   return TRUE;
 }
 
 static gboolean
-transfer_matrix (const GemmclTransfer *self, gsize index, GError **error)
+transfer_image (const GemmclTransfer *self, const GemmclImage *image, GError **error)
 {
-  const GemmclGemm *gemm = &self->plan->gemm;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const gsize frame_bytes = gemmcl_image_get_planes (image, planes);
+
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
+    const Region region = {
+        .rows = planes[i].rows,
+        .row_bytes = planes[i].row_bytes,
+        .offset = self->index * frame_bytes + planes[i].offset,
+        .stride = planes[i].row_bytes,
+        .other_stride = self->data->stride[i],
+        .plane = i,
+    };
+    if (!transfer_region (self, &region, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+transfer_matrix (const GemmclTransfer *self, GError **error)
+{
+  const GemmclGemm *gemm = &self->plan->stated;
   const GemmclStored device = gemmcl_gemm_get_stored (gemm, self->which, TRUE);
   const GemmclStored stated = gemmcl_gemm_get_stored (gemm, self->which, FALSE);
   const gsize size =
       gemmcl_type_get_size (self->which == GEMMCL_OPERAND_A ? gemm->a_type : gemm->d_type);
   const Region region = {
-      .offset = index * device.stride * size,
       .rows = device.by_column ? device.runs : self->m,
       .row_bytes = (device.by_column ? self->m : device.length) * size,
+      .offset = self->index * device.stride * size,
       .stride = device.ld * size,
-      .caller_stride = stated.ld * size,
+      .other_stride = stated.ld * size,
   };
 
-  return transfer_region (self, &region, index, error);
+  return transfer_region (self, &region, error);
 }
 
 static const GemmclImage *
@@ -197,33 +191,42 @@ get_image (const GemmclGemm *gemm, GemmclOperand which)
 gboolean
 gemmcl_transfer (const GemmclTransfer *self, GError **error)
 {
-  const GemmclImage *image = get_image (&self->plan->gemm, self->which);
+  const GemmclImage *image = get_image (&self->plan->stated, self->which);
 
-  for (gsize i = 0; i < self->batch; i++)
-    if (!(image ? transfer_image (self, image, i, error) : transfer_matrix (self, i, error)))
-      return FALSE;
-  return TRUE;
+  return image ? transfer_image (self, image, error) : transfer_matrix (self, error);
+}
+
+gboolean
+gemmcl_transfer_rows (const GemmclTransfer *self, GError **error)
+{
+  const Region region = {
+      .rows = 1,
+      .row_bytes = gemmcl_plan_get_rows_bytes (self->plan, self->m),
+      .offset = self->index * gemmcl_plan_get_rows_bytes (self->plan, self->plan->stated.m),
+  };
+
+  return copy (self, &region, error);
 }
 
 gsize
 gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m)
 {
   const gboolean is_a = which == GEMMCL_OPERAND_A;
-  const GemmclImage *image = get_image (&self->gemm, which);
+  const GemmclImage *image = get_image (&self->stated, which);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
   if (image)
     return gemmcl_image_get_planes (image, planes);
-  return m * (is_a ? self->gemm.k : self->gemm.n) *
-         gemmcl_type_get_size (is_a ? self->gemm.a_type : self->gemm.d_type);
+  return m * (is_a ? self->stated.k : self->stated.n) *
+         gemmcl_type_get_size (is_a ? self->stated.a_type : self->stated.d_type);
 }
 
-/* Bytes between the first plane of the caller's picture and another. */
+/* Bytes between the first plane of the caller's frame and another. */
 static gssize
-get_distance (const GemmclTransfer *self, guint plane)
+get_distance (const GemmclData *data, guint plane)
 {
-  return self->device ? (gssize)(self->device->offset[plane] - self->device->offset[0])
-                      : (guchar *)self->host->data[plane] - (guchar *)self->host->data[0];
+  return data->kind == GEMMCL_DATA_BUFFER ? (gssize)(data->offset[plane] - data->offset[0])
+                                          : (guchar *)data->host[plane] - (guchar *)data->host[0];
 }
 
 /* Whether the planes follow one another with nothing between, as the plan's do. */
@@ -234,8 +237,8 @@ is_tight_image (const GemmclTransfer *self, const GemmclImage *image)
 
   gemmcl_image_get_planes (image, planes);
   for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++)
-    if (get_stride (self, 0, i) != (gssize)planes[i].row_bytes ||
-        get_distance (self, i) != (gssize)planes[i].offset)
+    if (self->data->stride[i] != (gssize)planes[i].row_bytes ||
+        get_distance (self->data, i) != (gssize)planes[i].offset)
       return FALSE;
   return TRUE;
 }
@@ -243,7 +246,7 @@ is_tight_image (const GemmclTransfer *self, const GemmclImage *image)
 static gboolean
 is_tight (const GemmclTransfer *self)
 {
-  const GemmclGemm *gemm = &self->plan->gemm;
+  const GemmclGemm *gemm = &self->plan->stated;
   const GemmclImage *image = get_image (gemm, self->which);
   const GemmclStored stated = gemmcl_gemm_get_stored (gemm, self->which, FALSE);
 
@@ -263,20 +266,11 @@ is_worth_it (const GemmclTransfer *self, const GemmclDeviceInfo *device, gsize s
 static gboolean
 is_aligned (const GemmclTransfer *self, const GemmclDeviceInfo *device, gsize size)
 {
-  gconstpointer data = self->host->data[0];
+  gconstpointer data = self->data->host[0];
 
   if (device->type == GEMMCL_DEVICE_TYPE_CPU)
     return (guintptr)data % (self->plan->row->dpas ? CACHE_LINE : CPU_ALIGN) == 0;
   return (guintptr)data % PAGE == 0 && size % CACHE_LINE == 0;
-}
-
-static cl_mem
-share_buffer (const GemmclTransfer *self)
-{
-  if (self->batch > 1 || self->device->offset[0] != 0 || !is_tight (self))
-    return NULL;
-  clRetainMemObject (self->device->buffer);
-  return self->device->buffer;
 }
 
 static cl_mem
@@ -288,16 +282,21 @@ share_host (const GemmclTransfer *self)
   cl_mem buffer;
   cl_int status;
 
-  if (!device->host_unified || self->batch > 1 || !is_worth_it (self, device, size) ||
-      !is_tight (self) || !is_aligned (self, device, size))
+  if (!device->host_unified || !is_worth_it (self, device, size) || !is_tight (self) ||
+      !is_aligned (self, device, size))
     return NULL;
   buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->plan->context),
-                           access | CL_MEM_USE_HOST_PTR, size, self->host->data[0], &status);
+                           access | CL_MEM_USE_HOST_PTR, size, self->data->host[0], &status);
   return status == CL_SUCCESS ? buffer : NULL;
 }
 
 cl_mem
 gemmcl_transfer_share (const GemmclTransfer *self)
 {
-  return self->device ? share_buffer (self) : share_host (self);
+  if (self->data->kind == GEMMCL_DATA_HOST)
+    return share_host (self);
+  if (self->data->kind != GEMMCL_DATA_BUFFER || self->data->offset[0] != 0 || !is_tight (self))
+    return NULL;
+  clRetainMemObject (self->data->objects[0]);
+  return self->data->objects[0];
 }

@@ -6,41 +6,35 @@
 
 /**
  * GemmclTransfer:
- * @which: A, or D
- * @to_device: A, or the D that was before; otherwise D comes back
- * @m, @batch: rows and problems this time, which may be fewer than the device has room for
- * @host: (array length=batch): where they lie on the host, or
- * @device: (nullable) (array length=batch): in place of that, where the caller has them on the
- *   device
- * @queue, @buffer: where they go to or come from
- * @staged: (nullable): instead of these two, memory of the host that is laid out as the buffer
- * @done: (nullable): of the last command; released and replaced by each
+ * @which: A or D
+ * @to_device: from the caller to the plan, not back
+ * @m: rows of this run
+ * @index: of the problem, in @buffer
+ * @data: where the caller has it: memory of the host, or a buffer
+ * @buffer: the plan's, where problems lie tight, one after another
+ * @chain: where the copies are enqueued
  *
- * A or D of a run on its way between the caller's memory and the plan's on the device.
+ * A, D or the row outputs of one problem on the way between the caller's memory and the plan's.
  */
 typedef struct {
   GemmclPlan *plan;
   GemmclOperand which;
   gboolean to_device;
-  gsize m, batch;
-  const GemmclHostData *host;
-  const GemmclDeviceData *device;
-  cl_command_queue queue;
+  gsize m, index;
+  const GemmclData *data;
   cl_mem buffer;
-  guchar *staged;
-  cl_event *done;
+  GemmclChain *chain;
 } GemmclTransfer;
 
-/**
- * gemmcl_transfer:
- *
- * Enqueues the copies, for which the host's memory is in use until the queue is done with them; or
- * copies to or from @staged at once.
- */
+/** gemmcl_transfer: enqueues the copies of A or D. */
 gboolean gemmcl_transfer (const GemmclTransfer *self, GError **error);
+
+/** gemmcl_transfer_rows: likewise of row outputs. */
+gboolean gemmcl_transfer_rows (const GemmclTransfer *self, GError **error);
 
 /**
  * gemmcl_transfer_share:
+ * @self: of a run of one problem, without buffer and chain
  *
  * Returns: (transfer full): a buffer that is the caller's memory itself, in place of a copy; %NULL
  *   where it cannot be one (the device has memory of its own and this is the host's, or the

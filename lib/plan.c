@@ -9,6 +9,7 @@
 #include "kernels.h"
 #include "plan-bytes.h"
 #include "plan-rows.h"
+#include "plan-state.h"
 #include "subgroups.h"
 #include "tuning.h"
 
@@ -22,6 +23,7 @@ static void
 gemmcl_plan_init (GemmclPlan *self)
 {
   g_mutex_init (&self->lock);
+  gemmcl_plan_init_runs (self);
 }
 
 static void
@@ -29,13 +31,13 @@ gemmcl_plan_finalize (GObject *object)
 {
   GemmclPlan *self = GEMMCL_PLAN (object);
   cl_kernel *const kernels[] = {&self->pack,   &self->ingest,  &self->pack_a, &self->multiply,
-                                &self->reduce, &self->softmax, &self->rows,   &self->quantize};
-  cl_mem *const buffers[] = {&self->features, &self->logits, &self->c,
-                             &self->bias,     &self->run_b,  &self->image_a,
-                             &self->no_bias,  &self->parts,  &self->bytes};
+                                &self->reduce, &self->softmax, &self->rows,   &self->quantize,
+                                &self->load,   &self->store,   &self->gather};
+  cl_mem *const buffers[] = {&self->features, &self->logits,  &self->c,       &self->bias,
+                             &self->run_b,    &self->image_a, &self->no_bias, &self->parts,
+                             &self->bytes,    &self->state};
 
-  if (self->context != NULL)
-    gemmcl_plan_clear_host (self);
+  gemmcl_plan_clear_runs (self);
   for (gsize i = 0; i < G_N_ELEMENTS (kernels); i++)
     g_clear_pointer (kernels[i], clReleaseKernel);
   for (gsize i = 0; i < G_N_ELEMENTS (buffers); i++)
@@ -55,18 +57,17 @@ gemmcl_plan_class_init (GemmclPlanClass *klass)
 static void
 copy_problem (GemmclPlan *self, const GemmclGemm *gemm)
 {
-  self->gemm = *gemm;
-  self->gemm.batch = gemmcl_gemm_get_batch (gemm);
-  self->alpha = gemm->alpha;
-  self->beta = gemm->beta;
+  self->stated = *gemm;
+  self->stated.batch = gemmcl_gemm_get_batch (gemm);
   if (gemm->a_image) {
     self->a_image = *gemm->a_image;
-    self->gemm.a_image = &self->a_image;
+    self->stated.a_image = &self->a_image;
   }
   if (gemm->d_image) {
     self->d_image = *gemm->d_image;
-    self->gemm.d_image = &self->d_image;
+    self->stated.d_image = &self->d_image;
   }
+  self->gemm = gemmcl_gemm_get_computed (&self->stated);
 }
 
 /* Whether the built kernel finds room for groups as large as its row says, and local memory. */
@@ -302,9 +303,8 @@ build_softmax (GemmclPlan *self, GError **error)
   return self->softmax != NULL;
 }
 
-/* A tight f32 matrix of @cols per row of D, for every batch. */
-static cl_mem
-create_scratch (GemmclPlan *self, gsize cols, const gchar *what, GError **error)
+cl_mem
+gemmcl_plan_create_scratch (GemmclPlan *self, gsize cols, const gchar *what, GError **error)
 {
   gsize size;
 
@@ -342,7 +342,8 @@ build_reduce (GemmclPlan *self, GError **error)
       gemmcl_context_create_kernel (self->context, "reduce.cl", options, "reduce", error);
   if (self->reduce == NULL || !(self->no_bias = gemmcl_plan_create_bias (self, error)))
     return FALSE;
-  self->parts = create_scratch (self, self->gemm.n * self->split, "D of the parts of K", error);
+  self->parts =
+      gemmcl_plan_create_scratch (self, self->gemm.n * self->split, "D of the parts of K", error);
   return self->parts != NULL;
 }
 
@@ -355,8 +356,8 @@ build_steps (GemmclPlan *self, GError **error)
       !(self->pack = gemmcl_plan_create_pack (self, error)))
     return FALSE;
   if (self->gemm.a_image && !gemmcl_kernel_takes_pixels (self->row, &self->gemm) &&
-      (!build_ingest (self, error) ||
-       !(self->features = create_scratch (self, self->gemm.k, "A, from pictures,", error))))
+      (!build_ingest (self, error) || !(self->features = gemmcl_plan_create_scratch (
+                                            self, self->gemm.k, "A, from pictures,", error))))
     return FALSE;
   if (gemmcl_plan_takes_bytes (self) && !gemmcl_plan_build_quantize (self, error))
     return FALSE;
@@ -366,9 +367,9 @@ build_steps (GemmclPlan *self, GError **error)
       !build_softmax (self, error))
     return FALSE;
   if (gemmcl_kernel_needs_logits (self->row, &self->gemm, self->split) &&
-      !(self->logits = create_scratch (self, self->gemm.n, "D before softmax", error)))
+      !(self->logits = gemmcl_plan_create_scratch (self, self->gemm.n, "D before softmax", error)))
     return FALSE;
-  if (!gemmcl_plan_build_rows (self, error))
+  if (!gemmcl_plan_build_state (self, error) || !gemmcl_plan_build_rows (self, error))
     return FALSE;
   return (self->bias = gemmcl_plan_create_bias (self, error)) != NULL;
 }
@@ -412,25 +413,4 @@ gemmcl_plan_get_choice_source (GemmclPlan *self)
 {
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), GEMMCL_CHOICE_RULES);
   return self->source;
-}
-
-void
-gemmcl_plan_set_scalars (GemmclPlan *self, gdouble alpha, gdouble beta)
-{
-  g_autoptr (GMutexLocker) locker = NULL;
-
-  g_return_if_fail (GEMMCL_IS_PLAN (self));
-  locker = g_mutex_locker_new (&self->lock);
-  self->alpha = alpha;
-  self->beta = beta;
-}
-
-void
-gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats)
-{
-  g_autoptr (GMutexLocker) locker = NULL;
-
-  g_return_if_fail (GEMMCL_IS_PLAN (self));
-  locker = g_mutex_locker_new (&self->lock);
-  *stats = self->stats;
 }

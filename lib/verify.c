@@ -311,7 +311,7 @@ make_reference (const GemmclGemm *gemm)
       .a_shift = (gfloat)gemm->a_shift,
   };
 
-  if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
+  if (gemm->addend == GEMMCL_ADDEND_OUTPUT || gemm->addend == GEMMCL_ADDEND_PREVIOUS)
     self.c_strides = self.d_strides;
   else if (gemm->addend == GEMMCL_ADDEND_ROW)
     self.c_strides = (GemmclStrides){.offset = gemm->c_offset, .col = 1};

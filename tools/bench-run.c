@@ -33,13 +33,20 @@ get_duration (cl_event first, cl_event last, gdouble *ms, GError **error)
 gboolean
 bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gsize m, gdouble *ms, GError **error)
 {
-  const GemmclDeviceRun run = {
-      .m = m, .a = problem->device_a, .c = problem->device_c, .d = problem->device_d};
+  const GemmclData a = {.kind = GEMMCL_DATA_BUFFER, .objects = {problem->device_a}};
+  const GemmclData d = {.kind = GEMMCL_DATA_BUFFER, .objects = {problem->device_d}};
+  GemmclRun run = GEMMCL_RUN_INIT;
   cl_event first = NULL, last = NULL;
   gboolean ok;
 
-  if (!gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (problem->context), 0, NULL,
-                            &first, &last, error))
+  run.m = m;
+  run.alpha = problem->gemm.alpha;
+  run.beta = problem->gemm.beta;
+  run.a = &a;
+  run.c = problem->device_c;
+  run.d = &d;
+  run.strided = TRUE;
+  if (!gemmcl_plan_submit (plan, &run, &first, &last, error))
     return FALSE;
   ok = get_duration (first, last, ms, error);
   clReleaseEvent (first);

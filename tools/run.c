@@ -259,9 +259,10 @@ multiply (GemmclPlan *plan, const RunInputs *inputs, const GemmclGemm *gemm, GEr
   const guint n_outputs = gemmcl_gemm_count_row_outputs (gemm);
   g_autofree gfloat *data = allocate (gemm->m, gemm->n, error);
   g_autofree gfloat *outputs = NULL;
-  const GemmclHostData a = {.data = {(gpointer)gemmcl_matrix_get_data (inputs->a)}};
-  const GemmclHostData d = {.data = {data}};
-  GemmclHostRun run = {.a = &a, .d = &d};
+  const GemmclData a = {.host = {(gpointer)gemmcl_matrix_get_data (inputs->a)}};
+  const GemmclData d = {.host = {data}};
+  GemmclData rows = {0};
+  GemmclRun run = GEMMCL_RUN_INIT;
 
   if (data == NULL)
     return FALSE;
@@ -269,8 +270,13 @@ multiply (GemmclPlan *plan, const RunInputs *inputs, const GemmclGemm *gemm, GEr
     outputs = allocate (gemm->m, n_outputs, error);
     if (outputs == NULL)
       return FALSE;
-    run.rows = &outputs;
+    rows.host[0] = outputs;
+    run.rows = &rows;
   }
+  run.alpha = gemm->alpha;
+  run.beta = gemm->beta;
+  run.a = &a;
+  run.d = &d;
   return gemmcl_plan_run (plan, &run, error) &&
          save (options.output, gemm->m, gemm->n, data, error) &&
          (n_outputs == 0 || save (options.rows, gemm->m, n_outputs, outputs, error));

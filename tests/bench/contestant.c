@@ -174,7 +174,7 @@ contestant_new_pipeline (const gchar *line, const gchar *caps, gpointer data, gs
 typedef struct {
   Contestant parent;
   GemmclPlan *plan;
-  GemmclHostData a, d;
+  GemmclData a, d;
   GTimer *timer;
 } Plan;
 
@@ -182,7 +182,7 @@ static gdouble
 run_plan (Contestant *contestant, guint n, GError **error)
 {
   Plan *self = (Plan *)contestant;
-  const GemmclHostRun run = {.a = &self->a, .d = &self->d};
+  const GemmclRun run = {.size = sizeof run, .alpha = 1, .a = &self->a, .d = &self->d};
 
   g_timer_start (self->timer);
   for (guint i = 0; i < n; i++)
@@ -197,14 +197,14 @@ free_plan (Contestant *contestant)
   Plan *self = (Plan *)contestant;
 
   g_clear_object (&self->plan);
-  g_free (self->d.data[0]);
+  g_free (self->d.host[0]);
   g_timer_destroy (self->timer);
   g_free (self);
 }
 
 /* Bytes of D, and how its rows lie. */
 static gsize
-describe_d (const GemmclGemm *gemm, GemmclHostData *d)
+describe_d (const GemmclGemm *gemm, GemmclData *d)
 {
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
@@ -228,12 +228,12 @@ contestant_new_plan (GemmclContext *context, const GemmclGemm *gemm, GemmclMatri
   self = g_new0 (Plan, 1);
   self->parent = (Contestant){run_plan, free_plan};
   self->plan = g_steal_pointer (&plan);
-  self->a.data[0] = a;
+  self->a.host[0] = a;
   if (gemm->a_image) {
     gemmcl_image_get_planes (gemm->a_image, planes);
     self->a.stride[0] = (gssize)planes[0].row_bytes;
   }
-  self->d.data[0] = g_malloc0 (describe_d (gemm, &self->d));
+  self->d.host[0] = g_malloc0 (describe_d (gemm, &self->d));
   self->timer = g_timer_new ();
   return &self->parent;
 }
@@ -242,7 +242,7 @@ typedef struct {
   Contestant parent;
   GemmclPlan *plan;
   cl_command_queue queue;
-  cl_mem a, d;
+  GemmclData a, d;
   GTimer *timer;
 } Device;
 
@@ -250,11 +250,12 @@ static gdouble
 run_device (Contestant *contestant, guint n, GError **error)
 {
   Device *self = (Device *)contestant;
-  const GemmclDeviceRun run = {.a = self->a, .d = self->d};
+  const GemmclRun run = {
+      .size = sizeof run, .alpha = 1, .a = &self->a, .d = &self->d, .strided = TRUE};
 
   g_timer_start (self->timer);
   for (guint i = 0; i < n; i++)
-    if (!gemmcl_plan_enqueue (self->plan, &run, self->queue, 0, NULL, NULL, NULL, error))
+    if (!gemmcl_plan_submit (self->plan, &run, NULL, NULL, error))
       return -1.0;
   clFinish (self->queue);
   return g_timer_elapsed (self->timer, NULL);
@@ -266,8 +267,8 @@ free_device (Contestant *contestant)
   Device *self = (Device *)contestant;
 
   g_clear_object (&self->plan);
-  g_clear_pointer (&self->a, clReleaseMemObject);
-  g_clear_pointer (&self->d, clReleaseMemObject);
+  g_clear_pointer (&self->a.objects[0], clReleaseMemObject);
+  g_clear_pointer (&self->d.objects[0], clReleaseMemObject);
   g_timer_destroy (self->timer);
   g_free (self);
 }
@@ -278,7 +279,7 @@ contestant_new_device (GemmclContext *context, const GemmclGemm *gemm, GemmclMat
 {
   g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, gemm, NULL, error);
   const cl_context cl = gemmcl_context_get_cl_context (context);
-  GemmclHostData unused;
+  GemmclData unused;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   const gsize a_bytes = gemm->a_image ? gemmcl_image_get_planes (gemm->a_image, planes)
                                       : gemm->m * gemm->k * gemmcl_type_get_size (gemm->a_type);
@@ -290,10 +291,12 @@ contestant_new_device (GemmclContext *context, const GemmclGemm *gemm, GemmclMat
   self->parent = (Contestant){run_device, free_device};
   self->plan = g_steal_pointer (&plan);
   self->queue = gemmcl_context_get_cl_queue (context);
-  self->a = clCreateBuffer (cl, CL_MEM_READ_ONLY, a_bytes, NULL, NULL);
-  self->d = clCreateBuffer (cl, CL_MEM_READ_WRITE, describe_d (gemm, &unused), NULL, NULL);
+  self->a.kind = self->d.kind = GEMMCL_DATA_BUFFER;
+  self->a.objects[0] = clCreateBuffer (cl, CL_MEM_READ_ONLY, a_bytes, NULL, NULL);
+  self->d.objects[0] =
+      clCreateBuffer (cl, CL_MEM_READ_WRITE, describe_d (gemm, &unused), NULL, NULL);
   self->timer = g_timer_new ();
-  if (self->a && self->d)
+  if (self->a.objects[0] && self->d.objects[0])
     return &self->parent;
   contestant_free (&self->parent);
   g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL, "There is no memory for A and D.");

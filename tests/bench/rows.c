@@ -40,7 +40,7 @@ static const Case cases[] = {
 
 typedef struct {
   GemmclPlan *plan;
-  GemmclDeviceRun run;
+  GemmclData a, d, rows; /* buffers */
   gdouble seconds[MAX_ROUNDS];
 } Way;
 
@@ -59,10 +59,18 @@ create_buffer (GemmclContext *context, gsize n, GError **error)
   return buffer;
 }
 
+static gboolean
+create_data (GemmclData *data, GemmclContext *context, gsize n, GError **error)
+{
+  data->kind = GEMMCL_DATA_BUFFER;
+  data->objects[0] = create_buffer (context, n, error);
+  return data->objects[0] != NULL;
+}
+
 static void
 way_clear (Way *self)
 {
-  const cl_mem buffers[] = {self->run.a, self->run.d, self->run.rows};
+  const cl_mem buffers[] = {self->a.objects[0], self->d.objects[0], self->rows.objects[0]};
 
   g_clear_object (&self->plan);
   for (gsize i = 0; i < G_N_ELEMENTS (buffers); i++)
@@ -93,20 +101,26 @@ way_init (Way *self, GemmclContext *context, const Case *what, const gchar *kern
   if (self->plan != NULL)
     b = gemmcl_matrix_new (GEMMCL_TYPE_F32, what->k, what->n, weights, error);
   if (b == NULL || !gemmcl_plan_set_b (self->plan, b, error) ||
-      !(self->run.a = create_buffer (context, what->m * what->k, error)) ||
-      !(self->run.d = create_buffer (context, what->m * what->n, error)))
+      !create_data (&self->a, context, what->m * what->k, error) ||
+      !create_data (&self->d, context, what->m * what->n, error))
     return FALSE;
-  if (what->outputs)
-    self->run.rows = create_buffer (context, what->m * 3, error);
-  return !what->outputs || self->run.rows != NULL;
+  return !what->outputs || create_data (&self->rows, context, what->m * 3, error);
 }
 
 static gboolean
 way_run (Way *self, cl_command_queue queue, gdouble *seconds, GError **error)
 {
   const gint64 begin = g_get_monotonic_time ();
+  const GemmclRun run = {
+      .size = sizeof run,
+      .alpha = 1,
+      .a = &self->a,
+      .d = &self->d,
+      .rows = self->rows.objects[0] ? &self->rows : NULL,
+      .strided = TRUE,
+  };
 
-  if (!gemmcl_plan_enqueue (self->plan, &self->run, queue, 0, NULL, NULL, NULL, error))
+  if (!gemmcl_plan_submit (self->plan, &run, NULL, NULL, error))
     return FALSE;
   clFinish (queue);
   *seconds = (g_get_monotonic_time () - begin) / 1e6;

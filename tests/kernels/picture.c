@@ -74,10 +74,10 @@ picture_init (Picture *self, const GemmclImage *image, PictureRows rows, guint32
     for (gsize y = 0; y < plane.rows; y++)
       for (gsize x = 0; x < plane.row_bytes; x++)
         self->bytes[start + y * stride + x] = g_rand_int_range (rand, 0, 256);
-    self->host.data[i] = self->bytes + start;
+    self->host.host[i] = self->bytes + start;
     self->host.stride[i] = stride;
     if (rows == PICTURE_UPSIDE_DOWN) {
-      self->host.data[i] = self->bytes + start + (plane.rows - 1) * stride;
+      self->host.host[i] = self->bytes + start + (plane.rows - 1) * stride;
       self->host.stride[i] = -(gssize)stride;
     }
     start += plane.rows * stride + padding;
@@ -93,7 +93,7 @@ picture_clear (Picture *self)
 static guint
 get_sample (const Picture *self, guint plane, gsize x, gsize y)
 {
-  const guint8 *row = (const guint8 *)self->host.data[plane] + (gssize)y * self->host.stride[plane];
+  const guint8 *row = (const guint8 *)self->host.host[plane] + (gssize)y * self->host.stride[plane];
 
   return sample_bytes (self->image.format) == 2 ? row[2 * x] | row[2 * x + 1] << 8 : row[x];
 }
@@ -171,7 +171,7 @@ picture_check_rest (const Picture *self)
 
   for (gsize y = 0; y < plane.rows; y++) {
     const gsize row =
-        (const guint8 *)self->host.data[0] - self->bytes + (gssize)y * self->host.stride[0];
+        (const guint8 *)self->host.host[0] - self->bytes + (gssize)y * self->host.stride[0];
 
     memset (is_pixel + row, TRUE, plane.row_bytes);
     for (gsize x = 0; x_letter != NULL && x < self->image.width; x++)

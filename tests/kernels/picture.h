@@ -10,7 +10,7 @@
  */
 typedef struct {
   GemmclImage image;
-  GemmclHostData host;
+  GemmclData host;
   guint8 *bytes;
   gsize n_bytes;
 } Picture;

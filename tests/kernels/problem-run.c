@@ -65,16 +65,23 @@ problem_run_device (Problem *self, GemmclContext *context, const gchar *kernel, 
   g_auto (cl_mem) c = NULL;
   g_auto (cl_mem) d = NULL;
   g_auto (cl_mem) rows = NULL;
-  GemmclDeviceRun run = {0};
+  GemmclData data_a = {.kind = GEMMCL_DATA_BUFFER}, data_d = data_a, data_rows = data_a;
+  GemmclRun run = GEMMCL_RUN_INIT;
 
   if (plan == NULL || !set_bias (self, plan, error))
     return FALSE;
-  run.a = a = make_buffer (cl, self->a, self->n_a, gemm->a_type);
+  data_a.objects[0] = a = make_buffer (cl, self->a, self->n_a, gemm->a_type);
   run.b = b = make_buffer (cl, self->b, self->n_b, GEMMCL_TYPE_F32);
   run.c = c = make_buffer (cl, self->c, self->n_c, GEMMCL_TYPE_F32);
-  run.d = d = make_buffer (cl, self->d, self->n_d, gemm->d_type);
-  run.rows = rows = make_buffer (cl, self->rows, n_rows, GEMMCL_TYPE_F32);
-  if (!gemmcl_plan_enqueue (plan, &run, queue, 0, NULL, NULL, NULL, error))
+  data_d.objects[0] = d = make_buffer (cl, self->d, self->n_d, gemm->d_type);
+  data_rows.objects[0] = rows = make_buffer (cl, self->rows, n_rows, GEMMCL_TYPE_F32);
+  run.alpha = gemm->alpha;
+  run.beta = gemm->beta;
+  run.a = &data_a;
+  run.d = &data_d;
+  run.rows = rows ? &data_rows : NULL;
+  run.strided = TRUE;
+  if (!gemmcl_plan_submit (plan, &run, NULL, NULL, error))
     return FALSE;
   g_assert_cmpint (clEnqueueReadBuffer (queue, d, CL_TRUE, 0,
                                         self->n_d * gemmcl_type_get_size (gemm->d_type), self->d, 0,
@@ -112,17 +119,18 @@ problem_run_plan (Problem *self, GemmclContext *context, const gchar *kernel, GE
   g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, gemm, kernel, error);
   g_autoptr (GemmclMatrix) b = gather (self, self->b, TRUE);
   g_autoptr (GemmclMatrix) c = self->c ? gather (self, self->c, FALSE) : NULL;
-  g_autofree GemmclHostData *host_a = g_new0 (GemmclHostData, batch);
-  g_autofree GemmclHostData *host_d = g_new0 (GemmclHostData, batch);
-  const GemmclHostRun run = {.a = host_a, .d = host_d};
+  g_autofree GemmclData *host_a = g_new0 (GemmclData, batch);
+  g_autofree GemmclData *host_d = g_new0 (GemmclData, batch);
+  const GemmclRun run = {
+      .size = sizeof run, .alpha = gemm->alpha, .beta = gemm->beta, .a = host_a, .d = host_d};
 
   if (plan == NULL || !set_bias (self, plan, error) || !gemmcl_plan_set_b (plan, b, error) ||
       (c != NULL && !gemmcl_plan_set_c (plan, c, error)))
     return FALSE;
   for (gsize i = 0; i < batch; i++) {
-    host_a[i].data[0] =
+    host_a[i].host[0] =
         (guint8 *)self->a + problem_a_index (self, i, 0, 0) * gemmcl_type_get_size (gemm->a_type);
-    host_d[i].data[0] =
+    host_d[i].host[0] =
         (guint8 *)self->d + problem_d_index (self, i, 0, 0) * gemmcl_type_get_size (gemm->d_type);
   }
   return gemmcl_plan_run (plan, &run, error);

@@ -40,7 +40,7 @@ gsize problem_count_rows (const GemmclGemm *gemm);
 gboolean problem_run_host (Problem *problem, GemmclContext *context, const gchar *kernel,
                            GError **error);
 
-/* The same by gemmcl_plan_enqueue() on device buffers that are exactly as large as the arrays. */
+/* The same by gemmcl_plan_submit() on device buffers that are exactly as large as the arrays. */
 gboolean problem_run_device (Problem *problem, GemmclContext *context, const gchar *kernel,
                              GError **error);
 

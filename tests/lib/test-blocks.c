@@ -130,7 +130,8 @@ test_without_b (gconstpointer in_buffers)
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (GError) error = NULL;
   gfloat a[4] = {NAN, NAN, NAN, NAN}, d[4] = {1, 1, 1, 1};
-  const GemmclHostData host_a = {.data = {a}}, host_d = {.data = {d}};
+  const GemmclData host_a = {.host = {a}}, host_d = {.host = {d}};
+  const GemmclRun run = {.size = sizeof run, .a = &host_a, .d = &host_d};
 
   if (context == NULL)
     return;
@@ -138,7 +139,7 @@ test_without_b (gconstpointer in_buffers)
   gemm.alpha = 0;
   plan = gemmcl_plan_new (context, &gemm, ROW, &error);
   g_assert_no_error (error);
-  g_assert_true (gemmcl_plan_run (plan, &(GemmclHostRun){.a = &host_a, .d = &host_d}, &error));
+  g_assert_true (gemmcl_plan_run (plan, &run, &error));
   g_assert_no_error (error);
   for (guint i = 0; i < 4; i++)
     g_assert_cmpfloat (d[i], ==, 0);

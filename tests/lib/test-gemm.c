@@ -270,8 +270,8 @@ test_large_run (void)
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (GError) error = NULL;
   gfloat x = 1;
-  const GemmclHostData data = {.data = {&x}};
-  const GemmclHostRun run = {.a = &data, .d = &data};
+  const GemmclData data = {.host = {&x}};
+  const GemmclRun run = {.size = sizeof run, .alpha = 1, .a = &data, .d = &data};
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
 
   if (context == NULL)

@@ -66,8 +66,7 @@ typedef struct {
   GemmclPlan *plan;
   gsize m, n;
   guint8 bytes[N_IMAGES][MAX_BYTES];
-  GemmclHostData host[N_IMAGES];
-  GemmclPlaneImages images[N_IMAGES];
+  GemmclData host[N_IMAGES], images[N_IMAGES];
 } Rig;
 
 /* An image of four channels, which every device has; only the first ones mean something. */
@@ -105,9 +104,9 @@ fill (Rig *self, guint index)
   for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (format); i++) {
     const gsize columns = i == 0 ? WIDTH : (WIDTH + 1) / 2;
 
-    self->host[index].data[i] = self->bytes[index] + planes[i].offset;
+    self->host[index].host[i] = self->bytes[index] + planes[i].offset;
     self->host[index].stride[i] = (gssize)planes[i].row_bytes;
-    self->images[index].planes[i] =
+    self->images[index].objects[i] =
         make_plane (self->bytes[index] + planes[i].offset, columns, planes[i].rows,
                     planes[i].row_bytes / columns / sample_bytes, sample_bytes);
   }
@@ -135,8 +134,11 @@ rig_new (GemmclPixelFormat format, GemmclFeatureMode features)
   self->plan = gemmcl_plan_new (test_get_context (), &gemm, NULL, &error);
   g_assert_no_error (error);
   g_assert_true (gemmcl_plan_set_b (self->plan, b, &error));
-  for (guint i = 0; i < N_IMAGES; i++)
+  for (guint i = 0; i < N_IMAGES; i++) {
     fill (self, i);
+    self->images[i].kind = GEMMCL_DATA_IMAGES;
+    self->images[i].acquired = TRUE;
+  }
   memset (&seen, 0, sizeof seen);
   return self;
 }
@@ -146,26 +148,43 @@ rig_free (Rig *self)
 {
   for (guint i = 0; i < N_IMAGES; i++)
     for (guint j = 0; j < GEMMCL_MAX_PLANES; j++)
-      if (self->images[i].planes[j])
-        clReleaseMemObject (self->images[i].planes[j]);
+      if (self->images[i].objects[j])
+        clReleaseMemObject (self->images[i].objects[j]);
   g_object_unref (self->plan);
   g_free (self);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Rig, rig_free)
 
-static void
-run (Rig *self, const GemmclMixedRun *mixed, gfloat *d)
+static GemmclRun
+make_run (const GemmclData *a, gboolean shared)
 {
-  const gsize size = self->m * self->n;
-  const GemmclHostData host[N_IMAGES] = {{{d}}, {{d + size}}};
-  g_autoptr (GError) error = NULL;
-  GemmclMixedRun copy = *mixed;
-  GemmclPendingRun *pending;
+  GemmclRun run = GEMMCL_RUN_INIT;
 
-  copy.host_d = host;
-  pending = gemmcl_plan_submit_mixed (self->plan, &copy, NULL, &error);
+  run.a = a;
+  if (shared) {
+    run.acquire = G_CALLBACK (acquire);
+    run.release = G_CALLBACK (release);
+  }
+  return run;
+}
+
+static gboolean
+run (Rig *self, const GemmclRun *what, gfloat *d, GError **error)
+{
+  const GemmclData host[N_IMAGES] = {{.host = {d}}, {.host = {d + self->m * self->n}}};
+  GemmclRun copy = *what;
+
+  copy.d = host;
+  return gemmcl_plan_run (self->plan, &copy, error);
+}
+
+static void
+run_checked (Rig *self, const GemmclRun *what, gfloat *d)
+{
+  g_autoptr (GError) error = NULL;
+
+  run (self, what, d, &error);
   g_assert_no_error (error);
-  g_assert_true (gemmcl_plan_finish (self->plan, pending, &error));
 }
 
 static void
@@ -176,15 +195,25 @@ check (GemmclPixelFormat format, GemmclFeatureMode features)
   const gsize size = N_IMAGES * rig->m * rig->n;
   g_autofree gfloat *expected = g_new0 (gfloat, size), *found = g_new0 (gfloat, size);
 
-  run (rig, &(GemmclMixedRun){.host_a = rig->host}, expected);
-  run (rig, &(GemmclMixedRun){.planes_a = rig->images}, found);
-  g_assert_cmpmem (found, size * sizeof *found, expected, size * sizeof *expected);
-  memset (found, 0, size * sizeof *found);
-  run (rig, &(GemmclMixedRun){.planes_a = rig->images, .acquire = acquire, .release = release},
-       found);
-  g_assert_cmpmem (found, size * sizeof *found, expected, size * sizeof *expected);
-  g_assert_cmpuint (seen.acquired, ==, N_IMAGES * n_planes);
-  g_assert_cmpuint (seen.released, ==, seen.acquired);
+  const GemmclRun on_host = make_run (rig->host, FALSE);
+  const GemmclData mixed[N_IMAGES] = {rig->images[0], rig->host[1]};
+  const struct {
+    const GemmclData *a;
+    gboolean shared;
+    guint n_images;
+  } ways[] = {{rig->images, FALSE, 0}, {rig->images, TRUE, N_IMAGES}, {mixed, TRUE, 1}};
+
+  run_checked (rig, &on_host, expected);
+  for (guint i = 0; i < G_N_ELEMENTS (ways); i++) {
+    const GemmclRun way = make_run (ways[i].a, ways[i].shared);
+
+    memset (&seen, 0, sizeof seen);
+    memset (found, 0, size * sizeof *found);
+    run_checked (rig, &way, found);
+    g_assert_cmpmem (found, size * sizeof *found, expected, size * sizeof *expected);
+    g_assert_cmpuint (seen.acquired, ==, ways[i].n_images * n_planes);
+    g_assert_cmpuint (seen.released, ==, seen.acquired);
+  }
 }
 
 static void
@@ -202,7 +231,8 @@ static void
 test_buffer (void)
 {
   g_autoptr (Rig) rig = NULL;
-  GemmclDeviceData device[N_IMAGES] = {{NULL}};
+  GemmclData device[N_IMAGES];
+  GemmclRun what;
   gfloat expected[N_IMAGES * WIDTH * HEIGHT * 2], found[N_IMAGES * WIDTH * HEIGHT * 2];
   cl_mem buffer;
 
@@ -213,15 +243,19 @@ test_buffer (void)
       clCreateBuffer (gemmcl_context_get_cl_context (test_get_context ()),
                       CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof rig->bytes, rig->bytes, NULL);
   for (guint i = 0; i < N_IMAGES; i++)
-    device[i] = (GemmclDeviceData){buffer, {i * MAX_BYTES}, {WIDTH}};
-  run (rig, &(GemmclMixedRun){.host_a = rig->host}, expected);
+    device[i] = (GemmclData){.kind = GEMMCL_DATA_BUFFER,
+                             .objects = {buffer},
+                             .offset = {i * MAX_BYTES},
+                             .stride = {WIDTH},
+                             .acquired = TRUE};
+  what = make_run (rig->host, FALSE);
+  run_checked (rig, &what, expected);
   for (guint batch = 1; batch <= N_IMAGES; batch++) {
     memset (&seen, 0, sizeof seen);
     memset (found, 0, sizeof found);
-    run (rig,
-         &(GemmclMixedRun){
-             .batch = batch, .device_a = device, .acquire = acquire, .release = release},
-         found);
+    what = make_run (device, TRUE);
+    what.batch = batch;
+    run_checked (rig, &what, found);
     g_assert_cmpmem (found, sizeof found / N_IMAGES * batch, expected,
                      sizeof found / N_IMAGES * batch);
     g_assert_cmpuint (seen.acquired, ==, 1);
@@ -231,15 +265,12 @@ test_buffer (void)
 }
 
 static void
-assert_refused (Rig *self, const GemmclMixedRun *mixed, gint code, const gchar *words)
+assert_refused (Rig *self, const GemmclRun *what, gint code, const gchar *words)
 {
   g_autofree gfloat *d = g_new0 (gfloat, N_IMAGES * self->m * self->n);
-  const GemmclHostData host[N_IMAGES] = {{{d}}, {{d + self->m * self->n}}};
   g_autoptr (GError) error = NULL;
-  GemmclMixedRun copy = *mixed;
 
-  copy.host_d = host;
-  g_assert_null (gemmcl_plan_submit_mixed (self->plan, &copy, NULL, &error));
+  g_assert_false (run (self, what, d, &error));
   g_assert_error (error, GEMMCL_ERROR, code);
   g_assert_nonnull (strstr (error->message, words));
 }
@@ -249,25 +280,25 @@ static void
 test_failures (void)
 {
   g_autoptr (Rig) rig = NULL;
-  GemmclMixedRun mixed = {.acquire = acquire, .release = release};
+  GemmclRun mixed;
   cl_mem plane;
 
   if (test_get_context () == NULL)
     return;
   rig = rig_new (GEMMCL_PIXEL_NV12, GEMMCL_FEATURE_PATCH);
-  mixed.planes_a = rig->images;
+  mixed = make_run (rig->images, TRUE);
   seen.status = CL_OUT_OF_RESOURCES;
-  assert_refused (rig, &mixed, GEMMCL_ERROR_OPENCL, "Acquiring 4 shared");
+  assert_refused (rig, &mixed, GEMMCL_ERROR_OPENCL, "Acquiring shared");
   g_assert_cmpuint (seen.released, ==, 0);
   seen.status = CL_SUCCESS;
-  plane = rig->images[0].planes[0];
-  rig->images[0].planes[0] = rig->images[0].planes[1];
+  plane = rig->images[0].objects[0];
+  rig->images[0].objects[0] = rig->images[0].objects[1];
   assert_refused (rig, &mixed, GEMMCL_ERROR_INVALID, "8 x 5 texels; expected 13 x 10");
   g_assert_cmpuint (seen.acquired, ==, 0);
-  rig->images[0].planes[0] = make_plane (rig->bytes[1], WIDTH, HEIGHT, 1, 2);
+  rig->images[0].objects[0] = make_plane (rig->bytes[1], WIDTH, HEIGHT, 1, 2);
   assert_refused (rig, &mixed, GEMMCL_ERROR_INVALID, "expected CL_R (");
-  clReleaseMemObject (rig->images[0].planes[0]);
-  rig->images[0].planes[0] = plane;
+  clReleaseMemObject (rig->images[0].objects[0]);
+  rig->images[0].objects[0] = plane;
 }
 
 static void
@@ -277,6 +308,7 @@ test_wrong_format (void)
   g_autoptr (GemmclPlan) plan = NULL;
   GemmclImage image;
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  GemmclRun what;
 
   if (test_get_context () == NULL)
     return;
@@ -285,11 +317,11 @@ test_wrong_format (void)
   gemm.m = WIDTH * HEIGHT;
   gemm.n = 2;
   gemm.k = 3;
-  gemm.alpha = 0;
   gemm.a_image = &image;
   plan = gemmcl_plan_new (test_get_context (), &gemm, NULL, NULL);
   g_assert_true (g_set_object (&rig->plan, plan));
-  assert_refused (rig, &(GemmclMixedRun){.planes_a = rig->images}, GEMMCL_ERROR_INVALID, "is RGB");
+  what = make_run (rig->images, FALSE);
+  assert_refused (rig, &what, GEMMCL_ERROR_INVALID, "is RGB");
 }
 
 int

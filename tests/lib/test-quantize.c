@@ -209,7 +209,8 @@ multiply (GemmclContext *context, GemmclMatrix *b, gsize k, gboolean trans_b)
   g_autoptr (GError) error = NULL;
   g_autofree gfloat *a = g_new0 (gfloat, k);
   gfloat d = NAN;
-  const GemmclHostData host_a = {.data = {a}}, host_d = {.data = {&d}};
+  const GemmclData host_a = {.host = {a}}, host_d = {.host = {&d}};
+  const GemmclRun run = {.size = sizeof run, .alpha = 1, .a = &host_a, .d = &host_d};
 
   gemm.m = gemm.n = 1;
   gemm.k = k;
@@ -221,7 +222,7 @@ multiply (GemmclContext *context, GemmclMatrix *b, gsize k, gboolean trans_b)
   g_assert_true (gemmcl_plan_set_b (plan, b, &error));
   for (gsize i = 0; i < k; i++)
     a[i] = 255;
-  g_assert_true (gemmcl_plan_run (plan, &(GemmclHostRun){.a = &host_a, .d = &host_d}, &error));
+  g_assert_true (gemmcl_plan_run (plan, &run, &error));
   return d;
 }
 

@@ -153,10 +153,19 @@ static void
 run_on_host (Fixture *self, gsize m, gsize batch)
 {
   const gsize step = self->gemm.m * gemmcl_gemm_count_row_outputs (&self->gemm);
-  gfloat *rows[BATCH] = {self->rows, self->rows + step};
-  const GemmclHostData a[BATCH] = {{{self->a}}, {{self->a + self->gemm.m * K}}};
-  const GemmclHostData d[BATCH] = {{{self->d}}, {{self->d + get_d_bytes (self)}}};
-  const GemmclHostRun run = {.m = m, .batch = batch, .a = a, .d = d, .rows = rows};
+  const GemmclData rows[BATCH] = {{.host = {self->rows}}, {.host = {self->rows + step}}};
+  const GemmclData a[BATCH] = {{.host = {self->a}}, {.host = {self->a + self->gemm.m * K}}};
+  const GemmclData d[BATCH] = {{.host = {self->d}}, {.host = {self->d + get_d_bytes (self)}}};
+  const GemmclRun run = {
+      .size = sizeof run,
+      .m = m,
+      .batch = batch,
+      .alpha = self->gemm.alpha,
+      .beta = self->gemm.beta,
+      .a = a,
+      .d = d,
+      .rows = rows,
+  };
   g_autoptr (GError) error = NULL;
 
   for (gsize i = 0; i < BATCH * step; i++)
@@ -220,7 +229,7 @@ test_sets (void)
   }
 }
 
-static cl_mem
+static GemmclData
 create_buffer (gsize size, gpointer data)
 {
   const cl_mem_flags flags = CL_MEM_READ_WRITE | (data ? CL_MEM_COPY_HOST_PTR : 0);
@@ -229,40 +238,63 @@ create_buffer (gsize size, gpointer data)
                                   data, &status);
 
   g_assert_cmpint (status, ==, CL_SUCCESS);
-  return buffer;
+  return (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {buffer}};
 }
 
-/* The buffers of the caller, and its queue. */
+static void
+read_and_release (GemmclData *data, gsize size, gpointer to)
+{
+  const cl_command_queue queue = gemmcl_context_get_cl_queue (test_get_context ());
+
+  g_assert_cmpint (
+      clEnqueueReadBuffer (queue, data->objects[0], CL_TRUE, 0, size, to, 0, NULL, NULL), ==,
+      CL_SUCCESS);
+  clReleaseMemObject (data->objects[0]);
+}
+
+/* Buffers of all problems; or of the row outputs one buffer for each, one of them on the host. */
 static void
 test_device (void)
 {
-  g_auto (Fixture) self = {0};
-  g_autoptr (GError) error = NULL;
-  GemmclDeviceRun run = {0};
-  cl_command_queue queue;
-  gsize d_bytes, rows_bytes;
+  for (guint apart = 0; apart < 2; apart++) {
+    g_auto (Fixture) self = {0};
+    g_autoptr (GError) error = NULL;
+    GemmclRun run = GEMMCL_RUN_INIT;
+    GemmclData a[BATCH], d[BATCH], rows[BATCH];
+    gsize a_bytes, d_bytes, rows_bytes;
 
-  self.gemm.m = 9;
-  self.gemm.n = 21;
-  self.gemm.alpha = 1;
-  self.gemm.a_stride = 9 * K;
-  self.gemm.row_outputs = ALL;
-  if (!fixture_init (&self))
-    return;
-  queue = gemmcl_context_get_cl_queue (test_get_context ());
-  d_bytes = BATCH * get_d_bytes (&self);
-  rows_bytes = BATCH * self.gemm.m * 3 * sizeof (gfloat);
-  run.a = create_buffer (BATCH * self.gemm.m * K * sizeof (gfloat), self.a);
-  run.d = create_buffer (d_bytes, NULL);
-  run.rows = create_buffer (rows_bytes, NULL);
-  gemmcl_plan_enqueue (self.plan, &run, queue, 0, NULL, NULL, NULL, &error);
-  g_assert_no_error (error);
-  clEnqueueReadBuffer (queue, run.d, CL_TRUE, 0, d_bytes, self.d, 0, NULL, NULL);
-  clEnqueueReadBuffer (queue, run.rows, CL_TRUE, 0, rows_bytes, self.rows, 0, NULL, NULL);
-  check (&self, self.gemm.m, BATCH, self.gemm.m * 3);
-  clReleaseMemObject (run.a);
-  clReleaseMemObject (run.d);
-  clReleaseMemObject (run.rows);
+    self.gemm.m = 9;
+    self.gemm.n = 21;
+    self.gemm.alpha = 1;
+    self.gemm.a_stride = 9 * K;
+    self.gemm.row_outputs = ALL;
+    if (!fixture_init (&self))
+      return;
+    a_bytes = self.gemm.m * K * sizeof (gfloat);
+    d_bytes = get_d_bytes (&self);
+    rows_bytes = self.gemm.m * 3 * sizeof (gfloat);
+    a[0] = create_buffer (BATCH * a_bytes, self.a);
+    d[0] = create_buffer (BATCH * d_bytes, NULL);
+    rows[0] = create_buffer (BATCH * rows_bytes, NULL);
+    for (gsize i = 1; i < BATCH; i++) {
+      a[i] = a[0];
+      a[i].offset[0] = i * a_bytes;
+      d[i] = d[0];
+      d[i].offset[0] = i * d_bytes;
+      rows[i] = (GemmclData){.host = {self.rows + i * self.gemm.m * 3}};
+    }
+    run.beta = self.gemm.beta;
+    run.a = a;
+    run.d = d;
+    run.rows = rows;
+    run.strided = !apart;
+    g_assert_true (gemmcl_plan_run (self.plan, &run, &error));
+    g_assert_no_error (error);
+    clReleaseMemObject (a[0].objects[0]);
+    read_and_release (&d[0], BATCH * d_bytes, self.d);
+    read_and_release (&rows[0], apart ? rows_bytes : BATCH * rows_bytes, self.rows);
+    check (&self, self.gemm.m, BATCH, self.gemm.m * 3);
+  }
 }
 
 static void

@@ -1,9 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Several runs of a plan under way at once. */
+/* Runs of a plan that are under way at once, what they wait for and what is refused. */
 
 #include "../kernels/problem.h"
+#include "files.h"
 
 #define M    33
 #define N    5
@@ -13,36 +14,43 @@
 /* Run i has an A full of i + 1. */
 typedef struct {
   GemmclPlan *plan;
-  GemmclPendingRun *pending[RUNS];
   gfloat a[RUNS][M * K], d[RUNS][M * N];
-  GemmclHostData host_a[RUNS], host_d[RUNS];
+  GemmclData data_a[RUNS], data_d[RUNS];
+  cl_event done[RUNS];
 } Fixture;
 
 static void
 fixture_clear (Fixture *self)
 {
   g_clear_object (&self->plan);
+  for (guint i = 0; i < RUNS; i++)
+    g_clear_pointer (&self->done[i], clReleaseEvent);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fixture, fixture_clear)
 
-static void
-set_b (Fixture *self, gfloat value)
+static GemmclMatrix *
+make_b (gfloat value)
 {
-  g_autoptr (GemmclMatrix) b = NULL;
-  g_autoptr (GError) error = NULL;
   gfloat data[K * N];
 
   for (guint i = 0; i < K * N; i++)
     data[i] = value;
-  b = gemmcl_matrix_new (GEMMCL_TYPE_F32, K, N, data, &error);
-  g_assert_no_error (error);
+  return gemmcl_matrix_new (GEMMCL_TYPE_F32, K, N, data, NULL);
+}
+
+static void
+set_b (Fixture *self, gfloat value)
+{
+  g_autoptr (GemmclMatrix) b = make_b (value);
+  g_autoptr (GError) error = NULL;
+
   gemmcl_plan_set_b (self->plan, b, &error);
   g_assert_no_error (error);
 }
 
 /* Returns: %FALSE, with the test skipped, without a device. */
 static gboolean
-fixture_init (Fixture *self, gdouble beta)
+fixture_init (Fixture *self)
 {
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
   GemmclContext *context = test_get_context ();
@@ -53,38 +61,51 @@ fixture_init (Fixture *self, gdouble beta)
   gemm.m = M;
   gemm.n = N;
   gemm.k = K;
-  gemm.addend = GEMMCL_ADDEND_OUTPUT;
-  gemm.beta = beta;
   self->plan = gemmcl_plan_new (context, &gemm, NULL, &error);
   g_assert_no_error (error);
   for (guint i = 0; i < RUNS; i++) {
     for (guint j = 0; j < M * K; j++)
       self->a[i][j] = i + 1;
-    self->host_a[i].data[0] = self->a[i];
-    self->host_d[i].data[0] = self->d[i];
+    self->data_a[i].host[0] = self->a[i];
+    self->data_d[i].host[0] = self->d[i];
   }
   set_b (self, 1);
   return TRUE;
 }
 
+static GemmclRun
+make_run (Fixture *self, guint i)
+{
+  GemmclRun run = GEMMCL_RUN_INIT;
+
+  run.a = &self->data_a[i];
+  run.d = &self->data_d[i];
+  return run;
+}
+
+static void
+submit_run (Fixture *self, guint i, const GemmclRun *run)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_clear_pointer (&self->done[i], clReleaseEvent);
+  gemmcl_plan_submit (self->plan, run, NULL, &self->done[i], &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (self->done[i]);
+}
+
 static void
 submit (Fixture *self, guint i)
 {
-  const GemmclHostRun run = {.a = &self->host_a[i], .d = &self->host_d[i]};
-  g_autoptr (GError) error = NULL;
+  const GemmclRun run = make_run (self, i);
 
-  self->pending[i] = gemmcl_plan_submit (self->plan, &run, &error);
-  g_assert_no_error (error);
-  g_assert_nonnull (self->pending[i]);
+  submit_run (self, i, &run);
 }
 
 static void
 finish (Fixture *self, guint i, gdouble expected)
 {
-  g_autoptr (GError) error = NULL;
-
-  gemmcl_plan_finish (self->plan, self->pending[i], &error);
-  g_assert_no_error (error);
+  g_assert_cmpint (clWaitForEvents (1, &self->done[i]), ==, CL_SUCCESS);
   for (guint j = 0; j < M * N; j++)
     g_assert_cmpfloat (self->d[i][j], ==, expected);
 }
@@ -95,7 +116,7 @@ test_order (void)
   g_auto (Fixture) self = {NULL};
   GemmclPlanStats stats;
 
-  if (!fixture_init (&self, 0))
+  if (!fixture_init (&self))
     return;
   for (guint i = 0; i < RUNS; i++)
     submit (&self, i);
@@ -107,36 +128,28 @@ test_order (void)
     finish (&self, i, K * (i + 1));
   gemmcl_plan_get_stats (self.plan, &stats);
   g_assert_cmpuint (stats.runs, ==, 2 * RUNS);
+  g_assert_cmpuint (stats.bytes_in, ==, 2 * sizeof self.a);
   g_assert_cmpuint (stats.bytes_out, ==, 2 * sizeof self.d);
+  g_assert_cmpfloat (stats.flops, ==, 2.0 * M * N * K * 2 * RUNS);
 }
 
-/* D = A B + D of the run before, whichever buffers that has. */
+/* Nobody waits for them but the plan that is dropped: statistics have only those that are done. */
 static void
-test_previous_output (void)
+test_many (void)
 {
   g_auto (Fixture) self = {NULL};
-  gdouble sum = 0;
+  GemmclPlanStats stats;
 
-  if (!fixture_init (&self, 1))
+  if (!fixture_init (&self))
     return;
-  for (guint i = 0; i < RUNS; i++) {
-    if (i == 4)
-      gemmcl_plan_reset_output (self.plan);
-    submit (&self, i);
-  }
-  for (guint i = 0; i < RUNS; i++) {
-    sum = (i == 4 ? 0 : sum) + K * (i + 1);
-    finish (&self, i, sum);
-  }
-  /* A run that does not read it still is what the next one finds. */
-  gemmcl_plan_set_scalars (self.plan, 1, 0);
+  for (guint i = 0; i < 500; i++)
+    submit (&self, i % RUNS);
+  for (guint i = 0; i < RUNS; i++)
+    finish (&self, i, K * (i + 1));
+  gemmcl_plan_get_stats (self.plan, &stats);
+  g_assert_cmpuint (stats.runs, ==, 500);
   submit (&self, 0);
   submit (&self, 1);
-  gemmcl_plan_set_scalars (self.plan, 1, 1);
-  submit (&self, 2);
-  finish (&self, 0, K);
-  finish (&self, 1, 2 * K);
-  finish (&self, 2, 5 * K);
 }
 
 /* Each has what was set when it was submitted. */
@@ -144,32 +157,220 @@ static void
 test_changes (void)
 {
   g_auto (Fixture) self = {NULL};
+  GemmclRun half;
 
-  if (!fixture_init (&self, 0))
+  if (!fixture_init (&self))
     return;
   submit (&self, 0);
   set_b (&self, 10);
   submit (&self, 1);
-  gemmcl_plan_set_scalars (self.plan, 0.5, 0);
-  submit (&self, 2);
+  half = make_run (&self, 2);
+  half.alpha = 0.5;
+  submit_run (&self, 2, &half);
   finish (&self, 0, K);
   finish (&self, 1, 20 * K);
   finish (&self, 2, 15 * K);
 }
 
+/* A run that waits until somebody opens the gate. */
+static cl_event
+submit_gated (Fixture *self, guint i)
+{
+  cl_event gate = clCreateUserEvent (gemmcl_context_get_cl_context (test_get_context ()), NULL);
+  GemmclRun run = make_run (self, i);
+
+  run.n_wait = 1;
+  run.wait = &gate;
+  submit_run (self, i, &run);
+  return gate;
+}
+
 static void
-test_failure (void)
+open_gate (cl_event gate, cl_int status)
+{
+  g_assert_cmpint (clSetUserEventStatus (gate, status), ==, CL_SUCCESS);
+  g_assert_cmpint (clReleaseEvent (gate), ==, CL_SUCCESS);
+}
+
+/* Operands are prepared while a run cannot go on, and are those of the next one. */
+static void
+test_prepare (void)
 {
   g_auto (Fixture) self = {NULL};
-  GemmclHostRun run = {.m = M + 1, .a = self.host_a, .d = self.host_d};
+  g_autoptr (GemmclMatrix) b = make_b (3), other = make_b (4);
+  g_autoptr (GemmclPrepared) dropped = NULL;
+  GemmclPrepared *prepared;
   g_autoptr (GError) error = NULL;
+  cl_int status;
+  cl_event gate;
 
-  if (!fixture_init (&self, 0))
+  if (!fixture_init (&self))
+    return;
+  gate = submit_gated (&self, 0);
+  prepared = gemmcl_plan_prepare (self.plan, GEMMCL_PLAN_B, b, &error);
+  g_assert_no_error (error);
+  dropped = gemmcl_plan_prepare (self.plan, GEMMCL_PLAN_B, other, &error);
+  g_assert_no_error (error);
+  g_assert_null (gemmcl_plan_prepare (self.plan, GEMMCL_PLAN_BIAS, b, &error));
+  files_assert_error (error, GEMMCL_ERROR_INVALID, "without a bias");
+  submit (&self, 1);
+  gemmcl_plan_use (self.plan, prepared);
+  submit (&self, 2);
+  clGetEventInfo (self.done[0], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+  g_assert_cmpint (status, >, CL_COMPLETE);
+  open_gate (gate, CL_COMPLETE);
+  finish (&self, 0, K);
+  finish (&self, 1, 2 * K);
+  finish (&self, 2, 9 * K);
+}
+
+typedef struct {
+  Fixture *fixture;
+  gint stop;
+} Swapper;
+
+static gpointer
+swap_weights (gpointer data)
+{
+  Swapper *self = data;
+
+  for (guint i = 0; !g_atomic_int_get (&self->stop); i++) {
+    g_autoptr (GemmclMatrix) b = make_b (1 + i % 50);
+    GemmclPrepared *prepared = gemmcl_plan_prepare (self->fixture->plan, GEMMCL_PLAN_B, b, NULL);
+
+    g_assert_nonnull (prepared);
+    gemmcl_plan_use (self->fixture->plan, prepared);
+  }
+  return NULL;
+}
+
+/* Weights that change under load: every result is wholly of one. */
+static void
+test_swap (void)
+{
+  g_auto (Fixture) self = {NULL};
+  Swapper swapper = {.fixture = &self};
+  GThread *thread;
+
+  if (!fixture_init (&self))
+    return;
+  thread = g_thread_new ("swapper", swap_weights, &swapper);
+  for (guint i = 0; i < 300; i++) {
+    const guint at = i % RUNS;
+
+    if (self.done[at] != NULL) {
+      clWaitForEvents (1, &self.done[at]);
+      finish (&self, at, self.d[at][0]);
+      g_assert_cmpfloat (self.d[at][0], >=, K * (at + 1));
+    }
+    submit (&self, at);
+  }
+  g_atomic_int_set (&swapper.stop, TRUE);
+  g_thread_join (thread);
+}
+
+/* A run waits for what it is told, and fails with it; and so do those that are told of its end. */
+static void
+test_wait (void)
+{
+  if (test_get_context () == NULL)
+    return;
+  for (guint i = 0; i < 4; i++) {
+    const gboolean fails = i % 2;
+    g_auto (Fixture) self = {NULL};
+    g_autoptr (GError) error = NULL;
+    GemmclPlanStats stats;
+    GemmclRun run;
+    cl_event gate;
+    cl_int status;
+
+    fixture_init (&self);
+    /* An odd address is copied, and not worked in. */
+    if (i > 1)
+      self.data_d[0].host[0] = self.d[0] + 1;
+    gate = submit_gated (&self, 0);
+    clGetEventInfo (self.done[0], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    g_assert_cmpint (status, >, CL_COMPLETE);
+    open_gate (gate, fails ? -1 : CL_COMPLETE);
+    g_assert_cmpint (clWaitForEvents (1, &self.done[0]) == CL_SUCCESS, ==, !fails);
+    run = make_run (&self, 1);
+    run.n_wait = 1;
+    run.wait = &self.done[0];
+    g_assert_cmpint (gemmcl_plan_run (self.plan, &run, &error), ==, !fails);
+    if (fails)
+      files_assert_error (error, GEMMCL_ERROR_INVALID, "failed");
+    /* It is no end of the plan. */
+    submit (&self, 2);
+    finish (&self, 2, 3 * K);
+    gemmcl_plan_get_stats (self.plan, &stats);
+    g_assert_cmpuint (stats.runs, ==, fails ? 1 : 3);
+  }
+}
+
+static void
+assert_refused (Fixture *self, const GemmclRun *run, const gchar *words)
+{
+  g_autoptr (GError) error = NULL;
+  cl_event done = NULL;
+
+  g_assert_false (gemmcl_plan_submit (self->plan, run, NULL, &done, &error));
+  files_assert_error (error, GEMMCL_ERROR_INVALID, words);
+  g_assert_null (done);
+}
+
+/* What is refused does nothing to what is under way. */
+static void
+test_refused (void)
+{
+  g_auto (Fixture) self = {NULL};
+  GemmclData wrong = {.kind = GEMMCL_DATA_BUFFER};
+  GemmclRun run;
+
+  if (!fixture_init (&self))
     return;
   submit (&self, 0);
-  g_assert_null (gemmcl_plan_submit (self.plan, &run, &error));
-  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID);
+  run = make_run (&self, 1);
+  run.m = M + 1;
+  assert_refused (&self, &run, "34 rows");
+  run = make_run (&self, 1);
+  run.batch = 2;
+  assert_refused (&self, &run, "2 batches");
+  run = make_run (&self, 1);
+  run.size = G_STRUCT_OFFSET (GemmclRun, wait);
+  assert_refused (&self, &run, "shorter");
+  run = make_run (&self, 1);
+  run.d = &wrong;
+  assert_refused (&self, &run, "D of problem 0");
+  wrong.kind = GEMMCL_DATA_IMAGES;
+  assert_refused (&self, &run, "D of problem 0");
+  wrong = (GemmclData){.kind = GEMMCL_DATA_HOST};
+  assert_refused (&self, &run, "D of problem 0");
+  run = make_run (&self, 1);
+  run.strided = TRUE;
+  assert_refused (&self, &run, "must be a buffer");
   finish (&self, 0, K);
+}
+
+static void
+test_without_b (void)
+{
+  g_auto (Fixture) self = {NULL};
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  GemmclRun run;
+
+  if (!fixture_init (&self))
+    return;
+  gemm.m = M;
+  gemm.n = N;
+  gemm.k = K;
+  g_object_unref (self.plan);
+  self.plan = gemmcl_plan_new (test_get_context (), &gemm, NULL, NULL);
+  run = make_run (&self, 0);
+  assert_refused (&self, &run, "no B yet");
+  run.alpha = 0;
+  run.a = NULL;
+  submit_run (&self, 0, &run);
+  finish (&self, 0, 0);
 }
 
 /* Large ones in the caller's memory, or with copies where it lies at an odd address: alike, and
@@ -200,18 +401,19 @@ test_large (void)
   plan = gemmcl_plan_new (context, &gemm, NULL, NULL);
   g_assert_true (gemmcl_plan_set_b (plan, b, NULL));
   for (guint round = 0; round < RUNS; round += 3) {
-    GemmclHostData host_a = {.data = {a}}, host_d[3];
-    GemmclPendingRun *pending[3];
+    const GemmclData data_a = {.host = {a}};
+    cl_event done[3];
 
     for (guint i = 0; i < 3; i++) {
-      const GemmclHostRun run = {.a = &host_a, .d = &host_d[i]};
+      const GemmclData data_d = {.host = {d + (round + i) * room + (i < 2 ? 0 : 1)}};
+      const GemmclRun run = {.size = sizeof run, .alpha = 1, .a = &data_a, .d = &data_d};
 
-      host_d[i] = (GemmclHostData){.data = {d + (round + i) * room + (i < 2 ? 0 : 1)}};
-      pending[i] = gemmcl_plan_submit (plan, &run, NULL);
-      g_assert_nonnull (pending[i]);
+      g_assert_true (gemmcl_plan_submit (plan, &run, NULL, &done[i], NULL));
     }
-    for (guint i = 0; i < 3; i++)
-      g_assert_true (gemmcl_plan_finish (plan, pending[i], NULL));
+    for (guint i = 0; i < 3; i++) {
+      g_assert_cmpint (clWaitForEvents (1, &done[i]), ==, CL_SUCCESS);
+      clReleaseEvent (done[i]);
+    }
   }
   for (guint i = 0; i < RUNS; i++) {
     const gfloat *found = d + i * room + (i % 3 < 2 ? 0 : 1);
@@ -222,75 +424,18 @@ test_large (void)
   }
 }
 
-/* A run that waits until somebody opens the gate. */
-static cl_event
-submit_gated (Fixture *self, guint i)
-{
-  cl_event gate = clCreateUserEvent (gemmcl_context_get_cl_context (test_get_context ()), NULL);
-  const GemmclMixedRun run = {
-      .host_a = &self->host_a[i], .host_d = &self->host_d[i], .n_wait = 1, .wait = &gate};
-  g_autoptr (GError) error = NULL;
-
-  self->pending[i] = gemmcl_plan_submit_mixed (self->plan, &run, NULL, &error);
-  g_assert_no_error (error);
-  return gate;
-}
-
-/* After a while in which whatever does not wait for it runs. */
-static void
-open_gate (cl_event gate)
-{
-  g_usleep (20000);
-  g_assert_cmpint (clSetUserEventStatus (gate, CL_COMPLETE), ==, CL_SUCCESS);
-  g_assert_cmpint (clReleaseEvent (gate), ==, CL_SUCCESS);
-}
-
-/* Runs that do not scale the last output may overtake one another, but not those that do. */
-static void
-test_overtaking (void)
-{
-  g_auto (Fixture) self = {NULL};
-  cl_event gate;
-
-  if (!fixture_init (&self, 0))
-    return;
-  gate = submit_gated (&self, 0);
-  gemmcl_plan_set_scalars (self.plan, 1, 0.5);
-  submit (&self, 1);
-  open_gate (gate);
-  finish (&self, 0, K);
-  finish (&self, 1, 2.5 * K);
-  /* The last of these has the memory of what the one before reads. */
-  gate = submit_gated (&self, 2);
-  gemmcl_plan_set_scalars (self.plan, 1, 0);
-  submit (&self, 3);
-  open_gate (gate);
-  finish (&self, 2, 4.25 * K);
-  finish (&self, 3, 4 * K);
-}
-
-/* The plan waits for what nobody does. */
-static void
-test_drop (void)
-{
-  g_auto (Fixture) self = {NULL};
-
-  if (!fixture_init (&self, 0))
-    return;
-  submit (&self, 0);
-  submit (&self, 1);
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/submit/order", test_order);
-  g_test_add_func ("/submit/previous-output", test_previous_output);
+  g_test_add_func ("/submit/many", test_many);
   g_test_add_func ("/submit/changes", test_changes);
-  g_test_add_func ("/submit/failure", test_failure);
+  g_test_add_func ("/submit/prepare", test_prepare);
+  g_test_add_func ("/submit/swap", test_swap);
+  g_test_add_func ("/submit/wait", test_wait);
+  g_test_add_func ("/submit/refused", test_refused);
+  g_test_add_func ("/submit/without-b", test_without_b);
   g_test_add_func ("/submit/large", test_large);
-  g_test_add_func ("/submit/overtaking", test_overtaking);
-  g_test_add_func ("/submit/drop", test_drop);
   return g_test_run ();
 }

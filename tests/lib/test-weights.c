@@ -83,8 +83,8 @@ static void
 assert_runs (GemmclPlan *plan, guint seed, const gchar *what)
 {
   gfloat a[M * K] = {0}, d[M * N];
-  GemmclHostData host_a = {.data = {a}}, host_d = {.data = {d}};
-  const GemmclHostRun run = {.m = M, .a = &host_a, .d = &host_d};
+  GemmclData host_a = {.host = {a}}, host_d = {.host = {d}};
+  const GemmclRun run = {.size = sizeof run, .m = M, .alpha = 1, .a = &host_a, .d = &host_d};
   g_autoptr (GError) error = NULL;
 
   for (gsize i = 0; i < M; i++)

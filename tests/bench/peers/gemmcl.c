@@ -22,8 +22,8 @@ typedef struct {
   gsize d_bytes;
   gboolean host, stream, clock;
   guint runs;
-  gdouble seconds;        /* of "clock": what the last run took by the device's */
-  GemmclPendingRun *last; /* of "stream": the run that is still under way; NULL: none */
+  gdouble seconds; /* of "clock": what the last run took by the device's */
+  cl_event last;   /* of "stream": the end of the run that is still under way; NULL: none */
 } Ours;
 
 static void
@@ -31,6 +31,7 @@ ours_free (gpointer data)
 {
   Ours *self = data;
 
+  g_clear_pointer (&self->last, clReleaseEvent);
   g_clear_pointer (&self->a, clReleaseMemObject);
   for (guint i = 0; i < G_N_ELEMENTS (self->d); i++)
     g_clear_pointer (&self->d[i], clReleaseMemObject);
@@ -119,28 +120,32 @@ check (cl_int status, const gchar *what, GError **error)
   return FALSE;
 }
 
+static gboolean
+submit (Ours *self, cl_mem to, cl_event *first, cl_event *done, GError **error)
+{
+  const GemmclData a = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->a}};
+  const GemmclData d = {.kind = GEMMCL_DATA_BUFFER, .objects = {to}};
+  const GemmclRun run = {.size = sizeof run, .alpha = 1, .a = &a, .d = &d};
+
+  return gemmcl_plan_submit (self->plan, &run, first, done, error);
+}
+
 /* Submits a run, and waits for the one before. */
 static gboolean
 run_on (Ours *self, GError **error)
 {
-  const GemmclDeviceData a = {.buffer = self->a}, d = {.buffer = self->d[self->runs++ % 2]};
-  const GemmclMixedRun run = {.device_a = &a, .device_d = &d};
-  GemmclPendingRun *before = g_steal_pointer (&self->last);
+  g_auto (cl_event) before = g_steal_pointer (&self->last);
 
-  self->last = gemmcl_plan_submit_mixed (self->plan, &run, NULL, error);
-  return (!before || gemmcl_plan_finish (self->plan, before, self->last ? error : NULL)) &&
-         self->last;
+  return submit (self, self->d[self->runs++ % 2], NULL, &self->last, error) &&
+         (!before || check (clWaitForEvents (1, &before), "clWaitForEvents", error));
 }
 
 /* A run on device buffers; its events, where somebody wants to know of the device's clock. */
 static gboolean
 run_and_wait (Ours *self, cl_event *first, cl_event *last, GError **error)
 {
-  const GemmclDeviceRun run = {.a = self->a, .d = self->d[0]};
-  cl_command_queue queue = gemmcl_context_get_cl_queue (self->context);
-
-  return gemmcl_plan_enqueue (self->plan, &run, queue, 0, NULL, first, last, error) &&
-         check (clFinish (queue), "clFinish", error);
+  return submit (self, self->d[0], first, last, error) &&
+         check (clFinish (gemmcl_context_get_cl_queue (self->context)), "clFinish", error);
 }
 
 static gboolean
@@ -164,8 +169,8 @@ static gboolean
 ours_run (gpointer data, GError **error)
 {
   Ours *self = data;
-  const GemmclHostData a = {.data = {self->problem->a}}, d = {.data = {self->problem->d}};
-  const GemmclHostRun host = {.a = &a, .d = &d};
+  const GemmclData a = {.host = {self->problem->a}}, d = {.host = {self->problem->d}};
+  const GemmclRun host = {.size = sizeof host, .alpha = 1, .a = &a, .d = &d};
 
   if (self->host)
     return gemmcl_plan_run (self->plan, &host, error);
@@ -186,8 +191,9 @@ static gboolean
 ours_drain (gpointer data, GError **error)
 {
   Ours *self = data;
+  g_auto (cl_event) last = g_steal_pointer (&self->last);
 
-  return !self->last || gemmcl_plan_finish (self->plan, g_steal_pointer (&self->last), error);
+  return !last || check (clWaitForEvents (1, &last), "clWaitForEvents", error);
 }
 
 static gboolean

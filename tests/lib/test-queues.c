@@ -1,7 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Runs on device buffers: queues in order and out of order, events, operands of a run's own. */
+/* Runs on device buffers, strided: queues in order and out of order, events, operands of a run's
+ * own. */
 
 /* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -68,13 +69,38 @@ make_plan (const GemmclGemm *gemm, gfloat b)
   return plan;
 }
 
+/* The buffers of a run; b and c may be NULL. */
+typedef struct {
+  cl_mem a, b, c, d;
+} Buffers;
+
+static gboolean
+submit (GemmclPlan *plan, const Buffers *buffers, gdouble beta, cl_command_queue queue,
+        cl_event wait, cl_event *first, cl_event *done, GError **error)
+{
+  const GemmclData a = {.kind = GEMMCL_DATA_BUFFER, .objects = {buffers->a}};
+  const GemmclData d = {.kind = GEMMCL_DATA_BUFFER, .objects = {buffers->d}};
+  GemmclRun run = GEMMCL_RUN_INIT;
+
+  run.beta = beta;
+  run.a = &a;
+  run.b = buffers->b;
+  run.c = buffers->c;
+  run.d = &d;
+  run.strided = TRUE;
+  run.queue = queue;
+  run.n_wait = wait ? 1 : 0;
+  run.wait = &wait;
+  return gemmcl_plan_submit (plan, &run, first, done, error);
+}
+
 static void
-enqueue (GemmclPlan *plan, const GemmclDeviceRun *run, cl_command_queue queue, cl_event wait,
-         cl_event *event)
+enqueue (GemmclPlan *plan, const Buffers *buffers, gdouble beta, cl_command_queue queue,
+         cl_event wait, cl_event *done)
 {
   g_autoptr (GError) error = NULL;
 
-  gemmcl_plan_enqueue (plan, run, queue, wait ? 1 : 0, wait ? &wait : NULL, NULL, event, &error);
+  submit (plan, buffers, beta, queue, wait, NULL, done, &error);
   g_assert_no_error (error);
 }
 
@@ -96,9 +122,9 @@ test_in_order (void)
     g_auto (cl_mem) d = make_buffer (context, 0);
     const cl_command_queue queue = gemmcl_context_get_cl_queue (context);
 
-    enqueue (plan, &(GemmclDeviceRun){.a = a, .d = d}, queue, NULL, NULL);
-    enqueue (plan, &(GemmclDeviceRun){.a = d, .d = a}, queue, NULL, NULL);
-    enqueue (plan, &(GemmclDeviceRun){.a = a, .d = last}, queue, NULL, NULL);
+    enqueue (plan, &(Buffers){.a = a, .d = d}, 0, queue, NULL, NULL);
+    enqueue (plan, &(Buffers){.a = d, .d = a}, 0, queue, NULL, NULL);
+    enqueue (plan, &(Buffers){.a = a, .d = last}, 0, queue, NULL, NULL);
   }
   {
     gfloat found;
@@ -140,7 +166,7 @@ test_out_of_order (void)
   d = make_buffer (context, 7);
   start = clCreateUserEvent (gemmcl_context_get_cl_context (context), &status);
   g_assert_cmpint (status, ==, CL_SUCCESS);
-  enqueue (plan, &(GemmclDeviceRun){.a = a, .b = b, .d = d}, queue, start, &done);
+  enqueue (plan, &(Buffers){.a = a, .b = b, .d = d}, 0, queue, start, &done);
   g_assert_cmpint (clFlush (queue), ==, CL_SUCCESS);
   assert_holds (context, d, 7);
   g_assert_cmpint (clSetUserEventStatus (start, CL_COMPLETE), ==, CL_SUCCESS);
@@ -164,18 +190,17 @@ test_own_operands (void)
   if (context == NULL)
     return;
   gemm.addend = GEMMCL_ADDEND_MATRIX;
-  gemm.beta = 1;
   queue = gemmcl_context_get_cl_queue (context);
   plan = make_plan (&gemm, 1);
   a = make_buffer (context, 1);
   b = make_buffer (context, 2);
   c = make_buffer (context, 5);
   d = make_buffer (context, 0);
-  enqueue (plan, &(GemmclDeviceRun){.a = a, .d = d}, queue, NULL, NULL);
+  enqueue (plan, &(Buffers){.a = a, .d = d}, 1, queue, NULL, NULL);
   assert_holds (context, d, SIZE);
-  enqueue (plan, &(GemmclDeviceRun){.a = a, .b = b, .c = c, .d = d}, queue, NULL, NULL);
+  enqueue (plan, &(Buffers){.a = a, .b = b, .c = c, .d = d}, 1, queue, NULL, NULL);
   assert_holds (context, d, 2 * SIZE + 5);
-  enqueue (plan, &(GemmclDeviceRun){.a = a, .d = d}, queue, NULL, NULL);
+  enqueue (plan, &(Buffers){.a = a, .d = d}, 1, queue, NULL, NULL);
   assert_holds (context, d, SIZE);
 }
 
@@ -192,12 +217,11 @@ test_accumulate (void)
   if (context == NULL)
     return;
   gemm.addend = GEMMCL_ADDEND_OUTPUT;
-  gemm.beta = 1;
   plan = make_plan (&gemm, 1);
   a = make_buffer (context, 1);
   d = make_buffer (context, 100);
   for (guint i = 0; i < 3; i++)
-    enqueue (plan, &(GemmclDeviceRun){.a = a, .d = d}, gemmcl_context_get_cl_queue (context), NULL,
+    enqueue (plan, &(Buffers){.a = a, .d = d}, 1, gemmcl_context_get_cl_queue (context), NULL,
              NULL);
   assert_holds (context, d, 100 + 3 * SIZE);
 }
@@ -231,40 +255,14 @@ test_set_while_waiting (void)
   g_assert_cmpint (status, ==, CL_SUCCESS);
   start = clCreateUserEvent (gemmcl_context_get_cl_context (context), &status);
   g_assert_cmpint (status, ==, CL_SUCCESS);
-  enqueue (plan, &(GemmclDeviceRun){.a = a, .d = d}, queue, start, &done);
+  enqueue (plan, &(Buffers){.a = a, .d = d}, 0, queue, start, &done);
   g_assert_true (gemmcl_plan_set_b (plan, matrix, NULL));
   g_assert_cmpint (clSetUserEventStatus (start, CL_COMPLETE), ==, CL_SUCCESS);
   g_assert_cmpint (clWaitForEvents (1, &done), ==, CL_SUCCESS);
   assert_holds (context, d, SIZE);
-  enqueue (plan, &(GemmclDeviceRun){.a = a, .d = d}, queue, NULL, NULL);
+  enqueue (plan, &(Buffers){.a = a, .d = d}, 0, queue, NULL, NULL);
   g_assert_cmpint (clFinish (queue), ==, CL_SUCCESS);
   assert_holds (context, d, 2 * SIZE);
-}
-
-static void
-test_refused (void)
-{
-  const GemmclGemm gemm = make_gemm ();
-  GemmclContext *context = test_get_context ();
-  g_autoptr (GemmclPlan) plan = NULL;
-  g_autoptr (GError) error = NULL;
-  g_auto (cl_mem) a = NULL;
-  cl_event event = NULL;
-  GemmclDeviceRun run = {0};
-
-  if (context == NULL)
-    return;
-  run.a = run.d = a = make_buffer (context, 1);
-  plan = gemmcl_plan_new (context, &gemm, NULL, &error);
-  g_assert_no_error (error);
-  g_assert_false (gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (context), 0, NULL,
-                                       NULL, &event, &error));
-  files_assert_error (error, GEMMCL_ERROR_INVALID, "no B yet");
-  run.m = SIZE + 1;
-  g_assert_false (gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (context), 0, NULL,
-                                       NULL, &event, &error));
-  files_assert_error (error, GEMMCL_ERROR_INVALID, "21 rows");
-  g_assert_null (event);
 }
 
 /* What OpenCL refuses is told with the name of its error. */
@@ -277,7 +275,7 @@ test_wrong_queue (void)
   g_autoptr (GError) error = NULL;
   g_auto (cl_mem) a = NULL;
   g_auto (cl_mem) d = NULL;
-  GemmclDeviceRun run = {0};
+  Buffers run = {NULL};
 
   if (test_get_context () == NULL)
     return;
@@ -286,8 +284,8 @@ test_wrong_queue (void)
   plan = make_plan (&gemm, 1);
   run.a = a = make_buffer (test_get_context (), 1);
   run.d = d = make_buffer (test_get_context (), 1);
-  g_assert_false (gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (other), 0, NULL,
-                                       NULL, NULL, &error));
+  g_assert_false (
+      submit (plan, &run, 0, gemmcl_context_get_cl_queue (other), NULL, NULL, NULL, &error));
   files_assert_error (error, GEMMCL_ERROR_OPENCL, "CL_INVALID_CONTEXT");
 }
 
@@ -309,12 +307,11 @@ test_first_and_last (void)
     g_auto (cl_mem) a = clCreateBuffer (gemmcl_context_get_cl_context (context), CL_MEM_READ_WRITE,
                                         SIZE * 32 * sizeof (gfloat), NULL, NULL);
     g_auto (cl_mem) d = make_buffer (context, 0);
-    const GemmclDeviceRun run = {.a = a, .b = a, .d = d};
+    const Buffers run = {.a = a, .b = a, .d = d};
     cl_event first = NULL, last = NULL;
 
     g_assert_no_error (error);
-    gemmcl_plan_enqueue (plan, &run, gemmcl_context_get_cl_queue (context), 0, NULL, &first, &last,
-                         &error);
+    submit (plan, &run, 0, NULL, NULL, &first, &last, &error);
     g_assert_no_error (error);
     g_assert_cmpint (clWaitForEvents (1, &last), ==, CL_SUCCESS);
     g_assert_cmpint (first == last, ==, i == 0);
@@ -327,13 +324,12 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/enqueue/first-and-last", test_first_and_last);
-  g_test_add_func ("/enqueue/in-order", test_in_order);
-  g_test_add_func ("/enqueue/out-of-order", test_out_of_order);
-  g_test_add_func ("/enqueue/own-operands", test_own_operands);
-  g_test_add_func ("/enqueue/accumulate", test_accumulate);
-  g_test_add_func ("/enqueue/set-while-waiting", test_set_while_waiting);
-  g_test_add_func ("/enqueue/refused", test_refused);
-  g_test_add_func ("/enqueue/wrong-queue", test_wrong_queue);
+  g_test_add_func ("/queues/first-and-last", test_first_and_last);
+  g_test_add_func ("/queues/in-order", test_in_order);
+  g_test_add_func ("/queues/out-of-order", test_out_of_order);
+  g_test_add_func ("/queues/own-operands", test_own_operands);
+  g_test_add_func ("/queues/accumulate", test_accumulate);
+  g_test_add_func ("/queues/set-while-waiting", test_set_while_waiting);
+  g_test_add_func ("/queues/wrong-queue", test_wrong_queue);
   return g_test_run ();
 }
