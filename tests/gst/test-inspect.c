@@ -27,7 +27,7 @@ test_defaults (void)
       g_error ("%s is not its default", specs[i]->name);
     n_checked++;
   }
-  g_assert_cmpuint (n_checked, ==, 21);
+  g_assert_cmpuint (n_checked, ==, 22);
 }
 
 /* Each property, set to something else, reads back as that. */

@@ -123,6 +123,10 @@ assert_writes (const Copies *copies, guint writes)
     g_test_message ("copies are not counted on this device");
 }
 
+/* Each D is copied on the device to where GStreamer has rows by default, with gaps, since nobody
+ * downstream understands a GstVideoMeta. */
+#define D_COPIES (N - 1)
+
 /* N pictures in buffers that @make makes go through @self, and out comes what plain buffers make.
  * Returns: what was copied. */
 static Copies
@@ -193,12 +197,12 @@ test_pages (void)
   pool = take_pool (&tight, RGB, TRUE);
   copies = run_drawn (&tight, acquire_tight, pool);
   give_pool (pool);
-  assert_writes (&copies, 0);
+  assert_writes (&copies, D_COPIES);
   line_init (&padded, WEIGHT, RGB);
   pool = take_pool (&padded, RGB, FALSE);
   copies = run_drawn (&padded, acquire_padded, pool);
   give_pool (pool);
-  assert_writes (&copies, N - 1);
+  assert_writes (&copies, D_COPIES + N - 1);
 }
 
 /* Room before the picture, around its rows, and an address that suits nothing. */
@@ -225,7 +229,7 @@ test_strange (void)
 
   line_init (&line, WEIGHT, RGB);
   copies = run_drawn (&line, make_strange, NULL);
-  assert_writes (&copies, N - 1);
+  assert_writes (&copies, D_COPIES + N - 1);
 }
 
 /* An upstream that has no use for a pool. */
@@ -390,11 +394,12 @@ test_pinned (void)
     copies_pretend_discrete (FALSE);
     line_assert_memory (&line, "a", "OpenCL to system", N * PIXELS * 3);
     g_assert_cmpuint (copies.writes, ==, N - 1);
-    g_assert_cmpuint (copies.copies, ==, with_meta ? 0 : N - 1);
+    g_assert_cmpuint (copies.copies, ==, D_COPIES + (with_meta ? 0 : N - 1));
   }
 }
 
-/* Caps of the system's memory between two elements mean it, whatever the second one offers. */
+/* Caps of the system's memory between two elements: the first one's outputs are for the host, too,
+ * and the second one finds them on the device. */
 static void
 test_forced (void)
 {
@@ -404,7 +409,7 @@ test_forced (void)
   line_run_pictures (&line, WEIGHT "name=a ! video/x-raw ! " WEIGHT "name=b", N);
   copies_pretend_discrete (FALSE);
   line_assert_memory (&line, "a", "system", 2 * N * PIXELS * 3);
-  line_assert_memory (&line, "b", "system", 2 * N * PIXELS * 3);
+  line_assert_memory (&line, "b", "OpenCL to system", N * PIXELS * 3);
 }
 
 /* How many different memories hold @index of the buffers that @text makes of 30 like @input. */

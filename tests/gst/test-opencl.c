@@ -22,7 +22,7 @@ test_chain (void)
     line_assert_memory (&device, "a", "system to OpenCL", 20 * PIXELS * 3);
     line_assert_memory (&device, "b", "OpenCL", 0);
     line_assert_memory (&device, "c", "OpenCL to system", 20 * PIXELS * 3);
-    line_assert_memory (&host, "b", "system", 2 * 20 * PIXELS * 3);
+    line_assert_memory (&host, "b", "OpenCL to system", 20 * PIXELS * 3);
   }
 }
 
