@@ -94,24 +94,6 @@ gemmcl_map_file (const gchar *path, GError **error)
 }
 
 gboolean
-gemmcl_write_all (gint fd, gconstpointer data, gsize n)
-{
-  const gchar *at = data;
-
-  while (n > 0) {
-    gssize written = write (fd, at, n);
-
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return FALSE;
-    at += written;
-    n -= written;
-  }
-  return TRUE;
-}
-
-gboolean
 gemmcl_replace_file (const gchar *path, GemmclFileWriter writer, gconstpointer data, GError **error)
 {
   g_autofree gchar *directory = NULL;

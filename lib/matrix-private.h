@@ -85,9 +85,6 @@ GBytes *gemmcl_map_file (const gchar *path, GError **error);
 /** GemmclFileWriter: Returns: whether all of @data was written to @fd; else errno says why not. */
 typedef gboolean (*GemmclFileWriter) (gint fd, gconstpointer data);
 
-/** gemmcl_write_all: Returns: whether @n bytes were written; else errno says why not. */
-gboolean gemmcl_write_all (gint fd, gconstpointer data, gsize n);
-
 /** gemmcl_replace_file: what @writer writes, whole or not at all, in place of what was there. */
 gboolean gemmcl_replace_file (const gchar *path, GemmclFileWriter writer, gconstpointer data,
                               GError **error);
