@@ -181,5 +181,5 @@ gemmcl_matrix_parse (const gchar *literal, GError **error)
     return NULL;
   return gemmcl_matrix_new_take (
       GEMMCL_TYPE_F32, parser.rows, parser.cols, FALSE,
-      g_bytes_new_take (g_steal_pointer (&values), parser.n_values * sizeof (gfloat)), 0);
+      g_bytes_new_take (g_steal_pointer (&values), parser.n_values * sizeof (gfloat)));
 }

@@ -3,7 +3,10 @@
 
 /* What a user types to name a matrix. */
 
+#include <fcntl.h>
+#include <glib/gstdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "files.h"
 #include "gemmcl.h"
@@ -179,6 +182,63 @@ test_not_a_file (void)
   files_assert_error (error, GEMMCL_ERROR_IO, "found a pipe, socket or device");
 }
 
+/* Cuts the file to nothing, and then writes as many other bytes into it. */
+static void
+overwrite (const gchar *path, GemmclMatrix *matrix, const guint8 *expected, gsize n)
+{
+  GStatBuf status;
+  g_autofree guint8 *other = NULL;
+  gint fd = g_open (path, O_WRONLY | O_CLOEXEC, 0);
+
+  g_assert_cmpint (fd, >=, 0);
+  g_assert_cmpint (fstat (fd, &status), ==, 0);
+  other = g_malloc (status.st_size);
+  memset (other, 0x5a, status.st_size);
+  g_assert_cmpint (ftruncate (fd, 0), ==, 0);
+  g_assert_cmpmem (gemmcl_matrix_get_data (matrix), n, expected, n);
+  g_assert_cmpint (write (fd, other, status.st_size), ==, status.st_size);
+  g_assert_cmpmem (gemmcl_matrix_get_data (matrix), n, expected, n);
+  g_assert_cmpint (close (fd), ==, 0);
+}
+
+/* A file that is changed in place changes no matrix, and stops no program. */
+static void
+test_overwritten (void)
+{
+  enum { ROWS = 100, COLS = 200 };
+  static gfloat values[ROWS * COLS];
+  static const struct {
+    const gchar *name, *where;
+  } cases[] = {
+      {"o.npy", "o.npy"}, {"o.safetensors", "o.safetensors#t"}, {"o.raw", "o.raw#f32:100x200"}};
+  g_auto (Files) files = {0};
+  g_autoptr (GString) npy = NULL, tensors = NULL;
+
+  for (guint i = 0; i < ROWS * COLS; i++)
+    values[i] = i;
+  npy = files_npy (1, "{'descr': '<f4', 'fortran_order': False, 'shape': (100, 200), }", values,
+                   sizeof values);
+  tensors = files_safetensors (
+      "{\"t\": {\"dtype\": \"F32\", \"shape\": [100, 200], \"data_offsets\": [0, 80000]}}", values,
+      sizeof values);
+  files_init (&files);
+  g_free (files_write (&files, "o.npy", npy->str, npy->len));
+  g_free (files_write (&files, "o.safetensors", tensors->str, tensors->len));
+  g_free (files_write (&files, "o.raw", values, sizeof values));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree gchar *path = files_path (&files, cases[i].name);
+    g_autoptr (GemmclMatrix) matrix = load (&files, cases[i].where, FALSE, &error);
+    g_autoptr (GemmclMatrix) transposed = NULL;
+
+    g_assert_no_error (error);
+    overwrite (path, matrix, (const guint8 *)values, sizeof values);
+    transposed = gemmcl_matrix_to_f32 (matrix, TRUE, &error);
+    g_assert_no_error (error);
+    g_assert_cmpfloat (((const gfloat *)gemmcl_matrix_get_data (transposed))[1], ==, COLS);
+  }
+}
+
 /* The message is UTF-8 even where the name is not. */
 static void
 test_odd_name (void)
@@ -201,6 +261,7 @@ main (int argc, char **argv)
   g_test_add_func ("/matrix-load/literal", test_literal);
   g_test_add_func ("/matrix-load/bad", test_bad);
   g_test_add_func ("/matrix-load/not-a-file", test_not_a_file);
+  g_test_add_func ("/matrix-load/overwritten", test_overwritten);
   g_test_add_func ("/matrix-load/odd-name", test_odd_name);
   return g_test_run ();
 }
