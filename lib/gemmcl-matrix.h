@@ -82,7 +82,8 @@ GemmclMatrix *gemmcl_matrix_parse (const gchar *literal, GError **error);
  * @v2_is_bf16: read elements that NumPy calls `|V2` (two bytes of anything) as bf16; with %FALSE
  *   such a file is refused, and the message says how to state it
  *
- * The matrix has a copy of the elements: what happens to the file afterwards does not change it.
+ * The matrix has a copy of the elements: what happens to the file afterwards does not change it. A
+ * finite f64 that is beyond the range of f32 is refused; infinities and NaN are elements.
  *
  * Returns: (transfer full): the matrix, or %NULL with #GEMMCL_ERROR_IO, #GEMMCL_ERROR_FORMAT or
  *   #GEMMCL_ERROR_TOO_LARGE (there is not enough memory).
@@ -198,8 +199,9 @@ gconstpointer gemmcl_matrix_get_data (const GemmclMatrix *self);
  * @transpose: swap rows and columns
  *
  * Returns: (transfer full): the same values as row-major f32, aligned to 4 bytes; @self itself with
- *   one more reference where that is what it already is. f64 and integers round to nearest. %NULL
- *   with #GEMMCL_ERROR_TOO_LARGE when there is not enough memory.
+ *   one more reference where that is what it already is. f64 and integers round to nearest, an f64
+ *   beyond the range of f32 (which only gemmcl_matrix_new() takes) to infinity. %NULL with
+ *   #GEMMCL_ERROR_TOO_LARGE when there is not enough memory.
  */
 GemmclMatrix *gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error);
 

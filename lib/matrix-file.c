@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -166,6 +167,27 @@ set_source_error (GError **error, const GemmclMatrixSource *source, const gchar 
     gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, source->file->path, "%s", message);
 }
 
+/* Whether no finite element would be infinite as an f32, which of all types only f64 can be. */
+static gboolean
+check_range (const GemmclMatrixSource *source, const gdouble *elements, gsize rows, gsize cols,
+             GError **error)
+{
+  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
+  gsize i = 0;
+
+  while (i < rows * cols && (!isfinite (elements[i]) || isfinite ((gfloat)elements[i])))
+    i++;
+  if (i == rows * cols)
+    return TRUE;
+  set_source_error (error, source,
+                    "Row %" G_GSIZE_FORMAT ", column %" G_GSIZE_FORMAT ": " GEMMCL_EXPECTED_F32
+                    ", found %s.",
+                    (source->column_major ? i % rows : i / cols) + 1,
+                    (source->column_major ? i / rows : i % cols) + 1,
+                    g_ascii_formatd (number, sizeof number, "%.9g", elements[i]));
+  return FALSE;
+}
+
 GemmclMatrix *
 gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error)
 {
@@ -174,7 +196,7 @@ gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error)
   gsize rows = n_dims >= 2 ? source->dims[n_dims - 2] : 1;
   const gchar *type = gemmcl_type_get_name (source->type);
   g_autofree gchar *shape = gemmcl_describe_dims (source->dims, n_dims);
-  gpointer elements;
+  g_autofree gpointer elements = NULL;
   gsize n_bytes;
 
   if (n_dims > 2) {
@@ -201,10 +223,11 @@ gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error)
     return NULL;
   }
   elements = gemmcl_file_read (source->file, source->offset, n_bytes, error);
-  if (elements == NULL)
+  if (elements == NULL ||
+      (source->type == GEMMCL_TYPE_F64 && !check_range (source, elements, rows, cols, error)))
     return NULL;
   return gemmcl_matrix_new_take (source->type, rows, cols, source->column_major,
-                                 g_bytes_new_take (elements, n_bytes));
+                                 g_bytes_new_take (g_steal_pointer (&elements), n_bytes));
 }
 
 GemmclMatrix *

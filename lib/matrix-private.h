@@ -130,6 +130,9 @@ void gemmcl_set_file_error (GError **error, GemmclError code, const gchar *path,
  */
 gchar *gemmcl_describe_char (const gchar *p, const gchar *end);
 
+/** GEMMCL_EXPECTED_F32: why a finite number is refused that as an f32 would be infinite. */
+#define GEMMCL_EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
+
 /** gemmcl_describe_dims: Returns: (transfer full): "64 x 3 x 7"; "no dimensions" for none. */
 gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);
 
