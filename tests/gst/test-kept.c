@@ -225,7 +225,7 @@ test_peer_pool (void)
 int
 main (int argc, char **argv)
 {
-  line_test_init (&argc, &argv, CORE_ELEMENTS);
+  line_test_init (&argc, &argv);
   stream_add_test ("/kept/beta", test_beta);
   stream_add_test ("/kept/copies", test_copies);
   stream_add_test ("/kept/peer-pool", test_peer_pool);
