@@ -3,6 +3,8 @@
 #define GST_USE_UNSTABLE_API /* tracers */
 #include "flows.h"
 
+#include "plugins.h"
+
 void
 flow_run (void (*flow) (Load *load), const gchar *name, const gchar *text, gfloat factor,
           const LoadSource *source, guint n)
@@ -215,9 +217,9 @@ flow_seek (const gchar *line, GstState middle, guint n)
 }
 
 GstTracer *
-flow_start_tracer (const gchar *core_tracers)
+flow_start_tracer (void)
 {
-  g_autoptr (GstPlugin) plugin = gst_plugin_load_file (core_tracers, NULL);
+  g_autoptr (GstPlugin) plugin = plugins_load ("coretracers", NULL);
   g_autoptr (GstPluginFeature) feature =
       plugin ? gst_registry_find_feature (gst_registry_get (), "leaks", GST_TYPE_TRACER_FACTORY)
              : NULL;

@@ -9,6 +9,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "plugins.h"
 #include "sharing-example.h"
 #include "stream.h"
 
@@ -503,8 +504,7 @@ test_weights (void)
 static gboolean
 load_core_elements (void)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GstPlugin) plugin = gst_plugin_load_file (CORE_ELEMENTS, &error);
+  g_autoptr (GstPlugin) plugin = plugins_load ("coreelements", NULL);
 
   return plugin != NULL;
 }
@@ -512,7 +512,10 @@ load_core_elements (void)
 static void
 skip_linked (void)
 {
-  g_test_skip ("GStreamer's core elements are not at " CORE_ELEMENTS);
+  g_autofree gchar *reason =
+      g_strdup_printf ("GStreamer's core elements are not in %s", plugins_get_folder ());
+
+  g_test_skip (reason);
 }
 
 int

@@ -206,7 +206,7 @@ test_few (void)
 int
 main (int argc, char **argv)
 {
-  line_test_init (&argc, &argv, CORE_ELEMENTS);
+  line_test_init (&argc, &argv);
   stream_add_test ("/kept/beta", test_beta);
   stream_add_test ("/kept/copies", test_copies);
   stream_add_test ("/kept/few", test_few);

@@ -5,6 +5,7 @@
 #include "copies.h"
 #include "gstgemmclmemory.h"
 #include "line.h"
+#include "plugins.h"
 
 /* The system's memory that the element offers upstream, which the device uses without a copy, and
  * the pools that its results come from. */
@@ -329,7 +330,7 @@ look (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
 static void
 test_videotestsrc (void)
 {
-  g_autoptr (GstPlugin) plugin = gst_plugin_load_file (VIDEOTESTSRC, NULL);
+  g_autoptr (GstPlugin) plugin = plugins_load ("videotestsrc", NULL);
   g_autoptr (GstElement) pipeline = NULL, element = NULL;
   g_autoptr (GstPad) pad = NULL;
   g_autoptr (GstBus) bus = NULL;
@@ -460,7 +461,7 @@ test_results (void)
 int
 main (int argc, char **argv)
 {
-  line_test_init (&argc, &argv, CORE_ELEMENTS);
+  line_test_init (&argc, &argv);
   stream_add_test ("/offer/pages", test_pages);
   stream_add_test ("/offer/strange", test_strange);
   stream_add_test ("/offer/allocator", test_allocator);

@@ -239,7 +239,7 @@ test_changes (void)
 int
 main (int argc, char **argv)
 {
-  line_test_init (&argc, &argv, CORE_ELEMENTS);
+  line_test_init (&argc, &argv);
   stream_add_test ("/opencl/chain", test_chain);
   stream_add_test ("/opencl/negotiation", test_negotiation);
   stream_add_test ("/opencl/cpu-between", test_cpu_between);
