@@ -36,29 +36,6 @@ gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar 
   return TRUE;
 }
 
-static gboolean
-mark (GemmclChain *chain, guint n, const cl_event *events, GError **error)
-{
-  cl_event done = NULL;
-  const cl_int status = clEnqueueMarkerWithWaitList (chain->queue, n, events, &done);
-
-  return gemmcl_chain_add (chain, status, done, "clEnqueueMarkerWithWaitList", error);
-}
-
-gboolean
-gemmcl_chain_join (GemmclChain *chain, const GemmclChain *other, GError **error)
-{
-  if (other->last == NULL)
-    return TRUE;
-  if (chain->n_wait == 0) {
-    chain->n_wait = 1;
-    chain->wait = &other->last;
-    return TRUE;
-  }
-  return (chain->last != NULL || mark (chain, chain->n_wait, chain->wait, error)) &&
-         mark (chain, 2, (const cl_event[]){chain->last, other->last}, error);
-}
-
 gboolean
 gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gsize global[3],
                      const gsize local[3], const gchar *name, GError **error)

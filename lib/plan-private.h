@@ -78,8 +78,9 @@ typedef struct {
  * @first, @kernel: the first and the last kernel
  * @last: the last command of all
  *
- * Commands that follow one another in a queue of any kind, each waiting for the one before: if one
- * fails, so do all behind it. Do not move it: @wait may point into it.
+ * Commands that follow one another in queues of any kind, each waiting for the one before: if one
+ * fails, so do all behind it, and when the last one is done all are. Do not move it: @wait may
+ * point into it.
  */
 typedef struct {
   cl_command_queue queue;
@@ -104,9 +105,6 @@ GPtrArray *gemmcl_events_new (void);
  */
 gboolean gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
                            GError **error);
-
-/** gemmcl_chain_join: What follows in @chain waits for @other, too, which must stay where it is. */
-gboolean gemmcl_chain_join (GemmclChain *chain, const GemmclChain *other, GError **error);
 
 /**
  * gemmcl_chain_launch:
