@@ -412,11 +412,6 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gs
   gsize batches = batch;
   GemmclProblem p = make_problem (self, operands, m, &batches);
 
-  if (p.K > 0 && operands->b == NULL && self->weights == NULL) {
-    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                         "The plan has no B yet; set it before the first run.");
-    return FALSE;
-  }
   return (p.K == 0 || operands->b == NULL || self->pack == NULL ||
           launch_pack (self, operands, batch, chain, error)) &&
          (p.K == 0 || self->ingest == NULL ||

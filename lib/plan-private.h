@@ -175,6 +175,11 @@ typedef struct {
 gboolean gemmcl_plan_launch_pack_image (const GemmclImagePack *pack, GemmclChain *chain,
                                         GError **error);
 
+/** gemmcl_plan_check_run: Returns: whether @run of @m rows and @batch problems can be one of the
+ * plan; else %FALSE with #GEMMCL_ERROR_INVALID. */
+gboolean gemmcl_plan_check_run (GemmclPlan *self, const GemmclRun *run, gsize m, gsize batch,
+                                GError **error);
+
 void gemmcl_plan_init_runs (GemmclPlan *self);
 
 /** gemmcl_plan_clear_runs: waits for what was submitted and drops what runs use. */

@@ -12,6 +12,7 @@
  * caller's memory is not copied.
  */
 #include "context.h"
+#include "error-private.h"
 #include "plan-planes.h"
 #include "plan-rows.h"
 #include "plan-transfer.h"
@@ -82,11 +83,12 @@ reap (GemmclPlan *self)
 {
   for (guint i = 0; i < self->slots->len; i++) {
     Slot *slot = g_ptr_array_index (self->slots, i);
-    cl_int status = CL_COMPLETE;
+    cl_int status = -1;
 
-    if (slot->done == NULL || (clGetEventInfo (slot->done, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                               sizeof (status), &status, NULL) == CL_SUCCESS &&
-                               status > CL_COMPLETE))
+    if (slot->done == NULL)
+      continue;
+    clGetEventInfo (slot->done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof (status), &status, NULL);
+    if (status > CL_COMPLETE)
       continue;
     if (status == CL_COMPLETE) {
       self->stats.runs++;
@@ -231,10 +233,10 @@ find_acquired (Submission *self)
     self->slot->acquired = g_new (cl_mem, self->plan->gemm.batch * GEMMCL_MAX_PLANES);
   for (gsize i = 0; i < (self->run->strided ? 1 : self->batch); i++) {
     const GemmclData *a = &self->run->a[i];
-    const gboolean images = a->kind == GEMMCL_DATA_IMAGES;
-    const guint n = images ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
+    const guint n =
+        a->kind == GEMMCL_DATA_IMAGES ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
 
-    for (guint j = 0; j < n && a->acquired && a->kind != GEMMCL_DATA_HOST; j++)
+    for (guint j = 0; a->acquired && a->kind != GEMMCL_DATA_HOST && j < n; j++)
       add_acquired (self, a->objects[j]);
   }
 }
@@ -436,118 +438,6 @@ keep (Submission *self)
   slot->bytes_out = count_host_bytes (self, GEMMCL_OPERAND_D, self->run->d);
 }
 
-static gboolean
-check_size (GemmclPlan *self, gsize m, gsize batch, GError **error)
-{
-  const GemmclGemm *gemm = &self->stated;
-
-  if (m > gemm->m || batch > gemm->batch) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                 "A run of %" G_GSIZE_FORMAT " rows and %" G_GSIZE_FORMAT
-                 " batches is more than its plan's %" G_GSIZE_FORMAT " and %" G_GSIZE_FORMAT ".",
-                 m, batch, gemm->m, gemm->batch);
-    return FALSE;
-  }
-  if ((gemm->a_image || gemm->d_image) && m != gemm->m) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                 "A run of frames has all their %" G_GSIZE_FORMAT " rows, not %" G_GSIZE_FORMAT ".",
-                 gemm->m, m);
-    return FALSE;
-  }
-  return TRUE;
-}
-
-/* Some drivers never come to the end of a command that is to wait for one that failed already. */
-static gboolean
-check_wait (const GemmclRun *run, GError **error)
-{
-  for (guint i = 0; i < run->n_wait; i++) {
-    cl_int status = CL_COMPLETE;
-
-    clGetEventInfo (run->wait[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof (status), &status,
-                    NULL);
-    if (status < CL_COMPLETE) {
-      g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                   "An event that the run is to wait for failed with %s (%d).",
-                   gemmcl_cl_error_name (status), status);
-      return FALSE;
-    }
-  }
-  return TRUE;
-}
-
-static gboolean
-is_complete (const GemmclData *data, guint n_planes, gboolean strided)
-{
-  for (guint i = 0; i < n_planes; i++)
-    if (data->kind == GEMMCL_DATA_HOST
-            ? data->host[i] == NULL
-            : data->objects[data->kind == GEMMCL_DATA_IMAGES ? i : 0] == NULL)
-      return FALSE;
-  return !strided || (data->kind == GEMMCL_DATA_BUFFER && data->offset[0] == 0);
-}
-
-/* @image: (nullable): of a frame; @images: whether that may be in images. */
-static gboolean
-check_data (GemmclPlan *self, const gchar *name, const GemmclData *data, gsize n,
-            const GemmclImage *image, gboolean images, gboolean strided, GError **error)
-{
-  const guint n_planes = image ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
-
-  for (gsize i = 0; i < (strided ? 1 : n); i++) {
-    if (data[i].kind > (images ? GEMMCL_DATA_IMAGES : GEMMCL_DATA_BUFFER) ||
-        !is_complete (&data[i], n_planes, strided)) {
-      g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                   "%s of problem %" G_GSIZE_FORMAT " is neither memory of the host nor a buffer%s"
-                   "%s.",
-                   name, i, images ? " nor images" : "",
-                   strided ? ", and with strides it must be a buffer, from its start" : "");
-      return FALSE;
-    }
-    if (data[i].kind == GEMMCL_DATA_IMAGES && !gemmcl_plan_check_planes (self, &data[i], error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-static gboolean
-check_all_data (GemmclPlan *self, const GemmclRun *run, gsize batch, GError **error)
-{
-  const GemmclGemm *gemm = &self->stated;
-  const gboolean strided = run->strided;
-
-  return ((float)run->alpha == 0.0f ||
-          check_data (self, "A", run->a, batch, gemm->a_image, TRUE, strided, error)) &&
-         check_data (self, "D", run->d, batch, gemm->d_image, FALSE, strided, error) &&
-         (run->previous == NULL || check_data (self, "The previous result", run->previous, batch,
-                                               gemm->d_image, FALSE, strided, error)) &&
-         (run->rows == NULL ||
-          check_data (self, "The row outputs", run->rows, batch, NULL, FALSE, strided, error));
-}
-
-/* With the plan's lock held. */
-static gboolean
-check_b (GemmclPlan *self, const GemmclRun *run, GError **error)
-{
-  if ((float)run->alpha == 0.0f || run->b != NULL || self->weights != NULL)
-    return TRUE;
-  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                       "The plan has no B yet; set it before the first run.");
-  return FALSE;
-}
-
-static gboolean
-check_version (const GemmclRun *run, GError **error)
-{
-  if (run->size >= sizeof (GemmclRun))
-    return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-               "A GemmclRun of %" G_GSIZE_FORMAT " bytes is shorter than the %" G_GSIZE_FORMAT
-               " of this library; start from GEMMCL_RUN_INIT.",
-               run->size, sizeof (GemmclRun));
-  return FALSE;
-}
-
 gboolean
 gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_event *done,
                     GError **error)
@@ -558,10 +448,14 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
   g_return_val_if_fail (run != NULL, FALSE);
-  if (!check_version (run, error))
-    return FALSE;
+  if (run->size < sizeof (GemmclRun))
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "A GemmclRun of %" G_GSIZE_FORMAT
+                        " bytes is shorter than the %" G_GSIZE_FORMAT
+                        " of this library; start from GEMMCL_RUN_INIT.",
+                        run->size, sizeof (GemmclRun));
   g_return_val_if_fail (run->d != NULL, FALSE);
-  g_return_val_if_fail (run->a != NULL || (float)run->alpha == 0.0f, FALSE);
+  g_return_val_if_fail (run->a != NULL || run->alpha == 0.0, FALSE);
   g_return_val_if_fail (!run->rows == !self->stated.row_outputs, FALSE);
   g_return_val_if_fail (!run->acquire == !run->release, FALSE);
   g_return_val_if_fail (run->wait != NULL || run->n_wait == 0, FALSE);
@@ -569,12 +463,12 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
 
   m = run->m ? run->m : self->stated.m;
   batch = run->batch ? run->batch : self->stated.batch;
-  if (!check_size (self, m, batch, error) || !check_wait (run, error) ||
-      !check_all_data (self, run, batch, error))
+  if (!gemmcl_plan_check_run (self, run, m, batch, error))
     return FALSE;
   locker = g_mutex_locker_new (&self->lock);
-  if (!check_b (self, run, error))
-    return FALSE;
+  if (run->alpha != 0.0 && run->b == NULL && self->weights == NULL)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The plan has no B yet; set it before the first run.");
   submission.slot = find_slot (self);
   submission.chain.events = submission.slot->events;
   submission.m = m;
