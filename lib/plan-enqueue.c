@@ -36,29 +36,6 @@ gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar 
   return TRUE;
 }
 
-static gboolean
-mark (GemmclChain *chain, guint n, const cl_event *events, GError **error)
-{
-  cl_event done = NULL;
-  const cl_int status = clEnqueueMarkerWithWaitList (chain->queue, n, events, &done);
-
-  return gemmcl_chain_add (chain, status, done, "clEnqueueMarkerWithWaitList", error);
-}
-
-gboolean
-gemmcl_chain_join (GemmclChain *chain, const GemmclChain *other, GError **error)
-{
-  if (other->last == NULL)
-    return TRUE;
-  if (chain->n_wait == 0) {
-    chain->n_wait = 1;
-    chain->wait = &other->last;
-    return TRUE;
-  }
-  return (chain->last != NULL || mark (chain, chain->n_wait, chain->wait, error)) &&
-         mark (chain, 2, (const cl_event[]){chain->last, other->last}, error);
-}
-
 /* Work-items along the first dimension that are launched at once. */
 static gsize
 get_step (const GemmclChain *chain, const gsize global[3], const gsize local[3])
@@ -457,11 +434,6 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gs
   gsize batches = batch;
   GemmclProblem p = make_problem (self, operands, m, &batches);
 
-  if (p.K > 0 && operands->b == NULL && self->weights == NULL) {
-    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                         "The plan has no B yet; set it before the first run.");
-    return FALSE;
-  }
   return (p.K == 0 || operands->b == NULL || self->pack == NULL ||
           launch_pack (self, operands, batch, chain, error)) &&
          (p.K == 0 || self->ingest == NULL ||

@@ -80,8 +80,9 @@ typedef struct {
  * @slice: work-items of a kernel that are launched at once, along its first dimension and with the
  *   queue finished in between, so that other queues have their turn; 0: all
  *
- * Commands that follow one another in a queue of any kind, each waiting for the one before: if one
- * fails, so do all behind it. Do not move it: @wait may point into it.
+ * Commands that follow one another in queues of any kind, each waiting for the one before: if one
+ * fails, so do all behind it, and when the last one is done all are. Do not move it: @wait may
+ * point into it.
  */
 typedef struct {
   cl_command_queue queue;
@@ -107,9 +108,6 @@ GPtrArray *gemmcl_events_new (void);
  */
 gboolean gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
                            GError **error);
-
-/** gemmcl_chain_join: What follows in @chain waits for @other, too, which must stay where it is. */
-gboolean gemmcl_chain_join (GemmclChain *chain, const GemmclChain *other, GError **error);
 
 /**
  * gemmcl_chain_launch:
@@ -179,6 +177,11 @@ typedef struct {
 /** gemmcl_plan_launch_pack_image: enqueues that. */
 gboolean gemmcl_plan_launch_pack_image (const GemmclImagePack *pack, GemmclChain *chain,
                                         GError **error);
+
+/** gemmcl_plan_check_run: Returns: whether @run of @m rows and @batch problems can be one of the
+ * plan; else %FALSE with #GEMMCL_ERROR_INVALID. */
+gboolean gemmcl_plan_check_run (GemmclPlan *self, const GemmclRun *run, gsize m, gsize batch,
+                                GError **error);
 
 void gemmcl_plan_init_runs (GemmclPlan *self);
 

@@ -1,16 +1,18 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Runs: A to the device, the kernels, D back, as one chain of commands:
+ * Runs: A to the device, the kernels, D back, one command after the other, in up to three queues:
  *
  *     upload     A, and D where it is C too:  host -> slot
  *     queue      acquire, copies and images -> slot, release, kernels, slot -> buffers
  *     download                                                         slot -> host: D, rows
  *
- * Where the device has no memory of its own, or the caller names a queue, all three are that queue.
- * What the kernels can use in the caller's memory is not copied.
+ * so that the copies of other runs go on beside the kernels of this one. Where the device has no
+ * memory of its own, or the caller names a queue, all is in that. What kernels can use in the
+ * caller's memory is not copied.
  */
 #include "context.h"
+#include "error-private.h"
 #include "plan-planes.h"
 #include "plan-rows.h"
 #include "plan-transfer.h"
@@ -32,21 +34,19 @@ typedef struct {
   const GemmclRun *run;
   Slot *slot;
   gsize m, batch;
-  gboolean apart; /* copies from and to the host have queues of their own */
-  GemmclChain upload, chain, download;
-  GemmclOperands operands;
-  cl_mem shared_a, shared_d, shared_previous, shared_rows; /* the caller's; NULL: the slot's */
-  guint n_acquired;
+  cl_command_queue queue;
+  gboolean apart; /* copies from and to the host are in queues of their own */
+  GemmclChain chain;
+  GemmclOperands operands; /* what is not the slot's is the caller's, in place */
+  cl_mem shared[3];        /* of these what has to be released */
+  guint n_shared, n_acquired;
 } Submission;
 
 static void
 submission_clear (Submission *self)
 {
-  cl_mem *const shared[] = {&self->shared_a, &self->shared_d, &self->shared_previous,
-                            &self->shared_rows};
-
-  for (guint i = 0; i < G_N_ELEMENTS (shared); i++)
-    g_clear_pointer (shared[i], clReleaseMemObject);
+  for (guint i = 0; i < self->n_shared; i++)
+    clReleaseMemObject (self->shared[i]);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Submission, submission_clear)
 
@@ -83,11 +83,12 @@ reap (GemmclPlan *self)
 {
   for (guint i = 0; i < self->slots->len; i++) {
     Slot *slot = g_ptr_array_index (self->slots, i);
-    cl_int status = CL_COMPLETE;
+    cl_int status = -1;
 
-    if (slot->done == NULL || (clGetEventInfo (slot->done, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                               sizeof (status), &status, NULL) == CL_SUCCESS &&
-                               status > CL_COMPLETE))
+    if (slot->done == NULL)
+      continue;
+    clGetEventInfo (slot->done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof (status), &status, NULL);
+    if (status > CL_COMPLETE)
       continue;
     if (status == CL_COMPLETE) {
       self->stats.runs++;
@@ -168,21 +169,21 @@ make_room (Submission *self, cl_mem *buffer, gsize bytes, const gchar *what, GEr
 /* Where kernels find A or D: in the caller's memory, or in the slot's copy. */
 static cl_mem
 place (Submission *self, GemmclOperand which, gboolean to_device, const GemmclData *data,
-       cl_mem *shared, GError **error)
+       GError **error)
 {
   const gboolean is_a = which == GEMMCL_OPERAND_A;
   const GemmclTransfer transfer = {
       .plan = self->plan, .which = which, .to_device = to_device, .m = self->m, .data = data};
+  const cl_mem shared = self->run->strided ? data->objects[0]
+                        : self->batch == 1 ? gemmcl_transfer_share (&transfer)
+                                           : NULL;
 
-  if (self->run->strided) {
-    clRetainMemObject (data->objects[0]);
-    return *shared = data->objects[0];
-  }
-  if (self->batch == 1 && (*shared = gemmcl_transfer_share (&transfer)) != NULL)
-    return *shared;
-  return make_room (self, is_a ? &self->slot->a : &self->slot->d,
-                    gemmcl_plan_get_operand_bytes (self->plan, which, self->plan->gemm.m),
-                    is_a ? "A" : "D", error);
+  if (shared != NULL && !self->run->strided)
+    self->shared[self->n_shared++] = shared;
+  return shared ? shared
+                : make_room (self, is_a ? &self->slot->a : &self->slot->d,
+                             gemmcl_plan_get_operand_bytes (self->plan, which, self->plan->gemm.m),
+                             is_a ? "A" : "D", error);
 }
 
 static cl_mem
@@ -191,10 +192,8 @@ place_rows (Submission *self, GError **error)
   const GemmclData *rows = self->run->rows;
 
   if (self->run->strided ||
-      (self->batch == 1 && rows->kind == GEMMCL_DATA_BUFFER && rows->offset[0] == 0)) {
-    clRetainMemObject (rows->objects[0]);
-    return self->shared_rows = rows->objects[0];
-  }
+      (self->batch == 1 && rows->kind == GEMMCL_DATA_BUFFER && rows->offset[0] == 0))
+    return rows->objects[0];
   return make_room (self, &self->slot->rows,
                     gemmcl_plan_get_rows_bytes (self->plan, self->plan->gemm.m), "the row outputs",
                     error);
@@ -209,11 +208,10 @@ place_all (Submission *self, GError **error)
   *operands = (GemmclOperands){
       .b = run->b, .c = run->c, .tight = !run->strided, .alpha = run->alpha, .beta = run->beta};
   return (operands->alpha == 0.0f ||
-          (operands->a = place (self, GEMMCL_OPERAND_A, TRUE, run->a, &self->shared_a, error))) &&
-         (operands->d = place (self, GEMMCL_OPERAND_D, FALSE, run->d, &self->shared_d, error)) &&
+          (operands->a = place (self, GEMMCL_OPERAND_A, TRUE, run->a, error))) &&
+         (operands->d = place (self, GEMMCL_OPERAND_D, FALSE, run->d, error)) &&
          (run->previous == NULL || operands->beta == 0.0f ||
-          (operands->previous = place (self, GEMMCL_OPERAND_D, TRUE, run->previous,
-                                       &self->shared_previous, error))) &&
+          (operands->previous = place (self, GEMMCL_OPERAND_D, TRUE, run->previous, error))) &&
          (run->rows == NULL || (operands->rows = place_rows (self, error)));
 }
 
@@ -235,10 +233,10 @@ find_acquired (Submission *self)
     self->slot->acquired = g_new (cl_mem, self->plan->gemm.batch * GEMMCL_MAX_PLANES);
   for (gsize i = 0; i < (self->run->strided ? 1 : self->batch); i++) {
     const GemmclData *a = &self->run->a[i];
-    const gboolean images = a->kind == GEMMCL_DATA_IMAGES;
-    const guint n = images ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
+    const guint n =
+        a->kind == GEMMCL_DATA_IMAGES ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
 
-    for (guint j = 0; j < n && a->acquired && a->kind != GEMMCL_DATA_HOST; j++)
+    for (guint j = 0; a->acquired && a->kind != GEMMCL_DATA_HOST && j < n; j++)
       add_acquired (self, a->objects[j]);
   }
 }
@@ -278,21 +276,36 @@ release (Submission *self, GError **error)
   return released;
 }
 
+/* What follows is in the queue for data of @kind; @apart: the one of the host's. */
 static gboolean
-open_queue (Submission *self, cl_command_queue *queue, GemmclChain *chain, GError **error)
+enter_queue (Submission *self, GemmclDataKind kind, cl_command_queue *apart, GError **error)
 {
-  if (*queue == NULL)
-    *queue = gemmcl_context_create_queue (self->plan->context, 0, error);
-  return (chain->queue = *queue) != NULL;
+  const gboolean is_apart = self->apart && kind == GEMMCL_DATA_HOST;
+  GemmclChain *chain = &self->chain;
+
+  if (is_apart && *apart == NULL &&
+      !(*apart = gemmcl_context_create_queue (self->plan->context, 0, error)))
+    return FALSE;
+  /* What waits for an event of another queue wants that to be flushed. */
+  if (chain->last != NULL && chain->queue != (is_apart ? *apart : self->queue) &&
+      !gemmcl_cl_check (clFlush (chain->queue), error, "clFlush"))
+    return FALSE;
+  chain->queue = is_apart ? *apart : self->queue;
+  return TRUE;
 }
 
-/* The chain in which problems of the host are copied to the device. */
-static GemmclChain *
-get_upload (Submission *self, GError **error)
+static GemmclTransfer
+describe (Submission *self, GemmclOperand which, const GemmclData *data, gsize index, cl_mem buffer)
 {
-  if (!self->apart)
-    return &self->chain;
-  return open_queue (self, &self->plan->upload, &self->upload, error) ? &self->upload : NULL;
+  return (GemmclTransfer){
+      .plan = self->plan,
+      .which = which,
+      .m = self->m,
+      .index = index,
+      .data = &data[index],
+      .buffer = buffer,
+      .chain = &self->chain,
+  };
 }
 
 /* All problems to the slot's @buffer. */
@@ -300,18 +313,10 @@ static gboolean
 bring (Submission *self, GemmclOperand which, const GemmclData *data, cl_mem buffer, GError **error)
 {
   for (gsize i = 0; i < self->batch; i++) {
-    const GemmclTransfer transfer = {
-        .plan = self->plan,
-        .which = which,
-        .to_device = TRUE,
-        .m = self->m,
-        .index = i,
-        .data = &data[i],
-        .buffer = buffer,
-        .chain = data[i].kind == GEMMCL_DATA_HOST ? get_upload (self, error) : &self->chain,
-    };
+    GemmclTransfer transfer = describe (self, which, data, i, buffer);
 
-    if (transfer.chain == NULL ||
+    transfer.to_device = TRUE;
+    if (!enter_queue (self, data[i].kind, &self->plan->upload, error) ||
         !(data[i].kind == GEMMCL_DATA_IMAGES
               ? gemmcl_plan_gather (self->plan, &data[i], i, buffer, &self->chain, error)
               : gemmcl_transfer (&transfer, error)))
@@ -324,45 +329,18 @@ static gboolean
 bring_all (Submission *self, GError **error)
 {
   const GemmclOperands *operands = &self->operands;
+  const Slot *slot = self->slot;
+  const gboolean copies_a = operands->a != NULL && operands->a == slot->a;
   const gboolean adds_d =
       self->plan->stated.addend == GEMMCL_ADDEND_OUTPUT && operands->beta != 0.0f;
 
-  if ((operands->a && !self->shared_a &&
-       !bring (self, GEMMCL_OPERAND_A, self->run->a, operands->a, error)) ||
-      (adds_d && !self->shared_d &&
-       !bring (self, GEMMCL_OPERAND_D, self->run->d, operands->d, error)) ||
-      (operands->previous && !self->shared_previous &&
-       !bring (self, GEMMCL_OPERAND_D, self->run->previous, operands->previous, error)))
-    return FALSE;
-  if (self->upload.last != NULL &&
-      !gemmcl_cl_check (clFlush (self->upload.queue), error, "clFlush"))
-    return FALSE;
-  return gemmcl_chain_join (&self->chain, &self->upload, error) &&
-         (self->shared_a || release (self, error));
-}
-
-/* The results of all problems that the caller has in memory of @kind. */
-static gboolean
-take (Submission *self, GemmclDataKind kind, GemmclChain *chain, GError **error)
-{
-  const GemmclRun *run = self->run;
-
-  for (gsize i = 0; i < self->batch; i++) {
-    GemmclTransfer transfer = {
-        .plan = self->plan, .which = GEMMCL_OPERAND_D, .m = self->m, .index = i, .chain = chain};
-
-    transfer.data = &run->d[i];
-    transfer.buffer = self->operands.d;
-    if (!self->shared_d && run->d[i].kind == kind && !gemmcl_transfer (&transfer, error))
-      return FALSE;
-    if (run->rows == NULL || self->shared_rows || run->rows[i].kind != kind)
-      continue;
-    transfer.data = &run->rows[i];
-    transfer.buffer = self->operands.rows;
-    if (!gemmcl_transfer_rows (&transfer, error))
-      return FALSE;
-  }
-  return TRUE;
+  return (!copies_a || bring (self, GEMMCL_OPERAND_A, self->run->a, slot->a, error)) &&
+         (!adds_d || operands->d != slot->d ||
+          bring (self, GEMMCL_OPERAND_D, self->run->d, slot->d, error)) &&
+         (operands->previous == NULL || operands->previous != slot->d ||
+          bring (self, GEMMCL_OPERAND_D, self->run->previous, slot->d, error)) &&
+         enter_queue (self, GEMMCL_DATA_BUFFER, NULL, error) &&
+         (!copies_a || release (self, error));
 }
 
 /* To map is what makes the host's memory hold what the device wrote. That it is not mapped any more
@@ -374,65 +352,63 @@ show_host (Submission *self, GError **error)
   GemmclChain *chain = &self->chain;
   cl_event done = NULL;
   cl_int status;
-  gpointer data = clEnqueueMapBuffer (chain->queue, self->shared_d, CL_FALSE, CL_MAP_READ, 0, size,
-                                      CHAIN_WAIT (chain), &done, &status);
+  gpointer data = clEnqueueMapBuffer (chain->queue, self->operands.d, CL_FALSE, CL_MAP_READ, 0,
+                                      size, CHAIN_WAIT (chain), &done, &status);
 
   if (!gemmcl_chain_add (chain, status, done, "clEnqueueMapBuffer for D", error))
     return FALSE;
-  status = clEnqueueUnmapMemObject (chain->queue, self->shared_d, data, CHAIN_WAIT (chain), &done);
+  status =
+      clEnqueueUnmapMemObject (chain->queue, self->operands.d, data, CHAIN_WAIT (chain), &done);
   return gemmcl_chain_add (chain, status, done, "clEnqueueUnmapMemObject for D", error);
 }
 
+/* D and the row outputs of all problems, where they are not in place. */
 static gboolean
-is_on_host (const GemmclData *data, gsize n)
+take (Submission *self, GError **error)
 {
-  for (gsize i = 0; data != NULL && i < n; i++)
-    if (data[i].kind == GEMMCL_DATA_HOST)
-      return TRUE;
-  return FALSE;
-}
+  const GemmclRun *run = self->run;
+  const GemmclOperands *operands = &self->operands;
 
-static gboolean
-take_all (Submission *self, GError **error)
-{
-  const gboolean host_d = !self->run->strided && is_on_host (self->run->d, self->batch);
-  const gboolean host_rows = !self->run->strided && is_on_host (self->run->rows, self->batch);
-  GemmclChain *out = self->apart ? &self->download : &self->chain;
+  for (gsize i = 0; operands->d == self->slot->d && i < self->batch; i++) {
+    const GemmclTransfer transfer = describe (self, GEMMCL_OPERAND_D, run->d, i, operands->d);
 
-  if (!take (self, GEMMCL_DATA_BUFFER, &self->chain, error) ||
-      (host_d && self->shared_d && !show_host (self, error)) ||
-      !gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush"))
-    return FALSE;
-  if ((!host_d || self->shared_d) && !host_rows)
-    return TRUE;
-  if (self->apart && !open_queue (self, &self->plan->download, &self->download, error))
-    return FALSE;
-  return (!self->apart || gemmcl_chain_join (out, &self->chain, error)) &&
-         take (self, GEMMCL_DATA_HOST, out, error) &&
-         gemmcl_cl_check (clFlush (out->queue), error, "clFlush");
+    if (!enter_queue (self, run->d[i].kind, &self->plan->download, error) ||
+        !gemmcl_transfer (&transfer, error))
+      return FALSE;
+  }
+  for (gsize i = 0; run->rows && operands->rows == self->slot->rows && i < self->batch; i++) {
+    const GemmclTransfer transfer = describe (self, GEMMCL_OPERAND_D, run->rows, i, operands->rows);
+
+    if (!enter_queue (self, run->rows[i].kind, &self->plan->download, error) ||
+        !gemmcl_transfer_rows (&transfer, error))
+      return FALSE;
+  }
+  return TRUE;
 }
 
 static gboolean
 enqueue (Submission *self, GError **error)
 {
+  const gboolean shows = self->run->d->kind == GEMMCL_DATA_HOST;
+
   return place_all (self, error) && acquire (self, error) && bring_all (self, error) &&
          gemmcl_plan_enqueue_locked (self->plan, &self->operands, self->m, self->batch,
                                      &self->chain, error) &&
-         release (self, error) && take_all (self, error);
+         release (self, error) &&
+         (!shows || self->operands.d == self->slot->d || show_host (self, error)) &&
+         take (self, error) && gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
 }
 
 /* After a failure: what was enqueued before it uses the caller's memory. */
 static void
 give_up (Submission *self)
 {
-  GemmclChain *const chains[] = {&self->upload, &self->chain, &self->download};
-
-  release (self, NULL);
-  for (guint i = 0; i < G_N_ELEMENTS (chains); i++)
-    if (chains[i]->last != NULL) {
-      clFlush (chains[i]->queue);
-      clWaitForEvents (1, &chains[i]->last);
-    }
+  if (self->n_acquired > 0 && enter_queue (self, GEMMCL_DATA_BUFFER, NULL, NULL))
+    release (self, NULL);
+  if (self->chain.last != NULL) {
+    clFlush (self->chain.queue);
+    clWaitForEvents (1, &self->chain.last);
+  }
   g_ptr_array_set_size (self->slot->events, 0);
 }
 
@@ -455,123 +431,11 @@ keep (Submission *self)
 
   slot->first = self->chain.first;
   slot->kernel = self->chain.kernel;
-  slot->done = self->download.last ? self->download.last : self->chain.last;
+  slot->done = self->chain.last;
   slot->flops = 2.0 * self->m * gemm->n * gemm->k * self->batch;
   slot->bytes_in =
       count_host_bytes (self, GEMMCL_OPERAND_A, self->operands.a ? self->run->a : NULL);
   slot->bytes_out = count_host_bytes (self, GEMMCL_OPERAND_D, self->run->d);
-}
-
-static gboolean
-check_size (GemmclPlan *self, gsize m, gsize batch, GError **error)
-{
-  const GemmclGemm *gemm = &self->stated;
-
-  if (m > gemm->m || batch > gemm->batch) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                 "A run of %" G_GSIZE_FORMAT " rows and %" G_GSIZE_FORMAT
-                 " batches is more than its plan's %" G_GSIZE_FORMAT " and %" G_GSIZE_FORMAT ".",
-                 m, batch, gemm->m, gemm->batch);
-    return FALSE;
-  }
-  if ((gemm->a_image || gemm->d_image) && m != gemm->m) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                 "A run of frames has all their %" G_GSIZE_FORMAT " rows, not %" G_GSIZE_FORMAT ".",
-                 gemm->m, m);
-    return FALSE;
-  }
-  return TRUE;
-}
-
-/* Some drivers never come to the end of a command that is to wait for one that failed already. */
-static gboolean
-check_wait (const GemmclRun *run, GError **error)
-{
-  for (guint i = 0; i < run->n_wait; i++) {
-    cl_int status = CL_COMPLETE;
-
-    clGetEventInfo (run->wait[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof (status), &status,
-                    NULL);
-    if (status < CL_COMPLETE) {
-      g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                   "An event that the run is to wait for failed with %s (%d).",
-                   gemmcl_cl_error_name (status), status);
-      return FALSE;
-    }
-  }
-  return TRUE;
-}
-
-static gboolean
-is_complete (const GemmclData *data, guint n_planes, gboolean strided)
-{
-  for (guint i = 0; i < n_planes; i++)
-    if (data->kind == GEMMCL_DATA_HOST
-            ? data->host[i] == NULL
-            : data->objects[data->kind == GEMMCL_DATA_IMAGES ? i : 0] == NULL)
-      return FALSE;
-  return !strided || (data->kind == GEMMCL_DATA_BUFFER && data->offset[0] == 0);
-}
-
-/* @image: (nullable): of a frame; @images: whether that may be in images. */
-static gboolean
-check_data (GemmclPlan *self, const gchar *name, const GemmclData *data, gsize n,
-            const GemmclImage *image, gboolean images, gboolean strided, GError **error)
-{
-  const guint n_planes = image ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
-
-  for (gsize i = 0; i < (strided ? 1 : n); i++) {
-    if (data[i].kind > (images ? GEMMCL_DATA_IMAGES : GEMMCL_DATA_BUFFER) ||
-        !is_complete (&data[i], n_planes, strided)) {
-      g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                   "%s of problem %" G_GSIZE_FORMAT " is neither memory of the host nor a buffer%s"
-                   "%s.",
-                   name, i, images ? " nor images" : "",
-                   strided ? ", and with strides it must be a buffer, from its start" : "");
-      return FALSE;
-    }
-    if (data[i].kind == GEMMCL_DATA_IMAGES && !gemmcl_plan_check_planes (self, &data[i], error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-static gboolean
-check_all_data (GemmclPlan *self, const GemmclRun *run, gsize batch, GError **error)
-{
-  const GemmclGemm *gemm = &self->stated;
-  const gboolean strided = run->strided;
-
-  return ((float)run->alpha == 0.0f ||
-          check_data (self, "A", run->a, batch, gemm->a_image, TRUE, strided, error)) &&
-         check_data (self, "D", run->d, batch, gemm->d_image, FALSE, strided, error) &&
-         (run->previous == NULL || check_data (self, "The previous result", run->previous, batch,
-                                               gemm->d_image, FALSE, strided, error)) &&
-         (run->rows == NULL ||
-          check_data (self, "The row outputs", run->rows, batch, NULL, FALSE, strided, error));
-}
-
-/* With the plan's lock held. */
-static gboolean
-check_b (GemmclPlan *self, const GemmclRun *run, GError **error)
-{
-  if ((float)run->alpha == 0.0f || run->b != NULL || self->weights != NULL)
-    return TRUE;
-  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                       "The plan has no B yet; set it before the first run.");
-  return FALSE;
-}
-
-static gboolean
-check_version (const GemmclRun *run, GError **error)
-{
-  if (run->size >= sizeof (GemmclRun))
-    return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-               "A GemmclRun of %" G_GSIZE_FORMAT " bytes is shorter than the %" G_GSIZE_FORMAT
-               " of this library; start from GEMMCL_RUN_INIT.",
-               run->size, sizeof (GemmclRun));
-  return FALSE;
 }
 
 gboolean
@@ -584,10 +448,14 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
   g_return_val_if_fail (run != NULL, FALSE);
-  if (!check_version (run, error))
-    return FALSE;
+  if (run->size < sizeof (GemmclRun))
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "A GemmclRun of %" G_GSIZE_FORMAT
+                        " bytes is shorter than the %" G_GSIZE_FORMAT
+                        " of this library; start from GEMMCL_RUN_INIT.",
+                        run->size, sizeof (GemmclRun));
   g_return_val_if_fail (run->d != NULL, FALSE);
-  g_return_val_if_fail (run->a != NULL || (float)run->alpha == 0.0f, FALSE);
+  g_return_val_if_fail (run->a != NULL || run->alpha == 0.0, FALSE);
   g_return_val_if_fail (!run->rows == !self->stated.row_outputs, FALSE);
   g_return_val_if_fail (!run->acquire == !run->release, FALSE);
   g_return_val_if_fail (run->wait != NULL || run->n_wait == 0, FALSE);
@@ -595,20 +463,20 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
 
   m = run->m ? run->m : self->stated.m;
   batch = run->batch ? run->batch : self->stated.batch;
-  if (!check_size (self, m, batch, error) || !check_wait (run, error) ||
-      !check_all_data (self, run, batch, error))
+  if (!gemmcl_plan_check_run (self, run, m, batch, error))
     return FALSE;
   locker = g_mutex_locker_new (&self->lock);
-  if (!check_b (self, run, error))
-    return FALSE;
+  if (run->alpha != 0.0 && run->b == NULL && self->weights == NULL)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The plan has no B yet; set it before the first run.");
   submission.slot = find_slot (self);
-  submission.upload.events = submission.chain.events = submission.download.events =
-      submission.slot->events;
+  submission.chain.events = submission.slot->events;
   submission.m = m;
   submission.batch = batch;
   submission.apart =
       run->queue == NULL && !gemmcl_context_get_device_info (self->context)->host_unified;
-  submission.chain.queue = run->queue ? run->queue : gemmcl_context_get_cl_queue (self->context);
+  submission.chain.queue = submission.queue =
+      run->queue ? run->queue : gemmcl_context_get_cl_queue (self->context);
   submission.chain.n_wait = run->n_wait;
   submission.chain.wait = run->wait;
   if (!enqueue (&submission, error)) {

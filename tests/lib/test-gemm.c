@@ -66,7 +66,7 @@ static const struct {
     {"type of A", {.a_type = GEMMCL_N_TYPES}, GEMMCL_ERROR_INVALID, "type of A, 12"},
     {"type of D", {.d_type = -1}, GEMMCL_ERROR_INVALID, "type of D"},
     {"layout", {.layout = 2}, GEMMCL_ERROR_INVALID, "2 is no GemmclLayout"},
-    {"addend", {.addend = 4}, GEMMCL_ERROR_INVALID, "4 is no GemmclAddend"},
+    {"addend", {.addend = 5}, GEMMCL_ERROR_INVALID, "5 is no GemmclAddend"},
     {"precision", {.precision = 5}, GEMMCL_ERROR_INVALID, "5 is no GemmclPrecision"},
     {"activation", {.activation = 10}, GEMMCL_ERROR_INVALID, "10 is no GemmclActivation"},
     {"picture", {.m = 12, .k = 3, .a_image = &rgb}, -1, NULL},

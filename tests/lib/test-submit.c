@@ -347,7 +347,7 @@ test_refused (void)
   assert_refused (&self, &run, "D of problem 0");
   run = make_run (&self, 1);
   run.strided = TRUE;
-  assert_refused (&self, &run, "must be a buffer");
+  assert_refused (&self, &run, "a buffer, from its start");
   finish (&self, 0, K);
 }
 
