@@ -13,3 +13,10 @@ const gchar *plugins_get_folder (void);
 
 /** Returns: (transfer full) (nullable): the plugin of that name ("coreelements"), loaded. */
 GstPlugin *plugins_load (const gchar *name, GError **error);
+
+/**
+ * One of GStreamer's tracers, from now on.
+ * @name: "leaks", "latency"
+ * Returns: (transfer full) (nullable): NULL if this GStreamer has none
+ */
+GstTracer *plugins_start_tracer (const gchar *name);

@@ -83,7 +83,7 @@ main (int argc, char **argv)
   g_autoptr (GstTracer) tracer = NULL;
 
   line_test_init (&argc, &argv);
-  tracer = flow_start_tracer ();
+  tracer = plugins_start_tracer ("leaks");
   stream_add_test ("/stress/order", test_order);
   stream_add_test ("/stress/eos", test_eos);
   stream_add_test ("/stress/flush", test_flush);

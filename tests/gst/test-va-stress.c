@@ -276,7 +276,7 @@ main (int argc, char **argv)
   g_assert_cmpint (argc, ==, 2);
   plugin = gst_plugin_load_file (argv[1], NULL);
   g_assert_nonnull (plugin);
-  tracer = flow_start_tracer ();
+  tracer = plugins_start_tracer ("leaks");
   for (guint i = 0; i < G_N_ELEMENTS (flows); i++)
     g_test_add_data_func (flows[i].path, &flows[i], test_flow);
   g_test_add_func ("/va-stress/seek", test_seek);
