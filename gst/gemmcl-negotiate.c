@@ -198,6 +198,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
 
   GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
   gst_gemmcl_imports_drop (self->imports);
+  gst_gemmcl_runs_forget (self);
   ok = set_formats (self, incaps, outcaps, &error) && gst_gemmcl_make_plan (self, 0, &error);
   g_mutex_lock (&self->lock);
   self->configured = ok;

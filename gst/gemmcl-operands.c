@@ -127,6 +127,17 @@ change_clear (Change *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Change, change_clear)
 
+static gboolean
+has_operand (GstGemmcl *self, GstGemmclOperand operand)
+{
+  gboolean has;
+
+  g_mutex_lock (&self->lock);
+  has = *get_slot (self->has_next ? &self->next : &self->operands, operand) != NULL;
+  g_mutex_unlock (&self->lock);
+  return has;
+}
+
 /* Takes @matrix. With the lock held. */
 static gboolean
 change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMatrix *matrix,
@@ -236,6 +247,10 @@ set_loaded (GstGemmcl *self, GstGemmclOperand operand, const gchar *where, GErro
 
   if (!load (operand, where, &matrix, error))
     return FALSE;
+  if (!matrix && !has_operand (self, operand)) {
+    store_where (self, operand, where);
+    return TRUE;
+  }
   g_mutex_lock (&self->lock);
   ok = change_init (&change, self, operand, matrix, error);
   g_mutex_unlock (&self->lock);
@@ -267,6 +282,13 @@ gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *
   gst_gemmcl_post (self, GST_MESSAGE_WARNING, consequence, error);
 }
 
+/* Not in the streaming thread: to free a large weight takes as long as a frame. */
+static void
+free_old (GstElement *element G_GNUC_UNUSED, gpointer prepared)
+{
+  gemmcl_prepared_free (prepared);
+}
+
 gboolean
 gst_gemmcl_operands_hold (GstGemmcl *self)
 {
@@ -280,8 +302,11 @@ gst_gemmcl_operands_hold (GstGemmcl *self)
     self->operands = self->next;
     self->next = (GstGemmclOperands){NULL};
     for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-      if (self->prepared[i])
-        gemmcl_plan_use (self->plan, g_steal_pointer (&self->prepared[i]));
+      if (self->prepared[i]) {
+        gemmcl_plan_use (self->plan, self->prepared[i]);
+        gst_element_call_async (GST_ELEMENT (self), free_old, g_steal_pointer (&self->prepared[i]),
+                                NULL);
+      }
     clear_next_locked (self);
   }
   g_mutex_unlock (&self->lock);

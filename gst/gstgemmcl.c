@@ -269,7 +269,7 @@ replan (GstGemmcl *self)
 {
   g_autoptr (GError) error = NULL;
 
-  if (!self->replan || gst_gemmcl_make_plan (self, 0, &error))
+  if (!self->replan || gst_gemmcl_make_plan (self, self->plan ? self->problem.gemm.m : 0, &error))
     return GST_FLOW_OK;
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   return GST_FLOW_ERROR;
@@ -356,7 +356,6 @@ sink_caps (GstGemmcl *self, GstEvent *event)
 
   gst_event_parse_caps (event, &parsed);
   caps = gst_caps_ref (parsed);
-  gst_gemmcl_runs_forget (self);
   if (gst_gemmcl_operands_hold (self))
     self->replan = TRUE;
   accepted = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)

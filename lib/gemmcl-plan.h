@@ -80,13 +80,14 @@ typedef struct _GemmclPrepared GemmclPrepared;
 GemmclPrepared *gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand,
                                      GemmclMatrix *matrix, GError **error);
 
-/** gemmcl_prepared_free: Drops an operand that is not used. */
+/** gemmcl_prepared_free: Drops an operand that is not used, or not any more. */
 void gemmcl_prepared_free (GemmclPrepared *prepared);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclPrepared, gemmcl_prepared_free)
 
 /**
  * gemmcl_plan_use:
- * @prepared: (transfer full): by gemmcl_plan_prepare()
+ * @prepared: by gemmcl_plan_prepare(); afterwards it holds the operand that was used before, to be
+ *   freed when there is time
  *
  * Makes @prepared the operand of the runs that are submitted from now on; those before keep the old
  * one. No more than a pointer is exchanged.

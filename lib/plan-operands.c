@@ -254,7 +254,8 @@ make_key (GemmclPlan *self, const gfloat *b, GemmclMatrix *matrix)
 }
 
 struct _GemmclPrepared {
-  GemmclPlan *plan; /* to tell it from others; no reference */
+  GemmclPlan *plan;       /* to tell it from others; no reference */
+  GemmclContext *context; /* whose weights outlive the plan */
   GemmclPlanOperand operand;
   GemmclWeights *weights; /* of B */
   cl_mem buffer;          /* of the others */
@@ -265,6 +266,7 @@ gemmcl_prepared_free (GemmclPrepared *self)
 {
   g_clear_pointer (&self->weights, gemmcl_weights_unref);
   g_clear_pointer (&self->buffer, clReleaseMemObject);
+  g_clear_object (&self->context);
   g_free (self);
 }
 
@@ -370,6 +372,7 @@ gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *
 
   prepared = g_new0 (GemmclPrepared, 1);
   prepared->plan = self;
+  prepared->context = g_object_ref (self->context);
   prepared->operand = operand;
   /* Not the context's, in which runs are: what waits here would wait for them. */
   queue = gemmcl_context_create_queue (self->context, 0, error);
@@ -400,13 +403,12 @@ gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
     prepared->buffer = buffer;
   }
   g_mutex_unlock (&self->lock);
-  gemmcl_prepared_free (prepared);
 }
 
 static gboolean
 set (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix, GError **error)
 {
-  GemmclPrepared *prepared = gemmcl_plan_prepare (self, operand, matrix, error);
+  g_autoptr (GemmclPrepared) prepared = gemmcl_plan_prepare (self, operand, matrix, error);
 
   if (prepared != NULL)
     gemmcl_plan_use (self, prepared);

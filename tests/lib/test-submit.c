@@ -215,6 +215,7 @@ test_prepare (void)
   files_assert_error (error, GEMMCL_ERROR_INVALID, "without a bias");
   submit (&self, 1);
   gemmcl_plan_use (self.plan, prepared);
+  gemmcl_prepared_free (prepared);
   submit (&self, 2);
   clGetEventInfo (self.done[0], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
   g_assert_cmpint (status, >, CL_COMPLETE);
@@ -236,7 +237,8 @@ swap_weights (gpointer data)
 
   for (guint i = 0; !g_atomic_int_get (&self->stop); i++) {
     g_autoptr (GemmclMatrix) b = make_b (1 + i % 50);
-    GemmclPrepared *prepared = gemmcl_plan_prepare (self->fixture->plan, GEMMCL_PLAN_B, b, NULL);
+    g_autoptr (GemmclPrepared) prepared =
+        gemmcl_plan_prepare (self->fixture->plan, GEMMCL_PLAN_B, b, NULL);
 
     g_assert_nonnull (prepared);
     gemmcl_plan_use (self->fixture->plan, prepared);
