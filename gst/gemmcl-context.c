@@ -3,7 +3,7 @@
 #include "gemmcl-context.h"
 
 #include "gemmcl-imports.h"
-#include "gemmcl-negotiate.h"
+#include "gemmcl-plan.h"
 #include "gemmcl-va.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -215,8 +215,9 @@ gst_gemmcl_context_adapt (GstGemmcl *self, GstBuffer *buffer, GError **error)
     return TRUE;
   gst_gemmcl_drop_plan (self);
   gst_gemmcl_imports_drop (self->imports);
+  self->replan = TRUE;
   gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return gst_gemmcl_context_open (self, error) && gst_gemmcl_make_plan (self, 0, error);
+  return gst_gemmcl_context_open (self, error);
 }
 
 void

@@ -43,8 +43,8 @@ gboolean gst_gemmcl_context_refresh (GstGemmcl *self, GError **error);
  * gst_gemmcl_context_adapt:
  * @buffer: a VA surface
  *
- * Gives the element a context with the surface's display, if it has another one; then there has to
- * be a new plan, which this makes. From the streaming thread.
+ * Gives the element a context with the surface's display, if it has another one; then it asks for a
+ * new plan and new outputs. From the streaming thread.
  */
 gboolean gst_gemmcl_context_adapt (GstGemmcl *self, GstBuffer *buffer, GError **error);
 

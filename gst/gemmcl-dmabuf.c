@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gemmcl-device.h"
 #include "gemmcl-imports.h"
+#include "gemmcl-mapping.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -211,7 +211,7 @@ find_file (GstBuffer *buffer, gsize *size)
 
 /* From where they are in @buffer to where they are in the file, of which each lies in one piece. */
 static gboolean
-find_in_file (const GemmclImage *image, GstBuffer *buffer, GemmclDeviceData *data)
+find_in_file (const GemmclImage *image, GstBuffer *buffer, GemmclData *data)
 {
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
@@ -230,8 +230,7 @@ find_in_file (const GemmclImage *image, GstBuffer *buffer, GemmclDeviceData *dat
 }
 
 gboolean
-gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclDeviceData *data,
-                        GemmclHandover *acquire, GemmclHandover *release)
+gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run)
 {
   const Importer *importer = get_importer (self->context);
   const GemmclImage *image = &self->problem.a_image;
@@ -243,16 +242,16 @@ gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclDeviceData *da
   file = find_file (buffer, &size);
   if (!file)
     return FALSE;
-  memset (data, 0, sizeof *data);
-  if (!gst_gemmcl_device_find_planes (image, &self->input.video, buffer,
-                                      gst_buffer_get_size (buffer), data) ||
+  *data = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .acquired = TRUE};
+  if (!gst_gemmcl_find_planes (image, &self->input.video, buffer, gst_buffer_get_size (buffer),
+                               data) ||
       !find_in_file (image, buffer, data)) {
     GST_LOG_OBJECT (self, "dma-bufs of %" G_GSIZE_FORMAT " bytes are not the caps' picture",
                     gst_buffer_get_size (buffer));
     return FALSE;
   }
-  *acquire = importer->acquire;
-  *release = importer->release;
-  data->buffer = import (self, file, size);
-  return data->buffer && wait_until_written (self, file);
+  run->acquire = G_CALLBACK (importer->acquire);
+  run->release = G_CALLBACK (importer->release);
+  data->objects[0] = import (self, file, size);
+  return data->objects[0] && wait_until_written (self, file);
 }

@@ -26,7 +26,7 @@ gboolean gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer);
  * gst_gemmcl_dmabuf_open:
  * @buffer: of any memory; to be kept until the run is finished
  * @data: (out): where its planes are
- * @acquire, @release: (out): how they are acquired and released
+ * @run: told how they are acquired and released
  *
  * Waits until whoever writes to the dma-buf has done so.
  *
@@ -34,7 +34,7 @@ gboolean gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer);
  * and that holds the picture: gst_gemmcl_map_input() is then right, or says what is wrong. The log
  * says why.
  */
-gboolean gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclDeviceData *data,
-                                 GemmclHandover *acquire, GemmclHandover *release);
+gboolean gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data,
+                                 GemmclRun *run);
 
 G_END_DECLS

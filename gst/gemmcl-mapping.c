@@ -3,19 +3,7 @@
 #include "gemmcl-mapping.h"
 
 #include "gemmcl-drm.h"
-
-void
-gst_gemmcl_mapping_clear (GstGemmclMapping *self)
-{
-  if (self->is_frame)
-    gst_video_frame_unmap (&self->frame);
-  if (self->memory) {
-    gst_memory_unmap (self->memory, &self->map);
-    gst_memory_unref (self->memory);
-  }
-  self->is_frame = FALSE;
-  self->memory = NULL;
-}
+#include "gemmcl-memory.h"
 
 /* (transfer full) (nullable): Where @buffer's meta does not tell the format, one of the same memory
  * whose meta does: GStreamer maps no other. */
@@ -36,7 +24,7 @@ name_format (const GstVideoInfo *info, GstBuffer *buffer)
 
 static gboolean
 map_frame (GstGemmclMapping *self, const GstVideoInfo *info, GstBuffer *buffer, GstMapFlags flags,
-           GemmclHostData *host, GError **error)
+           GemmclData *data, GError **error)
 {
   g_autoptr (GstBuffer) named = name_format (info, buffer);
 
@@ -59,8 +47,8 @@ map_frame (GstGemmclMapping *self, const GstVideoInfo *info, GstBuffer *buffer, 
     return FALSE;
   }
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES (&self->frame); i++) {
-    host->data[i] = GST_VIDEO_FRAME_PLANE_DATA (&self->frame, i);
-    host->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (&self->frame, i);
+    data->host[i] = GST_VIDEO_FRAME_PLANE_DATA (&self->frame, i);
+    data->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (&self->frame, i);
   }
   return TRUE;
 }
@@ -68,12 +56,12 @@ map_frame (GstGemmclMapping *self, const GstVideoInfo *info, GstBuffer *buffer, 
 /* Takes @memory. What is read at an address that does not suit its type is copied first. */
 static gboolean
 map_memory (GstGemmclMapping *self, GstMemory *memory, GstMapFlags flags, gsize alignment,
-            GemmclHostData *host, GError **error)
+            GemmclData *data, GError **error)
 {
   if (memory && gst_memory_map (memory, &self->map, flags)) {
     if ((guintptr)self->map.data % alignment == 0) {
       self->memory = memory;
-      host->data[0] = self->map.data;
+      data->host[0] = self->map.data;
       return TRUE;
     }
     gst_memory_unmap (memory, &self->map);
@@ -81,7 +69,7 @@ map_memory (GstGemmclMapping *self, GstMemory *memory, GstMapFlags flags, gsize 
       GstMemory *copy = gst_memory_copy (memory, 0, -1);
 
       gst_memory_unref (memory);
-      return map_memory (self, copy, flags, alignment, host, error);
+      return map_memory (self, copy, flags, alignment, data, error);
     }
   }
   g_clear_pointer (&memory, gst_memory_unref);
@@ -145,17 +133,18 @@ gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index, GstB
   return NULL;
 }
 
-gboolean
-gst_gemmcl_map_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
-                      GemmclHostData *host, GError **error)
+/* A in the host's memory. */
+static gboolean
+map_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, GemmclData *data,
+           GError **error)
 {
-  gsize alignment = gemmcl_type_get_size (self->problem.gemm.a_type);
+  const gsize alignment = gemmcl_type_get_size (self->problem.gemm.a_type);
   gsize offset, samples;
   GstMemory *memory;
 
   switch (self->input.medium) {
   case GST_GEMMCL_MEDIUM_VIDEO:
-    return map_frame (mapping, &self->input.video, buffer, GST_MAP_READ, host, error);
+    return map_frame (mapping, &self->input.video, buffer, GST_MAP_READ, data, error);
   case GST_GEMMCL_MEDIUM_AUDIO:
     if (!gst_gemmcl_get_samples (&self->input.audio, buffer, &offset, &samples, error))
       return FALSE;
@@ -166,12 +155,98 @@ gst_gemmcl_map_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buf
       gst_memory_unref (memory);
       memory = part;
     }
-    return map_memory (mapping, memory, GST_MAP_READ, alignment, host, error);
+    return map_memory (mapping, memory, GST_MAP_READ, alignment, data, error);
   default:
     memory = gst_gemmcl_get_tensor_memory (&self->input.tensors, self->settings.tensor_index,
                                            buffer, error);
-    return memory && map_memory (mapping, memory, GST_MAP_READ, alignment, host, error);
+    return memory && map_memory (mapping, memory, GST_MAP_READ, alignment, data, error);
   }
+}
+
+/* Maps memory @index of @n in @buffer; sets @data to its start. */
+static gboolean
+open_memory (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, guint index, guint n,
+             GstMapFlags access, GemmclData *data)
+{
+  GstMemory *memory;
+  gsize offset;
+
+  if (gst_buffer_n_memory (buffer) != n)
+    return FALSE;
+  memory = gst_buffer_peek_memory (buffer, index);
+  if (gst_opencl_memory_get_context (memory) != gemmcl_context_get_cl_context (self->context) ||
+      !gst_memory_map (memory, &mapping->map, access | GST_MAP_OPENCL))
+    return FALSE;
+  mapping->memory = gst_memory_ref (memory);
+  gst_memory_get_sizes (memory, &offset, NULL);
+  *data = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {(cl_mem)mapping->map.data}};
+  for (guint i = 0; i < GEMMCL_MAX_PLANES; i++)
+    data->offset[i] = offset;
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstBuffer *buffer,
+                        gsize size, GemmclData *data)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  if (meta &&
+      ((meta->format != GST_VIDEO_INFO_FORMAT (info) && !gst_gemmcl_drm_is_hidden (meta->format)) ||
+       meta->width < image->width || meta->height < image->height ||
+       meta->n_planes != GST_VIDEO_INFO_N_PLANES (info)))
+    return FALSE;
+  gemmcl_image_get_planes (image, planes);
+  for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
+    const gsize offset = meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i);
+    const gint stride = meta ? meta->stride[i] : GST_VIDEO_INFO_PLANE_STRIDE (info, i);
+    const GemmclPlane *plane = &planes[i];
+
+    if (stride < 0 || (gsize)stride < plane->row_bytes || offset > size ||
+        (plane->rows - 1) * stride + plane->row_bytes > size - offset)
+      return FALSE;
+    data->offset[i] += offset;
+    data->stride[i] = stride;
+  }
+  return TRUE;
+}
+
+/* A in OpenCL memory of the element's context, laid out as the library can read it. */
+static gboolean
+open_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, GemmclData *data)
+{
+  const GstGemmclTensors *tensors = &self->input.tensors;
+  const guint index = self->settings.tensor_index;
+  gsize offset = 0, samples;
+
+  switch (self->input.medium) {
+  case GST_GEMMCL_MEDIUM_VIDEO:
+    return open_memory (self, mapping, buffer, 0, 1, GST_MAP_READ, data) &&
+           gst_gemmcl_find_planes (&self->problem.a_image, &self->input.video, buffer,
+                                   mapping->map.size, data);
+  case GST_GEMMCL_MEDIUM_AUDIO:
+    if (!gst_gemmcl_get_samples (&self->input.audio, buffer, &offset, &samples, NULL) ||
+        !open_memory (self, mapping, buffer, 0, 1, GST_MAP_READ, data))
+      return FALSE;
+    data->offset[0] += offset;
+    return TRUE;
+  default:
+    return open_memory (self, mapping, buffer, tensors->n > 1 ? index : 0, tensors->n, GST_MAP_READ,
+                        data) &&
+           mapping->map.size == gst_gemmcl_tensor_get_size (&tensors->tensor[index]);
+  }
+}
+
+gboolean
+gst_gemmcl_map_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
+                      GemmclData *data, GError **error)
+{
+  if (open_input (self, mapping, buffer, data))
+    return TRUE;
+  gst_gemmcl_mapping_clear (mapping);
+  *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
+  return map_input (self, mapping, buffer, data, error);
 }
 
 /* Which memory of an output holds D. */
@@ -183,26 +258,33 @@ gst_gemmcl_get_output_index (GstGemmcl *self)
 
 gboolean
 gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
-                       GemmclHostData *host, GError **error)
+                       GstMapFlags access, GemmclData *data, GError **error)
 {
-  gsize alignment = gemmcl_type_get_size (self->problem.gemm.d_type);
+  const gboolean is_video = self->output.medium == GST_GEMMCL_MEDIUM_VIDEO;
+  const guint index = gst_gemmcl_get_output_index (self);
 
-  if (self->output.medium == GST_GEMMCL_MEDIUM_VIDEO)
-    return map_frame (mapping, &self->output.video, buffer, GST_MAP_WRITE, host, error);
-  return map_memory (mapping, gst_buffer_get_memory (buffer, gst_gemmcl_get_output_index (self)),
-                     GST_MAP_WRITE, alignment, host, error);
+  if (open_memory (self, mapping, buffer, index, gst_buffer_n_memory (buffer), access, data) &&
+      (!is_video || gst_gemmcl_find_planes (&self->problem.d_image, &self->output.video, buffer,
+                                            mapping->map.size, data)))
+    return TRUE;
+  gst_gemmcl_mapping_clear (mapping);
+  *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
+  return is_video ? map_frame (mapping, &self->output.video, buffer, access, data, error)
+                  : map_memory (mapping, gst_buffer_get_memory (buffer, index), access,
+                                gemmcl_type_get_size (self->problem.gemm.d_type), data, error);
 }
 
 gboolean
-gst_gemmcl_map_rows (GstGemmclMapping *mapping, GstBuffer *buffer, gfloat **rows, GError **error)
+gst_gemmcl_map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
+                     GemmclData *data, GError **error)
 {
-  GstMemory *last = gst_buffer_get_memory (buffer, gst_buffer_n_memory (buffer) - 1);
-  GemmclHostData host;
+  const guint n = gst_buffer_n_memory (buffer);
 
-  if (!map_memory (mapping, last, GST_MAP_WRITE, sizeof (gfloat), &host, error))
-    return FALSE;
-  *rows = host.data[0];
-  return TRUE;
+  if (open_memory (self, mapping, buffer, n - 1, n, GST_MAP_WRITE, data))
+    return TRUE;
+  *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
+  return map_memory (mapping, gst_buffer_get_memory (buffer, n - 1), GST_MAP_WRITE, sizeof (gfloat),
+                     data, error);
 }
 
 /* A buffer with no data in it that is still to pass: a gap, or audio of no samples. */

@@ -2,37 +2,47 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "gemmcl-inflight.h"
 #include "gstgemmcl.h"
+
+#include <gemmcl-opencl.h>
 
 /* Where in buffers the library finds A and puts D. */
 
 G_BEGIN_DECLS
 
-/** GstGemmclMapping: A buffer as the library sees it. All zero: nothing is mapped. */
-struct _GstGemmclMapping {
-  GstVideoFrame frame;
-  gboolean is_frame;
-  GstMemory *memory; /* owned; what map is of, where that is not a frame */
-  GstMapInfo map;
-};
-
-void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
-
 /**
  * gst_gemmcl_map_input:
- * @buffer: what the sink pad got; to be kept until @mapping is cleared
- * @host: (out): where A is
+ * @buffer: of the sink pad; to be kept until @mapping is cleared
+ * @data: (out): the place of A: in @buffer's OpenCL memory, if that is of the element's context and
+ *   laid out as the library can read it; else on the host
  */
 gboolean gst_gemmcl_map_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
-                               GemmclHostData *host, GError **error);
+                               GemmclData *data, GError **error);
 
-/** gst_gemmcl_map_output: The same for D in @buffer, which must be writable. */
+/**
+ * gst_gemmcl_map_output:
+ * @access: GST_MAP_WRITE, for which @buffer must be writable, or GST_MAP_READ
+ *
+ * The same for D in @buffer, an output.
+ */
 gboolean gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
-                                GemmclHostData *host, GError **error);
+                                GstMapFlags access, GemmclData *data, GError **error);
 
 /** gst_gemmcl_map_rows: The same for the row outputs, in the last memory of @buffer. */
-gboolean gst_gemmcl_map_rows (GstGemmclMapping *mapping, GstBuffer *buffer, gfloat **rows,
-                              GError **error);
+gboolean gst_gemmcl_map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
+                              GemmclData *data, GError **error);
+
+/**
+ * gst_gemmcl_find_planes:
+ * @buffer: of one memory with @size bytes
+ * @data: (inout): its offsets are where the memory begins, and become where the planes do
+ *
+ * Returns: whether the planes of a frame are within the memory, by the buffer's GstVideoMeta or
+ * else by @info, in a way that OpenCL can copy.
+ */
+gboolean gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info,
+                                 GstBuffer *buffer, gsize size, GemmclData *data);
 
 /** gst_gemmcl_get_samples: Where in a buffer of audio the samples are, and how many. */
 gboolean gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset,

@@ -166,6 +166,18 @@ gst_is_gemmcl_memory (GstMemory *memory)
 }
 
 void
+gst_gemmcl_memory_fetch (GstMemory *memory)
+{
+  gst_gemmcl_sides_fetch (get_sides (memory));
+}
+
+void
+gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, guint64 run)
+{
+  gst_gemmcl_sides_set_run (get_sides (memory), inflight, run);
+}
+
+void
 gst_gemmcl_memory_recycle (GstMemory *memory)
 {
   gst_gemmcl_sides_recycle (get_sides (memory));
@@ -190,6 +202,7 @@ gst_gemmcl_allocator_finalize (GObject *object)
   GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (object);
 
   g_clear_pointer (&self->queue, clReleaseCommandQueue);
+  g_clear_pointer (&self->fetches, clReleaseCommandQueue);
   g_clear_object (&self->context);
   G_OBJECT_CLASS (gst_gemmcl_allocator_parent_class)->finalize (object);
 }
@@ -202,18 +215,14 @@ gst_gemmcl_allocator_class_init (GstGemmclAllocatorClass *klass)
   GST_ALLOCATOR_CLASS (klass)->free = allocator_free;
 }
 
-/* Out of order, where there is such a queue: else a copy that has to wait holds up all others. */
 static cl_command_queue
-create_queue (GemmclContext *context, GError **error)
+create_queue (GemmclContext *context, cl_command_queue_properties properties, GError **error)
 {
-  const cl_context cl = gemmcl_context_get_cl_context (context);
-  const cl_device_id device = gemmcl_context_get_cl_device (context);
-  cl_command_queue queue;
   cl_int status;
+  cl_command_queue queue =
+      clCreateCommandQueue (gemmcl_context_get_cl_context (context),
+                            gemmcl_context_get_cl_device (context), properties, &status);
 
-  queue = clCreateCommandQueue (cl, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
-  if (status != CL_SUCCESS)
-    queue = clCreateCommandQueue (cl, device, 0, &status);
   if (status == CL_SUCCESS)
     return queue;
   g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL,
@@ -225,16 +234,21 @@ create_queue (GemmclContext *context, GError **error)
 GstAllocator *
 gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGemmclHostSide side, GError **error)
 {
-  cl_command_queue queue = create_queue (context, error);
-  GstGemmclAllocator *self;
+  g_autoptr (GstAllocator) allocator =
+      gst_object_ref_sink (g_object_new (GST_TYPE_GEMMCL_ALLOCATOR, NULL));
+  GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (allocator);
 
-  if (!queue)
-    return NULL;
-  self = gst_object_ref_sink (g_object_new (GST_TYPE_GEMMCL_ALLOCATOR, NULL));
   self->context = g_object_ref (context);
   self->side = side;
-  self->queue = queue;
-  return GST_ALLOCATOR (self);
+  /* Out of order, where there is such a queue: else a copy that has to wait holds up all others. */
+  self->queue = create_queue (context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+  if (!self->queue)
+    self->queue = create_queue (context, 0, error);
+  if (!self->queue)
+    return NULL;
+  if (side == GST_GEMMCL_HOST_SIDE_STAGED && !(self->fetches = create_queue (context, 0, error)))
+    return NULL;
+  return g_steal_pointer (&allocator);
 }
 
 GstAllocator *

@@ -4,6 +4,7 @@
 
 #include <gemmcl.h>
 
+#include "gemmcl-inflight.h"
 #include "gstgemmclmemory.h"
 
 /* The GstMemory over a cl_mem that gstgemmclmemory.h speaks of. */
@@ -61,6 +62,24 @@ void gst_gemmcl_allocator_get_traffic (GstGemmclAllocator *self, guint64 *up, gu
 
 /** gst_is_gemmcl_memory: Returns: whether a #GstGemmclAllocator made @memory. */
 gboolean gst_is_gemmcl_memory (GstMemory *memory);
+
+/**
+ * gst_gemmcl_memory_fetch:
+ * @memory: of a #GstGemmclAllocator, with the event of the command that writes it
+ *
+ * Enqueues the copy to the host behind that command, so that a map of the host finds it made or
+ * under way. Where memory is mapped, not staged, there is nothing to copy.
+ */
+void gst_gemmcl_memory_fetch (GstMemory *memory);
+
+/**
+ * gst_gemmcl_memory_set_run:
+ * @inflight: (nullable): the in-flight run that writes @memory
+ * @run: its number
+ *
+ * Makes the next map of the host, which waits for the run anyhow, release what the run holds.
+ */
+void gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, guint64 run);
 
 /**
  * gst_gemmcl_memory_recycle:

@@ -2,21 +2,16 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-negotiate.h"
 
-#include "gemmcl-device.h"
+#include "gemmcl-allocation.h"
 #include "gemmcl-dmabuf.h"
 #include "gemmcl-imports.h"
-#include "gemmcl-queue.h"
+#include "gemmcl-plan.h"
 #include "gemmcl-run.h"
-#include "gemmcl-stats.h"
-#include "gemmcl-system.h"
+#include "gemmcl-source.h"
 #include "gemmcl-va.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
-static GstBaseTransformClass *parent_class = NULL;
-
-/* Samples of a buffer of audio before one was seen: what most sources make, or more. */
-#define FIRST_AUDIO_M 1024
 /* Bytes of the other side's caps that an error shows. */
 #define MAX_CAPS_TEXT 400
 
@@ -125,61 +120,6 @@ fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, 
   return gst_caps_fixate (othercaps);
 }
 
-void
-gst_gemmcl_drop_plan (GstGemmcl *self)
-{
-  gst_gemmcl_queue_land (self);
-  g_mutex_lock (&self->lock);
-  if (self->plan)
-    gst_gemmcl_stats_retire (self, self->plan);
-  g_clear_object (&self->plan);
-  g_mutex_unlock (&self->lock);
-}
-
-static gboolean
-fill_plan (GemmclPlan *plan, const GstGemmclOperands *operands, GError **error)
-{
-  return gemmcl_plan_set_b (plan, operands->weight, error) &&
-         (!operands->bias || gemmcl_plan_set_bias (plan, operands->bias, error)) &&
-         (!operands->addend || gemmcl_plan_set_c (plan, operands->addend, error));
-}
-
-/* With the lock held: operands do not change meanwhile. */
-static gboolean
-make_plan_locked (GstGemmcl *self, gsize audio_m, GError **error)
-{
-  g_autoptr (GemmclPlan) plan = NULL;
-
-  if (!gst_gemmcl_problem_init (&self->problem, &self->input, &self->output, &self->operands,
-                                &self->settings, audio_m, error))
-    return FALSE;
-  plan = gemmcl_plan_new (self->context, &self->problem.gemm, self->settings.kernel, error);
-  if (!plan || !fill_plan (plan, &self->operands, error))
-    return FALSE;
-  self->plan = g_steal_pointer (&plan);
-  return TRUE;
-}
-
-gboolean
-gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
-{
-  gboolean made;
-
-  gst_gemmcl_drop_plan (self);
-  g_mutex_lock (&self->lock);
-  made = make_plan_locked (self, audio_m > 0 ? audio_m : FIRST_AUDIO_M, error);
-  g_mutex_unlock (&self->lock);
-  self->replan = FALSE;
-  gst_gemmcl_forget_output (self);
-  if (made)
-    GST_INFO_OBJECT (self,
-                     "m=%" G_GSIZE_FORMAT " n=%" G_GSIZE_FORMAT " k=%" G_GSIZE_FORMAT
-                     " batch=%" G_GSIZE_FORMAT " by %s",
-                     self->problem.gemm.m, self->problem.gemm.n, self->problem.gemm.k,
-                     self->problem.gemm.batch, gemmcl_plan_get_kernel (self->plan));
-  return made;
-}
-
 /* How long a buffer lasts, if caps say so. */
 static GstClockTime
 get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
@@ -209,6 +149,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   if (ok) {
     self->frame_duration = get_frame_duration (&self->input, incaps);
     self->input_memory = gst_gemmcl_caps_get_memory (incaps, 0);
+    self->source = gst_gemmcl_source_choose (self->input_memory);
     self->output_opencl = gst_gemmcl_caps_are_opencl (outcaps, 0);
   }
   g_mutex_unlock (&self->lock);
@@ -232,6 +173,22 @@ warn_of_infinities (GstGemmcl *self)
                          (NULL));
 }
 
+/* Who sets an addend and no beta would find nothing of it in the result. */
+static void
+warn_of_idle_addend (GstGemmcl *self)
+{
+  g_autoptr (GstControlBinding) binding =
+      gst_object_get_control_binding (GST_OBJECT (self), "beta");
+
+  if (!self->operands.addend || self->next_beta != 0.0 || binding || self->addend_warned)
+    return;
+  self->addend_warned = TRUE;
+  GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+                       ("An addend is set, but beta is 0, so the addend is not added. Expected "
+                        "another beta, such as beta=1, or no addend."),
+                       (NULL));
+}
+
 static gboolean
 set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
 {
@@ -240,8 +197,6 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   gboolean ok;
 
   GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
-  /* What is held has the caps that were. */
-  gst_gemmcl_queue_drain (self);
   gst_gemmcl_imports_drop (self->imports);
   ok = set_formats (self, incaps, outcaps, &error) && gst_gemmcl_make_plan (self, 0, &error);
   g_mutex_lock (&self->lock);
@@ -250,7 +205,8 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   if (ok) {
     self->error_posted = FALSE;
     warn_of_infinities (self);
-    if (self->settings.batch_size * self->settings.queue_depth > 1)
+    warn_of_idle_addend (self);
+    if (self->settings.batch_size > 1)
       gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
     return TRUE;
   }
@@ -332,72 +288,10 @@ gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input)
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
 }
 
-/* Buffers that are held on either side at once. */
-static guint
-get_held (GstGemmcl *self)
-{
-  return self->settings.batch_size * self->settings.queue_depth;
-}
-
-/* Memory of others comes from their own pools, which must have enough of it. */
-static void
-propose_shared (GstGemmcl *self, GstQuery *query, GstCaps *caps)
-{
-  GstGemmclFormat format;
-
-  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  if (gst_gemmcl_format_from_caps (&format, caps, NULL) &&
-      GST_VIDEO_INFO_SIZE (&format.video) <= G_MAXUINT)
-    gst_query_add_allocation_pool (query, NULL, (guint)GST_VIDEO_INFO_SIZE (&format.video),
-                                   get_held (self), 0);
-}
-
-static gboolean
-propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
-{
-  GstGemmcl *self = GST_GEMMCL (trans);
-  GstCaps *caps = NULL;
-
-  if (!parent_class->propose_allocation (trans, decide_query, query))
-    return FALSE;
-  gst_query_parse_allocation (query, &caps, NULL);
-  if (!caps)
-    return TRUE;
-  switch (gst_gemmcl_caps_get_memory (caps, 0)) {
-  case GST_GEMMCL_MEMORY_OPENCL:
-    gst_gemmcl_device_propose (self, query, caps, get_held (self));
-    break;
-  case GST_GEMMCL_MEMORY_VA:
-  case GST_GEMMCL_MEMORY_TILED:
-  case GST_GEMMCL_MEMORY_DMABUF:
-    propose_shared (self, query, caps);
-    break;
-  default:
-    gst_gemmcl_system_propose (self, query, get_held (self));
-  }
-  return TRUE;
-}
-
-static gboolean
-decide_allocation (GstBaseTransform *trans, GstQuery *query)
-{
-  GstGemmcl *self = GST_GEMMCL (trans);
-  const guint held = get_held (self) + (self->problem.gemm.addend == GEMMCL_ADDEND_OUTPUT);
-  GstCaps *caps = NULL;
-
-  gst_query_parse_allocation (query, &caps, NULL);
-  return (self->output_opencl ? gst_gemmcl_device_decide (self, query, caps)
-                              : gst_gemmcl_system_decide (self, query, caps, held)) &&
-         parent_class->decide_allocation (trans, query);
-}
-
 void
 gst_gemmcl_negotiate_install (GstBaseTransformClass *klass)
 {
-  parent_class = g_type_class_peek_parent (klass);
   klass->transform_caps = transform_caps;
   klass->fixate_caps = fixate_caps;
   klass->set_caps = set_caps;
-  klass->propose_allocation = propose_allocation;
-  klass->decide_allocation = decide_allocation;
 }

@@ -4,26 +4,12 @@
 
 #include "gstgemmcl.h"
 
-/* Caps, allocation and the plan that follows from them. */
+/* Caps, and the reasons why some do not fit. */
 
 G_BEGIN_DECLS
 
 /** gst_gemmcl_negotiate_install: Gives @klass its functions for caps and allocation. */
 void gst_gemmcl_negotiate_install (GstBaseTransformClass *klass);
-
-/**
- * gst_gemmcl_make_plan:
- * @audio_m: samples to make room for; 0 for a first guess
- *
- * For the streaming thread: a plan for the formats and operands as they are now, in place of the
- * old one.
- *
- * Returns: %FALSE with @error; then there is no plan.
- */
-gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
-
-/** gst_gemmcl_drop_plan: For the streaming thread: there is no plan afterwards. */
-void gst_gemmcl_drop_plan (GstGemmcl *self);
 
 /**
  * gst_gemmcl_explain_failure:

@@ -82,29 +82,48 @@ gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
   return TRUE;
 }
 
+static void
+clear_prepared_locked (GstGemmcl *self)
+{
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    g_clear_pointer (&self->prepared[i], gemmcl_prepared_free);
+}
+
+static void
+clear_next_locked (GstGemmcl *self)
+{
+  gst_gemmcl_operands_clear (&self->next);
+  clear_prepared_locked (self);
+  self->has_next = self->next_replans = FALSE;
+}
+
 void
 gst_gemmcl_operands_close (GstGemmcl *self)
 {
   g_mutex_lock (&self->lock);
   gst_gemmcl_operands_clear (&self->operands);
-  gst_gemmcl_operands_clear (&self->next);
-  self->has_next = FALSE;
+  clear_next_locked (self);
   g_mutex_unlock (&self->lock);
 }
 
-/* A change on its way: from what the element has, or will have next, to that with one other. */
+/* A change on its way: from the operands that the element has, or will have next, to those with one
+ * other. */
 typedef struct {
   GstGemmclOperand operand;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
   gboolean flowing; /* caps are known: it must fit them */
   gboolean new_n;
+  GemmclPlan *plan; /* which serves it, too, once it has the operand; NULL: there is none */
+  GemmclPrepared *prepared;
 } Change;
 
 static void
 change_clear (Change *self)
 {
   gst_gemmcl_operands_clear (&self->operands);
+  g_clear_pointer (&self->prepared, gemmcl_prepared_free);
+  g_clear_object (&self->plan);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Change, change_clear)
 
@@ -131,9 +150,13 @@ change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMa
     return FALSE;
   }
   if (!gst_gemmcl_problem_init (&change->problem, &self->input, NULL, &change->operands, settings,
-                                self->problem.gemm.m, error))
+                                self->problem.gemm.m,
+                                self->problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS, error))
     return FALSE;
   change->new_n = gst_gemmcl_weight_get_n (settings, present->weight) != change->problem.gemm.n;
+  if (self->plan && !self->next_replans && !self->negotiating && *slot &&
+      gst_gemmcl_problem_is_swap (&self->problem, &change->problem))
+    change->plan = g_object_ref (self->plan);
   return TRUE;
 }
 
@@ -164,56 +187,44 @@ check_downstream (GstGemmcl *self, const Change *change, GError **error)
   return FALSE;
 }
 
-/* With the lock held. */
+/* Without the lock: packs @change's operand for the plan. */
 static gboolean
-put_into_plan (GstGemmcl *self, const Change *change, GError **error)
+prepare (Change *change, GError **error)
 {
-  switch (change->operand) {
-  case GST_GEMMCL_OPERAND_BIAS:
-    return !change->operands.bias ||
-           gemmcl_plan_set_bias (self->plan, change->operands.bias, error);
-  case GST_GEMMCL_OPERAND_ADDEND:
-    return !change->operands.addend ||
-           gemmcl_plan_set_c (self->plan, change->operands.addend, error);
-  default:
-    return gemmcl_plan_set_b (self->plan, change->operands.weight, error);
-  }
+  static const GemmclPlanOperand operands[GST_GEMMCL_N_OPERANDS] = {GEMMCL_PLAN_B, GEMMCL_PLAN_BIAS,
+                                                                    GEMMCL_PLAN_C};
+
+  if (!change->plan)
+    return TRUE;
+  change->prepared = gemmcl_plan_prepare (change->plan, operands[change->operand],
+                                          *get_slot (&change->operands, change->operand), error);
+  return change->prepared != NULL;
 }
 
-/* Whether the plan that there is serves the change too. With the lock held. */
-static gboolean
-is_swap (GstGemmcl *self, const Change *change)
+/* Operands are exchanged between two buffers, by the streaming thread; before there are caps at
+ * once. */
+static void
+change_apply (Change *change, GstGemmcl *self, const gchar *where)
 {
-  return change->flowing && self->plan && !self->has_next &&
-         gst_gemmcl_problem_is_swap (&self->problem, &change->problem);
-}
-
-static gboolean
-change_apply (Change *change, GstGemmcl *self, const gchar *where, GError **error)
-{
-  GstGemmclOperands *target = &self->next;
-  gboolean ok = TRUE;
-
   g_mutex_lock (&self->lock);
-  /* While caps are made of what the operands are, those must not change. */
-  if (!self->negotiating) {
-    if (!self->configured) {
-      target = &self->operands;
-    } else if (is_swap (self, change)) {
-      target = &self->operands;
-      ok = put_into_plan (self, change, error);
+  if (!self->configured && !self->negotiating) {
+    gst_gemmcl_operands_clear (&self->operands);
+    gst_gemmcl_operands_copy (&self->operands, &change->operands);
+    clear_next_locked (self);
+  } else {
+    gst_gemmcl_operands_clear (&self->next);
+    gst_gemmcl_operands_copy (&self->next, &change->operands);
+    self->has_next = TRUE;
+    if (change->prepared && change->plan == self->plan && !self->next_replans) {
+      g_clear_pointer (&self->prepared[change->operand], gemmcl_prepared_free);
+      self->prepared[change->operand] = g_steal_pointer (&change->prepared);
+    } else {
+      clear_prepared_locked (self);
+      self->next_replans = TRUE;
     }
   }
-  if (ok) {
-    gst_gemmcl_operands_clear (&self->next);
-    if (target == &self->operands)
-      gst_gemmcl_operands_clear (&self->operands);
-    gst_gemmcl_operands_copy (target, &change->operands);
-    self->has_next = target == &self->next;
-    store_where (self, change->operand, where);
-  }
+  store_where (self, change->operand, where);
   g_mutex_unlock (&self->lock);
-  return ok;
 }
 
 static gboolean
@@ -228,8 +239,10 @@ set_loaded (GstGemmcl *self, GstGemmclOperand operand, const gchar *where, GErro
   g_mutex_lock (&self->lock);
   ok = change_init (&change, self, operand, matrix, error);
   g_mutex_unlock (&self->lock);
-  return ok && check_downstream (self, &change, error) &&
-         change_apply (&change, self, where, error);
+  if (!ok || !check_downstream (self, &change, error) || !prepare (&change, error))
+    return FALSE;
+  change_apply (&change, self, where);
+  return TRUE;
 }
 
 void
@@ -257,19 +270,33 @@ gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *
 gboolean
 gst_gemmcl_operands_hold (GstGemmcl *self)
 {
-  gboolean taken;
+  gboolean replan;
 
   g_mutex_lock (&self->lock);
   self->negotiating = TRUE;
-  taken = self->has_next;
-  if (taken) {
+  replan = self->next_replans;
+  if (self->has_next) {
     gst_gemmcl_operands_clear (&self->operands);
     self->operands = self->next;
     self->next = (GstGemmclOperands){NULL};
-    self->has_next = FALSE;
+    for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+      if (self->prepared[i])
+        gemmcl_plan_use (self->plan, g_steal_pointer (&self->prepared[i]));
+    clear_next_locked (self);
   }
   g_mutex_unlock (&self->lock);
-  return taken;
+  return replan;
+}
+
+gboolean
+gst_gemmcl_operands_have_next (GstGemmcl *self)
+{
+  gboolean has_next;
+
+  g_mutex_lock (&self->lock);
+  has_next = self->has_next;
+  g_mutex_unlock (&self->lock);
+  return has_next;
 }
 
 void

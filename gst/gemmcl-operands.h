@@ -27,22 +27,26 @@ void gst_gemmcl_operands_close (GstGemmcl *self);
  * gst_gemmcl_operand_set:
  * @where: (nullable): what gemmcl_matrix_load() takes; %NULL or "" for nothing
  *
- * What the property's setter does, from any thread. In NULL it is only noted. Otherwise it is
- * loaded here; one that cannot be loaded, does not fit what flows, or makes something that
- * downstream does not take is refused with a warning on the bus, and the old stays. One of the same
- * shape is used from the next buffer on; one of another shape makes the streaming thread negotiate
- * before the next buffer.
+ * The property's setter, from any thread. In NULL it only notes @where. Otherwise it loads, packs
+ * and uploads the matrix here, with no lock that a buffer or a query takes; the streaming thread
+ * exchanges it before the next buffer. A matrix that cannot be loaded, does not fit the caps, or
+ * makes a result that downstream does not take is refused with a warning on the bus, and the old
+ * one stays. One of another shape makes the streaming thread negotiate before the next buffer.
  */
 void gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *where);
+
+/** gst_gemmcl_operands_have_next: Returns: whether operands wait for the next buffer. Any thread.
+ */
+gboolean gst_gemmcl_operands_have_next (GstGemmcl *self);
 
 /**
  * gst_gemmcl_operands_hold:
  *
- * For the streaming thread, before caps or a buffer: makes a change of shape that waits the present
- * state, and keeps operands as they are until gst_gemmcl_operands_release(): what is set meanwhile
- * waits, so that caps and the plan are made of the same operands.
+ * For the streaming thread, before caps or a buffer: takes over operands that wait, and keeps them
+ * as they are until gst_gemmcl_operands_release(): what is set meanwhile waits, so that caps and
+ * the plan are made of the same operands.
  *
- * Returns: whether there was a change; then a new plan is due.
+ * Returns: whether a new plan is due for them.
  */
 gboolean gst_gemmcl_operands_hold (GstGemmcl *self);
 

@@ -193,12 +193,11 @@ gst_gemmcl_operands_check (const GstGemmclOperands *operands, const GstGemmclSet
 }
 
 static GemmclAddend
-choose_addend (const GstGemmclOperands *operands, gsize n, guint batch_size)
+choose_addend (const GstGemmclOperands *operands, gsize n, gboolean feedback)
 {
   if (operands->addend)
     return is_row (operands->addend, n) ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
-  /* The results of one batch are made at once: there is no previous one to add. */
-  return batch_size > 1 ? GEMMCL_ADDEND_NONE : GEMMCL_ADDEND_OUTPUT;
+  return feedback ? GEMMCL_ADDEND_PREVIOUS : GEMMCL_ADDEND_NONE;
 }
 
 static void
@@ -309,7 +308,8 @@ set_output (GstGemmclProblem *self, const GstGemmclFormat *output)
 gboolean
 gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                          const GstGemmclFormat *output, const GstGemmclOperands *operands,
-                         const GstGemmclSettings *settings, gsize audio_m, GError **error)
+                         const GstGemmclSettings *settings, gsize audio_m, gboolean feedback,
+                         GError **error)
 {
   gsize n = gst_gemmcl_weight_get_n (settings, operands->weight);
   GstGemmclShape shape;
@@ -326,7 +326,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->gemm.batch = settings->batch_size;
   self->gemm.a_scale = settings->input_scale;
   self->gemm.a_shift = settings->input_offset;
-  self->gemm.addend = choose_addend (operands, n, settings->batch_size);
+  self->gemm.addend = choose_addend (operands, n, feedback);
   self->gemm.bias = operands->bias != NULL;
   self->gemm.activation = settings->activation;
   self->gemm.row_outputs = settings->row_outputs;
@@ -335,6 +335,16 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   if (output)
     set_output (self, output);
   return TRUE;
+}
+
+void
+gst_gemmcl_problem_copy (GstGemmclProblem *self, const GstGemmclProblem *from)
+{
+  *self = *from;
+  if (self->gemm.a_image)
+    self->gemm.a_image = &self->a_image;
+  if (self->gemm.d_image)
+    self->gemm.d_image = &self->d_image;
 }
 
 gboolean

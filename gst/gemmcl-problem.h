@@ -44,6 +44,7 @@ typedef struct {
   gchar *kernel;
   guint batch_size;
   guint queue_depth;
+  gint64 batch_timeout; /* ns; 0: none; less: batch_size frames */
 } GstGemmclSettings;
 
 /** gst_gemmcl_settings_clear: Frees what @self owns. */
@@ -99,7 +100,7 @@ gboolean gst_gemmcl_operands_check (const GstGemmclOperands *operands,
 
 /**
  * GstGemmclProblem:
- * @gemm: its pictures are those below: not to be moved or copied as a struct
+ * @gemm: its frames are those below: see gst_gemmcl_problem_copy()
  *
  * The library's problem for what flows.
  */
@@ -115,12 +116,17 @@ typedef struct {
  * @input, @output: (nullable) the formats of both pads; without @output it is taken as tensors
  * @operands: with a weight
  * @audio_m: M to make room for, if @input is audio
+ * @feedback: the previous output is C, where there is no addend
  *
  * Returns: %FALSE with #GEMMCL_ERROR_SHAPE, as the two functions above.
  */
 gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,
-                                  const GstGemmclSettings *settings, gsize audio_m, GError **error);
+                                  const GstGemmclSettings *settings, gsize audio_m,
+                                  gboolean feedback, GError **error);
+
+/** gst_gemmcl_problem_copy: Makes @self what @from is. */
+void gst_gemmcl_problem_copy (GstGemmclProblem *self, const GstGemmclProblem *from);
 
 /** What is more becomes infinite in f16. */
 #define GST_GEMMCL_LARGEST_F16 65504.0

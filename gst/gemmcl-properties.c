@@ -1,422 +1,269 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One table has all that a property is: its texts, its default and limits, and the field that holds
+ * it. A new one is a row here, a field, and whatever reads the field.
+ */
 #include "gemmcl-properties.h"
 
 #include "gemmcl-enums.h"
 #include "gemmcl-operands.h"
 #include "gemmcl-stats.h"
 
-#define GST_CAT_DEFAULT gst_gemmcl_debug
-
 #define MATRIX_GRAMMAR                                                                             \
   "the path or file: URI of a .npy file, x.safetensors#name, x.raw#f32:ROWSxCOLS, or numbers as "  \
   "[[1,2],[3,4]]"
-#define READY   (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)
-#define PLAYING (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING)
 
-enum {
-  PROP_0,
-  PROP_WEIGHT,
-  PROP_TRANSPOSE_WEIGHT,
-  PROP_BIAS,
-  PROP_ADDEND,
-  PROP_ALPHA,
-  PROP_BETA,
-  PROP_ACTIVATION,
-  PROP_PRECISION,
-  PROP_FEATURE_MODE,
-  PROP_PATCH_WIDTH,
-  PROP_PATCH_HEIGHT,
-  PROP_TENSOR_INDEX,
-  PROP_ROW_OUTPUTS,
-  PROP_INPUT_SCALE,
-  PROP_INPUT_OFFSET,
-  PROP_KERNEL,
-  PROP_PLATFORM,
-  PROP_DEVICE_TYPE,
-  PROP_DEVICE,
-  PROP_BATCH_SIZE,
-  PROP_QUEUE_DEPTH,
-  PROP_STATS,
+#define READY     GST_PARAM_MUTABLE_READY
+#define PLAYING   GST_PARAM_MUTABLE_PLAYING
+#define CONTROL   (GST_PARAM_MUTABLE_PLAYING | GST_PARAM_CONTROLLABLE)
+#define UNLIMITED -G_MAXDOUBLE, G_MAXDOUBLE
+
+typedef enum {
+  BOOLEAN,
+  UINT,
+  INT64,
+  DOUBLE,
+  STRING,
+  ENUM,
+  FLAGS,
+} Kind;
+
+/* What a set property does besides filling its field. */
+typedef enum {
+  PLAIN,   /* nothing: streaming reads it when it starts, alpha and beta for each buffer */
+  DEVICE,  /* another device is opened when streaming starts next */
+  OPERAND, /* a matrix is loaded, and exchanged while playing */
+} Effect;
+
+typedef struct {
+  const gchar *name, *nick, *blurb;
+  GParamFlags flags;
+  Kind kind;
+  gsize field;         /* offset in GstGemmcl; under the object's lock */
+  gdouble initial;     /* the default of numbers */
+  gdouble least, most; /* of INT64 most is G_MAXINT64 */
+  const gchar *text;   /* the default of strings */
+  GType (*type) (void);
+  Effect effect;
+} Property;
+
+#define FIELD(member)   G_STRUCT_OFFSET (GstGemmcl, member)
+#define SETTING(member) G_STRUCT_OFFSET (GstGemmcl, wanted.member)
+
+static const Property table[] = {
+    {"weight", "Weight",
+     "B, of K rows and N columns: " MATRIX_GRAMMAR
+     ". If set while playing, it is used from the next buffer on; another N renegotiates the "
+     "output; one that does not fit is refused with a warning and the old one stays",
+     PLAYING, STRING, FIELD (where[GST_GEMMCL_OPERAND_WEIGHT]), .effect = OPERAND},
+    {"transpose-weight", "Transpose weight",
+     "The weight is stored with N rows and K columns, as the Linear layers of PyTorch are", READY,
+     BOOLEAN, SETTING (transpose_weight), FALSE},
+    {"bias", "Bias",
+     "A vector of N numbers that is added to each row of D: " MATRIX_GRAMMAR
+     ". May be set while playing, like weight",
+     PLAYING, STRING, FIELD (where[GST_GEMMCL_OPERAND_BIAS]), .effect = OPERAND},
+    {"addend", "Addend",
+     "C, of M x N or 1 x N (for audio 1 x N), which beta scales; with beta=0 it is not added. "
+     "" MATRIX_GRAMMAR ". If it is not set, C is the previous output. May be set while playing, "
+     "like weight",
+     PLAYING, STRING, FIELD (where[GST_GEMMCL_OPERAND_ADDEND]), .effect = OPERAND},
+    {"alpha", "Alpha", "Scales A * B", CONTROL, DOUBLE, FIELD (alpha), 1.0, UNLIMITED},
+    {"beta", "Beta",
+     "Scales C: the addend if that is set, otherwise the previous output, which is zeros at the "
+     "start and after a flush, a discontinuity, new caps, or a buffer of audio of another length. "
+     "The previous output is kept in float32, before it is rounded to the format of the output, "
+     "from the first buffer with a beta other than 0 on",
+     CONTROL, DOUBLE, FIELD (beta), 0.0, UNLIMITED},
+    {"activation", "Activation", "The function that is applied last", READY, ENUM,
+     SETTING (activation), GEMMCL_ACTIVATION_NONE, .type = gst_gemmcl_activation_get_type},
+    {"precision", "Precision",
+     "The lowest precision of A and the weight that is allowed. A kernel of a lower one than "
+     "float32 is used only where it is faster; stats tell which. Sums are float32, of int8 exact",
+     READY, ENUM, SETTING (precision), GST_GEMMCL_PRECISION_AUTO,
+     .type = gst_gemmcl_precision_get_type},
+    {"feature-mode", "Feature mode",
+     "The part of a frame that is a row of A. auto: the mode whose row length is the number of "
+     "rows of the weight",
+     READY, ENUM, SETTING (feature_mode), GST_GEMMCL_FEATURE_MODE_AUTO,
+     .type = gst_gemmcl_feature_mode_get_type},
+    {"patch-width", "Patch width", "Width of a patch in pixels, for feature-mode=patch; 0: unset",
+     READY, UINT, SETTING (patch_width), 0, 0, 65535},
+    {"patch-height", "Patch height",
+     "Height of a patch in pixels, for feature-mode=patch; 0: unset", READY, UINT,
+     SETTING (patch_height), 0, 0, 65535},
+    {"tensor-index", "Tensor index",
+     "The tensor of a buffer that is multiplied, from 0; the others pass through", READY, UINT,
+     SETTING (tensor_index), 0, 0, GST_GEMMCL_MAX_TENSORS - 1},
+    {"row-outputs", "Row outputs",
+     "Figures of each row of the result, float32, in this order, in a tensor of their own behind "
+     "the others. The result then is a tensor, too, whatever came in. Audio has none",
+     READY, FLAGS, SETTING (row_outputs), 0, .type = gst_gemmcl_row_outputs_get_type},
+    {"input-scale", "Input scale",
+     "A = sample * input-scale + input-offset. A sample is the number as it is stored: 0 to 255 "
+     "for most video, -32768 to 32767 for S16LE",
+     READY, DOUBLE, SETTING (input_scale), 1.0, UNLIMITED},
+    {"input-offset", "Input offset", "A = sample * input-scale + input-offset", READY, DOUBLE,
+     SETTING (input_offset), 0.0, UNLIMITED},
+    {"kernel", "Kernel",
+     "The name of a kernel, as \"gemmcl kernels\" lists them; auto: the fastest that is known for "
+     "the device and the sizes",
+     READY, STRING, SETTING (kernel), .text = GST_GEMMCL_AUTO},
+    {"platform", "Platform", "OpenCL platform: its number or a part of its name; auto: any", READY,
+     STRING, FIELD (platform), .text = GST_GEMMCL_AUTO, .effect = DEVICE},
+    {"device-type", "Device type", "Type of the OpenCL device", READY, ENUM, FIELD (device_type),
+     GEMMCL_DEVICE_TYPE_AUTO, .type = gst_gemmcl_device_type_get_type, .effect = DEVICE},
+    {"device", "Device",
+     "OpenCL device: its number among those that platform and device-type leave, as \"gemmcl "
+     "devices\" lists them, or a part of its name; auto: the best",
+     READY, STRING, FIELD (device), .text = GST_GEMMCL_AUTO, .effect = DEVICE},
+    {"batch-size", "Batch size",
+     "Buffers that are multiplied in one run. The first waits for the last; that latency is "
+     "reported. A batch ends early at new caps, a segment, a discontinuity, end of stream, a "
+     "flush, "
+     "another alpha, beta, weight, bias or addend, and at batch-timeout. With more than 1, beta "
+     "needs an addend",
+     READY, UINT, SETTING (batch_size), 1, 1, 1024},
+    {"batch-timeout", "Batch timeout",
+     "Time in nanoseconds after which a batch is multiplied though it is not full. 0: never; -1: "
+     "the duration of batch-size buffers, where caps or buffers tell it",
+     READY, INT64, SETTING (batch_timeout), -1, -1, 0},
+    {"queue-depth", "Queue depth",
+     "Runs (of a buffer or a batch) that may be in flight on the device. Outputs are pushed at "
+     "once "
+     "and whoever maps one waits for its run, so this adds no latency. A queue behind the element "
+     "lets the elements that follow work at the same time",
+     READY, UINT, SETTING (queue_depth), 2, 1, 64},
 };
+
+#define STATS (G_N_ELEMENTS (table) + 1)
+
+static gpointer
+get_field (GstGemmcl *self, const Property *property)
+{
+  return G_STRUCT_MEMBER_P (self, property->field);
+}
 
 /* With the object's lock held. */
 static void
-set_string (gchar **slot, const GValue *value, const gchar *fallback)
+set_field (GstGemmcl *self, const Property *property, const GValue *value)
 {
-  const gchar *text = g_value_get_string (value);
+  gpointer field = get_field (self, property);
+  const gchar *text;
 
-  g_free (*slot);
-  *slot = g_strdup (text && *text ? text : fallback);
-}
-
-/* A different device is opened when streaming starts next. */
-static void
-set_device (GstGemmcl *self, guint id, const GValue *value)
-{
-  g_mutex_lock (&self->lock);
-  self->context_stale = TRUE;
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_PLATFORM:
-    set_string (&self->platform, value, GST_GEMMCL_DEFAULT_PLATFORM);
+  switch (property->kind) {
+  case BOOLEAN:
+    *(gboolean *)field = g_value_get_boolean (value);
     break;
-  case PROP_DEVICE_TYPE:
-    self->device_type = g_value_get_enum (value);
+  case UINT:
+    *(guint *)field = g_value_get_uint (value);
     break;
-  default:
-    set_string (&self->device, value, GST_GEMMCL_DEFAULT_DEVICE);
+  case INT64:
+    *(gint64 *)field = g_value_get_int64 (value);
+    break;
+  case DOUBLE:
+    *(gdouble *)field = g_value_get_double (value);
+    break;
+  case STRING:
+    text = g_value_get_string (value);
+    g_free (*(gchar **)field);
+    *(gchar **)field = g_strdup (text && *text ? text : property->text);
+    break;
+  case ENUM:
+    *(gint *)field = g_value_get_enum (value);
+    break;
+  case FLAGS:
+    *(guint *)field = g_value_get_flags (value);
     break;
   }
-  GST_OBJECT_UNLOCK (self);
-  g_mutex_unlock (&self->lock);
-}
-
-/* What streaming copies when it starts, and the scalars. */
-static gboolean
-set_wanted (GstGemmcl *self, guint id, const GValue *value)
-{
-  GstGemmclSettings *wanted = &self->wanted;
-  gboolean known = TRUE;
-
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_TRANSPOSE_WEIGHT:
-    wanted->transpose_weight = g_value_get_boolean (value);
-    break;
-  case PROP_ALPHA:
-    self->alpha = g_value_get_double (value);
-    break;
-  case PROP_BETA:
-    self->beta = g_value_get_double (value);
-    break;
-  case PROP_ACTIVATION:
-    wanted->activation = g_value_get_enum (value);
-    break;
-  case PROP_PRECISION:
-    wanted->precision = g_value_get_enum (value);
-    break;
-  case PROP_FEATURE_MODE:
-    wanted->feature_mode = g_value_get_enum (value);
-    break;
-  case PROP_PATCH_WIDTH:
-    wanted->patch_width = g_value_get_uint (value);
-    break;
-  case PROP_PATCH_HEIGHT:
-    wanted->patch_height = g_value_get_uint (value);
-    break;
-  case PROP_TENSOR_INDEX:
-    wanted->tensor_index = g_value_get_uint (value);
-    break;
-  case PROP_ROW_OUTPUTS:
-    wanted->row_outputs = g_value_get_flags (value);
-    break;
-  case PROP_INPUT_SCALE:
-    wanted->input_scale = g_value_get_double (value);
-    break;
-  case PROP_INPUT_OFFSET:
-    wanted->input_offset = g_value_get_double (value);
-    break;
-  case PROP_KERNEL:
-    set_string (&wanted->kernel, value, GST_GEMMCL_DEFAULT_KERNEL);
-    break;
-  case PROP_BATCH_SIZE:
-    wanted->batch_size = g_value_get_uint (value);
-    break;
-  case PROP_QUEUE_DEPTH:
-    wanted->queue_depth = g_value_get_uint (value);
-    break;
-  default:
-    known = FALSE;
-    break;
-  }
-  GST_OBJECT_UNLOCK (self);
-  return known;
 }
 
 static void
 set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   GstGemmcl *self = GST_GEMMCL (object);
+  const Property *property = &table[id - 1];
 
-  switch (id) {
-  case PROP_WEIGHT:
-    gst_gemmcl_operand_set (self, GST_GEMMCL_OPERAND_WEIGHT, g_value_get_string (value));
-    break;
-  case PROP_BIAS:
-    gst_gemmcl_operand_set (self, GST_GEMMCL_OPERAND_BIAS, g_value_get_string (value));
-    break;
-  case PROP_ADDEND:
-    gst_gemmcl_operand_set (self, GST_GEMMCL_OPERAND_ADDEND, g_value_get_string (value));
-    break;
-  case PROP_PLATFORM:
-  case PROP_DEVICE_TYPE:
-  case PROP_DEVICE:
-    set_device (self, id, value);
-    break;
-  default:
-    if (!set_wanted (self, id, value))
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
+  if (id >= STATS) {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    return;
   }
-}
-
-/* With the object's lock held. */
-static gboolean
-get_wanted (const GstGemmclSettings *wanted, guint id, GValue *value)
-{
-  switch (id) {
-  case PROP_TRANSPOSE_WEIGHT:
-    g_value_set_boolean (value, wanted->transpose_weight);
-    return TRUE;
-  case PROP_ACTIVATION:
-    g_value_set_enum (value, wanted->activation);
-    return TRUE;
-  case PROP_PRECISION:
-    g_value_set_enum (value, wanted->precision);
-    return TRUE;
-  case PROP_FEATURE_MODE:
-    g_value_set_enum (value, wanted->feature_mode);
-    return TRUE;
-  case PROP_PATCH_WIDTH:
-    g_value_set_uint (value, wanted->patch_width);
-    return TRUE;
-  case PROP_PATCH_HEIGHT:
-    g_value_set_uint (value, wanted->patch_height);
-    return TRUE;
-  case PROP_TENSOR_INDEX:
-    g_value_set_uint (value, wanted->tensor_index);
-    return TRUE;
-  case PROP_ROW_OUTPUTS:
-    g_value_set_flags (value, wanted->row_outputs);
-    return TRUE;
-  case PROP_INPUT_SCALE:
-    g_value_set_double (value, wanted->input_scale);
-    return TRUE;
-  case PROP_INPUT_OFFSET:
-    g_value_set_double (value, wanted->input_offset);
-    return TRUE;
-  case PROP_KERNEL:
-    g_value_set_string (value, wanted->kernel);
-    return TRUE;
-  case PROP_BATCH_SIZE:
-    g_value_set_uint (value, wanted->batch_size);
-    return TRUE;
-  case PROP_QUEUE_DEPTH:
-    g_value_set_uint (value, wanted->queue_depth);
-    return TRUE;
-  default:
-    return FALSE;
+  if (property->effect == OPERAND) {
+    gst_gemmcl_operand_set (self, (property->field - FIELD (where)) / sizeof self->where[0],
+                            g_value_get_string (value));
+    return;
   }
-}
-
-/* With the object's lock held. */
-static gboolean
-get_locked (GstGemmcl *self, guint id, GValue *value)
-{
-  switch (id) {
-  case PROP_WEIGHT:
-    g_value_set_string (value, self->where[GST_GEMMCL_OPERAND_WEIGHT]);
-    return TRUE;
-  case PROP_BIAS:
-    g_value_set_string (value, self->where[GST_GEMMCL_OPERAND_BIAS]);
-    return TRUE;
-  case PROP_ADDEND:
-    g_value_set_string (value, self->where[GST_GEMMCL_OPERAND_ADDEND]);
-    return TRUE;
-  case PROP_ALPHA:
-    g_value_set_double (value, self->alpha);
-    return TRUE;
-  case PROP_BETA:
-    g_value_set_double (value, self->beta);
-    return TRUE;
-  case PROP_PLATFORM:
-    g_value_set_string (value, self->platform);
-    return TRUE;
-  case PROP_DEVICE_TYPE:
-    g_value_set_enum (value, self->device_type);
-    return TRUE;
-  case PROP_DEVICE:
-    g_value_set_string (value, self->device);
-    return TRUE;
-  default:
-    return get_wanted (&self->wanted, id, value);
-  }
+  g_mutex_lock (&self->lock);
+  self->context_stale |= property->effect == DEVICE;
+  GST_OBJECT_LOCK (self);
+  set_field (self, property, value);
+  GST_OBJECT_UNLOCK (self);
+  g_mutex_unlock (&self->lock);
 }
 
 static void
 get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   GstGemmcl *self = GST_GEMMCL (object);
-  gboolean known;
+  gconstpointer field;
 
-  if (id == PROP_STATS) {
-    g_value_take_boxed (value, gst_gemmcl_stats_new (self));
+  if (id >= STATS) {
+    if (id == STATS)
+      g_value_take_boxed (value, gst_gemmcl_stats_new (self));
+    else
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     return;
   }
+  field = get_field (self, &table[id - 1]);
   GST_OBJECT_LOCK (self);
-  known = get_locked (self, id, value);
+  switch (table[id - 1].kind) {
+  case BOOLEAN:
+    g_value_set_boolean (value, *(const gboolean *)field);
+    break;
+  case UINT:
+    g_value_set_uint (value, *(const guint *)field);
+    break;
+  case INT64:
+    g_value_set_int64 (value, *(const gint64 *)field);
+    break;
+  case DOUBLE:
+    g_value_set_double (value, *(const gdouble *)field);
+    break;
+  case STRING:
+    g_value_set_string (value, *(gchar *const *)field);
+    break;
+  case ENUM:
+    g_value_set_enum (value, *(const gint *)field);
+    break;
+  case FLAGS:
+    g_value_set_flags (value, *(const guint *)field);
+    break;
+  }
   GST_OBJECT_UNLOCK (self);
-  if (!known)
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
 
-static void
-install_operands (GObjectClass *klass)
+static GParamSpec *
+create_spec (const Property *p)
 {
-  g_object_class_install_property (
-      klass, PROP_WEIGHT,
-      g_param_spec_string (
-          "weight", "Weight",
-          "B, of K rows and N columns: " MATRIX_GRAMMAR
-          ". May be set while playing: the next buffer has it; with another N the output is "
-          "negotiated again; a bad one is refused with a warning and the old one stays",
-          GST_GEMMCL_DEFAULT_WEIGHT, PLAYING));
-  g_object_class_install_property (
-      klass, PROP_TRANSPOSE_WEIGHT,
-      g_param_spec_boolean ("transpose-weight", "Transpose weight",
-                            "The weight has N rows and K columns: [out, in], as PyTorch's Linear "
-                            "layers are saved",
-                            GST_GEMMCL_DEFAULT_TRANSPOSE_WEIGHT, READY));
-  g_object_class_install_property (
-      klass, PROP_BIAS,
-      g_param_spec_string ("bias", "Bias",
-                           "A vector of N numbers that is added to each row of D: " MATRIX_GRAMMAR
-                           ". May be set while playing, as weight",
-                           GST_GEMMCL_DEFAULT_BIAS, PLAYING));
-  g_object_class_install_property (
-      klass, PROP_ADDEND,
-      g_param_spec_string ("addend", "Addend",
-                           "C, of M x N or 1 x N (for audio 1 x N), which beta scales: with beta=0 "
-                           "it does nothing. " MATRIX_GRAMMAR
-                           ". If it is not set, C is the previous output. May be set while "
-                           "playing, as weight",
-                           GST_GEMMCL_DEFAULT_ADDEND, PLAYING));
-}
+  const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | p->flags;
 
-static void
-install_arithmetic (GObjectClass *klass)
-{
-  g_object_class_install_property (
-      klass, PROP_ALPHA,
-      g_param_spec_double ("alpha", "Alpha", "Scales A * B", -G_MAXDOUBLE, G_MAXDOUBLE,
-                           GST_GEMMCL_DEFAULT_ALPHA, PLAYING | GST_PARAM_CONTROLLABLE));
-  g_object_class_install_property (
-      klass, PROP_BETA,
-      g_param_spec_double (
-          "beta", "Beta",
-          "Scales C: the addend if that is set, otherwise the previous output as it was sent, "
-          "which is zeros at the start and after a flush, a discontinuity, new caps, or a buffer "
-          "of audio of another length",
-          -G_MAXDOUBLE, G_MAXDOUBLE, GST_GEMMCL_DEFAULT_BETA, PLAYING | GST_PARAM_CONTROLLABLE));
-  g_object_class_install_property (
-      klass, PROP_ACTIVATION,
-      g_param_spec_enum ("activation", "Activation", "The function that is applied last",
-                         GST_TYPE_GEMMCL_ACTIVATION, GST_GEMMCL_DEFAULT_ACTIVATION, READY));
-  g_object_class_install_property (
-      klass, PROP_PRECISION,
-      g_param_spec_enum (
-          "precision", "Precision",
-          "What A and the weight may be where they are multiplied, if a kernel gains "
-          "by it: stats tell what is. Sums are floats, of bytes exact",
-          GST_TYPE_GEMMCL_PRECISION, GST_GEMMCL_DEFAULT_PRECISION, READY));
-  g_object_class_install_property (
-      klass, PROP_INPUT_SCALE,
-      g_param_spec_double ("input-scale", "Input scale",
-                           "A = what comes in * input-scale + input-offset. What comes in is the "
-                           "number as it is stored: 0 to 255 for most video, -32768 to 32767 for "
-                           "S16LE",
-                           -G_MAXDOUBLE, G_MAXDOUBLE, GST_GEMMCL_DEFAULT_INPUT_SCALE, READY));
-  g_object_class_install_property (
-      klass, PROP_INPUT_OFFSET,
-      g_param_spec_double ("input-offset", "Input offset",
-                           "A = what comes in * input-scale + input-offset", -G_MAXDOUBLE,
-                           G_MAXDOUBLE, GST_GEMMCL_DEFAULT_INPUT_OFFSET, READY));
-}
-
-static void
-install_shapes (GObjectClass *klass)
-{
-  g_object_class_install_property (
-      klass, PROP_FEATURE_MODE,
-      g_param_spec_enum ("feature-mode", "Feature mode", "What of a picture makes a row of A",
-                         GST_TYPE_GEMMCL_FEATURE_MODE, GST_GEMMCL_DEFAULT_FEATURE_MODE, READY));
-  g_object_class_install_property (
-      klass, PROP_PATCH_WIDTH,
-      g_param_spec_uint ("patch-width", "Patch width",
-                         "Pixels in a row of a patch; 0: there is no feature-mode=patch", 0, 65535,
-                         GST_GEMMCL_DEFAULT_PATCH_WIDTH, READY));
-  g_object_class_install_property (
-      klass, PROP_PATCH_HEIGHT,
-      g_param_spec_uint ("patch-height", "Patch height",
-                         "Rows of a patch; 0: there is no feature-mode=patch", 0, 65535,
-                         GST_GEMMCL_DEFAULT_PATCH_HEIGHT, READY));
-  g_object_class_install_property (
-      klass, PROP_TENSOR_INDEX,
-      g_param_spec_uint ("tensor-index", "Tensor index",
-                         "Which of several tensors is multiplied; the others pass through", 0,
-                         GST_GEMMCL_MAX_TENSORS - 1, GST_GEMMCL_DEFAULT_TENSOR_INDEX, READY));
-  g_object_class_install_property (
-      klass, PROP_ROW_OUTPUTS,
-      g_param_spec_flags ("row-outputs", "Row outputs",
-                          "What is told of each row of the result in a tensor of its own, behind "
-                          "the others, as float32 in this order. The result then is a tensor, too, "
-                          "whatever came in; of audio there are none",
-                          GST_TYPE_GEMMCL_ROW_OUTPUTS, GST_GEMMCL_DEFAULT_ROW_OUTPUTS, READY));
-  g_object_class_install_property (
-      klass, PROP_BATCH_SIZE,
-      g_param_spec_uint ("batch-size", "Batch size",
-                         "Buffers that are multiplied at once. The first waits for the last: the "
-                         "latency is reported. With more than 1, beta needs an addend",
-                         1, GST_GEMMCL_MAX_BATCH_SIZE, GST_GEMMCL_DEFAULT_BATCH_SIZE, READY));
-  g_object_class_install_property (
-      klass, PROP_QUEUE_DEPTH,
-      g_param_spec_uint ("queue-depth", "Queue depth",
-                         "Buffers, or batches of them, that may be on the device at once: it works "
-                         "on one while the next is prepared. Each leaves as soon as it is done; "
-                         "the latency that may add is reported. 1: a buffer is done before the "
-                         "next is taken",
-                         1, GST_GEMMCL_MAX_QUEUE_DEPTH, GST_GEMMCL_DEFAULT_QUEUE_DEPTH, READY));
-}
-
-static void
-install_device (GObjectClass *klass)
-{
-  g_object_class_install_property (
-      klass, PROP_KERNEL,
-      g_param_spec_string ("kernel", "Kernel",
-                           "The name of the kernel to use, as \"gemmcl kernels\" lists them; auto: "
-                           "the best for the device and the sizes",
-                           GST_GEMMCL_DEFAULT_KERNEL, READY));
-  g_object_class_install_property (
-      klass, PROP_PLATFORM,
-      g_param_spec_string ("platform", "Platform",
-                           "OpenCL platform: its number or a part of its name; auto: any",
-                           GST_GEMMCL_DEFAULT_PLATFORM, READY));
-  g_object_class_install_property (
-      klass, PROP_DEVICE_TYPE,
-      g_param_spec_enum ("device-type", "Device type", "Type of the OpenCL device",
-                         GST_TYPE_GEMMCL_DEVICE_TYPE, GST_GEMMCL_DEFAULT_DEVICE_TYPE, READY));
-  g_object_class_install_property (
-      klass, PROP_DEVICE,
-      g_param_spec_string ("device", "Device",
-                           "OpenCL device: its number among those that platform and device-type "
-                           "leave, as \"gemmcl devices\" lists them, or a part of its name; auto: "
-                           "the best",
-                           GST_GEMMCL_DEFAULT_DEVICE, READY));
-  g_object_class_install_property (
-      klass, PROP_STATS,
-      g_param_spec_boxed (
-          "stats", "Statistics",
-          "Since streaming started: buffers (guint64), bytes (guint64: of A and D in the host's "
-          "memory), kernel (string), kernel-source (string: named, tuned, shipped, modelled or "
-          "rules: where the choice of the kernel comes from), kernel-level (string: native, khr or "
-          "emulated: what its subgroups, if any, and sums of bytes are made of), precision "
-          "(string: what it computes in), device (string), memory (string: where the last buffer "
-          "was and its result is: system, OpenCL, VA or DMABuf, such as \"VA to system\"), "
-          "kernel-time (guint64: ns), gflops (gdouble) and efficiency (gdouble: of the device's "
-          "f32 peak, 0 where that is unknown; more than 1 is possible in other precisions)",
-          GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+  switch (p->kind) {
+  case BOOLEAN:
+    return g_param_spec_boolean (p->name, p->nick, p->blurb, p->initial != 0, flags);
+  case UINT:
+    return g_param_spec_uint (p->name, p->nick, p->blurb, p->least, p->most, p->initial, flags);
+  case INT64:
+    return g_param_spec_int64 (p->name, p->nick, p->blurb, p->least, G_MAXINT64, p->initial, flags);
+  case DOUBLE:
+    return g_param_spec_double (p->name, p->nick, p->blurb, p->least, p->most, p->initial, flags);
+  case ENUM:
+    return g_param_spec_enum (p->name, p->nick, p->blurb, p->type (), p->initial, flags);
+  case FLAGS:
+    return g_param_spec_flags (p->name, p->nick, p->blurb, p->type (), p->initial, flags);
+  default:
+    return g_param_spec_string (p->name, p->nick, p->blurb, p->text, flags);
+  }
 }
 
 void
@@ -424,46 +271,36 @@ gst_gemmcl_properties_install (GObjectClass *klass)
 {
   klass->set_property = set_property;
   klass->get_property = get_property;
-  install_operands (klass);
-  install_arithmetic (klass);
-  install_shapes (klass);
-  install_device (klass);
+  for (guint i = 0; i < G_N_ELEMENTS (table); i++)
+    g_object_class_install_property (klass, i + 1, create_spec (&table[i]));
+  g_object_class_install_property (
+      klass, STATS,
+      g_param_spec_boxed (
+          "stats", "Statistics",
+          "Since streaming started: buffers (guint64), bytes (guint64: of A and D in the host's "
+          "memory), kernel (string), kernel-source (string: named, tuned, shipped, modelled or "
+          "rules, where the choice of the kernel came from), kernel-level (string: native, khr or "
+          "emulated), precision (string: of the kernel), device (string), memory (string: of the "
+          "last input and output, as in \"VA to system\"), kernel-time (guint64, ns), gflops "
+          "(gdouble), efficiency (gdouble: of the device's f32 peak, 0 where that is unknown; more "
+          "than 1 is possible in other precisions)",
+          GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
 }
 
 void
 gst_gemmcl_properties_init (GstGemmcl *self)
 {
-  self->where[GST_GEMMCL_OPERAND_WEIGHT] = g_strdup (GST_GEMMCL_DEFAULT_WEIGHT);
-  self->where[GST_GEMMCL_OPERAND_BIAS] = g_strdup (GST_GEMMCL_DEFAULT_BIAS);
-  self->where[GST_GEMMCL_OPERAND_ADDEND] = g_strdup (GST_GEMMCL_DEFAULT_ADDEND);
-  self->wanted = (GstGemmclSettings){
-      .transpose_weight = GST_GEMMCL_DEFAULT_TRANSPOSE_WEIGHT,
-      .activation = GST_GEMMCL_DEFAULT_ACTIVATION,
-      .precision = GST_GEMMCL_DEFAULT_PRECISION,
-      .feature_mode = GST_GEMMCL_DEFAULT_FEATURE_MODE,
-      .patch_width = GST_GEMMCL_DEFAULT_PATCH_WIDTH,
-      .patch_height = GST_GEMMCL_DEFAULT_PATCH_HEIGHT,
-      .tensor_index = GST_GEMMCL_DEFAULT_TENSOR_INDEX,
-      .row_outputs = GST_GEMMCL_DEFAULT_ROW_OUTPUTS,
-      .input_scale = GST_GEMMCL_DEFAULT_INPUT_SCALE,
-      .input_offset = GST_GEMMCL_DEFAULT_INPUT_OFFSET,
-      .kernel = g_strdup (GST_GEMMCL_DEFAULT_KERNEL),
-      .batch_size = GST_GEMMCL_DEFAULT_BATCH_SIZE,
-      .queue_depth = GST_GEMMCL_DEFAULT_QUEUE_DEPTH,
-  };
-  self->platform = g_strdup (GST_GEMMCL_DEFAULT_PLATFORM);
-  self->device = g_strdup (GST_GEMMCL_DEFAULT_DEVICE);
-  self->device_type = GST_GEMMCL_DEFAULT_DEVICE_TYPE;
-  self->alpha = GST_GEMMCL_DEFAULT_ALPHA;
-  self->beta = GST_GEMMCL_DEFAULT_BETA;
+  for (guint i = 0; i < G_N_ELEMENTS (table); i++) {
+    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (self), table[i].name);
+
+    set_field (self, &table[i], g_param_spec_get_default_value (spec));
+  }
 }
 
 void
 gst_gemmcl_properties_clear (GstGemmcl *self)
 {
-  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-    g_clear_pointer (&self->where[i], g_free);
-  gst_gemmcl_settings_clear (&self->wanted);
-  g_clear_pointer (&self->platform, g_free);
-  g_clear_pointer (&self->device, g_free);
+  for (guint i = 0; i < G_N_ELEMENTS (table); i++)
+    if (table[i].kind == STRING)
+      g_clear_pointer ((gchar **)get_field (self, &table[i]), g_free);
 }

@@ -2,240 +2,447 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-run.h"
 
-#include "gemmcl-flight.h"
-#include "gemmcl-meta.h"
-#include "gemmcl-negotiate.h"
+#include "gemmcl-memory.h"
+#include "gemmcl-plan.h"
+#include "gemmcl-source.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
-static GstBaseTransformClass *parent_class = NULL;
+struct _GstGemmclRuns {
+  GstGemmclInflight **inflight; /* a ring of as many as queue-depth says */
+  guint depth;
+  guint next; /* whose turn it is; the oldest run has it */
 
-/* What an output keeps the memory under in which its row outputs were. */
-static GQuark
-rows_quark (void)
+  /* Room for one run, which is not used after it was submitted. */
+  GemmclData *a, *d, *rows;
+  GstGemmclMapping *outputs, *row_mappings;
+  cl_event *wait;
+
+  /* Of upstream's buffers. */
+  gconstpointer pool; /* never looked into */
+  guint limit;
+
+  /* Previous outputs. */
+  gboolean feedback; /* beta was not 0: the plan keeps them */
+  GstBuffer *last;   /* else this one: beta may yet be set */
+  gsize last_m;
+};
+
+void
+gst_gemmcl_runs_start (GstGemmcl *self)
 {
-  return g_quark_from_static_string ("gst-gemmcl-rows");
+  const guint batch = self->settings.batch_size;
+  GstGemmclRuns *runs = g_new0 (GstGemmclRuns, 1);
+
+  runs->depth = self->settings.queue_depth;
+  runs->inflight = g_new0 (GstGemmclInflight *, runs->depth);
+  for (guint i = 0; i < runs->depth; i++)
+    runs->inflight[i] = gst_gemmcl_inflight_new (batch);
+  runs->a = g_new0 (GemmclData, batch);
+  runs->d = g_new0 (GemmclData, batch);
+  runs->rows = g_new0 (GemmclData, batch);
+  runs->outputs = g_new0 (GstGemmclMapping, batch);
+  runs->row_mappings = g_new0 (GstGemmclMapping, batch);
+  runs->wait = g_new0 (cl_event, (3 * batch + 1) * GST_OPENCL_MAX_EVENTS);
+  self->runs = runs;
 }
 
 void
-gst_gemmcl_forget_output (GstGemmcl *self)
+gst_gemmcl_runs_stop (GstGemmcl *self)
 {
-  self->last_m = 0;
-  gst_clear_buffer (&self->last_output);
+  GstGemmclRuns *runs = self->runs;
+
+  for (guint i = 0; i < runs->depth; i++)
+    gst_gemmcl_inflight_unref (runs->inflight[i]);
+  gst_clear_buffer (&runs->last);
+  g_free (runs->inflight);
+  g_free (runs->a);
+  g_free (runs->d);
+  g_free (runs->rows);
+  g_free (runs->outputs);
+  g_free (runs->row_mappings);
+  g_free (runs->wait);
+  g_clear_pointer (&self->runs, g_free);
 }
 
-/* With neither batches nor a queue the base class calls this for each buffer. */
-static GstFlowReturn
-transform (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
-{
-  GstGemmcl *self = GST_GEMMCL (trans);
-  GstGemmclFlight *flight = &self->flights[0];
-  GstFlowReturn flow;
-
-  flight->n = 1;
-  flight->inputs[0] = input;
-  flight->outputs[0] = output;
-  flow = gst_gemmcl_flight_launch (flight, self);
-  if (flow == GST_FLOW_OK)
-    flow = gst_gemmcl_flight_land (flight, self);
-  flight->n = 0;
-  return flow;
-}
-
-static void
-set_no_memory (GError **error)
-{
-  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                       "There is no memory for a result. In OpenCL memory a device that is smaller "
-                       "than the host has to hold it: use system memory, smaller buffers, or fewer "
-                       "of them (queue-depth, batch-size, queues).");
-}
-
-/* Where there is no pool for it. */
-static GstMemory *
-new_memory (GstBaseTransform *trans, gsize size)
-{
-  g_autoptr (GstAllocator) allocator = NULL;
-  GstAllocationParams params;
-
-  gst_base_transform_get_allocator (trans, &allocator, &params);
-  return gst_allocator_alloc (allocator, size, &params);
-}
-
-/* Room for the row outputs, which stays with @output when that goes back to its pool. */
-static GstMemory *
-take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size)
-{
-  GstMiniObject *owner = GST_MINI_OBJECT (output);
-  GstMemory *memory = gst_mini_object_get_qdata (owner, rows_quark ());
-
-  if (memory && GST_MINI_OBJECT_REFCOUNT_VALUE (memory) == 1 &&
-      gst_memory_get_sizes (memory, NULL, NULL) == size)
-    return gst_memory_ref (memory);
-  memory = new_memory (trans, size);
-  if (memory)
-    gst_mini_object_set_qdata (owner, rows_quark (), gst_memory_ref (memory),
-                               (GDestroyNotify)gst_memory_unref);
-  return memory;
-}
-
-/* What passes through, around the result, which is there; and room for the row outputs. */
+/* Waits for a run, and gives its inputs back. */
 static gboolean
-insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
+finish (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
 {
-  const gboolean has_rows = self->problem.gemm.row_outputs != 0;
-  const guint n = self->output.tensors.n - has_rows;
-  GstMemory *memory;
+  const cl_int status = gst_gemmcl_inflight_finish (inflight);
 
-  for (guint i = 0; i < n; i++) {
-    if (i == gst_gemmcl_get_output_index (self))
-      continue;
-    memory = gst_gemmcl_get_tensor_memory (&self->input.tensors, i, input, error);
-    if (!memory)
-      return FALSE;
-    if (self->output_opencl)
-      memory = gst_gemmcl_device_take_memory (self, memory);
-    if (!memory) {
-      set_no_memory (error);
-      return FALSE;
-    }
-    gst_buffer_insert_memory (output, (gint)i, memory);
-  }
-  if (!has_rows)
+  if (status == CL_SUCCESS)
     return TRUE;
-  memory = take_rows (GST_BASE_TRANSFORM (self), output,
-                      gst_gemmcl_tensor_get_size (&self->output.tensors.tensor[n]));
-  if (!memory) {
-    set_no_memory (error);
-    return FALSE;
-  }
-  gst_buffer_append_memory (output, memory);
-  return TRUE;
+  if (error && !*error)
+    g_set_error (
+        error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL,
+        "A run on %s failed with OpenCL error %d after it was submitted; its output cannot "
+        "be mapped.",
+        gemmcl_context_get_device_info (self->context)->name, status);
+  return FALSE;
 }
 
-/* Bytes of the result that a buffer of audio or tensors makes; 0 after an error. */
-static gsize
-get_result_size (GstGemmcl *self, GstBuffer *input, GError **error)
+static gboolean
+finish_all (GstGemmcl *self, GError **error)
 {
-  gsize offset, samples, size;
+  GstGemmclRuns *runs = self->runs;
+  gboolean ok = TRUE;
 
-  if (self->output.medium == GST_GEMMCL_MEDIUM_TENSORS)
-    return gst_gemmcl_tensor_get_size (
-        &self->output.tensors.tensor[gst_gemmcl_get_output_index (self)]);
-  if (!gst_gemmcl_get_samples (&self->input.audio, input, &offset, &samples, error))
-    return 0;
-  if (g_size_checked_mul (&size, samples, GST_AUDIO_INFO_BPF (&self->output.audio)))
-    return size;
-  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                       "A buffer of audio makes a result that is more than memory can hold.");
-  return 0;
+  for (guint i = 0; runs && i < runs->depth; i++)
+    ok = finish (self, runs->inflight[(runs->next + i) % runs->depth], error) && ok;
+  return ok;
 }
 
-/* Where there is no pool, or its buffers are too small. */
-static GstFlowReturn
-make_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
+GstFlowReturn
+gst_gemmcl_runs_finish (GstGemmcl *self)
 {
-  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
-  GstMemory *memory;
+  g_autoptr (GError) error = NULL;
 
-  if (size > 0) {
-    memory = new_memory (trans, size);
-    if (!memory)
-      return GST_FLOW_ERROR;
-    gst_buffer_append_memory (buffer, memory);
-  }
-  if (!GST_BASE_TRANSFORM_GET_CLASS (trans)->copy_metadata (trans, input, buffer))
-    GST_ELEMENT_WARNING (trans, STREAM, NOT_IMPLEMENTED, (NULL), ("could not copy metadata"));
-  *output = g_steal_pointer (&buffer);
-  return GST_FLOW_OK;
-}
-
-/* From the base class's pool, which decide_allocation chose. */
-static GstFlowReturn
-take_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
-{
-  GstFlowReturn flow = parent_class->prepare_output_buffer (trans, input, output);
-
-  if (flow == GST_FLOW_OK && GST_GEMMCL (trans)->output.medium == GST_GEMMCL_MEDIUM_AUDIO)
-    gst_buffer_set_size (*output, (gssize)size);
-  return flow;
-}
-
-static GstFlowReturn
-prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **error)
-{
-  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  const gboolean is_video = self->output.medium == GST_GEMMCL_MEDIUM_VIDEO;
-  const gsize size = is_video ? 0 : get_result_size (self, input, error);
-  GstFlowReturn flow;
-
-  if (!is_video && size == 0)
-    return GST_FLOW_ERROR;
-  flow = is_video || size <= self->pool_size ? take_buffer (trans, input, size, output)
-                                             : make_buffer (trans, input, size, output);
-  if (flow == GST_FLOW_ERROR)
-    set_no_memory (error);
-  if (flow != GST_FLOW_OK || self->output.medium != GST_GEMMCL_MEDIUM_TENSORS ||
-      insert_others (self, input, *output, error))
-    return flow;
-  gst_clear_buffer (output);
+  if (finish_all (self, &error))
+    return GST_FLOW_OK;
+  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   return GST_FLOW_ERROR;
 }
 
-static GstFlowReturn
-prepare_output_buffer (GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
+guint
+gst_gemmcl_runs_get_limit (GstGemmcl *self, GstBuffer *input)
 {
-  GstGemmcl *self = GST_GEMMCL (trans);
-  g_autoptr (GError) error = NULL;
-  GstFlowReturn flow;
+  GstGemmclRuns *runs = self->runs;
+  GstStructure *config;
+  guint max = 0;
 
-  if (gst_gemmcl_is_empty (self, input))
-    return make_buffer (trans, input, 0, output);
-  flow = prepare_result (self, input, output, &error);
-  if (error)
-    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-  return flow;
+  if (input->pool == runs->pool && runs->limit > 0)
+    return runs->limit;
+  runs->pool = input->pool;
+  if (input->pool) {
+    config = gst_buffer_pool_get_config (input->pool);
+    gst_buffer_pool_config_get_params (config, NULL, NULL, NULL, &max);
+    gst_structure_free (config);
+  }
+  runs->limit = max > 0 ? MAX (max, 2) - 1 : G_MAXUINT;
+  return runs->limit;
 }
 
-/* Nothing in, nothing out: whether silence stays silence, and a gap so a gap. */
+/* Finishes the runs that are complete, and the oldest that are not until there is room for one of
+ * @n inputs. */
 static gboolean
-keeps_zeros (GstGemmcl *self)
+make_way (GstGemmcl *self, guint n, guint limit, GError **error)
 {
-  const GemmclGemm *gemm = &self->problem.gemm;
+  GstGemmclRuns *runs = self->runs;
+  gboolean ok = TRUE;
+  guint held = 0;
 
-  return !gemm->bias && gemm->a_shift == 0.0 && self->run_beta == 0.0 &&
-         gemm->activation != GEMMCL_ACTIVATION_SIGMOID &&
-         gemm->activation != GEMMCL_ACTIVATION_SOFTMAX;
+  for (guint i = 0; i < runs->depth; i++)
+    held += gst_gemmcl_inflight_count (runs->inflight[i]);
+  for (guint i = 0; i < runs->depth; i++) {
+    GstGemmclInflight *inflight = runs->inflight[(runs->next + i) % runs->depth];
+    const gboolean in_the_way = i == 0 || (gint64)held + n > limit;
+
+    if (!in_the_way && gst_gemmcl_inflight_is_busy (inflight))
+      continue;
+    held -= gst_gemmcl_inflight_count (inflight);
+    ok = finish (self, inflight, error) && ok;
+  }
+  return ok;
 }
 
-static gboolean
-copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
+/* Rows of D for @buffer; 0 after an error. */
+static gsize
+get_m (GstGemmcl *self, GstBuffer *buffer, GError **error)
 {
-  GstGemmcl *self = GST_GEMMCL (trans);
+  gsize offset, samples;
 
-  if (!parent_class->copy_metadata (trans, input, output))
+  if (self->input.medium != GST_GEMMCL_MEDIUM_AUDIO)
+    return self->problem.gemm.m;
+  if (!gst_gemmcl_get_samples (&self->input.audio, buffer, &offset, &samples, error))
+    return 0;
+  return samples;
+}
+
+gboolean
+gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second)
+{
+  return gst_buffer_get_size (first) == gst_buffer_get_size (second) &&
+         (self->input.medium != GST_GEMMCL_MEDIUM_AUDIO ||
+          get_m (self, first, NULL) == get_m (self, second, NULL));
+}
+
+/* More rows than the plan has room for make a new one, with room to spare so that it is the last.
+ */
+static gboolean
+make_room (GstGemmcl *self, gsize m, GError **error)
+{
+  gsize room = self->problem.gemm.m;
+
+  if (m <= room)
+    return TRUE;
+  if (m > G_MAXINT32) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+                 "A buffer of audio has %" G_GSIZE_FORMAT " samples; expected %d at most.", m,
+                 G_MAXINT32);
     return FALSE;
-  if (self->input.medium == GST_GEMMCL_MEDIUM_AUDIO && !gst_gemmcl_is_empty (self, input) &&
-      !keeps_zeros (self))
-    GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_GAP);
+  }
+  while (room < m)
+    room = MIN (2 * room, (gsize)G_MAXINT32);
+  /* Larger outputs, too, from a pool. */
+  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  return gst_gemmcl_make_plan (self, room, error);
+}
+
+void
+gst_gemmcl_runs_forget (GstGemmcl *self)
+{
+  if (self->plan)
+    gemmcl_plan_reset_previous (self->plan);
+  if (self->runs)
+    gst_clear_buffer (&self->runs->last);
+}
+
+gboolean
+gst_gemmcl_runs_want_feedback (GstGemmcl *self)
+{
+  g_autoptr (GstControlBinding) binding = NULL;
+
+  if (self->settings.batch_size > 1)
+    return FALSE;
+  if (!self->runs->feedback && self->run_beta == 0.0)
+    binding = gst_object_get_control_binding (GST_OBJECT (self), "beta");
+  self->runs->feedback |= self->run_beta != 0.0 || binding;
+  return self->runs->feedback;
+}
+
+/* A plan that knows C where there is one. */
+static gboolean
+check_beta (GstGemmcl *self, gsize m, GError **error)
+{
+  if (m != self->runs->last_m)
+    gst_gemmcl_runs_forget (self);
+  self->runs->last_m = m;
+  if (self->run_beta == 0.0 || self->problem.gemm.addend != GEMMCL_ADDEND_NONE)
+    return TRUE;
+  if (gst_gemmcl_runs_want_feedback (self))
+    return gst_gemmcl_make_plan (self, self->problem.gemm.m, error);
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+               "beta is %g, batch-size is %u and there is no addend: the buffers of a batch are "
+               "multiplied at once, so none has a previous output to add. Expected beta=0, "
+               "batch-size=1 or an addend.",
+               self->run_beta, self->settings.batch_size);
+  return FALSE;
+}
+
+static gboolean
+open_inputs (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBuffer *const *inputs,
+             const gchar **name, GError **error)
+{
+  for (guint i = 0; i < run->batch; i++)
+    if (!self->source->open (self, inputs[i], gst_gemmcl_inflight_get_mapping (inflight, i),
+                             &self->runs->a[i], run, name, error))
+      return FALSE;
   return TRUE;
 }
 
 static gboolean
-transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMeta *meta,
-                GstBuffer *input G_GNUC_UNUSED)
+open_outputs (GstGemmcl *self, GemmclRun *run, GstBuffer *const *outputs, GError **error)
 {
-  GstGemmcl *self = GST_GEMMCL (trans);
+  GstGemmclRuns *runs = self->runs;
 
-  return gst_gemmcl_meta_survives (meta->info->api, self->input.medium, self->output.medium);
+  for (guint i = 0; i < run->batch; i++)
+    if (!gst_gemmcl_map_output (self, &runs->outputs[i], outputs[i], GST_MAP_WRITE, &runs->d[i],
+                                error) ||
+        (run->rows &&
+         !gst_gemmcl_map_rows (self, &runs->row_mappings[i], outputs[i], &runs->rows[i], error)))
+      return FALSE;
+  return TRUE;
 }
 
-void
-gst_gemmcl_run_install (GstBaseTransformClass *klass)
+/* Whether the memory has the events of the commands that use it. */
+static gboolean
+has_events (const GemmclData *data)
 {
-  parent_class = g_type_class_peek_parent (klass);
-  klass->transform = transform;
-  klass->prepare_output_buffer = prepare_output_buffer;
-  klass->copy_metadata = copy_metadata;
-  klass->transform_meta = transform_meta;
+  return data->kind == GEMMCL_DATA_BUFFER && !data->acquired;
+}
+
+static void
+collect_events (GstGemmclRuns *runs, GemmclRun *run, GstGemmclInflight *inflight,
+                GstMemory *previous)
+{
+  guint n = 0;
+
+  if (previous)
+    n = gst_opencl_memory_get_events (previous, GST_MAP_READ, runs->wait);
+  for (guint i = 0; i < run->batch; i++) {
+    if (has_events (&runs->a[i]))
+      n += gst_opencl_memory_get_events (gst_gemmcl_inflight_get_mapping (inflight, i)->memory,
+                                         GST_MAP_READ, runs->wait + n);
+    if (has_events (&runs->d[i]))
+      n += gst_opencl_memory_get_events (runs->outputs[i].memory, GST_MAP_WRITE, runs->wait + n);
+    if (run->rows && has_events (&runs->rows[i]))
+      n += gst_opencl_memory_get_events (runs->row_mappings[i].memory, GST_MAP_WRITE,
+                                         runs->wait + n);
+  }
+  run->n_wait = n;
+  run->wait = runs->wait;
+}
+
+static void
+clear_mappings (GstGemmclRuns *runs, guint n, GstGemmclInflight *inflight)
+{
+  for (guint i = 0; i < n; i++) {
+    gst_gemmcl_mapping_clear (&runs->outputs[i]);
+    gst_gemmcl_mapping_clear (&runs->row_mappings[i]);
+    if (inflight)
+      gst_gemmcl_mapping_clear (gst_gemmcl_inflight_get_mapping (inflight, i));
+  }
+}
+
+/* From now on @done stands for what the run writes in @mapping. */
+static void
+leave_event (GstGemmcl *self, GstGemmclMapping *mapping, cl_event done, GstGemmclInflight *inflight,
+             guint64 number)
+{
+  gst_opencl_memory_add_event (mapping->memory, GST_MAP_WRITE, done);
+  if (!gst_is_gemmcl_memory (mapping->memory))
+    return;
+  if (!self->output_opencl)
+    gst_gemmcl_memory_fetch (mapping->memory);
+  gst_gemmcl_memory_set_run (mapping->memory, inflight, number);
+}
+
+/* Takes @done. The host's memory, and what belongs to others, is needed until then. */
+static void
+keep_inputs (GstGemmcl *self, const GemmclRun *run, GstGemmclInflight *inflight,
+             GstBuffer *const *inputs, cl_event done)
+{
+  GstGemmclRuns *runs = self->runs;
+  guint held = 0;
+  guint64 number;
+
+  for (guint i = 0; i < run->batch; i++) {
+    GstGemmclMapping *mapping = gst_gemmcl_inflight_get_mapping (inflight, i);
+
+    if (!has_events (&runs->a[i])) {
+      held = run->batch;
+      continue;
+    }
+    gst_opencl_memory_add_event (mapping->memory, GST_MAP_READ, done);
+    gst_gemmcl_mapping_clear (mapping);
+  }
+  number = gst_gemmcl_inflight_begin (inflight, held, inputs, done);
+  for (guint i = 0; i < run->batch; i++) {
+    if (has_events (&runs->d[i]))
+      leave_event (self, &runs->outputs[i], done, inflight, number);
+    if (run->rows && has_events (&runs->rows[i]))
+      leave_event (self, &runs->row_mappings[i], done, inflight, number);
+  }
+}
+
+/* Bytes of D that the host is going to see in OpenCL memory. */
+static gsize
+count_bytes (GstGemmcl *self, const GemmclRun *run)
+{
+  const GemmclGemm *gemm = &self->problem.gemm;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  if (self->output_opencl || self->runs->d[0].kind == GEMMCL_DATA_HOST)
+    return 0;
+  if (gemm->d_image)
+    return run->batch * gemmcl_image_get_planes (gemm->d_image, planes);
+  return run->batch * run->m * gemm->n * gemmcl_type_get_size (gemm->d_type);
+}
+
+static void
+note_run (GstGemmcl *self, const GemmclRun *run, const gchar *name, GstBuffer *output)
+{
+  const gboolean may_add = self->settings.batch_size == 1 && !self->operands.addend &&
+                           self->problem.gemm.addend == GEMMCL_ADDEND_NONE;
+
+  gst_buffer_replace (&self->runs->last, may_add ? output : NULL);
+  g_mutex_lock (&self->lock);
+  self->buffers += run->batch;
+  self->bytes_out += count_bytes (self, run);
+  self->read_memory = name;
+  g_mutex_unlock (&self->lock);
+}
+
+/* Of a run from the host's memory to downstream's: nothing tells downstream when it is done. */
+static gboolean
+wait_for_host (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
+{
+  return self->runs->d[0].kind != GEMMCL_DATA_HOST || finish (self, inflight, error);
+}
+
+/* With inputs and outputs open. */
+static gboolean
+submit_open (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBuffer *const *inputs,
+             GError **error)
+{
+  GstGemmclRuns *runs = self->runs;
+  GstGemmclMapping mapping = {.is_frame = FALSE};
+  GemmclData previous = {.kind = GEMMCL_DATA_HOST};
+  cl_event done = NULL;
+  gboolean ok = TRUE;
+
+  if (runs->last && self->problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS) {
+    ok = gst_gemmcl_map_output (self, &mapping, runs->last, GST_MAP_READ, &previous, error);
+    run->previous = &previous;
+  }
+  collect_events (runs, run, inflight, has_events (&previous) ? mapping.memory : NULL);
+  ok = ok && gemmcl_plan_submit (self->plan, run, NULL, &done, error);
+  gst_opencl_release_events (run->n_wait, run->wait);
+  if (ok) {
+    if (has_events (&previous))
+      gst_opencl_memory_add_event (mapping.memory, GST_MAP_READ, done);
+    else if (run->previous)
+      clWaitForEvents (1, &done);
+    keep_inputs (self, run, inflight, inputs, done);
+    ok = wait_for_host (self, inflight, error);
+  }
+  gst_gemmcl_mapping_clear (&mapping);
+  return ok;
+}
+
+static gboolean
+submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *outputs,
+        GError **error)
+{
+  GstGemmclRuns *runs = self->runs;
+  GemmclRun run = GEMMCL_RUN_INIT;
+  GstGemmclInflight *inflight = runs->inflight[runs->next];
+  const gchar *name = NULL;
+  gboolean ok;
+
+  /* There is no plan after one could not be made, if buffers come all the same. */
+  if (!make_way (self, n, gst_gemmcl_runs_get_limit (self, inputs[0]), error) ||
+      (!self->plan && !gst_gemmcl_make_plan (self, 0, error)))
+    return FALSE;
+  run.m = get_m (self, inputs[0], error);
+  if (run.m == 0 || !make_room (self, run.m, error) || !check_beta (self, run.m, error))
+    return FALSE;
+  run.batch = n;
+  run.alpha = self->run_alpha;
+  run.beta = self->run_beta;
+  run.a = runs->a;
+  run.d = runs->d;
+  run.rows = self->problem.gemm.row_outputs != 0 ? runs->rows : NULL;
+  ok = open_inputs (self, &run, inflight, inputs, &name, error) &&
+       open_outputs (self, &run, outputs, error) &&
+       submit_open (self, &run, inflight, inputs, error);
+  clear_mappings (runs, n, ok ? NULL : inflight);
+  if (!ok)
+    return FALSE;
+  note_run (self, &run, name, outputs[0]);
+  runs->next = (runs->next + 1) % runs->depth;
+  return TRUE;
+}
+
+GstFlowReturn
+gst_gemmcl_run_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
+                       GstBuffer *const *outputs)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (gst_gemmcl_is_empty (self, inputs[0]) || submit (self, n, inputs, outputs, &error))
+    return GST_FLOW_OK;
+  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  return GST_FLOW_ERROR;
 }

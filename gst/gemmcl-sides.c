@@ -7,6 +7,108 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_memory_debug
 
+/* CL_COMPLETE is 0; what has still to run is above that, what failed is below. */
+static cl_int
+get_status (cl_event event)
+{
+  cl_int status = CL_COMPLETE;
+
+  clGetEventInfo (event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+  return status;
+}
+
+static void
+clear_read (GstGemmclEvents *self)
+{
+  gst_opencl_release_events (self->n_read, self->read);
+  self->n_read = 0;
+}
+
+static void
+events_clear (GstGemmclEvents *self)
+{
+  g_clear_pointer (&self->written, clReleaseEvent);
+  clear_read (self);
+}
+
+static void
+prune_read (GstGemmclEvents *self)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < self->n_read; i++) {
+    if (get_status (self->read[i]) > CL_COMPLETE)
+      self->read[n++] = self->read[i];
+    else
+      clReleaseEvent (self->read[i]);
+  }
+  self->n_read = n;
+}
+
+static void
+events_prune (GstGemmclEvents *self)
+{
+  if (self->written && get_status (self->written) <= CL_COMPLETE)
+    g_clear_pointer (&self->written, clReleaseEvent);
+  prune_read (self);
+}
+
+/* To a reader the last write is given even when it is done: only to wait for it makes what was
+ * written visible in another queue. */
+static guint
+events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_OPENCL_MAX_EVENTS])
+{
+  guint n = 0;
+
+  if (access & GST_MAP_WRITE)
+    prune_read (self);
+  if (self->written && (access & GST_MAP_READ || get_status (self->written) > CL_COMPLETE))
+    events[n++] = self->written;
+  for (guint i = 0; access & GST_MAP_WRITE && i < self->n_read; i++)
+    events[n++] = self->read[i];
+  for (guint i = 0; i < n; i++)
+    clRetainEvent (events[i]);
+  return n;
+}
+
+/* One event that stands for all, or their end. */
+static void
+join_read (GstGemmclEvents *self, cl_command_queue queue)
+{
+  cl_event all = NULL;
+
+  if (clEnqueueMarkerWithWaitList (queue, self->n_read, self->read, &all) == CL_SUCCESS)
+    clFlush (queue);
+  else
+    clWaitForEvents (self->n_read, self->read);
+  clear_read (self);
+  if (all)
+    self->read[self->n_read++] = all;
+}
+
+static void
+events_add (GstGemmclEvents *self, GstMapFlags access, cl_event event, cl_command_queue queue)
+{
+  if (event)
+    clRetainEvent (event);
+  if (access & GST_MAP_WRITE) {
+    events_clear (self);
+    self->written = event;
+  } else if (event) {
+    if (self->n_read == G_N_ELEMENTS (self->read))
+      prune_read (self);
+    if (self->n_read == G_N_ELEMENTS (self->read))
+      join_read (self, queue);
+    self->read[self->n_read++] = event;
+  }
+}
+
+static gboolean
+events_failed (const GstGemmclEvents *self)
+{
+  return self->written && get_status (self->written) < CL_COMPLETE;
+}
+
 /* Logs what failed. */
 static gboolean
 check (GstGemmclSides *self, cl_int status, const gchar *call)
@@ -34,7 +136,7 @@ gst_gemmcl_sides_are_lost (GstGemmclSides *self)
   gboolean failed;
 
   g_mutex_lock (&self->lock);
-  failed = gst_gemmcl_events_failed (&self->events);
+  failed = events_failed (&self->events);
   g_mutex_unlock (&self->lock);
   return failed;
 }
@@ -60,7 +162,7 @@ void
 gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
 {
   g_mutex_lock (&self->lock);
-  gst_gemmcl_events_add (&self->events, access, event, self->allocator->queue);
+  events_add (&self->events, access, event, self->allocator->queue);
   g_mutex_unlock (&self->lock);
 }
 
@@ -124,6 +226,13 @@ unmap_mapped (GstGemmclSides *self)
   g_mutex_unlock (&self->host_lock);
 }
 
+/* With the lock held. */
+static void
+drop_fetched (GstGemmclSides *self)
+{
+  g_clear_pointer (&self->fetched, clReleaseEvent);
+}
+
 static gboolean
 make_staging (GstGemmclSides *self)
 {
@@ -160,6 +269,52 @@ download (GstGemmclSides *self)
   return TRUE;
 }
 
+void
+gst_gemmcl_sides_fetch (GstGemmclSides *self)
+{
+  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done = NULL;
+  cl_int status;
+  guint n;
+
+  if (self->allocator->side != GST_GEMMCL_HOST_SIDE_STAGED)
+    return;
+  g_mutex_lock (&self->host_lock);
+  g_mutex_lock (&self->lock);
+  if (self->need_download && !events_failed (&self->events) && make_staging (self)) {
+    n = events_get (&self->events, GST_MAP_READ, wait_list);
+    status = clEnqueueReadBuffer (self->allocator->fetches, self->buffer, CL_FALSE, 0, self->size,
+                                  self->staging, n, n > 0 ? wait_list : NULL, &done);
+    gst_opencl_release_events (n, wait_list);
+    if (check (self, status, "clEnqueueReadBuffer")) {
+      clFlush (self->allocator->fetches);
+      events_add (&self->events, GST_MAP_READ, done, self->allocator->queue);
+      drop_fetched (self);
+      self->fetched = done;
+      self->need_download = FALSE;
+      count (self, 0, self->size);
+    }
+  }
+  g_mutex_unlock (&self->lock);
+  g_mutex_unlock (&self->host_lock);
+}
+
+/* Waits for the copy that gst_gemmcl_sides_fetch() began. FALSE if it failed. */
+static gboolean
+wait_for_fetched (GstGemmclSides *self)
+{
+  cl_event fetched;
+  cl_int status = CL_SUCCESS;
+
+  g_mutex_lock (&self->lock);
+  fetched = g_steal_pointer (&self->fetched);
+  g_mutex_unlock (&self->lock);
+  if (fetched) {
+    status = clWaitForEvents (1, &fetched);
+    clReleaseEvent (fetched);
+  }
+  return check (self, status, "the copy to the host");
+}
+
 /* Also what is only to be written is fetched: it may be written in part. After gst_gemmcl_memory_
  * recycle() there is nothing to fetch. */
 static gboolean
@@ -170,7 +325,7 @@ map_staged_locked (GstGemmclSides *self, GstMapFlags access)
   g_mutex_lock (&self->lock);
   need_download = self->need_download;
   g_mutex_unlock (&self->lock);
-  if (!make_staging (self) ||
+  if (!make_staging (self) || !wait_for_fetched (self) ||
       ((need_download || access & GST_MAP_WRITE) && !wait_for_device (self, access)) ||
       (need_download && !download (self)))
     return FALSE;
@@ -199,7 +354,7 @@ upload (GstGemmclSides *self)
 {
   const gsize size = self->size;
   cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
-  guint n = gst_gemmcl_events_get (&self->events, GST_MAP_WRITE, wait_list);
+  guint n = events_get (&self->events, GST_MAP_WRITE, wait_list);
   cl_int status = clEnqueueWriteBuffer (self->allocator->queue, self->buffer, CL_FALSE, 0, size,
                                         self->staging, n, n > 0 ? wait_list : NULL, &done);
 
@@ -207,7 +362,7 @@ upload (GstGemmclSides *self)
   if (!check (self, status, "clEnqueueWriteBuffer"))
     return FALSE;
   clFlush (self->allocator->queue);
-  gst_gemmcl_events_add (&self->events, GST_MAP_WRITE, done, self->allocator->queue);
+  events_add (&self->events, GST_MAP_WRITE, done, self->allocator->queue);
   clReleaseEvent (done);
   self->need_upload = FALSE;
   count (self, size, 0);
@@ -222,17 +377,51 @@ gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
 
   g_mutex_lock (&self->lock);
   ok = !self->need_upload || upload (self);
-  if (ok && access & GST_MAP_WRITE)
+  if (ok && access & GST_MAP_WRITE) {
     self->need_download = self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED;
+    drop_fetched (self);
+  }
   g_mutex_unlock (&self->lock);
   return ok;
+}
+
+void
+gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, guint64 run)
+{
+  GstGemmclInflight *old;
+
+  g_mutex_lock (&self->lock);
+  old = self->inflight;
+  self->inflight = inflight ? gst_gemmcl_inflight_ref (inflight) : NULL;
+  self->run = run;
+  g_mutex_unlock (&self->lock);
+  g_clear_pointer (&old, gst_gemmcl_inflight_unref);
+}
+
+/* The run that wrote is done: its inputs may go back where they came from. */
+static void
+finish_run (GstGemmclSides *self)
+{
+  g_autoptr (GstGemmclInflight) inflight = NULL;
+  guint64 run;
+
+  g_mutex_lock (&self->lock);
+  inflight = g_steal_pointer (&self->inflight);
+  run = self->run;
+  g_mutex_unlock (&self->lock);
+  if (inflight)
+    gst_gemmcl_inflight_finish_run (inflight, run);
 }
 
 gpointer
 gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
 {
-  return self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED ? map_staged (self, access)
-                                                              : map_mapped (self, access);
+  gpointer data = self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED ? map_staged (self, access)
+                                                                       : map_mapped (self, access);
+
+  if (data)
+    finish_run (self);
+  return data;
 }
 
 void
@@ -249,7 +438,7 @@ gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
   guint n;
 
   g_mutex_lock (&self->lock);
-  n = gst_gemmcl_events_get (&self->events, access, events);
+  n = events_get (&self->events, access, events);
   g_mutex_unlock (&self->lock);
   return n;
 }
@@ -279,8 +468,9 @@ void
 gst_gemmcl_sides_recycle (GstGemmclSides *self)
 {
   g_mutex_lock (&self->lock);
-  gst_gemmcl_events_prune (&self->events);
+  events_prune (&self->events);
   self->need_upload = self->need_download = FALSE;
+  drop_fetched (self);
   g_mutex_unlock (&self->lock);
 }
 
@@ -303,7 +493,7 @@ free_staging (GstGemmclSides *self)
 
   if (!self->staging)
     return;
-  n = gst_gemmcl_events_get (&self->events, GST_MAP_WRITE, wait_list);
+  n = events_get (&self->events, GST_MAP_WRITE, wait_list);
   check (self,
          clEnqueueUnmapMemObject (self->allocator->queue, self->pinned, self->staging, n,
                                   n > 0 ? wait_list : NULL, NULL),
@@ -317,7 +507,9 @@ void
 gst_gemmcl_sides_clear (GstGemmclSides *self)
 {
   free_staging (self);
-  gst_gemmcl_events_clear (&self->events);
+  drop_fetched (self);
+  g_clear_pointer (&self->inflight, gst_gemmcl_inflight_unref);
+  events_clear (&self->events);
   clReleaseMemObject (self->buffer);
   g_mutex_clear (&self->host_lock);
   g_mutex_clear (&self->lock);

@@ -4,7 +4,7 @@
 
 #include <gemmcl-opencl.h>
 
-#include "gemmcl-events.h"
+#include "gemmcl-inflight.h"
 #include "gemmcl-memory.h"
 
 /* What is behind a GstMemory: its bytes, on the device and on the host. Private to that. */
@@ -18,9 +18,23 @@ struct _GstGemmclAllocator {
 
   GemmclContext *context;
   GstGemmclHostSide side;
-  cl_command_queue queue; /* of copies and maps; nothing there waits for what stands before it */
-  guint64 up, down;       /* under the object's lock */
+  cl_command_queue queue;   /* of copies and maps; nothing there waits for what stands before it */
+  cl_command_queue fetches; /* of copies to the host that follow a run, in the order of the runs */
+  guint64 up, down;         /* under the object's lock */
 };
+
+/**
+ * GstGemmclEvents:
+ * @written: (nullable): of the last command that writes
+ * @read: (array length=n_read): of those that read since
+ *
+ * The commands that use some memory. All zero: none.
+ */
+typedef struct {
+  cl_event written;
+  cl_event read[GST_OPENCL_MAX_EVENTS - 1];
+  guint n_read;
+} GstGemmclEvents;
 
 /**
  * GstGemmclSides:
@@ -31,6 +45,9 @@ struct _GstGemmclAllocator {
  * @lock: never held while anything is waited for
  * @need_upload: @staging is newer: sent by the next use on the device
  * @need_download: @buffer is newer: fetched by the next map of the host
+ * @fetched: (nullable): of the copy to @staging that is under way or done; the next map waits for
+ * it
+ * @inflight, @run: (nullable): the run that writes @buffer, which a map of the host finishes
  */
 typedef struct {
   GstGemmclAllocator *allocator; /* whoever has this holds it */
@@ -48,6 +65,9 @@ typedef struct {
   GstGemmclEvents events;
   gboolean need_upload;
   gboolean need_download;
+  cl_event fetched;
+  GstGemmclInflight *inflight;
+  guint64 run;
 } GstGemmclSides;
 
 /** gst_gemmcl_sides_init: Takes @buffer, of @size bytes. */
@@ -81,6 +101,10 @@ gboolean gst_gemmcl_sides_are_lost (GstGemmclSides *self);
 
 /** gst_gemmcl_sides_copy: Enqueues a copy of @size bytes of @from, behind @offset, to @to. */
 gboolean gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size);
+
+/** gst_gemmcl_sides_fetch, gst_gemmcl_sides_set_run: As those of gemmcl-memory.h. */
+void gst_gemmcl_sides_fetch (GstGemmclSides *self);
+void gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, guint64 run);
 
 /** gst_gemmcl_sides_recycle: As gst_gemmcl_memory_recycle(). */
 void gst_gemmcl_sides_recycle (GstGemmclSides *self);

@@ -28,7 +28,7 @@ gst_gemmcl_stats_reset (GstGemmcl *self)
   self->past = (GemmclPlanStats){0};
   self->buffers = 0;
   self->read_memory = "system";
-  self->wrote_device = FALSE;
+  self->bytes_out = 0;
   g_mutex_unlock (&self->lock);
 }
 
@@ -37,7 +37,7 @@ static gchar *
 print_memory (GstGemmcl *self)
 {
   const gchar *from = self->read_memory ? self->read_memory : "system";
-  const gchar *to = self->wrote_device ? "OpenCL" : "system";
+  const gchar *to = self->output_opencl ? "OpenCL" : "system";
 
   return g_str_equal (from, to) ? g_strdup (from) : g_strdup_printf ("%s to %s", from, to);
 }
@@ -74,11 +74,11 @@ gst_gemmcl_stats_new (GstGemmcl *self)
   efficiency = peak > 0.0 ? gflops / peak : 0.0;
   structure = gst_structure_new (
       "application/x-gemmcl-stats", "buffers", G_TYPE_UINT64, buffers, "bytes", G_TYPE_UINT64,
-      sum.bytes_in + sum.bytes_out, "kernel", G_TYPE_STRING, kernel, "kernel-source", G_TYPE_STRING,
-      source, "kernel-level", G_TYPE_STRING, level, "precision", G_TYPE_STRING, precision, "device",
-      G_TYPE_STRING, device, "memory", G_TYPE_STRING, memory, "kernel-time", G_TYPE_UINT64,
-      sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency", G_TYPE_DOUBLE, efficiency,
-      NULL);
+      sum.bytes_in + sum.bytes_out + self->bytes_out, "kernel", G_TYPE_STRING, kernel,
+      "kernel-source", G_TYPE_STRING, source, "kernel-level", G_TYPE_STRING, level, "precision",
+      G_TYPE_STRING, precision, "device", G_TYPE_STRING, device, "memory", G_TYPE_STRING, memory,
+      "kernel-time", G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency",
+      G_TYPE_DOUBLE, efficiency, NULL);
   g_mutex_unlock (&self->lock);
   return structure;
 }

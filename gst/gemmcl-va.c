@@ -436,8 +436,8 @@ create_images (GstGemmcl *self, VASurfaceID surface, cl_mem images[GEMMCL_MAX_PL
 }
 
 gboolean
-gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclPlaneImages *images,
-                    GemmclHandover *acquire, GemmclHandover *release, GError **error)
+gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run,
+                    GError **error)
 {
   const Sharing *sharing = get_sharing (self->context);
   GstMemory *memory = peek_whole (buffer);
@@ -452,11 +452,11 @@ gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclPlaneImages *image
                    "give all elements upstream one display, and an application's own context that "
                    "one, too.",
                    surface, display, sharing->display);
-  memset (images, 0, sizeof *images);
-  if (!gst_gemmcl_imports_find (self->imports, memory, surface, images->planes)) {
-    if (!create_images (self, surface, images->planes, error))
+  *data = (GemmclData){.kind = GEMMCL_DATA_IMAGES, .acquired = TRUE};
+  if (!gst_gemmcl_imports_find (self->imports, memory, surface, data->objects)) {
+    if (!create_images (self, surface, data->objects, error))
       return FALSE;
-    gst_gemmcl_imports_add (self->imports, memory, surface, images->planes);
+    gst_gemmcl_imports_add (self->imports, memory, surface, data->objects);
   }
   status = vaSyncSurface (display, surface);
   if (status != VA_STATUS_SUCCESS) {
@@ -466,8 +466,8 @@ gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclPlaneImages *image
                  surface, vaErrorStr (status));
     return FALSE;
   }
-  *acquire = sharing->acquire;
-  *release = sharing->release;
+  run->acquire = G_CALLBACK (sharing->acquire);
+  run->release = G_CALLBACK (sharing->release);
   return TRUE;
 }
 
@@ -533,8 +533,7 @@ gst_gemmcl_va_needs_context (GstGemmcl *self G_GNUC_UNUSED, GstBuffer *buffer G_
 
 gboolean
 gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer G_GNUC_UNUSED,
-                    GemmclPlaneImages *images G_GNUC_UNUSED, GemmclHandover *acquire G_GNUC_UNUSED,
-                    GemmclHandover *release G_GNUC_UNUSED, GError **error)
+                    GemmclData *data G_GNUC_UNUSED, GemmclRun *run G_GNUC_UNUSED, GError **error)
 {
   return gst_gemmcl_va_check (self, self->context, error);
 }

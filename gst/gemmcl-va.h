@@ -84,14 +84,14 @@ gboolean gst_gemmcl_va_needs_context (GstGemmcl *self, GstBuffer *buffer);
 /**
  * gst_gemmcl_va_open:
  * @buffer: with a surface of the context's display; to be kept until the run is finished
- * @images: (out): its planes
- * @acquire, @release: (out): how they are acquired and released
+ * @data: (out): its planes
+ * @run: told how they are acquired and released
  *
  * Waits until the surface is rendered.
  *
  * Returns: %FALSE with an error that says what went wrong.
  */
-gboolean gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclPlaneImages *images,
-                             GemmclHandover *acquire, GemmclHandover *release, GError **error);
+gboolean gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run,
+                             GError **error);
 
 G_END_DECLS

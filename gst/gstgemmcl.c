@@ -27,14 +27,18 @@
  */
 #include "gstgemmcl.h"
 
+#include "gemmcl-allocation.h"
+#include "gemmcl-batch.h"
 #include "gemmcl-context.h"
 #include "gemmcl-enums.h"
 #include "gemmcl-imports.h"
 #include "gemmcl-negotiate.h"
 #include "gemmcl-operands.h"
+#include "gemmcl-output.h"
+#include "gemmcl-plan.h"
 #include "gemmcl-properties.h"
-#include "gemmcl-queue.h"
 #include "gemmcl-run.h"
+#include "gemmcl-source.h"
 #include "gemmcl-stats.h"
 
 #define MAX_IMPORTS 64 /* more than pools of media drivers have, as a rule */
@@ -112,7 +116,7 @@ check_kernel (GstGemmcl *self, GError **error)
   GST_OBJECT_LOCK (self);
   kernel = g_strdup (self->wanted.kernel);
   GST_OBJECT_UNLOCK (self);
-  return g_str_equal (kernel, GST_GEMMCL_DEFAULT_KERNEL) ||
+  return g_str_equal (kernel, GST_GEMMCL_AUTO) ||
          gemmcl_kernel_fits (self->context, kernel, NULL, error);
 }
 
@@ -152,6 +156,9 @@ change_state (GstElement *element, GstStateChange transition)
       return GST_STATE_CHANGE_FAILURE;
     }
   }
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED ||
+      transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    gst_gemmcl_plan_stop_waiting (self, transition == GST_STATE_CHANGE_PAUSED_TO_READY);
   result = GST_ELEMENT_CLASS (gst_gemmcl_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_READY_TO_NULL)
     close_all (self);
@@ -201,10 +208,11 @@ start (GstBaseTransform *trans)
   }
   take_settings (self);
   gst_gemmcl_stats_reset (self);
-  gst_gemmcl_forget_output (self);
-  self->error_posted = FALSE;
+  self->error_posted = self->addend_warned = FALSE;
+  self->run_beta = self->next_beta = self->beta;
   self->imports = gst_gemmcl_imports_new (MAX_IMPORTS + self->settings.batch_size);
-  gst_gemmcl_queue_start (self);
+  gst_gemmcl_runs_start (self);
+  gst_gemmcl_batch_start (self);
   return TRUE;
 }
 
@@ -213,9 +221,12 @@ stop (GstBaseTransform *trans)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
 
-  gst_gemmcl_queue_stop (self);
+  /* A batch that its timeout ends is ended with this lock held. */
+  GST_PAD_STREAM_LOCK (trans->sinkpad);
+  gst_gemmcl_batch_stop (self);
   gst_gemmcl_drop_plan (self);
-  gst_gemmcl_forget_output (self);
+  gst_gemmcl_runs_stop (self);
+  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   g_clear_pointer (&self->imports, gst_gemmcl_imports_free);
   g_mutex_lock (&self->lock);
   self->started = FALSE;
@@ -243,24 +254,13 @@ before_transform (GstBaseTransform *trans, GstBuffer *input)
   GST_OBJECT_UNLOCK (self);
 }
 
-/* What is held must be sent before @input is looked at: it may end in other caps. */
-static gboolean
-ends_stream (GstGemmcl *self)
-{
-  gboolean has_next;
-
-  g_mutex_lock (&self->lock);
-  has_next = self->has_next;
-  g_mutex_unlock (&self->lock);
-  return has_next || gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
-}
-
-/* What was collected cannot be run together with @input. */
+/* Whether the collected buffers cannot be in one run with @input. */
 static gboolean
 ends_batch (GstGemmcl *self, GstBuffer *input)
 {
   return GST_BUFFER_IS_DISCONT (input) || self->next_alpha != self->run_alpha ||
-         self->next_beta != self->run_beta;
+         self->next_beta != self->run_beta || gst_gemmcl_operands_have_next (self) ||
+         gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
 }
 
 /* A new plan where renegotiation ended in the same caps, so that set_caps was not called. */
@@ -281,12 +281,21 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   g_autoptr (GstCaps) caps = NULL;
-  GstFlowReturn flow = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
-                           ->submit_input_buffer (trans, is_discont, input);
+  g_autoptr (GError) error = NULL;
+  GstFlowReturn flow;
 
+  if (!gst_gemmcl_source_prepare (self, input, &error)) {
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+    gst_buffer_unref (input);
+    return GST_FLOW_ERROR;
+  }
+  flow = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
+             ->submit_input_buffer (trans, is_discont, input);
   if (flow == GST_FLOW_OK)
     return replan (self);
-  if (flow == GST_FLOW_NOT_NEGOTIATED) {
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
+    gst_gemmcl_batch_mark_discont (self);
+  } else if (flow == GST_FLOW_NOT_NEGOTIATED) {
     caps = gst_pad_get_current_caps (trans->sinkpad);
     gst_gemmcl_explain_failure (self, caps);
   }
@@ -297,18 +306,16 @@ static GstFlowReturn
 submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
-  GstFlowReturn flow = gst_gemmcl_queue_get_flow (self);
+  GstFlowReturn flow = GST_FLOW_OK;
 
-  if (flow == GST_FLOW_OK && ends_stream (self))
-    flow = gst_gemmcl_queue_drain (self);
-  else if (flow == GST_FLOW_OK && ends_batch (self, input))
-    flow = gst_gemmcl_queue_launch (self);
+  if (ends_batch (self, input))
+    flow = gst_gemmcl_batch_end (self);
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (input);
     return flow;
   }
   if (GST_BUFFER_IS_DISCONT (input))
-    gst_gemmcl_forget_output (self);
+    gst_gemmcl_runs_forget (self);
   self->run_alpha = self->next_alpha;
   self->run_beta = self->next_beta;
   if (gst_gemmcl_operands_hold (self)) {
@@ -326,11 +333,18 @@ generate_output (GstBaseTransform *trans, GstBuffer **output)
   GstGemmcl *self = GST_GEMMCL (trans);
   GstBuffer *input;
 
-  if (self->settings.batch_size == 1 && self->settings.queue_depth == 1 && !self->output_opencl)
+  if (self->settings.batch_size == 1)
     return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->generate_output (trans, output);
-  input = trans->queued_buf;
-  trans->queued_buf = NULL;
-  return gst_gemmcl_queue_generate (self, input, output);
+  input = g_steal_pointer (&trans->queued_buf);
+  *output = NULL;
+  return input ? gst_gemmcl_batch_add (self, input) : GST_FLOW_OK;
+}
+
+/* Called by the base class's generate_output, with an output of prepare_output_buffer. */
+static GstFlowReturn
+transform (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
+{
+  return gst_gemmcl_run_submit (GST_GEMMCL (trans), 1, &input, &output);
 }
 
 static gboolean
@@ -342,6 +356,7 @@ sink_caps (GstGemmcl *self, GstEvent *event)
 
   gst_event_parse_caps (event, &parsed);
   caps = gst_caps_ref (parsed);
+  gst_gemmcl_runs_forget (self);
   if (gst_gemmcl_operands_hold (self))
     self->replan = TRUE;
   accepted = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
@@ -352,25 +367,57 @@ sink_caps (GstGemmcl *self, GstEvent *event)
   return accepted;
 }
 
-/* Nothing is held across an event that has its place in the stream. */
+/* Ends the batch before an event that must not be in it, and waits for the runs where the stream
+ * ends: an error must come before that. */
+static void
+end_before (GstGemmcl *self, GstEvent *event)
+{
+  GstFlowReturn flow;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
+    gst_gemmcl_batch_clear (self);
+    gst_gemmcl_runs_finish (self);
+    gst_gemmcl_runs_forget (self);
+  } else if (GST_EVENT_IS_SERIALIZED (event)) {
+    flow = gst_gemmcl_batch_end (self);
+    if (flow != GST_FLOW_OK)
+      GST_INFO_OBJECT (self, "before %s: %s", GST_EVENT_TYPE_NAME (event),
+                       gst_flow_get_name (flow));
+    if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+      gst_gemmcl_runs_finish (self);
+  }
+}
+
 static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
 
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
-    gst_gemmcl_queue_clear (self);
-    gst_gemmcl_forget_output (self);
-  } else if (GST_EVENT_IS_SERIALIZED (event)) {
-    GstFlowReturn flow = gst_gemmcl_queue_drain (self);
-
-    if (flow != GST_FLOW_OK)
-      GST_INFO_OBJECT (self, "draining before %s: %s", GST_EVENT_TYPE_NAME (event),
-                       gst_flow_get_name (flow));
-  }
+  if (gst_gemmcl_batch_hold (self, event))
+    return TRUE;
+  end_before (self, event);
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS)
     return sink_caps (self, event);
   return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->sink_event (trans, event);
+}
+
+/* Upstream wants its buffers back. */
+static void
+drain (GstGemmcl *self)
+{
+  gst_gemmcl_batch_end (self);
+  gst_gemmcl_runs_finish (self);
+}
+
+static void
+add_latency (GstGemmcl *self, GstQuery *query)
+{
+  const GstClockTime wait = gst_gemmcl_batch_get_latency (self);
+  GstClockTime min, max;
+  gboolean live;
+
+  gst_query_parse_latency (query, &live, &min, &max);
+  gst_query_set_latency (query, live, min + wait, GST_CLOCK_TIME_IS_VALID (max) ? max + wait : max);
 }
 
 static gboolean
@@ -380,13 +427,12 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
 
   if (gst_gemmcl_context_answer (self, query_))
     return TRUE;
-  /* Upstream wants its buffers back. */
   if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN)
-    gst_gemmcl_queue_drain (self);
+    drain (self);
   if (!GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->query (trans, direction, query_))
     return FALSE;
   if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query_) == GST_QUERY_LATENCY)
-    gst_gemmcl_queue_query_latency (self, query_);
+    add_latency (self, query_);
   return TRUE;
 }
 
@@ -396,7 +442,6 @@ gst_gemmcl_finalize (GObject *object)
   GstGemmcl *self = GST_GEMMCL (object);
 
   close_all (self);
-  gst_gemmcl_queue_finalize (self);
   gst_gemmcl_settings_clear (&self->settings);
   gst_gemmcl_properties_clear (self);
   g_mutex_clear (&self->lock);
@@ -459,10 +504,12 @@ gst_gemmcl_class_init (GstGemmclClass *klass)
   trans_class->before_transform = before_transform;
   trans_class->submit_input_buffer = submit_input_buffer;
   trans_class->generate_output = generate_output;
+  trans_class->transform = transform;
   trans_class->sink_event = sink_event;
   trans_class->query = query;
   gst_gemmcl_negotiate_install (trans_class);
-  gst_gemmcl_run_install (trans_class);
+  gst_gemmcl_allocation_install (trans_class);
+  gst_gemmcl_output_install (trans_class);
   gst_gemmcl_properties_install (G_OBJECT_CLASS (klass));
   describe (GST_ELEMENT_CLASS (klass));
 }
@@ -472,7 +519,6 @@ gst_gemmcl_init (GstGemmcl *self)
 {
   g_mutex_init (&self->change_lock);
   g_mutex_init (&self->lock);
-  gst_gemmcl_queue_init (self);
   gst_gemmcl_properties_init (self);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }

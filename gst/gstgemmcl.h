@@ -25,16 +25,19 @@ typedef enum {
 #define GST_GEMMCL_N_OPERANDS (GST_GEMMCL_OPERAND_ADDEND + 1)
 
 typedef struct _GstGemmclImports GstGemmclImports;
-typedef struct _GstGemmclMapping GstGemmclMapping;
-typedef struct _GstGemmclFlight GstGemmclFlight;
+typedef struct _GstGemmclBatch GstGemmclBatch;
+typedef struct _GstGemmclPlanJob GstGemmclPlanJob;
+typedef struct _GstGemmclRuns GstGemmclRuns;
+typedef struct _GstGemmclSource GstGemmclSource;
 
 /**
  * GstGemmcl:
  *
  * Locks, taken in this order: @change_lock holds changes of operands apart from each other;
  * @lock guards what both the streaming thread and the application touch; the object's own lock
- * guards what properties say. Nothing is posted on the bus and no other element is called with
- * @lock or the object's lock held. What only the streaming thread writes it may read without.
+ * guards what properties say. Nothing is posted on the bus, no other element is called and nothing
+ * is compiled, packed or waited for with @lock or the object's lock held. What only the streaming
+ * thread writes it may read without.
  */
 struct _GstGemmcl {
   GstBaseTransform parent;
@@ -60,13 +63,17 @@ struct _GstGemmcl {
   GstGemmclOperands operands;
   GstGemmclOperands next; /* what the streaming thread takes over before its next buffer */
   gboolean has_next;
+  gboolean next_replans;                           /* it needs another plan */
+  GemmclPrepared *prepared[GST_GEMMCL_N_OPERANDS]; /* else what plan has to use */
   gboolean negotiating; /* the streaming thread holds the operands as they are */
   GemmclPlan *plan;
   GstGemmclProblem problem; /* the plan's */
+  GstGemmclPlanJob *job;    /* a plan that is being made */
+  gboolean stopping;        /* no plan is waited for */
   GemmclPlanStats past;     /* of plans that are gone */
   guint64 buffers;
+  guint64 bytes_out;        /* written for the host to OpenCL memory */
   const gchar *read_memory; /* where the last run had A, in a word; static */
-  gboolean wrote_device;    /* and D in OpenCL memory */
   gboolean va_refused;      /* it was said why surfaces are not taken */
   GstClockTime frame_duration;
 
@@ -82,27 +89,16 @@ struct _GstGemmcl {
   /* The streaming thread's own. */
   gboolean replan;       /* operands were taken over, the plan is still the old one's */
   gboolean error_posted; /* since caps were last accepted */
+  gboolean addend_warned;
   gdouble next_alpha;
   gdouble next_beta;
   gdouble run_alpha;
   gdouble run_beta;
-  gsize last_m;
-  GstGemmclImports *imports; /* memory of others, as the device has it */
-  GstBuffer *last_output;    /* kept, as beta may scale it */
-  GemmclHostData last_d;     /* where that is, unless in OpenCL memory */
-  guint pool_size;           /* bytes that buffers of the output's pool have; 0: there is none */
-
-  /* gemmcl-queue.c's: a ring of flights, and the thread that waits for them. */
-  GMutex queue_lock; /* taken last; guards the flights' states and what follows */
-  GCond queue_changed;
-  GstGemmclFlight *flights;
-  guint n_flights;
-  guint first;     /* the oldest that was launched */
-  guint launched;  /* from there on; behind them is the one that boards */
-  guint under_way; /* of them, those that have not landed */
-  GstFlowReturn sent_flow;
-  GThread *watcher;
-  gboolean stopping;
+  const GstGemmclSource *source; /* how inputs are opened, by the caps */
+  GstGemmclImports *imports;     /* memory of others, as the device has it */
+  guint pool_size; /* bytes that buffers of the output's pool have; 0: there is none */
+  GstGemmclRuns *runs;
+  GstGemmclBatch *batch;
 };
 
 /**

@@ -5,25 +5,14 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "cache-dir.h"
+
 #define MAGIC       "GEMMCL 1"
 #define HEX_LENGTH  64 /* of a SHA-256 */
 #define HEAD_LENGTH (strlen (MAGIC) + 2 * HEX_LENGTH)
 #define SUFFIX      ".bin"
 #define MAX_ENTRIES 1024
-
-static gchar *
-cache_dir (void)
-{
-  return g_build_filename (g_get_user_cache_dir (), "gemmcl", NULL);
-}
-
-static gchar *
-cache_path (const gchar *key)
-{
-  g_autofree gchar *dir = cache_dir ();
-  g_autofree gchar *name = g_strconcat (key, SUFFIX, NULL);
-  return g_build_filename (dir, name, NULL);
-}
+#define MAX_SIZE    (64 << 20) /* of the data; programs have up to a few MiB */
 
 static gchar *
 make_head (const gchar *key, gconstpointer data, gsize size)
@@ -35,18 +24,19 @@ make_head (const gchar *key, gconstpointer data, gsize size)
 GBytes *
 gemmcl_cache_load (const gchar *key)
 {
-  g_autofree gchar *path = cache_path (key);
-  g_autofree gchar *content = NULL;
+  g_autofree gchar *name = g_strconcat (key, SUFFIX, NULL);
+  g_autoptr (GBytes) content = gemmcl_cache_dir_read (name, HEAD_LENGTH + MAX_SIZE, NULL);
+  const gsize length = content ? g_bytes_get_size (content) : 0;
   g_autofree gchar *head = NULL;
-  gsize length;
+  const gchar *data;
 
-  if (!g_file_test (path, G_FILE_TEST_IS_REGULAR) ||
-      !g_file_get_contents (path, &content, &length, NULL) || length <= HEAD_LENGTH)
+  if (length <= HEAD_LENGTH)
     return NULL;
-  head = make_head (key, content + HEAD_LENGTH, length - HEAD_LENGTH);
-  if (memcmp (head, content, HEAD_LENGTH) != 0)
+  data = g_bytes_get_data (content, NULL);
+  head = make_head (key, data + HEAD_LENGTH, length - HEAD_LENGTH);
+  if (memcmp (head, data, HEAD_LENGTH) != 0)
     return NULL;
-  return g_bytes_new (content + HEAD_LENGTH, length - HEAD_LENGTH);
+  return g_bytes_new_from_bytes (content, HEAD_LENGTH, length - HEAD_LENGTH);
 }
 
 typedef struct {
@@ -69,8 +59,9 @@ compare_modified (gconstpointer a, gconstpointer b)
 
 /* Every size of picture makes a program of its own: without a limit a cache grows for ever. */
 static void
-forget_oldest (const gchar *dir_path)
+forget_oldest (void)
 {
+  g_autofree gchar *dir_path = gemmcl_cache_dir_get_path (NULL);
   g_autoptr (GDir) dir = g_dir_open (dir_path, 0, NULL);
   g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (Entry));
   const gchar *name;
@@ -80,7 +71,7 @@ forget_oldest (const gchar *dir_path)
     Entry entry = {g_build_filename (dir_path, name, NULL), 0};
     GStatBuf status;
 
-    if (g_str_has_suffix (name, SUFFIX) && g_stat (entry.path, &status) == 0) {
+    if (g_str_has_suffix (name, SUFFIX) && g_lstat (entry.path, &status) == 0) {
       entry.modified = status.st_mtime;
       g_array_append_val (entries, entry);
     } else {
@@ -97,16 +88,17 @@ forget_oldest (const gchar *dir_path)
 void
 gemmcl_cache_store (const gchar *key, gconstpointer data, gsize size)
 {
-  g_autofree gchar *dir = cache_dir ();
-  g_autofree gchar *path = cache_path (key);
-  g_autofree gchar *head = make_head (key, data, size);
-  g_autofree gchar *content = g_try_malloc (HEAD_LENGTH + size);
+  g_autofree gchar *name = g_strconcat (key, SUFFIX, NULL);
+  g_autofree gchar *head = NULL, *content = NULL;
+  g_autoptr (GError) why = NULL;
 
-  if (content == NULL || g_mkdir_with_parents (dir, 0700) != 0)
+  if (size > MAX_SIZE || (content = g_try_malloc (HEAD_LENGTH + size)) == NULL)
     return;
+  head = make_head (key, data, size);
   memcpy (content, head, HEAD_LENGTH);
   memcpy (content + HEAD_LENGTH, data, size);
-  (void)g_file_set_contents_full (path, content, HEAD_LENGTH + size, G_FILE_SET_CONTENTS_CONSISTENT,
-                                  0600, NULL);
-  forget_oldest (dir);
+  if (gemmcl_cache_dir_write (name, content, HEAD_LENGTH + size, &why))
+    forget_oldest ();
+  else
+    g_debug ("Not stored in the cache: %s", why->message);
 }

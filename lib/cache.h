@@ -5,12 +5,13 @@
 #include <glib.h>
 
 /**
- * The disk's cache, $XDG_CACHE_HOME/gemmcl: a file per key, each with a head that says what it is:
+ * The disk's cache, in the directory of cache-dir.h: a file for each key, named after it, whose
+ * head says what it is:
  *
  *     magic "GEMMCL 1" | key, 64 hex digits | SHA-256 of the data, 64 hex digits | data
  *
- * Files appear whole, by renaming, so that processes may share the cache. What is damaged, foreign
- * or cannot be read or written is as if it were not there.
+ * Files appear whole, by renaming, so that processes may share the cache. What is damaged, foreign,
+ * larger than 64 MiB, not trusted, or cannot be read or written is as if it were not there.
  */
 
 /** gemmcl_cache_load: Returns: (transfer full) (nullable): what was stored under @key. */

@@ -233,13 +233,13 @@ compare_score (gconstpointer a, gconstpointer b)
  * unit one, and on CPUs, of whose few units that is true of any problem that takes time. */
 static void
 append_splits (GArray *scored, const GemmclKernel *kernel, const GemmclDeviceInfo *device,
-               const GemmclGemm *gemm)
+               const GemmclGemm *gemm, guint max_split)
 {
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
   const gboolean whole = device->type == GEMMCL_DEVICE_TYPE_CPU || !can_split (kernel, gemm) ||
                          tiles.m * tiles.n >= device->compute_units;
 
-  for (guint split = 1; split <= (whole ? 1 : GEMMCL_MAX_SPLIT); split *= 2) {
+  for (guint split = 1; split <= (whole ? 1 : max_split); split *= 2) {
     Scored next = {{kernel, split}, 0};
 
     if (split > 1 && (gemm->k % (SPLIT_ALIGNMENT * split) != 0 || gemm->k / split < SPLIT_LEAST))
@@ -266,7 +266,7 @@ get_choices (const GArray *scored, gboolean only_best)
 }
 
 static GArray *
-rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm,
+rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guint max_split,
       gboolean (*takes) (const GemmclKernel *kernel, const GemmclDeviceInfo *device))
 {
   GArray *scored = g_array_new (FALSE, FALSE, sizeof (Scored));
@@ -275,16 +275,16 @@ rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm,
     const GemmclKernel *kernel = gemmcl_kernel_get (i);
 
     if (takes (kernel, device) && gemmcl_kernel_check (kernel, device, gemm, NULL))
-      append_splits (scored, kernel, device, gemm);
+      append_splits (scored, kernel, device, gemm, max_split);
   }
   g_array_sort (scored, compare_score);
   return scored;
 }
 
 GArray *
-gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guint max_split)
 {
-  g_autoptr (GArray) scored = rank (device, gemm, is_eligible);
+  g_autoptr (GArray) scored = rank (device, gemm, max_split, is_eligible);
 
   return get_choices (scored, TRUE);
 }
@@ -292,8 +292,8 @@ gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
 GArray *
 gemmcl_choice_list (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
 {
-  g_autoptr (GArray) scored = rank (device, gemm, is_candidate);
-  g_autoptr (GArray) rules = gemmcl_choice_rank (device, gemm);
+  g_autoptr (GArray) scored = rank (device, gemm, GEMMCL_MAX_SPLIT, is_candidate);
+  g_autoptr (GArray) rules = gemmcl_choice_rank (device, gemm, GEMMCL_MAX_SPLIT);
   GArray *choices = get_choices (scored, FALSE);
 
   for (guint i = 0; rules->len > 0 && i < choices->len; i++) {

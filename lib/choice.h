@@ -41,12 +41,14 @@ gboolean gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *
 
 /**
  * gemmcl_choice_rank:
+ * @max_split: the parts into which K may be cut at most, 1 to #GEMMCL_MAX_SPLIT
  *
  * Returns: (transfer container) (element-type GemmclChoice): the rows that can do @gemm, each in as
  *   many parts as are best, the one that the rules hold for the fastest first; none when D is a
  *   picture and K too large.
  */
-GArray *gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm);
+GArray *gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm,
+                            guint max_split);
 
 /**
  * gemmcl_choice_list:

@@ -27,7 +27,7 @@ GEMMCL_BEGIN_DECLS
  * @GEMMCL_ERROR_INVALID: a problem that cannot be: sizes, leading dimensions, ranges that overlap
  * @GEMMCL_ERROR_SHAPE: matrices whose shapes do not fit one another
  * @GEMMCL_ERROR_FORMAT: the content of a file or a literal is not what it should be
- * @GEMMCL_ERROR_IO: a file cannot be opened, mapped or written
+ * @GEMMCL_ERROR_IO: a file cannot be opened, read or written
  * @GEMMCL_ERROR_KERNEL: no kernel of that name, or it cannot do this problem on this device
  * @GEMMCL_ERROR_TOO_LARGE: a size overflows, or is more than the device can hold
  */

@@ -32,6 +32,10 @@ typedef enum {
  *
  * What is applied last. GELU: Hendrycks and Gimpel, arXiv:1606.08415; hard-swish: Howard et al.,
  * arXiv:1905.02244; SiLU: Elfwing et al., arXiv:1702.03118.
+ *
+ * Infinities give the limits: of minus infinity both forms of GELU, SiLU, hard-swish and sigmoid
+ * are 0 and tanh is -1; of infinity sigmoid and tanh are 1. So do large numbers: tanh of 1e30 is 1.
+ * A row whose largest element is infinite, plus or minus, has NaN for its softmax. NaN stays NaN.
  */
 typedef enum {
   GEMMCL_ACTIVATION_NONE,

@@ -82,10 +82,11 @@ GemmclMatrix *gemmcl_matrix_parse (const gchar *literal, GError **error);
  * @v2_is_bf16: read elements that NumPy calls `|V2` (two bytes of anything) as bf16; with %FALSE
  *   such a file is refused, and the message says how to state it
  *
- * The file is mapped, not read: a change of its content while the matrix lives shows in it, and it
- * must not be truncated meanwhile (replace it by renaming another over it).
+ * The matrix has a copy of the elements: what happens to the file afterwards does not change it. A
+ * finite f64 that is beyond the range of f32 is refused; infinities and NaN are elements.
  *
- * Returns: (transfer full): the matrix, or %NULL with #GEMMCL_ERROR_IO or #GEMMCL_ERROR_FORMAT.
+ * Returns: (transfer full): the matrix, or %NULL with #GEMMCL_ERROR_IO, #GEMMCL_ERROR_FORMAT or
+ *   #GEMMCL_ERROR_TOO_LARGE (there is not enough memory).
  */
 GemmclMatrix *gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error);
 
@@ -98,10 +99,10 @@ GemmclMatrix *gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GE
  * see gemmcl_matrix_new_quantized(); a vector of these is for the columns, if it is as long as they
  * are many, else for the rows.
  *
- * Maps the file as gemmcl_matrix_load_npy() does. F64, F32, F16, BF16, I8 to I64 and U8 to U64, of
- * 0, 1 or 2 dimensions.
+ * F64, F32, F16, BF16, I8 to I64 and U8 to U64, of 0, 1 or 2 dimensions. Of the file only the
+ * header and these tensors are read, and copied as by gemmcl_matrix_load_npy().
  *
- * Returns: (transfer full): the matrix, or %NULL with #GEMMCL_ERROR_IO or #GEMMCL_ERROR_FORMAT.
+ * Returns: (transfer full): the matrix, or %NULL with an error as gemmcl_matrix_load_npy().
  */
 GemmclMatrix *gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error);
 
@@ -109,9 +110,8 @@ GemmclMatrix *gemmcl_matrix_load_safetensors (const gchar *path, const gchar *na
  * gemmcl_matrix_load_raw:
  * @path: a file that holds exactly @rows x @cols row-major elements of @type
  *
- * Maps the file as gemmcl_matrix_load_npy() does.
- *
- * Returns: (transfer full): the matrix, or %NULL with #GEMMCL_ERROR_IO or #GEMMCL_ERROR_FORMAT.
+ * Returns: (transfer full): the matrix, a copy as by gemmcl_matrix_load_npy(), or %NULL with an
+ *   error as there.
  */
 GemmclMatrix *gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize rows, gsize cols,
                                       GError **error);
@@ -190,8 +190,8 @@ GemmclType gemmcl_matrix_get_element_type (const GemmclMatrix *self);
 /** gemmcl_matrix_is_column_major: Returns: whether columns, not rows, lie together in memory. */
 gboolean gemmcl_matrix_is_column_major (const GemmclMatrix *self);
 
-/** gemmcl_matrix_get_data: Returns: (transfer none): the elements, at any alignment; of a quantised
- * matrix the bytes. */
+/** gemmcl_matrix_get_data: Returns: (transfer none): the elements, aligned for their type; of a
+ * quantised matrix the bytes. */
 gconstpointer gemmcl_matrix_get_data (const GemmclMatrix *self);
 
 /**
@@ -199,8 +199,9 @@ gconstpointer gemmcl_matrix_get_data (const GemmclMatrix *self);
  * @transpose: swap rows and columns
  *
  * Returns: (transfer full): the same values as row-major f32, aligned to 4 bytes; @self itself with
- *   one more reference where that is what it already is. f64 and integers round to nearest. %NULL
- *   with #GEMMCL_ERROR_TOO_LARGE when there is not enough memory.
+ *   one more reference where that is what it already is. f64 and integers round to nearest, an f64
+ *   beyond the range of f32 (which only gemmcl_matrix_new() takes) to infinity. %NULL with
+ *   #GEMMCL_ERROR_TOO_LARGE when there is not enough memory.
  */
 GemmclMatrix *gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error);
 

@@ -70,7 +70,8 @@ gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm 
  * says of others stays; what is damaged goes.
  *
  * Returns: %FALSE with #GEMMCL_ERROR_KERNEL for a kernel that cannot do @gemm there, or
- *   #GEMMCL_ERROR_IO where the file cannot be written, or comes from a newer library.
+ *   #GEMMCL_ERROR_IO where the file cannot be written, comes from a newer library, or is not used
+ *   because it is a symbolic link, belongs to another user or can be written to by others.
  */
 gboolean gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                               gdouble gflops, GError **error);

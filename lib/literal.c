@@ -98,9 +98,9 @@ parse_number (Parser *parser, GError **error)
   value = (gfloat)g_ascii_strtod (parser->p, NULL);
   if (isinf (value) && g_ascii_isalpha (parser->p[length - 1]) == 0) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                 "Matrix literal, at character %" G_GSIZE_FORMAT
-                 ": expected a number of at most 3.4e38, the largest of an f32.",
-                 (gsize)(parser->p - parser->start) + 1);
+                 "Matrix literal, at character %" G_GSIZE_FORMAT ": " GEMMCL_EXPECTED_F32
+                 ", found %.*s.",
+                 (gsize)(parser->p - parser->start) + 1, (gint)length, parser->p);
     return FALSE;
   }
   parser->values[parser->n_values++] = value;
@@ -181,5 +181,5 @@ gemmcl_matrix_parse (const gchar *literal, GError **error)
     return NULL;
   return gemmcl_matrix_new_take (
       GEMMCL_TYPE_F32, parser.rows, parser.cols, FALSE,
-      g_bytes_new_take (g_steal_pointer (&values), parser.n_values * sizeof (gfloat)), 0);
+      g_bytes_new_take (g_steal_pointer (&values), parser.n_values * sizeof (gfloat)));
 }

@@ -128,7 +128,7 @@ gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error)
 
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  if (!transpose && !column_major && type == GEMMCL_TYPE_F32 && (guintptr)src % sizeof *dst == 0)
+  if (!transpose && !column_major && type == GEMMCL_TYPE_F32)
     return gemmcl_matrix_ref (self);
 
   dst = gemmcl_matrix_get_n_bytes (GEMMCL_TYPE_F32, rows, cols, &n_bytes) ? g_try_malloc (n_bytes)
@@ -148,5 +148,5 @@ gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error)
     convert_transposed (converts[type], gemmcl_type_get_size (type), src, dst, cols, rows);
   gemmcl_matrix_dequantize (self, dst, transpose);
   return gemmcl_matrix_new_take (GEMMCL_TYPE_F32, rows, cols, FALSE,
-                                 g_bytes_new_take (dst, n_bytes), 0);
+                                 g_bytes_new_take (dst, n_bytes));
 }

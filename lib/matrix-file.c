@@ -1,12 +1,13 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What all matrices of files share: mapping, checking what a file claims against its size, and
+/* What all matrices of files share: reading, checking what a file claims against its size, and
  * writing one. */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,63 +53,54 @@ gemmcl_describe_dims (const gsize *dims, gsize n_dims)
   return g_string_free (text, FALSE);
 }
 
-static void
-close_fd (gint *fd)
+void
+gemmcl_file_close (GemmclFile *self)
 {
-  if (*fd >= 0)
-    g_close (*fd, NULL);
-}
-
-typedef gint Fd;
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fd, close_fd)
-
-GBytes *
-gemmcl_map_file (const gchar *path, GError **error)
-{
-  /* Without O_NONBLOCK, opening a named pipe would wait for a writer. */
-  g_auto (Fd) fd = g_open (path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
-  g_autoptr (GMappedFile) mapped = NULL;
-  g_autoptr (GError) why = NULL;
-  struct stat info = {0};
-
-  if (fd < 0) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "Cannot open the file: %s.",
-                           g_strerror (errno));
-    return NULL;
-  }
-  if (fstat (fd, &info) != 0 || !S_ISREG (info.st_mode)) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "Expected a file, found %s.",
-                           S_ISDIR (info.st_mode) ? "a directory" : "a pipe, socket or device");
-    return NULL;
-  }
-  if (info.st_size == 0) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path, "The file is empty.");
-    return NULL;
-  }
-  mapped = g_mapped_file_new_from_fd (fd, FALSE, &why);
-  if (mapped == NULL) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "Cannot map the file: %s.", why->message);
-    return NULL;
-  }
-  return g_mapped_file_get_bytes (mapped);
+  gemmcl_fd_close (&self->fd);
 }
 
 gboolean
-gemmcl_write_all (gint fd, gconstpointer data, gsize n)
+gemmcl_file_open (GemmclFile *self, const gchar *path, GError **error)
 {
-  const gchar *at = data;
+  struct stat info = {0};
 
-  while (n > 0) {
-    gssize written = write (fd, at, n);
-
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return FALSE;
-    at += written;
-    n -= written;
+  self->path = path;
+  /* Without O_NONBLOCK, opening a named pipe would wait for a writer. */
+  self->fd = g_open (path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+  if (self->fd < 0) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "Cannot open the file: %s.",
+                           g_strerror (errno));
+    return FALSE;
   }
+  if (fstat (self->fd, &info) != 0 || !S_ISREG (info.st_mode)) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "Expected a file, found %s.",
+                           S_ISDIR (info.st_mode) ? "a directory" : "a pipe, socket or device");
+    return FALSE;
+  }
+  if (info.st_size == 0) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path, "The file is empty.");
+    return FALSE;
+  }
+  self->size = info.st_size;
   return TRUE;
+}
+
+gpointer
+gemmcl_file_read (const GemmclFile *self, gsize offset, gsize n, GError **error)
+{
+  g_autofree gpointer data = g_try_malloc (n);
+
+  if (data == NULL && n > 0) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_TOO_LARGE, self->path,
+                           "There is not enough memory for %" G_GSIZE_FORMAT " bytes of the file.",
+                           n);
+    return NULL;
+  }
+  if (gemmcl_fd_read (self->fd, data, n, offset))
+    return g_steal_pointer (&data);
+  gemmcl_set_file_error (error, GEMMCL_ERROR_IO, self->path, "Cannot read the file: %s.",
+                         errno == ENODATA ? "it became shorter meanwhile" : g_strerror (errno));
+  return NULL;
 }
 
 gboolean
@@ -169,10 +161,31 @@ set_source_error (GError **error, const GemmclMatrixSource *source, const gchar 
   message = g_strdup_vprintf (format, args);
   va_end (args);
   if (source->tensor != NULL)
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, source->path, "Tensor “%s”: %s",
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, source->file->path, "Tensor “%s”: %s",
                            source->tensor, message);
   else
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, source->path, "%s", message);
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, source->file->path, "%s", message);
+}
+
+/* Whether no finite element would be infinite as an f32, which of all types only f64 can be. */
+static gboolean
+check_range (const GemmclMatrixSource *source, const gdouble *elements, gsize rows, gsize cols,
+             GError **error)
+{
+  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
+  gsize i = 0;
+
+  while (i < rows * cols && (!isfinite (elements[i]) || isfinite ((gfloat)elements[i])))
+    i++;
+  if (i == rows * cols)
+    return TRUE;
+  set_source_error (error, source,
+                    "Row %" G_GSIZE_FORMAT ", column %" G_GSIZE_FORMAT ": " GEMMCL_EXPECTED_F32
+                    ", found %s.",
+                    (source->column_major ? i % rows : i / cols) + 1,
+                    (source->column_major ? i / rows : i % cols) + 1,
+                    g_ascii_formatd (number, sizeof number, "%.9g", elements[i]));
+  return FALSE;
 }
 
 GemmclMatrix *
@@ -183,6 +196,7 @@ gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error)
   gsize rows = n_dims >= 2 ? source->dims[n_dims - 2] : 1;
   const gchar *type = gemmcl_type_get_name (source->type);
   g_autofree gchar *shape = gemmcl_describe_dims (source->dims, n_dims);
+  g_autofree gpointer elements = NULL;
   gsize n_bytes;
 
   if (n_dims > 2) {
@@ -208,25 +222,27 @@ gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error)
                       source->length);
     return NULL;
   }
+  elements = gemmcl_file_read (source->file, source->offset, n_bytes, error);
+  if (elements == NULL ||
+      (source->type == GEMMCL_TYPE_F64 && !check_range (source, elements, rows, cols, error)))
+    return NULL;
   return gemmcl_matrix_new_take (source->type, rows, cols, source->column_major,
-                                 g_bytes_ref (source->file), source->offset);
+                                 g_bytes_new_take (g_steal_pointer (&elements), n_bytes));
 }
 
 GemmclMatrix *
 gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize rows, gsize cols, GError **error)
 {
   const gsize dims[] = {rows, cols};
-  g_autoptr (GBytes) file = NULL;
+  g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
 
   g_return_val_if_fail (path != NULL, NULL);
   g_return_val_if_fail ((guint)type < GEMMCL_N_TYPES, NULL);
 
-  file = gemmcl_map_file (path, error);
-  if (file == NULL)
+  if (!gemmcl_file_open (&file, path, error))
     return NULL;
-  return gemmcl_matrix_new_from_source (&(GemmclMatrixSource){.path = path,
-                                                              .file = file,
-                                                              .length = g_bytes_get_size (file),
+  return gemmcl_matrix_new_from_source (&(GemmclMatrixSource){.file = &file,
+                                                              .length = file.size,
                                                               .exact = TRUE,
                                                               .type = type,
                                                               .dims = dims,

@@ -79,7 +79,7 @@ gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_byt
 
 GemmclMatrix *
 gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols, gboolean column_major,
-                        GBytes *bytes, gsize offset)
+                        GBytes *bytes)
 {
   GemmclMatrix *self = g_atomic_rc_box_new0 (GemmclMatrix);
 
@@ -89,7 +89,7 @@ gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols, gboolean column
   /* A single row or column lies the same way in both orders; row-major spares conversions. */
   self->column_major = column_major && rows > 1 && cols > 1;
   self->bytes = bytes;
-  self->data = (const guint8 *)g_bytes_get_data (bytes, NULL) + offset;
+  self->data = g_bytes_get_data (bytes, NULL);
   return self;
 }
 
@@ -122,16 +122,15 @@ gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data, 
     return NULL;
   }
   memcpy (copy, data, n_bytes);
-  return gemmcl_matrix_new_take (type, rows, cols, FALSE, g_bytes_new_take (copy, n_bytes), 0);
+  return gemmcl_matrix_new_take (type, rows, cols, FALSE, g_bytes_new_take (copy, n_bytes));
 }
 
 GemmclMatrix *
 gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales, GemmclMatrix *zero_points)
 {
   GemmclMatrix *self = gemmcl_matrix_new_take (bytes->type, bytes->rows, bytes->cols,
-                                               bytes->column_major, g_bytes_ref (bytes->bytes), 0);
+                                               bytes->column_major, g_bytes_ref (bytes->bytes));
 
-  self->data = bytes->data;
   self->scales = gemmcl_matrix_ref (scales);
   self->zero_points = zero_points != NULL ? gemmcl_matrix_ref (zero_points) : NULL;
   return self;

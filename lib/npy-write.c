@@ -3,6 +3,7 @@
 
 /* Writes NumPy's .npy files, version 1. */
 
+#include "fd.h"
 #include "matrix-private.h"
 #include "npy-private.h"
 
@@ -60,8 +61,8 @@ write_matrix (gint fd, gconstpointer data)
   return gemmcl_matrix_get_n_bytes (gemmcl_matrix_get_element_type (matrix),
                                     gemmcl_matrix_get_rows (matrix),
                                     gemmcl_matrix_get_cols (matrix), &n_bytes) &&
-         gemmcl_write_all (fd, header->str, header->len) &&
-         gemmcl_write_all (fd, gemmcl_matrix_get_data (matrix), n_bytes);
+         gemmcl_fd_write (fd, header->str, header->len) &&
+         gemmcl_fd_write (fd, gemmcl_matrix_get_data (matrix), n_bytes);
 }
 
 gboolean

@@ -15,6 +15,7 @@
 
 /* NumPy itself refuses longer ones. */
 #define MAX_HEADER 10000
+#define MAX_START  (GEMMCL_NPY_PREFIX_V2 + MAX_HEADER)
 
 typedef struct {
   const gchar *path;
@@ -202,12 +203,13 @@ parse_header (Cursor *cursor, Header *header, GError **error)
   return cursor->p == cursor->end || expected (cursor, "nothing after the “}”", error);
 }
 
-/* Leaves cursor on the header, ending where the header ends. */
+/* Leaves cursor on the header, ending where the header ends.
+ * @data: the first bytes of the file, MAX_START unless it is shorter */
 static gboolean
-find_header (const gchar *path, GBytes *file, Cursor *cursor, GError **error)
+find_header (const GemmclFile *file, const guint8 *data, Cursor *cursor, GError **error)
 {
-  gsize size;
-  const guint8 *data = g_bytes_get_data (file, &size);
+  const gchar *path = file->path;
+  const gsize size = file->size;
   gsize start, length;
 
   if (size < GEMMCL_NPY_PREFIX_V1 || memcmp (data, GEMMCL_NPY_MAGIC, 6) != 0) {
@@ -276,8 +278,9 @@ find_type (const gchar *path, const gchar *descr, gboolean v2_is_bf16, GemmclTyp
 GemmclMatrix *
 gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
 {
-  g_autoptr (GBytes) file = NULL;
+  g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
   g_auto (Header) header = {0};
+  g_autofree guint8 *start = NULL;
   Cursor cursor;
   gsize offset;
   GemmclType type;
@@ -285,17 +288,18 @@ gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
   g_return_val_if_fail (path != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  file = gemmcl_map_file (path, error);
-  if (file == NULL || !find_header (path, file, &cursor, error) ||
+  if (!gemmcl_file_open (&file, path, error))
+    return NULL;
+  start = gemmcl_file_read (&file, 0, MIN (file.size, MAX_START), error);
+  if (start == NULL || !find_header (&file, start, &cursor, error) ||
       !parse_header (&cursor, &header, error) ||
       !find_type (path, header.descr, v2_is_bf16, &type, error))
     return NULL;
-  offset = cursor.end - (const gchar *)g_bytes_get_data (file, NULL);
+  offset = cursor.end - (const gchar *)start;
   return gemmcl_matrix_new_from_source (
-      &(GemmclMatrixSource){.path = path,
-                            .file = file,
+      &(GemmclMatrixSource){.file = &file,
                             .offset = offset,
-                            .length = g_bytes_get_size (file) - offset,
+                            .length = file.size - offset,
                             .type = type,
                             .column_major = header.fortran_order,
                             .dims = (const gsize *)(gpointer)header.shape->data,

@@ -36,20 +36,42 @@ gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar 
   return TRUE;
 }
 
+/* Work-items along the first dimension that are launched at once. */
+static gsize
+get_step (const GemmclChain *chain, const gsize global[3], const gsize local[3])
+{
+  gsize step;
+
+  if (chain->slice == 0 || global[2] > 1 || global[0] * global[1] <= chain->slice)
+    return global[0];
+  step = chain->slice / global[1] / local[0] * local[0];
+  return MAX (step, local[0]);
+}
+
 gboolean
 gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gsize global[3],
                      const gsize local[3], const gchar *name, GError **error)
 {
+  const gsize step = get_step (chain, global, local);
   cl_event done = NULL;
 
-  if (!gemmcl_cl_check (clEnqueueNDRangeKernel (chain->queue, kernel, 3, NULL, global, local,
-                                                CHAIN_WAIT (chain), &done),
-                        error, "clEnqueueNDRangeKernel for %s", name))
-    return FALSE;
-  if (chain->first == NULL)
-    chain->first = done;
-  chain->kernel = done;
-  return gemmcl_chain_add (chain, CL_SUCCESS, done, name, error);
+  for (gsize start = 0; start < global[0]; start += step) {
+    const gsize offset[3] = {start, 0, 0};
+    const gsize part[3] = {MIN (step, global[0] - start), global[1], global[2]};
+
+    if (!gemmcl_cl_check (clEnqueueNDRangeKernel (chain->queue, kernel, 3,
+                                                  start > 0 ? offset : NULL, part, local,
+                                                  CHAIN_WAIT (chain), &done),
+                          error, "clEnqueueNDRangeKernel for %s", name))
+      return FALSE;
+    if (chain->first == NULL)
+      chain->first = done;
+    chain->kernel = done;
+    if (!gemmcl_chain_add (chain, CL_SUCCESS, done, name, error) ||
+        (step < global[0] && !gemmcl_cl_check (clFinish (chain->queue), error, "clFinish")))
+      return FALSE;
+  }
+  return TRUE;
 }
 
 void

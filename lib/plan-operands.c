@@ -30,6 +30,34 @@ gemmcl_plan_get_packed_size (GemmclPlan *self)
                                 : gemmcl_kernel_get_packed_k (self->row, k));
 }
 
+/* Elements that are written or packed at a time on a CPU, which executes one command after the
+ * other: a run waits for no more than this. About a millisecond. */
+#define SLICE (256 * 1024)
+
+static gboolean
+is_cpu (GemmclPlan *self)
+{
+  return gemmcl_context_get_device_info (self->context)->type == GEMMCL_DEVICE_TYPE_CPU;
+}
+
+/* Writes @n floats, and returns when the device has them. */
+static gboolean
+write_all (GemmclPlan *self, cl_command_queue queue, cl_mem buffer, const gfloat *data, gsize n,
+           const gchar *what, GError **error)
+{
+  const gsize step = is_cpu (self) ? SLICE : n, size = sizeof (gfloat);
+
+  /* What runs in another queue would not wait. A blocking write does not say that the device has
+   * it, only that @data was read. */
+  for (gsize i = 0; i < n; i += step)
+    if (!gemmcl_cl_check (clEnqueueWriteBuffer (queue, buffer, CL_FALSE, i * size,
+                                                MIN (step, n - i) * size, data + i, 0, NULL, NULL),
+                          error, "clEnqueueWriteBuffer for %s", what) ||
+        !gemmcl_cl_check (clFinish (queue), error, "clFinish after writing %s", what))
+      return FALSE;
+  return TRUE;
+}
+
 /* A buffer of @n floats that starts with the @used of @data; the rest is zeros. */
 static cl_mem
 create_filled (GemmclPlan *self, cl_command_queue queue, gsize n, const gfloat *data, gsize used,
@@ -46,13 +74,8 @@ create_filled (GemmclPlan *self, cl_command_queue queue, gsize n, const gfloat *
                                              (n - used) * size, 0, NULL, NULL),
                         error, "clEnqueueFillBuffer for %s", what))
     return NULL;
-  if (used > 0 && !gemmcl_cl_check (clEnqueueWriteBuffer (queue, buffer, CL_FALSE, 0, used * size,
-                                                          data, 0, NULL, NULL),
-                                    error, "clEnqueueWriteBuffer for %s", what))
-    return NULL;
-  /* What runs in another queue would not wait. A blocking write does not say that the device has
-   * it, only that @data was read. */
-  if (!gemmcl_cl_check (clFinish (queue), error, "clFinish after writing %s", what))
+  if (!write_all (self, queue, buffer, data, used, what, error) ||
+      !gemmcl_cl_check (clFinish (queue), error, "clFinish after filling %s", what))
     return NULL;
   return g_steal_pointer (&buffer);
 }
@@ -148,6 +171,9 @@ pack_b (GemmclPlan *self, cl_command_queue queue, cl_mem plain, const GemmclByte
 
   if (pack == NULL)
     return NULL;
+  /* A work-item packs a column of int8, but one element of all else. */
+  if (is_cpu (self))
+    chain.slice = gemmcl_plan_takes_bytes (self) ? MAX (SLICE / self->gemm.k, 1) : SLICE;
   packed = gemmcl_plan_create_packed (self, 1, error);
   if (packed == NULL ||
       !gemmcl_plan_launch_pack (self, pack, plain, &strides, scales, packed, 1, &chain, error) ||

@@ -77,6 +77,8 @@ typedef struct {
  * @n_wait, @wait: what the next command waits for
  * @first, @kernel: the first and the last kernel
  * @last: the last command of all
+ * @slice: work-items of a kernel that are launched at once, along its first dimension and with the
+ *   queue finished in between, so that other queues have their turn; 0: all
  *
  * Commands that follow one another in queues of any kind, each waiting for the one before: if one
  * fails, so do all behind it, and when the last one is done all are. Do not move it: @wait may
@@ -88,6 +90,7 @@ typedef struct {
   guint n_wait;
   const cl_event *wait;
   cl_event first, kernel, last;
+  gsize slice;
 } GemmclChain;
 
 /** gemmcl_events_new: Returns: (transfer full): an array that releases what is taken out of it. */

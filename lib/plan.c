@@ -203,8 +203,6 @@ try_choices (GemmclPlan *self, GArray *ranked, GError **error)
   for (guint i = 0; i < ranked->len && built < MAX_BUILT; i++) {
     GemmclChoice *choice = &g_array_index (ranked, GemmclChoice, i);
 
-    if (self->gemm.batch > 1)
-      choice->split = 1;
     g_clear_error (&failure);
     g_clear_pointer (&self->multiply, clReleaseKernel);
     if (!build_multiply (self, choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
@@ -269,7 +267,7 @@ choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
   if (!is_name (name, "rules") && try_tuned (self, &as_run))
     return TRUE;
   self->source = GEMMCL_CHOICE_RULES;
-  ranked = gemmcl_choice_rank (device, &as_run);
+  ranked = gemmcl_choice_rank (device, &as_run, self->gemm.batch > 1 ? 1 : GEMMCL_MAX_SPLIT);
   if (ranked->len == 0) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
                  "No kernel writes pictures from %" G_GSIZE_FORMAT

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "fd.h"
 #include "matrix-private.h"
 
 /* Elements begin at a multiple of this. */
@@ -89,12 +90,12 @@ write_tensors (gint fd, gconstpointer data)
   const Tensors *tensors = data;
   g_autoptr (GString) header = make_header (tensors);
   const guint64 length = header->len;
-  gboolean ok = gemmcl_write_all (fd, &length, sizeof length) &&
-                gemmcl_write_all (fd, header->str, header->len);
+  gboolean ok = gemmcl_fd_write (fd, &length, sizeof length) &&
+                gemmcl_fd_write (fd, header->str, header->len);
 
   for (guint i = 0; ok && i < tensors->n; i++)
-    ok = gemmcl_write_all (fd, gemmcl_matrix_get_data (tensors->matrix[i]),
-                           get_n_bytes (tensors->matrix[i]));
+    ok = gemmcl_fd_write (fd, gemmcl_matrix_get_data (tensors->matrix[i]),
+                          get_n_bytes (tensors->matrix[i]));
   return ok;
 }
 

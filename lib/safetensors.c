@@ -67,37 +67,50 @@ tensor_free (Tensor *tensor)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Tensor, tensor_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
-static json_t *
-parse_header (const gchar *path, GBytes *file, gsize *start, GError **error)
+/* The length of the header, 0 with @error set if there cannot be one. */
+static gsize
+read_length (const GemmclFile *file, GError **error)
 {
-  gsize size;
-  const gchar *data = g_bytes_get_data (file, &size);
+  g_autofree gchar *data = gemmcl_file_read (file, 0, MIN (file->size, PREFIX + 1), error);
   guint64 length = 0;
+
+  if (data == NULL)
+    return 0;
+  if (file->size >= PREFIX)
+    memcpy (&length, data, sizeof length);
+  if (file->size < PREFIX + 2 || length < 2 || length > MAX_HEADER || data[PREFIX] != '{') {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, file->path,
+                           "Expected a safetensors file, found something else: it does not start "
+                           "with the length of a header and its “{”.");
+    return 0;
+  }
+  if (length > file->size - PREFIX) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, file->path,
+                           "The file is truncated: expected a header of %" G_GUINT64_FORMAT
+                           " bytes, found %" G_GSIZE_FORMAT ".",
+                           length, file->size - PREFIX);
+    return 0;
+  }
+  return length;
+}
+
+static json_t *
+read_header (const GemmclFile *file, gsize *start, GError **error)
+{
+  const gsize length = read_length (file, error);
+  g_autofree gchar *text = length > 0 ? gemmcl_file_read (file, PREFIX, length, error) : NULL;
   json_error_t why;
   json_t *header;
 
-  if (size >= PREFIX)
-    memcpy (&length, data, sizeof length);
-  if (size < PREFIX + 2 || length < 2 || length > MAX_HEADER || data[PREFIX] != '{') {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
-                           "Expected a safetensors file, found something else: it does not start "
-                           "with the length of a header and its “{”.");
+  if (text == NULL)
     return NULL;
-  }
-  if (length > size - PREFIX) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
-                           "The file is truncated: expected a header of %" G_GUINT64_FORMAT
-                           " bytes, found %" G_GSIZE_FORMAT ".",
-                           length, size - PREFIX);
-    return NULL;
-  }
-  header = json_loadb (data + PREFIX, length, JSON_REJECT_DUPLICATES, &why);
+  header = json_loadb (text, length, JSON_REJECT_DUPLICATES, &why);
   if (header == NULL) {
-    g_autofree gchar *text = g_utf8_make_valid (why.text, -1);
+    g_autofree gchar *reason = g_utf8_make_valid (why.text, -1);
 
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, file->path,
                            "The safetensors header is damaged: at its byte %d: %s.", why.position,
-                           text);
+                           reason);
   }
   *start = PREFIX + length;
   return header;
@@ -288,26 +301,24 @@ find_tensor (const gchar *path, GPtrArray *tensors, const gchar *name, GError **
 
 /* A file whose header was checked. */
 typedef struct {
-  const gchar *path;
-  GBytes *file;
+  const GemmclFile *file;
   GPtrArray *tensors;
   gsize start; /* of the elements */
-} File;
+} Tensors;
 
 static GemmclMatrix *
-load_tensor (const File *self, const Tensor *tensor, GError **error)
+load_tensor (const Tensors *self, const Tensor *tensor, GError **error)
 {
   if (tensor->known == NULL || tensor->known->type < 0) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, self->path,
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, self->file->path,
                            "Tensor “%s”: expected elements of F64, F32, F16, BF16, I8 to I64 or U8 "
                            "to U64, found %s.",
                            tensor->name, tensor->dtype);
     return NULL;
   }
   return gemmcl_matrix_new_from_source (
-      &(GemmclMatrixSource){.path = self->path,
+      &(GemmclMatrixSource){.file = self->file,
                             .tensor = tensor->name,
-                            .file = self->file,
                             .offset = self->start + tensor->begin,
                             .length = tensor->end - tensor->begin,
                             .exact = TRUE,
@@ -320,12 +331,12 @@ load_tensor (const File *self, const Tensor *tensor, GError **error)
 /* The tensor @name with @suffix behind it, which goes with @bytes: a vector of as many elements as
  * there are rows, and not columns, is a column. */
 static gboolean
-load_companion (const File *self, const gchar *name, const gchar *suffix, GemmclMatrix *bytes,
+load_companion (const Tensors *self, const gchar *name, const gchar *suffix, GemmclMatrix *bytes,
                 GemmclMatrix **companion, GError **error)
 {
   const gsize rows = gemmcl_matrix_get_rows (bytes);
   g_autofree gchar *full = g_strconcat (name, suffix, NULL);
-  const Tensor *tensor = find_tensor (self->path, self->tensors, full, NULL);
+  const Tensor *tensor = find_tensor (self->file->path, self->tensors, full, NULL);
   g_autoptr (GemmclMatrix) floats = NULL;
 
   if (tensor == NULL)
@@ -342,7 +353,7 @@ load_companion (const File *self, const gchar *name, const gchar *suffix, Gemmcl
 
 /* @bytes, or with the scales that stand beside them; takes @bytes. */
 static GemmclMatrix *
-add_scales (const File *self, const gchar *name, GemmclMatrix *matrix, GError **error)
+add_scales (const Tensors *self, const gchar *name, GemmclMatrix *matrix, GError **error)
 {
   g_autoptr (GemmclMatrix) bytes = matrix, scales = NULL, zeros = NULL, quantized = NULL;
   const GemmclType type = gemmcl_matrix_get_element_type (bytes);
@@ -357,7 +368,7 @@ add_scales (const File *self, const gchar *name, GemmclMatrix *matrix, GError **
     return g_steal_pointer (&bytes);
   quantized = gemmcl_matrix_new_quantized (bytes, scales, zeros, &why);
   if (quantized == NULL)
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, self->path, "Tensor “%s”: %s", name,
+    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, self->file->path, "Tensor “%s”: %s", name,
                            why->message);
   return g_steal_pointer (&quantized);
 }
@@ -365,23 +376,21 @@ add_scales (const File *self, const gchar *name, GemmclMatrix *matrix, GError **
 GemmclMatrix *
 gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error)
 {
-  g_autoptr (GBytes) bytes = NULL;
+  g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
   g_autoptr (json_t) header = NULL;
-  g_autoptr (GPtrArray) tensors = NULL;
+  g_autoptr (GPtrArray) list = NULL;
   g_autoptr (GemmclMatrix) matrix = NULL;
-  File file = {.path = path};
+  Tensors tensors = {.file = &file};
   const Tensor *tensor;
 
   g_return_val_if_fail (path != NULL && name != NULL, NULL);
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
-  file.file = bytes = gemmcl_map_file (path, error);
-  header = bytes != NULL ? parse_header (path, bytes, &file.start, error) : NULL;
-  if (header == NULL)
+  if (!gemmcl_file_open (&file, path, error) ||
+      (header = read_header (&file, &tensors.start, error)) == NULL)
     return NULL;
-  file.tensors = tensors =
-      parse_tensors (path, header, g_bytes_get_size (bytes) - file.start, error);
-  tensor = tensors != NULL ? find_tensor (path, tensors, name, error) : NULL;
-  matrix = tensor != NULL ? load_tensor (&file, tensor, error) : NULL;
-  return matrix != NULL ? add_scales (&file, name, g_steal_pointer (&matrix), error) : NULL;
+  tensors.tensors = list = parse_tensors (path, header, file.size - tensors.start, error);
+  tensor = list != NULL ? find_tensor (path, list, name, error) : NULL;
+  matrix = tensor != NULL ? load_tensor (&tensors, tensor, error) : NULL;
+  return matrix != NULL ? add_scales (&tensors, name, g_steal_pointer (&matrix), error) : NULL;
 }

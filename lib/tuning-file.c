@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <gio/gio.h>
 #include <glib/gstdio.h>
+#include <string.h>
 #include <sys/file.h>
-#include <unistd.h>
 
+#include "cache-dir.h"
+#include "fd.h"
 #include "matrix-private.h"
 #include "tuning-shipped.h"
 #include "tuning.h"
@@ -14,25 +16,23 @@
 #define VERSION     1
 #define MAX_SIZE    (4 << 20) /* of a file that is read at all */
 #define MAX_ENTRIES 4096      /* the oldest go */
+#define NAME        "tuning.json"
 #define SHIPPED     "/gemmcl/tuning-shipped.json"
-
-static gchar *
-get_dir (void)
-{
-  return g_build_filename (g_get_user_cache_dir (), "gemmcl", NULL);
-}
 
 gchar *
 gemmcl_tuning_get_path (void)
 {
-  return g_build_filename (g_get_user_cache_dir (), "gemmcl", "tuning.json", NULL);
+  return gemmcl_cache_dir_get_path (NAME);
 }
 
 /* (transfer full): the list in such a file; empty when there is none. @version is what it says. */
 static json_t *
-get_entries (const gchar *text, gsize length, json_int_t *version)
+get_entries (GBytes *text, json_int_t *version)
 {
-  g_autoptr (json_t) root = json_loadb (text, length, JSON_REJECT_DUPLICATES, NULL);
+  gsize length = 0;
+  const gchar *data = text ? g_bytes_get_data (text, &length) : NULL;
+  g_autoptr (json_t) root =
+      length > 0 ? json_loadb (data, length, JSON_REJECT_DUPLICATES, NULL) : NULL;
   json_t *entries = NULL;
 
   *version = VERSION;
@@ -42,27 +42,13 @@ get_entries (const gchar *text, gsize length, json_int_t *version)
   return json_incref (entries);
 }
 
-static json_t *
-load (const gchar *path, json_int_t *version)
-{
-  g_autofree gchar *text = NULL;
-  gsize length = 0;
-  GStatBuf status;
-
-  *version = VERSION;
-  if (g_stat (path, &status) != 0 || !S_ISREG (status.st_mode) || status.st_size > MAX_SIZE ||
-      !g_file_get_contents (path, &text, &length, NULL))
-    return json_array ();
-  return get_entries (text, length, version);
-}
-
 json_t *
 gemmcl_tuning_file_load (void)
 {
-  g_autofree gchar *path = gemmcl_tuning_get_path ();
+  g_autoptr (GBytes) bytes = gemmcl_cache_dir_read (NAME, MAX_SIZE, NULL);
   json_int_t version;
 
-  return load (path, &version);
+  return get_entries (bytes, &version);
 }
 
 static gpointer
@@ -73,8 +59,7 @@ load_shipped (G_GNUC_UNUSED gpointer data)
                                                      G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
   json_int_t version;
 
-  return bytes ? get_entries (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), &version)
-               : json_array ();
+  return get_entries (bytes, &version);
 }
 
 const json_t *
@@ -86,38 +71,37 @@ gemmcl_tuning_file_get_shipped (void)
 }
 
 /* A descriptor that holds the lock until it is closed; -1 with an error. */
-static gint
+static GemmclFd
 lock (GError **error)
 {
-  g_autofree gchar *dir = get_dir ();
-  g_autofree gchar *path = g_build_filename (dir, "tuning.lock", NULL);
-  gint lock = -1;
+  g_autofree gchar *path = gemmcl_cache_dir_get_path ("tuning.lock");
+  g_autoptr (GError) why = NULL;
+  g_auto (GemmclFd) fd = -1;
+  gint status;
 
-  if (g_mkdir_with_parents (dir, 0700) == 0)
-    lock = g_open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  while (lock >= 0 && flock (lock, LOCK_EX) != 0)
-    if (errno != EINTR) {
-      const gint why = errno;
-
-      close (lock);
-      lock = -1;
-      errno = why;
-    }
-  if (lock < 0)
-    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s.",
-                           g_strerror (errno));
-  return lock;
+  if (!gemmcl_cache_dir_prepare (&why)) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s", why->message);
+    return -1;
+  }
+  fd = g_open (path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  do
+    status = fd >= 0 ? flock (fd, LOCK_EX) : -1;
+  while (status != 0 && errno == EINTR);
+  if (status == 0)
+    return g_steal_fd (&fd);
+  gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s.",
+                         g_strerror (errno));
+  return -1;
 }
 
 static gboolean
-save (const gchar *path, json_t *entries, GError **error)
+save (json_t *entries, GError **error)
 {
   g_autoptr (json_t) root = json_pack ("{s:i, s:O}", "version", VERSION, "entries", entries);
+  g_autofree gchar *path = gemmcl_tuning_get_path ();
   g_autoptr (GError) why = NULL;
   gchar *text = json_dumps (root, JSON_INDENT (1));
-  const gboolean saved =
-      text != NULL &&
-      g_file_set_contents_full (path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600, &why);
+  const gboolean saved = text != NULL && gemmcl_cache_dir_write (NAME, text, strlen (text), &why);
 
   free (text);
   if (!saved)
@@ -126,30 +110,41 @@ save (const gchar *path, json_t *entries, GError **error)
   return saved;
 }
 
+/* Measurements are not overwritten only because the file is not trusted. */
+static json_t *
+load_to_change (GError **error)
+{
+  g_autofree gchar *path = gemmcl_tuning_get_path ();
+  g_autoptr (GError) why = NULL;
+  g_autoptr (GBytes) bytes = gemmcl_cache_dir_read (NAME, MAX_SIZE, &why);
+  g_autoptr (json_t) entries = NULL;
+  json_int_t version;
+
+  if (why != NULL && !g_error_matches (why, G_FILE_ERROR, G_FILE_ERROR_NOENT)) {
+    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "It is not used: %s Move it away to tune.",
+                           why->message);
+    return NULL;
+  }
+  entries = get_entries (bytes, &version);
+  if (version <= VERSION)
+    return g_steal_pointer (&entries);
+  gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path,
+                         "It is of version %" JSON_INTEGER_FORMAT
+                         ", from a newer gemmcl; expected %d. Move it away to tune with this one.",
+                         version, VERSION);
+  return NULL;
+}
+
 gboolean
 gemmcl_tuning_file_change (GemmclTuningChange change, gpointer data, GError **error)
 {
-  g_autofree gchar *path = gemmcl_tuning_get_path ();
-  g_autoptr (json_t) entries = NULL;
-  const gint locked = lock (error);
-  json_int_t version;
-  gboolean saved = FALSE;
+  g_auto (GemmclFd) locked = lock (error);
+  g_autoptr (json_t) entries = locked >= 0 ? load_to_change (error) : NULL;
 
-  if (locked < 0)
+  if (entries == NULL)
     return FALSE;
-  entries = load (path, &version);
-  if (version > VERSION) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path,
-                           "It is of version %" JSON_INTEGER_FORMAT
-                           ", from a newer gemmcl; expected %d. Move it away to tune with this "
-                           "one.",
-                           version, VERSION);
-  } else {
-    change (entries, data);
-    while (json_array_size (entries) > MAX_ENTRIES)
-      json_array_remove (entries, 0);
-    saved = save (path, entries, error);
-  }
-  close (locked);
-  return saved;
+  change (entries, data);
+  while (json_array_size (entries) > MAX_ENTRIES)
+    json_array_remove (entries, 0);
+  return save (entries, error);
 }

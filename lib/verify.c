@@ -172,26 +172,29 @@ compute_row (const Reference *self, gsize batch, gsize i, Row *row)
   }
 }
 
+/* Held at a number, minus infinity times 0 is 0 in place of NaN. */
 static gdouble
 activate (GemmclActivation activation, gdouble x)
 {
+  const gdouble held = x < -1e6 ? -1e6 : x;
+
   switch (activation) {
   case GEMMCL_ACTIVATION_RELU:
     return x < 0 ? 0 : x;
   case GEMMCL_ACTIVATION_LEAKY_RELU:
     return x < 0 ? 0.01 * x : x;
   case GEMMCL_ACTIVATION_GELU:
-    return x * 0.5 * erfc (-x * M_SQRT1_2);
+    return held * 0.5 * erfc (-x * M_SQRT1_2);
   case GEMMCL_ACTIVATION_GELU_TANH:
-    return x / (1 + exp (-2 * M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x)));
+    return held / (1 + exp (-2 * M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x)));
   case GEMMCL_ACTIVATION_SIGMOID:
     return 1 / (1 + exp (-x));
   case GEMMCL_ACTIVATION_SILU:
-    return x / (1 + exp (-x));
+    return held / (1 + exp (-x));
   case GEMMCL_ACTIVATION_TANH:
     return tanh (x);
   case GEMMCL_ACTIVATION_HARD_SWISH:
-    return x * (x + 3 < 0 ? 0 : x + 3 > 6 ? 6 : x + 3) / 6;
+    return held * (x + 3 < 0 ? 0 : x + 3 > 6 ? 6 : x + 3) / 6;
   default:
     return x;
   }

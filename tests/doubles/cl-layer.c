@@ -6,10 +6,6 @@
 
 #include <string.h>
 
-#define N_ENTRIES (sizeof (cl_icd_dispatch) / sizeof (void *))
-
-const cl_icd_dispatch *cl_next;
-
 static gboolean
 offers (const gchar *what)
 {
@@ -29,19 +25,6 @@ gboolean
 cl_offers_dmabuf (void)
 {
   return offers ("dmabuf");
-}
-
-cl_int
-cl_answer (const void *from, size_t n, size_t room, void *to, size_t *n_ret)
-{
-  if (n_ret)
-    *n_ret = n;
-  if (!to)
-    return CL_SUCCESS;
-  if (room < n)
-    return CL_INVALID_VALUE;
-  memcpy (to, from, n);
-  return CL_SUCCESS;
 }
 
 typedef struct {
@@ -95,37 +78,15 @@ cl_fault (const gchar *function)
   return CL_SUCCESS;
 }
 
-CL_API_ENTRY __attribute__ ((visibility ("default"))) cl_int CL_API_CALL
-clGetLayerInfo (cl_layer_info name, size_t room, void *value, size_t *n)
+void
+cl_layer_install (cl_icd_dispatch *table)
 {
-  const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-  static const gchar layer_name[] = "gemmcl-double";
-
-  if (name == CL_LAYER_API_VERSION)
-    return cl_answer (&version, sizeof version, room, value, n);
-  if (name == CL_LAYER_NAME)
-    return cl_answer (layer_name, sizeof layer_name, room, value, n);
-  return CL_INVALID_VALUE;
-}
-
-CL_API_ENTRY __attribute__ ((visibility ("default"))) cl_int CL_API_CALL
-clInitLayer (cl_uint n, const cl_icd_dispatch *next, cl_uint *n_ret, const cl_icd_dispatch **result)
-{
-  static cl_icd_dispatch own;
-
-  if (!next || !n_ret || !result || n < N_ENTRIES)
-    return CL_INVALID_VALUE;
-  cl_next = next;
-  memcpy (&own, next, sizeof own);
-  cl_info_install (&own);
-  cl_contexts_install (&own);
-  cl_objects_install (&own);
-  cl_dmabuf_install (&own);
-  cl_kernels_install (&own);
-  cl_transfers_install (&own);
-  cl_image_transfers_install (&own);
+  cl_info_install (table);
+  cl_contexts_install (table);
+  cl_objects_install (table);
+  cl_dmabuf_install (table);
+  cl_kernels_install (table);
+  cl_transfers_install (table);
+  cl_image_transfers_install (table);
   read_faults ();
-  *result = &own;
-  *n_ret = N_ENTRIES;
-  return CL_SUCCESS;
 }

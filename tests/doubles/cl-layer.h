@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl_layer.h>
 #include <glib.h>
+
+#include "cl-layer-entry.h"
 
 /*
  * The OpenCL layer: it adds cl_intel_va_api_media_sharing, over the fake libva driver's displays,
@@ -13,9 +13,6 @@
  *
  * GEMMCL_DOUBLES_WITHOUT, a list of "va" and "dmabuf", leaves either out.
  */
-
-/** What is below the layer. */
-extern const cl_icd_dispatch *cl_next;
 
 gboolean cl_offers_va (void);
 gboolean cl_offers_dmabuf (void);
@@ -42,6 +39,3 @@ cl_int cl_fault (const gchar *function);
 
 /** From now on the @n-th call (1 is the next) of @function returns @error. */
 void gemmcl_doubles_fail (const char *function, unsigned n, int error);
-
-/** What clGet*Info() do with an answer. */
-cl_int cl_answer (const void *from, size_t n, size_t room, void *to, size_t *n_ret);

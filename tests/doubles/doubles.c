@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "doubles.h"
 
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
 #include <dlfcn.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -21,7 +23,22 @@ find (gpointer module, const gchar *name, gpointer function)
 }
 
 const gchar *
-doubles_missing (void)
+doubles_unfit (void)
+{
+  cl_platform_id platform;
+  cl_device_id device;
+  cl_bool shared = CL_FALSE;
+
+  if (clGetPlatformIDs (1, &platform, NULL) != CL_SUCCESS ||
+      clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
+    return "there is no OpenCL device to put the layer over";
+  clGetDeviceInfo (device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof shared, &shared, NULL);
+  return shared ? NULL : "the device has memory of its own, which what the layer imports is not in";
+}
+
+/* Returns: (nullable): why what is asked of the module cannot be. */
+static const gchar *
+load_module (void)
 {
   const gchar *path = g_getenv ("GEMMCL_DOUBLES");
   gpointer module;
@@ -40,10 +57,18 @@ doubles_missing (void)
   return NULL;
 }
 
+const gchar *
+doubles_missing (void)
+{
+  const gchar *missing = load_module ();
+
+  return missing ? missing : doubles_unfit ();
+}
+
 static json_t *
 load_report (void)
 {
-  g_assert_null (doubles_missing ());
+  g_assert_null (load_module ());
   char *text = get_report ();
   json_t *report = json_loads (text, 0, NULL);
 
@@ -96,14 +121,14 @@ doubles_misused (const gchar *name)
 guint
 doubles_forgive (const gchar *name)
 {
-  g_assert_null (doubles_missing ());
+  g_assert_null (load_module ());
   return forgive (name);
 }
 
 void
 doubles_fail (const gchar *function, guint n, gint error)
 {
-  g_assert_null (doubles_missing ());
+  g_assert_null (load_module ());
   fail (function, n, error);
 }
 

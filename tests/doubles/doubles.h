@@ -6,7 +6,12 @@
 
 /* For programs that run under the doubles (run.sh): what the doubles saw of this process so far. */
 
-/** Returns: (nullable): why the program does not run under the doubles; NULL if it does. */
+/** Returns: (nullable): why the doubles cannot run over the device that there is; NULL if they can.
+ */
+const gchar *doubles_unfit (void);
+
+/** Returns: (nullable): why the program does not run under the doubles, which may be that they
+ * cannot; NULL if it does. */
 const gchar *doubles_missing (void);
 
 /** Returns: how often what the report calls @name happened (record.h lists the names). */

@@ -28,31 +28,16 @@ static const gchar source[] =
 
 static const gchar *const kernel_names[N_KERNELS] = {"read", "write", "copy"};
 
-static const gchar *
-find_missing (void)
-{
-  const gchar *missing = doubles_missing ();
-  cl_platform_id platform;
-  cl_device_id device;
-
-  if (missing)
-    return missing;
-  if (clGetPlatformIDs (1, &platform, NULL) != CL_SUCCESS ||
-      clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
-    return "there is no OpenCL device to put the layer over";
-  return NULL;
-}
-
 static void
 skip (void)
 {
-  g_test_skip (find_missing ());
+  g_test_skip (doubles_missing ());
 }
 
 void
 rig_add_test (const gchar *path, void (*func) (void))
 {
-  g_test_add_func (path, find_missing () ? skip : func);
+  g_test_add_func (path, doubles_missing () ? skip : func);
 }
 
 static void

@@ -118,6 +118,6 @@ main (int argc, char **argv)
   g_test_add_func ("/doubles/absent/layer", any ? test_layer : skip);
   g_test_add_func ("/doubles/absent/without-va", any ? test_without_va : skip);
   g_test_add_func ("/doubles/absent/without-both", any ? test_without_both : skip);
-  g_test_add_func ("/doubles/absent/vendor", any ? test_vendor : skip);
+  rig_add_test ("/doubles/absent/vendor", test_vendor);
   return g_test_run ();
 }

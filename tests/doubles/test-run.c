@@ -120,15 +120,13 @@ test_status (void)
 static void
 skip (void)
 {
-  g_test_skip ("there is no OpenCL device to put the layer over");
+  g_test_skip (doubles_unfit ());
 }
 
 static void
 add_test (const gchar *path, void (*func) (void))
 {
-  cl_uint n = 0;
-
-  g_test_add_func (path, clGetPlatformIDs (0, NULL, &n) == CL_SUCCESS && n > 0 ? func : skip);
+  g_test_add_func (path, doubles_unfit () ? skip : func);
 }
 
 int

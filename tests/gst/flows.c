@@ -1,6 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#define GST_USE_UNSTABLE_API /* tracers */
 #include "flows.h"
 
 void
@@ -212,19 +211,6 @@ flow_seek (const gchar *line, GstState middle, guint n)
   g_assert_null (message);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   g_test_message ("%u buffers, %u seeks", self.seen, round);
-}
-
-GstTracer *
-flow_start_tracer (const gchar *core_tracers)
-{
-  g_autoptr (GstPlugin) plugin = gst_plugin_load_file (core_tracers, NULL);
-  g_autoptr (GstPluginFeature) feature =
-      plugin ? gst_registry_find_feature (gst_registry_get (), "leaks", GST_TYPE_TRACER_FACTORY)
-             : NULL;
-
-  if (!feature)
-    return NULL;
-  return g_object_new (gst_tracer_factory_get_tracer_type (GST_TRACER_FACTORY (feature)), NULL);
 }
 
 /* What the registry keeps. */

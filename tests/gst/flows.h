@@ -38,9 +38,5 @@ void flow_run (void (*flow) (Load *load), const gchar *name, const gchar *text, 
  */
 void flow_seek (const gchar *line, GstState middle, guint n);
 
-/** GStreamer's tracer for leaks, from now on. @core_tracers: the plugin's file. Returns: (transfer
- * full) (nullable) */
-GstTracer *flow_start_tracer (const gchar *core_tracers);
-
-/** A test that nothing of what that tracer saw is left; a skip for NULL. */
+/** A test that nothing of what the tracer for leaks, @tracer, saw is left; a skip for NULL. */
 void flow_check_leaks (gconstpointer tracer);

@@ -321,18 +321,22 @@ def check(case, values, inputs, sink, data):
         return str(error)
     operands = {name: values[name] for name in values if name != "c"}
     scale, offset = f32(case.scale), f32(case.offset)
-    previous = None
+    previous, previous_off = None, 0.0
     for number, ((a, off), found) in enumerate(zip(inputs, outputs)):
-        c = values.get("c", 0.0)
+        c, c_off = values.get("c", 0.0), 0.0
         if not case.addend and previous is not None and previous.shape == found.shape:
-            c = f32(previous)
-        expected, bound = solve(a * scale + offset, off * abs(scale), c=c, alpha=case.alpha,
+            c, c_off = previous, previous_off
+        expected, bound = solve(a * scale + offset, off * abs(scale), c=c, c_off=c_off, alpha=case.alpha,
                                 beta=case.beta, activation=case.activation,
                                 precision=STATING.get(case.weight, case.precision), **operands)
         wrong = compare(found, expected, bound)
         if wrong:
             return f"buffer {number}: {wrong}"
-        previous = found
+        # The element keeps the result in f32, as it was before it became an integer.
+        if np.issubdtype(found.dtype, np.integer):
+            previous, previous_off = expected, bound
+        else:
+            previous = f32(found)
     return None
 
 

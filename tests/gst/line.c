@@ -3,6 +3,7 @@
 #include "line.h"
 
 #include "gstgemmclmemory.h"
+#include "plugins.h"
 
 void
 line_clear (Line *self)
@@ -157,13 +158,13 @@ line_assert_feature (Line *self, const gchar *name, const gchar *pad_name, gbool
 }
 
 void
-line_test_init (int *argc, char ***argv, const gchar *core_elements)
+line_test_init (int *argc, char ***argv)
 {
   g_autoptr (GstPlugin) core = NULL;
   g_autoptr (GError) error = NULL;
 
   g_test_init (argc, argv, NULL);
   gst_init (argc, argv);
-  core = gst_plugin_load_file (core_elements, &error);
+  core = plugins_load ("coreelements", &error);
   g_assert_no_error (error);
 }

@@ -55,4 +55,4 @@ void line_assert_memory (Line *self, const gchar *name, const gchar *memory, gui
 void line_assert_feature (Line *self, const gchar *name, const gchar *pad_name, gboolean opencl);
 
 /** gst_init() and g_test_init(), and the elements that GStreamer itself has. */
-void line_test_init (int *argc, char ***argv, const gchar *core_elements);
+void line_test_init (int *argc, char ***argv);

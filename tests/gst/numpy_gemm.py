@@ -79,9 +79,10 @@ def rounded(a, b, precision):
     return 1.001 * (a_step / 2 * np.abs(b).sum(0) + b_off + len(b) * a_step * b_step / 4)
 
 
-def solve(a, a_off, b, *, c=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none",
+def solve(a, a_off, b, *, c=0.0, c_off=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none",
           precision="f32"):
-    """Returns D and the bound; a is known up to a_off, and all numbers are the device's."""
+    """Returns D and the bound; a and c are known up to a_off and c_off, and all numbers are the
+    device's."""
     alpha, beta = f32(alpha), f32(beta)
     roundings = (a.shape[1] + 4) * UNIT_ROUNDOFF
     sums = np.zeros((a.shape[0], b.shape[1]))
@@ -94,6 +95,7 @@ def solve(a, a_off, b, *, c=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none
     if beta:
         sums = sums + beta * c
         sizes = sizes + np.abs(beta * c)
+        inherited = inherited + np.abs(beta) * c_off
     bound = roundings / (1 - roundings) * (sizes + np.abs(bias)) + inherited + SMALLEST
     return activate(activation, sums + bias, bound)
 

@@ -90,7 +90,7 @@ test_playing (void)
 int
 main (int argc, char **argv)
 {
-  line_test_init (&argc, &argv, CORE_ELEMENTS);
+  line_test_init (&argc, &argv);
   stream_add_test ("/context-playing/two-pipelines", test_playing);
   return g_test_run ();
 }

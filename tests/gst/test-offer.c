@@ -5,6 +5,7 @@
 #include "copies.h"
 #include "gstgemmclmemory.h"
 #include "line.h"
+#include "plugins.h"
 
 /* The system's memory that the element offers upstream, which the device uses without a copy, and
  * the pools that its results come from. */
@@ -123,6 +124,10 @@ assert_writes (const Copies *copies, guint writes)
     g_test_message ("copies are not counted on this device");
 }
 
+/* Each D is copied on the device to where GStreamer has rows by default, with gaps, since nobody
+ * downstream understands a GstVideoMeta. */
+#define D_COPIES (N - 1)
+
 /* N pictures in buffers that @make makes go through @self, and out comes what plain buffers make.
  * Returns: what was copied. */
 static Copies
@@ -193,12 +198,12 @@ test_pages (void)
   pool = take_pool (&tight, RGB, TRUE);
   copies = run_drawn (&tight, acquire_tight, pool);
   give_pool (pool);
-  assert_writes (&copies, 0);
+  assert_writes (&copies, D_COPIES);
   line_init (&padded, WEIGHT, RGB);
   pool = take_pool (&padded, RGB, FALSE);
   copies = run_drawn (&padded, acquire_padded, pool);
   give_pool (pool);
-  assert_writes (&copies, N - 1);
+  assert_writes (&copies, D_COPIES + N - 1);
 }
 
 /* Room before the picture, around its rows, and an address that suits nothing. */
@@ -225,7 +230,7 @@ test_strange (void)
 
   line_init (&line, WEIGHT, RGB);
   copies = run_drawn (&line, make_strange, NULL);
-  assert_writes (&copies, N - 1);
+  assert_writes (&copies, D_COPIES + N - 1);
 }
 
 /* An upstream that has no use for a pool. */
@@ -329,7 +334,7 @@ look (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
 static void
 test_videotestsrc (void)
 {
-  g_autoptr (GstPlugin) plugin = gst_plugin_load_file (VIDEOTESTSRC, NULL);
+  g_autoptr (GstPlugin) plugin = plugins_load ("videotestsrc", NULL);
   g_autoptr (GstElement) pipeline = NULL, element = NULL;
   g_autoptr (GstPad) pad = NULL;
   g_autoptr (GstBus) bus = NULL;
@@ -390,11 +395,12 @@ test_pinned (void)
     copies_pretend_discrete (FALSE);
     line_assert_memory (&line, "a", "OpenCL to system", N * PIXELS * 3);
     g_assert_cmpuint (copies.writes, ==, N - 1);
-    g_assert_cmpuint (copies.copies, ==, with_meta ? 0 : N - 1);
+    g_assert_cmpuint (copies.copies, ==, D_COPIES + (with_meta ? 0 : N - 1));
   }
 }
 
-/* Caps of the system's memory between two elements mean it, whatever the second one offers. */
+/* Caps of the system's memory between two elements: the first one's outputs are for the host, too,
+ * and the second one finds them on the device. */
 static void
 test_forced (void)
 {
@@ -404,7 +410,7 @@ test_forced (void)
   line_run_pictures (&line, WEIGHT "name=a ! video/x-raw ! " WEIGHT "name=b", N);
   copies_pretend_discrete (FALSE);
   line_assert_memory (&line, "a", "system", 2 * N * PIXELS * 3);
-  line_assert_memory (&line, "b", "system", 2 * N * PIXELS * 3);
+  line_assert_memory (&line, "b", "OpenCL to system", N * PIXELS * 3);
 }
 
 /* How many different memories hold @index of the buffers that @text makes of 30 like @input. */
@@ -460,7 +466,7 @@ test_results (void)
 int
 main (int argc, char **argv)
 {
-  line_test_init (&argc, &argv, CORE_ELEMENTS);
+  line_test_init (&argc, &argv);
   stream_add_test ("/offer/pages", test_pages);
   stream_add_test ("/offer/strange", test_strange);
   stream_add_test ("/offer/allocator", test_allocator);

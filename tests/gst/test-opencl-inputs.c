@@ -180,7 +180,7 @@ test_late_input (void)
 int
 main (int argc, char **argv)
 {
-  line_test_init (&argc, &argv, CORE_ELEMENTS);
+  line_test_init (&argc, &argv);
   stream_add_test ("/opencl-inputs/inputs-stay", test_inputs_stay);
   stream_add_test ("/opencl-inputs/passed-tensors", test_passed_tensors);
   stream_add_test ("/opencl-inputs/strange-inputs", test_strange_inputs);

@@ -260,7 +260,7 @@ test_range (void)
     g_test_message ("%s times %g plus %g", cases[i].caps, cases[i].scale, cases[i].offset);
     g_assert_true (gst_gemmcl_format_from_caps (&format, caps, &error));
     g_assert_true (
-        gst_gemmcl_problem_init (&problem, &format, NULL, &operands, &settings, 4, &error));
+        gst_gemmcl_problem_init (&problem, &format, NULL, &operands, &settings, 4, FALSE, &error));
     g_assert_cmpint (problem.gemm.precision, ==, cases[i].expected);
   }
 }

@@ -95,7 +95,7 @@ main (int argc, char **argv)
   };
   g_autoptr (GPtrArray) devices = NULL;
 
-  line_test_init (&argc, &argv, CORE_ELEMENTS);
+  line_test_init (&argc, &argv);
   devices = gemmcl_list_devices (NULL, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
     g_test_add_data_func (lines[i].path, lines[i].text, devices ? test_steady : skip);

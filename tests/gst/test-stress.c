@@ -1,6 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "flows.h"
+#include "plugins.h"
 
 /* What elements do while buffers are in flight, many times: order, EOS, flushes, caps and states
  * that change under load; and what is left of it all. With GEMMCL_TEST_BRIEF some hundred buffers
@@ -66,7 +67,7 @@ test_states (void)
 static void
 test_seek (void)
 {
-  g_autoptr (GstPlugin) plugin = gst_plugin_load_file (VIDEOTESTSRC, NULL);
+  g_autoptr (GstPlugin) plugin = plugins_load ("videotestsrc", NULL);
 
   if (plugin)
     flow_seek ("videotestsrc ! video/x-raw,format=GRAY8,width=16,height=8,framerate=1000/1 ! "
@@ -81,8 +82,8 @@ main (int argc, char **argv)
 {
   g_autoptr (GstTracer) tracer = NULL;
 
-  line_test_init (&argc, &argv, CORE_ELEMENTS);
-  tracer = flow_start_tracer (CORE_TRACERS);
+  line_test_init (&argc, &argv);
+  tracer = plugins_start_tracer ("leaks");
   stream_add_test ("/stress/order", test_order);
   stream_add_test ("/stress/eos", test_eos);
   stream_add_test ("/stress/flush", test_flush);

@@ -10,12 +10,16 @@
 
 #include "doubles.h"
 #include "flows.h"
+#include "plugins.h"
 #include "va-display.h"
 
 /* What test-stress.c does, with memory of others under the doubles, which see what is read while it
  * is not acquired, written while it is read, or gone: VA surfaces, a media driver's dma-bufs, and
  * dma-bufs that are imported. With GEMMCL_TEST_BRIEF some dozen buffers each, and acquires that
- * take the doubles' time; else ten thousand, and no time. */
+ * take the doubles' time; else ten thousand, and no time.
+ *
+ *     test-va-stress libgstgemmcl.so
+ */
 
 #define PICTURE(memory, height)                                                                    \
   "video/x-raw(memory:" memory "),format=NV12,width=16,height=" height                             \
@@ -242,8 +246,8 @@ test_flow (gconstpointer data)
 static void
 test_seek (void)
 {
-  g_autoptr (GstPlugin) source = gst_plugin_load_file (VIDEOTESTSRC, NULL);
-  g_autoptr (GstPlugin) va = gst_plugin_load_file (VA, NULL);
+  g_autoptr (GstPlugin) source = plugins_load ("videotestsrc", NULL);
+  g_autoptr (GstPlugin) va = plugins_load ("va", NULL);
 
   if (doubles_missing () || !source || !va) {
     g_test_skip (doubles_missing () ? doubles_missing () : "There is no videotestsrc, or no va.");
@@ -268,10 +272,11 @@ main (int argc, char **argv)
 
   if (get_n () > 1000)
     g_setenv ("GEMMCL_DOUBLES_LATENCY_MS", "0", FALSE);
-  line_test_init (&argc, &argv, CORE_ELEMENTS);
-  plugin = gst_plugin_load_file (GEMMCL, NULL);
+  line_test_init (&argc, &argv);
+  g_assert_cmpint (argc, ==, 2);
+  plugin = gst_plugin_load_file (argv[1], NULL);
   g_assert_nonnull (plugin);
-  tracer = flow_start_tracer (CORE_TRACERS);
+  tracer = plugins_start_tracer ("leaks");
   for (guint i = 0; i < G_N_ELEMENTS (flows); i++)
     g_test_add_data_func (flows[i].path, &flows[i], test_flow);
   g_test_add_func ("/va-stress/seek", test_seek);

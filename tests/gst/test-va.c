@@ -64,7 +64,8 @@ check (const gchar *caps, const gchar *element)
   /* The weight. */
   g_assert_cmpint (doubles_count ("writes") - writes, ==, 1);
   g_assert_cmpint (doubles_count ("copies"), ==, copies);
-  g_assert_cmpint (doubles_count ("maps"), ==, maps);
+  /* The results. */
+  g_assert_cmpint (doubles_count ("maps"), ==, 2 * maps);
   assert_right ();
 }
 
@@ -361,9 +362,9 @@ test_failures (void)
       {"clCreateFromVA_APIMediaSurfaceINTEL", 2, 2,
        "clCreateFromVA_APIMediaSurfaceINTEL for plane 1"},
       {"clCreateFromVA_APIMediaSurfaceINTEL", 1, -6, "OpenCL error -6"},
-      {"clEnqueueAcquireVA_APIMediaSurfacesINTEL", 1, -6, "Acquiring 2 shared memory objects"},
-      {"clEnqueueAcquireVA_APIMediaSurfacesINTEL", 3, -6, "Acquiring 2 shared memory objects"},
-      {"clEnqueueReleaseVA_APIMediaSurfacesINTEL", 1, -6, "Releasing 2 shared memory objects"},
+      {"clEnqueueAcquireVA_APIMediaSurfacesINTEL", 1, -6, "Acquiring shared memory objects"},
+      {"clEnqueueAcquireVA_APIMediaSurfacesINTEL", 3, -6, "Acquiring shared memory objects"},
+      {"clEnqueueReleaseVA_APIMediaSurfacesINTEL", 1, -6, "Releasing shared memory objects"},
       {"clEnqueueNDRangeKernel", 2, -5, "clEnqueueNDRangeKernel for gather"},
       {"clEnqueueNDRangeKernel", 3, -5, "clEnqueueNDRangeKernel for "},
   };

@@ -188,8 +188,14 @@ problem_clear (Problem *self)
 static gdouble
 activate (GemmclActivation activation, gdouble x)
 {
+  const gboolean vanishes =
+      activation == GEMMCL_ACTIVATION_GELU || activation == GEMMCL_ACTIVATION_GELU_TANH ||
+      activation == GEMMCL_ACTIVATION_SILU || activation == GEMMCL_ACTIVATION_HARD_SWISH;
+
   if (isnan (x))
     return x;
+  if (x == -INFINITY && vanishes)
+    return 0;
   switch (activation) {
   case GEMMCL_ACTIVATION_RELU:
     return fmax (x, 0);

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,17 +68,26 @@ start (const Cache *cache, GemmclActivation activation, gint *out)
   return pid;
 }
 
+/* Returns: (transfer full): what comes until the end. */
+static gchar *
+read_all (gint out)
+{
+  GString *text = g_string_new (NULL);
+  gchar part[4096];
+  gssize n;
+
+  while ((n = read (out, part, sizeof part)) > 0)
+    g_string_append_len (text, part, n);
+  close (out);
+  return g_string_free (text, FALSE);
+}
+
 static void
 assert_says (GPid pid, gint out, const gchar *expected)
 {
-  gchar text[4096] = {0};
-  gsize length = 0;
-  gssize n;
+  g_autofree gchar *text = read_all (out);
   gint status;
 
-  while (length < sizeof text - 1 && (n = read (out, text + length, sizeof text - 1 - length)) > 0)
-    length += n;
-  close (out);
   g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
   g_assert_cmpstr (g_strstrip (text), ==, expected);
   g_assert_cmpint (status, ==, 0);
@@ -152,7 +163,8 @@ read_file (const gchar *path, gsize *length)
 static void
 write_file (const gchar *path, const gchar *content, gsize length)
 {
-  g_assert_true (g_file_set_contents (path, content, length, NULL));
+  g_assert_true (
+      g_file_set_contents_full (path, content, length, G_FILE_SET_CONTENTS_CONSISTENT, 0600, NULL));
 }
 
 static void
@@ -175,27 +187,161 @@ test_written (void)
   g_assert_cmpmem (content + 72, 64, sum, 64);
 }
 
-/* Puts the program of one activation under the other one's key: if it runs, the file was read. */
-static void
-test_used (void)
+static guint
+get_mode (const gchar *path)
 {
-  g_auto (Cache) cache = {0}, relu_cache = {0};
+  GStatBuf status;
+
+  g_assert_cmpint (g_lstat (path, &status), ==, 0);
+  return status.st_mode;
+}
+
+/* Puts the program of one activation under the other one's key: probes say "0" while the entry is
+ * used and "-6" while it is not.
+ * Returns: (transfer full): the entry's path. */
+static gchar *
+plant (Cache *cache)
+{
+  g_auto (Cache) relu_cache = {0};
   g_autofree gchar *path = NULL, *relu_path = NULL, *content = NULL, *relu = NULL;
   gsize length, relu_length;
 
-  cache_init (&cache);
+  cache_init (cache);
   cache_init (&relu_cache);
-  if (!has_device ())
-    return;
-  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
+  assert_probe (cache, GEMMCL_ACTIVATION_NONE, "-6");
   assert_probe (&relu_cache, GEMMCL_ACTIVATION_RELU, "0");
-  path = get_only_file (&cache);
+  path = get_only_file (cache);
   relu_path = get_only_file (&relu_cache);
   content = read_file (path, &length);
   relu = read_file (relu_path, &relu_length);
   memcpy (relu + 8, content + 8, 64);
   write_file (path, relu, relu_length);
+  return g_steal_pointer (&path);
+}
+
+static void
+test_used (void)
+{
+  g_auto (Cache) cache = {0};
+  g_autofree gchar *path = NULL;
+
+  if (!has_device ())
+    return;
+  path = plant (&cache);
   assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "0");
+}
+
+static void
+test_modes (void)
+{
+  g_auto (Cache) cache = {0};
+  g_autofree gchar *path = NULL;
+
+  cache_init (&cache);
+  if (!has_device ())
+    return;
+  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
+  path = get_only_file (&cache);
+  g_assert_cmphex (get_mode (path), ==, S_IFREG | 0600);
+  g_assert_cmphex (get_mode (cache.dir), ==, S_IFDIR | 0700);
+}
+
+/* An entry that others can write to is not executed; in its place comes one's own. */
+static void
+test_entry_of_others (void)
+{
+  static const struct {
+    guint mode;
+    gboolean linked, foreign;
+  } cases[] = {
+      {0620, FALSE, FALSE}, {0602, FALSE, FALSE}, {0600, TRUE, FALSE}, {0600, FALSE, TRUE}};
+  g_auto (Cache) cache = {0};
+  g_autofree gchar *path = NULL, *aside = NULL, *content = NULL;
+  gsize length;
+
+  if (!has_device ())
+    return;
+  path = plant (&cache);
+  aside = g_build_filename (cache.home, "aside", NULL);
+  content = read_file (path, &length);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    if (cases[i].foreign && geteuid () != 0)
+      continue;
+    g_assert_cmpint (g_unlink (path), ==, 0);
+    write_file (cases[i].linked ? aside : path, content, length);
+    if (cases[i].linked)
+      g_assert_cmpint (symlink (aside, path), ==, 0);
+    if (cases[i].foreign)
+      g_assert_cmpint (chown (path, 1, -1), ==, 0);
+    g_assert_cmpint (g_chmod (path, cases[i].mode), ==, 0);
+    assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
+    g_assert_cmphex (get_mode (path), ==, S_IFREG | 0600);
+  }
+  write_file (path, content, length);
+  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "0");
+  if (geteuid () != 0)
+    g_test_message ("only root can make files of another user");
+}
+
+/* Of such a directory nothing is read, and nothing is written to it. */
+static void
+test_directory_of_others (void)
+{
+  g_auto (Cache) cache = {0};
+  g_autofree gchar *path = NULL, *real = NULL, *content = NULL, *same = NULL;
+  gsize length;
+
+  if (!has_device ())
+    return;
+  path = plant (&cache);
+  content = read_file (path, &length);
+  g_assert_cmpint (g_chmod (cache.dir, 0770), ==, 0);
+  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
+  g_assert_cmpint (g_chmod (cache.dir, 0707), ==, 0);
+  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
+  g_assert_cmpint (g_chmod (cache.dir, 0755), ==, 0);
+  if (geteuid () == 0) {
+    g_assert_cmpint (chown (cache.dir, 1, -1), ==, 0);
+    assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
+    g_assert_cmpint (chown (cache.dir, 0, -1), ==, 0);
+  }
+  real = g_build_filename (cache.home, "real", NULL);
+  g_assert_cmpint (g_rename (cache.dir, real), ==, 0);
+  g_assert_cmpint (symlink ("real", cache.dir), ==, 0);
+  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
+  g_assert_cmpint (g_unlink (cache.dir), ==, 0);
+  g_assert_cmpint (g_rename (real, cache.dir), ==, 0);
+  same = read_file (path, &length);
+  g_assert_cmpstr (same, ==, content);
+  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "0");
+}
+
+/* Nothing is read of an entry that is too large; and a debug line says what is ignored. */
+static void
+test_too_large (void)
+{
+  g_auto (Cache) cache = {0};
+  g_autofree gchar *path = NULL, *said = NULL;
+  struct rusage usage;
+  gint out, status;
+  GPid pid;
+
+  cache_init (&cache);
+  if (!has_device ())
+    return;
+  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
+  path = get_only_file (&cache);
+  g_assert_cmpint (truncate (path, 3000000000), ==, 0);
+  g_assert_true (g_setenv ("G_MESSAGES_DEBUG", "gemmcl", TRUE));
+  pid = start (&cache, GEMMCL_ACTIVATION_NONE, &out);
+  g_unsetenv ("G_MESSAGES_DEBUG");
+  said = read_all (out);
+  g_assert_cmpint (wait4 (pid, &status, 0, &usage), ==, pid);
+  g_assert_cmpint (status, ==, 0);
+  g_assert_nonnull (strstr (said, "-6\n"));
+  g_assert_nonnull (strstr (said, path));
+  g_assert_nonnull (strstr (said, "has 3000000000 bytes"));
+  g_assert_cmpint (usage.ru_maxrss, <, 1500 * 1024); /* KiB, most of them the driver's */
 }
 
 /* Every damage is as if nothing were there, and is repaired. */
@@ -403,6 +549,10 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cache/written", test_written);
   g_test_add_func ("/cache/used", test_used);
+  g_test_add_func ("/cache/modes", test_modes);
+  g_test_add_func ("/cache/entry-of-others", test_entry_of_others);
+  g_test_add_func ("/cache/directory-of-others", test_directory_of_others);
+  g_test_add_func ("/cache/too-large", test_too_large);
   g_test_add_func ("/cache/damaged", test_damaged);
   g_test_add_func ("/cache/foreign", test_foreign);
   g_test_add_func ("/cache/directory-in-place", test_directory_in_place);

@@ -179,49 +179,6 @@ test_batches (void)
   check_all_sides (&gemm, "batches");
 }
 
-/* Problems of all layouts, gaps and addends, by each of the three ways to run one. */
-static void
-test_sweep (void)
-{
-  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
-  GemmclContext *context = test_get_context ();
-
-  for (guint i = 0; context != NULL && i < 300; i++) {
-    GemmclGemm gemm = GEMMCL_GEMM_INIT;
-    g_auto (Problem) problem = {.gemm = GEMMCL_GEMM_INIT};
-    g_autoptr (GError) error = NULL;
-
-    gemm.m = g_rand_int_range (rand, 1, 34);
-    gemm.n = g_rand_int_range (rand, 1, 34);
-    gemm.k = g_rand_int_range (rand, 1, 34);
-    gemm.layout = g_rand_int_range (rand, 0, 2);
-    gemm.trans_a = g_rand_boolean (rand);
-    gemm.trans_b = g_rand_boolean (rand);
-    gemm.lda = g_rand_boolean (rand) ? 0 : 37;
-    gemm.ldb = g_rand_boolean (rand) ? 0 : 35;
-    gemm.ldd = g_rand_boolean (rand) ? 0 : 39;
-    gemm.addend = g_rand_int_range (rand, 0, GEMMCL_ADDEND_OUTPUT + 1);
-    gemm.ldc = gemm.addend == GEMMCL_ADDEND_MATRIX && g_rand_boolean (rand) ? 36 : 0;
-    gemm.beta = 0.5;
-    gemm.batch = g_rand_int_range (rand, 1, 3);
-    gemm.a_stride = gemm.batch > 1 ? 2000 : 0;
-    gemm.d_stride = gemm.batch > 1 ? 1500 : 0;
-    problem_init (&problem, &gemm, i);
-    switch (i % 3) {
-    case 0:
-      problem_run_host (&problem, context, "gemm_naive", &error);
-      break;
-    case 1:
-      problem_run_device (&problem, context, "gemm_naive", &error);
-      break;
-    default:
-      problem_run_plan (&problem, context, "gemm_naive", &error);
-    }
-    g_assert_no_error (error);
-    g_assert_true (problem_check (&problem, "the sweep"));
-  }
-}
-
 /* Rows of pictures with gaps between, and one plane far from another. */
 static void
 test_pictures (void)
@@ -271,7 +228,6 @@ main (int argc, char **argv)
   g_test_add_func ("/data/sides", test_sides);
   g_test_add_func ("/data/gaps", test_gaps);
   g_test_add_func ("/data/batches", test_batches);
-  g_test_add_func ("/data/sweep", test_sweep);
   g_test_add_func ("/data/pictures", test_pictures);
   return g_test_run ();
 }

@@ -81,8 +81,9 @@ test_bad (void)
       {"[1e]", "at character 2: expected a number, found “1”"},
       {"[-]", "at character 2: expected a number, found “-”"},
       {"[.]", "at character 2: expected a number, found “.”"},
-      {"[1, 1e39]", "at character 5: expected a number of at most 3.4e38"},
-      {"[-1e999]", "at character 2: expected a number of at most 3.4e38"},
+      {"[1, 1e39]", "at character 5: expected a number of at most 3.4e38, the largest of an f32, "
+                    "found 1e39."},
+      {"[-1e999]", "the largest of an f32, found -1e999."},
       {"[nano]", "at character 5: expected “,” or “]” after a number, found “o”"},
   };
 

@@ -3,7 +3,12 @@
 
 /* What a user types to name a matrix. */
 
+#include <fcntl.h>
+#include <float.h>
+#include <glib/gstdio.h>
+#include <math.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "files.h"
 #include "gemmcl.h"
@@ -179,6 +184,136 @@ test_not_a_file (void)
   files_assert_error (error, GEMMCL_ERROR_IO, "found a pipe, socket or device");
 }
 
+static GemmclMatrix *
+load_doubles (const Files *files, const gdouble *values, guint form, GError **error)
+{
+  const gsize n = 6 * sizeof *values;
+  g_autoptr (GString) npy =
+      files_npy (1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", values, n);
+  g_autoptr (GString) fortran =
+      files_npy (1, "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }", values, n);
+  g_autoptr (GString) tensors = files_safetensors (
+      "{\"t\": {\"dtype\": \"F64\", \"shape\": [2, 3], \"data_offsets\": [0, 48]}}", values, n);
+
+  g_free (files_write (files, "r.npy", npy->str, npy->len));
+  g_free (files_write (files, "f.npy", fortran->str, fortran->len));
+  g_free (files_write (files, "r.safetensors", tensors->str, tensors->len));
+  g_free (files_write (files, "r.raw", values, n));
+  return load (files, (const gchar *[]){"r.npy", "r.safetensors#t", "r.raw#f64:2x3", "f.npy"}[form],
+               FALSE, error);
+}
+
+/* No finite number becomes infinite; infinity and NaN are what they are. */
+static void
+test_range (void)
+{
+  /* Half a step above FLT_MAX rounds away from it, and what is below does not. */
+  const gdouble over = 0x1.ffffffp127, below = nextafter (over, 0);
+  const gdouble values[][6] = {{0, 0, 0, 0, 0, 1.5e300},
+                               {0, 0, 0, 0, 0, -over},
+                               {INFINITY, -INFINITY, NAN, below, -below, 1e-300}};
+  const gchar *const words[] = {"the largest of an f32, found 1.5e+300.", "found -3.402823"};
+  g_auto (Files) files = {0};
+
+  files_init (&files);
+  for (guint form = 0; form < 4; form++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (GemmclMatrix) matrix = NULL, floats = NULL;
+    const gfloat *got;
+
+    for (guint i = 0; i < G_N_ELEMENTS (words); i++) {
+      g_assert_null (load_doubles (&files, values[i], form, &error));
+      g_assert_nonnull (strstr (error->message, "Row 2, column 3: expected a number of at most"));
+      files_assert_error (error, GEMMCL_ERROR_FORMAT, words[i]);
+    }
+    matrix = load_doubles (&files, values[2], form, &error);
+    g_assert_no_error (error);
+    floats = gemmcl_matrix_to_f32 (matrix, form == 3, &error);
+    got = gemmcl_matrix_get_data (floats);
+    for (guint i = 0; i < 6; i++)
+      if (i == 2)
+        g_assert_true (isnan (got[i]));
+      else
+        g_assert_cmpfloat (got[i], ==, (gfloat)values[2][i]);
+    g_assert_cmpfloat (got[3], ==, FLT_MAX);
+  }
+}
+
+/* The place is the element's, however the file lies; and the tensor is named. */
+static void
+test_range_place (void)
+{
+  gdouble values[6] = {0, 0, 1e39, 0, 0, 0};
+  const gchar *const words[] = {
+      "Row 1, column 3:", "Tensor “t”: Row 1, column 3:", "Row 1, column 3:", "Row 1, column 2:"};
+  g_auto (Files) files = {0};
+
+  files_init (&files);
+  for (guint form = 0; form < 4; form++) {
+    g_autoptr (GError) error = NULL;
+
+    g_assert_null (load_doubles (&files, values, form, &error));
+    files_assert_error (error, GEMMCL_ERROR_FORMAT, words[form]);
+  }
+}
+
+/* Cuts the file to nothing, and then writes as many other bytes into it. */
+static void
+overwrite (const gchar *path, GemmclMatrix *matrix, const guint8 *expected, gsize n)
+{
+  GStatBuf status;
+  g_autofree guint8 *other = NULL;
+  gint fd = g_open (path, O_WRONLY | O_CLOEXEC, 0);
+
+  g_assert_cmpint (fd, >=, 0);
+  g_assert_cmpint (fstat (fd, &status), ==, 0);
+  other = g_malloc (status.st_size);
+  memset (other, 0x5a, status.st_size);
+  g_assert_cmpint (ftruncate (fd, 0), ==, 0);
+  g_assert_cmpmem (gemmcl_matrix_get_data (matrix), n, expected, n);
+  g_assert_cmpint (write (fd, other, status.st_size), ==, status.st_size);
+  g_assert_cmpmem (gemmcl_matrix_get_data (matrix), n, expected, n);
+  g_assert_cmpint (close (fd), ==, 0);
+}
+
+/* A file that is changed in place changes no matrix, and stops no program. */
+static void
+test_overwritten (void)
+{
+  enum { ROWS = 100, COLS = 200 };
+  static gfloat values[ROWS * COLS];
+  static const struct {
+    const gchar *name, *where;
+  } cases[] = {
+      {"o.npy", "o.npy"}, {"o.safetensors", "o.safetensors#t"}, {"o.raw", "o.raw#f32:100x200"}};
+  g_auto (Files) files = {0};
+  g_autoptr (GString) npy = NULL, tensors = NULL;
+
+  for (guint i = 0; i < ROWS * COLS; i++)
+    values[i] = i;
+  npy = files_npy (1, "{'descr': '<f4', 'fortran_order': False, 'shape': (100, 200), }", values,
+                   sizeof values);
+  tensors = files_safetensors (
+      "{\"t\": {\"dtype\": \"F32\", \"shape\": [100, 200], \"data_offsets\": [0, 80000]}}", values,
+      sizeof values);
+  files_init (&files);
+  g_free (files_write (&files, "o.npy", npy->str, npy->len));
+  g_free (files_write (&files, "o.safetensors", tensors->str, tensors->len));
+  g_free (files_write (&files, "o.raw", values, sizeof values));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree gchar *path = files_path (&files, cases[i].name);
+    g_autoptr (GemmclMatrix) matrix = load (&files, cases[i].where, FALSE, &error);
+    g_autoptr (GemmclMatrix) transposed = NULL;
+
+    g_assert_no_error (error);
+    overwrite (path, matrix, (const guint8 *)values, sizeof values);
+    transposed = gemmcl_matrix_to_f32 (matrix, TRUE, &error);
+    g_assert_no_error (error);
+    g_assert_cmpfloat (((const gfloat *)gemmcl_matrix_get_data (transposed))[1], ==, COLS);
+  }
+}
+
 /* The message is UTF-8 even where the name is not. */
 static void
 test_odd_name (void)
@@ -201,6 +336,9 @@ main (int argc, char **argv)
   g_test_add_func ("/matrix-load/literal", test_literal);
   g_test_add_func ("/matrix-load/bad", test_bad);
   g_test_add_func ("/matrix-load/not-a-file", test_not_a_file);
+  g_test_add_func ("/matrix-load/range", test_range);
+  g_test_add_func ("/matrix-load/range-place", test_range_place);
+  g_test_add_func ("/matrix-load/overwritten", test_overwritten);
   g_test_add_func ("/matrix-load/odd-name", test_odd_name);
   return g_test_run ();
 }

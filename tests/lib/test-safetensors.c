@@ -3,6 +3,11 @@
 
 /* The safetensors reader, file by file as it should and should not be. */
 
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "files.h"
 #include "gemmcl.h"
 
@@ -158,6 +163,47 @@ test_many_names (void)
   files_assert_error (error, GEMMCL_ERROR_FORMAT, "n18, n19 and 4 more.");
 }
 
+static glong
+get_peak_memory (void)
+{
+  struct rusage usage;
+
+  g_assert_cmpint (getrusage (RUSAGE_SELF, &usage), ==, 0);
+  return usage.ru_maxrss; /* KiB */
+}
+
+/* Of a large file that takes no room on the disk, one tensor alone is read. */
+static void
+test_large_file (void)
+{
+  static const gchar json[] =
+      "{\"large\": {\"dtype\": \"U8\", \"shape\": [3000000000], \"data_offsets\": [0, 3000000000]},"
+      " \"t\": {\"dtype\": \"F32\", \"shape\": [6], \"data_offsets\": [3000000000, 3000000024]}}";
+  g_autoptr (GString) start = files_safetensors (json, NULL, 0);
+  const gsize at = start->len + 3000000000;
+  g_auto (Files) files = {0};
+  g_autoptr (GemmclMatrix) matrix = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *path = NULL;
+  glong before;
+  gint fd;
+
+  files_init (&files);
+  path = files_write (&files, "x.safetensors", start->str, start->len);
+  fd = g_open (path, O_WRONLY | O_CLOEXEC, 0);
+  if (pwrite (fd, data, sizeof data, at) != sizeof data) {
+    close (fd);
+    g_test_skip ("the file system has no sparse files of 3 GB");
+    return;
+  }
+  close (fd);
+  before = get_peak_memory ();
+  matrix = gemmcl_matrix_load_safetensors (path, "t", &error);
+  g_assert_no_error (error);
+  g_assert_cmpmem (gemmcl_matrix_get_data (matrix), sizeof data, data, sizeof data);
+  g_assert_cmpint (get_peak_memory () - before, <, 100 * 1024);
+}
+
 static void
 test_bad_files (void)
 {
@@ -191,6 +237,7 @@ main (int argc, char **argv)
   g_test_add_func ("/safetensors/types", test_types);
   g_test_add_func ("/safetensors/bad-headers", test_bad_headers);
   g_test_add_func ("/safetensors/many-names", test_many_names);
+  g_test_add_func ("/safetensors/large-file", test_large_file);
   g_test_add_func ("/safetensors/bad-files", test_bad_files);
   return g_test_run ();
 }

@@ -227,7 +227,7 @@ static void
 check_choice (guint smallest, Lack lack, const GemmclGemm *gemm)
 {
   g_auto (GemmclDeviceInfo) device = make_device (smallest, lack);
-  g_autoptr (GArray) ranked = gemmcl_choice_rank (&device, gemm);
+  g_autoptr (GArray) ranked = gemmcl_choice_rank (&device, gemm, GEMMCL_MAX_SPLIT);
   g_autoptr (GArray) listed = gemmcl_choice_list (&device, gemm);
   const GemmclKernel *first;
 

@@ -9,6 +9,8 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "files.h"
 #include "gemmcl.h"
@@ -91,7 +93,7 @@ write_file (const gchar *text)
   g_autofree gchar *path = gemmcl_tuning_get_path ();
   g_autoptr (GError) error = NULL;
 
-  g_file_set_contents (path, text, -1, &error);
+  g_file_set_contents_full (path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error);
   g_assert_no_error (error);
 }
 
@@ -312,6 +314,55 @@ test_damaged (void)
   write_file ("");
 }
 
+/* A file or directory that others can write to is not used, and no measurement in it overwritten.
+ */
+static void
+test_of_others (void)
+{
+  const GemmclGemm gemm = make_problem (M, N, K);
+  g_autofree gchar *path = gemmcl_tuning_get_path ();
+  g_autofree gchar *dir = g_path_get_dirname (path);
+  g_autofree gchar *aside = g_build_filename (home, "aside", NULL);
+  g_autofree gchar *text = NULL;
+  GStatBuf status;
+
+  store (&gemm, "gemm_naive");
+  text = read_file ();
+  g_assert_cmpint (g_stat (path, &status), ==, 0);
+  g_assert_cmphex (status.st_mode, ==, S_IFREG | 0600);
+  for (guint i = 0; i < 5; i++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree gchar *same = NULL;
+
+    if (i == 4 && geteuid () != 0)
+      continue;
+    if (i == 0)
+      g_chmod (path, 0620);
+    else if (i == 1)
+      g_chmod (dir, 0702);
+    else if (i == 2)
+      g_assert_true (g_rename (path, aside) == 0 && symlink (aside, path) == 0);
+    else if (i == 3)
+      g_assert_true (g_rename (dir, aside) == 0 && symlink (aside, dir) == 0);
+    else
+      g_assert_cmpint (chown (path, 1, -1), ==, 0);
+    g_test_message ("case %u", i);
+    assert_choice (&gemm, NULL, GEMMCL_CHOICE_RULES, NULL);
+    g_assert_false (gemmcl_tuning_store (context, &gemm, "gemm_naive", 1, &error));
+    g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_IO);
+    same = read_file ();
+    g_assert_cmpstr (same, ==, text);
+
+    if (i == 2 || i == 3)
+      g_assert_cmpint (g_unlink (i == 2 ? path : dir) | g_rename (aside, i == 2 ? path : dir), ==,
+                       0);
+    g_assert_cmpint (chown (path, geteuid (), -1), ==, 0);
+    g_assert_cmpint (g_chmod (path, 0600) | g_chmod (dir, 0700), ==, 0);
+    assert_choice (&gemm, NULL, GEMMCL_CHOICE_TUNED, "gemm_naive");
+  }
+  forget ();
+}
+
 static void
 test_refused (void)
 {
@@ -414,6 +465,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tuning/merge", test_merge);
   g_test_add_func ("/tuning/wrong", test_wrong);
   g_test_add_func ("/tuning/damaged", test_damaged);
+  g_test_add_func ("/tuning/of-others", test_of_others);
   g_test_add_func ("/tuning/refused", test_refused);
   g_test_add_func ("/tuning/writers", test_writers);
   g_test_add_func ("/tuning/list", test_list);

@@ -1,0 +1,273 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdlib.h>
+
+#include "arrivals.h"
+#include "feed.h"
+
+/* Random streams: whatever comes between which buffers, each comes out once, right, in its place.
+ *
+ * GLib prints the seed that they follow from; --seed repeats it. GEMMCL_TEST_STREAMS is how many
+ * there are, and GEMMCL_TEST_STREAM the seed of a single one, as a failure names it. */
+
+#define DEFAULT_STREAMS 2000
+#define BRIEF_STREAMS   200
+#define MAX_PRINTED     5
+
+/* A walk along what was pushed and what arrived. */
+typedef struct {
+  GPtrArray *items;
+  Arrivals *arrivals;
+  guint item, arrival;
+  History history;
+  guint dropped; /* the first item that the last flush dropped */
+} Walk;
+
+static Item *
+get_item (const Walk *self, guint index)
+{
+  return index < self->items->len ? g_ptr_array_index (self->items, index) : NULL;
+}
+
+/* A flush may drop what is before it and was not sent yet, but not what is before EOS. */
+static gboolean
+skip_dropped (Walk *self)
+{
+  const guint first = self->item;
+
+  for (; get_item (self, self->item); self->item++) {
+    const Item *item = get_item (self, self->item);
+
+    if (item->kind == ITEM_EVENT && GST_EVENT_TYPE (item->event) == GST_EVENT_EOS)
+      break;
+    if (item->kind == ITEM_FLUSH) {
+      self->dropped = first;
+      return TRUE;
+    }
+  }
+  self->item = first;
+  return FALSE;
+}
+
+/* Sticky events are the pad's, and may come after a flush that dropped them. */
+static gboolean
+is_late_tag (const Walk *self, const Arrival *arrival)
+{
+  if (arrival->kind != ARRIVAL_EVENT || GST_EVENT_TYPE (arrival->event) != GST_EVENT_TAG)
+    return FALSE;
+  for (guint i = self->dropped; i < self->item; i++) {
+    const Item *item = get_item (self, i);
+
+    if (item->kind == ITEM_EVENT && item->event == arrival->event)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static gchar *
+check_caps (const Item *item, const GstCaps *caps, const Shape *in, const Shape *out)
+{
+  static const gchar *const kept[] = {"rate", "framerate", NULL};
+  const GstStructure *from = gst_caps_get_structure (item->caps, 0);
+  const GstStructure *to = gst_caps_get_structure (caps, 0);
+  gboolean right =
+      out->columns == item->terms.n && out->rows == in->rows &&
+      (out->medium == in->medium
+           ? out->type == in->type
+           : out->medium == MEDIUM_TENSORS && in->medium == MEDIUM_VIDEO && item->terms.n == 2);
+
+  for (guint i = 0; kept[i]; i++)
+    right = right && (!gst_structure_has_field (from, kept[i]) ||
+                      gst_value_compare (gst_structure_get_value (from, kept[i]),
+                                         gst_structure_get_value (to, kept[i])) == GST_VALUE_EQUAL);
+  return right ? NULL
+               : g_strdup_printf ("N=%" G_GSIZE_FORMAT " of %" GST_PTR_FORMAT
+                                  " left as %" GST_PTR_FORMAT,
+                                  item->terms.n, item->caps, caps);
+}
+
+/* Silence of audio stays silence without a bias and without beta. */
+static guint
+get_expected_flags (const Item *item, const Shape *in)
+{
+  guint flags = GST_BUFFER_FLAGS (item->buffer);
+
+  if (in->medium == MEDIUM_AUDIO && gst_buffer_get_size (item->buffer) > 0 &&
+      (item->terms.bias || item->terms.beta != 0))
+    flags &= ~(guint)GST_BUFFER_FLAG_GAP;
+  return flags;
+}
+
+static gchar *
+check_metadata (const Item *item, GstBuffer *output, const Shape *in)
+{
+  const guint mask = GST_BUFFER_FLAG_DISCONT | GST_BUFFER_FLAG_GAP | GST_BUFFER_FLAG_MARKER;
+  const guint expected = get_expected_flags (item, in) & mask;
+  const guint flags = GST_BUFFER_FLAGS (output) & mask;
+
+  if (GST_BUFFER_PTS (output) != GST_BUFFER_PTS (item->buffer))
+    return g_strdup_printf ("the buffer at %" GST_TIME_FORMAT " came",
+                            GST_TIME_ARGS (GST_BUFFER_PTS (output)));
+  if (GST_BUFFER_DTS (output) != GST_BUFFER_DTS (item->buffer) ||
+      GST_BUFFER_DURATION (output) != GST_BUFFER_DURATION (item->buffer) ||
+      GST_BUFFER_OFFSET (output) != GST_BUFFER_OFFSET (item->buffer) ||
+      GST_BUFFER_OFFSET_END (output) != GST_BUFFER_OFFSET_END (item->buffer))
+    return g_strdup ("dts, duration or offsets are others");
+  if (flags != expected)
+    return g_strdup_printf ("flags are %#x, expected %#x (DISCONT %#x, GAP %#x, MARKER %#x)", flags,
+                            expected, GST_BUFFER_FLAG_DISCONT, GST_BUFFER_FLAG_GAP,
+                            GST_BUFFER_FLAG_MARKER);
+  return NULL;
+}
+
+static gchar *
+check_numbers (Walk *self, const Item *item, GstBuffer *output, const Shape *in, const Shape *out)
+{
+  gsize rows_in, rows_out;
+  g_autofree gdouble *a = NULL, *d = NULL;
+
+  if (item->resets)
+    history_forget (&self->history);
+  if (gst_buffer_get_size (item->buffer) == 0)
+    return gst_buffer_get_size (output) == 0 ? NULL : g_strdup ("something came of nothing");
+  a = shape_read (in, item->buffer, &rows_in);
+  d = shape_read (out, output, &rows_out);
+  if (!d)
+    return g_strdup ("the output cannot be mapped");
+  if (rows_in != rows_out)
+    return g_strdup_printf ("%" G_GSIZE_FORMAT " rows came of %" G_GSIZE_FORMAT, rows_out, rows_in);
+  return history_check (&self->history, &item->terms, out->type, rows_in, a, d);
+}
+
+static gchar *
+check_buffer (Walk *self, const Item *item, const Arrival *arrival)
+{
+  Shape in, out;
+  gchar *wrong;
+
+  shape_init (&in, item->caps);
+  shape_init (&out, arrival->caps);
+  wrong = check_metadata (item, arrival->buffer, &in);
+  if (!wrong)
+    wrong = check_caps (item, arrival->caps, &in, &out);
+  if (!wrong)
+    wrong = check_numbers (self, item, arrival->buffer, &in, &out);
+  return wrong;
+}
+
+/* Compares the next item with what arrived, and goes on. */
+static gchar *
+check_next (Walk *self)
+{
+  const Item *item = get_item (self, self->item);
+  const Arrival *arrival = arrivals_get (self->arrivals, self->arrival);
+
+  if (item && (!arrival || (arrival->kind == ARRIVAL_FLUSH && item->kind != ITEM_FLUSH)))
+    return skip_dropped (self) ? NULL : g_strdup ("it is lost");
+  self->arrival++;
+  if (!item)
+    return g_strdup ("there is more than that");
+  if (is_late_tag (self, arrival))
+    return NULL;
+  self->item++;
+  if ((guint)item->kind != (guint)arrival->kind)
+    return g_strdup_printf ("%s came instead", arrival->kind == ARRIVAL_BUFFER ? "a buffer"
+                                               : arrival->kind == ARRIVAL_FLUSH
+                                                   ? "a flush"
+                                                   : GST_EVENT_TYPE_NAME (arrival->event));
+  if (item->kind == ITEM_BUFFER)
+    return check_buffer (self, item, arrival);
+  if (item->kind == ITEM_EVENT && item->event != arrival->event)
+    return g_strdup_printf ("another event, %s, came", GST_EVENT_TYPE_NAME (arrival->event));
+  return NULL;
+}
+
+static gchar *
+describe (const Walk *self, guint index, gchar *wrong)
+{
+  const Item *item = get_item (self, index);
+  g_autofree gchar *reason = wrong;
+
+  if (!item)
+    return g_strdup_printf ("after the end: %s", reason);
+  if (item->kind == ITEM_FLUSH)
+    return g_strdup_printf ("a flush: %s", reason);
+  if (item->kind == ITEM_EVENT)
+    return g_strdup_printf ("event %s: %s", GST_EVENT_TYPE_NAME (item->event), reason);
+  return g_strdup_printf ("buffer %" G_GUINT64_FORMAT ": %s", GST_BUFFER_OFFSET (item->buffer),
+                          reason);
+}
+
+/* Returns: (nullable): the first thing that is wrong. */
+static gchar *
+check_arrivals (GPtrArray *items, Arrivals *arrivals)
+{
+  Walk walk = {.items = items, .arrivals = arrivals};
+  gchar *wrong = NULL;
+  guint at = 0;
+
+  while (!wrong && (get_item (&walk, walk.item) || arrivals_get (arrivals, walk.arrival))) {
+    at = walk.item;
+    wrong = check_next (&walk);
+  }
+  history_clear (&walk.history);
+  return wrong ? describe (&walk, at, wrong) : NULL;
+}
+
+/* Returns: whether nothing was wrong. */
+static gboolean
+run_stream (guint32 seed, gboolean print)
+{
+  g_autoptr (Feed) feed = feed_new (seed);
+  Stream *stream = feed_get_stream (feed);
+  g_autoptr (Arrivals) arrivals = arrivals_new (stream->harness->sinkpad, seed % 2);
+  g_autofree gchar *wrong = feed_run (feed), *script = NULL, *came = NULL;
+
+  if (!wrong)
+    wrong = check_arrivals (feed_get_items (feed), arrivals);
+  if (!wrong)
+    wrong = stream_pop_message (stream, GST_MESSAGE_ERROR, NULL);
+  if (wrong && print) {
+    script = feed_print (feed);
+    came = arrivals_print (arrivals);
+    g_test_message ("GEMMCL_TEST_STREAM=%u: %s\n  in: %s\n  out: %s", seed, wrong, script, came);
+  }
+  return !wrong;
+}
+
+static guint
+get_count (void)
+{
+  const gchar *count = g_getenv ("GEMMCL_TEST_STREAMS");
+
+  if (count)
+    return (guint)strtoul (count, NULL, 10);
+  return g_getenv ("GEMMCL_TEST_BRIEF") ? BRIEF_STREAMS : DEFAULT_STREAMS;
+}
+
+static void
+test_random (void)
+{
+  const gchar *single = g_getenv ("GEMMCL_TEST_STREAM");
+  const guint n = single ? 1 : get_count ();
+  guint n_wrong = 0;
+
+  for (guint i = 0; i < n; i++) {
+    const guint32 seed = single ? (guint32)strtoul (single, NULL, 10) : (guint32)g_test_rand_int ();
+
+    if (!run_stream (seed, n_wrong < MAX_PRINTED))
+      n_wrong++;
+  }
+  g_test_message ("%u of %u streams were wrong", n_wrong, n);
+  if (n_wrong > 0)
+    g_test_fail ();
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  gst_init (&argc, &argv);
+  stream_add_test ("/streams/random", test_random);
+  return g_test_run ();
+}

@@ -1,0 +1,98 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Which kernel the rules choose on a GPU, for which the test gives whatever device there is: where
+ * K may be cut into parts, and where it may not. Nothing is run. */
+
+#ifndef _GNU_SOURCE
+  #define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <string.h>
+
+#include "gemmcl-opencl.h"
+#include "gemmcl.h"
+
+#define UNITS 64
+
+typedef cl_int (CL_API_CALL *GetInfo) (cl_device_id, cl_device_info, size_t, void *, size_t *);
+
+/* Stands before OpenCL's: the library takes it for that. */
+cl_int CL_API_CALL
+clGetDeviceInfo (cl_device_id id, cl_device_info name, size_t size, void *value, size_t *size_ret)
+{
+  static GetInfo next;
+  cl_int status;
+
+  if (next == NULL)
+    next = (GetInfo)dlsym (RTLD_NEXT, "clGetDeviceInfo");
+  status = next (id, name, size, value, size_ret);
+  if (status == CL_SUCCESS && value != NULL && name == CL_DEVICE_TYPE)
+    *(cl_device_type *)value = CL_DEVICE_TYPE_GPU;
+  else if (status == CL_SUCCESS && value != NULL && name == CL_DEVICE_MAX_COMPUTE_UNITS)
+    *(cl_uint *)value = UNITS;
+  return status;
+}
+
+static GemmclContext *context;
+
+static const gchar *
+choose (gsize m, gsize n, gsize k, gsize batch)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GemmclPlan) plan = NULL;
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = m;
+  gemm.n = n;
+  gemm.k = k;
+  gemm.batch = batch;
+  plan = gemmcl_plan_new (context, &gemm, "rules", &error);
+  g_assert_no_error (error);
+  return gemmcl_plan_get_kernel (plan);
+}
+
+/* Batches run as one tall problem, but cannot have K cut; the tall problem can, and of a K that is
+ * 16 more it cannot, since no part would be a multiple of 16. So that is what batches should get.
+ */
+static void
+test_batches (void)
+{
+  static const gsize sizes[][3] = {{16, 256, 2048}, {32, 128, 4096}, {64, 256, 1024}};
+  guint better_cut = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    const gsize m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
+    const gchar *batches = choose (m, n, k, 4);
+    const gchar *tall = choose (4 * m, n, k, 1);
+    const gchar *whole = choose (4 * m, n, k + 16, 1);
+    const gchar *slash = strchr (tall, '/');
+
+    g_test_message ("%zu x %zu x %zu: tall %s, whole %s, in batches %s", m, n, k, tall, whole,
+                    batches);
+    g_assert_null (strchr (whole, '/'));
+    g_assert_cmpstr (batches, ==, whole);
+    better_cut += slash != NULL && strncmp (tall, whole, slash - tall) != 0;
+  }
+  if (better_cut == 0)
+    g_test_skip ("no kernel of this device would be better for one of these if K were cut");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (GError) error = NULL;
+  gint status;
+
+  g_test_init (&argc, &argv, NULL);
+  context = gemmcl_context_new (NULL, &error);
+  if (context == NULL) {
+    g_print ("1..0 # SKIP %s\n", error->message);
+    return 0;
+  }
+  g_assert_cmpint (gemmcl_context_get_device_info (context)->type, ==, GEMMCL_DEVICE_TYPE_GPU);
+  g_test_add_func ("/choice/batches", test_batches);
+  status = g_test_run ();
+  g_clear_object (&context);
+  return status;
+}

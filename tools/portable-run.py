@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the tests of the folder that it lies in, which tools/portable-tests.py packed.
+
+usage: run.py [--limit SECONDS] [--jobs JOBS] [--full] [TEST...]
+
+All tests, or those that are named. Several run at a time, as many as there are cores unless said
+otherwise. All ends within the limit, 540 seconds unless said otherwise: tests that still run then
+are ended, and count as failed, as do those that have not begun. With --full the tests do all that
+they can, elsewhere GEMMCL_TEST_BRIEF keeps them short.
+
+Prints each test as it ends, what was skipped and why, what failed, and as the last line
+
+    N passed, N failed, N skipped
+
+Exit status 1 if anything failed. Beside this file are then logs/NAME.txt of each test that
+failed, and log.json, which holds what all of them printed.
+
+OCL_ICD_VENDORS in the environment names the OpenCL driver where /etc/OpenCL/vendors does not.
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import ctypes
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LOGS = HERE / "logs"
+LIMIT = 540
+SECONDS_TO_END = 5
+
+BASE = {
+    "GEMMCL_TEST_PLUGINS": "{here}/gstreamer",
+    "GST_PLUGIN_SCANNER": "{here}/bin/gst-plugin-scanner",
+    "GST_PLUGIN_SYSTEM_PATH": "{here}/gstreamer",
+    "LD_LIBRARY_PATH": "{here}/lib",
+    "PATH": "{here}/bin",
+    "XDG_CACHE_HOME": "{here}/cache",
+}
+# Lists of folders, where one goes before another.
+LISTS = ["LD_LIBRARY_PATH", "PATH"]
+
+
+def can_load(name):
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        return False
+    return True
+
+
+def add_system_libraries():
+    """Those of the folder that the machine's own programs would load, too, go before the machine's
+    only if it has not got all of them."""
+    folder = HERE / "lib-system"
+    if not all(can_load(path.name) for path in folder.glob("*")):
+        BASE["LD_LIBRARY_PATH"] += f":{folder}"
+
+
+def place(text):
+    return text.replace("{here}", str(HERE)).replace("{python}", sys.executable)
+
+
+def make_environment(test, full):
+    """Meson's for the test, before the folder's, before that of run.py itself."""
+    made = dict(os.environ)
+    for layer in BASE, test.get("env", {}):
+        for name, value in layer.items():
+            before = made.get(name) if name in LISTS else None
+            made[name] = place(value) + (f":{before}" if before else "")
+    if not full:
+        made["GEMMCL_TEST_BRIEF"] = "1"
+    return made
+
+
+class Running:
+    """A test's process, and what it starts in turn."""
+
+    def __init__(self, test, full):
+        command = [place(word) for word in test["cmd"]]
+        self.process = subprocess.Popen(
+            command,
+            cwd=HERE,
+            env=make_environment(test, full),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+
+    def wait(self, seconds):
+        """Returns (exit status, output, errors), or None for the status where time ran out."""
+        try:
+            output, errors = self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return None, *self.end()
+        return self.process.returncode, output, errors
+
+    def end(self):
+        for how in signal.SIGTERM, signal.SIGKILL:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, how)
+            try:
+                return self.process.communicate(timeout=SECONDS_TO_END)
+            except subprocess.TimeoutExpired:
+                pass
+        return "", "It could not be ended."
+
+
+def judge(status, protocol):
+    """As Meson calls it."""
+    if status is None:
+        return "TIMEOUT"
+    if status == 77 and protocol == "exitcode":
+        return "SKIP"
+    return "OK" if status == 0 else "ERROR"
+
+
+class Runner:
+    def __init__(self, options):
+        self.options = options
+        self.end = time.monotonic() + options.limit - 2 * SECONDS_TO_END
+        self.lock = threading.Lock()
+        self.results = []
+
+    def run(self, test):
+        began = time.monotonic()
+        line = {"name": test["name"], "result": "SKIP", "returncode": 0, "stdout": "", "stderr": ""}
+        left = min(test.get("timeout") or LIMIT, self.end - began)
+        if "left_out" in test:
+            line["stdout"] = test["left_out"]
+        elif left <= 0:
+            line.update(result="TIMEOUT", stderr="There was no time left to begin it.")
+        else:
+            self.run_within(test, left, line)
+        with self.lock:
+            self.results.append(line)
+            took = time.monotonic() - began
+            print(f"{line['result']:8}{took:6.1f} s  {test['name']}", flush=True)
+            if line["result"] not in ("OK", "SKIP"):
+                self.write_log(test, line)
+
+    def run_within(self, test, seconds, line):
+        try:
+            status, line["stdout"], line["stderr"] = Running(test, self.options.full).wait(seconds)
+            line.update(result=judge(status, test["protocol"]), returncode=status or 0)
+        except OSError as error:
+            line.update(result="ERROR", returncode=1, stderr=str(error))
+
+    def write_log(self, test, line):
+        variables = {name: place(value) for name, value in test["env"].items()}
+        with open(LOGS / f"{test['name']}.txt", "w", encoding="utf-8") as file:
+            file.write(f"{line['result']}, exit status {line['returncode']}\n")
+            for name, value in variables.items():
+                file.write(f"{name}={shlex.quote(value)} ")
+            file.write(shlex.join(place(word) for word in test["cmd"]) + "\n")
+            for title in "stdout", "stderr":
+                file.write(f"\n--- {title}\n{line[title]}")
+
+    def run_all(self, tests):
+        """Those that Meson gives the most time first, and those that must be alone last."""
+        tests = sorted(tests, key=lambda test: -(test.get("timeout") or LIMIT))
+        together = [test for test in tests if test["is_parallel"]]
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            for done in [pool.submit(self.run, test) for test in together]:
+                done.result()
+        for test in tests:
+            if not test["is_parallel"]:
+                self.run(test)
+
+
+def read_tests(names):
+    tests = json.loads((HERE / "tests.json").read_text(encoding="utf-8"))
+    known = {test["name"] for test in tests}
+    for name in names:
+        if name not in known:
+            sys.exit(f"run.py: there is no test {name}; there are {', '.join(sorted(known))}")
+    return [test for test in tests if not names or test["name"] in names]
+
+
+def make_executable():
+    """What carries folders about need not keep that."""
+    for path in (HERE / folder for folder in ("bin", "build")):
+        for file in path.rglob("*"):
+            if file.is_file() and not os.access(file, os.X_OK):
+                file.chmod(0o755)
+
+
+def get_device_test():
+    """A test that fails where there is no device, for the others then say so and are skipped."""
+    tool = "{here}/build/tools/gemmcl"
+    if not Path(place(tool)).exists():
+        return []
+    return [{"name": "device", "cmd": [tool, "devices"], "env": {}, "timeout": 60,
+             "protocol": "exitcode", "is_parallel": True}]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--limit", type=float, default=LIMIT, metavar="SECONDS")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("tests", nargs="*", metavar="TEST")
+    options = parser.parse_args()
+    tests = read_tests(options.tests)
+    shutil.rmtree(LOGS, ignore_errors=True)
+    LOGS.mkdir()
+    make_executable()
+    add_system_libraries()
+    runner = Runner(options)
+    for test in get_device_test():
+        runner.run(test)
+        print(runner.results[0]["stdout"], end="")
+    runner.run_all(tests)
+    log = HERE / "log.json"
+    with open(log, "w", encoding="utf-8") as file:
+        for line in runner.results:
+            file.write(json.dumps(line) + "\n")
+    said = subprocess.run([sys.executable, str(HERE / "test-results.py"), f"portable={log}"],
+                          check=False)
+    return said.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
