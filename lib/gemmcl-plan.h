@@ -237,7 +237,7 @@ void gemmcl_plan_reset_previous (GemmclPlan *self);
  * @from: a plan of the same context; its runs are all submitted before those of @self
  *
  * With #GEMMCL_ADDEND_PREVIOUS: takes over the previous result of @from, if both have one, of the
- * same m, n and batch; zeros otherwise.
+ * same m, n, batch and layout; zeros otherwise. That of @from is zeros then.
  */
 void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
 

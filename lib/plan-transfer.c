@@ -142,14 +142,45 @@ transfer_region (const GemmclTransfer *self, const Region *region, GError **erro
   return TRUE;
 }
 
-static gboolean
-transfer_image (const GemmclTransfer *self, const GemmclImage *image, GError **error)
+static const GemmclImage *
+get_image (const GemmclGemm *gemm, GemmclOperand which)
 {
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-  const gsize frame_bytes = gemmcl_image_get_planes (image, planes);
+  return which == GEMMCL_OPERAND_A ? gemm->a_image : gemm->d_image;
+}
 
-  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
-    const Region region = {
+static Region
+get_matrix (const GemmclTransfer *self)
+{
+  const GemmclGemm *gemm = &self->plan->stated;
+  const GemmclStored device = gemmcl_gemm_get_stored (gemm, self->which, TRUE);
+  const GemmclStored stated = gemmcl_gemm_get_stored (gemm, self->which, FALSE);
+  const gsize size =
+      gemmcl_type_get_size (self->which == GEMMCL_OPERAND_A ? gemm->a_type : gemm->d_type);
+
+  return (Region){
+      .rows = device.by_column ? device.runs : self->m,
+      .row_bytes = (device.by_column ? self->m : device.length) * size,
+      .offset = self->index * device.stride * size,
+      .stride = device.ld * size,
+      .other_stride = stated.ld * size,
+  };
+}
+
+/* A frame has one for each plane. */
+static guint
+get_regions (const GemmclTransfer *self, Region regions[GEMMCL_MAX_PLANES])
+{
+  const GemmclImage *image = get_image (&self->plan->stated, self->which);
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  gsize frame_bytes;
+
+  if (image == NULL) {
+    regions[0] = get_matrix (self);
+    return 1;
+  }
+  frame_bytes = gemmcl_image_get_planes (image, planes);
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++)
+    regions[i] = (Region){
         .rows = planes[i].rows,
         .row_bytes = planes[i].row_bytes,
         .offset = self->index * frame_bytes + planes[i].offset,
@@ -157,43 +188,19 @@ transfer_image (const GemmclTransfer *self, const GemmclImage *image, GError **e
         .other_stride = self->data->stride[i],
         .plane = i,
     };
-    if (!transfer_region (self, &region, error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-static gboolean
-transfer_matrix (const GemmclTransfer *self, GError **error)
-{
-  const GemmclGemm *gemm = &self->plan->stated;
-  const GemmclStored device = gemmcl_gemm_get_stored (gemm, self->which, TRUE);
-  const GemmclStored stated = gemmcl_gemm_get_stored (gemm, self->which, FALSE);
-  const gsize size =
-      gemmcl_type_get_size (self->which == GEMMCL_OPERAND_A ? gemm->a_type : gemm->d_type);
-  const Region region = {
-      .rows = device.by_column ? device.runs : self->m,
-      .row_bytes = (device.by_column ? self->m : device.length) * size,
-      .offset = self->index * device.stride * size,
-      .stride = device.ld * size,
-      .other_stride = stated.ld * size,
-  };
-
-  return transfer_region (self, &region, error);
-}
-
-static const GemmclImage *
-get_image (const GemmclGemm *gemm, GemmclOperand which)
-{
-  return which == GEMMCL_OPERAND_A ? gemm->a_image : gemm->d_image;
+  return gemmcl_pixel_format_get_n_planes (image->format);
 }
 
 gboolean
 gemmcl_transfer (const GemmclTransfer *self, GError **error)
 {
-  const GemmclImage *image = get_image (&self->plan->stated, self->which);
+  Region regions[GEMMCL_MAX_PLANES];
+  const guint n = get_regions (self, regions);
 
-  return image ? transfer_image (self, image, error) : transfer_matrix (self, error);
+  for (guint i = 0; i < n; i++)
+    if (!transfer_region (self, &regions[i], error))
+      return FALSE;
+  return TRUE;
 }
 
 gboolean
@@ -221,38 +228,20 @@ gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m)
          gemmcl_type_get_size (is_a ? self->stated.a_type : self->stated.d_type);
 }
 
-/* Bytes between the first plane of the caller's frame and another. */
-static gssize
-get_distance (const GemmclData *data, guint plane)
-{
-  return data->kind == GEMMCL_DATA_BUFFER ? (gssize)(data->offset[plane] - data->offset[0])
-                                          : (guchar *)data->host[plane] - (guchar *)data->host[0];
-}
-
-/* Whether the planes follow one another with nothing between, as the plan's do. */
-static gboolean
-is_tight_image (const GemmclTransfer *self, const GemmclImage *image)
-{
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-
-  gemmcl_image_get_planes (image, planes);
-  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++)
-    if (self->data->stride[i] != (gssize)planes[i].row_bytes ||
-        get_distance (self->data, i) != (gssize)planes[i].offset)
-      return FALSE;
-  return TRUE;
-}
-
+/* Whether nothing lies between rows or planes, as in the plan's memory. */
 static gboolean
 is_tight (const GemmclTransfer *self)
 {
-  const GemmclGemm *gemm = &self->plan->stated;
-  const GemmclImage *image = get_image (gemm, self->which);
-  const GemmclStored stated = gemmcl_gemm_get_stored (gemm, self->which, FALSE);
+  const GemmclData *data = self->data;
+  Region regions[GEMMCL_MAX_PLANES];
+  const guint n = get_regions (self, regions);
 
-  if (image)
-    return is_tight_image (self, image);
-  return stated.ld == stated.length && (!stated.by_column || self->m == gemm->m);
+  for (guint i = 0; i < n; i++)
+    if (!is_tight_region (&regions[i]) ||
+        (data->kind == GEMMCL_DATA_HOST ? (gsize)((guchar *)data->host[i] - (guchar *)data->host[0])
+                                        : data->offset[i] - data->offset[0]) != regions[i].offset)
+      return FALSE;
+  return TRUE;
 }
 
 /* On a CPU a buffer is made in less time than a copy is enqueued in. A GPU has to be told of the

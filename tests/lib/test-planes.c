@@ -299,6 +299,15 @@ test_failures (void)
   assert_refused (rig, &mixed, GEMMCL_ERROR_INVALID, "expected CL_R (");
   clReleaseMemObject (rig->images[0].objects[0]);
   rig->images[0].objects[0] = plane;
+  /* Between the acquire and the release: a copy from where nothing is. */
+  rig->images[1].kind = GEMMCL_DATA_BUFFER;
+  clReleaseMemObject (rig->images[1].objects[0]);
+  rig->images[1].objects[0] = clCreateBuffer (gemmcl_context_get_cl_context (test_get_context ()),
+                                              CL_MEM_READ_ONLY, 8, NULL, NULL);
+  rig->images[1].stride[0] = rig->images[1].stride[1] = WIDTH + 1;
+  assert_refused (rig, &mixed, GEMMCL_ERROR_OPENCL, "Copying A");
+  g_assert_cmpuint (seen.acquired, ==, 3);
+  g_assert_cmpuint (seen.released, ==, 3);
 }
 
 static void

@@ -409,15 +409,17 @@ test_given (void)
                                    .k = 3,
                                    .batch = i % 2 ? BATCH : 1,
                                    .ldd = i / 4 ? 7 : 0,
+                                   .row_outputs = ALL,
                                    .d_type = GEMMCL_TYPE_I16}};
-    g_auto (cl_mem) a_buffer = NULL, d_buffer = NULL, before_buffer = NULL;
+    g_auto (cl_mem) a_buffer = NULL, d_buffer = NULL, before_buffer = NULL, rows_buffer = NULL;
     GemmclData a[BATCH], d[BATCH], rows[BATCH], before[BATCH];
     GemmclRun run = GEMMCL_RUN_INIT;
     g_autoptr (GError) error = NULL;
-    gsize d_bytes;
+    gsize d_bytes, rows_bytes;
 
     if (!case_init (&self, NULL))
       return;
+    rows_bytes = self.gemm.batch * 6 * 3 * sizeof (gfloat);
     d_bytes = self.gemm.batch * self.d_bytes;
     run_and_check (&self, 1, 0);
     for (gsize at = 0; at < d_bytes / 2; at++)
@@ -432,9 +434,11 @@ test_given (void)
       a_buffer = make_buffer (self.gemm.batch * 6 * 3 * sizeof (gfloat), self.a);
       d_buffer = make_buffer (d_bytes, self.d);
       before_buffer = make_buffer (d_bytes, self.before);
+      rows_buffer = make_buffer (rows_bytes, self.rows);
       a[0] = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {a_buffer}};
       d[0] = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {d_buffer}};
       before[0] = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {before_buffer}};
+      rows[0] = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {rows_buffer}};
       g_object_unref (self.plan);
       self.gemm.a_stride = 6 * 3;
       self.plan = make_plan (&self, NULL);
@@ -443,14 +447,19 @@ test_given (void)
     run.beta = 0.5;
     run.a = a;
     run.d = d;
+    run.rows = rows;
     run.previous = before;
     gemmcl_plan_run (self.plan, &run, &error);
     g_assert_no_error (error);
-    if (run.strided)
-      clEnqueueReadBuffer (gemmcl_context_get_cl_queue (test_get_context ()), d_buffer, CL_TRUE, 0,
-                           d_bytes, self.d, 0, NULL, NULL);
+    if (run.strided) {
+      const cl_command_queue queue = gemmcl_context_get_cl_queue (test_get_context ());
+
+      clEnqueueReadBuffer (queue, d_buffer, CL_TRUE, 0, d_bytes, self.d, 0, NULL, NULL);
+      clEnqueueReadBuffer (queue, rows_buffer, CL_TRUE, 0, rows_bytes, self.rows, 0, NULL, NULL);
+    }
     expect (&self, &run);
     check (&self, &run, 1e-5);
+    check_rows (&self, 6);
     run_and_check (&self, 0.5, 0.5);
   }
 }
