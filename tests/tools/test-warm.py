@@ -11,6 +11,8 @@ import tool
 ROW = re.compile(r"^(\d+ x \d+ x \d+) +(\S+) +(\d+) +(\d+)$", re.MULTILINE)
 COMPILED = re.compile(r"gemmcl-INFO: .*Compiled (\S+\.cl) for .+ in \d+ ms")
 
+VARIANT = re.compile(r"(_b?f16|_tf32|_i8|_padded|_float4|_permuted|_apart)?_\d.*")
+
 
 def needs_device(test):
     """Skips the test where no device is."""
@@ -75,6 +77,19 @@ class Warm(EmptyCaches):
                 self.assertEqual(self.warm("-k", "naive", *options, "8,8,8")[0][2], 0)
         # Batches run as one tall problem: the program is the same.
         self.assertEqual(self.warm("-k", "naive", "--batch", 3, "8,8,8")[0][2], 0)
+
+
+class Silence(EmptyCaches):
+    def test_of_compilers(self):
+        """A row of each method is built, and nothing is said on stderr."""
+        listed = self.ends(0, "kernels").stdout
+        names = ["gemm_naive", *re.findall(r"^\s*(\w+_\d\w*) ", listed, re.MULTILINE)]
+        # Of variants and precisions the first; their sources are the same.
+        rows = {VARIANT.sub("", name): name for name in reversed(names)}
+        self.assertGreater(len(rows), 10)
+        said = self.ends(0, "bench", "-M", 4, "-N", 16, "-K", 16, "-i", 0,
+                         "-k", ",".join(rows.values()), **self.caches)
+        self.assertEqual(said.stderr, "")
 
 
 class Usage(tool.TestCase):
