@@ -479,7 +479,7 @@ find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const Gemmc
   #define OWN_STEPS (ACROSS > 1 ? 1 : 2)
 
 static inline void
-prefetch (const GemmclProblem p, const Place *at, int k)
+prefetch_steps (const GemmclProblem p, const Place *at, int k)
 {
   const int across = sg_id () % ACROSS, down = sg_id () / ACROSS;
   const int rows = 2 / OWN_STEPS * OWN_M / ACROSS, lines = 2 * PARTS * B_LINES / GROUP_M;
@@ -497,7 +497,7 @@ prefetch (const GemmclProblem p, const Place *at, int k)
 /* Of a panel, whose lines are PANEL words long, each prefetches a block of columns: so there are
  * twice as many subgroups one below the other as blocks. */
 static inline void
-prefetch (const GemmclProblem p, const Place *at, int k)
+prefetch_steps (const GemmclProblem p, const Place *at, int k)
 {
   const int across = sg_id () % ACROSS, down = sg_id () / ACROSS;
   const int rows = 2 * OWN_M / ACROSS, lines = 8 * PARTS;
@@ -508,7 +508,7 @@ prefetch (const GemmclProblem p, const Place *at, int k)
                   (int2)(down / 2 * SUBGROUP_SIZE, b_step / 4), lines);
 }
 #else
-  #define prefetch(p, at, k)
+  #define prefetch_steps(p, at, k)
 #endif
 
 /* In the kernel itself: it has barriers. */
@@ -544,7 +544,7 @@ gemm (GEMM_ARGUMENTS)
 #if defined(A_IN_2D) || B_TYPE == I8
   for (; k < p.K; k += STEP) {
     if (AHEAD > 0 && k / STEP % 2 == 0)
-      prefetch (p, &at, k + AHEAD * STEP);
+      prefetch_steps (p, &at, k + AHEAD * STEP);
     STEP_OF_K (read_a)
   }
 #else

@@ -17,6 +17,7 @@ struct _GemmclContext {
   cl_command_queue queue;
   GMutex lock;          /* of programs */
   GHashTable *programs; /* "source options" -> cl_program */
+  guint n_compiled;     /* of these, not found in the disk's cache */
   GemmclWeightsTable weights;
 };
 
@@ -234,13 +235,15 @@ get_program (GemmclContext *self, const gchar *source, const gchar *options, GEr
   g_autofree gchar *key = g_strconcat (source, " ", options, NULL);
   g_autoptr (GMutexLocker) locker = NULL;
   cl_program program;
+  gboolean compiled;
 
   locker = g_mutex_locker_new (&self->lock);
   program = g_hash_table_lookup (self->programs, key);
   if (program == NULL) {
-    program = gemmcl_program_build (self->context, self->device, source, options, error);
+    program = gemmcl_program_build (self->context, self->device, source, options, &compiled, error);
     if (program != NULL)
       g_hash_table_insert (self->programs, g_steal_pointer (&key), program);
+    self->n_compiled += compiled;
   }
   return program;
 }
@@ -307,6 +310,7 @@ gemmcl_context_get_stats (GemmclContext *self, GemmclContextStats *stats)
   g_return_if_fail (GEMMCL_IS_CONTEXT (self));
   g_mutex_lock (&self->lock);
   stats->programs = g_hash_table_size (self->programs);
+  stats->compiled = self->n_compiled;
   g_mutex_unlock (&self->lock);
   g_mutex_lock (&self->weights.lock);
   stats->weights = g_hash_table_size (self->weights.alive);

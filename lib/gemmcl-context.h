@@ -168,12 +168,14 @@ const GemmclDeviceInfo *gemmcl_context_get_device_info (GemmclContext *self);
 
 /**
  * GemmclContextStats:
- * @programs: that were built, or loaded from the disk's cache, and are kept
+ * @programs: that were compiled, or loaded from the disk's cache, and are kept
+ * @compiled: how many of these were compiled
  * @weights: different B of its plans that are on the device now, each counted once
  * @weight_bytes: of the device's memory in them
  */
 typedef struct {
   guint programs;
+  guint compiled;
   guint weights;
   guint64 weight_bytes;
 } GemmclContextStats;

@@ -144,17 +144,23 @@ gemmcl_program_complete_options (const gchar *options)
 
 cl_program
 gemmcl_program_build (cl_context context, const GemmclDevice *device, const gchar *source,
-                      const gchar *options, GError **error)
+                      const gchar *options, gboolean *compiled, GError **error)
 {
   const gchar *text = gemmcl_program_get_text (source);
   g_autofree gchar *all_options = gemmcl_program_complete_options (options);
   g_autofree gchar *key = cache_key (device, text, all_options);
   cl_program program = build_from_cache (context, device, key, all_options);
+  const gint64 start = g_get_monotonic_time ();
 
-  if (program == NULL) {
-    program = build_from_source (context, device, source, text, all_options, error);
-    if (program != NULL)
-      store_binary (program, device, key);
-  }
+  *compiled = FALSE;
+  if (program != NULL)
+    return program;
+  program = build_from_source (context, device, source, text, all_options, error);
+  if (program == NULL)
+    return NULL;
+  store_binary (program, device, key);
+  g_info ("Compiled %s for %s in %.0f ms, with %s", source, device->info.name,
+          (g_get_monotonic_time () - start) / 1e3, all_options);
+  *compiled = TRUE;
   return program;
 }

@@ -14,12 +14,14 @@ gchar *gemmcl_program_complete_options (const gchar *options);
  * gemmcl_program_build:
  * @source: the name of an embedded program
  * @options: compiler options; the language is OpenCL C 1.2 unless they have another -cl-std
+ * @compiled: (out): the program was compiled, not found in the disk's cache
  *
  * Takes the program's binary from the disk's cache when one fits; else compiles the source, which
- * may take seconds, and writes the binary there.
+ * may take seconds, writes the binary there and says so in the log, at level INFO.
  *
  * Returns: (transfer full): a built program, or %NULL with #GEMMCL_ERROR_BUILD, which carries the
  *   compiler's log.
  */
 cl_program gemmcl_program_build (cl_context context, const GemmclDevice *device,
-                                 const gchar *source, const gchar *options, GError **error);
+                                 const gchar *source, const gchar *options, gboolean *compiled,
+                                 GError **error);

@@ -141,6 +141,24 @@ tool_parse_layout (const gchar *text, GemmclLayout *layout, GError **error)
   return TRUE;
 }
 
+gboolean
+tool_parse_activation (const gchar *text, GemmclActivation *activation, GError **error)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  for (guint i = 0; i < GEMMCL_N_ACTIVATIONS; i++) {
+    const gchar *name = gemmcl_activation_get_name (i);
+    if (text == NULL || g_str_equal (text, name)) {
+      *activation = i;
+      return TRUE;
+    }
+    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", name);
+  }
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--activation takes one of %s, not \"%s\".",
+               names->str, text);
+  return FALSE;
+}
+
 void
 tool_adopt_precision (GemmclGemm *gemm, const gchar *kernel)
 {

@@ -5,6 +5,11 @@
 #include "gemmcl.h"
 #include "tool.h"
 
+/** TOOL_ACTIVATION_HELP: of an option --activation, read by tool_parse_activation(). */
+#define TOOL_ACTIVATION_HELP                                                                       \
+  "What is applied last: none, relu, leaky-relu, gelu, gelu-tanh, sigmoid, silu, tanh, "           \
+  "hard-swish or softmax, the latter over each row (default: none)"
+
 /** Options that several subcommands share, and what they mean. */
 
 /** tool_device_entries: -p, -t and -d, read by tool_open_context(). */
@@ -48,6 +53,14 @@ gboolean tool_parse_precision (const gchar *text, GemmclPrecision *precision, GE
  * Returns: %FALSE with %TOOL_ERROR_USAGE for another word than row and col.
  */
 gboolean tool_parse_layout (const gchar *text, GemmclLayout *layout, GError **error);
+
+/**
+ * tool_parse_activation:
+ * @text: (nullable): what the user gave --activation; %NULL is none
+ *
+ * Returns: %FALSE with %TOOL_ERROR_USAGE for a word that is no activation's name.
+ */
+gboolean tool_parse_activation (const gchar *text, GemmclActivation *activation, GError **error);
 
 /** tool_layout_get_name: Returns: the word for @layout that --layout takes; static. */
 const gchar *tool_layout_get_name (GemmclLayout layout);

@@ -24,10 +24,7 @@ static const GOptionEntry entries[] = {
      "The factor of C (default: 1 where there is a C)", "NUMBER"},
     {"bias", 0, 0, G_OPTION_ARG_FILENAME, &options.bias,
      "N numbers, added to each row (default: none)", "MATRIX"},
-    {"activation", 0, 0, G_OPTION_ARG_STRING, &options.activation,
-     "What is applied last: none, relu, leaky-relu, gelu, gelu-tanh, sigmoid, silu, tanh, "
-     "hard-swish or softmax, the latter over each row (default: none)",
-     "NAME"},
+    {"activation", 0, 0, G_OPTION_ARG_STRING, &options.activation, TOOL_ACTIVATION_HELP, "NAME"},
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
      "The kernel; auto lets the library choose (default: auto)", "NAME"},
     {"rows", 'r', 0, G_OPTION_ARG_FILENAME, &options.rows,
@@ -79,24 +76,6 @@ load_inputs (RunInputs *self, gchar **operands, GError **error)
     return FALSE;
   self->a = gemmcl_matrix_to_f32 (a, FALSE, error);
   return self->a != NULL;
-}
-
-static gboolean
-parse_activation (GemmclActivation *activation, GError **error)
-{
-  g_autoptr (GString) names = g_string_new (NULL);
-
-  for (guint i = 0; i < GEMMCL_N_ACTIVATIONS; i++) {
-    const gchar *name = gemmcl_activation_get_name (i);
-    if (options.activation == NULL || g_strcmp0 (options.activation, name) == 0) {
-      *activation = i;
-      return TRUE;
-    }
-    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", name);
-  }
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--activation takes one of %s, not \"%s\".",
-               names->str, options.activation);
-  return FALSE;
 }
 
 static gboolean
@@ -291,7 +270,7 @@ check_options (GemmclGemm *gemm, GError **error)
     return FALSE;
   }
   if (!tool_get_epilogue (gemm, options.beta, error) ||
-      !parse_activation (&gemm->activation, error) ||
+      !tool_parse_activation (options.activation, &gemm->activation, error) ||
       !parse_row_outputs (&gemm->row_outputs, error))
     return FALSE;
   if (options.beta != NULL && options.addend == NULL) {

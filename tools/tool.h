@@ -71,6 +71,7 @@ extern const ToolCommand tool_kernels;
 extern const ToolCommand tool_quantize;
 extern const ToolCommand tool_run;
 extern const ToolCommand tool_tune;
+extern const ToolCommand tool_warm;
 
 /** tool_commands: all of them, ended by %NULL, in the order in which the help lists them. */
 extern const ToolCommand *const tool_commands[];

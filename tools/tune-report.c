@@ -7,7 +7,7 @@
 #include "bench-measure.h"
 #include "options.h"
 #include "table.h"
-#include "tune-problems.h"
+#include "problems.h"
 
 enum {
   COLUMN_PROBLEM,
@@ -59,7 +59,7 @@ tune_report_start (TuneReport *self, const GArray *problems)
 
   for (guint i = 0; i < problems->len; i++) {
     const GemmclGemm *gemm = &g_array_index (problems, GemmclGemm, i);
-    g_autofree gchar *name = tune_problem_get_name (gemm->m, gemm->n, gemm->k);
+    g_autofree gchar *name = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
     tool_table_fit (&self->columns[COLUMN_PROBLEM], name);
   }
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
@@ -130,7 +130,7 @@ void
 tune_report_add (TuneReport *self, const TuneSearch *search, gboolean stored)
 {
   const GemmclGemm *gemm = &search->gemm;
-  g_autofree gchar *problem = tune_problem_get_name (gemm->m, gemm->n, gemm->k);
+  g_autofree gchar *problem = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
   g_autofree gchar *rules = format_gflops (get_gflops (search, search->rules));
   g_autofree gchar *tuned = format_gflops (get_gflops (search, search->best));
   g_autofree gchar *gain = format_gain (search->gain);
@@ -163,7 +163,7 @@ tune_report_list (FILE *out, const GPtrArray *entries)
 
   for (guint i = 0; i < entries->len; i++) {
     const GemmclTuningEntry *entry = g_ptr_array_index (entries, i);
-    gchar *name = tune_problem_get_name (entry->m, entry->n, entry->k);
+    gchar *name = tool_problem_get_name (entry->m, entry->n, entry->k);
     g_ptr_array_add (names, name);
     tool_table_fit (&columns[0], name);
     tool_table_fit (&columns[3], entry->kernel);

@@ -4,7 +4,7 @@
 #include "interrupt.h"
 #include "options.h"
 #include "tool.h"
-#include "tune-problems.h"
+#include "problems.h"
 #include "tune-report.h"
 #include "tune-search.h"
 #include "tune-serve.h"
@@ -116,7 +116,7 @@ parse_seconds (gdouble *seconds, GError **error)
 static void
 print_notes (const TuneSearch *search, const GError *why)
 {
-  g_autofree gchar *name = tune_problem_get_name (search->gemm.m, search->gemm.n, search->gemm.k);
+  g_autofree gchar *name = tool_problem_get_name (search->gemm.m, search->gemm.n, search->gemm.k);
 
   for (guint i = 0; i < search->candidates->len; i++) {
     const TuneCandidate *candidate = g_ptr_array_index (search->candidates, i);
@@ -165,7 +165,7 @@ static gboolean
 tune_problem (Tuning *self, guint index, GError **error)
 {
   const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, index);
-  g_autofree gchar *name = tune_problem_get_name (gemm->m, gemm->n, gemm->k);
+  g_autofree gchar *name = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
   g_auto (GStrv) names = gemmcl_tuning_list_candidates (self->context, gemm);
   g_autoptr (TuneSearch) search = tune_search_new (gemm, (const gchar *const *)names);
   const gdouble seconds = get_share (self, index);
@@ -206,9 +206,11 @@ tune (GemmclContext *context, gchar **operands, GError **error)
       !tool_parse_layout (options.layout, &gemm.layout, error) ||
       !parse_seconds (&self.seconds, error))
     return FALSE;
-  self.problems = tune_problems_new ((const gchar *const *)operands, &gemm, info, error);
+  self.problems = tool_problems_new ((const gchar *const *)operands, &gemm, error);
   if (self.problems == NULL)
     return FALSE;
+  if (self.problems->len == 0)
+    tool_problems_add_usual (self.problems, &gemm, info);
   self.progress = tune_progress_new (self.problems->len, self.seconds);
   self.worker = tune_worker_new (tune_progress_tick, self.progress);
   self.report = tune_report_new (get_table_output (), info);

@@ -154,6 +154,7 @@ class NoDevice(tool.TestCase):
                 ("bench", "-M", "1"),
                 ("tune", "1,1,1"),
                 ("tune", "--list"),
+                ("warm", "1,1,1"),
                 ("run", "[1]", "[1]", "-o", f"{empty}/d.npy"),
             ):
                 with self.subTest(arguments=arguments):

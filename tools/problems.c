@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "tune-problems.h"
+#include "problems.h"
 
 #include "tool.h"
 
@@ -49,8 +49,7 @@ add_problem (GArray *problems, const GemmclGemm *gemm, const gsize *sizes)
 }
 
 GArray *
-tune_problems_new (const gchar *const *operands, const GemmclGemm *gemm,
-                   const GemmclDeviceInfo *info, GError **error)
+tool_problems_new (const gchar *const *operands, const GemmclGemm *gemm, GError **error)
 {
   g_autoptr (GArray) problems = g_array_new (FALSE, FALSE, sizeof (GemmclGemm));
   gsize sizes[N_SIZES];
@@ -60,17 +59,20 @@ tune_problems_new (const gchar *const *operands, const GemmclGemm *gemm,
       return NULL;
     add_problem (problems, gemm, sizes);
   }
-  if (problems->len > 0)
-    return g_steal_pointer (&problems);
+  return g_steal_pointer (&problems);
+}
+
+void
+tool_problems_add_usual (GArray *problems, const GemmclGemm *gemm, const GemmclDeviceInfo *info)
+{
   for (guint i = 0; i < G_N_ELEMENTS (everywhere); i++)
     add_problem (problems, gemm, everywhere[i]);
   for (guint i = 0; i < G_N_ELEMENTS (on_gpus) && info->type != GEMMCL_DEVICE_TYPE_CPU; i++)
     add_problem (problems, gemm, on_gpus[i]);
-  return g_steal_pointer (&problems);
 }
 
 gchar *
-tune_problem_get_name (gsize m, gsize n, gsize k)
+tool_problem_get_name (gsize m, gsize n, gsize k)
 {
   return g_strdup_printf ("%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT, m, n, k);
 }

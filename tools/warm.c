@@ -1,0 +1,169 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench-problem.h"
+#include "options.h"
+#include "problems.h"
+#include "table.h"
+#include "tool.h"
+
+static struct {
+  gchar *kernel;
+  gchar *layout;
+  gchar *addend;
+  gchar *activation;
+  gint batch;
+} options = {.batch = 1};
+
+static const GOptionEntry problem_entries[] = {
+    {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
+     "The kernel; auto lets the library choose by what was tuned and by its rules, rules only by "
+     "these (default: auto)",
+     "NAME"},
+    {"batch", 0, 0, G_OPTION_ARG_INT, &options.batch,
+     "Matrices A of M x K that are multiplied by the same B in one run (default: 1)", "INTEGER"},
+    {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
+     "What lies together in memory: row or col (default: row)", "row|col"},
+    {"addend", 0, 0, G_OPTION_ARG_STRING, &options.addend,
+     "What C is: none, or output, the previous D, for which the element is ready unless it has an "
+     "addend (default: none)",
+     "none|output"},
+    {"activation", 0, 0, G_OPTION_ARG_STRING, &options.activation, TOOL_ACTIVATION_HELP, "NAME"},
+    {NULL}};
+
+static ToolColumn columns[] = {
+    {"M x N x K", 19, FALSE}, {"kernel", 24, FALSE}, {"compiled", 0, TRUE}, {"ms", 7, TRUE}};
+
+static gboolean
+parse_addend (GemmclAddend *addend, GError **error)
+{
+  *addend = g_strcmp0 (options.addend, "output") == 0 ? GEMMCL_ADDEND_OUTPUT : GEMMCL_ADDEND_NONE;
+  if (options.addend == NULL || *addend == GEMMCL_ADDEND_OUTPUT ||
+      g_str_equal (options.addend, "none"))
+    return TRUE;
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--addend takes none or output, not \"%s\".",
+               options.addend);
+  return FALSE;
+}
+
+static gboolean
+describe_problem (GemmclGemm *gemm, const gchar **kernel, GError **error)
+{
+  static const gchar *const choosers[] = {"auto", "rules", NULL};
+
+  if (options.batch < 1) {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--batch takes 1 or more, not %d.",
+                 options.batch);
+    return FALSE;
+  }
+  *kernel = options.kernel != NULL ? options.kernel : "auto";
+  if (!g_strv_contains (choosers, *kernel) &&
+      (*kernel = tool_find_kernel (options.kernel, error)) == NULL)
+    return FALSE;
+  if (!tool_get_epilogue (gemm, NULL, error) ||
+      !tool_parse_layout (options.layout, &gemm->layout, error) ||
+      !parse_addend (&gemm->addend, error) ||
+      !tool_parse_activation (options.activation, &gemm->activation, error))
+    return FALSE;
+  tool_adopt_precision (gemm, *kernel);
+  gemm->batch = options.batch;
+  return TRUE;
+}
+
+/* With zeros for matrices: some drivers compile what a run needs when it is enqueued. */
+static gboolean
+run_once (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel, GError **error)
+{
+  const gsize rows = gemm->m * gemm->batch;
+  GemmclGemm tall = *gemm;
+  g_autofree gfloat *a = NULL, *b = NULL, *d = NULL;
+
+  tall.m = rows;
+  if (!bench_problem_check (context, &tall, error))
+    return FALSE;
+  a = g_try_new0 (gfloat, rows * gemm->k);
+  b = g_try_new0 (gfloat, gemm->k * gemm->n);
+  d = g_try_new0 (gfloat, rows * gemm->n);
+  if (a == NULL || b == NULL || d == NULL) {
+    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+                         "There is not enough memory for matrices of this size.");
+    return FALSE;
+  }
+  return gemmcl_gemm_run (context, gemm, kernel, a, b, NULL, NULL, d, error);
+}
+
+static guint
+count_compiled (GemmclContext *context)
+{
+  GemmclContextStats stats;
+
+  gemmcl_context_get_stats (context, &stats);
+  return stats.compiled;
+}
+
+static gboolean
+warm (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel, GError **error)
+{
+  const gint64 start = g_get_monotonic_time ();
+  const guint before = count_compiled (context);
+  g_autofree gchar *name = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
+  g_autofree gchar *compiled = NULL, *ms = NULL;
+  g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, gemm, kernel, error);
+
+  if (plan == NULL || !run_once (context, gemm, gemmcl_plan_get_kernel (plan), error)) {
+    g_prefix_error (error, "%s: ", name);
+    return FALSE;
+  }
+  compiled = g_strdup_printf ("%u", count_compiled (context) - before);
+  ms = g_strdup_printf ("%.0f", (g_get_monotonic_time () - start) / 1e3);
+  tool_table_row (stdout, columns,
+                  (const gchar *const[]){name, gemmcl_plan_get_kernel (plan), compiled, ms},
+                  G_N_ELEMENTS (columns));
+  return TRUE;
+}
+
+static gboolean
+run (gchar **operands, GError **error)
+{
+  g_autoptr (GemmclContext) context = NULL;
+  g_autoptr (GArray) problems = NULL;
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  const gchar *kernel;
+
+  if (!describe_problem (&gemm, &kernel, error))
+    return FALSE;
+  problems = tool_problems_new ((const gchar *const *)operands, &gemm, error);
+  if (problems == NULL || (context = tool_open_context (error)) == NULL)
+    return FALSE;
+  tool_table_titles (stdout, columns, G_N_ELEMENTS (columns));
+  for (guint i = 0; i < problems->len; i++) {
+    GemmclGemm *problem = &g_array_index (problems, GemmclGemm, i);
+
+    problem->a_stride = problem->batch > 1 ? problem->m * problem->k : 0;
+    if (!warm (context, problem, kernel, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+const ToolCommand tool_warm = {
+    .name = "warm",
+    .summary = "Compile the kernels of problems before they are needed",
+    .operands = "M,N,K ...",
+    .n_operands = 1,
+    .more_operands = TRUE,
+    .description =
+        "Makes each problem ready as the library does when it is first wanted, an A of M x K by a "
+        "B of K x N: chooses the kernel, compiles the programs that are not in the cache, and runs "
+        "it once, with zeros, since some drivers compile only then. The next process finds all in "
+        "the caches and starts in a fraction of the time.\n\n"
+        "A line for each problem tells the kernel, how many programs were compiled, and how long "
+        "all took. Programs depend on the device, its driver and the library's version, and on the "
+        "options below; sizes matter as far as they change the kernel.",
+    .groups = {{"Device", tool_device_entries},
+               {"Problem", problem_entries},
+               {"Arithmetic", tool_epilogue_entries}},
+    .examples = {{"gemmcl warm 64,1024,1024 64,10,1024", "Two layers, on the best device"},
+                 {"gemmcl warm -t cpu --addend output --activation relu 1,256,64",
+                  "A layer as the element has it for tensors of f32, on a CPU"}},
+    .run = run,
+};
