@@ -13,19 +13,26 @@ files_init (Files *files)
   g_assert_no_error (error);
 }
 
-void
-files_clear (Files *files)
+static void
+remove_tree (const gchar *path)
 {
-  g_autoptr (GDir) dir = files->dir != NULL ? g_dir_open (files->dir, 0, NULL) : NULL;
+  const gboolean is_link = g_file_test (path, G_FILE_TEST_IS_SYMLINK);
+  g_autoptr (GDir) dir = is_link ? NULL : g_dir_open (path, 0, NULL);
   const gchar *name;
 
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL) {
-    g_autofree gchar *path = files_path (files, name);
+    g_autofree gchar *child = g_build_filename (path, name, NULL);
 
-    g_assert_cmpint (g_remove (path), ==, 0);
+    remove_tree (child);
   }
+  g_assert_cmpint (g_remove (path), ==, 0);
+}
+
+void
+files_clear (Files *files)
+{
   if (files->dir != NULL)
-    g_assert_cmpint (g_rmdir (files->dir), ==, 0);
+    remove_tree (files->dir);
   g_clear_pointer (&files->dir, g_free);
 }
 
