@@ -29,23 +29,35 @@ is_named (const gchar *variable, const gchar *kernel)
 
 /*
  * Loaded before the library, this stands for a compiler that some kernels are too much for: those
- * that the environment names do not build, or compute twice what they should.
+ * that the environment names do not build.
  */
 GemmclPlan *
 gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                  GError **error)
 {
   GemmclPlan *(*next) (GemmclContext *, const GemmclGemm *, const gchar *, GError **);
-  GemmclGemm given = *gemm;
 
   find_next ("gemmcl_plan_new", &next);
   if (is_named ("GEMMCL_UNBUILT_KERNEL", kernel)) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD, "Kernel %s is too much.", kernel);
     return NULL;
   }
-  if (is_named ("GEMMCL_WRONG_KERNEL", kernel))
-    given.alpha = 2 * gemm->alpha;
-  return next (context, &given, kernel, error);
+  return next (context, gemm, kernel, error);
+}
+
+/* Or compute twice what they should. */
+gboolean
+gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **first,
+                    struct _cl_event **done, GError **error)
+{
+  gboolean (*next) (GemmclPlan *, const GemmclRun *, struct _cl_event **, struct _cl_event **,
+                    GError **);
+  GemmclRun given = *run;
+
+  find_next ("gemmcl_plan_submit", &next);
+  if (is_named ("GEMMCL_WRONG_KERNEL", gemmcl_plan_get_kernel (plan)))
+    given.alpha *= 2;
+  return next (plan, &given, first, done, error);
 }
 
 /* Others run out of registers, or are not native. */
