@@ -326,8 +326,8 @@ def check(case, values, inputs, sink, data):
         c, c_off = values.get("c", 0.0), 0.0
         if not case.addend and previous is not None and previous.shape == found.shape:
             c, c_off = previous, previous_off
-        expected, bound = solve(a * scale + offset, off * abs(scale), c=c, c_off=c_off, alpha=case.alpha,
-                                beta=case.beta, activation=case.activation,
+        expected, bound = solve(a * scale + offset, off * abs(scale), c=c, c_off=c_off,
+                                alpha=case.alpha, beta=case.beta, activation=case.activation,
                                 precision=STATING.get(case.weight, case.precision), **operands)
         wrong = compare(found, expected, bound)
         if wrong:
