@@ -47,6 +47,15 @@ is_tight_region (const Region *region)
          (region->stride == region->row_bytes && region->other_stride == (gssize)region->row_bytes);
 }
 
+/* The region's first byte on the host; NULL if it is on the device. */
+static guchar *
+get_host (const GemmclTransfer *self, const Region *region)
+{
+  guchar *plane = self->data->host[region->plane];
+
+  return self->data->kind == GEMMCL_DATA_HOST ? plane + region->other : NULL;
+}
+
 /* Rows that follow one another. */
 static cl_int
 copy_bytes (const GemmclTransfer *self, const Region *region, cl_event *done)
@@ -55,7 +64,7 @@ copy_bytes (const GemmclTransfer *self, const Region *region, cl_event *done)
   const gsize bytes = region->rows * region->row_bytes;
   const cl_mem object = self->data->objects[0];
   const gsize at = self->data->offset[region->plane] + region->other;
-  guchar *host = (guchar *)self->data->host[region->plane] + region->other;
+  guchar *host = get_host (self, region);
 
   if (self->data->kind == GEMMCL_DATA_BUFFER)
     return self->to_device ? clEnqueueCopyBuffer (queue, object, self->buffer, at, region->offset,
@@ -78,7 +87,7 @@ copy_rows (const GemmclTransfer *self, const Region *region, cl_event *done)
   const gsize start[3] = {0, 0, 0};
   const gsize size[3] = {region->row_bytes, region->rows, 1};
   const gsize stride = region->stride, other = region->other_stride;
-  guchar *host = (guchar *)self->data->host[region->plane] + region->other;
+  guchar *host = get_host (self, region);
 
   if (self->data->kind == GEMMCL_DATA_BUFFER)
     return self->to_device
