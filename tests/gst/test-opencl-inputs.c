@@ -41,10 +41,12 @@ test_passed_tensors (void)
   line_init (&self, "gemmcl weight=[[1],[1]] tensor-index=1 " FORCE ("other/tensors" OPENCL),
              "other/tensors,format=static,num_tensors=3,framerate=1/1,"
              "dimensions=(string)\"2:1,2:1,2:1\",types=(string)\"float32,float32,float32\"");
-  for (guint i = 0; i < 3; i++)
-    gst_buffer_append_memory (input,
-                              gst_memory_new_wrapped (0, g_memdup2 (row, sizeof row), sizeof row, 0,
-                                                      sizeof row, NULL, NULL));
+  for (guint i = 0; i < 3; i++) {
+    gpointer copy = g_memdup2 (row, sizeof row);
+
+    gst_buffer_append_memory (
+        input, gst_memory_new_wrapped (0, copy, sizeof row, 0, sizeof row, copy, g_free));
+  }
   line_push (&self, input);
   output = gst_harness_pull (self.harness);
   g_assert_cmpuint (gst_buffer_n_memory (output), ==, 3);
