@@ -143,11 +143,24 @@ gemmcl_cache_dir_read (const gchar *name, gsize max_size, GError **error)
   return NULL;
 }
 
+/* GLib 2.84 gives a new file the mode of the one that it replaces: one that others can write to
+ * must go first. */
+static void
+drop_open_file (const gchar *path)
+{
+  GStatBuf info;
+
+  if (g_lstat (path, &info) == 0 && info.st_mode & WRITABLE_BY_OTHERS)
+    g_unlink (path);
+}
+
 gboolean
 gemmcl_cache_dir_write (const gchar *name, gconstpointer data, gsize size, GError **error)
 {
   g_autofree gchar *path = gemmcl_cache_dir_get_path (name);
 
-  return gemmcl_cache_dir_prepare (error) &&
-         g_file_set_contents_full (path, data, size, G_FILE_SET_CONTENTS_CONSISTENT, 0600, error);
+  if (!gemmcl_cache_dir_prepare (error))
+    return FALSE;
+  drop_open_file (path);
+  return g_file_set_contents_full (path, data, size, G_FILE_SET_CONTENTS_CONSISTENT, 0600, error);
 }
