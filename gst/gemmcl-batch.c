@@ -257,7 +257,8 @@ gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event)
   case GST_EVENT_FLUSH_STOP:
     return FALSE;
   default:
-    if (self->batch->n == 0 || !GST_EVENT_IS_SERIALIZED (event))
+    /* Others come without the stream lock, in which alone a batch may be looked at. */
+    if (!GST_EVENT_IS_SERIALIZED (event) || self->batch->n == 0)
       return FALSE;
     g_ptr_array_add (self->batch->items, event);
     return TRUE;

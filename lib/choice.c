@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "error-private.h"
 #include "gemm.h"
 #include "kernels.h"
 #include "subgroups.h"
@@ -56,13 +57,11 @@ gemmcl_choice_find (GemmclChoice *self, const gchar *name, GError **error)
   guint64 split = 1;
 
   if (slash != NULL &&
-      !g_ascii_string_to_unsigned (slash + 1, 10, 1, GEMMCL_MAX_SPLIT, &split, NULL)) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-                 "\"%s\" should have a number from 1 to %d behind the slash: the parts into which "
-                 "K is cut.",
-                 name, GEMMCL_MAX_SPLIT);
-    return FALSE;
-  }
+      !g_ascii_string_to_unsigned (slash + 1, 10, 1, GEMMCL_MAX_SPLIT, &split, NULL))
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "\"%s\" should have a number from 1 to %d behind the slash: the parts into "
+                        "which K is cut.",
+                        name, GEMMCL_MAX_SPLIT);
   self->kernel = gemmcl_kernel_find (row, error);
   self->split = split;
   return self->kernel != NULL;

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device.h"
 
+#include "error-private.h"
+
 #include <CL/cl_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +15,30 @@
 #define NV_COMPUTE_CAPABILITY_MAJOR 0x4000
 #define NV_COMPUTE_CAPABILITY_MINOR 0x4001
 
-/* Some drivers pad names with spaces, and nothing says that they are UTF-8. */
+/* Of queries that each device answers: the first one that failed. */
+typedef struct {
+  cl_int status;
+} Asked;
+
+static gboolean
+note (Asked *self, cl_int status)
+{
+  if (self != NULL && self->status == CL_SUCCESS)
+    self->status = status;
+  return status == CL_SUCCESS;
+}
+
+/* Some drivers pad names with spaces, and nothing says that they are UTF-8. "" after a failure. */
 #define DEFINE_GET_STRING(name, Id, Info, query)                                                   \
-  static gchar *name (Id id, Info what)                                                            \
+  static gchar *name (Asked *asked, Id id, Info what)                                              \
   {                                                                                                \
     gsize size = 0;                                                                                \
     g_autofree gchar *text = NULL;                                                                 \
                                                                                                    \
-    if (query (id, what, 0, NULL, &size) != CL_SUCCESS)                                            \
+    if (!note (asked, query (id, what, 0, NULL, &size)))                                           \
       return g_strdup ("");                                                                        \
     text = g_malloc0 (size + 1);                                                                   \
-    if (query (id, what, size, text, NULL) != CL_SUCCESS)                                          \
+    if (!note (asked, query (id, what, size, text, NULL)))                                         \
       return g_strdup ("");                                                                        \
     return g_utf8_make_valid (g_strstrip (text), -1);                                              \
   }
@@ -31,22 +46,24 @@
 DEFINE_GET_STRING (get_string, cl_device_id, cl_device_info, clGetDeviceInfo)
 DEFINE_GET_STRING (get_platform_string, cl_platform_id, cl_platform_info, clGetPlatformInfo)
 
-/* Leaves @value as it is when the device does not know. */
-#define GET(id, what, value) ((void)clGetDeviceInfo (id, what, sizeof (value), &(value), NULL))
+/* Leaves @value as it is after a failure. @asked: (nullable): NULL for what a device may not know
+ */
+#define GET(asked, id, what, value)                                                                \
+  note (asked, clGetDeviceInfo (id, what, sizeof (value), &(value), NULL))
 
 static guint
-get_uint (cl_device_id id, cl_device_info what)
+get_uint (Asked *asked, cl_device_id id, cl_device_info what)
 {
   cl_uint value = 0;
-  GET (id, what, value);
+  GET (asked, id, what, value);
   return value;
 }
 
 static guint64
-get_ulong (cl_device_id id, cl_device_info what)
+get_ulong (Asked *asked, cl_device_id id, cl_device_info what)
 {
   cl_ulong value = 0;
-  GET (id, what, value);
+  GET (asked, id, what, value);
   return value;
 }
 
@@ -100,7 +117,7 @@ fill_subgroup_sizes (GemmclDeviceInfo *info, cl_device_id id)
 static guint32
 get_ip_version (cl_device_id id)
 {
-  const guint32 ip = get_uint (id, CL_DEVICE_IP_VERSION_INTEL);
+  const guint32 ip = get_uint (NULL, id, CL_DEVICE_IP_VERSION_INTEL);
   const guint32 major = ip >> 16, minor = ip >> 8 & 0xff;
 
   if (ip >> 22 != 0)
@@ -113,10 +130,10 @@ fill_intel (GemmclDeviceInfo *info, cl_device_id id)
 {
   if (!gemmcl_device_info_has_extension (info, "cl_intel_device_attribute_query"))
     return;
-  info->eus = get_uint (id, CL_DEVICE_NUM_SLICES_INTEL) *
-              get_uint (id, CL_DEVICE_NUM_SUB_SLICES_PER_SLICE_INTEL) *
-              get_uint (id, CL_DEVICE_NUM_EUS_PER_SUB_SLICE_INTEL);
-  info->eu_threads = get_uint (id, CL_DEVICE_NUM_THREADS_PER_EU_INTEL);
+  info->eus = get_uint (NULL, id, CL_DEVICE_NUM_SLICES_INTEL) *
+              get_uint (NULL, id, CL_DEVICE_NUM_SUB_SLICES_PER_SLICE_INTEL) *
+              get_uint (NULL, id, CL_DEVICE_NUM_EUS_PER_SUB_SLICE_INTEL);
+  info->eu_threads = get_uint (NULL, id, CL_DEVICE_NUM_THREADS_PER_EU_INTEL);
   info->ip_version = get_ip_version (id);
 }
 
@@ -125,42 +142,44 @@ fill_images (GemmclDeviceInfo *info, cl_device_id id)
 {
   cl_bool support = CL_FALSE;
 
-  GET (id, CL_DEVICE_IMAGE_SUPPORT, support);
+  GET (NULL, id, CL_DEVICE_IMAGE_SUPPORT, support);
   if (!support)
     return;
-  GET (id, CL_DEVICE_IMAGE2D_MAX_WIDTH, info->max_image_width);
-  GET (id, CL_DEVICE_IMAGE2D_MAX_HEIGHT, info->max_image_height);
+  GET (NULL, id, CL_DEVICE_IMAGE2D_MAX_WIDTH, info->max_image_width);
+  GET (NULL, id, CL_DEVICE_IMAGE2D_MAX_HEIGHT, info->max_image_height);
 }
 
-static void
-fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform)
+/* Half a description would make wrong choices for as long as it is shared. */
+static gboolean
+fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GError **error)
 {
-  const guint vendor = get_uint (id, CL_DEVICE_VENDOR_ID);
+  Asked asked = {CL_SUCCESS};
+  const guint vendor = get_uint (&asked, id, CL_DEVICE_VENDOR_ID);
   cl_device_type type = 0;
   cl_bool unified = CL_FALSE;
 
-  info->platform = get_platform_string (platform, CL_PLATFORM_NAME);
-  info->name = get_string (id, CL_DEVICE_NAME);
-  info->vendor = get_string (id, CL_DEVICE_VENDOR);
-  info->version = get_string (id, CL_DEVICE_VERSION);
-  info->driver = get_string (id, CL_DRIVER_VERSION);
-  info->extensions = get_string (id, CL_DEVICE_EXTENSIONS);
-  GET (id, CL_DEVICE_TYPE, type);
+  info->platform = get_platform_string (&asked, platform, CL_PLATFORM_NAME);
+  info->name = get_string (&asked, id, CL_DEVICE_NAME);
+  info->vendor = get_string (&asked, id, CL_DEVICE_VENDOR);
+  info->version = get_string (&asked, id, CL_DEVICE_VERSION);
+  info->driver = get_string (&asked, id, CL_DRIVER_VERSION);
+  info->extensions = get_string (&asked, id, CL_DEVICE_EXTENSIONS);
+  GET (&asked, id, CL_DEVICE_TYPE, type);
   info->type = type_from_cl (type);
   info->intel = vendor == VENDOR_INTEL || strstr (info->vendor, "Intel") != NULL;
   info->nvidia = vendor == VENDOR_NVIDIA || strstr (info->vendor, "NVIDIA") != NULL;
   if (info->nvidia)
-    info->nvidia_capability = 10 * get_uint (id, NV_COMPUTE_CAPABILITY_MAJOR) +
-                              get_uint (id, NV_COMPUTE_CAPABILITY_MINOR);
-  info->compute_units = get_uint (id, CL_DEVICE_MAX_COMPUTE_UNITS);
-  info->clock_mhz = get_uint (id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
-  info->float_width = get_uint (id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
-  GET (id, CL_DEVICE_MAX_WORK_GROUP_SIZE, info->max_work_group);
-  GET (id, CL_DEVICE_MAX_WORK_ITEM_SIZES, info->max_work_item_sizes);
-  info->global_bytes = get_ulong (id, CL_DEVICE_GLOBAL_MEM_SIZE);
-  info->max_alloc_bytes = get_ulong (id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  info->local_bytes = get_ulong (id, CL_DEVICE_LOCAL_MEM_SIZE);
-  GET (id, CL_DEVICE_HOST_UNIFIED_MEMORY, unified);
+    info->nvidia_capability = 10 * get_uint (NULL, id, NV_COMPUTE_CAPABILITY_MAJOR) +
+                              get_uint (NULL, id, NV_COMPUTE_CAPABILITY_MINOR);
+  info->compute_units = get_uint (&asked, id, CL_DEVICE_MAX_COMPUTE_UNITS);
+  info->clock_mhz = get_uint (&asked, id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
+  info->float_width = get_uint (&asked, id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+  GET (&asked, id, CL_DEVICE_MAX_WORK_GROUP_SIZE, info->max_work_group);
+  GET (&asked, id, CL_DEVICE_MAX_WORK_ITEM_SIZES, info->max_work_item_sizes);
+  info->global_bytes = get_ulong (&asked, id, CL_DEVICE_GLOBAL_MEM_SIZE);
+  info->max_alloc_bytes = get_ulong (&asked, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  info->local_bytes = get_ulong (&asked, id, CL_DEVICE_LOCAL_MEM_SIZE);
+  GET (&asked, id, CL_DEVICE_HOST_UNIFIED_MEMORY, unified);
   info->host_unified = unified;
   info->fp16 = gemmcl_device_info_has_extension (info, "cl_khr_fp16");
   info->fp64 = gemmcl_device_info_has_extension (info, "cl_khr_fp64");
@@ -168,6 +187,7 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform)
   fill_subgroup_sizes (info, id);
   fill_intel (info, id);
   gemmcl_device_info_set_peak (info, info->nvidia_capability / 10, info->nvidia_capability % 10);
+  return gemmcl_cl_check (asked.status, error, "clGetDeviceInfo");
 }
 
 GemmclDevice *
@@ -178,9 +198,9 @@ gemmcl_device_new (cl_device_id id, GError **error)
   self->id = id;
   if (!gemmcl_cl_check (
           clGetDeviceInfo (id, CL_DEVICE_PLATFORM, sizeof (self->platform), &self->platform, NULL),
-          error, "clGetDeviceInfo for the platform"))
+          error, "clGetDeviceInfo for the platform") ||
+      !fill_info (&self->info, id, self->platform, error))
     return NULL;
-  fill_info (&self->info, id, self->platform);
   return g_steal_pointer (&self);
 }
 
@@ -197,46 +217,61 @@ gemmcl_device_free (GemmclDevice *self)
   g_free (self);
 }
 
-/* Adds every device of every platform to @devices, in the loader's order. */
+/* What a platform has. */
 static void
-list_all (GPtrArray *devices)
+list_platform (GPtrArray *devices, guint index, cl_platform_id platform, GError **reason)
 {
-  cl_uint n_platforms = 0;
-  g_autofree cl_platform_id *platforms = NULL;
+  cl_uint n = 0;
+  cl_device_id preferred = NULL;
+  g_autofree cl_device_id *ids = NULL;
+  cl_int status = clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
 
-  if (clGetPlatformIDs (0, NULL, &n_platforms) != CL_SUCCESS || n_platforms == 0)
+  ids = g_new0 (cl_device_id, n);
+  if (status == CL_SUCCESS && n > 0)
+    status = clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, n, ids, NULL);
+  if (status == CL_DEVICE_NOT_FOUND || !gemmcl_cl_check (status, reason, "clGetDeviceIDs"))
     return;
-  platforms = g_new0 (cl_platform_id, n_platforms);
-  if (clGetPlatformIDs (n_platforms, platforms, NULL) != CL_SUCCESS)
-    return;
+  (void)clGetDeviceIDs (platform, CL_DEVICE_TYPE_DEFAULT, 1, &preferred, NULL);
+  for (guint i = 0; i < n; i++) {
+    GemmclDevice *device;
 
-  for (guint i = 0; i < n_platforms; i++) {
-    cl_uint n = 0;
-    cl_device_id preferred = NULL;
-    g_autofree cl_device_id *ids = NULL;
-
-    if (clGetDeviceIDs (platforms[i], CL_DEVICE_TYPE_ALL, 0, NULL, &n) != CL_SUCCESS || n == 0)
+    g_clear_error (reason);
+    device = gemmcl_device_new (ids[i], reason);
+    if (device == NULL)
       continue;
-    ids = g_new0 (cl_device_id, n);
-    if (clGetDeviceIDs (platforms[i], CL_DEVICE_TYPE_ALL, n, ids, NULL) != CL_SUCCESS)
-      continue;
-    (void)clGetDeviceIDs (platforms[i], CL_DEVICE_TYPE_DEFAULT, 1, &preferred, NULL);
-    for (guint j = 0; j < n; j++) {
-      GemmclDevice *device = gemmcl_device_new (ids[j], NULL);
-      if (device == NULL)
-        continue;
-      device->platform_index = i;
-      device->is_default = ids[j] == preferred;
-      g_ptr_array_add (devices, device);
-    }
+    device->platform_index = index;
+    device->is_default = ids[i] == preferred;
+    g_ptr_array_add (devices, device);
   }
 }
 
+/* Adds every device of every platform to @devices, in the loader's order, but those that cannot be
+ * asked. @reason: of the last of these; not NULL */
+static void
+list_all (GPtrArray *devices, GError **reason)
+{
+  cl_uint n = 0;
+  g_autofree cl_platform_id *platforms = NULL;
+  cl_int status = clGetPlatformIDs (0, NULL, &n);
+
+  platforms = g_new0 (cl_platform_id, n);
+  if (status == CL_SUCCESS && n > 0)
+    status = clGetPlatformIDs (n, platforms, NULL);
+  if (status == CL_PLATFORM_NOT_FOUND_KHR || !gemmcl_cl_check (status, reason, "clGetPlatformIDs"))
+    return;
+  for (guint i = 0; i < n; i++) {
+    g_clear_error (reason);
+    list_platform (devices, i, platforms[i], reason);
+  }
+}
+
+/* @part: what a user typed, which need not be UTF-8. */
 static gboolean
 contains (const gchar *text, const gchar *part)
 {
+  g_autofree gchar *valid = g_utf8_make_valid (part, -1);
   g_autofree gchar *folded_text = g_utf8_casefold (text, -1);
-  g_autofree gchar *folded_part = g_utf8_casefold (part, -1);
+  g_autofree gchar *folded_part = g_utf8_casefold (valid, -1);
   return strstr (folded_text, folded_part) != NULL;
 }
 
@@ -266,7 +301,7 @@ platform_fits (const GemmclDevice *device, const gchar *asked)
     return TRUE;
   if (is_number)
     return FALSE;
-  vendor = get_platform_string (device->platform, CL_PLATFORM_VENDOR);
+  vendor = get_platform_string (NULL, device->platform, CL_PLATFORM_VENDOR);
   return contains (device->info.platform, asked) || contains (vendor, asked);
 }
 
@@ -329,10 +364,16 @@ type_name (GemmclDeviceType type)
 }
 
 static void
-set_no_device (GError **error, const GemmclDeviceQuery *query, GPtrArray *devices)
+set_no_device (GError **error, const GemmclDeviceQuery *query, GPtrArray *devices,
+               const GError *reason)
 {
   g_autoptr (GString) found = g_string_new (NULL);
 
+  if (devices->len == 0 && reason != NULL) {
+    gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE, "No OpenCL device can be used. %s",
+                 reason->message);
+    return;
+  }
   if (devices->len == 0) {
     g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_NO_DEVICE,
                          "No OpenCL device was found. Install an OpenCL driver: intel-opencl-icd "
@@ -345,7 +386,7 @@ set_no_device (GError **error, const GemmclDeviceQuery *query, GPtrArray *device
                             type_name (device->info.type), device->info.name,
                             device->platform_index, device->info.platform);
   }
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_NO_DEVICE,
+  gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
                "No OpenCL device fits platform %s, type %s, device %s. There is: %s.",
                is_any (query->platform) ? "any" : query->platform, type_name (query->type),
                is_any (query->device) ? "any" : query->device, found->str);
@@ -357,14 +398,15 @@ gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
   static const GemmclDeviceQuery any;
   g_autoptr (GPtrArray) all = g_ptr_array_new ();
   g_autoptr (GPtrArray) fit = NULL;
+  g_autoptr (GError) reason = NULL;
 
   if (query == NULL)
     query = &any;
-  list_all (all);
+  list_all (all, &reason);
   g_ptr_array_sort (all, compare_rank);
   fit = pick (all, query);
   if (fit->len == 0)
-    set_no_device (error, query, all);
+    set_no_device (error, query, all, reason);
   for (guint i = 0; i < all->len; i++)
     g_clear_pointer ((GemmclDevice **)&all->pdata[i], gemmcl_device_free);
   return fit->len > 0 ? g_steal_pointer (&fit) : NULL;

@@ -6,6 +6,7 @@
 
 #include "blocks.h"
 #include "choice.h"
+#include "error-private.h"
 #include "gemm.h"
 #include "subgroups.h"
 
@@ -122,7 +123,7 @@ set_no_such_kernel (GError **error, const gchar *name)
   for (guint i = 0; i < MIN (near->len, MAX_NEAR); i++)
     g_string_append_printf (list, "%s%s", i ? ", " : "",
                             ((const GemmclKernel *)near->pdata[i])->name);
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
+  gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                "There is no kernel \"%s\". Near names: %s. \"gemmcl kernels\" lists all.", name,
                list->str);
 }

@@ -83,7 +83,7 @@ reap (GemmclPlan *self)
 {
   for (guint i = 0; i < self->slots->len; i++) {
     Slot *slot = g_ptr_array_index (self->slots, i);
-    cl_int status = -1;
+    cl_int status = CL_QUEUED;
 
     if (slot->done == NULL)
       continue;

@@ -7,6 +7,7 @@
 #
 #   build/           gcc, warnings are errors, every test
 #   build-sanitize/  clang with AddressSanitizer and UBSan, the tests that are C programs
+#   build-thread/    clang with ThreadSanitizer, those of the library and the element
 #
 # PoCL takes a second or more to compile a kernel, and there are many: what makes another program of
 # a kernel is tested with the first row of each method. More, for those who have the time:
@@ -15,7 +16,8 @@
 #                    in the chroots of tools/distros.sh, which takes three quarters of an hour with
 #                    making those
 #   --full           with every row; the library's tests on Intel's OpenCL runtime for CPUs, too;
-#                    and what Intel's driver for GPUs, without one, makes of every row
+#                    what Intel's driver for GPUs, without one, makes of every row; and the fuzz
+#                    targets under libFuzzer, in build-fuzz/, for a minute each
 #   --all            and all kernels on Intel's runtime for CPUs, and everything in the chroots:
 #                    hours where nothing of it was done before
 #
@@ -37,7 +39,7 @@ section () {
   printf '\n== %s ==\n' "$*"
 }
 
-# build DIRECTORY COMPILER [OPTION...]
+# build DIRECTORY COMPILER [OPTION...], of which $targets, or all
 build () {
   local directory=$1 compiler=$2
   shift 2
@@ -49,11 +51,12 @@ build () {
   else
     CC=$compiler meson setup "$directory" "${options[@]}" "$@" || return
   fi
-  ninja --quiet -C "$directory"
+  ninja --quiet -C "$directory" ${targets:+"$targets"}
 }
 
 distros=()
 drivers=()
+fuzz=
 intel_rows=subgroups
 intel_tests=(kernels-0 kernels-1 kernels-2 kernels-3)
 case ${1-} in
@@ -65,10 +68,12 @@ case ${1-} in
     distros=(trixie testing)
     ;;
   --full)
+    fuzz=yes
     intel_tests+=(--suite lib)
     mapfile -t drivers < <(tools/intel-driver.sh --targets)
     ;;
   --all)
+    fuzz=yes
     intel_rows=
     intel_tests=(--suite lib --suite kernels)
     mapfile -t drivers < <(tools/intel-driver.sh --targets)
@@ -134,8 +139,23 @@ if build build-sanitize clang -Db_sanitize=address,undefined -Db_lundef=false; t
   sanitized --logbase kernels --test-args='-p /kernels/gemm_naive' kernels-0
 fi
 
+# The setup of this build tells the sanitizer what GLib orders (tests/project/meson.build).
+if build build-thread clang -Db_sanitize=thread -Db_lundef=false -Dtools=disabled -Ddocs=disabled
+then
+  section 'testing build-thread/'
+  GEMMCL_TEST_BRIEF=1 meson test -C build-thread --no-rebuild --print-errorlogs --suite lib \
+    --suite gst --no-suite script --no-suite readers || true
+fi
+
+if [ -n "$fuzz" ] && targets=fuzz-targets build build-fuzz clang -Dfuzz=true \
+  -Db_sanitize=address,undefined -Db_lundef=false -Dtools=disabled -Ddocs=disabled; then
+  section 'fuzzing'
+  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 meson test -C build-fuzz --no-rebuild \
+    --print-errorlogs --suite fuzz || true
+fi
+
 results=(gcc=build sanitized=build-sanitize sanitized="$kernels_log" sanitized="$tool_log"
-  intel-cpu="$intel_log")
+  threads=build-thread intel-cpu="$intel_log" ${fuzz:+fuzz=build-fuzz})
 for target in "${drivers[@]}"; do
   results+=("driver-$target=build/meson-logs/driver-$target-intel-driver.sh.json")
 done

@@ -112,6 +112,7 @@ test_refused (void)
   assert_none (&(GemmclDeviceQuery){.device = "4294967295"}, first->name);
   assert_none (&(GemmclDeviceQuery){.device = "-1"}, "device -1");
   assert_none (&(GemmclDeviceQuery){.device = "99999999999999999999"}, first->platform);
+  assert_none (&(GemmclDeviceQuery){.device = "not UTF-8: \xf0"}, "device not UTF-8: \xef\xbf\xbd");
   assert_none (&(GemmclDeviceQuery){.platform = "99"}, "platform 99");
   assert_none (&(GemmclDeviceQuery){.platform = "no such platform"}, first->platform);
   assert_none (&(GemmclDeviceQuery){.type = GEMMCL_DEVICE_TYPE_ACCELERATOR, .device = "7"},

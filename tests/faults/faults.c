@@ -1,0 +1,178 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "faults.h"
+
+#include "layer.h"
+
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIMIT_S   60
+#define SETTLE_US (10 * G_USEC_PER_SEC)
+
+static const FaultsLayer *layer;
+static gchar current[200]; /* the case, for messages */
+
+static const FaultsLayer *
+find_layer (void)
+{
+  const gchar *path = g_getenv ("OPENCL_LAYERS");
+  gpointer module = path ? dlopen (path, RTLD_NOW) : NULL;
+
+  return module ? dlsym (module, "gemmcl_faults") : NULL;
+}
+
+/* The loader loads layers when it is first asked. */
+static gboolean
+has_device (void)
+{
+  g_autofree cl_platform_id *platforms = NULL;
+  cl_uint n = 0, n_devices = 0;
+
+  if (clGetPlatformIDs (0, NULL, &n) != CL_SUCCESS)
+    return FALSE;
+  platforms = g_new0 (cl_platform_id, n);
+  clGetPlatformIDs (n, platforms, NULL);
+  for (cl_uint i = 0; i < n && n_devices == 0; i++)
+    clGetDeviceIDs (platforms[i], CL_DEVICE_TYPE_ALL, 0, NULL, &n_devices);
+  return n_devices > 0;
+}
+
+/* What the library says of each kernel that it does without. */
+static void
+be_quiet (const gchar *domain G_GNUC_UNUSED, GLogLevelFlags level G_GNUC_UNUSED,
+          const gchar *text G_GNUC_UNUSED, gpointer data G_GNUC_UNUSED)
+{
+}
+
+gboolean
+faults_init (void)
+{
+  g_log_set_handler ("gemmcl", G_LOG_LEVEL_DEBUG, be_quiet, NULL);
+  if (layer == NULL)
+    layer = find_layer ();
+  if (layer == NULL)
+    g_test_skip ("OPENCL_LAYERS does not name the layer");
+  else if (!has_device ())
+    g_test_skip ("there is no OpenCL device");
+  else if (!layer->is_loaded ())
+    g_test_skip ("OpenCL's loader does not load layers");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+void
+faults_set (FaultsMode mode, guint n)
+{
+  layer->set (mode, n);
+}
+
+guint
+faults_get_calls (void)
+{
+  return layer->get_calls ();
+}
+
+guint
+faults_get_strikes (void)
+{
+  return layer->get_strikes ();
+}
+
+const gchar *
+faults_get_failed (void)
+{
+  return layer->get_failed ();
+}
+
+void
+faults_hold_builds (gboolean hold)
+{
+  layer->hold_builds (hold);
+}
+
+guint
+faults_count_held (void)
+{
+  return layer->count_held ();
+}
+
+/* Returns: %NULL if there are none. */
+static gchar *
+list_objects (void)
+{
+  static const gchar *const kinds[] = {
+      [FAULTS_CONTEXT] = "contexts",      [FAULTS_QUEUE] = "queues",
+      [FAULTS_MEMORY] = "memory objects", [FAULTS_PROGRAM] = "programs",
+      [FAULTS_KERNEL] = "kernels",        [FAULTS_EVENT] = "events",
+  };
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < FAULTS_N_KINDS; i++)
+    if (layer->count_objects (i) != 0)
+      g_string_append_printf (text, " %d %s", layer->count_objects (i), kinds[i]);
+  return text->len > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : NULL;
+}
+
+void
+faults_assert_no_objects (void)
+{
+  const gint64 end = g_get_monotonic_time () + SETTLE_US;
+  g_autofree gchar *objects = list_objects ();
+
+  while (objects != NULL && g_get_monotonic_time () < end) {
+    g_usleep (1000);
+    g_free (objects);
+    objects = list_objects ();
+  }
+  if (objects != NULL)
+    g_error ("%s: what is left is%s", current, objects);
+}
+
+/* What is async-signal-safe alone. */
+static void
+name_case (int signal_number)
+{
+  static const gchar hangs[] = "It hangs: ", crashes[] = "It crashes: ";
+  const gchar *failed = layer->get_failed ();
+  gssize written = signal_number == SIGALRM ? write (STDERR_FILENO, hangs, sizeof hangs - 1)
+                                            : write (STDERR_FILENO, crashes, sizeof crashes - 1);
+
+  written += write (STDERR_FILENO, current, strlen (current));
+  if (failed != NULL)
+    written += write (STDERR_FILENO, failed, strlen (failed));
+  written += write (STDERR_FILENO, "\n", 1);
+  signal (signal_number, SIG_DFL);
+  raise (signal_number);
+  (void)written;
+}
+
+void
+faults_start_case (const gchar *name, FaultsMode mode, guint n)
+{
+  static const gchar *const modes[] = {
+      [FAULTS_NONE] = "no fault",
+      [FAULTS_ONE] = "one fault",
+      [FAULTS_REST] = "faults from there on",
+      [FAULTS_LATE] = "a command that ends with an error",
+  };
+
+  g_snprintf (current, sizeof current, "%s, call %u, %s, ", name, n, modes[mode]);
+  signal (SIGALRM, name_case);
+  signal (SIGABRT, name_case);
+  signal (SIGSEGV, name_case);
+  signal (SIGTRAP, name_case);
+  alarm (LIMIT_S);
+  faults_set (mode, n);
+}
+
+void
+faults_end_case (void)
+{
+  faults_set (FAULTS_NONE, 0);
+  alarm (0);
+}

@@ -1,0 +1,123 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "late.h"
+
+/* How long a delay is. */
+#define LATE_US 2000
+
+static GMutex lock;        /* of what follows */
+static GHashTable *failed; /* events, referenced lest another one has the address */
+static GHashTable *doomed; /* queues */
+
+void
+late_init (void)
+{
+  failed = g_hash_table_new (NULL, NULL);
+  doomed = g_hash_table_new (NULL, NULL);
+}
+
+gboolean
+late_is_doomed (cl_command_queue queue, cl_uint n, const cl_event *wait)
+{
+  gboolean found;
+
+  g_mutex_lock (&lock);
+  found = g_hash_table_contains (doomed, queue);
+  for (cl_uint i = 0; i < n && !found; i++)
+    found = g_hash_table_contains (failed, wait[i]);
+  g_mutex_unlock (&lock);
+  return found;
+}
+
+static gpointer
+open_gate (gpointer gate)
+{
+  g_usleep (LATE_US);
+  cl_next->clSetUserEventStatus (gate, CL_COMPLETE);
+  cl_next->clReleaseEvent (gate);
+  return NULL;
+}
+
+cl_event *
+late_delay (cl_command_queue queue, cl_uint *n, const cl_event **wait)
+{
+  cl_event *all = g_new (cl_event, *n + 1);
+  cl_context context = NULL;
+  cl_int status;
+
+  cl_next->clGetCommandQueueInfo (queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+  for (cl_uint i = 0; i < *n; i++)
+    all[i] = (*wait)[i];
+  all[*n] = cl_next->clCreateUserEvent (context, &status);
+  g_assert (all[*n] != NULL);
+  cl_next->clRetainEvent (all[*n]);
+  g_thread_unref (g_thread_new ("gate", open_gate, all[*n]));
+  *n += 1;
+  *wait = all;
+  return all;
+}
+
+void
+late_end_delay (cl_event *events, cl_uint n)
+{
+  if (events != NULL)
+    cl_next->clReleaseEvent (events[n - 1]);
+  g_free (events);
+}
+
+cl_int
+late_enqueue (cl_command_queue queue, cl_uint n, const cl_event *wait, cl_event *event)
+{
+  cl_event *delay = late_delay (queue, &n, &wait);
+  cl_event marker = NULL;
+  const cl_int status = cl_next->clEnqueueMarkerWithWaitList (queue, n, wait, &marker);
+
+  late_end_delay (delay, n);
+  if (status != CL_SUCCESS)
+    return status;
+  g_mutex_lock (&lock);
+  g_hash_table_add (failed, marker);
+  g_hash_table_add (doomed, queue);
+  g_mutex_unlock (&lock);
+  if (event != NULL) {
+    cl_next->clRetainEvent (marker);
+    *event = marker;
+  }
+  return CL_SUCCESS;
+}
+
+cl_int
+late_get_status (cl_event event, cl_int status)
+{
+  gboolean fails;
+
+  g_mutex_lock (&lock);
+  fails = g_hash_table_contains (failed, event);
+  g_mutex_unlock (&lock);
+  return fails && status == CL_COMPLETE ? CL_OUT_OF_RESOURCES : status;
+}
+
+void
+late_forget_queue (cl_command_queue queue)
+{
+  g_mutex_lock (&lock);
+  g_hash_table_remove (doomed, queue);
+  g_mutex_unlock (&lock);
+}
+
+void
+late_clear (void)
+{
+  g_autoptr (GHashTable) events = NULL;
+  GHashTableIter iter;
+  gpointer event;
+
+  g_mutex_lock (&lock);
+  g_hash_table_remove_all (doomed);
+  events = failed;
+  failed = g_hash_table_new (NULL, NULL);
+  g_mutex_unlock (&lock);
+  g_hash_table_iter_init (&iter, events);
+  while (g_hash_table_iter_next (&iter, &event, NULL))
+    cl_next->clReleaseEvent (event);
+}

@@ -1,0 +1,358 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "layer.h"
+
+#include "late.h"
+
+/* The OpenCL layer of faults.h. calls.def is read twice: for the functions, and to install them. */
+
+static gint mode, fatal;
+static gint calls, strikes; /* that the mode counts, and those of them that failed */
+static const gchar *failed;
+static gint references[FAULTS_N_KINDS];
+static GMutex lock; /* of what follows */
+static GCond changed;
+static gboolean held; /* builds */
+static guint n_held;
+
+/* Whether this call is to fail: at once, or, if it is @late, when its command ends. */
+static gboolean
+is_fatal (const gchar *function, gboolean late)
+{
+  const FaultsMode now = g_atomic_int_get (&mode);
+  gint call;
+
+  if (now == FAULTS_NONE || (now == FAULTS_LATE) != late)
+    return FALSE;
+  call = g_atomic_int_add (&calls, 1) + 1;
+  if (!(now == FAULTS_REST ? call >= g_atomic_int_get (&fatal) : call == g_atomic_int_get (&fatal)))
+    return FALSE;
+  g_atomic_pointer_compare_and_exchange (&failed, NULL, function);
+  g_atomic_int_inc (&strikes);
+  return TRUE;
+}
+
+static void
+count (FaultsKind kind, gint n)
+{
+  g_atomic_int_add (&references[kind], n);
+}
+
+/* For functions that return an object, or a pointer. */
+static gpointer
+refuse (cl_int *status, cl_int error)
+{
+  if (status != NULL)
+    *status = error;
+  return NULL;
+}
+
+static gpointer
+note_created (FaultsKind kind, gpointer object)
+{
+  if (object != NULL)
+    count (kind, 1);
+  if (kind == FAULTS_QUEUE)
+    late_forget_queue (object);
+  return object;
+}
+
+static cl_int
+note_enqueued (cl_int result, const cl_event *event)
+{
+  if (result == CL_SUCCESS && event != NULL)
+    count (FAULTS_EVENT, 1);
+  return result;
+}
+
+/* Kernels take their time, so that what does not wait for them comes too early. */
+static gboolean
+is_slow (const gchar *function)
+{
+  return g_atomic_int_get (&mode) != FAULTS_NONE &&
+         g_str_equal (function, "clEnqueueNDRangeKernel");
+}
+
+/* Whether the command is to be accepted and to fail. */
+static gboolean
+fails_late (const gchar *function, cl_command_queue queue, cl_uint n, const cl_event *wait)
+{
+  const gboolean starts =
+      g_str_equal (function, "clEnqueueNDRangeKernel") && is_fatal (function, TRUE);
+
+  return late_is_doomed (queue, n, wait) || starts;
+}
+
+#define WAIT_PARAMETERS cl_uint n, const cl_event *wait, cl_event *event
+#define WAIT_ARGUMENTS  n, wait, event
+
+#define CREATE(kind, Type, function, parameters, arguments, error)                                 \
+  static Type CL_API_CALL layer_##function parameters                                              \
+  {                                                                                                \
+    if (is_fatal (#function, FALSE))                                                               \
+      return refuse (status, error);                                                               \
+    return note_created (FAULTS_##kind, cl_next->function arguments);                              \
+  }
+#define COMMAND(function, parameters, arguments, is_blocking)                                      \
+  static cl_int CL_API_CALL layer_##function parameters                                            \
+  {                                                                                                \
+    cl_event *delay = NULL;                                                                        \
+    cl_int status;                                                                                 \
+                                                                                                   \
+    if (is_fatal (#function, FALSE))                                                               \
+      return CL_OUT_OF_RESOURCES;                                                                  \
+    if (fails_late (#function, queue, n, wait))                                                    \
+      return is_blocking ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST                            \
+                         : note_enqueued (late_enqueue (queue, WAIT_ARGUMENTS), event);            \
+    if (is_slow (#function))                                                                       \
+      delay = late_delay (queue, &n, &wait);                                                       \
+    status = note_enqueued (cl_next->function arguments, event);                                   \
+    late_end_delay (delay, n);                                                                     \
+    return status;                                                                                 \
+  }
+#define ENQUEUE(function, parameters, arguments) COMMAND (function, parameters, arguments, CL_FALSE)
+#define TRANSFER(function, parameters, arguments)                                                  \
+  COMMAND (function, parameters, arguments, blocking)
+#define CALL(function, parameters, arguments, error)                                               \
+  static cl_int CL_API_CALL layer_##function parameters                                            \
+  {                                                                                                \
+    return is_fatal (#function, FALSE) ? error : cl_next->function arguments;                      \
+  }
+#define RETAIN(kind, Type, function)                                                               \
+  static cl_int CL_API_CALL layer_##function (Type object)                                         \
+  {                                                                                                \
+    count (FAULTS_##kind, 1);                                                                      \
+    return cl_next->function (object);                                                             \
+  }
+#define RELEASE(kind, Type, function)                                                              \
+  static cl_int CL_API_CALL layer_##function (Type object)                                         \
+  {                                                                                                \
+    count (FAULTS_##kind, -1);                                                                     \
+    return cl_next->function (object);                                                             \
+  }
+#define CUSTOM(function)
+#include "calls.def"
+
+static cl_int CL_API_CALL
+layer_clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices,
+                      const char *options, void (CL_CALLBACK *notify) (cl_program, void *),
+                      void *data)
+{
+  g_mutex_lock (&lock);
+  if (held) {
+    n_held++;
+    while (held)
+      g_cond_wait (&changed, &lock);
+    n_held--;
+  }
+  g_mutex_unlock (&lock);
+  if (is_fatal ("clBuildProgram", FALSE))
+    return CL_OUT_OF_HOST_MEMORY;
+  return cl_next->clBuildProgram (program, n, devices, options, notify, data);
+}
+
+/* Mappings are the host's: they come and go, but what they hold is not the device's. */
+static void *CL_API_CALL
+layer_clEnqueueMapBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                          cl_map_flags flags, size_t offset, size_t size, WAIT_PARAMETERS,
+                          cl_int *status)
+{
+  static const gchar function[] = "clEnqueueMapBuffer";
+  const gboolean late = fails_late (function, queue, n, wait);
+  void *data;
+
+  if (is_fatal (function, FALSE) || (late && blocking))
+    return refuse (status, CL_MAP_FAILURE);
+  data = cl_next->clEnqueueMapBuffer (queue, buffer, blocking, flags, offset, size, n, wait,
+                                      late ? NULL : event, status);
+  if (data != NULL)
+    note_enqueued (late ? late_enqueue (queue, WAIT_ARGUMENTS) : CL_SUCCESS, event);
+  return data;
+}
+
+static cl_int CL_API_CALL
+layer_clEnqueueUnmapMemObject (cl_command_queue queue, cl_mem memory, void *data, WAIT_PARAMETERS)
+{
+  static const gchar function[] = "clEnqueueUnmapMemObject";
+  const gboolean late = fails_late (function, queue, n, wait);
+  cl_int status;
+
+  if (is_fatal (function, FALSE))
+    return CL_OUT_OF_RESOURCES;
+  status = cl_next->clEnqueueUnmapMemObject (queue, memory, data, n, wait, late ? NULL : event);
+  return note_enqueued (late ? late_enqueue (queue, WAIT_ARGUMENTS) : status, event);
+}
+
+/* A device that is lost uses no memory any more. */
+static cl_int CL_API_CALL
+layer_clFinish (cl_command_queue queue)
+{
+  const gboolean fails = is_fatal ("clFinish", FALSE);
+  const cl_int status = cl_next->clFinish (queue);
+
+  return fails ? CL_OUT_OF_RESOURCES : status;
+}
+
+static cl_int CL_API_CALL
+layer_clWaitForEvents (cl_uint n, const cl_event *events)
+{
+  const gboolean fails = is_fatal ("clWaitForEvents", FALSE);
+  const cl_int status = cl_next->clWaitForEvents (n, events);
+
+  for (cl_uint i = 0; i < n; i++)
+    if (late_get_status (events[i], CL_COMPLETE) != CL_COMPLETE)
+      return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  return fails ? CL_OUT_OF_RESOURCES : status;
+}
+
+static cl_int CL_API_CALL
+layer_clGetEventInfo (cl_event event, cl_event_info name, size_t size, void *value, size_t *n)
+{
+  cl_int status;
+
+  if (is_fatal ("clGetEventInfo", FALSE))
+    return CL_OUT_OF_RESOURCES;
+  status = cl_next->clGetEventInfo (event, name, size, value, n);
+  if (status == CL_SUCCESS && name == CL_EVENT_COMMAND_EXECUTION_STATUS && value != NULL)
+    *(cl_int *)value = late_get_status (event, *(cl_int *)value);
+  return status;
+}
+
+static cl_int CL_API_CALL
+layer_clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t size, void *value,
+                               size_t *n)
+{
+  if (is_fatal ("clGetEventProfilingInfo", FALSE) ||
+      late_get_status (event, CL_COMPLETE) != CL_COMPLETE)
+    return CL_PROFILING_INFO_NOT_AVAILABLE;
+  return cl_next->clGetEventProfilingInfo (event, name, size, value, n);
+}
+
+typedef struct {
+  void (CL_CALLBACK *notify) (cl_event event, cl_int status, void *data);
+  void *data;
+} Callback;
+
+static void CL_CALLBACK
+call_back (cl_event event, cl_int status, void *data)
+{
+  g_autofree Callback *self = data;
+
+  self->notify (event, late_get_status (event, status), self->data);
+}
+
+static cl_int CL_API_CALL
+layer_clSetEventCallback (cl_event event, cl_int type,
+                          void (CL_CALLBACK *notify) (cl_event, cl_int, void *), void *data)
+{
+  const Callback callback = {notify, data};
+  g_autofree Callback *copy = g_memdup2 (&callback, sizeof callback);
+  cl_int status;
+
+  if (is_fatal ("clSetEventCallback", FALSE))
+    return CL_OUT_OF_RESOURCES;
+  status = cl_next->clSetEventCallback (event, type, call_back, copy);
+  if (status == CL_SUCCESS)
+    g_steal_pointer (&copy);
+  return status;
+}
+
+static void *CL_API_CALL
+layer_clGetExtensionFunctionAddressForPlatform (cl_platform_id platform, const char *name)
+{
+  return is_fatal ("clGetExtensionFunctionAddressForPlatform", FALSE)
+             ? NULL
+             : cl_next->clGetExtensionFunctionAddressForPlatform (platform, name);
+}
+
+#undef CREATE
+#undef ENQUEUE
+#undef TRANSFER
+#undef CALL
+#undef RETAIN
+#undef RELEASE
+#undef CUSTOM
+#define INSTALL(function)                                          table->function = layer_##function;
+#define CREATE(kind, Type, function, parameters, arguments, error) INSTALL (function)
+#define ENQUEUE(function, parameters, arguments)                   INSTALL (function)
+#define TRANSFER(function, parameters, arguments)                  INSTALL (function)
+#define CALL(function, parameters, arguments, error)               INSTALL (function)
+#define RETAIN(kind, Type, function)                               INSTALL (function)
+#define RELEASE(kind, Type, function)                              INSTALL (function)
+#define CUSTOM(function)                                           INSTALL (function)
+
+void
+cl_layer_install (cl_icd_dispatch *table)
+{
+#include "calls.def"
+  late_init ();
+}
+
+static gboolean
+is_loaded (void)
+{
+  return cl_next != NULL;
+}
+
+static void
+set (FaultsMode new_mode, guint n)
+{
+  g_atomic_int_set (&mode, FAULTS_NONE);
+  late_clear ();
+  if (new_mode == FAULTS_NONE)
+    return;
+  g_atomic_int_set (&fatal, n);
+  g_atomic_int_set (&calls, 0);
+  g_atomic_int_set (&strikes, 0);
+  g_atomic_pointer_set (&failed, NULL);
+  g_atomic_int_set (&mode, new_mode);
+}
+
+static guint
+get_calls (void)
+{
+  return g_atomic_int_get (&calls);
+}
+
+static guint
+get_strikes (void)
+{
+  return g_atomic_int_get (&strikes);
+}
+
+static const gchar *
+get_failed (void)
+{
+  return g_atomic_pointer_get (&failed);
+}
+
+static gint
+count_objects (FaultsKind kind)
+{
+  return g_atomic_int_get (&references[kind]);
+}
+
+static void
+hold_builds (gboolean hold)
+{
+  g_mutex_lock (&lock);
+  held = hold;
+  g_cond_broadcast (&changed);
+  g_mutex_unlock (&lock);
+}
+
+static guint
+count_held (void)
+{
+  guint n;
+
+  g_mutex_lock (&lock);
+  n = n_held;
+  g_mutex_unlock (&lock);
+  return n;
+}
+
+extern const FaultsLayer gemmcl_faults __attribute__ ((visibility ("default")));
+const FaultsLayer gemmcl_faults = {
+    is_loaded, set, get_calls, get_strikes, get_failed, count_objects, hold_builds, count_held,
+};

@@ -1,0 +1,53 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fuzz.h"
+
+#include "gemmcl-tensors.h"
+
+#include <string.h>
+
+/* Both are of tensors that have been read, so that they print alike if they are the same. */
+static void
+check_same (const GstGemmclTensors *tensors)
+{
+  for (guint i = 0; i < GST_GEMMCL_N_SPELLINGS; i++) {
+    g_autofree gchar *dims = gst_gemmcl_tensors_print_dimensions (tensors, i, ',');
+    g_autofree gchar *types = gst_gemmcl_tensors_print_types (tensors, '.');
+    g_autofree gchar *plain = NULL, *again = NULL;
+    GstGemmclTensors read;
+
+    g_assert_true (gst_gemmcl_tensors_parse (&read, dims, types, tensors->n, NULL));
+    plain = gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_SHORT, ',');
+    again = gst_gemmcl_tensors_print_dimensions (&read, GST_GEMMCL_SPELLING_SHORT, ',');
+    g_assert_cmpstr (again, ==, plain);
+  }
+}
+
+/* gst_gemmcl_tensors_parse(): dimensions and types of the element's caps, a line each. In caps all
+ * strings are UTF-8. */
+int
+LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
+{
+  g_autofree gchar *input = FUZZ_TEXT (data, size);
+  g_autofree gchar *text = g_utf8_make_valid (input, -1);
+  gchar *types = strchr (text, '\n');
+  GstGemmclTensors tensors;
+  g_autoptr (GError) error = NULL;
+  gboolean read;
+
+  if (types != NULL)
+    *types++ = '\0';
+  read = gst_gemmcl_tensors_parse (&tensors, text, types ? types : "float32", 0, &error);
+  fuzz_check_error (!read, error);
+  if (!read)
+    return 0;
+  for (guint i = 0; i < tensors.n; i++) {
+    gsize m, k;
+
+    gst_gemmcl_tensor_get_shape (&tensors.tensor[i], &m, &k);
+    g_assert_cmpuint (gst_gemmcl_tensor_get_size (&tensors.tensor[i]), ==,
+                      m * k * gemmcl_type_get_size (tensors.tensor[i].type));
+  }
+  check_same (&tensors);
+  return 0;
+}

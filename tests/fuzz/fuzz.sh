@@ -1,0 +1,20 @@
+#!/bin/bash
+# Runs a fuzz target under libFuzzer.
+#
+#   fuzz.sh PROGRAM CORPUS DICTIONARY [OPTION...]
+#
+# GEMMCL_FUZZ_SECONDS says for how long (60). Inputs that reach something new are kept beside the
+# program, for the next time; so are those that break it, which the last lines name.
+set -euo pipefail
+
+program=$1 corpus=$2 dictionary=$3
+shift 3
+found=$program.found
+mkdir -p "$found"
+# Most readers want a file for each input.
+if [ -d /dev/shm ]; then
+  export TMPDIR=/dev/shm
+fi
+exec "$program" -max_total_time="${GEMMCL_FUZZ_SECONDS:-60}" -timeout=10 -rss_limit_mb=2048 \
+  -max_len=1024 -dict="$dictionary" -artifact_prefix="$program-" -error_exitcode=99 \
+  -print_final_stats=1 -verbosity=0 "$@" "$found" "$corpus"

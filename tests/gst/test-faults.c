@@ -1,0 +1,441 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <gst/check/gstharness.h>
+
+#include "faults.h"
+
+/* Each OpenCL call of a short stream fails, alone or with all that follow it, or a kernel does. The
+ * element posts an error or all outputs are there; none is wrong; states come back, nothing leaks,
+ * and the same element plays afterwards. */
+
+/** Tensors, of 4 and of 8 rows. All elements of a buffer are its number. */
+#define CAPS(rows)                                                                                 \
+  "other/tensors,format=static,num_tensors=1,dimensions=(string)4:" rows                           \
+  ",types=(string)float32,framerate=100/1"
+#define COLUMNS 4
+#define FRAME   (GST_SECOND / 100)
+
+/** Weights that make f times the number. */
+#define TIMES(f) "[[" f ",0,0,0],[0," f ",0,0],[0,0," f ",0],[0,0,0," f "]]"
+
+/* Longer takes no change of state. */
+#define STATE_US (10 * G_USEC_PER_SEC)
+
+/* Cases of a sweep with GEMMCL_TEST_BRIEF, spread over all calls; which, the random seed tells. */
+#define BRIEF_CASES 24
+
+/**
+ * Kind: elements that play, of which the weight of "a" is swapped
+ * @factor: of the others
+ * @adds: each output is added to the next
+ */
+typedef struct {
+  const gchar *name, *elements;
+  gdouble factor;
+  gboolean adds;
+} Kind;
+
+static const Kind kinds[] = {
+    {"single", "gemmcl name=a weight=" TIMES ("2"), 1, FALSE},
+    {"batch", "gemmcl name=a batch-size=2 queue-depth=3 weight=" TIMES ("2"), 1, FALSE},
+    {"previous", "gemmcl name=a beta=1 weight=" TIMES ("2"), 1, TRUE},
+    {"row", "gemmcl name=a weight=" TIMES ("2") " ! gemmcl weight=" TIMES ("5"), 5, FALSE},
+};
+
+/**
+ * Play: a stream through a bin
+ * @before, @after: the weight's factor, and that after the swap
+ * @number: of the next buffer
+ * @swapped, @changed: the first buffer with the other weight, and the first of 8 rows
+ * @seen, @next: outputs that did not fail, and the least number of the next one
+ * @failed, @warned: what was posted
+ */
+typedef struct {
+  const Kind *kind;
+  GstElement *bin, *a;
+  GstBus *bus;
+  GstHarness *harness;
+  gdouble before, after;
+  guint number, swapped, changed, seen, next;
+  gboolean failed, warned;
+} Play;
+
+static void
+play_init (Play *self, const Kind *kind)
+{
+  g_autoptr (GError) error = NULL;
+
+  *self = (Play){.kind = kind, .before = 2, .after = 3, .swapped = G_MAXUINT, .changed = G_MAXUINT};
+  self->bin = gst_object_ref_sink (gst_parse_bin_from_description (kind->elements, TRUE, &error));
+  g_assert_no_error (error);
+  self->a = gst_bin_get_by_name (GST_BIN (self->bin), "a");
+  self->bus = gst_bus_new ();
+  gst_element_set_bus (self->bin, self->bus);
+}
+
+/* In no more than STATE_US. Returns: whether it succeeded. */
+static gboolean
+set_state (Play *self, GstState state)
+{
+  const gint64 start = g_get_monotonic_time ();
+  const GstStateChangeReturn result = gst_element_set_state (self->bin, state);
+  const gint64 took = g_get_monotonic_time () - start;
+
+  g_assert_cmpint (took, <, STATE_US);
+  return result != GST_STATE_CHANGE_FAILURE;
+}
+
+static void
+play_clear (Play *self)
+{
+  if (self->harness)
+    gst_harness_teardown (self->harness);
+  g_assert_true (set_state (self, GST_STATE_NULL));
+  gst_element_set_bus (self->bin, NULL);
+  gst_object_unref (self->a);
+  gst_object_unref (self->bin);
+  gst_object_unref (self->bus);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Play, play_clear)
+
+/* Takes what was posted. */
+static void
+read_bus (Play *self)
+{
+  GstMessage *message;
+
+  while ((message = gst_bus_pop_filtered (self->bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+      self->failed = TRUE;
+    else
+      self->warned = TRUE;
+    gst_message_unref (message);
+  }
+}
+
+static gboolean
+has_failed (Play *self)
+{
+  read_bus (self);
+  return self->failed;
+}
+
+/* Puts it between pads, and plays. Returns: whether it does. */
+static gboolean
+start (Play *self)
+{
+  if (!set_state (self, GST_STATE_PLAYING)) {
+    g_assert_true (has_failed (self));
+    return FALSE;
+  }
+  self->harness = gst_harness_new_with_element (self->bin, "sink", "src");
+  return TRUE;
+}
+
+/* Returns: whether it can go on. */
+static gboolean
+push_caps (Play *self, const gchar *caps)
+{
+  gst_harness_set_src_caps_str (self->harness, caps);
+  return !has_failed (self);
+}
+
+static guint
+get_rows (const Play *self, guint number)
+{
+  return number < self->changed ? 4 : 8;
+}
+
+static gboolean
+push (Play *self)
+{
+  const gsize n = COLUMNS * get_rows (self, self->number);
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, n * sizeof (gfloat), NULL);
+  GstFlowReturn flow;
+  GstMapInfo map;
+
+  gst_buffer_map (buffer, &map, GST_MAP_WRITE);
+  for (gsize i = 0; i < n; i++)
+    ((gfloat *)map.data)[i] = self->number + 1;
+  gst_buffer_unmap (buffer, &map);
+  GST_BUFFER_PTS (buffer) = self->number++ * FRAME;
+  flow = gst_harness_push (self->harness, buffer);
+  if (flow == GST_FLOW_OK)
+    return TRUE;
+  g_assert_cmpstr (gst_flow_get_name (flow), ==, "error");
+  g_assert_true (has_failed (self));
+  return FALSE;
+}
+
+static gboolean
+push_some (Play *self, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (!push (self))
+      return FALSE;
+  return TRUE;
+}
+
+static gdouble
+get_expected (const Play *self, guint number, gdouble after)
+{
+  const guint start = number < self->changed ? 0 : self->changed;
+  gdouble sum = 0;
+
+  for (guint i = self->kind->adds ? start : number; i <= number; i++)
+    sum += (i < self->swapped ? self->before : after) * (i + 1) * self->kind->factor;
+  return sum;
+}
+
+/* A swap that is refused with a warning leaves the old weight. */
+static gboolean
+is_right (const Play *self, guint number, gdouble found)
+{
+  return found == get_expected (self, number, self->after) ||
+         (self->warned && found == get_expected (self, number, self->before));
+}
+
+/* Outputs come in order. One that cannot be mapped is a report to whoever maps it if a call failed
+ * there; if its run failed before, the element posts an error. */
+static void
+check_output (Play *self, GstBuffer *buffer)
+{
+  const guint strikes = faults_get_strikes ();
+  const guint number = GST_BUFFER_PTS (buffer) / FRAME;
+  GstMapInfo map;
+
+  g_assert_cmpuint (number, >=, self->next);
+  g_assert_cmpuint (number, <, self->number);
+  self->next = number + 1;
+  if (!gst_buffer_map (buffer, &map, GST_MAP_READ)) {
+    self->seen += faults_get_strikes () > strikes;
+    return;
+  }
+  self->seen++;
+  g_assert_cmpuint (map.size, ==, COLUMNS * get_rows (self, number) * sizeof (gfloat));
+  for (gsize i = 0; i < map.size / sizeof (gfloat); i++) {
+    const gdouble found = ((gfloat *)map.data)[i];
+
+    if (!is_right (self, number, found))
+      g_error ("buffer %u: element %" G_GSIZE_FORMAT " is %g, expected %g", number, i, found,
+               get_expected (self, number, self->after));
+  }
+  gst_buffer_unmap (buffer, &map);
+}
+
+/* Ends the stream. */
+static void
+check_outputs (Play *self)
+{
+  GstBuffer *buffer;
+
+  gst_harness_push_event (self->harness, gst_event_new_eos ());
+  read_bus (self);
+  while ((buffer = gst_harness_try_pull (self->harness))) {
+    check_output (self, buffer);
+    gst_buffer_unref (buffer);
+  }
+  if (!self->failed && self->seen != self->number)
+    g_error ("%u buffers, %u outputs, and no error", self->number, self->seen);
+}
+
+static gboolean
+play (Play *self)
+{
+  if (!push_caps (self, CAPS ("4")) || !push_some (self, 4))
+    return FALSE;
+  g_object_set (self->a, "weight", TIMES ("3"), NULL);
+  self->swapped = self->number;
+  if (!push_some (self, 2))
+    return FALSE;
+  self->changed = self->number;
+  return push_caps (self, CAPS ("8")) && push_some (self, 2);
+}
+
+/* The same elements, when nothing fails any more. */
+static void
+play_again (Play *self)
+{
+  g_autofree gchar *weight = NULL;
+
+  read_bus (self);
+  g_object_get (self->a, "weight", &weight, NULL);
+  self->before = g_str_equal (weight, TIMES ("3")) ? 3 : 2;
+  self->number = self->next = self->seen = 0;
+  self->swapped = self->changed = G_MAXUINT;
+  self->failed = self->warned = FALSE;
+  g_assert_true (set_state (self, GST_STATE_PLAYING));
+  if (self->harness)
+    g_assert_true (gst_harness_push_event (self->harness, gst_event_new_stream_start ("again")));
+  else
+    start (self);
+  g_assert_true (push_caps (self, CAPS ("4")));
+  g_assert_true (push_some (self, 4));
+  check_outputs (self);
+  g_assert_false (self->failed);
+}
+
+/* Returns: whether an error was posted. */
+static gboolean
+run_case (const Kind *kind, FaultsMode mode, guint n)
+{
+  g_auto (Play) self = {0};
+  gboolean started, failed;
+
+  play_init (&self, kind);
+  faults_start_case (kind->name, mode, n);
+  started = start (&self);
+  if (started) {
+    play (&self);
+    check_outputs (&self);
+  }
+  failed = has_failed (&self);
+  g_assert_true (!started || set_state (&self, GST_STATE_READY));
+  g_assert_true (set_state (&self, GST_STATE_NULL));
+  faults_set (FAULTS_NONE, 0);
+  play_again (&self);
+  faults_end_case ();
+  return failed;
+}
+
+typedef struct {
+  const Kind *kind;
+  FaultsMode mode;
+} Sweep;
+
+static void
+test_sweep (gconstpointer data)
+{
+  const Sweep *self = data;
+  const FaultsMode counting = self->mode == FAULTS_LATE ? FAULTS_LATE : FAULTS_ONE;
+  guint calls, step, cases = 0, failed = 0;
+
+  if (!faults_init ())
+    return;
+  g_assert_false (run_case (self->kind, FAULTS_NONE, 0));
+  g_assert_false (run_case (self->kind, counting, 0));
+  faults_assert_no_objects ();
+  calls = faults_get_calls ();
+  step = g_getenv ("GEMMCL_TEST_BRIEF") ? calls / BRIEF_CASES + 1 : 1;
+  for (guint n = g_test_rand_int_range (1, step + 1); n <= calls; n += step, cases++) {
+    failed += run_case (self->kind, self->mode, n);
+    faults_assert_no_objects ();
+  }
+  g_assert_cmpuint (failed, >, 0);
+  g_test_message ("%u of %u calls: %u errors, and the results of the others are right", cases,
+                  calls, failed);
+}
+
+/* A change of state in a thread of its own: it may not come back. */
+typedef struct {
+  Play *play;
+  GstState state;
+  gint done;
+} Change;
+
+static gpointer
+change_state (gpointer data)
+{
+  Change *self = data;
+
+  gst_element_set_state (self->play->bin, self->state);
+  g_atomic_int_set (&self->done, TRUE);
+  return NULL;
+}
+
+static gpointer
+push_first_caps (gpointer data)
+{
+  gst_harness_set_src_caps_str (((Play *)data)->harness, CAPS ("4"));
+  return NULL;
+}
+
+/* Returns: whether @condition became true in time. */
+static gboolean
+wait_for (gboolean (*condition) (gpointer data), gpointer data)
+{
+  const gint64 end = g_get_monotonic_time () + STATE_US;
+
+  while (!condition (data) && g_get_monotonic_time () < end)
+    g_usleep (1000);
+  return condition (data);
+}
+
+static gboolean
+is_done (gpointer change)
+{
+  return g_atomic_int_get (&((Change *)change)->done);
+}
+
+static gboolean
+is_compiling (gpointer nothing G_GNUC_UNUSED)
+{
+  return faults_count_held () > 0;
+}
+
+static gboolean
+has_posted (gpointer play)
+{
+  return has_failed (play);
+}
+
+/* While the compiler does not return, the element leaves PLAYING in time, and posts an error. When
+ * it returns after all, nothing is left, and the element plays. */
+static void
+leave_compiler (GstState state)
+{
+  g_auto (Play) self = {0};
+  Change change = {.play = &self, .state = state};
+  g_autoptr (GThread) pusher = NULL, changer = NULL;
+  gboolean changed, posted;
+
+  play_init (&self, &kinds[0]);
+  g_assert_true (start (&self));
+  faults_hold_builds (TRUE);
+  pusher = g_thread_new ("pusher", push_first_caps, &self);
+  g_assert_true (wait_for (is_compiling, NULL));
+  changer = g_thread_new ("changer", change_state, &change);
+  changed = wait_for (is_done, &change);
+  posted = wait_for (has_posted, &self);
+  if (changed && change.state == GST_STATE_READY)
+    g_assert_true (set_state (&self, GST_STATE_NULL));
+  faults_hold_builds (FALSE);
+  g_thread_join (g_steal_pointer (&changer));
+  g_thread_join (g_steal_pointer (&pusher));
+  g_assert_true (changed);
+  g_assert_true (posted);
+  g_assert_true (set_state (&self, GST_STATE_NULL));
+  play_again (&self);
+}
+
+static void
+test_compiler (gconstpointer data)
+{
+
+  if (!faults_init ())
+    return;
+  faults_start_case ("compiler", FAULTS_NONE, 0);
+  leave_compiler (GPOINTER_TO_INT (data));
+  faults_assert_no_objects ();
+  faults_end_case ();
+}
+
+int
+main (int argc, char **argv)
+{
+  static const gchar *const modes[] = {
+      [FAULTS_ONE] = "one", [FAULTS_REST] = "rest", [FAULTS_LATE] = "late"};
+
+  g_test_init (&argc, &argv, NULL);
+  gst_init (&argc, &argv);
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    for (FaultsMode mode = FAULTS_ONE; mode <= FAULTS_LATE; mode++) {
+      g_autofree gchar *path = g_strdup_printf ("/faults/%s/%s", kinds[i].name, modes[mode]);
+      const Sweep sweep = {&kinds[i], mode};
+
+      g_test_add_data_func_full (path, g_memdup2 (&sweep, sizeof sweep), test_sweep, g_free);
+    }
+  g_test_add_data_func ("/faults/compiler/ready", GINT_TO_POINTER (GST_STATE_READY), test_compiler);
+  g_test_add_data_func ("/faults/compiler/null", GINT_TO_POINTER (GST_STATE_NULL), test_compiler);
+  return g_test_run ();
+}

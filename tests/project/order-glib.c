@@ -1,0 +1,264 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * For ThreadSanitizer, which knows the locks of pthread. GLib's are atomic operations in a library
+ * that is not instrumented, so that whatever they guard looks like a race. The functions here stand
+ * before those of GLib and GStreamer in a program that has this module in LD_PRELOAD, and tell what
+ * happens before what: by locks, conditions, references, pools, queues and calls in other threads.
+ */
+#include <glib-object.h>
+#include <gmodule.h>
+#ifdef GEMMCL_HAVE_GST
+  #include <gst/gst.h>
+#endif
+
+#include <dlfcn.h>
+
+/* The sanitizer's; NULL in a program without it. */
+extern void __tsan_acquire (void *address) __attribute__ ((weak));
+extern void __tsan_release (void *address) __attribute__ ((weak));
+
+static void
+acquire (gpointer address)
+{
+  if (__tsan_acquire)
+    __tsan_acquire (address);
+}
+
+static void
+release (gpointer address)
+{
+  if (__tsan_release)
+    __tsan_release (address);
+}
+
+#define NEXT(name)                                                                                 \
+  ({                                                                                               \
+    static gpointer next = NULL;                                                                   \
+    if (!g_atomic_pointer_get (&next))                                                             \
+      g_atomic_pointer_set (&next, dlsym (RTLD_NEXT, #name));                                      \
+    (__typeof__ (&name))g_atomic_pointer_get (&next);                                              \
+  })
+
+/* A lock of @Type, which lock() takes, unlock() gives up, and trylock() may take. */
+#define LOCK(Type, lock_, unlock_, trylock_)                                                       \
+  G_MODULE_EXPORT void lock_ (Type *lock)                                                          \
+  {                                                                                                \
+    NEXT (lock_) (lock);                                                                           \
+    acquire (lock);                                                                                \
+  }                                                                                                \
+  G_MODULE_EXPORT void unlock_ (Type *lock)                                                        \
+  {                                                                                                \
+    release (lock);                                                                                \
+    NEXT (unlock_) (lock);                                                                         \
+  }                                                                                                \
+  G_MODULE_EXPORT gboolean trylock_ (Type *lock)                                                   \
+  {                                                                                                \
+    const gboolean locked = NEXT (trylock_) (lock);                                                \
+                                                                                                   \
+    if (locked)                                                                                    \
+      acquire (lock);                                                                              \
+    return locked;                                                                                 \
+  }
+
+LOCK (GMutex, g_mutex_lock, g_mutex_unlock, g_mutex_trylock)
+LOCK (GRecMutex, g_rec_mutex_lock, g_rec_mutex_unlock, g_rec_mutex_trylock)
+LOCK (GRWLock, g_rw_lock_writer_lock, g_rw_lock_writer_unlock, g_rw_lock_writer_trylock)
+LOCK (GRWLock, g_rw_lock_reader_lock, g_rw_lock_reader_unlock, g_rw_lock_reader_trylock)
+
+G_MODULE_EXPORT void
+g_cond_wait (GCond *cond, GMutex *mutex)
+{
+  release (mutex);
+  NEXT (g_cond_wait) (cond, mutex);
+  acquire (mutex);
+}
+
+G_MODULE_EXPORT gboolean
+g_cond_wait_until (GCond *cond, GMutex *mutex, gint64 end_time)
+{
+  gboolean signalled;
+
+  release (mutex);
+  signalled = NEXT (g_cond_wait_until) (cond, mutex, end_time);
+  acquire (mutex);
+  return signalled;
+}
+
+/* What is made once: GLib's macros look at the variable first, by an atomic operation. */
+typedef struct {
+  GOnce *once;
+  GThreadFunc function;
+  gpointer data;
+} Once;
+
+static gpointer
+run_once (gpointer data)
+{
+  const Once *self = data;
+  const gpointer result = self->function (self->data);
+
+  release ((gpointer)&self->once->status);
+  return result;
+}
+
+G_MODULE_EXPORT gpointer
+g_once_impl (GOnce *once, GThreadFunc function, gpointer data)
+{
+  Once self = {once, function, data};
+  const gpointer result = NEXT (g_once_impl) (once, run_once, &self);
+
+  acquire ((gpointer)&once->status);
+  return result;
+}
+
+#undef g_once_init_leave
+G_MODULE_EXPORT void
+g_once_init_leave (volatile void *location, gsize result)
+{
+  release ((gpointer)location);
+  NEXT (g_once_init_leave) (location, result);
+}
+
+/* Whoever gives up the last reference sees what all others did before they gave up theirs. */
+#define UNREF(name, Type)                                                                          \
+  G_MODULE_EXPORT void name (Type object)                                                          \
+  {                                                                                                \
+    if (object != NULL) {                                                                          \
+      release ((gpointer)object);                                                                  \
+      acquire ((gpointer)object);                                                                  \
+    }                                                                                              \
+    NEXT (name) (object);                                                                          \
+  }
+
+UNREF (g_object_unref, gpointer)
+UNREF (g_bytes_unref, GBytes *)
+
+G_MODULE_EXPORT void
+g_atomic_rc_box_release_full (gpointer object, GDestroyNotify clear)
+{
+  release (object);
+  acquire (object);
+  NEXT (g_atomic_rc_box_release_full) (object, clear);
+}
+
+G_MODULE_EXPORT void
+g_weak_ref_set (GWeakRef *ref, gpointer object)
+{
+  release (ref);
+  NEXT (g_weak_ref_set) (ref, object);
+}
+
+G_MODULE_EXPORT gpointer
+g_weak_ref_get (GWeakRef *ref)
+{
+  const gpointer object = NEXT (g_weak_ref_get) (ref);
+
+  acquire (ref);
+  return object;
+}
+
+/* Small memory that one thread makes and another frees. */
+G_MODULE_EXPORT gpointer
+g_slice_alloc (gsize size)
+{
+  const gpointer memory = NEXT (g_slice_alloc) (size);
+
+  release (memory);
+  return memory;
+}
+
+G_MODULE_EXPORT void
+g_slice_free1 (gsize size, gpointer memory)
+{
+  acquire (memory);
+  NEXT (g_slice_free1) (size, memory);
+}
+
+/* A harness keeps in such queues what came out. */
+G_MODULE_EXPORT void
+g_async_queue_push (GAsyncQueue *queue, gpointer data)
+{
+  release (data);
+  NEXT (g_async_queue_push) (queue, data);
+}
+
+G_MODULE_EXPORT gpointer
+g_async_queue_try_pop (GAsyncQueue *queue)
+{
+  const gpointer data = NEXT (g_async_queue_try_pop) (queue);
+
+  if (data)
+    acquire (data);
+  return data;
+}
+
+G_MODULE_EXPORT gpointer
+g_async_queue_timeout_pop (GAsyncQueue *queue, guint64 timeout)
+{
+  const gpointer data = NEXT (g_async_queue_timeout_pop) (queue, timeout);
+
+  if (data)
+    acquire (data);
+  return data;
+}
+
+#ifdef GEMMCL_HAVE_GST
+UNREF (gst_object_unref, gpointer)
+UNREF (gst_mini_object_unref, GstMiniObject *)
+
+/* What a pool gives out was given back by unref. */
+G_MODULE_EXPORT GstFlowReturn
+gst_buffer_pool_acquire_buffer (GstBufferPool *pool, GstBuffer **buffer,
+                                GstBufferPoolAcquireParams *params)
+{
+  const GstFlowReturn flow = NEXT (gst_buffer_pool_acquire_buffer) (pool, buffer, params);
+
+  if (flow == GST_FLOW_OK)
+    acquire (*buffer);
+  return flow;
+}
+
+/* What another thread calls, and GStreamer's own record of that, which that thread frees. */
+typedef struct {
+  GstElementCallAsyncFunc function;
+  gpointer data;
+  GDestroyNotify destroy;
+  gint is_recorded;
+} Call;
+
+static void
+run_call (GstElement *element, gpointer data)
+{
+  const Call *self = data;
+
+  acquire (data);
+  self->function (element, self->data);
+}
+
+static void
+end_call (gpointer data)
+{
+  Call *self = data;
+
+  while (!g_atomic_int_get (&self->is_recorded))
+    g_thread_yield ();
+  acquire (data);
+  if (self->destroy)
+    self->destroy (self->data);
+  g_free (self);
+}
+
+G_MODULE_EXPORT void
+gst_element_call_async (GstElement *element, GstElementCallAsyncFunc function, gpointer data,
+                        GDestroyNotify destroy)
+{
+  const Call call = {function, data, destroy, FALSE};
+  Call *copy = g_memdup2 (&call, sizeof call);
+
+  release (copy);
+  NEXT (gst_element_call_async) (element, run_call, copy, end_call);
+  release (copy);
+  g_atomic_int_set (&copy->is_recorded, TRUE);
+}
+#endif
