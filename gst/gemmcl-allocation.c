@@ -25,7 +25,7 @@ get_allocator (GstGemmcl *self, GError **error)
   return allocator;
 }
 
-/* Whether the device reads and writes the host's memory as it is. */
+/* TRUE if the device works in the host's memory. */
 static gboolean
 shares_memory (GstGemmcl *self)
 {
@@ -167,8 +167,8 @@ get_pool_size (GstGemmcl *self)
   return size <= G_MAXUINT ? size : 0;
 }
 
-/* Whether downstream has frames of its own, which the device can write as they are: the memory of a
- * display, say. A plain pool has nothing that the element's own has not. (transfer full) */
+/* (transfer full) (nullable): Downstream's pool, if the device can write its frames as they are and
+ * the element has none such: the memory of a display, for one. A plain pool has nothing special. */
 static GstBufferPool *
 take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
 {

@@ -23,7 +23,7 @@ void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
 /**
  * GstGemmclInflight:
  *
- * What an in-flight run needs until the device is done with it: its inputs, mapped. The element has
+ * Holds the inputs of an in-flight run, mapped, until the device is done with them. The element has
  * one for each of its queue-depth runs and uses them again and again; the memory of an output
  * refers to that of its run, so that whoever maps the output first gives the inputs back.
  *

@@ -24,7 +24,7 @@ set_no_memory (GError **error)
                        "of them (queue-depth, batch-size, queues).");
 }
 
-/* Where there is no pool for it. */
+/* Memory that no pool has. */
 static GstMemory *
 new_memory (GstBaseTransform *trans, gsize size)
 {
@@ -52,7 +52,7 @@ take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size)
   return memory;
 }
 
-/* What passes through, around the result, which is there; and room for the row outputs. */
+/* Puts the tensors that pass through around the result, and adds room for the row outputs. */
 static gboolean
 insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
 {
@@ -104,7 +104,7 @@ get_result_size (GstGemmcl *self, GstBuffer *input, GError **error)
   return 0;
 }
 
-/* Where there is no pool, or its buffers are too small. */
+/* A buffer that no pool has, or none large enough. */
 static GstFlowReturn
 make_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
 {

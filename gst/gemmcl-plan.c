@@ -49,7 +49,7 @@ job_unref (GstGemmclPlanJob *self)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclPlanJob, job_unref)
 
-/* Of the element as it is. */
+/* Takes the element's formats and operands as they are. */
 static GstGemmclPlanJob *
 job_new (GstGemmcl *self, gsize audio_m, GError **error)
 {
@@ -200,7 +200,7 @@ replace_plan (GstGemmcl *self, GemmclPlan *plan, const GstGemmclProblem *problem
     gst_gemmcl_problem_copy (&self->problem, problem);
   if (old)
     gst_gemmcl_stats_retire (self, old);
-  /* What was prepared meanwhile was for the old plan. */
+  /* Operands that were prepared meanwhile are the old plan's. */
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
     g_clear_pointer (&self->prepared[i], gemmcl_prepared_free);
   self->next_replans = self->has_next;

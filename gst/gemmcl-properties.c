@@ -29,7 +29,7 @@ typedef enum {
   FLAGS,
 } Kind;
 
-/* What a set property does besides filling its field. */
+/* The effect of setting a property, besides filling its field. */
 typedef enum {
   PLAIN,   /* nothing: streaming reads it when it starts, alpha and beta for each buffer */
   DEVICE,  /* another device is opened when streaming starts next */

@@ -18,7 +18,7 @@ struct _GstGemmclRuns {
   GstGemmclMapping *outputs, *row_mappings;
   cl_event *wait;
 
-  /* Of upstream's buffers. */
+  /* The pool of the last input, and how many of its buffers may be held. */
   gconstpointer pool; /* never looked into */
   guint limit;
 
@@ -255,7 +255,7 @@ open_outputs (GstGemmcl *self, GemmclRun *run, GstBuffer *const *outputs, GError
   return TRUE;
 }
 
-/* Whether the memory has the events of the commands that use it. */
+/* TRUE for memory that carries the events of the commands that use it. */
 static gboolean
 has_events (const GemmclData *data)
 {
@@ -364,7 +364,7 @@ note_run (GstGemmcl *self, const GemmclRun *run, const gchar *name, GstBuffer *o
   g_mutex_unlock (&self->lock);
 }
 
-/* Of a run from the host's memory to downstream's: nothing tells downstream when it is done. */
+/* A frame of downstream's pool carries no event, so it must be complete when it is pushed. */
 static gboolean
 wait_for_host (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
 {

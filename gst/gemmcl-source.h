@@ -4,7 +4,7 @@
 
 #include "gemmcl-mapping.h"
 
-/* Where inputs lie, and how the device reads them. */
+/* The kinds of memory that inputs lie in, and how the device reads each. */
 
 G_BEGIN_DECLS
 
