@@ -144,7 +144,7 @@ if build build-thread clang -Db_sanitize=thread -Db_lundef=false -Dtools=disable
 then
   section 'testing build-thread/'
   GEMMCL_TEST_BRIEF=1 meson test -C build-thread --no-rebuild --print-errorlogs --suite lib \
-    --suite gst --no-suite script --no-suite readers || true
+    --suite gst --no-suite script --no-suite one-thread || true
 fi
 
 if [ -n "$fuzz" ] && targets=fuzz-targets build build-fuzz clang -Dfuzz=true \

@@ -272,7 +272,8 @@ layer_clGetExtensionFunctionAddressForPlatform (cl_platform_id platform, const c
 #undef RETAIN
 #undef RELEASE
 #undef CUSTOM
-#define INSTALL(function)                                          table->function = layer_##function;
+#define INSTALL(function) table->function = layer_##function;
+
 #define CREATE(kind, Type, function, parameters, arguments, error) INSTALL (function)
 #define ENQUEUE(function, parameters, arguments)                   INSTALL (function)
 #define TRANSFER(function, parameters, arguments)                  INSTALL (function)
