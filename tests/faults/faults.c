@@ -101,6 +101,12 @@ faults_count_held (void)
   return layer->count_held ();
 }
 
+void
+faults_hold_kernels (gboolean hold)
+{
+  layer->hold_kernels (hold);
+}
+
 /* Returns: %NULL if there are none. */
 static gchar *
 list_objects (void)

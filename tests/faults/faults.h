@@ -67,3 +67,6 @@ void faults_hold_builds (gboolean hold);
 
 /** faults_count_held: Returns: threads that are in such a clBuildProgram(). */
 guint faults_count_held (void);
+
+/** faults_hold_kernels: While @hold and calls are counted, no kernel starts. */
+void faults_hold_kernels (gboolean hold);

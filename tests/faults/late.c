@@ -8,6 +8,8 @@
 static GMutex lock;        /* of what follows */
 static GHashTable *failed; /* events, referenced lest another one has the address */
 static GHashTable *doomed; /* queues */
+static gboolean held;      /* delays */
+static GCond released;
 
 void
 late_init (void)
@@ -33,6 +35,10 @@ static gpointer
 open_gate (gpointer gate)
 {
   g_usleep (LATE_US);
+  g_mutex_lock (&lock);
+  while (held)
+    g_cond_wait (&released, &lock);
+  g_mutex_unlock (&lock);
   cl_next->clSetUserEventStatus (gate, CL_COMPLETE);
   cl_next->clReleaseEvent (gate);
   return NULL;
@@ -63,6 +69,15 @@ late_end_delay (cl_event *events, cl_uint n)
   if (events != NULL)
     cl_next->clReleaseEvent (events[n - 1]);
   g_free (events);
+}
+
+void
+late_hold (gboolean hold)
+{
+  g_mutex_lock (&lock);
+  held = hold;
+  g_cond_broadcast (&released);
+  g_mutex_unlock (&lock);
 }
 
 cl_int

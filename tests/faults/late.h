@@ -38,6 +38,9 @@ cl_int late_enqueue (cl_command_queue queue, cl_uint n, const cl_event *wait, cl
 cl_event *late_delay (cl_command_queue queue, cl_uint *n, const cl_event **wait);
 void late_end_delay (cl_event *events, cl_uint n);
 
+/** late_hold: While @hold, no delay ends. */
+void late_hold (gboolean hold);
+
 /** late_get_status: Returns: @status, of the event's execution, or the error in place of success.
  */
 cl_int late_get_status (cl_event event, cl_int status);

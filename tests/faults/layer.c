@@ -355,5 +355,6 @@ count_held (void)
 
 extern const FaultsLayer gemmcl_faults __attribute__ ((visibility ("default")));
 const FaultsLayer gemmcl_faults = {
-    is_loaded, set, get_calls, get_strikes, get_failed, count_objects, hold_builds, count_held,
+    is_loaded,     set,         get_calls,  get_strikes, get_failed,
+    count_objects, hold_builds, count_held, late_hold,
 };

@@ -24,4 +24,5 @@ typedef struct {
   gint (*count_objects) (FaultsKind kind);
   void (*hold_builds) (gboolean hold);
   guint (*count_held) (void);
+  void (*hold_kernels) (gboolean hold);
 } FaultsLayer;

@@ -319,80 +319,6 @@ test_tracer (void)
   g_string_free (self.text, TRUE);
 }
 
-#define SIZE 512
-#define ROWS 256
-
-/* A device that is at work for some time. */
-static Stream *
-new_slow_stream (guint depth)
-{
-  g_autoptr (GString) weight = g_string_new ("[");
-
-  for (guint i = 0; i < SIZE; i++) {
-    g_string_append (weight, i ? ",[1" : "[1");
-    for (guint j = 1; j < SIZE; j++)
-      g_string_append (weight, ",1");
-    g_string_append_c (weight, ']');
-  }
-  g_string_append_c (weight, ']');
-  return stream_new ("weight", weight->str, "kernel", "gemm_naive", "queue-depth", depth, NULL);
-}
-
-/* Returns: in us, until the @index-th output is done. */
-static gint64
-wait_output (Arrivals *arrivals, guint index, gint64 start)
-{
-  guint at = index;
-
-  assert_buffer (arrivals, &at, SIZE, ROWS * SIZE, 0, FALSE);
-  return g_get_monotonic_time () - start;
-}
-
-/* Pushes buffers and events into an element that is at rest. Returns: in us, how long that took. */
-static gint64
-time_pushes (Stream *stream, guint n)
-{
-  const gint64 start = g_get_monotonic_time ();
-
-  for (guint i = 0; i < n; i++) {
-    push (stream->harness, make_buffer (1, ROWS * SIZE, 0));
-    push_event (stream->harness, new_mark ());
-  }
-  return g_get_monotonic_time () - start;
-}
-
-/* As many runs as queue-depth says are under way, whatever events are between them; the next one
- * waits for the first. Of some rounds one has to show it: others may be disturbed. */
-static void
-test_depth (void)
-{
-  g_autoptr (Stream) stream = new_slow_stream (3);
-  g_autoptr (Arrivals) arrivals = NULL;
-  gboolean shown = FALSE;
-  guint seen = 0;
-
-  g_assert_true (stream_play (stream,
-                              "other/tensors,format=static,num_tensors=1,types=(string)float32,"
-                              "dimensions=(string)512:256,framerate=0/1",
-                              NULL));
-  arrivals = arrivals_new (stream->harness->sinkpad, FALSE);
-  for (guint round = 0; round < 5 && !shown; round++) {
-    gint64 start = g_get_monotonic_time (), one, three, four;
-
-    time_pushes (stream, 1);
-    one = wait_output (arrivals, seen, start);
-    start = g_get_monotonic_time ();
-    three = time_pushes (stream, 3);
-    four = three + time_pushes (stream, 1);
-    wait_output (arrivals, seen + 8, start);
-    seen += 10;
-    g_test_message ("a run takes %.1f ms; three are pushed in %.1f, four in %.1f", one / 1e3,
-                    three / 1e3, four / 1e3);
-    shown = three < one / 2 && four > one / 2;
-  }
-  g_assert_true (shown);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -403,6 +329,5 @@ main (int argc, char **argv)
   stream_add_test ("/collect/other-n", test_other_n);
   stream_add_test ("/collect/events", test_events);
   stream_add_test ("/collect/tracer", test_tracer);
-  stream_add_test ("/collect/depth", test_depth);
   return g_test_run ();
 }
