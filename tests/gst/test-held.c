@@ -4,7 +4,8 @@
 
 #include "faults.h"
 
-/* The layer of faults.h holds all kernels back: what returns meanwhile did not wait for one. */
+/* The layer of faults.h holds kernels or compilers back: what returns meanwhile did not wait for
+ * one. */
 
 #define WEIGHT(factor) "[[" factor ",0],[0," factor "]]"
 #define CAPS                                                                                       \
@@ -19,7 +20,7 @@
 
 /**
  * Held:
- * @n: buffers to push; all elements of one are its number
+ * @n: buffers to push; all elements of one are its number, from 1
  * @pushed: buffers whose push has returned
  */
 typedef struct {
@@ -46,7 +47,7 @@ push_all (gpointer data)
   Held *self = data;
 
   for (guint i = 0; i < self->n; i++) {
-    push (self->harness, i);
+    push (self->harness, i + 1);
     g_atomic_int_inc (&self->pushed);
   }
   return NULL;
@@ -72,7 +73,7 @@ check_outputs (Held *self, gfloat factor)
     g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READ));
     g_assert_cmpuint (map.size, ==, SIZE * sizeof (gfloat));
     for (guint j = 0; j < SIZE; j++)
-      g_assert_cmpfloat (((const gfloat *)map.data)[j], ==, factor * i);
+      g_assert_cmpfloat (((const gfloat *)map.data)[j], ==, factor * (i + 1));
     gst_buffer_unmap (buffer, &map);
   }
 }
@@ -118,6 +119,72 @@ test_row (void)
        DEPTH, DEPTH, 30);
 }
 
+static gpointer
+push_caps (gpointer harness)
+{
+  gst_harness_set_src_caps_str (harness, CAPS);
+  return NULL;
+}
+
+static void
+wait_compiling (void)
+{
+  const gint64 end = g_get_monotonic_time () + LIMIT_US;
+
+  while (faults_count_held () == 0 && g_get_monotonic_time () < end)
+    g_usleep (1000);
+  g_assert_cmpuint (faults_count_held (), >, 0);
+}
+
+static void
+ask_for_stats (GstElement *element)
+{
+  g_autoptr (GstStructure) stats = NULL;
+
+  g_object_get (element, "stats", &stats, NULL);
+  g_assert_nonnull (stats);
+}
+
+static void
+ask_for_caps (GstElement *element, const gchar *name)
+{
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (element, name);
+  g_autoptr (GstCaps) caps = gst_pad_query_caps (pad, NULL);
+
+  g_assert_false (gst_caps_is_empty (caps));
+}
+
+/* While a plan is compiled, statistics and caps can be read, and properties set. */
+static void
+test_compiler (void)
+{
+  g_autoptr (GThread) pusher = NULL;
+  g_autoptr (GstElement) element = NULL;
+  Held self = {.n = 1};
+
+  if (!faults_init ())
+    return;
+  faults_start_case ("compiler", FAULTS_NONE, 0);
+  self.harness = gst_harness_new_parse ("gemmcl weight=" WEIGHT ("2"));
+  element = gst_harness_find_element (self.harness, "gemmcl");
+  faults_hold_builds (TRUE);
+  pusher = g_thread_new ("caps", push_caps, self.harness);
+  wait_compiling ();
+  ask_for_stats (element);
+  ask_for_caps (element, "sink");
+  ask_for_caps (element, "src");
+  g_object_set (element, "alpha", 3.0, NULL);
+  g_assert_cmpuint (faults_count_held (), >, 0);
+  faults_hold_builds (FALSE);
+  g_thread_join (g_steal_pointer (&pusher));
+  push (self.harness, 1);
+  check_outputs (&self, 6);
+  gst_clear_object (&element);
+  gst_harness_teardown (self.harness);
+  faults_assert_no_objects ();
+  faults_end_case ();
+}
+
 int
 main (int argc, char **argv)
 {
@@ -125,5 +192,6 @@ main (int argc, char **argv)
   gst_init (&argc, &argv);
   g_test_add_func ("/held/depth", test_depth);
   g_test_add_func ("/held/row", test_row);
+  g_test_add_func ("/held/compiler", test_compiler);
   return g_test_run ();
 }

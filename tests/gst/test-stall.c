@@ -8,9 +8,9 @@
 #include "arrivals.h"
 #include "stream.h"
 
-/* Nothing stalls: neither a stream whose weight is swapped, nor who asks an element that compiles.
- *
- * Other programs may disturb a round, so that the best of several counts. */
+/* A weight is swapped while a stream plays: each output is of one weight, and comes in time. The
+ * test checks the outputs; the benchmark, -m perf, also the time between them. Other programs may
+ * disturb a round, so that the best of several counts. */
 
 #define MS G_TIME_SPAN_MILLISECOND
 
@@ -23,12 +23,6 @@
 #define MOST_LONGER 1.5
 /* Between two swaps: as fast as they can, they would take a processor's time from the device. */
 #define REST (100 * MS)
-
-#define VIDEO(format)  "video/x-raw,format=" format ",width=64,height=48,framerate=50/1"
-#define LONGEST_MEDIAN (5 * MS)
-#define LONGEST        (100 * MS)
-/* A plan that is made in less time was not compiled. */
-#define LEAST_COMPILING (100 * MS)
 
 static Files files;
 
@@ -147,13 +141,14 @@ swap_init (Swapper *self, Stream *stream)
   g_object_set (self->element, "weight", self->paths[0], NULL);
 }
 
-/* Frames with and without swaps, by turns, until the best rounds of both show it. */
+/* Frames with and without swaps, by turns: once, or until the best rounds of both show it. */
 static void
 check_gaps (Stream *stream, Arrivals *arrivals, Swapper *swapper)
 {
+  const guint rounds = g_test_perf () ? MAX_ROUNDS : 1;
   gint64 with = G_MAXINT64, without = G_MAXINT64;
 
-  for (guint i = 0; i < MAX_ROUNDS && (i == 0 || with > MOST_LONGER * without); i++) {
+  for (guint i = 0; i < rounds && (i == 0 || with > MOST_LONGER * without); i++) {
     const gint64 idle = find_longest_gap (stream, arrivals, FRAME);
     const gint64 busy = find_longest_gap_while_swapping (stream, arrivals, FRAME, swapper);
 
@@ -162,8 +157,9 @@ check_gaps (Stream *stream, Arrivals *arrivals, Swapper *swapper)
     with = MIN (with, busy);
   }
   g_test_message ("%u swaps", swapper->swaps);
-  g_assert_cmpuint (swapper->swaps, >, 1);
-  g_assert_cmpfloat (with, <=, MOST_LONGER * without);
+  g_assert_cmpuint (swapper->swaps, >, 0);
+  if (g_test_perf ())
+    g_assert_cmpfloat (with, <=, MOST_LONGER * without);
 }
 
 static void
@@ -187,145 +183,14 @@ test_swap (void)
   g_free (swapper.paths[1]);
 }
 
-/* New caps, for which a plan is compiled in the streaming thread. */
-typedef struct {
-  Stream *stream;
-  const gchar *caps;
-  gint64 took;
-  gint done;
-} Compilation;
-
-static gpointer
-compile (gpointer data)
-{
-  Compilation *self = data;
-  const gint64 start = g_get_monotonic_time ();
-
-  g_assert_true (stream_push_caps (self->stream, self->caps));
-  self->took = g_get_monotonic_time () - start;
-  g_atomic_int_set (&self->done, 1);
-  return NULL;
-}
-
-static void
-ask_for_stats (GstElement *element)
-{
-  g_autoptr (GstStructure) stats = NULL;
-
-  g_object_get (element, "stats", &stats, NULL);
-  g_assert_nonnull (stats);
-}
-
-static void
-ask_for_caps (GstElement *element)
-{
-  g_autoptr (GstCaps) sink = gst_pad_query_caps (GST_BASE_TRANSFORM_SINK_PAD (element), NULL);
-  g_autoptr (GstCaps) src = gst_pad_query_caps (GST_BASE_TRANSFORM_SRC_PAD (element), NULL);
-
-  g_assert_false (gst_caps_is_empty (sink));
-  g_assert_false (gst_caps_is_empty (src));
-}
-
-static gint
-compare (gconstpointer one, gconstpointer other)
-{
-  const gint64 a = *(const gint64 *)one, b = *(const gint64 *)other;
-
-  return (a > b) - (a < b);
-}
-
-/* Returns: (transfer full) (element-type gint64): in us, how long each answer took, in order of
- * that. */
-static GArray *
-ask_until_done (Compilation *compilation, void (*ask) (GstElement *element))
-{
-  GArray *times = g_array_new (FALSE, FALSE, sizeof (gint64));
-
-  while (!g_atomic_int_get (&compilation->done)) {
-    const gint64 start = g_get_monotonic_time ();
-    gint64 took;
-
-    ask (compilation->stream->element);
-    took = g_get_monotonic_time () - start;
-    g_array_append_val (times, took);
-    g_usleep (MS);
-  }
-  g_array_sort (times, compare);
-  return times;
-}
-
-/* Asks while a plan for @caps is compiled. Returns: whether answers came in time; FALSE also if
- * nothing was compiled. */
-static gboolean
-check_answers (Stream *stream, const gchar *caps, void (*ask) (GstElement *element),
-               gboolean *compiled)
-{
-  Compilation compilation = {.stream = stream, .caps = caps};
-  GThread *thread = g_thread_new ("compile", compile, &compilation);
-  g_autoptr (GArray) times = ask_until_done (&compilation, ask);
-  gint64 median, longest;
-
-  g_thread_join (thread);
-  if (compilation.took < LEAST_COMPILING || times->len == 0)
-    return FALSE;
-  *compiled = TRUE;
-  median = g_array_index (times, gint64, times->len / 2);
-  longest = g_array_index (times, gint64, times->len - 1);
-  g_test_message ("%.0f ms of compiling, %u answers, in %.2f ms, at most %.1f",
-                  compilation.took / 1e3, times->len, median / 1e3, longest / 1e3);
-  return median <= LONGEST_MEDIAN && longest <= LONGEST;
-}
-
-/* @formats: up to NULL, of three channels, of which no kernels were compiled yet */
-static void
-check_compiling (const gchar *const *formats, void (*ask) (GstElement *element))
-{
-  g_autoptr (Stream) stream = stream_new ("weight", "[[.5,0,0],[0,.5,0],[0,0,.5]]", NULL);
-  gboolean compiled = FALSE, in_time = FALSE;
-
-  stream->harness = gst_harness_new_with_element (stream->element, "sink", "src");
-  for (; *formats; formats++)
-    in_time |= check_answers (stream, *formats, ask, &compiled);
-  if (compiled)
-    g_assert_true (in_time);
-  else
-    g_test_skip ("This device's compiler is too fast to be asked meanwhile.");
-  stream_assert_quiet (stream);
-}
-
-static void
-test_stats (void)
-{
-  static const gchar *const formats[] = {VIDEO ("RGB"), VIDEO ("BGRx"), VIDEO ("NV12"), NULL};
-
-  check_compiling (formats, ask_for_stats);
-}
-
-static void
-test_caps (void)
-{
-  static const gchar *const formats[] = {VIDEO ("BGR"), VIDEO ("RGBx"), VIDEO ("I420"), NULL};
-
-  check_compiling (formats, ask_for_caps);
-}
-
 int
 main (int argc, char **argv)
 {
-  g_autofree gchar *cache = NULL;
   int status;
 
-  /* Nothing is there that was compiled before. */
   files_init (&files);
-  cache = files_path (&files, "cache");
-  g_assert_cmpint (g_mkdir (cache, 0700), ==, 0);
-  g_setenv ("XDG_CACHE_HOME", cache, TRUE);
-  g_setenv ("POCL_CACHE_DIR", cache, TRUE);
-  g_setenv ("CUDA_CACHE_DISABLE", "1", TRUE);
   g_test_init (&argc, &argv, NULL);
   gst_init (&argc, &argv);
-  stream_add_test ("/stall/stats", test_stats);
-  stream_add_test ("/stall/caps", test_caps);
   stream_add_test ("/stall/swap", test_swap);
   status = g_test_run ();
   files_clear (&files);

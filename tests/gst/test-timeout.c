@@ -11,10 +11,10 @@
 #define FRAME (GST_SECOND / 10)
 #define MS    G_TIME_SPAN_MILLISECOND
 /* A busy machine lets a thread wait; a batch that only the next buffer ends never comes. */
-#define LATE (1000 * MS)
-/* The best of some rounds is no later than that. */
+#define LATE (20 * G_TIME_SPAN_SECOND)
+/* The best of some rounds is no later than that, which is generous for a busy machine. */
 #define ROUNDS    5
-#define PRECISION (30 * MS)
+#define PRECISION (300 * MS)
 
 /* @timeout: in ns; see batch-timeout */
 static Stream *
@@ -80,7 +80,7 @@ check_pause (gint64 timeout, const gchar *caps, gint64 expected)
 
     push (stream, 2 * round);
     push (stream, 2 * round + 1);
-    g_assert_true (arrivals_wait (arrivals, 2 * round + 2, expected + LATE));
+    g_assert_true (arrivals_wait (arrivals, 2 * round + 2, LATE));
     waited = arrivals_get (arrivals, 2 * round)->time - start;
     g_assert_cmpint (waited, >=, expected);
     best = MIN (best, waited);
@@ -131,18 +131,18 @@ test_none (void)
 static void
 test_full (void)
 {
-  g_autoptr (Stream) stream = new_stream (2, 200 * GST_MSECOND, CAPS ("0/1"));
+  g_autoptr (Stream) stream = new_stream (2, GST_SECOND, CAPS ("0/1"));
   g_autoptr (Arrivals) arrivals = arrivals_new (stream->harness->sinkpad, TRUE);
   gint64 start;
 
   push (stream, 0);
-  g_usleep (150 * MS);
+  g_usleep (500 * MS);
   push (stream, 1);
   assert_arrivals (arrivals, "bb");
   start = g_get_monotonic_time ();
   push (stream, 2);
-  g_assert_true (arrivals_wait (arrivals, 3, 200 * MS + LATE));
-  g_assert_cmpint (arrivals_get (arrivals, 2)->time - start, >=, 200 * MS);
+  g_assert_true (arrivals_wait (arrivals, 3, LATE));
+  g_assert_cmpint (arrivals_get (arrivals, 2)->time - start, >=, 1000 * MS);
   assert_buffer (arrivals_get (arrivals, 2), 2);
 }
 
@@ -158,7 +158,7 @@ test_events (void)
     push_event (stream, gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM,
                                               gst_structure_new_empty ("mark")));
   }
-  g_assert_true (arrivals_wait (arrivals, 4, 50 * MS + LATE));
+  g_assert_true (arrivals_wait (arrivals, 4, LATE));
   assert_arrivals (arrivals, "bebe");
   assert_buffer (arrivals_get (arrivals, 0), 0);
   assert_buffer (arrivals_get (arrivals, 2), 1);
@@ -175,9 +175,9 @@ test_discont (void)
   push (stream, 0);
   GST_BUFFER_FLAG_SET (discont, GST_BUFFER_FLAG_DISCONT);
   gst_harness_push (stream->harness, discont);
-  g_assert_true (arrivals_wait (arrivals, 2, 50 * MS + LATE));
+  g_assert_true (arrivals_wait (arrivals, 2, LATE));
   push (stream, 2);
-  g_assert_true (arrivals_wait (arrivals, 3, 50 * MS + LATE));
+  g_assert_true (arrivals_wait (arrivals, 3, LATE));
   assert_arrivals (arrivals, "bDb");
 }
 
@@ -206,7 +206,7 @@ test_load (void)
     if (g_test_rand_int_range (0, 3) == 0)
       g_usleep ((gulong)g_test_rand_int_range (0, 2000));
   }
-  g_assert_true (arrivals_wait (arrivals, n, 10 * LATE));
+  g_assert_true (arrivals_wait (arrivals, n, LATE));
   g_atomic_int_set (&stop, 1);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
     g_thread_join (threads[i]);
