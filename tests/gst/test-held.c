@@ -170,9 +170,13 @@ test_compiler (void)
   faults_hold_builds (TRUE);
   pusher = g_thread_new ("caps", push_caps, self.harness);
   wait_compiling ();
-  ask_for_stats (element);
-  ask_for_caps (element, "sink");
-  ask_for_caps (element, "src");
+  /* For longer than the element waits before it says that it compiles. */
+  for (guint i = 0; i < WATCH_US / 1000; i++) {
+    ask_for_stats (element);
+    ask_for_caps (element, "sink");
+    ask_for_caps (element, "src");
+    g_usleep (1000);
+  }
   g_object_set (element, "alpha", 3.0, NULL);
   g_assert_cmpuint (faults_count_held (), >, 0);
   faults_hold_builds (FALSE);
