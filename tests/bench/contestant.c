@@ -5,7 +5,8 @@
 #include <gst/app/gstappsrc.h>
 #include <string.h>
 
-#define TIMEOUT_S 120
+#define TIMEOUT_S     120
+#define QUEUE_BUFFERS "2"
 
 void
 contestant_free (Contestant *self)
@@ -47,11 +48,16 @@ send_one (GstAppSrc *source, guint length G_GNUC_UNUSED, gpointer data)
     gst_app_src_push_buffer (source, gst_buffer_ref (self->buffer));
 }
 
+/* A result is there when it can be read. */
 static GstPadProbeReturn
-see_one (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info G_GNUC_UNUSED, gpointer data)
+see_one (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
 {
   Pipeline *self = data;
+  GstMapInfo map;
 
+  if (!gst_buffer_map (GST_PAD_PROBE_INFO_BUFFER (info), &map, GST_MAP_READ))
+    return GST_PAD_PROBE_OK;
+  gst_buffer_unmap (GST_PAD_PROBE_INFO_BUFFER (info), &map);
   g_mutex_lock (&self->lock);
   if (self->awaited > 0 && --self->awaited == 0) {
     self->seconds = g_timer_elapsed (self->timer, NULL);
@@ -148,7 +154,9 @@ contestant_new_pipeline (const gchar *line, const gchar *caps, gpointer data, gs
                          GError **error)
 {
   g_autofree gchar *whole =
-      g_strdup_printf ("appsrc name=source format=time ! %s ! fakesink name=sink sync=false", line);
+      g_strdup_printf ("appsrc name=source format=time ! %s ! queue max-size-buffers=" QUEUE_BUFFERS
+                       " max-size-bytes=0 max-size-time=0 ! fakesink name=sink sync=false",
+                       line);
   GstElement *pipeline = gst_parse_launch_full (whole, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
   Pipeline *self;
 

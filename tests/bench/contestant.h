@@ -24,8 +24,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Contestant, contestant_free)
  * @caps: what the source sends
  * @data: (array length=size): the source's buffers, all the same; used as they are
  *
- * `appsrc ! @caps ! @line ! fakesink sync=false`, PLAYING. The source makes buffers in its own
- * streaming thread as they are wanted, so that there is no queue between it and @line.
+ * `appsrc ! @caps ! @line ! queue ! fakesink sync=false`, PLAYING. The source makes buffers in its
+ * own streaming thread as they are wanted, so that there is no queue between it and @line. Behind
+ * the queue, which has two buffers, each buffer is mapped: the element waits for no result, so that
+ * a sink that maps none would count runs that are still under way.
  *
  * Returns: (transfer full): %NULL with what the pipeline's first message or the parser says.
  */
