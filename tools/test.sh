@@ -58,7 +58,7 @@ distros=()
 drivers=()
 fuzz=
 intel_rows=subgroups
-intel_tests=(kernels-0 kernels-1 kernels-2 kernels-3)
+intel_tests=(kernels-0 kernels-1 kernels-2 kernels-3 native-8 native-16)
 case ${1-} in
   '') export GEMMCL_TEST_BRIEF=1 ;;
   --ci)

@@ -1,0 +1,154 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "../doubles/cl-layer-entry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * An OpenCL layer that makes an Intel GPU of Intel's OpenCL runtime for CPUs, as far as kernels can
+ * tell: it has matrix engines and, with subgroups of 16, 2D block reads. What a program calls of
+ * these stands in front of it then (engines.cl). In the environment GEMMCL_NATIVE is the size of
+ * its smallest subgroups, 8 or 16. Other platforms stay as they are.
+ */
+
+#define EXTENSIONS "cl_intel_subgroup_matrix_multiply_accumulate"
+#define MORE_OF_16                                                                                 \
+  " cl_intel_subgroup_matrix_multiply_accumulate_tf32 cl_intel_subgroup_2d_block_io"
+#define REGISTERS "-cl-intel-256-GRF-per-thread" /* which a CPU's compiler does not know */
+
+static int
+has_small (void)
+{
+  return strcmp (getenv ("GEMMCL_NATIVE") ? getenv ("GEMMCL_NATIVE") : "", "8") == 0;
+}
+
+static int
+is_intel (cl_device_id device)
+{
+  cl_platform_id platform = NULL;
+  char vendor[64] = "";
+
+  cl_next->clGetDeviceInfo (device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+  cl_next->clGetPlatformInfo (platform, CL_PLATFORM_VENDOR, sizeof vendor, vendor, NULL);
+  return strncmp (vendor, "Intel", 5) == 0;
+}
+
+/* Returns: engines.cl, with what it wants defined in front of it. */
+static char *
+read_engines (void)
+{
+  static const size_t most = 1 << 16;
+  char *text = calloc (1, most);
+  FILE *file = fopen (ENGINES, "r");
+  int n = sprintf (text, "#define NATIVE_SUBGROUP %d\n", has_small () ? 8 : 16);
+
+  if (!file || fread (text + n, 1, most - 1 - n, file) == 0)
+    abort ();
+  fclose (file);
+  return text;
+}
+
+/* Programs are kept on disk by the driver's version among others: it changes with engines.cl. */
+static cl_int
+get_version (cl_device_id device, size_t room, void *value, size_t *n_ret)
+{
+  char *engines = read_engines (), version[128] = "", mark[16];
+  unsigned sum = 0;
+  const cl_int status =
+      cl_next->clGetDeviceInfo (device, CL_DRIVER_VERSION, sizeof version / 2, version, NULL);
+
+  for (const char *at = engines; *at; at++)
+    sum = 31 * sum + (unsigned char)*at;
+  free (engines);
+  sprintf (mark, ".%u", sum);
+  return status == CL_SUCCESS
+             ? cl_answer (version, strlen (strcat (version, mark)) + 1, room, value, n_ret)
+             : status;
+}
+
+static cl_int
+get_extensions (cl_device_id device, size_t room, void *value, size_t *n_ret)
+{
+  size_t n = 0;
+  char *all;
+  cl_int status = cl_next->clGetDeviceInfo (device, CL_DEVICE_EXTENSIONS, 0, NULL, &n);
+
+  if (status != CL_SUCCESS)
+    return status;
+  all = malloc (n + sizeof " " EXTENSIONS MORE_OF_16);
+  status = cl_next->clGetDeviceInfo (device, CL_DEVICE_EXTENSIONS, n, all, NULL);
+  strcat (strcat (all, " " EXTENSIONS), has_small () ? "" : MORE_OF_16);
+  if (status == CL_SUCCESS)
+    status = cl_answer (all, strlen (all) + 1, room, value, n_ret);
+  free (all);
+  return status;
+}
+
+static cl_int CL_API_CALL
+get_device_info (cl_device_id device, cl_device_info name, size_t room, void *value, size_t *n_ret)
+{
+  static const size_t sizes[] = {8, 16, 32};
+  static const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
+  const int first = has_small () ? 0 : 1;
+
+  if (!is_intel (device))
+    return cl_next->clGetDeviceInfo (device, name, room, value, n_ret);
+  switch (name) {
+  case CL_DEVICE_TYPE:
+    return cl_answer (&gpu, sizeof gpu, room, value, n_ret);
+  case CL_DEVICE_SUB_GROUP_SIZES_INTEL:
+    return cl_answer (sizes + first, sizeof sizes - first * sizeof *sizes, room, value, n_ret);
+  case CL_DRIVER_VERSION:
+    return get_version (device, room, value, n_ret);
+  case CL_DEVICE_EXTENSIONS:
+    return get_extensions (device, room, value, n_ret);
+  default:
+    return cl_next->clGetDeviceInfo (device, name, room, value, n_ret);
+  }
+}
+
+static int
+wants_engines (const char *text)
+{
+  return strstr (text, EXTENSIONS) || strstr (text, "cl_intel_subgroup_2d_block_io");
+}
+
+static cl_program CL_API_CALL
+create_program (cl_context context, cl_uint n, const char **texts, const size_t *lengths,
+                cl_int *status)
+{
+  char *engines = n == 1 && wants_engines (texts[0]) ? read_engines () : NULL;
+  const char *both[] = {engines, texts[0]};
+  const size_t sizes[] = {0, lengths ? lengths[0] : 0};
+  cl_program program;
+
+  if (!engines)
+    return cl_next->clCreateProgramWithSource (context, n, texts, lengths, status);
+  program = cl_next->clCreateProgramWithSource (context, 2, both, sizes, status);
+  free (engines);
+  return program;
+}
+
+static cl_int CL_API_CALL
+build_program (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
+               void (CL_CALLBACK *notify) (cl_program, void *), void *data)
+{
+  char *known = strdup (options ? options : ""), *at = strstr (known, REGISTERS);
+  cl_int status;
+
+  if (at)
+    memset (at, ' ', strlen (REGISTERS));
+  status = cl_next->clBuildProgram (program, n, devices, known, notify, data);
+  free (known);
+  return status;
+}
+
+void
+cl_layer_install (cl_icd_dispatch *table)
+{
+  table->clGetDeviceInfo = get_device_info;
+  table->clCreateProgramWithSource = create_program;
+  table->clBuildProgram = build_program;
+}

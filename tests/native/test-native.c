@@ -1,0 +1,240 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The source that Intel's GPUs compile for their matrix engines and 2D block reads, executed: on
+ * Intel's OpenCL runtime for CPUs, which layer.c makes such a GPU. Elements are small integers, so
+ * that results are exact, and a lane or an order that is wrong shows.
+ */
+#include <string.h>
+
+#include "../kernels/elements.h"
+#include "../kernels/problem.h"
+#include "examples.h"
+
+/**
+ * Product: a problem for a row of the table, of more than one work-group and no whole ones
+ * @k: 80 and 96 suit 2D reads, whole steps of A, or both
+ * @stored: A is of the type that is multiplied; else f32
+ * @split: parts of K
+ */
+typedef struct {
+  const gchar *name;
+  gsize k, batch;
+  gboolean stored, columns;
+  guint split;
+  gdouble a_scale;
+} Product;
+
+static const Product products[] = {
+    {"stored", 96, 1, TRUE, FALSE, 1, 1},   {"rounded", 80, 1, FALSE, FALSE, 1, 1},
+    {"lanes", 83, 1, FALSE, FALSE, 1, 1},   {"parts", 192, 1, TRUE, FALSE, 4, 1},
+    {"batches", 20, 2, FALSE, FALSE, 1, 1}, {"columns", 41, 1, FALSE, TRUE, 1, 1},
+    {"scaled", 80, 1, TRUE, FALSE, 1, 2},
+};
+
+static GemmclType
+get_stored_type (const GemmclKernelInfo *info)
+{
+  static const GemmclType types[] = {
+      [GEMMCL_PRECISION_F32] = GEMMCL_TYPE_F32,   [GEMMCL_PRECISION_F16] = GEMMCL_TYPE_F16,
+      [GEMMCL_PRECISION_BF16] = GEMMCL_TYPE_BF16, [GEMMCL_PRECISION_TF32] = GEMMCL_TYPE_F32,
+      [GEMMCL_PRECISION_I8] = GEMMCL_TYPE_U8,
+  };
+
+  return types[info->precision];
+}
+
+/* A work-group's rows and columns of D, by the row's name. */
+static void
+get_group (const GemmclKernelInfo *info, gsize *rows, gsize *columns)
+{
+  guint tile_m = 0, tile_n = 0, group_m = 0, group_n = 0;
+
+  g_assert_cmpint (sscanf (info->name + strlen (info->method), "_%ux%u_%ux%u", &tile_m, &tile_n,
+                           &group_m, &group_n),
+                   ==, 4);
+  *rows = tile_m * group_m;
+  *columns = tile_n * group_n;
+}
+
+static GemmclGemm
+make_gemm (const GemmclKernelInfo *info, const Product *product)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  get_group (info, &gemm.m, &gemm.n);
+  gemm.m += 3;
+  gemm.n += 5;
+  gemm.k = product->k;
+  gemm.batch = product->batch;
+  gemm.a_stride = gemm.m * gemm.k;
+  gemm.b_stride = gemm.k * gemm.n;
+  gemm.d_stride = gemm.m * gemm.n;
+  gemm.trans_a = product->columns;
+  gemm.precision = info->precision;
+  gemm.a_type = product->stored ? get_stored_type (info) : GEMMCL_TYPE_F32;
+  gemm.a_scale = product->a_scale;
+  return gemm;
+}
+
+/* With int8 a row of A and a column of B have a step of 1 if these are their extremes. */
+static gint
+pick (GRand *random, gboolean is_int8, gboolean is_a, gsize k)
+{
+  if (!is_int8)
+    return g_rand_int_range (random, -8, 9);
+  if (is_a)
+    return k == 0 ? 255 : k == 1 ? 0 : g_rand_int_range (random, 0, 256);
+  return k == 0 ? 127 : k == 1 ? -127 : g_rand_int_range (random, -127, 128);
+}
+
+typedef struct {
+  GemmclGemm gemm;
+  gfloat *a, *b, *d; /* A as numbers */
+  guchar *stored;
+} Numbers;
+
+static void
+numbers_init (Numbers *self, const GemmclGemm *gemm, gboolean is_int8)
+{
+  GRand *random = g_rand_new_with_seed (7);
+
+  self->gemm = *gemm;
+  self->a = g_new (gfloat, gemm->batch * gemm->m * gemm->k);
+  self->b = g_new (gfloat, gemm->batch * gemm->k * gemm->n);
+  self->d = g_new (gfloat, gemm->batch * gemm->m * gemm->n);
+  self->stored = g_malloc (gemm->batch * gemm->m * gemm->k * gemmcl_type_get_size (gemm->a_type));
+  for (gsize i = 0; i < gemm->batch * gemm->m; i++)
+    for (gsize k = 0; k < gemm->k; k++) {
+      const gsize index = gemm->trans_a ? k * gemm->m + i : i * gemm->k + k;
+
+      self->a[index] = pick (random, is_int8, TRUE, k);
+      element_set (gemm->a_type, self->stored, index, self->a[index]);
+    }
+  for (gsize k = 0; k < gemm->batch * gemm->k; k++)
+    for (gsize j = 0; j < gemm->n; j++)
+      self->b[k * gemm->n + j] = pick (random, is_int8, FALSE, k % gemm->k);
+  g_rand_free (random);
+}
+
+static void
+numbers_clear (Numbers *self)
+{
+  g_free (self->a);
+  g_free (self->b);
+  g_free (self->d);
+  g_free (self->stored);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Numbers, numbers_clear)
+
+static gdouble
+multiply_one (const Numbers *self, gsize batch, gsize i, gsize j)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gfloat *b = self->b + batch * gemm->k * gemm->n;
+  gdouble sum = 0;
+
+  for (gsize k = 0; k < gemm->k; k++) {
+    const gsize index = gemm->trans_a ? k * gemm->m + i : (batch * gemm->m + i) * gemm->k + k;
+
+    sum += gemm->a_scale * self->a[index] * b[k * gemm->n + j];
+  }
+  return sum;
+}
+
+static void
+check_numbers (const Numbers *self, const gchar *what)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  gsize wrong = 0;
+
+  for (gsize batch = 0; batch < gemm->batch; batch++)
+    for (gsize i = 0; i < gemm->m; i++)
+      for (gsize j = 0; j < gemm->n; j++) {
+        const gdouble expected = multiply_one (self, batch, i, j);
+        const gfloat found = self->d[(batch * gemm->m + i) * gemm->n + j];
+
+        if (found != expected && wrong++ == 0)
+          g_test_message ("%s: D (%zu, %zu) of %zu is %g, expected %g", what, i, j, batch, found,
+                          expected);
+      }
+  if (wrong > 0) {
+    g_test_message ("%s: %zu are wrong of %zu", what, wrong, gemm->batch * gemm->m * gemm->n);
+    g_test_fail ();
+  }
+}
+
+/* Returns: whether the row takes the problem. */
+static gboolean
+check_product (const GemmclKernelInfo *info, const Product *product)
+{
+  const GemmclGemm gemm = make_gemm (info, product);
+  g_autofree gchar *name = product->split > 1
+                               ? g_strdup_printf ("%s/%u", info->name, product->split)
+                               : g_strdup (info->name);
+  g_autofree gchar *what = g_strdup_printf ("%s, %s", name, product->name), *said = NULL;
+  g_auto (Numbers) numbers = {0};
+  g_autoptr (GError) error = NULL;
+  FILE *file;
+  gboolean ok;
+  int saved;
+
+  if (!gemmcl_kernel_fits (test_get_context (), name, &gemm, NULL))
+    return FALSE;
+  numbers_init (&numbers, &gemm, info->precision == GEMMCL_PRECISION_I8);
+  file = tmpfile ();
+  saved = native_begin_output (file);
+  ok = gemmcl_gemm_run (test_get_context (), &gemm, name, numbers.stored, numbers.b, NULL, NULL,
+                        numbers.d, &error);
+  said = native_end_output (file, saved);
+  g_assert_no_error (error);
+  g_assert_true (ok);
+  if (*said) {
+    g_test_message ("%s: %s", what, said);
+    g_test_fail ();
+  }
+  check_numbers (&numbers, what);
+  return TRUE;
+}
+
+static void
+test_row (gconstpointer data)
+{
+  const GemmclKernelInfo *info = data;
+  GemmclKernelLevel level;
+  guint done = 0;
+
+  if (!native_has_engines ())
+    return;
+  g_assert_true (gemmcl_kernel_get_level (test_get_context (), info->name, &level, NULL));
+  g_assert_cmpint (level, ==, GEMMCL_KERNEL_LEVEL_NATIVE);
+  for (guint i = 0; i < G_N_ELEMENTS (products); i++)
+    done += check_product (info, &products[i]);
+  g_assert_cmpuint (done, >, 1);
+}
+
+/* Rows that multiply by engines, and those that may read B by 2D block reads. */
+static void
+add_rows (void)
+{
+  g_autofree gchar *subgroups = g_strdup_printf ("subgroups of %u", native_get_subgroup ());
+
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernelInfo *info = gemmcl_get_kernel (i);
+    g_autofree gchar *path = g_strdup_printf ("/native/%s", info->name);
+    const gboolean reads_2d =
+        native_get_subgroup () == 16 && g_str_equal (info->method, "buffer_read");
+
+    if (strstr (info->needs, subgroups) && (strstr (info->needs, "matrix engines") || reads_2d))
+      g_test_add_data_func (path, info, test_row);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  native_add_examples ();
+  add_rows ();
+  return g_test_run ();
+}
