@@ -13,8 +13,6 @@
  * shares the host's memory and so can write them.
  */
 
-G_BEGIN_DECLS
-
 /** gst_gemmcl_allocation_install: Gives @klass its functions for allocation. */
 void gst_gemmcl_allocation_install (GstBaseTransformClass *klass);
 
@@ -26,5 +24,3 @@ void gst_gemmcl_allocation_install (GstBaseTransformClass *klass);
  *   if there is no room for that, or @memory cannot be read.
  */
 GstMemory *gst_gemmcl_take_memory (GstGemmcl *self, GstMemory *memory);
-
-G_END_DECLS

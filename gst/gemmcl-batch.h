@@ -14,8 +14,6 @@
  * sink pad's stream lock.
  */
 
-G_BEGIN_DECLS
-
 /** gst_gemmcl_batch_start: Makes room for batch-size buffers. */
 void gst_gemmcl_batch_start (GstGemmcl *self);
 
@@ -51,5 +49,3 @@ void gst_gemmcl_batch_clear (GstGemmcl *self);
 
 /** gst_gemmcl_batch_get_latency: Returns: ns that collecting may add. Any thread. */
 GstClockTime gst_gemmcl_batch_get_latency (GstGemmcl *self);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 /* In which memories buffers come and go, as caps say it. */
 
-G_BEGIN_DECLS
-
 /**
  * GstGemmclMemory:
  * @GST_GEMMCL_MEMORY_OTHER: nothing that the element knows
@@ -52,5 +50,3 @@ gboolean gst_gemmcl_caps_are_surfaces (const GstCaps *caps, guint index);
 
 /** gst_gemmcl_caps_are_opencl: Returns: whether structure @index of @caps is in OpenCL memory. */
 gboolean gst_gemmcl_caps_are_opencl (const GstCaps *caps, guint index);
-
-G_END_DECLS

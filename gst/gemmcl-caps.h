@@ -8,8 +8,6 @@
 /* The caps of both pads and what one side's mean for the other's. Pure functions of caps, settings
  * and the weight's shape. */
 
-G_BEGIN_DECLS
-
 /** gst_gemmcl_caps_new_template: Returns: (transfer full): the pad template's caps. */
 GstCaps *gst_gemmcl_caps_new_template (GstPadDirection direction);
 
@@ -43,5 +41,3 @@ GstCaps *gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *ca
  * Returns: (transfer full): fixed caps for the source pad.
  */
 GstCaps *gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "gstgemmcl.h"
 
-G_BEGIN_DECLS
-
 /**
  * GST_GEMMCL_CONTEXT_TYPE:
  *
@@ -59,5 +57,3 @@ void gst_gemmcl_context_set (GstGemmcl *self, GstContext *context);
  *   others may be asked.
  */
 gboolean gst_gemmcl_context_answer (GstGemmcl *self, GstQuery *query);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 
 /* Pictures in dma-bufs, linear ones, as buffers of the device, by cl_khr_external_memory. */
 
-G_BEGIN_DECLS
-
 /** gst_gemmcl_dmabuf_can_import: Returns: whether the device sees dma-bufs without a copy. */
 gboolean gst_gemmcl_dmabuf_can_import (GemmclContext *context);
 
@@ -36,5 +34,3 @@ gboolean gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer);
  */
 gboolean gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data,
                                  GemmclRun *run);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
  * one they are linear. What Intel's media driver tiles is NV12 and P010 here, and can be read as VA
  * surfaces only. */
 
-G_BEGIN_DECLS
-
 /**
  * gst_gemmcl_drm_to_plain:
  * @structure: of video or anything else
@@ -41,5 +39,3 @@ gboolean gst_gemmcl_drm_is_tiled (const GstStructure *structure);
  * Returns: whether a GstVideoMeta's @format says that caps tell it, as dma-bufs' may.
  */
 gboolean gst_gemmcl_drm_is_hidden (GstVideoFormat format);
-
-G_END_DECLS

@@ -5,8 +5,6 @@
 #include <gemmcl-opencl.h>
 #include <gst/gst.h>
 
-G_BEGIN_DECLS
-
 /**
  * GstGemmclImports:
  *
@@ -40,5 +38,3 @@ void gst_gemmcl_imports_add (GstGemmclImports *self, GstMemory *memory, guintptr
 
 /** gst_gemmcl_imports_drop: Releases all objects; what is enqueued keeps them. Also of %NULL. */
 void gst_gemmcl_imports_drop (GstGemmclImports *self);
-
-G_END_DECLS

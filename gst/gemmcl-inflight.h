@@ -6,8 +6,6 @@
 
 #include "gstgemmclmemory.h"
 
-G_BEGIN_DECLS
-
 /** GstGemmclMapping: A mapped frame, or a mapped memory, of a buffer. All zero: nothing is mapped.
  */
 typedef struct {
@@ -81,5 +79,3 @@ void gst_gemmcl_inflight_finish_run (GstGemmclInflight *self, guint64 number);
 
 /** gst_gemmcl_inflight_count: Returns: inputs that are held. */
 guint gst_gemmcl_inflight_count (GstGemmclInflight *self);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 
 /* Where in buffers the library finds A and puts D. */
 
-G_BEGIN_DECLS
-
 /**
  * gst_gemmcl_map_input:
  * @buffer: of the sink pad; to be kept until @mapping is cleared
@@ -65,5 +63,3 @@ guint gst_gemmcl_get_output_index (GstGemmcl *self);
  * Returns: whether @buffer has no data in it and is still to pass: a gap, or audio of no samples.
  */
 gboolean gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer);
-
-G_END_DECLS

@@ -12,8 +12,6 @@
 
 /* What flows, between GStreamer's words for it and the library's. */
 
-G_BEGIN_DECLS
-
 #define GST_GEMMCL_VIDEO_MEDIA "video/x-raw"
 #define GST_GEMMCL_AUDIO_MEDIA "audio/x-raw"
 
@@ -76,5 +74,3 @@ void gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info);
 
 /** gst_gemmcl_audio_type: Returns: what a sample is; of the formats in the pad templates only. */
 GemmclType gst_gemmcl_audio_type (GstAudioFormat format);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 
 /* The GstMemory over a cl_mem that gstgemmclmemory.h speaks of. */
 
-G_BEGIN_DECLS
-
 /**
  * GstGemmclHostSide:
  * @GST_GEMMCL_HOST_SIDE_MAPPED: what OpenCL maps: on devices that share the host's memory nothing
@@ -89,5 +87,3 @@ void gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, 
  * Commands that still use it are still waited for, by the next one that writes.
  */
 void gst_gemmcl_memory_recycle (GstMemory *memory);
-
-G_END_DECLS

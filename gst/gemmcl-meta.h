@@ -4,8 +4,6 @@
 
 #include "gemmcl-media.h"
 
-G_BEGIN_DECLS
-
 /**
  * gst_gemmcl_meta_survives:
  * @api: the meta's
@@ -18,5 +16,3 @@ G_BEGIN_DECLS
  * Returns: whether to copy it.
  */
 gboolean gst_gemmcl_meta_survives (GType api, GstGemmclMedium input, GstGemmclMedium output);
-
-G_END_DECLS

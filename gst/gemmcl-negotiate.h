@@ -6,8 +6,6 @@
 
 /* Caps, and the reasons why some do not fit. */
 
-G_BEGIN_DECLS
-
 /** gst_gemmcl_negotiate_install: Gives @klass its functions for caps and allocation. */
 void gst_gemmcl_negotiate_install (GstBaseTransformClass *klass);
 
@@ -19,5 +17,3 @@ void gst_gemmcl_negotiate_install (GstBaseTransformClass *klass);
  * element is being shut down.
  */
 void gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input);
-
-G_END_DECLS

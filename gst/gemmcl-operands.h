@@ -6,8 +6,6 @@
 
 /* Weight, bias and addend: loading them, and changing them while data flows. */
 
-G_BEGIN_DECLS
-
 /** gst_gemmcl_operand_get_name: Returns: the property's name; static. */
 const gchar *gst_gemmcl_operand_get_name (GstGemmclOperand operand);
 
@@ -52,5 +50,3 @@ gboolean gst_gemmcl_operands_hold (GstGemmcl *self);
 
 /** gst_gemmcl_operands_release: Ends gst_gemmcl_operands_hold(). */
 void gst_gemmcl_operands_release (GstGemmcl *self);
-
-G_END_DECLS

@@ -6,9 +6,5 @@
 
 /* Output buffers before anything is in them: their memory and their metadata. */
 
-G_BEGIN_DECLS
-
 /** gst_gemmcl_output_install: Gives @klass its functions that make output buffers. */
 void gst_gemmcl_output_install (GstBaseTransformClass *klass);
-
-G_END_DECLS

@@ -7,8 +7,6 @@
 /* The plan for the caps and operands as they are. For the streaming thread, unless a function says
  * otherwise. */
 
-G_BEGIN_DECLS
-
 /**
  * gst_gemmcl_make_plan:
  * @audio_m: samples to make room for; 0 for a first guess
@@ -32,5 +30,3 @@ void gst_gemmcl_drop_plan (GstGemmcl *self);
  * Lets gst_gemmcl_make_plan() give up a compiler that does not return soon. Any thread.
  */
 void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "gemmcl-memory.h"
 
-G_BEGIN_DECLS
-
 /**
  * GstGemmclPool:
  *
@@ -49,5 +47,3 @@ GstBufferPool *gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps 
  * last page with nothing else: what OpenCL uses in place on devices that share the host's memory.
  */
 void gst_gemmcl_pool_ask_for_pages (GstAllocationParams *params, gsize size);
-
-G_END_DECLS

@@ -6,8 +6,6 @@
 
 /* From settings, operands and formats to the library's GemmclGemm: no element, no device. */
 
-G_BEGIN_DECLS
-
 /**
  * GstGemmclPrecision:
  * @GST_GEMMCL_PRECISION_AUTO: what the weight's file states (gemmcl_precision_of_matrix()), but f32
@@ -146,5 +144,3 @@ gdouble gst_gemmcl_problem_get_largest (const GstGemmclProblem *self);
  *   addend.
  */
 gboolean gst_gemmcl_problem_is_swap (const GstGemmclProblem *self, const GstGemmclProblem *other);
-
-G_END_DECLS

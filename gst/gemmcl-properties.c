@@ -6,7 +6,6 @@
  */
 #include "gemmcl-properties.h"
 
-#include "gemmcl-enums.h"
 #include "gemmcl-operands.h"
 #include "gemmcl-stats.h"
 
@@ -44,9 +43,65 @@ typedef struct {
   gdouble initial;     /* the default of numbers */
   gdouble least, most; /* of INT64 most is G_MAXINT64 */
   const gchar *text;   /* the default of strings */
-  GType (*type) (void);
+  const gchar *type;   /* of enumerations and flags: the name, and the values with their texts */
+  gconstpointer values;
   Effect effect;
 } Property;
+
+/* The nicks are the library's names: install() fills them in. */
+static GEnumValue activations[GEMMCL_N_ACTIVATIONS + 1] = {
+    {GEMMCL_ACTIVATION_NONE, "x"},
+    {GEMMCL_ACTIVATION_RELU, "max (x, 0)"},
+    {GEMMCL_ACTIVATION_LEAKY_RELU, "x if x >= 0, else 0.01 x"},
+    {GEMMCL_ACTIVATION_GELU, "x (1 + erf (x / sqrt 2)) / 2"},
+    {GEMMCL_ACTIVATION_GELU_TANH, "x (1 + tanh (sqrt (2 / pi) (x + 0.044715 x^3))) / 2"},
+    {GEMMCL_ACTIVATION_SIGMOID, "1 / (1 + exp (-x))"},
+    {GEMMCL_ACTIVATION_SILU, "x / (1 + exp (-x))"},
+    {GEMMCL_ACTIVATION_TANH, "tanh x"},
+    {GEMMCL_ACTIVATION_HARD_SWISH, "x min (max (x + 3, 0), 6) / 6"},
+    {GEMMCL_ACTIVATION_SOFTMAX, "exp (x) / sum of exp (x), over the N of each row"},
+};
+
+static const GEnumValue precisions[] = {
+    {GST_GEMMCL_PRECISION_AUTO,
+     "What the weight's file states: f16 and bf16 of such elements, i8 of bytes with scales, "
+     "else f32, also where integers come in that are too large for f16",
+     "auto"},
+    {GST_GEMMCL_PRECISION_F32, "Floats, as they are", "f32"},
+    {GST_GEMMCL_PRECISION_F16, "Rounded to 11 binary digits, up to 65504", "f16"},
+    {GST_GEMMCL_PRECISION_BF16, "Rounded to 8 binary digits", "bf16"},
+    {GST_GEMMCL_PRECISION_TF32, "Rounded to 11 binary digits, by matrix engines", "tf32"},
+    {GST_GEMMCL_PRECISION_I8,
+     "Bytes: with a scale for each column of the weight and, found anew, each row of A", "i8"},
+    {0, NULL, NULL},
+};
+
+static const GEnumValue feature_modes[] = {
+    {GST_GEMMCL_FEATURE_MODE_AUTO, "The one mode whose K is the weight's", "auto"},
+    {GST_GEMMCL_FEATURE_MODE_PIXEL, "A row per pixel: K = channels, M = width x height", "pixel"},
+    {GST_GEMMCL_FEATURE_MODE_ROW, "A row per row of the picture: K = width x channels, M = height",
+     "row"},
+    {GST_GEMMCL_FEATURE_MODE_FRAME, "One row: K = width x height x channels, M = 1", "frame"},
+    {GST_GEMMCL_FEATURE_MODE_PATCH, "A row per patch: K = patch-width x patch-height x channels",
+     "patch"},
+    {0, NULL, NULL},
+};
+
+static const GFlagsValue row_outputs[] = {
+    {GEMMCL_ROW_SUM, "The sum of a row", "sum"},
+    {GEMMCL_ROW_MAX, "The largest element of a row", "max"},
+    {GEMMCL_ROW_ARG_MAX, "The column of that, from 0", "arg-max"},
+    {0, NULL, NULL},
+};
+
+static const GEnumValue device_types[] = {
+    {GEMMCL_DEVICE_TYPE_AUTO, "The best there is: Intel GPU, other GPU, accelerator, CPU", "auto"},
+    {GEMMCL_DEVICE_TYPE_CPU, "CPUs only", "cpu"},
+    {GEMMCL_DEVICE_TYPE_GPU, "GPUs only", "gpu"},
+    {GEMMCL_DEVICE_TYPE_ACCELERATOR, "Accelerators only", "accelerator"},
+    {GEMMCL_DEVICE_TYPE_DEFAULT, "What each platform calls its default", "default"},
+    {0, NULL, NULL},
+};
 
 #define FIELD(member)   G_STRUCT_OFFSET (GstGemmcl, member)
 #define SETTING(member) G_STRUCT_OFFSET (GstGemmcl, wanted.member)
@@ -65,8 +120,9 @@ static const Property table[] = {
      ". May be set while playing, like weight",
      PLAYING, STRING, FIELD (where[GST_GEMMCL_OPERAND_BIAS]), .effect = OPERAND},
     {"addend", "Addend",
-     "C, of M x N or 1 x N (for audio 1 x N), which beta scales; with beta=0 it is not added. "
-     "" MATRIX_GRAMMAR ". If it is not set, C is the previous output. May be set while playing, "
+     "C, of M x N or 1 x N (for audio 1 x N), which beta scales; with beta=0 it is not "
+     "added. " MATRIX_GRAMMAR
+     ". If it is not set, C is the previous output. May be set while playing, "
      "like weight",
      PLAYING, STRING, FIELD (where[GST_GEMMCL_OPERAND_ADDEND]), .effect = OPERAND},
     {"alpha", "Alpha", "Scales A * B", CONTROL, DOUBLE, FIELD (alpha), 1.0, UNLIMITED},
@@ -77,17 +133,18 @@ static const Property table[] = {
      "from the first buffer with a beta other than 0 on",
      CONTROL, DOUBLE, FIELD (beta), 0.0, UNLIMITED},
     {"activation", "Activation", "The function that is applied last", READY, ENUM,
-     SETTING (activation), GEMMCL_ACTIVATION_NONE, .type = gst_gemmcl_activation_get_type},
+     SETTING (activation), GEMMCL_ACTIVATION_NONE, .type = "GstGemmclActivation",
+     .values = activations},
     {"precision", "Precision",
      "The lowest precision of A and the weight that is allowed. A kernel of a lower one than "
      "float32 is used only where it is faster; stats tell which. Sums are float32, of int8 exact",
-     READY, ENUM, SETTING (precision), GST_GEMMCL_PRECISION_AUTO,
-     .type = gst_gemmcl_precision_get_type},
+     READY, ENUM, SETTING (precision), GST_GEMMCL_PRECISION_AUTO, .type = "GstGemmclPrecision",
+     .values = precisions},
     {"feature-mode", "Feature mode",
      "The part of a frame that is a row of A. auto: the mode whose row length is the number of "
      "rows of the weight",
      READY, ENUM, SETTING (feature_mode), GST_GEMMCL_FEATURE_MODE_AUTO,
-     .type = gst_gemmcl_feature_mode_get_type},
+     .type = "GstGemmclFeatureMode", .values = feature_modes},
     {"patch-width", "Patch width", "Width of a patch in pixels, for feature-mode=patch; 0: unset",
      READY, UINT, SETTING (patch_width), 0, 0, 65535},
     {"patch-height", "Patch height",
@@ -99,7 +156,7 @@ static const Property table[] = {
     {"row-outputs", "Row outputs",
      "Figures of each row of the result, float32, in this order, in a tensor of their own behind "
      "the others. The result then is a tensor, too, whatever came in. Audio has none",
-     READY, FLAGS, SETTING (row_outputs), 0, .type = gst_gemmcl_row_outputs_get_type},
+     READY, FLAGS, SETTING (row_outputs), 0, .type = "GstGemmclRowOutputs", .values = row_outputs},
     {"input-scale", "Input scale",
      "A = sample * input-scale + input-offset. A sample is the number as it is stored: 0 to 255 "
      "for most video, -32768 to 32767 for S16LE",
@@ -113,7 +170,8 @@ static const Property table[] = {
     {"platform", "Platform", "OpenCL platform: its number or a part of its name; auto: any", READY,
      STRING, FIELD (platform), .text = GST_GEMMCL_AUTO, .effect = DEVICE},
     {"device-type", "Device type", "Type of the OpenCL device", READY, ENUM, FIELD (device_type),
-     GEMMCL_DEVICE_TYPE_AUTO, .type = gst_gemmcl_device_type_get_type, .effect = DEVICE},
+     GEMMCL_DEVICE_TYPE_AUTO, .type = "GstGemmclDeviceType", .values = device_types,
+     .effect = DEVICE},
     {"device", "Device",
      "OpenCL device: its number among those that platform and device-type leave, as \"gemmcl "
      "devices\" lists them, or a part of its name; auto: the best",
@@ -121,8 +179,8 @@ static const Property table[] = {
     {"batch-size", "Batch size",
      "Buffers that are multiplied in one run. The first waits for the last; that latency is "
      "reported. A batch ends early at new caps, a segment, a discontinuity, end of stream, a "
-     "flush, "
-     "another alpha, beta, weight, bias or addend, and at batch-timeout. With more than 1, beta "
+     "flush, another alpha, beta, weight, bias or addend, and at batch-timeout. With more than 1, "
+     "beta "
      "needs an addend",
      READY, UINT, SETTING (batch_size), 1, 1, 1024},
     {"batch-timeout", "Batch timeout",
@@ -131,8 +189,8 @@ static const Property table[] = {
      READY, INT64, SETTING (batch_timeout), -1, -1, 0},
     {"queue-depth", "Queue depth",
      "Runs (of a buffer or a batch) that may be in flight on the device. Outputs are pushed at "
-     "once "
-     "and whoever maps one waits for its run, so this adds no latency. A queue behind the element "
+     "once and whoever maps one waits for its run, so this adds no latency. A queue behind the "
+     "element "
      "lets the elements that follow work at the same time",
      READY, UINT, SETTING (queue_depth), 2, 1, 64},
 };
@@ -247,7 +305,13 @@ static GParamSpec *
 create_spec (const Property *p)
 {
   const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | p->flags;
+  GType type = G_TYPE_INVALID;
 
+  if (p->type) {
+    type = p->kind == ENUM ? g_enum_register_static (p->type, p->values)
+                           : g_flags_register_static (p->type, p->values);
+    gst_type_mark_as_plugin_api (type, 0);
+  }
   switch (p->kind) {
   case BOOLEAN:
     return g_param_spec_boolean (p->name, p->nick, p->blurb, p->initial != 0, flags);
@@ -258,9 +322,9 @@ create_spec (const Property *p)
   case DOUBLE:
     return g_param_spec_double (p->name, p->nick, p->blurb, p->least, p->most, p->initial, flags);
   case ENUM:
-    return g_param_spec_enum (p->name, p->nick, p->blurb, p->type (), p->initial, flags);
+    return g_param_spec_enum (p->name, p->nick, p->blurb, type, p->initial, flags);
   case FLAGS:
-    return g_param_spec_flags (p->name, p->nick, p->blurb, p->type (), p->initial, flags);
+    return g_param_spec_flags (p->name, p->nick, p->blurb, type, p->initial, flags);
   default:
     return g_param_spec_string (p->name, p->nick, p->blurb, p->text, flags);
   }
@@ -271,6 +335,8 @@ gst_gemmcl_properties_install (GObjectClass *klass)
 {
   klass->set_property = set_property;
   klass->get_property = get_property;
+  for (guint i = 0; i < GEMMCL_N_ACTIVATIONS; i++)
+    activations[i].value_nick = gemmcl_activation_get_name (i);
   for (guint i = 0; i < G_N_ELEMENTS (table); i++)
     g_object_class_install_property (klass, i + 1, create_spec (&table[i]));
   g_object_class_install_property (

@@ -4,8 +4,6 @@
 
 #include "gstgemmcl.h"
 
-G_BEGIN_DECLS
-
 /** GST_GEMMCL_AUTO: the default of kernel, platform and device, which leaves the choice open. */
 #define GST_GEMMCL_AUTO "auto"
 
@@ -17,5 +15,3 @@ void gst_gemmcl_properties_init (GstGemmcl *self);
 
 /** gst_gemmcl_properties_clear: Frees what properties own. */
 void gst_gemmcl_properties_clear (GstGemmcl *self);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
  * functions are for the streaming thread, unless they say otherwise.
  */
 
-G_BEGIN_DECLS
-
 /** gst_gemmcl_runs_start: Makes room for the queue-depth and batch-size of the settings. */
 void gst_gemmcl_runs_start (GstGemmcl *self);
 
@@ -49,5 +47,3 @@ void gst_gemmcl_runs_forget (GstGemmcl *self);
 
 /** gst_gemmcl_runs_want_feedback: Returns: whether the previous output is, or will be, C. */
 gboolean gst_gemmcl_runs_want_feedback (GstGemmcl *self);
-
-G_END_DECLS

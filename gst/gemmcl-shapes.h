@@ -6,8 +6,6 @@
 
 /* How pictures become rows of A: arithmetic only, no GStreamer. */
 
-G_BEGIN_DECLS
-
 /**
  * GstGemmclFeatureMode:
  * @GST_GEMMCL_FEATURE_MODE_AUTO: the one mode whose K is the weight's
@@ -72,5 +70,3 @@ gboolean gst_gemmcl_shape_of_mode (const GstGemmclPicture *picture, GemmclFeatur
  */
 gboolean gst_gemmcl_shape_choose (const GstGemmclPicture *picture, GstGemmclFeatureMode wanted,
                                   gsize weight_k, GstGemmclShape *shape, GError **error);
-
-G_END_DECLS

@@ -9,8 +9,6 @@
 
 /* What is behind a GstMemory: its bytes, on the device and on the host. Private to that. */
 
-G_BEGIN_DECLS
-
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_memory_debug);
 
 struct _GstGemmclAllocator {
@@ -108,5 +106,3 @@ void gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight
 
 /** gst_gemmcl_sides_recycle: As gst_gemmcl_memory_recycle(). */
 void gst_gemmcl_sides_recycle (GstGemmclSides *self);
-
-G_END_DECLS

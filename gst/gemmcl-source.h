@@ -6,8 +6,6 @@
 
 /* The kinds of memory that inputs lie in, and how the device reads each. */
 
-G_BEGIN_DECLS
-
 /**
  * GstGemmclSource:
  * @open: finds A in a buffer of the sink pad: in @mapping and @data, and for memory that is
@@ -32,5 +30,3 @@ const GstGemmclSource *gst_gemmcl_source_choose (GstGemmclMemory memory);
  * display; then a new plan is due. For the streaming thread, before the output is allocated.
  */
 gboolean gst_gemmcl_source_prepare (GstGemmcl *self, GstBuffer *buffer, GError **error);
-
-G_END_DECLS

@@ -4,8 +4,6 @@
 
 #include "gstgemmcl.h"
 
-G_BEGIN_DECLS
-
 /**
  * gst_gemmcl_stats_new:
  *
@@ -18,5 +16,3 @@ void gst_gemmcl_stats_retire (GstGemmcl *self, GemmclPlan *plan);
 
 /** gst_gemmcl_stats_reset: Begins anew. */
 void gst_gemmcl_stats_reset (GstGemmcl *self);
-
-G_END_DECLS

@@ -8,8 +8,6 @@
 /* The grammar of `other/tensors` caps: `dimensions=3:224:224,10` and `types=uint8,float32`.
  * Dimensions are written innermost first, tensors are separated by a comma or a full stop. */
 
-G_BEGIN_DECLS
-
 #define GST_GEMMCL_TENSORS_MEDIA "other/tensors"
 #define GST_GEMMCL_MAX_RANK      16
 /** NNStreamer gives each tensor a memory up to this number of them; more cannot be told apart. */
@@ -100,5 +98,3 @@ GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors);
  * @m, @k: (out): the outer dimensions together, and the innermost
  */
 void gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k);
-
-G_END_DECLS

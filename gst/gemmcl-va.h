@@ -9,8 +9,6 @@
 /* VA surfaces on the sink pad, by cl_intel_va_api_media_sharing. Where the plugin was built without
  * libgstva, nothing can be shared, and the functions say so. */
 
-G_BEGIN_DECLS
-
 /** GST_GEMMCL_VA_N_PROPERTIES: a VADisplay, that its users synchronise, and the 0 at the end. */
 #define GST_GEMMCL_VA_N_PROPERTIES 5
 
@@ -93,5 +91,3 @@ gboolean gst_gemmcl_va_needs_context (GstGemmcl *self, GstBuffer *buffer);
  */
 gboolean gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run,
                              GError **error);
-
-G_END_DECLS

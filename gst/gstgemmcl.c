@@ -30,7 +30,6 @@
 #include "gemmcl-allocation.h"
 #include "gemmcl-batch.h"
 #include "gemmcl-context.h"
-#include "gemmcl-enums.h"
 #include "gemmcl-imports.h"
 #include "gemmcl-negotiate.h"
 #include "gemmcl-operands.h"
@@ -483,11 +482,6 @@ describe (GstElementClass *klass)
       "weight=\"[[1,0,0],[0,1,0],[0,0,1]]\" alpha=0.1 beta=0.9 ! videoconvert ! autovideosink");
   add_template (klass, "sink", GST_PAD_SINK);
   add_template (klass, "src", GST_PAD_SRC);
-  gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_ACTIVATION, 0);
-  gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_PRECISION, 0);
-  gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_FEATURE_MODE, 0);
-  gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_ROW_OUTPUTS, 0);
-  gst_type_mark_as_plugin_api (GST_TYPE_GEMMCL_DEVICE_TYPE, 0);
 }
 
 static void

@@ -7,8 +7,6 @@
 #include "gemmcl-caps.h"
 #include "gemmcl-problem.h"
 
-G_BEGIN_DECLS
-
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
 GST_ELEMENT_REGISTER_DECLARE (gemmcl)
@@ -110,5 +108,3 @@ struct _GstGemmcl {
  */
 void gst_gemmcl_post (GstGemmcl *self, GstMessageType type, const gchar *consequence,
                       const GError *error);
-
-G_END_DECLS
