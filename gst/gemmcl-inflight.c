@@ -3,7 +3,6 @@
 #include "gemmcl-inflight.h"
 
 struct _GstGemmclInflight {
-  gint references;
   GMutex lock; /* guards what follows; nothing is waited for while it is held */
   guint64 number;
   cl_event done; /* NULL: there is no run, or its end was seen by the owner */
@@ -28,32 +27,29 @@ gst_gemmcl_mapping_clear (GstGemmclMapping *self)
 GstGemmclInflight *
 gst_gemmcl_inflight_new (guint batch)
 {
-  GstGemmclInflight *self = g_new0 (GstGemmclInflight, 1);
+  GstGemmclInflight *self = g_atomic_rc_box_new0 (GstGemmclInflight);
 
-  self->references = 1;
   g_mutex_init (&self->lock);
   self->inputs = g_new0 (GstBuffer *, batch);
   self->mappings = g_new0 (GstGemmclMapping, batch);
   return self;
 }
 
-GstGemmclInflight *
-gst_gemmcl_inflight_ref (GstGemmclInflight *self)
+static void
+clear (gpointer data)
 {
-  g_atomic_int_inc (&self->references);
-  return self;
+  GstGemmclInflight *self = data;
+
+  gst_gemmcl_inflight_finish (self);
+  g_mutex_clear (&self->lock);
+  g_free (self->inputs);
+  g_free (self->mappings);
 }
 
 void
 gst_gemmcl_inflight_unref (GstGemmclInflight *self)
 {
-  if (!g_atomic_int_dec_and_test (&self->references))
-    return;
-  gst_gemmcl_inflight_finish (self);
-  g_mutex_clear (&self->lock);
-  g_free (self->inputs);
-  g_free (self->mappings);
-  g_free (self);
+  g_atomic_rc_box_release_full (self, clear);
 }
 
 GstGemmclMapping *
@@ -66,21 +62,17 @@ guint64
 gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *const *inputs,
                            cl_event done)
 {
-  guint64 number;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
   self->done = done;
   self->n = n;
   for (guint i = 0; i < n; i++)
     self->inputs[i] = gst_buffer_ref (inputs[i]);
-  number = ++self->number;
-  g_mutex_unlock (&self->lock);
-  return number;
+  return ++self->number;
 }
 
-/* CL_COMPLETE is 0; a command that has yet to run is above, one that failed below. */
-static cl_int
-get_status (cl_event event)
+cl_int
+gst_gemmcl_event_get_status (cl_event event)
 {
   cl_int status = CL_COMPLETE;
 
@@ -92,12 +84,9 @@ get_status (cl_event event)
 gboolean
 gst_gemmcl_inflight_is_busy (GstGemmclInflight *self)
 {
-  gboolean busy;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
-  busy = get_status (self->done) > CL_COMPLETE;
-  g_mutex_unlock (&self->lock);
-  return busy;
+  return gst_gemmcl_event_get_status (self->done) > CL_COMPLETE;
 }
 
 static void
@@ -122,7 +111,7 @@ gst_gemmcl_inflight_finish (GstGemmclInflight *self)
   if (!done)
     return CL_SUCCESS;
   clWaitForEvents (1, &done);
-  status = get_status (done);
+  status = gst_gemmcl_event_get_status (done);
   clReleaseEvent (done);
   g_mutex_lock (&self->lock);
   release_locked (self);
@@ -133,19 +122,17 @@ gst_gemmcl_inflight_finish (GstGemmclInflight *self)
 void
 gst_gemmcl_inflight_finish_run (GstGemmclInflight *self, guint64 number)
 {
-  g_mutex_lock (&self->lock);
-  if (self->number == number && self->done && get_status (self->done) <= CL_COMPLETE)
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  if (self->number == number && self->done &&
+      gst_gemmcl_event_get_status (self->done) <= CL_COMPLETE)
     release_locked (self);
-  g_mutex_unlock (&self->lock);
 }
 
 guint
 gst_gemmcl_inflight_count (GstGemmclInflight *self)
 {
-  guint n;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
-  n = self->n;
-  g_mutex_unlock (&self->lock);
-  return n;
+  return self->n;
 }

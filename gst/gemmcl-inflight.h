@@ -15,6 +15,10 @@ typedef struct {
   GstMapInfo map;
 } GstGemmclMapping;
 
+/** gst_gemmcl_event_get_status: Returns: CL_COMPLETE, which is 0, also of %NULL; more than that if
+ * the command has yet to run, less if it failed. */
+cl_int gst_gemmcl_event_get_status (cl_event event);
+
 /** gst_gemmcl_mapping_clear: Unmaps it. */
 void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
 
@@ -29,10 +33,12 @@ void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
  */
 typedef struct _GstGemmclInflight GstGemmclInflight;
 
-/** gst_gemmcl_inflight_new: Returns: (transfer full): with room for @batch inputs. */
+/**
+ * gst_gemmcl_inflight_new:
+ *
+ * Returns: (transfer full): with room for @batch inputs; g_atomic_rc_box_acquire() references it.
+ */
 GstGemmclInflight *gst_gemmcl_inflight_new (guint batch);
-
-GstGemmclInflight *gst_gemmcl_inflight_ref (GstGemmclInflight *self);
 
 /** gst_gemmcl_inflight_unref: The last one waits for the run. */
 void gst_gemmcl_inflight_unref (GstGemmclInflight *self);

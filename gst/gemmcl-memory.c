@@ -21,8 +21,8 @@ typedef struct {
   GstGemmclSides sides;
 } Memory;
 
-static GstGemmclSides *
-get_sides (GstMemory *memory)
+GstGemmclSides *
+gst_gemmcl_memory_get_sides (GstMemory *memory)
 {
   return &((Memory *)(memory->parent ? memory->parent : memory))->sides;
 }
@@ -31,7 +31,7 @@ get_sides (GstMemory *memory)
 static gpointer
 memory_map (GstMemory *memory, GstMapInfo *info, gsize maxsize G_GNUC_UNUSED)
 {
-  GstGemmclSides *sides = get_sides (memory);
+  GstGemmclSides *sides = gst_gemmcl_memory_get_sides (memory);
 
   if (!(info->flags & GST_MAP_OPENCL))
     return gst_gemmcl_sides_map_host (sides, info->flags);
@@ -44,7 +44,7 @@ static void
 memory_unmap (GstMemory *memory, GstMapInfo *info)
 {
   if (!(info->flags & GST_MAP_OPENCL))
-    gst_gemmcl_sides_unmap_host (get_sides (memory));
+    gst_gemmcl_sides_unmap_host (gst_gemmcl_memory_get_sides (memory));
 }
 
 /* Sub-memories are read-only, as GStreamer's own are: their root is locked while they live. */
@@ -71,11 +71,12 @@ memory_copy (GstMemory *memory, gssize offset, gssize size)
   if (size == -1)
     size = memory->size > (gsize)offset ? memory->size - offset : 0;
   /* A driver may never come to the end of a command that is to wait for one that failed already. */
-  if (gst_gemmcl_sides_are_lost (get_sides (memory)))
+  if (gst_gemmcl_sides_are_lost (gst_gemmcl_memory_get_sides (memory)))
     return NULL;
   copy = gst_allocator_alloc (memory->allocator, size, NULL);
   if (copy && size > 0 &&
-      !gst_gemmcl_sides_copy (get_sides (memory), memory->offset + offset, get_sides (copy), size))
+      !gst_gemmcl_sides_copy (gst_gemmcl_memory_get_sides (memory), memory->offset + offset,
+                              gst_gemmcl_memory_get_sides (copy), size))
     g_clear_pointer (&copy, gst_memory_unref);
   return copy;
 }
@@ -143,13 +144,13 @@ get_context (GstMemory *memory)
 static guint
 get_events (GstMemory *memory, GstMapFlags access, cl_event events[GST_OPENCL_MAX_EVENTS])
 {
-  return gst_gemmcl_sides_get_events (get_sides (memory), access, events);
+  return gst_gemmcl_sides_get_events (gst_gemmcl_memory_get_sides (memory), access, events);
 }
 
 static void
 add_event (GstMemory *memory, GstMapFlags access, cl_event event)
 {
-  gst_gemmcl_sides_add_event (get_sides (memory), access, event);
+  gst_gemmcl_sides_add_event (gst_gemmcl_memory_get_sides (memory), access, event);
 }
 
 static const GstOpenCLMemoryMethods methods = {
@@ -163,24 +164,6 @@ gboolean
 gst_is_gemmcl_memory (GstMemory *memory)
 {
   return memory->allocator && GST_IS_GEMMCL_ALLOCATOR (memory->allocator);
-}
-
-void
-gst_gemmcl_memory_fetch (GstMemory *memory)
-{
-  gst_gemmcl_sides_fetch (get_sides (memory));
-}
-
-void
-gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, guint64 run)
-{
-  gst_gemmcl_sides_set_run (get_sides (memory), inflight, run);
-}
-
-void
-gst_gemmcl_memory_recycle (GstMemory *memory)
-{
-  gst_gemmcl_sides_recycle (get_sides (memory));
 }
 
 static void
@@ -259,12 +242,6 @@ gst_gemmcl_allocator_new (GemmclContext *context, GError **error)
                                                  ? GST_GEMMCL_HOST_SIDE_MAPPED
                                                  : GST_GEMMCL_HOST_SIDE_STAGED,
                                              error);
-}
-
-GemmclContext *
-gst_gemmcl_allocator_get_context (GstGemmclAllocator *self)
-{
-  return self->context;
 }
 
 void

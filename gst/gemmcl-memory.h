@@ -48,9 +48,6 @@ GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GError **error);
 GstAllocator *gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGemmclHostSide side,
                                                   GError **error);
 
-/** gst_gemmcl_allocator_get_context: Returns: (transfer none): lives as long as @self. */
-GemmclContext *gst_gemmcl_allocator_get_context (GstGemmclAllocator *self);
-
 /**
  * gst_gemmcl_allocator_get_traffic:
  * @up, @down: (out): bytes that went to and came from the device since @self was made, because the
@@ -72,7 +69,7 @@ void gst_gemmcl_memory_fetch (GstMemory *memory);
 
 /**
  * gst_gemmcl_memory_set_run:
- * @inflight: (nullable): the in-flight run that writes @memory
+ * @inflight: the in-flight run that writes @memory
  * @run: its number
  *
  * Makes the next map of the host, which waits for the run anyhow, release what the run holds.

@@ -7,16 +7,6 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_memory_debug
 
-/* CL_COMPLETE is 0; what has still to run is above that, what failed is below. */
-static cl_int
-get_status (cl_event event)
-{
-  cl_int status = CL_COMPLETE;
-
-  clGetEventInfo (event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
-  return status;
-}
-
 static void
 clear_read (GstGemmclEvents *self)
 {
@@ -37,7 +27,7 @@ prune_read (GstGemmclEvents *self)
   guint n = 0;
 
   for (guint i = 0; i < self->n_read; i++) {
-    if (get_status (self->read[i]) > CL_COMPLETE)
+    if (gst_gemmcl_event_get_status (self->read[i]) > CL_COMPLETE)
       self->read[n++] = self->read[i];
     else
       clReleaseEvent (self->read[i]);
@@ -48,7 +38,7 @@ prune_read (GstGemmclEvents *self)
 static void
 events_prune (GstGemmclEvents *self)
 {
-  if (self->written && get_status (self->written) <= CL_COMPLETE)
+  if (self->written && gst_gemmcl_event_get_status (self->written) <= CL_COMPLETE)
     g_clear_pointer (&self->written, clReleaseEvent);
   prune_read (self);
 }
@@ -62,7 +52,8 @@ events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_OPENC
 
   if (access & GST_MAP_WRITE)
     prune_read (self);
-  if (self->written && (access & GST_MAP_READ || get_status (self->written) > CL_COMPLETE))
+  if (self->written &&
+      (access & GST_MAP_READ || gst_gemmcl_event_get_status (self->written) > CL_COMPLETE))
     events[n++] = self->written;
   for (guint i = 0; access & GST_MAP_WRITE && i < self->n_read; i++)
     events[n++] = self->read[i];
@@ -106,7 +97,7 @@ events_add (GstGemmclEvents *self, GstMapFlags access, cl_event event, cl_comman
 static gboolean
 events_failed (const GstGemmclEvents *self)
 {
-  return self->written && get_status (self->written) < CL_COMPLETE;
+  return self->written && gst_gemmcl_event_get_status (self->written) < CL_COMPLETE;
 }
 
 /* Logs what failed. */
@@ -129,16 +120,12 @@ count (GstGemmclSides *self, gsize up, gsize down)
   GST_OBJECT_UNLOCK (self->allocator);
 }
 
-/* Whether what was to be in it never came. */
 gboolean
 gst_gemmcl_sides_are_lost (GstGemmclSides *self)
 {
-  gboolean failed;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
-  failed = events_failed (&self->events);
-  g_mutex_unlock (&self->lock);
-  return failed;
+  return events_failed (&self->events);
 }
 
 /* Waits until the host may do @access. FALSE if there is nothing to be read. */
@@ -146,9 +133,8 @@ static gboolean
 wait_for_device (GstGemmclSides *self, GstMapFlags access)
 {
   cl_event events[GST_OPENCL_MAX_EVENTS];
-  guint n;
+  const guint n = gst_gemmcl_sides_get_events (self, access, events);
 
-  n = gst_gemmcl_sides_get_events (self, access, events);
   /* One after the other: where a reader failed the memory is none the worse. */
   for (guint i = 0; i < n; i++)
     clWaitForEvents (1, &events[i]);
@@ -161,9 +147,9 @@ wait_for_device (GstGemmclSides *self, GstMapFlags access)
 void
 gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
 {
-  g_mutex_lock (&self->lock);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
   events_add (&self->events, access, event, self->allocator->queue);
-  g_mutex_unlock (&self->lock);
 }
 
 /* Takes the event of a command that was enqueued in the allocator's queue. */
@@ -200,37 +186,26 @@ enqueue_map (GstGemmclSides *self, GstMapFlags access)
 static gpointer
 map_mapped (GstGemmclSides *self, GstMapFlags access)
 {
-  gpointer data = NULL;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
 
-  g_mutex_lock (&self->host_lock);
-  if (self->n_maps > 0 || enqueue_map (self, access)) {
-    self->n_maps++;
-    self->mapped_access |= access;
-    data = self->mapped;
-  }
-  g_mutex_unlock (&self->host_lock);
-  return data;
+  if (self->n_maps == 0 && !enqueue_map (self, access))
+    return NULL;
+  self->n_maps++;
+  self->mapped_access |= access;
+  return self->mapped;
 }
 
 static void
 unmap_mapped (GstGemmclSides *self)
 {
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
   cl_event done;
 
-  g_mutex_lock (&self->host_lock);
   if (--self->n_maps == 0 && check (self,
                                     clEnqueueUnmapMemObject (self->allocator->queue, self->buffer,
                                                              self->mapped, 0, NULL, &done),
                                     "clEnqueueUnmapMemObject"))
     take_event (self, self->mapped_access, done);
-  g_mutex_unlock (&self->host_lock);
-}
-
-/* With the lock held. */
-static void
-drop_fetched (GstGemmclSides *self)
-{
-  g_clear_pointer (&self->fetched, clReleaseEvent);
 }
 
 static gboolean
@@ -269,33 +244,36 @@ download (GstGemmclSides *self)
   return TRUE;
 }
 
-void
-gst_gemmcl_sides_fetch (GstGemmclSides *self)
+/* With the locks held. */
+static void
+fetch (GstGemmclSides *self)
 {
-  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done = NULL;
-  cl_int status;
-  guint n;
+  const cl_command_queue queue = self->allocator->fetches;
+  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
+  const guint n = events_get (&self->events, GST_MAP_READ, wait_list);
+  const cl_int status = clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, 0, self->size,
+                                             self->staging, n, n > 0 ? wait_list : NULL, &done);
 
-  if (self->allocator->side != GST_GEMMCL_HOST_SIDE_STAGED)
+  gst_opencl_release_events (n, wait_list);
+  if (!check (self, status, "clEnqueueReadBuffer"))
     return;
-  g_mutex_lock (&self->host_lock);
-  g_mutex_lock (&self->lock);
-  if (self->need_download && !events_failed (&self->events) && make_staging (self)) {
-    n = events_get (&self->events, GST_MAP_READ, wait_list);
-    status = clEnqueueReadBuffer (self->allocator->fetches, self->buffer, CL_FALSE, 0, self->size,
-                                  self->staging, n, n > 0 ? wait_list : NULL, &done);
-    gst_opencl_release_events (n, wait_list);
-    if (check (self, status, "clEnqueueReadBuffer")) {
-      clFlush (self->allocator->fetches);
-      events_add (&self->events, GST_MAP_READ, done, self->allocator->queue);
-      drop_fetched (self);
-      self->fetched = done;
-      self->need_download = FALSE;
-      count (self, 0, self->size);
-    }
-  }
-  g_mutex_unlock (&self->lock);
-  g_mutex_unlock (&self->host_lock);
+  clFlush (queue);
+  events_add (&self->events, GST_MAP_READ, done, self->allocator->queue);
+  g_clear_pointer (&self->fetched, clReleaseEvent);
+  self->fetched = done;
+  self->need_download = FALSE;
+  count (self, 0, self->size);
+}
+
+void
+gst_gemmcl_memory_fetch (GstMemory *memory)
+{
+  GstGemmclSides *self = gst_gemmcl_memory_get_sides (memory);
+  g_autoptr (GMutexLocker) host G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  if (self->need_download && !events_failed (&self->events) && make_staging (self))
+    fetch (self);
 }
 
 /* Waits for the copy that gst_gemmcl_sides_fetch() began. FALSE if it failed. */
@@ -317,9 +295,10 @@ wait_for_fetched (GstGemmclSides *self)
 
 /* Also what is only to be written is fetched: it may be written in part. After gst_gemmcl_memory_
  * recycle() there is nothing to fetch. */
-static gboolean
-map_staged_locked (GstGemmclSides *self, GstMapFlags access)
+static gpointer
+map_staged (GstGemmclSides *self, GstMapFlags access)
 {
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
   gboolean need_download;
 
   g_mutex_lock (&self->lock);
@@ -328,24 +307,13 @@ map_staged_locked (GstGemmclSides *self, GstMapFlags access)
   if (!make_staging (self) || !wait_for_fetched (self) ||
       ((need_download || access & GST_MAP_WRITE) && !wait_for_device (self, access)) ||
       (need_download && !download (self)))
-    return FALSE;
+    return NULL;
   g_mutex_lock (&self->lock);
   self->need_download = FALSE;
   if (access & GST_MAP_WRITE)
     self->need_upload = TRUE;
   g_mutex_unlock (&self->lock);
-  return TRUE;
-}
-
-static gpointer
-map_staged (GstGemmclSides *self, GstMapFlags access)
-{
-  gboolean ok;
-
-  g_mutex_lock (&self->host_lock);
-  ok = map_staged_locked (self, access);
-  g_mutex_unlock (&self->host_lock);
-  return ok ? self->staging : NULL;
+  return self->staging;
 }
 
 /* With the lock held. */
@@ -369,33 +337,30 @@ upload (GstGemmclSides *self)
   return TRUE;
 }
 
-/* Makes ready for @access by the device. */
 gboolean
 gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
 {
-  gboolean ok;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
-  ok = !self->need_upload || upload (self);
-  if (ok && access & GST_MAP_WRITE) {
+  if (self->need_upload && !upload (self))
+    return FALSE;
+  if (access & GST_MAP_WRITE) {
     self->need_download = self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED;
-    drop_fetched (self);
+    g_clear_pointer (&self->fetched, clReleaseEvent);
   }
-  g_mutex_unlock (&self->lock);
-  return ok;
+  return TRUE;
 }
 
 void
-gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, guint64 run)
+gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, guint64 run)
 {
-  GstGemmclInflight *old;
+  GstGemmclSides *self = gst_gemmcl_memory_get_sides (memory);
+  g_autoptr (GstGemmclInflight) old = NULL;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
   old = self->inflight;
-  self->inflight = inflight ? gst_gemmcl_inflight_ref (inflight) : NULL;
+  self->inflight = g_atomic_rc_box_acquire (inflight);
   self->run = run;
-  g_mutex_unlock (&self->lock);
-  g_clear_pointer (&old, gst_gemmcl_inflight_unref);
 }
 
 /* The run that wrote is done: its inputs may go back where they came from. */
@@ -435,12 +400,9 @@ guint
 gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
                              cl_event events[GST_OPENCL_MAX_EVENTS])
 {
-  guint n;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
-  n = events_get (&self->events, access, events);
-  g_mutex_unlock (&self->lock);
-  return n;
+  return events_get (&self->events, access, events);
 }
 
 gboolean
@@ -465,13 +427,14 @@ gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, g
 }
 
 void
-gst_gemmcl_sides_recycle (GstGemmclSides *self)
+gst_gemmcl_memory_recycle (GstMemory *memory)
 {
-  g_mutex_lock (&self->lock);
+  GstGemmclSides *self = gst_gemmcl_memory_get_sides (memory);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
   events_prune (&self->events);
   self->need_upload = self->need_download = FALSE;
-  drop_fetched (self);
-  g_mutex_unlock (&self->lock);
+  g_clear_pointer (&self->fetched, clReleaseEvent);
 }
 
 void
@@ -507,7 +470,7 @@ void
 gst_gemmcl_sides_clear (GstGemmclSides *self)
 {
   free_staging (self);
-  drop_fetched (self);
+  g_clear_pointer (&self->fetched, clReleaseEvent);
   g_clear_pointer (&self->inflight, gst_gemmcl_inflight_unref);
   events_clear (&self->events);
   clReleaseMemObject (self->buffer);

@@ -68,6 +68,9 @@ typedef struct {
   guint64 run;
 } GstGemmclSides;
 
+/** gst_gemmcl_memory_get_sides: Returns: those of @memory's root, of an allocator of this kind. */
+GstGemmclSides *gst_gemmcl_memory_get_sides (GstMemory *memory);
+
 /** gst_gemmcl_sides_init: Takes @buffer, of @size bytes. */
 void gst_gemmcl_sides_init (GstGemmclSides *self, GstGemmclAllocator *allocator, cl_mem buffer,
                             gsize size);
@@ -99,10 +102,3 @@ gboolean gst_gemmcl_sides_are_lost (GstGemmclSides *self);
 
 /** gst_gemmcl_sides_copy: Enqueues a copy of @size bytes of @from, behind @offset, to @to. */
 gboolean gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size);
-
-/** gst_gemmcl_sides_fetch, gst_gemmcl_sides_set_run: As those of gemmcl-memory.h. */
-void gst_gemmcl_sides_fetch (GstGemmclSides *self);
-void gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, guint64 run);
-
-/** gst_gemmcl_sides_recycle: As gst_gemmcl_memory_recycle(). */
-void gst_gemmcl_sides_recycle (GstGemmclSides *self);
