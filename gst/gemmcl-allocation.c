@@ -134,9 +134,9 @@ refuse_size (GstGemmcl *self)
 {
   g_autoptr (GError) error = g_error_new (
       GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-      "A %dx%d picture of the result, in %s, has 4 GiB or more; expected less, which "
-      "is what GStreamer can have in a buffer of a pool. Scale or crop the picture, "
-      "or let downstream take a format of fewer bytes.",
+      "A %dx%d picture of the result, in %s, has 4 GiB or more; expected less, which is what "
+      "GStreamer can have in a buffer of a pool. Scale or crop the picture, or let downstream take "
+      "a format of fewer bytes.",
       GST_VIDEO_INFO_WIDTH (&self->output.video), GST_VIDEO_INFO_HEIGHT (&self->output.video),
       GST_VIDEO_INFO_NAME (&self->output.video));
 

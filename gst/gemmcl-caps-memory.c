@@ -35,10 +35,9 @@ append_in_opencl (GstCaps *result, const GstCaps *caps)
 static GstStructure *
 restrict_to_surfaces (const GstStructure *video)
 {
-  g_autoptr (GstCaps) surfaces =
-      gst_caps_from_string (GST_GEMMCL_VIDEO_MEDIA
-                            ", format = (string) { NV12, P010_10LE }, width = (int) [ 2, 65534, 2 ]"
-                            ", height = (int) [ 2, 65534, 2 ]");
+  g_autoptr (GstCaps) surfaces = gst_caps_from_string (
+      GST_GEMMCL_VIDEO_MEDIA ", format = (string) { NV12, P010_10LE }, width = (int) [ 2, 65534, 2 "
+                             "], height = (int) [ 2, 65534, 2 ]");
 
   return gst_structure_intersect (video, gst_caps_get_structure (surfaces, 0));
 }

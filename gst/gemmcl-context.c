@@ -42,8 +42,8 @@ unwrap (GstContext *shared, GError **error)
   if (context)
     return gemmcl_context_get_wrapped (
         context, get_pointer (shared, GST_GEMMCL_CONTEXT_FIELD_DEVICE), error);
-  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                       "It has no pointer \"" GST_GEMMCL_CONTEXT_FIELD_CONTEXT "\".");
+  gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                   "It has no pointer \"" GST_GEMMCL_CONTEXT_FIELD_CONTEXT "\".");
   return NULL;
 }
 

@@ -141,8 +141,8 @@ note_refusal (GstGemmcl *self, gsize size, cl_int status)
 
   if (g_atomic_int_compare_and_exchange (&importer->refused, FALSE, TRUE))
     GST_WARNING_OBJECT (self,
-                        "a dma-buf of %" G_GSIZE_FORMAT " bytes cannot be imported (OpenCL error "
-                        "%d): it is copied, as all that are refused",
+                        "a dma-buf of %zu bytes cannot be imported (OpenCL error %d): it is "
+                        "copied, as all that are refused",
                         size, status);
   else
     GST_INFO_OBJECT (self, "a dma-buf cannot be imported (OpenCL error %d), either", status);
@@ -246,7 +246,7 @@ gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, Ge
   if (!gst_gemmcl_find_planes (image, &self->input.video, buffer, gst_buffer_get_size (buffer),
                                data) ||
       !find_in_file (image, buffer, data)) {
-    GST_LOG_OBJECT (self, "dma-bufs of %" G_GSIZE_FORMAT " bytes are not the caps' picture",
+    GST_LOG_OBJECT (self, "dma-bufs of %zu bytes are not the caps' picture",
                     gst_buffer_get_size (buffer));
     return FALSE;
   }

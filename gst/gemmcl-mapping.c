@@ -28,24 +28,20 @@ map_frame (GstGemmclMapping *self, const GstVideoInfo *info, GstBuffer *buffer, 
 {
   g_autoptr (GstBuffer) named = name_format (info, buffer);
 
-  if (!gst_video_frame_map (&self->frame, info, named ? named : buffer, flags)) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                 "A buffer of %" G_GSIZE_FORMAT " bytes cannot be mapped as a %dx%d %s picture; "
-                 "expected %" G_GSIZE_FORMAT " bytes, or a video meta that fits the buffer.",
-                 gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
-                 GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info),
-                 GST_VIDEO_INFO_SIZE (info));
-    return FALSE;
-  }
+  if (!gst_video_frame_map (&self->frame, info, named ? named : buffer, flags))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "A buffer of %zu bytes cannot be mapped as a %dx%d %s picture; "
+                            "expected %zu bytes, or a video meta that fits the buffer.",
+                            gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
+                            GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info),
+                            GST_VIDEO_INFO_SIZE (info));
   self->is_frame = TRUE;
   if (GST_VIDEO_FRAME_WIDTH (&self->frame) < GST_VIDEO_INFO_WIDTH (info) ||
-      GST_VIDEO_FRAME_HEIGHT (&self->frame) < GST_VIDEO_INFO_HEIGHT (info)) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                 "A buffer's video meta says %dx%d; expected the caps' %dx%d.",
-                 GST_VIDEO_FRAME_WIDTH (&self->frame), GST_VIDEO_FRAME_HEIGHT (&self->frame),
-                 GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
-    return FALSE;
-  }
+      GST_VIDEO_FRAME_HEIGHT (&self->frame) < GST_VIDEO_INFO_HEIGHT (info))
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_FORMAT, "A buffer's video meta says %dx%d; expected the caps' %dx%d.",
+        GST_VIDEO_FRAME_WIDTH (&self->frame), GST_VIDEO_FRAME_HEIGHT (&self->frame),
+        GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES (&self->frame); i++) {
     data->host[i] = GST_VIDEO_FRAME_PLANE_DATA (&self->frame, i);
     data->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (&self->frame, i);
@@ -73,9 +69,8 @@ map_memory (GstGemmclMapping *self, GstMemory *memory, GstMapFlags flags, gsize 
     }
   }
   g_clear_pointer (&memory, gst_memory_unref);
-  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_IO,
-                       "A buffer's memory cannot be mapped; expected memory of the system.");
-  return FALSE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_IO,
+                          "A buffer's memory cannot be mapped; expected memory of the system.");
 }
 
 /* Where in a buffer of audio the samples are, and how many. */
@@ -89,19 +84,15 @@ gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offs
   *offset = meta && meta->offsets ? meta->offsets[0] : 0;
   *samples = meta ? meta->samples : size / frame;
   if (meta && (GST_AUDIO_INFO_LAYOUT (&meta->info) != GST_AUDIO_LAYOUT_INTERLEAVED ||
-               GST_AUDIO_INFO_BPF (&meta->info) != (gint)frame)) {
-    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                         "A buffer's audio meta does not fit the caps; expected interleaved audio "
-                         "of the same format and channels.");
-    return FALSE;
-  }
-  if (*offset > size || *samples > (size - *offset) / frame || (!meta && size % frame != 0)) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                 "A buffer of audio has %" G_GSIZE_FORMAT " bytes; expected %s %" G_GSIZE_FORMAT
-                 " bytes for each moment.",
-                 size, meta ? "what its audio meta says at" : "a multiple of", frame);
-    return FALSE;
-  }
+               GST_AUDIO_INFO_BPF (&meta->info) != (gint)frame))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "A buffer's audio meta does not fit the caps; expected interleaved "
+                            "audio of the same format and channels.");
+  if (*offset > size || *samples > (size - *offset) / frame || (!meta && size % frame != 0))
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_FORMAT,
+        "A buffer of audio has %zu bytes; expected %s %zu bytes for each moment.", size,
+        meta ? "what its audio meta says at" : "a multiple of", frame);
   return TRUE;
 }
 
@@ -115,9 +106,9 @@ gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index, GstB
   gsize found;
 
   if (tensors->n > 1 && gst_buffer_n_memory (buffer) != tensors->n) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                 "A buffer has %u memories; expected one for each of the caps' %u tensors.",
-                 gst_buffer_n_memory (buffer), tensors->n);
+    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                     "A buffer has %u memories; expected one for each of the caps' %u tensors.",
+                     gst_buffer_n_memory (buffer), tensors->n);
     return NULL;
   }
   memory =
@@ -126,10 +117,10 @@ gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index, GstB
   if (found == expected)
     return memory;
   g_clear_pointer (&memory, gst_memory_unref);
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-               "Tensor %u of a buffer has %" G_GSIZE_FORMAT " bytes; expected %" G_GSIZE_FORMAT
-               ", by the caps' dimensions and types.",
-               index, found, expected);
+  gst_gemmcl_fail (
+      error, GEMMCL_ERROR_FORMAT,
+      "Tensor %u of a buffer has %zu bytes; expected %zu, by the caps' dimensions and types.",
+      index, found, expected);
   return NULL;
 }
 

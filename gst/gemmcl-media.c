@@ -3,6 +3,7 @@
 #include "gemmcl-media.h"
 
 #include "gemmcl-drm.h"
+#include "gemmcl-fail.h"
 
 /* BT.601's, for YUV whose caps name no matrix that has such weights. */
 #define DEFAULT_KR 0.299
@@ -43,9 +44,8 @@ read_video (GstGemmclFormat *format, const GstCaps *caps, GError **error)
       gst_gemmcl_video_channels (GST_VIDEO_INFO_FORMAT (&format->video)) > 0)
     return TRUE;
   text = gst_caps_to_string (caps);
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-               "Not caps of a video that gemmcl can read: %s.", text);
-  return FALSE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "Not caps of a video that gemmcl can read: %s.", text);
 }
 
 static gboolean
@@ -57,9 +57,8 @@ read_audio (GstGemmclFormat *format, const GstCaps *caps, GError **error)
       GST_AUDIO_INFO_LAYOUT (&format->audio) == GST_AUDIO_LAYOUT_INTERLEAVED)
     return TRUE;
   text = gst_caps_to_string (caps);
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-               "Not caps of interleaved audio that gemmcl can read: %s.", text);
-  return FALSE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "Not caps of interleaved audio that gemmcl can read: %s.", text);
 }
 
 gboolean

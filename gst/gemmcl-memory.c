@@ -5,6 +5,8 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "gemmcl-sides.h"
 
+#include "gemmcl-fail.h"
+
 GST_DEBUG_CATEGORY (gst_gemmcl_memory_debug);
 #define GST_CAT_DEFAULT gst_gemmcl_memory_debug
 
@@ -94,7 +96,7 @@ create_buffer (GstGemmclAllocator *self, gsize size)
                              CL_MEM_READ_WRITE | host, size, NULL, &status);
   if (status != CL_SUCCESS)
     GST_ERROR_OBJECT (self,
-                      "no memory of %" G_GSIZE_FORMAT " bytes on %s, which has %" G_GUINT64_FORMAT
+                      "no memory of %zu bytes on %s, which has %" G_GUINT64_FORMAT
                       " and gives %" G_GUINT64_FORMAT " at once: error %d",
                       size, info->name, info->global_bytes, info->max_alloc_bytes, status);
   return buffer;
@@ -109,9 +111,7 @@ allocator_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *param
 
   if (params->align >= ALIGNMENT || !g_size_checked_add (&maxsize, size, params->prefix) ||
       !g_size_checked_add (&maxsize, maxsize, params->padding)) {
-    GST_ERROR_OBJECT (allocator,
-                      "%" G_GSIZE_FORMAT " bytes aligned by %" G_GSIZE_FORMAT " cannot be had",
-                      size, params->align);
+    GST_ERROR_OBJECT (allocator, "%zu bytes aligned by %zu cannot be had", size, params->align);
     return NULL;
   }
   /* OpenCL has no buffers without bytes. */
@@ -208,9 +208,8 @@ create_queue (GemmclContext *context, cl_command_queue_properties properties, GE
 
   if (status == CL_SUCCESS)
     return queue;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL,
-               "clCreateCommandQueue on %s failed with %d.",
-               gemmcl_context_get_device_info (context)->name, status);
+  gst_gemmcl_fail (error, GEMMCL_ERROR_OPENCL, "clCreateCommandQueue on %s failed with %d.",
+                   gemmcl_context_get_device_info (context)->name, status);
   return NULL;
 }
 

@@ -27,8 +27,7 @@ get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n)
     gst_gemmcl_settings_copy (settings, &self->wanted);
     GST_OBJECT_UNLOCK (self);
   }
-  *k = gst_gemmcl_weight_get_k (settings, self->operands.weight);
-  *n = gst_gemmcl_weight_get_n (settings, self->operands.weight);
+  gst_gemmcl_weight_get_shape (settings, self->operands.weight, k, n);
   g_mutex_unlock (&self->lock);
 }
 
@@ -55,10 +54,9 @@ explain_refusal (GstGemmcl *self, const GError *reason)
   self->va_refused = TRUE;
   g_mutex_unlock (&self->lock);
   if (!said)
-    gst_gemmcl_post (self, GST_MESSAGE_WARNING,
-                     "VA surfaces, in video/x-raw(memory:VAMemory) or tiled dma-bufs, are not "
-                     "taken.",
-                     reason);
+    gst_gemmcl_post (
+        self, GST_MESSAGE_WARNING,
+        "VA surfaces, in video/x-raw(memory:VAMemory) or tiled dma-bufs, are not taken.", reason);
 }
 
 /* Takes @caps, of the sink pad: what of them the device has. Without one, all. */
@@ -139,12 +137,12 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
 {
   GstGemmclShape shape;
   gboolean ok;
+  gsize k, n;
 
   g_mutex_lock (&self->lock);
+  gst_gemmcl_weight_get_shape (&self->settings, self->operands.weight, &k, &n);
   ok = gst_gemmcl_format_from_caps (&self->input, incaps, error) &&
-       gst_gemmcl_shape_of_format (&self->input, &self->settings,
-                                   gst_gemmcl_weight_get_k (&self->settings, self->operands.weight),
-                                   &shape, error) &&
+       gst_gemmcl_shape_of_format (&self->input, &self->settings, k, &shape, error) &&
        gst_gemmcl_format_from_caps (&self->output, outcaps, error);
   if (ok) {
     self->frame_duration = get_frame_duration (&self->input, incaps);
@@ -165,12 +163,12 @@ warn_of_infinities (GstGemmcl *self)
 
   if (gemmcl_plan_get_precision (self->plan) == GEMMCL_PRECISION_F16 &&
       largest > GST_GEMMCL_LARGEST_F16)
-    GST_ELEMENT_WARNING (self, STREAM, FORMAT,
-                         ("What comes in may be as large as %.0f, and precision=f16 ends at %.0f: "
-                          "what is more may become infinite. Use input-scale, or precision=auto or "
-                          "bf16.",
-                          largest, GST_GEMMCL_LARGEST_F16),
-                         (NULL));
+    GST_ELEMENT_WARNING (
+        self, STREAM, FORMAT,
+        ("What comes in may be as large as %.0f, and precision=f16 ends at %.0f: what is more may "
+         "become infinite. Use input-scale, or precision=auto or bf16.",
+         largest, GST_GEMMCL_LARGEST_F16),
+        (NULL));
 }
 
 /* Who sets an addend and no beta would find nothing of it in the result. */
@@ -266,8 +264,8 @@ find_reason (GstGemmcl *self, GstCaps *input)
   offered = print_caps (output);
   taken = print_caps (peer);
   return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                      "Downstream cannot take the result: the weight's N = %" G_GSIZE_FORMAT
-                      " makes %s, but downstream expects %s. %s",
+                      "Downstream cannot take the result: the weight's N = %zu makes %s, but "
+                      "downstream expects %s. %s",
                       n, offered, taken, get_hint (&format));
 }
 

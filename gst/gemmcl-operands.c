@@ -6,53 +6,16 @@
 
 static const gchar *const names[GST_GEMMCL_N_OPERANDS] = {"weight", "bias", "addend"};
 
-const gchar *
-gst_gemmcl_operand_get_name (GstGemmclOperand operand)
-{
-  return names[operand];
-}
-
-static GemmclMatrix **
-get_slot (GstGemmclOperands *operands, GstGemmclOperand operand)
-{
-  switch (operand) {
-  case GST_GEMMCL_OPERAND_BIAS:
-    return &operands->bias;
-  case GST_GEMMCL_OPERAND_ADDEND:
-    return &operands->addend;
-  default:
-    return &operands->weight;
-  }
-}
-
-/* Whether the user named something. */
-static gboolean
-is_set (const gchar *where)
-{
-  return where && *where;
-}
-
 static gboolean
 load (GstGemmclOperand operand, const gchar *where, GemmclMatrix **matrix, GError **error)
 {
   *matrix = NULL;
-  if (!is_set (where))
+  if (!where || !*where)
     return TRUE;
   *matrix = gemmcl_matrix_load (where, error);
   if (!*matrix)
     g_prefix_error (error, "Cannot load %s=%s: ", names[operand], where);
   return *matrix != NULL;
-}
-
-static gchar *
-dup_where (GstGemmcl *self, GstGemmclOperand operand)
-{
-  gchar *where;
-
-  GST_OBJECT_LOCK (self);
-  where = g_strdup (self->where[operand]);
-  GST_OBJECT_UNLOCK (self);
-  return where;
 }
 
 static void
@@ -67,16 +30,18 @@ store_where (GstGemmcl *self, GstGemmclOperand operand, const gchar *where)
 gboolean
 gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
 {
-  g_auto (GstGemmclOperands) loaded = {NULL};
+  g_auto (GstGemmclOperands) loaded = {{NULL}};
 
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++) {
-    g_autofree gchar *where = dup_where (self, i);
+    g_autofree gchar *where = NULL;
 
-    if (!load (i, where, get_slot (&loaded, i), error))
+    GST_OBJECT_LOCK (self);
+    where = g_strdup (self->where[i]);
+    GST_OBJECT_UNLOCK (self);
+    if (!load (i, where, &loaded.matrix[i], error))
       return FALSE;
   }
   g_mutex_lock (&self->lock);
-  gst_gemmcl_operands_clear (&self->operands);
   gst_gemmcl_operands_copy (&self->operands, &loaded);
   g_mutex_unlock (&self->lock);
   return TRUE;
@@ -130,12 +95,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Change, change_clear)
 static gboolean
 has_operand (GstGemmcl *self, GstGemmclOperand operand)
 {
-  gboolean has;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
-  has = *get_slot (self->has_next ? &self->next : &self->operands, operand) != NULL;
-  g_mutex_unlock (&self->lock);
-  return has;
+  return (self->has_next ? &self->next : &self->operands)->matrix[operand] != NULL;
 }
 
 /* Takes @matrix. With the lock held. */
@@ -145,7 +107,8 @@ change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMa
 {
   const GstGemmclOperands *present = self->has_next ? &self->next : &self->operands;
   const GstGemmclSettings *settings = &self->settings;
-  GemmclMatrix **slot = get_slot (&change->operands, operand);
+  GemmclMatrix **slot = &change->operands.matrix[operand];
+  gsize k, n;
 
   gst_gemmcl_operands_copy (&change->operands, present);
   g_clear_pointer (slot, gemmcl_matrix_unref);
@@ -154,17 +117,16 @@ change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMa
   change->flowing = self->configured;
   if (!change->flowing)
     return TRUE;
-  if (!change->operands.weight) {
-    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                         "There must be a weight while data flows; expected a file or numbers, "
-                         "found nothing.");
-    return FALSE;
-  }
+  if (!change->operands.weight)
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_SHAPE,
+        "There must be a weight while data flows; expected a file or numbers, found nothing.");
   if (!gst_gemmcl_problem_init (&change->problem, &self->input, NULL, &change->operands, settings,
                                 self->problem.gemm.m,
                                 self->problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS, error))
     return FALSE;
-  change->new_n = gst_gemmcl_weight_get_n (settings, present->weight) != change->problem.gemm.n;
+  gst_gemmcl_weight_get_shape (settings, present->weight, &k, &n);
+  change->new_n = n != change->problem.gemm.n;
   if (self->plan && !self->next_replans && !self->negotiating && *slot &&
       gst_gemmcl_problem_is_swap (&self->problem, &change->problem))
     change->plan = g_object_ref (self->plan);
@@ -177,25 +139,22 @@ check_downstream (GstGemmcl *self, const Change *change, GError **error)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   const GstGemmclSettings *settings = &self->settings;
+  const GemmclGemm *gemm = &change->problem.gemm;
   g_autoptr (GstCaps) input = NULL, output = NULL, accepted = NULL;
   g_autofree gchar *text = NULL;
-  gsize n = gst_gemmcl_weight_get_n (settings, change->operands.weight);
 
   if (!change->flowing || !change->new_n)
     return TRUE;
   input = gst_pad_get_current_caps (trans->sinkpad);
   if (!input)
     return TRUE;
-  output =
-      gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, settings,
-                                 gst_gemmcl_weight_get_k (settings, change->operands.weight), n);
+  output = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, settings, gemm->k, gemm->n);
   accepted = gst_pad_peer_query_caps (trans->srcpad, output);
   if (gst_caps_can_intersect (accepted, output))
     return TRUE;
   text = gst_caps_to_string (output);
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-               "Downstream cannot take its N = %" G_GSIZE_FORMAT ", which makes %s.", n, text);
-  return FALSE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "Downstream cannot take its N = %zu, which makes %s.", gemm->n, text);
 }
 
 /* Without the lock: packs @change's operand for the plan. */
@@ -208,7 +167,7 @@ prepare (Change *change, GError **error)
   if (!change->plan)
     return TRUE;
   change->prepared = gemmcl_plan_prepare (change->plan, operands[change->operand],
-                                          *get_slot (&change->operands, change->operand), error);
+                                          change->operands.matrix[change->operand], error);
   return change->prepared != NULL;
 }
 
@@ -219,11 +178,9 @@ change_apply (Change *change, GstGemmcl *self, const gchar *where)
 {
   g_mutex_lock (&self->lock);
   if (!self->configured && !self->negotiating) {
-    gst_gemmcl_operands_clear (&self->operands);
     gst_gemmcl_operands_copy (&self->operands, &change->operands);
     clear_next_locked (self);
   } else {
-    gst_gemmcl_operands_clear (&self->next);
     gst_gemmcl_operands_copy (&self->next, &change->operands);
     self->has_next = TRUE;
     if (change->prepared && change->plan == self->plan && !self->next_replans) {
@@ -298,9 +255,7 @@ gst_gemmcl_operands_hold (GstGemmcl *self)
   self->negotiating = TRUE;
   replan = self->next_replans;
   if (self->has_next) {
-    gst_gemmcl_operands_clear (&self->operands);
-    self->operands = self->next;
-    self->next = (GstGemmclOperands){NULL};
+    gst_gemmcl_operands_copy (&self->operands, &self->next);
     for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
       if (self->prepared[i]) {
         gemmcl_plan_use (self->plan, self->prepared[i]);
@@ -316,12 +271,9 @@ gst_gemmcl_operands_hold (GstGemmcl *self)
 gboolean
 gst_gemmcl_operands_have_next (GstGemmcl *self)
 {
-  gboolean has_next;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
-  has_next = self->has_next;
-  g_mutex_unlock (&self->lock);
-  return has_next;
+  return self->has_next;
 }
 
 void

@@ -6,9 +6,6 @@
 
 /* Weight, bias and addend: loading them, and changing them while data flows. */
 
-/** gst_gemmcl_operand_get_name: Returns: the property's name; static. */
-const gchar *gst_gemmcl_operand_get_name (GstGemmclOperand operand);
-
 /**
  * gst_gemmcl_operands_open:
  *

@@ -18,10 +18,10 @@ rows_quark (void)
 static void
 set_no_memory (GError **error)
 {
-  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                       "There is no memory for a result. In OpenCL memory a device that is smaller "
-                       "than the host has to hold it: use system memory, smaller buffers, or fewer "
-                       "of them (queue-depth, batch-size, queues).");
+  gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                   "There is no memory for a result. In OpenCL memory a device that is smaller "
+                   "than the host has to hold it: use system memory, smaller buffers, or fewer of "
+                   "them (queue-depth, batch-size, queues).");
 }
 
 /* Memory that no pool has. */
@@ -99,8 +99,8 @@ get_result_size (GstGemmcl *self, GstBuffer *input, GError **error)
     return 0;
   if (g_size_checked_mul (&size, samples, GST_AUDIO_INFO_BPF (&self->output.audio)))
     return size;
-  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                       "A buffer of audio makes a result that is more than memory can hold.");
+  gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                   "A buffer of audio makes a result that is more than memory can hold.");
   return 0;
 }
 

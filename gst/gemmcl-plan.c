@@ -141,10 +141,10 @@ static void
 post_progress (GstGemmcl *self, GstProgressType type, const GstGemmclPlanJob *job)
 {
   const GemmclGemm *gemm = &job->problem.gemm;
-  g_autofree gchar *text = g_strdup_printf (
-      "%s kernels for M=%" G_GSIZE_FORMAT ", N=%" G_GSIZE_FORMAT ", K=%" G_GSIZE_FORMAT " on %s",
-      type == GST_PROGRESS_TYPE_START ? "Compiling" : "Compiled", gemm->m, gemm->n, gemm->k,
-      gemmcl_context_get_device_info (job->context)->name);
+  g_autofree gchar *text =
+      g_strdup_printf ("%s kernels for M=%zu, N=%zu, K=%zu on %s",
+                       type == GST_PROGRESS_TYPE_START ? "Compiling" : "Compiled", gemm->m, gemm->n,
+                       gemm->k, gemmcl_context_get_device_info (job->context)->name);
 
   gst_element_post_message (GST_ELEMENT (self),
                             gst_message_new_progress (GST_OBJECT (self), type, "compile", text));
@@ -168,11 +168,11 @@ wait_for_plan (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
   }
   if (done)
     return g_steal_pointer (&job->plan);
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD,
-               "The OpenCL compiler of %s did not return within %.1f s, before the element was "
-               "stopped; a thread of it is left behind.",
-               gemmcl_context_get_device_info (job->context)->name,
-               (g_get_monotonic_time () - begin) / 1e6);
+  gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
+                   "The OpenCL compiler of %s did not return within %.1f s, before the element was "
+                   "stopped; a thread of it is left behind.",
+                   gemmcl_context_get_device_info (job->context)->name,
+                   (g_get_monotonic_time () - begin) / 1e6);
   return NULL;
 }
 
@@ -230,9 +230,7 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
   }
   replace_plan (self, plan, plan ? &job->problem : NULL);
   if (plan)
-    GST_INFO_OBJECT (self,
-                     "m=%" G_GSIZE_FORMAT " n=%" G_GSIZE_FORMAT " k=%" G_GSIZE_FORMAT
-                     " batch=%" G_GSIZE_FORMAT " by %s, made in %" G_GINT64_FORMAT " ms",
+    GST_INFO_OBJECT (self, "m=%zu n=%zu k=%zu batch=%zu by %s, made in %" G_GINT64_FORMAT " ms",
                      self->problem.gemm.m, self->problem.gemm.n, self->problem.gemm.k,
                      self->problem.gemm.batch, gemmcl_plan_get_kernel (plan),
                      (g_get_monotonic_time () - begin) / 1000);

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "gemmcl-fail.h"
+
 void
 gst_gemmcl_settings_clear (GstGemmclSettings *self)
 {
@@ -21,64 +23,46 @@ gst_gemmcl_settings_copy (GstGemmclSettings *self, const GstGemmclSettings *from
 void
 gst_gemmcl_operands_clear (GstGemmclOperands *self)
 {
-  g_clear_pointer (&self->weight, gemmcl_matrix_unref);
-  g_clear_pointer (&self->bias, gemmcl_matrix_unref);
-  g_clear_pointer (&self->addend, gemmcl_matrix_unref);
-}
-
-static GemmclMatrix *
-ref_or_null (GemmclMatrix *matrix)
-{
-  return matrix ? gemmcl_matrix_ref (matrix) : NULL;
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    g_clear_pointer (&self->matrix[i], gemmcl_matrix_unref);
 }
 
 void
 gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands *from)
 {
-  self->weight = ref_or_null (from->weight);
-  self->bias = ref_or_null (from->bias);
-  self->addend = ref_or_null (from->addend);
+  gst_gemmcl_operands_clear (self);
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    self->matrix[i] = from->matrix[i] ? gemmcl_matrix_ref (from->matrix[i]) : NULL;
 }
 
-gsize
-gst_gemmcl_weight_get_k (const GstGemmclSettings *settings, const GemmclMatrix *weight)
+void
+gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatrix *weight,
+                             gsize *k, gsize *n)
 {
-  if (!weight)
-    return 0;
-  return settings->transpose_weight ? gemmcl_matrix_get_cols (weight)
-                                    : gemmcl_matrix_get_rows (weight);
-}
+  const gsize rows = weight ? gemmcl_matrix_get_rows (weight) : 0;
+  const gsize cols = weight ? gemmcl_matrix_get_cols (weight) : 0;
 
-gsize
-gst_gemmcl_weight_get_n (const GstGemmclSettings *settings, const GemmclMatrix *weight)
-{
-  if (!weight)
-    return 0;
-  return settings->transpose_weight ? gemmcl_matrix_get_rows (weight)
-                                    : gemmcl_matrix_get_cols (weight);
+  *k = settings->transpose_weight ? cols : rows;
+  *n = settings->transpose_weight ? rows : cols;
 }
 
 static gboolean
 shape_of_audio (const GstAudioInfo *info, const GstGemmclSettings *settings, gsize weight_k,
                 GstGemmclShape *shape, GError **error)
 {
-  if (settings->row_outputs != 0) {
-    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                         "Audio leaves as audio, which has no place for row-outputs. Expected "
-                         "row-outputs=0, or video or tensors.");
-    return FALSE;
-  }
+  if (settings->row_outputs != 0)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "Audio leaves as audio, which has no place for row-outputs. Expected "
+                            "row-outputs=0, or video or tensors.");
   shape->m = 0;
   shape->k = GST_AUDIO_INFO_CHANNELS (info);
   if (shape->k == weight_k)
     return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-               "Audio of %" G_GSIZE_FORMAT " channels needs a weight with K = %" G_GSIZE_FORMAT
-               ", but the weight has K = %" G_GSIZE_FORMAT
-               ". Use a weight with as many rows as there are channels (transpose-weight=true if "
-               "they are its columns), or convert the audio.",
-               shape->k, shape->k, weight_k);
-  return FALSE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "Audio of %zu channels needs a weight with K = %zu, but the weight has K "
+                          "= %zu. Use a weight with as many rows as there are channels "
+                          "(transpose-weight=true if they are its columns), or convert the audio.",
+                          shape->k, shape->k, weight_k);
 }
 
 static gboolean
@@ -88,30 +72,24 @@ shape_of_tensor (const GstGemmclTensors *tensors, const GstGemmclSettings *setti
   const guint index = settings->tensor_index;
   g_autofree gchar *dimensions = NULL;
 
-  if (index >= tensors->n) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                 "tensor-index is %u, but a buffer has %u tensor%s. Expected 0 to %u.", index,
-                 tensors->n, tensors->n == 1 ? "" : "s", tensors->n - 1);
-    return FALSE;
-  }
-  if (settings->row_outputs != 0 && tensors->n == GST_GEMMCL_MAX_TENSORS) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                 "A buffer has %u tensors already, and row-outputs would add one. Expected "
-                 "row-outputs=0, or %u tensors at most.",
-                 tensors->n, GST_GEMMCL_MAX_TENSORS - 1);
-    return FALSE;
-  }
+  if (index >= tensors->n)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "tensor-index is %u, but a buffer has %u tensor%s. Expected 0 to %u.",
+                            index, tensors->n, tensors->n == 1 ? "" : "s", tensors->n - 1);
+  if (settings->row_outputs != 0 && tensors->n == GST_GEMMCL_MAX_TENSORS)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "A buffer has %u tensors already, and row-outputs would add one. "
+                            "Expected row-outputs=0, or %u tensors at most.",
+                            tensors->n, GST_GEMMCL_MAX_TENSORS - 1);
   gst_gemmcl_tensor_get_shape (&tensors->tensor[index], &shape->m, &shape->k);
   if (shape->k == weight_k)
     return TRUE;
   dimensions = gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_PLAIN, ',');
-  g_set_error (
-      error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-      "Tensor %u of the dimensions %s, of which the innermost stands first, needs a weight "
-      "with K = %" G_GSIZE_FORMAT ", but the weight has K = %" G_GSIZE_FORMAT
-      ". Use another weight (transpose-weight=true if K is its columns) or tensor-index.",
-      index, dimensions, shape->k, weight_k);
-  return FALSE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "Tensor %u of the dimensions %s, of which the innermost stands first, "
+                          "needs a weight with K = %zu, but the weight has K = %zu. Use another "
+                          "weight (transpose-weight=true if K is its columns) or tensor-index.",
+                          index, dimensions, shape->k, weight_k);
 }
 
 gboolean
@@ -157,38 +135,25 @@ check_addend (const GemmclMatrix *addend, gsize m, gsize n, GError **error)
   if (is_row (addend, n) || (m > 0 && rows == m && cols == n))
     return TRUE;
   if (m > 0)
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                 "The addend is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 ", but D is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 ". Expected an addend of that shape or of 1 x %" G_GSIZE_FORMAT ".",
-                 rows, cols, m, n, n);
-  else
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                 "The addend is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 ". Expected 1 x %" G_GSIZE_FORMAT
-                 ": N is the weight's, and how many samples a buffer of audio has is not fixed.",
-                 rows, cols, n);
-  return FALSE;
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "The addend is %zu x %zu, but D is %zu x %zu. Expected an addend of "
+                            "that shape or of 1 x %zu.",
+                            rows, cols, m, n, n);
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "The addend is %zu x %zu. Expected 1 x %zu: N is the weight's, and how "
+                          "many samples a buffer of audio has is not fixed.",
+                          rows, cols, n);
 }
 
-gboolean
-gst_gemmcl_operands_check (const GstGemmclOperands *operands, const GstGemmclSettings *settings,
-                           gsize m, GError **error)
+static gboolean
+check_operands (const GstGemmclOperands *operands, gsize m, gsize n, GError **error)
 {
-  gsize n = gst_gemmcl_weight_get_n (settings, operands->weight);
-
-  if (n == 0)
-    return TRUE;
-  if (operands->bias && !is_vector (operands->bias, n)) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                 "The bias is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 ". Expected a vector of %" G_GSIZE_FORMAT
-                 " elements, as many as the weight's N. To change both to another N, set bias to "
-                 "\"\" first, then weight, then bias.",
-                 gemmcl_matrix_get_rows (operands->bias), gemmcl_matrix_get_cols (operands->bias),
-                 n);
-    return FALSE;
-  }
+  if (operands->bias && !is_vector (operands->bias, n))
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_SHAPE,
+        "The bias is %zu x %zu. Expected a vector of %zu elements, as many as the weight's N. To "
+        "change both to another N, set bias to \"\" first, then weight, then bias.",
+        gemmcl_matrix_get_rows (operands->bias), gemmcl_matrix_get_cols (operands->bias), n);
   return !operands->addend || check_addend (operands->addend, m, n, error);
 }
 
@@ -274,24 +239,13 @@ choose_precision (const GstGemmclProblem *self, GstGemmclPrecision wanted,
 {
   GemmclPrecision stated;
 
-  switch (wanted) {
-  case GST_GEMMCL_PRECISION_F32:
-    return GEMMCL_PRECISION_F32;
-  case GST_GEMMCL_PRECISION_F16:
-    return GEMMCL_PRECISION_F16;
-  case GST_GEMMCL_PRECISION_BF16:
-    return GEMMCL_PRECISION_BF16;
-  case GST_GEMMCL_PRECISION_TF32:
-    return GEMMCL_PRECISION_TF32;
-  case GST_GEMMCL_PRECISION_I8:
-    return GEMMCL_PRECISION_I8;
-  default:
-    stated = weight ? gemmcl_precision_of_matrix (weight) : GEMMCL_PRECISION_F32;
-    return stated == GEMMCL_PRECISION_F16 &&
-                   gst_gemmcl_problem_get_largest (self) > GST_GEMMCL_LARGEST_F16
-               ? GEMMCL_PRECISION_F32
-               : stated;
-  }
+  if (wanted != GST_GEMMCL_PRECISION_AUTO)
+    return (GemmclPrecision)(wanted - 1);
+  stated = gemmcl_precision_of_matrix (weight);
+  return stated == GEMMCL_PRECISION_F16 &&
+                 gst_gemmcl_problem_get_largest (self) > GST_GEMMCL_LARGEST_F16
+             ? GEMMCL_PRECISION_F32
+             : stated;
 }
 
 static void
@@ -311,17 +265,17 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                          const GstGemmclSettings *settings, gsize audio_m, gboolean feedback,
                          GError **error)
 {
-  gsize n = gst_gemmcl_weight_get_n (settings, operands->weight);
   GstGemmclShape shape;
+  gsize k, n;
 
-  if (!gst_gemmcl_shape_of_format (
-          input, settings, gst_gemmcl_weight_get_k (settings, operands->weight), &shape, error) ||
-      !gst_gemmcl_operands_check (operands, settings, shape.m, error))
+  gst_gemmcl_weight_get_shape (settings, operands->weight, &k, &n);
+  if (!gst_gemmcl_shape_of_format (input, settings, k, &shape, error) ||
+      !check_operands (operands, shape.m, n, error))
     return FALSE;
   *self = (GstGemmclProblem){.gemm = GEMMCL_GEMM_INIT};
   self->gemm.m = shape.m > 0 ? shape.m : audio_m;
   self->gemm.n = n;
-  self->gemm.k = shape.k;
+  self->gemm.k = k;
   self->gemm.trans_b = settings->transpose_weight;
   self->gemm.batch = settings->batch_size;
   self->gemm.a_scale = settings->input_scale;

@@ -52,27 +52,36 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclSettings, gst_gemmcl_settings_clear)
 /** gst_gemmcl_settings_copy: Makes @self what @from is; what @self owned is freed. */
 void gst_gemmcl_settings_copy (GstGemmclSettings *self, const GstGemmclSettings *from);
 
+/** The matrices that a user gives by name. */
+typedef enum {
+  GST_GEMMCL_OPERAND_WEIGHT,
+  GST_GEMMCL_OPERAND_BIAS,
+  GST_GEMMCL_OPERAND_ADDEND,
+} GstGemmclOperand;
+
+#define GST_GEMMCL_N_OPERANDS (GST_GEMMCL_OPERAND_ADDEND + 1)
+
 /**
  * GstGemmclOperands:
  * @weight, @bias, @addend: (nullable): owned, as they were loaded
+ * @matrix: the same by #GstGemmclOperand
  */
-typedef struct {
-  GemmclMatrix *weight;
-  GemmclMatrix *bias;
-  GemmclMatrix *addend;
+typedef union {
+  struct {
+    GemmclMatrix *weight, *bias, *addend;
+  };
+  GemmclMatrix *matrix[GST_GEMMCL_N_OPERANDS];
 } GstGemmclOperands;
 
 void gst_gemmcl_operands_clear (GstGemmclOperands *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclOperands, gst_gemmcl_operands_clear)
 
-/** gst_gemmcl_operands_copy: Makes @self, all %NULL, hold references to what @from holds. */
+/** gst_gemmcl_operands_copy: Makes @self hold what @from holds; what @self held is released. */
 void gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands *from);
 
-/** gst_gemmcl_weight_get_k: Returns: K of @weight; 0 if that is %NULL. */
-gsize gst_gemmcl_weight_get_k (const GstGemmclSettings *settings, const GemmclMatrix *weight);
-
-/** gst_gemmcl_weight_get_n: Returns: N of @weight; 0 if that is %NULL. */
-gsize gst_gemmcl_weight_get_n (const GstGemmclSettings *settings, const GemmclMatrix *weight);
+/** gst_gemmcl_weight_get_shape: K and N of @weight; 0 if that is %NULL. */
+void gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatrix *weight,
+                                  gsize *k, gsize *n);
 
 /**
  * gst_gemmcl_shape_of_format:
@@ -85,16 +94,6 @@ gsize gst_gemmcl_weight_get_n (const GstGemmclSettings *settings, const GemmclMa
 gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
                                      const GstGemmclSettings *settings, gsize weight_k,
                                      GstGemmclShape *shape, GError **error);
-
-/**
- * gst_gemmcl_operands_check:
- * @m: M if it is known and the same for all buffers, otherwise 0
- *
- * Returns: %FALSE with #GEMMCL_ERROR_SHAPE when bias or addend do not fit the weight; %TRUE without
- *   a weight, since then nothing can be said.
- */
-gboolean gst_gemmcl_operands_check (const GstGemmclOperands *operands,
-                                    const GstGemmclSettings *settings, gsize m, GError **error);
 
 /**
  * GstGemmclProblem:

@@ -48,7 +48,7 @@ typedef struct {
   Effect effect;
 } Property;
 
-/* The nicks are the library's names: install() fills them in. */
+/* Of these two the nicks are names that others have: install() fills them in. */
 static GEnumValue activations[GEMMCL_N_ACTIVATIONS + 1] = {
     {GEMMCL_ACTIVATION_NONE, "x"},
     {GEMMCL_ACTIVATION_RELU, "max (x, 0)"},
@@ -62,10 +62,19 @@ static GEnumValue activations[GEMMCL_N_ACTIVATIONS + 1] = {
     {GEMMCL_ACTIVATION_SOFTMAX, "exp (x) / sum of exp (x), over the N of each row"},
 };
 
+static GEnumValue feature_modes[] = {
+    {GST_GEMMCL_FEATURE_MODE_AUTO, "The one mode whose K is the weight's"},
+    {GST_GEMMCL_FEATURE_MODE_PIXEL, "A row per pixel: K = channels, M = width x height"},
+    {GST_GEMMCL_FEATURE_MODE_ROW, "A row per row of the picture: K = width x channels, M = height"},
+    {GST_GEMMCL_FEATURE_MODE_FRAME, "One row: K = width x height x channels, M = 1"},
+    {GST_GEMMCL_FEATURE_MODE_PATCH, "A row per patch: K = patch-width x patch-height x channels"},
+    {0, NULL, NULL},
+};
+
 static const GEnumValue precisions[] = {
     {GST_GEMMCL_PRECISION_AUTO,
-     "What the weight's file states: f16 and bf16 of such elements, i8 of bytes with scales, "
-     "else f32, also where integers come in that are too large for f16",
+     "What the weight's file states: f16 and bf16 of such elements, i8 of bytes with scales, else "
+     "f32, also where integers come in that are too large for f16",
      "auto"},
     {GST_GEMMCL_PRECISION_F32, "Floats, as they are", "f32"},
     {GST_GEMMCL_PRECISION_F16, "Rounded to 11 binary digits, up to 65504", "f16"},
@@ -73,17 +82,6 @@ static const GEnumValue precisions[] = {
     {GST_GEMMCL_PRECISION_TF32, "Rounded to 11 binary digits, by matrix engines", "tf32"},
     {GST_GEMMCL_PRECISION_I8,
      "Bytes: with a scale for each column of the weight and, found anew, each row of A", "i8"},
-    {0, NULL, NULL},
-};
-
-static const GEnumValue feature_modes[] = {
-    {GST_GEMMCL_FEATURE_MODE_AUTO, "The one mode whose K is the weight's", "auto"},
-    {GST_GEMMCL_FEATURE_MODE_PIXEL, "A row per pixel: K = channels, M = width x height", "pixel"},
-    {GST_GEMMCL_FEATURE_MODE_ROW, "A row per row of the picture: K = width x channels, M = height",
-     "row"},
-    {GST_GEMMCL_FEATURE_MODE_FRAME, "One row: K = width x height x channels, M = 1", "frame"},
-    {GST_GEMMCL_FEATURE_MODE_PATCH, "A row per patch: K = patch-width x patch-height x channels",
-     "patch"},
     {0, NULL, NULL},
 };
 
@@ -122,8 +120,7 @@ static const Property table[] = {
     {"addend", "Addend",
      "C, of M x N or 1 x N (for audio 1 x N), which beta scales; with beta=0 it is not "
      "added. " MATRIX_GRAMMAR
-     ". If it is not set, C is the previous output. May be set while playing, "
-     "like weight",
+     ". If it is not set, C is the previous output. May be set while playing, like weight",
      PLAYING, STRING, FIELD (where[GST_GEMMCL_OPERAND_ADDEND]), .effect = OPERAND},
     {"alpha", "Alpha", "Scales A * B", CONTROL, DOUBLE, FIELD (alpha), 1.0, UNLIMITED},
     {"beta", "Beta",
@@ -180,8 +177,7 @@ static const Property table[] = {
      "Buffers that are multiplied in one run. The first waits for the last; that latency is "
      "reported. A batch ends early at new caps, a segment, a discontinuity, end of stream, a "
      "flush, another alpha, beta, weight, bias or addend, and at batch-timeout. With more than 1, "
-     "beta "
-     "needs an addend",
+     "beta needs an addend",
      READY, UINT, SETTING (batch_size), 1, 1, 1024},
     {"batch-timeout", "Batch timeout",
      "Time in nanoseconds after which a batch is multiplied though it is not full. 0: never; -1: "
@@ -190,8 +186,7 @@ static const Property table[] = {
     {"queue-depth", "Queue depth",
      "Runs (of a buffer or a batch) that may be in flight on the device. Outputs are pushed at "
      "once and whoever maps one waits for its run, so this adds no latency. A queue behind the "
-     "element "
-     "lets the elements that follow work at the same time",
+     "element lets the elements that follow work at the same time",
      READY, UINT, SETTING (queue_depth), 2, 1, 64},
 };
 
@@ -337,6 +332,8 @@ gst_gemmcl_properties_install (GObjectClass *klass)
   klass->get_property = get_property;
   for (guint i = 0; i < GEMMCL_N_ACTIVATIONS; i++)
     activations[i].value_nick = gemmcl_activation_get_name (i);
+  for (guint i = 0; feature_modes[i].value_name; i++)
+    feature_modes[i].value_nick = gst_gemmcl_feature_mode_get_nick (i);
   for (guint i = 0; i < G_N_ELEMENTS (table); i++)
     g_object_class_install_property (klass, i + 1, create_spec (&table[i]));
   g_object_class_install_property (

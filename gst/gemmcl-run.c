@@ -74,10 +74,10 @@ finish (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
   if (status == CL_SUCCESS)
     return TRUE;
   if (error && !*error)
-    g_set_error (
-        error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL,
-        "A run on %s failed with OpenCL error %d after it was submitted; its output cannot "
-        "be mapped.",
+    gst_gemmcl_fail (
+        error, GEMMCL_ERROR_OPENCL,
+        "A run on %s failed with OpenCL error %d after it was submitted; its output cannot be "
+        "mapped.",
         gemmcl_context_get_device_info (self->context)->name, status);
   return FALSE;
 }
@@ -176,12 +176,10 @@ make_room (GstGemmcl *self, gsize m, GError **error)
 
   if (m <= room)
     return TRUE;
-  if (m > G_MAXINT32) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                 "A buffer of audio has %" G_GSIZE_FORMAT " samples; expected %d at most.", m,
-                 G_MAXINT32);
-    return FALSE;
-  }
+  if (m > G_MAXINT32)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                            "A buffer of audio has %zu samples; expected %d at most.", m,
+                            G_MAXINT32);
   while (room < m)
     room = MIN (2 * room, (gsize)G_MAXINT32);
   /* Larger outputs, too, from a pool. */
@@ -222,12 +220,11 @@ check_beta (GstGemmcl *self, gsize m, GError **error)
     return TRUE;
   if (gst_gemmcl_runs_want_feedback (self))
     return gst_gemmcl_make_plan (self, self->problem.gemm.m, error);
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-               "beta is %g, batch-size is %u and there is no addend: the buffers of a batch are "
-               "multiplied at once, so none has a previous output to add. Expected beta=0, "
-               "batch-size=1 or an addend.",
-               self->run_beta, self->settings.batch_size);
-  return FALSE;
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_INVALID,
+      "beta is %g, batch-size is %u and there is no addend: the buffers of a batch are multiplied "
+      "at once, so none has a previous output to add. Expected beta=0, batch-size=1 or an addend.",
+      self->run_beta, self->settings.batch_size);
 }
 
 static gboolean

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-shapes.h"
 
+#include "gemmcl-fail.h"
+
 #define N_MODES (GEMMCL_FEATURE_PATCH + 1)
 
 const gchar *
@@ -23,19 +25,16 @@ mode_name (GemmclFeatureMode mode)
 static gboolean
 check_patch (const GstGemmclPicture *picture, GError **error)
 {
-  if (picture->patch_width == 0 || picture->patch_height == 0) {
-    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                         "feature-mode=patch needs both patch-width and patch-height, in pixels.");
-    return FALSE;
-  }
-  if (picture->patch_width > picture->width || picture->patch_height > picture->height) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                 "A patch of %" G_GSIZE_FORMAT "x%" G_GSIZE_FORMAT " pixels (patch-width x "
-                 "patch-height) does not fit into the %" G_GSIZE_FORMAT "x%" G_GSIZE_FORMAT
-                 " picture.",
-                 picture->patch_width, picture->patch_height, picture->width, picture->height);
-    return FALSE;
-  }
+  if (picture->patch_width == 0 || picture->patch_height == 0)
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_SHAPE,
+        "feature-mode=patch needs both patch-width and patch-height, in pixels.");
+  if (picture->patch_width > picture->width || picture->patch_height > picture->height)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "A patch of %zux%zu pixels (patch-width x patch-height) does not fit "
+                            "into the %zux%zu picture.",
+                            picture->patch_width, picture->patch_height, picture->width,
+                            picture->height);
   return TRUE;
 }
 
@@ -61,13 +60,11 @@ gst_gemmcl_shape_of_mode (const GstGemmclPicture *picture, GemmclFeatureMode mod
   shape->mode = mode;
   if (!g_size_checked_mul (&shape->m, across, down) ||
       !g_size_checked_mul (&pixels, width, height) ||
-      !g_size_checked_mul (&shape->k, pixels, picture->channels)) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                 "feature-mode=%s of a %" G_GSIZE_FORMAT "x%" G_GSIZE_FORMAT
-                 " picture is more than this machine can count.",
-                 mode_name (mode), picture->width, picture->height);
-    return FALSE;
-  }
+      !g_size_checked_mul (&shape->k, pixels, picture->channels))
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_TOO_LARGE,
+        "feature-mode=%s of a %zux%zu picture is more than this machine can count.",
+        mode_name (mode), picture->width, picture->height);
   return TRUE;
 }
 
@@ -82,7 +79,7 @@ list_modes (const GstGemmclPicture *picture)
 
     g_string_append_printf (text, "%s%s: ", mode ? ", " : "", mode_name (mode));
     if (gst_gemmcl_shape_of_mode (picture, mode, &shape, NULL))
-      g_string_append_printf (text, "K = %" G_GSIZE_FORMAT, shape.k);
+      g_string_append_printf (text, "K = %zu", shape.k);
     else if (picture->patch_width == 0 || picture->patch_height == 0)
       g_string_append (text, "needs patch-width and patch-height");
     else
@@ -91,17 +88,18 @@ list_modes (const GstGemmclPicture *picture)
   return g_string_free (text, FALSE);
 }
 
-static const gchar *
-plural (const GstGemmclPicture *picture)
+static gchar *
+print_picture (const GstGemmclPicture *picture)
 {
-  return picture->channels == 1 ? "" : "s";
+  return g_strdup_printf ("%zux%zu picture with %zu channel%s", picture->width, picture->height,
+                          picture->channels, picture->channels == 1 ? "" : "s");
 }
 
 static gboolean
 choose_auto (const GstGemmclPicture *picture, gsize weight_k, GstGemmclShape *shape, GError **error)
 {
   g_autoptr (GString) fits = g_string_new (NULL);
-  g_autofree gchar *modes = NULL;
+  g_autofree gchar *text = NULL, *modes = NULL;
   guint n_fits = 0;
 
   for (guint mode = 0; mode < N_MODES; mode++) {
@@ -115,32 +113,27 @@ choose_auto (const GstGemmclPicture *picture, gsize weight_k, GstGemmclShape *sh
   }
   if (n_fits == 1)
     return TRUE;
+  text = print_picture (picture);
   modes = list_modes (picture);
   if (n_fits > 1)
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                 "The weight's K = %" G_GSIZE_FORMAT
-                 " fits several feature modes (%s) of a %" G_GSIZE_FORMAT "x%" G_GSIZE_FORMAT
-                 " picture with %" G_GSIZE_FORMAT
-                 " channel%s (%s). Choose one of them with feature-mode.",
-                 weight_k, fits->str, picture->width, picture->height, picture->channels,
-                 plural (picture), modes);
-  else
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                 "The weight's K = %" G_GSIZE_FORMAT " fits no feature mode of a %" G_GSIZE_FORMAT
-                 "x%" G_GSIZE_FORMAT " picture with %" G_GSIZE_FORMAT
-                 " channel%s (%s). Use a weight with one of these "
-                 "numbers of rows (transpose-weight=true if they are its columns), or convert, "
-                 "scale or crop the picture.",
-                 weight_k, picture->width, picture->height, picture->channels, plural (picture),
-                 modes);
-  return FALSE;
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_SHAPE,
+        "The weight's K = %zu fits several feature modes (%s) of a %s (%s). Choose one of them "
+        "with feature-mode.",
+        weight_k, fits->str, text, modes);
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_SHAPE,
+      "The weight's K = %zu fits no feature mode of a %s (%s). Use a weight with one of these "
+      "numbers of rows (transpose-weight=true if they are its columns), or convert, scale or crop "
+      "the picture.",
+      weight_k, text, modes);
 }
 
 gboolean
 gst_gemmcl_shape_choose (const GstGemmclPicture *picture, GstGemmclFeatureMode wanted,
                          gsize weight_k, GstGemmclShape *shape, GError **error)
 {
-  g_autofree gchar *modes = NULL;
+  g_autofree gchar *text = NULL, *modes = NULL;
 
   if (wanted == GST_GEMMCL_FEATURE_MODE_AUTO)
     return choose_auto (picture, weight_k, shape, error);
@@ -148,15 +141,12 @@ gst_gemmcl_shape_choose (const GstGemmclPicture *picture, GstGemmclFeatureMode w
     return FALSE;
   if (shape->k == weight_k)
     return TRUE;
+  text = print_picture (picture);
   modes = list_modes (picture);
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-               "feature-mode=%s of a %" G_GSIZE_FORMAT "x%" G_GSIZE_FORMAT
-               " picture with %" G_GSIZE_FORMAT
-               " channel%s needs a weight with K = %" G_GSIZE_FORMAT
-               ", but the weight has K = %" G_GSIZE_FORMAT
-               " (%s). Use another weight (transpose-weight=true if K is its columns), another "
-               "feature-mode, or convert, scale or crop the picture.",
-               gst_gemmcl_feature_mode_get_nick (wanted), picture->width, picture->height,
-               picture->channels, plural (picture), shape->k, weight_k, modes);
-  return FALSE;
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_SHAPE,
+      "feature-mode=%s of a %s needs a weight with K = %zu, but the weight has K = %zu (%s). Use "
+      "another weight (transpose-weight=true if K is its columns), another feature-mode, or "
+      "convert, scale or crop the picture.",
+      gst_gemmcl_feature_mode_get_nick (wanted), text, shape->k, weight_k, modes);
 }

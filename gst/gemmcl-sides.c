@@ -106,8 +106,8 @@ check (GstGemmclSides *self, cl_int status, const gchar *call)
 {
   if (status == CL_SUCCESS)
     return TRUE;
-  GST_ERROR_OBJECT (self->allocator, "%s failed with %d for a memory of %" G_GSIZE_FORMAT " bytes",
-                    call, status, self->size);
+  GST_ERROR_OBJECT (self->allocator, "%s failed with %d for a memory of %zu bytes", call, status,
+                    self->size);
   return FALSE;
 }
 

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-tensors.h"
 
+#include "gemmcl-fail.h"
+
 #define SEPARATORS ",."
 
 static const gchar *const type_names[GEMMCL_N_TYPES] = {
@@ -27,11 +29,10 @@ parse_type (GstGemmclTensor *tensor, const gchar *text, GError **error)
       return TRUE;
     }
   }
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-               "The tensors' types have \"%s\"; expected float16, float32, float64, int8 to int64 "
-               "or uint8 to uint64.",
-               text);
-  return FALSE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "The tensors' types have \"%s\"; expected float16, float32, float64, "
+                          "int8 to int64 or uint8 to uint64.",
+                          text);
 }
 
 static gboolean
@@ -41,28 +42,24 @@ parse_dims (GstGemmclTensor *tensor, const gchar *text, GError **error)
   gsize size = gemmcl_type_get_size (tensor->type);
 
   tensor->rank = g_strv_length (dims);
-  if (tensor->rank < 1 || tensor->rank > GST_GEMMCL_MAX_RANK) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                 "The tensors' dimensions \"%s\" are %u; expected 1 to %d, as in 3:224:224.", text,
-                 tensor->rank, GST_GEMMCL_MAX_RANK);
-    return FALSE;
-  }
+  if (tensor->rank < 1 || tensor->rank > GST_GEMMCL_MAX_RANK)
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_FORMAT,
+        "The tensors' dimensions \"%s\" are %u; expected 1 to %d, as in 3:224:224.", text,
+        tensor->rank, GST_GEMMCL_MAX_RANK);
   for (guint i = 0; i < tensor->rank; i++) {
     guint64 value;
 
-    if (!g_ascii_string_to_unsigned (g_strstrip (dims[i]), 10, 1, G_MAXINT32, &value, NULL)) {
-      g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                   "The tensors' dimensions \"%s\" have \"%s\"; expected a number from 1 to %d.",
-                   text, dims[i], G_MAXINT32);
-      return FALSE;
-    }
+    if (!g_ascii_string_to_unsigned (g_strstrip (dims[i]), 10, 1, G_MAXINT32, &value, NULL))
+      return gst_gemmcl_fail (
+          error, GEMMCL_ERROR_FORMAT,
+          "The tensors' dimensions \"%s\" have \"%s\"; expected a number from 1 to %d.", text,
+          dims[i], G_MAXINT32);
     tensor->dims[i] = value;
-    if (!g_size_checked_mul (&size, size, tensor->dims[i]) || size > G_MAXSSIZE) {
-      g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                   "A tensor of %s with the dimensions %s is more than memory can hold.",
-                   type_names[tensor->type], text);
-      return FALSE;
-    }
+    if (!g_size_checked_mul (&size, size, tensor->dims[i]) || size > G_MAXSSIZE)
+      return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                              "A tensor of %s with the dimensions %s is more than memory can hold.",
+                              type_names[tensor->type], text);
   }
   return TRUE;
 }
@@ -75,19 +72,15 @@ gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions, co
   g_auto (GStrv) names = g_strsplit_set (types, SEPARATORS, -1);
   guint n_dims = g_strv_length (dims), n_names = g_strv_length (names);
 
-  if (n_dims < 1 || n_dims > GST_GEMMCL_MAX_TENSORS) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                 "The dimensions \"%s\" are those of %u tensors; expected 1 to %d.", dimensions,
-                 n_dims, GST_GEMMCL_MAX_TENSORS);
-    return FALSE;
-  }
-  if (n_dims != n_names || (num_tensors > 0 && n_dims != num_tensors)) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                 "Dimensions \"%s\" (%u), types \"%s\" (%u) and num_tensors (%u) do not speak of "
-                 "as many tensors; expected the same number in each.",
-                 dimensions, n_dims, types, n_names, num_tensors);
-    return FALSE;
-  }
+  if (n_dims < 1 || n_dims > GST_GEMMCL_MAX_TENSORS)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The dimensions \"%s\" are those of %u tensors; expected 1 to %d.",
+                            dimensions, n_dims, GST_GEMMCL_MAX_TENSORS);
+  if (n_dims != n_names || (num_tensors > 0 && n_dims != num_tensors))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "Dimensions \"%s\" (%u), types \"%s\" (%u) and num_tensors (%u) do not "
+                            "speak of as many tensors; expected the same number in each.",
+                            dimensions, n_dims, types, n_names, num_tensors);
   tensors->n = n_dims;
   for (guint i = 0; i < n_dims; i++) {
     if (!parse_type (&tensors->tensor[i], g_strstrip (names[i]), error) ||
@@ -106,19 +99,15 @@ gst_gemmcl_tensors_from_structure (GstGemmclTensors *tensors, const GstStructure
   const gchar *types = gst_structure_get_string (structure, "types");
   gint num_tensors = 0;
 
-  if (g_strcmp0 (format, "static") != 0) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                 "The tensors' caps have format=%s; expected format=static.",
-                 format ? format : "(nothing)");
-    return FALSE;
-  }
-  if (!dimensions || !types) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                 "The tensors' caps have no %s; expected it as a string, as in dimensions=3:4 and "
-                 "types=float32.",
-                 dimensions ? "types" : "dimensions");
-    return FALSE;
-  }
+  if (g_strcmp0 (format, "static") != 0)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The tensors' caps have format=%s; expected format=static.",
+                            format ? format : "(nothing)");
+  if (!dimensions || !types)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The tensors' caps have no %s; expected it as a string, as in "
+                            "dimensions=3:4 and types=float32.",
+                            dimensions ? "types" : "dimensions");
   gst_structure_get_int (structure, "num_tensors", &num_tensors);
   return gst_gemmcl_tensors_parse (tensors, dimensions, types, MAX (num_tensors, 0), error);
 }

@@ -126,9 +126,8 @@ refuse (GError **error, const gchar *format, ...)
   va_start (arguments, format);
   text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_NO_DEVICE,
-               "%s Or let upstream give video/x-raw, which is copied.", text);
-  return FALSE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
+                          "%s Or let upstream give video/x-raw, which is copied.", text);
 }
 
 /* (transfer full) */
@@ -269,15 +268,16 @@ check_device (GemmclContext *context, GError **error)
 
   if (!gemmcl_device_info_has_extension (device, EXTENSION))
     return refuse (error,
-                   "%s has no " EXTENSION ", which Intel's driver for GPUs has: choose a device "
-                   "of that one by the properties platform, device-type and device.",
+                   "%s has no " EXTENSION
+                   ", which Intel's driver for GPUs has: choose a device of that one by the "
+                   "properties platform, device-type and device.",
                    device->name);
   sharing = get_sharing (context);
   if (sharing->get_devices && sharing->create && sharing->acquire && sharing->release)
     return TRUE;
   return refuse (error,
-                 "%s has " EXTENSION ", but of its functions it lacks%s%s%s%s: install another "
-                 "version of the driver.",
+                 "%s has " EXTENSION
+                 ", but of its functions it lacks%s%s%s%s: install another version of the driver.",
                  device->name,
                  sharing->get_devices ? "" : " clGetDeviceIDsFromVA_APIMediaAdapterINTEL",
                  sharing->create ? "" : " clCreateFromVA_APIMediaSurfaceINTEL",
@@ -340,8 +340,8 @@ gst_gemmcl_va_check (GstGemmcl *self, GemmclContext *context, GError **error)
   if (!check_device (context, error) || (display && !check_display (context, display, error)))
     return FALSE;
   if (has_failed (self))
-    return refuse (error, "No OpenCL context could be made with the VADisplay: an earlier warning "
-                          "tells why.");
+    return refuse (
+        error, "No OpenCL context could be made with the VADisplay: an earlier warning tells why.");
   if (!gemmcl_context_is_wrapped (context) || get_sharing (context)->display)
     return TRUE;
   return refuse (error, "The application's OpenCL context was made without a VADisplay: make it "
@@ -387,14 +387,12 @@ gst_gemmcl_va_expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error
     return TRUE;
   caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
   text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
-  g_set_error (
-      error, GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-      "A buffer of %s is not a whole VA surface, as those of GStreamer's va elements are, "
-      "but has %u memories, the first of %s. What a media driver tiles can only be read as "
-      "a surface: put vapostproc before gemmcl, or let upstream give linear dma-bufs or "
-      "video/x-raw.",
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_FORMAT,
+      "A buffer of %s is not a whole VA surface, as those of GStreamer's va elements are, but has "
+      "%u memories, the first of %s. What a media driver tiles can only be read as a surface: put "
+      "vapostproc before gemmcl, or let upstream give linear dma-bufs or video/x-raw.",
       text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
-  return FALSE;
 }
 
 gboolean
@@ -424,13 +422,11 @@ create_images (GstGemmcl *self, VASurfaceID surface, cl_mem images[GEMMCL_MAX_PL
     for (guint j = 0; j < i; j++)
       g_clear_pointer (&images[j], clReleaseMemObject);
     /* An error of OpenCL is negative, one of VA is not. */
-    g_set_error (
-        error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL,
-        "clCreateFromVA_APIMediaSurfaceINTEL for plane %u of VA surface %#x failed: %s %d. "
-        "Without \"video/x-raw(memory:VAMemory)\" before gemmcl the surface is copied "
-        "instead.",
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_OPENCL,
+        "clCreateFromVA_APIMediaSurfaceINTEL for plane %u of VA surface %#x failed: %s %d. Without "
+        "\"video/x-raw(memory:VAMemory)\" before gemmcl the surface is copied instead.",
         i, surface, status > 0 ? "VA status" : "OpenCL error", status);
-    return FALSE;
   }
   return TRUE;
 }
@@ -447,11 +443,11 @@ gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, Gemmcl
 
   if (display != sharing->display)
     return gst_gemmcl_va_check (self, self->context, error) &&
-           refuse (error,
-                   "VA surface %#x is of VADisplay %p, but the OpenCL context was made with %p: "
-                   "give all elements upstream one display, and an application's own context that "
-                   "one, too.",
-                   surface, display, sharing->display);
+           refuse (
+               error,
+               "VA surface %#x is of VADisplay %p, but the OpenCL context was made with %p: give "
+               "all elements upstream one display, and an application's own context that one, too.",
+               surface, display, sharing->display);
   *data = (GemmclData){.kind = GEMMCL_DATA_IMAGES, .acquired = TRUE};
   if (!gst_gemmcl_imports_find (self->imports, memory, surface, data->objects)) {
     if (!create_images (self, surface, data->objects, error))
@@ -459,13 +455,12 @@ gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, Gemmcl
     gst_gemmcl_imports_add (self->imports, memory, surface, data->objects);
   }
   status = vaSyncSurface (display, surface);
-  if (status != VA_STATUS_SUCCESS) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_IO,
-                 "vaSyncSurface, until VA surface %#x is rendered, failed: %s. What rendered it "
-                 "may have failed before: LIBVA_MESSAGING_LEVEL=2 shows what libva says of that.",
-                 surface, vaErrorStr (status));
-    return FALSE;
-  }
+  if (status != VA_STATUS_SUCCESS)
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_IO,
+        "vaSyncSurface, until VA surface %#x is rendered, failed: %s. What rendered it may have "
+        "failed before: LIBVA_MESSAGING_LEVEL=2 shows what libva says of that.",
+        surface, vaErrorStr (status));
   run->acquire = G_CALLBACK (sharing->acquire);
   run->release = G_CALLBACK (sharing->release);
   return TRUE;
@@ -507,10 +502,9 @@ gboolean
 gst_gemmcl_va_check (GstGemmcl *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
                      GError **error)
 {
-  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_NO_DEVICE,
-                       "The plugin was built without VA (libgstva): build it with -Dva=enabled, or "
-                       "let upstream give video/x-raw, which is copied.");
-  return FALSE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
+                          "The plugin was built without VA (libgstva): build it with -Dva=enabled, "
+                          "or let upstream give video/x-raw, which is copied.");
 }
 
 gboolean

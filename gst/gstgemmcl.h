@@ -5,6 +5,7 @@
 #include <gst/base/gstbasetransform.h>
 
 #include "gemmcl-caps.h"
+#include "gemmcl-fail.h"
 #include "gemmcl-problem.h"
 
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())
@@ -12,15 +13,6 @@ G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
 GST_ELEMENT_REGISTER_DECLARE (gemmcl)
 
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_debug);
-
-/** The matrices that a user gives by name; the index into GstGemmcl.where. */
-typedef enum {
-  GST_GEMMCL_OPERAND_WEIGHT,
-  GST_GEMMCL_OPERAND_BIAS,
-  GST_GEMMCL_OPERAND_ADDEND,
-} GstGemmclOperand;
-
-#define GST_GEMMCL_N_OPERANDS (GST_GEMMCL_OPERAND_ADDEND + 1)
 
 typedef struct _GstGemmclImports GstGemmclImports;
 typedef struct _GstGemmclBatch GstGemmclBatch;
