@@ -22,81 +22,61 @@ append_in (GstCaps *result, GstStructure *structure, const gchar *feature)
   gst_caps_append_structure_full (result, structure, gst_caps_features_new (feature, NULL));
 }
 
+/* Takes @caps. */
 static void
-append_in_opencl (GstCaps *result, const GstCaps *caps)
+append_all_in (GstCaps *result, GstCaps *caps, const gchar *feature)
 {
   for (guint i = 0; i < gst_caps_get_size (caps); i++)
-    append_in (result, gst_structure_copy (gst_caps_get_structure (caps, i)),
-               GST_CAPS_FEATURE_MEMORY_OPENCL);
+    gst_caps_set_features (caps, i, gst_caps_features_new (feature, NULL));
+  gst_caps_append (result, caps);
 }
 
 /* Those formats whose planes media drivers and OpenCL both know. Of odd sizes Intel's driver leaves
- * out the last column, or row, of chroma. (transfer full) (nullable) */
-static GstStructure *
-restrict_to_surfaces (const GstStructure *video)
+ * out the last column, or row, of chroma. */
+static void
+append_surfaces (GstCaps *result, GstCaps *caps)
 {
-  g_autoptr (GstCaps) surfaces = gst_caps_from_string (
-      GST_GEMMCL_VIDEO_MEDIA ", format = (string) { NV12, P010_10LE }, width = (int) [ 2, 65534, 2 "
-                             "], height = (int) [ 2, 65534, 2 ]");
+  g_autoptr (GstCaps) video =
+      gst_caps_from_string (GST_GEMMCL_VIDEO_MEDIA
+                            ", format = (string) { NV12, P010_10LE }, width = (int) [ 2, 65534, 2 ]"
+                            ", height = (int) [ 2, 65534, 2 ]");
+  GstCaps *surfaces = gst_caps_intersect_full (caps, video, GST_CAPS_INTERSECT_FIRST);
+  GstCaps *tiled = gst_caps_copy (surfaces);
 
-  return gst_structure_intersect (video, gst_caps_get_structure (surfaces, 0));
+  gst_caps_filter_and_map_in_place (tiled, gst_gemmcl_drm_tile, NULL);
+  append_all_in (result, surfaces, VA_FEATURE);
+  append_all_in (result, tiled, DMABUF_FEATURE);
 }
 
 static void
-append_in_va (GstCaps *result, const GstStructure *video)
+append_dmabufs (GstCaps *result, GstCaps *caps)
 {
-  GstStructure *surfaces = restrict_to_surfaces (video);
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    const GstStructure *video = gst_caps_get_structure (caps, i);
+    GstStructure *drm;
 
-  if (surfaces)
-    append_in (result, surfaces, VA_FEATURE);
-}
-
-static void
-append_in_tiles (GstCaps *result, const GstStructure *video)
-{
-  g_autoptr (GstStructure) surfaces = restrict_to_surfaces (video);
-  GstStructure *tiled = surfaces ? gst_gemmcl_drm_tile (surfaces) : NULL;
-
-  if (tiled)
-    append_in (result, tiled, DMABUF_FEATURE);
-}
-
-static void
-append_in_dmabuf (GstCaps *result, const GstStructure *video)
-{
-  GstStructure *drm = gst_gemmcl_drm_from_plain (video);
-
-  if (drm)
-    append_in (result, drm, DMABUF_FEATURE);
-  append_in (result, gst_structure_copy (video), DMABUF_FEATURE);
-}
-
-/* Appends what @append_one makes of each structure of video. */
-static void
-append_video (GstCaps *result, const GstCaps *caps,
-              void (*append_one) (GstCaps *result, const GstStructure *video))
-{
-  for (guint i = 0; i < gst_caps_get_size (caps); i++)
-    if (gst_structure_has_name (gst_caps_get_structure (caps, i), GST_GEMMCL_VIDEO_MEDIA))
-      append_one (result, gst_caps_get_structure (caps, i));
+    if (!gst_structure_has_name (video, GST_GEMMCL_VIDEO_MEDIA))
+      continue;
+    drm = gst_gemmcl_drm_from_plain (video);
+    if (drm)
+      append_in (result, drm, DMABUF_FEATURE);
+    append_in (result, gst_structure_copy (video), DMABUF_FEATURE);
+  }
 }
 
 GstCaps *
-gst_gemmcl_caps_spread (const GstCaps *caps, GstPadDirection direction)
+gst_gemmcl_caps_spread (GstCaps *caps, GstPadDirection direction)
 {
   GstCaps *result = gst_caps_new_empty ();
 
-  if (direction == GST_PAD_SRC) {
+  if (direction == GST_PAD_SRC)
     gst_caps_append (result, gst_caps_copy (caps));
-    append_in_opencl (result, caps);
+  append_all_in (result, gst_caps_copy (caps), GST_CAPS_FEATURE_MEMORY_OPENCL);
+  if (direction == GST_PAD_SRC)
     return result;
-  }
-  append_in_opencl (result, caps);
-  if (HAVE_VA) {
-    append_video (result, caps, append_in_va);
-    append_video (result, caps, append_in_tiles);
-  }
-  append_video (result, caps, append_in_dmabuf);
+  if (HAVE_VA)
+    append_surfaces (result, caps);
+  append_dmabufs (result, caps);
   gst_caps_append (result, gst_caps_copy (caps));
   return result;
 }

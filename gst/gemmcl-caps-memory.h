@@ -33,7 +33,7 @@ GstGemmclMemory gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index);
  *
  * Returns: (transfer full): the same in each memory that the pad may have, the preferred one first.
  */
-GstCaps *gst_gemmcl_caps_spread (const GstCaps *caps, GstPadDirection direction);
+GstCaps *gst_gemmcl_caps_spread (GstCaps *caps, GstPadDirection direction);
 
 /**
  * gst_gemmcl_caps_offer:

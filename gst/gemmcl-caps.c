@@ -94,16 +94,6 @@ channels_fit_k (const Transform *self, guint channels)
   }
 }
 
-static void
-append_format (GValue *list, const gchar *name)
-{
-  GValue value = G_VALUE_INIT;
-
-  g_value_init (&value, G_TYPE_STRING);
-  g_value_set_string (&value, name);
-  gst_value_list_append_and_take_value (list, &value);
-}
-
 /* Takes @formats, a list; appends nothing if it is empty. */
 static void
 append_video (GstCaps *result, const GstStructure *from, GValue *formats)
@@ -144,30 +134,22 @@ copy_framerate (GstStructure *to, const GstStructure *from)
     gst_structure_set_value (to, "framerate", framerate);
 }
 
-/* Tensors of which only the number may be known: @more than @num_tensors, if that is one number. */
+/* Tensors of which only the number may be known: @more than come in, if that is one number. */
 static void
-append_any_tensors (GstCaps *result, const GstStructure *from, const GValue *num_tensors, gint more)
+append_any_tensors (GstCaps *result, const GstStructure *from, gint more)
 {
+  const GValue *num_tensors = gst_structure_get_value (from, "num_tensors");
   GstStructure *structure =
       gst_structure_new (GST_GEMMCL_TENSORS_MEDIA, "format", G_TYPE_STRING, "static", NULL);
+  gint n = 1;
 
-  if (num_tensors && more == 0)
+  if (gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA) ||
+      gst_structure_get_int (from, "num_tensors", &n))
+    gst_structure_set (structure, "num_tensors", G_TYPE_INT, n + more, NULL);
+  else if (num_tensors && more == 0)
     gst_structure_set_value (structure, "num_tensors", num_tensors);
-  else if (num_tensors && G_VALUE_HOLDS_INT (num_tensors))
-    gst_structure_set (structure, "num_tensors", G_TYPE_INT, g_value_get_int (num_tensors) + more,
-                       NULL);
   copy_framerate (structure, from);
   gst_caps_append_structure (result, structure);
-}
-
-static void
-append_any_single_tensor (GstCaps *result, const GstStructure *from, gint more)
-{
-  g_auto (GValue) one = G_VALUE_INIT;
-
-  g_value_init (&one, G_TYPE_INT);
-  g_value_set_int (&one, 1);
-  append_any_tensors (result, from, &one, more);
 }
 
 /* Formats that can be written with N channels, near to the first that comes in. */
@@ -192,7 +174,7 @@ append_video_output (const Transform *self)
       continue;
     n_formats = gst_gemmcl_output_formats (own, channels[i], formats);
     for (guint j = 0; j < n_formats; j++)
-      append_format (&list, gst_video_format_to_string (formats[j]));
+      gst_gemmcl_list_append_once (&list, g_strdup (gst_video_format_to_string (formats[j])));
   }
   append_video (self->result, self->from, &list);
 }
@@ -208,7 +190,7 @@ append_video_input (const Transform *self, gboolean keep)
     guint channels = gemmcl_pixel_format_get_channels (i);
 
     if (keep ? self->k == 0 || self->k == channels : channels_fit_k (self, channels))
-      append_format (&list, gemmcl_pixel_format_get_name (i));
+      gst_gemmcl_list_append_once (&list, g_strdup (gemmcl_pixel_format_get_name (i)));
   }
   append_video (self->result, self->from, &list);
 }
@@ -282,17 +264,12 @@ transform_input (const Transform *self)
     append_audio (self->result, self->from, self->n);
     return;
   }
-  if (gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
-    if (keep)
-      append_video_output (self);
-    if (!known)
-      append_any_single_tensor (self->result, self->from, more);
-  } else if (!known) {
-    append_any_tensors (self->result, self->from,
-                        gst_structure_get_value (self->from, "num_tensors"), more);
-  }
+  if (keep && gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA))
+    append_video_output (self);
   if (known)
     append_known_tensors (self, &format, &shape);
+  else
+    append_any_tensors (self->result, self->from, more);
 }
 
 static gboolean
@@ -320,8 +297,7 @@ transform_output (const Transform *self)
     if (field_allows_int (self->from, "channels", self->n))
       append_audio (self->result, self->from, self->k);
   } else {
-    append_any_tensors (self->result, self->from,
-                        gst_structure_get_value (self->from, "num_tensors"), -more);
+    append_any_tensors (self->result, self->from, -more);
     if (field_allows_int (self->from, "num_tensors", 1 + more)) {
       g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
       Transform transform = *self;
@@ -343,38 +319,25 @@ is_known_memory (const GstCaps *caps, guint index, GstPadDirection direction)
          (memory != GST_GEMMCL_MEMORY_OTHER && direction == GST_PAD_SINK);
 }
 
-/* Whether the same, of other memory, came before. */
-static gboolean
-is_repeated (const GstCaps *caps, guint index, GstPadDirection direction)
-{
-  const GstStructure *structure = gst_caps_get_structure (caps, index);
-
-  for (guint i = 0; i < index; i++)
-    if (is_known_memory (caps, i, direction) &&
-        gst_structure_is_equal (gst_caps_get_structure (caps, i), structure))
-      return TRUE;
-  return FALSE;
-}
-
 /* The memory of one side says nothing of the other's. OpenCL's is preferred for what comes in; what
  * goes out is the system's unless downstream asks for the other. */
 static GstCaps *
 transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
                const GstGemmclSettings *settings, gsize k, gsize n)
 {
-  g_autoptr (GstCaps) of_one = gst_caps_new_empty (), result = NULL;
+  g_autoptr (GstCaps) plain = gst_caps_new_empty (), of_one = gst_caps_new_empty (), result = NULL;
   Transform transform = {.result = of_one, .settings = settings, .k = k, .n = n};
 
   if (gst_caps_is_any (caps)) {
     result = gst_gemmcl_caps_new_template (direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
   } else {
-    for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-      g_autoptr (GstStructure) plain = NULL;
-
-      if (!is_known_memory (caps, i, direction) || is_repeated (caps, i, direction))
-        continue;
-      plain = gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, i));
-      transform.from = plain;
+    /* What comes in several memories counts once. */
+    for (guint i = 0; i < gst_caps_get_size (caps); i++)
+      if (is_known_memory (caps, i, direction))
+        plain = gst_caps_merge_structure (
+            plain, gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, i)));
+    for (guint i = 0; i < gst_caps_get_size (plain); i++) {
+      transform.from = gst_caps_get_structure (plain, i);
       if (direction == GST_PAD_SINK)
         transform_input (&transform);
       else
@@ -404,4 +367,90 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
   if (!gst_caps_is_empty (result))
     return g_steal_pointer (&result);
   return transform_all (direction, everything, filter, &any, 0, 0);
+}
+
+static gboolean
+is_rgb (const GstStructure *structure)
+{
+  const gchar *name = gst_structure_get_string (structure, "format");
+  GstVideoFormat format = name ? gst_video_format_from_string (name) : GST_VIDEO_FORMAT_UNKNOWN;
+
+  return GST_VIDEO_FORMAT_INFO_IS_RGB (gst_video_format_get_info (format));
+}
+
+static void
+fixate_video (const GstStructure *input, GstStructure *output)
+{
+  const gchar *name = gst_structure_get_string (input, "format");
+  GstVideoFormat own = name ? gst_video_format_from_string (name) : GST_VIDEO_FORMAT_UNKNOWN;
+  GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS];
+  const gchar *colorimetry = gst_structure_get_string (input, "colorimetry");
+
+  for (guint channels = 1; channels <= 4; channels++) {
+    guint n = gst_gemmcl_output_formats (own, channels, formats);
+
+    for (guint i = 0; i < n; i++) {
+      if (field_allows_format (output, gst_video_format_to_string (formats[i]))) {
+        gst_structure_set (output, "format", G_TYPE_STRING, gst_video_format_to_string (formats[i]),
+                           NULL);
+        break;
+      }
+    }
+  }
+  if (colorimetry && !gst_structure_has_field (output, "colorimetry") && is_rgb (input) &&
+      is_rgb (output))
+    gst_structure_set (output, "colorimetry", G_TYPE_STRING, colorimetry, NULL);
+}
+
+/* Two channels are left and right, more are what GStreamer takes them for, or nothing. */
+static void
+fixate_audio (const GstStructure *input, GstStructure *output)
+{
+  guint64 mask = 0;
+  gint in_channels = 0, channels = 0;
+
+  if (!gst_structure_get_int (output, "channels", &channels) || channels < 2 ||
+      gst_structure_has_field (output, "channel-mask"))
+    return;
+  gst_structure_get_int (input, "channels", &in_channels);
+  if (in_channels != channels ||
+      !gst_structure_get (input, "channel-mask", GST_TYPE_BITMASK, &mask, NULL))
+    mask = gst_audio_channel_get_fallback_mask (channels);
+  gst_structure_set (output, "channel-mask", GST_TYPE_BITMASK, mask, NULL);
+}
+
+/* The first of the input's medium, or else the first; of these one of the memory that is wanted, if
+ * there is one. */
+static guint
+choose_structure (const GstStructure *input, const GstCaps *output, gboolean opencl)
+{
+  guint best = 0, best_points = 0;
+
+  for (guint i = 0; i < gst_caps_get_size (output); i++) {
+    const GstStructure *structure = gst_caps_get_structure (output, i);
+    const gboolean same = gst_structure_has_name (structure, gst_structure_get_name (input));
+    const guint points = 1 + 2 * same + (gst_gemmcl_caps_are_opencl (output, i) == opencl);
+
+    if (points > best_points) {
+      best = i;
+      best_points = points;
+    }
+  }
+  return best;
+}
+
+GstCaps *
+gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl)
+{
+  g_autoptr (GstStructure) from = gst_gemmcl_drm_to_plain (gst_caps_get_structure (input, 0));
+  GstCaps *result = gst_caps_copy_nth (output, choose_structure (from, output, opencl));
+  GstStructure *structure = gst_caps_get_structure (result, 0);
+
+  if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA))
+    fixate_video (from, structure);
+  else if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA))
+    fixate_audio (from, structure);
+  gst_structure_fixate (structure);
+  gst_caps_unref (output);
+  return result;
 }

@@ -2,10 +2,19 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-drm.h"
 
-#if GST_CHECK_VERSION(1, 24, 0)
+#include "gemmcl-tensors.h"
 
-  #define LINEAR 0 /* DRM_FORMAT_MOD_LINEAR */
-  #define INTEL  (G_GUINT64_CONSTANT (1) << 56)
+#if !GST_CHECK_VERSION(1, 24, 0)
+  /* No format has a name in DRM. */
+  #define gst_video_dma_drm_fourcc_from_string(name, modifier) ((void)(name), 0)
+  #define gst_video_dma_drm_fourcc_to_format(fourcc)           ((void)(fourcc), GST_VIDEO_FORMAT_UNKNOWN)
+  #define gst_video_dma_drm_fourcc_from_format(format)         ((void)(format), 0)
+  #define gst_video_dma_drm_fourcc_to_string(fourcc, modifier) NULL
+  #define GST_VIDEO_FORMAT_DMA_DRM                             ((GstVideoFormat)-1)
+#endif
+
+#define LINEAR 0 /* DRM_FORMAT_MOD_LINEAR */
+#define INTEL  (G_GUINT64_CONSTANT (1) << 56)
 
 /* Intel's tilings, as drm_fourcc.h numbers them, with and without compression. Left out are those
  * that keep a colour besides the picture (8, 12, 15), which only renderers make. */
@@ -28,22 +37,6 @@ is_known_tiling (GstVideoFormat format, guint64 modifier)
 /* Appends the other names of a format; nothing if there are none. */
 typedef void (*Rename) (GValue *list, const gchar *name);
 
-/* Takes @name, which may be NULL. */
-static void
-append_once (GValue *list, gchar *name)
-{
-  GValue value = G_VALUE_INIT;
-
-  for (guint i = 0; name && i < gst_value_list_get_size (list); i++)
-    if (g_str_equal (g_value_get_string (gst_value_list_get_value (list, i)), name))
-      g_clear_pointer (&name, g_free);
-  if (!name)
-    return;
-  g_value_init (&value, G_TYPE_STRING);
-  g_value_take_string (&value, name);
-  gst_value_list_append_and_take_value (list, &value);
-}
-
 static void
 to_plain (GValue *list, const gchar *name)
 {
@@ -53,62 +46,56 @@ to_plain (GValue *list, const gchar *name)
 
   if (format != GST_VIDEO_FORMAT_UNKNOWN &&
       (modifier == LINEAR || is_known_tiling (format, modifier)))
-    append_once (list, g_strdup (gst_video_format_to_string (format)));
+    gst_gemmcl_list_append_once (list, g_strdup (gst_video_format_to_string (format)));
 }
 
 static void
-from_plain (GValue *list, const gchar *name)
+append_in_drm (GValue *list, const gchar *name, guint64 modifier)
 {
   const GstVideoFormat format = gst_video_format_from_string (name);
   const guint32 fourcc = gst_video_dma_drm_fourcc_from_format (format);
 
-  if (fourcc != 0)
-    append_once (list, gst_video_dma_drm_fourcc_to_string (fourcc, LINEAR));
+  if (fourcc != 0 && (modifier == LINEAR || is_known_tiling (format, modifier)))
+    gst_gemmcl_list_append_once (list, gst_video_dma_drm_fourcc_to_string (fourcc, modifier));
+}
+
+static void
+to_linear (GValue *list, const gchar *name)
+{
+  append_in_drm (list, name, LINEAR);
 }
 
 static void
 to_tiled (GValue *list, const gchar *name)
 {
-  const GstVideoFormat format = gst_video_format_from_string (name);
-  const guint32 fourcc = gst_video_dma_drm_fourcc_from_format (format);
-
   for (guint i = 0; i < G_N_ELEMENTS (tilings); i++)
-    if (is_known_tiling (format, tilings[i]))
-      append_once (list, gst_video_dma_drm_fourcc_to_string (fourcc, tilings[i]));
+    append_in_drm (list, name, tilings[i]);
 }
 
-static void
-append (GValue *list, const GValue *name, Rename rename)
+/* Name @i of a field's, which are one or a list; NULL behind the last. */
+static const gchar *
+get_name (const GValue *names, guint i)
 {
-  if (G_VALUE_HOLDS_STRING (name) && g_value_get_string (name))
-    rename (list, g_value_get_string (name));
+  if (GST_VALUE_HOLDS_LIST (names))
+    names = i < gst_value_list_get_size (names) ? gst_value_list_get_value (names, i) : NULL;
+  else if (i > 0)
+    names = NULL;
+  return names && G_VALUE_HOLDS_STRING (names) ? g_value_get_string (names) : NULL;
 }
 
-/* Takes @list: one name stands by itself, so that fixed caps stay fixed. */
-static void
-set_names (GstStructure *structure, const gchar *field, GValue *list)
-{
-  if (gst_value_list_get_size (list) == 1) {
-    gst_structure_set_value (structure, field, gst_value_list_get_value (list, 0));
-    g_value_unset (list);
-  } else {
-    gst_structure_take_value (structure, field, list);
-  }
-}
-
-/* Sets @to to what @rename makes of the names in @field; returns how many there are. */
+/* Sets @to to what @rename makes of @names; returns how many there are. */
 static guint
 rename_all (GstStructure *structure, const GValue *names, const gchar *to, Rename rename)
 {
   GValue list = G_VALUE_INIT;
+  const gchar *name;
   guint n;
 
   g_value_init (&list, GST_TYPE_LIST);
-  append (&list, names, rename);
-  for (guint i = 0; GST_VALUE_HOLDS_LIST (names) && i < gst_value_list_get_size (names); i++)
-    append (&list, gst_value_list_get_value (names, i), rename);
+  for (guint i = 0; (name = get_name (names, i)); i++)
+    rename (&list, name);
   n = gst_value_list_get_size (&list);
-  set_names (structure, to, &list);
+  gst_gemmcl_structure_take_list (structure, to, &list);
   return n;
 }
 
@@ -127,52 +114,46 @@ gst_gemmcl_drm_to_plain (const GstStructure *structure)
   return plain;
 }
 
-/* (transfer full) (nullable) */
-static GstStructure *
-name_in_drm (const GstStructure *structure, Rename rename)
+static gboolean
+name_in_drm (GstStructure *structure, Rename rename)
 {
   const GValue *names = gst_structure_get_value (structure, "format");
-  g_autoptr (GstStructure) drm = gst_structure_copy (structure);
 
-  if (!names || rename_all (drm, names, "drm-format", rename) == 0)
-    return NULL;
-  gst_structure_set (drm, "format", G_TYPE_STRING, "DMA_DRM", NULL);
-  return g_steal_pointer (&drm);
+  if (!names || rename_all (structure, names, "drm-format", rename) == 0)
+    return FALSE;
+  gst_structure_set (structure, "format", G_TYPE_STRING, "DMA_DRM", NULL);
+  return TRUE;
 }
 
 GstStructure *
 gst_gemmcl_drm_from_plain (const GstStructure *structure)
 {
-  return name_in_drm (structure, from_plain);
+  g_autoptr (GstStructure) drm = gst_structure_copy (structure);
+
+  return name_in_drm (drm, to_linear) ? g_steal_pointer (&drm) : NULL;
 }
 
-GstStructure *
-gst_gemmcl_drm_tile (const GstStructure *structure)
+gboolean
+gst_gemmcl_drm_tile (GstCapsFeatures *features G_GNUC_UNUSED, GstStructure *structure,
+                     gpointer data G_GNUC_UNUSED)
 {
   return name_in_drm (structure, to_tiled);
-}
-
-static gboolean
-names_tiling (const GValue *name)
-{
-  guint64 modifier = LINEAR;
-
-  return G_VALUE_HOLDS_STRING (name) && g_value_get_string (name) &&
-         gst_video_dma_drm_fourcc_from_string (g_value_get_string (name), &modifier) != 0 &&
-         modifier != LINEAR;
 }
 
 gboolean
 gst_gemmcl_drm_is_tiled (const GstStructure *structure)
 {
   const GValue *names = gst_structure_get_value (structure, "drm-format");
+  const gchar *name;
+  guint n;
 
-  if (!names || !GST_VALUE_HOLDS_LIST (names))
-    return names && names_tiling (names);
-  for (guint i = 0; i < gst_value_list_get_size (names); i++)
-    if (!names_tiling (gst_value_list_get_value (names, i)))
+  for (n = 0; names && (name = get_name (names, n)); n++) {
+    guint64 modifier = LINEAR;
+
+    if (gst_video_dma_drm_fourcc_from_string (name, &modifier) == 0 || modifier == LINEAR)
       return FALSE;
-  return gst_value_list_get_size (names) > 0;
+  }
+  return n > 0;
 }
 
 gboolean
@@ -180,37 +161,3 @@ gst_gemmcl_drm_is_hidden (GstVideoFormat format)
 {
   return format == GST_VIDEO_FORMAT_DMA_DRM;
 }
-
-#else
-
-GstStructure *
-gst_gemmcl_drm_to_plain (const GstStructure *structure)
-{
-  return gst_structure_copy (structure);
-}
-
-GstStructure *
-gst_gemmcl_drm_from_plain (const GstStructure *structure G_GNUC_UNUSED)
-{
-  return NULL;
-}
-
-GstStructure *
-gst_gemmcl_drm_tile (const GstStructure *structure G_GNUC_UNUSED)
-{
-  return NULL;
-}
-
-gboolean
-gst_gemmcl_drm_is_tiled (const GstStructure *structure G_GNUC_UNUSED)
-{
-  return FALSE;
-}
-
-gboolean
-gst_gemmcl_drm_is_hidden (GstVideoFormat format G_GNUC_UNUSED)
-{
-  return FALSE;
-}
-
-#endif

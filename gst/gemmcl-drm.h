@@ -27,8 +27,9 @@ GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
  */
 GstStructure *gst_gemmcl_drm_from_plain (const GstStructure *structure);
 
-/** gst_gemmcl_drm_tile: The same with its formats as DRM formats in each of Intel's tilings. */
-GstStructure *gst_gemmcl_drm_tile (const GstStructure *structure);
+/** gst_gemmcl_drm_tile: A GstCapsFilterMapFunc: makes them DRM formats in each of Intel's tilings.
+ */
+gboolean gst_gemmcl_drm_tile (GstCapsFeatures *features, GstStructure *structure, gpointer data);
 
 /** gst_gemmcl_drm_is_tiled: Returns: whether @structure has DRM formats, none of them linear. */
 gboolean gst_gemmcl_drm_is_tiled (const GstStructure *structure);

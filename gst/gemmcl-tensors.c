@@ -175,26 +175,23 @@ gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar separator
   return g_string_free (text, FALSE);
 }
 
-/* Takes @text; what is in the list already is left out. */
-static void
-append_spelling (GValue *list, gchar *text)
+void
+gst_gemmcl_list_append_once (GValue *list, gchar *text)
 {
   GValue value = G_VALUE_INIT;
 
-  for (guint i = 0; i < gst_value_list_get_size (list); i++) {
-    if (g_str_equal (g_value_get_string (gst_value_list_get_value (list, i)), text)) {
-      g_free (text);
-      return;
-    }
-  }
   g_value_init (&value, G_TYPE_STRING);
   g_value_take_string (&value, text);
+  for (guint i = 0; i < gst_value_list_get_size (list); i++)
+    if (gst_value_compare (gst_value_list_get_value (list, i), &value) == GST_VALUE_EQUAL) {
+      g_value_unset (&value);
+      return;
+    }
   gst_value_list_append_and_take_value (list, &value);
 }
 
-/* Sets @field to what @list holds: a list of one is written as that one. Takes @list. */
-static void
-take_list (GstStructure *structure, const gchar *field, GValue *list)
+void
+gst_gemmcl_structure_take_list (GstStructure *structure, const gchar *field, GValue *list)
 {
   if (gst_value_list_get_size (list) == 1)
     gst_structure_set_value (structure, field, gst_value_list_get_value (list, 0));
@@ -215,11 +212,11 @@ gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors)
   g_value_init (&types, GST_TYPE_LIST);
   for (const gchar *separator = SEPARATORS; *separator; separator++) {
     for (guint spelling = 0; spelling < GST_GEMMCL_N_SPELLINGS; spelling++)
-      append_spelling (&dimensions,
-                       gst_gemmcl_tensors_print_dimensions (tensors, spelling, *separator));
-    append_spelling (&types, gst_gemmcl_tensors_print_types (tensors, *separator));
+      gst_gemmcl_list_append_once (
+          &dimensions, gst_gemmcl_tensors_print_dimensions (tensors, spelling, *separator));
+    gst_gemmcl_list_append_once (&types, gst_gemmcl_tensors_print_types (tensors, *separator));
   }
-  take_list (structure, "dimensions", &dimensions);
-  take_list (structure, "types", &types);
+  gst_gemmcl_structure_take_list (structure, "dimensions", &dimensions);
+  gst_gemmcl_structure_take_list (structure, "types", &types);
   return structure;
 }

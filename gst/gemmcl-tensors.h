@@ -84,6 +84,13 @@ gchar *gst_gemmcl_tensors_print_dimensions (const GstGemmclTensors *tensors,
 /** gst_gemmcl_tensors_print_types: Returns: (transfer full): "float32,uint8". */
 gchar *gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar separator);
 
+/** gst_gemmcl_list_append_once: Appends @text, which is taken, to @list if it is not in there. */
+void gst_gemmcl_list_append_once (GValue *list, gchar *text);
+
+/** gst_gemmcl_structure_take_list: Sets @field to @list, which is taken, or, of a list of one, to
+ * that one: fixed caps stay fixed. */
+void gst_gemmcl_structure_take_list (GstStructure *structure, const gchar *field, GValue *list);
+
 /**
  * gst_gemmcl_tensors_to_structure:
  *
