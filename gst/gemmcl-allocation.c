@@ -1,9 +1,13 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "gemmcl-allocation.h"
-
-#include <string.h>
-
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Memory on both pads. Upstream is offered memory that the device reads with the fewest copies:
+ * OpenCL memory where caps say so; for the system's memory pages, which a device that shares the
+ * host's memory reads in place, or else OpenCL memory with a pinned side, which the device fetches
+ * while it computes. Outputs lie in OpenCL memory, also where caps say the system's: a map waits
+ * for the device. Only frames that downstream alone can make are taken from its pool, if the device
+ * shares the host's memory and so can write them.
+ */
 #include "gemmcl-mapping.h"
 #include "gemmcl-pool.h"
 
@@ -244,39 +248,6 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
     return FALSE;
   }
   return parent_class->decide_allocation (trans, query);
-}
-
-static gboolean
-copy_bytes (GstMemory *from, GstMemory *to)
-{
-  GstMapInfo source, target;
-
-  if (!gst_memory_map (from, &source, GST_MAP_READ))
-    return FALSE;
-  if (!gst_memory_map (to, &target, GST_MAP_WRITE)) {
-    gst_memory_unmap (from, &source);
-    return FALSE;
-  }
-  memcpy (target.data, source.data, MIN (target.size, source.size));
-  gst_memory_unmap (to, &target);
-  gst_memory_unmap (from, &source);
-  return TRUE;
-}
-
-GstMemory *
-gst_gemmcl_take_memory (GstGemmcl *self, GstMemory *memory)
-{
-  g_autoptr (GstAllocator) allocator = NULL;
-  GstMemory *copy;
-
-  if (gst_memory_is_type (memory, GST_OPENCL_MEMORY_TYPE_NAME))
-    return memory;
-  allocator = get_allocator (self, NULL);
-  copy = gst_allocator_alloc (allocator, gst_memory_get_sizes (memory, NULL, NULL), NULL);
-  if (copy && !copy_bytes (memory, copy))
-    g_clear_pointer (&copy, gst_memory_unref);
-  gst_memory_unref (memory);
-  return copy;
 }
 
 void

@@ -29,8 +29,8 @@ gboolean gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer);
  * Waits until whoever writes to the dma-buf has done so.
  *
  * Returns: %FALSE if it is not one dma-buf, in one memory or several, that the device can import
- * and that holds the picture: gst_gemmcl_map_input() is then right, or says what is wrong. The log
- * says why.
+ * and that holds the picture: it is then to be mapped on the host, which says what is wrong. The
+ * log says why.
  */
 gboolean gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data,
                                  GemmclRun *run);

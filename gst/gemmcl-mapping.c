@@ -2,8 +2,11 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-mapping.h"
 
+#include "gemmcl-context.h"
+#include "gemmcl-dmabuf.h"
 #include "gemmcl-drm.h"
 #include "gemmcl-memory.h"
+#include "gemmcl-va.h"
 
 /* (transfer full) (nullable): Where @buffer's meta does not tell the format, one of the same memory
  * whose meta does: GStreamer maps no other. */
@@ -73,7 +76,6 @@ map_memory (GstGemmclMapping *self, GstMemory *memory, GstMapFlags flags, gsize 
                           "A buffer's memory cannot be mapped; expected memory of the system.");
 }
 
-/* Where in a buffer of audio the samples are, and how many. */
 gboolean
 gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
                         GError **error)
@@ -96,7 +98,6 @@ gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offs
   return TRUE;
 }
 
-/* One tensor of several, or the whole buffer when there is one. (transfer full) */
 GstMemory *
 gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index, GstBuffer *buffer,
                               GError **error)
@@ -229,18 +230,83 @@ open_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, Gemmc
   }
 }
 
-gboolean
-gst_gemmcl_map_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
-                      GemmclData *data, GError **error)
+/* OpenCL memory of the element's own context is found in any caps: other elements keep it. */
+static gboolean
+open_any (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
+          const gchar **name, GError **error)
 {
+  *name = "OpenCL";
   if (open_input (self, mapping, buffer, data))
     return TRUE;
   gst_gemmcl_mapping_clear (mapping);
   *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
+  *name = "system";
   return map_input (self, mapping, buffer, data, error);
 }
 
-/* Which memory of an output holds D. */
+static gboolean
+open_surface (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run,
+              const gchar **name, GError **error)
+{
+  *name = "VA";
+  return gst_gemmcl_va_expect_surface (self, buffer, error) &&
+         gst_gemmcl_va_open (self, buffer, data, run, error);
+}
+
+/* A dma-buf may be a VA surface, and then lies in memory as only the media driver knows. */
+static gboolean
+is_surface (GstGemmcl *self, GstBuffer *buffer)
+{
+  const GemmclImage *image = &self->problem.a_image;
+
+  if (!gst_gemmcl_va_has_surface (buffer))
+    return gst_gemmcl_dmabuf_is_torn (buffer);
+  return gemmcl_pixel_format_get_n_planes (image->format) == 2 &&
+         (image->width | image->height) % 2 == 0 && gst_gemmcl_va_check (self, self->context, NULL);
+}
+
+static gboolean
+open_dmabuf (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
+             GemmclRun *run, const gchar **name, GError **error)
+{
+  if (is_surface (self, buffer))
+    return open_surface (self, buffer, data, run, name, error);
+  *name = "DMABuf";
+  return gst_gemmcl_dmabuf_open (self, buffer, data, run) ||
+         open_any (self, buffer, mapping, data, name, error);
+}
+
+gboolean
+gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping,
+                       GemmclData *data, GemmclRun *run, const gchar **name, GError **error)
+{
+  switch (self->input_memory) {
+  case GST_GEMMCL_MEMORY_VA:
+  case GST_GEMMCL_MEMORY_TILED:
+    return open_surface (self, buffer, data, run, name, error);
+  case GST_GEMMCL_MEMORY_DMABUF:
+    return open_dmabuf (self, buffer, mapping, data, run, name, error);
+  default:
+    return open_any (self, buffer, mapping, data, name, error);
+  }
+}
+
+gboolean
+gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  switch (self->input_memory) {
+  case GST_GEMMCL_MEMORY_VA:
+  case GST_GEMMCL_MEMORY_TILED:
+    return gst_gemmcl_va_expect_surface (self, buffer, error) &&
+           gst_gemmcl_context_adapt (self, buffer, error);
+  case GST_GEMMCL_MEMORY_DMABUF:
+    return !self->configured || !gst_gemmcl_va_has_surface (buffer) || !is_surface (self, buffer) ||
+           gst_gemmcl_context_adapt (self, buffer, error);
+  default:
+    return TRUE;
+  }
+}
+
 guint
 gst_gemmcl_get_output_index (GstGemmcl *self)
 {
@@ -278,7 +344,6 @@ gst_gemmcl_map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buff
                      data, error);
 }
 
-/* A buffer with no data in it that is still to pass: a gap, or audio of no samples. */
 gboolean
 gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer)
 {

@@ -7,16 +7,28 @@
 
 #include <gemmcl-opencl.h>
 
-/* Where in buffers the library finds A and puts D. */
+/* Where in buffers, of each kind of memory, the library finds A and puts D. */
 
 /**
- * gst_gemmcl_map_input:
- * @buffer: of the sink pad; to be kept until @mapping is cleared
- * @data: (out): the place of A: in @buffer's OpenCL memory, if that is of the element's context and
- *   laid out as the library can read it; else on the host
+ * gst_gemmcl_prepare_input:
+ * @buffer: that is to be opened
+ *
+ * Gives the element an OpenCL context that can read @buffer, where that is a VA surface of another
+ * display; then a new plan is due. For the streaming thread, before the output is allocated.
  */
-gboolean gst_gemmcl_map_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
-                               GemmclData *data, GError **error);
+gboolean gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error);
+
+/**
+ * gst_gemmcl_open_input:
+ * @buffer: of the sink pad; with @mapping to be kept until the run is done
+ * @data: (out): the place of A: where caps promise surfaces or dma-bufs, in these; in OpenCL memory
+ *   of the element's context, laid out as the library can read it; else on the host
+ * @run: told how memory is acquired from its owner and released
+ * @name: (out): where it was found: "system", "OpenCL", "VA" or "DMABuf"
+ */
+gboolean gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping,
+                                GemmclData *data, GemmclRun *run, const gchar **name,
+                                GError **error);
 
 /**
  * gst_gemmcl_map_output:

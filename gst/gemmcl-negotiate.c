@@ -1,13 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "gemmcl-negotiate.h"
-
-#include "gemmcl-allocation.h"
 #include "gemmcl-dmabuf.h"
 #include "gemmcl-imports.h"
 #include "gemmcl-plan.h"
 #include "gemmcl-run.h"
-#include "gemmcl-source.h"
 #include "gemmcl-va.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -147,7 +143,6 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   if (ok) {
     self->frame_duration = get_frame_duration (&self->input, incaps);
     self->input_memory = gst_gemmcl_caps_get_memory (incaps, 0);
-    self->source = gst_gemmcl_source_choose (self->input_memory);
     self->output_opencl = gst_gemmcl_caps_are_opencl (outcaps, 0);
   }
   g_mutex_unlock (&self->lock);

@@ -1,10 +1,11 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "gemmcl-output.h"
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Output buffers before anything is in them: their memory and their metadata.
+ */
+#include <string.h>
 
-#include "gemmcl-allocation.h"
 #include "gemmcl-mapping.h"
-#include "gemmcl-meta.h"
 
 static GstBaseTransformClass *parent_class = NULL;
 
@@ -52,12 +53,46 @@ take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size)
   return memory;
 }
 
+static gboolean
+copy_bytes (GstMemory *from, GstMemory *to)
+{
+  GstMapInfo source, target;
+
+  if (!gst_memory_map (from, &source, GST_MAP_READ))
+    return FALSE;
+  if (!gst_memory_map (to, &target, GST_MAP_WRITE)) {
+    gst_memory_unmap (from, &source);
+    return FALSE;
+  }
+  memcpy (target.data, source.data, MIN (target.size, source.size));
+  gst_memory_unmap (to, &target);
+  gst_memory_unmap (from, &source);
+  return TRUE;
+}
+
+/* Takes @memory, of a tensor that passes through: gives it back if it is OpenCL memory, else a copy
+ * of it that is; NULL if there is no room for that, or it cannot be read. */
+static GstMemory *
+take_memory (GstBaseTransform *trans, GstMemory *memory)
+{
+  GstMemory *copy;
+
+  if (gst_memory_is_type (memory, GST_OPENCL_MEMORY_TYPE_NAME))
+    return memory;
+  copy = new_memory (trans, gst_memory_get_sizes (memory, NULL, NULL));
+  if (copy && !copy_bytes (memory, copy))
+    g_clear_pointer (&copy, gst_memory_unref);
+  gst_memory_unref (memory);
+  return copy;
+}
+
 /* Puts the tensors that pass through around the result, and adds room for the row outputs. */
 static gboolean
 insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
 {
   const gboolean has_rows = self->problem.gemm.row_outputs != 0;
   const guint n = self->output.tensors.n - has_rows;
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   GstMemory *memory;
 
   for (guint i = 0; i < n; i++) {
@@ -67,7 +102,7 @@ insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **er
     if (!memory)
       return FALSE;
     if (self->output_opencl)
-      memory = gst_gemmcl_take_memory (self, memory);
+      memory = take_memory (trans, memory);
     if (!memory) {
       set_no_memory (error);
       return FALSE;
@@ -76,8 +111,7 @@ insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **er
   }
   if (!has_rows)
     return TRUE;
-  memory = take_rows (GST_BASE_TRANSFORM (self), output,
-                      gst_gemmcl_tensor_get_size (&self->output.tensors.tensor[n]));
+  memory = take_rows (trans, output, gst_gemmcl_tensor_get_size (&self->output.tensors.tensor[n]));
   if (!memory) {
     set_no_memory (error);
     return FALSE;
@@ -194,13 +228,38 @@ copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
   return TRUE;
 }
 
+/* What a meta may be tied to for each medium that is kept. */
+static const gchar *const kept_video[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                          GST_META_TAG_VIDEO_ORIENTATION_STR, NULL};
+static const gchar *const kept_audio[] = {GST_META_TAG_AUDIO_STR, GST_META_TAG_AUDIO_RATE_STR,
+                                          NULL};
+static const gchar *const kept_otherwise[] = {NULL};
+
+/* Whether a meta of the input is still true of the output: one that speaks of nothing but time or
+ * the stream always is; one about the picture (its size, orientation, a region, a time code) where
+ * a picture stays a picture of the same size; one about colours, channels or levels never is, since
+ * these change; one about the input's memory never is. */
 static gboolean
 transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMeta *meta,
                 GstBuffer *input G_GNUC_UNUSED)
 {
-  GstGemmcl *self = GST_GEMMCL (trans);
+  const GstGemmclMedium from = GST_GEMMCL (trans)->input.medium,
+                        to = GST_GEMMCL (trans)->output.medium;
+  const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
+  const gchar *const *kept = kept_otherwise;
 
-  return gst_gemmcl_meta_survives (meta->info->api, self->input.medium, self->output.medium);
+  /* It has no tags, yet says how loud the input is. */
+  if (meta->info->api == GST_AUDIO_LEVEL_META_API_TYPE)
+    return FALSE;
+  if (from == GST_GEMMCL_MEDIUM_VIDEO && to == GST_GEMMCL_MEDIUM_VIDEO)
+    kept = kept_video;
+  else if (from == GST_GEMMCL_MEDIUM_AUDIO)
+    kept = kept_audio;
+  for (; tags && *tags; tags++) {
+    if (!g_strv_contains (kept, *tags))
+      return FALSE;
+  }
+  return TRUE;
 }
 
 void

@@ -3,7 +3,6 @@
 #include "gemmcl-plan.h"
 
 #include "gemmcl-run.h"
-#include "gemmcl-stats.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -186,6 +185,19 @@ set_job (GstGemmcl *self, GstGemmclPlanJob *job)
   g_mutex_unlock (&self->lock);
 }
 
+static void
+add (GemmclPlanStats *sum, GemmclPlan *plan)
+{
+  GemmclPlanStats stats = {0};
+
+  gemmcl_plan_get_stats (plan, &stats);
+  sum->runs += stats.runs;
+  sum->kernel_ns += stats.kernel_ns;
+  sum->flops += stats.flops;
+  sum->bytes_in += stats.bytes_in;
+  sum->bytes_out += stats.bytes_out;
+}
+
 /* Takes @plan, which may be %NULL. */
 static void
 replace_plan (GstGemmcl *self, GemmclPlan *plan, const GstGemmclProblem *problem)
@@ -199,7 +211,7 @@ replace_plan (GstGemmcl *self, GemmclPlan *plan, const GstGemmclProblem *problem
   if (problem)
     gst_gemmcl_problem_copy (&self->problem, problem);
   if (old)
-    gst_gemmcl_stats_retire (self, old);
+    add (&self->past, old);
   /* Operands that were prepared meanwhile are the old plan's. */
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
     g_clear_pointer (&self->prepared[i], gemmcl_prepared_free);
@@ -249,4 +261,55 @@ gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop)
     g_mutex_unlock (&self->job->lock);
   }
   g_mutex_unlock (&self->lock);
+}
+
+/* Where A of the last run was, and D. With the lock held. */
+static gchar *
+print_memory (GstGemmcl *self)
+{
+  const gchar *from = self->read_memory ? self->read_memory : "system";
+  const gchar *to = self->output_opencl ? "OpenCL" : "system";
+
+  return g_str_equal (from, to) ? g_strdup (from) : g_strdup_printf ("%s to %s", from, to);
+}
+
+GstStructure *
+gst_gemmcl_stats_new (GstGemmcl *self)
+{
+  const gchar *kernel = "", *source = "", *level = "", *precision = "", *device = "";
+  g_autofree gchar *memory = NULL;
+  gdouble gflops, efficiency, peak = 0.0;
+  GemmclBuildInfo build;
+  GemmclPlanStats sum;
+  guint64 buffers;
+  GstStructure *structure;
+
+  g_mutex_lock (&self->lock);
+  sum = self->past;
+  memory = print_memory (self);
+  buffers = self->buffers;
+  if (self->plan) {
+    add (&sum, self->plan);
+    kernel = gemmcl_plan_get_kernel (self->plan);
+    source = gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (self->plan));
+    gemmcl_plan_get_build_info (self->plan, &build);
+    level = gemmcl_kernel_level_get_name (build.level);
+    precision = gemmcl_precision_get_name (gemmcl_plan_get_precision (self->plan));
+  }
+  if (self->context) {
+    device = gemmcl_context_get_device_info (self->context)->name;
+    peak = gemmcl_context_get_device_info (self->context)->peak_gflops;
+  }
+  /* One operation in a nanosecond is one GFLOPS. */
+  gflops = sum.kernel_ns > 0 ? sum.flops / sum.kernel_ns : 0.0;
+  efficiency = peak > 0.0 ? gflops / peak : 0.0;
+  structure = gst_structure_new (
+      "application/x-gemmcl-stats", "buffers", G_TYPE_UINT64, buffers, "bytes", G_TYPE_UINT64,
+      sum.bytes_in + sum.bytes_out + self->bytes_out, "kernel", G_TYPE_STRING, kernel,
+      "kernel-source", G_TYPE_STRING, source, "kernel-level", G_TYPE_STRING, level, "precision",
+      G_TYPE_STRING, precision, "device", G_TYPE_STRING, device, "memory", G_TYPE_STRING, memory,
+      "kernel-time", G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency",
+      G_TYPE_DOUBLE, efficiency, NULL);
+  g_mutex_unlock (&self->lock);
+  return structure;
 }

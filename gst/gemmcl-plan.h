@@ -30,3 +30,10 @@ void gst_gemmcl_drop_plan (GstGemmcl *self);
  * Lets gst_gemmcl_make_plan() give up a compiler that does not return soon. Any thread.
  */
 void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
+
+/**
+ * gst_gemmcl_stats_new:
+ *
+ * Returns: (transfer full): what the property "stats" says, from any thread.
+ */
+GstStructure *gst_gemmcl_stats_new (GstGemmcl *self);

@@ -7,7 +7,7 @@
 #include "gemmcl-properties.h"
 
 #include "gemmcl-operands.h"
-#include "gemmcl-stats.h"
+#include "gemmcl-plan.h"
 
 #define MATRIX_GRAMMAR                                                                             \
   "the path or file: URI of a .npy file, x.safetensors#name, x.raw#f32:ROWSxCOLS, or numbers as "  \

@@ -4,7 +4,7 @@
 
 #include "gemmcl-memory.h"
 #include "gemmcl-plan.h"
-#include "gemmcl-source.h"
+#include "gemmcl-mapping.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -232,8 +232,8 @@ open_inputs (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBu
              const gchar **name, GError **error)
 {
   for (guint i = 0; i < run->batch; i++)
-    if (!self->source->open (self, inputs[i], gst_gemmcl_inflight_get_mapping (inflight, i),
-                             &self->runs->a[i], run, name, error))
+    if (!gst_gemmcl_open_input (self, inputs[i], gst_gemmcl_inflight_get_mapping (inflight, i),
+                                &self->runs->a[i], run, name, error))
       return FALSE;
   return TRUE;
 }

@@ -27,18 +27,14 @@
  */
 #include "gstgemmcl.h"
 
-#include "gemmcl-allocation.h"
 #include "gemmcl-batch.h"
 #include "gemmcl-context.h"
 #include "gemmcl-imports.h"
-#include "gemmcl-negotiate.h"
+#include "gemmcl-mapping.h"
 #include "gemmcl-operands.h"
-#include "gemmcl-output.h"
 #include "gemmcl-plan.h"
 #include "gemmcl-properties.h"
 #include "gemmcl-run.h"
-#include "gemmcl-source.h"
-#include "gemmcl-stats.h"
 
 #define MAX_IMPORTS 64 /* more than pools of media drivers have, as a rule */
 
@@ -181,7 +177,7 @@ check_weight (GstGemmcl *self, GError **error)
 }
 
 static void
-take_settings (GstGemmcl *self)
+begin_stream (GstGemmcl *self)
 {
   g_mutex_lock (&self->lock);
   GST_OBJECT_LOCK (self);
@@ -190,6 +186,9 @@ take_settings (GstGemmcl *self)
   self->started = TRUE;
   self->va_refused = FALSE;
   self->frame_duration = GST_CLOCK_TIME_NONE;
+  self->past = (GemmclPlanStats){0};
+  self->buffers = self->bytes_out = 0;
+  self->read_memory = "system";
   g_mutex_unlock (&self->lock);
 }
 
@@ -205,8 +204,7 @@ start (GstBaseTransform *trans)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return FALSE;
   }
-  take_settings (self);
-  gst_gemmcl_stats_reset (self);
+  begin_stream (self);
   self->error_posted = self->addend_warned = FALSE;
   self->run_beta = self->next_beta = self->beta;
   self->imports = gst_gemmcl_imports_new (MAX_IMPORTS + self->settings.batch_size);
@@ -283,7 +281,7 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
   g_autoptr (GError) error = NULL;
   GstFlowReturn flow;
 
-  if (!gst_gemmcl_source_prepare (self, input, &error)) {
+  if (!gst_gemmcl_prepare_input (self, input, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     gst_buffer_unref (input);
     return GST_FLOW_ERROR;

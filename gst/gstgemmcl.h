@@ -18,7 +18,6 @@ typedef struct _GstGemmclImports GstGemmclImports;
 typedef struct _GstGemmclBatch GstGemmclBatch;
 typedef struct _GstGemmclPlanJob GstGemmclPlanJob;
 typedef struct _GstGemmclRuns GstGemmclRuns;
-typedef struct _GstGemmclSource GstGemmclSource;
 
 /**
  * GstGemmcl:
@@ -84,12 +83,25 @@ struct _GstGemmcl {
   gdouble next_beta;
   gdouble run_alpha;
   gdouble run_beta;
-  const GstGemmclSource *source; /* how inputs are opened, by the caps */
-  GstGemmclImports *imports;     /* memory of others, as the device has it */
-  guint pool_size; /* bytes that buffers of the output's pool have; 0: there is none */
+  GstGemmclImports *imports; /* memory of others, as the device has it */
+  guint pool_size;           /* bytes that buffers of the output's pool have; 0: there is none */
   GstGemmclRuns *runs;
   GstGemmclBatch *batch;
 };
+
+/* Parts of the class: caps, memory on both pads, output buffers. */
+void gst_gemmcl_negotiate_install (GstBaseTransformClass *klass);
+void gst_gemmcl_allocation_install (GstBaseTransformClass *klass);
+void gst_gemmcl_output_install (GstBaseTransformClass *klass);
+
+/**
+ * gst_gemmcl_explain_failure:
+ * @input: (nullable): caps of the sink pad that could not be negotiated
+ *
+ * Posts an error that says why, unless one was posted since caps were last accepted or the
+ * element is being shut down.
+ */
+void gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input);
 
 /**
  * gst_gemmcl_post:
