@@ -27,15 +27,11 @@ typedef struct {
 static gboolean
 lists_dmabufs (cl_device_id device)
 {
-  g_autofree cl_external_memory_handle_type_khr *types = NULL;
+  cl_external_memory_handle_type_khr types[16];
   gsize size = 0;
 
-  if (clGetDeviceInfo (device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, 0, NULL, &size) !=
-      CL_SUCCESS)
-    return FALSE;
-  types = g_malloc0 (size);
-  if (clGetDeviceInfo (device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, size, types,
-                       NULL) != CL_SUCCESS)
+  if (clGetDeviceInfo (device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, sizeof types,
+                       types, &size) != CL_SUCCESS)
     return FALSE;
   for (gsize i = 0; i < size / sizeof *types; i++)
     if (types[i] == CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR)
@@ -81,15 +77,6 @@ gst_gemmcl_dmabuf_can_import (GemmclContext *context)
   return get_importer (context)->can_import;
 }
 
-/* The whole of what @memory may be a part of. */
-static GstMemory *
-get_root (GstMemory *memory)
-{
-  while (memory->parent)
-    memory = memory->parent;
-  return memory;
-}
-
 /* Those of media drivers may be tiled, whatever caps say. The type is known if libgstva is there,
  * and parts have the allocator of their whole. */
 static gboolean
@@ -105,7 +92,7 @@ gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer)
 {
   for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
     GstMemory *memory = gst_buffer_peek_memory (buffer, i);
-    const GstMemory *root = get_root (memory);
+    const GstMemory *root = gst_gemmcl_get_root (memory);
 
     if (is_of_media_driver (memory) &&
         (memory->offset != root->offset || memory->size != root->size))
@@ -198,7 +185,7 @@ find_file (GstBuffer *buffer, gsize *size)
 
   *size = 0;
   for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
-    GstMemory *memory = gst_buffer_peek_memory (buffer, i), *root = get_root (memory);
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i), *root = gst_gemmcl_get_root (memory);
 
     if (!gst_is_dmabuf_memory (memory) || !gst_is_dmabuf_memory (root) ||
         is_of_media_driver (memory) || (first && !is_same_file (first, root)))

@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gemmcl-imports.h"
 
+#include <string.h>
+
+/* Referenced by its user, and by the memories that it knows. */
 struct _GstGemmclImports {
-  gint references; /* its user's, and those of the memories that it knows */
   GMutex lock;
   GHashTable *imports; /* GstMemory to Import */
   guint most;
@@ -19,12 +21,19 @@ typedef struct {
   cl_mem objects[GEMMCL_MAX_PLANES];
 } Import;
 
+GstMemory *
+gst_gemmcl_get_root (GstMemory *memory)
+{
+  while (memory->parent)
+    memory = memory->parent;
+  return memory;
+}
+
 GstGemmclImports *
 gst_gemmcl_imports_new (guint most)
 {
-  GstGemmclImports *self = g_new0 (GstGemmclImports, 1);
+  GstGemmclImports *self = g_atomic_rc_box_new0 (GstGemmclImports);
 
-  self->references = 1;
   self->most = most;
   g_mutex_init (&self->lock);
   self->imports = g_hash_table_new (NULL, NULL);
@@ -32,13 +41,12 @@ gst_gemmcl_imports_new (guint most)
 }
 
 static void
-unref (GstGemmclImports *self)
+clear (gpointer data)
 {
-  if (!g_atomic_int_dec_and_test (&self->references))
-    return;
+  GstGemmclImports *self = data;
+
   g_hash_table_unref (self->imports);
   g_mutex_clear (&self->lock);
-  g_free (self);
 }
 
 /* With the lock held. */
@@ -64,7 +72,7 @@ forget_memory (gpointer data, GstMiniObject *memory)
   g_hash_table_remove (self->imports, memory);
   g_mutex_unlock (&self->lock);
   g_free (import);
-  unref (self);
+  g_atomic_rc_box_release_full (self, clear);
 }
 
 static Import *
@@ -75,8 +83,7 @@ get_import_locked (GstGemmclImports *self, GstMemory *memory)
   if (import)
     return import;
   import = g_new0 (Import, 1);
-  import->imports = self;
-  g_atomic_int_inc (&self->references);
+  import->imports = g_atomic_rc_box_acquire (self);
   g_hash_table_insert (self->imports, memory, import);
   gst_mini_object_weak_ref (GST_MINI_OBJECT (memory), forget_memory, import);
   return import;
@@ -103,38 +110,30 @@ gboolean
 gst_gemmcl_imports_find (GstGemmclImports *self, GstMemory *memory, guintptr id,
                          cl_mem objects[GEMMCL_MAX_PLANES])
 {
-  gboolean found;
-  Import *import;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  Import *import = g_hash_table_lookup (self->imports, memory);
 
-  g_mutex_lock (&self->lock);
-  import = g_hash_table_lookup (self->imports, memory);
-  found = import && import->last_use > 0 && import->id == id;
-  if (found) {
-    import->last_use = ++self->uses;
-    for (guint i = 0; i < GEMMCL_MAX_PLANES; i++)
-      objects[i] = import->objects[i];
-  }
-  g_mutex_unlock (&self->lock);
-  return found;
+  if (!import || import->last_use == 0 || import->id != id)
+    return FALSE;
+  import->last_use = ++self->uses;
+  memcpy (objects, import->objects, sizeof import->objects);
+  return TRUE;
 }
 
 void
 gst_gemmcl_imports_add (GstGemmclImports *self, GstMemory *memory, guintptr id,
                         const cl_mem objects[GEMMCL_MAX_PLANES])
 {
-  Import *import;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  Import *import = get_import_locked (self, memory);
 
-  g_mutex_lock (&self->lock);
-  import = get_import_locked (self, memory);
   release (import);
   if (self->kept == self->most)
     release_oldest_locked (self);
   import->id = id;
   import->last_use = ++self->uses;
-  for (guint i = 0; i < GEMMCL_MAX_PLANES; i++)
-    import->objects[i] = objects[i];
+  memcpy (import->objects, objects, sizeof import->objects);
   self->kept++;
-  g_mutex_unlock (&self->lock);
 }
 
 void
@@ -158,5 +157,5 @@ gst_gemmcl_imports_free (GstGemmclImports *self)
   if (!self)
     return;
   gst_gemmcl_imports_drop (self);
-  unref (self);
+  g_atomic_rc_box_release_full (self, clear);
 }

@@ -5,6 +5,9 @@
 #include <gemmcl-opencl.h>
 #include <gst/gst.h>
 
+/** gst_gemmcl_get_root: Returns: (transfer none): the whole of what @memory may be a part of. */
+GstMemory *gst_gemmcl_get_root (GstMemory *memory);
+
 /**
  * GstGemmclImports:
  *

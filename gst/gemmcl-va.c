@@ -14,6 +14,8 @@
 
   #define EXTENSION "cl_intel_va_api_media_sharing"
   #define N_PLANES  2
+  #define LOOK_UP(name)                                                                            \
+    ((name##_fn)clGetExtensionFunctionAddressForPlatform (get_platform (context), #name))
 
 /* What there is of the extension for a context, found once. */
 typedef struct {
@@ -69,20 +71,12 @@ find_display (GemmclContext *context)
 static Sharing *
 sharing_new (GemmclContext *context)
 {
-  const cl_platform_id platform = get_platform (context);
   Sharing *self = g_new0 (Sharing, 1);
 
-  self->get_devices =
-      (clGetDeviceIDsFromVA_APIMediaAdapterINTEL_fn)clGetExtensionFunctionAddressForPlatform (
-          platform, "clGetDeviceIDsFromVA_APIMediaAdapterINTEL");
-  self->create = (clCreateFromVA_APIMediaSurfaceINTEL_fn)clGetExtensionFunctionAddressForPlatform (
-      platform, "clCreateFromVA_APIMediaSurfaceINTEL");
-  self->acquire =
-      (clEnqueueAcquireVA_APIMediaSurfacesINTEL_fn)clGetExtensionFunctionAddressForPlatform (
-          platform, "clEnqueueAcquireVA_APIMediaSurfacesINTEL");
-  self->release =
-      (clEnqueueReleaseVA_APIMediaSurfacesINTEL_fn)clGetExtensionFunctionAddressForPlatform (
-          platform, "clEnqueueReleaseVA_APIMediaSurfacesINTEL");
+  self->get_devices = LOOK_UP (clGetDeviceIDsFromVA_APIMediaAdapterINTEL);
+  self->create = LOOK_UP (clCreateFromVA_APIMediaSurfaceINTEL);
+  self->acquire = LOOK_UP (clEnqueueAcquireVA_APIMediaSurfacesINTEL);
+  self->release = LOOK_UP (clEnqueueReleaseVA_APIMediaSurfacesINTEL);
   self->display = find_display (context);
   self->owners = g_hash_table_new_full (NULL, NULL, gst_object_unref, NULL);
   g_weak_ref_init (&self->asked, NULL);
@@ -114,11 +108,8 @@ get_sharing (GemmclContext *context)
   return self;
 }
 
-static gboolean refuse (GError **error, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
-
 /* @format says what was expected and what was found. */
-static gboolean
-refuse (GError **error, const gchar *format, ...)
+static gboolean G_GNUC_PRINTF (2, 3) refuse (GError **error, const gchar *format, ...)
 {
   g_autofree gchar *text = NULL;
   va_list arguments;
@@ -134,24 +125,17 @@ refuse (GError **error, const gchar *format, ...)
 static GstVaDisplay *
 get_display (GstGemmcl *self)
 {
-  GstVaDisplay *display = NULL;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
 
-  GST_OBJECT_LOCK (self);
-  if (self->va_display)
-    display = GST_VA_DISPLAY (gst_object_ref (self->va_display));
-  GST_OBJECT_UNLOCK (self);
-  return display;
+  return self->va_display ? GST_VA_DISPLAY (gst_object_ref (self->va_display)) : NULL;
 }
 
 static gboolean
 has_failed (GstGemmcl *self)
 {
-  gboolean failed;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
 
-  GST_OBJECT_LOCK (self);
-  failed = self->va_failed;
-  GST_OBJECT_UNLOCK (self);
-  return failed;
+  return self->va_failed;
 }
 
 static void
@@ -305,16 +289,6 @@ gst_gemmcl_va_get_properties (GstGemmcl *self, GemmclContext *context,
   return TRUE;
 }
 
-gboolean
-gst_gemmcl_va_fits (GstGemmcl *self, GemmclContext *context)
-{
-  cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES];
-
-  return gemmcl_context_is_wrapped (context) ||
-         !gst_gemmcl_va_get_properties (self, context, properties) ||
-         gemmcl_context_has_properties (context, properties);
-}
-
 /* Which of several GstVaDisplays owns the VADisplay cannot be told: all are kept. */
 void
 gst_gemmcl_va_bind (GstGemmcl *self, GemmclContext *context)
@@ -348,27 +322,15 @@ gst_gemmcl_va_check (GstGemmcl *self, GemmclContext *context, GError **error)
                         "with CL_CONTEXT_VA_API_DISPLAY_INTEL.");
 }
 
-/* The whole of what the buffer's first memory is a part of. */
-static GstMemory *
-peek_whole (GstBuffer *buffer)
-{
-  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
-
-  while (memory->parent)
-    memory = memory->parent;
-  return memory;
-}
-
 gboolean
 gst_gemmcl_va_has_surface (GstBuffer *buffer)
 {
-  const GstMemory *memory;
-  GstMemory *whole;
+  GstMemory *memory, *whole;
 
   if (gst_buffer_n_memory (buffer) == 0)
     return FALSE;
   memory = gst_buffer_peek_memory (buffer, 0);
-  whole = peek_whole (buffer);
+  whole = gst_gemmcl_get_root (memory);
   /* A part of a surface would not be the picture. */
   return memory->offset == whole->offset && memory->size == whole->size &&
          gst_va_memory_peek_display (whole) &&
@@ -376,29 +338,10 @@ gst_gemmcl_va_has_surface (GstBuffer *buffer)
 }
 
 gboolean
-gst_gemmcl_va_expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error)
-{
-  g_autoptr (GstCaps) caps = NULL;
-  g_autofree gchar *text = NULL;
-  const guint n = gst_buffer_n_memory (buffer);
-  const GstAllocator *allocator = n > 0 ? gst_buffer_peek_memory (buffer, 0)->allocator : NULL;
-
-  if (gst_gemmcl_va_has_surface (buffer))
-    return TRUE;
-  caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
-  text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
-  return gst_gemmcl_fail (
-      error, GEMMCL_ERROR_FORMAT,
-      "A buffer of %s is not a whole VA surface, as those of GStreamer's va elements are, but has "
-      "%u memories, the first of %s. What a media driver tiles can only be read as a surface: put "
-      "vapostproc before gemmcl, or let upstream give linear dma-bufs or video/x-raw.",
-      text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
-}
-
-gboolean
 gst_gemmcl_va_needs_context (GstGemmcl *self, GstBuffer *buffer)
 {
-  GstVaDisplay *display = gst_va_memory_peek_display (peek_whole (buffer));
+  GstVaDisplay *display =
+      gst_va_memory_peek_display (gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0)));
 
   if (gst_va_display_get_va_dpy (display) == get_sharing (self->context)->display)
     return FALSE;
@@ -436,7 +379,7 @@ gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, Gemmcl
                     GError **error)
 {
   const Sharing *sharing = get_sharing (self->context);
-  GstMemory *memory = peek_whole (buffer);
+  GstMemory *memory = gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0));
   const VADisplay display = gst_va_display_get_va_dpy (gst_va_memory_peek_display (memory));
   const VASurfaceID surface = gst_va_memory_get_surface (memory);
   VAStatus status;
@@ -487,12 +430,6 @@ gst_gemmcl_va_get_properties (
   return FALSE;
 }
 
-gboolean
-gst_gemmcl_va_fits (GstGemmcl *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED)
-{
-  return TRUE;
-}
-
 void
 gst_gemmcl_va_bind (GstGemmcl *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED)
 {
@@ -514,12 +451,6 @@ gst_gemmcl_va_has_surface (GstBuffer *buffer G_GNUC_UNUSED)
 }
 
 gboolean
-gst_gemmcl_va_expect_surface (GstGemmcl *self, GstBuffer *buffer G_GNUC_UNUSED, GError **error)
-{
-  return gst_gemmcl_va_check (self, self->context, error);
-}
-
-gboolean
 gst_gemmcl_va_needs_context (GstGemmcl *self G_GNUC_UNUSED, GstBuffer *buffer G_GNUC_UNUSED)
 {
   return FALSE;
@@ -533,3 +464,33 @@ gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer G_GNUC_UNUSED,
 }
 
 #endif
+
+gboolean
+gst_gemmcl_va_fits (GstGemmcl *self, GemmclContext *context)
+{
+  cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES];
+
+  return gemmcl_context_is_wrapped (context) ||
+         !gst_gemmcl_va_get_properties (self, context, properties) ||
+         gemmcl_context_has_properties (context, properties);
+}
+
+gboolean
+gst_gemmcl_va_expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  g_autoptr (GstCaps) caps = NULL;
+  g_autofree gchar *text = NULL;
+  const guint n = gst_buffer_n_memory (buffer);
+  const GstAllocator *allocator = n > 0 ? gst_buffer_peek_memory (buffer, 0)->allocator : NULL;
+
+  if (gst_gemmcl_va_has_surface (buffer))
+    return TRUE;
+  caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
+  text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_FORMAT,
+      "A buffer of %s is not a whole VA surface, as those of GStreamer's va elements are, but has "
+      "%u memories, the first of %s. What a media driver tiles can only be read as a surface: put "
+      "vapostproc before gemmcl, or let upstream give linear dma-bufs or video/x-raw.",
+      text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
+}
