@@ -19,26 +19,20 @@ static GstBaseTransformClass *parent_class = NULL;
 static GstAllocator *
 get_allocator (GstGemmcl *self, GError **error)
 {
-  GstAllocator *allocator = NULL;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
   if (!self->allocator && self->context)
     self->allocator = gst_gemmcl_allocator_new (self->context, error);
-  gst_object_replace ((GstObject **)&allocator, (GstObject *)self->allocator);
-  g_mutex_unlock (&self->lock);
-  return allocator;
+  return self->allocator ? gst_object_ref (self->allocator) : NULL;
 }
 
 /* TRUE if the device works in the host's memory. */
 static gboolean
 shares_memory (GstGemmcl *self)
 {
-  gboolean shared;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
-  shared = self->context && gemmcl_context_get_device_info (self->context)->host_unified;
-  g_mutex_unlock (&self->lock);
-  return shared;
+  return self->context && gemmcl_context_get_device_info (self->context)->host_unified;
 }
 
 /* Inputs that the element may hold at once: those of a batch, and of the runs in flight. */

@@ -268,13 +268,12 @@ gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event)
 GstClockTime
 gst_gemmcl_batch_get_latency (GstGemmcl *self)
 {
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
   GstClockTime latency = 0;
 
-  g_mutex_lock (&self->lock);
   if (self->started && GST_CLOCK_TIME_IS_VALID (self->frame_duration))
     latency = (self->settings.batch_size - 1) * self->frame_duration;
   if (self->settings.batch_timeout > 0)
     latency = MIN (latency, (GstClockTime)self->settings.batch_timeout);
-  g_mutex_unlock (&self->lock);
   return latency;
 }

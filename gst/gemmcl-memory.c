@@ -246,8 +246,8 @@ gst_gemmcl_allocator_new (GemmclContext *context, GError **error)
 void
 gst_gemmcl_allocator_get_traffic (GstGemmclAllocator *self, guint64 *up, guint64 *down)
 {
-  GST_OBJECT_LOCK (self);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
+
   *up = self->up;
   *down = self->down;
-  GST_OBJECT_UNLOCK (self);
 }

@@ -18,7 +18,6 @@
  * references to all that it uses, and nothing of the element.
  */
 struct _GstGemmclPlanJob {
-  gint references; /* the element's and the thread's */
   GemmclContext *context;
   GstGemmclSettings settings;
   GstGemmclOperands operands;
@@ -33,10 +32,10 @@ struct _GstGemmclPlanJob {
 };
 
 static void
-job_unref (GstGemmclPlanJob *self)
+job_clear (gpointer data)
 {
-  if (!g_atomic_int_dec_and_test (&self->references))
-    return;
+  GstGemmclPlanJob *self = data;
+
   g_clear_object (&self->context);
   gst_gemmcl_settings_clear (&self->settings);
   gst_gemmcl_operands_clear (&self->operands);
@@ -44,7 +43,12 @@ job_unref (GstGemmclPlanJob *self)
   g_clear_error (&self->error);
   g_mutex_clear (&self->lock);
   g_cond_clear (&self->changed);
-  g_free (self);
+}
+
+static void
+job_unref (GstGemmclPlanJob *self)
+{
+  g_atomic_rc_box_release_full (self, job_clear);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclPlanJob, job_unref)
 
@@ -52,9 +56,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclPlanJob, job_unref)
 static GstGemmclPlanJob *
 job_new (GstGemmcl *self, gsize audio_m, GError **error)
 {
-  g_autoptr (GstGemmclPlanJob) job = g_new0 (GstGemmclPlanJob, 1);
+  g_autoptr (GstGemmclPlanJob) job = g_atomic_rc_box_new0 (GstGemmclPlanJob);
 
-  job->references = 1;
   g_mutex_init (&job->lock);
   g_cond_init (&job->changed);
   g_mutex_lock (&self->lock);
@@ -103,10 +106,8 @@ job_run (gpointer data)
 static gboolean
 job_start (GstGemmclPlanJob *job, GError **error)
 {
-  GThread *thread;
+  GThread *thread = g_thread_try_new ("gemmcl-plan", job_run, g_atomic_rc_box_acquire (job), error);
 
-  g_atomic_int_inc (&job->references);
-  thread = g_thread_try_new ("gemmcl-plan", job_run, job, error);
   if (thread)
     g_thread_unref (thread);
   else
@@ -178,11 +179,11 @@ wait_for_plan (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
 static void
 set_job (GstGemmcl *self, GstGemmclPlanJob *job)
 {
-  g_mutex_lock (&self->lock);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
   self->job = job;
   if (job)
     job->stopping = self->stopping;
-  g_mutex_unlock (&self->lock);
 }
 
 static void

@@ -47,53 +47,32 @@ GST_ELEMENT_REGISTER_DEFINE_WITH_CODE (gemmcl, "gemmcl", GST_RANK_NONE, GST_TYPE
                                                                 "GEMM on OpenCL"))
 
 /* What stands in for each of the library's errors on the bus. */
-static void
-get_message_code (const GError *error, GQuark *domain, gint *code)
-{
-  *domain = GST_RESOURCE_ERROR;
-  *code = GST_RESOURCE_ERROR_FAILED;
-  if (error->domain != GEMMCL_ERROR)
-    return;
-  switch ((GemmclError)error->code) {
-  case GEMMCL_ERROR_NO_DEVICE:
-    *code = GST_RESOURCE_ERROR_NOT_FOUND;
-    break;
-  case GEMMCL_ERROR_IO:
-    *code = GST_RESOURCE_ERROR_OPEN_READ;
-    break;
-  case GEMMCL_ERROR_FORMAT:
-    *code = GST_RESOURCE_ERROR_READ;
-    break;
-  case GEMMCL_ERROR_TOO_LARGE:
-    *code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
-    break;
-  case GEMMCL_ERROR_SHAPE:
-    *domain = GST_STREAM_ERROR;
-    *code = GST_STREAM_ERROR_FORMAT;
-    break;
-  case GEMMCL_ERROR_INVALID:
-  case GEMMCL_ERROR_KERNEL:
-    *domain = GST_LIBRARY_ERROR;
-    *code = GST_LIBRARY_ERROR_SETTINGS;
-    break;
-  case GEMMCL_ERROR_OPENCL:
-  case GEMMCL_ERROR_BUILD:
-    *domain = GST_LIBRARY_ERROR;
-    *code = GST_LIBRARY_ERROR_FAILED;
-    break;
-  }
-}
+static const struct {
+  GQuark (*domain) (void);
+  gint code;
+} messages[] = {
+    [GEMMCL_ERROR_NO_DEVICE] = {gst_resource_error_quark, GST_RESOURCE_ERROR_NOT_FOUND},
+    [GEMMCL_ERROR_IO] = {gst_resource_error_quark, GST_RESOURCE_ERROR_OPEN_READ},
+    [GEMMCL_ERROR_FORMAT] = {gst_resource_error_quark, GST_RESOURCE_ERROR_READ},
+    [GEMMCL_ERROR_TOO_LARGE] = {gst_resource_error_quark, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+    [GEMMCL_ERROR_SHAPE] = {gst_stream_error_quark, GST_STREAM_ERROR_FORMAT},
+    [GEMMCL_ERROR_INVALID] = {gst_library_error_quark, GST_LIBRARY_ERROR_SETTINGS},
+    [GEMMCL_ERROR_KERNEL] = {gst_library_error_quark, GST_LIBRARY_ERROR_SETTINGS},
+    [GEMMCL_ERROR_OPENCL] = {gst_library_error_quark, GST_LIBRARY_ERROR_FAILED},
+    [GEMMCL_ERROR_BUILD] = {gst_library_error_quark, GST_LIBRARY_ERROR_FAILED},
+};
 
 void
 gst_gemmcl_post (GstGemmcl *self, GstMessageType type, const gchar *consequence,
                  const GError *error)
 {
-  gchar *text = g_strdup_printf ("%s%s%s", consequence ? consequence : "", consequence ? " " : "",
-                                 error->message);
-  GQuark domain;
-  gint code;
+  const gboolean known =
+      error->domain == GEMMCL_ERROR && (guint)error->code < G_N_ELEMENTS (messages);
+  const GQuark domain = known ? messages[error->code].domain () : GST_RESOURCE_ERROR;
+  const gint code = known ? messages[error->code].code : GST_RESOURCE_ERROR_FAILED;
+  gchar *text = consequence ? g_strdup_printf ("%s %s", consequence, error->message)
+                            : g_strdup (error->message);
 
-  get_message_code (error, &domain, &code);
   if (type == GST_MESSAGE_ERROR)
     GST_ERROR_OBJECT (self, "%s", text);
   else
@@ -163,12 +142,9 @@ change_state (GstElement *element, GstStateChange transition)
 static gboolean
 check_weight (GstGemmcl *self, GError **error)
 {
-  gboolean has_weight;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
-  has_weight = self->operands.weight != NULL;
-  g_mutex_unlock (&self->lock);
-  if (has_weight)
+  if (self->operands.weight)
     return TRUE;
   g_set_error_literal (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
                        "No weight is set: expected weight=FILE.npy, weight=FILE.safetensors#NAME "
