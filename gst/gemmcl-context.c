@@ -54,29 +54,21 @@ take (GstGemmcl *self, const GemmclDeviceQuery *query, GstContext *shared, const
   g_autoptr (GstContext) owned = shared;
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GError) error = NULL;
-  const gchar *name;
+  const gchar *reason = NULL;
 
   if (!owned)
     return NULL;
   context = unwrap (owned, &error);
-  if (!context) {
-    GST_WARNING_OBJECT (self, "the OpenCL context of %s is not taken: %s", giver, error->message);
-    return NULL;
-  }
-  name = gemmcl_context_get_device_info (context)->name;
-  if (!gemmcl_context_fits (context, query)) {
-    GST_INFO_OBJECT (self,
-                     "the OpenCL context of %s is not taken: it is on %s, and platform, "
-                     "device-type and device ask for another one",
-                     giver, name);
-    return NULL;
-  }
-  if (!gst_gemmcl_va_fits (self, context)) {
-    GST_INFO_OBJECT (self, "the OpenCL context of %s is not taken: it lacks the VADisplay", giver);
-    return NULL;
-  }
-  GST_INFO_OBJECT (self, "the OpenCL context of %s, on %s", giver, name);
-  return g_steal_pointer (&context);
+  if (!context)
+    reason = error->message;
+  else if (!gemmcl_context_fits (context, query))
+    reason = "platform, device-type and device ask for another device than its";
+  else if (!gst_gemmcl_va_fits (self, context))
+    reason = "it lacks the VADisplay";
+  GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT, error ? GST_LEVEL_WARNING : GST_LEVEL_INFO, self,
+                     "the OpenCL context of %s is %s%s", giver, reason ? "not taken: " : "taken",
+                     reason ? reason : "");
+  return reason ? NULL : g_steal_pointer (&context);
 }
 
 static GemmclContext *

@@ -34,48 +34,39 @@ gst_gemmcl_video_channels (GstVideoFormat format)
 }
 
 static gboolean
-read_video (GstGemmclFormat *format, const GstCaps *caps, GError **error)
+read_video (GstVideoInfo *info, const GstStructure *structure)
 {
-  g_autoptr (GstCaps) plain =
-      gst_caps_new_full (gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, 0)), NULL);
-  g_autofree gchar *text = NULL;
+  g_autoptr (GstCaps) plain = gst_caps_new_full (gst_gemmcl_drm_to_plain (structure), NULL);
 
-  if (gst_caps_is_fixed (plain) && gst_video_info_from_caps (&format->video, plain) &&
-      gst_gemmcl_video_channels (GST_VIDEO_INFO_FORMAT (&format->video)) > 0)
-    return TRUE;
-  text = gst_caps_to_string (caps);
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                          "Not caps of a video that gemmcl can read: %s.", text);
-}
-
-static gboolean
-read_audio (GstGemmclFormat *format, const GstCaps *caps, GError **error)
-{
-  g_autofree gchar *text = NULL;
-
-  if (gst_audio_info_from_caps (&format->audio, caps) &&
-      GST_AUDIO_INFO_LAYOUT (&format->audio) == GST_AUDIO_LAYOUT_INTERLEAVED)
-    return TRUE;
-  text = gst_caps_to_string (caps);
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                          "Not caps of interleaved audio that gemmcl can read: %s.", text);
+  return gst_caps_is_fixed (plain) && gst_video_info_from_caps (info, plain) &&
+         gst_gemmcl_video_channels (GST_VIDEO_INFO_FORMAT (info)) > 0;
 }
 
 gboolean
 gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GError **error)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  g_autofree gchar *text = NULL;
+  const gchar *medium;
 
   if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA)) {
     format->medium = GST_GEMMCL_MEDIUM_VIDEO;
-    return read_video (format, caps, error);
-  }
-  if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA)) {
+    if (read_video (&format->video, structure))
+      return TRUE;
+    medium = "a video";
+  } else if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA)) {
     format->medium = GST_GEMMCL_MEDIUM_AUDIO;
-    return read_audio (format, caps, error);
+    if (gst_audio_info_from_caps (&format->audio, caps) &&
+        GST_AUDIO_INFO_LAYOUT (&format->audio) == GST_AUDIO_LAYOUT_INTERLEAVED)
+      return TRUE;
+    medium = "interleaved audio";
+  } else {
+    format->medium = GST_GEMMCL_MEDIUM_TENSORS;
+    return gst_gemmcl_tensors_from_structure (&format->tensors, structure, error);
   }
-  format->medium = GST_GEMMCL_MEDIUM_TENSORS;
-  return gst_gemmcl_tensors_from_structure (&format->tensors, structure, error);
+  text = gst_caps_to_string (caps);
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT, "Not caps of %s that gemmcl can read: %s.",
+                          medium, text);
 }
 
 /* Whether blue lies before red: the order in memory that other programs care about. */

@@ -14,8 +14,9 @@ struct _GstGemmclRuns {
   guint next; /* whose turn it is; the oldest run has it */
 
   /* Room for one run, which is not used after it was submitted. */
-  GemmclData *a, *d, *rows;
-  GstGemmclMapping *outputs, *row_mappings;
+  GemmclData *a;
+  GemmclData *d;             /* of all outputs, then the row outputs of all */
+  GstGemmclMapping *outputs; /* of these */
   cl_event *wait;
 
   /* The pool of the last input, and how many of its buffers may be held. */
@@ -39,10 +40,8 @@ gst_gemmcl_runs_start (GstGemmcl *self)
   for (guint i = 0; i < runs->depth; i++)
     runs->inflight[i] = gst_gemmcl_inflight_new (batch);
   runs->a = g_new0 (GemmclData, batch);
-  runs->d = g_new0 (GemmclData, batch);
-  runs->rows = g_new0 (GemmclData, batch);
-  runs->outputs = g_new0 (GstGemmclMapping, batch);
-  runs->row_mappings = g_new0 (GstGemmclMapping, batch);
+  runs->d = g_new0 (GemmclData, 2 * batch);
+  runs->outputs = g_new0 (GstGemmclMapping, 2 * batch);
   runs->wait = g_new0 (cl_event, (3 * batch + 1) * GST_OPENCL_MAX_EVENTS);
   self->runs = runs;
 }
@@ -58,9 +57,7 @@ gst_gemmcl_runs_stop (GstGemmcl *self)
   g_free (runs->inflight);
   g_free (runs->a);
   g_free (runs->d);
-  g_free (runs->rows);
   g_free (runs->outputs);
-  g_free (runs->row_mappings);
   g_free (runs->wait);
   g_clear_pointer (&self->runs, g_free);
 }
@@ -241,15 +238,22 @@ open_inputs (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBu
 static gboolean
 open_outputs (GstGemmcl *self, GemmclRun *run, GstBuffer *const *outputs, GError **error)
 {
-  GstGemmclRuns *runs = self->runs;
+  GstGemmclMapping *mappings = self->runs->outputs;
+  GemmclData *d = self->runs->d;
+  const guint n = run->batch;
 
-  for (guint i = 0; i < run->batch; i++)
-    if (!gst_gemmcl_map_output (self, &runs->outputs[i], outputs[i], GST_MAP_WRITE, &runs->d[i],
-                                error) ||
-        (run->rows &&
-         !gst_gemmcl_map_rows (self, &runs->row_mappings[i], outputs[i], &runs->rows[i], error)))
+  for (guint i = 0; i < n; i++)
+    if (!gst_gemmcl_map_output (self, &mappings[i], outputs[i], GST_MAP_WRITE, &d[i], error) ||
+        (run->rows && !gst_gemmcl_map_rows (self, &mappings[n + i], outputs[i], &d[n + i], error)))
       return FALSE;
   return TRUE;
+}
+
+/* Places that the run writes: of D, and of row outputs. */
+static guint
+count_places (const GemmclRun *run)
+{
+  return run->rows ? 2 * run->batch : run->batch;
 }
 
 /* TRUE for memory that carries the events of the commands that use it. */
@@ -267,16 +271,13 @@ collect_events (GstGemmclRuns *runs, GemmclRun *run, GstGemmclInflight *inflight
 
   if (previous)
     n = gst_opencl_memory_get_events (previous, GST_MAP_READ, runs->wait);
-  for (guint i = 0; i < run->batch; i++) {
+  for (guint i = 0; i < run->batch; i++)
     if (has_events (&runs->a[i]))
       n += gst_opencl_memory_get_events (gst_gemmcl_inflight_get_mapping (inflight, i)->memory,
                                          GST_MAP_READ, runs->wait + n);
+  for (guint i = 0; i < count_places (run); i++)
     if (has_events (&runs->d[i]))
       n += gst_opencl_memory_get_events (runs->outputs[i].memory, GST_MAP_WRITE, runs->wait + n);
-    if (run->rows && has_events (&runs->rows[i]))
-      n += gst_opencl_memory_get_events (runs->row_mappings[i].memory, GST_MAP_WRITE,
-                                         runs->wait + n);
-  }
   run->n_wait = n;
   run->wait = runs->wait;
 }
@@ -284,25 +285,23 @@ collect_events (GstGemmclRuns *runs, GemmclRun *run, GstGemmclInflight *inflight
 static void
 clear_mappings (GstGemmclRuns *runs, guint n, GstGemmclInflight *inflight)
 {
-  for (guint i = 0; i < n; i++) {
+  for (guint i = 0; i < 2 * n; i++)
     gst_gemmcl_mapping_clear (&runs->outputs[i]);
-    gst_gemmcl_mapping_clear (&runs->row_mappings[i]);
-    if (inflight)
-      gst_gemmcl_mapping_clear (gst_gemmcl_inflight_get_mapping (inflight, i));
-  }
+  for (guint i = 0; inflight && i < n; i++)
+    gst_gemmcl_mapping_clear (gst_gemmcl_inflight_get_mapping (inflight, i));
 }
 
-/* From now on @done stands for what the run writes in @mapping. */
+/* From now on @done stands for what the run writes in @memory. */
 static void
-leave_event (GstGemmcl *self, GstGemmclMapping *mapping, cl_event done, GstGemmclInflight *inflight,
+leave_event (GstGemmcl *self, GstMemory *memory, cl_event done, GstGemmclInflight *inflight,
              guint64 number)
 {
-  gst_opencl_memory_add_event (mapping->memory, GST_MAP_WRITE, done);
-  if (!gst_is_gemmcl_memory (mapping->memory))
+  gst_opencl_memory_add_event (memory, GST_MAP_WRITE, done);
+  if (!gst_is_gemmcl_memory (memory))
     return;
   if (!self->output_opencl)
-    gst_gemmcl_memory_fetch (mapping->memory);
-  gst_gemmcl_memory_set_run (mapping->memory, inflight, number);
+    gst_gemmcl_memory_fetch (memory);
+  gst_gemmcl_memory_set_run (memory, inflight, number);
 }
 
 /* Takes @done. The host's memory, and what belongs to others, is needed until then. */
@@ -325,12 +324,9 @@ keep_inputs (GstGemmcl *self, const GemmclRun *run, GstGemmclInflight *inflight,
     gst_gemmcl_mapping_clear (mapping);
   }
   number = gst_gemmcl_inflight_begin (inflight, held, inputs, done);
-  for (guint i = 0; i < run->batch; i++) {
+  for (guint i = 0; i < count_places (run); i++)
     if (has_events (&runs->d[i]))
-      leave_event (self, &runs->outputs[i], done, inflight, number);
-    if (run->rows && has_events (&runs->rows[i]))
-      leave_event (self, &runs->row_mappings[i], done, inflight, number);
-  }
+      leave_event (self, runs->outputs[i].memory, done, inflight, number);
 }
 
 /* Bytes of D that the host is going to see in OpenCL memory. */
@@ -420,7 +416,7 @@ submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *ou
   run.beta = self->run_beta;
   run.a = runs->a;
   run.d = runs->d;
-  run.rows = self->problem.gemm.row_outputs != 0 ? runs->rows : NULL;
+  run.rows = self->problem.gemm.row_outputs != 0 ? runs->d + n : NULL;
   ok = open_inputs (self, &run, inflight, inputs, &name, error) &&
        open_outputs (self, &run, outputs, error) &&
        submit_open (self, &run, inflight, inputs, error);

@@ -13,13 +13,6 @@ static const gchar *const type_names[GEMMCL_N_TYPES] = {
     [GEMMCL_TYPE_I64] = "int64",   [GEMMCL_TYPE_U64] = "uint64",
 };
 
-const gchar *
-gst_gemmcl_tensor_type_get_name (GemmclType type)
-{
-  g_return_val_if_fail (type < GEMMCL_N_TYPES, NULL);
-  return type_names[type];
-}
-
 static gboolean
 parse_type (GstGemmclTensor *tensor, const gchar *text, GError **error)
 {

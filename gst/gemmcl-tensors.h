@@ -51,9 +51,6 @@ typedef enum {
 
 #define GST_GEMMCL_N_SPELLINGS (GST_GEMMCL_SPELLING_RANK_4 + 1)
 
-/** gst_gemmcl_tensor_type_get_name: Returns: "float32" and so on, %NULL for bf16; static. */
-const gchar *gst_gemmcl_tensor_type_get_name (GemmclType type);
-
 /**
  * gst_gemmcl_tensors_parse:
  * @tensors: (out caller-allocates): undefined on failure

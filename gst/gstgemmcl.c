@@ -373,14 +373,6 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
   return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->sink_event (trans, event);
 }
 
-/* Upstream wants its buffers back. */
-static void
-drain (GstGemmcl *self)
-{
-  gst_gemmcl_batch_end (self);
-  gst_gemmcl_runs_finish (self);
-}
-
 static void
 add_latency (GstGemmcl *self, GstQuery *query)
 {
@@ -399,8 +391,11 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
 
   if (gst_gemmcl_context_answer (self, query_))
     return TRUE;
-  if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN)
-    drain (self);
+  /* Upstream wants its buffers back. */
+  if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN) {
+    gst_gemmcl_batch_end (self);
+    gst_gemmcl_runs_finish (self);
+  }
   if (!GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->query (trans, direction, query_))
     return FALSE;
   if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query_) == GST_QUERY_LATENCY)

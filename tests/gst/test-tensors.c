@@ -29,15 +29,24 @@ test_parse (void)
 static void
 test_types (void)
 {
-  g_assert_null (gst_gemmcl_tensor_type_get_name (GEMMCL_TYPE_BF16));
-  for (guint type = 0; type < GEMMCL_N_TYPES; type++) {
-    const gchar *name = gst_gemmcl_tensor_type_get_name (type);
+  static const struct {
+    const gchar *name;
+    GemmclType type;
+  } types[] = {
+      {"float32", GEMMCL_TYPE_F32}, {"float64", GEMMCL_TYPE_F64}, {"float16", GEMMCL_TYPE_F16},
+      {"int8", GEMMCL_TYPE_I8},     {"uint8", GEMMCL_TYPE_U8},    {"int16", GEMMCL_TYPE_I16},
+      {"uint16", GEMMCL_TYPE_U16},  {"int32", GEMMCL_TYPE_I32},   {"uint32", GEMMCL_TYPE_U32},
+      {"int64", GEMMCL_TYPE_I64},   {"uint64", GEMMCL_TYPE_U64},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
+    g_autofree gchar *printed = NULL;
     GstGemmclTensors tensors;
 
-    if (!name)
-      continue;
-    g_assert_true (gst_gemmcl_tensors_parse (&tensors, "2", name, 0, NULL));
-    g_assert_cmpint (tensors.tensor[0].type, ==, type);
+    g_assert_true (gst_gemmcl_tensors_parse (&tensors, "2", types[i].name, 0, NULL));
+    g_assert_cmpint (tensors.tensor[0].type, ==, types[i].type);
+    printed = gst_gemmcl_tensors_print_types (&tensors, ',');
+    g_assert_cmpstr (printed, ==, types[i].name);
   }
 }
 
