@@ -20,24 +20,15 @@ void gst_gemmcl_batch_start (GstGemmcl *self);
 /** gst_gemmcl_batch_stop: Drops the batch and frees the room. */
 void gst_gemmcl_batch_stop (GstGemmcl *self);
 
-/**
- * gst_gemmcl_batch_add:
- * @input: (transfer full): in one run with the others
- *
- * Returns: the flow of what was pushed, if the batch was full.
+/** gst_gemmcl_batch_add: Takes @input. Returns: the flow of what was pushed, if the batch was full.
  */
 GstFlowReturn gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input);
 
 /** gst_gemmcl_batch_mark_discont: The next buffer follows one that was dropped. */
 void gst_gemmcl_batch_mark_discont (GstGemmcl *self);
 
-/**
- * gst_gemmcl_batch_hold:
- * @event: (transfer full) on success
- *
- * Returns: whether @event waits behind the collected buffers; not if there are none, or if it is
- * one that ends the batch.
- */
+/** gst_gemmcl_batch_hold: Returns: whether @event, which is taken then, waits behind the collected
+ * buffers; not if there are none, or if it is one that ends the batch. */
 gboolean gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event);
 
 /** gst_gemmcl_batch_end: Returns: the flow of what was pushed; that of an earlier end by the

@@ -37,23 +37,14 @@ gboolean gst_gemmcl_context_open (GstGemmcl *self, GError **error);
  * is another one, another device is asked for, or there is a VADisplay now. */
 gboolean gst_gemmcl_context_refresh (GstGemmcl *self, GError **error);
 
-/**
- * gst_gemmcl_context_adapt:
- * @buffer: a VA surface
- *
- * Gives the element a context with the surface's display, if it has another one; then it asks for a
- * new plan and new outputs. From the streaming thread.
- */
+/** gst_gemmcl_context_adapt: Gives the element a context with the display of @buffer, a surface, if
+ * it has another one; then it asks for a new plan and new outputs. From the streaming thread. */
 gboolean gst_gemmcl_context_adapt (GstGemmcl *self, GstBuffer *buffer, GError **error);
 
 /** gst_gemmcl_context_set: what the element's set_context does: it is taken when streaming starts
  * next, if it is another one. */
 void gst_gemmcl_context_set (GstGemmcl *self, GstContext *context);
 
-/**
- * gst_gemmcl_context_answer:
- *
- * Returns: whether @query asks for a context and the element has one, which it then holds; if not,
- *   others may be asked.
- */
+/** gst_gemmcl_context_answer: Returns: whether @query asks for a context and the element has one,
+ * which it then holds; if not, others may be asked. */
 gboolean gst_gemmcl_context_answer (GstGemmcl *self, GstQuery *query);

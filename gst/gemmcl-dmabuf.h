@@ -11,12 +11,8 @@
 /** gst_gemmcl_dmabuf_can_import: Returns: whether the device sees dma-bufs without a copy. */
 gboolean gst_gemmcl_dmabuf_can_import (GemmclContext *context);
 
-/**
- * gst_gemmcl_dmabuf_is_torn:
- * @buffer: of any memory
- *
- * Returns: whether it has a part of a media driver's dma-buf, which nobody can read: it is no
- *   surface, may be tiled, and GStreamer crashes when it is to be mapped.
+/** gst_gemmcl_dmabuf_is_torn: Returns: whether @buffer has a part of a media driver's dma-buf,
+ * which nobody can read: it is no surface, may be tiled, and GStreamer crashes when it is mapped.
  */
 gboolean gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer);
 

@@ -33,11 +33,8 @@ void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
  */
 typedef struct _GstGemmclInflight GstGemmclInflight;
 
-/**
- * gst_gemmcl_inflight_new:
- *
- * Returns: (transfer full): with room for @batch inputs; g_atomic_rc_box_acquire() references it.
- */
+/** gst_gemmcl_inflight_new: Returns: (transfer full): with room for @batch inputs; another
+ * reference is made by g_atomic_rc_box_acquire(). */
 GstGemmclInflight *gst_gemmcl_inflight_new (guint batch);
 
 /** gst_gemmcl_inflight_unref: The last one waits for the run. */
@@ -45,13 +42,8 @@ void gst_gemmcl_inflight_unref (GstGemmclInflight *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclInflight, gst_gemmcl_inflight_unref)
 
-/**
- * gst_gemmcl_inflight_get_mapping:
- *
- * For the owner, between two runs.
- *
- * Returns: (transfer none): where input @index is mapped.
- */
+/** gst_gemmcl_inflight_get_mapping: Returns: (transfer none): where input @index is mapped. For the
+ * owner, between two runs. */
 GstGemmclMapping *gst_gemmcl_inflight_get_mapping (GstGemmclInflight *self, guint index);
 
 /**
@@ -60,9 +52,7 @@ GstGemmclMapping *gst_gemmcl_inflight_get_mapping (GstGemmclInflight *self, guin
  *   they are released when the run is finished
  * @done: (transfer full): the event of the run
  *
- * Begins a run. For the owner, after gst_gemmcl_inflight_finish().
- *
- * Returns: the number of the run, by which gst_gemmcl_inflight_finish_run() knows it.
+ * Begins a run. For the owner, after gst_gemmcl_inflight_finish(). Returns: the run's number.
  */
 guint64 gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *const *inputs,
                                    cl_event done);
@@ -70,13 +60,8 @@ guint64 gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *
 /** gst_gemmcl_inflight_is_busy: Returns: whether the run, if there is one, is not complete. */
 gboolean gst_gemmcl_inflight_is_busy (GstGemmclInflight *self);
 
-/**
- * gst_gemmcl_inflight_finish:
- *
- * Waits until the run is complete and releases its inputs. For the owner.
- *
- * Returns: CL_SUCCESS, also if there is no run, or the negative status of one that failed; once.
- */
+/** gst_gemmcl_inflight_finish: Waits until the run is complete and releases its inputs. For the
+ * owner. Returns: the negative status of a run that failed, once; else CL_SUCCESS. */
 cl_int gst_gemmcl_inflight_finish (GstGemmclInflight *self);
 
 /** gst_gemmcl_inflight_finish_run: Releases the inputs of run @number, if they are still held and

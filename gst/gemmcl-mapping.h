@@ -9,13 +9,8 @@
 
 /* Where in buffers, of each kind of memory, the library finds A and puts D. */
 
-/**
- * gst_gemmcl_prepare_input:
- * @buffer: that is to be opened
- *
- * Gives the element an OpenCL context that can read @buffer, where that is a VA surface of another
- * display; then a new plan is due. For the streaming thread, before the output is allocated.
- */
+/** gst_gemmcl_prepare_input: Gives the element an OpenCL context that can read @buffer, where that
+ * is a VA surface of another display; then a new plan is due. Before the output is allocated. */
 gboolean gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error);
 
 /**
@@ -58,20 +53,14 @@ gboolean gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *i
 gboolean gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset,
                                  gsize *samples, GError **error);
 
-/**
- * gst_gemmcl_get_tensor_memory:
- *
- * Returns: (transfer full): one tensor of several, or the whole buffer when there is one.
- */
+/** gst_gemmcl_get_tensor_memory: Returns: (transfer full): one tensor of several, or the whole
+ * buffer when there is one. */
 GstMemory *gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index,
                                          GstBuffer *buffer, GError **error);
 
 /** gst_gemmcl_get_output_index: Returns: which memory of an output holds D. */
 guint gst_gemmcl_get_output_index (GstGemmcl *self);
 
-/**
- * gst_gemmcl_is_empty:
- *
- * Returns: whether @buffer has no data in it and is still to pass: a gap, or audio of no samples.
- */
+/** gst_gemmcl_is_empty: Returns: whether @buffer has no data in it and is still to pass: a gap, or
+ * audio of no samples. */
 gboolean gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer);

@@ -21,32 +21,19 @@ typedef enum {
   GST_GEMMCL_MEDIUM_TENSORS,
 } GstGemmclMedium;
 
-/**
- * GstGemmclFormat:
- * @medium: which of the others means something
- *
- * Fixed caps, read. A plain value: nothing in it is owned.
- */
+/** GstGemmclFormat: Fixed caps, read. A plain value: nothing in it is owned. */
 typedef struct {
-  GstGemmclMedium medium;
+  GstGemmclMedium medium; /* which of the others means something */
   GstVideoInfo video;
   GstAudioInfo audio;
   GstGemmclTensors tensors;
 } GstGemmclFormat;
 
-/**
- * gst_gemmcl_format_from_caps:
- * @format: (out caller-allocates): undefined on failure
- * @caps: fixed
- *
- * Returns: %FALSE with #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE.
- */
+/** gst_gemmcl_format_from_caps: Reads @caps, which are fixed. Returns: %FALSE with
+ * #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE; @format is undefined then. */
 gboolean gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GError **error);
 
-/**
- * gst_gemmcl_pixel_format:
- *
- * Returns: whether the library knows @format, and in @pixel_format what it calls it.
+/** gst_gemmcl_pixel_format: Returns: whether the library knows @format, by the name @pixel_format.
  */
 gboolean gst_gemmcl_pixel_format (GstVideoFormat format, GemmclPixelFormat *pixel_format);
 
@@ -65,11 +52,8 @@ guint gst_gemmcl_video_channels (GstVideoFormat format);
 guint gst_gemmcl_output_formats (GstVideoFormat input, guint channels,
                                  GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS]);
 
-/**
- * gst_gemmcl_image_init:
- * @image: (out caller-allocates): what the library should know of pictures with @info
- * @info: of a format that gst_gemmcl_pixel_format() knows
- */
+/** gst_gemmcl_image_init: Makes @image what the library should know of pictures with @info, of a
+ * format that gst_gemmcl_pixel_format() knows. */
 void gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info);
 
 /** gst_gemmcl_audio_type: Returns: what a sample is; of the formats in the pad templates only. */

@@ -9,17 +9,12 @@
 
 /* The GstMemory over a cl_mem that gstgemmclmemory.h speaks of. */
 
-/**
- * GstGemmclHostSide:
- * @GST_GEMMCL_HOST_SIDE_MAPPED: what OpenCL maps: on devices that share the host's memory nothing
- *   is copied
- * @GST_GEMMCL_HOST_SIDE_STAGED: pinned memory, made by the first map and kept; copies on demand,
- *   each way only when the other side has changed
- *
- * What the host sees of memory that it maps.
- */
+/** GstGemmclHostSide: What the host sees of memory that it maps. */
 typedef enum {
+  /* What OpenCL maps: on devices that share the host's memory nothing is copied. */
   GST_GEMMCL_HOST_SIDE_MAPPED,
+  /* Pinned memory, made by the first map and kept; copied, either way, when the other has changed.
+   */
   GST_GEMMCL_HOST_SIDE_STAGED,
 } GstGemmclHostSide;
 
@@ -35,52 +30,29 @@ typedef enum {
 #define GST_TYPE_GEMMCL_ALLOCATOR (gst_gemmcl_allocator_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmclAllocator, gst_gemmcl_allocator, GST, GEMMCL_ALLOCATOR, GstAllocator)
 
-/**
- * gst_gemmcl_allocator_new:
- * @context: whose device's memory it is; referenced
- *
- * Returns: (transfer full): an allocator of memory that is mapped or staged as suits the device;
- *   %NULL with #GEMMCL_ERROR_OPENCL.
- */
+/** gst_gemmcl_allocator_new: Returns: (transfer full): an allocator of memory of @context's device,
+ * mapped or staged as suits that; %NULL with #GEMMCL_ERROR_OPENCL. */
 GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GError **error);
 
 /** gst_gemmcl_allocator_new_with_side: The same with @side chosen. */
 GstAllocator *gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGemmclHostSide side,
                                                   GError **error);
 
-/**
- * gst_gemmcl_allocator_get_traffic:
- * @up, @down: (out): bytes that went to and came from the device since @self was made, because the
- *   host mapped memory. Any thread.
- */
+/** gst_gemmcl_allocator_get_traffic: Bytes that went to and came from the device since @self was
+ * made, because the host mapped memory. Any thread. */
 void gst_gemmcl_allocator_get_traffic (GstGemmclAllocator *self, guint64 *up, guint64 *down);
 
 /** gst_is_gemmcl_memory: Returns: whether a #GstGemmclAllocator made @memory. */
 gboolean gst_is_gemmcl_memory (GstMemory *memory);
 
-/**
- * gst_gemmcl_memory_fetch:
- * @memory: of a #GstGemmclAllocator, with the event of the command that writes it
- *
- * Enqueues the copy to the host behind that command, so that a map of the host finds it made or
- * under way. Where memory is mapped, not staged, there is nothing to copy.
- */
+/** gst_gemmcl_memory_fetch: Enqueues the copy to the host behind the command that writes @memory,
+ * so that a map of the host finds it made or under way. Nothing where memory is mapped. */
 void gst_gemmcl_memory_fetch (GstMemory *memory);
 
-/**
- * gst_gemmcl_memory_set_run:
- * @inflight: the in-flight run that writes @memory
- * @run: its number
- *
- * Makes the next map of the host, which waits for the run anyhow, release what the run holds.
- */
+/** gst_gemmcl_memory_set_run: Makes the next map of the host, which waits for run number @run of
+ * @inflight anyhow, release what that holds. */
 void gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, guint64 run);
 
-/**
- * gst_gemmcl_memory_recycle:
- * @memory: one that nobody else has
- *
- * What is in it does not matter any more: it is not copied to the other side by the next map.
- * Commands that still use it are still waited for, by the next one that writes.
- */
+/** gst_gemmcl_memory_recycle: What is in @memory, which nobody else has, does not matter any more:
+ * the next map does not copy it. The next command that writes waits for those that still use it. */
 void gst_gemmcl_memory_recycle (GstMemory *memory);

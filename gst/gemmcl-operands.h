@@ -6,13 +6,7 @@
 
 /* Weight, bias and addend: loading them, and changing them while data flows. */
 
-/**
- * gst_gemmcl_operands_open:
- *
- * Loads all that the properties name. From NULL to READY.
- *
- * Returns: %FALSE with an error that begins with the property's name.
- */
+/** gst_gemmcl_operands_open: Loads all that the properties name. From NULL to READY. */
 gboolean gst_gemmcl_operands_open (GstGemmcl *self, GError **error);
 
 /** gst_gemmcl_operands_close: Drops what was loaded; the properties stay. */

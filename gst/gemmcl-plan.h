@@ -23,17 +23,9 @@ gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
 /** gst_gemmcl_drop_plan: Waits for all runs; there is no plan afterwards. */
 void gst_gemmcl_drop_plan (GstGemmcl *self);
 
-/**
- * gst_gemmcl_plan_stop_waiting:
- * @stop: %TRUE before streaming stops, %FALSE before it starts
- *
- * Lets gst_gemmcl_make_plan() give up a compiler that does not return soon. Any thread.
- */
+/** gst_gemmcl_plan_stop_waiting: Lets gst_gemmcl_make_plan() give up a compiler that does not
+ * return soon: %TRUE before streaming stops, %FALSE before it starts. Any thread. */
 void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
 
-/**
- * gst_gemmcl_stats_new:
- *
- * Returns: (transfer full): what the property "stats" says, from any thread.
- */
+/** gst_gemmcl_stats_new: Returns: (transfer full): the property "stats". Any thread. */
 GstStructure *gst_gemmcl_stats_new (GstGemmcl *self);

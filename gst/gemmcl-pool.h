@@ -29,12 +29,9 @@ G_DECLARE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST, GEMMCL_POOL, GstBuffe
  */
 GstBufferPool *gst_gemmcl_pool_new (GstAllocator *allocator);
 
-/**
- * gst_gemmcl_pool_new_configured:
- * @caps, @size, @min: of the configuration
- *
- * Returns: (transfer full) (nullable): a pool as above with that; %NULL if it does not take @caps.
- */
+/** gst_gemmcl_pool_new_configured: Returns: (transfer full): the same with @caps, @size and at
+ * least
+ * @min buffers in its configuration; %NULL if it does not take @caps. */
 GstBufferPool *gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps *caps, guint size,
                                                guint min);
 

@@ -6,14 +6,9 @@
 
 /* From settings, operands and formats to the library's GemmclGemm: no element, no device. */
 
-/**
- * GstGemmclPrecision:
- * @GST_GEMMCL_PRECISION_AUTO: what the weight's file states (gemmcl_precision_of_matrix()), but f32
- *   where that is f16 and A may be more than #GST_GEMMCL_LARGEST_F16
- *
- * What A and the weight may be where they are multiplied, as the element's property says it; the
- * others are those of #GemmclPrecision.
- */
+/** GstGemmclPrecision: The property: #GemmclPrecision, or what the weight's file states
+ * (gemmcl_precision_of_matrix()), but f32 where that is f16 and A may be more than
+ * #GST_GEMMCL_LARGEST_F16. */
 typedef enum {
   GST_GEMMCL_PRECISION_AUTO,
   GST_GEMMCL_PRECISION_F32,
@@ -23,11 +18,7 @@ typedef enum {
   GST_GEMMCL_PRECISION_I8,
 } GstGemmclPrecision;
 
-/**
- * GstGemmclSettings:
- *
- * The properties that hold from READY to READY. @kernel is owned: see gst_gemmcl_settings_copy().
- */
+/** GstGemmclSettings: The properties that hold from READY to READY. @kernel is owned. */
 typedef struct {
   gboolean transpose_weight;
   GemmclActivation activation;
@@ -45,7 +36,6 @@ typedef struct {
   gint64 batch_timeout; /* ns; 0: none; less: batch_size frames */
 } GstGemmclSettings;
 
-/** gst_gemmcl_settings_clear: Frees what @self owns. */
 void gst_gemmcl_settings_clear (GstGemmclSettings *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclSettings, gst_gemmcl_settings_clear)
 
@@ -61,16 +51,12 @@ typedef enum {
 
 #define GST_GEMMCL_N_OPERANDS (GST_GEMMCL_OPERAND_ADDEND + 1)
 
-/**
- * GstGemmclOperands:
- * @weight, @bias, @addend: (nullable): owned, as they were loaded
- * @matrix: the same by #GstGemmclOperand
- */
+/** GstGemmclOperands: They as they were loaded, owned; %NULL for none. */
 typedef union {
   struct {
     GemmclMatrix *weight, *bias, *addend;
   };
-  GemmclMatrix *matrix[GST_GEMMCL_N_OPERANDS];
+  GemmclMatrix *matrix[GST_GEMMCL_N_OPERANDS]; /* by GstGemmclOperand */
 } GstGemmclOperands;
 
 void gst_gemmcl_operands_clear (GstGemmclOperands *self);
@@ -83,26 +69,16 @@ void gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands 
 void gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatrix *weight,
                                   gsize *k, gsize *n);
 
-/**
- * gst_gemmcl_shape_of_format:
- * @format: what comes in
- * @weight_k: K of the weight
- * @shape: (out): the shape of A. Of audio, M is 0: it is another one with each buffer
- *
- * Returns: %FALSE with #GEMMCL_ERROR_SHAPE when @weight_k does not fit; the message says what does.
- */
+/** gst_gemmcl_shape_of_format: The shape of A that @format makes; of audio, M is 0: it is another
+ * one with each buffer. Returns: %FALSE with #GEMMCL_ERROR_SHAPE when K does not fit @weight_k; the
+ * message says what does. */
 gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
                                      const GstGemmclSettings *settings, gsize weight_k,
                                      GstGemmclShape *shape, GError **error);
 
-/**
- * GstGemmclProblem:
- * @gemm: its frames are those below: see gst_gemmcl_problem_copy()
- *
- * The library's problem for what flows.
- */
+/** GstGemmclProblem: The library's problem for what flows. */
 typedef struct {
-  GemmclGemm gemm;
+  GemmclGemm gemm; /* whose images are those below: see gst_gemmcl_problem_copy() */
   GemmclImage a_image;
   GemmclImage d_image;
 } GstGemmclProblem;
@@ -115,7 +91,7 @@ typedef struct {
  * @audio_m: M to make room for, if @input is audio
  * @feedback: the previous output is C, where there is no addend
  *
- * Returns: %FALSE with #GEMMCL_ERROR_SHAPE, as the two functions above.
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE, as the function above.
  */
 gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,
@@ -128,18 +104,10 @@ void gst_gemmcl_problem_copy (GstGemmclProblem *self, const GstGemmclProblem *fr
 /** What is more becomes infinite in f16. */
 #define GST_GEMMCL_LARGEST_F16 65504.0
 
-/**
- * gst_gemmcl_problem_get_largest:
- *
- * Returns: the largest size that elements of A may have, scaled and offset, by the type that is
- *   stored. Of floats it is not known: they are taken to be from -1 to 1.
- */
+/** gst_gemmcl_problem_get_largest: Returns: the largest size that elements of A may have, scaled
+ * and offset, by the type that is stored; floats are taken to be from -1 to 1. */
 gdouble gst_gemmcl_problem_get_largest (const GstGemmclProblem *self);
 
-/**
- * gst_gemmcl_problem_is_swap:
- *
- * Returns: whether a plan for @self serves @other too, once it has @other's weight, bias and
- *   addend.
- */
+/** gst_gemmcl_problem_is_swap: Returns: whether a plan for @self serves @other too, once it has
+ * @other's weight, bias and addend. */
 gboolean gst_gemmcl_problem_is_swap (const GstGemmclProblem *self, const GstGemmclProblem *other);

@@ -30,12 +30,8 @@ GstFlowReturn gst_gemmcl_run_submit (GstGemmcl *self, guint n, GstBuffer *const 
 /** gst_gemmcl_run_fits: Returns: whether both inputs can be in one run: they have the same M. */
 gboolean gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second);
 
-/**
- * gst_gemmcl_runs_get_limit:
- *
- * Returns: how many buffers like @input the element may hold at once, so that upstream's pool
- * always has one more.
- */
+/** gst_gemmcl_runs_get_limit: Returns: how many buffers like @input the element may hold at once,
+ * so that upstream's pool always has one more. */
 guint gst_gemmcl_runs_get_limit (GstGemmcl *self, GstBuffer *input);
 
 /** gst_gemmcl_runs_finish: Waits for all runs. Posts an error and returns GST_FLOW_ERROR if one

@@ -21,51 +21,33 @@ struct _GstGemmclAllocator {
   guint64 up, down;         /* under the object's lock */
 };
 
-/**
- * GstGemmclEvents:
- * @written: (nullable): of the last command that writes
- * @read: (array length=n_read): of those that read since
- *
- * The commands that use some memory. All zero: none.
- */
+/** GstGemmclEvents: The commands that use some memory. All zero: none. */
 typedef struct {
-  cl_event written;
-  cl_event read[GST_OPENCL_MAX_EVENTS - 1];
+  cl_event written;                         /* of the last that writes, or NULL */
+  cl_event read[GST_OPENCL_MAX_EVENTS - 1]; /* of those that read since */
   guint n_read;
 } GstGemmclEvents;
 
-/**
- * GstGemmclSides:
- * @buffer: on the device: what kernels read and write
- * @host_lock: held while the CPU waits for the host's side; taken before @lock
- * @mapped: @buffer, as the host sees it while @n_maps is not 0
- * @pinned, @staging: on the host, where the allocator's side is staged and once it was mapped
- * @lock: never held while anything is waited for
- * @need_upload: @staging is newer: sent by the next use on the device
- * @need_download: @buffer is newer: fetched by the next map of the host
- * @fetched: (nullable): of the copy to @staging that is under way or done; the next map waits for
- * it
- * @inflight, @run: (nullable): the run that writes @buffer, which a map of the host finishes
- */
+/** GstGemmclSides: The bytes of a memory on the device and on the host. */
 typedef struct {
   GstGemmclAllocator *allocator; /* whoever has this holds it */
   gsize size;
-  cl_mem buffer;
+  cl_mem buffer; /* on the device: what kernels read and write */
 
-  GMutex host_lock;
-  gpointer mapped;
+  GMutex host_lock; /* held while the CPU waits for the host's side; taken before @lock */
+  gpointer mapped;  /* @buffer, as the host sees it while @n_maps is not 0 */
   guint n_maps;
   GstMapFlags mapped_access;
-  cl_mem pinned;
+  cl_mem pinned; /* with @staging, where the allocator's side is staged and once it was mapped */
   guchar *staging;
 
-  GMutex lock;
+  GMutex lock; /* never held while anything is waited for */
   GstGemmclEvents events;
-  gboolean need_upload;
-  gboolean need_download;
-  cl_event fetched;
-  GstGemmclInflight *inflight;
-  guint64 run;
+  gboolean need_upload;   /* @staging is newer: sent by the next use on the device */
+  gboolean need_download; /* @buffer is newer: fetched by the next map of the host */
+  cl_event fetched;       /* of the copy to @staging, done or not, for which the next map waits */
+  GstGemmclInflight *inflight; /* the run that writes @buffer, which a map of the host finishes */
+  guint64 run;                 /* its number */
 } GstGemmclSides;
 
 /** gst_gemmcl_memory_get_sides: Returns: those of @memory's root, of an allocator of this kind. */
@@ -78,13 +60,8 @@ void gst_gemmcl_sides_init (GstGemmclSides *self, GstGemmclAllocator *allocator,
 /** gst_gemmcl_sides_clear: Frees all, what is under way as soon as it is done. */
 void gst_gemmcl_sides_clear (GstGemmclSides *self);
 
-/**
- * gst_gemmcl_sides_map_host:
- *
- * Waits until the host may do @access, and fetches what is not there yet.
- *
- * Returns: the first byte; %NULL if that failed or there is nothing to be read.
- */
+/** gst_gemmcl_sides_map_host: Waits until the host may do @access, and fetches what is not there
+ * yet. Returns: the first byte; %NULL if that failed or there is nothing to be read. */
 gpointer gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access);
 
 void gst_gemmcl_sides_unmap_host (GstGemmclSides *self);

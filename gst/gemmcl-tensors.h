@@ -13,40 +13,22 @@
 /** NNStreamer gives each tensor a memory up to this number of them; more cannot be told apart. */
 #define GST_GEMMCL_MAX_TENSORS 16
 
-/**
- * GstGemmclTensor:
- * @type: what its elements are
- * @rank: dimensions that were written, 1 to %GST_GEMMCL_MAX_RANK
- * @dims: innermost first, each at least 1
- */
 typedef struct {
   GemmclType type;
-  guint rank;
-  guint32 dims[GST_GEMMCL_MAX_RANK];
+  guint rank;                        /* dimensions that were written */
+  guint32 dims[GST_GEMMCL_MAX_RANK]; /* innermost first, each at least 1 */
 } GstGemmclTensor;
 
-/**
- * GstGemmclTensors:
- * @n: 1 to %GST_GEMMCL_MAX_TENSORS
- */
 typedef struct {
-  guint n;
+  guint n; /* 1 to GST_GEMMCL_MAX_TENSORS */
   GstGemmclTensor tensor[GST_GEMMCL_MAX_TENSORS];
 } GstGemmclTensors;
 
-/**
- * GstGemmclSpelling:
- * @GST_GEMMCL_SPELLING_PLAIN: each dimension as it is
- * @GST_GEMMCL_SPELLING_SHORT: without ones at the end
- * @GST_GEMMCL_SPELLING_RANK_4: with ones at the end up to four, as older releases of NNStreamer
- *   write every tensor
- *
- * Ones at the end mean nothing, but caps compare as strings.
- */
+/** Ones at the end of dimensions mean nothing, but caps compare as strings. */
 typedef enum {
-  GST_GEMMCL_SPELLING_PLAIN,
-  GST_GEMMCL_SPELLING_SHORT,
-  GST_GEMMCL_SPELLING_RANK_4,
+  GST_GEMMCL_SPELLING_PLAIN,  /* each dimension as it is */
+  GST_GEMMCL_SPELLING_SHORT,  /* without ones at the end */
+  GST_GEMMCL_SPELLING_RANK_4, /* with ones up to four, as older releases of NNStreamer write */
 } GstGemmclSpelling;
 
 #define GST_GEMMCL_N_SPELLINGS (GST_GEMMCL_SPELLING_RANK_4 + 1)
@@ -62,12 +44,7 @@ typedef enum {
 gboolean gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions,
                                    const gchar *types, guint num_tensors, GError **error);
 
-/**
- * gst_gemmcl_tensors_from_structure:
- * @structure: static `other/tensors`
- *
- * Returns: as gst_gemmcl_tensors_parse().
- */
+/** gst_gemmcl_tensors_from_structure: The same of static `other/tensors`. */
 gboolean gst_gemmcl_tensors_from_structure (GstGemmclTensors *tensors,
                                             const GstStructure *structure, GError **error);
 
@@ -97,8 +74,5 @@ void gst_gemmcl_structure_take_list (GstStructure *structure, const gchar *field
  */
 GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors);
 
-/**
- * gst_gemmcl_tensor_get_shape:
- * @m, @k: (out): the outer dimensions together, and the innermost
- */
+/** gst_gemmcl_tensor_get_shape: @m: the outer dimensions together, @k: the innermost. */
 void gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k);
