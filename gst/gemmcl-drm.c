@@ -5,9 +5,9 @@
 #include "gemmcl-tensors.h"
 
 #if !GST_CHECK_VERSION(1, 24, 0)
-  /* No format has a name in DRM. */
+  /* No format has a name in DRM: 0 is the unknown one. */
   #define gst_video_dma_drm_fourcc_from_string(name, modifier) ((void)(name), 0)
-  #define gst_video_dma_drm_fourcc_to_format(fourcc)           ((void)(fourcc), GST_VIDEO_FORMAT_UNKNOWN)
+  #define gst_video_dma_drm_fourcc_to_format(fourcc)           ((GstVideoFormat)(fourcc))
   #define gst_video_dma_drm_fourcc_from_format(format)         ((void)(format), 0)
   #define gst_video_dma_drm_fourcc_to_string(fourcc, modifier) NULL
   #define GST_VIDEO_FORMAT_DMA_DRM                             ((GstVideoFormat)-1)
