@@ -242,12 +242,3 @@ gst_gemmcl_allocator_new (GemmclContext *context, GError **error)
                                                  : GST_GEMMCL_HOST_SIDE_STAGED,
                                              error);
 }
-
-void
-gst_gemmcl_allocator_get_traffic (GstGemmclAllocator *self, guint64 *up, guint64 *down)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
-
-  *up = self->up;
-  *down = self->down;
-}

@@ -38,10 +38,6 @@ GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GError **error);
 GstAllocator *gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGemmclHostSide side,
                                                   GError **error);
 
-/** gst_gemmcl_allocator_get_traffic: Bytes that went to and came from the device since @self was
- * made, because the host mapped memory. Any thread. */
-void gst_gemmcl_allocator_get_traffic (GstGemmclAllocator *self, guint64 *up, guint64 *down);
-
 /** gst_is_gemmcl_memory: Returns: whether a #GstGemmclAllocator made @memory. */
 gboolean gst_is_gemmcl_memory (GstMemory *memory);
 

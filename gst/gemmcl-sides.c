@@ -111,15 +111,6 @@ check (GstGemmclSides *self, cl_int status, const gchar *call)
   return FALSE;
 }
 
-static void
-count (GstGemmclSides *self, gsize up, gsize down)
-{
-  GST_OBJECT_LOCK (self->allocator);
-  self->allocator->up += up;
-  self->allocator->down += down;
-  GST_OBJECT_UNLOCK (self->allocator);
-}
-
 gboolean
 gst_gemmcl_sides_are_lost (GstGemmclSides *self)
 {
@@ -233,15 +224,10 @@ make_staging (GstGemmclSides *self)
 static gboolean
 download (GstGemmclSides *self)
 {
-  const gsize size = self->size;
-
-  if (!check (self,
-              clEnqueueReadBuffer (self->allocator->queue, self->buffer, CL_TRUE, 0, size,
-                                   self->staging, 0, NULL, NULL),
-              "clEnqueueReadBuffer"))
-    return FALSE;
-  count (self, 0, size);
-  return TRUE;
+  return check (self,
+                clEnqueueReadBuffer (self->allocator->queue, self->buffer, CL_TRUE, 0, self->size,
+                                     self->staging, 0, NULL, NULL),
+                "clEnqueueReadBuffer");
 }
 
 /* With the locks held. */
@@ -262,7 +248,6 @@ fetch (GstGemmclSides *self)
   g_clear_pointer (&self->fetched, clReleaseEvent);
   self->fetched = done;
   self->need_download = FALSE;
-  count (self, 0, self->size);
 }
 
 void
@@ -276,7 +261,7 @@ gst_gemmcl_memory_fetch (GstMemory *memory)
     fetch (self);
 }
 
-/* Waits for the copy that gst_gemmcl_sides_fetch() began. FALSE if it failed. */
+/* Waits for the copy that gst_gemmcl_memory_fetch() began. FALSE if it failed. */
 static gboolean
 wait_for_fetched (GstGemmclSides *self)
 {
@@ -333,7 +318,6 @@ upload (GstGemmclSides *self)
   events_add (&self->events, GST_MAP_WRITE, done, self->allocator->queue);
   clReleaseEvent (done);
   self->need_upload = FALSE;
-  count (self, size, 0);
   return TRUE;
 }
 

@@ -18,7 +18,6 @@ struct _GstGemmclAllocator {
   GstGemmclHostSide side;
   cl_command_queue queue;   /* of copies and maps; nothing there waits for what stands before it */
   cl_command_queue fetches; /* of copies to the host that follow a run, in the order of the runs */
-  guint64 up, down;         /* under the object's lock */
 };
 
 /** GstGemmclEvents: The commands that use some memory. All zero: none. */
