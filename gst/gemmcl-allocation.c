@@ -66,7 +66,7 @@ propose_opencl_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size
   g_autoptr (GstBufferPool) pool = NULL;
 
   if (allocator && size > 0)
-    pool = gst_gemmcl_pool_new_configured (allocator, caps, size, get_held (self));
+    pool = gst_gemmcl_pool_new_configured (allocator, caps, size, get_held (self), FALSE);
   if (pool)
     gst_query_add_allocation_pool (query, pool, size, get_held (self), 0);
 }
@@ -79,7 +79,7 @@ propose_pages (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size, gboo
   GstAllocationParams params;
 
   if (need_pool && size > 0)
-    pool = gst_gemmcl_pool_new_configured (NULL, caps, size, get_held (self));
+    pool = gst_gemmcl_pool_new_configured (NULL, caps, size, get_held (self), FALSE);
   gst_allocation_params_init (&params);
   gst_gemmcl_pool_ask_for_pages (&params, size);
   gst_query_add_allocation_param (query, NULL, &params);
@@ -201,7 +201,6 @@ offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
 {
   g_autoptr (GstAllocator) allocator = get_allocator (self, error);
   g_autoptr (GstBufferPool) pool = NULL;
-  GstStructure *config;
 
   if (!allocator)
     return FALSE;
@@ -212,12 +211,10 @@ offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
   gst_query_add_allocation_param (query, allocator, NULL);
   if (self->pool_size == 0)
     return TRUE;
-  pool = gst_gemmcl_pool_new (allocator);
-  config = gst_buffer_pool_get_config (pool);
-  gst_buffer_pool_config_set_params (config, caps, self->pool_size, 0, 0);
-  if (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL))
-    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  if (gst_buffer_pool_set_config (pool, config))
+  pool = gst_gemmcl_pool_new_configured (
+      allocator, caps, self->pool_size, 0,
+      gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
+  if (pool)
     gst_query_add_allocation_pool (query, pool, self->pool_size, 0, 0);
   else
     self->pool_size = 0;

@@ -20,8 +20,7 @@ void gst_gemmcl_batch_start (GstGemmcl *self);
 /** gst_gemmcl_batch_stop: Drops the batch and frees the room. */
 void gst_gemmcl_batch_stop (GstGemmcl *self);
 
-/** gst_gemmcl_batch_add: Takes @input. Returns: the flow of what was pushed, if the batch was full.
- */
+/** gst_gemmcl_batch_add: Takes @input. Returns: the flow of what was pushed, if it was the last. */
 GstFlowReturn gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input);
 
 /** gst_gemmcl_batch_mark_discont: The next buffer follows one that was dropped. */

@@ -195,17 +195,12 @@ append_video_input (const Transform *self, gboolean keep)
   append_video (self->result, self->from, &list);
 }
 
-static guint
-count_row_outputs (const GstGemmclSettings *settings)
-{
-  return gemmcl_gemm_count_row_outputs (&(GemmclGemm){.row_outputs = settings->row_outputs});
-}
-
 /* The tensors that come out, all of them known. */
 static void
 append_known_tensors (const Transform *self, const GstGemmclFormat *input,
                       const GstGemmclShape *shape)
 {
+  const GemmclGemm rows = {.row_outputs = self->settings->row_outputs};
   GstGemmclTensors tensors = {.n = 1};
   guint index = 0;
   GstStructure *structure;
@@ -219,11 +214,11 @@ append_known_tensors (const Transform *self, const GstGemmclFormat *input,
       .rank = 2,
       .dims = {self->n, shape->m},
   };
-  if (self->settings->row_outputs != 0)
+  if (rows.row_outputs != 0)
     tensors.tensor[tensors.n++] = (GstGemmclTensor){
         .type = GEMMCL_TYPE_F32,
         .rank = 2,
-        .dims = {count_row_outputs (self->settings), shape->m},
+        .dims = {gemmcl_gemm_count_row_outputs (&rows), shape->m},
     };
   structure = gst_gemmcl_tensors_to_structure (&tensors);
   copy_framerate (structure, self->from);

@@ -18,7 +18,7 @@ GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
  * linear DRM formats; %NULL if it has none of them, or before GStreamer 1.24. */
 GstStructure *gst_gemmcl_drm_from_plain (const GstStructure *structure);
 
-/** gst_gemmcl_drm_tile: A GstCapsFilterMapFunc: makes them DRM formats in each of Intel's tilings.
+/** gst_gemmcl_drm_tile: A GstCapsFilterMapFunc: makes them DRM formats in all of Intel's tilings.
  */
 gboolean gst_gemmcl_drm_tile (GstCapsFeatures *features, GstStructure *structure, gpointer data);
 

@@ -6,8 +6,7 @@
 
 #include "gstgemmclmemory.h"
 
-/** GstGemmclMapping: A mapped frame, or a mapped memory, of a buffer. All zero: nothing is mapped.
- */
+/** GstGemmclMapping: A mapped frame, or a mapped memory, of a buffer. All zero: neither. */
 typedef struct {
   GstVideoFrame frame;
   gboolean is_frame;

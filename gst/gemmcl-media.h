@@ -33,8 +33,7 @@ typedef struct {
  * #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE; @format is undefined then. */
 gboolean gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GError **error);
 
-/** gst_gemmcl_pixel_format: Returns: whether the library knows @format, by the name @pixel_format.
- */
+/** gst_gemmcl_pixel_format: Returns: whether the library knows @format, as @pixel_format. */
 gboolean gst_gemmcl_pixel_format (GstVideoFormat format, GemmclPixelFormat *pixel_format);
 
 /** gst_gemmcl_video_channels: Returns: what a kernel sees of a pixel; 0 for an unknown format. */

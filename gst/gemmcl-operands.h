@@ -24,8 +24,7 @@ void gst_gemmcl_operands_close (GstGemmcl *self);
  */
 void gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *where);
 
-/** gst_gemmcl_operands_have_next: Returns: whether operands wait for the next buffer. Any thread.
- */
+/** gst_gemmcl_operands_have_next: Returns: whether some wait for the next buffer. Any thread. */
 gboolean gst_gemmcl_operands_have_next (GstGemmcl *self);
 
 /**

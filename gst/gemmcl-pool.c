@@ -205,12 +205,15 @@ gst_gemmcl_pool_new (GstAllocator *allocator)
 }
 
 GstBufferPool *
-gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps *caps, guint size, guint min)
+gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps *caps, guint size, guint min,
+                                gboolean video_meta)
 {
   GstBufferPool *pool = gst_gemmcl_pool_new (allocator);
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
   gst_buffer_pool_config_set_params (config, caps, size, min, 0);
+  if (video_meta)
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config))
     g_clear_pointer (&pool, gst_object_unref);
   return pool;

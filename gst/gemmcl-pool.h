@@ -29,11 +29,11 @@ G_DECLARE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST, GEMMCL_POOL, GstBuffe
  */
 GstBufferPool *gst_gemmcl_pool_new (GstAllocator *allocator);
 
-/** gst_gemmcl_pool_new_configured: Returns: (transfer full): the same with @caps, @size and at
- * least
- * @min buffers in its configuration; %NULL if it does not take @caps. */
+/** gst_gemmcl_pool_new_configured: Returns: (transfer full): the same, configured for at least @min
+ * buffers with @caps, with the option of a video meta if @video_meta; %NULL if it does not take
+ * @caps. */
 GstBufferPool *gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps *caps, guint size,
-                                               guint min);
+                                               guint min, gboolean video_meta);
 
 /**
  * gst_gemmcl_pool_ask_for_pages:

@@ -4,8 +4,6 @@
  * One table has all that a property is: its texts, its default and limits, and the field that holds
  * it. A new one is a row here, a field, and whatever reads the field.
  */
-#include "gemmcl-properties.h"
-
 #include "gemmcl-operands.h"
 #include "gemmcl-plan.h"
 

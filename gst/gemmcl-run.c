@@ -164,8 +164,7 @@ gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second)
           get_m (self, first, NULL) == get_m (self, second, NULL));
 }
 
-/* More rows than the plan has room for make a new one, with room to spare so that it is the last.
- */
+/* More rows than the plan has room for make a new one, with room to spare for the next. */
 static gboolean
 make_room (GstGemmcl *self, gsize m, GError **error)
 {

@@ -33,7 +33,6 @@
 #include "gemmcl-mapping.h"
 #include "gemmcl-operands.h"
 #include "gemmcl-plan.h"
-#include "gemmcl-properties.h"
 #include "gemmcl-run.h"
 
 #define MAX_IMPORTS 64 /* more than pools of media drivers have, as a rule */
@@ -42,9 +41,6 @@ GST_DEBUG_CATEGORY (gst_gemmcl_debug);
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE_WITH_CODE (gemmcl, "gemmcl", GST_RANK_NONE, GST_TYPE_GEMMCL,
-                                       GST_DEBUG_CATEGORY_INIT (gst_gemmcl_debug, "gemmcl", 0,
-                                                                "GEMM on OpenCL"))
 
 /* What stands in for each of the library's errors on the bus. */
 static const struct {
@@ -431,15 +427,12 @@ describe (GstElementClass *klass)
   gst_element_class_set_static_metadata (
       klass, "GEMM on OpenCL", "Filter/Converter/Video/Audio/Tensor",
       "Multiplies what flows by a matrix: D = act (alpha * A * B + beta * C + bias). A is M x K "
-      "and "
-      "flows in, B is the weight, K x N, and D is M x N and flows out. Video: M and K by "
+      "and flows in, B is the weight, K x N, and D is M x N and flows out. Video: M and K by "
       "feature-mode, from pixels (K = channels; NV12, I420 and P010 count as R, G, B) to whole "
-      "frames. "
-      "Audio: M = samples, K = channels. Tensors: K = the innermost dimension. Pixels with N = 1, "
-      "3 "
-      "or 4 stay video and audio stays audio where downstream takes that, integers rounded and "
-      "saturated; all else leaves as float32 tensors with dimensions=N:M. Runs on any OpenCL "
-      "device, Intel GPUs first",
+      "frames. Audio: M = samples, K = channels. Tensors: K = the innermost dimension. Pixels with "
+      "N = 1, 3 or 4 stay video and audio stays audio where downstream takes that, integers "
+      "rounded and saturated; all else leaves as float32 tensors with dimensions=N:M. Runs on any "
+      "OpenCL device, Intel GPUs first",
       "The gemmcl developers");
   gst_element_class_add_static_metadata (
       klass, "examples",
@@ -484,3 +477,15 @@ gst_gemmcl_init (GstGemmcl *self)
   gst_gemmcl_properties_init (self);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }
+
+/* No OpenCL here: this runs in GStreamer's plugin scanner. */
+static gboolean
+plugin_init (GstPlugin *plugin)
+{
+  GST_DEBUG_CATEGORY_INIT (gst_gemmcl_debug, "gemmcl", 0, "GEMM on OpenCL");
+  return gst_element_register (plugin, "gemmcl", GST_RANK_NONE, GST_TYPE_GEMMCL);
+}
+
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, gemmcl,
+                   "Multiplies video, audio and tensors by a matrix on OpenCL", plugin_init,
+                   PACKAGE_VERSION, "LGPL", PACKAGE, PACKAGE_ORIGIN)

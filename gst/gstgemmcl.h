@@ -10,7 +10,6 @@
 
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
-GST_ELEMENT_REGISTER_DECLARE (gemmcl)
 
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_debug);
 
@@ -89,7 +88,14 @@ struct _GstGemmcl {
   GstGemmclBatch *batch;
 };
 
-/* Parts of the class: caps, memory on both pads, output buffers. */
+/** GST_GEMMCL_AUTO: the default of kernel, platform and device, which leaves the choice open. */
+#define GST_GEMMCL_AUTO "auto"
+
+/* Parts of the class: properties, with their defaults and what they own; caps; memory on both pads;
+ * output buffers. */
+void gst_gemmcl_properties_install (GObjectClass *klass);
+void gst_gemmcl_properties_init (GstGemmcl *self);
+void gst_gemmcl_properties_clear (GstGemmcl *self);
 void gst_gemmcl_negotiate_install (GstBaseTransformClass *klass);
 void gst_gemmcl_allocation_install (GstBaseTransformClass *klass);
 void gst_gemmcl_output_install (GstBaseTransformClass *klass);
