@@ -94,20 +94,46 @@ gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
     return FALSE;
   if (self->split == 1 || gemm == NULL)
     return TRUE;
-  if (!can_split (self->kernel, gemm)) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-                 "Kernel %s cannot have K cut into parts here: only kernels that read buffers can, "
-                 "of problems without batches and pictures.",
-                 self->kernel->name);
-    return FALSE;
-  }
+  if (!can_split (self->kernel, gemm))
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_KERNEL,
+        "Kernel %s cannot have K cut into parts here: only kernels that read buffers can, "
+        "of problems without batches and pictures.",
+        self->kernel->name);
   if (gemm->k % (SPLIT_ALIGNMENT * self->split) == 0)
     return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-               "To be cut into %u parts, K must be a multiple of %u, which %" G_GSIZE_FORMAT
-               " is not.",
-               self->split, SPLIT_ALIGNMENT * self->split, gemm->k);
-  return FALSE;
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                      "To be cut into %u parts, K must be a multiple of %u, which %" G_GSIZE_FORMAT
+                      " is not.",
+                      self->split, SPLIT_ALIGNMENT * self->split, gemm->k);
+}
+
+gboolean
+gemmcl_kernel_exists (const gchar *name, GError **error)
+{
+  GemmclChoice choice;
+
+  g_return_val_if_fail (name != NULL, FALSE);
+  return gemmcl_choice_find (&choice, name, error);
+}
+
+gboolean
+gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm *gemm,
+                    GError **error)
+{
+  GemmclChoice choice;
+  GemmclGemm computed;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
+  g_return_val_if_fail (name != NULL, FALSE);
+
+  if (!gemmcl_choice_find (&choice, name, error) ||
+      (gemm != NULL && !gemmcl_gemm_validate (gemm, error)))
+    return FALSE;
+  if (gemm != NULL)
+    computed = gemmcl_gemm_get_computed (gemm);
+  return gemmcl_choice_check (&choice, gemmcl_context_get_device_info (context),
+                              gemm ? &computed : NULL, error);
 }
 
 /* Whether @kernel was made for such devices and is native there. */

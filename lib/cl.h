@@ -3,6 +3,7 @@
 #pragma once
 
 /* OpenCL for the library's own files: its types freed by scope, its errors as GErrors. */
+#include "error-private.h"
 #include "gemmcl-opencl.h"
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_context, clReleaseContext, NULL)
@@ -24,6 +25,3 @@ const gchar *gemmcl_cl_error_name (cl_int status);
  */
 gboolean gemmcl_cl_check (cl_int status, GError **error, const gchar *call, ...)
     G_GNUC_PRINTF (3, 4);
-
-/** gemmcl_cl_get_version: Returns: 30 for "OpenCL 3.0 ..." and so on; 0 for what is no version. */
-guint gemmcl_cl_get_version (const gchar *version);

@@ -176,9 +176,8 @@ gemmcl_context_find_device (cl_context context, cl_device_id *device, GError **e
       *device = ids[i];
       return TRUE;
     }
-  g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                       "The OpenCL device is not one of the OpenCL context's.");
-  return FALSE;
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                      "The OpenCL device is not one of the OpenCL context's.");
 }
 
 GemmclContext *
@@ -272,7 +271,7 @@ gemmcl_context_create_buffer (GemmclContext *self, gsize size, const gchar *what
   cl_int status;
 
   if (size > max) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
+    gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                  "%s needs %" G_GSIZE_FORMAT " bytes, but %s allows %" G_GUINT64_FORMAT
                  " in one buffer.",
                  what, size, self->device->info.name, max);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "cl.h"
+#include "device.h"
 #include "weights.h"
 
 /** GEMMCL_IMAGE_FORMAT: of the images that kernels read. */

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device.h"
 
-#include "error-private.h"
-
 #include <CL/cl_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +76,14 @@ gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const gchar *ext
   return FALSE;
 }
 
+guint
+gemmcl_cl_get_version (const gchar *version)
+{
+  const gsize prefix = strlen ("OpenCL ");
+
+  return strlen (version) > prefix ? 10 * g_ascii_strtod (version + prefix, NULL) + 0.5 : 0;
+}
+
 static GemmclDeviceType
 type_from_cl (cl_device_type type)
 {
@@ -149,6 +155,64 @@ fill_images (GemmclDeviceInfo *info, cl_device_id id)
   GET (NULL, id, CL_DEVICE_IMAGE2D_MAX_HEIGHT, info->max_image_height);
 }
 
+static guint
+get_nvidia_lanes (guint capability)
+{
+  static const struct {
+    guint capability, lanes;
+  } table[] = {
+      {30, 192}, {50, 128}, {60, 64},  {61, 128},  {70, 64},
+      {80, 64},  {86, 128}, {90, 128}, {100, 128},
+  };
+  guint lanes = 0;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (table) && table[i].capability <= capability; i++)
+    lanes = table[i].lanes;
+  return lanes;
+}
+
+/*
+ * How many f32 multiply-adds a device starts in a second at most:
+ *
+ *     CPU      cores x clock x 2 units x vector width. Two FMA units are what Intel since Haswell,
+ *              AMD since Zen 2 and Arm's large cores have; compute units count hardware threads,
+ *              so that a CPU with two threads a core comes out twice as fast as it is.
+ *     Intel    EUs x clock x 8 lanes (Gen7.5 to Gen12: two FPUs of 4; Xe-LP: 8 lanes) or 16 (the
+ *              vector engines of Xe2 and Xe-HPC, whose smallest subgroup is 16)
+ *     NVIDIA   multiprocessors x clock x lanes of the compute capability (CUDA C++ Programming
+ *              Guide, "Arithmetic Instructions")
+ *
+ * and two operations for each. Others do not tell what they have: 0.
+ */
+static void
+fill_peak (GemmclDeviceInfo *info)
+{
+  const gchar *units = NULL;
+  guint n = 0, lanes = 0;
+
+  if (info->nvidia_capability >= 10) {
+    units = "multiprocessors";
+    n = info->compute_units;
+    lanes = get_nvidia_lanes (info->nvidia_capability);
+  } else if (info->intel && info->eus > 0) {
+    units = "EUs";
+    n = info->eus;
+    lanes = info->n_subgroup_sizes > 0 && info->subgroup_sizes[0] >= 16 ? 16 : 8;
+  } else if (info->type == GEMMCL_DEVICE_TYPE_CPU) {
+    units = "hardware threads";
+    n = info->compute_units;
+    lanes = 2 * info->float_width;
+  }
+
+  if (n == 0 || lanes == 0 || info->clock_mhz == 0) {
+    info->peak_source = g_strdup ("unknown: the driver does not tell the device's width or clock");
+    return;
+  }
+  info->peak_gflops = 2.0 * n * lanes * info->clock_mhz / 1000.0;
+  info->peak_source = g_strdup_printf ("%u %s x %u f32 lanes x %u MHz x (MUL + ADD)", n, units,
+                                       lanes, info->clock_mhz);
+}
+
 /* Half a description would make wrong choices for as long as it is shared. */
 static gboolean
 fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GError **error)
@@ -186,7 +250,7 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GEr
   fill_images (info, id);
   fill_subgroup_sizes (info, id);
   fill_intel (info, id);
-  gemmcl_device_info_set_peak (info, info->nvidia_capability / 10, info->nvidia_capability % 10);
+  fill_peak (info);
   return gemmcl_cl_check (asked.status, error, "clGetDeviceInfo");
 }
 
@@ -281,28 +345,28 @@ is_any (const gchar *asked)
   return asked == NULL || *asked == '\0' || g_ascii_strcasecmp (asked, "auto") == 0;
 }
 
-/* Whether @asked is the number @index; @is_number tells whether it is a number at all. */
+/* Whether @asked is anything, the number @index, or, if it is no number, a part of @name. */
 static gboolean
-is_index (const gchar *asked, guint index, gboolean *is_number)
+is_asked (const gchar *asked, guint index, const gchar *name)
 {
   guint64 number;
 
-  *is_number = g_ascii_string_to_unsigned (asked, 10, 0, G_MAXUINT32, &number, NULL);
-  return *is_number && number == index;
+  if (is_any (asked))
+    return TRUE;
+  if (g_ascii_string_to_unsigned (asked, 10, 0, G_MAXUINT32, &number, NULL))
+    return number == index;
+  return contains (name, asked);
 }
 
 static gboolean
 platform_fits (const GemmclDevice *device, const gchar *asked)
 {
-  gboolean is_number;
   g_autofree gchar *vendor = NULL;
 
-  if (is_any (asked) || is_index (asked, device->platform_index, &is_number))
+  if (is_asked (asked, device->platform_index, device->info.platform))
     return TRUE;
-  if (is_number)
-    return FALSE;
   vendor = get_platform_string (NULL, device->platform, CL_PLATFORM_VENDOR);
-  return contains (device->info.platform, asked) || contains (vendor, asked);
+  return is_asked (asked, device->platform_index, vendor);
 }
 
 static gboolean
@@ -343,12 +407,10 @@ pick (GPtrArray *from, const GemmclDeviceQuery *query)
 
   for (guint i = 0; i < from->len; i++) {
     GemmclDevice *device = from->pdata[i];
-    gboolean is_number;
 
     if (!platform_fits (device, query->platform) || !type_fits (device, query->type))
       continue;
-    if (is_any (query->device) || is_index (query->device, index++, &is_number) ||
-        (!is_number && contains (device->info.name, query->device))) {
+    if (is_asked (query->device, index++, device->info.name)) {
       g_ptr_array_add (fit, device);
       from->pdata[i] = NULL;
     }
@@ -375,9 +437,9 @@ set_no_device (GError **error, const GemmclDeviceQuery *query, GPtrArray *device
     return;
   }
   if (devices->len == 0) {
-    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_NO_DEVICE,
-                         "No OpenCL device was found. Install an OpenCL driver: intel-opencl-icd "
-                         "for Intel GPUs, pocl-opencl-icd for any CPU.");
+    gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
+                 "No OpenCL device was found. Install an OpenCL driver: intel-opencl-icd "
+                 "for Intel GPUs, pocl-opencl-icd for any CPU.");
     return;
   }
   for (guint i = 0; i < devices->len; i++) {

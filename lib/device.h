@@ -18,5 +18,5 @@ GemmclDevice *gemmcl_device_new (cl_device_id id, GError **error);
 void gemmcl_device_free (GemmclDevice *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclDevice, gemmcl_device_free)
 
-/** gemmcl_device_info_set_peak: fills in peak_gflops and peak_source from the rest of @info. */
-void gemmcl_device_info_set_peak (GemmclDeviceInfo *info, guint nvidia_major, guint nvidia_minor);
+/** gemmcl_cl_get_version: Returns: 30 for "OpenCL 3.0 ..." and so on; 0 for what is no version. */
+guint gemmcl_cl_get_version (const gchar *version);

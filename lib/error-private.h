@@ -1,14 +1,16 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Messages may quote a user's words, whatever their encoding: they are made valid UTF-8.
+ */
 #pragma once
 
 #include "gemmcl-error.h"
 
-/**
- * gemmcl_fail: sets @error as g_set_error() does, to a message that is valid UTF-8 whatever user's
- * words it quotes.
- *
- * Returns: %FALSE, for who returns that itself.
- */
+/** gemmcl_fail: Sets @error as g_set_error() does. Returns: %FALSE, for callers to return. */
 gboolean gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
     G_GNUC_PRINTF (3, 4);
+
+/** gemmcl_fail_file: The same, with the name of the file before the message. */
+gboolean gemmcl_fail_file (GError **error, GemmclError code, const gchar *path, const gchar *format,
+                           ...) G_GNUC_PRINTF (4, 5);

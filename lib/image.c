@@ -6,6 +6,8 @@
 
 #include "image-private.h"
 
+#include "error-private.h"
+
 /* Planes but the first are of chroma: half the width and height, rounded up. */
 typedef struct {
   const gchar *name;
@@ -72,10 +74,9 @@ check_range (const gchar *what, gsize found, gsize most, GError **error)
 {
   if (found >= 1 && found <= most)
     return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-               "A picture's %s must be 1 to %" G_GSIZE_FORMAT ", not %" G_GSIZE_FORMAT ".", what,
-               most, found);
-  return FALSE;
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                      "A picture's %s must be 1 to %" G_GSIZE_FORMAT ", not %" G_GSIZE_FORMAT ".",
+                      what, most, found);
 }
 
 /* Written so that NaN fails. */
@@ -88,23 +89,21 @@ check_colours (const GemmclImage *image, GError **error)
   if (formats[image->format].n_planes == 1 ||
       (image->kr > 0.0 && image->kb > 0.0 && image->kr + image->kb < 1.0))
     return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-               "The weights of red and blue in %s's luma must be more than 0 and together less "
-               "than 1, as 0.299 and 0.114 are, not %s and %s.",
-               formats[image->format].name, g_ascii_dtostr (kr, sizeof kr, image->kr),
-               g_ascii_dtostr (kb, sizeof kb, image->kb));
-  return FALSE;
+  return gemmcl_fail (
+      error, GEMMCL_ERROR_INVALID,
+      "The weights of red and blue in %s's luma must be more than 0 and together less "
+      "than 1, as 0.299 and 0.114 are, not %s and %s.",
+      formats[image->format].name, g_ascii_dtostr (kr, sizeof kr, image->kr),
+      g_ascii_dtostr (kb, sizeof kb, image->kb));
 }
 
 static gboolean
 check_image (const GemmclImage *image, GError **error)
 {
-  if (!find_format (image->format)) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                 "Expected a pixel format's number, 0 to %d, found %d.", GEMMCL_N_PIXEL_FORMATS - 1,
-                 (gint)image->format);
-    return FALSE;
-  }
+  if (!find_format (image->format))
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Expected a pixel format's number, 0 to %d, found %d.",
+                        GEMMCL_N_PIXEL_FORMATS - 1, (gint)image->format);
   if (!check_range ("width", image->width, G_MAXUINT16, error) ||
       !check_range ("height", image->height, G_MAXUINT16, error))
     return FALSE;
@@ -186,27 +185,21 @@ gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **e
     return FALSE;
 
   get_rows (image, &rows, &columns);
-  if (rows == 0) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                 "Expected a feature mode's number, %d to %d, found %d.", GEMMCL_FEATURE_PIXEL,
-                 GEMMCL_FEATURE_PATCH, (gint)image->features);
-    return FALSE;
-  }
-  if (rows > G_MAXINT32 || columns > G_MAXINT32) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                 "A picture of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 " is a matrix of %" G_GUINT64_FORMAT " x %" G_GUINT64_FORMAT
-                 "; the most is %d each way. Choose another feature mode, or scale it down.",
-                 image->width, image->height, rows, columns, G_MAXINT32);
-    return FALSE;
-  }
-  if (get_planes (image, planes) > G_MAXSIZE) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                 "A picture of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 " has more bytes than this host can address. Scale it down.",
-                 image->width, image->height);
-    return FALSE;
-  }
+  if (rows == 0)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Expected a feature mode's number, %d to %d, found %d.",
+                        GEMMCL_FEATURE_PIXEL, GEMMCL_FEATURE_PATCH, (gint)image->features);
+  if (rows > G_MAXINT32 || columns > G_MAXINT32)
+    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                        "A picture of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                        " is a matrix of %" G_GUINT64_FORMAT " x %" G_GUINT64_FORMAT
+                        "; the most is %d each way. Choose another feature mode, or scale it down.",
+                        image->width, image->height, rows, columns, G_MAXINT32);
+  if (get_planes (image, planes) > G_MAXSIZE)
+    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                        "A picture of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                        " has more bytes than this host can address. Scale it down.",
+                        image->width, image->height);
   if (m)
     *m = rows;
   if (k)

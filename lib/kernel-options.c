@@ -5,8 +5,6 @@
  */
 #include "kernel-options.h"
 
-#include "blocks.h"
-#include "dot.h"
 #include "image-private.h"
 #include "kernels.h"
 #include "program.h"

@@ -4,13 +4,12 @@
 
 #include <string.h>
 
-#include "blocks.h"
-#include "choice.h"
 #include "error-private.h"
-#include "gemm.h"
-#include "subgroups.h"
 
 #define MAX_NEAR 5 /* names that a message about a wrong one lists */
+
+/* Of an image in a buffer: that of most devices, and places in it are ints. */
+#define MAX_BUFFER_SIDE 16384
 
 #define GEMMCL_HELPER(name, source)
 static const GemmclKernel table[] = {
@@ -144,104 +143,6 @@ gemmcl_kernel_find (const gchar *name, GError **error)
   return NULL;
 }
 
-static gboolean
-check_images (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const GemmclGemm *gemm,
-              GError **error)
-{
-  GemmclBlocks blocks;
-
-  return !kernel->images ||
-         (gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_A, error) &&
-          gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_B, error));
-}
-
-static gboolean
-check_precision (const GemmclKernel *kernel, const GemmclGemm *gemm, GError **error)
-{
-  if (kernel->precision == GEMMCL_PRECISION_F32 || kernel->precision == gemm->precision)
-    return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-               "Kernel %s computes in %s, and the problem asks for %s.", kernel->name,
-               gemmcl_precision_get_name (kernel->precision),
-               gemmcl_precision_get_name (gemm->precision));
-  return FALSE;
-}
-
-static gboolean
-check_size (const GemmclKernel *kernel, const gchar *name, gsize size, gsize max, GError **error)
-{
-  if (max == 0 || size <= max)
-    return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-               "Kernel %s takes %s up to %" G_GSIZE_FORMAT ", not %" G_GSIZE_FORMAT ".",
-               kernel->name, name, max, size);
-  return FALSE;
-}
-
-gboolean
-gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm)
-{
-  return kernel->pictures && gemm->a_image != NULL &&
-         gemm->a_image->features == GEMMCL_FEATURE_PIXEL;
-}
-
-gboolean
-gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
-                     const GemmclGemm *gemm, GError **error)
-{
-  const gsize group = kernel->group_m * kernel->group_n;
-
-  if (group > device->max_work_group || group > device->max_work_item_sizes[0]) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-                 "Kernel %s needs work-groups of %" G_GSIZE_FORMAT
-                 ", but %s has up to %" G_GSIZE_FORMAT ".",
-                 kernel->name, group, device->name,
-                 MIN (device->max_work_group, device->max_work_item_sizes[0]));
-    return FALSE;
-  }
-  if (gemm == NULL)
-    return TRUE;
-  if (!check_precision (kernel, gemm, error) || !check_images (kernel, device, gemm, error))
-    return FALSE;
-  if (gemm->d_image != NULL && !kernel->pictures) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-                 "Kernel %s cannot write pictures; \"auto\" finds one that can.", kernel->name);
-    return FALSE;
-  }
-  return check_size (kernel, "M", gemm->m, kernel->max_m, error) &&
-         check_size (kernel, "K", gemm->k, kernel->max_k, error) &&
-         (gemmcl_kernel_takes_pixels (kernel, gemm) ||
-          check_size (kernel, "N", gemm->n, kernel->max_n, error));
-}
-
-gboolean
-gemmcl_kernel_exists (const gchar *name, GError **error)
-{
-  GemmclChoice choice;
-
-  g_return_val_if_fail (name != NULL, FALSE);
-  return gemmcl_choice_find (&choice, name, error);
-}
-
-gboolean
-gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm *gemm,
-                    GError **error)
-{
-  GemmclChoice choice;
-  GemmclGemm computed;
-
-  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
-  g_return_val_if_fail (name != NULL, FALSE);
-
-  if (!gemmcl_choice_find (&choice, name, error) ||
-      (gemm != NULL && !gemmcl_gemm_validate (gemm, error)))
-    return FALSE;
-  if (gemm != NULL)
-    computed = gemmcl_gemm_get_computed (gemm);
-  return gemmcl_choice_check (&choice, gemmcl_context_get_device_info (context),
-                              gemm ? &computed : NULL, error);
-}
-
 guint
 gemmcl_kernel_get_panel (const GemmclKernel *kernel)
 {
@@ -287,4 +188,146 @@ gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n)
   const gsize cols = kernel->tile_n ? kernel->tile_n * kernel->group_n : n;
 
   return (GemmclTiles){(m + rows - 1) / rows, (n + cols - 1) / cols, rows, cols};
+}
+
+/* The largest multiple of @step up to @limit, or all of @k in whole steps if that is less. */
+static gsize
+get_chunk (gsize k, gsize step, gsize limit)
+{
+  return MIN ((k + step - 1) / step, limit / step) * step;
+}
+
+gboolean
+gemmcl_blocks_are_halves (const GemmclKernel *kernel, const GemmclGemm *gemm, GemmclOperand which)
+{
+  if (kernel->precision != GEMMCL_PRECISION_F16)
+    return FALSE;
+  return which == GEMMCL_OPERAND_B || (gemm->a_image == NULL && gemm->a_type == GEMMCL_TYPE_F16);
+}
+
+gboolean
+gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device)
+{
+  return device->max_image_width == 0;
+}
+
+const gchar *
+gemmcl_blocks_get_options (const GemmclDeviceInfo *device)
+{
+  return gemmcl_blocks_are_in_buffers (device) ? " -DIMAGES -DIMAGES_IN_BUFFERS"
+                                               : " -DIMAGES -D__opencl_c_images=1";
+}
+
+gboolean
+gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+                    const GemmclGemm *gemm, GemmclOperand which, GError **error)
+{
+  const gboolean in_buffer = gemmcl_blocks_are_in_buffers (device);
+  const gsize max_width = in_buffer ? MAX_BUFFER_SIDE : device->max_image_width;
+  const gsize max_height = in_buffer ? MAX_BUFFER_SIDE : device->max_image_height;
+  const gsize per_texel = gemmcl_blocks_are_halves (kernel, gemm, which) ? 2 : 1;
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
+  gsize blocks = 0;
+
+  self->chunk = get_chunk (gemm->k, kernel->depth * kernel->subgroup, MIN (max_width, max_height));
+  if (self->chunk > 0) {
+    const gboolean of_a = which == GEMMCL_OPERAND_A;
+    /* gemmcl_plan_run() takes an A for each batch in any case. */
+    const gsize batches = of_a || gemm->b_stride ? gemmcl_gemm_get_batch (gemm) : 1;
+
+    self->width = (of_a ? self->chunk : tiles.cols) / per_texel;
+    self->height = of_a ? kernel->tile_m : self->chunk;
+    self->per_panel = (gemm->k + self->chunk - 1) / self->chunk;
+    self->panels = of_a ? tiles.m * kernel->group_m : tiles.n;
+    if (!g_size_checked_mul (&blocks, self->per_panel, self->panels) ||
+        !g_size_checked_mul (&blocks, blocks, batches))
+      blocks = G_MAXSIZE;
+    self->side = MIN (max_width / self->width, blocks);
+  }
+  if (self->chunk > 0 && self->side > 0 && (blocks - 1) / self->side < max_height / self->height) {
+    self->image_width = self->side * self->width;
+    self->image_height = ((blocks - 1) / self->side + 1) * self->height;
+    return TRUE;
+  }
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                      "Kernel %s reads images, and %s is more than one on %s holds, of up to"
+                      " %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " texels.",
+                      kernel->name, which == GEMMCL_OPERAND_A ? "A" : "B", device->name, max_width,
+                      max_height);
+}
+
+GemmclStrides
+gemmcl_blocks_get_strides (const GemmclBlocks *self, gboolean shared)
+{
+  return (GemmclStrides){
+      .offset = self->chunk,
+      .batch = shared ? 0 : self->panels * self->per_panel,
+      .row = self->per_panel,
+      .col = self->side,
+  };
+}
+
+static gboolean
+check_images (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const GemmclGemm *gemm,
+              GError **error)
+{
+  GemmclBlocks blocks;
+
+  return !kernel->images ||
+         (gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_A, error) &&
+          gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_B, error));
+}
+
+static gboolean
+check_precision (const GemmclKernel *kernel, const GemmclGemm *gemm, GError **error)
+{
+  if (kernel->precision == GEMMCL_PRECISION_F32 || kernel->precision == gemm->precision)
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                      "Kernel %s computes in %s, and the problem asks for %s.", kernel->name,
+                      gemmcl_precision_get_name (kernel->precision),
+                      gemmcl_precision_get_name (gemm->precision));
+}
+
+static gboolean
+check_size (const GemmclKernel *kernel, const gchar *name, gsize size, gsize max, GError **error)
+{
+  if (max == 0 || size <= max)
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                      "Kernel %s takes %s up to %" G_GSIZE_FORMAT ", not %" G_GSIZE_FORMAT ".",
+                      kernel->name, name, max, size);
+}
+
+gboolean
+gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  return kernel->pictures && gemm->a_image != NULL &&
+         gemm->a_image->features == GEMMCL_FEATURE_PIXEL;
+}
+
+gboolean
+gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+                     const GemmclGemm *gemm, GError **error)
+{
+  const gsize group = kernel->group_m * kernel->group_n;
+
+  if (group > device->max_work_group || group > device->max_work_item_sizes[0])
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "Kernel %s needs work-groups of %" G_GSIZE_FORMAT
+                        ", but %s has up to %" G_GSIZE_FORMAT ".",
+                        kernel->name, group, device->name,
+                        MIN (device->max_work_group, device->max_work_item_sizes[0]));
+  if (gemm == NULL)
+    return TRUE;
+  if (!check_precision (kernel, gemm, error) || !check_images (kernel, device, gemm, error))
+    return FALSE;
+  if (gemm->d_image != NULL && !kernel->pictures)
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "Kernel %s cannot write pictures; \"auto\" finds one that can.",
+                        kernel->name);
+  return check_size (kernel, "M", gemm->m, kernel->max_m, error) &&
+         check_size (kernel, "K", gemm->k, kernel->max_k, error) &&
+         (gemmcl_kernel_takes_pixels (kernel, gemm) ||
+          check_size (kernel, "N", gemm->n, kernel->max_n, error));
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "gemm.h"
 #include "kernel-table.h"
 
 /** gemmcl_kernel_get: Returns: row @index, which is less than gemmcl_get_n_kernels(). */
@@ -46,3 +47,55 @@ typedef struct {
 
 /** gemmcl_kernel_get_tiles: Returns: how @kernel covers a D of @m x @n. */
 GemmclTiles gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n);
+
+/**
+ * GemmclBlocks:
+ * @width, @height: of a block, in texels
+ * @chunk: the K of a block
+ * @per_panel: blocks of a panel, one for each chunk of K
+ * @panels: panels of one of the batches
+ * @side: blocks side by side
+ * @image_width, @image_height: of what holds all of them, in texels
+ *
+ * How A or B lies in an image; kernels/pack_image.cl has a drawing. Where a device has no images of
+ * one channel of 32 bits, a buffer holds its texels row by row.
+ */
+typedef struct {
+  gsize width, height;
+  gsize chunk, per_panel, panels, side;
+  gsize image_width, image_height;
+} GemmclBlocks;
+
+/** gemmcl_blocks_are_halves: Returns: whether a texel is two halves, not a float. */
+gboolean gemmcl_blocks_are_halves (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                   GemmclOperand which);
+
+/** gemmcl_blocks_are_in_buffers: Returns: whether on @device images are buffers. */
+gboolean gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device);
+
+/**
+ * gemmcl_blocks_get_options:
+ *
+ * Returns: what programs with images are told, after a space. In OpenCL C 1.2, too, PoCL 7 declares
+ *   their functions only where the feature of 3.0 is defined.
+ */
+const gchar *gemmcl_blocks_get_options (const GemmclDeviceInfo *device);
+
+/**
+ * gemmcl_blocks_init:
+ * @kernel: one that reads images
+ * @which: A or B
+ *
+ * Returns: whether the device has images so large; else %FALSE with #GEMMCL_ERROR_KERNEL.
+ */
+gboolean gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel,
+                             const GemmclDeviceInfo *device, const GemmclGemm *gemm,
+                             GemmclOperand which, GError **error);
+
+/**
+ * gemmcl_blocks_get_strides:
+ * @shared: all batches have the same
+ *
+ * Returns: what the kernel is told in place of strides; see kernels/problem.h.
+ */
+GemmclStrides gemmcl_blocks_get_strides (const GemmclBlocks *self, gboolean shared);

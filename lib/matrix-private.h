@@ -2,11 +2,16 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "error-private.h"
 #include "fd.h"
 #include "gemmcl-matrix.h"
 
-/** gemmcl_type_from_name: Returns: whether @name is what gemmcl_type_get_name() gives a type. */
-gboolean gemmcl_type_from_name (const gchar *name, GemmclType *type);
+/** gemmcl_type_get_descr: Returns: NumPy's name of @type; "|V2" for bf16. */
+const gchar *gemmcl_type_get_descr (GemmclType type);
+
+/** gemmcl_type_from_name: Returns: whether @name is what @get_name gives a type. */
+gboolean gemmcl_type_from_name (const gchar *name, const gchar *(*get_name) (GemmclType),
+                                GemmclType *type);
 
 /** gemmcl_type_load_f32: Returns: element @index behind @data, at any alignment. */
 gfloat gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index);
@@ -18,6 +23,9 @@ gfloat gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index);
  * Returns: %FALSE when the number overflows.
  */
 gboolean gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_bytes);
+
+/** gemmcl_matrix_get_size: Returns: bytes of the elements. */
+gsize gemmcl_matrix_get_size (const GemmclMatrix *self);
 
 /**
  * gemmcl_matrix_new_take:
@@ -32,15 +40,6 @@ GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
  * checked, both f32. */
 GemmclMatrix *gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales,
                                         GemmclMatrix *zero_points);
-
-/**
- * gemmcl_matrix_dequantize:
- * @values: (inout): the bytes of @self, as floats, row by row
- * @transposed: as rows and columns of @self are swapped
- *
- * Makes them what @self says they stand for.
- */
-void gemmcl_matrix_dequantize (const GemmclMatrix *self, gfloat *values, gboolean transposed);
 
 /**
  * GemmclFile:
@@ -112,16 +111,10 @@ typedef struct {
  */
 GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
 
-/** GemmclFileWriter: Returns: whether all of @data was written to @fd; else errno says why not. */
-typedef gboolean (*GemmclFileWriter) (gint fd, gconstpointer data);
-
-/** gemmcl_replace_file: what @writer writes, whole or not at all, in place of what was there. */
-gboolean gemmcl_replace_file (const gchar *path, GemmclFileWriter writer, gconstpointer data,
-                              GError **error);
-
-/** gemmcl_set_file_error: sets @error to a message that starts with the name of the file. */
-void gemmcl_set_file_error (GError **error, GemmclError code, const gchar *path,
-                            const gchar *format, ...) G_GNUC_PRINTF (4, 5);
+/** gemmcl_file_save: Writes @head and the elements of @parts (each nullable), all or nothing, in
+ * place of the file that was there. */
+gboolean gemmcl_file_save (const gchar *path, const GString *head, const GemmclMatrix *const *parts,
+                           gsize n, GError **error);
 
 /**
  * gemmcl_describe_char:
@@ -135,7 +128,3 @@ gchar *gemmcl_describe_char (const gchar *p, const gchar *end);
 
 /** gemmcl_describe_dims: Returns: (transfer full): "64 x 3 x 7"; "no dimensions" for none. */
 gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);
-
-/* Behind a tensor's name in a safetensors file. */
-#define GEMMCL_SCALE_SUFFIX      ".scale"
-#define GEMMCL_ZERO_POINT_SUFFIX ".zero_point"

@@ -89,30 +89,6 @@ gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *scales, GemmclMa
   return gemmcl_matrix_new_scaled (bytes, own_scales, own_zeros);
 }
 
-void
-gemmcl_matrix_dequantize (const GemmclMatrix *self, gfloat *values, gboolean transposed)
-{
-  const GemmclMatrix *scales = gemmcl_matrix_get_scales (self);
-  const GemmclMatrix *zeros = gemmcl_matrix_get_zero_points (self);
-  const gsize rows = gemmcl_matrix_get_rows (self), cols = gemmcl_matrix_get_cols (self);
-  const gfloat *scale, *zero;
-  gsize by_row, by_col;
-
-  if (scales == NULL)
-    return;
-  scale = gemmcl_matrix_get_data (scales);
-  zero = zeros != NULL ? gemmcl_matrix_get_data (zeros) : NULL;
-  by_row = gemmcl_matrix_get_rows (scales) > 1;
-  by_col = gemmcl_matrix_get_cols (scales) > 1;
-  for (gsize i = 0; i < rows; i++)
-    for (gsize j = 0; j < cols; j++) {
-      gfloat *value = values + (transposed ? j * rows + i : i * cols + j);
-      const gsize at = i * by_row + j * by_col;
-
-      *value = scale[at] * (*value - (zero != NULL ? zero[at] : 0));
-    }
-}
-
 /* The scale of each of @n rows or columns: elements i * @step + k * @next, k < @length. */
 static gboolean
 find_scales (const gfloat *values, gsize n, gsize step, gsize length, gsize next, gfloat *scales,

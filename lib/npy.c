@@ -1,21 +1,23 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads NumPy's .npy files:
+/* NumPy's .npy files:
  *
  *     \x93NUMPY  major minor  length (u16 in version 1, u32 in 2 and 3)  header  elements
  *
  * The header is a literal dict of Python with exactly the keys descr, fortran_order and shape, in
- * any order; it is parsed strictly, nothing in it is evaluated. */
+ * any order; it is parsed strictly, nothing in it is evaluated. Files of version 1 are written. */
 
 #include <string.h>
 
 #include "matrix-private.h"
-#include "npy-private.h"
 
-/* NumPy itself refuses longer ones. */
-#define MAX_HEADER 10000
-#define MAX_START  (GEMMCL_NPY_PREFIX_V2 + MAX_HEADER)
+#define MAGIC      "\x93NUMPY"
+#define PREFIX_V1  10
+#define PREFIX_V2  12
+#define MAX_HEADER 10000 /* NumPy itself refuses longer ones */
+#define MAX_START  (PREFIX_V2 + MAX_HEADER)
+#define ALIGNMENT  64 /* of the elements, as NumPy has it */
 
 typedef struct {
   const gchar *path;
@@ -45,11 +47,10 @@ expected (const Cursor *cursor, const gchar *what, GError **error)
 {
   g_autofree gchar *found = gemmcl_describe_char (cursor->p, cursor->end);
 
-  gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, cursor->path,
-                         "The .npy header is damaged: at its character %" G_GSIZE_FORMAT
-                         " expected %s, found %s.",
-                         (gsize)(cursor->p - cursor->start) + 1, what, found);
-  return FALSE;
+  return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, cursor->path,
+                           "The .npy header is damaged: at its character %" G_GSIZE_FORMAT
+                           " expected %s, found %s.",
+                           (gsize)(cursor->p - cursor->start) + 1, what, found);
 }
 
 static void
@@ -99,12 +100,11 @@ static gboolean
 parse_descr (Cursor *cursor, Header *header, GError **error)
 {
   skip_space (cursor);
-  if (cursor->p < cursor->end && (*cursor->p == '[' || *cursor->p == '(' || *cursor->p == '{')) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, cursor->path,
-                           "Expected numbers of one plain type, found a structured type. Save the "
-                           "fields one by one.");
-    return FALSE;
-  }
+  if (cursor->p < cursor->end && (*cursor->p == '[' || *cursor->p == '(' || *cursor->p == '{'))
+    return gemmcl_fail_file (
+        error, GEMMCL_ERROR_FORMAT, cursor->path,
+        "Expected numbers of one plain type, found a structured type. Save the "
+        "fields one by one.");
   header->descr = parse_string (cursor, "a type in quotation marks", error);
   return header->descr != NULL;
 }
@@ -125,11 +125,9 @@ parse_size (Cursor *cursor, gsize *size, GError **error)
     return expected (cursor, "a number of elements", error);
   for (*size = 0; cursor->p < cursor->end && g_ascii_isdigit (*cursor->p); cursor->p++)
     if (!g_size_checked_mul (size, *size, 10) ||
-        !g_size_checked_add (size, *size, g_ascii_digit_value (*cursor->p))) {
-      gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, cursor->path,
-                             "The .npy header states a shape that is more than memory can hold.");
-      return FALSE;
-    }
+        !g_size_checked_add (size, *size, g_ascii_digit_value (*cursor->p)))
+      return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, cursor->path,
+                               "The .npy header states a shape that is more than memory can hold.");
   /* Python 2 wrote long integers with this suffix. */
   if (cursor->p < cursor->end && *cursor->p == 'L')
     cursor->p++;
@@ -212,36 +210,30 @@ find_header (const GemmclFile *file, const guint8 *data, Cursor *cursor, GError 
   const gsize size = file->size;
   gsize start, length;
 
-  if (size < GEMMCL_NPY_PREFIX_V1 || memcmp (data, GEMMCL_NPY_MAGIC, 6) != 0) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
-                           "Expected a NumPy file as numpy.save() writes it, found something else: "
-                           "it does not start with \\x93NUMPY.");
-    return FALSE;
-  }
-  if (data[6] < 1 || data[6] > 3 || data[7] != 0) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
-                           "Expected version 1.0, 2.0 or 3.0 of the .npy format, found %u.%u.",
-                           data[6], data[7]);
-    return FALSE;
-  }
-  start = data[6] == 1 ? GEMMCL_NPY_PREFIX_V1 : GEMMCL_NPY_PREFIX_V2;
+  if (size < PREFIX_V1 || memcmp (data, MAGIC, 6) != 0)
+    return gemmcl_fail_file (
+        error, GEMMCL_ERROR_FORMAT, path,
+        "Expected a NumPy file as numpy.save() writes it, found something else: "
+        "it does not start with \\x93NUMPY.");
+  if (data[6] < 1 || data[6] > 3 || data[7] != 0)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                             "Expected version 1.0, 2.0 or 3.0 of the .npy format, found %u.%u.",
+                             data[6], data[7]);
+  start = data[6] == 1 ? PREFIX_V1 : PREFIX_V2;
   if (size < start)
     length = G_MAXSIZE;
   else if (data[6] == 1)
     length = data[8] | (gsize)data[9] << 8;
   else
     length = data[8] | (gsize)data[9] << 8 | (gsize)data[10] << 16 | (gsize)data[11] << 24;
-  if (size < start || length > size - start) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
-                           "The file is truncated: it ends inside of the .npy header.");
-    return FALSE;
-  }
-  if (length > MAX_HEADER) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
-                           "Expected a .npy header of at most %d bytes, found %" G_GSIZE_FORMAT ".",
-                           MAX_HEADER, length);
-    return FALSE;
-  }
+  if (size < start || length > size - start)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                             "The file is truncated: it ends inside of the .npy header.");
+  if (length > MAX_HEADER)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                             "Expected a .npy header of at most %d bytes, found %" G_GSIZE_FORMAT
+                             ".",
+                             MAX_HEADER, length);
   cursor->path = path;
   cursor->start = cursor->p = (const gchar *)data + start;
   cursor->end = cursor->start + length;
@@ -261,7 +253,7 @@ find_type (const gchar *path, const gchar *descr, gboolean v2_is_bf16, GemmclTyp
     if (v2_is_bf16)
       return TRUE;
     advice = "If these two bytes are bf16, say so with #bf16 after the name of the file.";
-  } else if (gemmcl_npy_find_type (descr, type)) {
+  } else if (gemmcl_type_from_name (descr, gemmcl_type_get_descr, type)) {
     return TRUE;
   } else if (descr[0] == '>') {
     advice = "Expected little-endian numbers. Save array.astype (array.dtype.newbyteorder ('<')).";
@@ -270,9 +262,8 @@ find_type (const gchar *path, const gchar *descr, gboolean v2_is_bf16, GemmclTyp
   } else if (g_str_equal (kind, "b1")) {
     advice = "Expected numbers, not booleans. Save array.astype ('u1').";
   }
-  gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path, "The elements are of type '%s'. %s",
-                         descr, advice);
-  return FALSE;
+  return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path, "The elements are of type '%s'. %s",
+                           descr, advice);
 }
 
 GemmclMatrix *
@@ -305,4 +296,37 @@ gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
                             .dims = (const gsize *)(gpointer)header.shape->data,
                             .n_dims = header.shape->len},
       error);
+}
+
+static GString *
+make_header (const GemmclMatrix *matrix)
+{
+  GString *header = g_string_new_len (MAGIC "\1\0\0\0", PREFIX_V1);
+  gsize length;
+
+  g_string_append_printf (header,
+                          "{'descr': '%s', 'fortran_order': %s, 'shape': (%" G_GSIZE_FORMAT
+                          ", %" G_GSIZE_FORMAT "), }",
+                          gemmcl_type_get_descr (gemmcl_matrix_get_element_type (matrix)),
+                          gemmcl_matrix_is_column_major (matrix) ? "True" : "False",
+                          gemmcl_matrix_get_rows (matrix), gemmcl_matrix_get_cols (matrix));
+  while ((header->len + 1) % ALIGNMENT != 0)
+    g_string_append_c (header, ' ');
+  g_string_append_c (header, '\n');
+
+  length = header->len - PREFIX_V1;
+  header->str[8] = (gchar)(length & 0xff);
+  header->str[9] = (gchar)(length >> 8);
+  return header;
+}
+
+gboolean
+gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GError **error)
+{
+  g_autoptr (GString) header = make_header (self);
+
+  g_return_val_if_fail (path != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+
+  return gemmcl_file_save (path, header, &self, 1, error);
 }

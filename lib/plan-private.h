@@ -2,10 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "blocks.h"
 #include "cl.h"
 #include "gemmcl-tuning.h"
-#include "kernel-table.h"
+#include "kernels.h"
 #include "weights.h"
 
 /**

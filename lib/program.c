@@ -92,8 +92,8 @@ build_from_source (cl_context context, const GemmclDevice *device, const gchar *
   status = clBuildProgram (program, 1, &device->id, options, NULL, NULL);
   if (status != CL_SUCCESS) {
     g_autofree gchar *log = build_log (program, device->id);
-    g_set_error (
-        error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD,
+    gemmcl_fail (
+        error, GEMMCL_ERROR_BUILD,
         "clBuildProgram of %s with \"%s\" failed on %s with %s (%d). The compiler says: %s", name,
         options, device->info.name, gemmcl_cl_error_name (status), status, log);
     return NULL;

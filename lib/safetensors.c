@@ -1,57 +1,34 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads safetensors files:
+/* Safetensors files:
  *
  *     N (u64)  N bytes of JSON: { "name": { "dtype", "shape", "data_offsets": [begin, end] }, ... }
  *     elements of all tensors, one after another with nothing between
  *
  * The whole header is checked before any tensor is believed. */
 
-#include <string.h>
-
 #include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "matrix-private.h"
 
 #define PREFIX     8
 #define MAX_HEADER 100000000
+#define MAX_NAMES  20 /* in a message */
+#define ALIGNMENT  8  /* of the elements that are written */
 
-/* Of the names in a message. */
-#define MAX_NAMES 20
-
-typedef struct {
-  const gchar *name;
-  gsize size;
-  gint type;
-} DType;
-
-/* Types that no matrix has (type -1) are listed so that their sizes are checked too. */
-static const DType dtypes[] = {
-    {"F32", 4, GEMMCL_TYPE_F32},
-    {"F64", 8, GEMMCL_TYPE_F64},
-    {"F16", 2, GEMMCL_TYPE_F16},
-    {"BF16", 2, GEMMCL_TYPE_BF16},
-    {"I8", 1, GEMMCL_TYPE_I8},
-    {"U8", 1, GEMMCL_TYPE_U8},
-    {"I16", 2, GEMMCL_TYPE_I16},
-    {"U16", 2, GEMMCL_TYPE_U16},
-    {"I32", 4, GEMMCL_TYPE_I32},
-    {"U32", 4, GEMMCL_TYPE_U32},
-    {"I64", 8, GEMMCL_TYPE_I64},
-    {"U64", 8, GEMMCL_TYPE_U64},
-    {"BOOL", 1, -1},
-    {"F8_E4M3", 1, -1},
-    {"F8_E5M2", 1, -1},
-    {"F8_E8M0", 1, -1},
-    {"C64", 8, -1},
-};
+/* Behind the name of a tensor of bytes. */
+#define SCALE_SUFFIX      ".scale"
+#define ZERO_POINT_SUFFIX ".zero_point"
 
 /* Strings belong to the parsed header. */
 typedef struct {
   const gchar *name;
   const gchar *dtype;
-  const DType *known;
+  gint type;  /* -1: that of no matrix */
+  gsize size; /* of an element; 0: unknown */
   GArray *shape;
   gsize begin;
   gsize end;
@@ -67,6 +44,13 @@ tensor_free (Tensor *tensor)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Tensor, tensor_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
+/* (transfer full): the name that such files give @type: ours in capitals. */
+static gchar *
+get_dtype (GemmclType type)
+{
+  return g_ascii_strup (gemmcl_type_get_name (type), -1);
+}
+
 /* The length of the header, 0 with @error set if there cannot be one. */
 static gsize
 read_length (const GemmclFile *file, GError **error)
@@ -79,16 +63,16 @@ read_length (const GemmclFile *file, GError **error)
   if (file->size >= PREFIX)
     memcpy (&length, data, sizeof length);
   if (file->size < PREFIX + 2 || length < 2 || length > MAX_HEADER || data[PREFIX] != '{') {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, file->path,
-                           "Expected a safetensors file, found something else: it does not start "
-                           "with the length of a header and its “{”.");
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
+                      "Expected a safetensors file, found something else: it does not start "
+                      "with the length of a header and its “{”.");
     return 0;
   }
   if (length > file->size - PREFIX) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, file->path,
-                           "The file is truncated: expected a header of %" G_GUINT64_FORMAT
-                           " bytes, found %" G_GSIZE_FORMAT ".",
-                           length, file->size - PREFIX);
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
+                      "The file is truncated: expected a header of %" G_GUINT64_FORMAT
+                      " bytes, found %" G_GSIZE_FORMAT ".",
+                      length, file->size - PREFIX);
     return 0;
   }
   return length;
@@ -108,9 +92,9 @@ read_header (const GemmclFile *file, gsize *start, GError **error)
   if (header == NULL) {
     g_autofree gchar *reason = g_utf8_make_valid (why.text, -1);
 
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, file->path,
-                           "The safetensors header is damaged: at its byte %d: %s.", why.position,
-                           reason);
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
+                      "The safetensors header is damaged: at its byte %d: %s.", why.position,
+                      reason);
   }
   *start = PREFIX + length;
   return header;
@@ -142,20 +126,34 @@ get_sizes (const json_t *list)
   return g_steal_pointer (&sizes);
 }
 
-static const DType *
-find_dtype (const gchar *name)
+/* Types that no matrix has are known so that their sizes are checked too. */
+static void
+find_type (Tensor *tensor)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (dtypes); i++)
-    if (g_str_equal (name, dtypes[i].name))
-      return &dtypes[i];
-  return NULL;
+  static const struct {
+    const gchar *name;
+    gsize size;
+  } others[] = {{"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1}, {"C64", 8}};
+
+  for (tensor->type = 0; tensor->type < GEMMCL_N_TYPES; tensor->type++) {
+    g_autofree gchar *name = get_dtype (tensor->type);
+
+    if (g_str_equal (name, tensor->dtype)) {
+      tensor->size = gemmcl_type_get_size (tensor->type);
+      return;
+    }
+  }
+  tensor->type = -1;
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    if (g_str_equal (others[i].name, tensor->dtype))
+      tensor->size = others[i].size;
 }
 
 /* Whether the shape takes the bytes that the offsets give it. */
 static gboolean
 shape_fits (const Tensor *tensor)
 {
-  gsize n_bytes = tensor->known->size;
+  gsize n_bytes = tensor->size;
 
   for (guint i = 0; i < tensor->shape->len; i++)
     if (!g_size_checked_mul (&n_bytes, n_bytes, g_array_index (tensor->shape, gsize, i)))
@@ -173,27 +171,27 @@ parse_tensor (const gchar *path, const gchar *name, const json_t *entry, GError 
 
   if (dtype == NULL || shape == NULL || offsets == NULL || offsets->len != 2 ||
       g_array_index (offsets, gsize, 0) > g_array_index (offsets, gsize, 1)) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
-                           "The safetensors header is damaged: for “%s” expected a dtype, a shape "
-                           "and data_offsets [begin, end].",
-                           name);
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                      "The safetensors header is damaged: for “%s” expected a dtype, a shape "
+                      "and data_offsets [begin, end].",
+                      name);
     return NULL;
   }
   tensor = g_new0 (Tensor, 1);
   tensor->name = name;
   tensor->dtype = dtype;
-  tensor->known = find_dtype (dtype);
+  find_type (tensor);
   tensor->shape = g_steal_pointer (&shape);
   tensor->begin = g_array_index (offsets, gsize, 0);
   tensor->end = g_array_index (offsets, gsize, 1);
-  if (tensor->known != NULL && !shape_fits (tensor)) {
+  if (tensor->size > 0 && !shape_fits (tensor)) {
     g_autofree gchar *dims =
         gemmcl_describe_dims ((const gsize *)(gpointer)tensor->shape->data, tensor->shape->len);
 
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
-                           "The safetensors header is damaged: “%s” (%s %s) does not fit the "
-                           "%" G_GSIZE_FORMAT " bytes of its data_offsets.",
-                           name, dims, dtype, tensor->end - tensor->begin);
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                      "The safetensors header is damaged: “%s” (%s %s) does not fit the "
+                      "%" G_GSIZE_FORMAT " bytes of its data_offsets.",
+                      name, dims, dtype, tensor->end - tensor->begin);
     return NULL;
   }
   return g_steal_pointer (&tensor);
@@ -208,9 +206,9 @@ check_metadata (const gchar *path, json_t *metadata, GError **error)
 
   json_object_foreach (metadata, key, value) ok = ok && json_is_string (value);
   if (!ok)
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
-                           "The safetensors header is damaged: expected strings in "
-                           "__metadata__.");
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                      "The safetensors header is damaged: expected strings in "
+                      "__metadata__.");
   return ok;
 }
 
@@ -235,22 +233,19 @@ check_offsets (const gchar *path, GPtrArray *tensors, gsize data_size, GError **
   for (guint i = 0; i < tensors->len; i++) {
     const Tensor *tensor = g_ptr_array_index (tensors, i);
 
-    if (tensor->begin != end) {
-      gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
-                             "The safetensors header is damaged: expected “%s” to begin at byte "
-                             "%" G_GSIZE_FORMAT " of the elements, found %" G_GSIZE_FORMAT ".",
-                             tensor->name, end, tensor->begin);
-      return FALSE;
-    }
+    if (tensor->begin != end)
+      return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                               "The safetensors header is damaged: expected “%s” to begin at byte "
+                               "%" G_GSIZE_FORMAT " of the elements, found %" G_GSIZE_FORMAT ".",
+                               tensor->name, end, tensor->begin);
     end = tensor->end;
   }
   if (end == data_size)
     return TRUE;
-  gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
-                         "The file is %s: expected %" G_GSIZE_FORMAT
-                         " bytes of elements, found %" G_GSIZE_FORMAT ".",
-                         end > data_size ? "truncated" : "too long", end, data_size);
-  return FALSE;
+  return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                           "The file is %s: expected %" G_GSIZE_FORMAT
+                           " bytes of elements, found %" G_GSIZE_FORMAT ".",
+                           end > data_size ? "truncated" : "too long", end, data_size);
 }
 
 /* All tensors by their place in the file, checked. */
@@ -293,9 +288,9 @@ find_tensor (const gchar *path, GPtrArray *tensors, const gchar *name, GError **
   }
   if (tensors->len > MAX_NAMES)
     g_string_append_printf (names, " and %u more", tensors->len - MAX_NAMES);
-  gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, path,
-                         "Expected the name of a tensor after “#”, found “%s”. The file holds %s.",
-                         name, tensors->len > 0 ? names->str : "no tensors");
+  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                    "Expected the name of a tensor after “#”, found “%s”. The file holds %s.", name,
+                    tensors->len > 0 ? names->str : "no tensors");
   return NULL;
 }
 
@@ -309,11 +304,11 @@ typedef struct {
 static GemmclMatrix *
 load_tensor (const Tensors *self, const Tensor *tensor, GError **error)
 {
-  if (tensor->known == NULL || tensor->known->type < 0) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, self->file->path,
-                           "Tensor “%s”: expected elements of F64, F32, F16, BF16, I8 to I64 or U8 "
-                           "to U64, found %s.",
-                           tensor->name, tensor->dtype);
+  if (tensor->type < 0) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, self->file->path,
+                      "Tensor “%s”: expected elements of F64, F32, F16, BF16, I8 to I64 or U8 "
+                      "to U64, found %s.",
+                      tensor->name, tensor->dtype);
     return NULL;
   }
   return gemmcl_matrix_new_from_source (
@@ -322,7 +317,7 @@ load_tensor (const Tensors *self, const Tensor *tensor, GError **error)
                             .offset = self->start + tensor->begin,
                             .length = tensor->end - tensor->begin,
                             .exact = TRUE,
-                            .type = (GemmclType)tensor->known->type,
+                            .type = (GemmclType)tensor->type,
                             .dims = (const gsize *)(gpointer)tensor->shape->data,
                             .n_dims = tensor->shape->len},
       error);
@@ -361,15 +356,15 @@ add_scales (const Tensors *self, const gchar *name, GemmclMatrix *matrix, GError
 
   if (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8)
     return g_steal_pointer (&bytes);
-  if (!load_companion (self, name, GEMMCL_SCALE_SUFFIX, bytes, &scales, error) ||
-      !load_companion (self, name, GEMMCL_ZERO_POINT_SUFFIX, bytes, &zeros, error))
+  if (!load_companion (self, name, SCALE_SUFFIX, bytes, &scales, error) ||
+      !load_companion (self, name, ZERO_POINT_SUFFIX, bytes, &zeros, error))
     return NULL;
   if (scales == NULL)
     return g_steal_pointer (&bytes);
   quantized = gemmcl_matrix_new_quantized (bytes, scales, zeros, &why);
   if (quantized == NULL)
-    gemmcl_set_file_error (error, GEMMCL_ERROR_FORMAT, self->file->path, "Tensor “%s”: %s", name,
-                           why->message);
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, self->file->path, "Tensor “%s”: %s", name,
+                      why->message);
   return g_steal_pointer (&quantized);
 }
 
@@ -393,4 +388,68 @@ gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **e
   tensor = list != NULL ? find_tensor (path, list, name, error) : NULL;
   matrix = tensor != NULL ? load_tensor (&tensors, tensor, error) : NULL;
   return matrix != NULL ? add_scales (&tensors, name, g_steal_pointer (&matrix), error) : NULL;
+}
+
+/* Adds @matrix (nullable), which ends at byte @end of the elements. */
+static void
+add_entry (json_t *header, const GemmclMatrix *matrix, const gchar *name, const gchar *suffix,
+           gsize *end)
+{
+  const gsize begin = *end;
+  g_autofree gchar *dtype = NULL, *full = g_strconcat (name, suffix, NULL);
+
+  if (matrix == NULL)
+    return;
+  dtype = get_dtype (gemmcl_matrix_get_element_type (matrix));
+  *end += gemmcl_matrix_get_size (matrix);
+  json_object_set_new (header, full,
+                       json_pack ("{s:s, s:[II], s:[II]}", "dtype", dtype, "shape",
+                                  (json_int_t)gemmcl_matrix_get_rows (matrix),
+                                  (json_int_t)gemmcl_matrix_get_cols (matrix), "data_offsets",
+                                  (json_int_t)begin, (json_int_t)*end));
+}
+
+static GString *
+make_head (json_t *header)
+{
+  GString *head = g_string_new (NULL);
+  gchar *json = json_dumps (header, JSON_COMPACT);
+  guint64 length = 0;
+
+  g_string_append_len (head, (const gchar *)&length, PREFIX);
+  g_string_append (head, json);
+  free (json);
+  while (head->len % ALIGNMENT != 0)
+    g_string_append_c (head, ' ');
+  length = head->len - PREFIX;
+  memcpy (head->str, &length, PREFIX);
+  return head;
+}
+
+gboolean
+gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, const gchar *name,
+                                GError **error)
+{
+  /* Floats first, so that all are aligned. */
+  const GemmclMatrix *const parts[] = {gemmcl_matrix_get_scales (self),
+                                       gemmcl_matrix_get_zero_points (self), self};
+  static const gchar *const suffixes[] = {SCALE_SUFFIX, ZERO_POINT_SUFFIX, ""};
+  g_autoptr (json_t) header = json_object ();
+  g_autoptr (GString) head = NULL;
+  gsize end = 0;
+
+  g_return_val_if_fail (path != NULL && name != NULL, FALSE);
+  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
+
+  if (gemmcl_matrix_is_column_major (self))
+    return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
+                             "Expected a matrix whose rows lie together, which is all that a "
+                             "safetensors file can hold, found one whose columns do.");
+  if (!g_utf8_validate (name, -1, NULL))
+    return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
+                             "Expected a tensor's name in UTF-8, found “%s”.", name);
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+    add_entry (header, parts[i], name, suffixes[i], &end);
+  head = make_head (header);
+  return gemmcl_file_save (path, head, parts, G_N_ELEMENTS (parts), error);
 }

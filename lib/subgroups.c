@@ -1,16 +1,19 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How the kernels that use subgroups run on a device: kernels/subgroup.clh has the levels.
+ * What kernels get of a device besides OpenCL C: subgroups (kernels/subgroup.clh has the levels)
+ * and products of bytes (kernels/dot.clh).
  */
 #include "subgroups.h"
 
 #include <string.h>
 
-#include "blocks.h"
 #include "context.h"
-#include "dot.h"
 #include "kernels.h"
+
+#define FIRST_DP4A 61 /* NVIDIA's compute capability 6.1: PTX ISA, dp4a */
+
+#define LAST_POCL 3
 
 static const gchar *const level_names[] = {"native", "khr", "emulated"};
 
@@ -77,11 +80,67 @@ has_khr (const GemmclDeviceInfo *device)
          gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle");
 }
 
+/* Ints that an instruction of this process' own CPU takes; 0 if it has none. */
+static guint
+get_vnni_width (void)
+{
+#if defined(__x86_64__)
+  __builtin_cpu_init ();
+  if (__builtin_cpu_supports ("avx512vnni"))
+    return 16;
+#endif
+  return 0;
+}
+
+/* PoCL's devices for CPUs are the CPU that we run on. Version 3 takes an instruction as it is
+ * spelled; 6.0 ends the process with an assertion of its own when it is to make a binary of it. */
+static gboolean
+is_own_cpu (const GemmclDeviceInfo *device)
+{
+  return device->type == GEMMCL_DEVICE_TYPE_CPU && device->float_width >= 16 &&
+         strcmp (device->platform, "Portable Computing Language") == 0 &&
+         g_ascii_strtoull (device->driver, NULL, 10) <= LAST_POCL;
+}
+
+/* Without a platform there is no device, but a compiler for one that is taken to have all. */
+static gboolean
+has_khr_dot (const GemmclDeviceInfo *device)
+{
+  return device->platform == NULL ||
+         (device->type != GEMMCL_DEVICE_TYPE_CPU &&
+          gemmcl_device_info_has_extension (device, "cl_khr_integer_dot_product"));
+}
+
+static gboolean
+has_ptx_dot (const GemmclDeviceInfo *device)
+{
+  return device->nvidia_capability >= FIRST_DP4A && strcmp (device->platform, "NVIDIA CUDA") == 0;
+}
+
+/* Whether @device has instructions for products of bytes that kernels get at. */
+static gboolean
+has_dot (const GemmclDeviceInfo *device)
+{
+  return has_khr_dot (device) || has_ptx_dot (device) ||
+         (is_own_cpu (device) && get_vnni_width () > 0);
+}
+
+void
+gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device)
+{
+  if (has_khr_dot (device))
+    g_string_append (options, " -DDOT_KHR -cl-std=CL3.0");
+  else if (has_ptx_dot (device))
+    g_string_append (options, " -DDOT_PTX");
+  else if (is_own_cpu (device))
+    g_string_append_printf (options, " -DDOT_VNNI=%u", get_vnni_width ());
+}
+
 GemmclKernelLevel
 gemmcl_subgroups_get_level (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
   if (kernel->subgroup == 0 && kernel->precision == GEMMCL_PRECISION_I8)
-    return get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE && gemmcl_dot_is_native (device)
+    return get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE && has_dot (device)
                ? GEMMCL_KERNEL_LEVEL_NATIVE
                : GEMMCL_KERNEL_LEVEL_EMULATED;
   if (kernel->subgroup == 0 ||
@@ -136,11 +195,10 @@ gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built, cl_device_i
     return FALSE;
   if (size == kernel->subgroup)
     return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-               "Kernel %s needs subgroups of %u, but as built for this device has %" G_GSIZE_FORMAT
-               ".",
-               kernel->name, kernel->subgroup, size);
-  return FALSE;
+  return gemmcl_fail (
+      error, GEMMCL_ERROR_KERNEL,
+      "Kernel %s needs subgroups of %u, but as built for this device has %" G_GSIZE_FORMAT ".",
+      kernel->name, kernel->subgroup, size);
 }
 
 /* Whether the device really has @level, for groups and subgroups like @kernel's. */

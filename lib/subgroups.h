@@ -34,3 +34,6 @@ void gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kern
  */
 gboolean gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built, cl_device_id device,
                                  GemmclKernelLevel level, GError **error);
+
+/** gemmcl_dot_append_options: what the compiler must know to use @device's dot products. */
+void gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device);

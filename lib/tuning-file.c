@@ -80,7 +80,7 @@ lock (GError **error)
   gint status;
 
   if (!gemmcl_cache_dir_prepare (&why)) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s", why->message);
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s", why->message);
     return -1;
   }
   fd = g_open (path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -89,8 +89,7 @@ lock (GError **error)
   while (status != 0 && errno == EINTR);
   if (status == 0)
     return g_steal_fd (&fd);
-  gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s.",
-                         g_strerror (errno));
+  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s.", g_strerror (errno));
   return -1;
 }
 
@@ -105,8 +104,8 @@ save (json_t *entries, GError **error)
 
   free (text);
   if (!saved)
-    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "It cannot be written: %s.",
-                           why ? why->message : "there is no memory");
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be written: %s.",
+                      why ? why->message : "there is no memory");
   return saved;
 }
 
@@ -121,17 +120,17 @@ load_to_change (GError **error)
   json_int_t version;
 
   if (why != NULL && !g_error_matches (why, G_FILE_ERROR, G_FILE_ERROR_NOENT)) {
-    gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path, "It is not used: %s Move it away to tune.",
-                           why->message);
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It is not used: %s Move it away to tune.",
+                      why->message);
     return NULL;
   }
   entries = get_entries (bytes, &version);
   if (version <= VERSION)
     return g_steal_pointer (&entries);
-  gemmcl_set_file_error (error, GEMMCL_ERROR_IO, path,
-                         "It is of version %" JSON_INTEGER_FORMAT
-                         ", from a newer gemmcl; expected %d. Move it away to tune with this one.",
-                         version, VERSION);
+  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
+                    "It is of version %" JSON_INTEGER_FORMAT
+                    ", from a newer gemmcl; expected %d. Move it away to tune with this one.",
+                    version, VERSION);
   return NULL;
 }
 
