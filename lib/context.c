@@ -5,7 +5,6 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "context.h"
 
-#include "device.h"
 #include "program.h"
 
 struct _GemmclContext {
@@ -99,20 +98,16 @@ count_properties (const cl_context_properties *properties)
   return n;
 }
 
-GemmclContext *
-gemmcl_context_new_with (const GemmclDeviceQuery *query, const cl_context_properties *properties,
-                         GError **error)
+/* Takes @device. */
+static GemmclContext *
+context_on (GemmclDevice *device, const cl_context_properties *properties, GError **error)
 {
-  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
   const gsize n = count_properties (properties);
   g_autofree cl_context_properties *all = g_new0 (cl_context_properties, n + 3);
-  g_autoptr (GemmclDevice) device = NULL;
+  g_autoptr (GemmclDevice) own = device;
   cl_context context;
   cl_int status;
 
-  if (devices == NULL)
-    return NULL;
-  device = g_ptr_array_steal_index (devices, 0);
   all[0] = CL_CONTEXT_PLATFORM;
   all[1] = (cl_context_properties)device->platform;
   for (gsize i = 0; i < n; i++)
@@ -120,13 +115,15 @@ gemmcl_context_new_with (const GemmclDeviceQuery *query, const cl_context_proper
   context = clCreateContext (all, 1, &device->id, NULL, NULL, &status);
   if (!gemmcl_cl_check (status, error, "clCreateContext on %s", device->info.name))
     return NULL;
-  return context_around (context, g_steal_pointer (&device), error);
+  return context_around (context, g_steal_pointer (&own), error);
 }
 
 GemmclContext *
 gemmcl_context_new (const GemmclDeviceQuery *query, GError **error)
 {
-  return gemmcl_context_new_with (query, NULL, error);
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
+
+  return devices ? context_on (g_ptr_array_steal_index (devices, 0), NULL, error) : NULL;
 }
 
 gboolean
@@ -158,8 +155,9 @@ gemmcl_context_is_wrapped (GemmclContext *self)
   return self->wrapped;
 }
 
-gboolean
-gemmcl_context_find_device (cl_context context, cl_device_id *device, GError **error)
+/* Whether @device, NULL: its first, is one of @context's. */
+static gboolean
+find_device (cl_context context, cl_device_id *device, GError **error)
 {
   g_autofree cl_device_id *ids = NULL;
   gsize bytes = 0;
@@ -188,7 +186,7 @@ gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
 
   g_return_val_if_fail (context != NULL, NULL);
 
-  if (!gemmcl_context_find_device (context, &id, error))
+  if (!find_device (context, &id, error))
     return NULL;
   device = gemmcl_device_new (id, error);
   if (device == NULL)
@@ -198,6 +196,113 @@ gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
   if (self != NULL)
     self->wrapped = TRUE;
   return self;
+}
+
+/* The contexts that this process shares. The lock is held while one is made, so that two who ask at
+ * once get the same. */
+static GMutex shared_lock;
+static GPtrArray *shared; /* of GWeakRef: contexts that somebody was given and that may be gone */
+
+/* The one of @device that is around @wrapped, or that was made here, with all of @properties, if
+ * that is NULL. If there is none, @place is where to remember one. With the lock held. */
+static GemmclContext *
+find_shared (cl_device_id device, cl_context wrapped, const cl_context_properties *properties,
+             GWeakRef **place)
+{
+  *place = NULL;
+  if (shared == NULL)
+    shared = g_ptr_array_new ();
+  for (guint i = 0; i < shared->len; i++) {
+    g_autoptr (GemmclContext) context = g_weak_ref_get (shared->pdata[i]);
+
+    if (context == NULL)
+      *place = shared->pdata[i];
+    else if (context->device->id == device &&
+             (wrapped != NULL
+                  ? context->context == wrapped
+                  : !context->wrapped && gemmcl_context_has_properties (context, properties)))
+      return g_steal_pointer (&context);
+  }
+  if (*place == NULL) {
+    *place = g_new0 (GWeakRef, 1);
+    g_weak_ref_init (*place, NULL);
+    g_ptr_array_add (shared, *place);
+  }
+  return NULL;
+}
+
+GemmclContext *
+gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
+                                const cl_context_properties *properties, GError **error)
+{
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
+  g_autoptr (GMutexLocker) locker = NULL;
+  GemmclContext *context;
+  GWeakRef *place;
+
+  if (devices == NULL)
+    return NULL;
+  locker = g_mutex_locker_new (&shared_lock);
+  context = find_shared (((GemmclDevice *)devices->pdata[0])->id, NULL, properties, &place);
+  if (context != NULL)
+    return context;
+  context = context_on (g_ptr_array_steal_index (devices, 0), properties, error);
+  g_weak_ref_set (place, context);
+  return context;
+}
+
+GemmclContext *
+gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error)
+{
+  return gemmcl_context_get_shared_with (query, NULL, error);
+}
+
+GemmclContext *
+gemmcl_context_get_wrapped (cl_context wrapped, cl_device_id device, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = NULL;
+  GemmclContext *context;
+  GWeakRef *place;
+
+  g_return_val_if_fail (wrapped != NULL, NULL);
+
+  if (!find_device (wrapped, &device, error))
+    return NULL;
+  locker = g_mutex_locker_new (&shared_lock);
+  context = find_shared (device, wrapped, NULL, &place);
+  if (context != NULL)
+    return context;
+  context = gemmcl_context_new_wrapped (wrapped, device, error);
+  g_weak_ref_set (place, context);
+  return context;
+}
+
+/* Whether @device is @other or a part of it. */
+static gboolean
+is_part_of (cl_device_id device, cl_device_id other)
+{
+  while (device != NULL && device != other)
+    if (clGetDeviceInfo (device, CL_DEVICE_PARENT_DEVICE, sizeof (device), &device, NULL) !=
+        CL_SUCCESS)
+      return FALSE;
+  return device != NULL;
+}
+
+gboolean
+gemmcl_context_fits (GemmclContext *self, const GemmclDeviceQuery *query)
+{
+  g_autoptr (GPtrArray) devices = NULL;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), FALSE);
+
+  devices = gemmcl_list_devices (query, NULL);
+  for (guint i = 0; devices != NULL && i < devices->len; i++) {
+    const GemmclDevice *device = g_ptr_array_index (devices, i);
+
+    if (is_part_of (self->device->id, device->id))
+      return TRUE;
+  }
+  return FALSE;
 }
 
 const GemmclDeviceInfo *

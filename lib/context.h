@@ -8,19 +8,6 @@
 /** GEMMCL_IMAGE_FORMAT: of the images that kernels read. */
 #define GEMMCL_IMAGE_FORMAT ((cl_image_format){CL_R, CL_UNSIGNED_INT32})
 
-/** gemmcl_context_new_with: As gemmcl_context_new(); @properties as in
- * gemmcl_context_get_shared_with(). */
-GemmclContext *gemmcl_context_new_with (const GemmclDeviceQuery *query,
-                                        const cl_context_properties *properties, GError **error);
-
-/**
- * gemmcl_context_find_device:
- * @device: (inout): one of @context's; %NULL becomes its first
- *
- * Returns: whether it is one; else %FALSE with #GEMMCL_ERROR_INVALID or #GEMMCL_ERROR_OPENCL.
- */
-gboolean gemmcl_context_find_device (cl_context context, cl_device_id *device, GError **error);
-
 /**
  * gemmcl_context_create_kernel:
  * @source: the name of an embedded program, "gemm_naive.cl"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "error-private.h"
-#include "fd.h"
+#include "file.h"
 #include "gemmcl-matrix.h"
 
 /** gemmcl_type_get_descr: Returns: NumPy's name of @type; "|V2" for bf16. */
@@ -24,8 +24,8 @@ gfloat gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index);
  */
 gboolean gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_bytes);
 
-/** gemmcl_matrix_get_size: Returns: bytes of the elements. */
-gsize gemmcl_matrix_get_size (const GemmclMatrix *self);
+/** gemmcl_matrix_get_bytes: Returns: (transfer none): the elements. */
+GBytes *gemmcl_matrix_get_bytes (const GemmclMatrix *self);
 
 /**
  * gemmcl_matrix_new_take:
@@ -40,44 +40,6 @@ GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
  * checked, both f32. */
 GemmclMatrix *gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales,
                                         GemmclMatrix *zero_points);
-
-/**
- * GemmclFile:
- * @path: as it was opened, for messages; the caller's
- * @size: in bytes, more than 0, as it was when the file was opened
- *
- * An open file. What is read of it is a copy, which no change of the file reaches.
- */
-typedef struct {
-  const gchar *path;
-  GemmclFd fd;
-  gsize size;
-} GemmclFile;
-
-#define GEMMCL_FILE_INIT                                                                           \
-  {                                                                                                \
-    .fd = -1                                                                                       \
-  }
-
-void gemmcl_file_close (GemmclFile *self);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclFile, gemmcl_file_close)
-
-/**
- * gemmcl_file_open:
- *
- * Returns: whether @path is a regular file that is not empty; else %FALSE with #GEMMCL_ERROR_IO or,
- *   when it is empty, #GEMMCL_ERROR_FORMAT. Does not wait at a pipe.
- */
-gboolean gemmcl_file_open (GemmclFile *self, const gchar *path, GError **error);
-
-/**
- * gemmcl_file_read:
- * @offset, @n: bytes of the file, within its @size
- *
- * Returns: (transfer full): a copy of them, aligned for any type, or %NULL with #GEMMCL_ERROR_IO or
- *   #GEMMCL_ERROR_TOO_LARGE.
- */
-gpointer gemmcl_file_read (const GemmclFile *self, gsize offset, gsize n, GError **error);
 
 /**
  * GemmclMatrixSource:
@@ -110,11 +72,6 @@ typedef struct {
  *   gemmcl_file_read().
  */
 GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
-
-/** gemmcl_file_save: Writes @head and the elements of @parts (each nullable), all or nothing, in
- * place of the file that was there. */
-gboolean gemmcl_file_save (const gchar *path, const GString *head, const GemmclMatrix *const *parts,
-                           gsize n, GError **error);
 
 /**
  * gemmcl_describe_char:

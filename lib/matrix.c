@@ -268,10 +268,10 @@ gemmcl_matrix_get_data (const GemmclMatrix *self)
   return self->data;
 }
 
-gsize
-gemmcl_matrix_get_size (const GemmclMatrix *self)
+GBytes *
+gemmcl_matrix_get_bytes (const GemmclMatrix *self)
 {
-  return g_bytes_get_size (self->bytes);
+  return self->bytes;
 }
 
 GemmclMatrix *

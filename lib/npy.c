@@ -298,7 +298,7 @@ gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
       error);
 }
 
-static GString *
+static GBytes *
 make_header (const GemmclMatrix *matrix)
 {
   GString *header = g_string_new_len (MAGIC "\1\0\0\0", PREFIX_V1);
@@ -317,16 +317,17 @@ make_header (const GemmclMatrix *matrix)
   length = header->len - PREFIX_V1;
   header->str[8] = (gchar)(length & 0xff);
   header->str[9] = (gchar)(length >> 8);
-  return header;
+  return g_string_free_to_bytes (header);
 }
 
 gboolean
 gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GError **error)
 {
-  g_autoptr (GString) header = make_header (self);
+  g_autoptr (GBytes) header = make_header (self);
+  GBytes *const parts[] = {header, gemmcl_matrix_get_bytes (self)};
 
   g_return_val_if_fail (path != NULL, FALSE);
   g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
-  return gemmcl_file_save (path, header, &self, 1, error);
+  return gemmcl_file_save (path, parts, G_N_ELEMENTS (parts), error);
 }

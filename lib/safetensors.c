@@ -390,18 +390,16 @@ gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **e
   return matrix != NULL ? add_scales (&tensors, name, g_steal_pointer (&matrix), error) : NULL;
 }
 
-/* Adds @matrix (nullable), which ends at byte @end of the elements. */
+/* Adds @matrix, whose elements end at byte @end. */
 static void
 add_entry (json_t *header, const GemmclMatrix *matrix, const gchar *name, const gchar *suffix,
            gsize *end)
 {
   const gsize begin = *end;
-  g_autofree gchar *dtype = NULL, *full = g_strconcat (name, suffix, NULL);
+  g_autofree gchar *full = g_strconcat (name, suffix, NULL);
+  g_autofree gchar *dtype = get_dtype (gemmcl_matrix_get_element_type (matrix));
 
-  if (matrix == NULL)
-    return;
-  dtype = get_dtype (gemmcl_matrix_get_element_type (matrix));
-  *end += gemmcl_matrix_get_size (matrix);
+  *end += g_bytes_get_size (gemmcl_matrix_get_bytes (matrix));
   json_object_set_new (header, full,
                        json_pack ("{s:s, s:[II], s:[II]}", "dtype", dtype, "shape",
                                   (json_int_t)gemmcl_matrix_get_rows (matrix),
@@ -409,7 +407,7 @@ add_entry (json_t *header, const GemmclMatrix *matrix, const gchar *name, const 
                                   (json_int_t)begin, (json_int_t)*end));
 }
 
-static GString *
+static GBytes *
 make_head (json_t *header)
 {
   GString *head = g_string_new (NULL);
@@ -423,7 +421,7 @@ make_head (json_t *header)
     g_string_append_c (head, ' ');
   length = head->len - PREFIX;
   memcpy (head->str, &length, PREFIX);
-  return head;
+  return g_string_free_to_bytes (head);
 }
 
 gboolean
@@ -431,11 +429,12 @@ gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, con
                                 GError **error)
 {
   /* Floats first, so that all are aligned. */
-  const GemmclMatrix *const parts[] = {gemmcl_matrix_get_scales (self),
-                                       gemmcl_matrix_get_zero_points (self), self};
+  const GemmclMatrix *const matrices[] = {gemmcl_matrix_get_scales (self),
+                                          gemmcl_matrix_get_zero_points (self), self};
   static const gchar *const suffixes[] = {SCALE_SUFFIX, ZERO_POINT_SUFFIX, ""};
+  GBytes *parts[1 + G_N_ELEMENTS (matrices)] = {NULL};
   g_autoptr (json_t) header = json_object ();
-  g_autoptr (GString) head = NULL;
+  g_autoptr (GBytes) head = NULL;
   gsize end = 0;
 
   g_return_val_if_fail (path != NULL && name != NULL, FALSE);
@@ -448,8 +447,11 @@ gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, con
   if (!g_utf8_validate (name, -1, NULL))
     return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
                              "Expected a tensor's name in UTF-8, found “%s”.", name);
-  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
-    add_entry (header, parts[i], name, suffixes[i], &end);
-  head = make_head (header);
-  return gemmcl_file_save (path, head, parts, G_N_ELEMENTS (parts), error);
+  for (guint i = 0; i < G_N_ELEMENTS (matrices); i++)
+    if (matrices[i] != NULL) {
+      add_entry (header, matrices[i], name, suffixes[i], &end);
+      parts[1 + i] = gemmcl_matrix_get_bytes (matrices[i]);
+    }
+  parts[0] = head = make_head (header);
+  return gemmcl_file_save (path, parts, G_N_ELEMENTS (parts), error);
 }

@@ -2,7 +2,308 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "tuning.h"
 
-#include "gemm.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "cache.h"
+#include "error-private.h"
+#include "file.h"
+#include "kernels.h"
+#include "tuning-shipped.h"
+
+#define VERSION     1
+#define MAX_SIZE    (4 << 20) /* of a file that is read at all */
+#define MAX_ENTRIES 4096      /* the oldest go */
+#define NAME        "tuning.json"
+#define SHIPPED     "/gemmcl/tuning-shipped.json"
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
+
+/* How far M, N or K may be from an entry's, in powers of two. */
+#define MAX_DISTANCE 0.5
+
+/* How much less of the tiles may be full than are of the entry's problem. */
+#define MIN_FULL 0.9
+
+static const gchar *const layouts[] = {"row", "col"};
+static const gchar *const sources[] = {"named", "tuned", "shipped", "modelled", "rules"};
+
+const gchar *
+gemmcl_choice_source_get_name (GemmclChoiceSource source)
+{
+  g_return_val_if_fail ((guint)source < G_N_ELEMENTS (sources), NULL);
+  return sources[source];
+}
+
+/* @name: (nullable); @index: (out): its place, an enum's value */
+static gboolean
+find_name (const gchar *name, const gchar *const *names, guint n, guint *index)
+{
+  for (*index = 0; name != NULL && *index < n; (*index)++)
+    if (g_str_equal (name, names[*index]))
+      return TRUE;
+  return FALSE;
+}
+
+/* What CL_DEVICE_IP_VERSION_INTEL makes of "12.55"; 0 for what is none. */
+static guint32
+parse_ip (const json_t *text)
+{
+  guint major, minor;
+  gchar rest;
+
+  if (!json_is_string (text) ||
+      sscanf (json_string_value (text), "%3u.%3u%c", &major, &minor, &rest) != 2)
+    return 0;
+  return major << 22 | minor << 14;
+}
+
+/* The last 14 bits are a revision, which makes no difference. */
+static gboolean
+is_in_range (const json_t *range, guint32 version)
+{
+  const guint32 first = parse_ip (json_array_get (range, 0));
+  const guint32 last = parse_ip (json_array_get (range, 1));
+  const guint32 ip = version & ~0x3fffu;
+
+  return first != 0 && ip >= first && ip <= last;
+}
+
+static gboolean
+is_of_device (const json_t *entry, gboolean shipped, const GemmclDeviceInfo *device)
+{
+  const json_t *range = json_object_get (entry, "intel-ip");
+  const gchar *name = json_string_value (json_object_get (entry, "device"));
+  const gchar *driver = json_string_value (json_object_get (entry, "driver"));
+  const json_int_t units = json_integer_value (json_object_get (entry, "units"));
+
+  if (shipped && range != NULL)
+    return device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU &&
+           is_in_range (range, device->ip_version);
+  if (g_strcmp0 (name, device->name) != 0)
+    return FALSE;
+  return shipped || (g_strcmp0 (driver, device->driver) == 0 && units == device->compute_units);
+}
+
+static gboolean
+read_problem (GemmclGemm *gemm, const json_t *entry)
+{
+  const gchar *precisions[GEMMCL_N_PRECISIONS];
+  const gchar *precision, *layout, *transposed;
+  json_int_t m, n, k;
+
+  for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++)
+    precisions[i] = gemmcl_precision_get_name (i);
+  /* It reads only. */
+  if (json_unpack ((json_t *)entry, "{s:s, s:s, s:s, s:I, s:I, s:I}", "precision", &precision,
+                   "layout", &layout, "transposed", &transposed, "m", &m, "n", &n, "k", &k) != 0 ||
+      m < 1 || n < 1 || k < 1 ||
+      !find_name (precision, precisions, G_N_ELEMENTS (precisions), &gemm->precision) ||
+      !find_name (layout, layouts, G_N_ELEMENTS (layouts), &gemm->layout))
+    return FALSE;
+  gemm->m = m;
+  gemm->n = n;
+  gemm->k = k;
+  gemm->trans_a = strchr (transposed, 'a') != NULL;
+  gemm->trans_b = strchr (transposed, 'b') != NULL;
+  return gemmcl_gemm_validate (gemm, NULL);
+}
+
+/* Whether @entry, which may be anything, is a sound one for the device, of a kernel that can do its
+ * problem there. */
+static gboolean
+read_entry (GemmclTuned *self, const json_t *entry, gboolean shipped,
+            const GemmclDeviceInfo *device)
+{
+  const gchar *kernel = json_string_value (json_object_get (entry, "kernel"));
+  const gchar *source = json_string_value (json_object_get (entry, "source"));
+
+  *self = (GemmclTuned){.gemm = GEMMCL_GEMM_INIT, .source = GEMMCL_CHOICE_TUNED};
+  self->gflops = json_number_value (json_object_get (entry, "gflops"));
+  return kernel != NULL && self->gflops > 0 && is_of_device (entry, shipped, device) &&
+         (!shipped || find_name (source, sources, G_N_ELEMENTS (sources), &self->source)) &&
+         read_problem (&self->gemm, entry) && gemmcl_choice_find (&self->choice, kernel, NULL) &&
+         gemmcl_choice_check (&self->choice, device, &self->gemm, NULL);
+}
+
+static json_t *
+write_entry (const GemmclTuned *self, const GemmclDeviceInfo *device)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  g_autofree gchar *name = g_utf8_make_valid (device->name, -1);
+  g_autofree gchar *driver = g_utf8_make_valid (device->driver, -1);
+  const gchar *const transposed[2][2] = {{"", "b"}, {"a", "ab"}};
+
+  return json_pack ("{s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:f}", "device", name,
+                    "units", (int)device->compute_units, "driver", driver, "precision",
+                    gemmcl_precision_get_name (gemm->precision), "layout", layouts[gemm->layout],
+                    "transposed", transposed[!!gemm->trans_a][!!gemm->trans_b], "m",
+                    (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k,
+                    "kernel", gemmcl_choice_get_name (&self->choice), "gflops", self->gflops);
+}
+
+/* Whether kernels are as fast with the one as with the other, but for their sizes. */
+static gboolean
+is_alike (const GemmclGemm *a, const GemmclGemm *b)
+{
+  return a->precision == b->precision && a->layout == b->layout && !a->trans_a == !b->trans_a &&
+         !a->trans_b == !b->trans_b;
+}
+
+static gboolean
+is_same (const GemmclGemm *a, const GemmclGemm *b)
+{
+  return is_alike (a, b) && a->m == b->m && a->n == b->n && a->k == b->k;
+}
+
+/* The share of the kernel's tiles that D fills. */
+static gdouble
+get_full (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
+
+  return (gdouble)gemm->m * gemm->n / ((gdouble)tiles.m * tiles.n * tiles.rows * tiles.cols);
+}
+
+/* How far @gemm is from the entry's problem, 0: it is the same, as far as kernels are concerned;
+ * less than 0: the entry says nothing of it. */
+static gdouble
+get_distance (const GemmclTuned *self, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+{
+  const GemmclKernel *kernel = self->choice.kernel;
+  const gdouble m = fabs (log2 ((gdouble)gemm->m / self->gemm.m));
+  const gdouble n = fabs (log2 ((gdouble)gemm->n / self->gemm.n));
+  const gdouble k = fabs (log2 ((gdouble)gemm->k / self->gemm.k));
+
+  if (!is_alike (&self->gemm, gemm) || MAX (m, MAX (n, k)) > MAX_DISTANCE ||
+      get_full (kernel, gemm) < MIN_FULL * get_full (kernel, &self->gemm) ||
+      !gemmcl_choice_check (&self->choice, device, gemm, NULL))
+    return -1.0;
+  return m + n + k;
+}
+
+gchar *
+gemmcl_tuning_get_path (void)
+{
+  return gemmcl_cache_dir_get_path (NAME);
+}
+
+/* (transfer full): the list in such a file; empty when there is none. @version is what it says. */
+static json_t *
+get_entries (GBytes *text, json_int_t *version)
+{
+  gsize length = 0;
+  const gchar *data = text ? g_bytes_get_data (text, &length) : NULL;
+  g_autoptr (json_t) root =
+      length > 0 ? json_loadb (data, length, JSON_REJECT_DUPLICATES, NULL) : NULL;
+  json_t *entries = NULL;
+
+  *version = VERSION;
+  if (json_unpack (root, "{s:I, s:o}", "version", version, "entries", &entries) != 0 ||
+      *version != VERSION || !json_is_array (entries))
+    return json_array ();
+  return json_incref (entries);
+}
+
+/* (transfer full): the user's entries; may be empty. */
+static json_t *
+load_own (void)
+{
+  g_autoptr (GBytes) bytes = gemmcl_cache_dir_read (NAME, MAX_SIZE, NULL);
+  json_int_t version;
+
+  return get_entries (bytes, &version);
+}
+
+static gpointer
+load_shipped (G_GNUC_UNUSED gpointer data)
+{
+  /* By name, or a static library would be linked without it. */
+  g_autoptr (GBytes) bytes = g_resource_lookup_data (gemmcl_shipped_get_resource (), SHIPPED,
+                                                     G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+  json_int_t version;
+
+  return get_entries (bytes, &version);
+}
+
+static const json_t *
+get_shipped (void)
+{
+  static GOnce once = G_ONCE_INIT;
+
+  return g_once (&once, load_shipped, NULL);
+}
+
+/* A descriptor that holds the lock until it is closed; -1 with an error. */
+static GemmclFd
+lock (GError **error)
+{
+  g_autofree gchar *path = gemmcl_cache_dir_get_path ("tuning.lock");
+  g_autoptr (GError) why = NULL;
+  g_auto (GemmclFd) fd = -1;
+  gint status;
+
+  if (!gemmcl_cache_dir_prepare (&why)) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s", why->message);
+    return -1;
+  }
+  fd = g_open (path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  do
+    status = fd >= 0 ? flock (fd, LOCK_EX) : -1;
+  while (status != 0 && errno == EINTR);
+  if (status == 0)
+    return g_steal_fd (&fd);
+  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s.", g_strerror (errno));
+  return -1;
+}
+
+static gboolean
+save (json_t *entries, GError **error)
+{
+  g_autoptr (json_t) root = json_pack ("{s:i, s:O}", "version", VERSION, "entries", entries);
+  g_autofree gchar *path = gemmcl_tuning_get_path ();
+  g_autoptr (GError) why = NULL;
+  gchar *text = json_dumps (root, JSON_INDENT (1));
+  const gboolean saved = text != NULL && gemmcl_cache_dir_write (NAME, text, strlen (text), &why);
+
+  free (text);
+  if (!saved)
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be written: %s.",
+                      why ? why->message : "there is no memory");
+  return saved;
+}
+
+/* Measurements are not overwritten only because the file is not trusted. */
+static json_t *
+load_to_change (GError **error)
+{
+  g_autofree gchar *path = gemmcl_tuning_get_path ();
+  g_autoptr (GError) why = NULL;
+  g_autoptr (GBytes) bytes = gemmcl_cache_dir_read (NAME, MAX_SIZE, &why);
+  g_autoptr (json_t) entries = NULL;
+  json_int_t version;
+
+  if (why != NULL && !g_error_matches (why, G_FILE_ERROR, G_FILE_ERROR_NOENT)) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It is not used: %s Move it away to tune.",
+                      why->message);
+    return NULL;
+  }
+  entries = get_entries (bytes, &version);
+  if (version <= VERSION)
+    return g_steal_pointer (&entries);
+  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
+                    "It is of version %" JSON_INTEGER_FORMAT
+                    ", from a newer gemmcl; expected %d. Move it away to tune with this one.",
+                    version, VERSION);
+  return NULL;
+}
 
 /* Entries are of matrices, one at a time: of pixels, other kernels are the fastest. */
 static gboolean
@@ -22,9 +323,9 @@ find_nearest (const json_t *entries, gboolean shipped, const GemmclDeviceInfo *d
     GemmclTuned tuned;
     gdouble distance;
 
-    if (!gemmcl_tuned_read (&tuned, json_array_get (entries, i), shipped, device))
+    if (!read_entry (&tuned, json_array_get (entries, i), shipped, device))
       continue;
-    distance = gemmcl_tuned_get_distance (&tuned, device, gemm);
+    distance = get_distance (&tuned, device, gemm);
     if (distance >= 0.0 && distance < least) {
       least = distance;
       *found = tuned;
@@ -40,9 +341,9 @@ gemmcl_tuning_find (const GemmclDeviceInfo *device, const GemmclGemm *gemm, Gemm
 
   if (!is_of_matrices (gemm))
     return FALSE;
-  own = gemmcl_tuning_file_load ();
+  own = load_own ();
   return find_nearest (own, FALSE, device, gemm, found) ||
-         find_nearest (gemmcl_tuning_file_get_shipped (), TRUE, device, gemm, found);
+         find_nearest (get_shipped (), TRUE, device, gemm, found);
 }
 
 gchar **
@@ -63,36 +364,37 @@ gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm *gemm)
   return (gchar **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
 }
 
-typedef struct {
-  const GemmclDeviceInfo *device;
-  const GemmclTuned *tuned; /* takes the place of the others; NULL: nothing does */
-} Change;
-
-/* What is no entry at all goes, too. */
+/* Whether @tuned takes the place of @entry; if it is NULL, nothing does, and all entries of the
+ * device go. What is no entry at all goes, too. */
 static gboolean
-is_replaced (const json_t *entry, const Change *change)
+is_replaced (const json_t *entry, const GemmclDeviceInfo *device, const GemmclTuned *tuned)
 {
   GemmclTuned old;
 
   if (!json_is_object (entry))
     return TRUE;
-  if (change->tuned != NULL)
-    return gemmcl_tuned_read (&old, entry, FALSE, change->device) &&
-           gemmcl_tuned_is_same (&old, &change->tuned->gemm);
-  return g_strcmp0 (json_string_value (json_object_get (entry, "device")), change->device->name) ==
-         0;
+  if (tuned == NULL)
+    return g_strcmp0 (json_string_value (json_object_get (entry, "device")), device->name) == 0;
+  return read_entry (&old, entry, FALSE, device) && is_same (&old.gemm, &tuned->gemm);
 }
 
-static void
-change_entries (json_t *entries, gpointer data)
+/* Reads the user's file, changes it and writes it, while other processes wait with theirs. */
+static gboolean
+change_file (const GemmclDeviceInfo *device, const GemmclTuned *tuned, GError **error)
 {
-  const Change *change = data;
+  g_auto (GemmclFd) locked = lock (error);
+  g_autoptr (json_t) entries = locked >= 0 ? load_to_change (error) : NULL;
 
+  if (entries == NULL)
+    return FALSE;
   for (gsize i = json_array_size (entries); i-- > 0;)
-    if (is_replaced (json_array_get (entries, i), change))
+    if (is_replaced (json_array_get (entries, i), device, tuned))
       json_array_remove (entries, i);
-  if (change->tuned != NULL)
-    json_array_append_new (entries, gemmcl_tuned_write (change->tuned, change->device));
+  if (tuned != NULL)
+    json_array_append_new (entries, write_entry (tuned, device));
+  while (json_array_size (entries) > MAX_ENTRIES)
+    json_array_remove (entries, 0);
+  return save (entries, error);
 }
 
 gboolean
@@ -100,27 +402,24 @@ gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar
                      gdouble gflops, GError **error)
 {
   GemmclTuned tuned = {.gflops = gflops};
-  Change change = {.tuned = &tuned};
+  const GemmclDeviceInfo *device;
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
   g_return_val_if_fail (gemm != NULL && is_of_matrices (gemm), FALSE);
   g_return_val_if_fail (kernel != NULL && gflops > 0, FALSE);
 
   tuned.gemm = *gemm;
-  change.device = gemmcl_context_get_device_info (context);
+  device = gemmcl_context_get_device_info (context);
   return gemmcl_choice_find (&tuned.choice, kernel, error) &&
-         gemmcl_choice_check (&tuned.choice, change.device, gemm, error) &&
-         gemmcl_tuning_file_change (change_entries, &change, error);
+         gemmcl_choice_check (&tuned.choice, device, gemm, error) &&
+         change_file (device, &tuned, error);
 }
 
 gboolean
 gemmcl_tuning_forget (GemmclContext *context, GError **error)
 {
-  Change change = {.tuned = NULL};
-
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
-  change.device = gemmcl_context_get_device_info (context);
-  return gemmcl_tuning_file_change (change_entries, &change, error);
+  return change_file (gemmcl_context_get_device_info (context), NULL, error);
 }
 
 static void
@@ -140,7 +439,7 @@ list_entries (const json_t *entries, gboolean shipped, const GemmclDeviceInfo *d
     GemmclTuned tuned;
     GemmclTuningEntry *entry;
 
-    if (!gemmcl_tuned_read (&tuned, json_array_get (entries, i), shipped, device))
+    if (!read_entry (&tuned, json_array_get (entries, i), shipped, device))
       continue;
     entry = g_new (GemmclTuningEntry, 1);
     *entry = (GemmclTuningEntry){
@@ -166,8 +465,8 @@ gemmcl_tuning_list (GemmclContext *context)
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), list);
   device = gemmcl_context_get_device_info (context);
-  own = gemmcl_tuning_file_load ();
+  own = load_own ();
   list_entries (own, FALSE, device, list);
-  list_entries (gemmcl_tuning_file_get_shipped (), TRUE, device, list);
+  list_entries (get_shipped (), TRUE, device, list);
   return list;
 }
