@@ -13,28 +13,16 @@
   #define CL_KERNEL_SPILL_MEM_SIZE_INTEL 0x4109
 #endif
 
-/* Bytes that a driver may tell of a kernel; 0 if it does not. */
+/* A number, of 64 bits or fewer, that a driver may tell of a kernel; 0 if it does not. */
 static guint64
-get_bytes (GemmclPlan *plan, cl_kernel_work_group_info which)
+get_number (GemmclPlan *plan, cl_kernel_work_group_info which)
 {
-  cl_ulong bytes = 0;
+  guint64 number = 0;
 
   if (clGetKernelWorkGroupInfo (plan->multiply, gemmcl_context_get_cl_device (plan->context), which,
-                                sizeof (bytes), &bytes, NULL) != CL_SUCCESS)
+                                sizeof (number), &number, NULL) != CL_SUCCESS)
     return 0;
-  return bytes;
-}
-
-static gsize
-get_max_work_group (GemmclPlan *plan)
-{
-  gsize items = 0;
-
-  if (clGetKernelWorkGroupInfo (plan->multiply, gemmcl_context_get_cl_device (plan->context),
-                                CL_KERNEL_WORK_GROUP_SIZE, sizeof (items), &items,
-                                NULL) != CL_SUCCESS)
-    return 0;
-  return items;
+  return number;
 }
 
 static guint
@@ -61,9 +49,9 @@ gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info)
   *info = (GemmclBuildInfo){
       .level = self->level,
       .subgroup_size = get_subgroup_size (self),
-      .max_work_group = get_max_work_group (self),
-      .local_bytes = get_bytes (self, CL_KERNEL_LOCAL_MEM_SIZE),
-      .private_bytes = get_bytes (self, CL_KERNEL_PRIVATE_MEM_SIZE),
-      .spill_bytes = get_bytes (self, CL_KERNEL_SPILL_MEM_SIZE_INTEL),
+      .max_work_group = get_number (self, CL_KERNEL_WORK_GROUP_SIZE),
+      .local_bytes = get_number (self, CL_KERNEL_LOCAL_MEM_SIZE),
+      .private_bytes = get_number (self, CL_KERNEL_PRIVATE_MEM_SIZE),
+      .spill_bytes = get_number (self, CL_KERNEL_SPILL_MEM_SIZE_INTEL),
   };
 }

@@ -13,15 +13,10 @@ G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_kernel, clReleaseKernel, NULL)
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_event, clReleaseEvent, NULL)
 
-/** gemmcl_cl_error_name: Returns: "CL_INVALID_VALUE" and so on; static. */
+/** Returns: "CL_INVALID_VALUE" and so on; static. */
 const gchar *gemmcl_cl_error_name (cl_int status);
 
-/**
- * gemmcl_cl_check:
- * @status: what an OpenCL call returned
- * @call: the call's name and, if it helps, what it was for: "clCreateBuffer for D (64 bytes)"
- *
- * Returns: %TRUE for CL_SUCCESS; else %FALSE with @error set to #GEMMCL_ERROR_OPENCL.
- */
+/** Returns: whether @status is CL_SUCCESS; else %FALSE with #GEMMCL_ERROR_OPENCL. @call: the name
+ * of the call and, if it helps, what it was for: "clCreateBuffer for D (64 bytes)" */
 gboolean gemmcl_cl_check (cl_int status, GError **error, const gchar *call, ...)
     G_GNUC_PRINTF (3, 4);

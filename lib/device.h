@@ -4,7 +4,7 @@
 
 #include "cl.h"
 
-/** GemmclDevice: an OpenCL device that was found; freed by gemmcl_device_free(). */
+/** An OpenCL device that was found. */
 typedef struct {
   GemmclDeviceInfo info; /* first, so that a GemmclDeviceInfo of a list is the whole device */
   cl_platform_id platform;
@@ -13,10 +13,10 @@ typedef struct {
   gboolean is_default;
 } GemmclDevice;
 
-/** gemmcl_device_new: Returns: (transfer full): what @id is; %NULL with #GEMMCL_ERROR_OPENCL. */
+/** Returns: (transfer full): what @id is; %NULL with #GEMMCL_ERROR_OPENCL. */
 GemmclDevice *gemmcl_device_new (cl_device_id id, GError **error);
 void gemmcl_device_free (GemmclDevice *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclDevice, gemmcl_device_free)
 
-/** gemmcl_cl_get_version: Returns: 30 for "OpenCL 3.0 ..." and so on; 0 for what is no version. */
+/** Returns: 30 for "OpenCL 3.0 ..." and so on; 0 for what is no version. */
 guint gemmcl_cl_get_version (const gchar *version);

@@ -7,10 +7,10 @@
 
 #include "gemmcl-error.h"
 
-/** gemmcl_fail: Sets @error as g_set_error() does. Returns: %FALSE, for callers to return. */
+/** Sets @error as g_set_error() does. Returns: %FALSE, for callers to return. */
 gboolean gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
     G_GNUC_PRINTF (3, 4);
 
-/** gemmcl_fail_file: The same, with the name of the file before the message. */
+/** Does the same, with the name of the file before the message. */
 gboolean gemmcl_fail_file (GError **error, GemmclError code, const gchar *path, const gchar *format,
                            ...) G_GNUC_PRINTF (4, 5);

@@ -5,7 +5,7 @@
 #include "gemmcl-gemm.h"
 #include "problem.h"
 
-/** GemmclOperand: which matrix of a problem. */
+/** A matrix of a problem. */
 typedef enum {
   GEMMCL_OPERAND_A,
   GEMMCL_OPERAND_B,
@@ -29,26 +29,26 @@ typedef struct {
   gboolean by_column;
 } GemmclStored;
 
-/**
- * gemmcl_gemm_get_stored:
- * @tight: as a plan keeps it on the device: no offset, no gap between runs or batches
- */
+/** @tight: as a plan keeps it on the device: no offset, no gap between runs or batches */
 GemmclStored gemmcl_gemm_get_stored (const GemmclGemm *gemm, GemmclOperand which, gboolean tight);
 
-/** gemmcl_gemm_get_batch: Returns: the number of problems, at least 1. */
+/** Returns: the number of problems, at least 1. */
 gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 
-/**
- * gemmcl_gemm_get_computed:
- *
- * Returns: what the kernels of a plan for @gemm compute: the problem itself; with
- *   #GEMMCL_ADDEND_PREVIOUS one whose D, tight and f32, is the previous result and then the next
- *   one, of which a step behind the kernels makes the D that @gemm states.
- */
+/** Returns: what the kernels of a plan for @gemm compute: the problem itself; with
+ * #GEMMCL_ADDEND_PREVIOUS one whose D, tight and f32, is the previous result and then the next one,
+ * of which a step behind the kernels makes the D that @gemm states. */
 GemmclGemm gemmcl_gemm_get_computed (const GemmclGemm *gemm);
 
-/** gemmcl_stored_get_strides: Returns: the same in a kernel's terms. */
+/** Returns: the same in a kernel's terms. */
 GemmclStrides gemmcl_stored_get_strides (const GemmclStored *stored);
 
-/** gemmcl_stored_get_extent: Returns: elements from the buffer's start to the end of @batch. */
+/** Returns: elements from the buffer's start to the end of @batch. */
 gsize gemmcl_stored_get_extent (const GemmclStored *stored, gsize batch);
+
+/** Returns: bytes of a sample in memory: 1 or 2. */
+guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
+
+/** Returns: (transfer full): what kernels/pixels.clh needs to know of a valid @image, as compiler
+ * options in any locale, " -DA_IMAGE -DA_WIDTH=1280 ...". @prefix: "A_" or "D_" */
+gchar *gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix);

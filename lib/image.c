@@ -4,9 +4,8 @@
 /* Pictures: their formats, their shapes as matrices, how they lie in device memory and what kernels
  * are told of that. */
 
-#include "image-private.h"
-
 #include "error-private.h"
+#include "gemm.h"
 
 /* Planes but the first are of chroma: half the width and height, rounded up. */
 typedef struct {
@@ -37,36 +36,35 @@ static const Format formats[GEMMCL_N_PIXEL_FORMATS] = {
 };
 
 static const Format *
-find_format (GemmclPixelFormat format)
+get_format (GemmclPixelFormat format)
 {
-  return (guint)format < GEMMCL_N_PIXEL_FORMATS ? &formats[format] : NULL;
+  static const Format none = {0};
+
+  return (guint)format < GEMMCL_N_PIXEL_FORMATS ? &formats[format] : &none;
 }
 
 const gchar *
 gemmcl_pixel_format_get_name (GemmclPixelFormat format)
 {
-  const Format *found = find_format (format);
-  return found ? found->name : NULL;
+  return get_format (format)->name;
 }
 
 guint
 gemmcl_pixel_format_get_channels (GemmclPixelFormat format)
 {
-  const Format *found = find_format (format);
-  return found ? found->channels : 0;
+  return get_format (format)->channels;
 }
 
 guint
 gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format)
 {
-  const Format *found = find_format (format);
-  return found ? found->n_planes : 0;
+  return get_format (format)->n_planes;
 }
 
 guint
 gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format)
 {
-  return formats[format].sample_bytes;
+  return get_format (format)->sample_bytes;
 }
 
 static gboolean
@@ -100,7 +98,7 @@ check_colours (const GemmclImage *image, GError **error)
 static gboolean
 check_image (const GemmclImage *image, GError **error)
 {
-  if (!find_format (image->format))
+  if ((guint)image->format >= GEMMCL_N_PIXEL_FORMATS)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Expected a pixel format's number, 0 to %d, found %d.",
                         GEMMCL_N_PIXEL_FORMATS - 1, (gint)image->format);
@@ -114,63 +112,21 @@ check_image (const GemmclImage *image, GError **error)
   return check_colours (image, error);
 }
 
-/* Products of what check_image() let pass are at most 2^34, which guint64 holds on any host. */
-static void
-get_rows (const GemmclImage *image, guint64 *m, guint64 *k)
-{
-  const guint64 w = image->width;
-  const guint64 h = image->height;
-  const guint64 p = image->patch_width;
-  const guint64 q = image->patch_height;
-  const guint64 channels = formats[image->format].channels;
-
-  switch (image->features) {
-  case GEMMCL_FEATURE_PIXEL:
-    *m = w * h;
-    *k = channels;
-    break;
-  case GEMMCL_FEATURE_ROW:
-    *m = h;
-    *k = w * channels;
-    break;
-  case GEMMCL_FEATURE_FRAME:
-    *m = 1;
-    *k = w * h * channels;
-    break;
-  case GEMMCL_FEATURE_PATCH:
-    *m = (w / p) * (h / q);
-    *k = p * q * channels;
-    break;
-  default:
-    *m = *k = 0;
-  }
-}
-
-/* GemmclPlane before it is known to fit into gsize. */
-typedef struct {
-  guint64 offset;
-  guint64 row_bytes;
-  guint64 rows;
-} Plane;
-
-/* Returns the size of the whole in bytes. */
+/* Returns the size of the whole in bytes: at most 2^36, which guint64 holds on any host. */
 static guint64
-get_planes (const GemmclImage *image, Plane planes[GEMMCL_MAX_PLANES])
+get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
 {
   const Format *format = &formats[image->format];
-  const guint64 samples = (guint64)format->samples * format->sample_bytes;
-  const Plane luma = {0, image->width * samples, image->height};
-  guint64 bytes = luma.row_bytes * luma.rows;
+  guint64 bytes = 0;
 
-  planes[0] = luma;
-  for (guint i = 1; i < GEMMCL_MAX_PLANES; i++) {
-    if (i < format->n_planes)
-      planes[i] =
-          (Plane){bytes, (image->width + 1) / 2 * format->chroma_samples * format->sample_bytes,
-                  (image->height + 1) / 2};
-    else
-      planes[i] = (Plane){0, 0, 0};
-    bytes += planes[i].row_bytes * planes[i].rows;
+  for (guint i = 0; i < GEMMCL_MAX_PLANES; i++) {
+    const guint samples = i == 0 ? format->samples : format->chroma_samples;
+    const guint64 columns = i == 0 ? image->width : (image->width + 1) / 2;
+    const guint64 rows = i == 0 ? image->height : (image->height + 1) / 2;
+    const guint64 row_bytes = columns * samples * format->sample_bytes;
+
+    planes[i] = i < format->n_planes ? (GemmclPlane){bytes, row_bytes, rows} : (GemmclPlane){0};
+    bytes += (guint64)planes[i].row_bytes * planes[i].rows;
   }
   return bytes;
 }
@@ -178,17 +134,26 @@ get_planes (const GemmclImage *image, Plane planes[GEMMCL_MAX_PLANES])
 gboolean
 gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **error)
 {
-  Plane planes[GEMMCL_MAX_PLANES];
+  /* Width and height of what makes a row. */
+  const gsize parts[][2] = {
+      [GEMMCL_FEATURE_PIXEL] = {1, 1},
+      [GEMMCL_FEATURE_ROW] = {image->width, 1},
+      [GEMMCL_FEATURE_FRAME] = {image->width, image->height},
+      [GEMMCL_FEATURE_PATCH] = {image->patch_width, image->patch_height},
+  };
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const gsize *part;
   guint64 rows, columns;
 
   if (!check_image (image, error))
     return FALSE;
-
-  get_rows (image, &rows, &columns);
-  if (rows == 0)
+  if ((guint)image->features >= G_N_ELEMENTS (parts))
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Expected a feature mode's number, %d to %d, found %d.",
                         GEMMCL_FEATURE_PIXEL, GEMMCL_FEATURE_PATCH, (gint)image->features);
+  part = parts[image->features];
+  rows = (guint64)(image->width / part[0]) * (image->height / part[1]);
+  columns = (guint64)part[0] * part[1] * formats[image->format].channels;
   if (rows > G_MAXINT32 || columns > G_MAXINT32)
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                         "A picture of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
@@ -210,12 +175,7 @@ gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **e
 gsize
 gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
 {
-  Plane found[GEMMCL_MAX_PLANES];
-  const gsize bytes = get_planes (image, found);
-
-  for (guint i = 0; i < GEMMCL_MAX_PLANES; i++)
-    planes[i] = (GemmclPlane){found[i].offset, found[i].row_bytes, found[i].rows};
-  return bytes;
+  return get_planes (image, planes);
 }
 
 static void

@@ -5,7 +5,6 @@
  */
 #include "kernel-options.h"
 
-#include "image-private.h"
 #include "kernels.h"
 #include "program.h"
 #include "subgroups.h"

@@ -211,6 +211,8 @@ gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device)
   return device->max_image_width == 0;
 }
 
+/* In OpenCL C 1.2, too, PoCL 7 declares the functions of images only where the feature of 3.0 is
+ * defined. */
 const gchar *
 gemmcl_blocks_get_options (const GemmclDeviceInfo *device)
 {

@@ -5,47 +5,40 @@
 #include "gemm.h"
 #include "kernel-table.h"
 
-/** gemmcl_kernel_get: Returns: row @index, which is less than gemmcl_get_n_kernels(). */
+/** Returns: row @index, which is less than gemmcl_get_n_kernels(). */
 const GemmclKernel *gemmcl_kernel_get (guint index);
 
-/**
- * gemmcl_kernel_find:
- *
- * Returns: the row called @name, or %NULL with #GEMMCL_ERROR_KERNEL, which lists the nearest names.
+/** Returns: the row called @name; %NULL with #GEMMCL_ERROR_KERNEL, which lists the nearest names.
  */
 const GemmclKernel *gemmcl_kernel_find (const gchar *name, GError **error);
 
-/**
- * gemmcl_kernel_check:
- * @gemm: (nullable): a valid problem; %NULL: any
- *
- * Returns: whether @kernel can do @gemm on the device; else %FALSE with #GEMMCL_ERROR_KERNEL.
- */
+/** Returns: whether @kernel can do @gemm (valid; %NULL: any) on the device; else %FALSE with
+ * #GEMMCL_ERROR_KERNEL. */
 gboolean gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                               const GemmclGemm *gemm, GError **error);
 
-/** gemmcl_kernel_takes_pixels: whether @gemm's pixels need no pass of their own before @kernel. */
+/** Returns: whether @gemm's pixels need no pass of their own before @kernel. */
 gboolean gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm);
 
-/** gemmcl_kernel_get_panel: Returns: columns of a panel of B; 0 when B is not packed. */
+/** Returns: the columns of a panel of B; 0 when B is not packed. */
 guint gemmcl_kernel_get_panel (const GemmclKernel *kernel);
 
-/** gemmcl_kernel_get_packed_k: Returns: rows of a packed B with @k rows; the last are zeros. */
+/** Returns: the rows of a packed B with @k rows; the last are zeros. */
 gsize gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k);
 
-/** gemmcl_kernel_get_pack_options: Returns: (transfer full): what packs B for @kernel is told. */
+/** Returns: (transfer full): the compiler's options for what packs B for @kernel. */
 gchar *gemmcl_kernel_get_pack_options (const GemmclKernel *kernel);
 
-/** gemmcl_kernel_get_b_type: Returns: what B is stored as for @kernel. */
+/** Returns: the type of B as @kernel finds it. */
 GemmclType gemmcl_kernel_get_b_type (const GemmclKernel *kernel);
 
-/** GemmclTiles: how many work-groups cover D, and how much of it each owns. */
+/** How many work-groups cover D, and how much of it each owns. */
 typedef struct {
   gsize m, n;
   gsize rows, cols;
 } GemmclTiles;
 
-/** gemmcl_kernel_get_tiles: Returns: how @kernel covers a D of @m x @n. */
+/** Returns: how @kernel covers a D of @m x @n. */
 GemmclTiles gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n);
 
 /**
@@ -66,36 +59,22 @@ typedef struct {
   gsize image_width, image_height;
 } GemmclBlocks;
 
-/** gemmcl_blocks_are_halves: Returns: whether a texel is two halves, not a float. */
+/** Returns: whether a texel is two halves, not a float. */
 gboolean gemmcl_blocks_are_halves (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                    GemmclOperand which);
 
-/** gemmcl_blocks_are_in_buffers: Returns: whether on @device images are buffers. */
+/** Returns: whether images are buffers on @device. */
 gboolean gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device);
 
-/**
- * gemmcl_blocks_get_options:
- *
- * Returns: what programs with images are told, after a space. In OpenCL C 1.2, too, PoCL 7 declares
- *   their functions only where the feature of 3.0 is defined.
- */
+/** Returns: the compiler's options of programs with images, after a space. */
 const gchar *gemmcl_blocks_get_options (const GemmclDeviceInfo *device);
 
-/**
- * gemmcl_blocks_init:
- * @kernel: one that reads images
- * @which: A or B
- *
- * Returns: whether the device has images so large; else %FALSE with #GEMMCL_ERROR_KERNEL.
- */
+/** Returns: whether the device has images that hold @which, A or B, for @kernel, which reads
+ * images; else %FALSE with #GEMMCL_ERROR_KERNEL. */
 gboolean gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel,
                              const GemmclDeviceInfo *device, const GemmclGemm *gemm,
                              GemmclOperand which, GError **error);
 
-/**
- * gemmcl_blocks_get_strides:
- * @shared: all batches have the same
- *
- * Returns: what the kernel is told in place of strides; see kernels/problem.h.
- */
+/** Returns: what the kernel gets in place of strides (see kernels/problem.h). @shared: all batches
+ * have the same */
 GemmclStrides gemmcl_blocks_get_strides (const GemmclBlocks *self, gboolean shared);

@@ -6,38 +6,28 @@
 #include "file.h"
 #include "gemmcl-matrix.h"
 
-/** gemmcl_type_get_descr: Returns: NumPy's name of @type; "|V2" for bf16. */
+/** Returns: NumPy's name of @type; "|V2" for bf16. */
 const gchar *gemmcl_type_get_descr (GemmclType type);
 
-/** gemmcl_type_from_name: Returns: whether @name is what @get_name gives a type. */
+/** Returns: whether @name is what @get_name gives a type. */
 gboolean gemmcl_type_from_name (const gchar *name, const gchar *(*get_name) (GemmclType),
                                 GemmclType *type);
 
-/** gemmcl_type_load_f32: Returns: element @index behind @data, at any alignment. */
+/** Returns: element @index behind @data, at any alignment. */
 gfloat gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index);
 
-/**
- * gemmcl_matrix_get_n_bytes:
- * @n_bytes: (out): bytes in a matrix of this type and shape
- *
- * Returns: %FALSE when the number overflows.
- */
+/** Returns: %FALSE when the bytes of a matrix of this type and shape are too many to count. */
 gboolean gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_bytes);
 
-/** gemmcl_matrix_get_bytes: Returns: (transfer none): the elements. */
+/** Returns: (transfer none): the elements. */
 GBytes *gemmcl_matrix_get_bytes (const GemmclMatrix *self);
 
-/**
- * gemmcl_matrix_new_take:
- * @bytes: (transfer full): the elements, all of them, aligned for their type
- *
- * Every matrix is made here. The shape and the size of @bytes have been checked by the caller.
- */
+/** Makes every matrix. The caller has checked the shape, and the size and alignment of @bytes
+ * (transfer full). */
 GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
                                       gboolean column_major, GBytes *bytes);
 
-/** gemmcl_matrix_new_scaled: gemmcl_matrix_new_quantized() of scales and zero points that have been
- * checked, both f32. */
+/** Makes a quantised matrix. The caller has checked the scales and zero points, both f32. */
 GemmclMatrix *gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales,
                                         GemmclMatrix *zero_points);
 
@@ -64,24 +54,15 @@ typedef struct {
   gsize n_dims;
 } GemmclMatrixSource;
 
-/**
- * gemmcl_matrix_new_from_source:
- *
- * Returns: (transfer full): a matrix with a copy of the elements, or %NULL with
- *   #GEMMCL_ERROR_FORMAT when the shape is not that of a matrix or does not fit the file, or as
- *   gemmcl_file_read().
- */
+/** Returns: (transfer full): a matrix with a copy of the elements; %NULL with #GEMMCL_ERROR_FORMAT
+ * when the shape is not that of a matrix or does not fit the file, or as gemmcl_file_read(). */
 GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
 
-/**
- * gemmcl_describe_char:
- *
- * Returns: (transfer full): what stands at @p, for "expected ..., found ...".
- */
+/** Returns: (transfer full): what stands at @p, for "expected ..., found ...". */
 gchar *gemmcl_describe_char (const gchar *p, const gchar *end);
 
-/** GEMMCL_EXPECTED_F32: why a finite number is refused that as an f32 would be infinite. */
+/** Why a finite number is refused that as an f32 would be infinite. */
 #define GEMMCL_EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
 
-/** gemmcl_describe_dims: Returns: (transfer full): "64 x 3 x 7"; "no dimensions" for none. */
+/** Returns: (transfer full): "64 x 3 x 7"; "no dimensions" for none. */
 gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);

@@ -7,7 +7,6 @@
 #include "plan-planes.h"
 
 #include "context.h"
-#include "image-private.h"
 
 /* How the texels of a plane lie in A. */
 typedef struct {

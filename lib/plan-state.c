@@ -3,7 +3,6 @@
 #include "plan-state.h"
 
 #include "context.h"
-#include "image-private.h"
 
 #define GROUP 256 /* neighbours in a run of D; fewer on devices that have fewer */
 

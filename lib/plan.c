@@ -4,7 +4,6 @@
 
 #include "choice.h"
 #include "context.h"
-#include "image-private.h"
 #include "kernel-options.h"
 #include "kernels.h"
 #include "plan-bytes.h"

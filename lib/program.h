@@ -4,16 +4,16 @@
 
 #include "device.h"
 
-/** gemmcl_program_get_text: Returns: an embedded program of this name; %NULL: there is none. */
+/** Returns: the text of the embedded program @name; %NULL: there is none. */
 const gchar *gemmcl_program_get_text (const gchar *name);
 
-/** gemmcl_program_complete_options: Returns: (transfer full): with those of all programs. */
+/** Returns: (transfer full): @options with those of all programs. The language is OpenCL C 1.2
+ * unless they have another -cl-std. */
 gchar *gemmcl_program_complete_options (const gchar *options);
 
 /**
  * gemmcl_program_build:
  * @source: the name of an embedded program
- * @options: compiler options; the language is OpenCL C 1.2 unless they have another -cl-std
  * @compiled: (out): the program was compiled, not found in the disk's cache
  *
  * Takes the program's binary from the disk's cache when one fits; else compiles the source, which

@@ -51,12 +51,18 @@ rounding_error (gdouble v, gdouble w, gdouble a, gdouble b)
   return (2 * v + v * v) * fabs (a * b) + v * w * (fabs (a) + fabs (b));
 }
 
+/* The place of element (@i, @j) of a matrix. */
+static gsize
+find (const GemmclStrides *s, gsize batch, gsize i, gsize j)
+{
+  return s->offset + batch * s->batch + i * s->row + j * s->col;
+}
+
 static gdouble
 load_a (const Reference *self, gsize batch, gsize i, gsize k)
 {
-  const GemmclStrides *s = &self->a_strides;
-  const gfloat raw = gemmcl_type_load_f32 (self->gemm->a_type, self->a,
-                                           s->offset + batch * s->batch + i * s->row + k * s->col);
+  const gfloat raw =
+      gemmcl_type_load_f32 (self->gemm->a_type, self->a, find (&self->a_strides, batch, i, k));
 
   return raw * self->a_scale + self->a_shift;
 }
@@ -92,13 +98,12 @@ static void
 find_b_steps (const Reference *self, gsize batch)
 {
   const GemmclGemm *gemm = self->gemm;
-  const GemmclStrides *s = &self->b_strides;
 
   for (gsize j = 0; j < gemm->n; j++) {
     gdouble highest = 0, spoil = 0;
 
     for (gsize k = 0; k < gemm->k; k++) {
-      const gdouble b = self->b[s->offset + batch * s->batch + k * s->row + j * s->col];
+      const gdouble b = self->b[find (&self->b_strides, batch, k, j)];
 
       highest = fmax (highest, fabs (b));
       spoil += b - b;
@@ -123,7 +128,6 @@ add_products (const Reference *self, gsize batch, gsize i, Row *row)
 {
   const gdouble g = growth (self->gemm->k);
   const GemmclGemm *gemm = self->gemm;
-  const GemmclStrides *sb = &self->b_strides;
   const gboolean bytes = gemm->precision == GEMMCL_PRECISION_I8;
   const gdouble ea = bytes ? get_a_step (self, batch, i) : 0;
   gdouble w;
@@ -131,16 +135,16 @@ add_products (const Reference *self, gsize batch, gsize i, Row *row)
 
   for (gsize k = 0; k < gemm->k; k++) {
     const gdouble a = load_a (self, batch, i, k);
-    const gfloat *b = self->b + sb->offset + batch * sb->batch + k * sb->row;
 
     for (gsize j = 0; j < gemm->n; j++) {
-      const gdouble product = a * b[j * sb->col];
+      const gdouble b = self->b[find (&self->b_strides, batch, k, j)], product = a * b;
+
       row->value[j] += product;
       row->bound[j] += g * fabs (product);
       if (v > 0)
-        row->bound[j] += rounding_error (v, w, a, b[j * sb->col]);
+        row->bound[j] += rounding_error (v, w, a, b);
       if (bytes)
-        row->bound[j] += byte_error (g, a, ea, b[j * sb->col], self->b_steps[j]);
+        row->bound[j] += byte_error (g, a, ea, b, self->b_steps[j]);
     }
   }
 }
@@ -150,7 +154,6 @@ static void
 compute_row (const Reference *self, gsize batch, gsize i, Row *row)
 {
   const GemmclGemm *gemm = self->gemm;
-  const GemmclStrides *sc = &self->c_strides;
   const gboolean has_c = gemm->addend != GEMMCL_ADDEND_NONE && self->beta != 0;
 
   for (gsize j = 0; j < gemm->n; j++)
@@ -158,9 +161,7 @@ compute_row (const Reference *self, gsize batch, gsize i, Row *row)
   if (self->alpha != 0)
     add_products (self, batch, i, row);
   for (gsize j = 0; j < gemm->n; j++) {
-    const gdouble c =
-        has_c ? self->beta * self->c[sc->offset + batch * sc->batch + i * sc->row + j * sc->col]
-              : 0;
+    const gdouble c = has_c ? self->beta * self->c[find (&self->c_strides, batch, i, j)] : 0;
     const gdouble bias = gemm->bias ? self->bias[j] : 0;
 
     row->value[j] = self->alpha * row->value[j] + c + bias;
@@ -172,65 +173,44 @@ compute_row (const Reference *self, gsize batch, gsize i, Row *row)
   }
 }
 
-/* Held at a number, minus infinity times 0 is 0 in place of NaN. */
+/* Besides @slope, the largest, @exponent is how much a relative error of the activation's own
+ * exponential grows with x: exp (z) turns a relative error of z into |z| times as much. */
 static gdouble
-activate (GemmclActivation activation, gdouble x)
+activate (GemmclActivation activation, gdouble x, gdouble *slope, gdouble *exponent)
 {
+  /* Held at a number, minus infinity times 0 is 0 in place of NaN. */
   const gdouble held = x < -1e6 ? -1e6 : x;
 
+  *slope = 1;
+  *exponent = 0;
   switch (activation) {
   case GEMMCL_ACTIVATION_RELU:
     return x < 0 ? 0 : x;
   case GEMMCL_ACTIVATION_LEAKY_RELU:
     return x < 0 ? 0.01 * x : x;
   case GEMMCL_ACTIVATION_GELU:
+    *slope = 1.13;
+    *exponent = x * x;
     return held * 0.5 * erfc (-x * M_SQRT1_2);
   case GEMMCL_ACTIVATION_GELU_TANH:
+    *slope = 1.13;
+    *exponent = 1.6 * fabs (x) * (1 + 0.044715 * x * x);
     return held / (1 + exp (-2 * M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x)));
   case GEMMCL_ACTIVATION_SIGMOID:
+    *slope = 0.25;
+    *exponent = fabs (x);
     return 1 / (1 + exp (-x));
   case GEMMCL_ACTIVATION_SILU:
+    *slope = 1.1;
+    *exponent = fabs (x);
     return held / (1 + exp (-x));
   case GEMMCL_ACTIVATION_TANH:
     return tanh (x);
   case GEMMCL_ACTIVATION_HARD_SWISH:
+    *slope = 1.5;
     return held * (x + 3 < 0 ? 0 : x + 3 > 6 ? 6 : x + 3) / 6;
   default:
     return x;
-  }
-}
-
-/* The largest slope, and how much a relative error of the activation's own exponential grows with
- * x: exp (z) turns a relative error of z into |z| times as much. */
-static void
-get_activation_error (GemmclActivation activation, gdouble x, gdouble *slope, gdouble *exponent)
-{
-  *slope = 1;
-  *exponent = 0;
-  if (isinf (x))
-    return;
-  switch (activation) {
-  case GEMMCL_ACTIVATION_GELU:
-    *slope = 1.13;
-    *exponent = x * x;
-    break;
-  case GEMMCL_ACTIVATION_GELU_TANH:
-    *slope = 1.13;
-    *exponent = 1.6 * fabs (x) * (1 + 0.044715 * x * x);
-    break;
-  case GEMMCL_ACTIVATION_SIGMOID:
-    *slope = 0.25;
-    *exponent = fabs (x);
-    break;
-  case GEMMCL_ACTIVATION_SILU:
-    *slope = 1.1;
-    *exponent = fabs (x);
-    break;
-  case GEMMCL_ACTIVATION_HARD_SWISH:
-    *slope = 1.5;
-    break;
-  default:
-    break;
   }
 }
 
@@ -243,8 +223,11 @@ activate_row (GemmclActivation activation, gsize n, Row *row)
     const gdouble x = row->value[j];
     gdouble slope, exponent;
 
-    get_activation_error (activation, x, &slope, &exponent);
-    row->value[j] = activate (activation, x);
+    row->value[j] = activate (activation, x, &slope, &exponent);
+    if (isinf (x)) {
+      slope = 1;
+      exponent = 0;
+    }
     row->bound[j] = slope * row->bound[j] +
                     (ACTIVATION_ERROR + 4 * exponent) * UNIT_ROUNDOFF * fabs (row->value[j]) +
                     FLUSHED;
@@ -346,7 +329,6 @@ gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, co
   row.bound = bounds = g_new (gdouble, gemm->n);
   for (gsize at = 0; at < gemmcl_gemm_get_batch (gemm) * gemm->m; at++) {
     const gsize batch = at / gemm->m, i = at % gemm->m;
-    const GemmclStrides *sd = &self.d_strides;
 
     if (i == 0 && gemm->alpha != 0 && gemm->precision == GEMMCL_PRECISION_I8)
       find_b_steps (&self, batch);
@@ -358,8 +340,7 @@ gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, co
     for (gsize j = 0; j < gemm->n; j++) {
       gdouble off;
 
-      right &= is_within (row.value[j], row.bound[j],
-                          d[sd->offset + batch * sd->batch + i * sd->row + j * sd->col], &off);
+      right &= is_within (row.value[j], row.bound[j], d[find (&self.d_strides, batch, i, j)], &off);
       worst = fmax (worst, off);
       if (off / row.bound[j] > share) {
         share = off / row.bound[j];

@@ -5,15 +5,13 @@
 #include "cl.h"
 
 /**
- * GemmclWeights:
- *
  * B on the device, as a kernel wants it, counted by reference. Plans of one context that have the
  * same numbers, packed the same way, share one; the last to let go of it frees it. Never written
  * again.
  */
 typedef struct _GemmclWeights GemmclWeights;
 
-/** GemmclWeightsTable: those of a context that are alive. Any thread. */
+/** Those of a context that are alive. Any thread. */
 typedef struct {
   GMutex lock;
   GHashTable *alive; /* GemmclWeights.key -> GemmclWeights, which are not owned */
@@ -22,34 +20,24 @@ typedef struct {
 
 void gemmcl_weights_table_init (GemmclWeightsTable *self);
 
-/** gemmcl_weights_table_clear: with none alive any more. */
+/** Clears a table of which none is alive any more. */
 void gemmcl_weights_table_clear (GemmclWeightsTable *self);
 
-/**
- * gemmcl_weights_make_key:
- * @data: @n numbers
- * @layout: how they are packed, in words of any kind
- *
- * Returns: (transfer full): what two can share by. It has a hash of 128 bits of the numbers, since
- *   a file's name and times do not tell whether it was written anew.
- */
+/** Returns: (transfer full): what two can share by: @layout, which says how they are packed, and a
+ * hash of 128 bits of the @n numbers, since a file's name and times do not tell whether it was
+ * written anew. */
 gchar *gemmcl_weights_make_key (const gfloat *data, gsize n, const gchar *layout);
 
-/** gemmcl_weights_find: Returns: (transfer full) (nullable): those of @key, if they are alive. */
+/** Returns: (transfer full) (nullable): those of @key, if they are alive. */
 GemmclWeights *gemmcl_weights_find (GemmclWeightsTable *table, const gchar *key);
 
-/**
- * gemmcl_weights_share:
- * @buffer: (transfer full): filled: no command that writes it is under way
- *
- * Returns: (transfer full): @buffer for all who ask for @key from now on; or what somebody else was
- *   quicker to share, and @buffer is released.
- */
+/** Returns: (transfer full): @buffer (transfer full), which no command writes any more, for all who
+ * ask for @key from now on; or what somebody else was quicker to share, and releases @buffer. */
 GemmclWeights *gemmcl_weights_share (GemmclWeightsTable *table, const gchar *key, cl_mem buffer);
 
-/** gemmcl_weights_get_buffer: Returns: (transfer none): a buffer or an image. */
+/** Returns: (transfer none): a buffer or an image. */
 cl_mem gemmcl_weights_get_buffer (const GemmclWeights *self);
 
-/** gemmcl_weights_unref: commands that are enqueued keep the buffer until they are done. */
+/** Commands that are enqueued keep the buffer until they are done. */
 void gemmcl_weights_unref (GemmclWeights *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclWeights, gemmcl_weights_unref)
