@@ -151,19 +151,12 @@ GemmclContext *gemmcl_context_new (const GemmclDeviceQuery *query, GError **erro
  */
 GemmclContext *gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error);
 
-/**
- * gemmcl_context_fits:
- *
- * Returns: whether the device of @self, or the one that it is a part of, is among those that @query
- *   (nullable) leaves.
- */
+/** gemmcl_context_fits: Returns: whether the device of @self, or the one that it is a part of, is
+ * among those that @query (nullable) leaves. */
 gboolean gemmcl_context_fits (GemmclContext *self, const GemmclDeviceQuery *query);
 
-/**
- * gemmcl_context_get_device_info:
- *
- * Returns: (transfer none): what the context's device is; lives as long as @self.
- */
+/** gemmcl_context_get_device_info: Returns: (transfer none): what the context's device is; lives as
+ * long as @self. */
 const GemmclDeviceInfo *gemmcl_context_get_device_info (GemmclContext *self);
 
 /**

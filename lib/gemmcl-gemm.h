@@ -279,12 +279,8 @@ guint gemmcl_get_n_kernels (void);
 /** gemmcl_get_kernel: Returns: the @index-th one, the fallback first; static. */
 const GemmclKernelInfo *gemmcl_get_kernel (guint index);
 
-/**
- * gemmcl_kernel_exists:
- *
- * Returns: whether @name is a kernel's name, with or without a split behind it (see
- *   gemmcl_plan_new()); else %FALSE with #GEMMCL_ERROR_KERNEL, which lists near names.
- */
+/** gemmcl_kernel_exists: Returns: whether @name is a kernel's name, with or without a split behind
+ * it (see gemmcl_plan_new()); else %FALSE with #GEMMCL_ERROR_KERNEL, which lists near names. */
 gboolean gemmcl_kernel_exists (const gchar *name, GError **error);
 
 /**

@@ -172,12 +172,8 @@ typedef struct {
 GemmclMatrix *gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, GemmclQuantization *done,
                                       GError **error);
 
-/**
- * gemmcl_matrix_get_scales:
- *
- * Returns: (transfer none) (nullable): f32, as gemmcl_matrix_new_quantized() was given them; %NULL
- *   for a matrix whose elements are as they are.
- */
+/** gemmcl_matrix_get_scales: Returns: (transfer none) (nullable): the scales of a quantised matrix,
+ * f32, in the shape that gemmcl_matrix_new_quantized() got; %NULL for any other. */
 GemmclMatrix *gemmcl_matrix_get_scales (const GemmclMatrix *self);
 
 /** gemmcl_matrix_get_zero_points: Returns: (transfer none) (nullable): f32, the same of these. */

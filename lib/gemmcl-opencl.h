@@ -61,11 +61,8 @@ cl_context gemmcl_context_get_cl_context (GemmclContext *self);
 /** gemmcl_context_get_cl_device: Returns: (transfer none): lives as long as @self. */
 cl_device_id gemmcl_context_get_cl_device (GemmclContext *self);
 
-/**
- * gemmcl_context_get_cl_queue:
- *
- * Returns: (transfer none): the context's in-order queue, with profiling; lives as long as @self.
- */
+/** gemmcl_context_get_cl_queue: Returns: (transfer none): the context's in-order queue, with
+ * profiling; lives as long as @self. */
 cl_command_queue gemmcl_context_get_cl_queue (GemmclContext *self);
 
 /**

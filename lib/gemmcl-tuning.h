@@ -101,12 +101,8 @@ typedef struct {
   gdouble gflops;
 } GemmclTuningEntry;
 
-/**
- * gemmcl_tuning_list:
- *
- * Returns: (transfer full) (element-type GemmclTuningEntry): what is known of the device of
- *   @context, those of the file first; may be empty.
- */
+/** gemmcl_tuning_list: Returns: (transfer full) (element-type GemmclTuningEntry): what is known of
+ * the device of @context, those of the file first; may be empty. */
 GPtrArray *gemmcl_tuning_list (GemmclContext *context);
 
 /** gemmcl_tuning_get_path: Returns: (transfer full): where the file is, or would be. */

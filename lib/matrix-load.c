@@ -170,7 +170,6 @@ gemmcl_matrix_parse (const gchar *literal, GError **error)
   gsize max_values = 1;
 
   g_return_val_if_fail (literal != NULL, NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
   /* Commas stand between numbers, so there is one number more at most. */
   for (parser.end = literal; *parser.end != '\0'; parser.end++)
@@ -409,7 +408,6 @@ gemmcl_matrix_load (const gchar *where, GError **error)
   g_autofree gchar *part = NULL;
 
   g_return_val_if_fail (where != NULL, NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
   while (g_ascii_isspace (*start))
     start++;

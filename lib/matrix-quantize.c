@@ -71,7 +71,6 @@ gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *scales, GemmclMa
   g_autoptr (GemmclMatrix) own_scales = NULL, own_zeros = NULL;
 
   g_return_val_if_fail (scales != NULL, NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
   if (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8) {
     gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Expected i8 or u8 for the scales, found %s.",

@@ -186,8 +186,6 @@ gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data, 
   gsize n_bytes;
   gpointer copy;
 
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
-
   if (!is_type (type)) {
     gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Expected an element type below %d, found %d.",
                  GEMMCL_N_TYPES, (int)type);
@@ -347,8 +345,6 @@ gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error)
   const gsize cols = transpose ? self->rows : self->cols;
   gsize n_bytes;
   gfloat *dst;
-
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
   if (!transpose && !self->column_major && self->type == GEMMCL_TYPE_F32)
     return gemmcl_matrix_ref (self);

@@ -277,7 +277,6 @@ gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
   GemmclType type;
 
   g_return_val_if_fail (path != NULL, NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
   if (!gemmcl_file_open (&file, path, error))
     return NULL;
@@ -327,7 +326,6 @@ gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GError **er
   GBytes *const parts[] = {header, gemmcl_matrix_get_bytes (self)};
 
   g_return_val_if_fail (path != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
   return gemmcl_file_save (path, parts, G_N_ELEMENTS (parts), error);
 }

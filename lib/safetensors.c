@@ -37,7 +37,7 @@ typedef struct {
 static void
 tensor_free (Tensor *tensor)
 {
-  g_array_unref (tensor->shape);
+  g_clear_pointer (&tensor->shape, g_array_unref);
   g_free (tensor);
 }
 
@@ -100,26 +100,19 @@ read_header (const GemmclFile *file, gsize *start, GError **error)
   return header;
 }
 
-static gboolean
-get_size (const json_t *value, gsize *size)
-{
-  json_int_t integer = json_integer_value (value);
-
-  *size = (gsize)integer;
-  return json_is_integer (value) && integer >= 0 && (guint64)integer <= G_MAXSSIZE;
-}
-
 static GArray *
-get_sizes (const json_t *list)
+get_shape (const json_t *list)
 {
   g_autoptr (GArray) sizes = g_array_new (FALSE, FALSE, sizeof (gsize));
 
   if (!json_is_array (list))
     return NULL;
   for (gsize i = 0; i < json_array_size (list); i++) {
-    gsize size;
+    const json_t *value = json_array_get (list, i);
+    const json_int_t integer = json_integer_value (value);
+    const gsize size = integer;
 
-    if (!get_size (json_array_get (list, i), &size))
+    if (!json_is_integer (value) || integer < 0 || (guint64)integer > G_MAXSSIZE)
       return NULL;
     g_array_append_val (sizes, size);
   }
@@ -162,28 +155,26 @@ shape_fits (const Tensor *tensor)
 }
 
 static Tensor *
-parse_tensor (const gchar *path, const gchar *name, const json_t *entry, GError **error)
+parse_tensor (const gchar *path, const gchar *name, json_t *entry, GError **error)
 {
-  const gchar *dtype = json_string_value (json_object_get (entry, "dtype"));
-  g_autoptr (GArray) shape = get_sizes (json_object_get (entry, "shape"));
-  g_autoptr (GArray) offsets = get_sizes (json_object_get (entry, "data_offsets"));
-  g_autoptr (Tensor) tensor = NULL;
+  g_autoptr (Tensor) tensor = g_new0 (Tensor, 1);
+  json_int_t begin, end;
+  json_t *shape;
 
-  if (dtype == NULL || shape == NULL || offsets == NULL || offsets->len != 2 ||
-      g_array_index (offsets, gsize, 0) > g_array_index (offsets, gsize, 1)) {
+  if (json_unpack (entry, "{s:s, s:o, s:[II!]}", "dtype", &tensor->dtype, "shape", &shape,
+                   "data_offsets", &begin, &end) != 0 ||
+      begin < 0 || begin > end || (guint64)end > G_MAXSSIZE ||
+      (tensor->shape = get_shape (shape)) == NULL) {
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
                       "The safetensors header is damaged: for “%s” expected a dtype, a shape "
                       "and data_offsets [begin, end].",
                       name);
     return NULL;
   }
-  tensor = g_new0 (Tensor, 1);
   tensor->name = name;
-  tensor->dtype = dtype;
+  tensor->begin = begin;
+  tensor->end = end;
   find_type (tensor);
-  tensor->shape = g_steal_pointer (&shape);
-  tensor->begin = g_array_index (offsets, gsize, 0);
-  tensor->end = g_array_index (offsets, gsize, 1);
   if (tensor->size > 0 && !shape_fits (tensor)) {
     g_autofree gchar *dims =
         gemmcl_describe_dims ((const gsize *)(gpointer)tensor->shape->data, tensor->shape->len);
@@ -191,7 +182,7 @@ parse_tensor (const gchar *path, const gchar *name, const json_t *entry, GError 
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
                       "The safetensors header is damaged: “%s” (%s %s) does not fit the "
                       "%" G_GSIZE_FORMAT " bytes of its data_offsets.",
-                      name, dims, dtype, tensor->end - tensor->begin);
+                      name, dims, tensor->dtype, tensor->end - tensor->begin);
     return NULL;
   }
   return g_steal_pointer (&tensor);
@@ -379,7 +370,6 @@ gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **e
   const Tensor *tensor;
 
   g_return_val_if_fail (path != NULL && name != NULL, NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
 
   if (!gemmcl_file_open (&file, path, error) ||
       (header = read_header (&file, &tensors.start, error)) == NULL)
@@ -438,7 +428,6 @@ gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, con
   gsize end = 0;
 
   g_return_val_if_fail (path != NULL && name != NULL, FALSE);
-  g_return_val_if_fail (error == NULL || *error == NULL, FALSE);
 
   if (gemmcl_matrix_is_column_major (self))
     return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,

@@ -25,11 +25,7 @@ typedef struct {
   GemmclChoiceSource source;
 } GemmclTuned;
 
-/**
- * gemmcl_tuning_find:
- *
- * Returns: whether an entry speaks for @gemm on the device; the nearest of the user's, or else of
- *   the library's own.
- */
+/** gemmcl_tuning_find: Returns: whether an entry speaks for @gemm on the device; the nearest of the
+ * user's, or else of the library's own. */
 gboolean gemmcl_tuning_find (const GemmclDeviceInfo *device, const GemmclGemm *gemm,
                              GemmclTuned *found);

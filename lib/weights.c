@@ -50,25 +50,9 @@ lookup (GemmclWeightsTable *table, const gchar *key)
 GemmclWeights *
 gemmcl_weights_find (GemmclWeightsTable *table, const gchar *key)
 {
-  GemmclWeights *self;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&table->lock);
 
-  g_mutex_lock (&table->lock);
-  self = lookup (table, key);
-  g_mutex_unlock (&table->lock);
-  return self;
-}
-
-static GemmclWeights *
-weights_new (GemmclWeightsTable *table, const gchar *key, cl_mem buffer)
-{
-  GemmclWeights *self = g_new0 (GemmclWeights, 1);
-
-  self->table = table;
-  self->key = g_strdup (key);
-  self->buffer = buffer;
-  self->refs = 1;
-  (void)clGetMemObjectInfo (buffer, CL_MEM_SIZE, sizeof (self->bytes), &self->bytes, NULL);
-  return self;
+  return lookup (table, key);
 }
 
 GemmclWeights *
@@ -79,7 +63,12 @@ gemmcl_weights_share (GemmclWeightsTable *table, const gchar *key, cl_mem buffer
   g_mutex_lock (&table->lock);
   self = lookup (table, key);
   if (self == NULL) {
-    self = weights_new (table, key, g_steal_pointer (&buffer));
+    self = g_new0 (GemmclWeights, 1);
+    self->table = table;
+    self->key = g_strdup (key);
+    self->buffer = g_steal_pointer (&buffer);
+    self->refs = 1;
+    (void)clGetMemObjectInfo (self->buffer, CL_MEM_SIZE, sizeof (self->bytes), &self->bytes, NULL);
     table->bytes += self->bytes;
     g_hash_table_insert (table->alive, self->key, self);
   }
