@@ -8,12 +8,9 @@
 #define GEMMCL_MAX_SPLIT 64
 
 /**
- * GemmclChoice:
- * @kernel: a row of the table
- * @split: the parts into which K is cut. More than 1: each part makes a result of its own, and
- *   kernels/reduce.cl adds them up, so that few tiles still make work for all
- *
- * How a problem is done. Users write it as the row's name, with "/4" behind for a split of 4.
+ * How a problem is done: by a row of the table, with K cut into @split parts. More than 1: each
+ * part makes a result of its own, and kernels/reduce.cl adds them up, so that few tiles still make
+ * work for all. Users write it as the row's name, with "/4" behind for a split of 4.
  */
 typedef struct {
   const GemmclKernel *kernel;

@@ -119,6 +119,9 @@ gemmcl_gemm_get_stored (const GemmclGemm *gemm, GemmclOperand which, gboolean ti
       .by_column = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!stated.transposed,
   };
 
+  /* The same row for all rows and batches. */
+  if (which == GEMMCL_OPERAND_C && gemm->addend == GEMMCL_ADDEND_ROW)
+    return (GemmclStored){.runs = 1, .length = gemm->n, .offset = tight ? 0 : gemm->c_offset};
   stored.runs = stored.by_column ? stated.cols : stated.rows;
   stored.length = stored.by_column ? stated.rows : stated.cols;
   if (tight) {

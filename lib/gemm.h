@@ -13,20 +13,15 @@ typedef enum {
   GEMMCL_OPERAND_D,
 } GemmclOperand;
 
-/**
- * GemmclStored:
- * @runs, @length: the matrix is @runs runs of @length elements that lie together: rows if row-major
- *   and not transposed, and so on
- * @ld: elements from one run to the next
- * @offset, @stride: elements before the first, and from one batch's to the next's; stride 0: all
- *   batches share it
- * @by_column: a run is a column of op(X), not a row
- *
- * How a matrix of a valid problem lies in memory, with all defaults filled in.
- */
+/** How a matrix of a valid problem lies in memory, with all defaults filled in: in @runs runs of
+ * @length elements that lie together, rows if row-major and not transposed, and so on. A C that is
+ * a row has one run, for all rows and batches. */
 typedef struct {
-  gsize runs, length, ld, offset, stride;
-  gboolean by_column;
+  gsize runs, length;
+  gsize ld;           /* elements from one run to the next */
+  gsize offset;       /* elements before the first */
+  gsize stride;       /* elements from one batch's to the next's; 0: all batches share it */
+  gboolean by_column; /* a run is a column of op(X), not a row */
 } GemmclStored;
 
 /** @tight: as a plan keeps it on the device: no offset, no gap between runs or batches */

@@ -141,13 +141,10 @@ GemmclContext *gemmcl_context_new (const GemmclDeviceQuery *query, GError **erro
 
 /**
  * gemmcl_context_get_shared:
- * @query: (nullable): which device; %NULL for the best one
  *
- * As gemmcl_context_new(), but whoever asks for the same device while such a context is alive gets
- * that: its programs are built, and its weights uploaded, once. The elements of the GStreamer
- * plugin that are told nothing else use it too.
- *
- * Returns: (transfer full): a context on the first device that fits, or %NULL.
+ * Does what gemmcl_context_new() does, but whoever asks for the same device while such a context is
+ * alive gets that: its programs are built, and its weights uploaded, once. It is also the context
+ * of the GStreamer plugin's elements that have no other.
  */
 GemmclContext *gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error);
 

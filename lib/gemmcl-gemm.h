@@ -106,12 +106,12 @@ gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *norma
  * @GEMMCL_ADDEND_NONE: there is no C; beta means nothing
  * @GEMMCL_ADDEND_MATRIX: C is M x N f32
  * @GEMMCL_ADDEND_ROW: C is 1 x N f32, the same for each row and batch; ldc and c_stride mean
- * nothing
+ *   nothing
  * @GEMMCL_ADDEND_OUTPUT: C is what D holds before the run: BLAS's C <- alpha A B + beta C. Of D's
  *   type and layout; ldc, c_offset and c_stride mean nothing
  * @GEMMCL_ADDEND_PREVIOUS: C is the result of the plan's previous run; zeros for the first. The
- * plan keeps it on the device in f32, as it was before it was rounded to D's type; ldc, c_offset
- * and c_stride mean nothing
+ *   plan keeps it on the device in f32, as it was before it was rounded to D's type; ldc, c_offset
+ *   and c_stride mean nothing
  */
 typedef enum {
   GEMMCL_ADDEND_NONE,
@@ -235,19 +235,18 @@ gboolean gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const 
  *
  * Computes the problem in double precision on the host, slowly, and holds each element of @d to
  *
- *     |D - Dref| <= g(K) * (|alpha| |A||B| + |beta||C| + |bias|),  g(K) = (K + 4) u / (1 - (K + 4)
- * u)
+ *     |D - Dref| <= g(K) * (|alpha| |A||B| + |beta||C| + |bias|)
+ *     g(K) = (K + 4) u / (1 - (K + 4) u),  u = 2^-24
  *
- * with u = 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1),
- * (and with a precision that rounds by v 2 v + v^2 more for the products, and v w (|A| + |B|) for
- * what is smaller than its smallest normal number w), carried through the activation by its
- * Lipschitz constant and what its own evaluation may err. With I8 it is
+ * (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1), carried through
+ * the activation by its Lipschitz constant and what its own evaluation may err. A precision that
+ * rounds by v adds 2 v + v^2 for the products, and v w (|A| + |B|) for what is smaller than its
+ * smallest normal number w. I8 adds half a step of the bytes that A and B became to each product:
  *
  *     ea |B| + |A| eb + ea eb,  ea = (max (A, 0) - min (A, 0)) / 510 of a row of A,
  *                               eb = max |B| / 254 of a column of B
  *
- * more for each product, half a step of the bytes that A and B became; a range whose step is no
- * normal number may become 0.
+ * A range whose step is no normal number may become 0.
  *
  * Returns: whether every element is within its bound. NaN and infinities must be where the
  *   reference has them; with I8 all of what a row of A or a column of B with one of them comes to

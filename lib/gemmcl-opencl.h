@@ -37,7 +37,6 @@ GemmclContext *gemmcl_context_get_wrapped (cl_context context, cl_device_id devi
 
 /**
  * gemmcl_context_get_shared_with:
- * @query: (nullable): which device; %NULL for the best one
  * @properties: (nullable): what clCreateContext() is to be told besides the platform: names and
  *   values by turns, then 0; %NULL for nothing. CL_CONTEXT_VA_API_DISPLAY_INTEL, say
  *

@@ -41,22 +41,15 @@ typedef struct {
 /** Returns: how @kernel covers a D of @m x @n. */
 GemmclTiles gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n);
 
-/**
- * GemmclBlocks:
- * @width, @height: of a block, in texels
- * @chunk: the K of a block
- * @per_panel: blocks of a panel, one for each chunk of K
- * @panels: panels of one of the batches
- * @side: blocks side by side
- * @image_width, @image_height: of what holds all of them, in texels
- *
- * How A or B lies in an image; kernels/pack_image.cl has a drawing. Where a device has no images of
- * one channel of 32 bits, a buffer holds its texels row by row.
- */
+/** How A or B lies in an image; kernels/pack_image.cl has a drawing. Where a device has no images
+ * of one channel of 32 bits, a buffer holds its texels row by row. */
 typedef struct {
-  gsize width, height;
-  gsize chunk, per_panel, panels, side;
-  gsize image_width, image_height;
+  gsize width, height;             /* of a block, in texels */
+  gsize chunk;                     /* the K of a block */
+  gsize per_panel;                 /* blocks of a panel, one for each chunk of K */
+  gsize panels;                    /* of one of the batches */
+  gsize side;                      /* blocks side by side */
+  gsize image_width, image_height; /* of what holds all of them, in texels */
 } GemmclBlocks;
 
 /** Returns: whether a texel is two halves, not a float. */

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "error-private.h"
-#include "file.h"
 #include "gemmcl-matrix.h"
 
 /** Returns: NumPy's name of @type; "|V2" for bf16. */
@@ -30,39 +28,3 @@ GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
 /** Makes a quantised matrix. The caller has checked the scales and zero points, both f32. */
 GemmclMatrix *gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales,
                                         GemmclMatrix *zero_points);
-
-/**
- * GemmclMatrixSource:
- * @file: where the matrix is
- * @tensor: (nullable): the name of a part of the file, for messages
- * @offset, @length: where in @file the elements are; both inside of it
- * @exact: the elements are all of @length, nothing follows them
- * @type, @column_major: what the elements are
- * @dims, @n_dims: the shape as the file states it, nothing checked
- *
- * A matrix that a file claims to hold.
- */
-typedef struct {
-  const GemmclFile *file;
-  const gchar *tensor;
-  gsize offset;
-  gsize length;
-  gboolean exact;
-  GemmclType type;
-  gboolean column_major;
-  const gsize *dims;
-  gsize n_dims;
-} GemmclMatrixSource;
-
-/** Returns: (transfer full): a matrix with a copy of the elements; %NULL with #GEMMCL_ERROR_FORMAT
- * when the shape is not that of a matrix or does not fit the file, or as gemmcl_file_read(). */
-GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
-
-/** Returns: (transfer full): what stands at @p, for "expected ..., found ...". */
-gchar *gemmcl_describe_char (const gchar *p, const gchar *end);
-
-/** Why a finite number is refused that as an f32 would be infinite. */
-#define GEMMCL_EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
-
-/** Returns: (transfer full): "64 x 3 x 7"; "no dimensions" for none. */
-gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "error-private.h"
 #include "matrix-private.h"
 
 G_STATIC_ASSERT (G_BYTE_ORDER == G_LITTLE_ENDIAN);

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "error-private.h"
+#include "file.h"
 #include "matrix-private.h"
 
 #define MAGIC      "\x93NUMPY"
@@ -208,7 +210,7 @@ find_header (const GemmclFile *file, const guint8 *data, Cursor *cursor, GError 
 {
   const gchar *path = file->path;
   const gsize size = file->size;
-  gsize start, length;
+  gsize start, length = 0;
 
   if (size < PREFIX_V1 || memcmp (data, MAGIC, 6) != 0)
     return gemmcl_fail_file (
@@ -220,12 +222,8 @@ find_header (const GemmclFile *file, const guint8 *data, Cursor *cursor, GError 
                              "Expected version 1.0, 2.0 or 3.0 of the .npy format, found %u.%u.",
                              data[6], data[7]);
   start = data[6] == 1 ? PREFIX_V1 : PREFIX_V2;
-  if (size < start)
-    length = G_MAXSIZE;
-  else if (data[6] == 1)
-    length = data[8] | (gsize)data[9] << 8;
-  else
-    length = data[8] | (gsize)data[9] << 8 | (gsize)data[10] << 16 | (gsize)data[11] << 24;
+  for (gsize i = 8; i < start && size >= start; i++)
+    length |= (gsize)data[i] << 8 * (i - 8);
   if (size < start || length > size - start)
     return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
                              "The file is truncated: it ends inside of the .npy header.");

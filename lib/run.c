@@ -6,13 +6,14 @@
 #include "context.h"
 #include "gemm.h"
 
-/* Device memory as large as @stored reaches in all batches, filled from @host. */
+/* Device memory as large as B or C reaches in all batches, filled from @host. */
 static cl_mem
-upload (GemmclContext *context, const GemmclGemm *gemm, const GemmclStored *stored,
-        const gfloat *host, const gchar *what, GError **error)
+upload (GemmclContext *context, const GemmclGemm *gemm, GemmclOperand which, const gfloat *host,
+        const gchar *what, GError **error)
 {
+  const GemmclStored stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
   const gsize size =
-      gemmcl_stored_get_extent (stored, gemmcl_gemm_get_batch (gemm)) * sizeof (gfloat);
+      gemmcl_stored_get_extent (&stored, gemmcl_gemm_get_batch (gemm)) * sizeof (gfloat);
   g_auto (cl_mem) buffer = gemmcl_context_create_buffer (context, size, what, error);
 
   if (buffer == NULL ||
@@ -21,17 +22,6 @@ upload (GemmclContext *context, const GemmclGemm *gemm, const GemmclStored *stor
                         error, "clEnqueueWriteBuffer for %s", what))
     return NULL;
   return g_steal_pointer (&buffer);
-}
-
-/* C is shared by the rows and batches of ADDEND_ROW. */
-static cl_mem
-upload_c (GemmclContext *context, const GemmclGemm *gemm, const gfloat *c, GError **error)
-{
-  GemmclStored stored = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_C, FALSE);
-
-  if (gemm->addend == GEMMCL_ADDEND_ROW)
-    stored = (GemmclStored){.runs = 1, .length = gemm->n, .offset = gemm->c_offset};
-  return upload (context, gemm, &stored, c, "C", error);
 }
 
 /* Where A or D of each problem begins. */
@@ -69,7 +59,6 @@ gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   g_auto (cl_mem) device_b = NULL;
   g_auto (cl_mem) device_c = NULL;
   GemmclRun run = GEMMCL_RUN_INIT;
-  GemmclStored stored_b;
   gboolean has_c;
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
@@ -83,10 +72,9 @@ gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   plan = gemmcl_plan_new (context, gemm, kernel, error);
   if (plan == NULL || !set_bias (plan, gemm, bias, error))
     return FALSE;
-  stored_b = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_B, FALSE);
-  if (gemm->alpha != 0.0 && !(device_b = upload (context, gemm, &stored_b, b, "B", error)))
+  if (gemm->alpha != 0.0 && !(device_b = upload (context, gemm, GEMMCL_OPERAND_B, b, "B", error)))
     return FALSE;
-  if (has_c && !(device_c = upload_c (context, gemm, c, error)))
+  if (has_c && !(device_c = upload (context, gemm, GEMMCL_OPERAND_C, c, "C", error)))
     return FALSE;
   run.alpha = gemm->alpha;
   run.beta = gemm->beta;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error-private.h"
+#include "file.h"
 #include "matrix-private.h"
 
 #define PREFIX     8

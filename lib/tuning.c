@@ -349,19 +349,16 @@ gemmcl_tuning_find (const GemmclDeviceInfo *device, const GemmclGemm *gemm, Gemm
 gchar **
 gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm *gemm)
 {
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
   g_autoptr (GArray) choices = NULL;
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), NULL);
   g_return_val_if_fail (gemm != NULL, NULL);
 
   choices = gemmcl_choice_list (gemmcl_context_get_device_info (context), gemm);
-  for (guint i = 0; i < choices->len; i++) {
-    const GemmclChoice *choice = &g_array_index (choices, GemmclChoice, i);
-    g_ptr_array_add (names, g_strdup (gemmcl_choice_get_name (choice)));
-  }
-  g_ptr_array_add (names, NULL);
-  return (gchar **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+  for (guint i = 0; i < choices->len; i++)
+    g_strv_builder_add (names, gemmcl_choice_get_name (&g_array_index (choices, GemmclChoice, i)));
+  return g_strv_builder_end (names);
 }
 
 /* Whether @tuned takes the place of @entry; if it is NULL, nothing does, and all entries of the

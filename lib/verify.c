@@ -299,8 +299,6 @@ make_reference (const GemmclGemm *gemm)
 
   if (gemm->addend == GEMMCL_ADDEND_OUTPUT || gemm->addend == GEMMCL_ADDEND_PREVIOUS)
     self.c_strides = self.d_strides;
-  else if (gemm->addend == GEMMCL_ADDEND_ROW)
-    self.c_strides = (GemmclStrides){.offset = gemm->c_offset, .col = 1};
   return self;
 }
 
