@@ -117,8 +117,7 @@ read_trusted (const gchar *name, gsize max_size, GError **error)
   if (directory < 0 || (fd = open_trusted (directory, name, S_IFREG, &size, error)) < 0)
     return NULL;
   if (size > max_size) {
-    fail (error, G_FILE_ERROR_INVAL, name,
-          "has %" G_GSIZE_FORMAT " bytes; expected at most %" G_GSIZE_FORMAT ".", size, max_size);
+    fail (error, G_FILE_ERROR_INVAL, name, "has %zu bytes; expected at most %zu.", size, max_size);
     return NULL;
   }
   data = g_try_malloc (size);

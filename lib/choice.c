@@ -103,8 +103,7 @@ gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
   if (gemm->k % (SPLIT_ALIGNMENT * self->split) == 0)
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                      "To be cut into %u parts, K must be a multiple of %u, which %" G_GSIZE_FORMAT
-                      " is not.",
+                      "To be cut into %u parts, K must be a multiple of %u, which %zu is not.",
                       self->split, SPLIT_ALIGNMENT * self->split, gemm->k);
 }
 

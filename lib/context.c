@@ -377,14 +377,12 @@ gemmcl_context_create_buffer (GemmclContext *self, gsize size, const gchar *what
 
   if (size > max) {
     gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                 "%s needs %" G_GSIZE_FORMAT " bytes, but %s allows %" G_GUINT64_FORMAT
-                 " in one buffer.",
-                 what, size, self->device->info.name, max);
+                 "%s needs %zu bytes, but %s allows %" G_GUINT64_FORMAT " in one buffer.", what,
+                 size, self->device->info.name, max);
     return NULL;
   }
   buffer = clCreateBuffer (self->context, CL_MEM_READ_WRITE, size, NULL, &status);
-  if (!gemmcl_cl_check (status, error, "clCreateBuffer for %s (%" G_GSIZE_FORMAT " bytes)", what,
-                        size))
+  if (!gemmcl_cl_check (status, error, "clCreateBuffer for %s (%zu bytes)", what, size))
     return NULL;
   return buffer;
 }

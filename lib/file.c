@@ -74,7 +74,7 @@ gemmcl_file_read (const GemmclFile *self, gsize offset, gsize n, GError **error)
 
   if (data == NULL && n > 0) {
     gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, self->path,
-                      "There is not enough memory for %" G_GSIZE_FORMAT " bytes of the file.", n);
+                      "There is not enough memory for %zu bytes of the file.", n);
     return NULL;
   }
   if (gemmcl_fd_read (self->fd, data, n, offset))
@@ -161,7 +161,7 @@ gemmcl_describe_dims (const gsize *dims, gsize n_dims)
   GString *text = g_string_new (n_dims == 0 ? "no dimensions" : NULL);
 
   for (gsize i = 0; i < n_dims; i++)
-    g_string_append_printf (text, "%s%" G_GSIZE_FORMAT, i == 0 ? "" : " x ", dims[i]);
+    g_string_append_printf (text, "%s%zu", i == 0 ? "" : " x ", dims[i]);
   return g_string_free (text, FALSE);
 }
 
@@ -192,10 +192,10 @@ check_shape (const GemmclMatrixSource *source, gsize rows, gsize cols, gsize *n_
   g_autofree gchar *shape = gemmcl_describe_dims (source->dims, source->n_dims);
 
   if (source->n_dims > 2)
-    return fail_source (error, source,
-                        "Expected a matrix of at most 2 dimensions, found %" G_GSIZE_FORMAT
-                        " (%s). Reshape it before saving.",
-                        source->n_dims, shape);
+    return fail_source (
+        error, source,
+        "Expected a matrix of at most 2 dimensions, found %zu (%s). Reshape it before saving.",
+        source->n_dims, shape);
   if (rows == 0 || cols == 0)
     return fail_source (error, source, "Expected at least one element, found a shape of %s.",
                         shape);
@@ -204,8 +204,7 @@ check_shape (const GemmclMatrixSource *source, gsize rows, gsize cols, gsize *n_
                         type);
   if (*n_bytes > source->length || (source->exact && *n_bytes != source->length))
     return fail_source (error, source,
-                        "The file is %s: expected %" G_GSIZE_FORMAT
-                        " bytes of elements (%s %s), found %" G_GSIZE_FORMAT ".",
+                        "The file is %s: expected %zu bytes of elements (%s %s), found %zu.",
                         *n_bytes > source->length ? "truncated" : "too long", *n_bytes, shape, type,
                         source->length);
   return TRUE;
@@ -220,9 +219,7 @@ check_range (const GemmclMatrixSource *source, const gdouble *elements, gsize ro
 
   for (gsize i = 0; i < rows * cols; i++)
     if (isfinite (elements[i]) && !isfinite ((gfloat)elements[i]))
-      return fail_source (error, source,
-                          "Row %" G_GSIZE_FORMAT ", column %" G_GSIZE_FORMAT
-                          ": " GEMMCL_EXPECTED_F32 ", found %s.",
+      return fail_source (error, source, "Row %zu, column %zu: " GEMMCL_EXPECTED_F32 ", found %s.",
                           (source->column_major ? i % rows : i / cols) + 1,
                           (source->column_major ? i / rows : i % cols) + 1,
                           g_ascii_formatd (number, sizeof number, "%.9g", elements[i]));

@@ -26,13 +26,22 @@ gemmcl_activation_get_name (GemmclActivation activation)
   return activation_names[activation];
 }
 
+static const struct {
+  const gchar *name;
+  gdouble roundoff, normal;
+} precisions[GEMMCL_N_PRECISIONS] = {
+    [GEMMCL_PRECISION_F32] = {"f32"},
+    [GEMMCL_PRECISION_F16] = {"f16", 0x1p-11, 0x1p-14},
+    [GEMMCL_PRECISION_BF16] = {"bf16", 0x1p-8, 0x1p-126},
+    [GEMMCL_PRECISION_TF32] = {"tf32", 0x1p-11, 0x1p-126},
+    [GEMMCL_PRECISION_I8] = {"i8"},
+};
+
 const gchar *
 gemmcl_precision_get_name (GemmclPrecision precision)
 {
-  static const gchar *const names[GEMMCL_N_PRECISIONS] = {"f32", "f16", "bf16", "tf32", "i8"};
-
   g_return_val_if_fail ((guint)precision < GEMMCL_N_PRECISIONS, NULL);
-  return names[precision];
+  return precisions[precision].name;
 }
 
 GemmclPrecision
@@ -55,18 +64,10 @@ gemmcl_precision_of_matrix (const GemmclMatrix *b)
 gdouble
 gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal)
 {
-  static const struct {
-    gdouble roundoff, normal;
-  } formats[GEMMCL_N_PRECISIONS] = {
-      [GEMMCL_PRECISION_F16] = {0x1p-11, 0x1p-14},
-      [GEMMCL_PRECISION_BF16] = {0x1p-8, 0x1p-126},
-      [GEMMCL_PRECISION_TF32] = {0x1p-11, 0x1p-126},
-  };
-
   g_return_val_if_fail ((guint)precision < GEMMCL_N_PRECISIONS, 0);
   if (normal)
-    *normal = formats[precision].normal;
-  return formats[precision].roundoff;
+    *normal = precisions[precision].normal;
+  return precisions[precision].roundoff;
 }
 
 guint
@@ -178,9 +179,8 @@ validate_size (const gchar *name, gsize size, GError **error)
   if (size < 1)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%s is 0; it must be at least 1.", name);
   if (size > G_MAXINT32)
-    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                        "%s is %" G_GSIZE_FORMAT "; at most %d is possible.", name, size,
-                        G_MAXINT32);
+    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE, "%s is %zu; at most %d is possible.", name,
+                        size, G_MAXINT32);
   return TRUE;
 }
 
@@ -209,12 +209,10 @@ validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
                         stated.name, stated.type);
   stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
   if (stored.ld < stored.length)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "The leading dimension of %s is %" G_GSIZE_FORMAT
-                        ", shorter than its %s of %" G_GSIZE_FORMAT " elements.",
-                        stated.name, stored.ld,
-                        gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "rows" : "columns",
-                        stored.length);
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_INVALID,
+        "The leading dimension of %s is %zu, shorter than its %s of %zu elements.", stated.name,
+        stored.ld, gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "rows" : "columns", stored.length);
   if (!extent_is_countable (&stored, gemmcl_gemm_get_batch (gemm),
                             gemmcl_type_get_size (stated.type)))
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
@@ -235,11 +233,10 @@ validate_no_overlap (const GemmclGemm *gemm, GError **error)
   if (batch == 1 || d.stride >= span ||
       (d.stride >= d.length && (batch - 1) * d.stride + d.length <= d.ld))
     return TRUE;
-  return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                      "The %" G_GSIZE_FORMAT
-                      " results overlap: the batch stride of D is %" G_GSIZE_FORMAT
-                      ", but one D spans %" G_GSIZE_FORMAT " elements.",
-                      batch, d.stride, span);
+  return gemmcl_fail (
+      error, GEMMCL_ERROR_INVALID,
+      "The %zu results overlap: the batch stride of D is %zu, but one D spans %zu elements.", batch,
+      d.stride, span);
 }
 
 static gboolean
@@ -253,9 +250,8 @@ validate_a_image (const GemmclGemm *gemm, GError **error)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Pictures need the row-major layout.");
   if (m != gemm->m || k != gemm->k)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "The picture makes %" G_GSIZE_FORMAT " rows of %" G_GSIZE_FORMAT
-                        " features, but A is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
-                        m, k, gemm->m, gemm->k);
+                        "The picture makes %zu rows of %zu features, but A is %zu x %zu.", m, k,
+                        gemm->m, gemm->k);
   return TRUE;
 }
 
@@ -276,9 +272,8 @@ validate_d_image (const GemmclGemm *gemm, GError **error)
         gemmcl_pixel_format_get_name (image->format));
   if (m != gemm->m || n != gemm->n)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "The picture has %" G_GSIZE_FORMAT " pixels of %" G_GSIZE_FORMAT
-                        " channels, but D is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
-                        m, n, gemm->m, gemm->n);
+                        "The picture has %zu pixels of %zu channels, but D is %zu x %zu.", m, n,
+                        gemm->m, gemm->n);
   return TRUE;
 }
 
@@ -296,8 +291,8 @@ validate_row_outputs (const GemmclGemm *gemm, GError **error)
         "There are row outputs of a D that is a matrix, not of one that is a picture.");
   if (gemm->row_outputs & GEMMCL_ROW_ARG_MAX && gemm->n > EXACT_FLOATS)
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                        "N is %" G_GSIZE_FORMAT "; the arg-max of a row, a float, counts to %d.",
-                        gemm->n, EXACT_FLOATS);
+                        "N is %zu; the arg-max of a row, a float, counts to %d.", gemm->n,
+                        EXACT_FLOATS);
   return TRUE;
 }
 

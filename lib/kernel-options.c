@@ -206,8 +206,7 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
   if (kernel->images && gemmcl_blocks_are_halves (kernel, gemm, GEMMCL_OPERAND_B))
     g_string_append (options, " -DB_HALVES");
   if (kernel->fixed_n_k)
-    g_string_append_printf (options, " -DN=%" G_GSIZE_FORMAT " -DK=%" G_GSIZE_FORMAT, gemm->n,
-                            gemm->k);
+    g_string_append_printf (options, " -DN=%zu -DK=%zu", gemm->n, gemm->k);
   if (kernel->precision != GEMMCL_PRECISION_I8) {
     if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
       g_string_append (options, " -DA_SCALED");

@@ -30,11 +30,11 @@ describe_needs (const GemmclKernel *kernel)
   g_autoptr (GString) needs = g_string_new (NULL);
 
   if (kernel->max_m)
-    g_string_append_printf (needs, ", M <= %" G_GSIZE_FORMAT, kernel->max_m);
+    g_string_append_printf (needs, ", M <= %zu", kernel->max_m);
   if (kernel->max_n)
-    g_string_append_printf (needs, ", N <= %" G_GSIZE_FORMAT, kernel->max_n);
+    g_string_append_printf (needs, ", N <= %zu", kernel->max_n);
   if (kernel->max_k)
-    g_string_append_printf (needs, ", K <= %" G_GSIZE_FORMAT, kernel->max_k);
+    g_string_append_printf (needs, ", K <= %zu", kernel->max_k);
   if (kernel->group_m * kernel->group_n > 1)
     g_string_append_printf (needs, ", groups of %u", kernel->group_m * kernel->group_n);
   if (kernel->images)
@@ -165,7 +165,7 @@ gemmcl_kernel_get_pack_options (const GemmclKernel *kernel)
 
   g_string_printf (options, "-DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (kernel), type);
   if (kernel->dpas)
-    g_string_append_printf (options, " -DDPAS_PACK=%" G_GSIZE_FORMAT " -DSUBGROUP_SIZE=%u",
+    g_string_append_printf (options, " -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u",
                             sizeof (guint32) / gemmcl_type_get_size (type), kernel->subgroup);
   return g_string_free (g_steal_pointer (&options), FALSE);
 }
@@ -251,11 +251,10 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
     self->image_height = ((blocks - 1) / self->side + 1) * self->height;
     return TRUE;
   }
-  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                      "Kernel %s reads images, and %s is more than one on %s holds, of up to"
-                      " %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " texels.",
-                      kernel->name, which == GEMMCL_OPERAND_A ? "A" : "B", device->name, max_width,
-                      max_height);
+  return gemmcl_fail (
+      error, GEMMCL_ERROR_KERNEL,
+      "Kernel %s reads images, and %s is more than one on %s holds, of up to %zu x %zu texels.",
+      kernel->name, which == GEMMCL_OPERAND_A ? "A" : "B", device->name, max_width, max_height);
 }
 
 GemmclStrides
@@ -270,34 +269,11 @@ gemmcl_blocks_get_strides (const GemmclBlocks *self, gboolean shared)
 }
 
 static gboolean
-check_images (const GemmclKernel *kernel, const GemmclDeviceInfo *device, const GemmclGemm *gemm,
-              GError **error)
-{
-  GemmclBlocks blocks;
-
-  return !kernel->images ||
-         (gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_A, error) &&
-          gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_B, error));
-}
-
-static gboolean
-check_precision (const GemmclKernel *kernel, const GemmclGemm *gemm, GError **error)
-{
-  if (kernel->precision == GEMMCL_PRECISION_F32 || kernel->precision == gemm->precision)
-    return TRUE;
-  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                      "Kernel %s computes in %s, and the problem asks for %s.", kernel->name,
-                      gemmcl_precision_get_name (kernel->precision),
-                      gemmcl_precision_get_name (gemm->precision));
-}
-
-static gboolean
 check_size (const GemmclKernel *kernel, const gchar *name, gsize size, gsize max, GError **error)
 {
   if (max == 0 || size <= max)
     return TRUE;
-  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                      "Kernel %s takes %s up to %" G_GSIZE_FORMAT ", not %" G_GSIZE_FORMAT ".",
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL, "Kernel %s takes %s up to %zu, not %zu.",
                       kernel->name, name, max, size);
 }
 
@@ -313,16 +289,23 @@ gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                      const GemmclGemm *gemm, GError **error)
 {
   const gsize group = kernel->group_m * kernel->group_n;
+  GemmclBlocks blocks;
 
   if (group > device->max_work_group || group > device->max_work_item_sizes[0])
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                        "Kernel %s needs work-groups of %" G_GSIZE_FORMAT
-                        ", but %s has up to %" G_GSIZE_FORMAT ".",
-                        kernel->name, group, device->name,
+                        "Kernel %s needs work-groups of %zu, but %s has up to %zu.", kernel->name,
+                        group, device->name,
                         MIN (device->max_work_group, device->max_work_item_sizes[0]));
   if (gemm == NULL)
     return TRUE;
-  if (!check_precision (kernel, gemm, error) || !check_images (kernel, device, gemm, error))
+  if (kernel->precision != GEMMCL_PRECISION_F32 && kernel->precision != gemm->precision)
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "Kernel %s computes in %s, and the problem asks for %s.", kernel->name,
+                        gemmcl_precision_get_name (kernel->precision),
+                        gemmcl_precision_get_name (gemm->precision));
+  if (kernel->images &&
+      (!gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_A, error) ||
+       !gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_B, error)))
     return FALSE;
   if (gemm->d_image != NULL && !kernel->pictures)
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,

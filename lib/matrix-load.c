@@ -53,7 +53,7 @@ expected (Parser *parser, const gchar *what, GError **error)
   g_autofree gchar *found = gemmcl_describe_char (parser->p, parser->end);
 
   return gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                      "Matrix literal, at character %" G_GSIZE_FORMAT ": expected %s, found %s.",
+                      "Matrix literal, at character %zu: expected %s, found %s.",
                       (gsize)(parser->p - parser->start) + 1, what, found);
 }
 
@@ -86,8 +86,7 @@ parse_number (Parser *parser, GError **error)
   value = (gfloat)g_ascii_strtod (parser->p, NULL);
   if (isinf (value) && g_ascii_isalpha (parser->p[length - 1]) == 0)
     return gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                        "Matrix literal, at character %" G_GSIZE_FORMAT ": " GEMMCL_EXPECTED_F32
-                        ", found %.*s.",
+                        "Matrix literal, at character %zu: " GEMMCL_EXPECTED_F32 ", found %.*s.",
                         (gsize)(parser->p - parser->start) + 1, (gint)length, parser->p);
   parser->values[parser->n_values++] = value;
   parser->p += length;
@@ -115,8 +114,7 @@ parse_row (Parser *parser, GError **error)
   if (cols == parser->cols)
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                      "Matrix literal, row %" G_GSIZE_FORMAT ": expected %" G_GSIZE_FORMAT
-                      " numbers as in row 1, found %" G_GSIZE_FORMAT ".",
+                      "Matrix literal, row %zu: expected %zu numbers as in row 1, found %zu.",
                       parser->rows, parser->cols, cols);
 }
 
@@ -156,8 +154,7 @@ gemmcl_matrix_parse (const gchar *literal, GError **error)
   values = g_try_new (gfloat, max_values);
   if (values == NULL) {
     gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                 "There is not enough memory for a literal of %" G_GSIZE_FORMAT " numbers.",
-                 max_values);
+                 "There is not enough memory for a literal of %zu numbers.", max_values);
     return NULL;
   }
   parser.values = values;

@@ -25,17 +25,14 @@ check_shapes (const GemmclMatrix *bytes, const GemmclMatrix *scales, const Gemmc
 
   if (!has_shape (scales, 1, 1) && !has_shape (scales, 1, cols) && !has_shape (scales, rows, 1))
     return gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                        "A matrix of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                        " bytes has scales of 1 x 1, of 1 x %" G_GSIZE_FORMAT
-                        " for its columns or of %" G_GSIZE_FORMAT
-                        " x 1 for its rows, not of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
+                        "A matrix of %zu x %zu bytes has scales of 1 x 1, of 1 x %zu for its "
+                        "columns or of %zu x 1 for its rows, not of %zu x %zu.",
                         rows, cols, cols, rows, gemmcl_matrix_get_rows (scales),
                         gemmcl_matrix_get_cols (scales));
   if (zeros != NULL &&
       !has_shape (zeros, gemmcl_matrix_get_rows (scales), gemmcl_matrix_get_cols (scales)))
     return gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                        "There must be as many zero points as scales, %" G_GSIZE_FORMAT
-                        " x %" G_GSIZE_FORMAT ", not %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
+                        "There must be as many zero points as scales, %zu x %zu, not %zu x %zu.",
                         gemmcl_matrix_get_rows (scales), gemmcl_matrix_get_cols (scales),
                         gemmcl_matrix_get_rows (zeros), gemmcl_matrix_get_cols (zeros));
   return TRUE;
@@ -100,11 +97,10 @@ find_scales (const gfloat *values, gsize n, gsize step, gsize length, gsize next
       const gfloat value = values[i * step + k * next];
 
       if (!isfinite (value))
-        return gemmcl_fail (
-            error, GEMMCL_ERROR_INVALID,
-            "The matrix has an element that is %s, of which no byte can be made: its "
-            "row or column %" G_GSIZE_FORMAT " would have no scale.",
-            isnan (value) ? "NaN" : "infinite", i);
+        return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                            "The matrix has an element that is %s, of which no byte can be made: "
+                            "its row or column %zu would have no scale.",
+                            isnan (value) ? "NaN" : "infinite", i);
       highest = MAX (highest, fabsf (value));
     }
     /* Smaller steps might be flushed to 0 where they are used. */
@@ -152,9 +148,7 @@ gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, GemmclQuantization 
   byte = g_try_malloc (rows * cols);
   if (scale == NULL || byte == NULL) {
     gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                 "There is not enough memory for a matrix of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 " bytes.",
-                 rows, cols);
+                 "There is not enough memory for a matrix of %zu x %zu bytes.", rows, cols);
     return NULL;
   }
   if (!find_scales (gemmcl_matrix_get_data (floats), n, by_row ? cols : 1, by_row ? cols : rows,

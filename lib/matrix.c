@@ -175,9 +175,8 @@ alloc (GemmclType type, gsize rows, gsize cols, gsize *n_bytes, GError **error)
 
   if (data == NULL)
     gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                 "There is not enough memory for a matrix of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 " %s.",
-                 rows, cols, types[type].name);
+                 "There is not enough memory for a matrix of %zu x %zu %s.", rows, cols,
+                 types[type].name);
   return data;
 }
 
@@ -194,9 +193,8 @@ gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data, 
   }
   if (rows == 0 || cols == 0 || data == NULL) {
     gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                 "Expected a matrix of at least 1 x 1, found %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 "%s.",
-                 rows, cols, data != NULL ? "" : " and no data");
+                 "Expected a matrix of at least 1 x 1, found %zu x %zu%s.", rows, cols,
+                 data != NULL ? "" : " and no data");
     return NULL;
   }
   copy = alloc (type, rows, cols, &n_bytes, error);

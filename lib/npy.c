@@ -49,10 +49,10 @@ expected (const Cursor *cursor, const gchar *what, GError **error)
 {
   g_autofree gchar *found = gemmcl_describe_char (cursor->p, cursor->end);
 
-  return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, cursor->path,
-                           "The .npy header is damaged: at its character %" G_GSIZE_FORMAT
-                           " expected %s, found %s.",
-                           (gsize)(cursor->p - cursor->start) + 1, what, found);
+  return gemmcl_fail_file (
+      error, GEMMCL_ERROR_FORMAT, cursor->path,
+      "The .npy header is damaged: at its character %zu expected %s, found %s.",
+      (gsize)(cursor->p - cursor->start) + 1, what, found);
 }
 
 static void
@@ -229,9 +229,8 @@ find_header (const GemmclFile *file, const guint8 *data, Cursor *cursor, GError 
                              "The file is truncated: it ends inside of the .npy header.");
   if (length > MAX_HEADER)
     return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                             "Expected a .npy header of at most %d bytes, found %" G_GSIZE_FORMAT
-                             ".",
-                             MAX_HEADER, length);
+                             "Expected a .npy header of at most %d bytes, found %zu.", MAX_HEADER,
+                             length);
   cursor->path = path;
   cursor->start = cursor->p = (const gchar *)data + start;
   cursor->end = cursor->start + length;
@@ -301,9 +300,7 @@ make_header (const GemmclMatrix *matrix)
   GString *header = g_string_new_len (MAGIC "\1\0\0\0", PREFIX_V1);
   gsize length;
 
-  g_string_append_printf (header,
-                          "{'descr': '%s', 'fortran_order': %s, 'shape': (%" G_GSIZE_FORMAT
-                          ", %" G_GSIZE_FORMAT "), }",
+  g_string_append_printf (header, "{'descr': '%s', 'fortran_order': %s, 'shape': (%zu, %zu), }",
                           gemmcl_type_get_descr (gemmcl_matrix_get_element_type (matrix)),
                           gemmcl_matrix_is_column_major (matrix) ? "True" : "False",
                           gemmcl_matrix_get_rows (matrix), gemmcl_matrix_get_cols (matrix));

@@ -73,7 +73,7 @@ read_length (const GemmclFile *file, GError **error)
   if (length > file->size - PREFIX) {
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
                       "The file is truncated: expected a header of %" G_GUINT64_FORMAT
-                      " bytes, found %" G_GSIZE_FORMAT ".",
+                      " bytes, found %zu.",
                       length, file->size - PREFIX);
     return 0;
   }
@@ -182,8 +182,8 @@ parse_tensor (const gchar *path, const gchar *name, json_t *entry, GError **erro
         gemmcl_describe_dims ((const gsize *)(gpointer)tensor->shape->data, tensor->shape->len);
 
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                      "The safetensors header is damaged: “%s” (%s %s) does not fit the "
-                      "%" G_GSIZE_FORMAT " bytes of its data_offsets.",
+                      "The safetensors header is damaged: “%s” (%s %s) does not fit the %zu bytes "
+                      "of its data_offsets.",
                       name, dims, tensor->dtype, tensor->end - tensor->begin);
     return NULL;
   }
@@ -229,15 +229,14 @@ check_offsets (const gchar *path, GPtrArray *tensors, gsize data_size, GError **
     if (tensor->begin != end)
       return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
                                "The safetensors header is damaged: expected “%s” to begin at byte "
-                               "%" G_GSIZE_FORMAT " of the elements, found %" G_GSIZE_FORMAT ".",
+                               "%zu of the elements, found %zu.",
                                tensor->name, end, tensor->begin);
     end = tensor->end;
   }
   if (end == data_size)
     return TRUE;
   return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                           "The file is %s: expected %" G_GSIZE_FORMAT
-                           " bytes of elements, found %" G_GSIZE_FORMAT ".",
+                           "The file is %s: expected %zu bytes of elements, found %zu.",
                            end > data_size ? "truncated" : "too long", end, data_size);
 }
 

@@ -195,10 +195,9 @@ gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built, cl_device_i
     return FALSE;
   if (size == kernel->subgroup)
     return TRUE;
-  return gemmcl_fail (
-      error, GEMMCL_ERROR_KERNEL,
-      "Kernel %s needs subgroups of %u, but as built for this device has %" G_GSIZE_FORMAT ".",
-      kernel->name, kernel->subgroup, size);
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                      "Kernel %s needs subgroups of %u, but as built for this device has %zu.",
+                      kernel->name, kernel->subgroup, size);
 }
 
 /* Whether the device really has @level, for groups and subgroups like @kernel's. */

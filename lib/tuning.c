@@ -137,16 +137,15 @@ static json_t *
 write_entry (const GemmclTuned *self, const GemmclDeviceInfo *device)
 {
   const GemmclGemm *gemm = &self->gemm;
-  g_autofree gchar *name = g_utf8_make_valid (device->name, -1);
-  g_autofree gchar *driver = g_utf8_make_valid (device->driver, -1);
   const gchar *const transposed[2][2] = {{"", "b"}, {"a", "ab"}};
 
-  return json_pack ("{s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:f}", "device", name,
-                    "units", (int)device->compute_units, "driver", driver, "precision",
-                    gemmcl_precision_get_name (gemm->precision), "layout", layouts[gemm->layout],
-                    "transposed", transposed[!!gemm->trans_a][!!gemm->trans_b], "m",
-                    (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k,
-                    "kernel", gemmcl_choice_get_name (&self->choice), "gflops", self->gflops);
+  return json_pack ("{s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:f}", "device",
+                    device->name, "units", (int)device->compute_units, "driver", device->driver,
+                    "precision", gemmcl_precision_get_name (gemm->precision), "layout",
+                    layouts[gemm->layout], "transposed",
+                    transposed[!!gemm->trans_a][!!gemm->trans_b], "m", (json_int_t)gemm->m, "n",
+                    (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "kernel",
+                    gemmcl_choice_get_name (&self->choice), "gflops", self->gflops);
 }
 
 /* Whether kernels are as fast with the one as with the other, but for their sizes. */
