@@ -1,5 +1,9 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Files: opening, reading and replacing them, and what they claim to hold, checked against their
+ * size.
+ */
 #include "file.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a user types to name a matrix: a literal, or a file and which reader it means. A file's
- * claims are checked against its size.
+/* What a user types to name a matrix: a literal, or a file and which reader it means.
  *
  *     literal = '[' row { ',' row } ']' | row
  *     row     = '[' number { ',' number } ']'

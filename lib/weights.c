@@ -50,8 +50,9 @@ lookup (GemmclWeightsTable *table, const gchar *key)
 GemmclWeights *
 gemmcl_weights_find (GemmclWeightsTable *table, const gchar *key)
 {
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&table->lock);
+  g_autoptr (GMutexLocker) locker = NULL;
 
+  locker = g_mutex_locker_new (&table->lock);
   return lookup (table, key);
 }
 
