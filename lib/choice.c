@@ -38,11 +38,14 @@
 /* A unit of a GPU hides latencies by what else it has to do: with WORK under way in each it does
  * 1 - IDLE of what it can do, with twice as much 1 - IDLE^2, and so on. A work-item is as much work
  * as the square root of its outputs, since of many outputs each waits for the others. These and
- * SPLIT_COST fit the runs of docs/benchmarks.md; that Intel's units, which are smaller, need an
- * eighth is reckoned from their registers, not measured. */
-#define WORK       2048.0
-#define WORK_INTEL 256.0
-#define IDLE       0.1
+ * SPLIT_COST fit the runs of docs/benchmarks.md. */
+#define WORK 2048.0
+#define IDLE 0.1
+
+/* An Intel GPU's execution unit hides latencies by its other threads, of which it has 7 or 8, or 4
+ * with twice the registers. Lanes of a thread whose kernel has no subgroups. */
+#define EU_THREADS 4
+#define EU_LANES   16
 
 /* Multiply-adds that a unit of a GPU could have done while another kernel is launched: of four
  * microseconds, 128 in each clock, and 8 in one of Intel's. */
@@ -135,14 +138,18 @@ gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm 
                               gemm ? &computed : NULL, error);
 }
 
+static gboolean
+is_intel_gpu (const GemmclDeviceInfo *device)
+{
+  return device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU;
+}
+
 /* Whether @kernel was made for such devices and is native there. */
 static gboolean
 is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
-  const gboolean intel_gpu = device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU;
-
   if (!(kernel->devices >> device->type & 1) &&
-      !(intel_gpu && kernel->devices & GEMMCL_ON_INTEL_GPU))
+      !(is_intel_gpu (device) && kernel->devices & GEMMCL_ON_INTEL_GPU))
     return FALSE;
   return gemmcl_subgroups_get_level (kernel, device) == GEMMCL_KERNEL_LEVEL_NATIVE;
 }
@@ -163,12 +170,30 @@ is_candidate (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
   return is_meant_for (kernel, device) && kernel->float_width <= 2 * device->float_width;
 }
 
+static gboolean
+is_hpg (const GemmclDeviceInfo *device)
+{
+  return is_intel_gpu (device) && device->n_subgroup_sizes > 0 && device->subgroup_sizes[0] == 8 &&
+         gemmcl_device_info_has_extension (device, "cl_intel_subgroup_matrix_multiply_accumulate");
+}
+
 static gdouble
 get_speed (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
-  return device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU && kernel->intel_speed > 0
-             ? kernel->intel_speed
-             : kernel->speed;
+  if (kernel->hpg_speed > 0 && is_hpg (device))
+    return kernel->hpg_speed;
+  return kernel->intel_speed > 0 && is_intel_gpu (device) ? kernel->intel_speed : kernel->speed;
+}
+
+/* The share of an Intel GPU's cores that have a work-group, times that of the threads which each
+ * of its execution units should have. */
+static gdouble
+get_intel_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdouble groups)
+{
+  const gdouble lanes = kernel->subgroup > 0 ? kernel->subgroup : EU_LANES;
+  const gdouble threads = groups * ceil (kernel->group_m * kernel->group_n / lanes);
+
+  return MIN (groups / device->cores, 1) * MIN (threads / ((gdouble)EU_THREADS * device->eus), 1);
 }
 
 /* The share of the device's speed that so many of @kernel's work-groups get out of it. */
@@ -181,8 +206,9 @@ get_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdo
 
   if (device->type == GEMMCL_DEVICE_TYPE_CPU)
     return groups / (ceil (groups / units) * units);
-  return MIN (groups / units,
-              1 - pow (IDLE, groups * work / (units * (device->intel ? WORK_INTEL : WORK))));
+  if (device->cores > 0)
+    return get_intel_utilisation (kernel, device, groups);
+  return MIN (groups / units, 1 - pow (IDLE, groups * work / (units * WORK)));
 }
 
 /* The share of its speed that @kernel has with so many rows: what is not padding, and on a CPU what
@@ -253,15 +279,24 @@ compare_score (gconstpointer a, gconstpointer b)
   return x->choice.kernel < y->choice.kernel ? 1 : -1;
 }
 
-/* A kernel with K whole, and in as many parts as may be worth it: none where its tiles give each
- * unit one, and on CPUs, of whose few units that is true of any problem that takes time. */
+/* Whether so many work-groups leave nothing idle. CPUs have few units, so that any problem that
+ * takes time does. */
+static gboolean
+fills (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gsize groups)
+{
+  if (device->type == GEMMCL_DEVICE_TYPE_CPU)
+    return TRUE;
+  return device->cores > 0 ? get_intel_utilisation (kernel, device, groups) == 1
+                           : groups >= device->compute_units;
+}
+
+/* A kernel with K whole, and in as many parts as may be worth it. */
 static void
 append_splits (GArray *scored, const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                const GemmclGemm *gemm, guint max_split)
 {
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
-  const gboolean whole = device->type == GEMMCL_DEVICE_TYPE_CPU || !can_split (kernel, gemm) ||
-                         tiles.m * tiles.n >= device->compute_units;
+  const gboolean whole = !can_split (kernel, gemm) || fills (kernel, device, tiles.m * tiles.n);
 
   for (guint split = 1; split <= (whole ? 1 : max_split); split *= 2) {
     Scored next = {{kernel, split}, 0};

@@ -136,9 +136,9 @@ fill_intel (GemmclDeviceInfo *info, cl_device_id id)
 {
   if (!gemmcl_device_info_has_extension (info, "cl_intel_device_attribute_query"))
     return;
-  info->eus = get_uint (NULL, id, CL_DEVICE_NUM_SLICES_INTEL) *
-              get_uint (NULL, id, CL_DEVICE_NUM_SUB_SLICES_PER_SLICE_INTEL) *
-              get_uint (NULL, id, CL_DEVICE_NUM_EUS_PER_SUB_SLICE_INTEL);
+  info->cores = get_uint (NULL, id, CL_DEVICE_NUM_SLICES_INTEL) *
+                get_uint (NULL, id, CL_DEVICE_NUM_SUB_SLICES_PER_SLICE_INTEL);
+  info->eus = info->cores * get_uint (NULL, id, CL_DEVICE_NUM_EUS_PER_SUB_SLICE_INTEL);
   info->eu_threads = get_uint (NULL, id, CL_DEVICE_NUM_THREADS_PER_EU_INTEL);
   info->ip_version = get_ip_version (id);
 }
@@ -194,7 +194,7 @@ fill_peak (GemmclDeviceInfo *info)
     units = "multiprocessors";
     n = info->compute_units;
     lanes = get_nvidia_lanes (info->nvidia_capability);
-  } else if (info->intel && info->eus > 0) {
+  } else if (info->type == GEMMCL_DEVICE_TYPE_GPU && info->eus > 0) {
     units = "EUs";
     n = info->eus;
     lanes = info->n_subgroup_sizes > 0 && info->subgroup_sizes[0] >= 16 ? 16 : 8;

@@ -58,7 +58,8 @@ typedef struct {
  * @fp16, @fp64: half and double arithmetic
  * @subgroup_sizes, @n_subgroup_sizes: what cl_intel_required_subgroup_size lets a kernel ask for,
  *   ascending; none without that extension
- * @eus: execution units, and @eu_threads the hardware threads of each, both from
+ * @cores: subslices (Xe cores) of an Intel GPU, each of which runs whole work-groups; @eus,
+ *   execution units of all of them; @eu_threads, hardware threads of each of these. All three from
  *   cl_intel_device_attribute_query; 0 without it
  * @ip_version: the same extension's CL_DEVICE_IP_VERSION_INTEL, major << 22 | minor << 14 |
  *   revision, by whatever driver; 0 without it
@@ -92,6 +93,7 @@ typedef struct {
   gboolean fp64;
   guint subgroup_sizes[16];
   guint n_subgroup_sizes;
+  guint cores;
   guint eus;
   guint eu_threads;
   guint32 ip_version;

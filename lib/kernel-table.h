@@ -49,6 +49,7 @@ typedef struct {
   guint float_width;   /* it is chosen only where native vectors have as many floats or more */
   gdouble speed;       /* share of the peak with all tiles full, roughly: the choice goes by it */
   gdouble intel_speed; /* the same on Intel's GPUs, where it is another; 0: it is not */
+  gdouble hpg_speed;   /* the same on those with matrix engines and subgroups of 8, Xe-HPG */
 } GemmclKernel;
 
 /** GemmclSource: an embedded program's text, includes inlined; the last one's name is NULL. */
