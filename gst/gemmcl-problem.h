@@ -6,9 +6,9 @@
 
 /* From settings, operands and formats to the library's GemmclGemm: no element, no device. */
 
-/** GstGemmclPrecision: The property: #GemmclPrecision, or what the weight's file states
- * (gemmcl_precision_of_matrix()), but f32 where that is f16 and A may be more than
- * #GST_GEMMCL_LARGEST_F16. */
+/** GstGemmclPrecision: The property precision: AUTO, then those of #GemmclPrecision. AUTO is what
+ * the weight's file states (gemmcl_precision_of_matrix()), but f32 where that is f16 and A may be
+ * more than #GST_GEMMCL_LARGEST_F16. */
 typedef enum {
   GST_GEMMCL_PRECISION_AUTO,
   GST_GEMMCL_PRECISION_F32,
@@ -51,7 +51,7 @@ typedef enum {
 
 #define GST_GEMMCL_N_OPERANDS (GST_GEMMCL_OPERAND_ADDEND + 1)
 
-/** GstGemmclOperands: They as they were loaded, owned; %NULL for none. */
+/** GstGemmclOperands: The matrices as they were loaded, owned; %NULL for none. */
 typedef union {
   struct {
     GemmclMatrix *weight, *bias, *addend;
@@ -91,7 +91,8 @@ typedef struct {
  * @audio_m: M to make room for, if @input is audio
  * @feedback: the previous output is C, where there is no addend
  *
- * Returns: %FALSE with #GEMMCL_ERROR_SHAPE, as the function above.
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE, as gst_gemmcl_shape_of_format(), and when bias or
+ *   addend do not fit the weight.
  */
 gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,

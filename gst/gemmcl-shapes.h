@@ -6,7 +6,8 @@
 
 /* How pictures become rows of A: arithmetic only, no GStreamer. */
 
-/** GstGemmclFeatureMode: The property: #GemmclFeatureMode, or the one whose K is the weight's. */
+/** GstGemmclFeatureMode: The property feature-mode: AUTO, which is the mode whose K is the
+ * weight's, then those of #GemmclFeatureMode. */
 typedef enum {
   GST_GEMMCL_FEATURE_MODE_AUTO,
   GST_GEMMCL_FEATURE_MODE_PIXEL,

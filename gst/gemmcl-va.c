@@ -109,7 +109,9 @@ get_sharing (GemmclContext *context)
 }
 
 /* @format says what was expected and what was found. */
-static gboolean G_GNUC_PRINTF (2, 3) refuse (GError **error, const gchar *format, ...)
+G_GNUC_PRINTF (2, 3)
+static gboolean
+refuse (GError **error, const gchar *format, ...)
 {
   g_autofree gchar *text = NULL;
   va_list arguments;
