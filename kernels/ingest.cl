@@ -15,7 +15,7 @@
  * The first three are the same bytes. Patches are p x q pixels; what is left over at the right and
  * the bottom belongs to none.
  *
- * A work-item moves one pixel: (WIDTH, HEIGHT, pictures).
+ * A work-item moves one pixel: (WIDTH in whole groups, HEIGHT, pictures).
  */
 #include "pixels.clh"
 
@@ -26,6 +26,8 @@ ingest (global const uchar *restrict pictures, global float *restrict A, const u
   const int x = get_global_id (0);
   const int y = get_global_id (1);
   const long picture = get_global_id (2);
+  if (x >= A_WIDTH)
+    return;
 
 #if A_FEATURES == 3
   const int across = A_WIDTH / A_PATCH_WIDTH;

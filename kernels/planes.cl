@@ -3,14 +3,14 @@
  *
  * gather: a plane of a picture that lies in an image, as the bytes that pixels.clh reads.
  *
- *     image   texel (x, y) of WIDTH x HEIGHT, its samples 0 to 1
+ *     image   texel (x, y) of width x HEIGHT, its samples 0 to 1
  *                |
- *     bytes   sample s of it is element  first + (y * WIDTH + x) * samples + s,  0 to MOST
+ *     bytes   sample s of it is element  first + (y * width + x) * samples + s,  0 to MOST
  *
  * A texel is a stored number divided by MOST: multiplied again and rounded it is that number, so
  * that whatever follows makes of it what it makes of bytes of the host.
  *
- * A work-item moves a texel: (WIDTH, HEIGHT).
+ * A work-item moves a texel: (width in whole groups, HEIGHT).
  *
  * SAMPLE_BYTES: of a stored sample, 1 or 2
  */
@@ -27,12 +27,15 @@ constant sampler_t texel_itself =
 
 kernel void
 gather (read_only image2d_t plane, global Sample *restrict pictures, const ulong first,
-        const uint samples)
+        const uint width, const uint samples)
 {
   const int x = get_global_id (0);
   const int y = get_global_id (1);
+  if (x >= width)
+    return;
+
   const float4 texel = rint (read_imagef (plane, texel_itself, (int2)(x, y)) * MOST);
-  const ulong at = first + ((ulong)y * get_global_size (0) + x) * samples;
+  const ulong at = first + ((ulong)y * width + x) * samples;
 
   pictures[at] = (Sample)texel.x;
   if (samples == 2)

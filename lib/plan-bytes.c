@@ -23,23 +23,11 @@ gemmcl_plan_takes_bytes (GemmclPlan *self)
   return self->row->precision == GEMMCL_PRECISION_I8;
 }
 
-static cl_mem
-create_bytes (GemmclPlan *self, GError **error)
-{
-  gsize size;
-
-  if (!g_size_checked_mul (&size, self->gemm.m, BYTES_ROW (self->gemm.k)) ||
-      !g_size_checked_mul (&size, size, self->gemm.batch))
-    size = G_MAXSIZE;
-  return gemmcl_context_create_buffer (self->context, size, "A, in bytes,", error);
-}
-
 gboolean
 gemmcl_plan_build_quantize (GemmclPlan *self, GError **error)
 {
   const GemmclGemm *gemm = &self->gemm;
-  const gboolean cpu =
-      gemmcl_context_get_device_info (self->context)->type == GEMMCL_DEVICE_TYPE_CPU;
+  const gboolean cpu = gemmcl_plan_is_cpu (self);
   const GemmclStored a = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_A, FALSE);
   const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
   g_autofree gchar *options = NULL;
@@ -53,7 +41,8 @@ gemmcl_plan_build_quantize (GemmclPlan *self, GError **error)
       gemmcl_context_create_kernel (self->context, "quantize.cl", options, "quantize", error);
   if (self->quantize == NULL)
     return FALSE;
-  self->bytes = create_bytes (self, error);
+  self->bytes =
+      gemmcl_plan_create_memory (self, gemm->m, BYTES_ROW (gemm->k), "A, in bytes,", error);
   return self->bytes != NULL;
 }
 
@@ -78,8 +67,7 @@ gemmcl_plan_launch_quantize (GemmclPlan *self, cl_mem from, GemmclProblem *p, gs
   ADD_ARGUMENT (&arguments, k);
   ADD_ARGUMENT (&arguments, p->a_scale);
   ADD_ARGUMENT (&arguments, p->a_shift);
-  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for quantize") &&
-         gemmcl_chain_launch (chain, self->quantize, global, local, "quantize", error);
+  return gemmcl_chain_launch (chain, &arguments, global, local, "quantize", error);
 }
 
 cl_kernel
@@ -205,6 +193,5 @@ gemmcl_plan_launch_pack_bytes (GemmclPlan *self, cl_kernel pack, cl_mem b,
   ADD_ARGUMENT (&arguments, k);
   ADD_ARGUMENT (&arguments, scales->scales);
   ADD_ARGUMENT (&arguments, scales->zeros);
-  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for pack_bytes") &&
-         gemmcl_chain_launch (chain, pack, global, local, "pack_bytes", error);
+  return gemmcl_chain_launch (chain, &arguments, global, local, "pack_bytes", error);
 }

@@ -9,78 +9,6 @@
 #include "plan-rows.h"
 #include "plan-state.h"
 
-#define REDUCE_GROUP 64 /* neighbours in a row of D */
-
-static void
-release_event (gpointer event)
-{
-  clReleaseEvent (event);
-}
-
-GPtrArray *
-gemmcl_events_new (void)
-{
-  return g_ptr_array_new_with_free_func (release_event);
-}
-
-gboolean
-gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
-                  GError **error)
-{
-  if (!gemmcl_cl_check (status, error, "%s", what))
-    return FALSE;
-  g_ptr_array_add (chain->events, done);
-  chain->last = done;
-  chain->n_wait = 1;
-  chain->wait = &chain->last;
-  return TRUE;
-}
-
-/* Work-items along the first dimension that are launched at once. */
-static gsize
-get_step (const GemmclChain *chain, const gsize global[3], const gsize local[3])
-{
-  gsize step;
-
-  if (chain->slice == 0 || global[2] > 1 || global[0] * global[1] <= chain->slice)
-    return global[0];
-  step = chain->slice / global[1] / local[0] * local[0];
-  return MAX (step, local[0]);
-}
-
-gboolean
-gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gsize global[3],
-                     const gsize local[3], const gchar *name, GError **error)
-{
-  const gsize step = get_step (chain, global, local);
-  cl_event done = NULL;
-
-  for (gsize start = 0; start < global[0]; start += step) {
-    const gsize offset[3] = {start, 0, 0};
-    const gsize part[3] = {MIN (step, global[0] - start), global[1], global[2]};
-
-    if (!gemmcl_cl_check (clEnqueueNDRangeKernel (chain->queue, kernel, 3,
-                                                  start > 0 ? offset : NULL, part, local,
-                                                  CHAIN_WAIT (chain), &done),
-                          error, "clEnqueueNDRangeKernel for %s", name))
-      return FALSE;
-    if (chain->first == NULL)
-      chain->first = done;
-    chain->kernel = done;
-    if (!gemmcl_chain_add (chain, CL_SUCCESS, done, name, error) ||
-        (step < global[0] && !gemmcl_cl_check (clFinish (chain->queue), error, "clFinish")))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-void
-gemmcl_arguments_add (GemmclArguments *self, gsize size, gconstpointer value)
-{
-  if (self->status == CL_SUCCESS)
-    self->status = clSetKernelArg (self->kernel, self->next++, size, value);
-}
-
 static GemmclStrides
 tight_strides (gsize rows, gsize cols)
 {
@@ -261,7 +189,8 @@ static gboolean
 launch_ingest (GemmclPlan *self, cl_mem pictures, gsize batch, GemmclChain *chain, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;
-  const gsize global[3] = {image->width, image->height, batch};
+  const gsize global[3] = {ROUND_UP (image->width, GROUP), image->height, batch};
+  const gsize local[3] = {GROUP, 1, 1};
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   const cl_ulong picture_bytes = gemmcl_image_get_planes (image, planes);
   GemmclArguments arguments = {.kernel = self->ingest};
@@ -269,8 +198,7 @@ launch_ingest (GemmclPlan *self, cl_mem pictures, gsize batch, GemmclChain *chai
   ADD_ARGUMENT (&arguments, pictures);
   ADD_ARGUMENT (&arguments, self->features);
   ADD_ARGUMENT (&arguments, picture_bytes);
-  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for ingest") &&
-         gemmcl_chain_launch (chain, self->ingest, global, NULL, "ingest", error);
+  return gemmcl_chain_launch (chain, &arguments, global, local, "ingest", error);
 }
 
 /* A into its image; then @p tells how it and B lie there. */
@@ -313,13 +241,9 @@ get_a (GemmclPlan *self, const GemmclOperands *operands)
 static cl_mem
 get_b (GemmclPlan *self, const GemmclOperands *operands)
 {
-  cl_mem b = NULL;
-
   if (operands->b)
-    b = self->pack ? self->run_b : operands->b;
-  else if (self->weights)
-    b = gemmcl_weights_get_buffer (self->weights);
-  return b == NULL ? self->image_a : b;
+    return self->pack ? self->run_b : operands->b;
+  return operands->weights ? operands->weights : self->image_a;
 }
 
 /* Where what multiply or reduce makes goes: to D, or before softmax. */
@@ -334,7 +258,8 @@ launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclP
                  gsize batch, GemmclChain *chain, GError **error)
 {
   const gsize group = self->row->group_m * self->row->group_n;
-  const gsize local[3] = {group, 1, 1};
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (self->row, p->M, p->N);
+  const gsize global[3] = {tiles.m * group, tiles.n, batch}, local[3] = {group, 1, 1};
   const cl_mem a = get_a (self, operands);
   const cl_mem b = get_b (self, operands);
   const cl_mem c = self->reduce ? NULL : get_c (self, operands);
@@ -342,7 +267,6 @@ launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclP
   const cl_mem d = self->reduce ? self->parts : get_sums (self, operands);
   const cl_long rows_batch = gemmcl_plan_get_rows_stride (self);
   GemmclArguments arguments = {.kernel = self->multiply};
-  GemmclTiles tiles;
 
   ADD_ARGUMENT (&arguments, a);
   ADD_ARGUMENT (&arguments, b);
@@ -354,13 +278,7 @@ launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclP
     ADD_ARGUMENT (&arguments, operands->rows);
     ADD_ARGUMENT (&arguments, rows_batch);
   }
-  if (!gemmcl_cl_check (arguments.status, error, "clSetKernelArg %u for %s", arguments.next,
-                        self->row->name))
-    return FALSE;
-  tiles = gemmcl_kernel_get_tiles (self->row, p->M, p->N);
-  return gemmcl_chain_launch (chain, self->multiply,
-                              (const gsize[3]){tiles.m * group, tiles.n, batch}, local,
-                              self->row->name, error);
+  return gemmcl_chain_launch (chain, &arguments, global, local, self->row->name, error);
 }
 
 static gboolean
@@ -368,8 +286,8 @@ launch_reduce (GemmclPlan *self, const GemmclOperands *operands, const GemmclPro
                GemmclChain *chain, GError **error)
 {
   const cl_mem c = get_c (self, operands), d = get_sums (self, operands);
-  const gsize local[3] = {REDUCE_GROUP, 1, 1};
-  const gsize global[3] = {((gsize)p->N + REDUCE_GROUP - 1) / REDUCE_GROUP * REDUCE_GROUP, p->M, 1};
+  const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1};
+  const gsize local[3] = {GROUP, 1, 1};
   GemmclArguments arguments = {.kernel = self->reduce};
 
   ADD_ARGUMENT (&arguments, self->parts);
@@ -377,8 +295,7 @@ launch_reduce (GemmclPlan *self, const GemmclOperands *operands, const GemmclPro
   ADD_ARGUMENT (&arguments, self->bias);
   ADD_ARGUMENT (&arguments, d);
   ADD_ARGUMENT (&arguments, *p);
-  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for reduce") &&
-         gemmcl_chain_launch (chain, self->reduce, global, local, "reduce", error);
+  return gemmcl_chain_launch (chain, &arguments, global, local, "reduce", error);
 }
 
 /* The product and what follows it; of parts of K, if it was cut. */
@@ -412,8 +329,7 @@ launch_softmax (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize
   ADD_ARGUMENT (&arguments, to);
   ADD_ARGUMENT (&arguments, d);
   ADD_ARGUMENT (&arguments, n);
-  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for softmax") &&
-         gemmcl_chain_launch (chain, self->softmax, global, local, "softmax", error);
+  return gemmcl_chain_launch (chain, &arguments, global, local, "softmax", error);
 }
 
 static gboolean

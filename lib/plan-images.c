@@ -53,8 +53,7 @@ gemmcl_plan_launch_pack_image (const GemmclImagePack *pack, GemmclChain *chain, 
   const cl_int per_panel = blocks->per_panel, side = blocks->side;
   const gsize n_blocks = pack->batches * blocks->panels * blocks->per_panel;
   const gsize global[3] = {n_blocks * blocks->width, blocks->height, 1};
-  /* Both divide every block; and not the driver's choice, for which PoCL would compile anew. */
-  const gsize local[3] = {8, 4, 1};
+  const gsize local[3] /* both divide every block */ = {8, 4, 1};
   GemmclArguments arguments = {.kernel = pack->kernel};
 
   ADD_ARGUMENT (&arguments, pack->from);
@@ -66,6 +65,5 @@ gemmcl_plan_launch_pack_image (const GemmclImagePack *pack, GemmclChain *chain, 
   ADD_ARGUMENT (&arguments, panels);
   ADD_ARGUMENT (&arguments, per_panel);
   ADD_ARGUMENT (&arguments, side);
-  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for pack_image") &&
-         gemmcl_chain_launch (chain, pack->kernel, global, local, "pack_image", error);
+  return gemmcl_chain_launch (chain, &arguments, global, local, "pack_image", error);
 }

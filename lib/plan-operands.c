@@ -34,18 +34,12 @@ gemmcl_plan_get_packed_size (GemmclPlan *self)
  * other: a run waits for no more than this. About a millisecond. */
 #define SLICE (256 * 1024)
 
-static gboolean
-is_cpu (GemmclPlan *self)
-{
-  return gemmcl_context_get_device_info (self->context)->type == GEMMCL_DEVICE_TYPE_CPU;
-}
-
 /* Writes @n floats, and returns when the device has them. */
 static gboolean
 write_all (GemmclPlan *self, cl_command_queue queue, cl_mem buffer, const gfloat *data, gsize n,
            const gchar *what, GError **error)
 {
-  const gsize step = is_cpu (self) ? SLICE : n, size = sizeof (gfloat);
+  const gsize step = gemmcl_plan_is_cpu (self) ? SLICE : n, size = sizeof (gfloat);
 
   /* What runs in another queue would not wait. A blocking write does not say that the device has
    * it, only that @data was read. */
@@ -107,8 +101,8 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
   const gsize global[3] = {padded_n (self),
                            gemmcl_kernel_get_packed_k (self->row, part) / count_in_word (self->row),
                            batch * self->split};
-  /* Not the driver's choice, which may be other for each K: PoCL compiles for each. */
   const gsize local[3] = {gemmcl_kernel_get_panel (self->row), 1, 1};
+  GemmclArguments arguments = {.kernel = pack};
 
   if (gemmcl_plan_takes_bytes (self))
     return gemmcl_plan_launch_pack_bytes (self, pack, b, strides, packed, padded_n (self), batch,
@@ -120,14 +114,13 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
   }
   if (self->split > 1)
     b_strides.batch = part * b_strides.row;
-  if (!gemmcl_cl_check (clSetKernelArg (pack, 0, sizeof (b), &b) |
-                            clSetKernelArg (pack, 1, sizeof (packed), &packed) |
-                            clSetKernelArg (pack, 2, sizeof (b_strides), &b_strides) |
-                            clSetKernelArg (pack, 3, sizeof (n), &n) |
-                            (self->row->dpas ? clSetKernelArg (pack, 4, sizeof (k), &k) : 0),
-                        error, "clSetKernelArg for pack"))
-    return FALSE;
-  return gemmcl_chain_launch (chain, pack, global, local, "pack", error);
+  ADD_ARGUMENT (&arguments, b);
+  ADD_ARGUMENT (&arguments, packed);
+  ADD_ARGUMENT (&arguments, b_strides);
+  ADD_ARGUMENT (&arguments, n);
+  if (self->row->dpas)
+    ADD_ARGUMENT (&arguments, k);
+  return gemmcl_chain_launch (chain, &arguments, global, local, "pack", error);
 }
 
 cl_kernel
@@ -158,21 +151,21 @@ gemmcl_plan_create_packed (GemmclPlan *self, gsize batches, GError **error)
   return gemmcl_context_create_buffer (self->context, size, "B, packed,", error);
 }
 
-/* Turns @plain, k x n and row-major, into what the row wants. */
+/* Turns @plain, k x n and row-major, into what the row wants; or, to @warm_up, some of it. */
 static cl_mem
 pack_b (GemmclPlan *self, cl_command_queue queue, cl_mem plain, const GemmclByteScales *scales,
-        GError **error)
+        gboolean warm_up, GError **error)
 {
   const GemmclStrides strides = {.row = self->gemm.n, .col = 1};
   g_autoptr (GPtrArray) events = gemmcl_events_new ();
-  GemmclChain chain = {.queue = queue, .events = events};
+  GemmclChain chain = {.queue = queue, .events = events, .warm_up = warm_up};
   g_auto (cl_kernel) pack = gemmcl_plan_create_pack (self, error);
   g_auto (cl_mem) packed = NULL;
 
   if (pack == NULL)
     return NULL;
   /* A work-item packs a column of int8, but one element of all else. */
-  if (is_cpu (self))
+  if (gemmcl_plan_is_cpu (self))
     chain.slice = gemmcl_plan_takes_bytes (self) ? MAX (SLICE / self->gemm.k, 1) : SLICE;
   packed = gemmcl_plan_create_packed (self, 1, error);
   if (packed == NULL ||
@@ -180,6 +173,18 @@ pack_b (GemmclPlan *self, cl_command_queue queue, cl_mem plain, const GemmclByte
       !gemmcl_cl_check (clWaitForEvents (1, &chain.last), error, "clWaitForEvents for pack"))
     return NULL;
   return g_steal_pointer (&packed);
+}
+
+cl_mem
+gemmcl_plan_warm_up_b (GemmclPlan *self, cl_command_queue queue, GError **error)
+{
+  const gsize size = self->gemm.k * self->gemm.n * sizeof (gfloat);
+  const GemmclByteScales found = {0};
+  g_auto (cl_mem) plain = gemmcl_context_create_buffer (self->context, size, "B", error);
+
+  if (plain == NULL || self->pack == NULL)
+    return g_steal_pointer (&plain);
+  return pack_b (self, queue, plain, &found, TRUE, error);
 }
 
 static gboolean
@@ -231,7 +236,7 @@ create_b (GemmclPlan *self, cl_command_queue queue, const gfloat *b, GemmclMatri
   if (plain == NULL || self->pack == NULL)
     return g_steal_pointer (&plain);
   return gemmcl_byte_scales_init (&scales, self, queue, matrix, error)
-             ? pack_b (self, queue, plain, &scales, error)
+             ? pack_b (self, queue, plain, &scales, FALSE, error)
              : NULL;
 }
 

@@ -117,13 +117,13 @@ gemmcl_plan_check_planes (GemmclPlan *self, const GemmclData *frame, GError **er
 
 /* In the newest language that the device has: of drivers that have images only there PoCL 7 is one.
  */
-static gboolean
-build (GemmclPlan *self, GError **error)
+gboolean
+gemmcl_plan_build_gather (GemmclPlan *self, GError **error)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
   g_autofree gchar *options = NULL;
 
-  if (self->gather != NULL)
+  if (device->max_image_width == 0 || !check_format (self->gemm.a_image, NULL))
     return TRUE;
   options = g_strdup_printf ("-DSAMPLE_BYTES=%u%s",
                              gemmcl_pixel_format_get_sample_bytes (self->gemm.a_image->format),
@@ -137,17 +137,34 @@ static gboolean
 launch (GemmclPlan *self, cl_mem plane, cl_mem to, gsize samples_before, const Texels *texels,
         GemmclChain *chain, GError **error)
 {
-  const gsize global[3] = {texels->columns, texels->rows, 1};
+  const gsize global[3] = {ROUND_UP (texels->columns, GROUP), texels->rows, 1};
+  const gsize local[3] = {GROUP, 1, 1};
   const cl_ulong first = samples_before + texels->first;
-  const cl_uint samples = texels->samples;
+  const cl_uint columns = texels->columns, samples = texels->samples;
   GemmclArguments arguments = {.kernel = self->gather};
 
   ADD_ARGUMENT (&arguments, plane);
   ADD_ARGUMENT (&arguments, to);
   ADD_ARGUMENT (&arguments, first);
+  ADD_ARGUMENT (&arguments, columns);
   ADD_ARGUMENT (&arguments, samples);
-  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for gather") &&
-         gemmcl_chain_launch (chain, self->gather, global, NULL, "gather", error);
+  return gemmcl_chain_launch (chain, &arguments, global, local, "gather", error);
+}
+
+/* Of a plane of one texel, as all outside of it are then the same. */
+gboolean
+gemmcl_plan_warm_up_gather (GemmclPlan *self, cl_mem to, GemmclChain *chain, GError **error)
+{
+  const guint bytes = gemmcl_pixel_format_get_sample_bytes (self->gemm.a_image->format);
+  const cl_image_format format = {CL_RGBA, bytes == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8};
+  const cl_image_desc desc = {CL_MEM_OBJECT_IMAGE2D, 1, 1};
+  const Texels texels = get_texels (self->gemm.a_image, 0);
+  cl_int status;
+  g_auto (cl_mem) plane = clCreateImage (gemmcl_context_get_cl_context (self->context),
+                                         CL_MEM_READ_ONLY, &format, &desc, NULL, &status);
+
+  return gemmcl_cl_check (status, error, "clCreateImage for a plane") &&
+         launch (self, plane, to, 0, &texels, chain, error);
 }
 
 gboolean
@@ -159,8 +176,6 @@ gemmcl_plan_gather (GemmclPlan *self, const GemmclData *frame, gsize index, cl_m
   const gsize frame_samples = gemmcl_image_get_planes (image, planes) /
                               gemmcl_pixel_format_get_sample_bytes (image->format);
 
-  if (!build (self, error))
-    return FALSE;
   for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
     const Texels texels = get_texels (image, i);
 

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "cl.h"
 #include "gemmcl-tuning.h"
 #include "kernels.h"
+#include "plan-chain.h"
 #include "weights.h"
 
 /**
@@ -51,7 +51,7 @@ struct _GemmclPlan {
   cl_mem parts, no_bias;           /* what reduce adds up, and the bias of those: zeros */
   GemmclBlocks a_blocks, b_blocks; /* how A and B lie in images */
   cl_mem state;                    /* the previous result: gemm's D, for all batches */
-  gboolean state_is_void;          /* it counts as zeros, whatever it holds */
+  gboolean state_is_void;          /* it counts as zeros, whatever it holds; TRUE at first */
 
   /* For gemmcl_plan_submit(). */
   GPtrArray *slots;                  /* plan-run.c's, as many as runs were under way; owned */
@@ -64,73 +64,19 @@ struct _GemmclPlan {
 typedef struct {
   cl_mem a, d, rows;
   cl_mem b, c;     /* NULL: the plan's own */
+  cl_mem weights;  /* the plan's own B; NULL: unset */
   cl_mem previous; /* what takes the place of the plan's, laid out as d; NULL: nothing */
   gboolean tight;  /* a, d and previous have no gaps, but those of a smaller m */
   float alpha, beta;
 } GemmclOperands;
 
-/**
- * GemmclChain:
- * @events: (element-type cl_event): where the events of all commands go, to be kept until the last
- *   one is done: PoCL 3 fails what waits for an event that failed, and touches that once more
- * @n_wait, @wait: what the next command waits for
- * @first, @kernel: the first and the last kernel
- * @last: the last command of all
- * @slice: work-items of a kernel that are launched at once, along its first dimension and with the
- *   queue finished in between, so that other queues have their turn; 0: all
- *
- * Commands that follow one another in queues of any kind, each waiting for the one before: if one
- * fails, so do all behind it, and when the last one is done all are. Do not move it: @wait may
- * point into it.
- */
-typedef struct {
-  cl_command_queue queue;
-  GPtrArray *events;
-  guint n_wait;
-  const cl_event *wait;
-  cl_event first, kernel, last;
-  gsize slice;
-} GemmclChain;
-
-/** gemmcl_events_new: Returns: (transfer full): an array that releases what is taken out of it. */
-GPtrArray *gemmcl_events_new (void);
-
-/** CHAIN_WAIT: the arguments of OpenCL's clEnqueue functions that say what to wait for; it allows
- * no list without events. */
-#define CHAIN_WAIT(chain) (chain)->n_wait, (chain)->n_wait > 0 ? (chain)->wait : NULL
-
-/**
- * gemmcl_chain_add:
- * @status: of the clEnqueue function that was called with CHAIN_WAIT() and @done
- * @done: (transfer full): its event
- * @what: for the message
- */
-gboolean gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
-                           GError **error);
-
-/**
- * gemmcl_chain_launch:
- * @local: (nullable): the driver's choice if %NULL
- * @name: for the message
- */
-gboolean gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gsize global[3],
-                              const gsize local[3], const gchar *name, GError **error);
-
-/** GemmclArguments: sets arguments one after the other; a status that is not CL_SUCCESS stays. */
-typedef struct {
-  cl_kernel kernel;
-  cl_uint next;
-  cl_int status;
-} GemmclArguments;
-
-void gemmcl_arguments_add (GemmclArguments *self, gsize size, gconstpointer value);
-
-#define ADD_ARGUMENT(self, value) gemmcl_arguments_add (self, sizeof (value), &(value))
-
 /** gemmcl_plan_enqueue_locked: the steps of a run of @m rows and @batch problems; with the plan's
  * lock held. */
 gboolean gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gsize m,
                                      gsize batch, GemmclChain *chain, GError **error);
+
+/** gemmcl_plan_is_cpu: Returns: whether the plan's device is a CPU. */
+gboolean gemmcl_plan_is_cpu (GemmclPlan *self);
 
 /** gemmcl_plan_get_packed_size: Returns: elements of one B as the kernel wants it, in panels. */
 gsize gemmcl_plan_get_packed_size (GemmclPlan *self);
@@ -187,9 +133,22 @@ void gemmcl_plan_init_runs (GemmclPlan *self);
 /** gemmcl_plan_clear_runs: waits for what was submitted and drops what runs use. */
 void gemmcl_plan_clear_runs (GemmclPlan *self);
 
-/** gemmcl_plan_create_scratch: Returns: (transfer full): memory for a tight f32 matrix of @cols per
- * row of D, for every batch; @what as for buffers. */
-cl_mem gemmcl_plan_create_scratch (GemmclPlan *self, gsize cols, const gchar *what, GError **error);
+/** gemmcl_plan_create_memory: Returns: (transfer full): a buffer for a matrix of @rows for each
+ * batch; @what as for gemmcl_context_create_buffer(). */
+cl_mem gemmcl_plan_create_memory (GemmclPlan *self, gsize rows, gsize row_bytes, const gchar *what,
+                                  GError **error);
+
+/**
+ * gemmcl_plan_warm_up:
+ *
+ * Makes PoCL compile what it would compile at the plan's first run. It does nothing on GPUs, whose
+ * drivers compile when a program is built.
+ */
+gboolean gemmcl_plan_warm_up (GemmclPlan *self, GError **error);
+
+/** gemmcl_plan_warm_up_b: Returns: (transfer full): memory of B as multiply reads it, not filled
+ * but by so much of its packing as @chain's warm_up lets through. */
+cl_mem gemmcl_plan_warm_up_b (GemmclPlan *self, cl_command_queue queue, GError **error);
 
 /** gemmcl_plan_create_bias: Returns: (transfer full): zeros with room for a panel's padding. */
 cl_mem gemmcl_plan_create_bias (GemmclPlan *self, GError **error);

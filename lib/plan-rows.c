@@ -15,8 +15,7 @@ gemmcl_plan_build_rows (GemmclPlan *self, GError **error)
 {
   const GemmclGemm *gemm = &self->stated;
   const GemmclStored d = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_D, FALSE);
-  const gboolean cpu =
-      gemmcl_context_get_device_info (self->context)->type == GEMMCL_DEVICE_TYPE_CPU;
+  const gboolean cpu = gemmcl_plan_is_cpu (self);
   g_autoptr (GString) options = g_string_new (NULL);
 
   if (gemm->row_outputs == 0)
@@ -64,6 +63,5 @@ gemmcl_plan_launch_rows (GemmclPlan *self, cl_mem d, const GemmclStrides *stride
   ADD_ARGUMENT (&arguments, rows);
   ADD_ARGUMENT (&arguments, rows_batch);
   ADD_ARGUMENT (&arguments, n);
-  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for row_outputs") &&
-         gemmcl_chain_launch (chain, self->rows, global, local, "row_outputs", error);
+  return gemmcl_chain_launch (chain, &arguments, global, local, "row_outputs", error);
 }

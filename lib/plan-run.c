@@ -157,13 +157,9 @@ gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats)
 static cl_mem
 make_room (Submission *self, cl_mem *buffer, gsize bytes, const gchar *what, GError **error)
 {
-  gsize size;
-
-  if (*buffer != NULL)
-    return *buffer;
-  if (!g_size_checked_mul (&size, bytes, self->plan->gemm.batch))
-    size = G_MAXSIZE;
-  return *buffer = gemmcl_context_create_buffer (self->plan->context, size, what, error);
+  if (*buffer == NULL)
+    *buffer = gemmcl_plan_create_memory (self->plan, 1, bytes, what, error);
+  return *buffer;
 }
 
 /* Where kernels find A or D: in the caller's memory, or in the slot's copy. */
@@ -206,7 +202,13 @@ place_all (Submission *self, GError **error)
   GemmclOperands *operands = &self->operands;
 
   *operands = (GemmclOperands){
-      .b = run->b, .c = run->c, .tight = !run->strided, .alpha = run->alpha, .beta = run->beta};
+      .b = run->b,
+      .c = run->c,
+      .weights = self->plan->weights ? gemmcl_weights_get_buffer (self->plan->weights) : NULL,
+      .tight = !run->strided,
+      .alpha = run->alpha,
+      .beta = run->beta,
+  };
   return (operands->alpha == 0.0f ||
           (operands->a = place (self, GEMMCL_OPERAND_A, TRUE, run->a, error))) &&
          (operands->d = place (self, GEMMCL_OPERAND_D, FALSE, run->d, error)) &&

@@ -4,8 +4,6 @@
 
 #include "context.h"
 
-#define GROUP 256 /* neighbours in a run of D; fewer on devices that have fewer */
-
 static gchar *
 get_options (const GemmclGemm *gemm)
 {
@@ -28,9 +26,9 @@ gemmcl_plan_build_state (GemmclPlan *self, GError **error)
   if (self->stated.addend != GEMMCL_ADDEND_PREVIOUS)
     return TRUE;
   options = get_options (&self->stated);
-  self->state_is_void = TRUE;
-  return (self->state = gemmcl_plan_create_scratch (self, self->gemm.n, "The previous result",
-                                                    error)) != NULL &&
+  return (self->state =
+              gemmcl_plan_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat),
+                                         "The previous result", error)) != NULL &&
          (self->load = gemmcl_context_create_kernel (self->context, "store.cl", options, "load",
                                                      error)) != NULL &&
          (self->store = gemmcl_context_create_kernel (self->context, "store.cl", options, "store",
@@ -83,11 +81,9 @@ static gboolean
 launch (GemmclPlan *self, cl_kernel kernel, cl_mem d, gboolean tight, gsize m, gsize batch,
         GemmclChain *chain, GError **error)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
-  const gsize group = MIN (GROUP, device->max_work_group);
   const Runs runs = self->stated.d_image ? get_pixels (self) : get_runs (self, m, tight);
-  const gsize local[3] = {group, 1, 1};
-  const gsize global[3] = {(runs.length + group - 1) / group * group, runs.runs, batch};
+  const gsize local[3] = {GROUP, 1, 1};
+  const gsize global[3] = {ROUND_UP (runs.length, GROUP), runs.runs, batch};
   const cl_long length = runs.length;
   GemmclArguments arguments = {.kernel = kernel};
 
@@ -96,8 +92,7 @@ launch (GemmclPlan *self, cl_kernel kernel, cl_mem d, gboolean tight, gsize m, g
   ADD_ARGUMENT (&arguments, d);
   ADD_ARGUMENT (&arguments, runs.d);
   ADD_ARGUMENT (&arguments, length);
-  return gemmcl_cl_check (arguments.status, error, "clSetKernelArg for store.cl") &&
-         gemmcl_chain_launch (chain, kernel, global, local, "store.cl", error);
+  return gemmcl_chain_launch (chain, &arguments, global, local, "store.cl", error);
 }
 
 /* All of it, as a run may have fewer rows and problems than the next one. */

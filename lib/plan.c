@@ -7,6 +7,7 @@
 #include "kernel-options.h"
 #include "kernels.h"
 #include "plan-bytes.h"
+#include "plan-planes.h"
 #include "plan-rows.h"
 #include "plan-state.h"
 #include "subgroups.h"
@@ -67,6 +68,12 @@ copy_problem (GemmclPlan *self, const GemmclGemm *gemm)
     self->stated.d_image = &self->d_image;
   }
   self->gemm = gemmcl_gemm_get_computed (&self->stated);
+}
+
+gboolean
+gemmcl_plan_is_cpu (GemmclPlan *self)
+{
+  return gemmcl_context_get_device_info (self->context)->type == GEMMCL_DEVICE_TYPE_CPU;
 }
 
 /* Whether the built kernel finds room for groups as large as its row says, and local memory. */
@@ -290,8 +297,7 @@ build_ingest (GemmclPlan *self, GError **error)
 static gboolean
 build_softmax (GemmclPlan *self, GError **error)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
-  const guint group = device->type == GEMMCL_DEVICE_TYPE_CPU ? 1 : SOFTMAX_GROUP;
+  const guint group = gemmcl_plan_is_cpu (self) ? 1 : SOFTMAX_GROUP;
   g_autofree gchar *options = g_strdup_printf ("-DD_TYPE=%d -DGROUP=%u", self->gemm.d_type, group);
 
   self->softmax =
@@ -301,15 +307,22 @@ build_softmax (GemmclPlan *self, GError **error)
 }
 
 cl_mem
-gemmcl_plan_create_scratch (GemmclPlan *self, gsize cols, const gchar *what, GError **error)
+gemmcl_plan_create_memory (GemmclPlan *self, gsize rows, gsize row_bytes, const gchar *what,
+                           GError **error)
 {
   gsize size;
 
-  if (!g_size_checked_mul (&size, self->gemm.m, cols) ||
-      !g_size_checked_mul (&size, size, self->gemm.batch) ||
-      !g_size_checked_mul (&size, size, sizeof (gfloat)))
+  if (!g_size_checked_mul (&size, rows, row_bytes) ||
+      !g_size_checked_mul (&size, size, self->gemm.batch))
     size = G_MAXSIZE;
   return gemmcl_context_create_buffer (self->context, size, what, error);
+}
+
+/* A tight f32 matrix of @cols per row of D. */
+static cl_mem
+create_floats (GemmclPlan *self, gsize cols, const gchar *what, GError **error)
+{
+  return gemmcl_plan_create_memory (self, self->gemm.m, cols * sizeof (gfloat), what, error);
 }
 
 /* What the row has checked before fits the device, and so do smaller runs. */
@@ -339,8 +352,7 @@ build_reduce (GemmclPlan *self, GError **error)
       gemmcl_context_create_kernel (self->context, "reduce.cl", options, "reduce", error);
   if (self->reduce == NULL || !(self->no_bias = gemmcl_plan_create_bias (self, error)))
     return FALSE;
-  self->parts =
-      gemmcl_plan_create_scratch (self, self->gemm.n * self->split, "D of the parts of K", error);
+  self->parts = create_floats (self, self->gemm.n * self->split, "D of the parts of K", error);
   return self->parts != NULL;
 }
 
@@ -353,8 +365,8 @@ build_steps (GemmclPlan *self, GError **error)
       !(self->pack = gemmcl_plan_create_pack (self, error)))
     return FALSE;
   if (self->gemm.a_image && !gemmcl_kernel_takes_pixels (self->row, &self->gemm) &&
-      (!build_ingest (self, error) || !(self->features = gemmcl_plan_create_scratch (
-                                            self, self->gemm.k, "A, from pictures,", error))))
+      (!build_ingest (self, error) ||
+       !(self->features = create_floats (self, self->gemm.k, "A, from pictures,", error))))
     return FALSE;
   if (gemmcl_plan_takes_bytes (self) && !gemmcl_plan_build_quantize (self, error))
     return FALSE;
@@ -364,9 +376,10 @@ build_steps (GemmclPlan *self, GError **error)
       !build_softmax (self, error))
     return FALSE;
   if (gemmcl_kernel_needs_logits (self->row, &self->gemm, self->split) &&
-      !(self->logits = gemmcl_plan_create_scratch (self, self->gemm.n, "D before softmax", error)))
+      !(self->logits = create_floats (self, self->gemm.n, "D before softmax", error)))
     return FALSE;
-  if (!gemmcl_plan_build_state (self, error) || !gemmcl_plan_build_rows (self, error))
+  if (!gemmcl_plan_build_gather (self, error) || !gemmcl_plan_build_state (self, error) ||
+      !gemmcl_plan_build_rows (self, error))
     return FALSE;
   return (self->bias = gemmcl_plan_create_bias (self, error)) != NULL;
 }
@@ -385,8 +398,10 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   self = g_object_new (GEMMCL_TYPE_PLAN, NULL);
   self->context = g_object_ref (context);
   copy_problem (self, gemm);
-  if (!choose_kernel (self, kernel, error) || !build_steps (self, error))
+  if (!choose_kernel (self, kernel, error) || !build_steps (self, error) ||
+      !gemmcl_plan_warm_up (self, error))
     return NULL;
+  self->state_is_void = TRUE;
   self->name = gemmcl_choice_get_name (&(GemmclChoice){self->row, self->split});
   return g_steal_pointer (&self);
 }

@@ -1,0 +1,57 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * PoCL compiles a kernel when it is launched for the first time. So that this is not in the first
+ * run, a new plan launches all that a run would, in memory as large as a run's and of each grid
+ * only a corner (see GemmclChain.warm_up): no work-item does anything but what it would do in a
+ * run.
+ */
+#include "context.h"
+#include "plan-planes.h"
+#include "plan-rows.h"
+#include "plan-transfer.h"
+
+static gboolean
+enqueue (GemmclPlan *self, GemmclChain *chain, GError **error)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gsize a_bytes = gemmcl_plan_get_operand_bytes (self, GEMMCL_OPERAND_A, gemm->m);
+  const gsize d_bytes = gemmcl_plan_get_operand_bytes (self, GEMMCL_OPERAND_D, gemm->m);
+  const gsize rows_bytes = gemmcl_plan_get_rows_bytes (self, gemm->m);
+  g_auto (cl_mem) weights = gemmcl_plan_warm_up_b (self, chain->queue, error);
+  g_auto (cl_mem) a = weights ? gemmcl_plan_create_memory (self, 1, a_bytes, "A", error) : NULL;
+  g_auto (cl_mem) d = a ? gemmcl_plan_create_memory (self, 1, d_bytes, "D", error) : NULL;
+  g_auto (cl_mem) rows = NULL;
+
+  if (d == NULL || (rows_bytes > 0 && !(rows = gemmcl_plan_create_memory (
+                                            self, 1, rows_bytes, "the row outputs", error))))
+    return FALSE;
+  return (self->gather == NULL || gemmcl_plan_warm_up_gather (self, a, chain, error)) &&
+         gemmcl_plan_enqueue_locked (self,
+                                     &(GemmclOperands){.a = a,
+                                                       .d = d,
+                                                       .rows = rows,
+                                                       .weights = weights,
+                                                       .previous = d,
+                                                       .tight = TRUE,
+                                                       .alpha = 1},
+                                     gemm->m, gemm->batch, chain, error);
+}
+
+gboolean
+gemmcl_plan_warm_up (GemmclPlan *self, GError **error)
+{
+  g_autoptr (GPtrArray) events = gemmcl_events_new ();
+  g_auto (cl_command_queue) queue = NULL;
+  GemmclChain chain = {.events = events, .warm_up = TRUE};
+  gboolean enqueued;
+
+  if (!gemmcl_plan_is_cpu (self))
+    return TRUE;
+  chain.queue = queue = gemmcl_context_create_queue (self->context, 0, error);
+  if (queue == NULL)
+    return FALSE;
+  enqueued = enqueue (self, &chain, error);
+  return gemmcl_cl_check (clFinish (queue), enqueued ? error : NULL, "clFinish after warming up") &&
+         enqueued;
+}
