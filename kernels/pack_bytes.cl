@@ -6,9 +6,9 @@
  *
  *     scale = max |b| / 127,  zero = 0,  byte = b / scale + zero to the nearest
  *
- * unless scales, and maybe zeros, say what they are: then B was made of such bytes, and becomes
- * them again. A column with a NaN or an infinity has a scale of NaN. Columns from N to the next
- * multiple of PANEL are zeros.
+ * unless scales says what they are: the scales of N columns, then their zeros. B was made of such
+ * bytes, and becomes them again. A column with a NaN or an infinity has a scale of NaN. Columns
+ * from N to the next multiple of PANEL are zeros.
  *
  * A work-item owns a column: (columns with padding, 1, batches).
  */
@@ -18,8 +18,7 @@
 
 kernel void
 pack_bytes (global const float *restrict B, global int *restrict packed, const GemmclStrides b,
-            const int N, const int K, global const float *restrict scales,
-            global const int *restrict zeros)
+            const int N, const int K, global const float *restrict scales)
 {
   const long j = get_global_id (0);
   const long batch = get_global_id (2);
@@ -36,7 +35,7 @@ pack_bytes (global const float *restrict B, global int *restrict packed, const G
   }
   const float scale = scales && real ? scales[j] : highest / 127.0f;
   const bool tiny = !(scale >= BYTES_LEAST);
-  const int zero = zeros && real ? zeros[j] : 0;
+  const int zero = scales && real ? (int)scales[N + j] : 0;
 
   int sum = 0;
   for (int row = 0; row < rows; row++) {

@@ -28,7 +28,7 @@ get_number (GemmclPlan *plan, cl_kernel_work_group_info which)
 static guint
 get_subgroup_size (GemmclPlan *plan)
 {
-  const gsize group[3] = {plan->row->group_m * plan->row->group_n, 1, 1};
+  const gsize group[3] = {plan->kernel->group_m * plan->kernel->group_n, 1, 1};
   gsize size = 0;
 
   /* An older driver has not even a function for the loader to call. */

@@ -31,11 +31,16 @@ gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar 
   return TRUE;
 }
 
-void
-gemmcl_arguments_add (GemmclArguments *self, gsize size, gconstpointer value)
+static gboolean
+set_arguments (cl_kernel kernel, const gchar *name, va_list arguments, GError **error)
 {
-  if (self->status == CL_SUCCESS)
-    self->status = clSetKernelArg (self->kernel, self->next++, size, value);
+  cl_int status = CL_SUCCESS;
+  cl_uint index = 0;
+  gsize size;
+
+  while (status == CL_SUCCESS && (size = va_arg (arguments, gsize)) > 0)
+    status = clSetKernelArg (kernel, index++, size, va_arg (arguments, gconstpointer));
+  return gemmcl_cl_check (status, error, "clSetKernelArg for %s", name);
 }
 
 /* Work-items along the first dimension that are launched at once. */
@@ -76,24 +81,26 @@ launch (GemmclChain *chain, cl_kernel kernel, const gsize offset[3], const gsize
 }
 
 gboolean
-gemmcl_chain_launch (GemmclChain *chain, const GemmclArguments *arguments, const gsize global[3],
-                     const gsize local[3], const gchar *name, GError **error)
+gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar *name, const gsize global[3],
+                     const gsize local[3], GError **error, ...)
 {
   const gsize step = get_step (chain, global, local);
   const gsize end = chain->warm_up ? MIN (global[0], step + 1) : global[0];
+  va_list arguments;
+  gboolean is_set;
 
-  if (!gemmcl_cl_check (arguments->status, error, "clSetKernelArg %u for %s", arguments->next - 1,
-                        name))
-    return FALSE;
-  for (gsize start = 0; start < end; start += step) {
+  va_start (arguments, error);
+  is_set = set_arguments (kernel, name, arguments, error);
+  va_end (arguments);
+  for (gsize start = 0; is_set && start < end; start += step) {
     const gsize offset[3] = {start, 0, 0};
     gsize grid[3] = {MIN (step, global[0] - start), global[1], global[2]};
 
     if (chain->warm_up)
       cut_to_corner (grid, local);
-    if (!launch (chain, arguments->kernel, offset, grid, local, name, error) ||
+    if (!launch (chain, kernel, offset, grid, local, name, error) ||
         (step < global[0] && !gemmcl_cl_check (clFinish (chain->queue), error, "clFinish")))
       return FALSE;
   }
-  return TRUE;
+  return is_set;
 }

@@ -45,30 +45,23 @@ GPtrArray *gemmcl_events_new (void);
 gboolean gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
                            GError **error);
 
-/** GemmclArguments: sets arguments one after the other; a status that is not CL_SUCCESS stays. */
-typedef struct {
-  cl_kernel kernel;
-  cl_uint next;
-  cl_int status;
-} GemmclArguments;
-
-void gemmcl_arguments_add (GemmclArguments *self, gsize size, gconstpointer value);
-
 /** GROUP: work-items of a group where they are neighbours in a row and have nothing in common. */
 #define GROUP 64
 
 /** ROUND_UP: @n work-items in whole groups. */
 #define ROUND_UP(n, group) (((n) + (group)-1) / (group) * (group))
 
-#define ADD_ARGUMENT(self, value) gemmcl_arguments_add (self, sizeof (value), &(value))
-
 /**
  * gemmcl_chain_launch:
- * @arguments: the kernel with all of its arguments
- * @global: a multiple of @local. @local is never the driver's choice, which may be another for
- *   each @global: PoCL compiles for each
  * @name: for the message
+ * @global: a multiple of @local. That is never the driver's choice, which may be another for each
+ *   @global: PoCL compiles for each
+ * @...: the kernel's arguments, each as ARGUMENT(), and a size of 0 behind the last
  */
-gboolean gemmcl_chain_launch (GemmclChain *chain, const GemmclArguments *arguments,
-                              const gsize global[3], const gsize local[3], const gchar *name,
-                              GError **error);
+gboolean gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar *name,
+                              const gsize global[3], const gsize local[3], GError **error, ...);
+
+#define ARGUMENT(value) sizeof (value), &(value)
+
+/** LAUNCH: gemmcl_chain_launch() with the size of 0. */
+#define LAUNCH(...) gemmcl_chain_launch (__VA_ARGS__, (gsize)0)

@@ -3,9 +3,8 @@
  *
  * What gemmcl_plan_submit() is given.
  */
-#include "cl.h"
 #include "error-private.h"
-#include "plan-planes.h"
+#include "plan-private.h"
 
 static gboolean
 check_size (GemmclPlan *self, gsize m, gsize batch, GError **error)

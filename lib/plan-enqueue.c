@@ -5,9 +5,7 @@
  */
 #include "context.h"
 #include "kernels.h"
-#include "plan-bytes.h"
-#include "plan-rows.h"
-#include "plan-state.h"
+#include "plan-private.h"
 
 static GemmclStrides
 tight_strides (gsize rows, gsize cols)
@@ -106,7 +104,14 @@ get_c (GemmclPlan *self, const GemmclOperands *operands)
 static gboolean
 tells_rows (GemmclPlan *self)
 {
-  return self->rows != NULL && self->rows == self->multiply;
+  return self->row_outputs != NULL && self->row_outputs == self->multiply;
+}
+
+/* Floats from the row outputs of one problem to those of the next. */
+static cl_long
+get_rows_batch (GemmclPlan *self)
+{
+  return gemmcl_plan_get_rows_bytes (self, self->gemm.m) / sizeof (gfloat);
 }
 
 /*
@@ -116,7 +121,7 @@ tells_rows (GemmclPlan *self)
 static void
 collapse_batches (GemmclPlan *self, GemmclProblem *p, gsize *batch)
 {
-  const GemmclKernel *row = self->row;
+  const GemmclKernel *row = self->kernel;
   const gsize rows = p->M * *batch;
 
   if (*batch == 1 || (tells_rows (self) && (gsize)p->M != self->gemm.m) ||
@@ -129,7 +134,7 @@ collapse_batches (GemmclPlan *self, GemmclProblem *p, gsize *batch)
 }
 
 static GemmclProblem
-make_problem (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize *batch)
+make_problem (GemmclPlan *self, const GemmclOperands *operands, gsize *batch)
 {
   const gboolean has_c = get_c (self, operands) != NULL;
   GemmclProblem p = {
@@ -137,7 +142,7 @@ make_problem (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize *
       .b = b_strides (self, operands),
       .d = self->logits ? tight_strides (self->gemm.m, self->gemm.n)
                         : d_strides (self, operands->tight),
-      .M = m,
+      .M = operands->m,
       .N = self->gemm.n,
       .K = operands->alpha != 0.0f ? self->gemm.k : 0,
       .alpha = operands->alpha,
@@ -169,61 +174,30 @@ get_parts (GemmclPlan *self, const GemmclProblem *p)
   return parts;
 }
 
+/* The run's own B. */
 static gboolean
-launch_pack (GemmclPlan *self, const GemmclOperands *operands, gsize batch, GemmclChain *chain,
-             GError **error)
+launch_pack (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
   const GemmclStrides strides = operand_strides (self, GEMMCL_OPERAND_B, FALSE);
   const gsize batches = self->gemm.b_stride ? self->gemm.batch : 1;
-  const GemmclByteScales found = {0};
 
   if (self->run_b == NULL)
     self->run_b = gemmcl_plan_create_packed (self, batches, error);
-  if (self->run_b == NULL)
-    return FALSE;
-  return gemmcl_plan_launch_pack (self, self->pack, operands->b, &strides, &found, self->run_b,
-                                  MIN (batch, batches), chain, error);
+  return self->run_b != NULL &&
+         gemmcl_plan_launch_pack (self, self->pack, operands->b, &strides, NULL, self->run_b,
+                                  MIN (operands->batch, batches), chain, error);
 }
 
 static gboolean
-launch_ingest (GemmclPlan *self, cl_mem pictures, gsize batch, GemmclChain *chain, GError **error)
+launch_ingest (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;
-  const gsize global[3] = {ROUND_UP (image->width, GROUP), image->height, batch};
+  const gsize global[3] = {ROUND_UP (image->width, GROUP), image->height, operands->batch};
   const gsize local[3] = {GROUP, 1, 1};
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-  const cl_ulong picture_bytes = gemmcl_image_get_planes (image, planes);
-  GemmclArguments arguments = {.kernel = self->ingest};
+  const cl_ulong frame_bytes = image_strides (image).batch;
 
-  ADD_ARGUMENT (&arguments, pictures);
-  ADD_ARGUMENT (&arguments, self->features);
-  ADD_ARGUMENT (&arguments, picture_bytes);
-  return gemmcl_chain_launch (chain, &arguments, global, local, "ingest", error);
-}
-
-/* A into its image; then @p tells how it and B lie there. */
-static gboolean
-launch_pack_a (GemmclPlan *self, const GemmclOperands *operands, GemmclProblem *p, gsize batch,
-               GemmclChain *chain, GError **error)
-{
-  const GemmclTiles tiles = gemmcl_kernel_get_tiles (self->row, p->M, p->N);
-  GemmclBlocks blocks = self->a_blocks;
-  const gboolean shared = p->a.batch == 0;
-  const GemmclImagePack pack = {
-      .kernel = self->pack_a,
-      .from = self->features ? self->features : operands->a,
-      .image = self->image_a,
-      .strides = p->a,
-      .rows = p->M,
-      .cols = p->K,
-      .batches = shared ? 1 : batch,
-      .blocks = &blocks,
-  };
-
-  blocks.panels = tiles.m * self->row->group_m;
-  p->a = gemmcl_blocks_get_strides (&blocks, shared);
-  p->b = gemmcl_blocks_get_strides (&self->b_blocks, p->b.batch == 0);
-  return p->K == 0 || gemmcl_plan_launch_pack_image (&pack, chain, error);
+  return LAUNCH (chain, self->ingest, "ingest", global, local, error, ARGUMENT (operands->a),
+                 ARGUMENT (self->features), ARGUMENT (frame_bytes));
 }
 
 /* A as the kernel reads it. */
@@ -257,28 +231,18 @@ static gboolean
 launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclProblem *p,
                  gsize batch, GemmclChain *chain, GError **error)
 {
-  const gsize group = self->row->group_m * self->row->group_n;
-  const GemmclTiles tiles = gemmcl_kernel_get_tiles (self->row, p->M, p->N);
+  const gsize group = self->kernel->group_m * self->kernel->group_n;
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (self->kernel, p->M, p->N);
   const gsize global[3] = {tiles.m * group, tiles.n, batch}, local[3] = {group, 1, 1};
-  const cl_mem a = get_a (self, operands);
-  const cl_mem b = get_b (self, operands);
+  const cl_mem a = get_a (self, operands), b = get_b (self, operands);
   const cl_mem c = self->reduce ? NULL : get_c (self, operands);
   const cl_mem bias = self->reduce ? self->no_bias : self->bias;
   const cl_mem d = self->reduce ? self->parts : get_sums (self, operands);
-  const cl_long rows_batch = gemmcl_plan_get_rows_stride (self);
-  GemmclArguments arguments = {.kernel = self->multiply};
+  const cl_long rows_batch = get_rows_batch (self);
 
-  ADD_ARGUMENT (&arguments, a);
-  ADD_ARGUMENT (&arguments, b);
-  ADD_ARGUMENT (&arguments, c);
-  ADD_ARGUMENT (&arguments, bias);
-  ADD_ARGUMENT (&arguments, d);
-  ADD_ARGUMENT (&arguments, *p);
-  if (tells_rows (self)) {
-    ADD_ARGUMENT (&arguments, operands->rows);
-    ADD_ARGUMENT (&arguments, rows_batch);
-  }
-  return gemmcl_chain_launch (chain, &arguments, global, local, self->row->name, error);
+  return LAUNCH (chain, self->multiply, self->kernel->name, global, local, error, ARGUMENT (a),
+                 ARGUMENT (b), ARGUMENT (c), ARGUMENT (bias), ARGUMENT (d), ARGUMENT (*p),
+                 tells_rows (self) ? sizeof (cl_mem) : 0, &operands->rows, ARGUMENT (rows_batch));
 }
 
 static gboolean
@@ -286,16 +250,10 @@ launch_reduce (GemmclPlan *self, const GemmclOperands *operands, const GemmclPro
                GemmclChain *chain, GError **error)
 {
   const cl_mem c = get_c (self, operands), d = get_sums (self, operands);
-  const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1};
-  const gsize local[3] = {GROUP, 1, 1};
-  GemmclArguments arguments = {.kernel = self->reduce};
+  const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1}, local[3] = {GROUP, 1, 1};
 
-  ADD_ARGUMENT (&arguments, self->parts);
-  ADD_ARGUMENT (&arguments, c);
-  ADD_ARGUMENT (&arguments, self->bias);
-  ADD_ARGUMENT (&arguments, d);
-  ADD_ARGUMENT (&arguments, *p);
-  return gemmcl_chain_launch (chain, &arguments, global, local, "reduce", error);
+  return LAUNCH (chain, self->reduce, "reduce", global, local, error, ARGUMENT (self->parts),
+                 ARGUMENT (c), ARGUMENT (self->bias), ARGUMENT (d), ARGUMENT (*p));
 }
 
 /* The product and what follows it; of parts of K, if it was cut. */
@@ -313,55 +271,54 @@ launch_gemm (GemmclPlan *self, const GemmclOperands *operands, const GemmclProbl
 }
 
 static gboolean
-launch_softmax (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize batch,
-                GemmclChain *chain, GError **error)
+launch_softmax (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+                GError **error)
 {
   const GemmclStrides d = d_strides (self, operands->tight);
   const GemmclStrides s = self->logits ? tight_strides (self->gemm.m, self->gemm.n) : d;
   const cl_mem from = get_sums (self, operands), to = get_d (self, operands);
   const cl_int n = self->gemm.n;
-  const gsize global[3] = {m * self->softmax_group, 1, batch};
-  const gsize local[3] = {self->softmax_group, 1, 1};
-  GemmclArguments arguments = {.kernel = self->softmax};
+  const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
+  const gsize local[3] = {self->row_group, 1, 1};
 
-  ADD_ARGUMENT (&arguments, from);
-  ADD_ARGUMENT (&arguments, s);
-  ADD_ARGUMENT (&arguments, to);
-  ADD_ARGUMENT (&arguments, d);
-  ADD_ARGUMENT (&arguments, n);
-  return gemmcl_chain_launch (chain, &arguments, global, local, "softmax", error);
+  return LAUNCH (chain, self->softmax, "softmax", global, local, error, ARGUMENT (from),
+                 ARGUMENT (s), ARGUMENT (to), ARGUMENT (d), ARGUMENT (n));
 }
 
 static gboolean
-launch_rows (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize batch,
-             GemmclChain *chain, GError **error)
+launch_rows (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
   const GemmclStored stored =
       gemmcl_gemm_get_stored (&self->stated, GEMMCL_OPERAND_D, operands->tight);
   const GemmclStrides d = gemmcl_stored_get_strides (&stored);
+  const cl_long rows_batch = get_rows_batch (self);
+  const cl_int n = self->gemm.n;
+  const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
+  const gsize local[3] = {self->row_group, 1, 1};
 
-  return gemmcl_plan_launch_rows (self, operands->d, &d, operands->rows, m, batch, chain, error);
+  return LAUNCH (chain, self->row_outputs, "row_outputs", global, local, error,
+                 ARGUMENT (operands->d), ARGUMENT (d), ARGUMENT (operands->rows),
+                 ARGUMENT (rows_batch), ARGUMENT (n));
 }
 
 gboolean
-gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize batch,
-                            GemmclChain *chain, GError **error)
+gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+                            GError **error)
 {
-  gsize batches = batch;
-  GemmclProblem p = make_problem (self, operands, m, &batches);
+  const cl_mem a = self->features ? self->features : operands->a;
+  gsize batch = operands->batch;
+  GemmclProblem p = make_problem (self, operands, &batch);
 
   return (p.K == 0 || operands->b == NULL || self->pack == NULL ||
-          launch_pack (self, operands, batch, chain, error)) &&
-         (p.K == 0 || self->ingest == NULL ||
-          launch_ingest (self, operands->a, batch, chain, error)) &&
+          launch_pack (self, operands, chain, error)) &&
+         (p.K == 0 || self->ingest == NULL || launch_ingest (self, operands, chain, error)) &&
          (self->quantize == NULL ||
-          gemmcl_plan_launch_quantize (self, self->features ? self->features : operands->a, &p,
-                                       batches, chain, error)) &&
-         (self->pack_a == NULL || launch_pack_a (self, operands, &p, batches, chain, error)) &&
-         gemmcl_plan_launch_load (self, operands, m, batch, chain, error) &&
-         launch_gemm (self, operands, &p, batches, chain, error) &&
-         (self->softmax == NULL || launch_softmax (self, operands, m, batch, chain, error)) &&
-         gemmcl_plan_launch_store (self, operands, m, batch, chain, error) &&
-         (self->rows == NULL || tells_rows (self) ||
-          launch_rows (self, operands, m, batch, chain, error));
+          gemmcl_plan_launch_quantize (self, a, &p, batch, chain, error)) &&
+         (self->pack_a == NULL || gemmcl_plan_launch_pack_a (self, a, &p, batch, chain, error)) &&
+         gemmcl_plan_launch_load (self, operands, chain, error) &&
+         launch_gemm (self, operands, &p, batch, chain, error) &&
+         (self->softmax == NULL || launch_softmax (self, operands, chain, error)) &&
+         gemmcl_plan_launch_store (self, operands, chain, error) &&
+         (self->row_outputs == NULL || tells_rows (self) ||
+          launch_rows (self, operands, chain, error));
 }

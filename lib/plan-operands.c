@@ -8,27 +8,12 @@
 #include <math.h>
 
 #include "context.h"
+#include "error-private.h"
 #include "kernels.h"
-#include "plan-bytes.h"
-#include "quantized.h"
+#include "plan-private.h"
 
-/* N rounded up to whole panels. */
-static gsize
-padded_n (GemmclPlan *self)
-{
-  const gsize panel = MAX (gemmcl_kernel_get_panel (self->row), 1);
-  return (self->gemm.n + panel - 1) / panel * panel;
-}
-
-gsize
-gemmcl_plan_get_packed_size (GemmclPlan *self)
-{
-  const gsize k = self->gemm.k / self->split;
-
-  return padded_n (self) * (gemmcl_plan_takes_bytes (self)
-                                ? BYTES_COLUMN (k) * 4
-                                : gemmcl_kernel_get_packed_k (self->row, k));
-}
+/* What makes a byte without a sign one with: its zero point goes along. */
+#define UNSIGNED_SHIFT 128
 
 /* Elements that are written or packed at a time on a CPU, which executes one command after the
  * other: a run waits for no more than this. About a millisecond. */
@@ -79,90 +64,23 @@ gemmcl_plan_create_bias (GemmclPlan *self, GError **error)
 {
   g_auto (cl_command_queue) queue = gemmcl_context_create_queue (self->context, 0, error);
 
-  return queue ? create_filled (self, queue, padded_n (self), NULL, 0, "bias", error) : NULL;
-}
-
-/* Elements of B that a work-item of the packing program writes. */
-static gsize
-count_in_word (const GemmclKernel *row)
-{
-  return row->dpas ? sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (row)) : 1;
-}
-
-gboolean
-gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const GemmclStrides *strides,
-                         const GemmclByteScales *scales, cl_mem packed, gsize batch,
-                         GemmclChain *chain, GError **error)
-{
-  const cl_int n = self->gemm.n;
-  GemmclStrides b_strides = *strides;
-  const gsize part = self->gemm.k / self->split;
-  const cl_int k = part;
-  const gsize global[3] = {padded_n (self),
-                           gemmcl_kernel_get_packed_k (self->row, part) / count_in_word (self->row),
-                           batch * self->split};
-  const gsize local[3] = {gemmcl_kernel_get_panel (self->row), 1, 1};
-  GemmclArguments arguments = {.kernel = pack};
-
-  if (gemmcl_plan_takes_bytes (self))
-    return gemmcl_plan_launch_pack_bytes (self, pack, b, strides, packed, padded_n (self), batch,
-                                          scales, chain, error);
-  if (self->row->images) {
-    const GemmclImagePack image = {pack,         b,     packed,         *strides, self->gemm.k,
-                                   self->gemm.n, batch, &self->b_blocks};
-    return gemmcl_plan_launch_pack_image (&image, chain, error);
-  }
-  if (self->split > 1)
-    b_strides.batch = part * b_strides.row;
-  ADD_ARGUMENT (&arguments, b);
-  ADD_ARGUMENT (&arguments, packed);
-  ADD_ARGUMENT (&arguments, b_strides);
-  ADD_ARGUMENT (&arguments, n);
-  if (self->row->dpas)
-    ADD_ARGUMENT (&arguments, k);
-  return gemmcl_chain_launch (chain, &arguments, global, local, "pack", error);
-}
-
-cl_kernel
-gemmcl_plan_create_pack (GemmclPlan *self, GError **error)
-{
-  g_autofree gchar *options = NULL;
-
-  if (gemmcl_plan_takes_bytes (self))
-    return gemmcl_plan_create_pack_bytes (self, error);
-  if (self->row->images)
-    return gemmcl_plan_create_pack_image (self, GEMMCL_OPERAND_B, error);
-  options = gemmcl_kernel_get_pack_options (self->row);
-  return gemmcl_context_create_kernel (self->context, self->row->dpas ? "pack_dpas.cl" : "pack.cl",
-                                       options, "pack", error);
-}
-
-cl_mem
-gemmcl_plan_create_packed (GemmclPlan *self, gsize batches, GError **error)
-{
-  const gsize element = gemmcl_type_get_size (gemmcl_kernel_get_b_type (self->row));
-  gsize size;
-
-  if (self->row->images)
-    return gemmcl_plan_create_image (self, &self->b_blocks, "B", error);
-  if (!g_size_checked_mul (&size, gemmcl_plan_get_packed_size (self),
-                           batches * self->split * element))
-    size = G_MAXSIZE;
-  return gemmcl_context_create_buffer (self->context, size, "B, packed,", error);
+  return queue
+             ? create_filled (self, queue, gemmcl_plan_get_padded_n (self), NULL, 0, "bias", error)
+             : NULL;
 }
 
 /* Turns @plain, k x n and row-major, into what the row wants; or, to @warm_up, some of it. */
 static cl_mem
-pack_b (GemmclPlan *self, cl_command_queue queue, cl_mem plain, const GemmclByteScales *scales,
-        gboolean warm_up, GError **error)
+pack_b (GemmclPlan *self, cl_command_queue queue, cl_mem plain, cl_mem scales, gboolean warm_up,
+        GError **error)
 {
   const GemmclStrides strides = {.row = self->gemm.n, .col = 1};
   g_autoptr (GPtrArray) events = gemmcl_events_new ();
   GemmclChain chain = {.queue = queue, .events = events, .warm_up = warm_up};
-  g_auto (cl_kernel) pack = gemmcl_plan_create_pack (self, error);
+  g_auto (cl_kernel) pack = NULL;
   g_auto (cl_mem) packed = NULL;
 
-  if (pack == NULL)
+  if (!gemmcl_plan_build_pack (self, &pack, error))
     return NULL;
   /* A work-item packs a column of int8, but one element of all else. */
   if (gemmcl_plan_is_cpu (self))
@@ -179,12 +97,11 @@ cl_mem
 gemmcl_plan_warm_up_b (GemmclPlan *self, cl_command_queue queue, GError **error)
 {
   const gsize size = self->gemm.k * self->gemm.n * sizeof (gfloat);
-  const GemmclByteScales found = {0};
   g_auto (cl_mem) plain = gemmcl_context_create_buffer (self->context, size, "B", error);
 
   if (plain == NULL || self->pack == NULL)
     return g_steal_pointer (&plain);
-  return pack_b (self, queue, plain, &found, TRUE, error);
+  return pack_b (self, queue, plain, NULL, TRUE, error);
 }
 
 static gboolean
@@ -195,65 +112,100 @@ check_shape (const gchar *name, GemmclMatrix *matrix, gsize rows, gsize cols, GE
 
   if (has_rows == rows && has_cols == cols)
     return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-               "%s must be %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " but is %" G_GSIZE_FORMAT
-               " x %" G_GSIZE_FORMAT ".",
-               name, rows, cols, has_rows, has_cols);
-  return FALSE;
+  return gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                      "%s must be %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " but is %" G_GSIZE_FORMAT
+                      " x %" G_GSIZE_FORMAT ".",
+                      name, rows, cols, has_rows, has_cols);
 }
 
-/* Halves go up to 65504; what is more would be infinite. Bytes have no place for what is no number.
+/* Halves go up to 65504; what is more would be infinite. Int8 has no place for what is no number.
  */
 static gboolean
 check_range (GemmclPlan *self, const gfloat *b, gsize n, GError **error)
 {
   const gfloat most = 65519.996f; /* the largest that rounds to it */
+  const gboolean bytes = gemmcl_plan_takes_bytes (self);
+  const gboolean halves = gemmcl_kernel_get_b_type (self->kernel) == GEMMCL_TYPE_F16;
 
-  if (gemmcl_plan_takes_bytes (self))
-    return gemmcl_check_finite (b, n, error);
-  if (gemmcl_kernel_get_b_type (self->row) != GEMMCL_TYPE_F16)
-    return TRUE;
-  for (gsize i = 0; i < n; i++)
-    if (isfinite (b[i]) && fabsf (b[i]) > most) {
-      g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                   "B has an element %g, but f16 holds up to 65504; choose the precision f32.",
-                   b[i]);
-      return FALSE;
-    }
+  for (gsize i = 0; (bytes || halves) && i < n; i++) {
+    if (bytes && !isfinite (b[i]))
+      return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "B has an element %g, of which no byte can be made; choose the precision "
+                          "f32.",
+                          b[i]);
+    if (halves && isfinite (b[i]) && fabsf (b[i]) > most)
+      return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "B has an element %g, but f16 holds up to 65504; choose the precision "
+                          "f32.",
+                          b[i]);
+  }
   return TRUE;
 }
 
-/* @b, k x n and row-major, on the device as the row wants it; @matrix may say how it was quantised.
- */
+/* What @matrix (nullable: @otherwise) says of column @j. */
+static gfloat
+get_of_column (const GemmclMatrix *matrix, gsize j, gfloat otherwise)
+{
+  const gsize n = matrix ? gemmcl_matrix_get_rows (matrix) * gemmcl_matrix_get_cols (matrix) : 0;
+
+  return n == 0 ? otherwise : ((const gfloat *)gemmcl_matrix_get_data (matrix))[n == 1 ? 0 : j];
+}
+
+/* N scales and N zero points, if int8 elements of @b can be taken as they are: there is one scale,
+ * or one for each column of op(B). Else NULL. */
+static gfloat *
+get_scales (GemmclPlan *self, GemmclMatrix *b)
+{
+  const GemmclType type = gemmcl_matrix_get_element_type (b);
+  const gfloat shift = type == GEMMCL_TYPE_U8 ? UNSIGNED_SHIFT : 0;
+  GemmclMatrix *scales = gemmcl_matrix_get_scales (b);
+  const gsize n = self->gemm.n;
+  gfloat *both;
+
+  if (!gemmcl_plan_takes_bytes (self) || (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8) ||
+      (scales != NULL && (self->gemm.trans_b ? gemmcl_matrix_get_cols (scales)
+                                             : gemmcl_matrix_get_rows (scales)) != 1))
+    return NULL;
+  both = g_new (gfloat, 2 * n);
+  for (gsize j = 0; j < n; j++) {
+    both[j] = get_of_column (scales, j, 1);
+    both[n + j] = get_of_column (gemmcl_matrix_get_zero_points (b), j, 0) - shift;
+  }
+  return both;
+}
+
+/* @b, k x n and row-major, on the device as the kernel wants it; @scales: (nullable). */
 static cl_mem
-create_b (GemmclPlan *self, cl_command_queue queue, const gfloat *b, GemmclMatrix *matrix,
+create_b (GemmclPlan *self, cl_command_queue queue, const gfloat *b, const gfloat *scales,
           GError **error)
 {
-  const gsize n = self->gemm.k * self->gemm.n;
+  const gsize n = self->gemm.k * self->gemm.n, n_scales = 2 * self->gemm.n;
   g_auto (cl_mem) plain = create_filled (self, queue, n, b, n, "B", error);
-  g_auto (GemmclByteScales) scales = {0};
+  g_auto (cl_mem) of_columns = NULL;
 
   if (plain == NULL || self->pack == NULL)
     return g_steal_pointer (&plain);
-  return gemmcl_byte_scales_init (&scales, self, queue, matrix, error)
-             ? pack_b (self, queue, plain, &scales, FALSE, error)
-             : NULL;
+  if (scales != NULL && !(of_columns = create_filled (self, queue, n_scales, scales, n_scales,
+                                                      "the scales of B", error)))
+    return NULL;
+  return pack_b (self, queue, plain, of_columns, FALSE, error);
 }
 
 /* All that tells how B lies in memory. */
 static gchar *
-make_key (GemmclPlan *self, const gfloat *b, GemmclMatrix *matrix)
+make_key (GemmclPlan *self, const gfloat *b, const gfloat *scales)
 {
-  g_autofree gchar *scales = gemmcl_plan_describe_scales (self, matrix);
   const GemmclBlocks *blocks = &self->b_blocks;
-  g_autofree gchar *pack = gemmcl_kernel_get_pack_options (self->row);
+  g_autofree gchar *columns =
+      scales ? gemmcl_weights_make_key (scales, 2 * self->gemm.n, "") : NULL;
+  g_autofree gchar *pack = gemmcl_kernel_get_pack_options (self->kernel);
   g_autofree gchar *layout = g_strdup_printf (
       "%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", %s, size %" G_GSIZE_FORMAT
       ", parts %u, image %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", blocks %" G_GSIZE_FORMAT
       " x %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT "%s",
       self->gemm.k, self->gemm.n, pack, gemmcl_plan_get_packed_size (self), self->split,
       blocks->image_width, blocks->image_height, blocks->width, blocks->height, blocks->chunk,
-      scales);
+      columns ? columns : "");
 
   return gemmcl_weights_make_key (b, self->gemm.k * self->gemm.n, layout);
 }
@@ -283,6 +235,7 @@ prepare_b (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *b, GError
   const gboolean transposed = plan->gemm.trans_b;
   const gsize k = plan->gemm.k, n = plan->gemm.n;
   g_autoptr (GemmclMatrix) floats = NULL;
+  g_autofree gfloat *scales = NULL;
   g_autofree gchar *key = NULL;
 
   if (!check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
@@ -290,10 +243,11 @@ prepare_b (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *b, GError
   floats = gemmcl_matrix_to_f32 (b, transposed, error);
   if (floats == NULL || !check_range (plan, gemmcl_matrix_get_data (floats), k * n, error))
     return FALSE;
-  key = make_key (plan, gemmcl_matrix_get_data (floats), b);
+  scales = get_scales (plan, b);
+  key = make_key (plan, gemmcl_matrix_get_data (floats), scales);
   self->weights = gemmcl_weights_find (table, key);
   if (self->weights == NULL) {
-    cl_mem buffer = create_b (plan, queue, gemmcl_matrix_get_data (floats), b, error);
+    cl_mem buffer = create_b (plan, queue, gemmcl_matrix_get_data (floats), scales, error);
     if (buffer == NULL)
       return FALSE;
     self->weights = gemmcl_weights_share (table, key, buffer);
@@ -329,13 +283,11 @@ prepare_bias (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *bias, 
 {
   const GemmclGemm *gemm = &self->plan->gemm;
 
-  if (!gemm->bias) {
-    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                         "This problem was stated without a bias.");
-    return FALSE;
-  }
+  if (!gemm->bias)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "This problem was stated without a bias.");
   return check_vector ("The bias", bias, gemm->n, error) &&
-         upload (self, queue, bias, FALSE, padded_n (self->plan), "the bias", error);
+         upload (self, queue, bias, FALSE, gemmcl_plan_get_padded_n (self->plan), "the bias",
+                 error);
 }
 
 static gboolean
@@ -352,9 +304,8 @@ prepare_c (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *c, GError
     return check_vector ("C", c, gemm->n, error) &&
            upload (self, queue, c, FALSE, gemm->n, "C", error);
   default:
-    g_set_error_literal (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-                         "This problem was stated without a C of its own.");
-    return FALSE;
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "This problem was stated without a C of its own.");
   }
 }
 

@@ -4,9 +4,10 @@
  * Frames in images, which only kernels can read. They are made the bytes that a frame of the
  * host is, not features: that is the least to write, and all steps behind it are as ever.
  */
-#include "plan-planes.h"
-
 #include "context.h"
+#include "error-private.h"
+#include "gemmcl-opencl.h"
+#include "plan-private.h"
 
 /* How the texels of a plane lie in A. */
 typedef struct {
@@ -36,11 +37,10 @@ check_format (const GemmclImage *image, GError **error)
 {
   if (image != NULL && get_texels (image, 0).samples == 1)
     return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-               "Frames in images can be GRAY8, GRAY16_LE, NV12, I420 or P010_10LE; the plan's A "
-               "is %s.",
-               image ? gemmcl_pixel_format_get_name (image->format) : "no frame");
-  return FALSE;
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                      "Frames in images can be GRAY8, GRAY16_LE, NV12, I420 or P010_10LE; the "
+                      "plan's A is %s.",
+                      image ? gemmcl_pixel_format_get_name (image->format) : "no frame");
 }
 
 /* Samples, at most two, that a kernel finds in the first channels of a texel. */
@@ -73,14 +73,13 @@ check_texels (const GemmclImage *image, guint index, cl_mem plane, GError **erro
   clGetImageInfo (plane, CL_IMAGE_FORMAT, sizeof (found), &found, NULL);
   if (found.image_channel_data_type == type && count_samples (found.image_channel_order) >= samples)
     return TRUE;
-  g_set_error (
-      error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
+  return gemmcl_fail (
+      error, GEMMCL_ERROR_INVALID,
       "The image of plane %u has channels of order %#x and type %#x; expected %s (%#x) and "
       "%s (%#x).",
       index, found.image_channel_order, found.image_channel_data_type,
       samples == 2 ? "CL_RG" : "CL_R", samples == 2 ? CL_RG : CL_R,
       bytes == 2 ? "CL_UNORM_INT16" : "CL_UNORM_INT8", type);
-  return FALSE;
 }
 
 static gboolean
@@ -95,11 +94,10 @@ check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error
   }
   if (width >= texels.columns && height >= texels.rows)
     return check_texels (image, index, plane, error);
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID,
-               "The image of plane %u has %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-               " texels; expected %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
-               index, width, height, texels.columns, texels.rows);
-  return FALSE;
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                      "The image of plane %u has %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                      " texels; expected %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
+                      index, width, height, texels.columns, texels.rows);
 }
 
 gboolean
@@ -121,16 +119,15 @@ gboolean
 gemmcl_plan_build_gather (GemmclPlan *self, GError **error)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
-  g_autofree gchar *options = NULL;
+  const GemmclImage *image = self->gemm.a_image;
 
-  if (device->max_image_width == 0 || !check_format (self->gemm.a_image, NULL))
+  if (device->max_image_width == 0 || !check_format (image, NULL))
     return TRUE;
-  options = g_strdup_printf ("-DSAMPLE_BYTES=%u%s",
-                             gemmcl_pixel_format_get_sample_bytes (self->gemm.a_image->format),
-                             gemmcl_cl_get_version (device->version) >= 30 ? " -cl-std=CL3.0" : "");
-  self->gather =
-      gemmcl_context_create_kernel (self->context, "planes.cl", options, "gather", error);
-  return self->gather != NULL;
+  return gemmcl_plan_build_step (
+      self, &self->gather, "planes.cl", "gather",
+      g_strdup_printf ("-DSAMPLE_BYTES=%u%s", gemmcl_pixel_format_get_sample_bytes (image->format),
+                       gemmcl_cl_get_version (device->version) >= 30 ? " -cl-std=CL3.0" : ""),
+      error);
 }
 
 static gboolean
@@ -141,14 +138,9 @@ launch (GemmclPlan *self, cl_mem plane, cl_mem to, gsize samples_before, const T
   const gsize local[3] = {GROUP, 1, 1};
   const cl_ulong first = samples_before + texels->first;
   const cl_uint columns = texels->columns, samples = texels->samples;
-  GemmclArguments arguments = {.kernel = self->gather};
 
-  ADD_ARGUMENT (&arguments, plane);
-  ADD_ARGUMENT (&arguments, to);
-  ADD_ARGUMENT (&arguments, first);
-  ADD_ARGUMENT (&arguments, columns);
-  ADD_ARGUMENT (&arguments, samples);
-  return gemmcl_chain_launch (chain, &arguments, global, local, "gather", error);
+  return LAUNCH (chain, self->gather, "gather", global, local, error, ARGUMENT (plane),
+                 ARGUMENT (to), ARGUMENT (first), ARGUMENT (columns), ARGUMENT (samples));
 }
 
 /* Of a plane of one texel, as all outside of it are then the same. */

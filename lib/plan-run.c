@@ -13,9 +13,8 @@
  */
 #include "context.h"
 #include "error-private.h"
-#include "plan-planes.h"
-#include "plan-rows.h"
-#include "plan-transfer.h"
+#include "gemmcl-opencl.h"
+#include "plan-private.h"
 
 /* What a run has from gemmcl_plan_submit() until it is done; the next one takes it over then. */
 typedef struct {
@@ -202,6 +201,8 @@ place_all (Submission *self, GError **error)
   GemmclOperands *operands = &self->operands;
 
   *operands = (GemmclOperands){
+      .m = self->m,
+      .batch = self->batch,
       .b = run->b,
       .c = run->c,
       .weights = self->plan->weights ? gemmcl_weights_get_buffer (self->plan->weights) : NULL,
@@ -394,8 +395,7 @@ enqueue (Submission *self, GError **error)
   const gboolean shows = self->run->d->kind == GEMMCL_DATA_HOST;
 
   return place_all (self, error) && acquire (self, error) && bring_all (self, error) &&
-         gemmcl_plan_enqueue_locked (self->plan, &self->operands, self->m, self->batch,
-                                     &self->chain, error) &&
+         gemmcl_plan_enqueue_locked (self->plan, &self->operands, &self->chain, error) &&
          release (self, error) &&
          (!shows || self->operands.d == self->slot->d || show_host (self, error)) &&
          take (self, error) && gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
@@ -500,5 +500,5 @@ gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error)
 
   return gemmcl_plan_submit (self, run, NULL, &done, error) &&
          gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents after %s",
-                          self->row->name);
+                          self->kernel->name);
 }

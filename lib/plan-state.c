@@ -1,12 +1,12 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plan-state.h"
+#include "plan-private.h"
 
-#include "context.h"
-
+/* Of both steps. */
 static gchar *
-get_options (const GemmclGemm *gemm)
+make_options (GemmclPlan *self)
 {
+  const GemmclGemm *gemm = &self->stated;
   g_autofree gchar *image = NULL;
   GemmclType type = gemm->d_type;
 
@@ -21,18 +21,15 @@ get_options (const GemmclGemm *gemm)
 gboolean
 gemmcl_plan_build_state (GemmclPlan *self, GError **error)
 {
-  g_autofree gchar *options = NULL;
-
   if (self->stated.addend != GEMMCL_ADDEND_PREVIOUS)
     return TRUE;
-  options = get_options (&self->stated);
-  return (self->state =
-              gemmcl_plan_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat),
-                                         "The previous result", error)) != NULL &&
-         (self->load = gemmcl_context_create_kernel (self->context, "store.cl", options, "load",
-                                                     error)) != NULL &&
-         (self->store = gemmcl_context_create_kernel (self->context, "store.cl", options, "store",
-                                                      error)) != NULL;
+  self->state = gemmcl_plan_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat),
+                                           "The previous result", error);
+  return self->state != NULL &&
+         gemmcl_plan_build_step (self, &self->load, "store.cl", "load", make_options (self),
+                                 error) &&
+         gemmcl_plan_build_step (self, &self->store, "store.cl", "store", make_options (self),
+                                 error);
 }
 
 /* The runs that a step converts: how many of which length, and how they lie on both sides. */
@@ -78,21 +75,17 @@ get_runs (GemmclPlan *self, gsize m, gboolean tight)
 }
 
 static gboolean
-launch (GemmclPlan *self, cl_kernel kernel, cl_mem d, gboolean tight, gsize m, gsize batch,
+launch (GemmclPlan *self, cl_kernel kernel, cl_mem d, const GemmclOperands *operands,
         GemmclChain *chain, GError **error)
 {
-  const Runs runs = self->stated.d_image ? get_pixels (self) : get_runs (self, m, tight);
+  const Runs runs =
+      self->stated.d_image ? get_pixels (self) : get_runs (self, operands->m, operands->tight);
+  const gsize global[3] = {ROUND_UP (runs.length, GROUP), runs.runs, operands->batch};
   const gsize local[3] = {GROUP, 1, 1};
-  const gsize global[3] = {ROUND_UP (runs.length, GROUP), runs.runs, batch};
   const cl_long length = runs.length;
-  GemmclArguments arguments = {.kernel = kernel};
 
-  ADD_ARGUMENT (&arguments, self->state);
-  ADD_ARGUMENT (&arguments, runs.state);
-  ADD_ARGUMENT (&arguments, d);
-  ADD_ARGUMENT (&arguments, runs.d);
-  ADD_ARGUMENT (&arguments, length);
-  return gemmcl_chain_launch (chain, &arguments, global, local, "store.cl", error);
+  return LAUNCH (chain, kernel, "store.cl", global, local, error, ARGUMENT (self->state),
+                 ARGUMENT (runs.state), ARGUMENT (d), ARGUMENT (runs.d), ARGUMENT (length));
 }
 
 /* All of it, as a run may have fewer rows and problems than the next one. */
@@ -112,22 +105,21 @@ fill (GemmclPlan *self, GemmclChain *chain, GError **error)
 }
 
 gboolean
-gemmcl_plan_launch_load (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize batch,
-                         GemmclChain *chain, GError **error)
+gemmcl_plan_launch_load (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+                         GError **error)
 {
   if (self->state == NULL)
     return TRUE;
   return (!self->state_is_void || fill (self, chain, error)) &&
          (operands->previous == NULL ||
-          launch (self, self->load, operands->previous, operands->tight, m, batch, chain, error));
+          launch (self, self->load, operands->previous, operands, chain, error));
 }
 
 gboolean
-gemmcl_plan_launch_store (GemmclPlan *self, const GemmclOperands *operands, gsize m, gsize batch,
-                          GemmclChain *chain, GError **error)
+gemmcl_plan_launch_store (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+                          GError **error)
 {
-  return self->state == NULL ||
-         launch (self, self->store, operands->d, operands->tight, m, batch, chain, error);
+  return self->state == NULL || launch (self, self->store, operands->d, operands, chain, error);
 }
 
 void

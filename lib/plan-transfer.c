@@ -5,10 +5,8 @@
  * There A and D lie tight; the caller's have leading dimensions and strides, and nothing but
  * elements is written.
  */
-#include "plan-transfer.h"
-
 #include "context.h"
-#include "plan-rows.h"
+#include "plan-private.h"
 
 /* What a GPU that shares the host's memory wants of it; kernels read four floats at once, and
  * those for matrix engines, where they are emulated, what begins in a cache line. */
@@ -225,6 +223,12 @@ gemmcl_transfer_rows (const GemmclTransfer *self, GError **error)
 }
 
 gsize
+gemmcl_plan_get_rows_bytes (GemmclPlan *self, gsize m)
+{
+  return m * gemmcl_gemm_count_row_outputs (&self->stated) * sizeof (gfloat);
+}
+
+gsize
 gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m)
 {
   const gboolean is_a = which == GEMMCL_OPERAND_A;
@@ -267,7 +271,7 @@ is_aligned (const GemmclTransfer *self, const GemmclDeviceInfo *device, gsize si
   gconstpointer data = self->data->host[0];
 
   if (device->type == GEMMCL_DEVICE_TYPE_CPU)
-    return (guintptr)data % (self->plan->row->dpas ? CACHE_LINE : CPU_ALIGN) == 0;
+    return (guintptr)data % (self->plan->kernel->dpas ? CACHE_LINE : CPU_ALIGN) == 0;
   return (guintptr)data % PAGE == 0 && size % CACHE_LINE == 0;
 }
 

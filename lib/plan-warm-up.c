@@ -7,9 +7,7 @@
  * run.
  */
 #include "context.h"
-#include "plan-planes.h"
-#include "plan-rows.h"
-#include "plan-transfer.h"
+#include "plan-private.h"
 
 static gboolean
 enqueue (GemmclPlan *self, GemmclChain *chain, GError **error)
@@ -22,20 +20,24 @@ enqueue (GemmclPlan *self, GemmclChain *chain, GError **error)
   g_auto (cl_mem) a = weights ? gemmcl_plan_create_memory (self, 1, a_bytes, "A", error) : NULL;
   g_auto (cl_mem) d = a ? gemmcl_plan_create_memory (self, 1, d_bytes, "D", error) : NULL;
   g_auto (cl_mem) rows = NULL;
+  GemmclOperands operands;
 
   if (d == NULL || (rows_bytes > 0 && !(rows = gemmcl_plan_create_memory (
                                             self, 1, rows_bytes, "the row outputs", error))))
     return FALSE;
+  operands = (GemmclOperands){
+      .m = gemm->m,
+      .batch = gemm->batch,
+      .a = a,
+      .d = d,
+      .rows = rows,
+      .weights = weights,
+      .previous = d,
+      .tight = TRUE,
+      .alpha = 1,
+  };
   return (self->gather == NULL || gemmcl_plan_warm_up_gather (self, a, chain, error)) &&
-         gemmcl_plan_enqueue_locked (self,
-                                     &(GemmclOperands){.a = a,
-                                                       .d = d,
-                                                       .rows = rows,
-                                                       .weights = weights,
-                                                       .previous = d,
-                                                       .tight = TRUE,
-                                                       .alpha = 1},
-                                     gemm->m, gemm->batch, chain, error);
+         gemmcl_plan_enqueue_locked (self, &operands, chain, error);
 }
 
 gboolean

@@ -4,18 +4,14 @@
 
 #include "choice.h"
 #include "context.h"
+#include "error-private.h"
 #include "kernel-options.h"
 #include "kernels.h"
-#include "plan-bytes.h"
-#include "plan-planes.h"
-#include "plan-rows.h"
-#include "plan-state.h"
+#include "plan-private.h"
 #include "subgroups.h"
 #include "tuning.h"
 
 #define MAX_BUILT 8 /* kernels that are built to find one that the device has registers for */
-
-#define SOFTMAX_GROUP 64 /* work-items that share a row on a GPU; a CPU gives it to one */
 
 G_DEFINE_FINAL_TYPE (GemmclPlan, gemmcl_plan, G_TYPE_OBJECT)
 
@@ -30,12 +26,12 @@ static void
 gemmcl_plan_finalize (GObject *object)
 {
   GemmclPlan *self = GEMMCL_PLAN (object);
-  cl_kernel *const kernels[] = {&self->pack,   &self->ingest,  &self->pack_a, &self->multiply,
-                                &self->reduce, &self->softmax, &self->rows,   &self->quantize,
-                                &self->load,   &self->store,   &self->gather};
-  cl_mem *const buffers[] = {&self->features, &self->logits,  &self->c,       &self->bias,
-                             &self->run_b,    &self->image_a, &self->no_bias, &self->parts,
-                             &self->bytes,    &self->state};
+  cl_kernel *const kernels[] = {&self->gather,  &self->pack,  &self->ingest,     &self->quantize,
+                                &self->pack_a,  &self->load,  &self->multiply,   &self->reduce,
+                                &self->softmax, &self->store, &self->row_outputs};
+  cl_mem *const buffers[] = {&self->features, &self->bytes,   &self->image_a, &self->run_b,
+                             &self->parts,    &self->no_bias, &self->logits,  &self->state,
+                             &self->c,        &self->bias};
 
   gemmcl_plan_clear_runs (self);
   for (gsize i = 0; i < G_N_ELEMENTS (kernels); i++)
@@ -82,7 +78,7 @@ check_room (GemmclPlan *self, cl_kernel kernel, GError **error)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
   const cl_device_id id = gemmcl_context_get_cl_device (self->context);
-  const gsize group = self->row->group_m * self->row->group_n;
+  const gsize group = self->kernel->group_m * self->kernel->group_n;
   gsize max = 0;
   cl_ulong local = 0;
 
@@ -90,22 +86,19 @@ check_room (GemmclPlan *self, cl_kernel kernel, GError **error)
                                                   sizeof (max), &max, NULL) |
                             clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_LOCAL_MEM_SIZE,
                                                       sizeof (local), &local, NULL),
-                        error, "clGetKernelWorkGroupInfo for %s", self->row->name))
+                        error, "clGetKernelWorkGroupInfo for %s", self->kernel->name))
     return FALSE;
-  if (group > max) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-                 "Kernel %s needs work-groups of %" G_GSIZE_FORMAT
-                 ", but as built for this device it can have %" G_GSIZE_FORMAT ".",
-                 self->row->name, group, max);
-    return FALSE;
-  }
-  if (local <= device->local_bytes)
-    return TRUE;
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-               "Kernel %s needs %" G_GUINT64_FORMAT
-               " bytes of local memory, but %s has %" G_GUINT64_FORMAT ".",
-               self->row->name, (guint64)local, device->name, device->local_bytes);
-  return FALSE;
+  if (group > max)
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "Kernel %s needs work-groups of %" G_GSIZE_FORMAT
+                        ", but as built for this device it can have %" G_GSIZE_FORMAT ".",
+                        self->kernel->name, group, max);
+  if (local > device->local_bytes)
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "Kernel %s needs %" G_GUINT64_FORMAT
+                        " bytes of local memory, but %s has %" G_GUINT64_FORMAT ".",
+                        self->kernel->name, (guint64)local, device->name, device->local_bytes);
+  return TRUE;
 }
 
 /* What multiply does: the problem, or a part of its K, with sums as reduce wants them. */
@@ -131,12 +124,12 @@ build_at_level (GemmclPlan *self, GemmclKernelLevel level, GError **error)
 {
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
   const GemmclGemm gemm = get_multiplied (self);
-  g_autofree gchar *options = gemmcl_kernel_make_options (self->row, &gemm, device, level);
+  g_autofree gchar *options = gemmcl_kernel_make_options (self->kernel, &gemm, device, level);
   g_auto (cl_kernel) kernel =
-      gemmcl_context_create_kernel (self->context, self->row->source, options, "gemm", error);
+      gemmcl_context_create_kernel (self->context, self->kernel->source, options, "gemm", error);
 
   if (kernel == NULL || !check_room (self, kernel, error) ||
-      !gemmcl_subgroups_check (self->row, kernel, gemmcl_context_get_cl_device (self->context),
+      !gemmcl_subgroups_check (self->kernel, kernel, gemmcl_context_get_cl_device (self->context),
                                level, error))
     return FALSE;
   self->multiply = g_steal_pointer (&kernel);
@@ -154,7 +147,7 @@ build_multiply (GemmclPlan *self, const GemmclChoice *choice, GemmclKernelLevel 
   GemmclKernelLevel level = gemmcl_subgroups_get_level (row, device);
   g_autoptr (GError) failure = NULL;
 
-  self->row = row;
+  self->kernel = row;
   self->split = choice->split;
   while (!build_at_level (self, level, &failure)) {
     if ((row->subgroup == 0 && row->precision != GEMMCL_PRECISION_I8) || level >= worst) {
@@ -274,36 +267,22 @@ choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
     return TRUE;
   self->source = GEMMCL_CHOICE_RULES;
   ranked = gemmcl_choice_rank (device, &as_run, self->gemm.batch > 1 ? 1 : GEMMCL_MAX_SPLIT);
-  if (ranked->len == 0) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL,
-                 "No kernel writes pictures from %" G_GSIZE_FORMAT
-                 " features a pixel; write a matrix instead.",
-                 self->gemm.k);
-    return FALSE;
-  }
+  if (ranked->len == 0)
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "No kernel writes frames from %" G_GSIZE_FORMAT
+                        " features a pixel; write a matrix instead.",
+                        self->gemm.k);
   return try_choices (self, ranked, error);
 }
 
-static gboolean
-build_ingest (GemmclPlan *self, GError **error)
+gboolean
+gemmcl_plan_build_step (GemmclPlan *self, cl_kernel *step, const gchar *source, const gchar *name,
+                        gchar *options, GError **error)
 {
-  g_autofree gchar *options = gemmcl_image_get_defines (self->gemm.a_image, "A_");
+  g_autofree gchar *owned = options;
 
-  self->ingest =
-      gemmcl_context_create_kernel (self->context, "ingest.cl", options, "ingest", error);
-  return self->ingest != NULL;
-}
-
-static gboolean
-build_softmax (GemmclPlan *self, GError **error)
-{
-  const guint group = gemmcl_plan_is_cpu (self) ? 1 : SOFTMAX_GROUP;
-  g_autofree gchar *options = g_strdup_printf ("-DD_TYPE=%d -DGROUP=%u", self->gemm.d_type, group);
-
-  self->softmax =
-      gemmcl_context_create_kernel (self->context, "softmax.cl", options, "softmax", error);
-  self->softmax_group = group;
-  return self->softmax != NULL;
+  *step = gemmcl_context_create_kernel (self->context, source, owned, name, error);
+  return *step != NULL;
 }
 
 cl_mem
@@ -325,63 +304,78 @@ create_floats (GemmclPlan *self, gsize cols, const gchar *what, GError **error)
   return gemmcl_plan_create_memory (self, self->gemm.m, cols * sizeof (gfloat), what, error);
 }
 
-/* What the row has checked before fits the device, and so do smaller runs. */
 static gboolean
-build_images (GemmclPlan *self, GError **error)
+build_ingest (GemmclPlan *self, GError **error)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
-
-  if (!gemmcl_blocks_init (&self->a_blocks, self->row, device, &self->gemm, GEMMCL_OPERAND_A,
-                           error) ||
-      !gemmcl_blocks_init (&self->b_blocks, self->row, device, &self->gemm, GEMMCL_OPERAND_B,
-                           error))
-    return FALSE;
-  self->pack_a = gemmcl_plan_create_pack_image (self, GEMMCL_OPERAND_A, error);
-  self->image_a =
-      self->pack_a ? gemmcl_plan_create_image (self, &self->a_blocks, "A", error) : NULL;
-  return self->image_a != NULL;
+  if (self->gemm.a_image == NULL || gemmcl_kernel_takes_pixels (self->kernel, &self->gemm))
+    return TRUE;
+  return gemmcl_plan_build_step (self, &self->ingest, "ingest.cl", "ingest",
+                                 gemmcl_image_get_defines (self->gemm.a_image, "A_"), error) &&
+         (self->features = create_floats (self, self->gemm.k, "A, from frames,", error)) != NULL;
 }
 
 static gboolean
 build_reduce (GemmclPlan *self, GError **error)
 {
-  g_autofree gchar *options =
-      gemmcl_kernel_make_reduce_options (self->row, &self->gemm, self->split);
+  if (self->split == 1)
+    return TRUE;
+  return gemmcl_plan_build_step (
+             self, &self->reduce, "reduce.cl", "reduce",
+             gemmcl_kernel_make_reduce_options (self->kernel, &self->gemm, self->split), error) &&
+         (self->no_bias = gemmcl_plan_create_bias (self, error)) != NULL &&
+         (self->parts = create_floats (self, self->gemm.n * self->split, "D of the parts of K",
+                                       error)) != NULL;
+}
 
-  self->reduce =
-      gemmcl_context_create_kernel (self->context, "reduce.cl", options, "reduce", error);
-  if (self->reduce == NULL || !(self->no_bias = gemmcl_plan_create_bias (self, error)))
+static gboolean
+build_softmax (GemmclPlan *self, GError **error)
+{
+  if (!gemmcl_kernel_needs_softmax (self->kernel, &self->gemm, self->split))
+    return TRUE;
+  if (gemmcl_kernel_needs_logits (self->kernel, &self->gemm, self->split) &&
+      !(self->logits = create_floats (self, self->gemm.n, "D before softmax", error)))
     return FALSE;
-  self->parts = create_floats (self, self->gemm.n * self->split, "D of the parts of K", error);
-  return self->parts != NULL;
+  return gemmcl_plan_build_step (
+      self, &self->softmax, "softmax.cl", "softmax",
+      g_strdup_printf ("-DD_TYPE=%d -DGROUP=%u", self->gemm.d_type, self->row_group), error);
+}
+
+static gboolean
+build_row_outputs (GemmclPlan *self, GError **error)
+{
+  const GemmclGemm *gemm = &self->stated;
+  GString *options;
+
+  if (gemm->row_outputs == 0)
+    return TRUE;
+  if (gemmcl_kernel_makes_row_outputs (self->kernel, &self->gemm, self->split)) {
+    clRetainKernel (self->multiply);
+    self->row_outputs = self->multiply;
+    return TRUE;
+  }
+  options = g_string_new (NULL);
+  g_string_printf (
+      options, "-DD_TYPE=%d -DGROUP=%u -DWIDTH=%u%s", gemm->d_type, self->row_group,
+      self->row_width,
+      gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_D, FALSE).by_column ? "" : " -DD_UNIT_COL");
+  gemmcl_row_outputs_append_options (options, gemm);
+  return gemmcl_plan_build_step (self, &self->row_outputs, "row_outputs.cl", "row_outputs",
+                                 g_string_free (options, FALSE), error);
 }
 
 static gboolean
 build_steps (GemmclPlan *self, GError **error)
 {
-  if (self->row->images && !build_images (self, error))
-    return FALSE;
-  if ((self->row->packed || self->row->images) &&
-      !(self->pack = gemmcl_plan_create_pack (self, error)))
-    return FALSE;
-  if (self->gemm.a_image && !gemmcl_kernel_takes_pixels (self->row, &self->gemm) &&
-      (!build_ingest (self, error) ||
-       !(self->features = create_floats (self, self->gemm.k, "A, from pictures,", error))))
-    return FALSE;
-  if (gemmcl_plan_takes_bytes (self) && !gemmcl_plan_build_quantize (self, error))
-    return FALSE;
-  if (self->split > 1 && !build_reduce (self, error))
-    return FALSE;
-  if (gemmcl_kernel_needs_softmax (self->row, &self->gemm, self->split) &&
-      !build_softmax (self, error))
-    return FALSE;
-  if (gemmcl_kernel_needs_logits (self->row, &self->gemm, self->split) &&
-      !(self->logits = create_floats (self, self->gemm.n, "D before softmax", error)))
-    return FALSE;
-  if (!gemmcl_plan_build_gather (self, error) || !gemmcl_plan_build_state (self, error) ||
-      !gemmcl_plan_build_rows (self, error))
-    return FALSE;
-  return (self->bias = gemmcl_plan_create_bias (self, error)) != NULL;
+  const gboolean packs = self->kernel->packed || self->kernel->images;
+
+  self->row_group = gemmcl_plan_is_cpu (self) ? 1 : 64;
+  self->row_width = gemmcl_plan_is_cpu (self) ? 16 : 4;
+  return gemmcl_plan_build_gather (self, error) && gemmcl_plan_build_pack_a (self, error) &&
+         (!packs || gemmcl_plan_build_pack (self, &self->pack, error)) &&
+         build_ingest (self, error) && gemmcl_plan_build_quantize (self, error) &&
+         build_reduce (self, error) && build_softmax (self, error) &&
+         gemmcl_plan_build_state (self, error) && build_row_outputs (self, error) &&
+         (self->bias = gemmcl_plan_create_bias (self, error)) != NULL;
 }
 
 GemmclPlan *
@@ -402,7 +396,7 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
       !gemmcl_plan_warm_up (self, error))
     return NULL;
   self->state_is_void = TRUE;
-  self->name = gemmcl_choice_get_name (&(GemmclChoice){self->row, self->split});
+  self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split});
   return g_steal_pointer (&self);
 }
 
@@ -417,7 +411,7 @@ GemmclPrecision
 gemmcl_plan_get_precision (GemmclPlan *self)
 {
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), GEMMCL_PRECISION_F32);
-  return self->row->precision;
+  return self->kernel->precision;
 }
 
 GemmclChoiceSource
