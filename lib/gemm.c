@@ -106,6 +106,12 @@ get_stated (const GemmclGemm *gemm, GemmclOperand which)
   case GEMMCL_OPERAND_C:
     return (Stated){"C",   gemm->m,        gemm->n, gemm->ldc, gemm->c_offset, gemm->c_stride,
                     FALSE, GEMMCL_TYPE_F32};
+  case GEMMCL_OPERAND_ROWS:
+    return (Stated){.rows = gemm->m,
+                    .cols = gemmcl_gemm_count_row_outputs (gemm),
+                    .stride = gemm->m * gemmcl_gemm_count_row_outputs (gemm),
+                    .transposed = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR,
+                    .type = GEMMCL_TYPE_F32};
   default:
     return (Stated){"D",   gemm->m,     gemm->n, gemm->ldd, gemm->d_offset, gemm->d_stride,
                     FALSE, gemm->d_type};
@@ -136,6 +142,12 @@ gemmcl_gemm_get_stored (const GemmclGemm *gemm, GemmclOperand which, gboolean ti
   if (which == GEMMCL_OPERAND_D && stored.stride == 0)
     stored.stride = stored.runs * stored.ld;
   return stored;
+}
+
+gsize
+gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
+{
+  return gemmcl_type_get_size (get_stated (gemm, which).type);
 }
 
 GemmclGemm

@@ -11,6 +11,8 @@ typedef enum {
   GEMMCL_OPERAND_B,
   GEMMCL_OPERAND_C,
   GEMMCL_OPERAND_D,
+  GEMMCL_OPERAND_ROWS, /* the row outputs: m x Q, row-major, f32 */
+  GEMMCL_N_OPERANDS,
 } GemmclOperand;
 
 /** How a matrix of a valid problem lies in memory, with all defaults filled in: in @runs runs of
@@ -27,7 +29,10 @@ typedef struct {
 /** @tight: as a plan keeps it on the device: no offset, no gap between runs or batches */
 GemmclStored gemmcl_gemm_get_stored (const GemmclGemm *gemm, GemmclOperand which, gboolean tight);
 
-/** Returns: the number of problems, at least 1. */
+/** gemmcl_gemm_get_element_size: Returns: bytes of an element of a matrix of a valid problem. */
+gsize gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which);
+
+/** gemmcl_gemm_get_batch: Returns: the number of problems, at least 1. */
 gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 
 /** Returns: what the kernels of a plan for @gemm compute: the problem itself; with

@@ -111,7 +111,7 @@ tells_rows (GemmclPlan *self)
 static cl_long
 get_rows_batch (GemmclPlan *self)
 {
-  return gemmcl_plan_get_rows_bytes (self, self->gemm.m) / sizeof (gfloat);
+  return gemmcl_gemm_get_stored (&self->stated, GEMMCL_OPERAND_ROWS, TRUE).stride;
 }
 
 /*

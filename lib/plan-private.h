@@ -205,7 +205,7 @@ void gemmcl_plan_clear_runs (GemmclPlan *self);
 
 /**
  * GemmclTransfer:
- * @which: A or D
+ * @which: A, D or the row outputs
  * @to_device: from the caller to the plan, not back
  * @m: rows of this run
  * @index: of the problem, in @buffer
@@ -223,11 +223,8 @@ typedef struct {
   GemmclChain *chain;
 } GemmclTransfer;
 
-/** gemmcl_transfer: enqueues the copies of A or D. */
+/** gemmcl_transfer: enqueues the copies. */
 gboolean gemmcl_transfer (const GemmclTransfer *self, GError **error);
-
-/** gemmcl_transfer_rows: likewise of row outputs. */
-gboolean gemmcl_transfer_rows (const GemmclTransfer *self, GError **error);
 
 /**
  * gemmcl_transfer_share:
@@ -239,8 +236,9 @@ gboolean gemmcl_transfer_rows (const GemmclTransfer *self, GError **error);
  */
 cl_mem gemmcl_transfer_share (const GemmclTransfer *self);
 
-/** gemmcl_plan_get_operand_bytes: Returns: of A or D of one problem of @m rows, tight. */
-gsize gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m);
+/** gemmcl_plan_create_copy: Returns: a buffer for what can be transferred, of all problems. */
+cl_mem gemmcl_plan_create_copy (GemmclPlan *self, GemmclOperand which, GError **error);
 
-/** gemmcl_plan_get_rows_bytes: Returns: of the row outputs of one problem of @m rows; 0: none. */
-gsize gemmcl_plan_get_rows_bytes (GemmclPlan *self, gsize m);
+/** gemmcl_plan_get_operand_bytes: Returns: of what can be transferred, of one problem of @m rows;
+ * tight. */
+gsize gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m);

@@ -18,9 +18,9 @@
 
 /* What a run has from gemmcl_plan_submit() until it is done; the next one takes it over then. */
 typedef struct {
-  cl_mem a, d, rows; /* copies of the caller's; NULL: not needed yet */
-  cl_mem *acquired;  /* room for the objects of all problems; likewise */
-  GPtrArray *events; /* of all commands, among them the next three */
+  cl_mem copies[GEMMCL_N_OPERANDS]; /* of the caller's; NULL: not needed yet */
+  cl_mem *acquired;                 /* room for the objects of all problems; likewise */
+  GPtrArray *events;                /* of all commands, among them the next three */
   cl_event first, kernel;
   cl_event done; /* NULL: no run is under way */
   gdouble flops;
@@ -37,7 +37,7 @@ typedef struct {
   gboolean apart; /* copies from and to the host are in queues of their own */
   GemmclChain chain;
   GemmclOperands operands; /* what is not the slot's is the caller's, in place */
-  cl_mem shared[3];        /* of these what has to be released */
+  cl_mem shared[4];        /* of these what has to be released */
   guint n_shared, n_acquired;
 } Submission;
 
@@ -54,9 +54,8 @@ slot_free (gpointer data)
 {
   Slot *self = data;
 
-  g_clear_pointer (&self->a, clReleaseMemObject);
-  g_clear_pointer (&self->d, clReleaseMemObject);
-  g_clear_pointer (&self->rows, clReleaseMemObject);
+  for (guint i = 0; i < GEMMCL_N_OPERANDS; i++)
+    g_clear_pointer (&self->copies[i], clReleaseMemObject);
   g_ptr_array_unref (self->events);
   g_free (self->acquired);
   g_free (self);
@@ -152,46 +151,39 @@ gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats)
   *stats = self->stats;
 }
 
-/* The slot's buffer, with room for all that the plan may be given; @bytes of one problem. */
-static cl_mem
-make_room (Submission *self, cl_mem *buffer, gsize bytes, const gchar *what, GError **error)
+static GemmclTransfer
+describe (Submission *self, GemmclOperand which, gboolean to_device, const GemmclData *data,
+          gsize index)
 {
-  if (*buffer == NULL)
-    *buffer = gemmcl_plan_create_memory (self->plan, 1, bytes, what, error);
-  return *buffer;
+  return (GemmclTransfer){
+      .plan = self->plan,
+      .which = which,
+      .to_device = to_device,
+      .m = self->m,
+      .index = index,
+      .data = &data[index],
+      .buffer = self->slot->copies[which],
+      .chain = &self->chain,
+  };
 }
 
-/* Where kernels find A or D: in the caller's memory, or in the slot's copy. */
+/* Where kernels find A, D or row outputs: in the caller's memory, or in the slot's copy, which has
+ * room for all that the plan may be given. */
 static cl_mem
 place (Submission *self, GemmclOperand which, gboolean to_device, const GemmclData *data,
        GError **error)
 {
-  const gboolean is_a = which == GEMMCL_OPERAND_A;
-  const GemmclTransfer transfer = {
-      .plan = self->plan, .which = which, .to_device = to_device, .m = self->m, .data = data};
-  const cl_mem shared = self->run->strided ? data->objects[0]
-                        : self->batch == 1 ? gemmcl_transfer_share (&transfer)
-                                           : NULL;
+  const GemmclTransfer transfer = describe (self, which, to_device, data, 0);
+  cl_mem *copy = &self->slot->copies[which];
+  cl_mem shared;
 
-  if (shared != NULL && !self->run->strided)
-    self->shared[self->n_shared++] = shared;
-  return shared ? shared
-                : make_room (self, is_a ? &self->slot->a : &self->slot->d,
-                             gemmcl_plan_get_operand_bytes (self->plan, which, self->plan->gemm.m),
-                             is_a ? "A" : "D", error);
-}
-
-static cl_mem
-place_rows (Submission *self, GError **error)
-{
-  const GemmclData *rows = self->run->rows;
-
-  if (self->run->strided ||
-      (self->batch == 1 && rows->kind == GEMMCL_DATA_BUFFER && rows->offset[0] == 0))
-    return rows->objects[0];
-  return make_room (self, &self->slot->rows,
-                    gemmcl_plan_get_rows_bytes (self->plan, self->plan->gemm.m), "the row outputs",
-                    error);
+  if (self->run->strided)
+    return data->objects[0];
+  if (self->batch == 1 && (shared = gemmcl_transfer_share (&transfer)) != NULL)
+    return self->shared[self->n_shared++] = shared;
+  if (*copy == NULL)
+    *copy = gemmcl_plan_create_copy (self->plan, which, error);
+  return *copy;
 }
 
 static gboolean
@@ -215,7 +207,8 @@ place_all (Submission *self, GError **error)
          (operands->d = place (self, GEMMCL_OPERAND_D, FALSE, run->d, error)) &&
          (run->previous == NULL || operands->beta == 0.0f ||
           (operands->previous = place (self, GEMMCL_OPERAND_D, TRUE, run->previous, error))) &&
-         (run->rows == NULL || (operands->rows = place_rows (self, error)));
+         (run->rows == NULL ||
+          (operands->rows = place (self, GEMMCL_OPERAND_ROWS, FALSE, run->rows, error)));
 }
 
 static void
@@ -297,31 +290,19 @@ enter_queue (Submission *self, GemmclDataKind kind, cl_command_queue *apart, GEr
   return TRUE;
 }
 
-static GemmclTransfer
-describe (Submission *self, GemmclOperand which, const GemmclData *data, gsize index, cl_mem buffer)
-{
-  return (GemmclTransfer){
-      .plan = self->plan,
-      .which = which,
-      .m = self->m,
-      .index = index,
-      .data = &data[index],
-      .buffer = buffer,
-      .chain = &self->chain,
-  };
-}
-
-/* All problems to the slot's @buffer. */
+/* All problems between the caller's memory and the slot's copy, if it is @at. */
 static gboolean
-bring (Submission *self, GemmclOperand which, const GemmclData *data, cl_mem buffer, GError **error)
+move (Submission *self, GemmclOperand which, gboolean to_device, cl_mem at, const GemmclData *data,
+      GError **error)
 {
-  for (gsize i = 0; i < self->batch; i++) {
-    GemmclTransfer transfer = describe (self, which, data, i, buffer);
+  cl_command_queue *apart = to_device ? &self->plan->upload : &self->plan->download;
 
-    transfer.to_device = TRUE;
-    if (!enter_queue (self, data[i].kind, &self->plan->upload, error) ||
+  for (gsize i = 0; at != NULL && at == self->slot->copies[which] && i < self->batch; i++) {
+    const GemmclTransfer transfer = describe (self, which, to_device, data, i);
+
+    if (!enter_queue (self, data[i].kind, apart, error) ||
         !(data[i].kind == GEMMCL_DATA_IMAGES
-              ? gemmcl_plan_gather (self->plan, &data[i], i, buffer, &self->chain, error)
+              ? gemmcl_plan_gather (self->plan, &data[i], i, at, &self->chain, error)
               : gemmcl_transfer (&transfer, error)))
       return FALSE;
   }
@@ -329,19 +310,18 @@ bring (Submission *self, GemmclOperand which, const GemmclData *data, cl_mem buf
 }
 
 static gboolean
-bring_all (Submission *self, GError **error)
+bring (Submission *self, GError **error)
 {
   const GemmclOperands *operands = &self->operands;
-  const Slot *slot = self->slot;
-  const gboolean copies_a = operands->a != NULL && operands->a == slot->a;
+  const GemmclRun *run = self->run;
+  const gboolean copies_a =
+      operands->a != NULL && operands->a == self->slot->copies[GEMMCL_OPERAND_A];
   const gboolean adds_d =
       self->plan->stated.addend == GEMMCL_ADDEND_OUTPUT && operands->beta != 0.0f;
 
-  return (!copies_a || bring (self, GEMMCL_OPERAND_A, self->run->a, slot->a, error)) &&
-         (!adds_d || operands->d != slot->d ||
-          bring (self, GEMMCL_OPERAND_D, self->run->d, slot->d, error)) &&
-         (operands->previous == NULL || operands->previous != slot->d ||
-          bring (self, GEMMCL_OPERAND_D, self->run->previous, slot->d, error)) &&
+  return move (self, GEMMCL_OPERAND_A, TRUE, operands->a, run->a, error) &&
+         (!adds_d || move (self, GEMMCL_OPERAND_D, TRUE, operands->d, run->d, error)) &&
+         move (self, GEMMCL_OPERAND_D, TRUE, operands->previous, run->previous, error) &&
          enter_queue (self, GEMMCL_DATA_BUFFER, NULL, error) &&
          (!copies_a || release (self, error));
 }
@@ -365,40 +345,26 @@ show_host (Submission *self, GError **error)
   return gemmcl_chain_add (chain, status, done, "clEnqueueUnmapMemObject for D", error);
 }
 
-/* D and the row outputs of all problems, where they are not in place. */
 static gboolean
 take (Submission *self, GError **error)
 {
-  const GemmclRun *run = self->run;
   const GemmclOperands *operands = &self->operands;
+  const GemmclRun *run = self->run;
+  const gboolean shows =
+      run->d->kind == GEMMCL_DATA_HOST && operands->d != self->slot->copies[GEMMCL_OPERAND_D];
 
-  for (gsize i = 0; operands->d == self->slot->d && i < self->batch; i++) {
-    const GemmclTransfer transfer = describe (self, GEMMCL_OPERAND_D, run->d, i, operands->d);
-
-    if (!enter_queue (self, run->d[i].kind, &self->plan->download, error) ||
-        !gemmcl_transfer (&transfer, error))
-      return FALSE;
-  }
-  for (gsize i = 0; run->rows && operands->rows == self->slot->rows && i < self->batch; i++) {
-    const GemmclTransfer transfer = describe (self, GEMMCL_OPERAND_D, run->rows, i, operands->rows);
-
-    if (!enter_queue (self, run->rows[i].kind, &self->plan->download, error) ||
-        !gemmcl_transfer_rows (&transfer, error))
-      return FALSE;
-  }
-  return TRUE;
+  return (!shows || show_host (self, error)) &&
+         move (self, GEMMCL_OPERAND_D, FALSE, operands->d, run->d, error) &&
+         move (self, GEMMCL_OPERAND_ROWS, FALSE, operands->rows, run->rows, error);
 }
 
 static gboolean
 enqueue (Submission *self, GError **error)
 {
-  const gboolean shows = self->run->d->kind == GEMMCL_DATA_HOST;
-
-  return place_all (self, error) && acquire (self, error) && bring_all (self, error) &&
+  return place_all (self, error) && acquire (self, error) && bring (self, error) &&
          gemmcl_plan_enqueue_locked (self->plan, &self->operands, &self->chain, error) &&
-         release (self, error) &&
-         (!shows || self->operands.d == self->slot->d || show_host (self, error)) &&
-         take (self, error) && gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
+         release (self, error) && take (self, error) &&
+         gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
 }
 
 /* After a failure: what was enqueued before it uses the caller's memory. */

@@ -149,10 +149,13 @@ transfer_region (const GemmclTransfer *self, const Region *region, GError **erro
   return TRUE;
 }
 
+/* Of a frame; NULL of a matrix. */
 static const GemmclImage *
 get_image (const GemmclGemm *gemm, GemmclOperand which)
 {
-  return which == GEMMCL_OPERAND_A ? gemm->a_image : gemm->d_image;
+  return which == GEMMCL_OPERAND_A   ? gemm->a_image
+         : which == GEMMCL_OPERAND_D ? gemm->d_image
+                                     : NULL;
 }
 
 static Region
@@ -161,8 +164,7 @@ get_matrix (const GemmclTransfer *self)
   const GemmclGemm *gemm = &self->plan->stated;
   const GemmclStored device = gemmcl_gemm_get_stored (gemm, self->which, TRUE);
   const GemmclStored stated = gemmcl_gemm_get_stored (gemm, self->which, FALSE);
-  const gsize size =
-      gemmcl_type_get_size (self->which == GEMMCL_OPERAND_A ? gemm->a_type : gemm->d_type);
+  const gsize size = gemmcl_gemm_get_element_size (gemm, self->which);
 
   return (Region){
       .rows = device.by_column ? device.runs : self->m,
@@ -210,35 +212,28 @@ gemmcl_transfer (const GemmclTransfer *self, GError **error)
   return TRUE;
 }
 
-gboolean
-gemmcl_transfer_rows (const GemmclTransfer *self, GError **error)
-{
-  const Region region = {
-      .rows = 1,
-      .row_bytes = gemmcl_plan_get_rows_bytes (self->plan, self->m),
-      .offset = self->index * gemmcl_plan_get_rows_bytes (self->plan, self->plan->stated.m),
-  };
-
-  return copy (self, &region, error);
-}
-
-gsize
-gemmcl_plan_get_rows_bytes (GemmclPlan *self, gsize m)
-{
-  return m * gemmcl_gemm_count_row_outputs (&self->stated) * sizeof (gfloat);
-}
-
 gsize
 gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m)
 {
-  const gboolean is_a = which == GEMMCL_OPERAND_A;
+  const GemmclStored stored = gemmcl_gemm_get_stored (&self->stated, which, TRUE);
   const GemmclImage *image = get_image (&self->stated, which);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
   if (image)
     return gemmcl_image_get_planes (image, planes);
-  return m * (is_a ? self->stated.k : self->stated.n) *
-         gemmcl_type_get_size (is_a ? self->stated.a_type : self->stated.d_type);
+  return m * (stored.by_column ? stored.runs : stored.length) *
+         gemmcl_gemm_get_element_size (&self->stated, which);
+}
+
+cl_mem
+gemmcl_plan_create_copy (GemmclPlan *self, GemmclOperand which, GError **error)
+{
+  static const gchar *const names[GEMMCL_N_OPERANDS] = {[GEMMCL_OPERAND_A] = "A",
+                                                        [GEMMCL_OPERAND_D] = "D",
+                                                        [GEMMCL_OPERAND_ROWS] = "the row outputs"};
+
+  return gemmcl_plan_create_memory (
+      self, 1, gemmcl_plan_get_operand_bytes (self, which, self->gemm.m), names[which], error);
 }
 
 /* Whether nothing lies between rows or planes, as in the plan's memory. */
@@ -295,7 +290,7 @@ share_host (const GemmclTransfer *self)
 cl_mem
 gemmcl_transfer_share (const GemmclTransfer *self)
 {
-  if (self->data->kind == GEMMCL_DATA_HOST)
+  if (self->data->kind == GEMMCL_DATA_HOST && self->which != GEMMCL_OPERAND_ROWS)
     return share_host (self);
   if (self->data->kind != GEMMCL_DATA_BUFFER || self->data->offset[0] != 0 || !is_tight (self))
     return NULL;

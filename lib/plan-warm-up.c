@@ -12,22 +12,19 @@
 static gboolean
 enqueue (GemmclPlan *self, GemmclChain *chain, GError **error)
 {
-  const GemmclGemm *gemm = &self->gemm;
-  const gsize a_bytes = gemmcl_plan_get_operand_bytes (self, GEMMCL_OPERAND_A, gemm->m);
-  const gsize d_bytes = gemmcl_plan_get_operand_bytes (self, GEMMCL_OPERAND_D, gemm->m);
-  const gsize rows_bytes = gemmcl_plan_get_rows_bytes (self, gemm->m);
+  const gboolean has_rows = self->stated.row_outputs != 0;
   g_auto (cl_mem) weights = gemmcl_plan_warm_up_b (self, chain->queue, error);
-  g_auto (cl_mem) a = weights ? gemmcl_plan_create_memory (self, 1, a_bytes, "A", error) : NULL;
-  g_auto (cl_mem) d = a ? gemmcl_plan_create_memory (self, 1, d_bytes, "D", error) : NULL;
+  g_auto (cl_mem) a = weights ? gemmcl_plan_create_copy (self, GEMMCL_OPERAND_A, error) : NULL;
+  g_auto (cl_mem) d = a ? gemmcl_plan_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
   g_auto (cl_mem) rows = NULL;
   GemmclOperands operands;
 
-  if (d == NULL || (rows_bytes > 0 && !(rows = gemmcl_plan_create_memory (
-                                            self, 1, rows_bytes, "the row outputs", error))))
+  if (d == NULL ||
+      (has_rows && !(rows = gemmcl_plan_create_copy (self, GEMMCL_OPERAND_ROWS, error))))
     return FALSE;
   operands = (GemmclOperands){
-      .m = gemm->m,
-      .batch = gemm->batch,
+      .m = self->gemm.m,
+      .batch = self->gemm.batch,
       .a = a,
       .d = d,
       .rows = rows,
