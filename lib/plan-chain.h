@@ -61,6 +61,9 @@ gboolean gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, con
 gboolean gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar *name,
                               const gsize global[3], const gsize local[3], GError **error, ...);
 
+/** IN_A_ROW: the size of a work-group of @n side by side. */
+#define IN_A_ROW(n) ((const gsize[3]){n, 1, 1})
+
 #define ARGUMENT(value) sizeof (value), &(value)
 
 /** LAUNCH: gemmcl_chain_launch() with the size of 0. */

@@ -54,45 +54,39 @@ is_complete (const GemmclData *data, guint n_planes, gboolean strided)
   return !strided || (data->kind == GEMMCL_DATA_BUFFER && data->offset[0] == 0);
 }
 
-/* @data: (nullable) (array length=n); @image: (nullable): of a frame; @most: the last kind that it
+/* @data: (nullable) (array): of @run; @image: (nullable): of a frame; @most: the last kind that it
  * may be of. */
 static gboolean
-check_data (const gchar *name, const GemmclData *data, gsize n, const GemmclImage *image,
-            GemmclDataKind most, gboolean strided, GError **error)
+check_data (GemmclPlan *self, const GemmclRun *run, gsize batch, const gchar *name,
+            const GemmclData *data, const GemmclImage *image, GemmclDataKind most, GError **error)
 {
   const guint n_planes = image ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
+  const gboolean strided = run->strided;
 
-  for (gsize i = 0; data != NULL && i < (strided ? 1 : n); i++)
+  for (gsize i = 0; data != NULL && i < (strided ? 1 : batch); i++) {
     if (data[i].kind > most || !is_complete (&data[i], n_planes, strided))
       return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                           "%s of problem %" G_GSIZE_FORMAT " is not %s.", name, i,
                           strided                      ? "a buffer, from its start"
                           : most == GEMMCL_DATA_BUFFER ? "memory of the host or a buffer"
                                                        : "memory of the host, a buffer or images");
-  return TRUE;
-}
-
-static gboolean
-check_all_planes (GemmclPlan *self, const GemmclRun *run, gsize batch, GError **error)
-{
-  for (gsize i = 0; i < (run->strided ? 1 : batch); i++)
-    if (run->a[i].kind == GEMMCL_DATA_IMAGES && !gemmcl_plan_check_planes (self, &run->a[i], error))
+    if (data[i].kind == GEMMCL_DATA_IMAGES && !gemmcl_plan_check_planes (self, &data[i], error))
       return FALSE;
+  }
   return TRUE;
 }
 
 gboolean
 gemmcl_plan_check_run (GemmclPlan *self, const GemmclRun *run, gsize m, gsize batch, GError **error)
 {
-  const GemmclGemm *gemm = &self->stated;
-  const gboolean strided = run->strided;
+  const GemmclImage *a_image = self->stated.a_image, *d_image = self->stated.d_image;
 
   return check_size (self, m, batch, error) && check_wait (run, error) &&
          (run->alpha == 0.0 ||
-          (check_data ("A", run->a, batch, gemm->a_image, GEMMCL_DATA_IMAGES, strided, error) &&
-           check_all_planes (self, run, batch, error))) &&
-         check_data ("D", run->d, batch, gemm->d_image, GEMMCL_DATA_BUFFER, strided, error) &&
-         check_data ("The previous result", run->previous, batch, gemm->d_image, GEMMCL_DATA_BUFFER,
-                     strided, error) &&
-         check_data ("The row output", run->rows, batch, NULL, GEMMCL_DATA_BUFFER, strided, error);
+          check_data (self, run, batch, "A", run->a, a_image, GEMMCL_DATA_IMAGES, error)) &&
+         check_data (self, run, batch, "D", run->d, d_image, GEMMCL_DATA_BUFFER, error) &&
+         check_data (self, run, batch, "The previous result", run->previous, d_image,
+                     GEMMCL_DATA_BUFFER, error) &&
+         check_data (self, run, batch, "The row output", run->rows, NULL, GEMMCL_DATA_BUFFER,
+                     error);
 }

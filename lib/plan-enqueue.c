@@ -13,37 +13,20 @@ tight_strides (gsize rows, gsize cols)
   return (GemmclStrides){.batch = rows * cols, .row = cols, .col = 1};
 }
 
+/* Of an operand where kernels find it; the plan's state has no gaps that could tell. */
 static GemmclStrides
-image_strides (const GemmclImage *image)
-{
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-  return (GemmclStrides){.batch = gemmcl_image_get_planes (image, planes)};
-}
-
-static GemmclStrides
-operand_strides (GemmclPlan *self, GemmclOperand which, gboolean tight)
+get_strides (GemmclPlan *self, GemmclOperand which, gboolean tight)
 {
   const GemmclStored stored = gemmcl_gemm_get_stored (&self->gemm, which, tight);
-  return gemmcl_stored_get_strides (&stored);
-}
+  const GemmclImage *image = which == GEMMCL_OPERAND_A   ? self->gemm.a_image
+                             : which == GEMMCL_OPERAND_D ? self->gemm.d_image
+                                                         : NULL;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
 
-static GemmclStrides
-a_strides (GemmclPlan *self, gboolean tight)
-{
-  if (self->features)
+  if (which == GEMMCL_OPERAND_A && self->features)
     return tight_strides (self->gemm.m, self->gemm.k);
-  if (self->gemm.a_image)
-    return image_strides (self->gemm.a_image);
-  return operand_strides (self, GEMMCL_OPERAND_A, tight);
-}
-
-/* Of D where kernels write it; the plan's state has no gaps that could tell. */
-static GemmclStrides
-d_strides (GemmclPlan *self, gboolean tight)
-{
-  if (self->gemm.d_image)
-    return image_strides (self->gemm.d_image);
-  return operand_strides (self, GEMMCL_OPERAND_D, tight);
+  return image ? (GemmclStrides){.batch = gemmcl_image_get_planes (image, planes)}
+               : gemmcl_stored_get_strides (&stored);
 }
 
 static cl_mem
@@ -59,7 +42,7 @@ b_strides (GemmclPlan *self, const GemmclOperands *operands)
 
   if (operands->b == NULL)
     return strides;
-  strides = operand_strides (self, GEMMCL_OPERAND_B, FALSE);
+  strides = get_strides (self, GEMMCL_OPERAND_B, FALSE);
   if (self->pack) {
     strides.offset = 0;
     strides.batch = strides.batch ? gemmcl_plan_get_packed_size (self) : 0;
@@ -75,11 +58,11 @@ c_strides (GemmclPlan *self, const GemmclOperands *operands)
 
   switch (self->gemm.addend) {
   case GEMMCL_ADDEND_OUTPUT:
-    return d_strides (self, operands->tight);
+    return get_strides (self, GEMMCL_OPERAND_D, operands->tight);
   case GEMMCL_ADDEND_ROW:
     return (GemmclStrides){.offset = operands->c ? self->gemm.c_offset : 0, .col = 1};
   default:
-    strides = operand_strides (self, GEMMCL_OPERAND_C, operands->c == NULL);
+    strides = get_strides (self, GEMMCL_OPERAND_C, operands->c == NULL);
     if (operands->c == NULL)
       strides.batch = 0;
     return strides;
@@ -121,11 +104,10 @@ get_rows_batch (GemmclPlan *self)
 static void
 collapse_batches (GemmclPlan *self, GemmclProblem *p, gsize *batch)
 {
-  const GemmclKernel *row = self->kernel;
-  const gsize rows = p->M * *batch;
+  const gsize max_m = self->kernel->max_m, rows = p->M * *batch;
 
   if (*batch == 1 || (tells_rows (self) && (gsize)p->M != self->gemm.m) ||
-      (row->max_m && rows > row->max_m) || p->b.batch != 0 || rows > G_MAXINT32 ||
+      (max_m && rows > max_m) || p->b.batch != 0 || rows > G_MAXINT32 ||
       p->a.batch != p->M * p->a.row || p->d.batch != p->M * p->d.row ||
       p->c.batch != p->M * p->c.row || p->a.row == 0)
     return;
@@ -138,10 +120,10 @@ make_problem (GemmclPlan *self, const GemmclOperands *operands, gsize *batch)
 {
   const gboolean has_c = get_c (self, operands) != NULL;
   GemmclProblem p = {
-      .a = a_strides (self, operands->tight),
+      .a = get_strides (self, GEMMCL_OPERAND_A, operands->tight),
       .b = b_strides (self, operands),
       .d = self->logits ? tight_strides (self->gemm.m, self->gemm.n)
-                        : d_strides (self, operands->tight),
+                        : get_strides (self, GEMMCL_OPERAND_D, operands->tight),
       .M = operands->m,
       .N = self->gemm.n,
       .K = operands->alpha != 0.0f ? self->gemm.k : 0,
@@ -178,7 +160,7 @@ get_parts (GemmclPlan *self, const GemmclProblem *p)
 static gboolean
 launch_pack (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
-  const GemmclStrides strides = operand_strides (self, GEMMCL_OPERAND_B, FALSE);
+  const GemmclStrides strides = get_strides (self, GEMMCL_OPERAND_B, FALSE);
   const gsize batches = self->gemm.b_stride ? self->gemm.batch : 1;
 
   if (self->run_b == NULL)
@@ -192,12 +174,12 @@ static gboolean
 launch_ingest (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const cl_ulong frame_bytes = gemmcl_image_get_planes (image, planes);
   const gsize global[3] = {ROUND_UP (image->width, GROUP), image->height, operands->batch};
-  const gsize local[3] = {GROUP, 1, 1};
-  const cl_ulong frame_bytes = image_strides (image).batch;
 
-  return LAUNCH (chain, self->ingest, "ingest", global, local, error, ARGUMENT (operands->a),
-                 ARGUMENT (self->features), ARGUMENT (frame_bytes));
+  return LAUNCH (chain, self->ingest, "ingest", global, IN_A_ROW (GROUP), error,
+                 ARGUMENT (operands->a), ARGUMENT (self->features), ARGUMENT (frame_bytes));
 }
 
 /* A as the kernel reads it. */
@@ -233,16 +215,17 @@ launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclP
 {
   const gsize group = self->kernel->group_m * self->kernel->group_n;
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (self->kernel, p->M, p->N);
-  const gsize global[3] = {tiles.m * group, tiles.n, batch}, local[3] = {group, 1, 1};
+  const gsize global[3] = {tiles.m * group, tiles.n, batch};
   const cl_mem a = get_a (self, operands), b = get_b (self, operands);
   const cl_mem c = self->reduce ? NULL : get_c (self, operands);
   const cl_mem bias = self->reduce ? self->no_bias : self->bias;
   const cl_mem d = self->reduce ? self->parts : get_sums (self, operands);
   const cl_long rows_batch = get_rows_batch (self);
 
-  return LAUNCH (chain, self->multiply, self->kernel->name, global, local, error, ARGUMENT (a),
-                 ARGUMENT (b), ARGUMENT (c), ARGUMENT (bias), ARGUMENT (d), ARGUMENT (*p),
-                 tells_rows (self) ? sizeof (cl_mem) : 0, &operands->rows, ARGUMENT (rows_batch));
+  return LAUNCH (chain, self->multiply, self->kernel->name, global, IN_A_ROW (group), error,
+                 ARGUMENT (a), ARGUMENT (b), ARGUMENT (c), ARGUMENT (bias), ARGUMENT (d),
+                 ARGUMENT (*p), tells_rows (self) ? sizeof (cl_mem) : 0, &operands->rows,
+                 ARGUMENT (rows_batch));
 }
 
 static gboolean
@@ -250,10 +233,11 @@ launch_reduce (GemmclPlan *self, const GemmclOperands *operands, const GemmclPro
                GemmclChain *chain, GError **error)
 {
   const cl_mem c = get_c (self, operands), d = get_sums (self, operands);
-  const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1}, local[3] = {GROUP, 1, 1};
+  const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1};
 
-  return LAUNCH (chain, self->reduce, "reduce", global, local, error, ARGUMENT (self->parts),
-                 ARGUMENT (c), ARGUMENT (self->bias), ARGUMENT (d), ARGUMENT (*p));
+  return LAUNCH (chain, self->reduce, "reduce", global, IN_A_ROW (GROUP), error,
+                 ARGUMENT (self->parts), ARGUMENT (c), ARGUMENT (self->bias), ARGUMENT (d),
+                 ARGUMENT (*p));
 }
 
 /* The product and what follows it; of parts of K, if it was cut. */
@@ -274,15 +258,14 @@ static gboolean
 launch_softmax (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
                 GError **error)
 {
-  const GemmclStrides d = d_strides (self, operands->tight);
+  const GemmclStrides d = get_strides (self, GEMMCL_OPERAND_D, operands->tight);
   const GemmclStrides s = self->logits ? tight_strides (self->gemm.m, self->gemm.n) : d;
   const cl_mem from = get_sums (self, operands), to = get_d (self, operands);
   const cl_int n = self->gemm.n;
   const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
-  const gsize local[3] = {self->row_group, 1, 1};
 
-  return LAUNCH (chain, self->softmax, "softmax", global, local, error, ARGUMENT (from),
-                 ARGUMENT (s), ARGUMENT (to), ARGUMENT (d), ARGUMENT (n));
+  return LAUNCH (chain, self->softmax, "softmax", global, IN_A_ROW (self->row_group), error,
+                 ARGUMENT (from), ARGUMENT (s), ARGUMENT (to), ARGUMENT (d), ARGUMENT (n));
 }
 
 static gboolean
@@ -294,9 +277,8 @@ launch_rows (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chai
   const cl_long rows_batch = get_rows_batch (self);
   const cl_int n = self->gemm.n;
   const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
-  const gsize local[3] = {self->row_group, 1, 1};
 
-  return LAUNCH (chain, self->row_outputs, "row_outputs", global, local, error,
+  return LAUNCH (chain, self->row_outputs, "row_outputs", global, IN_A_ROW (self->row_group), error,
                  ARGUMENT (operands->d), ARGUMENT (d), ARGUMENT (operands->rows),
                  ARGUMENT (rows_batch), ARGUMENT (n));
 }

@@ -19,44 +19,33 @@
  * other: a run waits for no more than this. About a millisecond. */
 #define SLICE (256 * 1024)
 
-/* Writes @n floats, and returns when the device has them. */
-static gboolean
-write_all (GemmclPlan *self, cl_command_queue queue, cl_mem buffer, const gfloat *data, gsize n,
-           const gchar *what, GError **error)
-{
-  const gsize step = gemmcl_plan_is_cpu (self) ? SLICE : n, size = sizeof (gfloat);
-
-  /* What runs in another queue would not wait. A blocking write does not say that the device has
-   * it, only that @data was read. */
-  for (gsize i = 0; i < n; i += step)
-    if (!gemmcl_cl_check (clEnqueueWriteBuffer (queue, buffer, CL_FALSE, i * size,
-                                                MIN (step, n - i) * size, data + i, 0, NULL, NULL),
-                          error, "clEnqueueWriteBuffer for %s", what) ||
-        !gemmcl_cl_check (clFinish (queue), error, "clFinish after writing %s", what))
-      return FALSE;
-  return TRUE;
-}
-
-/* A buffer of @n floats that starts with the @used of @data; the rest is zeros. */
+/* A buffer of @n floats that starts with the @used of @data; the rest is zeros. What runs in other
+ * queues would not wait: the device has it all, which a blocking write would not say. */
 static cl_mem
 create_filled (GemmclPlan *self, cl_command_queue queue, gsize n, const gfloat *data, gsize used,
                const gchar *what, GError **error)
 {
-  const gsize size = sizeof (gfloat);
+  const gsize step = self->device->type == GEMMCL_DEVICE_TYPE_CPU ? SLICE : n,
+              size = sizeof (gfloat);
   const gfloat zero = 0.0f;
   g_auto (cl_mem) buffer = gemmcl_context_create_buffer (self->context, n * size, what, error);
 
-  if (buffer == NULL)
+  if (buffer == NULL ||
+      (n > used &&
+       !gemmcl_cl_check (clEnqueueFillBuffer (queue, buffer, &zero, sizeof (zero), used * size,
+                                              (n - used) * size, 0, NULL, NULL),
+                         error, "clEnqueueFillBuffer for %s", what)))
     return NULL;
-  if (n > used &&
-      !gemmcl_cl_check (clEnqueueFillBuffer (queue, buffer, &zero, sizeof (zero), used * size,
-                                             (n - used) * size, 0, NULL, NULL),
-                        error, "clEnqueueFillBuffer for %s", what))
-    return NULL;
-  if (!write_all (self, queue, buffer, data, used, what, error) ||
-      !gemmcl_cl_check (clFinish (queue), error, "clFinish after filling %s", what))
-    return NULL;
-  return g_steal_pointer (&buffer);
+  for (gsize i = 0; i < used; i += step)
+    if (!gemmcl_cl_check (clEnqueueWriteBuffer (queue, buffer, CL_FALSE, i * size,
+                                                MIN (step, used - i) * size, data + i, 0, NULL,
+                                                NULL),
+                          error, "clEnqueueWriteBuffer for %s", what) ||
+        !gemmcl_cl_check (clFinish (queue), error, "clFinish after writing %s", what))
+      return NULL;
+  return gemmcl_cl_check (clFinish (queue), error, "clFinish after filling %s", what)
+             ? g_steal_pointer (&buffer)
+             : NULL;
 }
 
 cl_mem
@@ -69,7 +58,7 @@ gemmcl_plan_create_bias (GemmclPlan *self, GError **error)
              : NULL;
 }
 
-/* Turns @plain, k x n and row-major, into what the row wants; or, to @warm_up, some of it. */
+/* Turns @plain, k x n and row-major, into what multiply reads; or, to @warm_up, some of it. */
 static cl_mem
 pack_b (GemmclPlan *self, cl_command_queue queue, cl_mem plain, cl_mem scales, gboolean warm_up,
         GError **error)
@@ -83,7 +72,7 @@ pack_b (GemmclPlan *self, cl_command_queue queue, cl_mem plain, cl_mem scales, g
   if (!gemmcl_plan_build_pack (self, &pack, error))
     return NULL;
   /* A work-item packs a column of int8, but one element of all else. */
-  if (gemmcl_plan_is_cpu (self))
+  if (self->device->type == GEMMCL_DEVICE_TYPE_CPU)
     chain.slice = gemmcl_plan_takes_bytes (self) ? MAX (SLICE / self->gemm.k, 1) : SLICE;
   packed = gemmcl_plan_create_packed (self, 1, error);
   if (packed == NULL ||
@@ -127,18 +116,11 @@ check_range (GemmclPlan *self, const gfloat *b, gsize n, GError **error)
   const gboolean bytes = gemmcl_plan_takes_bytes (self);
   const gboolean halves = gemmcl_kernel_get_b_type (self->kernel) == GEMMCL_TYPE_F16;
 
-  for (gsize i = 0; (bytes || halves) && i < n; i++) {
-    if (bytes && !isfinite (b[i]))
+  for (gsize i = 0; (bytes || halves) && i < n; i++)
+    if (bytes ? !isfinite (b[i]) : isfinite (b[i]) && fabsf (b[i]) > most)
       return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                          "B has an element %g, of which no byte can be made; choose the precision "
-                          "f32.",
-                          b[i]);
-    if (halves && isfinite (b[i]) && fabsf (b[i]) > most)
-      return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                          "B has an element %g, but f16 holds up to 65504; choose the precision "
-                          "f32.",
-                          b[i]);
-  }
+                          "B has an element %g, %s; choose the precision f32.", b[i],
+                          bytes ? "of which no byte can be made" : "but f16 holds up to 65504");
   return TRUE;
 }
 

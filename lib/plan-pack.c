@@ -43,7 +43,7 @@ create_image (GemmclPlan *self, const GemmclBlocks *blocks, const gchar *what, G
   cl_int status;
   cl_mem image;
 
-  if (gemmcl_blocks_are_in_buffers (gemmcl_context_get_device_info (self->context)))
+  if (gemmcl_blocks_are_in_buffers (self->device))
     return gemmcl_context_create_buffer (
         self->context, blocks->image_width * blocks->image_height * sizeof (cl_uint), what, error);
   image = clCreateImage (gemmcl_context_get_cl_context (self->context), CL_MEM_READ_WRITE,
@@ -81,7 +81,7 @@ build_pack_image (GemmclPlan *self, cl_kernel *step, GemmclOperand which, GError
           of_a ? gemmcl_kernel_get_a_type (self->kernel, &self->gemm) : GEMMCL_TYPE_F32,
           of_a ? " -DOF_A" : "",
           gemmcl_blocks_are_halves (self->kernel, &self->gemm, which) ? " -DTEXEL_HALVES" : "",
-          gemmcl_blocks_get_options (gemmcl_context_get_device_info (self->context))),
+          gemmcl_blocks_get_options (self->device)),
       error);
 }
 
@@ -137,7 +137,6 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
                          GError **error)
 {
   const cl_int n = self->gemm.n, k = self->gemm.k, part = k / (cl_int)self->split;
-  const gsize local[3] = {gemmcl_kernel_get_panel (self->kernel), 1, 1};
   gsize global[3] = {gemmcl_plan_get_padded_n (self), 1, batch};
   GemmclStrides part_strides = *strides;
 
@@ -145,28 +144,28 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
     return launch_pack_image (&(ImagePack){pack, b, packed, *strides, k, n, batch, &self->b_blocks},
                               chain, error);
   if (gemmcl_plan_takes_bytes (self))
-    return LAUNCH (chain, pack, "pack_bytes", global, local, error, ARGUMENT (b), ARGUMENT (packed),
-                   ARGUMENT (*strides), ARGUMENT (n), ARGUMENT (k), ARGUMENT (scales));
+    return LAUNCH (chain, pack, "pack_bytes", global,
+                   IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)), error, ARGUMENT (b),
+                   ARGUMENT (packed), ARGUMENT (*strides), ARGUMENT (n), ARGUMENT (k),
+                   ARGUMENT (scales));
   if (self->split > 1)
     part_strides.batch = part * strides->row;
   global[1] = gemmcl_kernel_get_packed_k (self->kernel, part) / count_in_word (self->kernel);
   global[2] = batch * self->split;
-  return LAUNCH (chain, pack, "pack", global, local, error, ARGUMENT (b), ARGUMENT (packed),
-                 ARGUMENT (part_strides), ARGUMENT (n), self->kernel->dpas ? sizeof (part) : 0,
-                 &part);
+  return LAUNCH (chain, pack, "pack", global, IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)),
+                 error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (part_strides), ARGUMENT (n),
+                 self->kernel->dpas ? sizeof (part) : 0, &part);
 }
 
 gboolean
 gemmcl_plan_build_pack_a (GemmclPlan *self, GError **error)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
-
   if (!self->kernel->images)
     return TRUE;
-  return gemmcl_blocks_init (&self->a_blocks, self->kernel, device, &self->gemm, GEMMCL_OPERAND_A,
-                             error) &&
-         gemmcl_blocks_init (&self->b_blocks, self->kernel, device, &self->gemm, GEMMCL_OPERAND_B,
-                             error) &&
+  return gemmcl_blocks_init (&self->a_blocks, self->kernel, self->device, &self->gemm,
+                             GEMMCL_OPERAND_A, error) &&
+         gemmcl_blocks_init (&self->b_blocks, self->kernel, self->device, &self->gemm,
+                             GEMMCL_OPERAND_B, error) &&
          build_pack_image (self, &self->pack_a, GEMMCL_OPERAND_A, error) &&
          (self->image_a = create_image (self, &self->a_blocks, "A", error)) != NULL;
 }
@@ -220,12 +219,11 @@ gemmcl_plan_launch_quantize (GemmclPlan *self, cl_mem from, GemmclProblem *p, gs
 {
   const gboolean shared = p->a.batch == 0;
   const gsize global[3] = {(gsize)p->M * self->row_group, 1, shared ? 1 : batch};
-  const gsize local[3] = {self->row_group, 1, 1};
   const GemmclStrides a = p->a;
 
   p->a = (GemmclStrides){.row = BYTES_ROW ((gint64)p->K), .col = 1};
   p->a.batch = shared ? 0 : p->M * p->a.row;
-  return p->K == 0 || LAUNCH (chain, self->quantize, "quantize", global, local, error,
-                              ARGUMENT (from), ARGUMENT (a), ARGUMENT (self->bytes),
+  return p->K == 0 || LAUNCH (chain, self->quantize, "quantize", global, IN_A_ROW (self->row_group),
+                              error, ARGUMENT (from), ARGUMENT (a), ARGUMENT (self->bytes),
                               ARGUMENT (p->K), ARGUMENT (p->a_scale), ARGUMENT (p->a_shift));
 }

@@ -63,41 +63,34 @@ count_samples (cl_channel_order order)
 }
 
 static gboolean
-check_texels (const GemmclImage *image, guint index, cl_mem plane, GError **error)
-{
-  const guint samples = get_texels (image, index).samples;
-  const guint bytes = gemmcl_pixel_format_get_sample_bytes (image->format);
-  const cl_channel_type type = bytes == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8;
-  cl_image_format found = {0, 0};
-
-  clGetImageInfo (plane, CL_IMAGE_FORMAT, sizeof (found), &found, NULL);
-  if (found.image_channel_data_type == type && count_samples (found.image_channel_order) >= samples)
-    return TRUE;
-  return gemmcl_fail (
-      error, GEMMCL_ERROR_INVALID,
-      "The image of plane %u has channels of order %#x and type %#x; expected %s (%#x) and "
-      "%s (%#x).",
-      index, found.image_channel_order, found.image_channel_data_type,
-      samples == 2 ? "CL_RG" : "CL_R", samples == 2 ? CL_RG : CL_R,
-      bytes == 2 ? "CL_UNORM_INT16" : "CL_UNORM_INT8", type);
-}
-
-static gboolean
 check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error)
 {
   const Texels texels = get_texels (image, index);
+  const gboolean is_16 = gemmcl_pixel_format_get_sample_bytes (image->format) == 2;
+  const cl_channel_type type = is_16 ? CL_UNORM_INT16 : CL_UNORM_INT8;
+  cl_image_format found = {0, 0};
   gsize width = 0, height = 0;
 
   if (plane != NULL) {
     clGetImageInfo (plane, CL_IMAGE_WIDTH, sizeof (width), &width, NULL);
     clGetImageInfo (plane, CL_IMAGE_HEIGHT, sizeof (height), &height, NULL);
+    clGetImageInfo (plane, CL_IMAGE_FORMAT, sizeof (found), &found, NULL);
   }
-  if (width >= texels.columns && height >= texels.rows)
-    return check_texels (image, index, plane, error);
-  return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                      "The image of plane %u has %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                      " texels; expected %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
-                      index, width, height, texels.columns, texels.rows);
+  if (width < texels.columns || height < texels.rows)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The image of plane %u has %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                        " texels; expected %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
+                        index, width, height, texels.columns, texels.rows);
+  if (found.image_channel_data_type != type ||
+      count_samples (found.image_channel_order) < texels.samples)
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_INVALID,
+        "The image of plane %u has channels of order %#x and type %#x; expected %s (%#x) and "
+        "%s (%#x).",
+        index, found.image_channel_order, found.image_channel_data_type,
+        texels.samples == 2 ? "CL_RG" : "CL_R", texels.samples == 2 ? CL_RG : CL_R,
+        is_16 ? "CL_UNORM_INT16" : "CL_UNORM_INT8", type);
+  return TRUE;
 }
 
 gboolean
@@ -118,15 +111,14 @@ gemmcl_plan_check_planes (GemmclPlan *self, const GemmclData *frame, GError **er
 gboolean
 gemmcl_plan_build_gather (GemmclPlan *self, GError **error)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
   const GemmclImage *image = self->gemm.a_image;
 
-  if (device->max_image_width == 0 || !check_format (image, NULL))
+  if (self->device->max_image_width == 0 || !check_format (image, NULL))
     return TRUE;
   return gemmcl_plan_build_step (
       self, &self->gather, "planes.cl", "gather",
       g_strdup_printf ("-DSAMPLE_BYTES=%u%s", gemmcl_pixel_format_get_sample_bytes (image->format),
-                       gemmcl_cl_get_version (device->version) >= 30 ? " -cl-std=CL3.0" : ""),
+                       gemmcl_cl_get_version (self->device->version) >= 30 ? " -cl-std=CL3.0" : ""),
       error);
 }
 
@@ -135,11 +127,10 @@ launch (GemmclPlan *self, cl_mem plane, cl_mem to, gsize samples_before, const T
         GemmclChain *chain, GError **error)
 {
   const gsize global[3] = {ROUND_UP (texels->columns, GROUP), texels->rows, 1};
-  const gsize local[3] = {GROUP, 1, 1};
   const cl_ulong first = samples_before + texels->first;
   const cl_uint columns = texels->columns, samples = texels->samples;
 
-  return LAUNCH (chain, self->gather, "gather", global, local, error, ARGUMENT (plane),
+  return LAUNCH (chain, self->gather, "gather", global, IN_A_ROW (GROUP), error, ARGUMENT (plane),
                  ARGUMENT (to), ARGUMENT (first), ARGUMENT (columns), ARGUMENT (samples));
 }
 

@@ -16,7 +16,8 @@ struct _GemmclPlan {
 
   /* What it is for; constant once made. */
   GemmclContext *context;
-  GemmclGemm stated; /* its frames, if any, are the next two */
+  const GemmclDeviceInfo *device; /* the context's */
+  GemmclGemm stated;              /* its frames, if any, are the next two */
   GemmclImage a_image, d_image;
   GemmclGemm gemm; /* what the kernels compute: gemmcl_gemm_get_computed () */
   const GemmclKernel *kernel;
@@ -74,9 +75,6 @@ typedef struct {
 } GemmclOperands;
 
 /* plan.c */
-
-/** gemmcl_plan_is_cpu: Returns: whether the plan's device is a CPU. */
-gboolean gemmcl_plan_is_cpu (GemmclPlan *self);
 
 /** gemmcl_plan_create_memory: Returns: a buffer for a matrix of @rows for each batch; @what as for
  * gemmcl_context_create_buffer(). */

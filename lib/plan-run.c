@@ -441,8 +441,7 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
   submission.chain.events = submission.slot->events;
   submission.m = m;
   submission.batch = batch;
-  submission.apart =
-      run->queue == NULL && !gemmcl_context_get_device_info (self->context)->host_unified;
+  submission.apart = run->queue == NULL && !self->device->host_unified;
   submission.chain.queue = submission.queue =
       run->queue ? run->queue : gemmcl_context_get_cl_queue (self->context);
   submission.chain.n_wait = run->n_wait;

@@ -81,10 +81,9 @@ launch (GemmclPlan *self, cl_kernel kernel, cl_mem d, const GemmclOperands *oper
   const Runs runs =
       self->stated.d_image ? get_pixels (self) : get_runs (self, operands->m, operands->tight);
   const gsize global[3] = {ROUND_UP (runs.length, GROUP), runs.runs, operands->batch};
-  const gsize local[3] = {GROUP, 1, 1};
   const cl_long length = runs.length;
 
-  return LAUNCH (chain, kernel, "store.cl", global, local, error, ARGUMENT (self->state),
+  return LAUNCH (chain, kernel, "store.cl", global, IN_A_ROW (GROUP), error, ARGUMENT (self->state),
                  ARGUMENT (runs.state), ARGUMENT (d), ARGUMENT (runs.d), ARGUMENT (length));
 }
 

@@ -27,17 +27,6 @@ typedef struct {
   guint plane;
 } Region;
 
-static Region
-get_part (const Region *region, gsize first, gsize rows)
-{
-  Region part = *region;
-
-  part.rows = rows;
-  part.offset += first * region->stride;
-  part.other += (gssize)first * region->other_stride;
-  return part;
-}
-
 static gboolean
 is_tight_region (const Region *region)
 {
@@ -136,13 +125,12 @@ static gboolean
 transfer_region (const GemmclTransfer *self, const Region *region, GError **error)
 {
   const gsize whole = is_tight_region (region) ? region->rows : get_rectangle (self, region);
-  const Region first = get_part (region, 0, whole);
+  Region part = *region;
 
-  if (whole > 0 && !copy (self, &first, error))
-    return FALSE;
-  for (gsize row = whole; row < region->rows; row++) {
-    const Region part = get_part (region, row, 1);
-
+  for (gsize row = 0; row < region->rows; row += part.rows) {
+    part.rows = row == 0 && whole > 0 ? whole : 1;
+    part.offset = region->offset + row * region->stride;
+    part.other = region->other + (gssize)row * region->other_stride;
     if (!copy (self, &part, error))
       return FALSE;
   }
@@ -255,17 +243,18 @@ is_tight (const GemmclTransfer *self)
 /* On a CPU a buffer is made in less time than a copy is enqueued in. A GPU has to be told of the
  * pages, and to hand over D takes two commands in place of one. */
 static gboolean
-is_worth_it (const GemmclTransfer *self, const GemmclDeviceInfo *device, gsize size)
+is_worth_it (const GemmclTransfer *self, gsize size)
 {
-  return size >= SHARE_BYTES || (self->to_device && device->type == GEMMCL_DEVICE_TYPE_CPU);
+  return size >= SHARE_BYTES ||
+         (self->to_device && self->plan->device->type == GEMMCL_DEVICE_TYPE_CPU);
 }
 
 static gboolean
-is_aligned (const GemmclTransfer *self, const GemmclDeviceInfo *device, gsize size)
+is_aligned (const GemmclTransfer *self, gsize size)
 {
   gconstpointer data = self->data->host[0];
 
-  if (device->type == GEMMCL_DEVICE_TYPE_CPU)
+  if (self->plan->device->type == GEMMCL_DEVICE_TYPE_CPU)
     return (guintptr)data % (self->plan->kernel->dpas ? CACHE_LINE : CPU_ALIGN) == 0;
   return (guintptr)data % PAGE == 0 && size % CACHE_LINE == 0;
 }
@@ -273,14 +262,13 @@ is_aligned (const GemmclTransfer *self, const GemmclDeviceInfo *device, gsize si
 static cl_mem
 share_host (const GemmclTransfer *self)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->plan->context);
   const gsize size = gemmcl_plan_get_operand_bytes (self->plan, self->which, self->m);
   const cl_mem_flags access = self->to_device ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
   cl_mem buffer;
   cl_int status;
 
-  if (!device->host_unified || !is_worth_it (self, device, size) || !is_tight (self) ||
-      !is_aligned (self, device, size))
+  if (!self->plan->device->host_unified || !is_worth_it (self, size) || !is_tight (self) ||
+      !is_aligned (self, size))
     return NULL;
   buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->plan->context),
                            access | CL_MEM_USE_HOST_PTR, size, self->data->host[0], &status);

@@ -45,7 +45,7 @@ gemmcl_plan_warm_up (GemmclPlan *self, GError **error)
   g_auto (cl_command_queue) queue = NULL;
   GemmclChain chain = {.events = events, .warm_up = TRUE};
 
-  if (!gemmcl_plan_is_cpu (self))
+  if (self->device->type != GEMMCL_DEVICE_TYPE_CPU)
     return TRUE;
   chain.queue = queue = gemmcl_context_create_queue (self->context, 0, error);
   if (queue == NULL)

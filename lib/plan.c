@@ -66,17 +66,10 @@ copy_problem (GemmclPlan *self, const GemmclGemm *gemm)
   self->gemm = gemmcl_gemm_get_computed (&self->stated);
 }
 
-gboolean
-gemmcl_plan_is_cpu (GemmclPlan *self)
-{
-  return gemmcl_context_get_device_info (self->context)->type == GEMMCL_DEVICE_TYPE_CPU;
-}
-
 /* Whether the built kernel finds room for groups as large as its row says, and local memory. */
 static gboolean
 check_room (GemmclPlan *self, cl_kernel kernel, GError **error)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
   const cl_device_id id = gemmcl_context_get_cl_device (self->context);
   const gsize group = self->kernel->group_m * self->kernel->group_n;
   gsize max = 0;
@@ -93,11 +86,12 @@ check_room (GemmclPlan *self, cl_kernel kernel, GError **error)
                         "Kernel %s needs work-groups of %" G_GSIZE_FORMAT
                         ", but as built for this device it can have %" G_GSIZE_FORMAT ".",
                         self->kernel->name, group, max);
-  if (local > device->local_bytes)
+  if (local > self->device->local_bytes)
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                         "Kernel %s needs %" G_GUINT64_FORMAT
                         " bytes of local memory, but %s has %" G_GUINT64_FORMAT ".",
-                        self->kernel->name, (guint64)local, device->name, device->local_bytes);
+                        self->kernel->name, (guint64)local, self->device->name,
+                        self->device->local_bytes);
   return TRUE;
 }
 
@@ -122,9 +116,8 @@ get_multiplied (GemmclPlan *self)
 static gboolean
 build_at_level (GemmclPlan *self, GemmclKernelLevel level, GError **error)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
   const GemmclGemm gemm = get_multiplied (self);
-  g_autofree gchar *options = gemmcl_kernel_make_options (self->kernel, &gemm, device, level);
+  g_autofree gchar *options = gemmcl_kernel_make_options (self->kernel, &gemm, self->device, level);
   g_auto (cl_kernel) kernel =
       gemmcl_context_create_kernel (self->context, self->kernel->source, options, "gemm", error);
 
@@ -142,22 +135,21 @@ static gboolean
 build_multiply (GemmclPlan *self, const GemmclChoice *choice, GemmclKernelLevel worst,
                 GError **error)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
-  const GemmclKernel *row = choice->kernel;
-  GemmclKernelLevel level = gemmcl_subgroups_get_level (row, device);
+  const GemmclKernel *kernel = choice->kernel;
+  GemmclKernelLevel level = gemmcl_subgroups_get_level (kernel, self->device);
   g_autoptr (GError) failure = NULL;
 
-  self->kernel = row;
+  self->kernel = kernel;
   self->split = choice->split;
   while (!build_at_level (self, level, &failure)) {
-    if ((row->subgroup == 0 && row->precision != GEMMCL_PRECISION_I8) || level >= worst) {
+    if ((kernel->subgroup == 0 && kernel->precision != GEMMCL_PRECISION_I8) || level >= worst) {
       g_propagate_error (error, g_steal_pointer (&failure));
       return FALSE;
     }
     g_debug ("%s", failure->message);
     g_clear_error (&failure);
-    level = row->subgroup > 0 ? gemmcl_subgroups_get_next (level, device)
-                              : GEMMCL_KERNEL_LEVEL_EMULATED;
+    level = kernel->subgroup > 0 ? gemmcl_subgroups_get_next (level, self->device)
+                                 : GEMMCL_KERNEL_LEVEL_EMULATED;
   }
   return TRUE;
 }
@@ -181,10 +173,9 @@ get_problem_as_run (GemmclPlan *self)
 static gboolean
 is_in_registers (GemmclPlan *self)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
   GemmclBuildInfo build;
 
-  if (!device->intel || device->type != GEMMCL_DEVICE_TYPE_GPU)
+  if (!self->device->intel || self->device->type != GEMMCL_DEVICE_TYPE_GPU)
     return TRUE;
   gemmcl_plan_get_build_info (self, &build);
   return build.spill_bytes == 0 && build.private_bytes == 0;
@@ -226,12 +217,11 @@ try_choices (GemmclPlan *self, GArray *ranked, GError **error)
 static gboolean
 try_tuned (GemmclPlan *self, const GemmclGemm *gemm)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
   g_autoptr (GError) failure = NULL;
   GemmclTuned tuned;
 
-  if (!gemmcl_tuning_find (device, gemm, &tuned) ||
-      !gemmcl_choice_check (&tuned.choice, device, &self->gemm, NULL))
+  if (!gemmcl_tuning_find (self->device, gemm, &tuned) ||
+      !gemmcl_choice_check (&tuned.choice, self->device, &self->gemm, NULL))
     return FALSE;
   if (!build_multiply (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
     g_debug ("%s", failure->message);
@@ -241,32 +231,26 @@ try_tuned (GemmclPlan *self, const GemmclGemm *gemm)
   return tuned.source != GEMMCL_CHOICE_MODELLED || is_in_registers (self);
 }
 
-static gboolean
-is_name (const gchar *name, const gchar *keyword)
-{
-  return name != NULL && strcmp (name, keyword) == 0;
-}
-
 /* Builds the kernel that the user named; or the best that this driver can build. */
 static gboolean
 choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
   g_autoptr (GArray) ranked = NULL;
   GemmclGemm as_run;
+  const gboolean rules = g_strcmp0 (name, "rules") == 0;
 
-  if (name != NULL && !is_name (name, "auto") && !is_name (name, "rules")) {
+  if (name != NULL && !rules && strcmp (name, "auto") != 0) {
     GemmclChoice choice;
     self->source = GEMMCL_CHOICE_NAMED;
     return gemmcl_choice_find (&choice, name, error) &&
-           gemmcl_choice_check (&choice, device, &self->gemm, error) &&
+           gemmcl_choice_check (&choice, self->device, &self->gemm, error) &&
            build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
   }
   as_run = get_problem_as_run (self);
-  if (!is_name (name, "rules") && try_tuned (self, &as_run))
+  if (!rules && try_tuned (self, &as_run))
     return TRUE;
   self->source = GEMMCL_CHOICE_RULES;
-  ranked = gemmcl_choice_rank (device, &as_run, self->gemm.batch > 1 ? 1 : GEMMCL_MAX_SPLIT);
+  ranked = gemmcl_choice_rank (self->device, &as_run, self->gemm.batch > 1 ? 1 : GEMMCL_MAX_SPLIT);
   if (ranked->len == 0)
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                         "No kernel writes frames from %" G_GSIZE_FORMAT
@@ -367,9 +351,10 @@ static gboolean
 build_steps (GemmclPlan *self, GError **error)
 {
   const gboolean packs = self->kernel->packed || self->kernel->images;
+  const gboolean cpu = self->device->type == GEMMCL_DEVICE_TYPE_CPU;
 
-  self->row_group = gemmcl_plan_is_cpu (self) ? 1 : 64;
-  self->row_width = gemmcl_plan_is_cpu (self) ? 16 : 4;
+  self->row_group = cpu ? 1 : 64;
+  self->row_width = cpu ? 16 : 4;
   return gemmcl_plan_build_gather (self, error) && gemmcl_plan_build_pack_a (self, error) &&
          (!packs || gemmcl_plan_build_pack (self, &self->pack, error)) &&
          build_ingest (self, error) && gemmcl_plan_build_quantize (self, error) &&
@@ -391,6 +376,7 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
     return NULL;
   self = g_object_new (GEMMCL_TYPE_PLAN, NULL);
   self->context = g_object_ref (context);
+  self->device = gemmcl_context_get_device_info (context);
   copy_problem (self, gemm);
   if (!choose_kernel (self, kernel, error) || !build_steps (self, error) ||
       !gemmcl_plan_warm_up (self, error))
