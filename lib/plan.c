@@ -11,7 +11,7 @@
 #include "subgroups.h"
 #include "tuning.h"
 
-#define MAX_BUILT 8 /* kernels that are built to find one that the device has registers for */
+#define MAX_BUILT 16 /* kernels that are built to find one that the device has registers for */
 
 G_DEFINE_FINAL_TYPE (GemmclPlan, gemmcl_plan, G_TYPE_OBJECT)
 
@@ -169,28 +169,29 @@ get_problem_as_run (GemmclPlan *self)
   return gemm;
 }
 
-/* Whether Intel's compiler found registers for all that the kernel holds. */
-static gboolean
-is_in_registers (GemmclPlan *self)
+/* Bytes of a work-item for which Intel's compiler found no registers. */
+static guint64
+count_spilled (GemmclPlan *self)
 {
   GemmclBuildInfo build;
 
   if (!self->device->intel || self->device->type != GEMMCL_DEVICE_TYPE_GPU)
-    return TRUE;
+    return 0;
   gemmcl_plan_get_build_info (self, &build);
-  return build.spill_bytes == 0 && build.private_bytes == 0;
+  return MAX (build.spill_bytes, build.private_bytes);
 }
 
-/* Builds the first that this driver can build; of the first few one that is in registers, since
- * what is not loses more than the rules tell apart. */
+/* Builds the first that this driver can build and has registers for: what is not in registers loses
+ * more than the rules tell apart. Where none of many is, that which lacks the least. */
 static gboolean
 try_choices (GemmclPlan *self, GArray *ranked, GError **error)
 {
-  const GemmclChoice *first = NULL;
+  GemmclChoice *best = NULL;
+  guint64 least = G_MAXUINT64;
   g_autoptr (GError) failure = NULL;
   guint built = 0;
 
-  for (guint i = 0; i < ranked->len && built < MAX_BUILT; i++) {
+  for (guint i = 0; i < ranked->len && built < MAX_BUILT && least > 0; i++) {
     GemmclChoice *choice = &g_array_index (ranked, GemmclChoice, i);
 
     g_clear_error (&failure);
@@ -199,17 +200,18 @@ try_choices (GemmclPlan *self, GArray *ranked, GError **error)
       g_debug ("%s", failure->message);
       continue;
     }
-    if (is_in_registers (self))
-      return TRUE;
     built++;
-    if (first == NULL)
-      first = choice;
+    if (count_spilled (self) < least) {
+      least = count_spilled (self);
+      best = choice;
+    }
   }
+  if (least == 0)
+    return TRUE;
   g_clear_pointer (&self->multiply, clReleaseKernel);
-  if (first != NULL)
-    return build_multiply (self, first, GEMMCL_KERNEL_LEVEL_NATIVE, error);
-  if (failure != NULL)
-    g_propagate_error (error, g_steal_pointer (&failure));
+  if (best != NULL)
+    return build_multiply (self, best, GEMMCL_KERNEL_LEVEL_NATIVE, error);
+  g_propagate_error (error, g_steal_pointer (&failure));
   return FALSE;
 }
 
@@ -228,7 +230,7 @@ try_tuned (GemmclPlan *self, const GemmclGemm *gemm)
     return FALSE;
   }
   self->source = tuned.source;
-  return tuned.source != GEMMCL_CHOICE_MODELLED || is_in_registers (self);
+  return tuned.source != GEMMCL_CHOICE_MODELLED || count_spilled (self) == 0;
 }
 
 /* Builds the kernel that the user named; or the best that this driver can build. */
