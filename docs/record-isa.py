@@ -14,7 +14,7 @@ tests/tools/test-isa.py holds the kernels to the record, docs/make-isa-table.py 
 the chart of docs/kernels.md from it. Without --clblast the record keeps its figures of CLBlast.
 Subgroups of 16 are left out where registers hold 8 floats: gemmcl chooses none there, and what does
 not fit takes compilers long. With --kernels only those whose names begin so are asked for, and the
-record keeps the others' figures. Each kernel has a digest of what was compiled, comments apart.
+record keeps the others' figures.
 """
 
 import argparse
@@ -25,9 +25,6 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests/tools"))
-import isa_source  # noqa: E402
-
 WIDE, WIDE_TARGETS = "subgroups of 16", "pvc,lnl,bmg,ptl"
 CLBLAST = ROOT / "tests/bench/clblast-isa.py"
 # Of a kernel that built; and those of its hot loop.
@@ -98,20 +95,11 @@ def gather(list_of_figures, compilers, names=()):
     return kernels
 
 
-def digest_all(kernels):
-    return {
-        name: isa_source.digest(*source)
-        for name, source in isa_source.read_sources(kernels).items()
-    }
-
-
 def write(path, record):
     """A line per kernel and target: what changes shows in a diff."""
     lines = ["{"]
     lines.append(f' "compilers": {json.dumps(record["compilers"])},')
     lines.append(f' "fields": {json.dumps(record["fields"])},')
-    digests = [f"  {json.dumps(name)}: {json.dumps(it)}" for name, it in record["digests"].items()]
-    lines.append(' "digests": {\n' + ",\n".join(digests) + "\n },")
     for part in "clblast", "kernels":
         kernels = []
         for name, targets in record[part].items():
@@ -132,18 +120,15 @@ def main():
     compilers = dict(old["compilers"]) if options.kernels else {}
     figures, names = ask_all(options.kernels)
     kernels = gather(figures, compilers, names)
-    digests = digest_all([name for name in names if kernels[name]])
     if options.kernels:
         kept = {name: old["kernels"].get(name, {}) for name in names}
         kernels = {name: kernels[name] or kept[name] for name in names}
         kernels = {name: what for name, what in kernels.items() if what}
-        digests = {**old.get("digests", {}), **digests}
-        digests = {name: digests[name] for name in kernels if name in digests}
     clblast = old.get("clblast", {})
     if options.clblast:
         clblast = gather(ask([sys.executable, str(CLBLAST), str(options.clblast)]), compilers)
     record = {
-        "compilers": compilers, "fields": FIELDS, "digests": digests, "clblast": clblast,
+        "compilers": compilers, "fields": FIELDS, "clblast": clblast,
         "kernels": kernels,
     }  # fmt: skip
     write(options.record, record)

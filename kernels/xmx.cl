@@ -377,26 +377,31 @@ multiply (DpasSum sum[BLOCKS_M * OWN_N], local const DpasRows *shared, const Dpa
   }
 }
 
+/* A block of D, of which the lane has a column. Constants alone may count blocks and rows, see
+ * REPEAT. */
+static inline void
+store_block (global const A_MEM *A, global const C_MEM *C, global const float *bias,
+             global D_MEM *D, const GemmclProblem p, const Place *at, int m, int c, DpasSum sum)
+{
+  const int column = c * SUBGROUP_SIZE + sg_lane ();
+  const long j = at->left + column;
+  DpasNumber rows[8];
+
+  vstore8 (sum, 0, rows);
+#define STORE_ROW(r)                                                                               \
+  const long i = at->top + 8 * m + (r);                                                            \
+  if (i < p.M && j < p.N)                                                                          \
+    finish_one (C, bias, D, p, get_group_id (2), i, j,                                             \
+                get_value (rows[r], A, p, at, 8 * m + (r), column));
+  REPEAT (8, STORE_ROW)
+}
+
 static inline void
 store (global const A_MEM *A, global const C_MEM *C, global const float *bias, global D_MEM *D,
        const GemmclProblem p, const Place *at, const DpasSum sum[BLOCKS_M * OWN_N])
 {
-  SG_UNROLL
-  for (int m = 0; m < BLOCKS_M; m++) {
-    SG_UNROLL
-    for (int c = 0; c < OWN_N; c++) {
-      const long j = at->left + c * SUBGROUP_SIZE + sg_lane ();
-      DpasNumber eight[8];
-      vstore8 (sum[m * OWN_N + c], 0, eight);
-      SG_UNROLL
-      for (int r = 0; r < 8; r++) {
-        const long i = at->top + 8 * m + r;
-        if (i < p.M && j < p.N)
-          finish_one (C, bias, D, p, get_group_id (2), i, j,
-                      get_value (eight[r], A, p, at, 8 * m + r, c * SUBGROUP_SIZE + sg_lane ()));
-      }
-    }
-  }
+#define STORE_BLOCK(i) store_block (A, C, bias, D, p, at, (i) / OWN_N, (i) % OWN_N, sum[i]);
+  REPEAT (BLOCKS_M * OWN_N, STORE_BLOCK)
 }
 
 /* Whole rows, which the lanes of a subgroup share and, where they are wider, those side by side. */

@@ -18,7 +18,7 @@
 #include "tool.h"
 
 /* Part of every key; another one for other figures from the same listing. */
-#define FIGURES_VERSION "3"
+#define FIGURES_VERSION "4"
 #define MAX_AGE_SECONDS (30 * 24 * 60 * 60)
 #define DIGEST_LENGTH   64
 #define SOURCE          "program.cl"
@@ -160,14 +160,27 @@ read_figures (const gchar *folder, const gchar *entry, const gchar *copy, IsaFig
   return TRUE;
 }
 
+/* ocloc of 22.43 defines no macros of the extensions that its driver announces. */
+static gchar *
+make_options (const IsaProgram *program, const IsaTarget *target)
+{
+  g_auto (GStrv) names = g_strsplit (target->extensions, " ", -1);
+  GString *options = g_string_new (program->options);
+
+  for (guint i = 0; names[i] != NULL; i++)
+    g_string_append_printf (options, " -D%s", names[i]);
+  return g_string_free (options, FALSE);
+}
+
 static gboolean
 compile_in (const gchar *folder, const IsaCompiler *compiler, const IsaProgram *program,
             const gchar *listing, IsaFigures *figures, GError **error)
 {
   const gchar *target = figures->target->name;
+  g_autofree gchar *options = make_options (program, figures->target);
   const gchar *compile[] = {
-      compiler->path, "compile",        "-file",   SOURCE, "-device",           target,
-      "-options",     program->options, "-output", BINARY, "-output_no_suffix", NULL};
+      compiler->path, "compile", "-file",   SOURCE, "-device",           target,
+      "-options",     options,   "-output", BINARY, "-output_no_suffix", NULL};
   const gchar *disassemble[] = {compiler->path, "disasm", "-file", BINARY, "-device",
                                 target,         "-dump",  "dump",  NULL};
   g_autofree gchar *source = g_build_filename (folder, SOURCE, NULL);

@@ -2,18 +2,20 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "isa.h"
 
-const IsaTarget isa_targets[] = {{"bdw", "Broadwell (Gen8)", 32},
-                                 {"skl", "Skylake (Gen9)", 32},
-                                 {"icllp", "Ice Lake (Gen11)", 32},
-                                 {"tgllp", "Tiger Lake (Xe-LP)", 32},
-                                 {"dg1", "DG1 (Xe-LP)", 32},
-                                 {"dg2", "Arc A (Xe-HPG)", 32},
-                                 {"mtl", "Meteor Lake (Xe-LPG)", 32},
-                                 {"arl-h", "Arrow Lake H (Xe-LPG+)", 32},
-                                 {"pvc", "Max (Xe-HPC)", 64},
-                                 {"lnl", "Lunar Lake (Xe2)", 64},
-                                 {"bmg", "Arc B (Xe2)", 64},
-                                 {"ptl", "Panther Lake (Xe3)", 64},
+#define ENGINES "cl_intel_subgroup_matrix_multiply_accumulate cl_intel_bfloat16_conversions"
+
+const IsaTarget isa_targets[] = {{"bdw", "Broadwell (Gen8)", 32, ""},
+                                 {"skl", "Skylake (Gen9)", 32, ""},
+                                 {"icllp", "Ice Lake (Gen11)", 32, ""},
+                                 {"tgllp", "Tiger Lake (Xe-LP)", 32, ""},
+                                 {"dg1", "DG1 (Xe-LP)", 32, ""},
+                                 {"dg2", "Arc A (Xe-HPG)", 32, ENGINES},
+                                 {"mtl", "Meteor Lake (Xe-LPG)", 32, ""},
+                                 {"arl-h", "Arrow Lake H (Xe-LPG+)", 32, ENGINES},
+                                 {"pvc", "Max (Xe-HPC)", 64, ENGINES},
+                                 {"lnl", "Lunar Lake (Xe2)", 64, ENGINES},
+                                 {"bmg", "Arc B (Xe2)", 64, ENGINES},
+                                 {"ptl", "Panther Lake (Xe3)", 64, ENGINES},
                                  {NULL}};
 
 const IsaTarget *

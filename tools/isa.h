@@ -27,11 +27,13 @@
  * @name: what ocloc and users call it
  * @title: for tables
  * @register_bytes: of a register
+ * @extensions: whose macros are defined for programs, as the driver does: names with spaces between
  */
 typedef struct {
   const gchar *name;
   const gchar *title;
   guint register_bytes;
+  const gchar *extensions;
 } IsaTarget;
 
 /** isa_targets: oldest first; ended by one without a name. */

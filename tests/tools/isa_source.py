@@ -1,21 +1,14 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What `gemmcl isa` has compilers read of kernels, without one: a program in its place keeps it.
+"""What `gemmcl isa` has compilers read of kernels, without one: a program in its place keeps it."""
 
-docs/record-isa.py notes digests of it, by which tests/tools/test-isa.py sees that a record is of
-other kernels than there are.
-"""
-
-import hashlib
 import json
 import os
-import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-TARGET = "pvc"
+TARGET = "skl"
 OCLOC = f"""#!/bin/sh
 case $1 in
   query) echo '0.0.0 ' >OCL_DRIVER_VERSION ;;
@@ -25,9 +18,6 @@ case $1 in
     exit 1 ;;
 esac
 """
-# Extensions that a compiler may have: it sees what is for those, or what is for others.
-EXTENSION = re.compile(r"^\s*#\s*(?:el)?if.*?\b(cl_(?:intel|khr)_\w+)", re.MULTILINE)
-DIGITS = 16
 
 
 def find_text(kept, options):
@@ -53,26 +43,3 @@ def read_sources(kernels, tool="gemmcl"):
             figures["kernel"]: (find_text(both, figures["options"]), figures["options"])
             for figures in json.loads(answer.read_text(encoding="utf-8"))
         }
-
-
-def find_preprocessor():
-    return shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-
-
-def preprocess(text, defines):
-    """The words that are left: no comments, and nothing that is for others. #error is no matter."""
-    command = [find_preprocessor(), "-E", "-P", "-undef", "-nostdinc", "-w", "-x", "c", "-"]
-    said = subprocess.run(
-        [*command, "-D__OPENCL_C_VERSION__=120", *defines], input=text, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, text=True, check=False,
-    )  # fmt: skip
-    return re.findall(r"\w+|\S", said.stdout)
-
-
-def digest(text, options):
-    """Of all that makes a kernel's code: another one where that may be other."""
-    words = options.split()
-    defines = [word for word in words if word.startswith("-D")]
-    extensions = [f"-D{name}" for name in sorted(set(EXTENSION.findall(text)))]
-    seen = [words, preprocess(text, defines), preprocess(text, defines + extensions)]
-    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:DIGITS]
