@@ -339,7 +339,7 @@ gst_gemmcl_properties_install (GObjectClass *klass)
       g_param_spec_boxed (
           "stats", "Statistics",
           "Since streaming started: buffers (guint64), bytes (guint64: of A and D in the host's "
-          "memory), kernel (string), kernel-source (string: named, tuned, shipped, modelled or "
+          "memory), kernel (string), kernel-source (string: named, tuned, shipped or "
           "rules, where the choice of the kernel came from), kernel-level (string: native, khr or "
           "emulated), precision (string: of the kernel), device (string), memory (string: of the "
           "last input and output, as in \"VA to system\"), kernel-time (guint64, ns), gflops "

@@ -17,8 +17,8 @@ GEMMCL_BEGIN_DECLS
  * there or cannot do the problem, counts for nothing; so does a file that is damaged, or of a
  * version that this library does not know.
  *
- * The library brings entries of its own for devices that its makers measured or, where they could
- * not, modelled (docs/model.md); those of the file come first.
+ * The library brings entries of its own for devices that its makers measured; those of the file
+ * come first.
  *
  * All functions may be called from any thread, and processes may share the file.
  */
@@ -28,7 +28,6 @@ GEMMCL_BEGIN_DECLS
  * @GEMMCL_CHOICE_NAMED: the caller named the kernel
  * @GEMMCL_CHOICE_TUNED: an entry of the file: measured on this machine
  * @GEMMCL_CHOICE_SHIPPED: an entry of the library's own: measured on such a device
- * @GEMMCL_CHOICE_MODELLED: the same, but reckoned by a model, since its makers had no such device
  * @GEMMCL_CHOICE_RULES: the rules over the table of kernels
  *
  * Where the choice of a kernel comes from.
@@ -37,12 +36,10 @@ typedef enum {
   GEMMCL_CHOICE_NAMED,
   GEMMCL_CHOICE_TUNED,
   GEMMCL_CHOICE_SHIPPED,
-  GEMMCL_CHOICE_MODELLED,
   GEMMCL_CHOICE_RULES,
 } GemmclChoiceSource;
 
-/** gemmcl_choice_source_get_name: Returns: "named", "tuned", "shipped", "modelled" or "rules";
- * static. */
+/** gemmcl_choice_source_get_name: Returns: "named", "tuned", "shipped" or "rules"; static. */
 const gchar *gemmcl_choice_source_get_name (GemmclChoiceSource source);
 
 /** gemmcl_plan_get_choice_source: Returns: where the choice of the plan's kernel comes from. */
@@ -87,10 +84,10 @@ gboolean gemmcl_tuning_forget (GemmclContext *context, GError **error);
 
 /**
  * GemmclTuningEntry:
- * @source: tuned, shipped or modelled
+ * @source: tuned or shipped
  * @precision, @layout, @m, @n, @k: the problem
  * @kernel: as gemmcl_plan_new() takes it; owned
- * @gflops: how fast it was there, or is reckoned to be
+ * @gflops: how fast it was there
  */
 typedef struct {
   GemmclChoiceSource source;

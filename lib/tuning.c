@@ -8,7 +8,6 @@
 #include <glib/gstdio.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 
@@ -33,7 +32,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 #define MIN_FULL 0.9
 
 static const gchar *const layouts[] = {"row", "col"};
-static const gchar *const sources[] = {"named", "tuned", "shipped", "modelled", "rules"};
+static const gchar *const sources[] = {"named", "tuned", "shipped", "rules"};
 
 const gchar *
 gemmcl_choice_source_get_name (GemmclChoiceSource source)
@@ -52,41 +51,13 @@ find_name (const gchar *name, const gchar *const *names, guint n, guint *index)
   return FALSE;
 }
 
-/* What CL_DEVICE_IP_VERSION_INTEL makes of "12.55"; 0 for what is none. */
-static guint32
-parse_ip (const json_t *text)
-{
-  guint major, minor;
-  gchar rest;
-
-  if (!json_is_string (text) ||
-      sscanf (json_string_value (text), "%3u.%3u%c", &major, &minor, &rest) != 2)
-    return 0;
-  return major << 22 | minor << 14;
-}
-
-/* The last 14 bits are a revision, which makes no difference. */
-static gboolean
-is_in_range (const json_t *range, guint32 version)
-{
-  const guint32 first = parse_ip (json_array_get (range, 0));
-  const guint32 last = parse_ip (json_array_get (range, 1));
-  const guint32 ip = version & ~0x3fffu;
-
-  return first != 0 && ip >= first && ip <= last;
-}
-
 static gboolean
 is_of_device (const json_t *entry, gboolean shipped, const GemmclDeviceInfo *device)
 {
-  const json_t *range = json_object_get (entry, "intel-ip");
   const gchar *name = json_string_value (json_object_get (entry, "device"));
   const gchar *driver = json_string_value (json_object_get (entry, "driver"));
   const json_int_t units = json_integer_value (json_object_get (entry, "units"));
 
-  if (shipped && range != NULL)
-    return device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU &&
-           is_in_range (range, device->ip_version);
   if (g_strcmp0 (name, device->name) != 0)
     return FALSE;
   return shipped || (g_strcmp0 (driver, device->driver) == 0 && units == device->compute_units);
@@ -123,12 +94,11 @@ read_entry (GemmclTuned *self, const json_t *entry, gboolean shipped,
             const GemmclDeviceInfo *device)
 {
   const gchar *kernel = json_string_value (json_object_get (entry, "kernel"));
-  const gchar *source = json_string_value (json_object_get (entry, "source"));
 
-  *self = (GemmclTuned){.gemm = GEMMCL_GEMM_INIT, .source = GEMMCL_CHOICE_TUNED};
+  *self = (GemmclTuned){.gemm = GEMMCL_GEMM_INIT};
+  self->source = shipped ? GEMMCL_CHOICE_SHIPPED : GEMMCL_CHOICE_TUNED;
   self->gflops = json_number_value (json_object_get (entry, "gflops"));
   return kernel != NULL && self->gflops > 0 && is_of_device (entry, shipped, device) &&
-         (!shipped || find_name (source, sources, G_N_ELEMENTS (sources), &self->source)) &&
          read_problem (&self->gemm, entry) && gemmcl_choice_find (&self->choice, kernel, NULL) &&
          gemmcl_choice_check (&self->choice, device, &self->gemm, NULL);
 }

@@ -12,11 +12,10 @@
  * user's cache directory or in the library:
  *
  *   of a device    "device", "units", "driver": its name, compute units and driver's version, all
- *                  of them as they are here; or, shipped, "device" alone; or "intel-ip", a list of
- *                  two: the first and the last version of such hardware, as "12.55"
+ *                  of them as they are here; or, shipped, "device" alone
  *   of a problem   "precision": its name, "layout": "row" or "col", "transposed": what of "a", "b"
  *                  and "ab" is, or "", "m", "n", "k"
- *   what is best   "kernel", "gflops"; and in the library "source": "shipped" or "modelled"
+ *   what is best   "kernel", "gflops"
  */
 typedef struct {
   GemmclGemm gemm;

@@ -384,7 +384,7 @@ const ToolCommand tool_bench = {
         "table says why. Ctrl-C stops after the run that is under way, and what was measured is "
         "still written.\n\n"
         "Where the library chooses the kernel, a column tells by what: named by the user, tuned on "
-        "this machine, shipped with the library, modelled, or by its rules.",
+        "this machine, shipped with the library, or by its rules.",
     .groups = {{"Device", tool_device_entries},
                {"Problem", problem_entries},
                {"Arithmetic", tool_epilogue_entries},

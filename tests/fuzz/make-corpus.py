@@ -170,7 +170,6 @@ TUNING = {
     "near": tuning(ENTRY | {"m": 80, "gflops": 9}, ENTRY | {"n": 48, "kernel": "gemm_naive/2"}),
     "columns": tuning(ENTRY | {"layout": "col", "transposed": "ab"}),
     "other-device": tuning(ENTRY | {"device": "CPU"}),
-    "range": tuning({**ENTRY, "intel-ip": ["12.55", "20.1"]}),
     "unknown-kernel": tuning(ENTRY | {"kernel": "none/3"}),
     "sizes": tuning(ENTRY | {"m": 0}, ENTRY | {"n": -1}, ENTRY | {"k": 2**63 - 1}),
     "types": tuning(ENTRY | {"m": "64"}, ENTRY | {"gflops": "fast"}, ENTRY | {"kernel": None}, 7),

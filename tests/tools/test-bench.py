@@ -104,7 +104,7 @@ class Results(Bench):
             )
             result, = json.loads(said.stdout)
             self.assertIn(result["kernel"].split("/")[0], names)
-            self.assertIn(result["choice"], ("tuned", "shipped", "modelled", "rules"))
+            self.assertIn(result["choice"], ("tuned", "shipped", "rules"))
             self.assertRegex(said.stderr, rf"(?m)^{result['kernel']} +{result['choice']} +\d")
         self.assertEqual(result["choice"], "rules")
 
