@@ -36,9 +36,9 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  *
  * Compiles all that a run of the plan's size needs. PoCL compiles a kernel at its first launch; so
  * on CPUs a few work-groups of each are run, in memory as large as a run's, which is freed again.
- * A plan that is larger than the device's buffers goes without that. A run that is smaller than the
- * plan may compile a kernel once more, if its grid has fewer than 65535 work-items in each dimension
- * and the plan's has not.
+ * A plan that is larger than the device's buffers goes without that. A run that is smaller than
+ * the plan may compile a kernel once more, if its grid has fewer than 65535 work-items in each
+ * dimension and the plan's has not.
  *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError. The message for an unknown
  *   kernel lists similar names.

@@ -383,7 +383,7 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   if (!choose_kernel (self, kernel, error) || !build_steps (self, error) ||
       !gemmcl_plan_warm_up (self, error))
     return NULL;
-  self->state_is_void = TRUE;
+  self->state_is_void = TRUE; /* not for the launches before, which need no zeros */
   self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split});
   return g_steal_pointer (&self);
 }
