@@ -110,6 +110,8 @@ serve_build (Server *self, gchar **words, GString *answer, GError **error)
 
   if (self->problem == NULL)
     return fail_request ("a problem first", words[0], error);
+  /* On a CPU a new plan runs all of its kernels. */
+  self->runs = TRUE;
   plan = gemmcl_plan_new (self->context, &self->problem->gemm, words[0], error);
   if (plan == NULL)
     return FALSE;
@@ -120,8 +122,7 @@ serve_build (Server *self, gchar **words, GString *answer, GError **error)
     g_string_append_printf (answer, " %" G_GUINT64_FORMAT, build.spill_bytes);
     return TRUE;
   }
-  self->runs = TRUE;
-  /* Some drivers compile when a kernel is first run, PoCL among them. */
+  /* Some drivers compile when a kernel is first run. */
   if (!gemmcl_plan_set_b (plan, self->problem->weights, error) ||
       !bench_run_once (self->problem, plan, 1, &ms, error))
     return FALSE;
