@@ -197,9 +197,10 @@ get_a (GemmclPlan *self, const GemmclOperands *operands)
 static cl_mem
 get_b (GemmclPlan *self, const GemmclOperands *operands)
 {
-  if (operands->b)
-    return self->pack ? self->run_b : operands->b;
-  return operands->weights ? operands->weights : self->image_a;
+  const cl_mem own = self->pack ? self->run_b : operands->b;
+  const cl_mem b = operands->b ? own : operands->weights;
+
+  return b ? b : self->image_a;
 }
 
 /* Where what multiply or reduce makes goes: to D, or before softmax. */

@@ -2,12 +2,15 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cl-layer-entry.h"
 
+#include <string.h>
+
 /*
  * An OpenCL layer that refuses what some driver refuses and PoCL takes, so that it shows where
  * there is no such driver.
  *
  * NVIDIA's: a rectangle of a buffer takes whole rows, the last one too. The specification wants
- * its last byte inside the buffer; this driver also wants the gap behind the last row there.
+ * its last byte inside the buffer; this driver also wants the gap behind the last row there. And an
+ * argument that is an image is one, as the specification says; a buffer may be NULL.
  */
 
 static cl_int
@@ -71,10 +74,24 @@ copy_buffer_rect (cl_command_queue queue, cl_mem from, cl_mem to, const size_t *
                                                  waits, event);
 }
 
+static cl_int CL_API_CALL
+set_kernel_arg (cl_kernel kernel, cl_uint index, size_t size, const void *value)
+{
+  char type[32] = "";
+
+  if (size == sizeof (cl_mem) && value && *(const cl_mem *)value == NULL &&
+      cl_next->clGetKernelArgInfo (kernel, index, CL_KERNEL_ARG_TYPE_NAME, sizeof type, type,
+                                   NULL) == CL_SUCCESS &&
+      strncmp (type, "image", strlen ("image")) == 0)
+    return CL_INVALID_ARG_VALUE;
+  return cl_next->clSetKernelArg (kernel, index, size, value);
+}
+
 void
 cl_layer_install (cl_icd_dispatch *table)
 {
   table->clEnqueueReadBufferRect = read_buffer_rect;
   table->clEnqueueWriteBufferRect = write_buffer_rect;
   table->clEnqueueCopyBufferRect = copy_buffer_rect;
+  table->clSetKernelArg = set_kernel_arg;
 }

@@ -111,11 +111,34 @@ test_last_gap (void)
   check (WHOLE - (PITCH - LENGTH), CL_INVALID_VALUE);
 }
 
+/* A buffer may be NULL, an image may not. */
+static void
+test_arguments (void)
+{
+  static const char *text = "kernel void k (read_only image2d_t image, global float *buffer)\n"
+                            "{ if (buffer) buffer[0] = get_image_width (image); }\n";
+  g_auto (Device) self = {NULL};
+  const cl_mem none = NULL;
+  cl_program program;
+  cl_kernel kernel;
+
+  if (!device_init (&self))
+    return;
+  program = clCreateProgramWithSource (self.context, 1, &text, NULL, NULL);
+  g_assert_cmpint (clBuildProgram (program, 0, NULL, NULL, NULL, NULL), ==, CL_SUCCESS);
+  kernel = clCreateKernel (program, "k", NULL);
+  g_assert_cmpint (clSetKernelArg (kernel, 0, sizeof none, &none), ==, CL_INVALID_ARG_VALUE);
+  g_assert_cmpint (clSetKernelArg (kernel, 1, sizeof none, &none), ==, CL_SUCCESS);
+  clReleaseKernel (kernel);
+  clReleaseProgram (program);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/strict/whole-rows", test_whole_rows);
   g_test_add_func ("/strict/last-gap", test_last_gap);
+  g_test_add_func ("/strict/arguments", test_arguments);
   return g_test_run ();
 }
