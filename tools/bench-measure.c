@@ -39,9 +39,13 @@ verify_output (BenchProblem *problem, BenchResult *result, GError **error)
   return TRUE;
 }
 
+/* Of runs all of which took time. */
 static void
 summarise (BenchResult *result, const GemmclGemm *gemm)
 {
+  for (guint i = 0; i < result->times->len; i++)
+    if (isnan (g_array_index (result->times, gdouble, i)))
+      return;
   result->min = tool_quantile (result->times, 0.0);
   result->median = tool_quantile (result->times, 0.5);
   result->max = tool_quantile (result->times, 1.0);

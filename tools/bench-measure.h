@@ -9,8 +9,9 @@
  * BenchResult:
  * @kernel: the kernel that ran; static
  * @choice: where its choice comes from
- * @times: (element-type gdouble): milliseconds of each run, in the order of the runs
- * @min, @median, @max: of @times; NaN without runs
+ * @times: (element-type gdouble): milliseconds of each run, in the order of the runs; NaN where the
+ *   device measured no time
+ * @min, @median, @max: of @times; NaN without runs, or without their times
  * @gflops: by @median; NaN without runs
  * @verified: whether the result was checked, and @right what came of it
  * @max_error, @error_bound: as of gemmcl_gemm_verify(); NaN where it was not checked

@@ -238,6 +238,8 @@ bench_report_add (BenchReport *self, const GemmclGemm *gemm, const BenchResult *
   if (self->each_run)
     print_runs (self, gemm, result);
   print_row (self, cells);
+  if (result->times->len > 0 && isnan (result->median))
+    fprintf (self->out, "  The device measured no time.\n");
   json_array_append_new (self->json, make_json (self, gemm, result));
 }
 

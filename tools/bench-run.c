@@ -25,8 +25,7 @@ get_duration (cl_event first, cl_event last, gdouble *ms, GError **error)
       !check_cl (clGetEventProfilingInfo (last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
                  "clGetEventProfilingInfo", error))
     return FALSE;
-  /* No shorter than the clock's tick, lest a rate be infinite. */
-  *ms = MAX (end - start, 1) / 1e6;
+  *ms = end > start ? (end - start) / 1e6 : NAN;
   return TRUE;
 }
 

@@ -11,7 +11,8 @@
  * @plan: for the problem; has its B
  * @m: rows of A and D this time; 0 for all
  * @ms: (out): milliseconds by the device's own clock, from the start of the run to its end, with
- *   all its steps, such as A's way into an image
+ *   all its steps, such as A's way into an image; NaN where it measured no time, as drivers without
+ *   a GPU do not
  *
  * Returns: %FALSE with an error of the library's.
  */

@@ -53,21 +53,23 @@ join_extensions (const GemmclDeviceInfo *info)
   return g_strjoinv (", ", (gchar **)names->pdata);
 }
 
-/* "bf16 x bf16 + f32 8x16x16, i8 x i8 + i32 8x16x32 ...": M x N x K. */
+/* "u8 x i8 + i32 8x16x32, bf16 x bf16 + f32 8x16x16 ...": M x N x K, of those that kernels use or
+ * of the others. */
 static gchar *
-join_matrix_shapes (const GemmclDeviceInfo *info)
+join_matrix_shapes (const GemmclDeviceInfo *info, gboolean used, const gchar *note)
 {
   g_autoptr (GArray) shapes = matrix_shapes_list (info);
   GString *text = g_string_new (NULL);
 
   for (guint i = 0; i < shapes->len; i++) {
     const MatrixShape *shape = &g_array_index (shapes, MatrixShape, i);
-    g_string_append_printf (text, "%s%s x %s + %s %ux%ux%u", i > 0 ? ", " : "", shape->type_a,
-                            shape->type_b, shape->type_sum, shape->m, shape->n, shape->k);
+    if (shape->used == used)
+      g_string_append_printf (text, "%s%s x %s + %s %ux%ux%u", text->len > 0 ? ", " : "",
+                              shape->type_a, shape->type_b, shape->type_sum, shape->m, shape->n,
+                              shape->k);
   }
-  if (shapes->len > 0)
-    g_string_append_printf (text, " (M x N x K, subgroups of %u)",
-                            g_array_index (shapes, MatrixShape, 0).subgroup);
+  if (text->len > 0)
+    g_string_append_printf (text, " (%s)", note);
   return g_string_free (text, FALSE);
 }
 
@@ -118,7 +120,9 @@ print_device (guint index, const GemmclDeviceInfo *info)
   g_autofree gchar *peak = describe_peak (info);
   g_autofree gchar *sizes = join_subgroup_sizes (info);
   g_autofree gchar *names = join_extensions (info);
-  g_autofree gchar *shapes = join_matrix_shapes (info);
+  g_autofree gchar *used = join_matrix_shapes (info, TRUE, "M x N x K, used by kernels here");
+  g_autofree gchar *unused =
+      join_matrix_shapes (info, FALSE, "by the extension's text, used by no kernel here");
   g_autofree gchar *driver = g_strdup_printf ("%s, driver %s", info->version, info->driver);
   g_autofree gchar *group =
       g_strdup_printf ("%" G_GSIZE_FORMAT " work-items at most", info->max_work_group);
@@ -130,7 +134,8 @@ print_device (guint index, const GemmclDeviceInfo *info)
   print_line ("compute units", units);
   print_line ("work-group", group);
   print_line ("subgroup sizes", sizes);
-  print_line ("matrix engines", shapes);
+  print_line ("matrix engines", used);
+  print_line ("", unused);
   print_line ("extensions", names);
   print_line ("memory", memory);
   print_line ("peak", peak);
@@ -144,10 +149,11 @@ make_matrix_shapes (const GemmclDeviceInfo *info)
 
   for (guint i = 0; i < shapes->len; i++) {
     const MatrixShape *shape = &g_array_index (shapes, MatrixShape, i);
-    json_array_append_new (
-        list, json_pack ("{s:s, s:s, s:s, s:i, s:i, s:i, s:i}", "type_a", shape->type_a, "type_b",
-                         shape->type_b, "accumulator", shape->type_sum, "m", (int)shape->m, "n",
-                         (int)shape->n, "k", (int)shape->k, "subgroup_size", (int)shape->subgroup));
+    json_array_append_new (list, json_pack ("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:b}", "type_a",
+                                            shape->type_a, "type_b", shape->type_b, "accumulator",
+                                            shape->type_sum, "m", (int)shape->m, "n", (int)shape->n,
+                                            "k", (int)shape->k, "subgroup_size",
+                                            (int)shape->subgroup, "used", shape->used));
   }
   return list;
 }
@@ -204,7 +210,9 @@ const ToolCommand tool_devices = {
     .description =
         "Lists the OpenCL devices, the one that is taken when nothing is asked for first: its "
         "number for --device, what it has, the OpenCL extensions of it that kernels here use, and "
-        "the most that it can compute, with how that was reckoned.",
+        "the most that it can compute, with how that was reckoned. OpenCL does not tell what "
+        "matrix engines multiply: the products are those of the extension's text, for the smallest "
+        "of the device's subgroups.",
     .groups = {{"Options", entries}},
     .examples = {{"gemmcl devices", "What is there"},
                  {"gemmcl devices --json | jq '.[0].name'", "The name of the best device"}},

@@ -16,21 +16,22 @@ static const struct {
   const gchar *type_a, *type_b, *type_sum;
   guint k;
   gboolean wide;
+  gboolean used;
   const gchar *extension;
 } combinations[] = {
-    {"i8", "i8", "i32", 32, FALSE, EXTENSION},
-    {"i8", "u8", "i32", 32, FALSE, EXTENSION},
-    {"u8", "i8", "i32", 32, FALSE, EXTENSION},
-    {"u8", "u8", "i32", 32, FALSE, EXTENSION},
-    {"i4", "i4", "i32", 64, FALSE, EXTENSION},
-    {"i4", "u4", "i32", 64, FALSE, EXTENSION},
-    {"u4", "i4", "i32", 64, FALSE, EXTENSION},
-    {"u4", "u4", "i32", 64, FALSE, EXTENSION},
-    {"bf16", "bf16", "f32", 16, FALSE, EXTENSION},
-    {"f16", "f16", "f32", 16, FALSE, EXTENSION},
-    {"bf16", "bf16", "bf16", 16, TRUE, EXTENSION},
-    {"f16", "f16", "f16", 16, TRUE, EXTENSION},
-    {"tf32", "tf32", "f32", 8, TRUE, EXTENSION "_tf32"},
+    {"i8", "i8", "i32", 32, FALSE, FALSE, EXTENSION},
+    {"i8", "u8", "i32", 32, FALSE, FALSE, EXTENSION},
+    {"u8", "i8", "i32", 32, FALSE, TRUE, EXTENSION},
+    {"u8", "u8", "i32", 32, FALSE, FALSE, EXTENSION},
+    {"i4", "i4", "i32", 64, FALSE, FALSE, EXTENSION},
+    {"i4", "u4", "i32", 64, FALSE, FALSE, EXTENSION},
+    {"u4", "i4", "i32", 64, FALSE, FALSE, EXTENSION},
+    {"u4", "u4", "i32", 64, FALSE, FALSE, EXTENSION},
+    {"bf16", "bf16", "f32", 16, FALSE, TRUE, EXTENSION},
+    {"f16", "f16", "f32", 16, FALSE, TRUE, EXTENSION},
+    {"bf16", "bf16", "bf16", 16, TRUE, FALSE, EXTENSION},
+    {"f16", "f16", "f16", 16, TRUE, FALSE, EXTENSION},
+    {"tf32", "tf32", "f32", 8, TRUE, TRUE, EXTENSION "_tf32"},
 };
 
 GArray *
@@ -48,7 +49,8 @@ matrix_shapes_list (const GemmclDeviceInfo *info)
                                ROWS,
                                subgroup,
                                combinations[i].k,
-                               subgroup};
+                               subgroup,
+                               combinations[i].used};
     if (gemmcl_device_info_has_extension (info, combinations[i].extension) &&
         (subgroup == WIDE || !combinations[i].wide))
       g_array_append_val (shapes, shape);

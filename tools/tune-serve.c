@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "tune-serve.h"
 
+#include <math.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -160,6 +161,10 @@ serve_first (Server *self, gchar **words, GString *answer, GError **error)
   if (!bench_spoil_output (self->problem, error) ||
       !bench_run_once (self->problem, plan, 0, &least, error))
     return FALSE;
+  if (isnan (least)) {
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED, "the device measures no time");
+    return FALSE;
+  }
   for (guint i = 0; i < SHORT_RUNS && least < SHORT_MS; i++) {
     gdouble ms;
     if (!bench_run_once (self->problem, plan, 0, &ms, error))

@@ -37,6 +37,17 @@ class Bench(tool.TestCase):
 
 
 class Results(Bench):
+    def test_no_time_is_no_speed(self):
+        """Of a driver without a GPU, whose commands begin and end at once."""
+        double = {"LD_PRELOAD": os.environ["GEMMCL_NO_TIME"]}
+        shape = ("-k", "gemm_naive", "-M", 16, "-N", 16, "-K", 16, "-i", 2)
+        said = self.ends(0, "bench", *shape, **double).stdout
+        self.assertIn("The device measured no time.", said)
+        self.assertNotRegex(said, r"run 1 +[0-9]")
+        result, = json.loads(self.ends(0, "bench", *shape, "--json", "-", **double).stdout)
+        self.assertIsNone(result["gflops"])
+        self.assertIsNone(result["time_ms"]["median"])
+
     def test_json_has_what_was_agreed(self):
         result, = self.measure(32, 16, 8, "-k", "gemm_naive", "-i", "5", "--peak", "100")
         self.assertEqual(set(result), KEYS)

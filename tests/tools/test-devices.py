@@ -31,6 +31,7 @@ class Devices(tool.TestCase):
             for shape in device["matrix_shapes"]:
                 self.assertEqual(shape["n"], shape["subgroup_size"])
                 self.assertEqual(shape["subgroup_size"], device["subgroup_sizes"][0])
+                self.assertIn(shape["used"], (True, False))
             engines = "cl_intel_subgroup_matrix_multiply_accumulate" in device["extensions"]
             self.assertEqual(bool(device["matrix_shapes"]), engines)
             self.assertTrue(device["peak_gflops"] is None or device["peak_gflops"] > 0)

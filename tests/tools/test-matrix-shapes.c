@@ -5,6 +5,8 @@
  */
 #include "matrix-shapes.h"
 
+#include <string.h>
+
 #define ENGINES "cl_intel_subgroup_matrix_multiply_accumulate"
 
 static GArray *
@@ -61,6 +63,25 @@ test_wide (void)
   g_assert_false (has (without, "tf32", "f32", 16, 8));
 }
 
+/* What is used is what there are kernels for: a shape for each of their precisions. */
+static void
+test_used (void)
+{
+  g_autoptr (GArray) shapes = list (ENGINES " " ENGINES "_tf32", 16, 32);
+  gboolean found[GEMMCL_N_PRECISIONS] = {FALSE}, wanted[GEMMCL_N_PRECISIONS] = {FALSE};
+
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++)
+    if (strstr (gemmcl_get_kernel (i)->needs, "matrix engines") != NULL)
+      wanted[gemmcl_get_kernel (i)->precision] = TRUE;
+  for (guint i = 0; i < shapes->len; i++)
+    for (GemmclPrecision p = 0; p < GEMMCL_N_PRECISIONS; p++)
+      if (g_array_index (shapes, MatrixShape, i).used &&
+          g_str_equal (g_array_index (shapes, MatrixShape, i).type_b,
+                       gemmcl_precision_get_name (p)))
+        found[p] = TRUE;
+  g_assert_cmpmem (found, sizeof (found), wanted, sizeof (wanted));
+}
+
 static void
 test_none (void)
 {
@@ -79,6 +100,7 @@ main (int argc, char *argv[])
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/matrix-shapes/narrow", test_narrow);
   g_test_add_func ("/matrix-shapes/wide", test_wide);
+  g_test_add_func ("/matrix-shapes/used", test_used);
   g_test_add_func ("/matrix-shapes/none", test_none);
   return g_test_run ();
 }
