@@ -77,7 +77,6 @@ read_b (float b[B_ROWS * TILE_N], IMAGE_TYPE B, int2 at, int k)
     READ_A (a + d, DEPTH, A_IMAGE, a_at + (int2)(d * SUBGROUP_SIZE, (i)*A_ROWS), A_ROWS);          \
   scale_a (a, p);                                                                                  \
   SG_SHARE (shared, a, A_HELD);                                                                    \
-  STEP_BARRIER ();                                                                                 \
   SG_UNROLL                                                                                        \
   for (int k = 0; k < STEP; k += B_ROWS) {                                                         \
     if (A_ROWS == TILE_M)                                                                          \
