@@ -18,7 +18,7 @@
 #include "tool.h"
 
 /* Part of every key; another one for other figures from the same listing. */
-#define FIGURES_VERSION "4"
+#define FIGURES_VERSION "5"
 #define MAX_AGE_SECONDS (30 * 24 * 60 * 60)
 #define DIGEST_LENGTH   64
 #define SOURCE          "program.cl"
@@ -156,7 +156,6 @@ read_figures (const gchar *folder, const gchar *entry, const gchar *copy, IsaFig
     return FALSE;
   instructions = isa_listing_read (listing, figures->register_bytes);
   isa_loops_find (instructions, figures);
-  isa_registers_count (instructions, listing, figures);
   return TRUE;
 }
 

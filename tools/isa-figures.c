@@ -37,12 +37,10 @@ static const Field loop_fields[] = {{"parent", FIELD_INT, G_STRUCT_OFFSET (IsaLo
                                     LOOP_NUMBER (slm_load_bytes),
                                     LOOP_UINT (slm_stores),
                                     LOOP_UINT (other_sends),
+                                    LOOP_UINT (prefetches),
                                     LOOP_UINT (barriers),
                                     LOOP_UINT (control),
-                                    LOOP_NUMBER (passes),
-                                    LOOP_NUMBER (conflicts),
-                                    LOOP_NUMBER (rounds),
-                                    LOOP_NUMBER (slm_rounds),
+                                    LOOP_NUMBER (slots),
                                     LOOP_UINT (first),
                                     LOOP_UINT (last),
                                     {NULL, FIELD_UINT, 0}};
@@ -106,6 +104,7 @@ isa_figures_to_json (const IsaFigures *figures)
 
   write_fields (object, figure_fields, figures);
   json_object_set_new (object, "density", json_real (isa_figures_get_density (figures)));
+  json_object_set_new (object, "dpas_share", json_real (isa_figures_get_dpas_share (figures)));
   json_object_set_new (object, "loops", loops);
   for (guint i = 0; i < figures->n_loops; i++) {
     json_t *loop = json_object ();
@@ -148,6 +147,18 @@ isa_figures_get_density (const IsaFigures *figures)
     return 0;
   loop = &figures->loops[figures->hot];
   return (loop->mads + loop->dpas) / loop->instructions;
+}
+
+gdouble
+isa_figures_get_dpas_share (const IsaFigures *figures)
+{
+  const IsaLoop *loop = figures->hot >= 0 ? &figures->loops[figures->hot] : NULL;
+  gdouble engine;
+
+  if (loop == NULL || loop->dpas == 0)
+    return 0;
+  engine = (gdouble)loop->dpas * figures->target->dpas_clocks;
+  return engine / (engine + loop->slots);
 }
 
 void

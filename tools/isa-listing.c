@@ -217,6 +217,8 @@ read_message (const Words *words, guint register_bytes, IsaInstruction *instruct
   } else if (strstr (words->comment, "fence") != NULL ||
              strstr (words->comment, "atomic") != NULL) {
     instruction->class = ISA_OTHER_SEND;
+  } else if (reads && words->n_operands > 0 && g_str_equal (words->operands[0], "null")) {
+    instruction->class = ISA_PREFETCH;
   } else if (reads) {
     instruction->class = is_slm (words) ? ISA_SLM_LOAD : ISA_LOAD;
     instruction->amount = get_load_bytes (words, register_bytes);

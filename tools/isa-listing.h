@@ -28,6 +28,7 @@ typedef enum {
   ISA_SLM_LOAD,
   ISA_SLM_STORE,
   ISA_OTHER_SEND,
+  ISA_PREFETCH,
   ISA_BARRIER,
   ISA_CONTROL,
 } IsaClass;
@@ -69,14 +70,6 @@ GArray *isa_listing_read (const gchar *text, guint register_bytes);
  * @figures: gets instructions, loops, hot and resource_loops; says simd
  */
 void isa_loops_find (const GArray *instructions, IsaFigures *figures);
-
-/**
- * isa_registers_count:
- * @instructions: (element-type IsaInstruction): a kernel's
- * @text: its listing
- * @figures: gets rounds, slm_rounds and conflicts of its loops
- */
-void isa_registers_count (const GArray *instructions, const gchar *text, IsaFigures *figures);
 
 /**
  * isa_attributes_read:

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "isa-model.h"
 #include "json.h"
 #include "table.h"
 #include "tool.h"
@@ -24,9 +23,6 @@ static struct {
   gchar *source, *entry, *build_options;
   gchar *json;
   gchar *listings;
-  gboolean model;
-  gchar *figures;
-  gint walk, split;
 } options = {.m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE};
 
 static const GOptionEntry what_entries[] = {
@@ -69,18 +65,6 @@ static const GOptionEntry how_entries[] = {
      "FOLDER"},
     {NULL}};
 
-static const GOptionEntry model_entries[] = {
-    {"model", 0, 0, G_OPTION_ARG_NONE, &options.model,
-     "Predict the share of its peak that each kernel reaches on a GPU of the target", NULL},
-    {"figures", 0, 0, G_OPTION_ARG_FILENAME, &options.figures,
-     "Predict from figures that --json wrote, and compile nothing", "FILE"},
-    {"walk", 0, 0, G_OPTION_ARG_INT, &options.walk,
-     "Work-groups go down so many rows of groups before they go one to the right (default: all)",
-     "INTEGER"},
-    {"split", 0, 0, G_OPTION_ARG_INT, &options.split,
-     "K is done in parts of so many (default: in one)", "INTEGER"},
-    {NULL}};
-
 /* A program for a target, and what came of it. */
 typedef struct {
   const IsaProgram *program;
@@ -112,6 +96,7 @@ enum {
   COLUMN_SLM,
   COLUMN_BARRIERS,
   COLUMN_DENSITY,
+  COLUMN_ENGINE,
   COLUMN_NOTE,
   N_COLUMNS
 };
@@ -343,6 +328,10 @@ print_figures (FILE *out, const ToolColumn *columns, const IsaFigures *figures)
   }
   g_snprintf (texts[COLUMN_MADS], sizeof (texts[0]), "%g", loop->mads);
   g_snprintf (texts[COLUMN_DENSITY], sizeof (texts[0]), "%.3f", isa_figures_get_density (figures));
+  g_snprintf (texts[COLUMN_ENGINE], sizeof (texts[0]), "%.3f",
+              isa_figures_get_dpas_share (figures));
+  if (loop->dpas == 0)
+    cells[COLUMN_ENGINE] = "";
   cells[COLUMN_KERNEL] = figures->kernel;
   cells[COLUMN_TARGET] = figures->target->name;
   cells[COLUMN_NOTE] = get_note (figures);
@@ -382,6 +371,7 @@ prepare_columns (FILE *out, const GPtrArray *programs, ToolColumn columns[N_COLU
       [COLUMN_SLM] = {"slm", 0, TRUE},
       [COLUMN_BARRIERS] = {"barr", 0, TRUE},
       [COLUMN_DENSITY] = {"density", 0, TRUE},
+      [COLUMN_ENGINE] = {"engine", 0, TRUE},
       [COLUMN_NOTE] = {"note"},
   };
 
@@ -442,33 +432,6 @@ run_jobs (const IsaCompilers *compilers, const GPtrArray *programs, const GPtrAr
   return well;
 }
 
-static json_t *
-read_figures (GError **error)
-{
-  json_error_t why;
-  json_t *json = json_load_file (options.figures, 0, &why);
-
-  if (json == NULL)
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%s could not be read as JSON: %s.",
-                 options.figures, why.text);
-  return json;
-}
-
-static gboolean
-finish (json_t *json, GError **error)
-{
-  FILE *out = g_strcmp0 (options.json, "-") == 0 ? stderr : stdout;
-  const IsaProblem problem = {.m = options.m,
-                              .n = options.n,
-                              .k = options.k,
-                              .walk = (guint)MAX (options.walk, 0),
-                              .split = MAX (options.split, 0)};
-
-  if ((options.model || options.figures != NULL) && !isa_model_report (json, &problem, out, error))
-    return FALSE;
-  return options.json == NULL || tool_json_write (json, options.json, error);
-}
-
 static gboolean
 run (G_GNUC_UNUSED gchar **operands, GError **error)
 {
@@ -476,13 +439,9 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   g_autoptr (GPtrArray) programs =
       g_ptr_array_new_with_free_func ((GDestroyNotify)isa_program_free);
   g_autoptr (GPtrArray) targets = g_ptr_array_new ();
-  g_autoptr (json_t) json = options.figures != NULL ? read_figures (error) : json_array ();
+  g_autoptr (json_t) json = json_array ();
 
-  if (json == NULL || !check_options (error))
-    return FALSE;
-  if (options.figures != NULL)
-    return finish (json, error);
-  if (!name_targets (targets, error) || !make_programs (programs, error))
+  if (!check_options (error) || !name_targets (targets, error) || !make_programs (programs, error))
     return FALSE;
   compilers = isa_compilers_new (options.ocloc, error);
   if (compilers == NULL)
@@ -490,7 +449,8 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   if (targets->len == 0)
     add_known_targets (compilers, targets);
   isa_forget_old ();
-  return run_jobs (compilers, programs, targets, json, error) && finish (json, error);
+  return run_jobs (compilers, programs, targets, json, error) &&
+         (options.json == NULL || tool_json_write (json, options.json, error));
 }
 
 const ToolCommand tool_isa = {
@@ -508,17 +468,17 @@ const ToolCommand tool_isa = {
         "the most of them counts. An instruction of half the thread's lanes is half a "
         "multiply-add. Resource loops are loops that the compiler puts round a load when it "
         "cannot tell that all lanes load from the same buffer.\n\n"
-        "The model predicts the share of its peak that a GPU reaches with the problem of -M, -K "
-        "and -N, and shows the threads of an EU, how often one of them has to wait for loads in "
-        "a turn of the inner loop, and how busy the EU's pipes, the data port, local memory, the "
-        "ways from the large cache and the processor's, and memory are. docs/model.md says how "
-        "far to trust it.\n\n"
+        "Of matrix engines the column engine has the share of a turn's clocks in which they work, "
+        "if "
+        "a thread had its EU alone and did nothing else meanwhile: a dpas takes 16 clocks, 8 on "
+        "Max, "
+        "and whatever else there is one for each register that it writes, or one. A path that "
+        "prefetches is taken in every second turn. It is arithmetic on the listing, no "
+        "measurement.\n\n"
         "Results are kept in the folder gemmcl/isa of the user's cache directory.",
-    .groups = {{"Kernels", what_entries}, {"Model", model_entries}, {"Options", how_entries}},
+    .groups = {{"Kernels", what_entries}, {"Options", how_entries}},
     .examples = {{"gemmcl isa --target skl,dg2", "All kernels for two targets"},
                  {"gemmcl isa -k L3_SIMD_8x4_1x16 --target bmg --listings .",
-                  "One kernel, and its listing"},
-                 {"gemmcl isa --target skl,dg2 --model -M 4096 -N 4096 -K 4096",
-                  "What all kernels should reach"}},
+                  "One kernel, and its listing"}},
     .run = run,
 };

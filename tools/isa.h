@@ -16,7 +16,6 @@
  *   isa-attributes.c  attributes -> registers, spill ...
  *   isa-listing.c     listing -> instructions
  *   isa-loops.c       instructions -> loops
- *   isa-registers.c   instructions -> waits and conflicts, by the registers they name
  *   isa-figures.c     figures <-> JSON
  *   isa-compile.c     all of these in turn, and what is kept on disk
  *   isa.c             the subcommand
@@ -28,12 +27,14 @@
  * @title: for tables
  * @register_bytes: of a register
  * @extensions: whose macros are defined for programs, as the driver does: names with spaces between
+ * @dpas_clocks: for which a dpas of 8 rows holds the matrix engine; 0: there is none
  */
 typedef struct {
   const gchar *name;
   const gchar *title;
   guint register_bytes;
   const gchar *extensions;
+  guint dpas_clocks;
 } IsaTarget;
 
 /** isa_targets: oldest first; ended by one without a name. */
@@ -50,7 +51,7 @@ const IsaTarget *isa_target_find (const gchar *name);
  *   stores + slm_loads + slm_stores + other_sends + barriers + control
  * @multiply: floating-point multiply-add instructions, and dp4a, which are four of bytes; and
  * @mads: how many multiply-adds each work-item has of them: an instruction of half the kernel's
- * SIMD width is half a one. Of dpas, which @mads has not, the model has its own count
+ * SIMD width is half a one. @mads has none of those of dpas
  * @dpas: instructions for matrix engines, and @dpas_macs: multiply-adds of each work-item in them
  * @moves: mov, sel and the like, whatever the type
  * @integers: arithmetic on integers: addresses, counters
@@ -60,34 +61,29 @@ const IsaTarget *isa_target_find (const gchar *name);
  * @slm_loads, @slm_load_bytes: the same of local memory
  * @stores, @slm_stores: messages that write
  * @other_sends: fences and whatever else is sent
+ * @prefetches: messages that bring something into a cache and nothing to registers
  * @barriers: signals or waits, the pair counted once
  * @control: branches, joins, sync, nop
- * @passes: registers that the arithmetic writes, at least one an instruction: 16 floats take two
- *   passes where a register holds 8. About the issue slots of the loop's arithmetic
- * @conflicts: passes of @multiply whose second and third operand are in one bank of registers, of
- *   which Gen7 to Gen9 have four: odd and even ones, up to 63 and beyond
- * @rounds, @slm_rounds: how often a thread alone would wait for loads, and for those from local
- *   memory, if each took ISA_WAIT_PASSES; see isa-waits.c
+ * @slots: issue slots of all but dpas: for arithmetic a register that it writes is one, so that 16
+ *   floats take two where a register holds 8; any other instruction takes one
  * @first, @last: lines of the listing, from 1
  *
  * One turn of a loop. Where it branches, the path with the most multiply-adds counts, of such
- * those that load the most, and of these the shortest: what a tile that is full takes.
+ * those that load the most, and of these the shortest: what a tile that is full takes. Where one
+ * prefetches besides, @prefetches is its count, and @slots the mean of both: our kernels take it
+ * every second turn.
  */
 typedef struct {
   gint parent;
   guint instructions;
   guint multiply, dpas, moves, integers, floats;
   guint loads, stores, slm_loads, slm_stores, other_sends;
-  guint barriers, control;
+  guint prefetches, barriers, control;
   gdouble mads, dpas_macs;
   gdouble load_bytes, slm_load_bytes;
-  gdouble passes, conflicts;
-  gdouble rounds, slm_rounds;
+  gdouble slots;
   guint first, last;
 } IsaLoop;
-
-/* About what a load takes, in instructions. */
-#define ISA_WAIT_PASSES 200
 
 /**
  * IsaFigures:
@@ -131,6 +127,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IsaFigures, isa_figures_free)
 /** isa_figures_get_density: Returns: multiply-adds and dpas per instruction of the hot loop, or 0.
  */
 gdouble isa_figures_get_density (const IsaFigures *figures);
+
+/**
+ * isa_figures_get_dpas_share:
+ *
+ * Returns: of the clocks of a turn of the hot loop those of the matrix engine, if a thread had its
+ *   EU alone and did nothing while the engine works; 0 without dpas.
+ */
+gdouble isa_figures_get_dpas_share (const IsaFigures *figures);
 
 /** isa_figures_to_json: Returns: (transfer full): all of them, by the names of their fields. */
 json_t *isa_figures_to_json (const IsaFigures *figures);

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""gemmcl isa: what it reads in listings, and that kernels are as dense as they were. TAP out.
+"""gemmcl isa: what it reads in listings, and what Intel's compilers make of the kernels. TAP out.
 
-What was recorded is in ISA_RECORD (docs/record-isa.py writes it). Of each target a few rows are
-compiled anew, with GEMMCL_TEST_ISA=all all of them: a row fails that no longer builds, spills or
-has private memory or resource loops where it had none, or is less dense. GEMMCL_OCLOC, the ocloc in
-PATH or what tools/ocloc.sh has fetched compiles; where there is no such compiler, or it is another
-version, tests are skipped. The record of what multiplies by matrix engines is held to the same
-without a compiler.
+GEMMCL_OCLOC, the ocloc in PATH or what tools/ocloc.sh has fetched compiles: releases 22.43 and
+26.27 are tested, each where it is there. The rows for matrix engines and the densest f32 rows are
+compiled, with GEMMCL_TEST_ISA=all every row that the rules may choose, which takes half an hour the
+first time. gemmcl keeps what came of it.
 """
 
 import json
@@ -21,54 +19,43 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import isa_source
+import isa_rows
 from tool import TOOL, TestCase, main
 
 ROOT = Path(__file__).parent.parent.parent
-RECORD = json.loads(Path(os.environ["ISA_RECORD"]).read_text(encoding="utf-8"))
-# The densest rows of so many methods, per target.
-METHODS = 4
-# Rounding of what was recorded.
-TOLERANCE = 0.0006
+ALL = os.environ.get("GEMMCL_TEST_ISA") == "all"
 # Kernels that the tool is given to compile.
 AT_A_TIME = 8
-# What the best f32 row without flaws reaches at least.
-GOALS = {"bdw": 0.9, "skl": 0.9, "dg2": 0.85, "pvc": 0.9, "lnl": 0.93, "bmg": 0.93, "ptl": 0.93}
 FLAWS = ("spill", "private_memory", "resource_loops")
-LESS_THAN_F32 = re.compile("_(f16|bf16|tf32|i8)_|^dot_")
-# Targets with matrix engines, and the subgroups they are for.
-ENGINES = {"dg2": 8, "arl-h": 8, "pvc": 16, "lnl": 16, "bmg": 16, "ptl": 16}
-# K of a dpas, by the precision.
-DPAS_K = {"bf16": 16, "f16": 16, "tf32": 8, "i8": 32}
+
+# Each release of ocloc, and the targets that it compiles for in Debian.
+RELEASES = {
+    "22.43": ["bdw", "skl", "icllp", "tgllp", "dg1", "dg2", "pvc"],
+    "26.27": ["tgllp", "dg1", "dg2", "mtl", "arl-h", "pvc", "lnl", "bmg", "ptl"],
+}
+# Rows that do not fit into registers. Plans pass over them, as the driver's figures tell them to
+# (tests/kernels/test-driver.c): of all others not a byte may be in memory.
+REFUSED = json.loads((Path(__file__).parent / "isa-refused.json").read_text(encoding="utf-8"))
+# The densest f32 row of a target, and its density at least.
+DENSITIES = {
+    "bdw": ("block_read_32x2_1x8", 0.9),
+    "skl": ("block_read_32x2_1x8", 0.9),
+    "dg2": ("block_read_16x4_1x8", 0.9),
+    "pvc": ("buffer_read_16x2_1x16", 0.9),
+    "lnl": ("buffer_read_8x4_4x16", 0.93),
+    "bmg": ("buffer_read_8x4_4x16", 0.93),
+    "ptl": ("buffer_read_8x4_4x16", 0.93),
+}
 # Of a thread alone, the share of the clocks of its loop in which the engine works, with tiles of
-# 32x64.
-ENGINE_GOAL = 0.9
-# A that is rounded on its way costs a move for each of its registers, and a dpas takes half as long
-# there as elsewhere: docs/model.md has what bounds it.
-ROUNDED_GOALS = {("tf32", "pvc"): 0.87, ("bf16", "pvc"): 0.81, ("f16", "pvc"): 0.81}
-
-
-def recorded(kernel, target):
-    """{field: value}; a string, why not, of a kernel that does not build or was not asked for."""
-    what = RECORD["kernels"].get(kernel, {}).get(target, "not recorded")
-    return what if isinstance(what, str) else dict(zip(RECORD["fields"], what))
-
-
-def built(target):
-    """[(density, kernel)] of what builds for the target, the densest first."""
-    known = [(recorded(kernel, target), kernel) for kernel in RECORD["kernels"]]
-    dense = [(row["density"], kernel) for row, kernel in known if not isinstance(row, str)]
-    return sorted(dense, reverse=True)
-
-
-def choose(target):
-    """The rows that are compiled."""
-    if os.environ.get("GEMMCL_TEST_ISA") == "all":
-        return [kernel for kernel, targets in RECORD["kernels"].items() if target in targets]
-    chosen = {}
-    for _, kernel in built(target):
-        chosen.setdefault(kernel.split("_")[0], kernel)
-    return list(chosen.values())[:METHODS]
+# 32x64 and prefetching: on pvc, where a dpas takes half as long, and elsewhere. An A that is
+# rounded on its way costs a move for each of its registers.
+SHARES = {
+    "bf16": {"pvc": 0.75, "Xe2": 0.87},
+    "f16": {"pvc": 0.75, "Xe2": 0.87},
+    "tf32": {"pvc": 0.82, "Xe2": 0.91},
+    "i8": {"pvc": 0.88, "Xe2": 0.94},
+    "as stored": {"pvc": 0.86, "Xe2": 0.94},
+}
 
 
 def find_ocloc():
@@ -86,148 +73,99 @@ def find_ocloc():
 
 
 OCLOC, NO_OCLOC = find_ocloc()
+OCLOCS = {isa_rows.ask_release(path): path for path in OCLOC.split(":")} if OCLOC else {}
 
 
-class IsaTestCase(TestCase):
-    def compile(self, target, names, *more):
+class CompilerTestCase(TestCase):
+    def compile(self, release, target, names, *more):
         """The figures of the kernels. A few at a time: some take compilers half a minute."""
+        if release not in OCLOCS:
+            self.skipTest(NO_OCLOC or f"there is no ocloc {release}, but {', '.join(OCLOCS)}")
         figures = []
         for first in range(0, len(names), AT_A_TIME):
             with tempfile.TemporaryDirectory() as folder:
                 answer = Path(folder, "figures.json")
                 self.ends(
                     0, "isa", "-k", ",".join(names[first : first + AT_A_TIME]), "--target", target,
-                    "--json", answer, *more, GEMMCL_OCLOC=OCLOC,
+                    "--ocloc", OCLOCS[release], "--json", answer, *more,
                 )  # fmt: skip
                 figures += json.loads(answer.read_text(encoding="utf-8"))
         return figures
 
 
-class Densities(IsaTestCase):
-    """A test per target, which is added below."""
+class Registers(CompilerTestCase):
+    """A test per release and target, which is added below: what is not refused is in registers.
+    Every row for matrix engines emits as many dpas as it should: compilers leave them out without a
+    word where they are given other subgroups than the engine's."""
 
-    def check(self, figures, was):
-        name = figures["kernel"]
-        if isinstance(was, str):
-            self.assertIsNotNone(figures["why_not"], f"{name} builds: have docs/record-isa.py run")
-            return
-        self.assertIsNone(figures["why_not"], name)
-        for flaw in FLAWS:
-            self.assertLessEqual(figures[flaw], was[flaw], f"{name}: {flaw}")
-        self.assertGreaterEqual(figures["density"], was["density"] - TOLERANCE, name)
+    def check_engine(self, row, figures, stored):
+        dpas = figures["loops"][figures["hot"]]["dpas"]
+        self.assertEqual(dpas, isa_rows.count_dpas(row, figures["options"]))
+        # Without 2D block reads, which the older release has not, nothing is prefetched.
+        if figures["compiler"].startswith("26.27") and re.search("_32x4_(4x32|8x64)", row.name):
+            shares = SHARES["as stored" if stored else row.precision]
+            least = shares["pvc" if figures["target"] == "pvc" else "Xe2"]
+            self.assertGreaterEqual(figures["dpas_share"], least)
 
-    def check_target(self, target):
-        if OCLOC is None:
-            self.skipTest(NO_OCLOC)
-        version = RECORD["compilers"][target]
-        for figures in self.compile(target, choose(target)):
-            if figures["compiler"] != version:
-                self.skipTest(f"recorded with ocloc {version}, here is {figures['compiler']}")
-            with self.subTest(kernel=figures["kernel"], target=target):
-                self.check(figures, recorded(figures["kernel"], target))
+    def check_rows(self, release, target, rows, *more):
+        refused = REFUSED[release].get(target, ())
+        all_figures = self.compile(release, target, [row.name for row in rows], *more)
+        for row, figures in zip(rows, all_figures):
+            with self.subTest(kernel=row.name, target=target, release=release, more=more):
+                self.assertIsNone(figures["why_not"])
+                in_memory = figures["spill"] + figures["private_memory"]
+                self.assertEqual(in_memory > 0, row.name in refused, f"{in_memory} bytes")
+                if row.engine:
+                    self.check_engine(row, figures, bool(more))
 
+    def check_target(self, release, target):
+        rows = isa_rows.list_rows(release, target)
+        if not ALL:
+            densest, _ = DENSITIES.get(target, (None, 0))
+            rows = [row for row in rows if row.engine or row.name == densest]
+        self.check_rows(release, target, rows)
 
-for name in RECORD["compilers"]:
-    setattr(Densities, f"test_{name}", lambda self, name=name: self.check_target(name))
-
-
-class EngineTestCase(IsaTestCase):
-    """Every row for matrix engines emits as many dpas as it should: compilers leave them out
-    without a word where they are given other subgroups than the engine's."""
-
-    def rows(self, subgroup):
-        """{kernel: precision}"""
-        rows = {
-            row["name"]: row["precisions"]
-            for row in self.read("kernels", "--json")
-            if f"subgroups of {subgroup}, matrix engines" in row["needs"]
-        }
-        self.assertTrue(rows)
-        return rows
-
-    def check(self, row, options, target, precision, rounded):
-        """Large tiles have a share to reach, unless they round A and have none to the side."""
-        self.assertEqual((row["spill"], row["private_memory"]), (0, 0))
-        told = dict(re.findall(r"-D(\w+)=(\d+)", options))
-        tile_m, tile_n, depth, subgroup, group_n = (
-            int(told[name])
-            for name in ("TILE_M", "TILE_N", "DEPTH", "SUBGROUP_SIZE", "GROUP_N")
-        )
-        expected = tile_m // 8 * tile_n * depth * subgroup // DPAS_K[precision]
-        self.assertEqual(row["dpas"], expected)
-        if (tile_m, tile_n * subgroup) == (32, 64) and not (rounded and group_n == subgroup):
-            goal = ROUNDED_GOALS.get((precision, target), ENGINE_GOAL) if rounded else ENGINE_GOAL
-            self.assertGreaterEqual(row["dpas_share"], goal)
+    def check_stored(self, release, target):
+        """With A in the precision that it is multiplied in."""
+        engines = [row for row in isa_rows.list_rows(release, target) if row.engine]
+        for precision in "bf16", "f16":
+            rows = [row for row in engines if row.precision == precision]
+            self.check_rows(release, target, rows if ALL else rows[-1:], "--a-type", precision)
 
 
-class Engines(EngineTestCase):
-    """As compiled now."""
-
-    def choose(self, target):
-        rows = self.rows(ENGINES[target])
-        if os.environ.get("GEMMCL_TEST_ISA") == "all":
-            return rows
-        # The largest tile of each precision.
-        largest = {precision: kernel for kernel, precision in rows.items()}
-        return {kernel: precision for precision, kernel in largest.items()}
-
-    def check_figures(self, figures, precision, rounded):
-        self.assertIsNone(figures["why_not"])
-        share = figures.get("model", {}).get("dpas_share")
-        row = {**figures, "dpas": figures["loops"][figures["hot"]]["dpas"], "dpas_share": share}
-        self.check(row, figures["options"], figures["target"], precision, rounded)
-
-    def check_target(self, target):
-        if OCLOC is None:
-            self.skipTest(NO_OCLOC)
-        rows = self.choose(target)
-        for precision in sorted(set(rows.values())):
-            names = [name for name, its in rows.items() if its == precision]
-            # As f32, and as it is multiplied.
-            for more in ([], ["--a-type", precision]) if precision.endswith("f16") else ([],):
-                for figures in self.compile(target, names, "--model", *more):
-                    with self.subTest(kernel=figures["kernel"], target=target, more=more):
-                        self.check_figures(figures, precision, not more and precision != "i8")
+for release, targets in RELEASES.items():
+    for target in targets:
+        name = f"{target}_{release}".replace(".", "_").replace("-", "_")
+        setattr(
+            Registers, f"test_{name}",
+            lambda self, release=release, target=target: self.check_target(release, target),
+        )  # fmt: skip
+        if target in isa_rows.ENGINES:
+            setattr(
+                Registers, f"test_{name}_stored",
+                lambda self, release=release, target=target: self.check_stored(release, target),
+            )  # fmt: skip
 
 
-for name in ENGINES:
-    setattr(Engines, f"test_{name}", lambda self, name=name: self.check_target(name))
-
-
-class Recorded(EngineTestCase):
-    """As recorded, with A as f32."""
-
-    def test_engines(self):
-        for target, subgroup in ENGINES.items():
-            rows = self.rows(subgroup)
-            for kernel, (_, options) in isa_source.read_sources(rows, TOOL).items():
-                with self.subTest(kernel=kernel, target=target):
-                    row = recorded(kernel, target)
-                    self.assertNotIsInstance(row, str, row)
-                    self.check(row, options, target, rows[kernel], rows[kernel] != "i8")
-
-
-class WholeRows(IsaTestCase):
+class WholeRows(CompilerTestCase):
     """What finishes rows of D that several subgroups share has registers for it, as far as the
     library lets it: of the row that lacks them for arg-max."""
 
     ROW = "xmx_i8_32x4_8x64"
-    TARGETS = "bmg,ptl"
 
     def test_shared(self):
-        if OCLOC is None:
-            self.skipTest(NO_OCLOC)
-        text, options = isa_source.read_sources([self.ROW], TOOL)[self.ROW]
+        text, options = isa_rows.read_source(self.ROW, TOOL)
         softmax = options.replace("-DACTIVATION=0", "-DACTIVATION=9")
         self.assertNotEqual(softmax, options)
+        if "26.27" not in OCLOCS:
+            self.skipTest(NO_OCLOC or "there is no ocloc 26.27")
         with tempfile.TemporaryDirectory() as folder:
             source, answer = Path(folder, "source.cl"), Path(folder, "figures.json")
             source.write_text(text, encoding="utf-8")
             self.ends(
-                0, "isa", "--source", source, "--target", self.TARGETS, "--json", answer,
-                "--build-options",
+                0, "isa", "--source", source, "--target", "bmg,ptl", "--json", answer,
+                "--ocloc", OCLOCS["26.27"], "--build-options",
                 f"{softmax} -DWHOLE_ROWS -DROWS_ACROSS -DROW_COUNT=2 -DROW_SUM -DROW_MAX",
-                GEMMCL_OCLOC=OCLOC,
             )  # fmt: skip
             for figures in json.loads(answer.read_text(encoding="utf-8")):
                 with self.subTest(target=figures["target"]):
@@ -235,17 +173,14 @@ class WholeRows(IsaTestCase):
                     self.assertEqual((figures["spill"], figures["private_memory"]), (0, 0))
 
 
-class Goals(TestCase):
-    def test_best_rows(self):
-        for target, goal in GOALS.items():
+class Densities(CompilerTestCase):
+    def test_densest(self):
+        for target, (name, least) in DENSITIES.items():
+            release = "26.27" if target in RELEASES["26.27"] else "22.43"
             with self.subTest(target=target):
-                fit = [
-                    density
-                    for density, kernel in built(target)
-                    if LESS_THAN_F32.search(kernel) is None
-                    and not any(recorded(kernel, target)[flaw] for flaw in FLAWS)
-                ]
-                self.assertGreaterEqual(max(fit), goal)
+                (figures,) = self.compile(release, target, [name])
+                self.assertEqual([figures[flaw] for flaw in FLAWS], [0, 0, 0])
+                self.assertGreaterEqual(figures["density"], least)
 
 
 # What an ocloc of the tests' own says, in each dialect.
@@ -293,13 +228,17 @@ Unidentified PatchToken:
 
 # Two loops, one in the other. The inner one's dpas is 8 deep, of 8 rows, of 16 bits: 16 * 8 * 8 * 2
 # multiply-adds of 16 lanes; the one before it adds to nothing, as compilers begin on Xe-HPG. The
-# outer one finds a lane of a mask, but multiplies.
+# outer one finds a lane of a mask, but multiplies. In every second turn the inner one prefetches.
 ZEBIN = """L0:
         mov (16|M0)  r4.0<1>:f  0.0:f
 L16:
 (W)  fbl (1|M0)  r5.0<1>:ud  r79.0<0;1,0>:uw
         mad (16|M0)  r29.0<1>:f  r29.0<1;0>:f  r14.0<1;0>:f  r112.0<0>:f  {$3.dst}
 L32:
+(W&f0.1) jmpi  L40
+(W)  add (1|M0)  r5.0<1>:d  r5.0<0;1,0>:d  8:d
+(W)  send.ugm (1|M0)  null  r5  null:0  0x0  0x02080203  // wr:1+0, rd:0; load_block2d.ugm.d32.a64
+L40:
 (W)  send.ugm (1|M0)  r50  r5  null:0  0x0  0x0220E580  {$3} // wr:1+0, rd:2; load.ugm.d32x32t.a64
         send.slm (16|M0)  r60  r5  null:0  0x0  0x0220E580  {$4} // wr:1+0, rd:4; load.slm.d32x4.a32
 (W)  send.gtwy (1|M0)  null  r3  null  0x0  0x02000004  {$5} // wr:1+0, rd:0; signal barrier
@@ -404,9 +343,12 @@ class Listings(TestCase):
         self.holds(figures, spill=32, private_memory=64, resource_loops=0, hot=1)
         outer, inner = figures["loops"]
         self.holds(outer, parent=-1, instructions=4, mads=1, integers=1, control=2)
-        self.holds(inner, parent=0, instructions=6, dpas=1, dpas_macs=128, floats=1)
-        self.holds(inner, loads=1, load_bytes=128)
-        self.holds(inner, slm_loads=1, slm_load_bytes=256, barriers=1, control=1)
+        self.holds(inner, parent=0, instructions=7, dpas=1, dpas_macs=128, floats=1)
+        self.holds(inner, loads=1, load_bytes=128, prefetches=1, integers=0)
+        # Eight of the dpas that adds to nothing and five others, in every second turn seven.
+        self.holds(inner, slots=14)
+        self.assertAlmostEqual(figures["dpas_share"], 16 / (16 + 14))
+        self.holds(inner, slm_loads=1, slm_load_bytes=256, barriers=1, control=2)
 
     def test_remembered(self):
         first = self.figures("bmg")
@@ -432,25 +374,17 @@ class Listings(TestCase):
                      **self.environment())  # fmt: skip
 
 
-class Bytes(TestCase):
+class Bytes(CompilerTestCase):
     """What adds up four products of bytes in an instruction is there as often as the tile says."""
 
     def test_dp4a(self):
-        if OCLOC is None:
-            self.skipTest(NO_OCLOC)
-        with tempfile.TemporaryDirectory() as folder:
-            answer = Path(folder, "figures.json")
-            self.ends(
-                0, "isa", "-k", "dot_8x4_4x16", "--target", "tgllp,dg1,mtl", "--json", answer,
-                GEMMCL_OCLOC=OCLOC,
-            )  # fmt: skip
-            for figures in json.loads(answer.read_text(encoding="utf-8")):
-                with self.subTest(target=figures["target"]):
-                    self.assertIsNone(figures["why_not"])
-                    self.assertEqual([figures[flaw] for flaw in FLAWS], [0, 0, 0])
-                    loop = figures["loops"][figures["hot"]]
-                    # 8 x 4 outputs, 16 of K a turn.
-                    self.assertEqual((loop["multiply"], loop["mads"]), (128, 512))
+        for figures in self.compile("26.27", "tgllp,dg1,mtl", ["dot_8x4_4x16"]):
+            with self.subTest(target=figures["target"]):
+                self.assertIsNone(figures["why_not"])
+                self.assertEqual([figures[flaw] for flaw in FLAWS], [0, 0, 0])
+                loop = figures["loops"][figures["hot"]]
+                # 8 x 4 outputs, 16 of K a turn.
+                self.assertEqual((loop["multiply"], loop["mads"]), (128, 512))
 
 
 class Usage(TestCase):
