@@ -129,9 +129,12 @@ class Contender:
         source.emit("push-buffer", self.buffer)
 
     def _see(self, _, info):
+        """A result is there when it can be read."""
+        buffer = info.get_buffer()
         if self.first is None:
-            buffer = info.get_buffer()
             self.first = buffer.extract_dup(0, buffer.get_size())
+        with buffer.map(Gst.MapFlags.READ):
+            pass
         with self.changed:
             self.awaited -= 1
             if not self.awaited:
@@ -179,6 +182,7 @@ class Element(Contender):
         weight, bias = layer.paths
         super().__init__("gemmcl", "appsrc name=source format=time ! gemmcl device-type=cpu"
                          f" activation=relu weight={weight} bias={bias} {properties} !"
+                         " queue max-size-buffers=2 max-size-bytes=0 max-size-time=0 !"
                          " fakesink name=sink sync=false", layer)
 
 
