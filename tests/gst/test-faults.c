@@ -22,7 +22,7 @@
 #define STATE_US (10 * G_USEC_PER_SEC)
 
 /* Cases of a sweep with GEMMCL_TEST_BRIEF, spread over all calls; which, the random seed tells. */
-#define BRIEF_CASES 24
+#define BRIEF_CASES 12
 
 /**
  * Kind: elements that play, of which the weight of "a" is swapped

@@ -5,6 +5,7 @@
 
 #include "doubles.h"
 #include "finish.h"
+#include "rig.h"
 
 /* VA surfaces of the fake libva driver on Intel's own OpenCL driver, which computes nothing without
  * a GPU (tools/intel-driver.sh is the wrapper to run this with) but checks and records each call.
@@ -28,13 +29,54 @@ is_driver (void)
 {
   const GemmclDeviceInfo *device = get_device ();
 
-  if (!device || !device->intel || device->type != GEMMCL_DEVICE_TYPE_GPU)
-    g_test_skip ("This is not Intel's driver for GPUs: tools/intel-driver.sh runs it.");
-  else if (g_str_has_prefix (device->driver, "22."))
-    g_test_skip ("This version crashes when it records what it knows of surfaces, at clFlush().");
-  else
-    return finish_has_vapostproc ();
+  if (device && device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU)
+    return TRUE;
+  g_test_skip ("This is not Intel's driver for GPUs: tools/intel-driver.sh runs it.");
   return FALSE;
+}
+
+/* Whether it records commands that use surfaces. */
+static gboolean
+can_record (void)
+{
+  if (!is_driver ())
+    return FALSE;
+  if (!g_str_has_prefix (get_device ()->driver, "22."))
+    return finish_has_vapostproc ();
+  g_test_skip ("This version crashes when it records what it knows of surfaces, at clFlush().");
+  return FALSE;
+}
+
+/* The driver makes images of a surface's planes, with its context on the display; no command uses
+ * them. */
+static void
+test_planes (void)
+{
+  g_autoptr (Rig) rig = NULL;
+  VASurfaceID surface;
+
+  if (!is_driver ())
+    return;
+  rig = rig_new (FALSE);
+  surface = rig_new_surface (rig, VA_FOURCC_NV12, 66, 50);
+  for (guint plane = 0; plane < 2; plane++) {
+    cl_mem image = rig_new_plane (rig, CL_MEM_READ_ONLY, surface, plane);
+    gsize width = 0, height = 0;
+    cl_image_format format = {0};
+    cl_uint number = 9;
+
+    clGetImageInfo (image, CL_IMAGE_WIDTH, sizeof width, &width, NULL);
+    clGetImageInfo (image, CL_IMAGE_HEIGHT, sizeof height, &height, NULL);
+    clGetImageInfo (image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
+    clGetImageInfo (image, CL_IMAGE_VA_API_PLANE_INTEL, sizeof number, &number, NULL);
+    g_assert_cmpuint (width, ==, plane ? 33 : 66);
+    g_assert_cmpuint (height, ==, plane ? 25 : 50);
+    g_assert_cmphex (format.image_channel_order, ==, plane ? CL_RG : CL_R);
+    g_assert_cmphex (format.image_channel_data_type, ==, CL_UNORM_INT8);
+    g_assert_cmpuint (number, ==, plane);
+    clReleaseMemObject (image);
+  }
+  vaDestroySurfaces (rig->display, &surface, 1);
 }
 
 static void
@@ -56,7 +98,7 @@ check (const gchar *format, const gchar *element)
 static void
 test_pixels (void)
 {
-  if (!is_driver ())
+  if (!can_record ())
     return;
   check ("NV12", "weight=[[.3],[.6],[.1]]");
   check ("P010_10LE", "weight=[[.3],[.6],[.1]]");
@@ -65,7 +107,7 @@ test_pixels (void)
 static void
 test_patches (void)
 {
-  if (is_driver ())
+  if (can_record ())
     check ("NV12", "feature-mode=patch patch-width=2 patch-height=1 batch-size=2 "
                    "weight=[[1,2],[3,4],[5,6],[7,8],[9,10],[11,12]]");
 }
@@ -75,6 +117,7 @@ main (int argc, char **argv)
 {
   gst_init (&argc, &argv);
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/va-driver/planes", test_planes);
   g_test_add_func ("/va-driver/pixels", test_pixels);
   g_test_add_func ("/va-driver/patches", test_patches);
   return g_test_run ();
