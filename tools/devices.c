@@ -1,10 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "devices.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "gemmcl.h"
-#include "json.h"
 #include "matrix-shapes.h"
 #include "options.h"
 #include "tool.h"
@@ -158,8 +159,8 @@ make_matrix_shapes (const GemmclDeviceInfo *info)
   return list;
 }
 
-static json_t *
-make_json (guint index, const GemmclDeviceInfo *info)
+json_t *
+tool_devices_make_json (guint index, const GemmclDeviceInfo *info)
 {
   json_t *sizes = json_array ();
   json_t *names = json_array ();
@@ -197,7 +198,7 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   for (guint i = 0; i < devices->len; i++) {
     const GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
     if (as_json)
-      json_array_append_new (json, make_json (i, info));
+      json_array_append_new (json, tool_devices_make_json (i, info));
     else
       print_device (i, info);
   }

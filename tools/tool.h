@@ -65,6 +65,7 @@ typedef struct {
 } ToolCommand;
 
 extern const ToolCommand tool_bench;
+extern const ToolCommand tool_check;
 extern const ToolCommand tool_devices;
 extern const ToolCommand tool_isa;
 extern const ToolCommand tool_kernels;

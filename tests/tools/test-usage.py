@@ -151,6 +151,7 @@ class NoDevice(tool.TestCase):
                 ("devices",),
                 ("devices", "--json"),
                 ("kernels",),
+                ("check", "-o", f"{empty}/check.json"),
                 ("bench", "-M", "1"),
                 ("tune", "1,1,1"),
                 ("tune", "--list"),

@@ -1,0 +1,269 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "check-exact.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gemmcl-opencl.h"
+
+#define SEED 20150807
+
+/* A row whose name has no tile. */
+#define DEFAULT_TILE 32
+
+/**
+ * Product: a problem of a row: its work-group's rows and columns of D, and some more
+ * @more_m, @more_n: these
+ * @stored: A is of the type that is multiplied; else f32
+ */
+typedef struct {
+  const gchar *name;
+  gsize k, more_m, more_n;
+  gboolean stored;
+} Product;
+
+/* 2D block reads need rows of whole 16 bytes; the other problem has no such row. */
+static const Product products[] = {{"stored", 96, 8, 16, TRUE}, {"edges", 83, 3, 5, FALSE}};
+
+typedef struct {
+  GemmclGemm gemm;
+  gboolean bytes;
+  gfloat *a, *b, *d;
+  gpointer stored; /* A as the problem has it */
+} Numbers;
+
+static void
+numbers_clear (Numbers *self)
+{
+  g_free (self->a);
+  g_free (self->b);
+  g_free (self->d);
+  g_free (self->stored);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Numbers, numbers_clear)
+
+G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_event, clReleaseEvent, NULL)
+
+/* "xmx_bf16_16x8_8x32": 16 x 8 outputs of each of 8 x 32 work-items. */
+static void
+get_group (const gchar *name, gsize *rows, gsize *columns)
+{
+  guint tile_m = 0, tile_n = 0, group_m = 0, group_n = 0;
+
+  *rows = *columns = DEFAULT_TILE;
+  for (const gchar *at = strchr (name, '_'); at != NULL; at = strchr (at + 1, '_'))
+    if (sscanf (at, "_%ux%u_%ux%u", &tile_m, &tile_n, &group_m, &group_n) == 4) {
+      *rows = tile_m * group_m;
+      *columns = tile_n * group_n;
+    }
+}
+
+static GemmclGemm
+make_gemm (const GemmclKernelInfo *info, const Product *product)
+{
+  static const GemmclType types[] = {
+      [GEMMCL_PRECISION_F32] = GEMMCL_TYPE_F32,   [GEMMCL_PRECISION_F16] = GEMMCL_TYPE_F16,
+      [GEMMCL_PRECISION_BF16] = GEMMCL_TYPE_BF16, [GEMMCL_PRECISION_TF32] = GEMMCL_TYPE_F32,
+      [GEMMCL_PRECISION_I8] = GEMMCL_TYPE_U8,
+  };
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  get_group (info->name, &gemm.m, &gemm.n);
+  gemm.m += product->more_m;
+  gemm.n += product->more_n;
+  gemm.k = product->k;
+  gemm.precision = info->precision;
+  gemm.a_type = product->stored ? types[info->precision] : GEMMCL_TYPE_F32;
+  return gemm;
+}
+
+/* A row of A and a column of B have a step of 1 as bytes if these are their extremes. */
+static gfloat
+pick_byte (GRand *random, gboolean is_a, gsize k)
+{
+  if (is_a)
+    return k == 0 ? 255 : k == 1 ? 0 : g_rand_int_range (random, 0, 256);
+  return k == 0 ? 127 : k == 1 ? -127 : g_rand_int_range (random, -127, 128);
+}
+
+static gfloat
+pick (GRand *random, const Numbers *self, gboolean is_a, gsize k)
+{
+  return self->bytes ? pick_byte (random, is_a, k) : g_rand_int_range (random, -8, 9);
+}
+
+/* A small integer; a normal number of f16 is its f32 with another bias and fewer digits. */
+static void
+store (gpointer stored, GemmclType type, gsize index, gfloat value)
+{
+  guint32 bits;
+
+  memcpy (&bits, &value, sizeof bits);
+  if (type == GEMMCL_TYPE_U8)
+    ((guint8 *)stored)[index] = (guint8)value;
+  else if (type == GEMMCL_TYPE_BF16)
+    ((guint16 *)stored)[index] = bits >> 16;
+  else if (type == GEMMCL_TYPE_F16)
+    ((guint16 *)stored)[index] =
+        value == 0 ? 0 : (bits >> 16 & 0x8000) | ((bits & 0x7fffffff) - 0x38000000) >> 13;
+  else
+    ((gfloat *)stored)[index] = value;
+}
+
+static void
+numbers_init (Numbers *self, const GemmclGemm *gemm)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
+
+  self->gemm = *gemm;
+  self->bytes = gemm->precision == GEMMCL_PRECISION_I8;
+  self->a = g_new (gfloat, gemm->m * gemm->k);
+  self->b = g_new (gfloat, gemm->k * gemm->n);
+  self->d = g_new (gfloat, gemm->m * gemm->n);
+  self->stored = g_malloc0_n (gemm->m * gemm->k, gemmcl_type_get_size (gemm->a_type));
+  for (gsize i = 0; i < gemm->m * gemm->k; i++) {
+    self->a[i] = pick (random, self, TRUE, i % gemm->k);
+    store (self->stored, gemm->a_type, i, self->a[i]);
+  }
+  for (gsize i = 0; i < gemm->k * gemm->n; i++)
+    self->b[i] = pick (random, self, FALSE, i / gemm->n);
+  for (gsize i = 0; i < gemm->m * gemm->n; i++)
+    self->d[i] = NAN;
+}
+
+static gboolean
+fail_cl (cl_int status, const gchar *call, GError **error)
+{
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL, "%s failed with status %d.", call, status);
+  return FALSE;
+}
+
+static gboolean
+multiply (Numbers *self, GemmclPlan *plan, GError **error)
+{
+  const GemmclData a = {.kind = GEMMCL_DATA_HOST, .host = {self->stored}};
+  const GemmclData d = {.kind = GEMMCL_DATA_HOST, .host = {self->d}};
+  g_autoptr (GemmclMatrix) b =
+      gemmcl_matrix_new (GEMMCL_TYPE_F32, self->gemm.k, self->gemm.n, self->b, error);
+  g_auto (cl_event) done = NULL;
+  GemmclRun run = GEMMCL_RUN_INIT;
+  cl_int status;
+
+  run.a = &a;
+  run.d = &d;
+  if (b == NULL || !gemmcl_plan_set_b (plan, b, error) ||
+      !gemmcl_plan_submit (plan, &run, NULL, &done, error))
+    return FALSE;
+  status = clWaitForEvents (1, &done);
+  return status == CL_SUCCESS || fail_cl (status, "clWaitForEvents", error);
+}
+
+static gfloat
+multiply_one (const Numbers *self, gsize row, gsize column)
+{
+  gfloat sum = 0;
+
+  for (gsize k = 0; k < self->gemm.k; k++)
+    sum += self->a[row * self->gemm.k + k] * self->b[k * self->gemm.n + column];
+  return sum;
+}
+
+/* Returns: (nullable) (transfer full): what is wrong, with the first element that is. */
+static gchar *
+describe_wrong (const Numbers *self)
+{
+  const gsize n = self->gemm.n, count = self->gemm.m * n;
+  g_autofree gchar *first = NULL;
+  gsize wrong = 0;
+
+  for (gsize i = 0; i < count; i++) {
+    const gfloat expected = multiply_one (self, i / n, i % n);
+
+    /* NaN, too, is not what is expected. */
+    if (!(self->d[i] == expected) && wrong++ == 0)
+      first =
+          g_strdup_printf ("D (%zu, %zu) is %g, expected %g", i / n, i % n, self->d[i], expected);
+  }
+  return wrong > 0 ? g_strdup_printf ("%s; %zu of %zu elements are wrong", first, wrong, count)
+                   : NULL;
+}
+
+static void
+set_larger (json_t *object, const gchar *key, guint64 bytes)
+{
+  const json_int_t known = json_integer_value (json_object_get (object, key));
+
+  json_object_set_new (object, key, json_integer (MAX (known, (json_int_t)bytes)));
+}
+
+gboolean
+check_exact_add_build (GemmclPlan *plan, json_t *object)
+{
+  GemmclBuildInfo info;
+
+  gemmcl_plan_get_build_info (plan, &info);
+  json_object_set_new (object, "subgroup_size", json_integer (info.subgroup_size));
+  set_larger (object, "private_bytes", info.private_bytes);
+  set_larger (object, "spill_bytes", info.spill_bytes);
+  return info.level == GEMMCL_KERNEL_LEVEL_NATIVE;
+}
+
+static void
+set_result (json_t *answer, const gchar *result, const GemmclGemm *gemm, const Product *product,
+            const gchar *why)
+{
+  g_autofree gchar *text =
+      g_strdup_printf ("%s (%s, %zu x %zu x %zu)", why, product->name, gemm->m, gemm->n, gemm->k);
+
+  json_object_set_new (answer, "result", json_string (result));
+  json_object_set_new (answer, "why", tool_json_string (text));
+}
+
+/* Returns: whether the row is right so far. */
+static gboolean
+check_product (GemmclContext *context, const GemmclKernelInfo *info, const Product *product,
+               json_t *answer)
+{
+  const GemmclGemm gemm = make_gemm (info, product);
+  g_auto (Numbers) numbers = {.bytes = FALSE};
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *wrong = NULL;
+
+  if (!gemmcl_kernel_fits (context, info->name, &gemm, NULL))
+    return TRUE;
+  json_object_set_new (answer, "result", json_string ("ok"));
+  plan = gemmcl_plan_new (context, &gemm, info->name, &error);
+  if (plan == NULL) {
+    set_result (answer, "failed", &gemm, product, error->message);
+    return FALSE;
+  }
+  if (!check_exact_add_build (plan, answer)) {
+    set_result (answer, "failed", &gemm, product, "It does not build natively.");
+    return FALSE;
+  }
+  numbers_init (&numbers, &gemm);
+  if (!multiply (&numbers, plan, &error)) {
+    set_result (answer, "failed", &gemm, product, error->message);
+    json_object_set_new (answer, "lost",
+                         json_boolean (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL)));
+    return FALSE;
+  }
+  wrong = describe_wrong (&numbers);
+  if (wrong != NULL)
+    set_result (answer, "wrong", &gemm, product, wrong);
+  return wrong == NULL;
+}
+
+json_t *
+check_exact_row (GemmclContext *context, const GemmclKernelInfo *info)
+{
+  json_t *answer = json_pack ("{s:s}", "result", "unfit");
+
+  for (guint i = 0; i < G_N_ELEMENTS (products); i++)
+    if (!check_product (context, info, &products[i], answer))
+      break;
+  return answer;
+}

@@ -1,0 +1,252 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "check-serve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check-exact.h"
+#include "check-time.h"
+#include "devices.h"
+#include "gemmcl-tuning.h"
+#include "options.h"
+#include "tool.h"
+
+/* The rules' choice, and others in the order in which the rules hold them for fast. */
+#define MOST_CANDIDATES 5
+
+/* 2 * 4096^3 operations take a tenth of a second at this f32 peak and half of it in use. */
+#define LARGE_GFLOPS 2750.0
+
+typedef struct {
+  GemmclContext *context;
+  CheckTime *time;
+} Server;
+
+static void
+server_clear (Server *self)
+{
+  g_clear_pointer (&self->time, check_time_free);
+  g_clear_object (&self->context);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Server, server_clear)
+
+static json_t *
+make_error (const gchar *why)
+{
+  return json_pack ("{s:b, s:o}", "error", TRUE, "why", tool_json_string (why));
+}
+
+static gsize
+get_size (const json_t *object, const gchar *key)
+{
+  return (gsize)json_integer_value (json_object_get (object, key));
+}
+
+static const gchar *
+get_string (const json_t *object, const gchar *key)
+{
+  return json_string_value (json_object_get (object, key));
+}
+
+static json_t *
+list_rows (GemmclContext *context)
+{
+  json_t *rows = json_array ();
+
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernelInfo *info = gemmcl_get_kernel (i);
+    g_autoptr (GError) why = NULL;
+    GemmclKernelLevel level;
+    const gchar *name = NULL;
+
+    if (gemmcl_kernel_get_level (context, info->name, &level, &why))
+      name = gemmcl_kernel_level_get_name (level);
+    json_array_append_new (
+        rows, json_pack ("{s:s, s:s, s:s, s:s?, s:o}", "kernel", info->name, "precision",
+                         gemmcl_precision_get_name (info->precision), "needs", info->needs, "level",
+                         name, "why", tool_json_string (why != NULL ? why->message : NULL)));
+  }
+  return rows;
+}
+
+/* The first candidates, or NULL where no kernel of @gemm's precision is native. */
+static json_t *
+list_candidates (GemmclContext *context, const GemmclGemm *gemm)
+{
+  g_auto (GStrv) names = gemmcl_tuning_list_candidates (context, gemm);
+  g_autoptr (json_t) list = json_array ();
+  gboolean native = FALSE;
+
+  for (guint i = 0; names[i] != NULL; i++) {
+    native |= tool_get_precision (names[i]) == gemm->precision;
+    if (i < MOST_CANDIDATES)
+      json_array_append_new (list, json_string (names[i]));
+  }
+  return native ? g_steal_pointer (&list) : NULL;
+}
+
+static json_t *
+describe_shape (GemmclContext *context, gsize m, gsize n, gsize k)
+{
+  static const GemmclPrecision precisions[] = {GEMMCL_PRECISION_F32, GEMMCL_PRECISION_BF16,
+                                               GEMMCL_PRECISION_F16, GEMMCL_PRECISION_I8};
+  json_t *list = json_array ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (precisions); i++) {
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    json_t *candidates;
+
+    gemm.m = m;
+    gemm.n = n;
+    gemm.k = k;
+    gemm.precision = precisions[i];
+    candidates = list_candidates (context, &gemm);
+    if (candidates != NULL)
+      json_array_append_new (list, json_pack ("{s:s, s:o}", "precision",
+                                              gemmcl_precision_get_name (gemm.precision),
+                                              "candidates", candidates));
+  }
+  return json_pack ("{s:I, s:I, s:I, s:o}", "m", (json_int_t)m, "n", (json_int_t)n, "k",
+                    (json_int_t)k, "precisions", list);
+}
+
+static json_t *
+list_usual_shapes (GemmclContext *context)
+{
+  const gsize large =
+      gemmcl_context_get_device_info (context)->peak_gflops >= LARGE_GFLOPS ? 4096 : 2048;
+  const gsize shapes[][3] = {{1024, 1024, 1024}, {64, 1024, 1024},     {16, 1024, 1024},
+                             {3600, 96, 147},    {1, 4096, 4096},      {64, 4096, 4096},
+                             {256, 4096, 4096},  {large, large, large}};
+  json_t *list = json_array ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
+    json_array_append_new (list,
+                           describe_shape (context, shapes[i][0], shapes[i][1], shapes[i][2]));
+  return list;
+}
+
+static json_t *
+list_shapes (GemmclContext *context, const json_t *asked)
+{
+  json_t *list = json_array (), *sizes;
+  gsize i;
+
+  json_array_foreach (asked, i, sizes) json_array_append_new (
+      list, describe_shape (context, json_integer_value (json_array_get (sizes, 0)),
+                            json_integer_value (json_array_get (sizes, 1)),
+                            json_integer_value (json_array_get (sizes, 2))));
+  return list;
+}
+
+static json_t *
+serve_facts (Server *self, const json_t *request)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
+  const json_t *asked = json_object_get (request, "shapes");
+  const gboolean shares = gemmcl_device_info_has_extension (info, "cl_intel_va_api_media_sharing");
+
+  json_t *device = tool_devices_make_json (0, info);
+
+  /* Its number among the devices of this machine. */
+  json_object_del (device, "device");
+  json_object_set_new (device, "cores", json_integer (info->cores));
+  json_object_set_new (device, "ip_version", json_integer (info->ip_version));
+  return json_pack ("{s:o, s:b, s:o, s:o}", "device", device, "shares_surfaces", shares, "rows",
+                    list_rows (self->context), "shapes",
+                    json_is_array (asked) ? list_shapes (self->context, asked)
+                                          : list_usual_shapes (self->context));
+}
+
+static json_t *
+serve_row (Server *self, const json_t *request)
+{
+  const gchar *name = get_string (request, "kernel");
+
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++)
+    if (g_strcmp0 (gemmcl_get_kernel (i)->name, name) == 0)
+      return check_exact_row (self->context, gemmcl_get_kernel (i));
+  return NULL;
+}
+
+static json_t *
+serve_shape (Server *self, const json_t *request)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_clear_pointer (&self->time, check_time_free);
+  self->time = check_time_new (self->context, get_size (request, "m"), get_size (request, "n"),
+                               get_size (request, "k"), &error);
+  return self->time != NULL ? json_object () : make_error (error->message);
+}
+
+static json_t *
+serve_prepare (Server *self, const json_t *request)
+{
+  GemmclPrecision precision;
+
+  if (self->time == NULL ||
+      !tool_parse_precision (get_string (request, "precision"), &precision, NULL))
+    return NULL;
+  return check_time_prepare (self->time, precision, get_string (request, "kernel"));
+}
+
+static json_t *
+serve_time (Server *self, const json_t *request)
+{
+  return self->time != NULL
+             ? check_time_run (self->time, json_number_value (json_object_get (request, "seconds")))
+             : NULL;
+}
+
+static const struct {
+  const gchar *word;
+  json_t *(*serve) (Server *self, const json_t *request);
+} requests[] = {
+    {"facts", serve_facts},     {"row", serve_row},   {"shape", serve_shape},
+    {"prepare", serve_prepare}, {"time", serve_time},
+};
+
+static json_t *
+serve (Server *self, const gchar *line)
+{
+  g_autoptr (json_t) request = json_loads (line, 0, NULL);
+  json_t *answer = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (requests) && answer == NULL; i++)
+    if (g_strcmp0 (get_string (request, "do"), requests[i].word) == 0)
+      answer = requests[i].serve (self, request);
+  return answer != NULL ? answer : make_error ("The request makes no sense.");
+}
+
+/* On a line of its own, whatever a driver began to print. */
+static void
+print_answer (const json_t *answer)
+{
+  char *text = json_dumps (answer, JSON_COMPACT);
+
+  printf ("\n" CHECK_ANSWER "%s\n", text);
+  fflush (stdout);
+  free (text);
+}
+
+gboolean
+check_serve (GError **error)
+{
+  g_auto (Server) self = {.context = tool_open_context (error)};
+  char *line = NULL;
+  size_t size = 0;
+
+  if (self.context == NULL) {
+    g_autoptr (json_t) answer = make_error ((*error)->message);
+    print_answer (answer);
+    return FALSE;
+  }
+  while (getline (&line, &size, stdin) >= 0) {
+    g_autoptr (json_t) answer = serve (&self, line);
+    print_answer (answer);
+  }
+  free (line);
+  return TRUE;
+}

@@ -1,0 +1,266 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <math.h>
+
+#include "check.h"
+#include "problems.h"
+#include "tool.h"
+
+/* Building a kernel and its first runs, and making random matrices, take no longer than this. */
+#define PREPARE_SECONDS 30.0
+
+/* Turns of all candidates of a problem. What is late by the second number hangs. */
+#define MOST_TURN_SECONDS 1.5
+#define HANG_SECONDS      15.0
+
+/* A problem that is under way: the shape, and where the worker has its matrices. */
+typedef struct {
+  Check *check;
+  const json_t *shape;
+  guint generation;
+  gint64 deadline;
+} Shape;
+
+static const gchar *
+get_string (const json_t *object, const gchar *key)
+{
+  return json_string_value (json_object_get (object, key));
+}
+
+static void
+set_result (json_t *object, const gchar *result, const gchar *why)
+{
+  json_object_set_new (object, "result", json_string (result));
+  json_object_set_new (object, "why", tool_json_string (why));
+}
+
+/* What an answer that did not come says of @object. Returns: FALSE if nothing can go on. */
+static gboolean
+explain (json_t *object, GError *why, GError **error)
+{
+  g_autoptr (GError) owned = why;
+  const gboolean lost = g_error_matches (why, CHECK_ERROR, CHECK_ERROR_LOST) ||
+                        g_error_matches (why, CHECK_ERROR, CHECK_ERROR_LATE);
+
+  set_result (object, lost ? "lost" : "not reached", why->message);
+  if (why->domain == CHECK_ERROR)
+    return TRUE;
+  g_propagate_error (error, g_steal_pointer (&owned));
+  return FALSE;
+}
+
+/* Sees to it that the worker has the matrices. */
+static json_t *
+send_shape (Shape *self, GError **error)
+{
+  json_t *request =
+      json_pack ("{s:s, s:O, s:O, s:O}", "do", "shape", "m", json_object_get (self->shape, "m"),
+                 "n", json_object_get (self->shape, "n"), "k", json_object_get (self->shape, "k"));
+  json_t *answer = check_worker_ask (self->check->worker, request, PREPARE_SECONDS, error);
+
+  self->generation = check_worker_get_generation (self->check->worker);
+  return answer;
+}
+
+/* Builds and tries a candidate, whose result is set. Returns: FALSE if nothing can go on. */
+static gboolean
+prepare (Shape *self, const json_t *entry, json_t *candidate, GError **error)
+{
+  CheckWorker *worker = self->check->worker;
+  g_autoptr (json_t) answer = NULL;
+  GError *why = NULL;
+
+  answer = check_worker_ask (worker,
+                             json_pack ("{s:s, s:O, s:O}", "do", "prepare", "precision",
+                                        json_object_get (entry, "precision"), "kernel",
+                                        json_object_get (candidate, "kernel")),
+                             PREPARE_SECONDS, &why);
+  if (answer == NULL)
+    return explain (candidate, why, error);
+  json_object_update (candidate, answer);
+  return TRUE;
+}
+
+/* Prepares all candidates; after a loss those that were well so far once more. */
+static gboolean
+prepare_all (Shape *self, json_t *entry, gint64 deadline, GError **error)
+{
+  json_t *candidates = json_object_get (entry, "candidates");
+
+  for (gsize i = 0; i < json_array_size (candidates);) {
+    json_t *candidate = json_array_get (candidates, i);
+    const gchar *result = get_string (candidate, "result");
+    GError *why = NULL;
+
+    if (result != NULL && !g_str_equal (result, "ok")) {
+      i++;
+      continue;
+    }
+    if (check_get_left (i > 0 ? deadline : self->check->deadline) <= 0.0) {
+      set_result (candidate, "not reached", NULL);
+      continue;
+    }
+    if (self->generation != check_worker_get_generation (self->check->worker)) {
+      g_autoptr (json_t) answer = send_shape (self, &why);
+      if (answer == NULL)
+        return explain (entry, why, error);
+    }
+    if (!prepare (self, entry, candidate, error))
+      return FALSE;
+    i = g_str_equal (get_string (candidate, "result"), "lost") ? 0 : i + 1;
+  }
+  return TRUE;
+}
+
+static json_t *
+find_candidate (const json_t *entry, const gchar *kernel)
+{
+  json_t *candidate;
+  gsize i;
+
+  json_array_foreach (json_object_get (entry, "candidates"), i,
+                      candidate) if (g_strcmp0 (get_string (candidate, "kernel"), kernel) ==
+                                     0) return candidate;
+  return NULL;
+}
+
+static gdouble
+get_number (const json_t *object, const gchar *key)
+{
+  const json_t *number = json_object_get (object, key);
+
+  return json_is_number (number) ? json_number_value (number) : NAN;
+}
+
+static void
+set_time (const Shape *self, json_t *candidate, const json_t *time)
+{
+  const gdouble peak = get_number (json_object_get (self->check->report, "device"), "peak_gflops");
+  const gdouble ms = get_number (time, "ms");
+  const gdouble gflops = 2.0 * get_number (self->shape, "m") * get_number (self->shape, "n") *
+                         get_number (self->shape, "k") / (ms * 1e6);
+
+  json_object_update (candidate, (json_t *)time);
+  json_object_set_new (candidate, "gflops", tool_json_number (gflops));
+  json_object_set_new (candidate, "efficiency", tool_json_number (gflops / peak));
+}
+
+/* The fastest candidate, and how many times as fast as the rules' choice it is. */
+static void
+conclude (Shape *self, json_t *entry, const json_t *times)
+{
+  const json_t *time, *fastest = NULL, *rules;
+  gsize i;
+
+  json_array_foreach (times, i, time)
+  {
+    set_time (self, find_candidate (entry, get_string (time, "kernel")), time);
+    if (fastest == NULL || get_number (time, "ms") < get_number (fastest, "ms"))
+      fastest = time;
+  }
+  if (fastest == NULL)
+    return;
+  json_object_set (entry, "fastest", json_object_get (fastest, "kernel"));
+  rules = find_candidate (entry, get_string (entry, "rules"));
+  json_object_set_new (entry, "gain",
+                       tool_json_number (get_number (rules, "ms") / get_number (fastest, "ms")));
+  tune_progress_set_best (
+      self->check->progress, get_string (fastest, "kernel"),
+      get_number (find_candidate (entry, get_string (fastest, "kernel")), "gflops"));
+}
+
+static json_t *
+make_entry (const Shape *self, const json_t *precision)
+{
+  const json_t *names = json_object_get (precision, "candidates"), *name;
+  json_t *candidates = json_array ();
+  gsize i;
+
+  json_array_foreach (names, i, name)
+      json_array_append_new (candidates, json_pack ("{s:O}", "kernel", name));
+  return json_pack ("{s:O, s:s, s:s, s:O, s:O, s:O, s:O, s:o}", "precision",
+                    json_object_get (precision, "precision"), "layout", "row", "transposed", "",
+                    "m", json_object_get (self->shape, "m"), "n",
+                    json_object_get (self->shape, "n"), "k", json_object_get (self->shape, "k"),
+                    "rules", json_array_get (names, 0), "candidates", candidates);
+}
+
+static gboolean
+measure (Shape *self, json_t *entry, gdouble seconds, GError **error)
+{
+  const gint64 deadline = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
+  g_autoptr (json_t) answer = NULL;
+  GError *why = NULL;
+  gdouble turns;
+
+  if (!prepare_all (self, entry, deadline, error))
+    return FALSE;
+  if (get_string (entry, "result") != NULL ||
+      self->generation != check_worker_get_generation (self->check->worker))
+    return TRUE;
+  turns = CLAMP (check_get_left (deadline), 0.0, MOST_TURN_SECONDS);
+  answer = check_worker_ask (self->check->worker,
+                             json_pack ("{s:s, s:f}", "do", "time", "seconds", turns),
+                             turns + HANG_SECONDS, &why);
+  if (answer == NULL)
+    return explain (entry, why, error);
+  conclude (self, entry, json_object_get (answer, "times"));
+  return TRUE;
+}
+
+static gboolean
+check_shape (Shape *self, GError **error)
+{
+  const json_t *precisions = json_object_get (self->shape, "precisions"), *precision;
+  json_t *speed = json_object_get (self->check->report, "speed");
+  g_autoptr (json_t) answer = NULL;
+  g_autofree gchar *refused = NULL;
+  GError *why = NULL;
+  gsize i;
+
+  if (check_get_left (self->check->deadline) > 0.0)
+    answer = send_shape (self, &why);
+  if (why != NULL && why->domain != CHECK_ERROR) {
+    g_propagate_error (error, why);
+    return FALSE;
+  }
+  if (why != NULL || json_is_true (json_object_get (answer, "error")))
+    refused = g_strdup (why != NULL ? why->message : get_string (answer, "why"));
+  g_clear_error (&why);
+  json_array_foreach (precisions, i, precision)
+  {
+    const gdouble share = check_get_left (self->deadline) / (json_array_size (precisions) - i);
+    json_t *entry = make_entry (self, precision);
+
+    json_array_append_new (speed, entry);
+    if (answer == NULL || refused != NULL)
+      set_result (entry, "not reached", refused);
+    else if (!measure (self, entry, share, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+check_speed (Check *self, const json_t *shapes, GError **error)
+{
+  const json_t *shape;
+  gsize i;
+
+  json_object_set_new (self->report, "speed", json_array ());
+  json_array_foreach (shapes, i, shape)
+  {
+    const gdouble share = check_get_left (self->deadline) / (json_array_size (shapes) - i);
+    g_autofree gchar *name =
+        tool_problem_get_name (json_integer_value (json_object_get (shape, "m")),
+                               json_integer_value (json_object_get (shape, "n")),
+                               json_integer_value (json_object_get (shape, "k")));
+    Shape one = {.check = self, .shape = shape};
+
+    one.deadline = g_get_monotonic_time () + (gint64)(share * G_USEC_PER_SEC);
+    tune_progress_begin (self->progress, name, MAX (share, 1e-3));
+    if (!check_shape (&one, error))
+      return FALSE;
+  }
+  return TRUE;
+}

@@ -1,0 +1,207 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "check-time.h"
+
+#include "bench-run.h"
+#include "check-exact.h"
+#include "quantile.h"
+
+/* A kernel that takes so many times as long as the fastest has no turns. */
+#define TOO_SLOW 4.0
+
+/* A turn is about as long as this, of so many runs at the most. */
+#define TURN_MS   10.0
+#define MOST_RUNS 50
+
+#define LEAST_TURNS 3
+#define MOST_TURNS  25
+
+struct _CheckTime {
+  BenchProblem *problem;
+  GPtrArray *kernels; /* of Kernel */
+};
+
+typedef struct {
+  GemmclPlan *plan;
+  gdouble ms;
+  GArray *times;
+} Kernel;
+
+static void
+kernel_free (gpointer data)
+{
+  Kernel *self = data;
+
+  g_object_unref (self->plan);
+  g_array_unref (self->times);
+  g_free (self);
+}
+
+CheckTime *
+check_time_new (GemmclContext *context, gsize m, gsize n, gsize k, GError **error)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  BenchProblem *problem;
+  CheckTime *self;
+
+  gemm.m = m;
+  gemm.n = n;
+  gemm.k = k;
+  problem = bench_problem_new (context, &gemm, error);
+  if (problem == NULL)
+    return NULL;
+  self = g_new0 (CheckTime, 1);
+  self->problem = problem;
+  self->kernels = g_ptr_array_new_with_free_func (kernel_free);
+  return self;
+}
+
+void
+check_time_free (CheckTime *self)
+{
+  g_ptr_array_unref (self->kernels);
+  bench_problem_free (self->problem);
+  g_free (self);
+}
+
+static gboolean
+is_row_right (const BenchProblem *problem, gsize row)
+{
+  GemmclGemm gemm = problem->gemm;
+
+  gemm.m = 1;
+  return gemmcl_gemm_verify (&gemm, problem->a + row * gemm.k, problem->b, NULL, NULL,
+                             problem->d + row * gemm.n, NULL, NULL);
+}
+
+/* Returns: FALSE with an error; @right: (out): whether the rows that are checked are. */
+static gboolean
+try_plan (BenchProblem *problem, GemmclPlan *plan, gdouble *least, gboolean *right, GError **error)
+{
+  gdouble ms[2];
+
+  if (!gemmcl_plan_set_b (plan, problem->weights, error) || !bench_spoil_output (problem, error) ||
+      !bench_run_once (problem, plan, 0, ms, error) ||
+      !bench_run_once (problem, plan, 0, ms, error) || !bench_read_output (problem, error))
+    return FALSE;
+  *right = is_row_right (problem, 0) && is_row_right (problem, problem->gemm.m - 1);
+  return TRUE;
+}
+
+static void
+set_failed (json_t *answer, const GError *error, gboolean ran)
+{
+  json_object_set_new (answer, "result", json_string ("failed"));
+  json_object_set_new (answer, "why", tool_json_string (error->message));
+  if (ran && g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL))
+    json_object_set_new (answer, "lost", json_true ());
+}
+
+json_t *
+check_time_prepare (CheckTime *self, GemmclPrecision precision, const gchar *name)
+{
+  json_t *answer = json_pack ("{s:s, s:s}", "kernel", name, "result", "ok");
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
+  gboolean right = FALSE;
+  gdouble ms = 0.0;
+  Kernel *kernel;
+
+  self->problem->gemm.precision = precision;
+  plan = gemmcl_plan_new (self->problem->context, &self->problem->gemm, name, &error);
+  if (plan != NULL)
+    check_exact_add_build (plan, answer);
+  if (plan == NULL || !try_plan (self->problem, plan, &ms, &right, &error)) {
+    set_failed (answer, error, plan != NULL);
+    return answer;
+  }
+  json_object_set_new (answer, "ms", json_real (ms));
+  if (!right) {
+    json_object_set_new (answer, "result", json_string ("wrong"));
+    json_object_set_new (answer, "why",
+                         json_string ("The first or the last row of D is out of its bounds."));
+    return answer;
+  }
+  kernel = g_new0 (Kernel, 1);
+  kernel->plan = g_steal_pointer (&plan);
+  kernel->ms = ms;
+  kernel->times = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  g_ptr_array_add (self->kernels, kernel);
+  return answer;
+}
+
+static gdouble
+find_fastest (const CheckTime *self)
+{
+  gdouble fastest = G_MAXDOUBLE;
+
+  for (guint i = 0; i < self->kernels->len; i++)
+    fastest = MIN (fastest, ((const Kernel *)self->kernels->pdata[i])->ms);
+  return fastest;
+}
+
+static gboolean
+run_turn (const BenchProblem *problem, Kernel *kernel, GError **error)
+{
+  const guint runs = (guint)CLAMP (TURN_MS / kernel->ms, 1, MOST_RUNS);
+
+  for (guint i = 0; i < runs; i++) {
+    gdouble ms;
+
+    if (!bench_run_once (problem, kernel->plan, 0, &ms, error))
+      return FALSE;
+    g_array_append_val (kernel->times, ms);
+  }
+  return TRUE;
+}
+
+static gboolean
+run_turns (CheckTime *self, gdouble seconds, GError **error)
+{
+  const gint64 deadline = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
+  const gdouble slowest = TOO_SLOW * find_fastest (self);
+
+  for (guint turn = 0; turn < MOST_TURNS; turn++) {
+    if (turn >= LEAST_TURNS && g_get_monotonic_time () >= deadline)
+      break;
+    for (guint i = 0; i < self->kernels->len; i++) {
+      Kernel *kernel = g_ptr_array_index (self->kernels, i);
+
+      /* The first is the rules' choice. */
+      if ((i == 0 || kernel->ms <= slowest) && !run_turn (self->problem, kernel, error))
+        return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static json_t *
+list_times (const CheckTime *self)
+{
+  json_t *times = json_array ();
+
+  for (guint i = 0; i < self->kernels->len; i++) {
+    const Kernel *kernel = g_ptr_array_index (self->kernels, i);
+
+    if (kernel->times->len > 0)
+      json_array_append_new (
+          times, json_pack ("{s:s, s:f, s:f, s:i}", "kernel", gemmcl_plan_get_kernel (kernel->plan),
+                            "ms", tool_quantile (kernel->times, 0.5), "min_ms",
+                            tool_quantile (kernel->times, 0.0), "runs", (int)kernel->times->len));
+  }
+  return json_pack ("{s:o}", "times", times);
+}
+
+json_t *
+check_time_run (CheckTime *self, gdouble seconds)
+{
+  g_autoptr (GError) error = NULL;
+  json_t *answer;
+
+  if (run_turns (self, seconds, &error))
+    answer = list_times (self);
+  else
+    answer = json_pack ("{s:b, s:o}", "lost", TRUE, "why", tool_json_string (error->message));
+  g_ptr_array_set_size (self->kernels, 0);
+  return answer;
+}

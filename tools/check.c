@@ -1,0 +1,281 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "check.h"
+
+#include <math.h>
+#include <sys/utsname.h>
+
+#include "check-serve.h"
+#include "gemmcl.h"
+#include "interrupt.h"
+#include "options.h"
+#include "problems.h"
+#include "tool.h"
+
+#define DEFAULT_SECONDS 150
+#define DEFAULT_OUTPUT  "gemmcl-check.json"
+
+/* Of the report: raised when a key changes its meaning. */
+#define FORMAT 1
+
+/* Opening a device takes no longer, whatever the budget: without that there is nothing to say. */
+#define FACTS_SECONDS 60.0
+
+/* Of the time that is left when they begin. */
+#define ROWS_SHARE 0.5
+#define VA_SHARE   0.3
+
+#define MOST_VA_SECONDS 20.0
+
+/* The rows, the surfaces. Each shape is one more. */
+#define N_STEPS 2
+
+static struct {
+  gchar *seconds;
+  gchar *kernels;
+  gchar *output;
+  gboolean worker;
+} options;
+
+static const GOptionEntry entries[] = {
+    {"seconds", 0, 0, G_OPTION_ARG_STRING, &options.seconds,
+     "How long the check may take (default: " G_STRINGIFY (DEFAULT_SECONDS) ")", "NUMBER"},
+    {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernels,
+     "Run only these kernels on exact problems, names with commas between (default: all)",
+     "NAME,..."},
+    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+     "The report, which is replaced; - is the standard output, and the summary goes to the "
+     "standard error then (default: " DEFAULT_OUTPUT ")",
+     "FILE"},
+    {"worker", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &options.worker,
+     "Answer requests of another process of this command", NULL},
+    {NULL}};
+
+gdouble
+check_get_left (gint64 deadline)
+{
+  return MAX (deadline - g_get_monotonic_time (), 0) / (gdouble)G_USEC_PER_SEC;
+}
+
+static void
+check_clear (Check *self)
+{
+  g_clear_pointer (&self->worker, check_worker_free);
+  g_clear_pointer (&self->progress, tune_progress_free);
+  g_clear_pointer (&self->report, json_decref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Check, check_clear)
+
+static gboolean
+parse_seconds (gdouble *seconds, GError **error)
+{
+  *seconds = DEFAULT_SECONDS;
+  if (options.seconds != NULL && !tool_parse_number ("--seconds", options.seconds, seconds, error))
+    return FALSE;
+  if (*seconds > 0.0)
+    return TRUE;
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--seconds takes more than 0, not %s.",
+               options.seconds);
+  return FALSE;
+}
+
+/* Of -k: (element-type utf8) names of the table; *@names is NULL for all. */
+static gboolean
+parse_kernels (GPtrArray **names, GError **error)
+{
+  g_auto (GStrv) asked = options.kernels != NULL ? g_strsplit (options.kernels, ",", -1) : NULL;
+  g_autoptr (GPtrArray) found = asked != NULL ? g_ptr_array_new () : NULL;
+
+  for (guint i = 0; asked != NULL && asked[i] != NULL; i++) {
+    const gchar *name = tool_find_kernel (asked[i], error);
+
+    if (name == NULL)
+      return FALSE;
+    g_ptr_array_add (found, (gpointer)name);
+  }
+  *names = g_steal_pointer (&found);
+  return TRUE;
+}
+
+/* Of the operands: [[M, N, K] ...]; null without any. */
+static json_t *
+parse_shapes (gchar **operands, GError **error)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_autoptr (GArray) problems = tool_problems_new ((const gchar *const *)operands, &gemm, error);
+  json_t *shapes;
+
+  if (problems == NULL)
+    return NULL;
+  shapes = problems->len > 0 ? json_array () : json_null ();
+  for (guint i = 0; i < problems->len; i++) {
+    const GemmclGemm *one = &g_array_index (problems, GemmclGemm, i);
+
+    json_array_append_new (shapes, json_pack ("[I, I, I]", (json_int_t)one->m, (json_int_t)one->n,
+                                              (json_int_t)one->k));
+  }
+  return shapes;
+}
+
+/* No name of the machine: the report goes to others. */
+static json_t *
+describe_system (void)
+{
+  struct utsname name;
+
+  if (uname (&name) != 0)
+    return json_null ();
+  return json_pack ("{s:s, s:s, s:s}", "system", name.sysname, "release", name.release, "machine",
+                    name.machine);
+}
+
+static gboolean
+is_among (const json_t *row, GPtrArray *names)
+{
+  const gchar *name = json_string_value (json_object_get (row, "kernel"));
+
+  return g_ptr_array_find_with_equal_func (names, name, g_str_equal, NULL);
+}
+
+static json_t *
+pick_rows (json_t *rows, GPtrArray *names)
+{
+  json_t *picked = json_array (), *row;
+  gsize i;
+
+  json_array_foreach (rows, i, row) if (names == NULL || is_among (row, names))
+      json_array_append (picked, row);
+  return picked;
+}
+
+/* Begins the report with what the device is. Returns: (transfer full): the shapes to be timed. */
+static json_t *
+find_facts (Check *self, json_t *shapes, GPtrArray *names, GError **error)
+{
+  g_autoptr (json_t) facts =
+      check_worker_ask (self->worker, json_pack ("{s:s, s:O}", "do", "facts", "shapes", shapes),
+                        FACTS_SECONDS, error);
+
+  if (facts == NULL)
+    return NULL;
+  if (json_is_true (json_object_get (facts, "error"))) {
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED,
+                         json_string_value (json_object_get (facts, "why")));
+    return NULL;
+  }
+  self->report =
+      json_pack ("{s:i, s:s, s:o, s:O, s:O, s:o}", "format", FORMAT, "gemmcl", GEMMCL_VERSION,
+                 "system", describe_system (), "device", json_object_get (facts, "device"),
+                 "shares_surfaces", json_object_get (facts, "shares_surfaces"), "rows",
+                 pick_rows (json_object_get (facts, "rows"), names));
+  return json_incref (json_object_get (facts, "shapes"));
+}
+
+/* All that follows the facts. */
+static gboolean
+check_all (Check *self, const json_t *shapes, GError **error)
+{
+  return check_rows (self, ROWS_SHARE * check_get_left (self->deadline), error) &&
+         check_va (self, MIN (VA_SHARE * check_get_left (self->deadline), MOST_VA_SECONDS),
+                   error) &&
+         check_speed (self, shapes, error);
+}
+
+static gboolean
+write_report (const Check *self, gint64 start, GError **error)
+{
+  const gdouble seconds = (g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC;
+  const gchar *path = options.output != NULL ? options.output : DEFAULT_OUTPUT;
+
+  json_object_set_new (self->report, "seconds", json_real (seconds));
+  return tool_json_write (self->report, path, error);
+}
+
+/* The summary and what to do with the report. */
+static void
+conclude (const Check *self)
+{
+  const gboolean piped = g_strcmp0 (options.output, "-") == 0;
+  FILE *out = piped ? stderr : stdout;
+  g_autofree gchar *name =
+      g_filename_display_name (options.output != NULL ? options.output : DEFAULT_OUTPUT);
+
+  check_report_print (out, self->report);
+  if (!piped)
+    fprintf (out,
+             "\nThe report is in %s. It names the device, its driver and the system's version, not "
+             "you or your\nmachine. Please send it to those who make gemmcl: docs/tuning.md says "
+             "how.\n",
+             name);
+}
+
+static gboolean
+check (Check *self, json_t *shapes, GPtrArray *names, gdouble seconds, GError **error)
+{
+  const gint64 start = g_get_monotonic_time ();
+  const guint n_shapes = json_is_array (shapes) ? json_array_size (shapes) : 8;
+  g_autoptr (json_t) found = NULL;
+  guint n_faults;
+  gboolean ok;
+
+  self->deadline = start + (gint64)(seconds * G_USEC_PER_SEC);
+  self->progress = tune_progress_new (N_STEPS + n_shapes, seconds);
+  self->worker = check_worker_new (tune_progress_tick, self->progress);
+  tool_catch_interrupt ();
+  found = find_facts (self, shapes, names, error);
+  /* An output that cannot be written is better known now. */
+  if (found == NULL || (g_strcmp0 (options.output, "-") != 0 && !write_report (self, start, error)))
+    return FALSE;
+  ok = check_all (self, found, error);
+  tune_progress_clear (self->progress);
+  /* What was found is written even where something failed later; the first error counts. */
+  if (!write_report (self, start, ok ? error : NULL) || !ok)
+    return FALSE;
+  conclude (self);
+  n_faults = check_report_count_faults (self->report);
+  if (n_faults > 0)
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED, "%u faults were found.", n_faults);
+  return n_faults == 0;
+}
+
+static gboolean
+run (gchar **operands, GError **error)
+{
+  g_auto (Check) self = {.deadline = 0};
+  g_autoptr (GPtrArray) names = NULL;
+  g_autoptr (json_t) shapes = NULL;
+  gdouble seconds;
+
+  if (options.worker)
+    return check_serve (error);
+  if (!parse_seconds (&seconds, error) || !parse_kernels (&names, error))
+    return FALSE;
+  shapes = parse_shapes (operands, error);
+  return shapes != NULL && check (&self, shapes, names, seconds, error);
+}
+
+const ToolCommand tool_check = {
+    .name = "check",
+    .summary = "Check a device once: kernels, surfaces, speed; a report to send",
+    .operands = "[M,N,K ...]",
+    .more_operands = TRUE,
+    .description =
+        "Finds out how the library does on a device that its makers may never have seen, in less "
+        "than three minutes, and writes a report that they can use.\n\n"
+        "First come the device and its driver. Then each native kernel multiplies small matrices "
+        "of integers, whose product is exact, so that any difference is an error; what the "
+        "compiler could not keep in registers is reported. Where the device shares VA surfaces "
+        "and GStreamer has vapostproc, frames go through the element as surfaces. Last, the kernel "
+        "that the rules choose and the next ones in their order are timed side by side on eight "
+        "shapes, or on those that are given, by the device's own clock; the table has 10^9 "
+        "operations a second, their part of the f32 peak, and how many times as fast as the rules' "
+        "choice the fastest is.\n\n"
+        "Kernels and the element run in processes of their own. One that crashes, hangs or loses "
+        "the device is reported as lost, and the check goes on. Nothing is remembered: gemmcl tune "
+        "does that. Ctrl-C ends the check and writes what was found.",
+    .groups = {{"Device", tool_device_entries}, {"Options", entries}},
+    .examples = {{"gemmcl check", "Check the best device"},
+                 {"gemmcl check -t gpu --seconds 600 -o arc.json", "Take more time for a GPU"},
+                 {"gemmcl check -k gemm_naive 64,64,64", "One kernel, and one shape"}},
+    .run = run,
+};

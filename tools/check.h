@@ -1,0 +1,49 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdio.h>
+
+#include "check-worker.h"
+#include "tune-progress.h"
+
+/**
+ * Check:
+ * @deadline: by the monotonic clock, in microseconds: when the whole check should have ended
+ * @progress, @worker: owned
+ * @report: what is written: docs/tuning.md has its keys; owned
+ *
+ * A run of `gemmcl check`. Its steps below add to the report. What a step finds wrong is in the
+ * report, and the step goes on; it returns %FALSE only with %TOOL_ERROR_INTERRUPTED, or if no
+ * process can be started.
+ */
+typedef struct {
+  gint64 deadline;
+  TuneProgress *progress;
+  CheckWorker *worker;
+  json_t *report;
+} Check;
+
+/** check_get_left: Returns: the seconds until @deadline; 0 after it. */
+gdouble check_get_left (gint64 deadline);
+
+/** check_count_rows: Returns: rows of the report with that @result; %NULL: with any. */
+guint check_count_rows (const json_t *report, const gchar *result);
+
+/** check_rows: Runs each native row of "rows" on exact problems; for @seconds at most. */
+gboolean check_rows (Check *self, gdouble seconds, GError **error);
+
+/** check_va: Runs VA surfaces through the element, where there are a VA display, GStreamer and a
+ * device that shares surfaces; for @seconds at most. Fills "va". */
+gboolean check_va (Check *self, gdouble seconds, GError **error);
+
+/** check_speed: Times the rules' choice and other candidates on each of @shapes, until the
+ * deadline. Fills "speed". */
+gboolean check_speed (Check *self, const json_t *shapes, GError **error);
+
+/** check_report_print: Prints the summary of @report. */
+void check_report_print (FILE *out, const json_t *report);
+
+/** check_report_count_faults: Returns: how many rows, candidates and steps are wrong, failed or
+ * were lost. */
+guint check_report_count_faults (const json_t *report);
