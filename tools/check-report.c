@@ -20,16 +20,10 @@ enum {
   N_COLUMNS,
 };
 
-static const gchar *
-get_string (const json_t *object, const gchar *key)
-{
-  return json_string_value (json_object_get (object, key));
-}
-
 static gboolean
 is_faulty (const json_t *object)
 {
-  const gchar *result = get_string (object, "result");
+  const gchar *result = tool_json_get_string (object, "result");
 
   return result != NULL && g_strv_contains (faults, result);
 }
@@ -42,8 +36,8 @@ count_faults (const json_t *list)
   guint n = 0;
   gsize i;
 
-  json_array_foreach (list, i, object) n +=
-      is_faulty (object) + count_faults (json_object_get (object, "candidates"));
+  json_array_foreach (list, i, object)
+    n += is_faulty (object) + count_faults (json_object_get (object, "candidates"));
   return n;
 }
 
@@ -60,14 +54,15 @@ print_device (FILE *out, const json_t *device)
 {
   const json_t *peak = json_object_get (device, "peak_gflops");
 
-  fprintf (out, "Device   %s (%s, %s)\n", get_string (device, "name"), get_string (device, "type"),
-           get_string (device, "platform"));
-  fprintf (out, "Driver   %s, %s\n", get_string (device, "driver"), get_string (device, "version"));
+  fprintf (out, "Device   %s (%s, %s)\n", tool_json_get_string (device, "name"),
+           tool_json_get_string (device, "type"), tool_json_get_string (device, "platform"));
+  fprintf (out, "Driver   %s, %s\n", tool_json_get_string (device, "driver"),
+           tool_json_get_string (device, "version"));
   if (json_is_number (peak))
     fprintf (out, "f32 peak %.1f GFLOPS: %s\n", json_number_value (peak),
-             get_string (device, "peak_source"));
+             tool_json_get_string (device, "peak_source"));
   else
-    fprintf (out, "f32 peak %s\n", get_string (device, "peak_source"));
+    fprintf (out, "f32 peak %s\n", tool_json_get_string (device, "peak_source"));
 }
 
 static void
@@ -75,16 +70,16 @@ print_row (FILE *out, const json_t *row)
 {
   const json_int_t private = json_integer_value (json_object_get (row, "private_bytes"));
   const json_int_t spilled = json_integer_value (json_object_get (row, "spill_bytes"));
-  const gchar *why = get_string (row, "why");
+  const gchar *why = tool_json_get_string (row, "why");
 
   if (is_faulty (row))
-    fprintf (out, "         %s %s: %s\n", get_string (row, "kernel"), get_string (row, "result"),
-             why);
+    fprintf (out, "         %s %s: %s\n", tool_json_get_string (row, "kernel"),
+             tool_json_get_string (row, "result"), why);
   else if (spilled > 0)
     fprintf (out,
              "         %s has %" JSON_INTEGER_FORMAT
              " bytes of private memory, %" JSON_INTEGER_FORMAT " of them spilled\n",
-             get_string (row, "kernel"), private, spilled);
+             tool_json_get_string (row, "kernel"), private, spilled);
 }
 
 static void
@@ -99,30 +94,35 @@ print_rows (FILE *out, const json_t *report)
            check_count_rows (report, "ok"), n, check_count_rows (report, "wrong"),
            check_count_rows (report, "failed"), check_count_rows (report, "lost"));
   if (late > 0)
-    fprintf (out, "         %u were not reached; more --seconds, or -k, reach them\n", late);
-  json_array_foreach (rows, i, row) print_row (out, row);
+    fprintf (
+        out,
+        "         %u were not reached in the time; compiled kernels are kept, so that another run "
+        "reaches more\n",
+        late);
+  json_array_foreach (rows, i, row)
+    print_row (out, row);
 }
 
 static void
 print_va (FILE *out, const json_t *va)
 {
-  const gchar *why = get_string (va, "why"), *said = get_string (va, "said");
+  const gchar *why = tool_json_get_string (va, "why"), *said = tool_json_get_string (va, "said");
 
-  fprintf (out, "VA       %s%s%s\n", get_string (va, "result"), why != NULL ? ": " : "",
+  fprintf (out, "VA       %s%s%s\n", tool_json_get_string (va, "result"), why != NULL ? ": " : "",
            why != NULL ? why : "");
   if (said != NULL && *said != '\0')
     fprintf (out, "%s\n", said);
 }
 
-static const json_t *
-find_candidate (const json_t *entry, const gchar *key)
+json_t *
+check_find_candidate (const json_t *entry, const gchar *kernel)
 {
-  const json_t *candidate;
+  json_t *candidate;
   gsize i;
 
-  json_array_foreach (json_object_get (entry, "candidates"), i,
-                      candidate) if (g_strcmp0 (get_string (candidate, "kernel"),
-                                                get_string (entry, key)) == 0) return candidate;
+  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
+    if (g_strcmp0 (tool_json_get_string (candidate, "kernel"), kernel) == 0)
+      return candidate;
   return NULL;
 }
 
@@ -141,8 +141,8 @@ format_number (const json_t *object, const gchar *key, gdouble factor, gint digi
 static void
 print_entry (FILE *out, const ToolColumn *columns, const json_t *entry)
 {
-  const json_t *rules = find_candidate (entry, "rules"),
-               *fastest = find_candidate (entry, "fastest");
+  const json_t *rules = check_find_candidate (entry, tool_json_get_string (entry, "rules")),
+               *fastest = check_find_candidate (entry, tool_json_get_string (entry, "fastest"));
   g_autofree gchar *sizes =
       tool_problem_get_name (json_integer_value (json_object_get (entry, "m")),
                              json_integer_value (json_object_get (entry, "n")),
@@ -154,11 +154,11 @@ print_entry (FILE *out, const ToolColumn *columns, const json_t *entry)
   g_autofree gchar *gain = format_number (entry, "gain", 1, 2, "");
   const gchar *cells[N_COLUMNS] = {
       [COLUMN_SIZES] = sizes,
-      [COLUMN_PRECISION] = get_string (entry, "precision"),
-      [COLUMN_RULES] = get_string (entry, "rules"),
+      [COLUMN_PRECISION] = tool_json_get_string (entry, "precision"),
+      [COLUMN_RULES] = tool_json_get_string (entry, "rules"),
       [COLUMN_RULES_GFLOPS] = rules_gflops,
       [COLUMN_RULES_SHARE] = rules_share,
-      [COLUMN_FASTEST] = fastest != NULL ? get_string (entry, "fastest") : "-",
+      [COLUMN_FASTEST] = fastest != NULL ? tool_json_get_string (entry, "fastest") : "-",
       [COLUMN_GFLOPS] = gflops,
       [COLUMN_SHARE] = share,
       [COLUMN_GAIN] = gain,
@@ -173,12 +173,13 @@ print_candidate_faults (FILE *out, const json_t *entry)
   const json_t *candidate;
   gsize i;
 
-  if (get_string (entry, "why") != NULL)
-    fprintf (out, "  %s: %s\n", get_string (entry, "result"), get_string (entry, "why"));
-  json_array_foreach (json_object_get (entry, "candidates"), i,
-                      candidate) if (is_faulty (candidate))
-      fprintf (out, "  %s %s: %s\n", get_string (candidate, "kernel"),
-               get_string (candidate, "result"), get_string (candidate, "why"));
+  if (tool_json_get_string (entry, "why") != NULL)
+    fprintf (out, "  %s: %s\n", tool_json_get_string (entry, "result"),
+             tool_json_get_string (entry, "why"));
+  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
+    if (is_faulty (candidate))
+      fprintf (out, "  %s %s: %s\n", tool_json_get_string (candidate, "kernel"),
+               tool_json_get_string (candidate, "result"), tool_json_get_string (candidate, "why"));
 }
 
 static void
@@ -196,16 +197,14 @@ print_speed (FILE *out, const json_t *speed)
   const json_t *entry;
   gsize i;
 
-  json_array_foreach (speed, i, entry)
-  {
-    tool_table_fit (&columns[COLUMN_RULES], get_string (entry, "rules"));
-    if (get_string (entry, "fastest") != NULL)
-      tool_table_fit (&columns[COLUMN_FASTEST], get_string (entry, "fastest"));
+  json_array_foreach (speed, i, entry) {
+    tool_table_fit (&columns[COLUMN_RULES], tool_json_get_string (entry, "rules"));
+    if (tool_json_get_string (entry, "fastest") != NULL)
+      tool_table_fit (&columns[COLUMN_FASTEST], tool_json_get_string (entry, "fastest"));
   }
   fputc ('\n', out);
   tool_table_titles (out, columns, N_COLUMNS);
-  json_array_foreach (speed, i, entry)
-  {
+  json_array_foreach (speed, i, entry) {
     print_entry (out, columns, entry);
     print_candidate_faults (out, entry);
   }

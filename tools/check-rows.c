@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "check.h"
-#include "tool.h"
 
 /* A compiler may need as long for a row, and a driver no longer to answer. */
 #define ROW_SECONDS 30.0
@@ -14,7 +13,7 @@
 static guint
 get_rank (const json_t *row)
 {
-  const gchar *needs = json_string_value (json_object_get (row, "needs"));
+  const gchar *needs = tool_json_get_string (row, "needs");
 
   return strstr (needs, "matrix engines") != NULL ? 0 : *needs != '\0' ? 1 : 2;
 }
@@ -22,34 +21,7 @@ get_rank (const json_t *row)
 static gboolean
 is_native (const json_t *row)
 {
-  return g_strcmp0 (json_string_value (json_object_get (row, "level")), "native") == 0;
-}
-
-static void
-set_result (json_t *row, const gchar *result, const gchar *why)
-{
-  json_object_set_new (row, "result", json_string (result));
-  json_object_set_new (row, "why", tool_json_string (why));
-}
-
-/* What a failed request says of the row. Returns: FALSE if it is no matter of the row. */
-static gboolean
-explain (json_t *row, gboolean cut, GError *why, GError **error)
-{
-  g_autoptr (GError) owned = why;
-
-  if (why->domain != CHECK_ERROR) {
-    set_result (row, "not reached", NULL);
-    g_propagate_error (error, g_steal_pointer (&owned));
-    return FALSE;
-  }
-  if (why->code == CHECK_ERROR_GIVEN_UP)
-    set_result (row, "not reached", why->message);
-  else if (why->code == CHECK_ERROR_LATE && cut)
-    set_result (row, "not reached", NULL);
-  else
-    set_result (row, "lost", why->message);
-  return TRUE;
+  return g_strcmp0 (tool_json_get_string (row, "level"), "native") == 0;
 }
 
 static gboolean
@@ -61,7 +33,7 @@ check_row (Check *self, json_t *row, gint64 deadline, GError **error)
   GError *why = NULL;
 
   if (left <= 0.0) {
-    set_result (row, "not reached", NULL);
+    check_set_result (row, "not reached", NULL);
     return TRUE;
   }
   answer = check_worker_ask (
@@ -71,7 +43,7 @@ check_row (Check *self, json_t *row, gint64 deadline, GError **error)
   json_object_set_new (row, "seconds",
                        json_real ((g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC));
   if (answer == NULL)
-    return explain (row, left < ROW_SECONDS, why, error);
+    return check_explain (row, left < ROW_SECONDS, why, error);
   json_object_update (row, answer);
   return TRUE;
 }
@@ -86,8 +58,9 @@ check_rows (Check *self, gdouble seconds, GError **error)
 
   tune_progress_begin (self->progress, "kernels on exact problems", seconds);
   for (guint rank = 0; rank < N_RANKS; rank++)
-    json_array_foreach (rows, i, row) if (is_native (row) && get_rank (row) == rank &&
-                                          !check_row (self, row, deadline, error)) return FALSE;
+    json_array_foreach (rows, i, row)
+      if (is_native (row) && get_rank (row) == rank && !check_row (self, row, deadline, error))
+        return FALSE;
   return TRUE;
 }
 
@@ -98,9 +71,8 @@ check_count_rows (const json_t *report, const gchar *result)
   guint n = 0;
   gsize i;
 
-  json_array_foreach (json_object_get (report, "rows"), i, row)
-  {
-    const gchar *found = json_string_value (json_object_get (row, "result"));
+  json_array_foreach (json_object_get (report, "rows"), i, row) {
+    const gchar *found = tool_json_get_string (row, "result");
     n += found != NULL && (result == NULL || g_str_equal (found, result));
   }
   return n;

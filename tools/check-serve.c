@@ -43,12 +43,6 @@ get_size (const json_t *object, const gchar *key)
   return (gsize)json_integer_value (json_object_get (object, key));
 }
 
-static const gchar *
-get_string (const json_t *object, const gchar *key)
-{
-  return json_string_value (json_object_get (object, key));
-}
-
 static json_t *
 list_rows (GemmclContext *context)
 {
@@ -133,10 +127,11 @@ list_shapes (GemmclContext *context, const json_t *asked)
   json_t *list = json_array (), *sizes;
   gsize i;
 
-  json_array_foreach (asked, i, sizes) json_array_append_new (
-      list, describe_shape (context, json_integer_value (json_array_get (sizes, 0)),
-                            json_integer_value (json_array_get (sizes, 1)),
-                            json_integer_value (json_array_get (sizes, 2))));
+  json_array_foreach (asked, i, sizes)
+    json_array_append_new (list,
+                           describe_shape (context, json_integer_value (json_array_get (sizes, 0)),
+                                           json_integer_value (json_array_get (sizes, 1)),
+                                           json_integer_value (json_array_get (sizes, 2))));
   return list;
 }
 
@@ -162,7 +157,7 @@ serve_facts (Server *self, const json_t *request)
 static json_t *
 serve_row (Server *self, const json_t *request)
 {
-  const gchar *name = get_string (request, "kernel");
+  const gchar *name = tool_json_get_string (request, "kernel");
 
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++)
     if (g_strcmp0 (gemmcl_get_kernel (i)->name, name) == 0)
@@ -187,9 +182,9 @@ serve_prepare (Server *self, const json_t *request)
   GemmclPrecision precision;
 
   if (self->time == NULL ||
-      !tool_parse_precision (get_string (request, "precision"), &precision, NULL))
+      !tool_parse_precision (tool_json_get_string (request, "precision"), &precision, NULL))
     return NULL;
-  return check_time_prepare (self->time, precision, get_string (request, "kernel"));
+  return check_time_prepare (self->time, precision, tool_json_get_string (request, "kernel"));
 }
 
 static json_t *
@@ -215,7 +210,7 @@ serve (Server *self, const gchar *line)
   json_t *answer = NULL;
 
   for (guint i = 0; i < G_N_ELEMENTS (requests) && answer == NULL; i++)
-    if (g_strcmp0 (get_string (request, "do"), requests[i].word) == 0)
+    if (g_strcmp0 (tool_json_get_string (request, "do"), requests[i].word) == 0)
       answer = requests[i].serve (self, request);
   return answer != NULL ? answer : make_error ("The request makes no sense.");
 }

@@ -6,8 +6,10 @@
 #include "problems.h"
 #include "tool.h"
 
-/* Building a kernel and its first runs, and making random matrices, take no longer than this. */
+/* Building a kernel and its first runs, and making random matrices, take no longer than this, and
+ * may end so long after the deadline. */
 #define PREPARE_SECONDS 30.0
+#define LAST_SECONDS    3.0
 
 /* Turns of all candidates of a problem. What is late by the second number hangs. */
 #define MOST_TURN_SECONDS 1.5
@@ -21,32 +23,10 @@ typedef struct {
   gint64 deadline;
 } Shape;
 
-static const gchar *
-get_string (const json_t *object, const gchar *key)
+static gdouble
+get_limit (const Shape *self)
 {
-  return json_string_value (json_object_get (object, key));
-}
-
-static void
-set_result (json_t *object, const gchar *result, const gchar *why)
-{
-  json_object_set_new (object, "result", json_string (result));
-  json_object_set_new (object, "why", tool_json_string (why));
-}
-
-/* What an answer that did not come says of @object. Returns: FALSE if nothing can go on. */
-static gboolean
-explain (json_t *object, GError *why, GError **error)
-{
-  g_autoptr (GError) owned = why;
-  const gboolean lost = g_error_matches (why, CHECK_ERROR, CHECK_ERROR_LOST) ||
-                        g_error_matches (why, CHECK_ERROR, CHECK_ERROR_LATE);
-
-  set_result (object, lost ? "lost" : "not reached", why->message);
-  if (why->domain == CHECK_ERROR)
-    return TRUE;
-  g_propagate_error (error, g_steal_pointer (&owned));
-  return FALSE;
+  return MIN (check_get_left (self->check->deadline) + LAST_SECONDS, PREPARE_SECONDS);
 }
 
 /* Sees to it that the worker has the matrices. */
@@ -56,7 +36,7 @@ send_shape (Shape *self, GError **error)
   json_t *request =
       json_pack ("{s:s, s:O, s:O, s:O}", "do", "shape", "m", json_object_get (self->shape, "m"),
                  "n", json_object_get (self->shape, "n"), "k", json_object_get (self->shape, "k"));
-  json_t *answer = check_worker_ask (self->check->worker, request, PREPARE_SECONDS, error);
+  json_t *answer = check_worker_ask (self->check->worker, request, get_limit (self), error);
 
   self->generation = check_worker_get_generation (self->check->worker);
   return answer;
@@ -67,6 +47,7 @@ static gboolean
 prepare (Shape *self, const json_t *entry, json_t *candidate, GError **error)
 {
   CheckWorker *worker = self->check->worker;
+  const gdouble limit = get_limit (self);
   g_autoptr (json_t) answer = NULL;
   GError *why = NULL;
 
@@ -74,10 +55,13 @@ prepare (Shape *self, const json_t *entry, json_t *candidate, GError **error)
                              json_pack ("{s:s, s:O, s:O}", "do", "prepare", "precision",
                                         json_object_get (entry, "precision"), "kernel",
                                         json_object_get (candidate, "kernel")),
-                             PREPARE_SECONDS, &why);
+                             limit, &why);
   if (answer == NULL)
-    return explain (candidate, why, error);
-  json_object_update (candidate, answer);
+    return check_explain (candidate, limit < PREPARE_SECONDS, why, error);
+  if (json_is_true (json_object_get (answer, "error")))
+    check_set_result (candidate, "not reached", tool_json_get_string (answer, "why"));
+  else
+    json_object_update (candidate, answer);
   return TRUE;
 }
 
@@ -89,7 +73,7 @@ prepare_all (Shape *self, json_t *entry, gint64 deadline, GError **error)
 
   for (gsize i = 0; i < json_array_size (candidates);) {
     json_t *candidate = json_array_get (candidates, i);
-    const gchar *result = get_string (candidate, "result");
+    const gchar *result = tool_json_get_string (candidate, "result");
     GError *why = NULL;
 
     if (result != NULL && !g_str_equal (result, "ok")) {
@@ -97,31 +81,19 @@ prepare_all (Shape *self, json_t *entry, gint64 deadline, GError **error)
       continue;
     }
     if (check_get_left (i > 0 ? deadline : self->check->deadline) <= 0.0) {
-      set_result (candidate, "not reached", NULL);
+      check_set_result (candidate, "not reached", NULL);
       continue;
     }
     if (self->generation != check_worker_get_generation (self->check->worker)) {
       g_autoptr (json_t) answer = send_shape (self, &why);
       if (answer == NULL)
-        return explain (entry, why, error);
+        return check_explain (entry, FALSE, why, error);
     }
     if (!prepare (self, entry, candidate, error))
       return FALSE;
-    i = g_str_equal (get_string (candidate, "result"), "lost") ? 0 : i + 1;
+    i = g_str_equal (tool_json_get_string (candidate, "result"), "lost") ? 0 : i + 1;
   }
   return TRUE;
-}
-
-static json_t *
-find_candidate (const json_t *entry, const gchar *kernel)
-{
-  json_t *candidate;
-  gsize i;
-
-  json_array_foreach (json_object_get (entry, "candidates"), i,
-                      candidate) if (g_strcmp0 (get_string (candidate, "kernel"), kernel) ==
-                                     0) return candidate;
-  return NULL;
 }
 
 static gdouble
@@ -152,21 +124,21 @@ conclude (Shape *self, json_t *entry, const json_t *times)
   const json_t *time, *fastest = NULL, *rules;
   gsize i;
 
-  json_array_foreach (times, i, time)
-  {
-    set_time (self, find_candidate (entry, get_string (time, "kernel")), time);
+  json_array_foreach (times, i, time) {
+    set_time (self, check_find_candidate (entry, tool_json_get_string (time, "kernel")), time);
     if (fastest == NULL || get_number (time, "ms") < get_number (fastest, "ms"))
       fastest = time;
   }
   if (fastest == NULL)
     return;
   json_object_set (entry, "fastest", json_object_get (fastest, "kernel"));
-  rules = find_candidate (entry, get_string (entry, "rules"));
+  rules = check_find_candidate (entry, tool_json_get_string (entry, "rules"));
   json_object_set_new (entry, "gain",
                        tool_json_number (get_number (rules, "ms") / get_number (fastest, "ms")));
   tune_progress_set_best (
-      self->check->progress, get_string (fastest, "kernel"),
-      get_number (find_candidate (entry, get_string (fastest, "kernel")), "gflops"));
+      self->check->progress, tool_json_get_string (fastest, "kernel"),
+      get_number (check_find_candidate (entry, tool_json_get_string (fastest, "kernel")),
+                  "gflops"));
 }
 
 static json_t *
@@ -177,7 +149,7 @@ make_entry (const Shape *self, const json_t *precision)
   gsize i;
 
   json_array_foreach (names, i, name)
-      json_array_append_new (candidates, json_pack ("{s:O}", "kernel", name));
+    json_array_append_new (candidates, json_pack ("{s:O}", "kernel", name));
   return json_pack ("{s:O, s:s, s:s, s:O, s:O, s:O, s:O, s:o}", "precision",
                     json_object_get (precision, "precision"), "layout", "row", "transposed", "",
                     "m", json_object_get (self->shape, "m"), "n",
@@ -195,7 +167,7 @@ measure (Shape *self, json_t *entry, gdouble seconds, GError **error)
 
   if (!prepare_all (self, entry, deadline, error))
     return FALSE;
-  if (get_string (entry, "result") != NULL ||
+  if (tool_json_get_string (entry, "result") != NULL ||
       self->generation != check_worker_get_generation (self->check->worker))
     return TRUE;
   turns = CLAMP (check_get_left (deadline), 0.0, MOST_TURN_SECONDS);
@@ -203,7 +175,7 @@ measure (Shape *self, json_t *entry, gdouble seconds, GError **error)
                              json_pack ("{s:s, s:f}", "do", "time", "seconds", turns),
                              turns + HANG_SECONDS, &why);
   if (answer == NULL)
-    return explain (entry, why, error);
+    return check_explain (entry, FALSE, why, error);
   conclude (self, entry, json_object_get (answer, "times"));
   return TRUE;
 }
@@ -225,16 +197,15 @@ check_shape (Shape *self, GError **error)
     return FALSE;
   }
   if (why != NULL || json_is_true (json_object_get (answer, "error")))
-    refused = g_strdup (why != NULL ? why->message : get_string (answer, "why"));
+    refused = g_strdup (why != NULL ? why->message : tool_json_get_string (answer, "why"));
   g_clear_error (&why);
-  json_array_foreach (precisions, i, precision)
-  {
+  json_array_foreach (precisions, i, precision) {
     const gdouble share = check_get_left (self->deadline) / (json_array_size (precisions) - i);
     json_t *entry = make_entry (self, precision);
 
     json_array_append_new (speed, entry);
     if (answer == NULL || refused != NULL)
-      set_result (entry, "not reached", refused);
+      check_set_result (entry, "not reached", refused);
     else if (!measure (self, entry, share, error))
       return FALSE;
   }
@@ -248,8 +219,7 @@ check_speed (Check *self, const json_t *shapes, GError **error)
   gsize i;
 
   json_object_set_new (self->report, "speed", json_array ());
-  json_array_foreach (shapes, i, shape)
-  {
+  json_array_foreach (shapes, i, shape) {
     const gdouble share = check_get_left (self->deadline) / (json_array_size (shapes) - i);
     g_autofree gchar *name =
         tool_problem_get_name (json_integer_value (json_object_get (shape, "m")),

@@ -78,12 +78,16 @@ is_row_right (const BenchProblem *problem, gsize row)
 static gboolean
 try_plan (BenchProblem *problem, GemmclPlan *plan, gdouble *least, gboolean *right, GError **error)
 {
-  gdouble ms[2];
+  gdouble ms[3]; /* of which the first is a driver's, that compiles or allocates */
 
-  if (!gemmcl_plan_set_b (plan, problem->weights, error) || !bench_spoil_output (problem, error) ||
-      !bench_run_once (problem, plan, 0, ms, error) ||
-      !bench_run_once (problem, plan, 0, ms, error) || !bench_read_output (problem, error))
+  if (!gemmcl_plan_set_b (plan, problem->weights, error) || !bench_spoil_output (problem, error))
     return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (ms); i++)
+    if (!bench_run_once (problem, plan, 0, &ms[i], error))
+      return FALSE;
+  if (!bench_read_output (problem, error))
+    return FALSE;
+  *least = MIN (ms[1], ms[2]);
   *right = is_row_right (problem, 0) && is_row_right (problem, problem->gemm.m - 1);
   return TRUE;
 }

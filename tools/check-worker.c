@@ -153,7 +153,7 @@ check_worker_ask (CheckWorker *self, json_t *request, gdouble seconds, GError **
   if (answer == NULL)
     return NULL;
   if (json_is_true (json_object_get (answer, "lost"))) {
-    lose (self, CHECK_ERROR_LOST, json_string_value (json_object_get (answer, "why")), error);
+    lose (self, CHECK_ERROR_LOST, tool_json_get_string (answer, "why"), error);
     return NULL;
   }
   self->losses = 0;

@@ -22,7 +22,7 @@
 #define FACTS_SECONDS 60.0
 
 /* Of the time that is left when they begin. */
-#define ROWS_SHARE 0.5
+#define ROWS_SHARE 0.6
 #define VA_SHARE   0.3
 
 #define MOST_VA_SECONDS 20.0
@@ -55,6 +55,30 @@ gdouble
 check_get_left (gint64 deadline)
 {
   return MAX (deadline - g_get_monotonic_time (), 0) / (gdouble)G_USEC_PER_SEC;
+}
+
+void
+check_set_result (json_t *object, const gchar *result, const gchar *why)
+{
+  json_object_set_new (object, "result", json_string (result));
+  json_object_set_new (object, "why", tool_json_string (why));
+}
+
+gboolean
+check_explain (json_t *object, gboolean cut, GError *why, GError **error)
+{
+  const gboolean asked = why->domain == CHECK_ERROR;
+
+  if (asked && (why->code == CHECK_ERROR_LOST || (why->code == CHECK_ERROR_LATE && !cut)))
+    check_set_result (object, "lost", why->message);
+  else
+    check_set_result (object, "not reached", why->message);
+  if (!asked) {
+    g_propagate_error (error, why);
+    return FALSE;
+  }
+  g_error_free (why);
+  return TRUE;
 }
 
 static void
@@ -132,7 +156,7 @@ describe_system (void)
 static gboolean
 is_among (const json_t *row, GPtrArray *names)
 {
-  const gchar *name = json_string_value (json_object_get (row, "kernel"));
+  const gchar *name = tool_json_get_string (row, "kernel");
 
   return g_ptr_array_find_with_equal_func (names, name, g_str_equal, NULL);
 }
@@ -143,7 +167,8 @@ pick_rows (json_t *rows, GPtrArray *names)
   json_t *picked = json_array (), *row;
   gsize i;
 
-  json_array_foreach (rows, i, row) if (names == NULL || is_among (row, names))
+  json_array_foreach (rows, i, row)
+    if (names == NULL || is_among (row, names))
       json_array_append (picked, row);
   return picked;
 }
@@ -159,8 +184,7 @@ find_facts (Check *self, json_t *shapes, GPtrArray *names, GError **error)
   if (facts == NULL)
     return NULL;
   if (json_is_true (json_object_get (facts, "error"))) {
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-                         json_string_value (json_object_get (facts, "why")));
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED, tool_json_get_string (facts, "why"));
     return NULL;
   }
   self->report =

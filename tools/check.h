@@ -30,6 +30,19 @@ gdouble check_get_left (gint64 deadline);
 /** check_count_rows: Returns: rows of the report with that @result; %NULL: with any. */
 guint check_count_rows (const json_t *report, const gchar *result);
 
+/** check_set_result: Sets "result" and "why" (nullable) of a row, an entry or a candidate. */
+void check_set_result (json_t *object, const gchar *result, const gchar *why);
+
+/**
+ * check_explain:
+ * @cut: the request had less time than it might have needed
+ * @why: (transfer full): why there is no answer
+ *
+ * Sets "lost" or "not reached" for @object. Returns: %FALSE with @why if it is not about the
+ * process that answers, so that the check cannot go on.
+ */
+gboolean check_explain (json_t *object, gboolean cut, GError *why, GError **error);
+
 /** check_rows: Runs each native row of "rows" on exact problems; for @seconds at most. */
 gboolean check_rows (Check *self, gdouble seconds, GError **error);
 
@@ -40,6 +53,10 @@ gboolean check_va (Check *self, gdouble seconds, GError **error);
 /** check_speed: Times the rules' choice and other candidates on each of @shapes, until the
  * deadline. Fills "speed". */
 gboolean check_speed (Check *self, const json_t *shapes, GError **error);
+
+/** check_find_candidate: Returns: (nullable) (transfer none): that of an entry of "speed" which is
+ * called @kernel (nullable). */
+json_t *check_find_candidate (const json_t *entry, const gchar *kernel);
 
 /** check_report_print: Prints the summary of @report. */
 void check_report_print (FILE *out, const json_t *report);

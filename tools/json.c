@@ -19,6 +19,12 @@ tool_json_string (const gchar *text)
   return valid != NULL ? json_string (valid) : json_null ();
 }
 
+const gchar *
+tool_json_get_string (const json_t *object, const gchar *key)
+{
+  return json_string_value (json_object_get (object, key));
+}
+
 json_t *
 tool_json_number (gdouble number)
 {

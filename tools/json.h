@@ -10,6 +10,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 /** tool_json_string: Returns: @text, mended where it is no UTF-8; null for %NULL. */
 json_t *tool_json_string (const gchar *text);
 
+/** tool_json_get_string: Returns: (nullable): the string @key of @object. */
+const gchar *tool_json_get_string (const json_t *object, const gchar *key);
+
 /** tool_json_number: Returns: @number, or null where JSON has no word for it (NaN, infinities). */
 json_t *tool_json_number (gdouble number);
 
