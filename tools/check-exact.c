@@ -215,7 +215,7 @@ set_result (json_t *answer, const gchar *result, const GemmclGemm *gemm, const P
             const gchar *why)
 {
   g_autofree gchar *text =
-      g_strdup_printf ("%s (%s, %zu x %zu x %zu)", why, product->name, gemm->m, gemm->n, gemm->k);
+      g_strdup_printf ("%s, %zu x %zu x %zu: %s", product->name, gemm->m, gemm->n, gemm->k, why);
 
   json_object_set_new (answer, "result", json_string (result));
   json_object_set_new (answer, "why", tool_json_string (text));
@@ -236,16 +236,12 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
     return TRUE;
   json_object_set_new (answer, "result", json_string ("ok"));
   plan = gemmcl_plan_new (context, &gemm, info->name, &error);
-  if (plan == NULL) {
-    set_result (answer, "failed", &gemm, product, error->message);
-    return FALSE;
-  }
-  if (!check_exact_add_build (plan, answer)) {
+  if (plan != NULL && !check_exact_add_build (plan, answer)) {
     set_result (answer, "failed", &gemm, product, "It does not build natively.");
     return FALSE;
   }
   numbers_init (&numbers, &gemm);
-  if (!multiply (&numbers, plan, &error)) {
+  if (plan == NULL || !multiply (&numbers, plan, &error)) {
     set_result (answer, "failed", &gemm, product, error->message);
     json_object_set_new (answer, "lost",
                          json_boolean (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL)));

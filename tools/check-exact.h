@@ -13,8 +13,8 @@
  * precision: any difference is an error. Each has a whole work-group and parts of one.
  *
  * Returns: (transfer full): an object with "result": "ok", "wrong", "failed" or "unfit" (the row
- *   takes none of the problems), "why", what the driver made of it, and "lost" if OpenCL failed a
- *   run.
+ *   takes none of the problems), "why", what the driver made of it, and "lost" if OpenCL failed
+ *   it, so that the device may be lost.
  */
 json_t *check_exact_row (GemmclContext *context, const GemmclKernelInfo *info);
 

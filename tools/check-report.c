@@ -37,7 +37,9 @@ count_faults (const json_t *list)
   gsize i;
 
   json_array_foreach (list, i, object)
+  {
     n += is_faulty (object) + count_faults (json_object_get (object, "candidates"));
+  }
   return n;
 }
 
@@ -100,7 +102,9 @@ print_rows (FILE *out, const json_t *report)
         "reaches more\n",
         late);
   json_array_foreach (rows, i, row)
+  {
     print_row (out, row);
+  }
 }
 
 static void
@@ -121,8 +125,10 @@ check_find_candidate (const json_t *entry, const gchar *kernel)
   gsize i;
 
   json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
+  {
     if (g_strcmp0 (tool_json_get_string (candidate, "kernel"), kernel) == 0)
       return candidate;
+  }
   return NULL;
 }
 
@@ -177,9 +183,11 @@ print_candidate_faults (FILE *out, const json_t *entry)
     fprintf (out, "  %s: %s\n", tool_json_get_string (entry, "result"),
              tool_json_get_string (entry, "why"));
   json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
+  {
     if (is_faulty (candidate))
       fprintf (out, "  %s %s: %s\n", tool_json_get_string (candidate, "kernel"),
                tool_json_get_string (candidate, "result"), tool_json_get_string (candidate, "why"));
+  }
 }
 
 static void
@@ -197,14 +205,16 @@ print_speed (FILE *out, const json_t *speed)
   const json_t *entry;
   gsize i;
 
-  json_array_foreach (speed, i, entry) {
+  json_array_foreach (speed, i, entry)
+  {
     tool_table_fit (&columns[COLUMN_RULES], tool_json_get_string (entry, "rules"));
     if (tool_json_get_string (entry, "fastest") != NULL)
       tool_table_fit (&columns[COLUMN_FASTEST], tool_json_get_string (entry, "fastest"));
   }
   fputc ('\n', out);
   tool_table_titles (out, columns, N_COLUMNS);
-  json_array_foreach (speed, i, entry) {
+  json_array_foreach (speed, i, entry)
+  {
     print_entry (out, columns, entry);
     print_candidate_faults (out, entry);
   }

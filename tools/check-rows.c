@@ -59,8 +59,10 @@ check_rows (Check *self, gdouble seconds, GError **error)
   tune_progress_begin (self->progress, "kernels on exact problems", seconds);
   for (guint rank = 0; rank < N_RANKS; rank++)
     json_array_foreach (rows, i, row)
+    {
       if (is_native (row) && get_rank (row) == rank && !check_row (self, row, deadline, error))
         return FALSE;
+    }
   return TRUE;
 }
 
@@ -71,7 +73,8 @@ check_count_rows (const json_t *report, const gchar *result)
   guint n = 0;
   gsize i;
 
-  json_array_foreach (json_object_get (report, "rows"), i, row) {
+  json_array_foreach (json_object_get (report, "rows"), i, row)
+  {
     const gchar *found = tool_json_get_string (row, "result");
     n += found != NULL && (result == NULL || g_str_equal (found, result));
   }

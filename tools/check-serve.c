@@ -128,10 +128,12 @@ list_shapes (GemmclContext *context, const json_t *asked)
   gsize i;
 
   json_array_foreach (asked, i, sizes)
+  {
     json_array_append_new (list,
                            describe_shape (context, json_integer_value (json_array_get (sizes, 0)),
                                            json_integer_value (json_array_get (sizes, 1)),
                                            json_integer_value (json_array_get (sizes, 2))));
+  }
   return list;
 }
 

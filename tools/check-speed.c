@@ -124,7 +124,8 @@ conclude (Shape *self, json_t *entry, const json_t *times)
   const json_t *time, *fastest = NULL, *rules;
   gsize i;
 
-  json_array_foreach (times, i, time) {
+  json_array_foreach (times, i, time)
+  {
     set_time (self, check_find_candidate (entry, tool_json_get_string (time, "kernel")), time);
     if (fastest == NULL || get_number (time, "ms") < get_number (fastest, "ms"))
       fastest = time;
@@ -149,7 +150,9 @@ make_entry (const Shape *self, const json_t *precision)
   gsize i;
 
   json_array_foreach (names, i, name)
+  {
     json_array_append_new (candidates, json_pack ("{s:O}", "kernel", name));
+  }
   return json_pack ("{s:O, s:s, s:s, s:O, s:O, s:O, s:O, s:o}", "precision",
                     json_object_get (precision, "precision"), "layout", "row", "transposed", "",
                     "m", json_object_get (self->shape, "m"), "n",
@@ -199,7 +202,8 @@ check_shape (Shape *self, GError **error)
   if (why != NULL || json_is_true (json_object_get (answer, "error")))
     refused = g_strdup (why != NULL ? why->message : tool_json_get_string (answer, "why"));
   g_clear_error (&why);
-  json_array_foreach (precisions, i, precision) {
+  json_array_foreach (precisions, i, precision)
+  {
     const gdouble share = check_get_left (self->deadline) / (json_array_size (precisions) - i);
     json_t *entry = make_entry (self, precision);
 
@@ -219,7 +223,8 @@ check_speed (Check *self, const json_t *shapes, GError **error)
   gsize i;
 
   json_object_set_new (self->report, "speed", json_array ());
-  json_array_foreach (shapes, i, shape) {
+  json_array_foreach (shapes, i, shape)
+  {
     const gdouble share = check_get_left (self->deadline) / (json_array_size (shapes) - i);
     g_autofree gchar *name =
         tool_problem_get_name (json_integer_value (json_object_get (shape, "m")),

@@ -13,7 +13,7 @@
 /* Where Linux tells which program this process runs. */
 #define EXECUTABLE "/proc/self/exe"
 
-/* So many losses with nothing answered between, and the device needs a rest. */
+/* So many losses with no kernel that ran between, and the device needs a rest. */
 #define MOST_LOSSES 4
 
 /* What a driver or a compiler said last, in characters. */
@@ -135,6 +135,14 @@ read_answer (CheckWorker *self, gdouble seconds, GError **error)
   }
 }
 
+/* Whether a kernel was run. */
+static gboolean
+is_good (const json_t *answer)
+{
+  return g_strcmp0 (tool_json_get_string (answer, "result"), "ok") == 0 ||
+         json_array_size (json_object_get (answer, "times")) > 0;
+}
+
 json_t *
 check_worker_ask (CheckWorker *self, json_t *request, gdouble seconds, GError **error)
 {
@@ -156,6 +164,7 @@ check_worker_ask (CheckWorker *self, json_t *request, gdouble seconds, GError **
     lose (self, CHECK_ERROR_LOST, tool_json_get_string (answer, "why"), error);
     return NULL;
   }
-  self->losses = 0;
+  if (is_good (answer))
+    self->losses = 0;
   return g_steal_pointer (&answer);
 }

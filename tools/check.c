@@ -168,8 +168,10 @@ pick_rows (json_t *rows, GPtrArray *names)
   gsize i;
 
   json_array_foreach (rows, i, row)
+  {
     if (names == NULL || is_among (row, names))
       json_array_append (picked, row);
+  }
   return picked;
 }
 

@@ -1,0 +1,21 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
+#include "gemmcl-context.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+/*
+ * Loaded before the library, this stands for a device that shares VA surfaces, as far as the tool
+ * asks.
+ */
+gboolean
+gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const gchar *extension)
+{
+  gboolean (*next) (const GemmclDeviceInfo *, const gchar *);
+  void *symbol = dlsym (RTLD_NEXT, "gemmcl_device_info_has_extension");
+
+  memcpy (&next, &symbol, sizeof next);
+  return g_str_equal (extension, "cl_intel_va_api_media_sharing") || next (info, extension);
+}

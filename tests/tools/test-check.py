@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`gemmcl check`: what the report has, and that it survives what it checks. TAP out."""
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import time
+
+import tool
+
+KERNELS = ("gemm_naive", "tiled_4x4_8x8")
+SHAPE = "16,48,32"
+# Enough for what is asked for below, on a busy machine.
+SECONDS = ("--seconds", "60")
+ROW = {"kernel", "precision", "needs", "level", "why", "seconds", "result", "subgroup_size",
+       "private_bytes", "spill_bytes"}
+ENTRY = {"precision", "layout", "transposed", "m", "n", "k", "rules", "candidates", "fastest",
+         "gain"}
+# So long, besides its budget, may a check take: opening a device, and ending what hangs.
+MARGIN = 60
+
+
+def children(pid):
+    """The processes that the process started and that are still there."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
+
+
+class Check(tool.FolderTestCase):
+    def setUp(self):
+        super().setUp()
+        self.file = self.path("check.json")
+
+    kept = []
+
+    def good(self):
+        """A check without faults, made once for all tests: report, rows and what was said."""
+        if not self.kept:
+            self.kept.append(self.check(0))
+        return self.kept[0]
+
+    def check(self, status, *arguments, kernels=KERNELS, **environment):
+        """Checks a few kernels; returns the report, its rows by name, and what was said."""
+        said = self.ends(status, "check", "-k", ",".join(kernels), "-o", self.file, *SECONDS,
+                         *(arguments or (SHAPE,)), **environment)
+        report = self.load()
+        return report, {row["kernel"]: row for row in report["rows"]}, said
+
+    def load(self):
+        with open(self.file, encoding="utf-8") as file:
+            return json.load(file)
+
+    def broken(self, **variables):
+        return {"LD_PRELOAD": os.environ["GEMMCL_BROKEN_KERNEL"], **variables}
+
+    def start(self, *arguments):
+        return subprocess.Popen([tool.TOOL, "check", "-o", self.file, *arguments],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    def wait_for_step(self, process, name):
+        while name not in process.stderr.readline():
+            self.assertIsNone(process.poll())
+
+
+class Report(Check):
+    def test_all_is_well(self):
+        report, rows, said = self.good()
+        device = self.read("devices", "--json")[0]
+        for key in device.keys() - {"device"}:
+            self.assertEqual(report["device"][key], device[key])
+        self.assertEqual(report["format"], 1)
+        self.assertEqual(set(report["system"]), {"system", "release", "machine"})
+        self.assertNotIn(os.uname().nodename, json.dumps(report["system"]))
+        self.assertEqual(set(rows), set(KERNELS))
+        for row in rows.values():
+            self.assertEqual(set(row), ROW)
+            self.assertEqual((row["level"], row["result"], row["why"]), ("native", "ok", None))
+        self.assertIn(report["va"]["result"], ("absent", "passed"))
+        self.assertIn("2 of 2 native ones are right", said.stdout)
+        self.assertRegex(said.stdout, r"The report is in \S+/check\.json\.")
+        self.assertIn(device["name"], said.stdout)
+
+    def test_speed(self):
+        report, _, said = self.good()
+        self.assertEqual(report["speed"][0]["precision"], "f32")
+        for entry in report["speed"]:
+            self.assertEqual(set(entry), ENTRY)
+            self.assertEqual((entry["m"], entry["n"], entry["k"]), (16, 48, 32))
+            names = [one["kernel"] for one in entry["candidates"]]
+            self.assertEqual(names[0], entry["rules"])
+            self.assertLessEqual(len(names), 5)
+            timed = {one["kernel"]: one["ms"] for one in entry["candidates"] if "min_ms" in one}
+            self.assertEqual(timed[entry["fastest"]], min(timed.values()))
+            self.assertAlmostEqual(entry["gain"], timed[entry["rules"]] / min(timed.values()), 4)
+            for one in entry["candidates"]:
+                self.assertEqual(one["result"], "ok")
+                if one["kernel"] in timed:
+                    self.assertAlmostEqual(one["gflops"] * one["ms"] * 1e6 / (2 * 16 * 48 * 32), 1,
+                                           4)
+                    self.assertGreater(one["runs"], 0)
+            self.assertRegex(said.stdout, rf"(?m)^16 x 48 x 32 +{entry['precision']} +\S+ +\d")
+
+    def test_rules_are_those_of_bench(self):
+        report, _, _ = self.good()
+        rules, = self.read("bench", "-M", 16, "-N", 48, "-K", 32, "-i", 0, "-k", "rules", "--json",
+                           "-")
+        self.assertEqual(report["speed"][0]["rules"], rules["kernel"])
+
+    def test_standard_output(self):
+        said = self.ends(0, "check", "-k", KERNELS[0], "-o", "-", *SECONDS, SHAPE)
+        self.assertEqual(json.loads(said.stdout)["rows"][0]["result"], "ok")
+        self.assertIn("1 of 1 native ones are right", said.stderr)
+
+    def test_default_file(self):
+        subprocess.run([tool.TOOL, "check", "-k", KERNELS[0], *SECONDS, SHAPE], cwd=self.folder,
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.assertEqual(os.listdir(self.folder), ["gemmcl-check.json"])
+
+    def test_rows_that_are_not_native(self):
+        foreign = [row["name"] for row in self.read("kernels", "--json") if row["here"] != "native"]
+        if not foreign:
+            self.skipTest("all are native here")
+        _, rows, _ = self.check(0, kernels=(KERNELS[0], foreign[0]))
+        self.assertNotIn("result", rows[foreign[0]])
+        self.assertEqual(rows[KERNELS[0]]["result"], "ok")
+
+    def test_every_precision_is_exact(self):
+        rows = {row["precisions"]: row["name"] for row in self.read("kernels", "--json")
+                if row["here"] == "native"}
+        _, found, _ = self.check(0, kernels=tuple(rows.values()))
+        self.assertEqual({row["result"] for row in found.values()}, {"ok"})
+
+
+class Faults(Check):
+    """A fault of a kernel is reported, the others are checked all the same."""
+
+    def find(self, result, pattern, **variables):
+        _, rows, said = self.check(1, **self.broken(**variables))
+        bad, good = rows["tiled_4x4_8x8"], rows["gemm_naive"]
+        self.assertEqual((bad["result"], good["result"]), (result, "ok"))
+        self.assertRegex(bad["why"], pattern)
+        self.assertRegex(said.stdout, rf"tiled_4x4_8x8 {result}: ")
+        self.assertRegex(said.stderr, r"\d+ faults? w\w+ found")
+
+    def test_wrong(self):
+        self.find("wrong", r"^stored, 40 x 48 x 96: D \(0, 0\) is \S+, expected \S+; \d+ of \d+ elements are wrong",
+                  GEMMCL_WRONG_KERNEL="tiled_4x4_8x8")
+
+    def test_does_not_build(self):
+        self.find("failed", "Kernel tiled_4x4_8x8 is too much",
+                  GEMMCL_UNBUILT_KERNEL="tiled_4x4_8x8")
+
+    def test_does_not_build_natively(self):
+        self.find("failed", "does not build natively", GEMMCL_EMULATED_KERNEL="tiled_4x4_8x8")
+
+    def test_spilling_is_no_fault(self):
+        _, rows, said = self.check(0, **self.broken(GEMMCL_SPILLING_KERNEL="tiled_4x4_8x8"))
+        self.assertEqual(rows["tiled_4x4_8x8"]["spill_bytes"], 128)
+        self.assertEqual(rows["gemm_naive"]["spill_bytes"], 0)
+        self.assertRegex(said.stdout, "tiled_4x4_8x8 has .* 128 of them spilled")
+
+    def test_wrong_where_it_is_timed(self):
+        report, rows, _ = self.check(1, LD_PRELOAD=os.environ["GEMMCL_WRONG_RESULTS"])
+        self.assertEqual({row["result"] for row in rows.values()}, {"ok"})
+        for entry in report["speed"]:
+            self.assertEqual({one["result"] for one in entry["candidates"]}, {"wrong"})
+            self.assertNotIn("fastest", entry)
+
+
+class Losses(Check):
+    """Processes that are lost take nothing else with them."""
+
+    def test_device_once(self):
+        once = self.path("once")
+        with open(once, "w", encoding="ascii"):
+            pass
+        report, _, _ = self.check(1, LD_PRELOAD=os.environ["GEMMCL_LOST_DEVICE"],
+                                  GEMMCL_LOST_ONCE=once)
+        self.assertFalse(os.path.exists(once))
+        entries = report["speed"]
+        faulty = [one for entry in entries for one in (entry, *entry["candidates"])
+                  if one.get("result") == "lost"]
+        self.assertEqual(len(faulty), 1)
+        self.assertRegex(faulty[0]["why"], r"clWaitForEvents.*-5\b")
+        measured = [entry for entry in entries if "fastest" in entry]
+        self.assertGreaterEqual(len(measured), len(entries) - 1)
+
+    def test_device_always(self):
+        rows = [row["name"] for row in self.read("kernels", "--json") if row["here"] == "native"]
+        _, found, said = self.check(1, kernels=rows[:6],
+                                    LD_PRELOAD=os.environ["GEMMCL_LOST_DEVICE"])
+        results = [row["result"] for row in found.values()]
+        self.assertEqual((results.count("lost"), results.count("not reached")), (4, 2))
+        self.assertIn("4 lost", said.stdout)
+
+    def strike(self, number, *arguments):
+        """Sends a signal to the process that times kernels."""
+        with self.start("-k", KERNELS[0], *arguments) as process:
+            self.wait_for_step(process, "1024 x 1024 x 1024")
+            time.sleep(0.5)
+            for child in children(process.pid):
+                os.kill(child, number)
+            _, errors = process.communicate(timeout=tool.SECONDS)
+        return process.returncode, self.load(), errors
+
+    def test_crash(self):
+        status, report, _ = self.strike(signal.SIGKILL, "--seconds", "20", "1024,1024,1024", SHAPE)
+        whys = [one["why"] for entry in report["speed"] for one in (entry, *entry["candidates"])
+                if one.get("why")]
+        self.assertIn("signal 9", " ".join(whys))
+        self.assertIn("fastest", report["speed"][-1])
+        self.assertIn(status, (0, 1))
+
+    def test_hang(self):
+        start = time.monotonic()
+        self.strike(signal.SIGSTOP, "--seconds", "4", "1024,1024,1024", SHAPE)
+        self.assertLess(time.monotonic() - start, 4 + MARGIN)
+
+    def test_interrupt(self):
+        with self.start("-k", KERNELS[0], "--seconds", "60", "1024,1024,1024") as process:
+            self.wait_for_step(process, "1024 x 1024 x 1024")
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=tool.SECONDS)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertEqual(self.load()["rows"][0]["result"], "ok")
+
+
+class Budget(Check):
+    def test_is_kept(self):
+        start = time.monotonic()
+        said = self.ends(0, "check", "-o", self.file, "--seconds", "2")
+        self.assertLess(time.monotonic() - start, 2 + MARGIN)
+        report = self.load()
+        self.assertIn("not reached", said.stdout)
+        self.assertIn("not reached", [row.get("result") for row in report["rows"]])
+        shapes = {(entry["m"], entry["n"], entry["k"]) for entry in report["speed"]}
+        self.assertEqual(len(shapes), 8)
+        self.assertTrue({(1024, 1024, 1024), (1, 4096, 4096)} <= shapes)
+
+
+class Surfaces(Check):
+    """What is found with and without GStreamer, which is played by scripts here."""
+
+    def surfaces(self, status, launch, elements="vapostproc gemmcl", seconds=60):
+        for name, script in (
+            ("gst-launch-1.0", launch),
+            ("gst-inspect-1.0", f'case " {elements} " in *" $2 "*) exit 0;; esac; exit 1'),
+        ):
+            path = self.path(name)
+            with open(path, "w", encoding="ascii") as file:
+                file.write(f"#!/bin/sh\n{script}\n")
+            os.chmod(path, stat.S_IRWXU)
+        self.ends(status, "check", "-k", KERNELS[0], "-o", self.file, "--seconds", seconds, SHAPE,
+                  LD_PRELOAD=os.environ["GEMMCL_SHARES_SURFACES"],
+                  PATH=f"{self.folder}:{os.environ['PATH']}")
+        return self.load()["va"]
+
+    def test_passed(self):
+        said = self.path("said")
+        va = self.surfaces(0, f'echo "$*" > {said}')
+        self.assertEqual((va["result"], va["why"]), ("passed", None))
+        with open(said, encoding="utf-8") as file:
+            line = file.read()
+        self.assertRegex(line, r"vapostproc ! video/x-raw\(memory:VAMemory\),\S+ ! gemmcl weight=")
+        self.assertIn(f'device="{self.load()["device"]["name"]}"', line)
+
+    def test_failed(self):
+        va = self.surfaces(1, "echo ERROR: not negotiated >&2; exit 1")
+        self.assertEqual((va["result"], va["said"]), ("failed", "ERROR: not negotiated"))
+        self.assertIn("exit status 1", va["why"])
+
+    def test_crashed(self):
+        va = self.surfaces(1, "kill -SEGV $$")
+        self.assertEqual(va["result"], "failed")
+        self.assertIn("signal 11", va["why"])
+
+    def test_hangs(self):
+        va = self.surfaces(1, "sleep 1000", seconds=8)
+        self.assertEqual(va["result"], "failed")
+        self.assertRegex(va["why"], r"did not end in \d+ seconds")
+
+    def test_without_vapostproc(self):
+        va = self.surfaces(0, "exit 1", "gemmcl")
+        self.assertEqual((va["result"], va["why"]),
+                         ("absent", "GStreamer has no element vapostproc here."))
+
+    def test_without_sharing(self):
+        report, _, _ = self.good()
+        if report["shares_surfaces"]:
+            self.skipTest("the device shares surfaces")
+        self.assertEqual(report["va"]["result"], "absent")
+        self.assertIn("cl_intel_va_api_media_sharing", report["va"]["why"])
+
+
+class Usage(Check):
+    def test_values_that_are_none(self):
+        for pattern, *arguments in (
+            ("more than 0", "--seconds", "0"),
+            ("finite number", "--seconds", "long"),
+            ('no kernel "fast"', "-k", "fast"),
+            ("three whole numbers", "8,8"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.refuses(2, pattern, "check", *arguments)
+
+    def test_output_that_cannot_be_written(self):
+        start = time.monotonic()
+        self.refuses(1, "No such file", "check", "-o", self.path("none/check.json"))
+        self.assertLess(time.monotonic() - start, MARGIN)
+
+    def test_no_device(self):
+        said = self.refuses(1, r"OpenCL", "check", "-o", self.file, OCL_ICD_VENDORS=self.folder)
+        self.assertIsNone(said)
+        self.assertFalse(os.path.exists(self.file))
+
+
+if __name__ == "__main__":
+    del Check
+    tool.main()
