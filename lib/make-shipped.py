@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Takes over what `gemmcl tune` measured on a device into tuning-shipped.json.
+"""Takes over what was measured on a device into tuning-shipped.json.
 
-usage: make-shipped.py TUNING.json
+usage: make-shipped.py [--shipped FILE] MEASURED.json ...
 
-The entries replace those of the same device. The library uses them on every such device, whatever
+A file is what `gemmcl tune` keeps, tuning.json, whose entries replace all those of the same device;
+or a report of `gemmcl check`, whose entries replace those of the same device and problem. Of a
+report counts what was right where it was checked, and another kernel than the rules' choice only if
+it was faster by more than the noise. The library uses the entries on every such device, whatever
 its driver and however many compute units it has.
 """
 
@@ -16,24 +19,69 @@ from pathlib import Path
 
 SHIPPED = Path(__file__).with_name("tuning-shipped.json")
 
+# As `gemmcl tune` has it: what is faster by less is no gain.
+LEAST_GAIN = 1.02
+FAULTS = ("wrong", "failed", "lost")
 
-def take_over(path):
-    for entry in json.loads(path.read_text(encoding="utf-8"))["entries"]:
+
+def device_of(entry):
+    return entry["device"]
+
+
+def problem_of(entry):
+    return tuple(entry[key] for key in ("device", "precision", "layout", "transposed", *"mnk"))
+
+
+def round_rate(gflops):
+    """An entry of 0 GFLOPS would count for nothing."""
+    return max(round(gflops), 1)
+
+
+def from_tuning(tuning):
+    for entry in tuning["entries"]:
         kept = {key: value for key, value in entry.items() if key not in ("units", "driver")}
-        yield {**kept, "gflops": round(entry["gflops"])}
+        yield {**kept, "gflops": round_rate(entry["gflops"])}
+
+
+def from_check(report):
+    """The fastest kernel of each problem that was timed."""
+    faulty = {row["kernel"] for row in report["rows"] if row.get("result") in FAULTS}
+    for entry in report["speed"]:
+        timed = {one["kernel"]: one["gflops"] for one in entry["candidates"]
+                 if one.get("result") == "ok" and "min_ms" in one
+                 and one["kernel"].partition("/")[0] not in faulty}
+        if not timed:
+            continue
+        kernel = max(timed, key=timed.get)
+        if timed[kernel] < LEAST_GAIN * timed.get(entry["rules"], 0):
+            kernel = entry["rules"]
+        problem = {key: entry[key] for key in ("precision", "layout", "transposed", *"mnk")}
+        yield {"device": report["device"]["name"], **problem, "kernel": kernel,
+               "gflops": round_rate(timed[kernel])}
+
+
+def take_over(old, path):
+    """The entries with those of a file in place of what they replace."""
+    measured = json.loads(path.read_text(encoding="utf-8"))
+    is_check = "speed" in measured
+    new = list(from_check(measured) if is_check else from_tuning(measured))
+    key = problem_of if is_check else device_of
+    replaced = set(map(key, new))
+    return new + [entry for entry in old if key(entry) not in replaced]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("measured", metavar="TUNING.json", type=Path)
+    parser.add_argument("measured", metavar="MEASURED.json", type=Path, nargs="+")
+    parser.add_argument("--shipped", metavar="FILE", type=Path, default=SHIPPED)
     options = parser.parse_args()
 
-    new = list(take_over(options.measured))
-    devices = {entry["device"] for entry in new}
-    old = json.loads(SHIPPED.read_text(encoding="utf-8"))["entries"]
-    kept = new + [entry for entry in old if entry["device"] not in devices]
-    lines = ",\n".join("  " + json.dumps(entry) for entry in kept)
-    SHIPPED.write_text(f'{{\n "version": 1,\n "entries": [\n{lines}\n ]\n}}\n', encoding="utf-8")
+    entries = json.loads(options.shipped.read_text(encoding="utf-8"))["entries"]
+    for path in options.measured:
+        entries = take_over(entries, path)
+    lines = ",\n".join("  " + json.dumps(entry) for entry in entries)
+    options.shipped.write_text(f'{{\n "version": 1,\n "entries": [\n{lines}\n ]\n}}\n',
+                               encoding="utf-8")
     return 0
 
 

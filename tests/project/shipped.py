@@ -5,12 +5,15 @@
 
 usage: shipped.py LIB-DIRECTORY KERNELS-DIRECTORY
 
-The library ignores an entry that is wrong, so nothing else would find one.
+The library ignores an entry that is wrong, so nothing else would find one. Also runs
+make-shipped.py, which makes the file, on files of its own.
 """
 
 import json
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 LIB, KERNELS = map(Path, sys.argv[1:])
@@ -44,7 +47,83 @@ def key(entry):
     return tuple(entry[name] for name in ("device", "precision", "layout", "transposed", *"mnk"))
 
 
+def make_entry(device, m, kernel, gflops):
+    return {"device": device, "precision": "f32", "layout": "row", "transposed": "", "m": m,
+            "n": 64, "k": 64, "kernel": kernel, "gflops": gflops}
+
+
+def make_timed(m, rules, **gflops):
+    """An entry of a report's "speed"."""
+    candidates = [{"kernel": kernel, "result": "ok", "ms": 1.0, "min_ms": 1.0, "gflops": rate}
+                  for kernel, rate in gflops.items()]
+    return {"precision": "f32", "layout": "row", "transposed": "", "m": m, "n": 64, "k": 64,
+            "rules": rules, "candidates": candidates}
+
+
+def make_report(*timed):
+    """What `gemmcl check` might write of the device "B"."""
+    return {
+        "device": {"name": "B"},
+        "rows": [{"kernel": "gemm_naive", "result": "ok"},
+                 {"kernel": "tiled_4x4_8x8", "result": "wrong"},
+                 {"kernel": "tiled_8x8_8x8"}],
+        "speed": list(timed),
+    }
+
+
+def take_over(*measured):
+    """What make-shipped.py makes of entries of the devices A and B, and of these files."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{i}.json" for i in range(len(measured) + 1)]
+        kept = {"version": 1, "entries": [make_entry("A", 8, "gemm_naive", 1),
+                                          make_entry("B", 8, "gemm_naive", 2),
+                                          make_entry("B", 16, "gemm_naive", 3)]}
+        for path, content in zip(paths, (kept, *measured)):
+            path.write_text(json.dumps(content), encoding="utf-8")
+        subprocess.run([sys.executable, LIB / "make-shipped.py", "--shipped", *paths], check=True)
+        made = json.loads(paths[0].read_text(encoding="utf-8"))["entries"]
+    assert all(map(is_sound, made)), made
+    return {(entry["device"], entry["m"]): (entry["kernel"], entry["gflops"]) for entry in made}
+
+
+def replaces_problem():
+    """A report replaces what it measured, and by the rules' choice where the gain is noise."""
+    report = make_report(
+        make_timed(8, "gemm_naive", gemm_naive=100.0, tiled_8x8_8x8=103.4),
+        make_timed(32, "gemm_naive", gemm_naive=0.2, tiled_8x8_8x8=0.201),
+    )
+    return take_over(report) == {
+        ("A", 8): ("gemm_naive", 1), ("B", 8): ("tiled_8x8_8x8", 103),
+        ("B", 16): ("gemm_naive", 3), ("B", 32): ("gemm_naive", 1)}
+
+
+def leaves_faults():
+    """What was wrong on exact problems is not taken, however fast."""
+    report = make_report(
+        make_timed(8, "gemm_naive", gemm_naive=100.0, tiled_4x4_8x8=500.0),
+        make_timed(16, "tiled_4x4_8x8", tiled_4x4_8x8=500.0),
+        make_timed(32, "tiled_4x4_8x8", **{"tiled_4x4_8x8/2": 500.0, "tiled_8x8_8x8": 4.0}),
+    )
+    return take_over(report) == {
+        ("A", 8): ("gemm_naive", 1), ("B", 8): ("gemm_naive", 100), ("B", 16): ("gemm_naive", 3),
+        ("B", 32): ("tiled_8x8_8x8", 4)}
+
+
+def replaces_device():
+    """A file of `gemmcl tune` replaces all of its devices; files follow one another."""
+    tuning = {"version": 1, "entries": [
+        {**make_entry("B", 64, "tiled_8x8_8x8", 9.6), "units": 4, "driver": "1"}]}
+    report = make_report(make_timed(64, "gemm_naive", gemm_naive=12.0))
+    return take_over(tuning) == {
+        ("A", 8): ("gemm_naive", 1), ("B", 64): ("tiled_8x8_8x8", 10)
+    } and take_over(tuning, report) == {
+        ("A", 8): ("gemm_naive", 1), ("B", 64): ("gemm_naive", 12)}
+
+
 checks = {
+    "a report replaces its problems": replaces_problem(),
+    "a report's faulty kernels are left": leaves_faults(),
+    "a tuning file replaces its device": replaces_device(),
     "version": shipped["version"] == 1,
     "entries": bool(entries) and all(map(is_sound, entries)),
     "devices": all(entry["device"] for entry in entries),

@@ -149,8 +149,8 @@ class Faults(Check):
         self.assertRegex(said.stderr, r"\d+ faults? w\w+ found")
 
     def test_wrong(self):
-        self.find("wrong", r"^stored, 40 x 48 x 96: D \(0, 0\) is \S+, expected \S+; \d+ of \d+ elements are wrong",
-                  GEMMCL_WRONG_KERNEL="tiled_4x4_8x8")
+        self.find("wrong", r"^stored, 40 x 48 x 96: D \(0, 0\) is \S+, expected \S+; "
+                  r"\d+ of \d+ elements are wrong$", GEMMCL_WRONG_KERNEL="tiled_4x4_8x8")
 
     def test_does_not_build(self):
         self.find("failed", "Kernel tiled_4x4_8x8 is too much",
