@@ -17,15 +17,25 @@
  * Product: a problem of a row: its work-group's rows and columns of D, and some more
  * @more_m, @more_n: these
  * @stored: A is of the type that is multiplied; else f32
+ * @m, @n: the sizes, where they are not 0
+ * @last: only for a row that takes none of the problems before
  */
 typedef struct {
   const gchar *name;
   gsize k, more_m, more_n;
   gboolean stored;
+  gsize m, n;
+  gboolean last;
 } Product;
 
-/* 2D block reads need rows of whole 16 bytes; the other problem has no such row. */
-static const Product products[] = {{"stored", 96, 8, 16, TRUE}, {"edges", 83, 3, 5, FALSE}};
+/* 2D block reads need rows of whole 16 bytes; the second problem has no such row. */
+static const Product products[] = {
+    {"stored", 96, 8, 16, TRUE},
+    {"edges", 83, 3, 5, FALSE},
+    {"few rows", 83, .more_n = 5, .m = 4, .last = TRUE},
+    {"one row", 83, .more_n = 5, .m = 1, .last = TRUE},
+    {"narrow", 13, .more_m = 3, .n = 13, .last = TRUE},
+};
 
 typedef struct {
   GemmclGemm gemm;
@@ -71,8 +81,8 @@ make_gemm (const GemmclKernelInfo *info, const Product *product)
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
 
   get_group (info->name, &gemm.m, &gemm.n);
-  gemm.m += product->more_m;
-  gemm.n += product->more_n;
+  gemm.m = product->m > 0 ? product->m : gemm.m + product->more_m;
+  gemm.n = product->n > 0 ? product->n : gemm.n + product->more_n;
   gemm.k = product->k;
   gemm.precision = info->precision;
   gemm.a_type = product->stored ? types[info->precision] : GEMMCL_TYPE_F32;
@@ -232,7 +242,8 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
   g_autoptr (GError) error = NULL;
   g_autofree gchar *wrong = NULL;
 
-  if (!gemmcl_kernel_fits (context, info->name, &gemm, NULL))
+  if (!gemmcl_kernel_fits (context, info->name, &gemm, NULL) ||
+      (product->last && g_strcmp0 (tool_json_get_string (answer, "result"), "unfit") != 0))
     return TRUE;
   json_object_set_new (answer, "result", json_string ("ok"));
   plan = gemmcl_plan_new (context, &gemm, info->name, &error);
@@ -251,6 +262,19 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
   if (wrong != NULL)
     set_result (answer, "wrong", &gemm, product, wrong);
   return wrong == NULL;
+}
+
+void
+check_exact_build (GemmclContext *context, const GemmclKernelInfo *info)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (products); i++) {
+    const GemmclGemm gemm = make_gemm (info, &products[i]);
+    GemmclPlan *plan = gemmcl_kernel_fits (context, info->name, &gemm, NULL)
+                           ? gemmcl_plan_new (context, &gemm, info->name, NULL)
+                           : NULL;
+
+    g_clear_object (&plan);
+  }
 }
 
 json_t *

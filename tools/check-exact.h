@@ -18,6 +18,9 @@
  */
 json_t *check_exact_row (GemmclContext *context, const GemmclKernelInfo *info);
 
+/** check_exact_build: Compiles what check_exact_row() will want of the caches on the disk. */
+void check_exact_build (GemmclContext *context, const GemmclKernelInfo *info);
+
 /**
  * check_exact_add_build:
  *

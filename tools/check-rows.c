@@ -10,6 +10,9 @@
 /* The fewer devices have what a row needs, the earlier is its turn: the time may not be enough. */
 #define N_RANKS 3
 
+/* Compilers take most of the time, and a core each. */
+#define MOST_BUILDERS 6
+
 static guint
 get_rank (const json_t *row)
 {
@@ -48,21 +51,60 @@ check_row (Check *self, json_t *row, gint64 deadline, GError **error)
   return TRUE;
 }
 
+/* The native rows in the order in which they are checked; each of these is a reference. */
+static json_t *
+order_rows (const json_t *rows)
+{
+  json_t *ordered = json_array ();
+
+  for (guint rank = 0; rank < N_RANKS; rank++)
+    for (gsize i = 0; i < json_array_size (rows); i++) {
+      json_t *row = json_array_get (rows, i);
+
+      if (is_native (row) && get_rank (row) == rank)
+        json_array_append (ordered, row);
+    }
+  return ordered;
+}
+
+/* Starts a process that compiles every @n-th row from @first on, ahead of the one that runs them.
+ * What becomes of it is no matter. */
+static CheckWorker *
+start_builder (const Check *self, const json_t *rows, guint first, guint n)
+{
+  CheckWorker *builder = check_worker_new (tune_progress_tick, self->progress);
+  json_t *names = json_array ();
+
+  for (gsize i = first; i < json_array_size (rows); i += n)
+    json_array_append (names, json_object_get (json_array_get (rows, i), "kernel"));
+  check_worker_send (builder, json_pack ("{s:s, s:o}", "do", "build", "kernels", names), NULL);
+  return builder;
+}
+
+static GPtrArray *
+start_builders (const Check *self, const json_t *rows)
+{
+  const guint n = CLAMP (g_get_num_processors () - 1, 1, MOST_BUILDERS);
+  GPtrArray *builders = g_ptr_array_new_with_free_func ((GDestroyNotify)check_worker_free);
+
+  /* The first row is under way at once. */
+  for (guint i = 0; i < n && i + 1 < json_array_size (rows); i++)
+    g_ptr_array_add (builders, start_builder (self, rows, i + 1, n));
+  return builders;
+}
+
 gboolean
 check_rows (Check *self, gdouble seconds, GError **error)
 {
   const gint64 deadline =
       MIN (self->deadline, g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC));
-  json_t *rows = json_object_get (self->report, "rows"), *row;
-  gsize i;
+  g_autoptr (json_t) rows = order_rows (json_object_get (self->report, "rows"));
+  g_autoptr (GPtrArray) builders = start_builders (self, rows);
 
   tune_progress_begin (self->progress, "kernels on exact problems", seconds);
-  for (guint rank = 0; rank < N_RANKS; rank++)
-    json_array_foreach (rows, i, row)
-    {
-      if (is_native (row) && get_rank (row) == rank && !check_row (self, row, deadline, error))
-        return FALSE;
-    }
+  for (gsize i = 0; i < json_array_size (rows); i++)
+    if (!check_row (self, json_array_get (rows, i), deadline, error))
+      return FALSE;
   return TRUE;
 }
 

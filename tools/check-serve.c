@@ -156,15 +156,35 @@ serve_facts (Server *self, const json_t *request)
                                           : list_usual_shapes (self->context));
 }
 
+static const GemmclKernelInfo *
+find_row (const json_t *name)
+{
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++)
+    if (g_strcmp0 (gemmcl_get_kernel (i)->name, json_string_value (name)) == 0)
+      return gemmcl_get_kernel (i);
+  return NULL;
+}
+
 static json_t *
 serve_row (Server *self, const json_t *request)
 {
-  const gchar *name = tool_json_get_string (request, "kernel");
+  const GemmclKernelInfo *info = find_row (json_object_get (request, "kernel"));
 
-  for (guint i = 0; i < gemmcl_get_n_kernels (); i++)
-    if (g_strcmp0 (gemmcl_get_kernel (i)->name, name) == 0)
-      return check_exact_row (self->context, gemmcl_get_kernel (i));
-  return NULL;
+  return info != NULL ? check_exact_row (self->context, info) : NULL;
+}
+
+static json_t *
+serve_build (Server *self, const json_t *request)
+{
+  const json_t *names = json_object_get (request, "kernels");
+
+  for (gsize i = 0; i < json_array_size (names); i++) {
+    const GemmclKernelInfo *info = find_row (json_array_get (names, i));
+
+    if (info != NULL)
+      check_exact_build (self->context, info);
+  }
+  return json_object ();
 }
 
 static json_t *
@@ -201,8 +221,8 @@ static const struct {
   const gchar *word;
   json_t *(*serve) (Server *self, const json_t *request);
 } requests[] = {
-    {"facts", serve_facts},     {"row", serve_row},   {"shape", serve_shape},
-    {"prepare", serve_prepare}, {"time", serve_time},
+    {"facts", serve_facts}, {"build", serve_build},     {"row", serve_row},
+    {"shape", serve_shape}, {"prepare", serve_prepare}, {"time", serve_time},
 };
 
 static json_t *

@@ -13,6 +13,7 @@
  *                                                 the candidates of each precision; without shapes
  *                                                 those of a whole check
  *   {"do": "row", "kernel": NAME}                 small exact problems: see check-exact.h
+ *   {"do": "build", "kernels": [NAME ...]}        compiles them, so that another process need not
  *   {"do": "shape", "m": M, "n": N, "k": K}       the problem of the requests that follow
  *   {"do": "prepare", "precision": P, "kernel": NAME}    see check-time.h
  *   {"do": "time", "seconds": S}

@@ -143,20 +143,27 @@ is_good (const json_t *answer)
          json_array_size (json_object_get (answer, "times")) > 0;
 }
 
+gboolean
+check_worker_send (CheckWorker *self, json_t *request, GError **error)
+{
+  g_autoptr (json_t) owned = request;
+  char *line;
+
+  if (!ensure (self, error))
+    return FALSE;
+  line = json_dumps (request, JSON_COMPACT);
+  check_child_write (self->child, line);
+  free (line);
+  return TRUE;
+}
+
 json_t *
 check_worker_ask (CheckWorker *self, json_t *request, gdouble seconds, GError **error)
 {
-  g_autoptr (json_t) owned = request;
   g_autoptr (json_t) answer = NULL;
-  g_autofree gchar *line = NULL;
-  char *dump;
 
-  if (!ensure (self, error))
+  if (!check_worker_send (self, request, error))
     return NULL;
-  dump = json_dumps (request, JSON_COMPACT);
-  line = g_strdup (dump);
-  free (dump);
-  check_child_write (self->child, line);
   answer = read_answer (self, seconds, error);
   if (answer == NULL)
     return NULL;

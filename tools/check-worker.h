@@ -40,6 +40,10 @@ CheckWorker *check_worker_new (void (*tick) (gpointer data), gpointer data);
 void check_worker_free (CheckWorker *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CheckWorker, check_worker_free)
 
+/** check_worker_send: Sends @request (transfer full), whose answer is never read. Returns: %FALSE
+ * as check_worker_ask(). */
+gboolean check_worker_send (CheckWorker *self, json_t *request, GError **error);
+
 /** check_worker_get_generation: Returns: how often the process was started. A number that changed
  * says that what earlier requests left in the process is gone. */
 guint check_worker_get_generation (const CheckWorker *self);
