@@ -18,7 +18,7 @@ get_rank (const json_t *row)
 {
   const gchar *needs = tool_json_get_string (row, "needs");
 
-  return strstr (needs, "matrix engines") != NULL ? 0 : *needs != '\0' ? 1 : 2;
+  return strstr (needs, "matrix engines") != NULL ? 0 : strstr (needs, "subgroups") != NULL ? 1 : 2;
 }
 
 static gboolean
