@@ -13,7 +13,7 @@
 #define RUNS  3 /* under way at once; one more follows, with other weights */
 
 /* Cases of a sweep with GEMMCL_TEST_BRIEF, spread over all calls; which, the random seed tells. */
-#define BRIEF_CASES 32
+#define BRIEF_CASES 16
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_event, clReleaseEvent, NULL)
 
