@@ -167,6 +167,21 @@ gemmcl_gemm_get_computed (const GemmclGemm *gemm)
   return computed;
 }
 
+GemmclGemm
+gemmcl_gemm_get_as_run (const GemmclGemm *computed)
+{
+  GemmclGemm gemm = *computed;
+  const gsize batch = gemmcl_gemm_get_batch (computed);
+
+  if (gemm.b_stride == 0 && gemm.a_image == NULL && gemm.d_image == NULL &&
+      gemm.layout == GEMMCL_LAYOUT_ROW_MAJOR && !gemm.trans_a &&
+      gemm.addend != GEMMCL_ADDEND_MATRIX && gemm.m <= G_MAXINT32 / batch) {
+    gemm.m *= batch;
+    gemm.batch = 1;
+  }
+  return gemm;
+}
+
 GemmclStrides
 gemmcl_stored_get_strides (const GemmclStored *stored)
 {

@@ -40,6 +40,10 @@ gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
  * of which a step behind the kernels makes the D that @gemm states. */
 GemmclGemm gemmcl_gemm_get_computed (const GemmclGemm *gemm);
 
+/** Returns: the problem that @computed most often is run as, which decides what is fastest: batches
+ * that share all but A and D are one tall problem. */
+GemmclGemm gemmcl_gemm_get_as_run (const GemmclGemm *computed);
+
 /** Returns: the same in a kernel's terms. */
 GemmclStrides gemmcl_stored_get_strides (const GemmclStored *stored);
 

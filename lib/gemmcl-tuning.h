@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <gio/gio.h>
+
 #include "gemmcl-plan.h"
 
 GEMMCL_BEGIN_DECLS
@@ -56,6 +58,105 @@ GemmclChoiceSource gemmcl_plan_get_choice_source (GemmclPlan *self);
  * Returns: (transfer full): names for gemmcl_plan_new(), at least one.
  */
 gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm *gemm);
+
+/**
+ * GemmclTuningOptions:
+ * @size: sizeof (GemmclTuningOptions), by which the library knows the fields that the caller has
+ * @candidates: kernels that are timed at most, 2 or more
+ * @seconds: time on the device for all of them
+ * @share: the part of the device's time that the search takes, more than 0; 1: all. After each run
+ *   the search sleeps until the run was no more than this part of the time since
+ * @names: (nullable) (array zero-terminated=1): the kernels, as gemmcl_plan_new() takes them; the
+ *   first is what others have to beat. %NULL: the rules' choice, and then the first ones of
+ *   gemmcl_tuning_list_candidates()
+ * @dry_run: nothing is remembered
+ *
+ * How a search goes. Start from GEMMCL_TUNING_OPTIONS_INIT; later versions may add fields at the
+ * end.
+ */
+typedef struct {
+  gsize size;
+  guint candidates;
+  gdouble seconds;
+  gdouble share;
+  const gchar *const *names;
+  gboolean dry_run;
+} GemmclTuningOptions;
+
+#define GEMMCL_TUNING_OPTIONS_INIT                                                                 \
+  {                                                                                                \
+    .size = sizeof (GemmclTuningOptions), .candidates = 5, .seconds = 0.25, .share = 0.02          \
+  }
+
+/**
+ * GemmclTuningCandidate:
+ * @kernel: as gemmcl_plan_get_kernel() names it; owned
+ * @seconds: the median of its runs that were timed last, by the device's clock; 0: none was
+ * @why: (nullable): why it left; %NULL for one that was timed to the end
+ * @faulty: it left because it does not build, fails or computes something wrong
+ */
+typedef struct {
+  gchar *kernel;
+  gdouble seconds;
+  gchar *why;
+  gboolean faulty;
+} GemmclTuningCandidate;
+
+/**
+ * GemmclTuningResult:
+ * @candidates: (element-type GemmclTuningCandidate): in the order in which they were tried
+ * @first: (nullable): the first of these that works, which the others had to beat; %NULL: none
+ *   works
+ * @best: (nullable): the fastest, which is @first unless another is faster by more than the noise;
+ *   %NULL: none works, or there was no time to compare
+ * @gain: the median of how many times as fast as @first @best is; 1 where they are the same
+ * @device_seconds: time on the device that the search took
+ * @stored: @best was remembered
+ * @why_not_stored: (nullable): a sentence, where it should have been and was not
+ *
+ * What a search found. @first and @best belong to @candidates.
+ */
+typedef struct {
+  GPtrArray *candidates;
+  const GemmclTuningCandidate *first;
+  const GemmclTuningCandidate *best;
+  gdouble gain;
+  gdouble device_seconds;
+  gboolean stored;
+  gchar *why_not_stored;
+} GemmclTuningResult;
+
+void gemmcl_tuning_result_free (GemmclTuningResult *result);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
+
+/**
+ * gemmcl_tuning_search:
+ * @gemm: a valid problem
+ * @options: (nullable): %NULL for GEMMCL_TUNING_OPTIONS_INIT
+ * @cancellable: (nullable): ends the search, at the latest when what is compiled or run is done
+ *
+ * Finds the fastest kernel for @gemm on the device of @context, in this thread, while other threads
+ * may use the device. Matrices are the search's own, random, in its own memory of the device, of
+ * which they take half at most; runs are in a queue of its own, one at a time.
+ *
+ * Each candidate is built and run once. One that does not build natively, spills registers on an
+ * Intel GPU, fails, or has a result that is further from the first one's than both may be from the
+ * exact one (gemmcl_gemm_verify()), leaves, and so does one that takes four times as long as the
+ * best. Then the candidates take turns, forwards and backwards; a turn is the median of a few runs.
+ * One that is slower than the best by a quarter leaves. Another takes the first one's place only if
+ * it was faster in three of four turns beside it, and by 2 % or more in half of them. Fewer than
+ * five turns count for nothing.
+ *
+ * What is best is remembered as by gemmcl_tuning_store(), also where that is the first. Pictures
+ * whose pixels are rows, D that is a picture, and batches that do not run as one tall problem have
+ * no entries, so that nothing is remembered.
+ *
+ * Returns: (transfer full): what was found, or %NULL with #G_IO_ERROR_CANCELLED, or with the errors
+ *   of gemmcl_gemm_validate() and #GEMMCL_ERROR_TOO_LARGE or #GEMMCL_ERROR_OPENCL for its memory.
+ */
+GemmclTuningResult *gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
+                                          const GemmclTuningOptions *options,
+                                          GCancellable *cancellable, GError **error);
 
 /**
  * gemmcl_tuning_store:

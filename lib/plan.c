@@ -154,21 +154,6 @@ build_multiply (GemmclPlan *self, const GemmclChoice *choice, GemmclKernelLevel 
   return TRUE;
 }
 
-/* Batches that share all but A and D most often run as one tall problem; choose for that. */
-static GemmclGemm
-get_problem_as_run (GemmclPlan *self)
-{
-  GemmclGemm gemm = self->gemm;
-
-  if (gemm.b_stride == 0 && gemm.a_image == NULL && gemm.d_image == NULL &&
-      gemm.layout == GEMMCL_LAYOUT_ROW_MAJOR && !gemm.trans_a &&
-      gemm.addend != GEMMCL_ADDEND_MATRIX && gemm.m <= G_MAXINT32 / gemm.batch) {
-    gemm.m *= gemm.batch;
-    gemm.batch = 1;
-  }
-  return gemm;
-}
-
 /* Bytes of a work-item for which Intel's compiler found no registers. */
 static guint64
 count_spilled (GemmclPlan *self)
@@ -248,7 +233,7 @@ choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
            gemmcl_choice_check (&choice, self->device, &self->gemm, error) &&
            build_multiply (self, &choice, GEMMCL_KERNEL_LEVEL_EMULATED, error);
   }
-  as_run = get_problem_as_run (self);
+  as_run = gemmcl_gemm_get_as_run (&self->gemm);
   if (!rules && try_tuned (self, &as_run))
     return TRUE;
   self->source = GEMMCL_CHOICE_RULES;

@@ -274,9 +274,8 @@ load_to_change (GError **error)
   return NULL;
 }
 
-/* Entries are of matrices, one at a time: of pixels, other kernels are the fastest. */
-static gboolean
-is_of_matrices (const GemmclGemm *gemm)
+gboolean
+gemmcl_tuning_has_entries (const GemmclGemm *gemm)
 {
   return gemm->d_image == NULL && gemmcl_gemm_get_batch (gemm) == 1 &&
          (gemm->a_image == NULL || gemm->a_image->features != GEMMCL_FEATURE_PIXEL);
@@ -308,7 +307,7 @@ gemmcl_tuning_find (const GemmclDeviceInfo *device, const GemmclGemm *gemm, Gemm
 {
   g_autoptr (json_t) own = NULL;
 
-  if (!is_of_matrices (gemm))
+  if (!gemmcl_tuning_has_entries (gemm))
     return FALSE;
   own = load_own ();
   return find_nearest (own, FALSE, device, gemm, found) ||
@@ -371,7 +370,7 @@ gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar
   const GemmclDeviceInfo *device;
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
-  g_return_val_if_fail (gemm != NULL && is_of_matrices (gemm), FALSE);
+  g_return_val_if_fail (gemm != NULL && gemmcl_tuning_has_entries (gemm), FALSE);
   g_return_val_if_fail (kernel != NULL && gflops > 0, FALSE);
 
   tuned.gemm = *gemm;

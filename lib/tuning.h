@@ -24,6 +24,10 @@ typedef struct {
   GemmclChoiceSource source;
 } GemmclTuned;
 
+/** gemmcl_tuning_has_entries: Returns: whether there can be entries that speak for @gemm: they are
+ * of matrices, one at a time. Of pixels, other kernels are the fastest. */
+gboolean gemmcl_tuning_has_entries (const GemmclGemm *gemm);
+
 /** gemmcl_tuning_find: Returns: whether an entry speaks for @gemm on the device; the nearest of the
  * user's, or else of the library's own. */
 gboolean gemmcl_tuning_find (const GemmclDeviceInfo *device, const GemmclGemm *gemm,

@@ -1,0 +1,134 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
+#include "clock.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "gemmcl-opencl.h"
+
+#define USUAL 200 /* microseconds */
+
+static GMutex lock;
+static GHashTable *events; /* cl_event: the kernel of its run */
+static GHashTable *times;  /* kernel: microseconds */
+static GHashTable *counts; /* kernel: runs */
+static gchar *broken;
+
+/* The function called @name that this file's hides. */
+static void
+find_next (const gchar *name, gpointer function)
+{
+  void *symbol = dlsym (RTLD_NEXT, name);
+
+  memcpy (function, &symbol, sizeof symbol);
+}
+
+static void
+init_locked (void)
+{
+  if (events != NULL)
+    return;
+  events = g_hash_table_new (NULL, NULL);
+  times = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  counts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+}
+
+void
+clock_set (const gchar *kernel, guint microseconds)
+{
+  g_mutex_lock (&lock);
+  init_locked ();
+  g_hash_table_replace (times, g_strdup (kernel), GUINT_TO_POINTER (microseconds));
+  g_mutex_unlock (&lock);
+}
+
+void
+clock_break (const gchar *kernel)
+{
+  g_mutex_lock (&lock);
+  g_free (broken);
+  broken = g_strdup (kernel);
+  g_mutex_unlock (&lock);
+}
+
+guint
+clock_count (const gchar *kernel)
+{
+  guint count;
+
+  g_mutex_lock (&lock);
+  init_locked ();
+  count = GPOINTER_TO_UINT (g_hash_table_lookup (counts, kernel));
+  g_mutex_unlock (&lock);
+  return count;
+}
+
+void
+clock_reset (void)
+{
+  clock_break (NULL);
+  g_mutex_lock (&lock);
+  init_locked ();
+  g_hash_table_remove_all (times);
+  g_hash_table_remove_all (counts);
+  g_mutex_unlock (&lock);
+}
+
+/* Kernels' names are static. */
+static void
+note (const gchar *kernel, struct _cl_event *const *first, struct _cl_event *const *done)
+{
+  const guint count = clock_count (kernel);
+
+  g_mutex_lock (&lock);
+  g_hash_table_replace (counts, g_strdup (kernel), GUINT_TO_POINTER (count + 1));
+  if (first != NULL)
+    g_hash_table_replace (events, *first, (gpointer)kernel);
+  if (done != NULL)
+    g_hash_table_replace (events, *done, (gpointer)kernel);
+  g_mutex_unlock (&lock);
+}
+
+gboolean
+gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **first,
+                    struct _cl_event **done, GError **error)
+{
+  gboolean (*next) (GemmclPlan *, const GemmclRun *, struct _cl_event **, struct _cl_event **,
+                    GError **);
+  const gchar *kernel = gemmcl_plan_get_kernel (plan);
+  GemmclRun given = *run;
+
+  find_next ("gemmcl_plan_submit", &next);
+  g_mutex_lock (&lock);
+  if (g_strcmp0 (broken, kernel) == 0)
+    given.alpha *= 2;
+  g_mutex_unlock (&lock);
+  if (!next (plan, &given, first, done, error))
+    return FALSE;
+  note (kernel, first, done);
+  return TRUE;
+}
+
+cl_int CL_API_CALL
+clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t size, void *value,
+                         size_t *size_ret)
+{
+  cl_int (CL_API_CALL * next) (cl_event, cl_profiling_info, size_t, void *, size_t *);
+  const gchar *kernel;
+  guint time = USUAL;
+  cl_int status;
+
+  find_next ("clGetEventProfilingInfo", &next);
+  status = next (event, name, size, value, size_ret);
+  g_mutex_lock (&lock);
+  init_locked ();
+  kernel = g_hash_table_lookup (events, event);
+  if (kernel != NULL && g_hash_table_contains (times, kernel))
+    time = GPOINTER_TO_UINT (g_hash_table_lookup (times, kernel));
+  g_mutex_unlock (&lock);
+  if (status == CL_SUCCESS && kernel != NULL && value != NULL)
+    *(cl_ulong *)value = name == CL_PROFILING_COMMAND_END ? 1000 * (cl_ulong)time : 0;
+  return status;
+}

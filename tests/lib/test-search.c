@@ -1,0 +1,442 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * The search for the fastest kernel. The device's clock is the test's (clock.h), so that what is
+ * found does not depend on the machine; the kernels, and their results, are the library's. The
+ * library's cache directory is the test's own.
+ */
+
+#include <glib/gstdio.h>
+
+#include "clock.h"
+#include "files.h"
+#include "gemmcl.h"
+
+#define FAST 100 /* microseconds; kernels that were not set take 200 */
+#define SLOW 900
+
+/* How long a search that is cancelled may go on, with a machine that is busy. */
+#define LIMIT_US (20 * G_USEC_PER_SEC)
+
+static GemmclContext *context;
+
+static GemmclGemm
+make_problem (gsize m, gsize n, gsize k)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = m;
+  gemm.n = n;
+  gemm.k = k;
+  return gemm;
+}
+
+/* All of the device's time: nothing sleeps. */
+static GemmclTuningOptions
+make_options (void)
+{
+  GemmclTuningOptions options = GEMMCL_TUNING_OPTIONS_INIT;
+
+  options.share = 1.0;
+  return options;
+}
+
+static GemmclTuningResult *
+search (const GemmclGemm *gemm, const GemmclTuningOptions *options)
+{
+  g_autoptr (GError) error = NULL;
+  GemmclTuningResult *result = gemmcl_tuning_search (context, gemm, options, NULL, &error);
+
+  g_assert_no_error (error);
+  return result;
+}
+
+static void
+forget (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  clock_reset ();
+  gemmcl_tuning_forget (context, &error);
+  g_assert_no_error (error);
+}
+
+static const GemmclTuningCandidate *
+find (const GemmclTuningResult *result, const gchar *kernel)
+{
+  for (guint i = 0; i < result->candidates->len; i++) {
+    const GemmclTuningCandidate *candidate = g_ptr_array_index (result->candidates, i);
+
+    if (g_str_equal (candidate->kernel, kernel))
+      return candidate;
+  }
+  g_error ("%s was not tried", kernel);
+  return NULL;
+}
+
+static void
+assert_choice (const GemmclGemm *gemm, GemmclChoiceSource source, const gchar *kernel)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, gemm, NULL, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpint (gemmcl_plan_get_choice_source (plan), ==, source);
+  g_assert_cmpstr (gemmcl_plan_get_kernel (plan), ==, kernel);
+}
+
+/* The @index-th candidate of the rules; 0 is their choice. */
+static gchar *
+get_candidate (const GemmclGemm *gemm, guint index)
+{
+  g_auto (GStrv) names = gemmcl_tuning_list_candidates (context, gemm);
+
+  g_assert_cmpuint (g_strv_length (names), >, index);
+  return g_strdup (names[index]);
+}
+
+/* What is faster is found, remembered, and used by the next plan. */
+static void
+test_faster (void)
+{
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  const GemmclTuningOptions options = make_options ();
+  g_autofree gchar *first = get_candidate (&gemm, 0), *second = get_candidate (&gemm, 2);
+  g_autoptr (GemmclTuningResult) result = NULL;
+
+  forget ();
+  assert_choice (&gemm, GEMMCL_CHOICE_RULES, first);
+  clock_set (second, FAST);
+  result = search (&gemm, &options);
+  g_assert_cmpuint (result->candidates->len, ==, options.candidates);
+  g_assert_cmpstr (result->first->kernel, ==, first);
+  g_assert_cmpstr (result->best->kernel, ==, second);
+  g_assert_cmpfloat_with_epsilon (result->gain, 2.0, 1e-9);
+  g_assert_cmpfloat_with_epsilon (result->best->seconds, FAST * 1e-6, 1e-12);
+  g_assert_cmpstr (find (result, first)->why, ==, NULL);
+  g_assert_cmpstr (result->why_not_stored, ==, NULL);
+  g_assert_true (result->stored);
+  assert_choice (&gemm, GEMMCL_CHOICE_TUNED, second);
+}
+
+/* Where nothing is, the rules' choice is remembered. */
+static void
+test_kept (void)
+{
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  const GemmclTuningOptions options = make_options ();
+  g_autofree gchar *first = get_candidate (&gemm, 0), *second = get_candidate (&gemm, 1);
+  g_autoptr (GemmclTuningResult) result = NULL;
+
+  forget ();
+  /* By a hundredth, which is noise; and one that is slow leaves after few runs. */
+  clock_set (second, 198);
+  result = search (&gemm, &options);
+  g_assert_true (result->best == result->first);
+  g_assert_cmpfloat (result->gain, ==, 1.0);
+  g_assert_true (result->stored);
+  assert_choice (&gemm, GEMMCL_CHOICE_TUNED, first);
+}
+
+static void
+test_slow_leave (void)
+{
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  const GemmclTuningOptions options = make_options ();
+  g_autofree gchar *slow = get_candidate (&gemm, 1), *slower = get_candidate (&gemm, 2);
+  g_autoptr (GemmclTuningResult) result = NULL;
+
+  forget ();
+  clock_set (slow, 300);
+  clock_set (slower, SLOW);
+  result = search (&gemm, &options);
+  g_assert_cmpstr (find (result, slow)->why, ==, "Others were faster.");
+  g_assert_cmpstr (find (result, slower)->why, ==, "Its first run was slow.");
+  g_assert_false (find (result, slower)->faulty);
+  g_assert_cmpuint (clock_count (slower), ==, 1);
+  g_assert_cmpuint (clock_count (slow), <, clock_count (result->first->kernel));
+}
+
+static void
+test_dry_run (void)
+{
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  GemmclTuningOptions options = make_options ();
+  g_autofree gchar *first = get_candidate (&gemm, 0);
+  g_autoptr (GemmclTuningResult) result = NULL;
+
+  forget ();
+  options.dry_run = TRUE;
+  result = search (&gemm, &options);
+  g_assert_nonnull (result->best);
+  g_assert_false (result->stored);
+  assert_choice (&gemm, GEMMCL_CHOICE_RULES, first);
+}
+
+/* One that computes something wrong is out, however fast it is; another than the first by
+ * comparison, the first because a few of its rows are looked at. */
+static void
+test_wrong (void)
+{
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  const GemmclTuningOptions options = make_options ();
+
+  for (guint i = 0; i < 3; i++) {
+    g_autofree gchar *wrong = get_candidate (&gemm, i);
+    g_autoptr (GemmclTuningResult) result = NULL;
+
+    forget ();
+    clock_set (wrong, FAST);
+    clock_break (wrong);
+    result = search (&gemm, &options);
+    g_assert_true (find (result, wrong)->faulty);
+    g_assert_true (g_str_has_prefix (find (result, wrong)->why, "The result is wrong: "));
+    g_assert_cmpuint (clock_count (wrong), ==, 1);
+    g_assert_nonnull (result->best);
+    g_assert_cmpstr (result->best->kernel, !=, wrong);
+  }
+}
+
+/* Where rows cannot be looked at, the comparison with the first is all there is. */
+static void
+test_wrong_bytes (void)
+{
+  GemmclGemm gemm = make_problem (96, 64, 128);
+  const GemmclTuningOptions options = make_options ();
+  g_autofree gchar *wrong = NULL;
+  g_autoptr (GemmclTuningResult) result = NULL;
+
+  gemm.a_type = GEMMCL_TYPE_U8;
+  gemm.d_type = GEMMCL_TYPE_U8;
+  wrong = get_candidate (&gemm, 1);
+  forget ();
+  clock_break (wrong);
+  result = search (&gemm, &options);
+  g_assert_true (find (result, wrong)->faulty);
+  g_assert_true (g_str_has_prefix (find (result, wrong)->why, "The result is wrong: element "));
+}
+
+/* The search keeps to its time; what cannot be compared within it is not remembered. */
+static void
+test_time (void)
+{
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  GemmclTuningOptions options = make_options ();
+  g_autofree gchar *first = get_candidate (&gemm, 0), *second = get_candidate (&gemm, 1);
+
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr (GemmclTuningResult) result = NULL;
+
+    forget ();
+    clock_set (second, FAST);
+    options.seconds = i == 0 ? 1e-3 : 3e-3;
+    result = search (&gemm, &options);
+    g_assert_cmpfloat (result->device_seconds, <=, options.seconds);
+    g_assert_cmpstr (result->first->kernel, ==, first);
+    if (i == 0) {
+      g_assert_null (result->best);
+      g_assert_false (result->stored);
+      assert_choice (&gemm, GEMMCL_CHOICE_RULES, first);
+    } else {
+      g_assert_cmpstr (result->best->kernel, ==, second);
+    }
+  }
+}
+
+static gpointer
+cancel_later (gpointer cancellable)
+{
+  g_usleep (G_USEC_PER_SEC / 2);
+  g_cancellable_cancel (cancellable);
+  return NULL;
+}
+
+/* A search that would sleep for minutes ends when it is told so, and so does one that is told
+ * before. */
+static void
+test_cancel (void)
+{
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  GemmclTuningOptions options = GEMMCL_TUNING_OPTIONS_INIT;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  const gint64 begin = g_get_monotonic_time ();
+  g_autofree gchar *first = get_candidate (&gemm, 0);
+
+  forget ();
+  options.share = 1e-6;
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr (GError) error = NULL;
+    GThread *thread = i == 0 ? g_thread_new ("cancel", cancel_later, cancellable) : NULL;
+
+    g_assert_null (gemmcl_tuning_search (context, &gemm, &options, cancellable, &error));
+    g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    g_clear_pointer (&thread, g_thread_join);
+  }
+  g_assert_cmpint (g_get_monotonic_time () - begin, <, LIMIT_US);
+  g_assert_cmpuint (clock_count (first), ==, 1);
+  assert_choice (&gemm, GEMMCL_CHOICE_RULES, first);
+}
+
+/* A search takes its share: the time between runs is as much longer. */
+static void
+test_share (void)
+{
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  GemmclTuningOptions options = make_options ();
+  g_autoptr (GemmclTuningResult) result = NULL;
+  gint64 begin;
+
+  forget ();
+  options.share = 0.02;
+  options.seconds = 0.01;
+  begin = g_get_monotonic_time ();
+  result = search (&gemm, &options);
+  g_assert_cmpfloat ((g_get_monotonic_time () - begin) * 1e-6, >,
+                     0.98 * result->device_seconds / options.share);
+}
+
+/* No kernel of the library is taken for wrong, whatever the problem; and what cannot be remembered
+ * is searched for all the same. */
+static void
+check_problem (const GemmclGemm *gemm, const gchar *name, gboolean stored)
+{
+  GemmclTuningOptions options = make_options ();
+  g_autoptr (GemmclTuningResult) result = NULL;
+
+  forget ();
+  /* Compiling is most of what this takes. */
+  options.candidates = 3;
+  result = search (gemm, &options);
+  for (guint i = 0; i < result->candidates->len; i++) {
+    const GemmclTuningCandidate *candidate = g_ptr_array_index (result->candidates, i);
+
+    if (candidate->faulty)
+      g_error ("%s: %s: %s", name, candidate->kernel, candidate->why);
+  }
+  g_assert_nonnull (result->best);
+  if (result->stored != stored)
+    g_error ("%s: stored %d: %s", name, result->stored, result->why_not_stored);
+}
+
+static void
+test_problems (void)
+{
+  static const GemmclType types[] = {GEMMCL_TYPE_F16, GEMMCL_TYPE_BF16, GEMMCL_TYPE_U8,
+                                     GEMMCL_TYPE_I16};
+  static const GemmclActivation activations[] = {GEMMCL_ACTIVATION_GELU, GEMMCL_ACTIVATION_SOFTMAX};
+  GemmclGemm gemm;
+
+  for (GemmclPrecision p = 0; p < GEMMCL_N_PRECISIONS; p++) {
+    gemm = make_problem (40, 48, 200);
+    gemm.precision = p;
+    check_problem (&gemm, gemmcl_precision_get_name (p), TRUE);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (activations); i++) {
+    gemm = make_problem (40, 48, 100);
+    gemm.activation = activations[i];
+    gemm.bias = TRUE;
+    check_problem (&gemm, gemmcl_activation_get_name (activations[i]), TRUE);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
+    gemm = make_problem (33, 20, 65);
+    gemm.a_type = gemm.d_type = types[i];
+    gemm.a_scale = 0.5;
+    gemm.a_shift = -3;
+    check_problem (&gemm, gemmcl_type_get_name (types[i]), TRUE);
+  }
+  for (GemmclAddend c = GEMMCL_ADDEND_MATRIX; c <= GEMMCL_ADDEND_PREVIOUS; c++) {
+    g_autofree gchar *name = g_strdup_printf ("addend %d", c);
+
+    gemm = make_problem (33, 20, 65);
+    gemm.addend = c;
+    check_problem (&gemm, name, TRUE);
+  }
+  gemm = make_problem (40, 48, 100);
+  gemm.layout = GEMMCL_LAYOUT_COLUMN_MAJOR;
+  gemm.trans_a = gemm.trans_b = TRUE;
+  gemm.lda = 128;
+  gemm.ldd = 50;
+  gemm.d_offset = 3;
+  check_problem (&gemm, "transposed columns", TRUE);
+  gemm = make_problem (40, 48, 100);
+  gemm.row_outputs = GEMMCL_ROW_SUM | GEMMCL_ROW_ARG_MAX;
+  gemm.batch = 3;
+  check_problem (&gemm, "a tall problem", TRUE);
+  gemm = make_problem (40, 48, 100);
+  gemm.batch = 3;
+  gemm.addend = GEMMCL_ADDEND_MATRIX;
+  check_problem (&gemm, "batches", FALSE);
+}
+
+static void
+test_frames (void)
+{
+  static const GemmclPixelFormat formats[] = {GEMMCL_PIXEL_GRAY16_LE, GEMMCL_PIXEL_BGRX,
+                                              GEMMCL_PIXEL_P010_10LE};
+
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++) {
+    GemmclImage image = {.format = formats[i],
+                         .width = 32,
+                         .height = 24,
+                         .features = GEMMCL_FEATURE_PATCH,
+                         .patch_width = 8,
+                         .patch_height = 8,
+                         .kr = 0.299,
+                         .kb = 0.114};
+    const gchar *name = gemmcl_pixel_format_get_name (formats[i]);
+    GemmclGemm gemm = make_problem (0, 3, 0);
+
+    gemm.a_image = &image;
+    g_assert_true (gemmcl_image_get_shape (&image, &gemm.m, &gemm.k, NULL));
+    check_problem (&gemm, name, TRUE);
+    image.features = GEMMCL_FEATURE_PIXEL;
+    image.patch_width = image.patch_height = 0;
+    g_assert_true (gemmcl_image_get_shape (&image, &gemm.m, &gemm.k, NULL));
+    gemm.batch = 2;
+    if (gemmcl_pixel_format_get_n_planes (formats[i]) == 1) {
+      gemm.n = gemm.k;
+      gemm.d_image = &image;
+    }
+    check_problem (&gemm, name, FALSE);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autofree gchar *home = NULL;
+  g_autoptr (GError) error = NULL;
+  gint status;
+
+  /* What the driver compiled is kept where it was. */
+  if (g_getenv ("POCL_CACHE_DIR") == NULL) {
+    g_autofree gchar *pocl = g_build_filename (g_get_user_cache_dir (), "pocl", NULL);
+    g_setenv ("POCL_CACHE_DIR", pocl, TRUE);
+  }
+  home = g_dir_make_tmp ("gemmcl-search-XXXXXX", &error);
+  g_assert_no_error (error);
+  g_setenv ("XDG_CACHE_HOME", home, TRUE);
+  g_test_init (&argc, &argv, NULL);
+  context = gemmcl_context_new (NULL, &error);
+  if (context == NULL) {
+    g_print ("1..0 # SKIP %s\n", error->message);
+    files_remove_all (home);
+    return 0;
+  }
+  g_test_add_func ("/search/faster", test_faster);
+  g_test_add_func ("/search/kept", test_kept);
+  g_test_add_func ("/search/slow-leave", test_slow_leave);
+  g_test_add_func ("/search/dry-run", test_dry_run);
+  g_test_add_func ("/search/wrong", test_wrong);
+  g_test_add_func ("/search/wrong-bytes", test_wrong_bytes);
+  g_test_add_func ("/search/time", test_time);
+  g_test_add_func ("/search/cancel", test_cancel);
+  g_test_add_func ("/search/share", test_share);
+  g_test_add_func ("/search/problems", test_problems);
+  g_test_add_func ("/search/frames", test_frames);
+  status = g_test_run ();
+  g_clear_object (&context);
+  files_remove_all (home);
+  return status;
+}
