@@ -137,8 +137,8 @@ make_context (Fixture *self, GError **error)
   return self->context != NULL;
 }
 
-static gboolean
-make_plan (Fixture *self, GError **error)
+static GemmclGemm
+get_gemm (const Fixture *self)
 {
   static const GemmclImage image = {
       .format = GEMMCL_PIXEL_RGB, .width = 5, .height = 4, .features = GEMMCL_FEATURE_PIXEL};
@@ -156,7 +156,15 @@ make_plan (Fixture *self, GError **error)
   gemm.addend = problem->addend;
   gemm.row_outputs = problem->row_outputs;
   gemm.a_image = problem->picture ? &image : NULL;
-  self->plan = gemmcl_plan_new (self->context, &gemm, problem->kernel, error);
+  return gemm;
+}
+
+static gboolean
+make_plan (Fixture *self, GError **error)
+{
+  const GemmclGemm gemm = get_gemm (self);
+
+  self->plan = gemmcl_plan_new (self->context, &gemm, self->problem->kernel, error);
   return self->plan != NULL;
 }
 
@@ -233,6 +241,29 @@ live (Fixture *self, GError **error)
          finish_right (self, RUNS, error);
 }
 
+/* A search for the fastest kernel. That one fails costs it no more than that candidate; what is
+ * found works. */
+static gboolean
+search (Fixture *self, GError **error)
+{
+  const GemmclGemm gemm = get_gemm (self);
+  GemmclTuningOptions options = GEMMCL_TUNING_OPTIONS_INIT;
+  g_autoptr (GemmclTuningResult) result = NULL;
+
+  options.candidates = 3;
+  options.share = 1.0;
+  options.dry_run = TRUE;
+  result = gemmcl_tuning_search (self->context, &gemm, &options, NULL, error);
+  if (result == NULL)
+    return FALSE;
+  for (guint i = 0; i < result->candidates->len; i++) {
+    const GemmclTuningCandidate *candidate = g_ptr_array_index (result->candidates, i);
+
+    g_assert_true (!candidate->faulty || (candidate != result->best && candidate->why != NULL));
+  }
+  return TRUE;
+}
+
 /* After a call that failed, others do not. */
 static void
 recover (Fixture *self)
@@ -272,11 +303,12 @@ forget_programs (void)
  * Sweep: a case for each call
  * @makes_context: the context is made while calls fail; otherwise before
  * @compiles: there are no programs in the disk's cache
+ * @searches: not a plan's life, but a search
  */
 typedef struct {
   const Problem *problem;
   FaultsMode mode;
-  gboolean makes_context, compiles;
+  gboolean makes_context, compiles, searches;
 } Sweep;
 
 /* Returns: whether the library reported an error. */
@@ -293,7 +325,7 @@ run_case (const Sweep *sweep, FaultsMode mode, guint n)
   if (!sweep->makes_context)
     make_context (&self, NULL);
   faults_start_case (sweep->problem->name, mode, n);
-  lived = live (&self, &error);
+  lived = sweep->searches ? search (&self, &error) : live (&self, &error);
   if (!lived)
     check_error (error);
   if (!lived && mode != FAULTS_REST && !sweep->makes_context) {
@@ -350,10 +382,12 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (problems); i++)
     for (FaultsMode mode = FAULTS_ONE; mode <= FAULTS_LATE; mode++)
-      add_test (problems[i].name, &(Sweep){&problems[i], mode, FALSE, FALSE});
+      add_test (problems[i].name, &(Sweep){&problems[i], mode, FALSE, FALSE, FALSE});
+  for (FaultsMode mode = FAULTS_ONE; mode <= FAULTS_LATE; mode++)
+    add_test ("search", &(Sweep){&problems[0], mode, FALSE, FALSE, TRUE});
   for (FaultsMode mode = FAULTS_ONE; mode <= FAULTS_REST; mode++) {
-    add_test ("context", &(Sweep){&problems[0], mode, TRUE, FALSE});
-    add_test ("compile", &(Sweep){&problems[0], mode, TRUE, TRUE});
+    add_test ("context", &(Sweep){&problems[0], mode, TRUE, FALSE, FALSE});
+    add_test ("compile", &(Sweep){&problems[0], mode, TRUE, TRUE, FALSE});
   }
   status = g_test_run ();
   forget_programs ();
