@@ -3,6 +3,7 @@
 #include "gemmcl-plan.h"
 
 #include "gemmcl-run.h"
+#include "gemmcl-tuner.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -72,16 +73,21 @@ job_new (GstGemmcl *self, gsize audio_m, GError **error)
   return g_steal_pointer (&job);
 }
 
+gboolean
+gst_gemmcl_plan_set_operands (GemmclPlan *plan, const GstGemmclOperands *operands, GError **error)
+{
+  return gemmcl_plan_set_b (plan, operands->weight, error) &&
+         (!operands->bias || gemmcl_plan_set_bias (plan, operands->bias, error)) &&
+         (!operands->addend || gemmcl_plan_set_c (plan, operands->addend, error));
+}
+
 static GemmclPlan *
 create_plan (GstGemmclPlanJob *job, GError **error)
 {
-  const GstGemmclOperands *operands = &job->operands;
   g_autoptr (GemmclPlan) plan =
       gemmcl_plan_new (job->context, &job->problem.gemm, job->settings.kernel, error);
 
-  if (!plan || !gemmcl_plan_set_b (plan, operands->weight, error) ||
-      (operands->bias && !gemmcl_plan_set_bias (plan, operands->bias, error)) ||
-      (operands->addend && !gemmcl_plan_set_c (plan, operands->addend, error)))
+  if (!plan || !gst_gemmcl_plan_set_operands (plan, &job->operands, error))
     return NULL;
   return g_steal_pointer (&plan);
 }
@@ -225,6 +231,7 @@ replace_plan (GstGemmcl *self, GemmclPlan *plan, const GstGemmclProblem *problem
 void
 gst_gemmcl_drop_plan (GstGemmcl *self)
 {
+  gst_gemmcl_tuner_stop (self);
   replace_plan (self, NULL, NULL);
 }
 
@@ -236,18 +243,36 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
   GemmclPlan *plan = NULL;
 
   self->replan = FALSE;
+  gst_gemmcl_tuner_cancel (self);
   if (job && job_start (job, error)) {
     set_job (self, job);
     plan = wait_for_plan (self, job, error);
     set_job (self, NULL);
   }
   replace_plan (self, plan, plan ? &job->problem : NULL);
-  if (plan)
+  if (plan) {
     GST_INFO_OBJECT (self, "m=%zu n=%zu k=%zu batch=%zu by %s, made in %" G_GINT64_FORMAT " ms",
                      self->problem.gemm.m, self->problem.gemm.n, self->problem.gemm.k,
                      self->problem.gemm.batch, gemmcl_plan_get_kernel (plan),
                      (g_get_monotonic_time () - begin) / 1000);
+    gst_gemmcl_tuner_start (self);
+  }
   return plan != NULL;
+}
+
+void
+gst_gemmcl_use_faster_plan (GstGemmcl *self)
+{
+  GemmclPlan *plan = gst_gemmcl_tuner_take (self);
+  GemmclPlan *old;
+
+  if (!plan)
+    return;
+  old = g_object_ref (self->plan);
+  replace_plan (self, plan, NULL);
+  GST_INFO_OBJECT (self, "by %s from here on, in place of %s", gemmcl_plan_get_kernel (plan),
+                   gemmcl_plan_get_kernel (old));
+  gst_gemmcl_tuner_leave (self, old);
 }
 
 void
@@ -278,7 +303,8 @@ GstStructure *
 gst_gemmcl_stats_new (GstGemmcl *self)
 {
   const gchar *kernel = "", *source = "", *level = "", *precision = "", *device = "";
-  g_autofree gchar *memory = NULL;
+  g_autofree gchar *memory = NULL, *tuner = NULL;
+  gboolean swapped;
   gdouble gflops, efficiency, peak = 0.0;
   GemmclBuildInfo build;
   GemmclPlanStats sum;
@@ -289,10 +315,12 @@ gst_gemmcl_stats_new (GstGemmcl *self)
   sum = self->past;
   memory = print_memory (self);
   buffers = self->buffers;
+  tuner = gst_gemmcl_tuner_describe (self, &swapped);
   if (self->plan) {
     add (&sum, self->plan);
     kernel = gemmcl_plan_get_kernel (self->plan);
-    source = gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (self->plan));
+    source = gemmcl_choice_source_get_name (swapped ? GEMMCL_CHOICE_TUNED
+                                                    : gemmcl_plan_get_choice_source (self->plan));
     gemmcl_plan_get_build_info (self->plan, &build);
     level = gemmcl_kernel_level_get_name (build.level);
     precision = gemmcl_precision_get_name (gemmcl_plan_get_precision (self->plan));
@@ -307,10 +335,10 @@ gst_gemmcl_stats_new (GstGemmcl *self)
   structure = gst_structure_new (
       "application/x-gemmcl-stats", "buffers", G_TYPE_UINT64, buffers, "bytes", G_TYPE_UINT64,
       sum.bytes_in + sum.bytes_out + self->bytes_out, "kernel", G_TYPE_STRING, kernel,
-      "kernel-source", G_TYPE_STRING, source, "kernel-level", G_TYPE_STRING, level, "precision",
-      G_TYPE_STRING, precision, "device", G_TYPE_STRING, device, "memory", G_TYPE_STRING, memory,
-      "kernel-time", G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency",
-      G_TYPE_DOUBLE, efficiency, NULL);
+      "kernel-source", G_TYPE_STRING, source, "auto-tune", G_TYPE_STRING, tuner, "kernel-level",
+      G_TYPE_STRING, level, "precision", G_TYPE_STRING, precision, "device", G_TYPE_STRING, device,
+      "memory", G_TYPE_STRING, memory, "kernel-time", G_TYPE_UINT64, sum.kernel_ns, "gflops",
+      G_TYPE_DOUBLE, gflops, "efficiency", G_TYPE_DOUBLE, efficiency, NULL);
   g_mutex_unlock (&self->lock);
   return structure;
 }

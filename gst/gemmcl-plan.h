@@ -20,6 +20,14 @@
  */
 gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
 
+/** gst_gemmcl_plan_set_operands: Gives @plan its matrices. Any thread. */
+gboolean gst_gemmcl_plan_set_operands (GemmclPlan *plan, const GstGemmclOperands *operands,
+                                       GError **error);
+
+/** gst_gemmcl_use_faster_plan: Between two runs: puts the plan that auto-tune found, if there is
+ * one now, in the old one's place. Runs in flight are waited for. */
+void gst_gemmcl_use_faster_plan (GstGemmcl *self);
+
 /** gst_gemmcl_drop_plan: Waits for all runs; there is no plan afterwards. */
 void gst_gemmcl_drop_plan (GstGemmcl *self);
 

@@ -18,6 +18,13 @@ typedef enum {
   GST_GEMMCL_PRECISION_I8,
 } GstGemmclPrecision;
 
+/** GstGemmclAutoTune: The property auto-tune. AUTO: on GPUs. */
+typedef enum {
+  GST_GEMMCL_AUTO_TUNE_AUTO,
+  GST_GEMMCL_AUTO_TUNE_ON,
+  GST_GEMMCL_AUTO_TUNE_OFF,
+} GstGemmclAutoTune;
+
 /** GstGemmclSettings: The properties that hold from READY to READY. @kernel is owned. */
 typedef struct {
   gboolean transpose_weight;
@@ -31,6 +38,7 @@ typedef struct {
   gdouble input_scale;
   gdouble input_offset;
   gchar *kernel;
+  GstGemmclAutoTune auto_tune;
   guint batch_size;
   guint queue_depth;
   gint64 batch_timeout; /* ns; 0: none; less: batch_size frames */

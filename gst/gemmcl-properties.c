@@ -83,6 +83,13 @@ static const GEnumValue precisions[] = {
     {0, NULL, NULL},
 };
 
+static const GEnumValue auto_tunes[] = {
+    {GST_GEMMCL_AUTO_TUNE_AUTO, "On GPUs", "auto"},
+    {GST_GEMMCL_AUTO_TUNE_ON, "On any device", "on"},
+    {GST_GEMMCL_AUTO_TUNE_OFF, "Never", "off"},
+    {0, NULL, NULL},
+};
+
 static const GFlagsValue row_outputs[] = {
     {GEMMCL_ROW_SUM, "The sum of a row", "sum"},
     {GEMMCL_ROW_MAX, "The largest element of a row", "max"},
@@ -162,6 +169,14 @@ static const Property table[] = {
      "The name of a kernel, as \"gemmcl kernels\" lists them; auto: the fastest that is known for "
      "the device and the sizes",
      READY, STRING, SETTING (kernel), .text = GST_GEMMCL_AUTO},
+    {"auto-tune", "Auto-tune",
+     "Search for a faster kernel while data flows, where kernel=auto and nothing was measured for "
+     "the device and the sizes. The search takes 2 % of the device's time and 250 ms of it at "
+     "most. "
+     "The kernel that is found is used from a later buffer on, and is remembered for the next "
+     "start, as by \"gemmcl tune\"",
+     READY, ENUM, SETTING (auto_tune), GST_GEMMCL_AUTO_TUNE_AUTO, .type = "GstGemmclAutoTune",
+     .values = auto_tunes},
     {"platform", "Platform", "OpenCL platform: its number or a part of its name; auto: any", READY,
      STRING, FIELD (platform), .text = GST_GEMMCL_AUTO, .effect = DEVICE},
     {"device-type", "Device type", "Type of the OpenCL device", READY, ENUM, FIELD (device_type),
@@ -340,7 +355,11 @@ gst_gemmcl_properties_install (GObjectClass *klass)
           "stats", "Statistics",
           "Since streaming started: buffers (guint64), bytes (guint64: of A and D in the host's "
           "memory), kernel (string), kernel-source (string: named, tuned, shipped or "
-          "rules, where the choice of the kernel came from), kernel-level (string: native, khr or "
+          "rules, where the choice of the kernel came from), auto-tune (string: off; known: the "
+          "kernel "
+          "was measured before; waiting, searching; kept: no kernel is faster; swapped: the kernel "
+          "is the one that was found; or failed: and the reason), kernel-level (string: native, "
+          "khr or "
           "emulated), precision (string: of the kernel), device (string), memory (string: of the "
           "last input and output, as in \"VA to system\"), kernel-time (guint64, ns), gflops "
           "(gdouble), efficiency (gdouble: of the device's f32 peak, 0 where that is unknown; more "

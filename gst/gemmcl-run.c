@@ -404,6 +404,7 @@ submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *ou
   gboolean ok;
 
   /* There is no plan after one could not be made, if buffers come all the same. */
+  gst_gemmcl_use_faster_plan (self);
   if (!make_way (self, n, gst_gemmcl_runs_get_limit (self, inputs[0]), error) ||
       (!self->plan && !gst_gemmcl_make_plan (self, 0, error)))
     return FALSE;

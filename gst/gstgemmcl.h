@@ -17,6 +17,7 @@ typedef struct _GstGemmclImports GstGemmclImports;
 typedef struct _GstGemmclBatch GstGemmclBatch;
 typedef struct _GstGemmclPlanJob GstGemmclPlanJob;
 typedef struct _GstGemmclRuns GstGemmclRuns;
+typedef struct _GstGemmclTuner GstGemmclTuner;
 
 /**
  * GstGemmcl:
@@ -58,6 +59,7 @@ struct _GstGemmcl {
   GstGemmclProblem problem; /* the plan's */
   GstGemmclPlanJob *job;    /* a plan that is being made */
   gboolean stopping;        /* no plan is waited for */
+  GstGemmclTuner *tuner;    /* the search for a faster one than plan; NULL: there was none */
   GemmclPlanStats past;     /* of plans that are gone */
   guint64 buffers;
   guint64 bytes_out;        /* written for the host to OpenCL memory */

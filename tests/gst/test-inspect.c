@@ -28,7 +28,7 @@ test_defaults (void)
       g_error ("%s is not its default", specs[i]->name);
     n_checked++;
   }
-  g_assert_cmpuint (n_checked, ==, 22);
+  g_assert_cmpuint (n_checked, ==, 23);
 }
 
 /* Each property, set to something else, reads back as that. */
@@ -51,6 +51,7 @@ test_properties (void)
       {"input-scale", "0.5"},
       {"input-offset", "-1"},
       {"kernel", "gemm_naive"},
+      {"auto-tune", "off"},
       {"platform", "0"},
       {"device-type", "cpu"},
       {"device", "1"},

@@ -1,0 +1,537 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <dlfcn.h>
+#include <gemmcl-opencl.h>
+#include <gemmcl.h>
+#include <string.h>
+
+#include "../lib/clock.h"
+#include "../lib/files.h"
+#include "stream.h"
+
+/* auto-tune: a faster kernel is found while buffers flow, and takes over between two of them. The
+ * device's clock is the test's (clock.h), which decides what is faster; all else is as it is. The
+ * numbers are integers so small that f32 is exact, and each output is compared with a reference. */
+
+#define K 128
+#define N 64
+#define M 96
+
+#define CAPS_OF(m)                                                                                 \
+  "other/tensors,format=static,num_tensors=1,dimensions=(string)128:" m ",types=(string)float32,"  \
+  "framerate=0/1"
+#define CAPS       CAPS_OF ("96")
+#define OTHER_CAPS CAPS_OF ("40")
+
+#define DEPTH    3   /* outputs that are not looked at yet */
+#define MORE     40  /* buffers behind a swap */
+#define FAST     100 /* microseconds; kernels that were not set take 200 */
+#define SLOW     900
+#define LIMIT_US (120 * G_USEC_PER_SEC)
+#define STOP_US  (20 * G_USEC_PER_SEC) /* that stopping may take, on a machine that is busy */
+
+typedef cl_int (CL_API_CALL *GetInfo) (cl_device_id, cl_device_info, size_t, void *, size_t *);
+
+static gboolean is_gpu; /* devices say that they are one, of a maker who is not known */
+
+/* Stands before OpenCL's. */
+cl_int CL_API_CALL
+clGetDeviceInfo (cl_device_id id, cl_device_info name, size_t size, void *value, size_t *size_ret)
+{
+  static GetInfo next;
+  cl_int status;
+
+  if (next == NULL)
+    next = (GetInfo)dlsym (RTLD_NEXT, "clGetDeviceInfo");
+  status = next (id, name, size, value, size_ret);
+  if (!is_gpu || status != CL_SUCCESS || value == NULL)
+    return status;
+  if (name == CL_DEVICE_TYPE)
+    *(cl_device_type *)value = CL_DEVICE_TYPE_GPU;
+  else if (name == CL_DEVICE_VENDOR_ID)
+    *(cl_uint *)value = 0;
+  else if (name == CL_DEVICE_VENDOR)
+    memset (value, '-', size - 1);
+  return status;
+}
+
+/**
+ * Flow: numbered buffers through an element
+ * @m: rows of each
+ * @weight: the seed of the weight that is set
+ * @weights: (element-type guint): of each buffer that was pushed
+ * @pulled: buffers that came out
+ * @sums: (nullable): M x N, the previous output; %NULL: beta is 0
+ */
+typedef struct {
+  Stream *stream;
+  gsize m;
+  guint weight;
+  GArray *weights;
+  guint pulled;
+  gint *sums;
+} Flow;
+
+static gint
+get_a (guint index, gsize i, gsize k)
+{
+  return (gint)((index * 7 + i * 3 + k * 5 + i * k % 11) % 9) - 4;
+}
+
+static gint
+get_b (guint seed, gsize k, gsize j)
+{
+  return (gint)((k * 5 + j * 3 + seed * 7 + k * j % 13) % 7) - 3;
+}
+
+static void
+set_weight (Flow *self, guint seed)
+{
+  g_autofree gdouble *values = g_new (gdouble, K * N);
+  g_autofree gchar *text = NULL;
+
+  for (gsize k = 0; k < K; k++)
+    for (gsize j = 0; j < N; j++)
+      values[k * N + j] = get_b (seed, k, j);
+  text = literal (values, K, N);
+  g_object_set (self->stream->element, "weight", text, NULL);
+  self->weight = seed;
+}
+
+static void
+flow_init (Flow *self, const gchar *tune, gboolean feedback)
+{
+  *self = (Flow){.m = M, .weights = g_array_new (FALSE, FALSE, sizeof (guint))};
+  self->stream = stream_new ("queue-depth", DEPTH, NULL);
+  if (tune)
+    gst_util_set_object_arg (G_OBJECT (self->stream->element), "auto-tune", tune);
+  if (feedback) {
+    g_object_set (self->stream->element, "beta", 1.0, NULL);
+    self->sums = g_new0 (gint, M * N);
+  }
+  set_weight (self, 0);
+}
+
+static void
+flow_play (Flow *self)
+{
+  g_assert_true (stream_play (self->stream, CAPS, NULL));
+}
+
+static void
+flow_clear (Flow *self)
+{
+  g_clear_pointer (&self->stream, stream_free);
+  g_clear_pointer (&self->weights, g_array_unref);
+  g_free (self->sums);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Flow, flow_clear)
+
+/* The next output must be that of the next input. */
+static void
+pull (Flow *self)
+{
+  const guint index = self->pulled++;
+  const guint seed = g_array_index (self->weights, guint, index);
+  g_autoptr (GstBuffer) buffer = gst_harness_pull (self->stream->harness);
+  GstMapInfo map;
+
+  g_assert_nonnull (buffer);
+  g_assert_cmpuint (GST_BUFFER_PTS (buffer), ==, index * GST_MSECOND);
+  g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  g_assert_cmpuint (map.size, ==, self->m * N * sizeof (gfloat));
+  for (gsize i = 0; i < self->m; i++)
+    for (gsize j = 0; j < N; j++) {
+      const gfloat found = ((const gfloat *)map.data)[i * N + j];
+      gint sum = self->sums ? self->sums[i * N + j] : 0;
+
+      for (gsize k = 0; k < K; k++)
+        sum += get_a (index, i, k) * get_b (seed, k, j);
+      if (found != sum)
+        g_error ("buffer %u, element %zu, %zu: %g; expected %d", index, i, j, found, sum);
+      if (self->sums)
+        self->sums[i * N + j] = sum;
+    }
+  gst_buffer_unmap (buffer, &map);
+}
+
+static void
+pull_all (Flow *self)
+{
+  while (self->pulled < self->weights->len)
+    pull (self);
+  g_assert_null (gst_harness_try_pull (self->stream->harness));
+}
+
+/* Of the outputs the last few are still in flight. */
+static void
+push (Flow *self)
+{
+  const guint index = self->weights->len;
+  gfloat *values = g_new (gfloat, self->m * K);
+  GstBuffer *buffer;
+
+  for (gsize i = 0; i < self->m; i++)
+    for (gsize k = 0; k < K; k++)
+      values[i * K + k] = get_a (index, i, k);
+  buffer = gst_buffer_new_wrapped (values, self->m * K * sizeof (gfloat));
+  GST_BUFFER_PTS (buffer) = index * GST_MSECOND;
+  g_array_append_val (self->weights, self->weight);
+  g_assert_cmpint (gst_harness_push (self->stream->harness, buffer), ==, GST_FLOW_OK);
+  if (self->weights->len - self->pulled > DEPTH)
+    pull (self);
+}
+
+static gchar *
+get_field (Flow *self, const gchar *name)
+{
+  g_autoptr (GstStructure) stats = NULL;
+
+  g_object_get (self->stream->element, "stats", &stats, NULL);
+  return g_strdup (gst_structure_get_string (stats, name));
+}
+
+static gboolean
+has (Flow *self, const gchar *name, const gchar *value)
+{
+  g_autofree gchar *found = get_field (self, name);
+
+  return g_strcmp0 (found, value) == 0;
+}
+
+#define assert_field(self, name, value)                                                            \
+  G_STMT_START                                                                                     \
+  {                                                                                                \
+    g_autofree gchar *found_ = get_field (self, name);                                             \
+    g_assert_cmpstr (found_, ==, value);                                                           \
+  }                                                                                                \
+  G_STMT_END
+
+/* Pushes, with another weight every @period buffers if that is not 0, until auto-tune says @state,
+ * and then some more. */
+static void
+push_until (Flow *self, const gchar *state, guint period)
+{
+  const gint64 end = g_get_monotonic_time () + LIMIT_US;
+
+  while (!has (self, "auto-tune", state)) {
+    if (g_get_monotonic_time () > end) {
+      g_autofree gchar *now = get_field (self, "auto-tune");
+      g_error ("auto-tune says %s after %u buffers", now, self->weights->len);
+    }
+    if (period > 0 && self->weights->len % period == 0)
+      set_weight (self, self->weight + 1);
+    push (self);
+  }
+  for (guint i = 0; i < MORE; i++)
+    push (self);
+  g_test_message ("%u buffers", self->weights->len);
+}
+
+static GemmclGemm
+get_problem (void)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = M;
+  gemm.n = N;
+  gemm.k = K;
+  return gemm;
+}
+
+/* The @index-th candidate of the rules; 0 is their choice. */
+static gchar *
+get_candidate (guint index)
+{
+  const GemmclGemm gemm = get_problem ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GemmclContext) context = gemmcl_context_new (NULL, &error);
+  g_auto (GStrv) names = NULL;
+
+  g_assert_no_error (error);
+  names = gemmcl_tuning_list_candidates (context, &gemm);
+  g_assert_cmpuint (g_strv_length (names), >, index);
+  return g_strdup (names[index]);
+}
+
+/* Forgets what was found, and makes a kernel that the rules do not choose the fastest; its name. */
+static gchar *
+begin (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GemmclContext) context = gemmcl_context_new (NULL, &error);
+  gchar *kernel = get_candidate (2);
+
+  g_assert_no_error (error);
+  gemmcl_tuning_forget (context, &error);
+  g_assert_no_error (error);
+  clock_reset ();
+  clock_set (kernel, FAST);
+  return kernel;
+}
+
+/* What the file says of the problem. */
+static void
+assert_entry (const gchar *kernel)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GemmclContext) context = gemmcl_context_new (NULL, &error);
+  g_autoptr (GPtrArray) entries = NULL;
+  const GemmclTuningEntry *entry;
+
+  g_assert_no_error (error);
+  entries = gemmcl_tuning_list (context);
+  g_assert_cmpuint (entries->len, >, 0);
+  entry = g_ptr_array_index (entries, 0);
+  g_assert_cmpint (entry->source, ==, GEMMCL_CHOICE_TUNED);
+  g_assert_cmpuint (entry->m, ==, M);
+  g_assert_cmpuint (entry->n, ==, N);
+  g_assert_cmpuint (entry->k, ==, K);
+  g_assert_cmpstr (entry->kernel, ==, kernel);
+}
+
+/* The swap, and the next start, which takes the kernel from the file. */
+static void
+test_swap (void)
+{
+  g_autofree gchar *kernel = begin ();
+
+  {
+    g_auto (Flow) flow = {NULL};
+
+    flow_init (&flow, "on", FALSE);
+    flow_play (&flow);
+    assert_field (&flow, "kernel-source", "rules");
+    push_until (&flow, "swapped", 0);
+    assert_field (&flow, "kernel", kernel);
+    assert_field (&flow, "kernel-source", "tuned");
+    pull_all (&flow);
+    stream_assert_quiet (flow.stream);
+  }
+  assert_entry (kernel);
+  {
+    g_auto (Flow) flow = {NULL};
+
+    flow_init (&flow, "on", FALSE);
+    flow_play (&flow);
+    for (guint i = 0; i < MORE; i++)
+      push (&flow);
+    assert_field (&flow, "auto-tune", "known");
+    assert_field (&flow, "kernel", kernel);
+    assert_field (&flow, "kernel-source", "tuned");
+    pull_all (&flow);
+  }
+}
+
+/* The previous output goes over to the new plan. */
+static void
+test_feedback (void)
+{
+  g_autofree gchar *kernel = begin ();
+  g_auto (Flow) flow = {NULL};
+
+  flow_init (&flow, "on", TRUE);
+  flow_play (&flow);
+  push_until (&flow, "swapped", 0);
+  assert_field (&flow, "kernel", kernel);
+  pull_all (&flow);
+  stream_assert_quiet (flow.stream);
+}
+
+/* Weights that change meanwhile go over, too. */
+static void
+test_weights (void)
+{
+  g_autofree gchar *kernel = begin ();
+  g_auto (Flow) flow = {NULL};
+
+  flow_init (&flow, "on", FALSE);
+  flow_play (&flow);
+  push_until (&flow, "swapped", 30);
+  set_weight (&flow, 1000);
+  push (&flow);
+  assert_field (&flow, "kernel", kernel);
+  pull_all (&flow);
+  stream_assert_quiet (flow.stream);
+}
+
+/* Searches take turns, and one does not look for what another has found. */
+static void
+test_two (void)
+{
+  const gint64 end = g_get_monotonic_time () + LIMIT_US;
+  g_autofree gchar *kernel = begin (), *slow = get_candidate (1);
+  g_auto (Flow) one = {NULL};
+  g_auto (Flow) two = {NULL};
+
+  flow_init (&one, "on", FALSE);
+  flow_init (&two, "on", FALSE);
+  /* Its first run is its last, so that it counts the searches. */
+  clock_set (slow, SLOW);
+  flow_play (&one);
+  flow_play (&two);
+  while (!has (&one, "auto-tune", "swapped") || !has (&two, "auto-tune", "swapped")) {
+    g_assert_cmpint (g_get_monotonic_time (), <, end);
+    push (&one);
+    push (&two);
+  }
+  push_until (&one, "swapped", 0);
+  push_until (&two, "swapped", 0);
+  assert_field (&one, "kernel", kernel);
+  assert_field (&two, "kernel", kernel);
+  g_assert_cmpuint (clock_count (slow), ==, 1);
+  pull_all (&one);
+  pull_all (&two);
+}
+
+/* Where the rules chose well, all stays as it is. */
+static void
+test_kept (void)
+{
+  g_autofree gchar *kernel = begin (), *used = NULL;
+  g_auto (Flow) flow = {NULL};
+
+  clock_reset ();
+  flow_init (&flow, "on", FALSE);
+  flow_play (&flow);
+  used = get_field (&flow, "kernel");
+  push_until (&flow, "kept", 0);
+  assert_field (&flow, "kernel", used);
+  assert_field (&flow, "kernel-source", "rules");
+  pull_all (&flow);
+  assert_entry (used);
+}
+
+/* A kernel that computes something wrong is not used, however fast it is. */
+static void
+test_wrong (void)
+{
+  g_autofree gchar *kernel = begin (), *used = NULL;
+  g_auto (Flow) flow = {NULL};
+
+  clock_break (kernel);
+  flow_init (&flow, "on", FALSE);
+  flow_play (&flow);
+  used = get_field (&flow, "kernel");
+  push_until (&flow, "kept", 0);
+  g_assert_cmpuint (clock_count (kernel), ==, 1);
+  assert_field (&flow, "kernel", used);
+  pull_all (&flow);
+}
+
+/* Other caps end the search, and begin another. */
+static void
+test_caps (void)
+{
+  g_autofree gchar *kernel = begin ();
+  g_auto (Flow) flow = {NULL};
+
+  flow_init (&flow, "on", FALSE);
+  flow_play (&flow);
+  for (guint i = 0; i < 5; i++) {
+    push (&flow);
+    pull_all (&flow);
+    flow.m = i % 2 == 0 ? 40 : M;
+    g_assert_true (stream_push_caps (flow.stream, i % 2 == 0 ? OTHER_CAPS : CAPS));
+    if (i == 3)
+      g_usleep (G_USEC_PER_SEC / 2);
+  }
+  flow.m = M;
+  g_assert_true (stream_push_caps (flow.stream, CAPS));
+  push_until (&flow, "swapped", 0);
+  assert_field (&flow, "kernel", kernel);
+  pull_all (&flow);
+  stream_assert_quiet (flow.stream);
+}
+
+/* The element stops at any moment of a search. */
+static void
+test_stop (void)
+{
+  for (guint i = 0; i < 6; i++) {
+    g_autofree gchar *kernel = begin ();
+    g_auto (Flow) flow = {NULL};
+    gint64 begun;
+
+    flow_init (&flow, "on", FALSE);
+    flow_play (&flow);
+    push (&flow);
+    g_usleep (i * i * 30000);
+    pull_all (&flow);
+    begun = g_get_monotonic_time ();
+    g_clear_pointer (&flow.stream, stream_free);
+    g_assert_cmpint (g_get_monotonic_time () - begun, <, STOP_US);
+  }
+}
+
+/* By default CPUs are not tuned, and a kernel that was named is never left. */
+static void
+test_off (void)
+{
+  static const gchar *const cases[][3] = {
+      {NULL, "auto", "rules"}, {"off", "auto", "rules"}, {"on", "gemm_naive", "named"}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree gchar *kernel = begin ();
+    g_auto (Flow) flow = {NULL};
+
+    flow_init (&flow, cases[i][0], FALSE);
+    g_object_set (flow.stream->element, "kernel", cases[i][1], NULL);
+    flow_play (&flow);
+    push (&flow);
+    pull_all (&flow);
+    assert_field (&flow, "auto-tune", "off");
+    assert_field (&flow, "kernel-source", cases[i][2]);
+    g_assert_cmpuint (clock_count (kernel), ==, 0);
+  }
+}
+
+/* By default GPUs are. */
+static void
+test_gpu (void)
+{
+  g_autofree gchar *kernel = NULL;
+  g_auto (Flow) flow = {NULL};
+
+  is_gpu = TRUE;
+  kernel = begin ();
+  flow_init (&flow, NULL, FALSE);
+  flow_play (&flow);
+  push_until (&flow, "swapped", 0);
+  assert_field (&flow, "kernel", kernel);
+  pull_all (&flow);
+  g_clear_pointer (&flow.stream, stream_free);
+  is_gpu = FALSE;
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *home = NULL;
+  gint status;
+
+  /* What the driver compiled is kept where it was. */
+  if (g_getenv ("POCL_CACHE_DIR") == NULL) {
+    g_autofree gchar *pocl = g_build_filename (g_get_user_cache_dir (), "pocl", NULL);
+    g_setenv ("POCL_CACHE_DIR", pocl, TRUE);
+  }
+  home = g_dir_make_tmp ("gemmcl-auto-tune-XXXXXX", &error);
+  g_assert_no_error (error);
+  g_setenv ("XDG_CACHE_HOME", home, TRUE);
+  g_test_init (&argc, &argv, NULL);
+  gst_init (&argc, &argv);
+  stream_add_test ("/auto-tune/swap", test_swap);
+  stream_add_test ("/auto-tune/feedback", test_feedback);
+  stream_add_test ("/auto-tune/weights", test_weights);
+  stream_add_test ("/auto-tune/two", test_two);
+  stream_add_test ("/auto-tune/kept", test_kept);
+  stream_add_test ("/auto-tune/wrong", test_wrong);
+  stream_add_test ("/auto-tune/caps", test_caps);
+  stream_add_test ("/auto-tune/stop", test_stop);
+  stream_add_test ("/auto-tune/off", test_off);
+  stream_add_test ("/auto-tune/gpu", test_gpu);
+  status = g_test_run ();
+  files_remove_all (home);
+  return status;
+}
