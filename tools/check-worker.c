@@ -40,6 +40,7 @@ check_worker_new (void (*tick) (gpointer data), gpointer data)
 
   self->tick = tick;
   self->data = data;
+  self->generation = 1;
   g_ptr_array_insert (command, 0, executable != NULL ? executable : g_strdup (EXECUTABLE));
   g_ptr_array_insert (command, 1, g_strdup ("check"));
   g_ptr_array_insert (command, 2, g_strdup ("--worker"));
@@ -76,7 +77,6 @@ ensure (CheckWorker *self, GError **error)
                  self->losses);
     return FALSE;
   }
-  self->generation++;
   self->child =
       check_child_new ((const gchar *const *)self->command, self->tick, self->data, error);
   return self->child != NULL;
@@ -90,6 +90,7 @@ lose (CheckWorker *self, CheckError code, const gchar *why, GError **error)
 
   g_clear_pointer (&self->child, check_child_free);
   self->losses++;
+  self->generation++;
   g_set_error (error, CHECK_ERROR, code, "%s%s%s", why, *said ? " It said last: " : "", said);
 }
 

@@ -44,8 +44,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (CheckWorker, check_worker_free)
  * as check_worker_ask(). */
 gboolean check_worker_send (CheckWorker *self, json_t *request, GError **error);
 
-/** check_worker_get_generation: Returns: how often the process was started. A number that changed
- * says that what earlier requests left in the process is gone. */
+/** check_worker_get_generation: Returns: a number, not 0, that is another one after a loss: what
+ * earlier requests left in the process is gone. */
 guint check_worker_get_generation (const CheckWorker *self);
 
 /**

@@ -188,8 +188,11 @@ class Losses(Check):
                   if one.get("result") == "lost"]
         self.assertEqual(len(faulty), 1)
         self.assertRegex(faulty[0]["why"], r"clWaitForEvents.*-5\b")
-        measured = [entry for entry in entries if "fastest" in entry]
-        self.assertGreaterEqual(len(measured), len(entries) - 1)
+        for entry in entries:
+            first = entry["candidates"][0]
+            if entry is not faulty[0] and first is not faulty[0]:
+                self.assertIn("min_ms", first)
+                self.assertIn("gain", entry)
 
     def test_device_always(self):
         rows = [row["name"] for row in self.read("kernels", "--json") if row["here"] == "native"]
