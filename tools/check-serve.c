@@ -110,9 +110,9 @@ list_usual_shapes (GemmclContext *context)
 {
   const gsize large =
       gemmcl_context_get_device_info (context)->peak_gflops >= LARGE_GFLOPS ? 4096 : 2048;
-  const gsize shapes[][3] = {{1024, 1024, 1024}, {64, 1024, 1024},     {16, 1024, 1024},
-                             {3600, 96, 147},    {1, 4096, 4096},      {64, 4096, 4096},
-                             {256, 4096, 4096},  {large, large, large}};
+  const gsize shapes[CHECK_N_SHAPES][3] = {
+      {1024, 1024, 1024}, {64, 1024, 1024}, {16, 1024, 1024},  {3600, 96, 147},
+      {1, 4096, 4096},    {64, 4096, 4096}, {256, 4096, 4096}, {large, large, large}};
   json_t *list = json_array ();
 
   for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)

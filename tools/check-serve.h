@@ -24,5 +24,8 @@
 
 #define CHECK_ANSWER "gemmcl-check "
 
+/** CHECK_N_SHAPES: how many shapes a whole check has. */
+#define CHECK_N_SHAPES 8
+
 /** check_serve: Answers requests until there are no more. Returns: %FALSE if it cannot write. */
 gboolean check_serve (GError **error);

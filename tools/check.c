@@ -239,7 +239,7 @@ static gboolean
 check (Check *self, json_t *shapes, GPtrArray *names, gdouble seconds, GError **error)
 {
   const gint64 start = g_get_monotonic_time ();
-  const guint n_shapes = json_is_array (shapes) ? json_array_size (shapes) : 8;
+  const guint n_shapes = json_is_array (shapes) ? json_array_size (shapes) : CHECK_N_SHAPES;
   g_autoptr (json_t) found = NULL;
   guint n_faults;
   gboolean ok;

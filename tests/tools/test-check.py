@@ -5,7 +5,6 @@
 
 import json
 import os
-import re
 import signal
 import stat
 import subprocess
@@ -140,24 +139,23 @@ class Report(Check):
 class Faults(Check):
     """A fault of a kernel is reported, the others are checked all the same."""
 
-    def find(self, result, pattern, **variables):
-        _, rows, said = self.check(1, **self.broken(**variables))
-        bad, good = rows["tiled_4x4_8x8"], rows["gemm_naive"]
-        self.assertEqual((bad["result"], good["result"]), (result, "ok"))
-        self.assertRegex(bad["why"], pattern)
-        self.assertRegex(said.stdout, rf"tiled_4x4_8x8 {result}: ")
-        self.assertRegex(said.stderr, r"\d+ faults? w\w+ found")
-
-    def test_wrong(self):
-        self.find("wrong", r"^stored, 40 x 48 x 96: D \(0, 0\) is \S+, expected \S+; "
-                  r"\d+ of \d+ elements are wrong$", GEMMCL_WRONG_KERNEL="tiled_4x4_8x8")
-
-    def test_does_not_build(self):
-        self.find("failed", "Kernel tiled_4x4_8x8 is too much",
-                  GEMMCL_UNBUILT_KERNEL="tiled_4x4_8x8")
-
-    def test_does_not_build_natively(self):
-        self.find("failed", "does not build natively", GEMMCL_EMULATED_KERNEL="tiled_4x4_8x8")
+    def test_of_kernels(self):
+        found = {
+            "tiled_4x4_8x8": ("wrong", r"^stored, 40 x 48 x 96: D \(0, 0\) is \S+, expected \S+; "
+                                       r"\d+ of \d+ elements are wrong$"),
+            "tiled_8x4_8x8": ("failed", r"Kernel tiled_8x4_8x8 is too much"),
+            "tiled_8x8_8x8": ("failed", r"does not build natively"),
+        }
+        _, rows, said = self.check(1, kernels=("gemm_naive", *found), **self.broken(
+            GEMMCL_WRONG_KERNEL="tiled_4x4_8x8", GEMMCL_UNBUILT_KERNEL="tiled_8x4_8x8",
+            GEMMCL_EMULATED_KERNEL="tiled_8x8_8x8"))
+        self.assertEqual(rows["gemm_naive"]["result"], "ok")
+        for kernel, (result, pattern) in found.items():
+            self.assertEqual(rows[kernel]["result"], result)
+            self.assertRegex(rows[kernel]["why"], pattern)
+            self.assertIn(f"{kernel} {result}: ", said.stdout)
+        self.assertIn("1 of 4 native ones are right, 1 wrong, 2 failed, 0 lost", said.stdout)
+        self.assertIn("3 faults were found", said.stderr)
 
     def test_spilling_is_no_fault(self):
         _, rows, said = self.check(0, **self.broken(GEMMCL_SPILLING_KERNEL="tiled_4x4_8x8"))
