@@ -47,11 +47,21 @@ check_row (Check *self, json_t *row, gint64 deadline, GError **error)
                        json_real ((g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC));
   if (answer == NULL)
     return check_explain (row, left < ROW_SECONDS, why, error);
+  /* Of an earlier turn, in which the row was not reached. */
+  json_object_set_new (row, "why", json_null ());
   json_object_update (row, answer);
   return TRUE;
 }
 
-/* The native rows in the order in which they are checked; each of these is a reference. */
+static gboolean
+is_due (const json_t *row)
+{
+  const gchar *result = tool_json_get_string (row, "result");
+
+  return is_native (row) && (result == NULL || g_str_equal (result, "not reached"));
+}
+
+/* The rows that are due, in the order in which they are checked; each of these is a reference. */
 static json_t *
 order_rows (const json_t *rows)
 {
@@ -61,7 +71,7 @@ order_rows (const json_t *rows)
     for (gsize i = 0; i < json_array_size (rows); i++) {
       json_t *row = json_array_get (rows, i);
 
-      if (is_native (row) && get_rank (row) == rank)
+      if (is_due (row) && get_rank (row) == rank)
         json_array_append (ordered, row);
     }
   return ordered;
@@ -101,7 +111,7 @@ check_rows (Check *self, gdouble seconds, GError **error)
   g_autoptr (json_t) rows = order_rows (json_object_get (self->report, "rows"));
   g_autoptr (GPtrArray) builders = start_builders (self, rows);
 
-  tune_progress_begin (self->progress, "kernels on exact problems", seconds);
+  tune_progress_begin (self->progress, "kernels on exact problems", MAX (seconds, 1e-3));
   for (gsize i = 0; i < json_array_size (rows); i++)
     if (!check_row (self, json_array_get (rows, i), deadline, error))
       return FALSE;

@@ -27,8 +27,8 @@
 
 #define MOST_VA_SECONDS 20.0
 
-/* The rows, the surfaces. Each shape is one more. */
-#define N_STEPS 2
+/* The rows, the surfaces, and the rows that were not reached. Each shape is one more. */
+#define N_STEPS 3
 
 static struct {
   gchar *seconds;
@@ -204,7 +204,8 @@ check_all (Check *self, const json_t *shapes, GError **error)
   return check_rows (self, ROWS_SHARE * check_get_left (self->deadline), error) &&
          check_va (self, MIN (VA_SHARE * check_get_left (self->deadline), MOST_VA_SECONDS),
                    error) &&
-         check_speed (self, shapes, error);
+         check_speed (self, shapes, error) &&
+         check_rows (self, check_get_left (self->deadline), error);
 }
 
 static gboolean

@@ -43,7 +43,8 @@ void check_set_result (json_t *object, const gchar *result, const gchar *why);
  */
 gboolean check_explain (json_t *object, gboolean cut, GError *why, GError **error);
 
-/** check_rows: Runs each native row of "rows" on exact problems; for @seconds at most. */
+/** check_rows: Runs each native row of "rows" that has no result yet, or was not reached, on exact
+ * problems; for @seconds at most. */
 gboolean check_rows (Check *self, gdouble seconds, GError **error);
 
 /** check_va: Runs VA surfaces through the element, where there are a VA display, GStreamer and a
