@@ -92,13 +92,13 @@ start_builder (const Check *self, const json_t *rows, guint first, guint n)
 }
 
 static GPtrArray *
-start_builders (const Check *self, const json_t *rows)
+start_builders (const Check *self, const json_t *rows, gdouble seconds)
 {
   const guint n = CLAMP (g_get_num_processors () - 1, 1, MOST_BUILDERS);
   GPtrArray *builders = g_ptr_array_new_with_free_func ((GDestroyNotify)check_worker_free);
 
   /* The first row is under way at once. */
-  for (guint i = 0; i < n && i + 1 < json_array_size (rows); i++)
+  for (guint i = 0; i < n && i + 1 < json_array_size (rows) && seconds > 0.0; i++)
     g_ptr_array_add (builders, start_builder (self, rows, i + 1, n));
   return builders;
 }
@@ -109,7 +109,7 @@ check_rows (Check *self, gdouble seconds, GError **error)
   const gint64 deadline =
       MIN (self->deadline, g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC));
   g_autoptr (json_t) rows = order_rows (json_object_get (self->report, "rows"));
-  g_autoptr (GPtrArray) builders = start_builders (self, rows);
+  g_autoptr (GPtrArray) builders = start_builders (self, rows, seconds);
 
   tune_progress_begin (self->progress, "kernels on exact problems", MAX (seconds, 1e-3));
   for (gsize i = 0; i < json_array_size (rows); i++)
