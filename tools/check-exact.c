@@ -251,6 +251,11 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
     set_result (answer, "failed", &gemm, product, "It does not build natively.");
     return FALSE;
   }
+  /* How large a work-group may be is known when the kernel is built. */
+  if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL)) {
+    set_result (answer, "unfit", &gemm, product, error->message);
+    return FALSE;
+  }
   numbers_init (&numbers, &gemm);
   if (plan == NULL || !multiply (&numbers, plan, &error)) {
     set_result (answer, "failed", &gemm, product, error->message);
