@@ -318,7 +318,6 @@ is_wanted (GstGemmcl *self)
 
   return (wanted == GST_GEMMCL_AUTO_TUNE_ON ||
           (wanted == GST_GEMMCL_AUTO_TUNE_AUTO && device->type == GEMMCL_DEVICE_TYPE_GPU)) &&
-         g_str_equal (self->settings.kernel, GST_GEMMCL_AUTO) &&
          gemmcl_plan_get_choice_source (self->plan) == GEMMCL_CHOICE_RULES;
 }
 

@@ -252,6 +252,7 @@ search (Fixture *self, GError **error)
 
   options.candidates = 3;
   options.share = 1.0;
+  options.seconds = 1e-3; /* so that turns are of one run */
   options.dry_run = TRUE;
   result = gemmcl_tuning_search (self->context, &gemm, &options, NULL, error);
   if (result == NULL)
@@ -351,7 +352,8 @@ test_sweep (gconstpointer data)
   g_assert_false (run_case (self, counting, 0));
   faults_assert_no_objects ();
   calls = faults_get_calls ();
-  step = g_getenv ("GEMMCL_TEST_BRIEF") ? calls / BRIEF_CASES + 1 : 1;
+  /* Most calls of a search are of runs, one like the other. */
+  step = g_getenv ("GEMMCL_TEST_BRIEF") || self->searches ? calls / BRIEF_CASES + 1 : 1;
   for (guint n = g_test_rand_int_range (1, step + 1); n <= calls; n += step, cases++) {
     reported += run_case (self, self->mode, n);
     faults_assert_no_objects ();
