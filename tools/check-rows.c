@@ -109,7 +109,7 @@ check_rows (Check *self, gdouble seconds, GError **error)
   const gint64 deadline =
       MIN (self->deadline, g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC));
   g_autoptr (json_t) rows = order_rows (json_object_get (self->report, "rows"));
-  g_autoptr (GPtrArray) builders = start_builders (self, rows, seconds);
+  g_autoptr (GPtrArray) builders G_GNUC_UNUSED = start_builders (self, rows, seconds);
 
   tune_progress_begin (self->progress, "kernels on exact problems", MAX (seconds, 1e-3));
   for (gsize i = 0; i < json_array_size (rows); i++)
