@@ -147,7 +147,7 @@ is_good (const json_t *answer)
 gboolean
 check_worker_send (CheckWorker *self, json_t *request, GError **error)
 {
-  g_autoptr (json_t) owned = request;
+  g_autoptr (json_t) owned G_GNUC_UNUSED = request;
   char *line;
 
   if (!ensure (self, error))
