@@ -106,6 +106,16 @@ gemmcl_plan_check_planes (GemmclPlan *self, const GemmclData *frame, GError **er
   return TRUE;
 }
 
+static gboolean
+has_images (GemmclPlan *self)
+{
+  cl_bool support = CL_FALSE;
+
+  clGetDeviceInfo (gemmcl_context_get_cl_device (self->context), CL_DEVICE_IMAGE_SUPPORT,
+                   sizeof support, &support, NULL);
+  return support;
+}
+
 /* In the newest language that the device has: of drivers that have images only there PoCL 7 is one.
  */
 gboolean
@@ -113,7 +123,7 @@ gemmcl_plan_build_gather (GemmclPlan *self, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;
 
-  if (self->device->max_image_width == 0 || !check_format (image, NULL))
+  if (!has_images (self) || !check_format (image, NULL))
     return TRUE;
   return gemmcl_plan_build_step (
       self, &self->gather, "planes.cl", "gather",

@@ -42,7 +42,7 @@ run_program (Check *check, const gchar *const *arguments, gdouble seconds, Endin
   if (child == NULL)
     return FALSE;
   while ((read = check_child_read (child, deadline, &line)) == CHECK_READ_LINE) {
-    g_autofree gchar *owned = line, *valid = g_utf8_make_valid (line, -1);
+    g_autofree gchar *owned G_GNUC_UNUSED = line, *valid = g_utf8_make_valid (line, -1);
 
     g_string_append_printf (ending->said, "%s\n", valid);
     if (ending->said->len > MOST_SAID)

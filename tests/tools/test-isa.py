@@ -177,8 +177,9 @@ class Densities(CompilerTestCase):
     def test_densest(self):
         for target, (name, least) in DENSITIES.items():
             release = "26.27" if target in RELEASES["26.27"] else "22.43"
+            # Outside of the subtest: each of these would be skipped, as a test of its own.
+            (figures,) = self.compile(release, target, [name])
             with self.subTest(target=target):
-                (figures,) = self.compile(release, target, [name])
                 self.assertEqual([figures[flaw] for flaw in FLAWS], [0, 0, 0])
                 self.assertGreaterEqual(figures["density"], least)
 
