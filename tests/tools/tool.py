@@ -15,7 +15,7 @@ import unittest
 
 TOOL = os.environ["GEMMCL_TOOL"]
 COMMANDS = ("devices", "kernels", "check", "bench", "tune", "warm", "run", "quantize", "isa")
-SECONDS = 240
+SECONDS = 500
 
 
 def run(*arguments, **environment):
