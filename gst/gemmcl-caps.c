@@ -326,7 +326,7 @@ transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *fi
   if (gst_caps_is_any (caps)) {
     result = gst_gemmcl_caps_new_template (direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
   } else {
-    /* What comes in several memories counts once. */
+    /* A format that is offered in several memories counts once. */
     for (guint i = 0; i < gst_caps_get_size (caps); i++)
       if (is_known_memory (caps, i, direction))
         plain = gst_caps_merge_structure (

@@ -7,7 +7,7 @@
 
 #include <gemmcl-opencl.h>
 
-/* Where in buffers, of each kind of memory, the library finds A and puts D. */
+/* The place of A and of D in buffers, for each kind of memory. */
 
 /** gst_gemmcl_prepare_input: Gives the element an OpenCL context that can read @buffer, where that
  * is a VA surface of another display; then a new plan is due. Before the output is allocated. */

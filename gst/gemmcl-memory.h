@@ -11,7 +11,7 @@
 
 /** GstGemmclHostSide: What the host sees of memory that it maps. */
 typedef enum {
-  /* What OpenCL maps: on devices that share the host's memory nothing is copied. */
+  /* Mapped by OpenCL: devices that share the host's memory copy nothing. */
   GST_GEMMCL_HOST_SIDE_MAPPED,
   /* Pinned memory, made by the first map and kept; copied, either way, when the other has changed.
    */

@@ -228,17 +228,17 @@ copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
   return TRUE;
 }
 
-/* What a meta may be tied to for each medium that is kept. */
+/* Tags that a meta may have and still be kept, for each medium. */
 static const gchar *const kept_video[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
                                           GST_META_TAG_VIDEO_ORIENTATION_STR, NULL};
 static const gchar *const kept_audio[] = {GST_META_TAG_AUDIO_STR, GST_META_TAG_AUDIO_RATE_STR,
                                           NULL};
 static const gchar *const kept_otherwise[] = {NULL};
 
-/* Whether a meta of the input is still true of the output: one that speaks of nothing but time or
- * the stream always is; one about the picture (its size, orientation, a region, a time code) where
- * a picture stays a picture of the same size; one about colours, channels or levels never is, since
- * these change; one about the input's memory never is. */
+/* Returns: whether a meta of the input still holds for the output. One about time or the stream
+ * does. One about the frame (its size, orientation, a region, a time code) does if the output is a
+ * frame of the same size. One about colours, channels or levels does not, since these change; nor
+ * does one about the input's memory. */
 static gboolean
 transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMeta *meta,
                 GstBuffer *input G_GNUC_UNUSED)

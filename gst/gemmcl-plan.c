@@ -289,7 +289,7 @@ gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop)
   g_mutex_unlock (&self->lock);
 }
 
-/* Where A of the last run was, and D. With the lock held. */
+/* Returns: the memories of A and of D in the last run, for stats. The lock must be held. */
 static gchar *
 print_memory (GstGemmcl *self)
 {

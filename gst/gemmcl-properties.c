@@ -46,7 +46,7 @@ typedef struct {
   Effect effect;
 } Property;
 
-/* Of these two the nicks are names that others have: install() fills them in. */
+/* install() fills in the nicks of these two: the library has the names. */
 static GEnumValue activations[GEMMCL_N_ACTIVATIONS + 1] = {
     {GEMMCL_ACTIVATION_NONE, "x"},
     {GEMMCL_ACTIVATION_RELU, "max (x, 0)"},

@@ -430,7 +430,7 @@ gst_gemmcl_sides_init (GstGemmclSides *self, GstGemmclAllocator *allocator, cl_m
   g_mutex_init (&self->lock);
 }
 
-/* What is under way keeps the buffers; of the pinned one the mapping, too, behind this command. */
+/* Commands under way keep the buffers. Unmapping the pinned one is enqueued behind them. */
 static void
 free_staging (GstGemmclSides *self)
 {

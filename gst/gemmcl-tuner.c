@@ -118,7 +118,7 @@ static void
 lower_priority (void)
 {
 #ifdef __linux__
-  /* Of a thread, other than POSIX has it. */
+  /* Linux has a priority for each thread, POSIX one for the process. */
   setpriority (PRIO_PROCESS, (id_t)syscall (SYS_gettid), NICENESS);
 #endif
 }
@@ -242,7 +242,7 @@ offer (GstGemmclTuner *self, GemmclPlan *plan)
          !g_cancellable_is_cancelled (self->cancellable))
     g_cond_wait (&self->changed, &self->lock);
   again = self->state == SEARCHING && !g_cancellable_is_cancelled (self->cancellable);
-  /* What nobody wants is freed here, without the lock. */
+  /* These two are freed when the lock is released: that may wait for the device. */
   unused = g_steal_pointer (&self->plan);
   old = g_steal_pointer (&self->old);
   g_mutex_unlock (&self->lock);

@@ -48,7 +48,8 @@ fail (GError **error, gint code, const gchar *name, const gchar *format, ...)
   return FALSE;
 }
 
-/* Whether @fd, which is @name, is of @type (S_IFREG or S_IFDIR) and nobody else can change it. */
+/* Returns: whether @fd, which is @name, has the @type S_IFREG or S_IFDIR and only its owner can
+ * change it. */
 static gboolean
 check_trusted (gint fd, const gchar *name, mode_t type, gsize *size, GError **error)
 {
