@@ -19,7 +19,7 @@ watched = set(re.findall(r"\bcl[A-Z]\w+", Path(sys.argv[1]).read_text(encoding="
 print("1..1")
 missing = []
 for folder in sys.argv[2:]:
-    for source in sorted(Path(folder).glob("*.c")):
+    for source in sorted(Path(folder).rglob("*.c")):
         called = set(CALL.findall(source.read_text(encoding="utf-8")))
         missing += [f"{source.name}: {name}" for name in sorted(called - watched)
                     if not EXTENSION.search(name)]

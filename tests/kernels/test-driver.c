@@ -10,7 +10,7 @@
 #include <CL/cl_ext.h>
 #include <string.h>
 
-#include "kernel-table.h"
+#include "kernels/table.h"
 #include "problem.h"
 
 static const GemmclKernel rows[] = {

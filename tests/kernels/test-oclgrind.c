@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "kernel-table.h"
+#include "kernels/table.h"
 #include "problem.h"
 
 static const GemmclKernel rows[] = {

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "elements.h"
-#include "kernel-table.h"
+#include "kernels/table.h"
 #include "problem.h"
 
 #define N_TESTS 6

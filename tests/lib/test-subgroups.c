@@ -4,9 +4,9 @@
  * Which rows of the table are native on a device, and that no other is chosen: of devices that
  * need not be here, each the same but for one thing that it lacks.
  */
-#include "choice.h"
-#include "kernels.h"
-#include "subgroups.h"
+#include "kernels/choice.h"
+#include "kernels/kernels.h"
+#include "kernels/subgroups.h"
 
 /* What devices may lack, and rows need. */
 typedef enum {
@@ -119,7 +119,7 @@ has_size (const GemmclKernel *row, guint smallest)
   return row->subgroup == 0 || (row->dpas ? row->subgroup == smallest : row->subgroup >= smallest);
 }
 
-/* By the words of kernel-table.h, and not by the code that is tested. */
+/* By the words of lib/kernels/table.h, and not by the code that is tested. */
 static gboolean
 should_be_native (const GemmclKernel *row, guint smallest, Lack lack)
 {

@@ -5,7 +5,7 @@
 
 usage: kernels.py KERNELS-DIRECTORY
 
-Of the options that lib/kernel-options.c gives, each row is tried with the plainest and with the
+Of the options that lib/kernels/options.c gives, each row is tried with the plainest and with the
 fullest set; one with subgroups natively, and the first of its source at each of its levels, with
 its images in buffers, too.
 Those that finish whole rows are tried with that, too, the first of each source.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Holds tuning-shipped.json to what lib/tuning.h says of entries. TAP out.
+"""Holds tuning-shipped.json to what lib/kernels/tuning.h says of entries. TAP out.
 
-usage: shipped.py LIB-DIRECTORY KERNELS-DIRECTORY
+usage: shipped.py SHIPPED-DIRECTORY KERNELS-DIRECTORY
 
 The library ignores an entry that is wrong, so nothing else would find one. Also runs
 make-shipped.py, which makes the file, on files of its own.
@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-LIB, KERNELS = map(Path, sys.argv[1:])
+SHIPPED, KERNELS = map(Path, sys.argv[1:])
 
 table = (KERNELS / "kernels.def").read_text(encoding="utf-8")
 # Each one's name and the precision that it computes in.
@@ -24,7 +24,7 @@ kernels = {
     row.partition('"')[0]: (re.findall(r"GEMMCL_PRECISION_(\w+)", row) or ["F32"])[0].lower()
     for row in table.split('\nGEMMCL_KERNEL ("')[1:]
 }
-shipped = json.loads((LIB / "tuning-shipped.json").read_text(encoding="utf-8"))
+shipped = json.loads((SHIPPED / "tuning-shipped.json").read_text(encoding="utf-8"))
 entries = shipped["entries"]
 
 
@@ -80,7 +80,7 @@ def take_over(*measured):
                                           make_entry("B", 16, "gemm_naive", 3)]}
         for path, content in zip(paths, (kept, *measured)):
             path.write_text(json.dumps(content), encoding="utf-8")
-        subprocess.run([sys.executable, LIB / "make-shipped.py", "--shipped", *paths], check=True)
+        subprocess.run([sys.executable, SHIPPED / "make-shipped.py", "--shipped", *paths], check=True)
         made = json.loads(paths[0].read_text(encoding="utf-8"))["entries"]
     assert all(map(is_sound, made)), made
     return {(entry["device"], entry["m"]): (entry["kernel"], entry["gflops"]) for entry in made}

@@ -1,0 +1,255 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "device/cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "matrix/file.h"
+
+#define MAGIC       "GEMMCL 1"
+#define HEX_LENGTH  64 /* of a SHA-256 */
+#define HEAD_LENGTH (strlen (MAGIC) + 2 * HEX_LENGTH)
+#define SUFFIX      ".bin"
+#define MAX_ENTRIES 1024
+#define MAX_SIZE    (64 << 20) /* of the data; programs have up to a few MiB */
+
+#define WRITABLE_BY_OTHERS (S_IWGRP | S_IWOTH)
+
+/* O_NONBLOCK: opening a named pipe would wait for a writer. */
+#define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+gchar *
+gemmcl_cache_dir_get_path (const gchar *name)
+{
+  return g_build_filename (g_get_user_cache_dir (), "gemmcl", name, NULL);
+}
+
+/* @name: (nullable): of a file in the directory, or the directory itself */
+static gboolean fail (GError **error, gint code, const gchar *name, const gchar *format, ...)
+    G_GNUC_PRINTF (4, 5);
+
+static gboolean
+fail (GError **error, gint code, const gchar *name, const gchar *format, ...)
+{
+  g_autofree gchar *path = gemmcl_cache_dir_get_path (name);
+  g_autofree gchar *display = g_filename_display_name (path);
+  g_autofree gchar *message = NULL;
+  va_list args;
+
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, G_FILE_ERROR, code, "%s %s", display, message);
+  return FALSE;
+}
+
+/* Returns: whether @fd, which is @name, has the @type S_IFREG or S_IFDIR and only its owner can
+ * change it. */
+static gboolean
+check_trusted (gint fd, const gchar *name, mode_t type, gsize *size, GError **error)
+{
+  struct stat status;
+
+  if (fstat (fd, &status) != 0)
+    return fail (error, G_FILE_ERROR_IO, name, "cannot be examined: %s.", g_strerror (errno));
+  if ((status.st_mode & S_IFMT) != type)
+    return fail (error, G_FILE_ERROR_INVAL, name, "is not a %s.",
+                 type == S_IFDIR ? "directory" : "regular file");
+  if (status.st_uid != geteuid ())
+    return fail (error, G_FILE_ERROR_PERM, name, "belongs to user %u; expected user %u.",
+                 (guint)status.st_uid, (guint)geteuid ());
+  if (status.st_mode & WRITABLE_BY_OTHERS)
+    return fail (error, G_FILE_ERROR_PERM, name,
+                 "has the mode %04o, with which others than its owner may write to it; expected at "
+                 "most 0755.",
+                 (guint)(status.st_mode & 07777));
+  *size = status.st_size;
+  return TRUE;
+}
+
+/* @directory: AT_FDCWD for the directory itself; then @name is NULL
+ * Returns: a descriptor of what is trusted, or -1 with @error set. */
+static gint
+open_trusted (gint directory, const gchar *name, mode_t type, gsize *size, GError **error)
+{
+  g_autofree gchar *path = name == NULL ? gemmcl_cache_dir_get_path (NULL) : NULL;
+  g_auto (GemmclFd) fd = openat (directory, name != NULL ? name : path, OPEN_FLAGS);
+
+  if (fd < 0) {
+    const gint why = errno;
+
+    fail (error, g_file_error_from_errno (why), name, "cannot be opened: %s.",
+          why == ELOOP ? "it is a symbolic link" : g_strerror (why));
+    return -1;
+  }
+  return check_trusted (fd, name, type, size, error) ? g_steal_fd (&fd) : -1;
+}
+
+gboolean
+gemmcl_cache_dir_prepare (GError **error)
+{
+  g_autofree gchar *path = gemmcl_cache_dir_get_path (NULL);
+  g_auto (GemmclFd) fd = -1;
+  gsize size;
+
+  if (g_mkdir_with_parents (path, 0700) != 0) {
+    const gint why = errno;
+
+    return fail (error, g_file_error_from_errno (why), NULL, "cannot be made: %s.",
+                 g_strerror (why));
+  }
+  fd = open_trusted (AT_FDCWD, NULL, S_IFDIR, &size, error);
+  return fd >= 0;
+}
+
+static GBytes *
+read_trusted (const gchar *name, gsize max_size, GError **error)
+{
+  g_auto (GemmclFd) directory = -1, fd = -1;
+  g_autofree guint8 *data = NULL;
+  gsize size;
+
+  directory = open_trusted (AT_FDCWD, NULL, S_IFDIR, &size, error);
+  if (directory < 0 || (fd = open_trusted (directory, name, S_IFREG, &size, error)) < 0)
+    return NULL;
+  if (size > max_size) {
+    fail (error, G_FILE_ERROR_INVAL, name, "has %zu bytes; expected at most %zu.", size, max_size);
+    return NULL;
+  }
+  data = g_try_malloc (size);
+  if (size > 0 && (data == NULL || !gemmcl_fd_read (fd, data, size, 0))) {
+    fail (error, G_FILE_ERROR_IO, name, "cannot be read as a whole.");
+    return NULL;
+  }
+  return g_bytes_new_take (g_steal_pointer (&data), size);
+}
+
+GBytes *
+gemmcl_cache_dir_read (const gchar *name, gsize max_size, GError **error)
+{
+  GError *why = NULL;
+  GBytes *bytes = read_trusted (name, max_size, &why);
+
+  if (bytes != NULL)
+    return bytes;
+  if (!g_error_matches (why, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+    g_debug ("Ignored in the cache: %s", why->message);
+  g_propagate_error (error, why);
+  return NULL;
+}
+
+/* GLib 2.84 gives a new file the mode of the one that it replaces: one that others can write to
+ * must go first. */
+static void
+drop_open_file (const gchar *path)
+{
+  GStatBuf info;
+
+  if (g_lstat (path, &info) == 0 && info.st_mode & WRITABLE_BY_OTHERS)
+    g_unlink (path);
+}
+
+gboolean
+gemmcl_cache_dir_write (const gchar *name, gconstpointer data, gsize size, GError **error)
+{
+  g_autofree gchar *path = gemmcl_cache_dir_get_path (name);
+
+  if (!gemmcl_cache_dir_prepare (error))
+    return FALSE;
+  drop_open_file (path);
+  return g_file_set_contents_full (path, data, size, G_FILE_SET_CONTENTS_CONSISTENT, 0600, error);
+}
+
+static gchar *
+make_head (const gchar *key, gconstpointer data, gsize size)
+{
+  g_autofree gchar *sum = g_compute_checksum_for_data (G_CHECKSUM_SHA256, data, size);
+  return g_strconcat (MAGIC, key, sum, NULL);
+}
+
+GBytes *
+gemmcl_cache_load (const gchar *key)
+{
+  g_autofree gchar *name = g_strconcat (key, SUFFIX, NULL);
+  g_autoptr (GBytes) content = gemmcl_cache_dir_read (name, HEAD_LENGTH + MAX_SIZE, NULL);
+  const gsize length = content ? g_bytes_get_size (content) : 0;
+  g_autofree gchar *head = NULL;
+  const gchar *data;
+
+  if (length <= HEAD_LENGTH)
+    return NULL;
+  data = g_bytes_get_data (content, NULL);
+  head = make_head (key, data + HEAD_LENGTH, length - HEAD_LENGTH);
+  if (memcmp (head, data, HEAD_LENGTH) != 0)
+    return NULL;
+  return g_bytes_new_from_bytes (content, HEAD_LENGTH, length - HEAD_LENGTH);
+}
+
+typedef struct {
+  gchar *path;
+  gint64 modified;
+} Entry;
+
+static void
+entry_clear (gpointer data)
+{
+  g_free (((Entry *)data)->path);
+}
+
+static gint
+compare_modified (gconstpointer a, gconstpointer b)
+{
+  const gint64 x = ((const Entry *)a)->modified, y = ((const Entry *)b)->modified;
+  return x < y ? -1 : x > y;
+}
+
+/* Every size of picture makes a program of its own: without a limit a cache grows for ever. */
+static void
+forget_oldest (void)
+{
+  g_autofree gchar *dir_path = gemmcl_cache_dir_get_path (NULL);
+  g_autoptr (GDir) dir = g_dir_open (dir_path, 0, NULL);
+  g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (Entry));
+  const gchar *name;
+
+  g_array_set_clear_func (entries, entry_clear);
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL) {
+    Entry entry = {g_build_filename (dir_path, name, NULL), 0};
+    GStatBuf status;
+
+    if (g_str_has_suffix (name, SUFFIX) && g_lstat (entry.path, &status) == 0) {
+      entry.modified = status.st_mtime;
+      g_array_append_val (entries, entry);
+    } else {
+      g_free (entry.path);
+    }
+  }
+  if (entries->len <= MAX_ENTRIES)
+    return;
+  g_array_sort (entries, compare_modified);
+  for (guint i = 0; i < entries->len - MAX_ENTRIES / 2; i++)
+    (void)g_unlink (g_array_index (entries, Entry, i).path);
+}
+
+void
+gemmcl_cache_store (const gchar *key, gconstpointer data, gsize size)
+{
+  g_autofree gchar *name = g_strconcat (key, SUFFIX, NULL);
+  g_autofree gchar *head = NULL, *content = NULL;
+  g_autoptr (GError) why = NULL;
+
+  if (size > MAX_SIZE || (content = g_try_malloc (HEAD_LENGTH + size)) == NULL)
+    return;
+  head = make_head (key, data, size);
+  memcpy (content, head, HEAD_LENGTH);
+  memcpy (content + HEAD_LENGTH, data, size);
+  if (gemmcl_cache_dir_write (name, content, HEAD_LENGTH + size, &why))
+    forget_oldest ();
+  else
+    g_debug ("Not stored in the cache: %s", why->message);
+}

@@ -1,0 +1,421 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include "device/context.h"
+
+#include "device/program.h"
+
+struct _GemmclContext {
+  GObject parent;
+
+  GemmclDevice *device;
+  cl_context context;
+  gboolean wrapped; /* somebody else made that */
+  cl_command_queue queue;
+  GMutex lock;          /* of programs */
+  GHashTable *programs; /* "source options" -> cl_program */
+  guint n_compiled;     /* of these, not found in the disk's cache */
+  GemmclWeightsTable weights;
+};
+
+G_DEFINE_FINAL_TYPE (GemmclContext, gemmcl_context, G_TYPE_OBJECT)
+
+static void
+release_program (gpointer program)
+{
+  clReleaseProgram (program);
+}
+
+static void
+gemmcl_context_init (GemmclContext *self)
+{
+  g_mutex_init (&self->lock);
+  self->programs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, release_program);
+  gemmcl_weights_table_init (&self->weights);
+}
+
+static void
+gemmcl_context_finalize (GObject *object)
+{
+  GemmclContext *self = GEMMCL_CONTEXT (object);
+
+  gemmcl_weights_table_clear (&self->weights);
+  g_hash_table_unref (self->programs);
+  g_clear_pointer (&self->queue, clReleaseCommandQueue);
+  g_clear_pointer (&self->context, clReleaseContext);
+  g_clear_pointer (&self->device, gemmcl_device_free);
+  g_mutex_clear (&self->lock);
+  G_OBJECT_CLASS (gemmcl_context_parent_class)->finalize (object);
+}
+
+static void
+gemmcl_context_class_init (GemmclContextClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gemmcl_context_finalize;
+}
+
+/* Forgets the device's images where it has none that kernels can read. */
+static void
+check_images (GemmclContext *self)
+{
+  const cl_image_format wanted = GEMMCL_IMAGE_FORMAT;
+  g_autofree cl_image_format *formats = NULL;
+  cl_uint n = 0;
+
+  clGetSupportedImageFormats (self->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, NULL, &n);
+  formats = g_new0 (cl_image_format, n);
+  clGetSupportedImageFormats (self->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, n, formats,
+                              NULL);
+  for (cl_uint i = 0; i < n; i++)
+    if (formats[i].image_channel_order == wanted.image_channel_order &&
+        formats[i].image_channel_data_type == wanted.image_channel_data_type)
+      return;
+  self->device->info.max_image_width = self->device->info.max_image_height = 0;
+}
+
+/* Takes @device and a reference of @context, also when it fails. */
+static GemmclContext *
+context_around (cl_context context, GemmclDevice *device, GError **error)
+{
+  g_autoptr (GemmclContext) self = g_object_new (GEMMCL_TYPE_CONTEXT, NULL);
+
+  self->device = device;
+  self->context = context;
+  check_images (self);
+  self->queue = gemmcl_context_create_queue (self, CL_QUEUE_PROFILING_ENABLE, error);
+  return self->queue != NULL ? g_steal_pointer (&self) : NULL;
+}
+
+static gsize
+count_properties (const cl_context_properties *properties)
+{
+  gsize n = 0;
+
+  while (properties != NULL && properties[n] != 0)
+    n += 2;
+  return n;
+}
+
+/* Takes @device. */
+static GemmclContext *
+context_on (GemmclDevice *device, const cl_context_properties *properties, GError **error)
+{
+  const gsize n = count_properties (properties);
+  g_autofree cl_context_properties *all = g_new0 (cl_context_properties, n + 3);
+  g_autoptr (GemmclDevice) own = device;
+  cl_context context;
+  cl_int status;
+
+  all[0] = CL_CONTEXT_PLATFORM;
+  all[1] = (cl_context_properties)device->platform;
+  for (gsize i = 0; i < n; i++)
+    all[2 + i] = properties[i];
+  context = clCreateContext (all, 1, &device->id, NULL, NULL, &status);
+  if (!gemmcl_cl_check (status, error, "clCreateContext on %s", device->info.name))
+    return NULL;
+  return context_around (context, g_steal_pointer (&own), error);
+}
+
+GemmclContext *
+gemmcl_context_new (const GemmclDeviceQuery *query, GError **error)
+{
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
+
+  return devices ? context_on (g_ptr_array_steal_index (devices, 0), NULL, error) : NULL;
+}
+
+gboolean
+gemmcl_context_has_properties (GemmclContext *self, const cl_context_properties *properties)
+{
+  g_autofree cl_context_properties *all = NULL;
+  gsize bytes = 0;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), FALSE);
+
+  clGetContextInfo (self->context, CL_CONTEXT_PROPERTIES, 0, NULL, &bytes);
+  all = g_malloc0 (bytes + sizeof (*all));
+  clGetContextInfo (self->context, CL_CONTEXT_PROPERTIES, bytes, all, NULL);
+  for (gsize i = 0; i < count_properties (properties); i += 2) {
+    gsize at = 0;
+
+    while (all[at] != 0 && all[at] != properties[i])
+      at += 2;
+    if (all[at] == 0 || all[at + 1] != properties[i + 1])
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+gemmcl_context_is_wrapped (GemmclContext *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), FALSE);
+  return self->wrapped;
+}
+
+/* Whether @device, NULL: its first, is one of @context's. */
+static gboolean
+find_device (cl_context context, cl_device_id *device, GError **error)
+{
+  g_autofree cl_device_id *ids = NULL;
+  gsize bytes = 0;
+
+  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, 0, NULL, &bytes), error,
+                        "clGetContextInfo"))
+    return FALSE;
+  ids = g_malloc0 (bytes);
+  if (!gemmcl_cl_check (clGetContextInfo (context, CL_CONTEXT_DEVICES, bytes, ids, NULL), error,
+                        "clGetContextInfo"))
+    return FALSE;
+  for (gsize i = 0; i < bytes / sizeof (cl_device_id); i++)
+    if (*device == NULL || *device == ids[i]) {
+      *device = ids[i];
+      return TRUE;
+    }
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                      "The OpenCL device is not one of the OpenCL context's.");
+}
+
+GemmclContext *
+gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
+{
+  GemmclContext *self;
+  GemmclDevice *device;
+
+  g_return_val_if_fail (context != NULL, NULL);
+
+  if (!find_device (context, &id, error))
+    return NULL;
+  device = gemmcl_device_new (id, error);
+  if (device == NULL)
+    return NULL;
+  clRetainContext (context);
+  self = context_around (context, device, error);
+  if (self != NULL)
+    self->wrapped = TRUE;
+  return self;
+}
+
+/* The contexts that this process shares. The lock is held while one is made, so that two who ask at
+ * once get the same. */
+static GMutex shared_lock;
+static GPtrArray *shared; /* of GWeakRef: contexts that somebody was given and that may be gone */
+
+/* The one of @device that is around @wrapped, or that was made here, with all of @properties, if
+ * that is NULL. If there is none, @place is where to remember one. With the lock held. */
+static GemmclContext *
+find_shared (cl_device_id device, cl_context wrapped, const cl_context_properties *properties,
+             GWeakRef **place)
+{
+  *place = NULL;
+  if (shared == NULL)
+    shared = g_ptr_array_new ();
+  for (guint i = 0; i < shared->len; i++) {
+    g_autoptr (GemmclContext) context = g_weak_ref_get (shared->pdata[i]);
+
+    if (context == NULL)
+      *place = shared->pdata[i];
+    else if (context->device->id == device &&
+             (wrapped != NULL
+                  ? context->context == wrapped
+                  : !context->wrapped && gemmcl_context_has_properties (context, properties)))
+      return g_steal_pointer (&context);
+  }
+  if (*place == NULL) {
+    *place = g_new0 (GWeakRef, 1);
+    g_weak_ref_init (*place, NULL);
+    g_ptr_array_add (shared, *place);
+  }
+  return NULL;
+}
+
+GemmclContext *
+gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
+                                const cl_context_properties *properties, GError **error)
+{
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
+  g_autoptr (GMutexLocker) locker = NULL;
+  GemmclContext *context;
+  GWeakRef *place;
+
+  if (devices == NULL)
+    return NULL;
+  locker = g_mutex_locker_new (&shared_lock);
+  context = find_shared (((GemmclDevice *)devices->pdata[0])->id, NULL, properties, &place);
+  if (context != NULL)
+    return context;
+  context = context_on (g_ptr_array_steal_index (devices, 0), properties, error);
+  g_weak_ref_set (place, context);
+  return context;
+}
+
+GemmclContext *
+gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error)
+{
+  return gemmcl_context_get_shared_with (query, NULL, error);
+}
+
+GemmclContext *
+gemmcl_context_get_wrapped (cl_context wrapped, cl_device_id device, GError **error)
+{
+  g_autoptr (GMutexLocker) locker = NULL;
+  GemmclContext *context;
+  GWeakRef *place;
+
+  g_return_val_if_fail (wrapped != NULL, NULL);
+
+  if (!find_device (wrapped, &device, error))
+    return NULL;
+  locker = g_mutex_locker_new (&shared_lock);
+  context = find_shared (device, wrapped, NULL, &place);
+  if (context != NULL)
+    return context;
+  context = gemmcl_context_new_wrapped (wrapped, device, error);
+  g_weak_ref_set (place, context);
+  return context;
+}
+
+/* Whether @device is @other or a part of it. */
+static gboolean
+is_part_of (cl_device_id device, cl_device_id other)
+{
+  while (device != NULL && device != other)
+    if (clGetDeviceInfo (device, CL_DEVICE_PARENT_DEVICE, sizeof (device), &device, NULL) !=
+        CL_SUCCESS)
+      return FALSE;
+  return device != NULL;
+}
+
+gboolean
+gemmcl_context_fits (GemmclContext *self, const GemmclDeviceQuery *query)
+{
+  g_autoptr (GPtrArray) devices = NULL;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), FALSE);
+
+  devices = gemmcl_list_devices (query, NULL);
+  for (guint i = 0; devices != NULL && i < devices->len; i++) {
+    const GemmclDevice *device = g_ptr_array_index (devices, i);
+
+    if (is_part_of (self->device->id, device->id))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+const GemmclDeviceInfo *
+gemmcl_context_get_device_info (GemmclContext *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), NULL);
+  return &self->device->info;
+}
+
+cl_context
+gemmcl_context_get_cl_context (GemmclContext *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), NULL);
+  return self->context;
+}
+
+cl_device_id
+gemmcl_context_get_cl_device (GemmclContext *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), NULL);
+  return self->device->id;
+}
+
+cl_command_queue
+gemmcl_context_get_cl_queue (GemmclContext *self)
+{
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (self), NULL);
+  return self->queue;
+}
+
+static cl_program
+get_program (GemmclContext *self, const gchar *source, const gchar *options, GError **error)
+{
+  g_autofree gchar *key = g_strconcat (source, " ", options, NULL);
+  g_autoptr (GMutexLocker) locker = NULL;
+  cl_program program;
+  gboolean compiled;
+
+  locker = g_mutex_locker_new (&self->lock);
+  program = g_hash_table_lookup (self->programs, key);
+  if (program == NULL) {
+    program = gemmcl_program_build (self->context, self->device, source, options, &compiled, error);
+    if (program != NULL)
+      g_hash_table_insert (self->programs, g_steal_pointer (&key), program);
+    self->n_compiled += compiled;
+  }
+  return program;
+}
+
+cl_kernel
+gemmcl_context_create_kernel (GemmclContext *self, const gchar *source, const gchar *options,
+                              const gchar *function, GError **error)
+{
+  cl_program program = get_program (self, source, options, error);
+  cl_kernel kernel;
+  cl_int status;
+
+  if (program == NULL)
+    return NULL;
+  kernel = clCreateKernel (program, function, &status);
+  if (!gemmcl_cl_check (status, error, "clCreateKernel for %s of %s", function, source))
+    return NULL;
+  return kernel;
+}
+
+cl_mem
+gemmcl_context_create_buffer (GemmclContext *self, gsize size, const gchar *what, GError **error)
+{
+  const guint64 max = self->device->info.max_alloc_bytes;
+  cl_mem buffer;
+  cl_int status;
+
+  if (size > max) {
+    gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                 "%s needs %zu bytes, but %s allows %" G_GUINT64_FORMAT " in one buffer.", what,
+                 size, self->device->info.name, max);
+    return NULL;
+  }
+  buffer = clCreateBuffer (self->context, CL_MEM_READ_WRITE, size, NULL, &status);
+  if (!gemmcl_cl_check (status, error, "clCreateBuffer for %s (%zu bytes)", what, size))
+    return NULL;
+  return buffer;
+}
+
+cl_command_queue
+gemmcl_context_create_queue (GemmclContext *self, cl_command_queue_properties properties,
+                             GError **error)
+{
+  cl_int status;
+  cl_command_queue queue =
+      clCreateCommandQueue (self->context, self->device->id, properties, &status);
+
+  return gemmcl_cl_check (status, error, "clCreateCommandQueue on %s", self->device->info.name)
+             ? queue
+             : NULL;
+}
+
+GemmclWeightsTable *
+gemmcl_context_get_weights (GemmclContext *self)
+{
+  return &self->weights;
+}
+
+void
+gemmcl_context_get_stats (GemmclContext *self, GemmclContextStats *stats)
+{
+  g_return_if_fail (GEMMCL_IS_CONTEXT (self));
+  g_mutex_lock (&self->lock);
+  stats->programs = g_hash_table_size (self->programs);
+  stats->compiled = self->n_compiled;
+  g_mutex_unlock (&self->lock);
+  g_mutex_lock (&self->weights.lock);
+  stats->weights = g_hash_table_size (self->weights.alive);
+  stats->weight_bytes = self->weights.bytes;
+  g_mutex_unlock (&self->weights.lock);
+}

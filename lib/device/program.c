@@ -1,0 +1,166 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "device/program.h"
+
+#include <string.h>
+
+#include "device/cache.h"
+#include "kernels/table.h"
+
+/* No relaxed or finite math: NaN and infinity must come out where the formula has them. */
+#define COMMON_OPTIONS "-cl-mad-enable"
+#define LANGUAGE       "-cl-std="
+
+#define LOG_LIMIT 4000 /* bytes of a compiler's log that fit a message */
+
+const gchar *
+gemmcl_program_get_text (const gchar *name)
+{
+  const GemmclSource *source = gemmcl_sources;
+
+  while (source->name != NULL && strcmp (source->name, name) != 0)
+    source++;
+  return source->text;
+}
+
+/* What a binary depends on: everything that changes what the compiler would make. */
+static gchar *
+cache_key (const GemmclDevice *device, const gchar *text, const gchar *options)
+{
+  const gchar *const parts[] = {
+      text,
+      options,
+      device->info.platform,
+      device->info.name,
+      device->info.vendor,
+      device->info.version,
+      device->info.driver,
+  };
+  g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (parts); i++)
+    g_checksum_update (sum, (const guchar *)parts[i], strlen (parts[i]) + 1);
+  return g_strdup (g_checksum_get_string (sum));
+}
+
+static gchar *
+build_log (cl_program program, cl_device_id device)
+{
+  gsize size = 0;
+  g_autofree gchar *log = NULL;
+
+  if (clGetProgramBuildInfo (program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS)
+    return g_strdup ("(no log)");
+  log = g_malloc0 (size + 1);
+  if (clGetProgramBuildInfo (program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL) != CL_SUCCESS)
+    return g_strdup ("(no log)");
+  log[MIN (size, LOG_LIMIT)] = '\0';
+  return g_utf8_make_valid (g_strstrip (log), -1);
+}
+
+static cl_program
+build_from_cache (cl_context context, const GemmclDevice *device, const gchar *key,
+                  const gchar *options)
+{
+  g_autoptr (GBytes) binary = gemmcl_cache_load (key);
+  g_auto (cl_program) program = NULL;
+  const guchar *data;
+  cl_int status, binary_status = CL_SUCCESS;
+  gsize size;
+
+  if (binary == NULL)
+    return NULL;
+  data = g_bytes_get_data (binary, &size);
+  program =
+      clCreateProgramWithBinary (context, 1, &device->id, &size, &data, &binary_status, &status);
+  if (status != CL_SUCCESS || binary_status != CL_SUCCESS ||
+      clBuildProgram (program, 1, &device->id, options, NULL, NULL) != CL_SUCCESS)
+    return NULL;
+  return g_steal_pointer (&program);
+}
+
+static cl_program
+build_from_source (cl_context context, const GemmclDevice *device, const gchar *name,
+                   const gchar *text, const gchar *options, GError **error)
+{
+  g_auto (cl_program) program = NULL;
+  cl_int status;
+
+  program = clCreateProgramWithSource (context, 1, &text, NULL, &status);
+  if (!gemmcl_cl_check (status, error, "clCreateProgramWithSource for %s", name))
+    return NULL;
+  status = clBuildProgram (program, 1, &device->id, options, NULL, NULL);
+  if (status != CL_SUCCESS) {
+    g_autofree gchar *log = build_log (program, device->id);
+    gemmcl_fail (
+        error, GEMMCL_ERROR_BUILD,
+        "clBuildProgram of %s with \"%s\" failed on %s with %s (%d). The compiler says: %s", name,
+        options, device->info.name, gemmcl_cl_error_name (status), status, log);
+    return NULL;
+  }
+  return g_steal_pointer (&program);
+}
+
+/* A binary that cannot be had or stored is no harm: the next process compiles again. */
+static void
+store_binary (cl_program program, const GemmclDevice *device, const gchar *key)
+{
+  g_autofree cl_device_id *devices = NULL;
+  g_autofree gsize *sizes = NULL;
+  g_autofree guchar **binaries = NULL;
+  g_autofree guchar *binary = NULL;
+  cl_uint n = 0;
+
+  if (clGetProgramInfo (program, CL_PROGRAM_NUM_DEVICES, sizeof (n), &n, NULL) != CL_SUCCESS)
+    return;
+  devices = g_new0 (cl_device_id, n);
+  sizes = g_new0 (gsize, n);
+  binaries = g_new0 (guchar *, n);
+  if (clGetProgramInfo (program, CL_PROGRAM_DEVICES, n * sizeof (*devices), devices, NULL) !=
+          CL_SUCCESS ||
+      clGetProgramInfo (program, CL_PROGRAM_BINARY_SIZES, n * sizeof (*sizes), sizes, NULL) !=
+          CL_SUCCESS)
+    return;
+
+  /* A wrapped context may have other devices too; theirs stay NULL, which means: not wanted. */
+  for (cl_uint i = 0; i < n; i++)
+    if (devices[i] == device->id && sizes[i] > 0) {
+      binary = g_malloc (sizes[i]);
+      binaries[i] = binary;
+      if (clGetProgramInfo (program, CL_PROGRAM_BINARIES, n * sizeof (*binaries), binaries, NULL) ==
+          CL_SUCCESS)
+        gemmcl_cache_store (key, binary, sizes[i]);
+      return;
+    }
+}
+
+gchar *
+gemmcl_program_complete_options (const gchar *options)
+{
+  const gchar *language = strstr (options, LANGUAGE) ? "" : LANGUAGE "CL1.2 ";
+
+  return g_strconcat (language, COMMON_OPTIONS " ", options, NULL);
+}
+
+cl_program
+gemmcl_program_build (cl_context context, const GemmclDevice *device, const gchar *source,
+                      const gchar *options, gboolean *compiled, GError **error)
+{
+  const gchar *text = gemmcl_program_get_text (source);
+  g_autofree gchar *all_options = gemmcl_program_complete_options (options);
+  g_autofree gchar *key = cache_key (device, text, all_options);
+  cl_program program = build_from_cache (context, device, key, all_options);
+  const gint64 start = g_get_monotonic_time ();
+
+  *compiled = FALSE;
+  if (program != NULL)
+    return program;
+  program = build_from_source (context, device, source, text, all_options, error);
+  if (program == NULL)
+    return NULL;
+  store_binary (program, device, key);
+  g_info ("Compiled %s for %s in %.0f ms, with %s", source, device->info.name,
+          (g_get_monotonic_time () - start) / 1e3, all_options);
+  *compiled = TRUE;
+  return program;
+}

@@ -1,0 +1,253 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a kernel is told when it is compiled.
+ */
+#include "kernels/options.h"
+
+#include "kernels/kernels.h"
+#include "device/program.h"
+#include "kernels/subgroups.h"
+
+/* Of 2D block reads: their rows' distance is a multiple of so many bytes, where the first one
+ * begins of so many; so wide is a matrix at least; and so large may distance, with what lies before
+ * a row, and the number of rows be. */
+#define PITCH_ALIGNMENT 16
+#define FIRST_ALIGNMENT 64
+#define LEAST_WIDTH     64
+#define MOST_PITCH      ((1 << 24) - 64)
+
+/* What compilers are told for of which there is no device. */
+static const GemmclDeviceInfo no_device = {
+    .version = "OpenCL 3.0", .max_image_width = 16384, .max_image_height = 16384};
+
+/* Whether its work-groups have rows of D whole, when they are sums no more. */
+static gboolean
+owns_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
+{
+  const gsize width = kernel->tile_n ? kernel->tile_n * kernel->group_n : kernel->max_n;
+
+  return kernel->whole_rows && gemm->n <= width && split == 1 &&
+         g_strcmp0 (g_getenv ("GEMMCL_ROWS"), "apart") != 0;
+}
+
+/* Whether several subgroups have a row between them. */
+static gboolean
+shares_rows (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  return kernel->subgroup > 0 && gemm->n > kernel->tile_n * kernel->subgroup;
+}
+
+/* What is told of other types of D is of what is stored there, rounded. */
+gboolean
+gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
+{
+  if (kernel->arg_max_apart && (gemm->row_outputs & GEMMCL_ROW_ARG_MAX) &&
+      shares_rows (kernel, gemm))
+    return FALSE;
+  return gemm->row_outputs != 0 && gemm->d_type == GEMMCL_TYPE_F32 &&
+         owns_rows (kernel, gemm, split);
+}
+
+gboolean
+gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
+{
+  return gemm->activation == GEMMCL_ACTIVATION_SOFTMAX && !owns_rows (kernel, gemm, split);
+}
+
+gboolean
+gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
+{
+  return gemmcl_kernel_needs_softmax (kernel, gemm, split) && gemm->d_type != GEMMCL_TYPE_F32;
+}
+
+void
+gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm)
+{
+  static const struct {
+    guint flag;
+    const gchar *define;
+  } outputs[] = {{GEMMCL_ROW_SUM, " -DROW_SUM"},
+                 {GEMMCL_ROW_MAX, " -DROW_MAX"},
+                 {GEMMCL_ROW_ARG_MAX, " -DROW_ARG_MAX"}};
+
+  if (gemm->row_outputs == 0)
+    return;
+  g_string_append_printf (options, " -DROW_COUNT=%u", gemmcl_gemm_count_row_outputs (gemm));
+  for (guint i = 0; i < G_N_ELEMENTS (outputs); i++)
+    if (gemm->row_outputs & outputs[i].flag)
+      g_string_append (options, outputs[i].define);
+}
+
+/* Integers that are stored are converted and scaled as A is loaded. */
+GemmclType
+gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  if (kernel->precision == GEMMCL_PRECISION_I8) /* quantize.cl has converted them */
+    return GEMMCL_TYPE_U8;
+  if (gemm->a_image == NULL)
+    return gemm->a_type;
+  return gemmcl_kernel_takes_pixels (kernel, gemm) ? GEMMCL_TYPE_U8 : GEMMCL_TYPE_F32;
+}
+
+/* A picture's bytes, whatever d_type says; before a pass of softmax logits, which are floats. */
+static GemmclType
+get_d_type (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
+{
+  if (gemm->d_image)
+    return GEMMCL_TYPE_U8;
+  return gemmcl_kernel_needs_logits (kernel, gemm, split) ? GEMMCL_TYPE_F32 : gemm->d_type;
+}
+
+static void
+append_image (GString *options, const GemmclImage *image, const gchar *prefix)
+{
+  g_autofree gchar *defines = gemmcl_image_get_defines (image, prefix);
+  g_string_append_printf (options, " %s", defines);
+}
+
+/* Block reads begin at multiples of four bytes. */
+static gboolean
+can_be_blocks (const GemmclKernel *kernel, const GemmclStored *stored, GemmclType type)
+{
+  if (type == GEMMCL_TYPE_F32)
+    return TRUE;
+  return gemmcl_type_get_size (type) == 2 && type == gemmcl_kernel_get_b_type (kernel) &&
+         (stored->length | stored->ld | stored->offset | stored->stride) % 2 == 0;
+}
+
+/* 2D block reads (subgroup.clh): of the same rows, on the device and in tight copies, whose
+ * distance is a multiple of 16 bytes, and whose first is aligned in each batch. In parts of K,
+ * which @gemm then is one of, it need not be: these are narrower than their rows are apart. */
+static gboolean
+can_be_pitched (const GemmclGemm *gemm, const GemmclStored *stored, GemmclType type)
+{
+  const gsize size = gemmcl_type_get_size (type), batch = gemmcl_gemm_get_batch (gemm);
+
+  if (stored->offset * size % FIRST_ALIGNMENT != 0 ||
+      (batch > 1 && (stored->stride | stored->runs * stored->length) * size % FIRST_ALIGNMENT != 0))
+    return FALSE;
+  return (stored->length | stored->ld) * size % PITCH_ALIGNMENT == 0 &&
+         stored->length * size >= LEAST_WIDTH && stored->ld * size <= MOST_PITCH &&
+         stored->runs <= MOST_PITCH / batch;
+}
+
+/* What a kernel may do with rows of A or D: X_UNIT_COL, elements of a row lie together; X_FLOAT4,
+ * each row starts where a float4 may, on the device and in gemmcl_plan_run()'s tight copies. What
+ * subgroups may do with rows and columns: X_BLOCKS, X_PITCHED, X_UNIT_ROW. */
+static void
+append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
+               const GemmclGemm *gemm, GemmclOperand which, GemmclType type)
+{
+  const GemmclStored stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
+
+  if (stored.by_column) {
+    if (kernel->subgroup)
+      g_string_append_printf (options, " -D%s_UNIT_ROW", name);
+    return;
+  }
+  g_string_append_printf (options, " -D%s_UNIT_COL", name);
+  if (kernel->subgroup && can_be_blocks (kernel, &stored, type))
+    g_string_append_printf (options, " -D%s_BLOCKS", name);
+  if (kernel->dpas && can_be_blocks (kernel, &stored, type) && can_be_pitched (gemm, &stored, type))
+    g_string_append_printf (options, " -D%s_PITCHED", name);
+  if (kernel->float4 && type == GEMMCL_TYPE_F32 &&
+      (stored.length | stored.ld | stored.offset | stored.stride) % 4 == 0)
+    g_string_append_printf (options, " -D%s_FLOAT4", name);
+}
+
+/* What becomes of sums. */
+static void
+append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
+{
+  const GemmclType type = get_d_type (kernel, gemm, split);
+
+  g_string_append_printf (options, " -DD_TYPE=%d -DACTIVATION=%d", type, gemm->activation);
+  append_access (options, "D", kernel, gemm, GEMMCL_OPERAND_D, type);
+  if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
+    g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d",
+                            gemm->d_image ? GEMMCL_TYPE_U8 : gemm->d_type);
+}
+
+/* What kernels make of rows that they own, and whether these are wider than a subgroup's tile. */
+static void
+append_whole_rows (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  const gboolean outputs = gemmcl_kernel_makes_row_outputs (kernel, gemm, 1);
+
+  if (!outputs && (gemm->activation != GEMMCL_ACTIVATION_SOFTMAX || !owns_rows (kernel, gemm, 1)))
+    return;
+  g_string_append (options, " -DWHOLE_ROWS");
+  if (shares_rows (kernel, gemm))
+    g_string_append (options, " -DROWS_ACROSS");
+  if (outputs)
+    gemmcl_row_outputs_append_options (options, gemm);
+}
+
+gchar *
+gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                            const GemmclDeviceInfo *device, GemmclKernelLevel level)
+{
+  const GemmclType a_type = gemmcl_kernel_get_a_type (kernel, gemm);
+  g_autoptr (GString) options = g_string_new (NULL);
+
+  g_string_printf (options, "-DTILE_M=%u -DTILE_N=%u -DGROUP_M=%u -DGROUP_N=%u -DA_TYPE=%d",
+                   kernel->tile_m, kernel->tile_n, kernel->group_m, kernel->group_n, a_type);
+  if (kernel->defines)
+    g_string_append_printf (options, " %s", kernel->defines);
+  gemmcl_subgroups_append_options (options, kernel, device, level);
+  if (kernel->packed)
+    g_string_append_printf (options, " -DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (kernel),
+                            gemmcl_kernel_get_b_type (kernel));
+  if (kernel->float_width && device->intel && device->type == GEMMCL_DEVICE_TYPE_CPU)
+    g_string_append (options, " -DINTEL_CPU");
+  if (kernel->images && gemmcl_blocks_are_halves (kernel, gemm, GEMMCL_OPERAND_A))
+    g_string_append (options, " -DA_HALVES");
+  if (kernel->images && gemmcl_blocks_are_halves (kernel, gemm, GEMMCL_OPERAND_B))
+    g_string_append (options, " -DB_HALVES");
+  if (kernel->fixed_n_k)
+    g_string_append_printf (options, " -DN=%zu -DK=%zu", gemm->n, gemm->k);
+  if (kernel->precision != GEMMCL_PRECISION_I8) {
+    if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
+      g_string_append (options, " -DA_SCALED");
+    append_access (options, "A", kernel, gemm, GEMMCL_OPERAND_A, a_type);
+  } else if (level == GEMMCL_KERNEL_LEVEL_NATIVE && !kernel->dpas) {
+    gemmcl_dot_append_options (options, device);
+  }
+  append_result (options, kernel, gemm, 1);
+  append_whole_rows (options, kernel, gemm);
+  if (gemmcl_kernel_takes_pixels (kernel, gemm))
+    append_image (options, gemm->a_image, "A_");
+  if (gemm->d_image)
+    append_image (options, gemm->d_image, "D_");
+  return g_string_free (g_steal_pointer (&options), FALSE);
+}
+
+gchar *
+gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
+{
+  g_autoptr (GString) options = g_string_new (NULL);
+
+  g_string_printf (options, "-DSPLIT=%u -DA_TYPE=%d", split, GEMMCL_TYPE_F32);
+  append_result (options, kernel, gemm, split);
+  return g_string_free (g_steal_pointer (&options), FALSE);
+}
+
+const gchar *
+gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **options,
+                          GError **error)
+{
+  const GemmclKernel *kernel;
+  GemmclGemm computed;
+  g_autofree gchar *own = NULL;
+
+  g_return_val_if_fail (name != NULL && gemm != NULL && options != NULL, NULL);
+
+  kernel = gemmcl_kernel_find (name, error);
+  if (kernel == NULL || !gemmcl_gemm_validate (gemm, error))
+    return NULL;
+  computed = gemmcl_gemm_get_computed (gemm);
+  own = gemmcl_kernel_make_options (kernel, &computed, &no_device, GEMMCL_KERNEL_LEVEL_NATIVE);
+  *options = gemmcl_program_complete_options (own);
+  return gemmcl_program_get_text (kernel->source);
+}

@@ -1,0 +1,242 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What kernels get of a device besides OpenCL C: subgroups (kernels/subgroup.clh has the levels)
+ * and products of bytes (kernels/dot.clh).
+ */
+#include "kernels/subgroups.h"
+
+#include <string.h>
+
+#include "device/context.h"
+#include "kernels/kernels.h"
+
+#define FIRST_DP4A 61 /* NVIDIA's compute capability 6.1: PTX ISA, dp4a */
+
+#define LAST_POCL 3
+
+static const gchar *const level_names[] = {"native", "khr", "emulated"};
+
+const gchar *
+gemmcl_kernel_level_get_name (GemmclKernelLevel level)
+{
+  g_return_val_if_fail (level < G_N_ELEMENTS (level_names), NULL);
+  return level_names[level];
+}
+
+/* The best level that the user wants tried. */
+static GemmclKernelLevel
+get_asked_level (void)
+{
+  const gchar *asked = g_getenv ("GEMMCL_SUBGROUPS");
+
+  for (guint i = 0; asked != NULL && i < G_N_ELEMENTS (level_names); i++)
+    if (strcmp (asked, level_names[i]) == 0)
+      return i;
+  return GEMMCL_KERNEL_LEVEL_NATIVE;
+}
+
+/* The extension that multiplies what @kernel does. */
+static const gchar *
+get_engines (const GemmclKernel *kernel)
+{
+  return kernel->precision == GEMMCL_PRECISION_TF32
+             ? "cl_intel_subgroup_matrix_multiply_accumulate_tf32"
+             : "cl_intel_subgroup_matrix_multiply_accumulate";
+}
+
+static gboolean
+has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
+{
+  if (!gemmcl_device_info_has_extension (device, "cl_intel_subgroups"))
+    return FALSE;
+  if (kernel->precision == GEMMCL_PRECISION_F16 &&
+      (!device->fp16 || !gemmcl_device_info_has_extension (device, "cl_intel_subgroups_short")))
+    return FALSE;
+  if (kernel->images && gemmcl_blocks_are_in_buffers (device))
+    return FALSE;
+  /* For other sizes than the smallest compilers leave dpas out and say nothing (see dpas.clh). */
+  if (kernel->dpas)
+    return gemmcl_device_info_has_extension (device, get_engines (kernel)) &&
+           gemmcl_device_info_has_extension (device, "cl_intel_subgroups_short") &&
+           device->subgroup_sizes[0] == kernel->subgroup;
+  for (guint i = 0; i < device->n_subgroup_sizes; i++)
+    if (device->subgroup_sizes[i] == kernel->subgroup)
+      return TRUE;
+  return FALSE;
+}
+
+/* What can shuffle has subgroups, though 3.0 does without cl_khr_subgroups; from 2.1 on their size
+ * can be asked for. A CPU shuffles through memory, at a barrier each, which takes PoCL minutes to
+ * compile: only on request. */
+static gboolean
+has_khr (const GemmclDeviceInfo *device)
+{
+  const GemmclKernelLevel asked = get_asked_level ();
+
+  return asked <= GEMMCL_KERNEL_LEVEL_KHR &&
+         (asked == GEMMCL_KERNEL_LEVEL_KHR || device->type != GEMMCL_DEVICE_TYPE_CPU) &&
+         gemmcl_cl_get_version (device->version) >= 21 &&
+         gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle");
+}
+
+/* Ints that an instruction of this process' own CPU takes; 0 if it has none. */
+static guint
+get_vnni_width (void)
+{
+#if defined(__x86_64__)
+  __builtin_cpu_init ();
+  if (__builtin_cpu_supports ("avx512vnni"))
+    return 16;
+#endif
+  return 0;
+}
+
+/* PoCL's devices for CPUs are the CPU that we run on. Version 3 takes an instruction as it is
+ * spelled; 6.0 ends the process with an assertion of its own when it is to make a binary of it. */
+static gboolean
+is_own_cpu (const GemmclDeviceInfo *device)
+{
+  return device->type == GEMMCL_DEVICE_TYPE_CPU && device->float_width >= 16 &&
+         strcmp (device->platform, "Portable Computing Language") == 0 &&
+         g_ascii_strtoull (device->driver, NULL, 10) <= LAST_POCL;
+}
+
+/* Without a platform there is no device, but a compiler for one that is taken to have all. */
+static gboolean
+has_khr_dot (const GemmclDeviceInfo *device)
+{
+  return device->platform == NULL ||
+         (device->type != GEMMCL_DEVICE_TYPE_CPU &&
+          gemmcl_device_info_has_extension (device, "cl_khr_integer_dot_product"));
+}
+
+static gboolean
+has_ptx_dot (const GemmclDeviceInfo *device)
+{
+  return device->nvidia_capability >= FIRST_DP4A && strcmp (device->platform, "NVIDIA CUDA") == 0;
+}
+
+/* Whether @device has instructions for products of bytes that kernels get at. */
+static gboolean
+has_dot (const GemmclDeviceInfo *device)
+{
+  return has_khr_dot (device) || has_ptx_dot (device) ||
+         (is_own_cpu (device) && get_vnni_width () > 0);
+}
+
+void
+gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device)
+{
+  if (has_khr_dot (device))
+    g_string_append (options, " -DDOT_KHR -cl-std=CL3.0");
+  else if (has_ptx_dot (device))
+    g_string_append (options, " -DDOT_PTX");
+  else if (is_own_cpu (device))
+    g_string_append_printf (options, " -DDOT_VNNI=%u", get_vnni_width ());
+}
+
+GemmclKernelLevel
+gemmcl_subgroups_get_level (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
+{
+  if (kernel->subgroup == 0 && kernel->precision == GEMMCL_PRECISION_I8)
+    return get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE && has_dot (device)
+               ? GEMMCL_KERNEL_LEVEL_NATIVE
+               : GEMMCL_KERNEL_LEVEL_EMULATED;
+  if (kernel->subgroup == 0 ||
+      (get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE && has_native (device, kernel)))
+    return GEMMCL_KERNEL_LEVEL_NATIVE;
+  return gemmcl_subgroups_get_next (GEMMCL_KERNEL_LEVEL_NATIVE, device);
+}
+
+GemmclKernelLevel
+gemmcl_subgroups_get_next (GemmclKernelLevel level, const GemmclDeviceInfo *device)
+{
+  return level == GEMMCL_KERNEL_LEVEL_NATIVE && has_khr (device) ? GEMMCL_KERNEL_LEVEL_KHR
+                                                                 : GEMMCL_KERNEL_LEVEL_EMULATED;
+}
+
+void
+gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
+                                 const GemmclDeviceInfo *device, GemmclKernelLevel level)
+{
+  if (kernel->subgroup == 0)
+    return;
+  g_string_append_printf (options, " -DSUBGROUP_SIZE=%u -DSUBGROUP_LEVEL=%d -DDEPTH=%u",
+                          kernel->subgroup, level, kernel->depth);
+  /* What has no subgroups of 8 has a newer compiler. */
+  if (level == GEMMCL_KERNEL_LEVEL_EMULATED || kernel->subgroup > 8)
+    g_string_append (options, " -DREPEAT_IN_LOOPS");
+  if (kernel->images)
+    g_string_append (options, gemmcl_blocks_get_options (device));
+  if (kernel->precision == GEMMCL_PRECISION_F16)
+    g_string_append (options, " -DSG_HALVES");
+  if (kernel->registers > 0 && level == GEMMCL_KERNEL_LEVEL_NATIVE)
+    g_string_append_printf (options, " -cl-intel-%u-GRF-per-thread", kernel->registers);
+  if (level == GEMMCL_KERNEL_LEVEL_KHR)
+    g_string_append (options, gemmcl_cl_get_version (device->version) >= 30 ? " -cl-std=CL3.0"
+                                                                            : " -cl-std=CL2.0");
+}
+
+gboolean
+gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built, cl_device_id device,
+                        GemmclKernelLevel level, GError **error)
+{
+  const gsize group[3] = {kernel->group_m * kernel->group_n, 1, 1};
+  gsize size = 0;
+
+  /* Native ones have the size that they require; those emulated are none. */
+  if (kernel->subgroup == 0 || level != GEMMCL_KERNEL_LEVEL_KHR)
+    return TRUE;
+  if (!gemmcl_cl_check (clGetKernelSubGroupInfo (built, device,
+                                                 CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
+                                                 sizeof (group), group, sizeof (size), &size, NULL),
+                        error, "clGetKernelSubGroupInfo for %s", kernel->name))
+    return FALSE;
+  if (size == kernel->subgroup)
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                      "Kernel %s needs subgroups of %u, but as built for this device has %zu.",
+                      kernel->name, kernel->subgroup, size);
+}
+
+/* Whether the device really has @level, for groups and subgroups like @kernel's. */
+static gboolean
+probe (GemmclContext *context, const GemmclKernel *kernel, GemmclKernelLevel level)
+{
+  g_autoptr (GString) options = g_string_new (NULL);
+  g_autoptr (GError) failure = NULL;
+  g_auto (cl_kernel) built = NULL;
+
+  g_string_printf (options, "-DGROUP_M=%u -DGROUP_N=%u", kernel->group_m, kernel->group_n);
+  gemmcl_subgroups_append_options (options, kernel, gemmcl_context_get_device_info (context),
+                                   level);
+  built =
+      gemmcl_context_create_kernel (context, "subgroup_probe.cl", options->str, "probe", &failure);
+  if (built != NULL && gemmcl_subgroups_check (
+                           kernel, built, gemmcl_context_get_cl_device (context), level, &failure))
+    return TRUE;
+  g_debug ("%s", failure->message);
+  return FALSE;
+}
+
+gboolean
+gemmcl_kernel_get_level (GemmclContext *context, const gchar *name, GemmclKernelLevel *level,
+                         GError **error)
+{
+  const GemmclDeviceInfo *device;
+  const GemmclKernel *kernel;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
+  g_return_val_if_fail (name != NULL && level != NULL, FALSE);
+
+  device = gemmcl_context_get_device_info (context);
+  kernel = gemmcl_kernel_find (name, error);
+  if (kernel == NULL || !gemmcl_kernel_check (kernel, device, NULL, error))
+    return FALSE;
+  *level = gemmcl_subgroups_get_level (kernel, device);
+  while (kernel->subgroup && *level != GEMMCL_KERNEL_LEVEL_EMULATED &&
+         !probe (context, kernel, *level))
+    *level = gemmcl_subgroups_get_next (*level, device);
+  return TRUE;
+}

@@ -1,0 +1,318 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "kernels/kernels.h"
+
+#include <string.h>
+
+#include "device/error.h"
+
+#define MAX_NEAR 5 /* names that a message about a wrong one lists */
+
+/* Of an image in a buffer: that of most devices, and places in it are ints. */
+#define MAX_BUFFER_SIDE 16384
+
+#define GEMMCL_HELPER(name, source)
+static const GemmclKernel table[] = {
+#define GEMMCL_KERNEL(name_, source_, ...) {.name = name_, .source = source_, __VA_ARGS__},
+#include "kernels.def"
+#undef GEMMCL_KERNEL
+};
+
+guint
+gemmcl_get_n_kernels (void)
+{
+  return G_N_ELEMENTS (table);
+}
+
+static gchar *
+describe_needs (const GemmclKernel *kernel)
+{
+  g_autoptr (GString) needs = g_string_new (NULL);
+
+  if (kernel->max_m)
+    g_string_append_printf (needs, ", M <= %zu", kernel->max_m);
+  if (kernel->max_n)
+    g_string_append_printf (needs, ", N <= %zu", kernel->max_n);
+  if (kernel->max_k)
+    g_string_append_printf (needs, ", K <= %zu", kernel->max_k);
+  if (kernel->group_m * kernel->group_n > 1)
+    g_string_append_printf (needs, ", groups of %u", kernel->group_m * kernel->group_n);
+  if (kernel->images)
+    g_string_append (needs, ", images");
+  if (kernel->subgroup)
+    g_string_append_printf (needs, ", subgroups of %u", kernel->subgroup);
+  if (kernel->dpas)
+    g_string_append (needs, ", matrix engines");
+  return g_strdup (needs->len > 0 ? needs->str + 2 : "");
+}
+
+/* The part of a name before its tile's size: "vector" of "vector_12x32_1x1". */
+static gchar *
+get_method (const gchar *name)
+{
+  const gchar *end = name;
+
+  while ((end = strchr (end, '_')) != NULL && !g_ascii_isdigit (end[1]))
+    end++;
+  return end ? g_strndup (name, end - name) : g_strdup (name);
+}
+
+static gpointer
+make_infos (G_GNUC_UNUSED gpointer data)
+{
+  GemmclKernelInfo *infos = g_new0 (GemmclKernelInfo, G_N_ELEMENTS (table));
+
+  for (gsize i = 0; i < G_N_ELEMENTS (table); i++)
+    infos[i] = (GemmclKernelInfo){
+        .name = table[i].name,
+        .method = get_method (table[i].name),
+        .summary = table[i].summary,
+        .precision = table[i].precision,
+        .needs = describe_needs (&table[i]),
+    };
+  return infos;
+}
+
+const GemmclKernelInfo *
+gemmcl_get_kernel (guint index)
+{
+  static GOnce once = G_ONCE_INIT;
+
+  g_return_val_if_fail (index < G_N_ELEMENTS (table), NULL);
+  return (const GemmclKernelInfo *)g_once (&once, make_infos, NULL) + index;
+}
+
+/* Levenshtein's distance, in two rows. */
+static guint
+distance (const gchar *a, const gchar *b)
+{
+  const gsize length = strlen (b);
+  g_autofree guint *row = g_new (guint, length + 1);
+
+  for (gsize j = 0; j <= length; j++)
+    row[j] = j;
+  for (gsize i = 0; a[i]; i++) {
+    guint diagonal = row[0];
+    row[0] = i + 1;
+    for (gsize j = 0; j < length; j++) {
+      const guint changed = diagonal + (g_ascii_tolower (a[i]) != g_ascii_tolower (b[j]));
+      diagonal = row[j + 1];
+      row[j + 1] = MIN (changed, MIN (row[j], row[j + 1]) + 1);
+    }
+  }
+  return row[length];
+}
+
+static gint
+compare_distance (gconstpointer a, gconstpointer b, gpointer name)
+{
+  const GemmclKernel *const *x = a, *const *y = b;
+  return (gint)distance (name, (*x)->name) - (gint)distance (name, (*y)->name);
+}
+
+static void
+set_no_such_kernel (GError **error, const gchar *name)
+{
+  g_autoptr (GPtrArray) near = g_ptr_array_new ();
+  g_autoptr (GString) list = g_string_new (NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (table); i++)
+    g_ptr_array_add (near, (gpointer)&table[i]);
+  g_ptr_array_sort_with_data (near, compare_distance, (gpointer)name);
+  for (guint i = 0; i < MIN (near->len, MAX_NEAR); i++)
+    g_string_append_printf (list, "%s%s", i ? ", " : "",
+                            ((const GemmclKernel *)near->pdata[i])->name);
+  gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+               "There is no kernel \"%s\". Near names: %s. \"gemmcl kernels\" lists all.", name,
+               list->str);
+}
+
+const GemmclKernel *
+gemmcl_kernel_get (guint index)
+{
+  return &table[index];
+}
+
+const GemmclKernel *
+gemmcl_kernel_find (const gchar *name, GError **error)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (table); i++)
+    if (strcmp (table[i].name, name) == 0)
+      return &table[i];
+  set_no_such_kernel (error, name);
+  return NULL;
+}
+
+guint
+gemmcl_kernel_get_panel (const GemmclKernel *kernel)
+{
+  return kernel->packed ? kernel->tile_n * (kernel->dpas ? kernel->subgroup : kernel->group_n) : 0;
+}
+
+gsize
+gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k)
+{
+  const gsize step = kernel->dpas ? kernel->depth * kernel->subgroup : 1;
+
+  return (k + step - 1) / step * step;
+}
+
+gchar *
+gemmcl_kernel_get_pack_options (const GemmclKernel *kernel)
+{
+  const GemmclType type = gemmcl_kernel_get_b_type (kernel);
+  g_autoptr (GString) options = g_string_new (NULL);
+
+  g_string_printf (options, "-DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (kernel), type);
+  if (kernel->dpas)
+    g_string_append_printf (options, " -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u",
+                            sizeof (guint32) / gemmcl_type_get_size (type), kernel->subgroup);
+  return g_string_free (g_steal_pointer (&options), FALSE);
+}
+
+GemmclType
+gemmcl_kernel_get_b_type (const GemmclKernel *kernel)
+{
+  static const GemmclType types[GEMMCL_N_PRECISIONS] = {
+      [GEMMCL_PRECISION_F32] = GEMMCL_TYPE_F32,   [GEMMCL_PRECISION_F16] = GEMMCL_TYPE_F16,
+      [GEMMCL_PRECISION_BF16] = GEMMCL_TYPE_BF16, [GEMMCL_PRECISION_TF32] = GEMMCL_TYPE_F32,
+      [GEMMCL_PRECISION_I8] = GEMMCL_TYPE_I8,
+  };
+  return types[kernel->precision];
+}
+
+GemmclTiles
+gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n)
+{
+  const gsize rows = kernel->tile_m * (kernel->split_k ? 1 : kernel->group_m);
+  const gsize cols = kernel->tile_n ? kernel->tile_n * kernel->group_n : n;
+
+  return (GemmclTiles){(m + rows - 1) / rows, (n + cols - 1) / cols, rows, cols};
+}
+
+/* The largest multiple of @step up to @limit, or all of @k in whole steps if that is less. */
+static gsize
+get_chunk (gsize k, gsize step, gsize limit)
+{
+  return MIN ((k + step - 1) / step, limit / step) * step;
+}
+
+gboolean
+gemmcl_blocks_are_halves (const GemmclKernel *kernel, const GemmclGemm *gemm, GemmclOperand which)
+{
+  if (kernel->precision != GEMMCL_PRECISION_F16)
+    return FALSE;
+  return which == GEMMCL_OPERAND_B || (gemm->a_image == NULL && gemm->a_type == GEMMCL_TYPE_F16);
+}
+
+gboolean
+gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device)
+{
+  return device->max_image_width == 0;
+}
+
+/* In OpenCL C 1.2, too, PoCL 7 declares the functions of images only where the feature of 3.0 is
+ * defined. */
+const gchar *
+gemmcl_blocks_get_options (const GemmclDeviceInfo *device)
+{
+  return gemmcl_blocks_are_in_buffers (device) ? " -DIMAGES -DIMAGES_IN_BUFFERS"
+                                               : " -DIMAGES -D__opencl_c_images=1";
+}
+
+gboolean
+gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+                    const GemmclGemm *gemm, GemmclOperand which, GError **error)
+{
+  const gboolean in_buffer = gemmcl_blocks_are_in_buffers (device);
+  const gsize max_width = in_buffer ? MAX_BUFFER_SIDE : device->max_image_width;
+  const gsize max_height = in_buffer ? MAX_BUFFER_SIDE : device->max_image_height;
+  const gsize per_texel = gemmcl_blocks_are_halves (kernel, gemm, which) ? 2 : 1;
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
+  gsize blocks = 0;
+
+  self->chunk = get_chunk (gemm->k, kernel->depth * kernel->subgroup, MIN (max_width, max_height));
+  if (self->chunk > 0) {
+    const gboolean of_a = which == GEMMCL_OPERAND_A;
+    /* gemmcl_plan_run() takes an A for each batch in any case. */
+    const gsize batches = of_a || gemm->b_stride ? gemmcl_gemm_get_batch (gemm) : 1;
+
+    self->width = (of_a ? self->chunk : tiles.cols) / per_texel;
+    self->height = of_a ? kernel->tile_m : self->chunk;
+    self->per_panel = (gemm->k + self->chunk - 1) / self->chunk;
+    self->panels = of_a ? tiles.m * kernel->group_m : tiles.n;
+    if (!g_size_checked_mul (&blocks, self->per_panel, self->panels) ||
+        !g_size_checked_mul (&blocks, blocks, batches))
+      blocks = G_MAXSIZE;
+    self->side = MIN (max_width / self->width, blocks);
+  }
+  if (self->chunk > 0 && self->side > 0 && (blocks - 1) / self->side < max_height / self->height) {
+    self->image_width = self->side * self->width;
+    self->image_height = ((blocks - 1) / self->side + 1) * self->height;
+    return TRUE;
+  }
+  return gemmcl_fail (
+      error, GEMMCL_ERROR_KERNEL,
+      "Kernel %s reads images, and %s is more than one on %s holds, of up to %zu x %zu texels.",
+      kernel->name, which == GEMMCL_OPERAND_A ? "A" : "B", device->name, max_width, max_height);
+}
+
+GemmclStrides
+gemmcl_blocks_get_strides (const GemmclBlocks *self, gboolean shared)
+{
+  return (GemmclStrides){
+      .offset = self->chunk,
+      .batch = shared ? 0 : self->panels * self->per_panel,
+      .row = self->per_panel,
+      .col = self->side,
+  };
+}
+
+static gboolean
+check_size (const GemmclKernel *kernel, const gchar *name, gsize size, gsize max, GError **error)
+{
+  if (max == 0 || size <= max)
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL, "Kernel %s takes %s up to %zu, not %zu.",
+                      kernel->name, name, max, size);
+}
+
+gboolean
+gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  return kernel->pictures && gemm->a_image != NULL &&
+         gemm->a_image->features == GEMMCL_FEATURE_PIXEL;
+}
+
+gboolean
+gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+                     const GemmclGemm *gemm, GError **error)
+{
+  const gsize group = kernel->group_m * kernel->group_n;
+  GemmclBlocks blocks;
+
+  if (group > device->max_work_group || group > device->max_work_item_sizes[0])
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "Kernel %s needs work-groups of %zu, but %s has up to %zu.", kernel->name,
+                        group, device->name,
+                        MIN (device->max_work_group, device->max_work_item_sizes[0]));
+  if (gemm == NULL)
+    return TRUE;
+  if (kernel->precision != GEMMCL_PRECISION_F32 && kernel->precision != gemm->precision)
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "Kernel %s computes in %s, and the problem asks for %s.", kernel->name,
+                        gemmcl_precision_get_name (kernel->precision),
+                        gemmcl_precision_get_name (gemm->precision));
+  if (kernel->images &&
+      (!gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_A, error) ||
+       !gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_B, error)))
+    return FALSE;
+  if (gemm->d_image != NULL && !kernel->pictures)
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "Kernel %s cannot write pictures; \"auto\" finds one that can.",
+                        kernel->name);
+  return check_size (kernel, "M", gemm->m, kernel->max_m, error) &&
+         check_size (kernel, "K", gemm->k, kernel->max_k, error) &&
+         (gemmcl_kernel_takes_pixels (kernel, gemm) ||
+          check_size (kernel, "N", gemm->n, kernel->max_n, error));
+}

@@ -1,0 +1,437 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "kernels/tuning.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "device/cache.h"
+#include "device/error.h"
+#include "matrix/file.h"
+#include "kernels/kernels.h"
+#include "tuning-shipped.h"
+
+#define VERSION     1
+#define MAX_SIZE    (4 << 20) /* of a file that is read at all */
+#define MAX_ENTRIES 4096      /* the oldest go */
+#define NAME        "tuning.json"
+#define SHIPPED     "/gemmcl/tuning-shipped.json"
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
+
+/* How far M, N or K may be from an entry's, in powers of two. */
+#define MAX_DISTANCE 0.5
+
+/* How much less of the tiles may be full than are of the entry's problem. */
+#define MIN_FULL 0.9
+
+static const gchar *const layouts[] = {"row", "col"};
+static const gchar *const sources[] = {"named", "tuned", "shipped", "rules"};
+
+const gchar *
+gemmcl_choice_source_get_name (GemmclChoiceSource source)
+{
+  g_return_val_if_fail ((guint)source < G_N_ELEMENTS (sources), NULL);
+  return sources[source];
+}
+
+/* @name: (nullable); @index: (out): its place, an enum's value */
+static gboolean
+find_name (const gchar *name, const gchar *const *names, guint n, guint *index)
+{
+  for (*index = 0; name != NULL && *index < n; (*index)++)
+    if (g_str_equal (name, names[*index]))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_of_device (const json_t *entry, gboolean shipped, const GemmclDeviceInfo *device)
+{
+  const gchar *name = json_string_value (json_object_get (entry, "device"));
+  const gchar *driver = json_string_value (json_object_get (entry, "driver"));
+  const json_int_t units = json_integer_value (json_object_get (entry, "units"));
+
+  if (g_strcmp0 (name, device->name) != 0)
+    return FALSE;
+  return shipped || (g_strcmp0 (driver, device->driver) == 0 && units == device->compute_units);
+}
+
+static gboolean
+read_problem (GemmclGemm *gemm, const json_t *entry)
+{
+  const gchar *precisions[GEMMCL_N_PRECISIONS];
+  const gchar *precision, *layout, *transposed;
+  json_int_t m, n, k;
+
+  for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++)
+    precisions[i] = gemmcl_precision_get_name (i);
+  /* It reads only. */
+  if (json_unpack ((json_t *)entry, "{s:s, s:s, s:s, s:I, s:I, s:I}", "precision", &precision,
+                   "layout", &layout, "transposed", &transposed, "m", &m, "n", &n, "k", &k) != 0 ||
+      m < 1 || n < 1 || k < 1 ||
+      !find_name (precision, precisions, G_N_ELEMENTS (precisions), &gemm->precision) ||
+      !find_name (layout, layouts, G_N_ELEMENTS (layouts), &gemm->layout))
+    return FALSE;
+  gemm->m = m;
+  gemm->n = n;
+  gemm->k = k;
+  gemm->trans_a = strchr (transposed, 'a') != NULL;
+  gemm->trans_b = strchr (transposed, 'b') != NULL;
+  return gemmcl_gemm_validate (gemm, NULL);
+}
+
+/* Whether @entry, which may be anything, is a sound one for the device, of a kernel that can do its
+ * problem there. */
+static gboolean
+read_entry (GemmclTuned *self, const json_t *entry, gboolean shipped,
+            const GemmclDeviceInfo *device)
+{
+  const gchar *kernel = json_string_value (json_object_get (entry, "kernel"));
+
+  *self = (GemmclTuned){.gemm = GEMMCL_GEMM_INIT};
+  self->source = shipped ? GEMMCL_CHOICE_SHIPPED : GEMMCL_CHOICE_TUNED;
+  self->gflops = json_number_value (json_object_get (entry, "gflops"));
+  return kernel != NULL && self->gflops > 0 && is_of_device (entry, shipped, device) &&
+         read_problem (&self->gemm, entry) && gemmcl_choice_find (&self->choice, kernel, NULL) &&
+         gemmcl_choice_check (&self->choice, device, &self->gemm, NULL);
+}
+
+static json_t *
+write_entry (const GemmclTuned *self, const GemmclDeviceInfo *device)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gchar *const transposed[2][2] = {{"", "b"}, {"a", "ab"}};
+
+  return json_pack ("{s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:f}", "device",
+                    device->name, "units", (int)device->compute_units, "driver", device->driver,
+                    "precision", gemmcl_precision_get_name (gemm->precision), "layout",
+                    layouts[gemm->layout], "transposed",
+                    transposed[!!gemm->trans_a][!!gemm->trans_b], "m", (json_int_t)gemm->m, "n",
+                    (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "kernel",
+                    gemmcl_choice_get_name (&self->choice), "gflops", self->gflops);
+}
+
+/* Whether kernels are as fast with the one as with the other, but for their sizes. */
+static gboolean
+is_alike (const GemmclGemm *a, const GemmclGemm *b)
+{
+  return a->precision == b->precision && a->layout == b->layout && !a->trans_a == !b->trans_a &&
+         !a->trans_b == !b->trans_b;
+}
+
+static gboolean
+is_same (const GemmclGemm *a, const GemmclGemm *b)
+{
+  return is_alike (a, b) && a->m == b->m && a->n == b->n && a->k == b->k;
+}
+
+/* The share of the kernel's tiles that D fills. */
+static gdouble
+get_full (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
+
+  return (gdouble)gemm->m * gemm->n / ((gdouble)tiles.m * tiles.n * tiles.rows * tiles.cols);
+}
+
+/* How far @gemm is from the entry's problem, 0: it is the same, as far as kernels are concerned;
+ * less than 0: the entry says nothing of it. */
+static gdouble
+get_distance (const GemmclTuned *self, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
+{
+  const GemmclKernel *kernel = self->choice.kernel;
+  const gdouble m = fabs (log2 ((gdouble)gemm->m / self->gemm.m));
+  const gdouble n = fabs (log2 ((gdouble)gemm->n / self->gemm.n));
+  const gdouble k = fabs (log2 ((gdouble)gemm->k / self->gemm.k));
+
+  if (!is_alike (&self->gemm, gemm) || MAX (m, MAX (n, k)) > MAX_DISTANCE ||
+      get_full (kernel, gemm) < MIN_FULL * get_full (kernel, &self->gemm) ||
+      !gemmcl_choice_check (&self->choice, device, gemm, NULL))
+    return -1.0;
+  return m + n + k;
+}
+
+gchar *
+gemmcl_tuning_get_path (void)
+{
+  return gemmcl_cache_dir_get_path (NAME);
+}
+
+/* (transfer full): the list in such a file; empty when there is none. @version is what it says. */
+static json_t *
+get_entries (GBytes *text, json_int_t *version)
+{
+  gsize length = 0;
+  const gchar *data = text ? g_bytes_get_data (text, &length) : NULL;
+  g_autoptr (json_t) root =
+      length > 0 ? json_loadb (data, length, JSON_REJECT_DUPLICATES, NULL) : NULL;
+  json_t *entries = NULL;
+
+  *version = VERSION;
+  if (json_unpack (root, "{s:I, s:o}", "version", version, "entries", &entries) != 0 ||
+      *version != VERSION || !json_is_array (entries))
+    return json_array ();
+  return json_incref (entries);
+}
+
+/* (transfer full): the user's entries; may be empty. */
+static json_t *
+load_own (void)
+{
+  g_autoptr (GBytes) bytes = gemmcl_cache_dir_read (NAME, MAX_SIZE, NULL);
+  json_int_t version;
+
+  return get_entries (bytes, &version);
+}
+
+static gpointer
+load_shipped (G_GNUC_UNUSED gpointer data)
+{
+  /* By name, or a static library would be linked without it. */
+  g_autoptr (GBytes) bytes = g_resource_lookup_data (gemmcl_shipped_get_resource (), SHIPPED,
+                                                     G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+  json_int_t version;
+
+  return get_entries (bytes, &version);
+}
+
+static const json_t *
+get_shipped (void)
+{
+  static GOnce once = G_ONCE_INIT;
+
+  return g_once (&once, load_shipped, NULL);
+}
+
+/* A descriptor that holds the lock until it is closed; -1 with an error. */
+static GemmclFd
+lock (GError **error)
+{
+  g_autofree gchar *path = gemmcl_cache_dir_get_path ("tuning.lock");
+  g_autoptr (GError) why = NULL;
+  g_auto (GemmclFd) fd = -1;
+  gint status;
+
+  if (!gemmcl_cache_dir_prepare (&why)) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s", why->message);
+    return -1;
+  }
+  fd = g_open (path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  do
+    status = fd >= 0 ? flock (fd, LOCK_EX) : -1;
+  while (status != 0 && errno == EINTR);
+  if (status == 0)
+    return g_steal_fd (&fd);
+  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s.", g_strerror (errno));
+  return -1;
+}
+
+static gboolean
+save (json_t *entries, GError **error)
+{
+  g_autoptr (json_t) root = json_pack ("{s:i, s:O}", "version", VERSION, "entries", entries);
+  g_autofree gchar *path = gemmcl_tuning_get_path ();
+  g_autoptr (GError) why = NULL;
+  gchar *text = json_dumps (root, JSON_INDENT (1));
+  const gboolean saved = text != NULL && gemmcl_cache_dir_write (NAME, text, strlen (text), &why);
+
+  free (text);
+  if (!saved)
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be written: %s.",
+                      why ? why->message : "there is no memory");
+  return saved;
+}
+
+/* Measurements are not overwritten only because the file is not trusted. */
+static json_t *
+load_to_change (GError **error)
+{
+  g_autofree gchar *path = gemmcl_tuning_get_path ();
+  g_autoptr (GError) why = NULL;
+  g_autoptr (GBytes) bytes = gemmcl_cache_dir_read (NAME, MAX_SIZE, &why);
+  g_autoptr (json_t) entries = NULL;
+  json_int_t version;
+
+  if (why != NULL && !g_error_matches (why, G_FILE_ERROR, G_FILE_ERROR_NOENT)) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It is not used: %s Move it away to tune.",
+                      why->message);
+    return NULL;
+  }
+  entries = get_entries (bytes, &version);
+  if (version <= VERSION)
+    return g_steal_pointer (&entries);
+  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
+                    "It is of version %" JSON_INTEGER_FORMAT
+                    ", from a newer gemmcl; expected %d. Move it away to tune with this one.",
+                    version, VERSION);
+  return NULL;
+}
+
+gboolean
+gemmcl_tuning_has_entries (const GemmclGemm *gemm)
+{
+  return gemm->d_image == NULL && gemmcl_gemm_get_batch (gemm) == 1 &&
+         (gemm->a_image == NULL || gemm->a_image->features != GEMMCL_FEATURE_PIXEL);
+}
+
+static gboolean
+find_nearest (const json_t *entries, gboolean shipped, const GemmclDeviceInfo *device,
+              const GemmclGemm *gemm, GemmclTuned *found)
+{
+  gdouble least = G_MAXDOUBLE;
+
+  for (gsize i = 0; i < json_array_size (entries); i++) {
+    GemmclTuned tuned;
+    gdouble distance;
+
+    if (!read_entry (&tuned, json_array_get (entries, i), shipped, device))
+      continue;
+    distance = get_distance (&tuned, device, gemm);
+    if (distance >= 0.0 && distance < least) {
+      least = distance;
+      *found = tuned;
+    }
+  }
+  return least < G_MAXDOUBLE;
+}
+
+gboolean
+gemmcl_tuning_find (const GemmclDeviceInfo *device, const GemmclGemm *gemm, GemmclTuned *found)
+{
+  g_autoptr (json_t) own = NULL;
+
+  if (!gemmcl_tuning_has_entries (gemm))
+    return FALSE;
+  own = load_own ();
+  return find_nearest (own, FALSE, device, gemm, found) ||
+         find_nearest (get_shipped (), TRUE, device, gemm, found);
+}
+
+gchar **
+gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm *gemm)
+{
+  g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
+  g_autoptr (GArray) choices = NULL;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), NULL);
+  g_return_val_if_fail (gemm != NULL, NULL);
+
+  choices = gemmcl_choice_list (gemmcl_context_get_device_info (context), gemm);
+  for (guint i = 0; i < choices->len; i++)
+    g_strv_builder_add (names, gemmcl_choice_get_name (&g_array_index (choices, GemmclChoice, i)));
+  return g_strv_builder_end (names);
+}
+
+/* Whether @tuned takes the place of @entry; if it is NULL, nothing does, and all entries of the
+ * device go. What is no entry at all goes, too. */
+static gboolean
+is_replaced (const json_t *entry, const GemmclDeviceInfo *device, const GemmclTuned *tuned)
+{
+  GemmclTuned old;
+
+  if (!json_is_object (entry))
+    return TRUE;
+  if (tuned == NULL)
+    return g_strcmp0 (json_string_value (json_object_get (entry, "device")), device->name) == 0;
+  return read_entry (&old, entry, FALSE, device) && is_same (&old.gemm, &tuned->gemm);
+}
+
+/* Reads the user's file, changes it and writes it, while other processes wait with theirs. */
+static gboolean
+change_file (const GemmclDeviceInfo *device, const GemmclTuned *tuned, GError **error)
+{
+  g_auto (GemmclFd) locked = lock (error);
+  g_autoptr (json_t) entries = locked >= 0 ? load_to_change (error) : NULL;
+
+  if (entries == NULL)
+    return FALSE;
+  for (gsize i = json_array_size (entries); i-- > 0;)
+    if (is_replaced (json_array_get (entries, i), device, tuned))
+      json_array_remove (entries, i);
+  if (tuned != NULL)
+    json_array_append_new (entries, write_entry (tuned, device));
+  while (json_array_size (entries) > MAX_ENTRIES)
+    json_array_remove (entries, 0);
+  return save (entries, error);
+}
+
+gboolean
+gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                     gdouble gflops, GError **error)
+{
+  GemmclTuned tuned = {.gflops = gflops};
+  const GemmclDeviceInfo *device;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
+  g_return_val_if_fail (gemm != NULL && gemmcl_tuning_has_entries (gemm), FALSE);
+  g_return_val_if_fail (kernel != NULL && gflops > 0, FALSE);
+
+  tuned.gemm = *gemm;
+  device = gemmcl_context_get_device_info (context);
+  return gemmcl_choice_find (&tuned.choice, kernel, error) &&
+         gemmcl_choice_check (&tuned.choice, device, gemm, error) &&
+         change_file (device, &tuned, error);
+}
+
+gboolean
+gemmcl_tuning_forget (GemmclContext *context, GError **error)
+{
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
+  return change_file (gemmcl_context_get_device_info (context), NULL, error);
+}
+
+static void
+entry_free (gpointer data)
+{
+  GemmclTuningEntry *entry = data;
+
+  g_free (entry->kernel);
+  g_free (entry);
+}
+
+static void
+list_entries (const json_t *entries, gboolean shipped, const GemmclDeviceInfo *device,
+              GPtrArray *list)
+{
+  for (gsize i = 0; i < json_array_size (entries); i++) {
+    GemmclTuned tuned;
+    GemmclTuningEntry *entry;
+
+    if (!read_entry (&tuned, json_array_get (entries, i), shipped, device))
+      continue;
+    entry = g_new (GemmclTuningEntry, 1);
+    *entry = (GemmclTuningEntry){
+        .source = tuned.source,
+        .precision = tuned.gemm.precision,
+        .layout = tuned.gemm.layout,
+        .m = tuned.gemm.m,
+        .n = tuned.gemm.n,
+        .k = tuned.gemm.k,
+        .kernel = g_strdup (gemmcl_choice_get_name (&tuned.choice)),
+        .gflops = tuned.gflops,
+    };
+    g_ptr_array_add (list, entry);
+  }
+}
+
+GPtrArray *
+gemmcl_tuning_list (GemmclContext *context)
+{
+  GPtrArray *list = g_ptr_array_new_with_free_func (entry_free);
+  g_autoptr (json_t) own = NULL;
+  const GemmclDeviceInfo *device;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), list);
+  device = gemmcl_context_get_device_info (context);
+  own = load_own ();
+  list_entries (own, FALSE, device, list);
+  list_entries (get_shipped (), TRUE, device, list);
+  return list;
+}

@@ -1,0 +1,250 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Files: opening, reading and replacing them, and what they claim to hold, checked against their
+ * size.
+ */
+#include "matrix/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "device/error.h"
+#include "matrix/matrix.h"
+
+void
+gemmcl_fd_close (GemmclFd *fd)
+{
+  if (*fd >= 0)
+    close (*fd);
+  *fd = -1;
+}
+
+gboolean
+gemmcl_fd_read (gint fd, gpointer data, gsize n, goffset offset)
+{
+  gchar *at = data;
+
+  while (n > 0) {
+    const gssize got = pread (fd, at, n, offset);
+
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got == 0)
+      errno = ENODATA;
+    if (got <= 0)
+      return FALSE;
+    at += got;
+    offset += got;
+    n -= got;
+  }
+  return TRUE;
+}
+
+void
+gemmcl_file_close (GemmclFile *self)
+{
+  gemmcl_fd_close (&self->fd);
+}
+
+gboolean
+gemmcl_file_open (GemmclFile *self, const gchar *path, GError **error)
+{
+  struct stat info = {0};
+
+  self->path = path;
+  /* Without O_NONBLOCK, opening a named pipe would wait for a writer. */
+  self->fd = g_open (path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+  if (self->fd < 0)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Cannot open the file: %s.",
+                             g_strerror (errno));
+  if (fstat (self->fd, &info) != 0 || !S_ISREG (info.st_mode))
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Expected a file, found %s.",
+                             S_ISDIR (info.st_mode) ? "a directory" : "a pipe, socket or device");
+  if (info.st_size == 0)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path, "The file is empty.");
+  self->size = info.st_size;
+  return TRUE;
+}
+
+gpointer
+gemmcl_file_read (const GemmclFile *self, gsize offset, gsize n, GError **error)
+{
+  g_autofree gpointer data = g_try_malloc (n);
+
+  if (data == NULL && n > 0) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, self->path,
+                      "There is not enough memory for %zu bytes of the file.", n);
+    return NULL;
+  }
+  if (gemmcl_fd_read (self->fd, data, n, offset))
+    return g_steal_pointer (&data);
+  gemmcl_fail_file (error, GEMMCL_ERROR_IO, self->path, "Cannot read the file: %s.",
+                    errno == ENODATA ? "it became shorter meanwhile" : g_strerror (errno));
+  return NULL;
+}
+
+static gboolean
+write_all (gint fd, gconstpointer data, gsize n)
+{
+  const gchar *at = data;
+
+  while (n > 0) {
+    const gssize written = write (fd, at, n);
+
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      return FALSE;
+    at += written;
+    n -= written;
+  }
+  return TRUE;
+}
+
+static gboolean
+write_parts (gint fd, GBytes *const *parts, gsize n)
+{
+  for (gsize i = 0; i < n; i++) {
+    gsize size = 0;
+    gconstpointer data = parts[i] != NULL ? g_bytes_get_data (parts[i], &size) : NULL;
+
+    if (!write_all (fd, data, size))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+gemmcl_file_save (const gchar *path, GBytes *const *parts, gsize n, GError **error)
+{
+  /* In the same directory, so that renaming neither copies nor fails half-way. */
+  g_autofree gchar *directory = g_path_get_dirname (path);
+  g_autofree gchar *temporary = g_build_filename (directory, ".gemmcl-XXXXXX", NULL);
+  g_auto (GemmclFd) fd = -1;
+  gboolean made;
+  gint why;
+
+  /* Renaming would replace a device, /dev/null say, by a file. */
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
+                             "Cannot write there: expected a file or nothing, found a directory, "
+                             "pipe, socket or device.");
+  fd = g_mkstemp_full (temporary, O_WRONLY | O_CLOEXEC, 0666);
+  made = fd >= 0;
+  if (made && write_parts (fd, parts, n) && g_fsync (fd) == 0 && close (g_steal_fd (&fd)) == 0 &&
+      g_rename (temporary, path) == 0)
+    return TRUE;
+  why = errno;
+  if (made)
+    g_unlink (temporary);
+  return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Cannot write the file: %s.",
+                           g_strerror (why));
+}
+
+gchar *
+gemmcl_describe_char (const gchar *p, const gchar *end)
+{
+  gunichar c;
+
+  if (p == end)
+    return g_strdup ("the end");
+  c = g_utf8_get_char_validated (p, end - p);
+  if (c == (gunichar)-1 || c == (gunichar)-2 || !g_unichar_isprint (c))
+    return g_strdup_printf ("the byte 0x%02x", (guchar)*p);
+  return g_strdup_printf ("“%.*s”", g_unichar_to_utf8 (c, NULL), p);
+}
+
+gchar *
+gemmcl_describe_dims (const gsize *dims, gsize n_dims)
+{
+  GString *text = g_string_new (n_dims == 0 ? "no dimensions" : NULL);
+
+  for (gsize i = 0; i < n_dims; i++)
+    g_string_append_printf (text, "%s%zu", i == 0 ? "" : " x ", dims[i]);
+  return g_string_free (text, FALSE);
+}
+
+/* The file, the tensor if it is one of several, and what is wrong. */
+static gboolean fail_source (GError **error, const GemmclMatrixSource *source, const gchar *format,
+                             ...) G_GNUC_PRINTF (3, 4);
+
+static gboolean
+fail_source (GError **error, const GemmclMatrixSource *source, const gchar *format, ...)
+{
+  g_autofree gchar *message = NULL;
+  va_list args;
+
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  if (source->tensor == NULL)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path, "%s", message);
+  return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path, "Tensor “%s”: %s",
+                           source->tensor, message);
+}
+
+static gboolean
+check_shape (const GemmclMatrixSource *source, gsize rows, gsize cols, gsize *n_bytes,
+             GError **error)
+{
+  const gchar *type = gemmcl_type_get_name (source->type);
+  g_autofree gchar *shape = gemmcl_describe_dims (source->dims, source->n_dims);
+
+  if (source->n_dims > 2)
+    return fail_source (
+        error, source,
+        "Expected a matrix of at most 2 dimensions, found %zu (%s). Reshape it before saving.",
+        source->n_dims, shape);
+  if (rows == 0 || cols == 0)
+    return fail_source (error, source, "Expected at least one element, found a shape of %s.",
+                        shape);
+  if (!gemmcl_matrix_get_n_bytes (source->type, rows, cols, n_bytes))
+    return fail_source (error, source, "A shape of %s %s is more than memory can hold.", shape,
+                        type);
+  if (*n_bytes > source->length || (source->exact && *n_bytes != source->length))
+    return fail_source (error, source,
+                        "The file is %s: expected %zu bytes of elements (%s %s), found %zu.",
+                        *n_bytes > source->length ? "truncated" : "too long", *n_bytes, shape, type,
+                        source->length);
+  return TRUE;
+}
+
+/* Whether no finite element would be infinite as an f32, which of all types only f64 can be. */
+static gboolean
+check_range (const GemmclMatrixSource *source, const gdouble *elements, gsize rows, gsize cols,
+             GError **error)
+{
+  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  for (gsize i = 0; i < rows * cols; i++)
+    if (isfinite (elements[i]) && !isfinite ((gfloat)elements[i]))
+      return fail_source (error, source, "Row %zu, column %zu: " GEMMCL_EXPECTED_F32 ", found %s.",
+                          (source->column_major ? i % rows : i / cols) + 1,
+                          (source->column_major ? i / rows : i % cols) + 1,
+                          g_ascii_formatd (number, sizeof number, "%.9g", elements[i]));
+  return TRUE;
+}
+
+GemmclMatrix *
+gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error)
+{
+  const gsize n_dims = source->n_dims;
+  const gsize cols = n_dims >= 1 ? source->dims[n_dims - 1] : 1;
+  const gsize rows = n_dims >= 2 ? source->dims[n_dims - 2] : 1;
+  g_autofree gpointer elements = NULL;
+  gsize n_bytes;
+
+  if (!check_shape (source, rows, cols, &n_bytes, error))
+    return NULL;
+  elements = gemmcl_file_read (source->file, source->offset, n_bytes, error);
+  if (elements == NULL ||
+      (source->type == GEMMCL_TYPE_F64 && !check_range (source, elements, rows, cols, error)))
+    return NULL;
+  return gemmcl_matrix_new_take (source->type, rows, cols, source->column_major,
+                                 g_bytes_new_take (g_steal_pointer (&elements), n_bytes));
+}

@@ -1,0 +1,324 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a user types to name a matrix: a literal, or a file and which reader it means.
+ *
+ *     literal = '[' row { ',' row } ']' | row
+ *     row     = '[' number { ',' number } ']'
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "device/error.h"
+#include "matrix/file.h"
+#include "matrix/matrix.h"
+
+#define FORMS                                                                                      \
+  "a literal such as [[1, 2], [3, 4]], FILE.npy, FILE.npy#bf16, FILE.safetensors#NAME or "         \
+  "FILE.raw#TYPE:ROWSxCOLS"
+
+typedef struct {
+  const gchar *start;
+  const gchar *p;
+  const gchar *end;
+  gfloat *values;
+  gsize n_values;
+  gsize rows;
+  gsize cols;
+} Parser;
+
+static void
+skip_space (Parser *parser)
+{
+  while (g_ascii_isspace (*parser->p))
+    parser->p++;
+}
+
+static gboolean
+take (Parser *parser, gchar c)
+{
+  skip_space (parser);
+  if (*parser->p != c)
+    return FALSE;
+  parser->p++;
+  return TRUE;
+}
+
+/* Always FALSE, for parsers to return. */
+static gboolean
+expected (Parser *parser, const gchar *what, GError **error)
+{
+  g_autofree gchar *found = gemmcl_describe_char (parser->p, parser->end);
+
+  return gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                      "Matrix literal, at character %zu: expected %s, found %s.",
+                      (gsize)(parser->p - parser->start) + 1, what, found);
+}
+
+/* The length of the number at p, 0 if there is none. g_ascii_strtod() also takes hexadecimal
+ * numbers and the parentheses behind a NaN, and says of "1e" only that it stopped before the e. */
+static gsize
+number_length (const gchar *p)
+{
+  gsize n = 0;
+  gchar *end;
+
+  g_ascii_strtod (p, &end);
+  if (*end == 'e' || *end == 'E')
+    return 0;
+  while (p + n < end && strchr ("xX(", p[n]) == NULL)
+    n++;
+  return n;
+}
+
+static gboolean
+parse_number (Parser *parser, GError **error)
+{
+  gsize length;
+  gfloat value;
+
+  skip_space (parser);
+  length = number_length (parser->p);
+  if (length == 0)
+    return expected (parser, "a number", error);
+  value = (gfloat)g_ascii_strtod (parser->p, NULL);
+  if (isinf (value) && g_ascii_isalpha (parser->p[length - 1]) == 0)
+    return gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                        "Matrix literal, at character %zu: " GEMMCL_EXPECTED_F32 ", found %.*s.",
+                        (gsize)(parser->p - parser->start) + 1, (gint)length, parser->p);
+  parser->values[parser->n_values++] = value;
+  parser->p += length;
+  return TRUE;
+}
+
+/* From after the row's bracket. */
+static gboolean
+parse_row (Parser *parser, GError **error)
+{
+  gsize before = parser->n_values;
+  gsize cols;
+
+  do {
+    if (!parse_number (parser, error))
+      return FALSE;
+  } while (take (parser, ','));
+  if (!take (parser, ']'))
+    return expected (parser, "“,” or “]” after a number", error);
+
+  cols = parser->n_values - before;
+  parser->rows++;
+  if (parser->rows == 1)
+    parser->cols = cols;
+  if (cols == parser->cols)
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                      "Matrix literal, row %zu: expected %zu numbers as in row 1, found %zu.",
+                      parser->rows, parser->cols, cols);
+}
+
+static gboolean
+parse_matrix (Parser *parser, GError **error)
+{
+  if (!take (parser, '['))
+    return expected (parser, "“[”", error);
+  if (take (parser, '[')) {
+    do {
+      if (parser->rows > 0 && !take (parser, '['))
+        return expected (parser, "the “[” of a row", error);
+      if (!parse_row (parser, error))
+        return FALSE;
+    } while (take (parser, ','));
+    if (!take (parser, ']'))
+      return expected (parser, "“,” or “]” after a row", error);
+  } else if (!parse_row (parser, error)) {
+    return FALSE;
+  }
+  skip_space (parser);
+  return parser->p == parser->end || expected (parser, "nothing after the last “]”", error);
+}
+
+GemmclMatrix *
+gemmcl_matrix_parse (const gchar *literal, GError **error)
+{
+  Parser parser = {.start = literal, .p = literal};
+  g_autofree gfloat *values = NULL;
+  gsize max_values = 1;
+
+  g_return_val_if_fail (literal != NULL, NULL);
+
+  /* Commas stand between numbers, so there is one number more at most. */
+  for (parser.end = literal; *parser.end != '\0'; parser.end++)
+    max_values += *parser.end == ',';
+  values = g_try_new (gfloat, max_values);
+  if (values == NULL) {
+    gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                 "There is not enough memory for a literal of %zu numbers.", max_values);
+    return NULL;
+  }
+  parser.values = values;
+  if (!parse_matrix (&parser, error))
+    return NULL;
+  return gemmcl_matrix_new_take (
+      GEMMCL_TYPE_F32, parser.rows, parser.cols, FALSE,
+      g_bytes_new_take (g_steal_pointer (&values), parser.n_values * sizeof (gfloat)));
+}
+
+GemmclMatrix *
+gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize rows, gsize cols, GError **error)
+{
+  const gsize dims[] = {rows, cols};
+  g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
+
+  g_return_val_if_fail (path != NULL, NULL);
+  g_return_val_if_fail ((guint)type < GEMMCL_N_TYPES, NULL);
+
+  if (!gemmcl_file_open (&file, path, error))
+    return NULL;
+  return gemmcl_matrix_new_from_source (&(GemmclMatrixSource){.file = &file,
+                                                              .length = file.size,
+                                                              .exact = TRUE,
+                                                              .type = type,
+                                                              .dims = dims,
+                                                              .n_dims = G_N_ELEMENTS (dims)},
+                                        error);
+}
+
+/* Cuts "file#part" in two, *part NULL where there is none. Both may hold a '#' themselves: the
+ * longest file that exists is meant, and if there is none the first '#' counts. */
+static gchar *
+split_path (const gchar *where, gchar **part)
+{
+  const gchar *first = strchr (where, '#');
+
+  *part = NULL;
+  if (first == NULL || g_file_test (where, G_FILE_TEST_EXISTS))
+    return g_strdup (where);
+  for (const gchar *hash = strrchr (where, '#'); hash != NULL;
+       hash = g_strrstr_len (where, hash - where, "#")) {
+    g_autofree gchar *path = g_strndup (where, hash - where);
+
+    if (hash == first || g_file_test (path, G_FILE_TEST_EXISTS)) {
+      *part = g_strdup (hash + 1);
+      return g_steal_pointer (&path);
+    }
+  }
+  return g_strdup (where);
+}
+
+/* As split_path() for a URI, where a '#' that is not the separator is written %23. */
+static gchar *
+split_uri (const gchar *uri, gchar **part, GError **error)
+{
+  const gchar *hash = strchr (uri, '#');
+  g_autofree gchar *file = hash != NULL ? g_strndup (uri, hash - uri) : g_strdup (uri);
+  g_autofree gchar *path = NULL;
+  g_autofree gchar *host = NULL;
+  g_autoptr (GError) why = NULL;
+
+  *part = hash != NULL ? g_uri_unescape_string (hash + 1, NULL) : NULL;
+  if (hash != NULL && *part == NULL) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, uri,
+                      "What follows the “#” of a URI must have each %% followed by two "
+                      "hexadecimal digits.");
+    return NULL;
+  }
+  path = g_filename_from_uri (file, &host, &why);
+  if (path != NULL && (host == NULL || g_ascii_strcasecmp (host, "localhost") == 0))
+    return g_steal_pointer (&path);
+  if (path != NULL)
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, uri,
+                      "Expected a file of this machine (file:///...), found the host “%s”.", host);
+  else
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, uri, "Cannot read the URI: %s.", why->message);
+  g_clear_pointer (part, g_free);
+  return NULL;
+}
+
+static gboolean
+has_suffix (const gchar *path, const gchar *suffix)
+{
+  gsize length = strlen (path);
+  gsize n = strlen (suffix);
+
+  return length >= n && g_ascii_strcasecmp (path + length - n, suffix) == 0;
+}
+
+static GemmclMatrix *
+load_npy (const gchar *path, const gchar *part, GError **error)
+{
+  if (part == NULL || g_str_equal (part, "bf16"))
+    return gemmcl_matrix_load_npy (path, part != NULL, error);
+  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                    "After a .npy file expected nothing or #bf16, found “#%s”.", part);
+  return NULL;
+}
+
+/* @part: TYPE:ROWSxCOLS */
+static gboolean
+parse_raw_part (const gchar *part, GemmclType *type, gsize *rows, gsize *cols)
+{
+  g_auto (GStrv) words = g_strsplit (part, ":", 2);
+  g_auto (GStrv) sizes = g_strsplit (words[0] != NULL && words[1] != NULL ? words[1] : "", "x", 2);
+  guint64 size[2];
+
+  if (g_strv_length (sizes) != 2 || !gemmcl_type_from_name (words[0], gemmcl_type_get_name, type) ||
+      !g_ascii_string_to_unsigned (sizes[0], 10, 1, G_MAXSIZE, &size[0], NULL) ||
+      !g_ascii_string_to_unsigned (sizes[1], 10, 1, G_MAXSIZE, &size[1], NULL))
+    return FALSE;
+  *rows = size[0];
+  *cols = size[1];
+  return TRUE;
+}
+
+static GemmclMatrix *
+load_raw (const gchar *path, const gchar *part, GError **error)
+{
+  g_autoptr (GString) names = NULL;
+  GemmclType type;
+  gsize rows, cols;
+
+  if (part != NULL && parse_raw_part (part, &type, &rows, &cols))
+    return gemmcl_matrix_load_raw (path, type, rows, cols, error);
+
+  names = g_string_new (NULL);
+  for (guint i = 0; i < GEMMCL_N_TYPES; i++)
+    g_string_append_printf (names, "%s%s", i == 0 ? "" : ", ",
+                            gemmcl_type_get_name ((GemmclType)i));
+  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                    "After a .raw file expected #TYPE:ROWSxCOLS, as in #f32:64x10, found "
+                    "%s%s. The types are %s.",
+                    part != NULL ? "#" : "nothing", part != NULL ? part : "", names->str);
+  return NULL;
+}
+
+GemmclMatrix *
+gemmcl_matrix_load (const gchar *where, GError **error)
+{
+  const gchar *start = where;
+  g_autofree gchar *path = NULL;
+  g_autofree gchar *part = NULL;
+
+  g_return_val_if_fail (where != NULL, NULL);
+
+  while (g_ascii_isspace (*start))
+    start++;
+  if (*start == '[')
+    return gemmcl_matrix_parse (where, error);
+
+  if (g_ascii_strncasecmp (where, "file:", strlen ("file:")) == 0)
+    path = split_uri (where, &part, error);
+  else
+    path = split_path (where, &part);
+  if (path == NULL)
+    return NULL;
+
+  if (has_suffix (path, ".npy"))
+    return load_npy (path, part, error);
+  if (has_suffix (path, ".safetensors"))
+    return gemmcl_matrix_load_safetensors (path, part != NULL ? part : "", error);
+  if (has_suffix (path, ".raw"))
+    return load_raw (path, part, error);
+  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, where, "Expected " FORMS ".");
+  return NULL;
+}

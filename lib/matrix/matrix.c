@@ -1,0 +1,362 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The matrix itself: element types, the counted object, making one of memory, and of any the
+ * row-major f32. */
+
+#include <string.h>
+
+#include "device/error.h"
+#include "matrix/matrix.h"
+
+G_STATIC_ASSERT (G_BYTE_ORDER == G_LITTLE_ENDIAN);
+
+/* Converts n elements that lie together, at any alignment. */
+typedef void (*Convert) (const guint8 *src, gfloat *dst, gsize n);
+
+static gfloat
+float_from_bits (guint32 bits)
+{
+  gfloat value;
+
+  memcpy (&value, &bits, sizeof value);
+  return value;
+}
+
+static gfloat
+float_from_f16 (guint16 half)
+{
+  guint32 sign = (guint32)(half & 0x8000) << 16;
+  guint32 exponent = (half >> 10) & 0x1f;
+  guint32 fraction = half & 0x3ff;
+
+  /* Denormals are multiples of 2^-24, which f32 has as normal numbers. */
+  if (exponent == 0)
+    return sign != 0 ? -(gfloat)fraction * 0x1p-24f : (gfloat)fraction * 0x1p-24f;
+  /* The exponent's bias is 15 there and 127 here; the largest stands for inf and NaN in both. */
+  exponent = exponent == 0x1f ? 0xff : exponent + 112;
+  return float_from_bits (sign | exponent << 23 | fraction << 13);
+}
+
+static gfloat
+float_from_bf16 (guint16 half)
+{
+  return float_from_bits ((guint32)half << 16);
+}
+
+#define DEFINE_CONVERT(name, Type, expression)                                                     \
+  static void convert_##name (const guint8 *src, gfloat *dst, gsize n)                             \
+  {                                                                                                \
+    for (gsize i = 0; i < n; i++) {                                                                \
+      Type value;                                                                                  \
+                                                                                                   \
+      memcpy (&value, src + i * sizeof value, sizeof value);                                       \
+      dst[i] = expression;                                                                         \
+    }                                                                                              \
+  }
+
+static void
+convert_f32 (const guint8 *src, gfloat *dst, gsize n)
+{
+  memcpy (dst, src, n * sizeof *dst);
+}
+
+DEFINE_CONVERT (f64, gdouble, (gfloat)value)
+DEFINE_CONVERT (f16, guint16, float_from_f16 (value))
+DEFINE_CONVERT (bf16, guint16, float_from_bf16 (value))
+DEFINE_CONVERT (i8, gint8, (gfloat)value)
+DEFINE_CONVERT (u8, guint8, (gfloat)value)
+DEFINE_CONVERT (i16, gint16, (gfloat)value)
+DEFINE_CONVERT (u16, guint16, (gfloat)value)
+DEFINE_CONVERT (i32, gint32, (gfloat)value)
+DEFINE_CONVERT (u32, guint32, (gfloat)value)
+DEFINE_CONVERT (i64, gint64, (gfloat)value)
+DEFINE_CONVERT (u64, guint64, (gfloat)value)
+
+static const struct {
+  const gchar *name;
+  const gchar *descr; /* NumPy's name; of two bytes without a meaning for bf16, which it has not */
+  gsize size;
+  Convert convert;
+} types[GEMMCL_N_TYPES] = {
+    [GEMMCL_TYPE_F32] = {"f32", "<f4", 4, convert_f32},
+    [GEMMCL_TYPE_F64] = {"f64", "<f8", 8, convert_f64},
+    [GEMMCL_TYPE_F16] = {"f16", "<f2", 2, convert_f16},
+    [GEMMCL_TYPE_BF16] = {"bf16", "|V2", 2, convert_bf16},
+    [GEMMCL_TYPE_I8] = {"i8", "|i1", 1, convert_i8},
+    [GEMMCL_TYPE_U8] = {"u8", "|u1", 1, convert_u8},
+    [GEMMCL_TYPE_I16] = {"i16", "<i2", 2, convert_i16},
+    [GEMMCL_TYPE_U16] = {"u16", "<u2", 2, convert_u16},
+    [GEMMCL_TYPE_I32] = {"i32", "<i4", 4, convert_i32},
+    [GEMMCL_TYPE_U32] = {"u32", "<u4", 4, convert_u32},
+    [GEMMCL_TYPE_I64] = {"i64", "<i8", 8, convert_i64},
+    [GEMMCL_TYPE_U64] = {"u64", "<u8", 8, convert_u64},
+};
+
+struct _GemmclMatrix {
+  GemmclType type;
+  gsize rows;
+  gsize cols;
+  gboolean column_major;
+  GBytes *bytes;
+  const guint8 *data;
+  GemmclMatrix *scales, *zero_points; /* NULL: the elements are as they are */
+};
+
+G_DEFINE_BOXED_TYPE (GemmclMatrix, gemmcl_matrix, gemmcl_matrix_ref, gemmcl_matrix_unref)
+
+static gboolean
+is_type (GemmclType type)
+{
+  return (guint)type < GEMMCL_N_TYPES;
+}
+
+gsize
+gemmcl_type_get_size (GemmclType type)
+{
+  g_return_val_if_fail (is_type (type), 0);
+  return types[type].size;
+}
+
+const gchar *
+gemmcl_type_get_name (GemmclType type)
+{
+  g_return_val_if_fail (is_type (type), "?");
+  return types[type].name;
+}
+
+const gchar *
+gemmcl_type_get_descr (GemmclType type)
+{
+  return types[type].descr;
+}
+
+gboolean
+gemmcl_type_from_name (const gchar *name, const gchar *(*get_name) (GemmclType), GemmclType *type)
+{
+  for (*type = 0; *type < GEMMCL_N_TYPES; (*type)++)
+    if (g_str_equal (get_name (*type), name))
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_bytes)
+{
+  gsize n;
+
+  /* No object of C may be larger than this: pointers into it could not be subtracted. */
+  return g_size_checked_mul (&n, rows, cols) && g_size_checked_mul (n_bytes, n, types[type].size) &&
+         *n_bytes <= G_MAXSSIZE;
+}
+
+GemmclMatrix *
+gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols, gboolean column_major,
+                        GBytes *bytes)
+{
+  GemmclMatrix *self = g_atomic_rc_box_new0 (GemmclMatrix);
+
+  self->type = type;
+  self->rows = rows;
+  self->cols = cols;
+  /* A single row or column lies the same way in both orders; row-major spares conversions. */
+  self->column_major = column_major && rows > 1 && cols > 1;
+  self->bytes = bytes;
+  self->data = g_bytes_get_data (bytes, NULL);
+  return self;
+}
+
+/* Memory for the elements of such a matrix, or NULL with GEMMCL_ERROR_TOO_LARGE. */
+static gpointer
+alloc (GemmclType type, gsize rows, gsize cols, gsize *n_bytes, GError **error)
+{
+  gpointer data =
+      gemmcl_matrix_get_n_bytes (type, rows, cols, n_bytes) ? g_try_malloc (*n_bytes) : NULL;
+
+  if (data == NULL)
+    gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                 "There is not enough memory for a matrix of %zu x %zu %s.", rows, cols,
+                 types[type].name);
+  return data;
+}
+
+GemmclMatrix *
+gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data, GError **error)
+{
+  gsize n_bytes;
+  gpointer copy;
+
+  if (!is_type (type)) {
+    gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Expected an element type below %d, found %d.",
+                 GEMMCL_N_TYPES, (int)type);
+    return NULL;
+  }
+  if (rows == 0 || cols == 0 || data == NULL) {
+    gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                 "Expected a matrix of at least 1 x 1, found %zu x %zu%s.", rows, cols,
+                 data != NULL ? "" : " and no data");
+    return NULL;
+  }
+  copy = alloc (type, rows, cols, &n_bytes, error);
+  if (copy == NULL)
+    return NULL;
+  memcpy (copy, data, n_bytes);
+  return gemmcl_matrix_new_take (type, rows, cols, FALSE, g_bytes_new_take (copy, n_bytes));
+}
+
+GemmclMatrix *
+gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales, GemmclMatrix *zero_points)
+{
+  GemmclMatrix *self = gemmcl_matrix_new_take (bytes->type, bytes->rows, bytes->cols,
+                                               bytes->column_major, g_bytes_ref (bytes->bytes));
+
+  self->scales = gemmcl_matrix_ref (scales);
+  self->zero_points = zero_points != NULL ? gemmcl_matrix_ref (zero_points) : NULL;
+  return self;
+}
+
+GemmclMatrix *
+gemmcl_matrix_ref (GemmclMatrix *self)
+{
+  return g_atomic_rc_box_acquire (self);
+}
+
+static void
+matrix_clear (GemmclMatrix *self)
+{
+  g_bytes_unref (self->bytes);
+  g_clear_pointer (&self->scales, gemmcl_matrix_unref);
+  g_clear_pointer (&self->zero_points, gemmcl_matrix_unref);
+}
+
+void
+gemmcl_matrix_unref (GemmclMatrix *self)
+{
+  g_atomic_rc_box_release_full (self, (GDestroyNotify)matrix_clear);
+}
+
+gsize
+gemmcl_matrix_get_rows (const GemmclMatrix *self)
+{
+  return self->rows;
+}
+
+gsize
+gemmcl_matrix_get_cols (const GemmclMatrix *self)
+{
+  return self->cols;
+}
+
+GemmclType
+gemmcl_matrix_get_element_type (const GemmclMatrix *self)
+{
+  return self->type;
+}
+
+gboolean
+gemmcl_matrix_is_column_major (const GemmclMatrix *self)
+{
+  return self->column_major;
+}
+
+gconstpointer
+gemmcl_matrix_get_data (const GemmclMatrix *self)
+{
+  return self->data;
+}
+
+GBytes *
+gemmcl_matrix_get_bytes (const GemmclMatrix *self)
+{
+  return self->bytes;
+}
+
+GemmclMatrix *
+gemmcl_matrix_get_scales (const GemmclMatrix *self)
+{
+  return self->scales;
+}
+
+GemmclMatrix *
+gemmcl_matrix_get_zero_points (const GemmclMatrix *self)
+{
+  return self->zero_points;
+}
+
+gfloat
+gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index)
+{
+  gfloat value;
+
+  types[type].convert ((const guint8 *)data + index * gemmcl_type_get_size (type), &value, 1);
+  return value;
+}
+
+/* src is outer runs of inner elements, dst inner runs of outer ones. Tile by tile, so that both
+ * are read and written in whole cache lines; a plain loop would touch a new line, and for large
+ * matrices a new page, with each element of one of them. */
+static void
+convert_transposed (Convert convert, gsize size, const guint8 *src, gfloat *dst, gsize outer,
+                    gsize inner)
+{
+  enum { TILE = 32 };
+  gfloat tile[TILE][TILE];
+
+  for (gsize o = 0; o < outer; o += TILE) {
+    gsize n_outer = MIN (TILE, outer - o);
+
+    for (gsize i = 0; i < inner; i += TILE) {
+      gsize n_inner = MIN (TILE, inner - i);
+
+      for (gsize x = 0; x < n_outer; x++)
+        convert (src + ((o + x) * inner + i) * size, tile[x], n_inner);
+      for (gsize y = 0; y < n_inner; y++)
+        for (gsize x = 0; x < n_outer; x++)
+          dst[(i + y) * outer + o + x] = tile[x][y];
+    }
+  }
+}
+
+/* @values: the bytes of @self as floats, which become what they stand for; @transposed: of which
+ * rows and columns are swapped */
+static void
+dequantize (const GemmclMatrix *self, gfloat *values, gboolean transposed)
+{
+  const GemmclMatrix *scales = self->scales, *zeros = self->zero_points;
+  const gsize by_row = scales->rows > 1, by_col = scales->cols > 1;
+  const gfloat *scale = (const gfloat *)(gconstpointer)scales->data;
+  const gfloat *zero = zeros != NULL ? (const gfloat *)(gconstpointer)zeros->data : NULL;
+
+  for (gsize i = 0; i < self->rows; i++)
+    for (gsize j = 0; j < self->cols; j++) {
+      gfloat *value = values + (transposed ? j * self->rows + i : i * self->cols + j);
+      const gsize at = i * by_row + j * by_col;
+
+      *value = scale[at] * (*value - (zero != NULL ? zero[at] : 0));
+    }
+}
+
+GemmclMatrix *
+gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error)
+{
+  const Convert convert = types[self->type].convert;
+  const gsize rows = transpose ? self->cols : self->rows;
+  const gsize cols = transpose ? self->rows : self->cols;
+  gsize n_bytes;
+  gfloat *dst;
+
+  if (!transpose && !self->column_major && self->type == GEMMCL_TYPE_F32)
+    return gemmcl_matrix_ref (self);
+  dst = alloc (GEMMCL_TYPE_F32, rows, cols, &n_bytes, error);
+  if (dst == NULL)
+    return NULL;
+  /* The transpose of a column-major matrix lies in memory as its row-major self does. */
+  if (rows == 1 || cols == 1 || (!transpose) == (!self->column_major))
+    convert (self->data, dst, rows * cols);
+  else
+    convert_transposed (convert, types[self->type].size, self->data, dst, cols, rows);
+  if (self->scales != NULL)
+    dequantize (self, dst, transpose);
+  return gemmcl_matrix_new_take (GEMMCL_TYPE_F32, rows, cols, FALSE,
+                                 g_bytes_new_take (dst, n_bytes));
+}

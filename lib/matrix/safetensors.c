@@ -1,0 +1,447 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Safetensors files:
+ *
+ *     N (u64)  N bytes of JSON: { "name": { "dtype", "shape", "data_offsets": [begin, end] }, ... }
+ *     elements of all tensors, one after another with nothing between
+ *
+ * The whole header is checked before any tensor is believed. */
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/error.h"
+#include "matrix/file.h"
+#include "matrix/matrix.h"
+
+#define PREFIX     8
+#define MAX_HEADER 100000000
+#define MAX_NAMES  20 /* in a message */
+#define ALIGNMENT  8  /* of the elements that are written */
+
+/* Behind the name of a tensor of bytes. */
+#define SCALE_SUFFIX      ".scale"
+#define ZERO_POINT_SUFFIX ".zero_point"
+
+/* Strings belong to the parsed header. */
+typedef struct {
+  const gchar *name;
+  const gchar *dtype;
+  gint type;  /* -1: that of no matrix */
+  gsize size; /* of an element; 0: unknown */
+  GArray *shape;
+  gsize begin;
+  gsize end;
+} Tensor;
+
+static void
+tensor_free (Tensor *tensor)
+{
+  g_clear_pointer (&tensor->shape, g_array_unref);
+  g_free (tensor);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Tensor, tensor_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
+
+/* (transfer full): the name that such files give @type: ours in capitals. */
+static gchar *
+get_dtype (GemmclType type)
+{
+  return g_ascii_strup (gemmcl_type_get_name (type), -1);
+}
+
+/* The length of the header, 0 with @error set if there cannot be one. */
+static gsize
+read_length (const GemmclFile *file, GError **error)
+{
+  g_autofree gchar *data = gemmcl_file_read (file, 0, MIN (file->size, PREFIX + 1), error);
+  guint64 length = 0;
+
+  if (data == NULL)
+    return 0;
+  if (file->size >= PREFIX)
+    memcpy (&length, data, sizeof length);
+  if (file->size < PREFIX + 2 || length < 2 || length > MAX_HEADER || data[PREFIX] != '{') {
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
+                      "Expected a safetensors file, found something else: it does not start "
+                      "with the length of a header and its “{”.");
+    return 0;
+  }
+  if (length > file->size - PREFIX) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
+                      "The file is truncated: expected a header of %" G_GUINT64_FORMAT
+                      " bytes, found %zu.",
+                      length, file->size - PREFIX);
+    return 0;
+  }
+  return length;
+}
+
+static json_t *
+read_header (const GemmclFile *file, gsize *start, GError **error)
+{
+  const gsize length = read_length (file, error);
+  g_autofree gchar *text = length > 0 ? gemmcl_file_read (file, PREFIX, length, error) : NULL;
+  json_error_t why;
+  json_t *header;
+
+  if (text == NULL)
+    return NULL;
+  header = json_loadb (text, length, JSON_REJECT_DUPLICATES, &why);
+  if (header == NULL) {
+    g_autofree gchar *reason = g_utf8_make_valid (why.text, -1);
+
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
+                      "The safetensors header is damaged: at its byte %d: %s.", why.position,
+                      reason);
+  }
+  *start = PREFIX + length;
+  return header;
+}
+
+static GArray *
+get_shape (const json_t *list)
+{
+  g_autoptr (GArray) sizes = g_array_new (FALSE, FALSE, sizeof (gsize));
+
+  if (!json_is_array (list))
+    return NULL;
+  for (gsize i = 0; i < json_array_size (list); i++) {
+    const json_t *value = json_array_get (list, i);
+    const json_int_t integer = json_integer_value (value);
+    const gsize size = integer;
+
+    if (!json_is_integer (value) || integer < 0 || (guint64)integer > G_MAXSSIZE)
+      return NULL;
+    g_array_append_val (sizes, size);
+  }
+  return g_steal_pointer (&sizes);
+}
+
+/* Types that no matrix has are known so that their sizes are checked too. */
+static void
+find_type (Tensor *tensor)
+{
+  static const struct {
+    const gchar *name;
+    gsize size;
+  } others[] = {{"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1}, {"C64", 8}};
+
+  for (tensor->type = 0; tensor->type < GEMMCL_N_TYPES; tensor->type++) {
+    g_autofree gchar *name = get_dtype (tensor->type);
+
+    if (g_str_equal (name, tensor->dtype)) {
+      tensor->size = gemmcl_type_get_size (tensor->type);
+      return;
+    }
+  }
+  tensor->type = -1;
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    if (g_str_equal (others[i].name, tensor->dtype))
+      tensor->size = others[i].size;
+}
+
+/* Whether the shape takes the bytes that the offsets give it. */
+static gboolean
+shape_fits (const Tensor *tensor)
+{
+  gsize n_bytes = tensor->size;
+
+  for (guint i = 0; i < tensor->shape->len; i++)
+    if (!g_size_checked_mul (&n_bytes, n_bytes, g_array_index (tensor->shape, gsize, i)))
+      return FALSE;
+  return n_bytes == tensor->end - tensor->begin;
+}
+
+static Tensor *
+parse_tensor (const gchar *path, const gchar *name, json_t *entry, GError **error)
+{
+  g_autoptr (Tensor) tensor = g_new0 (Tensor, 1);
+  json_int_t begin, end;
+  json_t *shape;
+
+  if (json_unpack (entry, "{s:s, s:o, s:[II!]}", "dtype", &tensor->dtype, "shape", &shape,
+                   "data_offsets", &begin, &end) != 0 ||
+      begin < 0 || begin > end || (guint64)end > G_MAXSSIZE ||
+      (tensor->shape = get_shape (shape)) == NULL) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                      "The safetensors header is damaged: for “%s” expected a dtype, a shape "
+                      "and data_offsets [begin, end].",
+                      name);
+    return NULL;
+  }
+  tensor->name = name;
+  tensor->begin = begin;
+  tensor->end = end;
+  find_type (tensor);
+  if (tensor->size > 0 && !shape_fits (tensor)) {
+    g_autofree gchar *dims =
+        gemmcl_describe_dims ((const gsize *)(gpointer)tensor->shape->data, tensor->shape->len);
+
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                      "The safetensors header is damaged: “%s” (%s %s) does not fit the %zu bytes "
+                      "of its data_offsets.",
+                      name, dims, tensor->dtype, tensor->end - tensor->begin);
+    return NULL;
+  }
+  return g_steal_pointer (&tensor);
+}
+
+static gboolean
+check_metadata (const gchar *path, json_t *metadata, GError **error)
+{
+  gboolean ok = json_is_object (metadata);
+  const gchar *key;
+  json_t *value;
+
+  json_object_foreach (metadata, key, value) ok = ok && json_is_string (value);
+  if (!ok)
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                      "The safetensors header is damaged: expected strings in "
+                      "__metadata__.");
+  return ok;
+}
+
+static gint
+compare_tensors (gconstpointer a, gconstpointer b)
+{
+  const Tensor *x = *(const Tensor *const *)a;
+  const Tensor *y = *(const Tensor *const *)b;
+
+  if (x->begin != y->begin)
+    return x->begin < y->begin ? -1 : 1;
+  return (x->end > y->end) - (x->end < y->end);
+}
+
+/* @data_size: what the file has after the header */
+static gboolean
+check_offsets (const gchar *path, GPtrArray *tensors, gsize data_size, GError **error)
+{
+  gsize end = 0;
+
+  g_ptr_array_sort (tensors, compare_tensors);
+  for (guint i = 0; i < tensors->len; i++) {
+    const Tensor *tensor = g_ptr_array_index (tensors, i);
+
+    if (tensor->begin != end)
+      return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                               "The safetensors header is damaged: expected “%s” to begin at byte "
+                               "%zu of the elements, found %zu.",
+                               tensor->name, end, tensor->begin);
+    end = tensor->end;
+  }
+  if (end == data_size)
+    return TRUE;
+  return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                           "The file is %s: expected %zu bytes of elements, found %zu.",
+                           end > data_size ? "truncated" : "too long", end, data_size);
+}
+
+/* All tensors by their place in the file, checked. */
+static GPtrArray *
+parse_tensors (const gchar *path, json_t *header, gsize data_size, GError **error)
+{
+  g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func ((GDestroyNotify)tensor_free);
+  const gchar *name;
+  json_t *entry;
+
+  json_object_foreach (header, name, entry)
+  {
+    Tensor *tensor;
+
+    if (g_str_equal (name, "__metadata__")) {
+      if (!check_metadata (path, entry, error))
+        return NULL;
+      continue;
+    }
+    tensor = parse_tensor (path, name, entry, error);
+    if (tensor == NULL)
+      return NULL;
+    g_ptr_array_add (tensors, tensor);
+  }
+  return check_offsets (path, tensors, data_size, error) ? g_steal_pointer (&tensors) : NULL;
+}
+
+static const Tensor *
+find_tensor (const gchar *path, GPtrArray *tensors, const gchar *name, GError **error)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  for (guint i = 0; i < tensors->len; i++) {
+    const Tensor *tensor = g_ptr_array_index (tensors, i);
+
+    if (g_str_equal (tensor->name, name))
+      return tensor;
+    if (i < MAX_NAMES)
+      g_string_append_printf (names, "%s%s", i == 0 ? "" : ", ", tensor->name);
+  }
+  if (tensors->len > MAX_NAMES)
+    g_string_append_printf (names, " and %u more", tensors->len - MAX_NAMES);
+  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                    "Expected the name of a tensor after “#”, found “%s”. The file holds %s.", name,
+                    tensors->len > 0 ? names->str : "no tensors");
+  return NULL;
+}
+
+/* A file whose header was checked. */
+typedef struct {
+  const GemmclFile *file;
+  GPtrArray *tensors;
+  gsize start; /* of the elements */
+} Tensors;
+
+static GemmclMatrix *
+load_tensor (const Tensors *self, const Tensor *tensor, GError **error)
+{
+  if (tensor->type < 0) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, self->file->path,
+                      "Tensor “%s”: expected elements of F64, F32, F16, BF16, I8 to I64 or U8 "
+                      "to U64, found %s.",
+                      tensor->name, tensor->dtype);
+    return NULL;
+  }
+  return gemmcl_matrix_new_from_source (
+      &(GemmclMatrixSource){.file = self->file,
+                            .tensor = tensor->name,
+                            .offset = self->start + tensor->begin,
+                            .length = tensor->end - tensor->begin,
+                            .exact = TRUE,
+                            .type = (GemmclType)tensor->type,
+                            .dims = (const gsize *)(gpointer)tensor->shape->data,
+                            .n_dims = tensor->shape->len},
+      error);
+}
+
+/* The tensor @name with @suffix behind it, which goes with @bytes: a vector of as many elements as
+ * there are rows, and not columns, is a column. */
+static gboolean
+load_companion (const Tensors *self, const gchar *name, const gchar *suffix, GemmclMatrix *bytes,
+                GemmclMatrix **companion, GError **error)
+{
+  const gsize rows = gemmcl_matrix_get_rows (bytes);
+  g_autofree gchar *full = g_strconcat (name, suffix, NULL);
+  const Tensor *tensor = find_tensor (self->file->path, self->tensors, full, NULL);
+  g_autoptr (GemmclMatrix) floats = NULL;
+
+  if (tensor == NULL)
+    return TRUE;
+  *companion = load_tensor (self, tensor, error);
+  if (*companion == NULL || tensor->shape->len != 1 || rows == gemmcl_matrix_get_cols (bytes) ||
+      rows != gemmcl_matrix_get_cols (*companion))
+    return *companion != NULL;
+  floats = gemmcl_matrix_to_f32 (*companion, TRUE, error);
+  g_clear_pointer (companion, gemmcl_matrix_unref);
+  *companion = g_steal_pointer (&floats);
+  return *companion != NULL;
+}
+
+/* @bytes, or with the scales that stand beside them; takes @bytes. */
+static GemmclMatrix *
+add_scales (const Tensors *self, const gchar *name, GemmclMatrix *matrix, GError **error)
+{
+  g_autoptr (GemmclMatrix) bytes = matrix, scales = NULL, zeros = NULL, quantized = NULL;
+  const GemmclType type = gemmcl_matrix_get_element_type (bytes);
+  g_autoptr (GError) why = NULL;
+
+  if (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8)
+    return g_steal_pointer (&bytes);
+  if (!load_companion (self, name, SCALE_SUFFIX, bytes, &scales, error) ||
+      !load_companion (self, name, ZERO_POINT_SUFFIX, bytes, &zeros, error))
+    return NULL;
+  if (scales == NULL)
+    return g_steal_pointer (&bytes);
+  quantized = gemmcl_matrix_new_quantized (bytes, scales, zeros, &why);
+  if (quantized == NULL)
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, self->file->path, "Tensor “%s”: %s", name,
+                      why->message);
+  return g_steal_pointer (&quantized);
+}
+
+GemmclMatrix *
+gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error)
+{
+  g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
+  g_autoptr (json_t) header = NULL;
+  g_autoptr (GPtrArray) list = NULL;
+  g_autoptr (GemmclMatrix) matrix = NULL;
+  Tensors tensors = {.file = &file};
+  const Tensor *tensor;
+
+  g_return_val_if_fail (path != NULL && name != NULL, NULL);
+
+  if (!gemmcl_file_open (&file, path, error) ||
+      (header = read_header (&file, &tensors.start, error)) == NULL)
+    return NULL;
+  tensors.tensors = list = parse_tensors (path, header, file.size - tensors.start, error);
+  tensor = list != NULL ? find_tensor (path, list, name, error) : NULL;
+  matrix = tensor != NULL ? load_tensor (&tensors, tensor, error) : NULL;
+  return matrix != NULL ? add_scales (&tensors, name, g_steal_pointer (&matrix), error) : NULL;
+}
+
+/* Adds @matrix, whose elements end at byte @end. */
+static void
+add_entry (json_t *header, const GemmclMatrix *matrix, const gchar *name, const gchar *suffix,
+           gsize *end)
+{
+  const gsize begin = *end;
+  g_autofree gchar *full = g_strconcat (name, suffix, NULL);
+  g_autofree gchar *dtype = get_dtype (gemmcl_matrix_get_element_type (matrix));
+
+  *end += g_bytes_get_size (gemmcl_matrix_get_bytes (matrix));
+  json_object_set_new (header, full,
+                       json_pack ("{s:s, s:[II], s:[II]}", "dtype", dtype, "shape",
+                                  (json_int_t)gemmcl_matrix_get_rows (matrix),
+                                  (json_int_t)gemmcl_matrix_get_cols (matrix), "data_offsets",
+                                  (json_int_t)begin, (json_int_t)*end));
+}
+
+static GBytes *
+make_head (json_t *header)
+{
+  GString *head = g_string_new (NULL);
+  gchar *json = json_dumps (header, JSON_COMPACT);
+  guint64 length = 0;
+
+  g_string_append_len (head, (const gchar *)&length, PREFIX);
+  g_string_append (head, json);
+  free (json);
+  while (head->len % ALIGNMENT != 0)
+    g_string_append_c (head, ' ');
+  length = head->len - PREFIX;
+  memcpy (head->str, &length, PREFIX);
+  return g_string_free_to_bytes (head);
+}
+
+gboolean
+gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, const gchar *name,
+                                GError **error)
+{
+  /* Floats first, so that all are aligned. */
+  const GemmclMatrix *const matrices[] = {gemmcl_matrix_get_scales (self),
+                                          gemmcl_matrix_get_zero_points (self), self};
+  static const gchar *const suffixes[] = {SCALE_SUFFIX, ZERO_POINT_SUFFIX, ""};
+  GBytes *parts[1 + G_N_ELEMENTS (matrices)] = {NULL};
+  g_autoptr (json_t) header = json_object ();
+  g_autoptr (GBytes) head = NULL;
+  gsize end = 0;
+
+  g_return_val_if_fail (path != NULL && name != NULL, FALSE);
+
+  if (gemmcl_matrix_is_column_major (self))
+    return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
+                             "Expected a matrix whose rows lie together, which is all that a "
+                             "safetensors file can hold, found one whose columns do.");
+  if (!g_utf8_validate (name, -1, NULL))
+    return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
+                             "Expected a tensor's name in UTF-8, found “%s”.", name);
+  for (guint i = 0; i < G_N_ELEMENTS (matrices); i++)
+    if (matrices[i] != NULL) {
+      add_entry (header, matrices[i], name, suffixes[i], &end);
+      parts[1 + i] = gemmcl_matrix_get_bytes (matrices[i]);
+    }
+  parts[0] = head = make_head (header);
+  return gemmcl_file_save (path, parts, G_N_ELEMENTS (parts), error);
+}

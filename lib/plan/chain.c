@@ -1,0 +1,106 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/chain.h"
+
+/* PoCL compiles a kernel at its first launch of each local size; once for grids of fewer work-items
+ * in each dimension, and once for others; and once more for those with an offset. */
+#define LARGE_GRID 65535
+
+static void
+release_event (gpointer event)
+{
+  clReleaseEvent (event);
+}
+
+GPtrArray *
+gemmcl_events_new (void)
+{
+  return g_ptr_array_new_with_free_func (release_event);
+}
+
+gboolean
+gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
+                  GError **error)
+{
+  if (!gemmcl_cl_check (status, error, "%s", what))
+    return FALSE;
+  g_ptr_array_add (chain->events, done);
+  chain->last = done;
+  chain->n_wait = 1;
+  chain->wait = &chain->last;
+  return TRUE;
+}
+
+static gboolean
+set_arguments (cl_kernel kernel, const gchar *name, va_list arguments, GError **error)
+{
+  cl_int status = CL_SUCCESS;
+  cl_uint index = 0;
+  gsize size;
+
+  while (status == CL_SUCCESS && (size = va_arg (arguments, gsize)) > 0)
+    status = clSetKernelArg (kernel, index++, size, va_arg (arguments, gconstpointer));
+  return gemmcl_cl_check (status, error, "clSetKernelArg for %s", name);
+}
+
+/* Work-items along the first dimension that are launched at once. */
+static gsize
+get_step (const GemmclChain *chain, const gsize global[3], const gsize local[3])
+{
+  gsize step;
+
+  if (chain->slice == 0 || global[2] > 1 || global[0] * global[1] <= chain->slice)
+    return global[0];
+  step = chain->slice / global[1] / local[0] * local[0];
+  return MAX (step, local[0]);
+}
+
+/* The least of @grid for which PoCL compiles the same. */
+static void
+cut_to_corner (gsize grid[3], const gsize local[3])
+{
+  for (guint i = 0; i < 3; i++)
+    grid[i] = grid[i] < LARGE_GRID ? local[i] : ROUND_UP (LARGE_GRID, local[i]);
+}
+
+static gboolean
+launch (GemmclChain *chain, cl_kernel kernel, const gsize offset[3], const gsize grid[3],
+        const gsize local[3], const gchar *name, GError **error)
+{
+  cl_event done = NULL;
+
+  if (!gemmcl_cl_check (clEnqueueNDRangeKernel (chain->queue, kernel, 3,
+                                                offset[0] > 0 ? offset : NULL, grid, local,
+                                                CHAIN_WAIT (chain), &done),
+                        error, "clEnqueueNDRangeKernel for %s", name))
+    return FALSE;
+  if (chain->first == NULL)
+    chain->first = done;
+  chain->kernel = done;
+  return gemmcl_chain_add (chain, CL_SUCCESS, done, name, error);
+}
+
+gboolean
+gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar *name, const gsize global[3],
+                     const gsize local[3], GError **error, ...)
+{
+  const gsize step = get_step (chain, global, local);
+  const gsize end = chain->warm_up ? MIN (global[0], step + 1) : global[0];
+  va_list arguments;
+  gboolean is_set;
+
+  va_start (arguments, error);
+  is_set = set_arguments (kernel, name, arguments, error);
+  va_end (arguments);
+  for (gsize start = 0; is_set && start < end; start += step) {
+    const gsize offset[3] = {start, 0, 0};
+    gsize grid[3] = {MIN (step, global[0] - start), global[1], global[2]};
+
+    if (chain->warm_up)
+      cut_to_corner (grid, local);
+    if (!launch (chain, kernel, offset, grid, local, name, error) ||
+        (step < global[0] && !gemmcl_cl_check (clFinish (chain->queue), error, "clFinish")))
+      return FALSE;
+  }
+  return is_set;
+}

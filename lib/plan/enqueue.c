@@ -1,0 +1,307 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The steps of a run, as commands in a queue.
+ */
+#include "device/context.h"
+#include "kernels/kernels.h"
+#include "plan/plan.h"
+
+static GemmclStrides
+tight_strides (gsize rows, gsize cols)
+{
+  return (GemmclStrides){.batch = rows * cols, .row = cols, .col = 1};
+}
+
+/* Of an operand where kernels find it; the plan's state has no gaps that could tell. */
+static GemmclStrides
+get_strides (GemmclPlan *self, GemmclOperand which, gboolean tight)
+{
+  const GemmclStored stored = gemmcl_gemm_get_stored (&self->gemm, which, tight);
+  const GemmclImage *image = which == GEMMCL_OPERAND_A   ? self->gemm.a_image
+                             : which == GEMMCL_OPERAND_D ? self->gemm.d_image
+                                                         : NULL;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  if (which == GEMMCL_OPERAND_A && self->features)
+    return tight_strides (self->gemm.m, self->gemm.k);
+  return image ? (GemmclStrides){.batch = gemmcl_image_get_planes (image, planes)}
+               : gemmcl_stored_get_strides (&stored);
+}
+
+static cl_mem
+get_d (GemmclPlan *self, const GemmclOperands *operands)
+{
+  return self->state ? self->state : operands->d;
+}
+
+static GemmclStrides
+b_strides (GemmclPlan *self, const GemmclOperands *operands)
+{
+  GemmclStrides strides = {.row = self->gemm.n, .col = 1};
+
+  if (operands->b == NULL)
+    return strides;
+  strides = get_strides (self, GEMMCL_OPERAND_B, FALSE);
+  if (self->pack) {
+    strides.offset = 0;
+    strides.batch = strides.batch ? gemmcl_plan_get_packed_size (self) : 0;
+  }
+  return strides;
+}
+
+/* C of the plan is shared by the batches; that of a run is laid out as the problem says. */
+static GemmclStrides
+c_strides (GemmclPlan *self, const GemmclOperands *operands)
+{
+  GemmclStrides strides;
+
+  switch (self->gemm.addend) {
+  case GEMMCL_ADDEND_OUTPUT:
+    return get_strides (self, GEMMCL_OPERAND_D, operands->tight);
+  case GEMMCL_ADDEND_ROW:
+    return (GemmclStrides){.offset = operands->c ? self->gemm.c_offset : 0, .col = 1};
+  default:
+    strides = get_strides (self, GEMMCL_OPERAND_C, operands->c == NULL);
+    if (operands->c == NULL)
+      strides.batch = 0;
+    return strides;
+  }
+}
+
+/* C as the kernel gets it; NULL for zeros, and where the problem has none. */
+static cl_mem
+get_c (GemmclPlan *self, const GemmclOperands *operands)
+{
+  switch (self->gemm.addend) {
+  case GEMMCL_ADDEND_NONE:
+    return NULL;
+  case GEMMCL_ADDEND_OUTPUT:
+    return get_d (self, operands);
+  default:
+    return operands->c ? operands->c : self->c;
+  }
+}
+
+/* Whether multiply makes the row outputs, too. */
+static gboolean
+tells_rows (GemmclPlan *self)
+{
+  return self->row_outputs != NULL && self->row_outputs == self->multiply;
+}
+
+/* Floats from the row outputs of one problem to those of the next. */
+static cl_long
+get_rows_batch (GemmclPlan *self)
+{
+  return gemmcl_gemm_get_stored (&self->stated, GEMMCL_OPERAND_ROWS, TRUE).stride;
+}
+
+/*
+ * Batches whose rows follow one another are one tall problem: one B for all, and A, D and C (if it
+ * is no row) step from batch to batch as they step from row to row; and so do the row outputs.
+ */
+static void
+collapse_batches (GemmclPlan *self, GemmclProblem *p, gsize *batch)
+{
+  const gsize max_m = self->kernel->max_m, rows = p->M * *batch;
+
+  if (*batch == 1 || (tells_rows (self) && (gsize)p->M != self->gemm.m) ||
+      (max_m && rows > max_m) || p->b.batch != 0 || rows > G_MAXINT32 ||
+      p->a.batch != p->M * p->a.row || p->d.batch != p->M * p->d.row ||
+      p->c.batch != p->M * p->c.row || p->a.row == 0)
+    return;
+  p->M = rows;
+  *batch = 1;
+}
+
+static GemmclProblem
+make_problem (GemmclPlan *self, const GemmclOperands *operands, gsize *batch)
+{
+  const gboolean has_c = get_c (self, operands) != NULL;
+  GemmclProblem p = {
+      .a = get_strides (self, GEMMCL_OPERAND_A, operands->tight),
+      .b = b_strides (self, operands),
+      .d = self->logits ? tight_strides (self->gemm.m, self->gemm.n)
+                        : get_strides (self, GEMMCL_OPERAND_D, operands->tight),
+      .M = operands->m,
+      .N = self->gemm.n,
+      .K = operands->alpha != 0.0f ? self->gemm.k : 0,
+      .alpha = operands->alpha,
+      .beta = has_c ? operands->beta : 0.0f,
+      .a_scale = self->gemm.a_scale,
+      .a_shift = self->gemm.a_shift,
+  };
+
+  if (has_c)
+    p.c = c_strides (self, operands);
+  collapse_batches (self, &p, batch);
+  return p;
+}
+
+/* @p as multiply sees it: the parts of K as batches, whose results reduce adds up. */
+static GemmclProblem
+get_parts (GemmclPlan *self, const GemmclProblem *p)
+{
+  const gsize part = self->gemm.k / self->split;
+  GemmclProblem parts = *p;
+
+  parts.K = p->K ? part : 0;
+  parts.a.batch = part * p->a.col;
+  parts.b.batch = self->pack ? gemmcl_plan_get_packed_size (self) : part * p->b.row;
+  parts.c = (GemmclStrides){0};
+  parts.d = tight_strides (p->M, p->N);
+  parts.alpha = 1;
+  parts.beta = 0;
+  return parts;
+}
+
+/* The run's own B. */
+static gboolean
+launch_pack (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
+{
+  const GemmclStrides strides = get_strides (self, GEMMCL_OPERAND_B, FALSE);
+  const gsize batches = self->gemm.b_stride ? self->gemm.batch : 1;
+
+  if (self->run_b == NULL)
+    self->run_b = gemmcl_plan_create_packed (self, batches, error);
+  return self->run_b != NULL &&
+         gemmcl_plan_launch_pack (self, self->pack, operands->b, &strides, NULL, self->run_b,
+                                  MIN (operands->batch, batches), chain, error);
+}
+
+static gboolean
+launch_ingest (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
+{
+  const GemmclImage *image = self->gemm.a_image;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const cl_ulong frame_bytes = gemmcl_image_get_planes (image, planes);
+  const gsize global[3] = {ROUND_UP (image->width, GROUP), image->height, operands->batch};
+
+  return LAUNCH (chain, self->ingest, "ingest", global, IN_A_ROW (GROUP), error,
+                 ARGUMENT (operands->a), ARGUMENT (self->features), ARGUMENT (frame_bytes));
+}
+
+/* A as the kernel reads it. */
+static cl_mem
+get_a (GemmclPlan *self, const GemmclOperands *operands)
+{
+  if (self->image_a)
+    return self->image_a;
+  if (self->bytes)
+    return self->bytes;
+  return self->features ? self->features : operands->a;
+}
+
+/* B as the kernel reads it. With alpha 0 there may be none, but an image must be one. */
+static cl_mem
+get_b (GemmclPlan *self, const GemmclOperands *operands)
+{
+  const cl_mem own = self->pack ? self->run_b : operands->b;
+  const cl_mem b = operands->b ? own : operands->weights;
+
+  return b ? b : self->image_a;
+}
+
+/* Where what multiply or reduce makes goes: to D, or before softmax. */
+static cl_mem
+get_sums (GemmclPlan *self, const GemmclOperands *operands)
+{
+  return self->logits ? self->logits : get_d (self, operands);
+}
+
+static gboolean
+launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclProblem *p,
+                 gsize batch, GemmclChain *chain, GError **error)
+{
+  const gsize group = self->kernel->group_m * self->kernel->group_n;
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (self->kernel, p->M, p->N);
+  const gsize global[3] = {tiles.m * group, tiles.n, batch};
+  const cl_mem a = get_a (self, operands), b = get_b (self, operands);
+  const cl_mem c = self->reduce ? NULL : get_c (self, operands);
+  const cl_mem bias = self->reduce ? self->no_bias : self->bias;
+  const cl_mem d = self->reduce ? self->parts : get_sums (self, operands);
+  const cl_long rows_batch = get_rows_batch (self);
+
+  return LAUNCH (chain, self->multiply, self->kernel->name, global, IN_A_ROW (group), error,
+                 ARGUMENT (a), ARGUMENT (b), ARGUMENT (c), ARGUMENT (bias), ARGUMENT (d),
+                 ARGUMENT (*p), tells_rows (self) ? sizeof (cl_mem) : 0, &operands->rows,
+                 ARGUMENT (rows_batch));
+}
+
+static gboolean
+launch_reduce (GemmclPlan *self, const GemmclOperands *operands, const GemmclProblem *p,
+               GemmclChain *chain, GError **error)
+{
+  const cl_mem c = get_c (self, operands), d = get_sums (self, operands);
+  const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1};
+
+  return LAUNCH (chain, self->reduce, "reduce", global, IN_A_ROW (GROUP), error,
+                 ARGUMENT (self->parts), ARGUMENT (c), ARGUMENT (self->bias), ARGUMENT (d),
+                 ARGUMENT (*p));
+}
+
+/* The product and what follows it; of parts of K, if it was cut. */
+static gboolean
+launch_gemm (GemmclPlan *self, const GemmclOperands *operands, const GemmclProblem *p, gsize batch,
+             GemmclChain *chain, GError **error)
+{
+  GemmclProblem parts;
+
+  if (self->reduce == NULL)
+    return launch_multiply (self, operands, p, batch, chain, error);
+  parts = get_parts (self, p);
+  return launch_multiply (self, operands, &parts, self->split, chain, error) &&
+         launch_reduce (self, operands, p, chain, error);
+}
+
+static gboolean
+launch_softmax (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+                GError **error)
+{
+  const GemmclStrides d = get_strides (self, GEMMCL_OPERAND_D, operands->tight);
+  const GemmclStrides s = self->logits ? tight_strides (self->gemm.m, self->gemm.n) : d;
+  const cl_mem from = get_sums (self, operands), to = get_d (self, operands);
+  const cl_int n = self->gemm.n;
+  const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
+
+  return LAUNCH (chain, self->softmax, "softmax", global, IN_A_ROW (self->row_group), error,
+                 ARGUMENT (from), ARGUMENT (s), ARGUMENT (to), ARGUMENT (d), ARGUMENT (n));
+}
+
+static gboolean
+launch_rows (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
+{
+  const GemmclStored stored =
+      gemmcl_gemm_get_stored (&self->stated, GEMMCL_OPERAND_D, operands->tight);
+  const GemmclStrides d = gemmcl_stored_get_strides (&stored);
+  const cl_long rows_batch = get_rows_batch (self);
+  const cl_int n = self->gemm.n;
+  const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
+
+  return LAUNCH (chain, self->row_outputs, "row_outputs", global, IN_A_ROW (self->row_group), error,
+                 ARGUMENT (operands->d), ARGUMENT (d), ARGUMENT (operands->rows),
+                 ARGUMENT (rows_batch), ARGUMENT (n));
+}
+
+gboolean
+gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+                            GError **error)
+{
+  const cl_mem a = self->features ? self->features : operands->a;
+  gsize batch = operands->batch;
+  GemmclProblem p = make_problem (self, operands, &batch);
+
+  return (p.K == 0 || operands->b == NULL || self->pack == NULL ||
+          launch_pack (self, operands, chain, error)) &&
+         (p.K == 0 || self->ingest == NULL || launch_ingest (self, operands, chain, error)) &&
+         (self->quantize == NULL ||
+          gemmcl_plan_launch_quantize (self, a, &p, batch, chain, error)) &&
+         (self->pack_a == NULL || gemmcl_plan_launch_pack_a (self, a, &p, batch, chain, error)) &&
+         gemmcl_plan_launch_load (self, operands, chain, error) &&
+         launch_gemm (self, operands, &p, batch, chain, error) &&
+         (self->softmax == NULL || launch_softmax (self, operands, chain, error)) &&
+         gemmcl_plan_launch_store (self, operands, chain, error) &&
+         (self->row_outputs == NULL || tells_rows (self) ||
+          launch_rows (self, operands, chain, error));
+}

@@ -1,0 +1,372 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a plan keeps on the device between runs: B, C and bias. Each is made anew beside the old one
+ * and then takes its place, so that runs never see half of it. Nothing but that exchange takes the
+ * plan's lock, so that no run waits meanwhile.
+ */
+#include <math.h>
+
+#include "device/context.h"
+#include "device/error.h"
+#include "kernels/kernels.h"
+#include "plan/plan.h"
+
+/* What makes a byte without a sign one with: its zero point goes along. */
+#define UNSIGNED_SHIFT 128
+
+/* Elements that are written or packed at a time on a CPU, which executes one command after the
+ * other: a run waits for no more than this. About a millisecond. */
+#define SLICE (256 * 1024)
+
+/* A buffer of @n floats that starts with the @used of @data; the rest is zeros. What runs in other
+ * queues would not wait: the device has it all, which a blocking write would not say. */
+static cl_mem
+create_filled (GemmclPlan *self, cl_command_queue queue, gsize n, const gfloat *data, gsize used,
+               const gchar *what, GError **error)
+{
+  const gsize step = self->device->type == GEMMCL_DEVICE_TYPE_CPU ? SLICE : n,
+              size = sizeof (gfloat);
+  const gfloat zero = 0.0f;
+  g_auto (cl_mem) buffer = gemmcl_context_create_buffer (self->context, n * size, what, error);
+
+  if (buffer == NULL ||
+      (n > used &&
+       !gemmcl_cl_check (clEnqueueFillBuffer (queue, buffer, &zero, sizeof (zero), used * size,
+                                              (n - used) * size, 0, NULL, NULL),
+                         error, "clEnqueueFillBuffer for %s", what)))
+    return NULL;
+  for (gsize i = 0; i < used; i += step)
+    if (!gemmcl_cl_check (clEnqueueWriteBuffer (queue, buffer, CL_FALSE, i * size,
+                                                MIN (step, used - i) * size, data + i, 0, NULL,
+                                                NULL),
+                          error, "clEnqueueWriteBuffer for %s", what) ||
+        !gemmcl_cl_check (clFinish (queue), error, "clFinish after writing %s", what))
+      return NULL;
+  return gemmcl_cl_check (clFinish (queue), error, "clFinish after filling %s", what)
+             ? g_steal_pointer (&buffer)
+             : NULL;
+}
+
+cl_mem
+gemmcl_plan_create_bias (GemmclPlan *self, GError **error)
+{
+  g_auto (cl_command_queue) queue = gemmcl_context_create_queue (self->context, 0, error);
+
+  return queue
+             ? create_filled (self, queue, gemmcl_plan_get_padded_n (self), NULL, 0, "bias", error)
+             : NULL;
+}
+
+/* Turns @plain, k x n and row-major, into what multiply reads; or, to @warm_up, some of it. */
+static cl_mem
+pack_b (GemmclPlan *self, cl_command_queue queue, cl_mem plain, cl_mem scales, gboolean warm_up,
+        GError **error)
+{
+  const GemmclStrides strides = {.row = self->gemm.n, .col = 1};
+  g_autoptr (GPtrArray) events = gemmcl_events_new ();
+  GemmclChain chain = {.queue = queue, .events = events, .warm_up = warm_up};
+  g_auto (cl_kernel) pack = NULL;
+  g_auto (cl_mem) packed = NULL;
+
+  if (!gemmcl_plan_build_pack (self, &pack, error))
+    return NULL;
+  /* A work-item packs a column of int8, but one element of all else. */
+  if (self->device->type == GEMMCL_DEVICE_TYPE_CPU)
+    chain.slice = gemmcl_plan_takes_bytes (self) ? MAX (SLICE / self->gemm.k, 1) : SLICE;
+  packed = gemmcl_plan_create_packed (self, 1, error);
+  if (packed == NULL ||
+      !gemmcl_plan_launch_pack (self, pack, plain, &strides, scales, packed, 1, &chain, error) ||
+      !gemmcl_cl_check (clWaitForEvents (1, &chain.last), error, "clWaitForEvents for pack"))
+    return NULL;
+  return g_steal_pointer (&packed);
+}
+
+cl_mem
+gemmcl_plan_warm_up_b (GemmclPlan *self, cl_command_queue queue, GError **error)
+{
+  const gsize size = self->gemm.k * self->gemm.n * sizeof (gfloat);
+  g_auto (cl_mem) plain = gemmcl_context_create_buffer (self->context, size, "B", error);
+
+  if (plain == NULL || self->pack == NULL)
+    return g_steal_pointer (&plain);
+  return pack_b (self, queue, plain, NULL, TRUE, error);
+}
+
+static gboolean
+check_shape (const gchar *name, GemmclMatrix *matrix, gsize rows, gsize cols, GError **error)
+{
+  const gsize has_rows = gemmcl_matrix_get_rows (matrix);
+  const gsize has_cols = gemmcl_matrix_get_cols (matrix);
+
+  if (has_rows == rows && has_cols == cols)
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                      "%s must be %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " but is %" G_GSIZE_FORMAT
+                      " x %" G_GSIZE_FORMAT ".",
+                      name, rows, cols, has_rows, has_cols);
+}
+
+/* Halves go up to 65504; what is more would be infinite. Int8 has no place for what is no number.
+ */
+static gboolean
+check_range (GemmclPlan *self, const gfloat *b, gsize n, GError **error)
+{
+  const gfloat most = 65519.996f; /* the largest that rounds to it */
+  const gboolean bytes = gemmcl_plan_takes_bytes (self);
+  const gboolean halves = gemmcl_kernel_get_b_type (self->kernel) == GEMMCL_TYPE_F16;
+
+  for (gsize i = 0; (bytes || halves) && i < n; i++)
+    if (bytes ? !isfinite (b[i]) : isfinite (b[i]) && fabsf (b[i]) > most)
+      return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "B has an element %g, %s; choose the precision f32.", b[i],
+                          bytes ? "of which no byte can be made" : "but f16 holds up to 65504");
+  return TRUE;
+}
+
+/* What @matrix (nullable: @otherwise) says of column @j. */
+static gfloat
+get_of_column (const GemmclMatrix *matrix, gsize j, gfloat otherwise)
+{
+  const gsize n = matrix ? gemmcl_matrix_get_rows (matrix) * gemmcl_matrix_get_cols (matrix) : 0;
+
+  return n == 0 ? otherwise : ((const gfloat *)gemmcl_matrix_get_data (matrix))[n == 1 ? 0 : j];
+}
+
+/* N scales and N zero points, if int8 elements of @b can be taken as they are: there is one scale,
+ * or one for each column of op(B). Else NULL. */
+static gfloat *
+get_scales (GemmclPlan *self, GemmclMatrix *b)
+{
+  const GemmclType type = gemmcl_matrix_get_element_type (b);
+  const gfloat shift = type == GEMMCL_TYPE_U8 ? UNSIGNED_SHIFT : 0;
+  GemmclMatrix *scales = gemmcl_matrix_get_scales (b);
+  const gsize n = self->gemm.n;
+  gfloat *both;
+
+  if (!gemmcl_plan_takes_bytes (self) || (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8) ||
+      (scales != NULL && (self->gemm.trans_b ? gemmcl_matrix_get_cols (scales)
+                                             : gemmcl_matrix_get_rows (scales)) != 1))
+    return NULL;
+  both = g_new (gfloat, 2 * n);
+  for (gsize j = 0; j < n; j++) {
+    both[j] = get_of_column (scales, j, 1);
+    both[n + j] = get_of_column (gemmcl_matrix_get_zero_points (b), j, 0) - shift;
+  }
+  return both;
+}
+
+/* @b, k x n and row-major, on the device as the kernel wants it; @scales: (nullable). */
+static cl_mem
+create_b (GemmclPlan *self, cl_command_queue queue, const gfloat *b, const gfloat *scales,
+          GError **error)
+{
+  const gsize n = self->gemm.k * self->gemm.n, n_scales = 2 * self->gemm.n;
+  g_auto (cl_mem) plain = create_filled (self, queue, n, b, n, "B", error);
+  g_auto (cl_mem) of_columns = NULL;
+
+  if (plain == NULL || self->pack == NULL)
+    return g_steal_pointer (&plain);
+  if (scales != NULL && !(of_columns = create_filled (self, queue, n_scales, scales, n_scales,
+                                                      "the scales of B", error)))
+    return NULL;
+  return pack_b (self, queue, plain, of_columns, FALSE, error);
+}
+
+/* All that tells how B lies in memory. */
+static gchar *
+make_key (GemmclPlan *self, const gfloat *b, const gfloat *scales)
+{
+  const GemmclBlocks *blocks = &self->b_blocks;
+  g_autofree gchar *columns =
+      scales ? gemmcl_weights_make_key (scales, 2 * self->gemm.n, "") : NULL;
+  g_autofree gchar *pack = gemmcl_kernel_get_pack_options (self->kernel);
+  g_autofree gchar *layout = g_strdup_printf (
+      "%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", %s, size %" G_GSIZE_FORMAT
+      ", parts %u, image %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", blocks %" G_GSIZE_FORMAT
+      " x %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT "%s",
+      self->gemm.k, self->gemm.n, pack, gemmcl_plan_get_packed_size (self), self->split,
+      blocks->image_width, blocks->image_height, blocks->width, blocks->height, blocks->chunk,
+      columns ? columns : "");
+
+  return gemmcl_weights_make_key (b, self->gemm.k * self->gemm.n, layout);
+}
+
+struct _GemmclPrepared {
+  GemmclPlan *plan;       /* to tell it from others; no reference */
+  GemmclContext *context; /* whose weights outlive the plan */
+  GemmclPlanOperand operand;
+  GemmclWeights *weights; /* of B */
+  cl_mem buffer;          /* of the others */
+};
+
+void
+gemmcl_prepared_free (GemmclPrepared *self)
+{
+  g_clear_pointer (&self->weights, gemmcl_weights_unref);
+  g_clear_pointer (&self->buffer, clReleaseMemObject);
+  g_clear_object (&self->context);
+  g_free (self);
+}
+
+static gboolean
+prepare_b (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *b, GError **error)
+{
+  GemmclPlan *plan = self->plan;
+  GemmclWeightsTable *table = gemmcl_context_get_weights (plan->context);
+  const gboolean transposed = plan->gemm.trans_b;
+  const gsize k = plan->gemm.k, n = plan->gemm.n;
+  g_autoptr (GemmclMatrix) floats = NULL;
+  g_autofree gfloat *scales = NULL;
+  g_autofree gchar *key = NULL;
+
+  if (!check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
+    return FALSE;
+  floats = gemmcl_matrix_to_f32 (b, transposed, error);
+  if (floats == NULL || !check_range (plan, gemmcl_matrix_get_data (floats), k * n, error))
+    return FALSE;
+  scales = get_scales (plan, b);
+  key = make_key (plan, gemmcl_matrix_get_data (floats), scales);
+  self->weights = gemmcl_weights_find (table, key);
+  if (self->weights == NULL) {
+    cl_mem buffer = create_b (plan, queue, gemmcl_matrix_get_data (floats), scales, error);
+    if (buffer == NULL)
+      return FALSE;
+    self->weights = gemmcl_weights_share (table, key, buffer);
+  }
+  return TRUE;
+}
+
+/* A vector may lie in a row or in a column. */
+static gboolean
+check_vector (const gchar *name, GemmclMatrix *matrix, gsize n, GError **error)
+{
+  return gemmcl_matrix_get_cols (matrix) == 1 ? check_shape (name, matrix, n, 1, error)
+                                              : check_shape (name, matrix, 1, n, error);
+}
+
+/* @n_room floats in all; transposed for a problem that is column-major. */
+static gboolean
+upload (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *matrix, gboolean transpose,
+        gsize n_room, const gchar *name, GError **error)
+{
+  const gsize used = gemmcl_matrix_get_rows (matrix) * gemmcl_matrix_get_cols (matrix);
+  g_autoptr (GemmclMatrix) floats = gemmcl_matrix_to_f32 (matrix, transpose, error);
+
+  if (floats == NULL)
+    return FALSE;
+  self->buffer =
+      create_filled (self->plan, queue, n_room, gemmcl_matrix_get_data (floats), used, name, error);
+  return self->buffer != NULL;
+}
+
+static gboolean
+prepare_bias (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *bias, GError **error)
+{
+  const GemmclGemm *gemm = &self->plan->gemm;
+
+  if (!gemm->bias)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "This problem was stated without a bias.");
+  return check_vector ("The bias", bias, gemm->n, error) &&
+         upload (self, queue, bias, FALSE, gemmcl_plan_get_padded_n (self->plan), "the bias",
+                 error);
+}
+
+static gboolean
+prepare_c (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *c, GError **error)
+{
+  const GemmclGemm *gemm = &self->plan->gemm;
+
+  switch (gemm->addend) {
+  case GEMMCL_ADDEND_MATRIX:
+    return check_shape ("C", c, gemm->m, gemm->n, error) &&
+           upload (self, queue, c, gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR, gemm->m * gemm->n,
+                   "C", error);
+  case GEMMCL_ADDEND_ROW:
+    return check_vector ("C", c, gemm->n, error) &&
+           upload (self, queue, c, FALSE, gemm->n, "C", error);
+  default:
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "This problem was stated without a C of its own.");
+  }
+}
+
+GemmclPrepared *
+gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
+                     GError **error)
+{
+  static gboolean (*const prepare[]) (GemmclPrepared *, cl_command_queue, GemmclMatrix *,
+                                      GError **) = {
+      [GEMMCL_PLAN_B] = prepare_b,
+      [GEMMCL_PLAN_BIAS] = prepare_bias,
+      [GEMMCL_PLAN_C] = prepare_c,
+  };
+  g_autoptr (GemmclPrepared) prepared = NULL;
+  g_auto (cl_command_queue) queue = NULL;
+
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
+  g_return_val_if_fail ((guint)operand < G_N_ELEMENTS (prepare), NULL);
+  g_return_val_if_fail (matrix != NULL, NULL);
+
+  prepared = g_new0 (GemmclPrepared, 1);
+  prepared->plan = self;
+  prepared->context = g_object_ref (self->context);
+  prepared->operand = operand;
+  /* Not the context's, in which runs are: what waits here would wait for them. */
+  queue = gemmcl_context_create_queue (self->context, 0, error);
+  if (queue == NULL || !prepare[operand](prepared, queue, matrix, error))
+    return NULL;
+  return g_steal_pointer (&prepared);
+}
+
+void
+gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
+{
+  GemmclWeights *weights;
+  cl_mem *where;
+  cl_mem buffer;
+
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+  g_return_if_fail (prepared != NULL && prepared->plan == self);
+
+  g_mutex_lock (&self->lock);
+  if (prepared->operand == GEMMCL_PLAN_B) {
+    weights = self->weights;
+    self->weights = prepared->weights;
+    prepared->weights = weights;
+  } else {
+    where = prepared->operand == GEMMCL_PLAN_C ? &self->c : &self->bias;
+    buffer = *where;
+    *where = prepared->buffer;
+    prepared->buffer = buffer;
+  }
+  g_mutex_unlock (&self->lock);
+}
+
+static gboolean
+set (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix, GError **error)
+{
+  g_autoptr (GemmclPrepared) prepared = gemmcl_plan_prepare (self, operand, matrix, error);
+
+  if (prepared != NULL)
+    gemmcl_plan_use (self, prepared);
+  return prepared != NULL;
+}
+
+gboolean
+gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error)
+{
+  return set (self, GEMMCL_PLAN_B, b, error);
+}
+
+gboolean
+gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error)
+{
+  return set (self, GEMMCL_PLAN_BIAS, bias, error);
+}
+
+gboolean
+gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error)
+{
+  return set (self, GEMMCL_PLAN_C, c, error);
+}

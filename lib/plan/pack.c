@@ -1,0 +1,229 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A and B as multiply reads them: B in panels, A and B in images, A and B in bytes. Each program of
+ * kernels/ says how they lie there.
+ */
+#include "device/context.h"
+#include "kernels/options.h"
+#include "kernels/kernels.h"
+#include "plan/plan.h"
+#include "quantized.h"
+
+gboolean
+gemmcl_plan_takes_bytes (GemmclPlan *self)
+{
+  return self->kernel->precision == GEMMCL_PRECISION_I8;
+}
+
+gsize
+gemmcl_plan_get_padded_n (GemmclPlan *self)
+{
+  const gsize panel = MAX (gemmcl_kernel_get_panel (self->kernel), 1);
+  return ROUND_UP (self->gemm.n, panel);
+}
+
+gsize
+gemmcl_plan_get_packed_size (GemmclPlan *self)
+{
+  const gsize k = self->gemm.k / self->split;
+
+  return gemmcl_plan_get_padded_n (self) * (gemmcl_plan_takes_bytes (self)
+                                                ? BYTES_COLUMN (k) * 4
+                                                : gemmcl_kernel_get_packed_k (self->kernel, k));
+}
+
+/* An image of @blocks, or the buffer in its place. */
+static cl_mem
+create_image (GemmclPlan *self, const GemmclBlocks *blocks, const gchar *what, GError **error)
+{
+  const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
+                              .image_width = blocks->image_width,
+                              .image_height = blocks->image_height};
+  cl_int status;
+  cl_mem image;
+
+  if (gemmcl_blocks_are_in_buffers (self->device))
+    return gemmcl_context_create_buffer (
+        self->context, blocks->image_width * blocks->image_height * sizeof (cl_uint), what, error);
+  image = clCreateImage (gemmcl_context_get_cl_context (self->context), CL_MEM_READ_WRITE,
+                         &GEMMCL_IMAGE_FORMAT, &desc, NULL, &status);
+  if (!gemmcl_cl_check (status, error,
+                        "clCreateImage for %s (%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " texels)",
+                        what, blocks->image_width, blocks->image_height))
+    return NULL;
+  return image;
+}
+
+cl_mem
+gemmcl_plan_create_packed (GemmclPlan *self, gsize batches, GError **error)
+{
+  const gsize element = gemmcl_type_get_size (gemmcl_kernel_get_b_type (self->kernel));
+  gsize size;
+
+  if (self->kernel->images)
+    return create_image (self, &self->b_blocks, "B", error);
+  if (!g_size_checked_mul (&size, gemmcl_plan_get_packed_size (self),
+                           batches * self->split * element))
+    size = G_MAXSIZE;
+  return gemmcl_context_create_buffer (self->context, size, "B, packed,", error);
+}
+
+static gboolean
+build_pack_image (GemmclPlan *self, cl_kernel *step, GemmclOperand which, GError **error)
+{
+  const gboolean of_a = which == GEMMCL_OPERAND_A;
+
+  return gemmcl_plan_build_step (
+      self, step, "pack_image.cl", "pack_image",
+      g_strdup_printf (
+          "-DA_TYPE=%d%s%s%s",
+          of_a ? gemmcl_kernel_get_a_type (self->kernel, &self->gemm) : GEMMCL_TYPE_F32,
+          of_a ? " -DOF_A" : "",
+          gemmcl_blocks_are_halves (self->kernel, &self->gemm, which) ? " -DTEXEL_HALVES" : "",
+          gemmcl_blocks_get_options (self->device)),
+      error);
+}
+
+/* @rows x @cols elements of @from, laid out as @strides, into @image. */
+typedef struct {
+  cl_kernel kernel;
+  cl_mem from, image;
+  GemmclStrides strides;
+  gsize rows, cols, batches;
+  const GemmclBlocks *blocks;
+} ImagePack;
+
+static gboolean
+launch_pack_image (const ImagePack *pack, GemmclChain *chain, GError **error)
+{
+  const GemmclBlocks *blocks = pack->blocks;
+  const cl_int rows = pack->rows, cols = pack->cols;
+  const cl_int width = blocks->width, panels = blocks->panels;
+  const cl_int per_panel = blocks->per_panel, side = blocks->side;
+  const gsize n_blocks = pack->batches * blocks->panels * blocks->per_panel;
+  const gsize global[3] = {n_blocks * blocks->width, blocks->height, 1};
+  const gsize local[3] = {8, 4, 1}; /* both divide every block */
+
+  return LAUNCH (chain, pack->kernel, "pack_image", global, local, error, ARGUMENT (pack->from),
+                 ARGUMENT (pack->image), ARGUMENT (pack->strides), ARGUMENT (rows), ARGUMENT (cols),
+                 ARGUMENT (width), ARGUMENT (panels), ARGUMENT (per_panel), ARGUMENT (side));
+}
+
+gboolean
+gemmcl_plan_build_pack (GemmclPlan *self, cl_kernel *pack, GError **error)
+{
+  if (self->kernel->images)
+    return build_pack_image (self, pack, GEMMCL_OPERAND_B, error);
+  if (gemmcl_plan_takes_bytes (self))
+    return gemmcl_plan_build_step (
+        self, pack, "pack_bytes.cl", "pack_bytes",
+        g_strdup_printf ("-DPANEL=%u -DA_TYPE=0", gemmcl_kernel_get_panel (self->kernel)), error);
+  return gemmcl_plan_build_step (self, pack, self->kernel->dpas ? "pack_dpas.cl" : "pack.cl",
+                                 "pack", gemmcl_kernel_get_pack_options (self->kernel), error);
+}
+
+/* Elements of B that a work-item of the packing program writes. */
+static gsize
+count_in_word (const GemmclKernel *kernel)
+{
+  return kernel->dpas ? sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel))
+                      : 1;
+}
+
+gboolean
+gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const GemmclStrides *strides,
+                         cl_mem scales, cl_mem packed, gsize batch, GemmclChain *chain,
+                         GError **error)
+{
+  const cl_int n = self->gemm.n, k = self->gemm.k, part = k / (cl_int)self->split;
+  gsize global[3] = {gemmcl_plan_get_padded_n (self), 1, batch};
+  GemmclStrides part_strides = *strides;
+
+  if (self->kernel->images)
+    return launch_pack_image (&(ImagePack){pack, b, packed, *strides, k, n, batch, &self->b_blocks},
+                              chain, error);
+  if (gemmcl_plan_takes_bytes (self))
+    return LAUNCH (chain, pack, "pack_bytes", global,
+                   IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)), error, ARGUMENT (b),
+                   ARGUMENT (packed), ARGUMENT (*strides), ARGUMENT (n), ARGUMENT (k),
+                   ARGUMENT (scales));
+  if (self->split > 1)
+    part_strides.batch = part * strides->row;
+  global[1] = gemmcl_kernel_get_packed_k (self->kernel, part) / count_in_word (self->kernel);
+  global[2] = batch * self->split;
+  return LAUNCH (chain, pack, "pack", global, IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)),
+                 error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (part_strides), ARGUMENT (n),
+                 self->kernel->dpas ? sizeof (part) : 0, &part);
+}
+
+gboolean
+gemmcl_plan_build_pack_a (GemmclPlan *self, GError **error)
+{
+  if (!self->kernel->images)
+    return TRUE;
+  return gemmcl_blocks_init (&self->a_blocks, self->kernel, self->device, &self->gemm,
+                             GEMMCL_OPERAND_A, error) &&
+         gemmcl_blocks_init (&self->b_blocks, self->kernel, self->device, &self->gemm,
+                             GEMMCL_OPERAND_B, error) &&
+         build_pack_image (self, &self->pack_a, GEMMCL_OPERAND_A, error) &&
+         (self->image_a = create_image (self, &self->a_blocks, "A", error)) != NULL;
+}
+
+gboolean
+gemmcl_plan_launch_pack_a (GemmclPlan *self, cl_mem from, GemmclProblem *p, gsize batch,
+                           GemmclChain *chain, GError **error)
+{
+  GemmclBlocks blocks = self->a_blocks;
+  const gboolean shared = p->a.batch == 0;
+  const ImagePack pack = {
+      .kernel = self->pack_a,
+      .from = from,
+      .image = self->image_a,
+      .strides = p->a,
+      .rows = p->M,
+      .cols = p->K,
+      .batches = shared ? 1 : batch,
+      .blocks = &blocks,
+  };
+
+  blocks.panels = gemmcl_kernel_get_tiles (self->kernel, p->M, p->N).m * self->kernel->group_m;
+  p->a = gemmcl_blocks_get_strides (&blocks, shared);
+  p->b = gemmcl_blocks_get_strides (&self->b_blocks, p->b.batch == 0);
+  return p->K == 0 || launch_pack_image (&pack, chain, error);
+}
+
+gboolean
+gemmcl_plan_build_quantize (GemmclPlan *self, GError **error)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gboolean by_column = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_A, FALSE).by_column;
+  const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
+
+  if (!gemmcl_plan_takes_bytes (self))
+    return TRUE;
+  return gemmcl_plan_build_step (
+             self, &self->quantize, "quantize.cl", "quantize",
+             g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=%d%s%s", self->row_group,
+                              self->row_width, gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type,
+                              scaled ? " -DA_SCALED" : "",
+                              gemm->a_image || !by_column ? " -DA_UNIT_COL" : ""),
+             error) &&
+         (self->bytes = gemmcl_plan_create_memory (self, gemm->m, BYTES_ROW (gemm->k),
+                                                   "A, in bytes,", error)) != NULL;
+}
+
+gboolean
+gemmcl_plan_launch_quantize (GemmclPlan *self, cl_mem from, GemmclProblem *p, gsize batch,
+                             GemmclChain *chain, GError **error)
+{
+  const gboolean shared = p->a.batch == 0;
+  const gsize global[3] = {(gsize)p->M * self->row_group, 1, shared ? 1 : batch};
+  const GemmclStrides a = p->a;
+
+  p->a = (GemmclStrides){.row = BYTES_ROW ((gint64)p->K), .col = 1};
+  p->a.batch = shared ? 0 : p->M * p->a.row;
+  return p->K == 0 || LAUNCH (chain, self->quantize, "quantize", global, IN_A_ROW (self->row_group),
+                              error, ARGUMENT (from), ARGUMENT (a), ARGUMENT (self->bytes),
+                              ARGUMENT (p->K), ARGUMENT (p->a_scale), ARGUMENT (p->a_shift));
+}

@@ -1,0 +1,179 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Frames in images, which only kernels can read. They are made the bytes that a frame of the
+ * host is, not features: that is the least to write, and all steps behind it are as ever.
+ */
+#include "device/context.h"
+#include "device/error.h"
+#include "gemmcl-opencl.h"
+#include "plan/plan.h"
+
+/* How the texels of a plane lie in A. */
+typedef struct {
+  gsize columns, rows;
+  gsize first; /* samples before it */
+  guint samples;
+} Texels;
+
+static Texels
+get_texels (const GemmclImage *image, guint index)
+{
+  const guint bytes = gemmcl_pixel_format_get_sample_bytes (image->format);
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const gsize columns = index == 0 ? image->width : (image->width + 1) / 2;
+
+  gemmcl_image_get_planes (image, planes);
+  return (Texels){
+      .columns = columns,
+      .rows = planes[index].rows,
+      .first = planes[index].offset / bytes,
+      .samples = planes[index].row_bytes / bytes / columns,
+  };
+}
+
+static gboolean
+check_format (const GemmclImage *image, GError **error)
+{
+  if (image != NULL && get_texels (image, 0).samples == 1)
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                      "Frames in images can be GRAY8, GRAY16_LE, NV12, I420 or P010_10LE; the "
+                      "plan's A is %s.",
+                      image ? gemmcl_pixel_format_get_name (image->format) : "no frame");
+}
+
+/* Samples, at most two, that a kernel finds in the first channels of a texel. */
+static guint
+count_samples (cl_channel_order order)
+{
+  switch (order) {
+  case CL_R:
+  case CL_Rx:
+    return 1;
+  case CL_RG:
+  case CL_RGx:
+  case CL_RGB:
+  case CL_RGBx:
+  case CL_RGBA:
+    return 2;
+  default:
+    return 0;
+  }
+}
+
+static gboolean
+check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error)
+{
+  const Texels texels = get_texels (image, index);
+  const gboolean is_16 = gemmcl_pixel_format_get_sample_bytes (image->format) == 2;
+  const cl_channel_type type = is_16 ? CL_UNORM_INT16 : CL_UNORM_INT8;
+  cl_image_format found = {0, 0};
+  gsize width = 0, height = 0;
+
+  if (plane != NULL) {
+    clGetImageInfo (plane, CL_IMAGE_WIDTH, sizeof (width), &width, NULL);
+    clGetImageInfo (plane, CL_IMAGE_HEIGHT, sizeof (height), &height, NULL);
+    clGetImageInfo (plane, CL_IMAGE_FORMAT, sizeof (found), &found, NULL);
+  }
+  if (width < texels.columns || height < texels.rows)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The image of plane %u has %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+                        " texels; expected %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
+                        index, width, height, texels.columns, texels.rows);
+  if (found.image_channel_data_type != type ||
+      count_samples (found.image_channel_order) < texels.samples)
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_INVALID,
+        "The image of plane %u has channels of order %#x and type %#x; expected %s (%#x) and "
+        "%s (%#x).",
+        index, found.image_channel_order, found.image_channel_data_type,
+        texels.samples == 2 ? "CL_RG" : "CL_R", texels.samples == 2 ? CL_RG : CL_R,
+        is_16 ? "CL_UNORM_INT16" : "CL_UNORM_INT8", type);
+  return TRUE;
+}
+
+gboolean
+gemmcl_plan_check_planes (GemmclPlan *self, const GemmclData *frame, GError **error)
+{
+  const GemmclImage *image = self->gemm.a_image;
+
+  if (!check_format (image, error))
+    return FALSE;
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++)
+    if (!check_plane (image, i, frame->objects[i], error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+has_images (GemmclPlan *self)
+{
+  cl_bool support = CL_FALSE;
+
+  clGetDeviceInfo (gemmcl_context_get_cl_device (self->context), CL_DEVICE_IMAGE_SUPPORT,
+                   sizeof support, &support, NULL);
+  return support;
+}
+
+/* In the newest language that the device has: of drivers that have images only there PoCL 7 is one.
+ */
+gboolean
+gemmcl_plan_build_gather (GemmclPlan *self, GError **error)
+{
+  const GemmclImage *image = self->gemm.a_image;
+
+  if (!has_images (self) || !check_format (image, NULL))
+    return TRUE;
+  return gemmcl_plan_build_step (
+      self, &self->gather, "planes.cl", "gather",
+      g_strdup_printf ("-DSAMPLE_BYTES=%u%s", gemmcl_pixel_format_get_sample_bytes (image->format),
+                       gemmcl_cl_get_version (self->device->version) >= 30 ? " -cl-std=CL3.0" : ""),
+      error);
+}
+
+static gboolean
+launch (GemmclPlan *self, cl_mem plane, cl_mem to, gsize samples_before, const Texels *texels,
+        GemmclChain *chain, GError **error)
+{
+  const gsize global[3] = {ROUND_UP (texels->columns, GROUP), texels->rows, 1};
+  const cl_ulong first = samples_before + texels->first;
+  const cl_uint columns = texels->columns, samples = texels->samples;
+
+  return LAUNCH (chain, self->gather, "gather", global, IN_A_ROW (GROUP), error, ARGUMENT (plane),
+                 ARGUMENT (to), ARGUMENT (first), ARGUMENT (columns), ARGUMENT (samples));
+}
+
+/* Of a plane of one texel, as all outside of it are then the same. */
+gboolean
+gemmcl_plan_warm_up_gather (GemmclPlan *self, cl_mem to, GemmclChain *chain, GError **error)
+{
+  const guint bytes = gemmcl_pixel_format_get_sample_bytes (self->gemm.a_image->format);
+  const cl_image_format format = {CL_RGBA, bytes == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8};
+  const cl_image_desc desc = {CL_MEM_OBJECT_IMAGE2D, 1, 1};
+  const Texels texels = get_texels (self->gemm.a_image, 0);
+  cl_int status;
+  g_auto (cl_mem) plane = clCreateImage (gemmcl_context_get_cl_context (self->context),
+                                         CL_MEM_READ_ONLY, &format, &desc, NULL, &status);
+
+  return gemmcl_cl_check (status, error, "clCreateImage for a plane") &&
+         launch (self, plane, to, 0, &texels, chain, error);
+}
+
+gboolean
+gemmcl_plan_gather (GemmclPlan *self, const GemmclData *frame, gsize index, cl_mem to,
+                    GemmclChain *chain, GError **error)
+{
+  const GemmclImage *image = self->gemm.a_image;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const gsize frame_samples = gemmcl_image_get_planes (image, planes) /
+                              gemmcl_pixel_format_get_sample_bytes (image->format);
+
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
+    const Texels texels = get_texels (image, i);
+
+    if (!launch (self, frame->objects[i], to, index * frame_samples, &texels, chain, error))
+      return FALSE;
+  }
+  return TRUE;
+}

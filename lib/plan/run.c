@@ -1,0 +1,469 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Runs: A to the device, the kernels, D back, one command after the other, in up to three queues:
+ *
+ *     upload     A, and D where it is C too:  host -> slot
+ *     queue      acquire, copies and images -> slot, release, kernels, slot -> buffers
+ *     download                                                         slot -> host: D, rows
+ *
+ * so that the copies of other runs go on beside the kernels of this one. Where the device has no
+ * memory of its own, or the caller names a queue, all is in that. What kernels can use in the
+ * caller's memory is not copied.
+ */
+#include "device/context.h"
+#include "device/error.h"
+#include "gemmcl-opencl.h"
+#include "plan/plan.h"
+
+/* What a run has from gemmcl_plan_submit() until it is done; the next one takes it over then. */
+typedef struct {
+  cl_mem copies[GEMMCL_N_OPERANDS]; /* of the caller's; NULL: not needed yet */
+  cl_mem *acquired;                 /* room for the objects of all problems; likewise */
+  GPtrArray *events;                /* of all commands, among them the next three */
+  cl_event first, kernel;
+  cl_event done; /* NULL: no run is under way */
+  gdouble flops;
+  guint64 bytes_in, bytes_out;
+} Slot;
+
+/* A run on its way into the queues. */
+typedef struct {
+  GemmclPlan *plan;
+  const GemmclRun *run;
+  Slot *slot;
+  gsize m, batch;
+  cl_command_queue queue;
+  gboolean apart; /* copies from and to the host are in queues of their own */
+  GemmclChain chain;
+  GemmclOperands operands; /* what is not the slot's is the caller's, in place */
+  cl_mem shared[4];        /* of these what has to be released */
+  guint n_shared, n_acquired;
+} Submission;
+
+static void
+submission_clear (Submission *self)
+{
+  for (guint i = 0; i < self->n_shared; i++)
+    clReleaseMemObject (self->shared[i]);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Submission, submission_clear)
+
+static void
+slot_free (gpointer data)
+{
+  Slot *self = data;
+
+  for (guint i = 0; i < GEMMCL_N_OPERANDS; i++)
+    g_clear_pointer (&self->copies[i], clReleaseMemObject);
+  g_ptr_array_unref (self->events);
+  g_free (self->acquired);
+  g_free (self);
+}
+
+/* From the first kernel's start to the last one's end; 0 if the device does not say. */
+static guint64
+get_kernel_time (const Slot *slot)
+{
+  cl_ulong start = 0, end = 0;
+
+  if (clGetEventProfilingInfo (slot->first, CL_PROFILING_COMMAND_START, sizeof (start), &start,
+                               NULL) != CL_SUCCESS ||
+      clGetEventProfilingInfo (slot->kernel, CL_PROFILING_COMMAND_END, sizeof (end), &end, NULL) !=
+          CL_SUCCESS)
+    return 0;
+  return end > start ? end - start : 0;
+}
+
+/* Makes the slots of runs that are done free again. */
+static void
+reap (GemmclPlan *self)
+{
+  for (guint i = 0; i < self->slots->len; i++) {
+    Slot *slot = g_ptr_array_index (self->slots, i);
+    cl_int status = CL_QUEUED;
+
+    if (slot->done == NULL)
+      continue;
+    clGetEventInfo (slot->done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof (status), &status, NULL);
+    if (status > CL_COMPLETE)
+      continue;
+    if (status == CL_COMPLETE) {
+      self->stats.runs++;
+      self->stats.kernel_ns += get_kernel_time (slot);
+      self->stats.flops += slot->flops;
+      self->stats.bytes_in += slot->bytes_in;
+      self->stats.bytes_out += slot->bytes_out;
+    }
+    g_ptr_array_set_size (slot->events, 0);
+    slot->done = NULL;
+  }
+}
+
+static Slot *
+find_slot (GemmclPlan *self)
+{
+  Slot *slot;
+
+  reap (self);
+  for (guint i = 0; i < self->slots->len; i++) {
+    slot = g_ptr_array_index (self->slots, i);
+    if (slot->done == NULL)
+      return slot;
+  }
+  slot = g_new0 (Slot, 1);
+  slot->events = gemmcl_events_new ();
+  g_ptr_array_add (self->slots, slot);
+  return slot;
+}
+
+void
+gemmcl_plan_init_runs (GemmclPlan *self)
+{
+  self->slots = g_ptr_array_new_with_free_func (slot_free);
+}
+
+void
+gemmcl_plan_clear_runs (GemmclPlan *self)
+{
+  for (guint i = 0; i < self->slots->len; i++) {
+    const Slot *slot = g_ptr_array_index (self->slots, i);
+
+    if (slot->done != NULL)
+      clWaitForEvents (1, &slot->done);
+  }
+  reap (self);
+  g_ptr_array_unref (self->slots);
+  g_clear_pointer (&self->upload, clReleaseCommandQueue);
+  g_clear_pointer (&self->download, clReleaseCommandQueue);
+}
+
+void
+gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats)
+{
+  g_autoptr (GMutexLocker) locker = NULL;
+
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+  g_return_if_fail (stats != NULL);
+
+  locker = g_mutex_locker_new (&self->lock);
+  reap (self);
+  *stats = self->stats;
+}
+
+static GemmclTransfer
+describe (Submission *self, GemmclOperand which, gboolean to_device, const GemmclData *data,
+          gsize index)
+{
+  return (GemmclTransfer){
+      .plan = self->plan,
+      .which = which,
+      .to_device = to_device,
+      .m = self->m,
+      .index = index,
+      .data = &data[index],
+      .buffer = self->slot->copies[which],
+      .chain = &self->chain,
+  };
+}
+
+/* Where kernels find A, D or row outputs: in the caller's memory, or in the slot's copy, which has
+ * room for all that the plan may be given. */
+static cl_mem
+place (Submission *self, GemmclOperand which, gboolean to_device, const GemmclData *data,
+       GError **error)
+{
+  const GemmclTransfer transfer = describe (self, which, to_device, data, 0);
+  cl_mem *copy = &self->slot->copies[which];
+  cl_mem shared;
+
+  if (self->run->strided)
+    return data->objects[0];
+  if (self->batch == 1 && (shared = gemmcl_transfer_share (&transfer)) != NULL)
+    return self->shared[self->n_shared++] = shared;
+  if (*copy == NULL)
+    *copy = gemmcl_plan_create_copy (self->plan, which, error);
+  return *copy;
+}
+
+static gboolean
+place_all (Submission *self, GError **error)
+{
+  const GemmclRun *run = self->run;
+  GemmclOperands *operands = &self->operands;
+
+  *operands = (GemmclOperands){
+      .m = self->m,
+      .batch = self->batch,
+      .b = run->b,
+      .c = run->c,
+      .weights = self->plan->weights ? gemmcl_weights_get_buffer (self->plan->weights) : NULL,
+      .tight = !run->strided,
+      .alpha = run->alpha,
+      .beta = run->beta,
+  };
+  return (operands->alpha == 0.0f ||
+          (operands->a = place (self, GEMMCL_OPERAND_A, TRUE, run->a, error))) &&
+         (operands->d = place (self, GEMMCL_OPERAND_D, FALSE, run->d, error)) &&
+         (run->previous == NULL || operands->beta == 0.0f ||
+          (operands->previous = place (self, GEMMCL_OPERAND_D, TRUE, run->previous, error))) &&
+         (run->rows == NULL ||
+          (operands->rows = place (self, GEMMCL_OPERAND_ROWS, FALSE, run->rows, error)));
+}
+
+static void
+add_acquired (Submission *self, cl_mem object)
+{
+  for (guint i = 0; i < self->n_acquired; i++)
+    if (self->slot->acquired[i] == object)
+      return;
+  self->slot->acquired[self->n_acquired++] = object;
+}
+
+static void
+find_acquired (Submission *self)
+{
+  const GemmclImage *image = self->plan->gemm.a_image;
+
+  if (self->slot->acquired == NULL)
+    self->slot->acquired = g_new (cl_mem, self->plan->gemm.batch * GEMMCL_MAX_PLANES);
+  for (gsize i = 0; i < (self->run->strided ? 1 : self->batch); i++) {
+    const GemmclData *a = &self->run->a[i];
+    const guint n =
+        a->kind == GEMMCL_DATA_IMAGES ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
+
+    for (guint j = 0; a->acquired && a->kind != GEMMCL_DATA_HOST && j < n; j++)
+      add_acquired (self, a->objects[j]);
+  }
+}
+
+static gboolean
+hand_over (Submission *self, GCallback function, const gchar *what, GError **error)
+{
+  GemmclChain *chain = &self->chain;
+  cl_event done = NULL;
+  const cl_int status = ((GemmclHandover)function) (
+      chain->queue, self->n_acquired, self->slot->acquired, CHAIN_WAIT (chain), &done);
+
+  return gemmcl_chain_add (chain, status, done, what, error);
+}
+
+static gboolean
+acquire (Submission *self, GError **error)
+{
+  if (self->run->acquire == NULL || self->operands.alpha == 0.0f)
+    return TRUE;
+  find_acquired (self);
+  if (self->n_acquired == 0 ||
+      hand_over (self, self->run->acquire, "Acquiring shared memory objects of A", error))
+    return TRUE;
+  self->n_acquired = 0;
+  return FALSE;
+}
+
+static gboolean
+release (Submission *self, GError **error)
+{
+  const gboolean released =
+      self->n_acquired == 0 ||
+      hand_over (self, self->run->release, "Releasing shared memory objects of A", error);
+
+  self->n_acquired = 0;
+  return released;
+}
+
+/* What follows is in the queue for data of @kind; @apart: the one of the host's. */
+static gboolean
+enter_queue (Submission *self, GemmclDataKind kind, cl_command_queue *apart, GError **error)
+{
+  const gboolean is_apart = self->apart && kind == GEMMCL_DATA_HOST;
+  GemmclChain *chain = &self->chain;
+
+  if (is_apart && *apart == NULL &&
+      !(*apart = gemmcl_context_create_queue (self->plan->context, 0, error)))
+    return FALSE;
+  /* What waits for an event of another queue wants that to be flushed. */
+  if (chain->last != NULL && chain->queue != (is_apart ? *apart : self->queue) &&
+      !gemmcl_cl_check (clFlush (chain->queue), error, "clFlush"))
+    return FALSE;
+  chain->queue = is_apart ? *apart : self->queue;
+  return TRUE;
+}
+
+/* All problems between the caller's memory and the slot's copy, if it is @at. */
+static gboolean
+move (Submission *self, GemmclOperand which, gboolean to_device, cl_mem at, const GemmclData *data,
+      GError **error)
+{
+  cl_command_queue *apart = to_device ? &self->plan->upload : &self->plan->download;
+
+  for (gsize i = 0; at != NULL && at == self->slot->copies[which] && i < self->batch; i++) {
+    const GemmclTransfer transfer = describe (self, which, to_device, data, i);
+
+    if (!enter_queue (self, data[i].kind, apart, error) ||
+        !(data[i].kind == GEMMCL_DATA_IMAGES
+              ? gemmcl_plan_gather (self->plan, &data[i], i, at, &self->chain, error)
+              : gemmcl_transfer (&transfer, error)))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+bring (Submission *self, GError **error)
+{
+  const GemmclOperands *operands = &self->operands;
+  const GemmclRun *run = self->run;
+  const gboolean copies_a =
+      operands->a != NULL && operands->a == self->slot->copies[GEMMCL_OPERAND_A];
+  const gboolean adds_d =
+      self->plan->stated.addend == GEMMCL_ADDEND_OUTPUT && operands->beta != 0.0f;
+
+  return move (self, GEMMCL_OPERAND_A, TRUE, operands->a, run->a, error) &&
+         (!adds_d || move (self, GEMMCL_OPERAND_D, TRUE, operands->d, run->d, error)) &&
+         move (self, GEMMCL_OPERAND_D, TRUE, operands->previous, run->previous, error) &&
+         enter_queue (self, GEMMCL_DATA_BUFFER, NULL, error) &&
+         (!copies_a || release (self, error));
+}
+
+/* To map is what makes the host's memory hold what the device wrote. That it is not mapped any more
+ * changes nothing there, and nothing else of it is then under way. */
+static gboolean
+show_host (Submission *self, GError **error)
+{
+  const gsize size = gemmcl_plan_get_operand_bytes (self->plan, GEMMCL_OPERAND_D, self->m);
+  GemmclChain *chain = &self->chain;
+  cl_event done = NULL;
+  cl_int status;
+  gpointer data = clEnqueueMapBuffer (chain->queue, self->operands.d, CL_FALSE, CL_MAP_READ, 0,
+                                      size, CHAIN_WAIT (chain), &done, &status);
+
+  if (!gemmcl_chain_add (chain, status, done, "clEnqueueMapBuffer for D", error))
+    return FALSE;
+  status =
+      clEnqueueUnmapMemObject (chain->queue, self->operands.d, data, CHAIN_WAIT (chain), &done);
+  return gemmcl_chain_add (chain, status, done, "clEnqueueUnmapMemObject for D", error);
+}
+
+static gboolean
+take (Submission *self, GError **error)
+{
+  const GemmclOperands *operands = &self->operands;
+  const GemmclRun *run = self->run;
+  const gboolean shows =
+      run->d->kind == GEMMCL_DATA_HOST && operands->d != self->slot->copies[GEMMCL_OPERAND_D];
+
+  return (!shows || show_host (self, error)) &&
+         move (self, GEMMCL_OPERAND_D, FALSE, operands->d, run->d, error) &&
+         move (self, GEMMCL_OPERAND_ROWS, FALSE, operands->rows, run->rows, error);
+}
+
+static gboolean
+enqueue (Submission *self, GError **error)
+{
+  return place_all (self, error) && acquire (self, error) && bring (self, error) &&
+         gemmcl_plan_enqueue_locked (self->plan, &self->operands, &self->chain, error) &&
+         release (self, error) && take (self, error) &&
+         gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
+}
+
+/* After a failure: what was enqueued before it uses the caller's memory. */
+static void
+give_up (Submission *self)
+{
+  if (self->n_acquired > 0 && enter_queue (self, GEMMCL_DATA_BUFFER, NULL, NULL))
+    release (self, NULL);
+  if (self->chain.last != NULL) {
+    clFlush (self->chain.queue);
+    clWaitForEvents (1, &self->chain.last);
+  }
+  g_ptr_array_set_size (self->slot->events, 0);
+}
+
+static guint64
+count_host_bytes (Submission *self, GemmclOperand which, const GemmclData *data)
+{
+  guint64 n = 0;
+
+  for (gsize i = 0; data != NULL && !self->run->strided && i < self->batch; i++)
+    n += data[i].kind == GEMMCL_DATA_HOST;
+  return n * gemmcl_plan_get_operand_bytes (self->plan, which, self->m);
+}
+
+/* The run is under way: the slot is its own until it is done. */
+static void
+keep (Submission *self)
+{
+  const GemmclGemm *gemm = &self->plan->gemm;
+  Slot *slot = self->slot;
+
+  slot->first = self->chain.first;
+  slot->kernel = self->chain.kernel;
+  slot->done = self->chain.last;
+  slot->flops = 2.0 * self->m * gemm->n * gemm->k * self->batch;
+  slot->bytes_in =
+      count_host_bytes (self, GEMMCL_OPERAND_A, self->operands.a ? self->run->a : NULL);
+  slot->bytes_out = count_host_bytes (self, GEMMCL_OPERAND_D, self->run->d);
+}
+
+gboolean
+gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_event *done,
+                    GError **error)
+{
+  g_autoptr (GMutexLocker) locker = NULL;
+  g_auto (Submission) submission = {.plan = self, .run = run};
+  gsize m, batch;
+
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
+  g_return_val_if_fail (run != NULL, FALSE);
+  if (run->size < sizeof (GemmclRun))
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "A GemmclRun of %" G_GSIZE_FORMAT
+                        " bytes is shorter than the %" G_GSIZE_FORMAT
+                        " of this library; start from GEMMCL_RUN_INIT.",
+                        run->size, sizeof (GemmclRun));
+  g_return_val_if_fail (run->d != NULL, FALSE);
+  g_return_val_if_fail (run->a != NULL || run->alpha == 0.0, FALSE);
+  g_return_val_if_fail (!run->rows == !self->stated.row_outputs, FALSE);
+  g_return_val_if_fail (!run->acquire == !run->release, FALSE);
+  g_return_val_if_fail (run->wait != NULL || run->n_wait == 0, FALSE);
+  g_return_val_if_fail (!run->previous || self->stated.addend == GEMMCL_ADDEND_PREVIOUS, FALSE);
+
+  m = run->m ? run->m : self->stated.m;
+  batch = run->batch ? run->batch : self->stated.batch;
+  if (!gemmcl_plan_check_run (self, run, m, batch, error))
+    return FALSE;
+  locker = g_mutex_locker_new (&self->lock);
+  if (run->alpha != 0.0 && run->b == NULL && self->weights == NULL)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The plan has no B yet; set it before the first run.");
+  submission.slot = find_slot (self);
+  submission.chain.events = submission.slot->events;
+  submission.m = m;
+  submission.batch = batch;
+  submission.apart = run->queue == NULL && !self->device->host_unified;
+  submission.chain.queue = submission.queue =
+      run->queue ? run->queue : gemmcl_context_get_cl_queue (self->context);
+  submission.chain.n_wait = run->n_wait;
+  submission.chain.wait = run->wait;
+  if (!enqueue (&submission, error)) {
+    give_up (&submission);
+    return FALSE;
+  }
+  keep (&submission);
+  if (first != NULL && clRetainEvent (submission.slot->first) == CL_SUCCESS)
+    *first = submission.slot->first;
+  if (done != NULL && clRetainEvent (submission.slot->done) == CL_SUCCESS)
+    *done = submission.slot->done;
+  return TRUE;
+}
+
+gboolean
+gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error)
+{
+  g_auto (cl_event) done = NULL;
+
+  return gemmcl_plan_submit (self, run, NULL, &done, error) &&
+         gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents after %s",
+                          self->kernel->name);
+}

@@ -1,0 +1,425 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/search-data.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "device/context.h"
+#include "problem/gemm.h"
+#include "matrix/matrix.h"
+
+/* Any will do, as long as it stays the same. */
+#define SEED G_GUINT64_CONSTANT (0x9e3779b97f4a7c15)
+
+/* Rows that gemmcl_gemm_verify() is given, at the most, and how many products that may take. */
+#define MOST_ROWS     4
+#define MOST_ROW_WORK 5e7
+
+/* The largest argument that an activation is to get, about. */
+#define ACTIVE_RANGE 4.0
+
+#define UNIT_ROUNDOFF 0x1p-24
+
+/* What gemmcl_gemm_verify() allows activations themselves, for arguments of that size, of two
+ * results. */
+#define ACTIVATION_ERROR 2e-5
+
+/* The largest slope of an activation. */
+#define ACTIVATION_SLOPE 1.5
+
+struct _GemmclSearchData {
+  GemmclContext *context;
+  GemmclGemm gemm;
+  cl_command_queue queue;
+  cl_mem a, d, rows;
+  gsize a_size, d_size; /* bytes */
+  guchar *host_a;
+  guchar *host_d;
+  guchar *expected; /* the D that others are compared with; NULL before the first */
+  GemmclMatrix *b;
+  GemmclType d_type;      /* of a frame the type of its samples */
+  gdouble a_most, b_most; /* the largest |A| and |B| */
+  gdouble off;            /* how far two results may be apart before the activation */
+};
+
+/* The bits that random floats between 0.5 and 1, and their negatives, do not share, and those that
+ * all of them have; the largest number of other types, of which all bits are random. */
+static const struct {
+  guint64 random, fixed;
+  gdouble most;
+} types[GEMMCL_N_TYPES] = {
+    [GEMMCL_TYPE_F32] = {0x807fffff, 0x3f000000, 1},
+    [GEMMCL_TYPE_F64] = {0x800fffffffffffff, 0x3fe0000000000000, 1},
+    [GEMMCL_TYPE_F16] = {0x83ff, 0x3800, 1},
+    [GEMMCL_TYPE_BF16] = {0x807f, 0x3f00, 1},
+    [GEMMCL_TYPE_I8] = {G_MAXUINT64, 0, 0x1p7},
+    [GEMMCL_TYPE_U8] = {G_MAXUINT64, 0, 0x1p8},
+    [GEMMCL_TYPE_I16] = {G_MAXUINT64, 0, 0x1p15},
+    [GEMMCL_TYPE_U16] = {G_MAXUINT64, 0, 0x1p16},
+    [GEMMCL_TYPE_I32] = {G_MAXUINT64, 0, 0x1p31},
+    [GEMMCL_TYPE_U32] = {G_MAXUINT64, 0, 0x1p32},
+    [GEMMCL_TYPE_I64] = {G_MAXUINT64, 0, 0x1p63},
+    [GEMMCL_TYPE_U64] = {G_MAXUINT64, 0, 0x1p64},
+};
+
+/* Marsaglia's xorshift64*, of which the upper bits are used. */
+static guint64
+draw (guint64 *state)
+{
+  *state ^= *state >> 12;
+  *state ^= *state << 25;
+  *state ^= *state >> 27;
+  return *state * G_GUINT64_CONSTANT (2685821657736338717) >> 16 | *state << 48;
+}
+
+/* Little-endian, as matrices are. */
+static void
+fill (guchar *data, gsize size, GemmclType type)
+{
+  const gsize element = gemmcl_type_get_size (type);
+  guint64 state = SEED;
+
+  for (gsize at = 0; at + element <= size; at += element) {
+    const guint64 bits = GUINT64_TO_LE ((draw (&state) & types[type].random) | types[type].fixed);
+
+    memcpy (data + at, &bits, element);
+  }
+}
+
+static gboolean
+fail_memory (GError **error)
+{
+  return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                      "A search for the fastest kernel would need more memory than it may take.");
+}
+
+/* The type of a frame's samples. */
+static GemmclType
+get_sample_type (const GemmclImage *image)
+{
+  return gemmcl_pixel_format_get_sample_bytes (image->format) == 1 ? GEMMCL_TYPE_U8
+                                                                   : GEMMCL_TYPE_U16;
+}
+
+/* Bytes of all batches; 0 where they are too many to count. */
+static gsize
+get_size (const GemmclGemm *gemm, GemmclOperand which, const GemmclImage *image)
+{
+  const GemmclStored stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
+  const gsize batch = gemmcl_gemm_get_batch (gemm);
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  gsize size;
+
+  if (image == NULL)
+    return gemmcl_stored_get_extent (&stored, batch) * gemmcl_gemm_get_element_size (gemm, which);
+  return g_size_checked_mul (&size, gemmcl_image_get_planes (image, planes), batch) ? size : 0;
+}
+
+static void
+set_types (GemmclSearchData *self)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const GemmclType a_type = gemm->a_image ? get_sample_type (gemm->a_image) : gemm->a_type;
+  const gboolean wide = gemm->a_image && gemm->a_image->format == GEMMCL_PIXEL_GRAY16_LE;
+  const gdouble most = gemm->a_image && !wide ? 0x1p8 : types[a_type].most;
+
+  fill (self->host_a, self->a_size, a_type);
+  self->a_most = fabs (gemm->a_scale) * most + fabs (gemm->a_shift);
+  self->d_type = gemm->d_image ? get_sample_type (gemm->d_image) : gemm->d_type;
+}
+
+/* The size that sums of K products should have: integers are to be neither 0 nor saturated, and
+ * activations where they are curved. */
+static gdouble
+get_target (const GemmclSearchData *self)
+{
+  if (types[self->d_type].fixed == 0)
+    return types[self->d_type].most / 2;
+  return self->gemm.activation == GEMMCL_ACTIVATION_NONE ? self->a_most
+                                                         : MIN (self->a_most, ACTIVE_RANGE);
+}
+
+static gboolean
+make_b (GemmclSearchData *self, GError **error)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gsize rows = gemm->trans_b ? gemm->n : gemm->k, cols = gemm->trans_b ? gemm->k : gemm->n;
+  g_autofree gfloat *b = NULL;
+  gsize size;
+
+  if (!gemmcl_matrix_get_n_bytes (GEMMCL_TYPE_F32, rows, cols, &size) || !(b = g_try_malloc (size)))
+    return fail_memory (error);
+  self->b_most = self->a_most > 0 ? get_target (self) / (self->a_most * sqrt (gemm->k)) : 1;
+  fill ((guchar *)b, size, GEMMCL_TYPE_F32);
+  for (gsize at = 0; at < rows * cols; at++)
+    b[at] *= (gfloat)self->b_most;
+  self->b = gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, cols, b, error);
+  return self->b != NULL;
+}
+
+/* Twice what gemmcl_gemm_verify() allows a sum of K products, if each were of the largest. */
+static gdouble
+get_sum_error (const GemmclSearchData *self)
+{
+  const gdouble a = self->a_most, b = self->b_most;
+  const gdouble nu = (self->gemm.k + 4) * UNIT_ROUNDOFF, g = nu < 1 ? nu / (1 - nu) : INFINITY;
+  const gdouble ea = 2 * a / 510 * 1.001, eb = b / 254 * 1.001;
+  const gboolean bytes = self->gemm.precision == GEMMCL_PRECISION_I8;
+  gdouble w;
+  const gdouble v = gemmcl_precision_get_rounding (self->gemm.precision, &w);
+
+  return 2.0 * self->gemm.k *
+         ((g + 2 * v + v * v) * a * b + (v > 0 ? v * w * (a + b) : 0) +
+          (bytes ? (1 + g) * (ea * b + a * eb + ea * eb) : 0));
+}
+
+static gboolean
+check_memory (const GemmclSearchData *self, gsize rows_size, guint n_plans, GError **error)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
+  const gdouble b = (gdouble)self->gemm.k * self->gemm.n * sizeof (gfloat) * n_plans;
+
+  if (self->a_size > 0 && self->d_size > 0 &&
+      b + self->a_size + self->d_size + rows_size <= info->global_bytes / 2.0)
+    return TRUE;
+  return fail_memory (error);
+}
+
+static gboolean
+make_memory (GemmclSearchData *self, gsize rows_size, GError **error)
+{
+  self->host_a = g_try_malloc (self->a_size);
+  self->host_d = g_try_malloc (self->d_size);
+  if (self->host_a == NULL || self->host_d == NULL)
+    return fail_memory (error);
+  set_types (self);
+  return (self->queue = gemmcl_context_create_queue (self->context, CL_QUEUE_PROFILING_ENABLE,
+                                                     error)) != NULL &&
+         (self->a = gemmcl_context_create_buffer (self->context, self->a_size, "A of a search",
+                                                  error)) != NULL &&
+         (self->d = gemmcl_context_create_buffer (self->context, self->d_size, "D of a search",
+                                                  error)) != NULL &&
+         (rows_size == 0 ||
+          (self->rows = gemmcl_context_create_buffer (self->context, rows_size,
+                                                      "row outputs of a search", error)) != NULL) &&
+         gemmcl_cl_check (clEnqueueWriteBuffer (self->queue, self->a, CL_TRUE, 0, self->a_size,
+                                                self->host_a, 0, NULL, NULL),
+                          error, "clEnqueueWriteBuffer for A of a search");
+}
+
+GemmclSearchData *
+gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_plans,
+                        GError **error)
+{
+  g_autoptr (GemmclSearchData) self = g_new0 (GemmclSearchData, 1);
+  const GemmclStored a = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_A, FALSE);
+  gsize rows_size = 0;
+
+  self->context = g_object_ref (context);
+  self->gemm = *gemm;
+  /* Runs of a plan may bring an A for each of the batch wherever they are. */
+  if (gemm->a_image == NULL && gemm->a_stride == 0 && gemmcl_gemm_get_batch (gemm) > 1)
+    self->gemm.a_stride = a.runs * a.ld;
+  self->a_size = get_size (&self->gemm, GEMMCL_OPERAND_A, gemm->a_image);
+  self->d_size = get_size (&self->gemm, GEMMCL_OPERAND_D, gemm->d_image);
+  if (gemm->row_outputs != 0)
+    rows_size = get_size (&self->gemm, GEMMCL_OPERAND_ROWS, NULL);
+  if (!check_memory (self, rows_size, n_plans, error) || !make_memory (self, rows_size, error) ||
+      !make_b (self, error))
+    return NULL;
+  self->off = get_sum_error (self);
+  return g_steal_pointer (&self);
+}
+
+void
+gemmcl_search_data_free (GemmclSearchData *self)
+{
+  g_clear_pointer (&self->a, clReleaseMemObject);
+  g_clear_pointer (&self->d, clReleaseMemObject);
+  g_clear_pointer (&self->rows, clReleaseMemObject);
+  g_clear_pointer (&self->queue, clReleaseCommandQueue);
+  g_clear_pointer (&self->b, gemmcl_matrix_unref);
+  g_free (self->host_a);
+  g_free (self->host_d);
+  g_free (self->expected);
+  g_object_unref (self->context);
+  g_free (self);
+}
+
+GemmclPlan *
+gemmcl_search_data_make_plan (GemmclSearchData *self, const gchar *kernel, GError **error)
+{
+  g_autoptr (GemmclPlan) plan = gemmcl_plan_new (self->context, &self->gemm, kernel, error);
+
+  if (plan == NULL || !gemmcl_plan_set_b (plan, self->b, error))
+    return NULL;
+  return g_steal_pointer (&plan);
+}
+
+static gboolean
+get_duration (cl_event first, cl_event done, gdouble *seconds, GError **error)
+{
+  cl_ulong start = 0, end = 0;
+
+  if (!gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents") ||
+      !gemmcl_cl_check (
+          clGetEventProfilingInfo (first, CL_PROFILING_COMMAND_START, sizeof (start), &start, NULL),
+          error, "clGetEventProfilingInfo") ||
+      !gemmcl_cl_check (
+          clGetEventProfilingInfo (done, CL_PROFILING_COMMAND_END, sizeof (end), &end, NULL), error,
+          "clGetEventProfilingInfo"))
+    return FALSE;
+  /* No shorter than the clock's tick, lest a rate be infinite. */
+  *seconds = (end > start ? end - start : 1) / 1e9;
+  return TRUE;
+}
+
+gboolean
+gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gdouble *seconds, GError **error)
+{
+  const GemmclData a = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->a}};
+  const GemmclData d = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->d}};
+  const GemmclData rows = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->rows}};
+  GemmclRun run = GEMMCL_RUN_INIT;
+  g_auto (cl_event) first = NULL;
+  g_auto (cl_event) done = NULL;
+
+  /* C, if there is one, is read. */
+  run.beta = self->gemm.addend == GEMMCL_ADDEND_NONE ? 0.0 : 1.0;
+  run.a = &a;
+  run.d = &d;
+  run.rows = self->rows ? &rows : NULL;
+  run.strided = TRUE;
+  run.queue = self->queue;
+  return gemmcl_plan_submit (plan, &run, &first, &done, error) &&
+         get_duration (first, done, seconds, error);
+}
+
+/* How far two results may be apart, of which one is @y. */
+static gdouble
+get_tolerance (const GemmclSearchData *self, gdouble y)
+{
+  const gdouble size = fabs (y);
+  gdouble tolerance = self->off;
+
+  if (self->gemm.activation == GEMMCL_ACTIVATION_SOFTMAX)
+    tolerance = size * (expm1 (2 * self->off) + self->gemm.n * 2 * UNIT_ROUNDOFF);
+  else if (self->gemm.activation != GEMMCL_ACTIVATION_NONE)
+    tolerance *= ACTIVATION_SLOPE;
+  if (self->gemm.activation != GEMMCL_ACTIVATION_NONE)
+    tolerance += ACTIVATION_ERROR * MAX (size, 1);
+  /* What D's type rounds both to. */
+  if (types[self->d_type].fixed == 0)
+    return tolerance + 1;
+  return tolerance + size * (self->d_type == GEMMCL_TYPE_BF16  ? 0x1p-7
+                             : self->d_type == GEMMCL_TYPE_F16 ? 0x1p-10
+                                                               : 0x1p-23);
+}
+
+static gboolean
+compare (const GemmclSearchData *self, GError **error)
+{
+  const gsize n = self->d_size / gemmcl_type_get_size (self->d_type);
+
+  for (gsize at = 0; at < n; at++) {
+    const gdouble y = gemmcl_type_load_f32 (self->d_type, self->expected, at);
+    const gdouble found = gemmcl_type_load_f32 (self->d_type, self->host_d, at);
+
+    if (found == y || (isnan (found) && isnan (y)) || fabs (found - y) <= get_tolerance (self, y))
+      continue;
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                        "The result is wrong: element %" G_GSIZE_FORMAT
+                        " is %g, where the first kernel has %g.",
+                        at, found, y);
+  }
+  return TRUE;
+}
+
+/* Copies those rows of A, and of D, one after another. */
+static void
+gather_rows (const GemmclSearchData *self, const gsize *rows, gsize n_rows, guchar *a, gfloat *d)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const GemmclStored stored_a = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_A, FALSE);
+  const GemmclStored stored_d = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_D, FALSE);
+  const GemmclStrides sa = gemmcl_stored_get_strides (&stored_a);
+  const GemmclStrides sd = gemmcl_stored_get_strides (&stored_d);
+  const gsize size = gemmcl_type_get_size (gemm->a_type);
+
+  for (gsize r = 0; r < n_rows; r++) {
+    for (gsize k = 0; k < gemm->k; k++)
+      memcpy (a + (r * gemm->k + k) * size,
+              self->host_a + (sa.offset + rows[r] * sa.row + k * sa.col) * size, size);
+    for (gsize j = 0; j < gemm->n; j++)
+      d[r * gemm->n + j] =
+          ((const gfloat *)self->host_d)[sd.offset + rows[r] * sd.row + j * sd.col];
+  }
+}
+
+/* The first batch's first and last row, and others between them. */
+static gboolean
+verify_rows (const GemmclSearchData *self, GError **error)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gsize most = MAX (MOST_ROW_WORK / ((gdouble)gemm->n * gemm->k), 1);
+  const gsize n_rows = MIN (MIN (gemm->m, MOST_ROWS), most);
+  GemmclGemm part = GEMMCL_GEMM_INIT;
+  g_autofree guchar *a = NULL;
+  g_autofree gfloat *d = NULL;
+  gsize rows[MOST_ROWS];
+  gdouble max_error, bound;
+
+  if (gemm->a_image || gemm->d_image || gemm->d_type != GEMMCL_TYPE_F32)
+    return TRUE;
+  part.m = n_rows;
+  part.n = gemm->n;
+  part.k = gemm->k;
+  part.trans_b = gemm->trans_b;
+  part.a_type = gemm->a_type;
+  part.precision = gemm->precision;
+  part.a_scale = gemm->a_scale;
+  part.a_shift = gemm->a_shift;
+  part.activation = gemm->activation;
+  a = g_try_malloc_n (n_rows * gemm->k, gemmcl_type_get_size (gemm->a_type));
+  d = g_try_new (gfloat, n_rows * gemm->n);
+  if (a == NULL || d == NULL)
+    return fail_memory (error);
+  for (gsize r = 0; r < n_rows; r++)
+    rows[r] = n_rows > 1 ? r * (gemm->m - 1) / (n_rows - 1) : 0;
+  gather_rows (self, rows, n_rows, a, d);
+  if (gemmcl_gemm_verify (&part, a, gemmcl_matrix_get_data (self->b), NULL, NULL, d, &max_error,
+                          &bound))
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                      "The result is wrong: an element is off by %.3g, where %.3g is the bound.",
+                      max_error, bound);
+}
+
+/* Fills D with what is not a number, or what C is. */
+static gboolean
+spoil (GemmclSearchData *self, GError **error)
+{
+  const guchar byte = self->gemm.addend == GEMMCL_ADDEND_OUTPUT ? 0x00 : 0xff;
+
+  return gemmcl_cl_check (
+      clEnqueueFillBuffer (self->queue, self->d, &byte, 1, 0, self->d_size, 0, NULL, NULL), error,
+      "clEnqueueFillBuffer for D of a search");
+}
+
+gboolean
+gemmcl_search_data_check (GemmclSearchData *self, GemmclPlan *plan, gdouble *seconds,
+                          GError **error)
+{
+  if (!spoil (self, error) || !gemmcl_search_data_run (self, plan, seconds, error) ||
+      !gemmcl_cl_check (clEnqueueReadBuffer (self->queue, self->d, CL_TRUE, 0, self->d_size,
+                                             self->host_d, 0, NULL, NULL),
+                        error, "clEnqueueReadBuffer for D of a search") ||
+      !verify_rows (self, error))
+    return FALSE;
+  if (self->expected != NULL)
+    return compare (self, error);
+  self->expected = g_steal_pointer (&self->host_d);
+  self->host_d = g_try_malloc (self->d_size);
+  return self->host_d != NULL || fail_memory (error);
+}

@@ -1,0 +1,440 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The search for the kernel that is fastest for a problem.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "device/error.h"
+#include "problem/gemm.h"
+#include "plan/search-data.h"
+#include "kernels/tuning.h"
+
+/* A first run that takes so many times as long as the best is the last. */
+#define TOO_SLOW 4.0
+
+/* After so many turns one that is so many times as slow as the best leaves. */
+#define FIRST_TURNS 3
+#define SLOWER      1.25
+
+/* Turns of a comparison, and runs of a turn. All turns together take this share of the time. */
+#define LEAST_TURNS 5
+#define MOST_TURNS  15
+#define MOST_RUNS   9
+#define TURNS_SHARE 0.75
+
+/* What counts as faster: see gemmcl_tuning_search(). */
+#define LEAST_GAIN 1.02
+
+/* One in the race: @times are its turns. */
+typedef struct {
+  GemmclTuningCandidate *candidate;
+  GemmclPlan *plan;
+  GArray *times;
+} Racer;
+
+typedef struct {
+  GemmclSearchData *data;
+  GemmclGemm as_run; /* the problem, as it most often runs */
+  const GemmclDeviceInfo *device;
+  GemmclTuningOptions options;
+  GCancellable *cancellable;
+  GemmclTuningResult *result;
+  GPtrArray *racers; /* the first is the one to beat */
+  gboolean is_short; /* of time: not all candidates were tried */
+} Race;
+
+static void
+racer_free (gpointer data)
+{
+  Racer *self = data;
+
+  g_array_unref (self->times);
+  g_object_unref (self->plan);
+  g_free (self);
+}
+
+static void
+race_clear (Race *self)
+{
+  g_clear_pointer (&self->racers, g_ptr_array_unref);
+  g_clear_pointer (&self->data, gemmcl_search_data_free);
+  g_clear_pointer (&self->result, gemmcl_tuning_result_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Race, race_clear)
+
+static void
+candidate_free (gpointer data)
+{
+  GemmclTuningCandidate *self = data;
+
+  g_free (self->kernel);
+  g_free (self->why);
+  g_free (self);
+}
+
+void
+gemmcl_tuning_result_free (GemmclTuningResult *result)
+{
+  g_ptr_array_unref (result->candidates);
+  g_free (result->why_not_stored);
+  g_free (result);
+}
+
+static gint
+compare_doubles (gconstpointer a, gconstpointer b)
+{
+  const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
+
+  return (x > y) - (x < y);
+}
+
+/* Of a share of @values none is larger; of an even number the lower of two. */
+static gdouble
+get_quantile (const GArray *values, gdouble share)
+{
+  g_autoptr (GArray) sorted = g_array_copy ((GArray *)values);
+
+  g_array_sort (sorted, compare_doubles);
+  return g_array_index (sorted, gdouble, (guint)(share * (sorted->len - 1)));
+}
+
+static gboolean
+is_cancelled (const Race *self, GError **error)
+{
+  return g_cancellable_set_error_if_cancelled (self->cancellable, error);
+}
+
+/* After so much time on the device: leaves it to others. Returns: %FALSE when it was cancelled. */
+static gboolean
+rest (Race *self, gdouble seconds, GError **error)
+{
+  const gdouble pause = seconds * (1 / self->options.share - 1);
+  GPollFD fd;
+
+  self->result->device_seconds += seconds;
+  if (pause > 0 && g_cancellable_make_pollfd (self->cancellable, &fd)) {
+    g_poll (&fd, 1, (gint)MIN (ceil (pause * 1000), G_MAXINT));
+    g_cancellable_release_fd (self->cancellable);
+  } else if (pause > 0) {
+    g_usleep ((gulong)(pause * G_USEC_PER_SEC));
+  }
+  return !is_cancelled (self, error);
+}
+
+static GemmclTuningCandidate *
+add_candidate (Race *self, const gchar *name)
+{
+  GemmclTuningCandidate *candidate = g_new0 (GemmclTuningCandidate, 1);
+
+  candidate->kernel = g_strdup (name);
+  g_ptr_array_add (self->result->candidates, candidate);
+  return candidate;
+}
+
+static void
+leave (GemmclTuningCandidate *candidate, gboolean faulty, const gchar *why)
+{
+  candidate->faulty = faulty;
+  candidate->why = g_strdup (why);
+}
+
+static gdouble
+get_best_seconds (const Race *self)
+{
+  gdouble best = INFINITY;
+
+  for (guint i = 0; i < self->racers->len; i++)
+    best = MIN (best, ((Racer *)g_ptr_array_index (self->racers, i))->candidate->seconds);
+  return best;
+}
+
+/* A run of each. */
+static gdouble
+get_turn_seconds (const Race *self)
+{
+  gdouble turn = 0;
+
+  for (guint i = 0; i < self->racers->len; i++)
+    turn += ((Racer *)g_ptr_array_index (self->racers, i))->candidate->seconds;
+  return turn;
+}
+
+static gboolean
+is_within (const Race *self, gdouble seconds)
+{
+  return self->result->device_seconds + seconds <= self->options.seconds;
+}
+
+/* Whether there is time for one more candidate that is as fast as the best: its first run, and the
+ * least turns of all. */
+static gboolean
+has_time (const Race *self)
+{
+  const gdouble best = get_best_seconds (self);
+
+  return self->racers->len == 0 ||
+         is_within (self, best + LEAST_TURNS * (get_turn_seconds (self) + best));
+}
+
+/* What the driver says of the kernel as it was built; NULL: nothing against it. */
+static const gchar *
+find_flaw (const Race *self, GemmclPlan *plan)
+{
+  GemmclBuildInfo build;
+
+  gemmcl_plan_get_build_info (plan, &build);
+  if (build.level != GEMMCL_KERNEL_LEVEL_NATIVE)
+    return "It does not build natively.";
+  if (self->device->intel && self->device->type == GEMMCL_DEVICE_TYPE_GPU &&
+      MAX (build.spill_bytes, build.private_bytes) > 0)
+    return "It spills registers.";
+  return NULL;
+}
+
+/* The first run of @plan, whose result is checked. */
+static gboolean
+try_plan (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan, GError **error)
+{
+  const gdouble best = get_best_seconds (self);
+  g_autoptr (GError) why = NULL;
+  gdouble seconds = 0;
+  Racer *racer;
+
+  if (!gemmcl_search_data_check (self->data, plan, &seconds, &why)) {
+    leave (candidate, TRUE, why->message);
+  } else if (seconds > TOO_SLOW * best) {
+    leave (candidate, FALSE, "Its first run was slow.");
+  } else {
+    racer = g_new0 (Racer, 1);
+    racer->candidate = candidate;
+    racer->plan = g_object_ref (plan);
+    racer->times = g_array_new (FALSE, FALSE, sizeof (gdouble));
+    g_ptr_array_add (self->racers, racer);
+    if (self->result->first == NULL)
+      self->result->first = candidate;
+  }
+  candidate->seconds = seconds;
+  return rest (self, seconds, error);
+}
+
+/* @name: (nullable): %NULL for the rules' choice, which may spill where nothing better builds. */
+static gboolean
+try_kernel (Race *self, const gchar *name, GError **error)
+{
+  g_autoptr (GError) why = NULL;
+  g_autoptr (GemmclPlan) plan = NULL;
+  GemmclTuningCandidate *candidate;
+  const gchar *flaw;
+
+  if (is_cancelled (self, error))
+    return FALSE;
+  if (name != NULL && !has_time (self)) {
+    leave (add_candidate (self, name), FALSE, "There was no time to try it.");
+    self->is_short = TRUE;
+    return TRUE;
+  }
+  plan = gemmcl_search_data_make_plan (self->data, name ? name : "rules", &why);
+  if (plan == NULL && name == NULL) {
+    g_propagate_error (error, g_steal_pointer (&why));
+    return FALSE;
+  }
+  candidate = add_candidate (self, plan ? gemmcl_plan_get_kernel (plan) : name);
+  if (plan == NULL) {
+    leave (candidate, TRUE, why->message);
+    return TRUE;
+  }
+  flaw = name ? find_flaw (self, plan) : NULL;
+  if (flaw != NULL) {
+    leave (candidate, FALSE, flaw);
+    return TRUE;
+  }
+  return try_plan (self, candidate, plan, error);
+}
+
+static gboolean
+is_known (const Race *self, const gchar *name)
+{
+  for (guint i = 0; i < self->result->candidates->len; i++) {
+    const GemmclTuningCandidate *candidate = g_ptr_array_index (self->result->candidates, i);
+
+    if (g_str_equal (candidate->kernel, name))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static gboolean
+try_all (Race *self, GemmclContext *context, const GemmclGemm *gemm, GError **error)
+{
+  g_auto (GStrv) listed = NULL;
+  const gchar *const *names = self->options.names;
+
+  if (names == NULL) {
+    if (!try_kernel (self, NULL, error))
+      return FALSE;
+    listed = gemmcl_tuning_list_candidates (context, &self->as_run);
+    names = (const gchar *const *)listed;
+  }
+  for (; *names != NULL && self->result->candidates->len < self->options.candidates; names++)
+    if (!is_known (self, *names) && gemmcl_kernel_fits (context, *names, gemm, NULL) &&
+        !try_kernel (self, *names, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* The median of a few runs. */
+static gboolean
+take_turn (Race *self, Racer *racer, GError **error)
+{
+  const gdouble turn = TURNS_SHARE * self->options.seconds / (self->racers->len * MOST_TURNS);
+  const guint n = (guint)CLAMP (turn / racer->candidate->seconds, 1, MOST_RUNS);
+  g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  gdouble median;
+
+  for (guint i = 0; i < n; i++) {
+    gdouble seconds;
+
+    if (!gemmcl_search_data_run (self->data, racer->plan, &seconds, error) ||
+        !rest (self, seconds, error))
+      return FALSE;
+    g_array_append_val (runs, seconds);
+  }
+  median = get_quantile (runs, 0.5);
+  g_array_append_val (racer->times, median);
+  racer->candidate->seconds = get_quantile (racer->times, 0.5);
+  return TRUE;
+}
+
+/* Those that cannot win any more; the first stays. */
+static void
+drop_slow (Race *self)
+{
+  const gdouble limit = SLOWER * get_best_seconds (self);
+
+  for (guint i = self->racers->len; i-- > 1;) {
+    Racer *racer = g_ptr_array_index (self->racers, i);
+
+    if (racer->candidate->seconds <= limit)
+      continue;
+    leave (racer->candidate, FALSE, "Others were faster.");
+    g_ptr_array_remove_index (self->racers, i);
+  }
+}
+
+/* Every other turn goes backwards, so that none always follows the same one. */
+static gboolean
+take_turns (Race *self, GError **error)
+{
+  for (guint turn = 0; self->racers->len > 1 && turn < MOST_TURNS; turn++) {
+    if (turn == FIRST_TURNS)
+      drop_slow (self);
+    if (!is_within (self, get_turn_seconds (self)))
+      break;
+    for (guint i = 0; i < self->racers->len; i++) {
+      const guint at = turn % 2 == 0 ? i : self->racers->len - 1 - i;
+
+      if (!take_turn (self, g_ptr_array_index (self->racers, at), error))
+        return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+/* How many times as fast as @first @racer is in the middle one of their turns; 1 where that is no
+ * more than noise. */
+static gdouble
+get_gain (const Racer *racer, const Racer *first)
+{
+  g_autoptr (GArray) gains = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  gdouble gain;
+
+  for (guint i = 0; i < MIN (racer->times->len, first->times->len); i++) {
+    gain = g_array_index (first->times, gdouble, i) / g_array_index (racer->times, gdouble, i);
+    g_array_append_val (gains, gain);
+  }
+  gain = get_quantile (gains, 0.5);
+  return gain >= LEAST_GAIN && get_quantile (gains, 0.25) > 1.0 ? gain : 1.0;
+}
+
+static void
+decide (Race *self)
+{
+  GemmclTuningResult *result = self->result;
+  const Racer *first = self->racers->len > 0 ? g_ptr_array_index (self->racers, 0) : NULL;
+
+  /* What no other could beat needs no turns. */
+  if (first == NULL ||
+      (first->times->len < LEAST_TURNS && (self->racers->len > 1 || self->is_short)))
+    return;
+  result->best = first->candidate;
+  for (guint i = 1; i < self->racers->len; i++) {
+    const Racer *racer = g_ptr_array_index (self->racers, i);
+    const gdouble gain = get_gain (racer, first);
+
+    if (gain > result->gain) {
+      result->best = racer->candidate;
+      result->gain = gain;
+    }
+  }
+}
+
+/* Remembers the kernel for the matrices that are multiplied. */
+static void
+store (Race *self, GemmclContext *context)
+{
+  const GemmclGemm *as_run = &self->as_run;
+  GemmclTuningResult *result = self->result;
+  GemmclGemm matrices = GEMMCL_GEMM_INIT;
+  g_autoptr (GError) why = NULL;
+  gdouble flops;
+
+  if (result->best == NULL || self->options.dry_run || !gemmcl_tuning_has_entries (as_run))
+    return;
+  matrices.m = as_run->m;
+  matrices.n = as_run->n;
+  matrices.k = as_run->k;
+  matrices.layout = as_run->layout;
+  matrices.trans_a = as_run->trans_a;
+  matrices.trans_b = as_run->trans_b;
+  matrices.precision = as_run->precision;
+  flops = 2.0 * matrices.m * matrices.n * matrices.k;
+  result->stored = gemmcl_tuning_store (context, &matrices, result->best->kernel,
+                                        flops / result->best->seconds / 1e9, &why);
+  if (!result->stored)
+    result->why_not_stored = g_strdup (why->message);
+}
+
+GemmclTuningResult *
+gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
+                      const GemmclTuningOptions *options, GCancellable *cancellable, GError **error)
+{
+  g_auto (Race) race = {.options = GEMMCL_TUNING_OPTIONS_INIT, .cancellable = cancellable};
+  GemmclGemm computed;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), NULL);
+  g_return_val_if_fail (gemm != NULL, NULL);
+  g_return_val_if_fail (options == NULL || options->size == sizeof (GemmclTuningOptions), NULL);
+
+  if (options != NULL)
+    race.options = *options;
+  g_return_val_if_fail (race.options.candidates >= 2 && race.options.seconds > 0, NULL);
+  g_return_val_if_fail (race.options.share > 0 && race.options.share <= 1, NULL);
+
+  if (!gemmcl_gemm_validate (gemm, error))
+    return NULL;
+  computed = gemmcl_gemm_get_computed (gemm);
+  race.as_run = gemmcl_gemm_get_as_run (&computed);
+  race.device = gemmcl_context_get_device_info (context);
+  race.racers = g_ptr_array_new_with_free_func (racer_free);
+  race.result = g_new0 (GemmclTuningResult, 1);
+  race.result->gain = 1.0;
+  race.result->candidates = g_ptr_array_new_with_free_func (candidate_free);
+  race.data = gemmcl_search_data_new (context, gemm, race.options.candidates, error);
+  if (race.data == NULL || !try_all (&race, context, gemm, error) || !take_turns (&race, error))
+    return NULL;
+  decide (&race);
+  store (&race, context);
+  return g_steal_pointer (&race.result);
+}

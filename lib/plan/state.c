@@ -1,0 +1,166 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/plan.h"
+
+/* Of both steps. */
+static gchar *
+make_options (GemmclPlan *self)
+{
+  const GemmclGemm *gemm = &self->stated;
+  g_autofree gchar *image = NULL;
+  GemmclType type = gemm->d_type;
+
+  if (gemm->d_image) {
+    image = gemmcl_image_get_defines (gemm->d_image, "D_");
+    type = gemmcl_pixel_format_get_sample_bytes (gemm->d_image->format) == 2 ? GEMMCL_TYPE_U16
+                                                                             : GEMMCL_TYPE_U8;
+  }
+  return g_strdup_printf ("-DD_TYPE=%d%s", type, image ? image : "");
+}
+
+gboolean
+gemmcl_plan_build_state (GemmclPlan *self, GError **error)
+{
+  if (self->stated.addend != GEMMCL_ADDEND_PREVIOUS)
+    return TRUE;
+  self->state = gemmcl_plan_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat),
+                                           "The previous result", error);
+  return self->state != NULL &&
+         gemmcl_plan_build_step (self, &self->load, "store.cl", "load", make_options (self),
+                                 error) &&
+         gemmcl_plan_build_step (self, &self->store, "store.cl", "store", make_options (self),
+                                 error);
+}
+
+/* The runs that a step converts: how many of which length, and how they lie on both sides. */
+typedef struct {
+  GemmclStrides state, d;
+  gsize runs, length;
+} Runs;
+
+static Runs
+get_pixels (GemmclPlan *self)
+{
+  const GemmclImage *image = self->stated.d_image;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const gsize bytes = gemmcl_image_get_planes (image, planes);
+  const gsize samples = bytes / gemmcl_pixel_format_get_sample_bytes (image->format);
+  const gsize m = self->gemm.m, n = self->gemm.n;
+
+  return (Runs){
+      .state = {.batch = m * n, .col = n},
+      .d = {.batch = samples, .col = samples / m},
+      .runs = 1,
+      .length = m,
+  };
+}
+
+static Runs
+get_runs (GemmclPlan *self, gsize m, gboolean tight)
+{
+  const GemmclStored state = gemmcl_gemm_get_stored (&self->gemm, GEMMCL_OPERAND_D, TRUE);
+  const GemmclStored d = gemmcl_gemm_get_stored (&self->stated, GEMMCL_OPERAND_D, tight);
+  Runs runs = {
+      .state = {.batch = state.stride, .row = state.ld, .col = 1},
+      .d = {.offset = d.offset, .batch = d.stride, .row = d.ld, .col = 1},
+      .runs = d.by_column ? d.runs : m,
+      .length = d.by_column ? m : d.length,
+  };
+
+  if (state.ld == runs.length && d.ld == runs.length) {
+    runs.length *= runs.runs;
+    runs.runs = 1;
+  }
+  return runs;
+}
+
+static gboolean
+launch (GemmclPlan *self, cl_kernel kernel, cl_mem d, const GemmclOperands *operands,
+        GemmclChain *chain, GError **error)
+{
+  const Runs runs =
+      self->stated.d_image ? get_pixels (self) : get_runs (self, operands->m, operands->tight);
+  const gsize global[3] = {ROUND_UP (runs.length, GROUP), runs.runs, operands->batch};
+  const cl_long length = runs.length;
+
+  return LAUNCH (chain, kernel, "store.cl", global, IN_A_ROW (GROUP), error, ARGUMENT (self->state),
+                 ARGUMENT (runs.state), ARGUMENT (d), ARGUMENT (runs.d), ARGUMENT (length));
+}
+
+/* All of it, as a run may have fewer rows and problems than the next one. */
+static gboolean
+fill (GemmclPlan *self, GemmclChain *chain, GError **error)
+{
+  const gsize size = self->gemm.m * self->gemm.n * self->gemm.batch * sizeof (gfloat);
+  const gfloat zero = 0.0f;
+  cl_event done = NULL;
+  const cl_int status = clEnqueueFillBuffer (chain->queue, self->state, &zero, sizeof (zero), 0,
+                                             size, CHAIN_WAIT (chain), &done);
+
+  if (!gemmcl_chain_add (chain, status, done, "clEnqueueFillBuffer for the previous result", error))
+    return FALSE;
+  self->state_is_void = FALSE;
+  return TRUE;
+}
+
+gboolean
+gemmcl_plan_launch_load (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+                         GError **error)
+{
+  if (self->state == NULL)
+    return TRUE;
+  return (!self->state_is_void || fill (self, chain, error)) &&
+         (operands->previous == NULL ||
+          launch (self, self->load, operands->previous, operands, chain, error));
+}
+
+gboolean
+gemmcl_plan_launch_store (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+                          GError **error)
+{
+  return self->state == NULL || launch (self, self->store, operands->d, operands, chain, error);
+}
+
+void
+gemmcl_plan_reset_previous (GemmclPlan *self)
+{
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+
+  g_mutex_lock (&self->lock);
+  self->state_is_void = TRUE;
+  g_mutex_unlock (&self->lock);
+}
+
+static gboolean
+have_same_state (const GemmclPlan *a, const GemmclPlan *b)
+{
+  return a->context == b->context && a->stated.addend == GEMMCL_ADDEND_PREVIOUS &&
+         b->stated.addend == GEMMCL_ADDEND_PREVIOUS && a->gemm.m == b->gemm.m &&
+         a->gemm.n == b->gemm.n && a->gemm.batch == b->gemm.batch &&
+         a->gemm.layout == b->gemm.layout;
+}
+
+/* The two exchange their memory, so that both have some without allocating. */
+void
+gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from)
+{
+  cl_mem own;
+
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+  g_return_if_fail (GEMMCL_IS_PLAN (from));
+  g_return_if_fail (self != from);
+
+  if (!have_same_state (self, from)) {
+    gemmcl_plan_reset_previous (self);
+    return;
+  }
+  g_mutex_lock (&MIN (self, from)->lock);
+  g_mutex_lock (&MAX (self, from)->lock);
+  own = self->state;
+  self->state = from->state;
+  self->state_is_void = from->state_is_void;
+  from->state = own;
+  from->state_is_void = TRUE;
+  g_mutex_unlock (&self->lock);
+  g_mutex_unlock (&from->lock);
+}

@@ -1,0 +1,287 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Copies between the caller's memory, on the host or on the device, and the plan's on the device.
+ * There A and D lie tight; the caller's have leading dimensions and strides, and nothing but
+ * elements is written.
+ */
+#include "device/context.h"
+#include "plan/plan.h"
+
+/* What a GPU that shares the host's memory wants of it; kernels read four floats at once, and
+ * those for matrix engines, where they are emulated, what begins in a cache line. */
+#define PAGE        4096
+#define CACHE_LINE  64
+#define CPU_ALIGN   16
+#define SHARE_BYTES (32 * 1024)
+
+/*
+ * A two-dimensional piece of memory on both sides, in bytes:
+ *
+ *     plan  offset + row * stride      caller  its [plane] + other + row * other_stride
+ */
+typedef struct {
+  gsize rows, row_bytes;
+  gsize offset, stride;
+  gssize other, other_stride;
+  guint plane;
+} Region;
+
+static gboolean
+is_tight_region (const Region *region)
+{
+  return region->rows == 1 ||
+         (region->stride == region->row_bytes && region->other_stride == (gssize)region->row_bytes);
+}
+
+/* The region's first byte on the host; NULL if it is on the device. */
+static guchar *
+get_host (const GemmclTransfer *self, const Region *region)
+{
+  guchar *plane = self->data->host[region->plane];
+
+  return self->data->kind == GEMMCL_DATA_HOST ? plane + region->other : NULL;
+}
+
+/* Rows that follow one another. */
+static cl_int
+copy_bytes (const GemmclTransfer *self, const Region *region, cl_event *done)
+{
+  const cl_command_queue queue = self->chain->queue;
+  const gsize bytes = region->rows * region->row_bytes;
+  const cl_mem object = self->data->objects[0];
+  const gsize at = self->data->offset[region->plane] + region->other;
+  guchar *host = get_host (self, region);
+
+  if (self->data->kind == GEMMCL_DATA_BUFFER)
+    return self->to_device ? clEnqueueCopyBuffer (queue, object, self->buffer, at, region->offset,
+                                                  bytes, CHAIN_WAIT (self->chain), done)
+                           : clEnqueueCopyBuffer (queue, self->buffer, object, region->offset, at,
+                                                  bytes, CHAIN_WAIT (self->chain), done);
+  return self->to_device ? clEnqueueWriteBuffer (queue, self->buffer, CL_FALSE, region->offset,
+                                                 bytes, host, CHAIN_WAIT (self->chain), done)
+                         : clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, region->offset,
+                                                bytes, host, CHAIN_WAIT (self->chain), done);
+}
+
+static cl_int
+copy_rows (const GemmclTransfer *self, const Region *region, cl_event *done)
+{
+  const cl_command_queue queue = self->chain->queue;
+  const cl_mem object = self->data->objects[0];
+  const gsize own[3] = {region->offset, 0, 0};
+  const gsize at[3] = {self->data->offset[region->plane] + region->other, 0, 0};
+  const gsize start[3] = {0, 0, 0};
+  const gsize size[3] = {region->row_bytes, region->rows, 1};
+  const gsize stride = region->stride, other = region->other_stride;
+  guchar *host = get_host (self, region);
+
+  if (self->data->kind == GEMMCL_DATA_BUFFER)
+    return self->to_device
+               ? clEnqueueCopyBufferRect (queue, object, self->buffer, at, own, size, other, 0,
+                                          stride, 0, CHAIN_WAIT (self->chain), done)
+               : clEnqueueCopyBufferRect (queue, self->buffer, object, own, at, size, stride, 0,
+                                          other, 0, CHAIN_WAIT (self->chain), done);
+  return self->to_device
+             ? clEnqueueWriteBufferRect (queue, self->buffer, CL_FALSE, own, start, size, stride, 0,
+                                         other, 0, host, CHAIN_WAIT (self->chain), done)
+             : clEnqueueReadBufferRect (queue, self->buffer, CL_FALSE, own, start, size, stride, 0,
+                                        other, 0, host, CHAIN_WAIT (self->chain), done);
+}
+
+static gboolean
+copy (const GemmclTransfer *self, const Region *region, GError **error)
+{
+  cl_event done = NULL;
+  const cl_int status =
+      is_tight_region (region) ? copy_bytes (self, region, &done) : copy_rows (self, region, &done);
+
+  return gemmcl_chain_add (self->chain, status, done,
+                           !self->to_device                  ? "Copying D from the device"
+                           : self->which == GEMMCL_OPERAND_A ? "Copying A to the device"
+                                                             : "Copying C to the device",
+                           error);
+}
+
+/* How many rows from the first on OpenCL takes as a rectangle: none if they are upside down or
+ * overlap. NVIDIA's driver wants a buffer to hold the last row's gap, too. */
+static gsize
+get_rectangle (const GemmclTransfer *self, const Region *region)
+{
+  gsize size = 0;
+
+  if (region->other_stride < (gssize)region->row_bytes)
+    return 0;
+  if (self->data->kind == GEMMCL_DATA_HOST)
+    return region->rows;
+  clGetMemObjectInfo (self->data->objects[0], CL_MEM_SIZE, sizeof (size), &size, NULL);
+  return self->data->offset[region->plane] + region->other + region->rows * region->other_stride <=
+                 size
+             ? region->rows
+             : region->rows - 1;
+}
+
+static gboolean
+transfer_region (const GemmclTransfer *self, const Region *region, GError **error)
+{
+  const gsize whole = is_tight_region (region) ? region->rows : get_rectangle (self, region);
+  Region part = *region;
+
+  for (gsize row = 0; row < region->rows; row += part.rows) {
+    part.rows = row == 0 && whole > 0 ? whole : 1;
+    part.offset = region->offset + row * region->stride;
+    part.other = region->other + (gssize)row * region->other_stride;
+    if (!copy (self, &part, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Of a frame; NULL of a matrix. */
+static const GemmclImage *
+get_image (const GemmclGemm *gemm, GemmclOperand which)
+{
+  return which == GEMMCL_OPERAND_A   ? gemm->a_image
+         : which == GEMMCL_OPERAND_D ? gemm->d_image
+                                     : NULL;
+}
+
+static Region
+get_matrix (const GemmclTransfer *self)
+{
+  const GemmclGemm *gemm = &self->plan->stated;
+  const GemmclStored device = gemmcl_gemm_get_stored (gemm, self->which, TRUE);
+  const GemmclStored stated = gemmcl_gemm_get_stored (gemm, self->which, FALSE);
+  const gsize size = gemmcl_gemm_get_element_size (gemm, self->which);
+
+  return (Region){
+      .rows = device.by_column ? device.runs : self->m,
+      .row_bytes = (device.by_column ? self->m : device.length) * size,
+      .offset = self->index * device.stride * size,
+      .stride = device.ld * size,
+      .other_stride = stated.ld * size,
+  };
+}
+
+/* A frame has one for each plane. */
+static guint
+get_regions (const GemmclTransfer *self, Region regions[GEMMCL_MAX_PLANES])
+{
+  const GemmclImage *image = get_image (&self->plan->stated, self->which);
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  gsize frame_bytes;
+
+  if (image == NULL) {
+    regions[0] = get_matrix (self);
+    return 1;
+  }
+  frame_bytes = gemmcl_image_get_planes (image, planes);
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++)
+    regions[i] = (Region){
+        .rows = planes[i].rows,
+        .row_bytes = planes[i].row_bytes,
+        .offset = self->index * frame_bytes + planes[i].offset,
+        .stride = planes[i].row_bytes,
+        .other_stride = self->data->stride[i],
+        .plane = i,
+    };
+  return gemmcl_pixel_format_get_n_planes (image->format);
+}
+
+gboolean
+gemmcl_transfer (const GemmclTransfer *self, GError **error)
+{
+  Region regions[GEMMCL_MAX_PLANES];
+  const guint n = get_regions (self, regions);
+
+  for (guint i = 0; i < n; i++)
+    if (!transfer_region (self, &regions[i], error))
+      return FALSE;
+  return TRUE;
+}
+
+gsize
+gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m)
+{
+  const GemmclStored stored = gemmcl_gemm_get_stored (&self->stated, which, TRUE);
+  const GemmclImage *image = get_image (&self->stated, which);
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  if (image)
+    return gemmcl_image_get_planes (image, planes);
+  return m * (stored.by_column ? stored.runs : stored.length) *
+         gemmcl_gemm_get_element_size (&self->stated, which);
+}
+
+cl_mem
+gemmcl_plan_create_copy (GemmclPlan *self, GemmclOperand which, GError **error)
+{
+  static const gchar *const names[GEMMCL_N_OPERANDS] = {[GEMMCL_OPERAND_A] = "A",
+                                                        [GEMMCL_OPERAND_D] = "D",
+                                                        [GEMMCL_OPERAND_ROWS] = "the row outputs"};
+
+  return gemmcl_plan_create_memory (
+      self, 1, gemmcl_plan_get_operand_bytes (self, which, self->gemm.m), names[which], error);
+}
+
+/* Whether nothing lies between rows or planes, as in the plan's memory. */
+static gboolean
+is_tight (const GemmclTransfer *self)
+{
+  const GemmclData *data = self->data;
+  Region regions[GEMMCL_MAX_PLANES];
+  const guint n = get_regions (self, regions);
+
+  for (guint i = 0; i < n; i++)
+    if (!is_tight_region (&regions[i]) ||
+        (data->kind == GEMMCL_DATA_HOST ? (gsize)((guchar *)data->host[i] - (guchar *)data->host[0])
+                                        : data->offset[i] - data->offset[0]) != regions[i].offset)
+      return FALSE;
+  return TRUE;
+}
+
+/* On a CPU a buffer is made in less time than a copy is enqueued in. A GPU has to be told of the
+ * pages, and to hand over D takes two commands in place of one. */
+static gboolean
+is_worth_it (const GemmclTransfer *self, gsize size)
+{
+  return size >= SHARE_BYTES ||
+         (self->to_device && self->plan->device->type == GEMMCL_DEVICE_TYPE_CPU);
+}
+
+static gboolean
+is_aligned (const GemmclTransfer *self, gsize size)
+{
+  gconstpointer data = self->data->host[0];
+
+  if (self->plan->device->type == GEMMCL_DEVICE_TYPE_CPU)
+    return (guintptr)data % (self->plan->kernel->dpas ? CACHE_LINE : CPU_ALIGN) == 0;
+  return (guintptr)data % PAGE == 0 && size % CACHE_LINE == 0;
+}
+
+static cl_mem
+share_host (const GemmclTransfer *self)
+{
+  const gsize size = gemmcl_plan_get_operand_bytes (self->plan, self->which, self->m);
+  const cl_mem_flags access = self->to_device ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
+  cl_mem buffer;
+  cl_int status;
+
+  if (!self->plan->device->host_unified || !is_worth_it (self, size) || !is_tight (self) ||
+      !is_aligned (self, size))
+    return NULL;
+  buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->plan->context),
+                           access | CL_MEM_USE_HOST_PTR, size, self->data->host[0], &status);
+  return status == CL_SUCCESS ? buffer : NULL;
+}
+
+cl_mem
+gemmcl_transfer_share (const GemmclTransfer *self)
+{
+  if (self->data->kind == GEMMCL_DATA_HOST && self->which != GEMMCL_OPERAND_ROWS)
+    return share_host (self);
+  if (self->data->kind != GEMMCL_DATA_BUFFER || self->data->offset[0] != 0 || !is_tight (self))
+    return NULL;
+  clRetainMemObject (self->data->objects[0]);
+  return self->data->objects[0];
+}

@@ -1,0 +1,361 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "problem/gemm.h"
+
+#include "device/error.h"
+
+#define EXACT_FLOATS (1 << 24) /* up to here a float tells every integer */
+
+static const gchar *const activation_names[GEMMCL_N_ACTIVATIONS] = {
+    [GEMMCL_ACTIVATION_NONE] = "none",
+    [GEMMCL_ACTIVATION_RELU] = "relu",
+    [GEMMCL_ACTIVATION_LEAKY_RELU] = "leaky-relu",
+    [GEMMCL_ACTIVATION_GELU] = "gelu",
+    [GEMMCL_ACTIVATION_GELU_TANH] = "gelu-tanh",
+    [GEMMCL_ACTIVATION_SIGMOID] = "sigmoid",
+    [GEMMCL_ACTIVATION_SILU] = "silu",
+    [GEMMCL_ACTIVATION_TANH] = "tanh",
+    [GEMMCL_ACTIVATION_HARD_SWISH] = "hard-swish",
+    [GEMMCL_ACTIVATION_SOFTMAX] = "softmax",
+};
+
+const gchar *
+gemmcl_activation_get_name (GemmclActivation activation)
+{
+  g_return_val_if_fail ((guint)activation < GEMMCL_N_ACTIVATIONS, NULL);
+  return activation_names[activation];
+}
+
+static const struct {
+  const gchar *name;
+  gdouble roundoff, normal;
+} precisions[GEMMCL_N_PRECISIONS] = {
+    [GEMMCL_PRECISION_F32] = {"f32"},
+    [GEMMCL_PRECISION_F16] = {"f16", 0x1p-11, 0x1p-14},
+    [GEMMCL_PRECISION_BF16] = {"bf16", 0x1p-8, 0x1p-126},
+    [GEMMCL_PRECISION_TF32] = {"tf32", 0x1p-11, 0x1p-126},
+    [GEMMCL_PRECISION_I8] = {"i8"},
+};
+
+const gchar *
+gemmcl_precision_get_name (GemmclPrecision precision)
+{
+  g_return_val_if_fail ((guint)precision < GEMMCL_N_PRECISIONS, NULL);
+  return precisions[precision].name;
+}
+
+GemmclPrecision
+gemmcl_precision_of_matrix (const GemmclMatrix *b)
+{
+  g_return_val_if_fail (b != NULL, GEMMCL_PRECISION_F32);
+
+  if (gemmcl_matrix_get_scales (b) != NULL)
+    return GEMMCL_PRECISION_I8;
+  switch (gemmcl_matrix_get_element_type (b)) {
+  case GEMMCL_TYPE_F16:
+    return GEMMCL_PRECISION_F16;
+  case GEMMCL_TYPE_BF16:
+    return GEMMCL_PRECISION_BF16;
+  default:
+    return GEMMCL_PRECISION_F32;
+  }
+}
+
+gdouble
+gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal)
+{
+  g_return_val_if_fail ((guint)precision < GEMMCL_N_PRECISIONS, 0);
+  if (normal)
+    *normal = precisions[precision].normal;
+  return precisions[precision].roundoff;
+}
+
+guint
+gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm)
+{
+  g_return_val_if_fail (gemm != NULL, 0);
+  return !!(gemm->row_outputs & GEMMCL_ROW_SUM) + !!(gemm->row_outputs & GEMMCL_ROW_MAX) +
+         !!(gemm->row_outputs & GEMMCL_ROW_ARG_MAX);
+}
+
+gsize
+gemmcl_gemm_get_batch (const GemmclGemm *gemm)
+{
+  return MAX (gemm->batch, 1);
+}
+
+/* What the caller says of one matrix, before defaults. */
+typedef struct {
+  const gchar *name;
+  gsize rows, cols, ld, offset, stride;
+  gboolean transposed;
+  GemmclType type;
+} Stated;
+
+static Stated
+get_stated (const GemmclGemm *gemm, GemmclOperand which)
+{
+  switch (which) {
+  case GEMMCL_OPERAND_A:
+    return (Stated){"A",           gemm->m,     gemm->k, gemm->lda, gemm->a_offset, gemm->a_stride,
+                    gemm->trans_a, gemm->a_type};
+  case GEMMCL_OPERAND_B:
+    return (Stated){"B",           gemm->k,        gemm->n,
+                    gemm->ldb,     gemm->b_offset, gemm->b_stride,
+                    gemm->trans_b, GEMMCL_TYPE_F32};
+  case GEMMCL_OPERAND_C:
+    return (Stated){"C",   gemm->m,        gemm->n, gemm->ldc, gemm->c_offset, gemm->c_stride,
+                    FALSE, GEMMCL_TYPE_F32};
+  case GEMMCL_OPERAND_ROWS:
+    return (Stated){.rows = gemm->m,
+                    .cols = gemmcl_gemm_count_row_outputs (gemm),
+                    .stride = gemm->m * gemmcl_gemm_count_row_outputs (gemm),
+                    .transposed = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR,
+                    .type = GEMMCL_TYPE_F32};
+  default:
+    return (Stated){"D",   gemm->m,     gemm->n, gemm->ldd, gemm->d_offset, gemm->d_stride,
+                    FALSE, gemm->d_type};
+  }
+}
+
+GemmclStored
+gemmcl_gemm_get_stored (const GemmclGemm *gemm, GemmclOperand which, gboolean tight)
+{
+  const Stated stated = get_stated (gemm, which);
+  GemmclStored stored = {
+      .by_column = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!stated.transposed,
+  };
+
+  /* The same row for all rows and batches. */
+  if (which == GEMMCL_OPERAND_C && gemm->addend == GEMMCL_ADDEND_ROW)
+    return (GemmclStored){.runs = 1, .length = gemm->n, .offset = tight ? 0 : gemm->c_offset};
+  stored.runs = stored.by_column ? stated.cols : stated.rows;
+  stored.length = stored.by_column ? stated.rows : stated.cols;
+  if (tight) {
+    stored.ld = stored.length;
+    stored.stride = stored.runs * stored.ld;
+    return stored;
+  }
+  stored.ld = stated.ld ? stated.ld : stored.length;
+  stored.offset = stated.offset;
+  stored.stride = stated.stride;
+  if (which == GEMMCL_OPERAND_D && stored.stride == 0)
+    stored.stride = stored.runs * stored.ld;
+  return stored;
+}
+
+gsize
+gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
+{
+  return gemmcl_type_get_size (get_stated (gemm, which).type);
+}
+
+GemmclGemm
+gemmcl_gemm_get_computed (const GemmclGemm *gemm)
+{
+  GemmclGemm computed = *gemm;
+
+  if (gemm->addend != GEMMCL_ADDEND_PREVIOUS)
+    return computed;
+  /* Row outputs are found from what D holds, rounded. */
+  if (gemm->d_type != GEMMCL_TYPE_F32)
+    computed.row_outputs = 0;
+  computed.addend = GEMMCL_ADDEND_OUTPUT;
+  computed.d_type = GEMMCL_TYPE_F32;
+  computed.d_image = NULL;
+  computed.ldd = computed.d_offset = computed.d_stride = 0;
+  return computed;
+}
+
+GemmclGemm
+gemmcl_gemm_get_as_run (const GemmclGemm *computed)
+{
+  GemmclGemm gemm = *computed;
+  const gsize batch = gemmcl_gemm_get_batch (computed);
+
+  if (gemm.b_stride == 0 && gemm.a_image == NULL && gemm.d_image == NULL &&
+      gemm.layout == GEMMCL_LAYOUT_ROW_MAJOR && !gemm.trans_a &&
+      gemm.addend != GEMMCL_ADDEND_MATRIX && gemm.m <= G_MAXINT32 / batch) {
+    gemm.m *= batch;
+    gemm.batch = 1;
+  }
+  return gemm;
+}
+
+GemmclStrides
+gemmcl_stored_get_strides (const GemmclStored *stored)
+{
+  return (GemmclStrides){
+      .offset = stored->offset,
+      .batch = stored->stride,
+      .row = stored->by_column ? 1 : stored->ld,
+      .col = stored->by_column ? stored->ld : 1,
+  };
+}
+
+gsize
+gemmcl_stored_get_extent (const GemmclStored *stored, gsize batch)
+{
+  return stored->offset + (batch - 1) * stored->stride + (stored->runs - 1) * stored->ld +
+         stored->length;
+}
+
+static gboolean
+validate_size (const gchar *name, gsize size, GError **error)
+{
+  if (size < 1)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%s is 0; it must be at least 1.", name);
+  if (size > G_MAXINT32)
+    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE, "%s is %zu; at most %d is possible.", name,
+                        size, G_MAXINT32);
+  return TRUE;
+}
+
+/* Whether the last byte of the last batch can be counted in a signed 64-bit number. */
+static gboolean
+extent_is_countable (const GemmclStored *stored, gsize batch, gsize type_size)
+{
+  gsize batches, runs, elements, bytes;
+
+  return g_size_checked_mul (&batches, batch - 1, stored->stride) &&
+         g_size_checked_mul (&runs, stored->runs - 1, stored->ld) &&
+         g_size_checked_add (&elements, batches, runs) &&
+         g_size_checked_add (&elements, elements, stored->length) &&
+         g_size_checked_add (&elements, elements, stored->offset) &&
+         g_size_checked_mul (&bytes, elements, type_size) && bytes <= G_MAXINT64;
+}
+
+static gboolean
+validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
+{
+  const Stated stated = get_stated (gemm, which);
+  GemmclStored stored;
+
+  if ((guint)stated.type >= GEMMCL_N_TYPES)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "The type of %s, %d, is none of GemmclType.",
+                        stated.name, stated.type);
+  stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
+  if (stored.ld < stored.length)
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_INVALID,
+        "The leading dimension of %s is %zu, shorter than its %s of %zu elements.", stated.name,
+        stored.ld, gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "rows" : "columns", stored.length);
+  if (!extent_is_countable (&stored, gemmcl_gemm_get_batch (gemm),
+                            gemmcl_type_get_size (stated.type)))
+    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                        "The bytes of %s cannot be counted in 63 bits: sizes, leading dimension, "
+                        "offset, batches or their stride are too large.",
+                        stated.name);
+  return TRUE;
+}
+
+/* Batches of D lie one after the other, or side by side within a leading dimension. */
+static gboolean
+validate_no_overlap (const GemmclGemm *gemm, GError **error)
+{
+  const GemmclStored d = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_D, FALSE);
+  const gsize batch = gemmcl_gemm_get_batch (gemm);
+  const gsize span = (d.runs - 1) * d.ld + d.length;
+
+  if (batch == 1 || d.stride >= span ||
+      (d.stride >= d.length && (batch - 1) * d.stride + d.length <= d.ld))
+    return TRUE;
+  return gemmcl_fail (
+      error, GEMMCL_ERROR_INVALID,
+      "The %zu results overlap: the batch stride of D is %zu, but one D spans %zu elements.", batch,
+      d.stride, span);
+}
+
+static gboolean
+validate_a_image (const GemmclGemm *gemm, GError **error)
+{
+  gsize m, k;
+
+  if (!gemmcl_image_get_shape (gemm->a_image, &m, &k, error))
+    return FALSE;
+  if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Pictures need the row-major layout.");
+  if (m != gemm->m || k != gemm->k)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The picture makes %zu rows of %zu features, but A is %zu x %zu.", m, k,
+                        gemm->m, gemm->k);
+  return TRUE;
+}
+
+static gboolean
+validate_d_image (const GemmclGemm *gemm, GError **error)
+{
+  const GemmclImage *image = gemm->d_image;
+  gsize m, n;
+
+  if (!gemmcl_image_get_shape (image, &m, &n, error))
+    return FALSE;
+  if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR || image->features != GEMMCL_FEATURE_PIXEL ||
+      gemmcl_pixel_format_get_n_planes (image->format) > 1)
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_INVALID,
+        "D can be written as a picture only row-major, pixel by pixel and in a format "
+        "of one plane, not %s.",
+        gemmcl_pixel_format_get_name (image->format));
+  if (m != gemm->m || n != gemm->n)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The picture has %zu pixels of %zu channels, but D is %zu x %zu.", m, n,
+                        gemm->m, gemm->n);
+  return TRUE;
+}
+
+static gboolean
+validate_row_outputs (const GemmclGemm *gemm, GError **error)
+{
+  const guint all = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX;
+
+  if (gemm->row_outputs & ~all)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%u is no set of GemmclRowOutput.",
+                        gemm->row_outputs);
+  if (gemm->row_outputs != 0 && gemm->d_image)
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_INVALID,
+        "There are row outputs of a D that is a matrix, not of one that is a picture.");
+  if (gemm->row_outputs & GEMMCL_ROW_ARG_MAX && gemm->n > EXACT_FLOATS)
+    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                        "N is %zu; the arg-max of a row, a float, counts to %d.", gemm->n,
+                        EXACT_FLOATS);
+  return TRUE;
+}
+
+static gboolean
+validate_enums (const GemmclGemm *gemm, GError **error)
+{
+  if ((guint)gemm->layout > GEMMCL_LAYOUT_COLUMN_MAJOR)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclLayout.", gemm->layout);
+  if ((guint)gemm->addend > GEMMCL_ADDEND_PREVIOUS)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclAddend.", gemm->addend);
+  if ((guint)gemm->activation >= GEMMCL_N_ACTIVATIONS)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclActivation.",
+                        gemm->activation);
+  if ((guint)gemm->precision >= GEMMCL_N_PRECISIONS)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%d is no GemmclPrecision.", gemm->precision);
+  return TRUE;
+}
+
+gboolean
+gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error)
+{
+  g_return_val_if_fail (gemm != NULL, FALSE);
+
+  if (!validate_enums (gemm, error) || !validate_row_outputs (gemm, error) ||
+      !validate_size ("M", gemm->m, error) || !validate_size ("N", gemm->n, error) ||
+      !validate_size ("K", gemm->k, error) ||
+      !validate_size ("The number of batches", gemmcl_gemm_get_batch (gemm), error))
+    return FALSE;
+  if (!(gemm->a_image ? validate_a_image (gemm, error)
+                      : validate_matrix (gemm, GEMMCL_OPERAND_A, error)))
+    return FALSE;
+  if (!validate_matrix (gemm, GEMMCL_OPERAND_B, error))
+    return FALSE;
+  if (gemm->addend == GEMMCL_ADDEND_MATRIX && !validate_matrix (gemm, GEMMCL_OPERAND_C, error))
+    return FALSE;
+  if (gemm->d_image)
+    return validate_d_image (gemm, error);
+  return validate_matrix (gemm, GEMMCL_OPERAND_D, error) && validate_no_overlap (gemm, error);
+}

@@ -1,0 +1,250 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Pictures: their formats, their shapes as matrices, how they lie in device memory and what kernels
+ * are told of that. */
+
+#include "device/error.h"
+#include "problem/gemm.h"
+
+/* Planes but the first are of chroma: half the width and height, rounded up. */
+typedef struct {
+  const gchar *name;
+  guint channels;     /* that a kernel sees */
+  guint samples;      /* per pixel in the first plane */
+  guint sample_bytes; /* 1, or 2 little-endian */
+  guint order;        /* which sample channel c is, in hexadecimal digit c from the right */
+  gint x;             /* the sample that is no channel, -1: there is none */
+  guint n_planes;
+  guint chroma_samples; /* in a chroma plane at each of its places */
+} Format;
+
+static const Format formats[GEMMCL_N_PIXEL_FORMATS] = {
+    [GEMMCL_PIXEL_GRAY8] = {"GRAY8", 1, 1, 1, 0x0, -1, 1, 0},
+    [GEMMCL_PIXEL_GRAY16_LE] = {"GRAY16_LE", 1, 1, 2, 0x0, -1, 1, 0},
+    [GEMMCL_PIXEL_RGB] = {"RGB", 3, 3, 1, 0x210, -1, 1, 0},
+    [GEMMCL_PIXEL_BGR] = {"BGR", 3, 3, 1, 0x012, -1, 1, 0},
+    [GEMMCL_PIXEL_RGBA] = {"RGBA", 4, 4, 1, 0x3210, -1, 1, 0},
+    [GEMMCL_PIXEL_BGRA] = {"BGRA", 4, 4, 1, 0x3012, -1, 1, 0},
+    [GEMMCL_PIXEL_RGBX] = {"RGBx", 3, 4, 1, 0x210, 3, 1, 0},
+    [GEMMCL_PIXEL_BGRX] = {"BGRx", 3, 4, 1, 0x012, 3, 1, 0},
+    [GEMMCL_PIXEL_XRGB] = {"xRGB", 3, 4, 1, 0x321, 0, 1, 0},
+    [GEMMCL_PIXEL_XBGR] = {"xBGR", 3, 4, 1, 0x123, 0, 1, 0},
+    [GEMMCL_PIXEL_NV12] = {"NV12", 3, 1, 1, 0x0, -1, 2, 2},
+    [GEMMCL_PIXEL_I420] = {"I420", 3, 1, 1, 0x0, -1, 3, 1},
+    [GEMMCL_PIXEL_P010_10LE] = {"P010_10LE", 3, 1, 2, 0x0, -1, 2, 2},
+};
+
+static const Format *
+get_format (GemmclPixelFormat format)
+{
+  static const Format none = {0};
+
+  return (guint)format < GEMMCL_N_PIXEL_FORMATS ? &formats[format] : &none;
+}
+
+const gchar *
+gemmcl_pixel_format_get_name (GemmclPixelFormat format)
+{
+  return get_format (format)->name;
+}
+
+guint
+gemmcl_pixel_format_get_channels (GemmclPixelFormat format)
+{
+  return get_format (format)->channels;
+}
+
+guint
+gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format)
+{
+  return get_format (format)->n_planes;
+}
+
+guint
+gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format)
+{
+  return get_format (format)->sample_bytes;
+}
+
+static gboolean
+check_range (const gchar *what, gsize found, gsize most, GError **error)
+{
+  if (found >= 1 && found <= most)
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "A picture's %s must be 1 to %zu, not %zu.",
+                      what, most, found);
+}
+
+/* Written so that NaN fails. */
+static gboolean
+check_colours (const GemmclImage *image, GError **error)
+{
+  gchar kr[G_ASCII_DTOSTR_BUF_SIZE];
+  gchar kb[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (formats[image->format].n_planes == 1 ||
+      (image->kr > 0.0 && image->kb > 0.0 && image->kr + image->kb < 1.0))
+    return TRUE;
+  return gemmcl_fail (
+      error, GEMMCL_ERROR_INVALID,
+      "The weights of red and blue in %s's luma must be more than 0 and together less "
+      "than 1, as 0.299 and 0.114 are, not %s and %s.",
+      formats[image->format].name, g_ascii_dtostr (kr, sizeof kr, image->kr),
+      g_ascii_dtostr (kb, sizeof kb, image->kb));
+}
+
+static gboolean
+check_image (const GemmclImage *image, GError **error)
+{
+  if ((guint)image->format >= GEMMCL_N_PIXEL_FORMATS)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Expected a pixel format's number, 0 to %d, found %d.",
+                        GEMMCL_N_PIXEL_FORMATS - 1, (gint)image->format);
+  if (!check_range ("width", image->width, G_MAXUINT16, error) ||
+      !check_range ("height", image->height, G_MAXUINT16, error))
+    return FALSE;
+  if (image->features == GEMMCL_FEATURE_PATCH &&
+      (!check_range ("patch width", image->patch_width, image->width, error) ||
+       !check_range ("patch height", image->patch_height, image->height, error)))
+    return FALSE;
+  return check_colours (image, error);
+}
+
+/* Returns the size of the whole in bytes: at most 2^36, which guint64 holds on any host. */
+static guint64
+get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
+{
+  const Format *format = &formats[image->format];
+  guint64 bytes = 0;
+
+  for (guint i = 0; i < GEMMCL_MAX_PLANES; i++) {
+    const guint samples = i == 0 ? format->samples : format->chroma_samples;
+    const guint64 columns = i == 0 ? image->width : (image->width + 1) / 2;
+    const guint64 rows = i == 0 ? image->height : (image->height + 1) / 2;
+    const guint64 row_bytes = columns * samples * format->sample_bytes;
+
+    planes[i] = i < format->n_planes ? (GemmclPlane){bytes, row_bytes, rows} : (GemmclPlane){0};
+    bytes += (guint64)planes[i].row_bytes * planes[i].rows;
+  }
+  return bytes;
+}
+
+gboolean
+gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **error)
+{
+  /* Width and height of what makes a row. */
+  const gsize parts[][2] = {
+      [GEMMCL_FEATURE_PIXEL] = {1, 1},
+      [GEMMCL_FEATURE_ROW] = {image->width, 1},
+      [GEMMCL_FEATURE_FRAME] = {image->width, image->height},
+      [GEMMCL_FEATURE_PATCH] = {image->patch_width, image->patch_height},
+  };
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  const gsize *part;
+  guint64 rows, columns;
+
+  if (!check_image (image, error))
+    return FALSE;
+  if ((guint)image->features >= G_N_ELEMENTS (parts))
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Expected a feature mode's number, %d to %d, found %d.",
+                        GEMMCL_FEATURE_PIXEL, GEMMCL_FEATURE_PATCH, (gint)image->features);
+  part = parts[image->features];
+  rows = (guint64)(image->width / part[0]) * (image->height / part[1]);
+  columns = (guint64)part[0] * part[1] * formats[image->format].channels;
+  if (rows > G_MAXINT32 || columns > G_MAXINT32)
+    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                        "A picture of %zu x %zu is a matrix of %" G_GUINT64_FORMAT
+                        " x %" G_GUINT64_FORMAT
+                        "; the most is %d each way. Choose another feature mode, or scale it down.",
+                        image->width, image->height, rows, columns, G_MAXINT32);
+  if (get_planes (image, planes) > G_MAXSIZE)
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_TOO_LARGE,
+        "A picture of %zu x %zu has more bytes than this host can address. Scale it down.",
+        image->width, image->height);
+  if (m)
+    *m = rows;
+  if (k)
+    *k = columns;
+  return TRUE;
+}
+
+gsize
+gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
+{
+  return get_planes (image, planes);
+}
+
+static void
+define_integer (GString *options, const gchar *prefix, const gchar *name, guint64 value)
+{
+  g_string_append_printf (options, " -D%s%s=%" G_GUINT64_FORMAT, prefix, name, value);
+}
+
+/* Nine digits after the point are more than a float has. */
+static void
+define_float (GString *options, const gchar *prefix, const gchar *name, gdouble value)
+{
+  gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_ascii_formatd (text, sizeof text, "%.9e", value);
+  g_string_append_printf (options, " -D%s%s=%sf", prefix, name, text);
+}
+
+/* From stored luma and chroma to 0 to 255, see #GemmclImage: luma less its zero times LUMA_SCALE,
+ * plus chroma less its zero times the others. Samples of two bytes have ten bits, at the top. */
+static void
+define_colours (GString *options, const gchar *prefix, const GemmclImage *image)
+{
+  const gboolean wide = formats[image->format].sample_bytes == 2;
+  const gdouble step = wide ? 256.0 : 1.0;                 /* stored, of one step of eight bits */
+  const gdouble full = wide ? 255.0 / (1023.0 * 64) : 1.0; /* of a stored step, full range */
+  const gdouble luma = image->full_range ? full : 255.0 / 219.0 / step;
+  const gdouble chroma = image->full_range ? full : 255.0 / 224.0 / step;
+  const gdouble red = 2.0 * (1.0 - image->kr) * chroma;
+  const gdouble blue = 2.0 * (1.0 - image->kb) * chroma;
+  const gdouble kg = 1.0 - image->kr - image->kb;
+
+  define_float (options, prefix, "LUMA_ZERO", image->full_range ? 0.0 : 16.0 * step);
+  define_float (options, prefix, "CHROMA_ZERO", 128.0 * step);
+  define_float (options, prefix, "LUMA_SCALE", luma);
+  define_float (options, prefix, "RED_CR", red);
+  define_float (options, prefix, "GREEN_CR", -red * image->kr / kg);
+  define_float (options, prefix, "GREEN_CB", -blue * image->kb / kg);
+  define_float (options, prefix, "BLUE_CB", blue);
+}
+
+gchar *
+gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix)
+{
+  const Format *format = &formats[image->format];
+  GString *options = g_string_new (NULL);
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  gemmcl_image_get_planes (image, planes);
+  g_string_append_printf (options, " -D%sIMAGE -D%sORDER=0x%x", prefix, prefix, format->order);
+  g_string_append_printf (options, " -D%sX=%d", prefix, format->x);
+  define_integer (options, prefix, "WIDTH", image->width);
+  define_integer (options, prefix, "HEIGHT", image->height);
+  define_integer (options, prefix, "CHANNELS", format->channels);
+  define_integer (options, prefix, "SAMPLES", format->samples);
+  define_integer (options, prefix, "SAMPLE_BYTES", format->sample_bytes);
+  define_integer (options, prefix, "FEATURES", image->features);
+  define_integer (options, prefix, "PATCH_WIDTH", image->patch_width);
+  define_integer (options, prefix, "PATCH_HEIGHT", image->patch_height);
+
+  if (format->n_planes > 1) {
+    const gboolean paired = format->n_planes == 2;
+
+    g_string_append_printf (options, " -D%sCHROMA", prefix);
+    define_integer (options, prefix, "CB_OFFSET", planes[1].offset);
+    define_integer (options, prefix, "CR_OFFSET",
+                    paired ? planes[1].offset + format->sample_bytes : planes[2].offset);
+    define_integer (options, prefix, "CHROMA_STEP", format->chroma_samples * format->sample_bytes);
+    define_integer (options, prefix, "CHROMA_ROW", planes[1].row_bytes);
+    define_colours (options, prefix, image);
+  }
+  return g_string_free (options, FALSE);
+}

@@ -1,0 +1,354 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The reference in double precision, and how far from it a result in f32 may be.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "problem/gemm.h"
+#include "matrix/matrix.h"
+
+#define UNIT_ROUNDOFF 0x1p-24
+
+/* What a device may err in exp, erfc, tanh and a division, together, in units of roundoff: 40
+ * covers OpenCL's full profile (section 7.4 of its C specification; erfc's 16 ulp are the largest).
+ */
+#define ACTIVATION_ERROR 40
+
+/* Results below the smallest normal float may be flushed to 0. */
+#define FLUSHED ((gdouble)FLT_MIN)
+
+/* A row of D before the activation, and what its elements may be off by. */
+typedef struct {
+  gdouble *value;
+  gdouble *bound;
+} Row;
+
+typedef struct {
+  const GemmclGemm *gemm;
+  GemmclStrides a_strides, b_strides, c_strides, d_strides;
+  gconstpointer a;
+  const gfloat *b, *c, *bias, *d;
+  gdouble alpha, beta, a_scale, a_shift; /* as floats, which is what a device gets */
+  gdouble *b_steps; /* with bytes: half a step of each column of B, of this batch */
+} Reference;
+
+/* g (K) = (K + 4) u / (1 - (K + 4) u): K products added up, then alpha, beta C, bias, and A's own
+ * scale. */
+static gdouble
+growth (gsize k)
+{
+  const gdouble nu = (k + 4) * UNIT_ROUNDOFF;
+  return nu < 1 ? nu / (1 - nu) : INFINITY;
+}
+
+/* What rounding a and b by v, but no finer than v times the smallest normal number w, may change of
+ * their product. */
+static gdouble
+rounding_error (gdouble v, gdouble w, gdouble a, gdouble b)
+{
+  return (2 * v + v * v) * fabs (a * b) + v * w * (fabs (a) + fabs (b));
+}
+
+/* The place of element (@i, @j) of a matrix. */
+static gsize
+find (const GemmclStrides *s, gsize batch, gsize i, gsize j)
+{
+  return s->offset + batch * s->batch + i * s->row + j * s->col;
+}
+
+static gdouble
+load_a (const Reference *self, gsize batch, gsize i, gsize k)
+{
+  const gfloat raw =
+      gemmcl_type_load_f32 (self->gemm->a_type, self->a, find (&self->a_strides, batch, i, k));
+
+  return raw * self->a_scale + self->a_shift;
+}
+
+/* Half of a step of which bytes cover @range @steps; all of it where a device may flush it. Not
+ * quite half: a byte is found with a few roundings. NaN for a range of no numbers. */
+static gdouble
+half_step (gdouble range, gdouble steps)
+{
+  const gdouble step = range / steps;
+
+  return step < (1 + 0x1p-20) * FLT_MIN ? range : step / 2 * (1 + 0x1p-11);
+}
+
+/* How far off the bytes of a row of A are: it and 0 are within 255 steps. */
+static gdouble
+get_a_step (const Reference *self, gsize batch, gsize i)
+{
+  gdouble low = 0, high = 0, spoil = 0;
+
+  for (gsize k = 0; k < self->gemm->k; k++) {
+    const gdouble a = load_a (self, batch, i, k);
+
+    low = fmin (low, a);
+    high = fmax (high, a);
+    spoil += a - a;
+  }
+  return half_step (high - low, 255) + spoil;
+}
+
+/* The same of each column of B, the largest of which is 127 steps. */
+static void
+find_b_steps (const Reference *self, gsize batch)
+{
+  const GemmclGemm *gemm = self->gemm;
+
+  for (gsize j = 0; j < gemm->n; j++) {
+    gdouble highest = 0, spoil = 0;
+
+    for (gsize k = 0; k < gemm->k; k++) {
+      const gdouble b = self->b[find (&self->b_strides, batch, k, j)];
+
+      highest = fmax (highest, fabs (b));
+      spoil += b - b;
+    }
+    self->b_steps[j] = half_step (highest, 127) + spoil;
+  }
+}
+
+/* What bytes that are off by @ea and @eb may change of a product, and then of what it is scaled
+ * by. */
+static gdouble
+byte_error (gdouble g, gdouble a, gdouble ea, gdouble b, gdouble eb)
+{
+  const gdouble off = ea * fabs (b) + eb * fabs (a) + ea * eb;
+
+  return off + g * off;
+}
+
+/* The sums of products, and what they may be off by before alpha. */
+static void
+add_products (const Reference *self, gsize batch, gsize i, Row *row)
+{
+  const gdouble g = growth (self->gemm->k);
+  const GemmclGemm *gemm = self->gemm;
+  const gboolean bytes = gemm->precision == GEMMCL_PRECISION_I8;
+  const gdouble ea = bytes ? get_a_step (self, batch, i) : 0;
+  gdouble w;
+  const gdouble v = gemmcl_precision_get_rounding (gemm->precision, &w);
+
+  for (gsize k = 0; k < gemm->k; k++) {
+    const gdouble a = load_a (self, batch, i, k);
+
+    for (gsize j = 0; j < gemm->n; j++) {
+      const gdouble b = self->b[find (&self->b_strides, batch, k, j)], product = a * b;
+
+      row->value[j] += product;
+      row->bound[j] += g * fabs (product);
+      if (v > 0)
+        row->bound[j] += rounding_error (v, w, a, b);
+      if (bytes)
+        row->bound[j] += byte_error (g, a, ea, b, self->b_steps[j]);
+    }
+  }
+}
+
+/* alpha A B + beta C + bias, and g (K) (|alpha| |A||B| + |beta||C| + |bias|). */
+static void
+compute_row (const Reference *self, gsize batch, gsize i, Row *row)
+{
+  const GemmclGemm *gemm = self->gemm;
+  const gboolean has_c = gemm->addend != GEMMCL_ADDEND_NONE && self->beta != 0;
+
+  for (gsize j = 0; j < gemm->n; j++)
+    row->value[j] = row->bound[j] = 0;
+  if (self->alpha != 0)
+    add_products (self, batch, i, row);
+  for (gsize j = 0; j < gemm->n; j++) {
+    const gdouble c = has_c ? self->beta * self->c[find (&self->c_strides, batch, i, j)] : 0;
+    const gdouble bias = gemm->bias ? self->bias[j] : 0;
+
+    row->value[j] = self->alpha * row->value[j] + c + bias;
+    row->bound[j] =
+        fabs (self->alpha) * row->bound[j] + growth (gemm->k) * (fabs (c) + fabs (bias)) + FLUSHED;
+    /* By a fraction of infinity is nothing off; but with bytes a NaN is in its place. */
+    if (isinf (row->value[j]) && !isnan (row->bound[j]))
+      row->bound[j] = FLUSHED;
+  }
+}
+
+/* Besides @slope, the largest, @exponent is how much a relative error of the activation's own
+ * exponential grows with x: exp (z) turns a relative error of z into |z| times as much. */
+static gdouble
+activate (GemmclActivation activation, gdouble x, gdouble *slope, gdouble *exponent)
+{
+  /* Held at a number, minus infinity times 0 is 0 in place of NaN. */
+  const gdouble held = x < -1e6 ? -1e6 : x;
+
+  *slope = 1;
+  *exponent = 0;
+  switch (activation) {
+  case GEMMCL_ACTIVATION_RELU:
+    return x < 0 ? 0 : x;
+  case GEMMCL_ACTIVATION_LEAKY_RELU:
+    return x < 0 ? 0.01 * x : x;
+  case GEMMCL_ACTIVATION_GELU:
+    *slope = 1.13;
+    *exponent = x * x;
+    return held * 0.5 * erfc (-x * M_SQRT1_2);
+  case GEMMCL_ACTIVATION_GELU_TANH:
+    *slope = 1.13;
+    *exponent = 1.6 * fabs (x) * (1 + 0.044715 * x * x);
+    return held / (1 + exp (-2 * M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x)));
+  case GEMMCL_ACTIVATION_SIGMOID:
+    *slope = 0.25;
+    *exponent = fabs (x);
+    return 1 / (1 + exp (-x));
+  case GEMMCL_ACTIVATION_SILU:
+    *slope = 1.1;
+    *exponent = fabs (x);
+    return held / (1 + exp (-x));
+  case GEMMCL_ACTIVATION_TANH:
+    return tanh (x);
+  case GEMMCL_ACTIVATION_HARD_SWISH:
+    *slope = 1.5;
+    return held * (x + 3 < 0 ? 0 : x + 3 > 6 ? 6 : x + 3) / 6;
+  default:
+    return x;
+  }
+}
+
+static void
+activate_row (GemmclActivation activation, gsize n, Row *row)
+{
+  if (activation == GEMMCL_ACTIVATION_NONE)
+    return;
+  for (gsize j = 0; j < n; j++) {
+    const gdouble x = row->value[j];
+    gdouble slope, exponent;
+
+    row->value[j] = activate (activation, x, &slope, &exponent);
+    if (isinf (x)) {
+      slope = 1;
+      exponent = 0;
+    }
+    row->bound[j] = slope * row->bound[j] +
+                    (ACTIVATION_ERROR + 4 * exponent) * UNIT_ROUNDOFF * fabs (row->value[j]) +
+                    FLUSHED;
+  }
+}
+
+/* Each share lies between what it is with its own logit as low and all others as high as they may
+ * be, and the other way round: a logit so low that its share is 0 may be off by much. */
+static void
+softmax_row (gsize n, Row *row)
+{
+  gdouble highest = -INFINITY, sum = 0, low_sum = 0, high_sum = 0;
+
+  for (gsize j = 0; j < n; j++)
+    highest = isnan (row->value[j]) ? NAN : row->value[j] > highest ? row->value[j] : highest;
+  for (gsize j = 0; j < n; j++) {
+    row->value[j] -= highest;
+    sum += exp (row->value[j]);
+    low_sum += exp (row->value[j] - row->bound[j]);
+    high_sum += exp (row->value[j] + row->bound[j]);
+  }
+  for (gsize j = 0; j < n; j++) {
+    const gdouble x = row->value[j], off = row->bound[j];
+    const gdouble share = exp (x) / sum;
+    const gdouble rounding = share > 0 ? (ACTIVATION_ERROR + n + 2 * fabs (x)) * UNIT_ROUNDOFF : 0;
+
+    row->value[j] = share;
+    row->bound[j] = fmax (fmin (exp (x + off) / low_sum, 1) - share,
+                          share - fmax (exp (x - off) / high_sum, 0)) +
+                    rounding * share + FLUSHED;
+  }
+}
+
+/* Whether @found is right, and, if it is a number, how far off. */
+static gboolean
+is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
+{
+  *off = 0;
+  if (isnan (bound))
+    return isnan (found) || found == expected;
+  if (isnan (expected) || isnan (found))
+    return isnan (expected) && isnan (found);
+  if (isinf (found))
+    return fabs (expected) + bound > FLT_MAX && !signbit (found) == !signbit (expected);
+  if (isinf (expected))
+    return FALSE;
+  *off = fabs (found - expected);
+  return *off <= bound;
+}
+
+static Reference
+make_reference (const GemmclGemm *gemm)
+{
+  const GemmclStored a = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_A, FALSE);
+  const GemmclStored b = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_B, FALSE);
+  const GemmclStored c = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_C, FALSE);
+  const GemmclStored d = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_D, FALSE);
+  Reference self = {
+      .gemm = gemm,
+      .a_strides = gemmcl_stored_get_strides (&a),
+      .b_strides = gemmcl_stored_get_strides (&b),
+      .c_strides = gemmcl_stored_get_strides (&c),
+      .d_strides = gemmcl_stored_get_strides (&d),
+      .alpha = (gfloat)gemm->alpha,
+      .beta = (gfloat)gemm->beta,
+      .a_scale = (gfloat)gemm->a_scale,
+      .a_shift = (gfloat)gemm->a_shift,
+  };
+
+  if (gemm->addend == GEMMCL_ADDEND_OUTPUT || gemm->addend == GEMMCL_ADDEND_PREVIOUS)
+    self.c_strides = self.d_strides;
+  return self;
+}
+
+gboolean
+gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, const gfloat *c,
+                    const gfloat *bias, const gfloat *d, gdouble *max_error, gdouble *error_bound)
+{
+  g_autofree gdouble *values = NULL, *bounds = NULL, *b_steps = NULL;
+  gdouble worst = 0, share = -1, worst_bound = 0;
+  gboolean right = TRUE;
+  Reference self;
+  Row row;
+
+  g_return_val_if_fail (gemm != NULL && d != NULL, FALSE);
+  g_return_val_if_fail (gemm->d_type == GEMMCL_TYPE_F32, FALSE);
+  g_return_val_if_fail (gemmcl_gemm_validate (gemm, NULL), FALSE);
+
+  self = make_reference (gemm);
+  self.a = a;
+  self.b = b;
+  self.c = c;
+  self.bias = bias;
+  self.d = d;
+  self.b_steps = b_steps = g_new (gdouble, gemm->n);
+  row.value = values = g_new (gdouble, gemm->n);
+  row.bound = bounds = g_new (gdouble, gemm->n);
+  for (gsize at = 0; at < gemmcl_gemm_get_batch (gemm) * gemm->m; at++) {
+    const gsize batch = at / gemm->m, i = at % gemm->m;
+
+    if (i == 0 && gemm->alpha != 0 && gemm->precision == GEMMCL_PRECISION_I8)
+      find_b_steps (&self, batch);
+    compute_row (&self, batch, i, &row);
+    if (gemm->activation == GEMMCL_ACTIVATION_SOFTMAX)
+      softmax_row (gemm->n, &row);
+    else
+      activate_row (gemm->activation, gemm->n, &row);
+    for (gsize j = 0; j < gemm->n; j++) {
+      gdouble off;
+
+      right &= is_within (row.value[j], row.bound[j], d[find (&self.d_strides, batch, i, j)], &off);
+      worst = fmax (worst, off);
+      if (off / row.bound[j] > share) {
+        share = off / row.bound[j];
+        worst_bound = row.bound[j];
+      }
+    }
+  }
+  if (max_error)
+    *max_error = worst;
+  if (error_bound)
+    *error_bound = worst_bound;
+  return right;
+}
