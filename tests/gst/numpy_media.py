@@ -82,7 +82,7 @@ class Layout:
 
 
 def colours(layout, frame, colorimetry):
-    """Returns R, G, B by the formulas of lib/include/gemmcl-image.h, and the bound of their error."""
+    """Returns R, G, B by the formulas of gemmcl-image.h, and the bound of their error."""
     kr, kb, full = COLORIMETRY[colorimetry]
     kg = 1 - kr - kb
     luma, cb, cr = layout.chroma(frame)

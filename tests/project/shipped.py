@@ -80,7 +80,8 @@ def take_over(*measured):
                                           make_entry("B", 16, "gemm_naive", 3)]}
         for path, content in zip(paths, (kept, *measured)):
             path.write_text(json.dumps(content), encoding="utf-8")
-        subprocess.run([sys.executable, SHIPPED / "make-shipped.py", "--shipped", *paths], check=True)
+        subprocess.run([sys.executable, SHIPPED / "make-shipped.py", "--shipped", *paths],
+                       check=True)
         made = json.loads(paths[0].read_text(encoding="utf-8"))["entries"]
     assert all(map(is_sound, made)), made
     return {(entry["device"], entry["m"]): (entry["kernel"], entry["gflops"]) for entry in made}
