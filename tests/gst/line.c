@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "line.h"
 
-#include "gstgemmclmemory.h"
+#include "memory/gstgemmclmemory.h"
 #include "plugins.h"
 
 void

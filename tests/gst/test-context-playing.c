@@ -6,7 +6,7 @@
 #include <gemmcl-opencl.h>
 #include <gemmcl.h>
 
-#include "gstgemmclmemory.h"
+#include "memory/gstgemmclmemory.h"
 #include "line.h"
 #include "sharing-example.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "copies.h"
-#include "gemmcl-memory.h"
+#include "memory/memory.h"
 
 /* Memory over a cl_mem: what either side wrote is what the other reads, whenever it was written. */
 

@@ -3,7 +3,7 @@
 #include <gemmcl.h>
 
 #include "copies.h"
-#include "gstgemmclmemory.h"
+#include "memory/gstgemmclmemory.h"
 #include "line.h"
 #include "plugins.h"
 

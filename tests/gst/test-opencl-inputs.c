@@ -7,7 +7,7 @@
 #include <gemmcl-opencl.h>
 #include <string.h>
 
-#include "gstgemmclmemory.h"
+#include "memory/gstgemmclmemory.h"
 #include "line.h"
 
 /* What comes in stays as it was, though its owner has more than one use for it. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "copies.h"
-#include "gemmcl-pool.h"
+#include "memory/pool.h"
 #include "stream.h"
 
 /* Buffers in OpenCL memory from a pool: how pictures lie in them, and what comes back. */

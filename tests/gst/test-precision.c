@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../gst/gemmcl-problem.h"
+#include "element/problem.h"
 #include "stream.h"
 
 /* What precision is asked for, by the property or by the weight's file, and what stats say of it.

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "gemmcl-tensors.h"
+#include "element/tensors.h"
 
 static void
 test_parse (void)

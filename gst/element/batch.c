@@ -1,0 +1,279 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "element/batch.h"
+
+#include "element/run.h"
+
+#define GST_CAT_DEFAULT gst_gemmcl_debug
+
+struct _GstGemmclBatch {
+  GPtrArray *items; /* buffers and events, in their order */
+  guint n;          /* of them buffers */
+  GstBuffer **inputs;
+  GstBuffer **outputs;
+  gboolean discont;   /* a buffer before the next one was dropped */
+  GstFlowReturn flow; /* of the last end by the timeout */
+
+  GstClock *clock;
+  GstClockTime deadline; /* by clock */
+  GstClockID timer;      /* NULL: there is no timeout */
+};
+
+void
+gst_gemmcl_batch_start (GstGemmcl *self)
+{
+  GstGemmclBatch *batch = g_new0 (GstGemmclBatch, 1);
+
+  batch->items = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_mini_object_unref);
+  batch->inputs = g_new0 (GstBuffer *, self->settings.batch_size);
+  batch->outputs = g_new0 (GstBuffer *, self->settings.batch_size);
+  batch->clock = gst_system_clock_obtain ();
+  self->batch = batch;
+}
+
+static void
+stop_timer (GstGemmclBatch *batch)
+{
+  if (batch->timer)
+    gst_clock_id_unschedule (batch->timer);
+  g_clear_pointer (&batch->timer, gst_clock_id_unref);
+}
+
+void
+gst_gemmcl_batch_clear (GstGemmcl *self)
+{
+  stop_timer (self->batch);
+  g_ptr_array_set_size (self->batch->items, 0);
+  self->batch->n = 0;
+  self->batch->discont = FALSE;
+  self->batch->flow = GST_FLOW_OK;
+}
+
+void
+gst_gemmcl_batch_stop (GstGemmcl *self)
+{
+  gst_gemmcl_batch_clear (self);
+  g_ptr_array_unref (self->batch->items);
+  g_free (self->batch->inputs);
+  g_free (self->batch->outputs);
+  gst_object_unref (self->batch->clock);
+  g_clear_pointer (&self->batch, g_free);
+}
+
+static GstFlowReturn
+prepare_outputs (GstGemmcl *self)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  GstGemmclBatch *batch = self->batch;
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  for (guint i = 0; flow == GST_FLOW_OK && i < batch->n; i++)
+    flow = GST_BASE_TRANSFORM_GET_CLASS (trans)->prepare_output_buffer (trans, batch->inputs[i],
+                                                                        &batch->outputs[i]);
+  return flow;
+}
+
+/* Takes @output. */
+static GstFlowReturn
+push_output (GstGemmcl *self, GstBuffer *output, GstFlowReturn flow)
+{
+  if (flow == GST_FLOW_OK)
+    return gst_pad_push (GST_BASE_TRANSFORM (self)->srcpad, output);
+  gst_clear_buffer (&output);
+  return flow;
+}
+
+/* Outputs in place of the inputs, and the events between them. */
+static GstFlowReturn
+push_items (GstGemmcl *self, GstFlowReturn flow)
+{
+  GstGemmclBatch *batch = self->batch;
+
+  for (guint i = 0, n = 0; i < batch->items->len; i++) {
+    gpointer item = g_ptr_array_index (batch->items, i);
+
+    if (GST_IS_EVENT (item))
+      gst_pad_push_event (GST_BASE_TRANSFORM (self)->srcpad, gst_event_ref (item));
+    else
+      flow = push_output (self, g_steal_pointer (&batch->outputs[n++]), flow);
+  }
+  return flow;
+}
+
+static GstFlowReturn
+end (GstGemmcl *self)
+{
+  GstGemmclBatch *batch = self->batch;
+  GstFlowReturn flow;
+
+  stop_timer (batch);
+  if (batch->n == 0)
+    return GST_FLOW_OK;
+  flow = prepare_outputs (self);
+  if (flow == GST_FLOW_OK)
+    flow = gst_gemmcl_run_submit (self, batch->n, batch->inputs, batch->outputs);
+  flow = push_items (self, flow);
+  g_ptr_array_set_size (batch->items, 0);
+  batch->n = 0;
+  return flow;
+}
+
+GstFlowReturn
+gst_gemmcl_batch_end (GstGemmcl *self)
+{
+  const GstFlowReturn late = self->batch->flow, flow = end (self);
+
+  self->batch->flow = GST_FLOW_OK;
+  return late != GST_FLOW_OK ? late : flow;
+}
+
+/* In a thread of GStreamer's, some time after the timeout: the batch may be another one by now, and
+ * the element may have stopped. */
+static void
+end_late (GstElement *element, gpointer data G_GNUC_UNUSED)
+{
+  GstGemmcl *self = GST_GEMMCL (element);
+  GstPad *pad = GST_BASE_TRANSFORM (self)->sinkpad;
+  GstGemmclBatch *batch;
+
+  GST_PAD_STREAM_LOCK (pad);
+  batch = self->batch;
+  if (batch && batch->n > 0 && gst_clock_get_time (batch->clock) >= batch->deadline &&
+      !GST_PAD_IS_FLUSHING (pad)) {
+    GST_LOG_OBJECT (self, "%u of %u buffers at the timeout", batch->n, self->settings.batch_size);
+    batch->flow = end (self);
+  }
+  GST_PAD_STREAM_UNLOCK (pad);
+}
+
+/* In the clock's thread, which must not wait. */
+static gboolean
+on_timeout (GstClock *clock G_GNUC_UNUSED, GstClockTime time G_GNUC_UNUSED,
+            GstClockID id G_GNUC_UNUSED, gpointer data)
+{
+  gst_element_call_async (GST_ELEMENT (data), end_late, NULL, NULL);
+  return TRUE;
+}
+
+/* How long a batch collects, ns; 0: until it is full. */
+static GstClockTime
+get_timeout (GstGemmcl *self)
+{
+  if (self->settings.batch_timeout >= 0)
+    return self->settings.batch_timeout;
+  return GST_CLOCK_TIME_IS_VALID (self->frame_duration)
+             ? self->settings.batch_size * self->frame_duration
+             : 0;
+}
+
+static void
+start_timer (GstGemmcl *self)
+{
+  const GstClockTime timeout = get_timeout (self);
+  GstGemmclBatch *batch = self->batch;
+
+  if (timeout == 0)
+    return;
+  batch->deadline = gst_clock_get_time (batch->clock) + timeout;
+  batch->timer = gst_clock_new_single_shot_id (batch->clock, batch->deadline);
+  gst_clock_id_wait_async (batch->timer, on_timeout, gst_object_ref (self), gst_object_unref);
+}
+
+/* Caps of audio do not say how long a buffer is: the first ones do. */
+static void
+learn_duration (GstGemmcl *self, GstBuffer *input)
+{
+  const GstClockTime duration = GST_BUFFER_DURATION (input);
+  gboolean longer;
+
+  if (!GST_CLOCK_TIME_IS_VALID (duration))
+    return;
+  g_mutex_lock (&self->lock);
+  longer = !GST_CLOCK_TIME_IS_VALID (self->frame_duration) || duration > self->frame_duration;
+  if (longer)
+    self->frame_duration = duration;
+  g_mutex_unlock (&self->lock);
+  if (longer)
+    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+}
+
+static gboolean
+is_full (GstGemmcl *self, GstBuffer *input)
+{
+  const guint limit = gst_gemmcl_runs_get_limit (self, input);
+
+  return self->batch->n >= MIN (self->settings.batch_size, limit);
+}
+
+/* After a buffer was dropped for QoS. */
+static GstBuffer *
+take_discont (GstGemmclBatch *batch, GstBuffer *input)
+{
+  if (batch->discont) {
+    input = gst_buffer_make_writable (input);
+    GST_BUFFER_FLAG_SET (input, GST_BUFFER_FLAG_DISCONT);
+    batch->discont = FALSE;
+  }
+  return input;
+}
+
+GstFlowReturn
+gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
+{
+  GstGemmclBatch *batch = self->batch;
+  GstFlowReturn flow = batch->flow;
+
+  learn_duration (self, input);
+  if (flow != GST_FLOW_OK || (batch->n > 0 && !gst_gemmcl_run_fits (self, batch->inputs[0], input)))
+    flow = gst_gemmcl_batch_end (self);
+  if (flow != GST_FLOW_OK) {
+    gst_buffer_unref (input);
+    return flow;
+  }
+  if (batch->n == 0)
+    start_timer (self);
+  input = take_discont (batch, input);
+  batch->inputs[batch->n++] = input;
+  g_ptr_array_add (batch->items, input);
+  return is_full (self, input) ? gst_gemmcl_batch_end (self) : GST_FLOW_OK;
+}
+
+void
+gst_gemmcl_batch_mark_discont (GstGemmcl *self)
+{
+  self->batch->discont = TRUE;
+}
+
+gboolean
+gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event)
+{
+  switch (GST_EVENT_TYPE (event)) {
+  case GST_EVENT_STREAM_START:
+  case GST_EVENT_CAPS:
+  case GST_EVENT_SEGMENT:
+  case GST_EVENT_SEGMENT_DONE:
+  case GST_EVENT_STREAM_GROUP_DONE:
+  case GST_EVENT_EOS:
+  case GST_EVENT_FLUSH_STOP:
+    return FALSE;
+  default:
+    /* Others come without the stream lock, in which alone a batch may be looked at. */
+    if (!GST_EVENT_IS_SERIALIZED (event) || self->batch->n == 0)
+      return FALSE;
+    g_ptr_array_add (self->batch->items, event);
+    return TRUE;
+  }
+}
+
+GstClockTime
+gst_gemmcl_batch_get_latency (GstGemmcl *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  GstClockTime latency = 0;
+
+  if (self->started && GST_CLOCK_TIME_IS_VALID (self->frame_duration))
+    latency = (self->settings.batch_size - 1) * self->frame_duration;
+  if (self->settings.batch_timeout > 0)
+    latency = MIN (latency, (GstClockTime)self->settings.batch_timeout);
+  return latency;
+}

@@ -1,0 +1,451 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "element/caps.h"
+
+#include "memory/drm.h"
+#include "memory/gstgemmclmemory.h"
+
+#define SRC_FORMATS  "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
+#define SINK_FORMATS SRC_FORMATS ", NV12, I420, P010_10LE"
+
+/* The library's limit of a picture's sides. */
+#define VIDEO_CAPS(formats)                                                                        \
+  GST_GEMMCL_VIDEO_MEDIA ", format = (string) { " formats                                          \
+                         " }, width = (int) [ 1, 65535 ], height = (int) [ 1, 65535 ], "           \
+                         "framerate = " GST_VIDEO_FPS_RANGE
+#define AUDIO_CAPS                                                                                 \
+  GST_GEMMCL_AUDIO_MEDIA ", format = (string) { F32LE, F64LE, S16LE, S32LE }, "                    \
+                         "rate = " GST_AUDIO_RATE_RANGE ", channels = " GST_AUDIO_CHANNELS_RANGE   \
+                         ", layout = (string) interleaved"
+#define TENSORS_CAPS                                                                               \
+  GST_GEMMCL_TENSORS_MEDIA ", format = (string) static, "                                          \
+                           "num_tensors = (int) [ 1, " G_STRINGIFY (                               \
+                               GST_GEMMCL_MAX_TENSORS) " ], "                                      \
+                                                       "framerate = " GST_VIDEO_FPS_RANGE
+
+GstCaps *
+gst_gemmcl_caps_new_template (GstPadDirection direction)
+{
+  g_autoptr (GstCaps) caps = gst_caps_from_string (
+      direction == GST_PAD_SINK ? VIDEO_CAPS (SINK_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS
+                                : VIDEO_CAPS (SRC_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS);
+
+  return gst_gemmcl_caps_spread (caps, direction);
+}
+
+/* What is known while one caps structure becomes others. */
+typedef struct {
+  GstCaps *result;
+  const GstStructure *from;
+  const GstGemmclSettings *settings;
+  gsize k;
+  gsize n;
+} Transform;
+
+/* Whether a field, of any kind of value or absent, allows @wanted. */
+static gboolean
+field_allows (const GstStructure *structure, const gchar *field, const GValue *wanted)
+{
+  const GValue *value = gst_structure_get_value (structure, field);
+
+  return !value || gst_value_intersect (NULL, value, wanted);
+}
+
+static gboolean
+field_allows_format (const GstStructure *structure, const gchar *name)
+{
+  g_auto (GValue) wanted = G_VALUE_INIT;
+
+  g_value_init (&wanted, G_TYPE_STRING);
+  g_value_set_static_string (&wanted, name);
+  return field_allows (structure, "format", &wanted);
+}
+
+static gboolean
+field_allows_int (const GstStructure *structure, const gchar *field, gsize number)
+{
+  g_auto (GValue) wanted = G_VALUE_INIT;
+
+  if (number == 0)
+    return TRUE;
+  g_value_init (&wanted, G_TYPE_INT);
+  g_value_set_int (&wanted, MIN (number, G_MAXINT32));
+  return field_allows (structure, field, &wanted);
+}
+
+static gboolean
+allows_pixel_mode (const GstGemmclSettings *settings)
+{
+  return settings->row_outputs == 0 && (settings->feature_mode == GST_GEMMCL_FEATURE_MODE_AUTO ||
+                                        settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
+}
+
+/* Whether pixels of @channels can make rows of K. */
+static gboolean
+channels_fit_k (const Transform *self, guint channels)
+{
+  switch (self->k == 0 ? GST_GEMMCL_FEATURE_MODE_AUTO : self->settings->feature_mode) {
+  case GST_GEMMCL_FEATURE_MODE_PIXEL:
+    return self->k == channels;
+  case GST_GEMMCL_FEATURE_MODE_PATCH:
+    return self->k == (gsize)self->settings->patch_width * self->settings->patch_height * channels;
+  default:
+    return self->k % channels == 0;
+  }
+}
+
+/* Takes @formats, a list; appends nothing if it is empty. */
+static void
+append_video (GstCaps *result, const GstStructure *from, GValue *formats)
+{
+  GstStructure *structure;
+
+  if (gst_value_list_get_size (formats) > 0) {
+    structure = gst_structure_copy (from);
+    gst_structure_set_name (structure, GST_GEMMCL_VIDEO_MEDIA);
+    /* Colours change: fixation says what the new ones are. */
+    gst_structure_remove_fields (structure, "colorimetry", "chroma-site", NULL);
+    gst_structure_take_value (structure, "format", formats);
+    gst_caps_append_structure (result, structure);
+  } else {
+    g_value_unset (formats);
+  }
+}
+
+static void
+append_audio (GstCaps *result, const GstStructure *from, gsize channels)
+{
+  GstStructure *structure = gst_structure_copy (from);
+
+  gst_structure_remove_field (structure, "channel-mask");
+  if (channels > 0)
+    gst_structure_set (structure, "channels", G_TYPE_INT, (gint)MIN (channels, G_MAXINT32), NULL);
+  else
+    gst_structure_set (structure, "channels", GST_TYPE_INT_RANGE, 1, G_MAXINT32, NULL);
+  gst_caps_append_structure (result, structure);
+}
+
+static void
+copy_framerate (GstStructure *to, const GstStructure *from)
+{
+  const GValue *framerate = gst_structure_get_value (from, "framerate");
+
+  if (framerate)
+    gst_structure_set_value (to, "framerate", framerate);
+}
+
+/* Tensors of which only the number may be known: @more than come in, if that is one number. */
+static void
+append_any_tensors (GstCaps *result, const GstStructure *from, gint more)
+{
+  const GValue *num_tensors = gst_structure_get_value (from, "num_tensors");
+  GstStructure *structure =
+      gst_structure_new (GST_GEMMCL_TENSORS_MEDIA, "format", G_TYPE_STRING, "static", NULL);
+  gint n = 1;
+
+  if (gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA) ||
+      gst_structure_get_int (from, "num_tensors", &n))
+    gst_structure_set (structure, "num_tensors", G_TYPE_INT, n + more, NULL);
+  else if (num_tensors && more == 0)
+    gst_structure_set_value (structure, "num_tensors", num_tensors);
+  copy_framerate (structure, from);
+  gst_caps_append_structure (result, structure);
+}
+
+/* Formats that can be written with N channels, near to the first that comes in. */
+static void
+append_video_output (const Transform *self)
+{
+  const GValue *input = gst_structure_get_value (self->from, "format");
+  GstVideoFormat own = GST_VIDEO_FORMAT_UNKNOWN;
+  static const guint channels[] = {1, 3, 4};
+  GValue list = G_VALUE_INIT;
+
+  if (input && GST_VALUE_HOLDS_LIST (input) && gst_value_list_get_size (input) > 0)
+    input = gst_value_list_get_value (input, 0);
+  if (input && G_VALUE_HOLDS_STRING (input))
+    own = gst_video_format_from_string (g_value_get_string (input));
+  g_value_init (&list, GST_TYPE_LIST);
+  for (guint i = 0; i < G_N_ELEMENTS (channels); i++) {
+    GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS];
+    guint n_formats;
+
+    if (self->n != 0 && self->n != channels[i])
+      continue;
+    n_formats = gst_gemmcl_output_formats (own, channels[i], formats);
+    for (guint j = 0; j < n_formats; j++)
+      gst_gemmcl_list_append_once (&list, g_strdup (gst_video_format_to_string (formats[j])));
+  }
+  append_video (self->result, self->from, &list);
+}
+
+/* Formats that come in, of those that fit; of pictures that stay pictures if @keep. */
+static void
+append_video_input (const Transform *self, gboolean keep)
+{
+  GValue list = G_VALUE_INIT;
+
+  g_value_init (&list, GST_TYPE_LIST);
+  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
+    guint channels = gemmcl_pixel_format_get_channels (i);
+
+    if (keep ? self->k == 0 || self->k == channels : channels_fit_k (self, channels))
+      gst_gemmcl_list_append_once (&list, g_strdup (gemmcl_pixel_format_get_name (i)));
+  }
+  append_video (self->result, self->from, &list);
+}
+
+/* The tensors that come out, all of them known. */
+static void
+append_known_tensors (const Transform *self, const GstGemmclFormat *input,
+                      const GstGemmclShape *shape)
+{
+  const GemmclGemm rows = {.row_outputs = self->settings->row_outputs};
+  GstGemmclTensors tensors = {.n = 1};
+  guint index = 0;
+  GstStructure *structure;
+
+  if (input->medium == GST_GEMMCL_MEDIUM_TENSORS) {
+    tensors = input->tensors;
+    index = self->settings->tensor_index;
+  }
+  tensors.tensor[index] = (GstGemmclTensor){
+      .type = GEMMCL_TYPE_F32,
+      .rank = 2,
+      .dims = {self->n, shape->m},
+  };
+  if (rows.row_outputs != 0)
+    tensors.tensor[tensors.n++] = (GstGemmclTensor){
+        .type = GEMMCL_TYPE_F32,
+        .rank = 2,
+        .dims = {gemmcl_gemm_count_row_outputs (&rows), shape->m},
+    };
+  structure = gst_gemmcl_tensors_to_structure (&tensors);
+  copy_framerate (structure, self->from);
+  gst_caps_append_structure (self->result, structure);
+}
+
+/* Whether the shape of A can be told: @self->from is fixed. Then @fits says whether it suits K. */
+static gboolean
+get_shape (const Transform *self, GstGemmclFormat *format, GstGemmclShape *shape, gboolean *fits)
+{
+  g_autoptr (GstCaps) caps = gst_caps_new_full (gst_structure_copy (self->from), NULL);
+
+  if (self->k == 0 || !gst_caps_is_fixed (caps) ||
+      !gst_gemmcl_format_from_caps (format, caps, NULL))
+    return FALSE;
+  *fits = gst_gemmcl_shape_of_format (format, self->settings, self->k, shape, NULL);
+  return TRUE;
+}
+
+/* From the sink pad to the source pad. */
+static void
+transform_input (const Transform *self)
+{
+  GstGemmclFormat format;
+  GstGemmclShape shape;
+  gboolean fits = TRUE, known = get_shape (self, &format, &shape, &fits);
+  const gint more = self->settings->row_outputs != 0;
+  gboolean keep =
+      known ? shape.mode == GEMMCL_FEATURE_PIXEL && more == 0 : allows_pixel_mode (self->settings);
+
+  if (!fits) {
+    const GstGemmclSettings any = {0};
+
+    transform_input (&(Transform){.result = self->result, .from = self->from, .settings = &any});
+    return;
+  }
+  if (gst_structure_has_name (self->from, GST_GEMMCL_AUDIO_MEDIA)) {
+    append_audio (self->result, self->from, self->n);
+    return;
+  }
+  if (keep && gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA))
+    append_video_output (self);
+  if (known)
+    append_known_tensors (self, &format, &shape);
+  else
+    append_any_tensors (self->result, self->from, more);
+}
+
+static gboolean
+allows_pictures_of_n (const Transform *self)
+{
+  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
+    if ((self->n == 0 || gemmcl_pixel_format_get_channels (i) == self->n) &&
+        gemmcl_pixel_format_get_n_planes (i) == 1 &&
+        field_allows_format (self->from, gemmcl_pixel_format_get_name (i)))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* From the source pad to the sink pad. */
+static void
+transform_output (const Transform *self)
+{
+  const gint more = self->settings->row_outputs != 0;
+
+  if (gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
+    if (allows_pixel_mode (self->settings) && allows_pictures_of_n (self))
+      append_video_input (self, TRUE);
+  } else if (gst_structure_has_name (self->from, GST_GEMMCL_AUDIO_MEDIA)) {
+    if (field_allows_int (self->from, "channels", self->n))
+      append_audio (self->result, self->from, self->k);
+  } else {
+    append_any_tensors (self->result, self->from, -more);
+    if (field_allows_int (self->from, "num_tensors", 1 + more)) {
+      g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
+      Transform transform = *self;
+
+      copy_framerate (video, self->from);
+      transform.from = video;
+      append_video_input (&transform, FALSE);
+    }
+  }
+}
+
+/* Whether the element has such memory on a pad of @direction. */
+static gboolean
+is_known_memory (const GstCaps *caps, guint index, GstPadDirection direction)
+{
+  const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, index);
+
+  return memory == GST_GEMMCL_MEMORY_SYSTEM || memory == GST_GEMMCL_MEMORY_OPENCL ||
+         (memory != GST_GEMMCL_MEMORY_OTHER && direction == GST_PAD_SINK);
+}
+
+/* The memory of one side says nothing of the other's. OpenCL's is preferred for what comes in; what
+ * goes out is the system's unless downstream asks for the other. */
+static GstCaps *
+transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
+               const GstGemmclSettings *settings, gsize k, gsize n)
+{
+  g_autoptr (GstCaps) plain = gst_caps_new_empty (), of_one = gst_caps_new_empty (), result = NULL;
+  Transform transform = {.result = of_one, .settings = settings, .k = k, .n = n};
+
+  if (gst_caps_is_any (caps)) {
+    result = gst_gemmcl_caps_new_template (direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
+  } else {
+    /* A format that is offered in several memories counts once. */
+    for (guint i = 0; i < gst_caps_get_size (caps); i++)
+      if (is_known_memory (caps, i, direction))
+        plain = gst_caps_merge_structure (
+            plain, gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, i)));
+    for (guint i = 0; i < gst_caps_get_size (plain); i++) {
+      transform.from = gst_caps_get_structure (plain, i);
+      if (direction == GST_PAD_SINK)
+        transform_input (&transform);
+      else
+        transform_output (&transform);
+    }
+    result =
+        gst_gemmcl_caps_spread (of_one, direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
+  }
+  if (filter)
+    return gst_caps_intersect_full ((GstCaps *)filter, result, GST_CAPS_INTERSECT_FIRST);
+  return g_steal_pointer (&result);
+}
+
+GstCaps *
+gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
+                           const GstGemmclSettings *settings, gsize k, gsize n)
+{
+  const GstGemmclSettings any = {0};
+  g_autoptr (GstCaps) everything = gst_gemmcl_caps_new_template (GST_PAD_SRC);
+  g_autoptr (GstCaps) result = transform_all (direction, caps, filter, settings, k, n);
+
+  if (direction == GST_PAD_SINK || !gst_caps_is_empty (result))
+    return g_steal_pointer (&result);
+  /* Leave out N and what downstream takes, then K: what is left decides what the error can say. */
+  gst_clear_caps (&result);
+  result = transform_all (direction, everything, filter, settings, k, 0);
+  if (!gst_caps_is_empty (result))
+    return g_steal_pointer (&result);
+  return transform_all (direction, everything, filter, &any, 0, 0);
+}
+
+static gboolean
+is_rgb (const GstStructure *structure)
+{
+  const gchar *name = gst_structure_get_string (structure, "format");
+  GstVideoFormat format = name ? gst_video_format_from_string (name) : GST_VIDEO_FORMAT_UNKNOWN;
+
+  return GST_VIDEO_FORMAT_INFO_IS_RGB (gst_video_format_get_info (format));
+}
+
+static void
+fixate_video (const GstStructure *input, GstStructure *output)
+{
+  const gchar *name = gst_structure_get_string (input, "format");
+  GstVideoFormat own = name ? gst_video_format_from_string (name) : GST_VIDEO_FORMAT_UNKNOWN;
+  GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS];
+  const gchar *colorimetry = gst_structure_get_string (input, "colorimetry");
+
+  for (guint channels = 1; channels <= 4; channels++) {
+    guint n = gst_gemmcl_output_formats (own, channels, formats);
+
+    for (guint i = 0; i < n; i++) {
+      if (field_allows_format (output, gst_video_format_to_string (formats[i]))) {
+        gst_structure_set (output, "format", G_TYPE_STRING, gst_video_format_to_string (formats[i]),
+                           NULL);
+        break;
+      }
+    }
+  }
+  if (colorimetry && !gst_structure_has_field (output, "colorimetry") && is_rgb (input) &&
+      is_rgb (output))
+    gst_structure_set (output, "colorimetry", G_TYPE_STRING, colorimetry, NULL);
+}
+
+/* Two channels are left and right, more are what GStreamer takes them for, or nothing. */
+static void
+fixate_audio (const GstStructure *input, GstStructure *output)
+{
+  guint64 mask = 0;
+  gint in_channels = 0, channels = 0;
+
+  if (!gst_structure_get_int (output, "channels", &channels) || channels < 2 ||
+      gst_structure_has_field (output, "channel-mask"))
+    return;
+  gst_structure_get_int (input, "channels", &in_channels);
+  if (in_channels != channels ||
+      !gst_structure_get (input, "channel-mask", GST_TYPE_BITMASK, &mask, NULL))
+    mask = gst_audio_channel_get_fallback_mask (channels);
+  gst_structure_set (output, "channel-mask", GST_TYPE_BITMASK, mask, NULL);
+}
+
+/* The first of the input's medium, or else the first; of these one of the memory that is wanted, if
+ * there is one. */
+static guint
+choose_structure (const GstStructure *input, const GstCaps *output, gboolean opencl)
+{
+  guint best = 0, best_points = 0;
+
+  for (guint i = 0; i < gst_caps_get_size (output); i++) {
+    const GstStructure *structure = gst_caps_get_structure (output, i);
+    const gboolean same = gst_structure_has_name (structure, gst_structure_get_name (input));
+    const guint points = 1 + 2 * same + (gst_gemmcl_caps_are_opencl (output, i) == opencl);
+
+    if (points > best_points) {
+      best = i;
+      best_points = points;
+    }
+  }
+  return best;
+}
+
+GstCaps *
+gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl)
+{
+  g_autoptr (GstStructure) from = gst_gemmcl_drm_to_plain (gst_caps_get_structure (input, 0));
+  GstCaps *result = gst_caps_copy_nth (output, choose_structure (from, output, opencl));
+  GstStructure *structure = gst_caps_get_structure (result, 0);
+
+  if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA))
+    fixate_video (from, structure);
+  else if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA))
+    fixate_audio (from, structure);
+  gst_structure_fixate (structure);
+  gst_caps_unref (output);
+  return result;
+}

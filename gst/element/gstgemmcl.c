@@ -1,0 +1,491 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/**
+ * SECTION:element-gemmcl
+ * @title: gemmcl
+ *
+ * Multiplies what flows by a weight matrix on an OpenCL device:
+ *
+ *     D = act (alpha * A * B + beta * C + bias)
+ *
+ * The rows of A are pixels, rows, patches or frames of video, samples of audio, or rows of a
+ * tensor.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc ! gemmcl weight="[[.3,.3,.3],[.6,.6,.6],[.1,.1,.1]]" ! autovideosink
+ * ]| Grey pictures in RGB: a colour matrix.
+ * |[
+ * gst-launch-1.0 audiotestsrc ! audio/x-raw,channels=2 ! gemmcl weight="[[0.5],[0.5]]" !
+ * autoaudiosink
+ * ]| Stereo to mono.
+ * |[
+ * gst-launch-1.0 videotestsrc ! gemmcl weight="[[1,0,0],[0,1,0],[0,0,1]]" alpha=0.1 beta=0.9 !
+ * autovideosink
+ * ]| Each picture is a tenth new and nine tenths the one before.
+ */
+#include "element/gstgemmcl.h"
+
+#include "element/batch.h"
+#include "memory/context.h"
+#include "memory/imports.h"
+#include "element/mapping.h"
+#include "element/operands.h"
+#include "element/plan.h"
+#include "element/run.h"
+
+#define MAX_IMPORTS 64 /* more than pools of media drivers have, as a rule */
+
+GST_DEBUG_CATEGORY (gst_gemmcl_debug);
+#define GST_CAT_DEFAULT gst_gemmcl_debug
+
+G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
+
+/* What stands in for each of the library's errors on the bus. */
+static const struct {
+  GQuark (*domain) (void);
+  gint code;
+} messages[] = {
+    [GEMMCL_ERROR_NO_DEVICE] = {gst_resource_error_quark, GST_RESOURCE_ERROR_NOT_FOUND},
+    [GEMMCL_ERROR_IO] = {gst_resource_error_quark, GST_RESOURCE_ERROR_OPEN_READ},
+    [GEMMCL_ERROR_FORMAT] = {gst_resource_error_quark, GST_RESOURCE_ERROR_READ},
+    [GEMMCL_ERROR_TOO_LARGE] = {gst_resource_error_quark, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+    [GEMMCL_ERROR_SHAPE] = {gst_stream_error_quark, GST_STREAM_ERROR_FORMAT},
+    [GEMMCL_ERROR_INVALID] = {gst_library_error_quark, GST_LIBRARY_ERROR_SETTINGS},
+    [GEMMCL_ERROR_KERNEL] = {gst_library_error_quark, GST_LIBRARY_ERROR_SETTINGS},
+    [GEMMCL_ERROR_OPENCL] = {gst_library_error_quark, GST_LIBRARY_ERROR_FAILED},
+    [GEMMCL_ERROR_BUILD] = {gst_library_error_quark, GST_LIBRARY_ERROR_FAILED},
+};
+
+void
+gst_gemmcl_post (GstGemmcl *self, GstMessageType type, const gchar *consequence,
+                 const GError *error)
+{
+  const gboolean known =
+      error->domain == GEMMCL_ERROR && (guint)error->code < G_N_ELEMENTS (messages);
+  const GQuark domain = known ? messages[error->code].domain () : GST_RESOURCE_ERROR;
+  const gint code = known ? messages[error->code].code : GST_RESOURCE_ERROR_FAILED;
+  gchar *text = consequence ? g_strdup_printf ("%s %s", consequence, error->message)
+                            : g_strdup (error->message);
+
+  if (type == GST_MESSAGE_ERROR)
+    GST_ERROR_OBJECT (self, "%s", text);
+  else
+    GST_WARNING_OBJECT (self, "%s", text);
+  gst_element_message_full (GST_ELEMENT (self), type, domain, code, text, NULL, __FILE__,
+                            GST_FUNCTION, __LINE__);
+}
+
+/* "auto" is what the library knows as NULL. */
+static gboolean
+check_kernel (GstGemmcl *self, GError **error)
+{
+  g_autofree gchar *kernel = NULL;
+
+  GST_OBJECT_LOCK (self);
+  kernel = g_strdup (self->wanted.kernel);
+  GST_OBJECT_UNLOCK (self);
+  return g_str_equal (kernel, GST_GEMMCL_AUTO) ||
+         gemmcl_kernel_fits (self->context, kernel, NULL, error);
+}
+
+static void
+close_all (GstGemmcl *self)
+{
+  gst_gemmcl_operands_close (self);
+  g_mutex_lock (&self->lock);
+  gst_clear_object (&self->allocator);
+  g_clear_object (&self->context);
+  g_mutex_unlock (&self->lock);
+  GST_OBJECT_LOCK (self);
+  gst_clear_object (&self->va_display);
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+set_context (GstElement *element, GstContext *context)
+{
+  GST_ELEMENT_CLASS (gst_gemmcl_parent_class)->set_context (element, context);
+  gst_gemmcl_context_set (GST_GEMMCL (element), context);
+}
+
+static GstStateChangeReturn
+change_state (GstElement *element, GstStateChange transition)
+{
+  GstGemmcl *self = GST_GEMMCL (element);
+  GstStateChangeReturn result;
+
+  if (transition == GST_STATE_CHANGE_NULL_TO_READY) {
+    g_autoptr (GError) error = NULL;
+
+    if (!gst_gemmcl_operands_open (self, &error) || !gst_gemmcl_context_open (self, &error) ||
+        !check_kernel (self, &error)) {
+      close_all (self);
+      gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+      return GST_STATE_CHANGE_FAILURE;
+    }
+  }
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED ||
+      transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    gst_gemmcl_plan_stop_waiting (self, transition == GST_STATE_CHANGE_PAUSED_TO_READY);
+  result = GST_ELEMENT_CLASS (gst_gemmcl_parent_class)->change_state (element, transition);
+  if (transition == GST_STATE_CHANGE_READY_TO_NULL)
+    close_all (self);
+  return result;
+}
+
+static gboolean
+check_weight (GstGemmcl *self, GError **error)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  if (self->operands.weight)
+    return TRUE;
+  g_set_error_literal (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+                       "No weight is set: expected weight=FILE.npy, weight=FILE.safetensors#NAME "
+                       "or weight=[[1,2],[3,4]], found nothing.");
+  return FALSE;
+}
+
+static void
+begin_stream (GstGemmcl *self)
+{
+  g_mutex_lock (&self->lock);
+  GST_OBJECT_LOCK (self);
+  gst_gemmcl_settings_copy (&self->settings, &self->wanted);
+  GST_OBJECT_UNLOCK (self);
+  self->started = TRUE;
+  self->va_refused = FALSE;
+  self->frame_duration = GST_CLOCK_TIME_NONE;
+  self->past = (GemmclPlanStats){0};
+  self->buffers = self->bytes_out = 0;
+  self->read_memory = "system";
+  g_mutex_unlock (&self->lock);
+}
+
+static gboolean
+start (GstBaseTransform *trans)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  g_autoptr (GError) error = NULL;
+  gst_gemmcl_operands_hold (self);
+  gst_gemmcl_operands_release (self);
+  if (!gst_gemmcl_context_refresh (self, &error) || !check_kernel (self, &error) ||
+      !check_weight (self, &error)) {
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+    return FALSE;
+  }
+  begin_stream (self);
+  self->error_posted = self->addend_warned = FALSE;
+  self->run_beta = self->next_beta = self->beta;
+  self->imports = gst_gemmcl_imports_new (MAX_IMPORTS + self->settings.batch_size);
+  gst_gemmcl_runs_start (self);
+  gst_gemmcl_batch_start (self);
+  return TRUE;
+}
+
+static gboolean
+stop (GstBaseTransform *trans)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+
+  /* A batch that its timeout ends is ended with this lock held. */
+  GST_PAD_STREAM_LOCK (trans->sinkpad);
+  gst_gemmcl_batch_stop (self);
+  gst_gemmcl_drop_plan (self);
+  gst_gemmcl_runs_stop (self);
+  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
+  g_clear_pointer (&self->imports, gst_gemmcl_imports_free);
+  g_mutex_lock (&self->lock);
+  self->started = FALSE;
+  self->configured = FALSE;
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
+/* Controlled properties have the values of the buffer's stream time; there is none in a segment of
+ * bytes, as multifilesrc sends. */
+static void
+before_transform (GstBaseTransform *trans, GstBuffer *input)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  const GstSegment *segment = &trans->segment;
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+
+  if (segment->format == GST_FORMAT_TIME)
+    time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (input));
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (self), time);
+  GST_OBJECT_LOCK (self);
+  self->next_alpha = self->alpha;
+  self->next_beta = self->beta;
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* Whether the collected buffers cannot be in one run with @input. */
+static gboolean
+ends_batch (GstGemmcl *self, GstBuffer *input)
+{
+  return GST_BUFFER_IS_DISCONT (input) || self->next_alpha != self->run_alpha ||
+         self->next_beta != self->run_beta || gst_gemmcl_operands_have_next (self) ||
+         gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
+}
+
+/* A new plan where renegotiation ended in the same caps, so that set_caps was not called. */
+static GstFlowReturn
+replan (GstGemmcl *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!self->replan || gst_gemmcl_make_plan (self, self->plan ? self->problem.gemm.m : 0, &error))
+    return GST_FLOW_OK;
+  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  return GST_FLOW_ERROR;
+}
+
+/* Takes @input. Operands are held. */
+static GstFlowReturn
+negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  g_autoptr (GstCaps) caps = NULL;
+  g_autoptr (GError) error = NULL;
+  GstFlowReturn flow;
+
+  if (!gst_gemmcl_prepare_input (self, input, &error)) {
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+    gst_buffer_unref (input);
+    return GST_FLOW_ERROR;
+  }
+  flow = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
+             ->submit_input_buffer (trans, is_discont, input);
+  if (flow == GST_FLOW_OK)
+    return replan (self);
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
+    gst_gemmcl_batch_mark_discont (self);
+  } else if (flow == GST_FLOW_NOT_NEGOTIATED) {
+    caps = gst_pad_get_current_caps (trans->sinkpad);
+    gst_gemmcl_explain_failure (self, caps);
+  }
+  return flow;
+}
+
+static GstFlowReturn
+submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  if (ends_batch (self, input))
+    flow = gst_gemmcl_batch_end (self);
+  if (flow != GST_FLOW_OK) {
+    gst_buffer_unref (input);
+    return flow;
+  }
+  if (GST_BUFFER_IS_DISCONT (input))
+    gst_gemmcl_runs_forget (self);
+  self->run_alpha = self->next_alpha;
+  self->run_beta = self->next_beta;
+  if (gst_gemmcl_operands_hold (self)) {
+    self->replan = TRUE;
+    gst_base_transform_reconfigure_src (trans);
+  }
+  flow = negotiate (self, is_discont, input);
+  gst_gemmcl_operands_release (self);
+  return flow;
+}
+
+static GstFlowReturn
+generate_output (GstBaseTransform *trans, GstBuffer **output)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  GstBuffer *input;
+
+  if (self->settings.batch_size == 1)
+    return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->generate_output (trans, output);
+  input = g_steal_pointer (&trans->queued_buf);
+  *output = NULL;
+  return input ? gst_gemmcl_batch_add (self, input) : GST_FLOW_OK;
+}
+
+/* Called by the base class's generate_output, with an output of prepare_output_buffer. */
+static GstFlowReturn
+transform (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
+{
+  return gst_gemmcl_run_submit (GST_GEMMCL (trans), 1, &input, &output);
+}
+
+static gboolean
+sink_caps (GstGemmcl *self, GstEvent *event)
+{
+  g_autoptr (GstCaps) caps = NULL;
+  GstCaps *parsed;
+  gboolean accepted;
+
+  gst_event_parse_caps (event, &parsed);
+  caps = gst_caps_ref (parsed);
+  if (gst_gemmcl_operands_hold (self))
+    self->replan = TRUE;
+  accepted = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
+                 ->sink_event (GST_BASE_TRANSFORM (self), event);
+  if (!accepted)
+    gst_gemmcl_explain_failure (self, caps);
+  gst_gemmcl_operands_release (self);
+  return accepted;
+}
+
+/* Ends the batch before an event that must not be in it, and waits for the runs where the stream
+ * ends: an error must come before that. */
+static void
+end_before (GstGemmcl *self, GstEvent *event)
+{
+  GstFlowReturn flow;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
+    gst_gemmcl_batch_clear (self);
+    gst_gemmcl_runs_finish (self);
+    gst_gemmcl_runs_forget (self);
+  } else if (GST_EVENT_IS_SERIALIZED (event)) {
+    flow = gst_gemmcl_batch_end (self);
+    if (flow != GST_FLOW_OK)
+      GST_INFO_OBJECT (self, "before %s: %s", GST_EVENT_TYPE_NAME (event),
+                       gst_flow_get_name (flow));
+    if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+      gst_gemmcl_runs_finish (self);
+  }
+}
+
+static gboolean
+sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+
+  if (gst_gemmcl_batch_hold (self, event))
+    return TRUE;
+  end_before (self, event);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS)
+    return sink_caps (self, event);
+  return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->sink_event (trans, event);
+}
+
+static void
+add_latency (GstGemmcl *self, GstQuery *query)
+{
+  const GstClockTime wait = gst_gemmcl_batch_get_latency (self);
+  GstClockTime min, max;
+  gboolean live;
+
+  gst_query_parse_latency (query, &live, &min, &max);
+  gst_query_set_latency (query, live, min + wait, GST_CLOCK_TIME_IS_VALID (max) ? max + wait : max);
+}
+
+static gboolean
+query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+
+  if (gst_gemmcl_context_answer (self, query_))
+    return TRUE;
+  /* Upstream wants its buffers back. */
+  if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN) {
+    gst_gemmcl_batch_end (self);
+    gst_gemmcl_runs_finish (self);
+  }
+  if (!GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->query (trans, direction, query_))
+    return FALSE;
+  if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query_) == GST_QUERY_LATENCY)
+    add_latency (self, query_);
+  return TRUE;
+}
+
+static void
+gst_gemmcl_finalize (GObject *object)
+{
+  GstGemmcl *self = GST_GEMMCL (object);
+
+  close_all (self);
+  gst_gemmcl_settings_clear (&self->settings);
+  gst_gemmcl_properties_clear (self);
+  g_mutex_clear (&self->lock);
+  g_mutex_clear (&self->change_lock);
+  G_OBJECT_CLASS (gst_gemmcl_parent_class)->finalize (object);
+}
+
+static void
+add_template (GstElementClass *klass, const gchar *name, GstPadDirection direction)
+{
+  g_autoptr (GstCaps) caps = gst_gemmcl_caps_new_template (direction);
+
+  gst_element_class_add_pad_template (klass,
+                                      gst_pad_template_new (name, direction, GST_PAD_ALWAYS, caps));
+}
+
+static void
+describe (GstElementClass *klass)
+{
+  gst_element_class_set_static_metadata (
+      klass, "GEMM on OpenCL", "Filter/Converter/Video/Audio/Tensor",
+      "Multiplies what flows by a matrix: D = act (alpha * A * B + beta * C + bias). A is M x K "
+      "and flows in, B is the weight, K x N, and D is M x N and flows out. Video: M and K by "
+      "feature-mode, from pixels (K = channels; NV12, I420 and P010 count as R, G, B) to whole "
+      "frames. Audio: M = samples, K = channels. Tensors: K = the innermost dimension. Pixels with "
+      "N = 1, 3 or 4 stay video and audio stays audio where downstream takes that, integers "
+      "rounded and saturated; all else leaves as float32 tensors with dimensions=N:M. Runs on any "
+      "OpenCL device, Intel GPUs first",
+      "The gemmcl developers");
+  gst_element_class_add_static_metadata (
+      klass, "examples",
+      "a colour matrix: gst-launch-1.0 videotestsrc ! gemmcl "
+      "weight=\"[[.3,.3,.3],[.6,.6,.6],[.1,.1,.1]]\" ! videoconvert ! autovideosink; "
+      "stereo to mono: gst-launch-1.0 audiotestsrc ! audio/x-raw,channels=2 ! gemmcl "
+      "weight=\"[[.5],[.5]]\" ! audioconvert ! autoaudiosink; "
+      "temporal smoothing: gst-launch-1.0 videotestsrc pattern=snow ! gemmcl "
+      "weight=\"[[1,0,0],[0,1,0],[0,0,1]]\" alpha=0.1 beta=0.9 ! videoconvert ! autovideosink");
+  add_template (klass, "sink", GST_PAD_SINK);
+  add_template (klass, "src", GST_PAD_SRC);
+}
+
+static void
+gst_gemmcl_class_init (GstGemmclClass *klass)
+{
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_gemmcl_finalize;
+  GST_ELEMENT_CLASS (klass)->change_state = change_state;
+  GST_ELEMENT_CLASS (klass)->set_context = set_context;
+  trans_class->start = start;
+  trans_class->stop = stop;
+  trans_class->before_transform = before_transform;
+  trans_class->submit_input_buffer = submit_input_buffer;
+  trans_class->generate_output = generate_output;
+  trans_class->transform = transform;
+  trans_class->sink_event = sink_event;
+  trans_class->query = query;
+  gst_gemmcl_negotiate_install (trans_class);
+  gst_gemmcl_allocation_install (trans_class);
+  gst_gemmcl_output_install (trans_class);
+  gst_gemmcl_properties_install (G_OBJECT_CLASS (klass));
+  describe (GST_ELEMENT_CLASS (klass));
+}
+
+static void
+gst_gemmcl_init (GstGemmcl *self)
+{
+  g_mutex_init (&self->change_lock);
+  g_mutex_init (&self->lock);
+  gst_gemmcl_properties_init (self);
+  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
+}
+
+/* No OpenCL here: this runs in GStreamer's plugin scanner. */
+static gboolean
+plugin_init (GstPlugin *plugin)
+{
+  GST_DEBUG_CATEGORY_INIT (gst_gemmcl_debug, "gemmcl", 0, "GEMM on OpenCL");
+  return gst_element_register (plugin, "gemmcl", GST_RANK_NONE, GST_TYPE_GEMMCL);
+}
+
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, gemmcl,
+                   "Multiplies video, audio and tensors by a matrix on OpenCL", plugin_init,
+                   PACKAGE_VERSION, "LGPL", PACKAGE, PACKAGE_ORIGIN)

@@ -1,0 +1,291 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "memory/dmabuf.h"
+#include "memory/imports.h"
+#include "element/plan.h"
+#include "element/run.h"
+#include "memory/va.h"
+
+#define GST_CAT_DEFAULT gst_gemmcl_debug
+
+/* Bytes of the other side's caps that an error shows. */
+#define MAX_CAPS_TEXT 400
+
+/* The settings that hold, and K and N of the weight, 0 without one. */
+static void
+get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n)
+{
+  g_mutex_lock (&self->lock);
+  if (self->started) {
+    gst_gemmcl_settings_copy (settings, &self->settings);
+  } else {
+    GST_OBJECT_LOCK (self);
+    gst_gemmcl_settings_copy (settings, &self->wanted);
+    GST_OBJECT_UNLOCK (self);
+  }
+  gst_gemmcl_weight_get_shape (settings, self->operands.weight, k, n);
+  g_mutex_unlock (&self->lock);
+}
+
+/* Whether upstream asks for VA surfaces and nothing else. */
+static gboolean
+asks_for_surfaces (const GstCaps *filter)
+{
+  if (!filter || gst_caps_is_any (filter) || gst_caps_is_empty (filter))
+    return FALSE;
+  for (guint i = 0; i < gst_caps_get_size (filter); i++)
+    if (!gst_gemmcl_caps_are_surfaces (filter, i))
+      return FALSE;
+  return TRUE;
+}
+
+/* Says once why surfaces are not taken: upstream can only say "not negotiated". */
+static void
+explain_refusal (GstGemmcl *self, const GError *reason)
+{
+  gboolean said;
+
+  g_mutex_lock (&self->lock);
+  said = self->va_refused;
+  self->va_refused = TRUE;
+  g_mutex_unlock (&self->lock);
+  if (!said)
+    gst_gemmcl_post (
+        self, GST_MESSAGE_WARNING,
+        "VA surfaces, in video/x-raw(memory:VAMemory) or tiled dma-bufs, are not taken.", reason);
+}
+
+/* Takes @caps, of the sink pad: what of them the device has. Without one, all. */
+static GstCaps *
+offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter)
+{
+  g_autoptr (GemmclContext) context = NULL;
+  g_autoptr (GError) reason = NULL;
+  gboolean va;
+
+  g_mutex_lock (&self->lock);
+  g_set_object (&context, self->context);
+  g_mutex_unlock (&self->lock);
+  if (!context)
+    return caps;
+  va = gst_gemmcl_va_check (self, context, &reason);
+  if (!va) {
+    GST_LOG_OBJECT (self, "no VA surfaces: %s", reason->message);
+    if (asks_for_surfaces (filter))
+      explain_refusal (self, reason);
+  }
+  return gst_gemmcl_caps_offer (caps, va, gst_gemmcl_dmabuf_can_import (context));
+}
+
+static GstCaps *
+transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  g_auto (GstGemmclSettings) settings = {0};
+  GstCaps *result;
+  gsize k, n;
+
+  get_terms (self, &settings, &k, &n);
+  result = gst_gemmcl_caps_transform (direction, caps, filter, &settings, k, n);
+  if (direction == GST_PAD_SRC)
+    result = offer (self, result, filter);
+  GST_LOG_OBJECT (self, "%s %" GST_PTR_FORMAT " makes %" GST_PTR_FORMAT,
+                  direction == GST_PAD_SINK ? "sink" : "src", caps, result);
+  return result;
+}
+
+/* Whether downstream names OpenCL memory of itself, as this element does; not if it takes any. */
+static gboolean
+downstream_wants_opencl (GstBaseTransform *trans)
+{
+  g_autoptr (GstCaps) caps = gst_pad_peer_query_caps (trans->srcpad, NULL);
+
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    if (gst_gemmcl_caps_are_opencl (caps, i))
+      return TRUE;
+  return FALSE;
+}
+
+static GstCaps *
+fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *othercaps)
+{
+  if (direction == GST_PAD_SINK && !gst_caps_is_empty (othercaps))
+    return gst_gemmcl_caps_fixate (caps, othercaps, downstream_wants_opencl (trans));
+  return gst_caps_fixate (othercaps);
+}
+
+/* How long a buffer lasts, if caps say so. */
+static GstClockTime
+get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
+{
+  gint num = 0, den = 1;
+
+  if (format->medium == GST_GEMMCL_MEDIUM_AUDIO ||
+      !gst_structure_get_fraction (gst_caps_get_structure (caps, 0), "framerate", &num, &den) ||
+      num <= 0)
+    return GST_CLOCK_TIME_NONE;
+  return gst_util_uint64_scale (GST_SECOND, den, num);
+}
+
+/* The input first: where that does not fit, the output is no more than a guess. */
+static gboolean
+set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
+{
+  GstGemmclShape shape;
+  gboolean ok;
+  gsize k, n;
+
+  g_mutex_lock (&self->lock);
+  gst_gemmcl_weight_get_shape (&self->settings, self->operands.weight, &k, &n);
+  ok = gst_gemmcl_format_from_caps (&self->input, incaps, error) &&
+       gst_gemmcl_shape_of_format (&self->input, &self->settings, k, &shape, error) &&
+       gst_gemmcl_format_from_caps (&self->output, outcaps, error);
+  if (ok) {
+    self->frame_duration = get_frame_duration (&self->input, incaps);
+    self->input_memory = gst_gemmcl_caps_get_memory (incaps, 0);
+    self->output_opencl = gst_gemmcl_caps_are_opencl (outcaps, 0);
+  }
+  g_mutex_unlock (&self->lock);
+  return ok && (!gst_gemmcl_caps_are_surfaces (incaps, 0) ||
+                gst_gemmcl_va_check (self, self->context, error));
+}
+
+/* Who names f16 gets it, and is told; "auto" avoids it. */
+static void
+warn_of_infinities (GstGemmcl *self)
+{
+  const gdouble largest = gst_gemmcl_problem_get_largest (&self->problem);
+
+  if (gemmcl_plan_get_precision (self->plan) == GEMMCL_PRECISION_F16 &&
+      largest > GST_GEMMCL_LARGEST_F16)
+    GST_ELEMENT_WARNING (
+        self, STREAM, FORMAT,
+        ("What comes in may be as large as %.0f, and precision=f16 ends at %.0f: what is more may "
+         "become infinite. Use input-scale, or precision=auto or bf16.",
+         largest, GST_GEMMCL_LARGEST_F16),
+        (NULL));
+}
+
+/* Who sets an addend and no beta would find nothing of it in the result. */
+static void
+warn_of_idle_addend (GstGemmcl *self)
+{
+  g_autoptr (GstControlBinding) binding =
+      gst_object_get_control_binding (GST_OBJECT (self), "beta");
+
+  if (!self->operands.addend || self->next_beta != 0.0 || binding || self->addend_warned)
+    return;
+  self->addend_warned = TRUE;
+  GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+                       ("An addend is set, but beta is 0, so the addend is not added. Expected "
+                        "another beta, such as beta=1, or no addend."),
+                       (NULL));
+}
+
+static gboolean
+set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  g_autoptr (GError) error = NULL;
+  gboolean ok;
+
+  GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
+  gst_gemmcl_imports_drop (self->imports);
+  gst_gemmcl_runs_forget (self);
+  ok = set_formats (self, incaps, outcaps, &error) && gst_gemmcl_make_plan (self, 0, &error);
+  g_mutex_lock (&self->lock);
+  self->configured = ok;
+  g_mutex_unlock (&self->lock);
+  if (ok) {
+    self->error_posted = FALSE;
+    warn_of_infinities (self);
+    warn_of_idle_addend (self);
+    if (self->settings.batch_size > 1)
+      gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+    return TRUE;
+  }
+  if (!self->error_posted)
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  self->error_posted = TRUE;
+  return FALSE;
+}
+
+static gchar *
+print_caps (const GstCaps *caps)
+{
+  g_autofree gchar *text = gst_caps_to_string (caps);
+
+  if (strlen (text) <= MAX_CAPS_TEXT)
+    return g_steal_pointer (&text);
+  return g_strdup_printf ("%.*s ...", MAX_CAPS_TEXT, text);
+}
+
+static const gchar *
+get_hint (const GstGemmclFormat *input)
+{
+  switch (input->medium) {
+  case GST_GEMMCL_MEDIUM_VIDEO:
+    return "Video comes out in feature-mode=pixel for N = 1 (GRAY8, GRAY16_LE), 3 (RGB and its "
+           "kin) or 4 (RGBA, BGRA), otherwise tensors. Use a weight of another N, or something "
+           "downstream that takes this.";
+  case GST_GEMMCL_MEDIUM_AUDIO:
+    return "Audio comes out as audio of N channels in the format it has, never as tensors. Use a "
+           "weight of another N, or something downstream that takes this, such as audioconvert.";
+  default:
+    return "Tensors come out as tensors. Use a weight of another N, or something downstream that "
+           "takes this.";
+  }
+}
+
+/* The error that negotiating @input ends in; never %NULL. */
+static GError *
+find_reason (GstGemmcl *self, GstCaps *input)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  g_auto (GstGemmclSettings) settings = {0};
+  g_autoptr (GstCaps) output = NULL, peer = NULL;
+  g_autofree gchar *offered = NULL, *taken = NULL;
+  GstGemmclFormat format;
+  GstGemmclShape shape;
+  GError *error = NULL;
+  gsize k, n;
+
+  get_terms (self, &settings, &k, &n);
+  if (!gst_gemmcl_format_from_caps (&format, input, &error) ||
+      !gst_gemmcl_shape_of_format (&format, &settings, k, &shape, &error))
+    return error;
+  output = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, &settings, k, n);
+  peer = gst_pad_peer_query_caps (trans->srcpad, NULL);
+  offered = print_caps (output);
+  taken = print_caps (peer);
+  return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                      "Downstream cannot take the result: the weight's N = %zu makes %s, but "
+                      "downstream expects %s. %s",
+                      n, offered, taken, get_hint (&format));
+}
+
+void
+gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  g_autoptr (GError) error = NULL;
+
+  if (self->error_posted || GST_PAD_IS_FLUSHING (trans->srcpad) ||
+      GST_PAD_IS_FLUSHING (trans->sinkpad))
+    return;
+  self->error_posted = TRUE;
+  if (input)
+    error = find_reason (self, input);
+  else
+    error = g_error_new_literal (GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
+                                 "A buffer came before caps; expected caps that say what it is.");
+  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+}
+
+void
+gst_gemmcl_negotiate_install (GstBaseTransformClass *klass)
+{
+  klass->transform_caps = transform_caps;
+  klass->fixate_caps = fixate_caps;
+  klass->set_caps = set_caps;
+}

@@ -1,0 +1,272 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Output buffers before anything is in them: their memory and their metadata.
+ */
+#include <string.h>
+
+#include "element/mapping.h"
+
+static GstBaseTransformClass *parent_class = NULL;
+
+/* The qdata key of the row outputs' memory, which a buffer of the pool keeps. */
+static GQuark
+rows_quark (void)
+{
+  return g_quark_from_static_string ("gst-gemmcl-rows");
+}
+
+static void
+set_no_memory (GError **error)
+{
+  gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                   "There is no memory for a result. In OpenCL memory a device that is smaller "
+                   "than the host has to hold it: use system memory, smaller buffers, or fewer of "
+                   "them (queue-depth, batch-size, queues).");
+}
+
+/* Memory that no pool has. */
+static GstMemory *
+new_memory (GstBaseTransform *trans, gsize size)
+{
+  g_autoptr (GstAllocator) allocator = NULL;
+  GstAllocationParams params;
+
+  gst_base_transform_get_allocator (trans, &allocator, &params);
+  return gst_allocator_alloc (allocator, size, &params);
+}
+
+/* Room for the row outputs, which stays with @output when that goes back to its pool. */
+static GstMemory *
+take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size)
+{
+  GstMiniObject *owner = GST_MINI_OBJECT (output);
+  GstMemory *memory = gst_mini_object_get_qdata (owner, rows_quark ());
+
+  if (memory && GST_MINI_OBJECT_REFCOUNT_VALUE (memory) == 1 &&
+      gst_memory_get_sizes (memory, NULL, NULL) == size)
+    return gst_memory_ref (memory);
+  memory = new_memory (trans, size);
+  if (memory)
+    gst_mini_object_set_qdata (owner, rows_quark (), gst_memory_ref (memory),
+                               (GDestroyNotify)gst_memory_unref);
+  return memory;
+}
+
+static gboolean
+copy_bytes (GstMemory *from, GstMemory *to)
+{
+  GstMapInfo source, target;
+
+  if (!gst_memory_map (from, &source, GST_MAP_READ))
+    return FALSE;
+  if (!gst_memory_map (to, &target, GST_MAP_WRITE)) {
+    gst_memory_unmap (from, &source);
+    return FALSE;
+  }
+  memcpy (target.data, source.data, MIN (target.size, source.size));
+  gst_memory_unmap (to, &target);
+  gst_memory_unmap (from, &source);
+  return TRUE;
+}
+
+/* Takes @memory, of a tensor that passes through: gives it back if it is OpenCL memory, else a copy
+ * of it that is; NULL if there is no room for that, or it cannot be read. */
+static GstMemory *
+take_memory (GstBaseTransform *trans, GstMemory *memory)
+{
+  GstMemory *copy;
+
+  if (gst_memory_is_type (memory, GST_OPENCL_MEMORY_TYPE_NAME))
+    return memory;
+  copy = new_memory (trans, gst_memory_get_sizes (memory, NULL, NULL));
+  if (copy && !copy_bytes (memory, copy))
+    g_clear_pointer (&copy, gst_memory_unref);
+  gst_memory_unref (memory);
+  return copy;
+}
+
+/* Puts the tensors that pass through around the result, and adds room for the row outputs. */
+static gboolean
+insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
+{
+  const gboolean has_rows = self->problem.gemm.row_outputs != 0;
+  const guint n = self->output.tensors.n - has_rows;
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  GstMemory *memory;
+
+  for (guint i = 0; i < n; i++) {
+    if (i == gst_gemmcl_get_output_index (self))
+      continue;
+    memory = gst_gemmcl_get_tensor_memory (&self->input.tensors, i, input, error);
+    if (!memory)
+      return FALSE;
+    if (self->output_opencl)
+      memory = take_memory (trans, memory);
+    if (!memory) {
+      set_no_memory (error);
+      return FALSE;
+    }
+    gst_buffer_insert_memory (output, (gint)i, memory);
+  }
+  if (!has_rows)
+    return TRUE;
+  memory = take_rows (trans, output, gst_gemmcl_tensor_get_size (&self->output.tensors.tensor[n]));
+  if (!memory) {
+    set_no_memory (error);
+    return FALSE;
+  }
+  gst_buffer_append_memory (output, memory);
+  return TRUE;
+}
+
+/* Bytes of the result that a buffer of audio or tensors makes; 0 after an error. */
+static gsize
+get_result_size (GstGemmcl *self, GstBuffer *input, GError **error)
+{
+  gsize offset, samples, size;
+
+  if (self->output.medium == GST_GEMMCL_MEDIUM_TENSORS)
+    return gst_gemmcl_tensor_get_size (
+        &self->output.tensors.tensor[gst_gemmcl_get_output_index (self)]);
+  if (!gst_gemmcl_get_samples (&self->input.audio, input, &offset, &samples, error))
+    return 0;
+  if (g_size_checked_mul (&size, samples, GST_AUDIO_INFO_BPF (&self->output.audio)))
+    return size;
+  gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                   "A buffer of audio makes a result that is more than memory can hold.");
+  return 0;
+}
+
+/* A buffer that no pool has, or none large enough. */
+static GstFlowReturn
+make_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
+{
+  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
+  GstMemory *memory;
+
+  if (size > 0) {
+    memory = new_memory (trans, size);
+    if (!memory)
+      return GST_FLOW_ERROR;
+    gst_buffer_append_memory (buffer, memory);
+  }
+  if (!GST_BASE_TRANSFORM_GET_CLASS (trans)->copy_metadata (trans, input, buffer))
+    GST_ELEMENT_WARNING (trans, STREAM, NOT_IMPLEMENTED, (NULL), ("could not copy metadata"));
+  *output = g_steal_pointer (&buffer);
+  return GST_FLOW_OK;
+}
+
+/* From the base class's pool, which decide_allocation chose. */
+static GstFlowReturn
+take_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
+{
+  GstFlowReturn flow = parent_class->prepare_output_buffer (trans, input, output);
+
+  if (flow == GST_FLOW_OK && GST_GEMMCL (trans)->output.medium == GST_GEMMCL_MEDIUM_AUDIO)
+    gst_buffer_set_size (*output, (gssize)size);
+  return flow;
+}
+
+static GstFlowReturn
+prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **error)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  const gboolean is_video = self->output.medium == GST_GEMMCL_MEDIUM_VIDEO;
+  const gsize size = is_video ? 0 : get_result_size (self, input, error);
+  GstFlowReturn flow;
+
+  if (!is_video && size == 0)
+    return GST_FLOW_ERROR;
+  flow = is_video || size <= self->pool_size ? take_buffer (trans, input, size, output)
+                                             : make_buffer (trans, input, size, output);
+  if (flow == GST_FLOW_ERROR)
+    set_no_memory (error);
+  if (flow != GST_FLOW_OK || self->output.medium != GST_GEMMCL_MEDIUM_TENSORS ||
+      insert_others (self, input, *output, error))
+    return flow;
+  gst_clear_buffer (output);
+  return GST_FLOW_ERROR;
+}
+
+static GstFlowReturn
+prepare_output_buffer (GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+  g_autoptr (GError) error = NULL;
+  GstFlowReturn flow;
+
+  if (gst_gemmcl_is_empty (self, input))
+    return make_buffer (trans, input, 0, output);
+  flow = prepare_result (self, input, output, &error);
+  if (error)
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  return flow;
+}
+
+/* Nothing in, nothing out: whether silence stays silence, and a gap so a gap. */
+static gboolean
+keeps_zeros (GstGemmcl *self)
+{
+  const GemmclGemm *gemm = &self->problem.gemm;
+
+  return !gemm->bias && gemm->a_shift == 0.0 && self->run_beta == 0.0 &&
+         gemm->activation != GEMMCL_ACTIVATION_SIGMOID &&
+         gemm->activation != GEMMCL_ACTIVATION_SOFTMAX;
+}
+
+static gboolean
+copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
+{
+  GstGemmcl *self = GST_GEMMCL (trans);
+
+  if (!parent_class->copy_metadata (trans, input, output))
+    return FALSE;
+  if (self->input.medium == GST_GEMMCL_MEDIUM_AUDIO && !gst_gemmcl_is_empty (self, input) &&
+      !keeps_zeros (self))
+    GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_GAP);
+  return TRUE;
+}
+
+/* Tags that a meta may have and still be kept, for each medium. */
+static const gchar *const kept_video[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                          GST_META_TAG_VIDEO_ORIENTATION_STR, NULL};
+static const gchar *const kept_audio[] = {GST_META_TAG_AUDIO_STR, GST_META_TAG_AUDIO_RATE_STR,
+                                          NULL};
+static const gchar *const kept_otherwise[] = {NULL};
+
+/* Returns: whether a meta of the input still holds for the output. One about time or the stream
+ * does. One about the frame (its size, orientation, a region, a time code) does if the output is a
+ * frame of the same size. One about colours, channels or levels does not, since these change; nor
+ * does one about the input's memory. */
+static gboolean
+transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMeta *meta,
+                GstBuffer *input G_GNUC_UNUSED)
+{
+  const GstGemmclMedium from = GST_GEMMCL (trans)->input.medium,
+                        to = GST_GEMMCL (trans)->output.medium;
+  const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
+  const gchar *const *kept = kept_otherwise;
+
+  /* It has no tags, yet says how loud the input is. */
+  if (meta->info->api == GST_AUDIO_LEVEL_META_API_TYPE)
+    return FALSE;
+  if (from == GST_GEMMCL_MEDIUM_VIDEO && to == GST_GEMMCL_MEDIUM_VIDEO)
+    kept = kept_video;
+  else if (from == GST_GEMMCL_MEDIUM_AUDIO)
+    kept = kept_audio;
+  for (; tags && *tags; tags++) {
+    if (!g_strv_contains (kept, *tags))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+void
+gst_gemmcl_output_install (GstBaseTransformClass *klass)
+{
+  parent_class = g_type_class_peek_parent (klass);
+  klass->prepare_output_buffer = prepare_output_buffer;
+  klass->copy_metadata = copy_metadata;
+  klass->transform_meta = transform_meta;
+}

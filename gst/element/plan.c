@@ -1,0 +1,344 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "element/plan.h"
+
+#include "element/run.h"
+#include "element/tuner.h"
+
+#define GST_CAT_DEFAULT gst_gemmcl_debug
+
+/* Samples of a buffer of audio before one was seen: what most sources make, or more. */
+#define FIRST_AUDIO_M 1024
+/* Time after which a plan that is being made is worth a message: a cached one takes less. */
+#define SILENCE (50 * G_TIME_SPAN_MILLISECOND)
+/* Time that the compiler has to return when the element stops. */
+#define GRACE (1 * G_TIME_SPAN_SECOND)
+
+/**
+ * GstGemmclPlanJob: A plan that is being made in a thread of its own, which may never end: it has
+ * references to all that it uses, and nothing of the element.
+ */
+struct _GstGemmclPlanJob {
+  GemmclContext *context;
+  GstGemmclSettings settings;
+  GstGemmclOperands operands;
+  GstGemmclProblem problem;
+
+  GMutex lock; /* guards what follows */
+  GCond changed;
+  gboolean done;
+  gboolean stopping;
+  GemmclPlan *plan;
+  GError *error;
+};
+
+static void
+job_clear (gpointer data)
+{
+  GstGemmclPlanJob *self = data;
+
+  g_clear_object (&self->context);
+  gst_gemmcl_settings_clear (&self->settings);
+  gst_gemmcl_operands_clear (&self->operands);
+  g_clear_object (&self->plan);
+  g_clear_error (&self->error);
+  g_mutex_clear (&self->lock);
+  g_cond_clear (&self->changed);
+}
+
+static void
+job_unref (GstGemmclPlanJob *self)
+{
+  g_atomic_rc_box_release_full (self, job_clear);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclPlanJob, job_unref)
+
+/* Takes the element's formats and operands as they are. */
+static GstGemmclPlanJob *
+job_new (GstGemmcl *self, gsize audio_m, GError **error)
+{
+  g_autoptr (GstGemmclPlanJob) job = g_atomic_rc_box_new0 (GstGemmclPlanJob);
+
+  g_mutex_init (&job->lock);
+  g_cond_init (&job->changed);
+  g_mutex_lock (&self->lock);
+  job->context = g_object_ref (self->context);
+  gst_gemmcl_settings_copy (&job->settings, &self->settings);
+  gst_gemmcl_operands_copy (&job->operands, &self->operands);
+  g_mutex_unlock (&self->lock);
+  if (!gst_gemmcl_problem_init (&job->problem, &self->input, &self->output, &job->operands,
+                                &job->settings, audio_m, gst_gemmcl_runs_want_feedback (self),
+                                error))
+    return NULL;
+  return g_steal_pointer (&job);
+}
+
+gboolean
+gst_gemmcl_plan_set_operands (GemmclPlan *plan, const GstGemmclOperands *operands, GError **error)
+{
+  return gemmcl_plan_set_b (plan, operands->weight, error) &&
+         (!operands->bias || gemmcl_plan_set_bias (plan, operands->bias, error)) &&
+         (!operands->addend || gemmcl_plan_set_c (plan, operands->addend, error));
+}
+
+static GemmclPlan *
+create_plan (GstGemmclPlanJob *job, GError **error)
+{
+  g_autoptr (GemmclPlan) plan =
+      gemmcl_plan_new (job->context, &job->problem.gemm, job->settings.kernel, error);
+
+  if (!plan || !gst_gemmcl_plan_set_operands (plan, &job->operands, error))
+    return NULL;
+  return g_steal_pointer (&plan);
+}
+
+static gpointer
+job_run (gpointer data)
+{
+  GstGemmclPlanJob *job = data;
+  GError *error = NULL;
+  GemmclPlan *plan = create_plan (job, &error);
+
+  g_mutex_lock (&job->lock);
+  job->plan = plan;
+  job->error = error;
+  job->done = TRUE;
+  g_cond_signal (&job->changed);
+  g_mutex_unlock (&job->lock);
+  job_unref (job);
+  return NULL;
+}
+
+static gboolean
+job_start (GstGemmclPlanJob *job, GError **error)
+{
+  GThread *thread = g_thread_try_new ("gemmcl-plan", job_run, g_atomic_rc_box_acquire (job), error);
+
+  if (thread)
+    g_thread_unref (thread);
+  else
+    job_unref (job);
+  return thread != NULL;
+}
+
+/* Waits until the plan is made, @until is over, if that is not 0, or waiting is to stop. Returns:
+ * whether it is made. */
+static gboolean
+job_wait (GstGemmclPlanJob *job, gint64 until)
+{
+  gint64 end = until;
+  gboolean done;
+
+  g_mutex_lock (&job->lock);
+  while (!job->done) {
+    if (job->stopping && end == until)
+      end = g_get_monotonic_time () + GRACE;
+    if (end == 0)
+      g_cond_wait (&job->changed, &job->lock);
+    else if (!g_cond_wait_until (&job->changed, &job->lock, end))
+      break;
+  }
+  done = job->done;
+  g_mutex_unlock (&job->lock);
+  return done;
+}
+
+static void
+post_progress (GstGemmcl *self, GstProgressType type, const GstGemmclPlanJob *job)
+{
+  const GemmclGemm *gemm = &job->problem.gemm;
+  g_autofree gchar *text =
+      g_strdup_printf ("%s kernels for M=%zu, N=%zu, K=%zu on %s",
+                       type == GST_PROGRESS_TYPE_START ? "Compiling" : "Compiled", gemm->m, gemm->n,
+                       gemm->k, gemmcl_context_get_device_info (job->context)->name);
+
+  gst_element_post_message (GST_ELEMENT (self),
+                            gst_message_new_progress (GST_OBJECT (self), type, "compile", text));
+}
+
+/* Waits for @job, which stop_waiting() knows meanwhile. */
+static GemmclPlan *
+wait_for_plan (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
+{
+  const gint64 begin = g_get_monotonic_time ();
+  gboolean done = job_wait (job, begin + SILENCE);
+
+  if (!done) {
+    post_progress (self, GST_PROGRESS_TYPE_START, job);
+    done = job_wait (job, 0);
+    post_progress (self, done ? GST_PROGRESS_TYPE_COMPLETE : GST_PROGRESS_TYPE_CANCELED, job);
+  }
+  if (done && job->error) {
+    g_propagate_error (error, g_steal_pointer (&job->error));
+    return NULL;
+  }
+  if (done)
+    return g_steal_pointer (&job->plan);
+  gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
+                   "The OpenCL compiler of %s did not return within %.1f s, before the element was "
+                   "stopped; a thread of it is left behind.",
+                   gemmcl_context_get_device_info (job->context)->name,
+                   (g_get_monotonic_time () - begin) / 1e6);
+  return NULL;
+}
+
+static void
+set_job (GstGemmcl *self, GstGemmclPlanJob *job)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  self->job = job;
+  if (job)
+    job->stopping = self->stopping;
+}
+
+static void
+add (GemmclPlanStats *sum, GemmclPlan *plan)
+{
+  GemmclPlanStats stats = {0};
+
+  gemmcl_plan_get_stats (plan, &stats);
+  sum->runs += stats.runs;
+  sum->kernel_ns += stats.kernel_ns;
+  sum->flops += stats.flops;
+  sum->bytes_in += stats.bytes_in;
+  sum->bytes_out += stats.bytes_out;
+}
+
+/* Takes @plan, which may be %NULL. */
+static void
+replace_plan (GstGemmcl *self, GemmclPlan *plan, const GstGemmclProblem *problem)
+{
+  g_autoptr (GemmclPlan) old = NULL;
+
+  gst_gemmcl_runs_finish (self);
+  g_mutex_lock (&self->lock);
+  old = self->plan;
+  self->plan = plan;
+  if (problem)
+    gst_gemmcl_problem_copy (&self->problem, problem);
+  if (old)
+    add (&self->past, old);
+  /* Operands that were prepared meanwhile are the old plan's. */
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    g_clear_pointer (&self->prepared[i], gemmcl_prepared_free);
+  self->next_replans = self->has_next;
+  g_mutex_unlock (&self->lock);
+  if (old && plan)
+    gemmcl_plan_adopt_previous (plan, old);
+}
+
+void
+gst_gemmcl_drop_plan (GstGemmcl *self)
+{
+  gst_gemmcl_tuner_stop (self);
+  replace_plan (self, NULL, NULL);
+}
+
+gboolean
+gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
+{
+  const gint64 begin = g_get_monotonic_time ();
+  g_autoptr (GstGemmclPlanJob) job = job_new (self, audio_m > 0 ? audio_m : FIRST_AUDIO_M, error);
+  GemmclPlan *plan = NULL;
+
+  self->replan = FALSE;
+  gst_gemmcl_tuner_cancel (self);
+  if (job && job_start (job, error)) {
+    set_job (self, job);
+    plan = wait_for_plan (self, job, error);
+    set_job (self, NULL);
+  }
+  replace_plan (self, plan, plan ? &job->problem : NULL);
+  if (plan) {
+    GST_INFO_OBJECT (self, "m=%zu n=%zu k=%zu batch=%zu by %s, made in %" G_GINT64_FORMAT " ms",
+                     self->problem.gemm.m, self->problem.gemm.n, self->problem.gemm.k,
+                     self->problem.gemm.batch, gemmcl_plan_get_kernel (plan),
+                     (g_get_monotonic_time () - begin) / 1000);
+    gst_gemmcl_tuner_start (self);
+  }
+  return plan != NULL;
+}
+
+void
+gst_gemmcl_use_faster_plan (GstGemmcl *self)
+{
+  GemmclPlan *plan = gst_gemmcl_tuner_take (self);
+  GemmclPlan *old;
+
+  if (!plan)
+    return;
+  old = g_object_ref (self->plan);
+  replace_plan (self, plan, NULL);
+  GST_INFO_OBJECT (self, "by %s from here on, in place of %s", gemmcl_plan_get_kernel (plan),
+                   gemmcl_plan_get_kernel (old));
+  gst_gemmcl_tuner_leave (self, old);
+}
+
+void
+gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop)
+{
+  g_mutex_lock (&self->lock);
+  self->stopping = stop;
+  if (self->job) {
+    g_mutex_lock (&self->job->lock);
+    self->job->stopping = stop;
+    g_cond_signal (&self->job->changed);
+    g_mutex_unlock (&self->job->lock);
+  }
+  g_mutex_unlock (&self->lock);
+}
+
+/* Returns: the memories of A and of D in the last run, for stats. The lock must be held. */
+static gchar *
+print_memory (GstGemmcl *self)
+{
+  const gchar *from = self->read_memory ? self->read_memory : "system";
+  const gchar *to = self->output_opencl ? "OpenCL" : "system";
+
+  return g_str_equal (from, to) ? g_strdup (from) : g_strdup_printf ("%s to %s", from, to);
+}
+
+GstStructure *
+gst_gemmcl_stats_new (GstGemmcl *self)
+{
+  const gchar *kernel = "", *source = "", *level = "", *precision = "", *device = "";
+  g_autofree gchar *memory = NULL, *tuner = NULL;
+  gboolean swapped;
+  gdouble gflops, efficiency, peak = 0.0;
+  GemmclBuildInfo build;
+  GemmclPlanStats sum;
+  guint64 buffers;
+  GstStructure *structure;
+
+  g_mutex_lock (&self->lock);
+  sum = self->past;
+  memory = print_memory (self);
+  buffers = self->buffers;
+  tuner = gst_gemmcl_tuner_describe (self, &swapped);
+  if (self->plan) {
+    add (&sum, self->plan);
+    kernel = gemmcl_plan_get_kernel (self->plan);
+    source = gemmcl_choice_source_get_name (swapped ? GEMMCL_CHOICE_TUNED
+                                                    : gemmcl_plan_get_choice_source (self->plan));
+    gemmcl_plan_get_build_info (self->plan, &build);
+    level = gemmcl_kernel_level_get_name (build.level);
+    precision = gemmcl_precision_get_name (gemmcl_plan_get_precision (self->plan));
+  }
+  if (self->context) {
+    device = gemmcl_context_get_device_info (self->context)->name;
+    peak = gemmcl_context_get_device_info (self->context)->peak_gflops;
+  }
+  /* One operation in a nanosecond is one GFLOPS. */
+  gflops = sum.kernel_ns > 0 ? sum.flops / sum.kernel_ns : 0.0;
+  efficiency = peak > 0.0 ? gflops / peak : 0.0;
+  structure = gst_structure_new (
+      "application/x-gemmcl-stats", "buffers", G_TYPE_UINT64, buffers, "bytes", G_TYPE_UINT64,
+      sum.bytes_in + sum.bytes_out + self->bytes_out, "kernel", G_TYPE_STRING, kernel,
+      "kernel-source", G_TYPE_STRING, source, "auto-tune", G_TYPE_STRING, tuner, "kernel-level",
+      G_TYPE_STRING, level, "precision", G_TYPE_STRING, precision, "device", G_TYPE_STRING, device,
+      "memory", G_TYPE_STRING, memory, "kernel-time", G_TYPE_UINT64, sum.kernel_ns, "gflops",
+      G_TYPE_DOUBLE, gflops, "efficiency", G_TYPE_DOUBLE, efficiency, NULL);
+  g_mutex_unlock (&self->lock);
+  return structure;
+}

@@ -1,0 +1,311 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "element/problem.h"
+
+#include <math.h>
+
+#include "memory/fail.h"
+
+void
+gst_gemmcl_settings_clear (GstGemmclSettings *self)
+{
+  g_clear_pointer (&self->kernel, g_free);
+}
+
+void
+gst_gemmcl_settings_copy (GstGemmclSettings *self, const GstGemmclSettings *from)
+{
+  g_free (self->kernel);
+  *self = *from;
+  self->kernel = g_strdup (from->kernel);
+}
+
+void
+gst_gemmcl_operands_clear (GstGemmclOperands *self)
+{
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    g_clear_pointer (&self->matrix[i], gemmcl_matrix_unref);
+}
+
+void
+gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands *from)
+{
+  gst_gemmcl_operands_clear (self);
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    self->matrix[i] = from->matrix[i] ? gemmcl_matrix_ref (from->matrix[i]) : NULL;
+}
+
+void
+gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatrix *weight,
+                             gsize *k, gsize *n)
+{
+  const gsize rows = weight ? gemmcl_matrix_get_rows (weight) : 0;
+  const gsize cols = weight ? gemmcl_matrix_get_cols (weight) : 0;
+
+  *k = settings->transpose_weight ? cols : rows;
+  *n = settings->transpose_weight ? rows : cols;
+}
+
+static gboolean
+shape_of_audio (const GstAudioInfo *info, const GstGemmclSettings *settings, gsize weight_k,
+                GstGemmclShape *shape, GError **error)
+{
+  if (settings->row_outputs != 0)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "Audio leaves as audio, which has no place for row-outputs. Expected "
+                            "row-outputs=0, or video or tensors.");
+  shape->m = 0;
+  shape->k = GST_AUDIO_INFO_CHANNELS (info);
+  if (shape->k == weight_k)
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "Audio of %zu channels needs a weight with K = %zu, but the weight has K "
+                          "= %zu. Use a weight with as many rows as there are channels "
+                          "(transpose-weight=true if they are its columns), or convert the audio.",
+                          shape->k, shape->k, weight_k);
+}
+
+static gboolean
+shape_of_tensor (const GstGemmclTensors *tensors, const GstGemmclSettings *settings, gsize weight_k,
+                 GstGemmclShape *shape, GError **error)
+{
+  const guint index = settings->tensor_index;
+  g_autofree gchar *dimensions = NULL;
+
+  if (index >= tensors->n)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "tensor-index is %u, but a buffer has %u tensor%s. Expected 0 to %u.",
+                            index, tensors->n, tensors->n == 1 ? "" : "s", tensors->n - 1);
+  if (settings->row_outputs != 0 && tensors->n == GST_GEMMCL_MAX_TENSORS)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "A buffer has %u tensors already, and row-outputs would add one. "
+                            "Expected row-outputs=0, or %u tensors at most.",
+                            tensors->n, GST_GEMMCL_MAX_TENSORS - 1);
+  gst_gemmcl_tensor_get_shape (&tensors->tensor[index], &shape->m, &shape->k);
+  if (shape->k == weight_k)
+    return TRUE;
+  dimensions = gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_PLAIN, ',');
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "Tensor %u of the dimensions %s, of which the innermost stands first, "
+                          "needs a weight with K = %zu, but the weight has K = %zu. Use another "
+                          "weight (transpose-weight=true if K is its columns) or tensor-index.",
+                          index, dimensions, shape->k, weight_k);
+}
+
+gboolean
+gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettings *settings,
+                            gsize weight_k, GstGemmclShape *shape, GError **error)
+{
+  shape->mode = GEMMCL_FEATURE_PIXEL;
+  if (format->medium == GST_GEMMCL_MEDIUM_AUDIO)
+    return shape_of_audio (&format->audio, settings, weight_k, shape, error);
+  if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
+    return shape_of_tensor (&format->tensors, settings, weight_k, shape, error);
+  return gst_gemmcl_shape_choose (
+      &(GstGemmclPicture){
+          .width = GST_VIDEO_INFO_WIDTH (&format->video),
+          .height = GST_VIDEO_INFO_HEIGHT (&format->video),
+          .channels = gst_gemmcl_video_channels (GST_VIDEO_INFO_FORMAT (&format->video)),
+          .patch_width = settings->patch_width,
+          .patch_height = settings->patch_height,
+      },
+      settings->feature_mode, weight_k, shape, error);
+}
+
+/* A vector is a row or a column of the right length. */
+static gboolean
+is_vector (const GemmclMatrix *matrix, gsize length)
+{
+  gsize rows = gemmcl_matrix_get_rows (matrix), cols = gemmcl_matrix_get_cols (matrix);
+
+  return (rows == 1 && cols == length) || (cols == 1 && rows == length);
+}
+
+static gboolean
+is_row (const GemmclMatrix *matrix, gsize n)
+{
+  return gemmcl_matrix_get_rows (matrix) == 1 && gemmcl_matrix_get_cols (matrix) == n;
+}
+
+static gboolean
+check_addend (const GemmclMatrix *addend, gsize m, gsize n, GError **error)
+{
+  gsize rows = gemmcl_matrix_get_rows (addend), cols = gemmcl_matrix_get_cols (addend);
+
+  if (is_row (addend, n) || (m > 0 && rows == m && cols == n))
+    return TRUE;
+  if (m > 0)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "The addend is %zu x %zu, but D is %zu x %zu. Expected an addend of "
+                            "that shape or of 1 x %zu.",
+                            rows, cols, m, n, n);
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "The addend is %zu x %zu. Expected 1 x %zu: N is the weight's, and how "
+                          "many samples a buffer of audio has is not fixed.",
+                          rows, cols, n);
+}
+
+static gboolean
+check_operands (const GstGemmclOperands *operands, gsize m, gsize n, GError **error)
+{
+  if (operands->bias && !is_vector (operands->bias, n))
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_SHAPE,
+        "The bias is %zu x %zu. Expected a vector of %zu elements, as many as the weight's N. To "
+        "change both to another N, set bias to \"\" first, then weight, then bias.",
+        gemmcl_matrix_get_rows (operands->bias), gemmcl_matrix_get_cols (operands->bias), n);
+  return !operands->addend || check_addend (operands->addend, m, n, error);
+}
+
+static GemmclAddend
+choose_addend (const GstGemmclOperands *operands, gsize n, gboolean feedback)
+{
+  if (operands->addend)
+    return is_row (operands->addend, n) ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
+  return feedback ? GEMMCL_ADDEND_PREVIOUS : GEMMCL_ADDEND_NONE;
+}
+
+static void
+set_input (GstGemmclProblem *self, const GstGemmclFormat *input, const GstGemmclSettings *settings,
+           GemmclFeatureMode mode)
+{
+  switch (input->medium) {
+  case GST_GEMMCL_MEDIUM_VIDEO:
+    gst_gemmcl_image_init (&self->a_image, &input->video);
+    self->a_image.features = mode;
+    if (mode == GEMMCL_FEATURE_PATCH) {
+      self->a_image.patch_width = settings->patch_width;
+      self->a_image.patch_height = settings->patch_height;
+    }
+    self->gemm.a_image = &self->a_image;
+    break;
+  case GST_GEMMCL_MEDIUM_AUDIO:
+    self->gemm.a_type = gst_gemmcl_audio_type (GST_AUDIO_INFO_FORMAT (&input->audio));
+    break;
+  case GST_GEMMCL_MEDIUM_TENSORS:
+    self->gemm.a_type = input->tensors.tensor[settings->tensor_index].type;
+    break;
+  }
+}
+
+/* What is stored of A goes from @least to @most. How far floats go caps do not say: they are taken
+ * for numbers about 1, as samples of audio are. */
+static void
+get_range (const GemmclGemm *gemm, gdouble *least, gdouble *most)
+{
+  const gint bits = 8 * gemmcl_type_get_size (gemm->a_type);
+
+  *least = 0;
+  if (gemm->a_image) {
+    *most = gemm->a_image->format == GEMMCL_PIXEL_GRAY16_LE ? G_MAXUINT16 : G_MAXUINT8;
+    return;
+  }
+  switch (gemm->a_type) {
+  case GEMMCL_TYPE_U8:
+  case GEMMCL_TYPE_U16:
+  case GEMMCL_TYPE_U32:
+  case GEMMCL_TYPE_U64:
+    *most = ldexp (1, bits) - 1;
+    break;
+  case GEMMCL_TYPE_I8:
+  case GEMMCL_TYPE_I16:
+  case GEMMCL_TYPE_I32:
+  case GEMMCL_TYPE_I64:
+    *least = -ldexp (1, bits - 1);
+    *most = -*least - 1;
+    break;
+  default:
+    *least = -1;
+    *most = 1;
+    break;
+  }
+}
+
+gdouble
+gst_gemmcl_problem_get_largest (const GstGemmclProblem *self)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  gdouble least, most;
+
+  get_range (gemm, &least, &most);
+  return MAX (fabs (least * gemm->a_scale + gemm->a_shift),
+              fabs (most * gemm->a_scale + gemm->a_shift));
+}
+
+/* Needs what comes in. */
+static GemmclPrecision
+choose_precision (const GstGemmclProblem *self, GstGemmclPrecision wanted,
+                  const GemmclMatrix *weight)
+{
+  GemmclPrecision stated;
+
+  if (wanted != GST_GEMMCL_PRECISION_AUTO)
+    return (GemmclPrecision)(wanted - 1);
+  stated = gemmcl_precision_of_matrix (weight);
+  return stated == GEMMCL_PRECISION_F16 &&
+                 gst_gemmcl_problem_get_largest (self) > GST_GEMMCL_LARGEST_F16
+             ? GEMMCL_PRECISION_F32
+             : stated;
+}
+
+static void
+set_output (GstGemmclProblem *self, const GstGemmclFormat *output)
+{
+  if (output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
+    gst_gemmcl_image_init (&self->d_image, &output->video);
+    self->gemm.d_image = &self->d_image;
+  } else if (output->medium == GST_GEMMCL_MEDIUM_AUDIO) {
+    self->gemm.d_type = gst_gemmcl_audio_type (GST_AUDIO_INFO_FORMAT (&output->audio));
+  }
+}
+
+gboolean
+gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
+                         const GstGemmclFormat *output, const GstGemmclOperands *operands,
+                         const GstGemmclSettings *settings, gsize audio_m, gboolean feedback,
+                         GError **error)
+{
+  GstGemmclShape shape;
+  gsize k, n;
+
+  gst_gemmcl_weight_get_shape (settings, operands->weight, &k, &n);
+  if (!gst_gemmcl_shape_of_format (input, settings, k, &shape, error) ||
+      !check_operands (operands, shape.m, n, error))
+    return FALSE;
+  *self = (GstGemmclProblem){.gemm = GEMMCL_GEMM_INIT};
+  self->gemm.m = shape.m > 0 ? shape.m : audio_m;
+  self->gemm.n = n;
+  self->gemm.k = k;
+  self->gemm.trans_b = settings->transpose_weight;
+  self->gemm.batch = settings->batch_size;
+  self->gemm.a_scale = settings->input_scale;
+  self->gemm.a_shift = settings->input_offset;
+  self->gemm.addend = choose_addend (operands, n, feedback);
+  self->gemm.bias = operands->bias != NULL;
+  self->gemm.activation = settings->activation;
+  self->gemm.row_outputs = settings->row_outputs;
+  set_input (self, input, settings, shape.mode);
+  self->gemm.precision = choose_precision (self, settings->precision, operands->weight);
+  if (output)
+    set_output (self, output);
+  return TRUE;
+}
+
+void
+gst_gemmcl_problem_copy (GstGemmclProblem *self, const GstGemmclProblem *from)
+{
+  *self = *from;
+  if (self->gemm.a_image)
+    self->gemm.a_image = &self->a_image;
+  if (self->gemm.d_image)
+    self->gemm.d_image = &self->d_image;
+}
+
+gboolean
+gst_gemmcl_problem_is_swap (const GstGemmclProblem *self, const GstGemmclProblem *other)
+{
+  return self->gemm.m == other->gemm.m && self->gemm.n == other->gemm.n &&
+         self->gemm.k == other->gemm.k && self->gemm.bias == other->gemm.bias &&
+         self->gemm.addend == other->gemm.addend && self->gemm.precision == other->gemm.precision &&
+         self->a_image.features == other->a_image.features;
+}

@@ -1,0 +1,441 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "element/run.h"
+
+#include "memory/memory.h"
+#include "element/plan.h"
+#include "element/mapping.h"
+
+#define GST_CAT_DEFAULT gst_gemmcl_debug
+
+struct _GstGemmclRuns {
+  GstGemmclInflight **inflight; /* a ring of as many as queue-depth says */
+  guint depth;
+  guint next; /* whose turn it is; the oldest run has it */
+
+  /* Room for one run, which is not used after it was submitted. */
+  GemmclData *a;
+  GemmclData *d;             /* of all outputs, then the row outputs of all */
+  GstGemmclMapping *outputs; /* of these */
+  cl_event *wait;
+
+  /* The pool of the last input, and how many of its buffers may be held. */
+  gconstpointer pool; /* never looked into */
+  guint limit;
+
+  /* Previous outputs. */
+  gboolean feedback; /* beta was not 0: the plan keeps them */
+  GstBuffer *last;   /* else this one: beta may yet be set */
+  gsize last_m;
+};
+
+void
+gst_gemmcl_runs_start (GstGemmcl *self)
+{
+  const guint batch = self->settings.batch_size;
+  GstGemmclRuns *runs = g_new0 (GstGemmclRuns, 1);
+
+  runs->depth = self->settings.queue_depth;
+  runs->inflight = g_new0 (GstGemmclInflight *, runs->depth);
+  for (guint i = 0; i < runs->depth; i++)
+    runs->inflight[i] = gst_gemmcl_inflight_new (batch);
+  runs->a = g_new0 (GemmclData, batch);
+  runs->d = g_new0 (GemmclData, 2 * batch);
+  runs->outputs = g_new0 (GstGemmclMapping, 2 * batch);
+  runs->wait = g_new0 (cl_event, (3 * batch + 1) * GST_OPENCL_MAX_EVENTS);
+  self->runs = runs;
+}
+
+void
+gst_gemmcl_runs_stop (GstGemmcl *self)
+{
+  GstGemmclRuns *runs = self->runs;
+
+  for (guint i = 0; i < runs->depth; i++)
+    gst_gemmcl_inflight_unref (runs->inflight[i]);
+  gst_clear_buffer (&runs->last);
+  g_free (runs->inflight);
+  g_free (runs->a);
+  g_free (runs->d);
+  g_free (runs->outputs);
+  g_free (runs->wait);
+  g_clear_pointer (&self->runs, g_free);
+}
+
+/* Waits for a run, and gives its inputs back. */
+static gboolean
+finish (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
+{
+  const cl_int status = gst_gemmcl_inflight_finish (inflight);
+
+  if (status == CL_SUCCESS)
+    return TRUE;
+  if (error && !*error)
+    gst_gemmcl_fail (
+        error, GEMMCL_ERROR_OPENCL,
+        "A run on %s failed with OpenCL error %d after it was submitted; its output cannot be "
+        "mapped.",
+        gemmcl_context_get_device_info (self->context)->name, status);
+  return FALSE;
+}
+
+static gboolean
+finish_all (GstGemmcl *self, GError **error)
+{
+  GstGemmclRuns *runs = self->runs;
+  gboolean ok = TRUE;
+
+  for (guint i = 0; runs && i < runs->depth; i++)
+    ok = finish (self, runs->inflight[(runs->next + i) % runs->depth], error) && ok;
+  return ok;
+}
+
+GstFlowReturn
+gst_gemmcl_runs_finish (GstGemmcl *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (finish_all (self, &error))
+    return GST_FLOW_OK;
+  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  return GST_FLOW_ERROR;
+}
+
+guint
+gst_gemmcl_runs_get_limit (GstGemmcl *self, GstBuffer *input)
+{
+  GstGemmclRuns *runs = self->runs;
+  GstStructure *config;
+  guint max = 0;
+
+  if (input->pool == runs->pool && runs->limit > 0)
+    return runs->limit;
+  runs->pool = input->pool;
+  if (input->pool) {
+    config = gst_buffer_pool_get_config (input->pool);
+    gst_buffer_pool_config_get_params (config, NULL, NULL, NULL, &max);
+    gst_structure_free (config);
+  }
+  runs->limit = max > 0 ? MAX (max, 2) - 1 : G_MAXUINT;
+  return runs->limit;
+}
+
+/* Finishes the runs that are complete, and the oldest that are not until there is room for one of
+ * @n inputs. */
+static gboolean
+make_way (GstGemmcl *self, guint n, guint limit, GError **error)
+{
+  GstGemmclRuns *runs = self->runs;
+  gboolean ok = TRUE;
+  guint held = 0;
+
+  for (guint i = 0; i < runs->depth; i++)
+    held += gst_gemmcl_inflight_count (runs->inflight[i]);
+  for (guint i = 0; i < runs->depth; i++) {
+    GstGemmclInflight *inflight = runs->inflight[(runs->next + i) % runs->depth];
+    const gboolean in_the_way = i == 0 || (gint64)held + n > limit;
+
+    if (!in_the_way && gst_gemmcl_inflight_is_busy (inflight))
+      continue;
+    held -= gst_gemmcl_inflight_count (inflight);
+    ok = finish (self, inflight, error) && ok;
+  }
+  return ok;
+}
+
+/* Rows of D for @buffer; 0 after an error. */
+static gsize
+get_m (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  gsize offset, samples;
+
+  if (self->input.medium != GST_GEMMCL_MEDIUM_AUDIO)
+    return self->problem.gemm.m;
+  if (!gst_gemmcl_get_samples (&self->input.audio, buffer, &offset, &samples, error))
+    return 0;
+  return samples;
+}
+
+gboolean
+gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second)
+{
+  return gst_buffer_get_size (first) == gst_buffer_get_size (second) &&
+         (self->input.medium != GST_GEMMCL_MEDIUM_AUDIO ||
+          get_m (self, first, NULL) == get_m (self, second, NULL));
+}
+
+/* More rows than the plan has room for make a new one, with room to spare for the next. */
+static gboolean
+make_room (GstGemmcl *self, gsize m, GError **error)
+{
+  gsize room = self->problem.gemm.m;
+
+  if (m <= room)
+    return TRUE;
+  if (m > G_MAXINT32)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                            "A buffer of audio has %zu samples; expected %d at most.", m,
+                            G_MAXINT32);
+  while (room < m)
+    room = MIN (2 * room, (gsize)G_MAXINT32);
+  /* Larger outputs, too, from a pool. */
+  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  return gst_gemmcl_make_plan (self, room, error);
+}
+
+void
+gst_gemmcl_runs_forget (GstGemmcl *self)
+{
+  if (self->plan)
+    gemmcl_plan_reset_previous (self->plan);
+  if (self->runs)
+    gst_clear_buffer (&self->runs->last);
+}
+
+gboolean
+gst_gemmcl_runs_want_feedback (GstGemmcl *self)
+{
+  g_autoptr (GstControlBinding) binding = NULL;
+
+  if (self->settings.batch_size > 1)
+    return FALSE;
+  if (!self->runs->feedback && self->run_beta == 0.0)
+    binding = gst_object_get_control_binding (GST_OBJECT (self), "beta");
+  self->runs->feedback |= self->run_beta != 0.0 || binding;
+  return self->runs->feedback;
+}
+
+/* A plan that knows C where there is one. */
+static gboolean
+check_beta (GstGemmcl *self, gsize m, GError **error)
+{
+  if (m != self->runs->last_m)
+    gst_gemmcl_runs_forget (self);
+  self->runs->last_m = m;
+  if (self->run_beta == 0.0 || self->problem.gemm.addend != GEMMCL_ADDEND_NONE)
+    return TRUE;
+  if (gst_gemmcl_runs_want_feedback (self))
+    return gst_gemmcl_make_plan (self, self->problem.gemm.m, error);
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_INVALID,
+      "beta is %g, batch-size is %u and there is no addend: the buffers of a batch are multiplied "
+      "at once, so none has a previous output to add. Expected beta=0, batch-size=1 or an addend.",
+      self->run_beta, self->settings.batch_size);
+}
+
+static gboolean
+open_inputs (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBuffer *const *inputs,
+             const gchar **name, GError **error)
+{
+  for (guint i = 0; i < run->batch; i++)
+    if (!gst_gemmcl_open_input (self, inputs[i], gst_gemmcl_inflight_get_mapping (inflight, i),
+                                &self->runs->a[i], run, name, error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+open_outputs (GstGemmcl *self, GemmclRun *run, GstBuffer *const *outputs, GError **error)
+{
+  GstGemmclMapping *mappings = self->runs->outputs;
+  GemmclData *d = self->runs->d;
+  const guint n = run->batch;
+
+  for (guint i = 0; i < n; i++)
+    if (!gst_gemmcl_map_output (self, &mappings[i], outputs[i], GST_MAP_WRITE, &d[i], error) ||
+        (run->rows && !gst_gemmcl_map_rows (self, &mappings[n + i], outputs[i], &d[n + i], error)))
+      return FALSE;
+  return TRUE;
+}
+
+/* Places that the run writes: of D, and of row outputs. */
+static guint
+count_places (const GemmclRun *run)
+{
+  return run->rows ? 2 * run->batch : run->batch;
+}
+
+/* TRUE for memory that carries the events of the commands that use it. */
+static gboolean
+has_events (const GemmclData *data)
+{
+  return data->kind == GEMMCL_DATA_BUFFER && !data->acquired;
+}
+
+static void
+collect_events (GstGemmclRuns *runs, GemmclRun *run, GstGemmclInflight *inflight,
+                GstMemory *previous)
+{
+  guint n = 0;
+
+  if (previous)
+    n = gst_opencl_memory_get_events (previous, GST_MAP_READ, runs->wait);
+  for (guint i = 0; i < run->batch; i++)
+    if (has_events (&runs->a[i]))
+      n += gst_opencl_memory_get_events (gst_gemmcl_inflight_get_mapping (inflight, i)->memory,
+                                         GST_MAP_READ, runs->wait + n);
+  for (guint i = 0; i < count_places (run); i++)
+    if (has_events (&runs->d[i]))
+      n += gst_opencl_memory_get_events (runs->outputs[i].memory, GST_MAP_WRITE, runs->wait + n);
+  run->n_wait = n;
+  run->wait = runs->wait;
+}
+
+static void
+clear_mappings (GstGemmclRuns *runs, guint n, GstGemmclInflight *inflight)
+{
+  for (guint i = 0; i < 2 * n; i++)
+    gst_gemmcl_mapping_clear (&runs->outputs[i]);
+  for (guint i = 0; inflight && i < n; i++)
+    gst_gemmcl_mapping_clear (gst_gemmcl_inflight_get_mapping (inflight, i));
+}
+
+/* From now on @done stands for what the run writes in @memory. */
+static void
+leave_event (GstGemmcl *self, GstMemory *memory, cl_event done, GstGemmclInflight *inflight,
+             guint64 number)
+{
+  gst_opencl_memory_add_event (memory, GST_MAP_WRITE, done);
+  if (!gst_is_gemmcl_memory (memory))
+    return;
+  if (!self->output_opencl)
+    gst_gemmcl_memory_fetch (memory);
+  gst_gemmcl_memory_set_run (memory, inflight, number);
+}
+
+/* Takes @done. The host's memory, and what belongs to others, is needed until then. */
+static void
+keep_inputs (GstGemmcl *self, const GemmclRun *run, GstGemmclInflight *inflight,
+             GstBuffer *const *inputs, cl_event done)
+{
+  GstGemmclRuns *runs = self->runs;
+  guint held = 0;
+  guint64 number;
+
+  for (guint i = 0; i < run->batch; i++) {
+    GstGemmclMapping *mapping = gst_gemmcl_inflight_get_mapping (inflight, i);
+
+    if (!has_events (&runs->a[i])) {
+      held = run->batch;
+      continue;
+    }
+    gst_opencl_memory_add_event (mapping->memory, GST_MAP_READ, done);
+    gst_gemmcl_mapping_clear (mapping);
+  }
+  number = gst_gemmcl_inflight_begin (inflight, held, inputs, done);
+  for (guint i = 0; i < count_places (run); i++)
+    if (has_events (&runs->d[i]))
+      leave_event (self, runs->outputs[i].memory, done, inflight, number);
+}
+
+/* Bytes of D that the host is going to see in OpenCL memory. */
+static gsize
+count_bytes (GstGemmcl *self, const GemmclRun *run)
+{
+  const GemmclGemm *gemm = &self->problem.gemm;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  if (self->output_opencl || self->runs->d[0].kind == GEMMCL_DATA_HOST)
+    return 0;
+  if (gemm->d_image)
+    return run->batch * gemmcl_image_get_planes (gemm->d_image, planes);
+  return run->batch * run->m * gemm->n * gemmcl_type_get_size (gemm->d_type);
+}
+
+static void
+note_run (GstGemmcl *self, const GemmclRun *run, const gchar *name, GstBuffer *output)
+{
+  const gboolean may_add = self->settings.batch_size == 1 && !self->operands.addend &&
+                           self->problem.gemm.addend == GEMMCL_ADDEND_NONE;
+
+  gst_buffer_replace (&self->runs->last, may_add ? output : NULL);
+  g_mutex_lock (&self->lock);
+  self->buffers += run->batch;
+  self->bytes_out += count_bytes (self, run);
+  self->read_memory = name;
+  g_mutex_unlock (&self->lock);
+}
+
+/* A frame of downstream's pool carries no event, so it must be complete when it is pushed. */
+static gboolean
+wait_for_host (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
+{
+  return self->runs->d[0].kind != GEMMCL_DATA_HOST || finish (self, inflight, error);
+}
+
+/* With inputs and outputs open. */
+static gboolean
+submit_open (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBuffer *const *inputs,
+             GError **error)
+{
+  GstGemmclRuns *runs = self->runs;
+  GstGemmclMapping mapping = {.is_frame = FALSE};
+  GemmclData previous = {.kind = GEMMCL_DATA_HOST};
+  cl_event done = NULL;
+  gboolean ok = TRUE;
+
+  if (runs->last && self->problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS) {
+    ok = gst_gemmcl_map_output (self, &mapping, runs->last, GST_MAP_READ, &previous, error);
+    run->previous = &previous;
+  }
+  collect_events (runs, run, inflight, has_events (&previous) ? mapping.memory : NULL);
+  ok = ok && gemmcl_plan_submit (self->plan, run, NULL, &done, error);
+  gst_opencl_release_events (run->n_wait, run->wait);
+  if (ok) {
+    if (has_events (&previous))
+      gst_opencl_memory_add_event (mapping.memory, GST_MAP_READ, done);
+    else if (run->previous)
+      clWaitForEvents (1, &done);
+    keep_inputs (self, run, inflight, inputs, done);
+    ok = wait_for_host (self, inflight, error);
+  }
+  gst_gemmcl_mapping_clear (&mapping);
+  return ok;
+}
+
+static gboolean
+submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *outputs,
+        GError **error)
+{
+  GstGemmclRuns *runs = self->runs;
+  GemmclRun run = GEMMCL_RUN_INIT;
+  GstGemmclInflight *inflight = runs->inflight[runs->next];
+  const gchar *name = NULL;
+  gboolean ok;
+
+  /* There is no plan after one could not be made, if buffers come all the same. */
+  gst_gemmcl_use_faster_plan (self);
+  if (!make_way (self, n, gst_gemmcl_runs_get_limit (self, inputs[0]), error) ||
+      (!self->plan && !gst_gemmcl_make_plan (self, 0, error)))
+    return FALSE;
+  run.m = get_m (self, inputs[0], error);
+  if (run.m == 0 || !make_room (self, run.m, error) || !check_beta (self, run.m, error))
+    return FALSE;
+  run.batch = n;
+  run.alpha = self->run_alpha;
+  run.beta = self->run_beta;
+  run.a = runs->a;
+  run.d = runs->d;
+  run.rows = self->problem.gemm.row_outputs != 0 ? runs->d + n : NULL;
+  ok = open_inputs (self, &run, inflight, inputs, &name, error) &&
+       open_outputs (self, &run, outputs, error) &&
+       submit_open (self, &run, inflight, inputs, error);
+  clear_mappings (runs, n, ok ? NULL : inflight);
+  if (!ok)
+    return FALSE;
+  note_run (self, &run, name, outputs[0]);
+  runs->next = (runs->next + 1) % runs->depth;
+  return TRUE;
+}
+
+GstFlowReturn
+gst_gemmcl_run_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
+                       GstBuffer *const *outputs)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (gst_gemmcl_is_empty (self, inputs[0]) || submit (self, n, inputs, outputs, &error))
+    return GST_FLOW_OK;
+  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  return GST_FLOW_ERROR;
+}

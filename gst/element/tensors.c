@@ -1,0 +1,215 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "element/tensors.h"
+
+#include "memory/fail.h"
+
+#define SEPARATORS ",."
+
+static const gchar *const type_names[GEMMCL_N_TYPES] = {
+    [GEMMCL_TYPE_F32] = "float32", [GEMMCL_TYPE_F64] = "float64", [GEMMCL_TYPE_F16] = "float16",
+    [GEMMCL_TYPE_I8] = "int8",     [GEMMCL_TYPE_U8] = "uint8",    [GEMMCL_TYPE_I16] = "int16",
+    [GEMMCL_TYPE_U16] = "uint16",  [GEMMCL_TYPE_I32] = "int32",   [GEMMCL_TYPE_U32] = "uint32",
+    [GEMMCL_TYPE_I64] = "int64",   [GEMMCL_TYPE_U64] = "uint64",
+};
+
+static gboolean
+parse_type (GstGemmclTensor *tensor, const gchar *text, GError **error)
+{
+  for (guint type = 0; type < GEMMCL_N_TYPES; type++) {
+    if (g_strcmp0 (text, type_names[type]) == 0) {
+      tensor->type = type;
+      return TRUE;
+    }
+  }
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "The tensors' types have \"%s\"; expected float16, float32, float64, "
+                          "int8 to int64 or uint8 to uint64.",
+                          text);
+}
+
+static gboolean
+parse_dims (GstGemmclTensor *tensor, const gchar *text, GError **error)
+{
+  g_auto (GStrv) dims = g_strsplit (text, ":", -1);
+  gsize size = gemmcl_type_get_size (tensor->type);
+
+  tensor->rank = g_strv_length (dims);
+  if (tensor->rank < 1 || tensor->rank > GST_GEMMCL_MAX_RANK)
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_FORMAT,
+        "The tensors' dimensions \"%s\" are %u; expected 1 to %d, as in 3:224:224.", text,
+        tensor->rank, GST_GEMMCL_MAX_RANK);
+  for (guint i = 0; i < tensor->rank; i++) {
+    guint64 value;
+
+    if (!g_ascii_string_to_unsigned (g_strstrip (dims[i]), 10, 1, G_MAXINT32, &value, NULL))
+      return gst_gemmcl_fail (
+          error, GEMMCL_ERROR_FORMAT,
+          "The tensors' dimensions \"%s\" have \"%s\"; expected a number from 1 to %d.", text,
+          dims[i], G_MAXINT32);
+    tensor->dims[i] = value;
+    if (!g_size_checked_mul (&size, size, tensor->dims[i]) || size > G_MAXSSIZE)
+      return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                              "A tensor of %s with the dimensions %s is more than memory can hold.",
+                              type_names[tensor->type], text);
+  }
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions, const gchar *types,
+                          guint num_tensors, GError **error)
+{
+  g_auto (GStrv) dims = g_strsplit_set (dimensions, SEPARATORS, -1);
+  g_auto (GStrv) names = g_strsplit_set (types, SEPARATORS, -1);
+  guint n_dims = g_strv_length (dims), n_names = g_strv_length (names);
+
+  if (n_dims < 1 || n_dims > GST_GEMMCL_MAX_TENSORS)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The dimensions \"%s\" are those of %u tensors; expected 1 to %d.",
+                            dimensions, n_dims, GST_GEMMCL_MAX_TENSORS);
+  if (n_dims != n_names || (num_tensors > 0 && n_dims != num_tensors))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "Dimensions \"%s\" (%u), types \"%s\" (%u) and num_tensors (%u) do not "
+                            "speak of as many tensors; expected the same number in each.",
+                            dimensions, n_dims, types, n_names, num_tensors);
+  tensors->n = n_dims;
+  for (guint i = 0; i < n_dims; i++) {
+    if (!parse_type (&tensors->tensor[i], g_strstrip (names[i]), error) ||
+        !parse_dims (&tensors->tensor[i], g_strstrip (dims[i]), error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_tensors_from_structure (GstGemmclTensors *tensors, const GstStructure *structure,
+                                   GError **error)
+{
+  const gchar *format = gst_structure_get_string (structure, "format");
+  const gchar *dimensions = gst_structure_get_string (structure, "dimensions");
+  const gchar *types = gst_structure_get_string (structure, "types");
+  gint num_tensors = 0;
+
+  if (g_strcmp0 (format, "static") != 0)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The tensors' caps have format=%s; expected format=static.",
+                            format ? format : "(nothing)");
+  if (!dimensions || !types)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The tensors' caps have no %s; expected it as a string, as in "
+                            "dimensions=3:4 and types=float32.",
+                            dimensions ? "types" : "dimensions");
+  gst_structure_get_int (structure, "num_tensors", &num_tensors);
+  return gst_gemmcl_tensors_parse (tensors, dimensions, types, MAX (num_tensors, 0), error);
+}
+
+gsize
+gst_gemmcl_tensor_get_size (const GstGemmclTensor *tensor)
+{
+  gsize size = gemmcl_type_get_size (tensor->type);
+
+  for (guint i = 0; i < tensor->rank; i++)
+    size *= tensor->dims[i];
+  return size;
+}
+
+void
+gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k)
+{
+  *k = tensor->dims[0];
+  *m = 1;
+  for (guint i = 1; i < tensor->rank; i++)
+    *m *= tensor->dims[i];
+}
+
+static void
+append_dims (GString *text, const GstGemmclTensor *tensor, GstGemmclSpelling spelling)
+{
+  guint rank = tensor->rank;
+
+  if (spelling != GST_GEMMCL_SPELLING_PLAIN) {
+    while (rank > 1 && tensor->dims[rank - 1] == 1)
+      rank--;
+  }
+  for (guint i = 0; i < rank; i++)
+    g_string_append_printf (text, "%s%u", i ? ":" : "", tensor->dims[i]);
+  if (spelling == GST_GEMMCL_SPELLING_RANK_4) {
+    for (guint i = rank; i < 4; i++)
+      g_string_append (text, ":1");
+  }
+}
+
+gchar *
+gst_gemmcl_tensors_print_dimensions (const GstGemmclTensors *tensors, GstGemmclSpelling spelling,
+                                     gchar separator)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < tensors->n; i++) {
+    if (i > 0)
+      g_string_append_c (text, separator);
+    append_dims (text, &tensors->tensor[i], spelling);
+  }
+  return g_string_free (text, FALSE);
+}
+
+gchar *
+gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar separator)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < tensors->n; i++) {
+    if (i > 0)
+      g_string_append_c (text, separator);
+    g_string_append (text, type_names[tensors->tensor[i].type]);
+  }
+  return g_string_free (text, FALSE);
+}
+
+void
+gst_gemmcl_list_append_once (GValue *list, gchar *text)
+{
+  GValue value = G_VALUE_INIT;
+
+  g_value_init (&value, G_TYPE_STRING);
+  g_value_take_string (&value, text);
+  for (guint i = 0; i < gst_value_list_get_size (list); i++)
+    if (gst_value_compare (gst_value_list_get_value (list, i), &value) == GST_VALUE_EQUAL) {
+      g_value_unset (&value);
+      return;
+    }
+  gst_value_list_append_and_take_value (list, &value);
+}
+
+void
+gst_gemmcl_structure_take_list (GstStructure *structure, const gchar *field, GValue *list)
+{
+  if (gst_value_list_get_size (list) == 1)
+    gst_structure_set_value (structure, field, gst_value_list_get_value (list, 0));
+  else
+    gst_structure_set_value (structure, field, list);
+  g_value_unset (list);
+}
+
+GstStructure *
+gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors)
+{
+  GstStructure *structure =
+      gst_structure_new (GST_GEMMCL_TENSORS_MEDIA, "format", G_TYPE_STRING, "static", "num_tensors",
+                         G_TYPE_INT, tensors->n, NULL);
+  GValue dimensions = G_VALUE_INIT, types = G_VALUE_INIT;
+
+  g_value_init (&dimensions, GST_TYPE_LIST);
+  g_value_init (&types, GST_TYPE_LIST);
+  for (const gchar *separator = SEPARATORS; *separator; separator++) {
+    for (guint spelling = 0; spelling < GST_GEMMCL_N_SPELLINGS; spelling++)
+      gst_gemmcl_list_append_once (
+          &dimensions, gst_gemmcl_tensors_print_dimensions (tensors, spelling, *separator));
+    gst_gemmcl_list_append_once (&types, gst_gemmcl_tensors_print_types (tensors, *separator));
+  }
+  gst_gemmcl_structure_take_list (structure, "dimensions", &dimensions);
+  gst_gemmcl_structure_take_list (structure, "types", &types);
+  return structure;
+}

@@ -1,0 +1,244 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "memory/dmabuf.h"
+
+#include <CL/cl_ext.h>
+#include <fcntl.h>
+#include <gst/allocators/gstdmabuf.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory/imports.h"
+#include "element/mapping.h"
+
+#define GST_CAT_DEFAULT gst_gemmcl_debug
+
+#define MAX_WAIT 1000 /* milliseconds until a dma-buf is written */
+
+/* What a context can do with dma-bufs, found once. */
+typedef struct {
+  gboolean can_import;
+  GemmclHandover acquire, release;
+  gint refused; /* atomic: it was said that one was */
+} Importer;
+
+/* Intel's driver imports them without listing cl_khr_external_memory_dma_buf. */
+static gboolean
+lists_dmabufs (cl_device_id device)
+{
+  cl_external_memory_handle_type_khr types[16];
+  gsize size = 0;
+
+  if (clGetDeviceInfo (device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, sizeof types,
+                       types, &size) != CL_SUCCESS)
+    return FALSE;
+  for (gsize i = 0; i < size / sizeof *types; i++)
+    if (types[i] == CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR)
+      return TRUE;
+  return FALSE;
+}
+
+static Importer *
+importer_new (GemmclContext *context)
+{
+  const cl_device_id device = gemmcl_context_get_cl_device (context);
+  Importer *self = g_new0 (Importer, 1);
+  cl_platform_id platform = NULL;
+
+  clGetDeviceInfo (device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+  self->acquire = (GemmclHandover)clGetExtensionFunctionAddressForPlatform (
+      platform, "clEnqueueAcquireExternalMemObjectsKHR");
+  self->release = (GemmclHandover)clGetExtensionFunctionAddressForPlatform (
+      platform, "clEnqueueReleaseExternalMemObjectsKHR");
+  self->can_import = self->acquire && self->release && lists_dmabufs (device);
+  return self;
+}
+
+/* (transfer none): lives as long as @context. */
+static Importer *
+get_importer (GemmclContext *context)
+{
+  static const gchar key[] = "gst-gemmcl-dmabuf-importer";
+  static GMutex lock; /* elements share contexts, and ask in threads of their own */
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
+  Importer *self = g_object_get_data (G_OBJECT (context), key);
+
+  if (!self) {
+    self = importer_new (context);
+    g_object_set_data_full (G_OBJECT (context), key, self, g_free);
+  }
+  return self;
+}
+
+gboolean
+gst_gemmcl_dmabuf_can_import (GemmclContext *context)
+{
+  return get_importer (context)->can_import;
+}
+
+/* Those of media drivers may be tiled, whatever caps say. The type is known if libgstva is there,
+ * and parts have the allocator of their whole. */
+static gboolean
+is_of_media_driver (GstMemory *memory)
+{
+  const GType type = g_type_from_name ("GstVaDmabufAllocator");
+
+  return type != 0 && memory->allocator && g_type_is_a (G_OBJECT_TYPE (memory->allocator), type);
+}
+
+gboolean
+gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer)
+{
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+    const GstMemory *root = gst_gemmcl_get_root (memory);
+
+    if (is_of_media_driver (memory) &&
+        (memory->offset != root->offset || memory->size != root->size))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* A file descriptor that was imported is OpenCL's, which closes it with the buffer: the memory's
+ * own one stays what it is. */
+static cl_mem
+create_buffer (GstGemmcl *self, GstMemory *root, gsize size, cl_int *status)
+{
+  const int fd = fcntl (gst_dmabuf_memory_get_fd (root), F_DUPFD_CLOEXEC, 0);
+  const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR,
+                                          (cl_mem_properties)fd, 0};
+  cl_mem buffer = NULL;
+
+  *status = CL_OUT_OF_HOST_MEMORY;
+  if (fd < 0)
+    return NULL;
+  buffer = clCreateBufferWithProperties (gemmcl_context_get_cl_context (self->context), properties,
+                                         CL_MEM_READ_ONLY, size, NULL, status);
+  if (*status != CL_SUCCESS)
+    close (fd);
+  return buffer;
+}
+
+static void
+note_refusal (GstGemmcl *self, gsize size, cl_int status)
+{
+  Importer *importer = get_importer (self->context);
+
+  if (g_atomic_int_compare_and_exchange (&importer->refused, FALSE, TRUE))
+    GST_WARNING_OBJECT (self,
+                        "a dma-buf of %zu bytes cannot be imported (OpenCL error %d): it is "
+                        "copied, as all that are refused",
+                        size, status);
+  else
+    GST_INFO_OBJECT (self, "a dma-buf cannot be imported (OpenCL error %d), either", status);
+}
+
+/* The buffer that is the dma-buf; NULL if the driver refuses it, which it is asked for once. */
+static cl_mem
+import (GstGemmcl *self, GstMemory *root, gsize size)
+{
+  cl_mem objects[GEMMCL_MAX_PLANES] = {NULL};
+  cl_int status;
+
+  if (gst_gemmcl_imports_find (self->imports, root, size, objects))
+    return objects[0];
+  objects[0] = create_buffer (self, root, size, &status);
+  if (status != CL_SUCCESS) {
+    note_refusal (self, size, status);
+    objects[0] = NULL;
+  }
+  gst_gemmcl_imports_add (self->imports, root, size, objects);
+  return objects[0];
+}
+
+/* OpenCL does not wait for what other devices have yet to write; the file descriptor tells. */
+static gboolean
+wait_until_written (GstGemmcl *self, GstMemory *root)
+{
+  struct pollfd written = {.fd = gst_dmabuf_memory_get_fd (root), .events = POLLIN};
+
+  if (poll (&written, 1, MAX_WAIT) == 1 && written.revents & POLLIN)
+    return TRUE;
+  GST_WARNING_OBJECT (self, "a dma-buf was not written within %d ms", MAX_WAIT);
+  return FALSE;
+}
+
+/* Whether both are of one dma-buf. Those of Linux before 5.3 have no size, and all one number. */
+static gboolean
+is_same_file (GstMemory *one, GstMemory *other)
+{
+  struct stat a, b;
+
+  return one == other || (fstat (gst_dmabuf_memory_get_fd (one), &a) == 0 &&
+                          fstat (gst_dmabuf_memory_get_fd (other), &b) == 0 && a.st_size > 0 &&
+                          a.st_ino == b.st_ino && a.st_dev == b.st_dev);
+}
+
+/* What one buffer of OpenCL can be: memories, perhaps one for each plane, that lie in one dma-buf.
+ * Returns: the first one's whole; NULL if they are not such. @size: what has to be imported. */
+static GstMemory *
+find_file (GstBuffer *buffer, gsize *size)
+{
+  GstMemory *first = NULL;
+
+  *size = 0;
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i), *root = gst_gemmcl_get_root (memory);
+
+    if (!gst_is_dmabuf_memory (memory) || !gst_is_dmabuf_memory (root) ||
+        is_of_media_driver (memory) || (first && !is_same_file (first, root)))
+      return NULL;
+    first = first ? first : root;
+    *size = MAX (*size, root->maxsize);
+  }
+  return first;
+}
+
+/* From where they are in @buffer to where they are in the file, of which each lies in one piece. */
+static gboolean
+find_in_file (const GemmclImage *image, GstBuffer *buffer, GemmclData *data)
+{
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  gemmcl_image_get_planes (image, planes);
+  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++) {
+    const gsize bytes = (planes[i].rows - 1) * data->stride[i] + planes[i].row_bytes;
+    gsize start, skip;
+    guint index, n;
+
+    if (!gst_buffer_find_memory (buffer, data->offset[i], bytes, &index, &n, &skip) || n != 1)
+      return FALSE;
+    gst_memory_get_sizes (gst_buffer_peek_memory (buffer, index), &start, NULL);
+    data->offset[i] = start + skip;
+  }
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run)
+{
+  const Importer *importer = get_importer (self->context);
+  const GemmclImage *image = &self->problem.a_image;
+  GstMemory *file;
+  gsize size;
+
+  if (!importer->can_import)
+    return FALSE;
+  file = find_file (buffer, &size);
+  if (!file)
+    return FALSE;
+  *data = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .acquired = TRUE};
+  if (!gst_gemmcl_find_planes (image, &self->input.video, buffer, gst_buffer_get_size (buffer),
+                               data) ||
+      !find_in_file (image, buffer, data)) {
+    GST_LOG_OBJECT (self, "dma-bufs of %zu bytes are not the caps' picture",
+                    gst_buffer_get_size (buffer));
+    return FALSE;
+  }
+  run->acquire = G_CALLBACK (importer->acquire);
+  run->release = G_CALLBACK (importer->release);
+  data->objects[0] = import (self, file, size);
+  return data->objects[0] && wait_until_written (self, file);
+}

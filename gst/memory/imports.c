@@ -1,0 +1,161 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "memory/imports.h"
+
+#include <string.h>
+
+/* Referenced by its user, and by the memories that it knows. */
+struct _GstGemmclImports {
+  GMutex lock;
+  GHashTable *imports; /* GstMemory to Import */
+  guint most;
+  guint kept; /* imports that have objects */
+  guint64 uses;
+};
+
+/* Stays until the memory is gone, with or without objects. */
+typedef struct {
+  GstGemmclImports *imports;
+  guintptr id;
+  guint64 last_use; /* 0: no objects */
+  cl_mem objects[GEMMCL_MAX_PLANES];
+} Import;
+
+GstMemory *
+gst_gemmcl_get_root (GstMemory *memory)
+{
+  while (memory->parent)
+    memory = memory->parent;
+  return memory;
+}
+
+GstGemmclImports *
+gst_gemmcl_imports_new (guint most)
+{
+  GstGemmclImports *self = g_atomic_rc_box_new0 (GstGemmclImports);
+
+  self->most = most;
+  g_mutex_init (&self->lock);
+  self->imports = g_hash_table_new (NULL, NULL);
+  return self;
+}
+
+static void
+clear (gpointer data)
+{
+  GstGemmclImports *self = data;
+
+  g_hash_table_unref (self->imports);
+  g_mutex_clear (&self->lock);
+}
+
+/* With the lock held. */
+static void
+release (Import *import)
+{
+  if (import->last_use == 0)
+    return;
+  for (guint i = 0; i < GEMMCL_MAX_PLANES; i++)
+    g_clear_pointer (&import->objects[i], clReleaseMemObject);
+  import->last_use = 0;
+  import->imports->kept--;
+}
+
+static void
+forget_memory (gpointer data, GstMiniObject *memory)
+{
+  Import *import = data;
+  GstGemmclImports *self = import->imports;
+
+  g_mutex_lock (&self->lock);
+  release (import);
+  g_hash_table_remove (self->imports, memory);
+  g_mutex_unlock (&self->lock);
+  g_free (import);
+  g_atomic_rc_box_release_full (self, clear);
+}
+
+static Import *
+get_import_locked (GstGemmclImports *self, GstMemory *memory)
+{
+  Import *import = g_hash_table_lookup (self->imports, memory);
+
+  if (import)
+    return import;
+  import = g_new0 (Import, 1);
+  import->imports = g_atomic_rc_box_acquire (self);
+  g_hash_table_insert (self->imports, memory, import);
+  gst_mini_object_weak_ref (GST_MINI_OBJECT (memory), forget_memory, import);
+  return import;
+}
+
+static void
+release_oldest_locked (GstGemmclImports *self)
+{
+  Import *oldest = NULL;
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, self->imports);
+  while (g_hash_table_iter_next (&iter, NULL, &value)) {
+    Import *import = value;
+
+    if (import->last_use > 0 && (!oldest || import->last_use < oldest->last_use))
+      oldest = import;
+  }
+  release (oldest);
+}
+
+gboolean
+gst_gemmcl_imports_find (GstGemmclImports *self, GstMemory *memory, guintptr id,
+                         cl_mem objects[GEMMCL_MAX_PLANES])
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  Import *import = g_hash_table_lookup (self->imports, memory);
+
+  if (!import || import->last_use == 0 || import->id != id)
+    return FALSE;
+  import->last_use = ++self->uses;
+  memcpy (objects, import->objects, sizeof import->objects);
+  return TRUE;
+}
+
+void
+gst_gemmcl_imports_add (GstGemmclImports *self, GstMemory *memory, guintptr id,
+                        const cl_mem objects[GEMMCL_MAX_PLANES])
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  Import *import = get_import_locked (self, memory);
+
+  release (import);
+  if (self->kept == self->most)
+    release_oldest_locked (self);
+  import->id = id;
+  import->last_use = ++self->uses;
+  memcpy (import->objects, objects, sizeof import->objects);
+  self->kept++;
+}
+
+void
+gst_gemmcl_imports_drop (GstGemmclImports *self)
+{
+  GHashTableIter iter;
+  gpointer import;
+
+  if (!self)
+    return;
+  g_mutex_lock (&self->lock);
+  g_hash_table_iter_init (&iter, self->imports);
+  while (g_hash_table_iter_next (&iter, NULL, &import))
+    release (import);
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_gemmcl_imports_free (GstGemmclImports *self)
+{
+  if (!self)
+    return;
+  gst_gemmcl_imports_drop (self);
+  g_atomic_rc_box_release_full (self, clear);
+}

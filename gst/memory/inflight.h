@@ -1,0 +1,71 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/video/video.h>
+
+#include "memory/gstgemmclmemory.h"
+
+/** GstGemmclMapping: A mapped frame, or a mapped memory, of a buffer. All zero: neither. */
+typedef struct {
+  GstVideoFrame frame;
+  gboolean is_frame;
+  GstMemory *memory; /* owned; mapped by map, unless the frame is */
+  GstMapInfo map;
+} GstGemmclMapping;
+
+/** gst_gemmcl_event_get_status: Returns: CL_COMPLETE, which is 0, also of %NULL; more than that if
+ * the command has yet to run, less if it failed. */
+cl_int gst_gemmcl_event_get_status (cl_event event);
+
+/** gst_gemmcl_mapping_clear: Unmaps it. */
+void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
+
+/**
+ * GstGemmclInflight:
+ *
+ * Holds the inputs of an in-flight run, mapped, until the device is done with them. The element has
+ * one for each of its queue-depth runs and uses them again and again; the memory of an output
+ * refers to that of its run, so that whoever maps the output first gives the inputs back.
+ *
+ * Any thread may call the functions, unless they say otherwise.
+ */
+typedef struct _GstGemmclInflight GstGemmclInflight;
+
+/** gst_gemmcl_inflight_new: Returns: (transfer full): with room for @batch inputs; another
+ * reference is made by g_atomic_rc_box_acquire(). */
+GstGemmclInflight *gst_gemmcl_inflight_new (guint batch);
+
+/** gst_gemmcl_inflight_unref: The last one waits for the run. */
+void gst_gemmcl_inflight_unref (GstGemmclInflight *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclInflight, gst_gemmcl_inflight_unref)
+
+/** gst_gemmcl_inflight_get_mapping: Returns: (transfer none): where input @index is mapped. For the
+ * owner, between two runs. */
+GstGemmclMapping *gst_gemmcl_inflight_get_mapping (GstGemmclInflight *self, guint index);
+
+/**
+ * gst_gemmcl_inflight_begin:
+ * @inputs: (array length=n): those that are needed until @done; referenced. With their mappings
+ *   they are released when the run is finished
+ * @done: (transfer full): the event of the run
+ *
+ * Begins a run. For the owner, after gst_gemmcl_inflight_finish(). Returns: the run's number.
+ */
+guint64 gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *const *inputs,
+                                   cl_event done);
+
+/** gst_gemmcl_inflight_is_busy: Returns: whether the run, if there is one, is not complete. */
+gboolean gst_gemmcl_inflight_is_busy (GstGemmclInflight *self);
+
+/** gst_gemmcl_inflight_finish: Waits until the run is complete and releases its inputs. For the
+ * owner. Returns: the negative status of a run that failed, once; else CL_SUCCESS. */
+cl_int gst_gemmcl_inflight_finish (GstGemmclInflight *self);
+
+/** gst_gemmcl_inflight_finish_run: Releases the inputs of run @number, if they are still held and
+ * it is complete. */
+void gst_gemmcl_inflight_finish_run (GstGemmclInflight *self, guint64 number);
+
+/** gst_gemmcl_inflight_count: Returns: inputs that are held. */
+guint gst_gemmcl_inflight_count (GstGemmclInflight *self);

@@ -1,0 +1,244 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include "memory/sides.h"
+
+#include "memory/fail.h"
+
+GST_DEBUG_CATEGORY (gst_gemmcl_memory_debug);
+#define GST_CAT_DEFAULT gst_gemmcl_memory_debug
+
+/* OpenCL aligns buffers for its widest type, and what it maps of them likewise. */
+#define ALIGNMENT 128
+
+G_DEFINE_FINAL_TYPE_WITH_CODE (GstGemmclAllocator, gst_gemmcl_allocator, GST_TYPE_ALLOCATOR,
+                               GST_DEBUG_CATEGORY_INIT (gst_gemmcl_memory_debug, "gemmclmemory", 0,
+                                                        "OpenCL memory"))
+
+/* Of a sub-memory only @parent means something: the sides are its root's. */
+typedef struct {
+  GstMemory parent;
+  GstGemmclSides sides;
+} Memory;
+
+GstGemmclSides *
+gst_gemmcl_memory_get_sides (GstMemory *memory)
+{
+  return &((Memory *)(memory->parent ? memory->parent : memory))->sides;
+}
+
+/* GStreamer adds the offset to what this returns: a cl_mem has to come out of that as it is. */
+static gpointer
+memory_map (GstMemory *memory, GstMapInfo *info, gsize maxsize G_GNUC_UNUSED)
+{
+  GstGemmclSides *sides = gst_gemmcl_memory_get_sides (memory);
+
+  if (!(info->flags & GST_MAP_OPENCL))
+    return gst_gemmcl_sides_map_host (sides, info->flags);
+  return gst_gemmcl_sides_open_device (sides, info->flags)
+             ? (guchar *)sides->buffer - memory->offset
+             : NULL;
+}
+
+static void
+memory_unmap (GstMemory *memory, GstMapInfo *info)
+{
+  if (!(info->flags & GST_MAP_OPENCL))
+    gst_gemmcl_sides_unmap_host (gst_gemmcl_memory_get_sides (memory));
+}
+
+/* Sub-memories are read-only, as GStreamer's own are: their root is locked while they live. */
+static GstMemory *
+memory_share (GstMemory *memory, gssize offset, gssize size)
+{
+  GstMemory *root = memory->parent ? memory->parent : memory;
+  Memory *self = g_new0 (Memory, 1);
+
+  if (size == -1)
+    size = memory->size - offset;
+  gst_memory_init (&self->parent, GST_MINI_OBJECT_FLAGS (root) | GST_MINI_OBJECT_FLAG_LOCK_READONLY,
+                   memory->allocator, root, root->maxsize, root->align, memory->offset + offset,
+                   size);
+  return &self->parent;
+}
+
+/* On the device. */
+static GstMemory *
+memory_copy (GstMemory *memory, gssize offset, gssize size)
+{
+  GstMemory *copy;
+
+  if (size == -1)
+    size = memory->size > (gsize)offset ? memory->size - offset : 0;
+  /* A driver may never come to the end of a command that is to wait for one that failed already. */
+  if (gst_gemmcl_sides_are_lost (gst_gemmcl_memory_get_sides (memory)))
+    return NULL;
+  copy = gst_allocator_alloc (memory->allocator, size, NULL);
+  if (copy && size > 0 &&
+      !gst_gemmcl_sides_copy (gst_gemmcl_memory_get_sides (memory), memory->offset + offset,
+                              gst_gemmcl_memory_get_sides (copy), size))
+    g_clear_pointer (&copy, gst_memory_unref);
+  return copy;
+}
+
+static cl_mem
+create_buffer (GstGemmclAllocator *self, gsize size)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
+  const cl_mem_flags host = self->side == GST_GEMMCL_HOST_SIDE_MAPPED ? CL_MEM_ALLOC_HOST_PTR : 0;
+  cl_int status = CL_INVALID_BUFFER_SIZE;
+  cl_mem buffer = NULL;
+
+  if (size <= info->max_alloc_bytes)
+    buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->context),
+                             CL_MEM_READ_WRITE | host, size, NULL, &status);
+  if (status != CL_SUCCESS)
+    GST_ERROR_OBJECT (self,
+                      "no memory of %zu bytes on %s, which has %" G_GUINT64_FORMAT
+                      " and gives %" G_GUINT64_FORMAT " at once: error %d",
+                      size, info->name, info->global_bytes, info->max_alloc_bytes, status);
+  return buffer;
+}
+
+static GstMemory *
+allocator_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *params)
+{
+  gsize maxsize;
+  Memory *self;
+  cl_mem buffer;
+
+  if (params->align >= ALIGNMENT || !g_size_checked_add (&maxsize, size, params->prefix) ||
+      !g_size_checked_add (&maxsize, maxsize, params->padding)) {
+    GST_ERROR_OBJECT (allocator, "%zu bytes aligned by %zu cannot be had", size, params->align);
+    return NULL;
+  }
+  /* OpenCL has no buffers without bytes. */
+  maxsize = MAX (maxsize, 1);
+  buffer = create_buffer (GST_GEMMCL_ALLOCATOR (allocator), maxsize);
+  if (!buffer)
+    return NULL;
+  self = g_new0 (Memory, 1);
+  gst_gemmcl_sides_init (&self->sides, GST_GEMMCL_ALLOCATOR (allocator), buffer, maxsize);
+  gst_memory_init (&self->parent, 0, allocator, NULL, maxsize, params->align, params->prefix, size);
+  return &self->parent;
+}
+
+static void
+allocator_free (GstAllocator *allocator G_GNUC_UNUSED, GstMemory *memory)
+{
+  Memory *self = (Memory *)memory;
+
+  if (!memory->parent)
+    gst_gemmcl_sides_clear (&self->sides);
+  g_free (self);
+}
+
+static cl_context
+get_context (GstMemory *memory)
+{
+  return gemmcl_context_get_cl_context (GST_GEMMCL_ALLOCATOR (memory->allocator)->context);
+}
+
+static guint
+get_events (GstMemory *memory, GstMapFlags access, cl_event events[GST_OPENCL_MAX_EVENTS])
+{
+  return gst_gemmcl_sides_get_events (gst_gemmcl_memory_get_sides (memory), access, events);
+}
+
+static void
+add_event (GstMemory *memory, GstMapFlags access, cl_event event)
+{
+  gst_gemmcl_sides_add_event (gst_gemmcl_memory_get_sides (memory), access, event);
+}
+
+static const GstOpenCLMemoryMethods methods = {
+    .size = sizeof (GstOpenCLMemoryMethods),
+    .get_context = get_context,
+    .get_events = get_events,
+    .add_event = add_event,
+};
+
+gboolean
+gst_is_gemmcl_memory (GstMemory *memory)
+{
+  return memory->allocator && GST_IS_GEMMCL_ALLOCATOR (memory->allocator);
+}
+
+static void
+gst_gemmcl_allocator_init (GstGemmclAllocator *self)
+{
+  GstAllocator *allocator = GST_ALLOCATOR (self);
+
+  allocator->mem_type = GST_OPENCL_MEMORY_TYPE_NAME;
+  allocator->mem_map_full = memory_map;
+  allocator->mem_unmap_full = memory_unmap;
+  allocator->mem_share = memory_share;
+  allocator->mem_copy = memory_copy;
+  g_object_set_data (G_OBJECT (self), GST_OPENCL_MEMORY_METHODS, (gpointer)&methods);
+}
+
+static void
+gst_gemmcl_allocator_finalize (GObject *object)
+{
+  GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (object);
+
+  g_clear_pointer (&self->queue, clReleaseCommandQueue);
+  g_clear_pointer (&self->fetches, clReleaseCommandQueue);
+  g_clear_object (&self->context);
+  G_OBJECT_CLASS (gst_gemmcl_allocator_parent_class)->finalize (object);
+}
+
+static void
+gst_gemmcl_allocator_class_init (GstGemmclAllocatorClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_gemmcl_allocator_finalize;
+  GST_ALLOCATOR_CLASS (klass)->alloc = allocator_alloc;
+  GST_ALLOCATOR_CLASS (klass)->free = allocator_free;
+}
+
+static cl_command_queue
+create_queue (GemmclContext *context, cl_command_queue_properties properties, GError **error)
+{
+  cl_int status;
+  cl_command_queue queue =
+      clCreateCommandQueue (gemmcl_context_get_cl_context (context),
+                            gemmcl_context_get_cl_device (context), properties, &status);
+
+  if (status == CL_SUCCESS)
+    return queue;
+  gst_gemmcl_fail (error, GEMMCL_ERROR_OPENCL, "clCreateCommandQueue on %s failed with %d.",
+                   gemmcl_context_get_device_info (context)->name, status);
+  return NULL;
+}
+
+GstAllocator *
+gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGemmclHostSide side, GError **error)
+{
+  g_autoptr (GstAllocator) allocator =
+      gst_object_ref_sink (g_object_new (GST_TYPE_GEMMCL_ALLOCATOR, NULL));
+  GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (allocator);
+
+  self->context = g_object_ref (context);
+  self->side = side;
+  /* Out of order, where there is such a queue: else a copy that has to wait holds up all others. */
+  self->queue = create_queue (context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+  if (!self->queue)
+    self->queue = create_queue (context, 0, error);
+  if (!self->queue)
+    return NULL;
+  if (side == GST_GEMMCL_HOST_SIDE_STAGED && !(self->fetches = create_queue (context, 0, error)))
+    return NULL;
+  return g_steal_pointer (&allocator);
+}
+
+GstAllocator *
+gst_gemmcl_allocator_new (GemmclContext *context, GError **error)
+{
+  return gst_gemmcl_allocator_new_with_side (context,
+                                             gemmcl_context_get_device_info (context)->host_unified
+                                                 ? GST_GEMMCL_HOST_SIDE_MAPPED
+                                                 : GST_GEMMCL_HOST_SIDE_STAGED,
+                                             error);
+}

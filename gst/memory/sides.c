@@ -1,0 +1,462 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Waiting is for the CPU alone, in maps of the host; what the device does is ordered by events.
+ */
+#include "memory/sides.h"
+
+#define GST_CAT_DEFAULT gst_gemmcl_memory_debug
+
+static void
+clear_read (GstGemmclEvents *self)
+{
+  gst_opencl_release_events (self->n_read, self->read);
+  self->n_read = 0;
+}
+
+static void
+events_clear (GstGemmclEvents *self)
+{
+  g_clear_pointer (&self->written, clReleaseEvent);
+  clear_read (self);
+}
+
+static void
+prune_read (GstGemmclEvents *self)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < self->n_read; i++) {
+    if (gst_gemmcl_event_get_status (self->read[i]) > CL_COMPLETE)
+      self->read[n++] = self->read[i];
+    else
+      clReleaseEvent (self->read[i]);
+  }
+  self->n_read = n;
+}
+
+static void
+events_prune (GstGemmclEvents *self)
+{
+  if (self->written && gst_gemmcl_event_get_status (self->written) <= CL_COMPLETE)
+    g_clear_pointer (&self->written, clReleaseEvent);
+  prune_read (self);
+}
+
+/* To a reader the last write is given even when it is done: only to wait for it makes what was
+ * written visible in another queue. */
+static guint
+events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_OPENCL_MAX_EVENTS])
+{
+  guint n = 0;
+
+  if (access & GST_MAP_WRITE)
+    prune_read (self);
+  if (self->written &&
+      (access & GST_MAP_READ || gst_gemmcl_event_get_status (self->written) > CL_COMPLETE))
+    events[n++] = self->written;
+  for (guint i = 0; access & GST_MAP_WRITE && i < self->n_read; i++)
+    events[n++] = self->read[i];
+  for (guint i = 0; i < n; i++)
+    clRetainEvent (events[i]);
+  return n;
+}
+
+/* One event that stands for all, or their end. */
+static void
+join_read (GstGemmclEvents *self, cl_command_queue queue)
+{
+  cl_event all = NULL;
+
+  if (clEnqueueMarkerWithWaitList (queue, self->n_read, self->read, &all) == CL_SUCCESS)
+    clFlush (queue);
+  else
+    clWaitForEvents (self->n_read, self->read);
+  clear_read (self);
+  if (all)
+    self->read[self->n_read++] = all;
+}
+
+static void
+events_add (GstGemmclEvents *self, GstMapFlags access, cl_event event, cl_command_queue queue)
+{
+  if (event)
+    clRetainEvent (event);
+  if (access & GST_MAP_WRITE) {
+    events_clear (self);
+    self->written = event;
+  } else if (event) {
+    if (self->n_read == G_N_ELEMENTS (self->read))
+      prune_read (self);
+    if (self->n_read == G_N_ELEMENTS (self->read))
+      join_read (self, queue);
+    self->read[self->n_read++] = event;
+  }
+}
+
+static gboolean
+events_failed (const GstGemmclEvents *self)
+{
+  return self->written && gst_gemmcl_event_get_status (self->written) < CL_COMPLETE;
+}
+
+/* Logs what failed. */
+static gboolean
+check (GstGemmclSides *self, cl_int status, const gchar *call)
+{
+  if (status == CL_SUCCESS)
+    return TRUE;
+  GST_ERROR_OBJECT (self->allocator, "%s failed with %d for a memory of %zu bytes", call, status,
+                    self->size);
+  return FALSE;
+}
+
+gboolean
+gst_gemmcl_sides_are_lost (GstGemmclSides *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  return events_failed (&self->events);
+}
+
+/* Waits until the host may do @access. FALSE if there is nothing to be read. */
+static gboolean
+wait_for_device (GstGemmclSides *self, GstMapFlags access)
+{
+  cl_event events[GST_OPENCL_MAX_EVENTS];
+  const guint n = gst_gemmcl_sides_get_events (self, access, events);
+
+  /* One after the other: where a reader failed the memory is none the worse. */
+  for (guint i = 0; i < n; i++)
+    clWaitForEvents (1, &events[i]);
+  gst_opencl_release_events (n, events);
+  return !(access & GST_MAP_READ && gst_gemmcl_sides_are_lost (self)) ||
+         check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                "the command that was to write");
+}
+
+void
+gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  events_add (&self->events, access, event, self->allocator->queue);
+}
+
+/* Takes the event of a command that was enqueued in the allocator's queue. */
+static void
+take_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
+{
+  clFlush (self->allocator->queue);
+  gst_gemmcl_sides_add_event (self, access, event);
+  clReleaseEvent (event);
+}
+
+/* Sets @mapped. */
+static gboolean
+enqueue_map (GstGemmclSides *self, GstMapFlags access)
+{
+  const cl_map_flags flags =
+      (access & GST_MAP_READ ? CL_MAP_READ : 0) | (access & GST_MAP_WRITE ? CL_MAP_WRITE : 0);
+  cl_int status;
+  gpointer data;
+
+  if (!wait_for_device (self, access))
+    return FALSE;
+  data = clEnqueueMapBuffer (self->allocator->queue, self->buffer, CL_TRUE, flags, 0, self->size, 0,
+                             NULL, NULL, &status);
+  if (!check (self, status, "clEnqueueMapBuffer"))
+    return FALSE;
+  self->mapped = data;
+  self->mapped_access = access;
+  return TRUE;
+}
+
+/* One mapping serves all maps, since GStreamer lets none do more than the first. Several of the
+ * same buffer at once are what PoCL 3.1 stumbles over. */
+static gpointer
+map_mapped (GstGemmclSides *self, GstMapFlags access)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
+
+  if (self->n_maps == 0 && !enqueue_map (self, access))
+    return NULL;
+  self->n_maps++;
+  self->mapped_access |= access;
+  return self->mapped;
+}
+
+static void
+unmap_mapped (GstGemmclSides *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
+  cl_event done;
+
+  if (--self->n_maps == 0 && check (self,
+                                    clEnqueueUnmapMemObject (self->allocator->queue, self->buffer,
+                                                             self->mapped, 0, NULL, &done),
+                                    "clEnqueueUnmapMemObject"))
+    take_event (self, self->mapped_access, done);
+}
+
+static gboolean
+make_staging (GstGemmclSides *self)
+{
+  const cl_context context = gemmcl_context_get_cl_context (self->allocator->context);
+  const gsize size = self->size;
+  cl_int status;
+
+  if (self->staging)
+    return TRUE;
+  self->pinned =
+      clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &status);
+  if (status == CL_SUCCESS)
+    self->staging =
+        clEnqueueMapBuffer (self->allocator->queue, self->pinned, CL_TRUE,
+                            CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &status);
+  if (check (self, status, "pinning memory of the host"))
+    return TRUE;
+  g_clear_pointer (&self->pinned, clReleaseMemObject);
+  self->staging = NULL;
+  return FALSE;
+}
+
+static gboolean
+download (GstGemmclSides *self)
+{
+  return check (self,
+                clEnqueueReadBuffer (self->allocator->queue, self->buffer, CL_TRUE, 0, self->size,
+                                     self->staging, 0, NULL, NULL),
+                "clEnqueueReadBuffer");
+}
+
+/* With the locks held. */
+static void
+fetch (GstGemmclSides *self)
+{
+  const cl_command_queue queue = self->allocator->fetches;
+  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
+  const guint n = events_get (&self->events, GST_MAP_READ, wait_list);
+  const cl_int status = clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, 0, self->size,
+                                             self->staging, n, n > 0 ? wait_list : NULL, &done);
+
+  gst_opencl_release_events (n, wait_list);
+  if (!check (self, status, "clEnqueueReadBuffer"))
+    return;
+  clFlush (queue);
+  events_add (&self->events, GST_MAP_READ, done, self->allocator->queue);
+  g_clear_pointer (&self->fetched, clReleaseEvent);
+  self->fetched = done;
+  self->need_download = FALSE;
+}
+
+void
+gst_gemmcl_memory_fetch (GstMemory *memory)
+{
+  GstGemmclSides *self = gst_gemmcl_memory_get_sides (memory);
+  g_autoptr (GMutexLocker) host G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  if (self->need_download && !events_failed (&self->events) && make_staging (self))
+    fetch (self);
+}
+
+/* Waits for the copy that gst_gemmcl_memory_fetch() began. FALSE if it failed. */
+static gboolean
+wait_for_fetched (GstGemmclSides *self)
+{
+  cl_event fetched;
+  cl_int status = CL_SUCCESS;
+
+  g_mutex_lock (&self->lock);
+  fetched = g_steal_pointer (&self->fetched);
+  g_mutex_unlock (&self->lock);
+  if (fetched) {
+    status = clWaitForEvents (1, &fetched);
+    clReleaseEvent (fetched);
+  }
+  return check (self, status, "the copy to the host");
+}
+
+/* Also what is only to be written is fetched: it may be written in part. After gst_gemmcl_memory_
+ * recycle() there is nothing to fetch. */
+static gpointer
+map_staged (GstGemmclSides *self, GstMapFlags access)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
+  gboolean need_download;
+
+  g_mutex_lock (&self->lock);
+  need_download = self->need_download;
+  g_mutex_unlock (&self->lock);
+  if (!make_staging (self) || !wait_for_fetched (self) ||
+      ((need_download || access & GST_MAP_WRITE) && !wait_for_device (self, access)) ||
+      (need_download && !download (self)))
+    return NULL;
+  g_mutex_lock (&self->lock);
+  self->need_download = FALSE;
+  if (access & GST_MAP_WRITE)
+    self->need_upload = TRUE;
+  g_mutex_unlock (&self->lock);
+  return self->staging;
+}
+
+/* With the lock held. */
+static gboolean
+upload (GstGemmclSides *self)
+{
+  const gsize size = self->size;
+  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
+  guint n = events_get (&self->events, GST_MAP_WRITE, wait_list);
+  cl_int status = clEnqueueWriteBuffer (self->allocator->queue, self->buffer, CL_FALSE, 0, size,
+                                        self->staging, n, n > 0 ? wait_list : NULL, &done);
+
+  gst_opencl_release_events (n, wait_list);
+  if (!check (self, status, "clEnqueueWriteBuffer"))
+    return FALSE;
+  clFlush (self->allocator->queue);
+  events_add (&self->events, GST_MAP_WRITE, done, self->allocator->queue);
+  clReleaseEvent (done);
+  self->need_upload = FALSE;
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  if (self->need_upload && !upload (self))
+    return FALSE;
+  if (access & GST_MAP_WRITE) {
+    self->need_download = self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED;
+    g_clear_pointer (&self->fetched, clReleaseEvent);
+  }
+  return TRUE;
+}
+
+void
+gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, guint64 run)
+{
+  GstGemmclSides *self = gst_gemmcl_memory_get_sides (memory);
+  g_autoptr (GstGemmclInflight) old = NULL;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  old = self->inflight;
+  self->inflight = g_atomic_rc_box_acquire (inflight);
+  self->run = run;
+}
+
+/* The run that wrote is done: its inputs may go back where they came from. */
+static void
+finish_run (GstGemmclSides *self)
+{
+  g_autoptr (GstGemmclInflight) inflight = NULL;
+  guint64 run;
+
+  g_mutex_lock (&self->lock);
+  inflight = g_steal_pointer (&self->inflight);
+  run = self->run;
+  g_mutex_unlock (&self->lock);
+  if (inflight)
+    gst_gemmcl_inflight_finish_run (inflight, run);
+}
+
+gpointer
+gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
+{
+  gpointer data = self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED ? map_staged (self, access)
+                                                                       : map_mapped (self, access);
+
+  if (data)
+    finish_run (self);
+  return data;
+}
+
+void
+gst_gemmcl_sides_unmap_host (GstGemmclSides *self)
+{
+  if (self->allocator->side == GST_GEMMCL_HOST_SIDE_MAPPED)
+    unmap_mapped (self);
+}
+
+guint
+gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
+                             cl_event events[GST_OPENCL_MAX_EVENTS])
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  return events_get (&self->events, access, events);
+}
+
+gboolean
+gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size)
+{
+  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
+  cl_int status;
+  guint n;
+
+  if (!gst_gemmcl_sides_open_device (from, GST_MAP_READ) ||
+      !gst_gemmcl_sides_open_device (to, GST_MAP_WRITE))
+    return FALSE;
+  n = gst_gemmcl_sides_get_events (from, GST_MAP_READ, wait_list);
+  status = clEnqueueCopyBuffer (from->allocator->queue, from->buffer, to->buffer, offset, 0, size,
+                                n, n > 0 ? wait_list : NULL, &done);
+  gst_opencl_release_events (n, wait_list);
+  if (!check (from, status, "clEnqueueCopyBuffer"))
+    return FALSE;
+  gst_gemmcl_sides_add_event (to, GST_MAP_WRITE, done);
+  take_event (from, GST_MAP_READ, done);
+  return TRUE;
+}
+
+void
+gst_gemmcl_memory_recycle (GstMemory *memory)
+{
+  GstGemmclSides *self = gst_gemmcl_memory_get_sides (memory);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  events_prune (&self->events);
+  self->need_upload = self->need_download = FALSE;
+  g_clear_pointer (&self->fetched, clReleaseEvent);
+}
+
+void
+gst_gemmcl_sides_init (GstGemmclSides *self, GstGemmclAllocator *allocator, cl_mem buffer,
+                       gsize size)
+{
+  *self = (GstGemmclSides){.allocator = allocator, .buffer = buffer, .size = size};
+  g_mutex_init (&self->host_lock);
+  g_mutex_init (&self->lock);
+}
+
+/* Commands under way keep the buffers. Unmapping the pinned one is enqueued behind them. */
+static void
+free_staging (GstGemmclSides *self)
+{
+  cl_event wait_list[GST_OPENCL_MAX_EVENTS];
+  guint n;
+
+  if (!self->staging)
+    return;
+  n = events_get (&self->events, GST_MAP_WRITE, wait_list);
+  check (self,
+         clEnqueueUnmapMemObject (self->allocator->queue, self->pinned, self->staging, n,
+                                  n > 0 ? wait_list : NULL, NULL),
+         "clEnqueueUnmapMemObject");
+  clFlush (self->allocator->queue);
+  gst_opencl_release_events (n, wait_list);
+  clReleaseMemObject (self->pinned);
+}
+
+void
+gst_gemmcl_sides_clear (GstGemmclSides *self)
+{
+  free_staging (self);
+  g_clear_pointer (&self->fetched, clReleaseEvent);
+  g_clear_pointer (&self->inflight, gst_gemmcl_inflight_unref);
+  events_clear (&self->events);
+  clReleaseMemObject (self->buffer);
+  g_mutex_clear (&self->host_lock);
+  g_mutex_clear (&self->lock);
+}

@@ -1,0 +1,498 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "memory/va.h"
+
+#define GST_CAT_DEFAULT gst_gemmcl_debug
+
+#ifdef GEMMCL_HAVE_VA
+
+  #define GST_USE_UNSTABLE_API
+  #include <CL/cl_va_api_media_sharing_intel.h>
+  #include <gst/va/gstva.h>
+
+  #include "memory/imports.h"
+
+  #define EXTENSION "cl_intel_va_api_media_sharing"
+  #define N_PLANES  2
+  #define LOOK_UP(name)                                                                            \
+    ((name##_fn)clGetExtensionFunctionAddressForPlatform (get_platform (context), #name))
+
+/* What there is of the extension for a context, found once. */
+typedef struct {
+  /* Of its platform; any may be NULL. */
+  clGetDeviceIDsFromVA_APIMediaAdapterINTEL_fn get_devices;
+  clCreateFromVA_APIMediaSurfaceINTEL_fn create;
+  clEnqueueAcquireVA_APIMediaSurfacesINTEL_fn acquire;
+  clEnqueueReleaseVA_APIMediaSurfacesINTEL_fn release;
+
+  VADisplay display; /* with which it was made; NULL without one */
+
+  /* What follows is under sharing_lock. */
+  GHashTable *owners; /* GstVaDisplays of that display, of which one ends it with itself */
+  GWeakRef asked;     /* the GstVaDisplay of which it was last asked whether the device has it */
+  gboolean shares;    /* what the answer was */
+} Sharing;
+
+/* Elements share contexts, and ask in threads of their own. */
+static GMutex sharing_lock;
+
+static cl_platform_id
+get_platform (GemmclContext *context)
+{
+  cl_platform_id platform = NULL;
+
+  clGetDeviceInfo (gemmcl_context_get_cl_device (context), CL_DEVICE_PLATFORM, sizeof platform,
+                   &platform, NULL);
+  return platform;
+}
+
+/* The VADisplay that the OpenCL context was made with; NULL if there is none. Drivers that know no
+ * displays are not asked: PoCL 3 crashes if an application's context was made without properties.
+ */
+static VADisplay
+find_display (GemmclContext *context)
+{
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
+  const cl_context cl = gemmcl_context_get_cl_context (context);
+  g_autofree cl_context_properties *properties = NULL;
+  gsize size = 0;
+
+  if (!gemmcl_device_info_has_extension (device, EXTENSION))
+    return NULL;
+  clGetContextInfo (cl, CL_CONTEXT_PROPERTIES, 0, NULL, &size);
+  properties = g_malloc0 (size + sizeof *properties);
+  clGetContextInfo (cl, CL_CONTEXT_PROPERTIES, size, properties, NULL);
+  for (gsize i = 0; properties[i] != 0; i += 2)
+    if (properties[i] == CL_CONTEXT_VA_API_DISPLAY_INTEL)
+      return (VADisplay)properties[i + 1];
+  return NULL;
+}
+
+static Sharing *
+sharing_new (GemmclContext *context)
+{
+  Sharing *self = g_new0 (Sharing, 1);
+
+  self->get_devices = LOOK_UP (clGetDeviceIDsFromVA_APIMediaAdapterINTEL);
+  self->create = LOOK_UP (clCreateFromVA_APIMediaSurfaceINTEL);
+  self->acquire = LOOK_UP (clEnqueueAcquireVA_APIMediaSurfacesINTEL);
+  self->release = LOOK_UP (clEnqueueReleaseVA_APIMediaSurfacesINTEL);
+  self->display = find_display (context);
+  self->owners = g_hash_table_new_full (NULL, NULL, gst_object_unref, NULL);
+  g_weak_ref_init (&self->asked, NULL);
+  return self;
+}
+
+static void
+sharing_free (gpointer data)
+{
+  Sharing *self = data;
+
+  g_hash_table_unref (self->owners);
+  g_weak_ref_clear (&self->asked);
+  g_free (self);
+}
+
+/* (transfer none): lives as long as @context. */
+static Sharing *
+get_sharing (GemmclContext *context)
+{
+  static const gchar key[] = "gst-gemmcl-va-sharing";
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&sharing_lock);
+  Sharing *self = g_object_get_data (G_OBJECT (context), key);
+
+  if (!self) {
+    self = sharing_new (context);
+    g_object_set_data_full (G_OBJECT (context), key, self, sharing_free);
+  }
+  return self;
+}
+
+/* @format says what was expected and what was found. */
+G_GNUC_PRINTF (2, 3)
+static gboolean
+refuse (GError **error, const gchar *format, ...)
+{
+  g_autofree gchar *text = NULL;
+  va_list arguments;
+
+  va_start (arguments, format);
+  text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
+                          "%s Or let upstream give video/x-raw, which is copied.", text);
+}
+
+/* (transfer full) */
+static GstVaDisplay *
+get_display (GstGemmcl *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
+
+  return self->va_display ? GST_VA_DISPLAY (gst_object_ref (self->va_display)) : NULL;
+}
+
+static gboolean
+has_failed (GstGemmcl *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
+
+  return self->va_failed;
+}
+
+static void
+set_display (GstGemmcl *self, GstVaDisplay *display)
+{
+  gboolean changed;
+
+  GST_OBJECT_LOCK (self);
+  changed = !self->va_display || gst_va_display_get_va_dpy (GST_VA_DISPLAY (self->va_display)) !=
+                                     gst_va_display_get_va_dpy (display);
+  if (changed) {
+    gst_object_replace (&self->va_display, GST_OBJECT (display));
+    self->va_failed = FALSE;
+  }
+  GST_OBJECT_UNLOCK (self);
+  if (changed)
+    GST_INFO_OBJECT (self, "the VADisplay of %" GST_PTR_FORMAT, display);
+}
+
+void
+gst_gemmcl_va_take_display (GstGemmcl *self, GstContext *shared)
+{
+  g_autoptr (GstObject) display = NULL;
+
+  if (!shared || !gst_context_has_context_type (shared, GST_VA_DISPLAY_HANDLE_CONTEXT_TYPE_STR) ||
+      !gst_structure_get (gst_context_get_structure (shared), "gst-display", GST_TYPE_OBJECT,
+                          &display, NULL) ||
+      !GST_IS_VA_DISPLAY (display))
+    return;
+  set_display (self, GST_VA_DISPLAY (display));
+}
+
+void
+gst_gemmcl_va_ask_for_display (GstGemmcl *self, const GemmclDeviceInfo *device)
+{
+  static const gchar type[] = GST_VA_DISPLAY_HANDLE_CONTEXT_TYPE_STR;
+  g_autoptr (GstContext) own = NULL;
+  g_autoptr (GstVaDisplay) display = NULL;
+
+  if (!gemmcl_device_info_has_extension (device, EXTENSION))
+    return;
+  own = gst_element_get_context (GST_ELEMENT (self), type);
+  gst_gemmcl_va_take_display (self, own);
+  display = get_display (self);
+  if (!display)
+    gst_va_context_query (GST_ELEMENT (self), type);
+}
+
+/* Whether the device is among those of that display. */
+static gboolean
+ask_device (GemmclContext *context, const Sharing *sharing, GstVaDisplay *display)
+{
+  const cl_platform_id platform = get_platform (context);
+  const VADisplay va = gst_va_display_get_va_dpy (display);
+  g_autofree cl_device_id *devices = NULL;
+  cl_uint n = 0;
+
+  sharing->get_devices (platform, CL_VA_API_DISPLAY_INTEL, va, CL_ALL_DEVICES_FOR_VA_API_INTEL, 0,
+                        NULL, &n);
+  devices = g_new0 (cl_device_id, n + 1);
+  if (n > 0 &&
+      sharing->get_devices (platform, CL_VA_API_DISPLAY_INTEL, va, CL_ALL_DEVICES_FOR_VA_API_INTEL,
+                            n, devices, NULL) != CL_SUCCESS)
+    n = 0;
+  for (cl_uint i = 0; i < n; i++)
+    if (devices[i] == gemmcl_context_get_cl_device (context))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+shares_display (GemmclContext *context, GstVaDisplay *display)
+{
+  Sharing *sharing = get_sharing (context);
+  g_autoptr (GstVaDisplay) asked = NULL;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&sharing_lock);
+
+  asked = g_weak_ref_get (&sharing->asked);
+  if (asked != display) {
+    sharing->shares = ask_device (context, sharing, display);
+    g_weak_ref_set (&sharing->asked, display);
+  }
+  return sharing->shares;
+}
+
+/* Whether the device can share surfaces of that display. Intel's driver is asked about displays of
+ * its own kind alone: others it takes for such. */
+static gboolean
+check_display (GemmclContext *context, GstVaDisplay *display, GError **error)
+{
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
+  const gchar *vendor;
+
+  if (gst_va_display_get_implementation (display) != GST_VA_IMPLEMENTATION_INTEL_IHD) {
+    vendor = vaQueryVendorString (gst_va_display_get_va_dpy (display));
+    return refuse (error,
+                   "The VADisplay is of \"%s\", but %s shares only with Intel's media driver: set "
+                   "LIBVA_DRIVER_NAME=iHD, if the GPU is one of Intel's.",
+                   vendor ? vendor : "a driver without a name", device->name);
+  }
+  if (shares_display (context, display))
+    return TRUE;
+  return refuse (error,
+                 "%s does not share memory with the VADisplay, which another GPU has: choose that "
+                 "one by the properties platform, device-type and device.",
+                 device->name);
+}
+
+static gboolean
+check_device (GemmclContext *context, GError **error)
+{
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
+  const Sharing *sharing;
+
+  if (!gemmcl_device_info_has_extension (device, EXTENSION))
+    return refuse (error,
+                   "%s has no " EXTENSION
+                   ", which Intel's driver for GPUs has: choose a device of that one by the "
+                   "properties platform, device-type and device.",
+                   device->name);
+  sharing = get_sharing (context);
+  if (sharing->get_devices && sharing->create && sharing->acquire && sharing->release)
+    return TRUE;
+  return refuse (error,
+                 "%s has " EXTENSION
+                 ", but of its functions it lacks%s%s%s%s: install another version of the driver.",
+                 device->name,
+                 sharing->get_devices ? "" : " clGetDeviceIDsFromVA_APIMediaAdapterINTEL",
+                 sharing->create ? "" : " clCreateFromVA_APIMediaSurfaceINTEL",
+                 sharing->acquire ? "" : " clEnqueueAcquireVA_APIMediaSurfacesINTEL",
+                 sharing->release ? "" : " clEnqueueReleaseVA_APIMediaSurfacesINTEL");
+}
+
+gboolean
+gst_gemmcl_va_get_properties (GstGemmcl *self, GemmclContext *context,
+                              cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES])
+{
+  const cl_context_properties all[GST_GEMMCL_VA_N_PROPERTIES] = {
+      CL_CONTEXT_VA_API_DISPLAY_INTEL, 0, CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0};
+  g_autoptr (GstVaDisplay) display = get_display (self);
+  g_autoptr (GError) error = NULL;
+
+  if (!display || has_failed (self) || !check_device (context, NULL))
+    return FALSE;
+  if (!check_display (context, display, &error)) {
+    GST_INFO_OBJECT (self, "%s", error->message);
+    return FALSE;
+  }
+  memcpy (properties, all, sizeof all);
+  properties[1] = (cl_context_properties)gst_va_display_get_va_dpy (display);
+  return TRUE;
+}
+
+/* Which of several GstVaDisplays owns the VADisplay cannot be told: all are kept. */
+void
+gst_gemmcl_va_bind (GstGemmcl *self, GemmclContext *context)
+{
+  g_autoptr (GstVaDisplay) display = get_display (self);
+  Sharing *sharing;
+
+  if (!display)
+    return;
+  sharing = get_sharing (context);
+  if (gst_va_display_get_va_dpy (display) != sharing->display)
+    return;
+  g_mutex_lock (&sharing_lock);
+  g_hash_table_add (sharing->owners, g_steal_pointer (&display));
+  g_mutex_unlock (&sharing_lock);
+}
+
+gboolean
+gst_gemmcl_va_check (GstGemmcl *self, GemmclContext *context, GError **error)
+{
+  g_autoptr (GstVaDisplay) display = get_display (self);
+
+  if (!check_device (context, error) || (display && !check_display (context, display, error)))
+    return FALSE;
+  if (has_failed (self))
+    return refuse (
+        error, "No OpenCL context could be made with the VADisplay: an earlier warning tells why.");
+  if (!gemmcl_context_is_wrapped (context) || get_sharing (context)->display)
+    return TRUE;
+  return refuse (error, "The application's OpenCL context was made without a VADisplay: make it "
+                        "with CL_CONTEXT_VA_API_DISPLAY_INTEL.");
+}
+
+gboolean
+gst_gemmcl_va_has_surface (GstBuffer *buffer)
+{
+  GstMemory *memory, *whole;
+
+  if (gst_buffer_n_memory (buffer) == 0)
+    return FALSE;
+  memory = gst_buffer_peek_memory (buffer, 0);
+  whole = gst_gemmcl_get_root (memory);
+  /* A part of a surface would not be the picture. */
+  return memory->offset == whole->offset && memory->size == whole->size &&
+         gst_va_memory_peek_display (whole) &&
+         gst_va_memory_get_surface (whole) != VA_INVALID_SURFACE;
+}
+
+gboolean
+gst_gemmcl_va_needs_context (GstGemmcl *self, GstBuffer *buffer)
+{
+  GstVaDisplay *display =
+      gst_va_memory_peek_display (gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0)));
+
+  if (gst_va_display_get_va_dpy (display) == get_sharing (self->context)->display)
+    return FALSE;
+  set_display (self, display);
+  return !gst_gemmcl_va_fits (self, self->context);
+}
+
+static gboolean
+create_images (GstGemmcl *self, VASurfaceID surface, cl_mem images[GEMMCL_MAX_PLANES],
+               GError **error)
+{
+  const cl_context context = gemmcl_context_get_cl_context (self->context);
+  const Sharing *sharing = get_sharing (self->context);
+
+  for (guint i = 0; i < N_PLANES; i++) {
+    cl_int status = CL_SUCCESS;
+
+    images[i] = sharing->create (context, CL_MEM_READ_ONLY, &surface, i, &status);
+    if (images[i] && status == CL_SUCCESS)
+      continue;
+    for (guint j = 0; j < i; j++)
+      g_clear_pointer (&images[j], clReleaseMemObject);
+    /* An error of OpenCL is negative, one of VA is not. */
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_OPENCL,
+        "clCreateFromVA_APIMediaSurfaceINTEL for plane %u of VA surface %#x failed: %s %d. Without "
+        "\"video/x-raw(memory:VAMemory)\" before gemmcl the surface is copied instead.",
+        i, surface, status > 0 ? "VA status" : "OpenCL error", status);
+  }
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run,
+                    GError **error)
+{
+  const Sharing *sharing = get_sharing (self->context);
+  GstMemory *memory = gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0));
+  const VADisplay display = gst_va_display_get_va_dpy (gst_va_memory_peek_display (memory));
+  const VASurfaceID surface = gst_va_memory_get_surface (memory);
+  VAStatus status;
+
+  if (display != sharing->display)
+    return gst_gemmcl_va_check (self, self->context, error) &&
+           refuse (
+               error,
+               "VA surface %#x is of VADisplay %p, but the OpenCL context was made with %p: give "
+               "all elements upstream one display, and an application's own context that one, too.",
+               surface, display, sharing->display);
+  *data = (GemmclData){.kind = GEMMCL_DATA_IMAGES, .acquired = TRUE};
+  if (!gst_gemmcl_imports_find (self->imports, memory, surface, data->objects)) {
+    if (!create_images (self, surface, data->objects, error))
+      return FALSE;
+    gst_gemmcl_imports_add (self->imports, memory, surface, data->objects);
+  }
+  status = vaSyncSurface (display, surface);
+  if (status != VA_STATUS_SUCCESS)
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_IO,
+        "vaSyncSurface, until VA surface %#x is rendered, failed: %s. What rendered it may have "
+        "failed before: LIBVA_MESSAGING_LEVEL=2 shows what libva says of that.",
+        surface, vaErrorStr (status));
+  run->acquire = G_CALLBACK (sharing->acquire);
+  run->release = G_CALLBACK (sharing->release);
+  return TRUE;
+}
+
+#else
+
+void
+gst_gemmcl_va_take_display (GstGemmcl *self G_GNUC_UNUSED, GstContext *shared G_GNUC_UNUSED)
+{
+}
+
+void
+gst_gemmcl_va_ask_for_display (GstGemmcl *self G_GNUC_UNUSED,
+                               const GemmclDeviceInfo *device G_GNUC_UNUSED)
+{
+}
+
+gboolean
+gst_gemmcl_va_get_properties (
+    GstGemmcl *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
+    cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES] G_GNUC_UNUSED)
+{
+  return FALSE;
+}
+
+void
+gst_gemmcl_va_bind (GstGemmcl *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED)
+{
+}
+
+gboolean
+gst_gemmcl_va_check (GstGemmcl *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
+                     GError **error)
+{
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
+                          "The plugin was built without VA (libgstva): build it with -Dva=enabled, "
+                          "or let upstream give video/x-raw, which is copied.");
+}
+
+gboolean
+gst_gemmcl_va_has_surface (GstBuffer *buffer G_GNUC_UNUSED)
+{
+  return FALSE;
+}
+
+gboolean
+gst_gemmcl_va_needs_context (GstGemmcl *self G_GNUC_UNUSED, GstBuffer *buffer G_GNUC_UNUSED)
+{
+  return FALSE;
+}
+
+gboolean
+gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer G_GNUC_UNUSED,
+                    GemmclData *data G_GNUC_UNUSED, GemmclRun *run G_GNUC_UNUSED, GError **error)
+{
+  return gst_gemmcl_va_check (self, self->context, error);
+}
+
+#endif
+
+gboolean
+gst_gemmcl_va_fits (GstGemmcl *self, GemmclContext *context)
+{
+  cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES];
+
+  return gemmcl_context_is_wrapped (context) ||
+         !gst_gemmcl_va_get_properties (self, context, properties) ||
+         gemmcl_context_has_properties (context, properties);
+}
+
+gboolean
+gst_gemmcl_va_expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  g_autoptr (GstCaps) caps = NULL;
+  g_autofree gchar *text = NULL;
+  const guint n = gst_buffer_n_memory (buffer);
+  const GstAllocator *allocator = n > 0 ? gst_buffer_peek_memory (buffer, 0)->allocator : NULL;
+
+  if (gst_gemmcl_va_has_surface (buffer))
+    return TRUE;
+  caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
+  text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_FORMAT,
+      "A buffer of %s is not a whole VA surface, as those of GStreamer's va elements are, but has "
+      "%u memories, the first of %s. What a media driver tiles can only be read as a surface: put "
+      "vapostproc before gemmcl, or let upstream give linear dma-bufs or video/x-raw.",
+      text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
+}
