@@ -178,6 +178,7 @@ start (GstBaseTransform *trans)
   }
   begin_stream (self);
   self->error_posted = self->addend_warned = FALSE;
+  self->reported = 0;
   self->run_beta = self->next_beta = self->beta;
   self->imports = gst_gemmcl_imports_new (MAX_IMPORTS + self->settings.batch_size);
   gst_gemmcl_runs_start (self);
@@ -193,6 +194,8 @@ stop (GstBaseTransform *trans)
   /* A batch that its timeout ends is ended with this lock held. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_batch_stop (self);
+  gst_gemmcl_runs_finish (self);
+  gst_gemmcl_report_stats (self);
   gst_gemmcl_drop_plan (self);
   gst_gemmcl_runs_stop (self);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
@@ -335,8 +338,8 @@ sink_caps (GstGemmcl *self, GstEvent *event)
   return accepted;
 }
 
-/* Ends the batch before an event that must not be in it, and waits for the runs where the stream
- * ends: an error must come before that. */
+/* Ends the batch before an event that must not be in it. At EOS it also waits for all runs, because
+ * their errors must come before EOS, and reports the stats. */
 static void
 end_before (GstGemmcl *self, GstEvent *event)
 {
@@ -351,8 +354,10 @@ end_before (GstGemmcl *self, GstEvent *event)
     if (flow != GST_FLOW_OK)
       GST_INFO_OBJECT (self, "before %s: %s", GST_EVENT_TYPE_NAME (event),
                        gst_flow_get_name (flow));
-    if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+    if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
       gst_gemmcl_runs_finish (self);
+      gst_gemmcl_report_stats (self);
+    }
   }
 }
 

@@ -80,6 +80,7 @@ struct _GstGemmcl {
   gboolean replan;       /* operands were taken over, the plan is still the old one's */
   gboolean error_posted; /* since caps were last accepted */
   gboolean addend_warned;
+  guint64 reported; /* buffers when the stats were last reported */
   gdouble next_alpha;
   gdouble next_beta;
   gdouble run_alpha;

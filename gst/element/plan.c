@@ -333,7 +333,7 @@ gst_gemmcl_stats_new (GstGemmcl *self)
   gflops = sum.kernel_ns > 0 ? sum.flops / sum.kernel_ns : 0.0;
   efficiency = peak > 0.0 ? gflops / peak : 0.0;
   structure = gst_structure_new (
-      "application/x-gemmcl-stats", "buffers", G_TYPE_UINT64, buffers, "bytes", G_TYPE_UINT64,
+      "gemmcl-stats", "buffers", G_TYPE_UINT64, buffers, "bytes", G_TYPE_UINT64,
       sum.bytes_in + sum.bytes_out + self->bytes_out, "kernel", G_TYPE_STRING, kernel,
       "kernel-source", G_TYPE_STRING, source, "auto-tune", G_TYPE_STRING, tuner, "kernel-level",
       G_TYPE_STRING, level, "precision", G_TYPE_STRING, precision, "device", G_TYPE_STRING, device,
@@ -341,4 +341,17 @@ gst_gemmcl_stats_new (GstGemmcl *self)
       G_TYPE_DOUBLE, gflops, "efficiency", G_TYPE_DOUBLE, efficiency, NULL);
   g_mutex_unlock (&self->lock);
   return structure;
+}
+
+void
+gst_gemmcl_report_stats (GstGemmcl *self)
+{
+  GstStructure *stats;
+
+  if (self->buffers == self->reported)
+    return;
+  self->reported = self->buffers;
+  stats = gst_gemmcl_stats_new (self);
+  GST_INFO_OBJECT (self, "%" GST_PTR_FORMAT, stats);
+  gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), stats));
 }

@@ -37,3 +37,8 @@ void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
 
 /** gst_gemmcl_stats_new: Returns: (transfer full): the property "stats". Any thread. */
 GstStructure *gst_gemmcl_stats_new (GstGemmcl *self);
+
+/** gst_gemmcl_report_stats: Logs the stats at INFO and posts them as an element message, unless no
+ * buffer was multiplied since the last report. All runs must be finished. Streaming thread, or with
+ * its stream lock held. */
+void gst_gemmcl_report_stats (GstGemmcl *self);

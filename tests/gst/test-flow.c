@@ -380,6 +380,80 @@ test_stats (void)
   g_assert_cmpstr (gst_structure_get_string (stats, "device"), !=, "");
 }
 
+/* Returns: (transfer full): the next message that reports the stats; NULL if there is none. */
+static GstMessage *
+pop_report (Stream *stream)
+{
+  GstMessage *message;
+
+  while ((message = gst_bus_pop_filtered (stream->bus, GST_MESSAGE_ELEMENT))) {
+    if (gst_message_has_name (message, "gemmcl-stats"))
+      return message;
+    gst_message_unref (message);
+  }
+  return NULL;
+}
+
+/* The stats are reported once at EOS, with all runs counted, and equal the property. */
+static void
+test_stats_at_eos (void)
+{
+  g_autoptr (Stream) stream = stream_new ("weight", "[2]", "batch-size", 3, NULL);
+  g_autoptr (GstStructure) stats = NULL;
+  g_autoptr (GstMessage) message = NULL;
+  guint64 buffers;
+
+  g_assert_true (stream_play (stream, CAPS, NULL));
+  for (guint i = 0; i < 4; i++)
+    g_assert_cmpint (gst_harness_push (stream->harness, number (i, i)), ==, GST_FLOW_OK);
+  g_assert_null (pop_report (stream));
+  g_assert_true (gst_harness_push_event (stream->harness, gst_event_new_eos ()));
+  message = pop_report (stream);
+  g_assert_nonnull (message);
+  g_object_get (stream->element, "stats", &stats, NULL);
+  g_assert_true (gst_structure_is_equal (gst_message_get_structure (message), stats));
+  g_assert_true (gst_structure_get_uint64 (stats, "buffers", &buffers));
+  g_assert_cmpuint (buffers, ==, 4);
+  gst_element_set_state (stream->element, GST_STATE_READY);
+  g_assert_null (pop_report (stream));
+}
+
+/* A stream that ends without EOS reports its stats on the way to READY; the next one begins anew.
+ */
+static void
+test_stats_at_ready (void)
+{
+  g_autoptr (Stream) stream = stream_new ("weight", "[2]", "kernel", "gemm_naive", NULL);
+  const GstStructure *stats;
+  guint64 buffers, bytes;
+
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr (GstMessage) message = NULL;
+
+    if (i == 0) {
+      g_assert_true (stream_play (stream, CAPS, NULL));
+    } else {
+      gst_element_set_state (stream->element, GST_STATE_PLAYING);
+      gst_harness_push_event (stream->harness, gst_event_new_stream_start ("again"));
+      g_assert_true (stream_push_caps (stream, CAPS));
+      push_segment (stream);
+    }
+    run_number (stream, 1, 0);
+    gst_element_set_state (stream->element, GST_STATE_READY);
+    message = pop_report (stream);
+    g_assert_nonnull (message);
+    stats = gst_message_get_structure (message);
+    g_assert_true (gst_structure_get (stats, "buffers", G_TYPE_UINT64, &buffers, "bytes",
+                                      G_TYPE_UINT64, &bytes, NULL));
+    g_assert_cmpuint (buffers, ==, 1);
+    g_assert_cmpuint (bytes, ==, 8);
+    g_assert_cmpstr (gst_structure_get_string (stats, "kernel"), ==, "gemm_naive");
+  }
+  gst_element_set_state (stream->element, GST_STATE_PLAYING);
+  gst_element_set_state (stream->element, GST_STATE_NULL);
+  g_assert_null (pop_report (stream));
+}
+
 /* A problem that is unlike those of other tests, which share the file of tuning. */
 #define TUNED_M 5
 #define TUNED_N 37
@@ -456,6 +530,8 @@ main (int argc, char **argv)
   stream_add_test ("/flow/several-tensors", test_several_tensors);
   stream_add_test ("/flow/wrong-tensors", test_wrong_tensors);
   stream_add_test ("/flow/stats", test_stats);
+  stream_add_test ("/flow/stats-at-eos", test_stats_at_eos);
+  stream_add_test ("/flow/stats-at-ready", test_stats_at_ready);
   stream_add_test ("/flow/choice", test_choice);
   return g_test_run ();
 }
