@@ -9,7 +9,7 @@ The folder, BUILD/portable-tests unless said otherwise, holds the suites' progra
 plugin, GStreamer and every other library that they load, and run.py, which runs them. The other
 machine is x86-64 with Python 3.8, an OpenCL driver, and a C library that is no older than this
 one's: that and the driver are the only things not in the folder. The suites are lib, kernels and
-gst unless said otherwise. docs/testing.md tells more.
+gst unless said otherwise. docs/internals/testing.md tells more.
 
 Programs and libraries are stripped. What is packed of the build and of the sources lies where it
 lies there, in build/ and source/, since programs look for one another.

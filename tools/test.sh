@@ -22,7 +22,7 @@
 #                    hours where nothing of it was done before
 #
 # Without --ci and --all, Intel's runtime runs the first kernel of each method with subgroups.
-# docs/testing.md says what each of these is good for.
+# docs/internals/testing.md says what each of these is good for.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # The distribution's Python is the one that has NumPy.

@@ -38,7 +38,7 @@
 /* A unit of a GPU hides latencies by what else it has to do: with WORK under way in each it does
  * 1 - IDLE of what it can do, with twice as much 1 - IDLE^2, and so on. A work-item is as much work
  * as the square root of its outputs, since of many outputs each waits for the others. These and
- * SPLIT_COST fit the runs of docs/benchmarks.md. */
+ * SPLIT_COST fit the runs of docs/internals/benchmarks.md. */
 #define WORK 2048.0
 #define IDLE 0.1
 

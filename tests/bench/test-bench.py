@@ -1,7 +1,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The benchmarks that are no others' tests, each on its smallest case for no time: that they still
-run, and that their JSON says what docs/benchmarks.md reads off it.
+run, and that their JSON says what docs/internals/benchmarks.md reads off it.
 
 Its argument is the folder of their programs.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs what README.md and docs/*.md tell their readers to type. TAP out.
+"""Runs what README.md and docs/ tell their readers to type. TAP out.
 
 usage: launch-lines.py SOURCE-ROOT
 
@@ -76,7 +76,7 @@ def title(where, text):
 
 
 def main():
-    found = [block for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    found = [block for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
              if path.exists() for block in blocks(path)]
     tests = [block for block in found if block[1] == "sh"]
     hidden = [block for block in found if block[1] != "sh" and "gst-launch-1.0 " in block[2]]

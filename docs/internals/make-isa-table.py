@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes what Intel's compilers make of the kernels into docs/intel.md, and which rows they do not
-keep in registers into tests/tools/isa-refused.json.
+"""Writes what Intel's compilers make of the kernels into docs/internals/intel.md, and which rows
+they do not keep in registers into tests/tools/isa-refused.json.
 
 usage: make-isa-table.py [--clblast CAPTURE]
 
-    tools/ocloc.sh meson devenv -C build ../docs/make-isa-table.py \\
+    tools/ocloc.sh meson devenv -C build ../docs/internals/make-isa-table.py \\
         --clblast build/tests/bench/libclblast-capture.so
 
 It compiles every row that the rules may choose, with each ocloc of GEMMCL_OCLOC and for each target
@@ -22,15 +22,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/tools"))
 import isa_rows  # noqa: E402
 
-DOCUMENT = ROOT / "docs/intel.md"
+DOCUMENT = ROOT / "docs/internals/intel.md"
 REFUSED = ROOT / "tests/tools/isa-refused.json"
 CLBLAST = ROOT / "tests/bench/clblast-isa.py"
-BEGIN = "<!-- begin: docs/make-isa-table.py -->\n"
-END = "<!-- end: docs/make-isa-table.py -->\n"
+BEGIN = "<!-- begin: docs/internals/make-isa-table.py -->\n"
+END = "<!-- end: docs/internals/make-isa-table.py -->\n"
 
 
 def ask(command):

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Checks that what the documents refer to exists: files, and headings in documents. TAP out.
+
+usage: links.py SOURCE-ROOT
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(sys.argv[1]).resolve()
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+# A path of the repository, outside of a link: lib/plan.c, but neither build/... nor lib/plan*.c.
+PATH = re.compile(
+    r"(?<![\w./*<-])((?:docs|demos|gst|kernels|lib|tests|tools)/[\w./-]+"
+    r"\.(?:[ch]|clh?|def|json|md|py|sh))\b"
+)
+# What stands for a name in a path.
+PLACEHOLDERS = {"METHOD", "SUBCOMMAND"}
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def anchors(path):
+    """The names by which headings of @path are linked to."""
+    headings = HEADING.findall(path.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(path, text):
+    for target in LINK.findall(text):
+        if "://" in target:
+            continue
+        name, _, anchor = target.partition("#")
+        file = (path.parent / name).resolve() if name else path
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            yield target
+
+
+def missing_files(_, text):
+    for name in PATH.findall(text):
+        if not (ROOT / name).exists() and Path(name).stem not in PLACEHOLDERS:
+            yield name
+
+
+def main():
+    documents = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    checks = {"links lead somewhere": broken_links, "files that are named exist": missing_files}
+    print(f"1..{len(checks)}")
+    failed = False
+    for number, (title, check) in enumerate(checks.items(), 1):
+        found = [
+            f"{path.relative_to(ROOT)}: {what}"
+            for path in documents
+            for what in check(path, path.read_text(encoding="utf-8"))
+        ]
+        failed = failed or bool(found)
+        print(f"{'not ok' if found else 'ok'} {number} {title}")
+        for line in found:
+            print(f"# {line}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
