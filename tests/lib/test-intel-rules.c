@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What the rules choose on Intel's GPUs, as which this program shows whatever device there is:
- * nothing is compiled or run. With --table it prints the table of docs/internals/intel.md instead. */
+ * nothing is compiled or run. With --table it prints the table of docs/internals/intel.md instead.
+ */
 
 #ifndef _GNU_SOURCE
   #define _GNU_SOURCE
