@@ -1,12 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench-measure.h"
+#include "bench.h"
 
 #include <math.h>
 
-#include "bench-run.h"
-#include "interrupt.h"
-#include "quantile.h"
+#include "tool.h"
 
 void
 bench_result_free (BenchResult *self)
@@ -84,4 +82,134 @@ bench_measure (BenchProblem *problem, const gchar *kernel, guint iterations, gbo
   }
   summarise (result, &problem->gemm);
   return g_steal_pointer (&result);
+}
+
+#define COPIES 5
+/* How much larger than the cache; the least; and of a device's memory, what a buffer may take. */
+#define TIMES_CACHE  4
+#define LEAST_BYTES  ((guint64)256 << 20)
+#define MEMORY_SHARE 8
+
+G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
+
+static gboolean
+check_cl (cl_int status, const gchar *call, GError **error)
+{
+  if (status == CL_SUCCESS)
+    return TRUE;
+  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL,
+               "%s failed with status %d while the bandwidth of the memory was measured; "
+               "--bandwidth states it.",
+               call, status);
+  return FALSE;
+}
+
+static gsize
+choose_bytes (GemmclContext *context)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
+  cl_ulong cache = 0;
+  guint64 bytes;
+
+  /* Where the driver does not know, the least must do. */
+  clGetDeviceInfo (gemmcl_context_get_cl_device (context), CL_DEVICE_GLOBAL_MEM_CACHE_SIZE,
+                   sizeof cache, &cache, NULL);
+  bytes = MAX (LEAST_BYTES, TIMES_CACHE * (guint64)cache);
+  bytes = MIN (bytes, MIN (info->max_alloc_bytes, info->global_bytes / MEMORY_SHARE));
+  return MAX (bytes / sizeof (cl_uint), 1) * sizeof (cl_uint);
+}
+
+static cl_mem
+make_buffer (GemmclContext *context, gsize bytes, GError **error)
+{
+  const cl_uint pattern = 0x3f800000;
+  cl_command_queue queue = gemmcl_context_get_cl_queue (context);
+  cl_int status = CL_SUCCESS;
+  g_auto (cl_mem) buffer = clCreateBuffer (gemmcl_context_get_cl_context (context),
+                                           CL_MEM_READ_WRITE, bytes, NULL, &status);
+
+  if (!check_cl (status, "clCreateBuffer", error))
+    return NULL;
+  /* Memory that nobody wrote may not be there yet. */
+  if (!check_cl (
+          clEnqueueFillBuffer (queue, buffer, &pattern, sizeof pattern, 0, bytes, 0, NULL, NULL),
+          "clEnqueueFillBuffer", error) ||
+      !check_cl (clFinish (queue), "clFinish", error))
+    return NULL;
+  return g_steal_pointer (&buffer);
+}
+
+static gboolean
+time_copy (GemmclContext *context, cl_mem from, cl_mem to, gsize bytes, gdouble *ns, GError **error)
+{
+  cl_ulong start = 0, end = 0;
+  cl_event event = NULL;
+  gboolean ok;
+
+  if (!check_cl (clEnqueueCopyBuffer (gemmcl_context_get_cl_queue (context), from, to, 0, 0, bytes,
+                                      0, NULL, &event),
+                 "clEnqueueCopyBuffer", error))
+    return FALSE;
+  ok = check_cl (clWaitForEvents (1, &event), "clWaitForEvents", error) &&
+       check_cl (
+           clGetEventProfilingInfo (event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL),
+           "clGetEventProfilingInfo", error) &&
+       check_cl (clGetEventProfilingInfo (event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
+                 "clGetEventProfilingInfo", error);
+  clReleaseEvent (event);
+  *ns = MAX (end - start, 1);
+  return ok;
+}
+
+gboolean
+bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source, GError **error)
+{
+  const gsize bytes = choose_bytes (context);
+  g_auto (cl_mem) from = NULL;
+  g_auto (cl_mem) to = NULL;
+  g_autofree gchar *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+  gdouble least = G_MAXDOUBLE;
+
+  from = make_buffer (context, bytes, error);
+  if (from == NULL)
+    return FALSE;
+  to = make_buffer (context, bytes, error);
+  if (to == NULL)
+    return FALSE;
+  for (guint i = 0; i < COPIES; i++) {
+    gdouble ns;
+    if (!time_copy (context, from, to, bytes, &ns, error))
+      return FALSE;
+    least = MIN (least, ns);
+  }
+  *gbs = 2.0 * bytes / least;
+  *source = g_strdup_printf ("bytes read and written by clEnqueueCopyBuffer of %s, the fastest of "
+                             "%d copies",
+                             size, COPIES);
+  return TRUE;
+}
+
+static gint
+compare (gconstpointer a, gconstpointer b)
+{
+  const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
+
+  return (x > y) - (x < y);
+}
+
+gdouble
+tool_quantile (const GArray *numbers, gdouble share)
+{
+  g_autoptr (GArray) sorted = g_array_copy ((GArray *)numbers);
+  const gdouble *at = (const gdouble *)sorted->data;
+  gdouble place;
+  guint below;
+
+  if (sorted->len == 0)
+    return NAN;
+  g_array_sort (sorted, compare);
+  place = share * (sorted->len - 1);
+  below = (guint)place;
+  return below + 1 < sorted->len ? at[below] + (place - below) * (at[below + 1] - at[below])
+                                 : at[below];
 }

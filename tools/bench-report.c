@@ -1,11 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench-report.h"
+#include "bench.h"
 
 #include <math.h>
 
 #include "options.h"
-#include "table.h"
+#include "output.h"
 
 enum {
   COLUMN_SIZES,

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench-sizes.h"
+#include "bench.h"
 
 #include "tool.h"
 

@@ -4,14 +4,9 @@
 #include <glib/gstdio.h>
 #include <stdio.h>
 
-#include "bench-bandwidth.h"
-#include "bench-charts.h"
-#include "bench-measure.h"
-#include "bench-problem.h"
-#include "bench-report.h"
-#include "interrupt.h"
-#include "options.h"
+#include "bench.h"
 #include "tool.h"
+#include "options.h"
 
 #define DEFAULT_ITERATIONS 10
 #define DEFAULT_KERNEL     "auto"

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "interrupt.h"
+#include "tool.h"
 
 /* How often one looks up from waiting. */
 #define TICK_MS 200

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gemmcl.h"
-#include "json.h"
+#include "output.h"
 
 /**
  * check_exact_row:

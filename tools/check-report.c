@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "check.h"
-#include "problems.h"
-#include "table.h"
+#include "options.h"
+#include "output.h"
 
 /* Results that are faults, as the report has them. */
 static const gchar *const faults[] = {"wrong", "failed", "lost", NULL};

@@ -82,7 +82,7 @@ order_rows (const json_t *rows)
 static CheckWorker *
 start_builder (const Check *self, const json_t *rows, guint first, guint n)
 {
-  CheckWorker *builder = check_worker_new (tune_progress_tick, self->progress);
+  CheckWorker *builder = check_worker_new (tool_progress_tick, self->progress);
   json_t *names = json_array ();
 
   for (gsize i = first; i < json_array_size (rows); i += n)
@@ -111,7 +111,7 @@ check_rows (Check *self, gdouble seconds, GError **error)
   g_autoptr (json_t) rows = order_rows (json_object_get (self->report, "rows"));
   g_autoptr (GPtrArray) builders G_GNUC_UNUSED = start_builders (self, rows, seconds);
 
-  tune_progress_begin (self->progress, "kernels on exact problems", MAX (seconds, 1e-3));
+  tool_progress_begin (self->progress, "kernels on exact problems", MAX (seconds, 1e-3));
   for (gsize i = 0; i < json_array_size (rows); i++)
     if (!check_row (self, json_array_get (rows, i), deadline, error))
       return FALSE;

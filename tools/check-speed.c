@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "check.h"
-#include "problems.h"
+#include "options.h"
 #include "tool.h"
 
 /* Building a kernel and its first runs, and making random matrices, take no longer than this, and
@@ -136,7 +136,7 @@ conclude (Shape *self, json_t *entry, const json_t *times)
   rules = check_find_candidate (entry, tool_json_get_string (entry, "rules"));
   json_object_set_new (entry, "gain",
                        tool_json_number (get_number (rules, "ms") / get_number (fastest, "ms")));
-  tune_progress_set_best (
+  tool_progress_set_best (
       self->check->progress, tool_json_get_string (fastest, "kernel"),
       get_number (check_find_candidate (entry, tool_json_get_string (fastest, "kernel")),
                   "gflops"));
@@ -233,7 +233,7 @@ check_speed (Check *self, const json_t *shapes, GError **error)
     Shape one = {.check = self, .shape = shape};
 
     one.deadline = g_get_monotonic_time () + (gint64)(share * G_USEC_PER_SEC);
-    tune_progress_begin (self->progress, name, MAX (share, 1e-3));
+    tool_progress_begin (self->progress, name, MAX (share, 1e-3));
     if (!check_shape (&one, error))
       return FALSE;
   }

@@ -2,9 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "check-time.h"
 
-#include "bench-run.h"
+#include "bench.h"
 #include "check-exact.h"
-#include "quantile.h"
 
 /* A kernel that takes so many times as long as the fastest has no turns. */
 #define TOO_SLOW 4.0

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "bench-problem.h"
-#include "json.h"
+#include "bench.h"
+#include "output.h"
 
 /**
  * CheckTime:

@@ -4,7 +4,6 @@
 
 #include "check-child.h"
 #include "check.h"
-#include "interrupt.h"
 #include "tool.h"
 
 #define LAUNCH  "gst-launch-1.0"
@@ -35,7 +34,7 @@ run_program (Check *check, const gchar *const *arguments, gdouble seconds, Endin
 {
   const gint64 deadline = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
   g_autoptr (CheckChild) child =
-      check_child_new (arguments, tune_progress_tick, check->progress, error);
+      check_child_new (arguments, tool_progress_tick, check->progress, error);
   CheckRead read;
   gchar *line;
 
@@ -130,7 +129,7 @@ check_va (Check *self, gdouble seconds, GError **error)
   g_autofree gchar *inspect = g_find_program_in_path (INSPECT);
   gboolean has = FALSE;
 
-  tune_progress_begin (self->progress, "VA surfaces", seconds);
+  tool_progress_begin (self->progress, "VA surfaces", seconds);
   if (check_get_left (deadline) <= 0.0)
     set_result (self, "not reached", NULL, NULL);
   else if (!json_is_true (json_object_get (self->report, "shares_surfaces")))

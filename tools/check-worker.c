@@ -6,9 +6,8 @@
 
 #include "check-child.h"
 #include "check-serve.h"
-#include "interrupt.h"
-#include "options.h"
 #include "tool.h"
+#include "options.h"
 
 /* Where Linux tells which program this process runs. */
 #define EXECUTABLE "/proc/self/exe"

@@ -7,10 +7,8 @@
 
 #include "check-serve.h"
 #include "gemmcl.h"
-#include "interrupt.h"
-#include "options.h"
-#include "problems.h"
 #include "tool.h"
+#include "options.h"
 
 #define DEFAULT_SECONDS 150
 #define DEFAULT_OUTPUT  "gemmcl-check.json"
@@ -85,7 +83,7 @@ static void
 check_clear (Check *self)
 {
   g_clear_pointer (&self->worker, check_worker_free);
-  g_clear_pointer (&self->progress, tune_progress_free);
+  g_clear_pointer (&self->progress, tool_progress_free);
   g_clear_pointer (&self->report, json_decref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Check, check_clear)
@@ -246,15 +244,15 @@ check (Check *self, json_t *shapes, GPtrArray *names, gdouble seconds, GError **
   gboolean ok;
 
   self->deadline = start + (gint64)(seconds * G_USEC_PER_SEC);
-  self->progress = tune_progress_new (N_STEPS + n_shapes, seconds);
-  self->worker = check_worker_new (tune_progress_tick, self->progress);
+  self->progress = tool_progress_new (N_STEPS + n_shapes, seconds);
+  self->worker = check_worker_new (tool_progress_tick, self->progress);
   tool_catch_interrupt ();
   found = find_facts (self, shapes, names, error);
   /* An output that cannot be written is better known now. */
   if (found == NULL || (g_strcmp0 (options.output, "-") != 0 && !write_report (self, start, error)))
     return FALSE;
   ok = check_all (self, found, error);
-  tune_progress_clear (self->progress);
+  tool_progress_clear (self->progress);
   /* What was found is written even where something failed later; the first error counts. */
   if (!write_report (self, start, ok ? error : NULL) || !ok)
     return FALSE;

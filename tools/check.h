@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "check-worker.h"
-#include "tune-progress.h"
+#include "progress.h"
 
 /**
  * Check:
@@ -19,7 +19,7 @@
  */
 typedef struct {
   gint64 deadline;
-  TuneProgress *progress;
+  ToolProgress *progress;
   CheckWorker *worker;
   json_t *report;
 } Check;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "gemmcl.h"
-#include "matrix-shapes.h"
 #include "options.h"
 #include "tool.h"
 

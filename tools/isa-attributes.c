@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "isa-listing.h"
+#include "isa.h"
 #include "tool.h"
 
 /* Tokens, and places in them, in words of 32 bits. */

@@ -12,9 +12,8 @@
 #include <time.h>
 #include <utime.h>
 
-#include "isa-listing.h"
-#include "isa-ocloc.h"
-#include "json.h"
+#include "isa.h"
+#include "output.h"
 #include "tool.h"
 
 /* Part of every key; another one for other figures from the same listing. */

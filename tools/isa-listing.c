@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "isa-listing.h"
+#include "isa.h"
 
 #include <stdio.h>
 #include <string.h>

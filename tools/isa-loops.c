@@ -3,7 +3,7 @@
  *
  * The loops of a listing, and what one turn of each takes.
  */
-#include "isa-listing.h"
+#include "isa.h"
 
 /* Instructions @head to @tail, where it goes back. */
 typedef struct {

@@ -3,7 +3,7 @@
  *
  * Intel's offline compiler, and which of them there are.
  */
-#include "isa-ocloc.h"
+#include "isa.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
-#include "table.h"
+#include "output.h"
 #include "tool.h"
 
 #define DEFAULT_SIZE  1024

@@ -3,9 +3,8 @@
 #include <stdio.h>
 
 #include "gemmcl.h"
-#include "json.h"
+#include "output.h"
 #include "options.h"
-#include "table.h"
 #include "tool.h"
 
 static gboolean as_json;

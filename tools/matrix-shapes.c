@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "matrix-shapes.h"
+#include "devices.h"
 
 #define EXTENSION "cl_intel_subgroup_matrix_multiply_accumulate"
 /* Results of an instruction, rows of them. */

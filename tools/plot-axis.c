@@ -1,10 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plot-axis.h"
+#include "plot-draw.h"
 
 #include <math.h>
-
-#include "plot-svg.h"
 
 /* Of what a step is, lest rounding takes the tick at an end away. */
 #define SLACK 1e-9

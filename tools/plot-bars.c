@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plot-series.h"
+#include "plot-draw.h"
 
 #define LINE 24
 /* The same of a long list, how long that is, and what of a line its bar takes. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <math.h>
 
-#include "plot-series.h"
+#include "plot-draw.h"
 
 #define ROWS 368
 #define LEFT 64

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plot-series.h"
+#include "plot-draw.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plot.h"
 
-#include "plot-svg.h"
+#include "plot-draw.h"
 
 #define MARGIN     24
 #define TITLE_SIZE 19

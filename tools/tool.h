@@ -3,6 +3,8 @@
 #pragma once
 
 #include <gio/gio.h>
+#include <glib.h>
+#include <stdio.h>
 
 /**
  * What every subcommand of the tool is made of. A subcommand is one ToolCommand: its options, its
@@ -76,3 +78,35 @@ extern const ToolCommand tool_warm;
 
 /** tool_commands: all of them, ended by %NULL, in the order in which the help lists them. */
 extern const ToolCommand *const tool_commands[];
+
+/** Ctrl-C, for commands that have something to finish or to write before they end. */
+
+/** tool_catch_interrupt: From now on tool_check_interrupt() tells of the first Ctrl-C; the second
+ * one does what it always does. */
+void tool_catch_interrupt (void);
+
+/** tool_check_interrupt: Returns: %FALSE with %TOOL_ERROR_INTERRUPTED once there was a Ctrl-C. */
+gboolean tool_check_interrupt (GError **error);
+
+/** The tables of the subcommands as text to read and as a man page. */
+
+/** tool_description: what the whole tool is for; paragraphs are parted by an empty line. */
+extern const gchar tool_description[];
+
+/** tool_notes: what the help of the whole tool says after its commands; ended by no title. */
+extern const ToolText tool_notes[];
+
+/** tool_option_get_spelling: Returns: (transfer full): "-M, --size1=ROWS". */
+gchar *tool_option_get_spelling (const GOptionEntry *entry);
+
+/** tool_help_get_usage: Returns: (transfer full): "gemmcl run [OPTION...] A B -o D". */
+gchar *tool_help_get_usage (const ToolCommand *command);
+
+/** tool_help_print: the list of commands, with the options that need none. */
+void tool_help_print (FILE *out, const ToolOptionGroup *group);
+
+/** tool_help_print_command: all there is to know of @command. */
+void tool_help_print_command (FILE *out, const ToolCommand *command);
+
+/** tool_man_print: all of it as the source of a man page. */
+void tool_man_print (FILE *out, const ToolOptionGroup *group);

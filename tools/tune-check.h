@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "bench-problem.h"
+#include "bench.h"
 
 /**
  * TuneCheck:

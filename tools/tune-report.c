@@ -4,10 +4,9 @@
 
 #include <math.h>
 
-#include "bench-measure.h"
+#include "bench.h"
 #include "options.h"
-#include "table.h"
-#include "problems.h"
+#include "output.h"
 
 enum {
   COLUMN_PROBLEM,

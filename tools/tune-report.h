@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "json.h"
+#include "output.h"
 #include "tune-search.h"
 
 /**

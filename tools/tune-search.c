@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench-measure.h"
-#include "quantile.h"
+#include "bench.h"
 #include "tool.h"
 
 /* Up to when, as shares of the time, candidates are tried and then halved. The rest is for the
@@ -50,7 +49,7 @@
 typedef struct {
   TuneSearch *search;
   TuneWorker *worker;
-  TuneProgress *progress;
+  ToolProgress *progress;
   GHashTable *banned;
   GPtrArray *alive; /* the candidates in the race */
   gint64 start;
@@ -151,7 +150,7 @@ set_time (Race *self, TuneCandidate *candidate, gdouble ms)
   candidate->ms = ms;
   if (ms < self->best_ms) {
     self->best_ms = ms;
-    tune_progress_set_best (self->progress, candidate->name,
+    tool_progress_set_best (self->progress, candidate->name,
                             bench_gflops (&self->search->gemm, ms));
   }
 }
@@ -461,7 +460,7 @@ decide (Race *self)
 
 gboolean
 tune_search_run (TuneSearch *self, TuneWorker *worker, gdouble seconds, GHashTable *banned,
-                 TuneProgress *progress, GError **error)
+                 ToolProgress *progress, GError **error)
 {
   g_auto (Race) race = {
       .search = self,

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "tune-progress.h"
+#include "progress.h"
 #include "tune-worker.h"
 
 /**
@@ -74,4 +74,4 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TuneSearch, tune_search_free)
  *   %TOOL_ERROR_INTERRUPTED; what was found before stands in @self also then.
  */
 gboolean tune_search_run (TuneSearch *self, TuneWorker *worker, gdouble seconds, GHashTable *banned,
-                          TuneProgress *progress, GError **error);
+                          ToolProgress *progress, GError **error);

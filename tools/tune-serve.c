@@ -10,8 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "bench-problem.h"
-#include "bench-run.h"
+#include "bench.h"
 #include "options.h"
 #include "tool.h"
 #include "tune-check.h"

@@ -6,9 +6,8 @@
 #include <signal.h>
 #include <string.h>
 
-#include "interrupt.h"
-#include "options.h"
 #include "tool.h"
+#include "options.h"
 
 /* How often one looks up from waiting. */
 #define TICK_MS 200

@@ -1,10 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench-measure.h"
-#include "interrupt.h"
-#include "options.h"
+#include "bench.h"
 #include "tool.h"
-#include "problems.h"
+#include "options.h"
 #include "tune-report.h"
 #include "tune-search.h"
 #include "tune-serve.h"
@@ -58,7 +56,7 @@ typedef struct {
   GArray *problems;
   gint64 start;
   gdouble seconds;
-  TuneProgress *progress;
+  ToolProgress *progress;
   TuneWorker *worker;
   TuneReport *report;
   GHashTable *banned;
@@ -70,7 +68,7 @@ tuning_clear (Tuning *self)
 {
   g_clear_pointer (&self->worker, tune_worker_free);
   g_clear_pointer (&self->report, tune_report_free);
-  g_clear_pointer (&self->progress, tune_progress_free);
+  g_clear_pointer (&self->progress, tool_progress_free);
   g_clear_pointer (&self->banned, g_hash_table_unref);
   g_clear_pointer (&self->problems, g_array_unref);
   g_clear_object (&self->context);
@@ -142,7 +140,7 @@ conclude (Tuning *self, const TuneSearch *search, const GError *why, GError **er
   const gboolean ok = !store || gemmcl_tuning_store (self->context, &search->gemm, best->name,
                                                      bench_gflops (&search->gemm, best->ms), error);
 
-  tune_progress_clear (self->progress);
+  tool_progress_clear (self->progress);
   print_notes (search, why);
   if (best != NULL || why == NULL)
     tune_report_add (self->report, search, store && ok);
@@ -171,7 +169,7 @@ tune_problem (Tuning *self, guint index, GError **error)
   const gdouble seconds = get_share (self, index);
   g_autoptr (GError) why = NULL;
 
-  tune_progress_begin (self->progress, name, seconds);
+  tool_progress_begin (self->progress, name, seconds);
   tune_search_run (search, self->worker, seconds, self->banned, self->progress, &why);
   if (!conclude (self, search, why, error))
     return FALSE;
@@ -211,8 +209,8 @@ tune (GemmclContext *context, gchar **operands, GError **error)
     return FALSE;
   if (self.problems->len == 0)
     tool_problems_add_usual (self.problems, &gemm, info);
-  self.progress = tune_progress_new (self.problems->len, self.seconds);
-  self.worker = tune_worker_new (tune_progress_tick, self.progress);
+  self.progress = tool_progress_new (self.problems->len, self.seconds);
+  self.worker = tune_worker_new (tool_progress_tick, self.progress);
   self.report = tune_report_new (get_table_output (), info);
   self.banned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   tool_catch_interrupt ();

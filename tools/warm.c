@@ -1,9 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench-problem.h"
+#include "bench.h"
 #include "options.h"
-#include "problems.h"
-#include "table.h"
+#include "output.h"
 #include "tool.h"
 
 static struct {

@@ -3,7 +3,7 @@
  *
  * What matrix engines multiply, by what devices say of themselves.
  */
-#include "matrix-shapes.h"
+#include "devices.h"
 
 #include <string.h>
 

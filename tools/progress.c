@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "tune-progress.h"
+#include "progress.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 /* ECMA-48: back to the first column, and erase to the end of the line. */
 #define ERASE_LINE "\r\033[K"
 
-struct _TuneProgress {
+struct _ToolProgress {
   gboolean terminal;
   guint n_problems;
   guint n_begun;
@@ -36,10 +36,10 @@ get_seconds_since (gint64 start)
   return (gdouble)(g_get_monotonic_time () - start) / G_USEC_PER_SEC;
 }
 
-TuneProgress *
-tune_progress_new (guint n_problems, gdouble seconds)
+ToolProgress *
+tool_progress_new (guint n_problems, gdouble seconds)
 {
-  TuneProgress *self = g_new0 (TuneProgress, 1);
+  ToolProgress *self = g_new0 (ToolProgress, 1);
 
   self->terminal = isatty (STDERR_FILENO);
   self->n_problems = n_problems;
@@ -49,16 +49,16 @@ tune_progress_new (guint n_problems, gdouble seconds)
 }
 
 void
-tune_progress_free (TuneProgress *self)
+tool_progress_free (ToolProgress *self)
 {
-  tune_progress_clear (self);
+  tool_progress_clear (self);
   g_free (self->problem);
   g_free (self->best);
   g_free (self);
 }
 
 void
-tune_progress_begin (TuneProgress *self, const gchar *problem, gdouble seconds)
+tool_progress_begin (ToolProgress *self, const gchar *problem, gdouble seconds)
 {
   g_free (self->problem);
   self->problem = g_strdup (problem);
@@ -68,11 +68,11 @@ tune_progress_begin (TuneProgress *self, const gchar *problem, gdouble seconds)
   g_clear_pointer (&self->best, g_free);
   if (!self->terminal)
     g_printerr ("%u/%u %s\n", self->n_begun, self->n_problems, problem);
-  tune_progress_tick (self);
+  tool_progress_tick (self);
 }
 
 void
-tune_progress_set_best (TuneProgress *self, const gchar *kernel, gdouble gflops)
+tool_progress_set_best (ToolProgress *self, const gchar *kernel, gdouble gflops)
 {
   g_free (self->best);
   self->best = g_strdup_printf (", best %s %.1f GFLOPS", kernel, gflops);
@@ -80,7 +80,7 @@ tune_progress_set_best (TuneProgress *self, const gchar *kernel, gdouble gflops)
 
 /* The share of the work that is done. */
 static gdouble
-get_share (const TuneProgress *self)
+get_share (const ToolProgress *self)
 {
   const gdouble share = get_seconds_since (self->problem_start) / self->problem_seconds;
 
@@ -89,7 +89,7 @@ get_share (const TuneProgress *self)
 
 /* As it went so far, but no longer than all may take. */
 static gdouble
-get_seconds_left (const TuneProgress *self, gdouble share)
+get_seconds_left (const ToolProgress *self, gdouble share)
 {
   const gdouble elapsed = get_seconds_since (self->start);
   const gdouble most = MAX (self->seconds - elapsed, 0.0);
@@ -107,9 +107,9 @@ get_width (void)
 }
 
 void
-tune_progress_tick (gpointer data)
+tool_progress_tick (gpointer data)
 {
-  TuneProgress *self = data;
+  ToolProgress *self = data;
   const gdouble share = self->n_begun > 0 ? get_share (self) : 0.0;
   const guint left = (guint)ceil (get_seconds_left (self, share));
   const guint full = (guint)(share * BAR_WIDTH);
@@ -131,7 +131,7 @@ tune_progress_tick (gpointer data)
 }
 
 void
-tune_progress_clear (TuneProgress *self)
+tool_progress_clear (ToolProgress *self)
 {
   if (self->terminal)
     fputs (ERASE_LINE, stderr);

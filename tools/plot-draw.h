@@ -4,6 +4,8 @@
 
 #include <glib.h>
 
+#include "plot.h"
+
 /**
  * SVG 1.1, element by element, into a string. Coordinates are pixels, x to the right and y down.
  * Texts are escaped, and mended where they are no UTF-8; numbers have a point in every locale.
@@ -93,3 +95,86 @@ gchar *plot_svg_shorten (const gchar *text, gdouble size, gdouble width);
 /** plot_format_number: Returns: (transfer full): @number with three digits or all before the point.
  */
 gchar *plot_format_number (gdouble number);
+
+/**
+ * PlotAxis:
+ * @low, @high: the values at its ends; more than 0 where @logarithmic
+ * @start, @end: the pixels of these
+ *
+ * How values become places along one side of a chart, and which of them get a number.
+ */
+typedef struct {
+  gdouble low, high;
+  gdouble start, end;
+  gboolean logarithmic;
+} PlotAxis;
+
+/** plot_axis_place: Returns: the pixel of @value. */
+gdouble plot_axis_place (const PlotAxis *self, gdouble value);
+
+/**
+ * plot_axis_list_ticks:
+ * @most: how many there is room for, at least 2
+ *
+ * Returns: (transfer full) (element-type gdouble): round decimal numbers from end to end.
+ */
+GArray *plot_axis_list_ticks (const PlotAxis *self, guint most);
+
+/** plot_axis_list_octaves: The same of powers of two, for a logarithmic axis. */
+GArray *plot_axis_list_octaves (const PlotAxis *self, guint most);
+
+/**
+ * plot_axis_draw_x:
+ * @y: the axis to the left, whose end is the top
+ * @title: what the values are, set under their numbers
+ */
+void plot_axis_draw_x (GString *svg, const PlotAxis *x, const PlotAxis *y, const GArray *ticks,
+                       const gchar *title);
+
+/** plot_axis_draw_y: The other one; @title stands on top. */
+void plot_axis_draw_y (GString *svg, const PlotAxis *x, const PlotAxis *y, const GArray *ticks,
+                       const gchar *title);
+
+/**
+ * PlotSeries:
+ * @label: its name; with the kernel that was chosen where that was always the same
+ * @points: (element-type PlotPoint): borrowed from the data; at least one
+ * @colour, @marker: told apart by those who see few colours, too
+ * @muted: there are more series than colours, and others are faster
+ */
+typedef struct {
+  gchar *label;
+  GPtrArray *points;
+  const gchar *colour;
+  PlotMarker marker;
+  gboolean muted;
+} PlotSeries;
+
+void plot_series_free (PlotSeries *self);
+
+/** plot_series_list: Returns: (transfer full) (element-type PlotSeries): those with points. */
+GPtrArray *plot_series_list (const PlotData *data);
+
+/** PlotGetX: Returns: what of a point an x axis shows. */
+typedef gdouble (*PlotGetX) (const PlotPoint *point);
+
+gdouble plot_point_get_size (const PlotPoint *point);
+gdouble plot_point_get_intensity (const PlotPoint *point);
+
+/** plot_series_get_margin: Returns: pixels that the labels of @list need to the right. */
+gdouble plot_series_get_margin (GPtrArray *list);
+
+/** plot_series_get_note: Returns: (transfer full) (nullable): what to say of series without labels,
+ * if there are any. */
+gchar *plot_series_get_note (GPtrArray *list);
+
+/**
+ * plot_series_draw:
+ * @list: of #PlotSeries
+ * @x, @y: the axes; labels stand to the right of @x's end, over the height of @y
+ *
+ * Draws all series, the muted ones below, and writes names next to the last points, moved up or
+ * down where others are in the way; of a long list only those of the fastest.
+ */
+void plot_series_draw (GString *svg, const PlotData *data, GPtrArray *list, const PlotAxis *x,
+                       const PlotAxis *y, PlotGetX get_x);
