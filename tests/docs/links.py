@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv[1]).resolve()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-# A path of the repository, outside of a link: lib/plan/plan.c, but neither build/... nor lib/plan*.c.
+# A path of the repository, outside of a link, but neither build/... nor a pattern (lib/*/plan.c).
 PATH = re.compile(
     r"(?<![\w./*<-])((?:docs|demos|gst|kernels|lib|tests|tools)/[\w./-]+"
     r"\.(?:[ch]|clh?|def|json|md|py|sh))\b"
