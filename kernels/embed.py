@@ -53,7 +53,7 @@ def embed(table, output, depfile):
         arrays.append(c_array(name, inline(table.parent / source, seen, table.name)))
         entries.append(f'  {{ "{source}", {name} }},\n')
         used += [path for path in seen if path not in used]
-    output.write_text('/* Made by embed.py. */\n#include "kernels/table.h"\n\n' +
+    output.write_text('/* Made by embed.py. */\n#include "device/device.h"\n\n' +
                       '\n'.join(arrays) +
                       '\nconst GemmclSource gemmcl_sources[] = {\n' + ''.join(entries) +
                       '  { NULL, NULL },\n};\n')

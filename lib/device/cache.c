@@ -1,6 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "device/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "matrix/file.h"
+#include "device/base.h"
 
 #define MAGIC       "GEMMCL 1"
 #define HEX_LENGTH  64 /* of a SHA-256 */

@@ -3,9 +3,7 @@
 
 /* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include "device/context.h"
-
-#include "device/program.h"
+#include "device/device.h"
 
 struct _GemmclContext {
   GObject parent;

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "device/cl.h"
+#include "device/device.h"
 
 G_DEFINE_QUARK (gemmcl - error - quark, gemmcl_error)
 

@@ -1,11 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "device/program.h"
 
 #include <string.h>
 
-#include "device/cache.h"
-#include "kernels/table.h"
+#include "device/device.h"
 
 /* No relaxed or finite math: NaN and infinity must come out where the formula has them. */
 #define COMMON_OPTIONS "-cl-mad-enable"

@@ -12,7 +12,7 @@
 #endif
 #include <CL/cl.h>
 
-#include "gemmcl-plan.h"
+#include "gemmcl.h"
 
 GEMMCL_BEGIN_DECLS
 

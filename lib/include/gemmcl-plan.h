@@ -4,7 +4,7 @@
 
 #include <glib-object.h>
 
-#include "gemmcl-gemm.h"
+#include "gemmcl-kernels.h"
 
 GEMMCL_BEGIN_DECLS
 
@@ -51,6 +51,9 @@ const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
 
 /** gemmcl_plan_get_precision: Returns: the precision of that kernel: the problem's, or more. */
 GemmclPrecision gemmcl_plan_get_precision (GemmclPlan *self);
+
+/** gemmcl_plan_get_choice_source: Returns: where the choice of the plan's kernel comes from. */
+GemmclChoiceSource gemmcl_plan_get_choice_source (GemmclPlan *self);
 
 /**
  * GemmclPlanOperand:
@@ -290,5 +293,23 @@ typedef struct {
 
 /** gemmcl_plan_get_build_info: @info: (out): what the driver made of the plan's gemm kernel. */
 void gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info);
+
+/**
+ * gemmcl_gemm_run:
+ * @gemm: the problem, of matrices, not pictures, without row outputs
+ * @kernel: (nullable): as for gemmcl_plan_new()
+ * @a, @b: A (of a_type) and B (f32); b may not be %NULL, nor @a, unless alpha is 0
+ * @c: (nullable): C; %NULL unless addend is MATRIX or ROW
+ * @bias: (nullable): %NULL unless the problem has a bias
+ * @d: D; with GEMMCL_ADDEND_OUTPUT also C
+ *
+ * The one blocking call for those who want no plan: makes one, runs it once and drops it. Offsets
+ * and batch strides are applied to the pointers.
+ *
+ * Returns: %FALSE with any #GemmclError; D is then undefined.
+ */
+gboolean gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                          gconstpointer a, const gfloat *b, const gfloat *c, const gfloat *bias,
+                          gpointer d, GError **error);
 
 GEMMCL_END_DECLS

@@ -4,7 +4,7 @@
 
 #include <gio/gio.h>
 
-#include "gemmcl-plan.h"
+#include "gemmcl-kernels.h"
 
 GEMMCL_BEGIN_DECLS
 
@@ -24,28 +24,6 @@ GEMMCL_BEGIN_DECLS
  *
  * All functions may be called from any thread, and processes may share the file.
  */
-
-/**
- * GemmclChoiceSource:
- * @GEMMCL_CHOICE_NAMED: the caller named the kernel
- * @GEMMCL_CHOICE_TUNED: an entry of the file: measured on this machine
- * @GEMMCL_CHOICE_SHIPPED: an entry of the library's own: measured on such a device
- * @GEMMCL_CHOICE_RULES: the rules over the table of kernels
- *
- * Where the choice of a kernel comes from.
- */
-typedef enum {
-  GEMMCL_CHOICE_NAMED,
-  GEMMCL_CHOICE_TUNED,
-  GEMMCL_CHOICE_SHIPPED,
-  GEMMCL_CHOICE_RULES,
-} GemmclChoiceSource;
-
-/** gemmcl_choice_source_get_name: Returns: "named", "tuned", "shipped" or "rules"; static. */
-const gchar *gemmcl_choice_source_get_name (GemmclChoiceSource source);
-
-/** gemmcl_plan_get_choice_source: Returns: where the choice of the plan's kernel comes from. */
-GemmclChoiceSource gemmcl_plan_get_choice_source (GemmclPlan *self);
 
 /**
  * gemmcl_tuning_list_candidates:

@@ -8,11 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/error.h"
-#include "problem/gemm.h"
-#include "kernels/kernels.h"
-#include "kernels/subgroups.h"
-
 /* A part of K begins where block reads and float4s may. */
 #define SPLIT_ALIGNMENT 16
 

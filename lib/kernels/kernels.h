@@ -1,9 +1,15 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The table of kernels: its rows, how they cover a problem, and the compiler's options for them.
+ */
 #pragma once
 
-#include "problem/gemm.h"
+#include "device/device.h"
 #include "kernels/table.h"
+#include "problem/gemm.h"
+
+/* table.c */
 
 /** Returns: row @index, which is less than gemmcl_get_n_kernels(). */
 const GemmclKernel *gemmcl_kernel_get (guint index);
@@ -71,3 +77,57 @@ gboolean gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel,
 /** Returns: what the kernel gets in place of strides (see kernels/problem.h). @shared: all batches
  * have the same */
 GemmclStrides gemmcl_blocks_get_strides (const GemmclBlocks *self, gboolean shared);
+
+/* options.c: compile-time options */
+
+/** Returns: whether @kernel, with K in @split parts, makes the row outputs that @gemm asks for by
+ * itself, since its work-groups own rows of D whole. GEMMCL_ROWS=apart in the environment keeps
+ * kernels from these and from softmax, so that the two ways can be compared. */
+gboolean gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                          guint split);
+
+/** Returns: whether softmax takes a pass of its own after @kernel. */
+gboolean gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                      guint split);
+
+/** Returns: whether that pass reads from elsewhere than D, in which it works if D holds floats. */
+gboolean gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                     guint split);
+
+/** Appends which row outputs @gemm asks for. */
+void gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm);
+
+/** Returns: the type of A as @kernel, or what packs A for it, finds it. */
+GemmclType gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm);
+
+/** Returns: (transfer full): the compiler's options for @gemm; see kernels/gemm.clh. */
+gchar *gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                   const GemmclDeviceInfo *device, GemmclKernelLevel level);
+
+/** Returns: (transfer full): the same for reduce.cl after it. */
+gchar *gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                          guint split);
+
+/* subgroups.c */
+
+/** Returns: the best level that @device's extensions promise for @kernel; native if it has no
+ * subgroups, and emulated if it multiplies bytes for which there are no instructions. A build may
+ * show that they promise too much. */
+GemmclKernelLevel gemmcl_subgroups_get_level (const GemmclKernel *kernel,
+                                              const GemmclDeviceInfo *device);
+
+/** Returns: the level that is worth a try after @level; emulated is the last. */
+GemmclKernelLevel gemmcl_subgroups_get_next (GemmclKernelLevel level,
+                                             const GemmclDeviceInfo *device);
+
+/** Appends what the compiler must know (see subgroup.clh). */
+void gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
+                                      const GemmclDeviceInfo *device, GemmclKernelLevel level);
+
+/** Returns: whether the subgroups of @kernel, @built at @level, are as large as the row says; else
+ * %FALSE with #GEMMCL_ERROR_KERNEL. */
+gboolean gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built, cl_device_id device,
+                                 GemmclKernelLevel level, GError **error);
+
+/** Appends what the compiler must know to use the device's dot products. */
+void gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device);

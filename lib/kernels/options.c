@@ -3,11 +3,7 @@
  *
  * What a kernel is told when it is compiled.
  */
-#include "kernels/options.h"
-
 #include "kernels/kernels.h"
-#include "device/program.h"
-#include "kernels/subgroups.h"
 
 /* Of 2D block reads: their rows' distance is a multiple of so many bytes, where the first one
  * begins of so many; so wide is a matrix at least; and so large may distance, with what lies before

@@ -4,12 +4,9 @@
  * What kernels get of a device besides OpenCL C: subgroups (kernels/subgroup.clh has the levels)
  * and products of bytes (kernels/dot.clh).
  */
-#include "kernels/subgroups.h"
+#include "kernels/kernels.h"
 
 #include <string.h>
-
-#include "device/context.h"
-#include "kernels/kernels.h"
 
 #define FIRST_DP4A 61 /* NVIDIA's compute capability 6.1: PTX ISA, dp4a */
 

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "device/error.h"
-
 #define MAX_NEAR 5 /* names that a message about a wrong one lists */
 
 /* Of an image in a buffer: that of most devices, and places in it are ints. */

@@ -1,8 +1,11 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A row of kernels.def. Tests that read the table include this alone.
+ */
 #pragma once
 
-#include "gemmcl-gemm.h"
+#include "gemmcl-kernels.h"
 
 /** Device types as a mask: where a kernel is chosen without being asked for. */
 #define GEMMCL_ON_CPU (1u << GEMMCL_DEVICE_TYPE_CPU)
@@ -51,11 +54,3 @@ typedef struct {
   gdouble intel_speed; /* the same on Intel's GPUs, where it is another; 0: it is not */
   gdouble hpg_speed;   /* the same on those with matrix engines and subgroups of 8, Xe-HPG */
 } GemmclKernel;
-
-/** GemmclSource: an embedded program's text, includes inlined; the last one's name is NULL. */
-typedef struct {
-  const gchar *name;
-  const gchar *text;
-} GemmclSource;
-
-extern const GemmclSource gemmcl_sources[];

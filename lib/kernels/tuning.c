@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "kernels/tuning.h"
+#include "kernels/choice.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +11,6 @@
 #include <string.h>
 #include <sys/file.h>
 
-#include "device/cache.h"
-#include "device/error.h"
-#include "matrix/file.h"
-#include "kernels/kernels.h"
 #include "tuning-shipped.h"
 
 #define VERSION     1

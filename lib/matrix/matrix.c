@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "device/error.h"
 #include "matrix/matrix.h"
 
 G_STATIC_ASSERT (G_BYTE_ORDER == G_LITTLE_ENDIAN);

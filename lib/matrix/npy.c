@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#include "device/error.h"
-#include "matrix/file.h"
 #include "matrix/matrix.h"
 
 #define MAGIC      "\x93NUMPY"

@@ -6,7 +6,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "device/error.h"
 #include "matrix/matrix.h"
 
 #define STEPS 127 /* bytes go from -127 to 127, as far down as up */

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/error.h"
-#include "matrix/file.h"
 #include "matrix/matrix.h"
 
 #define PREFIX     8

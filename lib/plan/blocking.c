@@ -3,8 +3,7 @@
  *
  * The one blocking call over host pointers.
  */
-#include "device/context.h"
-#include "problem/gemm.h"
+#include "plan/plan.h"
 
 /* Device memory as large as B or C reaches in all batches, filled from @host. */
 static cl_mem

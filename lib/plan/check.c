@@ -3,7 +3,6 @@
  *
  * What gemmcl_plan_submit() is given.
  */
-#include "device/error.h"
 #include "plan/plan.h"
 
 static gboolean

@@ -3,8 +3,6 @@
  *
  * The steps of a run, as commands in a queue.
  */
-#include "device/context.h"
-#include "kernels/kernels.h"
 #include "plan/plan.h"
 
 static GemmclStrides

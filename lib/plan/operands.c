@@ -7,9 +7,6 @@
  */
 #include <math.h>
 
-#include "device/context.h"
-#include "device/error.h"
-#include "kernels/kernels.h"
 #include "plan/plan.h"
 
 /* What makes a byte without a sign one with: its zero point goes along. */

@@ -4,9 +4,6 @@
  * A and B as multiply reads them: B in panels, A and B in images, A and B in bytes. Each program of
  * kernels/ says how they lie there.
  */
-#include "device/context.h"
-#include "kernels/options.h"
-#include "kernels/kernels.h"
 #include "plan/plan.h"
 #include "quantized.h"
 

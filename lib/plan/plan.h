@@ -5,10 +5,10 @@
  */
 #pragma once
 
-#include "gemmcl-tuning.h"
+#include "gemmcl-opencl.h"
+#include "gemmcl-plan.h"
 #include "kernels/kernels.h"
 #include "plan/chain.h"
-#include "plan/weights.h"
 
 /* A kernel or a buffer that is not needed is NULL. */
 struct _GemmclPlan {

@@ -4,9 +4,6 @@
  * Frames in images, which only kernels can read. They are made the bytes that a frame of the
  * host is, not features: that is the least to write, and all steps behind it are as ever.
  */
-#include "device/context.h"
-#include "device/error.h"
-#include "gemmcl-opencl.h"
 #include "plan/plan.h"
 
 /* How the texels of a plane lie in A. */

@@ -11,9 +11,6 @@
  * memory of its own, or the caller names a queue, all is in that. What kernels can use in the
  * caller's memory is not copied.
  */
-#include "device/context.h"
-#include "device/error.h"
-#include "gemmcl-opencl.h"
 #include "plan/plan.h"
 
 /* What a run has from gemmcl_plan_submit() until it is done; the next one takes it over then. */

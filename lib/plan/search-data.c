@@ -1,13 +1,13 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plan/search-data.h"
+#include "plan/search.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "device/context.h"
-#include "problem/gemm.h"
+#include "gemmcl-verify.h"
 #include "matrix/matrix.h"
+#include "problem/gemm.h"
 
 /* Any will do, as long as it stays the same. */
 #define SEED G_GUINT64_CONSTANT (0x9e3779b97f4a7c15)

@@ -6,10 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/error.h"
-#include "problem/gemm.h"
-#include "plan/search-data.h"
-#include "kernels/tuning.h"
+#include "plan/search.h"
+#include "kernels/choice.h"
 
 /* A first run that takes so many times as long as the best is the last. */
 #define TOO_SLOW 4.0

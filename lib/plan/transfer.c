@@ -5,7 +5,6 @@
  * There A and D lie tight; the caller's have leading dimensions and strides, and nothing but
  * elements is written.
  */
-#include "device/context.h"
 #include "plan/plan.h"
 
 /* What a GPU that shares the host's memory wants of it; kernels read four floats at once, and

@@ -6,7 +6,6 @@
  * only a corner (see GemmclChain.warm_up): no work-item does anything but what it would do in a
  * run.
  */
-#include "device/context.h"
 #include "plan/plan.h"
 
 static gboolean

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "problem/gemm.h"
 
-#include "device/error.h"
+#include "device/base.h"
 
 #define EXACT_FLOATS (1 << 24) /* up to here a float tells every integer */
 

@@ -4,7 +4,7 @@
 /* Pictures: their formats, their shapes as matrices, how they lie in device memory and what kernels
  * are told of that. */
 
-#include "device/error.h"
+#include "device/base.h"
 #include "problem/gemm.h"
 
 /* Planes but the first are of chroma: half the width and height, rounded up. */

@@ -6,8 +6,9 @@
 #include <float.h>
 #include <math.h>
 
-#include "problem/gemm.h"
+#include "gemmcl-verify.h"
 #include "matrix/matrix.h"
+#include "problem/gemm.h"
 
 #define UNIT_ROUNDOFF 0x1p-24
 

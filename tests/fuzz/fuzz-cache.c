@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuzz.h"
 
-#include "device/cache.h"
+#include "device/base.h"
 
 #include <string.h>
 

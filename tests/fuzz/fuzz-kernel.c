@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuzz.h"
 
-#include "gemmcl-gemm.h"
+#include "gemmcl-kernels.h"
 
 /* gemmcl_kernel_exists(): a kernel's name, maybe with a split. */
 int

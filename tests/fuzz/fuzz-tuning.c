@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuzz.h"
 
-#include "kernels/tuning.h"
+#include "kernels/choice.h"
 
 /* gemmcl_tuning_find(): the user's tuning.json, and what it says of a problem on a device. */
 int

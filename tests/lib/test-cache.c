@@ -19,7 +19,7 @@
 #include "../kernels/problem.h"
 #include "files.h"
 
-#define HEAD_LENGTH 136 /* magic, key and sum, see lib/device/cache.h */
+#define HEAD_LENGTH 136 /* magic, key and sum, see lib/device/base.h */
 
 static const gchar *program;
 

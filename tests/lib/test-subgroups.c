@@ -5,8 +5,6 @@
  * need not be here, each the same but for one thing that it lacks.
  */
 #include "kernels/choice.h"
-#include "kernels/kernels.h"
-#include "kernels/subgroups.h"
 
 /* What devices may lack, and rows need. */
 typedef enum {

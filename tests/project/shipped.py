@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Holds tuning-shipped.json to what lib/kernels/tuning.h says of entries. TAP out.
+"""Holds tuning-shipped.json to what lib/kernels/choice.h says of entries. TAP out.
 
 usage: shipped.py SHIPPED-DIRECTORY KERNELS-DIRECTORY
 

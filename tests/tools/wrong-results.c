@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "gemmcl-gemm.h"
+#include "gemmcl-verify.h"
 
 /*
  * Loaded before the library, this stands for kernels that compute something wrong: no result

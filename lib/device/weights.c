@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plan/weights.h"
+#include "device/device.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

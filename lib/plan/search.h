@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "device/cl.h"
+#include "device/device.h"
+#include "gemmcl-plan.h"
 
 /**
  * GemmclSearchData:

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Holds the #include lines of a folder's C files to one direction. TAP out.
+
+usage: folders.py DIRECTORY
+
+No circle between the files, and none between the folders below DIRECTORY. Public headers, in
+include/, include each other only; a file that includes gemmcl-X.h depends on the folder that has
+X.h or X.c, if any. The folders' order, lowest first, is printed.
+"""
+
+import re
+import sys
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(sys.argv[1])
+INCLUDE = re.compile(r'^#\s*include "([^"]+)"', re.MULTILINE)
+PUBLIC = "include"
+
+sources = {path.relative_to(ROOT): path for path in ROOT.rglob("*.[ch]")}
+public = {path.name: path for path in sources if path.parts[0] == PUBLIC}
+
+
+def find(name):
+    """The file that a line includes; None: not one of these."""
+    return Path(name) if Path(name) in sources else public.get(name)
+
+
+def owner(path):
+    """The folder that implements a file; None for headers of all."""
+    if path.parts[0] != PUBLIC:
+        return path.parts[0]
+    topic = path.stem.partition("-")[2]
+    owners = {other.parts[0] for other in sources
+              if other.stem == topic and other.parts[0] != PUBLIC}
+    return owners.pop() if len(owners) == 1 else None
+
+
+includes = {path: {found for name in INCLUDE.findall(text) if (found := find(name))}
+            for path, text in ((path, sources[path].read_text(encoding="utf-8"))
+                               for path in sources)}
+folders = {folder: set() for path in sources if (folder := path.parts[0]) != PUBLIC}
+for path, others in includes.items():
+    if path.parts[0] != PUBLIC:
+        needed = set(map(owner, others)) - {None, path.parts[0]}
+        folders[path.parts[0]] |= needed
+
+
+def order(graph):
+    try:
+        return [str(node) for node in TopologicalSorter(graph).static_order()], None
+    except CycleError as circle:
+        return [], " -> ".join(map(str, reversed(circle.args[1])))
+
+
+def check(number, title, problem):
+    print(f"{'not ok' if problem else 'ok'} {number} {title}")
+    if problem:
+        print(f"# {problem}")
+    return bool(problem)
+
+
+outside = [f"{path} includes {other}" for path, others in includes.items()
+           for other in others if path.parts[0] == PUBLIC != other.parts[0]]
+ordered, folder_circle = order(folders)
+print("1..4")
+print("#", " ".join(ordered))
+failed = [
+    check(1, "there are folders to look at", None if len(folders) > 1 else "found no folders"),
+    check(2, "no circle between files", order(includes)[1]),
+    check(3, "no circle between folders", folder_circle),
+    check(4, "public headers include public headers only", "; ".join(outside)),
+]
+sys.exit(any(failed))
