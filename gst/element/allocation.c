@@ -8,38 +8,28 @@
  * for the device. Only frames that downstream alone can make are taken from its pool, if the device
  * shares the host's memory and so can write them.
  */
-#include "element/mapping.h"
+#include "element/gstgemmcl.h"
+
 #include "memory/pool.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 static GstBaseTransformClass *parent_class = NULL;
 
-/* The element's, for its context. (transfer full) */
-static GstAllocator *
-get_allocator (GstGemmcl *self, GError **error)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  if (!self->allocator && self->context)
-    self->allocator = gst_gemmcl_allocator_new (self->context, error);
-  return self->allocator ? gst_object_ref (self->allocator) : NULL;
-}
-
 /* TRUE if the device works in the host's memory. */
 static gboolean
 shares_memory (GstGemmcl *self)
 {
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  g_autoptr (GemmclContext) context = gst_gemmcl_device_get_context (&self->device);
 
-  return self->context && gemmcl_context_get_device_info (self->context)->host_unified;
+  return context && gemmcl_context_get_device_info (context)->host_unified;
 }
 
 /* Inputs that the element may hold at once: those of a batch, and of the runs in flight. */
 static guint
 get_held (GstGemmcl *self)
 {
-  return self->settings.batch_size * self->settings.queue_depth;
+  return self->stream.settings.batch_size * self->stream.settings.queue_depth;
 }
 
 /* Bytes of each buffer with @caps that comes in; 0 where they differ, are several memories, or are
@@ -62,7 +52,7 @@ get_input_size (const GstCaps *caps)
 static void
 propose_opencl_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size)
 {
-  g_autoptr (GstAllocator) allocator = get_allocator (self, NULL);
+  g_autoptr (GstAllocator) allocator = gst_gemmcl_device_get_allocator (&self->device, NULL);
   g_autoptr (GstBufferPool) pool = NULL;
 
   if (allocator && size > 0)
@@ -106,7 +96,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
     gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   switch (gst_gemmcl_caps_get_memory (caps, 0)) {
   case GST_GEMMCL_MEMORY_OPENCL:
-    allocator = get_allocator (self, NULL);
+    allocator = gst_gemmcl_device_get_allocator (&self->device, NULL);
     if (allocator)
       gst_query_add_allocation_param (query, allocator, NULL);
     propose_opencl_pool (self, query, caps, size);
@@ -135,8 +125,9 @@ refuse_size (GstGemmcl *self)
       "A %dx%d picture of the result, in %s, has 4 GiB or more; expected less, which is what "
       "GStreamer can have in a buffer of a pool. Scale or crop the picture, or let downstream take "
       "a format of fewer bytes.",
-      GST_VIDEO_INFO_WIDTH (&self->output.video), GST_VIDEO_INFO_HEIGHT (&self->output.video),
-      GST_VIDEO_INFO_NAME (&self->output.video));
+      GST_VIDEO_INFO_WIDTH (&self->stream.output.video),
+      GST_VIDEO_INFO_HEIGHT (&self->stream.output.video),
+      GST_VIDEO_INFO_NAME (&self->stream.output.video));
 
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   return FALSE;
@@ -147,16 +138,17 @@ refuse_size (GstGemmcl *self)
 static guint
 get_pool_size (GstGemmcl *self)
 {
-  const GstGemmclTensors *tensors = &self->output.tensors;
+  const GstGemmclTensors *tensors = &self->stream.output.tensors;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   gsize size;
 
-  switch (self->output.medium) {
+  switch (self->stream.output.medium) {
   case GST_GEMMCL_MEDIUM_VIDEO:
-    size = gemmcl_image_get_planes (&self->problem.d_image, planes);
+    size = gemmcl_image_get_planes (&self->slot.problem.d_image, planes);
     break;
   case GST_GEMMCL_MEDIUM_AUDIO:
-    if (!g_size_checked_mul (&size, self->problem.gemm.m, GST_AUDIO_INFO_BPF (&self->output.audio)))
+    if (!g_size_checked_mul (&size, self->slot.problem.gemm.m,
+                             GST_AUDIO_INFO_BPF (&self->stream.output.audio)))
       size = 0;
     break;
   default:
@@ -174,14 +166,14 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
   guint size, min, max;
   GstStructure *config;
 
-  if (self->output_opencl || self->output.medium != GST_GEMMCL_MEDIUM_VIDEO ||
+  if (self->stream.output_opencl || self->stream.output.medium != GST_GEMMCL_MEDIUM_VIDEO ||
       !shares_memory (self) || gst_query_get_n_allocation_pools (query) == 0)
     return NULL;
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
   if (!pool || GST_IS_GEMMCL_POOL (pool) || G_OBJECT_TYPE (pool) == GST_TYPE_BUFFER_POOL ||
       G_OBJECT_TYPE (pool) == GST_TYPE_VIDEO_BUFFER_POOL)
     return NULL;
-  size = MAX (size, self->pool_size);
+  size = MAX (size, self->stream.pool_size);
   config = gst_buffer_pool_get_config (pool);
   if (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL) &&
       gst_buffer_pool_has_option (pool, GST_BUFFER_POOL_OPTION_VIDEO_META))
@@ -199,7 +191,7 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
 static gboolean
 offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
 {
-  g_autoptr (GstAllocator) allocator = get_allocator (self, error);
+  g_autoptr (GstAllocator) allocator = gst_gemmcl_device_get_allocator (&self->device, error);
   g_autoptr (GstBufferPool) pool = NULL;
 
   if (!allocator)
@@ -209,15 +201,15 @@ offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
   while (gst_query_get_n_allocation_params (query) > 0)
     gst_query_remove_nth_allocation_param (query, 0);
   gst_query_add_allocation_param (query, allocator, NULL);
-  if (self->pool_size == 0)
+  if (self->stream.pool_size == 0)
     return TRUE;
   pool = gst_gemmcl_pool_new_configured (
-      allocator, caps, self->pool_size, 0,
+      allocator, caps, self->stream.pool_size, 0,
       gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
   if (pool)
-    gst_query_add_allocation_pool (query, pool, self->pool_size, 0, 0);
+    gst_query_add_allocation_pool (query, pool, self->stream.pool_size, 0, 0);
   else
-    self->pool_size = 0;
+    self->stream.pool_size = 0;
   return TRUE;
 }
 
@@ -230,8 +222,8 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation (query, &caps, NULL);
-  self->pool_size = get_pool_size (self);
-  if (self->output.medium == GST_GEMMCL_MEDIUM_VIDEO && self->pool_size == 0)
+  self->stream.pool_size = get_pool_size (self);
+  if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO && self->stream.pool_size == 0)
     return refuse_size (self);
   peer = take_peer_pool (self, query, caps);
   if (!peer && !offer_own_pool (self, query, caps, &error)) {

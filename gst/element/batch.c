@@ -1,8 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/batch.h"
-
-#include "element/run.h"
+#include "element/gstgemmcl.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -25,8 +23,8 @@ gst_gemmcl_batch_start (GstGemmcl *self)
   GstGemmclBatch *batch = g_new0 (GstGemmclBatch, 1);
 
   batch->items = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_mini_object_unref);
-  batch->inputs = g_new0 (GstBuffer *, self->settings.batch_size);
-  batch->outputs = g_new0 (GstBuffer *, self->settings.batch_size);
+  batch->inputs = g_new0 (GstBuffer *, self->stream.settings.batch_size);
+  batch->outputs = g_new0 (GstBuffer *, self->stream.settings.batch_size);
   batch->clock = gst_system_clock_obtain ();
   self->batch = batch;
 }
@@ -140,7 +138,8 @@ end_late (GstElement *element, gpointer data G_GNUC_UNUSED)
   batch = self->batch;
   if (batch && batch->n > 0 && gst_clock_get_time (batch->clock) >= batch->deadline &&
       !GST_PAD_IS_FLUSHING (pad)) {
-    GST_LOG_OBJECT (self, "%u of %u buffers at the timeout", batch->n, self->settings.batch_size);
+    GST_LOG_OBJECT (self, "%u of %u buffers at the timeout", batch->n,
+                    self->stream.settings.batch_size);
     batch->flow = end (self);
   }
   GST_PAD_STREAM_UNLOCK (pad);
@@ -159,10 +158,10 @@ on_timeout (GstClock *clock G_GNUC_UNUSED, GstClockTime time G_GNUC_UNUSED,
 static GstClockTime
 get_timeout (GstGemmcl *self)
 {
-  if (self->settings.batch_timeout >= 0)
-    return self->settings.batch_timeout;
-  return GST_CLOCK_TIME_IS_VALID (self->frame_duration)
-             ? self->settings.batch_size * self->frame_duration
+  if (self->stream.settings.batch_timeout >= 0)
+    return self->stream.settings.batch_timeout;
+  return GST_CLOCK_TIME_IS_VALID (self->stream.frame_duration)
+             ? self->stream.settings.batch_size * self->stream.frame_duration
              : 0;
 }
 
@@ -179,30 +178,12 @@ start_timer (GstGemmcl *self)
   gst_clock_id_wait_async (batch->timer, on_timeout, gst_object_ref (self), gst_object_unref);
 }
 
-/* Caps of audio do not say how long a buffer is: the first ones do. */
-static void
-learn_duration (GstGemmcl *self, GstBuffer *input)
-{
-  const GstClockTime duration = GST_BUFFER_DURATION (input);
-  gboolean longer;
-
-  if (!GST_CLOCK_TIME_IS_VALID (duration))
-    return;
-  g_mutex_lock (&self->lock);
-  longer = !GST_CLOCK_TIME_IS_VALID (self->frame_duration) || duration > self->frame_duration;
-  if (longer)
-    self->frame_duration = duration;
-  g_mutex_unlock (&self->lock);
-  if (longer)
-    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
-}
-
 static gboolean
 is_full (GstGemmcl *self, GstBuffer *input)
 {
   const guint limit = gst_gemmcl_runs_get_limit (self, input);
 
-  return self->batch->n >= MIN (self->settings.batch_size, limit);
+  return self->batch->n >= MIN (self->stream.settings.batch_size, limit);
 }
 
 /* After a buffer was dropped for QoS. */
@@ -223,7 +204,8 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
   GstGemmclBatch *batch = self->batch;
   GstFlowReturn flow = batch->flow;
 
-  learn_duration (self, input);
+  if (gst_gemmcl_stream_learn_duration (self, GST_BUFFER_DURATION (input)))
+    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
   if (flow != GST_FLOW_OK || (batch->n > 0 && !gst_gemmcl_run_fits (self, batch->inputs[0], input)))
     flow = gst_gemmcl_batch_end (self);
   if (flow != GST_FLOW_OK) {
@@ -271,9 +253,9 @@ gst_gemmcl_batch_get_latency (GstGemmcl *self)
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
   GstClockTime latency = 0;
 
-  if (self->started && GST_CLOCK_TIME_IS_VALID (self->frame_duration))
-    latency = (self->settings.batch_size - 1) * self->frame_duration;
-  if (self->settings.batch_timeout > 0)
-    latency = MIN (latency, (GstClockTime)self->settings.batch_timeout);
+  if (self->stream.started && GST_CLOCK_TIME_IS_VALID (self->stream.frame_duration))
+    latency = (self->stream.settings.batch_size - 1) * self->stream.frame_duration;
+  if (self->stream.settings.batch_timeout > 0)
+    latency = MIN (latency, (GstClockTime)self->stream.settings.batch_timeout);
   return latency;
 }

@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/caps.h"
 
-#include "memory/drm.h"
-#include "memory/gstgemmclmemory.h"
+#include "memory/caps.h"
 
 #define SRC_FORMATS  "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
 #define SINK_FORMATS SRC_FORMATS ", NV12, I420, P010_10LE"

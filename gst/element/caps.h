@@ -2,11 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "memory/caps.h"
 #include "element/problem.h"
 
-/* The caps of both pads and what one side's mean for the other's. Pure functions of caps, settings
- * and the weight's shape. */
+/* The caps of both pads. Pure functions of caps, settings and the shape of the weight. */
 
 /** gst_gemmcl_caps_new_template: Returns: (transfer full): the pad template's caps. */
 GstCaps *gst_gemmcl_caps_new_template (GstPadDirection direction);

@@ -27,87 +27,55 @@
  */
 #include "element/gstgemmcl.h"
 
-#include "element/batch.h"
-#include "memory/context.h"
-#include "memory/imports.h"
-#include "element/mapping.h"
-#include "element/operands.h"
-#include "element/plan.h"
-#include "element/run.h"
-
 #define MAX_IMPORTS 64 /* more than pools of media drivers have, as a rule */
 
-GST_DEBUG_CATEGORY (gst_gemmcl_debug);
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 
-/* What stands in for each of the library's errors on the bus. */
-static const struct {
-  GQuark (*domain) (void);
-  gint code;
-} messages[] = {
-    [GEMMCL_ERROR_NO_DEVICE] = {gst_resource_error_quark, GST_RESOURCE_ERROR_NOT_FOUND},
-    [GEMMCL_ERROR_IO] = {gst_resource_error_quark, GST_RESOURCE_ERROR_OPEN_READ},
-    [GEMMCL_ERROR_FORMAT] = {gst_resource_error_quark, GST_RESOURCE_ERROR_READ},
-    [GEMMCL_ERROR_TOO_LARGE] = {gst_resource_error_quark, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
-    [GEMMCL_ERROR_SHAPE] = {gst_stream_error_quark, GST_STREAM_ERROR_FORMAT},
-    [GEMMCL_ERROR_INVALID] = {gst_library_error_quark, GST_LIBRARY_ERROR_SETTINGS},
-    [GEMMCL_ERROR_KERNEL] = {gst_library_error_quark, GST_LIBRARY_ERROR_SETTINGS},
-    [GEMMCL_ERROR_OPENCL] = {gst_library_error_quark, GST_LIBRARY_ERROR_FAILED},
-    [GEMMCL_ERROR_BUILD] = {gst_library_error_quark, GST_LIBRARY_ERROR_FAILED},
-};
-
-void
-gst_gemmcl_post (GstGemmcl *self, GstMessageType type, const gchar *consequence,
-                 const GError *error)
-{
-  const gboolean known =
-      error->domain == GEMMCL_ERROR && (guint)error->code < G_N_ELEMENTS (messages);
-  const GQuark domain = known ? messages[error->code].domain () : GST_RESOURCE_ERROR;
-  const gint code = known ? messages[error->code].code : GST_RESOURCE_ERROR_FAILED;
-  gchar *text = consequence ? g_strdup_printf ("%s %s", consequence, error->message)
-                            : g_strdup (error->message);
-
-  if (type == GST_MESSAGE_ERROR)
-    GST_ERROR_OBJECT (self, "%s", text);
-  else
-    GST_WARNING_OBJECT (self, "%s", text);
-  gst_element_message_full (GST_ELEMENT (self), type, domain, code, text, NULL, __FILE__,
-                            GST_FUNCTION, __LINE__);
-}
-
-/* "auto" is what the library knows as NULL. */
 static gboolean
 check_kernel (GstGemmcl *self, GError **error)
 {
-  g_autofree gchar *kernel = NULL;
+  g_auto (GstGemmclSettings) settings = {0};
 
-  GST_OBJECT_LOCK (self);
-  kernel = g_strdup (self->wanted.kernel);
-  GST_OBJECT_UNLOCK (self);
-  return g_str_equal (kernel, GST_GEMMCL_AUTO) ||
-         gemmcl_kernel_fits (self->context, kernel, NULL, error);
+  gst_gemmcl_get_settings (self, &settings);
+  return g_str_equal (settings.kernel, GST_GEMMCL_AUTO) ||
+         gemmcl_kernel_fits (self->device.context, settings.kernel, NULL, error);
+}
+
+/* Opens the device that the properties ask for; if @always, also where it is open already. */
+static gboolean
+open_device (GstGemmcl *self, gboolean always, GError **error)
+{
+  g_autofree gchar *platform = NULL, *device = NULL;
+  const GemmclDeviceQuery query = gst_gemmcl_get_device_query (self, &platform, &device);
+
+  return always ? gst_gemmcl_device_open (&self->device, &query, error)
+                : gst_gemmcl_device_refresh (&self->device, &query, error);
+}
+
+gboolean
+gst_gemmcl_renew_context (GstGemmcl *self, GError **error)
+{
+  gst_gemmcl_drop_plan (self);
+  gst_gemmcl_imports_drop (self->device.imports);
+  self->slot.is_due = TRUE;
+  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  return open_device (self, TRUE, error);
 }
 
 static void
 close_all (GstGemmcl *self)
 {
   gst_gemmcl_operands_close (self);
-  g_mutex_lock (&self->lock);
-  gst_clear_object (&self->allocator);
-  g_clear_object (&self->context);
-  g_mutex_unlock (&self->lock);
-  GST_OBJECT_LOCK (self);
-  gst_clear_object (&self->va_display);
-  GST_OBJECT_UNLOCK (self);
+  gst_gemmcl_device_close (&self->device);
 }
 
 static void
 set_context (GstElement *element, GstContext *context)
 {
   GST_ELEMENT_CLASS (gst_gemmcl_parent_class)->set_context (element, context);
-  gst_gemmcl_context_set (GST_GEMMCL (element), context);
+  gst_gemmcl_device_set_context (&GST_GEMMCL (element)->device, context);
 }
 
 static GstStateChangeReturn
@@ -119,7 +87,7 @@ change_state (GstElement *element, GstStateChange transition)
   if (transition == GST_STATE_CHANGE_NULL_TO_READY) {
     g_autoptr (GError) error = NULL;
 
-    if (!gst_gemmcl_operands_open (self, &error) || !gst_gemmcl_context_open (self, &error) ||
+    if (!gst_gemmcl_operands_open (self, &error) || !open_device (self, TRUE, &error) ||
         !check_kernel (self, &error)) {
       close_all (self);
       gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
@@ -140,28 +108,12 @@ check_weight (GstGemmcl *self, GError **error)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  if (self->operands.weight)
+  if (self->operands.current.weight)
     return TRUE;
   g_set_error_literal (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
                        "No weight is set: expected weight=FILE.npy, weight=FILE.safetensors#NAME "
                        "or weight=[[1,2],[3,4]], found nothing.");
   return FALSE;
-}
-
-static void
-begin_stream (GstGemmcl *self)
-{
-  g_mutex_lock (&self->lock);
-  GST_OBJECT_LOCK (self);
-  gst_gemmcl_settings_copy (&self->settings, &self->wanted);
-  GST_OBJECT_UNLOCK (self);
-  self->started = TRUE;
-  self->va_refused = FALSE;
-  self->frame_duration = GST_CLOCK_TIME_NONE;
-  self->past = (GemmclPlanStats){0};
-  self->buffers = self->bytes_out = 0;
-  self->read_memory = "system";
-  g_mutex_unlock (&self->lock);
 }
 
 static gboolean
@@ -171,16 +123,15 @@ start (GstBaseTransform *trans)
   g_autoptr (GError) error = NULL;
   gst_gemmcl_operands_hold (self);
   gst_gemmcl_operands_release (self);
-  if (!gst_gemmcl_context_refresh (self, &error) || !check_kernel (self, &error) ||
+  if (!open_device (self, FALSE, &error) || !check_kernel (self, &error) ||
       !check_weight (self, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return FALSE;
   }
-  begin_stream (self);
-  self->error_posted = self->addend_warned = FALSE;
-  self->reported = 0;
-  self->run_beta = self->next_beta = self->beta;
-  self->imports = gst_gemmcl_imports_new (MAX_IMPORTS + self->settings.batch_size);
+  gst_gemmcl_stream_start (self);
+  gst_gemmcl_stats_reset (self);
+  self->scalars = self->next_scalars = gst_gemmcl_get_scalars (self);
+  self->device.imports = gst_gemmcl_imports_new (MAX_IMPORTS + self->stream.settings.batch_size);
   gst_gemmcl_runs_start (self);
   gst_gemmcl_batch_start (self);
   return TRUE;
@@ -195,15 +146,12 @@ stop (GstBaseTransform *trans)
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_batch_stop (self);
   gst_gemmcl_runs_finish (self);
-  gst_gemmcl_report_stats (self);
+  gst_gemmcl_stats_report (self);
   gst_gemmcl_drop_plan (self);
   gst_gemmcl_runs_stop (self);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
-  g_clear_pointer (&self->imports, gst_gemmcl_imports_free);
-  g_mutex_lock (&self->lock);
-  self->started = FALSE;
-  self->configured = FALSE;
-  g_mutex_unlock (&self->lock);
+  g_clear_pointer (&self->device.imports, gst_gemmcl_imports_free);
+  gst_gemmcl_stream_stop (self);
   return TRUE;
 }
 
@@ -220,18 +168,15 @@ before_transform (GstBaseTransform *trans, GstBuffer *input)
     time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (input));
   if (GST_CLOCK_TIME_IS_VALID (time))
     gst_object_sync_values (GST_OBJECT (self), time);
-  GST_OBJECT_LOCK (self);
-  self->next_alpha = self->alpha;
-  self->next_beta = self->beta;
-  GST_OBJECT_UNLOCK (self);
+  self->next_scalars = gst_gemmcl_get_scalars (self);
 }
 
 /* Whether the collected buffers cannot be in one run with @input. */
 static gboolean
 ends_batch (GstGemmcl *self, GstBuffer *input)
 {
-  return GST_BUFFER_IS_DISCONT (input) || self->next_alpha != self->run_alpha ||
-         self->next_beta != self->run_beta || gst_gemmcl_operands_have_next (self) ||
+  return GST_BUFFER_IS_DISCONT (input) || self->next_scalars.alpha != self->scalars.alpha ||
+         self->next_scalars.beta != self->scalars.beta || gst_gemmcl_operands_have_next (self) ||
          gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
 }
 
@@ -241,7 +186,8 @@ replan (GstGemmcl *self)
 {
   g_autoptr (GError) error = NULL;
 
-  if (!self->replan || gst_gemmcl_make_plan (self, self->plan ? self->problem.gemm.m : 0, &error))
+  if (!self->slot.is_due ||
+      gst_gemmcl_make_plan (self, self->slot.plan ? self->slot.problem.gemm.m : 0, &error))
     return GST_FLOW_OK;
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   return GST_FLOW_ERROR;
@@ -288,10 +234,9 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   }
   if (GST_BUFFER_IS_DISCONT (input))
     gst_gemmcl_runs_forget (self);
-  self->run_alpha = self->next_alpha;
-  self->run_beta = self->next_beta;
+  self->scalars = self->next_scalars;
   if (gst_gemmcl_operands_hold (self)) {
-    self->replan = TRUE;
+    self->slot.is_due = TRUE;
     gst_base_transform_reconfigure_src (trans);
   }
   flow = negotiate (self, is_discont, input);
@@ -305,7 +250,7 @@ generate_output (GstBaseTransform *trans, GstBuffer **output)
   GstGemmcl *self = GST_GEMMCL (trans);
   GstBuffer *input;
 
-  if (self->settings.batch_size == 1)
+  if (self->stream.settings.batch_size == 1)
     return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->generate_output (trans, output);
   input = g_steal_pointer (&trans->queued_buf);
   *output = NULL;
@@ -329,7 +274,7 @@ sink_caps (GstGemmcl *self, GstEvent *event)
   gst_event_parse_caps (event, &parsed);
   caps = gst_caps_ref (parsed);
   if (gst_gemmcl_operands_hold (self))
-    self->replan = TRUE;
+    self->slot.is_due = TRUE;
   accepted = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
                  ->sink_event (GST_BASE_TRANSFORM (self), event);
   if (!accepted)
@@ -356,7 +301,7 @@ end_before (GstGemmcl *self, GstEvent *event)
                        gst_flow_get_name (flow));
     if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
       gst_gemmcl_runs_finish (self);
-      gst_gemmcl_report_stats (self);
+      gst_gemmcl_stats_report (self);
     }
   }
 }
@@ -390,7 +335,7 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
 
-  if (gst_gemmcl_context_answer (self, query_))
+  if (gst_gemmcl_device_answer (&self->device, query_))
     return TRUE;
   /* Upstream wants its buffers back. */
   if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN) {
@@ -409,11 +354,11 @@ gst_gemmcl_finalize (GObject *object)
 {
   GstGemmcl *self = GST_GEMMCL (object);
 
-  close_all (self);
-  gst_gemmcl_settings_clear (&self->settings);
+  gst_gemmcl_operands_finalize (self);
+  gst_gemmcl_device_clear (&self->device);
+  gst_gemmcl_settings_clear (&self->stream.settings);
   gst_gemmcl_properties_clear (self);
   g_mutex_clear (&self->lock);
-  g_mutex_clear (&self->change_lock);
   G_OBJECT_CLASS (gst_gemmcl_parent_class)->finalize (object);
 }
 
@@ -477,8 +422,9 @@ gst_gemmcl_class_init (GstGemmclClass *klass)
 static void
 gst_gemmcl_init (GstGemmcl *self)
 {
-  g_mutex_init (&self->change_lock);
   g_mutex_init (&self->lock);
+  gst_gemmcl_operands_init (self);
+  gst_gemmcl_device_init (&self->device, GST_ELEMENT (self));
   gst_gemmcl_properties_init (self);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }

@@ -1,29 +1,60 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "element/gstgemmcl.h"
+
 #include "memory/dmabuf.h"
-#include "memory/imports.h"
-#include "element/plan.h"
-#include "element/run.h"
-#include "memory/va.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 /* Bytes of the other side's caps that an error shows. */
 #define MAX_CAPS_TEXT 400
 
+void
+gst_gemmcl_stream_start (GstGemmcl *self)
+{
+  GstGemmclStream *stream = &self->stream;
+
+  g_mutex_lock (&self->lock);
+  gst_gemmcl_get_settings (self, &stream->settings);
+  stream->started = TRUE;
+  stream->va_refused = FALSE;
+  stream->frame_duration = GST_CLOCK_TIME_NONE;
+  g_mutex_unlock (&self->lock);
+  stream->error_posted = stream->addend_warned = FALSE;
+}
+
+void
+gst_gemmcl_stream_stop (GstGemmcl *self)
+{
+  g_mutex_lock (&self->lock);
+  self->stream.started = FALSE;
+  self->stream.configured = FALSE;
+  g_mutex_unlock (&self->lock);
+}
+
+gboolean
+gst_gemmcl_stream_learn_duration (GstGemmcl *self, GstClockTime duration)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  GstClockTime *known = &self->stream.frame_duration;
+
+  if (!GST_CLOCK_TIME_IS_VALID (duration) ||
+      (GST_CLOCK_TIME_IS_VALID (*known) && duration <= *known))
+    return FALSE;
+  *known = duration;
+  return TRUE;
+}
+
 /* The settings that hold, and K and N of the weight, 0 without one. */
 static void
 get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n)
 {
   g_mutex_lock (&self->lock);
-  if (self->started) {
-    gst_gemmcl_settings_copy (settings, &self->settings);
-  } else {
-    GST_OBJECT_LOCK (self);
-    gst_gemmcl_settings_copy (settings, &self->wanted);
-    GST_OBJECT_UNLOCK (self);
-  }
-  gst_gemmcl_weight_get_shape (settings, self->operands.weight, k, n);
+  if (self->stream.started)
+    gst_gemmcl_settings_copy (settings, &self->stream.settings);
+  else
+    gst_gemmcl_get_settings (self, settings);
+  gst_gemmcl_weight_get_shape (settings, self->operands.current.weight, k, n);
   g_mutex_unlock (&self->lock);
 }
 
@@ -46,8 +77,8 @@ explain_refusal (GstGemmcl *self, const GError *reason)
   gboolean said;
 
   g_mutex_lock (&self->lock);
-  said = self->va_refused;
-  self->va_refused = TRUE;
+  said = self->stream.va_refused;
+  self->stream.va_refused = TRUE;
   g_mutex_unlock (&self->lock);
   if (!said)
     gst_gemmcl_post (
@@ -59,16 +90,13 @@ explain_refusal (GstGemmcl *self, const GError *reason)
 static GstCaps *
 offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter)
 {
-  g_autoptr (GemmclContext) context = NULL;
+  g_autoptr (GemmclContext) context = gst_gemmcl_device_get_context (&self->device);
   g_autoptr (GError) reason = NULL;
   gboolean va;
 
-  g_mutex_lock (&self->lock);
-  g_set_object (&context, self->context);
-  g_mutex_unlock (&self->lock);
   if (!context)
     return caps;
-  va = gst_gemmcl_va_check (self, context, &reason);
+  va = gst_gemmcl_va_check (&self->device.va, context, &reason);
   if (!va) {
     GST_LOG_OBJECT (self, "no VA surfaces: %s", reason->message);
     if (asks_for_surfaces (filter))
@@ -136,27 +164,27 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   gsize k, n;
 
   g_mutex_lock (&self->lock);
-  gst_gemmcl_weight_get_shape (&self->settings, self->operands.weight, &k, &n);
-  ok = gst_gemmcl_format_from_caps (&self->input, incaps, error) &&
-       gst_gemmcl_shape_of_format (&self->input, &self->settings, k, &shape, error) &&
-       gst_gemmcl_format_from_caps (&self->output, outcaps, error);
+  gst_gemmcl_weight_get_shape (&self->stream.settings, self->operands.current.weight, &k, &n);
+  ok = gst_gemmcl_format_from_caps (&self->stream.input, incaps, error) &&
+       gst_gemmcl_shape_of_format (&self->stream.input, &self->stream.settings, k, &shape, error) &&
+       gst_gemmcl_format_from_caps (&self->stream.output, outcaps, error);
   if (ok) {
-    self->frame_duration = get_frame_duration (&self->input, incaps);
-    self->input_memory = gst_gemmcl_caps_get_memory (incaps, 0);
-    self->output_opencl = gst_gemmcl_caps_are_opencl (outcaps, 0);
+    self->stream.frame_duration = get_frame_duration (&self->stream.input, incaps);
+    self->stream.input_memory = gst_gemmcl_caps_get_memory (incaps, 0);
+    self->stream.output_opencl = gst_gemmcl_caps_are_opencl (outcaps, 0);
   }
   g_mutex_unlock (&self->lock);
   return ok && (!gst_gemmcl_caps_are_surfaces (incaps, 0) ||
-                gst_gemmcl_va_check (self, self->context, error));
+                gst_gemmcl_va_check (&self->device.va, self->device.context, error));
 }
 
 /* Who names f16 gets it, and is told; "auto" avoids it. */
 static void
 warn_of_infinities (GstGemmcl *self)
 {
-  const gdouble largest = gst_gemmcl_problem_get_largest (&self->problem);
+  const gdouble largest = gst_gemmcl_problem_get_largest (&self->slot.problem);
 
-  if (gemmcl_plan_get_precision (self->plan) == GEMMCL_PRECISION_F16 &&
+  if (gemmcl_plan_get_precision (self->slot.plan) == GEMMCL_PRECISION_F16 &&
       largest > GST_GEMMCL_LARGEST_F16)
     GST_ELEMENT_WARNING (
         self, STREAM, FORMAT,
@@ -173,9 +201,10 @@ warn_of_idle_addend (GstGemmcl *self)
   g_autoptr (GstControlBinding) binding =
       gst_object_get_control_binding (GST_OBJECT (self), "beta");
 
-  if (!self->operands.addend || self->next_beta != 0.0 || binding || self->addend_warned)
+  if (!self->operands.current.addend || self->next_scalars.beta != 0.0 || binding ||
+      self->stream.addend_warned)
     return;
-  self->addend_warned = TRUE;
+  self->stream.addend_warned = TRUE;
   GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
                        ("An addend is set, but beta is 0, so the addend is not added. Expected "
                         "another beta, such as beta=1, or no addend."),
@@ -190,23 +219,23 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   gboolean ok;
 
   GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
-  gst_gemmcl_imports_drop (self->imports);
+  gst_gemmcl_imports_drop (self->device.imports);
   gst_gemmcl_runs_forget (self);
   ok = set_formats (self, incaps, outcaps, &error) && gst_gemmcl_make_plan (self, 0, &error);
   g_mutex_lock (&self->lock);
-  self->configured = ok;
+  self->stream.configured = ok;
   g_mutex_unlock (&self->lock);
   if (ok) {
-    self->error_posted = FALSE;
+    self->stream.error_posted = FALSE;
     warn_of_infinities (self);
     warn_of_idle_addend (self);
-    if (self->settings.batch_size > 1)
+    if (self->stream.settings.batch_size > 1)
       gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
     return TRUE;
   }
-  if (!self->error_posted)
+  if (!self->stream.error_posted)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-  self->error_posted = TRUE;
+  self->stream.error_posted = TRUE;
   return FALSE;
 }
 
@@ -270,10 +299,10 @@ gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input)
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   g_autoptr (GError) error = NULL;
 
-  if (self->error_posted || GST_PAD_IS_FLUSHING (trans->srcpad) ||
+  if (self->stream.error_posted || GST_PAD_IS_FLUSHING (trans->srcpad) ||
       GST_PAD_IS_FLUSHING (trans->sinkpad))
     return;
-  self->error_posted = TRUE;
+  self->stream.error_posted = TRUE;
   if (input)
     error = find_reason (self, input);
   else

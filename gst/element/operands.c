@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/operands.h"
+#include "element/gstgemmcl.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -18,13 +18,17 @@ load (GstGemmclOperand operand, const gchar *where, GemmclMatrix **matrix, GErro
   return *matrix != NULL;
 }
 
-static void
-store_where (GstGemmcl *self, GstGemmclOperand operand, const gchar *where)
+void
+gst_gemmcl_operands_init (GstGemmcl *self)
 {
-  GST_OBJECT_LOCK (self);
-  g_free (self->where[operand]);
-  self->where[operand] = g_strdup (where);
-  GST_OBJECT_UNLOCK (self);
+  g_mutex_init (&self->operands.change_lock);
+}
+
+void
+gst_gemmcl_operands_finalize (GstGemmcl *self)
+{
+  gst_gemmcl_operands_close (self);
+  g_mutex_clear (&self->operands.change_lock);
 }
 
 gboolean
@@ -33,16 +37,13 @@ gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
   g_auto (GstGemmclOperands) loaded = {{NULL}};
 
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++) {
-    g_autofree gchar *where = NULL;
+    g_autofree gchar *where = gst_gemmcl_get_where (self, i);
 
-    GST_OBJECT_LOCK (self);
-    where = g_strdup (self->where[i]);
-    GST_OBJECT_UNLOCK (self);
     if (!load (i, where, &loaded.matrix[i], error))
       return FALSE;
   }
   g_mutex_lock (&self->lock);
-  gst_gemmcl_operands_copy (&self->operands, &loaded);
+  gst_gemmcl_operands_copy (&self->operands.current, &loaded);
   g_mutex_unlock (&self->lock);
   return TRUE;
 }
@@ -51,22 +52,22 @@ static void
 clear_prepared_locked (GstGemmcl *self)
 {
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-    g_clear_pointer (&self->prepared[i], gemmcl_prepared_free);
+    g_clear_pointer (&self->operands.prepared[i], gemmcl_prepared_free);
 }
 
 static void
 clear_next_locked (GstGemmcl *self)
 {
-  gst_gemmcl_operands_clear (&self->next);
+  gst_gemmcl_operands_clear (&self->operands.next);
   clear_prepared_locked (self);
-  self->has_next = self->next_replans = FALSE;
+  self->operands.has_next = self->operands.next_replans = FALSE;
 }
 
 void
 gst_gemmcl_operands_close (GstGemmcl *self)
 {
   g_mutex_lock (&self->lock);
-  gst_gemmcl_operands_clear (&self->operands);
+  gst_gemmcl_operands_clear (&self->operands.current);
   clear_next_locked (self);
   g_mutex_unlock (&self->lock);
 }
@@ -92,12 +93,19 @@ change_clear (Change *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Change, change_clear)
 
+/* The operands that the next buffer will have. With the lock held. */
+static const GstGemmclOperands *
+get_latest (GstGemmcl *self)
+{
+  return self->operands.has_next ? &self->operands.next : &self->operands.current;
+}
+
 static gboolean
 has_operand (GstGemmcl *self, GstGemmclOperand operand)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  return (self->has_next ? &self->next : &self->operands)->matrix[operand] != NULL;
+  return get_latest (self)->matrix[operand] != NULL;
 }
 
 /* Takes @matrix. With the lock held. */
@@ -105,8 +113,8 @@ static gboolean
 change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMatrix *matrix,
              GError **error)
 {
-  const GstGemmclOperands *present = self->has_next ? &self->next : &self->operands;
-  const GstGemmclSettings *settings = &self->settings;
+  const GstGemmclOperands *present = get_latest (self);
+  const GstGemmclSettings *settings = &self->stream.settings;
   GemmclMatrix **slot = &change->operands.matrix[operand];
   gsize k, n;
 
@@ -114,22 +122,22 @@ change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMa
   g_clear_pointer (slot, gemmcl_matrix_unref);
   *slot = matrix;
   change->operand = operand;
-  change->flowing = self->configured;
+  change->flowing = self->stream.configured;
   if (!change->flowing)
     return TRUE;
   if (!change->operands.weight)
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_SHAPE,
         "There must be a weight while data flows; expected a file or numbers, found nothing.");
-  if (!gst_gemmcl_problem_init (&change->problem, &self->input, NULL, &change->operands, settings,
-                                self->problem.gemm.m,
-                                self->problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS, error))
+  if (!gst_gemmcl_problem_init (&change->problem, &self->stream.input, NULL, &change->operands,
+                                settings, self->slot.problem.gemm.m,
+                                self->slot.problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS, error))
     return FALSE;
   gst_gemmcl_weight_get_shape (settings, present->weight, &k, &n);
   change->new_n = n != change->problem.gemm.n;
-  if (self->plan && !self->next_replans && !self->negotiating && *slot &&
-      gst_gemmcl_problem_is_swap (&self->problem, &change->problem))
-    change->plan = g_object_ref (self->plan);
+  if (self->slot.plan && !self->operands.next_replans && !self->operands.held && *slot &&
+      gst_gemmcl_problem_is_swap (&self->slot.problem, &change->problem))
+    change->plan = g_object_ref (self->slot.plan);
   return TRUE;
 }
 
@@ -138,7 +146,7 @@ static gboolean
 check_downstream (GstGemmcl *self, const Change *change, GError **error)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  const GstGemmclSettings *settings = &self->settings;
+  const GstGemmclSettings *settings = &self->stream.settings;
   const GemmclGemm *gemm = &change->problem.gemm;
   g_autoptr (GstCaps) input = NULL, output = NULL, accepted = NULL;
   g_autofree gchar *text = NULL;
@@ -177,21 +185,21 @@ static void
 change_apply (Change *change, GstGemmcl *self, const gchar *where)
 {
   g_mutex_lock (&self->lock);
-  if (!self->configured && !self->negotiating) {
-    gst_gemmcl_operands_copy (&self->operands, &change->operands);
+  if (!self->stream.configured && !self->operands.held) {
+    gst_gemmcl_operands_copy (&self->operands.current, &change->operands);
     clear_next_locked (self);
   } else {
-    gst_gemmcl_operands_copy (&self->next, &change->operands);
-    self->has_next = TRUE;
-    if (change->prepared && change->plan == self->plan && !self->next_replans) {
-      g_clear_pointer (&self->prepared[change->operand], gemmcl_prepared_free);
-      self->prepared[change->operand] = g_steal_pointer (&change->prepared);
+    gst_gemmcl_operands_copy (&self->operands.next, &change->operands);
+    self->operands.has_next = TRUE;
+    if (change->prepared && change->plan == self->slot.plan && !self->operands.next_replans) {
+      g_clear_pointer (&self->operands.prepared[change->operand], gemmcl_prepared_free);
+      self->operands.prepared[change->operand] = g_steal_pointer (&change->prepared);
     } else {
       clear_prepared_locked (self);
-      self->next_replans = TRUE;
+      self->operands.next_replans = TRUE;
     }
   }
-  store_where (self, change->operand, where);
+  gst_gemmcl_set_where (self, change->operand, where);
   g_mutex_unlock (&self->lock);
 }
 
@@ -205,7 +213,7 @@ set_loaded (GstGemmcl *self, GstGemmclOperand operand, const gchar *where, GErro
   if (!load (operand, where, &matrix, error))
     return FALSE;
   if (!matrix && !has_operand (self, operand)) {
-    store_where (self, operand, where);
+    gst_gemmcl_set_where (self, operand, where);
     return TRUE;
   }
   g_mutex_lock (&self->lock);
@@ -217,22 +225,26 @@ set_loaded (GstGemmcl *self, GstGemmclOperand operand, const gchar *where, GErro
   return TRUE;
 }
 
+static gboolean
+is_open (GstGemmcl *self)
+{
+  g_autoptr (GemmclContext) context = gst_gemmcl_device_get_context (&self->device);
+
+  return context != NULL;
+}
+
 void
 gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *where)
 {
   g_autoptr (GError) error = NULL;
   g_autofree gchar *consequence = NULL;
-  gboolean is_open;
 
-  g_mutex_lock (&self->change_lock);
-  g_mutex_lock (&self->lock);
-  is_open = self->context != NULL;
-  g_mutex_unlock (&self->lock);
-  if (is_open)
+  g_mutex_lock (&self->operands.change_lock);
+  if (is_open (self))
     set_loaded (self, operand, where, &error);
   else
-    store_where (self, operand, where);
-  g_mutex_unlock (&self->change_lock);
+    gst_gemmcl_set_where (self, operand, where);
+  g_mutex_unlock (&self->operands.change_lock);
   if (!error)
     return;
   consequence = g_strdup_printf ("The new %s is refused and the old one stays.", names[operand]);
@@ -252,15 +264,15 @@ gst_gemmcl_operands_hold (GstGemmcl *self)
   gboolean replan;
 
   g_mutex_lock (&self->lock);
-  self->negotiating = TRUE;
-  replan = self->next_replans;
-  if (self->has_next) {
-    gst_gemmcl_operands_copy (&self->operands, &self->next);
+  self->operands.held = TRUE;
+  replan = self->operands.next_replans;
+  if (self->operands.has_next) {
+    gst_gemmcl_operands_copy (&self->operands.current, &self->operands.next);
     for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-      if (self->prepared[i]) {
-        gemmcl_plan_use (self->plan, self->prepared[i]);
-        gst_element_call_async (GST_ELEMENT (self), free_old, g_steal_pointer (&self->prepared[i]),
-                                NULL);
+      if (self->operands.prepared[i]) {
+        gemmcl_plan_use (self->slot.plan, self->operands.prepared[i]);
+        gst_element_call_async (GST_ELEMENT (self), free_old,
+                                g_steal_pointer (&self->operands.prepared[i]), NULL);
       }
     clear_next_locked (self);
   }
@@ -268,18 +280,25 @@ gst_gemmcl_operands_hold (GstGemmcl *self)
   return replan;
 }
 
+void
+gst_gemmcl_operands_forget_prepared (GstGemmcl *self)
+{
+  clear_prepared_locked (self);
+  self->operands.next_replans = self->operands.has_next;
+}
+
 gboolean
 gst_gemmcl_operands_have_next (GstGemmcl *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  return self->has_next;
+  return self->operands.has_next;
 }
 
 void
 gst_gemmcl_operands_release (GstGemmcl *self)
 {
   g_mutex_lock (&self->lock);
-  self->negotiating = FALSE;
+  self->operands.held = FALSE;
   g_mutex_unlock (&self->lock);
 }

@@ -3,9 +3,9 @@
  *
  * Output buffers before anything is in them: their memory and their metadata.
  */
-#include <string.h>
+#include "element/gstgemmcl.h"
 
-#include "element/mapping.h"
+#include <string.h>
 
 static GstBaseTransformClass *parent_class = NULL;
 
@@ -90,18 +90,18 @@ take_memory (GstBaseTransform *trans, GstMemory *memory)
 static gboolean
 insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
 {
-  const gboolean has_rows = self->problem.gemm.row_outputs != 0;
-  const guint n = self->output.tensors.n - has_rows;
+  const gboolean has_rows = self->slot.problem.gemm.row_outputs != 0;
+  const guint n = self->stream.output.tensors.n - has_rows;
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   GstMemory *memory;
 
   for (guint i = 0; i < n; i++) {
     if (i == gst_gemmcl_get_output_index (self))
       continue;
-    memory = gst_gemmcl_get_tensor_memory (&self->input.tensors, i, input, error);
+    memory = gst_gemmcl_get_tensor_memory (&self->stream.input.tensors, i, input, error);
     if (!memory)
       return FALSE;
-    if (self->output_opencl)
+    if (self->stream.output_opencl)
       memory = take_memory (trans, memory);
     if (!memory) {
       set_no_memory (error);
@@ -111,7 +111,8 @@ insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **er
   }
   if (!has_rows)
     return TRUE;
-  memory = take_rows (trans, output, gst_gemmcl_tensor_get_size (&self->output.tensors.tensor[n]));
+  memory = take_rows (trans, output,
+                      gst_gemmcl_tensor_get_size (&self->stream.output.tensors.tensor[n]));
   if (!memory) {
     set_no_memory (error);
     return FALSE;
@@ -126,12 +127,12 @@ get_result_size (GstGemmcl *self, GstBuffer *input, GError **error)
 {
   gsize offset, samples, size;
 
-  if (self->output.medium == GST_GEMMCL_MEDIUM_TENSORS)
+  if (self->stream.output.medium == GST_GEMMCL_MEDIUM_TENSORS)
     return gst_gemmcl_tensor_get_size (
-        &self->output.tensors.tensor[gst_gemmcl_get_output_index (self)]);
-  if (!gst_gemmcl_get_samples (&self->input.audio, input, &offset, &samples, error))
+        &self->stream.output.tensors.tensor[gst_gemmcl_get_output_index (self)]);
+  if (!gst_gemmcl_get_samples (&self->stream.input.audio, input, &offset, &samples, error))
     return 0;
-  if (g_size_checked_mul (&size, samples, GST_AUDIO_INFO_BPF (&self->output.audio)))
+  if (g_size_checked_mul (&size, samples, GST_AUDIO_INFO_BPF (&self->stream.output.audio)))
     return size;
   gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                    "A buffer of audio makes a result that is more than memory can hold.");
@@ -163,7 +164,7 @@ take_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **
 {
   GstFlowReturn flow = parent_class->prepare_output_buffer (trans, input, output);
 
-  if (flow == GST_FLOW_OK && GST_GEMMCL (trans)->output.medium == GST_GEMMCL_MEDIUM_AUDIO)
+  if (flow == GST_FLOW_OK && GST_GEMMCL (trans)->stream.output.medium == GST_GEMMCL_MEDIUM_AUDIO)
     gst_buffer_set_size (*output, (gssize)size);
   return flow;
 }
@@ -172,17 +173,17 @@ static GstFlowReturn
 prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **error)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  const gboolean is_video = self->output.medium == GST_GEMMCL_MEDIUM_VIDEO;
+  const gboolean is_video = self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO;
   const gsize size = is_video ? 0 : get_result_size (self, input, error);
   GstFlowReturn flow;
 
   if (!is_video && size == 0)
     return GST_FLOW_ERROR;
-  flow = is_video || size <= self->pool_size ? take_buffer (trans, input, size, output)
-                                             : make_buffer (trans, input, size, output);
+  flow = is_video || size <= self->stream.pool_size ? take_buffer (trans, input, size, output)
+                                                    : make_buffer (trans, input, size, output);
   if (flow == GST_FLOW_ERROR)
     set_no_memory (error);
-  if (flow != GST_FLOW_OK || self->output.medium != GST_GEMMCL_MEDIUM_TENSORS ||
+  if (flow != GST_FLOW_OK || self->stream.output.medium != GST_GEMMCL_MEDIUM_TENSORS ||
       insert_others (self, input, *output, error))
     return flow;
   gst_clear_buffer (output);
@@ -208,9 +209,9 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *input, GstBuffer **ou
 static gboolean
 keeps_zeros (GstGemmcl *self)
 {
-  const GemmclGemm *gemm = &self->problem.gemm;
+  const GemmclGemm *gemm = &self->slot.problem.gemm;
 
-  return !gemm->bias && gemm->a_shift == 0.0 && self->run_beta == 0.0 &&
+  return !gemm->bias && gemm->a_shift == 0.0 && self->scalars.beta == 0.0 &&
          gemm->activation != GEMMCL_ACTIVATION_SIGMOID &&
          gemm->activation != GEMMCL_ACTIVATION_SOFTMAX;
 }
@@ -222,7 +223,7 @@ copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
 
   if (!parent_class->copy_metadata (trans, input, output))
     return FALSE;
-  if (self->input.medium == GST_GEMMCL_MEDIUM_AUDIO && !gst_gemmcl_is_empty (self, input) &&
+  if (self->stream.input.medium == GST_GEMMCL_MEDIUM_AUDIO && !gst_gemmcl_is_empty (self, input) &&
       !keeps_zeros (self))
     GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_GAP);
   return TRUE;
@@ -243,8 +244,8 @@ static gboolean
 transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMeta *meta,
                 GstBuffer *input G_GNUC_UNUSED)
 {
-  const GstGemmclMedium from = GST_GEMMCL (trans)->input.medium,
-                        to = GST_GEMMCL (trans)->output.medium;
+  const GstGemmclMedium from = GST_GEMMCL (trans)->stream.input.medium,
+                        to = GST_GEMMCL (trans)->stream.output.medium;
   const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
   const gchar *const *kept = kept_otherwise;
 

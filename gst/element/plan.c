@@ -1,9 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/plan.h"
-
-#include "element/run.h"
-#include "element/tuner.h"
+#include "element/gstgemmcl.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -62,13 +59,13 @@ job_new (GstGemmcl *self, gsize audio_m, GError **error)
   g_mutex_init (&job->lock);
   g_cond_init (&job->changed);
   g_mutex_lock (&self->lock);
-  job->context = g_object_ref (self->context);
-  gst_gemmcl_settings_copy (&job->settings, &self->settings);
-  gst_gemmcl_operands_copy (&job->operands, &self->operands);
+  job->context = g_object_ref (self->device.context);
+  gst_gemmcl_settings_copy (&job->settings, &self->stream.settings);
+  gst_gemmcl_operands_copy (&job->operands, &self->operands.current);
   g_mutex_unlock (&self->lock);
-  if (!gst_gemmcl_problem_init (&job->problem, &self->input, &self->output, &job->operands,
-                                &job->settings, audio_m, gst_gemmcl_runs_want_feedback (self),
-                                error))
+  if (!gst_gemmcl_problem_init (&job->problem, &self->stream.input, &self->stream.output,
+                                &job->operands, &job->settings, audio_m,
+                                gst_gemmcl_runs_want_feedback (self), error))
     return NULL;
   return g_steal_pointer (&job);
 }
@@ -187,22 +184,9 @@ set_job (GstGemmcl *self, GstGemmclPlanJob *job)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  self->job = job;
+  self->slot.job = job;
   if (job)
-    job->stopping = self->stopping;
-}
-
-static void
-add (GemmclPlanStats *sum, GemmclPlan *plan)
-{
-  GemmclPlanStats stats = {0};
-
-  gemmcl_plan_get_stats (plan, &stats);
-  sum->runs += stats.runs;
-  sum->kernel_ns += stats.kernel_ns;
-  sum->flops += stats.flops;
-  sum->bytes_in += stats.bytes_in;
-  sum->bytes_out += stats.bytes_out;
+    job->stopping = self->slot.stopping;
 }
 
 /* Takes @plan, which may be %NULL. */
@@ -213,16 +197,13 @@ replace_plan (GstGemmcl *self, GemmclPlan *plan, const GstGemmclProblem *problem
 
   gst_gemmcl_runs_finish (self);
   g_mutex_lock (&self->lock);
-  old = self->plan;
-  self->plan = plan;
+  old = self->slot.plan;
+  self->slot.plan = plan;
   if (problem)
-    gst_gemmcl_problem_copy (&self->problem, problem);
+    gst_gemmcl_problem_copy (&self->slot.problem, problem);
   if (old)
-    add (&self->past, old);
-  /* Operands that were prepared meanwhile are the old plan's. */
-  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-    g_clear_pointer (&self->prepared[i], gemmcl_prepared_free);
-  self->next_replans = self->has_next;
+    gst_gemmcl_stats_add_plan (self, old);
+  gst_gemmcl_operands_forget_prepared (self);
   g_mutex_unlock (&self->lock);
   if (old && plan)
     gemmcl_plan_adopt_previous (plan, old);
@@ -242,7 +223,7 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
   g_autoptr (GstGemmclPlanJob) job = job_new (self, audio_m > 0 ? audio_m : FIRST_AUDIO_M, error);
   GemmclPlan *plan = NULL;
 
-  self->replan = FALSE;
+  self->slot.is_due = FALSE;
   gst_gemmcl_tuner_cancel (self);
   if (job && job_start (job, error)) {
     set_job (self, job);
@@ -252,9 +233,9 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
   replace_plan (self, plan, plan ? &job->problem : NULL);
   if (plan) {
     GST_INFO_OBJECT (self, "m=%zu n=%zu k=%zu batch=%zu by %s, made in %" G_GINT64_FORMAT " ms",
-                     self->problem.gemm.m, self->problem.gemm.n, self->problem.gemm.k,
-                     self->problem.gemm.batch, gemmcl_plan_get_kernel (plan),
-                     (g_get_monotonic_time () - begin) / 1000);
+                     self->slot.problem.gemm.m, self->slot.problem.gemm.n,
+                     self->slot.problem.gemm.k, self->slot.problem.gemm.batch,
+                     gemmcl_plan_get_kernel (plan), (g_get_monotonic_time () - begin) / 1000);
     gst_gemmcl_tuner_start (self);
   }
   return plan != NULL;
@@ -268,7 +249,7 @@ gst_gemmcl_use_faster_plan (GstGemmcl *self)
 
   if (!plan)
     return;
-  old = g_object_ref (self->plan);
+  old = g_object_ref (self->slot.plan);
   replace_plan (self, plan, NULL);
   GST_INFO_OBJECT (self, "by %s from here on, in place of %s", gemmcl_plan_get_kernel (plan),
                    gemmcl_plan_get_kernel (old));
@@ -279,79 +260,12 @@ void
 gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop)
 {
   g_mutex_lock (&self->lock);
-  self->stopping = stop;
-  if (self->job) {
-    g_mutex_lock (&self->job->lock);
-    self->job->stopping = stop;
-    g_cond_signal (&self->job->changed);
-    g_mutex_unlock (&self->job->lock);
+  self->slot.stopping = stop;
+  if (self->slot.job) {
+    g_mutex_lock (&self->slot.job->lock);
+    self->slot.job->stopping = stop;
+    g_cond_signal (&self->slot.job->changed);
+    g_mutex_unlock (&self->slot.job->lock);
   }
   g_mutex_unlock (&self->lock);
-}
-
-/* Returns: the memories of A and of D in the last run, for stats. The lock must be held. */
-static gchar *
-print_memory (GstGemmcl *self)
-{
-  const gchar *from = self->read_memory ? self->read_memory : "system";
-  const gchar *to = self->output_opencl ? "OpenCL" : "system";
-
-  return g_str_equal (from, to) ? g_strdup (from) : g_strdup_printf ("%s to %s", from, to);
-}
-
-GstStructure *
-gst_gemmcl_stats_new (GstGemmcl *self)
-{
-  const gchar *kernel = "", *source = "", *level = "", *precision = "", *device = "";
-  g_autofree gchar *memory = NULL, *tuner = NULL;
-  gboolean swapped;
-  gdouble gflops, efficiency, peak = 0.0;
-  GemmclBuildInfo build;
-  GemmclPlanStats sum;
-  guint64 buffers;
-  GstStructure *structure;
-
-  g_mutex_lock (&self->lock);
-  sum = self->past;
-  memory = print_memory (self);
-  buffers = self->buffers;
-  tuner = gst_gemmcl_tuner_describe (self, &swapped);
-  if (self->plan) {
-    add (&sum, self->plan);
-    kernel = gemmcl_plan_get_kernel (self->plan);
-    source = gemmcl_choice_source_get_name (swapped ? GEMMCL_CHOICE_TUNED
-                                                    : gemmcl_plan_get_choice_source (self->plan));
-    gemmcl_plan_get_build_info (self->plan, &build);
-    level = gemmcl_kernel_level_get_name (build.level);
-    precision = gemmcl_precision_get_name (gemmcl_plan_get_precision (self->plan));
-  }
-  if (self->context) {
-    device = gemmcl_context_get_device_info (self->context)->name;
-    peak = gemmcl_context_get_device_info (self->context)->peak_gflops;
-  }
-  /* One operation in a nanosecond is one GFLOPS. */
-  gflops = sum.kernel_ns > 0 ? sum.flops / sum.kernel_ns : 0.0;
-  efficiency = peak > 0.0 ? gflops / peak : 0.0;
-  structure = gst_structure_new (
-      "gemmcl-stats", "buffers", G_TYPE_UINT64, buffers, "bytes", G_TYPE_UINT64,
-      sum.bytes_in + sum.bytes_out + self->bytes_out, "kernel", G_TYPE_STRING, kernel,
-      "kernel-source", G_TYPE_STRING, source, "auto-tune", G_TYPE_STRING, tuner, "kernel-level",
-      G_TYPE_STRING, level, "precision", G_TYPE_STRING, precision, "device", G_TYPE_STRING, device,
-      "memory", G_TYPE_STRING, memory, "kernel-time", G_TYPE_UINT64, sum.kernel_ns, "gflops",
-      G_TYPE_DOUBLE, gflops, "efficiency", G_TYPE_DOUBLE, efficiency, NULL);
-  g_mutex_unlock (&self->lock);
-  return structure;
-}
-
-void
-gst_gemmcl_report_stats (GstGemmcl *self)
-{
-  GstStructure *stats;
-
-  if (self->buffers == self->reported)
-    return;
-  self->reported = self->buffers;
-  stats = gst_gemmcl_stats_new (self);
-  GST_INFO_OBJECT (self, "%" GST_PTR_FORMAT, stats);
-  gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), stats));
 }

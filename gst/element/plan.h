@@ -2,10 +2,35 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "element/gstgemmcl.h"
+#include "element/problem.h"
 
-/* The plan for the caps and operands as they are. For the streaming thread, unless a function says
- * otherwise. */
+/* The plan for the caps and operands as they are (plan.c), the search for a faster one (tuner.c)
+ * and the statistics (stats.c). For the streaming thread, unless a function says otherwise. */
+
+typedef struct _GstGemmclPlanJob GstGemmclPlanJob;
+typedef struct _GstGemmclTuner GstGemmclTuner;
+
+/** GstGemmclPlanSlot: The plan of the element. Under the lock of the element; the streaming thread,
+ * which alone writes @plan and @problem, may read them without. */
+typedef struct {
+  GemmclPlan *plan;         /* NULL after a failed creation */
+  GstGemmclProblem problem; /* of the plan */
+  GstGemmclPlanJob *job;    /* a plan that is being made */
+  gboolean stopping;        /* no plan is waited for */
+
+  /* The streaming thread's own, without the lock. */
+  gboolean is_due; /* operands were taken over that need another plan */
+} GstGemmclPlanSlot;
+
+/** GstGemmclStats: The counts behind the property stats. Under the lock of the element; only
+ * stats.c writes it. */
+typedef struct {
+  GemmclPlanStats past; /* of plans that are gone */
+  guint64 buffers;
+  guint64 bytes_out;        /* written to OpenCL memory that the host maps */
+  const gchar *read_memory; /* the memory of A in the last run, in a word; static */
+  guint64 reported;         /* buffers at the last report */
+} GstGemmclStats;
 
 /**
  * gst_gemmcl_make_plan:
@@ -35,10 +60,60 @@ void gst_gemmcl_drop_plan (GstGemmcl *self);
  * return soon: %TRUE before streaming stops, %FALSE before it starts. Any thread. */
 void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
 
-/** gst_gemmcl_stats_new: Returns: (transfer full): the property "stats". Any thread. */
+/** gst_gemmcl_stats_reset: Starts to count anew. */
+void gst_gemmcl_stats_reset (GstGemmcl *self);
+
+/** gst_gemmcl_stats_add_plan: Adds what @plan, which goes, has counted. With the lock of the
+ * element held. */
+void gst_gemmcl_stats_add_plan (GstGemmcl *self, GemmclPlan *plan);
+
+/** gst_gemmcl_stats_add_run: Counts a run of @n buffers, which wrote @bytes to OpenCL memory that
+ * the host maps; A was in @memory, a static word. */
+void gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gchar *memory);
+
+/** gst_gemmcl_stats_new: Returns: (transfer full): the value of the property stats. Any thread. */
 GstStructure *gst_gemmcl_stats_new (GstGemmcl *self);
 
-/** gst_gemmcl_report_stats: Logs the stats at INFO and posts them as an element message, unless no
- * buffer was multiplied since the last report. All runs must be finished. Streaming thread, or with
- * its stream lock held. */
-void gst_gemmcl_report_stats (GstGemmcl *self);
+/** gst_gemmcl_stats_report: Logs the stats at INFO and posts them as an element message, unless no
+ * buffer was multiplied since the last report. All runs must be finished. */
+void gst_gemmcl_stats_report (GstGemmcl *self);
+
+/*
+ * auto-tune: while a plan of the rules runs, a thread of low priority searches for a faster kernel
+ * (gemmcl_tuning_search()) and makes a plan of it, which the streaming thread takes over between
+ * two runs. All functions are for the streaming thread, unless they say otherwise.
+ */
+
+/** gst_gemmcl_tuner_start: Starts a search for the element's plan, if that is of the rules, the
+ * kernel was not named, and auto-tune says so. */
+void gst_gemmcl_tuner_start (GstGemmcl *self);
+
+/**
+ * gst_gemmcl_tuner_take:
+ *
+ * Returns: (transfer full) (nullable): a faster plan for the problem and the operands as they are,
+ *   to take the place of the element's, after which gst_gemmcl_tuner_leave() is due; %NULL as long
+ *   as there is none. Operands that changed since it was made are prepared by the search's thread.
+ */
+GemmclPlan *gst_gemmcl_tuner_take (GstGemmcl *self);
+
+/** gst_gemmcl_tuner_leave: Leaves @old, whose place the other plan took, to the search's thread.
+ * Takes @old. */
+void gst_gemmcl_tuner_leave (GstGemmcl *self, GemmclPlan *old);
+
+/** gst_gemmcl_tuner_cancel: Ends the search, of a plan that goes. Does not wait. */
+void gst_gemmcl_tuner_cancel (GstGemmcl *self);
+
+/** gst_gemmcl_tuner_stop: Ends the search and waits for its thread, but no longer than a second: a
+ * compiler that does not return is left behind with it. */
+void gst_gemmcl_tuner_stop (GstGemmcl *self);
+
+/**
+ * gst_gemmcl_tuner_describe:
+ * @swapped: (out): whether the element's plan is the one that was found
+ *
+ * Any thread, with the element's lock held.
+ *
+ * Returns: (transfer full): what the statistics say of the search.
+ */
+gchar *gst_gemmcl_tuner_describe (GstGemmcl *self, gboolean *swapped);

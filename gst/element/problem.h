@@ -2,62 +2,40 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "element/media.h"
+#include "element/formats.h"
+#include "element/properties.h"
 
 /* From settings, operands and formats to the library's GemmclGemm: no element, no device. */
 
-/** GstGemmclPrecision: The property precision: AUTO, then those of #GemmclPrecision. AUTO is what
- * the weight's file states (gemmcl_precision_of_matrix()), but f32 where that is f16 and A may be
- * more than #GST_GEMMCL_LARGEST_F16. */
-typedef enum {
-  GST_GEMMCL_PRECISION_AUTO,
-  GST_GEMMCL_PRECISION_F32,
-  GST_GEMMCL_PRECISION_F16,
-  GST_GEMMCL_PRECISION_BF16,
-  GST_GEMMCL_PRECISION_TF32,
-  GST_GEMMCL_PRECISION_I8,
-} GstGemmclPrecision;
-
-/** GstGemmclAutoTune: The property auto-tune. AUTO: on GPUs. */
-typedef enum {
-  GST_GEMMCL_AUTO_TUNE_AUTO,
-  GST_GEMMCL_AUTO_TUNE_ON,
-  GST_GEMMCL_AUTO_TUNE_OFF,
-} GstGemmclAutoTune;
-
-/** GstGemmclSettings: The properties that hold from READY to READY. @kernel is owned. */
 typedef struct {
-  gboolean transpose_weight;
-  GemmclActivation activation;
-  GstGemmclPrecision precision;
-  GstGemmclFeatureMode feature_mode;
-  guint patch_width;
-  guint patch_height;
-  guint tensor_index;
-  guint row_outputs;
-  gdouble input_scale;
-  gdouble input_offset;
-  gchar *kernel;
-  GstGemmclAutoTune auto_tune;
-  guint batch_size;
-  guint queue_depth;
-  gint64 batch_timeout; /* ns; 0: none; less: batch_size frames */
-} GstGemmclSettings;
+  gsize width; /* in pixels */
+  gsize height;
+  gsize channels;    /* what the kernel sees of a pixel */
+  gsize patch_width; /* 0 where the user set none; then there is no patch mode */
+  gsize patch_height;
+} GstGemmclPicture;
 
-void gst_gemmcl_settings_clear (GstGemmclSettings *self);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclSettings, gst_gemmcl_settings_clear)
+/** GstGemmclShape: Rows and columns of A, and the mode that gives them; PIXEL for no picture. */
+typedef struct {
+  GemmclFeatureMode mode;
+  gsize m;
+  gsize k;
+} GstGemmclShape;
 
-/** gst_gemmcl_settings_copy: Makes @self what @from is; what @self owned is freed. */
-void gst_gemmcl_settings_copy (GstGemmclSettings *self, const GstGemmclSettings *from);
+/** gst_gemmcl_feature_mode_get_nick: Returns: "pixel" and so on, as users type it; static. */
+const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
 
-/** The matrices that a user gives by name. */
-typedef enum {
-  GST_GEMMCL_OPERAND_WEIGHT,
-  GST_GEMMCL_OPERAND_BIAS,
-  GST_GEMMCL_OPERAND_ADDEND,
-} GstGemmclOperand;
+/** gst_gemmcl_shape_of_mode: What @mode makes of @picture. Returns: %FALSE with #GEMMCL_ERROR_SHAPE
+ * for patches that are not set or larger than the picture, #GEMMCL_ERROR_TOO_LARGE where a product
+ * overflows. */
+gboolean gst_gemmcl_shape_of_mode (const GstGemmclPicture *picture, GemmclFeatureMode mode,
+                                   GstGemmclShape *shape, GError **error);
 
-#define GST_GEMMCL_N_OPERANDS (GST_GEMMCL_OPERAND_ADDEND + 1)
+/** gst_gemmcl_shape_choose: The shape whose K is @weight_k, by the mode that the user @wanted.
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE, whose message lists each mode with its K, when that has
+ * another K, or AUTO finds no mode or several. */
+gboolean gst_gemmcl_shape_choose (const GstGemmclPicture *picture, GstGemmclFeatureMode wanted,
+                                  gsize weight_k, GstGemmclShape *shape, GError **error);
 
 /** GstGemmclOperands: The matrices as they were loaded, owned; %NULL for none. */
 typedef union {

@@ -4,8 +4,7 @@
  * One table has all that a property is: its texts, its default and limits, and the field that holds
  * it. A new one is a row here, a field, and whatever reads the field.
  */
-#include "element/operands.h"
-#include "element/plan.h"
+#include "element/gstgemmcl.h"
 
 #define MATRIX_GRAMMAR                                                                             \
   "the path or file: URI of a .npy file, x.safetensors#name, x.raw#f32:ROWSxCOLS, or numbers as "  \
@@ -29,7 +28,6 @@ typedef enum {
 /* The effect of setting a property, besides filling its field. */
 typedef enum {
   PLAIN,   /* nothing: streaming reads it when it starts, alpha and beta for each buffer */
-  DEVICE,  /* another device is opened when streaming starts next */
   OPERAND, /* a matrix is loaded, and exchanged while playing */
 } Effect;
 
@@ -37,7 +35,7 @@ typedef struct {
   const gchar *name, *nick, *blurb;
   GParamFlags flags;
   Kind kind;
-  gsize field;         /* offset in GstGemmcl; under the object's lock */
+  gsize field;         /* offset in GstGemmclProperties */
   gdouble initial;     /* the default of numbers */
   gdouble least, most; /* of INT64 most is G_MAXINT64 */
   const gchar *text;   /* the default of strings */
@@ -106,8 +104,8 @@ static const GEnumValue device_types[] = {
     {0, NULL, NULL},
 };
 
-#define FIELD(member)   G_STRUCT_OFFSET (GstGemmcl, member)
-#define SETTING(member) G_STRUCT_OFFSET (GstGemmcl, wanted.member)
+#define FIELD(member)   G_STRUCT_OFFSET (GstGemmclProperties, member)
+#define SETTING(member) FIELD (settings.member)
 
 static const Property table[] = {
     {"weight", "Weight",
@@ -127,13 +125,13 @@ static const Property table[] = {
      "added. " MATRIX_GRAMMAR
      ". If it is not set, C is the previous output. May be set while playing, like weight",
      PLAYING, STRING, FIELD (where[GST_GEMMCL_OPERAND_ADDEND]), .effect = OPERAND},
-    {"alpha", "Alpha", "Scales A * B", CONTROL, DOUBLE, FIELD (alpha), 1.0, UNLIMITED},
+    {"alpha", "Alpha", "Scales A * B", CONTROL, DOUBLE, FIELD (scalars.alpha), 1.0, UNLIMITED},
     {"beta", "Beta",
      "Scales C: the addend if that is set, otherwise the previous output, which is zeros at the "
      "start and after a flush, a discontinuity, new caps, or a buffer of audio of another length. "
      "The previous output is kept in float32, before it is rounded to the format of the output, "
      "from the first buffer with a beta other than 0 on",
-     CONTROL, DOUBLE, FIELD (beta), 0.0, UNLIMITED},
+     CONTROL, DOUBLE, FIELD (scalars.beta), 0.0, UNLIMITED},
     {"activation", "Activation", "The function that is applied last", READY, ENUM,
      SETTING (activation), GEMMCL_ACTIVATION_NONE, .type = "GstGemmclActivation",
      .values = activations},
@@ -178,14 +176,13 @@ static const Property table[] = {
      READY, ENUM, SETTING (auto_tune), GST_GEMMCL_AUTO_TUNE_AUTO, .type = "GstGemmclAutoTune",
      .values = auto_tunes},
     {"platform", "Platform", "OpenCL platform: its number or a part of its name; auto: any", READY,
-     STRING, FIELD (platform), .text = GST_GEMMCL_AUTO, .effect = DEVICE},
+     STRING, FIELD (platform), .text = GST_GEMMCL_AUTO},
     {"device-type", "Device type", "Type of the OpenCL device", READY, ENUM, FIELD (device_type),
-     GEMMCL_DEVICE_TYPE_AUTO, .type = "GstGemmclDeviceType", .values = device_types,
-     .effect = DEVICE},
+     GEMMCL_DEVICE_TYPE_AUTO, .type = "GstGemmclDeviceType", .values = device_types},
     {"device", "Device",
      "OpenCL device: its number among those that platform and device-type leave, as \"gemmcl "
      "devices\" lists them, or a part of its name; auto: the best",
-     READY, STRING, FIELD (device), .text = GST_GEMMCL_AUTO, .effect = DEVICE},
+     READY, STRING, FIELD (device), .text = GST_GEMMCL_AUTO},
     {"batch-size", "Batch size",
      "Buffers that are multiplied in one run. The first waits for the last; that latency is "
      "reported. A batch ends early at new caps, a segment, a discontinuity, end of stream, a "
@@ -208,7 +205,7 @@ static const Property table[] = {
 static gpointer
 get_field (GstGemmcl *self, const Property *property)
 {
-  return G_STRUCT_MEMBER_P (self, property->field);
+  return G_STRUCT_MEMBER_P (&self->properties, property->field);
 }
 
 /* With the object's lock held. */
@@ -256,16 +253,13 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
     return;
   }
   if (property->effect == OPERAND) {
-    gst_gemmcl_operand_set (self, (property->field - FIELD (where)) / sizeof self->where[0],
+    gst_gemmcl_operand_set (self, (property->field - FIELD (where)) / sizeof (gchar *),
                             g_value_get_string (value));
     return;
   }
-  g_mutex_lock (&self->lock);
-  self->context_stale |= property->effect == DEVICE;
   GST_OBJECT_LOCK (self);
   set_field (self, property, value);
   GST_OBJECT_UNLOCK (self);
-  g_mutex_unlock (&self->lock);
 }
 
 static void
@@ -383,4 +377,62 @@ gst_gemmcl_properties_clear (GstGemmcl *self)
   for (guint i = 0; i < G_N_ELEMENTS (table); i++)
     if (table[i].kind == STRING)
       g_clear_pointer ((gchar **)get_field (self, &table[i]), g_free);
+}
+
+void
+gst_gemmcl_settings_clear (GstGemmclSettings *self)
+{
+  g_clear_pointer (&self->kernel, g_free);
+}
+
+void
+gst_gemmcl_settings_copy (GstGemmclSettings *self, const GstGemmclSettings *from)
+{
+  g_free (self->kernel);
+  *self = *from;
+  self->kernel = g_strdup (from->kernel);
+}
+
+void
+gst_gemmcl_get_settings (GstGemmcl *self, GstGemmclSettings *settings)
+{
+  GST_OBJECT_LOCK (self);
+  gst_gemmcl_settings_copy (settings, &self->properties.settings);
+  GST_OBJECT_UNLOCK (self);
+}
+
+GstGemmclScalars
+gst_gemmcl_get_scalars (GstGemmcl *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
+
+  return self->properties.scalars;
+}
+
+gchar *
+gst_gemmcl_get_where (GstGemmcl *self, GstGemmclOperand operand)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
+
+  return g_strdup (self->properties.where[operand]);
+}
+
+void
+gst_gemmcl_set_where (GstGemmcl *self, GstGemmclOperand operand, const gchar *where)
+{
+  GST_OBJECT_LOCK (self);
+  g_free (self->properties.where[operand]);
+  self->properties.where[operand] = g_strdup (where);
+  GST_OBJECT_UNLOCK (self);
+}
+
+GemmclDeviceQuery
+gst_gemmcl_get_device_query (GstGemmcl *self, gchar **platform, gchar **device)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
+
+  *platform = g_strdup (self->properties.platform);
+  *device = g_strdup (self->properties.device);
+  return (GemmclDeviceQuery){
+      .platform = *platform, .device = *device, .type = self->properties.device_type};
 }

@@ -1,10 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/run.h"
+#include "element/gstgemmcl.h"
 
 #include "memory/memory.h"
-#include "element/plan.h"
-#include "element/mapping.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -32,10 +30,10 @@ struct _GstGemmclRuns {
 void
 gst_gemmcl_runs_start (GstGemmcl *self)
 {
-  const guint batch = self->settings.batch_size;
+  const guint batch = self->stream.settings.batch_size;
   GstGemmclRuns *runs = g_new0 (GstGemmclRuns, 1);
 
-  runs->depth = self->settings.queue_depth;
+  runs->depth = self->stream.settings.queue_depth;
   runs->inflight = g_new0 (GstGemmclInflight *, runs->depth);
   for (guint i = 0; i < runs->depth; i++)
     runs->inflight[i] = gst_gemmcl_inflight_new (batch);
@@ -75,7 +73,7 @@ finish (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
         error, GEMMCL_ERROR_OPENCL,
         "A run on %s failed with OpenCL error %d after it was submitted; its output cannot be "
         "mapped.",
-        gemmcl_context_get_device_info (self->context)->name, status);
+        gemmcl_context_get_device_info (self->device.context)->name, status);
   return FALSE;
 }
 
@@ -149,9 +147,9 @@ get_m (GstGemmcl *self, GstBuffer *buffer, GError **error)
 {
   gsize offset, samples;
 
-  if (self->input.medium != GST_GEMMCL_MEDIUM_AUDIO)
-    return self->problem.gemm.m;
-  if (!gst_gemmcl_get_samples (&self->input.audio, buffer, &offset, &samples, error))
+  if (self->stream.input.medium != GST_GEMMCL_MEDIUM_AUDIO)
+    return self->slot.problem.gemm.m;
+  if (!gst_gemmcl_get_samples (&self->stream.input.audio, buffer, &offset, &samples, error))
     return 0;
   return samples;
 }
@@ -160,7 +158,7 @@ gboolean
 gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second)
 {
   return gst_buffer_get_size (first) == gst_buffer_get_size (second) &&
-         (self->input.medium != GST_GEMMCL_MEDIUM_AUDIO ||
+         (self->stream.input.medium != GST_GEMMCL_MEDIUM_AUDIO ||
           get_m (self, first, NULL) == get_m (self, second, NULL));
 }
 
@@ -168,7 +166,7 @@ gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second)
 static gboolean
 make_room (GstGemmcl *self, gsize m, GError **error)
 {
-  gsize room = self->problem.gemm.m;
+  gsize room = self->slot.problem.gemm.m;
 
   if (m <= room)
     return TRUE;
@@ -186,8 +184,8 @@ make_room (GstGemmcl *self, gsize m, GError **error)
 void
 gst_gemmcl_runs_forget (GstGemmcl *self)
 {
-  if (self->plan)
-    gemmcl_plan_reset_previous (self->plan);
+  if (self->slot.plan)
+    gemmcl_plan_reset_previous (self->slot.plan);
   if (self->runs)
     gst_clear_buffer (&self->runs->last);
 }
@@ -197,11 +195,11 @@ gst_gemmcl_runs_want_feedback (GstGemmcl *self)
 {
   g_autoptr (GstControlBinding) binding = NULL;
 
-  if (self->settings.batch_size > 1)
+  if (self->stream.settings.batch_size > 1)
     return FALSE;
-  if (!self->runs->feedback && self->run_beta == 0.0)
+  if (!self->runs->feedback && self->scalars.beta == 0.0)
     binding = gst_object_get_control_binding (GST_OBJECT (self), "beta");
-  self->runs->feedback |= self->run_beta != 0.0 || binding;
+  self->runs->feedback |= self->scalars.beta != 0.0 || binding;
   return self->runs->feedback;
 }
 
@@ -212,15 +210,15 @@ check_beta (GstGemmcl *self, gsize m, GError **error)
   if (m != self->runs->last_m)
     gst_gemmcl_runs_forget (self);
   self->runs->last_m = m;
-  if (self->run_beta == 0.0 || self->problem.gemm.addend != GEMMCL_ADDEND_NONE)
+  if (self->scalars.beta == 0.0 || self->slot.problem.gemm.addend != GEMMCL_ADDEND_NONE)
     return TRUE;
   if (gst_gemmcl_runs_want_feedback (self))
-    return gst_gemmcl_make_plan (self, self->problem.gemm.m, error);
+    return gst_gemmcl_make_plan (self, self->slot.problem.gemm.m, error);
   return gst_gemmcl_fail (
       error, GEMMCL_ERROR_INVALID,
       "beta is %g, batch-size is %u and there is no addend: the buffers of a batch are multiplied "
       "at once, so none has a previous output to add. Expected beta=0, batch-size=1 or an addend.",
-      self->run_beta, self->settings.batch_size);
+      self->scalars.beta, self->stream.settings.batch_size);
 }
 
 static gboolean
@@ -295,12 +293,15 @@ static void
 leave_event (GstGemmcl *self, GstMemory *memory, cl_event done, GstGemmclInflight *inflight,
              guint64 number)
 {
+  GstGemmclSides *sides;
+
   gst_opencl_memory_add_event (memory, GST_MAP_WRITE, done);
   if (!gst_is_gemmcl_memory (memory))
     return;
-  if (!self->output_opencl)
-    gst_gemmcl_memory_fetch (memory);
-  gst_gemmcl_memory_set_run (memory, inflight, number);
+  sides = gst_gemmcl_memory_get_sides (memory);
+  if (!self->stream.output_opencl)
+    gst_gemmcl_sides_fetch (sides);
+  gst_gemmcl_sides_set_run (sides, inflight, number);
 }
 
 /* Takes @done. The host's memory, and what belongs to others, is needed until then. */
@@ -332,10 +333,10 @@ keep_inputs (GstGemmcl *self, const GemmclRun *run, GstGemmclInflight *inflight,
 static gsize
 count_bytes (GstGemmcl *self, const GemmclRun *run)
 {
-  const GemmclGemm *gemm = &self->problem.gemm;
+  const GemmclGemm *gemm = &self->slot.problem.gemm;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
-  if (self->output_opencl || self->runs->d[0].kind == GEMMCL_DATA_HOST)
+  if (self->stream.output_opencl || self->runs->d[0].kind == GEMMCL_DATA_HOST)
     return 0;
   if (gemm->d_image)
     return run->batch * gemmcl_image_get_planes (gemm->d_image, planes);
@@ -345,15 +346,12 @@ count_bytes (GstGemmcl *self, const GemmclRun *run)
 static void
 note_run (GstGemmcl *self, const GemmclRun *run, const gchar *name, GstBuffer *output)
 {
-  const gboolean may_add = self->settings.batch_size == 1 && !self->operands.addend &&
-                           self->problem.gemm.addend == GEMMCL_ADDEND_NONE;
+  const gboolean may_add = self->stream.settings.batch_size == 1 &&
+                           !self->operands.current.addend &&
+                           self->slot.problem.gemm.addend == GEMMCL_ADDEND_NONE;
 
   gst_buffer_replace (&self->runs->last, may_add ? output : NULL);
-  g_mutex_lock (&self->lock);
-  self->buffers += run->batch;
-  self->bytes_out += count_bytes (self, run);
-  self->read_memory = name;
-  g_mutex_unlock (&self->lock);
+  gst_gemmcl_stats_add_run (self, run->batch, count_bytes (self, run), name);
 }
 
 /* A frame of downstream's pool carries no event, so it must be complete when it is pushed. */
@@ -374,12 +372,12 @@ submit_open (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBu
   cl_event done = NULL;
   gboolean ok = TRUE;
 
-  if (runs->last && self->problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS) {
+  if (runs->last && self->slot.problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS) {
     ok = gst_gemmcl_map_output (self, &mapping, runs->last, GST_MAP_READ, &previous, error);
     run->previous = &previous;
   }
   collect_events (runs, run, inflight, has_events (&previous) ? mapping.memory : NULL);
-  ok = ok && gemmcl_plan_submit (self->plan, run, NULL, &done, error);
+  ok = ok && gemmcl_plan_submit (self->slot.plan, run, NULL, &done, error);
   gst_opencl_release_events (run->n_wait, run->wait);
   if (ok) {
     if (has_events (&previous))
@@ -406,17 +404,17 @@ submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *ou
   /* There is no plan after one could not be made, if buffers come all the same. */
   gst_gemmcl_use_faster_plan (self);
   if (!make_way (self, n, gst_gemmcl_runs_get_limit (self, inputs[0]), error) ||
-      (!self->plan && !gst_gemmcl_make_plan (self, 0, error)))
+      (!self->slot.plan && !gst_gemmcl_make_plan (self, 0, error)))
     return FALSE;
   run.m = get_m (self, inputs[0], error);
   if (run.m == 0 || !make_room (self, run.m, error) || !check_beta (self, run.m, error))
     return FALSE;
   run.batch = n;
-  run.alpha = self->run_alpha;
-  run.beta = self->run_beta;
+  run.alpha = self->scalars.alpha;
+  run.beta = self->scalars.beta;
   run.a = runs->a;
   run.d = runs->d;
-  run.rows = self->problem.gemm.row_outputs != 0 ? runs->d + n : NULL;
+  run.rows = self->slot.problem.gemm.row_outputs != 0 ? runs->d + n : NULL;
   ok = open_inputs (self, &run, inflight, inputs, &name, error) &&
        open_outputs (self, &run, outputs, error) &&
        submit_open (self, &run, inflight, inputs, error);

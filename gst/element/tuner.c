@@ -1,14 +1,12 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/tuner.h"
+#include "element/gstgemmcl.h"
 
 #ifdef __linux__
   #include <sys/resource.h>
   #include <sys/syscall.h>
   #include <unistd.h>
 #endif
-
-#include "element/plan.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -301,11 +299,11 @@ tuner_new (GstGemmcl *self)
   tuner->name = gst_object_get_name (GST_OBJECT (self));
   tuner->cancellable = g_cancellable_new ();
   g_mutex_lock (&self->lock);
-  tuner->context = g_object_ref (self->context);
+  tuner->context = g_object_ref (self->device.context);
   tuner->before = self->tuner ? g_atomic_rc_box_acquire (self->tuner) : NULL;
-  tuner->kernel = gemmcl_plan_get_kernel (self->plan);
-  gst_gemmcl_problem_copy (&tuner->problem, &self->problem);
-  gst_gemmcl_operands_copy (&tuner->operands, &self->operands);
+  tuner->kernel = gemmcl_plan_get_kernel (self->slot.plan);
+  gst_gemmcl_problem_copy (&tuner->problem, &self->slot.problem);
+  gst_gemmcl_operands_copy (&tuner->operands, &self->operands.current);
   g_mutex_unlock (&self->lock);
   return tuner;
 }
@@ -313,12 +311,12 @@ tuner_new (GstGemmcl *self)
 static gboolean
 is_wanted (GstGemmcl *self)
 {
-  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->context);
-  const GstGemmclAutoTune wanted = self->settings.auto_tune;
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (self->device.context);
+  const GstGemmclAutoTune wanted = self->stream.settings.auto_tune;
 
   return (wanted == GST_GEMMCL_AUTO_TUNE_ON ||
           (wanted == GST_GEMMCL_AUTO_TUNE_AUTO && device->type == GEMMCL_DEVICE_TYPE_GPU)) &&
-         gemmcl_plan_get_choice_source (self->plan) == GEMMCL_CHOICE_RULES;
+         gemmcl_plan_get_choice_source (self->slot.plan) == GEMMCL_CHOICE_RULES;
 }
 
 static void
@@ -374,12 +372,12 @@ gst_gemmcl_tuner_take (GstGemmcl *self)
   g_mutex_lock (&tuner->lock);
   /* Operands that wait for the next buffer were prepared for the old plan. */
   if (tuner->state == OFFERED && !g_cancellable_is_cancelled (tuner->cancellable) &&
-      !self->has_next) {
-    if (are_same (&tuner->operands, &self->operands)) {
+      !self->operands.has_next) {
+    if (are_same (&tuner->operands, &self->operands.current)) {
       plan = g_steal_pointer (&tuner->plan);
       tuner->state = TAKEN;
     } else {
-      gst_gemmcl_operands_copy (&tuner->operands, &self->operands);
+      gst_gemmcl_operands_copy (&tuner->operands, &self->operands.current);
       tuner->state = SEARCHING;
       g_cond_broadcast (&tuner->changed);
     }
@@ -433,7 +431,7 @@ gst_gemmcl_tuner_describe (GstGemmcl *self, gboolean *swapped)
       [TAKEN] = "searching", [SWAPPED] = "swapped",     [KEPT] = "kept"};
   GstGemmclTuner *tuner = self->tuner;
   GemmclChoiceSource source =
-      self->plan ? gemmcl_plan_get_choice_source (self->plan) : GEMMCL_CHOICE_NAMED;
+      self->slot.plan ? gemmcl_plan_get_choice_source (self->slot.plan) : GEMMCL_CHOICE_NAMED;
   gchar *text;
 
   *swapped = FALSE;

@@ -2,9 +2,16 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "memory/caps.h"
 
-#include "memory/drm.h"
-#include "element/media.h"
 #include "memory/gstgemmclmemory.h"
+
+#if !GST_CHECK_VERSION(1, 24, 0)
+  /* No format has a name in DRM: 0 is the unknown one. */
+  #define gst_video_dma_drm_fourcc_from_string(name, modifier) ((void)(name), 0)
+  #define gst_video_dma_drm_fourcc_to_format(fourcc)           ((GstVideoFormat)(fourcc))
+  #define gst_video_dma_drm_fourcc_from_format(format)         ((void)(format), 0)
+  #define gst_video_dma_drm_fourcc_to_string(fourcc, modifier) NULL
+  #define GST_VIDEO_FORMAT_DMA_DRM                             ((GstVideoFormat)-1)
+#endif
 
 #define VA_FEATURE     "memory:VAMemory"
 #define DMABUF_FEATURE "memory:DMABuf"
@@ -14,6 +21,257 @@
 #else
   #define HAVE_VA FALSE
 #endif
+
+/* BT.601's, for YUV whose caps name no matrix that has such weights. */
+#define DEFAULT_KR 0.299
+#define DEFAULT_KB 0.114
+
+#define LINEAR 0 /* DRM_FORMAT_MOD_LINEAR */
+#define INTEL  (G_GUINT64_CONSTANT (1) << 56)
+
+void
+gst_gemmcl_list_append_once (GValue *list, gchar *text)
+{
+  GValue value = G_VALUE_INIT;
+
+  g_value_init (&value, G_TYPE_STRING);
+  g_value_take_string (&value, text);
+  for (guint i = 0; i < gst_value_list_get_size (list); i++)
+    if (gst_value_compare (gst_value_list_get_value (list, i), &value) == GST_VALUE_EQUAL) {
+      g_value_unset (&value);
+      return;
+    }
+  gst_value_list_append_and_take_value (list, &value);
+}
+
+void
+gst_gemmcl_structure_take_list (GstStructure *structure, const gchar *field, GValue *list)
+{
+  if (gst_value_list_get_size (list) == 1)
+    gst_structure_set_value (structure, field, gst_value_list_get_value (list, 0));
+  else
+    gst_structure_set_value (structure, field, list);
+  g_value_unset (list);
+}
+
+gboolean
+gst_gemmcl_pixel_format (GstVideoFormat format, GemmclPixelFormat *pixel_format)
+{
+  const gchar *name = gst_video_format_to_string (format);
+
+  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
+    if (g_strcmp0 (gemmcl_pixel_format_get_name (i), name) == 0) {
+      *pixel_format = i;
+      return TRUE;
+    }
+  }
+  return FALSE;
+}
+
+guint
+gst_gemmcl_video_channels (GstVideoFormat format)
+{
+  GemmclPixelFormat pixel_format;
+
+  if (!gst_gemmcl_pixel_format (format, &pixel_format))
+    return 0;
+  return gemmcl_pixel_format_get_channels (pixel_format);
+}
+
+/* Whether blue lies before red: the order in memory that other programs care about. */
+static gboolean
+is_blue_first (GstVideoFormat format)
+{
+  const GstVideoFormatInfo *info = gst_video_format_get_info (format);
+
+  return GST_VIDEO_FORMAT_INFO_IS_RGB (info) &&
+         GST_VIDEO_FORMAT_INFO_POFFSET (info, 2) < GST_VIDEO_FORMAT_INFO_POFFSET (info, 0);
+}
+
+guint
+gst_gemmcl_output_formats (GstVideoFormat input, guint channels,
+                           GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS])
+{
+  guint n = 0;
+
+  /* Three rounds over the library's table, the best candidates first. */
+  for (guint round = 0; round < 3; round++) {
+    for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
+      GstVideoFormat format = gst_video_format_from_string (gemmcl_pixel_format_get_name (i));
+      guint rank = format == input ? 0 : is_blue_first (format) == is_blue_first (input) ? 1 : 2;
+
+      if (rank == round && gemmcl_pixel_format_get_channels (i) == channels &&
+          gemmcl_pixel_format_get_n_planes (i) == 1)
+        formats[n++] = format;
+    }
+  }
+  return n;
+}
+
+void
+gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info)
+{
+  const GstVideoColorimetry *colorimetry = &info->colorimetry;
+  GemmclPixelFormat format = GEMMCL_PIXEL_GRAY8;
+
+  gst_gemmcl_pixel_format (GST_VIDEO_INFO_FORMAT (info), &format);
+  *image = (GemmclImage){
+      .format = format,
+      .width = GST_VIDEO_INFO_WIDTH (info),
+      .height = GST_VIDEO_INFO_HEIGHT (info),
+      .full_range = colorimetry->range == GST_VIDEO_COLOR_RANGE_0_255,
+  };
+  if (!gst_video_color_matrix_get_Kr_Kb (colorimetry->matrix, &image->kr, &image->kb)) {
+    image->kr = DEFAULT_KR;
+    image->kb = DEFAULT_KB;
+  }
+}
+
+/* Intel's tilings, as drm_fourcc.h numbers them, with and without compression. Left out are those
+ * that keep a colour besides the picture (8, 12, 15), which only renderers make. */
+static const guint64 tilings[] = {
+    INTEL | 1, INTEL | 2,  INTEL | 3,  INTEL | 4,  INTEL | 5,  INTEL | 6,  INTEL | 7,
+    INTEL | 9, INTEL | 10, INTEL | 11, INTEL | 13, INTEL | 14, INTEL | 16, INTEL | 17,
+};
+
+static gboolean
+is_known_tiling (GstVideoFormat format, guint64 modifier)
+{
+  if (format != GST_VIDEO_FORMAT_NV12 && format != GST_VIDEO_FORMAT_P010_10LE)
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (tilings); i++)
+    if (tilings[i] == modifier)
+      return TRUE;
+  return FALSE;
+}
+
+/* Appends the other names of a format; nothing if there are none. */
+typedef void (*Rename) (GValue *list, const gchar *name);
+
+static void
+to_plain (GValue *list, const gchar *name)
+{
+  guint64 modifier = LINEAR;
+  const guint32 fourcc = gst_video_dma_drm_fourcc_from_string (name, &modifier);
+  const GstVideoFormat format = gst_video_dma_drm_fourcc_to_format (fourcc);
+
+  if (format != GST_VIDEO_FORMAT_UNKNOWN &&
+      (modifier == LINEAR || is_known_tiling (format, modifier)))
+    gst_gemmcl_list_append_once (list, g_strdup (gst_video_format_to_string (format)));
+}
+
+static void
+append_in_drm (GValue *list, const gchar *name, guint64 modifier)
+{
+  const GstVideoFormat format = gst_video_format_from_string (name);
+  const guint32 fourcc = gst_video_dma_drm_fourcc_from_format (format);
+
+  if (fourcc != 0 && (modifier == LINEAR || is_known_tiling (format, modifier)))
+    gst_gemmcl_list_append_once (list, gst_video_dma_drm_fourcc_to_string (fourcc, modifier));
+}
+
+static void
+to_linear (GValue *list, const gchar *name)
+{
+  append_in_drm (list, name, LINEAR);
+}
+
+static void
+to_tiled (GValue *list, const gchar *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (tilings); i++)
+    append_in_drm (list, name, tilings[i]);
+}
+
+/* Name @i of a field's, which are one or a list; NULL behind the last. */
+static const gchar *
+get_name (const GValue *names, guint i)
+{
+  if (GST_VALUE_HOLDS_LIST (names))
+    names = i < gst_value_list_get_size (names) ? gst_value_list_get_value (names, i) : NULL;
+  else if (i > 0)
+    names = NULL;
+  return names && G_VALUE_HOLDS_STRING (names) ? g_value_get_string (names) : NULL;
+}
+
+/* Sets @to to what @rename makes of @names; returns how many there are. */
+static guint
+rename_all (GstStructure *structure, const GValue *names, const gchar *to, Rename rename)
+{
+  GValue list = G_VALUE_INIT;
+  const gchar *name;
+  guint n;
+
+  g_value_init (&list, GST_TYPE_LIST);
+  for (guint i = 0; (name = get_name (names, i)); i++)
+    rename (&list, name);
+  n = gst_value_list_get_size (&list);
+  gst_gemmcl_structure_take_list (structure, to, &list);
+  return n;
+}
+
+GstStructure *
+gst_gemmcl_drm_to_plain (const GstStructure *structure)
+{
+  const GValue *names = gst_structure_get_value (structure, "drm-format");
+  const gchar *format = gst_structure_get_string (structure, "format");
+  GstStructure *plain = gst_structure_copy (structure);
+
+  if (names)
+    rename_all (plain, names, "format", to_plain);
+  else if (g_strcmp0 (format, "DMA_DRM") == 0)
+    gst_structure_remove_field (plain, "format");
+  gst_structure_remove_field (plain, "drm-format");
+  return plain;
+}
+
+static gboolean
+name_in_drm (GstStructure *structure, Rename rename)
+{
+  const GValue *names = gst_structure_get_value (structure, "format");
+
+  if (!names || rename_all (structure, names, "drm-format", rename) == 0)
+    return FALSE;
+  gst_structure_set (structure, "format", G_TYPE_STRING, "DMA_DRM", NULL);
+  return TRUE;
+}
+
+GstStructure *
+gst_gemmcl_drm_from_plain (const GstStructure *structure)
+{
+  g_autoptr (GstStructure) drm = gst_structure_copy (structure);
+
+  return name_in_drm (drm, to_linear) ? g_steal_pointer (&drm) : NULL;
+}
+
+gboolean
+gst_gemmcl_drm_tile (GstCapsFeatures *features G_GNUC_UNUSED, GstStructure *structure,
+                     gpointer data G_GNUC_UNUSED)
+{
+  return name_in_drm (structure, to_tiled);
+}
+
+gboolean
+gst_gemmcl_drm_is_tiled (const GstStructure *structure)
+{
+  const GValue *names = gst_structure_get_value (structure, "drm-format");
+  const gchar *name;
+  guint n;
+
+  for (n = 0; names && (name = get_name (names, n)); n++) {
+    guint64 modifier = LINEAR;
+
+    if (gst_video_dma_drm_fourcc_from_string (name, &modifier) == 0 || modifier == LINEAR)
+      return FALSE;
+  }
+  return n > 0;
+}
+
+gboolean
+gst_gemmcl_drm_is_hidden (GstVideoFormat format)
+{
+  return format == GST_VIDEO_FORMAT_DMA_DRM;
+}
 
 /* Takes @structure. */
 static void

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "memory/imports.h"
-#include "element/mapping.h"
+#include "memory/error.h"
+#include "memory/inflight.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -104,7 +104,7 @@ gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer)
 /* A file descriptor that was imported is OpenCL's, which closes it with the buffer: the memory's
  * own one stays what it is. */
 static cl_mem
-create_buffer (GstGemmcl *self, GstMemory *root, gsize size, cl_int *status)
+create_buffer (GstGemmclDevice *self, GstMemory *root, gsize size, cl_int *status)
 {
   const int fd = fcntl (gst_dmabuf_memory_get_fd (root), F_DUPFD_CLOEXEC, 0);
   const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR,
@@ -122,22 +122,23 @@ create_buffer (GstGemmcl *self, GstMemory *root, gsize size, cl_int *status)
 }
 
 static void
-note_refusal (GstGemmcl *self, gsize size, cl_int status)
+note_refusal (GstGemmclDevice *self, gsize size, cl_int status)
 {
   Importer *importer = get_importer (self->context);
 
   if (g_atomic_int_compare_and_exchange (&importer->refused, FALSE, TRUE))
-    GST_WARNING_OBJECT (self,
+    GST_WARNING_OBJECT (self->element,
                         "a dma-buf of %zu bytes cannot be imported (OpenCL error %d): it is "
                         "copied, as all that are refused",
                         size, status);
   else
-    GST_INFO_OBJECT (self, "a dma-buf cannot be imported (OpenCL error %d), either", status);
+    GST_INFO_OBJECT (self->element, "a dma-buf cannot be imported (OpenCL error %d), either",
+                     status);
 }
 
 /* The buffer that is the dma-buf; NULL if the driver refuses it, which it is asked for once. */
 static cl_mem
-import (GstGemmcl *self, GstMemory *root, gsize size)
+import (GstGemmclDevice *self, GstMemory *root, gsize size)
 {
   cl_mem objects[GEMMCL_MAX_PLANES] = {NULL};
   cl_int status;
@@ -155,13 +156,13 @@ import (GstGemmcl *self, GstMemory *root, gsize size)
 
 /* OpenCL does not wait for what other devices have yet to write; the file descriptor tells. */
 static gboolean
-wait_until_written (GstGemmcl *self, GstMemory *root)
+wait_until_written (GstGemmclDevice *self, GstMemory *root)
 {
   struct pollfd written = {.fd = gst_dmabuf_memory_get_fd (root), .events = POLLIN};
 
   if (poll (&written, 1, MAX_WAIT) == 1 && written.revents & POLLIN)
     return TRUE;
-  GST_WARNING_OBJECT (self, "a dma-buf was not written within %d ms", MAX_WAIT);
+  GST_WARNING_OBJECT (self->element, "a dma-buf was not written within %d ms", MAX_WAIT);
   return FALSE;
 }
 
@@ -217,10 +218,10 @@ find_in_file (const GemmclImage *image, GstBuffer *buffer, GemmclData *data)
 }
 
 gboolean
-gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run)
+gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image, const GstVideoInfo *info,
+                        GstBuffer *buffer, GemmclData *data, GemmclRun *run)
 {
   const Importer *importer = get_importer (self->context);
-  const GemmclImage *image = &self->problem.a_image;
   GstMemory *file;
   gsize size;
 
@@ -230,10 +231,9 @@ gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, Ge
   if (!file)
     return FALSE;
   *data = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .acquired = TRUE};
-  if (!gst_gemmcl_find_planes (image, &self->input.video, buffer, gst_buffer_get_size (buffer),
-                               data) ||
+  if (!gst_gemmcl_find_planes (image, info, buffer, gst_buffer_get_size (buffer), data) ||
       !find_in_file (image, buffer, data)) {
-    GST_LOG_OBJECT (self, "dma-bufs of %zu bytes are not the caps' picture",
+    GST_LOG_OBJECT (self->element, "dma-bufs of %zu bytes are not the caps' picture",
                     gst_buffer_get_size (buffer));
     return FALSE;
   }

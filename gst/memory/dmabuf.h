@@ -2,31 +2,33 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "element/gstgemmcl.h"
+#include <gst/video/video.h>
 
-#include <gemmcl-opencl.h>
+#include "memory/device.h"
 
-/* Pictures in dma-bufs, linear ones, as buffers of the device, by cl_khr_external_memory. */
+/* Frames in linear dma-bufs, as buffers of the device, by cl_khr_external_memory. */
 
-/** gst_gemmcl_dmabuf_can_import: Returns: whether the device sees dma-bufs without a copy. */
+/** gst_gemmcl_dmabuf_can_import: Returns: whether the device reads dma-bufs without a copy. */
 gboolean gst_gemmcl_dmabuf_can_import (GemmclContext *context);
 
-/** gst_gemmcl_dmabuf_is_torn: Returns: whether @buffer has a part of a media driver's dma-buf,
- * which nobody can read: it is no surface, may be tiled, and GStreamer crashes when it is mapped.
- */
+/** gst_gemmcl_dmabuf_is_torn: Returns: whether @buffer has a part of a dma-buf of a media driver.
+ * Nothing can read such a part: it is no surface, it may be tiled, and GStreamer crashes when it is
+ * mapped. */
 gboolean gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer);
 
 /**
  * gst_gemmcl_dmabuf_open:
- * @buffer: of any memory; to be kept until the run is finished
- * @data: (out): where its planes are
- * @run: told how they are acquired and released
+ * @image, @info: the frame that caps promise
+ * @buffer: of any memory; to be kept until the run is done
+ * @data: (out): the planes
+ * @run: gets the functions that acquire and release them
  *
- * Waits until whoever writes to the dma-buf has done so.
+ * Waits until the dma-buf is written. For the streaming thread.
  *
- * Returns: %FALSE if it is not one dma-buf, in one memory or several, that the device can import
- * and that holds the picture: it is then to be mapped on the host, which says what is wrong. The
- * log says why.
+ * Returns: %FALSE unless @buffer is one dma-buf, in one or several memories, that the device can
+ *   import and that holds the frame; the log says why. It can then be mapped on the host, whose
+ *   error says what is wrong with it.
  */
-gboolean gst_gemmcl_dmabuf_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data,
+gboolean gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image,
+                                 const GstVideoInfo *info, GstBuffer *buffer, GemmclData *data,
                                  GemmclRun *run);

@@ -2,14 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "memory/inflight.h"
 
-struct _GstGemmclInflight {
-  GMutex lock; /* guards what follows; nothing is waited for while it is held */
-  guint64 number;
-  cl_event done; /* NULL: there is no run, or its end was seen by the owner */
-  guint n;       /* inputs that are held */
-  GstBuffer **inputs;
-  GstGemmclMapping *mappings;
-};
+#include "memory/error.h"
+#include "memory/caps.h"
 
 void
 gst_gemmcl_mapping_clear (GstGemmclMapping *self)
@@ -23,6 +17,130 @@ gst_gemmcl_mapping_clear (GstGemmclMapping *self)
   self->is_frame = FALSE;
   self->memory = NULL;
 }
+
+/* Returns: (transfer full) (nullable): where the meta of @buffer does not tell the format, a buffer
+ * of the same memory whose meta does, since GStreamer maps no other. */
+static GstBuffer *
+name_format (const GstVideoInfo *info, GstBuffer *buffer)
+{
+  GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  GstBuffer *named;
+
+  if (!meta || !gst_gemmcl_drm_is_hidden (meta->format) ||
+      meta->n_planes != GST_VIDEO_INFO_N_PLANES (info))
+    return NULL;
+  named = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_MEMORY, 0, -1);
+  gst_buffer_add_video_meta_full (named, meta->flags, GST_VIDEO_INFO_FORMAT (info), meta->width,
+                                  meta->height, meta->n_planes, meta->offset, meta->stride);
+  return named;
+}
+
+gboolean
+gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, const GstVideoInfo *info, GstBuffer *buffer,
+                               GstMapFlags access, GemmclData *data, GError **error)
+{
+  g_autoptr (GstBuffer) named = name_format (info, buffer);
+
+  if (!gst_video_frame_map (&self->frame, info, named ? named : buffer, access))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "A buffer of %zu bytes cannot be mapped as a %dx%d %s picture; "
+                            "expected %zu bytes, or a video meta that fits the buffer.",
+                            gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
+                            GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info),
+                            GST_VIDEO_INFO_SIZE (info));
+  self->is_frame = TRUE;
+  if (GST_VIDEO_FRAME_WIDTH (&self->frame) < GST_VIDEO_INFO_WIDTH (info) ||
+      GST_VIDEO_FRAME_HEIGHT (&self->frame) < GST_VIDEO_INFO_HEIGHT (info))
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_FORMAT, "A buffer's video meta says %dx%d; expected the caps' %dx%d.",
+        GST_VIDEO_FRAME_WIDTH (&self->frame), GST_VIDEO_FRAME_HEIGHT (&self->frame),
+        GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
+  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES (&self->frame); i++) {
+    data->host[i] = GST_VIDEO_FRAME_PLANE_DATA (&self->frame, i);
+    data->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (&self->frame, i);
+  }
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GstMemory *memory, GstMapFlags access,
+                                gsize alignment, GemmclData *data, GError **error)
+{
+  if (memory && gst_memory_map (memory, &self->map, access)) {
+    if ((guintptr)self->map.data % alignment == 0) {
+      self->memory = memory;
+      data->host[0] = self->map.data;
+      return TRUE;
+    }
+    gst_memory_unmap (memory, &self->map);
+    if (!(access & GST_MAP_WRITE)) {
+      GstMemory *copy = gst_memory_copy (memory, 0, -1);
+
+      gst_memory_unref (memory);
+      return gst_gemmcl_mapping_open_memory (self, copy, access, alignment, data, error);
+    }
+  }
+  g_clear_pointer (&memory, gst_memory_unref);
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_IO,
+                          "A buffer's memory cannot be mapped; expected memory of the system.");
+}
+
+gboolean
+gst_gemmcl_mapping_open_opencl (GstGemmclMapping *self, GemmclContext *context, GstBuffer *buffer,
+                                guint index, guint n, GstMapFlags access, GemmclData *data)
+{
+  GstMemory *memory;
+  gsize offset;
+
+  if (gst_buffer_n_memory (buffer) != n)
+    return FALSE;
+  memory = gst_buffer_peek_memory (buffer, index);
+  if (gst_opencl_memory_get_context (memory) != gemmcl_context_get_cl_context (context) ||
+      !gst_memory_map (memory, &self->map, access | GST_MAP_OPENCL))
+    return FALSE;
+  self->memory = gst_memory_ref (memory);
+  gst_memory_get_sizes (memory, &offset, NULL);
+  *data = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {(cl_mem)self->map.data}};
+  for (guint i = 0; i < GEMMCL_MAX_PLANES; i++)
+    data->offset[i] = offset;
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstBuffer *buffer,
+                        gsize size, GemmclData *data)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+
+  if (meta &&
+      ((meta->format != GST_VIDEO_INFO_FORMAT (info) && !gst_gemmcl_drm_is_hidden (meta->format)) ||
+       meta->width < image->width || meta->height < image->height ||
+       meta->n_planes != GST_VIDEO_INFO_N_PLANES (info)))
+    return FALSE;
+  gemmcl_image_get_planes (image, planes);
+  for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
+    const gsize offset = meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i);
+    const gint stride = meta ? meta->stride[i] : GST_VIDEO_INFO_PLANE_STRIDE (info, i);
+    const GemmclPlane *plane = &planes[i];
+
+    if (stride < 0 || (gsize)stride < plane->row_bytes || offset > size ||
+        (plane->rows - 1) * stride + plane->row_bytes > size - offset)
+      return FALSE;
+    data->offset[i] += offset;
+    data->stride[i] = stride;
+  }
+  return TRUE;
+}
+
+struct _GstGemmclInflight {
+  GMutex lock; /* guards what follows; nothing is waited for while it is held */
+  guint64 number;
+  cl_event done; /* NULL: there is no run, or its end was seen by the owner */
+  guint n;       /* inputs that are held */
+  GstBuffer **inputs;
+  GstGemmclMapping *mappings;
+};
 
 GstGemmclInflight *
 gst_gemmcl_inflight_new (guint batch)

@@ -2,11 +2,14 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <gemmcl-opencl.h>
 #include <gst/video/video.h>
 
 #include "memory/gstgemmclmemory.h"
 
-/** GstGemmclMapping: A mapped frame, or a mapped memory, of a buffer. All zero: neither. */
+/* Buffers mapped for a run, and held until it is done. */
+
+/** GstGemmclMapping: A mapped frame or a mapped memory of a buffer. All zero: neither. */
 typedef struct {
   GstVideoFrame frame;
   gboolean is_frame;
@@ -14,12 +17,43 @@ typedef struct {
   GstMapInfo map;
 } GstGemmclMapping;
 
+/** gst_gemmcl_mapping_clear: Unmaps it; nothing is mapped afterwards. */
+void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
+
+/** gst_gemmcl_mapping_open_frame: Maps @buffer on the host, as a frame of @info. @data: (inout):
+ * gets the planes. Returns: %FALSE with #GEMMCL_ERROR_FORMAT. */
+gboolean gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, const GstVideoInfo *info,
+                                        GstBuffer *buffer, GstMapFlags access, GemmclData *data,
+                                        GError **error);
+
+/** gst_gemmcl_mapping_open_memory: Maps @memory, (transfer full) (nullable), on the host. Memory to
+ * be read at an address that is no multiple of @alignment is copied first. @data: (inout): gets the
+ * address. Returns: %FALSE with #GEMMCL_ERROR_IO. */
+gboolean gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GstMemory *memory,
+                                         GstMapFlags access, gsize alignment, GemmclData *data,
+                                         GError **error);
+
+/** gst_gemmcl_mapping_open_opencl: Maps memory @index of @buffer for the device. @data: (out): the
+ * start of the memory. Returns: %FALSE unless @buffer has @n memories and this one is OpenCL memory
+ * of @context. */
+gboolean gst_gemmcl_mapping_open_opencl (GstGemmclMapping *self, GemmclContext *context,
+                                         GstBuffer *buffer, guint index, guint n,
+                                         GstMapFlags access, GemmclData *data);
+
+/**
+ * gst_gemmcl_find_planes:
+ * @buffer: of @size bytes, in one memory
+ * @data: (inout): its offsets are where the memory begins, and become where the planes begin
+ *
+ * Returns: whether the planes of a frame lie within the memory, by the GstVideoMeta of @buffer or
+ * else by @info, in a layout that OpenCL can copy.
+ */
+gboolean gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info,
+                                 GstBuffer *buffer, gsize size, GemmclData *data);
+
 /** gst_gemmcl_event_get_status: Returns: CL_COMPLETE, which is 0, also of %NULL; more than that if
  * the command has yet to run, less if it failed. */
 cl_int gst_gemmcl_event_get_status (cl_event event);
-
-/** gst_gemmcl_mapping_clear: Unmaps it. */
-void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
 
 /**
  * GstGemmclInflight:

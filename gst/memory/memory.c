@@ -3,15 +3,20 @@
 
 /* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include "memory/sides.h"
+#include "memory/memory.h"
 
-#include "memory/fail.h"
+#include "memory/error.h"
 
-GST_DEBUG_CATEGORY (gst_gemmcl_memory_debug);
 #define GST_CAT_DEFAULT gst_gemmcl_memory_debug
 
 /* OpenCL aligns buffers for its widest type, and what it maps of them likewise. */
 #define ALIGNMENT 128
+
+struct _GstGemmclAllocator {
+  GstAllocator parent;
+
+  GstGemmclTransfers transfers;
+};
 
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstGemmclAllocator, gst_gemmcl_allocator, GST_TYPE_ALLOCATOR,
                                GST_DEBUG_CATEGORY_INIT (gst_gemmcl_memory_debug, "gemmclmemory", 0,
@@ -86,13 +91,14 @@ memory_copy (GstMemory *memory, gssize offset, gssize size)
 static cl_mem
 create_buffer (GstGemmclAllocator *self, gsize size)
 {
-  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
-  const cl_mem_flags host = self->side == GST_GEMMCL_HOST_SIDE_MAPPED ? CL_MEM_ALLOC_HOST_PTR : 0;
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->transfers.context);
+  const cl_mem_flags host =
+      self->transfers.side == GST_GEMMCL_HOST_SIDE_MAPPED ? CL_MEM_ALLOC_HOST_PTR : 0;
   cl_int status = CL_INVALID_BUFFER_SIZE;
   cl_mem buffer = NULL;
 
   if (size <= info->max_alloc_bytes)
-    buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->context),
+    buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->transfers.context),
                              CL_MEM_READ_WRITE | host, size, NULL, &status);
   if (status != CL_SUCCESS)
     GST_ERROR_OBJECT (self,
@@ -120,7 +126,8 @@ allocator_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *param
   if (!buffer)
     return NULL;
   self = g_new0 (Memory, 1);
-  gst_gemmcl_sides_init (&self->sides, GST_GEMMCL_ALLOCATOR (allocator), buffer, maxsize);
+  gst_gemmcl_sides_init (&self->sides, &GST_GEMMCL_ALLOCATOR (allocator)->transfers, buffer,
+                         maxsize);
   gst_memory_init (&self->parent, 0, allocator, NULL, maxsize, params->align, params->prefix, size);
   return &self->parent;
 }
@@ -138,7 +145,8 @@ allocator_free (GstAllocator *allocator G_GNUC_UNUSED, GstMemory *memory)
 static cl_context
 get_context (GstMemory *memory)
 {
-  return gemmcl_context_get_cl_context (GST_GEMMCL_ALLOCATOR (memory->allocator)->context);
+  return gemmcl_context_get_cl_context (
+      GST_GEMMCL_ALLOCATOR (memory->allocator)->transfers.context);
 }
 
 static guint
@@ -184,9 +192,9 @@ gst_gemmcl_allocator_finalize (GObject *object)
 {
   GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (object);
 
-  g_clear_pointer (&self->queue, clReleaseCommandQueue);
-  g_clear_pointer (&self->fetches, clReleaseCommandQueue);
-  g_clear_object (&self->context);
+  g_clear_pointer (&self->transfers.queue, clReleaseCommandQueue);
+  g_clear_pointer (&self->transfers.fetches, clReleaseCommandQueue);
+  g_clear_object (&self->transfers.context);
   G_OBJECT_CLASS (gst_gemmcl_allocator_parent_class)->finalize (object);
 }
 
@@ -220,15 +228,17 @@ gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGemmclHostSide si
       gst_object_ref_sink (g_object_new (GST_TYPE_GEMMCL_ALLOCATOR, NULL));
   GstGemmclAllocator *self = GST_GEMMCL_ALLOCATOR (allocator);
 
-  self->context = g_object_ref (context);
-  self->side = side;
+  self->transfers.owner = self;
+  self->transfers.context = g_object_ref (context);
+  self->transfers.side = side;
   /* Out of order, where there is such a queue: else a copy that has to wait holds up all others. */
-  self->queue = create_queue (context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
-  if (!self->queue)
-    self->queue = create_queue (context, 0, error);
-  if (!self->queue)
+  self->transfers.queue = create_queue (context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+  if (!self->transfers.queue)
+    self->transfers.queue = create_queue (context, 0, error);
+  if (!self->transfers.queue)
     return NULL;
-  if (side == GST_GEMMCL_HOST_SIDE_STAGED && !(self->fetches = create_queue (context, 0, error)))
+  if (side == GST_GEMMCL_HOST_SIDE_STAGED &&
+      !(self->transfers.fetches = create_queue (context, 0, error)))
     return NULL;
   return g_steal_pointer (&allocator);
 }

@@ -4,19 +4,9 @@
 
 #include <gemmcl.h>
 
-#include "memory/inflight.h"
-#include "memory/gstgemmclmemory.h"
+#include "memory/sides.h"
 
 /* The GstMemory over a cl_mem that gstgemmclmemory.h speaks of. */
-
-/** GstGemmclHostSide: What the host sees of memory that it maps. */
-typedef enum {
-  /* Mapped by OpenCL: devices that share the host's memory copy nothing. */
-  GST_GEMMCL_HOST_SIDE_MAPPED,
-  /* Pinned memory, made by the first map and kept; copied, either way, when the other has changed.
-   */
-  GST_GEMMCL_HOST_SIDE_STAGED,
-} GstGemmclHostSide;
 
 /**
  * GstGemmclAllocator:
@@ -41,14 +31,6 @@ GstAllocator *gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGem
 /** gst_is_gemmcl_memory: Returns: whether a #GstGemmclAllocator made @memory. */
 gboolean gst_is_gemmcl_memory (GstMemory *memory);
 
-/** gst_gemmcl_memory_fetch: Enqueues the copy to the host behind the command that writes @memory,
- * so that a map of the host finds it made or under way. Nothing where memory is mapped. */
-void gst_gemmcl_memory_fetch (GstMemory *memory);
-
-/** gst_gemmcl_memory_set_run: Makes the next map of the host, which waits for run number @run of
- * @inflight anyhow, release what that holds. */
-void gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, guint64 run);
-
-/** gst_gemmcl_memory_recycle: What is in @memory, which nobody else has, does not matter any more:
- * the next map does not copy it. The next command that writes waits for those that still use it. */
-void gst_gemmcl_memory_recycle (GstMemory *memory);
+/** gst_gemmcl_memory_get_sides: Returns: (transfer none): the sides of @memory, of a
+ * #GstGemmclAllocator; a part of a memory has those of its whole. */
+GstGemmclSides *gst_gemmcl_memory_get_sides (GstMemory *memory);

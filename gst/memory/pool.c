@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "memory/pool.h"
 
-#include "element/caps.h"
+#include "memory/caps.h"
+#include "memory/caps.h"
 
 /* The least that devices and drivers have. */
 #define PAGE 4096
@@ -164,7 +165,7 @@ reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
   GST_BUFFER_POOL_CLASS (gst_gemmcl_pool_parent_class)->reset_buffer (pool, buffer);
   memory = gst_buffer_n_memory (buffer) > 0 ? gst_buffer_peek_memory (buffer, 0) : NULL;
   if (memory && gst_is_gemmcl_memory (memory))
-    gst_gemmcl_memory_recycle (memory);
+    gst_gemmcl_sides_recycle (gst_gemmcl_memory_get_sides (memory));
 }
 
 static void

@@ -5,6 +5,7 @@
  */
 #include "memory/sides.h"
 
+GST_DEBUG_CATEGORY (gst_gemmcl_memory_debug);
 #define GST_CAT_DEFAULT gst_gemmcl_memory_debug
 
 static void
@@ -106,8 +107,8 @@ check (GstGemmclSides *self, cl_int status, const gchar *call)
 {
   if (status == CL_SUCCESS)
     return TRUE;
-  GST_ERROR_OBJECT (self->allocator, "%s failed with %d for a memory of %zu bytes", call, status,
-                    self->size);
+  GST_ERROR_OBJECT (self->transfers->owner, "%s failed with %d for a memory of %zu bytes", call,
+                    status, self->size);
   return FALSE;
 }
 
@@ -140,14 +141,14 @@ gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event e
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  events_add (&self->events, access, event, self->allocator->queue);
+  events_add (&self->events, access, event, self->transfers->queue);
 }
 
 /* Takes the event of a command that was enqueued in the allocator's queue. */
 static void
 take_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
 {
-  clFlush (self->allocator->queue);
+  clFlush (self->transfers->queue);
   gst_gemmcl_sides_add_event (self, access, event);
   clReleaseEvent (event);
 }
@@ -163,7 +164,7 @@ enqueue_map (GstGemmclSides *self, GstMapFlags access)
 
   if (!wait_for_device (self, access))
     return FALSE;
-  data = clEnqueueMapBuffer (self->allocator->queue, self->buffer, CL_TRUE, flags, 0, self->size, 0,
+  data = clEnqueueMapBuffer (self->transfers->queue, self->buffer, CL_TRUE, flags, 0, self->size, 0,
                              NULL, NULL, &status);
   if (!check (self, status, "clEnqueueMapBuffer"))
     return FALSE;
@@ -193,7 +194,7 @@ unmap_mapped (GstGemmclSides *self)
   cl_event done;
 
   if (--self->n_maps == 0 && check (self,
-                                    clEnqueueUnmapMemObject (self->allocator->queue, self->buffer,
+                                    clEnqueueUnmapMemObject (self->transfers->queue, self->buffer,
                                                              self->mapped, 0, NULL, &done),
                                     "clEnqueueUnmapMemObject"))
     take_event (self, self->mapped_access, done);
@@ -202,7 +203,7 @@ unmap_mapped (GstGemmclSides *self)
 static gboolean
 make_staging (GstGemmclSides *self)
 {
-  const cl_context context = gemmcl_context_get_cl_context (self->allocator->context);
+  const cl_context context = gemmcl_context_get_cl_context (self->transfers->context);
   const gsize size = self->size;
   cl_int status;
 
@@ -212,7 +213,7 @@ make_staging (GstGemmclSides *self)
       clCreateBuffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &status);
   if (status == CL_SUCCESS)
     self->staging =
-        clEnqueueMapBuffer (self->allocator->queue, self->pinned, CL_TRUE,
+        clEnqueueMapBuffer (self->transfers->queue, self->pinned, CL_TRUE,
                             CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &status);
   if (check (self, status, "pinning memory of the host"))
     return TRUE;
@@ -225,7 +226,7 @@ static gboolean
 download (GstGemmclSides *self)
 {
   return check (self,
-                clEnqueueReadBuffer (self->allocator->queue, self->buffer, CL_TRUE, 0, self->size,
+                clEnqueueReadBuffer (self->transfers->queue, self->buffer, CL_TRUE, 0, self->size,
                                      self->staging, 0, NULL, NULL),
                 "clEnqueueReadBuffer");
 }
@@ -234,7 +235,7 @@ download (GstGemmclSides *self)
 static void
 fetch (GstGemmclSides *self)
 {
-  const cl_command_queue queue = self->allocator->fetches;
+  const cl_command_queue queue = self->transfers->fetches;
   cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
   const guint n = events_get (&self->events, GST_MAP_READ, wait_list);
   const cl_int status = clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, 0, self->size,
@@ -244,16 +245,15 @@ fetch (GstGemmclSides *self)
   if (!check (self, status, "clEnqueueReadBuffer"))
     return;
   clFlush (queue);
-  events_add (&self->events, GST_MAP_READ, done, self->allocator->queue);
+  events_add (&self->events, GST_MAP_READ, done, self->transfers->queue);
   g_clear_pointer (&self->fetched, clReleaseEvent);
   self->fetched = done;
   self->need_download = FALSE;
 }
 
 void
-gst_gemmcl_memory_fetch (GstMemory *memory)
+gst_gemmcl_sides_fetch (GstGemmclSides *self)
 {
-  GstGemmclSides *self = gst_gemmcl_memory_get_sides (memory);
   g_autoptr (GMutexLocker) host G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
@@ -261,7 +261,7 @@ gst_gemmcl_memory_fetch (GstMemory *memory)
     fetch (self);
 }
 
-/* Waits for the copy that gst_gemmcl_memory_fetch() began. FALSE if it failed. */
+/* Waits for the copy that gst_gemmcl_sides_fetch() began. FALSE if it failed. */
 static gboolean
 wait_for_fetched (GstGemmclSides *self)
 {
@@ -278,8 +278,8 @@ wait_for_fetched (GstGemmclSides *self)
   return check (self, status, "the copy to the host");
 }
 
-/* Also what is only to be written is fetched: it may be written in part. After gst_gemmcl_memory_
- * recycle() there is nothing to fetch. */
+/* A map for writing alone fetches, too: the memory may be written in part. After
+ * gst_gemmcl_sides_recycle() there is nothing to fetch. */
 static gpointer
 map_staged (GstGemmclSides *self, GstMapFlags access)
 {
@@ -308,14 +308,14 @@ upload (GstGemmclSides *self)
   const gsize size = self->size;
   cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
   guint n = events_get (&self->events, GST_MAP_WRITE, wait_list);
-  cl_int status = clEnqueueWriteBuffer (self->allocator->queue, self->buffer, CL_FALSE, 0, size,
+  cl_int status = clEnqueueWriteBuffer (self->transfers->queue, self->buffer, CL_FALSE, 0, size,
                                         self->staging, n, n > 0 ? wait_list : NULL, &done);
 
   gst_opencl_release_events (n, wait_list);
   if (!check (self, status, "clEnqueueWriteBuffer"))
     return FALSE;
-  clFlush (self->allocator->queue);
-  events_add (&self->events, GST_MAP_WRITE, done, self->allocator->queue);
+  clFlush (self->transfers->queue);
+  events_add (&self->events, GST_MAP_WRITE, done, self->transfers->queue);
   clReleaseEvent (done);
   self->need_upload = FALSE;
   return TRUE;
@@ -329,16 +329,15 @@ gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
   if (self->need_upload && !upload (self))
     return FALSE;
   if (access & GST_MAP_WRITE) {
-    self->need_download = self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED;
+    self->need_download = self->transfers->side == GST_GEMMCL_HOST_SIDE_STAGED;
     g_clear_pointer (&self->fetched, clReleaseEvent);
   }
   return TRUE;
 }
 
 void
-gst_gemmcl_memory_set_run (GstMemory *memory, GstGemmclInflight *inflight, guint64 run)
+gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, guint64 run)
 {
-  GstGemmclSides *self = gst_gemmcl_memory_get_sides (memory);
   g_autoptr (GstGemmclInflight) old = NULL;
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
@@ -365,7 +364,7 @@ finish_run (GstGemmclSides *self)
 gpointer
 gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
 {
-  gpointer data = self->allocator->side == GST_GEMMCL_HOST_SIDE_STAGED ? map_staged (self, access)
+  gpointer data = self->transfers->side == GST_GEMMCL_HOST_SIDE_STAGED ? map_staged (self, access)
                                                                        : map_mapped (self, access);
 
   if (data)
@@ -376,7 +375,7 @@ gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
 void
 gst_gemmcl_sides_unmap_host (GstGemmclSides *self)
 {
-  if (self->allocator->side == GST_GEMMCL_HOST_SIDE_MAPPED)
+  if (self->transfers->side == GST_GEMMCL_HOST_SIDE_MAPPED)
     unmap_mapped (self);
 }
 
@@ -400,7 +399,7 @@ gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, g
       !gst_gemmcl_sides_open_device (to, GST_MAP_WRITE))
     return FALSE;
   n = gst_gemmcl_sides_get_events (from, GST_MAP_READ, wait_list);
-  status = clEnqueueCopyBuffer (from->allocator->queue, from->buffer, to->buffer, offset, 0, size,
+  status = clEnqueueCopyBuffer (from->transfers->queue, from->buffer, to->buffer, offset, 0, size,
                                 n, n > 0 ? wait_list : NULL, &done);
   gst_opencl_release_events (n, wait_list);
   if (!check (from, status, "clEnqueueCopyBuffer"))
@@ -411,9 +410,8 @@ gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, g
 }
 
 void
-gst_gemmcl_memory_recycle (GstMemory *memory)
+gst_gemmcl_sides_recycle (GstGemmclSides *self)
 {
-  GstGemmclSides *self = gst_gemmcl_memory_get_sides (memory);
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
   events_prune (&self->events);
@@ -422,10 +420,10 @@ gst_gemmcl_memory_recycle (GstMemory *memory)
 }
 
 void
-gst_gemmcl_sides_init (GstGemmclSides *self, GstGemmclAllocator *allocator, cl_mem buffer,
+gst_gemmcl_sides_init (GstGemmclSides *self, const GstGemmclTransfers *transfers, cl_mem buffer,
                        gsize size)
 {
-  *self = (GstGemmclSides){.allocator = allocator, .buffer = buffer, .size = size};
+  *self = (GstGemmclSides){.transfers = transfers, .buffer = buffer, .size = size};
   g_mutex_init (&self->host_lock);
   g_mutex_init (&self->lock);
 }
@@ -441,10 +439,10 @@ free_staging (GstGemmclSides *self)
     return;
   n = events_get (&self->events, GST_MAP_WRITE, wait_list);
   check (self,
-         clEnqueueUnmapMemObject (self->allocator->queue, self->pinned, self->staging, n,
+         clEnqueueUnmapMemObject (self->transfers->queue, self->pinned, self->staging, n,
                                   n > 0 ? wait_list : NULL, NULL),
          "clEnqueueUnmapMemObject");
-  clFlush (self->allocator->queue);
+  clFlush (self->transfers->queue);
   gst_opencl_release_events (n, wait_list);
   clReleaseMemObject (self->pinned);
 }

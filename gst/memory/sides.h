@@ -5,31 +5,40 @@
 #include <gemmcl-opencl.h>
 
 #include "memory/inflight.h"
-#include "memory/memory.h"
 
-/* What is behind a GstMemory: its bytes, on the device and on the host. Private to that. */
+/* The bytes of OpenCL memory: on the device, and on the host. Any thread, unless a function says
+ * otherwise. */
 
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_memory_debug);
 
-struct _GstGemmclAllocator {
-  GstAllocator parent;
+/** GstGemmclHostSide: The place in which the host sees memory that it maps. */
+typedef enum {
+  /* Mapped by OpenCL: devices that share the host's memory copy nothing. */
+  GST_GEMMCL_HOST_SIDE_MAPPED,
+  /* Pinned memory, made by the first map and kept; copied, either way, when the other has changed.
+   */
+  GST_GEMMCL_HOST_SIDE_STAGED,
+} GstGemmclHostSide;
 
+/** GstGemmclTransfers: The queues for copies and maps of an allocator's memory; constant. */
+typedef struct {
+  gpointer owner; /* the allocator, which logs; not referenced */
   GemmclContext *context;
   GstGemmclHostSide side;
-  cl_command_queue queue;   /* of copies and maps; nothing there waits for what stands before it */
+  cl_command_queue queue;   /* of copies and maps; none waits for the one before it */
   cl_command_queue fetches; /* of copies to the host that follow a run, in the order of the runs */
-};
+} GstGemmclTransfers;
 
-/** GstGemmclEvents: The commands that use some memory. All zero: none. */
+/** GstGemmclEvents: The commands that use a memory. All zero: none. */
 typedef struct {
-  cl_event written;                         /* of the last that writes, or NULL */
-  cl_event read[GST_OPENCL_MAX_EVENTS - 1]; /* of those that read since */
+  cl_event written;                         /* of the last write, or NULL */
+  cl_event read[GST_OPENCL_MAX_EVENTS - 1]; /* of the reads since */
   guint n_read;
 } GstGemmclEvents;
 
 /** GstGemmclSides: The bytes of a memory on the device and on the host. */
 typedef struct {
-  GstGemmclAllocator *allocator; /* whoever has this holds it */
+  const GstGemmclTransfers *transfers; /* of the allocator, which a GstMemory references */
   gsize size;
   cl_mem buffer; /* on the device: what kernels read and write */
 
@@ -49,14 +58,11 @@ typedef struct {
   guint64 run;                 /* its number */
 } GstGemmclSides;
 
-/** gst_gemmcl_memory_get_sides: Returns: those of @memory's root, of an allocator of this kind. */
-GstGemmclSides *gst_gemmcl_memory_get_sides (GstMemory *memory);
+/** gst_gemmcl_sides_init: @buffer: (transfer full): of @size bytes. */
+void gst_gemmcl_sides_init (GstGemmclSides *self, const GstGemmclTransfers *transfers,
+                            cl_mem buffer, gsize size);
 
-/** gst_gemmcl_sides_init: Takes @buffer, of @size bytes. */
-void gst_gemmcl_sides_init (GstGemmclSides *self, GstGemmclAllocator *allocator, cl_mem buffer,
-                            gsize size);
-
-/** gst_gemmcl_sides_clear: Frees all, what is under way as soon as it is done. */
+/** gst_gemmcl_sides_clear: Frees all; OpenCL keeps what a command still uses until that is done. */
 void gst_gemmcl_sides_clear (GstGemmclSides *self);
 
 /** gst_gemmcl_sides_map_host: Waits until the host may do @access, and fetches what is not there
@@ -73,8 +79,20 @@ guint gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
                                    cl_event events[GST_OPENCL_MAX_EVENTS]);
 void gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event event);
 
-/** gst_gemmcl_sides_are_lost: Returns: whether the command that was to write failed. */
+/** gst_gemmcl_sides_are_lost: Returns: whether the last write failed. */
 gboolean gst_gemmcl_sides_are_lost (GstGemmclSides *self);
 
 /** gst_gemmcl_sides_copy: Enqueues a copy of @size bytes of @from, behind @offset, to @to. */
 gboolean gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size);
+
+/** gst_gemmcl_sides_fetch: Enqueues the copy to the host behind the last write, so that a map of
+ * the host finds it done or under way. Does nothing where memory is mapped. */
+void gst_gemmcl_sides_fetch (GstGemmclSides *self);
+
+/** gst_gemmcl_sides_set_run: Lets the next map of the host, which waits for run number @run of
+ * @inflight in any case, release the inputs that @inflight holds. */
+void gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, guint64 run);
+
+/** gst_gemmcl_sides_recycle: The content is not needed any more: the next map copies nothing. The
+ * next write waits for the commands that still use the memory. For the only owner of the memory. */
+void gst_gemmcl_sides_recycle (GstGemmclSides *self);

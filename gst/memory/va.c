@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "memory/va.h"
 
+#include "memory/error.h"
+
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 #ifdef GEMMCL_HAVE_VA
@@ -9,8 +11,6 @@
   #define GST_USE_UNSTABLE_API
   #include <CL/cl_va_api_media_sharing_intel.h>
   #include <gst/va/gstva.h>
-
-  #include "memory/imports.h"
 
   #define EXTENSION "cl_intel_va_api_media_sharing"
   #define N_PLANES  2
@@ -125,40 +125,40 @@ refuse (GError **error, const gchar *format, ...)
 
 /* (transfer full) */
 static GstVaDisplay *
-get_display (GstGemmcl *self)
+get_display (GstGemmclVa *self)
 {
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  return self->va_display ? GST_VA_DISPLAY (gst_object_ref (self->va_display)) : NULL;
+  return self->display ? GST_VA_DISPLAY (gst_object_ref (self->display)) : NULL;
 }
 
 static gboolean
-has_failed (GstGemmcl *self)
+has_failed (GstGemmclVa *self)
 {
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  return self->va_failed;
+  return self->failed;
 }
 
 static void
-set_display (GstGemmcl *self, GstVaDisplay *display)
+set_display (GstGemmclVa *self, GstVaDisplay *display)
 {
   gboolean changed;
 
-  GST_OBJECT_LOCK (self);
-  changed = !self->va_display || gst_va_display_get_va_dpy (GST_VA_DISPLAY (self->va_display)) !=
-                                     gst_va_display_get_va_dpy (display);
+  g_mutex_lock (&self->lock);
+  changed = !self->display || gst_va_display_get_va_dpy (GST_VA_DISPLAY (self->display)) !=
+                                  gst_va_display_get_va_dpy (display);
   if (changed) {
-    gst_object_replace (&self->va_display, GST_OBJECT (display));
-    self->va_failed = FALSE;
+    gst_object_replace (&self->display, GST_OBJECT (display));
+    self->failed = FALSE;
   }
-  GST_OBJECT_UNLOCK (self);
+  g_mutex_unlock (&self->lock);
   if (changed)
-    GST_INFO_OBJECT (self, "the VADisplay of %" GST_PTR_FORMAT, display);
+    GST_INFO_OBJECT (self->element, "the VADisplay of %" GST_PTR_FORMAT, display);
 }
 
 void
-gst_gemmcl_va_take_display (GstGemmcl *self, GstContext *shared)
+gst_gemmcl_va_take_display (GstGemmclVa *self, GstContext *shared)
 {
   g_autoptr (GstObject) display = NULL;
 
@@ -171,7 +171,7 @@ gst_gemmcl_va_take_display (GstGemmcl *self, GstContext *shared)
 }
 
 void
-gst_gemmcl_va_ask_for_display (GstGemmcl *self, const GemmclDeviceInfo *device)
+gst_gemmcl_va_ask_for_display (GstGemmclVa *self, const GemmclDeviceInfo *device)
 {
   static const gchar type[] = GST_VA_DISPLAY_HANDLE_CONTEXT_TYPE_STR;
   g_autoptr (GstContext) own = NULL;
@@ -179,11 +179,11 @@ gst_gemmcl_va_ask_for_display (GstGemmcl *self, const GemmclDeviceInfo *device)
 
   if (!gemmcl_device_info_has_extension (device, EXTENSION))
     return;
-  own = gst_element_get_context (GST_ELEMENT (self), type);
+  own = gst_element_get_context (self->element, type);
   gst_gemmcl_va_take_display (self, own);
   display = get_display (self);
   if (!display)
-    gst_va_context_query (GST_ELEMENT (self), type);
+    gst_va_context_query (self->element, type);
 }
 
 /* Whether the device is among those of that display. */
@@ -272,7 +272,7 @@ check_device (GemmclContext *context, GError **error)
 }
 
 gboolean
-gst_gemmcl_va_get_properties (GstGemmcl *self, GemmclContext *context,
+gst_gemmcl_va_get_properties (GstGemmclVa *self, GemmclContext *context,
                               cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES])
 {
   const cl_context_properties all[GST_GEMMCL_VA_N_PROPERTIES] = {
@@ -283,7 +283,7 @@ gst_gemmcl_va_get_properties (GstGemmcl *self, GemmclContext *context,
   if (!display || has_failed (self) || !check_device (context, NULL))
     return FALSE;
   if (!check_display (context, display, &error)) {
-    GST_INFO_OBJECT (self, "%s", error->message);
+    GST_INFO_OBJECT (self->element, "%s", error->message);
     return FALSE;
   }
   memcpy (properties, all, sizeof all);
@@ -293,7 +293,7 @@ gst_gemmcl_va_get_properties (GstGemmcl *self, GemmclContext *context,
 
 /* Which of several GstVaDisplays owns the VADisplay cannot be told: all are kept. */
 void
-gst_gemmcl_va_bind (GstGemmcl *self, GemmclContext *context)
+gst_gemmcl_va_bind (GstGemmclVa *self, GemmclContext *context)
 {
   g_autoptr (GstVaDisplay) display = get_display (self);
   Sharing *sharing;
@@ -309,7 +309,7 @@ gst_gemmcl_va_bind (GstGemmcl *self, GemmclContext *context)
 }
 
 gboolean
-gst_gemmcl_va_check (GstGemmcl *self, GemmclContext *context, GError **error)
+gst_gemmcl_va_check (GstGemmclVa *self, GemmclContext *context, GError **error)
 {
   g_autoptr (GstVaDisplay) display = get_display (self);
 
@@ -340,28 +340,28 @@ gst_gemmcl_va_has_surface (GstBuffer *buffer)
 }
 
 gboolean
-gst_gemmcl_va_needs_context (GstGemmcl *self, GstBuffer *buffer)
+gst_gemmcl_va_needs_context (GstGemmclVa *self, GemmclContext *context, GstBuffer *buffer)
 {
   GstVaDisplay *display =
       gst_va_memory_peek_display (gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0)));
 
-  if (gst_va_display_get_va_dpy (display) == get_sharing (self->context)->display)
+  if (gst_va_display_get_va_dpy (display) == get_sharing (context)->display)
     return FALSE;
   set_display (self, display);
-  return !gst_gemmcl_va_fits (self, self->context);
+  return !gst_gemmcl_va_fits (self, context);
 }
 
 static gboolean
-create_images (GstGemmcl *self, VASurfaceID surface, cl_mem images[GEMMCL_MAX_PLANES],
+create_images (GemmclContext *context, VASurfaceID surface, cl_mem images[GEMMCL_MAX_PLANES],
                GError **error)
 {
-  const cl_context context = gemmcl_context_get_cl_context (self->context);
-  const Sharing *sharing = get_sharing (self->context);
+  const cl_context cl = gemmcl_context_get_cl_context (context);
+  const Sharing *sharing = get_sharing (context);
 
   for (guint i = 0; i < N_PLANES; i++) {
     cl_int status = CL_SUCCESS;
 
-    images[i] = sharing->create (context, CL_MEM_READ_ONLY, &surface, i, &status);
+    images[i] = sharing->create (cl, CL_MEM_READ_ONLY, &surface, i, &status);
     if (images[i] && status == CL_SUCCESS)
       continue;
     for (guint j = 0; j < i; j++)
@@ -377,27 +377,27 @@ create_images (GstGemmcl *self, VASurfaceID surface, cl_mem images[GEMMCL_MAX_PL
 }
 
 gboolean
-gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run,
-                    GError **error)
+gst_gemmcl_va_open (GstGemmclVa *self, GemmclContext *context, GstGemmclImports *imports,
+                    GstBuffer *buffer, GemmclData *data, GemmclRun *run, GError **error)
 {
-  const Sharing *sharing = get_sharing (self->context);
+  const Sharing *sharing = get_sharing (context);
   GstMemory *memory = gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0));
   const VADisplay display = gst_va_display_get_va_dpy (gst_va_memory_peek_display (memory));
   const VASurfaceID surface = gst_va_memory_get_surface (memory);
   VAStatus status;
 
   if (display != sharing->display)
-    return gst_gemmcl_va_check (self, self->context, error) &&
+    return gst_gemmcl_va_check (self, context, error) &&
            refuse (
                error,
                "VA surface %#x is of VADisplay %p, but the OpenCL context was made with %p: give "
                "all elements upstream one display, and an application's own context that one, too.",
                surface, display, sharing->display);
   *data = (GemmclData){.kind = GEMMCL_DATA_IMAGES, .acquired = TRUE};
-  if (!gst_gemmcl_imports_find (self->imports, memory, surface, data->objects)) {
-    if (!create_images (self, surface, data->objects, error))
+  if (!gst_gemmcl_imports_find (imports, memory, surface, data->objects)) {
+    if (!create_images (context, surface, data->objects, error))
       return FALSE;
-    gst_gemmcl_imports_add (self->imports, memory, surface, data->objects);
+    gst_gemmcl_imports_add (imports, memory, surface, data->objects);
   }
   status = vaSyncSurface (display, surface);
   if (status != VA_STATUS_SUCCESS)
@@ -414,31 +414,31 @@ gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, Gemmcl
 #else
 
 void
-gst_gemmcl_va_take_display (GstGemmcl *self G_GNUC_UNUSED, GstContext *shared G_GNUC_UNUSED)
+gst_gemmcl_va_take_display (GstGemmclVa *self G_GNUC_UNUSED, GstContext *shared G_GNUC_UNUSED)
 {
 }
 
 void
-gst_gemmcl_va_ask_for_display (GstGemmcl *self G_GNUC_UNUSED,
+gst_gemmcl_va_ask_for_display (GstGemmclVa *self G_GNUC_UNUSED,
                                const GemmclDeviceInfo *device G_GNUC_UNUSED)
 {
 }
 
 gboolean
 gst_gemmcl_va_get_properties (
-    GstGemmcl *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
+    GstGemmclVa *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
     cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES] G_GNUC_UNUSED)
 {
   return FALSE;
 }
 
 void
-gst_gemmcl_va_bind (GstGemmcl *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED)
+gst_gemmcl_va_bind (GstGemmclVa *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED)
 {
 }
 
 gboolean
-gst_gemmcl_va_check (GstGemmcl *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
+gst_gemmcl_va_check (GstGemmclVa *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
                      GError **error)
 {
   return gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
@@ -453,22 +453,24 @@ gst_gemmcl_va_has_surface (GstBuffer *buffer G_GNUC_UNUSED)
 }
 
 gboolean
-gst_gemmcl_va_needs_context (GstGemmcl *self G_GNUC_UNUSED, GstBuffer *buffer G_GNUC_UNUSED)
+gst_gemmcl_va_needs_context (GstGemmclVa *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
+                             GstBuffer *buffer G_GNUC_UNUSED)
 {
   return FALSE;
 }
 
 gboolean
-gst_gemmcl_va_open (GstGemmcl *self, GstBuffer *buffer G_GNUC_UNUSED,
+gst_gemmcl_va_open (GstGemmclVa *self, GemmclContext *context,
+                    GstGemmclImports *imports G_GNUC_UNUSED, GstBuffer *buffer G_GNUC_UNUSED,
                     GemmclData *data G_GNUC_UNUSED, GemmclRun *run G_GNUC_UNUSED, GError **error)
 {
-  return gst_gemmcl_va_check (self, self->context, error);
+  return gst_gemmcl_va_check (self, context, error);
 }
 
 #endif
 
 gboolean
-gst_gemmcl_va_fits (GstGemmcl *self, GemmclContext *context)
+gst_gemmcl_va_fits (GstGemmclVa *self, GemmclContext *context)
 {
   cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES];
 
@@ -477,22 +479,32 @@ gst_gemmcl_va_fits (GstGemmcl *self, GemmclContext *context)
          gemmcl_context_has_properties (context, properties);
 }
 
-gboolean
-gst_gemmcl_va_expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error)
+void
+gst_gemmcl_va_init (GstGemmclVa *self, GstElement *element)
 {
-  g_autoptr (GstCaps) caps = NULL;
-  g_autofree gchar *text = NULL;
-  const guint n = gst_buffer_n_memory (buffer);
-  const GstAllocator *allocator = n > 0 ? gst_buffer_peek_memory (buffer, 0)->allocator : NULL;
+  *self = (GstGemmclVa){.element = element};
+  g_mutex_init (&self->lock);
+}
 
-  if (gst_gemmcl_va_has_surface (buffer))
-    return TRUE;
-  caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
-  text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
-  return gst_gemmcl_fail (
-      error, GEMMCL_ERROR_FORMAT,
-      "A buffer of %s is not a whole VA surface, as those of GStreamer's va elements are, but has "
-      "%u memories, the first of %s. What a media driver tiles can only be read as a surface: put "
-      "vapostproc before gemmcl, or let upstream give linear dma-bufs or video/x-raw.",
-      text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
+void
+gst_gemmcl_va_close (GstGemmclVa *self)
+{
+  g_mutex_lock (&self->lock);
+  gst_clear_object (&self->display);
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_gemmcl_va_clear (GstGemmclVa *self)
+{
+  gst_gemmcl_va_close (self);
+  g_mutex_clear (&self->lock);
+}
+
+void
+gst_gemmcl_va_set_failed (GstGemmclVa *self)
+{
+  g_mutex_lock (&self->lock);
+  self->failed = TRUE;
+  g_mutex_unlock (&self->lock);
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuzz.h"
 
-#include "element/tensors.h"
+#include "element/formats.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/caps.h"
+#include "memory/caps.h"
 
 #define VIDEO(format) "video/x-raw,format=" format ",width=4,height=2,framerate=30/1"
 #define STEREO                                                                                     \

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
-#include "element/shapes.h"
+#include "element/problem.h"
 
 static const GstGemmclPicture picture = {.width = 10, .height = 6, .channels = 3};
 static const GstGemmclPicture patched = {

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/tensors.h"
+#include "element/formats.h"
 
 static void
 test_parse (void)

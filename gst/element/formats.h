@@ -3,19 +3,23 @@
 #pragma once
 
 #include <gemmcl.h>
-#include <gst/gst.h>
+#include <gst/audio/audio.h>
+#include <gst/video/video.h>
 
-/* The grammar of `other/tensors` caps: `dimensions=3:224:224,10` and `types=uint8,float32`.
- * Dimensions are written innermost first, tensors are separated by a comma or a full stop. */
+/* What fixed caps say: video, audio or tensors. Pure functions and plain values. */
 
+#define GST_GEMMCL_AUDIO_MEDIA   "audio/x-raw"
 #define GST_GEMMCL_TENSORS_MEDIA "other/tensors"
 #define GST_GEMMCL_MAX_RANK      16
-/** NNStreamer gives each tensor a memory up to this number of them; more cannot be told apart. */
+/** NNStreamer gives each of up to 16 tensors a memory; more cannot be told apart. */
 #define GST_GEMMCL_MAX_TENSORS 16
+
+/* The grammar of `other/tensors`: `dimensions=3:224:224,10` and `types=uint8,float32`. Dimensions
+ * are written innermost first; tensors are separated by a comma or a full stop. */
 
 typedef struct {
   GemmclType type;
-  guint rank;                        /* dimensions that were written */
+  guint rank;                        /* the number of dimensions */
   guint32 dims[GST_GEMMCL_MAX_RANK]; /* innermost first, each at least 1 */
 } GstGemmclTensor;
 
@@ -24,7 +28,7 @@ typedef struct {
   GstGemmclTensor tensor[GST_GEMMCL_MAX_TENSORS];
 } GstGemmclTensors;
 
-/** Ones at the end of dimensions mean nothing, but caps compare as strings. */
+/** GstGemmclSpelling: Ones at the end of dimensions mean nothing, but caps compare as strings. */
 typedef enum {
   GST_GEMMCL_SPELLING_PLAIN,  /* each dimension as it is */
   GST_GEMMCL_SPELLING_SHORT,  /* without ones at the end */
@@ -37,18 +41,20 @@ typedef enum {
  * gst_gemmcl_tensors_parse:
  * @tensors: (out caller-allocates): undefined on failure
  * @dimensions, @types: the fields of the caps
- * @num_tensors: how many there should be; 0: as many as are written
+ * @num_tensors: the number of tensors; 0: as many as are written
  *
- * Returns: %FALSE with #GEMMCL_ERROR_FORMAT that names the place, or #GEMMCL_ERROR_TOO_LARGE.
+ * Returns: %FALSE with #GEMMCL_ERROR_FORMAT, whose message quotes the wrong part, or
+ *   #GEMMCL_ERROR_TOO_LARGE.
  */
 gboolean gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions,
                                    const gchar *types, guint num_tensors, GError **error);
 
-/** gst_gemmcl_tensors_from_structure: The same of static `other/tensors`. */
+/** gst_gemmcl_tensors_from_structure: The same from a structure of static `other/tensors`. */
 gboolean gst_gemmcl_tensors_from_structure (GstGemmclTensors *tensors,
                                             const GstStructure *structure, GError **error);
 
-/** gst_gemmcl_tensor_get_size: Returns: bytes of a tensor that was parsed or that fits a gsize. */
+/** gst_gemmcl_tensor_get_size: Returns: the bytes of a tensor that was parsed, or that fit a
+ * gsize. */
 gsize gst_gemmcl_tensor_get_size (const GstGemmclTensor *tensor);
 
 /** gst_gemmcl_tensors_print_dimensions: Returns: (transfer full): "10:1,3:4". */
@@ -58,21 +64,35 @@ gchar *gst_gemmcl_tensors_print_dimensions (const GstGemmclTensors *tensors,
 /** gst_gemmcl_tensors_print_types: Returns: (transfer full): "float32,uint8". */
 gchar *gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar separator);
 
-/** gst_gemmcl_list_append_once: Appends @text, which is taken, to @list if it is not in there. */
-void gst_gemmcl_list_append_once (GValue *list, gchar *text);
-
-/** gst_gemmcl_structure_take_list: Sets @field to @list, which is taken, or, of a list of one, to
- * that one: fixed caps stay fixed. */
-void gst_gemmcl_structure_take_list (GstStructure *structure, const gchar *field, GValue *list);
-
 /**
  * gst_gemmcl_tensors_to_structure:
  *
- * Returns: (transfer full): caps for @tensors, without a framerate. Dimensions, and types where
- *   there are several, are a list of all spellings that mean the same, the plain one first: it is
- *   what fixation takes when the other side does not mind.
+ * Returns: (transfer full): caps for @tensors, without a framerate. Dimensions, and the types of
+ *   several tensors, are lists of all spellings that mean the same. The plain one is first, so that
+ *   fixation takes it where downstream takes any.
  */
 GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors);
 
 /** gst_gemmcl_tensor_get_shape: @m: the outer dimensions together, @k: the innermost. */
 void gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k);
+
+typedef enum {
+  GST_GEMMCL_MEDIUM_VIDEO,
+  GST_GEMMCL_MEDIUM_AUDIO,
+  GST_GEMMCL_MEDIUM_TENSORS,
+} GstGemmclMedium;
+
+/** GstGemmclFormat: Fixed caps, read. A plain value: nothing in it is owned. */
+typedef struct {
+  GstGemmclMedium medium; /* the one of the following fields that is valid */
+  GstVideoInfo video;
+  GstAudioInfo audio;
+  GstGemmclTensors tensors;
+} GstGemmclFormat;
+
+/** gst_gemmcl_format_from_caps: Reads @caps, which are fixed. Returns: %FALSE with
+ * #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE; @format is undefined then. */
+gboolean gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GError **error);
+
+/** gst_gemmcl_audio_type: Returns: the type of a sample, for the formats of the pad templates. */
+GemmclType gst_gemmcl_audio_type (GstAudioFormat format);

@@ -1,10 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "memory/context.h"
+#include "memory/device.h"
 
-#include "memory/imports.h"
-#include "element/plan.h"
-#include "memory/va.h"
+#include "memory/error.h"
+#include "memory/memory.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -49,7 +48,7 @@ unwrap (GstContext *shared, GError **error)
 
 /* What @giver shares, if it fits. Takes @shared, which may be NULL. */
 static GemmclContext *
-take (GstGemmcl *self, const GemmclDeviceQuery *query, GstContext *shared, const gchar *giver)
+take (GstGemmclDevice *self, const GemmclDeviceQuery *query, GstContext *shared, const gchar *giver)
 {
   g_autoptr (GstContext) owned = shared;
   g_autoptr (GemmclContext) context = NULL;
@@ -63,24 +62,26 @@ take (GstGemmcl *self, const GemmclDeviceQuery *query, GstContext *shared, const
     reason = error->message;
   else if (!gemmcl_context_fits (context, query))
     reason = "platform, device-type and device ask for another device than its";
-  else if (!gst_gemmcl_va_fits (self, context))
+  else if (!gst_gemmcl_va_fits (&self->va, context))
     reason = "it lacks the VADisplay";
-  GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT, error ? GST_LEVEL_WARNING : GST_LEVEL_INFO, self,
+  GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT, error ? GST_LEVEL_WARNING : GST_LEVEL_INFO, self->element,
                      "the OpenCL context of %s is %s%s", giver, reason ? "not taken: " : "taken",
                      reason ? reason : "");
   return reason ? NULL : g_steal_pointer (&context);
 }
 
 static GemmclContext *
-take_own (GstGemmcl *self, const GemmclDeviceQuery *query)
+take_own (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 {
-  return take (self, query, gst_element_get_context (GST_ELEMENT (self), GST_GEMMCL_CONTEXT_TYPE),
+  return take (self, query, gst_element_get_context (self->element, GST_GEMMCL_CONTEXT_TYPE),
                "the application or a bin");
 }
 
 static GemmclContext *
-take_of_peer (GstGemmcl *self, const GemmclDeviceQuery *query, GstPad *pad, const gchar *giver)
+take_of_peer (GstGemmclDevice *self, const GemmclDeviceQuery *query, const gchar *pad_name,
+              const gchar *giver)
 {
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (self->element, pad_name);
   g_autoptr (GstQuery) asked = gst_query_new_context (GST_GEMMCL_CONTEXT_TYPE);
   GstContext *shared = NULL;
 
@@ -91,58 +92,53 @@ take_of_peer (GstGemmcl *self, const GemmclDeviceQuery *query, GstPad *pad, cons
 }
 
 static GemmclContext *
-ask_bins (GstGemmcl *self, const GemmclDeviceQuery *query)
+ask_bins (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 {
-  GstElement *element = GST_ELEMENT (self);
-
-  gst_element_post_message (
-      element, gst_message_new_need_context (GST_OBJECT (self), GST_GEMMCL_CONTEXT_TYPE));
+  gst_element_post_message (self->element, gst_message_new_need_context (GST_OBJECT (self->element),
+                                                                         GST_GEMMCL_CONTEXT_TYPE));
   return take_own (self, query);
 }
 
 /* Takes @context, which may be NULL; one with the VADisplay in its place, if there is one. */
 static GemmclContext *
-add_display (GstGemmcl *self, const GemmclDeviceQuery *query, GemmclContext *context)
+add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query, GemmclContext *context)
 {
   cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES];
   g_autoptr (GemmclContext) plain = context;
   g_autoptr (GError) error = NULL;
 
-  if (!plain || gst_gemmcl_va_fits (self, plain) ||
-      !gst_gemmcl_va_get_properties (self, plain, properties))
+  if (!plain || gst_gemmcl_va_fits (&self->va, plain) ||
+      !gst_gemmcl_va_get_properties (&self->va, plain, properties))
     return g_steal_pointer (&plain);
   context = gemmcl_context_get_shared_with (query, properties, &error);
   if (context)
     return context;
-  GST_OBJECT_LOCK (self);
-  self->va_failed = TRUE;
-  GST_OBJECT_UNLOCK (self);
-  gst_gemmcl_post (self, GST_MESSAGE_WARNING, "VA surfaces cannot be shared.", error);
+  gst_gemmcl_va_set_failed (&self->va);
+  gst_gemmcl_post (self->element, GST_MESSAGE_WARNING, "VA surfaces cannot be shared.", error);
   return g_steal_pointer (&plain);
 }
 
 static GemmclContext *
-make (GstGemmcl *self, const GemmclDeviceQuery *query, GError **error)
+make (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
 {
   GemmclContext *context = add_display (self, query, gemmcl_context_get_shared (query, error));
 
   if (context)
-    gst_element_post_message (GST_ELEMENT (self),
-                              gst_message_new_have_context (GST_OBJECT (self), wrap (context)));
+    gst_element_post_message (
+        self->element, gst_message_new_have_context (GST_OBJECT (self->element), wrap (context)));
   return context;
 }
 
 /* (transfer full) */
 static GemmclContext *
-find (GstGemmcl *self, const GemmclDeviceQuery *query, GError **error)
+find (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
 {
-  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   GemmclContext *context = take_own (self, query);
 
   if (!context)
-    context = take_of_peer (self, query, trans->srcpad, "an element downstream");
+    context = take_of_peer (self, query, "src", "an element downstream");
   if (!context)
-    context = take_of_peer (self, query, trans->sinkpad, "an element upstream");
+    context = take_of_peer (self, query, "sink", "an element upstream");
   if (!context)
     context = ask_bins (self, query);
   return context ? context : make (self, query, error);
@@ -150,83 +146,126 @@ find (GstGemmcl *self, const GemmclDeviceQuery *query, GError **error)
 
 /* Before there is a context, it must be known with which display to make it. */
 static void
-ask_for_display (GstGemmcl *self, const GemmclDeviceQuery *query)
+ask_for_display (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 {
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, NULL);
 
   if (devices)
-    gst_gemmcl_va_ask_for_display (self, g_ptr_array_index (devices, 0));
+    gst_gemmcl_va_ask_for_display (&self->va, g_ptr_array_index (devices, 0));
+}
+
+void
+gst_gemmcl_device_init (GstGemmclDevice *self, GstElement *element)
+{
+  *self = (GstGemmclDevice){.element = element};
+  g_mutex_init (&self->lock);
+  gst_gemmcl_va_init (&self->va, element);
+}
+
+void
+gst_gemmcl_device_close (GstGemmclDevice *self)
+{
+  g_mutex_lock (&self->lock);
+  gst_clear_object (&self->allocator);
+  g_clear_object (&self->context);
+  g_mutex_unlock (&self->lock);
+  gst_gemmcl_va_close (&self->va);
+}
+
+void
+gst_gemmcl_device_clear (GstGemmclDevice *self)
+{
+  gst_gemmcl_device_close (self);
+  g_free (self->platform);
+  g_free (self->name);
+  gst_gemmcl_va_clear (&self->va);
+  g_mutex_clear (&self->lock);
+}
+
+/* With the lock held. */
+static void
+note_query (GstGemmclDevice *self, const GemmclDeviceQuery *query)
+{
+  g_free (self->platform);
+  g_free (self->name);
+  self->platform = g_strdup (query->platform);
+  self->name = g_strdup (query->device);
+  self->type = query->type;
 }
 
 gboolean
-gst_gemmcl_context_open (GstGemmcl *self, GError **error)
+gst_gemmcl_device_open (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
 {
-  g_autofree gchar *platform = NULL, *device = NULL;
   g_autoptr (GemmclContext) context = NULL;
-  GemmclDeviceQuery query = {NULL};
 
   g_mutex_lock (&self->lock);
-  GST_OBJECT_LOCK (self);
-  query.platform = platform = g_strdup (self->platform);
-  query.device = device = g_strdup (self->device);
-  query.type = self->device_type;
-  GST_OBJECT_UNLOCK (self);
-  self->context_stale = FALSE;
+  self->stale = FALSE;
   g_mutex_unlock (&self->lock);
-
-  ask_for_display (self, &query);
-  context = find (self, &query, error);
+  ask_for_display (self, query);
+  context = find (self, query, error);
   if (!context)
     return FALSE;
-  gst_gemmcl_va_bind (self, context);
-  GST_INFO_OBJECT (self, "on %s", gemmcl_context_get_device_info (context)->name);
+  gst_gemmcl_va_bind (&self->va, context);
+  GST_INFO_OBJECT (self->element, "on %s", gemmcl_context_get_device_info (context)->name);
   g_mutex_lock (&self->lock);
+  note_query (self, query);
   if (g_set_object (&self->context, context))
     gst_clear_object (&self->allocator);
   g_mutex_unlock (&self->lock);
   return TRUE;
 }
 
-gboolean
-gst_gemmcl_context_refresh (GstGemmcl *self, GError **error)
+static gboolean
+is_stale (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 {
-  gboolean stale;
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  g_mutex_lock (&self->lock);
-  stale = self->context_stale;
-  g_mutex_unlock (&self->lock);
-  gst_gemmcl_va_ask_for_display (self, gemmcl_context_get_device_info (self->context));
-  return (!stale && gst_gemmcl_va_fits (self, self->context)) ||
-         gst_gemmcl_context_open (self, error);
+  return self->stale || query->type != self->type ||
+         g_strcmp0 (query->platform, self->platform) != 0 ||
+         g_strcmp0 (query->device, self->name) != 0;
 }
 
 gboolean
-gst_gemmcl_context_adapt (GstGemmcl *self, GstBuffer *buffer, GError **error)
+gst_gemmcl_device_refresh (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
 {
-  if (!gst_gemmcl_va_needs_context (self, buffer))
-    return TRUE;
-  gst_gemmcl_drop_plan (self);
-  gst_gemmcl_imports_drop (self->imports);
-  self->replan = TRUE;
-  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return gst_gemmcl_context_open (self, error);
+  gst_gemmcl_va_ask_for_display (&self->va, gemmcl_context_get_device_info (self->context));
+  return (!is_stale (self, query) && gst_gemmcl_va_fits (&self->va, self->context)) ||
+         gst_gemmcl_device_open (self, query, error);
+}
+
+GemmclContext *
+gst_gemmcl_device_get_context (GstGemmclDevice *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  return self->context ? g_object_ref (self->context) : NULL;
+}
+
+GstAllocator *
+gst_gemmcl_device_get_allocator (GstGemmclDevice *self, GError **error)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  if (!self->allocator && self->context)
+    self->allocator = gst_gemmcl_allocator_new (self->context, error);
+  return self->allocator ? gst_object_ref (self->allocator) : NULL;
 }
 
 void
-gst_gemmcl_context_set (GstGemmcl *self, GstContext *context)
+gst_gemmcl_device_set_context (GstGemmclDevice *self, GstContext *context)
 {
-  gst_gemmcl_va_take_display (self, context);
+  gst_gemmcl_va_take_display (&self->va, context);
   if (!context || !gst_context_has_context_type (context, GST_GEMMCL_CONTEXT_TYPE))
     return;
   g_mutex_lock (&self->lock);
   if (self->context && gemmcl_context_get_cl_context (self->context) !=
                            get_pointer (context, GST_GEMMCL_CONTEXT_FIELD_CONTEXT))
-    self->context_stale = TRUE;
+    self->stale = TRUE;
   g_mutex_unlock (&self->lock);
 }
 
 gboolean
-gst_gemmcl_context_answer (GstGemmcl *self, GstQuery *query)
+gst_gemmcl_device_answer (GstGemmclDevice *self, GstQuery *query)
 {
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GstContext) shared = NULL;
@@ -235,9 +274,7 @@ gst_gemmcl_context_answer (GstGemmcl *self, GstQuery *query)
   if (GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT || !gst_query_parse_context_type (query, &type) ||
       !g_str_equal (type, GST_GEMMCL_CONTEXT_TYPE))
     return FALSE;
-  g_mutex_lock (&self->lock);
-  g_set_object (&context, self->context);
-  g_mutex_unlock (&self->lock);
+  context = gst_gemmcl_device_get_context (self);
   if (!context)
     return FALSE;
   shared = wrap (context);

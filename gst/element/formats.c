@@ -1,8 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "element/tensors.h"
+#include "element/formats.h"
 
-#include "memory/fail.h"
+#include "memory/error.h"
+#include "memory/caps.h"
 
 #define SEPARATORS ",."
 
@@ -168,31 +169,6 @@ gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar separator
   return g_string_free (text, FALSE);
 }
 
-void
-gst_gemmcl_list_append_once (GValue *list, gchar *text)
-{
-  GValue value = G_VALUE_INIT;
-
-  g_value_init (&value, G_TYPE_STRING);
-  g_value_take_string (&value, text);
-  for (guint i = 0; i < gst_value_list_get_size (list); i++)
-    if (gst_value_compare (gst_value_list_get_value (list, i), &value) == GST_VALUE_EQUAL) {
-      g_value_unset (&value);
-      return;
-    }
-  gst_value_list_append_and_take_value (list, &value);
-}
-
-void
-gst_gemmcl_structure_take_list (GstStructure *structure, const gchar *field, GValue *list)
-{
-  if (gst_value_list_get_size (list) == 1)
-    gst_structure_set_value (structure, field, gst_value_list_get_value (list, 0));
-  else
-    gst_structure_set_value (structure, field, list);
-  g_value_unset (list);
-}
-
 GstStructure *
 gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors)
 {
@@ -212,4 +188,55 @@ gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors)
   gst_gemmcl_structure_take_list (structure, "dimensions", &dimensions);
   gst_gemmcl_structure_take_list (structure, "types", &types);
   return structure;
+}
+
+static gboolean
+read_video (GstVideoInfo *info, const GstStructure *structure)
+{
+  g_autoptr (GstCaps) plain = gst_caps_new_full (gst_gemmcl_drm_to_plain (structure), NULL);
+
+  return gst_caps_is_fixed (plain) && gst_video_info_from_caps (info, plain) &&
+         gst_gemmcl_video_channels (GST_VIDEO_INFO_FORMAT (info)) > 0;
+}
+
+gboolean
+gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GError **error)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  g_autofree gchar *text = NULL;
+  const gchar *medium;
+
+  if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA)) {
+    format->medium = GST_GEMMCL_MEDIUM_VIDEO;
+    if (read_video (&format->video, structure))
+      return TRUE;
+    medium = "a video";
+  } else if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA)) {
+    format->medium = GST_GEMMCL_MEDIUM_AUDIO;
+    if (gst_audio_info_from_caps (&format->audio, caps) &&
+        GST_AUDIO_INFO_LAYOUT (&format->audio) == GST_AUDIO_LAYOUT_INTERLEAVED)
+      return TRUE;
+    medium = "interleaved audio";
+  } else {
+    format->medium = GST_GEMMCL_MEDIUM_TENSORS;
+    return gst_gemmcl_tensors_from_structure (&format->tensors, structure, error);
+  }
+  text = gst_caps_to_string (caps);
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT, "Not caps of %s that gemmcl can read: %s.",
+                          medium, text);
+}
+
+GemmclType
+gst_gemmcl_audio_type (GstAudioFormat format)
+{
+  switch (format) {
+  case GST_AUDIO_FORMAT_F64LE:
+    return GEMMCL_TYPE_F64;
+  case GST_AUDIO_FORMAT_S16LE:
+    return GEMMCL_TYPE_I16;
+  case GST_AUDIO_FORMAT_S32LE:
+    return GEMMCL_TYPE_I32;
+  default:
+    return GEMMCL_TYPE_F32;
+  }
 }

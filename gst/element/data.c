@@ -1,0 +1,277 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "element/gstgemmcl.h"
+
+#include "memory/dmabuf.h"
+
+gboolean
+gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
+                        GError **error)
+{
+  const GstAudioMeta *meta = gst_buffer_get_audio_meta (buffer);
+  gsize size = gst_buffer_get_size (buffer), frame = GST_AUDIO_INFO_BPF (info);
+
+  *offset = meta && meta->offsets ? meta->offsets[0] : 0;
+  *samples = meta ? meta->samples : size / frame;
+  if (meta && (GST_AUDIO_INFO_LAYOUT (&meta->info) != GST_AUDIO_LAYOUT_INTERLEAVED ||
+               GST_AUDIO_INFO_BPF (&meta->info) != (gint)frame))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "A buffer's audio meta does not fit the caps; expected interleaved "
+                            "audio of the same format and channels.");
+  if (*offset > size || *samples > (size - *offset) / frame || (!meta && size % frame != 0))
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_FORMAT,
+        "A buffer of audio has %zu bytes; expected %s %zu bytes for each moment.", size,
+        meta ? "what its audio meta says at" : "a multiple of", frame);
+  return TRUE;
+}
+
+GstMemory *
+gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index, GstBuffer *buffer,
+                              GError **error)
+{
+  gsize expected = gst_gemmcl_tensor_get_size (&tensors->tensor[index]);
+  GstMemory *memory;
+  gsize found;
+
+  if (tensors->n > 1 && gst_buffer_n_memory (buffer) != tensors->n) {
+    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                     "A buffer has %u memories; expected one for each of the caps' %u tensors.",
+                     gst_buffer_n_memory (buffer), tensors->n);
+    return NULL;
+  }
+  memory =
+      tensors->n > 1 ? gst_buffer_get_memory (buffer, index) : gst_buffer_get_all_memory (buffer);
+  found = memory ? gst_memory_get_sizes (memory, NULL, NULL) : 0;
+  if (found == expected)
+    return memory;
+  g_clear_pointer (&memory, gst_memory_unref);
+  gst_gemmcl_fail (
+      error, GEMMCL_ERROR_FORMAT,
+      "Tensor %u of a buffer has %zu bytes; expected %zu, by the caps' dimensions and types.",
+      index, found, expected);
+  return NULL;
+}
+
+/* A in the host's memory. */
+static gboolean
+map_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, GemmclData *data,
+           GError **error)
+{
+  const gsize alignment = gemmcl_type_get_size (self->slot.problem.gemm.a_type);
+  gsize offset, samples;
+  GstMemory *memory;
+
+  switch (self->stream.input.medium) {
+  case GST_GEMMCL_MEDIUM_VIDEO:
+    return gst_gemmcl_mapping_open_frame (mapping, &self->stream.input.video, buffer, GST_MAP_READ,
+                                          data, error);
+  case GST_GEMMCL_MEDIUM_AUDIO:
+    if (!gst_gemmcl_get_samples (&self->stream.input.audio, buffer, &offset, &samples, error))
+      return FALSE;
+    memory = gst_buffer_get_all_memory (buffer);
+    if (offset > 0 && memory) {
+      GstMemory *part = gst_memory_share (memory, offset, -1);
+
+      gst_memory_unref (memory);
+      memory = part;
+    }
+    return gst_gemmcl_mapping_open_memory (mapping, memory, GST_MAP_READ, alignment, data, error);
+  default:
+    memory = gst_gemmcl_get_tensor_memory (&self->stream.input.tensors,
+                                           self->stream.settings.tensor_index, buffer, error);
+    return memory &&
+           gst_gemmcl_mapping_open_memory (mapping, memory, GST_MAP_READ, alignment, data, error);
+  }
+}
+
+/* A in OpenCL memory of the element's context, laid out as the library can read it. */
+static gboolean
+open_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, GemmclData *data)
+{
+  const GstGemmclTensors *tensors = &self->stream.input.tensors;
+  const guint index = self->stream.settings.tensor_index;
+  gsize offset = 0, samples;
+
+  switch (self->stream.input.medium) {
+  case GST_GEMMCL_MEDIUM_VIDEO:
+    return gst_gemmcl_mapping_open_opencl (mapping, self->device.context, buffer, 0, 1,
+                                           GST_MAP_READ, data) &&
+           gst_gemmcl_find_planes (&self->slot.problem.a_image, &self->stream.input.video, buffer,
+                                   mapping->map.size, data);
+  case GST_GEMMCL_MEDIUM_AUDIO:
+    if (!gst_gemmcl_get_samples (&self->stream.input.audio, buffer, &offset, &samples, NULL) ||
+        !gst_gemmcl_mapping_open_opencl (mapping, self->device.context, buffer, 0, 1, GST_MAP_READ,
+                                         data))
+      return FALSE;
+    data->offset[0] += offset;
+    return TRUE;
+  default:
+    return gst_gemmcl_mapping_open_opencl (mapping, self->device.context, buffer,
+                                           tensors->n > 1 ? index : 0, tensors->n, GST_MAP_READ,
+                                           data) &&
+           mapping->map.size == gst_gemmcl_tensor_get_size (&tensors->tensor[index]);
+  }
+}
+
+/* OpenCL memory of the element's own context is found in any caps: other elements keep it. */
+static gboolean
+open_any (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
+          const gchar **name, GError **error)
+{
+  *name = "OpenCL";
+  if (open_input (self, mapping, buffer, data))
+    return TRUE;
+  gst_gemmcl_mapping_clear (mapping);
+  *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
+  *name = "system";
+  return map_input (self, mapping, buffer, data, error);
+}
+
+/* Caps promise surfaces and nothing else. */
+static gboolean
+expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  g_autoptr (GstCaps) caps = NULL;
+  g_autofree gchar *text = NULL;
+  const guint n = gst_buffer_n_memory (buffer);
+  const GstAllocator *allocator = n > 0 ? gst_buffer_peek_memory (buffer, 0)->allocator : NULL;
+
+  if (gst_gemmcl_va_has_surface (buffer))
+    return TRUE;
+  caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
+  text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_FORMAT,
+      "A buffer of %s is not a whole VA surface, as those of GStreamer's va elements are, but has "
+      "%u memories, the first of %s. What a media driver tiles can only be read as a surface: put "
+      "vapostproc before gemmcl, or let upstream give linear dma-bufs or video/x-raw.",
+      text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
+}
+
+static gboolean
+open_surface (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run,
+              const gchar **name, GError **error)
+{
+  *name = "VA";
+  return expect_surface (self, buffer, error) &&
+         gst_gemmcl_va_open (&self->device.va, self->device.context, self->device.imports, buffer,
+                             data, run, error);
+}
+
+/* A dma-buf may be a VA surface, and then lies in memory as only the media driver knows. */
+static gboolean
+is_surface (GstGemmcl *self, GstBuffer *buffer)
+{
+  const GemmclImage *image = &self->slot.problem.a_image;
+
+  if (!gst_gemmcl_va_has_surface (buffer))
+    return gst_gemmcl_dmabuf_is_torn (buffer);
+  return gemmcl_pixel_format_get_n_planes (image->format) == 2 &&
+         (image->width | image->height) % 2 == 0 &&
+         gst_gemmcl_va_check (&self->device.va, self->device.context, NULL);
+}
+
+static gboolean
+open_dmabuf (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
+             GemmclRun *run, const gchar **name, GError **error)
+{
+  if (is_surface (self, buffer))
+    return open_surface (self, buffer, data, run, name, error);
+  *name = "DMABuf";
+  return gst_gemmcl_dmabuf_open (&self->device, &self->slot.problem.a_image,
+                                 &self->stream.input.video, buffer, data, run) ||
+         open_any (self, buffer, mapping, data, name, error);
+}
+
+gboolean
+gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping,
+                       GemmclData *data, GemmclRun *run, const gchar **name, GError **error)
+{
+  switch (self->stream.input_memory) {
+  case GST_GEMMCL_MEMORY_VA:
+  case GST_GEMMCL_MEMORY_TILED:
+    return open_surface (self, buffer, data, run, name, error);
+  case GST_GEMMCL_MEMORY_DMABUF:
+    return open_dmabuf (self, buffer, mapping, data, run, name, error);
+  default:
+    return open_any (self, buffer, mapping, data, name, error);
+  }
+}
+
+/* Gives the element a context with the display of the surface in @buffer. */
+static gboolean
+adapt_context (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  return !gst_gemmcl_va_needs_context (&self->device.va, self->device.context, buffer) ||
+         gst_gemmcl_renew_context (self, error);
+}
+
+gboolean
+gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  switch (self->stream.input_memory) {
+  case GST_GEMMCL_MEMORY_VA:
+  case GST_GEMMCL_MEMORY_TILED:
+    return expect_surface (self, buffer, error) && adapt_context (self, buffer, error);
+  case GST_GEMMCL_MEMORY_DMABUF:
+    return !self->stream.configured || !gst_gemmcl_va_has_surface (buffer) ||
+           !is_surface (self, buffer) || adapt_context (self, buffer, error);
+  default:
+    return TRUE;
+  }
+}
+
+guint
+gst_gemmcl_get_output_index (GstGemmcl *self)
+{
+  return self->stream.input.medium == GST_GEMMCL_MEDIUM_TENSORS ? self->stream.settings.tensor_index
+                                                                : 0;
+}
+
+gboolean
+gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
+                       GstMapFlags access, GemmclData *data, GError **error)
+{
+  const gboolean is_video = self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO;
+  const guint index = gst_gemmcl_get_output_index (self);
+
+  if (gst_gemmcl_mapping_open_opencl (mapping, self->device.context, buffer, index,
+                                      gst_buffer_n_memory (buffer), access, data) &&
+      (!is_video || gst_gemmcl_find_planes (&self->slot.problem.d_image, &self->stream.output.video,
+                                            buffer, mapping->map.size, data)))
+    return TRUE;
+  gst_gemmcl_mapping_clear (mapping);
+  *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
+  return is_video ? gst_gemmcl_mapping_open_frame (mapping, &self->stream.output.video, buffer,
+                                                   access, data, error)
+                  : gst_gemmcl_mapping_open_memory (
+                        mapping, gst_buffer_get_memory (buffer, index), access,
+                        gemmcl_type_get_size (self->slot.problem.gemm.d_type), data, error);
+}
+
+gboolean
+gst_gemmcl_map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
+                     GemmclData *data, GError **error)
+{
+  const guint n = gst_buffer_n_memory (buffer);
+
+  if (gst_gemmcl_mapping_open_opencl (mapping, self->device.context, buffer, n - 1, n,
+                                      GST_MAP_WRITE, data))
+    return TRUE;
+  *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
+  return gst_gemmcl_mapping_open_memory (mapping, gst_buffer_get_memory (buffer, n - 1),
+                                         GST_MAP_WRITE, sizeof (gfloat), data, error);
+}
+
+gboolean
+gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer)
+{
+  gboolean is_audio = self->stream.input.medium == GST_GEMMCL_MEDIUM_AUDIO;
+  const GstAudioMeta *meta = is_audio ? gst_buffer_get_audio_meta (buffer) : NULL;
+
+  if (meta)
+    return meta->samples == 0;
+  return gst_buffer_get_size (buffer) == 0 &&
+         (is_audio || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP));
+}

@@ -1,0 +1,114 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gemmcl.h>
+#include <gst/gst.h>
+
+/* The values of the properties. The table in properties.c says what each of them means. */
+
+/** GST_GEMMCL_AUTO: the default of kernel, platform and device, which leaves the choice open. */
+#define GST_GEMMCL_AUTO "auto"
+
+/** GstGemmclFeatureMode: The property feature-mode: AUTO, then those of #GemmclFeatureMode. */
+typedef enum {
+  GST_GEMMCL_FEATURE_MODE_AUTO,
+  GST_GEMMCL_FEATURE_MODE_PIXEL,
+  GST_GEMMCL_FEATURE_MODE_ROW,
+  GST_GEMMCL_FEATURE_MODE_FRAME,
+  GST_GEMMCL_FEATURE_MODE_PATCH,
+} GstGemmclFeatureMode;
+
+/** GstGemmclPrecision: The property precision: AUTO, then those of #GemmclPrecision. */
+typedef enum {
+  GST_GEMMCL_PRECISION_AUTO,
+  GST_GEMMCL_PRECISION_F32,
+  GST_GEMMCL_PRECISION_F16,
+  GST_GEMMCL_PRECISION_BF16,
+  GST_GEMMCL_PRECISION_TF32,
+  GST_GEMMCL_PRECISION_I8,
+} GstGemmclPrecision;
+
+/** GstGemmclAutoTune: The property auto-tune. AUTO: on GPUs. */
+typedef enum {
+  GST_GEMMCL_AUTO_TUNE_AUTO,
+  GST_GEMMCL_AUTO_TUNE_ON,
+  GST_GEMMCL_AUTO_TUNE_OFF,
+} GstGemmclAutoTune;
+
+/** GstGemmclOperand: The matrices that a user names. */
+typedef enum {
+  GST_GEMMCL_OPERAND_WEIGHT,
+  GST_GEMMCL_OPERAND_BIAS,
+  GST_GEMMCL_OPERAND_ADDEND,
+} GstGemmclOperand;
+
+#define GST_GEMMCL_N_OPERANDS (GST_GEMMCL_OPERAND_ADDEND + 1)
+
+/** GstGemmclSettings: The properties that hold from READY to READY. @kernel is owned. */
+typedef struct {
+  gboolean transpose_weight;
+  GemmclActivation activation;
+  GstGemmclPrecision precision;
+  GstGemmclFeatureMode feature_mode;
+  guint patch_width;
+  guint patch_height;
+  guint tensor_index;
+  guint row_outputs; /* of GemmclRowOutputs */
+  gdouble input_scale;
+  gdouble input_offset;
+  gchar *kernel;
+  GstGemmclAutoTune auto_tune;
+  guint batch_size;
+  guint queue_depth;
+  gint64 batch_timeout; /* ns; 0: none; -1: the duration of batch_size buffers */
+} GstGemmclSettings;
+
+void gst_gemmcl_settings_clear (GstGemmclSettings *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclSettings, gst_gemmcl_settings_clear)
+
+/** gst_gemmcl_settings_copy: Makes @self what @from is; what @self owned is freed. */
+void gst_gemmcl_settings_copy (GstGemmclSettings *self, const GstGemmclSettings *from);
+
+/** GstGemmclScalars: The factors of a run. */
+typedef struct {
+  gdouble alpha;
+  gdouble beta;
+} GstGemmclScalars;
+
+/** GstGemmclProperties: All properties, as they were last set. Under the lock of the element as an
+ * object, which properties.c takes; its strings are owned. */
+typedef struct {
+  gchar *where[GST_GEMMCL_N_OPERANDS]; /* the text of each operand's property */
+  GstGemmclSettings settings;          /* for the next start */
+  GstGemmclScalars scalars;
+  gchar *platform;
+  gchar *device;
+  GemmclDeviceType device_type;
+} GstGemmclProperties;
+
+typedef struct _GstGemmcl GstGemmcl;
+
+/** gst_gemmcl_properties_install: Installs the table. */
+void gst_gemmcl_properties_install (GObjectClass *klass);
+
+/** gst_gemmcl_properties_init: Sets all defaults. */
+void gst_gemmcl_properties_init (GstGemmcl *self);
+void gst_gemmcl_properties_clear (GstGemmcl *self);
+
+/** gst_gemmcl_get_settings: Makes @settings a copy of the ones for the next start. Any thread. */
+void gst_gemmcl_get_settings (GstGemmcl *self, GstGemmclSettings *settings);
+
+/** gst_gemmcl_get_scalars: Returns: alpha and beta as they are now. Any thread. */
+GstGemmclScalars gst_gemmcl_get_scalars (GstGemmcl *self);
+
+/** gst_gemmcl_get_where: Returns: (transfer full) (nullable): the text of an operand's property.
+ * Any thread. */
+gchar *gst_gemmcl_get_where (GstGemmcl *self, GstGemmclOperand operand);
+
+/** gst_gemmcl_set_where: Sets that text, and nothing else. Any thread. */
+void gst_gemmcl_set_where (GstGemmcl *self, GstGemmclOperand operand, const gchar *where);
+
+/** gst_gemmcl_get_device_query: Returns: the device that the properties ask for; the caller frees
+ * its strings @platform and @device, which are given back, too. Any thread. */
+GemmclDeviceQuery gst_gemmcl_get_device_query (GstGemmcl *self, gchar **platform, gchar **device);

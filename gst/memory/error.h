@@ -1,0 +1,31 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gemmcl.h>
+#include <gst/gst.h>
+
+/* Errors of the plugin, and the log that all of it but the memory of its allocator writes to. Any
+ * thread. */
+
+GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_debug);
+
+/**
+ * gst_gemmcl_fail: Sets @error as g_set_error() does, in the domain #GEMMCL_ERROR.
+ *
+ * Returns: %FALSE, for the caller to return.
+ */
+gboolean gst_gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
+    G_GNUC_PRINTF (3, 4);
+
+/**
+ * gst_gemmcl_post:
+ * @element: (type GstElement): the source of the message
+ * @type: GST_MESSAGE_ERROR or GST_MESSAGE_WARNING
+ * @consequence: (nullable): a sentence about the effect of the error, put before its message
+ *
+ * Logs @error and posts it on the bus, in the domain and with the code of GStreamer that stand for
+ * its own. No lock may be held.
+ */
+void gst_gemmcl_post (gpointer element, GstMessageType type, const gchar *consequence,
+                      const GError *error);
