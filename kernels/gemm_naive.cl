@@ -1,15 +1,15 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gemm_naive: the fallback that is always right, and what the others are held against.
+ * gemm_naive: the fallback for every device and problem, and the reference for the other kernels.
  *
- *            K                     N                    a work-item owns one element of D
- *        +-------+            +----+----+               and reads a row of A and a column of B
+ *            K                     N                    A work-item computes one element of D
+ *        +-------+            +----+----+               from a row of A and a column of B.
  *      M |=======| i   x    K |    |    |   ->  D(i,j)
  *        +-------+            +----+----+               i = group 0 * GROUP_M + lane / GROUP_N
  *                                  j                    j = group 1 * GROUP_N + lane % GROUP_N
  *
- * GROUP_M, GROUP_N: work-items of a group along M and N. Neighbours share a row of A and read
+ * GROUP_M, GROUP_N: work-items of a work-group along M and N. Neighbours share a row of A and read
  * neighbouring columns of B.
  */
 #include "gemm.clh"

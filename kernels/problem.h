@@ -1,16 +1,17 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What every gemm kernel is told at run time, by value, as its last argument. This file is read by
- * the host's compiler and, as the first part of every program, by OpenCL's: fixed-width members,
- * the widest first, so that both lay it out alike with no gaps.
+ * The sizes, strides and scalars that every gemm kernel gets by value as its last argument. The
+ * host's compiler includes this file; OpenCL's reads it as the first part of every program. All
+ * members have a fixed width, the widest first, so that both lay the struct out alike with no gaps.
  *
  *     A(i, k) = A[a.offset + batch * a.batch + i * a.row + k * a.col]       i < M, k < K
  *
- * and so on for B(k, j), C(i, j), D(i, j): all layouts, transposes and leading dimensions are
- * strides; C of one row for all has row = 0. Strides and offsets count elements. A panel-packed B
- * (see pack.cl) uses b.offset and b.batch alone. Of A and B in images (see pack_image.cl) the four
- * are others: the K of a block, blocks of a batch, blocks of a panel, and blocks side by side.
+ * B(k, j), C(i, j) and D(i, j) follow the same formula. Strides express every layout, transpose and
+ * leading dimension; a C of one row for all rows of D has row = 0. Strides and offsets count
+ * elements. A panel-packed B (pack.cl) uses only b.offset and b.batch. For A and B in images
+ * (pack_image.cl) the four members mean: offset, K of a block; batch, blocks per batch entry; row,
+ * blocks per panel; col, blocks side by side.
  */
 #ifndef GEMMCL_PROBLEM_H
 #define GEMMCL_PROBLEM_H
@@ -30,10 +31,10 @@ typedef struct {
 
 typedef struct {
   GemmclStrides a, b, c, d;
-  gemmcl_i32 M, N, K; /* K = 0 when alpha == 0: then A and B are not read */
-  float alpha, beta;  /* C is read only when beta != 0 */
+  gemmcl_i32 M, N, K; /* K is 0 if alpha == 0; A and B are then not read */
+  float alpha, beta;  /* C is read only if beta != 0 */
   float a_scale, a_shift;
-  gemmcl_i32 zero; /* fills the last eight bytes */
+  gemmcl_i32 zero; /* padding to a multiple of eight bytes */
 } GemmclProblem;
 
 #endif

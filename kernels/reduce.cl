@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * reduce: where K was cut into SPLIT parts, each of which made an M x N of floats, their sum, and
- * what follows it: D = act (alpha sum + beta C + bias).
+ * reduce: the sum of the split-K workspace, an M x N of f32 for each of SPLIT parts of K, and the
+ * epilogue: D = act (alpha sum + beta C + bias).
  *
  *     parts[(part * M + i) * N + j]      a work-item owns D (i, j): (N in whole groups, M)
  */

@@ -1,18 +1,18 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * store, load: between the result that a plan keeps in f32 and D, which may be of any type and
- * layout or a frame.
+ * store, load: conversion between the f32 result that a plan keeps (the state) and D, which has any
+ * type and layout or is a frame.
  *
  *     state   run r of batch group 2 begins at  s.offset + batch * s.batch + r * s.row, tight
- *     D       likewise with d; elements of a run lie together in both
+ *     D       likewise with d; the elements of a run are contiguous in both
  *
- * A run is a row of D, a column if D is column-major, or more of them where nothing lies between.
- * A work-item converts an element: (length in whole groups, runs, batches). Of a frame it converts
- * a pixel, whose channels follow one another in the state; then there is one run of pixels.
+ * A run is a row of D, a column if D is column-major, or several of them if there are no gaps.
+ * A work-item converts one element: (length in whole work-groups, runs, batches). If D is a frame,
+ * an element is a pixel, whose channels are contiguous in the state, and there is one run.
  *
- * D_TYPE: of D, or of a frame's samples. STORE_D says how results are rounded.
- * D_IMAGE and its like: of a frame; see pixels.clh.
+ * D_TYPE: type of D, or of a frame's samples; STORE_D defines the rounding.
+ * D_IMAGE and other D_ options: the frame's format; see pixels.clh.
  */
 #include "problem.h"
 #include "types.clh"

@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tiled: a work-group owns a tile of D and takes what it needs of A and B through local memory, in
- * steps of TILE_K; a work-item holds its part of the tile in registers. For any GPU.
+ * tiled: a work-group owns a tile of D and loads A and B into local memory in steps of TILE_K. A
+ * work-item keeps its outputs in registers. For any GPU.
  *
  *                               COLUMNS
  *                        +---+---+---+---+           ROWS = TILE_M * GROUP_M
@@ -17,27 +17,27 @@
  *      |      |          |       |       |           of the tile, r < TILE_M / 4, c < TILE_N / 4:
  *      +------+          +-------+-------+           neighbours read neighbouring float4s
  *
- * Local memory, twice, so that one side is filled while the other is read (a barrier a step):
+ * Local memory is double-buffered: one side is filled while the other is read (one barrier a step):
  *
- *     tile_a[side][k][row / 4]       A transposed; rows of it are longer by a float4 than they need
- *                                    be: what is written at once then goes to different banks
- *     tile_b[side][k][column / 4]    as it lies in the panel
+ *     tile_a[side][k][row / 4]       A transposed; rows of the tile are padded by a float4, which
+ *                                    spreads the stores of a work-group over the banks
+ *     tile_b[side][k][column / 4]    in the order of the panel
  *
- * The next step's elements travel from memory to registers while the present one is computed.
- * Rows past M repeat the last one, steps past K are zeros.
+ * The next step's elements are fetched into registers while the current step is computed.
+ * Rows past M repeat the last row; elements with k past K are zeros.
  *
- * TILE_M, TILE_N     outputs of a work-item, multiples of 4: TILE_M * TILE_N registers of sums; the
- *                    larger, the fewer reads of local memory per multiplication
- * GROUP_M, GROUP_N   work-items of a group: the larger, the fewer reads of memory
- * TILE_K             depth of a step, a multiple of 4: the larger, the fewer barriers and the more
- *                    local memory and registers. TILE_M * TILE_K must be a multiple of 4 * GROUP_N,
+ * TILE_M, TILE_N     outputs of a work-item, multiples of 4, held in TILE_M * TILE_N registers;
+ *                    larger: fewer reads of local memory per multiplication
+ * GROUP_M, GROUP_N   work-items of a work-group; larger: fewer reads of global memory
+ * TILE_K             depth of a step, a multiple of 4; larger: fewer barriers, more local memory
+ *                    and registers. TILE_M * TILE_K must be a multiple of 4 * GROUP_N, and
  *                    TILE_N * TILE_K one of 4 * GROUP_M
- * A_UNIT_COL         said by the host: a.col is 1. Neighbouring work-items then fetch neighbouring
+ * A_UNIT_COL         from the host: a.col is 1. Neighbouring work-items then fetch neighbouring
  *                    columns of A, otherwise neighbouring rows
- * D_UNIT_COL         said by the host: d.col is 1
- * A_FLOAT4           said by the host besides A_UNIT_COL: A is f32, and K and A's offset, row and
- *                    batch strides are multiples of 4
- * D_FLOAT4           said by the host besides D_UNIT_COL: D is f32, and its offset, row and batch
+ * D_UNIT_COL         from the host: d.col is 1
+ * A_FLOAT4           from the host, with A_UNIT_COL: A is f32, and K and A's offset, row and batch
+ *                    strides are multiples of 4
+ * D_FLOAT4           from the host, with D_UNIT_COL: D is f32, and its offset, row and batch
  *                    strides are multiples of 4
  */
 #include "gemm.clh"
@@ -46,7 +46,7 @@
 #define ROWS    (TILE_M * GROUP_M)
 #define A_PITCH (ROWS / 4 + 1)
 
-/* A part is what a work-item fetches of A at once. */
+/* A part is what a work-item loads of A with one instruction. */
 #ifdef A_FLOAT4
   #define A_WIDTH 4
 typedef float4 a_part;
@@ -59,7 +59,7 @@ typedef float a_part;
 #define A_PARTS (ROWS * TILE_K / A_WIDTH / GROUP)
 #define B_PARTS (PANEL * TILE_K / 4 / GROUP)
 
-/* Where in the tile part t lies; t = lane + GROUP * 0, 1, 2 ... */
+/* Row and k of part t in the tile of A; t = lane + GROUP * 0, 1, 2 ... */
 #ifdef A_UNIT_COL
   #define PART_ROW(t) ((t) / (TILE_K / A_WIDTH))
   #define PART_K(t)   ((t) % (TILE_K / A_WIDTH) * A_WIDTH)
@@ -70,8 +70,8 @@ typedef float a_part;
 
 DEFINE_ACTIVATE (float4)
 
-/* Whole rows, of which GROUP_N neighbours have as much each. Where the tile of A was is then room
- * for what they found, since GROUP_N is at most 2 * TILE_K. */
+/* Whole rows: GROUP_N neighbouring work-items share each row. They exchange their values in the
+ * memory of tile_a, which is large enough since GROUP_N is at most 2 * TILE_K. */
 #define ROW_PART           float4
 #define ROW_OWN            float
 #define ROW_WIDTH          4
@@ -86,8 +86,8 @@ DEFINE_ACTIVATE (float4)
 #define ROW_TELLS          (n == 0)
 #include "whole_rows.clh"
 
-/* Steps from rest on are zeros; scaled later, so as not to wait for them here, those of A may
- * become something else, but meet those of B. */
+/* Elements of A with k >= rest are zeros here. They are scaled later, when the load has completed;
+ * a_shift then makes them nonzero, which is harmless since they meet zeros of B. */
 static inline void
 fetch_a (a_part part[A_PARTS], global const A_MEM *A, const long index[A_PARTS], int lane, int rest)
 {
@@ -117,7 +117,7 @@ keep_a (local float *column, a_part x)
 #endif
 }
 
-/* Adds a step to the sums of work-item (m, n). */
+/* Adds the products of one step to the sums of work-item (m, n). */
 LOCAL_INLINE void
 multiply (float4 sum[TILE_M][TILE_N / 4], local const float4 *a, local const float4 *b)
 {
@@ -141,7 +141,7 @@ multiply (float4 sum[TILE_M][TILE_N / 4], local const float4 *a, local const flo
   }
 }
 
-/* D (i, j) and the three right of it; columns: how many are left. c: where C (i, j) lies. */
+/* D (i, j) and the next three columns. columns: how many of them exist; c: index of C (i, j). */
 static inline float4
 get_result (global const C_MEM *C, const GemmclProblem p, long c, long columns, float4 sum,
             float4 bias)
@@ -171,7 +171,7 @@ store_result (global D_MEM *D, const GemmclProblem p, long d, long columns, floa
       STORE_D (D, d + e * D_COL, part[e]);
 }
 
-/* Both; d: where D (i, j) lies. */
+/* Computes and stores a result; d: index of D (i, j). */
 static inline void
 finish (global const C_MEM *C, global D_MEM *D, const GemmclProblem p, long c, long d, long columns,
         float4 sum, float4 bias)
@@ -231,7 +231,7 @@ gemm (GEMM_ARGUMENTS)
     multiply (sum, tile_a[side] + m, tile_b[side] + n);
   }
 
-  /* Results that are not stored at once take registers: only those of whole rows wait. */
+  /* Results are stored at once to save registers; only whole rows need all of them first. */
 #pragma unroll
   for (int r = 0; r < TILE_M; r++)
 #pragma unroll

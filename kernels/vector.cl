@@ -1,45 +1,45 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * vector: for CPUs. A work-item, alone in its group, owns a tile of D whose sums all stay in
+ * vector: for CPUs. A work-group is one work-item; it owns a tile of D and keeps all its sums in
  * vector registers.
  *
- *              K                  TILE_N                    per k: one row of B's panel is loaded,
- *         +---------+         +-----+-----+                 TILE_N / WIDTH vectors; each of TILE_M
- *  TILE_M | a       |         | b_0 | b_1 |  row k          elements of A is spread over a vector
- *         | a   k   |   x   K |     |     |           ->    and multiplied with all of them.
+ *              K                  TILE_N                    For each k, one row of B's panel is
+ *         +---------+         +-----+-----+                 loaded into TILE_N / WIDTH vectors.
+ *  TILE_M | a       |         | b_0 | b_1 |  row k          Each of TILE_M elements of A is
+ *         | a   k   |   x   K |     |     |           ->    broadcast and multiplied with them.
  *         | a       |         |     |     |
  *         +---------+         +-----+-----+                 i = tile * TILE_M + m
  *                             panel of packed B             j = panel * TILE_N + v * WIDTH + lane
  *
- * Rows from M on are the last row once more and are not stored; columns from N on are zeros in B
- * and are not stored either. Groups that follow one another share what they read:
+ * Rows past M repeat the last row and are not stored; columns past N are zeros in B and are not
+ * stored. Consecutive work-groups share the operands that they read:
  *
- *          block 0   block 1        a block is as many panels of B as stay in the cache, at least
- *         +---+---+ +---+---+       one; tiles go through the panels of a block, then down M, then
- *  tile 0 | 0 | 1 | | 6 | 7 |       to the next block. So A is read once per block, and B from
- *       1 | 2 | 3 | | 8 | 9 |       memory once.
+ *          block 0   block 1        A block is as many panels of B as fit the cache, at least one.
+ *         +---+---+ +---+---+       The numbers are the order of work-groups: through the panels
+ *  tile 0 | 0 | 1 | | 6 | 7 |       of a block, then down M, then to the next block. So A is read
+ *       1 | 2 | 3 | | 8 | 9 |       from memory once per block, and B once.
  *       2 | 4 | 5 | |10 |11 |
  *         +---+---+ +---+---+
  *
- * What a tile reads of A it asks for while the tile above multiplies, and B some rows ahead: CPUs
- * foresee a stream of addresses, but not TILE_M short ones, and none beyond a page. A large D goes
- * past the caches, whose lines would be read from memory only to be overwritten.
+ * A tile prefetches the rows of A of the tile below, and B a fixed distance ahead: hardware
+ * prefetchers follow one long stream, but not TILE_M short ones, and stop at the end of a page. A
+ * large D is written with non-temporal stores, which save reading its cache lines first.
  *
- * Of B in bf16 (B_TYPE) half as much is read, and made floats in registers. With B_TYPE of bytes A
- * is bytes too, as quantize.cl makes them; then what the drawing has of each k, a and b, are four
- * of them, in an int, and a sum is one of ints, until it is done (see quantized.h, dot.clh).
+ * B in bf16 (B_TYPE) halves the reads of B; it is converted to float in registers. With an int8 B,
+ * A is uint8 (quantize.cl): a and b in the drawing are then ints of four elements with neighbouring
+ * k, and sums are ints until the end (quantized.h, dot.clh).
  *
- * TILE_M, TILE_N: rows and columns of a tile. It wants TILE_M * TILE_N / WIDTH + TILE_N / WIDTH +
- *   1 registers or fewer than the CPU has (32 with AVX-512 and NEON, else 16), and as many sums as
- *   the latency times the rate of multiply-adds (8 to 10) to keep them busy. Tall tiles read B less
- *   often, wide ones A.
+ * TILE_M, TILE_N: rows and columns of a tile. TILE_M * TILE_N / WIDTH + TILE_N / WIDTH + 1 should
+ *   not exceed the CPU's vector registers (32 with AVX-512 and NEON, else 16). To keep the units
+ *   busy there should be as many sums as latency times throughput of a multiply-add (8 to 10). Tall
+ *   tiles read B less often, wide tiles A.
  * WIDTH: floats of a vector register, the device's native width.
  * BLOCK: elements of B in a block, half the second-level cache of a small CPU.
- * AHEAD: elements of B between what is read and what is asked for.
- * STREAM: elements of a D that is larger than what comes after it will find in a cache.
+ * AHEAD: prefetch distance in B, in elements.
+ * STREAM: elements of D from which on non-temporal stores are used.
  * NEAR: elements of an A that stays in the second-level cache beside the block.
- * LINE: elements of A in a line of the caches. Of bytes, an element is here four.
+ * LINE: elements of A in a cache line; with int8, a unit of four elements counts as one.
  * A_UNIT_COL, D_UNIT_COL: rows of A or D have no gaps between elements: their col is 1.
  */
 #include "gemm.clh"
@@ -64,8 +64,8 @@
   #define B_PANEL(K)          ((long)TILE_N * (K))
   #define A_STEP              A_COL
   #define FETCH_A(row, k)     ((FLOATS)(SCALE_A (LOAD_A (row, k), p.a_scale, p.a_shift)))
-  /* a * b + c in one expression is contracted to an instruction where the CPU has one. mad () and
-   * fma () are functions, which PoCL does not contract, or calls of libm. */
+  /* Compilers contract this expression to one instruction if the CPU has it. mad () and fma () are
+   * functions in PoCL, which it does not contract, or calls of libm. */
   #define MULTIPLY(sum, a, b) ((sum) + (a) * (b))
   #if B_TYPE == BF16
     #define FETCH_B(v, p) PASTE (as_float, WIDTH) (PASTE (convert_uint, WIDTH) (VLOAD (v, p)) << 16)
@@ -84,9 +84,9 @@
 #define VLOAD   PASTE (vload, WIDTH)
 #define VSTORE  PASTE (vstore, WIDTH)
 
-/* Of A, which is read again for each panel, the second-level cache is enough; of B it is not.
- * OpenCL's prefetch () does nothing in PoCL, and is a call in Intel's runtime for CPUs, over which
- * no sum stays in its register. OpenCL has no stores of the other kind. */
+/* A is prefetched to the second-level cache, since each panel reads it again; B to the first.
+ * OpenCL's prefetch () is empty in PoCL; in Intel's runtime for CPUs it is a call, across which no
+ * sum stays in a register. OpenCL C has no non-temporal stores. */
 #if defined(POCL_DEVICE_ADDRESS_BITS) || defined(INTEL_CPU)
   #define PREFETCH_A(p)           __builtin_prefetch ((const void *)(ulong)(p), 0, 2)
   #define PREFETCH_B(p)           __builtin_prefetch ((const void *)(ulong)(p), 0, 3)
@@ -100,7 +100,7 @@
 #define DEFINE_ACTIVATE_OF(T) DEFINE_ACTIVATE (T)
 DEFINE_ACTIVATE_OF (FLOATS)
 
-/* A row of D at a time, all of which is this work-item's. */
+/* Whole rows: one row of D at a time, all of it held by this work-item. */
 #define NUMBERS_4         0, 1, 2, 3
 #define NUMBERS_8         NUMBERS_4, 4, 5, 6, 7
 #define NUMBERS_16        NUMBERS_8, 8, 9, 10, 11, 12, 13, 14, 15
@@ -118,7 +118,7 @@ DEFINE_ACTIVATE_OF (FLOATS)
 #define ROW_TELLS true
 #include "whole_rows.clh"
 
-/* WIDTH elements of C or D, col apart; only as many as there are columns left. */
+/* WIDTH elements of C or D, a distance of col apart, or the columns that are left. */
 static inline FLOATS
 load_c (global const C_MEM *C, long col, int columns)
 {
@@ -151,7 +151,7 @@ store_d (global D_MEM *D, long col, int columns, bool stream, FLOATS x)
 }
 
 #if B_TYPE == I8
-/* A sum of bytes as what it stands for, by what follows the row of A and the panel of B. */
+/* The dequantized sum, from the values that follow the row of A and the panel of B. */
 static inline FLOATS
 scale_bytes (SUMS sum, global const int *row, global const int *panel, int v)
 {
@@ -164,8 +164,8 @@ scale_bytes (SUMS sum, global const int *row, global const int *panel, int v)
 }
 #endif
 
-/* A whole tile without C, by activations of few instructions: all is known but where it goes, so
- * that nothing is asked for each vector. Worth it where K is small. */
+/* Stores a whole tile without C, for activations of few instructions: unrolled, with no checks per
+ * vector. This pays where K is small. */
 #if B_TYPE != I8 && D_TYPE == F32 && defined(D_UNIT_COL) && !defined(WHOLE_ROWS) &&                \
     (ACTIVATION == 0 || ACTIVATION == 1 || ACTIVATION == 2 || ACTIVATION == 8)
   #define STORES_WHOLE_TILES
@@ -208,7 +208,7 @@ gemm (GEMM_ARGUMENTS)
   global const B_ELEMENT *b_panel =
       (global const B_ELEMENT *)(B + p.b.offset + batch * p.b.batch) + j / TILE_N * B_PANEL (p.K);
 
-  /* Pointers, not offsets: compilers gather offsets into a vector, to take it apart at each use. */
+  /* Pointers instead of offsets: compilers gather offsets into a vector and extract each use. */
   global const A_ELEMENT *row[TILE_M];
   SUMS sum[TILE_M][VECTORS];
 #pragma unroll
@@ -219,7 +219,7 @@ gemm (GEMM_ARGUMENTS)
       sum[m][v] = 0;
   }
 
-  /* Of a small A all is near; below the last tile there may be no memory, and asking takes long. */
+  /* No prefetch for a small A, which is cached anyway, nor past the last tile, where it is slow. */
   const bool asks = A_STEP == 1 && (long)p.M * steps > NEAR && i + 2 * TILE_M <= p.M;
   for (long k = 0; k < steps; k++) {
     if (asks && k % LINE == 0)
@@ -254,8 +254,8 @@ gemm (GEMM_ARGUMENTS)
   }
 #endif
 
-  /* Sums that are indexed at run time cannot be registers, so what a rolled loop reads is a copy:
-   * unrolled, the epilogue would be as large as the tile has vectors. */
+  /* A copy of the sums for the rolled epilogue loop: an array that is indexed at run time cannot be
+   * in registers, and an unrolled epilogue would be TILE_M * VECTORS times as large. */
   FLOATS done[TILE_M][VECTORS];
 #pragma unroll
   for (int m = 0; m < TILE_M; m++)
@@ -271,7 +271,7 @@ gemm (GEMM_ARGUMENTS)
 
 #pragma unroll 1
   for (int m = 0; m < min (TILE_M, p.M - i); m++) {
-    /* Only whole rows wait for all that is in them. */
+    /* x holds the row; without WHOLE_ROWS each vector is stored at once. */
 #ifdef WHOLE_ROWS
     FLOATS x[VECTORS];
 #endif
