@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * L3_SIMD: subgroups share A between their lanes' registers; A and B are read where they lie, by
- * ordinary loads through the cache. subgroup_tile.clh draws what it has in common with others.
+ * L3_SIMD: the lanes of a subgroup share A from their registers; A and B are read unpacked, by
+ * ordinary loads through the cache. subgroup_tile.clh has the tile, tunables and multiplication.
  *
  *        a step of A, S = 8, DEPTH = 2                    a row k of B, TILE_N = 4
  *
@@ -11,11 +11,11 @@
  *     r | k k+1|  2  3|     | 14  15 |                   |0 1 2 3|4 5 6 7|     |28 .. 31|
  *       +------+------+- - -+--------+                   +-------+-------+- - -+--------+
  *
- *     A (r, k) is with lane k / DEPTH, its part k % DEPTH;      column j is lane j / TILE_N's
+ *     lane k / DEPTH holds A (r, k) as its part k % DEPTH;      lane j / TILE_N holds column j
  *
- * In a row-major A a lane reads DEPTH neighbours of each row, in a column-major one TILE_M
- * neighbours of each of its columns; of a row of B TILE_N neighbours. B of another layout and the
- * columns at D's right edge are read one by one, unless B comes in panels (PANEL), as halves do.
+ * A lane reads DEPTH neighbours of each row of a row-major A, TILE_M neighbours of each column of a
+ * column-major A, and TILE_N neighbours of a row of B. Unless B is packed in panels (PANEL), as for
+ * fp16, a B of another layout and the columns at D's right edge are read one by one.
  */
 #include "gemm.clh"
 

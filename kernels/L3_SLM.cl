@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * L3_SLM: a work-group brings a tile of A to local memory, for every work-item needs all of its
- * columns; B is read directly, one row at a time, through the cache.
+ * L3_SLM: a work-group copies a tile of A to local memory, since every work-item needs all of its
+ * columns. B is read directly, one row at a time, through the cache.
  *
  *                           COLUMNS
  *                 +----+----+- - - -+----+----+         ROWS    = TILE_M * GROUP_M
@@ -15,27 +15,27 @@
  *    |      |     |    |    |       |    |    | m=1       i = top  + m * TILE_M + r
  *    +------+     +----+----+- - - -+----+----+           j = left + 4 * (c * GROUP_N + n) + 0..3
  *
- *     tile[row * TILE_K + k]     A as it lies in a row-major matrix: a work-item reads four steps
- *                                of each of its rows, then uses them with four rows of B
+ *     tile[row * TILE_K + k]     A in row-major order: a work-item reads four elements of each of
+ *                                its rows, then multiplies them by four rows of B
  *
  *     fill | barrier | multiply | barrier | fill ...
  *
- * Rows past M and columns past N repeat the last one; steps past K are not taken.
+ * Rows past M and columns past N repeat the last one; the loop ends at K.
  *
  * TILE_M, TILE_N     outputs of a work-item, TILE_N a multiple of 4: TILE_M * TILE_N registers of
  *                    sums, TILE_M float4s of A and TILE_N / 4 of B
- * GROUP_M            work-items that need the same columns of B: the larger, the less is read of
- *                    memory, and the more of the cache
- * GROUP_N            work-items that share the tile's rows
- * TILE_K             depth of a step, a multiple of 4: the larger, the fewer barriers, and the more
- *                    local memory, ROWS * TILE_K floats. TILE_M * TILE_K must be a multiple of
- *                    4 * GROUP_N; with TILE_K = 4 * GROUP_N a work-item brings TILE_M float4s
+ * GROUP_M            work-items that share the same columns of B; larger: more reads of B hit the
+ *                    cache
+ * GROUP_N            work-items that share the same rows of the tile
+ * TILE_K             depth of a step, a multiple of 4; larger: fewer barriers, more local memory,
+ *                    ROWS * TILE_K floats. TILE_M * TILE_K must be a multiple of 4 * GROUP_N; with
+ *                    TILE_K = 4 * GROUP_N a work-item copies TILE_M float4s
  * WIDTH, PAD         4 and 0: see slm.clh
  */
 #include "gemm.clh"
 #include "slm.clh"
 
-/* The row of B at B, and how much of it there is. */
+/* Loads the work-item's columns of the row at B. whole: they are contiguous and within N. */
 static inline void
 load_row (strip b[TILE_N / 4], global const float *B, const GemmclProblem p, long j, bool whole)
 {
@@ -60,8 +60,8 @@ add (strip sum[TILE_M][TILE_N / 4], int r, float a, const strip b[TILE_N / 4])
   add (sum, r, a_k.s2, b[2]);                                                                      \
   add (sum, r, a_k.s3, b[3]);
 
-/* Adds the steps there are, TILE_K at most. a: the first row of the tile that is the work-item's;
- * j: its first column; whole: rows of B are float4s with nothing between, and all of them there. */
+/* Adds up to TILE_K products to each sum. a: the work-item's first row of the tile; j: its column;
+ * whole: rows of B are contiguous, and all columns lie within N. */
 LOCAL_INLINE void
 multiply (strip sum[TILE_M][TILE_N / 4], local const float *a, global const float *B,
           const GemmclProblem p, long j, int steps, bool whole)

@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * block_read: subgroups share A between their lanes' registers, and read A and B by block reads of
- * images. subgroup_tile.clh draws what it has in common with others.
+ * block_read: the lanes of a subgroup share A from their registers, and read A and B by block reads
+ * of images. subgroup_tile.clh has the tile, the tunables and the multiplication.
  *
  *        a step of A, S = 8, DEPTH = 1                    8 rows of B, TILE_N = 2
  *
@@ -14,15 +14,15 @@
  *       +----------------+                               +-------------+-------------+
  *                                                         a block read of B_ROWS each
  *
- *     A (r, k) is with lane k % S, its part k / S;       column j is lane j % S's
+ *     lane k % S holds A (r, k) as its part k / S;       lane j % S holds column j
  *
- * Images are filled with zeros to whole tiles (pack_image.cl), so that there are no edges but D's,
- * and a message reads 8 rows whatever their distance in memory: no addresses are reckoned.
+ * Images are padded with zeros to whole tiles (pack_image.cl), so that only D has edges. A message
+ * reads 8 rows at any pitch, with no address arithmetic.
  *
- * Where a step is as long as a read of B, B is read first and A in parts of 8 rows, each multiplied
- * at once: TILE_M * TILE_N + 8 * TILE_N + 8 registers.
+ * If a step is as long as a read of B, B is read first; A follows in parts of 8 rows, each of which
+ * is multiplied at once. This takes TILE_M * TILE_N + 8 * TILE_N + 8 registers.
  *
- * A_HALVES, B_HALVES  A, B is in halves
+ * A_HALVES, B_HALVES  from the host: A, B is fp16
  */
 #include "gemm.clh"
 
@@ -49,18 +49,18 @@
   #define B_PER_TEXEL 1
 #endif
 
-/* As wide as the blocks that lie side by side. */
+/* Each image is as wide as its blocks side by side. */
 #define A_IMAGE IMAGE (A, chunk / A_PER_TEXEL * (int)p.a.col)
 #define B_IMAGE IMAGE (B, COLUMNS / B_PER_TEXEL * (int)p.b.col)
 
-/* Where block t begins, of blocks of this size. */
+/* The texel at which block t begins; all blocks are width x height. */
 static inline int2
 block_at (const GemmclStrides s, uint t, int width, int height)
 {
   return (int2)(t % (uint)s.col * width, t / (uint)s.col * height);
 }
 
-/* B_ROWS rows of B, from row k of the step on. */
+/* Reads B_ROWS rows of B, beginning at row k of the step. */
 static inline void
 read_b (float b[B_ROWS * TILE_N], IMAGE_TYPE B, int2 at, int k)
 {
@@ -69,7 +69,7 @@ read_b (float b[B_ROWS * TILE_N], IMAGE_TYPE B, int2 at, int k)
     READ_B (b + c, TILE_N, B, at + (int2)(c * SUBGROUP_SIZE, k), B_ROWS);
 }
 
-/* A_ROWS rows of A from the i-th part on, shared, times the step's rows of B. */
+/* Reads and shares the i-th A_ROWS rows of A and multiplies them by the step's rows of B. */
 #define MULTIPLY_ROWS(i)                                                                           \
   float a[A_HELD];                                                                                 \
   SG_UNROLL                                                                                        \

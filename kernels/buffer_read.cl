@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * buffer_read: subgroups share A between their lanes' registers, and read A and B by block reads of
- * buffers. subgroup_tile.clh draws what it has in common with others.
+ * buffer_read: the lanes of a subgroup share A from their registers; block reads bring A and B from
+ * buffers. subgroup_tile.clh has the tile, the tunables and the multiplication.
  *
  *        a step of A, S = 8, DEPTH = 2                    rows k and k + 1 of B, TILE_N = 2
  *
@@ -10,21 +10,20 @@
  *       +----------------+----------------+              +-------------+-------------+
  *     r | 0  1  2  ..  7 | 8  9 10  .. 15 |            k | 0  1  ..  7 | 8  9  .. 15 |
  *       +----------------+----------------+          k+1 |16 17  .. 23 |24 25  .. 31 |
- *          one block read of 2 a row                     +-------------+-------------+
+ *          one block read of 2 per row                   +-------------+-------------+
  *                                                           one block read of 4
  *
- *     A (r, k) is with lane k % S, its part k / S;       column j is lane j % S's
+ *     lane k % S holds A (r, k) as its part k / S;       lane j % S holds column j
  *
- * B comes packed in panels of TILE_N * S columns (pack.cl), so that its rows follow one another: up
- * to eight floats per lane, 4 * TILE_N * S bytes of each row, come with one message, and there are
- * no edges along N. A is read in blocks where the host says that blocks can be (A_BLOCKS): f32 or
- * f16, and each row together; else, and in the last step, where that is not STEP long, lane by
- * lane.
+ * B is packed in panels of TILE_N * S columns (pack.cl), so that its rows are contiguous and N has
+ * no edges: one message reads up to eight floats per lane, 4 * TILE_N * S bytes of each row. With
+ * A_BLOCKS, from the host, A is f32 or fp16 with contiguous rows, and is read in blocks. Otherwise,
+ * and in a last step shorter than STEP, each lane loads its elements.
  */
 #include "gemm.clh"
 #include "subgroup.clh"
 
-/* Where a message reads rows of B of 16 columns, as many as registers are free for. */
+/* 2D block reads take B_ROWS rows of 16 columns per message: SG_ROWS, or half if registers lack. */
 #if defined(SG_ROWS) && B_TYPE == F32 && TILE_M * TILE_N * TILE_N <= 128
   #define B_IN_ROWS
   #define B_ROWS (TILE_M * TILE_N * TILE_N > 64 ? SG_ROWS / 2 : SG_ROWS)

@@ -1,24 +1,24 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * dot: products of bytes on GPUs that add up four of them in one instruction (DP4A). A work-item
- * owns TILE_M rows and TILE_N columns of D, straight from memory: A and B are a quarter of what
- * they are as floats, and neighbours find in the cache what they share.
+ * dot: int8 for GPUs that add four products of bytes in one instruction (DP4A). A work-item owns
+ * TILE_M rows and TILE_N columns of D and reads A and B from memory: they are a quarter the size of
+ * f32, and neighbouring work-items share what they read through the cache.
  *
  *               16 k                PANEL = TILE_N * GROUP_N
- *         +------------+        +---+---+---+---+---+---+      per step: of each row an int4, of
- *  TILE_M | x  y  z  w |        | 0 | 1 | 2 | 0 | 1 | 2 |      each column four ints, one below the
- *         | x  y  z  w |   x    | 0 | 1 | 2 | 0 | 1 | 2 |      other; neighbours read neighbouring
- *         +------------+        +---+---+---+---+---+---+      columns (drawn: GROUP_N = 3)
+ *         +------------+        +---+---+---+---+---+---+      A step of 16 k reads an int4 of each
+ *  TILE_M | x  y  z  w |        | 0 | 1 | 2 | 0 | 1 | 2 |      row, and of each column four ints
+ *         | x  y  z  w |   x    | 0 | 1 | 2 | 0 | 1 | 2 |      below each other; neighbours read
+ *         +------------+        +---+---+---+---+---+---+      neighbouring columns (GROUP_N = 3).
  *
  *     i = (group 0 * GROUP_M + lane / GROUP_N) * TILE_M + m
  *     j = group 1 * PANEL + n * GROUP_N + lane % GROUP_N
  *
- * quantized.h says how A and B lie. A row past M is the last one once more.
+ * quantized.h defines the layouts of A and B. Rows past M repeat the last row.
  *
- * TILE_M, TILE_N: the larger, the fewer loads for each product, and the more registers: their
- *   product, 4 TILE_M and TILE_N.
- * GROUP_M, GROUP_N: what shares a row, or a column, in the cache of a core.
+ * TILE_M, TILE_N: outputs of a work-item; larger: fewer loads per product, and more registers,
+ *   TILE_M * TILE_N + 4 * TILE_M + TILE_N.
+ * GROUP_M, GROUP_N: work-items that share a column of B, or a row of A, through the cache.
  */
 #include "gemm.clh"
 #include "dot.clh"
@@ -36,7 +36,7 @@ gemm (GEMM_ARGUMENTS)
   global const int *panel = (global const int *)(B + p.b.offset + batch * p.b.batch) +
                             get_group_id (1) * BYTES_PANEL (p.K) + lane % GROUP_N;
 
-  /* In ints. */
+  /* Offsets of rows, in ints. */
   long row[TILE_M];
   int sum[TILE_M][TILE_N];
 #pragma unroll
@@ -50,7 +50,7 @@ gemm (GEMM_ARGUMENTS)
   global const int *a_words = (global const int *)A;
   for (int k = 0; k < words; k += 4) {
     int a[TILE_M][4];
-    /* Intel's compiler makes one load of four by itself, and PoCL 6 gets a vector wrong. */
+    /* Only PTX needs the int4: Intel's compiler merges the loads itself, PoCL 6 miscompiles it. */
 #pragma unroll
     for (int m = 0; m < TILE_M; m++)
 #ifdef DOT_PTX

@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * slm: a work-group brings tiles of A and of B to local memory, step by step, and its work-items
- * multiply from there. One source for local memory as one writes it first, for strides without bank
- * conflicts, for float4s, and for a second pair of tiles that is filled while the first is used.
+ * slm: a work-group copies tiles of A and B to local memory, step by step, and its work-items
+ * multiply from there. Options avoid bank conflicts (PAD), read float4s (WIDTH), and fill a second
+ * pair of tiles while the first is used (SIDES); without them it is the textbook method.
  *
  *                             COLUMNS
  *                       +----+----+----+----+         ROWS    = TILE_M * GROUP_M
@@ -19,27 +19,27 @@
  *     tile_a[side][row * A_PITCH + k]               A_PITCH = TILE_K + PAD
  *     tile_b[side][k * B_PITCH + PADDED (column)]   PADDED (j) = j + j / BANKS * PAD
  *
- * Work-items (m, 0), (m, 1) ... read elements TILE_N apart of a row of B's tile at once, (0, n),
- * (1, n) ... elements TILE_M * A_PITCH apart of A's. Without PAD these are multiples of a power of
- * two, and fall into few of the BANKS that local memory can serve at the same time. With PAD, the
- * elements that would share a bank are PAD further each.
+ * Work-items (m, 0), (m, 1) ... read elements of B's tile that are TILE_N apart at the same time;
+ * (0, n), (1, n) ... elements of A's tile that are TILE_M * A_PITCH apart. Without PAD these are
+ * multiples of a power of two, and map to few of the BANKS that local memory serves in parallel.
+ * PAD moves the elements of the same bank to different banks.
  *
  *     SIDES = 1   fill | barrier | multiply | barrier | fill ...
  *     SIDES = 2   fill 0 | barrier | fill 1, multiply 0 | barrier | fill 0, multiply 1 ...
  *
- * Rows past M and columns past N repeat the last one, steps past K are zeros.
+ * Rows past M and columns past N repeat the last one; elements with k past K are zeros.
  *
- * TILE_M, TILE_N     outputs of a work-item: TILE_M * TILE_N registers of sums; the larger, the
- *                    fewer reads of local memory per multiplication
- * GROUP_M, GROUP_N   work-items of a group: the larger, the fewer reads of memory
- * TILE_K             depth of a step: the larger, the fewer barriers and the more local memory,
+ * TILE_M, TILE_N     outputs of a work-item, in TILE_M * TILE_N registers; larger: fewer reads of
+ *                    local memory per multiplication
+ * GROUP_M, GROUP_N   work-items of a work-group; larger: fewer reads of global memory
+ * TILE_K             depth of a step; larger: fewer barriers and more local memory,
  *                    SIDES * (ROWS * A_PITCH + TILE_K * B_PITCH) floats. TILE_M * TILE_K must be a
  *                    multiple of WIDTH * GROUP_N, TILE_N * TILE_K one of WIDTH * GROUP_M
- * WIDTH              floats that are read at once of local memory, and of A and B where they lie
- *                    suitably: 1, or 4, of which TILE_N and TILE_K must be multiples
- * PAD                0, or WIDTH
- * UNROLL             steps of WIDTH in a row without a jump
- * SIDES              pairs of tiles: 1 or 2
+ * WIDTH              1 or 4: floats per read of local memory, and of A and B where their layout
+ *                    allows; TILE_N and TILE_K are multiples of it
+ * PAD                padding in floats, 0 or WIDTH
+ * UNROLL             unroll factor of the loop over a step, in steps of WIDTH
+ * SIDES              pairs of tiles: 1, or 2 for double buffering
  */
 #include "gemm.clh"
 #include "slm.clh"
@@ -49,7 +49,8 @@
 #define B_PITCH   PADDED (COLUMNS)
 #define STRIPS    (COLUMNS / WIDTH)
 
-/* Columns from left on. Neighbouring work-items fetch what is neighbouring in memory. */
+/* Copies columns left to left + COLUMNS - 1 of B. Neighbouring work-items read neighbouring memory,
+ * in either layout of B. */
 LOCAL_INLINE void
 copy_b (local float *tile, global const float *B, const GemmclProblem p, long left, int lane,
         int rest)
@@ -67,7 +68,7 @@ copy_b (local float *tile, global const float *B, const GemmclProblem p, long le
   }
 }
 
-/* Adds a step to the sums of a work-item whose first row and column a and b are. */
+/* Adds the products of a step. a, b: the work-item's first row and column in the tiles. */
 LOCAL_INLINE void
 multiply (strip sum[TILE_M][TILE_N / WIDTH], local const float *a, local const float *b)
 {

@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * subgroup_probe: a little of what a kernel uses of subgroup.clh. Whether it builds, and how large
- * its subgroups are then, says whether a device has a level.
+ * subgroup_probe: a small kernel with the operations of subgroup.clh. A device supports a level if
+ * this kernel builds and has subgroups of the right size.
  */
 #include "subgroup.clh"
 
