@@ -1,15 +1,15 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * xmx: subgroups multiply by matrix engines (dpas.clh): A and B as bf16, f16 or tf32, added up as
- * f32; or as bytes (quantized.h), added up as integers.
- * S = SUBGROUP_SIZE = columns of a dpas; a subgroup owns TILE_M x PANEL of D, PANEL = TILE_N * S.
+ * xmx: subgroups multiply by matrix engines (dpas.clh): bf16, fp16 or tf32 with f32 sums, or uint8
+ * by int8 (quantized.h) with int sums.
+ * S = SUBGROUP_SIZE = columns of a dpas. A subgroup owns TILE_M x PANEL of D, PANEL = TILE_N * S.
  *
- *                    PANEL                          A work-group has GROUP_M such tiles one below
- *                 S    S   ..                       the other and ACROSS = GROUP_N / S side by
- *               +----+----+----+                    side: what one subgroup reads of A its
- *        DPAS_K |    |    |    |                    neighbours to the side find in the cache, and
- *               +----+----+----+                    what it reads of B those below.
+ *                    PANEL                          A work-group has GROUP_M such tiles along M
+ *                 S    S   ..                       and ACROSS = GROUP_N / S along N. Subgroups
+ *               +----+----+----+                    side by side share reads of A through the
+ *        DPAS_K |    |    |    |                    cache; those below each other share reads
+ *               +----+----+----+                    of B.
  *          STEP |  B, packed   |
  *               +----+----+----+                         +------+------+   sg_id ()
  *   DPAS_K  STEP                                         |   0  |   1  |   with GROUP_M = 3,
@@ -19,21 +19,21 @@
  *   |    |    | |    |    |    | 8                       |   4  |   5  |
  *   +----+----+ +----+----+----+                         +------+------+
  *
- * In registers D is TILE_M / 8 x TILE_N blocks of 8 x S, of which a lane has a column each; A
- * TILE_M / 8 blocks of 8 x DPAS_K, read as it is stored, scaled and rounded on its way; B TILE_N
- * blocks of DPAS_K x S. Then
+ * In registers, D is TILE_M / 8 x TILE_N blocks of 8 x S, of which each lane has a column. A is
+ * TILE_M / 8 blocks of 8 x DPAS_K, scaled and rounded after the read. B is TILE_N blocks of
+ * DPAS_K x S. Then
  *
- *     for each block of B            D (m, c) += A (m) * B (c), so that a block of B is held for
+ *     for each block c of B          D (m, c) += A (m) * B (c), so that a block of B is held for
  *       for each block m of A        several dpas
  *
- * B comes packed in panels of PANEL columns, the panel in steps of DPAS_K rows, the step in blocks
- * of S columns (pack_dpas.cl), K filled up with zeros to whole STEPs: the subgroup reads it from
- * its first byte to its last. Rows of 16 words at a time with 2D block reads, else in blocks.
+ * B is packed in panels of PANEL columns, a panel in steps of DPAS_K rows, a step in blocks of S
+ * columns (pack_dpas.cl), with K padded by zeros to whole STEPs. A subgroup reads a panel from its
+ * first byte to its last: by 2D block reads of rows of 16 words, else by block reads of 8 lines.
  *
- * An A that is not multiplied as it is stored costs a move for each of its registers, in every
- * subgroup that reads it. Where tiles are large and others are to the side, a subgroup then owns
- * half the rows of two panels (WIDE): as many dpas and registers of D for half the moves, though B
- * is read twice as often; and the work-group, of which nothing else changes, is
+ * Converting A takes a move for each of its registers, in every subgroup that reads it. Therefore,
+ * if tiles are large and several subgroups lie side by side, each owns half the rows of two panels
+ * (WIDE = 2). It issues as many dpas and has as many registers of D, with half the moves, but reads
+ * B twice as often. The work-group's tile stays the same:
  *
  *     +-------------+
  *     |      0      |  TILE_M / 2       DOWN = 2 GROUP_M, ACROSS half of the above
@@ -42,25 +42,24 @@
  *     +-------------+
  *        2 PANEL
  *
- * Which of a dpas' K are whose: lane l's part d is column d * S + l, which is what a block read
- * gives it, and pack_dpas.cl has B's rows in that order.
+ * Part d of lane l is column d * S + l of a dpas, the order in which a block read returns columns;
+ * pack_dpas.cl stores B's rows in that order.
  *
- * A is read by 2D block reads, OWN_M rows in one message and with its edges (SG_2D and A_PITCHED,
- * the host's word that rows and their distance suit these); or row by row in blocks of STEP columns
- * (A_BLOCKS), the last ones lane by lane; or all of it lane by lane, whatever its type and strides.
- * Rows past M repeat the last one or are zeros, columns past K are zeros, as B's rows are there.
- * Blocks of a row are not what a dpas of tf32 wants, of which lanes have two rows between them.
+ * A is read in one of three ways. With SG_2D and A_PITCHED, from the host, 2D block reads fetch
+ * OWN_M rows per message, edges included. With A_BLOCKS, from the host, each row is read in blocks
+ * of STEP columns, and the last columns lane by lane. Otherwise all of A, of any type and strides,
+ * is read lane by lane. Rows past M repeat the last row or are zeros; columns past K are zeros, as
+ * are B's rows there. Block reads of a row do not suit tf32, whose dpas has two rows per register.
  *
- * Bytes lie otherwise (quantized.h): A's in their order, four to a word, and B's a row of PANEL
- * words for each four rows. Neither has edges.
+ * The int8 layouts have no edges (quantized.h): A is in the order of k, four elements to a word; B
+ * has one row of PANEL words for every four rows.
  *
- * TILE_M, TILE_N   8 to 32, in blocks of 8, and blocks of S columns: the larger, the fewer reads
- *                  for each dpas; TILE_M * TILE_N registers of D, that is half of those a thread
- *                  has for 32 x 64 and 256 registers of 64 bytes
- * GROUP_M, GROUP_N the larger, the less comes from behind the core's cache, and the coarser the
- *                  grid
- * DEPTH            STEP = DEPTH * S, a multiple of DPAS_K: what is read ahead of its use
- * AHEAD            steps ahead of which A and B are prefetched; 0: not
+ * TILE_M, TILE_N   rows, 8 to 32 in blocks of 8, and blocks of S columns; larger: fewer reads per
+ *                  dpas. D takes TILE_M * TILE_N registers: 32 x 64 outputs are half of 256
+ *                  registers of 64 bytes
+ * GROUP_M, GROUP_N larger: more reads hit the core's cache, and the grid is coarser
+ * DEPTH            STEP = DEPTH * S, a multiple of DPAS_K, is read before it is multiplied
+ * AHEAD            prefetch distance for A and B in steps; 0: no prefetch
  */
 #include "gemm.clh"
 #include "dpas.clh"
@@ -72,33 +71,32 @@
 
 #define STEP  (DEPTH * SUBGROUP_SIZE)
 #define PARTS (STEP / DPAS_K)
-/* A is multiplied as it is stored. */
+/* A needs no conversion. */
 #if A_TYPE == B_TYPE && A_TYPE != F32 && !defined(A_SCALED)
   #define A_AS_STORED
 #endif
-/* Panels of B that a subgroup has side by side. Whole rows are finished in tiles of one. */
+/* Panels of B that a subgroup owns side by side; only one with whole rows. */
 #if TILE_M == 32 && SUBGROUP_SIZE == 16 && GROUP_N > SUBGROUP_SIZE && B_TYPE != I8 &&              \
     !defined(A_AS_STORED) && !defined(WHOLE_ROWS)
   #define WIDE 2
 #else
   #define WIDE 1
 #endif
-/* Rows and blocks of columns of D that a subgroup owns, and subgroups below and beside each other.
- */
+/* Rows and blocks of columns of D per subgroup; subgroups of a work-group along M and N. */
 #define OWN_M    (TILE_M / WIDE)
 #define OWN_N    (TILE_N * WIDE)
 #define BLOCKS_M (OWN_M / 8)
 #define DOWN     (GROUP_M * WIDE)
 #define ACROSS   (GROUP_N / SUBGROUP_SIZE / WIDE)
-/* Steps of a dpas for which B is read at once. */
+/* Number of DPAS_K steps for which B is read at once. */
 #if B_TYPE == I8 && defined(SG_2D)
   #define B_PARTS PARTS
 #else
   #define B_PARTS 1
 #endif
-/* Rows of A of which a lane has parts. */
+/* Rows of A of which a lane holds parts. */
 #define HELD_M (BLOCKS_M * DPAS_HELD)
-/* Words of a panel of B to a dpas' step, and lines of 16 words. */
+/* Words of a panel of B per DPAS_K step, and the same in lines of 16 words. */
 #define B_WORDS (8 * PANEL)
 #define B_LINES (8 * TILE_N)
 
@@ -108,17 +106,17 @@
   #define A_IN_BLOCKS
 #endif
 
-/* Where a subgroup's tile is, and what it reads. */
+/* The position of a subgroup's tile, and its operands. */
 typedef struct {
   long top, left;
-  long row[HELD_M];      /* where each of the lane's rows of A begins */
-  global const uchar *a; /* for 2D reads: the multiple of 64 bytes before A, how far before */
+  long row[HELD_M];      /* offset of each of the lane's rows of A */
+  global const uchar *a; /* for 2D reads: A aligned down to 64 bytes; a_shift: elements skipped */
   int a_shift, a_width, a_height, a_pitch;
-  global const uint *b[WIDE]; /* panels; past the last one that again */
+  global const uint *b[WIDE]; /* panels; past the last panel, the last one */
   int b_lines;
 } Place;
 
-/* A step's rows as blocks, from rows[part * HELD_M + r]. */
+/* Forms the blocks of a step from rows[part * HELD_M + r]. */
 static inline void
 gather_rows (DpasRows a[PARTS * BLOCKS_M], const DpasRow rows[PARTS * HELD_M])
 {
@@ -136,7 +134,7 @@ gather_rows (DpasRows a[PARTS * BLOCKS_M], const DpasRow rows[PARTS * HELD_M])
     #define READ_ROWS sg_read_words
   #endif
 
-/* A's bytes come as they are, and K is padded: no edges. */
+/* Needs no conversion, and no edges since K is padded. */
 static inline void
 read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
         int k)
@@ -160,7 +158,7 @@ read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem
   gather_rows (a, rows);
 }
 
-/* A panel's rows, of PANEL words each, have a word of each column. */
+/* Each row of a panel has PANEL words, one per column. */
 static inline void
 read_b (int8 b[B_PARTS * TILE_N], const Place *at, int step)
 {
@@ -185,7 +183,7 @@ read_b (int8 b[B_PARTS * TILE_N], const Place *at, int step)
     b[i] = as_int8 (vload8 (i % TILE_N * B_PARTS + i / TILE_N, x));
 }
 
-/* By what follows the row of A and the column of B. */
+/* The dequantized sum, from the values that follow the row of A and the column of B. */
 static inline float
 get_value (int sum, global const A_MEM *A, const GemmclProblem p, const Place *at, int r,
            int column)
@@ -209,7 +207,7 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   at->b_lines = BYTES_K (p.K) / 4;
 }
 #else
-  /* A's bits as float. */
+  /* An element of A as float, from its bits. */
   #if A_TYPE == BF16
     #define A_FLOAT(x) as_float ((uint)(x) << 16)
   #elif A_TYPE == F16
@@ -230,7 +228,7 @@ dpas_float_of_half (ushort bits)
   #endif
 
   #if defined(A_IN_2D) || defined(A_IN_BLOCKS)
-/* The lane's elements of a row, as they are stored. */
+/* A DpasRow of the lane's stored elements of a row, converted if necessary. */
 static inline DpasRow
 pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
 {
@@ -246,7 +244,7 @@ pack_row (const A_WORD x[DPAS_PARTS], const GemmclProblem p)
 }
   #endif
 
-/* Lane by lane; past K zeros. */
+/* Reads A lane by lane; zeros past K. */
 static inline void
 load_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem p, const Place *at,
         int k)
@@ -316,7 +314,7 @@ read_a (DpasRows a[PARTS * BLOCKS_M], global const A_MEM *A, const GemmclProblem
 }
   #endif
 
-/* The rows of B for DPAS_K columns of A, step after step. */
+/* Reads the rows of B for the DPAS_K columns of A of a step. */
 static inline void
 read_b (int8 b[OWN_N], const Place *at, int step)
 {
@@ -377,8 +375,8 @@ multiply (DpasSum sum[BLOCKS_M * OWN_N], local const DpasRows *shared, const Dpa
   }
 }
 
-/* A block of D, of which the lane has a column. Constants alone may count blocks and rows, see
- * REPEAT. */
+/* Stores a block of D, of which the lane has a column. The indices of blocks and rows must be
+ * constants; see REPEAT. */
 static inline void
 store_block (global const A_MEM *A, global const C_MEM *C, global const float *bias,
              global D_MEM *D, const GemmclProblem p, const Place *at, int m, int c, DpasSum sum)
@@ -404,7 +402,7 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
   REPEAT (BLOCKS_M * OWN_N, STORE_BLOCK)
 }
 
-/* Whole rows, which the lanes of a subgroup share and, where they are wider, those side by side. */
+/* Whole rows, shared by the lanes of a subgroup and by subgroups side by side. */
 #define ROW_PART           float
 #define ROW_OWN            float
 #define ROW_WIDTH          1
@@ -477,9 +475,9 @@ find_place (Place *at, global const A_MEM *A, global const B_MEM *B, const Gemmc
   find_operands (at, A, B, p, (p.N - 1) / PANEL);
 }
 
-/* Two steps from k on get into the core's cache: of the subgroups that read the same, those with an
- * even number prefetch the first and the others the second, each its share. One that has its rows
- * of A for itself prefetches both. */
+/* Prefetches two steps from k on into the core's cache. Of the subgroups that read the same data,
+ * those with even numbers prefetch the first step and the others the second, each its share. A
+ * subgroup that shares its rows of A with no other prefetches both steps. */
 #if defined(SG_ROWS) && defined(A_IN_2D) && AHEAD > 0
   #define OWN_STEPS (ACROSS > 1 ? 1 : 2)
 
@@ -499,8 +497,8 @@ prefetch_steps (const GemmclProblem p, const Place *at, int k)
                   64, (int2)(0, b_step / DPAS_K * B_LINES + down / 2 / WIDE * lines), lines);
 }
 #elif defined(SG_ROWS) && B_TYPE == I8 && AHEAD > 0
-/* Of a panel, whose lines are PANEL words long, each prefetches a block of columns: so there are
- * twice as many subgroups one below the other as blocks. */
+/* A panel has rows of PANEL words. Each subgroup prefetches one block of columns of one step, so
+ * GROUP_M must be 2 * TILE_N. */
 static inline void
 prefetch_steps (const GemmclProblem p, const Place *at, int k)
 {
@@ -516,7 +514,7 @@ prefetch_steps (const GemmclProblem p, const Place *at, int k)
   #define prefetch_steps(p, at, k)
 #endif
 
-/* In the kernel itself: it has barriers. */
+/* Only for the kernel function, since it contains barriers. */
 #define STEP_OF_K(read)                                                                            \
   read (a, A, p, &at, k);                                                                          \
   SG_UNROLL                                                                                        \
