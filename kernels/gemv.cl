@@ -1,29 +1,28 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gemv: few rows of A, TILE_M at most, times a B that is read once: what counts is to read it fast.
- * A work-group owns a panel of B; its work-items share K between them, and add up at the end.
+ * gemv: up to TILE_M rows of A times a B that is read once, which limits the speed. A work-group
+ * owns a panel of B. Its work-items split K between them and add up their sums at the end.
  *
  *             PANEL = 4 * GROUP_N
  *            +---+---+---+---+                work-item (slice, n) = (lane / GROUP_N,
  *            | 0 | 0 | 0 | 0 |  k = 0                                 lane % GROUP_N)
- *            | 1 | 1 | 1 | 1 |      1         reads the float4s n of the rows of the panel
+ *            | 1 | 1 | 1 | 1 |      1         reads the float4s n of the panel's rows
  *          K | 2 | 2 | 2 | 2 |      2           k = slice, slice + GROUP_M, slice + 2 GROUP_M ...
- *            | 0 | 0 | 0 | 0 |      3         so that the group reads GROUP_M rows, which lie one
- *            | 1 | 1 | 1 | 1 |      4         after the other, at once (drawn: GROUP_M = 3)
+ *            | 0 | 0 | 0 | 0 |      3         so that the work-group reads GROUP_M contiguous rows
+ *            | 1 | 1 | 1 | 1 |      4         at once (drawn: GROUP_M = 3)
  *            +---+---+---+---+
  *
  *     sums[i][slice][column]    a slice's sum of D (i, column) / alpha in local memory
  *
- * and then work-item t adds up and stores the outputs t, t + GROUP ... of the TILE_M x PANEL.
+ * Work-item t then adds up and stores the outputs t, t + GROUP ... of the TILE_M x PANEL.
  *
- * TILE_M     rows at most; there is one tile along M (the table's max_m sees to it). Each costs a
- *            work-item four registers
+ * TILE_M     the most rows: max_m in kernels.def allows one tile along M. Each row takes four
+ *            registers of a work-item
  * TILE_N     4: a float4
- * GROUP_N    work-items side by side: the smaller, the more groups there are for a small N; 8 read
- *            128 bytes at once
- * GROUP_M    slices of K: the more, the more reads are under way at a time
- * AHEAD      rows of B that a work-item asks for before it uses the first; likewise
+ * GROUP_N    work-items along N; smaller: more work-groups for a small N. 8 read 128 bytes at once
+ * GROUP_M    slices of K; larger: more loads in flight
+ * AHEAD      rows of B that a work-item loads before it uses the first; larger: the same
  */
 #include "gemm.clh"
 

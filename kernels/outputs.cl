@@ -1,31 +1,31 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * outputs: several outputs per work-item, straight from memory. What makes them faster than one is
- * the order of the loops, which this source has both ways.
+ * outputs: several outputs per work-item, straight from global memory. The speed depends on the
+ * order of the loops, which PERMUTED selects.
  *
  *     together: a block TILE_N wide          APART: GROUP_N columns from one to the next
  *     +----+----+----+----+                  +----+----+----+----+
- *     |0000|1111|2222|3333|                  |0123|0123|0123|0123|    whose outputs these columns
- *     |0000|1111|2222|3333| TILE_M           |0123|0123|0123|0123|    are, in groups of GROUP_N = 4
- *     +----+----+----+----+                  +----+----+----+----+    side by side, TILE_N = 4
+ *     |0000|1111|2222|3333|                  |0123|0123|0123|0123|    n of the work-item that owns
+ *     |0000|1111|2222|3333| TILE_M           |0123|0123|0123|0123|    each column; GROUP_N = 4,
+ *     +----+----+----+----+                  +----+----+----+----+    TILE_N = 4
  *
  *     i = top  + m * TILE_M + r              work-item (m, n) = (lane / GROUP_N, lane % GROUP_N)
  *     j = left + n * TILE_N + c              APART: j = left + c * GROUP_N + n
  *
- * In the plain order an output is finished before the next one begins: A's row is read TILE_N times
- * and B's column TILE_M times, as if there were as many work-items, but with less of them at a time
- * to hide the waiting. PERMUTED, with the loop over K outside, each step reads TILE_M elements of A
- * and TILE_N of B and uses each of them for all outputs of its row or column:
+ * The plain order finishes one output after the other. It reads a row of A TILE_N times and a
+ * column of B TILE_M times, as one output per work-item does, with fewer work-items to hide the
+ * latency. PERMUTED has the loop over K outermost: each step reads TILE_M elements of A and TILE_N
+ * of B, and uses each for all outputs of its row or column:
  *
  *     reads per multiply-add    plain: 2     PERMUTED: 1 / TILE_M + 1 / TILE_N
  *
- * TILE_M, TILE_N     rows and columns of a work-item; PERMUTED, their sums are TILE_M * TILE_N
+ * TILE_M, TILE_N     rows and columns of a work-item; PERMUTED keeps their sums in TILE_M * TILE_N
  *                    registers
- * GROUP_M, GROUP_N   work-items of a group along M and N
- * PERMUTED           the loop over K is the outermost
- * APART              columns of a work-item are GROUP_N apart: neighbours then read neighbouring
- *                    elements of B and write those of D
+ * GROUP_M, GROUP_N   work-items of a work-group along M and N
+ * PERMUTED           if defined, the loop over K is the outermost
+ * APART              if defined, a work-item's columns are GROUP_N apart: neighbouring work-items
+ *                    then read neighbouring elements of B and write neighbouring elements of D
  */
 #include "gemm.clh"
 
@@ -56,7 +56,7 @@ gemm (GEMM_ARGUMENTS)
   B += p.b.offset + batch * p.b.batch;
 
 #ifdef PERMUTED
-  /* Beyond the last row or column is that one once more, and is not stored. */
+  /* Rows past M and columns past N repeat the last one and are not stored. */
   long row[TILE_M], column[TILE_N];
   float sum[TILE_M][TILE_N];
 #pragma unroll

@@ -1,15 +1,15 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * pack: B in panels of PANEL columns, each read from its first byte to its last by one tile of D.
+ * pack: B in panels of PANEL columns. A tile of D reads a panel from its first byte to its last.
  *
  *          PANEL                     panel j / PANEL   row k   column j % PANEL
  *       +----+----+--+   packed[    (j / PANEL) * K * PANEL  +  k * PANEL  +  j % PANEL  ]
  *     K |    |    |  |
- *       +----+----+--+   Columns from N to the next multiple of PANEL are zeros, so that tiles need
- *             N          no edges along N.
+ *       +----+----+--+   Columns from N to the next multiple of PANEL are zeros, so that N has no
+ *             N          edges.
  *
- * Stored as floats, or rounded to halves (B_TYPE). A work-item writes one element: (columns with
+ * Stored as B_TYPE, f32 or rounded to fp16 or bf16. A work-item writes one element: (columns with
  * padding, K, batches).
  */
 #include "problem.h"

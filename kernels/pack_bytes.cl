@@ -1,14 +1,13 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * pack_bytes: B in panels of bytes with a sign; see quantized.h for how they lie. Of each
- * column
+ * pack_bytes: B as int8 in panels; quantized.h has the layout. For each column
  *
- *     scale = max |b| / 127,  zero = 0,  byte = b / scale + zero to the nearest
+ *     scale = max |b| / 127,  zero = 0,  byte = b / scale + zero, rounded to nearest
  *
- * unless scales says what they are: the scales of N columns, then their zeros. B was made of such
- * bytes, and becomes them again. A column with a NaN or an infinity has a scale of NaN. Columns
- * from N to the next multiple of PANEL are zeros.
+ * If scales is not NULL, it holds N scales followed by N zero points. B is then an int8 matrix that
+ * was dequantized with them, and packing restores its elements. A NaN or an infinity makes the
+ * column's scale NaN. Columns from N to the next multiple of PANEL are zeros.
  *
  * A work-item owns a column: (columns with padding, 1, batches).
  */

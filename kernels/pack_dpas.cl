@@ -1,22 +1,22 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * pack_dpas: B for matrix engines (dpas.clh), in panels of PANEL columns, each read from its first
- * byte to its last by one subgroup of S = SUBGROUP_SIZE.
+ * pack_dpas: B for matrix engines (dpas.clh) in panels of PANEL columns. A subgroup of S =
+ * SUBGROUP_SIZE reads a panel from its first byte to its last.
  *
  *         S   S   S
- *       +---+---+---+        A panel is steps of ROWS = 8 * DPAS_PACK rows, one below the other;
- *       | 0 | 1 | 2 | step   a step, blocks of S columns, as numbered. A block: 8 lines of S words
- *       +---+---+---+        of 32 bits; word w of a line has of column w of the block elements
- *       | 3 | 4 | 5 |        number DPAS_PACK * line, DPAS_PACK * line + 1 ..
+ *       +---+---+---+        A panel consists of steps of ROWS = 8 * DPAS_PACK rows, a step of
+ *       | 0 | 1 | 2 | step   blocks of S columns, in the order drawn. A block is 8 lines of S
+ *       +---+---+---+        32-bit words; word w of a line packs elements DPAS_PACK * line,
+ *       | 3 | 4 | 5 |        DPAS_PACK * line + 1 .. of column w of the block.
  *       +---+---+---+
- *           PANEL            Element number n is row n / P + S * (n % P) of the step, P = ROWS / S:
- *                            of a row of A's step, lane l has as its part d what belongs to row
- *                            l + S * d, and to a dpas as number l * P + d. Of floats, of which
- *                            ROWS are fewer than S, it is row n.
+ *           PANEL            Element n is row n / P + S * (n % P) of the step, P = ROWS / S. This
+ *                            matches A: a dpas multiplies part d of lane l, which is column
+ *                            l + S * d of A's step, by element l * P + d. With tf32 (B_TYPE F32)
+ *                            ROWS is less than S, and element n is row n.
  *
- * Rows from K to the next multiple of a step, or of several, and columns from N to the next panel
- * are zeros. A work-item writes a word: (columns with padding, K with padding / DPAS_PACK,
+ * Rows from K to the next multiple of a step, or of several steps, and columns from N to the next
+ * panel are zeros. A work-item writes a word: (columns with padding, K with padding / DPAS_PACK,
  * batches).
  */
 #include "problem.h"

@@ -1,27 +1,27 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * pack_image: A or B as an image of which block reads read. A panel is what one tile of D needs of
- * it: TILE_M rows of A, all of their K, or COLUMNS columns of B. Since K may be longer than an
- * image is wide or high, a panel is cut into blocks of up to CHUNK of K, and since there may be
- * more blocks than fit one below the other, they lie in rows of p.a.col or p.b.col:
+ * pack_image: A or B as an image for block reads. A panel is the part of it that one tile of D
+ * needs: TILE_M rows of A, or COLUMNS columns of B, with all of K. The size of images is limited:
+ * so a panel is cut into blocks of up to CHUNK of K, and blocks lie in rows of p.a.col or p.b.col
+ * blocks side by side:
  *
  *      K of A, CHUNK to a block          block t = (batch * panels + panel) * blocks of a panel
  *     +-------+-------+---+                        + K / CHUNK
  *     | t = 0 | t = 1 | 2 | TILE_M       lies at x = t % side * the width of a block
  *     +-------+-------+---+                      y = t / side * the height of a block
  *     | t = 3 | ..        | TILE_M
- *                                        where side is the number of blocks side by side; a block
- *                                        of A is CHUNK x TILE_M, of B COLUMNS x CHUNK
+ *                                        side: number of blocks side by side. A block of A is
+ *                                        CHUNK x TILE_M, one of B COLUMNS x CHUNK.
  *
- * What is past M, N or K is zero, so that tiles have no edges.
+ * Elements past M, N or K are zeros, so that tiles have no edges.
  *
- * A texel is 32 bits: a float, or two halves, of neighbouring columns, the first in the low bits.
- * A work-item writes one: (texels of a block's width * blocks, a block's height).
+ * A texel has 32 bits: a float, or two halfs of neighbouring columns, the first in the low bits.
+ * A work-item writes one texel: (texels of a block's width * blocks, a block's height).
  *
- * OF_A               K runs along x, else along y
- * TEXEL_HALVES       halves
- * A_TYPE             what X holds: the type of A, or F32 for B
+ * OF_A               if defined, X is A, and K runs along x; else X is B, and K runs along y
+ * TEXEL_HALVES       if defined, texels hold halfs
+ * A_TYPE             stored type of X: that of A, or F32 for B
  */
 #include "problem.h"
 #include "texels.clh"
@@ -33,7 +33,7 @@
   #define PER_TEXEL 1
 #endif
 
-/* Where a block begins in X, and how X lies; of a whole batch. */
+/* Size and strides of X. */
 typedef struct {
   int rows, cols;
   GemmclStrides strides;

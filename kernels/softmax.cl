@@ -1,20 +1,20 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * softmax: D (i, j) = exp (x (i, j) - max) / sum exp (x (i, j) - max), max and sum over the N of a
- * row, for those gemm kernels whose work-groups own no whole rows: these leave their logits x as
- * f32, this takes them further.
+ * softmax: D (i, j) = exp (x (i, j) - max) / sum exp (x (i, j) - max), with max and sum over the
+ * N columns of a row. It follows those gemm kernels that store their logits x as f32, since their
+ * work-groups do not own entire rows.
  *
  *            N
- *     +-+-+-+-+-+-+       a work-group owns row i = group 0 of batch group 2, a work-item of it the
- *     |0|1|2|0|1|2| i     columns lane, lane + GROUP, lane + 2 GROUP ... (drawn: GROUP = 3)
+ *     +-+-+-+-+-+-+       A work-group owns row i = group 0 of batch group 2, a work-item the
+ *     |0|1|2|0|1|2| i     columns lane, lane + GROUP, lane + 2 GROUP ... (drawn: GROUP = 3).
  *     +-+-+-+-+-+-+
  *
- * The grid is (M * GROUP, 1, batches) in groups of (GROUP, 1, 1). A work-item reads what it will
- * write and nothing else, so that D may be the logits' own memory, with the same strides. NaN and
- * +infinity make their whole row NaN, so does a row of nothing but -infinity: x - max is NaN.
+ * The grid is (M * GROUP, 1, batches) in work-groups of (GROUP, 1, 1). A work-item reads only the
+ * elements that it writes, so D may be the memory of the logits, with the same strides. A row with
+ * a NaN or +infinity becomes NaN, and so does a row of -infinity only, since x - max is NaN.
  *
- * GROUP: work-items to a row; each adds up what all have found, so 64 do for long rows; 1 on CPUs.
+ * GROUP: work-items per row. Each adds up all partial results, so 64 suit long rows; 1 on CPUs.
  */
 #include "problem.h"
 #include "types.clh"
