@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ingest: pictures as matrices of floats, for kernels that do not read pictures.
+ * im2col: frames as matrices of f32, for kernels that do not read frames themselves.
  *
- *     A(m, k) = A[(picture * M + m) * K + k]        pixel (x, y) of WIDTH x HEIGHT, channel c of C
+ *     A(m, k) = A[(frame * M + m) * K + k]          pixel (x, y) of WIDTH x HEIGHT, channel c of C
  *
  *     A_FEATURES        M                K          m                   k
  *     PIXEL   0    WIDTH * HEIGHT        C     y * WIDTH + x            c
@@ -12,20 +12,20 @@
  *     PATCH   3    patches           q * p * C  y / q * (WIDTH / p) + x / p
  *                                                          ((y % q) * p + x % p) * C + c
  *
- * The first three are the same bytes. Patches are p x q pixels; what is left over at the right and
- * the bottom belongs to none.
+ * The first three store the same elements in the same order. Patches are p x q pixels; the pixels
+ * left over at the right and at the bottom are dropped.
  *
- * A work-item moves one pixel: (WIDTH in whole groups, HEIGHT, pictures).
+ * A work-item converts one pixel: (WIDTH in whole work-groups, HEIGHT, frames).
  */
 #include "pixels.clh"
 
-#ifdef A_IMAGE /* nothing to compile where no picture is described */
+#ifdef A_IMAGE /* empty if the options describe no frame */
 kernel void
-ingest (global const uchar *restrict pictures, global float *restrict A, const ulong picture_bytes)
+ingest (global const uchar *restrict frames, global float *restrict A, const ulong frame_bytes)
 {
   const int x = get_global_id (0);
   const int y = get_global_id (1);
-  const long picture = get_global_id (2);
+  const long frame = get_global_id (2);
   if (x >= A_WIDTH)
     return;
 
@@ -46,8 +46,8 @@ ingest (global const uchar *restrict pictures, global float *restrict A, const u
 #endif
 
   float channel[4];
-  load_a_pixel (pictures + picture * picture_bytes, x, y, channel);
+  load_a_pixel (frames + frame * frame_bytes, x, y, channel);
   for (int c = 0; c < A_CHANNELS; c++)
-    A[(picture * pixels + pixel) * A_CHANNELS + c] = channel[c];
+    A[(frame * pixels + pixel) * A_CHANNELS + c] = channel[c];
 }
 #endif

@@ -26,11 +26,11 @@ pack_bytes (global const float *restrict B, global int *restrict packed, const G
   B += b.offset + batch * b.batch + j * b.col;
   packed += (batch * get_global_size (0) + j) / PANEL * BYTES_PANEL (K) + j % PANEL;
 
-  float highest = 0.0f, spoil = 0.0f;
+  float highest = 0.0f, invalid = 0.0f;
   for (int k = 0; k < real; k++) {
     const float x = B[k * b.row];
     highest = fabs (x) > highest ? fabs (x) : highest;
-    spoil += x - x;
+    invalid += x - x;
   }
   const float scale = scales && real ? scales[j] : highest / 127.0f;
   const bool tiny = !(scale >= BYTES_LEAST);
@@ -49,7 +49,7 @@ pack_bytes (global const float *restrict B, global int *restrict packed, const G
     packed[(long)row * PANEL] = four;
   }
   packed += (long)rows * PANEL;
-  packed[BYTES_SCALE * PANEL] = as_int (spoil == 0.0f ? tiny ? 0.0f : scale : NAN);
+  packed[BYTES_SCALE * PANEL] = as_int (invalid == 0.0f ? tiny ? 0.0f : scale : NAN);
   packed[BYTES_ZERO * PANEL] = zero;
   packed[BYTES_SUM * PANEL] = sum;
 }

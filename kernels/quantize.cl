@@ -1,20 +1,20 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * quantize: A in bytes without a sign, for kernels that multiply bytes; see quantized.h for
- * how they lie. Of each row the range is found, which 0 is made a part of, and cut into 255 steps:
+ * quantize: A as uint8, for int8 kernels; quantized.h has the layout. The range of each row,
+ * extended to include 0, is divided into 255 steps:
  *
  *     low = min (0, a_0, a_1 ..)      scale = (high - low) / 255      byte = a / scale + zero
- *     high = max (0, a_0, a_1 ..)     zero = -low / scale             both to the nearest
+ *     high = max (0, a_0, a_1 ..)     zero = -low / scale             both rounded to nearest
  *
- * so that 0 stays 0, and nothing is off by more than half a step. A row with a NaN or an infinity
- * has a scale of NaN, which makes its row of D NaN; one whose steps were no normal numbers is 0.
+ * So 0 is exact, and the error of an element is at most half a step. A NaN or an infinity makes the
+ * row's scale NaN, and with it the row of D. If scale would be subnormal, the row becomes 0.
  *
- * A work-group owns a row: item 0 has its first WIDTH elements, item 1 the next ..., and again. The
- * grid is (M * GROUP, 1, batches) in groups of (GROUP, 1, 1).
+ * A work-group owns a row: work-item 0 takes its first WIDTH elements, work-item 1 the next, and so
+ * on in turn. The grid is (M * GROUP, 1, batches) in work-groups of (GROUP, 1, 1).
  *
- * GROUP: work-items to a row, so that a GPU reads neighbours side by side; 1 on CPUs.
- * WIDTH: elements that a work-item takes at once, 4 or more.
+ * GROUP: work-items per row; several let a GPU coalesce its loads; 1 on CPUs.
+ * WIDTH: elements that a work-item loads at once, 4 or more.
  */
 #include "problem.h"
 #include "types.clh"
@@ -24,12 +24,12 @@
 #define INTS   PASTE (int, WIDTH)
 #define BYTES  PASTE (uchar, WIDTH)
 
-/* A float of this size counts ones: what is added to it is rounded to the nearest, and stands in
- * its lowest bits. PoCL makes twenty instructions of rint (). */
+/* Adding ONES rounds to nearest: a float of this size has a resolution of 1, and the integer is in
+ * its lowest bits. PoCL compiles rint () to twenty instructions. */
 #define ONES     0x1.8p23f
 #define ROUND(x) (PASTE (as_int, WIDTH) ((x) + ONES) - as_int (ONES))
 
-/* Elements k to k + WIDTH - 1; 0 from K on, which changes neither range nor sum. */
+/* Elements k to k + WIDTH - 1; zeros past K, which affect neither range nor sum. */
 static inline FLOATS
 load (global const A_MEM *row, long col, int k, int K, float scale, float shift)
 {
@@ -47,7 +47,7 @@ kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *restrict bytes,
           const int K, const float a_scale, const float a_shift)
 {
-  local float lows[GROUP], highs[GROUP], spoilt[GROUP];
+  local float lows[GROUP], highs[GROUP], invalids[GROUP];
   local int sums[GROUP];
 
   const int lane = get_local_id (0);
@@ -56,18 +56,18 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   A += a.offset + batch * a.batch + i * a.row;
   bytes += (batch * get_num_groups (0) + i) * BYTES_ROW (K);
 
-  /* x - x is 0 of a number, and NaN of what is none. */
-  FLOATS low = 0.0f, high = 0.0f, spoil = 0.0f;
+  /* x - x is 0 for a finite x, and NaN otherwise. */
+  FLOATS low = 0.0f, high = 0.0f, invalid = 0.0f;
   for (int k = lane * WIDTH; k < K; k += GROUP * WIDTH) {
     const FLOATS x = load (A, a.col, k, K, a_scale, a_shift);
     low = x < low ? x : low;
     high = x > high ? x : high;
-    spoil += x - x;
+    invalid += x - x;
   }
   float found[3][WIDTH];
   PASTE (vstore, WIDTH) (low, 0, found[0]);
   PASTE (vstore, WIDTH) (high, 0, found[1]);
-  PASTE (vstore, WIDTH) (spoil, 0, found[2]);
+  PASTE (vstore, WIDTH) (invalid, 0, found[2]);
   for (int e = 1; e < WIDTH; e++) {
     found[0][0] = min (found[0][0], found[0][e]);
     found[1][0] = max (found[1][0], found[1][e]);
@@ -75,15 +75,15 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   }
   lows[lane] = found[0][0];
   highs[lane] = found[1][0];
-  spoilt[lane] = found[2][0];
+  invalids[lane] = found[2][0];
   barrier (CLK_LOCAL_MEM_FENCE);
   for (int other = 0; other < GROUP; other++) {
     found[0][0] = min (found[0][0], lows[other]);
     found[1][0] = max (found[1][0], highs[other]);
-    found[2][0] += spoilt[other];
+    found[2][0] += invalids[other];
   }
 
-  /* Divided before they are subtracted: the range may be more than a float holds. */
+  /* Divided before the subtraction: high - low may overflow. */
   const float step = found[1][0] / 255.0f - found[0][0] / 255.0f;
   const float inverse = step >= BYTES_LEAST ? 1.0f / step : 0.0f;
   const int zero = rint (-found[0][0] * inverse);

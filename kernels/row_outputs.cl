@@ -1,20 +1,20 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is asked of each row of D besides D: R (i, :) = sum, max and arg-max of D (i, :), in this
- * order, those of them that are asked for; f32, tight.
+ * row_outputs: R (i, :) = sum, max and arg-max of row i of D, in this order, only those that were
+ * requested; f32, tight.
  *
  *            N
- *     +--+--+--+--+--+-+   a work-group owns row i = group 0 of batch group 2, a work-item of it
- *     |0 |1 |0 |1 |0 |t| i  WIDTH neighbours at a time, GROUP * WIDTH further on each step (drawn:
- *     +--+--+--+--+--+-+   GROUP = 2); the first one also what is left over, t
+ *     +--+--+--+--+--+-+   A work-group owns row i = group 0 of batch group 2. A work-item reads
+ *     |0 |1 |0 |1 |0 |t| i  WIDTH neighbours at a time, GROUP * WIDTH further in each step (drawn:
+ *     +--+--+--+--+--+-+   GROUP = 2); the first work-item also reads the tail t.
  *
- * The grid is (M * GROUP, 1, batches) in groups of (GROUP, 1, 1). NaN is larger than any number, as
- * NumPy has it, so that max and arg-max show it; of equal ones the first column counts.
+ * The grid is (M * GROUP, 1, batches) in work-groups of (GROUP, 1, 1). NaN is larger than any
+ * number, as in NumPy, so that max and arg-max show it. Of equal elements the first column counts.
  *
- * GROUP: work-items to a row: 1 on CPUs.
- * WIDTH: 4 or 16, floats of a vector: what a CPU adds up at a time.
- * ROW_SUM, ROW_MAX, ROW_ARG_MAX: defined for what is asked for; ROW_COUNT: how many of them.
+ * GROUP: work-items per row; 1 on CPUs.
+ * WIDTH: 4 or 16, floats of a vector, added in parallel on CPUs.
+ * ROW_SUM, ROW_MAX, ROW_ARG_MAX: defined for the requested outputs; ROW_COUNT: their number.
  */
 #include "problem.h"
 #include "types.clh"
@@ -22,7 +22,7 @@
 #define VALUE PASTE (float, WIDTH)
 #define INDEX PASTE (int, WIDTH)
 
-/* As a vector where elements lie as one, or one by one; a vector's parts have no addresses. */
+/* Loads a contiguous f32 row as vectors; else through an array, since vectors cannot be indexed. */
 #if D_TYPE == F32 && defined(D_UNIT_COL)
   #define READ(x, p, col) x = PASTE (vload, WIDTH) (0, p)
 #else
@@ -34,20 +34,20 @@
 #endif
 
 typedef struct {
-  float sum, most;
-  int at; /* of most; -1: of nothing yet */
+  float sum, largest;
+  int column; /* column of the maximum; -1: none yet */
 } Found;
 
-/* @x at column @j, which comes after all those before in @found but where @j says otherwise. */
+/* Compares x, at column j, with the maximum so far; of equal values the lower column counts. */
 static inline void
-take (Found *found, float x, int j)
+update (Found *found, float x, int j)
 {
-  const bool more = x > found->most || (isnan (x) && !isnan (found->most));
-  const bool same = x == found->most || (isnan (x) && isnan (found->most));
+  const bool more = x > found->largest || (isnan (x) && !isnan (found->largest));
+  const bool same = x == found->largest || (isnan (x) && isnan (found->largest));
 
-  if (found->at < 0 || more || (same && j < found->at)) {
-    found->most = x;
-    found->at = j;
+  if (found->column < 0 || more || (same && j < found->column)) {
+    found->largest = x;
+    found->column = j;
   }
 }
 
@@ -55,8 +55,8 @@ kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, const long r_batch,
              const int N)
 {
-  local float sums[GROUP], mosts[GROUP];
-  local int ats[GROUP];
+  local float sums[GROUP], maxima[GROUP];
+  local int columns[GROUP];
 
   const int lane = get_local_id (0);
   const long i = get_group_id (0);
@@ -64,53 +64,53 @@ row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, cons
   D += d.offset + batch * d.batch + i * d.row;
   R += batch * r_batch + i * ROW_COUNT;
 
-  VALUE sum = 0.0f, most = -INFINITY;
-  INDEX at = -1;
+  VALUE sum = 0.0f, largest = -INFINITY;
+  INDEX column = -1;
   const int whole = N / WIDTH * WIDTH;
   for (int j = lane * WIDTH; j < whole; j += GROUP * WIDTH) {
     VALUE x;
     READ (x, D + j * d.col, d.col);
     sum += x;
-    const INDEX more = at<0 | x> most | (isnan (x) & ~isnan (most));
-    most = select (most, x, more);
-    at = select (at, (INDEX)j, more);
+    const INDEX more = column<0 | x> largest | (isnan (x) & ~isnan (largest));
+    largest = select (largest, x, more);
+    column = select (column, (INDEX)j, more);
   }
 
-  float sum_parts[WIDTH], most_parts[WIDTH];
-  int at_parts[WIDTH];
+  float sum_parts[WIDTH], largest_parts[WIDTH];
+  int column_parts[WIDTH];
   PASTE (vstore, WIDTH) (sum, 0, sum_parts);
-  PASTE (vstore, WIDTH) (most, 0, most_parts);
-  PASTE (vstore, WIDTH) (at, 0, at_parts);
+  PASTE (vstore, WIDTH) (largest, 0, largest_parts);
+  PASTE (vstore, WIDTH) (column, 0, column_parts);
   Found found = {0.0f, 0.0f, -1};
   for (int part = 0; part < WIDTH; part++) {
     found.sum += sum_parts[part];
-    if (at_parts[part] >= 0)
-      take (&found, most_parts[part], at_parts[part] + part);
+    if (column_parts[part] >= 0)
+      update (&found, largest_parts[part], column_parts[part] + part);
   }
   for (int j = whole; lane == 0 && j < N; j++) {
     const float x = LOAD_D (D, j * d.col);
     found.sum += x;
-    take (&found, x, j);
+    update (&found, x, j);
   }
 
   sums[lane] = found.sum;
-  mosts[lane] = found.most;
-  ats[lane] = found.at;
+  maxima[lane] = found.largest;
+  columns[lane] = found.column;
   barrier (CLK_LOCAL_MEM_FENCE);
   if (lane > 0)
     return;
   for (int other = 1; other < GROUP; other++) {
     found.sum += sums[other];
-    if (ats[other] >= 0)
-      take (&found, mosts[other], ats[other]);
+    if (columns[other] >= 0)
+      update (&found, maxima[other], columns[other]);
   }
 #ifdef ROW_SUM
   *R++ = found.sum;
 #endif
 #ifdef ROW_MAX
-  *R++ = found.most;
+  *R++ = found.largest;
 #endif
 #ifdef ROW_ARG_MAX
-  *R++ = found.at;
+  *R++ = found.column;
 #endif
 }

@@ -1,42 +1,42 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * skinny: few columns in A and in B: the channels of pixels or of audio. A matter of memory, not of
- * arithmetic.
+ * skinny: few columns in A and B, such as the channels of pixels or of audio. Memory limits its
+ * speed, not arithmetic.
  *
- *             K              N                 a work-item owns TILE_M rows of D whole, and goes
- *           +---+          +----+              through them in strips. A column of A, HEIGHT rows
- *    HEIGHT | a |     x  K | b  |   ->         high, is one vector; so is a column of D:
+ *             K              N                 A work-item owns TILE_M entire rows of D and
+ *           +---+          +----+              computes them in strips of HEIGHT rows. A column of
+ *    HEIGHT | a |     x  K | b  |   ->         a strip of A is one vector, as is a column of D:
  *           | a |          +----+
  *    HEIGHT | a |                              d[j] = a[0] * B(0, j) + .. + a[K-1] * B(K-1, j)
  *           +---+
  *
- * with alpha multiplied into B before, as BLAS's reference does, since many rows share the product.
+ * alpha is multiplied into B first, as in the reference BLAS, since many rows share that product.
  *
- *    i = (group 0 * GROUP_M + lane) * TILE_M, and its following rows
+ *    i = (group 0 * GROUP_M + lane) * TILE_M, and the rows that follow
  *
- * A and D are matrices, or pictures whose rows are pixels (A_IMAGE, D_IMAGE: see pixels.clh).
- * K and N are compiled in. All N columns are made at a time, or 16 where there are more.
+ * A and D are matrices, or frames whose pixels are the rows (A_IMAGE, D_IMAGE: see pixels.clh).
+ * K and N are compile-time constants. Up to 16 columns are computed at a time.
  *
- * HEIGHT: 16, the floats of the widest vector: for CPUs. 1 for GPUs, whose neighbouring work-items
- *   then take neighbouring rows.
- * TILE_M: what a group and its first strip cost is paid once for so many rows.
+ * HEIGHT: 16, the floats of the widest vector register, for CPUs; 1 for GPUs, where neighbouring
+ *   work-items take neighbouring rows.
+ * TILE_M: rows per work-item, over which the fixed cost of a work-group is spread.
  */
 enum {
   COLUMNS = N,
   DEPTH = K,
-  CHUNK = N < 16 ? N : 16, /* columns made at a time */
-  MOST_COLUMNS = 16
+  CHUNK = N < 16 ? N : 16, /* columns computed at a time */
+  MAX_COLUMNS = 16
 };
-/* problem.h has members of these names. */
+/* problem.h has members with these names. */
 #undef N
 #undef K
 #include "gemm.clh"
 #include "pixels.clh"
 #include "rows.clh"
 
-/* What is stored in A, C and D, as numbers of types.clh; where that is a picture, its samples.
- * Offsets and batches of pictures count bytes. */
+/* Stored types of A, C and D, as numbers of types.clh; for a frame, the type of its samples.
+ * Offsets and batch strides of frames count bytes. */
 #define SAMPLE_1 U8
 #define SAMPLE_2 U16
 #ifdef A_IMAGE
@@ -66,7 +66,7 @@ typedef PASTE (MEM_, D_STORED) d_element;
 
 DEFINE_ACTIVATE (rows)
 
-/* Of a strip, whose vectors have a row's element each. */
+/* Whole rows: each vector of a strip holds one column of HEIGHT rows. */
 #define ROW_PART          rows
 #define ROW_OWN           rows
 #define ROW_WIDTH         1
@@ -76,9 +76,9 @@ DEFINE_ACTIVATE (rows)
 #define ROW_X(r)          d
 #define ROW_I(r)          i
 #define ROW_COLUMNS(part) ((rows)((float)(part)))
-#define ROW_OUTPUTS       of.found
+#define ROW_OUTPUTS       of.row_outputs
 #define ROW_SHARE(OP, own)
-#define ROW_TELLS true
+#define ROW_STORES true
 #include "whole_rows.clh"
 
 DEFINE_ROWS (a, A_STORED)
@@ -92,13 +92,13 @@ DEFINE_PIXELS (rows)
   #define CHROMA_ROWS
 DEFINE_COLOURS (rows)
 
-/* Pixels x to x + 15 of row y, x even: eight of chroma, each twice. */
+/* Loads pixels x to x + 15 of row y, x even: eight chroma samples, each for two pixels. */
 static inline void
-load_chroma (global const uchar *picture, const int x, const int y, rows *channel)
+load_chroma (global const uchar *frame, const int x, const int y, rows *channel)
 {
   const long chroma = (long)(y / 2) * A_CHROMA_ROW + x / 2 * A_CHROMA_STEP;
-  global const uchar *cb = picture + A_CB_OFFSET + chroma;
-  global const uchar *cr = picture + A_CR_OFFSET + chroma;
+  global const uchar *cb = frame + A_CB_OFFSET + chroma;
+  global const uchar *cr = frame + A_CR_OFFSET + chroma;
   #if A_CHROMA_STEP == 2
   const uchar8 b = vload16 (0, cb).even;
   const uchar8 r = vload16 (0, cb).odd;
@@ -106,13 +106,13 @@ load_chroma (global const uchar *picture, const int x, const int y, rows *channe
   const uchar8 b = vload8 (0, cb);
   const uchar8 r = vload8 (0, cr);
   #endif
-  channels_from_luma_rows (READ (U8, picture + (long)y * A_WIDTH + x),
+  channels_from_luma_rows (READ (U8, frame + (long)y * A_WIDTH + x),
                            convert_float16 ((uchar16)(b.s00112233, b.s44556677)),
                            convert_float16 ((uchar16)(r.s00112233, r.s44556677)), channel);
 }
 #endif
 
-/* Rows i to i + HEIGHT - 1 of A. */
+/* Loads rows i to i + HEIGHT - 1 of A. */
 static inline void
 load_a_rows (global const a_element *A, const GemmclStrides s, const int M, const int i, rows *a)
 {
@@ -144,7 +144,7 @@ load_a_rows (global const a_element *A, const GemmclStrides s, const int M, cons
 #endif
 }
 
-/* Columns from j on of these rows of C: of C itself, or of the pixels that are in D. */
+/* Loads columns from j on of rows from i on of C; with C_IS_D, C may be pixels. */
 static inline void
 load_c_rows (global const c_element *C, const GemmclStrides s, const int M, const int i,
              const int j, rows *c)
@@ -173,29 +173,29 @@ store_d_rows (global d_element *D, const GemmclStrides s, const int M, const int
 #endif
 }
 
-/* What strips have in common: where A, C, D and the row outputs of the batch begin. */
+/* Pointers that all strips share, at their batch entry. */
 typedef struct {
   global const a_element *A;
   global const float *B;
   global const c_element *C;
   global const float *bias;
   global d_element *D;
-  global float *found;
+  global float *row_outputs;
 } Operands;
 
-/* Rows i to i + HEIGHT - 1 of D. Whether there is a product at all, and an addend, is known where
- * this is called. */
+/* Computes rows i to i + HEIGHT - 1 of D. product, addend: compile-time constants in the common
+ * case, once inlined. */
 static inline __attribute__ ((always_inline)) void
 make_strip (const Operands of, const GemmclProblem p, const int i, const bool product,
             const bool addend)
 {
-  rows a[MOST_COLUMNS];
+  rows a[MAX_COLUMNS];
   if (product)
     load_a_rows (of.A, p.a, p.M, i, a);
 
   for (int j = 0; j < COLUMNS; j += CHUNK) {
-    rows c[MOST_COLUMNS];
-    rows d[MOST_COLUMNS];
+    rows c[MAX_COLUMNS];
+    rows d[MAX_COLUMNS];
 
     if (addend)
       load_c_rows (of.C, p.c, p.M, i, j, c);

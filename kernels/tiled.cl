@@ -83,7 +83,7 @@ DEFINE_ACTIVATE (float4)
 #define ROW_COLUMNS(part)  ((float)(4 * ((part)*GROUP_N + n)) + (float4)(0, 1, 2, 3))
 #define ROW_OUTPUTS        (R + batch * r_batch)
 #define ROW_SHARE(OP, own) SHARE_ROWS (OP, own, (local float *)tile_a, GROUP, lane, n, GROUP_N)
-#define ROW_TELLS          (n == 0)
+#define ROW_STORES         (n == 0)
 #include "whole_rows.clh"
 
 /* Elements of A with k >= rest are zeros here. They are scaled later, when the load has completed;

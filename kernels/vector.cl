@@ -115,7 +115,7 @@ DEFINE_ACTIVATE_OF (FLOATS)
 #define ROW_COLUMNS(part) ((float)((part)*WIDTH) + (FLOATS)(PASTE (NUMBERS_, WIDTH)))
 #define ROW_OUTPUTS       (R + batch * r_batch)
 #define ROW_SHARE(OP, own)
-#define ROW_TELLS true
+#define ROW_STORES true
 #include "whole_rows.clh"
 
 /* WIDTH elements of C or D, a distance of col apart, or the columns that are left. */

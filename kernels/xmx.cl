@@ -413,7 +413,7 @@ store (global const A_MEM *A, global const C_MEM *C, global const float *bias, g
 #define ROW_I(r)           (at.top + (r))
 #define ROW_COLUMNS(part)  ((float)(at.left + (part)*SUBGROUP_SIZE + sg_lane ()))
 #define ROW_OUTPUTS        (R + get_group_id (2) * r_batch)
-#define ROW_TELLS          (at.left == 0)
+#define ROW_STORES         (at.left == 0)
 #define ROW_SHARE(OP, own) SHARE_LANES (OP, own)
 #define ROW_ACROSS         ACROSS
 #include "whole_rows.clh"
