@@ -1,6 +1,6 @@
 #!/bin/bash
-# Prints the mirror of Debian that this machine's apt uses, for whichever release; nothing where its
-# lists name none.
+# Prints the Debian mirror that this machine's apt uses, for any release; nothing if its lists name
+# none.
 set -euo pipefail
 
 # shellcheck disable=SC2016

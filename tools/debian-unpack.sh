@@ -1,12 +1,12 @@
 #!/bin/bash
-# Packages of another release of Debian, with all they need, the C library among it, in a folder of
-# their own: fetched by apt, which checks signatures, from the mirror that this machine's own apt
-# uses, and unpacked. Nothing is installed, and it takes no root.
+# Unpacks packages of another release of Debian and their dependencies, the C library included, into
+# a folder of their own. apt fetches them from the mirror that this machine's apt uses, and checks
+# signatures. Nothing is installed, and no root is needed.
 #
 #   tools/debian-unpack.sh RELEASE FOLDER PACKAGE...
 #
-# FOLDER appears whole or not at all; if it is there nothing is done. What runs at the same time for
-# the same FOLDER waits. Exit status 77, with the reason, where the packages cannot be had.
+# FOLDER appears only when complete; an existing one is left alone. Concurrent runs for the same
+# FOLDER wait. Exit status: 77, with the reason, if the packages cannot be fetched.
 set -euo pipefail
 
 unable () {
@@ -14,14 +14,14 @@ unable () {
   exit 77
 }
 
-# configure_apt WORK RELEASE MIRROR: an apt for which nothing is installed yet.
+# configure_apt WORK RELEASE MIRROR: configures an apt with no installed packages.
 configure_apt () {
   local work=$1 release=$2 mirror=$3
   mkdir -p "$work"/{lists,archives}/partial
   : >"$work/status"
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release main" \
     >"$work/sources.list"
-  # A mirror can be behind testing's dates. What this machine does after an update is not for us.
+  # A mirror's index of testing may have expired. This machine's own update hooks must not run.
   cat >"$work/apt.conf" <<END
 Dir::State::lists "$work/lists";
 Dir::State::status "$work/status";
@@ -42,7 +42,7 @@ APT::Sandbox::User "root";
 END
 }
 
-# fetch RELEASE FOLDER PACKAGE...
+# fetch RELEASE FOLDER PACKAGE...: fetches and unpacks the packages.
 fetch () {
   local release=$1 folder=$2 mirror work said tool package
   shift 2

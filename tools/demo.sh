@@ -1,9 +1,9 @@
 #!/bin/bash
-# gemmcl on real input: installs what it needs, builds into build/, and runs the three demos. Each
-# shows its pipelines and fails where a result is wrong. What they make is left in build/demo/.
+# Runs the three demos of gemmcl on real input, after installing the packages they need and building
+# into build/. Each demo shows its pipelines and fails if a result is wrong. Outputs: build/demo/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# The distribution's Python is the one that has NumPy.
+# Only the distribution's Python is sure to have NumPy.
 export PATH=/usr/bin:$PATH LC_ALL=C.UTF-8
 
 tools/setup.sh demo
@@ -12,7 +12,7 @@ if [ ! -f build/build.ninja ]; then
 fi
 ninja --quiet -C build
 
-# demo NAME TITLE
+# demo NAME TITLE: runs the demo under a heading.
 demo () {
   printf '\n== %s ==\n\n' "$2"
   meson devenv -C build python3 "$PWD/demos/$1/run.py" "$PWD/build/demo"

@@ -1,23 +1,23 @@
 #!/bin/bash
-# The test suite on other distributions: Debian 13 (trixie) and Debian testing, each in a chroot.
+# Runs the test suite on Debian 13 (trixie) and Debian testing, each in a chroot.
 #
 #   tools/distros.sh                             the test suite in both
-#   tools/distros.sh trixie|testing              ... in one
-#   tools/distros.sh trixie|testing COMMAND...   COMMAND, in a copy of the sources there
+#   tools/distros.sh trixie|testing              the test suite in one
+#   tools/distros.sh trixie|testing COMMAND...   COMMAND in a copy of the sources there
 #
-# The first run makes the chroot with debootstrap, from the mirror that this machine's own apt uses,
-# and installs what tools/setup.sh test does, under gemmcl-distros/ of the user's cache directory.
-# Later runs take it as it is, and install only what a newer setup.sh asks for besides. To have it
-# made anew, remove its directory there.
+# The first run makes the chroot with debootstrap, in gemmcl-distros/ of the user's cache directory,
+# from the mirror that this machine's apt uses, and installs the packages of `tools/setup.sh test`.
+# Later runs reuse it and install only packages that are new in setup.sh. To start afresh, remove
+# the chroot's directory.
 #
-# Tested is a copy of the sources: the files that git knows or does not ignore. It and its build lie
-# in memory and end with the run, as do all mounts and processes, however it ends. What remains is
-# build-distros/NAME.log, and NAME.json, which tools/test-results.py counts.
+# The test runs on a copy of the sources, without the files that git ignores. The copy and its build
+# are in memory. They end with the run, as do all mounts and processes, even if it is killed.
+# build-distros/NAME.log remains, and NAME.json, which tools/test-results.py counts.
 #
-# The last line is that of tools/test.sh, "N passed, N failed, N skipped", unless --no-count stands
-# in front. Where chroots cannot be made it says why, and that counts as skipped; so does a
-# distribution that takes longer than GEMMCL_DISTRO_LIMIT (25m; as of timeout): what hangs is found
-# by the limit that each test has.
+# The last line is "N passed, N failed, N skipped", as in tools/test.sh; --no-count as the first
+# option omits it. A distribution counts as skipped, with the reason, if its chroot cannot be made,
+# or if it takes longer than GEMMCL_DISTRO_LIMIT (default 25m; a duration of timeout). Tests that
+# hang run into their own limits first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8
@@ -26,36 +26,36 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-distros
 results=$PWD/build-distros
 limit=${GEMMCL_DISTRO_LIMIT:-25m}
 
-# It cannot be done here: why, and the exit status that says so.
+# unable REASON...: exits as skipped.
 unable () {
   echo "$*" >&2
   exit 77
 }
 
-# bootstrap NAME ROOT: the distribution with nothing of ours in it.
+# bootstrap NAME ROOT: makes a chroot of the bare distribution.
 bootstrap () {
   local name=$1 root=$2 mirror
   command -v debootstrap >/dev/null || unable 'debootstrap is missing: run tools/setup.sh test'
   mirror=$(tools/debian-mirror.sh)
   if [ -z "$mirror" ]; then
-    # Only apt's lists tell whose a mirror is.
+    # apt's lists are needed to tell which mirror is Debian's.
     apt-get -qq update || true
     mirror=$(tools/debian-mirror.sh)
   fi
   [ -n "$mirror" ] || unable "this machine's apt has no mirror of Debian"
   echo "Making a chroot of $name"
-  # What a run left that did not come to its end.
+  # The remains of an interrupted run.
   rm -rf --one-file-system "$root"
   debootstrap --variant=minbase "$name" "$root" "$mirror" >"$root.log" 2>&1 ||
     unable "debootstrap failed: $(tail -n 1 "$root.log")"
   rm "$root.log"
-  # A mirror can be behind testing's dates.
+  # A mirror's index of testing may have expired.
   echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/90gemmcl"
-  # What is interrupted is made anew, so nothing has to reach the disk at once.
+  # An interrupted chroot is made afresh, so dpkg need not sync.
   echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/gemmcl"
 }
 
-# furnish ROOT: what it takes to run there, the sources among it, none of it on the disk.
+# furnish ROOT: mounts what a run needs, and copies the sources, all in memory.
 furnish () {
   local root=$1 name
   mount -t proc proc "$root/proc"
@@ -68,7 +68,7 @@ furnish () {
   done
   cp --dereference /etc/resolv.conf "$root/etc/resolv.conf"
   mkdir "$root/mnt/source"
-  # Git knows of files that have been removed, too.
+  # Git also lists tracked files that have been removed.
   # shellcheck disable=SC2016
   git ls-files -z --cached --others --exclude-standard --deduplicate |
     xargs -0 sh -c 'for name; do [ ! -e "$name" ] || printf "%s\0" "$name"; done' sh |
@@ -76,7 +76,7 @@ furnish () {
     tar --extract --no-same-owner --directory "$root/mnt/source"
 }
 
-# enter ROOT COMMAND...: runs it among the sources there. What PoCL compiles stays for later runs.
+# enter ROOT COMMAND...: runs COMMAND in the copy of the sources. PoCL's cache outlasts the run.
 enter () {
   local root=$1
   shift
@@ -86,7 +86,7 @@ enter () {
     chroot "$root" sh -c 'cd /mnt/source && exec "$@"' sh "$@" </dev/null
 }
 
-# inside NAME [COMMAND...]: what is done in namespaces of mounts and processes of its own.
+# inside NAME [COMMAND...]: the part of a run that has its own namespaces of mounts and processes.
 inside () {
   local name=$1 root=$cache/$1
   shift
@@ -104,7 +104,7 @@ inside () {
     enter "$root" "$@"
     return
   fi
-  # Compilers to come may warn of what today's do not, so here warnings are no errors.
+  # Without -Dwerror, since newer compilers may have new warnings.
   enter "$root" meson setup /mnt/build -Dgst=enabled -Dtools=enabled -Dtests=enabled -Ddocs=enabled
   enter "$root" ninja --quiet -C /mnt/build
   enter "$root" meson test -C /mnt/build --no-rebuild --print-errorlogs --timeout-multiplier 3 ||
@@ -112,7 +112,7 @@ inside () {
   cp "$root/mnt/build/meson-logs/testlog.json" "$results/$name.json"
 }
 
-# outside NAME [COMMAND...]: inside, for the limit at most, one run of a distribution at a time.
+# outside NAME [COMMAND...]: runs inside within the limit, one run per distribution at a time.
 outside () {
   local name=$1 child status=0
   [ "$(id -u)" -eq 0 ] || unable 'a chroot takes root'
@@ -121,7 +121,7 @@ outside () {
   mkdir -p "$cache"
   exec 9>"$cache/$name.lock"
   flock 9
-  # It passes no signal on, but takes all that it started with it.
+  # unshare forwards no signals, but its end kills all its processes.
   unshare --mount --pid --fork --kill-child "tools/distros.sh" --inside "$@" 9>&- &
   child=$!
   # shellcheck disable=SC2064
@@ -136,7 +136,7 @@ outside () {
   return "$status"
 }
 
-# suite NAME: the test suite, and in any case results.
+# suite NAME: runs the test suite; if it cannot, writes a stand-in for its results.
 suite () {
   local name=$1 status verdict=FAIL
   printf '\n== %s ==\n' "$name"
@@ -172,7 +172,7 @@ case ${1-} in
     ;;
 esac
 
-# A proxy that only apt was told of.
+# A proxy that is configured only for apt.
 if [ -z "${http_proxy-}" ] && command -v apt-config >/dev/null; then
   eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
 fi

@@ -1,29 +1,29 @@
 #!/bin/bash
-# Intel's OpenCL driver for GPUs, with no GPU: asked to, it writes its commands to a file instead of
-# to hardware. Its extensions, limits, compiler and checks are then those of the GPU that it is told
-# to find. Commands are done at once and compute nothing, so results and times mean nothing.
+# Runs Intel's OpenCL driver for GPUs without a GPU. The driver then writes its commands to a file;
+# its extensions, limits, compiler and checks are those of the chosen GPU. Commands complete at once
+# and compute nothing, so results and times are meaningless.
 #
-#   tools/intel-driver.sh TARGET COMMAND...    runs COMMAND with it as the only OpenCL platform
+#   tools/intel-driver.sh TARGET COMMAND...    runs COMMAND with the driver as only OpenCL platform
 #   tools/intel-driver.sh --targets            lists the targets
 #
-# The first run of a target fetches the driver, Debian 12's or Debian testing's, with all it needs,
-# by tools/debian-unpack.sh, into gemmcl-intel-driver/ of the user's cache directory (about 350 MB
-# each). Nothing is installed, and it takes no root. To have testing's newest again, remove its
-# directory there. GEMMCL_DRIVER_CACHE is where that cache directory is, if XDG_CACHE_HOME is for
-# COMMAND alone.
+# The first run of a target fetches the driver of Debian 12 or of Debian testing, and its
+# dependencies, by tools/debian-unpack.sh into gemmcl-intel-driver/ of the user's cache directory
+# (about 350 MB each). Nothing is installed, and no root is needed. To update the driver of testing,
+# remove its directory. GEMMCL_DRIVER_CACHE replaces the user's cache directory if XDG_CACHE_HOME is
+# meant for COMMAND only.
 #
-# Testing's driver wants testing's C library, so COMMAND is run by testing's dynamic loader: it must
-# be a program, no script, and the programs that it starts see no OpenCL.
+# The driver of testing needs the C library of testing, so COMMAND runs under its dynamic loader: it
+# must be a program, not a script, and programs that it starts have no OpenCL.
 #
-# Exit status: COMMAND's, or 77, with the reason, where the driver cannot be had or does not start.
+# Exit status: that of COMMAND; 77, with the reason, if the driver cannot be fetched or started.
 set -euo pipefail
 
 library=usr/lib/x86_64-linux-gnu
 cache=${GEMMCL_DRIVER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/gemmcl-intel-driver
 
-# target, release of Debian, and what the driver is told to find there: for most also how many
-# slices x subslices x EUs, which it would ask the hardware for.
-# What testing's must do without here.
+# Per target: its name, the release of Debian, and the driver's settings, for most of them with the
+# number of slices x subslices x EUs, which the driver cannot query here.
+# Features of the driver of testing that need hardware.
 new='UseAubStream=0 UseBindlessMode=0'
 targets="
 skl    bookworm  ProductFamilyOverride=skl
@@ -40,7 +40,7 @@ unable () {
   exit 77
 }
 
-# run RELEASE PROGRAM [ARGUMENT...], in place of this shell.
+# run RELEASE PROGRAM [ARGUMENT...]: replaces this shell by the program.
 run () {
   local root=$cache/$1 program path
   program=$(type -P "$2") || {
@@ -49,7 +49,7 @@ run () {
   }
   shift 2
   if [ "$(basename "$root")" = bookworm ]; then
-    # What this machine has is as new, or newer, and its programs want it.
+    # This machine's libraries come first: they are as new or newer, and its programs need them.
     export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/$library:$root/$library
     exec "$program" "$@"
   fi
@@ -79,20 +79,20 @@ read -r _ release keys < <(awk -v name="$1" '$1 == name' <<<"$targets") || {
 }
 shift
 
-# Testing's driver opens the second one, by its name, when it starts.
+# The driver of testing loads libze-intel-gpu1 by name when it starts.
 packages=(intel-opencl-icd)
 [ "$release" = bookworm ] || packages+=(libze-intel-gpu1)
 "$(dirname "$0")/debian-unpack.sh" "$release" "$cache/$release" "${packages[@]}"
 
-# Where the cache lies may change, so this is written each time, but atomically.
+# Written atomically on each run, since the cache may have moved.
 icd=$(mktemp "$cache/icd.XXXXXX")
 echo "$cache/$release/$library/intel-opencl/libigdrcl.so" >"$icd"
 mkdir -p "$cache/$release/vendors"
 mv "$icd" "$cache/$release/vendors/intel.icd"
 export OCL_ICD_VENDORS=$cache/$release/vendors
-# 1: commands go to a file. The file can be large, and nobody reads it.
+# SetCommandStreamReceiver 1: commands go to a file, which can be large and is not needed.
 export NEOReadDebugKeys=1 SetCommandStreamReceiver=1 AUBDumpCaptureFileName=/dev/null
-# Compiled binaries: gemmcl keeps its own.
+# No cache of binaries: gemmcl has its own.
 export NEO_CACHE_PERSISTENT=0
 for key in $keys; do
   export "${key?}"

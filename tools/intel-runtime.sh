@@ -1,19 +1,19 @@
 #!/bin/bash
-# Intel's OpenCL runtime for CPUs: the nearest thing to Intel's GPU driver on a machine without such
-# a GPU, since the compiler, the subgroups and their block reads are Intel's.
+# Runs Intel's OpenCL runtime for CPUs, which shares its compiler, subgroups and block reads with
+# Intel's GPU driver: the closest match on a machine without such a GPU.
 #
-#   tools/intel-runtime.sh COMMAND...    runs COMMAND with it as the only OpenCL platform
+#   tools/intel-runtime.sh COMMAND...    runs COMMAND with the runtime as only OpenCL platform
 #   eval "$(tools/intel-runtime.sh)"     the same for the rest of a shell
 #
-# The first run fetches it with pip (260 MB, 550 MB unpacked) into gemmcl-intel-runtime/ of the
-# user's cache directory; the versions and their checksums are below. Nothing is installed. It is
-# under Intel's licence, which comes with it.
+# The first run fetches the runtime with pip (260 MB, 550 MB unpacked) into gemmcl-intel-runtime/ of
+# the user's cache directory; versions and checksums are below. Nothing is installed. The runtime
+# comes with Intel's licence, which applies to it.
 #
-# Exit status: COMMAND's, or 77, with the reason, where the runtime cannot be had or does not start.
+# Exit status: that of COMMAND; 77, with the reason, if the runtime cannot be fetched or started.
 set -euo pipefail
 
 version=2026.2.0
-# It, and what it links with.
+# The runtime and the libraries that it links with.
 requirements='
 intel-opencl-rt==2026.2.0 \
   --hash=sha256:6b6215a420598b4999ee01caca6d5cbe106aa4155c46c52377619c5aafce9f67
@@ -26,7 +26,7 @@ tbb==2023.2.0 \
 tcmlib==1.6.0 \
   --hash=sha256:46c2491988bfd18c4733eeb08aca6a386706a497b92cc51d155f37ddea003c14
 '
-# The distribution's Python, whichever else is in PATH.
+# The distribution's Python, even if PATH has another.
 python=/usr/bin/python3
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-intel-runtime
 runtime=$cache/$version
@@ -36,8 +36,8 @@ unable () {
   exit 77
 }
 
-# unpack WHEELS DIRECTORY: what the wheels hold for lib/ and their licences. They hold most
-# libraries under two or three names: one file each is enough.
+# unpack WHEELS DIRECTORY: unpacks libraries and licences. Wheels hold most libraries under two or
+# three names, which become links to one file.
 unpack () {
   "$python" - "$@" <<'END'
 import os, pathlib, sys, zipfile
@@ -73,21 +73,21 @@ fetch () {
     --require-hashes --requirement /dev/stdin --dest "$work/wheels" <<<"$requirements" >&2 ||
     unable 'pip could not fetch it'
   unpack "$work/wheels" "$work/runtime"
-  # A loader of its own, which would take the place of the one that gemmcl was linked with.
+  # Its OpenCL loader would replace the one that gemmcl was linked with.
   rm -f "$work"/runtime/lib/libOpenCL.so*
   mv -T "$work/runtime" "$runtime"
 }
 
 mkdir -p "$cache"
 if [ ! -d "$runtime" ]; then
-  # Two at once: the second waits, and finds it there.
+  # A concurrent run waits for the first one's download.
   exec 9>"$cache/lock"
   flock 9
   [ -d "$runtime" ] || (fetch)
   exec 9>&-
 fi
 
-# Where the cache lies may change, so this is written each time, but atomically.
+# Written atomically on each run, since the cache may have moved.
 icd=$(mktemp "$cache/icd.XXXXXX")
 echo "$runtime/lib/libintelocl.so" >"$icd"
 mkdir -p "$runtime/vendors"

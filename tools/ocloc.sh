@@ -1,16 +1,16 @@
 #!/bin/bash
-# Intel's offline OpenCL compilers for `gemmcl isa`: Debian 12's, which knows the GPUs from bdw to
-# dg2, and Debian testing's, which knows those from tgllp on.
+# Provides Intel's offline OpenCL compilers for `gemmcl isa`: that of Debian 12 for GPUs from bdw to
+# dg2, and that of Debian testing for GPUs from tgllp on.
 #
-#   tools/ocloc.sh COMMAND...      runs COMMAND with both in GEMMCL_OCLOC
+#   tools/ocloc.sh COMMAND...      runs COMMAND with GEMMCL_OCLOC naming both
 #   eval "$(tools/ocloc.sh)"       the same for the rest of a shell
 #
-# The first run fetches them with all they need, the C library among it, by tools/debian-unpack.sh
-# into gemmcl-ocloc/ of the user's cache directory (600 MB); nothing is installed. To have testing's
-# newest again, remove its directory there. With GEMMCL_OCLOC set, or --no-fetch in front and
-# nothing fetched yet, nothing is.
+# The first run fetches them and their dependencies, the C library included, by
+# tools/debian-unpack.sh into gemmcl-ocloc/ of the user's cache directory (600 MB). Nothing is
+# installed. To update the compiler of testing, remove its directory. Nothing is fetched if
+# GEMMCL_OCLOC is set, or with --no-fetch as the first option.
 #
-# Exit status: COMMAND's, or 77, with the reason, where they cannot be had or do not start.
+# Exit status: that of COMMAND; 77, with the reason, if the compilers cannot be fetched or started.
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-ocloc
@@ -22,7 +22,7 @@ unable () {
   exit 77
 }
 
-# make_wrapper RELEASE: a program that runs the release's ocloc with the release's own libraries.
+# make_wrapper RELEASE: makes a program that runs the release's ocloc with the release's libraries.
 make_wrapper () {
   local root=$cache/$1 program loader new help
   program=$(find "$root/usr/bin" -name 'ocloc*' | sort | tail -n 1)
@@ -30,7 +30,7 @@ make_wrapper () {
   if [ -z "$program" ] || [ -z "$loader" ]; then
     unable "there is none in Debian $1's packages"
   fi
-  # The disassembler of Debian 12's looks for it by this name.
+  # The disassembler of Debian 12 loads the library by this name.
   [ -e "$root/$library/libiga64.so" ] ||
     ln -sf "$(basename "$(find "$root/$library" -name 'libiga64.so.*' | sort | head -n 1)")" \
       "$root/$library/libiga64.so"
@@ -42,17 +42,17 @@ exec '$loader' --library-path "\$root/$library:\$root/lib/x86_64-linux-gnu" '$pr
 END
   chmod 755 "$new"
   mv "$new" "$cache/ocloc-$1"
-  # Debian 12's ends with an error when asked for help, which it gives.
+  # ocloc of Debian 12 prints its help, but exits with an error.
   help=$("$cache/ocloc-$1" compile --help 2>&1) || true
   grep -q 'can be:' <<<"$help" || unable "Debian $1's does not start: $help"
 }
 
-# have RELEASE PACKAGE...
+# have RELEASE PACKAGE...: fetches a compiler if necessary, and makes its wrapper.
 have () {
   local status=0
   "$unpack" "$1" "$cache/$1" "${@:2}" || status=$?
   [ "$status" -eq 0 ] || unable "Debian $1's could not be fetched"
-  # Where the cache lies may change, so this is written each time, but atomically.
+  # Written atomically on each run, since the cache may have moved.
   make_wrapper "$1"
 }
 
@@ -62,7 +62,7 @@ if [ "${1-}" = --no-fetch ]; then
     unable 'it was not fetched yet: tools/ocloc.sh true'
 fi
 if [ -z "${GEMMCL_OCLOC-}" ]; then
-  # The drivers bring the compiler's libraries; in Debian 12 ocloc is among them.
+  # The driver packages bring the compiler's libraries; in Debian 12 also ocloc itself.
   have bookworm intel-opencl-icd
   have testing intel-ocloc intel-opencl-icd
   export GEMMCL_OCLOC=$cache/ocloc-testing:$cache/ocloc-bookworm

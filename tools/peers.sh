@@ -1,19 +1,19 @@
 #!/bin/bash
-# gemmcl against the libraries that people would use otherwise on a CPU: installs them, builds the
-# benchmark and runs it (tests/bench/peers/main.py, whose options these are; --help lists them).
+# Compares gemmcl with other GEMM libraries on a CPU: installs them, builds the benchmark, runs it
+# (tests/bench/peers/main.py, which takes the options; --help lists them).
 #
 #   tools/peers.sh [OPTION...] [MxNxK[+layer|+u8]...]
 #   tools/intel-runtime.sh tools/peers.sh ...   the same on Intel's OpenCL runtime for CPUs
-#   eval "$(tools/peers.sh --env)"              the peers from PyPI for the rest of a shell, in
-#                                               which `meson test --benchmark peers` finds them
+#   eval "$(tools/peers.sh --env)"              sets up the peers from PyPI for the rest of a shell,
+#                                               for `meson test --benchmark peers`
 #
-# OpenBLAS, oneDNN and CLBlast come from the distribution, by tools/setup.sh. MKL, onnxruntime and
-# openvino come from PyPI, by pip (360 MB, 1 GB unpacked), into gemmcl-peers/ of the user's cache
-# directory; their versions and checksums are below, and they are under their own licences. What
-# cannot be had is left out, and the benchmark says so. BUILD names the build directory.
+# tools/setup.sh installs OpenBLAS, oneDNN and CLBlast from the distribution. pip fetches MKL,
+# onnxruntime and openvino from PyPI (360 MB, 1 GB unpacked) into gemmcl-peers/ of the user's cache
+# directory; versions and checksums are below, and their own licences apply. The benchmark runs
+# without a library that cannot be fetched, and says so. BUILD names the build directory.
 set -euo pipefail
 
-# One checksum for each version of Python that a wheel is for: 3.11 to 3.14.
+# One checksum for each supported version of Python: 3.11 to 3.14.
 requirements='
 mkl==2026.2.0 \
   --hash=sha256:eaab1875ce9f47ab3c66d5632cef06baf768c05781f2f28847bdbc4343500ed7
@@ -30,17 +30,17 @@ openvino==2026.4.1 \
   --hash=sha256:a9b637846c579d7b81b17b6585e0c7b1947574e8d13cf83d7307ce50cd2c352e \
   --hash=sha256:3631dd889dccf3d5087775948590a6609a662f90c24a9cf85bb4dfa0cdd7fd2f
 '
-# The distribution's Python, whichever else is in PATH.
+# The distribution's Python, even if PATH has another.
 python=/usr/bin/python3
 root=$(realpath "$(dirname "$0")/..")
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-peers
-# Modules are for a version of Python: for another one, and other wheels, there is another folder.
+# One folder for each version of Python and set of wheels.
 minor=$("$python" -c 'import sys; print(sys.version_info[1])')
 GEMMCL_PEERS=$cache/$minor-$(cksum <<<"$requirements" | cut -d ' ' -f 1)
 export GEMMCL_PEERS
 
-# unpack WHEELS DIRECTORY: their modules into python/; of their libraries, into lib/, those that a
-# program on OpenMP loads.
+# unpack WHEELS DIRECTORY: unpacks the modules into python/, and the libraries that a program with
+# OpenMP loads into lib/.
 unpack () {
   "$python" - "$@" <<'END'
 import pathlib, re, sys, zipfile
@@ -79,7 +79,7 @@ fetch () {
 have_wheels () {
   mkdir -p "$cache"
   if [ ! -d "$GEMMCL_PEERS" ]; then
-    # Two at once: the second waits, and finds it there.
+    # A concurrent run waits for the first one's download.
     exec 9>"$cache/lock"
     flock 9
     [ -d "$GEMMCL_PEERS" ] || (fetch)
@@ -95,7 +95,7 @@ fi
 
 "$root/tools/setup.sh" peers >&2
 have_wheels
-# Meson, and what it finds in PATH, are the distribution's, too.
+# Meson and the tools that it finds in PATH are the distribution's, too.
 export PATH=/usr/bin:$PATH
 build=${BUILD:-$root/build}
 log=$(mktemp)
@@ -106,11 +106,11 @@ quietly () {
     exit 1
   fi
 }
-# Configured before a peer was installed, a build directory must look for it again.
+# A build directory that was configured before a peer was installed must look for it again.
 again=()
 [ ! -d "$build" ] || again=(--reconfigure)
 quietly meson setup "${again[@]}" "$build" "$root"
 quietly ninja -C "$build" peers-programs
-# Python would leave bytecode among the sources.
+# No bytecode in the source directory.
 PYTHONDONTWRITEBYTECODE=1 \
   "$python" "$root/tests/bench/peers/main.py" --programs "$build/tests/bench/peers" "$@"

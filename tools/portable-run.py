@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the tests of the folder that it lies in, which tools/portable-tests.py packed.
+"""Runs the tests in its own folder, which tools/portable-tests.py packed.
 
 usage: run.py [--limit SECONDS] [--jobs JOBS] [--full] [TEST...]
 
-All tests, or those that are named. Several run at a time, as many as there are cores unless said
-otherwise. All ends within the limit, 540 seconds unless said otherwise: tests that still run then
-are ended, and count as failed, as do those that have not begun. With --full the tests do all that
-they can, elsewhere GEMMCL_TEST_BRIEF keeps them short.
+Runs all tests, or the named ones, in JOBS parallel jobs (default: number of cores). Within SECONDS
+(default 540) the run ends: tests that still run, or have not started, count as failed. --full runs
+the tests in full; by default GEMMCL_TEST_BRIEF is set, which keeps them short.
 
-Prints each test as it ends, what was skipped and why, what failed, and as the last line
+Prints each test when it ends, the skipped tests with reasons, the failed ones, and the last line
 
     N passed, N failed, N skipped
 
-Exit status 1 if anything failed. Beside this file are then logs/NAME.txt of each test that
-failed, and log.json, which holds what all of them printed.
+The exit status is 1 if a test failed. Beside this file, logs/NAME.txt holds the output of each
+failed test, log.json that of all tests.
 
-OCL_ICD_VENDORS in the environment names the OpenCL driver where /etc/OpenCL/vendors does not.
+The environment variable OCL_ICD_VENDORS names the OpenCL driver if /etc/OpenCL/vendors does not.
 """
 
 import argparse
@@ -48,7 +47,7 @@ BASE = {
     "PATH": "{here}/bin",
     "XDG_CACHE_HOME": "{here}/cache",
 }
-# Lists of folders, where one goes before another.
+# Lists of folders, to which values are prepended.
 LISTS = ["LD_LIBRARY_PATH", "PATH"]
 
 
@@ -61,8 +60,7 @@ def can_load(name):
 
 
 def add_system_libraries():
-    """Those of the folder that the machine's own programs would load, too, go before the machine's
-    only if it has not got all of them."""
+    """Uses the packed copies of common system libraries only if the machine lacks one of them."""
     folder = HERE / "lib-system"
     if not all(can_load(path.name) for path in folder.glob("*")):
         BASE["LD_LIBRARY_PATH"] += f":{folder}"
@@ -73,7 +71,7 @@ def place(text):
 
 
 def make_environment(test, full):
-    """Meson's for the test, before the folder's, before that of run.py itself."""
+    """The environment of run.py, overridden by the folder's, then by Meson's for the test."""
     made = dict(os.environ)
     for layer in BASE, test.get("env", {}):
         for name, value in layer.items():
@@ -85,7 +83,7 @@ def make_environment(test, full):
 
 
 class Running:
-    """A test's process, and what it starts in turn."""
+    """A test's process and its descendants."""
 
     def __init__(self, test, full):
         command = [place(word) for word in test["cmd"]]
@@ -102,7 +100,7 @@ class Running:
         )
 
     def wait(self, seconds):
-        """Returns (exit status, output, errors), or None for the status where time ran out."""
+        """Returns (exit status, output, errors); the status is None after a timeout."""
         try:
             output, errors = self.process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -121,7 +119,7 @@ class Running:
 
 
 def judge(status, protocol):
-    """As Meson calls it."""
+    """The result in Meson's terms."""
     if status is None:
         return "TIMEOUT"
     if status == 77 and protocol == "exitcode":
@@ -171,7 +169,7 @@ class Runner:
                 file.write(f"\n--- {title}\n{line[title]}")
 
     def run_all(self, tests):
-        """Those that Meson gives the most time first, and those that must be alone last."""
+        """Runs the tests with the longest time limits first, and those that must run alone last."""
         tests = sorted(tests, key=lambda test: -(test.get("timeout") or LIMIT))
         together = [test for test in tests if test["is_parallel"]]
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
@@ -192,7 +190,7 @@ def read_tests(names):
 
 
 def make_executable():
-    """What carries folders about need not keep that."""
+    """Restores the executable bits, which copying the folder may have lost."""
     for path in (HERE / folder for folder in ("bin", "build")):
         for file in path.rglob("*"):
             if file.is_file() and not os.access(file, os.X_OK):
@@ -200,7 +198,7 @@ def make_executable():
 
 
 def get_device_test():
-    """A test that fails where there is no device, for the others then say so and are skipped."""
+    """A test that fails without a device; the others are then only skipped."""
     tool = "{here}/build/tools/gemmcl"
     if not Path(place(tool)).exists():
         return []

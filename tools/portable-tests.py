@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Packs built tests in a folder that runs them on another machine.
+"""Packs built tests into a folder that runs on another machine.
 
 usage: portable-tests.py [--build BUILD] [--output FOLDER] [--suite SUITE]... [--no-build]
 
-The folder, BUILD/portable-tests unless said otherwise, holds the suites' programs, scripts and
-plugin, GStreamer and every other library that they load, and run.py, which runs them. The other
-machine is x86-64 with Python 3.8, an OpenCL driver, and a C library that is no older than this
-one's: that and the driver are the only things not in the folder. The suites are lib, kernels and
-gst unless said otherwise. docs/internals/testing.md tells more.
+FOLDER (default BUILD/portable-tests) holds the suites' programs, scripts and plugin, GStreamer and
+all other libraries that they load, and run.py, which runs them. The other machine needs x86-64,
+Python 3.8, an OpenCL driver, and a C library that is no older than this machine's; the last two are
+not in the folder. The default suites are lib, kernels and gst. See docs/internals/testing.md.
 
-Programs and libraries are stripped. What is packed of the build and of the sources lies where it
-lies there, in build/ and source/, since programs look for one another.
+Programs and libraries are stripped. Files of the build and of the sources keep their relative
+paths, in build/ and source/, since programs look for one another.
 """
 
 import argparse
@@ -26,21 +25,21 @@ from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parent
 SUITES = ["lib", "kernels", "gst"]
-# The kernels' shards are as many as a machine has cores that compile; meson.build's are for two.
+# Number of shards of the kernels' tests, for machines with many cores; meson.build's is for two.
 SHARDS = 16
 SHARDED = re.compile(r"(.*)-\d+")
 
-# Of GStreamer: what the tests load or name in pipelines.
+# GStreamer plugins that the tests load or name in pipelines.
 GST_PLUGINS = ["app", "audiobuffersplit", "audiotestsrc", "coreelements", "coretracers",
                "debug", "multifile", "rawparse", "rtp", "va", "videotestsrc"]
 GST_PROGRAMS = ["gst-inspect-1.0", "gst-launch-1.0"]
 
-# Name what tests write: nothing of it is packed.
+# Variables that name files written by tests, which are not packed.
 WRITTEN = {"GST_REGISTRY", "XDG_CACHE_HOME"}
 
-# The C library's. It must be the machine's own, which the driver is made for.
+# Libraries of glibc: the other machine must use its own, which its driver needs.
 OF_LIBC = re.compile(r"(ld-linux-x86-64|lib(c|m|mvec|dl|pthread|rt|resolv|util|anl))\.so\.\d+")
-# Programs of every system load these, and newer ones need newer than the packed ones.
+# System programs load these, too, and may need newer ones than the packed ones.
 OF_SYSTEM = re.compile(r"lib(blkid|mount|selinux)\.so\.\d+")
 
 
@@ -62,16 +61,16 @@ def is_elf(path):
 
 
 class Pack:
-    """The folder as it is filled. A packed file's name is what run.py makes its path of, as in
-    "{here}/build/lib/libgemmcl-1.0.so.0"."""
+    """The folder while it is filled. The name of a packed file is a path for run.py to expand, such
+    as "{here}/build/lib/libgemmcl-1.0.so.0"."""
 
     def __init__(self, folder, build, source):
         self.folder = folder
         self.roots = {"build": build, "source": source}
-        self.originals = {}  # of what is packed: where it lies in the folder
+        self.originals = {}  # path of each packed file -> its place in the folder
 
     def add(self, original, place):
-        """Copies a file, what a link points to, or the files of a folder."""
+        """Copies a file, the target of a link, or the files of a folder."""
         if original.is_dir():
             for path in original.iterdir():
                 self.add(path, place / path.name)
@@ -86,8 +85,8 @@ class Pack:
                 self.add(path, place / path.name)
 
     def name(self, text, may_be_relative=False, is_written=False):
-        """Returns what stands for a path of the build or of the sources, or None if text is no
-        such path; and packs it unless tests write it."""
+        """Packs a path of the build or of the sources, unless tests write it. Returns its name, or
+        None if text is no such path."""
         base = self.roots["build"]
         if may_be_relative and not (base / text).is_file():
             return None
@@ -103,8 +102,8 @@ class Pack:
         return None
 
     def add_named(self, path, place):
-        """A script comes with those beside it, which it may import; a folder of the build with
-        its libraries."""
+        """Adds a path: a script with those beside it, which it may import; a folder of the build
+        as its libraries only."""
         if path.suffix == ".py":
             for other in path.parent.glob("*.py"):
                 self.add(other, place.parent / other.name)
@@ -116,7 +115,7 @@ class Pack:
             self.add(path, place)
 
     def add_shared_libraries(self):
-        """What the packed programs load, but for libc and what is packed already."""
+        """Adds the libraries that packed files load, except those of glibc."""
         packed = {place.name for place in self.originals.values()}
         for original in [path for path in self.originals if is_elf(path)]:
             for line in say("ldd", str(original)).splitlines():
@@ -154,7 +153,7 @@ def pack_variable(pack, name, value):
 
 
 def pack_test(pack, test):
-    """Returns what run.py is to know of one of Meson's tests."""
+    """Packs one of Meson's tests. Returns its entry for run.py."""
     program = test["cmd"][0]
     known = {name: test[name] for name in ("name", "timeout", "protocol", "is_parallel")}
     if not is_python(program) and not pack.name(program):
@@ -168,8 +167,8 @@ def pack_test(pack, test):
 
 
 def reshard(tests):
-    """Replaces the kernels' shards, whose last arguments are their number and how many there
-    are, by SHARDS of them."""
+    """Replaces the shards of the kernels' tests, whose last arguments are the shard's number and
+    the number of shards, by SHARDS shards."""
     rest = [test for test in tests if "kernels" not in test["suites"] or
             not SHARDED.fullmatch(test["name"])]
     first = [test for test in tests if test not in rest][:1]
@@ -210,7 +209,7 @@ def pack_all(folder, build, suites):
     tests = [pack_test(pack, test) for test in read_tests(build, suites)]
     if "gst" in suites:
         add_gstreamer(pack)
-    # So that run.py can say what runs the tests.
+    # run.py prints the devices with it.
     tool = build / "tools" / "gemmcl"
     if tool.exists():
         pack.add(tool, Path("build/tools/gemmcl"))

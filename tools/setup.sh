@@ -1,38 +1,37 @@
 #!/bin/bash
-# Installs what gemmcl needs from the distribution, as root or through sudo, and does nothing where
-# everything is there already.
+# Installs the packages that gemmcl needs, as root or through sudo; does nothing if all are present.
 #
-#   tools/setup.sh build    what it takes to build it
-#   tools/setup.sh demo     ... and to run tools/demo.sh
-#   tools/setup.sh test     ... and to run tools/test.sh (the default)
-#   tools/setup.sh peers    what it takes to build it and to run tools/peers.sh
+#   tools/setup.sh build    packages to build it
+#   tools/setup.sh demo     packages to build it and to run tools/demo.sh
+#   tools/setup.sh test     the same, and those to run tools/test.sh (the default)
+#   tools/setup.sh peers    packages to build it and to run tools/peers.sh
 #
-# Debian 12 and later, Ubuntu 24.04 and later. A name with bars is a choice: the first one that the
+# For Debian 12 and later and Ubuntu 24.04 and later. A list "a|b" means the first package that the
 # distribution has.
 set -euo pipefail
 
-# Of dpkg-dev Meson asks where libraries belong.
-# Without the last two the plugin takes no VA surfaces.
+# Meson asks dpkg-dev for the library directory.
+# The last two are optional: without them the plugin is built without VA surfaces.
 build=(
   dpkg-dev gcc libc6-dev meson ninja-build pkgconf python3
   libglib2.0-dev libjansson-dev libxxhash-dev ocl-icd-opencl-dev opencl-c-headers
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
   libva-dev libgstreamer-plugins-bad1.0-dev
 )
-# PoCL is the OpenCL device of machines that have no other.
+# PoCL is the OpenCL device of machines without another one.
 demo=(
   gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-plugins-bad pocl-opencl-icd python3-numpy
 )
-# clang-format 14 is the one whose layout the check asks for. g++ compiles the headers as C++,
-# sklearn makes the digits demo's references again, OpenBLAS is what benchmarks compare with.
-# debootstrap and pip fetch what else tests run on: other distributions, Intel's runtime for CPUs.
+# The layout check requires clang-format 14. g++ compiles the headers as C++, sklearn recomputes the
+# references of the digits demo, benchmarks compare with OpenBLAS. debootstrap and pip fetch other
+# distributions and Intel's runtime for CPUs.
 test=(
   g++ git clang 'clang-format-14|clang-format' 'libclang-rt-dev|libclang-rt-14-dev' clinfo
   libopenblas-dev python3-pil python3-sklearn groff man-db
   debootstrap python3-pip
 )
-# What tools/peers.sh compares with; the last two for pipelines with onnxruntime.
+# Peers of tools/peers.sh; the last two are for pipelines with onnxruntime.
 peers=(
   libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy python3-pip
   gstreamer1.0-plugins-base python3-gst-1.0
@@ -63,7 +62,7 @@ installed () {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# Of "a|b": whether one of them is installed.
+# satisfied "a|b": succeeds if one of the packages is installed.
 satisfied () {
   local name
   for name in ${1//|/ }; do
@@ -74,7 +73,7 @@ satisfied () {
   return 1
 }
 
-# Of "a|b": the first one that apt-get can install; "a" if there is none, so that apt-get says so.
+# choose "a|b": prints the first one that apt-get can install; "a" if none, for apt-get's message.
 choose () {
   local name
   for name in ${1//|/ }; do
@@ -86,7 +85,7 @@ choose () {
   echo "${1%%|*}"
 }
 
-# What a release may lack: without it, the tests that need it say so.
+# Some releases lack oclgrind; its tests are then skipped.
 if [ "$what" = test ] && ! installed oclgrind &&
   grep -q 'Candidate: [^(]' <<<"$(apt-cache policy oclgrind)"; then
   packages+=(oclgrind)
@@ -121,7 +120,7 @@ quietly () {
 }
 
 echo "Installing: ${missing[*]//|/ or }"
-# A third party's package list that cannot be had is no reason to stop: installing tells.
+# An unreachable third-party list is no reason to stop; the installation fails if it matters.
 "${apt[@]}" update >"$log" 2>&1 </dev/null || cat "$log" >&2
 chosen=()
 for package in "${missing[@]}"; do

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Counts what Meson's tests did, TAP subtests one by one.
+"""Counts the results of Meson's tests, TAP subtests one by one.
 
 usage: test-results.py LABEL=BUILD-DIRECTORY[/LOG.json] ...
        test-results.py --stand-in SKIP|FAIL REASON >LOG.json
 
-Prints what was skipped and why, what failed, and as the last line
+Prints the skipped tests with reasons, the failed ones, and as the last line
 
     N passed, N failed, N skipped
 
-Exit status 1 if anything failed. A test that prints no TAP counts as one. A test that ended badly
-counts as one failure even where every line it printed was an ok: it crashed, ran out of time, or
-did not do what it planned. A log that is not there counts as one failure, too. Where the leak
-sanitizer itself failed after all subtests, that counts as one skipped.
+The exit status is 1 if a test failed. A test without TAP counts as one. A test that crashed, timed
+out or did not run all planned subtests counts as one failure, even if every subtest passed. A
+missing log counts as one failure. A crash of the leak sanitizer after the subtests counts as one
+skipped.
 
-A stand-in is a log in place of that of tests that could not be started.
+A stand-in is the log of tests that could not be started.
 """
 
 import json
@@ -26,8 +26,8 @@ import sys
 DEFAULT_LOG = os.path.join("meson-logs", "testlog.json")
 POINT = re.compile(r"(not )?ok\b(?:\s+\d+)?\s*(?:-\s)?(.*)")
 PLAN = re.compile(r"1\.\.(\d+)(?:\s*#\s*skip\S*\s*(.*))?$", re.IGNORECASE)
-# What looks for leaks is a process that watches this one, and now and then it crashes while threads
-# of this one end. The subtests before that stand.
+# LeakSanitizer watches from another process, which sometimes crashes while threads of the tested
+# process end. The results of the subtests stay valid.
 LEAKS_UNSEEN = "LeakSanitizer has encountered a fatal error"
 DIRECTIVE = re.compile(r"(?<!\\)#\s*(skip|todo)\S*\s*(.*)", re.IGNORECASE)
 
@@ -45,7 +45,7 @@ class Count:
 
 
 def count_tap(name, text):
-    """Returns the Count of a TAP stream, or None if there is no TAP in it."""
+    """Returns the Count of a TAP stream, or None for a text without TAP."""
     count = Count()
     planned = None
     points = 0
@@ -87,7 +87,7 @@ def last_line(*texts):
 
 
 def count_test(label, test):
-    """Returns the Count of one of Meson's tests, a line of its log."""
+    """Returns the Count of one test, given its line of Meson's log."""
     name = f"{label} {test['name']}"
     result = test["result"]
     count = count_tap(name, test.get("stdout", ""))
@@ -103,7 +103,7 @@ def count_test(label, test):
     if not good_end and count.passed and LEAKS_UNSEEN in test.get("stderr", ""):
         count.skipped.append(f"{name}: leaks were not looked for: {LEAKS_UNSEEN}")
         good_end = True
-    # Where a subtest failed, a bad exit status says nothing new.
+    # After a failed subtest, a bad exit status is no further failure.
     if result in ("TIMEOUT", "INTERRUPT") or not (good_end or count.failed):
         count.failed.append(f"{name}: {result}, exit status {status}")
     return count

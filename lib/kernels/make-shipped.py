@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Takes over what was measured on a device into tuning-shipped.json.
+"""Copies measurements of a device into tuning-shipped.json.
 
 usage: make-shipped.py [--shipped FILE] MEASURED.json ...
 
-A file is what `gemmcl tune` keeps, tuning.json, whose entries replace all those of the same device;
-or a report of `gemmcl check`, whose entries replace those of the same device and problem. Of a
-report counts what was right where it was checked, and another kernel than the rules' choice only if
-it was faster by more than the noise. The library uses the entries on every such device, whatever
-its driver and however many compute units it has.
+MEASURED.json is the tuning.json of `gemmcl tune`, whose entries replace all entries of the same
+device, or a report of `gemmcl check`, whose entries replace those of the same device and problem. A
+report contributes only kernels that passed its checks, and replaces the rules' choice only by a
+kernel that is faster by more than the noise. The library uses an entry on all devices of that name,
+with any driver and any number of compute units.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 
 SHIPPED = Path(__file__).with_name("tuning-shipped.json")
 
-# As `gemmcl tune` has it: what is faster by less is no gain.
+# The least ratio of rates that counts as faster, as in `gemmcl tune`.
 LEAST_GAIN = 1.02
 FAULTS = ("wrong", "failed", "lost")
 
@@ -33,7 +33,7 @@ def problem_of(entry):
 
 
 def round_rate(gflops):
-    """An entry of 0 GFLOPS would count for nothing."""
+    """Rounds, but not to 0 GFLOPS, which the library would ignore."""
     return max(round(gflops), 1)
 
 
@@ -61,7 +61,7 @@ def from_check(report):
 
 
 def take_over(old, path):
-    """The entries with those of a file in place of what they replace."""
+    """Returns the old entries with those of a file in place of the ones that they replace."""
     measured = json.loads(path.read_text(encoding="utf-8"))
     is_check = "speed" in measured
     new = list(from_check(measured) if is_check else from_tuning(measured))
