@@ -21,7 +21,7 @@
  */
 #include "problem.h"
 #include "types.clh"
-#include "halves.clh"
+#include "round.clh"
 
 #define ROWS  (8 * DPAS_PACK)
 #define PARTS ((ROWS + SUBGROUP_SIZE - 1) / SUBGROUP_SIZE)
