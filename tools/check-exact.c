@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "check-exact.h"
+#include "check-worker.h"
 
 #include <math.h>
 #include <stdio.h>

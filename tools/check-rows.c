@@ -4,9 +4,6 @@
 
 #include "check.h"
 
-/* A compiler may need as long for a row, and a driver no longer to answer. */
-#define ROW_SECONDS 30.0
-
 /* The fewer devices have what a row needs, the earlier is its turn: the time may not be enough. */
 #define N_RANKS 3
 
@@ -39,14 +36,14 @@ check_row (Check *self, json_t *row, gint64 deadline, GError **error)
     check_set_result (row, "not reached", NULL);
     return TRUE;
   }
-  answer = check_worker_ask (
+  answer = tool_child_ask (
       self->worker,
       json_pack ("{s:s, s:O}", "do", "row", "kernel", json_object_get (row, "kernel")),
-      MIN (left, ROW_SECONDS), &why);
+      MIN (left, self->patience), &why);
   json_object_set_new (row, "seconds",
                        json_real ((g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC));
   if (answer == NULL)
-    return check_explain (row, left < ROW_SECONDS, why, error);
+    return check_explain (row, left < self->patience, why, error);
   /* Of an earlier turn, in which the row was not reached. */
   json_object_set_new (row, "why", json_null ());
   json_object_update (row, answer);
@@ -79,15 +76,15 @@ order_rows (const json_t *rows)
 
 /* Starts a process that compiles every @n-th row from @first on, ahead of the one that runs them.
  * What becomes of it is no matter. */
-static CheckWorker *
+static ToolChild *
 start_builder (const Check *self, const json_t *rows, guint first, guint n)
 {
-  CheckWorker *builder = check_worker_new (tool_progress_tick, self->progress);
+  ToolChild *builder = tool_child_new ("check", tool_progress_tick, self->progress);
   json_t *names = json_array ();
 
   for (gsize i = first; i < json_array_size (rows); i += n)
     json_array_append (names, json_object_get (json_array_get (rows, i), "kernel"));
-  check_worker_send (builder, json_pack ("{s:s, s:o}", "do", "build", "kernels", names), NULL);
+  tool_child_send (builder, json_pack ("{s:s, s:o}", "do", "build", "kernels", names), NULL);
   return builder;
 }
 
@@ -95,7 +92,7 @@ static GPtrArray *
 start_builders (const Check *self, const json_t *rows, gdouble seconds)
 {
   const guint n = CLAMP (g_get_num_processors () - 1, 1, MOST_BUILDERS);
-  GPtrArray *builders = g_ptr_array_new_with_free_func ((GDestroyNotify)check_worker_free);
+  GPtrArray *builders = g_ptr_array_new_with_free_func ((GDestroyNotify)tool_child_free);
 
   /* The first row is under way at once. */
   for (guint i = 0; i < n && i + 1 < json_array_size (rows) && seconds > 0.0; i++)

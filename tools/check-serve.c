@@ -1,12 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "check-serve.h"
+#include "check-worker.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "check-exact.h"
-#include "check-time.h"
 #include "devices.h"
 #include "gemmcl-tuning.h"
 #include "options.h"
@@ -27,15 +22,8 @@ static void
 server_clear (Server *self)
 {
   g_clear_pointer (&self->time, check_time_free);
-  g_clear_object (&self->context);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Server, server_clear)
-
-static json_t *
-make_error (const gchar *why)
-{
-  return json_pack ("{s:b, s:o}", "error", TRUE, "why", tool_json_string (why));
-}
 
 static gsize
 get_size (const json_t *object, const gchar *key)
@@ -195,7 +183,7 @@ serve_shape (Server *self, const json_t *request)
   g_clear_pointer (&self->time, check_time_free);
   self->time = check_time_new (self->context, get_size (request, "m"), get_size (request, "n"),
                                get_size (request, "k"), &error);
-  return self->time != NULL ? json_object () : make_error (error->message);
+  return self->time != NULL ? json_object () : tool_child_make_error (error);
 }
 
 static json_t *
@@ -226,44 +214,21 @@ static const struct {
 };
 
 static json_t *
-serve (Server *self, const gchar *line)
+serve (gpointer data, GemmclContext *context, const json_t *request)
 {
-  g_autoptr (json_t) request = json_loads (line, 0, NULL);
-  json_t *answer = NULL;
+  Server *self = data;
 
-  for (guint i = 0; i < G_N_ELEMENTS (requests) && answer == NULL; i++)
+  self->context = context;
+  for (guint i = 0; i < G_N_ELEMENTS (requests); i++)
     if (g_strcmp0 (tool_json_get_string (request, "do"), requests[i].word) == 0)
-      answer = requests[i].serve (self, request);
-  return answer != NULL ? answer : make_error ("The request makes no sense.");
-}
-
-/* On a line of its own, whatever a driver began to print. */
-static void
-print_answer (const json_t *answer)
-{
-  char *text = json_dumps (answer, JSON_COMPACT);
-
-  printf ("\n" CHECK_ANSWER "%s\n", text);
-  fflush (stdout);
-  free (text);
+      return requests[i].serve (self, request);
+  return NULL;
 }
 
 gboolean
 check_serve (GError **error)
 {
-  g_auto (Server) self = {.context = tool_open_context (error)};
-  char *line = NULL;
-  size_t size = 0;
+  g_auto (Server) self = {NULL};
 
-  if (self.context == NULL) {
-    g_autoptr (json_t) answer = make_error ((*error)->message);
-    print_answer (answer);
-    return FALSE;
-  }
-  while (getline (&line, &size, stdin) >= 0) {
-    g_autoptr (json_t) answer = serve (&self, line);
-    print_answer (answer);
-  }
-  free (line);
-  return TRUE;
+  return tool_child_serve (serve, &self, error);
 }

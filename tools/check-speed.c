@@ -6,10 +6,8 @@
 #include "options.h"
 #include "tool.h"
 
-/* Building a kernel and its first runs, and making random matrices, take no longer than this, and
- * may end so long after the deadline. */
-#define PREPARE_SECONDS 30.0
-#define LAST_SECONDS    3.0
+/* What is under way at the deadline may take so much longer. */
+#define LAST_SECONDS 3.0
 
 /* Turns of all candidates of a problem. What is late by the second number hangs. */
 #define MOST_TURN_SECONDS 1.5
@@ -26,7 +24,7 @@ typedef struct {
 static gdouble
 get_limit (const Shape *self)
 {
-  return MIN (check_get_left (self->check->deadline) + LAST_SECONDS, PREPARE_SECONDS);
+  return MIN (check_get_left (self->check->deadline) + LAST_SECONDS, self->check->patience);
 }
 
 /* Sees to it that the worker has the matrices. */
@@ -36,9 +34,9 @@ send_shape (Shape *self, GError **error)
   json_t *request =
       json_pack ("{s:s, s:O, s:O, s:O}", "do", "shape", "m", json_object_get (self->shape, "m"),
                  "n", json_object_get (self->shape, "n"), "k", json_object_get (self->shape, "k"));
-  json_t *answer = check_worker_ask (self->check->worker, request, get_limit (self), error);
+  json_t *answer = tool_child_ask (self->check->worker, request, get_limit (self), error);
 
-  self->generation = check_worker_get_generation (self->check->worker);
+  self->generation = tool_child_get_generation (self->check->worker);
   return answer;
 }
 
@@ -46,18 +44,18 @@ send_shape (Shape *self, GError **error)
 static gboolean
 prepare (Shape *self, const json_t *entry, json_t *candidate, GError **error)
 {
-  CheckWorker *worker = self->check->worker;
+  ToolChild *worker = self->check->worker;
   const gdouble limit = get_limit (self);
   g_autoptr (json_t) answer = NULL;
   GError *why = NULL;
 
-  answer = check_worker_ask (worker,
-                             json_pack ("{s:s, s:O, s:O}", "do", "prepare", "precision",
-                                        json_object_get (entry, "precision"), "kernel",
-                                        json_object_get (candidate, "kernel")),
-                             limit, &why);
+  answer = tool_child_ask (worker,
+                           json_pack ("{s:s, s:O, s:O}", "do", "prepare", "precision",
+                                      json_object_get (entry, "precision"), "kernel",
+                                      json_object_get (candidate, "kernel")),
+                           limit, &why);
   if (answer == NULL)
-    return check_explain (candidate, limit < PREPARE_SECONDS, why, error);
+    return check_explain (candidate, limit < self->check->patience, why, error);
   if (json_is_true (json_object_get (answer, "error")))
     check_set_result (candidate, "not reached", tool_json_get_string (answer, "why"));
   else
@@ -84,7 +82,7 @@ prepare_all (Shape *self, json_t *entry, gint64 deadline, GError **error)
       check_set_result (candidate, "not reached", NULL);
       continue;
     }
-    if (self->generation != check_worker_get_generation (self->check->worker)) {
+    if (self->generation != tool_child_get_generation (self->check->worker)) {
       g_autoptr (json_t) answer = send_shape (self, &why);
       if (answer == NULL)
         return check_explain (entry, FALSE, why, error);
@@ -171,12 +169,12 @@ measure (Shape *self, json_t *entry, gdouble seconds, GError **error)
   if (!prepare_all (self, entry, deadline, error))
     return FALSE;
   if (tool_json_get_string (entry, "result") != NULL ||
-      self->generation != check_worker_get_generation (self->check->worker))
+      self->generation != tool_child_get_generation (self->check->worker))
     return TRUE;
   turns = CLAMP (check_get_left (deadline), 0.0, MOST_TURN_SECONDS);
-  answer = check_worker_ask (self->check->worker,
-                             json_pack ("{s:s, s:f}", "do", "time", "seconds", turns),
-                             turns + HANG_SECONDS, &why);
+  answer =
+      tool_child_ask (self->check->worker, json_pack ("{s:s, s:f}", "do", "time", "seconds", turns),
+                      turns + HANG_SECONDS, &why);
   if (answer == NULL)
     return check_explain (entry, FALSE, why, error);
   conclude (self, entry, json_object_get (answer, "times"));
@@ -195,7 +193,7 @@ check_shape (Shape *self, GError **error)
 
   if (check_get_left (self->check->deadline) > 0.0)
     answer = send_shape (self, &why);
-  if (why != NULL && why->domain != CHECK_ERROR) {
+  if (why != NULL && why->domain != TOOL_CHILD_ERROR) {
     g_propagate_error (error, why);
     return FALSE;
   }

@@ -1,9 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "check-time.h"
+#include "check-worker.h"
 
 #include "bench.h"
-#include "check-exact.h"
 
 /* A kernel that takes so many times as long as the fastest has no turns. */
 #define TOO_SLOW 4.0
@@ -199,7 +198,7 @@ list_times (const CheckTime *self)
                             "ms", tool_quantile (kernel->times, 0.5), "min_ms",
                             tool_quantile (kernel->times, 0.0), "runs", (int)kernel->times->len));
   }
-  return json_pack ("{s:o}", "times", times);
+  return json_pack ("{s:s, s:o}", "result", "ok", "times", times);
 }
 
 json_t *
@@ -211,7 +210,7 @@ check_time_run (CheckTime *self, gdouble seconds)
   if (run_turns (self, seconds, &error))
     answer = list_times (self);
   else
-    answer = json_pack ("{s:b, s:o}", "lost", TRUE, "why", tool_json_string (error->message));
+    answer = tool_child_make_error (error);
   g_ptr_array_set_size (self->kernels, 0);
   return answer;
 }

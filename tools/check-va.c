@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
-#include "check-child.h"
 #include "check.h"
 #include "tool.h"
 
@@ -33,23 +32,23 @@ run_program (Check *check, const gchar *const *arguments, gdouble seconds, Endin
              GError **error)
 {
   const gint64 deadline = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
-  g_autoptr (CheckChild) child =
-      check_child_new (arguments, tool_progress_tick, check->progress, error);
-  CheckRead read;
+  g_autoptr (ToolProcess) child =
+      tool_process_new (arguments, tool_progress_tick, check->progress, error);
+  ToolRead read;
   gchar *line;
 
   if (child == NULL)
     return FALSE;
-  while ((read = check_child_read (child, deadline, &line)) == CHECK_READ_LINE) {
+  while ((read = tool_process_read (child, deadline, &line)) == TOOL_READ_LINE) {
     g_autofree gchar *owned G_GNUC_UNUSED = line, *valid = g_utf8_make_valid (line, -1);
 
     g_string_append_printf (ending->said, "%s\n", valid);
     if (ending->said->len > MOST_SAID)
       g_string_erase (ending->said, 0, ending->said->len - MOST_SAID);
   }
-  ending->late = read == CHECK_READ_LATE;
-  if (read == CHECK_READ_END)
-    ending->passed = check_child_finish (child, &ending->why);
+  ending->late = read == TOOL_READ_LATE;
+  if (read == TOOL_READ_END)
+    ending->passed = tool_process_finish (child, &ending->why);
   else if (ending->late)
     ending->why = g_strdup_printf ("It did not end in %.0f seconds.", seconds);
   return tool_check_interrupt (error);

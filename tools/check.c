@@ -5,7 +5,7 @@
 #include <math.h>
 #include <sys/utsname.h>
 
-#include "check-serve.h"
+#include "check-worker.h"
 #include "gemmcl.h"
 #include "tool.h"
 #include "options.h"
@@ -18,6 +18,10 @@
 
 /* Opening a device takes no longer, whatever the budget: without that there is nothing to say. */
 #define FACTS_SECONDS 60.0
+
+/* A kernel that is not built and run within these seconds, or this share of all, hangs. */
+#define HANG_SECONDS 30.0
+#define HANG_SHARE   0.1
 
 /* Of the time that is left when they begin. */
 #define ROWS_SHARE 0.6
@@ -65,9 +69,9 @@ check_set_result (json_t *object, const gchar *result, const gchar *why)
 gboolean
 check_explain (json_t *object, gboolean cut, GError *why, GError **error)
 {
-  const gboolean asked = why->domain == CHECK_ERROR;
+  const gboolean asked = why->domain == TOOL_CHILD_ERROR;
 
-  if (asked && (why->code == CHECK_ERROR_LOST || (why->code == CHECK_ERROR_LATE && !cut)))
+  if (asked && (why->code == TOOL_CHILD_ERROR_LOST || (why->code == TOOL_CHILD_ERROR_LATE && !cut)))
     check_set_result (object, "lost", why->message);
   else
     check_set_result (object, "not reached", why->message);
@@ -82,7 +86,7 @@ check_explain (json_t *object, gboolean cut, GError *why, GError **error)
 static void
 check_clear (Check *self)
 {
-  g_clear_pointer (&self->worker, check_worker_free);
+  g_clear_pointer (&self->worker, tool_child_free);
   g_clear_pointer (&self->progress, tool_progress_free);
   g_clear_pointer (&self->report, json_decref);
 }
@@ -178,8 +182,8 @@ static json_t *
 find_facts (Check *self, json_t *shapes, GPtrArray *names, GError **error)
 {
   g_autoptr (json_t) facts =
-      check_worker_ask (self->worker, json_pack ("{s:s, s:O}", "do", "facts", "shapes", shapes),
-                        FACTS_SECONDS, error);
+      tool_child_ask (self->worker, json_pack ("{s:s, s:O}", "do", "facts", "shapes", shapes),
+                      FACTS_SECONDS, error);
 
   if (facts == NULL)
     return NULL;
@@ -244,8 +248,9 @@ check (Check *self, json_t *shapes, GPtrArray *names, gdouble seconds, GError **
   gboolean ok;
 
   self->deadline = start + (gint64)(seconds * G_USEC_PER_SEC);
+  self->patience = MAX (HANG_SECONDS, HANG_SHARE * seconds);
   self->progress = tool_progress_new (N_STEPS + n_shapes, seconds);
-  self->worker = check_worker_new (tool_progress_tick, self->progress);
+  self->worker = tool_child_new ("check", tool_progress_tick, self->progress);
   tool_catch_interrupt ();
   found = find_facts (self, shapes, names, error);
   /* An output that cannot be written is better known now. */

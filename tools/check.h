@@ -4,12 +4,13 @@
 
 #include <stdio.h>
 
-#include "check-worker.h"
+#include "child.h"
 #include "progress.h"
 
 /**
  * Check:
  * @deadline: by the monotonic clock, in microseconds: when the whole check should have ended
+ * @patience: seconds that a kernel may take to be built and run; what is later hangs
  * @progress, @worker: owned
  * @report: what is written: docs/tuning.md has its keys; owned
  *
@@ -19,8 +20,9 @@
  */
 typedef struct {
   gint64 deadline;
+  gdouble patience;
   ToolProgress *progress;
-  CheckWorker *worker;
+  ToolChild *worker;
   json_t *report;
 } Check;
 

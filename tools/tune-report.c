@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "tune-report.h"
+#include "tune.h"
 
 #include <math.h>
 

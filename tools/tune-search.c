@@ -1,68 +1,44 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "tune-search.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "bench.h"
+#include "options.h"
 #include "tool.h"
+#include "tune.h"
 
-/* Up to when, as shares of the time, candidates are tried and then halved. The rest is for the
- * comparison with the rules' choice. */
-#define TRYING_SHARE  0.55
-#define HALVING_SHARE 0.75
+/* Opening a device and filling matrices takes no longer. */
+#define START_SECONDS 60.0
 
-/* A first run that takes so many times as long as the best is the last. */
-#define TOO_SLOW 4.0
+/* Building a kernel and its first run may take this share of the time, but so many seconds in any
+ * case: some compilers need them. */
+#define TRY_SHARE         0.5
+#define LEAST_TRY_SECONDS 15.0
+#define MOST_TRY_SECONDS  60.0
 
-/* Building a kernel may take this share of the search, but so many seconds in any case: there are
- * compilers that need them. */
-#define BUILD_SHARE         0.5
-#define LEAST_BUILD_SECONDS 10.0
-#define MOST_BUILD_SECONDS  60.0
-
-/* A run that takes so many times as long as the best, and so many seconds more, hangs. */
+/* A turn hangs when it takes so many times as long as a run, and these seconds and this share of
+ * the time more. */
 #define HANG_FACTOR  10.0
-#define HANG_SECONDS 5.0
+#define HANG_SECONDS 10.0
+#define HANG_SHARE   0.1
 
-/* Checking is the host's work, which is bounded; reading D from the device is the most of it. */
-#define CHECK_SECONDS 30.0
+/* The time that a search has at least that begins after a loss, late. */
+#define LEAST_SECONDS 0.05
 
-/* A batch is about as long as this, of so many runs at the most. */
-#define BATCH_MS  10.0
-#define MOST_RUNS 100
-
-/* The rules' choice and others. */
-#define FINALISTS 3
-
-/* Turns of the last round. */
-#define LEAST_TURNS 5
-#define MOST_TURNS  25
-
-/* A turn of the last round takes so many times as long as the best, and that for each of them. */
-#define LAST_MARGIN 1.5
-
-/* What counts as faster: see tune_search_run(). */
-#define LEAST_GAIN 1.02
-
+/* A search under way: @under_way is the candidate of the last announcement. */
 typedef struct {
   TuneSearch *search;
-  TuneWorker *worker;
+  ToolChild *child;
   ToolProgress *progress;
   GHashTable *banned;
-  GPtrArray *alive; /* the candidates in the race */
   gint64 start;
   gdouble seconds;
-  gdouble best_ms; /* of all that are alive; infinite before the first run */
+  gdouble best_ms;
+  TuneCandidate *under_way;
+  gboolean is_try;
+  gdouble limit; /* seconds until the next answer */
 } Race;
-
-static void
-race_clear (Race *self)
-{
-  g_clear_pointer (&self->alive, g_ptr_array_unref);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Race, race_clear)
 
 static void
 candidate_free (gpointer data)
@@ -71,7 +47,6 @@ candidate_free (gpointer data)
 
   g_free (self->name);
   g_free (self->why);
-  g_array_unref (self->times);
   g_free (self);
 }
 
@@ -87,7 +62,6 @@ tune_search_new (const GemmclGemm *gemm, const gchar *const *names)
     TuneCandidate *candidate = g_new0 (TuneCandidate, 1);
     candidate->name = g_strdup (*names);
     candidate->ms = NAN;
-    candidate->times = g_array_new (FALSE, FALSE, sizeof (gdouble));
     g_ptr_array_add (self->candidates, candidate);
   }
   return self;
@@ -106,20 +80,16 @@ get_elapsed (const Race *self)
   return (gdouble)(g_get_monotonic_time () - self->start) / G_USEC_PER_SEC;
 }
 
-static gboolean
-is_before (const Race *self, gdouble share)
+/* Returns: (nullable): the candidate of that name. */
+static TuneCandidate *
+find (const TuneSearch *self, const gchar *name)
 {
-  return get_elapsed (self) < share * self->seconds;
-}
-
-/* Whether there is time for what may take that share, with enough left for the last round. */
-static gboolean
-has_time (const Race *self, gdouble share)
-{
-  const gdouble last =
-      isinf (self->best_ms) ? 0.0 : LEAST_TURNS * FINALISTS * LAST_MARGIN * self->best_ms / 1000;
-
-  return is_before (self, share) && get_elapsed (self) + last < self->seconds;
+  for (guint i = 0; i < self->candidates->len; i++) {
+    TuneCandidate *candidate = g_ptr_array_index (self->candidates, i);
+    if (g_strcmp0 (candidate->name, name) == 0)
+      return candidate;
+  }
+  return NULL;
 }
 
 /* Kernels that differ in the split alone are built alike. */
@@ -130,357 +100,190 @@ get_row (const TuneCandidate *candidate)
 }
 
 static void
-leave (Race *self, TuneCandidate *candidate, gboolean faulty, const gchar *why)
+leave (TuneCandidate *candidate, const gchar *why)
 {
-  g_ptr_array_remove (self->alive, candidate);
+  g_free (candidate->why);
   candidate->why = g_strdup (why);
-  candidate->faulty = faulty;
-  if (self->search->rules == candidate)
-    self->search->rules = NULL;
-  self->best_ms = INFINITY;
-  for (guint i = 0; i < self->alive->len; i++) {
-    const TuneCandidate *other = g_ptr_array_index (self->alive, i);
-    self->best_ms = isnan (other->ms) ? self->best_ms : MIN (self->best_ms, other->ms);
-  }
+  candidate->faulty = TRUE;
 }
 
 static void
-set_time (Race *self, TuneCandidate *candidate, gdouble ms)
+leave_banned (Race *self)
 {
-  candidate->ms = ms;
-  if (ms < self->best_ms) {
+  for (guint i = 0; i < self->search->candidates->len; i++) {
+    TuneCandidate *candidate = g_ptr_array_index (self->search->candidates, i);
+    g_autofree gchar *row = get_row (candidate);
+    const gchar *why = g_hash_table_lookup (self->banned, row);
+
+    if (candidate->why == NULL && why != NULL)
+      leave (candidate, why);
+  }
+}
+
+/* The problem, with the names of those that are not known to be no good. @all: of none: the library
+ * looks for what it would use. */
+static json_t *
+make_request (const Race *self, gboolean all)
+{
+  const GemmclGemm *gemm = &self->search->gemm;
+  const gdouble seconds = MAX (self->seconds - get_elapsed (self), LEAST_SECONDS);
+  json_t *request = json_pack ("{s:I, s:I, s:I, s:s, s:s, s:f}", "m", (json_int_t)gemm->m, "n",
+                               (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "precision",
+                               gemmcl_precision_get_name (gemm->precision), "layout",
+                               tool_layout_get_name (gemm->layout), "seconds", seconds);
+  json_t *names = json_array ();
+
+  for (guint i = 0; i < self->search->candidates->len; i++) {
+    const TuneCandidate *candidate = g_ptr_array_index (self->search->candidates, i);
+    if (candidate->why == NULL)
+      json_array_append_new (names, json_string (candidate->name));
+  }
+  if (all)
+    json_decref (names);
+  else
+    json_object_set_new (request, "kernels", names);
+  return request;
+}
+
+static gdouble
+get_ms (const json_t *answer)
+{
+  const json_t *ms = json_object_get (answer, "ms");
+
+  return json_is_number (ms) ? json_number_value (ms) : NAN;
+}
+
+/* An announcement, or what came of a try. */
+static void
+note_step (Race *self, const gchar *step, const json_t *answer)
+{
+  const gdouble ms = get_ms (answer);
+
+  self->under_way = g_str_equal (step, "tried")
+                        ? NULL
+                        : find (self->search, tool_json_get_string (answer, "kernel"));
+  self->is_try = g_str_equal (step, "try");
+  if (self->under_way == NULL)
+    self->limit = START_SECONDS;
+  else if (self->is_try)
+    self->limit = CLAMP (TRY_SHARE * self->seconds, LEAST_TRY_SECONDS, MOST_TRY_SECONDS);
+  else
+    self->limit = HANG_SECONDS + HANG_FACTOR * ms / 1e3 + HANG_SHARE * self->seconds;
+  if (ms < self->best_ms && (!self->is_try && tool_json_get_string (answer, "why") == NULL)) {
     self->best_ms = ms;
-    tool_progress_set_best (self->progress, candidate->name,
+    tool_progress_set_best (self->progress, tool_json_get_string (answer, "kernel"),
                             bench_gflops (&self->search->gemm, ms));
   }
 }
 
-static gdouble
-get_build_limit (const Race *self)
+static void
+note_result (TuneSearch *search, const json_t *answer)
 {
-  return CLAMP (BUILD_SHARE * self->seconds, LEAST_BUILD_SECONDS, MOST_BUILD_SECONDS);
-}
+  const json_t *object;
+  gsize i;
 
-static gdouble
-get_run_limit (const Race *self, guint runs)
-{
-  return isinf (self->best_ms) ? MOST_BUILD_SECONDS
-                               : HANG_SECONDS + HANG_FACTOR * runs * self->best_ms / 1000;
-}
+  json_array_foreach (json_object_get (answer, "candidates"), i, object)
+  {
+    TuneCandidate *candidate = find (search, tool_json_get_string (object, "kernel"));
 
-/*
- * What came of a request for @candidate, which is out of the race if it failed by its own fault.
- *
- * Returns: %FALSE with an error when it is not the candidate that failed.
- */
-static gboolean
-blame (Race *self, TuneCandidate *candidate, const gchar *answer, GError *why, GError **error)
-{
-  if (answer != NULL)
-    return TRUE;
-  if (g_error_matches (why, TUNE_ERROR, TUNE_ERROR_REFUSED) ||
-      g_error_matches (why, TUNE_ERROR, TUNE_ERROR_LOST)) {
-    leave (self, candidate, TRUE, why->message);
-    g_error_free (why);
-    return TRUE;
+    if (candidate == NULL)
+      continue;
+    candidate->ms = get_ms (object);
+    g_free (candidate->why);
+    candidate->why = g_strdup (tool_json_get_string (object, "why"));
+    candidate->faulty = json_is_true (json_object_get (object, "faulty"));
   }
-  g_propagate_error (error, why);
+  search->rules = find (search, tool_json_get_string (answer, "first"));
+  search->best = find (search, tool_json_get_string (answer, "best"));
+  if (search->rules != NULL && search->best != NULL)
+    search->gain = json_number_value (json_object_get (answer, "gain"));
+}
+
+/* Follows a search to its end. Returns: FALSE with an error, that of the child among them. */
+static gboolean
+follow (Race *self, GError **error)
+{
+  while (TRUE) {
+    g_autoptr (json_t) answer = tool_child_read (self->child, self->limit, error);
+    const gchar *step = tool_json_get_string (answer, "step");
+
+    if (answer == NULL)
+      return FALSE;
+    if (json_is_true (json_object_get (answer, "error"))) {
+      g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED,
+                           tool_json_get_string (answer, "why"));
+      return FALSE;
+    }
+    if (step == NULL) {
+      note_result (self->search, answer);
+      return TRUE;
+    }
+    note_step (self, step, answer);
+  }
+}
+
+/* After a loss: leaves the kernel out that was under way, if one was. */
+static void
+blame (Race *self, const GError *why)
+{
+  if (self->under_way == NULL)
+    return;
+  leave (self->under_way, why->message);
+  if (self->is_try)
+    g_hash_table_replace (self->banned, get_row (self->under_way), g_strdup (why->message));
+}
+
+/* Searches until a child has come to the end. */
+static gboolean
+search (Race *self, gboolean all, GError **error)
+{
+  while (TRUE) {
+    GError *why = NULL;
+
+    leave_banned (self);
+    self->under_way = NULL;
+    self->limit = START_SECONDS;
+    if (!tool_child_send (self->child, make_request (self, all), error))
+      return FALSE;
+    if (follow (self, &why))
+      return TRUE;
+    if (why->domain != TOOL_CHILD_ERROR) {
+      g_propagate_error (error, why);
+      return FALSE;
+    }
+    blame (self, why);
+    g_error_free (why);
+  }
+}
+
+/* Whether a candidate left that could be used in need: one that spills. */
+static gboolean
+has_usable (const TuneSearch *self)
+{
+  for (guint i = 0; i < self->candidates->len; i++)
+    if (!((const TuneCandidate *)g_ptr_array_index (self->candidates, i))->faulty)
+      return TRUE;
   return FALSE;
 }
 
-/* Builds @candidate where the worker does not have it; *@ready tells whether it can run. One that
- * turns out to spill cannot yet. */
-static gboolean
-prepare (Race *self, TuneCandidate *candidate, gboolean *ready, GError **error)
-{
-  g_autofree gchar *row = get_row (candidate), *answer = NULL;
-  const gchar *known = g_hash_table_lookup (self->banned, row);
-  GError *why = NULL;
-
-  *ready = FALSE;
-  if (known != NULL) {
-    leave (self, candidate, TRUE, known);
-    return TRUE;
-  }
-  if (candidate->generation == tune_worker_get_generation (self->worker)) {
-    *ready = TRUE;
-    return TRUE;
-  }
-  answer = tune_worker_ask (self->worker, get_build_limit (self), &why, "build %s %d",
-                            candidate->name, candidate->spills);
-  if (g_error_matches (why, TUNE_ERROR, TUNE_ERROR_LOST))
-    g_hash_table_replace (self->banned, g_steal_pointer (&row), g_strdup (why->message));
-  *ready = answer != NULL && *answer == '\0';
-  if (*ready)
-    candidate->generation = tune_worker_get_generation (self->worker);
-  else if (answer != NULL)
-    candidate->spills = TRUE;
-  return blame (self, candidate, answer, why, error);
-}
-
-/* The memory that the worker holds for those that are out; that it may fail does not matter. */
-static void
-drop (Race *self, const TuneCandidate *candidate)
-{
-  if (candidate->generation == tune_worker_get_generation (self->worker))
-    g_free (tune_worker_ask (self->worker, HANG_SECONDS, NULL, "drop %s", candidate->name));
-}
-
-static gboolean
-check (Race *self, TuneCandidate *candidate, GError **error)
-{
-  GError *why = NULL;
-  g_autofree gchar *answer = tune_worker_ask (self->worker, CHECK_SECONDS, &why, "check");
-
-  return blame (self, candidate, answer, why, error);
-}
-
-/* The first run. */
-static gboolean
-try_candidate (Race *self, TuneCandidate *candidate, GError **error)
-{
-  g_autofree gchar *answer = NULL;
-  GError *why = NULL;
-  gboolean ready;
-  gdouble ms;
-
-  if (!prepare (self, candidate, &ready, error))
-    return FALSE;
-  if (!ready)
-    return TRUE;
-  answer = tune_worker_ask (self->worker, get_run_limit (self, 1), &why, "first %s %f",
-                            candidate->name, TOO_SLOW * self->best_ms);
-  if (answer == NULL)
-    return blame (self, candidate, answer, why, error);
-  ms = *answer != '\0' ? g_ascii_strtod (answer, NULL) : NAN;
-  /* NaN, too, is no less. */
-  if (!(ms <= TOO_SLOW * self->best_ms)) {
-    candidate->ms = ms;
-    leave (self, candidate, FALSE, "Its first run was slow.");
-    drop (self, candidate);
-    return TRUE;
-  }
-  if (!check (self, candidate, error))
-    return FALSE;
-  if (candidate->why == NULL)
-    set_time (self, candidate, ms);
-  return TRUE;
-}
-
-/* The candidates that are known to spill, or all others, as long as there is time. */
-static gboolean
-try_those (Race *self, gboolean spill, GError **error)
-{
-  TuneSearch *search = self->search;
-
-  for (guint i = 0; i < search->candidates->len; i++) {
-    TuneCandidate *candidate = g_ptr_array_index (search->candidates, i);
-
-    if (candidate->why != NULL || candidate->spills != spill)
-      continue;
-    if (search->rules != NULL && !has_time (self, TRYING_SHARE)) {
-      leave (self, candidate, FALSE, "There was no time to try it.");
-      continue;
-    }
-    if (!try_candidate (self, candidate, error))
-      return FALSE;
-    if (search->rules == NULL && candidate->why == NULL && candidate->spills == spill)
-      search->rules = candidate;
-  }
-  return TRUE;
-}
-
-static void
-leave_those_that_spill (Race *self)
-{
-  for (guint i = 0; i < self->search->candidates->len; i++) {
-    TuneCandidate *candidate = g_ptr_array_index (self->search->candidates, i);
-
-    if (candidate->why == NULL && candidate->spills)
-      leave (self, candidate, FALSE, "It spills registers, and others do not.");
-  }
-}
-
-/* What spills has a chance only where nothing else works. */
-static gboolean
-try_all (Race *self, GError **error)
-{
-  if (!try_those (self, FALSE, error))
-    return FALSE;
-  if (self->search->rules == NULL)
-    return try_those (self, TRUE, error);
-  leave_those_that_spill (self);
-  return TRUE;
-}
-
-/* The median time of a batch of runs. */
-static gboolean
-time_batch (Race *self, TuneCandidate *candidate, GError **error)
-{
-  const guint runs = (guint)CLAMP (BATCH_MS / candidate->ms, 1, MOST_RUNS);
-  g_autoptr (GArray) times = g_array_new (FALSE, FALSE, sizeof (gdouble));
-  g_autofree gchar *answer = NULL;
-  g_auto (GStrv) words = NULL;
-  GError *why = NULL;
-  gboolean ready;
-  gdouble median;
-
-  if (!prepare (self, candidate, &ready, error))
-    return FALSE;
-  if (!ready)
-    return TRUE;
-  answer = tune_worker_ask (self->worker, get_run_limit (self, runs), &why, "time %s %u",
-                            candidate->name, runs);
-  if (answer == NULL)
-    return blame (self, candidate, answer, why, error);
-  words = g_strsplit (answer, " ", -1);
-  for (guint i = 0; words[i] != NULL; i++) {
-    const gdouble ms = g_ascii_strtod (words[i], NULL);
-    g_array_append_val (times, ms);
-  }
-  median = tool_quantile (times, 0.5);
-  g_array_append_val (candidate->times, median);
-  set_time (self, candidate, tool_quantile (candidate->times, 0.5));
-  return TRUE;
-}
-
-/* A batch of each candidate; every other turn goes backwards, so that none always follows the same
- * one. */
-static gboolean
-take_turn (Race *self, guint turn, GError **error)
-{
-  g_autoptr (GPtrArray) racers = g_ptr_array_copy (self->alive, NULL, NULL);
-
-  for (guint i = 0; i < racers->len; i++) {
-    const guint at = turn % 2 == 0 ? i : racers->len - 1 - i;
-    if (!time_batch (self, g_ptr_array_index (racers, at), error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-static void
-clear_times (Race *self)
-{
-  for (guint i = 0; i < self->alive->len; i++) {
-    const TuneCandidate *candidate = g_ptr_array_index (self->alive, i);
-    g_array_set_size (candidate->times, 0);
-  }
-}
-
-static gint
-compare_times (gconstpointer a, gconstpointer b)
-{
-  const TuneCandidate *x = *(TuneCandidate *const *)a, *y = *(TuneCandidate *const *)b;
-
-  return (x->ms > y->ms) - (x->ms < y->ms);
-}
-
-/* The fastest @count, the rules' choice among them in any case. */
-static void
-keep (Race *self, guint count)
-{
-  g_autoptr (GPtrArray) sorted = g_ptr_array_copy (self->alive, NULL, NULL);
-  guint kept = self->search->rules != NULL ? 1 : 0;
-
-  g_ptr_array_sort (sorted, compare_times);
-  for (guint i = 0; i < sorted->len; i++) {
-    TuneCandidate *candidate = g_ptr_array_index (sorted, i);
-    if (candidate == self->search->rules || kept++ < count)
-      continue;
-    leave (self, candidate, FALSE, "Others were faster.");
-    drop (self, candidate);
-  }
-}
-
-static gboolean
-halve (Race *self, GError **error)
-{
-  for (guint turns = 1; self->alive->len > FINALISTS && has_time (self, HALVING_SHARE);
-       turns *= 2) {
-    clear_times (self);
-    for (guint turn = 0; turn < turns && has_time (self, HALVING_SHARE); turn++)
-      if (!take_turn (self, turn, error))
-        return FALSE;
-    keep (self, MAX (FINALISTS, (self->alive->len + 1) / 2));
-  }
-  keep (self, FINALISTS);
-  return TRUE;
-}
-
-static gboolean
-run_final (Race *self, GError **error)
-{
-  clear_times (self);
-  for (guint turn = 0; turn < MOST_TURNS && is_before (self, 1.0); turn++)
-    if (!take_turn (self, turn, error))
-      return FALSE;
-  return TRUE;
-}
-
-/* How many times as fast as @rules @candidate is in the middle one of their turns; 1 where that is
- * no more than noise. */
-static gdouble
-compare (const TuneCandidate *candidate, const TuneCandidate *rules)
-{
-  g_autoptr (GArray) gains = g_array_new (FALSE, FALSE, sizeof (gdouble));
-  gdouble gain;
-
-  for (guint i = 0; i < MIN (candidate->times->len, rules->times->len); i++) {
-    gain = g_array_index (rules->times, gdouble, i) / g_array_index (candidate->times, gdouble, i);
-    g_array_append_val (gains, gain);
-  }
-  gain = tool_quantile (gains, 0.5);
-  return gain >= LEAST_GAIN && tool_quantile (gains, 0.25) > 1.0 ? gain : 1.0;
-}
-
-static void
-decide (Race *self)
-{
-  TuneSearch *search = self->search;
-
-  for (guint i = 0; i < self->alive->len; i++) {
-    TuneCandidate *candidate = g_ptr_array_index (self->alive, i);
-    gdouble gain;
-
-    if (candidate->times->len < LEAST_TURNS)
-      continue;
-    if (search->rules == NULL) {
-      if (search->best == NULL || candidate->ms < search->best->ms)
-        search->best = candidate;
-      continue;
-    }
-    gain = compare (candidate, search->rules);
-    if (search->best == NULL || gain > search->gain) {
-      search->best = gain > 1.0 ? candidate : search->rules;
-      search->gain = gain;
-    }
-  }
-}
-
 gboolean
-tune_search_run (TuneSearch *self, TuneWorker *worker, gdouble seconds, GHashTable *banned,
+tune_search_run (TuneSearch *self, ToolChild *child, gdouble seconds, GHashTable *banned,
                  ToolProgress *progress, GError **error)
 {
-  g_auto (Race) race = {
+  Race race = {
       .search = self,
-      .worker = worker,
+      .child = child,
       .progress = progress,
       .banned = banned,
-      .alive = g_ptr_array_new (),
       .start = g_get_monotonic_time (),
       .seconds = seconds,
       .best_ms = INFINITY,
   };
-  gboolean ok;
+  gboolean ok = search (&race, FALSE, error);
 
-  g_ptr_array_extend (race.alive, self->candidates, NULL, NULL);
-  ok = tune_worker_set_problem (worker, &self->gemm, error) && try_all (&race, error) &&
-       halve (&race, error);
-  if (ok) {
-    ok = run_final (&race, error);
-    decide (&race);
-  }
+  /* What spills has a chance only where nothing else works: that is what the rules choose then. */
+  if (ok && self->rules == NULL && has_usable (self))
+    ok = search (&race, TRUE, error);
   self->seconds = get_elapsed (&race);
   return ok;
 }

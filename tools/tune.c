@@ -3,9 +3,7 @@
 #include "bench.h"
 #include "tool.h"
 #include "options.h"
-#include "tune-report.h"
-#include "tune-search.h"
-#include "tune-serve.h"
+#include "tune.h"
 
 #define DEFAULT_SECONDS 100
 
@@ -40,7 +38,7 @@ static const GOptionEntry search_entries[] = {
      "to the standard error then",
      "FILE"},
     {"worker", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &options.worker,
-     "Be the process that runs the kernels", NULL},
+     "Answer requests of another process of this command", NULL},
     {NULL}};
 
 static const GOptionEntry memory_entries[] = {
@@ -57,7 +55,7 @@ typedef struct {
   gint64 start;
   gdouble seconds;
   ToolProgress *progress;
-  TuneWorker *worker;
+  ToolChild *child;
   TuneReport *report;
   GHashTable *banned;
   guint n_failed;
@@ -66,7 +64,7 @@ typedef struct {
 static void
 tuning_clear (Tuning *self)
 {
-  g_clear_pointer (&self->worker, tune_worker_free);
+  g_clear_pointer (&self->child, tool_child_free);
   g_clear_pointer (&self->report, tune_report_free);
   g_clear_pointer (&self->progress, tool_progress_free);
   g_clear_pointer (&self->banned, g_hash_table_unref);
@@ -121,7 +119,7 @@ print_notes (const TuneSearch *search, const GError *why)
     if (candidate->faulty)
       g_printerr ("gemmcl tune: %s: %s is out: %s\n", name, candidate->name, candidate->why);
   }
-  if (g_error_matches (why, TUNE_ERROR, TUNE_ERROR_REFUSED))
+  if (g_error_matches (why, TOOL_ERROR, TOOL_ERROR_FAILED))
     g_printerr ("gemmcl tune: %s: %s\n", name, why->message);
   else if (why == NULL && search->rules == NULL)
     g_printerr ("gemmcl tune: %s: No kernel works.\n", name);
@@ -170,10 +168,10 @@ tune_problem (Tuning *self, guint index, GError **error)
   g_autoptr (GError) why = NULL;
 
   tool_progress_begin (self->progress, name, seconds);
-  tune_search_run (search, self->worker, seconds, self->banned, self->progress, &why);
+  tune_search_run (search, self->child, seconds, self->banned, self->progress, &why);
   if (!conclude (self, search, why, error))
     return FALSE;
-  if (why == NULL || g_error_matches (why, TUNE_ERROR, TUNE_ERROR_REFUSED))
+  if (why == NULL || g_error_matches (why, TOOL_ERROR, TOOL_ERROR_FAILED))
     return TRUE;
   g_propagate_error (error, g_steal_pointer (&why));
   return FALSE;
@@ -210,7 +208,7 @@ tune (GemmclContext *context, gchar **operands, GError **error)
   if (self.problems->len == 0)
     tool_problems_add_usual (self.problems, &gemm, info);
   self.progress = tool_progress_new (self.problems->len, self.seconds);
-  self.worker = tune_worker_new (tool_progress_tick, self.progress);
+  self.child = tool_child_new ("tune", tool_progress_tick, self.progress);
   self.report = tune_report_new (get_table_output (), info);
   self.banned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   tool_catch_interrupt ();
@@ -261,15 +259,14 @@ const ToolCommand tool_tune = {
         "problem and for those near it, on this device with this driver. Without problems, it "
         "takes those that are usual on such a device.\n\n"
         "Each kernel that can do a problem on the device is built, run and its result checked. "
-        "Then the faster ones take turns, by the device's own clock, until one is left, which is "
-        "compared with what the rules of the library would choose. Only where it is faster by more "
-        "than the noise does it take that one's place, so that a tuned choice is not slower than "
-        "an untuned one.\n\n"
+        "Then the faster ones take turns, by the device's own clock. A kernel takes the place of "
+        "the one that the rules of the library choose only if it is faster by more than the noise, "
+        "so that a tuned choice is not slower than an untuned one.\n\n"
         "The table has a line for each problem: the rules' choice, the tuned one, how fast both "
-        "were, and the gain, by the middle one of many turns. A dash is no gain.\n\n"
+        "were, and the gain, which is the median over the turns. A dash is no gain.\n\n"
         "Kernels run in a process of their own. One that does not build, crashes, hangs, loses the "
         "device or gives a wrong result is left out, and the standard error says why. Ctrl-C ends "
-        "the search and keeps what was found.",
+        "the search; problems that were done are remembered.",
     .groups = {{"Device", tool_device_entries},
                {"Problems", problem_entries},
                {"Search", search_entries},

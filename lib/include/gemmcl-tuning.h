@@ -38,6 +38,45 @@ GEMMCL_BEGIN_DECLS
 gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm *gemm);
 
 /**
+ * GemmclTuningCandidate:
+ * @kernel: as gemmcl_plan_get_kernel() names it; owned
+ * @seconds: the median of its last runs, by the device's clock; 0 if it was not timed
+ * @why: (nullable): why it left; %NULL for one that was timed to the end
+ * @faulty: it left because it does not build natively, fails or computes something wrong
+ * @lost: it left because OpenCL failed; the device may be lost for this process
+ */
+typedef struct {
+  gchar *kernel;
+  gdouble seconds;
+  gchar *why;
+  gboolean faulty;
+  gboolean lost;
+} GemmclTuningCandidate;
+
+/**
+ * GemmclTuningStep:
+ * @GEMMCL_TUNING_STEP_TRY: the candidate is compiled and run once next; the rules' choice is called
+ *   "rules" until its name is known
+ * @GEMMCL_TUNING_STEP_TRIED: it was, or it left
+ * @GEMMCL_TUNING_STEP_TURN: it takes a turn next
+ */
+typedef enum {
+  GEMMCL_TUNING_STEP_TRY,
+  GEMMCL_TUNING_STEP_TRIED,
+  GEMMCL_TUNING_STEP_TURN,
+} GemmclTuningStep;
+
+/**
+ * GemmclTuningNotify:
+ * @candidate: borrowed
+ *
+ * Follows a search, in the thread of the search. A process that a kernel ends can so have said
+ * which one it was.
+ */
+typedef void (*GemmclTuningNotify) (GemmclTuningStep step, const GemmclTuningCandidate *candidate,
+                                    gpointer data);
+
+/**
  * GemmclTuningOptions:
  * @size: sizeof (GemmclTuningOptions), by which the library knows the fields that the caller has
  * @candidates: kernels that are timed at most, 2 or more
@@ -48,6 +87,11 @@ gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm 
  *   first is what others have to beat. %NULL: the rules' choice, and then the first ones of
  *   gemmcl_tuning_list_candidates()
  * @dry_run: nothing is remembered
+ * @try_seconds: time by the wall clock, that of compilers included, after which no other candidate
+ *   is tried; 0: no limit
+ * @runs: runs of a turn at most
+ * @notify: (nullable): follows the search
+ * @data: for @notify
  *
  * How a search goes. Start from GEMMCL_TUNING_OPTIONS_INIT; later versions may add fields at the
  * end.
@@ -59,26 +103,17 @@ typedef struct {
   gdouble share;
   const gchar *const *names;
   gboolean dry_run;
+  gdouble try_seconds;
+  guint runs;
+  GemmclTuningNotify notify;
+  gpointer data;
 } GemmclTuningOptions;
 
 #define GEMMCL_TUNING_OPTIONS_INIT                                                                 \
   {                                                                                                \
-    .size = sizeof (GemmclTuningOptions), .candidates = 5, .seconds = 0.25, .share = 0.02          \
+    .size = sizeof (GemmclTuningOptions), .candidates = 5, .seconds = 0.25, .share = 0.02,         \
+    .runs = 9                                                                                      \
   }
-
-/**
- * GemmclTuningCandidate:
- * @kernel: as gemmcl_plan_get_kernel() names it; owned
- * @seconds: the median of its runs that were timed last, by the device's clock; 0: none was
- * @why: (nullable): why it left; %NULL for one that was timed to the end
- * @faulty: it left because it does not build, fails or computes something wrong
- */
-typedef struct {
-  gchar *kernel;
-  gdouble seconds;
-  gchar *why;
-  gboolean faulty;
-} GemmclTuningCandidate;
 
 /**
  * GemmclTuningResult:
@@ -117,13 +152,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
  * may use the device. Matrices are the search's own, random, in its own memory of the device, of
  * which they take half at most; runs are in a queue of its own, one at a time.
  *
- * Each candidate is built and run once. One that does not build natively, spills registers on an
- * Intel GPU, fails, or has a result that is further from the first one's than both may be from the
+ * Each candidate is built and run once. One that does not build natively, spills registers, fails,
+ * or has a result that is further from the first one's than both may be from the
  * exact one (gemmcl_gemm_verify()), leaves, and so does one that takes four times as long as the
- * best. Then the candidates take turns, forwards and backwards; a turn is the median of a few runs.
- * One that is slower than the best by a quarter leaves. Another takes the first one's place only if
- * it was faster in three of four turns beside it, and by 2 % or more in half of them. Fewer than
- * five turns count for nothing.
+ * best. Of more than 12 the fastest 12 and the first stay. These take turns, forwards and
+ * backwards; a turn is the median of a few runs. One that is slower than the best by a quarter
+ * leaves. Another takes the first one's place only if it was faster in three of four turns beside
+ * it, and by 2 % or more in half of them. Fewer than five turns count for nothing.
  *
  * What is best is remembered as by gemmcl_tuning_store(), also where that is the first. Pictures
  * whose pixels are rows, D that is a picture, and batches that do not run as one tall problem have

@@ -12,6 +12,11 @@
 /* A first run that takes so many times as long as the best is the last. */
 #define TOO_SLOW 4.0
 
+/* The first run of a plan is longer than others: a run that is shorter than this share of the time
+ * is made so many times more, and the shortest counts. */
+#define SHORT_SHARE 4e-4
+#define SHORT_RUNS  4
+
 /* After so many turns one that is so many times as slow as the best leaves. */
 #define FIRST_TURNS 3
 #define SLOWER      1.25
@@ -19,8 +24,10 @@
 /* Turns of a comparison, and runs of a turn. All turns together take this share of the time. */
 #define LEAST_TURNS 5
 #define MOST_TURNS  15
-#define MOST_RUNS   9
 #define TURNS_SHARE 0.75
+
+/* Plans that wait for their turns, besides the first: each holds a B. */
+#define MOST_RIVALS 12
 
 /* What counts as faster: see gemmcl_tuning_search(). */
 #define LEAST_GAIN 1.02
@@ -40,6 +47,7 @@ typedef struct {
   GCancellable *cancellable;
   GemmclTuningResult *result;
   GPtrArray *racers; /* the first is the one to beat */
+  gint64 start;      /* by the monotonic clock, in microseconds */
   gboolean is_short; /* of time: not all candidates were tried */
 } Race;
 
@@ -132,10 +140,24 @@ add_candidate (Race *self, const gchar *name)
 }
 
 static void
+notify (const Race *self, GemmclTuningStep step, const GemmclTuningCandidate *candidate)
+{
+  if (self->options.notify != NULL)
+    self->options.notify (step, candidate, self->options.data);
+}
+
+static void
 leave (GemmclTuningCandidate *candidate, gboolean faulty, const gchar *why)
 {
   candidate->faulty = faulty;
   candidate->why = g_strdup (why);
+}
+
+static void
+fail (GemmclTuningCandidate *candidate, const GError *why)
+{
+  leave (candidate, TRUE, why->message);
+  candidate->lost = g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL);
 }
 
 static gdouble
@@ -170,50 +192,95 @@ is_within (const Race *self, gdouble seconds)
 static gboolean
 has_time (const Race *self)
 {
+  const gdouble elapsed = (g_get_monotonic_time () - self->start) / (gdouble)G_USEC_PER_SEC;
   const gdouble best = get_best_seconds (self);
 
-  return self->racers->len == 0 ||
-         is_within (self, best + LEAST_TURNS * (get_turn_seconds (self) + best));
+  if (self->racers->len == 0)
+    return TRUE;
+  return is_within (self, best + LEAST_TURNS * (get_turn_seconds (self) + best)) &&
+         (self->options.try_seconds <= 0 || elapsed < self->options.try_seconds);
 }
 
-/* What the driver says of the kernel as it was built; NULL: nothing against it. */
-static const gchar *
-find_flaw (const Race *self, GemmclPlan *plan)
+/* A kernel that no plan would use, or not gladly. Returns: TRUE if @candidate left. */
+static gboolean
+has_flaw (const Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan)
 {
+  const gboolean is_intel = self->device->intel && self->device->type == GEMMCL_DEVICE_TYPE_GPU;
   GemmclBuildInfo build;
 
   gemmcl_plan_get_build_info (plan, &build);
   if (build.level != GEMMCL_KERNEL_LEVEL_NATIVE)
-    return "It does not build natively.";
-  if (self->device->intel && self->device->type == GEMMCL_DEVICE_TYPE_GPU &&
-      MAX (build.spill_bytes, build.private_bytes) > 0)
-    return "It spills registers.";
-  return NULL;
+    leave (candidate, TRUE, "It does not build natively.");
+  else if (build.spill_bytes > 0 || (is_intel && build.private_bytes > 0))
+    leave (candidate, FALSE, "It spills registers.");
+  return candidate->why != NULL;
 }
 
-/* The first run of @plan, whose result is checked. */
+/* Memory is for the fastest, and for the first. */
+static void
+limit_racers (Race *self)
+{
+  guint slowest = 1;
+
+  if (self->racers->len <= 1 + MOST_RIVALS)
+    return;
+  for (guint i = 2; i < self->racers->len; i++)
+    if (((Racer *)g_ptr_array_index (self->racers, i))->candidate->seconds >
+        ((Racer *)g_ptr_array_index (self->racers, slowest))->candidate->seconds)
+      slowest = i;
+  leave (((Racer *)g_ptr_array_index (self->racers, slowest))->candidate, FALSE,
+         "Others were faster.");
+  g_ptr_array_remove_index (self->racers, slowest);
+}
+
+static void
+add_racer (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan)
+{
+  Racer *racer = g_new0 (Racer, 1);
+
+  racer->candidate = candidate;
+  racer->plan = g_object_ref (plan);
+  racer->times = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  g_ptr_array_add (self->racers, racer);
+  if (self->result->first == NULL)
+    self->result->first = candidate;
+  limit_racers (self);
+}
+
+/* Returns: FALSE with an error if @plan fails or is wrong; @seconds: of all runs together. */
+static gboolean
+run_first (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan, gdouble *seconds,
+           GError **error)
+{
+  const gboolean ok = gemmcl_search_data_check (self->data, plan, &candidate->seconds, error);
+
+  *seconds = candidate->seconds;
+  for (guint i = 0;
+       i < SHORT_RUNS && ok && candidate->seconds < SHORT_SHARE * self->options.seconds; i++) {
+    gdouble again;
+
+    if (!gemmcl_search_data_run (self->data, plan, &again, error))
+      return FALSE;
+    *seconds += again;
+    candidate->seconds = MIN (candidate->seconds, again);
+  }
+  return ok;
+}
+
+/* The first runs of @plan, whose result is checked. */
 static gboolean
 try_plan (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan, GError **error)
 {
   const gdouble best = get_best_seconds (self);
   g_autoptr (GError) why = NULL;
-  gdouble seconds = 0;
-  Racer *racer;
+  gdouble seconds;
 
-  if (!gemmcl_search_data_check (self->data, plan, &seconds, &why)) {
-    leave (candidate, TRUE, why->message);
-  } else if (seconds > TOO_SLOW * best) {
+  if (!run_first (self, candidate, plan, &seconds, &why))
+    fail (candidate, why);
+  else if (candidate->seconds > TOO_SLOW * best)
     leave (candidate, FALSE, "Its first run was slow.");
-  } else {
-    racer = g_new0 (Racer, 1);
-    racer->candidate = candidate;
-    racer->plan = g_object_ref (plan);
-    racer->times = g_array_new (FALSE, FALSE, sizeof (gdouble));
-    g_ptr_array_add (self->racers, racer);
-    if (self->result->first == NULL)
-      self->result->first = candidate;
-  }
-  candidate->seconds = seconds;
+  else
+    add_racer (self, candidate, plan);
   return rest (self, seconds, error);
 }
 
@@ -221,34 +288,35 @@ try_plan (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan, GError
 static gboolean
 try_kernel (Race *self, const gchar *name, GError **error)
 {
+  GemmclTuningCandidate *candidate;
   g_autoptr (GError) why = NULL;
   g_autoptr (GemmclPlan) plan = NULL;
-  GemmclTuningCandidate *candidate;
-  const gchar *flaw;
+  gboolean ok = TRUE;
 
   if (is_cancelled (self, error))
     return FALSE;
+  candidate = add_candidate (self, name ? name : "rules");
   if (name != NULL && !has_time (self)) {
-    leave (add_candidate (self, name), FALSE, "There was no time to try it.");
+    leave (candidate, FALSE, "There was no time to try it.");
     self->is_short = TRUE;
     return TRUE;
   }
-  plan = gemmcl_search_data_make_plan (self->data, name ? name : "rules", &why);
+  notify (self, GEMMCL_TUNING_STEP_TRY, candidate);
+  plan = gemmcl_search_data_make_plan (self->data, candidate->kernel, &why);
   if (plan == NULL && name == NULL) {
     g_propagate_error (error, g_steal_pointer (&why));
     return FALSE;
   }
-  candidate = add_candidate (self, plan ? gemmcl_plan_get_kernel (plan) : name);
   if (plan == NULL) {
-    leave (candidate, TRUE, why->message);
-    return TRUE;
+    fail (candidate, why);
+  } else {
+    g_free (candidate->kernel);
+    candidate->kernel = g_strdup (gemmcl_plan_get_kernel (plan));
+    if (name == NULL || !has_flaw (self, candidate, plan))
+      ok = try_plan (self, candidate, plan, error);
   }
-  flaw = name ? find_flaw (self, plan) : NULL;
-  if (flaw != NULL) {
-    leave (candidate, FALSE, flaw);
-    return TRUE;
-  }
-  return try_plan (self, candidate, plan, error);
+  notify (self, GEMMCL_TUNING_STEP_TRIED, candidate);
+  return ok;
 }
 
 static gboolean
@@ -287,10 +355,11 @@ static gboolean
 take_turn (Race *self, Racer *racer, GError **error)
 {
   const gdouble turn = TURNS_SHARE * self->options.seconds / (self->racers->len * MOST_TURNS);
-  const guint n = (guint)CLAMP (turn / racer->candidate->seconds, 1, MOST_RUNS);
+  const guint n = (guint)CLAMP (turn / racer->candidate->seconds, 1, self->options.runs);
   g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (gdouble));
   gdouble median;
 
+  notify (self, GEMMCL_TUNING_STEP_TURN, racer->candidate);
   for (guint i = 0; i < n; i++) {
     gdouble seconds;
 
@@ -419,6 +488,7 @@ gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
     race.options = *options;
   g_return_val_if_fail (race.options.candidates >= 2 && race.options.seconds > 0, NULL);
   g_return_val_if_fail (race.options.share > 0 && race.options.share <= 1, NULL);
+  g_return_val_if_fail (race.options.runs >= 1, NULL);
 
   if (!gemmcl_gemm_validate (gemm, error))
     return NULL;
@@ -429,7 +499,9 @@ gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
   race.result = g_new0 (GemmclTuningResult, 1);
   race.result->gain = 1.0;
   race.result->candidates = g_ptr_array_new_with_free_func (candidate_free);
-  race.data = gemmcl_search_data_new (context, gemm, race.options.candidates, error);
+  race.start = g_get_monotonic_time ();
+  race.data =
+      gemmcl_search_data_new (context, gemm, MIN (race.options.candidates, 2 + MOST_RIVALS), error);
   if (race.data == NULL || !try_all (&race, context, gemm, error) || !take_turns (&race, error))
     return NULL;
   decide (&race);

@@ -1,0 +1,386 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "tool.h"
+
+/* The longest time between two ticks. */
+#define TICK_MS 200
+
+/* Ticks that a process whose output is closed may take to end. */
+#define END_TICKS 10
+
+/* Bytes that are read at once; a line may be longer. */
+#define CHUNK 4096
+
+/* Where Linux says which program this process runs. */
+#define EXECUTABLE "/proc/self/exe"
+
+/* Losses in a row after which the device needs a rest. */
+#define MOST_LOSSES 4
+
+/* What a driver or a compiler said last, in characters. */
+#define MOST_SAID 1000
+
+/* What answers begin with: other lines are those of a driver or a compiler. */
+#define ANSWER "gemmcl-answer "
+
+struct _ToolProcess {
+  void (*tick) (gpointer data);
+  gpointer data;
+  GPid pid; /* 0: it has ended */
+  gint status;
+  gint input, output;
+  GString *text; /* read, and not yet returned */
+};
+
+/* Between fork and exec. */
+static void
+set_up (G_GNUC_UNUSED gpointer data)
+{
+  setpgid (0, 0);
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+  dup2 (STDOUT_FILENO, STDERR_FILENO);
+}
+
+ToolProcess *
+tool_process_new (const gchar *const *arguments, void (*tick) (gpointer data), gpointer data,
+                  GError **error)
+{
+  g_autofree ToolProcess *self = g_new0 (ToolProcess, 1);
+
+  self->tick = tick;
+  self->data = data;
+  if (!g_spawn_async_with_pipes (NULL, (gchar **)arguments, NULL,
+                                 G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_SEARCH_PATH, set_up, NULL,
+                                 &self->pid, &self->input, &self->output, NULL, error))
+    return NULL;
+  self->text = g_string_new (NULL);
+  /* A child that is gone shows when its answer is read. */
+  signal (SIGPIPE, SIG_IGN);
+  return g_steal_pointer (&self);
+}
+
+/* Does not wait for long: a process that hangs in its driver may take any time to end. */
+static gboolean
+wait_for_end (ToolProcess *self)
+{
+  for (guint i = 0; i < END_TICKS && self->pid != 0; i++) {
+    const gint pid = waitpid (self->pid, &self->status, WNOHANG);
+
+    if (pid == self->pid || (pid < 0 && errno != EINTR))
+      self->pid = 0;
+    else
+      g_usleep (TICK_MS * 1000 / END_TICKS);
+  }
+  return self->pid == 0;
+}
+
+void
+tool_process_free (ToolProcess *self)
+{
+  if (self->pid != 0) {
+    kill (-self->pid, SIGKILL);
+    wait_for_end (self);
+  }
+  close (self->input);
+  close (self->output);
+  g_string_free (self->text, TRUE);
+  g_free (self);
+}
+
+void
+tool_process_write (ToolProcess *self, const gchar *line)
+{
+  g_autofree gchar *text = g_strconcat (line, "\n", NULL);
+  const gsize length = strlen (text);
+
+  for (gsize done = 0; done < length;) {
+    const gssize n = write (self->input, text + done, length - done);
+
+    if (n < 0 && errno != EINTR)
+      return;
+    done += MAX (n, 0);
+  }
+}
+
+static gchar *
+take_line (ToolProcess *self)
+{
+  const gchar *end = strchr (self->text->str, '\n');
+  gchar *line;
+
+  if (end == NULL)
+    return NULL;
+  line = g_strndup (self->text->str, end - self->text->str);
+  g_string_erase (self->text, 0, end - self->text->str + 1);
+  return line;
+}
+
+/* Returns: FALSE at the end of the output. */
+static gboolean
+read_more (ToolProcess *self, gint64 deadline)
+{
+  GPollFD poll = {.fd = self->output, .events = G_IO_IN};
+  const gint64 left = (deadline - g_get_monotonic_time ()) / 1000;
+  gchar chunk[CHUNK];
+  gssize n;
+
+  if (g_poll (&poll, 1, (gint)CLAMP (left, 0, TICK_MS)) <= 0)
+    return TRUE;
+  n = read (self->output, chunk, sizeof chunk);
+  if (n > 0)
+    /* A string ends at a NUL, which no line that matters has. */
+    g_string_append_len (self->text, chunk, strnlen (chunk, n));
+  return n > 0 || (n < 0 && errno == EINTR);
+}
+
+ToolRead
+tool_process_read (ToolProcess *self, gint64 deadline, gchar **line)
+{
+  *line = NULL;
+  while ((*line = take_line (self)) == NULL) {
+    self->tick (self->data);
+    if (!tool_check_interrupt (NULL))
+      return TOOL_READ_INTERRUPTED;
+    if (g_get_monotonic_time () >= deadline)
+      return TOOL_READ_LATE;
+    if (!read_more (self, deadline))
+      return TOOL_READ_END;
+  }
+  return TOOL_READ_LINE;
+}
+
+gboolean
+tool_process_finish (ToolProcess *self, gchar **why)
+{
+  const gboolean ended = wait_for_end (self);
+
+  if (!ended)
+    *why = g_strdup ("The process fell silent.");
+  else if (WIFSIGNALED (self->status))
+    *why = g_strdup_printf ("The process died of signal %d, \"%s\".", WTERMSIG (self->status),
+                            strsignal (WTERMSIG (self->status)));
+  else
+    *why = g_strdup_printf ("The process ended with exit status %d.", WEXITSTATUS (self->status));
+  return ended && WIFEXITED (self->status) && WEXITSTATUS (self->status) == 0;
+}
+
+struct _ToolChild {
+  void (*tick) (gpointer data);
+  gpointer data;
+  gchar **command;
+  ToolProcess *process;
+  GString *said; /* since the last answer: lines that are none */
+  guint generation;
+  guint losses; /* in a row, and why the last one happened */
+  gchar *why_lost;
+};
+
+G_DEFINE_QUARK (gemmcl - tool - child - error - quark, tool_child_error)
+
+ToolChild *
+tool_child_new (const gchar *subcommand, void (*tick) (gpointer data), gpointer data)
+{
+  ToolChild *self = g_new0 (ToolChild, 1);
+  GPtrArray *command = tool_list_device_options ();
+  gchar *executable = g_file_read_link (EXECUTABLE, NULL);
+
+  self->tick = tick;
+  self->data = data;
+  self->generation = 1;
+  g_ptr_array_insert (command, 0, executable != NULL ? executable : g_strdup (EXECUTABLE));
+  g_ptr_array_insert (command, 1, g_strdup (subcommand));
+  g_ptr_array_insert (command, 2, g_strdup ("--worker"));
+  g_ptr_array_add (command, NULL);
+  self->command = (gchar **)g_ptr_array_free (command, FALSE);
+  self->said = g_string_new (NULL);
+  return self;
+}
+
+void
+tool_child_free (ToolChild *self)
+{
+  g_clear_pointer (&self->process, tool_process_free);
+  g_string_free (self->said, TRUE);
+  g_strfreev (self->command);
+  g_free (self->why_lost);
+  g_free (self);
+}
+
+guint
+tool_child_get_generation (const ToolChild *self)
+{
+  return self->generation;
+}
+
+static gboolean
+ensure (ToolChild *self, GError **error)
+{
+  if (self->process != NULL)
+    return TRUE;
+  if (self->losses >= MOST_LOSSES) {
+    g_set_error (
+        error, TOOL_CHILD_ERROR, TOOL_CHILD_ERROR_GIVEN_UP,
+        "The process that runs the kernels was lost %u times in a row, so the device, or its "
+        "driver, may need a rest. The last time: %s",
+        self->losses, self->why_lost);
+    return FALSE;
+  }
+  self->process =
+      tool_process_new ((const gchar *const *)self->command, self->tick, self->data, error);
+  return self->process != NULL;
+}
+
+/* Ends the process and says why. */
+static void
+lose (ToolChild *self, ToolChildError code, const gchar *why, GError **error)
+{
+  const gchar *said = g_strstrip (self->said->str);
+
+  g_clear_pointer (&self->process, tool_process_free);
+  self->losses++;
+  self->generation++;
+  g_free (self->why_lost);
+  self->why_lost = g_strdup_printf ("%s%s%s", why, *said ? " It said last: " : "", said);
+  g_set_error_literal (error, TOOL_CHILD_ERROR, code, self->why_lost);
+}
+
+static void
+keep (ToolChild *self, const gchar *line)
+{
+  g_autofree gchar *valid = g_utf8_make_valid (line, -1);
+
+  g_string_append_printf (self->said, "%s\n", valid);
+  if (self->said->len > MOST_SAID)
+    g_string_erase (self->said, 0, self->said->len - MOST_SAID);
+}
+
+/* The next answer; other lines are kept, for what may follow. */
+static json_t *
+read_answer (ToolChild *self, gdouble seconds, GError **error)
+{
+  const gint64 deadline = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
+
+  g_string_truncate (self->said, 0);
+  while (TRUE) {
+    g_autofree gchar *line = NULL, *why = NULL;
+    json_t *answer;
+
+    switch (tool_process_read (self->process, deadline, &line)) {
+    case TOOL_READ_LINE:
+      if (g_str_has_prefix (line, ANSWER) &&
+          (answer = json_loads (line + strlen (ANSWER), 0, NULL)) != NULL)
+        return answer;
+      keep (self, line);
+      break;
+    case TOOL_READ_END:
+      tool_process_finish (self->process, &why);
+      lose (self, TOOL_CHILD_ERROR_LOST, why, error);
+      return NULL;
+    case TOOL_READ_LATE:
+      why = g_strdup_printf ("There was no answer in %.0f seconds.", seconds);
+      lose (self, TOOL_CHILD_ERROR_LATE, why, error);
+      return NULL;
+    case TOOL_READ_INTERRUPTED:
+      g_clear_pointer (&self->process, tool_process_free);
+      tool_check_interrupt (error);
+      return NULL;
+    }
+  }
+}
+
+gboolean
+tool_child_send (ToolChild *self, json_t *request, GError **error)
+{
+  g_autoptr (json_t) owned G_GNUC_UNUSED = request;
+  char *line;
+
+  if (!ensure (self, error))
+    return FALSE;
+  line = json_dumps (request, JSON_COMPACT);
+  tool_process_write (self->process, line);
+  free (line);
+  return TRUE;
+}
+
+json_t *
+tool_child_read (ToolChild *self, gdouble seconds, GError **error)
+{
+  g_autoptr (json_t) answer = read_answer (self, seconds, error);
+
+  if (answer == NULL)
+    return NULL;
+  if (json_is_true (json_object_get (answer, "lost"))) {
+    lose (self, TOOL_CHILD_ERROR_LOST, tool_json_get_string (answer, "why"), error);
+    return NULL;
+  }
+  if (g_strcmp0 (tool_json_get_string (answer, "result"), "ok") == 0)
+    self->losses = 0;
+  return g_steal_pointer (&answer);
+}
+
+json_t *
+tool_child_ask (ToolChild *self, json_t *request, gdouble seconds, GError **error)
+{
+  return tool_child_send (self, request, error) ? tool_child_read (self, seconds, error) : NULL;
+}
+
+/* On a line of its own, whatever a driver began to print. */
+void
+tool_child_answer (json_t *answer)
+{
+  g_autoptr (json_t) owned G_GNUC_UNUSED = answer;
+  char *text = json_dumps (answer, JSON_COMPACT);
+
+  printf ("\n" ANSWER "%s\n", text);
+  fflush (stdout);
+  free (text);
+}
+
+json_t *
+tool_child_make_error (const GError *why)
+{
+  return json_pack ("{s:b, s:b, s:o}", "error", TRUE, "lost",
+                    g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL), "why",
+                    tool_json_string (why->message));
+}
+
+static void
+serve_line (const gchar *line, ToolServe serve, gpointer data, GemmclContext *context)
+{
+  g_autoptr (json_t) request = json_loads (line, 0, NULL);
+  json_t *answer = request != NULL ? serve (data, context, request) : NULL;
+
+  if (answer == NULL)
+    answer = json_pack ("{s:b, s:s}", "error", TRUE, "why", "The request makes no sense.");
+  tool_child_answer (answer);
+}
+
+gboolean
+tool_child_serve (ToolServe serve, gpointer data, GError **error)
+{
+  g_autoptr (GemmclContext) context = tool_open_context (error);
+  char *line = NULL;
+  size_t size = 0;
+
+  if (context == NULL) {
+    tool_child_answer (
+        json_pack ("{s:b, s:o}", "error", TRUE, "why", tool_json_string ((*error)->message)));
+    return FALSE;
+  }
+  while (getline (&line, &size, stdin) >= 0)
+    serve_line (line, serve, data, context);
+  free (line);
+  return TRUE;
+}
