@@ -37,10 +37,8 @@ static const Field loop_fields[] = {{"parent", FIELD_INT, G_STRUCT_OFFSET (IsaLo
                                     LOOP_NUMBER (slm_load_bytes),
                                     LOOP_UINT (slm_stores),
                                     LOOP_UINT (other_sends),
-                                    LOOP_UINT (prefetches),
                                     LOOP_UINT (barriers),
                                     LOOP_UINT (control),
-                                    LOOP_NUMBER (slots),
                                     LOOP_UINT (first),
                                     LOOP_UINT (last),
                                     {NULL, FIELD_UINT, 0}};
@@ -104,7 +102,6 @@ isa_figures_to_json (const IsaFigures *figures)
 
   write_fields (object, figure_fields, figures);
   json_object_set_new (object, "density", json_real (isa_figures_get_density (figures)));
-  json_object_set_new (object, "dpas_share", json_real (isa_figures_get_dpas_share (figures)));
   json_object_set_new (object, "loops", loops);
   for (guint i = 0; i < figures->n_loops; i++) {
     json_t *loop = json_object ();
@@ -149,18 +146,6 @@ isa_figures_get_density (const IsaFigures *figures)
   return (loop->mads + loop->dpas) / loop->instructions;
 }
 
-gdouble
-isa_figures_get_dpas_share (const IsaFigures *figures)
-{
-  const IsaLoop *loop = figures->hot >= 0 ? &figures->loops[figures->hot] : NULL;
-  gdouble engine;
-
-  if (loop == NULL || loop->dpas == 0)
-    return 0;
-  engine = (gdouble)loop->dpas * figures->target->dpas_clocks;
-  return engine / (engine + loop->slots);
-}
-
 void
 isa_figures_free (IsaFigures *figures)
 {
@@ -174,18 +159,18 @@ isa_figures_free (IsaFigures *figures)
 
 #define ENGINES "cl_intel_subgroup_matrix_multiply_accumulate cl_intel_bfloat16_conversions"
 
-const IsaTarget isa_targets[] = {{"bdw", "Broadwell (Gen8)", 32, "", 0},
-                                 {"skl", "Skylake (Gen9)", 32, "", 0},
-                                 {"icllp", "Ice Lake (Gen11)", 32, "", 0},
-                                 {"tgllp", "Tiger Lake (Xe-LP)", 32, "", 0},
-                                 {"dg1", "DG1 (Xe-LP)", 32, "", 0},
-                                 {"dg2", "Arc A (Xe-HPG)", 32, ENGINES, 16},
-                                 {"mtl", "Meteor Lake (Xe-LPG)", 32, "", 0},
-                                 {"arl-h", "Arrow Lake H (Xe-LPG+)", 32, ENGINES, 16},
-                                 {"pvc", "Max (Xe-HPC)", 64, ENGINES, 8},
-                                 {"lnl", "Lunar Lake (Xe2)", 64, ENGINES, 16},
-                                 {"bmg", "Arc B (Xe2)", 64, ENGINES, 16},
-                                 {"ptl", "Panther Lake (Xe3)", 64, ENGINES, 16},
+const IsaTarget isa_targets[] = {{"bdw", "Broadwell (Gen8)", 32, ""},
+                                 {"skl", "Skylake (Gen9)", 32, ""},
+                                 {"icllp", "Ice Lake (Gen11)", 32, ""},
+                                 {"tgllp", "Tiger Lake (Xe-LP)", 32, ""},
+                                 {"dg1", "DG1 (Xe-LP)", 32, ""},
+                                 {"dg2", "Arc A (Xe-HPG)", 32, ENGINES},
+                                 {"mtl", "Meteor Lake (Xe-LPG)", 32, ""},
+                                 {"arl-h", "Arrow Lake H (Xe-LPG+)", 32, ENGINES},
+                                 {"pvc", "Max (Xe-HPC)", 64, ENGINES},
+                                 {"lnl", "Lunar Lake (Xe2)", 64, ENGINES},
+                                 {"bmg", "Arc B (Xe2)", 64, ENGINES},
+                                 {"ptl", "Panther Lake (Xe3)", 64, ENGINES},
                                  {NULL}};
 
 const IsaTarget *

@@ -75,19 +75,6 @@ get_type (const Words *words, guint operand)
   return colon != NULL ? colon + 1 : "";
 }
 
-static guint
-get_type_bytes (const gchar *type)
-{
-  const gchar *const of_8[] = {"df", "q", "uq", NULL},
-                     *const of_2[] = {"hf", "bf", "w", "uw", NULL},
-                     *const of_1[] = {"b", "ub", "bf8", "hf8", NULL};
-
-  return g_strv_contains (of_8, type)   ? 8
-         : g_strv_contains (of_2, type) ? 2
-         : g_strv_contains (of_1, type) ? 1
-                                        : 4;
-}
-
 static gboolean
 is_float (const gchar *type)
 {
@@ -117,7 +104,6 @@ count_dpas (const Words *words, IsaInstruction *instruction)
   const guint bits = get_dpas_bits (get_type (words, 2));
 
   sscanf (words->operation, "%*[a-z].%ux%u", &depth, &rows);
-  instruction->passes = rows;
   if (words->n_operands > 1 && g_str_has_prefix (words->operands[1], "null")) {
     instruction->class = ISA_FLOAT;
     return;
@@ -127,13 +113,11 @@ count_dpas (const Words *words, IsaInstruction *instruction)
 }
 
 static void
-read_arithmetic (const Words *words, guint register_bytes, IsaInstruction *instruction)
+read_arithmetic (const Words *words, IsaInstruction *instruction)
 {
   const gchar *type = get_type (words, 0);
 
   instruction->class = is_float (type) || is_operation (words, "math") ? ISA_FLOAT : ISA_INTEGER;
-  instruction->passes =
-      MAX (1.0, (gdouble)words->lanes * get_type_bytes (type) / MAX (register_bytes, 1));
   if (is_operation (words, "dpas") || is_operation (words, "dpasw")) {
     count_dpas (words, instruction);
   } else if ((is_operation (words, "mad") || is_operation (words, "mac")) && is_float (type)) {
@@ -218,7 +202,7 @@ read_message (const Words *words, guint register_bytes, IsaInstruction *instruct
              strstr (words->comment, "atomic") != NULL) {
     instruction->class = ISA_OTHER_SEND;
   } else if (reads && words->n_operands > 0 && g_str_equal (words->operands[0], "null")) {
-    instruction->class = ISA_PREFETCH;
+    instruction->class = ISA_OTHER_SEND;
   } else if (reads) {
     instruction->class = is_slm (words) ? ISA_SLM_LOAD : ISA_LOAD;
     instruction->amount = get_load_bytes (words, register_bytes);
@@ -265,7 +249,7 @@ read_instruction (const Words *words, guint register_bytes, IsaInstruction *inst
   } else if (g_str_has_prefix (words->operation, "send")) {
     read_message (words, register_bytes, instruction);
   } else {
-    read_arithmetic (words, register_bytes, instruction);
+    read_arithmetic (words, instruction);
     if (is_one_of (words, moves))
       instruction->class = ISA_MOVE;
   }

@@ -14,7 +14,7 @@ typedef struct {
 typedef struct {
   gboolean reached;
   gdouble mads, bytes;
-  guint prefetches, instructions;
+  guint instructions;
   gint from;
 } Way;
 
@@ -85,8 +85,6 @@ is_better (const Way *way, const Way *than)
 {
   if (way->mads != than->mads)
     return way->mads > than->mads;
-  if (way->prefetches != than->prefetches)
-    return way->prefetches > than->prefetches;
   /* What is loaded "if it is there" is there in a tile that is full. */
   if (way->bytes != than->bytes)
     return way->bytes > than->bytes;
@@ -102,11 +100,9 @@ reach (Way *to, const Way *from, gint index)
   to->from = index;
 }
 
-/* Ways from the head of loop @l to all of its instructions, if possible by those that prefetch. A
- * loop within is gone through once. */
+/* Ways from the head of loop @l to all of its instructions. A loop within is gone through once. */
 static Way *
-find_ways (const GArray *instructions, const Span *span, const gint *loops, gint l,
-           gboolean prefetch)
+find_ways (const GArray *instructions, const Span *span, const gint *loops, gint l)
 {
   const gint n = span->tail - span->head + 1;
   Way *ways = g_new0 (Way, n);
@@ -121,7 +117,6 @@ find_ways (const GArray *instructions, const Span *span, const gint *loops, gint
     if (loops[span->head + i] == l) {
       ways[i].mads += get_mads (instruction);
       ways[i].bytes += instruction->class == ISA_LOAD ? instruction->amount : 0;
-      ways[i].prefetches += prefetch && instruction->class == ISA_PREFETCH;
       ways[i].instructions++;
     }
     if (!instruction->stops && i + 1 < n)
@@ -141,8 +136,7 @@ count (IsaLoop *loop, const IsaInstruction *instruction, guint simd)
       [ISA_FLOAT] = &loop->floats,         [ISA_LOAD] = &loop->loads,
       [ISA_STORE] = &loop->stores,         [ISA_SLM_LOAD] = &loop->slm_loads,
       [ISA_SLM_STORE] = &loop->slm_stores, [ISA_OTHER_SEND] = &loop->other_sends,
-      [ISA_PREFETCH] = &loop->other_sends, [ISA_BARRIER] = &loop->barriers,
-      [ISA_CONTROL] = &loop->control,
+      [ISA_BARRIER] = &loop->barriers,     [ISA_CONTROL] = &loop->control,
   };
 
   ++*counters[instruction->class];
@@ -157,29 +151,13 @@ count (IsaLoop *loop, const IsaInstruction *instruction, guint simd)
     loop->slm_load_bytes += instruction->amount;
 }
 
-/* Issue slots of the way to the loop's end, dpas apart. */
-static gdouble
-count_slots (const GArray *instructions, const Span *span, const gint *loops, gint l,
-             const Way *ways)
-{
-  gdouble slots = 0;
-
-  for (gint i = span->tail - span->head; i >= 0; i = ways[i].from) {
-    const IsaInstruction *instruction = get (instructions, span->head + i);
-    if (loops[span->head + i] == l && instruction->class != ISA_DPAS)
-      slots += MAX (instruction->passes, 1);
-  }
-  return slots;
-}
-
 /* One turn of loop @l. */
 static void
 describe_loop (const GArray *instructions, const GArray *spans, const gint *loops, gint l,
                guint simd, IsaLoop *loop)
 {
   const Span *span = &g_array_index (spans, Span, l);
-  g_autofree Way *ways = find_ways (instructions, span, loops, l, FALSE);
-  g_autofree Way *prefetching = find_ways (instructions, span, loops, l, TRUE);
+  g_autofree Way *ways = find_ways (instructions, span, loops, l);
   const gint last = span->tail - span->head;
 
   loop->parent = -1;
@@ -193,10 +171,6 @@ describe_loop (const GArray *instructions, const GArray *spans, const gint *loop
   for (gint i = last; i >= 0; i = ways[i].from)
     if (loops[span->head + i] == l)
       count (loop, get (instructions, span->head + i), simd);
-  loop->prefetches = prefetching[last].prefetches;
-  loop->slots = (count_slots (instructions, span, loops, l, ways) +
-                 count_slots (instructions, span, loops, l, prefetching)) /
-                2;
 }
 
 static gboolean

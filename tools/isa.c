@@ -95,7 +95,6 @@ enum {
   COLUMN_SLM,
   COLUMN_BARRIERS,
   COLUMN_DENSITY,
-  COLUMN_ENGINE,
   COLUMN_NOTE,
   N_COLUMNS
 };
@@ -327,10 +326,6 @@ print_figures (FILE *out, const ToolColumn *columns, const IsaFigures *figures)
   }
   g_snprintf (texts[COLUMN_MADS], sizeof (texts[0]), "%g", loop->mads);
   g_snprintf (texts[COLUMN_DENSITY], sizeof (texts[0]), "%.3f", isa_figures_get_density (figures));
-  g_snprintf (texts[COLUMN_ENGINE], sizeof (texts[0]), "%.3f",
-              isa_figures_get_dpas_share (figures));
-  if (loop->dpas == 0)
-    cells[COLUMN_ENGINE] = "";
   cells[COLUMN_KERNEL] = figures->kernel;
   cells[COLUMN_TARGET] = figures->target->name;
   cells[COLUMN_NOTE] = get_note (figures);
@@ -370,7 +365,6 @@ prepare_columns (FILE *out, const GPtrArray *programs, ToolColumn columns[N_COLU
       [COLUMN_SLM] = {"slm", 0, TRUE},
       [COLUMN_BARRIERS] = {"barr", 0, TRUE},
       [COLUMN_DENSITY] = {"density", 0, TRUE},
-      [COLUMN_ENGINE] = {"engine", 0, TRUE},
       [COLUMN_NOTE] = {"note"},
   };
 
@@ -467,13 +461,6 @@ const ToolCommand tool_isa = {
         "the most of them counts. An instruction of half the thread's lanes is half a "
         "multiply-add. Resource loops are loops that the compiler puts round a load when it "
         "cannot tell that all lanes load from the same buffer.\n\n"
-        "Of matrix engines the column engine has the share of a turn's clocks in which they work, "
-        "if "
-        "a thread had its EU alone and did nothing else meanwhile: a dpas takes 16 clocks, 8 on "
-        "Max, "
-        "and whatever else there is one for each register that it writes, or one. A path that "
-        "prefetches is taken in every second turn. It is arithmetic on the listing, no "
-        "measurement.\n\n"
         "Results are kept in the folder gemmcl/isa of the user's cache directory.",
     .groups = {{"Kernels", what_entries}, {"Options", how_entries}},
     .examples = {{"gemmcl isa --target skl,dg2", "All kernels for two targets"},

@@ -27,14 +27,12 @@
  * @title: for tables
  * @register_bytes: of a register
  * @extensions: whose macros are defined for programs, as the driver does: names with spaces between
- * @dpas_clocks: for which a dpas of 8 rows holds the matrix engine; 0: there is none
  */
 typedef struct {
   const gchar *name;
   const gchar *title;
   guint register_bytes;
   const gchar *extensions;
-  guint dpas_clocks;
 } IsaTarget;
 
 /** isa_targets: oldest first; ended by one without a name. */
@@ -60,28 +58,22 @@ const IsaTarget *isa_target_find (const gchar *name);
  * @load_bytes: what they bring a thread (all lanes), as told by the message's own sizes
  * @slm_loads, @slm_load_bytes: the same of local memory
  * @stores, @slm_stores: messages that write
- * @other_sends: fences and whatever else is sent
- * @prefetches: messages that bring something into a cache and nothing to registers
+ * @other_sends: fences, prefetches and whatever else is sent
  * @barriers: signals or waits, the pair counted once
  * @control: branches, joins, sync, nop
- * @slots: issue slots of all but dpas: for arithmetic a register that it writes is one, so that 16
- *   floats take two where a register holds 8; any other instruction takes one
  * @first, @last: lines of the listing, from 1
  *
- * One turn of a loop. Where it branches, the path with the most multiply-adds counts, of such
- * those that load the most, and of these the shortest: what a tile that is full takes. Where one
- * prefetches besides, @prefetches is its count, and @slots the mean of both: our kernels take it
- * every second turn.
+ * One turn of a loop. Where it branches, the path with the most multiply-adds counts, of such those
+ * that load the most, and of these the shortest, which does not prefetch: the path of a full tile.
  */
 typedef struct {
   gint parent;
   guint instructions;
   guint multiply, dpas, moves, integers, floats;
   guint loads, stores, slm_loads, slm_stores, other_sends;
-  guint prefetches, barriers, control;
+  guint barriers, control;
   gdouble mads, dpas_macs;
   gdouble load_bytes, slm_load_bytes;
-  gdouble slots;
   guint first, last;
 } IsaLoop;
 
@@ -127,14 +119,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IsaFigures, isa_figures_free)
 /** isa_figures_get_density: Returns: multiply-adds and dpas per instruction of the hot loop, or 0.
  */
 gdouble isa_figures_get_density (const IsaFigures *figures);
-
-/**
- * isa_figures_get_dpas_share:
- *
- * Returns: of the clocks of a turn of the hot loop those of the matrix engine, if a thread had its
- *   EU alone and did nothing while the engine works; 0 without dpas.
- */
-gdouble isa_figures_get_dpas_share (const IsaFigures *figures);
 
 /** isa_figures_to_json: Returns: (transfer full): all of them, by the names of their fields. */
 json_t *isa_figures_to_json (const IsaFigures *figures);
@@ -225,7 +209,6 @@ typedef enum {
   ISA_SLM_LOAD,
   ISA_SLM_STORE,
   ISA_OTHER_SEND,
-  ISA_PREFETCH,
   ISA_BARRIER,
   ISA_CONTROL,
 } IsaClass;
@@ -236,7 +219,6 @@ typedef enum {
  * @class: what it counts as
  * @lanes: that it works on
  * @amount: multiply-adds of all lanes together, or bytes of a load
- * @passes: registers written by arithmetic, at least 1; else 0
  * @finds_lane: finds the first lane of a mask, as loops over resources begin
  * @target: the instruction it may go to besides the next one, or -1; one past the last is the end
  * @stops: it never goes on to the next one
@@ -246,7 +228,6 @@ typedef struct {
   IsaClass class;
   guint lanes;
   gdouble amount;
-  gdouble passes;
   gboolean finds_lane;
   gint target;
   gboolean stops;

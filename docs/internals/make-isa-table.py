@@ -109,7 +109,7 @@ def engine_cell(figures):
     if figures is None or figures["why_not"] is not None:
         return "-"
     loop = get_loop(figures)
-    return f"{loop['dpas']} of {loop['instructions']}, {figures['dpas_share']:.2f}".replace("0.", ".")
+    return f"{loop['dpas']} of {loop['instructions']}"
 
 
 def engine_table(figures, rows):
