@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Holds README.md's table of properties to what gst-inspect-1.0 says of the element. TAP out.
+"""Holds docs/element.md's table of properties to what gst-inspect-1.0 says of the element. TAP out.
 
-usage: properties.py README.md
+usage: properties.py element.md
 """
 
 import re
@@ -16,9 +16,10 @@ NOTHING = {"null", "", '""', "(NULL)"}
 
 
 def documented(path):
-    """Returns {property: default} of the table, `a`, `b` | 1, 0 taken apart."""
-    with open(path, encoding="utf-8") as readme:
-        rows = re.findall(r"^\| (`.*?) \| (.*?) ?\| .*\|$", readme.read(), re.MULTILINE)
+    """Returns {property: default} of the table below the heading, `a`, `b` | 1, 0 taken apart."""
+    with open(path, encoding="utf-8") as document:
+        section = document.read().split("\n## Properties\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \| (.*?) ?\| .*\|$", section, re.MULTILINE)
     table = {}
     for names, defaults in rows:
         names = re.findall(r"`([\w-]+)`", names)
@@ -54,15 +55,15 @@ def same(documented_value, value):
 
 
 def main():
-    readme, element = documented(sys.argv[1]), inspected()
+    table, element = documented(sys.argv[1]), inspected()
     defaults = {
-        name: (readme[name], element[name])
-        for name in readme.keys() & element.keys()
-        if not same(readme[name], element[name])
+        name: (table[name], element[name])
+        for name in table.keys() & element.keys()
+        if not same(table[name], element[name])
     }
     results = {
-        "every property of the element is in the table": element.keys() - readme.keys(),
-        "every property of the table is in the element": readme.keys() - element.keys(),
+        "every property of the element is in the table": element.keys() - table.keys(),
+        "every property of the table is in the element": table.keys() - element.keys(),
         "the defaults agree": [f"{name}: {pair}" for name, pair in defaults.items()],
     }
     print(f"1..{len(results)}")

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The element against GStreamer's own elements that do the same, in gst-launch-1.0 lines.
+
+Both lines have the same source and end in fakesink. They run in turns; the ratio of a round is the
+other element's time to gemmcl's, and the median and the quartiles of the rounds are printed. A
+turn's time is the one that gst-launch-1.0 prints, from PLAYING to EOS, when all results are done.
+Compiling happens before, in PAUSED.
+
+Exit status: 0; 1 if a line fails; 2 for wrong usage.
+"""
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+SEPIA = "[[.393,.349,.272],[.769,.686,.534],[.189,.168,.131]]"
+GREY = "[[.299],[.587],[.114]]"
+IDENTITY = "[[1,0,0],[0,1,0],[0,0,1]]"
+VIDEO = (
+    "videotestsrc num-buffers=1 ! video/x-raw,format={0},width={1},height={2} !"
+    " imagefreeze num-buffers={{n}}"
+)
+AUDIO = (
+    "audiotestsrc wave=silence num-buffers={{n}} samplesperbuffer={1} !"
+    " audio/x-raw,format=F32LE,rate=48000,channels={0},channel-mask=(bitmask)0x0"
+)
+CONVERT = "videoconvert n-threads=0"  # as many threads as there are CPUs, as gemmcl has
+ENDED = re.compile(r"Execution ended after (\d+):(\d+):([\d.]+)")
+TURN_SECONDS = 0.5
+TIMEOUT_SECONDS = 60
+
+
+def mix(inputs, outputs):
+    """Returns gemmcl's and audiomixmatrix' lines for the same matrix."""
+    rows = [[round((1 + (i + j) % 5) / 16, 4) for i in range(inputs)] for j in range(outputs)]
+    weight = str([list(column) for column in zip(*rows)]).replace(" ", "")
+    matrix = ",".join("<" + ",".join(f"(double){value}" for value in row) + ">" for row in rows)
+    return (
+        f"gemmcl weight={weight}",
+        f"audiomixmatrix in-channels={inputs} out-channels={outputs} channel-mask=0"
+        f" matrix=<{matrix}>",
+    )
+
+
+def cases():
+    """Yields (name, the other element, source, gemmcl's line, the other line)."""
+    for size in ((160, 120), (1280, 720)):
+        for name, caps, ours, other, theirs in (
+            ("NV12 to RGB", "NV12", f"gemmcl weight={IDENTITY} ! video/x-raw,format=RGB",
+             "videoconvert", f"{CONVERT} ! video/x-raw,format=RGB"),
+            ("RGB to GRAY8", "RGB", f"gemmcl weight={GREY} ! video/x-raw,format=GRAY8",
+             "videoconvert", f"{CONVERT} ! video/x-raw,format=GRAY8"),
+            ("RGB, sepia", "RGB", f"gemmcl weight={SEPIA} ! video/x-raw,format=RGB",
+             "coloreffects", "coloreffects preset=sepia"),
+            ("NV12 to RGB, sepia", "NV12", f"gemmcl weight={SEPIA} ! video/x-raw,format=RGB",
+             "both", f"{CONVERT} ! video/x-raw,format=RGB ! coloreffects preset=sepia"),
+        ):
+            yield f"{size[0]}x{size[1]} {name}", other, VIDEO.format(caps, *size), ours, theirs
+    for inputs, outputs in ((2, 1), (8, 2), (32, 32)):
+        for samples in (480, 4800):
+            name = f"{samples} samples, {inputs} to {outputs} channels"
+            yield name, "audiomixmatrix", AUDIO.format(inputs, samples), *mix(inputs, outputs)
+
+
+def play(source, line, count):
+    """Returns the seconds that @count buffers take."""
+    command = f"{source.format(n=count)} ! {line} ! fakesink sync=false".split()
+    said = subprocess.run(
+        ["gst-launch-1.0", *command],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        env={**os.environ, "LC_ALL": "C"},
+        check=False,
+    )
+    ended = ENDED.search(said.stdout)
+    if said.returncode or not ended:
+        sys.exit(f"{' '.join(command)}\n{said.stdout}{said.stderr}")
+    hours, minutes, seconds = ended.groups()
+    return 3600 * int(hours) + 60 * int(minutes) + float(seconds)
+
+
+def count_buffers(source, line):
+    """Returns how many buffers make a turn."""
+    count = 50
+    while (seconds := play(source, line, count)) < TURN_SECONDS / 4:
+        count *= 4
+    return max(10, round(count * TURN_SECONDS / seconds))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--rounds", type=int, default=15, help="turns of each; 15")
+    parser.add_argument("--case", default="", metavar="PART", help="cases whose names have it")
+    options = parser.parse_args()
+
+    print(f"{'buffer':40} {'against':14} {'its us':>8} {'gemmcl us':>9}  ratio (quartiles)")
+    for name, other, source, *lines in cases():
+        if options.case not in name:
+            continue
+        counts = [count_buffers(source, line) for line in lines]
+        rounds = [
+            [play(source, line, count) / count * 1e6 for line, count in zip(lines, counts)]
+            for _ in range(options.rounds)
+        ]
+        low, middle, high = statistics.quantiles([b / a for a, b in rounds], n=4)
+        ours, theirs = (statistics.median(times) for times in zip(*rounds))
+        figures = f"{theirs:8.1f} {ours:9.1f}  {middle:.2f} ({low:.2f} to {high:.2f})"
+        print(f"{name:40} {other:14} {figures}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
