@@ -214,8 +214,8 @@ Unidentified PatchToken:
 
 # Two loops, one in the other. The inner one's dpas is 8 deep, of 8 rows, of 16 bits: 16 * 8 * 8 * 2
 # multiply-adds of 16 lanes; the one before it adds to nothing, as compilers begin on Xe-HPG. The
-# outer one finds a lane of a mask, but multiplies. The way of the inner one that prefetches does not
-# count.
+# outer loop finds a lane of a mask, but multiplies. The prefetching way through the inner loop does
+# not count.
 ZEBIN = """L0:
         mov (16|M0)  r4.0<1>:f  0.0:f
 L16:
