@@ -64,8 +64,8 @@ check_trusted (gint fd, const gchar *name, mode_t type, gsize *size, GError **er
                  (guint)status.st_uid, (guint)geteuid ());
   if (status.st_mode & WRITABLE_BY_OTHERS)
     return fail (error, G_FILE_ERROR_PERM, name,
-                 "has the mode %04o, with which others than its owner may write to it; expected at "
-                 "most 0755.",
+                 "has the mode %04o, with which others than its owner may write to it; "
+                 "expected at most 0755.",
                  (guint)(status.st_mode & 07777));
   *size = status.st_size;
   return TRUE;

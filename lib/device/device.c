@@ -438,8 +438,8 @@ set_no_device (GError **error, const GemmclDeviceQuery *query, GPtrArray *device
   }
   if (devices->len == 0) {
     gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
-                 "No OpenCL device was found. Install an OpenCL driver: intel-opencl-icd "
-                 "for Intel GPUs, pocl-opencl-icd for any CPU.");
+                 "No OpenCL device was found. Install an OpenCL driver: "
+                 "intel-opencl-icd for Intel GPUs, pocl-opencl-icd for any CPU.");
     return;
   }
   for (guint i = 0; i < devices->len; i++) {

@@ -57,8 +57,8 @@ gemmcl_choice_find (GemmclChoice *self, const gchar *name, GError **error)
   if (slash != NULL &&
       !g_ascii_string_to_unsigned (slash + 1, 10, 1, GEMMCL_MAX_SPLIT, &split, NULL))
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                        "\"%s\" should have a number from 1 to %d behind the slash: the parts into "
-                        "which K is cut.",
+                        "\"%s\" should have a number from 1 to %d behind the slash: "
+                        "the parts into which K is cut.",
                         name, GEMMCL_MAX_SPLIT);
   self->kernel = gemmcl_kernel_find (row, error);
   self->split = split;
@@ -95,8 +95,8 @@ gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
   if (!can_split (self->kernel, gemm))
     return gemmcl_fail (
         error, GEMMCL_ERROR_KERNEL,
-        "Kernel %s cannot have K cut into parts here: only kernels that read buffers can, "
-        "of problems without batches and pictures.",
+        "Kernel %s cannot have K cut into parts here: "
+        "only kernels that read buffers can, of problems without batches and pictures.",
         self->kernel->name);
   if (gemm->k % (SPLIT_ALIGNMENT * self->split) == 0)
     return TRUE;

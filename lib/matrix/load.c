@@ -217,8 +217,7 @@ split_uri (const gchar *uri, gchar **part, GError **error)
   *part = hash != NULL ? g_uri_unescape_string (hash + 1, NULL) : NULL;
   if (hash != NULL && *part == NULL) {
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, uri,
-                      "What follows the “#” of a URI must have each %% followed by two "
-                      "hexadecimal digits.");
+                      "After the “#” of a URI each %% must be followed by two hexadecimal digits.");
     return NULL;
   }
   path = g_filename_from_uri (file, &host, &why);
@@ -284,8 +283,8 @@ load_raw (const gchar *path, const gchar *part, GError **error)
     g_string_append_printf (names, "%s%s", i == 0 ? "" : ", ",
                             gemmcl_type_get_name ((GemmclType)i));
   gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                    "After a .raw file expected #TYPE:ROWSxCOLS, as in #f32:64x10, found "
-                    "%s%s. The types are %s.",
+                    "After a .raw file expected #TYPE:ROWSxCOLS, as in #f32:64x10, found %s%s. "
+                    "The types are %s.",
                     part != NULL ? "#" : "nothing", part != NULL ? part : "", names->str);
   return NULL;
 }

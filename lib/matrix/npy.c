@@ -103,8 +103,7 @@ parse_descr (Cursor *cursor, Header *header, GError **error)
   if (cursor->p < cursor->end && (*cursor->p == '[' || *cursor->p == '(' || *cursor->p == '{'))
     return gemmcl_fail_file (
         error, GEMMCL_ERROR_FORMAT, cursor->path,
-        "Expected numbers of one plain type, found a structured type. Save the "
-        "fields one by one.");
+        "Expected numbers of one plain type, found a structured type. Save the fields one by one.");
   header->descr = parse_string (cursor, "a type in quotation marks", error);
   return header->descr != NULL;
 }

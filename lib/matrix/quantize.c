@@ -24,8 +24,8 @@ check_shapes (const GemmclMatrix *bytes, const GemmclMatrix *scales, const Gemmc
 
   if (!has_shape (scales, 1, 1) && !has_shape (scales, 1, cols) && !has_shape (scales, rows, 1))
     return gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                        "A matrix of %zu x %zu bytes has scales of 1 x 1, of 1 x %zu for its "
-                        "columns or of %zu x 1 for its rows, not of %zu x %zu.",
+                        "A matrix of %zu x %zu bytes has scales of 1 x 1, "
+                        "of 1 x %zu for its columns or of %zu x 1 for its rows, not of %zu x %zu.",
                         rows, cols, cols, rows, gemmcl_matrix_get_rows (scales),
                         gemmcl_matrix_get_cols (scales));
   if (zeros != NULL &&

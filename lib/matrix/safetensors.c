@@ -64,8 +64,8 @@ read_length (const GemmclFile *file, GError **error)
     memcpy (&length, data, sizeof length);
   if (file->size < PREFIX + 2 || length < 2 || length > MAX_HEADER || data[PREFIX] != '{') {
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
-                      "Expected a safetensors file, found something else: it does not start "
-                      "with the length of a header and its “{”.");
+                      "Expected a safetensors file, found something else: "
+                      "it does not start with the length of a header and its “{”.");
     return 0;
   }
   if (length > file->size - PREFIX) {
@@ -166,8 +166,8 @@ parse_tensor (const gchar *path, const gchar *name, json_t *entry, GError **erro
       begin < 0 || begin > end || (guint64)end > G_MAXSSIZE ||
       (tensor->shape = get_shape (shape)) == NULL) {
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                      "The safetensors header is damaged: for “%s” expected a dtype, a shape "
-                      "and data_offsets [begin, end].",
+                      "The safetensors header is damaged: "
+                      "for “%s” expected a dtype, a shape and data_offsets [begin, end].",
                       name);
     return NULL;
   }
@@ -180,8 +180,8 @@ parse_tensor (const gchar *path, const gchar *name, json_t *entry, GError **erro
         gemmcl_describe_dims ((const gsize *)(gpointer)tensor->shape->data, tensor->shape->len);
 
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                      "The safetensors header is damaged: “%s” (%s %s) does not fit the %zu bytes "
-                      "of its data_offsets.",
+                      "The safetensors header is damaged: "
+                      "“%s” (%s %s) does not fit the %zu bytes of its data_offsets.",
                       name, dims, tensor->dtype, tensor->end - tensor->begin);
     return NULL;
   }
@@ -198,8 +198,7 @@ check_metadata (const gchar *path, json_t *metadata, GError **error)
   json_object_foreach (metadata, key, value) ok = ok && json_is_string (value);
   if (!ok)
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                      "The safetensors header is damaged: expected strings in "
-                      "__metadata__.");
+                      "The safetensors header is damaged: expected strings in __metadata__.");
   return ok;
 }
 
@@ -226,8 +225,8 @@ check_offsets (const gchar *path, GPtrArray *tensors, gsize data_size, GError **
 
     if (tensor->begin != end)
       return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                               "The safetensors header is damaged: expected “%s” to begin at byte "
-                               "%zu of the elements, found %zu.",
+                               "The safetensors header is damaged: "
+                               "expected “%s” to begin at byte %zu of the elements, found %zu.",
                                tensor->name, end, tensor->begin);
     end = tensor->end;
   }
@@ -296,8 +295,8 @@ load_tensor (const Tensors *self, const Tensor *tensor, GError **error)
 {
   if (tensor->type < 0) {
     gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, self->file->path,
-                      "Tensor “%s”: expected elements of F64, F32, F16, BF16, I8 to I64 or U8 "
-                      "to U64, found %s.",
+                      "Tensor “%s”: "
+                      "expected elements of F64, F32, F16, BF16, I8 to I64 or U8 to U64, found %s.",
                       tensor->name, tensor->dtype);
     return NULL;
   }

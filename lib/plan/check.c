@@ -12,15 +12,11 @@ check_size (GemmclPlan *self, gsize m, gsize batch, GError **error)
 
   if (m > gemm->m || batch > gemm->batch)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "A run of %" G_GSIZE_FORMAT " rows and %" G_GSIZE_FORMAT
-                        " batches is more than its plan's %" G_GSIZE_FORMAT " and %" G_GSIZE_FORMAT
-                        ".",
-                        m, batch, gemm->m, gemm->batch);
+                        "A run of %zu rows and %zu batches is more than its plan's %zu and %zu.", m,
+                        batch, gemm->m, gemm->batch);
   if ((gemm->a_image || gemm->d_image) && m != gemm->m)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "A run of frames has all their %" G_GSIZE_FORMAT
-                        " rows, not %" G_GSIZE_FORMAT ".",
-                        gemm->m, m);
+                        "A run of frames has all their %zu rows, not %zu.", gemm->m, m);
   return TRUE;
 }
 
@@ -64,8 +60,7 @@ check_data (GemmclPlan *self, const GemmclRun *run, gsize batch, const gchar *na
 
   for (gsize i = 0; data != NULL && i < (strided ? 1 : batch); i++) {
     if (data[i].kind > most || !is_complete (&data[i], n_planes, strided))
-      return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                          "%s of problem %" G_GSIZE_FORMAT " is not %s.", name, i,
+      return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%s of problem %zu is not %s.", name, i,
                           strided                      ? "a buffer, from its start"
                           : most == GEMMCL_DATA_BUFFER ? "memory of the host or a buffer"
                                                        : "memory of the host, a buffer or images");

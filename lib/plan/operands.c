@@ -98,10 +98,8 @@ check_shape (const gchar *name, GemmclMatrix *matrix, gsize rows, gsize cols, GE
 
   if (has_rows == rows && has_cols == cols)
     return TRUE;
-  return gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                      "%s must be %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " but is %" G_GSIZE_FORMAT
-                      " x %" G_GSIZE_FORMAT ".",
-                      name, rows, cols, has_rows, has_cols);
+  return gemmcl_fail (error, GEMMCL_ERROR_SHAPE, "%s must be %zu x %zu but is %zu x %zu.", name,
+                      rows, cols, has_rows, has_cols);
 }
 
 /* Halves go up to 65504; what is more would be infinite. Int8 has no place for what is no number.
@@ -179,12 +177,9 @@ make_key (GemmclPlan *self, const gfloat *b, const gfloat *scales)
       scales ? gemmcl_weights_make_key (scales, 2 * self->gemm.n, "") : NULL;
   g_autofree gchar *pack = gemmcl_kernel_get_pack_options (self->kernel);
   g_autofree gchar *layout = g_strdup_printf (
-      "%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", %s, size %" G_GSIZE_FORMAT
-      ", parts %u, image %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ", blocks %" G_GSIZE_FORMAT
-      " x %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT "%s",
-      self->gemm.k, self->gemm.n, pack, gemmcl_plan_get_packed_size (self), self->split,
-      blocks->image_width, blocks->image_height, blocks->width, blocks->height, blocks->chunk,
-      columns ? columns : "");
+      "%zu x %zu, %s, size %zu, parts %u, image %zu x %zu, blocks %zu x %zu of %zu%s", self->gemm.k,
+      self->gemm.n, pack, gemmcl_plan_get_packed_size (self), self->split, blocks->image_width,
+      blocks->image_height, blocks->width, blocks->height, blocks->chunk, columns ? columns : "");
 
   return gemmcl_weights_make_key (b, self->gemm.k * self->gemm.n, layout);
 }

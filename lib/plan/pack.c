@@ -45,9 +45,8 @@ create_image (GemmclPlan *self, const GemmclBlocks *blocks, const gchar *what, G
         self->context, blocks->image_width * blocks->image_height * sizeof (cl_uint), what, error);
   image = clCreateImage (gemmcl_context_get_cl_context (self->context), CL_MEM_READ_WRITE,
                          &GEMMCL_IMAGE_FORMAT, &desc, NULL, &status);
-  if (!gemmcl_cl_check (status, error,
-                        "clCreateImage for %s (%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " texels)",
-                        what, blocks->image_width, blocks->image_height))
+  if (!gemmcl_cl_check (status, error, "clCreateImage for %s (%zu x %zu texels)", what,
+                        blocks->image_width, blocks->image_height))
     return NULL;
   return image;
 }

@@ -82,10 +82,10 @@ check_room (GemmclPlan *self, cl_kernel kernel, GError **error)
                         error, "clGetKernelWorkGroupInfo for %s", self->kernel->name))
     return FALSE;
   if (group > max)
-    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                        "Kernel %s needs work-groups of %" G_GSIZE_FORMAT
-                        ", but as built for this device it can have %" G_GSIZE_FORMAT ".",
-                        self->kernel->name, group, max);
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_KERNEL,
+        "Kernel %s needs work-groups of %zu, but as built for this device it can have %zu.",
+        self->kernel->name, group, max);
   if (local > self->device->local_bytes)
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                         "Kernel %s needs %" G_GUINT64_FORMAT
@@ -239,10 +239,9 @@ choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
   self->source = GEMMCL_CHOICE_RULES;
   ranked = gemmcl_choice_rank (self->device, &as_run, self->gemm.batch > 1 ? 1 : GEMMCL_MAX_SPLIT);
   if (ranked->len == 0)
-    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                        "No kernel writes frames from %" G_GSIZE_FORMAT
-                        " features a pixel; write a matrix instead.",
-                        self->gemm.k);
+    return gemmcl_fail (
+        error, GEMMCL_ERROR_KERNEL,
+        "No kernel writes frames from %zu features a pixel; write a matrix instead.", self->gemm.k);
   return try_choices (self, ranked, error);
 }
 

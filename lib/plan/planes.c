@@ -35,8 +35,8 @@ check_format (const GemmclImage *image, GError **error)
   if (image != NULL && get_texels (image, 0).samples == 1)
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                      "Frames in images can be GRAY8, GRAY16_LE, NV12, I420 or P010_10LE; the "
-                      "plan's A is %s.",
+                      "Frames in images can be GRAY8, GRAY16_LE, NV12, I420 or P010_10LE; "
+                      "the plan's A is %s.",
                       image ? gemmcl_pixel_format_get_name (image->format) : "no frame");
 }
 
@@ -75,18 +75,16 @@ check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error
   }
   if (width < texels.columns || height < texels.rows)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "The image of plane %u has %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                        " texels; expected %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT ".",
-                        index, width, height, texels.columns, texels.rows);
+                        "The image of plane %u has %zu x %zu texels; expected %zu x %zu.", index,
+                        width, height, texels.columns, texels.rows);
   if (found.image_channel_data_type != type ||
       count_samples (found.image_channel_order) < texels.samples)
-    return gemmcl_fail (
-        error, GEMMCL_ERROR_INVALID,
-        "The image of plane %u has channels of order %#x and type %#x; expected %s (%#x) and "
-        "%s (%#x).",
-        index, found.image_channel_order, found.image_channel_data_type,
-        texels.samples == 2 ? "CL_RG" : "CL_R", texels.samples == 2 ? CL_RG : CL_R,
-        is_16 ? "CL_UNORM_INT16" : "CL_UNORM_INT8", type);
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The image of plane %u has channels of order %#x and type %#x; "
+                        "expected %s (%#x) and %s (%#x).",
+                        index, found.image_channel_order, found.image_channel_data_type,
+                        texels.samples == 2 ? "CL_RG" : "CL_R", texels.samples == 2 ? CL_RG : CL_R,
+                        is_16 ? "CL_UNORM_INT16" : "CL_UNORM_INT8", type);
   return TRUE;
 }
 

@@ -415,9 +415,8 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
   g_return_val_if_fail (run != NULL, FALSE);
   if (run->size < sizeof (GemmclRun))
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "A GemmclRun of %" G_GSIZE_FORMAT
-                        " bytes is shorter than the %" G_GSIZE_FORMAT
-                        " of this library; start from GEMMCL_RUN_INIT.",
+                        "A GemmclRun of %zu bytes is shorter than the %zu of this library; "
+                        "start from GEMMCL_RUN_INIT.",
                         run->size, sizeof (GemmclRun));
   g_return_val_if_fail (run->d != NULL, FALSE);
   g_return_val_if_fail (run->a != NULL || run->alpha == 0.0, FALSE);

@@ -329,8 +329,7 @@ compare (const GemmclSearchData *self, GError **error)
     if (found == y || (isnan (found) && isnan (y)) || fabs (found - y) <= get_tolerance (self, y))
       continue;
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                        "The result is wrong: element %" G_GSIZE_FORMAT
-                        " is %g, where the first kernel has %g.",
+                        "The result is wrong: element %zu is %g, where the first kernel has %g.",
                         at, found, y);
   }
   return TRUE;

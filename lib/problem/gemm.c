@@ -243,8 +243,8 @@ validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
   if (!extent_is_countable (&stored, gemmcl_gemm_get_batch (gemm),
                             gemmcl_type_get_size (stated.type)))
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                        "The bytes of %s cannot be counted in 63 bits: sizes, leading dimension, "
-                        "offset, batches or their stride are too large.",
+                        "The bytes of %s cannot be counted in 63 bits: "
+                        "sizes, leading dimension, offset, batches or their stride are too large.",
                         stated.name);
   return TRUE;
 }
@@ -292,11 +292,10 @@ validate_d_image (const GemmclGemm *gemm, GError **error)
     return FALSE;
   if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR || image->features != GEMMCL_FEATURE_PIXEL ||
       gemmcl_pixel_format_get_n_planes (image->format) > 1)
-    return gemmcl_fail (
-        error, GEMMCL_ERROR_INVALID,
-        "D can be written as a picture only row-major, pixel by pixel and in a format "
-        "of one plane, not %s.",
-        gemmcl_pixel_format_get_name (image->format));
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "D can be written as a picture only row-major, "
+                        "pixel by pixel and in a format of one plane, not %s.",
+                        gemmcl_pixel_format_get_name (image->format));
   if (m != gemm->m || n != gemm->n)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "The picture has %zu pixels of %zu channels, but D is %zu x %zu.", m, n,

@@ -88,8 +88,8 @@ check_colours (const GemmclImage *image, GError **error)
     return TRUE;
   return gemmcl_fail (
       error, GEMMCL_ERROR_INVALID,
-      "The weights of red and blue in %s's luma must be more than 0 and together less "
-      "than 1, as 0.299 and 0.114 are, not %s and %s.",
+      "The weights of red and blue in %s's luma must be more than 0 and together less than 1, "
+      "as 0.299 and 0.114 are, not %s and %s.",
       formats[image->format].name, g_ascii_dtostr (kr, sizeof kr, image->kr),
       g_ascii_dtostr (kb, sizeof kb, image->kb));
 }
