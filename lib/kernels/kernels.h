@@ -59,8 +59,8 @@ typedef struct {
 } GemmclBlocks;
 
 /** Returns: whether a texel is two halves, not a float. */
-gboolean gemmcl_blocks_are_halves (const GemmclKernel *kernel, const GemmclGemm *gemm,
-                                   GemmclOperand which);
+gboolean gemmcl_blocks_are_f16 (const GemmclKernel *kernel, const GemmclGemm *gemm,
+                                GemmclOperand which);
 
 /** Returns: whether images are buffers on @device. */
 gboolean gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device);

@@ -104,28 +104,28 @@ append_image (GString *options, const GemmclImage *image, const gchar *prefix)
 
 /* Block reads begin at multiples of four bytes. */
 static gboolean
-can_be_blocks (const GemmclKernel *kernel, const GemmclStored *stored, GemmclType type)
+can_be_blocks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, GemmclType type)
 {
   if (type == GEMMCL_TYPE_F32)
     return TRUE;
   return gemmcl_type_get_size (type) == 2 && type == gemmcl_kernel_get_b_type (kernel) &&
-         (stored->length | stored->ld | stored->offset | stored->stride) % 2 == 0;
+         (layout->length | layout->ld | layout->offset | layout->stride) % 2 == 0;
 }
 
 /* 2D block reads (subgroup.clh): of the same rows, on the device and in tight copies, whose
  * distance is a multiple of 16 bytes, and whose first is aligned in each batch. In parts of K,
  * which @gemm then is one of, it need not be: these are narrower than their rows are apart. */
 static gboolean
-can_be_pitched (const GemmclGemm *gemm, const GemmclStored *stored, GemmclType type)
+can_be_pitched (const GemmclGemm *gemm, const GemmclMatrixLayout *layout, GemmclType type)
 {
   const gsize size = gemmcl_type_get_size (type), batch = gemmcl_gemm_get_batch (gemm);
 
-  if (stored->offset * size % FIRST_ALIGNMENT != 0 ||
-      (batch > 1 && (stored->stride | stored->runs * stored->length) * size % FIRST_ALIGNMENT != 0))
+  if (layout->offset * size % FIRST_ALIGNMENT != 0 ||
+      (batch > 1 && (layout->stride | layout->runs * layout->length) * size % FIRST_ALIGNMENT != 0))
     return FALSE;
-  return (stored->length | stored->ld) * size % PITCH_ALIGNMENT == 0 &&
-         stored->length * size >= LEAST_WIDTH && stored->ld * size <= MOST_PITCH &&
-         stored->runs <= MOST_PITCH / batch;
+  return (layout->length | layout->ld) * size % PITCH_ALIGNMENT == 0 &&
+         layout->length * size >= LEAST_WIDTH && layout->ld * size <= MOST_PITCH &&
+         layout->runs <= MOST_PITCH / batch;
 }
 
 /* What a kernel may do with rows of A or D: X_UNIT_COL, elements of a row lie together; X_FLOAT4,
@@ -135,20 +135,20 @@ static void
 append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
                const GemmclGemm *gemm, GemmclOperand which, GemmclType type)
 {
-  const GemmclStored stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
 
-  if (stored.by_column) {
+  if (layout.by_column) {
     if (kernel->subgroup)
       g_string_append_printf (options, " -D%s_UNIT_ROW", name);
     return;
   }
   g_string_append_printf (options, " -D%s_UNIT_COL", name);
-  if (kernel->subgroup && can_be_blocks (kernel, &stored, type))
+  if (kernel->subgroup && can_be_blocks (kernel, &layout, type))
     g_string_append_printf (options, " -D%s_BLOCKS", name);
-  if (kernel->dpas && can_be_blocks (kernel, &stored, type) && can_be_pitched (gemm, &stored, type))
+  if (kernel->dpas && can_be_blocks (kernel, &layout, type) && can_be_pitched (gemm, &layout, type))
     g_string_append_printf (options, " -D%s_PITCHED", name);
   if (kernel->float4 && type == GEMMCL_TYPE_F32 &&
-      (stored.length | stored.ld | stored.offset | stored.stride) % 4 == 0)
+      (layout.length | layout.ld | layout.offset | layout.stride) % 4 == 0)
     g_string_append_printf (options, " -D%s_FLOAT4", name);
 }
 
@@ -197,9 +197,9 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
                             gemmcl_kernel_get_b_type (kernel));
   if (kernel->float_width && device->intel && device->type == GEMMCL_DEVICE_TYPE_CPU)
     g_string_append (options, " -DINTEL_CPU");
-  if (kernel->images && gemmcl_blocks_are_halves (kernel, gemm, GEMMCL_OPERAND_A))
+  if (kernel->images && gemmcl_blocks_are_f16 (kernel, gemm, GEMMCL_OPERAND_A))
     g_string_append (options, " -DA_HALVES");
-  if (kernel->images && gemmcl_blocks_are_halves (kernel, gemm, GEMMCL_OPERAND_B))
+  if (kernel->images && gemmcl_blocks_are_f16 (kernel, gemm, GEMMCL_OPERAND_B))
     g_string_append (options, " -DB_HALVES");
   if (kernel->fixed_n_k)
     g_string_append_printf (options, " -DN=%zu -DK=%zu", gemm->n, gemm->k);

@@ -196,7 +196,7 @@ get_chunk (gsize k, gsize step, gsize limit)
 }
 
 gboolean
-gemmcl_blocks_are_halves (const GemmclKernel *kernel, const GemmclGemm *gemm, GemmclOperand which)
+gemmcl_blocks_are_f16 (const GemmclKernel *kernel, const GemmclGemm *gemm, GemmclOperand which)
 {
   if (kernel->precision != GEMMCL_PRECISION_F16)
     return FALSE;
@@ -225,7 +225,7 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
   const gboolean in_buffer = gemmcl_blocks_are_in_buffers (device);
   const gsize max_width = in_buffer ? MAX_BUFFER_SIDE : device->max_image_width;
   const gsize max_height = in_buffer ? MAX_BUFFER_SIDE : device->max_image_height;
-  const gsize per_texel = gemmcl_blocks_are_halves (kernel, gemm, which) ? 2 : 1;
+  const gsize per_texel = gemmcl_blocks_are_f16 (kernel, gemm, which) ? 2 : 1;
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
   gsize blocks = 0;
 

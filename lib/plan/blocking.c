@@ -10,9 +10,9 @@ static cl_mem
 upload (GemmclContext *context, const GemmclGemm *gemm, GemmclOperand which, const gfloat *host,
         const gchar *what, GError **error)
 {
-  const GemmclStored stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
   const gsize size =
-      gemmcl_stored_get_extent (&stored, gemmcl_gemm_get_batch (gemm)) * sizeof (gfloat);
+      gemmcl_layout_get_extent (&layout, gemmcl_gemm_get_batch (gemm)) * sizeof (gfloat);
   g_auto (cl_mem) buffer = gemmcl_context_create_buffer (context, size, what, error);
 
   if (buffer == NULL ||
@@ -27,13 +27,13 @@ upload (GemmclContext *context, const GemmclGemm *gemm, GemmclOperand which, con
 static GemmclData *
 find_problems (const GemmclGemm *gemm, GemmclOperand which, gconstpointer data)
 {
-  const GemmclStored stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
   const gsize size = gemmcl_type_get_size (which == GEMMCL_OPERAND_A ? gemm->a_type : gemm->d_type);
   const gsize batch = gemmcl_gemm_get_batch (gemm);
   GemmclData *found = g_new0 (GemmclData, batch);
 
   for (gsize i = 0; i < batch; i++)
-    found[i].host[0] = (guchar *)data + (stored.offset + i * stored.stride) * size;
+    found[i].host[0] = (guchar *)data + (layout.offset + i * layout.stride) * size;
   return found;
 }
 

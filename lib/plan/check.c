@@ -8,7 +8,7 @@
 static gboolean
 check_size (GemmclPlan *self, gsize m, gsize batch, GError **error)
 {
-  const GemmclGemm *gemm = &self->stated;
+  const GemmclGemm *gemm = &self->problem;
 
   if (m > gemm->m || batch > gemm->batch)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
@@ -73,7 +73,7 @@ check_data (GemmclPlan *self, const GemmclRun *run, gsize batch, const gchar *na
 gboolean
 gemmcl_plan_check_run (GemmclPlan *self, const GemmclRun *run, gsize m, gsize batch, GError **error)
 {
-  const GemmclImage *a_image = self->stated.a_image, *d_image = self->stated.d_image;
+  const GemmclImage *a_image = self->problem.a_image, *d_image = self->problem.d_image;
 
   return check_size (self, m, batch, error) && check_wait (run, error) &&
          (run->alpha == 0.0 ||

@@ -15,7 +15,7 @@ tight_strides (gsize rows, gsize cols)
 static GemmclStrides
 get_strides (GemmclPlan *self, GemmclOperand which, gboolean tight)
 {
-  const GemmclStored stored = gemmcl_gemm_get_stored (&self->gemm, which, tight);
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (&self->gemm, which, tight);
   const GemmclImage *image = which == GEMMCL_OPERAND_A   ? self->gemm.a_image
                              : which == GEMMCL_OPERAND_D ? self->gemm.d_image
                                                          : NULL;
@@ -24,7 +24,7 @@ get_strides (GemmclPlan *self, GemmclOperand which, gboolean tight)
   if (which == GEMMCL_OPERAND_A && self->features)
     return tight_strides (self->gemm.m, self->gemm.k);
   return image ? (GemmclStrides){.batch = gemmcl_image_get_planes (image, planes)}
-               : gemmcl_stored_get_strides (&stored);
+               : gemmcl_layout_get_strides (&layout);
 }
 
 static cl_mem
@@ -83,16 +83,16 @@ get_c (GemmclPlan *self, const GemmclOperands *operands)
 
 /* Whether multiply makes the row outputs, too. */
 static gboolean
-tells_rows (GemmclPlan *self)
+makes_row_outputs (GemmclPlan *self)
 {
   return self->row_outputs != NULL && self->row_outputs == self->multiply;
 }
 
 /* Floats from the row outputs of one problem to those of the next. */
 static cl_long
-get_rows_batch (GemmclPlan *self)
+get_outputs_batch (GemmclPlan *self)
 {
-  return gemmcl_gemm_get_stored (&self->stated, GEMMCL_OPERAND_ROWS, TRUE).stride;
+  return gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_ROW_OUTPUTS, TRUE).stride;
 }
 
 /*
@@ -104,7 +104,7 @@ collapse_batches (GemmclPlan *self, GemmclProblem *p, gsize *batch)
 {
   const gsize max_m = self->kernel->max_m, rows = p->M * *batch;
 
-  if (*batch == 1 || (tells_rows (self) && (gsize)p->M != self->gemm.m) ||
+  if (*batch == 1 || (makes_row_outputs (self) && (gsize)p->M != self->gemm.m) ||
       (max_m && rows > max_m) || p->b.batch != 0 || rows > G_MAXINT32 ||
       p->a.batch != p->M * p->a.row || p->d.batch != p->M * p->d.row ||
       p->c.batch != p->M * p->c.row || p->a.row == 0)
@@ -169,14 +169,14 @@ launch_pack (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chai
 }
 
 static gboolean
-launch_ingest (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
+launch_im2col (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   const cl_ulong frame_bytes = gemmcl_image_get_planes (image, planes);
   const gsize global[3] = {ROUND_UP (image->width, GROUP), image->height, operands->batch};
 
-  return LAUNCH (chain, self->ingest, "ingest", global, IN_A_ROW (GROUP), error,
+  return LAUNCH (chain, self->im2col, "im2col", global, IN_A_ROW (GROUP), error,
                  ARGUMENT (operands->a), ARGUMENT (self->features), ARGUMENT (frame_bytes));
 }
 
@@ -186,8 +186,8 @@ get_a (GemmclPlan *self, const GemmclOperands *operands)
 {
   if (self->image_a)
     return self->image_a;
-  if (self->bytes)
-    return self->bytes;
+  if (self->int8_a)
+    return self->int8_a;
   return self->features ? self->features : operands->a;
 }
 
@@ -218,13 +218,13 @@ launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclP
   const cl_mem a = get_a (self, operands), b = get_b (self, operands);
   const cl_mem c = self->reduce ? NULL : get_c (self, operands);
   const cl_mem bias = self->reduce ? self->no_bias : self->bias;
-  const cl_mem d = self->reduce ? self->parts : get_sums (self, operands);
-  const cl_long rows_batch = get_rows_batch (self);
+  const cl_mem d = self->reduce ? self->workspace : get_sums (self, operands);
+  const cl_long outputs_batch = get_outputs_batch (self);
 
   return LAUNCH (chain, self->multiply, self->kernel->name, global, IN_A_ROW (group), error,
                  ARGUMENT (a), ARGUMENT (b), ARGUMENT (c), ARGUMENT (bias), ARGUMENT (d),
-                 ARGUMENT (*p), tells_rows (self) ? sizeof (cl_mem) : 0, &operands->rows,
-                 ARGUMENT (rows_batch));
+                 ARGUMENT (*p), makes_row_outputs (self) ? sizeof (cl_mem) : 0,
+                 &operands->row_outputs, ARGUMENT (outputs_batch));
 }
 
 static gboolean
@@ -235,7 +235,7 @@ launch_reduce (GemmclPlan *self, const GemmclOperands *operands, const GemmclPro
   const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1};
 
   return LAUNCH (chain, self->reduce, "reduce", global, IN_A_ROW (GROUP), error,
-                 ARGUMENT (self->parts), ARGUMENT (c), ARGUMENT (self->bias), ARGUMENT (d),
+                 ARGUMENT (self->workspace), ARGUMENT (c), ARGUMENT (self->bias), ARGUMENT (d),
                  ARGUMENT (*p));
 }
 
@@ -268,18 +268,19 @@ launch_softmax (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *c
 }
 
 static gboolean
-launch_rows (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
+launch_row_outputs (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+                    GError **error)
 {
-  const GemmclStored stored =
-      gemmcl_gemm_get_stored (&self->stated, GEMMCL_OPERAND_D, operands->tight);
-  const GemmclStrides d = gemmcl_stored_get_strides (&stored);
-  const cl_long rows_batch = get_rows_batch (self);
+  const GemmclMatrixLayout layout =
+      gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_D, operands->tight);
+  const GemmclStrides d = gemmcl_layout_get_strides (&layout);
+  const cl_long outputs_batch = get_outputs_batch (self);
   const cl_int n = self->gemm.n;
   const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
 
   return LAUNCH (chain, self->row_outputs, "row_outputs", global, IN_A_ROW (self->row_group), error,
-                 ARGUMENT (operands->d), ARGUMENT (d), ARGUMENT (operands->rows),
-                 ARGUMENT (rows_batch), ARGUMENT (n));
+                 ARGUMENT (operands->d), ARGUMENT (d), ARGUMENT (operands->row_outputs),
+                 ARGUMENT (outputs_batch), ARGUMENT (n));
 }
 
 gboolean
@@ -292,7 +293,7 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, Ge
 
   return (p.K == 0 || operands->b == NULL || self->pack == NULL ||
           launch_pack (self, operands, chain, error)) &&
-         (p.K == 0 || self->ingest == NULL || launch_ingest (self, operands, chain, error)) &&
+         (p.K == 0 || self->im2col == NULL || launch_im2col (self, operands, chain, error)) &&
          (self->quantize == NULL ||
           gemmcl_plan_launch_quantize (self, a, &p, batch, chain, error)) &&
          (self->pack_a == NULL || gemmcl_plan_launch_pack_a (self, a, &p, batch, chain, error)) &&
@@ -300,6 +301,6 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, Ge
          launch_gemm (self, operands, &p, batch, chain, error) &&
          (self->softmax == NULL || launch_softmax (self, operands, chain, error)) &&
          gemmcl_plan_launch_store (self, operands, chain, error) &&
-         (self->row_outputs == NULL || tells_rows (self) ||
-          launch_rows (self, operands, chain, error));
+         (self->row_outputs == NULL || makes_row_outputs (self) ||
+          launch_row_outputs (self, operands, chain, error));
 }

@@ -70,7 +70,7 @@ pack_b (GemmclPlan *self, cl_command_queue queue, cl_mem plain, cl_mem scales, g
     return NULL;
   /* A work-item packs a column of int8, but one element of all else. */
   if (self->device->type == GEMMCL_DEVICE_TYPE_CPU)
-    chain.slice = gemmcl_plan_takes_bytes (self) ? MAX (SLICE / self->gemm.k, 1) : SLICE;
+    chain.slice = gemmcl_plan_is_int8 (self) ? MAX (SLICE / self->gemm.k, 1) : SLICE;
   packed = gemmcl_plan_create_packed (self, 1, error);
   if (packed == NULL ||
       !gemmcl_plan_launch_pack (self, pack, plain, &strides, scales, packed, 1, &chain, error) ||
@@ -108,7 +108,7 @@ static gboolean
 check_range (GemmclPlan *self, const gfloat *b, gsize n, GError **error)
 {
   const gfloat most = 65519.996f; /* the largest that rounds to it */
-  const gboolean bytes = gemmcl_plan_takes_bytes (self);
+  const gboolean bytes = gemmcl_plan_is_int8 (self);
   const gboolean halves = gemmcl_kernel_get_b_type (self->kernel) == GEMMCL_TYPE_F16;
 
   for (gsize i = 0; (bytes || halves) && i < n; i++)
@@ -139,7 +139,7 @@ get_scales (GemmclPlan *self, GemmclMatrix *b)
   const gsize n = self->gemm.n;
   gfloat *both;
 
-  if (!gemmcl_plan_takes_bytes (self) || (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8) ||
+  if (!gemmcl_plan_is_int8 (self) || (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8) ||
       (scales != NULL && (self->gemm.trans_b ? gemmcl_matrix_get_cols (scales)
                                              : gemmcl_matrix_get_rows (scales)) != 1))
     return NULL;

@@ -8,7 +8,7 @@
 #include "quantized.h"
 
 gboolean
-gemmcl_plan_takes_bytes (GemmclPlan *self)
+gemmcl_plan_is_int8 (GemmclPlan *self)
 {
   return self->kernel->precision == GEMMCL_PRECISION_I8;
 }
@@ -25,7 +25,7 @@ gemmcl_plan_get_packed_size (GemmclPlan *self)
 {
   const gsize k = self->gemm.k / self->split;
 
-  return gemmcl_plan_get_padded_n (self) * (gemmcl_plan_takes_bytes (self)
+  return gemmcl_plan_get_padded_n (self) * (gemmcl_plan_is_int8 (self)
                                                 ? BYTES_COLUMN (k) * 4
                                                 : gemmcl_kernel_get_packed_k (self->kernel, k));
 }
@@ -76,7 +76,7 @@ build_pack_image (GemmclPlan *self, cl_kernel *step, GemmclOperand which, GError
           "-DA_TYPE=%d%s%s%s",
           of_a ? gemmcl_kernel_get_a_type (self->kernel, &self->gemm) : GEMMCL_TYPE_F32,
           of_a ? " -DOF_A" : "",
-          gemmcl_blocks_are_halves (self->kernel, &self->gemm, which) ? " -DTEXEL_HALVES" : "",
+          gemmcl_blocks_are_f16 (self->kernel, &self->gemm, which) ? " -DTEXEL_HALVES" : "",
           gemmcl_blocks_get_options (self->device)),
       error);
 }
@@ -111,7 +111,7 @@ gemmcl_plan_build_pack (GemmclPlan *self, cl_kernel *pack, GError **error)
 {
   if (self->kernel->images)
     return build_pack_image (self, pack, GEMMCL_OPERAND_B, error);
-  if (gemmcl_plan_takes_bytes (self))
+  if (gemmcl_plan_is_int8 (self))
     return gemmcl_plan_build_step (
         self, pack, "pack_bytes.cl", "pack_bytes",
         g_strdup_printf ("-DPANEL=%u -DA_TYPE=0", gemmcl_kernel_get_panel (self->kernel)), error);
@@ -139,7 +139,7 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
   if (self->kernel->images)
     return launch_pack_image (&(ImagePack){pack, b, packed, *strides, k, n, batch, &self->b_blocks},
                               chain, error);
-  if (gemmcl_plan_takes_bytes (self))
+  if (gemmcl_plan_is_int8 (self))
     return LAUNCH (chain, pack, "pack_bytes", global,
                    IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)), error, ARGUMENT (b),
                    ARGUMENT (packed), ARGUMENT (*strides), ARGUMENT (n), ARGUMENT (k),
@@ -193,10 +193,10 @@ gboolean
 gemmcl_plan_build_quantize (GemmclPlan *self, GError **error)
 {
   const GemmclGemm *gemm = &self->gemm;
-  const gboolean by_column = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_A, FALSE).by_column;
+  const gboolean by_column = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE).by_column;
   const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
 
-  if (!gemmcl_plan_takes_bytes (self))
+  if (!gemmcl_plan_is_int8 (self))
     return TRUE;
   return gemmcl_plan_build_step (
              self, &self->quantize, "quantize.cl", "quantize",
@@ -205,8 +205,8 @@ gemmcl_plan_build_quantize (GemmclPlan *self, GError **error)
                               scaled ? " -DA_SCALED" : "",
                               gemm->a_image || !by_column ? " -DA_UNIT_COL" : ""),
              error) &&
-         (self->bytes = gemmcl_plan_create_memory (self, gemm->m, BYTES_ROW (gemm->k),
-                                                   "A, in bytes,", error)) != NULL;
+         (self->int8_a = gemmcl_plan_create_memory (self, gemm->m, BYTES_ROW (gemm->k),
+                                                    "A, in bytes,", error)) != NULL;
 }
 
 gboolean
@@ -220,6 +220,6 @@ gemmcl_plan_launch_quantize (GemmclPlan *self, cl_mem from, GemmclProblem *p, gs
   p->a = (GemmclStrides){.row = BYTES_ROW ((gint64)p->K), .col = 1};
   p->a.batch = shared ? 0 : p->M * p->a.row;
   return p->K == 0 || LAUNCH (chain, self->quantize, "quantize", global, IN_A_ROW (self->row_group),
-                              error, ARGUMENT (from), ARGUMENT (a), ARGUMENT (self->bytes),
+                              error, ARGUMENT (from), ARGUMENT (a), ARGUMENT (self->int8_a),
                               ARGUMENT (p->K), ARGUMENT (p->a_scale), ARGUMENT (p->a_shift));
 }

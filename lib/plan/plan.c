@@ -26,12 +26,12 @@ static void
 gemmcl_plan_finalize (GObject *object)
 {
   GemmclPlan *self = GEMMCL_PLAN (object);
-  cl_kernel *const kernels[] = {&self->gather,  &self->pack,  &self->ingest,     &self->quantize,
+  cl_kernel *const kernels[] = {&self->gather,  &self->pack,  &self->im2col,     &self->quantize,
                                 &self->pack_a,  &self->load,  &self->multiply,   &self->reduce,
                                 &self->softmax, &self->store, &self->row_outputs};
-  cl_mem *const buffers[] = {&self->features, &self->bytes,   &self->image_a, &self->run_b,
-                             &self->parts,    &self->no_bias, &self->logits,  &self->state,
-                             &self->c,        &self->bias};
+  cl_mem *const buffers[] = {&self->features,  &self->int8_a,  &self->image_a, &self->run_b,
+                             &self->workspace, &self->no_bias, &self->logits,  &self->state,
+                             &self->c,         &self->bias};
 
   gemmcl_plan_clear_runs (self);
   for (gsize i = 0; i < G_N_ELEMENTS (kernels); i++)
@@ -53,17 +53,17 @@ gemmcl_plan_class_init (GemmclPlanClass *klass)
 static void
 copy_problem (GemmclPlan *self, const GemmclGemm *gemm)
 {
-  self->stated = *gemm;
-  self->stated.batch = gemmcl_gemm_get_batch (gemm);
+  self->problem = *gemm;
+  self->problem.batch = gemmcl_gemm_get_batch (gemm);
   if (gemm->a_image) {
     self->a_image = *gemm->a_image;
-    self->stated.a_image = &self->a_image;
+    self->problem.a_image = &self->a_image;
   }
   if (gemm->d_image) {
     self->d_image = *gemm->d_image;
-    self->stated.d_image = &self->d_image;
+    self->problem.d_image = &self->d_image;
   }
-  self->gemm = gemmcl_gemm_get_computed (&self->stated);
+  self->gemm = gemmcl_gemm_get_computed (&self->problem);
 }
 
 /* Whether the built kernel finds room for groups as large as its row says, and local memory. */
@@ -102,7 +102,7 @@ get_multiplied (GemmclPlan *self)
   GemmclGemm gemm = self->gemm;
 
   if (self->split > 1) {
-    gemm.lda = gemmcl_gemm_get_stored (&gemm, GEMMCL_OPERAND_A, FALSE).ld;
+    gemm.lda = gemmcl_gemm_get_layout (&gemm, GEMMCL_OPERAND_A, FALSE).ld;
     gemm.k /= self->split;
     gemm.d_type = GEMMCL_TYPE_F32;
     gemm.addend = GEMMCL_ADDEND_NONE;
@@ -275,11 +275,11 @@ create_floats (GemmclPlan *self, gsize cols, const gchar *what, GError **error)
 }
 
 static gboolean
-build_ingest (GemmclPlan *self, GError **error)
+build_im2col (GemmclPlan *self, GError **error)
 {
   if (self->gemm.a_image == NULL || gemmcl_kernel_takes_pixels (self->kernel, &self->gemm))
     return TRUE;
-  return gemmcl_plan_build_step (self, &self->ingest, "ingest.cl", "ingest",
+  return gemmcl_plan_build_step (self, &self->im2col, "im2col.cl", "im2col",
                                  gemmcl_image_get_defines (self->gemm.a_image, "A_"), error) &&
          (self->features = create_floats (self, self->gemm.k, "A, from frames,", error)) != NULL;
 }
@@ -293,8 +293,8 @@ build_reduce (GemmclPlan *self, GError **error)
              self, &self->reduce, "reduce.cl", "reduce",
              gemmcl_kernel_make_reduce_options (self->kernel, &self->gemm, self->split), error) &&
          (self->no_bias = gemmcl_plan_create_bias (self, error)) != NULL &&
-         (self->parts = create_floats (self, self->gemm.n * self->split, "D of the parts of K",
-                                       error)) != NULL;
+         (self->workspace = create_floats (self, self->gemm.n * self->split, "D of the parts of K",
+                                           error)) != NULL;
 }
 
 static gboolean
@@ -313,7 +313,7 @@ build_softmax (GemmclPlan *self, GError **error)
 static gboolean
 build_row_outputs (GemmclPlan *self, GError **error)
 {
-  const GemmclGemm *gemm = &self->stated;
+  const GemmclGemm *gemm = &self->problem;
   GString *options;
 
   if (gemm->row_outputs == 0)
@@ -327,7 +327,7 @@ build_row_outputs (GemmclPlan *self, GError **error)
   g_string_printf (
       options, "-DD_TYPE=%d -DGROUP=%u -DWIDTH=%u%s", gemm->d_type, self->row_group,
       self->row_width,
-      gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_D, FALSE).by_column ? "" : " -DD_UNIT_COL");
+      gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE).by_column ? "" : " -DD_UNIT_COL");
   gemmcl_row_outputs_append_options (options, gemm);
   return gemmcl_plan_build_step (self, &self->row_outputs, "row_outputs.cl", "row_outputs",
                                  g_string_free (options, FALSE), error);
@@ -343,7 +343,7 @@ build_steps (GemmclPlan *self, GError **error)
   self->row_width = cpu ? 16 : 4;
   return gemmcl_plan_build_gather (self, error) && gemmcl_plan_build_pack_a (self, error) &&
          (!packs || gemmcl_plan_build_pack (self, &self->pack, error)) &&
-         build_ingest (self, error) && gemmcl_plan_build_quantize (self, error) &&
+         build_im2col (self, error) && gemmcl_plan_build_quantize (self, error) &&
          build_reduce (self, error) && build_softmax (self, error) &&
          gemmcl_plan_build_state (self, error) && build_row_outputs (self, error) &&
          (self->bias = gemmcl_plan_create_bias (self, error)) != NULL;

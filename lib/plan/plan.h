@@ -17,7 +17,7 @@ struct _GemmclPlan {
   /* What it is for; constant once made. */
   GemmclContext *context;
   const GemmclDeviceInfo *device; /* the context's */
-  GemmclGemm stated;              /* its frames, if any, are the next two */
+  GemmclGemm problem;             /* its frames, if any, are the next two */
   GemmclImage a_image, d_image;
   GemmclGemm gemm; /* what the kernels compute: gemmcl_gemm_get_computed () */
   const GemmclKernel *kernel;
@@ -32,7 +32,7 @@ struct _GemmclPlan {
   /* The steps of a run, one after another. */
   cl_kernel gather;      /* frames in images into bytes */
   cl_kernel pack;        /* B that came with this run, into panels or an image */
-  cl_kernel ingest;      /* frames into rows of A, where multiply does not read pixels itself */
+  cl_kernel im2col;      /* frames into rows of A, where multiply does not read pixels itself */
   cl_kernel quantize;    /* A into bytes, where multiply wants those */
   cl_kernel pack_a;      /* A into an image, likewise */
   cl_kernel load;        /* a previous result that came with this run, into the plan's */
@@ -44,14 +44,14 @@ struct _GemmclPlan {
   /* Work-items that share a row in steps that go through rows, and what each reads at a time. */
   guint row_group, row_width;
 
-  cl_mem features;        /* what ingest makes: batch x m x k, tight */
-  cl_mem bytes;           /* what quantize makes */
-  cl_mem image_a;         /* what pack_a makes */
-  cl_mem run_b;           /* what pack makes */
-  cl_mem parts, no_bias;  /* what reduce adds up, and the bias of those: zeros */
-  cl_mem logits;          /* what softmax reads when it cannot work in D: batch x m x n, tight */
-  cl_mem state;           /* the previous result: gemm's D, for all batches */
-  gboolean state_is_void; /* it counts as zeros, whatever it holds; TRUE at first */
+  cl_mem features;           /* what im2col makes: batch x m x k, tight */
+  cl_mem int8_a;             /* what quantize makes */
+  cl_mem image_a;            /* what pack_a makes */
+  cl_mem run_b;              /* what pack makes */
+  cl_mem workspace, no_bias; /* what reduce adds up, and the bias of those: zeros */
+  cl_mem logits;             /* what softmax reads when it cannot work in D: batch x m x n, tight */
+  cl_mem state;              /* the previous result: gemm's D, for all batches */
+  gboolean state_is_void;    /* it counts as zeros, whatever it holds; TRUE at first */
   GemmclBlocks a_blocks, b_blocks; /* how A and B lie in images */
 
   GemmclWeights *weights; /* B, packed as the kernel wants it or k x n; NULL: unset */
@@ -66,7 +66,7 @@ struct _GemmclPlan {
 /** GemmclOperands: what a run computes, and the buffers of it. */
 typedef struct {
   gsize m, batch;
-  cl_mem a, d, rows;
+  cl_mem a, d, row_outputs;
   cl_mem b, c;     /* NULL: the plan's own */
   cl_mem weights;  /* the plan's own B; NULL: unset */
   cl_mem previous; /* what takes the place of the plan's, laid out as d; NULL: nothing */
@@ -103,8 +103,8 @@ gboolean gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *ope
 
 /* pack.c: A and B as multiply reads them */
 
-/** gemmcl_plan_takes_bytes: Returns: whether the plan's kernel multiplies bytes. */
-gboolean gemmcl_plan_takes_bytes (GemmclPlan *self);
+/** gemmcl_plan_is_int8: Returns: whether the plan's kernel multiplies bytes. */
+gboolean gemmcl_plan_is_int8 (GemmclPlan *self);
 
 /** gemmcl_plan_get_padded_n: Returns: N in whole panels. */
 gsize gemmcl_plan_get_padded_n (GemmclPlan *self);

@@ -204,8 +204,8 @@ place_all (Submission *self, GError **error)
          (operands->d = place (self, GEMMCL_OPERAND_D, FALSE, run->d, error)) &&
          (run->previous == NULL || operands->beta == 0.0f ||
           (operands->previous = place (self, GEMMCL_OPERAND_D, TRUE, run->previous, error))) &&
-         (run->rows == NULL ||
-          (operands->rows = place (self, GEMMCL_OPERAND_ROWS, FALSE, run->rows, error)));
+         (run->rows == NULL || (operands->row_outputs = place (self, GEMMCL_OPERAND_ROW_OUTPUTS,
+                                                               FALSE, run->rows, error)));
 }
 
 static void
@@ -314,7 +314,7 @@ bring (Submission *self, GError **error)
   const gboolean copies_a =
       operands->a != NULL && operands->a == self->slot->copies[GEMMCL_OPERAND_A];
   const gboolean adds_d =
-      self->plan->stated.addend == GEMMCL_ADDEND_OUTPUT && operands->beta != 0.0f;
+      self->plan->problem.addend == GEMMCL_ADDEND_OUTPUT && operands->beta != 0.0f;
 
   return move (self, GEMMCL_OPERAND_A, TRUE, operands->a, run->a, error) &&
          (!adds_d || move (self, GEMMCL_OPERAND_D, TRUE, operands->d, run->d, error)) &&
@@ -352,7 +352,7 @@ take (Submission *self, GError **error)
 
   return (!shows || show_host (self, error)) &&
          move (self, GEMMCL_OPERAND_D, FALSE, operands->d, run->d, error) &&
-         move (self, GEMMCL_OPERAND_ROWS, FALSE, operands->rows, run->rows, error);
+         move (self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, operands->row_outputs, run->rows, error);
 }
 
 static gboolean
@@ -420,13 +420,13 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
                         run->size, sizeof (GemmclRun));
   g_return_val_if_fail (run->d != NULL, FALSE);
   g_return_val_if_fail (run->a != NULL || run->alpha == 0.0, FALSE);
-  g_return_val_if_fail (!run->rows == !self->stated.row_outputs, FALSE);
+  g_return_val_if_fail (!run->rows == !self->problem.row_outputs, FALSE);
   g_return_val_if_fail (!run->acquire == !run->release, FALSE);
   g_return_val_if_fail (run->wait != NULL || run->n_wait == 0, FALSE);
-  g_return_val_if_fail (!run->previous || self->stated.addend == GEMMCL_ADDEND_PREVIOUS, FALSE);
+  g_return_val_if_fail (!run->previous || self->problem.addend == GEMMCL_ADDEND_PREVIOUS, FALSE);
 
-  m = run->m ? run->m : self->stated.m;
-  batch = run->batch ? run->batch : self->stated.batch;
+  m = run->m ? run->m : self->problem.m;
+  batch = run->batch ? run->batch : self->problem.batch;
   if (!gemmcl_plan_check_run (self, run, m, batch, error))
     return FALSE;
   locker = g_mutex_locker_new (&self->lock);

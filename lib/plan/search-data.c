@@ -32,7 +32,7 @@ struct _GemmclSearchData {
   GemmclContext *context;
   GemmclGemm gemm;
   cl_command_queue queue;
-  cl_mem a, d, rows;
+  cl_mem a, d, row_outputs;
   gsize a_size, d_size; /* bytes */
   guchar *host_a;
   guchar *host_d;
@@ -106,13 +106,13 @@ get_sample_type (const GemmclImage *image)
 static gsize
 get_size (const GemmclGemm *gemm, GemmclOperand which, const GemmclImage *image)
 {
-  const GemmclStored stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
   const gsize batch = gemmcl_gemm_get_batch (gemm);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   gsize size;
 
   if (image == NULL)
-    return gemmcl_stored_get_extent (&stored, batch) * gemmcl_gemm_get_element_size (gemm, which);
+    return gemmcl_layout_get_extent (&layout, batch) * gemmcl_gemm_get_element_size (gemm, which);
   return g_size_checked_mul (&size, gemmcl_image_get_planes (image, planes), batch) ? size : 0;
 }
 
@@ -175,19 +175,19 @@ get_sum_error (const GemmclSearchData *self)
 }
 
 static gboolean
-check_memory (const GemmclSearchData *self, gsize rows_size, guint n_plans, GError **error)
+check_memory (const GemmclSearchData *self, gsize row_outputs_size, guint n_plans, GError **error)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
   const gdouble b = (gdouble)self->gemm.k * self->gemm.n * sizeof (gfloat) * n_plans;
 
   if (self->a_size > 0 && self->d_size > 0 &&
-      b + self->a_size + self->d_size + rows_size <= info->global_bytes / 2.0)
+      b + self->a_size + self->d_size + row_outputs_size <= info->global_bytes / 2.0)
     return TRUE;
   return fail_memory (error);
 }
 
 static gboolean
-make_memory (GemmclSearchData *self, gsize rows_size, GError **error)
+make_memory (GemmclSearchData *self, gsize row_outputs_size, GError **error)
 {
   self->host_a = g_try_malloc (self->a_size);
   self->host_d = g_try_malloc (self->d_size);
@@ -200,9 +200,9 @@ make_memory (GemmclSearchData *self, gsize rows_size, GError **error)
                                                   error)) != NULL &&
          (self->d = gemmcl_context_create_buffer (self->context, self->d_size, "D of a search",
                                                   error)) != NULL &&
-         (rows_size == 0 ||
-          (self->rows = gemmcl_context_create_buffer (self->context, rows_size,
-                                                      "row outputs of a search", error)) != NULL) &&
+         (row_outputs_size == 0 ||
+          (self->row_outputs = gemmcl_context_create_buffer (
+               self->context, row_outputs_size, "row outputs of a search", error)) != NULL) &&
          gemmcl_cl_check (clEnqueueWriteBuffer (self->queue, self->a, CL_TRUE, 0, self->a_size,
                                                 self->host_a, 0, NULL, NULL),
                           error, "clEnqueueWriteBuffer for A of a search");
@@ -213,8 +213,8 @@ gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_
                         GError **error)
 {
   g_autoptr (GemmclSearchData) self = g_new0 (GemmclSearchData, 1);
-  const GemmclStored a = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_A, FALSE);
-  gsize rows_size = 0;
+  const GemmclMatrixLayout a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
+  gsize row_outputs_size = 0;
 
   self->context = g_object_ref (context);
   self->gemm = *gemm;
@@ -224,9 +224,9 @@ gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_
   self->a_size = get_size (&self->gemm, GEMMCL_OPERAND_A, gemm->a_image);
   self->d_size = get_size (&self->gemm, GEMMCL_OPERAND_D, gemm->d_image);
   if (gemm->row_outputs != 0)
-    rows_size = get_size (&self->gemm, GEMMCL_OPERAND_ROWS, NULL);
-  if (!check_memory (self, rows_size, n_plans, error) || !make_memory (self, rows_size, error) ||
-      !make_b (self, error))
+    row_outputs_size = get_size (&self->gemm, GEMMCL_OPERAND_ROW_OUTPUTS, NULL);
+  if (!check_memory (self, row_outputs_size, n_plans, error) ||
+      !make_memory (self, row_outputs_size, error) || !make_b (self, error))
     return NULL;
   self->off = get_sum_error (self);
   return g_steal_pointer (&self);
@@ -237,7 +237,7 @@ gemmcl_search_data_free (GemmclSearchData *self)
 {
   g_clear_pointer (&self->a, clReleaseMemObject);
   g_clear_pointer (&self->d, clReleaseMemObject);
-  g_clear_pointer (&self->rows, clReleaseMemObject);
+  g_clear_pointer (&self->row_outputs, clReleaseMemObject);
   g_clear_pointer (&self->queue, clReleaseCommandQueue);
   g_clear_pointer (&self->b, gemmcl_matrix_unref);
   g_free (self->host_a);
@@ -280,7 +280,7 @@ gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gdouble *secon
 {
   const GemmclData a = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->a}};
   const GemmclData d = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->d}};
-  const GemmclData rows = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->rows}};
+  const GemmclData rows = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->row_outputs}};
   GemmclRun run = GEMMCL_RUN_INIT;
   g_auto (cl_event) first = NULL;
   g_auto (cl_event) done = NULL;
@@ -289,7 +289,7 @@ gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gdouble *secon
   run.beta = self->gemm.addend == GEMMCL_ADDEND_NONE ? 0.0 : 1.0;
   run.a = &a;
   run.d = &d;
-  run.rows = self->rows ? &rows : NULL;
+  run.rows = self->row_outputs ? &rows : NULL;
   run.strided = TRUE;
   run.queue = self->queue;
   return gemmcl_plan_submit (plan, &run, &first, &done, error) &&
@@ -340,10 +340,10 @@ static void
 gather_rows (const GemmclSearchData *self, const gsize *rows, gsize n_rows, guchar *a, gfloat *d)
 {
   const GemmclGemm *gemm = &self->gemm;
-  const GemmclStored stored_a = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_A, FALSE);
-  const GemmclStored stored_d = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_D, FALSE);
-  const GemmclStrides sa = gemmcl_stored_get_strides (&stored_a);
-  const GemmclStrides sd = gemmcl_stored_get_strides (&stored_d);
+  const GemmclMatrixLayout layout_a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
+  const GemmclMatrixLayout layout_d = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE);
+  const GemmclStrides sa = gemmcl_layout_get_strides (&layout_a);
+  const GemmclStrides sd = gemmcl_layout_get_strides (&layout_d);
   const gsize size = gemmcl_type_get_size (gemm->a_type);
 
   for (gsize r = 0; r < n_rows; r++) {

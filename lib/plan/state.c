@@ -6,7 +6,7 @@
 static gchar *
 make_options (GemmclPlan *self)
 {
-  const GemmclGemm *gemm = &self->stated;
+  const GemmclGemm *gemm = &self->problem;
   g_autofree gchar *image = NULL;
   GemmclType type = gemm->d_type;
 
@@ -21,7 +21,7 @@ make_options (GemmclPlan *self)
 gboolean
 gemmcl_plan_build_state (GemmclPlan *self, GError **error)
 {
-  if (self->stated.addend != GEMMCL_ADDEND_PREVIOUS)
+  if (self->problem.addend != GEMMCL_ADDEND_PREVIOUS)
     return TRUE;
   self->state = gemmcl_plan_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat),
                                            "The previous result", error);
@@ -41,7 +41,7 @@ typedef struct {
 static Runs
 get_pixels (GemmclPlan *self)
 {
-  const GemmclImage *image = self->stated.d_image;
+  const GemmclImage *image = self->problem.d_image;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   const gsize bytes = gemmcl_image_get_planes (image, planes);
   const gsize samples = bytes / gemmcl_pixel_format_get_sample_bytes (image->format);
@@ -58,8 +58,8 @@ get_pixels (GemmclPlan *self)
 static Runs
 get_runs (GemmclPlan *self, gsize m, gboolean tight)
 {
-  const GemmclStored state = gemmcl_gemm_get_stored (&self->gemm, GEMMCL_OPERAND_D, TRUE);
-  const GemmclStored d = gemmcl_gemm_get_stored (&self->stated, GEMMCL_OPERAND_D, tight);
+  const GemmclMatrixLayout state = gemmcl_gemm_get_layout (&self->gemm, GEMMCL_OPERAND_D, TRUE);
+  const GemmclMatrixLayout d = gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_D, tight);
   Runs runs = {
       .state = {.batch = state.stride, .row = state.ld, .col = 1},
       .d = {.offset = d.offset, .batch = d.stride, .row = d.ld, .col = 1},
@@ -79,7 +79,7 @@ launch (GemmclPlan *self, cl_kernel kernel, cl_mem d, const GemmclOperands *oper
         GemmclChain *chain, GError **error)
 {
   const Runs runs =
-      self->stated.d_image ? get_pixels (self) : get_runs (self, operands->m, operands->tight);
+      self->problem.d_image ? get_pixels (self) : get_runs (self, operands->m, operands->tight);
   const gsize global[3] = {ROUND_UP (runs.length, GROUP), runs.runs, operands->batch};
   const cl_long length = runs.length;
 
@@ -134,8 +134,8 @@ gemmcl_plan_reset_previous (GemmclPlan *self)
 static gboolean
 have_same_state (const GemmclPlan *a, const GemmclPlan *b)
 {
-  return a->context == b->context && a->stated.addend == GEMMCL_ADDEND_PREVIOUS &&
-         b->stated.addend == GEMMCL_ADDEND_PREVIOUS && a->gemm.m == b->gemm.m &&
+  return a->context == b->context && a->problem.addend == GEMMCL_ADDEND_PREVIOUS &&
+         b->problem.addend == GEMMCL_ADDEND_PREVIOUS && a->gemm.m == b->gemm.m &&
          a->gemm.n == b->gemm.n && a->gemm.batch == b->gemm.batch &&
          a->gemm.layout == b->gemm.layout;
 }

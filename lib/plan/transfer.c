@@ -148,9 +148,9 @@ get_image (const GemmclGemm *gemm, GemmclOperand which)
 static Region
 get_matrix (const GemmclTransfer *self)
 {
-  const GemmclGemm *gemm = &self->plan->stated;
-  const GemmclStored device = gemmcl_gemm_get_stored (gemm, self->which, TRUE);
-  const GemmclStored stated = gemmcl_gemm_get_stored (gemm, self->which, FALSE);
+  const GemmclGemm *gemm = &self->plan->problem;
+  const GemmclMatrixLayout device = gemmcl_gemm_get_layout (gemm, self->which, TRUE);
+  const GemmclMatrixLayout caller = gemmcl_gemm_get_layout (gemm, self->which, FALSE);
   const gsize size = gemmcl_gemm_get_element_size (gemm, self->which);
 
   return (Region){
@@ -158,7 +158,7 @@ get_matrix (const GemmclTransfer *self)
       .row_bytes = (device.by_column ? self->m : device.length) * size,
       .offset = self->index * device.stride * size,
       .stride = device.ld * size,
-      .other_stride = stated.ld * size,
+      .other_stride = caller.ld * size,
   };
 }
 
@@ -166,7 +166,7 @@ get_matrix (const GemmclTransfer *self)
 static guint
 get_regions (const GemmclTransfer *self, Region regions[GEMMCL_MAX_PLANES])
 {
-  const GemmclImage *image = get_image (&self->plan->stated, self->which);
+  const GemmclImage *image = get_image (&self->plan->problem, self->which);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   gsize frame_bytes;
 
@@ -202,14 +202,14 @@ gemmcl_transfer (const GemmclTransfer *self, GError **error)
 gsize
 gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m)
 {
-  const GemmclStored stored = gemmcl_gemm_get_stored (&self->stated, which, TRUE);
-  const GemmclImage *image = get_image (&self->stated, which);
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (&self->problem, which, TRUE);
+  const GemmclImage *image = get_image (&self->problem, which);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
   if (image)
     return gemmcl_image_get_planes (image, planes);
-  return m * (stored.by_column ? stored.runs : stored.length) *
-         gemmcl_gemm_get_element_size (&self->stated, which);
+  return m * (layout.by_column ? layout.runs : layout.length) *
+         gemmcl_gemm_get_element_size (&self->problem, which);
 }
 
 cl_mem
@@ -217,7 +217,8 @@ gemmcl_plan_create_copy (GemmclPlan *self, GemmclOperand which, GError **error)
 {
   static const gchar *const names[GEMMCL_N_OPERANDS] = {[GEMMCL_OPERAND_A] = "A",
                                                         [GEMMCL_OPERAND_D] = "D",
-                                                        [GEMMCL_OPERAND_ROWS] = "the row outputs"};
+                                                        [GEMMCL_OPERAND_ROW_OUTPUTS] =
+                                                            "the row outputs"};
 
   return gemmcl_plan_create_memory (
       self, 1, gemmcl_plan_get_operand_bytes (self, which, self->gemm.m), names[which], error);
@@ -277,7 +278,7 @@ share_host (const GemmclTransfer *self)
 cl_mem
 gemmcl_transfer_share (const GemmclTransfer *self)
 {
-  if (self->data->kind == GEMMCL_DATA_HOST && self->which != GEMMCL_OPERAND_ROWS)
+  if (self->data->kind == GEMMCL_DATA_HOST && self->which != GEMMCL_OPERAND_ROW_OUTPUTS)
     return share_host (self);
   if (self->data->kind != GEMMCL_DATA_BUFFER || self->data->offset[0] != 0 || !is_tight (self))
     return NULL;

@@ -11,22 +11,22 @@
 static gboolean
 enqueue (GemmclPlan *self, GemmclChain *chain, GError **error)
 {
-  const gboolean has_rows = self->stated.row_outputs != 0;
+  const gboolean has_row_outputs = self->problem.row_outputs != 0;
   g_auto (cl_mem) weights = gemmcl_plan_warm_up_b (self, chain->queue, error);
   g_auto (cl_mem) a = weights ? gemmcl_plan_create_copy (self, GEMMCL_OPERAND_A, error) : NULL;
   g_auto (cl_mem) d = a ? gemmcl_plan_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
-  g_auto (cl_mem) rows = NULL;
+  g_auto (cl_mem) row_outputs = NULL;
   GemmclOperands operands;
 
-  if (d == NULL ||
-      (has_rows && !(rows = gemmcl_plan_create_copy (self, GEMMCL_OPERAND_ROWS, error))))
+  if (d == NULL || (has_row_outputs && !(row_outputs = gemmcl_plan_create_copy (
+                                             self, GEMMCL_OPERAND_ROW_OUTPUTS, error))))
     return FALSE;
   operands = (GemmclOperands){
       .m = self->gemm.m,
       .batch = self->gemm.batch,
       .a = a,
       .d = d,
-      .rows = rows,
+      .row_outputs = row_outputs,
       .weights = weights,
       .previous = d,
       .tight = TRUE,

@@ -90,64 +90,64 @@ typedef struct {
   gsize rows, cols, ld, offset, stride;
   gboolean transposed;
   GemmclType type;
-} Stated;
+} Operand;
 
-static Stated
-get_stated (const GemmclGemm *gemm, GemmclOperand which)
+static Operand
+get_operand (const GemmclGemm *gemm, GemmclOperand which)
 {
   switch (which) {
   case GEMMCL_OPERAND_A:
-    return (Stated){"A",           gemm->m,     gemm->k, gemm->lda, gemm->a_offset, gemm->a_stride,
-                    gemm->trans_a, gemm->a_type};
+    return (Operand){"A",           gemm->m,     gemm->k, gemm->lda, gemm->a_offset, gemm->a_stride,
+                     gemm->trans_a, gemm->a_type};
   case GEMMCL_OPERAND_B:
-    return (Stated){"B",           gemm->k,        gemm->n,
-                    gemm->ldb,     gemm->b_offset, gemm->b_stride,
-                    gemm->trans_b, GEMMCL_TYPE_F32};
+    return (Operand){"B",           gemm->k,        gemm->n,
+                     gemm->ldb,     gemm->b_offset, gemm->b_stride,
+                     gemm->trans_b, GEMMCL_TYPE_F32};
   case GEMMCL_OPERAND_C:
-    return (Stated){"C",   gemm->m,        gemm->n, gemm->ldc, gemm->c_offset, gemm->c_stride,
-                    FALSE, GEMMCL_TYPE_F32};
-  case GEMMCL_OPERAND_ROWS:
-    return (Stated){.rows = gemm->m,
-                    .cols = gemmcl_gemm_count_row_outputs (gemm),
-                    .stride = gemm->m * gemmcl_gemm_count_row_outputs (gemm),
-                    .transposed = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR,
-                    .type = GEMMCL_TYPE_F32};
+    return (Operand){"C",   gemm->m,        gemm->n, gemm->ldc, gemm->c_offset, gemm->c_stride,
+                     FALSE, GEMMCL_TYPE_F32};
+  case GEMMCL_OPERAND_ROW_OUTPUTS:
+    return (Operand){.rows = gemm->m,
+                     .cols = gemmcl_gemm_count_row_outputs (gemm),
+                     .stride = gemm->m * gemmcl_gemm_count_row_outputs (gemm),
+                     .transposed = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR,
+                     .type = GEMMCL_TYPE_F32};
   default:
-    return (Stated){"D",   gemm->m,     gemm->n, gemm->ldd, gemm->d_offset, gemm->d_stride,
-                    FALSE, gemm->d_type};
+    return (Operand){"D",   gemm->m,     gemm->n, gemm->ldd, gemm->d_offset, gemm->d_stride,
+                     FALSE, gemm->d_type};
   }
 }
 
-GemmclStored
-gemmcl_gemm_get_stored (const GemmclGemm *gemm, GemmclOperand which, gboolean tight)
+GemmclMatrixLayout
+gemmcl_gemm_get_layout (const GemmclGemm *gemm, GemmclOperand which, gboolean tight)
 {
-  const Stated stated = get_stated (gemm, which);
-  GemmclStored stored = {
-      .by_column = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!stated.transposed,
+  const Operand operand = get_operand (gemm, which);
+  GemmclMatrixLayout layout = {
+      .by_column = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!operand.transposed,
   };
 
   /* The same row for all rows and batches. */
   if (which == GEMMCL_OPERAND_C && gemm->addend == GEMMCL_ADDEND_ROW)
-    return (GemmclStored){.runs = 1, .length = gemm->n, .offset = tight ? 0 : gemm->c_offset};
-  stored.runs = stored.by_column ? stated.cols : stated.rows;
-  stored.length = stored.by_column ? stated.rows : stated.cols;
+    return (GemmclMatrixLayout){.runs = 1, .length = gemm->n, .offset = tight ? 0 : gemm->c_offset};
+  layout.runs = layout.by_column ? operand.cols : operand.rows;
+  layout.length = layout.by_column ? operand.rows : operand.cols;
   if (tight) {
-    stored.ld = stored.length;
-    stored.stride = stored.runs * stored.ld;
-    return stored;
+    layout.ld = layout.length;
+    layout.stride = layout.runs * layout.ld;
+    return layout;
   }
-  stored.ld = stated.ld ? stated.ld : stored.length;
-  stored.offset = stated.offset;
-  stored.stride = stated.stride;
-  if (which == GEMMCL_OPERAND_D && stored.stride == 0)
-    stored.stride = stored.runs * stored.ld;
-  return stored;
+  layout.ld = operand.ld ? operand.ld : layout.length;
+  layout.offset = operand.offset;
+  layout.stride = operand.stride;
+  if (which == GEMMCL_OPERAND_D && layout.stride == 0)
+    layout.stride = layout.runs * layout.ld;
+  return layout;
 }
 
 gsize
 gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
 {
-  return gemmcl_type_get_size (get_stated (gemm, which).type);
+  return gemmcl_type_get_size (get_operand (gemm, which).type);
 }
 
 GemmclGemm
@@ -183,21 +183,21 @@ gemmcl_gemm_get_as_run (const GemmclGemm *computed)
 }
 
 GemmclStrides
-gemmcl_stored_get_strides (const GemmclStored *stored)
+gemmcl_layout_get_strides (const GemmclMatrixLayout *layout)
 {
   return (GemmclStrides){
-      .offset = stored->offset,
-      .batch = stored->stride,
-      .row = stored->by_column ? 1 : stored->ld,
-      .col = stored->by_column ? stored->ld : 1,
+      .offset = layout->offset,
+      .batch = layout->stride,
+      .row = layout->by_column ? 1 : layout->ld,
+      .col = layout->by_column ? layout->ld : 1,
   };
 }
 
 gsize
-gemmcl_stored_get_extent (const GemmclStored *stored, gsize batch)
+gemmcl_layout_get_extent (const GemmclMatrixLayout *layout, gsize batch)
 {
-  return stored->offset + (batch - 1) * stored->stride + (stored->runs - 1) * stored->ld +
-         stored->length;
+  return layout->offset + (batch - 1) * layout->stride + (layout->runs - 1) * layout->ld +
+         layout->length;
 }
 
 static gboolean
@@ -213,39 +213,39 @@ validate_size (const gchar *name, gsize size, GError **error)
 
 /* Whether the last byte of the last batch can be counted in a signed 64-bit number. */
 static gboolean
-extent_is_countable (const GemmclStored *stored, gsize batch, gsize type_size)
+extent_is_countable (const GemmclMatrixLayout *layout, gsize batch, gsize type_size)
 {
   gsize batches, runs, elements, bytes;
 
-  return g_size_checked_mul (&batches, batch - 1, stored->stride) &&
-         g_size_checked_mul (&runs, stored->runs - 1, stored->ld) &&
+  return g_size_checked_mul (&batches, batch - 1, layout->stride) &&
+         g_size_checked_mul (&runs, layout->runs - 1, layout->ld) &&
          g_size_checked_add (&elements, batches, runs) &&
-         g_size_checked_add (&elements, elements, stored->length) &&
-         g_size_checked_add (&elements, elements, stored->offset) &&
+         g_size_checked_add (&elements, elements, layout->length) &&
+         g_size_checked_add (&elements, elements, layout->offset) &&
          g_size_checked_mul (&bytes, elements, type_size) && bytes <= G_MAXINT64;
 }
 
 static gboolean
 validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
 {
-  const Stated stated = get_stated (gemm, which);
-  GemmclStored stored;
+  const Operand operand = get_operand (gemm, which);
+  GemmclMatrixLayout layout;
 
-  if ((guint)stated.type >= GEMMCL_N_TYPES)
+  if ((guint)operand.type >= GEMMCL_N_TYPES)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "The type of %s, %d, is none of GemmclType.",
-                        stated.name, stated.type);
-  stored = gemmcl_gemm_get_stored (gemm, which, FALSE);
-  if (stored.ld < stored.length)
+                        operand.name, operand.type);
+  layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
+  if (layout.ld < layout.length)
     return gemmcl_fail (
         error, GEMMCL_ERROR_INVALID,
-        "The leading dimension of %s is %zu, shorter than its %s of %zu elements.", stated.name,
-        stored.ld, gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "rows" : "columns", stored.length);
-  if (!extent_is_countable (&stored, gemmcl_gemm_get_batch (gemm),
-                            gemmcl_type_get_size (stated.type)))
+        "The leading dimension of %s is %zu, shorter than its %s of %zu elements.", operand.name,
+        layout.ld, gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "rows" : "columns", layout.length);
+  if (!extent_is_countable (&layout, gemmcl_gemm_get_batch (gemm),
+                            gemmcl_type_get_size (operand.type)))
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                         "The bytes of %s cannot be counted in 63 bits: "
                         "sizes, leading dimension, offset, batches or their stride are too large.",
-                        stated.name);
+                        operand.name);
   return TRUE;
 }
 
@@ -253,7 +253,7 @@ validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
 static gboolean
 validate_no_overlap (const GemmclGemm *gemm, GError **error)
 {
-  const GemmclStored d = gemmcl_gemm_get_stored (gemm, GEMMCL_OPERAND_D, FALSE);
+  const GemmclMatrixLayout d = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE);
   const gsize batch = gemmcl_gemm_get_batch (gemm);
   const gsize span = (d.runs - 1) * d.ld + d.length;
 

@@ -11,7 +11,7 @@ typedef enum {
   GEMMCL_OPERAND_B,
   GEMMCL_OPERAND_C,
   GEMMCL_OPERAND_D,
-  GEMMCL_OPERAND_ROWS, /* the row outputs: m x Q, row-major, f32 */
+  GEMMCL_OPERAND_ROW_OUTPUTS, /* the row outputs: m x Q, row-major, f32 */
   GEMMCL_N_OPERANDS,
 } GemmclOperand;
 
@@ -24,10 +24,11 @@ typedef struct {
   gsize offset;       /* elements before the first */
   gsize stride;       /* elements from one batch's to the next's; 0: all batches share it */
   gboolean by_column; /* a run is a column of op(X), not a row */
-} GemmclStored;
+} GemmclMatrixLayout;
 
 /** @tight: as a plan keeps it on the device: no offset, no gap between runs or batches */
-GemmclStored gemmcl_gemm_get_stored (const GemmclGemm *gemm, GemmclOperand which, gboolean tight);
+GemmclMatrixLayout gemmcl_gemm_get_layout (const GemmclGemm *gemm, GemmclOperand which,
+                                           gboolean tight);
 
 /** gemmcl_gemm_get_element_size: Returns: bytes of an element of a matrix of a valid problem. */
 gsize gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which);
@@ -45,10 +46,10 @@ GemmclGemm gemmcl_gemm_get_computed (const GemmclGemm *gemm);
 GemmclGemm gemmcl_gemm_get_as_run (const GemmclGemm *computed);
 
 /** Returns: the same in a kernel's terms. */
-GemmclStrides gemmcl_stored_get_strides (const GemmclStored *stored);
+GemmclStrides gemmcl_layout_get_strides (const GemmclMatrixLayout *layout);
 
 /** Returns: elements from the buffer's start to the end of @batch. */
-gsize gemmcl_stored_get_extent (const GemmclStored *stored, gsize batch);
+gsize gemmcl_layout_get_extent (const GemmclMatrixLayout *layout, gsize batch);
 
 /** Returns: bytes of a sample in memory: 1 or 2. */
 guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);

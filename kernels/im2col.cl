@@ -21,7 +21,7 @@
 
 #ifdef A_IMAGE /* empty if the options describe no frame */
 kernel void
-ingest (global const uchar *restrict frames, global float *restrict A, const ulong frame_bytes)
+im2col (global const uchar *restrict frames, global float *restrict A, const ulong frame_bytes)
 {
   const int x = get_global_id (0);
   const int y = get_global_id (1);
