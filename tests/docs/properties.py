@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Holds docs/element.md's table of properties to what gst-inspect-1.0 says of the element. TAP out.
+"""Checks gst-inspect-1.0's text of each property, and docs/element.md's table of them. TAP out.
 
 usage: properties.py element.md
 """
@@ -29,20 +29,42 @@ def documented(path):
 
 
 def inspected():
-    """Returns {property: default} of the element."""
+    """Returns {property: what gst-inspect-1.0 says of it} of the element's own properties."""
     said = subprocess.run(
         ["gst-inspect-1.0", "gemmcl"], stdout=subprocess.PIPE, text=True, check=True
     ).stdout
-    properties = said.split("Element Properties:")[1]
+    blocks = re.split(r"\n  (?=[a-z][\w-]* +: )", said.split("Element Properties:")[1])
     table = {}
-    for block in re.split(r"\n  (?=[a-z][\w-]* +: )", properties):
-        name = re.match(r"\s*([a-z][\w-]*) +: ", block)
-        default = re.search(r"Default: (.*)", block)
-        if name and name.group(1) not in INHERITED:
-            value = default.group(1).strip() if default else ""
-            enum = re.match(r'(?:-?\d+|0x[0-9a-f]+), "\(?(.*?)\)?"', value)
-            table[name.group(1)] = enum.group(1) if enum else value.strip('"')
+    for block in blocks:
+        name, _, text = block.partition(":")
+        if name.strip() and name.strip() not in INHERITED:
+            table[name.strip()] = text.strip()
     return table
+
+
+def get_default(said):
+    default = re.search(r"Default: (.*)", said.partition("\n")[2])
+    value = default.group(1).strip() if default else ""
+    enum = re.match(r'(?:-?\d+|0x[0-9a-f]+), "\(?(.*?)\)?"', value)
+    return enum.group(1) if enum else value.strip('"')
+
+
+def flaws(said):
+    """Yields what a user misses in the text of a property."""
+    blurb, *lines = said.splitlines()
+    rest = "\n".join(lines)
+    if not re.match(r"[A-Z].{10,}[^.\s]$", blurb):
+        yield f"a sentence without a full stop, not {blurb!r}"
+    if "flags: readable" not in rest:
+        yield "flags"
+    if "writable" in rest and "changeable" not in rest:
+        yield "when it may be changed"
+    if "writable" in rest and "Default:" not in rest:
+        yield "a default"
+    if re.search(r"Integer|Double", rest) and "Range:" not in rest:
+        yield "a range"
+    if re.search(r"\b(Enum|Flags) ", rest) and not re.search(r"\(\w+\): \S+ +- \S", rest):
+        yield "values and their texts"
 
 
 def same(documented_value, value):
@@ -57,13 +79,16 @@ def same(documented_value, value):
 def main():
     table, element = documented(sys.argv[1]), inspected()
     defaults = {
-        name: (table[name], element[name])
+        name: (table[name], get_default(element[name]))
         for name in table.keys() & element.keys()
-        if not same(table[name], element[name])
+        if not same(table[name], get_default(element[name]))
     }
     results = {
         "every property of the element is in the table": element.keys() - table.keys(),
         "every property of the table is in the element": table.keys() - element.keys(),
+        "every property has its texts": [
+            f"{name} lacks {flaw}" for name, said in element.items() for flaw in flaws(said)
+        ],
         "the defaults agree": [f"{name}: {pair}" for name, pair in defaults.items()],
     }
     print(f"1..{len(results)}")
