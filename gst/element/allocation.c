@@ -1,12 +1,14 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Memory on both pads. Upstream is offered memory that the device reads with the fewest copies:
- * OpenCL memory where caps say so; for the system's memory pages, which a device that shares the
- * host's memory reads in place, or else OpenCL memory with a pinned side, which the device fetches
- * while it computes. Outputs lie in OpenCL memory, also where caps say the system's: a map waits
- * for the device. Only frames that downstream alone can make are taken from its pool, if the device
- * shares the host's memory and so can write them.
+ * Memory on both pads. Upstream is offered the memory that the device reads with the fewest
+ * copies. With caps of OpenCL memory that is OpenCL memory. With caps of system memory it is pages,
+ * if the device shares the memory of the host, or else OpenCL memory with a pinned side, which the
+ * device fetches while it computes.
+ *
+ * Outputs are in OpenCL memory, with caps of system memory, too: a map waits for the device. Only a
+ * device that shares the memory of the host writes into buffers of a pool of downstream, and only
+ * if that is a special pool.
  */
 #include "element/gstgemmcl.h"
 
@@ -16,7 +18,7 @@
 
 static GstBaseTransformClass *parent_class = NULL;
 
-/* TRUE if the device works in the host's memory. */
+/* TRUE if the device shares the memory of the host. */
 static gboolean
 shares_memory (GstGemmcl *self)
 {
@@ -25,15 +27,15 @@ shares_memory (GstGemmcl *self)
   return context && gemmcl_context_get_device_info (context)->host_unified;
 }
 
-/* Inputs that the element may hold at once: those of a batch, and of the runs in flight. */
+/* Returns: the most inputs that the element holds at once: those of all in-flight runs. */
 static guint
 get_held (GstGemmcl *self)
 {
   return self->stream.settings.batch_size * self->stream.settings.queue_depth;
 }
 
-/* Bytes of each buffer with @caps that comes in; 0 where they differ, are several memories, or are
- * more than a pool can have. */
+/* Returns: the bytes of an input buffer of @caps; 0 if buffers differ, have several memories, or
+ * are larger than a pool allows. */
 static guint
 get_input_size (const GstCaps *caps)
 {
@@ -61,7 +63,7 @@ propose_opencl_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size
     gst_query_add_allocation_pool (query, pool, size, get_held (self), 0);
 }
 
-/* Pages, which a device that shares the host's memory reads in place. */
+/* Proposes pages, which a device that shares the memory of the host reads in place. */
 static void
 propose_pages (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size, gboolean need_pool)
 {
@@ -108,23 +110,22 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
       propose_opencl_pool (self, query, caps, size);
     break;
   default:
-    /* Memory of others comes from their own pools, which must have enough of it. */
+    /* Other memory comes from pools of upstream, which must have enough buffers. */
     if (size > 0)
       gst_query_add_allocation_pool (query, NULL, size, get_held (self), 0);
   }
   return TRUE;
 }
 
-/* GStreamer counts a picture's bytes in 32 bits, in pools and elsewhere, though not all caps of
- * larger ones are refused. */
+/* GStreamer counts the bytes of a frame in 32 bits, in pools and elsewhere, but does not refuse all
+ * caps of larger frames. */
 static gboolean
 refuse_size (GstGemmcl *self)
 {
   g_autoptr (GError) error = g_error_new (
       GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-      "A %dx%d picture of the result, in %s, has 4 GiB or more; expected less, which is what "
-      "GStreamer can have in a buffer of a pool. Scale or crop the picture, or let downstream take "
-      "a format of fewer bytes.",
+      "An output frame of %dx%d in %s has 4 GiB or more; expected less, the limit of buffers of a "
+      "GStreamer pool. Scale or crop the frame, or let downstream take a format of fewer bytes.",
       GST_VIDEO_INFO_WIDTH (&self->stream.output.video),
       GST_VIDEO_INFO_HEIGHT (&self->stream.output.video),
       GST_VIDEO_INFO_NAME (&self->stream.output.video));
@@ -133,8 +134,8 @@ refuse_size (GstGemmcl *self)
   return FALSE;
 }
 
-/* Bytes of a buffer of the pool: a frame, the samples that the plan has room for, or the one tensor
- * of a buffer that is made anew; 0 if that is too much. */
+/* Returns: the bytes of a buffer of the pool: a frame, the samples that the plan has room for, or
+ * the tensor D; 0 if that is too much. */
 static guint
 get_pool_size (GstGemmcl *self)
 {
@@ -157,8 +158,8 @@ get_pool_size (GstGemmcl *self)
   return size <= G_MAXUINT ? size : 0;
 }
 
-/* (transfer full) (nullable): Downstream's pool, if the device can write its frames as they are and
- * the element has none such: the memory of a display, for one. A plain pool has nothing special. */
+/* Returns: (transfer full) (nullable): the pool of downstream, if it is a special one, such as of a
+ * display, and the device can write its frames in place. */
 static GstBufferPool *
 take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
 {
@@ -180,14 +181,14 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   gst_buffer_pool_config_set_params (config, caps, size, min, max);
   if (!gst_buffer_pool_set_config (pool, config)) {
-    GST_INFO_OBJECT (self, "downstream's pool does not take its own configuration");
+    GST_INFO_OBJECT (self, "the pool of downstream refuses its own configuration");
     return NULL;
   }
   gst_query_set_nth_allocation_pool (query, 0, pool, size, min, max);
   return g_steal_pointer (&pool);
 }
 
-/* Buffers in OpenCL memory: what downstream proposes may be on another device, or on none. */
+/* Offers buffers in OpenCL memory. A pool of downstream may be on another device, or on none. */
 static gboolean
 offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
 {
@@ -227,7 +228,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
     return refuse_size (self);
   peer = take_peer_pool (self, query, caps);
   if (!peer && !offer_own_pool (self, query, caps, &error)) {
-    gst_gemmcl_post (self, GST_MESSAGE_ERROR, "OpenCL memory cannot be had.", error);
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, "OpenCL memory cannot be allocated.", error);
     return FALSE;
   }
   return parent_class->decide_allocation (trans, query);

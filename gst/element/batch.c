@@ -6,15 +6,15 @@
 
 struct _GstGemmclBatch {
   GPtrArray *items; /* buffers and events, in their order */
-  guint n;          /* of them buffers */
+  guint n;          /* number of buffers */
   GstBuffer **inputs;
   GstBuffer **outputs;
-  gboolean discont;   /* a buffer before the next one was dropped */
-  GstFlowReturn flow; /* of the last end by the timeout */
+  gboolean discont;   /* the buffer before the next one was dropped */
+  GstFlowReturn flow; /* of the last batch that its timeout ended */
 
   GstClock *clock;
-  GstClockTime deadline; /* by clock */
-  GstClockID timer;      /* NULL: there is no timeout */
+  GstClockTime deadline; /* of clock */
+  GstClockID timer;      /* (nullable): NULL without a timeout */
 };
 
 void
@@ -81,7 +81,7 @@ push_output (GstGemmcl *self, GstBuffer *output, GstFlowReturn flow)
   return flow;
 }
 
-/* Outputs in place of the inputs, and the events between them. */
+/* Pushes the outputs, and the events between them. */
 static GstFlowReturn
 push_items (GstGemmcl *self, GstFlowReturn flow)
 {
@@ -125,8 +125,8 @@ gst_gemmcl_batch_end (GstGemmcl *self)
   return late != GST_FLOW_OK ? late : flow;
 }
 
-/* In a thread of GStreamer's, some time after the timeout: the batch may be another one by now, and
- * the element may have stopped. */
+/* In a thread of GStreamer, after the timeout. The batch may be another one by now, and the element
+ * may have stopped. */
 static void
 end_late (GstElement *element, gpointer data G_GNUC_UNUSED)
 {
@@ -145,7 +145,7 @@ end_late (GstElement *element, gpointer data G_GNUC_UNUSED)
   GST_PAD_STREAM_UNLOCK (pad);
 }
 
-/* In the clock's thread, which must not wait. */
+/* In the thread of the clock, which must not wait. */
 static gboolean
 on_timeout (GstClock *clock G_GNUC_UNUSED, GstClockTime time G_GNUC_UNUSED,
             GstClockID id G_GNUC_UNUSED, gpointer data)
@@ -154,7 +154,7 @@ on_timeout (GstClock *clock G_GNUC_UNUSED, GstClockTime time G_GNUC_UNUSED,
   return TRUE;
 }
 
-/* How long a batch collects, ns; 0: until it is full. */
+/* Returns: the time for which a batch collects, in ns; 0: until it is full. */
 static GstClockTime
 get_timeout (GstGemmcl *self)
 {
@@ -186,7 +186,7 @@ is_full (GstGemmcl *self, GstBuffer *input)
   return self->batch->n >= MIN (self->stream.settings.batch_size, limit);
 }
 
-/* After a buffer was dropped for QoS. */
+/* Marks the buffer after one that QoS dropped. */
 static GstBuffer *
 take_discont (GstGemmclBatch *batch, GstBuffer *input)
 {
@@ -239,7 +239,7 @@ gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event)
   case GST_EVENT_FLUSH_STOP:
     return FALSE;
   default:
-    /* Others come without the stream lock, in which alone a batch may be looked at. */
+    /* Other events come without the stream lock, which guards the batch. */
     if (!GST_EVENT_IS_SERIALIZED (event) || self->batch->n == 0)
       return FALSE;
     g_ptr_array_add (self->batch->items, event);

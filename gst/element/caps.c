@@ -7,7 +7,7 @@
 #define SRC_FORMATS  "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
 #define SINK_FORMATS SRC_FORMATS ", NV12, I420, P010_10LE"
 
-/* The library's limit of a picture's sides. */
+/* The sides of a frame are at most 65535 pixels in the library. */
 #define VIDEO_CAPS(formats)                                                                        \
   GST_GEMMCL_VIDEO_MEDIA ", format = (string) { " formats                                          \
                          " }, width = (int) [ 1, 65535 ], height = (int) [ 1, 65535 ], "           \
@@ -32,7 +32,7 @@ gst_gemmcl_caps_new_template (GstPadDirection direction)
   return gst_gemmcl_caps_spread (caps, direction);
 }
 
-/* What is known while one caps structure becomes others. */
+/* The transformation of one caps structure into others. */
 typedef struct {
   GstCaps *result;
   const GstStructure *from;
@@ -41,7 +41,7 @@ typedef struct {
   gsize n;
 } Transform;
 
-/* Whether a field, of any kind of value or absent, allows @wanted. */
+/* TRUE if a field allows @wanted: it is absent, or a value, range or list with it. */
 static gboolean
 field_allows (const GstStructure *structure, const gchar *field, const GValue *wanted)
 {
@@ -79,7 +79,7 @@ allows_pixel_mode (const GstGemmclSettings *settings)
                                         settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
 }
 
-/* Whether pixels of @channels can make rows of K. */
+/* TRUE if rows of K can be made of pixels with @channels. */
 static gboolean
 channels_fit_k (const Transform *self, guint channels)
 {
@@ -93,7 +93,7 @@ channels_fit_k (const Transform *self, guint channels)
   }
 }
 
-/* Takes @formats, a list; appends nothing if it is empty. */
+/* Takes @formats, a list. Appends nothing if it is empty. */
 static void
 append_video (GstCaps *result, const GstStructure *from, GValue *formats)
 {
@@ -102,7 +102,7 @@ append_video (GstCaps *result, const GstStructure *from, GValue *formats)
   if (gst_value_list_get_size (formats) > 0) {
     structure = gst_structure_copy (from);
     gst_structure_set_name (structure, GST_GEMMCL_VIDEO_MEDIA);
-    /* Colours change: fixation says what the new ones are. */
+    /* Colours change; fixation chooses the new colorimetry. */
     gst_structure_remove_fields (structure, "colorimetry", "chroma-site", NULL);
     gst_structure_take_value (structure, "format", formats);
     gst_caps_append_structure (result, structure);
@@ -133,7 +133,8 @@ copy_framerate (GstStructure *to, const GstStructure *from)
     gst_structure_set_value (to, "framerate", framerate);
 }
 
-/* Tensors of which only the number may be known: @more than come in, if that is one number. */
+/* Appends tensors of any shape. Their number is that of the input plus @more, if it is one number.
+ */
 static void
 append_any_tensors (GstCaps *result, const GstStructure *from, gint more)
 {
@@ -151,7 +152,7 @@ append_any_tensors (GstCaps *result, const GstStructure *from, gint more)
   gst_caps_append_structure (result, structure);
 }
 
-/* Formats that can be written with N channels, near to the first that comes in. */
+/* Appends the output formats with N channels, the nearest to the first input format first. */
 static void
 append_video_output (const Transform *self)
 {
@@ -178,7 +179,7 @@ append_video_output (const Transform *self)
   append_video (self->result, self->from, &list);
 }
 
-/* Formats that come in, of those that fit; of pictures that stay pictures if @keep. */
+/* Appends the input formats that fit K; if @keep, only those whose output is video. */
 static void
 append_video_input (const Transform *self, gboolean keep)
 {
@@ -194,7 +195,7 @@ append_video_input (const Transform *self, gboolean keep)
   append_video (self->result, self->from, &list);
 }
 
-/* The tensors that come out, all of them known. */
+/* Appends the output tensors of a known input. */
 static void
 append_known_tensors (const Transform *self, const GstGemmclFormat *input,
                       const GstGemmclShape *shape)
@@ -224,7 +225,8 @@ append_known_tensors (const Transform *self, const GstGemmclFormat *input,
   gst_caps_append_structure (self->result, structure);
 }
 
-/* Whether the shape of A can be told: @self->from is fixed. Then @fits says whether it suits K. */
+/* Returns: whether the shape of A is known, which needs fixed caps. @fits: (out): whether it fits
+ * K. */
 static gboolean
 get_shape (const Transform *self, GstGemmclFormat *format, GstGemmclShape *shape, gboolean *fits)
 {
@@ -267,7 +269,7 @@ transform_input (const Transform *self)
 }
 
 static gboolean
-allows_pictures_of_n (const Transform *self)
+allows_video_of_n (const Transform *self)
 {
   for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
     if ((self->n == 0 || gemmcl_pixel_format_get_channels (i) == self->n) &&
@@ -285,7 +287,7 @@ transform_output (const Transform *self)
   const gint more = self->settings->row_outputs != 0;
 
   if (gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
-    if (allows_pixel_mode (self->settings) && allows_pictures_of_n (self))
+    if (allows_pixel_mode (self->settings) && allows_video_of_n (self))
       append_video_input (self, TRUE);
   } else if (gst_structure_has_name (self->from, GST_GEMMCL_AUDIO_MEDIA)) {
     if (field_allows_int (self->from, "channels", self->n))
@@ -303,7 +305,7 @@ transform_output (const Transform *self)
   }
 }
 
-/* Whether the element has such memory on a pad of @direction. */
+/* TRUE if a pad of @direction takes this memory. */
 static gboolean
 is_known_memory (const GstCaps *caps, guint index, GstPadDirection direction)
 {
@@ -313,8 +315,8 @@ is_known_memory (const GstCaps *caps, guint index, GstPadDirection direction)
          (memory != GST_GEMMCL_MEMORY_OTHER && direction == GST_PAD_SINK);
 }
 
-/* The memory of one side says nothing of the other's. OpenCL's is preferred for what comes in; what
- * goes out is the system's unless downstream asks for the other. */
+/* The memory of one pad does not depend on the other's. OpenCL memory is preferred for inputs,
+ * system memory for outputs unless downstream asks for OpenCL memory. */
 static GstCaps *
 transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
                const GstGemmclSettings *settings, gsize k, gsize n)
@@ -325,7 +327,7 @@ transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *fi
   if (gst_caps_is_any (caps)) {
     result = gst_gemmcl_caps_new_template (direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
   } else {
-    /* A format that is offered in several memories counts once. */
+    /* A format in several memories counts once. */
     for (guint i = 0; i < gst_caps_get_size (caps); i++)
       if (is_known_memory (caps, i, direction))
         plain = gst_caps_merge_structure (
@@ -355,7 +357,7 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
 
   if (direction == GST_PAD_SINK || !gst_caps_is_empty (result))
     return g_steal_pointer (&result);
-  /* Leave out N and what downstream takes, then K: what is left decides what the error can say. */
+  /* Ignore N and downstream first, then K, so that the error can name as much as possible. */
   gst_clear_caps (&result);
   result = transform_all (direction, everything, filter, settings, k, 0);
   if (!gst_caps_is_empty (result))
@@ -396,7 +398,7 @@ fixate_video (const GstStructure *input, GstStructure *output)
     gst_structure_set (output, "colorimetry", G_TYPE_STRING, colorimetry, NULL);
 }
 
-/* Two channels are left and right, more are what GStreamer takes them for, or nothing. */
+/* Two channels are left and right; more have GStreamer's fallback positions, or none. */
 static void
 fixate_audio (const GstStructure *input, GstStructure *output)
 {
@@ -413,8 +415,8 @@ fixate_audio (const GstStructure *input, GstStructure *output)
   gst_structure_set (output, "channel-mask", GST_TYPE_BITMASK, mask, NULL);
 }
 
-/* The first of the input's medium, or else the first; of these one of the memory that is wanted, if
- * there is one. */
+/* Returns: the index of the first structure of the medium of the input, or else the first, in the
+ * wanted memory if there is such a structure. */
 static guint
 choose_structure (const GstStructure *input, const GstCaps *output, gboolean opencl)
 {

@@ -16,13 +16,14 @@ gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offs
   if (meta && (GST_AUDIO_INFO_LAYOUT (&meta->info) != GST_AUDIO_LAYOUT_INTERLEAVED ||
                GST_AUDIO_INFO_BPF (&meta->info) != (gint)frame))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "A buffer's audio meta does not fit the caps; expected interleaved "
-                            "audio of the same format and channels.");
+                            "The audio meta of a buffer does not fit the caps; expected "
+                            "interleaved audio of the same format and channels.");
   if (*offset > size || *samples > (size - *offset) / frame || (!meta && size % frame != 0))
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_FORMAT,
-        "A buffer of audio has %zu bytes; expected %s %zu bytes for each moment.", size,
-        meta ? "what its audio meta says at" : "a multiple of", frame);
+        "An audio buffer has %zu bytes; expected %s %zu bytes, the size of a sample of all "
+        "channels.",
+        size, meta ? "as its audio meta states, a multiple of" : "a multiple of", frame);
   return TRUE;
 }
 
@@ -36,7 +37,8 @@ gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index, GstB
 
   if (tensors->n > 1 && gst_buffer_n_memory (buffer) != tensors->n) {
     gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                     "A buffer has %u memories; expected one for each of the caps' %u tensors.",
+                     "A buffer has %u memories; expected one for each of the %u tensors of the "
+                     "caps.",
                      gst_buffer_n_memory (buffer), tensors->n);
     return NULL;
   }
@@ -48,12 +50,13 @@ gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index, GstB
   g_clear_pointer (&memory, gst_memory_unref);
   gst_gemmcl_fail (
       error, GEMMCL_ERROR_FORMAT,
-      "Tensor %u of a buffer has %zu bytes; expected %zu, by the caps' dimensions and types.",
+      "Tensor %u of a buffer has %zu bytes; expected %zu, by the dimensions and types of the "
+      "caps.",
       index, found, expected);
   return NULL;
 }
 
-/* A in the host's memory. */
+/* Maps A on the host. */
 static gboolean
 map_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, GemmclData *data,
            GError **error)
@@ -85,7 +88,7 @@ map_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, Gemmcl
   }
 }
 
-/* A in OpenCL memory of the element's context, laid out as the library can read it. */
+/* Maps A in OpenCL memory of the context of the element, if the library can read its layout. */
 static gboolean
 open_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, GemmclData *data)
 {
@@ -114,7 +117,7 @@ open_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, Gemmc
   }
 }
 
-/* OpenCL memory of the element's own context is found in any caps: other elements keep it. */
+/* OpenCL memory of the same context may come with any caps, since other elements pass it on. */
 static gboolean
 open_any (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
           const gchar **name, GError **error)
@@ -128,7 +131,7 @@ open_any (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclD
   return map_input (self, mapping, buffer, data, error);
 }
 
-/* Caps promise surfaces and nothing else. */
+/* For caps that promise surfaces. */
 static gboolean
 expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error)
 {
@@ -143,8 +146,8 @@ expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error)
   text = caps ? gst_caps_to_string (caps) : g_strdup ("no caps");
   return gst_gemmcl_fail (
       error, GEMMCL_ERROR_FORMAT,
-      "A buffer of %s is not a whole VA surface, as those of GStreamer's va elements are, but has "
-      "%u memories, the first of %s. What a media driver tiles can only be read as a surface: put "
+      "A buffer of %s is not a whole VA surface, as buffers of GStreamer's va elements are: it "
+      "has %u memories, the first of %s. Tiled frames can only be read as surfaces: put "
       "vapostproc before gemmcl, or let upstream give linear dma-bufs or video/x-raw.",
       text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
 }
@@ -159,7 +162,7 @@ open_surface (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *r
                              data, run, error);
 }
 
-/* A dma-buf may be a VA surface, and then lies in memory as only the media driver knows. */
+/* A dma-buf may be a VA surface, whose layout only the media driver knows. */
 static gboolean
 is_surface (GstGemmcl *self, GstBuffer *buffer)
 {

@@ -24,8 +24,8 @@ parse_type (GstGemmclTensor *tensor, const gchar *text, GError **error)
     }
   }
   return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                          "The tensors' types have \"%s\"; expected float16, float32, float64, "
-                          "int8 to int64 or uint8 to uint64.",
+                          "The types of tensors contain \"%s\"; expected float16, float32, "
+                          "float64, int8 to int64 or uint8 to uint64.",
                           text);
 }
 
@@ -39,7 +39,7 @@ parse_dims (GstGemmclTensor *tensor, const gchar *text, GError **error)
   if (tensor->rank < 1 || tensor->rank > GST_GEMMCL_MAX_RANK)
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_FORMAT,
-        "The tensors' dimensions \"%s\" are %u; expected 1 to %d, as in 3:224:224.", text,
+        "The dimensions \"%s\" of a tensor are %u; expected 1 to %d, as in 3:224:224.", text,
         tensor->rank, GST_GEMMCL_MAX_RANK);
   for (guint i = 0; i < tensor->rank; i++) {
     guint64 value;
@@ -47,12 +47,13 @@ parse_dims (GstGemmclTensor *tensor, const gchar *text, GError **error)
     if (!g_ascii_string_to_unsigned (g_strstrip (dims[i]), 10, 1, G_MAXINT32, &value, NULL))
       return gst_gemmcl_fail (
           error, GEMMCL_ERROR_FORMAT,
-          "The tensors' dimensions \"%s\" have \"%s\"; expected a number from 1 to %d.", text,
+          "The dimensions \"%s\" of a tensor contain \"%s\"; expected a number from 1 to %d.", text,
           dims[i], G_MAXINT32);
     tensor->dims[i] = value;
     if (!g_size_checked_mul (&size, size, tensor->dims[i]) || size > G_MAXSSIZE)
       return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                              "A tensor of %s with the dimensions %s is more than memory can hold.",
+                              "A tensor of %s with the dimensions %s is larger than memory can "
+                              "hold.",
                               type_names[tensor->type], text);
   }
   return TRUE;
@@ -72,8 +73,8 @@ gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions, co
                             dimensions, n_dims, GST_GEMMCL_MAX_TENSORS);
   if (n_dims != n_names || (num_tensors > 0 && n_dims != num_tensors))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "Dimensions \"%s\" (%u), types \"%s\" (%u) and num_tensors (%u) do not "
-                            "speak of as many tensors; expected the same number in each.",
+                            "Dimensions \"%s\" (%u), types \"%s\" (%u) and num_tensors (%u) name "
+                            "different numbers of tensors; expected the same number in each.",
                             dimensions, n_dims, types, n_names, num_tensors);
   tensors->n = n_dims;
   for (guint i = 0; i < n_dims; i++) {
@@ -95,11 +96,11 @@ gst_gemmcl_tensors_from_structure (GstGemmclTensors *tensors, const GstStructure
 
   if (g_strcmp0 (format, "static") != 0)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The tensors' caps have format=%s; expected format=static.",
+                            "The caps of tensors have format=%s; expected format=static.",
                             format ? format : "(nothing)");
   if (!dimensions || !types)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The tensors' caps have no %s; expected it as a string, as in "
+                            "The caps of tensors have no %s; expected a string, as in "
                             "dimensions=3:4 and types=float32.",
                             dimensions ? "types" : "dimensions");
   gst_structure_get_int (structure, "num_tensors", &num_tensors);
@@ -222,7 +223,7 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
     return gst_gemmcl_tensors_from_structure (&format->tensors, structure, error);
   }
   text = gst_caps_to_string (caps);
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT, "Not caps of %s that gemmcl can read: %s.",
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT, "gemmcl cannot read these caps of %s: %s.",
                           medium, text);
 }
 

@@ -5,7 +5,7 @@
  * SECTION:element-gemmcl
  * @title: gemmcl
  *
- * Multiplies what flows by a weight matrix on an OpenCL device:
+ * Multiplies each video frame, audio buffer or tensor by a weight matrix on an OpenCL device:
  *
  *     D = act (alpha * A * B + beta * C + bias)
  *
@@ -15,15 +15,15 @@
  * ## Example launch lines
  * |[
  * gst-launch-1.0 videotestsrc ! gemmcl weight="[[.3,.3,.3],[.6,.6,.6],[.1,.1,.1]]" ! autovideosink
- * ]| Grey pictures in RGB: a colour matrix.
+ * ]| A colour matrix: grey frames in RGB.
  * |[
- * gst-launch-1.0 audiotestsrc ! audio/x-raw,channels=2 ! gemmcl weight="[[0.5],[0.5]]" !
+ * gst-launch-1.0 audiotestsrc ! audio/x-raw,channels=2 ! gemmcl weight="[[.5],[.5]]" !
  * autoaudiosink
  * ]| Stereo to mono.
  * |[
- * gst-launch-1.0 videotestsrc ! gemmcl weight="[[1,0,0],[0,1,0],[0,0,1]]" alpha=0.1 beta=0.9 !
- * autovideosink
- * ]| Each picture is a tenth new and nine tenths the one before.
+ * gst-launch-1.0 videotestsrc ! gemmcl weight="[[1,0,0],[0,1,0],[0,0,1]]" alpha=.1 beta=.9 !
+ * fakesink
+ * ]| Temporal smoothing: a frame is a tenth of the input and nine tenths of the frame before.
  */
 #include "element/gstgemmcl.h"
 
@@ -142,7 +142,7 @@ stop (GstBaseTransform *trans)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
 
-  /* A batch that its timeout ends is ended with this lock held. */
+  /* A timeout ends a batch with this lock held. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_batch_stop (self);
   gst_gemmcl_runs_finish (self);
@@ -155,8 +155,8 @@ stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-/* Controlled properties have the values of the buffer's stream time; there is none in a segment of
- * bytes, as multifilesrc sends. */
+/* Sets controlled properties to their values at the stream time of the buffer. A segment of bytes,
+ * as of multifilesrc, has no stream time. */
 static void
 before_transform (GstBaseTransform *trans, GstBuffer *input)
 {
@@ -171,7 +171,7 @@ before_transform (GstBaseTransform *trans, GstBuffer *input)
   self->next_scalars = gst_gemmcl_get_scalars (self);
 }
 
-/* Whether the collected buffers cannot be in one run with @input. */
+/* TRUE if @input cannot be in one run with the collected buffers. */
 static gboolean
 ends_batch (GstGemmcl *self, GstBuffer *input)
 {
@@ -180,7 +180,7 @@ ends_batch (GstGemmcl *self, GstBuffer *input)
          gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
 }
 
-/* A new plan where renegotiation ended in the same caps, so that set_caps was not called. */
+/* Makes the plan that is due if renegotiation ended in the same caps: set_caps was not called. */
 static GstFlowReturn
 replan (GstGemmcl *self)
 {
@@ -193,7 +193,7 @@ replan (GstGemmcl *self)
   return GST_FLOW_ERROR;
 }
 
-/* Takes @input. Operands are held. */
+/* Takes @input. The operands must be held. */
 static GstFlowReturn
 negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
 {
@@ -376,13 +376,13 @@ describe (GstElementClass *klass)
 {
   gst_element_class_set_static_metadata (
       klass, "GEMM on OpenCL", "Filter/Converter/Video/Audio/Tensor",
-      "Multiplies what flows by a matrix: D = act (alpha * A * B + beta * C + bias). A is M x K "
-      "and flows in, B is the weight, K x N, and D is M x N and flows out. Video: M and K by "
-      "feature-mode, from pixels (K = channels; NV12, I420 and P010 count as R, G, B) to whole "
-      "frames. Audio: M = samples, K = channels. Tensors: K = the innermost dimension. Pixels with "
-      "N = 1, 3 or 4 stay video and audio stays audio where downstream takes that, integers "
-      "rounded and saturated; all else leaves as float32 tensors with dimensions=N:M. Runs on any "
-      "OpenCL device, Intel GPUs first",
+      "Multiplies each video frame, audio buffer or tensor by a weight matrix: D = act (alpha * A "
+      "* B + beta * C + bias). A is the input, M x K; B is the weight, K x N; D is the output, M "
+      "x N. Video: feature-mode chooses the rows of A, from pixels (K = channels; NV12, I420 and "
+      "P010 count as R, G, B) to whole frames. Audio: M = samples, K = channels. Tensors: K = the "
+      "innermost dimension. Pixels with N = 1, 3 or 4 stay video, and audio stays audio, if "
+      "downstream takes it; integers are rounded and saturated. Other results are float32 tensors "
+      "with dimensions=N:M. Runs on any OpenCL device; Intel GPUs are preferred",
       "The gemmcl developers");
   gst_element_class_add_static_metadata (
       klass, "examples",

@@ -6,7 +6,7 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
-/* Bytes of the other side's caps that an error shows. */
+/* Most bytes of the caps of a peer that an error shows. */
 #define MAX_CAPS_TEXT 400
 
 void
@@ -45,7 +45,7 @@ gst_gemmcl_stream_learn_duration (GstGemmcl *self, GstClockTime duration)
   return TRUE;
 }
 
-/* The settings that hold, and K and N of the weight, 0 without one. */
+/* Gets the settings in use, and K and N of the weight, 0 without one. */
 static void
 get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n)
 {
@@ -58,7 +58,7 @@ get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n)
   g_mutex_unlock (&self->lock);
 }
 
-/* Whether upstream asks for VA surfaces and nothing else. */
+/* TRUE if upstream asks for VA surfaces and nothing else. */
 static gboolean
 asks_for_surfaces (const GstCaps *filter)
 {
@@ -70,7 +70,7 @@ asks_for_surfaces (const GstCaps *filter)
   return TRUE;
 }
 
-/* Says once why surfaces are not taken: upstream can only say "not negotiated". */
+/* Posts once why surfaces are not taken, since upstream only reports "not negotiated". */
 static void
 explain_refusal (GstGemmcl *self, const GError *reason)
 {
@@ -81,12 +81,13 @@ explain_refusal (GstGemmcl *self, const GError *reason)
   self->stream.va_refused = TRUE;
   g_mutex_unlock (&self->lock);
   if (!said)
-    gst_gemmcl_post (
-        self, GST_MESSAGE_WARNING,
-        "VA surfaces, in video/x-raw(memory:VAMemory) or tiled dma-bufs, are not taken.", reason);
+    gst_gemmcl_post (self, GST_MESSAGE_WARNING,
+                     "VA surfaces (video/x-raw(memory:VAMemory) or tiled dma-bufs) are not taken.",
+                     reason);
 }
 
-/* Takes @caps, of the sink pad: what of them the device has. Without one, all. */
+/* Takes @caps, of the sink pad. Returns: the part that the device can read; all without a device.
+ */
 static GstCaps *
 offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter)
 {
@@ -122,7 +123,7 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
   return result;
 }
 
-/* Whether downstream names OpenCL memory of itself, as this element does; not if it takes any. */
+/* TRUE if downstream names OpenCL memory, as this element does; FALSE if it takes any memory. */
 static gboolean
 downstream_wants_opencl (GstBaseTransform *trans)
 {
@@ -142,7 +143,7 @@ fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, 
   return gst_caps_fixate (othercaps);
 }
 
-/* How long a buffer lasts, if caps say so. */
+/* Returns: the duration of a buffer, if caps state it. */
 static GstClockTime
 get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
 {
@@ -155,7 +156,7 @@ get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
   return gst_util_uint64_scale (GST_SECOND, den, num);
 }
 
-/* The input first: where that does not fit, the output is no more than a guess. */
+/* Checks the input first: if it does not fit, the output caps are a guess. */
 static gboolean
 set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
 {
@@ -178,7 +179,8 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
                 gst_gemmcl_va_check (&self->device.va, self->device.context, error));
 }
 
-/* Who names f16 gets it, and is told; "auto" avoids it. */
+/* precision=f16 is used even if the input may exceed it, with a warning; precision=auto avoids it.
+ */
 static void
 warn_of_infinities (GstGemmcl *self)
 {
@@ -188,13 +190,13 @@ warn_of_infinities (GstGemmcl *self)
       largest > GST_GEMMCL_LARGEST_F16)
     GST_ELEMENT_WARNING (
         self, STREAM, FORMAT,
-        ("What comes in may be as large as %.0f, and precision=f16 ends at %.0f: what is more may "
-         "become infinite. Use input-scale, or precision=auto or bf16.",
+        ("The input may be as large as %.0f, but precision=f16 ends at %.0f; larger numbers may "
+         "become infinite. Use input-scale, precision=auto or precision=bf16.",
          largest, GST_GEMMCL_LARGEST_F16),
         (NULL));
 }
 
-/* Who sets an addend and no beta would find nothing of it in the result. */
+/* An addend has no effect with beta=0. */
 static void
 warn_of_idle_addend (GstGemmcl *self)
 {
@@ -254,19 +256,20 @@ get_hint (const GstGemmclFormat *input)
 {
   switch (input->medium) {
   case GST_GEMMCL_MEDIUM_VIDEO:
-    return "Video comes out in feature-mode=pixel for N = 1 (GRAY8, GRAY16_LE), 3 (RGB and its "
-           "kin) or 4 (RGBA, BGRA), otherwise tensors. Use a weight of another N, or something "
-           "downstream that takes this.";
+    return "The output is video in feature-mode=pixel for N = 1 (GRAY8, GRAY16_LE), 3 (RGB, BGR, "
+           "RGBx and so on) or 4 (RGBA, BGRA), and otherwise tensors. Use a weight of another N, "
+           "or an element downstream that takes this output.";
   case GST_GEMMCL_MEDIUM_AUDIO:
-    return "Audio comes out as audio of N channels in the format it has, never as tensors. Use a "
-           "weight of another N, or something downstream that takes this, such as audioconvert.";
+    return "The output is audio of N channels in the format of the input, never as tensors. Use a "
+           "weight of another N, or an element downstream that takes this output, such as "
+           "audioconvert.";
   default:
-    return "Tensors come out as tensors. Use a weight of another N, or something downstream that "
-           "takes this.";
+    return "The output of tensors is tensors. Use a weight of another N, or an element downstream "
+           "that takes this output.";
   }
 }
 
-/* The error that negotiating @input ends in; never %NULL. */
+/* Returns: the reason why @input cannot be negotiated; never %NULL. */
 static GError *
 find_reason (GstGemmcl *self, GstCaps *input)
 {
@@ -288,7 +291,7 @@ find_reason (GstGemmcl *self, GstCaps *input)
   offered = print_caps (output);
   taken = print_caps (peer);
   return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                      "Downstream cannot take the result: the weight's N = %zu makes %s, but "
+                      "Downstream does not take the output: N = %zu of the weight makes %s, but "
                       "downstream expects %s. %s",
                       n, offered, taken, get_hint (&format));
 }
@@ -307,7 +310,7 @@ gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input)
     error = find_reason (self, input);
   else
     error = g_error_new_literal (GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
-                                 "A buffer came before caps; expected caps that say what it is.");
+                                 "A buffer came before caps; expected caps first.");
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
 }
 

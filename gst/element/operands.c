@@ -72,15 +72,14 @@ gst_gemmcl_operands_close (GstGemmcl *self)
   g_mutex_unlock (&self->lock);
 }
 
-/* A change on its way: from the operands that the element has, or will have next, to those with one
- * other. */
+/* A change of one operand, before it is applied: the latest operands with that one replaced. */
 typedef struct {
   GstGemmclOperand operand;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
-  gboolean flowing; /* caps are known: it must fit them */
+  gboolean flowing; /* there are caps, which it must fit */
   gboolean new_n;
-  GemmclPlan *plan; /* which serves it, too, once it has the operand; NULL: there is none */
+  GemmclPlan *plan; /* (nullable): the present plan, if it only needs the operand */
   GemmclPrepared *prepared;
 } Change;
 
@@ -93,7 +92,7 @@ change_clear (Change *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Change, change_clear)
 
-/* The operands that the next buffer will have. With the lock held. */
+/* Returns: the operands of the next buffer. With the lock held. */
 static const GstGemmclOperands *
 get_latest (GstGemmcl *self)
 {
@@ -128,7 +127,7 @@ change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMa
   if (!change->operands.weight)
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_SHAPE,
-        "There must be a weight while data flows; expected a file or numbers, found nothing.");
+        "The weight cannot be removed while playing; expected a file or numbers, found nothing.");
   if (!gst_gemmcl_problem_init (&change->problem, &self->stream.input, NULL, &change->operands,
                                 settings, self->slot.problem.gemm.m,
                                 self->slot.problem.gemm.addend == GEMMCL_ADDEND_PREVIOUS, error))
@@ -141,7 +140,7 @@ change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMa
   return TRUE;
 }
 
-/* Without the lock: asks downstream. */
+/* Asks downstream whether it takes another N. Without the lock. */
 static gboolean
 check_downstream (GstGemmcl *self, const Change *change, GError **error)
 {
@@ -162,10 +161,10 @@ check_downstream (GstGemmcl *self, const Change *change, GError **error)
     return TRUE;
   text = gst_caps_to_string (output);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "Downstream cannot take its N = %zu, which makes %s.", gemm->n, text);
+                          "Downstream does not take its N = %zu, which makes %s.", gemm->n, text);
 }
 
-/* Without the lock: packs @change's operand for the plan. */
+/* Packs and uploads the operand for the plan. Without the lock. */
 static gboolean
 prepare (Change *change, GError **error)
 {
@@ -179,8 +178,8 @@ prepare (Change *change, GError **error)
   return change->prepared != NULL;
 }
 
-/* Operands are exchanged between two buffers, by the streaming thread; before there are caps at
- * once. */
+/* Lets the streaming thread exchange the operands before its next buffer; before there are caps,
+ * exchanges them at once. */
 static void
 change_apply (Change *change, GstGemmcl *self, const gchar *where)
 {
@@ -251,7 +250,7 @@ gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *
   gst_gemmcl_post (self, GST_MESSAGE_WARNING, consequence, error);
 }
 
-/* Not in the streaming thread: to free a large weight takes as long as a frame. */
+/* In another thread, since freeing a large weight takes as long as a frame. */
 static void
 free_old (GstElement *element G_GNUC_UNUSED, gpointer prepared)
 {

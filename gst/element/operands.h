@@ -4,7 +4,7 @@
 
 #include "element/problem.h"
 
-/* Weight, bias and addend: loading them, and changing them while data flows. */
+/* Weight, bias and addend: loading them, and changing them while playing. */
 
 /**
  * GstGemmclOperandSlot:
@@ -25,21 +25,21 @@ typedef struct {
 void gst_gemmcl_operands_init (GstGemmcl *self);
 void gst_gemmcl_operands_finalize (GstGemmcl *self);
 
-/** gst_gemmcl_operands_open: Loads all that the properties name. From NULL to READY. */
+/** gst_gemmcl_operands_open: Loads the operands that the properties name. For NULL to READY. */
 gboolean gst_gemmcl_operands_open (GstGemmcl *self, GError **error);
 
-/** gst_gemmcl_operands_close: Drops what was loaded; the properties stay. */
+/** gst_gemmcl_operands_close: Releases all operands; the properties stay. */
 void gst_gemmcl_operands_close (GstGemmcl *self);
 
 /**
  * gst_gemmcl_operand_set:
- * @where: (nullable): what gemmcl_matrix_load() takes; %NULL or "" for nothing
+ * @where: (nullable): as for gemmcl_matrix_load(); %NULL or "" for none
  *
- * The property's setter, from any thread. In NULL it only notes @where. Otherwise it loads, packs
- * and uploads the matrix here, with no lock that a buffer or a query takes; the streaming thread
- * exchanges it before the next buffer. A matrix that cannot be loaded, does not fit the caps, or
- * makes a result that downstream does not take is refused with a warning on the bus, and the old
- * one stays. One of another shape makes the streaming thread negotiate before the next buffer.
+ * Sets an operand's property. Any thread. In NULL it only notes @where. Otherwise it loads, packs
+ * and uploads the matrix, without any lock that a buffer or a query takes; the streaming thread
+ * uses it from the next buffer on, after negotiation if its shape is another one. A matrix that
+ * cannot be loaded, does not fit the caps, or makes an output that downstream does not take is
+ * refused with a warning on the bus, and the old one stays.
  */
 void gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *where);
 
@@ -47,17 +47,18 @@ void gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gc
  * plan. With the lock of the element held. */
 void gst_gemmcl_operands_forget_prepared (GstGemmcl *self);
 
-/** gst_gemmcl_operands_have_next: Returns: whether some wait for the next buffer. Any thread. */
+/** gst_gemmcl_operands_have_next: Returns: whether new operands wait for the next buffer. Any
+ * thread. */
 gboolean gst_gemmcl_operands_have_next (GstGemmcl *self);
 
 /**
  * gst_gemmcl_operands_hold:
  *
- * For the streaming thread, before caps or a buffer: takes over operands that wait, and keeps them
- * as they are until gst_gemmcl_operands_release(): what is set meanwhile waits, so that caps and
+ * For the streaming thread, before caps or a buffer: takes over operands that wait. The operands
+ * then stay until gst_gemmcl_operands_release(), and what is set meanwhile waits, so that caps and
  * the plan are made of the same operands.
  *
- * Returns: whether a new plan is due for them.
+ * Returns: whether they need a new plan.
  */
 gboolean gst_gemmcl_operands_hold (GstGemmcl *self);
 

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Output buffers before anything is in them: their memory and their metadata.
+ * Output buffers before a run writes them: their memory and their metadata.
  */
 #include "element/gstgemmcl.h"
 
@@ -9,7 +9,7 @@
 
 static GstBaseTransformClass *parent_class = NULL;
 
-/* The qdata key of the row outputs' memory, which a buffer of the pool keeps. */
+/* qdata key of the memory for row outputs, which a buffer of the pool keeps. */
 static GQuark
 rows_quark (void)
 {
@@ -20,12 +20,12 @@ static void
 set_no_memory (GError **error)
 {
   gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                   "There is no memory for a result. In OpenCL memory a device that is smaller "
-                   "than the host has to hold it: use system memory, smaller buffers, or fewer of "
-                   "them (queue-depth, batch-size, queues).");
+                   "There is no memory for an output. Outputs in OpenCL memory need memory of the "
+                   "device: use system memory, smaller buffers, or fewer of them (queue-depth, "
+                   "batch-size, queues).");
 }
 
-/* Memory that no pool has. */
+/* Allocates memory outside of pools. */
 static GstMemory *
 new_memory (GstBaseTransform *trans, gsize size)
 {
@@ -36,7 +36,7 @@ new_memory (GstBaseTransform *trans, gsize size)
   return gst_allocator_alloc (allocator, size, &params);
 }
 
-/* Room for the row outputs, which stays with @output when that goes back to its pool. */
+/* Returns: memory for the row outputs, which @output keeps when it returns to its pool. */
 static GstMemory *
 take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size)
 {
@@ -70,8 +70,9 @@ copy_bytes (GstMemory *from, GstMemory *to)
   return TRUE;
 }
 
-/* Takes @memory, of a tensor that passes through: gives it back if it is OpenCL memory, else a copy
- * of it that is; NULL if there is no room for that, or it cannot be read. */
+/* Takes @memory, of a tensor that passes through. Returns: @memory if it is OpenCL memory,
+ * otherwise a copy in OpenCL memory; NULL if there is no room for the copy or @memory cannot be
+ * read. */
 static GstMemory *
 take_memory (GstBaseTransform *trans, GstMemory *memory)
 {
@@ -86,7 +87,7 @@ take_memory (GstBaseTransform *trans, GstMemory *memory)
   return copy;
 }
 
-/* Puts the tensors that pass through around the result, and adds room for the row outputs. */
+/* Inserts the tensors that pass through around D, and memory for the row outputs behind them. */
 static gboolean
 insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
 {
@@ -121,7 +122,7 @@ insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **er
   return TRUE;
 }
 
-/* Bytes of the result that a buffer of audio or tensors makes; 0 after an error. */
+/* Returns: the bytes of D for an input of audio or tensors; 0 after an error. */
 static gsize
 get_result_size (GstGemmcl *self, GstBuffer *input, GError **error)
 {
@@ -135,11 +136,11 @@ get_result_size (GstGemmcl *self, GstBuffer *input, GError **error)
   if (g_size_checked_mul (&size, samples, GST_AUDIO_INFO_BPF (&self->stream.output.audio)))
     return size;
   gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                   "A buffer of audio makes a result that is more than memory can hold.");
+                   "The output of an audio buffer is larger than memory can hold.");
   return 0;
 }
 
-/* A buffer that no pool has, or none large enough. */
+/* Makes a buffer outside of pools: there is none, or its buffers are too small. */
 static GstFlowReturn
 make_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
 {
@@ -158,7 +159,7 @@ make_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **
   return GST_FLOW_OK;
 }
 
-/* From the base class's pool, which decide_allocation chose. */
+/* Takes a buffer of the pool of the base class, which decide_allocation chose. */
 static GstFlowReturn
 take_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
 {
@@ -205,7 +206,7 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *input, GstBuffer **ou
   return flow;
 }
 
-/* Nothing in, nothing out: whether silence stays silence, and a gap so a gap. */
+/* TRUE if an input of zeros makes an output of zeros: a gap then stays a gap. */
 static gboolean
 keeps_zeros (GstGemmcl *self)
 {
@@ -229,17 +230,17 @@ copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
   return TRUE;
 }
 
-/* Tags that a meta may have and still be kept, for each medium. */
+/* Tags of metas that are kept, for each medium. */
 static const gchar *const kept_video[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
                                           GST_META_TAG_VIDEO_ORIENTATION_STR, NULL};
 static const gchar *const kept_audio[] = {GST_META_TAG_AUDIO_STR, GST_META_TAG_AUDIO_RATE_STR,
                                           NULL};
 static const gchar *const kept_otherwise[] = {NULL};
 
-/* Returns: whether a meta of the input still holds for the output. One about time or the stream
- * does. One about the frame (its size, orientation, a region, a time code) does if the output is a
- * frame of the same size. One about colours, channels or levels does not, since these change; nor
- * does one about the input's memory. */
+/* Returns: whether a meta of the input still holds for the output. A meta about time or the stream
+ * does. A meta about the frame (size, orientation, region, time code) does if the output is a frame
+ * of the same size. Metas about colours, channels or levels, which change, and about the memory of
+ * the input do not. */
 static gboolean
 transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMeta *meta,
                 GstBuffer *input G_GNUC_UNUSED)
@@ -249,7 +250,7 @@ transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMet
   const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
   const gchar *const *kept = kept_otherwise;
 
-  /* It has no tags, yet says how loud the input is. */
+  /* It has no tags, but states the level of the input. */
   if (meta->info->api == GST_AUDIO_LEVEL_META_API_TYPE)
     return FALSE;
   if (from == GST_GEMMCL_MEDIUM_VIDEO && to == GST_GEMMCL_MEDIUM_VIDEO)

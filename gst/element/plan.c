@@ -4,17 +4,15 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
-/* Samples of a buffer of audio before one was seen: what most sources make, or more. */
+/* Samples that the first plan of audio has room for: as many as in buffers of most sources. */
 #define FIRST_AUDIO_M 1024
-/* Time after which a plan that is being made is worth a message: a cached one takes less. */
+/* Time in us after which progress of a new plan is posted. A plan of the cache takes less. */
 #define SILENCE (50 * G_TIME_SPAN_MILLISECOND)
-/* Time that the compiler has to return when the element stops. */
+/* Time in us that the compiler has to return when the element stops. */
 #define GRACE (1 * G_TIME_SPAN_SECOND)
 
-/**
- * GstGemmclPlanJob: A plan that is being made in a thread of its own, which may never end: it has
- * references to all that it uses, and nothing of the element.
- */
+/** GstGemmclPlanJob: A plan that a thread of its own makes. The thread may never end, so it has
+ * references to all that it uses, and does not use the element. */
 struct _GstGemmclPlanJob {
   GemmclContext *context;
   GstGemmclSettings settings;
@@ -50,7 +48,7 @@ job_unref (GstGemmclPlanJob *self)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclPlanJob, job_unref)
 
-/* Takes the element's formats and operands as they are. */
+/* Copies the formats and operands of the element. */
 static GstGemmclPlanJob *
 job_new (GstGemmcl *self, gsize audio_m, GError **error)
 {
@@ -118,8 +116,8 @@ job_start (GstGemmclPlanJob *job, GError **error)
   return thread != NULL;
 }
 
-/* Waits until the plan is made, @until is over, if that is not 0, or waiting is to stop. Returns:
- * whether it is made. */
+/* Waits until the plan is made, until the time @until unless it is 0, or until waiting is to stop.
+ * Returns: whether the plan is made. */
 static gboolean
 job_wait (GstGemmclPlanJob *job, gint64 until)
 {
@@ -153,7 +151,7 @@ post_progress (GstGemmcl *self, GstProgressType type, const GstGemmclPlanJob *jo
                             gst_message_new_progress (GST_OBJECT (self), type, "compile", text));
 }
 
-/* Waits for @job, which stop_waiting() knows meanwhile. */
+/* Waits for @job, which gst_gemmcl_plan_stop_waiting() can end. */
 static GemmclPlan *
 wait_for_plan (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
 {
@@ -172,8 +170,8 @@ wait_for_plan (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
   if (done)
     return g_steal_pointer (&job->plan);
   gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
-                   "The OpenCL compiler of %s did not return within %.1f s, before the element was "
-                   "stopped; a thread of it is left behind.",
+                   "The OpenCL compiler of %s did not return within %.1f s, when the element was "
+                   "stopped; its thread is left running.",
                    gemmcl_context_get_device_info (job->context)->name,
                    (g_get_monotonic_time () - begin) / 1e6);
   return NULL;
@@ -189,7 +187,7 @@ set_job (GstGemmcl *self, GstGemmclPlanJob *job)
     job->stopping = self->slot.stopping;
 }
 
-/* Takes @plan, which may be %NULL. */
+/* @plan: (transfer full) (nullable). @problem: (nullable): that of @plan, if it is another one. */
 static void
 replace_plan (GstGemmcl *self, GemmclPlan *plan, const GstGemmclProblem *problem)
 {

@@ -36,28 +36,28 @@ typedef struct {
  * gst_gemmcl_make_plan:
  * @audio_m: samples to make room for; 0 for a first guess
  *
- * Makes a plan for the formats and operands as they are now and puts it in the old one's place. The
- * library compiles and packs in a thread, no lock is held meanwhile, and progress messages tell the
- * application when that takes long. The previous output stays, if the new plan can take it over.
+ * Makes a plan for the present formats and operands and replaces the old one. The library compiles
+ * and packs in a thread; no lock is held meanwhile, and progress messages are posted if that takes
+ * long. The previous output stays if the new plan can adopt it.
  *
- * Returns: %FALSE with @error, also when gst_gemmcl_plan_stop_waiting() was called and the compiler
+ * Returns: %FALSE with @error, also if gst_gemmcl_plan_stop_waiting() was called and the compiler
  *   does not return; then there is no plan.
  */
 gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
 
-/** gst_gemmcl_plan_set_operands: Gives @plan its matrices. Any thread. */
+/** gst_gemmcl_plan_set_operands: Sets B, bias and C of @plan. Any thread. */
 gboolean gst_gemmcl_plan_set_operands (GemmclPlan *plan, const GstGemmclOperands *operands,
                                        GError **error);
 
-/** gst_gemmcl_use_faster_plan: Between two runs: puts the plan that auto-tune found, if there is
- * one now, in the old one's place. Runs in flight are waited for. */
+/** gst_gemmcl_use_faster_plan: Replaces the plan by a faster one of the search, if there is one.
+ * Waits for all runs then. */
 void gst_gemmcl_use_faster_plan (GstGemmcl *self);
 
-/** gst_gemmcl_drop_plan: Waits for all runs; there is no plan afterwards. */
+/** gst_gemmcl_drop_plan: Waits for all runs and releases the plan. */
 void gst_gemmcl_drop_plan (GstGemmcl *self);
 
-/** gst_gemmcl_plan_stop_waiting: Lets gst_gemmcl_make_plan() give up a compiler that does not
- * return soon: %TRUE before streaming stops, %FALSE before it starts. Any thread. */
+/** gst_gemmcl_plan_stop_waiting: @stop: %TRUE before streaming stops: gst_gemmcl_make_plan() gives
+ * up a compiler that does not return soon; %FALSE before streaming starts. Any thread. */
 void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
 
 /** gst_gemmcl_stats_reset: Starts to count anew. */
@@ -79,41 +79,41 @@ GstStructure *gst_gemmcl_stats_new (GstGemmcl *self);
 void gst_gemmcl_stats_report (GstGemmcl *self);
 
 /*
- * auto-tune: while a plan of the rules runs, a thread of low priority searches for a faster kernel
- * (gemmcl_tuning_search()) and makes a plan of it, which the streaming thread takes over between
- * two runs. All functions are for the streaming thread, unless they say otherwise.
+ * auto-tune: while a plan is used whose kernel the rules chose, a thread of low priority searches
+ * for a faster kernel (gemmcl_tuning_search()) and makes a plan with it, which the streaming thread
+ * takes over between two runs.
  */
 
-/** gst_gemmcl_tuner_start: Starts a search for the element's plan, if that is of the rules, the
- * kernel was not named, and auto-tune says so. */
+/** gst_gemmcl_tuner_start: Starts a search, if auto-tune allows it and the rules chose the kernel
+ * of the plan. */
 void gst_gemmcl_tuner_start (GstGemmcl *self);
 
 /**
  * gst_gemmcl_tuner_take:
  *
- * Returns: (transfer full) (nullable): a faster plan for the problem and the operands as they are,
- *   to take the place of the element's, after which gst_gemmcl_tuner_leave() is due; %NULL as long
- *   as there is none. Operands that changed since it was made are prepared by the search's thread.
+ * Returns: (transfer full) (nullable): a faster plan for the present problem and operands, if there
+ *   is one. The caller replaces the element's plan by it and then calls gst_gemmcl_tuner_leave().
+ *   If operands have changed, the thread of the search prepares them first.
  */
 GemmclPlan *gst_gemmcl_tuner_take (GstGemmcl *self);
 
-/** gst_gemmcl_tuner_leave: Leaves @old, whose place the other plan took, to the search's thread.
- * Takes @old. */
+/** gst_gemmcl_tuner_leave: @old: (transfer full): the replaced plan, which the thread of the search
+ * frees. */
 void gst_gemmcl_tuner_leave (GstGemmcl *self, GemmclPlan *old);
 
-/** gst_gemmcl_tuner_cancel: Ends the search, of a plan that goes. Does not wait. */
+/** gst_gemmcl_tuner_cancel: Ends the search, without waiting for it. */
 void gst_gemmcl_tuner_cancel (GstGemmcl *self);
 
-/** gst_gemmcl_tuner_stop: Ends the search and waits for its thread, but no longer than a second: a
- * compiler that does not return is left behind with it. */
+/** gst_gemmcl_tuner_stop: Ends the search and waits for its thread, for a second at most: a
+ * compiler that does not return is left running. */
 void gst_gemmcl_tuner_stop (GstGemmcl *self);
 
 /**
  * gst_gemmcl_tuner_describe:
- * @swapped: (out): whether the element's plan is the one that was found
+ * @swapped: (out): whether the plan is the one that was found
  *
- * Any thread, with the element's lock held.
+ * Any thread, with the lock of the element held.
  *
- * Returns: (transfer full): what the statistics say of the search.
+ * Returns: (transfer full): the state of the search, for the field auto-tune of stats.
  */
 gchar *gst_gemmcl_tuner_describe (GstGemmcl *self, gboolean *swapped);

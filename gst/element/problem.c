@@ -18,7 +18,7 @@ gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode)
   return nicks[mode];
 }
 
-/* The user's names have "auto" in front. */
+/* The property has "auto" in front of the modes of the library. */
 static const gchar *
 mode_name (GemmclFeatureMode mode)
 {
@@ -26,54 +26,53 @@ mode_name (GemmclFeatureMode mode)
 }
 
 static gboolean
-check_patch (const GstGemmclPicture *picture, GError **error)
+check_patch (const GstGemmclFrame *frame, GError **error)
 {
-  if (picture->patch_width == 0 || picture->patch_height == 0)
+  if (frame->patch_width == 0 || frame->patch_height == 0)
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_SHAPE,
         "feature-mode=patch needs both patch-width and patch-height, in pixels.");
-  if (picture->patch_width > picture->width || picture->patch_height > picture->height)
+  if (frame->patch_width > frame->width || frame->patch_height > frame->height)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                            "A patch of %zux%zu pixels (patch-width x patch-height) does not fit "
-                            "into the %zux%zu picture.",
-                            picture->patch_width, picture->patch_height, picture->width,
-                            picture->height);
+                            "A patch of %zux%zu pixels (patch-width x patch-height) is larger "
+                            "than the %zux%zu frame.",
+                            frame->patch_width, frame->patch_height, frame->width, frame->height);
   return TRUE;
 }
 
 gboolean
-gst_gemmcl_shape_of_mode (const GstGemmclPicture *picture, GemmclFeatureMode mode,
+gst_gemmcl_shape_of_mode (const GstGemmclFrame *frame, GemmclFeatureMode mode,
                           GstGemmclShape *shape, GError **error)
 {
-  /* A row of A is a rectangle of pixels; this many such rectangles lie side by side. */
+  /* A row of A is a rectangle of width x height pixels; across x down of them fill the frame. */
   gsize width = 1, height = 1, across, down, pixels;
 
   if (mode == GEMMCL_FEATURE_PATCH) {
-    if (!check_patch (picture, error))
+    if (!check_patch (frame, error))
       return FALSE;
-    width = picture->patch_width;
-    height = picture->patch_height;
+    width = frame->patch_width;
+    height = frame->patch_height;
   } else if (mode != GEMMCL_FEATURE_PIXEL) {
-    width = picture->width;
+    width = frame->width;
     if (mode == GEMMCL_FEATURE_FRAME)
-      height = picture->height;
+      height = frame->height;
   }
-  across = picture->width / width;
-  down = picture->height / height;
+  across = frame->width / width;
+  down = frame->height / height;
   shape->mode = mode;
   if (!g_size_checked_mul (&shape->m, across, down) ||
       !g_size_checked_mul (&pixels, width, height) ||
-      !g_size_checked_mul (&shape->k, pixels, picture->channels))
+      !g_size_checked_mul (&shape->k, pixels, frame->channels))
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_TOO_LARGE,
-        "feature-mode=%s of a %zux%zu picture is more than this machine can count.",
-        mode_name (mode), picture->width, picture->height);
+        "feature-mode=%s of a %zux%zu frame makes more elements than this machine can count.",
+        mode_name (mode), frame->width, frame->height);
   return TRUE;
 }
 
 /* "pixel: K = 3, row: K = 960, frame: K = 230400, patch: no patch-width and patch-height set" */
 static gchar *
-list_modes (const GstGemmclPicture *picture)
+list_modes (const GstGemmclFrame *frame)
 {
   GString *text = g_string_new (NULL);
 
@@ -81,25 +80,25 @@ list_modes (const GstGemmclPicture *picture)
     GstGemmclShape shape;
 
     g_string_append_printf (text, "%s%s: ", mode ? ", " : "", mode_name (mode));
-    if (gst_gemmcl_shape_of_mode (picture, mode, &shape, NULL))
+    if (gst_gemmcl_shape_of_mode (frame, mode, &shape, NULL))
       g_string_append_printf (text, "K = %zu", shape.k);
-    else if (picture->patch_width == 0 || picture->patch_height == 0)
+    else if (frame->patch_width == 0 || frame->patch_height == 0)
       g_string_append (text, "needs patch-width and patch-height");
     else
-      g_string_append (text, "the patch is larger than the picture");
+      g_string_append (text, "the patch is larger than the frame");
   }
   return g_string_free (text, FALSE);
 }
 
 static gchar *
-print_picture (const GstGemmclPicture *picture)
+print_frame (const GstGemmclFrame *frame)
 {
-  return g_strdup_printf ("%zux%zu picture with %zu channel%s", picture->width, picture->height,
-                          picture->channels, picture->channels == 1 ? "" : "s");
+  return g_strdup_printf ("%zux%zu frame with %zu channel%s", frame->width, frame->height,
+                          frame->channels, frame->channels == 1 ? "" : "s");
 }
 
 static gboolean
-choose_auto (const GstGemmclPicture *picture, gsize weight_k, GstGemmclShape *shape, GError **error)
+choose_auto (const GstGemmclFrame *frame, gsize weight_k, GstGemmclShape *shape, GError **error)
 {
   g_autoptr (GString) fits = g_string_new (NULL);
   g_autofree gchar *text = NULL, *modes = NULL;
@@ -108,7 +107,7 @@ choose_auto (const GstGemmclPicture *picture, gsize weight_k, GstGemmclShape *sh
   for (guint mode = 0; mode < N_MODES; mode++) {
     GstGemmclShape candidate;
 
-    if (!gst_gemmcl_shape_of_mode (picture, mode, &candidate, NULL) || candidate.k != weight_k)
+    if (!gst_gemmcl_shape_of_mode (frame, mode, &candidate, NULL) || candidate.k != weight_k)
       continue;
     g_string_append_printf (fits, "%s%s", n_fits ? ", " : "", mode_name (mode));
     *shape = candidate;
@@ -116,8 +115,8 @@ choose_auto (const GstGemmclPicture *picture, gsize weight_k, GstGemmclShape *sh
   }
   if (n_fits == 1)
     return TRUE;
-  text = print_picture (picture);
-  modes = list_modes (picture);
+  text = print_frame (frame);
+  modes = list_modes (frame);
   if (n_fits > 1)
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_SHAPE,
@@ -128,29 +127,29 @@ choose_auto (const GstGemmclPicture *picture, gsize weight_k, GstGemmclShape *sh
       error, GEMMCL_ERROR_SHAPE,
       "The weight's K = %zu fits no feature mode of a %s (%s). Use a weight with one of these "
       "numbers of rows (transpose-weight=true if they are its columns), or convert, scale or crop "
-      "the picture.",
+      "the frame.",
       weight_k, text, modes);
 }
 
 gboolean
-gst_gemmcl_shape_choose (const GstGemmclPicture *picture, GstGemmclFeatureMode wanted,
-                         gsize weight_k, GstGemmclShape *shape, GError **error)
+gst_gemmcl_shape_choose (const GstGemmclFrame *frame, GstGemmclFeatureMode wanted, gsize weight_k,
+                         GstGemmclShape *shape, GError **error)
 {
   g_autofree gchar *text = NULL, *modes = NULL;
 
   if (wanted == GST_GEMMCL_FEATURE_MODE_AUTO)
-    return choose_auto (picture, weight_k, shape, error);
-  if (!gst_gemmcl_shape_of_mode (picture, (GemmclFeatureMode)(wanted - 1), shape, error))
+    return choose_auto (frame, weight_k, shape, error);
+  if (!gst_gemmcl_shape_of_mode (frame, (GemmclFeatureMode)(wanted - 1), shape, error))
     return FALSE;
   if (shape->k == weight_k)
     return TRUE;
-  text = print_picture (picture);
-  modes = list_modes (picture);
+  text = print_frame (frame);
+  modes = list_modes (frame);
   return gst_gemmcl_fail (
       error, GEMMCL_ERROR_SHAPE,
       "feature-mode=%s of a %s needs a weight with K = %zu, but the weight has K = %zu (%s). Use "
       "another weight (transpose-weight=true if K is its columns), another feature-mode, or "
-      "convert, scale or crop the picture.",
+      "convert, scale or crop the frame.",
       gst_gemmcl_feature_mode_get_nick (wanted), text, shape->k, weight_k, modes);
 }
 
@@ -186,7 +185,7 @@ shape_of_audio (const GstAudioInfo *info, const GstGemmclSettings *settings, gsi
 {
   if (settings->row_outputs != 0)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                            "Audio leaves as audio, which has no place for row-outputs. Expected "
+                            "Audio leaves as audio, which cannot carry row outputs. Expected "
                             "row-outputs=0, or video or tensors.");
   shape->m = 0;
   shape->k = GST_AUDIO_INFO_CHANNELS (info);
@@ -220,9 +219,9 @@ shape_of_tensor (const GstGemmclTensors *tensors, const GstGemmclSettings *setti
     return TRUE;
   dimensions = gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_PLAIN, ',');
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "Tensor %u of the dimensions %s, of which the innermost stands first, "
-                          "needs a weight with K = %zu, but the weight has K = %zu. Use another "
-                          "weight (transpose-weight=true if K is its columns) or tensor-index.",
+                          "Tensor %u of dimensions %s (innermost first) needs a weight with K = "
+                          "%zu, but the weight has K = %zu. Use another weight "
+                          "(transpose-weight=true if K is its columns) or another tensor-index.",
                           index, dimensions, shape->k, weight_k);
 }
 
@@ -236,7 +235,7 @@ gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettin
   if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
     return shape_of_tensor (&format->tensors, settings, weight_k, shape, error);
   return gst_gemmcl_shape_choose (
-      &(GstGemmclPicture){
+      &(GstGemmclFrame){
           .width = GST_VIDEO_INFO_WIDTH (&format->video),
           .height = GST_VIDEO_INFO_HEIGHT (&format->video),
           .channels = gst_gemmcl_video_channels (GST_VIDEO_INFO_FORMAT (&format->video)),
@@ -246,7 +245,7 @@ gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettin
       settings->feature_mode, weight_k, shape, error);
 }
 
-/* A vector is a row or a column of the right length. */
+/* TRUE if @matrix is a row or a column of @length. */
 static gboolean
 is_vector (const GemmclMatrix *matrix, gsize length)
 {
@@ -274,8 +273,8 @@ check_addend (const GemmclMatrix *addend, gsize m, gsize n, GError **error)
                             "that shape or of 1 x %zu.",
                             rows, cols, m, n, n);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                          "The addend is %zu x %zu. Expected 1 x %zu: N is the weight's, and how "
-                          "many samples a buffer of audio has is not fixed.",
+                          "The addend is %zu x %zu. Expected 1 x %zu, N of the weight, since "
+                          "audio buffers have any number of samples.",
                           rows, cols, n);
 }
 
@@ -285,8 +284,8 @@ check_operands (const GstGemmclOperands *operands, gsize m, gsize n, GError **er
   if (operands->bias && !is_vector (operands->bias, n))
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_SHAPE,
-        "The bias is %zu x %zu. Expected a vector of %zu elements, as many as the weight's N. To "
-        "change both to another N, set bias to \"\" first, then weight, then bias.",
+        "The bias is %zu x %zu. Expected a vector of %zu elements, N of the weight. To change "
+        "both to another N, set bias to \"\" first, then weight, then bias.",
         gemmcl_matrix_get_rows (operands->bias), gemmcl_matrix_get_cols (operands->bias), n);
   return !operands->addend || check_addend (operands->addend, m, n, error);
 }
@@ -322,8 +321,8 @@ set_input (GstGemmclProblem *self, const GstGemmclFormat *input, const GstGemmcl
   }
 }
 
-/* What is stored of A goes from @least to @most. How far floats go caps do not say: they are taken
- * for numbers about 1, as samples of audio are. */
+/* The stored numbers of A go from @least to @most. Floats are assumed to be from -1 to 1, like
+ * samples of audio. */
 static void
 get_range (const GemmclGemm *gemm, gdouble *least, gdouble *most)
 {
@@ -366,7 +365,7 @@ gst_gemmcl_problem_get_largest (const GstGemmclProblem *self)
               fabs (most * gemm->a_scale + gemm->a_shift));
 }
 
-/* Needs what comes in. */
+/* After set_input(). */
 static GemmclPrecision
 choose_precision (const GstGemmclProblem *self, GstGemmclPrecision wanted,
                   const GemmclMatrix *weight)

@@ -7,23 +7,23 @@
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 struct _GstGemmclRuns {
-  GstGemmclInflight **inflight; /* a ring of as many as queue-depth says */
+  GstGemmclInflight **inflight; /* a ring of depth */
   guint depth;
-  guint next; /* whose turn it is; the oldest run has it */
+  guint next; /* the index of the next run, which is that of the oldest one */
 
-  /* Room for one run, which is not used after it was submitted. */
+  /* Room to describe one run; free when it is submitted. */
   GemmclData *a;
-  GemmclData *d;             /* of all outputs, then the row outputs of all */
-  GstGemmclMapping *outputs; /* of these */
+  GemmclData *d;             /* of all outputs, then of all row outputs */
+  GstGemmclMapping *outputs; /* of d */
   cl_event *wait;
 
-  /* The pool of the last input, and how many of its buffers may be held. */
-  gconstpointer pool; /* never looked into */
+  /* The pool of the last input, and the most of its buffers that may be held. */
+  gconstpointer pool; /* compared only */
   guint limit;
 
   /* Previous outputs. */
-  gboolean feedback; /* beta was not 0: the plan keeps them */
-  GstBuffer *last;   /* else this one: beta may yet be set */
+  gboolean feedback; /* beta was not 0: the plan keeps the previous output */
+  GstBuffer *last;   /* otherwise, the previous output itself, in case beta is set */
   gsize last_m;
 };
 
@@ -60,7 +60,7 @@ gst_gemmcl_runs_stop (GstGemmcl *self)
   g_clear_pointer (&self->runs, g_free);
 }
 
-/* Waits for a run, and gives its inputs back. */
+/* Waits for a run and releases its inputs. */
 static gboolean
 finish (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
 {
@@ -77,23 +77,16 @@ finish (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
   return FALSE;
 }
 
-static gboolean
-finish_all (GstGemmcl *self, GError **error)
-{
-  GstGemmclRuns *runs = self->runs;
-  gboolean ok = TRUE;
-
-  for (guint i = 0; runs && i < runs->depth; i++)
-    ok = finish (self, runs->inflight[(runs->next + i) % runs->depth], error) && ok;
-  return ok;
-}
-
 GstFlowReturn
 gst_gemmcl_runs_finish (GstGemmcl *self)
 {
+  GstGemmclRuns *runs = self->runs;
   g_autoptr (GError) error = NULL;
+  gboolean ok = TRUE;
 
-  if (finish_all (self, &error))
+  for (guint i = 0; runs && i < runs->depth; i++)
+    ok = finish (self, runs->inflight[(runs->next + i) % runs->depth], &error) && ok;
+  if (ok)
     return GST_FLOW_OK;
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   return GST_FLOW_ERROR;
@@ -118,8 +111,8 @@ gst_gemmcl_runs_get_limit (GstGemmcl *self, GstBuffer *input)
   return runs->limit;
 }
 
-/* Finishes the runs that are complete, and the oldest that are not until there is room for one of
- * @n inputs. */
+/* Finishes the complete runs, and then the oldest ones until there is room for a run of @n inputs.
+ */
 static gboolean
 make_way (GstGemmcl *self, guint n, guint limit, GError **error)
 {
@@ -141,7 +134,7 @@ make_way (GstGemmcl *self, guint n, guint limit, GError **error)
   return ok;
 }
 
-/* Rows of D for @buffer; 0 after an error. */
+/* Returns: the rows of D for @buffer; 0 after an error. */
 static gsize
 get_m (GstGemmcl *self, GstBuffer *buffer, GError **error)
 {
@@ -162,7 +155,7 @@ gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second)
           get_m (self, first, NULL) == get_m (self, second, NULL));
 }
 
-/* More rows than the plan has room for make a new one, with room to spare for the next. */
+/* Makes a new plan if the present one has no room for @m rows, with room to spare. */
 static gboolean
 make_room (GstGemmcl *self, gsize m, GError **error)
 {
@@ -172,11 +165,10 @@ make_room (GstGemmcl *self, gsize m, GError **error)
     return TRUE;
   if (m > G_MAXINT32)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                            "A buffer of audio has %zu samples; expected %d at most.", m,
-                            G_MAXINT32);
+                            "An audio buffer has %zu samples; expected at most %d.", m, G_MAXINT32);
   while (room < m)
     room = MIN (2 * room, (gsize)G_MAXINT32);
-  /* Larger outputs, too, from a pool. */
+  /* The buffers of the pool must be larger, too. */
   gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return gst_gemmcl_make_plan (self, room, error);
 }
@@ -203,7 +195,7 @@ gst_gemmcl_runs_want_feedback (GstGemmcl *self)
   return self->runs->feedback;
 }
 
-/* A plan that knows C where there is one. */
+/* Makes a plan with C if beta was 0 before. */
 static gboolean
 check_beta (GstGemmcl *self, gsize m, GError **error)
 {
@@ -216,8 +208,9 @@ check_beta (GstGemmcl *self, gsize m, GError **error)
     return gst_gemmcl_make_plan (self, self->slot.problem.gemm.m, error);
   return gst_gemmcl_fail (
       error, GEMMCL_ERROR_INVALID,
-      "beta is %g, batch-size is %u and there is no addend: the buffers of a batch are multiplied "
-      "at once, so none has a previous output to add. Expected beta=0, batch-size=1 or an addend.",
+      "beta is %g, batch-size is %u and there is no addend. The buffers of a batch are multiplied "
+      "at once, so there is no previous output to add. Expected beta=0, batch-size=1 or an "
+      "addend.",
       self->scalars.beta, self->stream.settings.batch_size);
 }
 
@@ -246,14 +239,14 @@ open_outputs (GstGemmcl *self, GemmclRun *run, GstBuffer *const *outputs, GError
   return TRUE;
 }
 
-/* Places that the run writes: of D, and of row outputs. */
+/* Returns: the places that the run writes, those of D and of row outputs. */
 static guint
 count_places (const GemmclRun *run)
 {
   return run->rows ? 2 * run->batch : run->batch;
 }
 
-/* TRUE for memory that carries the events of the commands that use it. */
+/* TRUE if the memory carries the events of the commands that use it. */
 static gboolean
 has_events (const GemmclData *data)
 {
@@ -288,7 +281,7 @@ clear_mappings (GstGemmclRuns *runs, guint n, GstGemmclInflight *inflight)
     gst_gemmcl_mapping_clear (gst_gemmcl_inflight_get_mapping (inflight, i));
 }
 
-/* From now on @done stands for what the run writes in @memory. */
+/* @done becomes the event of the last write to @memory. */
 static void
 leave_event (GstGemmcl *self, GstMemory *memory, cl_event done, GstGemmclInflight *inflight,
              guint64 number)
@@ -304,7 +297,7 @@ leave_event (GstGemmcl *self, GstMemory *memory, cl_event done, GstGemmclInfligh
   gst_gemmcl_sides_set_run (sides, inflight, number);
 }
 
-/* Takes @done. The host's memory, and what belongs to others, is needed until then. */
+/* Takes @done. Inputs in the memory of the host or of others are held until then. */
 static void
 keep_inputs (GstGemmcl *self, const GemmclRun *run, GstGemmclInflight *inflight,
              GstBuffer *const *inputs, cl_event done)
@@ -329,7 +322,7 @@ keep_inputs (GstGemmcl *self, const GemmclRun *run, GstGemmclInflight *inflight,
       leave_event (self, runs->outputs[i].memory, done, inflight, number);
 }
 
-/* Bytes of D that the host is going to see in OpenCL memory. */
+/* Returns: the bytes of D in OpenCL memory that the host maps. */
 static gsize
 count_bytes (GstGemmcl *self, const GemmclRun *run)
 {
@@ -354,14 +347,7 @@ note_run (GstGemmcl *self, const GemmclRun *run, const gchar *name, GstBuffer *o
   gst_gemmcl_stats_add_run (self, run->batch, count_bytes (self, run), name);
 }
 
-/* A frame of downstream's pool carries no event, so it must be complete when it is pushed. */
-static gboolean
-wait_for_host (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
-{
-  return self->runs->d[0].kind != GEMMCL_DATA_HOST || finish (self, inflight, error);
-}
-
-/* With inputs and outputs open. */
+/* Submits @run, whose inputs and outputs are open. */
 static gboolean
 submit_open (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBuffer *const *inputs,
              GError **error)
@@ -385,7 +371,8 @@ submit_open (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBu
     else if (run->previous)
       clWaitForEvents (1, &done);
     keep_inputs (self, run, inflight, inputs, done);
-    ok = wait_for_host (self, inflight, error);
+    /* A frame of a pool of downstream carries no event: it must be complete when it is pushed. */
+    ok = runs->d[0].kind != GEMMCL_DATA_HOST || finish (self, inflight, error);
   }
   gst_gemmcl_mapping_clear (&mapping);
   return ok;
@@ -401,7 +388,6 @@ submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *ou
   const gchar *name = NULL;
   gboolean ok;
 
-  /* There is no plan after one could not be made, if buffers come all the same. */
   gst_gemmcl_use_faster_plan (self);
   if (!make_way (self, n, gst_gemmcl_runs_get_limit (self, inputs[0]), error) ||
       (!self->slot.plan && !gst_gemmcl_make_plan (self, 0, error)))

@@ -26,12 +26,12 @@ void gst_gemmcl_runs_stop (GstGemmcl *self);
 
 /**
  * gst_gemmcl_run_submit:
- * @inputs: (array length=n): of the sink pad, at most a batch, which fit together
- *   (gst_gemmcl_run_fits()); those that the device reads in place are kept until it has
- * @outputs: (array length=n): by prepare_output_buffer; may be pushed at once
+ * @inputs: (array length=n): of the sink pad, at most a batch, of one M (gst_gemmcl_run_fits());
+ *   those that the device reads in place are held until it has
+ * @outputs: (array length=n): of prepare_output_buffer; may be pushed at once
  *
- * Enqueues the product of @inputs with run_alpha and run_beta. Waits while queue-depth runs are in
- * flight. Posts an error when it fails, or when one before has failed on the device.
+ * Submits a run with the scalars of the element. Waits while queue-depth runs are in flight. Posts
+ * an error if it fails, or if an earlier run failed on the device.
  */
 GstFlowReturn gst_gemmcl_run_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
                                      GstBuffer *const *outputs);
@@ -39,33 +39,33 @@ GstFlowReturn gst_gemmcl_run_submit (GstGemmcl *self, guint n, GstBuffer *const 
 /** gst_gemmcl_run_fits: Returns: whether both inputs can be in one run: they have the same M. */
 gboolean gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second);
 
-/** gst_gemmcl_runs_get_limit: Returns: how many buffers like @input the element may hold at once,
- * so that upstream's pool always has one more. */
+/** gst_gemmcl_runs_get_limit: Returns: the most buffers of the pool of @input that the element may
+ * hold at once: one less than the pool has. */
 guint gst_gemmcl_runs_get_limit (GstGemmcl *self, GstBuffer *input);
 
 /** gst_gemmcl_runs_finish: Waits for all runs. Posts an error and returns GST_FLOW_ERROR if one
  * failed. */
 GstFlowReturn gst_gemmcl_runs_finish (GstGemmcl *self);
 
-/** gst_gemmcl_runs_forget: The next run finds zeros as the previous output. */
+/** gst_gemmcl_runs_forget: Resets the previous output to zeros. */
 void gst_gemmcl_runs_forget (GstGemmcl *self);
 
 /** gst_gemmcl_runs_want_feedback: Returns: whether the previous output is, or will be, C. */
 gboolean gst_gemmcl_runs_want_feedback (GstGemmcl *self);
 
-/* The place of A and of D in buffers, for each kind of memory. */
+/* The places of A and D in buffers of each kind of memory. */
 
-/** gst_gemmcl_prepare_input: Gives the element an OpenCL context that can read @buffer, where that
- * is a VA surface of another display; then a new plan is due. Before the output is allocated. */
+/** gst_gemmcl_prepare_input: Renews the OpenCL context if @buffer is a VA surface of another
+ * display. To be called before the output is allocated. */
 gboolean gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error);
 
 /**
  * gst_gemmcl_open_input:
- * @buffer: of the sink pad; with @mapping to be kept until the run is done
- * @data: (out): the place of A: where caps promise surfaces or dma-bufs, in these; in OpenCL memory
- *   of the element's context, laid out as the library can read it; else on the host
- * @run: told how memory is acquired from its owner and released
- * @name: (out): where it was found: "system", "OpenCL", "VA" or "DMABuf"
+ * @buffer: of the sink pad; to be kept with @mapping until the run is done
+ * @data: (out): the place of A: in a surface or dma-buf, if caps promise them; in OpenCL memory of
+ *   the same context, if the library can read its layout; otherwise on the host
+ * @run: gets the functions that acquire and release memory of others
+ * @name: (out): the kind of memory: "system", "OpenCL", "VA" or "DMABuf"; static
  */
 gboolean gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping,
                                 GemmclData *data, GemmclRun *run, const gchar **name,
@@ -80,34 +80,32 @@ gboolean gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMap
 gboolean gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
                                 GstMapFlags access, GemmclData *data, GError **error);
 
-/** gst_gemmcl_map_rows: The same for the row outputs, in the last memory of @buffer. */
+/** gst_gemmcl_map_rows: The same for row outputs, in the last memory of @buffer. */
 gboolean gst_gemmcl_map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
                               GemmclData *data, GError **error);
 
-/** gst_gemmcl_get_samples: Where in a buffer of audio the samples are, and how many. */
+/** gst_gemmcl_get_samples: @offset: (out): the first byte of the samples. @samples: (out): their
+ * number. */
 gboolean gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset,
                                  gsize *samples, GError **error);
 
-/** gst_gemmcl_get_tensor_memory: Returns: (transfer full): one tensor of several, or the whole
- * buffer when there is one. */
+/** gst_gemmcl_get_tensor_memory: Returns: (transfer full) (nullable): the memory of tensor @index.
+ */
 GstMemory *gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index,
                                          GstBuffer *buffer, GError **error);
 
-/** gst_gemmcl_get_output_index: Returns: which memory of an output holds D. */
+/** gst_gemmcl_get_output_index: Returns: the index of D among the memories of an output. */
 guint gst_gemmcl_get_output_index (GstGemmcl *self);
 
-/** gst_gemmcl_is_empty: Returns: whether @buffer has no data in it and is still to pass: a gap, or
- * audio of no samples. */
+/** gst_gemmcl_is_empty: Returns: whether @buffer passes without a run: a gap without data, or audio
+ * without samples. */
 gboolean gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer);
 
 /*
  * A batch collects buffers, and the serialised events between them, until it is full, its timeout
- * is over, or something comes that must not be in one run with them. Whatever ends it, the same
- * function submits one run for all of its buffers and pushes outputs and events in their order.
- * With batch-size 1 there is never anything in it.
- *
- * Unless a function says otherwise it is for the streaming thread, that is for whoever holds the
- * sink pad's stream lock.
+ * ends it, or something comes that must not be in one run with them. Then one run is submitted for
+ * all of its buffers, and outputs and events are pushed in their order. With batch-size=1 it is
+ * always empty.
  */
 
 /** gst_gemmcl_batch_start: Makes room for batch-size buffers. */
@@ -116,22 +114,22 @@ void gst_gemmcl_batch_start (GstGemmcl *self);
 /** gst_gemmcl_batch_stop: Drops the batch and frees the room. */
 void gst_gemmcl_batch_stop (GstGemmcl *self);
 
-/** gst_gemmcl_batch_add: Takes @input. Returns: the flow of what was pushed, if it was the last. */
+/** gst_gemmcl_batch_add: Takes @input. Returns: the flow of the batch, if it was pushed. */
 GstFlowReturn gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input);
 
-/** gst_gemmcl_batch_mark_discont: The next buffer follows one that was dropped. */
+/** gst_gemmcl_batch_mark_discont: Marks the next buffer as DISCONT, since one was dropped. */
 void gst_gemmcl_batch_mark_discont (GstGemmcl *self);
 
-/** gst_gemmcl_batch_hold: Returns: whether @event, which is taken then, waits behind the collected
- * buffers; not if there are none, or if it is one that ends the batch. */
+/** gst_gemmcl_batch_hold: Returns: whether @event was taken, to follow the collected buffers. It is
+ * not if there are none, or if it ends the batch. */
 gboolean gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event);
 
-/** gst_gemmcl_batch_end: Returns: the flow of what was pushed; that of an earlier end by the
- * timeout, if it failed. */
+/** gst_gemmcl_batch_end: Returns: the flow of the pushed batch, or of the one before if its timeout
+ * ended it and it failed. */
 GstFlowReturn gst_gemmcl_batch_end (GstGemmcl *self);
 
-/** gst_gemmcl_batch_clear: Drops what was collected. */
+/** gst_gemmcl_batch_clear: Drops the batch. */
 void gst_gemmcl_batch_clear (GstGemmcl *self);
 
-/** gst_gemmcl_batch_get_latency: Returns: ns that collecting may add. Any thread. */
+/** gst_gemmcl_batch_get_latency: Returns: the latency of collecting, in ns. Any thread. */
 GstClockTime gst_gemmcl_batch_get_latency (GstGemmcl *self);

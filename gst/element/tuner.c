@@ -10,40 +10,38 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
-/* Time that the search has to end when the element stops. */
+/* Time in us that the search has to end when the element stops. */
 #define GRACE (1 * G_TIME_SPAN_SECOND)
 
-/* How nice the thread is to others, of 19. */
+/* The nice value of the thread, of 19. */
 #define NICENESS 10
 
 typedef enum {
   WAITING,   /* for its turn */
-  SEARCHING, /* or making the plan of what was found */
+  SEARCHING, /* or making a plan with the kernel that was found */
   OFFERED,   /* the plan is there */
-  TAKEN,     /* and has been taken; the old one is not there yet */
+  TAKEN,     /* the streaming thread took it, and has not left the old one yet */
   SWAPPED,
   KEPT,
   FAILED,
 } State;
 
-/**
- * GstGemmclTuner: A search in a thread of its own, which may never end: it has references to all
- * that it uses, and nothing of the element.
- */
+/** GstGemmclTuner: A search in a thread of its own. The thread may never end, so it has references
+ * to all that it uses, and does not use the element. */
 struct _GstGemmclTuner {
   gchar *name; /* the element's, for the log */
   GemmclContext *context;
   GstGemmclProblem problem;
   GCancellable *cancellable;
-  GstGemmclTuner *before; /* a search that was cancelled, and may not have ended; NULL: none */
+  GstGemmclTuner *before; /* (nullable): a cancelled search that may not have ended */
   const gchar *kernel;    /* of the element's plan */
 
   GMutex lock; /* guards what follows */
   GCond changed;
   gboolean ended;
   State state;
-  gchar *why;                 /* it failed */
-  GstGemmclOperands operands; /* of the plan, or what the next one should have */
+  gchar *why;                 /* the reason, if it failed */
+  GstGemmclOperands operands; /* of plan, or wanted for the next one */
   GemmclPlan *plan;
   GemmclPlan *old;
 };
@@ -95,7 +93,7 @@ fail (GstGemmclTuner *self, const GError *why)
   set_state (self, FAILED);
 }
 
-/* @until: 0: for ever. Returns: whether it has ended. */
+/* @until: 0: no limit. Returns: whether the search has ended. */
 static gboolean
 wait_for_end (GstGemmclTuner *self, gint64 until)
 {
@@ -116,7 +114,7 @@ static void
 lower_priority (void)
 {
 #ifdef __linux__
-  /* Linux has a priority for each thread, POSIX one for the process. */
+  /* Linux has a priority for each thread, POSIX only one for the process. */
   setpriority (PRIO_PROCESS, (id_t)syscall (SYS_gettid), NICENESS);
 #endif
 }
@@ -140,12 +138,12 @@ log_result (const GstGemmclTuner *self, const GemmclTuningResult *result)
                                      : "not remembered");
 }
 
-/* Searches take turns, lest they disturb each other's times and take more than one's share. */
+/* Searches take turns: they would disturb each other's times and take too much of the device. */
 static GMutex turn_lock;
 static GCond turn_over;
 static gboolean is_searching;
 
-/* @waited: (out): for another one. Returns: %FALSE when the search was cancelled. */
+/* @waited: (out): whether it waited for another search. Returns: %FALSE if it was cancelled. */
 static gboolean
 begin_turn (GstGemmclTuner *self, gboolean *waited)
 {
@@ -170,7 +168,7 @@ end_turn (void)
   g_mutex_unlock (&turn_lock);
 }
 
-/* Returns: (transfer full) (nullable): what a search before this one found for the problem. */
+/* Returns: (transfer full) (nullable): the kernel that an earlier search found for the problem. */
 static gchar *
 find_known (GstGemmclTuner *self)
 {
@@ -198,7 +196,7 @@ search (GstGemmclTuner *self)
   if (result->best)
     return g_strdup (result->best->kernel);
   gst_gemmcl_fail (&error, GEMMCL_ERROR_KERNEL,
-                   "There was no time to compare others with the rules' choice.");
+                   "There was no time to compare other kernels with the choice of the rules.");
   fail (self, error);
   return NULL;
 }
@@ -224,7 +222,7 @@ find_faster (GstGemmclTuner *self)
   return NULL;
 }
 
-/* Offers @plan, until it was taken or the search is cancelled. Returns: whether it is wanted with
+/* Offers @plan until it is taken or the search is cancelled. Returns: whether it is wanted with
  * other operands. */
 static gboolean
 offer (GstGemmclTuner *self, GemmclPlan *plan)
@@ -240,7 +238,7 @@ offer (GstGemmclTuner *self, GemmclPlan *plan)
          !g_cancellable_is_cancelled (self->cancellable))
     g_cond_wait (&self->changed, &self->lock);
   again = self->state == SEARCHING && !g_cancellable_is_cancelled (self->cancellable);
-  /* These two are freed when the lock is released: that may wait for the device. */
+  /* Freed after the lock is released, since that may wait for the device. */
   unused = g_steal_pointer (&self->plan);
   old = g_steal_pointer (&self->old);
   g_mutex_unlock (&self->lock);
@@ -370,7 +368,7 @@ gst_gemmcl_tuner_take (GstGemmcl *self)
     return NULL;
   g_mutex_lock (&self->lock);
   g_mutex_lock (&tuner->lock);
-  /* Operands that wait for the next buffer were prepared for the old plan. */
+  /* Operands that wait for the next buffer are prepared for the old plan. */
   if (tuner->state == OFFERED && !g_cancellable_is_cancelled (tuner->cancellable) &&
       !self->operands.has_next) {
     if (are_same (&tuner->operands, &self->operands.current)) {
@@ -419,7 +417,8 @@ gst_gemmcl_tuner_stop (GstGemmcl *self)
 {
   gst_gemmcl_tuner_cancel (self);
   if (self->tuner && !wait_for_end (self->tuner, g_get_monotonic_time () + GRACE))
-    GST_WARNING_OBJECT (self, "The search for a faster kernel does not end; its thread is left.");
+    GST_WARNING_OBJECT (self, "The search for a faster kernel does not end; its thread is left "
+                              "running.");
   set_tuner (self, NULL);
 }
 

@@ -5,7 +5,7 @@
 #include "memory/gstgemmclmemory.h"
 
 #if !GST_CHECK_VERSION(1, 24, 0)
-  /* No format has a name in DRM: 0 is the unknown one. */
+  /* Formats have no DRM names; 0 is the unknown format. */
   #define gst_video_dma_drm_fourcc_from_string(name, modifier) ((void)(name), 0)
   #define gst_video_dma_drm_fourcc_to_format(fourcc)           ((GstVideoFormat)(fourcc))
   #define gst_video_dma_drm_fourcc_from_format(format)         ((void)(format), 0)
@@ -22,7 +22,7 @@
   #define HAVE_VA FALSE
 #endif
 
-/* BT.601's, for YUV whose caps name no matrix that has such weights. */
+/* BT.601, for YUV whose caps name no matrix with such weights. */
 #define DEFAULT_KR 0.299
 #define DEFAULT_KB 0.114
 
@@ -78,7 +78,7 @@ gst_gemmcl_video_channels (GstVideoFormat format)
   return gemmcl_pixel_format_get_channels (pixel_format);
 }
 
-/* Whether blue lies before red: the order in memory that other programs care about. */
+/* TRUE if blue lies before red in memory. */
 static gboolean
 is_blue_first (GstVideoFormat format)
 {
@@ -94,7 +94,7 @@ gst_gemmcl_output_formats (GstVideoFormat input, guint channels,
 {
   guint n = 0;
 
-  /* Three rounds over the library's table, the best candidates first. */
+  /* Three rounds over the table of the library, the best candidates first. */
   for (guint round = 0; round < 3; round++) {
     for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
       GstVideoFormat format = gst_video_format_from_string (gemmcl_pixel_format_get_name (i));
@@ -127,8 +127,8 @@ gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info)
   }
 }
 
-/* Intel's tilings, as drm_fourcc.h numbers them, with and without compression. Left out are those
- * that keep a colour besides the picture (8, 12, 15), which only renderers make. */
+/* Tilings of Intel, with and without compression, as drm_fourcc.h numbers them. Without those that
+ * keep a clear colour beside the frame (8, 12, 15), which only renderers make. */
 static const guint64 tilings[] = {
     INTEL | 1, INTEL | 2,  INTEL | 3,  INTEL | 4,  INTEL | 5,  INTEL | 6,  INTEL | 7,
     INTEL | 9, INTEL | 10, INTEL | 11, INTEL | 13, INTEL | 14, INTEL | 16, INTEL | 17,
@@ -145,7 +145,7 @@ is_known_tiling (GstVideoFormat format, guint64 modifier)
   return FALSE;
 }
 
-/* Appends the other names of a format; nothing if there are none. */
+/* Appends the other names of a format, if it has any. */
 typedef void (*Rename) (GValue *list, const gchar *name);
 
 static void
@@ -183,7 +183,7 @@ to_tiled (GValue *list, const gchar *name)
     append_in_drm (list, name, tilings[i]);
 }
 
-/* Name @i of a field's, which are one or a list; NULL behind the last. */
+/* Returns: name @i of a field, which is a name or a list; NULL behind the last. */
 static const gchar *
 get_name (const GValue *names, guint i)
 {
@@ -194,7 +194,7 @@ get_name (const GValue *names, guint i)
   return names && G_VALUE_HOLDS_STRING (names) ? g_value_get_string (names) : NULL;
 }
 
-/* Sets @to to what @rename makes of @names; returns how many there are. */
+/* Sets the field @to to the new names of @names. Returns: their number. */
 static guint
 rename_all (GstStructure *structure, const GValue *names, const gchar *to, Rename rename)
 {
@@ -289,8 +289,8 @@ append_all_in (GstCaps *result, GstCaps *caps, const gchar *feature)
   gst_caps_append (result, caps);
 }
 
-/* Those formats whose planes media drivers and OpenCL both know. Of odd sizes Intel's driver leaves
- * out the last column, or row, of chroma. */
+/* Appends the formats whose planes both media drivers and OpenCL know. The driver of Intel leaves
+ * out the last column or row of chroma of odd sizes. */
 static void
 append_surfaces (GstCaps *result, GstCaps *caps)
 {

@@ -20,7 +20,7 @@ wrap (GemmclContext *context)
   return shared;
 }
 
-/* The pointer in a field; %NULL without it. */
+/* Returns: the pointer in @field; %NULL if it is missing. */
 static gpointer
 get_pointer (GstContext *shared, const gchar *field)
 {
@@ -46,7 +46,8 @@ unwrap (GstContext *shared, GError **error)
   return NULL;
 }
 
-/* What @giver shares, if it fits. Takes @shared, which may be NULL. */
+/* @shared: (transfer full) (nullable): from @giver. Returns: (transfer full) (nullable): its
+ * context, if it fits. */
 static GemmclContext *
 take (GstGemmclDevice *self, const GemmclDeviceQuery *query, GstContext *shared, const gchar *giver)
 {
@@ -61,7 +62,7 @@ take (GstGemmclDevice *self, const GemmclDeviceQuery *query, GstContext *shared,
   if (!context)
     reason = error->message;
   else if (!gemmcl_context_fits (context, query))
-    reason = "platform, device-type and device ask for another device than its";
+    reason = "its device is not the one of platform, device-type and device";
   else if (!gst_gemmcl_va_fits (&self->va, context))
     reason = "it lacks the VADisplay";
   GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT, error ? GST_LEVEL_WARNING : GST_LEVEL_INFO, self->element,
@@ -99,7 +100,8 @@ ask_bins (GstGemmclDevice *self, const GemmclDeviceQuery *query)
   return take_own (self, query);
 }
 
-/* Takes @context, which may be NULL; one with the VADisplay in its place, if there is one. */
+/* @context: (transfer full) (nullable). Returns: (transfer full) (nullable): a context with the
+ * VADisplay, if there is one and it can be made; otherwise @context. */
 static GemmclContext *
 add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query, GemmclContext *context)
 {
@@ -144,7 +146,7 @@ find (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
   return context ? context : make (self, query, error);
 }
 
-/* Before there is a context, it must be known with which display to make it. */
+/* A context is made with a display, so that must be known before. */
 static void
 ask_for_display (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 {

@@ -14,16 +14,16 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
-#define MAX_WAIT 1000 /* milliseconds until a dma-buf is written */
+#define MAX_WAIT 1000 /* ms that a dma-buf has to be written */
 
-/* What a context can do with dma-bufs, found once. */
+/* What a context can do with dma-bufs; found once. */
 typedef struct {
   gboolean can_import;
   GemmclHandover acquire, release;
-  gint refused; /* atomic: it was said that one was */
+  gint refused; /* atomic: a warning said that one was */
 } Importer;
 
-/* Intel's driver imports them without listing cl_khr_external_memory_dma_buf. */
+/* The driver of Intel imports dma-bufs but does not list cl_khr_external_memory_dma_buf. */
 static gboolean
 lists_dmabufs (cl_device_id device)
 {
@@ -60,7 +60,7 @@ static Importer *
 get_importer (GemmclContext *context)
 {
   static const gchar key[] = "gst-gemmcl-dmabuf-importer";
-  static GMutex lock; /* elements share contexts, and ask in threads of their own */
+  static GMutex lock; /* elements in several threads share a context */
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
   Importer *self = g_object_get_data (G_OBJECT (context), key);
 
@@ -77,8 +77,8 @@ gst_gemmcl_dmabuf_can_import (GemmclContext *context)
   return get_importer (context)->can_import;
 }
 
-/* Those of media drivers may be tiled, whatever caps say. The type is known if libgstva is there,
- * and parts have the allocator of their whole. */
+/* Dma-bufs of media drivers may be tiled, whatever caps say. The type is registered if libgstva is
+ * loaded. A part of a memory has the allocator of its whole. */
 static gboolean
 is_of_media_driver (GstMemory *memory)
 {
@@ -101,8 +101,7 @@ gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer)
   return FALSE;
 }
 
-/* A file descriptor that was imported is OpenCL's, which closes it with the buffer: the memory's
- * own one stays what it is. */
+/* OpenCL closes an imported file descriptor with the buffer, so it gets a duplicate. */
 static cl_mem
 create_buffer (GstGemmclDevice *self, GstMemory *root, gsize size, cl_int *status)
 {
@@ -128,15 +127,15 @@ note_refusal (GstGemmclDevice *self, gsize size, cl_int status)
 
   if (g_atomic_int_compare_and_exchange (&importer->refused, FALSE, TRUE))
     GST_WARNING_OBJECT (self->element,
-                        "a dma-buf of %zu bytes cannot be imported (OpenCL error %d): it is "
-                        "copied, as all that are refused",
+                        "a dma-buf of %zu bytes cannot be imported (OpenCL error %d); refused "
+                        "dma-bufs are copied",
                         size, status);
   else
-    GST_INFO_OBJECT (self->element, "a dma-buf cannot be imported (OpenCL error %d), either",
-                     status);
+    GST_INFO_OBJECT (self->element, "another dma-buf cannot be imported (OpenCL error %d)", status);
 }
 
-/* The buffer that is the dma-buf; NULL if the driver refuses it, which it is asked for once. */
+/* Returns: (transfer none): the buffer of the dma-buf; NULL if the driver refuses it. It is asked
+ * once for each dma-buf. */
 static cl_mem
 import (GstGemmclDevice *self, GstMemory *root, gsize size)
 {
@@ -154,7 +153,7 @@ import (GstGemmclDevice *self, GstMemory *root, gsize size)
   return objects[0];
 }
 
-/* OpenCL does not wait for what other devices have yet to write; the file descriptor tells. */
+/* OpenCL does not wait for writes of other devices; the file descriptor does. */
 static gboolean
 wait_until_written (GstGemmclDevice *self, GstMemory *root)
 {
@@ -166,7 +165,8 @@ wait_until_written (GstGemmclDevice *self, GstMemory *root)
   return FALSE;
 }
 
-/* Whether both are of one dma-buf. Those of Linux before 5.3 have no size, and all one number. */
+/* TRUE if both are of one dma-buf. Dma-bufs of Linux before 5.3 have no size and share one inode.
+ */
 static gboolean
 is_same_file (GstMemory *one, GstMemory *other)
 {
@@ -177,8 +177,8 @@ is_same_file (GstMemory *one, GstMemory *other)
                           a.st_ino == b.st_ino && a.st_dev == b.st_dev);
 }
 
-/* What one buffer of OpenCL can be: memories, perhaps one for each plane, that lie in one dma-buf.
- * Returns: the first one's whole; NULL if they are not such. @size: what has to be imported. */
+/* Finds the dma-buf that has all memories of @buffer, of which each plane may have one. Returns:
+ * (transfer none) (nullable): the whole of the first memory. @size: (out): bytes to import. */
 static GstMemory *
 find_file (GstBuffer *buffer, gsize *size)
 {
@@ -197,7 +197,8 @@ find_file (GstBuffer *buffer, gsize *size)
   return first;
 }
 
-/* From where they are in @buffer to where they are in the file, of which each lies in one piece. */
+/* Turns the offsets of planes in @buffer into offsets in the file. FALSE if a plane is in several
+ * memories. */
 static gboolean
 find_in_file (const GemmclImage *image, GstBuffer *buffer, GemmclData *data)
 {
@@ -233,7 +234,7 @@ gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image, const G
   *data = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .acquired = TRUE};
   if (!gst_gemmcl_find_planes (image, info, buffer, gst_buffer_get_size (buffer), data) ||
       !find_in_file (image, buffer, data)) {
-    GST_LOG_OBJECT (self->element, "dma-bufs of %zu bytes are not the caps' picture",
+    GST_LOG_OBJECT (self->element, "dma-bufs of %zu bytes do not hold the frame of the caps",
                     gst_buffer_get_size (buffer));
     return FALSE;
   }

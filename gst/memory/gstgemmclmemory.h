@@ -3,16 +3,16 @@
 #pragma once
 
 /**
- * memory:OpenCL: buffers whose memory is a cl_mem, as the element gemmcl takes and makes them. This
- * header is all that another element needs: nothing is to be linked but GStreamer and OpenCL.
+ * memory:OpenCL: buffers whose memory is a cl_mem, as the element gemmcl takes and makes them.
+ * Other elements need this header only, and link nothing but GStreamer and OpenCL.
  *
  * Caps with the feature #GST_CAPS_FEATURE_MEMORY_OPENCL promise that each GstMemory of a buffer is
- * of the type #GST_OPENCL_MEMORY_TYPE_NAME. Pictures have a GstVideoMeta that says where their
- * planes lie: rows follow one another without the padding that GStreamer's own layout has.
+ * of the type #GST_OPENCL_MEMORY_TYPE_NAME. Frames have a GstVideoMeta that states the offset and
+ * stride of each plane: rows follow one another without the padding of GStreamer's own layout.
  *
- * On the host: such memory is mapped as any other. What the device still writes is waited for, and
- * what the host wrote is on the device before its next use there. A map fails when the command that
- * was to write the memory failed.
+ * On the host: such memory is mapped like any other. The map waits for writes of the device, and
+ * what the host writes is on the device before its next use there. The map fails if the command
+ * that was to write the memory failed.
  *
  * On the device: a command that reads, in C:
  *
@@ -36,13 +36,13 @@
  *     }
  *     gst_memory_unmap (memory, &map);
  *
- * One that writes does the same with GST_MAP_WRITE, or with both; the buffer and its memory have to
- * be writable then, as for a map of the host. Nothing of this blocks. What was enqueued keeps the
- * cl_mem, so that the buffer may be released at once, also to its pool: whoever gets it next waits
- * for the events.
+ * A command that writes does the same with GST_MAP_WRITE, or with both; the buffer and its memory
+ * must be writable, as for a map of the host. None of these calls blocks. Enqueued commands keep
+ * the cl_mem, so the buffer may be released at once, also to its pool: its next user waits for the
+ * events.
  *
- * Everything here may be called from any thread; of one memory as GStreamer has it for maps: many
- * readers, or one writer.
+ * All functions may be called from any thread. One memory has many readers or one writer, as for
+ * maps of GStreamer.
  */
 #ifndef CL_TARGET_OPENCL_VERSION
   #define CL_TARGET_OPENCL_VERSION 300
@@ -55,29 +55,29 @@ G_BEGIN_DECLS
 /** GST_CAPS_FEATURE_MEMORY_OPENCL: the feature of caps. */
 #define GST_CAPS_FEATURE_MEMORY_OPENCL "memory:OpenCL"
 
-/** GST_OPENCL_MEMORY_TYPE_NAME: what gst_memory_is_type() is asked. */
+/** GST_OPENCL_MEMORY_TYPE_NAME: the type for gst_memory_is_type(). */
 #define GST_OPENCL_MEMORY_TYPE_NAME "OpenCLMemory"
 
 /**
  * GST_MAP_OPENCL:
  *
  * With GST_MAP_READ, GST_MAP_WRITE or both: GstMapInfo.data is the cl_mem, which lives as long as
- * the GstMemory; clRetainMemObject() it to keep it longer. The memory's bytes begin at the offset
- * that gst_memory_get_sizes() gives and are GstMapInfo.size. Fails only where what the host wrote
- * cannot be sent to the device. Map the memory, not the buffer: a buffer of several memories would
- * be merged into one of the system.
+ * the GstMemory; clRetainMemObject() keeps it longer. The bytes begin at the offset that
+ * gst_memory_get_sizes() returns, and are GstMapInfo.size. The map fails only if the bytes of the
+ * host cannot be sent to the device. Map the memory, not the buffer: several memories of a buffer
+ * would be merged into system memory.
  */
 #define GST_MAP_OPENCL ((GstMapFlags)(GST_MAP_FLAG_LAST << 1))
 
-/** GST_OPENCL_MAX_EVENTS: more than that has never to be waited for at once. */
+/** GST_OPENCL_MAX_EVENTS: the most events to wait for at once. */
 #define GST_OPENCL_MAX_EVENTS 8
 
 /**
  * GstOpenCLMemoryMethods:
- * @size: of this struct; later versions may be longer
+ * @size: of this struct; later versions may be larger
  * @get_context, @get_events, @add_event: see the functions below
  *
- * What an allocator of such memory has as its object data #GST_OPENCL_MEMORY_METHODS; static.
+ * The object data #GST_OPENCL_MEMORY_METHODS of an allocator of such memory; static.
  */
 typedef struct {
   gsize size;
@@ -103,8 +103,8 @@ gst_opencl_memory_get_methods (GstMemory *memory)
  * gst_opencl_memory_get_context:
  * @memory: of any type
  *
- * Returns: (transfer none) (nullable): the cl_context to which the cl_mem belongs; lives as long as
- *   @memory. %NULL for memory of another type: the functions below are not for that.
+ * Returns: (transfer none) (nullable): the cl_context of the cl_mem, which lives as long as
+ * @memory. %NULL for memory of another type, for which the functions below must not be called.
  */
 static inline cl_context
 gst_opencl_memory_get_context (GstMemory *memory)
@@ -117,12 +117,12 @@ gst_opencl_memory_get_context (GstMemory *memory)
 /**
  * gst_opencl_memory_get_events:
  * @memory: mapped with #GST_MAP_OPENCL
- * @access: GST_MAP_READ, GST_MAP_WRITE or both: what the command is going to do
- * @events: (out caller-allocates) (transfer full): what it has to wait for: before it reads, the
- *   last write, though that may be done; before it writes, the reads since then, too. An event that
- *   fails makes the command fail, by OpenCL's rules
+ * @access: GST_MAP_READ, GST_MAP_WRITE or both: the access of the command
+ * @events: (out caller-allocates) (transfer full): for which the command has to wait: the last
+ *   write, which may be complete, if it reads; also the reads since then, if it writes. By the
+ *   rules of OpenCL, an event that fails makes the command fail
  *
- * Returns: how many there are; to be released, as gst_opencl_release_events() does.
+ * Returns: the number of events, to be released with gst_opencl_release_events().
  */
 static inline guint
 gst_opencl_memory_get_events (GstMemory *memory, GstMapFlags access,
@@ -134,11 +134,12 @@ gst_opencl_memory_get_events (GstMemory *memory, GstMapFlags access,
 /**
  * gst_opencl_memory_add_event:
  * @memory: mapped with #GST_MAP_OPENCL and @access
- * @event: (nullable): of a command that was enqueued, in a queue that was flushed, and that waits
- *   for what gst_opencl_memory_get_events() gave; retained. %NULL after a write: it is done already
+ * @event: (nullable): of the enqueued command, which waits for the events of
+ *   gst_opencl_memory_get_events() and whose queue was flushed; retained. %NULL for a write that is
+ *   complete
  *
- * Remembers the command as the last write, or as one more read. For each command that uses the
- * memory, before it is unmapped.
+ * Notes the command as the last write, or as one more read. To be called for each command that uses
+ * the memory, before that is unmapped.
  */
 static inline void
 gst_opencl_memory_add_event (GstMemory *memory, GstMapFlags access, cl_event event)

@@ -4,16 +4,16 @@
 
 #include <string.h>
 
-/* Referenced by its user, and by the memories that it knows. */
+/* Referenced by its user and by each Import. */
 struct _GstGemmclImports {
   GMutex lock;
-  GHashTable *imports; /* GstMemory to Import */
+  GHashTable *imports; /* from GstMemory to Import */
   guint most;
-  guint kept; /* imports that have objects */
+  guint kept; /* imports with objects */
   guint64 uses;
 };
 
-/* Stays until the memory is gone, with or without objects. */
+/* Lives as long as the memory, with or without objects. */
 typedef struct {
   GstGemmclImports *imports;
   guintptr id;

@@ -43,18 +43,20 @@ gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, const GstVideoInfo *info,
 
   if (!gst_video_frame_map (&self->frame, info, named ? named : buffer, access))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "A buffer of %zu bytes cannot be mapped as a %dx%d %s picture; "
-                            "expected %zu bytes, or a video meta that fits the buffer.",
+                            "A buffer of %zu bytes cannot be mapped as a %dx%d %s frame; expected "
+                            "%zu bytes, or a video meta that fits the buffer.",
                             gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
                             GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info),
                             GST_VIDEO_INFO_SIZE (info));
   self->is_frame = TRUE;
   if (GST_VIDEO_FRAME_WIDTH (&self->frame) < GST_VIDEO_INFO_WIDTH (info) ||
       GST_VIDEO_FRAME_HEIGHT (&self->frame) < GST_VIDEO_INFO_HEIGHT (info))
-    return gst_gemmcl_fail (
-        error, GEMMCL_ERROR_FORMAT, "A buffer's video meta says %dx%d; expected the caps' %dx%d.",
-        GST_VIDEO_FRAME_WIDTH (&self->frame), GST_VIDEO_FRAME_HEIGHT (&self->frame),
-        GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The video meta of a buffer states %dx%d; expected %dx%d, as "
+                            "in caps.",
+                            GST_VIDEO_FRAME_WIDTH (&self->frame),
+                            GST_VIDEO_FRAME_HEIGHT (&self->frame), GST_VIDEO_INFO_WIDTH (info),
+                            GST_VIDEO_INFO_HEIGHT (info));
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES (&self->frame); i++) {
     data->host[i] = GST_VIDEO_FRAME_PLANE_DATA (&self->frame, i);
     data->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (&self->frame, i);
@@ -82,7 +84,7 @@ gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GstMemory *memory, GstMa
   }
   g_clear_pointer (&memory, gst_memory_unref);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_IO,
-                          "A buffer's memory cannot be mapped; expected memory of the system.");
+                          "The memory of a buffer cannot be mapped; expected system memory.");
 }
 
 gboolean
@@ -134,10 +136,10 @@ gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstB
 }
 
 struct _GstGemmclInflight {
-  GMutex lock; /* guards what follows; nothing is waited for while it is held */
+  GMutex lock; /* guards what follows; nothing is waited for with it held */
   guint64 number;
-  cl_event done; /* NULL: there is no run, or its end was seen by the owner */
-  guint n;       /* inputs that are held */
+  cl_event done; /* NULL: there is no run, or the owner has finished it */
+  guint n;       /* number of inputs that are held */
   GstBuffer **inputs;
   GstGemmclMapping *mappings;
 };

@@ -51,41 +51,43 @@ gboolean gst_gemmcl_mapping_open_opencl (GstGemmclMapping *self, GemmclContext *
 gboolean gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info,
                                  GstBuffer *buffer, gsize size, GemmclData *data);
 
-/** gst_gemmcl_event_get_status: Returns: CL_COMPLETE, which is 0, also of %NULL; more than that if
- * the command has yet to run, less if it failed. */
+/** gst_gemmcl_event_get_status: @event: (nullable). Returns: CL_COMPLETE, which is 0, also for
+ * %NULL; more if the command is not complete; less if it failed. */
 cl_int gst_gemmcl_event_get_status (cl_event event);
 
 /**
  * GstGemmclInflight:
  *
- * Holds the inputs of an in-flight run, mapped, until the device is done with them. The element has
- * one for each of its queue-depth runs and uses them again and again; the memory of an output
- * refers to that of its run, so that whoever maps the output first gives the inputs back.
+ * Holds the inputs of an in-flight run, mapped, until the device is done with them. The element
+ * reuses one for each of its queue-depth runs. The memory of an output refers to the one of its
+ * run, so that the first map of the output releases the inputs.
  *
  * Any thread may call the functions, unless they say otherwise.
  */
 typedef struct _GstGemmclInflight GstGemmclInflight;
 
-/** gst_gemmcl_inflight_new: Returns: (transfer full): with room for @batch inputs; another
- * reference is made by g_atomic_rc_box_acquire(). */
+/** gst_gemmcl_inflight_new: Returns: (transfer full): with room for @batch inputs.
+ * g_atomic_rc_box_acquire() adds a reference. */
 GstGemmclInflight *gst_gemmcl_inflight_new (guint batch);
 
-/** gst_gemmcl_inflight_unref: The last one waits for the run. */
+/** gst_gemmcl_inflight_unref: Releasing the last reference waits for the run. */
 void gst_gemmcl_inflight_unref (GstGemmclInflight *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclInflight, gst_gemmcl_inflight_unref)
 
-/** gst_gemmcl_inflight_get_mapping: Returns: (transfer none): where input @index is mapped. For the
+/** gst_gemmcl_inflight_get_mapping: Returns: (transfer none): the mapping of input @index. For the
  * owner, between two runs. */
 GstGemmclMapping *gst_gemmcl_inflight_get_mapping (GstGemmclInflight *self, guint index);
 
 /**
  * gst_gemmcl_inflight_begin:
- * @inputs: (array length=n): those that are needed until @done; referenced. With their mappings
- *   they are released when the run is finished
+ * @inputs: (array length=n): the inputs that are needed until @done; referenced. They and their
+ *   mappings are released when the run is finished
  * @done: (transfer full): the event of the run
  *
- * Begins a run. For the owner, after gst_gemmcl_inflight_finish(). Returns: the run's number.
+ * Begins a run. For the owner, after gst_gemmcl_inflight_finish().
+ *
+ * Returns: the number of the run.
  */
 guint64 gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *const *inputs,
                                    cl_event done);
@@ -94,12 +96,12 @@ guint64 gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *
 gboolean gst_gemmcl_inflight_is_busy (GstGemmclInflight *self);
 
 /** gst_gemmcl_inflight_finish: Waits until the run is complete and releases its inputs. For the
- * owner. Returns: the negative status of a run that failed, once; else CL_SUCCESS. */
+ * owner. Returns: the negative status of a failed run, once; otherwise CL_SUCCESS. */
 cl_int gst_gemmcl_inflight_finish (GstGemmclInflight *self);
 
-/** gst_gemmcl_inflight_finish_run: Releases the inputs of run @number, if they are still held and
- * it is complete. */
+/** gst_gemmcl_inflight_finish_run: Releases the inputs of run @number, if it is complete and they
+ * are still held. */
 void gst_gemmcl_inflight_finish_run (GstGemmclInflight *self, guint64 number);
 
-/** gst_gemmcl_inflight_count: Returns: inputs that are held. */
+/** gst_gemmcl_inflight_count: Returns: the number of inputs that are held. */
 guint gst_gemmcl_inflight_count (GstGemmclInflight *self);

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
+/* For clCreateCommandQueue, whose successor OpenCL 1.2 devices do not have. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "memory/memory.h"
 
@@ -9,7 +9,7 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_memory_debug
 
-/* OpenCL aligns buffers for its widest type, and what it maps of them likewise. */
+/* OpenCL aligns buffers, and their mappings, for its widest type. */
 #define ALIGNMENT 128
 
 struct _GstGemmclAllocator {
@@ -22,7 +22,7 @@ G_DEFINE_FINAL_TYPE_WITH_CODE (GstGemmclAllocator, gst_gemmcl_allocator, GST_TYP
                                GST_DEBUG_CATEGORY_INIT (gst_gemmcl_memory_debug, "gemmclmemory", 0,
                                                         "OpenCL memory"))
 
-/* Of a sub-memory only @parent means something: the sides are its root's. */
+/* A sub-memory uses @parent only: its sides are those of its root. */
 typedef struct {
   GstMemory parent;
   GstGemmclSides sides;
@@ -34,7 +34,7 @@ gst_gemmcl_memory_get_sides (GstMemory *memory)
   return &((Memory *)(memory->parent ? memory->parent : memory))->sides;
 }
 
-/* GStreamer adds the offset to what this returns: a cl_mem has to come out of that as it is. */
+/* GStreamer adds the offset to the result, so it is subtracted from a cl_mem. */
 static gpointer
 memory_map (GstMemory *memory, GstMapInfo *info, gsize maxsize G_GNUC_UNUSED)
 {
@@ -54,7 +54,7 @@ memory_unmap (GstMemory *memory, GstMapInfo *info)
     gst_gemmcl_sides_unmap_host (gst_gemmcl_memory_get_sides (memory));
 }
 
-/* Sub-memories are read-only, as GStreamer's own are: their root is locked while they live. */
+/* Sub-memories are read-only, like GStreamer's own: they lock their root. */
 static GstMemory *
 memory_share (GstMemory *memory, gssize offset, gssize size)
 {
@@ -69,7 +69,7 @@ memory_share (GstMemory *memory, gssize offset, gssize size)
   return &self->parent;
 }
 
-/* On the device. */
+/* Copies on the device. */
 static GstMemory *
 memory_copy (GstMemory *memory, gssize offset, gssize size)
 {
@@ -77,7 +77,7 @@ memory_copy (GstMemory *memory, gssize offset, gssize size)
 
   if (size == -1)
     size = memory->size > (gsize)offset ? memory->size - offset : 0;
-  /* A driver may never come to the end of a command that is to wait for one that failed already. */
+  /* Some drivers never complete a command that waits for one that has failed. */
   if (gst_gemmcl_sides_are_lost (gst_gemmcl_memory_get_sides (memory)))
     return NULL;
   copy = gst_allocator_alloc (memory->allocator, size, NULL);
@@ -117,10 +117,11 @@ allocator_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *param
 
   if (params->align >= ALIGNMENT || !g_size_checked_add (&maxsize, size, params->prefix) ||
       !g_size_checked_add (&maxsize, maxsize, params->padding)) {
-    GST_ERROR_OBJECT (allocator, "%zu bytes aligned by %zu cannot be had", size, params->align);
+    GST_ERROR_OBJECT (allocator, "%zu bytes with alignment mask %zu cannot be allocated", size,
+                      params->align);
     return NULL;
   }
-  /* OpenCL has no buffers without bytes. */
+  /* OpenCL has no empty buffers. */
   maxsize = MAX (maxsize, 1);
   buffer = create_buffer (GST_GEMMCL_ALLOCATOR (allocator), maxsize);
   if (!buffer)
@@ -231,7 +232,7 @@ gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGemmclHostSide si
   self->transfers.owner = self;
   self->transfers.context = g_object_ref (context);
   self->transfers.side = side;
-  /* Out of order, where there is such a queue: else a copy that has to wait holds up all others. */
+  /* Out of order if the device allows it: in order, a copy that waits holds up all others. */
   self->transfers.queue = create_queue (context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
   if (!self->transfers.queue)
     self->transfers.queue = create_queue (context, 0, error);

@@ -6,16 +6,16 @@
 
 #include "memory/sides.h"
 
-/* The GstMemory over a cl_mem that gstgemmclmemory.h speaks of. */
+/* The GstMemory of gstgemmclmemory.h: a cl_mem with its events. */
 
 /**
  * GstGemmclAllocator:
  *
- * Makes such memory. gst_allocator_alloc() does, too, with these limits: memory is not zeroed,
- * whatever the flags of the parameters say, and an alignment above 128 bytes is refused. %NULL
- * where the device has not enough memory; the log says why.
+ * Allocates such memory, by gst_allocator_alloc(). The memory is not zeroed, whatever the flags of
+ * the parameters say, and an alignment above 128 bytes is refused. The result is %NULL if the
+ * device does not have enough memory; the log says why.
  *
- * Memory keeps the allocator, and that the #GemmclContext: they outlive whoever asked for them.
+ * Memory references the allocator, which references the #GemmclContext.
  */
 #define GST_TYPE_GEMMCL_ALLOCATOR (gst_gemmcl_allocator_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmclAllocator, gst_gemmcl_allocator, GST, GEMMCL_ALLOCATOR, GstAllocator)

@@ -5,23 +5,23 @@
 #include "memory/caps.h"
 #include "memory/caps.h"
 
-/* The least that devices and drivers have. */
+/* The smallest page of devices and drivers. */
 #define PAGE 4096
 
 struct _GstGemmclPool {
   GstBufferPool parent;
 
   GstAllocator *given;
-  GstAllocator *allocator; /* NULL: the system's */
+  GstAllocator *allocator; /* NULL: system memory */
   GstAllocationParams params;
   guint size;
   gboolean is_laid_out;
-  GstVideoInfo info; /* if so, with the library's offsets and strides */
+  GstVideoInfo info; /* if so, with the offsets and strides of the library */
 };
 
 G_DEFINE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST_TYPE_BUFFER_POOL)
 
-/* What a buffer keeps the memory under that it was made with. */
+/* qdata key of the memory with which a buffer was made. */
 static GQuark
 own_memory_quark (void)
 {
@@ -36,7 +36,7 @@ get_options (GstBufferPool *pool G_GNUC_UNUSED)
   return options;
 }
 
-/* The library's layout of pictures in place of GStreamer's. */
+/* Replaces the layout of GStreamer by that of the library. FALSE for unknown formats. */
 static gboolean
 lay_out (GstVideoInfo *info)
 {
@@ -55,7 +55,7 @@ lay_out (GstVideoInfo *info)
   return TRUE;
 }
 
-/* Says in @config what it makes larger. FALSE for pictures that the library does not know. */
+/* Enlarges @size to a frame, and notes the video meta in @config. FALSE for unknown formats. */
 static gboolean
 configure_video (GstGemmclPool *self, GstStructure *config, GstCaps *caps, guint *size)
 {
@@ -138,7 +138,8 @@ alloc_buffer (GstBufferPool *pool, GstBuffer **buffer,
   return GST_FLOW_OK;
 }
 
-/* Takes out what was put beside the buffer's own memory, which would keep it from coming back. */
+/* Removes memories that were added to the buffer's own: with them it would not return to the pool.
+ */
 static void
 drop_guests (GstBuffer *buffer)
 {
@@ -179,7 +180,7 @@ gst_gemmcl_pool_finalize (GObject *object)
   GstGemmclPool *self = GST_GEMMCL_POOL (object);
 
   G_OBJECT_CLASS (gst_gemmcl_pool_parent_class)->finalize (object);
-  /* Not before: the buffers that are left have their own references, but are freed by that. */
+  /* After the parent, which frees the buffers. */
   gst_clear_object (&self->allocator);
   gst_clear_object (&self->given);
 }

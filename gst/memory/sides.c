@@ -44,8 +44,8 @@ events_prune (GstGemmclEvents *self)
   prune_read (self);
 }
 
-/* To a reader the last write is given even when it is done: only to wait for it makes what was
- * written visible in another queue. */
+/* A reader gets the last write even if it is complete: only a wait for its event makes the bytes
+ * visible in another queue. */
 static guint
 events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_OPENCL_MAX_EVENTS])
 {
@@ -63,7 +63,7 @@ events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_OPENC
   return n;
 }
 
-/* One event that stands for all, or their end. */
+/* Replaces all reads by one event, or waits for them. */
 static void
 join_read (GstGemmclEvents *self, cl_command_queue queue)
 {
@@ -101,7 +101,7 @@ events_failed (const GstGemmclEvents *self)
   return self->written && gst_gemmcl_event_get_status (self->written) < CL_COMPLETE;
 }
 
-/* Logs what failed. */
+/* Logs a failure. */
 static gboolean
 check (GstGemmclSides *self, cl_int status, const gchar *call)
 {
@@ -120,14 +120,14 @@ gst_gemmcl_sides_are_lost (GstGemmclSides *self)
   return events_failed (&self->events);
 }
 
-/* Waits until the host may do @access. FALSE if there is nothing to be read. */
+/* Waits until the host may do @access. FALSE if the write of the content failed. */
 static gboolean
 wait_for_device (GstGemmclSides *self, GstMapFlags access)
 {
   cl_event events[GST_OPENCL_MAX_EVENTS];
   const guint n = gst_gemmcl_sides_get_events (self, access, events);
 
-  /* One after the other: where a reader failed the memory is none the worse. */
+  /* One after the other, since a failed read does no harm. */
   for (guint i = 0; i < n; i++)
     clWaitForEvents (1, &events[i]);
   gst_opencl_release_events (n, events);
@@ -144,7 +144,7 @@ gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event e
   events_add (&self->events, access, event, self->transfers->queue);
 }
 
-/* Takes the event of a command that was enqueued in the allocator's queue. */
+/* @event: (transfer full): of a command in the queue of the allocator. */
 static void
 take_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
 {
@@ -173,8 +173,8 @@ enqueue_map (GstGemmclSides *self, GstMapFlags access)
   return TRUE;
 }
 
-/* One mapping serves all maps, since GStreamer lets none do more than the first. Several of the
- * same buffer at once are what PoCL 3.1 stumbles over. */
+/* One mapping serves all maps, since GStreamer allows no map more access than the first. PoCL 3.1
+ * fails with several mappings of one buffer. */
 static gpointer
 map_mapped (GstGemmclSides *self, GstMapFlags access)
 {
@@ -346,7 +346,7 @@ gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, gui
   self->run = run;
 }
 
-/* The run that wrote is done: its inputs may go back where they came from. */
+/* The run that wrote is complete: releases its inputs. */
 static void
 finish_run (GstGemmclSides *self)
 {
@@ -428,7 +428,7 @@ gst_gemmcl_sides_init (GstGemmclSides *self, const GstGemmclTransfers *transfers
   g_mutex_init (&self->lock);
 }
 
-/* Commands under way keep the buffers. Unmapping the pinned one is enqueued behind them. */
+/* Enqueued commands keep the buffers. The pinned one is unmapped behind them. */
 static void
 free_staging (GstGemmclSides *self)
 {

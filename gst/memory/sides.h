@@ -42,19 +42,19 @@ typedef struct {
   gsize size;
   cl_mem buffer; /* on the device: what kernels read and write */
 
-  GMutex host_lock; /* held while the CPU waits for the host's side; taken before @lock */
+  GMutex host_lock; /* held while the host waits; taken before @lock */
   gpointer mapped;  /* @buffer, as the host sees it while @n_maps is not 0 */
   guint n_maps;
   GstMapFlags mapped_access;
-  cl_mem pinned; /* with @staging, where the allocator's side is staged and once it was mapped */
+  cl_mem pinned; /* with @staging, if the side is STAGED, from the first map on */
   guchar *staging;
 
   GMutex lock; /* never held while anything is waited for */
   GstGemmclEvents events;
-  gboolean need_upload;   /* @staging is newer: sent by the next use on the device */
-  gboolean need_download; /* @buffer is newer: fetched by the next map of the host */
-  cl_event fetched;       /* of the copy to @staging, done or not, for which the next map waits */
-  GstGemmclInflight *inflight; /* the run that writes @buffer, which a map of the host finishes */
+  gboolean need_upload;        /* @staging is newer: the next use on the device sends it */
+  gboolean need_download;      /* @buffer is newer: the next map of the host fetches it */
+  cl_event fetched;            /* of a copy to @staging, for which the next map waits */
+  GstGemmclInflight *inflight; /* the run that writes @buffer; a map of the host finishes it */
   guint64 run;                 /* its number */
 } GstGemmclSides;
 
@@ -65,16 +65,17 @@ void gst_gemmcl_sides_init (GstGemmclSides *self, const GstGemmclTransfers *tran
 /** gst_gemmcl_sides_clear: Frees all; OpenCL keeps what a command still uses until that is done. */
 void gst_gemmcl_sides_clear (GstGemmclSides *self);
 
-/** gst_gemmcl_sides_map_host: Waits until the host may do @access, and fetches what is not there
- * yet. Returns: the first byte; %NULL if that failed or there is nothing to be read. */
+/** gst_gemmcl_sides_map_host: Waits until the host may do @access, and fetches the bytes if needed.
+ * Returns: (nullable): the first byte; %NULL if that failed or the last write had failed. */
 gpointer gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access);
 
 void gst_gemmcl_sides_unmap_host (GstGemmclSides *self);
 
-/** gst_gemmcl_sides_open_device: Makes ready for @access by the device; does not wait. */
+/** gst_gemmcl_sides_open_device: Sends the bytes to the device if needed, without waiting. Returns:
+ * whether that succeeded. */
 gboolean gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access);
 
-/** gst_gemmcl_sides_get_events, gst_gemmcl_sides_add_event: As those of gstgemmclmemory.h. */
+/** gst_gemmcl_sides_get_events, gst_gemmcl_sides_add_event: As in gstgemmclmemory.h. */
 guint gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
                                    cl_event events[GST_OPENCL_MAX_EVENTS]);
 void gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event event);

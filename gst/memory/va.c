@@ -17,23 +17,23 @@
   #define LOOK_UP(name)                                                                            \
     ((name##_fn)clGetExtensionFunctionAddressForPlatform (get_platform (context), #name))
 
-/* What there is of the extension for a context, found once. */
+/* What a context has of the extension; found once. */
 typedef struct {
-  /* Of its platform; any may be NULL. */
+  /* Of the platform; each nullable. */
   clGetDeviceIDsFromVA_APIMediaAdapterINTEL_fn get_devices;
   clCreateFromVA_APIMediaSurfaceINTEL_fn create;
   clEnqueueAcquireVA_APIMediaSurfacesINTEL_fn acquire;
   clEnqueueReleaseVA_APIMediaSurfacesINTEL_fn release;
 
-  VADisplay display; /* with which it was made; NULL without one */
+  VADisplay display; /* with which the context was made; nullable */
 
   /* What follows is under sharing_lock. */
-  GHashTable *owners; /* GstVaDisplays of that display, of which one ends it with itself */
-  GWeakRef asked;     /* the GstVaDisplay of which it was last asked whether the device has it */
-  gboolean shares;    /* what the answer was */
+  GHashTable *owners; /* GstVaDisplays of display, one of which closes it when it is freed */
+  GWeakRef asked;     /* the GstVaDisplay that the device was last asked about */
+  gboolean shares;    /* the answer */
 } Sharing;
 
-/* Elements share contexts, and ask in threads of their own. */
+/* Elements in several threads share a context. */
 static GMutex sharing_lock;
 
 static cl_platform_id
@@ -46,9 +46,8 @@ get_platform (GemmclContext *context)
   return platform;
 }
 
-/* The VADisplay that the OpenCL context was made with; NULL if there is none. Drivers that know no
- * displays are not asked: PoCL 3 crashes if an application's context was made without properties.
- */
+/* Returns: (nullable): the VADisplay with which the OpenCL context was made. Only drivers with the
+ * extension are asked: PoCL 3 crashes if a context was made without properties. */
 static VADisplay
 find_display (GemmclContext *context)
 {
@@ -108,7 +107,7 @@ get_sharing (GemmclContext *context)
   return self;
 }
 
-/* @format says what was expected and what was found. */
+/* @format states what was expected and what was found. */
 G_GNUC_PRINTF (2, 3)
 static gboolean
 refuse (GError **error, const gchar *format, ...)
@@ -186,7 +185,7 @@ gst_gemmcl_va_ask_for_display (GstGemmclVa *self, const GemmclDeviceInfo *device
     gst_va_context_query (self->element, type);
 }
 
-/* Whether the device is among those of that display. */
+/* Returns: whether the device is one of those of @display. */
 static gboolean
 ask_device (GemmclContext *context, const Sharing *sharing, GstVaDisplay *display)
 {
@@ -223,8 +222,8 @@ shares_display (GemmclContext *context, GstVaDisplay *display)
   return sharing->shares;
 }
 
-/* Whether the device can share surfaces of that display. Intel's driver is asked about displays of
- * its own kind alone: others it takes for such. */
+/* Returns: whether the device can share surfaces of @display. The OpenCL driver of Intel takes
+ * every display for one of its own, so it is asked about displays of Intel's media driver only. */
 static gboolean
 check_display (GemmclContext *context, GstVaDisplay *display, GError **error)
 {
@@ -234,15 +233,15 @@ check_display (GemmclContext *context, GstVaDisplay *display, GError **error)
   if (gst_va_display_get_implementation (display) != GST_VA_IMPLEMENTATION_INTEL_IHD) {
     vendor = vaQueryVendorString (gst_va_display_get_va_dpy (display));
     return refuse (error,
-                   "The VADisplay is of \"%s\", but %s shares only with Intel's media driver: set "
-                   "LIBVA_DRIVER_NAME=iHD, if the GPU is one of Intel's.",
+                   "The VADisplay is of \"%s\", but %s shares surfaces with Intel's media driver "
+                   "only: set LIBVA_DRIVER_NAME=iHD if the GPU is one of Intel's.",
                    vendor ? vendor : "a driver without a name", device->name);
   }
   if (shares_display (context, display))
     return TRUE;
   return refuse (error,
-                 "%s does not share memory with the VADisplay, which another GPU has: choose that "
-                 "one by the properties platform, device-type and device.",
+                 "%s does not share memory with the VADisplay, which is of another GPU: choose "
+                 "that GPU with the properties platform, device-type and device.",
                  device->name);
 }
 
@@ -255,15 +254,15 @@ check_device (GemmclContext *context, GError **error)
   if (!gemmcl_device_info_has_extension (device, EXTENSION))
     return refuse (error,
                    "%s has no " EXTENSION
-                   ", which Intel's driver for GPUs has: choose a device of that one by the "
-                   "properties platform, device-type and device.",
+                   ", which Intel's driver for GPUs has: choose such a device with the properties "
+                   "platform, device-type and device.",
                    device->name);
   sharing = get_sharing (context);
   if (sharing->get_devices && sharing->create && sharing->acquire && sharing->release)
     return TRUE;
   return refuse (error,
                  "%s has " EXTENSION
-                 ", but of its functions it lacks%s%s%s%s: install another version of the driver.",
+                 ", but lacks its functions%s%s%s%s: install another version of the driver.",
                  device->name,
                  sharing->get_devices ? "" : " clGetDeviceIDsFromVA_APIMediaAdapterINTEL",
                  sharing->create ? "" : " clCreateFromVA_APIMediaSurfaceINTEL",
@@ -291,7 +290,7 @@ gst_gemmcl_va_get_properties (GstGemmclVa *self, GemmclContext *context,
   return TRUE;
 }
 
-/* Which of several GstVaDisplays owns the VADisplay cannot be told: all are kept. */
+/* It is unknown which of several GstVaDisplays owns the VADisplay, so all are kept. */
 void
 gst_gemmcl_va_bind (GstGemmclVa *self, GemmclContext *context)
 {
@@ -317,7 +316,7 @@ gst_gemmcl_va_check (GstGemmclVa *self, GemmclContext *context, GError **error)
     return FALSE;
   if (has_failed (self))
     return refuse (
-        error, "No OpenCL context could be made with the VADisplay: an earlier warning tells why.");
+        error, "No OpenCL context could be made with the VADisplay; an earlier warning says why.");
   if (!gemmcl_context_is_wrapped (context) || get_sharing (context)->display)
     return TRUE;
   return refuse (error, "The application's OpenCL context was made without a VADisplay: make it "
@@ -333,7 +332,7 @@ gst_gemmcl_va_has_surface (GstBuffer *buffer)
     return FALSE;
   memory = gst_buffer_peek_memory (buffer, 0);
   whole = gst_gemmcl_get_root (memory);
-  /* A part of a surface would not be the picture. */
+  /* A part of a surface is not the frame. */
   return memory->offset == whole->offset && memory->size == whole->size &&
          gst_va_memory_peek_display (whole) &&
          gst_va_memory_get_surface (whole) != VA_INVALID_SURFACE;
@@ -366,7 +365,7 @@ create_images (GemmclContext *context, VASurfaceID surface, cl_mem images[GEMMCL
       continue;
     for (guint j = 0; j < i; j++)
       g_clear_pointer (&images[j], clReleaseMemObject);
-    /* An error of OpenCL is negative, one of VA is not. */
+    /* Errors of OpenCL are negative, those of VA are not. */
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_OPENCL,
         "clCreateFromVA_APIMediaSurfaceINTEL for plane %u of VA surface %#x failed: %s %d. Without "
@@ -390,8 +389,8 @@ gst_gemmcl_va_open (GstGemmclVa *self, GemmclContext *context, GstGemmclImports 
     return gst_gemmcl_va_check (self, context, error) &&
            refuse (
                error,
-               "VA surface %#x is of VADisplay %p, but the OpenCL context was made with %p: give "
-               "all elements upstream one display, and an application's own context that one, too.",
+               "VA surface %#x is of VADisplay %p, but the OpenCL context was made with %p: use "
+               "one display for all elements upstream and for the context of the application.",
                surface, display, sharing->display);
   *data = (GemmclData){.kind = GEMMCL_DATA_IMAGES, .acquired = TRUE};
   if (!gst_gemmcl_imports_find (imports, memory, surface, data->objects)) {
@@ -403,8 +402,8 @@ gst_gemmcl_va_open (GstGemmclVa *self, GemmclContext *context, GstGemmclImports 
   if (status != VA_STATUS_SUCCESS)
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_IO,
-        "vaSyncSurface, until VA surface %#x is rendered, failed: %s. What rendered it may have "
-        "failed before: LIBVA_MESSAGING_LEVEL=2 shows what libva says of that.",
+        "vaSyncSurface failed for VA surface %#x: %s. Rendering it may have failed before; "
+        "LIBVA_MESSAGING_LEVEL=2 shows messages of libva.",
         surface, vaErrorStr (status));
   run->acquire = G_CALLBACK (sharing->acquire);
   run->release = G_CALLBACK (sharing->release);

@@ -4,12 +4,12 @@
 
 #include "element/problem.h"
 
-static const GstGemmclPicture picture = {.width = 10, .height = 6, .channels = 3};
-static const GstGemmclPicture patched = {
+static const GstGemmclFrame frame = {.width = 10, .height = 6, .channels = 3};
+static const GstGemmclFrame patched = {
     .width = 10, .height = 6, .channels = 3, .patch_width = 4, .patch_height = 2};
 
 static void
-check (const GstGemmclPicture *of, GstGemmclFeatureMode wanted, gsize k, GemmclFeatureMode mode,
+check (const GstGemmclFrame *of, GstGemmclFeatureMode wanted, gsize k, GemmclFeatureMode mode,
        gsize m)
 {
   g_autoptr (GError) error = NULL;
@@ -25,9 +25,9 @@ check (const GstGemmclPicture *of, GstGemmclFeatureMode wanted, gsize k, GemmclF
 static void
 test_modes (void)
 {
-  check (&picture, GST_GEMMCL_FEATURE_MODE_PIXEL, 3, GEMMCL_FEATURE_PIXEL, 60);
-  check (&picture, GST_GEMMCL_FEATURE_MODE_ROW, 30, GEMMCL_FEATURE_ROW, 6);
-  check (&picture, GST_GEMMCL_FEATURE_MODE_FRAME, 180, GEMMCL_FEATURE_FRAME, 1);
+  check (&frame, GST_GEMMCL_FEATURE_MODE_PIXEL, 3, GEMMCL_FEATURE_PIXEL, 60);
+  check (&frame, GST_GEMMCL_FEATURE_MODE_ROW, 30, GEMMCL_FEATURE_ROW, 6);
+  check (&frame, GST_GEMMCL_FEATURE_MODE_FRAME, 180, GEMMCL_FEATURE_FRAME, 1);
   /* Two of ten columns are left over. */
   check (&patched, GST_GEMMCL_FEATURE_MODE_PATCH, 24, GEMMCL_FEATURE_PATCH, 6);
 }
@@ -42,7 +42,7 @@ test_auto (void)
 }
 
 static void
-check_error (const GstGemmclPicture *of, GstGemmclFeatureMode wanted, gsize k,
+check_error (const GstGemmclFrame *of, GstGemmclFeatureMode wanted, gsize k,
              const gchar *const *words)
 {
   g_autoptr (GError) error = NULL;
@@ -58,19 +58,19 @@ check_error (const GstGemmclPicture *of, GstGemmclFeatureMode wanted, gsize k,
 static void
 test_none_fits (void)
 {
-  check_error (&picture, GST_GEMMCL_FEATURE_MODE_AUTO, 7,
+  check_error (&frame, GST_GEMMCL_FEATURE_MODE_AUTO, 7,
                (const gchar *[]){"K = 7", "no feature mode", "pixel: K = 3", "row: K = 30",
                                  "frame: K = 180", "patch: needs patch-width", NULL});
   check_error (&patched, GST_GEMMCL_FEATURE_MODE_AUTO, 7, (const gchar *[]){"patch: K = 24", NULL});
-  check_error (&picture, GST_GEMMCL_FEATURE_MODE_ROW, 3,
+  check_error (&frame, GST_GEMMCL_FEATURE_MODE_ROW, 3,
                (const gchar *[]){"feature-mode=row", "K = 30", "K = 3", "pixel: K = 3", NULL});
 }
 
 static void
 test_several_fit (void)
 {
-  const GstGemmclPicture column = {.width = 1, .height = 5, .channels = 3};
-  const GstGemmclPicture dot = {.width = 1, .height = 1, .channels = 1};
+  const GstGemmclFrame column = {.width = 1, .height = 5, .channels = 3};
+  const GstGemmclFrame dot = {.width = 1, .height = 1, .channels = 1};
 
   check_error (&column, GST_GEMMCL_FEATURE_MODE_AUTO, 3,
                (const gchar *[]){"several", "(pixel, row)", "feature-mode", NULL});
@@ -82,20 +82,20 @@ test_several_fit (void)
 static void
 test_patch_errors (void)
 {
-  const GstGemmclPicture wide = {
+  const GstGemmclFrame wide = {
       .width = 4, .height = 4, .channels = 1, .patch_width = 5, .patch_height = 1};
 
-  check_error (&picture, GST_GEMMCL_FEATURE_MODE_PATCH, 3,
+  check_error (&frame, GST_GEMMCL_FEATURE_MODE_PATCH, 3,
                (const gchar *[]){"patch-width and patch-height", NULL});
   check_error (&wide, GST_GEMMCL_FEATURE_MODE_PATCH, 5, (const gchar *[]){"5x1", "4x4", NULL});
   check_error (&wide, GST_GEMMCL_FEATURE_MODE_AUTO, 5,
-               (const gchar *[]){"the patch is larger than the picture", NULL});
+               (const gchar *[]){"the patch is larger than the frame", NULL});
 }
 
 static void
 test_overflow (void)
 {
-  const GstGemmclPicture huge = {.width = G_MAXSIZE / 2, .height = 3, .channels = 4};
+  const GstGemmclFrame huge = {.width = G_MAXSIZE / 2, .height = 3, .channels = 4};
   g_autoptr (GError) error = NULL;
   GstGemmclShape shape;
 

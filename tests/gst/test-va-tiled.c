@@ -114,7 +114,7 @@ test_no_surfaces (void)
   if (!has_drm_formats ())
     return;
   g_assert_nonnull (refused.warning);
-  g_assert_nonnull (strstr (refused.warning, "tiled dma-bufs, are not taken."));
+  g_assert_nonnull (strstr (refused.warning, "tiled dma-bufs) are not taken."));
   g_assert_nonnull (strstr (refused.warning, "has no cl_intel_va_api_media_sharing"));
 }
 
