@@ -55,8 +55,8 @@
  * has one row of PANEL words for every four rows.
  *
  * TILE_M, TILE_N   rows, 8 to 32 in blocks of 8, and blocks of S columns; larger: fewer reads per
- *                  dpas. D takes TILE_M * TILE_N registers: 32 x 64 outputs are half of 256
- *                  registers of 64 bytes
+ *                  dpas. D takes TILE_M * TILE_N registers: a tile of 32 x 64 takes half of a
+ *                  thread's 256 registers of 64 bytes
  * GROUP_M, GROUP_N larger: more reads hit the core's cache, and the grid is coarser
  * DEPTH            STEP = DEPTH * S, a multiple of DPAS_K, is read before it is multiplied
  * AHEAD            prefetch distance for A and B in steps; 0: no prefetch
