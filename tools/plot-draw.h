@@ -178,3 +178,31 @@ gchar *plot_series_get_note (GPtrArray *list);
  */
 void plot_series_draw (GString *svg, const PlotData *data, GPtrArray *list, const PlotAxis *x,
                        const PlotAxis *y, PlotGetX get_x);
+
+/** plot_point_describe: Returns: (transfer full): what the point says where the mouse is. */
+gchar *plot_point_describe (const PlotData *data, const PlotPoint *point);
+
+#define PLOT_WIDTH 960
+
+/** PlotFrame: the pixels between which a chart has its points. */
+typedef struct {
+  gdouble left, top, right, bottom;
+} PlotFrame;
+
+/**
+ * plot_begin:
+ * @kind: what it shows, before the data's own title
+ * @notes: (array length=n_notes): lines that stand below; %NULL ones are left out
+ * @frame: (inout): its bottom is set to a chart of @rows pixels height
+ *
+ * Returns: (transfer full): a picture with titles and notes around @frame.
+ */
+GString *plot_begin (const PlotData *data, const gchar *kind, const gchar *const *notes,
+                     guint n_notes, gdouble rows, PlotFrame *frame);
+
+/** plot_get_peak_name: Returns: "f32 peak", or "peak" where the user stated it; static. */
+const gchar *plot_get_peak_name (const PlotData *data);
+
+/** plot_get_peak_note: Returns: (transfer full): where the peak comes from, or why there is none.
+ */
+gchar *plot_get_peak_note (const PlotData *data);

@@ -11,6 +11,8 @@
 #define SIZES_GAP    8
 #define TICK_GAP     42
 
+static const PlotFont size_font = {
+    .size = 11, .colour = PLOT_GREY, .anchor = PLOT_MIDDLE, .halo = TRUE};
 static const PlotFont roof_font = {.size = 12, .colour = PLOT_INK, .halo = TRUE};
 
 /* Where the memory's slope meets the peak. */
@@ -85,26 +87,47 @@ draw_peak (GString *svg, const PlotData *data, const PlotAxis *x, const PlotAxis
   plot_svg_close (svg);
 }
 
-/* A thin line under the points of each size, and the size at its foot. */
+/* A thin line under a point, and its size at the foot. */
+static void
+draw_size (GString *svg, const PlotPoint *point, const gchar *text, const PlotAxis *x,
+           const PlotAxis *y)
+{
+  const PlotStroke stroke = {.colour = "#8c959f", .width = 0.8, .dash = "1 3"};
+  const gdouble place = plot_axis_place (x, point->intensity);
+
+  plot_svg_line (svg, place, y->start - SIZES_HEIGHT + 6, place, plot_axis_place (y, point->gflops),
+                 &stroke);
+  plot_svg_text (svg, place, y->start - 8, &size_font, text, NULL);
+}
+
+/* The last size, and of the others those for which there is room. */
 static void
 draw_sizes (GString *svg, const PlotData *data, const PlotAxis *x, const PlotAxis *y)
 {
-  const PlotFont font = {.size = 11, .colour = PLOT_GREY, .anchor = PLOT_MIDDLE, .halo = TRUE};
-  const PlotStroke stroke = {.colour = "#8c959f", .width = 0.8, .dash = "1 3"};
-  gdouble free_from = x->start;
+  const PlotPoint *last = NULL;
+  g_autofree gchar *last_text = NULL;
+  gdouble free_from = x->start, free_to;
 
+  for (guint i = 0; i < data->points->len; i++) {
+    const PlotPoint *point = &g_array_index (data->points, PlotPoint, i);
+    if (last == NULL || point->intensity > last->intensity)
+      last = point;
+  }
+  last_text = g_strdup_printf ("%.0f", last->size);
+  free_to = plot_axis_place (x, last->intensity) -
+            plot_svg_guess_width (last_text, size_font.size) / 2 - SIZES_GAP;
   for (guint i = 0; i < data->points->len; i++) {
     const PlotPoint *point = &g_array_index (data->points, PlotPoint, i);
     const gdouble place = plot_axis_place (x, point->intensity);
     g_autofree gchar *text = g_strdup_printf ("%.0f", point->size);
-    const gdouble half = plot_svg_guess_width (text, font.size) / 2;
-    if (place - half < free_from)
+    const gdouble half = plot_svg_guess_width (text, size_font.size) / 2;
+
+    if (place - half < free_from || place + half > free_to)
       continue;
-    plot_svg_line (svg, place, y->start - SIZES_HEIGHT + 6, place,
-                   plot_axis_place (y, point->gflops), &stroke);
-    plot_svg_text (svg, place, y->start - 8, &font, text, NULL);
+    draw_size (svg, point, text, x, y);
     free_from = place + half + SIZES_GAP;
   }
+  draw_size (svg, last, last_text, x, y);
 }
 
 static gboolean
@@ -140,7 +163,7 @@ plot_roofline (const PlotData *data)
   g_autofree gchar *others = plot_series_get_note (list);
   const gchar *notes[] = {peak, memory, sizes, others};
   PlotFrame frame = {.left = LEFT, .right = PLOT_WIDTH - plot_series_get_margin (list)};
-  GString *svg = plot_begin (data, "Roofline", notes, G_N_ELEMENTS (notes), ROWS, &frame);
+  GString *svg = plot_begin (data, "GEMM roofline", notes, G_N_ELEMENTS (notes), ROWS, &frame);
   g_autoptr (GArray) across = NULL;
   g_autoptr (GArray) up = NULL;
   PlotAxis x, y;
@@ -148,8 +171,8 @@ plot_roofline (const PlotData *data)
   make_axes (data, &frame, &x, &y);
   across = plot_axis_list_octaves (&x, (guint)((frame.right - frame.left) / TICK_GAP));
   up = plot_axis_list_ticks (&y, 12);
-  plot_axis_draw_y (svg, &x, &y, up, "GFLOPS");
-  plot_axis_draw_x (svg, &x, &y, across, "Operations for each byte of the matrices (FLOP/byte)");
+  plot_axis_draw_y (svg, &x, &y, up, "Speed (GFLOPS)");
+  plot_axis_draw_x (svg, &x, &y, across, "Arithmetic intensity (FLOP/byte)");
   if (data->size_title != NULL)
     draw_sizes (svg, data, &x, &y);
   plot_series_draw (svg, data, list, &x, &y, plot_point_get_intensity);

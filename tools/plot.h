@@ -7,11 +7,11 @@
 /**
  * Charts of what bench measured, as SVG 1.1 text. The same data give the same text.
  *
- *   plot-svg.c     elements and texts
- *   plot-axis.c    values -> pixels, ticks
- *   plot-series.c  a line for each kernel, with its colour, marks and label
- *   plot.c         the data, and what every chart has around it
- *   plot-lines.c, plot-bars.c, plot-roofline.c    a chart each
+ *   plot-svg.c       elements and texts
+ *   plot-axis.c      values -> pixels, ticks
+ *   plot-series.c    a line for each kernel, with its colour, marks and label
+ *   plot.c           the data, what every chart has around it, lines and bars
+ *   plot-roofline.c  the roofline
  */
 
 /**
@@ -63,9 +63,6 @@ PlotData *plot_data_new (void);
 void plot_data_free (PlotData *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PlotData, plot_data_free)
 
-/** plot_point_describe: Returns: (transfer full): what the point says where the mouse is. */
-gchar *plot_point_describe (const PlotData *data, const PlotPoint *point);
-
 /** plot_lines: Returns: (transfer full): rate over size, a line per series; needs a point. */
 gchar *plot_lines (const PlotData *data);
 
@@ -79,28 +76,3 @@ gchar *plot_bars (const PlotData *data);
  *   peak allow; needs a point and a bandwidth.
  */
 gchar *plot_roofline (const PlotData *data);
-
-#define PLOT_WIDTH 960
-
-/** PlotFrame: the pixels between which a chart has its points. */
-typedef struct {
-  gdouble left, top, right, bottom;
-} PlotFrame;
-
-/**
- * plot_begin:
- * @kind: what it shows, before the data's own title
- * @notes: (array length=n_notes): lines that stand below; %NULL ones are left out
- * @frame: (inout): its bottom is set to a chart of @rows pixels height
- *
- * Returns: (transfer full): a picture with titles and notes around @frame.
- */
-GString *plot_begin (const PlotData *data, const gchar *kind, const gchar *const *notes,
-                     guint n_notes, gdouble rows, PlotFrame *frame);
-
-/** plot_get_peak_name: Returns: "f32 peak", or "peak" where the user stated it; static. */
-const gchar *plot_get_peak_name (const PlotData *data);
-
-/** plot_get_peak_note: Returns: (transfer full): where the peak comes from, or why there is none.
- */
-gchar *plot_get_peak_note (const PlotData *data);

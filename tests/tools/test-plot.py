@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The charts of `gemmcl bench` show what was measured, and no text covers another. TAP out."""
+"""The charts of `gemmcl bench` show what was measured, with names and units. TAP out."""
 
 import json
 import math
@@ -15,8 +15,8 @@ import tool
 SVG = "{http://www.w3.org/2000/svg}"
 KERNELS = ("gemm_naive", "vector_8x8_1x1", "tiled_4x4_8x8")
 SQUARES = ("-M", 48, "-N", 48, "-K", 48)
-# Of a font's size: what letters are wide on average, and high.
-WIDTH, HEIGHT = 0.6, 0.8
+# Pixels between two numbers of an axis, or more.
+GAP = 20
 POINT = re.compile(
     r"(\S+), (\d+) × (\d+) × (\d+): ([\d.]+) GFLOPS(?:, ([\d.]+) % of the (?:f32 )?peak)?"
 )
@@ -35,13 +35,8 @@ def labels(root):
     return [text for text in root.iter(f"{SVG}text") if text.get("stroke") is None]
 
 
-def box_of(text):
-    """Where a text stands: left, top, right, bottom."""
-    size, x, y = (float(text.get(key)) for key in ("font-size", "x", "y"))
-    # Between a name and the number behind it is a gap.
-    width = WIDTH * size * len(text_of(text)) + (7 if text.find(f"{SVG}tspan") is not None else 0)
-    left = x - width * {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor")]
-    return left, y - HEIGHT * size, left + width, y
+def place_of(text):
+    return text.get("text-anchor"), float(text.get("x")), float(text.get("y"))
 
 
 def ticks_of(root, anchor):
@@ -83,24 +78,27 @@ class Chart(tool.TestCase):
             self.assertEqual(os.listdir(directory), ["chart.svg"])
             root = ElementTree.parse(path).getroot()
         self.assertEqual((root.tag, root.get("version")), (f"{SVG}svg", "1.1"))
-        self.assertIn(json.loads(said.stdout)[0]["device"], text_of(labels(root)[0]))
+        title, device, *_ = [text_of(text) for text in labels(root)]
+        self.assertTrue(title.startswith("GEMM "), title)
+        self.assertIn(json.loads(said.stdout)[0]["device"], device)
+        self.assertIn("Speed (GFLOPS)", [text_of(text) for text in labels(root)])
         self.no_text_covers_another(root)
         return root, json.loads(said.stdout)
 
     def no_text_covers_another(self, root):
-        boxes = [
-            (box_of(text), text_of(text)) for text in labels(root) if text.get("transform") is None
-        ]
-        for i, (one, name) in enumerate(boxes):
-            self.assertGreaterEqual(one[0], 0, name)
-            self.assertLessEqual(one[2], float(root.get("width")), name)
-            self.assertLessEqual(one[3], float(root.get("height")), name)
-            for other, other_name in boxes[:i]:
-                apart = (
-                    one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1]
-                    or other[3] <= one[1]
+        """Texts of a column are lines apart, and those of a line stand at places of their own."""
+        texts = [text for text in labels(root) if text.get("transform") is None]
+        for i, text in enumerate(texts):
+            anchor, x, y = place_of(text)
+            size = float(text.get("font-size"))
+            self.assertTrue(0 <= x <= float(root.get("width")), text_of(text))
+            self.assertTrue(size <= y <= float(root.get("height")), text_of(text))
+            for other in texts[:i]:
+                if place_of(other)[0] != anchor or abs(place_of(other)[2] - y) >= size:
+                    continue
+                self.assertGreaterEqual(
+                    abs(place_of(other)[1] - x), GAP, f"{text_of(text)} covers {text_of(other)}"
                 )
-                self.assertTrue(apart, f"{name} covers {other_name}")
 
     def points_of(self, root):
         """(kernel, m, n, k) -> GFLOPS, and the part of the peak or None."""
@@ -171,8 +169,21 @@ class Lines(Chart):
             self.assertRegex(text_of(labels(peak)[0]), r"^f32 peak [\d.]+ GFLOPS$")
             self.assertRegex(text_of(root), r"The f32 peak: \d.*\.")
         texts = [text_of(text) for text in labels(root)]
-        self.assertIn("Size s of M × N × K = 9 × s × s", texts)
-        self.assertIn("Speed over size. f32, column-major, median of 2 runs", texts)
+        self.assertIn("Matrix size s (M × N × K = 9 × s × s)", texts)
+        self.assertIn("GEMM speed by matrix size", texts)
+        self.assertTrue(texts[1].endswith(". f32, column-major, median of 2 runs"), texts[1])
+
+    def test_the_first_and_the_last_size_have_a_number(self):
+        """Also where there is no room for all between."""
+        for option in ("--plot", "--roofline"):
+            root, _ = self.draw(
+                option, "--sweep", "32:256:16", "-k", KERNELS[1], "-i", 1, "--bandwidth", "10",
+                "--peak", "200"
+            )
+            texts = [text_of(text) for text in labels(root)]
+            self.assertIn("32", texts)
+            self.assertIn("256", texts)
+            self.assertNotIn("240", texts)
 
     def test_an_unknown_peak_is_not_drawn(self):
         double = {"LD_PRELOAD": os.environ["GEMMCL_NO_CLOCK"]}
@@ -256,6 +267,7 @@ class Roofline(Chart):
         for size in (16, 32, 64, 128):
             self.assertIn(str(size), [text_of(text) for text in labels(root)])
         self.assertIn("stated with --bandwidth", text_of(root))
+        self.assertIn("Arithmetic intensity (FLOP/byte)", [text_of(text) for text in labels(root)])
 
     def test_bandwidth_is_measured(self):
         with tempfile.TemporaryDirectory() as directory:
