@@ -89,7 +89,7 @@ bench_charts_are_empty (const BenchCharts *self)
   return self->data->points->len == 0;
 }
 
-/* What all points have in common, now that they are there. */
+/* Describes the properties that all points have in common. */
 static void
 describe (BenchCharts *self)
 {

@@ -37,7 +37,7 @@ verify_output (BenchProblem *problem, BenchResult *result, GError **error)
   return TRUE;
 }
 
-/* Of runs all of which took time. */
+/* Summarises the runs, if all of them have a time. */
 static void
 summarise (BenchResult *result, const GemmclGemm *gemm)
 {
@@ -85,7 +85,7 @@ bench_measure (BenchProblem *problem, const gchar *kernel, guint iterations, gbo
 }
 
 #define COPIES 5
-/* How much larger than the cache; the least; and of a device's memory, what a buffer may take. */
+/* Size of a buffer: a multiple of the cache, a minimum, and a share of the device's memory. */
 #define TIMES_CACHE  4
 #define LEAST_BYTES  ((guint64)256 << 20)
 #define MEMORY_SHARE 8
@@ -99,7 +99,7 @@ check_cl (cl_int status, const gchar *call, GError **error)
     return TRUE;
   g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL,
                "%s failed with status %d while the bandwidth of the memory was measured; "
-               "--bandwidth states it.",
+               "--bandwidth sets it.",
                call, status);
   return FALSE;
 }
@@ -111,7 +111,7 @@ choose_bytes (GemmclContext *context)
   cl_ulong cache = 0;
   guint64 bytes;
 
-  /* Where the driver does not know, the least must do. */
+  /* The minimum, if the driver does not know. */
   clGetDeviceInfo (gemmcl_context_get_cl_device (context), CL_DEVICE_GLOBAL_MEM_CACHE_SIZE,
                    sizeof cache, &cache, NULL);
   bytes = MAX (LEAST_BYTES, TIMES_CACHE * (guint64)cache);

@@ -83,7 +83,7 @@ make_host_data (BenchProblem *self, GError **error)
   return TRUE;
 }
 
-/* B as a matrix, whose rows lie together in memory, of the shape that the plan wants. */
+/* B as a row-major matrix of the shape that the plan takes. */
 static GemmclMatrix *
 make_weights (const BenchProblem *self, GError **error)
 {

@@ -67,7 +67,7 @@ print_head (BenchReport *self)
     fprintf (self->out, "%-8s %.1f GFLOPS: %s\n", setup->peak_stated ? "Peak" : "f32 peak",
              setup->peak, setup->peak_source);
   else
-    fprintf (self->out, "f32 peak %s; --peak states it\n", setup->peak_source);
+    fprintf (self->out, "f32 peak %s; --peak sets it\n", setup->peak_source);
   if (setup->bandwidth > 0)
     fprintf (self->out, "Memory   %.1f GB/s: %s\n", setup->bandwidth, setup->bandwidth_source);
   fprintf (self->out, "Problem  %s (M x N x K)", shape);
@@ -81,7 +81,7 @@ print_head (BenchReport *self)
            gemm->alpha, gemm->beta, setup->iterations);
 }
 
-/* Whether auto or rules is among the names. */
+/* TRUE if auto or rules is among the names. */
 static gboolean
 lets_choose (const BenchSetup *setup)
 {
@@ -106,7 +106,7 @@ fit_columns (BenchReport *self)
   }
   for (guint i = 0; i < setup->names->len; i++)
     tool_table_fit (&self->columns[COLUMN_KERNEL], g_ptr_array_index (setup->names, i));
-  /* What will be chosen is not known yet. */
+  /* The choice is not known yet. */
   for (guint i = 0; i < gemmcl_get_n_kernels () && !self->hidden[COLUMN_CHOICE]; i++)
     tool_table_fit (&self->columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
   for (guint i = 0; i < N_COLUMNS; i++) {
@@ -124,7 +124,7 @@ bench_report_new (FILE *out, const BenchSetup *setup)
   *self = (BenchReport){
       .out = out,
       .setup = setup,
-      /* Of one kernel and size each run is told, of several only what they come to. */
+      /* A single kernel and size has a line for each run, several have one for each median. */
       .each_run = setup->names->len == 1 && setup->sizes->sizes->len == 1,
       .columns = {[COLUMN_SIZES] = {"M x N x K", 0, FALSE},
                   [COLUMN_KERNEL] = {"kernel", 0, FALSE},

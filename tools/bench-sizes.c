@@ -4,7 +4,7 @@
 
 #include "tool.h"
 
-/* More than anybody waits for. */
+/* Sizes of a sweep at most. */
 #define MOST_SIZES 256
 
 static gboolean
@@ -101,8 +101,8 @@ bench_sizes_new (gint m, gint n, gint k, const gchar *sweep, GError **error)
   }
   if (!varies (self)) {
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                         "--sweep varies those of M, N and K that are not stated, but -M, -N and "
-                         "-K are all there. Leave at least one out.");
+                         "--sweep varies those of M, N and K that are not given, but -M, -N and -K "
+                         "are all given. Leave at least one out.");
     return NULL;
   }
   return parse_sweep (self, error) ? g_steal_pointer (&self) : NULL;

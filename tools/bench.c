@@ -37,51 +37,50 @@ static const GOptionEntry problem_entries[] = {
     {"size3", 'N', 0, G_OPTION_ARG_INT, &options.n,
      "Columns of B and D (default: " G_STRINGIFY (BENCH_SIZE_DEFAULT) ")", "INTEGER"},
     {"sweep", 0, 0, G_OPTION_ARG_STRING, &options.sweep,
-     "Several sizes, one after the other, for all of M, N and K that are not stated: numbers with "
-     "commas between, FROM:TO, of which each is twice the one before, and FROM:TO:STEP",
+     "Sizes for those of M, N and K that are not given: numbers with commas between, "
+     "FROM:TO, each twice the one before, and FROM:TO:STEP",
      "SIZES"},
     {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
-     "What lies together in memory: row or col (default: row)", "row|col"},
+     "Order in memory, by rows or by columns: row or col (default: row)", "row|col"},
     {"beta", 0, 0, G_OPTION_ARG_STRING, &options.beta,
-     "The factor of the addend C: random numbers, M x N; with 0 there is no C (default: 0)",
-     "NUMBER"},
+     "Factor of the addend C, random numbers, M x N; 0: no C (default: 0)", "NUMBER"},
     {NULL}};
 
 static const GOptionEntry measure_entries[] = {
     {"iterations", 'i', 0, G_OPTION_ARG_INT, &options.iterations,
-     "Runs of each kernel that are timed; 0 makes everything ready and runs nothing "
-     "(default: " G_STRINGIFY (DEFAULT_ITERATIONS) ")",
+     "Timed runs of each kernel; 0: prepare everything and run nothing (default: " G_STRINGIFY (
+         DEFAULT_ITERATIONS) ")",
      "INTEGER"},
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
-     "A kernel, several with commas between, or all; auto lets the library choose by what was "
-     "tuned and by its rules, rules only by these (default: " DEFAULT_KERNEL ")",
+     "A kernel, several with commas between, or all; auto: the choice of the library, "
+     "by tuning and rules; rules: by its rules alone (default: auto)",
      "NAME,..."},
     {"validation", 'v', 0, G_OPTION_ARG_NONE, &options.validation,
-     "Check each kernel's result against a double-precision one of the host; slow where matrices "
-     "are large",
+     "Check the result of each kernel against a double-precision one of the host; slow "
+     "for large matrices",
      NULL},
     {"peak", 0, 0, G_OPTION_ARG_STRING, &options.peak,
-     "What the efficiency is a part of, in 10^9 operations a second (default: the peak in f32, if "
-     "it can be told from the device)",
+     "The peak that the efficiency refers to, in 10^9 operations a second (default: "
+     "the f32 peak, where the device reveals it)",
      "GFLOPS"},
     {NULL}};
 
 static const GOptionEntry output_entries[] = {
     {"json", 0, 0, G_OPTION_ARG_FILENAME, &options.json,
-     "Write the results as JSON, too; - is the standard output, here and below, and the table goes "
-     "to the standard error then",
+     "Also write the results as JSON; - is the standard output, here and below, and "
+     "the table then goes to the standard error",
      "FILE"},
     {"plot", 0, 0, G_OPTION_ARG_FILENAME, &options.plot,
-     "Draw the results as SVG: with --sweep a line for each kernel over the sizes, else a bar for "
-     "each kernel, and the f32 peak if it is known",
+     "Draw the results as SVG: with --sweep a line for each kernel over the sizes, "
+     "else a bar for each kernel; with the f32 peak where it is known",
      "FILE"},
     {"roofline", 0, 0, G_OPTION_ARG_FILENAME, &options.roofline,
-     "Draw them as SVG under the roof that the memory's bandwidth and the f32 peak make, over the "
-     "operations for each byte of the matrices",
+     "Draw the results as SVG over their arithmetic intensity, under the limits of the "
+     "memory bandwidth and of the f32 peak",
      "FILE"},
     {"bandwidth", 0, 0, G_OPTION_ARG_STRING, &options.bandwidth,
-     "The memory's bandwidth in 10^9 bytes a second (default: with --roofline that of a copy on "
-     "the device is measured)",
+     "Memory bandwidth in 10^9 bytes a second (default: with --roofline, measured by "
+     "copies on the device)",
      "GB/S"},
     {NULL}};
 
@@ -109,7 +108,7 @@ describe_problem (BenchSetup *setup, GError **error)
   return TRUE;
 }
 
-/* None of the sizes is too large, before the first is measured. */
+/* Checks that all sizes fit before the first is measured. */
 static gboolean
 check_memory (GemmclContext *context, const BenchSetup *setup, GError **error)
 {
@@ -128,7 +127,7 @@ is_stdout (const gchar *path)
   return g_strcmp0 (path, "-") == 0;
 }
 
-/* Before an hour of measurements whose results would have no place. */
+/* Checked first, before an hour of measurements that could not be written. */
 static gboolean
 check_output (const gchar *option, const gchar *path, GError **error)
 {
@@ -145,10 +144,11 @@ check_output (const gchar *option, const gchar *path, GError **error)
     number = errno;
   if (number == 0)
     return TRUE;
-  g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (number),
-               "%s cannot write the file \"%s\": %s. Name one in a folder that is there and may be "
-               "written to.",
-               option, name, g_strerror (number));
+  g_set_error (
+      error, G_FILE_ERROR, g_file_error_from_errno (number),
+      "%s cannot write the file \"%s\": %s. Name a file in an existing folder that you may "
+      "write to.",
+      option, name, g_strerror (number));
   return FALSE;
 }
 
@@ -163,8 +163,7 @@ check_outputs (GError **error)
   }
   if (options.iterations == 0 && (options.plot != NULL || options.roofline != NULL)) {
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                         "--plot and --roofline draw what was measured, so that -i must be 1 or "
-                         "more.");
+                         "--plot and --roofline draw measurements, so -i must be 1 or more.");
     return FALSE;
   }
   return check_output ("--json", options.json, error) &&
@@ -190,7 +189,7 @@ find_peak (BenchSetup *setup, GError **error)
   setup->peak_source = setup->info->peak_source;
   if (options.peak == NULL)
     return TRUE;
-  setup->peak_source = "stated with --peak";
+  setup->peak_source = "set with --peak";
   setup->peak_stated = TRUE;
   return parse_rate ("--peak", options.peak, &setup->peak, error);
 }
@@ -199,7 +198,7 @@ static gboolean
 find_bandwidth (GemmclContext *context, BenchSetup *setup, GError **error)
 {
   if (options.bandwidth != NULL) {
-    setup->bandwidth_source = g_strdup ("stated with --bandwidth");
+    setup->bandwidth_source = g_strdup ("set with --bandwidth");
     return parse_rate ("--bandwidth", options.bandwidth, &setup->bandwidth, error);
   }
   return options.roofline == NULL ||
@@ -233,14 +232,14 @@ list_kernels (GError **error)
   return g_steal_pointer (&names);
 }
 
-/* What a call of bench works with. */
+/* The state of a call of bench. */
 typedef struct {
   BenchSetup setup;
   BenchSizes *sizes;
   GemmclContext *context;
   BenchReport *report;
   BenchCharts *charts;
-  /* Of each name, whether a result was out of its bound. */
+  /* For each name: a result was out of its bound. */
   gboolean *wrong;
 } Bench;
 
@@ -300,11 +299,11 @@ measure (Bench *self, GError **error)
     wrong += self->wrong[i] ? 1 : 0;
   if (wrong > 0)
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-                 "%u of %u kernels gave a result that is out of its bound.", wrong, n);
+                 "%u of %u kernels gave a result outside its error bound.", wrong, n);
   return wrong == 0;
 }
 
-/* What the standard output does not take, main() finds. */
+/* main() finds failed writes to the standard output. */
 static gboolean
 write_chart (gchar *svg, const gchar *path, GError **error)
 {
@@ -358,7 +357,7 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   tool_catch_interrupt ();
   self.report = bench_report_new (piped ? stderr : stdout, setup);
   ok = measure (&self, error);
-  /* What was measured is written even where a later kernel failed; the first error counts. */
+  /* Results are written even if a later kernel failed; the first error counts. */
   return write_outputs (&self, ok ? error : NULL) && ok;
 }
 
@@ -366,20 +365,20 @@ const ToolCommand tool_bench = {
     .name = "bench",
     .summary = "Measure kernels, and check their results",
     .description =
-        "Measures how fast kernels multiply an A of M x K by a B of K x N, both random: the least "
-        "and the median time of a run by the device's own clock, 10^9 operations a second by the "
-        "median, and the part that this is of the device's peak in f32: other precisions may have "
-        "more than all of it, and --peak states theirs. B is packed as the kernel wants it before "
-        "the clock starts. Of one kernel every run is shown, of several kernels or sizes a line "
-        "each.\n\n"
-        "With --validation the result is checked first: every element must be within the error "
-        "bound of the kernel's precision; the largest error and the bound are shown, and a "
-        "mismatch is exit status 1.\n\n"
-        "With --kernel=all, kernels that cannot do the problem on the device are left out, and the "
-        "table says why. Ctrl-C stops after the run that is under way, and what was measured is "
-        "still written.\n\n"
-        "Where the library chooses the kernel, a column tells by what: named by the user, tuned on "
-        "this machine, shipped with the library, or by its rules.",
+        "Measures how fast kernels multiply random matrices, A of M x K and B of K x N: the "
+        "shortest and the median time of a run by the device's clock, 10^9 operations a "
+        "second (GFLOPS) by the median, and their share of the device's f32 peak. Other "
+        "precisions may exceed that peak; --peak sets another. B is packed before the clock "
+        "starts. The output has a line for each run of a single kernel, and a line for each "
+        "of several kernels or sizes.\n\n"
+        "--validation checks each result first: every element must be within the error bound "
+        "of the kernel's precision. The largest error and the bound are shown; a mismatch is "
+        "exit status 1.\n\n"
+        "--kernel=all leaves out kernels that cannot solve the problem on the device, and the "
+        "table gives the reason. Ctrl-C stops after the current run; results so far are "
+        "written.\n\n"
+        "Where the library chooses the kernel, a column gives the source of the choice: named "
+        "by the user, tuned on this machine, shipped with the library, or its rules.",
     .groups = {{"Device", tool_device_entries},
                {"Problem", problem_entries},
                {"Arithmetic", tool_epilogue_entries},

@@ -38,7 +38,7 @@ gboolean bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GE
 
 /**
  * bench_problem_new:
- * @gemm: valid; its batch is 1 and nothing lies between rows
+ * @gemm: valid, with a batch of 1 and dense rows
  *
  * Makes the same numbers in each run of the program, between -1 and 1.
  *
@@ -138,7 +138,7 @@ gdouble tool_quantile (const GArray *numbers, gdouble share);
 gboolean bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source,
                                   GError **error);
 
-/** BENCH_SIZE_UNSTATED: what -M, -N or -K is where the user did not give it. */
+/** BENCH_SIZE_UNSTATED: the value of -M, -N or -K if the user does not give it. */
 #define BENCH_SIZE_UNSTATED G_MININT
 
 #define BENCH_SIZE_DEFAULT 1024
@@ -208,8 +208,8 @@ typedef struct {
 /**
  * BenchReport:
  *
- * What bench tells its user, as the results come in: a head, a row for each kernel and size, and
- * the same in JSON.
+ * The output of bench, written as results arrive: a head, a row for each kernel and size, and
+ * the same as JSON.
  */
 typedef struct _BenchReport BenchReport;
 
@@ -240,7 +240,7 @@ void bench_report_skip (BenchReport *self, const GemmclGemm *gemm, const gchar *
 /** bench_report_get_json: Returns: (transfer none): a list with an object per added result. */
 const json_t *bench_report_get_json (const BenchReport *self);
 
-/** BenchCharts: what bench measured, for pictures of it. */
+/** BenchCharts: the results of bench, for charts. */
 typedef struct _BenchCharts BenchCharts;
 
 /** bench_charts_new: @setup: borrowed. */
@@ -258,7 +258,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchCharts, bench_charts_free)
 void bench_charts_add (BenchCharts *self, guint name, guint size, const GemmclGemm *gemm,
                        const BenchResult *result);
 
-/** bench_charts_are_empty: Returns: whether there is nothing to draw. */
+/** bench_charts_are_empty: Returns: TRUE if there is nothing to draw. */
 gboolean bench_charts_are_empty (const BenchCharts *self);
 
 /** bench_charts_draw: Returns: (transfer full): lines over the sizes, or bars of a single one. */

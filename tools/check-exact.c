@@ -28,7 +28,7 @@ typedef struct {
   gboolean last;
 } Product;
 
-/* 2D block reads need rows of whole 16 bytes; the second problem has no such row. */
+/* 2D block reads need rows of a multiple of 16 bytes; those of the second problem are not. */
 static const Product products[] = {
     {"stored", 96, 8, 16, TRUE},
     {"edges", 83, 3, 5, FALSE},
@@ -251,7 +251,7 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
     set_result (answer, "failed", &gemm, product, "It does not build natively.");
     return FALSE;
   }
-  /* How large a work-group may be is known when the kernel is built. */
+  /* The largest work-group is known only after the build. */
   if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL)) {
     set_result (answer, "unfit", &gemm, product, error->message);
     return FALSE;

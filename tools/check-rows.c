@@ -44,7 +44,7 @@ check_row (Check *self, json_t *row, gint64 deadline, GError **error)
                        json_real ((g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC));
   if (answer == NULL)
     return check_explain (row, left < self->patience, why, error);
-  /* Of an earlier turn, in which the row was not reached. */
+  /* Left from an earlier turn, in which the row was not reached. */
   json_object_set_new (row, "why", json_null ());
   json_object_update (row, answer);
   return TRUE;
@@ -75,7 +75,7 @@ order_rows (const json_t *rows)
 }
 
 /* Starts a process that compiles every @n-th row from @first on, ahead of the one that runs them.
- * What becomes of it is no matter. */
+ * Its result does not matter. */
 static ToolChild *
 start_builder (const Check *self, const json_t *rows, guint first, guint n)
 {

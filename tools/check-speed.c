@@ -6,7 +6,7 @@
 #include "options.h"
 #include "tool.h"
 
-/* What is under way at the deadline may take so much longer. */
+/* Seconds after the deadline that a candidate under way may take. */
 #define LAST_SECONDS 3.0
 
 /* Turns of all candidates of a problem. What is late by the second number hangs. */
@@ -40,7 +40,7 @@ send_shape (Shape *self, GError **error)
   return answer;
 }
 
-/* Builds and tries a candidate, whose result is set. Returns: FALSE if nothing can go on. */
+/* Builds and tries a candidate, whose result is set. Returns: FALSE if the check cannot go on. */
 static gboolean
 prepare (Shape *self, const json_t *entry, json_t *candidate, GError **error)
 {

@@ -4,10 +4,10 @@
 
 #include "bench.h"
 
-/* A kernel that takes so many times as long as the fastest has no turns. */
+/* A kernel that takes this multiple of the fastest time has no turns. */
 #define TOO_SLOW 4.0
 
-/* A turn is about as long as this, of so many runs at the most. */
+/* Approximate length of a turn, and runs of a turn at most. */
 #define TURN_MS   10.0
 #define MOST_RUNS 50
 

@@ -8,10 +8,10 @@
 #define LAUNCH  "gst-launch-1.0"
 #define INSPECT "gst-inspect-1.0"
 
-/* What a failed pipeline said last, in characters. */
+/* Characters that are kept of the output of a failed pipeline. */
 #define MOST_SAID 2000
 
-/* What came of a program: its output, and how it ended. */
+/* The result of a program: its output, and how it ended. */
 typedef struct {
   GString *said;
   gchar *why;
@@ -62,7 +62,7 @@ set_result (Check *self, const gchar *result, const gchar *why, const gchar *sai
                                   tool_json_string (why), "said", tool_json_string (said)));
 }
 
-/* Whether GStreamer has @element; if not it is said. */
+/* Sets @has to TRUE if GStreamer has @element, else reports that it is absent. */
 static gboolean
 has_element (Check *self, const gchar *element, gint64 deadline, gboolean *has, GError **error)
 {

@@ -13,17 +13,17 @@
 #define DEFAULT_SECONDS 150
 #define DEFAULT_OUTPUT  "gemmcl-check.json"
 
-/* Of the report: raised when a key changes its meaning. */
+/* Version of the report; raised when a key changes its meaning. */
 #define FORMAT 1
 
-/* Opening a device takes no longer, whatever the budget: without that there is nothing to say. */
+/* Seconds for opening the device, whatever the budget: there is no report without it. */
 #define FACTS_SECONDS 60.0
 
 /* A kernel that is not built and run within these seconds, or this share of all, hangs. */
 #define HANG_SECONDS 30.0
 #define HANG_SHARE   0.1
 
-/* Of the time that is left when they begin. */
+/* Shares of the time that is left when a step begins. */
 #define ROWS_SHARE 0.6
 #define VA_SHARE   0.3
 
@@ -41,13 +41,13 @@ static struct {
 
 static const GOptionEntry entries[] = {
     {"seconds", 0, 0, G_OPTION_ARG_STRING, &options.seconds,
-     "How long the check may take (default: " G_STRINGIFY (DEFAULT_SECONDS) ")", "NUMBER"},
+     "Time limit of the check (default: " G_STRINGIFY (DEFAULT_SECONDS) ")", "NUMBER"},
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernels,
      "Run only these kernels on exact problems, names with commas between (default: all)",
      "NAME,..."},
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-     "The report, which is replaced; - is the standard output, and the summary goes to the "
-     "standard error then (default: " DEFAULT_OUTPUT ")",
+     "The report, which is replaced; - is the standard output, and the summary then "
+     "goes to the standard error (default: " DEFAULT_OUTPUT ")",
      "FILE"},
     {"worker", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &options.worker,
      "Answer requests of another process of this command", NULL},
@@ -105,7 +105,7 @@ parse_seconds (gdouble *seconds, GError **error)
   return FALSE;
 }
 
-/* Of -k: (element-type utf8) names of the table; *@names is NULL for all. */
+/* Parses -k: (element-type utf8) names of the table; *@names is NULL for all. */
 static gboolean
 parse_kernels (GPtrArray **names, GError **error)
 {
@@ -123,7 +123,7 @@ parse_kernels (GPtrArray **names, GError **error)
   return TRUE;
 }
 
-/* Of the operands: [[M, N, K] ...]; null without any. */
+/* Parses the operands: [[M, N, K] ...]; null without any. */
 static json_t *
 parse_shapes (gchar **operands, GError **error)
 {
@@ -143,7 +143,7 @@ parse_shapes (gchar **operands, GError **error)
   return shapes;
 }
 
-/* No name of the machine: the report goes to others. */
+/* Without the name of the machine: the report goes to others. */
 static json_t *
 describe_system (void)
 {
@@ -199,7 +199,7 @@ find_facts (Check *self, json_t *shapes, GPtrArray *names, GError **error)
   return json_incref (json_object_get (facts, "shapes"));
 }
 
-/* All that follows the facts. */
+/* The steps after the facts. */
 static gboolean
 check_all (Check *self, const json_t *shapes, GError **error)
 {
@@ -258,7 +258,7 @@ check (Check *self, json_t *shapes, GPtrArray *names, gdouble seconds, GError **
     return FALSE;
   ok = check_all (self, found, error);
   tool_progress_clear (self->progress);
-  /* What was found is written even where something failed later; the first error counts. */
+  /* Results are written even if a later step failed; the first error counts. */
   if (!write_report (self, start, ok ? error : NULL) || !ok)
     return FALSE;
   conclude (self);
@@ -286,23 +286,23 @@ run (gchar **operands, GError **error)
 
 const ToolCommand tool_check = {
     .name = "check",
-    .summary = "Check a device once: kernels, surfaces, speed; a report to send",
+    .summary = "Check a device once: kernels, surfaces, speed; write a report to send",
     .operands = "[M,N,K ...]",
     .more_operands = TRUE,
     .description =
-        "Finds out how the library does on a device that its makers may never have seen, in less "
-        "than three minutes, and writes a report that they can use.\n\n"
-        "First come the device and its driver. Then each native kernel multiplies small matrices "
-        "of integers, whose product is exact, so that any difference is an error; what the "
-        "compiler could not keep in registers is reported. Where the device shares VA surfaces "
-        "and GStreamer has vapostproc, frames go through the element as surfaces. Last, the kernel "
-        "that the rules choose and the next ones in their order are timed side by side on eight "
-        "shapes, or on those that are given, by the device's own clock; the table has 10^9 "
-        "operations a second, their part of the f32 peak, and how many times as fast as the rules' "
-        "choice the fastest is.\n\n"
-        "Kernels and the element run in processes of their own. One that crashes, hangs or loses "
-        "the device is reported as lost, and the check goes on. Nothing is remembered: gemmcl tune "
-        "does that. Ctrl-C ends the check and writes what was found.",
+        "Checks the library on a device that its makers may never have seen, in less than "
+        "three minutes, and writes a report that they can use.\n\n"
+        "The report begins with the device and its driver. Then each native kernel multiplies "
+        "small matrices of integers, whose product is exact, so that any difference is an "
+        "error; spilled registers are reported. If the device shares VA surfaces and "
+        "GStreamer has vapostproc, frames go through the element as surfaces. Last, the "
+        "kernel that the rules choose and the next ones in their order are timed side by side "
+        "on eight shapes, or on those given, by the device's clock; the table has 10^9 "
+        "operations a second, their share of the f32 peak, and the gain of the fastest over "
+        "the rules' choice.\n\n"
+        "Kernels and the element run in processes of their own. One that crashes, hangs or "
+        "loses the device is reported as lost, and the check goes on. Nothing is remembered: "
+        "gemmcl tune does that. Ctrl-C ends the check and writes the results so far.",
     .groups = {{"Device", tool_device_entries}, {"Options", entries}},
     .examples = {{"gemmcl check", "Check the best device"},
                  {"gemmcl check -t gpu --seconds 600 -o arc.json", "Take more time for a GPU"},

@@ -23,16 +23,16 @@
 /* Bytes that are read at once; a line may be longer. */
 #define CHUNK 4096
 
-/* Where Linux says which program this process runs. */
+/* Link to the program that this process runs, on Linux. */
 #define EXECUTABLE "/proc/self/exe"
 
 /* Losses in a row after which the device needs a rest. */
 #define MOST_LOSSES 4
 
-/* What a driver or a compiler said last, in characters. */
+/* Characters that are kept of the last output of a driver or a compiler. */
 #define MOST_SAID 1000
 
-/* What answers begin with: other lines are those of a driver or a compiler. */
+/* Prefix of answers; other lines come from a driver or a compiler. */
 #define ANSWER "gemmcl-answer "
 
 struct _ToolProcess {

@@ -15,7 +15,7 @@ static const GOptionEntry entries[] = {
     {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print a list of objects in JSON instead", NULL},
     {NULL}};
 
-/* What the kernels of this library make use of, where a device has it. */
+/* Extensions that kernels of this library use. */
 static const gchar *const extensions[] = {
     "cl_khr_fp16",
     "cl_khr_subgroups",
@@ -208,11 +208,10 @@ const ToolCommand tool_devices = {
     .name = "devices",
     .summary = "List the OpenCL devices and what they can do",
     .description =
-        "Lists the OpenCL devices, the one that is taken when nothing is asked for first: its "
-        "number for --device, what it has, the OpenCL extensions of it that kernels here use, and "
-        "the most that it can compute, with how that was reckoned. OpenCL does not tell what "
-        "matrix engines multiply: the products are those of the extension's text, for the smallest "
-        "of the device's subgroups.",
+        "Lists the OpenCL devices, the default one first: its number for --device, its "
+        "properties, those of its OpenCL extensions that kernels here use, and its peak, with "
+        "how it was computed. OpenCL does not tell the products of matrix engines; these are "
+        "from the text of the extension, for the smallest of the device's subgroups.",
     .groups = {{"Options", entries}},
     .examples = {{"gemmcl devices", "What is there"},
                  {"gemmcl devices --json | jq '.[0].name'", "The name of the best device"}},

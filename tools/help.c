@@ -100,7 +100,7 @@ tool_help_print (FILE *out, const ToolOptionGroup *group)
     print_item (out, (*command)->name, (*command)->summary);
   print_group (out, group);
   print_texts (out, tool_notes);
-  fputs ("\n\"gemmcl COMMAND --help\" tells all about a command.\n", out);
+  fputs ("\n\"gemmcl COMMAND --help\" describes a command.\n", out);
 }
 
 gchar *

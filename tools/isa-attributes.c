@@ -96,8 +96,7 @@ read_token (guint token, const guint32 words[MAX_WORDS], guint *scratch, IsaFigu
   }
 }
 
-/* Spilled registers, which no token tells, but the messages do: bytes, and the first one's place.
- */
+/* Bytes of spilled registers, by the messages, since no token has them; and the first place. */
 static guint
 get_spill (const gchar *listing, guint *first)
 {

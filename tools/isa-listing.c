@@ -42,7 +42,7 @@ split_line (const gchar *line, gsize length, Words *words)
   } else {
     words->comment = "";
   }
-  /* What follows a brace is for the scoreboard. */
+  /* The scoreboard's part begins at a brace. */
   copy[strcspn (copy, "{")] = '\0';
   for (gchar *word = strtok_r (copy, " ", &context); word != NULL;
        word = strtok_r (NULL, " ", &context)) {
@@ -67,7 +67,7 @@ is_operation (const Words *words, const gchar *name)
          (words->operation[length] == '\0' || words->operation[length] == '.');
 }
 
-/* What follows the colon of an operand: "f", "ud" ... */
+/* The type of an operand, after its colon: "f", "ud" ... */
 static const gchar *
 get_type (const Words *words, guint operand)
 {

@@ -44,7 +44,7 @@ run_late (gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
-/* Between fork and exec: compiling is nothing that anybody waits for. */
+/* Between fork and exec: compiling has low priority. */
 static void
 be_nice (G_GNUC_UNUSED gpointer user_data)
 {

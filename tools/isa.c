@@ -30,38 +30,37 @@ static const GOptionEntry what_entries[] = {
     {"size1", 'M', 0, G_OPTION_ARG_INT, &options.m,
      "Rows of A and D (default: " G_STRINGIFY (DEFAULT_SIZE) ", less where a kernel takes less)",
      "INTEGER"},
-    {"size2", 'K', 0, G_OPTION_ARG_INT, &options.k, "Columns of A, rows of B; the same", "INTEGER"},
-    {"size3", 'N', 0, G_OPTION_ARG_INT, &options.n, "Columns of B and D; the same", "INTEGER"},
+    {"size2", 'K', 0, G_OPTION_ARG_INT, &options.k, "Columns of A, rows of B (default: as for -M)",
+     "INTEGER"},
+    {"size3", 'N', 0, G_OPTION_ARG_INT, &options.n, "Columns of B and D (default: as for -M)",
+     "INTEGER"},
     {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
-     "What lies together in memory: row or col (default: row)", "row|col"},
+     "Order in memory, by rows or by columns: row or col (default: row)", "row|col"},
     {"a-type", 0, 0, G_OPTION_ARG_STRING, &options.a_type,
-     "What A is stored as: f32, bf16, u8 ... (default: f32)", "TYPE"},
+     "Type of the elements of A: f32, bf16, u8 ... (default: f32)", "TYPE"},
     {"source", 0, 0, G_OPTION_ARG_FILENAME, &options.source,
-     "Instead of a kernel of ours one of this program, in OpenCL C", "FILE"},
+     "Compile a kernel of this OpenCL C program instead", "FILE"},
     {"entry", 0, 0, G_OPTION_ARG_STRING, &options.entry,
-     "The name of the kernel in it (default: " DEFAULT_ENTRY ")", "NAME"},
+     "Name of that kernel (default: " DEFAULT_ENTRY ")", "NAME"},
     {"build-options", 0, 0, G_OPTION_ARG_STRING, &options.build_options,
-     "What the compiler is told about it", "OPTIONS"},
+     "Compiler options of that program", "OPTIONS"},
     {NULL}};
 
 static const GOptionEntry how_entries[] = {
     {"target", 0, 0, G_OPTION_ARG_STRING, &options.target,
-     "bdw, skl, icllp, tgllp, dg1, dg2, mtl, arl-h, pvc, lnl, bmg or ptl, several with commas "
-     "between, or all that the compilers here know (default: all)",
+     "bdw, skl, icllp, tgllp, dg1, dg2, mtl, arl-h, pvc, lnl, bmg or ptl, several with "
+     "commas between, or all: those of the compilers here (default: all)",
      "NAME,..."},
     {"ocloc", 0, 0, G_OPTION_ARG_STRING, &options.ocloc,
-     "Intel's offline compiler; of several, with colons between, the newest that knows a target is "
-     "taken (default: GEMMCL_OCLOC of the environment, or ocloc in PATH)",
+     "Intel's offline compiler; of several, with colons between, the newest that knows "
+     "the target (default: GEMMCL_OCLOC of the environment, else ocloc in PATH)",
      "FILE:..."},
     {"json", 0, 0, G_OPTION_ARG_FILENAME, &options.json,
-     "Write the figures as JSON, too, of all loops; - is the standard output, and the table goes "
-     "to "
-     "the standard error then",
+     "Also write the figures of all loops as JSON; - is the standard output, and the "
+     "table then goes to the standard error",
      "FILE"},
     {"listings", 0, 0, G_OPTION_ARG_FILENAME, &options.listings,
-     "Compile anew and write what the disassembler makes of it into this folder, as "
-     "NAME.TARGET.asm",
-     "FOLDER"},
+     "Compile anew and write the disassembly into this folder, as NAME.TARGET.asm", "FOLDER"},
     {NULL}};
 
 /* A program for a target, and what came of it. */
@@ -120,7 +119,7 @@ limit_size (const gchar *needs, gchar letter, gsize *size)
     *size = MIN (*size, g_ascii_strtoull (at + strlen (key), NULL, 10));
 }
 
-/* Whether --a-type is one; @type, that or f32. */
+/* Parses --a-type; @type: its type, f32 by default. */
 static gboolean
 get_a_type (GemmclType *type)
 {
@@ -227,10 +226,9 @@ check_options (GError **error)
     return FALSE;
   }
   if (options.source != NULL && options.kernel != NULL) {
-    g_set_error_literal (
-        error, TOOL_ERROR, TOOL_ERROR_USAGE,
-        "-k, --kernel means the kernels of gemmcl; with --source the kernel is what "
-        "--entry says.");
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                         "-k, --kernel names kernels of gemmcl; with --source, --entry names the "
+                         "kernel.");
     return FALSE;
   }
   return TRUE;
@@ -448,17 +446,17 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
 
 const ToolCommand tool_isa = {
     .name = "isa",
-    .summary = "Tell what Intel's compiler makes of the kernels for GPUs that are not here",
+    .summary = "Show what Intel's compiler makes of the kernels for GPUs that are not here",
     .description =
         "Has Intel's offline compiler, ocloc, compile kernels for Intel GPUs that need not be "
-        "here, and reads its listings: lanes of a thread (SIMD), registers, bytes per thread "
-        "that did not fit into registers (spill) or are arrays in memory (private), and of one "
-        "turn of the inner loop the instructions, multiply-adds per work-item, instructions of "
-        "matrix engines, loads and their bytes, loads from local memory, barriers. The density "
-        "is the share of its instructions that multiply and add: what a loop that waits for "
-        "nothing reaches of the peak.\n\n"
-        "The inner loop is the one with the most multiply-adds; where it branches, the path with "
-        "the most of them counts. An instruction of half the thread's lanes is half a "
+        "present, and reads its listings: lanes of a thread (SIMD), registers, bytes per "
+        "thread that did not fit into registers (spill) or are arrays in memory (private), "
+        "and for one turn of the inner loop the instructions, multiply-adds per work-item, "
+        "instructions of matrix engines (dpas), loads and their bytes, loads from local "
+        "memory, and barriers. The density is the share of multiply-adds among the "
+        "instructions: the share of the peak that a loop reaches if it never waits.\n\n"
+        "The inner loop is the one with the most multiply-adds; where it branches, the path "
+        "with the most of them counts. An instruction of half the thread's lanes is half a "
         "multiply-add. Resource loops are loops that the compiler puts round a load when it "
         "cannot tell that all lanes load from the same buffer.\n\n"
         "Results are kept in the folder gemmcl/isa of the user's cache directory.",

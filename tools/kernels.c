@@ -129,12 +129,12 @@ const ToolCommand tool_kernels = {
     .name = "kernels",
     .summary = "List the kernels and which of them a device can run",
     .description =
-        "Lists the kernels by method, the one that can do everything first: name, method, the "
-        "precisions it computes in, what it needs, and how it runs on the device: native, khr "
-        "(subgroups by cl_khr_subgroup_shuffle) or emulated (subgroups through local memory), or "
-        "else why not.\n\n"
-        "A name is the method, the outputs of a work-item and the work-items of a work-group, the "
-        "latter two as rows x columns.",
+        "Lists the kernels by method, the most general one first: name, method, the "
+        "precisions of its products, its requirements, and how it runs on the device: native, "
+        "khr (subgroups by cl_khr_subgroup_shuffle), emulated (subgroups through local "
+        "memory), or the reason why it does not run.\n\n"
+        "A name is the method, the outputs of a work-item, and the work-items of a "
+        "work-group, the latter two as rows x columns.",
     .groups = {{"Device", tool_device_entries}, {"Options", entries}},
     .examples = {{"gemmcl kernels", "The kernels, and which run on the best device"},
                  {"gemmcl kernels -t cpu", "The same for a CPU"}},

@@ -141,7 +141,7 @@ main (gint argc, gchar **argv)
   const gchar *name = command != NULL ? command->name : "";
   gint status;
 
-  /* Messages as the user's terminal wants them, numbers always with a point. */
+  /* Messages in the character set of the terminal, numbers always with a point. */
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");
 

@@ -16,16 +16,15 @@ static struct {
 
 const GOptionEntry tool_device_entries[] = {
     {"platform", 'p', 0, G_OPTION_ARG_STRING, &device_options.platform,
-     "The OpenCL platform, by its number or a part of its name or vendor (default: all of them)",
-     "NUMBER|NAME"},
+     "OpenCL platform: its number, or a part of its name or vendor (default: all)", "NUMBER|NAME"},
     {"type", 't', 0, G_OPTION_ARG_STRING, &device_options.type,
-     "The type of device: all, cpu, gpu, acc, default, or OpenCL's constant for one, such as "
-     "CL_DEVICE_TYPE_GPU or 4 (default: all, of which an Intel GPU comes first, then other GPUs, "
+     "Type of device: all, cpu, gpu, acc, default, or OpenCL's constant, such as "
+     "CL_DEVICE_TYPE_GPU or 4 (default: all; Intel GPUs come first, then other GPUs, "
      "accelerators, CPUs)",
      "TYPE"},
     {"device", 'd', 0, G_OPTION_ARG_STRING, &device_options.device,
-     "The device, by its number among those that -p and -t leave or a part of its name "
-     "(default: 0)",
+     "The device: its number among those of -p and -t, or a part of its name (default: "
+     "0)",
      "NUMBER|NAME"},
     {NULL}};
 
@@ -38,11 +37,11 @@ static struct {
 
 const GOptionEntry tool_epilogue_entries[] = {
     {"precision", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.precision,
-     "What is multiplied: f32, or f16, bf16 or tf32 with sums in f32, or i8 with scales (default: "
-     "what the kernel that is named takes, else f32)",
+     "Precision of the products: f32; f16, bf16 or tf32 with sums in f32; i8 with "
+     "scales (default: that of the named kernel, else f32)",
      "f32|f16|bf16|tf32|i8"},
     {"alpha", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.alpha,
-     "The factor of the product A B (default: 1)", "NUMBER"},
+     "Factor of the product A B (default: 1)", "NUMBER"},
     {"transpose-a", 0, 0, G_OPTION_ARG_NONE, &epilogue_options.transpose_a,
      "A is stored transposed, K x M", NULL},
     {"transpose-b", 0, 0, G_OPTION_ARG_NONE, &epilogue_options.transpose_b,
@@ -247,13 +246,14 @@ tool_device_type_get_name (GemmclDeviceType type)
 
 #define N_SIZES 3
 
-/* M, N, K: a square, layers with fewer and fewer rows, the patches of pictures, a wide stream. */
+/* M, N, K: a square, layers with fewer and fewer rows, the patches of frames, a wide stream. */
 static const gsize everywhere[][N_SIZES] = {
     {1024, 1024, 1024}, {64, 1024, 1024}, {16, 1024, 1024},
     {1, 1024, 1024},    {3600, 96, 147},  {230400, 64, 64},
 };
 
-/* What a CPU would need minutes for, and what is too small to fill a GPU. */
+/* Problems for GPUs: large ones, which take a CPU minutes, and small ones, which do not fill a GPU.
+ */
 static const gsize on_gpus[][N_SIZES] = {
     {256, 256, 256},   {512, 512, 512},  {2048, 2048, 2048}, {4096, 4096, 4096},
     {128, 1024, 8192}, {64, 4096, 4096}, {16, 4096, 4096},   {1, 4096, 4096},

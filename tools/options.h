@@ -7,8 +7,8 @@
 
 /** TOOL_ACTIVATION_HELP: of an option --activation, read by tool_parse_activation(). */
 #define TOOL_ACTIVATION_HELP                                                                       \
-  "What is applied last: none, relu, leaky-relu, gelu, gelu-tanh, sigmoid, silu, tanh, "           \
-  "hard-swish or softmax, the latter over each row (default: none)"
+  "Activation function of the result: none, relu, leaky-relu, gelu, gelu-tanh, sigmoid, silu, "    \
+  "tanh, hard-swish or softmax, the latter over each row (default: none)"
 
 /** Options that several subcommands share, and what they mean. */
 

@@ -77,7 +77,7 @@ tool_json_write (const json_t *json, const gchar *path, GError **error)
   }
   text = g_strconcat (dump, "\n", NULL);
   free (dump);
-  /* What the standard output does not take, main() finds. */
+  /* main() finds failed writes to the standard output. */
   if (g_strcmp0 (path, "-") == 0)
     return fputs (text, stdout), TRUE;
   return g_file_set_contents (path, text, -1, error);

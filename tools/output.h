@@ -36,7 +36,7 @@ void tool_table_row (FILE *out, const ToolColumn *columns, const gchar *const *c
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
-/** tool_json_string: Returns: @text, mended where it is no UTF-8; null for %NULL. */
+/** tool_json_string: Returns: @text as valid UTF-8; null for %NULL. */
 json_t *tool_json_string (const gchar *text);
 
 /** tool_json_get_string: Returns: (nullable): the string @key of @object. */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Of what a step is, lest rounding takes the tick at an end away. */
+/* Share of a step, so that rounding does not remove the tick at an end. */
 #define SLACK 1e-9
 
 static const PlotStroke grid = {.colour = PLOT_GRID, .width = 1};

@@ -8,7 +8,7 @@
 
 /**
  * SVG 1.1, element by element, into a string. Coordinates are pixels, x to the right and y down.
- * Texts are escaped, and mended where they are no UTF-8; numbers have a point in every locale.
+ * Texts are escaped and made valid UTF-8; numbers have a point in every locale.
  */
 
 #define PLOT_INK   "#1f2328"
@@ -57,7 +57,7 @@ typedef enum {
 
 #define PLOT_N_MARKERS (PLOT_MARKER_TRIANGLE + 1)
 
-/** plot_svg_new: Returns: (transfer full): a picture with a background and @title for readers who
+/** plot_svg_new: Returns: (transfer full): an image with a background, and @title for readers who
  * do not see it. */
 GString *plot_svg_new (gdouble width, gdouble height, const gchar *title);
 

@@ -15,7 +15,7 @@ static const PlotFont size_font = {
     .size = 11, .colour = PLOT_GREY, .anchor = PLOT_MIDDLE, .halo = TRUE};
 static const PlotFont roof_font = {.size = 12, .colour = PLOT_INK, .halo = TRUE};
 
-/* Where the memory's slope meets the peak. */
+/* The intensity at which the slope of the memory meets the peak. */
 static gdouble
 get_ridge (const PlotData *data)
 {
@@ -43,7 +43,7 @@ make_axes (const PlotData *data, const PlotFrame *frame, PlotAxis *x, PlotAxis *
   x->low = MIN (x->low / 2, ridge > 0 ? ridge / 8 : x->low / 4);
   x->high = MAX (x->high * 1.25, ridge * 3);
   y->low /= 1.5;
-  /* What the numbers of the sizes take. */
+  /* Room for the numbers of the sizes. */
   y->low = y->high * pow (y->low / y->high, ROWS / (ROWS - (gdouble)SIZES_HEIGHT));
 }
 
@@ -141,7 +141,7 @@ has_point_above (const PlotData *data)
   return FALSE;
 }
 
-/* %NULL where there is nothing to explain. */
+/* Returns: (nullable): %NULL if there is nothing to explain. */
 static gchar *
 make_sizes_note (const PlotData *data)
 {

@@ -8,7 +8,7 @@
 #define LABEL_SIZE 12
 #define LABEL_LINE 16
 #define LABEL_GAP  34
-/* More labels than this, and only the series in colours get one. */
+/* Labels at most; if there are more series, only those in colours have one. */
 #define MOST_LABELS 22
 /* The widest column of labels. */
 #define LABELS_WIDTH 250
@@ -109,7 +109,7 @@ plot_series_list (const PlotData *data)
   return list;
 }
 
-/* What stands behind the name: the rate at the last point. */
+/* The number after the name: the rate at the last point. */
 static gchar *
 make_value (const PlotSeries *self)
 {

@@ -7,7 +7,8 @@
 #define FONTS                                                                                      \
   "system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
 
-/* Of a font's size, what a character is wide on average: of wide fonts, digits and capitals. */
+/* Average width of a character as a share of the font size, for digits and capitals of wide fonts.
+ */
 #define CHARACTER 0.62
 
 static gchar *

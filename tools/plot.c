@@ -85,7 +85,7 @@ plot_get_peak_name (const PlotData *data)
 gchar *
 plot_get_peak_note (const PlotData *data)
 {
-  return g_strdup_printf (data->peak > 0 ? "The %s: %s." : "The %s is %s; --peak states it.",
+  return g_strdup_printf (data->peak > 0 ? "The %s: %s." : "The %s is %s; --peak sets it.",
                           plot_get_peak_name (data), data->peak_source);
 }
 

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Nobody reads faster. */
+/* Seconds between two updates. */
 #define LEAST_SECONDS 0.1
 
 #define BAR_WIDTH     20
@@ -87,7 +87,7 @@ get_share (const ToolProgress *self)
   return (self->n_begun - 1 + MIN (share, 1.0)) / self->n_problems;
 }
 
-/* As it went so far, but no longer than all may take. */
+/* Extrapolated from the time so far, limited by the time for all. */
 static gdouble
 get_seconds_left (const ToolProgress *self, gdouble share)
 {

@@ -16,12 +16,12 @@ static struct {
 
 static const GOptionEntry entries[] = {
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-     "Where the bytes and their scales go; a file that is there is replaced", "FILE.safetensors"},
+     "The file to write, which is replaced", "FILE.safetensors"},
     {"name", 'n', 0, G_OPTION_ARG_STRING, &options.name,
-     "The tensor's name in it; its scales are NAME.scale (default: " DEFAULT_NAME ")", "NAME"},
+     "Name of the tensor; its scales are NAME.scale (default: weight)", "NAME"},
     {"transpose", 0, 0, G_OPTION_ARG_NONE, &options.transpose,
-     "The matrix is used transposed, N x K as neural networks store it: a scale for each row. It "
-     "stays as it lies",
+     "The matrix is used transposed, N x K, as neural networks store it: a scale for "
+     "each row. The file keeps its order",
      NULL},
     {NULL}};
 
@@ -30,7 +30,7 @@ check_options (GError **error)
 {
   if (options.output == NULL || !g_str_has_suffix (options.output, SUFFIX)) {
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                 "The bytes need a place: give a file with -o whose name ends in " SUFFIX "%s%s.",
+                 "No output file: give one with -o whose name ends in " SUFFIX "%s%s.",
                  options.output != NULL ? ", not " : "",
                  options.output != NULL ? options.output : "");
     return FALSE;
@@ -77,16 +77,16 @@ run (gchar **operands, GError **error)
 
 const ToolCommand tool_quantize = {
     .name = "quantize",
-    .summary = "Make weights bytes, with a scale for each column",
+    .summary = "Convert weights to int8, with a scale for each column",
     .operands = "MATRIX -o FILE.safetensors",
     .n_operands = 1,
     .description =
-        "Writes a matrix as i8 with a scale for each column, max |element| / 127, and says how far "
-        "off that is: at most half a scale. It is a quarter of the size of f32, and so is what of "
-        "it is read while it is multiplied.\n\n"
-        "FILE.safetensors#NAME is then a matrix like any other: what multiplies by bytes "
-        "(--precision i8, the element's precision=i8) takes it as it is, for all else it becomes "
-        "f32 when it is loaded. A matrix with NaN or infinities is refused.",
+        "Writes a matrix as int8 with a scale for each column, max |element| / 127, and shows "
+        "the largest rounding error, which is at most half a scale. The file is a quarter of "
+        "the size of f32, and so is the memory that a product reads.\n\n"
+        "FILE.safetensors#NAME is then a matrix like any other: products in int8 (--precision "
+        "i8, the element's precision=i8) use it as it is; for others it becomes f32 when it "
+        "is loaded. A matrix with NaN or infinities is refused.",
     .groups = {{"Matrix", entries}},
     .examples = {{"gemmcl quantize w.npy -o w.safetensors", "w.npy as w.safetensors#weight"},
                  {"gemmcl quantize model.safetensors#fc1.weight --transpose -n fc1.weight -o "

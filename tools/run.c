@@ -17,23 +17,21 @@ static struct {
 
 static const GOptionEntry entries[] = {
     {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-     "Where D goes, as f32 in NumPy's format; a file that is there is replaced", "FILE.npy"},
+     "The file for D, f32 in NumPy's format, which is replaced", "FILE.npy"},
     {"addend", 'c', 0, G_OPTION_ARG_FILENAME, &options.addend,
      "C, M x N or one row of N (default: none)", "MATRIX"},
-    {"beta", 0, 0, G_OPTION_ARG_STRING, &options.beta,
-     "The factor of C (default: 1 where there is a C)", "NUMBER"},
+    {"beta", 0, 0, G_OPTION_ARG_STRING, &options.beta, "Factor of C (default: 1 with a C)",
+     "NUMBER"},
     {"bias", 0, 0, G_OPTION_ARG_FILENAME, &options.bias,
      "N numbers, added to each row (default: none)", "MATRIX"},
     {"activation", 0, 0, G_OPTION_ARG_STRING, &options.activation, TOOL_ACTIVATION_HELP, "NAME"},
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
      "The kernel; auto lets the library choose (default: auto)", "NAME"},
     {"rows", 'r', 0, G_OPTION_ARG_FILENAME, &options.rows,
-     "Where to write what --row-outputs asks for, a row of it for each row of D (default: nowhere)",
-     "FILE.npy"},
+     "The file for the row outputs, a row for each row of D (default: none)", "FILE.npy"},
     {"row-outputs", 0, 0, G_OPTION_ARG_STRING, &options.row_outputs,
-     "What of each row of D goes to --rows: any of sum, max and arg-max, in this order (default: "
-     "all "
-     "three)",
+     "Row outputs that --rows gets: any of sum, max and arg-max, in this order "
+     "(default: all three)",
      "LIST"},
     {NULL}};
 
@@ -103,7 +101,7 @@ parse_row_outputs (guint *outputs, GError **error)
 
   if (options.row_outputs != NULL && options.rows == NULL) {
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                         "--row-outputs need a place: give a file with --rows.");
+                         "No file for --row-outputs: give one with --rows.");
     return FALSE;
   }
   if (options.rows == NULL)
@@ -265,8 +263,7 @@ static gboolean
 check_options (GemmclGemm *gemm, GError **error)
 {
   if (options.output == NULL) {
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                         "The result needs a place: give a file with -o.");
+    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE, "No output file: give one with -o.");
     return FALSE;
   }
   if (!tool_get_epilogue (gemm, options.beta, error) ||
@@ -278,7 +275,7 @@ check_options (GemmclGemm *gemm, GError **error)
                          "--beta is the factor of C, which is missing: give one with -c.");
     return FALSE;
   }
-  /* Whoever names a C wants it added. */
+  /* A C is added unless --beta says otherwise. */
   if (options.addend != NULL && options.beta == NULL)
     gemm->beta = 1.0;
   return TRUE;
@@ -308,11 +305,11 @@ const ToolCommand tool_run = {
     .operands = "A B -o D.npy",
     .n_operands = 2,
     .description =
-        "Multiplies A by B and writes the result D, as f32 in NumPy's format. The inputs may hold "
-        "any type of number; sums are f32.\n\n"
-        "A matrix is a .npy file (FILE.npy#bf16 where it holds bfloat16 as |V2), a tensor of a "
-        "safetensors file (FILE.safetensors#NAME), a file of bare numbers (FILE.raw#f32:64x10), or "
-        "numbers in brackets ('[[1, 2], [3, 4]]').",
+        "Multiplies A by B and writes the result D, as f32 in NumPy's format. The inputs may "
+        "have any type of number; sums are f32.\n\n"
+        "A matrix is a .npy file (FILE.npy#bf16 for bfloat16 stored as |V2), a tensor of a "
+        "safetensors file (FILE.safetensors#NAME), a file of bare numbers "
+        "(FILE.raw#f32:64x10), or numbers in brackets ('[[1, 2], [3, 4]]').",
     .groups = {{"Matrices", entries},
                {"Arithmetic", tool_epilogue_entries},
                {"Device", tool_device_entries}},

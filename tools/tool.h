@@ -82,7 +82,7 @@ extern const ToolCommand *const tool_commands[];
 /** Ctrl-C, for commands that have something to finish or to write before they end. */
 
 /** tool_catch_interrupt: From now on tool_check_interrupt() tells of the first Ctrl-C; the second
- * one does what it always does. */
+ * one ends the tool. */
 void tool_catch_interrupt (void);
 
 /** tool_check_interrupt: Returns: %FALSE with %TOOL_ERROR_INTERRUPTED once there was a Ctrl-C. */

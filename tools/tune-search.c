@@ -11,14 +11,13 @@
 /* Opening a device and filling matrices takes no longer. */
 #define START_SECONDS 60.0
 
-/* Building a kernel and its first run may take this share of the time, but so many seconds in any
- * case: some compilers need them. */
+/* Limits of a build and a first run: a share of the time, within these seconds, which some
+ * compilers need. */
 #define TRY_SHARE         0.5
 #define LEAST_TRY_SECONDS 15.0
 #define MOST_TRY_SECONDS  60.0
 
-/* A turn hangs when it takes so many times as long as a run, and these seconds and this share of
- * the time more. */
+/* Limit of a turn: a multiple of a run, plus these seconds and this share of the time. */
 #define HANG_FACTOR  10.0
 #define HANG_SECONDS 10.0
 #define HANG_SHARE   0.1
@@ -228,9 +227,10 @@ blame (Race *self, const GError *why)
 {
   if (self->under_way == NULL)
     return;
-  leave (self->under_way, why->message);
   if (self->is_try)
     g_hash_table_replace (self->banned, get_row (self->under_way), g_strdup (why->message));
+  else
+    leave (self->under_way, why->message);
 }
 
 /* Searches until a child has come to the end. */
@@ -256,7 +256,7 @@ search (Race *self, gboolean all, GError **error)
   }
 }
 
-/* Whether a candidate left that could be used in need: one that spills. */
+/* TRUE if a candidate left that could be used in need: one that spills. */
 static gboolean
 has_usable (const TuneSearch *self)
 {
@@ -281,7 +281,7 @@ tune_search_run (TuneSearch *self, ToolChild *child, gdouble seconds, GHashTable
   };
   gboolean ok = search (&race, FALSE, error);
 
-  /* What spills has a chance only where nothing else works: that is what the rules choose then. */
+  /* A kernel that spills is used only if no other works: the rules choose it then. */
   if (ok && self->rules == NULL && has_usable (self))
     ok = search (&race, TRUE, error);
   self->seconds = get_elapsed (&race);

@@ -20,22 +20,22 @@ static struct {
 
 static const GOptionEntry problem_entries[] = {
     {"precision", 0, 0, G_OPTION_ARG_STRING, &options.precision,
-     "What is multiplied: f32, or f16, bf16 or tf32 with sums in f32, or i8 with scales (default: "
-     "f32)",
+     "Precision of the products: f32; f16, bf16 or tf32 with sums in f32; i8 with "
+     "scales (default: f32)",
      "f32|f16|bf16|tf32|i8"},
     {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
-     "What lies together in memory: row or col (default: row)", "row|col"},
+     "Order in memory, by rows or by columns: row or col (default: row)", "row|col"},
     {NULL}};
 
 static const GOptionEntry search_entries[] = {
     {"time", 0, 0, G_OPTION_ARG_STRING, &options.time,
-     "About how long all may take; each problem gets a share of what is left "
-     "(default: " G_STRINGIFY (DEFAULT_SECONDS) ")",
+     "Approximate time for all problems; each gets a share of the rest (default: " G_STRINGIFY (
+         DEFAULT_SECONDS) ")",
      "SECONDS"},
-    {"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run, "Measure, and remember nothing", NULL},
+    {"dry-run", 0, 0, G_OPTION_ARG_NONE, &options.dry_run, "Measure, but remember nothing", NULL},
     {"json", 0, 0, G_OPTION_ARG_FILENAME, &options.json,
-     "Write the results, or the list, as JSON, too; - is the standard output, and the table goes "
-     "to the standard error then",
+     "Also write the results, or the list, as JSON; - is the standard output, and the "
+     "table then goes to the standard error",
      "FILE"},
     {"worker", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &options.worker,
      "Answer requests of another process of this command", NULL},
@@ -43,9 +43,9 @@ static const GOptionEntry search_entries[] = {
 
 static const GOptionEntry memory_entries[] = {
     {"list", 0, 0, G_OPTION_ARG_NONE, &options.list,
-     "Show what is known of the device, and measure nothing", NULL},
+     "Show the entries for the device, and measure nothing", NULL},
     {"forget", 0, 0, G_OPTION_ARG_NONE, &options.forget,
-     "Forget what was measured on the device, and measure nothing", NULL},
+     "Remove the measured entries for the device, and measure nothing", NULL},
     {NULL}};
 
 /* The search for all problems. */
@@ -108,7 +108,7 @@ parse_seconds (gdouble *seconds, GError **error)
   return FALSE;
 }
 
-/* What the user should know of @search besides its row of the table. */
+/* Prints notes on @search that have no place in its row of the table. */
 static void
 print_notes (const TuneSearch *search, const GError *why)
 {
@@ -129,7 +129,7 @@ print_notes (const TuneSearch *search, const GError *why)
                 name);
 }
 
-/* Remembers what a search found, and tells of it. @why: (nullable): what ended it early. */
+/* Stores and reports the result of a search. @why: (nullable): the error that ended it early. */
 static gboolean
 conclude (Tuning *self, const TuneSearch *search, const GError *why, GError **error)
 {
@@ -213,7 +213,7 @@ tune (GemmclContext *context, gchar **operands, GError **error)
   self.banned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   tool_catch_interrupt ();
   ok = tune_problems (&self, error);
-  /* What was found is written even where something failed later; the first error counts. */
+  /* Results are written even if a later step failed; the first error counts. */
   if (options.json != NULL &&
       !tool_json_write (tune_report_get_json (self.report), options.json, ok ? error : NULL))
     return FALSE;
@@ -274,6 +274,6 @@ const ToolCommand tool_tune = {
     .examples = {{"gemmcl tune", "Tune the best device for the usual problems"},
                  {"gemmcl tune -t cpu --time 20 64,1024,1024 3600,96,147",
                   "Tune a CPU for two problems, in 20 seconds"},
-                 {"gemmcl tune --list", "What is known of the best device"}},
+                 {"gemmcl tune --list", "Show the entries for the best device"}},
     .run = run,
 };

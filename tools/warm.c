@@ -15,15 +15,15 @@ static struct {
 
 static const GOptionEntry problem_entries[] = {
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
-     "The kernel; auto lets the library choose by what was tuned and by its rules, rules only by "
-     "these (default: auto)",
+     "The kernel; auto: the choice of the library, by tuning and rules; rules: by its "
+     "rules alone (default: auto)",
      "NAME"},
     {"batch", 0, 0, G_OPTION_ARG_INT, &options.batch,
-     "Matrices A of M x K that are multiplied by the same B in one run (default: 1)", "INTEGER"},
+     "Number of matrices A, M x K, that one run multiplies by the same B (default: 1)", "INTEGER"},
     {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
-     "What lies together in memory: row or col (default: row)", "row|col"},
+     "Order in memory, by rows or by columns: row or col (default: row)", "row|col"},
     {"addend", 0, 0, G_OPTION_ARG_STRING, &options.addend,
-     "What C is: none, or output, the previous D, for which the element is ready unless it has an "
+     "C: none; output: the previous D, for which the element prepares unless it has an "
      "addend (default: none)",
      "none|output"},
     {"activation", 0, 0, G_OPTION_ARG_STRING, &options.activation, TOOL_ACTIVATION_HELP, "NAME"},
@@ -151,13 +151,13 @@ const ToolCommand tool_warm = {
     .n_operands = 1,
     .more_operands = TRUE,
     .description =
-        "Makes each problem ready as the library does when it is first wanted, an A of M x K by a "
-        "B of K x N: chooses the kernel, compiles the programs that are not in the cache, and runs "
-        "it once, with zeros, since some drivers compile only then. The next process finds all in "
-        "the caches and starts in a fraction of the time.\n\n"
-        "A line for each problem tells the kernel, how many programs were compiled, and how long "
-        "all took. Programs depend on the device, its driver and the library's version, and on the "
-        "options below; sizes matter as far as they change the kernel.",
+        "Prepares each problem, an A of M x K by a B of K x N, as the library does on its "
+        "first use: chooses the kernel, compiles the programs that are not in the cache, and "
+        "runs the kernel once, with zeros, since some drivers compile only then. The next "
+        "process finds everything in the caches and starts in a fraction of the time.\n\n"
+        "The table has a line for each problem: the kernel, the number of programs compiled, "
+        "and the time. Programs depend on the device, its driver, the library's version, and "
+        "the options below; sizes matter only where they change the kernel.",
     .groups = {{"Device", tool_device_entries},
                {"Problem", problem_entries},
                {"Arithmetic", tool_epilogue_entries}},

@@ -193,7 +193,7 @@ class Lines(Chart):
             self.assertIsNone(results[0]["peak_gflops"])
             self.shows(root, results)
             self.assertEqual(groups(root, "peak"), [])
-            self.assertRegex(text_of(root), r"The f32 peak is unknown: .*; --peak states it\.")
+            self.assertRegex(text_of(root), r"The f32 peak is unknown: .*; --peak sets it\.")
             root, _ = self.draw(option, "--peak", "50", *arguments, **double)
             self.assertEqual(len(groups(root, "peak")), 1)
 
@@ -266,7 +266,7 @@ class Roofline(Chart):
         self.assertLess(start[0], end[0])
         for size in (16, 32, 64, 128):
             self.assertIn(str(size), [text_of(text) for text in labels(root)])
-        self.assertIn("stated with --bandwidth", text_of(root))
+        self.assertIn("set with --bandwidth", text_of(root))
         self.assertIn("Arithmetic intensity (FLOP/byte)", [text_of(text) for text in labels(root)])
 
     def test_bandwidth_is_measured(self):

@@ -201,7 +201,7 @@ class Failures(Run):
 
     def test_row_outputs_that_are_none(self):
         for arguments, says in (
-            (("--row-outputs", "max"), "give a file with --rows"),
+            (("--row-outputs", "max"), "give one with --rows"),
             (("--row-outputs", "max,least", "--rows", "r.npy"), 'not "least"'),
             (("--row-outputs", "", "--rows", "r.npy"), "is empty"),
         ):

@@ -70,7 +70,7 @@ class Tune(tool.TestCase):
             if entry["source"] == "tuned"
         }
 
-    def start(self, *arguments):
+    def start(self, *arguments, **environment):
         """Starts a search that is under way once its standard output has a row."""
         return subprocess.Popen(
             [tool.TOOL, "tune", *arguments],
@@ -78,6 +78,7 @@ class Tune(tool.TestCase):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env={**os.environ, **environment},
         )
 
     def wait_for_row(self, process, start):
@@ -326,17 +327,20 @@ class Worker(Tune):
         self.assertEqual(self.known(), {})
 
     def test_ends_with_the_one_that_asks(self):
-        with self.start("8,8,8", "1024,1024,1024") as process:
-            self.wait_for_row(process, "8 x 8 x 8")
-            worker, = children(process.pid)
-            # Even one that does not look at its input any more.
-            os.kill(worker, signal.SIGSTOP)
+        """Even a child that hangs and does not look at its input any more."""
+        hanging = {"LD_PRELOAD": os.environ["GEMMCL_BROKEN_KERNEL"], "GEMMCL_HANGING_KERNEL": "*"}
+        with self.start("8,8,8", **hanging) as process:
+            while not children(process.pid):
+                self.assertIsNone(process.poll())
+                time.sleep(0.02)
+            time.sleep(1)
+            child, = children(process.pid)
             process.kill()
             process.communicate(timeout=tool.SECONDS)
         deadline = time.monotonic() + 10
-        while parent(worker) is not None and time.monotonic() < deadline:
+        while parent(child) is not None and time.monotonic() < deadline:
             time.sleep(0.02)
-        self.assertIsNone(parent(worker))
+        self.assertIsNone(parent(child))
 
     def test_no_end_of_crashes(self):
         with self.start("8,8,8", "1024,1024,1024") as process:
