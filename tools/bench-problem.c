@@ -154,8 +154,8 @@ bench_problem_free (BenchProblem *self)
   g_free (self);
 }
 
-static gboolean
-check_cl (cl_int status, const gchar *call, GError **error)
+gboolean
+bench_check_cl (cl_int status, const gchar *call, GError **error)
 {
   if (status == CL_SUCCESS)
     return TRUE;
@@ -163,17 +163,18 @@ check_cl (cl_int status, const gchar *call, GError **error)
   return FALSE;
 }
 
-static gboolean
-get_duration (cl_event first, cl_event last, gdouble *ms, GError **error)
+gboolean
+bench_get_duration (cl_event first, cl_event last, gdouble *ms, GError **error)
 {
   cl_ulong start = 0, end = 0;
 
-  if (!check_cl (clWaitForEvents (1, &last), "clWaitForEvents", error) ||
-      !check_cl (
+  if (!bench_check_cl (clWaitForEvents (1, &last), "clWaitForEvents", error) ||
+      !bench_check_cl (
           clGetEventProfilingInfo (first, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL),
           "clGetEventProfilingInfo", error) ||
-      !check_cl (clGetEventProfilingInfo (last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
-                 "clGetEventProfilingInfo", error))
+      !bench_check_cl (
+          clGetEventProfilingInfo (last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
+          "clGetEventProfilingInfo", error))
     return FALSE;
   *ms = end > start ? (end - start) / 1e6 : NAN;
   return TRUE;
@@ -197,7 +198,7 @@ bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gsize m, gdouble 
   run.strided = TRUE;
   if (!gemmcl_plan_submit (plan, &run, &first, &last, error))
     return FALSE;
-  ok = get_duration (first, last, ms, error);
+  ok = bench_get_duration (first, last, ms, error);
   clReleaseEvent (first);
   clReleaseEvent (last);
   return ok;
@@ -208,17 +209,18 @@ bench_spoil_output (const BenchProblem *problem, GError **error)
 {
   const gfloat nan = NAN;
 
-  return check_cl (clEnqueueFillBuffer (gemmcl_context_get_cl_queue (problem->context),
-                                        problem->device_d, &nan, sizeof nan, 0,
-                                        problem->size_d * sizeof (gfloat), 0, NULL, NULL),
-                   "clEnqueueFillBuffer", error);
+  return bench_check_cl (clEnqueueFillBuffer (gemmcl_context_get_cl_queue (problem->context),
+                                              problem->device_d, &nan, sizeof nan, 0,
+                                              problem->size_d * sizeof (gfloat), 0, NULL, NULL),
+                         "clEnqueueFillBuffer", error);
 }
 
 gboolean
 bench_read_output (BenchProblem *problem, GError **error)
 {
-  return check_cl (clEnqueueReadBuffer (
-                       gemmcl_context_get_cl_queue (problem->context), problem->device_d, CL_TRUE,
-                       0, problem->size_d * sizeof (gfloat), problem->d, 0, NULL, NULL),
-                   "clEnqueueReadBuffer", error);
+  return bench_check_cl (clEnqueueReadBuffer (gemmcl_context_get_cl_queue (problem->context),
+                                              problem->device_d, CL_TRUE, 0,
+                                              problem->size_d * sizeof (gfloat), problem->d, 0,
+                                              NULL, NULL),
+                         "clEnqueueReadBuffer", error);
 }

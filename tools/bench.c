@@ -172,17 +172,6 @@ check_outputs (GError **error)
 }
 
 static gboolean
-parse_rate (const gchar *option, const gchar *text, gdouble *rate, GError **error)
-{
-  if (!tool_parse_number (option, text, rate, error))
-    return FALSE;
-  if (*rate > 0.0)
-    return TRUE;
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "%s takes more than 0, not %s.", option, text);
-  return FALSE;
-}
-
-static gboolean
 find_peak (BenchSetup *setup, GError **error)
 {
   setup->peak = setup->info->peak_gflops;
@@ -191,7 +180,7 @@ find_peak (BenchSetup *setup, GError **error)
     return TRUE;
   setup->peak_source = "set with --peak";
   setup->peak_stated = TRUE;
-  return parse_rate ("--peak", options.peak, &setup->peak, error);
+  return tool_parse_positive ("--peak", options.peak, &setup->peak, error);
 }
 
 static gboolean
@@ -199,7 +188,7 @@ find_bandwidth (GemmclContext *context, BenchSetup *setup, GError **error)
 {
   if (options.bandwidth != NULL) {
     setup->bandwidth_source = g_strdup ("set with --bandwidth");
-    return parse_rate ("--bandwidth", options.bandwidth, &setup->bandwidth, error);
+    return tool_parse_positive ("--bandwidth", options.bandwidth, &setup->bandwidth, error);
   }
   return options.roofline == NULL ||
          bench_measure_bandwidth (context, &setup->bandwidth, &setup->bandwidth_source, error);

@@ -65,6 +65,17 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchProblem, bench_problem_free)
 gboolean bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gsize m, gdouble *ms,
                          GError **error);
 
+/** bench_check_cl: Returns: %FALSE with #GEMMCL_ERROR_OPENCL unless @status of @call is
+ * CL_SUCCESS. */
+gboolean bench_check_cl (cl_int status, const gchar *call, GError **error);
+
+/**
+ * bench_get_duration:
+ * @ms: (out): milliseconds by the device's clock from the start of @first to the end of @last,
+ *   which is waited for; NaN if the device measured no time
+ */
+gboolean bench_get_duration (cl_event first, cl_event last, gdouble *ms, GError **error);
+
 /** bench_spoil_output: Fills D on the device with NaN, so that what a kernel forgets to write does
  * not look right because an earlier one wrote it. */
 gboolean bench_spoil_output (const BenchProblem *problem, GError **error);

@@ -144,13 +144,6 @@ numbers_init (Numbers *self, const GemmclGemm *gemm)
 }
 
 static gboolean
-fail_cl (cl_int status, const gchar *call, GError **error)
-{
-  g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL, "%s failed with status %d.", call, status);
-  return FALSE;
-}
-
-static gboolean
 multiply (Numbers *self, GemmclPlan *plan, GError **error)
 {
   const GemmclData a = {.kind = GEMMCL_DATA_HOST, .host = {self->stored}};
@@ -159,15 +152,13 @@ multiply (Numbers *self, GemmclPlan *plan, GError **error)
       gemmcl_matrix_new (GEMMCL_TYPE_F32, self->gemm.k, self->gemm.n, self->b, error);
   g_auto (cl_event) done = NULL;
   GemmclRun run = GEMMCL_RUN_INIT;
-  cl_int status;
 
   run.a = &a;
   run.d = &d;
   if (b == NULL || !gemmcl_plan_set_b (plan, b, error) ||
       !gemmcl_plan_submit (plan, &run, NULL, &done, error))
     return FALSE;
-  status = clWaitForEvents (1, &done);
-  return status == CL_SUCCESS || fail_cl (status, "clWaitForEvents", error);
+  return bench_check_cl (clWaitForEvents (1, &done), "clWaitForEvents", error);
 }
 
 static gfloat

@@ -92,19 +92,6 @@ check_clear (Check *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Check, check_clear)
 
-static gboolean
-parse_seconds (gdouble *seconds, GError **error)
-{
-  *seconds = DEFAULT_SECONDS;
-  if (options.seconds != NULL && !tool_parse_number ("--seconds", options.seconds, seconds, error))
-    return FALSE;
-  if (*seconds > 0.0)
-    return TRUE;
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--seconds takes more than 0, not %s.",
-               options.seconds);
-  return FALSE;
-}
-
 /* Parses -k: (element-type utf8) names of the table; *@names is NULL for all. */
 static gboolean
 parse_kernels (GPtrArray **names, GError **error)
@@ -274,11 +261,12 @@ run (gchar **operands, GError **error)
   g_auto (Check) self = {.deadline = 0};
   g_autoptr (GPtrArray) names = NULL;
   g_autoptr (json_t) shapes = NULL;
-  gdouble seconds;
+  gdouble seconds = DEFAULT_SECONDS;
 
   if (options.worker)
     return check_serve (error);
-  if (!parse_seconds (&seconds, error) || !parse_kernels (&names, error))
+  if (!tool_parse_positive ("--seconds", options.seconds, &seconds, error) ||
+      !parse_kernels (&names, error))
     return FALSE;
   shapes = parse_shapes (operands, error);
   return shapes != NULL && check (&self, shapes, names, seconds, error);

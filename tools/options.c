@@ -212,6 +212,19 @@ tool_parse_number (const gchar *option, const gchar *text, gdouble *number, GErr
   return TRUE;
 }
 
+gboolean
+tool_parse_positive (const gchar *option, const gchar *text, gdouble *number, GError **error)
+{
+  if (text == NULL)
+    return TRUE;
+  if (!tool_parse_number (option, text, number, error))
+    return FALSE;
+  if (*number > 0.0)
+    return TRUE;
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "%s takes more than 0, not %s.", option, text);
+  return FALSE;
+}
+
 const gchar *
 tool_find_kernel (const gchar *name, GError **error)
 {

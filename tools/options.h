@@ -87,6 +87,15 @@ gboolean tool_parse_number (const gchar *option, const gchar *text, gdouble *num
                             GError **error);
 
 /**
+ * tool_parse_positive:
+ * @text: (nullable): what the user gave the option; %NULL leaves @number as it is
+ *
+ * Returns: %FALSE with %TOOL_ERROR_USAGE unless @text is a number as above and more than 0.
+ */
+gboolean tool_parse_positive (const gchar *option, const gchar *text, gdouble *number,
+                              GError **error);
+
+/**
  * tool_find_kernel:
  * @name: what the user typed: a kernel's name, with or without a leading "gemm_", and the parts of
  * K behind a slash

@@ -95,19 +95,6 @@ check_options (gchar **operands, GError **error)
   return FALSE;
 }
 
-static gboolean
-parse_seconds (gdouble *seconds, GError **error)
-{
-  *seconds = DEFAULT_SECONDS;
-  if (options.time != NULL && !tool_parse_number ("--time", options.time, seconds, error))
-    return FALSE;
-  if (*seconds > 0.0)
-    return TRUE;
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--time takes more than 0 seconds, not %s.",
-               options.time);
-  return FALSE;
-}
-
 /* Prints notes on @search that have no place in its row of the table. */
 static void
 print_notes (const TuneSearch *search, const GError *why)
@@ -195,12 +182,14 @@ tune (GemmclContext *context, gchar **operands, GError **error)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
-  g_auto (Tuning) self = {.context = g_object_ref (context), .start = g_get_monotonic_time ()};
+  g_auto (Tuning) self = {.context = g_object_ref (context),
+                          .start = g_get_monotonic_time (),
+                          .seconds = DEFAULT_SECONDS};
   gboolean ok;
 
   if (!tool_parse_precision (options.precision, &gemm.precision, error) ||
       !tool_parse_layout (options.layout, &gemm.layout, error) ||
-      !parse_seconds (&self.seconds, error))
+      !tool_parse_positive ("--time", options.time, &self.seconds, error))
     return FALSE;
   self.problems = tool_problems_new ((const gchar *const *)operands, &gemm, error);
   if (self.problems == NULL)

@@ -50,9 +50,19 @@ def parent(pid):
     return None if state == "Z" else int(of)
 
 
+def is_worker(pid):
+    """Not what a sanitizer starts."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return b"--worker" in file.read().split(b"\0")
+    except OSError:
+        return False
+
+
 def children(pid):
-    """The processes that the process started and that are still there."""
-    return [int(name) for name in os.listdir("/proc") if name.isdigit() and parent(name) == pid]
+    """The tool's own children of the process that are still there."""
+    return [int(name) for name in os.listdir("/proc")
+            if name.isdigit() and parent(name) == pid and is_worker(name)]
 
 
 class Tune(tool.TestCase):
