@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <utime.h>
 #include <unistd.h>
 
 #include "../kernels/problem.h"
@@ -516,12 +517,13 @@ test_concurrent (void)
   assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
 }
 
-/* It does not grow for ever, and what is not its own stays. */
+/* It does not grow for ever: the oldest entries go. The newest, and other files, stay. */
 static void
 test_limit (void)
 {
+  static const struct utimbuf old = {1, 1};
   g_auto (Cache) cache = {0};
-  g_autofree gchar *other = NULL;
+  g_autofree gchar *other = NULL, *path = NULL;
   g_autoptr (GPtrArray) files = NULL;
 
   cache_init (&cache);
@@ -530,14 +532,21 @@ test_limit (void)
   g_assert_cmpint (g_mkdir_with_parents (cache.dir, 0700), ==, 0);
   other = g_build_filename (cache.dir, "tuning.json", NULL);
   write_file (other, "{}", 2);
+  assert_probe (&cache, GEMMCL_ACTIVATION_RELU, "0");
+  files = list_files (&cache);
+  g_assert_cmpuint (files->len, ==, 2);
+  path = g_strdup (files->pdata[g_str_equal (files->pdata[0], other)]);
+  g_clear_pointer (&files, g_ptr_array_unref);
   for (guint i = 0; i < 3000; i++) {
-    g_autofree gchar *path = g_strdup_printf ("%s/%064x.bin", cache.dir, i);
-    write_file (path, "old", 3);
+    g_autofree gchar *entry = g_strdup_printf ("%s/%064x.bin", cache.dir, i);
+    write_file (entry, "old", 3);
+    g_assert_cmpint (utime (entry, &old), ==, 0);
   }
   assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
   files = list_files (&cache);
   g_assert_cmpuint (files->len, <, 2000);
   g_assert_true (g_file_test (other, G_FILE_TEST_EXISTS));
+  g_assert_true (g_file_test (path, G_FILE_TEST_EXISTS));
 }
 
 int

@@ -1,8 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which kernel the rules choose on a GPU, for which the test gives whatever device there is: where
- * K may be cut into parts, and where it may not. Nothing is run. */
+/* The kernel that the rules choose on a GPU, which the test makes of whatever device there is:
+ * where K may be cut into parts, and where it may not; and on CPUs with vectors of some width.
+ * Nothing is run. */
 
 #ifndef _GNU_SOURCE
   #define _GNU_SOURCE
@@ -14,6 +15,9 @@
 #include "gemmcl.h"
 
 #define UNITS 64
+
+/* 0: the device is a GPU, else a CPU with vectors of so many floats. */
+static cl_uint cpu_width;
 
 typedef cl_int (CL_API_CALL *GetInfo) (cl_device_id, cl_device_info, size_t, void *, size_t *);
 
@@ -28,7 +32,9 @@ clGetDeviceInfo (cl_device_id id, cl_device_info name, size_t size, void *value,
     next = (GetInfo)dlsym (RTLD_NEXT, "clGetDeviceInfo");
   status = next (id, name, size, value, size_ret);
   if (status == CL_SUCCESS && value != NULL && name == CL_DEVICE_TYPE)
-    *(cl_device_type *)value = CL_DEVICE_TYPE_GPU;
+    *(cl_device_type *)value = cpu_width ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
+  else if (cpu_width && value != NULL && name == CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT)
+    *(cl_uint *)value = cpu_width;
   else if (status == CL_SUCCESS && value != NULL && name == CL_DEVICE_MAX_COMPUTE_UNITS)
     *(cl_uint *)value = UNITS;
   return status;
@@ -78,6 +84,25 @@ test_batches (void)
     g_test_skip ("no kernel of this device would be better for one of these if K were cut");
 }
 
+/* Kernels have vectors as wide as the device's, and no wider ones. */
+static void
+test_width (void)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = gemm.n = gemm.k = 512;
+  for (cpu_width = 4; cpu_width <= 16; cpu_width *= 2) {
+    g_autoptr (GemmclContext) cpu = gemmcl_context_new (NULL, NULL);
+    g_auto (GStrv) names = gemmcl_tuning_list_candidates (cpu, &gemm);
+    g_autofree gchar *options = NULL, *width = g_strdup_printf ("-DWIDTH=%u ", cpu_width);
+
+    g_assert_nonnull (gemmcl_kernel_get_source (names[0], &gemm, &options, NULL));
+    g_test_message ("%u floats: %s", cpu_width, names[0]);
+    g_assert_nonnull (strstr (options, width));
+  }
+  cpu_width = 0;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -92,6 +117,7 @@ main (int argc, char **argv)
   }
   g_assert_cmpint (gemmcl_context_get_device_info (context)->type, ==, GEMMCL_DEVICE_TYPE_GPU);
   g_test_add_func ("/choice/batches", test_batches);
+  g_test_add_func ("/choice/width", test_width);
   status = g_test_run ();
   g_clear_object (&context);
   return status;

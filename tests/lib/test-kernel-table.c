@@ -88,6 +88,27 @@ test_fits (void)
     }
 }
 
+/* A kernel of a lower precision does not take a problem of f32. */
+static void
+test_precision (void)
+{
+  GemmclContext *context = test_get_context ();
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  if (context == NULL)
+    return;
+  gemm.m = gemm.n = gemm.k = 8;
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernelInfo *info = gemmcl_get_kernel (i);
+    g_autoptr (GError) error = NULL;
+
+    if (info->precision == GEMMCL_PRECISION_F32)
+      continue;
+    g_assert_false (gemmcl_kernel_fits (context, info->name, &gemm, &error));
+    g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
+  }
+}
+
 static void
 test_invalid (void)
 {
@@ -119,6 +140,61 @@ test_source (void)
     g_assert_null (strstr (text, "#include \""));
     g_assert_nonnull (strstr (options, "-cl-std="));
     g_assert_nonnull (strstr (options, "-DTILE_M="));
+  }
+}
+
+/* Whether the row's program for @gemm is made with -D@define. */
+static gboolean
+is_made_with (const gchar *name, const GemmclGemm *gemm, const gchar *define)
+{
+  g_autofree gchar *options = NULL, *word = g_strdup_printf (" -D%s", define);
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) parts = NULL;
+
+  g_assert_nonnull (gemmcl_kernel_get_source (name, gemm, &options, &error));
+  g_assert_no_error (error);
+  parts = g_strsplit (options, word, -1);
+  for (guint i = 1; i < g_strv_length (parts); i++)
+    if (*parts[i] == '\0' || *parts[i] == ' ')
+      return TRUE;
+  return FALSE;
+}
+
+/* Vectors, and block reads of halves, only where each row and the first begin at a multiple. */
+static void
+test_source_alignment (void)
+{
+  static const struct {
+    const gchar *name, *define;
+    gsize lda, a_offset, ldd, d_offset;
+    gboolean with;
+  } cases[] = {
+      {"tiled_8x8_8x8", "D_FLOAT4", 0, 0, 0, 0, TRUE},
+      {"tiled_8x8_8x8", "D_FLOAT4", 0, 0, 20, 4, TRUE},
+      {"tiled_8x8_8x8", "D_FLOAT4", 0, 0, 0, 2, FALSE},
+      {"tiled_8x8_8x8", "D_FLOAT4", 0, 0, 18, 0, FALSE},
+      {"tiled_8x8_8x8", "A_FLOAT4", 20, 4, 0, 0, TRUE},
+      {"tiled_8x8_8x8", "A_FLOAT4", 0, 2, 0, 0, FALSE},
+      {"buffer_read_f16_4x1_1x16", "A_BLOCKS", 18, 2, 0, 0, TRUE},
+      {"buffer_read_f16_4x1_1x16", "A_BLOCKS", 0, 1, 0, 0, FALSE},
+      {"buffer_read_f16_4x1_1x16", "A_BLOCKS", 17, 0, 0, 0, FALSE},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+    gemm.m = gemm.n = gemm.k = 16;
+    gemm.lda = cases[i].lda;
+    gemm.ldd = cases[i].ldd;
+    gemm.a_offset = cases[i].a_offset;
+    gemm.d_offset = cases[i].d_offset;
+    if (strstr (cases[i].name, "f16")) {
+      gemm.precision = GEMMCL_PRECISION_F16;
+      gemm.a_type = GEMMCL_TYPE_F16;
+    }
+    if (is_made_with (cases[i].name, &gemm, cases[i].define) != cases[i].with)
+      g_error ("case %u: %s %s %s", i, cases[i].name, cases[i].with ? "lacks" : "has",
+               cases[i].define);
   }
 }
 
@@ -242,8 +318,10 @@ main (int argc, char **argv)
   g_test_add_func ("/kernel-table/tiles", test_tiles);
   g_test_add_func ("/kernel-table/fallback", test_fallback);
   g_test_add_func ("/kernel-table/fits", test_fits);
+  g_test_add_func ("/kernel-table/precision", test_precision);
   g_test_add_func ("/kernel-table/invalid", test_invalid);
   g_test_add_func ("/kernel-table/source", test_source);
+  g_test_add_func ("/kernel-table/source-alignment", test_source_alignment);
   g_test_add_func ("/kernel-table/source-rows", test_source_rows);
   g_test_add_func ("/kernel-table/source-invalid", test_source_invalid);
   g_test_add_func ("/kernel-table/near-names", test_near_names);

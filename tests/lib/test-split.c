@@ -137,6 +137,7 @@ test_refused (void)
     gsize batch;
   } cases[] = {
       {"gemm_naive/5", "multiple of 80, which 96 is not", 1},
+      {"gemm_naive/4", "multiple of 64, which 96 is not", 1},
       {"gemm_naive/0", "number from 1 to", 1},
       {"gemm_naive/x", "number from 1 to", 1},
       {"gemm_naive/", "number from 1 to", 1},

@@ -165,7 +165,7 @@ test_near (void)
   const GemmclGemm near[] = {make_problem (M, N, K * 5 / 4), make_problem (M * 4 / 3, N, K)};
   const GemmclGemm far[] = {make_problem (M, N, K * 3 / 2), make_problem (M, N / 2, K),
                             make_problem (3 * M, N, K)};
-  GemmclGemm columns = gemm, transposed = gemm;
+  GemmclGemm columns = gemm, transposed = gemm, transposed_a = gemm;
 
   store (&gemm, "gemm_naive");
   for (guint i = 0; i < G_N_ELEMENTS (near); i++)
@@ -174,6 +174,8 @@ test_near (void)
     assert_choice (&far[i], NULL, GEMMCL_CHOICE_RULES, NULL);
   columns.layout = GEMMCL_LAYOUT_COLUMN_MAJOR;
   assert_choice (&columns, NULL, GEMMCL_CHOICE_RULES, NULL);
+  transposed_a.trans_a = TRUE;
+  assert_choice (&transposed_a, NULL, GEMMCL_CHOICE_RULES, NULL);
   transposed.trans_b = TRUE;
   assert_choice (&transposed, NULL, GEMMCL_CHOICE_RULES, NULL);
   store (&transposed, "gemm_naive");
