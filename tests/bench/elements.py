@@ -98,6 +98,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=15, help="turns of each; 15")
     parser.add_argument("--case", default="", metavar="PART", help="cases whose names have it")
     options = parser.parse_args()
+    if options.rounds < 2:
+        parser.error("--rounds: expected 2 or more")
 
     print(f"{'buffer':40} {'against':14} {'its us':>8} {'gemmcl us':>9}  ratio (quartiles)")
     for name, other, source, *lines in cases():

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs what README.md and docs/ tell their readers to type. TAP out.
+"""Runs the commands that README.md and docs/ show. TAP out.
 
 usage: launch-lines.py SOURCE-ROOT
 
 Each fenced block marked `sh` with a line that starts gst-launch-1.0, gst-inspect-1.0 or gemmcl is
-one test: the whole block, as a script that stops at the first failure, in an empty directory where
-`demos` is the repository's. A line must end by itself (num-buffers). Where a reader wants a window
-or a loudspeaker, autovideosink and autoaudiosink stand for it, and the test puts their fakes there.
-A block of another mark is not run, so a gst-launch-1.0 line must not hide in one.
+one test: the whole block runs as a script that stops at the first failure, in an empty directory
+with a link to the repository's `demos`. A line must end by itself (num-buffers). The test replaces
+autovideosink and autoaudiosink by fake sinks. Blocks of another mark are not run and must not have
+a gst-launch-1.0 line.
 """
 
 import os
@@ -43,7 +43,7 @@ def blocks(path):
 
 
 def run(script):
-    """Returns what went wrong, or None."""
+    """Returns the error, or None."""
     for real, fake in FAKES.items():
         script = re.sub(rf"\b{re.escape(real)}\b", fake, script)
     with tempfile.TemporaryDirectory() as directory:
@@ -70,7 +70,7 @@ def run(script):
 
 
 def title(where, text):
-    """The block's name in the results: one line, with nothing that means something to TAP."""
+    """The block's name in the results: one line without characters that TAP interprets."""
     words = " ".join(shlex.split(text.replace("\\\n", " "), comments=True))
     return f"{where} {words[:70]}".replace("#", "")
 

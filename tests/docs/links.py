@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks that what the documents refer to exists: files, and headings in documents. TAP out.
+"""Checks that the files and headings exist that the documents refer to. TAP out.
 
 usage: links.py SOURCE-ROOT
 """
@@ -17,7 +17,7 @@ PATH = re.compile(
     r"(?<![\w./*<-])((?:docs|demos|gst|kernels|lib|tests|tools)/[\w./-]+"
     r"\.(?:[ch]|clh?|def|json|md|py|sh))\b"
 )
-# What stands for a name in a path.
+# Words that stand for a name in a path.
 PLACEHOLDERS = {"METHOD", "SUBCOMMAND"}
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 

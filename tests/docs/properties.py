@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 INHERITED = {"name", "parent", "qos"}
-# How gst-inspect-1.0 shows what the table calls none or nothing.
+# gst-inspect-1.0's words for the table's none and for an empty cell.
 NOTHING = {"null", "", '""', "(NULL)"}
 
 
