@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes what Intel's compilers make of the kernels into docs/internals/intel.md, and which rows
-they do not keep in registers into tests/tools/isa-refused.json.
+"""Writes the figures of Intel's compilers into docs/internals/intel.md, and the rows that they do not
+keep in registers into tests/tools/isa-refused.json.
 
 usage: make-isa-table.py [--clblast CAPTURE]
 
@@ -10,7 +10,7 @@ usage: make-isa-table.py [--clblast CAPTURE]
         --clblast build/tests/bench/libclblast-capture.so
 
 It compiles every row that the rules may choose, with each ocloc of GEMMCL_OCLOC and for each target
-that it knows; `gemmcl isa` keeps what came of it, so that only the first time takes half an hour.
+that it knows. `gemmcl isa` keeps the results, so only the first time takes half an hour.
 Without --clblast the columns of CLBlast are empty.
 """
 
