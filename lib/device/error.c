@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device/device.h"
 
+/* clang-format off: a name, not a difference */
 G_DEFINE_QUARK (gemmcl - error - quark, gemmcl_error)
+/* clang-format on */
 
 gboolean
 gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)

@@ -34,11 +34,11 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  *   split, and there may be no batches. %NULL or "auto" takes the result of tuning
  *   (gemmcl-tuning.h), and where there is none, the rules' choice; "rules" asks only those
  *
- * Compiles all that a run of the plan's size needs. PoCL compiles a kernel at its first launch; so
- * on CPUs a few work-groups of each are run, in memory as large as a run's, which is freed again.
- * A plan that is larger than the device's buffers goes without that. A run that is smaller than
- * the plan may compile a kernel once more, if its grid has fewer than 65535 work-items in each
- * dimension and the plan's has not.
+ * Compiles all that a run of the plan's size needs. PoCL compiles a kernel at its first launch;
+ * therefore on CPUs a few work-groups of each kernel are run, in memory as large as a run's, which
+ * is freed again. If there is no such memory, or this fails otherwise, the first run compiles.
+ * A run that is smaller than the plan may compile a kernel once more, if its grid has fewer than
+ * 65535 work-items in each dimension and the plan's has not.
  *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError. The message for an unknown
  *   kernel lists similar names.

@@ -364,9 +364,9 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   self->context = g_object_ref (context);
   self->device = gemmcl_context_get_device_info (context);
   copy_problem (self, gemm);
-  if (!choose_kernel (self, kernel, error) || !build_steps (self, error) ||
-      !gemmcl_plan_warm_up (self, error))
+  if (!choose_kernel (self, kernel, error) || !build_steps (self, error))
     return NULL;
+  gemmcl_plan_warm_up (self);
   self->state_is_void = TRUE; /* not for the launches before, which need no zeros */
   self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split});
   return g_steal_pointer (&self);

@@ -87,13 +87,9 @@ gboolean gemmcl_plan_build_step (GemmclPlan *self, cl_kernel *step, const gchar 
 
 /* warm-up.c */
 
-/**
- * gemmcl_plan_warm_up:
- *
- * Makes PoCL compile what it would compile at the plan's first run. It does nothing on GPUs, whose
- * drivers compile when a program is built.
- */
-gboolean gemmcl_plan_warm_up (GemmclPlan *self, GError **error);
+/** gemmcl_plan_warm_up: makes PoCL compile what it would compile at the plan's first run, if there
+ * is memory for that. It does nothing on GPUs, whose drivers compile when a program is built. */
+void gemmcl_plan_warm_up (GemmclPlan *self);
 
 /* enqueue.c */
 

@@ -363,6 +363,45 @@ test_sweep (gconstpointer data)
                   calls, reported);
 }
 
+/* Memory and launches of a new plan's warm-up, which are its last calls, behind a queue of its own:
+ * each may fail, and the plan is made all the same and works. */
+static void
+test_warm_up (void)
+{
+  g_auto (Fixture) self = {0};
+  g_autoptr (GError) error = NULL;
+  guint calls, forgiven = 0, buffers = 0;
+  gboolean in_warm_up = TRUE;
+
+  if (!faults_init ())
+    return;
+  fixture_init (&self, &problems[0]);
+  g_assert_true (make_context (&self, NULL));
+  if (gemmcl_context_get_device_info (self.context)->type != GEMMCL_DEVICE_TYPE_CPU) {
+    g_test_skip ("Only CPUs are warmed up.");
+    return;
+  }
+  g_assert_true (make_plan (&self, NULL)); /* compiles, which others need not */
+  g_clear_object (&self.plan);
+  faults_start_case ("warm-up", FAULTS_ONE, 0);
+  g_assert_true (make_plan (&self, NULL));
+  calls = faults_get_calls ();
+  for (guint n = calls; in_warm_up; n--, forgiven++) {
+    g_clear_object (&self.plan);
+    faults_set (FAULTS_ONE, n);
+    make_plan (&self, &error);
+    faults_set (FAULTS_NONE, 0);
+    g_test_message ("call %u of %u, %s", n, calls, faults_get_failed ());
+    g_assert_no_error (error);
+    buffers += g_str_equal (faults_get_failed (), "clCreateBuffer");
+    in_warm_up = !g_str_has_prefix (faults_get_failed (), "clCreateCommandQueue");
+    recover (&self);
+  }
+  faults_end_case ();
+  g_assert_cmpuint (buffers, >=, 3); /* A, B and D */
+  g_assert_cmpuint (forgiven, >, buffers + 1);
+}
+
 static void
 add_test (const gchar *group, const Sweep *sweep)
 {
@@ -391,6 +430,7 @@ main (int argc, char **argv)
     add_test ("context", &(Sweep){&problems[0], mode, TRUE, FALSE, FALSE});
     add_test ("compile", &(Sweep){&problems[0], mode, TRUE, TRUE, FALSE});
   }
+  g_test_add_func ("/faults/warm-up", test_warm_up);
   status = g_test_run ();
   forget_programs ();
   return status;
