@@ -15,7 +15,14 @@ GEMMCL_BEGIN_DECLS
  * @method: the part of the name before the sizes, "tiled" of "tiled_8x8_8x8"
  * @summary: one line
  * @precision: the precision that it computes in
- * @needs: its needs of a problem or a device, in words, "K <= 65536, groups of 64"; "" for none
+ * @needs: the needs that follow, in words, "K <= 65536, groups of 64"; "" for none
+ * @max_m, @max_n, @max_k: the largest problem; 0: any
+ * @work_group: work-items of a work-group
+ * @subgroup: work-items of a subgroup; 0: it uses none
+ * @images: A and B are OpenCL images
+ * @matrix_engines: it multiplies by matrix engines
+ *
+ * Devices without subgroups, images or matrix engines emulate them.
  */
 typedef struct {
   const gchar *name;
@@ -23,6 +30,11 @@ typedef struct {
   const gchar *summary;
   GemmclPrecision precision;
   const gchar *needs;
+  gsize max_m, max_n, max_k;
+  guint work_group;
+  guint subgroup;
+  gboolean images;
+  gboolean matrix_engines;
 } GemmclKernelInfo;
 
 /** gemmcl_get_n_kernels: Returns: the number of kernels. */

@@ -23,25 +23,45 @@ gemmcl_get_n_kernels (void)
 }
 
 static gchar *
-describe_needs (const GemmclKernel *kernel)
+describe_needs (const GemmclKernelInfo *info)
 {
   g_autoptr (GString) needs = g_string_new (NULL);
 
-  if (kernel->max_m)
-    g_string_append_printf (needs, ", M <= %zu", kernel->max_m);
-  if (kernel->max_n)
-    g_string_append_printf (needs, ", N <= %zu", kernel->max_n);
-  if (kernel->max_k)
-    g_string_append_printf (needs, ", K <= %zu", kernel->max_k);
-  if (kernel->group_m * kernel->group_n > 1)
-    g_string_append_printf (needs, ", groups of %u", kernel->group_m * kernel->group_n);
-  if (kernel->images)
+  if (info->max_m)
+    g_string_append_printf (needs, ", M <= %zu", info->max_m);
+  if (info->max_n)
+    g_string_append_printf (needs, ", N <= %zu", info->max_n);
+  if (info->max_k)
+    g_string_append_printf (needs, ", K <= %zu", info->max_k);
+  if (info->work_group > 1)
+    g_string_append_printf (needs, ", groups of %u", info->work_group);
+  if (info->images)
     g_string_append (needs, ", images");
-  if (kernel->subgroup)
-    g_string_append_printf (needs, ", subgroups of %u", kernel->subgroup);
-  if (kernel->dpas)
+  if (info->subgroup)
+    g_string_append_printf (needs, ", subgroups of %u", info->subgroup);
+  if (info->matrix_engines)
     g_string_append (needs, ", matrix engines");
   return g_strdup (needs->len > 0 ? needs->str + 2 : "");
+}
+
+/* A row's own words; with subgroups also how they share a tile. */
+static gchar *
+describe_method (const GemmclKernel *kernel)
+{
+  g_autoptr (GString) text = g_string_new (kernel->summary);
+  const guint cols = kernel->tile_n * (kernel->dpas ? kernel->subgroup : kernel->group_n);
+  const guint group = kernel->group_m * kernel->group_n;
+
+  if (kernel->subgroup == 0)
+    return g_strdup (kernel->summary);
+  g_string_append_printf (text, ", tiles of %ux%u", kernel->tile_m * kernel->group_m,
+                          kernel->tile_n * kernel->group_n);
+  if (group > kernel->subgroup)
+    g_string_append_printf (text, ", %u subgroups of %ux%u", group / kernel->subgroup,
+                            kernel->tile_m, cols);
+  if (kernel->registers > 0)
+    g_string_append_printf (text, ", %u registers", kernel->registers);
+  return g_strdup (text->str);
 }
 
 /* The part of a name before its tile's size: "vector" of "vector_12x32_1x1". */
@@ -60,14 +80,24 @@ make_infos (G_GNUC_UNUSED gpointer data)
 {
   GemmclKernelInfo *infos = g_new0 (GemmclKernelInfo, G_N_ELEMENTS (table));
 
-  for (gsize i = 0; i < G_N_ELEMENTS (table); i++)
+  for (gsize i = 0; i < G_N_ELEMENTS (table); i++) {
+    const GemmclKernel *kernel = &table[i];
+
     infos[i] = (GemmclKernelInfo){
-        .name = table[i].name,
-        .method = get_method (table[i].name),
-        .summary = table[i].summary,
-        .precision = table[i].precision,
-        .needs = describe_needs (&table[i]),
+        .name = kernel->name,
+        .method = get_method (kernel->name),
+        .summary = describe_method (kernel),
+        .precision = kernel->precision,
+        .max_m = kernel->max_m,
+        .max_n = kernel->max_n,
+        .max_k = kernel->max_k,
+        .work_group = kernel->group_m * kernel->group_n,
+        .subgroup = kernel->subgroup,
+        .images = kernel->images,
+        .matrix_engines = kernel->dpas,
     };
+    infos[i].needs = describe_needs (&infos[i]);
+  }
   return infos;
 }
 

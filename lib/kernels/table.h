@@ -19,7 +19,7 @@ typedef struct {
   const gchar *name;      /* what users type */
   const gchar *source;    /* the file in kernels/ with `kernel void gemm` */
   const gchar *defines;   /* (nullable): options besides TILE_M, TILE_N, GROUP_M and GROUP_N */
-  const gchar *summary;   /* one line */
+  const gchar *summary;   /* the method, in a few words; gemmcl_get_kernel() adds the tile */
   guint tile_m, tile_n;   /* outputs of a work-item; tile_n 0: a row of D whole */
   guint group_m, group_n; /* work-items of a work-group */
   /* Work-items of a subgroup, of which group_n is a multiple; 0: it needs none. Such a row runs on

@@ -12,11 +12,13 @@ Those that finish whole rows are tried with that, too, the first of each source.
 Pictures have options of their own, which the tests on a device go through.
 """
 
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent.parent / "kernels"))
+import table
 
 KERNELS = Path(sys.argv[1])
 CLANG = ["clang", "-x", "cl", "-cl-mad-enable", "-Xclang"]
@@ -26,7 +28,7 @@ CLANG += ["-Wno-unused-function", "-Wno-sign-compare", "-Wno-unused-parameter"]
 
 F32, F16, BF16, I8, U8 = 0, 2, 3, 4, 5
 SIGMOID, SOFTMAX = 5, 9
-TYPES = {"F16": F16, "BF16": BF16, "TF32": F32, "I8": I8}
+TYPES = {"f32": F32, "f16": F16, "bf16": BF16, "tf32": F32, "i8": I8}
 VARIANTS = {
     "plain": [f"A_TYPE={F32}", f"D_TYPE={F32}", "ACTIVATION=0"],
     "full": [
@@ -68,36 +70,32 @@ HELPERS = {
 
 def rows():
     """Yields (name, source, defines, levels, variants) of the table."""
-    text = (KERNELS / "kernels.def").read_text(encoding="utf-8")
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     seen = set()
-    for kind, row in re.findall(r"^GEMMCL_(KERNEL|HELPER) \((.*?)\)$", text, re.M | re.S):
-        name, source = re.findall(r'"([^"]*)"', row)[:2]
-        numbers = {field: int(n) for field, n in re.findall(r"\.(\w+) = (\d+)\b", row)}
-        defines = re.search(r'\.defines = "([^"]*)"', row)
-        options = [f"-D{field.upper()}={n}" for field, n in numbers.items()
-                   if field in ("tile_m", "tile_n", "group_m", "group_n", "depth")]
-        precision = re.search(r"GEMMCL_PRECISION_(\w+)", row)
-        b_type = TYPES[precision[1]] if precision else F32
+    for row in table.read(KERNELS / "kernels.def"):
+        name, source, subgroup = row.name, row.source, row.number("subgroup")
+        options = [f"-D{field.upper()}={row.fields[field]}"
+                   for field in ("tile_m", "tile_n", "group_m", "group_n", "depth")
+                   if field in row.fields]
+        b_type = TYPES[row.precision]
         halves = b_type == F16
-        dpas = ".dpas = TRUE" in row
-        images = ".images = TRUE" in row
-        if ".packed = TRUE" in row:
-            side = numbers["subgroup" if dpas else "group_n"]
-            options += [f"-DPANEL={numbers['tile_n'] * side}", f"-DB_TYPE={b_type}"]
+        dpas = row.has("dpas")
+        images = row.has("images")
+        if row.has("packed"):
+            side = subgroup if dpas else row.number("group_n")
+            options += [f"-DPANEL={row.number('tile_n') * side}", f"-DB_TYPE={b_type}"]
         options += DPAS if dpas else []
         if images:
             options += ["-DIMAGES"] + (["-DA_HALVES", "-DB_HALVES"] if halves else [])
         if halves:
             options += ["-DSG_HALVES"]
-        if kind == "HELPER":
+        if row.kind == "HELPER":
             options += HELPERS.get(name, [])
-        if ".fixed_n_k = TRUE" in row:
+        if row.has("fixed_n_k"):
             options += ["-DN=3", "-DK=3"]
-        options += defines.group(1).split() if defines else []
-        if "subgroup" in numbers:
-            options += [f"-DSUBGROUP_SIZE={numbers['subgroup']}"]
-            options += ["-DREPEAT_IN_LOOPS"] if numbers["subgroup"] > 8 else []
+        options += row.fields.get("defines", "").replace("NULL", "").split()
+        if subgroup:
+            options += [f"-DSUBGROUP_SIZE={subgroup}"]
+            options += ["-DREPEAT_IN_LOOPS"] if subgroup > 8 else []
             levels = LEVELS if source not in seen else {"native": LEVELS["native"]}
         else:
             levels = {"": ["-cl-std=CL1.2"]}
@@ -106,7 +104,7 @@ def rows():
             level = f"{base} in buffers".strip()
             levels = {**levels, level: [*levels[base], "-DIMAGES_IN_BUFFERS"]}
         variants = VARIANTS
-        if ".whole_rows = TRUE" in row and source not in seen:
+        if row.has("whole_rows") and source not in seen:
             variants = {**VARIANTS, "whole rows": WHOLE_ROWS}
         seen.add(source)
         yield name, KERNELS / source, options, levels, variants

@@ -10,20 +10,19 @@ make-shipped.py, which makes the file, on files of its own.
 """
 
 import json
-import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parent.parent / "kernels"))
+import table
+
 SHIPPED, KERNELS = map(Path, sys.argv[1:])
 
-table = (KERNELS / "kernels.def").read_text(encoding="utf-8")
-# Each one's name and the precision that it computes in.
-kernels = {
-    row.partition('"')[0]: (re.findall(r"GEMMCL_PRECISION_(\w+)", row) or ["F32"])[0].lower()
-    for row in table.split('\nGEMMCL_KERNEL ("')[1:]
-}
+# Each kernel's name and precision.
+kernels = {row.name: row.precision for row in table.read(KERNELS / "kernels.def")
+           if row.kind == "KERNEL"}
 shipped = json.loads((SHIPPED / "tuning-shipped.json").read_text(encoding="utf-8"))
 entries = shipped["entries"]
 

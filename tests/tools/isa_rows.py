@@ -7,11 +7,16 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-TABLE = Path(__file__).parent.parent.parent / "kernels/kernels.def"
+TESTS = Path(__file__).parent.parent
+sys.path.append(str(TESTS / "kernels"))
+import table
+
+TABLE = TESTS.parent / "kernels/kernels.def"
 # The smallest subgroup of each target: the rules choose no other.
 SUBGROUPS = {
     "bdw": 8, "skl": 8, "icllp": 8, "tgllp": 8, "dg1": 8, "dg2": 8, "mtl": 8, "arl-h": 8,
@@ -62,20 +67,11 @@ def list_rows(release, target):
 
 def read_rows():
     """The rows for GPUs, in the table's order."""
-    rows = []
-    for text in TABLE.read_text(encoding="utf-8").split('\nGEMMCL_KERNEL ("')[1:]:
-        subgroup = re.search(r"\.subgroup = (\d+)", text)
-        precision = re.search(r"GEMMCL_PRECISION_(\w+)", text)
-        if re.search(r"\.devices = GEMMCL_ON_(GPU|INTEL_GPU|ANY)", text):
-            rows.append(
-                Row(
-                    name=text.partition('"')[0],
-                    precision=precision[1].lower() if precision else "f32",
-                    subgroup=int(subgroup[1]) if subgroup else 0,
-                    engine=".dpas = TRUE" in text,
-                )
-            )
-    return rows
+    return [
+        Row(row.name, row.precision, row.number("subgroup"), row.has("dpas"))
+        for row in table.read(TABLE)
+        if row.fields.get("devices") in ("GEMMCL_ON_GPU", "GEMMCL_ON_INTEL_GPU", "GEMMCL_ON_ANY")
+    ]
 
 
 def ask_release(ocloc):

@@ -1,0 +1,45 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The rows of kernels.def for tests in Python: C's preprocessor expands the families' macros."""
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+
+LITERAL = r'"(?:[^"\\]|\\.)*"'
+ROW = re.compile(rf'\bGEMMCL_(KERNEL|HELPER)\s*\(((?:[^()"]|{LITERAL})*)\)')
+
+
+@dataclass
+class Row:
+    kind: str  # KERNEL or HELPER
+    name: str
+    source: str
+    fields: dict  # the other fields by name, as text: {"tile_m": "8", "packed": "TRUE"}
+
+    def number(self, field):
+        return int(self.fields.get(field, 0))
+
+    def has(self, flag):
+        return self.fields.get(flag) == "TRUE"
+
+    @property
+    def precision(self):
+        return self.fields.get("precision", "GEMMCL_PRECISION_F32").rpartition("_")[2].lower()
+
+
+def read(path):
+    """All rows of the table at path, in order."""
+    text = subprocess.run([os.environ.get("CC", "cc"), "-E", "-P", "-x", "c", str(path)],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    return [make_row(kind, row) for kind, row in ROW.findall(text)]
+
+
+def make_row(kind, text):
+    joined = re.sub(rf"{LITERAL}(?:\s*{LITERAL})+",
+                    lambda literals: '"' + re.sub(r'"\s*"', "", literals[0])[1:-1] + '"', text)
+    name, source = re.findall(LITERAL, joined)[:2]
+    fields = re.findall(rf"\.(\w+) = ({LITERAL}|[^,]+)", joined)
+    return Row(kind, name.strip('"'), source.strip('"'),
+               {field: value.strip().strip('"') for field, value in fields})
