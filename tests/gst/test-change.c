@@ -118,7 +118,7 @@ test_refused (void)
   check_refused (stream, "weight", "[[1],[2]", "weight=[[1],[2]");
   check_refused (stream, "weight", "[[1],[2],[3]]", "K = 3");
   check_refused (stream, "weight", "[[1,2],[3,4]]", "bias is 1 x 1");
-  check_refused (stream, "weight", "", "There must be a weight");
+  check_refused (stream, "weight", "", "The weight cannot be removed");
   check_refused (stream, "bias", "[1,2]", "1 x 2");
   check_refused (stream, "addend", "[1,2]", "1 x 2");
 }
@@ -130,7 +130,7 @@ test_downstream_refuses (void)
 
   g_assert_true (stream_play (stream, CAPS, "other/tensors,dimensions=(string)1:1"));
   expect (stream, (gdouble[]){4}, 1);
-  check_refused (stream, "weight", "[[1,2],[3,4]]", "Downstream cannot take its N = 2");
+  check_refused (stream, "weight", "[[1,2],[3,4]]", "Downstream does not take its N = 2");
   stream_assert_quiet (stream);
 }
 
