@@ -16,6 +16,9 @@ void clock_set (const gchar *kernel, guint microseconds);
 /** clock_break: From now on @kernel (nullable) computes twice what it should. */
 void clock_break (const gchar *kernel);
 
+/** clock_spoil: From now on element @at of the f32 D of @kernel is a hundredth too large. */
+void clock_spoil (const gchar *kernel, gsize at);
+
 /** clock_count: Returns: how many runs @kernel had since clock_reset(). */
 guint clock_count (const gchar *kernel);
 

@@ -198,6 +198,82 @@ test_wrong (void)
   }
 }
 
+/* Wherever it is, a single element that is wrong shows. */
+static void
+test_one_element (void)
+{
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  const gsize elements[] = {0, 64 + 1, 40 * 64 + 33, 96 * 64 - 1};
+  GemmclTuningOptions options = make_options ();
+  g_autofree gchar *wrong = get_candidate (&gemm, 1);
+
+  options.candidates = 2;
+  for (guint i = 0; i < G_N_ELEMENTS (elements); i++) {
+    g_autoptr (GemmclTuningResult) result = NULL;
+
+    forget ();
+    clock_spoil (wrong, elements[i]);
+    result = search (&gemm, &options);
+    g_assert_true (find (result, wrong)->faulty);
+    g_assert_false (find (result, wrong)->lost);
+    g_assert_true (result->best == result->first);
+  }
+}
+
+/* A candidate that is under way, and what the steps were; "t" a try, "d" done, "r" turns. */
+static void
+on_step (GemmclTuningStep step, const GemmclTuningCandidate *candidate, gpointer data)
+{
+  static const gchar letters[] = {'t', 'd', 'r'};
+  GString *steps = data;
+
+  g_assert_nonnull (candidate->kernel);
+  if (steps->len == 0 || letters[step] != 'r' || steps->str[steps->len - 1] != 'r')
+    g_string_append_c (steps, letters[step]);
+}
+
+/* The caller knows of each candidate before it is built, and before its turns. */
+static void
+test_notify (void)
+{
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  GemmclTuningOptions options = make_options ();
+  g_autoptr (GString) steps = g_string_new (NULL);
+  g_autoptr (GemmclTuningResult) result = NULL;
+
+  forget ();
+  options.candidates = 3;
+  options.notify = on_step;
+  options.data = steps;
+  result = search (&gemm, &options);
+  g_assert_cmpstr (steps->str, ==, "tdtdtdr");
+}
+
+/* No candidate is tried after that time, and nothing is compared; a turn has no more runs. */
+static void
+test_limits (void)
+{
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  GemmclTuningOptions options = make_options ();
+  g_autoptr (GemmclTuningResult) result = NULL;
+
+  forget ();
+  options.candidates = 2;
+  options.runs = 1;
+  result = search (&gemm, &options);
+  /* The first run, and 15 turns. */
+  g_assert_cmpuint (clock_count (result->first->kernel), ==, 16);
+  g_clear_pointer (&result, gemmcl_tuning_result_free);
+
+  forget ();
+  options.try_seconds = 1e-9;
+  result = search (&gemm, &options);
+  g_assert_cmpstr (((const GemmclTuningCandidate *)result->candidates->pdata[1])->why, ==,
+                   "There was no time to try it.");
+  g_assert_null (result->best);
+  g_assert_false (result->stored);
+}
+
 /* Where rows cannot be looked at, the comparison with the first is all there is. */
 static void
 test_wrong_bytes (void)
@@ -429,6 +505,9 @@ main (int argc, char **argv)
   g_test_add_func ("/search/slow-leave", test_slow_leave);
   g_test_add_func ("/search/dry-run", test_dry_run);
   g_test_add_func ("/search/wrong", test_wrong);
+  g_test_add_func ("/search/one-element", test_one_element);
+  g_test_add_func ("/search/notify", test_notify);
+  g_test_add_func ("/search/limits", test_limits);
   g_test_add_func ("/search/wrong-bytes", test_wrong_bytes);
   g_test_add_func ("/search/time", test_time);
   g_test_add_func ("/search/cancel", test_cancel);
