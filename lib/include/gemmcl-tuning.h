@@ -155,10 +155,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
  * Each candidate is built and run once. One that does not build natively, spills registers, fails,
  * or has a result that is further from the first one's than both may be from the
  * exact one (gemmcl_gemm_verify()), leaves, and so does one that takes four times as long as the
- * best. Of more than 12 the fastest 12 and the first stay. These take turns, forwards and
- * backwards; a turn is the median of a few runs. One that is slower than the best by a quarter
- * leaves. Another takes the first one's place only if it was faster in three of four turns beside
- * it, and by 2 % or more in half of them. Fewer than five turns count for nothing.
+ * best, or whose run on a sixteenth of the rows does. Of more than 12 the fastest 12 and the first
+ * stay. These take turns, forwards and backwards; a turn is the median of a few runs. One that is
+ * slower than the best by a quarter leaves. Another takes the first one's place only if it was
+ * faster in three of four turns beside it, and by 2 % or more in half of them. Fewer than five
+ * turns count for nothing.
  *
  * What is best is remembered as by gemmcl_tuning_store(), also where that is the first. Pictures
  * whose pixels are rows, D that is a picture, and batches that do not run as one tall problem have

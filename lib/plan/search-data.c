@@ -276,11 +276,12 @@ get_duration (cl_event first, cl_event done, gdouble *seconds, GError **error)
 }
 
 gboolean
-gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gdouble *seconds, GError **error)
+gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows, gdouble *seconds,
+                        GError **error)
 {
   const GemmclData a = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->a}};
   const GemmclData d = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->d}};
-  const GemmclData rows = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->row_outputs}};
+  const GemmclData outputs = {.kind = GEMMCL_DATA_BUFFER, .objects = {self->row_outputs}};
   GemmclRun run = GEMMCL_RUN_INIT;
   g_auto (cl_event) first = NULL;
   g_auto (cl_event) done = NULL;
@@ -289,7 +290,8 @@ gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gdouble *secon
   run.beta = self->gemm.addend == GEMMCL_ADDEND_NONE ? 0.0 : 1.0;
   run.a = &a;
   run.d = &d;
-  run.rows = self->row_outputs ? &rows : NULL;
+  run.m = rows;
+  run.rows = self->row_outputs ? &outputs : NULL;
   run.strided = TRUE;
   run.queue = self->queue;
   return gemmcl_plan_submit (plan, &run, &first, &done, error) &&
@@ -410,7 +412,7 @@ gboolean
 gemmcl_search_data_check (GemmclSearchData *self, GemmclPlan *plan, gdouble *seconds,
                           GError **error)
 {
-  if (!spoil (self, error) || !gemmcl_search_data_run (self, plan, seconds, error) ||
+  if (!spoil (self, error) || !gemmcl_search_data_run (self, plan, 0, seconds, error) ||
       !gemmcl_cl_check (clEnqueueReadBuffer (self->queue, self->d, CL_TRUE, 0, self->d_size,
                                              self->host_d, 0, NULL, NULL),
                         error, "clEnqueueReadBuffer for D of a search") ||

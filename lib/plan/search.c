@@ -12,6 +12,11 @@
 /* A first run that takes so many times as long as the best is the last. */
 #define TOO_SLOW 4.0
 
+/* Where the best takes longer than this, a run of this part of the rows comes before: a kernel can
+ * take a thousand times as long. */
+#define LONG_SECONDS 1e-3
+#define ROWS_PART    16
+
 /* The first run of a plan is longer than others: a run that is shorter than this share of the time
  * is made so many times more, and the shortest counts. */
 #define SHORT_SHARE 4e-4
@@ -41,7 +46,7 @@ typedef struct {
 
 typedef struct {
   GemmclSearchData *data;
-  GemmclGemm as_run; /* the problem, as it most often runs */
+  GemmclGemm gemm, as_run; /* the problem, and as it most often runs */
   const GemmclDeviceInfo *device;
   GemmclTuningOptions options;
   GCancellable *cancellable;
@@ -247,19 +252,46 @@ add_racer (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan)
   limit_racers (self);
 }
 
+/* Runs a part of the rows. Returns: FALSE with an error if @plan fails; @slow: that took too long.
+ */
+static gboolean
+run_part (Race *self, GemmclPlan *plan, gboolean *slow, gdouble *seconds, GError **error)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gsize rows =
+      gemm->a_image || gemm->d_image || gemmcl_gemm_get_batch (gemm) > 1 ? 0 : gemm->m / ROWS_PART;
+  const gdouble best = get_best_seconds (self);
+
+  *slow = FALSE;
+  *seconds = 0;
+  if (rows == 0 || isinf (best) || best < LONG_SECONDS)
+    return TRUE;
+  if (!gemmcl_search_data_run (self->data, plan, rows, seconds, error))
+    return FALSE;
+  *slow = *seconds > TOO_SLOW * best;
+  return TRUE;
+}
+
 /* Returns: FALSE with an error if @plan fails or is wrong; @seconds: of all runs together. */
 static gboolean
 run_first (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan, gdouble *seconds,
            GError **error)
 {
-  const gboolean ok = gemmcl_search_data_check (self->data, plan, &candidate->seconds, error);
+  gboolean slow, ok;
 
-  *seconds = candidate->seconds;
+  if (!run_part (self, plan, &slow, seconds, error))
+    return FALSE;
+  if (slow) {
+    candidate->seconds = *seconds;
+    return TRUE;
+  }
+  ok = gemmcl_search_data_check (self->data, plan, &candidate->seconds, error);
+  *seconds += candidate->seconds;
   for (guint i = 0;
        i < SHORT_RUNS && ok && candidate->seconds < SHORT_SHARE * self->options.seconds; i++) {
     gdouble again;
 
-    if (!gemmcl_search_data_run (self->data, plan, &again, error))
+    if (!gemmcl_search_data_run (self->data, plan, 0, &again, error))
       return FALSE;
     *seconds += again;
     candidate->seconds = MIN (candidate->seconds, again);
@@ -363,7 +395,7 @@ take_turn (Race *self, Racer *racer, GError **error)
   for (guint i = 0; i < n; i++) {
     gdouble seconds;
 
-    if (!gemmcl_search_data_run (self->data, racer->plan, &seconds, error) ||
+    if (!gemmcl_search_data_run (self->data, racer->plan, 0, &seconds, error) ||
         !rest (self, seconds, error))
       return FALSE;
     g_array_append_val (runs, seconds);
@@ -493,6 +525,7 @@ gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
   if (!gemmcl_gemm_validate (gemm, error))
     return NULL;
   computed = gemmcl_gemm_get_computed (gemm);
+  race.gemm = *gemm;
   race.as_run = gemmcl_gemm_get_as_run (&computed);
   race.device = gemmcl_context_get_device_info (context);
   race.racers = g_ptr_array_new_with_free_func (racer_free);

@@ -36,13 +36,14 @@ GemmclPlan *gemmcl_search_data_make_plan (GemmclSearchData *self, const gchar *k
 
 /**
  * gemmcl_search_data_run:
+ * @rows: of A and D; 0: all; else the problem has neither images nor a batch
  * @seconds: (out): from the start of the run's first kernel to the end of its last, by the device's
  *   clock; more than 0
  *
  * One run of @plan, which is waited for.
  */
-gboolean gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gdouble *seconds,
-                                 GError **error);
+gboolean gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows,
+                                 gdouble *seconds, GError **error);
 
 /**
  * gemmcl_search_data_check:

@@ -14,6 +14,7 @@ static GMutex lock;
 static GHashTable *events; /* cl_event: the kernel of its run */
 static GHashTable *times;  /* kernel: microseconds */
 static GHashTable *counts; /* kernel: runs */
+static GHashTable *rows;   /* kernel: rows of the last run */
 static gchar *broken;
 static gchar *spoilt;
 static gsize spoilt_at;
@@ -35,6 +36,7 @@ init_locked (void)
   events = g_hash_table_new (NULL, NULL);
   times = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   counts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  rows = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }
 
 void
@@ -77,6 +79,18 @@ clock_count (const gchar *kernel)
   return count;
 }
 
+gsize
+clock_get_rows (const gchar *kernel)
+{
+  gsize m;
+
+  g_mutex_lock (&lock);
+  init_locked ();
+  m = GPOINTER_TO_SIZE (g_hash_table_lookup (rows, kernel));
+  g_mutex_unlock (&lock);
+  return m;
+}
+
 void
 clock_reset (void)
 {
@@ -91,12 +105,13 @@ clock_reset (void)
 
 /* Kernels' names are static. */
 static void
-note (const gchar *kernel, struct _cl_event *const *first, struct _cl_event *const *done)
+note (const gchar *kernel, gsize m, struct _cl_event *const *first, struct _cl_event *const *done)
 {
   const guint count = clock_count (kernel);
 
   g_mutex_lock (&lock);
   g_hash_table_replace (counts, g_strdup (kernel), GUINT_TO_POINTER (count + 1));
+  g_hash_table_replace (rows, g_strdup (kernel), GSIZE_TO_POINTER (m));
   if (first != NULL)
     g_hash_table_replace (events, *first, (gpointer)kernel);
   if (done != NULL)
@@ -133,7 +148,7 @@ gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **f
   g_mutex_unlock (&lock);
   if (!next (plan, &given, first, done, error))
     return FALSE;
-  note (kernel, first, done);
+  note (kernel, run->m, first, done);
   if (g_strcmp0 (spoilt, kernel) == 0)
     spoil (run);
   return TRUE;

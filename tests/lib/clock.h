@@ -22,5 +22,8 @@ void clock_spoil (const gchar *kernel, gsize at);
 /** clock_count: Returns: how many runs @kernel had since clock_reset(). */
 guint clock_count (const gchar *kernel);
 
+/** clock_get_rows: Returns: the rows of the last run of @kernel; 0: all. */
+gsize clock_get_rows (const gchar *kernel);
+
 /** clock_reset: Forgets what was set, and counts from 0. */
 void clock_reset (void);

@@ -158,6 +158,26 @@ test_slow_leave (void)
   g_assert_cmpuint (clock_count (slow), <, clock_count (result->first->kernel));
 }
 
+/* Where runs are long, a sixteenth of the rows shows that a kernel is far too slow. */
+static void
+test_part (void)
+{
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  GemmclTuningOptions options = make_options ();
+  g_autofree gchar *first = get_candidate (&gemm, 0), *slow = get_candidate (&gemm, 1);
+  g_autoptr (GemmclTuningResult) result = NULL;
+
+  forget ();
+  clock_set (first, 2000);
+  clock_set (slow, 30000);
+  options.candidates = 2;
+  result = search (&gemm, &options);
+  g_assert_cmpstr (find (result, slow)->why, ==, "Its first run was slow.");
+  g_assert_cmpuint (clock_count (slow), ==, 1);
+  g_assert_cmpuint (clock_get_rows (slow), ==, 6);
+  g_assert_cmpuint (clock_get_rows (first), ==, 0);
+}
+
 static void
 test_dry_run (void)
 {
@@ -503,6 +523,7 @@ main (int argc, char **argv)
   g_test_add_func ("/search/faster", test_faster);
   g_test_add_func ("/search/kept", test_kept);
   g_test_add_func ("/search/slow-leave", test_slow_leave);
+  g_test_add_func ("/search/part", test_part);
   g_test_add_func ("/search/dry-run", test_dry_run);
   g_test_add_func ("/search/wrong", test_wrong);
   g_test_add_func ("/search/one-element", test_one_element);
