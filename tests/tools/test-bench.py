@@ -165,7 +165,7 @@ class Failures(Bench):
             LD_PRELOAD=double
         )
         self.assertRegex(said.stderr, r"(?m)^gemm_naive .* 0\.5 +0\.25  MISMATCH$")
-        self.assertIn("1 of 1 kernels gave a result that is out of its bound", said.stderr)
+        self.assertIn("1 of 1 kernels gave a result outside its error bound", said.stderr)
         result, = json.loads(said.stdout)
         self.assertIs(result["verified"], False)
         self.assertEqual((result["max_error"], result["error_bound"]), (0.5, 0.25))
