@@ -107,7 +107,7 @@ inside () {
   # Without -Dwerror, since newer compilers may have new warnings.
   enter "$root" meson setup /mnt/build -Dgst=enabled -Dtools=enabled -Dtests=enabled -Ddocs=enabled
   enter "$root" ninja --quiet -C /mnt/build
-  enter "$root" meson test -C /mnt/build --no-rebuild --print-errorlogs --timeout-multiplier 3 ||
+  enter "$root" meson test -C /mnt/build --no-rebuild --print-errorlogs --timeout-multiplier 10 ||
     true
   cp "$root/mnt/build/meson-logs/testlog.json" "$results/$name.json"
 }

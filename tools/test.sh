@@ -39,19 +39,18 @@ section () {
   printf '\n== %s ==\n' "$*"
 }
 
-# build DIRECTORY COMPILER [OPTION...], of which $targets, or all
-build () {
+# configure DIRECTORY COMPILER [OPTION...]
+configure () {
   local directory=$1 compiler=$2
   shift 2
-  section "building $directory/ with $compiler"
+  section "$directory/ with $compiler"
   # What an earlier run found does not count, and must not if this one does not come to its tests.
-  rm -f "$directory/meson-logs/testlog.json"
+  rm -f "$directory"/meson-logs/*.json
   if [ -f "$directory/build.ninja" ]; then
-    meson setup --reconfigure "$directory" "${options[@]}" "$@" >/dev/null || return
+    meson setup --reconfigure "$directory" "${options[@]}" "$@" >/dev/null
   else
-    CC=$compiler meson setup "$directory" "${options[@]}" "$@" || return
+    CC=$compiler meson setup "$directory" "${options[@]}" "$@"
   fi
-  ninja --quiet -C "$directory" ${targets:+"$targets"}
 }
 
 distros=()
@@ -94,14 +93,14 @@ fi
 # A build that fails leaves no log, which counts as a failure.
 intel_log=build/meson-logs/intel-cpu.json
 rm -f "$intel_log"
-if build build gcc; then
+if configure build gcc && ninja --quiet -C build; then
   section 'testing build/'
-  meson test -C build --no-rebuild --print-errorlogs --timeout-multiplier 3 || true
+  meson test -C build --no-rebuild --print-errorlogs --timeout-multiplier 10 || true
 fi
 section "testing build/ on Intel's OpenCL runtime for CPUs"
 if said=$(tools/intel-runtime.sh true 2>&1); then
   env ${intel_rows:+GEMMCL_TEST_ROWS=$intel_rows} tools/intel-runtime.sh \
-    meson test -C build --no-rebuild --print-errorlogs --logbase intel-cpu --timeout-multiplier 3 \
+    meson test -C build --no-rebuild --print-errorlogs --logbase intel-cpu --timeout-multiplier 10 \
     "${intel_tests[@]}" || true
 else
   python3 tools/test-results.py --stand-in SKIP "${said##*$'\n'}" >"$intel_log"
@@ -112,12 +111,16 @@ for target in "${drivers[@]}"; do
   rm -f "$driver_log"
   if said=$(tools/intel-driver.sh "$target" true 2>&1); then
     GEMMCL_DRIVER_CACHE=${XDG_CACHE_HOME:-$HOME/.cache} meson test -C build --no-rebuild \
-      --print-errorlogs --logbase "driver-$target" --timeout-multiplier 3 \
+      --print-errorlogs --logbase "driver-$target" --timeout-multiplier 10 \
       --wrapper "$PWD/tools/intel-driver.sh $target" driver build-info gst-va-driver || true
   else
     python3 tools/test-results.py --stand-in SKIP "${said##*$'\n'}" >"$driver_log"
   fi
 done
+# In the builds for sanitizers Meson builds what the tests need, and no more; optimised less, with
+# as much debugging information as a report takes.
+sanitizers=(-Dtools=enabled -Doptimization=1 -Ddebug=false -Dc_args=-g1 -Db_lundef=false)
+
 # Python, GStreamer's tools and compilers are no sanitized programs, so what runs them is left out;
 # and of the kernels, which PoCL compiles without sanitizers, all but the first row; and what of the
 # tool takes long. GStreamer must look at the plugin in the test itself: its scanner cannot load it.
@@ -127,28 +130,26 @@ sanitized () {
     ASAN_OPTIONS=detect_leaks=1:exitcode=99 \
     LSAN_OPTIONS=suppressions=$PWD/tests/project/leaks.supp:print_suppressions=0 \
     UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:exitcode=99 \
-    meson test -C build-sanitize --no-rebuild --print-errorlogs --timeout-multiplier 3 "$@" || true
+    meson test -C build-sanitize --print-errorlogs --timeout-multiplier 10 "$@" || true
 }
 kernels_log=build-sanitize/meson-logs/kernels.json
 tool_log=build-sanitize/meson-logs/tool.json
-rm -f "$kernels_log" "$tool_log"
-if build build-sanitize clang -Db_sanitize=address,undefined -Db_lundef=false; then
-  section 'testing build-sanitize/'
+if configure build-sanitize clang "${sanitizers[@]}" -Db_sanitize=address,undefined; then
   sanitized --no-suite script --no-suite kernels --no-suite tools
   sanitized --logbase tool tool-usage tool-devices
   sanitized --logbase kernels --test-args='-p /kernels/gemm_naive' kernels-0
 fi
 
 # The setup of this build tells the sanitizer what GLib orders (tests/project/meson.build).
-if build build-thread clang -Db_sanitize=thread -Db_lundef=false -Dtools=disabled -Ddocs=disabled
-then
-  section 'testing build-thread/'
-  GEMMCL_TEST_BRIEF=1 meson test -C build-thread --no-rebuild --print-errorlogs --suite lib \
-    --suite gst --no-suite script --no-suite one-thread || true
+if configure build-thread clang "${sanitizers[@]}" -Db_sanitize=thread -Dtools=disabled \
+  -Ddocs=disabled && meson compile -C build-thread order-glib; then
+  GEMMCL_TEST_BRIEF=1 meson test -C build-thread --print-errorlogs --suite lib --suite gst \
+    --no-suite script --no-suite one-thread || true
 fi
 
-if [ -n "$fuzz" ] && targets=fuzz-targets build build-fuzz clang -Dfuzz=true \
-  -Db_sanitize=address,undefined -Db_lundef=false -Dtools=disabled -Ddocs=disabled; then
+if [ -n "$fuzz" ] && configure build-fuzz clang -Dfuzz=true -Db_sanitize=address,undefined \
+  -Db_lundef=false -Dtools=disabled -Ddocs=disabled && ninja --quiet -C build-fuzz fuzz-targets
+then
   section 'fuzzing'
   UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 meson test -C build-fuzz --no-rebuild \
     --print-errorlogs --suite fuzz || true
