@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* For the module's threads, so that none of them can keep a program from ending. */
-#define MAX_WAIT_S 10
+#define MAX_WAIT_S 60
 
 GRecMutex record_lock;
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define LIMIT_S   60
-#define SETTLE_US (10 * G_USEC_PER_SEC)
+#define SETTLE_US (60 * G_USEC_PER_SEC)
 
 static const FaultsLayer *layer;
 static gchar current[200]; /* the case, for messages */

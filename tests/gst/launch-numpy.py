@@ -29,7 +29,7 @@ from numpy_gemm import compare, f32, solve
 from numpy_media import Audio, Floats, Packets, Pixels, Samples, Tensors, Video
 
 SEED = 20240301
-SECONDS = 60
+SECONDS = 300
 # Besides gemmcl and those of the core.
 ELEMENTS = ["rawvideoparse", "rawaudioparse", "audiobuffersplit", "capssetter", "rtpL8pay",
             "multifilesrc"]

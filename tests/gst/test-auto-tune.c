@@ -28,7 +28,7 @@
 #define FAST     100 /* microseconds; kernels that were not set take 200 */
 #define SLOW     900
 #define LIMIT_US (120 * G_USEC_PER_SEC)
-#define STOP_US  (20 * G_USEC_PER_SEC) /* that stopping may take, on a machine that is busy */
+#define STOP_US  (120 * G_USEC_PER_SEC) /* that stopping may take, on a machine that is busy */
 
 typedef cl_int (CL_API_CALL *GetInfo) (cl_device_id, cl_device_info, size_t, void *, size_t *);
 

@@ -19,7 +19,7 @@
 #define TIMES(f) "[[" f ",0,0,0],[0," f ",0,0],[0,0," f ",0],[0,0,0," f "]]"
 
 /* Longer takes no change of state. */
-#define STATE_US (10 * G_USEC_PER_SEC)
+#define STATE_US (120 * G_USEC_PER_SEC)
 
 /* Cases of a sweep with GEMMCL_TEST_BRIEF, spread over all calls; which, the random seed tells. */
 #define BRIEF_CASES 12

@@ -15,7 +15,7 @@
 #define DEPTH 3
 
 /* How long a push may take that waits for nothing, and how long one is watched that waits. */
-#define LIMIT_US (30 * G_USEC_PER_SEC)
+#define LIMIT_US (120 * G_USEC_PER_SEC)
 #define WATCH_US (G_USEC_PER_SEC / 5)
 
 /**

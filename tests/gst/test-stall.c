@@ -55,10 +55,10 @@ swap (gpointer data)
 {
   Swapper *self = data;
 
-  while (!g_atomic_int_get (&self->stop)) {
+  do {
     g_object_set (self->element, "weight", self->paths[++self->swaps % 2], NULL);
     g_usleep (REST);
-  }
+  } while (!g_atomic_int_get (&self->stop));
   return NULL;
 }
 
@@ -91,7 +91,7 @@ find_longest_gap (Stream *stream, Arrivals *arrivals, gint64 period)
     next = g_get_monotonic_time () + period;
     push_row (stream);
   }
-  g_assert_true (arrivals_wait (arrivals, first + SWAP_FRAMES, 10 * G_TIME_SPAN_SECOND));
+  g_assert_true (arrivals_wait (arrivals, first + SWAP_FRAMES, 2 * G_TIME_SPAN_MINUTE));
   for (guint i = first + 1; i < first + SWAP_FRAMES; i++)
     longest =
         MAX (longest, arrivals_get (arrivals, i)->time - arrivals_get (arrivals, i - 1)->time);

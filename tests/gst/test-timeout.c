@@ -10,11 +10,11 @@
   "framerate=" rate
 #define FRAME (GST_SECOND / 10)
 #define MS    G_TIME_SPAN_MILLISECOND
-/* A busy machine lets a thread wait; a batch that only the next buffer ends never comes. */
-#define LATE (20 * G_TIME_SPAN_SECOND)
-/* The best of some rounds is no later than that, which is generous for a busy machine. */
-#define ROUNDS    5
-#define PRECISION (300 * MS)
+/* A batch that only the next buffer ends never comes; others may be late on a busy machine. */
+#define LATE   (2 * G_TIME_SPAN_MINUTE)
+#define ROUNDS 3
+/* With -m perf, the delay of the best round. */
+#define PRECISION (50 * MS)
 
 /* @timeout: in ns; see batch-timeout */
 static Stream *
@@ -86,7 +86,8 @@ check_pause (gint64 timeout, const gchar *caps, gint64 expected)
     best = MIN (best, waited);
   }
   g_test_message ("batch-timeout=%" G_GINT64_FORMAT ": %.1f ms", timeout, best / 1e3);
-  g_assert_cmpint (best, <=, expected + PRECISION);
+  if (g_test_perf ())
+    g_assert_cmpint (best, <=, expected + PRECISION);
   for (guint i = 0; i < 2 * ROUNDS; i++)
     assert_buffer (arrivals_get (arrivals, i), i);
   stream_assert_quiet (stream);

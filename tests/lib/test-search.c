@@ -17,7 +17,7 @@
 #define SLOW 900
 
 /* How long a search that is cancelled may go on, with a machine that is busy. */
-#define LIMIT_US (20 * G_USEC_PER_SEC)
+#define LIMIT_US (120 * G_USEC_PER_SEC)
 
 static GemmclContext *context;
 
