@@ -9,19 +9,19 @@
 #   build-sanitize/  clang with AddressSanitizer and UBSan, the tests that are C programs
 #   build-thread/    clang with ThreadSanitizer, those of the library and the element
 #
-# PoCL takes a second or more to compile a kernel, and there are many: what makes another program of
-# a kernel is tested with the first row of each method. More, for those who have the time:
+# PoCL takes long to compile kernels, so these tests are brief: PoCL compiles without optimisation
+# (tests/doubles/cl-brief-layer.c), and the options that make another program of a kernel are tested
+# with the first row of each method. More tests:
 #
-#   --ci             and every kernel, in part, on Intel's OpenCL runtime for CPUs; and everything
-#                    in the chroots of tools/distros.sh, which takes three quarters of an hour with
-#                    making those
-#   --full           with every row; the library's tests on Intel's OpenCL runtime for CPUs, too;
-#                    what Intel's driver for GPUs, without one, makes of every row; and the fuzz
-#                    targets under libFuzzer, in build-fuzz/, for a minute each
+#   --ci             and the tests of the library, the kernels and the element in the chroots of
+#                    tools/distros.sh
+#   --full           with every row, optimised; the library's tests on Intel's OpenCL runtime for
+#                    CPUs, too; what Intel's driver for GPUs, without one, makes of every row; and
+#                    the fuzz targets under libFuzzer, in build-fuzz/, for a minute each
 #   --all            and all kernels on Intel's runtime for CPUs, and everything in the chroots:
 #                    hours where nothing of it was done before
 #
-# Without --ci and --all, Intel's runtime runs the first kernel of each method with subgroups.
+# Without --all, Intel's runtime runs the first kernel of each method with subgroups.
 # docs/internals/testing.md says what each of these is good for.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -62,7 +62,6 @@ case ${1-} in
   '') export GEMMCL_TEST_BRIEF=1 ;;
   --ci)
     export GEMMCL_TEST_BRIEF=1
-    intel_rows=
     intel_tests+=(pictures rows)
     distros=(trixie testing)
     ;;
