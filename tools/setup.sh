@@ -23,7 +23,7 @@ demo=(
   gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-plugins-bad pocl-opencl-icd python3-numpy
 )
-# The layout check requires clang-format 14. g++ compiles the headers as C++, sklearn recomputes the
+# clang-format lays out C (ninja clang-format). g++ compiles the headers as C++, sklearn recomputes the
 # references of the digits demo, benchmarks compare with OpenBLAS. debootstrap and pip fetch other
 # distributions and Intel's runtime for CPUs.
 test=(

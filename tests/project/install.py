@@ -96,20 +96,28 @@ class Installed:
         return os.path.relpath(path, self.prefix)
 
     def exports_what_headers_declare(self):
-        declared = set()
-        for header in (self.prefix / INCLUDEDIR / "gemmcl-1.0").glob("*.h"):
-            text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
-            declared |= set(re.findall(r"\b(gemmcl_\w+)\s*\(", text))
-            declared |= {
-                f"{name}_get_type"
-                for name in re.findall(r"G_DECLARE_\w+_TYPE\s*\(\w+,\s*(\w+)", text)
-            }
+        declared = self.list_declared()
         listed = run("nm", "-D", "--defined-only", self.libdir / "libgemmcl-1.0.so")
         exported = {line.split()[-1].split("@")[0] for line in listed.splitlines()}
         if exported - declared:
             raise Failed(f"exported, in no header: {', '.join(sorted(exported - declared))}")
         if declared - exported:
             raise Failed(f"in a header, not exported: {', '.join(sorted(declared - exported))}")
+
+    def list_declared(self):
+        """The functions that the compiler finds declared in the headers, and not defined there."""
+        flags = run("pkg-config", "--cflags", "gobject-2.0", "gio-2.0").split()
+        declarations = self.top / "declarations"
+        declared = set()
+        for header in (self.prefix / INCLUDEDIR / "gemmcl-1.0").glob("gemmcl*.h"):
+            run("gcc", "-x", "c", "-fsyntax-only", "-aux-info", declarations, *flags, header)
+            for line in declarations.read_text(encoding="utf-8").splitlines():
+                # /* file:line:NC */ extern type name (parameters); N: new style, C: declared
+                place, _, declaration = line.partition(" */ ")
+                name = declaration.partition(" (")[0].split(" ")[-1].lstrip("*")
+                if place.endswith("C") and name.startswith("gemmcl_"):
+                    declared.add(name)
+        return declared
 
     def makes_a_program_with_pkg_config(self):
         # The file names the prefix, which is not where the files are now.
