@@ -23,9 +23,9 @@ demo=(
   gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-plugins-bad pocl-opencl-icd python3-numpy
 )
-# clang-format lays out C (ninja clang-format). g++ compiles the headers as C++, sklearn recomputes the
-# references of the digits demo, benchmarks compare with OpenBLAS. debootstrap and pip fetch other
-# distributions and Intel's runtime for CPUs.
+# clang-format lays out C (ninja clang-format). g++ compiles the headers as C++, sklearn recomputes
+# the references of the digits demo, benchmarks compare with OpenBLAS. debootstrap and pip fetch
+# other distributions and Intel's runtime for CPUs.
 test=(
   g++ git clang 'clang-format-14|clang-format' 'libclang-rt-dev|libclang-rt-14-dev' clinfo
   libopenblas-dev python3-pil python3-sklearn groff man-db
