@@ -11,7 +11,7 @@
  * there are, and GEMMCL_TEST_STREAM the seed of a single one, as a failure names it. */
 
 #define DEFAULT_STREAMS 2000
-#define BRIEF_STREAMS   200
+#define BRIEF_STREAMS   80
 #define MAX_PRINTED     5
 
 /* A walk along what was pushed and what arrived. */
