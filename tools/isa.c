@@ -108,17 +108,6 @@ job_free (gpointer data)
   g_free (job);
 }
 
-/* Makes @size as small as "N <= 16" in @needs says. */
-static void
-limit_size (const gchar *needs, gchar letter, gsize *size)
-{
-  const gchar key[] = {letter, ' ', '<', '=', ' ', '\0'};
-  const gchar *at = strstr (needs, key);
-
-  if (at != NULL)
-    *size = MIN (*size, g_ascii_strtoull (at + strlen (key), NULL, 10));
-}
-
 /* Parses --a-type; @type: its type, f32 by default. */
 static gboolean
 get_a_type (GemmclType *type)
@@ -128,6 +117,13 @@ get_a_type (GemmclType *type)
          !g_str_equal (options.a_type, gemmcl_type_get_name (*type)))
     ++*type;
   return *type < GEMMCL_N_TYPES;
+}
+
+/* @max: 0: any */
+static gsize
+limit (gsize size, gsize max)
+{
+  return max > 0 ? MIN (size, max) : size;
 }
 
 static IsaProgram *
@@ -145,9 +141,9 @@ make_program (const GemmclKernelInfo *kernel, const gchar *name, GError **error)
     gemm.layout = GEMMCL_LAYOUT_COLUMN_MAJOR;
   if (kernel != NULL) {
     gemm.precision = kernel->precision;
-    limit_size (kernel->needs, 'M', &gemm.m);
-    limit_size (kernel->needs, 'N', &gemm.n);
-    limit_size (kernel->needs, 'K', &gemm.k);
+    gemm.m = limit (gemm.m, kernel->max_m);
+    gemm.n = limit (gemm.n, kernel->max_n);
+    gemm.k = limit (gemm.k, kernel->max_k);
   }
   program->name = g_strdup (name);
   program->entry = g_strdup (DEFAULT_ENTRY);

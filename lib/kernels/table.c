@@ -49,7 +49,6 @@ static gchar *
 describe_method (const GemmclKernel *kernel)
 {
   g_autoptr (GString) text = g_string_new (kernel->summary);
-  const guint cols = kernel->tile_n * (kernel->dpas ? kernel->subgroup : kernel->group_n);
   const guint group = kernel->group_m * kernel->group_n;
 
   if (kernel->subgroup == 0)
@@ -58,7 +57,7 @@ describe_method (const GemmclKernel *kernel)
                           kernel->tile_n * kernel->group_n);
   if (group > kernel->subgroup)
     g_string_append_printf (text, ", %u subgroups of %ux%u", group / kernel->subgroup,
-                            kernel->tile_m, cols);
+                            kernel->tile_m, kernel->tile_n * kernel->subgroup);
   if (kernel->registers > 0)
     g_string_append_printf (text, ", %u registers", kernel->registers);
   return g_strdup (text->str);

@@ -27,9 +27,9 @@ read_tile (Row *row)
   row->group_m = row->tile_m * group_m;
   row->group_n = row->tile_n * group_n;
   /* A subgroup's, whose tile is one in memory. */
-  row->engines = strstr (row->info->needs, "matrix engines") != NULL;
+  row->engines = row->info->matrix_engines;
   if (row->engines)
-    row->tile_n *= strstr (row->info->needs, "subgroups of 16") != NULL ? 16 : 8;
+    row->tile_n *= row->info->subgroup;
 }
 
 static gboolean
@@ -87,8 +87,7 @@ is_like_another (const Row *row)
     read_tile (&other);
     if (!other.engines || takes_bytes (&other) != takes_bytes (row) ||
         other.tile_m != row->tile_m || other.tile_n != row->tile_n ||
-        strcmp (strstr (other.info->needs, "subgroups of"),
-                strstr (row->info->needs, "subgroups of")) != 0)
+        other.info->subgroup != row->info->subgroup)
       continue;
     if (other.group_m * other.group_n > row->group_m * row->group_n ||
         (other.group_m == row->group_m && other.group_n == row->group_n && i < row->index))
@@ -109,13 +108,11 @@ row_is_brief (const Row *row)
 static gboolean
 is_first_of_subgroups (const Row *row)
 {
-  const gchar *needs = strstr (row->info->needs, "subgroups of");
-
-  if (needs == NULL)
+  if (row->info->subgroup == 0)
     return FALSE;
   for (guint i = 0; i < row->index; i++) {
     const GemmclKernelInfo *other = gemmcl_get_kernel (i);
-    if (strcmp (other->method, row->info->method) == 0 && g_str_has_suffix (other->needs, needs))
+    if (strcmp (other->method, row->info->method) == 0 && other->subgroup == row->info->subgroup)
       return FALSE;
   }
   return TRUE;
