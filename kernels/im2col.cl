@@ -29,7 +29,7 @@ im2col (global const uchar *restrict frames, global float *restrict A, const ulo
   if (x >= A_WIDTH)
     return;
 
-#if A_FEATURES == 3
+#if A_FEATURES == FEATURE_PATCH
   const int across = A_WIDTH / A_PATCH_WIDTH;
   const int down = A_HEIGHT / A_PATCH_HEIGHT;
   const int column = x / A_PATCH_WIDTH;

@@ -167,7 +167,7 @@ scale_bytes (SUMS sum, global const int *row, global const int *panel, int v)
 /* Stores a whole tile without C, for activations of few instructions: unrolled, with no checks per
  * vector. This pays where K is small. */
 #if B_TYPE != I8 && D_TYPE == F32 && defined(D_UNIT_COL) && !defined(WHOLE_ROWS) &&                \
-    (ACTIVATION == 0 || ACTIVATION == 1 || ACTIVATION == 2 || ACTIVATION == 8)
+    ACTIVATION_IS (ACTIVATION_SHORT)
   #define STORES_WHOLE_TILES
 static inline void
 store_tile (global float *d, const long row, global const float *bias, const float alpha,

@@ -5,6 +5,9 @@
  */
 #include "kernels/kernels.h"
 
+#include "activations.h"
+#include "numbers.h"
+
 /* Of 2D block reads: their rows' distance is a multiple of so many bytes, where the first one
  * begins of so many; so wide is a matrix at least; and so large may distance, with what lies before
  * a row, and the number of rows be. */
@@ -12,6 +15,31 @@
 #define FIRST_ALIGNMENT 64
 #define LEAST_WIDTH     64
 #define MOST_PITCH      ((1 << 24) - 64)
+
+/* kernels/numbers.h */
+#define ASSERT_TYPE(TYPE) G_STATIC_ASSERT ((gint)GEMMCL_TYPE_##TYPE == TYPE)
+ASSERT_TYPE (F32);
+ASSERT_TYPE (F64);
+ASSERT_TYPE (F16);
+ASSERT_TYPE (BF16);
+ASSERT_TYPE (I8);
+ASSERT_TYPE (U8);
+ASSERT_TYPE (I16);
+ASSERT_TYPE (U16);
+ASSERT_TYPE (I32);
+ASSERT_TYPE (U32);
+ASSERT_TYPE (I64);
+ASSERT_TYPE (U64);
+G_STATIC_ASSERT ((gint)GEMMCL_KERNEL_LEVEL_NATIVE == SG_NATIVE);
+G_STATIC_ASSERT ((gint)GEMMCL_KERNEL_LEVEL_KHR == SG_KHR);
+G_STATIC_ASSERT ((gint)GEMMCL_KERNEL_LEVEL_EMULATED == SG_EMULATED);
+G_STATIC_ASSERT ((gint)GEMMCL_FEATURE_PATCH == FEATURE_PATCH);
+
+static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
+#define OPTION(ID) [GEMMCL_ACTIVATION_##ID] = "ACTIVATION_" #ID,
+    ACTIVATIONS (OPTION)
+#undef OPTION
+};
 
 /* What compilers are told for of which there is no device. */
 static const GemmclDeviceInfo no_device = {
@@ -158,7 +186,8 @@ append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *g
 {
   const GemmclType type = get_d_type (kernel, gemm, split);
 
-  g_string_append_printf (options, " -DD_TYPE=%d -DACTIVATION=%d", type, gemm->activation);
+  g_string_append_printf (options, " -DD_TYPE=%d -DACTIVATION=%s", type,
+                          activations[gemm->activation]);
   append_access (options, "D", kernel, gemm, GEMMCL_OPERAND_D, type);
   if (gemm->addend == GEMMCL_ADDEND_OUTPUT)
     g_string_append_printf (options, " -DC_IS_D -DC_TYPE=%d",

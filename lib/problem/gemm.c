@@ -2,22 +2,18 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "problem/gemm.h"
 
+#include "activations.h"
+
 #include "device/base.h"
 
 #define EXACT_FLOATS (1 << 24) /* up to here a float tells every integer */
 
-static const gchar *const activation_names[GEMMCL_N_ACTIVATIONS] = {
-    [GEMMCL_ACTIVATION_NONE] = "none",
-    [GEMMCL_ACTIVATION_RELU] = "relu",
-    [GEMMCL_ACTIVATION_LEAKY_RELU] = "leaky-relu",
-    [GEMMCL_ACTIVATION_GELU] = "gelu",
-    [GEMMCL_ACTIVATION_GELU_TANH] = "gelu-tanh",
-    [GEMMCL_ACTIVATION_SIGMOID] = "sigmoid",
-    [GEMMCL_ACTIVATION_SILU] = "silu",
-    [GEMMCL_ACTIVATION_TANH] = "tanh",
-    [GEMMCL_ACTIVATION_HARD_SWISH] = "hard-swish",
-    [GEMMCL_ACTIVATION_SOFTMAX] = "softmax",
+static const gchar *const activation_names[] = {
+#define NAME(ID) [GEMMCL_ACTIVATION_##ID] = ACTIVATION_##ID (ACTIVATION_NAME, , ),
+    ACTIVATIONS (NAME)
+#undef NAME
 };
+G_STATIC_ASSERT (G_N_ELEMENTS (activation_names) == GEMMCL_N_ACTIVATIONS);
 
 const gchar *
 gemmcl_activation_get_name (GemmclActivation activation)

@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "activations.h"
 #include "gemmcl-verify.h"
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
@@ -174,45 +175,23 @@ compute_row (const Reference *self, gsize batch, gsize i, Row *row)
   }
 }
 
-/* Besides @slope, the largest, @exponent is how much a relative error of the activation's own
- * exponential grows with x: exp (z) turns a relative error of z into |z| times as much. */
+/* @slope, @growth: see kernels/activations.h */
 static gdouble
-activate (GemmclActivation activation, gdouble x, gdouble *slope, gdouble *exponent)
+activate (GemmclActivation activation, gdouble x, gdouble *slope, gdouble *growth)
 {
-  /* Held at a number, minus infinity times 0 is 0 in place of NaN. */
-  const gdouble held = x < -1e6 ? -1e6 : x;
+  const gdouble held = x < -1e6 ? -1e6 : x; /* NaN stays */
 
-  *slope = 1;
-  *exponent = 0;
+#define REFERENCE(name, kind, kernel, reference, slope_, growth_)                                  \
+  *slope = slope_;                                                                                 \
+  *growth = growth_;                                                                               \
+  return reference;
+#define CASE(ID)                                                                                   \
+  case GEMMCL_ACTIVATION_##ID:                                                                     \
+    ACTIVATION_##ID (REFERENCE, , x)
   switch (activation) {
-  case GEMMCL_ACTIVATION_RELU:
-    return x < 0 ? 0 : x;
-  case GEMMCL_ACTIVATION_LEAKY_RELU:
-    return x < 0 ? 0.01 * x : x;
-  case GEMMCL_ACTIVATION_GELU:
-    *slope = 1.13;
-    *exponent = x * x;
-    return held * 0.5 * erfc (-x * M_SQRT1_2);
-  case GEMMCL_ACTIVATION_GELU_TANH:
-    *slope = 1.13;
-    *exponent = 1.6 * fabs (x) * (1 + 0.044715 * x * x);
-    return held / (1 + exp (-2 * M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x)));
-  case GEMMCL_ACTIVATION_SIGMOID:
-    *slope = 0.25;
-    *exponent = fabs (x);
-    return 1 / (1 + exp (-x));
-  case GEMMCL_ACTIVATION_SILU:
-    *slope = 1.1;
-    *exponent = fabs (x);
-    return held / (1 + exp (-x));
-  case GEMMCL_ACTIVATION_TANH:
-    return tanh (x);
-  case GEMMCL_ACTIVATION_HARD_SWISH:
-    *slope = 1.5;
-    return held * (x + 3 < 0 ? 0 : x + 3 > 6 ? 6 : x + 3) / 6;
-  default:
-    return x;
+    ACTIVATIONS (CASE)
   }
+  g_return_val_if_reached (x);
 }
 
 static void
@@ -222,15 +201,15 @@ activate_row (GemmclActivation activation, gsize n, Row *row)
     return;
   for (gsize j = 0; j < n; j++) {
     const gdouble x = row->value[j];
-    gdouble slope, exponent;
+    gdouble slope, growth_of_exp;
 
-    row->value[j] = activate (activation, x, &slope, &exponent);
+    row->value[j] = activate (activation, x, &slope, &growth_of_exp);
     if (isinf (x)) {
       slope = 1;
-      exponent = 0;
+      growth_of_exp = 0;
     }
     row->bound[j] = slope * row->bound[j] +
-                    (ACTIVATION_ERROR + 4 * exponent) * UNIT_ROUNDOFF * fabs (row->value[j]) +
+                    (ACTIVATION_ERROR + 4 * growth_of_exp) * UNIT_ROUNDOFF * fabs (row->value[j]) +
                     FLUSHED;
   }
 }

@@ -185,8 +185,8 @@ problem_clear (Problem *self)
   g_clear_pointer (&self->rows, g_free);
 }
 
-static gdouble
-activate (GemmclActivation activation, gdouble x)
+gdouble
+test_activate (GemmclActivation activation, gdouble x)
 {
   const gboolean vanishes =
       activation == GEMMCL_ACTIVATION_GELU || activation == GEMMCL_ACTIVATION_GELU_TANH ||
@@ -355,7 +355,7 @@ get_row (const Problem *self, gsize batch, gsize i, gdouble *value, gdouble *off
     const gdouble x = value[j];
 
     value[j] = gemm->activation == GEMMCL_ACTIVATION_SOFTMAX ? exp (x - highest) / sum
-                                                             : activate (gemm->activation, x);
+                                                             : test_activate (gemm->activation, x);
     off[j] = gemm->activation == GEMMCL_ACTIVATION_SOFTMAX
                  ? value[j] * (2.5 * worst + 1e-5)
                  : (isinf (x) ? 0 : 1.5 * off[j]) + 4e-6 * fabs (value[j]);

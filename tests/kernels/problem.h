@@ -65,3 +65,6 @@ gchar *problem_describe (const GemmclGemm *gemm);
 
 /* The context that all tests of a program share; %NULL, with the test skipped, without a device. */
 GemmclContext *test_get_context (void);
+
+/* The reference of all activations but softmax, by their formulas in gemmcl-gemm.h. */
+gdouble test_activate (GemmclActivation activation, gdouble x);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gemmcl.h"
+#include "../kernels/problem.h"
 
 #define M 6
 #define N 5
@@ -308,6 +308,29 @@ test_overflow (void)
   g_assert_false (verify (&f, NULL, NULL));
 }
 
+/* Each activation: its values pass, others do not. */
+static void
+test_activations (void)
+{
+  for (GemmclActivation i = 0; i < GEMMCL_N_ACTIVATIONS; i++) {
+    Fixture f;
+
+    if (i == GEMMCL_ACTIVATION_SOFTMAX)
+      continue;
+    g_test_message ("%s", gemmcl_activation_get_name (i));
+    fixture_init (&f);
+    f.gemm.activation = i;
+    for (guint j = 0; j < M * N; j++)
+      f.d[j] = test_activate (i, f.d[j]);
+    g_assert_true (verify (&f, NULL, NULL));
+    for (guint j = 0; j < M * N; j++) {
+      f.d[j] += 1e-4f;
+      g_assert_false (verify (&f, NULL, NULL));
+      f.d[j] -= 1e-4f;
+    }
+  }
+}
+
 /* With infinite logits activations have finite values, which are held to. */
 static void
 test_saturated (void)
@@ -414,6 +437,7 @@ main (int argc, char **argv)
   g_test_add_func ("/verify/misplaced", test_misplaced);
   g_test_add_func ("/verify/infinities", test_infinities);
   g_test_add_func ("/verify/overflow", test_overflow);
+  g_test_add_func ("/verify/activations", test_activations);
   g_test_add_func ("/verify/saturated", test_saturated);
   g_test_add_func ("/verify/masked-softmax", test_masked_softmax);
   g_test_add_func ("/verify/gaps", test_gaps);

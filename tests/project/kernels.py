@@ -27,16 +27,17 @@ CLANG += ["-finclude-default-header", "-fsyntax-only", "-Wall", "-Wextra", "-Wer
 CLANG += ["-Wno-unused-function", "-Wno-sign-compare", "-Wno-unused-parameter"]
 
 F32, F16, BF16, I8, U8 = 0, 2, 3, 4, 5
-SIGMOID, SOFTMAX = 5, 9
+NONE, SIGMOID, SOFTMAX = (f"ACTIVATION=ACTIVATION_{name}"
+                          for name in ("NONE", "SIGMOID", "SOFTMAX"))
 TYPES = {"f32": F32, "f16": F16, "bf16": BF16, "tf32": F32, "i8": I8}
 VARIANTS = {
-    "plain": [f"A_TYPE={F32}", f"D_TYPE={F32}", "ACTIVATION=0"],
+    "plain": [f"A_TYPE={F32}", f"D_TYPE={F32}", NONE],
     "full": [
         f"A_TYPE={U8}", f"D_TYPE={U8}", f"C_TYPE={U8}", "C_IS_D", "A_SCALED", "A_UNIT_COL",
-        "D_UNIT_COL", f"ACTIVATION={SIGMOID}",
+        "D_UNIT_COL", SIGMOID,
     ],
 }
-WHOLE_ROWS = [*VARIANTS["plain"][:2], f"ACTIVATION={SOFTMAX}", "WHOLE_ROWS", "ROW_COUNT=3",
+WHOLE_ROWS = [*VARIANTS["plain"][:2], SOFTMAX, "WHOLE_ROWS", "ROW_COUNT=3",
               "ROW_SUM", "ROW_MAX", "ROW_ARG_MAX"]
 # The levels of subgroup.clh, and what makes clang declare their functions.
 LEVELS = {

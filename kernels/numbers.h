@@ -1,0 +1,32 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Numbers in the compiler's options. They are those of enumerations in the library's headers:
+ * lib/kernels/options.c asserts it.
+ */
+#ifndef GEMMCL_NUMBERS_H
+#define GEMMCL_NUMBERS_H
+
+/* GemmclType: A_TYPE, B_TYPE, C_TYPE, D_TYPE */
+#define F32  0
+#define F64  1
+#define F16  2
+#define BF16 3
+#define I8   4
+#define U8   5
+#define I16  6
+#define U16  7
+#define I32  8
+#define U32  9
+#define I64  10
+#define U64  11
+
+/* GemmclKernelLevel: SUBGROUP_LEVEL */
+#define SG_NATIVE   0
+#define SG_KHR      1
+#define SG_EMULATED 2
+
+/* GemmclFeatureMode: A_FEATURES */
+#define FEATURE_PATCH 3
+
+#endif
