@@ -291,6 +291,29 @@ test_large_run (void)
   g_assert_nonnull (strstr (error->message, "17179869176 bytes"));
 }
 
+/* A in f64 is rounded to the nearest float, halves to even, whatever the device can do itself. */
+static void
+test_f64 (void)
+{
+  static const gdouble values[] = {1 + 0x1p-24,  1 + 0x3p-24, 1 + 0x1.8p-24,
+                                   -1 - 0x1p-24, 0x1p-140,    1e300};
+  static const gfloat expected[] = {1, 1 + 0x2p-23f, 1 + 0x1p-23f, -1, 0, INFINITY};
+  const gfloat one = 1;
+  gfloat d[G_N_ELEMENTS (values)];
+  g_autoptr (GError) error = NULL;
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  if (test_get_context () == NULL)
+    return;
+  gemm.m = G_N_ELEMENTS (values);
+  gemm.n = gemm.k = 1;
+  gemm.a_type = GEMMCL_TYPE_F64;
+  gemmcl_gemm_run (test_get_context (), &gemm, "gemm_naive", values, &one, NULL, NULL, d, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    g_assert_cmpfloat (d[i], ==, expected[i]);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -304,5 +327,6 @@ main (int argc, char **argv)
   g_test_add_func ("/gemm/random", test_random);
   g_test_add_func ("/gemm/random-plans", test_random_plans);
   g_test_add_func ("/gemm/large-run", test_large_run);
+  g_test_add_func ("/gemm/f64", test_f64);
   return g_test_run ();
 }
