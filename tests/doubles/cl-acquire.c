@@ -1,14 +1,83 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cl-acquire.h"
-
-#include "cl-staging.h"
-#include "record.h"
+#include "cl-layer.h"
 
 #include <CL/cl_va_api_media_sharing_intel.h>
+#include <string.h>
 
 #define N_THREADS       4
 #define DEFAULT_LATENCY 2
+#define CHANNELS        4
+#define SPOIL_BYTE      0x5a
+
+cl_mem
+cl_staging_new_image (cl_context context, const SurfacePlane *plane, cl_int *status)
+{
+  const cl_image_format format = {CL_RGBA, plane->size == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8};
+  const cl_image_desc description = {
+      .image_type = CL_MEM_OBJECT_IMAGE2D,
+      .image_width = plane->columns,
+      .image_height = plane->rows,
+  };
+
+  return cl_next->clCreateImage (context, CL_MEM_READ_ONLY, &format, &description, NULL, status);
+}
+
+/* By a queue of its own, since the program's may be waiting for this very copy. */
+static cl_int
+write_image (SharedObject *object, cl_device_id device, gconstpointer pixels)
+{
+  const SurfacePlane *plane = &object->surface->planes[object->plane];
+  const size_t origin[3] = {0, 0, 0}, region[3] = {plane->columns, plane->rows, 1};
+  cl_int status;
+  cl_command_queue queue = cl_next->clCreateCommandQueue (object->context, device, 0, &status);
+
+  if (!queue)
+    return status;
+  status = cl_next->clEnqueueWriteImage (queue, object->mem, CL_TRUE, origin, region, 0, 0, pixels,
+                                         0, NULL, NULL);
+  cl_next->clReleaseCommandQueue (queue);
+  return status;
+}
+
+static gsize
+count_bytes (const SurfacePlane *plane)
+{
+  return (gsize)plane->columns * plane->rows * plane->size * CHANNELS;
+}
+
+/* As read_imagef() gives them: a channel that is not there is 0, alpha 1. */
+cl_int
+cl_staging_upload (SharedObject *object, cl_device_id device)
+{
+  const SurfacePlane *plane = &object->surface->planes[object->plane];
+  const gsize element = plane->channels * plane->size, pixel = CHANNELS * plane->size;
+  g_autofree guint8 *pixels = g_malloc0 (count_bytes (plane));
+
+  {
+    RECORD_LOCK ();
+    for (guint y = 0; y < plane->rows; y++)
+      for (guint x = 0; x < plane->columns; x++) {
+        guint8 *to = pixels + ((gsize)y * plane->columns + x) * pixel;
+
+        memcpy (to, object->surface->data + plane->offset + y * plane->pitch + x * element,
+                element);
+        memset (to + pixel - plane->size, 0xff, plane->size);
+      }
+    record_count (COUNT_OWN_COPIES, 1);
+  }
+  return write_image (object, device, pixels);
+}
+
+cl_int
+cl_staging_spoil (SharedObject *object, cl_device_id device)
+{
+  const gsize n = count_bytes (&object->surface->planes[object->plane]);
+  g_autofree guint8 *pixels = g_malloc (n);
+
+  memset (pixels, SPOIL_BYTE, n);
+  return write_image (object, device, pixels);
+}
 
 typedef struct {
   gboolean acquire;
@@ -30,16 +99,6 @@ job_free (Job *self)
   g_free (self);
 }
 
-/* Whether somebody changed what OpenCL was reading. */
-static void
-check_unchanged (SharedObject *object)
-{
-  g_autofree gchar *name = shared_object_name (object);
-
-  if (!shared_object_is_written (object) && shared_object_sum (object) != object->checksum)
-    record_misuse (MISUSE_WRITTEN_IN_USE, "%s changed between its acquire and its release.", name);
-}
-
 static cl_int
 acquire_object (SharedObject *object, cl_device_id device)
 {
@@ -53,23 +112,14 @@ acquire_object (SharedObject *object, cl_device_id device)
 static cl_int
 release_object (SharedObject *object, cl_device_id device)
 {
-  cl_int status = CL_SUCCESS;
+  const cl_int status = object->is_plane ? cl_staging_spoil (object, device) : CL_SUCCESS;
+  g_autofree gchar *name = shared_object_name (object);
+  RECORD_LOCK ();
 
-  {
-    RECORD_LOCK ();
-    check_unchanged (object);
-  }
-  if (object->is_plane && shared_object_is_written (object))
-    status = cl_staging_download (object, device);
-  if (object->is_plane && status == CL_SUCCESS)
-    status = cl_staging_spoil (object, device);
-  if (object->surface) {
-    RECORD_LOCK ();
-    if (shared_object_is_written (object))
-      object->surface->writers--;
-    else
-      object->surface->readers--;
-  }
+  if (shared_object_sum (object) != object->checksum)
+    record_misuse (MISUSE_WRITTEN_IN_USE, "%s changed between its acquire and its release.", name);
+  if (object->surface)
+    object->surface->readers--;
   return status;
 }
 
@@ -122,8 +172,7 @@ start_job (cl_event event G_GNUC_UNUSED, cl_int status, void *data)
 
 /* In the queue: a marker behind what came before and @waits, then one that waits for the job. */
 static cl_int
-enqueue_job (Job *job, cl_command_queue queue, cl_uint n_waits, const cl_event *waits,
-             cl_event *event)
+enqueue_job (Job *job, cl_command_queue queue, WAIT_PARAMETERS)
 {
   cl_event before = NULL, after = NULL;
   cl_int status;
@@ -149,7 +198,7 @@ enqueue_job (Job *job, cl_command_queue queue, cl_uint n_waits, const cl_event *
 }
 
 static cl_int
-check_surface (const SharedObject *object, const SharedContext *context, const gchar *name)
+check_surface (const SharedObject *object, const gchar *name)
 {
   if (object->surface->destroyed) {
     record_misuse (
@@ -161,11 +210,9 @@ check_surface (const SharedObject *object, const SharedContext *context, const g
     record_misuse (MISUSE_MAPPED_IN_USE, "%s is acquired while the CPU has it mapped.", name);
     return CL_INVALID_OPERATION;
   }
-  if (object->is_plane && context->user_sync && object->surface->rendered) {
+  if (object->is_plane && object->surface->rendered) {
     record_misuse (MISUSE_MISSING_SYNC,
-                   "%s is acquired while the GPU renders it: a context with USER_SYNC must call "
-                   "vaSyncSurface() before.",
-                   name);
+                   "%s is acquired while the GPU renders it: call vaSyncSurface() before.", name);
     return CL_INVALID_OPERATION;
   }
   return CL_SUCCESS;
@@ -203,9 +250,7 @@ check_object (const Transition *transition, const SharedObject *object, cl_conte
     record_misuse (MISUSE_UNACQUIRED_RELEASE, "%s is released, but not acquired.", name);
     return object->is_plane ? CL_VA_API_MEDIA_SURFACE_NOT_ACQUIRED_INTEL : CL_INVALID_OPERATION;
   }
-  return transition->acquire && object->surface
-             ? check_surface (object, shared_context_find (context), name)
-             : CL_SUCCESS;
+  return transition->acquire && object->surface ? check_surface (object, name) : CL_SUCCESS;
 }
 
 /* Returns: (transfer full) (nullable): the objects, none of them twice. */
@@ -219,18 +264,16 @@ collect (const Transition *transition, cl_context context, cl_uint n, const cl_m
   for (cl_uint i = 0; i < n; i++) {
     SharedObject *object = shared_object_get (mems[i]);
 
-    if (object)
-      g_ptr_array_add (objects, object);
-    if (!object || object->mem != mems[i] || object->is_plane != transition->planes) {
+    if (!object || object->is_plane != transition->planes) {
+      g_clear_pointer (&object, shared_object_unref);
       record_misuse (MISUSE_WRONG_ARGUMENT, "%s got a memory object that is none of its own.",
                      transition->function);
       *status = CL_INVALID_MEM_OBJECT;
       return NULL;
     }
-    *status = check_object (transition, object, context);
-    for (guint j = 0; j + 1 < objects->len && *status == CL_SUCCESS; j++)
-      if (objects->pdata[j] == object)
-        *status = CL_INVALID_VALUE;
+    *status = g_ptr_array_find (objects, object, NULL) ? CL_INVALID_VALUE
+                                                       : check_object (transition, object, context);
+    g_ptr_array_add (objects, object);
     if (*status != CL_SUCCESS)
       return NULL;
   }
@@ -245,30 +288,11 @@ change_state (GPtrArray *objects, gboolean acquire)
     SharedObject *object = objects->pdata[i];
 
     object->acquired = acquire;
-    if (acquire && object->surface && shared_object_is_written (object))
-      object->surface->writers++;
-    else if (acquire && object->surface)
+    if (acquire && object->surface)
       object->surface->readers++;
   }
-  record_count (acquire ? COUNT_ACQUIRES : COUNT_RELEASES, objects->len);
-}
-
-static void
-sync_surfaces (GPtrArray *objects)
-{
-  RECORD_LOCK ();
-  for (guint i = 0; i < objects->len; i++)
-    surface_wait (((SharedObject *)objects->pdata[i])->surface);
-  record_count (COUNT_IMPLICIT_SYNCS, objects->len);
-}
-
-static gboolean
-has_user_sync (cl_context context)
-{
-  RECORD_LOCK ();
-  const SharedContext *self = shared_context_find (context);
-
-  return self && self->user_sync;
+  if (acquire)
+    record_count (COUNT_ACQUIRES, objects->len);
 }
 
 /* @objects: (transfer full) */
@@ -277,9 +301,7 @@ job_new (gboolean acquire, cl_command_queue queue, cl_context context, GPtrArray
 {
   Job *self = g_new0 (Job, 1);
 
-  self->acquire = acquire;
-  self->context = context;
-  self->objects = objects;
+  *self = (Job){.acquire = acquire, .context = context, .objects = objects};
   cl_next->clGetCommandQueueInfo (queue, CL_QUEUE_DEVICE, sizeof self->device, &self->device, NULL);
   for (guint i = 0; i < objects->len; i++)
     cl_next->clRetainMemObject (((SharedObject *)objects->pdata[i])->mem);
@@ -288,10 +310,8 @@ job_new (gboolean acquire, cl_command_queue queue, cl_context context, GPtrArray
 
 cl_int
 cl_enqueue_transition (const Transition *transition, cl_command_queue queue, cl_uint n,
-                       const cl_mem *mems, cl_uint n_waits, const cl_event *waits, cl_event *event)
+                       const cl_mem *mems, WAIT_PARAMETERS)
 {
-  /* Intel's driver does with the CPU what a context without USER_SYNC leaves to it. */
-  gboolean implicit = FALSE;
   cl_context context = NULL;
   GPtrArray *objects;
   cl_int status = cl_fault (transition->function);
@@ -311,18 +331,12 @@ cl_enqueue_transition (const Transition *transition, cl_command_queue queue, cl_
       return status;
     change_state (objects, transition->acquire);
   }
-  implicit = transition->planes && !has_user_sync (context);
-  if (implicit && transition->acquire)
-    sync_surfaces (objects);
   job = job_new (transition->acquire, queue, context, objects);
-  status = enqueue_job (job, queue, n_waits, waits, event);
+  status = enqueue_job (job, queue, WAIT_ARGUMENTS);
   if (status != CL_SUCCESS) {
     record_misuse (MISUSE_FAILED_JOB, "%s: error %d of the implementation below.",
                    transition->function, status);
     job_free (job);
-  } else if (implicit && !transition->acquire) {
-    record_count (COUNT_IMPLICIT_FINISHES, 1);
-    status = cl_next->clFinish (queue);
   }
   return status;
 }

@@ -10,12 +10,23 @@
  * module brings cl_layer_install().
  */
 
-/** What is below the layer. */
+/** The implementation below the layer. */
 extern const cl_icd_dispatch *cl_next;
 
 /** Puts the layer's functions in @table, which holds those below; called once, after cl_next is
  * set. */
 void cl_layer_install (cl_icd_dispatch *table);
 
-/** What clGet*Info() do with an answer. */
+/** Answers a query as clGet*Info() does. */
 cl_int cl_answer (const void *from, size_t n, size_t room, void *to, size_t *n_ret);
+
+/** The parameters that many commands share, and the arguments in the same order. */
+#define WAIT_PARAMETERS cl_uint n_waits, const cl_event *waits, cl_event *event
+#define WAIT_ARGUMENTS  n_waits, waits, event
+#define RECT_PARAMETERS                                                                            \
+  const size_t *origin, const size_t *host_origin, const size_t *region, size_t row, size_t slice, \
+      size_t host_row, size_t host_slice
+#define RECT_ARGUMENTS origin, host_origin, region, row, slice, host_row, host_slice
+#define MAP_PARAMETERS                                                                             \
+  cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,      \
+      size_t size, WAIT_PARAMETERS, cl_int *status

@@ -1,14 +1,128 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cl-objects.h"
-
-#include "record.h"
+#include "cl-layer.h"
 
 #include <CL/cl_va_api_media_sharing_intel.h>
 #include <sys/mman.h>
 
-/* By memory object; parts of an object (sub-buffers, images over buffers) lead to the whole. */
-static GHashTable *objects;
+/* The contexts that have a VADisplay, and the memory objects that are shared; by their handles. */
+static GHashTable *contexts, *objects;
+
+static void
+context_free (gpointer data)
+{
+  SharedContext *self = data;
+
+  g_free (self->properties);
+  g_free (self);
+}
+
+SharedContext *
+shared_context_find (cl_context context)
+{
+  return contexts ? g_hash_table_lookup (contexts, context) : NULL;
+}
+
+/*
+ * @all: the properties that the program asks for
+ * @rest: room for as many; what is passed on, without what is the layer's
+ * Returns: (transfer full) (nullable): NULL without a VADisplay
+ */
+static SharedContext *
+parse_properties (const cl_context_properties *all, cl_context_properties *rest)
+{
+  SharedContext *self = g_new0 (SharedContext, 1);
+  gboolean user_sync = FALSE;
+  gsize n = 0;
+
+  for (; all && all[n]; n += 2)
+    if (all[n] == CL_CONTEXT_VA_API_DISPLAY_INTEL)
+      self->display = (VADisplay)all[n + 1];
+    else if (all[n] == CL_CONTEXT_INTEROP_USER_SYNC)
+      user_sync = all[n + 1] != CL_FALSE;
+    else {
+      *rest++ = all[n];
+      *rest++ = all[n + 1];
+    }
+  *rest = 0;
+  if (!self->display) {
+    context_free (self);
+    return NULL;
+  }
+  if (!user_sync)
+    record_misuse (MISUSE_WRONG_ARGUMENT,
+                   "A context has a VADisplay without CL_CONTEXT_INTEROP_USER_SYNC: each acquire "
+                   "and release of Intel's driver would keep the CPU waiting.");
+  self->n_properties = n + 1;
+  self->properties = g_memdup2 (all, self->n_properties * sizeof *all);
+  return self;
+}
+
+static void CL_CALLBACK
+forget_context (cl_context context, void *data G_GNUC_UNUSED)
+{
+  RECORD_LOCK ();
+  g_hash_table_remove (contexts, context);
+  record_count (COUNT_LIVE_CONTEXTS, -1);
+}
+
+/* @self: (transfer full) */
+static void
+add_context (SharedContext *self)
+{
+  {
+    RECORD_LOCK ();
+    if (!contexts)
+      contexts = g_hash_table_new_full (NULL, NULL, NULL, context_free);
+    g_hash_table_insert (contexts, self->context, self);
+    record_count (COUNT_LIVE_CONTEXTS, 1);
+  }
+  cl_next->clSetContextDestructorCallback (self->context, forget_context, NULL);
+}
+
+static cl_context CL_API_CALL
+create_context (const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+                void (CL_CALLBACK *notify) (const char *, const void *, size_t, void *), void *data,
+                cl_int *status)
+{
+  cl_context_properties rest[32];
+  SharedContext *self = cl_offers ("va") ? parse_properties (properties, rest) : NULL;
+
+  if (!self)
+    return cl_next->clCreateContext (properties, n, devices, notify, data, status);
+  if (!display_is_intel (self->display)) {
+    record_misuse (MISUSE_FOREIGN_DISPLAY,
+                   "A context was asked for with the VADisplay %p, which is not Intel's or is "
+                   "terminated: ask who made the display first.",
+                   self->display);
+    *status = CL_INVALID_VA_API_MEDIA_ADAPTER_INTEL;
+  } else {
+    *status = cl_fault ("clCreateContext");
+  }
+  if (*status == CL_SUCCESS)
+    self->context =
+        cl_next->clCreateContext (rest[0] ? rest : NULL, n, devices, notify, data, status);
+  if (!self->context) {
+    context_free (self);
+    return NULL;
+  }
+  add_context (self);
+  return self->context;
+}
+
+static cl_int CL_API_CALL
+get_context_info (cl_context context, cl_context_info name, size_t room, void *value, size_t *n)
+{
+  if (name == CL_CONTEXT_PROPERTIES) {
+    RECORD_LOCK ();
+    const SharedContext *self = shared_context_find (context);
+
+    if (self)
+      return cl_answer (self->properties, self->n_properties * sizeof *self->properties, room,
+                        value, n);
+  }
+  return cl_next->clGetContextInfo (context, name, room, value, n);
+}
 
 static void
 object_free (SharedObject *self)
@@ -16,15 +130,7 @@ object_free (SharedObject *self)
   if (self->map)
     munmap (self->map, self->size);
   g_clear_pointer (&self->surface, surface_unref);
-  g_free (self->properties);
   g_free (self);
-}
-
-SharedObject *
-shared_object_ref (SharedObject *self)
-{
-  g_atomic_int_inc (&self->references);
-  return self;
 }
 
 void
@@ -38,22 +144,19 @@ SharedObject *
 shared_object_get (cl_mem mem)
 {
   RECORD_LOCK ();
-  SharedObject *self = objects ? g_hash_table_lookup (objects, mem) : NULL;
+  SharedObject *self = objects && mem ? g_hash_table_lookup (objects, mem) : NULL;
 
-  return self ? shared_object_ref (self) : NULL;
+  if (self)
+    g_atomic_int_inc (&self->references);
+  return self;
 }
 
 gchar *
 shared_object_name (const SharedObject *self)
 {
-  return self->is_plane ? g_strdup_printf ("plane %u of surface %#x", self->plane, self->id)
-                        : g_strdup_printf ("the dma-buf of %" G_GSIZE_FORMAT " bytes", self->size);
-}
-
-gboolean
-shared_object_is_written (const SharedObject *self)
-{
-  return !(self->flags & CL_MEM_READ_ONLY);
+  return self->is_plane
+             ? g_strdup_printf ("plane %u of surface %#x", self->plane, self->surface->id)
+             : g_strdup_printf ("the dma-buf of %" G_GSIZE_FORMAT " bytes", self->size);
 }
 
 static void
@@ -67,51 +170,39 @@ note_left (const SharedObject *self)
                  name);
 }
 
-static void
-end_use (SharedObject *self)
-{
-  if (!self->acquired)
-    return;
-  self->acquired = FALSE;
-  if (self->surface && shared_object_is_written (self))
-    self->surface->writers--;
-  else if (self->surface)
-    self->surface->readers--;
-}
-
 /* OpenCL has freed it; it calls from whichever thread was the last user. */
 static void CL_CALLBACK
 forget_object (cl_mem mem, void *data)
 {
-  g_autoptr (SharedObject) self = data;
+  SharedObject *self = data;
   RECORD_LOCK ();
 
-  g_hash_table_remove (objects, mem);
   cl_kernels_forget (mem);
-  if (mem != self->mem)
-    return;
   record_count (COUNT_LIVE_OBJECTS, -1);
-  if (self->acquired)
+  if (self->acquired) {
     note_left (self);
-  end_use (self);
+    self->acquired = FALSE;
+    if (self->surface)
+      self->surface->readers--;
+  }
+  g_hash_table_remove (objects, mem);
 }
 
 static void
 note_all_left (void)
 {
   GHashTableIter iter;
-  gpointer mem, object;
+  gpointer object;
 
   RECORD_LOCK ();
   g_hash_table_iter_init (&iter, objects);
-  while (g_hash_table_iter_next (&iter, &mem, &object))
-    if (((SharedObject *)object)->mem == mem && ((SharedObject *)object)->acquired)
+  while (g_hash_table_iter_next (&iter, NULL, &object))
+    if (((SharedObject *)object)->acquired)
       note_left (object);
 }
 
-/* @self: (transfer full) */
-static void
-add (cl_mem mem, SharedObject *self)
+void
+shared_object_add (SharedObject *self)
 {
   {
     RECORD_LOCK ();
@@ -119,16 +210,10 @@ add (cl_mem mem, SharedObject *self)
       objects = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)shared_object_unref);
       record_set_final_check (note_all_left);
     }
-    g_hash_table_insert (objects, mem, shared_object_ref (self));
+    g_hash_table_insert (objects, self->mem, self);
+    record_count (COUNT_LIVE_OBJECTS, 1);
   }
-  cl_next->clSetMemObjectDestructorCallback (mem, forget_object, self);
-}
-
-void
-shared_object_add (SharedObject *self)
-{
-  record_count (COUNT_LIVE_OBJECTS, 1);
-  add (self->mem, self);
+  cl_next->clSetMemObjectDestructorCallback (self->mem, forget_object, self);
 }
 
 cl_int
@@ -164,119 +249,33 @@ sum_bytes (guint64 sum, const guint8 *data, gsize n)
 guint64
 shared_object_sum (const SharedObject *self)
 {
+  const SurfacePlane *plane = self->is_plane ? &self->surface->planes[self->plane] : NULL;
   guint64 sum = G_GUINT64_CONSTANT (0xcbf29ce484222325);
 
-  if (self->is_plane) {
-    const SurfacePlane *plane = &self->surface->planes[self->plane];
-
-    for (guint y = 0; y < plane->rows; y++)
-      sum = sum_bytes (sum, self->surface->data + plane->offset + y * plane->pitch,
-                       (gsize)plane->columns * plane->channels * plane->size);
-    return sum;
-  }
-  return sum_bytes (sum, self->map, self->size);
-}
-
-/* What lies within a shared object is shared with it. */
-static cl_mem
-add_part (cl_mem whole, cl_mem part)
-{
-  SharedObject *self = part && whole ? shared_object_get (whole) : NULL;
-
-  if (self)
-    add (part, self);
-  return part;
-}
-
-static cl_mem CL_API_CALL
-create_sub_buffer (cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
-                   cl_int *status)
-{
-  return add_part (buffer, cl_next->clCreateSubBuffer (buffer, flags, type, info, status));
-}
-
-static cl_mem CL_API_CALL
-create_image (cl_context context, cl_mem_flags flags, const cl_image_format *format,
-              const cl_image_desc *description, void *data, cl_int *status)
-{
-  return add_part (description ? description->mem_object : NULL,
-                   cl_next->clCreateImage (context, flags, format, description, data, status));
-}
-
-static cl_mem CL_API_CALL
-create_image_with_properties (cl_context context, const cl_mem_properties *properties,
-                              cl_mem_flags flags, const cl_image_format *format,
-                              const cl_image_desc *description, void *data, cl_int *status)
-{
-  return add_part (description ? description->mem_object : NULL,
-                   cl_next->clCreateImageWithProperties (context, properties, flags, format,
-                                                         description, data, status));
-}
-
-/* What an imported buffer is made of below must not show. */
-static cl_int
-get_dmabuf_info (const SharedObject *self, cl_mem_info name, size_t room, void *value, size_t *n)
-{
-  const void *const nowhere = NULL;
-
-  if (name == CL_MEM_FLAGS)
-    return cl_answer (&self->flags, sizeof self->flags, room, value, n);
-  if (name == CL_MEM_HOST_PTR)
-    return cl_answer (&nowhere, sizeof nowhere, room, value, n);
-  if (name == CL_MEM_PROPERTIES)
-    return cl_answer (self->properties, self->n_properties * sizeof *self->properties, room, value,
-                      n);
-  return cl_next->clGetMemObjectInfo (self->mem, name, room, value, n);
-}
-
-static cl_int CL_API_CALL
-get_object_info (cl_mem mem, cl_mem_info name, size_t room, void *value, size_t *n)
-{
-  g_autoptr (SharedObject) self = shared_object_get (mem);
-
-  if (self && self->is_plane && name == CL_MEM_VA_API_MEDIA_SURFACE_INTEL) {
-    const VASurfaceID *const id = &self->id;
-
-    return cl_answer (&id, sizeof id, room, value, n);
-  }
-  if (self && self->mem == mem && !self->is_plane)
-    return get_dmabuf_info (self, name, room, value, n);
-  return cl_next->clGetMemObjectInfo (mem, name, room, value, n);
+  for (guint y = 0; plane && y < plane->rows; y++)
+    sum = sum_bytes (sum, self->surface->data + plane->offset + y * plane->pitch,
+                     (gsize)plane->columns * plane->channels * plane->size);
+  return plane ? sum : sum_bytes (sum, self->map, self->size);
 }
 
 static cl_int CL_API_CALL
 get_image_info (cl_mem mem, cl_image_info name, size_t room, void *value, size_t *n)
 {
   g_autoptr (SharedObject) self = shared_object_get (mem);
-  const SurfacePlane *plane;
+  const SurfacePlane *plane = self && self->is_plane ? &self->surface->planes[self->plane] : NULL;
   cl_image_format format;
-  size_t size;
 
-  if (!self || !self->is_plane)
+  if (!plane || name != CL_IMAGE_FORMAT)
     return cl_next->clGetImageInfo (mem, name, room, value, n);
-  plane = &self->surface->planes[self->plane];
   format.image_channel_order = plane->channels == 2 ? CL_RG : CL_R;
   format.image_channel_data_type = plane->size == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8;
-  size = plane->channels * plane->size;
-  switch (name) {
-  case CL_IMAGE_FORMAT:
-    return cl_answer (&format, sizeof format, room, value, n);
-  case CL_IMAGE_ELEMENT_SIZE:
-    return cl_answer (&size, sizeof size, room, value, n);
-  case CL_IMAGE_ROW_PITCH:
-    return cl_answer (&plane->pitch, sizeof plane->pitch, room, value, n);
-  case CL_IMAGE_VA_API_PLANE_INTEL:
-    return cl_answer (&self->plane, sizeof (cl_uint), room, value, n);
-  }
-  return cl_next->clGetImageInfo (mem, name, room, value, n);
+  return cl_answer (&format, sizeof format, room, value, n);
 }
 
 void
 cl_objects_install (cl_icd_dispatch *table)
 {
-  table->clCreateSubBuffer = create_sub_buffer;
-  table->clCreateImage = create_image;
-  table->clCreateImageWithProperties = create_image_with_properties;
-  table->clGetMemObjectInfo = get_object_info;
+  table->clCreateContext = create_context;
+  table->clGetContextInfo = get_context_info;
   table->clGetImageInfo = get_image_info;
 }

@@ -5,7 +5,7 @@
 #include <glib.h>
 
 /*
- * What both doubles saw in this process: misuse, and how often what happened.
+ * The record of both doubles in this process: misuse, and counts of calls.
  *
  * Everything in the module is guarded by one recursive lock, RECORD_LOCK. It is never held around a
  * call into the OpenCL implementation, which calls back from its own threads.
@@ -14,7 +14,7 @@
  * for the process's number). Each misuse besides goes to the standard error as it happens.
  */
 
-/** What is misuse: identifier, its name in the report. */
+/** The kinds of misuse: identifier, name in the report. */
 #define RECORD_MISUSES(X)                                                                          \
   X (UNACQUIRED_USE, "unacquired-use")                                                             \
   X (UNACQUIRED_RELEASE, "unacquired-release")                                                     \
@@ -26,7 +26,6 @@
   X (STALE_SURFACE, "stale-surface")                                                               \
   X (DESTROYED_IN_USE, "destroyed-in-use")                                                         \
   X (WRITTEN_IN_USE, "written-in-use")                                                             \
-  X (READ_IN_USE, "read-in-use")                                                                   \
   X (MAPPED_IN_USE, "mapped-in-use")                                                               \
   X (DEAD_ARGUMENT, "dead-argument")                                                               \
   X (IMAGE_TRANSFER, "image-transfer")                                                             \
@@ -39,41 +38,26 @@ typedef enum {
 #undef X
 } Misuse;
 
-/** What is counted: identifier, its name in the report. Those that begin with "live" go down, too.
- */
+/** The counts: identifier, name in the report. Those that begin with "live" go down, too. */
 #define RECORD_COUNTS(X)                                                                           \
   X (LIVE_DISPLAYS, "live-displays")                                                               \
   X (LIVE_SURFACES, "live-surfaces")                                                               \
   X (LIVE_SURFACE_MAPS, "live-surface-maps")                                                       \
   X (LIVE_CONTEXTS, "live-contexts")                                                               \
   X (LIVE_OBJECTS, "live-objects")                                                                 \
-  X (SURFACE_SYNCS, "surface-syncs")                                                               \
-  X (SURFACE_RENDERS, "surface-renders")                                                           \
-  X (SURFACE_MAPS, "surface-maps")                                                                 \
   X (SURFACE_GETS, "surface-gets")                                                                 \
-  X (SURFACE_PUTS, "surface-puts")                                                                 \
   X (SURFACE_READBACKS, "surface-readbacks")                                                       \
   X (SURFACE_EXPORTS, "surface-exports")                                                           \
   X (VA_OBJECTS, "va-objects")                                                                     \
   X (DMABUF_OBJECTS, "dmabuf-objects")                                                             \
   X (ACQUIRES, "acquires")                                                                         \
-  X (RELEASES, "releases")                                                                         \
-  X (IMPLICIT_SYNCS, "implicit-syncs")                                                             \
-  X (IMPLICIT_FINISHES, "implicit-finishes")                                                       \
   X (OWN_COPIES, "own-copies")                                                                     \
-  X (OWN_COPIED_BYTES, "own-copied-bytes")                                                         \
   X (SHARED_TRANSFERS, "shared-transfers")                                                         \
-  X (SHARED_BYTES, "shared-bytes")                                                                 \
-  X (KERNELS, "kernels")                                                                           \
   X (READS, "reads")                                                                               \
-  X (READ_BYTES, "read-bytes")                                                                     \
   X (WRITES, "writes")                                                                             \
-  X (WRITTEN_BYTES, "written-bytes")                                                               \
   X (COPIES, "copies")                                                                             \
-  X (COPIED_BYTES, "copied-bytes")                                                                 \
   X (FILLS, "fills")                                                                               \
   X (MAPS, "maps")                                                                                 \
-  X (MAPPED_BYTES, "mapped-bytes")                                                                 \
   X (INJECTED_FAULTS, "injected-faults")
 
 typedef enum {

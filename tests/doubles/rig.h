@@ -8,12 +8,15 @@
 #include <glib.h>
 #include <va/va.h>
 
-/* What the tests of the doubles have in common: a VADisplay, a cl_context that has it, a queue, and
- * kernels that read and write planes and buffers. */
+#include "doubles.h"
+#include "va-display.h"
 
-/** Kernel: add_image() adds 255 (65535) times read_imagef().x and .y of a plane to floats;
- * fill_image() writes (x + 2 y) / 255; copy_bytes() copies a buffer. */
-typedef enum { KERNEL_READ, KERNEL_WRITE, KERNEL_COPY, N_KERNELS } Kernel;
+/* The part that the tests of the doubles share: a VADisplay, a cl_context that has it, a queue, and
+ * kernels that read planes and buffers. */
+
+/** Kernel: read (image, floats) stores .x and .y of read_imagef() of a plane; copy (from, to)
+ * copies bytes. */
+typedef enum { KERNEL_READ, KERNEL_COPY, N_KERNELS } Kernel;
 
 typedef struct {
   VADisplay display;
@@ -34,13 +37,14 @@ typedef struct {
 /** Registers @func, or a skip where there are no doubles, no libva or no OpenCL device. */
 void rig_add_test (const gchar *path, void (*func) (void));
 
-/** @user_sync: CL_CONTEXT_INTEROP_USER_SYNC. Asserts that all of it can be had. */
+/** Asserts that all of it can be had.
+ * @user_sync: CL_CONTEXT_INTEROP_USER_SYNC, which the doubles require */
 Rig *rig_new (gboolean user_sync);
 
 /** As rig_new(), with a display that somebody else ends. */
 Rig *rig_new_for_display (VADisplay display, gboolean user_sync);
 
-/** Asserts that the doubles saw nothing wrong that was not forgiven. */
+/** Waits for the queue, and asserts that the doubles saw nothing wrong that was not forgiven. */
 void rig_free (Rig *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Rig, rig_free)
 
@@ -53,15 +57,31 @@ guint rig_expected (guint32 fourcc, guint plane, guint x, guint y, guint channel
 /** Renders @from into @to with VideoProc; does not wait. */
 void rig_render (Rig *self, VASurfaceID from, VASurfaceID to);
 
-/** Returns: an image of a plane; asserts that it can be had. */
-cl_mem rig_new_plane (Rig *self, cl_mem_flags flags, VASurfaceID surface, guint plane);
+/** Returns: an image of a plane, to be read; asserts that it can be had. */
+cl_mem rig_new_plane (Rig *self, VASurfaceID surface, guint plane);
+
+/** Returns: a buffer of @size bytes. */
+cl_mem rig_new_buffer (Rig *self, gsize size);
 
 /** Enqueues a kernel over @columns x @rows with arguments @a and @b. Returns: OpenCL's status. */
 cl_int rig_enqueue (Rig *self, Kernel kernel, cl_mem a, cl_mem b, gsize columns, gsize rows);
 
-/** Acquires one object. Returns: OpenCL's status. */
+/** Reads a buffer, and waits for it. Returns: OpenCL's status. */
+cl_int rig_read (Rig *self, cl_mem buffer, gsize offset, gpointer data, gsize size);
+
+/** Acquires, or releases, one plane. Returns: OpenCL's status. */
 cl_int rig_acquire (Rig *self, cl_mem mem);
 cl_int rig_release (Rig *self, cl_mem mem);
 
 /** Asserts that there was misuse of that kind once since the last time, and nothing else. */
 void rig_assert_misuse (const gchar *kind);
+
+/** Asserts that a call succeeded. */
+#define ASSERT_GOOD(status) g_assert_cmpint (status, ==, CL_SUCCESS)
+
+/** Asserts that a call failed with @error, and that the doubles noted @kind. */
+#define ASSERT_REFUSED(status, error, kind)                                                        \
+  do {                                                                                             \
+    g_assert_cmpint (status, ==, error);                                                           \
+    rig_assert_misuse (kind);                                                                      \
+  } while (FALSE)

@@ -1,7 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #define GST_USE_UNSTABLE_API
-#include "doubles.h"
 #include "rig.h"
 
 #include <gst/allocators/gstdmabuf.h>
@@ -100,7 +99,7 @@ check_plane (Rig *rig, GstBuffer *buffer, GstVideoFrame *frame, guint plane)
   const gsize channels = plane > 0 ? 2 : 1;
   g_autofree gfloat *values = g_new0 (gfloat, 2 * n);
   cl_int status;
-  cl_mem image = rig_new_plane (rig, CL_MEM_READ_ONLY, gst_va_buffer_get_surface (buffer), plane);
+  cl_mem image = rig_new_plane (rig, gst_va_buffer_get_surface (buffer), plane);
   cl_mem output = clCreateBuffer (rig->context, CL_MEM_READ_WRITE, n * 8, NULL, &status);
 
   g_assert_cmpint (rig_acquire (rig, image), ==, CL_SUCCESS);

@@ -1,6 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "doubles.h"
 #include "rig.h"
 
 #include <glib/gstdio.h>
@@ -22,7 +21,7 @@ use_plane (gboolean rightly)
 
   rig = rig_new (TRUE);
   surface = rig_new_surface (rig, VA_FOURCC_NV12, 16, 16);
-  plane = rig_new_plane (rig, CL_MEM_READ_ONLY, surface, 0);
+  plane = rig_new_plane (rig, surface, 0);
   status = rig_acquire (rig, plane);
   if (!rightly)
     return;

@@ -17,7 +17,7 @@
 static const struct {
   guint32 fourcc, rt_format, bits;
   guint32 layers[SURFACE_PLANES]; /* DRM formats of the planes, each alone */
-} formats[] = {
+} formats[SURFACE_FORMATS] = {
     {VA_FOURCC_NV12,
      VA_RT_FORMAT_YUV420,
      12,
@@ -87,12 +87,6 @@ create_config (VADriverContextP context, VAProfile profile, VAEntrypoint entrypo
 }
 
 static VAStatus
-destroy_config (VADriverContextP context, VAConfigID id)
-{
-  return VA_STATUS_SUCCESS;
-}
-
-static VAStatus
 query_config_attributes (VADriverContextP context, VAConfigID id, VAProfile *profile,
                          VAEntrypoint *entrypoint, VAConfigAttrib *list, int *n)
 {
@@ -110,12 +104,6 @@ create_context (VADriverContextP context, VAConfigID config, int width, int heig
   static gint last;
 
   *id = (VAContextID)g_atomic_int_add (&last, 1) + 1;
-  return VA_STATUS_SUCCESS;
-}
-
-static VAStatus
-destroy_context (VADriverContextP context, VAContextID id)
-{
   return VA_STATUS_SUCCESS;
 }
 
@@ -195,7 +183,6 @@ sync_surface (VADriverContextP context, VASurfaceID id)
   if (!surface)
     return VA_STATUS_ERROR_INVALID_SURFACE;
   surface_wait (surface);
-  record_count (COUNT_SURFACE_SYNCS, 1);
   return VA_STATUS_SUCCESS;
 }
 
@@ -310,15 +297,63 @@ export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, 
   return VA_STATUS_SUCCESS;
 }
 
+static VAStatus
+list_nothing (VADriverContextP context, gpointer list, gpointer more, unsigned *n)
+{
+  *n = 0;
+  return VA_STATUS_SUCCESS;
+}
+
+static VAStatus
+list_no_attributes (VADriverContextP context, VADisplayAttribute *list, int *n)
+{
+  *n = 0;
+  return VA_STATUS_SUCCESS;
+}
+
+/* Functions with nothing to do, and functions that libva wants to be there and nobody calls: both
+ * look at none of their arguments. */
+static VAStatus
+succeed (void)
+{
+  return VA_STATUS_SUCCESS;
+}
+
+static VAStatus
+refuse (void)
+{
+  return VA_STATUS_ERROR_UNIMPLEMENTED;
+}
+
 static void
 install (struct VADriverVTable *table)
 {
+  gpointer *const refused[] = {
+      (gpointer *)&table->vaPutSurface,
+      (gpointer *)&table->vaCreateSubpicture,
+      (gpointer *)&table->vaDestroySubpicture,
+      (gpointer *)&table->vaSetSubpictureImage,
+      (gpointer *)&table->vaSetSubpictureChromakey,
+      (gpointer *)&table->vaSetSubpictureGlobalAlpha,
+      (gpointer *)&table->vaAssociateSubpicture,
+      (gpointer *)&table->vaDeassociateSubpicture,
+      (gpointer *)&table->vaGetDisplayAttributes,
+      (gpointer *)&table->vaSetDisplayAttributes,
+      (gpointer *)&table->vaBufferSetNumElements,
+      (gpointer *)&table->vaSetImagePalette,
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
+    *refused[i] = (gpointer)refuse;
+  table->vaQuerySubpictureFormats = (gpointer)list_nothing;
+  table->vaQueryDisplayAttributes = list_no_attributes;
+  table->vaDestroyConfig = (gpointer)succeed;
+  table->vaDestroyContext = (gpointer)succeed;
   table->vaTerminate = terminate;
   table->vaQueryConfigProfiles = query_profiles;
   table->vaQueryConfigEntrypoints = query_entrypoints;
   table->vaGetConfigAttributes = get_config_attributes;
   table->vaCreateConfig = create_config;
-  table->vaDestroyConfig = destroy_config;
   table->vaQueryConfigAttributes = query_config_attributes;
   table->vaCreateSurfaces = create_surfaces_1;
   table->vaCreateSurfaces2 = create_surfaces_2;
@@ -326,7 +361,6 @@ install (struct VADriverVTable *table)
   table->vaQuerySurfaceAttributes = query_surface_attributes;
   table->vaExportSurfaceHandle = export_surface;
   table->vaCreateContext = create_context;
-  table->vaDestroyContext = destroy_context;
   table->vaSyncSurface = sync_surface;
   table->vaSyncSurface2 = sync_surface_2;
   table->vaQuerySurfaceStatus = query_status;
@@ -354,8 +388,7 @@ INIT_NAME (VA_MAJOR_VERSION, VA_MINOR_VERSION) (VADriverContextP context)
   context->max_display_attributes = 1;
   context->str_vendor = vendor ? vendor : VENDOR;
   install (context->vtable);
-  va_absent_install (context->vtable);
-  va_buffers_install (context->vtable);
+  va_images_install (context->vtable);
   va_process_install (context);
   display_add (context->pDisplayContext, context->str_vendor);
   return VA_STATUS_SUCCESS;

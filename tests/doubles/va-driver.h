@@ -16,14 +16,13 @@
  *
  * Each of these adds its entry points to libva's table.
  */
-void va_buffers_install (struct VADriverVTable *table);
+void va_images_install (struct VADriverVTable *table);
 void va_process_install (VADriverContextP context);
-void va_absent_install (struct VADriverVTable *table);
 
 /** Fills @list, if not NULL, with the driver's formats. Returns: how many. */
 guint va_list_formats (VAImageFormat *list);
 
-/** Buffers and images of all displays. */
+/** Buffers of all displays. */
 typedef struct {
   VABufferType type;
   gsize size;

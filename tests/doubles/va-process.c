@@ -35,7 +35,7 @@ begin_picture (VADriverContextP context, VAContextID id, VASurfaceID surface_id)
 
   if (!surface)
     return VA_STATUS_ERROR_INVALID_SURFACE;
-  surface_check_idle (surface, TRUE, "VideoProc");
+  surface_check_unused (surface, "VideoProc");
   if (!surface->rendered)
     surface->rendered = g_memdup2 (surface->data, surface->size);
   set_target (id, surface);
@@ -108,7 +108,6 @@ render (VADriverContextP context, const VAProcPipelineParameterBuffer *parameter
     place = *parameters->output_region;
   if (!is_inside (&crop, from) || !is_inside (&place, to))
     return VA_STATUS_ERROR_INVALID_PARAMETER;
-  surface_check_idle (from, FALSE, "VideoProc");
   surface_wait (from);
   for (guint i = 0; i < SURFACE_PLANES; i++)
     render_plane (from, &crop, to, &place, i);
@@ -146,7 +145,6 @@ end_picture (VADriverContextP context, VAContextID id)
   if (!to)
     return VA_STATUS_ERROR_INVALID_CONTEXT;
   to->is_rendered = TRUE;
-  record_count (COUNT_SURFACE_RENDERS, 1);
   if (to->is_exported)
     surface_wait (to);
   g_hash_table_remove (targets, GUINT_TO_POINTER (id));
@@ -155,14 +153,6 @@ end_picture (VADriverContextP context, VAContextID id)
 
 static VAStatus
 query_filters (VADriverContextP context, VAContextID id, VAProcFilterType *list, unsigned *n)
-{
-  *n = 0;
-  return VA_STATUS_SUCCESS;
-}
-
-static VAStatus
-query_filter_caps (VADriverContextP context, VAContextID id, VAProcFilterType type, void *caps,
-                   unsigned *n)
 {
   *n = 0;
   return VA_STATUS_SUCCESS;
@@ -192,6 +182,5 @@ va_process_install (VADriverContextP context)
   context->vtable->vaRenderPicture = render_picture;
   context->vtable->vaEndPicture = end_picture;
   context->vtable_vpp->vaQueryVideoProcFilters = query_filters;
-  context->vtable_vpp->vaQueryVideoProcFilterCaps = query_filter_caps;
   context->vtable_vpp->vaQueryVideoProcPipelineCaps = query_pipeline_caps;
 }

@@ -36,13 +36,6 @@ find_display (VADisplay display)
 }
 
 gboolean
-display_is_known (VADisplay display)
-{
-  RECORD_LOCK ();
-  return find_display (display) != NULL;
-}
-
-gboolean
 display_is_intel (VADisplay display)
 {
   RECORD_LOCK ();
@@ -198,9 +191,8 @@ surface_is_foreign (VADisplay display, VASurfaceID id)
   RECORD_LOCK ();
   for (GList *l = displays; l; l = l->next) {
     const Display *other = l->data;
-    g_autoptr (Surface) surface = NULL;
 
-    if (other->display != display && (surface = surface_get (other->display, id)))
+    if (other->display != display && id >> DISPLAY_SHIFT == other->number)
       return TRUE;
   }
   return FALSE;
@@ -247,7 +239,7 @@ surface_destroy (Surface *self)
   RECORD_LOCK ();
   Display *owner = find_display (self->display);
 
-  if (self->readers + self->writers > 0)
+  if (self->readers > 0)
     record_misuse (
         MISUSE_DESTROYED_IN_USE,
         "Surface %#x was destroyed while OpenCL used it: it must live until the event of "
@@ -270,20 +262,14 @@ surface_wait (Surface *self)
 }
 
 void
-surface_check_idle (Surface *self, gboolean for_writing, const gchar *who)
+surface_check_unused (Surface *self, const gchar *who)
 {
   RECORD_LOCK ();
-  if (for_writing && self->readers + self->writers > 0)
+  if (self->readers > 0)
     record_misuse (MISUSE_WRITTEN_IN_USE,
                    "%s wrote to surface %#x while OpenCL used it: the surface must wait for the "
                    "event of its release.",
                    who, self->id);
-  else if (self->writers > 0)
-    record_misuse (
-        MISUSE_READ_IN_USE,
-        "%s read surface %#x while OpenCL wrote to it: it must wait for the event of its "
-        "release.",
-        who, self->id);
 }
 
 void

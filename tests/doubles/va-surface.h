@@ -22,7 +22,8 @@ typedef struct {
   guint channels, size; /* of an element: 1 or 2 channels, 1 or 2 bytes each */
 } SurfacePlane;
 
-#define SURFACE_PLANES 2
+#define SURFACE_PLANES  2
+#define SURFACE_FORMATS 2
 
 typedef struct {
   gint references;
@@ -34,19 +35,17 @@ typedef struct {
   gsize size;
   int fd;
   guint8 *data;
-  int tiled_fd;           /* what is exported instead of fd if there is a modifier; else -1 */
-  guint8 *rendered;       /* (nullable): what was rendered and nobody has waited for */
-  gboolean is_rendered;   /* whether VideoProc, and not the CPU, made what is in it */
-  gboolean is_exported;   /* dma-bufs wait by themselves, so that rendering shows at once */
-  guint maps;             /* by the CPU, now */
-  guint readers, writers; /* OpenCL objects that are acquired, now */
+  int tiled_fd;         /* what is exported instead of fd if there is a modifier; else -1 */
+  guint8 *rendered;     /* (nullable): what was rendered and nobody has waited for */
+  gboolean is_rendered; /* whether VideoProc, and not the CPU, made what is in it */
+  gboolean is_exported; /* dma-bufs wait by themselves, so that rendering shows at once */
+  guint maps;           /* by the CPU, now */
+  guint readers;        /* OpenCL objects that are acquired, now */
   gboolean destroyed;
 } Surface;
 
-/** Whether the fake driver made @display and it has not been terminated; any pointer will do. */
-gboolean display_is_known (VADisplay display);
-
-/** Whether @display says that it is Intel's. */
+/** Whether the fake driver made @display, which says that it is Intel's, and it has not been
+ * terminated; any pointer will do. */
 gboolean display_is_intel (VADisplay display);
 
 void display_add (VADisplay display, const gchar *vendor);
@@ -71,7 +70,7 @@ Surface *surface_get_by_file (const struct stat *file);
  * a pixel. Returns: a new file descriptor; negative if there is none. */
 int surface_export (Surface *self, gboolean tiled);
 
-/** Whether some other display has a surface of that id. */
+/** Whether @id is one of another display's. */
 gboolean surface_is_foreign (VADisplay display, VASurfaceID id);
 
 Surface *surface_ref (Surface *self);
@@ -89,8 +88,8 @@ gsize surface_lay_out (guint32 fourcc, guint width, guint height,
 /** Makes what was rendered visible. */
 void surface_wait (Surface *self);
 
-/** Before VA writes to, or reads from, the surface: notes misuse where OpenCL uses it. */
-void surface_check_idle (Surface *self, gboolean for_writing, const gchar *who);
+/** Before @who of VA writes to the surface: notes misuse where OpenCL uses it. */
+void surface_check_unused (Surface *self, const gchar *who);
 
 /** Before the CPU reads: counts what goes from the GPU back to the host. */
 void surface_count_readback (Surface *self);

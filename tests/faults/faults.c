@@ -25,6 +25,15 @@ find_layer (void)
   return module ? dlsym (module, "gemmcl_faults") : NULL;
 }
 
+static FaultsState
+get_state (void)
+{
+  FaultsState state;
+
+  layer->get_state (&state);
+  return state;
+}
+
 /* The loader loads layers when it is first asked. */
 static gboolean
 has_device (void)
@@ -58,7 +67,7 @@ faults_init (void)
     g_test_skip ("OPENCL_LAYERS does not name the layer");
   else if (!has_device ())
     g_test_skip ("there is no OpenCL device");
-  else if (!layer->is_loaded ())
+  else if (!get_state ().is_loaded)
     g_test_skip ("OpenCL's loader does not load layers");
   else
     return TRUE;
@@ -74,31 +83,25 @@ faults_set (FaultsMode mode, guint n)
 guint
 faults_get_calls (void)
 {
-  return layer->get_calls ();
+  return get_state ().calls;
 }
 
 guint
 faults_get_strikes (void)
 {
-  return layer->get_strikes ();
+  return get_state ().strikes;
 }
 
-const gchar *
-faults_get_failed (void)
+guint
+faults_count_held (void)
 {
-  return layer->get_failed ();
+  return get_state ().held;
 }
 
 void
 faults_hold_builds (gboolean hold)
 {
   layer->hold_builds (hold);
-}
-
-guint
-faults_count_held (void)
-{
-  return layer->count_held ();
 }
 
 void
@@ -116,11 +119,12 @@ list_objects (void)
       [FAULTS_MEMORY] = "memory objects", [FAULTS_PROGRAM] = "programs",
       [FAULTS_KERNEL] = "kernels",        [FAULTS_EVENT] = "events",
   };
+  const FaultsState state = get_state ();
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (guint i = 0; i < FAULTS_N_KINDS; i++)
-    if (layer->count_objects (i) != 0)
-      g_string_append_printf (text, " %d %s", layer->count_objects (i), kinds[i]);
+    if (state.objects[i] != 0)
+      g_string_append_printf (text, " %d %s", state.objects[i], kinds[i]);
   return text->len > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : NULL;
 }
 
@@ -144,7 +148,7 @@ static void
 name_case (int signal_number)
 {
   static const gchar hangs[] = "It hangs: ", crashes[] = "It crashes: ";
-  const gchar *failed = layer->get_failed ();
+  const gchar *failed = get_state ().failed;
   gssize written = signal_number == SIGALRM ? write (STDERR_FILENO, hangs, sizeof hangs - 1)
                                             : write (STDERR_FILENO, crashes, sizeof crashes - 1);
 

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "late.h"
+#include "layer.h"
 
 /* How long a delay is. */
 #define LATE_US 2000
@@ -19,14 +19,14 @@ late_init (void)
 }
 
 gboolean
-late_is_doomed (cl_command_queue queue, cl_uint n, const cl_event *wait)
+late_is_doomed (cl_command_queue queue, cl_uint n_waits, const cl_event *waits)
 {
   gboolean found;
 
   g_mutex_lock (&lock);
   found = g_hash_table_contains (doomed, queue);
-  for (cl_uint i = 0; i < n && !found; i++)
-    found = g_hash_table_contains (failed, wait[i]);
+  for (cl_uint i = 0; i < n_waits && !found; i++)
+    found = g_hash_table_contains (failed, waits[i]);
   g_mutex_unlock (&lock);
   return found;
 }
@@ -45,21 +45,22 @@ open_gate (gpointer gate)
 }
 
 cl_event *
-late_delay (cl_command_queue queue, cl_uint *n, const cl_event **wait)
+late_delay (cl_command_queue queue, cl_uint *n_waits, const cl_event **waits)
 {
-  cl_event *all = g_new (cl_event, *n + 1);
+  const cl_uint n = *n_waits;
+  cl_event *all = g_new (cl_event, n + 1);
   cl_context context = NULL;
   cl_int status;
 
   cl_next->clGetCommandQueueInfo (queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
-  for (cl_uint i = 0; i < *n; i++)
-    all[i] = (*wait)[i];
-  all[*n] = cl_next->clCreateUserEvent (context, &status);
-  g_assert (all[*n] != NULL);
-  cl_next->clRetainEvent (all[*n]);
-  g_thread_unref (g_thread_new ("gate", open_gate, all[*n]));
-  *n += 1;
-  *wait = all;
+  for (cl_uint i = 0; i < n; i++)
+    all[i] = (*waits)[i];
+  all[n] = cl_next->clCreateUserEvent (context, &status);
+  g_assert (all[n] != NULL);
+  cl_next->clRetainEvent (all[n]);
+  g_thread_unref (g_thread_new ("gate", open_gate, all[n]));
+  *n_waits = n + 1;
+  *waits = all;
   return all;
 }
 
@@ -81,13 +82,13 @@ late_hold (gboolean hold)
 }
 
 cl_int
-late_enqueue (cl_command_queue queue, cl_uint n, const cl_event *wait, cl_event *event)
+late_enqueue (cl_command_queue queue, WAIT_PARAMETERS)
 {
-  cl_event *delay = late_delay (queue, &n, &wait);
+  cl_event *delay = late_delay (queue, &n_waits, &waits);
   cl_event marker = NULL;
-  const cl_int status = cl_next->clEnqueueMarkerWithWaitList (queue, n, wait, &marker);
+  const cl_int status = cl_next->clEnqueueMarkerWithWaitList (queue, n_waits, waits, &marker);
 
-  late_end_delay (delay, n);
+  late_end_delay (delay, n_waits);
   if (status != CL_SUCCESS)
     return status;
   g_mutex_lock (&lock);

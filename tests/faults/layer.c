@@ -2,18 +2,16 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "layer.h"
 
-#include "late.h"
-
 /* The OpenCL layer of faults.h. calls.def is read twice: for the functions, and to install them. */
 
 static gint mode, fatal;
 static gint calls, strikes; /* that the mode counts, and those of them that failed */
 static const gchar *failed;
 static gint references[FAULTS_N_KINDS];
-static GMutex lock; /* of what follows */
-static GCond changed;
+static GMutex lock;   /* of held */
+static GCond changed; /* held */
 static gboolean held; /* builds */
-static guint n_held;
+static gint n_held;
 
 /* Whether this call is to fail: at once, or, if it is @late, when its command ends. */
 static gboolean
@@ -75,16 +73,13 @@ is_slow (const gchar *function)
 
 /* Whether the command is to be accepted and to fail. */
 static gboolean
-fails_late (const gchar *function, cl_command_queue queue, cl_uint n, const cl_event *wait)
+fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, const cl_event *waits)
 {
   const gboolean starts =
       g_str_equal (function, "clEnqueueNDRangeKernel") && is_fatal (function, TRUE);
 
-  return late_is_doomed (queue, n, wait) || starts;
+  return late_is_doomed (queue, n_waits, waits) || starts;
 }
-
-#define WAIT_PARAMETERS cl_uint n, const cl_event *wait, cl_event *event
-#define WAIT_ARGUMENTS  n, wait, event
 
 #define CREATE(kind, Type, function, parameters, arguments, error)                                 \
   static Type CL_API_CALL layer_##function parameters                                              \
@@ -101,18 +96,18 @@ fails_late (const gchar *function, cl_command_queue queue, cl_uint n, const cl_e
                                                                                                    \
     if (is_fatal (#function, FALSE))                                                               \
       return CL_OUT_OF_RESOURCES;                                                                  \
-    if (fails_late (#function, queue, n, wait))                                                    \
+    if (fails_late (#function, queue, n_waits, waits))                                             \
       return is_blocking ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST                            \
                          : note_enqueued (late_enqueue (queue, WAIT_ARGUMENTS), event);            \
     if (is_slow (#function))                                                                       \
-      delay = late_delay (queue, &n, &wait);                                                       \
+      delay = late_delay (queue, &n_waits, &waits);                                                \
     status = note_enqueued (cl_next->function arguments, event);                                   \
-    late_end_delay (delay, n);                                                                     \
+    late_end_delay (delay, n_waits);                                                               \
     return status;                                                                                 \
   }
 #define ENQUEUE(function, parameters, arguments) COMMAND (function, parameters, arguments, CL_FALSE)
-#define TRANSFER(function, parameters, arguments)                                                  \
-  COMMAND (function, parameters, arguments, blocking)
+#define TRANSFER(function, parameters, arguments, is_blocking, kind, memory, other)                \
+  COMMAND (function, parameters, arguments, is_blocking)
 #define CALL(function, parameters, arguments, error)                                               \
   static cl_int CL_API_CALL layer_##function parameters                                            \
   {                                                                                                \
@@ -138,14 +133,12 @@ layer_clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices
                       const char *options, void (CL_CALLBACK *notify) (cl_program, void *),
                       void *data)
 {
+  g_atomic_int_inc (&n_held);
   g_mutex_lock (&lock);
-  if (held) {
-    n_held++;
-    while (held)
-      g_cond_wait (&changed, &lock);
-    n_held--;
-  }
+  while (held)
+    g_cond_wait (&changed, &lock);
   g_mutex_unlock (&lock);
+  g_atomic_int_add (&n_held, -1);
   if (is_fatal ("clBuildProgram", FALSE))
     return CL_OUT_OF_HOST_MEMORY;
   return cl_next->clBuildProgram (program, n, devices, options, notify, data);
@@ -153,17 +146,15 @@ layer_clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices
 
 /* Mappings are the host's: they come and go, but what they hold is not the device's. */
 static void *CL_API_CALL
-layer_clEnqueueMapBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                          cl_map_flags flags, size_t offset, size_t size, WAIT_PARAMETERS,
-                          cl_int *status)
+layer_clEnqueueMapBuffer (MAP_PARAMETERS)
 {
   static const gchar function[] = "clEnqueueMapBuffer";
-  const gboolean late = fails_late (function, queue, n, wait);
+  const gboolean late = fails_late (function, queue, n_waits, waits);
   void *data;
 
   if (is_fatal (function, FALSE) || (late && blocking))
     return refuse (status, CL_MAP_FAILURE);
-  data = cl_next->clEnqueueMapBuffer (queue, buffer, blocking, flags, offset, size, n, wait,
+  data = cl_next->clEnqueueMapBuffer (queue, buffer, blocking, flags, offset, size, n_waits, waits,
                                       late ? NULL : event, status);
   if (data != NULL)
     note_enqueued (late ? late_enqueue (queue, WAIT_ARGUMENTS) : CL_SUCCESS, event);
@@ -174,12 +165,13 @@ static cl_int CL_API_CALL
 layer_clEnqueueUnmapMemObject (cl_command_queue queue, cl_mem memory, void *data, WAIT_PARAMETERS)
 {
   static const gchar function[] = "clEnqueueUnmapMemObject";
-  const gboolean late = fails_late (function, queue, n, wait);
+  const gboolean late = fails_late (function, queue, n_waits, waits);
   cl_int status;
 
   if (is_fatal (function, FALSE))
     return CL_OUT_OF_RESOURCES;
-  status = cl_next->clEnqueueUnmapMemObject (queue, memory, data, n, wait, late ? NULL : event);
+  status =
+      cl_next->clEnqueueUnmapMemObject (queue, memory, data, n_waits, waits, late ? NULL : event);
   return note_enqueued (late ? late_enqueue (queue, WAIT_ARGUMENTS) : status, event);
 }
 
@@ -228,35 +220,6 @@ layer_clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t si
   return cl_next->clGetEventProfilingInfo (event, name, size, value, n);
 }
 
-typedef struct {
-  void (CL_CALLBACK *notify) (cl_event event, cl_int status, void *data);
-  void *data;
-} Callback;
-
-static void CL_CALLBACK
-call_back (cl_event event, cl_int status, void *data)
-{
-  g_autofree Callback *self = data;
-
-  self->notify (event, late_get_status (event, status), self->data);
-}
-
-static cl_int CL_API_CALL
-layer_clSetEventCallback (cl_event event, cl_int type,
-                          void (CL_CALLBACK *notify) (cl_event, cl_int, void *), void *data)
-{
-  const Callback callback = {notify, data};
-  g_autofree Callback *copy = g_memdup2 (&callback, sizeof callback);
-  cl_int status;
-
-  if (is_fatal ("clSetEventCallback", FALSE))
-    return CL_OUT_OF_RESOURCES;
-  status = cl_next->clSetEventCallback (event, type, call_back, copy);
-  if (status == CL_SUCCESS)
-    g_steal_pointer (&copy);
-  return status;
-}
-
 static void *CL_API_CALL
 layer_clGetExtensionFunctionAddressForPlatform (cl_platform_id platform, const char *name)
 {
@@ -276,23 +239,18 @@ layer_clGetExtensionFunctionAddressForPlatform (cl_platform_id platform, const c
 
 #define CREATE(kind, Type, function, parameters, arguments, error) INSTALL (function)
 #define ENQUEUE(function, parameters, arguments)                   INSTALL (function)
-#define TRANSFER(function, parameters, arguments)                  INSTALL (function)
-#define CALL(function, parameters, arguments, error)               INSTALL (function)
-#define RETAIN(kind, Type, function)                               INSTALL (function)
-#define RELEASE(kind, Type, function)                              INSTALL (function)
-#define CUSTOM(function)                                           INSTALL (function)
+#define TRANSFER(function, parameters, arguments, is_blocking, kind, memory, other)                \
+  INSTALL (function)
+#define CALL(function, parameters, arguments, error) INSTALL (function)
+#define RETAIN(kind, Type, function)                 INSTALL (function)
+#define RELEASE(kind, Type, function)                INSTALL (function)
+#define CUSTOM(function)                             INSTALL (function)
 
 void
 cl_layer_install (cl_icd_dispatch *table)
 {
 #include "calls.def"
   late_init ();
-}
-
-static gboolean
-is_loaded (void)
-{
-  return cl_next != NULL;
 }
 
 static void
@@ -309,28 +267,18 @@ set (FaultsMode new_mode, guint n)
   g_atomic_int_set (&mode, new_mode);
 }
 
-static guint
-get_calls (void)
+static void
+get_state (FaultsState *state)
 {
-  return g_atomic_int_get (&calls);
-}
-
-static guint
-get_strikes (void)
-{
-  return g_atomic_int_get (&strikes);
-}
-
-static const gchar *
-get_failed (void)
-{
-  return g_atomic_pointer_get (&failed);
-}
-
-static gint
-count_objects (FaultsKind kind)
-{
-  return g_atomic_int_get (&references[kind]);
+  *state = (FaultsState){
+      .is_loaded = cl_next != NULL,
+      .calls = g_atomic_int_get (&calls),
+      .strikes = g_atomic_int_get (&strikes),
+      .held = g_atomic_int_get (&n_held),
+      .failed = g_atomic_pointer_get (&failed),
+  };
+  for (guint i = 0; i < FAULTS_N_KINDS; i++)
+    state->objects[i] = g_atomic_int_get (&references[i]);
 }
 
 static void
@@ -342,19 +290,5 @@ hold_builds (gboolean hold)
   g_mutex_unlock (&lock);
 }
 
-static guint
-count_held (void)
-{
-  guint n;
-
-  g_mutex_lock (&lock);
-  n = n_held;
-  g_mutex_unlock (&lock);
-  return n;
-}
-
 extern const FaultsLayer gemmcl_faults __attribute__ ((visibility ("default")));
-const FaultsLayer gemmcl_faults = {
-    is_loaded,     set,         get_calls,  get_strikes, get_failed,
-    count_objects, hold_builds, count_held, late_hold,
-};
+const FaultsLayer gemmcl_faults = {get_state, set, hold_builds, late_hold};

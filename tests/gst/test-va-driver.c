@@ -60,7 +60,7 @@ test_planes (void)
   rig = rig_new (FALSE);
   surface = rig_new_surface (rig, VA_FOURCC_NV12, 66, 50);
   for (guint plane = 0; plane < 2; plane++) {
-    cl_mem image = rig_new_plane (rig, CL_MEM_READ_ONLY, surface, plane);
+    cl_mem image = rig_new_plane (rig, surface, plane);
     gsize width = 0, height = 0;
     cl_image_format format = {0};
     cl_uint number = 9;

@@ -8,12 +8,7 @@
 /* libva fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-typedef struct {
-  VAImage image;
-  SurfacePlane planes[SURFACE_PLANES];
-} Image;
-
-/* By id, which is never given twice. */
+/* By id, which is never given twice; images are VAImages. */
 static GHashTable *buffers, *images;
 static guint last_id;
 
@@ -45,7 +40,7 @@ va_buffer_find (VABufferID id)
   return g_hash_table_lookup (buffers, GUINT_TO_POINTER (id));
 }
 
-static Image *
+static VAImage *
 find_image (VAImageID id)
 {
   make_tables ();
@@ -90,12 +85,6 @@ destroy_buffer (VADriverContextP context, VABufferID id)
 }
 
 static VAStatus
-set_num_elements (VADriverContextP context, VABufferID id, unsigned n)
-{
-  return VA_STATUS_ERROR_UNIMPLEMENTED;
-}
-
-static VAStatus
 map_buffer (VADriverContextP context, VABufferID id, void **data)
 {
   RECORD_LOCK ();
@@ -104,11 +93,9 @@ map_buffer (VADriverContextP context, VABufferID id, void **data)
   if (!self)
     return VA_STATUS_ERROR_INVALID_BUFFER;
   if (self->surface) {
-    surface_check_idle (self->surface, FALSE, "vaMapBuffer");
     surface_wait (self->surface);
     surface_count_readback (self->surface);
     self->surface->maps++;
-    record_count (COUNT_SURFACE_MAPS, 1);
     record_count (COUNT_LIVE_SURFACE_MAPS, 1);
   }
   self->maps++;
@@ -141,32 +128,28 @@ query_image_formats (VADriverContextP context, VAImageFormat *list, int *n)
 
 /* @surface: (nullable): of which it is a view */
 static VAStatus
-add_image (guint32 fourcc, guint width, guint height, Surface *surface, VAImage *result)
+add_image (guint32 fourcc, guint width, guint height, Surface *surface, VAImage *image)
 {
-  Image *self = g_new0 (Image, 1);
-  VAImage *image = &self->image;
-  VAImageFormat formats[4];
-  const guint n = va_list_formats (formats);
+  SurfacePlane planes[SURFACE_PLANES];
+  VAImageFormat formats[SURFACE_FORMATS];
 
-  image->data_size = (guint32)surface_lay_out (fourcc, width, height, self->planes);
-  if (image->data_size == 0) {
-    g_free (self);
+  *image = (VAImage){.width = (guint16)width, .height = (guint16)height};
+  image->data_size = (guint32)surface_lay_out (fourcc, width, height, planes);
+  if (image->data_size == 0)
     return VA_STATUS_ERROR_INVALID_IMAGE_FORMAT;
-  }
-  for (guint i = 0; i < n; i++)
+  va_list_formats (formats);
+  for (guint i = 0; i < SURFACE_FORMATS; i++)
     if (formats[i].fourcc == fourcc)
       image->format = formats[i];
   image->image_id = ++last_id;
-  image->width = (guint16)width;
-  image->height = (guint16)height;
   image->num_planes = SURFACE_PLANES;
   for (guint i = 0; i < SURFACE_PLANES; i++) {
-    image->offsets[i] = (guint32)self->planes[i].offset;
-    image->pitches[i] = (guint32)self->planes[i].pitch;
+    image->offsets[i] = (guint32)planes[i].offset;
+    image->pitches[i] = (guint32)planes[i].pitch;
   }
   add_buffer (VAImageBufferType, image->data_size, surface, &image->buf);
-  g_hash_table_insert (images, GUINT_TO_POINTER (image->image_id), self);
-  *result = *image;
+  g_hash_table_insert (images, GUINT_TO_POINTER (image->image_id),
+                       g_memdup2 (image, sizeof *image));
   return VA_STATUS_SUCCESS;
 }
 
@@ -193,36 +176,41 @@ static VAStatus
 destroy_image (VADriverContextP context, VAImageID id)
 {
   RECORD_LOCK ();
-  const Image *self = find_image (id);
+  const VAImage *self = find_image (id);
 
   if (!self)
     return VA_STATUS_ERROR_INVALID_IMAGE;
-  destroy_buffer (context, self->image.buf);
+  destroy_buffer (context, self->buf);
   g_hash_table_remove (images, GUINT_TO_POINTER (id));
   return VA_STATUS_SUCCESS;
 }
 
+/* Copies between a surface and an image, which must be of one size and format, and so lie alike;
+ * @whole: neither place is a part. */
 static VAStatus
-set_palette (VADriverContextP context, VAImageID id, unsigned char *palette)
+copy (VADriverContextP context, VASurfaceID id, VAImageID image_id, gboolean whole, gboolean put)
 {
-  return VA_STATUS_ERROR_UNIMPLEMENTED;
-}
+  RECORD_LOCK ();
+  g_autoptr (Surface) surface = surface_get (context->pDisplayContext, id);
+  const VAImage *image = find_image (image_id);
+  const Buffer *buffer = image ? va_buffer_find (image->buf) : NULL;
 
-/* Whole surfaces and images of one size and format only, which lie alike. */
-static VAStatus
-find_pair (VADriverContextP context, VASurfaceID surface_id, VAImageID image_id, Surface **surface,
-           Buffer **buffer)
-{
-  const Image *image = find_image (image_id);
-
-  *surface = surface_get (context->pDisplayContext, surface_id);
-  if (!*surface)
+  if (!surface)
     return VA_STATUS_ERROR_INVALID_SURFACE;
-  if (!image || !(*buffer = va_buffer_find (image->image.buf)))
+  if (!buffer)
     return VA_STATUS_ERROR_INVALID_IMAGE;
-  if (image->image.format.fourcc != (*surface)->fourcc || image->image.width != (*surface)->width ||
-      image->image.height != (*surface)->height)
+  if (!whole || image->format.fourcc != surface->fourcc || image->width != surface->width ||
+      image->height != surface->height)
     return VA_STATUS_ERROR_UNIMPLEMENTED;
+  surface_wait (surface);
+  if (put) {
+    surface_check_unused (surface, "vaPutImage");
+    surface->is_rendered = FALSE;
+  } else {
+    surface_count_readback (surface);
+    record_count (COUNT_SURFACE_GETS, 1);
+  }
+  memcpy (put ? surface->data : buffer->data, put ? buffer->data : surface->data, surface->size);
   return VA_STATUS_SUCCESS;
 }
 
@@ -230,58 +218,29 @@ static VAStatus
 get_image (VADriverContextP context, VASurfaceID id, int x, int y, unsigned width, unsigned height,
            VAImageID image)
 {
-  RECORD_LOCK ();
-  g_autoptr (Surface) surface = NULL;
-  Buffer *buffer = NULL;
-  VAStatus status = find_pair (context, id, image, &surface, &buffer);
-
-  if (status != VA_STATUS_SUCCESS)
-    return status;
-  if (x != 0 || y != 0 || width != surface->width || height != surface->height)
-    return VA_STATUS_ERROR_UNIMPLEMENTED;
-  surface_check_idle (surface, FALSE, "vaGetImage");
-  surface_wait (surface);
-  surface_count_readback (surface);
-  record_count (COUNT_SURFACE_GETS, 1);
-  memcpy (buffer->data, surface->data, surface->size);
-  return VA_STATUS_SUCCESS;
+  return copy (context, id, image, x == 0 && y == 0, FALSE);
 }
 
 static VAStatus
 put_image (VADriverContextP context, VASurfaceID id, VAImageID image, int x, int y, unsigned width,
            unsigned height, int to_x, int to_y, unsigned to_width, unsigned to_height)
 {
-  RECORD_LOCK ();
-  g_autoptr (Surface) surface = NULL;
-  Buffer *buffer = NULL;
-  VAStatus status = find_pair (context, id, image, &surface, &buffer);
-
-  if (status != VA_STATUS_SUCCESS)
-    return status;
-  if (x != 0 || y != 0 || to_x != 0 || to_y != 0 || width != surface->width ||
-      height != surface->height || to_width != width || to_height != height)
-    return VA_STATUS_ERROR_UNIMPLEMENTED;
-  surface_check_idle (surface, TRUE, "vaPutImage");
-  surface_wait (surface);
-  record_count (COUNT_SURFACE_PUTS, 1);
-  surface->is_rendered = FALSE;
-  memcpy (surface->data, buffer->data, surface->size);
-  return VA_STATUS_SUCCESS;
+  return copy (
+      context, id, image,
+      x == 0 && y == 0 && to_x == 0 && to_y == 0 && to_width == width && to_height == height, TRUE);
 }
 
 void
-va_buffers_install (struct VADriverVTable *table)
+va_images_install (struct VADriverVTable *table)
 {
   table->vaCreateBuffer = create_buffer;
   table->vaDestroyBuffer = destroy_buffer;
-  table->vaBufferSetNumElements = set_num_elements;
   table->vaMapBuffer = map_buffer;
   table->vaUnmapBuffer = unmap_buffer;
   table->vaQueryImageFormats = query_image_formats;
   table->vaCreateImage = create_image;
   table->vaDeriveImage = derive_image;
   table->vaDestroyImage = destroy_image;
-  table->vaSetImagePalette = set_palette;
   table->vaGetImage = get_image;
   table->vaPutImage = put_image;
 }
