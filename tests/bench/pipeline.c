@@ -7,20 +7,8 @@
  * the ratios, or differences, of neighbours.
  */
 #include <glib/gstdio.h>
-#include <jansson.h>
-#include <locale.h>
 
-#include "contestant.h"
-#include "first-buffer.h"
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
-
-enum { PASSED = 0, FAILED = 1, USAGE = 2, SKIPPED = 77 };
-
-#define TURN_S     0.04 /* a turn lasts about that, ... */
-#define MIN_TURN   8    /* ... but this many buffers */
-#define MAX_TURN   5000
-#define MAX_ROUNDS 1000
+#include "stream.h"
 
 typedef enum {
   AGAINST_DEVICE,  /* share of the plan's throughput on device buffers, without copies */
@@ -96,8 +84,6 @@ typedef struct {
   GemmclMatrix *weight;
   gchar *weight_path;
   Contestant *theirs, *ours;
-  guint turn, rounds;
-  gdouble seconds[2][MAX_ROUNDS]; /* a buffer: theirs, ours */
 } Match;
 
 static void
@@ -223,7 +209,7 @@ make_opponent (Match *self, GemmclContext *context, const gchar *caps, const gch
 
   switch (self->what->comparison) {
   case AGAINST_DEVICE:
-    return contestant_new_device (context, &self->gemm, self->weight, error);
+    return contestant_new_plan (context, &self->gemm, NULL, self->weight, NULL, error);
   case AGAINST_MEMCPY:
     return contestant_new_memcpy (self->data, self->bytes_in);
   case AGAINST_ELEMENT:
@@ -232,7 +218,7 @@ make_opponent (Match *self, GemmclContext *context, const gchar *caps, const gch
     chain = print_chain (self, line, TRUE);
     return contestant_new_pipeline (chain, caps, self->data, self->bytes_in, error);
   default:
-    return contestant_new_plan (context, &self->gemm, self->weight, self->data, error);
+    return contestant_new_plan (context, &self->gemm, NULL, self->weight, self->data, error);
   }
 }
 
@@ -254,179 +240,89 @@ prepare (Match *self, GemmclContext *context, const gchar *properties, GError **
   return self->ours != NULL;
 }
 
-/* How many buffers make a turn of the slower one. The first turns are not counted. */
-static gboolean
-warm_up (Match *self, GError **error)
-{
-  gdouble slower = 0.0;
-
-  for (guint i = 0; i < 2; i++) {
-    Contestant *one = i ? self->ours : self->theirs;
-    gdouble seconds = one->run (one, MIN_TURN, error);
-
-    if (seconds >= 0.0)
-      seconds = one->run (one, MIN_TURN, error);
-    if (seconds < 0.0)
-      return FALSE;
-    slower = MAX (slower, seconds / MIN_TURN);
-  }
-  self->turn = (guint)CLAMP (TURN_S / slower, MIN_TURN, MAX_TURN);
-  return TRUE;
-}
-
-static gboolean
-play (Match *self, gdouble seconds, GError **error)
-{
-  const gint64 end = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
-
-  while (self->rounds < 5 || (self->rounds < MAX_ROUNDS && g_get_monotonic_time () < end)) {
-    for (guint i = 0; i < 2; i++) {
-      Contestant *one = i ? self->ours : self->theirs;
-      const gdouble took = one->run (one, self->turn, error);
-
-      if (took < 0.0)
-        return FALSE;
-      self->seconds[i][self->rounds] = took / self->turn;
-    }
-    self->rounds++;
-  }
-  return TRUE;
-}
-
-static gint
-compare_doubles (gconstpointer a, gconstpointer b)
-{
-  const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
-
-  return (x > y) - (x < y);
-}
-
-/* The number that the given share of the numbers lies below. Sorts them. */
-static gdouble
-quantile (gdouble *numbers, guint n, gdouble share)
-{
-  qsort (numbers, n, sizeof *numbers, compare_doubles);
-  return numbers[(guint)(share * (n - 1) + 0.5)];
-}
-
 static json_t *
-report (Match *self)
+report (const Match *self, const Turns *turns)
 {
   const Case *what = self->what;
   const gboolean above = what->comparison == ABOVE_PLAN;
-  gdouble figures[MAX_ROUNDS], theirs, ours, low, middle, high;
-  const gchar *verdict = "";
+  const gchar *opponent = opponents[what->comparison], *verdict = "";
   g_autofree gchar *goal = NULL;
 
-  for (guint i = 0; i < self->rounds; i++)
-    figures[i] = above ? (self->seconds[1][i] - self->seconds[0][i]) * 1e6
-                       : self->seconds[0][i] / self->seconds[1][i];
-  low = quantile (figures, self->rounds, 0.25);
-  middle = quantile (figures, self->rounds, 0.5);
-  high = quantile (figures, self->rounds, 0.75);
-  theirs = quantile (self->seconds[0], self->rounds, 0.5) * 1e6;
-  ours = quantile (self->seconds[1], self->rounds, 0.5) * 1e6;
   if (what->goal > 0) {
     goal = above ? g_strdup_printf ("< %.0f us", what->goal * 1e6)
                  : g_strdup_printf (">= %.2f", what->goal);
-    verdict = (above ? middle < what->goal * 1e6 : middle >= what->goal) ? "met" : "missed";
+    verdict =
+        (above ? turns->middle < what->goal * 1e6 : turns->middle >= what->goal) ? "met" : "missed";
   }
-  g_print ("%-34s %-8s %10.1f %10.1f  %6.2f%s (%.2f to %.2f of %u)  %s %s\n", what->name,
-           opponents[what->comparison], theirs, ours, middle, above ? " us" : "   ", low, high,
-           self->rounds, goal ? goal : "", verdict);
+  g_print ("%-34s %-8s %10.1f %10.1f  %6.2f%s (%.2f to %.2f of %u)  %s %s\n", what->name, opponent,
+           turns->theirs, turns->ours, turns->middle, above ? " us" : "   ", turns->low,
+           turns->high, turns->rounds, goal ? goal : "", verdict);
   return json_pack ("{s:s, s:s, s:I, s:i, s:f, s:f, s:s, s:f, s:f, s:f, s:s, s:s}", "case",
-                    what->name, "against", opponents[what->comparison], "bytes_in",
-                    (json_int_t)self->bytes_in, "rounds", (int)self->rounds, "their_us", theirs,
-                    "element_us", ours, "figure", above ? "us more" : "ratio", "lower_quartile",
-                    low, "median", middle, "upper_quartile", high, "goal", goal ? goal : "",
-                    "verdict", verdict);
+                    what->name, "against", opponent, "bytes_in", (json_int_t)self->bytes_in,
+                    "rounds", (int)turns->rounds, "their_us", turns->theirs, "element_us",
+                    turns->ours, "figure", above ? "us more" : "ratio", "lower_quartile",
+                    turns->low, "median", turns->middle, "upper_quartile", turns->high, "goal",
+                    goal ? goal : "", "verdict", verdict);
 }
 
 static gint
-run_cases (GemmclContext *context, const gchar *part, const gchar *properties, gdouble seconds,
-           json_t *list)
+run_cases (Bench *bench, GemmclContext *context, const gchar *properties)
 {
   const gboolean is_gpu = gemmcl_context_get_device_info (context)->type == GEMMCL_DEVICE_TYPE_GPU;
 
   g_print ("%-34s %-8s %10s %10s   ratio     (middle half, rounds)\n", "buffer", "against",
            "its us", "gemmcl's");
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const Case *what = &cases[i];
     g_autoptr (Match) match = g_new0 (Match, 1);
     g_autoptr (GError) error = NULL;
+    Turns turns;
 
-    if ((part && !strstr (cases[i].name, part)) || (cases[i].gpu && !is_gpu))
+    if (!bench_wants (bench, what->name) || (what->gpu && !is_gpu))
       continue;
-    match->what = &cases[i];
-    if (!prepare (match, context, properties, &error) || !warm_up (match, &error) ||
-        !play (match, seconds, &error)) {
-      g_printerr ("%s: %s\n", cases[i].name, error->message);
+    match->what = what;
+    if (!prepare (match, context, properties, &error) ||
+        !turns_play (&turns, match->theirs, match->ours, 0, bench->seconds,
+                     what->comparison == ABOVE_PLAN, &error)) {
+      g_printerr ("%s: %s\n", what->name, error->message);
       return FAILED;
     }
-    json_array_append_new (list, report (match));
+    json_array_append_new (bench->list, report (match, &turns));
   }
-  return PASSED;
-}
-
-static gint
-run_all (GemmclContext *context, const gchar *part, const gchar *properties, gdouble seconds,
-         const gchar *json_path)
-{
-  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
-  g_autoptr (json_t) list = json_array ();
-  gint status;
-
-  g_print ("%s, %u compute units\n", info->name, info->compute_units);
-  status = run_cases (context, part, properties, seconds, list);
-  if (status == PASSED && !part && !first_buffer_report (properties, list))
-    status = FAILED;
-  if (status == PASSED && json_path && json_dump_file (list, json_path, JSON_INDENT (2)) != 0) {
-    g_printerr ("%s cannot be written.\n", json_path);
-    status = FAILED;
-  }
-  return status;
-}
-
-static GemmclDeviceType
-find_device_type (const gchar *name)
-{
-  return g_strcmp0 (name, "gpu") == 0 ? GEMMCL_DEVICE_TYPE_GPU : GEMMCL_DEVICE_TYPE_CPU;
+  return bench->part || first_buffer_report (properties, bench->list) ? PASSED : FAILED;
 }
 
 gint
 main (gint argc, gchar **argv)
 {
-  g_autofree gchar *json_path = NULL, *part = NULL, *properties = NULL;
-  g_autofree gchar *device = NULL, *more = NULL;
+  g_autofree gchar *properties = NULL, *device = NULL, *more = NULL;
   gboolean first_buffer = FALSE;
-  gdouble seconds = 3.0;
   const GOptionEntry entries[] = {
-      {"json", 0, 0, G_OPTION_ARG_FILENAME, &json_path, "Write the results there", "FILE"},
-      {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Time for each case", "SECONDS"},
-      {"case", 0, 0, G_OPTION_ARG_STRING, &part, "Only the cases whose names have it", "PART"},
       {"device-type", 0, 0, G_OPTION_ARG_STRING, &device, "cpu or gpu; cpu", "TYPE"},
       {"properties", 0, 0, G_OPTION_ARG_STRING, &more, "More of the element's", "NAME=VALUE"},
       {"first-buffer", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &first_buffer,
        "Time one buffer in this process", NULL},
       {NULL},
   };
-  g_autoptr (GOptionContext) options = g_option_context_new ("- the element in pipelines");
+  GemmclDeviceQuery query = {.type = GEMMCL_DEVICE_TYPE_CPU};
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GError) error = NULL;
+  Bench bench;
 
-  setlocale (LC_ALL, "");
-  g_option_context_add_main_entries (options, entries, NULL);
-  if (!g_option_context_parse (options, &argc, &argv, &error)) {
-    g_printerr ("%s\n", error->message);
+  if (!bench_init (&bench, "- the element in pipelines", entries, &argc, &argv))
     return USAGE;
-  }
   gst_init (NULL, NULL);
   properties = g_strdup_printf ("device-type=%s %s", device ? device : "cpu", more ? more : "");
   if (first_buffer)
-    return first_buffer_run (properties) ? PASSED : FAILED;
-  context = gemmcl_context_new (&(GemmclDeviceQuery){.type = find_device_type (device)}, &error);
+    return first_buffer_run (properties);
+  if (g_strcmp0 (device, "gpu") == 0)
+    query.type = GEMMCL_DEVICE_TYPE_GPU;
+  context = gemmcl_context_new (&query, &error);
   if (!context) {
     g_printerr ("%s\n", error->message);
     return SKIPPED;
   }
-  return run_all (context, part, properties, seconds, json_path);
+  g_print ("%s, %u compute units\n", gemmcl_context_get_device_info (context)->name,
+           gemmcl_context_get_device_info (context)->compute_units);
+  return bench_end (&bench, run_cases (&bench, context, properties));
 }

@@ -76,11 +76,12 @@ class Benchmark(unittest.TestCase):
     def test_rows(self):
         """Of softmax in the kernel the one with few columns."""
         table, (result,) = self.play(
-            self.program("bench-rows"), "--case", "4096x10x64", "--rounds", "3")
-        self.assertEqual((result["case"], result["rounds"]),
-                         ("4096x10x64 softmax row outputs", 3))
+            self.program("bench-rows"), "--case", "4096x10x64", "--seconds", "0")
+        self.assertEqual(result["case"], "4096x10x64 softmax row outputs")
+        self.assertEqual(result["rounds"], 5)
         self.assertGreater(result["whole_us"], 0)
-        self.assertAlmostEqual(result["ratio"], result["apart_us"] / result["whole_us"], 6)
+        self.assertGreater(result["apart_us"], 0)
+        self.assertGreater(result["ratio"], 0)
         self.assertIn(result["kernel"], table)
 
     def test_usage(self):
