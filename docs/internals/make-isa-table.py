@@ -7,7 +7,7 @@ keep in registers into tests/tools/isa-refused.json.
 usage: make-isa-table.py [--clblast CAPTURE]
 
     tools/ocloc.sh meson devenv -C build ../docs/internals/make-isa-table.py \\
-        --clblast build/tests/bench/libclblast-capture.so
+        --clblast build/tests/bench/libpretend-layer.so
 
 It compiles every row that the rules may choose, with each ocloc of GEMMCL_OCLOC and for each target
 that it knows. `gemmcl isa` keeps the results, so only the first time takes half an hour.
@@ -158,7 +158,7 @@ def read_clblast(capture):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--clblast", type=Path, help="libclblast-capture.so of the build")
+    parser.add_argument("--clblast", type=Path, help="libpretend-layer.so of the build")
     options = parser.parse_args()
 
     rows = isa_rows.read_rows()

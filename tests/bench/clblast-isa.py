@@ -5,7 +5,7 @@
 
 usage: clblast-isa.py CAPTURE FIGURES.json
 
-CAPTURE is clblast-capture.so (see clblast-capture.c), preloaded into this script, which then calls
+CAPTURE is libpretend-layer.so (see pretend-layer.c), an OpenCL layer over which this script calls
 the CLBlast of this machine (package libclblast1) on any OpenCL device. The program that CLBlast
 makes for the name of a GPU goes to the gemmcl on PATH and the ocloc that it finds. Exit status 77,
 with the reason, where there is no CLBlast.
@@ -81,7 +81,7 @@ def capture(library, device):
     """(program, options) that CLBlast would have built for a device of that name."""
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(
-            os.environ, CLBLAST_DEVICE=device, CLBLAST_CAPTURE=folder, LD_PRELOAD=str(library)
+            os.environ, CLBLAST_DEVICE=device, CLBLAST_CAPTURE=folder, OPENCL_LAYERS=str(library)
         )
         said = subprocess.run(
             [sys.executable, __file__, "--call"], env=environment, stdout=subprocess.DEVNULL,

@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
-from shape import parse_shape  # noqa: E402  pylint: disable=wrong-import-position
+from problem import parse_shape  # noqa: E402  pylint: disable=wrong-import-position
 
 SKIPPED = 77
 SHAPES = (

@@ -47,19 +47,18 @@ CLBLAST = "CLBlast"
 MEMCPY = "memcpy"
 WHEELS = "tools/peers.sh (from PyPI)"
 KINDS = (
-    Kind(OURS, "gemmcl", (PLAIN, LAYER, BYTES), "device", opencl=True),
-    Kind(STREAM, "gemmcl", (PLAIN, LAYER, BYTES), "stream", opencl=True),
-    Kind(CLOCK, "gemmcl", (PLAIN, LAYER, BYTES), "clock", opencl=True),
-    Kind(HOST, "gemmcl", (PLAIN, LAYER, BYTES), "host", opencl=True),
-    Kind("OpenBLAS", "openblas", (PLAIN,), install="Debian's libopenblas-dev, then build again"),
+    Kind(OURS, "opencl", (PLAIN, LAYER, BYTES), "device", opencl=True),
+    Kind(STREAM, "opencl", (PLAIN, LAYER, BYTES), "stream", opencl=True),
+    Kind(CLOCK, "opencl", (PLAIN, LAYER, BYTES), "clock", opencl=True),
+    Kind(HOST, "opencl", (PLAIN, LAYER, BYTES), "host", opencl=True),
+    Kind("OpenBLAS", "host", (PLAIN,), "openblas", "Debian's libopenblas0"),
     Kind("oneDNN matmul", "onednn", (PLAIN, LAYER), "matmul",
          "Debian's libdnnl-dev, then build again"),
     Kind("oneDNN inner product", "onednn", (PLAIN, LAYER), "inner-product",
          "Debian's libdnnl-dev, then build again"),
-    Kind("MKL packed", "mkl", (PLAIN,), "packed", WHEELS),
-    Kind("MKL", "mkl", (PLAIN,), "plain", WHEELS),
-    Kind(CLBLAST, "clblast", (PLAIN,), install="Debian's libclblast-dev, then build again",
-         opencl=True),
+    Kind("MKL packed", "host", (PLAIN,), "mkl-packed", WHEELS),
+    Kind("MKL", "host", (PLAIN,), "mkl", WHEELS),
+    Kind(CLBLAST, "opencl", (PLAIN,), "clblast", "Debian's libclblast1", opencl=True),
     Kind("onnxruntime", "peer_onnxruntime.py", (LAYER,), install=WHEELS),
     Kind("openvino", "peer_openvino.py", (LAYER,), install=WHEELS),
     Kind(MEMCPY, "memcpy", (BYTES,), install="a compiler with OpenMP"),
@@ -81,7 +80,7 @@ LIMITS = {
     },
 }
 # PoCL and Intel's runtime still tell the width of the CPU's vectors, by which kernels are chosen:
-# see narrow.c.
+# see pretend-layer.c.
 FLOATS = {"avx2": "8"}
 UNLIMITED = ("onnxruntime", "openvino")
 
@@ -98,7 +97,7 @@ def environment(kind, isa, programs):
     if isa:
         result |= LIMITS[isa]
         if kind.opencl:
-            result["LD_PRELOAD"] = str(pathlib.Path(programs) / "libpeers-narrow.so")
+            result["OPENCL_LAYERS"] = str(pathlib.Path(programs).parent / "libpretend-layer.so")
             result["PEERS_FLOATS"] = FLOATS[isa]
             # Programs are kept by the device's name, and Intel's runtime gives it the same one.
             cache = result.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
@@ -117,15 +116,17 @@ class Failure(Exception):
 class Contender:
     """The process of a contender. It is quiet unless it is asked for a turn."""
 
-    def __init__(self, kind, arguments, isa, programs, result, log):
+    def __init__(self, kind, arguments, settings, path):
         self.name = kind.name
-        self.result = result
-        self.log = log
+        self.result = path + ".d"
+        self.log = path + ".log"
         # pylint: disable-next=consider-using-with
         self.process = subprocess.Popen(
-            [*kind.command(programs), *arguments, "--variant", kind.variant, "--result", result],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(log, "w", encoding="utf-8"),
-            text=True, env=environment(kind, isa, programs))
+            [*kind.command(settings.programs), *arguments, "--variant", kind.variant,
+             "--result", self.result],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=open(self.log, "w", encoding="utf-8"), text=True,
+            env=environment(kind, settings.isa, settings.programs))
 
     def _line(self):
         line = self.process.stdout.readline()

@@ -1,19 +1,32 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a launch costs, by launch.c."""
+"""The cost of a launch: a kernel that does nothing, with more and more work-groups."""
 
-import pathlib
-import subprocess
+import tempfile
+
+from contenders import PLAIN, Contender, Kind
+from match import quartiles
+from problem import Problem
+
+LAUNCHES = 501
+GROUPS = (1, 2, 16, 256, 4096)
+KIND = Kind("launch", "opencl", (PLAIN,), "launch", opencl=True)
 
 
-def measure(programs, platform):
-    """Has the program measure it. Returns it as the JSON has it; raises CalledProcessError."""
-    said = subprocess.run(
-        [str(pathlib.Path(programs) / "peers-launch"), *([platform] if platform else [])],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True).stdout
-    device, *lines = said.splitlines()
-    rows = [dict(zip(("groups", "lower_quartile", "median", "upper_quartile"),
-                     map(float, line.split()))) for line in lines]
+def measure(settings):
+    """The results as the JSON has them; raises Failure."""
+    rows = []
+    for groups in GROUPS:
+        with tempfile.TemporaryDirectory(prefix="gemmcl-launch-") as folder:
+            contender = Contender(
+                KIND, [*Problem((groups, 1, 1), PLAIN, folder).arguments(),
+                       *settings.arguments(KIND)], settings, folder + "/launch")
+            try:
+                device = contender.wait_ready()
+                times = [1e6 * each for each in contender.turn(LAUNCHES)]
+            finally:
+                contender.close()
+        rows.append({"groups": float(groups), **quartiles(times)})
     return {"device": device, "microseconds": rows}
 
 

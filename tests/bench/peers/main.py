@@ -15,16 +15,14 @@ import argparse
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import launch
-from contenders import BYTES, FLOATS, KINDS, LAYER, LIMITS, OURS, PLAIN, UNLIMITED, Failure
+from contenders import BYTES, FLOATS, KINDS, LAYER, LIMITS, NOT_PEERS, OURS, PLAIN, UNLIMITED, Failure
 from match import Match
-from problem import Problem
+from problem import Problem, parse_shape
 from report import GOALS, all_reached, describe_cpu, make_row, print_foot, print_head, print_row
-from shape import parse_shape
 
 SKIPPED = 77
 
@@ -51,7 +49,7 @@ class Settings:
         result = ["--threads", str(self.threads)]
         if kind.opencl and self.platform:
             result += ["--platform", self.platform]
-        if kind.program == "gemmcl" and self.kernel:
+        if kind.name in NOT_PEERS and self.kernel:
             result += ["--kernel", self.kernel]
         return result
 
@@ -109,9 +107,10 @@ def write(path, what):
 def measure_launch(options):
     """Counts what a launch costs."""
     try:
-        costs = launch.measure(options.programs, options.platform)
-    except subprocess.CalledProcessError as error:
-        return error.returncode
+        costs = launch.measure(Settings(options))
+    except Failure as failure:
+        print(failure, file=sys.stderr)
+        return SKIPPED if failure.missing else 1
     launch.print_table(costs)
     write(options.json, {"cpu": describe_cpu(), "launch": costs})
     return 0

@@ -57,10 +57,9 @@ class Match:
         if kind.command(self.settings.programs) is None:
             self.missing[kind.name] = kind.install
             return
-        path = str(self.problem.folder / kind.name)
         contender = Contender(
-            kind, [*self.problem.arguments(), *self.settings.arguments(kind)], self.settings.isa,
-            self.settings.programs, path + ".d", path + ".log")
+            kind, [*self.problem.arguments(), *self.settings.arguments(kind)], self.settings,
+            str(self.problem.folder / kind.name))
         self.contenders.append(contender)
         try:
             self.about[kind.name] = contender.wait_ready()

@@ -1,8 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What moving the bytes alone takes: A to D by memcpy, each thread its share. peers.py knows that D
- * is A then.
+ * The time to move the bytes alone: A to D by memcpy, each thread its share. problem.py expects
+ * D = A then. It is apart from host.c, since MKL takes another library for threads where OpenMP's
+ * is there.
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@ static gpointer
 copy_open (const PeersProblem *problem, GString *about, GError **error)
 {
   if (problem->k != problem->n) {
-    g_set_error (error, PEERS_ERROR, PEERS_ERROR_MISSING, "A and D have not as many bytes.");
+    peers_fail (error, PEERS_ERROR_MISSING, "A and D have not as many bytes.");
     return NULL;
   }
   g_string_append_printf (about, "memcpy of the C library, threads: %u", problem->threads);
@@ -20,14 +21,13 @@ copy_open (const PeersProblem *problem, GString *about, GError **error)
 }
 
 static gboolean
-copy_run (gpointer self, GError **error)
+copy_run (gpointer self, GError **error G_GNUC_UNUSED)
 {
   const PeersProblem *problem = self;
   const gsize item = problem->bytes ? sizeof (guint8) : sizeof (gfloat);
   const gsize bytes = problem->m * problem->n * item;
   const gsize share = (bytes / problem->threads + 63) / 64 * 64;
 
-  (void)error;
 #pragma omp parallel for num_threads(problem->threads) schedule(static, 1)
   for (guint i = 0; i < problem->threads; i++) {
     const gsize start = MIN (i * share, bytes);
@@ -39,15 +39,14 @@ copy_run (gpointer self, GError **error)
 }
 
 static void
-copy_close (gpointer self)
+copy_close (gpointer self G_GNUC_UNUSED)
 {
-  (void)self;
 }
 
 gint
 main (gint argc, gchar **argv)
 {
-  const PeersContender copy = {copy_open, copy_run, NULL, copy_close, NULL};
+  const PeersContender copy = {.open = copy_open, .run = copy_run, .close = copy_close};
 
   return peers_process_main (&copy, argc, argv);
 }

@@ -8,12 +8,15 @@
 
 #include "onednn-compat.h"
 
+/* A, B as it is given, B in any order, the bias, and D. */
+enum { A, B, ANY, BIAS, D, N_LAYOUTS };
+
 typedef struct {
   dnnl_engine_t engine;
   dnnl_stream_t stream;
   dnnl_primitive_t primitive;
-  Layout a_layout, b_layout, any_layout, bias_layout, d_layout;
-  dnnl_memory_t a, b, packed, bias, d;
+  Layout layouts[N_LAYOUTS];
+  dnnl_memory_t memories[N_LAYOUTS]; /* at ANY that of the packed weights */
   dnnl_exec_arg_t arguments[4];
   int n_arguments;
 } OneDnn;
@@ -24,16 +27,10 @@ onednn_close (gpointer data)
   OneDnn *self = data;
 
   g_clear_pointer (&self->primitive, dnnl_primitive_destroy);
-  g_clear_pointer (&self->a, dnnl_memory_destroy);
-  g_clear_pointer (&self->b, dnnl_memory_destroy);
-  g_clear_pointer (&self->packed, dnnl_memory_destroy);
-  g_clear_pointer (&self->bias, dnnl_memory_destroy);
-  g_clear_pointer (&self->d, dnnl_memory_destroy);
-  g_clear_pointer (&self->a_layout, layout_free);
-  g_clear_pointer (&self->b_layout, layout_free);
-  g_clear_pointer (&self->any_layout, layout_free);
-  g_clear_pointer (&self->bias_layout, layout_free);
-  g_clear_pointer (&self->d_layout, layout_free);
+  for (guint i = 0; i < N_LAYOUTS; i++) {
+    g_clear_pointer (&self->memories[i], dnnl_memory_destroy);
+    g_clear_pointer (&self->layouts[i], layout_free);
+  }
   g_clear_pointer (&self->stream, dnnl_stream_destroy);
   g_clear_pointer (&self->engine, dnnl_engine_destroy);
   g_free (self);
@@ -49,13 +46,15 @@ make_layouts (OneDnn *self, const PeersProblem *problem, gboolean matmul)
   const dnnl_dims_t a = {m, k}, b = {matmul ? k : n, matmul ? n : k}, d = {m, n};
   const dnnl_dims_t bias_row = {1, n}, bias = {n};
 
-  self->a_layout = layout_new (a, dnnl_ab, 2);
-  self->b_layout = layout_new (b, matmul ? dnnl_ab : dnnl_ba, 2);
-  self->any_layout = layout_new (b, dnnl_format_tag_any, 2);
-  self->bias_layout = matmul ? layout_new (bias_row, dnnl_ab, 2) : layout_new (bias, dnnl_a, 1);
-  self->d_layout = layout_new (d, dnnl_ab, 2);
-  return self->a_layout && self->b_layout && self->any_layout && self->bias_layout &&
-         self->d_layout;
+  self->layouts[A] = layout_new (a, dnnl_ab, 2);
+  self->layouts[B] = layout_new (b, matmul ? dnnl_ab : dnnl_ba, 2);
+  self->layouts[ANY] = layout_new (b, dnnl_format_tag_any, 2);
+  self->layouts[BIAS] = matmul ? layout_new (bias_row, dnnl_ab, 2) : layout_new (bias, dnnl_a, 1);
+  self->layouts[D] = layout_new (d, dnnl_ab, 2);
+  for (guint i = 0; i < N_LAYOUTS; i++)
+    if (!self->layouts[i])
+      return FALSE;
+  return TRUE;
 }
 
 static gboolean
@@ -73,24 +72,35 @@ make_attributes (dnnl_primitive_attr_t *attributes, gboolean layer)
   return good;
 }
 
+static gboolean
+make_memory (OneDnn *self, guint which, ConstLayout layout, gpointer data)
+{
+  return dnnl_memory_create (&self->memories[which], layout, self->engine, data) == dnnl_success;
+}
+
+static gboolean
+execute (OneDnn *self, const_dnnl_primitive_t primitive, int n, const dnnl_exec_arg_t *arguments)
+{
+  return dnnl_primitive_execute (primitive, self->stream, n, arguments) == dnnl_success &&
+         dnnl_stream_wait (self->stream) == dnnl_success;
+}
+
 /* Brings B into the order that the primitive wants. */
 static gboolean
 pack (OneDnn *self, const PeersProblem *problem, ConstLayout layout)
 {
   dnnl_primitive_desc_t description = NULL;
   dnnl_primitive_t reorder = NULL;
-  gboolean good =
-      dnnl_memory_create (&self->b, self->b_layout, self->engine, problem->b) == dnnl_success &&
-      dnnl_memory_create (&self->packed, layout, self->engine, DNNL_MEMORY_ALLOCATE) ==
-          dnnl_success &&
-      dnnl_reorder_primitive_desc_create (&description, self->b_layout, self->engine, layout,
-                                          self->engine, NULL) == dnnl_success &&
-      dnnl_primitive_create (&reorder, description) == dnnl_success;
+  gboolean good = make_memory (self, B, self->layouts[B], problem->b) &&
+                  make_memory (self, ANY, layout, DNNL_MEMORY_ALLOCATE) &&
+                  dnnl_reorder_primitive_desc_create (&description, self->layouts[B], self->engine,
+                                                      layout, self->engine, NULL) == dnnl_success &&
+                  dnnl_primitive_create (&reorder, description) == dnnl_success;
 
   if (good) {
-    const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, self->b}, {DNNL_ARG_TO, self->packed}};
-    good = dnnl_primitive_execute (reorder, self->stream, 2, arguments) == dnnl_success &&
-           dnnl_stream_wait (self->stream) == dnnl_success;
+    const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, self->memories[B]},
+                                         {DNNL_ARG_TO, self->memories[ANY]}};
+    good = execute (self, reorder, 2, arguments);
   }
   dnnl_primitive_destroy (reorder);
   dnnl_primitive_desc_destroy (description);
@@ -100,31 +110,29 @@ pack (OneDnn *self, const PeersProblem *problem, ConstLayout layout)
 static gboolean
 make_arguments (OneDnn *self, const PeersProblem *problem)
 {
-  if (dnnl_memory_create (&self->a, self->a_layout, self->engine, problem->a) != dnnl_success ||
-      dnnl_memory_create (&self->bias, self->bias_layout, self->engine, problem->bias) !=
-          dnnl_success ||
-      dnnl_memory_create (&self->d, self->d_layout, self->engine, problem->d) != dnnl_success)
+  if (!make_memory (self, A, self->layouts[A], problem->a) ||
+      !make_memory (self, BIAS, self->layouts[BIAS], problem->bias) ||
+      !make_memory (self, D, self->layouts[D], problem->d))
     return FALSE;
-  self->arguments[0] = (dnnl_exec_arg_t){DNNL_ARG_SRC, self->a};
-  self->arguments[1] = (dnnl_exec_arg_t){DNNL_ARG_WEIGHTS, self->packed};
-  self->arguments[2] = (dnnl_exec_arg_t){DNNL_ARG_DST, self->d};
-  self->arguments[3] = (dnnl_exec_arg_t){DNNL_ARG_BIAS, self->bias};
+  self->arguments[0] = (dnnl_exec_arg_t){DNNL_ARG_SRC, self->memories[A]};
+  self->arguments[1] = (dnnl_exec_arg_t){DNNL_ARG_WEIGHTS, self->memories[ANY]};
+  self->arguments[2] = (dnnl_exec_arg_t){DNNL_ARG_DST, self->memories[D]};
+  self->arguments[3] = (dnnl_exec_arg_t){DNNL_ARG_BIAS, self->memories[BIAS]};
   self->n_arguments = problem->layer ? 4 : 3;
   return TRUE;
 }
 
 static gboolean
-make_primitive (OneDnn *self, const PeersProblem *problem, GString *about)
+make_primitive (OneDnn *self, const PeersProblem *problem, gboolean matmul, GString *about)
 {
-  const gboolean matmul = g_str_equal (problem->variant, "matmul");
-  const ConstLayout bias = problem->layer ? self->bias_layout : NULL;
+  const ConstLayout bias = problem->layer ? self->layouts[BIAS] : NULL;
   dnnl_primitive_attr_t attributes = NULL;
   dnnl_primitive_desc_t description = NULL;
   const char *implementation = "";
   const gboolean good =
       make_attributes (&attributes, problem->layer) &&
       (matmul ? describe_matmul : describe_inner_product) (
-          &description, self->engine, self->a_layout, self->any_layout, bias, self->d_layout,
+          &description, self->engine, self->layouts[A], self->layouts[ANY], bias, self->layouts[D],
           attributes) == dnnl_success &&
       dnnl_primitive_create (&self->primitive, description) == dnnl_success &&
       pack (self, problem, dnnl_primitive_desc_query_md (description, dnnl_query_weights_md, 0)) &&
@@ -142,14 +150,15 @@ make_primitive (OneDnn *self, const PeersProblem *problem, GString *about)
 static gpointer
 onednn_open (const PeersProblem *problem, GString *about, GError **error)
 {
+  const gboolean matmul = peers_is (problem, "matmul");
   g_autoptr (OneDnn) self = g_new0 (OneDnn, 1);
 
   if (dnnl_engine_create (&self->engine, dnnl_cpu, 0) == dnnl_success &&
       dnnl_stream_create (&self->stream, self->engine, dnnl_stream_default_flags) == dnnl_success &&
-      make_layouts (self, problem, g_str_equal (problem->variant, "matmul")) &&
-      make_primitive (self, problem, about) && make_arguments (self, problem))
+      make_layouts (self, problem, matmul) && make_primitive (self, problem, matmul, about) &&
+      make_arguments (self, problem))
     return g_steal_pointer (&self);
-  g_set_error (error, PEERS_ERROR, PEERS_ERROR_FAILED, "oneDNN could not be set up.");
+  peers_fail (error, PEERS_ERROR_FAILED, "oneDNN could not be set up.");
   return NULL;
 }
 
@@ -158,18 +167,14 @@ onednn_run (gpointer data, GError **error)
 {
   OneDnn *self = data;
 
-  if (dnnl_primitive_execute (self->primitive, self->stream, self->n_arguments, self->arguments) ==
-          dnnl_success &&
-      dnnl_stream_wait (self->stream) == dnnl_success)
-    return TRUE;
-  g_set_error (error, PEERS_ERROR, PEERS_ERROR_FAILED, "oneDNN failed.");
-  return FALSE;
+  return execute (self, self->primitive, self->n_arguments, self->arguments) ||
+         peers_fail (error, PEERS_ERROR_FAILED, "oneDNN failed.");
 }
 
 gint
 main (gint argc, gchar **argv)
 {
-  const PeersContender onednn = {onednn_open, onednn_run, NULL, onednn_close, NULL};
+  const PeersContender onednn = {.open = onednn_open, .run = onednn_run, .close = onednn_close};
 
   return peers_process_main (&onednn, argc, argv);
 }

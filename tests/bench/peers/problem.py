@@ -11,6 +11,14 @@ from contenders import BYTES, LAYER, MEMCPY
 ROWS_CHECKED = 64
 
 
+def parse_shape(text):
+    """(M, N, K) of MxNxK; raises ValueError."""
+    sizes = tuple(map(int, text.split("x")))
+    if len(sizes) != 3 or min(sizes) < 1:
+        raise ValueError(text)
+    return sizes
+
+
 class Problem:
     """A product, its matrices written into a folder for the contenders to read."""
 

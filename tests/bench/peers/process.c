@@ -9,8 +9,28 @@
 
 enum { PASSED = 0, FAILED = 1, MISSING = 77 };
 
-gdouble
-peers_get_seconds (void)
+gboolean
+peers_fail (GError **error, PeersError code, const gchar *format, ...)
+{
+  g_autofree gchar *message = NULL;
+  va_list arguments;
+
+  va_start (arguments, format);
+  message = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_set_error_literal (error, PEERS_ERROR, code, message);
+  return FALSE;
+}
+
+gboolean
+peers_is (const PeersProblem *problem, const gchar *variant)
+{
+  return g_str_equal (problem->variant, variant);
+}
+
+/* Finer than GLib's microseconds. */
+static gdouble
+get_seconds (void)
 {
   struct timespec now;
 
@@ -43,9 +63,8 @@ read_matrix (const gchar *folder, const gchar *name, gsize bytes, GError **error
   if (!file)
     return NULL;
   if (g_mapped_file_get_length (file) != bytes) {
-    g_set_error (error, PEERS_ERROR, PEERS_ERROR_FAILED,
-                 "%s has %" G_GSIZE_FORMAT " bytes; expected are %" G_GSIZE_FORMAT ".", path,
-                 g_mapped_file_get_length (file), bytes);
+    peers_fail (error, PEERS_ERROR_FAILED, "%s has %zu bytes; expected are %zu.", path,
+                g_mapped_file_get_length (file), bytes);
     return NULL;
   }
   data = g_aligned_alloc (bytes, 1, 4096);
@@ -58,11 +77,9 @@ read_problem (PeersProblem *self, const gchar *shape, const gchar *folder, GErro
 {
   const gsize item = self->bytes ? sizeof (guint8) : sizeof (gfloat);
 
-  if (sscanf (shape, "%zux%zux%zu", &self->m, &self->n, &self->k) != 3) {
-    g_set_error (error, PEERS_ERROR, PEERS_ERROR_FAILED,
-                 "%s: a shape is MxNxK, as in 64x1024x1024.", shape);
-    return FALSE;
-  }
+  if (sscanf (shape, "%zux%zux%zu", &self->m, &self->n, &self->k) != 3)
+    return peers_fail (error, PEERS_ERROR_FAILED, "%s: a shape is MxNxK, as in 64x1024x1024.",
+                       shape);
   self->a = read_matrix (folder, "a", self->m * self->k * item, error);
   if (self->a)
     self->b = read_matrix (folder, "b", self->k * self->n * sizeof (gfloat), error);
@@ -96,11 +113,9 @@ parse (PeersProblem *self, gchar **folder, gchar **result, gint argc, gchar **ar
   g_option_context_add_main_entries (options, entries, NULL);
   if (!g_option_context_parse (options, &argc, &argv, error))
     return FALSE;
-  if (!shape || !*folder || !*result || threads < 1) {
-    g_set_error (error, PEERS_ERROR, PEERS_ERROR_FAILED,
-                 "--shape, --folder and --result are needed, and --threads of 1 or more.");
-    return FALSE;
-  }
+  if (!shape || !*folder || !*result || threads < 1)
+    return peers_fail (error, PEERS_ERROR_FAILED,
+                       "--shape, --folder and --result are needed, and --threads of 1 or more.");
   self->threads = (guint)threads;
   if (!self->variant)
     self->variant = g_strdup ("");
@@ -121,62 +136,39 @@ run_first (const PeersContender *contender, gpointer self, const PeersProblem *p
 
 /* Appends the seconds of each. */
 static gboolean
-time_runs (const PeersContender *contender, gpointer self, guint runs, GString *line,
-           GError **error)
+time_runs (const PeersContender *contender, gpointer self, const PeersProblem *problem, guint runs,
+           GString *line, GError **error)
 {
-  for (guint i = 0; i < runs; i++) {
-    const gdouble start = peers_get_seconds ();
-
-    if (!contender->run (self, error))
-      return FALSE;
-    g_string_append_printf (line, "%.9f ", peers_get_seconds () - start);
-  }
-  return TRUE;
-}
-
-static gboolean
-time_by_clock (const PeersContender *contender, gpointer self, guint runs, GString *line,
-               GError **error)
-{
-  for (guint i = 0; i < runs; i++) {
-    if (!contender->run (self, error))
-      return FALSE;
-    g_string_append_printf (line, "%.9f ", contender->clock (self));
-  }
-  return TRUE;
-}
-
-static gboolean
-time_stream (const PeersContender *contender, gpointer self, guint runs, GString *line,
-             GError **error)
-{
-  const gdouble start = peers_get_seconds ();
+  const gboolean streams = contender->drain && peers_is (problem, "stream");
+  const gboolean clocks = contender->clock && peers_is (problem, "clock");
+  g_autofree gdouble *seconds = g_new (gdouble, runs);
+  const gdouble begin = get_seconds ();
   gdouble share;
 
-  for (guint i = 0; i < runs; i++)
+  for (guint i = 0; i < runs; i++) {
+    const gdouble start = get_seconds ();
+
     if (!contender->run (self, error))
       return FALSE;
-  if (!contender->drain (self, error))
+    seconds[i] = clocks ? contender->clock (self) : get_seconds () - start;
+  }
+  if (streams && !contender->drain (self, error))
     return FALSE;
-  share = (peers_get_seconds () - start) / runs;
+  share = (get_seconds () - begin) / runs;
   for (guint i = 0; i < runs; i++)
-    g_string_append_printf (line, "%.9f ", share);
+    g_string_append_printf (line, "%.9f ", streams ? share : seconds[i]);
   return TRUE;
 }
 
 static gboolean
 serve (const PeersContender *contender, gpointer self, const PeersProblem *problem, GError **error)
 {
-  const gboolean streams = contender->drain && g_str_equal (problem->variant, "stream");
-  const gboolean clocks = contender->clock && g_str_equal (problem->variant, "clock");
   guint runs = 0;
 
   while (scanf ("%u", &runs) == 1) {
     g_autoptr (GString) line = g_string_new (NULL);
 
-    if (!(streams  ? time_stream
-          : clocks ? time_by_clock
-                   : time_runs) (contender, self, runs, line, error))
+    if (!time_runs (contender, self, problem, runs, line, error))
       return FALSE;
     puts (line->str);
     fflush (stdout);

@@ -9,14 +9,12 @@
  * @m, @n, @k: D is m x n, A m x k, B k x n, all row-major without gaps
  * @layer: D = max (A B + bias, 0); else D = A B
  * @bytes: A and D are u8; else all is f32. B and the bias are f32 in any case
- * @threads: how many CPUs there are
- * @variant: which of a contender's ways; "" for a contender that has one only
- * @kernel: (nullable): of ours: the kernel
- * @platform: (nullable): of those on OpenCL: the platform
- * @a, @b, @bias: what is multiplied, on pages' boundaries
+ * @threads: the number of CPUs
+ * @variant: the contender of those in one program, and how it is timed; "" if there is one only
+ * @kernel: (nullable): the kernel of gemmcl
+ * @platform: (nullable): OpenCL's platform
+ * @a, @b, @bias: the operands, on pages' boundaries
  * @d: where the result goes
- *
- * What a contender is to do.
  */
 typedef struct {
   gsize m, n, k;
@@ -30,16 +28,15 @@ typedef struct {
 
 /**
  * PeersContender:
- * @open: packs the weights and does all that is done once; appends to @about in words what it is
- *   and what it chose. %NULL with an error whose code is %PEERS_ERROR_MISSING where the contender
- *   cannot do this here
- * @run: the problem once, until D is there; what is timed
+ * @open: packs the weights and does all that is done once; appends its name and choices to @about.
+ *   %NULL with an error whose code is %PEERS_ERROR_MISSING where the contender cannot do this here
+ * @run: the problem once, until D is there; this is timed
  * @read: (nullable): brings the last run's result to the problem's d, unless @run left it there
  * @close: frees what @open returned
- * @drain: (nullable): of the variant "stream", where @run returns before D is there: waits for what
- *   is under way. A turn is then timed as a whole, and each of its runs is said to take its share
+ * @drain: (nullable): of the variant "stream", where @run returns before D is there: waits for the
+ *   runs under way. A turn is then timed as a whole, and each of its runs counts its share
  * @clock: (nullable): of the variant "clock": the seconds that the last run took by its device's
- *   clock, which are told then
+ *   clock
  *
  * What a program in this folder implements.
  */
@@ -59,8 +56,12 @@ typedef enum {
 
 #define PEERS_ERROR (g_quark_from_static_string ("peers-error"))
 
-/** peers_get_seconds: Returns: the time since whenever, finer than GLib's microseconds. */
-gdouble peers_get_seconds (void);
+/** peers_fail: Sets @error. Returns: %FALSE. */
+gboolean peers_fail (GError **error, PeersError code, const gchar *format, ...)
+    G_GNUC_PRINTF (3, 4);
+
+/** peers_is: Returns: whether the problem is for that variant. */
+gboolean peers_is (const PeersProblem *problem, const gchar *variant);
 
 /**
  * peers_process_main:

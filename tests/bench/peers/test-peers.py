@@ -58,12 +58,12 @@ class Run(tool.TestCase):
     def test_missing(self):
         """What is not installed is named, with what installs it."""
         with tempfile.TemporaryDirectory() as folder:
-            os.symlink(pathlib.Path(PROGRAMS) / "peers-gemmcl", folder + "/peers-gemmcl")
+            os.symlink(pathlib.Path(PROGRAMS) / "peers-opencl", folder + "/peers-opencl")
             said = play("--programs", folder, "--contenders", "OpenBLAS", "8x8x8")
         if said.returncode == 77:
             self.skipTest(said.stderr.strip())
         self.assertEqual(said.returncode, 0, said.stderr)
-        self.assertRegex(said.stdout, "OpenBLAS is missing.*libopenblas-dev")
+        self.assertRegex(said.stdout, "OpenBLAS is missing.*libopenblas0")
 
     def test_usage(self):
         """A row that is none is wrong usage."""
