@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "record.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +30,6 @@ typedef struct {
 } Note;
 
 static GQueue notes = G_QUEUE_INIT;
-static guint forgiven[G_N_ELEMENTS (misuse_names)];
 static gint64 counts[N_COUNTS];
 static void (*final_check) (void);
 
@@ -97,39 +95,27 @@ wait_until_idle (void)
   g_mutex_unlock (&busy_lock);
 }
 
-static json_t *
-make_report (void)
-{
-  json_t *misuse = json_array ();
-  json_t *pardoned = json_object ();
-  json_t *numbers = json_object ();
-
-  for (GList *l = notes.head; l; l = l->next) {
-    const Note *note = l->data;
-
-    json_array_append_new (misuse, json_pack ("{s:s, s:s}", "kind", misuse_names[note->kind],
-                                              "message", note->message));
-  }
-  for (gsize i = 0; i < G_N_ELEMENTS (misuse_names); i++)
-    if (forgiven[i] > 0)
-      json_object_set_new (pardoned, misuse_names[i], json_integer (forgiven[i]));
-  for (gsize i = 0; i < N_COUNTS; i++)
-    json_object_set_new (numbers, count_names[i], json_integer (counts[i]));
-  return json_pack ("{s:s?, s:b, s:o, s:o, s:o}", "program", g_get_prgname (), "ok",
-                    g_queue_is_empty (&notes), "misuse", misuse, "forgiven", pardoned, "counts",
-                    numbers);
-}
-
-__attribute__ ((visibility ("default"))) char *
-gemmcl_doubles_report (void)
+__attribute__ ((visibility ("default"))) long long
+gemmcl_doubles_count (const char *name)
 {
   wait_until_idle ();
   RECORD_LOCK ();
-  json_t *report = make_report ();
-  char *text = json_dumps (report, JSON_INDENT (2));
+  for (guint i = 0; i < N_COUNTS; i++)
+    if (strcmp (count_names[i], name) == 0)
+      return counts[i];
+  return -1;
+}
 
-  json_decref (report);
-  return text;
+__attribute__ ((visibility ("default"))) unsigned
+gemmcl_doubles_misused (const char *name)
+{
+  unsigned n = 0;
+
+  wait_until_idle ();
+  RECORD_LOCK ();
+  for (GList *l = notes.head; l; l = l->next)
+    n += !name || strcmp (misuse_names[((const Note *)l->data)->kind], name) == 0;
+  return n;
 }
 
 __attribute__ ((visibility ("default"))) unsigned
@@ -143,7 +129,6 @@ gemmcl_doubles_forgive (const char *name)
 
     next = l->next;
     if (strcmp (misuse_names[note->kind], name) == 0) {
-      forgiven[note->kind]++;
       n++;
       note_free (l->data);
       g_queue_delete_link (&notes, l);
@@ -152,24 +137,35 @@ gemmcl_doubles_forgive (const char *name)
   return n;
 }
 
+static void
+print_report (FILE *file)
+{
+  fprintf (file, "misuse %u\n", g_queue_get_length (&notes));
+  for (GList *l = notes.head; l; l = l->next)
+    fprintf (file, "# %s: %s\n", misuse_names[((const Note *)l->data)->kind],
+             ((const Note *)l->data)->message);
+  for (guint i = 0; i < N_COUNTS; i++)
+    fprintf (file, "%s %" G_GINT64_FORMAT "\n", count_names[i], counts[i]);
+}
+
 /* When the process ends; the module stays loaded until then (-z nodelete). */
 static void __attribute__ ((destructor)) write_report (void)
 {
   const gchar *pattern = g_getenv ("GEMMCL_DOUBLES_REPORT");
   g_autofree gchar *number = g_strdup_printf ("%ld", (long)getpid ());
-  g_autoptr (GString) path = NULL;
-  json_t *report;
+  g_autoptr (GString) path = g_string_new (pattern);
+  FILE *file;
 
   wait_until_idle ();
   RECORD_LOCK ();
   if (final_check)
     final_check ();
-  if (!pattern || !*pattern)
+  if (path->len == 0)
     return;
-  path = g_string_new (pattern);
   g_string_replace (path, "%p", number, 0);
-  report = make_report ();
-  if (json_dump_file (report, path->str, JSON_INDENT (2)) != 0)
+  file = fopen (path->str, "w");
+  if (file)
+    print_report (file);
+  if (!file || fclose (file) != 0)
     fprintf (stderr, "doubles: the report could not be written to %s.\n", path->str);
-  json_decref (report);
 }

@@ -10,8 +10,9 @@
  * Everything in the module is guarded by one recursive lock, RECORD_LOCK. It is never held around a
  * call into the OpenCL implementation, which calls back from its own threads.
  *
- * At exit the record is written, as JSON, to the file that GEMMCL_DOUBLES_REPORT names ("%p" stands
- * for the process's number). Each misuse besides goes to the standard error as it happens.
+ * At exit the record is written to the file that GEMMCL_DOUBLES_REPORT names ("%p" stands for the
+ * process's number): the line "misuse N", a comment for each, and a line "NAME N" for each count.
+ * Each misuse besides goes to the standard error as it happens.
  */
 
 /** The kinds of misuse: identifier, name in the report. */
@@ -84,11 +85,8 @@ void record_busy (gint n);
 /** @check: is called before a report is made, to note what can only be seen at the end. */
 void record_set_final_check (void (*check) (void));
 
-/**
- * What programs under test ask the module, by dlsym(); see doubles.h, which wraps them. It waits
- * for the module's threads. Returns: the report as JSON text, to be freed with free().
- */
-char *gemmcl_doubles_report (void);
-
-/** Forgets all misuse of the kind @name; the report tells how often. Returns: how often it was. */
+/** The interface for programs under test, by dlsym(); doubles.h wraps it. The first two wait for
+ * the module's threads; doubles.h says what they return, -1 for a count that is none. */
+long long gemmcl_doubles_count (const char *name);
+unsigned gemmcl_doubles_misused (const char *name);
 unsigned gemmcl_doubles_forgive (const char *name);

@@ -259,6 +259,56 @@ test_missing_wait (Scene *self)
   clReleaseCommandQueue (other);
 }
 
+/* To ask for the devices of another vendor's display is misuse, since Intel's driver can abort. */
+static void
+test_vendor (Scene *self)
+{
+  const gchar *name = "clGetDeviceIDsFromVA_APIMediaAdapterINTEL";
+  clGetDeviceIDsFromVA_APIMediaAdapterINTEL_fn get_devices =
+      (gpointer)clGetExtensionFunctionAddressForPlatform (self->rig->platform, name);
+  VADisplay display;
+  cl_uint n;
+
+  g_setenv ("GEMMCL_DOUBLES_VENDOR", "Mesa Gallium driver of a test double", TRUE);
+  display = va_display_new ();
+  g_assert_cmpstr (vaQueryVendorString (display), ==, g_getenv ("GEMMCL_DOUBLES_VENDOR"));
+  ASSERT_REFUSED (get_devices (self->rig->platform, CL_VA_API_DISPLAY_INTEL, display,
+                               CL_ALL_DEVICES_FOR_VA_API_INTEL, 0, NULL, &n),
+                  CL_INVALID_VA_API_MEDIA_ADAPTER_INTEL, "foreign-display");
+  vaTerminate (display);
+  g_unsetenv ("GEMMCL_DOUBLES_VENDOR");
+}
+
+/* Without an extension neither its functions nor its name are there. */
+static void
+test_absent (Scene *self)
+{
+  static const struct {
+    const gchar *without, *extension, *function;
+  } cases[] = {
+      {"va", "cl_intel_va_api_media_sharing", "clCreateFromVA_APIMediaSurfaceINTEL"},
+      {"dmabuf", "cl_khr_external_memory", "clEnqueueAcquireExternalMemObjectsKHR"},
+  };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    const gboolean is_there = i % 2 == 0;
+    gchar text[8192] = "";
+    g_auto (GStrv) words = NULL;
+
+    if (!is_there)
+      g_setenv ("GEMMCL_DOUBLES_WITHOUT", cases[i / 2].without, TRUE);
+    ASSERT_GOOD (
+        clGetDeviceInfo (self->rig->device, CL_DEVICE_EXTENSIONS, sizeof text, text, NULL));
+    words = g_strsplit (text, " ", 0);
+    g_assert_cmpint (g_strv_contains ((const gchar *const *)words, cases[i / 2].extension), ==,
+                     is_there);
+    g_assert_cmpint (clGetExtensionFunctionAddressForPlatform (self->rig->platform,
+                                                               cases[i / 2].function) != NULL,
+                     ==, is_there);
+    g_unsetenv ("GEMMCL_DOUBLES_WITHOUT");
+  }
+}
+
 typedef struct {
   const gchar *path;
   void (*run) (Scene *self);
@@ -272,6 +322,8 @@ static const Test tests[] = {
     {"/doubles/misuse/foreign-surface", test_foreign_surface},
     {"/doubles/misuse/foreign-queue", test_foreign_queue},
     {"/doubles/misuse/foreign-display", test_foreign_display},
+    {"/doubles/misuse/vendor", test_vendor},
+    {"/doubles/misuse/absent", test_absent},
     {"/doubles/misuse/no-display", test_no_display},
     {"/doubles/misuse/no-user-sync", test_no_user_sync},
     {"/doubles/misuse/missing-sync", test_missing_sync},
