@@ -19,7 +19,8 @@ import sys
 import tempfile
 
 import launch
-from contenders import BYTES, FLOATS, KINDS, LAYER, LIMITS, NOT_PEERS, OURS, PLAIN, UNLIMITED, Failure
+from contenders import (BYTES, FLOATS, KINDS, LAYER, LIMITS, NOT_PEERS, OURS, PLAIN, UNLIMITED,
+                        Failure)
 from match import Match
 from problem import Problem, parse_shape
 from report import GOALS, all_reached, describe_cpu, make_row, print_foot, print_head, print_row
