@@ -2,68 +2,17 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuzz.h"
 
+#include <stdio.h>
+
 #include "gemmcl-error.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <glib/gstdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+/* The program of one target, which the build names TARGET. */
 
-static gchar *dir, *cache;
-static GHashTable *paths; /* by name */
-
-static void
-remove_dir (void)
+int
+LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
 {
-  GHashTableIter iter;
-  gpointer path;
-
-  g_hash_table_iter_init (&iter, paths);
-  while (g_hash_table_iter_next (&iter, NULL, &path))
-    g_unlink (path);
-  g_hash_table_unref (paths);
-  g_rmdir (cache);
-  g_rmdir (dir);
-  g_free (cache);
-  g_free (dir);
-}
-
-const gchar *
-fuzz_dir (void)
-{
-  if (dir == NULL) {
-    dir = g_dir_make_tmp ("gemmcl-fuzz-XXXXXX", NULL);
-    g_assert_nonnull (dir);
-    cache = g_build_filename (dir, "gemmcl", NULL);
-    g_assert_cmpint (g_mkdir (cache, 0700), ==, 0);
-    g_setenv ("XDG_CACHE_HOME", dir, TRUE);
-    paths = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-    atexit (remove_dir);
-  }
-  return dir;
-}
-
-/* Not by g_file_set_contents(), which may wait for the disk. */
-const gchar *
-fuzz_write (const gchar *name, gconstpointer data, gsize size)
-{
-  gchar *path = g_build_filename (fuzz_dir (), name, NULL);
-  const gint fd = g_open (path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-  g_assert_cmpint (fd, >=, 0);
-  g_assert_cmpint (write (fd, data, size), ==, size);
-  g_assert_cmpint (close (fd), ==, 0);
-  g_hash_table_insert (paths, g_strdup (name), path);
-  return path;
-}
-
-void
-fuzz_write_cache (const gchar *name, gconstpointer data, gsize size)
-{
-  g_autofree gchar *full = g_build_filename ("gemmcl", name, NULL);
-
-  fuzz_write (full, data, size);
+  TARGET (data, size);
+  return 0;
 }
 
 void
@@ -75,3 +24,42 @@ fuzz_check_error (gboolean failed, GError *error)
   g_assert_true (error->domain == GEMMCL_ERROR);
   g_assert_true (error->message[0] != '\0' && g_utf8_validate (error->message, -1, NULL));
 }
+
+#ifndef HAVE_LIBFUZZER
+
+/* Feeds a target with the files of directories, without libFuzzer. TAP out. */
+
+static guint
+replay (const gchar *path)
+{
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const gchar *name;
+  guint n = 0;
+
+  for (; dir && (name = g_dir_read_name (dir)); n++) {
+    g_autofree gchar *file = g_build_filename (path, name, NULL);
+    g_autofree gchar *data = NULL;
+    gsize size;
+
+    printf ("# %s\n", name);
+    fflush (stdout);
+    g_assert_true (g_file_get_contents (file, &data, &size, NULL));
+    LLVMFuzzerTestOneInput ((const guint8 *)data, size);
+  }
+  return n;
+}
+
+int
+main (int argc, char **argv)
+{
+  guint n = 0;
+
+  printf ("1..1\n");
+  for (gint i = 1; i < argc; i++)
+    n += replay (argv[i]);
+  LLVMFuzzerTestOneInput ((const guint8 *)"", 0);
+  printf ("%s 1 - %u files\n", n > 0 ? "ok" : "not ok", n);
+  return n > 0 ? 0 : 1;
+}
+
+#endif

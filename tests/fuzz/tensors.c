@@ -25,8 +25,8 @@ check_same (const GstGemmclTensors *tensors)
 
 /* gst_gemmcl_tensors_parse(): dimensions and types of the element's caps, a line each. In caps all
  * strings are UTF-8. */
-int
-LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
+void
+fuzz_tensors (const guint8 *data, gsize size)
 {
   g_autofree gchar *input = FUZZ_TEXT (data, size);
   g_autofree gchar *text = g_utf8_make_valid (input, -1);
@@ -40,7 +40,7 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
   read = gst_gemmcl_tensors_parse (&tensors, text, types ? types : "float32", 0, &error);
   fuzz_check_error (!read, error);
   if (!read)
-    return 0;
+    return;
   for (guint i = 0; i < tensors.n; i++) {
     gsize m, k;
 
@@ -49,5 +49,4 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
                       m * k * gemmcl_type_get_size (tensors.tensor[i].type));
   }
   check_same (&tensors);
-  return 0;
 }

@@ -1,0 +1,225 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fuzz.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/base.h"
+#include "gemmcl-kernels.h"
+#include "gemmcl-matrix.h"
+#include "kernels/choice.h"
+
+#define BYTES 24 /* of the file behind which fuzz_where() types */
+#define KEY   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static gchar *dir, *cache;
+static GHashTable *paths; /* by name */
+
+static void
+remove_dir (void)
+{
+  GHashTableIter iter;
+  gpointer path;
+
+  g_hash_table_iter_init (&iter, paths);
+  while (g_hash_table_iter_next (&iter, NULL, &path))
+    g_unlink (path);
+  g_hash_table_unref (paths);
+  g_rmdir (cache);
+  g_rmdir (dir);
+  g_free (cache);
+  g_free (dir);
+}
+
+/* A directory of this process, which its end removes. It is XDG_CACHE_HOME, too. */
+static const gchar *
+get_dir (void)
+{
+  if (dir == NULL) {
+    dir = g_dir_make_tmp ("gemmcl-fuzz-XXXXXX", NULL);
+    g_assert_nonnull (dir);
+    cache = g_build_filename (dir, "gemmcl", NULL);
+    g_assert_cmpint (g_mkdir (cache, 0700), ==, 0);
+    g_setenv ("XDG_CACHE_HOME", dir, TRUE);
+    paths = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+    atexit (remove_dir);
+  }
+  return dir;
+}
+
+/* Not by g_file_set_contents(), which may wait for the disk. Returns: (transfer none): the path,
+ * until the same file is written again. */
+static const gchar *
+write_file (const gchar *name, gconstpointer data, gsize size)
+{
+  gchar *path = g_build_filename (get_dir (), name, NULL);
+  const gint fd = g_open (path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+  g_assert_cmpint (fd, >=, 0);
+  g_assert_cmpint (write (fd, data, size), ==, size);
+  g_assert_cmpint (close (fd), ==, 0);
+  g_hash_table_insert (paths, g_strdup (name), path);
+  return path;
+}
+
+/* The same in the user's cache directory of gemmcl, which is in get_dir (). */
+static void
+write_cache (const gchar *name, gconstpointer data, gsize size)
+{
+  g_autofree gchar *full = g_build_filename ("gemmcl", name, NULL);
+
+  write_file (full, data, size);
+}
+
+/* Reads all elements of what a reader made of a file of @size bytes, or checks its error. */
+static void
+use_matrix (GemmclMatrix *matrix, GError *error, gsize size)
+{
+  fuzz_check_error (matrix == NULL, error);
+  if (matrix == NULL)
+    return;
+  g_assert_cmpuint (gemmcl_matrix_get_rows (matrix) * gemmcl_matrix_get_cols (matrix) *
+                        gemmcl_type_get_size (gemmcl_matrix_get_element_type (matrix)),
+                    <=, size);
+  for (guint transpose = 0; transpose < 2; transpose++) {
+    g_autoptr (GError) why = NULL;
+    g_autoptr (GemmclMatrix) floats = gemmcl_matrix_to_f32 (matrix, transpose, &why);
+    g_autoptr (GemmclMatrix) bytes = NULL;
+
+    fuzz_check_error (floats == NULL, why);
+    if (floats == NULL)
+      continue;
+    bytes = gemmcl_matrix_quantize (floats, transpose, NULL, NULL);
+    if (bytes != NULL)
+      g_assert_cmpuint (gemmcl_matrix_get_rows (bytes), ==, gemmcl_matrix_get_rows (floats));
+  }
+}
+
+/* gemmcl_matrix_parse(): a literal such as [[1, 2], [3, 4]]. */
+void
+fuzz_literal (const guint8 *data, gsize size)
+{
+  g_autofree gchar *text = FUZZ_TEXT (data, size);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GemmclMatrix) matrix = gemmcl_matrix_parse (text, &error);
+
+  fuzz_check_error (matrix == NULL, error);
+  if (matrix != NULL)
+    g_assert_cmpuint (gemmcl_matrix_get_rows (matrix) * gemmcl_matrix_get_cols (matrix), <=, size);
+}
+
+/* gemmcl_matrix_load_npy(): a NumPy file. */
+void
+fuzz_npy (const guint8 *data, gsize size)
+{
+  const gchar *path = write_file ("a.npy", data, size);
+
+  for (guint v2_is_bf16 = 0; v2_is_bf16 < 2; v2_is_bf16++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (GemmclMatrix) matrix = gemmcl_matrix_load_npy (path, v2_is_bf16, &error);
+
+    use_matrix (matrix, error, size);
+  }
+}
+
+/* gemmcl_matrix_load_safetensors(): a safetensors file, of which the tensors w and v are looked up;
+ * w.scale and w.zero_point go with w. */
+void
+fuzz_safetensors (const guint8 *data, gsize size)
+{
+  static const gchar *const names[] = {"w", "v"};
+  const gchar *path = write_file ("a.safetensors", data, size);
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (GemmclMatrix) matrix = gemmcl_matrix_load_safetensors (path, names[i], &error);
+
+    use_matrix (matrix, error, size);
+  }
+}
+
+/* gemmcl_matrix_load(): what users type after the name of a file, which is there as .raw, .npy and
+ * .safetensors; as a path and as a URI. */
+void
+fuzz_where (const guint8 *data, gsize size)
+{
+  static const gchar *const schemes[] = {"", "file://"};
+  static const guint8 bytes[BYTES] = {0};
+  g_autofree gchar *text = FUZZ_TEXT (data, size);
+
+  write_file ("a.raw", bytes, sizeof bytes);
+  for (guint i = 0; i < G_N_ELEMENTS (schemes); i++) {
+    g_autofree gchar *where = g_strconcat (schemes[i], get_dir (), "/a.", text, NULL);
+    g_autoptr (GError) error = NULL;
+    g_autoptr (GemmclMatrix) matrix = gemmcl_matrix_load (where, &error);
+
+    use_matrix (matrix, error, BYTES);
+  }
+}
+
+/* gemmcl_cache_load(): an entry of the program cache, as it is and with a head that fits. */
+void
+fuzz_cache (const guint8 *data, gsize size)
+{
+  g_autofree gchar *sum = g_compute_checksum_for_data (G_CHECKSUM_SHA256, data, size);
+  g_autoptr (GByteArray) whole = g_byte_array_new ();
+  g_autoptr (GBytes) damaged = NULL, found = NULL;
+
+  write_cache (KEY ".bin", data, size);
+  damaged = gemmcl_cache_load (KEY);
+  if (damaged != NULL)
+    g_assert_cmpuint (g_bytes_get_size (damaged), <, size);
+  g_byte_array_append (whole, (const guint8 *)"GEMMCL 1" KEY, strlen ("GEMMCL 1" KEY));
+  g_byte_array_append (whole, (const guint8 *)sum, strlen (sum));
+  g_byte_array_append (whole, data, size);
+  write_cache (KEY ".bin", whole->data, whole->len);
+  found = gemmcl_cache_load (KEY);
+  g_assert_true ((found != NULL) == (size > 0));
+  if (found != NULL)
+    g_assert_true (memcmp (g_bytes_get_data (found, NULL), data, size) == 0);
+}
+
+/* gemmcl_kernel_exists(): a kernel's name, maybe with a split. */
+void
+fuzz_kernel (const guint8 *data, gsize size)
+{
+  g_autofree gchar *name = FUZZ_TEXT (data, size);
+  g_autoptr (GError) error = NULL;
+  const gboolean exists = gemmcl_kernel_exists (name, &error);
+
+  fuzz_check_error (!exists, error);
+}
+
+/* gemmcl_tuning_find(): the user's tuning.json, and what it says of a problem on a device. */
+void
+fuzz_tuning (const guint8 *data, gsize size)
+{
+  static const GemmclDeviceInfo device = {
+      .platform = (gchar *)"Imagined",
+      .name = (gchar *)"GPU",
+      .version = (gchar *)"OpenCL 3.0 imagined",
+      .driver = (gchar *)"1",
+      .extensions = (gchar *)"",
+      .type = GEMMCL_DEVICE_TYPE_GPU,
+      .compute_units = 8,
+      .float_width = 1,
+      .max_work_group = 1024,
+      .max_work_item_sizes = {1024, 1024, 1024},
+      .local_bytes = 65536,
+  };
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  GemmclTuned found;
+
+  gemm.m = gemm.n = gemm.k = 64;
+  write_cache ("tuning.json", data, size);
+  if (gemmcl_tuning_find (&device, &gemm, &found)) {
+    g_assert_nonnull (found.choice.kernel);
+    g_assert_true (gemmcl_choice_check (&found.choice, &device, &gemm, NULL));
+    g_assert_true (found.gflops > 0);
+  }
+}
