@@ -49,9 +49,10 @@ try:
     import onnxruntime
 except ImportError as missing:
     skip(f'onnxruntime is missing; eval "$(tools/peers.sh --env)" gets it: {missing}')
+from contenders import LAYER
 from match import quartiles
 from onnx_model import make_layer
-from shape import parse_shape
+from problem import Problem, parse_shape
 # pylint: enable=wrong-import-position
 
 TURN_SECONDS = 0.04
@@ -67,30 +68,24 @@ class Failure(Exception):
     """A pipeline that does not do its work."""
 
 
-class Layer:
-    """The numbers, and what comes out in double precision."""
+class Layer(Problem):
+    """The numbers of a layer, which are checked in double precision."""
 
-    def __init__(self, m, n, k, folder):
-        random = numpy.random.default_rng(1)
-        self.a, self.b, self.bias = (
-            random.random(shape, numpy.float32) - numpy.float32(0.5)
-            for shape in ((m, k), (k, n), (1, n)))
-        self.paths = [f"{folder}/{name}.npy" for name in ("b", "bias")]
-        for path, array in zip(self.paths, (self.b, self.bias)):
-            numpy.save(path, array)
-        a, b, bias = (array.astype(float) for array in (self.a, self.b, self.bias))
-        self.exact = numpy.maximum(a @ b + bias, 0)
-        self.bound = 2 * (k + 4) * 2.0**-24 * (abs(a) @ abs(b) + abs(bias))
+    def __init__(self, shape, folder):
+        super().__init__(shape, LAYER, folder)
+        m, n, k = shape
         self.caps = CAPS.format(k=k, m=m)
+        for name in ("b", "bias"):
+            (self.folder / name).rename(self.folder / (name + ".raw"))
+        self.weights = f"weight={folder}/b.raw#f32:{k}x{n} bias={folder}/bias.raw#f32:1x{n}"
 
-    def check(self, name, result):
+    def check_bytes(self, name, result):
         """Raises Failure unless the bytes are the layer's result."""
-        d = numpy.frombuffer(result, numpy.float32)
-        if d.size != self.exact.size:
-            raise Failure(f"{name}: {d.size} numbers came out, expected {self.exact.size}")
-        wrong = ~(abs(d.reshape(self.exact.shape) - self.exact) <= self.bound)
-        if wrong.any():
-            raise Failure(f"{name}: {wrong.sum()} of {d.size} numbers are wrong")
+        path = self.folder / "d"
+        path.write_bytes(result)
+        wrong = self.check(name, path)
+        if wrong:
+            raise Failure(wrong)
 
 
 def allocation():
@@ -179,9 +174,8 @@ class Element(Contender):
     """Our element."""
 
     def __init__(self, layer, properties):
-        weight, bias = layer.paths
         super().__init__("gemmcl", "appsrc name=source format=time ! gemmcl device-type=cpu"
-                         f" activation=relu weight={weight} bias={bias} {properties} !"
+                         f" activation=relu {layer.weights} {properties} !"
                          " queue max-size-buffers=2 max-size-bytes=0 max-size-time=0 !"
                          " fakesink name=sink sync=false", layer)
 
@@ -198,12 +192,13 @@ class Onnxruntime(Contender):
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
         options.log_severity_level = 3
         self.session = onnxruntime.InferenceSession(
-            make_layer(layer.b, layer.bias[0], len(layer.a)), options,
+            make_layer(layer.b, layer.bias, len(layer.a)), options,
             providers=["CPUExecutionProvider"])
-        self.shapes = {"a": layer.a.shape, "d": layer.exact.shape}
+        m, n, _ = layer.shape
+        self.shapes = {"a": layer.a.shape, "d": (m, n)}
         self.pool = Gst.BufferPool()
         config = self.pool.get_config()
-        Gst.BufferPool.config_set_params(config, None, layer.exact.size * 4, 2, 0)
+        Gst.BufferPool.config_set_params(config, None, m * n * 4, 2, 0)
         Gst.BufferPool.config_set_allocator(config, None, allocation())
         self.pool.set_config(config)
         self.pool.set_active(True)
@@ -238,31 +233,28 @@ def settle(seconds=2.0):
         busy = (time.process_time() - used) / (time.monotonic() - begin)
 
 
-def take_turn(contender, count):
-    """The seconds of a buffer of a turn."""
-    settle()
-    return contender.run(count) / count
-
-
 def play(contenders, layer, seconds):
     """Checks each one's first result. Returns the seconds of a buffer of each in each round."""
     slowest = 0.0
     for each in contenders:
-        layer.check(each.name, each.start())
+        layer.check_bytes(each.name, each.start())
         each.run(LEAST_TURN)
-        slowest = max(slowest, take_turn(each, LEAST_TURN))
+        slowest = max(slowest, each.run(LEAST_TURN) / LEAST_TURN)
     count = max(LEAST_TURN, round(TURN_SECONDS / slowest))
     rounds = []
     end = time.monotonic() + seconds
     while len(rounds) < LEAST_ROUNDS or time.monotonic() < end:
-        rounds.append([take_turn(each, count) for each in contenders])
+        rounds.append([])
+        for each in contenders:
+            settle()
+            rounds[-1].append(each.run(count) / count)
     return rounds
 
 
 def measure(shape, options):
     """A shape from its numbers to its ratio."""
     with tempfile.TemporaryDirectory(prefix="gemmcl-pipeline-") as folder:
-        layer = Layer(*shape, folder)
+        layer = Layer(shape, folder)
         contenders = []
         try:
             contenders.append(Onnxruntime(layer))
