@@ -32,24 +32,6 @@ gemmcl_doubles_fail (const char *function, unsigned n, int error)
   faults = g_list_append (faults, fault);
 }
 
-static void
-read_faults (void)
-{
-  const gchar *text = g_getenv ("GEMMCL_DOUBLES_FAIL");
-  g_auto (GStrv) words = g_strsplit (text ? text : "", ",", 0);
-
-  for (guint i = 0; words[i]; i++) {
-    g_auto (GStrv) parts = g_strsplit (words[i], ":", 3);
-
-    if (g_strv_length (parts) == 3)
-      gemmcl_doubles_fail (parts[0], (guint)g_ascii_strtoull (parts[1], NULL, 10),
-                           (cl_int)g_ascii_strtoll (parts[2], NULL, 10));
-    else
-      record_misuse (MISUSE_WRONG_ARGUMENT,
-                     "GEMMCL_DOUBLES_FAIL holds \"%s\", expected FUNCTION:N:ERROR.", words[i]);
-  }
-}
-
 cl_int
 cl_fault (const gchar *function)
 {
@@ -115,5 +97,4 @@ cl_layer_install (cl_icd_dispatch *table)
   cl_objects_install (table);
   cl_sharing_install (table);
   cl_commands_install (table);
-  read_faults ();
 }

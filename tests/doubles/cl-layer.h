@@ -32,8 +32,7 @@ void *cl_sharing_find (const gchar *name);
  */
 cl_int cl_fault (const gchar *function);
 
-/** The @n-th call of @function from now on (1 is the next) returns @error. GEMMCL_DOUBLES_FAIL,
- * "NAME:N:ERROR,...", does so from outside. */
+/** The @n-th call of @function from now on (1 is the next) returns @error. */
 void gemmcl_doubles_fail (const char *function, unsigned n, int error);
 
 /** A context that was made with a VADisplay. */

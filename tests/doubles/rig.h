@@ -48,11 +48,11 @@ Rig *rig_new_for_display (VADisplay display, gboolean user_sync);
 void rig_free (Rig *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Rig, rig_free)
 
-/** Returns: a surface whose bytes rig_expected() tells; the CPU wrote it. */
-VASurfaceID rig_new_surface (Rig *self, guint32 fourcc, guint width, guint height);
+/** Returns: a surface in NV12 whose bytes rig_expected() tells; the CPU wrote it. */
+VASurfaceID rig_new_surface (Rig *self, guint width, guint height);
 
-/** Returns: what rig_new_surface() put there: bits in the upper part of words for P010. */
-guint rig_expected (guint32 fourcc, guint plane, guint x, guint y, guint channel);
+/** Returns: the byte that rig_new_surface() put there. */
+guint8 rig_expected (guint plane, guint x, guint y, guint channel);
 
 /** Renders @from into @to with VideoProc; does not wait. */
 void rig_render (Rig *self, VASurfaceID from, VASurfaceID to);
