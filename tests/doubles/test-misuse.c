@@ -279,6 +279,23 @@ test_vendor (Scene *self)
   g_unsetenv ("GEMMCL_DOUBLES_VENDOR");
 }
 
+static void
+test_queries (Scene *self)
+{
+  cl_mem chroma = rig_new_plane (self->rig, self->surface, 1);
+  cl_image_format format;
+  size_t width, height;
+
+  clGetImageInfo (chroma, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
+  g_assert_cmpuint (format.image_channel_order, ==, CL_RG);
+  g_assert_cmpuint (format.image_channel_data_type, ==, CL_UNORM_INT8);
+  clGetImageInfo (chroma, CL_IMAGE_WIDTH, sizeof width, &width, NULL);
+  clGetImageInfo (chroma, CL_IMAGE_HEIGHT, sizeof height, &height, NULL);
+  g_assert_cmpuint (width, ==, WIDTH / 2);
+  g_assert_cmpuint (height, ==, HEIGHT / 2);
+  clReleaseMemObject (chroma);
+}
+
 /* Without an extension neither its functions nor its name are there. */
 static void
 test_absent (Scene *self)
@@ -324,6 +341,7 @@ static const Test tests[] = {
     {"/doubles/misuse/foreign-display", test_foreign_display},
     {"/doubles/misuse/vendor", test_vendor},
     {"/doubles/misuse/absent", test_absent},
+    {"/doubles/misuse/queries", test_queries},
     {"/doubles/misuse/no-display", test_no_display},
     {"/doubles/misuse/no-user-sync", test_no_user_sync},
     {"/doubles/misuse/missing-sync", test_missing_sync},
