@@ -6,7 +6,7 @@
 #include "plan/plan.h"
 
 static gboolean
-check_size (GemmclPlan *self, gsize m, gsize batch, GError **error)
+check_size (GemmclBody *self, gsize m, gsize batch, GError **error)
 {
   const GemmclGemm *gemm = &self->problem;
 
@@ -52,7 +52,7 @@ is_complete (const GemmclData *data, guint n_planes, gboolean strided)
 /* @data: (nullable) (array): of @run; @image: (nullable): of a frame; @most: the last kind that it
  * may be of. */
 static gboolean
-check_data (GemmclPlan *self, const GemmclRun *run, gsize batch, const gchar *name,
+check_data (GemmclBody *self, const GemmclRun *run, gsize batch, const gchar *name,
             const GemmclData *data, const GemmclImage *image, GemmclDataKind most, GError **error)
 {
   const guint n_planes = image ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
@@ -64,14 +64,14 @@ check_data (GemmclPlan *self, const GemmclRun *run, gsize batch, const gchar *na
                           strided                      ? "a buffer, from its start"
                           : most == GEMMCL_DATA_BUFFER ? "memory of the host or a buffer"
                                                        : "memory of the host, a buffer or images");
-    if (data[i].kind == GEMMCL_DATA_IMAGES && !gemmcl_plan_check_planes (self, &data[i], error))
+    if (data[i].kind == GEMMCL_DATA_IMAGES && !gemmcl_body_check_planes (self, &data[i], error))
       return FALSE;
   }
   return TRUE;
 }
 
 gboolean
-gemmcl_plan_check_run (GemmclPlan *self, const GemmclRun *run, gsize m, gsize batch, GError **error)
+gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, gsize m, gsize batch, GError **error)
 {
   const GemmclImage *a_image = self->problem.a_image, *d_image = self->problem.d_image;
 

@@ -13,7 +13,7 @@ tight_strides (gsize rows, gsize cols)
 
 /* Of an operand where kernels find it; the plan's state has no gaps that could tell. */
 static GemmclStrides
-get_strides (GemmclPlan *self, GemmclOperand which, gboolean tight)
+get_strides (GemmclBody *self, GemmclOperand which, gboolean tight)
 {
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (&self->gemm, which, tight);
   const GemmclImage *image = which == GEMMCL_OPERAND_A   ? self->gemm.a_image
@@ -28,13 +28,13 @@ get_strides (GemmclPlan *self, GemmclOperand which, gboolean tight)
 }
 
 static cl_mem
-get_d (GemmclPlan *self, const GemmclOperands *operands)
+get_d (GemmclBody *self, const GemmclOperands *operands)
 {
   return self->state ? self->state : operands->d;
 }
 
 static GemmclStrides
-b_strides (GemmclPlan *self, const GemmclOperands *operands)
+b_strides (GemmclBody *self, const GemmclOperands *operands)
 {
   GemmclStrides strides = {.row = self->gemm.n, .col = 1};
 
@@ -43,14 +43,14 @@ b_strides (GemmclPlan *self, const GemmclOperands *operands)
   strides = get_strides (self, GEMMCL_OPERAND_B, FALSE);
   if (self->pack) {
     strides.offset = 0;
-    strides.batch = strides.batch ? gemmcl_plan_get_packed_size (self) : 0;
+    strides.batch = strides.batch ? gemmcl_body_get_packed_size (self) : 0;
   }
   return strides;
 }
 
 /* C of the plan is shared by the batches; that of a run is laid out as the problem says. */
 static GemmclStrides
-c_strides (GemmclPlan *self, const GemmclOperands *operands)
+c_strides (GemmclBody *self, const GemmclOperands *operands)
 {
   GemmclStrides strides;
 
@@ -69,7 +69,7 @@ c_strides (GemmclPlan *self, const GemmclOperands *operands)
 
 /* C as the kernel gets it; NULL for zeros, and where the problem has none. */
 static cl_mem
-get_c (GemmclPlan *self, const GemmclOperands *operands)
+get_c (GemmclBody *self, const GemmclOperands *operands)
 {
   switch (self->gemm.addend) {
   case GEMMCL_ADDEND_NONE:
@@ -83,14 +83,14 @@ get_c (GemmclPlan *self, const GemmclOperands *operands)
 
 /* Whether multiply makes the row outputs, too. */
 static gboolean
-makes_row_outputs (GemmclPlan *self)
+makes_row_outputs (GemmclBody *self)
 {
   return self->row_outputs != NULL && self->row_outputs == self->multiply;
 }
 
 /* Floats from the row outputs of one problem to those of the next. */
 static cl_long
-get_outputs_batch (GemmclPlan *self)
+get_outputs_batch (GemmclBody *self)
 {
   return gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_ROW_OUTPUTS, TRUE).stride;
 }
@@ -100,7 +100,7 @@ get_outputs_batch (GemmclPlan *self)
  * is no row) step from batch to batch as they step from row to row; and so do the row outputs.
  */
 static void
-collapse_batches (GemmclPlan *self, GemmclProblem *p, gsize *batch)
+collapse_batches (GemmclBody *self, GemmclProblem *p, gsize *batch)
 {
   const gsize max_m = self->kernel->max_m, rows = p->M * *batch;
 
@@ -114,7 +114,7 @@ collapse_batches (GemmclPlan *self, GemmclProblem *p, gsize *batch)
 }
 
 static GemmclProblem
-make_problem (GemmclPlan *self, const GemmclOperands *operands, gsize *batch)
+make_problem (GemmclBody *self, const GemmclOperands *operands, gsize *batch)
 {
   const gboolean has_c = get_c (self, operands) != NULL;
   GemmclProblem p = {
@@ -139,14 +139,14 @@ make_problem (GemmclPlan *self, const GemmclOperands *operands, gsize *batch)
 
 /* @p as multiply sees it: the parts of K as batches, whose results reduce adds up. */
 static GemmclProblem
-get_parts (GemmclPlan *self, const GemmclProblem *p)
+get_parts (GemmclBody *self, const GemmclProblem *p)
 {
   const gsize part = self->gemm.k / self->split;
   GemmclProblem parts = *p;
 
   parts.K = p->K ? part : 0;
   parts.a.batch = part * p->a.col;
-  parts.b.batch = self->pack ? gemmcl_plan_get_packed_size (self) : part * p->b.row;
+  parts.b.batch = self->pack ? gemmcl_body_get_packed_size (self) : part * p->b.row;
   parts.c = (GemmclStrides){0};
   parts.d = tight_strides (p->M, p->N);
   parts.alpha = 1;
@@ -156,20 +156,20 @@ get_parts (GemmclPlan *self, const GemmclProblem *p)
 
 /* The run's own B. */
 static gboolean
-launch_pack (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
+launch_pack (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
   const GemmclStrides strides = get_strides (self, GEMMCL_OPERAND_B, FALSE);
   const gsize batches = self->gemm.b_stride ? self->gemm.batch : 1;
 
   if (self->run_b == NULL)
-    self->run_b = gemmcl_plan_create_packed (self, batches, error);
+    self->run_b = gemmcl_body_create_packed (self, batches, error);
   return self->run_b != NULL &&
-         gemmcl_plan_launch_pack (self, self->pack, operands->b, &strides, NULL, self->run_b,
+         gemmcl_body_launch_pack (self, self->pack, operands->b, &strides, NULL, self->run_b,
                                   MIN (operands->batch, batches), chain, error);
 }
 
 static gboolean
-launch_im2col (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
+launch_im2col (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
@@ -182,7 +182,7 @@ launch_im2col (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *ch
 
 /* A as the kernel reads it. */
 static cl_mem
-get_a (GemmclPlan *self, const GemmclOperands *operands)
+get_a (GemmclBody *self, const GemmclOperands *operands)
 {
   if (self->image_a)
     return self->image_a;
@@ -193,7 +193,7 @@ get_a (GemmclPlan *self, const GemmclOperands *operands)
 
 /* B as the kernel reads it. With alpha 0 there may be none, but an image must be one. */
 static cl_mem
-get_b (GemmclPlan *self, const GemmclOperands *operands)
+get_b (GemmclBody *self, const GemmclOperands *operands)
 {
   const cl_mem own = self->pack ? self->run_b : operands->b;
   const cl_mem b = operands->b ? own : operands->weights;
@@ -203,13 +203,13 @@ get_b (GemmclPlan *self, const GemmclOperands *operands)
 
 /* Where what multiply or reduce makes goes: to D, or before softmax. */
 static cl_mem
-get_sums (GemmclPlan *self, const GemmclOperands *operands)
+get_sums (GemmclBody *self, const GemmclOperands *operands)
 {
   return self->logits ? self->logits : get_d (self, operands);
 }
 
 static gboolean
-launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclProblem *p,
+launch_multiply (GemmclBody *self, const GemmclOperands *operands, const GemmclProblem *p,
                  gsize batch, GemmclChain *chain, GError **error)
 {
   const gsize group = self->kernel->group_m * self->kernel->group_n;
@@ -228,7 +228,7 @@ launch_multiply (GemmclPlan *self, const GemmclOperands *operands, const GemmclP
 }
 
 static gboolean
-launch_reduce (GemmclPlan *self, const GemmclOperands *operands, const GemmclProblem *p,
+launch_reduce (GemmclBody *self, const GemmclOperands *operands, const GemmclProblem *p,
                GemmclChain *chain, GError **error)
 {
   const cl_mem c = get_c (self, operands), d = get_sums (self, operands);
@@ -241,7 +241,7 @@ launch_reduce (GemmclPlan *self, const GemmclOperands *operands, const GemmclPro
 
 /* The product and what follows it; of parts of K, if it was cut. */
 static gboolean
-launch_gemm (GemmclPlan *self, const GemmclOperands *operands, const GemmclProblem *p, gsize batch,
+launch_gemm (GemmclBody *self, const GemmclOperands *operands, const GemmclProblem *p, gsize batch,
              GemmclChain *chain, GError **error)
 {
   GemmclProblem parts;
@@ -254,7 +254,7 @@ launch_gemm (GemmclPlan *self, const GemmclOperands *operands, const GemmclProbl
 }
 
 static gboolean
-launch_softmax (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+launch_softmax (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
                 GError **error)
 {
   const GemmclStrides d = get_strides (self, GEMMCL_OPERAND_D, operands->tight);
@@ -268,7 +268,7 @@ launch_softmax (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *c
 }
 
 static gboolean
-launch_row_outputs (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+launch_row_outputs (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
                     GError **error)
 {
   const GemmclMatrixLayout layout =
@@ -284,7 +284,7 @@ launch_row_outputs (GemmclPlan *self, const GemmclOperands *operands, GemmclChai
 }
 
 gboolean
-gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
                             GError **error)
 {
   const cl_mem a = self->features ? self->features : operands->a;
@@ -295,12 +295,12 @@ gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands, Ge
           launch_pack (self, operands, chain, error)) &&
          (p.K == 0 || self->im2col == NULL || launch_im2col (self, operands, chain, error)) &&
          (self->quantize == NULL ||
-          gemmcl_plan_launch_quantize (self, a, &p, batch, chain, error)) &&
-         (self->pack_a == NULL || gemmcl_plan_launch_pack_a (self, a, &p, batch, chain, error)) &&
-         gemmcl_plan_launch_load (self, operands, chain, error) &&
+          gemmcl_body_launch_quantize (self, a, &p, batch, chain, error)) &&
+         (self->pack_a == NULL || gemmcl_body_launch_pack_a (self, a, &p, batch, chain, error)) &&
+         gemmcl_body_launch_load (self, operands, chain, error) &&
          launch_gemm (self, operands, &p, batch, chain, error) &&
          (self->softmax == NULL || launch_softmax (self, operands, chain, error)) &&
-         gemmcl_plan_launch_store (self, operands, chain, error) &&
+         gemmcl_body_launch_store (self, operands, chain, error) &&
          (self->row_outputs == NULL || makes_row_outputs (self) ||
           launch_row_outputs (self, operands, chain, error));
 }

@@ -19,7 +19,7 @@
 /* A buffer of @n floats that starts with the @used of @data; the rest is zeros. What runs in other
  * queues would not wait: the device has it all, which a blocking write would not say. */
 static cl_mem
-create_filled (GemmclPlan *self, cl_command_queue queue, gsize n, const gfloat *data, gsize used,
+create_filled (GemmclBody *self, cl_command_queue queue, gsize n, const gfloat *data, gsize used,
                const gchar *what, GError **error)
 {
   const gsize step = self->device->type == GEMMCL_DEVICE_TYPE_CPU ? SLICE : n,
@@ -46,18 +46,18 @@ create_filled (GemmclPlan *self, cl_command_queue queue, gsize n, const gfloat *
 }
 
 cl_mem
-gemmcl_plan_create_bias (GemmclPlan *self, GError **error)
+gemmcl_body_create_bias (GemmclBody *self, GError **error)
 {
   g_auto (cl_command_queue) queue = gemmcl_context_create_queue (self->context, 0, error);
 
   return queue
-             ? create_filled (self, queue, gemmcl_plan_get_padded_n (self), NULL, 0, "bias", error)
+             ? create_filled (self, queue, gemmcl_body_get_padded_n (self), NULL, 0, "bias", error)
              : NULL;
 }
 
 /* Turns @plain, k x n and row-major, into what multiply reads; or, to @warm_up, some of it. */
 static cl_mem
-pack_b (GemmclPlan *self, cl_command_queue queue, cl_mem plain, cl_mem scales, gboolean warm_up,
+pack_b (GemmclBody *self, cl_command_queue queue, cl_mem plain, cl_mem scales, gboolean warm_up,
         GError **error)
 {
   const GemmclStrides strides = {.row = self->gemm.n, .col = 1};
@@ -66,21 +66,21 @@ pack_b (GemmclPlan *self, cl_command_queue queue, cl_mem plain, cl_mem scales, g
   g_auto (cl_kernel) pack = NULL;
   g_auto (cl_mem) packed = NULL;
 
-  if (!gemmcl_plan_build_pack (self, &pack, error))
+  if (!gemmcl_body_build_pack (self, &pack, error))
     return NULL;
   /* A work-item packs a column of int8, but one element of all else. */
   if (self->device->type == GEMMCL_DEVICE_TYPE_CPU)
-    chain.slice = gemmcl_plan_is_int8 (self) ? MAX (SLICE / self->gemm.k, 1) : SLICE;
-  packed = gemmcl_plan_create_packed (self, 1, error);
+    chain.slice = gemmcl_body_is_int8 (self) ? MAX (SLICE / self->gemm.k, 1) : SLICE;
+  packed = gemmcl_body_create_packed (self, 1, error);
   if (packed == NULL ||
-      !gemmcl_plan_launch_pack (self, pack, plain, &strides, scales, packed, 1, &chain, error) ||
+      !gemmcl_body_launch_pack (self, pack, plain, &strides, scales, packed, 1, &chain, error) ||
       !gemmcl_cl_check (clWaitForEvents (1, &chain.last), error, "clWaitForEvents for pack"))
     return NULL;
   return g_steal_pointer (&packed);
 }
 
 cl_mem
-gemmcl_plan_warm_up_b (GemmclPlan *self, cl_command_queue queue, GError **error)
+gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error)
 {
   const gsize size = self->gemm.k * self->gemm.n * sizeof (gfloat);
   g_auto (cl_mem) plain = gemmcl_context_create_buffer (self->context, size, "B", error);
@@ -105,10 +105,10 @@ check_shape (const gchar *name, GemmclMatrix *matrix, gsize rows, gsize cols, GE
 /* Halves go up to 65504; what is more would be infinite. Int8 has no place for what is no number.
  */
 static gboolean
-check_range (GemmclPlan *self, const gfloat *b, gsize n, GError **error)
+check_range (GemmclBody *self, const gfloat *b, gsize n, GError **error)
 {
   const gfloat most = 65519.996f; /* the largest that rounds to it */
-  const gboolean bytes = gemmcl_plan_is_int8 (self);
+  const gboolean bytes = gemmcl_body_is_int8 (self);
   const gboolean halves = gemmcl_kernel_get_b_type (self->kernel) == GEMMCL_TYPE_F16;
 
   for (gsize i = 0; (bytes || halves) && i < n; i++)
@@ -131,7 +131,7 @@ get_of_column (const GemmclMatrix *matrix, gsize j, gfloat otherwise)
 /* N scales and N zero points, if int8 elements of @b can be taken as they are: there is one scale,
  * or one for each column of op(B). Else NULL. */
 static gfloat *
-get_scales (GemmclPlan *self, GemmclMatrix *b)
+get_scales (GemmclBody *self, GemmclMatrix *b)
 {
   const GemmclType type = gemmcl_matrix_get_element_type (b);
   const gfloat shift = type == GEMMCL_TYPE_U8 ? UNSIGNED_SHIFT : 0;
@@ -139,7 +139,7 @@ get_scales (GemmclPlan *self, GemmclMatrix *b)
   const gsize n = self->gemm.n;
   gfloat *both;
 
-  if (!gemmcl_plan_is_int8 (self) || (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8) ||
+  if (!gemmcl_body_is_int8 (self) || (type != GEMMCL_TYPE_I8 && type != GEMMCL_TYPE_U8) ||
       (scales != NULL && (self->gemm.trans_b ? gemmcl_matrix_get_cols (scales)
                                              : gemmcl_matrix_get_rows (scales)) != 1))
     return NULL;
@@ -153,7 +153,7 @@ get_scales (GemmclPlan *self, GemmclMatrix *b)
 
 /* @b, k x n and row-major, on the device as the kernel wants it; @scales: (nullable). */
 static cl_mem
-create_b (GemmclPlan *self, cl_command_queue queue, const gfloat *b, const gfloat *scales,
+create_b (GemmclBody *self, cl_command_queue queue, const gfloat *b, const gfloat *scales,
           GError **error)
 {
   const gsize n = self->gemm.k * self->gemm.n, n_scales = 2 * self->gemm.n;
@@ -170,7 +170,7 @@ create_b (GemmclPlan *self, cl_command_queue queue, const gfloat *b, const gfloa
 
 /* All that tells how B lies in memory. */
 static gchar *
-make_key (GemmclPlan *self, const gfloat *b, const gfloat *scales)
+make_key (GemmclBody *self, const gfloat *b, const gfloat *scales)
 {
   const GemmclBlocks *blocks = &self->b_blocks;
   g_autofree gchar *columns =
@@ -178,7 +178,7 @@ make_key (GemmclPlan *self, const gfloat *b, const gfloat *scales)
   g_autofree gchar *pack = gemmcl_kernel_get_pack_options (self->kernel);
   g_autofree gchar *layout = g_strdup_printf (
       "%zu x %zu, %s, size %zu, parts %u, image %zu x %zu, blocks %zu x %zu of %zu%s", self->gemm.k,
-      self->gemm.n, pack, gemmcl_plan_get_packed_size (self), self->split, blocks->image_width,
+      self->gemm.n, pack, gemmcl_body_get_packed_size (self), self->split, blocks->image_width,
       blocks->image_height, blocks->width, blocks->height, blocks->chunk, columns ? columns : "");
 
   return gemmcl_weights_make_key (b, self->gemm.k * self->gemm.n, layout);
@@ -186,6 +186,7 @@ make_key (GemmclPlan *self, const gfloat *b, const gfloat *scales)
 
 struct _GemmclPrepared {
   GemmclPlan *plan;       /* to tell it from others; no reference */
+  GemmclBody *body;       /* of @plan; not used any more once the operand is ready */
   GemmclContext *context; /* whose weights outlive the plan */
   GemmclPlanOperand operand;
   GemmclWeights *weights; /* of B */
@@ -204,10 +205,10 @@ gemmcl_prepared_free (GemmclPrepared *self)
 static gboolean
 prepare_b (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *b, GError **error)
 {
-  GemmclPlan *plan = self->plan;
-  GemmclWeightsTable *table = gemmcl_context_get_weights (plan->context);
-  const gboolean transposed = plan->gemm.trans_b;
-  const gsize k = plan->gemm.k, n = plan->gemm.n;
+  GemmclBody *body = self->body;
+  GemmclWeightsTable *table = gemmcl_context_get_weights (body->context);
+  const gboolean transposed = body->gemm.trans_b;
+  const gsize k = body->gemm.k, n = body->gemm.n;
   g_autoptr (GemmclMatrix) floats = NULL;
   g_autofree gfloat *scales = NULL;
   g_autofree gchar *key = NULL;
@@ -215,13 +216,13 @@ prepare_b (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *b, GError
   if (!check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
     return FALSE;
   floats = gemmcl_matrix_to_f32 (b, transposed, error);
-  if (floats == NULL || !check_range (plan, gemmcl_matrix_get_data (floats), k * n, error))
+  if (floats == NULL || !check_range (body, gemmcl_matrix_get_data (floats), k * n, error))
     return FALSE;
-  scales = get_scales (plan, b);
-  key = make_key (plan, gemmcl_matrix_get_data (floats), scales);
+  scales = get_scales (body, b);
+  key = make_key (body, gemmcl_matrix_get_data (floats), scales);
   self->weights = gemmcl_weights_find (table, key);
   if (self->weights == NULL) {
-    cl_mem buffer = create_b (plan, queue, gemmcl_matrix_get_data (floats), scales, error);
+    cl_mem buffer = create_b (body, queue, gemmcl_matrix_get_data (floats), scales, error);
     if (buffer == NULL)
       return FALSE;
     self->weights = gemmcl_weights_share (table, key, buffer);
@@ -248,26 +249,26 @@ upload (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *matrix, gboo
   if (floats == NULL)
     return FALSE;
   self->buffer =
-      create_filled (self->plan, queue, n_room, gemmcl_matrix_get_data (floats), used, name, error);
+      create_filled (self->body, queue, n_room, gemmcl_matrix_get_data (floats), used, name, error);
   return self->buffer != NULL;
 }
 
 static gboolean
 prepare_bias (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *bias, GError **error)
 {
-  const GemmclGemm *gemm = &self->plan->gemm;
+  const GemmclGemm *gemm = &self->body->gemm;
 
   if (!gemm->bias)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "This problem was stated without a bias.");
   return check_vector ("The bias", bias, gemm->n, error) &&
-         upload (self, queue, bias, FALSE, gemmcl_plan_get_padded_n (self->plan), "the bias",
+         upload (self, queue, bias, FALSE, gemmcl_body_get_padded_n (self->body), "the bias",
                  error);
 }
 
 static gboolean
 prepare_c (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *c, GError **error)
 {
-  const GemmclGemm *gemm = &self->plan->gemm;
+  const GemmclGemm *gemm = &self->body->gemm;
 
   switch (gemm->addend) {
   case GEMMCL_ADDEND_MATRIX:
@@ -302,10 +303,11 @@ gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *
 
   prepared = g_new0 (GemmclPrepared, 1);
   prepared->plan = self;
-  prepared->context = g_object_ref (self->context);
+  prepared->body = self->body;
+  prepared->context = g_object_ref (self->body->context);
   prepared->operand = operand;
   /* Not the context's, in which runs are: what waits here would wait for them. */
-  queue = gemmcl_context_create_queue (self->context, 0, error);
+  queue = gemmcl_context_create_queue (prepared->context, 0, error);
   if (queue == NULL || !prepare[operand](prepared, queue, matrix, error))
     return NULL;
   return g_steal_pointer (&prepared);
@@ -314,6 +316,7 @@ gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *
 void
 gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
 {
+  GemmclBody *body;
   GemmclWeights *weights;
   cl_mem *where;
   cl_mem buffer;
@@ -322,12 +325,13 @@ gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
   g_return_if_fail (prepared != NULL && prepared->plan == self);
 
   g_mutex_lock (&self->lock);
+  body = self->body;
   if (prepared->operand == GEMMCL_PLAN_B) {
-    weights = self->weights;
-    self->weights = prepared->weights;
+    weights = body->weights;
+    body->weights = prepared->weights;
     prepared->weights = weights;
   } else {
-    where = prepared->operand == GEMMCL_PLAN_C ? &self->c : &self->bias;
+    where = prepared->operand == GEMMCL_PLAN_C ? &body->c : &body->bias;
     buffer = *where;
     *where = prepared->buffer;
     prepared->buffer = buffer;

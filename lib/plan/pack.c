@@ -8,31 +8,31 @@
 #include "quantized.h"
 
 gboolean
-gemmcl_plan_is_int8 (GemmclPlan *self)
+gemmcl_body_is_int8 (GemmclBody *self)
 {
   return self->kernel->precision == GEMMCL_PRECISION_I8;
 }
 
 gsize
-gemmcl_plan_get_padded_n (GemmclPlan *self)
+gemmcl_body_get_padded_n (GemmclBody *self)
 {
   const gsize panel = MAX (gemmcl_kernel_get_panel (self->kernel), 1);
   return ROUND_UP (self->gemm.n, panel);
 }
 
 gsize
-gemmcl_plan_get_packed_size (GemmclPlan *self)
+gemmcl_body_get_packed_size (GemmclBody *self)
 {
   const gsize k = self->gemm.k / self->split;
 
-  return gemmcl_plan_get_padded_n (self) * (gemmcl_plan_is_int8 (self)
+  return gemmcl_body_get_padded_n (self) * (gemmcl_body_is_int8 (self)
                                                 ? BYTES_COLUMN (k) * 4
                                                 : gemmcl_kernel_get_packed_k (self->kernel, k));
 }
 
 /* An image of @blocks, or the buffer in its place. */
 static cl_mem
-create_image (GemmclPlan *self, const GemmclBlocks *blocks, const gchar *what, GError **error)
+create_image (GemmclBody *self, const GemmclBlocks *blocks, const gchar *what, GError **error)
 {
   const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D,
                               .image_width = blocks->image_width,
@@ -52,25 +52,25 @@ create_image (GemmclPlan *self, const GemmclBlocks *blocks, const gchar *what, G
 }
 
 cl_mem
-gemmcl_plan_create_packed (GemmclPlan *self, gsize batches, GError **error)
+gemmcl_body_create_packed (GemmclBody *self, gsize batches, GError **error)
 {
   const gsize element = gemmcl_type_get_size (gemmcl_kernel_get_b_type (self->kernel));
   gsize size;
 
   if (self->kernel->images)
     return create_image (self, &self->b_blocks, "B", error);
-  if (!g_size_checked_mul (&size, gemmcl_plan_get_packed_size (self),
+  if (!g_size_checked_mul (&size, gemmcl_body_get_packed_size (self),
                            batches * self->split * element))
     size = G_MAXSIZE;
   return gemmcl_context_create_buffer (self->context, size, "B, packed,", error);
 }
 
 static gboolean
-build_pack_image (GemmclPlan *self, cl_kernel *step, GemmclOperand which, GError **error)
+build_pack_image (GemmclBody *self, cl_kernel *step, GemmclOperand which, GError **error)
 {
   const gboolean of_a = which == GEMMCL_OPERAND_A;
 
-  return gemmcl_plan_build_step (
+  return gemmcl_body_build_step (
       self, step, "pack_image.cl", "pack_image",
       g_strdup_printf (
           "-DA_TYPE=%d%s%s%s",
@@ -107,15 +107,15 @@ launch_pack_image (const ImagePack *pack, GemmclChain *chain, GError **error)
 }
 
 gboolean
-gemmcl_plan_build_pack (GemmclPlan *self, cl_kernel *pack, GError **error)
+gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error)
 {
   if (self->kernel->images)
     return build_pack_image (self, pack, GEMMCL_OPERAND_B, error);
-  if (gemmcl_plan_is_int8 (self))
-    return gemmcl_plan_build_step (
+  if (gemmcl_body_is_int8 (self))
+    return gemmcl_body_build_step (
         self, pack, "pack_bytes.cl", "pack_bytes",
         g_strdup_printf ("-DPANEL=%u -DA_TYPE=0", gemmcl_kernel_get_panel (self->kernel)), error);
-  return gemmcl_plan_build_step (self, pack, self->kernel->dpas ? "pack_dpas.cl" : "pack.cl",
+  return gemmcl_body_build_step (self, pack, self->kernel->dpas ? "pack_dpas.cl" : "pack.cl",
                                  "pack", gemmcl_kernel_get_pack_options (self->kernel), error);
 }
 
@@ -128,18 +128,18 @@ count_in_word (const GemmclKernel *kernel)
 }
 
 gboolean
-gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const GemmclStrides *strides,
+gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const GemmclStrides *strides,
                          cl_mem scales, cl_mem packed, gsize batch, GemmclChain *chain,
                          GError **error)
 {
   const cl_int n = self->gemm.n, k = self->gemm.k, part = k / (cl_int)self->split;
-  gsize global[3] = {gemmcl_plan_get_padded_n (self), 1, batch};
+  gsize global[3] = {gemmcl_body_get_padded_n (self), 1, batch};
   GemmclStrides part_strides = *strides;
 
   if (self->kernel->images)
     return launch_pack_image (&(ImagePack){pack, b, packed, *strides, k, n, batch, &self->b_blocks},
                               chain, error);
-  if (gemmcl_plan_is_int8 (self))
+  if (gemmcl_body_is_int8 (self))
     return LAUNCH (chain, pack, "pack_bytes", global,
                    IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)), error, ARGUMENT (b),
                    ARGUMENT (packed), ARGUMENT (*strides), ARGUMENT (n), ARGUMENT (k),
@@ -154,7 +154,7 @@ gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b, const Gemmc
 }
 
 gboolean
-gemmcl_plan_build_pack_a (GemmclPlan *self, GError **error)
+gemmcl_body_build_pack_a (GemmclBody *self, GError **error)
 {
   if (!self->kernel->images)
     return TRUE;
@@ -167,7 +167,7 @@ gemmcl_plan_build_pack_a (GemmclPlan *self, GError **error)
 }
 
 gboolean
-gemmcl_plan_launch_pack_a (GemmclPlan *self, cl_mem from, GemmclProblem *p, gsize batch,
+gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
                            GemmclChain *chain, GError **error)
 {
   GemmclBlocks blocks = self->a_blocks;
@@ -190,27 +190,27 @@ gemmcl_plan_launch_pack_a (GemmclPlan *self, cl_mem from, GemmclProblem *p, gsiz
 }
 
 gboolean
-gemmcl_plan_build_quantize (GemmclPlan *self, GError **error)
+gemmcl_body_build_quantize (GemmclBody *self, GError **error)
 {
   const GemmclGemm *gemm = &self->gemm;
   const gboolean by_column = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE).by_column;
   const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
 
-  if (!gemmcl_plan_is_int8 (self))
+  if (!gemmcl_body_is_int8 (self))
     return TRUE;
-  return gemmcl_plan_build_step (
+  return gemmcl_body_build_step (
              self, &self->quantize, "quantize.cl", "quantize",
              g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=%d%s%s", self->row_group,
                               self->row_width, gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type,
                               scaled ? " -DA_SCALED" : "",
                               gemm->a_image || !by_column ? " -DA_UNIT_COL" : ""),
              error) &&
-         (self->int8_a = gemmcl_plan_create_memory (self, gemm->m, BYTES_ROW (gemm->k),
+         (self->int8_a = gemmcl_body_create_memory (self, gemm->m, BYTES_ROW (gemm->k),
                                                     "A, in bytes,", error)) != NULL;
 }
 
 gboolean
-gemmcl_plan_launch_quantize (GemmclPlan *self, cl_mem from, GemmclProblem *p, gsize batch,
+gemmcl_body_launch_quantize (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
                              GemmclChain *chain, GError **error)
 {
   const gboolean shared = p->a.batch == 0;

@@ -19,27 +19,18 @@ static void
 gemmcl_plan_init (GemmclPlan *self)
 {
   g_mutex_init (&self->lock);
-  gemmcl_plan_init_runs (self);
 }
 
 static void
 gemmcl_plan_finalize (GObject *object)
 {
   GemmclPlan *self = GEMMCL_PLAN (object);
-  cl_kernel *const kernels[] = {&self->gather,  &self->pack,  &self->im2col,     &self->quantize,
-                                &self->pack_a,  &self->load,  &self->multiply,   &self->reduce,
-                                &self->softmax, &self->store, &self->row_outputs};
-  cl_mem *const buffers[] = {&self->features,  &self->int8_a,  &self->image_a, &self->run_b,
-                             &self->workspace, &self->no_bias, &self->logits,  &self->state,
-                             &self->c,         &self->bias};
 
-  gemmcl_plan_clear_runs (self);
-  for (gsize i = 0; i < G_N_ELEMENTS (kernels); i++)
-    g_clear_pointer (kernels[i], clReleaseKernel);
-  for (gsize i = 0; i < G_N_ELEMENTS (buffers); i++)
-    g_clear_pointer (buffers[i], clReleaseMemObject);
-  g_clear_pointer (&self->weights, gemmcl_weights_unref);
-  g_clear_object (&self->context);
+  if (self->body != NULL)
+    gemmcl_body_wait (self->body);
+  g_clear_pointer (&self->body, gemmcl_body_free);
+  g_clear_pointer (&self->upload, clReleaseCommandQueue);
+  g_clear_pointer (&self->download, clReleaseCommandQueue);
   g_mutex_clear (&self->lock);
   G_OBJECT_CLASS (gemmcl_plan_parent_class)->finalize (object);
 }
@@ -50,8 +41,28 @@ gemmcl_plan_class_init (GemmclPlanClass *klass)
   G_OBJECT_CLASS (klass)->finalize = gemmcl_plan_finalize;
 }
 
+void
+gemmcl_body_free (GemmclBody *self)
+{
+  cl_kernel *const kernels[] = {&self->gather,  &self->pack,  &self->im2col,     &self->quantize,
+                                &self->pack_a,  &self->load,  &self->multiply,   &self->reduce,
+                                &self->softmax, &self->store, &self->row_outputs};
+  cl_mem *const buffers[] = {&self->features,  &self->int8_a,  &self->image_a, &self->run_b,
+                             &self->workspace, &self->no_bias, &self->logits,  &self->state,
+                             &self->c,         &self->bias};
+
+  g_ptr_array_unref (self->slots);
+  for (gsize i = 0; i < G_N_ELEMENTS (kernels); i++)
+    g_clear_pointer (kernels[i], clReleaseKernel);
+  for (gsize i = 0; i < G_N_ELEMENTS (buffers); i++)
+    g_clear_pointer (buffers[i], clReleaseMemObject);
+  g_clear_pointer (&self->weights, gemmcl_weights_unref);
+  g_clear_object (&self->context);
+  g_free (self);
+}
+
 static void
-copy_problem (GemmclPlan *self, const GemmclGemm *gemm)
+copy_problem (GemmclBody *self, const GemmclGemm *gemm)
 {
   self->problem = *gemm;
   self->problem.batch = gemmcl_gemm_get_batch (gemm);
@@ -68,7 +79,7 @@ copy_problem (GemmclPlan *self, const GemmclGemm *gemm)
 
 /* Whether the built kernel finds room for groups as large as its row says, and local memory. */
 static gboolean
-check_room (GemmclPlan *self, cl_kernel kernel, GError **error)
+check_room (GemmclBody *self, cl_kernel kernel, GError **error)
 {
   const cl_device_id id = gemmcl_context_get_cl_device (self->context);
   const gsize group = self->kernel->group_m * self->kernel->group_n;
@@ -97,7 +108,7 @@ check_room (GemmclPlan *self, cl_kernel kernel, GError **error)
 
 /* What multiply does: the problem, or a part of its K, with sums as reduce wants them. */
 static GemmclGemm
-get_multiplied (GemmclPlan *self)
+get_multiplied (GemmclBody *self)
 {
   GemmclGemm gemm = self->gemm;
 
@@ -114,7 +125,7 @@ get_multiplied (GemmclPlan *self)
 }
 
 static gboolean
-build_at_level (GemmclPlan *self, GemmclKernelLevel level, GError **error)
+build_at_level (GemmclBody *self, GemmclKernelLevel level, GError **error)
 {
   const GemmclGemm gemm = get_multiplied (self);
   g_autofree gchar *options = gemmcl_kernel_make_options (self->kernel, &gemm, self->device, level);
@@ -132,7 +143,7 @@ build_at_level (GemmclPlan *self, GemmclKernelLevel level, GError **error)
 
 /* At the best level that this driver can build, @worst at worst. */
 static gboolean
-build_multiply (GemmclPlan *self, const GemmclChoice *choice, GemmclKernelLevel worst,
+build_multiply (GemmclBody *self, const GemmclChoice *choice, GemmclKernelLevel worst,
                 GError **error)
 {
   const GemmclKernel *kernel = choice->kernel;
@@ -154,22 +165,62 @@ build_multiply (GemmclPlan *self, const GemmclChoice *choice, GemmclKernelLevel 
   return TRUE;
 }
 
+/* A number, of 64 bits or fewer, that a driver may tell of a kernel; 0 if it does not. */
+static guint64
+get_number (GemmclBody *self, cl_kernel_work_group_info which)
+{
+  guint64 number = 0;
+
+  if (clGetKernelWorkGroupInfo (self->multiply, gemmcl_context_get_cl_device (self->context), which,
+                                sizeof (number), &number, NULL) != CL_SUCCESS)
+    return 0;
+  return number;
+}
+
+static guint
+get_subgroup_size (GemmclBody *self)
+{
+  const gsize group[3] = {self->kernel->group_m * self->kernel->group_n, 1, 1};
+  gsize size = 0;
+
+  /* An older driver has not even a function for the loader to call. */
+  if (gemmcl_cl_get_version (gemmcl_context_get_device_info (self->context)->version) < 21 ||
+      clGetKernelSubGroupInfo (self->multiply, gemmcl_context_get_cl_device (self->context),
+                               CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof (group), group,
+                               sizeof (size), &size, NULL) != CL_SUCCESS)
+    return 0;
+  return size;
+}
+
+static GemmclBuildInfo
+get_build_info (GemmclBody *self)
+{
+  return (GemmclBuildInfo){
+      .level = self->level,
+      .subgroup_size = get_subgroup_size (self),
+      .max_work_group = get_number (self, CL_KERNEL_WORK_GROUP_SIZE),
+      .local_bytes = get_number (self, CL_KERNEL_LOCAL_MEM_SIZE),
+      .private_bytes = get_number (self, CL_KERNEL_PRIVATE_MEM_SIZE),
+      .spill_bytes = get_number (self, CL_KERNEL_SPILL_MEM_SIZE_INTEL),
+  };
+}
+
 /* Bytes of a work-item for which Intel's compiler found no registers. */
 static guint64
-count_spilled (GemmclPlan *self)
+count_spilled (GemmclBody *self)
 {
   GemmclBuildInfo build;
 
   if (!self->device->intel || self->device->type != GEMMCL_DEVICE_TYPE_GPU)
     return 0;
-  gemmcl_plan_get_build_info (self, &build);
+  build = get_build_info (self);
   return MAX (build.spill_bytes, build.private_bytes);
 }
 
 /* Builds the first that this driver can build and has registers for: what is not in registers loses
  * more than the rules tell apart. Where none of many is, that which lacks the least. */
 static gboolean
-try_choices (GemmclPlan *self, GArray *ranked, GError **error)
+try_choices (GemmclBody *self, GArray *ranked, GError **error)
 {
   GemmclChoice *best = NULL;
   guint64 least = G_MAXUINT64;
@@ -202,7 +253,7 @@ try_choices (GemmclPlan *self, GArray *ranked, GError **error)
 
 /* What was found by tuning, if it can be built. */
 static gboolean
-try_tuned (GemmclPlan *self, const GemmclGemm *gemm)
+try_tuned (GemmclBody *self, const GemmclGemm *gemm)
 {
   g_autoptr (GError) failure = NULL;
   GemmclTuned tuned;
@@ -220,7 +271,7 @@ try_tuned (GemmclPlan *self, const GemmclGemm *gemm)
 
 /* Builds the kernel that the user named; or the best that this driver can build. */
 static gboolean
-choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
+choose_kernel (GemmclBody *self, const gchar *name, GError **error)
 {
   g_autoptr (GArray) ranked = NULL;
   GemmclGemm as_run;
@@ -246,7 +297,7 @@ choose_kernel (GemmclPlan *self, const gchar *name, GError **error)
 }
 
 gboolean
-gemmcl_plan_build_step (GemmclPlan *self, cl_kernel *step, const gchar *source, const gchar *name,
+gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source, const gchar *name,
                         gchar *options, GError **error)
 {
   g_autofree gchar *owned = options;
@@ -256,7 +307,7 @@ gemmcl_plan_build_step (GemmclPlan *self, cl_kernel *step, const gchar *source, 
 }
 
 cl_mem
-gemmcl_plan_create_memory (GemmclPlan *self, gsize rows, gsize row_bytes, const gchar *what,
+gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const gchar *what,
                            GError **error)
 {
   gsize size;
@@ -269,49 +320,49 @@ gemmcl_plan_create_memory (GemmclPlan *self, gsize rows, gsize row_bytes, const 
 
 /* A tight f32 matrix of @cols per row of D. */
 static cl_mem
-create_floats (GemmclPlan *self, gsize cols, const gchar *what, GError **error)
+create_floats (GemmclBody *self, gsize cols, const gchar *what, GError **error)
 {
-  return gemmcl_plan_create_memory (self, self->gemm.m, cols * sizeof (gfloat), what, error);
+  return gemmcl_body_create_memory (self, self->gemm.m, cols * sizeof (gfloat), what, error);
 }
 
 static gboolean
-build_im2col (GemmclPlan *self, GError **error)
+build_im2col (GemmclBody *self, GError **error)
 {
   if (self->gemm.a_image == NULL || gemmcl_kernel_takes_pixels (self->kernel, &self->gemm))
     return TRUE;
-  return gemmcl_plan_build_step (self, &self->im2col, "im2col.cl", "im2col",
+  return gemmcl_body_build_step (self, &self->im2col, "im2col.cl", "im2col",
                                  gemmcl_image_get_defines (self->gemm.a_image, "A_"), error) &&
          (self->features = create_floats (self, self->gemm.k, "A, from frames,", error)) != NULL;
 }
 
 static gboolean
-build_reduce (GemmclPlan *self, GError **error)
+build_reduce (GemmclBody *self, GError **error)
 {
   if (self->split == 1)
     return TRUE;
-  return gemmcl_plan_build_step (
+  return gemmcl_body_build_step (
              self, &self->reduce, "reduce.cl", "reduce",
              gemmcl_kernel_make_reduce_options (self->kernel, &self->gemm, self->split), error) &&
-         (self->no_bias = gemmcl_plan_create_bias (self, error)) != NULL &&
+         (self->no_bias = gemmcl_body_create_bias (self, error)) != NULL &&
          (self->workspace = create_floats (self, self->gemm.n * self->split, "D of the parts of K",
                                            error)) != NULL;
 }
 
 static gboolean
-build_softmax (GemmclPlan *self, GError **error)
+build_softmax (GemmclBody *self, GError **error)
 {
   if (!gemmcl_kernel_needs_softmax (self->kernel, &self->gemm, self->split))
     return TRUE;
   if (gemmcl_kernel_needs_logits (self->kernel, &self->gemm, self->split) &&
       !(self->logits = create_floats (self, self->gemm.n, "D before softmax", error)))
     return FALSE;
-  return gemmcl_plan_build_step (
+  return gemmcl_body_build_step (
       self, &self->softmax, "softmax.cl", "softmax",
       g_strdup_printf ("-DD_TYPE=%d -DGROUP=%u", self->gemm.d_type, self->row_group), error);
 }
 
 static gboolean
-build_row_outputs (GemmclPlan *self, GError **error)
+build_row_outputs (GemmclBody *self, GError **error)
 {
   const GemmclGemm *gemm = &self->problem;
   GString *options;
@@ -329,24 +380,42 @@ build_row_outputs (GemmclPlan *self, GError **error)
       self->row_width,
       gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE).by_column ? "" : " -DD_UNIT_COL");
   gemmcl_row_outputs_append_options (options, gemm);
-  return gemmcl_plan_build_step (self, &self->row_outputs, "row_outputs.cl", "row_outputs",
+  return gemmcl_body_build_step (self, &self->row_outputs, "row_outputs.cl", "row_outputs",
                                  g_string_free (options, FALSE), error);
 }
 
 static gboolean
-build_steps (GemmclPlan *self, GError **error)
+build_steps (GemmclBody *self, GError **error)
 {
   const gboolean packs = self->kernel->packed || self->kernel->images;
   const gboolean cpu = self->device->type == GEMMCL_DEVICE_TYPE_CPU;
 
   self->row_group = cpu ? 1 : 64;
   self->row_width = cpu ? 16 : 4;
-  return gemmcl_plan_build_gather (self, error) && gemmcl_plan_build_pack_a (self, error) &&
-         (!packs || gemmcl_plan_build_pack (self, &self->pack, error)) &&
-         build_im2col (self, error) && gemmcl_plan_build_quantize (self, error) &&
+  return gemmcl_body_build_gather (self, error) && gemmcl_body_build_pack_a (self, error) &&
+         (!packs || gemmcl_body_build_pack (self, &self->pack, error)) &&
+         build_im2col (self, error) && gemmcl_body_build_quantize (self, error) &&
          build_reduce (self, error) && build_softmax (self, error) &&
-         gemmcl_plan_build_state (self, error) && build_row_outputs (self, error) &&
-         (self->bias = gemmcl_plan_create_bias (self, error)) != NULL;
+         gemmcl_body_build_state (self, error) && build_row_outputs (self, error) &&
+         (self->bias = gemmcl_body_create_bias (self, error)) != NULL;
+}
+
+GemmclBody *
+gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                 GError **error)
+{
+  g_autoptr (GemmclBody) self = g_new0 (GemmclBody, 1);
+
+  gemmcl_body_init_runs (self);
+  self->context = g_object_ref (context);
+  self->device = gemmcl_context_get_device_info (context);
+  copy_problem (self, gemm);
+  if (!choose_kernel (self, kernel, error) || !build_steps (self, error))
+    return NULL;
+  gemmcl_body_warm_up (self);
+  self->state_is_void = TRUE; /* not for the launches before, which need no zeros */
+  self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split});
+  return g_steal_pointer (&self);
 }
 
 GemmclPlan *
@@ -361,77 +430,48 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   if (!gemmcl_gemm_validate (gemm, error))
     return NULL;
   self = g_object_new (GEMMCL_TYPE_PLAN, NULL);
-  self->context = g_object_ref (context);
-  self->device = gemmcl_context_get_device_info (context);
-  copy_problem (self, gemm);
-  if (!choose_kernel (self, kernel, error) || !build_steps (self, error))
-    return NULL;
-  gemmcl_plan_warm_up (self);
-  self->state_is_void = TRUE; /* not for the launches before, which need no zeros */
-  self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split});
-  return g_steal_pointer (&self);
+  self->body = gemmcl_body_new (context, gemm, kernel, error);
+  return self->body != NULL ? g_steal_pointer (&self) : NULL;
 }
 
 const gchar *
 gemmcl_plan_get_kernel (GemmclPlan *self)
 {
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
+
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
-  return self->name;
+  locker = g_mutex_locker_new (&self->lock);
+  return self->body->name;
 }
 
 GemmclPrecision
 gemmcl_plan_get_precision (GemmclPlan *self)
 {
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
+
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), GEMMCL_PRECISION_F32);
-  return self->kernel->precision;
+  locker = g_mutex_locker_new (&self->lock);
+  return self->body->kernel->precision;
 }
 
 GemmclChoiceSource
 gemmcl_plan_get_choice_source (GemmclPlan *self)
 {
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
+
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), GEMMCL_CHOICE_RULES);
-  return self->source;
-}
-
-/* A number, of 64 bits or fewer, that a driver may tell of a kernel; 0 if it does not. */
-static guint64
-get_number (GemmclPlan *plan, cl_kernel_work_group_info which)
-{
-  guint64 number = 0;
-
-  if (clGetKernelWorkGroupInfo (plan->multiply, gemmcl_context_get_cl_device (plan->context), which,
-                                sizeof (number), &number, NULL) != CL_SUCCESS)
-    return 0;
-  return number;
-}
-
-static guint
-get_subgroup_size (GemmclPlan *plan)
-{
-  const gsize group[3] = {plan->kernel->group_m * plan->kernel->group_n, 1, 1};
-  gsize size = 0;
-
-  /* An older driver has not even a function for the loader to call. */
-  if (gemmcl_cl_get_version (gemmcl_context_get_device_info (plan->context)->version) < 21 ||
-      clGetKernelSubGroupInfo (plan->multiply, gemmcl_context_get_cl_device (plan->context),
-                               CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof (group), group,
-                               sizeof (size), &size, NULL) != CL_SUCCESS)
-    return 0;
-  return size;
+  locker = g_mutex_locker_new (&self->lock);
+  return self->body->source;
 }
 
 void
 gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info)
 {
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
+
   g_return_if_fail (GEMMCL_IS_PLAN (self));
   g_return_if_fail (info != NULL);
 
-  *info = (GemmclBuildInfo){
-      .level = self->level,
-      .subgroup_size = get_subgroup_size (self),
-      .max_work_group = get_number (self, CL_KERNEL_WORK_GROUP_SIZE),
-      .local_bytes = get_number (self, CL_KERNEL_LOCAL_MEM_SIZE),
-      .private_bytes = get_number (self, CL_KERNEL_PRIVATE_MEM_SIZE),
-      .spill_bytes = get_number (self, CL_KERNEL_SPILL_MEM_SIZE_INTEL),
-  };
+  locker = g_mutex_locker_new (&self->lock);
+  *info = get_build_info (self->body);
 }

@@ -10,10 +10,14 @@
 #include "kernels/kernels.h"
 #include "plan/chain.h"
 
-/* A kernel or a buffer that is not needed is NULL. */
-struct _GemmclPlan {
-  GObject parent;
-
+/**
+ * GemmclBody:
+ *
+ * A problem made ready for one kernel: all of a plan that depends on the kernel. The plan's lock is
+ * held while arguments are set and commands enqueued, and while what follows @level changes. A
+ * kernel or a buffer that is not needed is NULL.
+ */
+typedef struct {
   /* What it is for; constant once made. */
   GemmclContext *context;
   const GemmclDeviceInfo *device; /* the context's */
@@ -25,9 +29,6 @@ struct _GemmclPlan {
   GemmclChoiceSource source; /* of the choice of both */
   const gchar *name;         /* of both; static */
   GemmclKernelLevel level;   /* at which multiply was built */
-
-  /* Held while arguments are set and commands enqueued, and while any of what follows changes. */
-  GMutex lock;
 
   /* The steps of a run, one after another. */
   cl_kernel gather;      /* frames in images into bytes */
@@ -57,8 +58,14 @@ struct _GemmclPlan {
   GemmclWeights *weights; /* B, packed as the kernel wants it or k x n; NULL: unset */
   cl_mem c, bias;         /* c in the problem's layout; NULL: unset */
 
-  /* For gemmcl_plan_submit(). */
-  GPtrArray *slots;                  /* run.c's, as many as runs were under way; owned */
+  GPtrArray *slots; /* run.c's, as many as runs were under way; owned */
+} GemmclBody;
+
+struct _GemmclPlan {
+  GObject parent;
+
+  GMutex lock; /* guards what follows */
+  GemmclBody *body;
   cl_command_queue upload, download; /* of a device with memory of its own; NULL: not needed yet */
   GemmclPlanStats stats;
 };
@@ -76,124 +83,139 @@ typedef struct {
 
 /* plan.c */
 
-/** gemmcl_plan_create_memory: Returns: a buffer for a matrix of @rows for each batch; @what as for
+/** gemmcl_body_new: Returns: a body; %NULL with any #GemmclError. @kernel: as for gemmcl_plan_new()
+ */
+GemmclBody *gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                             GError **error);
+
+/** gemmcl_body_free: Its runs must be done. */
+void gemmcl_body_free (GemmclBody *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclBody, gemmcl_body_free)
+
+/** gemmcl_body_create_memory: Returns: a buffer for a matrix of @rows for each batch; @what as for
  * gemmcl_context_create_buffer(). */
-cl_mem gemmcl_plan_create_memory (GemmclPlan *self, gsize rows, gsize row_bytes, const gchar *what,
+cl_mem gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const gchar *what,
                                   GError **error);
 
-/** gemmcl_plan_build_step: Returns: whether @step is built, of @name in @source. Takes @options. */
-gboolean gemmcl_plan_build_step (GemmclPlan *self, cl_kernel *step, const gchar *source,
+/** gemmcl_body_build_step: Returns: whether @step is built, of @name in @source. Takes @options. */
+gboolean gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source,
                                  const gchar *name, gchar *options, GError **error);
 
 /* warm-up.c */
 
-/** gemmcl_plan_warm_up: makes PoCL compile what it would compile at the plan's first run, if there
+/** gemmcl_body_warm_up: makes PoCL compile what it would compile at the plan's first run, if there
  * is memory for that. It does nothing on GPUs, whose drivers compile when a program is built. */
-void gemmcl_plan_warm_up (GemmclPlan *self);
+void gemmcl_body_warm_up (GemmclBody *self);
 
 /* enqueue.c */
 
-/** gemmcl_plan_enqueue_locked: the steps of a run; with the plan's lock held. */
-gboolean gemmcl_plan_enqueue_locked (GemmclPlan *self, const GemmclOperands *operands,
+/** gemmcl_body_enqueue_locked: the steps of a run; with the plan's lock held. */
+gboolean gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands,
                                      GemmclChain *chain, GError **error);
 
 /* pack.c: A and B as multiply reads them */
 
-/** gemmcl_plan_is_int8: Returns: whether the plan's kernel multiplies bytes. */
-gboolean gemmcl_plan_is_int8 (GemmclPlan *self);
+/** gemmcl_body_is_int8: Returns: whether the plan's kernel multiplies bytes. */
+gboolean gemmcl_body_is_int8 (GemmclBody *self);
 
-/** gemmcl_plan_get_padded_n: Returns: N in whole panels. */
-gsize gemmcl_plan_get_padded_n (GemmclPlan *self);
+/** gemmcl_body_get_padded_n: Returns: N in whole panels. */
+gsize gemmcl_body_get_padded_n (GemmclBody *self);
 
-/** gemmcl_plan_get_packed_size: Returns: elements of one B as the kernel wants it, in panels. */
-gsize gemmcl_plan_get_packed_size (GemmclPlan *self);
+/** gemmcl_body_get_packed_size: Returns: elements of one B as the kernel wants it, in panels. */
+gsize gemmcl_body_get_packed_size (GemmclBody *self);
 
-/** gemmcl_plan_create_packed: Returns: memory for the B of @batches, packed. */
-cl_mem gemmcl_plan_create_packed (GemmclPlan *self, gsize batches, GError **error);
+/** gemmcl_body_create_packed: Returns: memory for the B of @batches, packed. */
+cl_mem gemmcl_body_create_packed (GemmclBody *self, gsize batches, GError **error);
 
-/** gemmcl_plan_build_pack: the kernel for the function below. */
-gboolean gemmcl_plan_build_pack (GemmclPlan *self, cl_kernel *pack, GError **error);
+/** gemmcl_body_build_pack: the kernel for the function below. */
+gboolean gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error);
 
 /**
- * gemmcl_plan_launch_pack:
+ * gemmcl_body_launch_pack:
  * @scales: (nullable): f32, the N scales of the columns of a B that was int8, then N zero points
  *
  * Enqueues that @pack reads @b, laid out as @strides, into @packed.
  */
-gboolean gemmcl_plan_launch_pack (GemmclPlan *self, cl_kernel pack, cl_mem b,
+gboolean gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b,
                                   const GemmclStrides *strides, cl_mem scales, cl_mem packed,
                                   gsize batch, GemmclChain *chain, GError **error);
 
-/** gemmcl_plan_build_pack_a: the step, with memory, if the kernel reads images. */
-gboolean gemmcl_plan_build_pack_a (GemmclPlan *self, GError **error);
+/** gemmcl_body_build_pack_a: the step, with memory, if the kernel reads images. */
+gboolean gemmcl_body_build_pack_a (GemmclBody *self, GError **error);
 
-/** gemmcl_plan_launch_pack_a: A of @p, which lies in @from; then @p tells how its image and B's
+/** gemmcl_body_launch_pack_a: A of @p, which lies in @from; then @p tells how its image and B's
  * lie. */
-gboolean gemmcl_plan_launch_pack_a (GemmclPlan *self, cl_mem from, GemmclProblem *p, gsize batch,
+gboolean gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
                                     GemmclChain *chain, GError **error);
 
-/** gemmcl_plan_build_quantize: the step, with memory, if the kernel takes bytes. */
-gboolean gemmcl_plan_build_quantize (GemmclPlan *self, GError **error);
+/** gemmcl_body_build_quantize: the step, with memory, if the kernel takes bytes. */
+gboolean gemmcl_body_build_quantize (GemmclBody *self, GError **error);
 
-/** gemmcl_plan_launch_quantize: A of @p, which lies in @from; then @p tells how its bytes lie. */
-gboolean gemmcl_plan_launch_quantize (GemmclPlan *self, cl_mem from, GemmclProblem *p, gsize batch,
+/** gemmcl_body_launch_quantize: A of @p, which lies in @from; then @p tells how its bytes lie. */
+gboolean gemmcl_body_launch_quantize (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
                                       GemmclChain *chain, GError **error);
 
 /* operands.c */
 
-/** gemmcl_plan_create_bias: Returns: zeros with room for a panel's padding. */
-cl_mem gemmcl_plan_create_bias (GemmclPlan *self, GError **error);
+/** gemmcl_body_create_bias: Returns: zeros with room for a panel's padding. */
+cl_mem gemmcl_body_create_bias (GemmclBody *self, GError **error);
 
-/** gemmcl_plan_warm_up_b: Returns: memory of B as multiply reads it, not filled but by so much of
+/** gemmcl_body_warm_up_b: Returns: memory of B as multiply reads it, not filled but by so much of
  * its packing as @chain's warm_up lets through. */
-cl_mem gemmcl_plan_warm_up_b (GemmclPlan *self, cl_command_queue queue, GError **error);
+cl_mem gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error);
 
 /* planes.c: frames in images, which only kernels can read */
 
-/** gemmcl_plan_check_planes: Returns: whether a frame in images is what the plan can read; else
+/** gemmcl_body_check_planes: Returns: whether a frame in images is what the plan can read; else
  * %FALSE with #GEMMCL_ERROR_INVALID. */
-gboolean gemmcl_plan_check_planes (GemmclPlan *self, const GemmclData *frame, GError **error);
+gboolean gemmcl_body_check_planes (GemmclBody *self, const GemmclData *frame, GError **error);
 
-/** gemmcl_plan_build_gather: the step, if the plan may be given frames in images. */
-gboolean gemmcl_plan_build_gather (GemmclPlan *self, GError **error);
+/** gemmcl_body_build_gather: the step, if the plan may be given frames in images. */
+gboolean gemmcl_body_build_gather (GemmclBody *self, GError **error);
 
-/** gemmcl_plan_gather: enqueues that the planes of @frame are put as bytes into @to: frames one
+/** gemmcl_body_gather: enqueues that the planes of @frame are put as bytes into @to: frames one
  * after another, of which this one is @index. */
-gboolean gemmcl_plan_gather (GemmclPlan *self, const GemmclData *frame, gsize index, cl_mem to,
+gboolean gemmcl_body_gather (GemmclBody *self, const GemmclData *frame, gsize index, cl_mem to,
                              GemmclChain *chain, GError **error);
 
-/** gemmcl_plan_warm_up_gather: the same, of a frame that does not matter. */
-gboolean gemmcl_plan_warm_up_gather (GemmclPlan *self, cl_mem to, GemmclChain *chain,
+/** gemmcl_body_warm_up_gather: the same, of a frame that does not matter. */
+gboolean gemmcl_body_warm_up_gather (GemmclBody *self, cl_mem to, GemmclChain *chain,
                                      GError **error);
 
 /* state.c: the previous result that a plan with GEMMCL_ADDEND_PREVIOUS keeps. Kernels work in
  * it, as their D and their C; of it the last step makes the D that the caller gets. These do
  * nothing without it. */
 
-/** gemmcl_plan_build_state: the steps, and memory. */
-gboolean gemmcl_plan_build_state (GemmclPlan *self, GError **error);
+/** gemmcl_body_build_state: the steps, and memory. */
+gboolean gemmcl_body_build_state (GemmclBody *self, GError **error);
 
-/** gemmcl_plan_launch_load: before the kernels: zeros, or what came with the run, if it counts. */
-gboolean gemmcl_plan_launch_load (GemmclPlan *self, const GemmclOperands *operands,
+/** gemmcl_body_launch_load: before the kernels: zeros, or what came with the run, if it counts. */
+gboolean gemmcl_body_launch_load (GemmclBody *self, const GemmclOperands *operands,
                                   GemmclChain *chain, GError **error);
 
-/** gemmcl_plan_launch_store: behind them: D. */
-gboolean gemmcl_plan_launch_store (GemmclPlan *self, const GemmclOperands *operands,
+/** gemmcl_body_launch_store: behind them: D. */
+gboolean gemmcl_body_launch_store (GemmclBody *self, const GemmclOperands *operands,
                                    GemmclChain *chain, GError **error);
+
+/** gemmcl_body_adopt_previous: gemmcl_plan_adopt_previous() with the locks of both plans held. */
+void gemmcl_body_adopt_previous (GemmclBody *self, GemmclBody *from);
 
 /* check.c */
 
-/** gemmcl_plan_check_run: Returns: whether @run of @m rows and @batch problems can be one of the
+/** gemmcl_body_check_run: Returns: whether @run of @m rows and @batch problems can be one of the
  * plan; else %FALSE with #GEMMCL_ERROR_INVALID. */
-gboolean gemmcl_plan_check_run (GemmclPlan *self, const GemmclRun *run, gsize m, gsize batch,
+gboolean gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, gsize m, gsize batch,
                                 GError **error);
 
 /* run.c */
 
-void gemmcl_plan_init_runs (GemmclPlan *self);
+void gemmcl_body_init_runs (GemmclBody *self);
 
-/** gemmcl_plan_clear_runs: waits for what was submitted and drops what runs use. */
-void gemmcl_plan_clear_runs (GemmclPlan *self);
+/** gemmcl_body_wait: Waits for what was submitted. */
+void gemmcl_body_wait (GemmclBody *self);
+
+/** gemmcl_body_reap: Makes the slots of runs that are done free again, and adds those to @stats. */
+void gemmcl_body_reap (GemmclBody *self, GemmclPlanStats *stats);
 
 /* transfer.c: between the caller's memory and the plan's */
 
@@ -208,7 +230,7 @@ void gemmcl_plan_clear_runs (GemmclPlan *self);
  * @chain: where the copies are enqueued
  */
 typedef struct {
-  GemmclPlan *plan;
+  GemmclBody *body;
   GemmclOperand which;
   gboolean to_device;
   gsize m, index;
@@ -230,9 +252,9 @@ gboolean gemmcl_transfer (const GemmclTransfer *self, GError **error);
  */
 cl_mem gemmcl_transfer_share (const GemmclTransfer *self);
 
-/** gemmcl_plan_create_copy: Returns: a buffer for what can be transferred, of all problems. */
-cl_mem gemmcl_plan_create_copy (GemmclPlan *self, GemmclOperand which, GError **error);
+/** gemmcl_body_create_copy: Returns: a buffer for what can be transferred, of all problems. */
+cl_mem gemmcl_body_create_copy (GemmclBody *self, GemmclOperand which, GError **error);
 
-/** gemmcl_plan_get_operand_bytes: Returns: of what can be transferred, of one problem of @m rows;
+/** gemmcl_body_get_operand_bytes: Returns: of what can be transferred, of one problem of @m rows;
  * tight. */
-gsize gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m);
+gsize gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m);

@@ -89,7 +89,7 @@ check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error
 }
 
 gboolean
-gemmcl_plan_check_planes (GemmclPlan *self, const GemmclData *frame, GError **error)
+gemmcl_body_check_planes (GemmclBody *self, const GemmclData *frame, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;
 
@@ -102,7 +102,7 @@ gemmcl_plan_check_planes (GemmclPlan *self, const GemmclData *frame, GError **er
 }
 
 static gboolean
-has_images (GemmclPlan *self)
+has_images (GemmclBody *self)
 {
   cl_bool support = CL_FALSE;
 
@@ -114,13 +114,13 @@ has_images (GemmclPlan *self)
 /* In the newest language that the device has: of drivers that have images only there PoCL 7 is one.
  */
 gboolean
-gemmcl_plan_build_gather (GemmclPlan *self, GError **error)
+gemmcl_body_build_gather (GemmclBody *self, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;
 
   if (!has_images (self) || !check_format (image, NULL))
     return TRUE;
-  return gemmcl_plan_build_step (
+  return gemmcl_body_build_step (
       self, &self->gather, "planes.cl", "gather",
       g_strdup_printf ("-DSAMPLE_BYTES=%u%s", gemmcl_pixel_format_get_sample_bytes (image->format),
                        gemmcl_cl_get_version (self->device->version) >= 30 ? " -cl-std=CL3.0" : ""),
@@ -128,7 +128,7 @@ gemmcl_plan_build_gather (GemmclPlan *self, GError **error)
 }
 
 static gboolean
-launch (GemmclPlan *self, cl_mem plane, cl_mem to, gsize samples_before, const Texels *texels,
+launch (GemmclBody *self, cl_mem plane, cl_mem to, gsize samples_before, const Texels *texels,
         GemmclChain *chain, GError **error)
 {
   const gsize global[3] = {ROUND_UP (texels->columns, GROUP), texels->rows, 1};
@@ -141,7 +141,7 @@ launch (GemmclPlan *self, cl_mem plane, cl_mem to, gsize samples_before, const T
 
 /* Of a plane of one texel, as all outside of it are then the same. */
 gboolean
-gemmcl_plan_warm_up_gather (GemmclPlan *self, cl_mem to, GemmclChain *chain, GError **error)
+gemmcl_body_warm_up_gather (GemmclBody *self, cl_mem to, GemmclChain *chain, GError **error)
 {
   const guint bytes = gemmcl_pixel_format_get_sample_bytes (self->gemm.a_image->format);
   const cl_image_format format = {CL_RGBA, bytes == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8};
@@ -156,7 +156,7 @@ gemmcl_plan_warm_up_gather (GemmclPlan *self, cl_mem to, GemmclChain *chain, GEr
 }
 
 gboolean
-gemmcl_plan_gather (GemmclPlan *self, const GemmclData *frame, gsize index, cl_mem to,
+gemmcl_body_gather (GemmclBody *self, const GemmclData *frame, gsize index, cl_mem to,
                     GemmclChain *chain, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;

@@ -27,6 +27,7 @@ typedef struct {
 /* A run on its way into the queues. */
 typedef struct {
   GemmclPlan *plan;
+  GemmclBody *body; /* the plan's */
   const GemmclRun *run;
   Slot *slot;
   gsize m, batch;
@@ -72,9 +73,8 @@ get_kernel_time (const Slot *slot)
   return end > start ? end - start : 0;
 }
 
-/* Makes the slots of runs that are done free again. */
-static void
-reap (GemmclPlan *self)
+void
+gemmcl_body_reap (GemmclBody *self, GemmclPlanStats *stats)
 {
   for (guint i = 0; i < self->slots->len; i++) {
     Slot *slot = g_ptr_array_index (self->slots, i);
@@ -86,11 +86,11 @@ reap (GemmclPlan *self)
     if (status > CL_COMPLETE)
       continue;
     if (status == CL_COMPLETE) {
-      self->stats.runs++;
-      self->stats.kernel_ns += get_kernel_time (slot);
-      self->stats.flops += slot->flops;
-      self->stats.bytes_in += slot->bytes_in;
-      self->stats.bytes_out += slot->bytes_out;
+      stats->runs++;
+      stats->kernel_ns += get_kernel_time (slot);
+      stats->flops += slot->flops;
+      stats->bytes_in += slot->bytes_in;
+      stats->bytes_out += slot->bytes_out;
     }
     g_ptr_array_set_size (slot->events, 0);
     slot->done = NULL;
@@ -100,28 +100,29 @@ reap (GemmclPlan *self)
 static Slot *
 find_slot (GemmclPlan *self)
 {
+  GPtrArray *slots = self->body->slots;
   Slot *slot;
 
-  reap (self);
-  for (guint i = 0; i < self->slots->len; i++) {
-    slot = g_ptr_array_index (self->slots, i);
+  gemmcl_body_reap (self->body, &self->stats);
+  for (guint i = 0; i < slots->len; i++) {
+    slot = g_ptr_array_index (slots, i);
     if (slot->done == NULL)
       return slot;
   }
   slot = g_new0 (Slot, 1);
   slot->events = gemmcl_events_new ();
-  g_ptr_array_add (self->slots, slot);
+  g_ptr_array_add (slots, slot);
   return slot;
 }
 
 void
-gemmcl_plan_init_runs (GemmclPlan *self)
+gemmcl_body_init_runs (GemmclBody *self)
 {
   self->slots = g_ptr_array_new_with_free_func (slot_free);
 }
 
 void
-gemmcl_plan_clear_runs (GemmclPlan *self)
+gemmcl_body_wait (GemmclBody *self)
 {
   for (guint i = 0; i < self->slots->len; i++) {
     const Slot *slot = g_ptr_array_index (self->slots, i);
@@ -129,10 +130,6 @@ gemmcl_plan_clear_runs (GemmclPlan *self)
     if (slot->done != NULL)
       clWaitForEvents (1, &slot->done);
   }
-  reap (self);
-  g_ptr_array_unref (self->slots);
-  g_clear_pointer (&self->upload, clReleaseCommandQueue);
-  g_clear_pointer (&self->download, clReleaseCommandQueue);
 }
 
 void
@@ -144,7 +141,7 @@ gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats)
   g_return_if_fail (stats != NULL);
 
   locker = g_mutex_locker_new (&self->lock);
-  reap (self);
+  gemmcl_body_reap (self->body, &self->stats);
   *stats = self->stats;
 }
 
@@ -153,7 +150,7 @@ describe (Submission *self, GemmclOperand which, gboolean to_device, const Gemmc
           gsize index)
 {
   return (GemmclTransfer){
-      .plan = self->plan,
+      .body = self->body,
       .which = which,
       .to_device = to_device,
       .m = self->m,
@@ -179,7 +176,7 @@ place (Submission *self, GemmclOperand which, gboolean to_device, const GemmclDa
   if (self->batch == 1 && (shared = gemmcl_transfer_share (&transfer)) != NULL)
     return self->shared[self->n_shared++] = shared;
   if (*copy == NULL)
-    *copy = gemmcl_plan_create_copy (self->plan, which, error);
+    *copy = gemmcl_body_create_copy (self->body, which, error);
   return *copy;
 }
 
@@ -194,7 +191,7 @@ place_all (Submission *self, GError **error)
       .batch = self->batch,
       .b = run->b,
       .c = run->c,
-      .weights = self->plan->weights ? gemmcl_weights_get_buffer (self->plan->weights) : NULL,
+      .weights = self->body->weights ? gemmcl_weights_get_buffer (self->body->weights) : NULL,
       .tight = !run->strided,
       .alpha = run->alpha,
       .beta = run->beta,
@@ -220,10 +217,10 @@ add_acquired (Submission *self, cl_mem object)
 static void
 find_acquired (Submission *self)
 {
-  const GemmclImage *image = self->plan->gemm.a_image;
+  const GemmclImage *image = self->body->gemm.a_image;
 
   if (self->slot->acquired == NULL)
-    self->slot->acquired = g_new (cl_mem, self->plan->gemm.batch * GEMMCL_MAX_PLANES);
+    self->slot->acquired = g_new (cl_mem, self->body->gemm.batch * GEMMCL_MAX_PLANES);
   for (gsize i = 0; i < (self->run->strided ? 1 : self->batch); i++) {
     const GemmclData *a = &self->run->a[i];
     const guint n =
@@ -277,7 +274,7 @@ enter_queue (Submission *self, GemmclDataKind kind, cl_command_queue *apart, GEr
   GemmclChain *chain = &self->chain;
 
   if (is_apart && *apart == NULL &&
-      !(*apart = gemmcl_context_create_queue (self->plan->context, 0, error)))
+      !(*apart = gemmcl_context_create_queue (self->body->context, 0, error)))
     return FALSE;
   /* What waits for an event of another queue wants that to be flushed. */
   if (chain->last != NULL && chain->queue != (is_apart ? *apart : self->queue) &&
@@ -299,7 +296,7 @@ move (Submission *self, GemmclOperand which, gboolean to_device, cl_mem at, cons
 
     if (!enter_queue (self, data[i].kind, apart, error) ||
         !(data[i].kind == GEMMCL_DATA_IMAGES
-              ? gemmcl_plan_gather (self->plan, &data[i], i, at, &self->chain, error)
+              ? gemmcl_body_gather (self->body, &data[i], i, at, &self->chain, error)
               : gemmcl_transfer (&transfer, error)))
       return FALSE;
   }
@@ -314,7 +311,7 @@ bring (Submission *self, GError **error)
   const gboolean copies_a =
       operands->a != NULL && operands->a == self->slot->copies[GEMMCL_OPERAND_A];
   const gboolean adds_d =
-      self->plan->problem.addend == GEMMCL_ADDEND_OUTPUT && operands->beta != 0.0f;
+      self->body->problem.addend == GEMMCL_ADDEND_OUTPUT && operands->beta != 0.0f;
 
   return move (self, GEMMCL_OPERAND_A, TRUE, operands->a, run->a, error) &&
          (!adds_d || move (self, GEMMCL_OPERAND_D, TRUE, operands->d, run->d, error)) &&
@@ -328,7 +325,7 @@ bring (Submission *self, GError **error)
 static gboolean
 show_host (Submission *self, GError **error)
 {
-  const gsize size = gemmcl_plan_get_operand_bytes (self->plan, GEMMCL_OPERAND_D, self->m);
+  const gsize size = gemmcl_body_get_operand_bytes (self->body, GEMMCL_OPERAND_D, self->m);
   GemmclChain *chain = &self->chain;
   cl_event done = NULL;
   cl_int status;
@@ -359,7 +356,7 @@ static gboolean
 enqueue (Submission *self, GError **error)
 {
   return place_all (self, error) && acquire (self, error) && bring (self, error) &&
-         gemmcl_plan_enqueue_locked (self->plan, &self->operands, &self->chain, error) &&
+         gemmcl_body_enqueue_locked (self->body, &self->operands, &self->chain, error) &&
          release (self, error) && take (self, error) &&
          gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
 }
@@ -384,14 +381,14 @@ count_host_bytes (Submission *self, GemmclOperand which, const GemmclData *data)
 
   for (gsize i = 0; data != NULL && !self->run->strided && i < self->batch; i++)
     n += data[i].kind == GEMMCL_DATA_HOST;
-  return n * gemmcl_plan_get_operand_bytes (self->plan, which, self->m);
+  return n * gemmcl_body_get_operand_bytes (self->body, which, self->m);
 }
 
 /* The run is under way: the slot is its own until it is done. */
 static void
 keep (Submission *self)
 {
-  const GemmclGemm *gemm = &self->plan->gemm;
+  const GemmclGemm *gemm = &self->body->gemm;
   Slot *slot = self->slot;
 
   slot->first = self->chain.first;
@@ -409,6 +406,7 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
 {
   g_autoptr (GMutexLocker) locker = NULL;
   g_auto (Submission) submission = {.plan = self, .run = run};
+  const GemmclBody *body;
   gsize m, batch;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
@@ -420,26 +418,27 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
                         run->size, sizeof (GemmclRun));
   g_return_val_if_fail (run->d != NULL, FALSE);
   g_return_val_if_fail (run->a != NULL || run->alpha == 0.0, FALSE);
-  g_return_val_if_fail (!run->rows == !self->problem.row_outputs, FALSE);
   g_return_val_if_fail (!run->acquire == !run->release, FALSE);
   g_return_val_if_fail (run->wait != NULL || run->n_wait == 0, FALSE);
-  g_return_val_if_fail (!run->previous || self->problem.addend == GEMMCL_ADDEND_PREVIOUS, FALSE);
-
-  m = run->m ? run->m : self->problem.m;
-  batch = run->batch ? run->batch : self->problem.batch;
-  if (!gemmcl_plan_check_run (self, run, m, batch, error))
-    return FALSE;
   locker = g_mutex_locker_new (&self->lock);
-  if (run->alpha != 0.0 && run->b == NULL && self->weights == NULL)
+  body = submission.body = self->body;
+  g_return_val_if_fail (!run->rows == !body->problem.row_outputs, FALSE);
+  g_return_val_if_fail (!run->previous || body->problem.addend == GEMMCL_ADDEND_PREVIOUS, FALSE);
+
+  m = run->m ? run->m : body->problem.m;
+  batch = run->batch ? run->batch : body->problem.batch;
+  if (!gemmcl_body_check_run (submission.body, run, m, batch, error))
+    return FALSE;
+  if (run->alpha != 0.0 && run->b == NULL && body->weights == NULL)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "The plan has no B yet; set it before the first run.");
   submission.slot = find_slot (self);
   submission.chain.events = submission.slot->events;
   submission.m = m;
   submission.batch = batch;
-  submission.apart = run->queue == NULL && !self->device->host_unified;
+  submission.apart = run->queue == NULL && !body->device->host_unified;
   submission.chain.queue = submission.queue =
-      run->queue ? run->queue : gemmcl_context_get_cl_queue (self->context);
+      run->queue ? run->queue : gemmcl_context_get_cl_queue (body->context);
   submission.chain.n_wait = run->n_wait;
   submission.chain.wait = run->wait;
   if (!enqueue (&submission, error)) {
@@ -461,5 +460,5 @@ gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error)
 
   return gemmcl_plan_submit (self, run, NULL, &done, error) &&
          gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents after %s",
-                          self->kernel->name);
+                          gemmcl_plan_get_kernel (self));
 }

@@ -4,7 +4,7 @@
 
 /* Of both steps. */
 static gchar *
-make_options (GemmclPlan *self)
+make_options (GemmclBody *self)
 {
   const GemmclGemm *gemm = &self->problem;
   g_autofree gchar *image = NULL;
@@ -19,16 +19,16 @@ make_options (GemmclPlan *self)
 }
 
 gboolean
-gemmcl_plan_build_state (GemmclPlan *self, GError **error)
+gemmcl_body_build_state (GemmclBody *self, GError **error)
 {
   if (self->problem.addend != GEMMCL_ADDEND_PREVIOUS)
     return TRUE;
-  self->state = gemmcl_plan_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat),
+  self->state = gemmcl_body_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat),
                                            "The previous result", error);
   return self->state != NULL &&
-         gemmcl_plan_build_step (self, &self->load, "store.cl", "load", make_options (self),
+         gemmcl_body_build_step (self, &self->load, "store.cl", "load", make_options (self),
                                  error) &&
-         gemmcl_plan_build_step (self, &self->store, "store.cl", "store", make_options (self),
+         gemmcl_body_build_step (self, &self->store, "store.cl", "store", make_options (self),
                                  error);
 }
 
@@ -39,7 +39,7 @@ typedef struct {
 } Runs;
 
 static Runs
-get_pixels (GemmclPlan *self)
+get_pixels (GemmclBody *self)
 {
   const GemmclImage *image = self->problem.d_image;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
@@ -56,7 +56,7 @@ get_pixels (GemmclPlan *self)
 }
 
 static Runs
-get_runs (GemmclPlan *self, gsize m, gboolean tight)
+get_runs (GemmclBody *self, gsize m, gboolean tight)
 {
   const GemmclMatrixLayout state = gemmcl_gemm_get_layout (&self->gemm, GEMMCL_OPERAND_D, TRUE);
   const GemmclMatrixLayout d = gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_D, tight);
@@ -75,7 +75,7 @@ get_runs (GemmclPlan *self, gsize m, gboolean tight)
 }
 
 static gboolean
-launch (GemmclPlan *self, cl_kernel kernel, cl_mem d, const GemmclOperands *operands,
+launch (GemmclBody *self, cl_kernel kernel, cl_mem d, const GemmclOperands *operands,
         GemmclChain *chain, GError **error)
 {
   const Runs runs =
@@ -89,7 +89,7 @@ launch (GemmclPlan *self, cl_kernel kernel, cl_mem d, const GemmclOperands *oper
 
 /* All of it, as a run may have fewer rows and problems than the next one. */
 static gboolean
-fill (GemmclPlan *self, GemmclChain *chain, GError **error)
+fill (GemmclBody *self, GemmclChain *chain, GError **error)
 {
   const gsize size = self->gemm.m * self->gemm.n * self->gemm.batch * sizeof (gfloat);
   const gfloat zero = 0.0f;
@@ -104,7 +104,7 @@ fill (GemmclPlan *self, GemmclChain *chain, GError **error)
 }
 
 gboolean
-gemmcl_plan_launch_load (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+gemmcl_body_launch_load (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
                          GError **error)
 {
   if (self->state == NULL)
@@ -115,7 +115,7 @@ gemmcl_plan_launch_load (GemmclPlan *self, const GemmclOperands *operands, Gemmc
 }
 
 gboolean
-gemmcl_plan_launch_store (GemmclPlan *self, const GemmclOperands *operands, GemmclChain *chain,
+gemmcl_body_launch_store (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
                           GError **error)
 {
   return self->state == NULL || launch (self, self->store, operands->d, operands, chain, error);
@@ -127,12 +127,12 @@ gemmcl_plan_reset_previous (GemmclPlan *self)
   g_return_if_fail (GEMMCL_IS_PLAN (self));
 
   g_mutex_lock (&self->lock);
-  self->state_is_void = TRUE;
+  self->body->state_is_void = TRUE;
   g_mutex_unlock (&self->lock);
 }
 
 static gboolean
-have_same_state (const GemmclPlan *a, const GemmclPlan *b)
+have_same_state (const GemmclBody *a, const GemmclBody *b)
 {
   return a->context == b->context && a->problem.addend == GEMMCL_ADDEND_PREVIOUS &&
          b->problem.addend == GEMMCL_ADDEND_PREVIOUS && a->gemm.m == b->gemm.m &&
@@ -142,25 +142,29 @@ have_same_state (const GemmclPlan *a, const GemmclPlan *b)
 
 /* The two exchange their memory, so that both have some without allocating. */
 void
-gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from)
+gemmcl_body_adopt_previous (GemmclBody *self, GemmclBody *from)
 {
-  cl_mem own;
+  cl_mem own = self->state;
 
-  g_return_if_fail (GEMMCL_IS_PLAN (self));
-  g_return_if_fail (GEMMCL_IS_PLAN (from));
-  g_return_if_fail (self != from);
-
-  if (!have_same_state (self, from)) {
-    gemmcl_plan_reset_previous (self);
+  self->state_is_void = TRUE;
+  if (!have_same_state (self, from))
     return;
-  }
-  g_mutex_lock (&MIN (self, from)->lock);
-  g_mutex_lock (&MAX (self, from)->lock);
-  own = self->state;
   self->state = from->state;
   self->state_is_void = from->state_is_void;
   from->state = own;
   from->state_is_void = TRUE;
+}
+
+void
+gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from)
+{
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+  g_return_if_fail (GEMMCL_IS_PLAN (from));
+  g_return_if_fail (self != from);
+
+  g_mutex_lock (&MIN (self, from)->lock);
+  g_mutex_lock (&MAX (self, from)->lock);
+  gemmcl_body_adopt_previous (self->body, from->body);
   g_mutex_unlock (&self->lock);
   g_mutex_unlock (&from->lock);
 }

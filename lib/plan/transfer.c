@@ -148,7 +148,7 @@ get_image (const GemmclGemm *gemm, GemmclOperand which)
 static Region
 get_matrix (const GemmclTransfer *self)
 {
-  const GemmclGemm *gemm = &self->plan->problem;
+  const GemmclGemm *gemm = &self->body->problem;
   const GemmclMatrixLayout device = gemmcl_gemm_get_layout (gemm, self->which, TRUE);
   const GemmclMatrixLayout caller = gemmcl_gemm_get_layout (gemm, self->which, FALSE);
   const gsize size = gemmcl_gemm_get_element_size (gemm, self->which);
@@ -166,7 +166,7 @@ get_matrix (const GemmclTransfer *self)
 static guint
 get_regions (const GemmclTransfer *self, Region regions[GEMMCL_MAX_PLANES])
 {
-  const GemmclImage *image = get_image (&self->plan->problem, self->which);
+  const GemmclImage *image = get_image (&self->body->problem, self->which);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   gsize frame_bytes;
 
@@ -200,7 +200,7 @@ gemmcl_transfer (const GemmclTransfer *self, GError **error)
 }
 
 gsize
-gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m)
+gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m)
 {
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (&self->problem, which, TRUE);
   const GemmclImage *image = get_image (&self->problem, which);
@@ -213,15 +213,15 @@ gemmcl_plan_get_operand_bytes (GemmclPlan *self, GemmclOperand which, gsize m)
 }
 
 cl_mem
-gemmcl_plan_create_copy (GemmclPlan *self, GemmclOperand which, GError **error)
+gemmcl_body_create_copy (GemmclBody *self, GemmclOperand which, GError **error)
 {
   static const gchar *const names[GEMMCL_N_OPERANDS] = {[GEMMCL_OPERAND_A] = "A",
                                                         [GEMMCL_OPERAND_D] = "D",
                                                         [GEMMCL_OPERAND_ROW_OUTPUTS] =
                                                             "the row outputs"};
 
-  return gemmcl_plan_create_memory (
-      self, 1, gemmcl_plan_get_operand_bytes (self, which, self->gemm.m), names[which], error);
+  return gemmcl_body_create_memory (
+      self, 1, gemmcl_body_get_operand_bytes (self, which, self->gemm.m), names[which], error);
 }
 
 /* Whether nothing lies between rows or planes, as in the plan's memory. */
@@ -246,7 +246,7 @@ static gboolean
 is_worth_it (const GemmclTransfer *self, gsize size)
 {
   return size >= SHARE_BYTES ||
-         (self->to_device && self->plan->device->type == GEMMCL_DEVICE_TYPE_CPU);
+         (self->to_device && self->body->device->type == GEMMCL_DEVICE_TYPE_CPU);
 }
 
 static gboolean
@@ -254,23 +254,23 @@ is_aligned (const GemmclTransfer *self, gsize size)
 {
   gconstpointer data = self->data->host[0];
 
-  if (self->plan->device->type == GEMMCL_DEVICE_TYPE_CPU)
-    return (guintptr)data % (self->plan->kernel->dpas ? CACHE_LINE : CPU_ALIGN) == 0;
+  if (self->body->device->type == GEMMCL_DEVICE_TYPE_CPU)
+    return (guintptr)data % (self->body->kernel->dpas ? CACHE_LINE : CPU_ALIGN) == 0;
   return (guintptr)data % PAGE == 0 && size % CACHE_LINE == 0;
 }
 
 static cl_mem
 share_host (const GemmclTransfer *self)
 {
-  const gsize size = gemmcl_plan_get_operand_bytes (self->plan, self->which, self->m);
+  const gsize size = gemmcl_body_get_operand_bytes (self->body, self->which, self->m);
   const cl_mem_flags access = self->to_device ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
   cl_mem buffer;
   cl_int status;
 
-  if (!self->plan->device->host_unified || !is_worth_it (self, size) || !is_tight (self) ||
+  if (!self->body->device->host_unified || !is_worth_it (self, size) || !is_tight (self) ||
       !is_aligned (self, size))
     return NULL;
-  buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->plan->context),
+  buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->body->context),
                            access | CL_MEM_USE_HOST_PTR, size, self->data->host[0], &status);
   return status == CL_SUCCESS ? buffer : NULL;
 }

@@ -8,16 +8,16 @@
 #include "plan/plan.h"
 
 static gboolean
-enqueue (GemmclPlan *self, GemmclChain *chain, GError **error)
+enqueue (GemmclBody *self, GemmclChain *chain, GError **error)
 {
   const gboolean has_row_outputs = self->problem.row_outputs != 0;
-  g_auto (cl_mem) weights = gemmcl_plan_warm_up_b (self, chain->queue, error);
-  g_auto (cl_mem) a = weights ? gemmcl_plan_create_copy (self, GEMMCL_OPERAND_A, error) : NULL;
-  g_auto (cl_mem) d = a ? gemmcl_plan_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
+  g_auto (cl_mem) weights = gemmcl_body_warm_up_b (self, chain->queue, error);
+  g_auto (cl_mem) a = weights ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_A, error) : NULL;
+  g_auto (cl_mem) d = a ? gemmcl_body_create_copy (self, GEMMCL_OPERAND_D, error) : NULL;
   g_auto (cl_mem) row_outputs = NULL;
   GemmclOperands operands;
 
-  if (d == NULL || (has_row_outputs && !(row_outputs = gemmcl_plan_create_copy (
+  if (d == NULL || (has_row_outputs && !(row_outputs = gemmcl_body_create_copy (
                                              self, GEMMCL_OPERAND_ROW_OUTPUTS, error))))
     return FALSE;
   operands = (GemmclOperands){
@@ -31,12 +31,12 @@ enqueue (GemmclPlan *self, GemmclChain *chain, GError **error)
       .tight = TRUE,
       .alpha = 1,
   };
-  return (self->gather == NULL || gemmcl_plan_warm_up_gather (self, a, chain, error)) &&
-         gemmcl_plan_enqueue_locked (self, &operands, chain, error);
+  return (self->gather == NULL || gemmcl_body_warm_up_gather (self, a, chain, error)) &&
+         gemmcl_body_enqueue_locked (self, &operands, chain, error);
 }
 
 void
-gemmcl_plan_warm_up (GemmclPlan *self)
+gemmcl_body_warm_up (GemmclBody *self)
 {
   g_autoptr (GPtrArray) events = gemmcl_events_new ();
   g_autoptr (GError) failure = NULL;
