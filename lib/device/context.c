@@ -12,8 +12,9 @@ struct _GemmclContext {
   cl_context context;
   gboolean wrapped; /* somebody else made that */
   cl_command_queue queue;
-  GMutex lock;          /* of programs */
-  GHashTable *programs; /* "source options" -> cl_program */
+  GMutex lock;          /* of programs; not held while one is built */
+  GCond built;          /* or failed to be */
+  GHashTable *programs; /* "source options" -> cl_program; NULL while it is being built */
   guint n_compiled;     /* of these, not found in the disk's cache */
   GemmclWeightsTable weights;
 };
@@ -23,13 +24,15 @@ G_DEFINE_FINAL_TYPE (GemmclContext, gemmcl_context, G_TYPE_OBJECT)
 static void
 release_program (gpointer program)
 {
-  clReleaseProgram (program);
+  if (program != NULL)
+    clReleaseProgram (program);
 }
 
 static void
 gemmcl_context_init (GemmclContext *self)
 {
   g_mutex_init (&self->lock);
+  g_cond_init (&self->built);
   self->programs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, release_program);
   gemmcl_weights_table_init (&self->weights);
 }
@@ -44,6 +47,7 @@ gemmcl_context_finalize (GObject *object)
   g_clear_pointer (&self->queue, clReleaseCommandQueue);
   g_clear_pointer (&self->context, clReleaseContext);
   g_clear_pointer (&self->device, gemmcl_device_free);
+  g_cond_clear (&self->built);
   g_mutex_clear (&self->lock);
   G_OBJECT_CLASS (gemmcl_context_parent_class)->finalize (object);
 }
@@ -331,22 +335,40 @@ gemmcl_context_get_cl_queue (GemmclContext *self)
   return self->queue;
 }
 
+/* With the lock held, which it releases meanwhile. */
+static cl_program
+build_program (GemmclContext *self, const gchar *key, const gchar *source, const gchar *options,
+               GError **error)
+{
+  cl_program program;
+  gboolean compiled;
+
+  g_hash_table_insert (self->programs, g_strdup (key), NULL);
+  g_mutex_unlock (&self->lock);
+  program = gemmcl_program_build (self->context, self->device, source, options, &compiled, error);
+  g_mutex_lock (&self->lock);
+  if (program != NULL)
+    g_hash_table_insert (self->programs, g_strdup (key), program);
+  else
+    g_hash_table_remove (self->programs, key);
+  self->n_compiled += compiled;
+  g_cond_broadcast (&self->built);
+  return program;
+}
+
+/* Waits for a thread that builds the same, and for no other. */
 static cl_program
 get_program (GemmclContext *self, const gchar *source, const gchar *options, GError **error)
 {
   g_autofree gchar *key = g_strconcat (source, " ", options, NULL);
-  g_autoptr (GMutexLocker) locker = NULL;
-  cl_program program;
-  gboolean compiled;
+  gpointer program = NULL;
 
-  locker = g_mutex_locker_new (&self->lock);
-  program = g_hash_table_lookup (self->programs, key);
-  if (program == NULL) {
-    program = gemmcl_program_build (self->context, self->device, source, options, &compiled, error);
-    if (program != NULL)
-      g_hash_table_insert (self->programs, g_steal_pointer (&key), program);
-    self->n_compiled += compiled;
-  }
+  g_mutex_lock (&self->lock);
+  while (g_hash_table_lookup_extended (self->programs, key, NULL, &program) && program == NULL)
+    g_cond_wait (&self->built, &self->lock);
+  if (program == NULL)
+    program = build_program (self, key, source, options, error);
+  g_mutex_unlock (&self->lock);
   return program;
 }
 
