@@ -46,7 +46,9 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
 GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                              GError **error);
 
-/** gemmcl_plan_get_kernel: Returns: the kernel that was chosen, with its split; static. */
+/** gemmcl_plan_get_kernel: Returns: the kernel that is in use, with its split; static. Only
+ * gemmcl_plan_auto_tune() changes it, and with it what the next two and
+ * gemmcl_plan_get_build_info() return. */
 const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
 
 /** gemmcl_plan_get_precision: Returns: the precision of that kernel: the problem's, or more. */
@@ -75,7 +77,7 @@ typedef struct _GemmclPrepared GemmclPrepared;
 
 /**
  * gemmcl_plan_prepare:
- * @matrix: the operand; not kept
+ * @matrix: the operand; kept only for gemmcl_plan_auto_tune()
  *
  * Converts @matrix to f32, packs it as the kernel wants and puts it on the device. B of a kernel
  * that multiplies int8 becomes int8 with one scale for each column or for all
@@ -95,8 +97,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclPrepared, gemmcl_prepared_free)
 
 /**
  * gemmcl_plan_use:
- * @prepared: by gemmcl_plan_prepare(); afterwards it holds the operand that was used before, to be
- *   freed when there is time
+ * @prepared: by gemmcl_plan_prepare(), not used before; afterwards it holds the operand that was
+ *   used before, to be freed when there is time
  *
  * Makes @prepared the operand of the runs that are submitted from now on; those before keep the old
  * one. No more than a pointer is exchanged.

@@ -4,7 +4,7 @@
 
 #include <gio/gio.h>
 
-#include "gemmcl-kernels.h"
+#include "gemmcl-plan.h"
 
 GEMMCL_BEGIN_DECLS
 
@@ -171,6 +171,94 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
 GemmclTuningResult *gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
                                           const GemmclTuningOptions *options,
                                           GCancellable *cancellable, GError **error);
+
+/**
+ * GemmclAutoTune:
+ * @GEMMCL_AUTO_TUNE_AUTO: on GPUs
+ * @GEMMCL_AUTO_TUNE_ON: on any device
+ * @GEMMCL_AUTO_TUNE_OFF: never
+ *
+ * Devices on which a plan searches for a faster kernel.
+ */
+typedef enum {
+  GEMMCL_AUTO_TUNE_AUTO,
+  GEMMCL_AUTO_TUNE_ON,
+  GEMMCL_AUTO_TUNE_OFF,
+} GemmclAutoTune;
+
+/**
+ * gemmcl_plan_auto_tune:
+ * @self: a new plan without operands, which no other thread has yet
+ *
+ * Lets the plan search for a faster kernel while it is used, if the rules chose its kernel
+ * (gemmcl_plan_get_choice_source()); otherwise does nothing. To be called once at most.
+ *
+ * A thread of low priority searches by gemmcl_tuning_search() with GEMMCL_TUNING_OPTIONS_INIT;
+ * searches of a process take turns, and one that waited looks first for what the others found. If
+ * another kernel is faster, the thread builds it, prepares the operands of the plan for it and puts
+ * it in the place of the first. Runs that were submitted before go on with the first kernel; later
+ * ones use the other, with the same operands and previous result. gemmcl_plan_submit() waits for no
+ * more than the exchange of pointers.
+ *
+ * The kernel does not change while an operand is prepared that was neither used nor freed; a
+ * program that keeps one keeps the first kernel. gemmcl_plan_prepare() may wait once, for operands
+ * that changed during the search and that the thread prepares. Until the search ends the plan keeps
+ * references to the matrices of its operands.
+ *
+ * The last reference to the plan may be dropped at any time. The search is then cancelled and not
+ * waited for: a compiler that does not return keeps its thread, and what the thread needs.
+ */
+void gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode);
+
+/**
+ * GemmclTuningState:
+ * @GEMMCL_TUNING_STATE_OFF: no search: none was asked for, the kernel was named, or the search was
+ *   cancelled
+ * @GEMMCL_TUNING_STATE_KNOWN: no search: an entry, tuned or shipped, chose the kernel
+ * @GEMMCL_TUNING_STATE_WAITING: for its turn
+ * @GEMMCL_TUNING_STATE_SEARCHING: or making the kernel that was found ready
+ * @GEMMCL_TUNING_STATE_KEPT: no kernel is faster than the first
+ * @GEMMCL_TUNING_STATE_SWAPPED: a faster kernel is in use
+ * @GEMMCL_TUNING_STATE_FAILED: the first kernel stays
+ *
+ * State of the search of a plan. The last three are final.
+ */
+typedef enum {
+  GEMMCL_TUNING_STATE_OFF,
+  GEMMCL_TUNING_STATE_KNOWN,
+  GEMMCL_TUNING_STATE_WAITING,
+  GEMMCL_TUNING_STATE_SEARCHING,
+  GEMMCL_TUNING_STATE_KEPT,
+  GEMMCL_TUNING_STATE_SWAPPED,
+  GEMMCL_TUNING_STATE_FAILED,
+} GemmclTuningState;
+
+/** gemmcl_tuning_state_get_name: Returns: "off", "known", "waiting", "searching", "kept", "swapped"
+ * or "failed"; static. */
+const gchar *gemmcl_tuning_state_get_name (GemmclTuningState state);
+
+/**
+ * gemmcl_plan_get_tuning:
+ * @result: (out) (optional) (nullable) (transfer none): what the search found; %NULL before, and
+ *   where another search had found it
+ * @why: (out) (optional) (nullable) (transfer none): the reason, if it failed
+ *
+ * Both belong to the plan and do not change once they are set.
+ *
+ * Returns: the state of the search.
+ */
+GemmclTuningState gemmcl_plan_get_tuning (GemmclPlan *self, const GemmclTuningResult **result,
+                                          const gchar **why);
+
+/**
+ * gemmcl_plan_cancel_tuning:
+ * @timeout: microseconds to wait for the thread; 0: does not wait
+ *
+ * Ends the search: the kernel of the plan does not change any more.
+ *
+ * Returns: whether the thread has ended, or there was none.
+ */
+gboolean gemmcl_plan_cancel_tuning (GemmclPlan *self, gint64 timeout);
 
 /**
  * gemmcl_tuning_store:

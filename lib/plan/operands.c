@@ -185,17 +185,21 @@ make_key (GemmclBody *self, const gfloat *b, const gfloat *scales)
 }
 
 struct _GemmclPrepared {
-  GemmclPlan *plan;       /* to tell it from others; no reference */
-  GemmclBody *body;       /* of @plan; not used any more once the operand is ready */
+  GemmclPlan *plan;       /* to tell it from others, until it is used; no reference */
+  GemmclTuner *tuner;     /* of the plan, which keeps the body until then; NULL: no search */
+  GemmclBody *body;       /* that it is for; not used any more once the operand is ready */
   GemmclContext *context; /* whose weights outlive the plan */
   GemmclPlanOperand operand;
   GemmclWeights *weights; /* of B */
   cl_mem buffer;          /* of the others */
+  GemmclMatrix *matrix;   /* for the tuner */
 };
 
 void
 gemmcl_prepared_free (GemmclPrepared *self)
 {
+  g_clear_pointer (&self->tuner, gemmcl_tuner_end);
+  g_clear_pointer (&self->matrix, gemmcl_matrix_unref);
   g_clear_pointer (&self->weights, gemmcl_weights_unref);
   g_clear_pointer (&self->buffer, clReleaseMemObject);
   g_clear_object (&self->context);
@@ -284,48 +288,59 @@ prepare_c (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *c, GError
   }
 }
 
-GemmclPrepared *
-gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
-                     GError **error)
+static gboolean
+prepare (GemmclPrepared *self, GemmclMatrix *matrix, GError **error)
 {
-  static gboolean (*const prepare[]) (GemmclPrepared *, cl_command_queue, GemmclMatrix *,
-                                      GError **) = {
+  static gboolean (*const functions[]) (GemmclPrepared *, cl_command_queue, GemmclMatrix *,
+                                        GError **) = {
       [GEMMCL_PLAN_B] = prepare_b,
       [GEMMCL_PLAN_BIAS] = prepare_bias,
       [GEMMCL_PLAN_C] = prepare_c,
   };
-  g_autoptr (GemmclPrepared) prepared = NULL;
-  g_auto (cl_command_queue) queue = NULL;
-
-  g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
-  g_return_val_if_fail ((guint)operand < G_N_ELEMENTS (prepare), NULL);
-  g_return_val_if_fail (matrix != NULL, NULL);
-
-  prepared = g_new0 (GemmclPrepared, 1);
-  prepared->plan = self;
-  prepared->body = self->body;
-  prepared->context = g_object_ref (self->body->context);
-  prepared->operand = operand;
   /* Not the context's, in which runs are: what waits here would wait for them. */
-  queue = gemmcl_context_create_queue (prepared->context, 0, error);
-  if (queue == NULL || !prepare[operand](prepared, queue, matrix, error))
-    return NULL;
-  return g_steal_pointer (&prepared);
+  g_auto (cl_command_queue) queue = gemmcl_context_create_queue (self->context, 0, error);
+
+  return queue != NULL && functions[self->operand](self, queue, matrix, error);
 }
 
-void
-gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
+static GemmclPrepared *
+prepared_new (GemmclBody *body, GemmclPlanOperand operand)
 {
-  GemmclBody *body;
+  GemmclPrepared *self = g_new0 (GemmclPrepared, 1);
+
+  self->body = body;
+  self->context = g_object_ref (body->context);
+  self->operand = operand;
+  return self;
+}
+
+GemmclPrepared *
+gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
+                     GError **error)
+{
+  g_autoptr (GemmclPrepared) prepared = NULL;
+  GemmclTuner *tuner;
+
+  g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
+  g_return_val_if_fail ((guint)operand < GEMMCL_N_PLAN_OPERANDS, NULL);
+  g_return_val_if_fail (matrix != NULL, NULL);
+
+  tuner = self->tuner ? gemmcl_tuner_begin (self->tuner) : NULL;
+  prepared = prepared_new (self->body, operand);
+  prepared->plan = self;
+  prepared->tuner = tuner;
+  prepared->matrix = tuner ? gemmcl_matrix_ref (matrix) : NULL;
+  return prepare (prepared, matrix, error) ? g_steal_pointer (&prepared) : NULL;
+}
+
+/* Exchanges the operand and that of @body. */
+static void
+use (GemmclBody *body, GemmclPrepared *prepared)
+{
   GemmclWeights *weights;
   cl_mem *where;
   cl_mem buffer;
 
-  g_return_if_fail (GEMMCL_IS_PLAN (self));
-  g_return_if_fail (prepared != NULL && prepared->plan == self);
-
-  g_mutex_lock (&self->lock);
-  body = self->body;
   if (prepared->operand == GEMMCL_PLAN_B) {
     weights = body->weights;
     body->weights = prepared->weights;
@@ -336,7 +351,38 @@ gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
     *where = prepared->buffer;
     prepared->buffer = buffer;
   }
+}
+
+void
+gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
+{
+  GemmclMatrix *matrix;
+
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+  g_return_if_fail (prepared != NULL && prepared->plan == self);
+  g_return_if_fail (prepared->tuner == self->tuner);
+
+  g_mutex_lock (&self->lock);
+  use (self->body, prepared);
+  if (self->keeps_matrices) {
+    matrix = self->matrices[prepared->operand];
+    self->matrices[prepared->operand] = prepared->matrix;
+    prepared->matrix = matrix;
+  }
   g_mutex_unlock (&self->lock);
+  prepared->plan = NULL;
+  g_clear_pointer (&prepared->tuner, gemmcl_tuner_end);
+}
+
+gboolean
+gemmcl_body_set (GemmclBody *self, GemmclPlanOperand operand, GemmclMatrix *matrix, GError **error)
+{
+  g_autoptr (GemmclPrepared) prepared = prepared_new (self, operand);
+
+  if (!prepare (prepared, matrix, error))
+    return FALSE;
+  use (self, prepared);
+  return TRUE;
 }
 
 static gboolean

@@ -26,9 +26,12 @@ gemmcl_plan_finalize (GObject *object)
 {
   GemmclPlan *self = GEMMCL_PLAN (object);
 
+  g_clear_pointer (&self->tuner, gemmcl_tuner_leave);
   if (self->body != NULL)
     gemmcl_body_wait (self->body);
   g_clear_pointer (&self->body, gemmcl_body_free);
+  for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
+    g_clear_pointer (&self->matrices[i], gemmcl_matrix_unref);
   g_clear_pointer (&self->upload, clReleaseCommandQueue);
   g_clear_pointer (&self->download, clReleaseCommandQueue);
   g_mutex_clear (&self->lock);
@@ -61,20 +64,19 @@ gemmcl_body_free (GemmclBody *self)
   g_free (self);
 }
 
-static void
-copy_problem (GemmclBody *self, const GemmclGemm *gemm)
+void
+gemmcl_plan_copy_problem (GemmclGemm *to, GemmclImage images[2], const GemmclGemm *from)
 {
-  self->problem = *gemm;
-  self->problem.batch = gemmcl_gemm_get_batch (gemm);
-  if (gemm->a_image) {
-    self->a_image = *gemm->a_image;
-    self->problem.a_image = &self->a_image;
+  *to = *from;
+  to->batch = gemmcl_gemm_get_batch (from);
+  if (from->a_image) {
+    images[0] = *from->a_image;
+    to->a_image = &images[0];
   }
-  if (gemm->d_image) {
-    self->d_image = *gemm->d_image;
-    self->problem.d_image = &self->d_image;
+  if (from->d_image) {
+    images[1] = *from->d_image;
+    to->d_image = &images[1];
   }
-  self->gemm = gemmcl_gemm_get_computed (&self->problem);
 }
 
 /* Whether the built kernel finds room for groups as large as its row says, and local memory. */
@@ -409,7 +411,8 @@ gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   gemmcl_body_init_runs (self);
   self->context = g_object_ref (context);
   self->device = gemmcl_context_get_device_info (context);
-  copy_problem (self, gemm);
+  gemmcl_plan_copy_problem (&self->problem, self->images, gemm);
+  self->gemm = gemmcl_gemm_get_computed (&self->problem);
   if (!choose_kernel (self, kernel, error) || !build_steps (self, error))
     return NULL;
   gemmcl_body_warm_up (self);

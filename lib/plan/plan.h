@@ -22,7 +22,7 @@ typedef struct {
   GemmclContext *context;
   const GemmclDeviceInfo *device; /* the context's */
   GemmclGemm problem;             /* its frames, if any, are the next two */
-  GemmclImage a_image, d_image;
+  GemmclImage images[2];
   GemmclGemm gemm; /* what the kernels compute: gemmcl_gemm_get_computed () */
   const GemmclKernel *kernel;
   guint split;               /* parts of K */
@@ -61,11 +61,20 @@ typedef struct {
   GPtrArray *slots; /* run.c's, as many as runs were under way; owned */
 } GemmclBody;
 
+/** GemmclTuner: The search of a plan for a faster kernel. */
+typedef struct _GemmclTuner GemmclTuner;
+
+#define GEMMCL_N_PLAN_OPERANDS (GEMMCL_PLAN_C + 1)
+
 struct _GemmclPlan {
   GObject parent;
 
-  GMutex lock; /* guards what follows */
-  GemmclBody *body;
+  GemmclTuner *tuner; /* NULL: no search; constant when the plan is used */
+
+  GMutex lock;                                    /* guards what follows */
+  GemmclBody *body;                               /* constant without a tuner */
+  gboolean keeps_matrices;                        /* while the tuner may need the next */
+  GemmclMatrix *matrices[GEMMCL_N_PLAN_OPERANDS]; /* that the operands were made of; NULL: unset */
   cl_command_queue upload, download; /* of a device with memory of its own; NULL: not needed yet */
   GemmclPlanStats stats;
 };
@@ -82,6 +91,9 @@ typedef struct {
 } GemmclOperands;
 
 /* plan.c */
+
+/** gemmcl_plan_copy_problem: @to gets copies of @from's frames in @images. */
+void gemmcl_plan_copy_problem (GemmclGemm *to, GemmclImage images[2], const GemmclGemm *from);
 
 /** gemmcl_body_new: Returns: a body; %NULL with any #GemmclError. @kernel: as for gemmcl_plan_new()
  */
@@ -157,6 +169,10 @@ gboolean gemmcl_body_launch_quantize (GemmclBody *self, cl_mem from, GemmclProbl
 
 /* operands.c */
 
+/** gemmcl_body_set: Converts, packs and uploads an operand of a body that no plan has. */
+gboolean gemmcl_body_set (GemmclBody *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
+                          GError **error);
+
 /** gemmcl_body_create_bias: Returns: zeros with room for a panel's padding. */
 cl_mem gemmcl_body_create_bias (GemmclBody *self, GError **error);
 
@@ -216,6 +232,19 @@ void gemmcl_body_wait (GemmclBody *self);
 
 /** gemmcl_body_reap: Makes the slots of runs that are done free again, and adds those to @stats. */
 void gemmcl_body_reap (GemmclBody *self, GemmclPlanStats *stats);
+
+/* auto-tune.c: gemmcl_plan_auto_tune () */
+
+/** gemmcl_tuner_begin: Keeps the plan's body, for an operand that is prepared for it. May wait while
+ * the tuner prepares one. Returns: a reference for gemmcl_tuner_end(). */
+GemmclTuner *gemmcl_tuner_begin (GemmclTuner *self);
+
+/** gemmcl_tuner_end: The operand is used or dropped. */
+void gemmcl_tuner_end (GemmclTuner *self);
+
+/** gemmcl_tuner_leave: Takes @self from its plan, which goes. Waits for runs of a body that was the
+ * plan's; a search is cancelled and not waited for. */
+void gemmcl_tuner_leave (GemmclTuner *self);
 
 /* transfer.c: between the caller's memory and the plan's */
 

@@ -1,0 +1,749 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * gemmcl_plan_auto_tune(): a plan is run all the time while a faster kernel is found and takes over,
+ * and each result is compared with a reference. The device's clock is the test's (clock.h), which
+ * decides what is faster; all else is as it is. The numbers are integers so small that f32 is
+ * exact. The library's cache directory is the test's own.
+ */
+
+#include <dlfcn.h>
+
+#include "clock.h"
+#include "files.h"
+#include "gemmcl-opencl.h"
+#include "gemmcl.h"
+
+#define M 96
+#define N 64
+#define K 128
+
+#define DEPTH    3   /* runs that are in flight */
+#define MORE     40  /* runs behind a swap */
+#define FAST     100 /* microseconds; kernels that were not set take 200 */
+#define SLOW     900
+#define LIMIT_US (120 * G_USEC_PER_SEC)
+
+static GemmclContext *context;
+static GThread *main_thread;
+
+/* What happens to other threads when they create a buffer or build a program. */
+typedef enum { PASS, FAIL, BLOCK } Hook;
+
+static GMutex hook_lock; /* guards what follows */
+static GCond hook_changed;
+static Hook on_buffer, on_build;
+static guint n_blocked; /* threads */
+
+static void
+set_hooks (Hook buffer, Hook build)
+{
+  g_mutex_lock (&hook_lock);
+  on_buffer = buffer;
+  on_build = build;
+  g_cond_broadcast (&hook_changed);
+  g_mutex_unlock (&hook_lock);
+}
+
+/* Returns: whether the call fails. */
+static gboolean
+pass (const Hook *hook)
+{
+  gboolean fails;
+
+  if (g_thread_self () == main_thread)
+    return FALSE;
+  g_mutex_lock (&hook_lock);
+  while (*hook == BLOCK) {
+    n_blocked++;
+    g_cond_wait (&hook_changed, &hook_lock);
+    n_blocked--;
+  }
+  fails = *hook == FAIL;
+  g_mutex_unlock (&hook_lock);
+  return fails;
+}
+
+static gboolean
+is_blocked (void)
+{
+  gboolean blocked;
+
+  g_mutex_lock (&hook_lock);
+  blocked = n_blocked > 0;
+  g_mutex_unlock (&hook_lock);
+  return blocked;
+}
+
+/* Stand before OpenCL's. */
+cl_mem CL_API_CALL
+clCreateBuffer (cl_context where, cl_mem_flags flags, size_t size, void *data, cl_int *status)
+{
+  cl_mem (CL_API_CALL * next) (cl_context, cl_mem_flags, size_t, void *, cl_int *);
+  void *symbol = dlsym (RTLD_NEXT, "clCreateBuffer");
+
+  memcpy (&next, &symbol, sizeof symbol);
+  if (!pass (&on_buffer))
+    return next (where, flags, size, data, status);
+  *status = CL_OUT_OF_RESOURCES;
+  return NULL;
+}
+
+cl_int CL_API_CALL
+clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
+                void (CL_CALLBACK *notify) (cl_program, void *), void *data)
+{
+  cl_int (CL_API_CALL * next) (cl_program, cl_uint, const cl_device_id *, const char *,
+                               void (CL_CALLBACK *) (cl_program, void *), void *);
+  void *symbol = dlsym (RTLD_NEXT, "clBuildProgram");
+
+  memcpy (&next, &symbol, sizeof symbol);
+  return pass (&on_build) ? CL_BUILD_PROGRAM_FAILURE
+                          : next (program, n, devices, options, notify, data);
+}
+
+/* A run; @index tells its A. */
+typedef struct {
+  guint index, seed, bias;
+  gfloat a[M * K], d[M * N];
+  cl_event done; /* NULL: free */
+} Run;
+
+/**
+ * Flow: numbered runs of a plan
+ * @seed, @bias, @c: of the operands in use; a bias or a C of 0 is not set
+ * @sums: (nullable): M x N, the previous result
+ */
+typedef struct {
+  GemmclPlan *plan;
+  gchar *first; /* the kernel at first */
+  guint n, n_checked;
+  guint seed, bias, c;
+  gint *sums;
+  Run runs[DEPTH];
+} Flow;
+
+static gint
+get_a (guint index, gsize i, gsize k)
+{
+  return (gint)((index * 7 + i * 3 + k * 5 + i * k % 11) % 9) - 4;
+}
+
+static gint
+get_b (guint seed, gsize k, gsize j)
+{
+  return (gint)((k * 5 + j * 3 + seed * 2 + k * j % 13) % 7) - 3;
+}
+
+static gint
+get_c (guint seed, gsize i, gsize j)
+{
+  return seed > 0 ? (gint)((i + 2 * j + seed) % 15) : 0;
+}
+
+static GemmclMatrix *
+make_b (guint seed)
+{
+  gfloat data[K * N];
+
+  for (gsize k = 0; k < K; k++)
+    for (gsize j = 0; j < N; j++)
+      data[k * N + j] = get_b (seed, k, j);
+  return gemmcl_matrix_new (GEMMCL_TYPE_F32, K, N, data, NULL);
+}
+
+/* C, or of one row a bias. */
+static GemmclMatrix *
+make_c (gsize rows, guint seed)
+{
+  gfloat data[M * N];
+
+  for (gsize i = 0; i < rows; i++)
+    for (gsize j = 0; j < N; j++)
+      data[i * N + j] = get_c (seed, i, j);
+  return gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, N, data, NULL);
+}
+
+static void
+set_b (Flow *self, guint seed)
+{
+  g_autoptr (GemmclMatrix) b = make_b (seed);
+  g_autoptr (GError) error = NULL;
+
+  gemmcl_plan_set_b (self->plan, b, &error);
+  g_assert_no_error (error);
+  self->seed = seed;
+}
+
+static void
+set_bias (Flow *self, guint seed)
+{
+  g_autoptr (GemmclMatrix) bias = make_c (1, seed);
+  g_autoptr (GError) error = NULL;
+
+  gemmcl_plan_set_bias (self->plan, bias, &error);
+  g_assert_no_error (error);
+  self->bias = seed;
+}
+
+static void
+set_c (Flow *self, guint seed)
+{
+  g_autoptr (GemmclMatrix) c = make_c (M, seed);
+  g_autoptr (GError) error = NULL;
+
+  gemmcl_plan_set_c (self->plan, c, &error);
+  g_assert_no_error (error);
+  self->c = seed;
+}
+
+static GemmclPrepared *
+prepare (Flow *self, GemmclPlanOperand operand, GemmclMatrix *matrix)
+{
+  g_autoptr (GError) error = NULL;
+  GemmclPrepared *prepared = gemmcl_plan_prepare (self->plan, operand, matrix, &error);
+
+  g_assert_no_error (error);
+  return prepared;
+}
+
+static GemmclGemm
+get_problem (GemmclAddend addend)
+{
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = M;
+  gemm.n = N;
+  gemm.k = K;
+  gemm.bias = TRUE;
+  gemm.addend = addend;
+  return gemm;
+}
+
+static void
+flow_init (Flow *self, const gchar *kernel, GemmclAutoTune mode, GemmclAddend addend)
+{
+  const GemmclGemm gemm = get_problem (addend);
+  g_autoptr (GError) error = NULL;
+
+  self->plan = gemmcl_plan_new (context, &gemm, kernel, &error);
+  g_assert_no_error (error);
+  gemmcl_plan_auto_tune (self->plan, mode);
+  self->first = g_strdup (gemmcl_plan_get_kernel (self->plan));
+  if (addend == GEMMCL_ADDEND_PREVIOUS)
+    self->sums = g_new0 (gint, M * N);
+  set_b (self, 1);
+}
+
+static void
+flow_clear (Flow *self)
+{
+  for (guint i = 0; i < DEPTH; i++)
+    g_clear_pointer (&self->runs[i].done, clReleaseEvent);
+  g_clear_object (&self->plan);
+  g_free (self->first);
+  g_free (self->sums);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Flow, flow_clear)
+
+/* Waits for the oldest run. */
+static void
+check (Flow *self)
+{
+  Run *run = &self->runs[self->n_checked++ % DEPTH];
+
+  g_assert_cmpint (clWaitForEvents (1, &run->done), ==, CL_SUCCESS);
+  g_clear_pointer (&run->done, clReleaseEvent);
+  for (gsize i = 0; i < M; i++)
+    for (gsize j = 0; j < N; j++) {
+      const gfloat found = run->d[i * N + j];
+      gint sum = get_c (run->bias, 0, j) + get_c (self->c, i, j);
+
+      for (gsize k = 0; k < K; k++)
+        sum += get_a (run->index, i, k) * get_b (run->seed, k, j);
+      if (self->sums != NULL)
+        sum = self->sums[i * N + j] += sum;
+      if (found != sum)
+        g_error ("run %u, element %zu, %zu: %g; expected %d", run->index, i, j, found, sum);
+    }
+}
+
+static void
+check_all (Flow *self)
+{
+  while (self->n_checked < self->n)
+    check (self);
+}
+
+static void
+run_one (Flow *self)
+{
+  GemmclRun run = GEMMCL_RUN_INIT;
+  GemmclData a = {.kind = GEMMCL_DATA_HOST}, d = {.kind = GEMMCL_DATA_HOST};
+  g_autoptr (GError) error = NULL;
+  Run *next;
+
+  if (self->n - self->n_checked == DEPTH)
+    check (self);
+  next = &self->runs[self->n % DEPTH];
+  next->index = self->n++;
+  next->seed = self->seed;
+  next->bias = self->bias;
+  for (gsize i = 0; i < M; i++)
+    for (gsize k = 0; k < K; k++)
+      next->a[i * K + k] = get_a (next->index, i, k);
+  a.host[0] = next->a;
+  d.host[0] = next->d;
+  run.beta = 1;
+  run.a = &a;
+  run.d = &d;
+  gemmcl_plan_submit (self->plan, &run, NULL, &next->done, &error);
+  g_assert_no_error (error);
+}
+
+static void
+run_some (Flow *self)
+{
+  for (guint i = 0; i < MORE; i++)
+    run_one (self);
+}
+
+#define assert_state(self, state)                                                                  \
+  g_assert_cmpstr (                                                                                \
+      gemmcl_tuning_state_get_name (gemmcl_plan_get_tuning ((self)->plan, NULL, NULL)), ==, state)
+
+/* Runs until @is_so, given @data, which it must become. */
+static void
+run_until (Flow *self, gboolean (*is_so) (Flow *self))
+{
+  const gint64 until = g_get_monotonic_time () + LIMIT_US;
+
+  while (!is_so (self)) {
+    if (g_get_monotonic_time () > until)
+      g_error ("%s after %u runs",
+               gemmcl_tuning_state_get_name (gemmcl_plan_get_tuning (self->plan, NULL, NULL)),
+               self->n);
+    run_one (self);
+  }
+}
+
+static gboolean
+is_final (Flow *self)
+{
+  return gemmcl_plan_get_tuning (self->plan, NULL, NULL) >= GEMMCL_TUNING_STATE_KEPT;
+}
+
+static gboolean
+has_result (Flow *self)
+{
+  const GemmclTuningResult *result;
+
+  gemmcl_plan_get_tuning (self->plan, &result, NULL);
+  return result != NULL;
+}
+
+static gboolean
+has_blocked (Flow *self G_GNUC_UNUSED)
+{
+  return is_blocked ();
+}
+
+/* All runs are right, and were counted. */
+static void
+finish (Flow *self)
+{
+  GemmclPlanStats stats;
+
+  run_some (self);
+  check_all (self);
+  g_assert_true (gemmcl_plan_cancel_tuning (self->plan, LIMIT_US));
+  gemmcl_plan_get_stats (self->plan, &stats);
+  g_assert_cmpuint (stats.runs, ==, self->n);
+  g_assert_cmpfloat (stats.flops, ==, 2.0 * M * N * K * self->n);
+  g_test_message ("%u runs", self->n);
+}
+
+/* The @index-th candidate of the rules; 0 is their choice. */
+static gchar *
+get_candidate (guint index)
+{
+  const GemmclGemm gemm = get_problem (GEMMCL_ADDEND_NONE);
+  g_auto (GStrv) names = gemmcl_tuning_list_candidates (context, &gemm);
+
+  g_assert_cmpuint (g_strv_length (names), >, index);
+  return g_strdup (names[index]);
+}
+
+/* Forgets what was found, and makes a kernel that the rules do not choose the fastest; its name. */
+static gchar *
+begin (void)
+{
+  g_autoptr (GError) error = NULL;
+  gchar *kernel = get_candidate (2);
+
+  gemmcl_tuning_forget (context, &error);
+  g_assert_no_error (error);
+  clock_reset ();
+  clock_set (kernel, FAST);
+  return kernel;
+}
+
+static void
+assert_swapped (Flow *self, const gchar *kernel)
+{
+  assert_state (self, "swapped");
+  g_assert_cmpstr (gemmcl_plan_get_kernel (self->plan), ==, kernel);
+  g_assert_cmpint (gemmcl_plan_get_choice_source (self->plan), ==, GEMMCL_CHOICE_TUNED);
+}
+
+static void
+assert_first (Flow *self, const gchar *state)
+{
+  assert_state (self, state);
+  g_assert_cmpstr (gemmcl_plan_get_kernel (self->plan), ==, self->first);
+}
+
+/* The swap, with all operands; and the next plan, which takes the kernel from the file. */
+static void
+test_swap (void)
+{
+  g_autofree gchar *kernel = begin ();
+  const GemmclTuningResult *result;
+  const gchar *why;
+  g_auto (Flow) flow = {NULL};
+  g_auto (Flow) next = {NULL};
+
+  flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_MATRIX);
+  set_bias (&flow, 1);
+  set_c (&flow, 1);
+  g_assert_cmpint (gemmcl_plan_get_choice_source (flow.plan), ==, GEMMCL_CHOICE_RULES);
+  run_until (&flow, is_final);
+  assert_swapped (&flow, kernel);
+  finish (&flow);
+  assert_swapped (&flow, kernel);
+  gemmcl_plan_get_tuning (flow.plan, &result, &why);
+  g_assert_cmpstr (result->first->kernel, ==, flow.first);
+  g_assert_cmpstr (result->best->kernel, ==, kernel);
+  g_assert_true (result->stored);
+  g_assert_null (why);
+  clock_reset ();
+  flow_init (&next, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_MATRIX);
+  finish (&next);
+  assert_state (&next, "known");
+  g_assert_cmpstr (gemmcl_plan_get_kernel (next.plan), ==, kernel);
+  g_assert_cmpuint (clock_count (kernel), ==, next.n);
+}
+
+/* The previous result goes over to the other kernel. */
+static void
+test_previous (void)
+{
+  g_autofree gchar *kernel = begin ();
+  g_auto (Flow) flow = {NULL};
+
+  flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_PREVIOUS);
+  run_until (&flow, is_final);
+  assert_swapped (&flow, kernel);
+  finish (&flow);
+}
+
+static gboolean
+change_operands (Flow *self)
+{
+  if (self->n % 10 == 0)
+    set_b (self, self->seed + 1);
+  if (self->n % 35 == 0)
+    set_bias (self, self->bias + 1);
+  return is_final (self);
+}
+
+/* So do operands that change all the time. */
+static void
+test_operands (void)
+{
+  g_autofree gchar *kernel = begin ();
+  g_auto (Flow) flow = {NULL};
+
+  flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  run_until (&flow, change_operands);
+  assert_swapped (&flow, kernel);
+  run_some (&flow);
+  set_b (&flow, 1000);
+  set_bias (&flow, 1000);
+  finish (&flow);
+}
+
+/* An operand that was prepared and not used keeps the kernel, until it is used or freed. */
+static void
+test_prepared (void)
+{
+  for (guint i = 0; i < 2; i++) {
+    g_autofree gchar *kernel = begin ();
+    g_autoptr (GemmclMatrix) b = make_b (2);
+    GemmclPrepared *prepared;
+    g_auto (Flow) flow = {NULL};
+
+    flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+    prepared = prepare (&flow, GEMMCL_PLAN_B, b);
+    run_until (&flow, has_result);
+    for (guint j = 0; j < 5; j++) {
+      run_some (&flow);
+      g_usleep (G_USEC_PER_SEC / 10);
+    }
+    assert_first (&flow, "searching");
+    if (i == 0) {
+      gemmcl_plan_use (flow.plan, prepared);
+      flow.seed = 2;
+      /* The operand that it holds now keeps nothing. */
+      run_until (&flow, is_final);
+    }
+    gemmcl_prepared_free (prepared);
+    run_until (&flow, is_final);
+    assert_swapped (&flow, kernel);
+    finish (&flow);
+  }
+}
+
+/* Runs go on while the thread prepares an operand that changed, however long that takes. */
+static void
+test_block (void)
+{
+  g_autofree gchar *kernel = begin ();
+  g_autoptr (GemmclMatrix) bias = make_c (1, 5);
+  GemmclPrepared *prepared;
+  g_auto (Flow) flow = {NULL};
+
+  flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  prepared = prepare (&flow, GEMMCL_PLAN_BIAS, bias);
+  run_until (&flow, has_result);
+  set_hooks (BLOCK, PASS);
+  gemmcl_plan_use (flow.plan, prepared);
+  gemmcl_prepared_free (prepared);
+  flow.bias = 5;
+  run_until (&flow, has_blocked);
+  run_some (&flow);
+  assert_first (&flow, "searching");
+  set_hooks (PASS, PASS);
+  run_until (&flow, is_final);
+  assert_swapped (&flow, kernel);
+  finish (&flow);
+}
+
+/* Another context, which has built no candidate yet. */
+static void
+renew_context (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_clear_object (&context);
+  context = gemmcl_context_new (NULL, &error);
+  g_assert_no_error (error);
+}
+
+/* A compiler that does not return keeps its thread. It keeps neither the plan from running and from
+ * going, nor others of the context from what they compile. */
+static void
+test_stuck (void)
+{
+  g_auto (Flow) flow = {NULL};
+  g_auto (Flow) named = {NULL};
+  gint64 begun;
+
+  renew_context ();
+  g_free (begin ());
+  set_hooks (PASS, BLOCK);
+  flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  run_until (&flow, has_blocked);
+  run_some (&flow);
+  check_all (&flow);
+  assert_first (&flow, "searching");
+  set_b (&flow, 2);
+  flow_init (&named, "gemm_naive", GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  finish (&named);
+  g_assert_false (gemmcl_plan_cancel_tuning (flow.plan, 0));
+  begun = g_get_monotonic_time ();
+  g_assert_false (gemmcl_plan_cancel_tuning (flow.plan, G_USEC_PER_SEC / 10));
+  g_assert_cmpint (g_get_monotonic_time () - begun, >=, G_USEC_PER_SEC / 10);
+  assert_first (&flow, "off");
+  g_clear_object (&flow.plan);
+  set_hooks (PASS, PASS);
+}
+
+/* A plan is dropped, or its search cancelled, at any moment. */
+static void
+test_drop (void)
+{
+  for (guint i = 0; i < 8; i++) {
+    g_auto (Flow) flow = {NULL};
+
+    g_free (begin ());
+    flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+    run_one (&flow);
+    g_usleep (i * i * 30000);
+    if (i % 2 == 0) {
+      g_assert_true (gemmcl_plan_cancel_tuning (flow.plan, LIMIT_US));
+      if (!is_final (&flow))
+        assert_first (&flow, "off");
+      finish (&flow);
+    }
+    check_all (&flow);
+  }
+}
+
+static gboolean
+is_searching (Flow *self)
+{
+  return gemmcl_plan_get_tuning (self->plan, NULL, NULL) == GEMMCL_TUNING_STATE_SEARCHING;
+}
+
+/* Searches take turns, and one does not look for what another has found. */
+static void
+test_turns (void)
+{
+  g_autofree gchar *kernel = begin (), *slow = get_candidate (1);
+  g_auto (Flow) one = {NULL};
+  g_auto (Flow) two = {NULL};
+  g_auto (Flow) three = {NULL};
+
+  /* Its first run is its last, so that it counts the searches. */
+  clock_set (slow, SLOW);
+  flow_init (&one, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  run_until (&one, is_searching);
+  flow_init (&two, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  flow_init (&three, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  assert_state (&two, "waiting");
+  assert_state (&three, "waiting");
+  g_assert_true (gemmcl_plan_cancel_tuning (three.plan, LIMIT_US));
+  assert_state (&three, "off");
+  assert_state (&one, "searching");
+  run_until (&one, is_final);
+  run_until (&two, is_final);
+  assert_swapped (&one, kernel);
+  assert_swapped (&two, kernel);
+  g_assert_true (has_result (&one));
+  g_assert_false (has_result (&two));
+  g_assert_cmpuint (clock_count (slow), ==, 1);
+  finish (&one);
+  finish (&two);
+  finish (&three);
+  assert_first (&three, "off");
+}
+
+/* Where the rules chose well, all stays as it is. */
+static void
+test_kept (void)
+{
+  g_auto (Flow) flow = {NULL};
+
+  g_free (begin ());
+  clock_reset ();
+  flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  run_until (&flow, is_final);
+  assert_first (&flow, "kept");
+  g_assert_cmpint (gemmcl_plan_get_choice_source (flow.plan), ==, GEMMCL_CHOICE_RULES);
+  finish (&flow);
+}
+
+/* Candidates that do not build are not used; nor is a search a loss that finds no memory, or an
+ * operand that cannot be prepared for the other kernel. */
+static void
+test_failures (void)
+{
+  const GemmclTuningResult *result;
+  const gchar *why;
+
+  for (guint i = 0; i < 3; i++) {
+    g_autoptr (GemmclMatrix) bias = make_c (1, 5);
+    g_auto (Flow) flow = {NULL};
+
+    renew_context ();
+    g_free (begin ());
+    set_hooks (i == 1 ? FAIL : PASS, i == 0 ? FAIL : PASS);
+    flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+    if (i == 2) {
+      GemmclPrepared *prepared = prepare (&flow, GEMMCL_PLAN_BIAS, bias);
+
+      run_until (&flow, has_result);
+      set_hooks (FAIL, PASS);
+      gemmcl_plan_use (flow.plan, prepared);
+      gemmcl_prepared_free (prepared);
+      flow.bias = 5;
+    }
+    run_until (&flow, is_final);
+    assert_first (&flow, i == 0 ? "kept" : "failed");
+    gemmcl_plan_get_tuning (flow.plan, &result, &why);
+    for (guint j = 1; i == 0 && j < result->candidates->len; j++)
+      g_assert_true (((GemmclTuningCandidate *)g_ptr_array_index (result->candidates, j))->faulty);
+    g_assert_cmpint (result != NULL, ==, i != 1);
+    if (i > 0)
+      g_assert_nonnull (strstr (why, "CL_OUT_OF_RESOURCES"));
+    set_b (&flow, 2);
+    finish (&flow);
+    assert_first (&flow, i == 0 ? "kept" : "failed");
+    set_hooks (PASS, PASS);
+  }
+}
+
+/* By default CPUs are not tuned, and a kernel that was named is never left. */
+static void
+test_off (void)
+{
+  static const struct {
+    const gchar *kernel;
+    GemmclAutoTune mode;
+  } cases[] = {{NULL, GEMMCL_AUTO_TUNE_OFF},
+               {"gemm_naive", GEMMCL_AUTO_TUNE_ON},
+               {NULL, GEMMCL_AUTO_TUNE_AUTO}};
+  const gboolean is_cpu = gemmcl_context_get_device_info (context)->type == GEMMCL_DEVICE_TYPE_CPU;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases) - (is_cpu ? 0 : 1); i++) {
+    g_autofree gchar *kernel = begin ();
+    g_auto (Flow) flow = {NULL};
+
+    flow_init (&flow, cases[i].kernel, cases[i].mode, GEMMCL_ADDEND_NONE);
+    finish (&flow);
+    assert_first (&flow, "off");
+    g_assert_cmpuint (clock_count (kernel), ==, 0);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *home = NULL;
+  gint status;
+
+  /* What the driver compiled is kept where it was. */
+  if (g_getenv ("POCL_CACHE_DIR") == NULL) {
+    g_autofree gchar *pocl = g_build_filename (g_get_user_cache_dir (), "pocl", NULL);
+    g_setenv ("POCL_CACHE_DIR", pocl, TRUE);
+  }
+  home = g_dir_make_tmp ("gemmcl-auto-tune-XXXXXX", &error);
+  g_assert_no_error (error);
+  g_setenv ("XDG_CACHE_HOME", home, TRUE);
+  g_test_init (&argc, &argv, NULL);
+  main_thread = g_thread_self ();
+  context = gemmcl_context_new (NULL, &error);
+  if (context == NULL) {
+    g_print ("1..0 # SKIP %s\n", error->message);
+    files_remove_all (home);
+    return 0;
+  }
+  g_test_add_func ("/auto-tune/swap", test_swap);
+  g_test_add_func ("/auto-tune/previous", test_previous);
+  g_test_add_func ("/auto-tune/operands", test_operands);
+  g_test_add_func ("/auto-tune/prepared", test_prepared);
+  g_test_add_func ("/auto-tune/block", test_block);
+  g_test_add_func ("/auto-tune/stuck", test_stuck);
+  g_test_add_func ("/auto-tune/drop", test_drop);
+  g_test_add_func ("/auto-tune/turns", test_turns);
+  g_test_add_func ("/auto-tune/kept", test_kept);
+  g_test_add_func ("/auto-tune/failures", test_failures);
+  g_test_add_func ("/auto-tune/off", test_off);
+  status = g_test_run ();
+  g_clear_object (&context);
+  files_remove_all (home);
+  return status;
+}
