@@ -34,7 +34,6 @@ struct _GstGemmcl {
   GstGemmclOperandSlot operands; /* operands.c */
   GstGemmclStream stream;        /* negotiate.c */
   GstGemmclPlanSlot slot;        /* plan.c */
-  GstGemmclTuner *tuner;         /* tuner.c; NULL: there was no search */
   GstGemmclStats stats;          /* stats.c */
 
   /* The streaming thread's own. */

@@ -68,21 +68,19 @@ job_new (GstGemmcl *self, gsize audio_m, GError **error)
   return g_steal_pointer (&job);
 }
 
-gboolean
-gst_gemmcl_plan_set_operands (GemmclPlan *plan, const GstGemmclOperands *operands, GError **error)
-{
-  return gemmcl_plan_set_b (plan, operands->weight, error) &&
-         (!operands->bias || gemmcl_plan_set_bias (plan, operands->bias, error)) &&
-         (!operands->addend || gemmcl_plan_set_c (plan, operands->addend, error));
-}
-
 static GemmclPlan *
 create_plan (GstGemmclPlanJob *job, GError **error)
 {
+  const GstGemmclOperands *operands = &job->operands;
   g_autoptr (GemmclPlan) plan =
       gemmcl_plan_new (job->context, &job->problem.gemm, job->settings.kernel, error);
 
-  if (!plan || !gst_gemmcl_plan_set_operands (plan, &job->operands, error))
+  if (!plan)
+    return NULL;
+  gemmcl_plan_auto_tune (plan, job->settings.auto_tune);
+  if (!gemmcl_plan_set_b (plan, operands->weight, error) ||
+      (operands->bias && !gemmcl_plan_set_bias (plan, operands->bias, error)) ||
+      (operands->addend && !gemmcl_plan_set_c (plan, operands->addend, error)))
     return NULL;
   return g_steal_pointer (&plan);
 }
@@ -207,10 +205,55 @@ replace_plan (GstGemmcl *self, GemmclPlan *plan, const GstGemmclProblem *problem
     gemmcl_plan_adopt_previous (plan, old);
 }
 
+static void
+log_result (GstGemmcl *self, const GemmclTuningResult *result)
+{
+  const GemmclGemm *gemm = &self->slot.problem.gemm;
+
+  for (guint i = 0; i < result->candidates->len; i++) {
+    const GemmclTuningCandidate *candidate = g_ptr_array_index (result->candidates, i);
+
+    GST_INFO_OBJECT (self, "%s: %.1f us%s%s", candidate->kernel, candidate->seconds * 1e6,
+                     candidate->why ? "; " : "", candidate->why ? candidate->why : "");
+  }
+  GST_INFO_OBJECT (
+      self, "m=%zu n=%zu k=%zu by %s, %.2f times as fast as by %s; %.1f ms of the device; %s",
+      gemm->m, gemm->n, gemm->k, result->best ? result->best->kernel : "nothing", result->gain,
+      self->slot.kernel, result->device_seconds * 1e3,
+      result->stored           ? "remembered"
+      : result->why_not_stored ? result->why_not_stored
+                               : "not remembered");
+}
+
+void
+gst_gemmcl_plan_log_tuning (GstGemmcl *self)
+{
+  const GemmclTuningResult *result;
+  const gchar *why;
+  GemmclTuningState state;
+
+  if (!self->slot.plan || self->slot.is_logged)
+    return;
+  state = gemmcl_plan_get_tuning (self->slot.plan, &result, &why);
+  self->slot.is_logged = state >= GEMMCL_TUNING_STATE_KEPT;
+  if (!self->slot.is_logged)
+    return;
+  if (result)
+    log_result (self, result);
+  if (state == GEMMCL_TUNING_STATE_SWAPPED)
+    GST_INFO_OBJECT (self, "by %s from here on, in place of %s",
+                     gemmcl_plan_get_kernel (self->slot.plan), self->slot.kernel);
+  if (state == GEMMCL_TUNING_STATE_FAILED)
+    GST_INFO_OBJECT (self, "auto-tune failed: %s", why);
+}
+
 void
 gst_gemmcl_drop_plan (GstGemmcl *self)
 {
-  gst_gemmcl_tuner_stop (self);
+  gst_gemmcl_plan_log_tuning (self);
+  if (self->slot.plan && !gemmcl_plan_cancel_tuning (self->slot.plan, GRACE))
+    GST_WARNING_OBJECT (self, "The search for a faster kernel does not end; its thread is left "
+                              "running.");
   replace_plan (self, NULL, NULL);
 }
 
@@ -222,36 +265,24 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
   GemmclPlan *plan = NULL;
 
   self->slot.is_due = FALSE;
-  gst_gemmcl_tuner_cancel (self);
+  gst_gemmcl_plan_log_tuning (self);
+  if (self->slot.plan)
+    gemmcl_plan_cancel_tuning (self->slot.plan, 0);
   if (job && job_start (job, error)) {
     set_job (self, job);
     plan = wait_for_plan (self, job, error);
     set_job (self, NULL);
   }
   replace_plan (self, plan, plan ? &job->problem : NULL);
-  if (plan) {
-    GST_INFO_OBJECT (self, "m=%zu n=%zu k=%zu batch=%zu by %s, made in %" G_GINT64_FORMAT " ms",
-                     self->slot.problem.gemm.m, self->slot.problem.gemm.n,
-                     self->slot.problem.gemm.k, self->slot.problem.gemm.batch,
-                     gemmcl_plan_get_kernel (plan), (g_get_monotonic_time () - begin) / 1000);
-    gst_gemmcl_tuner_start (self);
-  }
-  return plan != NULL;
-}
-
-void
-gst_gemmcl_use_faster_plan (GstGemmcl *self)
-{
-  GemmclPlan *plan = gst_gemmcl_tuner_take (self);
-  GemmclPlan *old;
-
   if (!plan)
-    return;
-  old = g_object_ref (self->slot.plan);
-  replace_plan (self, plan, NULL);
-  GST_INFO_OBJECT (self, "by %s from here on, in place of %s", gemmcl_plan_get_kernel (plan),
-                   gemmcl_plan_get_kernel (old));
-  gst_gemmcl_tuner_leave (self, old);
+    return FALSE;
+  self->slot.kernel = gemmcl_plan_get_kernel (plan);
+  self->slot.is_logged = FALSE;
+  GST_INFO_OBJECT (self, "m=%zu n=%zu k=%zu batch=%zu by %s, made in %" G_GINT64_FORMAT " ms",
+                   self->slot.problem.gemm.m, self->slot.problem.gemm.n, self->slot.problem.gemm.k,
+                   self->slot.problem.gemm.batch, self->slot.kernel,
+                   (g_get_monotonic_time () - begin) / 1000);
+  return TRUE;
 }
 
 void

@@ -79,9 +79,9 @@ static const GEnumValue precisions[] = {
 };
 
 static const GEnumValue auto_tunes[] = {
-    {GST_GEMMCL_AUTO_TUNE_AUTO, "On GPUs", "auto"},
-    {GST_GEMMCL_AUTO_TUNE_ON, "On any device", "on"},
-    {GST_GEMMCL_AUTO_TUNE_OFF, "Never", "off"},
+    {GEMMCL_AUTO_TUNE_AUTO, "On GPUs", "auto"},
+    {GEMMCL_AUTO_TUNE_ON, "On any device", "on"},
+    {GEMMCL_AUTO_TUNE_OFF, "Never", "off"},
     {0, NULL, NULL},
 };
 
@@ -170,7 +170,7 @@ static const Property table[] = {
      "for the device and the sizes. The search takes 2 % of the device's time, 250 ms of it at "
      "most. A later buffer uses the kernel that it finds; the next start does, too, as after "
      "\"gemmcl tune\"",
-     READY, ENUM, SETTING (auto_tune), GST_GEMMCL_AUTO_TUNE_AUTO, .type = "GstGemmclAutoTune",
+     READY, ENUM, SETTING (auto_tune), GEMMCL_AUTO_TUNE_AUTO, .type = "GstGemmclAutoTune",
      .values = auto_tunes},
     {"platform", "Platform", "OpenCL platform: its number or a part of its name; auto: any", READY,
      STRING, FIELD (platform), .text = GST_GEMMCL_AUTO},

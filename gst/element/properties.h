@@ -29,13 +29,6 @@ typedef enum {
   GST_GEMMCL_PRECISION_I8,
 } GstGemmclPrecision;
 
-/** GstGemmclAutoTune: The property auto-tune. AUTO: on GPUs. */
-typedef enum {
-  GST_GEMMCL_AUTO_TUNE_AUTO,
-  GST_GEMMCL_AUTO_TUNE_ON,
-  GST_GEMMCL_AUTO_TUNE_OFF,
-} GstGemmclAutoTune;
-
 /** GstGemmclOperand: The matrices that a user names. */
 typedef enum {
   GST_GEMMCL_OPERAND_WEIGHT,
@@ -58,7 +51,7 @@ typedef struct {
   gdouble input_scale;
   gdouble input_offset;
   gchar *kernel;
-  GstGemmclAutoTune auto_tune;
+  GemmclAutoTune auto_tune;
   guint batch_size;
   guint queue_depth;
   gint64 batch_timeout; /* ns; 0: none; -1: the duration of batch_size buffers */

@@ -388,7 +388,7 @@ submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *ou
   const gchar *name = NULL;
   gboolean ok;
 
-  gst_gemmcl_use_faster_plan (self);
+  gst_gemmcl_plan_log_tuning (self);
   if (!make_way (self, n, gst_gemmcl_runs_get_limit (self, inputs[0]), error) ||
       (!self->slot.plan && !gst_gemmcl_make_plan (self, 0, error)))
     return FALSE;

@@ -68,6 +68,18 @@ set_counts (GstGemmcl *self, GstStructure *structure, gdouble peak)
                      "efficiency", G_TYPE_DOUBLE, peak > 0.0 ? gflops / peak : 0.0, NULL);
 }
 
+/* Returns: (transfer full): the state of the search of @plan (nullable). */
+static gchar *
+describe_tuning (GemmclPlan *plan)
+{
+  GemmclTuningState state = GEMMCL_TUNING_STATE_OFF;
+  const gchar *why = NULL;
+
+  if (plan)
+    state = gemmcl_plan_get_tuning (plan, NULL, &why);
+  return g_strconcat (gemmcl_tuning_state_get_name (state), why ? ": " : NULL, why, NULL);
+}
+
 /* With the lock held. */
 static void
 set_kernel (GstGemmcl *self, GstStructure *structure)
@@ -75,19 +87,17 @@ set_kernel (GstGemmcl *self, GstStructure *structure)
   const gchar *kernel = "", *source = "", *level = "", *precision = "";
   GemmclPlan *plan = self->slot.plan;
   GemmclBuildInfo build;
-  gboolean swapped;
-  g_autofree gchar *tuner = gst_gemmcl_tuner_describe (self, &swapped);
+  g_autofree gchar *tuning = describe_tuning (plan);
 
   if (plan) {
     kernel = gemmcl_plan_get_kernel (plan);
-    source = gemmcl_choice_source_get_name (swapped ? GEMMCL_CHOICE_TUNED
-                                                    : gemmcl_plan_get_choice_source (plan));
+    source = gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (plan));
     gemmcl_plan_get_build_info (plan, &build);
     level = gemmcl_kernel_level_get_name (build.level);
     precision = gemmcl_precision_get_name (gemmcl_plan_get_precision (plan));
   }
   gst_structure_set (structure, "kernel", G_TYPE_STRING, kernel, "kernel-source", G_TYPE_STRING,
-                     source, "auto-tune", G_TYPE_STRING, tuner, "kernel-level", G_TYPE_STRING,
+                     source, "auto-tune", G_TYPE_STRING, tuning, "kernel-level", G_TYPE_STRING,
                      level, "precision", G_TYPE_STRING, precision, NULL);
 }
 
