@@ -92,6 +92,12 @@ faults_get_strikes (void)
   return get_state ().strikes;
 }
 
+const gchar *
+faults_get_failed (void)
+{
+  return get_state ().failed;
+}
+
 guint
 faults_count_held (void)
 {

@@ -44,6 +44,10 @@ guint faults_get_calls (void);
 /** faults_get_strikes: Returns: those of them that failed. */
 guint faults_get_strikes (void);
 
+/** faults_get_failed: Returns: the function that failed first in the last mode; static; %NULL if
+ * none has. */
+const gchar *faults_get_failed (void);
+
 /** faults_assert_no_objects: Asserts that the program holds no context, queue, memory object,
  * program, kernel or event, within ten seconds, the time that threads may take to drop theirs. */
 void faults_assert_no_objects (void);
