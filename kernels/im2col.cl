@@ -17,6 +17,7 @@
  *
  * A work-item converts one pixel: (WIDTH in whole work-groups, HEIGHT, frames).
  */
+#include "numbers.h"
 #include "pixels.clh"
 
 #ifdef A_IMAGE /* empty if the options describe no frame */

@@ -9,7 +9,7 @@ Of the options that lib/kernels/options.c gives, each row is tried with the plai
 fullest set; one with subgroups natively, and the first of its source at each of its levels, with
 its images in buffers, too.
 Those that finish whole rows are tried with that, too, the first of each source.
-Pictures have options of their own, which the tests on a device go through.
+im2col is compiled for one kind of frame; tests on a device go through the others.
 """
 
 import shutil
@@ -22,7 +22,7 @@ import table
 
 KERNELS = Path(sys.argv[1])
 CLANG = ["clang", "-x", "cl", "-cl-mad-enable", "-Xclang"]
-CLANG += ["-finclude-default-header", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+CLANG += ["-finclude-default-header", "-fsyntax-only", "-Wall", "-Wextra", "-Wundef", "-Werror"]
 # What OpenCL's own idiom and the including of shared parts bring with them.
 CLANG += ["-Wno-unused-function", "-Wno-sign-compare", "-Wno-unused-parameter"]
 
@@ -54,8 +54,13 @@ DPAS += ["-Dintel_convert_tfloat32_as_float(x)=(x)"]
 DPAS += [f"-Dintel_sub_group_{kind}_matrix_mad_{k}(a,b,sum)=((void)(a),(void)(b),(sum))"
          for kind, k in (("bf16_bf16", "k16"), ("f16_f16", "k16"), ("tf32_tf32", "k8"),
                          ("u8_i8", "k32"))]
-# What lib/ tells those that are no rows.
+# A frame of three bytes per pixel, in patches.
+IMAGE = ["-DA_IMAGE", "-DA_ORDER=0x210", "-DA_X=-1", "-DA_WIDTH=12", "-DA_HEIGHT=8",
+         "-DA_CHANNELS=3", "-DA_SAMPLES=3", "-DA_SAMPLE_BYTES=1", "-DA_FEATURES=3",
+         "-DA_PATCH_WIDTH=4", "-DA_PATCH_HEIGHT=4"]
+# The options of those that are no rows.
 HELPERS = {
+    "im2col": IMAGE,
     "pack": ["-DPANEL=32", "-DB_TYPE=2"],
     "pack_bytes": ["-DPANEL=64"],
     "quantize": ["-DGROUP=64", "-DWIDTH=16"],
@@ -65,6 +70,7 @@ HELPERS = {
     "softmax": ["-DGROUP=64"],
     "row_outputs": ["-DGROUP=64", "-DWIDTH=4", "-DROW_COUNT=3", "-DROW_SUM", "-DROW_MAX",
                     "-DROW_ARG_MAX"],
+    "planes": ["-DSAMPLE_BYTES=1"],
     "subgroup_probe": ["-DSUBGROUP_SIZE=8", "-DSUBGROUP_LEVEL=2", "-DGROUP_M=4", "-DGROUP_N=8"],
 }
 
