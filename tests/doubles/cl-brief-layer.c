@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * An OpenCL layer with which PoCL compiles in a quarter of the time where GEMMCL_TEST_BRIEF is set:
@@ -13,20 +12,23 @@
  * none in its cache, and finds none there that was compiled so.
  */
 
+/* PoCL 7.1 computes wrong numbers without optimisation; 3.1 and 6.0 do not. */
+#define LAST_POCL 6
+
 /* Whether @device is PoCL's, and tests are to be brief. */
 static cl_bool
 is_for_brief (cl_device_id device)
 {
-  static const char pocl[] = "Portable Computing Language";
-  char name[sizeof pocl] = "";
+  char version[128] = "";
   cl_platform_id platform;
+  unsigned pocl;
 
   return getenv ("GEMMCL_TEST_BRIEF") != NULL &&
          cl_next->clGetDeviceInfo (device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) ==
              CL_SUCCESS &&
-         cl_next->clGetPlatformInfo (platform, CL_PLATFORM_NAME, sizeof name, name, NULL) ==
-             CL_SUCCESS &&
-         strcmp (name, pocl) == 0;
+         cl_next->clGetPlatformInfo (platform, CL_PLATFORM_VERSION, sizeof version, version,
+                                     NULL) == CL_SUCCESS &&
+         sscanf (version, "OpenCL %*s PoCL %u", &pocl) == 1 && pocl <= LAST_POCL;
 }
 
 static cl_int CL_API_CALL
