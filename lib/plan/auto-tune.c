@@ -371,7 +371,7 @@ cancel (GemmclTuner *self)
 {
   g_cancellable_cancel (self->cancellable);
   g_mutex_lock (&self->lock);
-  if (!self->ended && self->state != GEMMCL_TUNING_STATE_SWAPPED)
+  if (self->state < GEMMCL_TUNING_STATE_KEPT) /* it may have ended already */
     self->state = GEMMCL_TUNING_STATE_OFF;
   g_cond_broadcast (&self->changed);
   g_mutex_unlock (&self->lock);
