@@ -5,7 +5,7 @@
  * body with the kernel that was found and with the plan's operands, and puts it in the place of the
  * plan's between two runs:
  *
- *     waiting -> searching -> body made -> operands -> claim -> changed operands -> exchange -> free
+ *     waiting -> searching -> body made -> operands -> claim -> new operands -> exchange -> free
  *
  * Runs take the plan's lock only. Operands that are being prepared, or were not used yet, are for
  * the present body: there is no claim while there are any, and none are prepared during a claim.
@@ -137,8 +137,7 @@ make_known (GemmclTuner *self)
   return body != NULL && body->source != GEMMCL_CHOICE_RULES ? g_steal_pointer (&body) : NULL;
 }
 
-/* Returns: (nullable): a body with the fastest kernel; %NULL without an error for that of the rules.
- */
+/* Returns: (nullable): a body with the fastest kernel; %NULL without an error: that of the rules. */
 static GemmclBody *
 make_fastest (GemmclTuner *self, GError **error)
 {

@@ -235,8 +235,8 @@ void gemmcl_body_reap (GemmclBody *self, GemmclPlanStats *stats);
 
 /* auto-tune.c: gemmcl_plan_auto_tune () */
 
-/** gemmcl_tuner_begin: Keeps the plan's body, for an operand that is prepared for it. May wait while
- * the tuner prepares one. Returns: a reference for gemmcl_tuner_end(). */
+/** gemmcl_tuner_begin: Keeps the plan's body, for an operand that is prepared for it. May wait
+ * while the tuner prepares one. Returns: a reference for gemmcl_tuner_end(). */
 GemmclTuner *gemmcl_tuner_begin (GemmclTuner *self);
 
 /** gemmcl_tuner_end: The operand is used or dropped. */
