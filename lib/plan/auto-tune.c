@@ -137,7 +137,7 @@ make_known (GemmclTuner *self)
   return body != NULL && body->source != GEMMCL_CHOICE_RULES ? g_steal_pointer (&body) : NULL;
 }
 
-/* Returns: (nullable): a body with the fastest kernel; %NULL without an error: that of the rules. */
+/* Returns: (nullable): a body with the fastest kernel; %NULL without an error: the rules chose it. */
 static GemmclBody *
 make_fastest (GemmclTuner *self, GError **error)
 {
