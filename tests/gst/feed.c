@@ -1,30 +1,43 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "feed-private.h"
+#include "feed.h"
 
 #include <gst/controller/gstdirectcontrolbinding.h>
 #include <gst/controller/gstinterpolationcontrolsource.h>
 
-#define MIN_STEPS 20
+#define FEED_FRAME (10 * GST_MSECOND)
+#define MIN_STEPS  20
+#define MAX_STEPS  80
+#define MAX_N      3
 
-#define AUDIO(format, rate)                                                                        \
+#define ANY_OPENCL                                                                                 \
+  "other/tensors(memory:OpenCL);audio/x-raw(memory:OpenCL);video/x-raw(memory:OpenCL)"
+#define SAMPLES(format, rate)                                                                      \
   "audio/x-raw,format=" format ",rate=" rate                                                       \
   ",channels=2,layout=interleaved,channel-mask=(bitmask)3"
-#define TENSORS(dimensions, rate)                                                                  \
-  "other/tensors,format=static,num_tensors=1,dimensions=(string)" dimensions                       \
-  ",types=(string)float32,framerate=" rate
-#define VIDEO(format, size) "video/x-raw,format=" format "," size ",framerate=50/1"
+#define FLOATS(dimensions, rate) TENSORS ("1", dimensions, "float32", rate)
 
-#define OPENCL "other/tensors(memory:OpenCL);audio/x-raw(memory:OpenCL);video/x-raw(memory:OpenCL)"
+/**
+ * Family: streams that one weight suits
+ * @caps: theirs
+ * @k: their K
+ * @n: choices of N
+ * @unit: what their samples are about
+ */
+typedef struct _FeedFamily {
+  const gchar *caps[4];
+  guint k, n[MAX_N];
+  gdouble unit;
+} Family;
 
 static const Family families[] = {
-    {.caps = {AUDIO ("F32LE", "8000"), AUDIO ("S16LE", "8000"), AUDIO ("F32LE", "16000"),
-              AUDIO ("S16LE", "16000")},
+    {.caps = {SAMPLES ("F32LE", "8000"), SAMPLES ("S16LE", "8000"), SAMPLES ("F32LE", "16000"),
+              SAMPLES ("S16LE", "16000")},
      .k = 2,
      .n = {1, 2, 3},
      .unit = 1000},
-    {.caps = {TENSORS ("5:3", "100/1"), TENSORS ("5:7", "100/1"), TENSORS ("5:3", "50/1"),
-              TENSORS ("5:1", "0/1")},
+    {.caps = {FLOATS ("5:3", "100/1"), FLOATS ("5:7", "100/1"), FLOATS ("5:3", "50/1"),
+              FLOATS ("5:1", "0/1")},
      .k = 5,
      .n = {1, 4, 17},
      .unit = 1},
@@ -40,14 +53,14 @@ static const Family families[] = {
      .unit = 60},
 };
 
-gboolean
-feed_is_true (Feed *self, guint percent)
+static gboolean
+is_true (Feed *self, guint percent)
 {
   return (guint)g_rand_int_range (self->rand, 0, 100) < percent;
 }
 
-gdouble
-feed_pick_float (Feed *self, gdouble least, gdouble most)
+static gdouble
+pick_float (Feed *self, gdouble least, gdouble most)
 {
   return (gfloat)g_rand_double_range (self->rand, least, most);
 }
@@ -58,7 +71,7 @@ pick_matrix (Feed *self, gsize n, gdouble unit)
   gdouble *values = g_new (gdouble, n);
 
   for (gsize i = 0; i < n; i++)
-    values[i] = unit * feed_pick_float (self, -0.5, 1);
+    values[i] = unit * pick_float (self, -0.5, 1);
   return g_bytes_new_take (values, n * sizeof (gdouble));
 }
 
@@ -93,7 +106,7 @@ pick_row (Feed *self)
 static gdouble
 pick_alpha (Feed *self)
 {
-  const gdouble choice[] = {1, 1, 0.5, -1, 0, 30, feed_pick_float (self, -2, 2)};
+  const gdouble choice[] = {1, 1, 0.5, -1, 0, 30, pick_float (self, -2, 2)};
 
   return choice[g_rand_int_range (self->rand, 0, G_N_ELEMENTS (choice))];
 }
@@ -101,7 +114,7 @@ pick_alpha (Feed *self)
 static gdouble
 pick_beta (Feed *self)
 {
-  const gdouble choice[] = {0, 0, 0.5, 1, -1, feed_pick_float (self, -1, 1)};
+  const gdouble choice[] = {0, 0, 0.5, 1, -1, pick_float (self, -1, 1)};
 
   if (!self->has_addend && !self->may_feed_back)
     return 0;
@@ -116,7 +129,7 @@ control (Feed *self, const gchar *name, gdouble (*pick) (Feed *self))
   GstObject *element = GST_OBJECT (self->stream->element);
 
   g_object_set (source, "mode", GST_INTERPOLATION_MODE_NONE, NULL);
-  for (guint i = 0; i < FEED_MAX_STEPS; i += (guint)g_rand_int_range (self->rand, 1, 9))
+  for (guint i = 0; i < MAX_STEPS; i += (guint)g_rand_int_range (self->rand, 1, 9))
     gst_timed_value_control_source_set (GST_TIMED_VALUE_CONTROL_SOURCE (source), i * FEED_FRAME,
                                         pick (self));
   g_assert_true (gst_object_add_control_binding (
@@ -124,27 +137,25 @@ control (Feed *self, const gchar *name, gdouble (*pick) (Feed *self))
   return source;
 }
 
-void
-feed_refuse (Feed *self, const gchar *what)
+static void
+refuse (Feed *self, const gchar *what)
 {
-  g_autofree gchar *error = stream_pop_message (self->stream, GST_MESSAGE_ERROR, NULL);
-
   if (!self->failure)
-    self->failure = g_strdup_printf ("%s: %s", what, error ? error : "no error on the bus");
+    self->failure = g_strdup (what);
 }
 
 /* What follows is pushed between buffers. Takes @event. */
 static void
 push_event (Feed *self, GstEvent *event)
 {
-  g_autofree gchar *name = g_strdup (GST_EVENT_TYPE_NAME (event));
+  const gchar *name = GST_EVENT_TYPE_NAME (event);
   Item *item = g_new0 (Item, 1);
 
   item->kind = ITEM_EVENT;
   item->event = gst_event_ref (event);
   g_ptr_array_add (self->items, item);
   if (!gst_harness_push_event (self->stream->harness, event))
-    feed_refuse (self, name);
+    refuse (self, name);
 }
 
 static void
@@ -172,7 +183,7 @@ static void
 push_segment (Feed *self)
 {
   self->segment.start = self->segment.position = self->time;
-  self->segment.time = (guint64)g_rand_int_range (self->rand, 0, FEED_MAX_STEPS) * FEED_FRAME;
+  self->segment.time = (guint64)g_rand_int_range (self->rand, 0, MAX_STEPS) * FEED_FRAME;
   push_event (self, gst_event_new_segment (&self->segment));
 }
 
@@ -183,9 +194,8 @@ flush (Feed *self)
 
   item->kind = ITEM_FLUSH;
   g_ptr_array_add (self->items, item);
-  if (!gst_harness_push_event (self->stream->harness, gst_event_new_flush_start ()) ||
-      !gst_harness_push_event (self->stream->harness, gst_event_new_flush_stop (TRUE)))
-    feed_refuse (self, "flush");
+  stream_push_event (self->stream, gst_event_new_flush_start ());
+  stream_push_event (self->stream, gst_event_new_flush_stop (TRUE));
   push_segment (self);
   self->resets = TRUE;
 }
@@ -209,7 +219,7 @@ change_caps (Feed *self)
   self->caps = next;
   shape_init (&self->shape, parsed);
   if (!gst_harness_push_event (self->stream->harness, gst_event_new_caps (parsed)))
-    feed_refuse (self, next);
+    refuse (self, next);
   self->resets = TRUE;
 }
 
@@ -224,7 +234,7 @@ change_weight (Feed *self)
 static void
 change_n (Feed *self)
 {
-  const gsize n = self->family->n[g_rand_int_range (self->rand, 0, FEED_MAX_N)];
+  const gsize n = self->family->n[g_rand_int_range (self->rand, 0, MAX_N)];
 
   if (n == self->terms.n || self->n_changed)
     return;
@@ -249,7 +259,7 @@ change_n (Feed *self)
 static void
 change_bias (Feed *self)
 {
-  replace (&self->terms.bias, feed_is_true (self, 80) ? pick_row (self) : NULL);
+  replace (&self->terms.bias, is_true (self, 80) ? pick_row (self) : NULL);
   set_operand (self, "bias", self->terms.bias, 1);
 }
 
@@ -265,9 +275,9 @@ change_addend (Feed *self)
 static void
 change_scalars (Feed *self)
 {
-  if (!self->alpha && feed_is_true (self, 60))
+  if (!self->alpha && is_true (self, 60))
     g_object_set (self->stream->element, "alpha", self->terms.alpha = pick_alpha (self), NULL);
-  if (!self->beta && feed_is_true (self, 60))
+  if (!self->beta && is_true (self, 60))
     g_object_set (self->stream->element, "beta", self->terms.beta = pick_beta (self), NULL);
 }
 
@@ -278,13 +288,110 @@ rest (Feed *self)
   g_usleep ((gulong)g_rand_int_range (self->rand, 0, 3000));
 }
 
+static gdouble
+pick_sample (Feed *self)
+{
+  switch (self->shape.type) {
+  case SAMPLE_F32:
+    return pick_float (self, -1, 1);
+  case SAMPLE_S16:
+    return is_true (self, 3) ? G_MAXINT16 : g_rand_int_range (self->rand, -3000, 3001);
+  default:
+    return g_rand_int_range (self->rand, 0, 256);
+  }
+}
+
+/* Of audio many buffers are as long as the one before, and few longer than all others. */
+static gsize
+pick_rows (Feed *self)
+{
+  static const gsize choice[] = {1, 7, 16, 33};
+
+  if (self->shape.medium != MEDIUM_AUDIO)
+    return self->shape.rows;
+  if (is_true (self, 25))
+    self->samples = choice[g_rand_int_range (self->rand, 0, G_N_ELEMENTS (choice))];
+  return is_true (self, 1) ? (gsize)g_rand_int_range (self->rand, 1000, 2500) : self->samples;
+}
+
+static GstBuffer *
+make_buffer (Feed *self, gboolean is_gap)
+{
+  const gsize rows = pick_rows (self), n = rows * self->shape.columns;
+  g_autofree gdouble *values = g_new0 (gdouble, n);
+
+  for (gsize i = 0; i < n && !(is_gap && self->shape.medium == MEDIUM_AUDIO); i++)
+    values[i] = pick_sample (self);
+  return shape_write (&self->shape, n, values);
+}
+
+static void
+set_times (Feed *self, GstBuffer *buffer)
+{
+  GST_BUFFER_PTS (buffer) = self->time;
+  GST_BUFFER_DTS (buffer) = is_true (self, 50) ? self->time / 2 : GST_CLOCK_TIME_NONE;
+  GST_BUFFER_DURATION (buffer) = FEED_FRAME;
+  GST_BUFFER_OFFSET (buffer) = self->n;
+  GST_BUFFER_OFFSET_END (buffer) = self->n + 1;
+  self->n++;
+  self->time += FEED_FRAME;
+}
+
+static void
+sync_scalar (Feed *self, GstControlSource *source, GstClockTime time, gdouble *value)
+{
+  guint64 stream_time = gst_segment_to_stream_time (&self->segment, GST_FORMAT_TIME, time);
+
+  if (source)
+    g_assert_true (gst_control_source_get_value (source, stream_time, value));
+}
+
+static void
+add_buffer (Feed *self, GstBuffer *buffer)
+{
+  Item *item = g_new0 (Item, 1);
+
+  sync_scalar (self, self->alpha, GST_BUFFER_PTS (buffer), &self->terms.alpha);
+  sync_scalar (self, self->beta, GST_BUFFER_PTS (buffer), &self->terms.beta);
+  item->kind = ITEM_BUFFER;
+  item->buffer = gst_buffer_ref (buffer);
+  item->caps = gst_caps_from_string (self->caps);
+  item->resets = self->resets || GST_BUFFER_IS_DISCONT (buffer);
+  terms_copy (&item->terms, &self->terms);
+  g_ptr_array_add (self->items, item);
+  self->resets = self->n_changed = FALSE;
+}
+
+static void
+push_buffer (Feed *self)
+{
+  const gboolean is_gap = is_true (self, 10);
+  GstBuffer *buffer = is_gap && is_true (self, 40) ? gst_buffer_new () : make_buffer (self, is_gap);
+  GstFlowReturn flow;
+
+  set_times (self, buffer);
+  if (is_gap)
+    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_GAP);
+  if (is_true (self, 7))
+    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
+  if (is_true (self, 20))
+    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_MARKER);
+  g_string_append_printf (self->script, "%s%s%" G_GSIZE_FORMAT,
+                          GST_BUFFER_IS_DISCONT (buffer) ? "D" : "", is_gap ? "G" : "",
+                          gst_buffer_get_size (buffer));
+  add_buffer (self, buffer);
+  flow = gst_harness_push (self->stream->harness, buffer);
+  if (flow != GST_FLOW_OK)
+    refuse (self, gst_flow_get_name (flow));
+}
+
 /* How many in a hundred steps are which. */
 static const struct {
   guint weight;
   const gchar *name;
   void (*run) (Feed *self);
 } steps[] = {
-    {60, "", feed_push_buffer},     {7, "custom", push_custom},
+    {60, "", push_buffer},          {7, "custom", push_custom},
     {3, "tag", push_tag},           {2, "gap", push_gap},
     {3, "segment", push_segment},   {2, "flush", flush},
     {1, "eos", push_eos},           {3, "caps", change_caps},
@@ -308,7 +415,7 @@ run_step (Feed *self)
 gchar *
 feed_run (Feed *self)
 {
-  const gint n = g_rand_int_range (self->rand, MIN_STEPS, FEED_MAX_STEPS);
+  const gint n = g_rand_int_range (self->rand, MIN_STEPS, MAX_STEPS);
 
   for (gint i = 0; i < n && !self->failure; i++)
     run_step (self);
@@ -333,17 +440,16 @@ static void
 make_element (Feed *self)
 {
   static const gint64 timeouts[] = {-1, 0, GST_MSECOND, 20 * GST_MSECOND};
-  const guint batch = (guint)(feed_is_true (self, 30) ? 1 : g_rand_int_range (self->rand, 2, 6));
+  const guint batch = (guint)(is_true (self, 30) ? 1 : g_rand_int_range (self->rand, 2, 6));
   const guint depth = (guint)g_rand_int_range (self->rand, 1, 5);
   const gint64 timeout = timeouts[g_rand_int_range (self->rand, 0, G_N_ELEMENTS (timeouts))];
-  const gboolean named = self->shape.medium != MEDIUM_VIDEO && feed_is_true (self, 75);
+  const gboolean named = self->shape.medium != MEDIUM_VIDEO && is_true (self, 75);
   const gchar *kernel = named ? "gemm_naive" : "auto"; /* which writes no video */
 
   self->may_feed_back = batch == 1;
-  self->stream = stream_new ("batch-size", batch, "queue-depth", depth, "batch-timeout", timeout,
-                             "kernel", kernel, NULL);
-  gst_util_set_object_arg (G_OBJECT (self->stream->element), "precision", "f32");
-  gst_util_set_object_arg (G_OBJECT (self->stream->element), "feature-mode", "pixel");
+  self->stream = stream_new ("gemmcl batch-size=%u queue-depth=%u batch-timeout=%" G_GINT64_FORMAT
+                             " kernel=%s precision=f32 feature-mode=pixel",
+                             batch, depth, timeout, kernel);
   g_string_append_printf (
       self->script, "batch-size=%u queue-depth=%u batch-timeout=%" G_GINT64_FORMAT " kernel=%s: %s",
       batch, depth, timeout, kernel, self->caps);
@@ -353,15 +459,15 @@ static void
 set_terms (Feed *self)
 {
   self->terms.k = self->family->k;
-  self->terms.n = self->family->n[g_rand_int_range (self->rand, 0, FEED_MAX_N)];
+  self->terms.n = self->family->n[g_rand_int_range (self->rand, 0, MAX_N)];
   change_weight (self);
-  if (feed_is_true (self, 50))
+  if (is_true (self, 50))
     change_bias (self);
-  self->has_addend = feed_is_true (self, 30);
+  self->has_addend = is_true (self, 30);
   change_addend (self);
-  if (feed_is_true (self, 20))
+  if (is_true (self, 20))
     self->alpha = control (self, "alpha", pick_alpha);
-  if (feed_is_true (self, 20))
+  if (is_true (self, 20))
     self->beta = control (self, "beta", pick_beta);
   self->terms.alpha = 1;
   change_scalars (self);
@@ -387,9 +493,9 @@ feed_new (guint32 seed)
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
   make_element (self);
   set_terms (self);
-  to_opencl = feed_is_true (self, 25);
+  to_opencl = is_true (self, 25);
   g_string_append_printf (self->script, "%s:", to_opencl ? " to memory:OpenCL" : "");
-  g_assert_true (stream_play (self->stream, self->caps, to_opencl ? OPENCL : NULL));
+  g_assert_true (stream_play (self->stream, self->caps, to_opencl ? ANY_OPENCL : NULL));
   return self;
 }
 
@@ -405,22 +511,4 @@ feed_free (Feed *self)
   gst_clear_object (&self->beta);
   terms_clear (&self->terms);
   g_free (self);
-}
-
-Stream *
-feed_get_stream (Feed *self)
-{
-  return self->stream;
-}
-
-GPtrArray *
-feed_get_items (Feed *self)
-{
-  return self->items;
-}
-
-gchar *
-feed_print (Feed *self)
-{
-  return g_strdup (self->script->str);
 }

@@ -32,7 +32,42 @@ typedef struct {
   gboolean resets;
 } Item;
 
-typedef struct _Feed Feed;
+/**
+ * Feed:
+ * @stream: the element that is fed
+ * @items: (element-type Item): what was pushed, in order
+ * @script: the settings, and a word for each step
+ * @failure: (nullable): the first thing that the element refused
+ * @caps, @shape, @segment: the next buffer's
+ * @alpha, @beta: (nullable): what controls them; %NULL: they are set between buffers
+ * @has_addend: whether there is one, from the start to the end
+ * @may_feed_back: whether beta may scale the previous output
+ * @terms: what the next buffer is computed with
+ * @resets: whether its previous output is zeros, though it may have no DISCONT
+ * @n_changed: whether N has changed since the last buffer
+ * @samples: of most buffers of audio
+ * @time: the next buffer's
+ * @n: buffers so far
+ */
+typedef struct {
+  Stream *stream;
+  GPtrArray *items;
+  GRand *rand;
+  GString *script;
+  gchar *failure;
+
+  const struct _FeedFamily *family;
+  const gchar *caps;
+  Shape shape;
+  GstSegment segment;
+  GstControlSource *alpha, *beta;
+  gboolean has_addend, may_feed_back;
+  Terms terms;
+  gboolean resets, n_changed;
+  gsize samples;
+  GstClockTime time;
+  guint64 n;
+} Feed;
 
 /**
  * feed_new: Makes an element and its settings, and starts it; both follow from @seed.
@@ -42,17 +77,8 @@ Feed *feed_new (guint32 seed);
 void feed_free (Feed *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Feed, feed_free)
 
-/** feed_get_stream: Returns: (transfer none): the element that is fed */
-Stream *feed_get_stream (Feed *self);
-
-/** feed_get_items: Returns: (transfer none) (element-type Item): what was pushed, in order */
-GPtrArray *feed_get_items (Feed *self);
-
 /**
  * feed_run: Pushes some dozens of buffers, and what comes between them, and EOS at last.
  * Returns: (transfer full) (nullable): what the element refused; then no more is pushed
  */
 gchar *feed_run (Feed *self);
-
-/** feed_print: Returns: (transfer full): the settings, and what was pushed, a word for each */
-gchar *feed_print (Feed *self);

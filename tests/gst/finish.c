@@ -3,7 +3,10 @@
 #include "finish.h"
 
 #include <gst/app/gstappsink.h>
+#include <gst/video/video.h>
 #include <string.h>
+
+#include "doubles.h"
 
 void
 finish_clear (Finish *self)
@@ -27,49 +30,33 @@ collect (Finish *self, GstSample *sample)
 }
 
 static void
-note (Finish *self, GstMessage *message)
-{
-  g_autoptr (GError) error = NULL;
-
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING) {
-    gst_message_parse_warning (message, &error, NULL);
-    if (!self->warning)
-      self->warning = g_strdup (error->message);
-  } else if (!self->failure) {
-    gst_message_parse_error (message, &error, NULL);
-    self->failure = g_strdup (error->message);
-  }
-}
-
-static void
-note_memory (Finish *self, GstElement *pipeline)
-{
-  g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (pipeline), "g");
-  g_autoptr (GstStructure) stats = NULL;
-
-  if (!element)
-    return;
-  g_object_get (element, "stats", &stats, NULL);
-  self->memory = g_strdup (gst_structure_get_string (stats, "memory"));
-}
-
-static void
-note_all (Finish *self, GstBus *bus)
+note (Finish *self, GstBus *bus)
 {
   GstMessage *message;
 
   while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
-    note (self, message);
+    const gboolean failed = GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR;
+    gchar **text = failed ? &self->failure : &self->warning;
+    g_autoptr (GError) error = NULL;
+
+    if (failed)
+      gst_message_parse_error (message, &error, NULL);
+    else
+      gst_message_parse_warning (message, &error, NULL);
+    if (!*text)
+      *text = g_strdup (error->message);
     gst_message_unref (message);
   }
 }
 
-/* Until there are no more. Whoever fails posts an error, and then ends the stream, or does not. */
+/* Until there are no more. An element that fails posts an error, and may not end the stream. */
 static void
 take_all (Finish *self, GstElement *pipeline)
 {
   g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (pipeline), "g");
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstStructure) stats = NULL;
 
   while (!self->failure && !gst_app_sink_is_eos (GST_APP_SINK (sink))) {
     g_autoptr (GstSample) sample =
@@ -77,57 +64,42 @@ take_all (Finish *self, GstElement *pipeline)
 
     if (sample)
       collect (self, sample);
-    note_all (self, bus);
+    note (self, bus);
   }
-  note_all (self, bus);
+  note (self, bus);
+  g_object_get (element, "stats", &stats, NULL);
+  self->memory = g_strdup (gst_structure_get_string (stats, "memory"));
 }
 
 void
-finish_run_with (Finish *self, void (*set_up) (GstElement *pipeline, gpointer data), gpointer data,
-                 const gchar *line)
+finish_run (Finish *self, FinishSetUp set_up, gpointer data, const gchar *format, ...)
 {
-  g_autofree gchar *text = g_strdup_printf ("%s ! appsink name=out sync=false", line);
+  g_autofree gchar *line = NULL, *text = NULL;
+  g_autoptr (GstElement) pipeline = NULL;
   g_autoptr (GError) error = NULL;
-  g_autoptr (GstElement) pipeline = gst_parse_launch (text, &error);
+  va_list arguments;
 
+  va_start (arguments, format);
+  line = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  text = g_strdup_printf ("%s ! appsink name=out sync=false", line);
+  pipeline = gst_parse_launch (text, &error);
   g_assert_no_error (error);
   *self = (Finish){g_byte_array_new ()};
   if (set_up)
     set_up (pipeline, data);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   take_all (self, pipeline);
-  note_memory (self, pipeline);
   g_assert_cmpint (gst_element_set_state (pipeline, GST_STATE_NULL), ==, GST_STATE_CHANGE_SUCCESS);
 }
 
 void
-finish_run (Finish *self, const gchar *format, ...)
-{
-  g_autofree gchar *line = NULL;
-  va_list arguments;
-
-  va_start (arguments, format);
-  line = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  finish_run_with (self, NULL, NULL, line);
-}
-
-gboolean
-finish_has_vapostproc (void)
-{
-  g_autoptr (GstElementFactory) vapostproc = gst_element_factory_find ("vapostproc");
-
-  if (!vapostproc)
-    g_test_skip ("GStreamer's va plugin is not there.");
-  return vapostproc != NULL;
-}
-
-void
-finish_assert_well (const Finish *self, guint n)
+finish_assert_well (const Finish *self, guint n, const gchar *memory)
 {
   g_assert_cmpstr (self->failure, ==, NULL);
   g_assert_cmpstr (self->warning, ==, NULL);
   g_assert_cmpuint (self->n, ==, n);
+  g_assert_cmpstr (self->memory, ==, memory);
 }
 
 void
@@ -138,15 +110,97 @@ finish_assert_same (const Finish *one, const Finish *other)
 }
 
 void
-finish_assert_failed (const Finish *self, ...)
+finish_assert_said (const gchar *text, const gchar *words)
 {
-  const gchar *word;
-  va_list words;
+  g_auto (GStrv) each = g_strsplit (words, "|", -1);
 
-  g_assert_nonnull (self->failure);
-  va_start (words, self);
-  while ((word = va_arg (words, const gchar *)))
-    if (!strstr (self->failure, word))
-      g_error ("expected \"%s\" in: %s", word, self->failure);
-  va_end (words);
+  g_assert_nonnull (text);
+  for (guint i = 0; each[i]; i++)
+    if (!strstr (text, each[i]))
+      g_error ("expected \"%s\" in: %s", each[i], text);
+}
+
+void
+finish_assert_right (void)
+{
+  doubles_assert_right ();
+  g_assert_true (doubles_wait_for ("live-objects", 0));
+  g_assert_true (doubles_wait_for ("live-contexts", 0));
+}
+
+void
+finish_compare (guint n, const gchar *memory, const gchar *plain, const gchar *shared)
+{
+  g_auto (Finish) one = {NULL}, other = {NULL};
+
+  finish_run (&one, NULL, NULL, "%s", plain);
+  finish_run (&other, NULL, NULL, "%s", shared);
+  finish_assert_well (&one, n, one.memory);
+  finish_assert_well (&other, n, memory);
+  finish_assert_same (&one, &other);
+  finish_assert_right ();
+}
+
+typedef struct {
+  void (*func) (void);
+  const gchar *needs;
+} Test;
+
+static void
+run_test (gconstpointer data)
+{
+  const Test *self = data;
+  g_autoptr (GstElementFactory) needed =
+      self->needs ? gst_element_factory_find (self->needs) : NULL;
+
+  if (doubles_missing ())
+    g_test_skip (doubles_missing ());
+  else if (self->needs && !needed)
+    g_test_skip ("GStreamer's va plugin is not there.");
+  else
+    self->func ();
+}
+
+void
+finish_add_test (const gchar *path, void (*func) (void), const gchar *needs)
+{
+  const Test test = {func, needs};
+
+  g_test_add_data_func_full (path, g_memdup2 (&test, sizeof test), run_test, g_free);
+}
+
+gboolean
+finish_has_drm_formats (void)
+{
+  guint major, minor, micro, nano;
+
+  gst_version (&major, &minor, &micro, &nano);
+  if (minor < 24)
+    g_test_skip ("GStreamer before 1.24 has no DRM formats.");
+  return minor >= 24;
+}
+
+void
+finish_draw (GstBuffer *buffer, const gchar *text, guint index)
+{
+  g_autoptr (GstCaps) caps = gst_caps_from_string (text);
+  GstVideoFrame frame;
+  GstVideoInfo info;
+  gint comps[GST_VIDEO_MAX_COMPONENTS];
+
+  g_assert_true (gst_video_info_from_caps (&info, caps));
+  g_assert_true (gst_video_frame_map (&frame, &info, buffer, GST_MAP_WRITE));
+  for (guint plane = 0; plane < GST_VIDEO_INFO_N_PLANES (&info); plane++) {
+    gst_video_format_info_component (info.finfo, plane, comps);
+    for (gint y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT (&info, comps[0]); y++) {
+      guint8 *row = (guint8 *)GST_VIDEO_FRAME_PLANE_DATA (&frame, plane) +
+                    y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane);
+
+      for (gint x = 0; x < GST_VIDEO_INFO_COMP_WIDTH (&info, comps[0]) *
+                               GST_VIDEO_INFO_COMP_PSTRIDE (&info, comps[0]);
+           x++)
+        row[x] = (guint8)(16 + (x * 7 + y * 13 + (gint)index * 31 + (gint)plane * 5) % 220);
+    }
+  }
+  gst_video_frame_unmap (&frame);
 }

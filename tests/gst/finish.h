@@ -4,14 +4,14 @@
 
 #include <gst/gst.h>
 
-/* Pipelines that run to their end, and what is left of them. */
+/* Pipelines under the doubles that run to their end, and what is left of them. */
 
 /**
  * Finish:
  * @bytes: of all buffers that came out, one after another
  * @n: how many they were
- * @failure: (nullable): the first error's text, and then @warning the first warning's
- * @memory: (nullable): what the stats of the element "g" say of where A and D were
+ * @failure, @warning: (nullable): the text of the first error, and of the first warning
+ * @memory: (nullable): where A and D were, by the stats of the element "g"
  */
 typedef struct {
   GByteArray *bytes;
@@ -22,21 +22,35 @@ typedef struct {
 void finish_clear (Finish *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Finish, finish_clear)
 
-/** Runs elements as gst-launch-1.0 has them, whose last one's buffers are taken. */
-void finish_run (Finish *self, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
+/** FinishSetUp: called before a pipeline starts */
+typedef void (*FinishSetUp) (GstElement *pipeline, gpointer data);
 
-/** As finish_run(); @set_up is called before the pipeline starts. */
-void finish_run_with (Finish *self, void (*set_up) (GstElement *pipeline, gpointer data),
-                      gpointer data, const gchar *line);
+/** Runs elements as gst-launch-1.0 has them, and takes the last one's buffers. @set_up: (nullable)
+ */
+void finish_run (Finish *self, FinishSetUp set_up, gpointer data, const gchar *format, ...)
+    G_GNUC_PRINTF (4, 5);
 
-/** Returns: whether there is vapostproc; if not, the test is skipped. */
-gboolean finish_has_vapostproc (void);
-
-/** Asserts that @n buffers came out and nothing was complained of. */
-void finish_assert_well (const Finish *self, guint n);
+/** Asserts that @n buffers came out, that nothing was complained of, and where A and D were. */
+void finish_assert_well (const Finish *self, guint n, const gchar *memory);
 
 /** Asserts that both gave the same bytes. */
 void finish_assert_same (const Finish *one, const Finish *other);
 
-/** Asserts that there was an error in which all @words (up to NULL) stand. */
-void finish_assert_failed (const Finish *self, ...) G_GNUC_NULL_TERMINATED;
+/** Asserts that in an error, or a warning, all words stand; @words has a '|' between them. */
+void finish_assert_said (const gchar *text, const gchar *words);
+
+/** Asserts that nothing was misused, and that no object, context or surface is left. */
+void finish_assert_right (void);
+
+/** Asserts all of that of two pipelines, of which the first one has system memory. */
+void finish_compare (guint n, const gchar *memory, const gchar *plain, const gchar *shared);
+
+/** Registers a test that is skipped without the doubles, or, if it @needs it, without GStreamer's
+ * vapostproc. @needs: (nullable): the name of an element */
+void finish_add_test (const gchar *path, void (*func) (void), const gchar *needs);
+
+/** Returns: whether caps can say how dma-bufs are tiled; if not, the test is skipped. */
+gboolean finish_has_drm_formats (void);
+
+/** finish_draw: Draws the @index-th frame, the same whatever lies between its rows. */
+void finish_draw (GstBuffer *buffer, const gchar *caps, guint index);

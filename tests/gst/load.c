@@ -1,38 +1,31 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#define GST_USE_UNSTABLE_API /* tracers */
 #include "load.h"
 
 #include <string.h>
+
+#define FRAME (GST_SECOND / 1000)
 
 /* All numbers alike, so that one that was harmed is seen. */
 static GstBuffer *
 make_tensor (gpointer data G_GNUC_UNUSED, guint n, gboolean is_long)
 {
-  const gsize size = LOAD_SHORT_SIZE * (is_long ? 2 : 1);
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, size, NULL);
-  GstMapInfo map;
+  const gsize count = is_long ? 32 : 16;
+  gfloat *values = g_new (gfloat, count);
 
-  g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
-  for (gsize i = 0; i < size / sizeof (gfloat); i++)
-    ((gfloat *)map.data)[i] = n;
-  gst_buffer_unmap (buffer, &map);
-  return buffer;
+  for (gsize i = 0; i < count; i++)
+    values[i] = n;
+  return gst_buffer_new_wrapped (values, count * sizeof *values);
 }
 
-/* Columns of what comes out. */
-static guint
-get_columns (GstPad *pad)
+/* The weight may have a fifth column, of zeros. */
+static void
+check_tensor (const Load *self, GstPad *pad, GstBuffer *buffer, guint n)
 {
   g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad);
-
-  return g_ascii_strtoull (
+  const guint columns = g_ascii_strtoull (
       gst_structure_get_string (gst_caps_get_structure (caps, 0), "dimensions"), NULL, 10);
-}
-
-static void
-check_tensor (Load *self, GstPad *pad, GstBuffer *buffer, guint n)
-{
-  const guint columns = get_columns (pad);
   GstMapInfo map;
 
   g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READ));
@@ -40,11 +33,18 @@ check_tensor (Load *self, GstPad *pad, GstBuffer *buffer, guint n)
   g_assert_cmpuint (map.size, >, 0);
   for (gsize i = 0; i < map.size / sizeof (gfloat); i++)
     g_assert_cmpfloat (((gfloat *)map.data)[i], ==,
-                       i % columns < 4 ? self->factor * (gfloat)n : 0.0f);
+                       i % columns < 4 ? self->line->factor * (gfloat)n : 0.0f);
   gst_buffer_unmap (buffer, &map);
 }
 
-/* What was pushed before must not come after: until then it may be on its way still. */
+static const LoadSource tensors = {
+    {TENSORS ("1", "4:4", "float32", "1000/1"), TENSORS ("1", "4:8", "float32", "1000/1")},
+    {"[[2,0,0,0,0],[0,2,0,0,0],[0,0,2,0,0],[0,0,0,2,0]]", LOAD_WEIGHT},
+    make_tensor,
+    check_tensor,
+    NULL};
+
+/* What was pushed before a flush must not come after it. */
 static GstPadProbeReturn
 see_flush (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
 {
@@ -62,7 +62,7 @@ see (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   Load *self = data;
   GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
-  const guint n = GST_BUFFER_PTS (buffer) / LOAD_FRAME;
+  const guint n = GST_BUFFER_PTS (buffer) / FRAME;
 
   self->source->check (self, pad, buffer, n);
   g_mutex_lock (&self->lock);
@@ -76,32 +76,36 @@ see (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 }
 
 void
-load_init (Load *self, const gchar *text, gfloat factor)
+load_init (Load *self, const LoadLine *line, const LoadSource *source, guint total)
 {
-  static const LoadSource tensors = {
-      {LOAD_SHORT, LOAD_LONG}, {LOAD_WEIGHT_5, LOAD_WEIGHT}, make_tensor, check_tensor, NULL};
+  GstPad *pad;
 
-  load_init_with (self, text, factor, &tensors);
-}
-
-void
-load_init_with (Load *self, const gchar *text, gfloat factor, const LoadSource *source)
-{
-  *self = (Load){.source = source, .factor = factor, .last = -1};
+  *self = (Load){.source = source ? source : &tensors, .line = line, .total = total, .last = -1};
   g_mutex_init (&self->lock);
   g_cond_init (&self->changed);
-  line_init (&self->line, text, source->caps[0]);
-  gst_harness_set_drop_buffers (self->line.harness, TRUE);
-  gst_pad_add_probe (self->line.harness->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, see, self, NULL);
-  gst_pad_add_probe (self->line.harness->sinkpad, GST_PAD_PROBE_TYPE_EVENT_FLUSH, see_flush, self,
-                     NULL);
+  self->stream = stream_start (self->source->caps[0], "%s", line->text);
+  pad = self->stream->harness->sinkpad;
+  gst_harness_set_drop_buffers (self->stream->harness, TRUE);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, see, self, NULL);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_EVENT_FLUSH, see_flush, self, NULL);
+}
+
+/* Waits until all is pushed, and ends the stream. */
+static void
+end (Load *self)
+{
+  g_clear_pointer (&self->pusher, g_thread_join);
+  if (!self->ended)
+    stream_push_event (self->stream, gst_event_new_eos ());
+  self->ended = TRUE;
 }
 
 void
 load_clear (Load *self)
 {
-  g_clear_pointer (&self->pusher, g_thread_join);
-  line_clear (&self->line);
+  end (self);
+  stream_assert_quiet (self->stream);
+  stream_free (self->stream);
   g_mutex_clear (&self->lock);
   g_cond_clear (&self->changed);
 }
@@ -113,11 +117,11 @@ load_push (Load *self)
   GstBuffer *buffer = self->source->make (self->source->data, self->next, is_long);
   GstFlowReturn flow;
 
-  GST_BUFFER_PTS (buffer) = self->next * LOAD_FRAME;
-  GST_BUFFER_DURATION (buffer) = LOAD_FRAME;
+  GST_BUFFER_PTS (buffer) = self->next * FRAME;
+  GST_BUFFER_DURATION (buffer) = FRAME;
   if (self->caps_period > 0 && self->next % self->caps_period == 0)
-    gst_harness_set_src_caps_str (self->line.harness, self->source->caps[is_long]);
-  flow = gst_harness_push (self->line.harness, buffer);
+    gst_harness_set_src_caps_str (self->stream->harness, self->source->caps[is_long]);
+  flow = gst_harness_push (self->stream->harness, buffer);
   g_mutex_lock (&self->lock);
   self->next++;
   self->taken += flow == GST_FLOW_OK;
@@ -125,47 +129,45 @@ load_push (Load *self)
   return flow;
 }
 
+/* Sets @flag; the pusher then sleeps while it is parked. */
 static void
-park (Load *self)
+tell (Load *self, gboolean *flag, gboolean value)
 {
   g_mutex_lock (&self->lock);
-  self->parked = TRUE;
+  *flag = value;
   g_cond_broadcast (&self->changed);
-  while (self->parked)
+  while (value && self->parked)
     g_cond_wait (&self->changed, &self->lock);
   g_mutex_unlock (&self->lock);
 }
 
+/* Until all are taken; parks whenever the element flushes. */
 static gpointer
 push_all (gpointer data)
 {
   Load *self = data;
 
-  while (self->taken < self->wanted) {
+  while (self->taken < self->total) {
     const GstFlowReturn flow = load_push (self);
 
     if (flow == GST_FLOW_FLUSHING)
-      park (self);
+      tell (self, &self->parked, TRUE);
     else
       g_assert_cmpstr (gst_flow_get_name (flow), ==, "ok");
   }
-  g_mutex_lock (&self->lock);
-  self->done = TRUE;
-  g_cond_broadcast (&self->changed);
-  g_mutex_unlock (&self->lock);
+  tell (self, &self->done, TRUE);
   return NULL;
 }
 
-void
-load_start (Load *self, guint wanted, guint caps_period)
+static void
+start (Load *self)
 {
-  self->wanted = wanted;
-  self->caps_period = caps_period;
   self->pusher = g_thread_new ("pusher", push_all, self);
 }
 
-gboolean
-load_wait (Load *self, guint n)
+/* Waits until @n more buffers came out. Returns: whether the pusher is still at it. */
+static gboolean
+wait_for (Load *self, guint n)
 {
   gboolean pushing;
   guint until;
@@ -179,49 +181,260 @@ load_wait (Load *self, guint n)
   return pushing;
 }
 
-gboolean
-load_wait_parked (Load *self)
+/* Waits until the pusher found the element flushing, or is done. */
+static void
+wait_parked (Load *self)
 {
-  gboolean parked;
-
   g_mutex_lock (&self->lock);
-  while (!self->done && !self->parked)
+  while (self->pusher && !self->done && !self->parked)
     g_cond_wait (&self->changed, &self->lock);
-  parked = self->parked;
   g_mutex_unlock (&self->lock);
-  return parked;
 }
 
-void
-load_resume (Load *self, gboolean anew)
+static void
+flush (Load *self)
 {
-  GstHarness *harness = self->line.harness;
   GstSegment segment;
 
   gst_segment_init (&segment, GST_FORMAT_TIME);
-  if (anew) {
-    g_assert_true (gst_harness_push_event (harness, gst_event_new_stream_start ("again")));
-    gst_harness_set_src_caps_str (harness, self->source->caps[0]);
+  stream_push_event (self->stream, gst_event_new_flush_start ());
+  wait_parked (self);
+  stream_push_event (self->stream, gst_event_new_flush_stop (TRUE));
+  stream_push_event (self->stream, gst_event_new_segment (&segment));
+  tell (self, &self->parked, FALSE);
+}
+
+/* Each buffer that goes in comes out. */
+static void
+flow_order (Load *self)
+{
+  start (self);
+  end (self);
+  g_assert_cmpuint (self->seen, ==, self->taken);
+}
+
+/* All that was pushed is out when EOS is. */
+static void
+flow_eos (Load *self)
+{
+  for (guint round = 0; self->taken < self->total; round++) {
+    for (guint i = 0; i < round % 8; i++)
+      g_assert_cmpint (load_push (self), ==, GST_FLOW_OK);
+    stream_push_event (self->stream, gst_event_new_eos ());
+    g_assert_cmpuint (self->seen, ==, self->taken);
+    flush (self);
   }
-  g_assert_true (gst_harness_push_event (harness, gst_event_new_segment (&segment)));
+}
+
+/* Flushes, whatever is in flight. */
+static void
+flow_flush (Load *self)
+{
+  guint n = 0;
+
+  start (self);
+  for (; wait_for (self, n % 5); n++)
+    flush (self);
+  g_test_message ("%u flushes", n);
+  if (n == 0)
+    g_test_skip ("All buffers were through before the first flush.");
+}
+
+/* Other caps by the pusher, other weights of "a", and with them other caps that come out, by this
+ * thread. */
+static void
+flow_caps (Load *self)
+{
+  g_autoptr (GstElement) element = GST_IS_BIN (self->stream->element)
+                                       ? gst_bin_get_by_name (GST_BIN (self->stream->element), "a")
+                                       : gst_object_ref (self->stream->element);
+
+  self->caps_period = 7;
+  start (self);
+  for (guint n = 0; wait_for (self, 3); n++)
+    if (element)
+      g_object_set (element, "weight", self->source->weights[n % 2], NULL);
+  end (self);
+  g_assert_cmpuint (self->seen, ==, self->taken);
+}
+
+/* When pads are shut while it renegotiates, GStreamer's base class warns, which means nothing. */
+static void
+drop_warning (Stream *stream)
+{
+  g_autoptr (GstMessage) message = gst_bus_pop_filtered (stream->bus, GST_MESSAGE_WARNING);
+  g_autoptr (GError) error = NULL;
+
+  if (message)
+    gst_message_parse_warning (message, &error, NULL);
+  g_assert_cmpstr (error ? error->message : "not negotiated", ==, "not negotiated");
+}
+
+/* Down to READY or NULL, and up again. */
+static void
+flow_states (Load *self)
+{
+  guint n = 0;
+
+  start (self);
+  for (; wait_for (self, n % 5); n++) {
+    stream_set_state (self->stream, n % 7 == 6 ? GST_STATE_NULL : GST_STATE_READY);
+    wait_parked (self);
+    drop_warning (self->stream);
+    self->floor = self->next;
+    stream_set_state (self->stream, GST_STATE_PLAYING);
+    stream_begin (self->stream, self->source->caps[0]);
+    tell (self, &self->parked, FALSE);
+  }
+  g_test_message ("%u changes", n);
+  if (n == 0)
+    g_test_skip ("All buffers were through before the first change of state.");
+}
+
+const LoadFlow load_flows[LOAD_N_FLOWS] = {
+    {"order", flow_order}, {"eos", flow_eos},       {"flush", flow_flush},
+    {"caps", flow_caps},   {"states", flow_states},
+};
+
+void
+load_run (const LoadFlow *flow, const LoadLine *line, const LoadSource *source, guint n)
+{
+  g_auto (Load) load = {NULL};
+  g_autoptr (GTimer) timer = g_timer_new ();
+
+  load_init (&load, line, source, n);
+  flow->run (&load);
+  g_test_message ("%s: %u in, %u out, %.2f s", line->name, load.taken, load.seen,
+                  g_timer_elapsed (timer, NULL));
+}
+
+/* What a sink sees of a source that is to seek. */
+typedef struct {
+  GMutex lock;
+  GCond changed;
+  guint seen;
+  GstClockTime expected; /* the next buffer's time, or a segment's start */
+} Watch;
+
+static GstPadProbeReturn
+watch (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
+{
+  Watch *self = data;
+  const GstSegment *segment;
+
   g_mutex_lock (&self->lock);
-  self->parked = FALSE;
-  g_cond_broadcast (&self->changed);
+  if (info->type & GST_PAD_PROBE_TYPE_BUFFER) {
+    g_assert_cmpuint (GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info)), ==, self->expected);
+    self->expected += FRAME;
+    self->seen++;
+    g_cond_broadcast (&self->changed);
+  } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_SEGMENT) {
+    gst_event_parse_segment (GST_PAD_PROBE_INFO_EVENT (info), &segment);
+    self->expected = segment->start;
+  }
+  g_mutex_unlock (&self->lock);
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+watch_wait (Watch *self, guint n)
+{
+  const gint64 end = g_get_monotonic_time () + FOREVER;
+  guint until;
+
+  g_mutex_lock (&self->lock);
+  until = self->seen + n;
+  while (self->seen < until)
+    g_assert_true (g_cond_wait_until (&self->changed, &self->lock, end));
   g_mutex_unlock (&self->lock);
 }
 
-void
-load_end (Load *self)
+/* Seeks; now and then through PAUSED, READY or NULL. */
+static void
+disturb (GstElement *pipeline, guint round, GstState middle)
 {
-  g_autoptr (GstMessage) message = NULL;
-  g_autoptr (GError) error = NULL;
+  const GstState states[] = {GST_STATE_PAUSED, middle, GST_STATE_NULL};
 
-  g_clear_pointer (&self->pusher, g_thread_join);
-  g_assert_true (gst_harness_push_event (self->line.harness, gst_event_new_eos ()));
-  message = gst_bus_pop_filtered (self->line.bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
-  if (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING)
-    gst_message_parse_warning (message, &error, NULL);
-  else if (message)
-    gst_message_parse_error (message, &error, NULL);
-  g_assert_no_error (error);
+  if (round % 10 == 9) {
+    gst_element_set_state (pipeline, states[round / 10 % G_N_ELEMENTS (states)]);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE);
+  }
+  g_assert_true (gst_element_seek_simple (pipeline, GST_FORMAT_TIME,
+                                          GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE,
+                                          (gint64)(round * 37 % 1000) * FRAME));
+}
+
+void
+load_seek (const gchar *line, GstState middle, guint n)
+{
+  g_autoptr (Stream) stream = stream_new ("%s ! fakesink name=sink sync=false", line);
+  g_autoptr (GstElement) pipeline = gst_pipeline_new (NULL);
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (stream_get (stream, "sink"), "sink");
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstMessage) message = NULL;
+  Watch self = {.seen = 0};
+  guint round = 0;
+
+  gst_element_set_bus (stream->element, NULL);
+  gst_bin_add (GST_BIN (pipeline), stream->element);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, watch,
+                     &self, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (; self.seen < n; round++) {
+    watch_wait (&self, 1 + round % 20);
+    disturb (pipeline, round, middle);
+  }
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+  g_assert_null (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  g_test_message ("%u buffers, %u seeks", self.seen, round);
+}
+
+GstTracer *
+load_start_tracer (void)
+{
+  g_autoptr (GstPlugin) plugin = plugins_load ("coretracers");
+  g_autoptr (GstPluginFeature) feature =
+      plugin ? gst_registry_find_feature (gst_registry_get (), "leaks", GST_TYPE_TRACER_FACTORY)
+             : NULL;
+
+  if (!feature)
+    return NULL;
+  return g_object_new (gst_tracer_factory_get_tracer_type (GST_TRACER_FACTORY (feature)), NULL);
+}
+
+/* What the registry keeps. */
+static gboolean
+is_kept (const gchar *type)
+{
+  return g_str_has_suffix (type, "Factory") || g_str_equal (type, "GstPlugin");
+}
+
+void
+load_check_leaks (gconstpointer tracer)
+{
+  /* It has no references to what it names, though to free it would drop some. */
+  static GstStructure *found = NULL;
+  const GValue *list;
+  guint n = 0;
+
+  if (!tracer) {
+    g_test_skip ("there is no tracer for leaks");
+    return;
+  }
+  gst_task_cleanup_all (); /* a thread that ends holds its task */
+  g_signal_emit_by_name ((gpointer)tracer, "get-live-objects", &found);
+  g_assert_nonnull (found);
+  list = gst_structure_get_value (found, "live-objects-list");
+  for (guint i = 0; i < gst_value_list_get_size (list); i++) {
+    const GstStructure *one = gst_value_get_structure (gst_value_list_get_value (list, i));
+    g_autofree gchar *text = gst_structure_to_string (one);
+
+    if (is_kept (G_VALUE_TYPE_NAME (gst_structure_get_value (one, "object"))))
+      continue;
+    g_test_message ("%s", text);
+    n++;
+  }
+  g_assert_cmpuint (n, ==, 0);
 }

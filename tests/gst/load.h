@@ -2,57 +2,50 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "line.h"
+#include "stream.h"
 
 /* Elements under load: a thread of its own pushes numbered buffers as fast as they are taken, and
- * whatever comes out is checked: once each, in order, unharmed, and nothing of before a flush. */
+ * each that comes out is checked: once, in order, unharmed, and none of before a flush. */
 
-/** What comes in: small tensors. LOAD_LONGER is twice as long. */
-#define LOAD_CAPS(dimensions)                                                                      \
-  "other/tensors,format=static,num_tensors=1,dimensions=(string)" dimensions                       \
-  ",types=(string)float32,framerate=1000/1"
-#define LOAD_SHORT      LOAD_CAPS ("4:4")
-#define LOAD_LONG       LOAD_CAPS ("4:8")
-#define LOAD_FRAME      (GST_SECOND / 1000)
-#define LOAD_SHORT_SIZE (4 * 4 * sizeof (gfloat))
-
-/** Doubles what comes in; the second one has a column more. */
-#define LOAD_WEIGHT   "[[2,0,0,0],[0,2,0,0],[0,0,2,0],[0,0,0,2]]"
-#define LOAD_WEIGHT_5 "[[2,0,0,0,0],[0,2,0,0,0],[0,0,2,0,0],[0,0,0,2,0]]"
+typedef struct _Load Load;
 
 /**
  * LoadSource: what comes in
  * @caps: as it begins, and twice as long
- * @weights: for an element "a", by turns, that change what comes out but not the numbers; NULL if
- *   it has to stay
+ * @weights: for an element "a", by turns, that change what comes out but not the numbers
  * @make: (transfer full): the buffer of that number, without times
- * @check: asserts that what came out of it is unharmed
+ * @check: asserts that the output of the buffer @n is unharmed
  */
-typedef struct _Load Load;
 typedef struct {
   const gchar *caps[2];
   const gchar *weights[2];
   GstBuffer *(*make) (gpointer data, guint n, gboolean is_long);
-  void (*check) (Load *load, GstPad *pad, GstBuffer *buffer, guint n);
+  void (*check) (const Load *load, GstPad *pad, GstBuffer *buffer, guint n);
   gpointer data;
 } LoadSource;
 
+/** LoadLine: elements, and what comes out of 1 */
+typedef struct {
+  const gchar *name, *text;
+  gfloat factor;
+} LoadLine;
+
+/** Doubles small tensors of four columns, which are the default source. */
+#define LOAD_WEIGHT "[[2,0,0,0],[0,2,0,0],[0,0,2,0],[0,0,0,2]]"
+
 /**
  * Load:
- * @source: the small tensors, unless load_init_with() says otherwise
- * @total: for flows (flows.h)
- * @wanted: buffers to be taken
+ * @total: buffers to be taken
  * @caps_period: buffers after which caps change; 0: never
- * @factor: what comes out of 1
  * @taken, @next: buffers that were taken, and the number of the next one
  * @seen, @last: buffers that came out, and the number of the last one
  * @floor: numbers below it must not come out any more
  */
 struct _Load {
-  Line line;
+  Stream *stream;
   const LoadSource *source;
-  guint total, wanted, caps_period;
-  gfloat factor;
+  const LoadLine *line;
+  guint total, caps_period;
 
   GThread *pusher;
   GMutex lock;
@@ -60,33 +53,41 @@ struct _Load {
   guint taken, next;
   guint seen, floor;
   gint64 last;
-  gboolean parked, done;
+  gboolean parked, done, ended;
 };
 
-/** Elements as gst-launch-1.0 has them, which run. */
-void load_init (Load *self, const gchar *text, gfloat factor);
+/** @source: (nullable): small tensors if %NULL */
+void load_init (Load *self, const LoadLine *line, const LoadSource *source, guint total);
 
-/** The same of other buffers. */
-void load_init_with (Load *self, const gchar *text, gfloat factor, const LoadSource *source);
-
+/** Asserts that nothing was wrong. */
 void load_clear (Load *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Load, load_clear)
 
 /** Pushes one buffer. Returns: what the element says. */
 GstFlowReturn load_push (Load *self);
 
-/** Starts to push until @wanted buffers were taken, with changes of caps in between. */
-void load_start (Load *self, guint wanted, guint caps_period);
+/** LoadFlow: what happens to elements meanwhile, again and again */
+typedef struct {
+  const gchar *name;
+  void (*run) (Load *load);
+} LoadFlow;
 
-/** Waits until @n more buffers came out. Returns: whether the pushing thread is still at it. */
-gboolean load_wait (Load *self, guint n);
+#define LOAD_N_FLOWS 5
+extern const LoadFlow load_flows[LOAD_N_FLOWS];
 
-/** Waits until the pushing thread is told that the element flushes. Returns: whether it is; else it
- * is done. */
-gboolean load_wait_parked (Load *self);
+/** Runs a flow of @n buffers, and says how long that took. */
+void load_run (const LoadFlow *flow, const LoadLine *line, const LoadSource *source, guint n);
 
-/** Sends what a stream starts with, if asked also that it starts; the thread goes on. */
-void load_resume (Load *self, gboolean anew);
+/**
+ * Seeks, and changes of state: to PAUSED, @middle and NULL by turns, and back to PLAYING.
+ * @line: a source of 1000 buffers a second, and what is behind it
+ * @middle: GST_STATE_READY, unless there are elements that do not come back from there
+ * @n: buffers to come out
+ */
+void load_seek (const gchar *line, GstState middle, guint n);
 
-/** Waits until all is pushed, and sends EOS; asserts that nothing was wrong. */
-void load_end (Load *self);
+/** Returns: (transfer full) (nullable): GStreamer's tracer of leaks; %NULL if it is not there. */
+GstTracer *load_start_tracer (void);
+
+/** A test that nothing of what the tracer saw is left; a skip for NULL. */
+void load_check_leaks (gconstpointer tracer);

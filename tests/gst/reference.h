@@ -2,17 +2,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <glib.h>
+#include "shape.h"
 
 /* A plain reference of a stream of buffers, in double precision: D = alpha A B + beta C + bias,
  * with the error that f32 may make. C is the addend or, without one, the previous output. */
-
-/** SampleType: how the numbers of a buffer are stored. */
-typedef enum {
-  SAMPLE_F32,
-  SAMPLE_S16,
-  SAMPLE_U8,
-} SampleType;
 
 /**
  * Terms: what a buffer is computed with

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "shape.h"
 
+#include <gst/audio/audio.h>
 #include <stdio.h>
 
 static void
@@ -11,7 +12,9 @@ init_audio (Shape *self, const GstCaps *caps)
 
   g_assert_true (gst_audio_info_from_caps (&info, caps));
   self->medium = MEDIUM_AUDIO;
-  self->type = GST_AUDIO_INFO_FORMAT (&info) == GST_AUDIO_FORMAT_F32LE ? SAMPLE_F32 : SAMPLE_S16;
+  self->type = GST_AUDIO_INFO_FORMAT (&info) == GST_AUDIO_FORMAT_F32LE   ? SAMPLE_F32
+               : GST_AUDIO_INFO_FORMAT (&info) == GST_AUDIO_FORMAT_F64LE ? SAMPLE_F64
+                                                                         : SAMPLE_S16;
   self->columns = GST_AUDIO_INFO_CHANNELS (&info);
 }
 
@@ -22,9 +25,9 @@ init_tensors (Shape *self, const GstStructure *structure)
 
   self->medium = MEDIUM_TENSORS;
   self->type = SAMPLE_F32;
-  g_assert_cmpstr (gst_structure_get_string (structure, "types"), ==, "float32");
-  g_assert_nonnull (dimensions);
-  self->rows = 1;
+  self->rows = self->columns = 1;
+  if (g_strrstr (gst_structure_get_string (structure, "types"), ","))
+    return;
   g_assert_cmpint (sscanf (dimensions, "%zu:%zu", &self->columns, &self->rows), >=, 1);
 }
 
@@ -57,7 +60,8 @@ shape_init (Shape *self, const GstCaps *caps)
 static gsize
 get_sample_size (SampleType type)
 {
-  static const gsize sizes[] = {[SAMPLE_F32] = 4, [SAMPLE_S16] = 2, [SAMPLE_U8] = 1};
+  static const gsize sizes[] = {
+      [SAMPLE_F32] = 4, [SAMPLE_F64] = 8, [SAMPLE_S16] = 2, [SAMPLE_U8] = 1};
 
   return sizes[type];
 }
@@ -92,6 +96,8 @@ write_samples (const Shape *self, GstBuffer *buffer, gsize n, const gdouble *val
   for (gsize i = 0; i < n; i++) {
     if (self->type == SAMPLE_F32)
       ((gfloat *)map.data)[i] = (gfloat)values[i];
+    else if (self->type == SAMPLE_F64)
+      ((gdouble *)map.data)[i] = values[i];
     else
       ((gint16 *)map.data)[i] = (gint16)values[i];
   }
@@ -99,53 +105,51 @@ write_samples (const Shape *self, GstBuffer *buffer, gsize n, const gdouble *val
 }
 
 GstBuffer *
-shape_write (const Shape *self, gsize rows, const gdouble *values)
+shape_write (const Shape *self, gsize n, const gdouble *values)
 {
-  const gsize n = rows * self->columns;
-  GstBuffer *buffer;
+  const gboolean is_video = self->medium == MEDIUM_VIDEO;
+  GstBuffer *buffer = gst_buffer_new_allocate (
+      NULL, is_video ? GST_VIDEO_INFO_SIZE (&self->video) : n * get_sample_size (self->type), NULL);
 
-  if (self->medium == MEDIUM_VIDEO) {
-    buffer = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (&self->video), NULL);
+  g_assert_true (!is_video || n == self->rows * self->columns);
+  if (is_video)
     write_frame (self, buffer, values);
-  } else {
-    buffer = gst_buffer_new_allocate (NULL, n * get_sample_size (self->type), NULL);
+  else
     write_samples (self, buffer, n, values);
-  }
   return buffer;
 }
 
 static gdouble *
-read_frame (const Shape *self, GstBuffer *buffer)
+read_frame (const Shape *self, GstBuffer *buffer, gsize *n)
 {
-  gdouble *values = g_new (gdouble, self->rows * self->columns);
+  g_autofree gdouble *values = g_new (gdouble, self->rows * self->columns);
   GstVideoFrame frame;
 
-  if (!gst_video_frame_map (&frame, &self->video, buffer, GST_MAP_READ)) {
-    g_free (values);
+  if (!gst_video_frame_map (&frame, &self->video, buffer, GST_MAP_READ))
     return NULL;
-  }
-  for (gsize i = 0; i < self->rows * self->columns; i++)
+  *n = self->rows * self->columns;
+  for (gsize i = 0; i < *n; i++)
     values[i] = *get_pixel (&frame, i / self->columns, i % self->columns);
   gst_video_frame_unmap (&frame);
-  return values;
+  return g_steal_pointer (&values);
 }
 
 gdouble *
-shape_read (const Shape *self, GstBuffer *buffer, gsize *rows)
+shape_read (const Shape *self, GstBuffer *buffer, gsize *n)
 {
-  const gsize row = self->columns * get_sample_size (self->type);
   gdouble *values;
   GstMapInfo map;
 
-  *rows = self->rows;
   if (self->medium == MEDIUM_VIDEO)
-    return read_frame (self, buffer);
+    return read_frame (self, buffer, n);
   if (!gst_buffer_map (buffer, &map, GST_MAP_READ))
     return NULL;
-  *rows = map.size / row;
-  values = map.size % row == 0 ? g_new (gdouble, *rows * self->columns) : NULL;
-  for (gsize i = 0; values && i < *rows * self->columns; i++)
-    values[i] = self->type == SAMPLE_F32 ? ((gfloat *)map.data)[i] : ((gint16 *)map.data)[i];
+  *n = map.size / get_sample_size (self->type);
+  values = g_new (gdouble, *n);
+  for (gsize i = 0; i < *n; i++)
+    values[i] = self->type == SAMPLE_F32   ? ((gfloat *)map.data)[i]
+                : self->type == SAMPLE_F64 ? ((gdouble *)map.data)[i]
+                                           : ((gint16 *)map.data)[i];
   gst_buffer_unmap (buffer, &map);
   return values;
 }

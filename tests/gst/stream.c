@@ -3,49 +3,102 @@
 #include "stream.h"
 
 #include <gemmcl.h>
-#include <gst/base/gstbasetransform.h>
+#include <gst/video/video.h>
 #include <math.h>
 #include <string.h>
 
+const gchar *
+plugins_get_folder (void)
+{
+  const gchar *folder = g_getenv ("GEMMCL_TEST_PLUGINS");
+
+  return folder ? folder : PLUGINS_FOLDER;
+}
+
+GstPlugin *
+plugins_load (const gchar *name)
+{
+  g_autofree gchar *file = g_strdup_printf ("libgst%s.so", name);
+  g_autofree gchar *path = g_build_filename (plugins_get_folder (), file, NULL);
+
+  return gst_plugin_load_file (path, NULL);
+}
+
+void
+stream_test_init (int *argc, char ***argv)
+{
+  g_autoptr (GstPlugin) core = NULL;
+
+  g_test_init (argc, argv, NULL);
+  gst_init (argc, argv);
+  core = plugins_load ("coreelements");
+  g_assert_nonnull (core);
+}
+
 static void
-skip (void)
+skip (gconstpointer data G_GNUC_UNUSED)
 {
   g_test_skip ("there is no OpenCL device");
+}
+
+static void
+run_func (gconstpointer func)
+{
+  ((void (*) (void))func) ();
+}
+
+void
+stream_add_data_test (const gchar *path, gconstpointer data, GTestDataFunc func)
+{
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (NULL, NULL);
+
+  g_test_add_data_func (path, data, devices ? func : skip);
 }
 
 void
 stream_add_test (const gchar *path, void (*func) (void))
 {
-  g_autoptr (GPtrArray) devices = gemmcl_list_devices (NULL, NULL);
+  stream_add_data_test (path, (gconstpointer)func, run_func);
+}
 
-  g_test_add_func (path, devices ? func : skip);
+static Stream *
+parse (const gchar *text)
+{
+  Stream *self = g_new0 (Stream, 1);
+  g_autoptr (GError) error = NULL;
+
+  self->element = strchr (text, '!') ? gst_parse_bin_from_description (text, TRUE, &error)
+                                     : gst_parse_launch (text, &error);
+  g_assert_no_error (error);
+  gst_object_ref_sink (self->element);
+  self->bytes = g_byte_array_new ();
+  self->bus = gst_bus_new ();
+  gst_element_set_bus (self->element, self->bus);
+  return self;
 }
 
 Stream *
-stream_new (const gchar *first_property, ...)
+stream_new (const gchar *format, ...)
 {
-  Stream *self = g_new0 (Stream, 1);
-  va_list args;
+  g_autofree gchar *text = NULL;
+  va_list arguments;
 
-  self->element = gst_object_ref_sink (gst_element_factory_make ("gemmcl", NULL));
-  g_assert_nonnull (self->element);
-  self->bus = gst_bus_new ();
-  gst_element_set_bus (self->element, self->bus);
-  va_start (args, first_property);
-  g_object_set_valist (G_OBJECT (self->element), first_property, args);
-  va_end (args);
-  return self;
+  va_start (arguments, format);
+  text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  return parse (text);
 }
 
 gboolean
 stream_push_caps (Stream *self, const gchar *text)
 {
   g_autoptr (GstCaps) caps = gst_caps_from_string (text), accepted = NULL;
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (self->element, "sink");
 
   g_assert_nonnull (caps);
   g_assert_true (gst_caps_is_fixed (caps));
   gst_harness_set_src_caps (self->harness, gst_caps_ref (caps));
-  accepted = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self->element));
+  accepted = gst_pad_get_current_caps (pad);
   return accepted && gst_caps_is_equal (accepted, caps);
 }
 
@@ -58,6 +111,21 @@ stream_play (Stream *self, const gchar *input, const gchar *output)
   return stream_push_caps (self, input);
 }
 
+Stream *
+stream_start (const gchar *caps, const gchar *format, ...)
+{
+  g_autofree gchar *text = NULL;
+  va_list arguments;
+  Stream *self;
+
+  va_start (arguments, format);
+  text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  self = parse (text);
+  g_assert_true (stream_play (self, caps, NULL));
+  return self;
+}
+
 void
 stream_free (Stream *self)
 {
@@ -67,77 +135,193 @@ stream_free (Stream *self)
   gst_element_set_bus (self->element, NULL);
   gst_object_unref (self->element);
   gst_object_unref (self->bus);
+  g_byte_array_unref (self->bytes);
   g_free (self);
 }
 
-gchar *
-stream_pop_message (Stream *self, GstMessageType type, GQuark *domain)
+GstElement *
+stream_get (Stream *self, const gchar *name)
 {
-  g_autoptr (GstMessage) message = gst_bus_pop_filtered (self->bus, type);
-  g_autoptr (GError) error = NULL;
+  g_autoptr (GstElement) element = NULL;
 
-  if (!message)
-    return NULL;
-  if (type == GST_MESSAGE_ERROR)
-    gst_message_parse_error (message, &error, NULL);
-  else
-    gst_message_parse_warning (message, &error, NULL);
-  if (domain)
-    *domain = error->domain;
-  return g_strdup (error->message);
+  if (!GST_IS_BIN (self->element))
+    return self->element;
+  element = gst_bin_get_by_name (GST_BIN (self->element), name);
+  g_assert_nonnull (element);
+  return element;
+}
+
+void
+stream_set_state (Stream *self, GstState state)
+{
+  g_assert_cmpint (gst_element_set_state (self->element, state), !=, GST_STATE_CHANGE_FAILURE);
+}
+
+void
+stream_push_event (Stream *self, GstEvent *event)
+{
+  g_assert_true (gst_harness_push_event (self->harness, event));
 }
 
 static void
-assert_words (const gchar *text, va_list words)
+push_segment (Stream *self)
 {
-  const gchar *word;
+  GstSegment segment;
 
-  g_assert_nonnull (text);
-  g_test_message ("%s", text);
-  while ((word = va_arg (words, const gchar *))) {
-    if (!strstr (text, word))
-      g_error ("\"%s\" is not in \"%s\"", word, text);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  stream_push_event (self, gst_event_new_segment (&segment));
+}
+
+void
+stream_flush (Stream *self)
+{
+  stream_push_event (self, gst_event_new_flush_start ());
+  stream_push_event (self, gst_event_new_flush_stop (TRUE));
+  push_segment (self);
+}
+
+void
+stream_begin (Stream *self, const gchar *caps)
+{
+  stream_push_event (self, gst_event_new_stream_start ("again"));
+  g_assert_true (stream_push_caps (self, caps));
+  push_segment (self);
+}
+
+void
+stream_push (Stream *self, GstBuffer *buffer)
+{
+  g_assert_cmpstr (gst_flow_get_name (gst_harness_push (self->harness, buffer)), ==, "ok");
+}
+
+GstBuffer *
+stream_run (Stream *self, GstBuffer *input)
+{
+  GstBuffer *output;
+
+  stream_push (self, input);
+  output = gst_harness_pull (self->harness);
+  g_assert_nonnull (output);
+  return output;
+}
+
+static void
+collect_frame (Stream *self, GstBuffer *buffer, const GstVideoInfo *info)
+{
+  GstVideoFrame frame;
+
+  g_assert_true (gst_video_frame_map (&frame, info, buffer, GST_MAP_READ));
+  for (gint y = 0; y < GST_VIDEO_FRAME_HEIGHT (&frame); y++)
+    g_byte_array_append (self->bytes,
+                         (guint8 *)GST_VIDEO_FRAME_PLANE_DATA (&frame, 0) +
+                             y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0),
+                         GST_VIDEO_FRAME_WIDTH (&frame) * GST_VIDEO_FRAME_COMP_PSTRIDE (&frame, 0));
+  gst_video_frame_unmap (&frame);
+}
+
+void
+stream_collect (Stream *self)
+{
+  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (self->harness->sinkpad);
+  GstBuffer *buffer;
+  GstVideoInfo info;
+  GstMapInfo map;
+
+  while ((buffer = gst_harness_try_pull (self->harness))) {
+    if (gst_video_info_from_caps (&info, caps)) {
+      collect_frame (self, buffer, &info);
+    } else {
+      g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READ));
+      g_byte_array_append (self->bytes, map.data, map.size);
+      gst_buffer_unmap (buffer, &map);
+    }
+    gst_buffer_unref (buffer);
+    self->n++;
   }
 }
 
 void
-stream_assert_error (Stream *self, GQuark domain, ...)
+stream_end (Stream *self)
 {
-  GQuark found = 0;
-  g_autofree gchar *text = stream_pop_message (self, GST_MESSAGE_ERROR, &found);
-  va_list words;
+  GstEventType type;
 
-  va_start (words, domain);
-  assert_words (text, words);
-  va_end (words);
-  g_assert_cmpstr (g_quark_to_string (found), ==, g_quark_to_string (domain));
+  stream_push_event (self, gst_event_new_eos ());
+  do { /* behind a queue that takes a while */
+    g_autoptr (GstEvent) event = gst_harness_pull_event (self->harness);
+
+    g_assert_nonnull (event);
+    type = GST_EVENT_TYPE (event);
+  } while (type != GST_EVENT_EOS);
+  stream_collect (self);
+  stream_assert_quiet (self);
 }
 
 void
-stream_assert_warning (Stream *self, ...)
+stream_assert_same (const Stream *one, const Stream *other)
 {
-  g_autofree gchar *text = stream_pop_message (self, GST_MESSAGE_WARNING, NULL);
-  va_list words;
+  g_assert_cmpuint (one->n, ==, other->n);
+  g_assert_cmpuint (one->bytes->len, >, 0);
+  g_assert_cmpmem (one->bytes->data, one->bytes->len, other->bytes->data, other->bytes->len);
+}
 
-  va_start (words, self);
-  assert_words (text, words);
-  va_end (words);
+GstStructure *
+stream_get_stats (Stream *self, const gchar *name)
+{
+  GstStructure *stats = NULL;
+
+  g_object_get (stream_get (self, name), "stats", &stats, NULL);
+  return stats;
+}
+
+void
+stream_assert_memory (Stream *self, const gchar *name, const gchar *memory, guint64 bytes)
+{
+  g_autoptr (GstStructure) stats = stream_get_stats (self, name);
+  guint64 found;
+
+  g_assert_cmpstr (gst_structure_get_string (stats, "memory"), ==, memory);
+  g_assert_true (gst_structure_get_uint64 (stats, "bytes", &found));
+  g_assert_cmpuint (found, ==, bytes);
+}
+
+GError *
+stream_pop_message (Stream *self, GstMessageType type)
+{
+  g_autoptr (GstMessage) message = gst_bus_pop_filtered (self->bus, type);
+  GError *error = NULL;
+
+  if (message && type == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, NULL);
+  else if (message)
+    gst_message_parse_warning (message, &error, NULL);
+  return error;
+}
+
+void
+stream_assert_message (Stream *self, GstMessageType type, const gchar *domain, const gchar *words)
+{
+  g_autoptr (GError) error = stream_pop_message (self, type);
+
+  assert_words (error ? error->message : NULL, words);
+  if (domain)
+    g_assert_cmpstr (g_quark_to_string (error->domain), ==, domain);
 }
 
 void
 stream_assert_quiet (Stream *self)
 {
-  g_autofree gchar *error = stream_pop_message (self, GST_MESSAGE_ERROR, NULL);
-  g_autofree gchar *warning = stream_pop_message (self, GST_MESSAGE_WARNING, NULL);
+  g_autoptr (GError) error = stream_pop_message (self, GST_MESSAGE_ERROR);
+  g_autoptr (GError) warning = stream_pop_message (self, GST_MESSAGE_WARNING);
 
-  g_assert_cmpstr (error, ==, NULL);
-  g_assert_cmpstr (warning, ==, NULL);
+  g_assert_no_error (error);
+  g_assert_no_error (warning);
 }
 
 GstCaps *
-stream_get_output_caps (Stream *self)
+stream_get_caps (Stream *self, const gchar *name, const gchar *pad_name)
 {
-  GstCaps *caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SRC_PAD (self->element));
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (stream_get (self, name), pad_name);
+  GstCaps *caps = gst_pad_get_current_caps (pad);
 
   g_assert_nonnull (caps);
   return caps;
@@ -146,33 +330,45 @@ stream_get_output_caps (Stream *self)
 void
 assert_caps (GstCaps *caps, const gchar *text)
 {
-  g_autoptr (GstCaps) expected = gst_caps_from_string (text);
-  g_autofree gchar *found = gst_caps_to_string (caps);
+  g_autoptr (GstCaps) found = caps, expected = gst_caps_from_string (text);
+  g_autofree gchar *found_text = gst_caps_to_string (caps);
 
   g_assert_nonnull (expected);
-  g_test_message ("%s", found);
-  if (!gst_caps_is_subset (caps, expected))
-    g_error ("%s is not of %s", found, text);
+  if (!gst_caps_is_subset (found, expected))
+    g_error ("%s is not a subset of %s", found_text, text);
+}
+
+void
+assert_words (const gchar *text, const gchar *words)
+{
+  g_auto (GStrv) each = g_strsplit (words, "|", -1);
+
+  g_assert_nonnull (text);
+  g_test_message ("%s", text);
+  for (guint i = 0; each[i]; i++)
+    if (!strstr (text, each[i]))
+      g_error ("\"%s\" is not in \"%s\"", each[i], text);
 }
 
 GstBuffer *
 buffer_new (gconstpointer data, gsize size)
 {
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, size, NULL);
-
-  gst_buffer_fill (buffer, 0, data, size);
-  return buffer;
+  return gst_buffer_new_memdup (data, size);
 }
 
 GstBuffer *
-stream_run (Stream *self, GstBuffer *input)
+noise_bytes (gsize size, guint seed)
 {
-  GstBuffer *output;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  guint8 *bytes = g_malloc (size);
+  GstBuffer *buffer;
 
-  g_assert_cmpstr (gst_flow_get_name (gst_harness_push (self->harness, input)), ==, "ok");
-  output = gst_harness_pull (self->harness);
-  g_assert_nonnull (output);
-  return output;
+  for (gsize i = 0; i < size; i++)
+    bytes[i] = g_rand_int (rand) >> 24;
+  buffer = gst_buffer_new_wrapped (bytes, size);
+  GST_BUFFER_PTS (buffer) = seed * GST_SECOND / 10;
+  GST_BUFFER_DURATION (buffer) = GST_SECOND / 10;
+  return buffer;
 }
 
 void
@@ -193,18 +389,14 @@ assert_floats (GstBuffer *buffer, const gdouble *expected, gsize n, gdouble tole
 }
 
 void
-reference_gemm (gsize m, gsize n, gsize k, gdouble alpha, const gdouble *a, const gdouble *b,
-                gdouble beta, const gdouble *c, const gdouble *bias, gdouble *d)
+reference_gemm (gsize m, gsize n, gsize k, const gdouble *a, const gdouble *b, gdouble *d)
 {
-  for (gsize i = 0; i < m; i++) {
+  for (gsize i = 0; i < m; i++)
     for (gsize j = 0; j < n; j++) {
-      gdouble sum = 0.0;
-
+      d[i * n + j] = 0.0;
       for (gsize l = 0; l < k; l++)
-        sum += a[i * k + l] * b[l * n + j];
-      d[i * n + j] = alpha * sum + (c ? beta * c[i * n + j] : 0.0) + (bias ? bias[j] : 0.0);
+        d[i * n + j] += a[i * k + l] * b[l * n + j];
     }
-  }
 }
 
 gchar *
@@ -233,50 +425,4 @@ fill_values (gdouble *values, gsize n, guint seed)
 
   for (gsize i = 0; i < n; i++)
     values[i] = g_rand_int_range (rand, -8, 9) / 8.0;
-}
-
-static guint
-read_component (GstVideoFrame *frame, guint component, guint x, guint y)
-{
-  const GstVideoFormatInfo *info = frame->info.finfo;
-  const guint8 *data = GST_VIDEO_FRAME_COMP_DATA (frame, component);
-
-  x >>= GST_VIDEO_FORMAT_INFO_W_SUB (info, component);
-  y >>= GST_VIDEO_FORMAT_INFO_H_SUB (info, component);
-  data += (gssize)y * GST_VIDEO_FRAME_COMP_STRIDE (frame, component) +
-          (gssize)x * GST_VIDEO_FRAME_COMP_PSTRIDE (frame, component);
-  return GST_VIDEO_FRAME_COMP_DEPTH (frame, component) == 16 ? GST_READ_UINT16_LE (data) : *data;
-}
-
-guint
-reference_pixel (GstVideoFrame *frame, guint x, guint y, gdouble channels[4])
-{
-  guint n = GST_VIDEO_FRAME_N_COMPONENTS (frame);
-
-  for (guint i = 0; i < n; i++)
-    channels[i] = read_component (frame, i, x, y);
-  if (GST_VIDEO_INFO_IS_YUV (&frame->info)) {
-    gdouble luma = (channels[0] - 16.0) / 219.0;
-    gdouble blue = (channels[1] - 128.0) / 224.0, red = (channels[2] - 128.0) / 224.0;
-
-    channels[0] = 255.0 * CLAMP (luma + 1.402 * red, 0.0, 1.0);
-    channels[1] =
-        255.0 * CLAMP (luma - (0.114 * 1.772 * blue + 0.299 * 1.402 * red) / 0.587, 0.0, 1.0);
-    channels[2] = 255.0 * CLAMP (luma + 1.772 * blue, 0.0, 1.0);
-  }
-  return n;
-}
-
-GstBuffer *
-noise_buffer (const GstVideoInfo *info, guint seed)
-{
-  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (info), NULL);
-  GstMapInfo map;
-
-  g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
-  for (gsize i = 0; i < map.size; i++)
-    map.data[i] = g_rand_int (rand) >> 24;
-  gst_buffer_unmap (buffer, &map);
-  return buffer;
 }

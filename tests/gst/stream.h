@@ -2,71 +2,132 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <gst/audio/audio.h>
 #include <gst/check/gstharness.h>
 #include <gst/gst.h>
-#include <gst/video/video.h>
 
-/* What the element's tests share: an element in a harness with a bus, and an independent reference
- * of what it should compute. */
+/* Elements that run between two pads of a test, and what the tests of the element share. */
 
-/** Stream: an element that runs, between a source pad and a sink pad of the test. */
+/* Caps. @rate is a fraction, as in "10/1". */
+#define TENSORS(n, dimensions, types, rate)                                                        \
+  "other/tensors,format=static,num_tensors=" n ",dimensions=(string)\"" dimensions                 \
+  "\",types=(string)\"" types "\",framerate=" rate
+#define TENSOR(dimensions) TENSORS ("1", dimensions, "float32", "10/1")
+#define AUDIO(format, channels)                                                                    \
+  "audio/x-raw,format=" format ",rate=8000,channels=" channels ",layout=interleaved"
+#define VIDEO(format, size) "video/x-raw,format=" format "," size ",framerate=10/1"
+#define OPENCL              "(memory:OpenCL)"
+#define FORCE(media)        "! capsfilter caps=\"" media "\" "
+
+/** Longer than anything takes, us. */
+#define FOREVER (120 * G_USEC_PER_SEC)
+
+/**
+ * Stream:
+ * @element: as gst-launch-1.0 makes it: a bin, if there are several
+ * @bytes, @n: what stream_collect() took, and how many buffers
+ */
 typedef struct {
   GstHarness *harness;
   GstElement *element;
   GstBus *bus;
+  GByteArray *bytes;
+  guint n;
 } Stream;
+
+/** Initialises GLib's tests and GStreamer, and loads GStreamer's core elements. */
+void stream_test_init (int *argc, char ***argv);
 
 /** Registers @func if there is a device to run it on; otherwise a test that is skipped. */
 void stream_add_test (const gchar *path, void (*func) (void));
+void stream_add_data_test (const gchar *path, gconstpointer data, GTestDataFunc func);
 
-/** Returns: an element of its own in NULL, with a bus, with properties; see stream_play(). */
-Stream *stream_new (const gchar *first_property, ...) G_GNUC_NULL_TERMINATED;
+/** Returns: elements in NULL, with a bus; see stream_play(). */
+Stream *stream_new (const gchar *format, ...) G_GNUC_PRINTF (1, 2);
 
 /**
- * Puts the element between the pads and sets it PLAYING; sends caps.
+ * Puts the elements between the pads and sets them PLAYING; sends caps.
  * @input: caps that come in
  * @output: (nullable): what downstream takes; NULL for anything
  * Returns: whether caps were accepted.
  */
 gboolean stream_play (Stream *self, const gchar *input, const gchar *output);
 
-/** Pushes other caps. Returns: whether they were accepted. */
-gboolean stream_push_caps (Stream *self, const gchar *caps);
+/** Both; asserts that @caps were accepted. */
+Stream *stream_start (const gchar *caps, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
 
 void stream_free (Stream *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Stream, stream_free)
 
-/** Returns: the text of the next message of @type that was posted; NULL if there is none. */
-gchar *stream_pop_message (Stream *self, GstMessageType type, GQuark *domain);
+/** Returns: (transfer none): the element of that name; the only one, if it is not a bin. */
+GstElement *stream_get (Stream *self, const gchar *name);
 
-/** Asserts that an error of @domain was posted in which all @words (up to NULL) stand. */
-void stream_assert_error (Stream *self, GQuark domain, ...) G_GNUC_NULL_TERMINATED;
+/** Sets a state; asserts that this succeeds. */
+void stream_set_state (Stream *self, GstState state);
 
-/** Asserts that a warning was posted in which all @words stand. */
-void stream_assert_warning (Stream *self, ...) G_GNUC_NULL_TERMINATED;
+/** Pushes other caps. Returns: whether they were accepted. */
+gboolean stream_push_caps (Stream *self, const gchar *caps);
+
+/** Pushes an event; asserts that it was handled. */
+void stream_push_event (Stream *self, GstEvent *event);
+
+/** Flushes; a new segment begins. */
+void stream_flush (Stream *self);
+
+/** Begins a stream again after READY, with @caps. */
+void stream_begin (Stream *self, const gchar *caps);
+
+/** Pushes @buffer (transfer full); asserts that the flow is OK. */
+void stream_push (Stream *self, GstBuffer *buffer);
+
+/** Pushes @input (transfer full) and returns what comes out. */
+GstBuffer *stream_run (Stream *self, GstBuffer *input);
+
+/** Takes what has come out. Rows of frames count without their padding. */
+void stream_collect (Stream *self);
+
+/** Ends the stream and takes all that comes out; asserts that nothing was posted. */
+void stream_end (Stream *self);
+
+/** Asserts that both gave the same bytes. */
+void stream_assert_same (const Stream *one, const Stream *other);
+
+/** Returns: (transfer full): the property "stats" of the element @name. */
+GstStructure *stream_get_stats (Stream *self, const gchar *name);
+
+/** Asserts where A and D of an element were, and how much went through the host. */
+void stream_assert_memory (Stream *self, const gchar *name, const gchar *memory, guint64 bytes);
+
+/** Returns: (transfer full) (nullable): the next error, or warning, that was posted. */
+GError *stream_pop_message (Stream *self, GstMessageType type);
+
+/** Asserts that an error, or a warning, was posted in which all words stand; @words has a '|'
+ * between them. @domain: (nullable) */
+void stream_assert_message (Stream *self, GstMessageType type, const gchar *domain,
+                            const gchar *words);
 
 /** Asserts that neither an error nor a warning was posted. */
 void stream_assert_quiet (Stream *self);
 
-/** Returns: (transfer full): what the source pad sends, as a string that caps can be made of. */
-GstCaps *stream_get_output_caps (Stream *self);
+/** Returns: (transfer full): the caps of a pad of an element. */
+GstCaps *stream_get_caps (Stream *self, const gchar *name, const gchar *pad);
 
-/** Asserts that @caps intersect with what @text says. */
+/** Asserts that @caps (transfer full) are a subset of what @text says. */
 void assert_caps (GstCaps *caps, const gchar *text);
+
+/** Asserts that @words, with a '|' between them, are in @text. */
+void assert_words (const gchar *text, const gchar *words);
 
 /** Returns: (transfer full): a buffer with a copy of @size bytes. */
 GstBuffer *buffer_new (gconstpointer data, gsize size);
 
-/** Pushes @input (transfer full) and returns what comes out; asserts that something does. */
-GstBuffer *stream_run (Stream *self, GstBuffer *input);
+/** Returns: (transfer full): a buffer of noise, with a time; always the same for a seed. */
+GstBuffer *noise_bytes (gsize size, guint seed);
 
 /** Asserts that @buffer holds floats near @expected: |difference| <= @tolerance * (1 + |value|). */
 void assert_floats (GstBuffer *buffer, const gdouble *expected, gsize n, gdouble tolerance);
 
-/** Reference: D = alpha A B + beta C + bias in double precision; c and bias may be NULL. */
-void reference_gemm (gsize m, gsize n, gsize k, gdouble alpha, const gdouble *a, const gdouble *b,
-                     gdouble beta, const gdouble *c, const gdouble *bias, gdouble *d);
+/** Reference: D = A B in double precision. */
+void reference_gemm (gsize m, gsize n, gsize k, const gdouble *a, const gdouble *b, gdouble *d);
 
 /** Returns: "[[1,2],[3,4]]" for what gemmcl's weight takes. */
 gchar *literal (const gdouble *values, gsize rows, gsize cols);
@@ -74,12 +135,9 @@ gchar *literal (const gdouble *values, gsize rows, gsize cols);
 /** Fills @values with multiples of 1/8 from -1 to 1, always the same for a seed. */
 void fill_values (gdouble *values, gsize n, guint seed);
 
-/**
- * The channels of a pixel as the element should see them: Y, or R, G, B, A; luma and chroma are
- * converted by BT.601 in video range.
- * Returns: how many.
- */
-guint reference_pixel (GstVideoFrame *frame, guint x, guint y, gdouble channels[4]);
+/** Returns: the folder of GStreamer's own plugins: $GEMMCL_TEST_PLUGINS, or that of the GStreamer
+ * that this was built with. */
+const gchar *plugins_get_folder (void);
 
-/** Returns: (transfer full): a buffer of @caps' default layout whose bytes are a fixed noise. */
-GstBuffer *noise_buffer (const GstVideoInfo *info, guint seed);
+/** Returns: (transfer full) (nullable): the plugin of that name ("coreelements"), loaded. */
+GstPlugin *plugins_load (const gchar *name);

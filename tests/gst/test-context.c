@@ -1,17 +1,16 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-
-/* Elements share one OpenCL context: with each other, across what forwards no queries, and with the
- * application. */
-
 #include <gemmcl-opencl.h>
 #include <gemmcl.h>
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "plugins.h"
+#include "memory/gstgemmclmemory.h"
 #include "sharing-example.h"
 #include "stream.h"
+
+/* Elements share one OpenCL context: with each other, across what forwards no queries, and with the
+ * application. */
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_context, clReleaseContext, NULL)
 
@@ -96,9 +95,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fixture, fixture_clear)
 static void
 set_state (GstElement *element, GstState state)
 {
-  g_assert_cmpstr (
-      gst_element_state_change_return_get_name (gst_element_set_state (element, state)), ==,
-      "SUCCESS");
+  g_assert_cmpint (gst_element_set_state (element, state), ==, GST_STATE_CHANGE_SUCCESS);
 }
 
 static void
@@ -180,15 +177,27 @@ fixture_was_given (Fixture *self, const gchar *name)
   return shared != NULL;
 }
 
-/* Opens @line, and asserts that a and b have one context, which one made and announced, and the
- * other got from it, or from the bin that keeps what is announced. */
+/* a and b have one context, which one made and announced, and which the other got from it or, if
+ * @by_bin, from the bin that keeps what is announced. States change from the sinks on, so that the
+ * second to open asks downstream. */
+static const struct {
+  const gchar *path, *line;
+  gboolean by_bin;
+} pairs[] = {
+    {"/context/pair", "gemmcl name=a ! gemmcl name=b", FALSE},
+    {"/context/through", "gemmcl name=a ! queue ! tee ! identity ! queue ! gemmcl name=b", FALSE},
+    {"/context/through-closed", "gemmcl name=a ! identity name=closed ! gemmcl name=b", TRUE},
+    {"/context/unlinked", "gemmcl name=a  gemmcl name=b", TRUE},
+};
+
 static void
-check_pair (const gchar *line, gboolean by_bin)
+test_pair (gconstpointer data)
 {
+  const guint i = GPOINTER_TO_UINT (data);
   g_auto (Fixture) f = {0};
   cl_context context;
 
-  fixture_init (&f, line);
+  fixture_init (&f, pairs[i].line);
   g_assert_null (fixture_get_context (&f, "a"));
   fixture_open (&f);
   context = fixture_get_context (&f, "a");
@@ -196,33 +205,7 @@ check_pair (const gchar *line, gboolean by_bin)
   g_assert_true (fixture_get_context (&f, "b") == context);
   g_assert_cmpint (f.n_needed, ==, 1);
   g_assert_cmpint (f.n_announced, ==, 1);
-  g_assert_cmpint (fixture_was_given (&f, "a") + fixture_was_given (&f, "b"), ==, by_bin);
-}
-
-/* States change from the sinks on: the second asks downstream. */
-static void
-test_pair (void)
-{
-  check_pair ("gemmcl name=a ! gemmcl name=b", FALSE);
-}
-
-static void
-test_through (void)
-{
-  check_pair ("gemmcl name=a ! queue ! tee ! identity ! queue ! gemmcl name=b", FALSE);
-}
-
-static void
-test_through_closed (void)
-{
-  check_pair ("gemmcl name=a ! identity name=closed ! gemmcl name=b", TRUE);
-}
-
-/* Two that are not linked at all. */
-static void
-test_unlinked (void)
-{
-  check_pair ("gemmcl name=a  gemmcl name=b", TRUE);
+  g_assert_cmpint (fixture_was_given (&f, "a") + fixture_was_given (&f, "b"), ==, pairs[i].by_bin);
 }
 
 /* One that is opened later asks upstream. */
@@ -292,26 +275,19 @@ test_process (void)
   g_assert_true (fixture_get_context (&one, "a") == fixture_get_context (&other, "a"));
 }
 
-/* Whether there are two devices; else the test is skipped. */
-static gboolean
-have_two (void)
+/* The application's context is on the second device; b has that one, and is what others meet first.
+ */
+static void
+test_two_devices (void)
 {
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (NULL, NULL);
-
-  if (devices->len >= 2)
-    return TRUE;
-  g_test_skip ("there is one OpenCL device only");
-  return FALSE;
-}
-
-static void
-test_foreign (void)
-{
   g_auto (cl_context) context = NULL;
-  g_auto (Fixture) f = {0};
+  g_auto (Fixture) own = {0}, f = {0};
 
-  if (!have_two ())
+  if (devices->len < 2) {
+    g_test_skip ("there is one OpenCL device only");
     return;
+  }
   context = make_context (1);
   fixture_init (&f, "gemmcl name=a device=0 ! gemmcl name=b device=1 ! gemmcl name=c");
   share_context (f.bin, context);
@@ -320,23 +296,14 @@ test_foreign (void)
   g_assert_true (fixture_get_context (&f, "a") != context);
   g_assert_true (fixture_get_context (&f, "b") == context);
   g_assert_true (fixture_get_context (&f, "c") == context);
+
+  fixture_init (&own, "gemmcl name=a device=0 ! gemmcl name=b device=1 ! gemmcl name=c device=0");
+  fixture_open (&own);
+  g_assert_true (fixture_get_context (&own, "a") == fixture_get_context (&own, "c"));
+  g_assert_true (fixture_get_context (&own, "a") != fixture_get_context (&own, "b"));
 }
 
-/* The one between has another device, and is the one that everybody meets first. */
-static void
-test_two_devices (void)
-{
-  g_auto (Fixture) f = {0};
-
-  if (!have_two ())
-    return;
-  fixture_init (&f, "gemmcl name=a device=0 ! gemmcl name=b device=1 ! gemmcl name=c device=0");
-  fixture_open (&f);
-  g_assert_true (fixture_get_context (&f, "a") == fixture_get_context (&f, "c"));
-  g_assert_true (fixture_get_context (&f, "a") != fixture_get_context (&f, "b"));
-}
-
-/* A context that is none is as good as none. */
+/* A context that holds nothing of OpenCL is ignored. */
 static void
 test_useless (void)
 {
@@ -476,14 +443,12 @@ assert_weights (GemmclContext *context, guint n)
   g_assert_cmpuint (stats.weights, ==, n);
 }
 
-/* One file, two elements, two sizes of picture: one buffer. */
+/* One file, two elements, two sizes of frames: one buffer. */
 static void
 test_weights (void)
 {
-  static const gchar *const pictures[] = {
-      "video/x-raw,format=RGB,width=6,height=4,framerate=25/1",
-      "video/x-raw,format=RGB,width=3,height=8,framerate=25/1",
-  };
+  static const gchar *const frames[] = {VIDEO ("RGB", "width=6,height=4"),
+                                        VIDEO ("RGB", "width=3,height=8")};
   const gfloat values[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   const guint8 pixels[8 * 12] = {0};
   g_autofree gchar *directory = g_dir_make_tmp ("gemmcl-XXXXXX", NULL);
@@ -494,8 +459,7 @@ test_weights (void)
 
   g_assert_true (gemmcl_matrix_save_npy (matrix, path, NULL));
   for (guint i = 0; i < 2; i++) {
-    streams[i] = stream_new ("weight", path, NULL);
-    g_assert_true (stream_play (streams[i], pictures[i], NULL));
+    streams[i] = stream_start (frames[i], "gemmcl weight=%s", path);
     contexts[i] = query_object (streams[i]->element);
     assert_weights (contexts[i], 1);
   }
@@ -514,48 +478,60 @@ test_weights (void)
   g_rmdir (directory);
 }
 
-/* Returns: whether queue, tee and identity are there. */
-static gboolean
-load_core_elements (void)
+/* Counts buffers whose memory is of the context @data. */
+static GstPadProbeReturn
+count_shared (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-  g_autoptr (GstPlugin) plugin = plugins_load ("coreelements", NULL);
+  GstMemory *memory = gst_buffer_peek_memory (GST_PAD_PROBE_INFO_BUFFER (info), 0);
+  guint *n = g_object_get_data (G_OBJECT (pad), "n");
 
-  return plugin != NULL;
+  *n += gst_opencl_memory_get_context (memory) == data;
+  return GST_PAD_PROBE_OK;
 }
 
+/* A pipeline that plays in the application's context, and whose buffers are of it. */
 static void
-skip_linked (void)
+test_playing (void)
 {
-  g_autofree gchar *reason =
-      g_strdup_printf ("GStreamer's core elements are not in %s", plugins_get_folder ());
+  g_auto (cl_context) context = make_context (0);
+  g_autoptr (Stream) stream = stream_new ("%s", "gemmcl weight=[[1,2],[3,4]] name=a ! identity ! "
+                                                "gemmcl weight=[[1,2],[3,4]] name=b");
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (stream_get (stream, "b"), "sink");
+  guint n_shared = 0;
 
-  g_test_skip (reason);
+  g_object_set_data (G_OBJECT (pad), "n", &n_shared);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count_shared, context, NULL);
+  share_context (stream->element, context);
+  g_assert_true (stream_play (stream, TENSOR ("2:2"), NULL));
+  for (guint i = 0; i < 5; i++)
+    stream_push (stream, noise_bytes (16, i));
+  stream_end (stream);
+  for (const gchar *name = "ab"; *name; name++) {
+    g_auto (cl_context) found = get_context (stream_get (stream, (const gchar[]){*name, '\0'}));
+
+    g_assert_true (found == context);
+  }
+  g_assert_cmpuint (n_shared, ==, 5);
 }
 
 int
 main (int argc, char **argv)
 {
-  gboolean linked;
-
   /* PoCL then shows two devices. */
   g_setenv ("POCL_DEVICES", "pthread basic", FALSE);
-  g_test_init (&argc, &argv, NULL);
-  gst_init (&argc, &argv);
-  linked = load_core_elements ();
-  stream_add_test ("/context/pair", test_pair);
-  stream_add_test ("/context/through", linked ? test_through : skip_linked);
-  stream_add_test ("/context/through-closed", linked ? test_through_closed : skip_linked);
-  stream_add_test ("/context/unlinked", test_unlinked);
-  stream_add_test ("/context/upstream", linked ? test_upstream : skip_linked);
-  stream_add_test ("/context/application", linked ? test_application : skip_linked);
+  stream_test_init (&argc, &argv);
+  for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
+    stream_add_data_test (pairs[i].path, GUINT_TO_POINTER (i), test_pair);
+  stream_add_test ("/context/upstream", test_upstream);
+  stream_add_test ("/context/application", test_application);
   stream_add_test ("/context/process", test_process);
-  stream_add_test ("/context/foreign", test_foreign);
   stream_add_test ("/context/two-devices", test_two_devices);
   stream_add_test ("/context/useless", test_useless);
   stream_add_test ("/context/set-later", test_set_later);
   stream_add_test ("/context/lifetime", test_lifetime);
   stream_add_test ("/context/application-lifetime", test_application_lifetime);
-  stream_add_test ("/context/threads", linked ? test_threads : skip_linked);
+  stream_add_test ("/context/threads", test_threads);
   stream_add_test ("/context/weights", test_weights);
+  stream_add_test ("/context/playing", test_playing);
   return g_test_run ();
 }

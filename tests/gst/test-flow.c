@@ -1,378 +1,282 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <gemmcl.h>
-#include <gst/controller/gstdirectcontrolbinding.h>
-#include <gst/controller/gstinterpolationcontrolsource.h>
-#include <string.h>
+#include <gst/base/gstbasetransform.h>
+#include <math.h>
 
-#include "stream.h"
+#include "script.h"
 
-/* How data, events and states flow: on tensors of one number, so that a result is easily told. */
+/* How data, events, states and new operands flow, with numbers of which a result is easily told.
+ * What each step means says script.h. */
 
-#define CAPS                                                                                       \
-  "other/"                                                                                         \
-  "tensors,format=static,num_tensors=1,dimensions=(string)1:1,types=(string)float32,framerate=10/" \
-  "1"
-#define FRAME (GST_SECOND / 10)
+#define ONE    TENSOR ("1:1")
+#define FASTER TENSORS ("1", "1:1", "float32", "20/1")
+#define PAIR   TENSOR ("2:1")
+#define MONO   AUDIO ("F32LE", "1")
+#define GRAY   VIDEO ("GRAY8", "width=2,height=2")
 
-static GstBuffer *
-number (gfloat value, guint index)
-{
-  GstBuffer *buffer = buffer_new (&value, sizeof value);
+/* A row for each number x: x, 2 x and 3 - x; then its sum, its maximum and where that is. */
+#define ROWS "gemmcl weight=[[1,2,-1]] bias=[0,0,3] row-outputs=sum+max+arg-max "
 
-  GST_BUFFER_PTS (buffer) = index * FRAME;
-  GST_BUFFER_DURATION (buffer) = FRAME;
-  GST_BUFFER_OFFSET (buffer) = index;
-  return buffer;
-}
+static const Script scripts[] = {
+    {"/flow/states", "gemmcl weight=[2]", ONE, NULL, "ready; play; ready; play; 1; > 2"},
+    {"/flow/restart", "gemmcl weight=[2]", ONE, NULL,
+     "3; > 6; ready; input-offset=1; weight=[3]; activation=relu; play; 3; > 12; -3; > 0"},
+    {"/flow/eos", "gemmcl weight=[2]", ONE, NULL, "1; > 2; eos; > E"},
+    {"/flow/new-caps", "gemmcl weight=[[1,2],[3,4]]", PAIR, NULL,
+     "1 0; > 1 2; caps " TENSOR ("2:3") "; 1 0 0 1 1 1; > 1 2 3 4 4 6"},
+    {"/flow/addend-and-bias", "gemmcl weight=[2] addend=[10] beta=.5 bias=[100] alpha=3", ONE, NULL,
+     "1; > 111; 1; > 111; beta=1; alpha=0; 1; > 110"},
+    {"/flow/never-waits", "gemmcl weight=[2] queue-depth=4", ONE, NULL,
+     "1; > 2; 2; > 4; 3; > 6; 4; 5; 6; > 8; > 10; > 12; 7; > 14"},
+    {"/flow/events-follow", "gemmcl weight=[2] queue-depth=4", ONE, NULL,
+     "1; 2; 3; gap; > 2; > 4; > 6; > e; 1; 2; mark; > 2; > 4; > e; 1; 2; eos; > 2; > 4; > E"},
+    {"/flow/wrong-buffer", "gemmcl weight=[2] queue-depth=4", ONE, NULL,
+     "1; 2; fail 8|bytes 1 2; > 2; > 4"},
 
-static gfloat
-get_number (GstBuffer *buffer)
-{
-  gfloat value = 0.0;
+    {"/previous/resets", "gemmcl weight=[1] beta=.5", ONE, NULL,
+     "4; > 4; 4; > 6; 4; > 7; D 4; > D 4; 4; > 6; flush; 4; > 4; 4; > 6; caps " FASTER "; 4; > 4"},
+    {"/previous/other-length", "gemmcl weight=[1] beta=.5", AUDIO ("F64LE", "1"), NULL,
+     "1 2 3 4; > 1 2 3 4; 1 2 3 4; > 1.5 3 4.5 6; 1 1 1; > 1 1 1; 1 2 3 4; > 1 2 3 4"},
+    {"/previous/other-n", "gemmcl weight=[1]", ONE, NULL,
+     "5; > 5; weight=[[1,1]]; beta=1; 7; > 7 7; 7; > 14 14; 7; > 21 21"},
+    {"/previous/other-bias", "gemmcl weight=[1] beta=1", MONO, NULL,
+     "40*1; > 40*1; 80*1; > 80*1; 80*1; > 80*2; bias=[10]; 80*1; > 80*13; bias=; 80*1; > 80*14; "
+     "weight=[2]; 80*1; > 80*16"},
+    /* The first buffer is longer than what a plan of audio has room for at first. */
+    {"/previous/other-bias-and-plan", "gemmcl weight=[1] beta=1", MONO, NULL,
+     "3000*1; > 3000*1; 80*1; > 80*1; 80*1; > 80*2; bias=[10]; 80*1; > 80*13"},
 
-  g_assert_nonnull (buffer);
-  g_assert_cmpuint (gst_buffer_extract (buffer, 0, &value, sizeof value), ==, sizeof value);
-  return value;
-}
+    {"/change/same-shape", "gemmcl weight=[[1],[2]] bias=[0]", PAIR, NULL,
+     "1 1; > 3; weight=[[10],[20]]; 1 1; > 30; bias=[5]; 1 1; > 35; bias=; 1 1; > 30; addend=[7]; "
+     "beta=1; 1 1; > 37; addend=[8]; 1 1; > 38"},
+    {"/change/other-n", "gemmcl weight=[[1],[2]]", PAIR, NULL,
+     "1 1; > 3; weight=[[1,2,3],[4,5,6]]; bias=[1,1,1]; 1 1; > 6 8 10"},
+    {"/change/refused", "gemmcl weight=[[1],[2]] bias=[1]", PAIR, NULL,
+     "refuse /nonexistent.npy weight=/nonexistent.npy; 1 1; > 4; "
+     "refuse weight=[[1],[2] weight=[[1],[2]; refuse K|=|3 weight=[[1],[2],[3]]; "
+     "refuse bias|is|1|x|1 weight=[[1,2],[3,4]]; refuse The|weight|cannot|be|removed weight=; "
+     "refuse 1|x|2 bias=[1,2]; refuse 1|x|2 addend=[1,2]; 1 1; > 4"},
+    {"/change/downstream-refuses", "gemmcl weight=[[1],[3]]", PAIR,
+     "other/tensors,dimensions=(string)1:1",
+     "1 1; > 4; refuse N|=|2 weight=[[1,2],[3,4]]; 1 1; > 4"},
+    {"/change/in-ready", "gemmcl weight=[[1],[3]]", PAIR, NULL,
+     "ready; refuse /nonexistent.npy weight=/nonexistent.npy; weight=[[2],[3]]; play; 1 1; > 5"},
 
-/* What comes out for @value. */
-static gfloat
-run_number (Stream *stream, gfloat value, guint index)
-{
-  g_autoptr (GstBuffer) output = stream_run (stream, number (value, index));
+    {"/batch/ends", "gemmcl weight=[2] batch-size=3 batch-timeout=0", ONE, NULL,
+     "0; 1; -; 2; > 0; > 2; > 4; 7; -; D 8; > 14; -; alpha=10; 9; > D 16; -; eos; > 180; > E"},
+    {"/batch/flush", "gemmcl weight=[2] batch-size=2 batch-timeout=0", ONE, NULL,
+     "1; flush; 5; 6; > 10; > 12"},
+    {"/batch/no-previous-output", "gemmcl weight=[2] batch-size=2 beta=.5 batch-timeout=0", ONE,
+     NULL, "1; fail beta|is|0.5 1"},
+    {"/batch/addend", "gemmcl weight=[2] batch-size=2 beta=.5 addend=[4]", ONE, NULL,
+     "1; 2; > 4; > 6"},
+    {"/batch/other-n", "gemmcl weight=[2] batch-size=4 batch-timeout=0", ONE, NULL,
+     "1; 1; weight=[[3,3]]; -; 1; > 2; > 2; 1; 1; -; 1; > 3 3; > 3 3; > 3 3; > 3 3"},
+    /* Events keep their places, and a batch fills in spite of them. */
+    {"/batch/events", "gemmcl weight=[2] batch-size=3 batch-timeout=0", ONE, NULL,
+     "mark; > e; 1; mark; tag; 2; gap; -; 3; > 2; > e; > e; > 4; > e; > 6; mark; > e; 4; mark; -; "
+     "eos; > 8; > e; > E"},
+    /* With 0, or where neither caps nor buffers say how long one is, nothing else ends a batch. */
+    {"/batch/no-timeout", "gemmcl weight=[2] batch-size=3 batch-timeout=0", ONE, NULL,
+     "1; 2; wait; -; 3; > 2; > 4; > 6"},
+    {"/batch/timeout", "gemmcl weight=[2] batch-size=4 batch-timeout=50000000", ONE, NULL,
+     "1; mark; 2; mark; > 2; > e; > 4; > e; 3; > 6"},
+    /* A DISCONT that ends a batch is that of its own buffer, which the timeout sends. */
+    {"/batch/timeout-and-discont", "gemmcl weight=[2] batch-size=4 batch-timeout=50000000", ONE,
+     NULL, "1; D 2; > 2; > D 4; 3; > 6"},
 
-  return get_number (output);
-}
+    {"/rows/tensors", ROWS, ONE, NULL, "0; > 0 0 3 3 3 2; 1; > 1 2 2 5 2 1; -3; > -3 -6 6 -3 6 2"},
+    {"/rows/opencl-memory", ROWS "queue-depth=3", ONE, "other/tensors(memory:OpenCL)",
+     "0; 1; -3; > 0 0 3 3 3 2; > 1 2 2 5 2 1; > -3 -6 6 -3 6 2"},
+    {"/rows/batch", ROWS "batch-size=2", TENSOR ("1:2"), NULL,
+     "1 2; 3 -4; > 1 2 2 2 4 1 5 2 1 7 4 1; > 3 6 0 -4 -8 7 9 6 1 -5 7 2"},
+    /* Frames of one channel would leave as such; with row outputs they are tensors. */
+    {"/rows/frames", "gemmcl weight=[1] feature-mode=pixel row-outputs=max+arg-max", GRAY, NULL,
+     "1 2 7 9; > 1 2 7 9 1 0 2 0 7 0 9 0"},
+};
 
-static gfloat
-pull_number (Stream *stream)
-{
-  g_autoptr (GstBuffer) output = gst_harness_pull (stream->harness);
-
-  return get_number (output);
-}
-
+/* Every buffer once, in order, at any depth, also when each adds to the one before. */
 static void
-push_segment (Stream *stream)
+test_order (void)
 {
-  GstSegment segment;
+  static const struct {
+    guint depth, batch, beta;
+  } cases[] = {{1, 1, 0}, {2, 1, 0}, {64, 1, 0}, {2, 3, 0},
+               {4, 2, 0}, {1, 1, 1}, {2, 1, 1},  {4, 1, 1}};
 
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  g_assert_true (gst_harness_push_event (stream->harness, gst_event_new_segment (&segment)));
-}
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree gchar *elements =
+        g_strdup_printf ("gemmcl weight=[2] queue-depth=%u batch-size=%u beta=%u", cases[i].depth,
+                         cases[i].batch, cases[i].beta);
+    g_autoptr (GString) steps = g_string_new (NULL);
+    guint sum = 0;
 
-static void
-test_states (void)
-{
-  g_autoptr (Stream) stream = stream_new ("weight", "[2]", NULL);
-
-  for (guint i = 0; i < 3; i++) {
-    g_assert_cmpint (gst_element_set_state (stream->element, GST_STATE_PAUSED), !=,
-                     GST_STATE_CHANGE_FAILURE);
-    g_assert_cmpint (gst_element_set_state (stream->element, GST_STATE_READY), ==,
-                     GST_STATE_CHANGE_SUCCESS);
-    g_assert_cmpint (gst_element_set_state (stream->element, GST_STATE_PLAYING), !=,
-                     GST_STATE_CHANGE_FAILURE);
-    g_assert_cmpint (gst_element_set_state (stream->element, GST_STATE_NULL), ==,
-                     GST_STATE_CHANGE_SUCCESS);
-  }
-  stream_assert_quiet (stream);
-}
-
-/* Through READY and back data flows again, with what was set in READY. */
-static void
-test_restart (void)
-{
-  g_autoptr (Stream) stream = stream_new ("weight", "[2]", NULL);
-
-  g_assert_true (stream_play (stream, CAPS, NULL));
-  g_assert_cmpfloat (run_number (stream, 3, 0), ==, 6);
-  gst_element_set_state (stream->element, GST_STATE_READY);
-  g_object_set (stream->element, "input-offset", 1.0, "weight", "[3]", NULL);
-  gst_util_set_object_arg (G_OBJECT (stream->element), "activation", "relu");
-  gst_element_set_state (stream->element, GST_STATE_PLAYING);
-  gst_harness_push_event (stream->harness, gst_event_new_stream_start ("again"));
-  g_assert_true (stream_push_caps (stream, CAPS));
-  push_segment (stream);
-  g_assert_cmpfloat (run_number (stream, 3, 1), ==, 12);
-  g_assert_cmpfloat (run_number (stream, -3, 2), ==, 0);
-}
-
-static void
-test_timestamps_and_flags (void)
-{
-  g_autoptr (Stream) stream = stream_new ("weight", "[2]", NULL);
-  GstBuffer *input = number (1, 5);
-  g_autoptr (GstBuffer) output = NULL;
-
-  GST_BUFFER_DTS (input) = 123;
-  GST_BUFFER_OFFSET_END (input) = 6;
-  GST_BUFFER_FLAG_SET (input, GST_BUFFER_FLAG_DELTA_UNIT | GST_BUFFER_FLAG_MARKER |
-                                  GST_BUFFER_FLAG_CORRUPTED | GST_BUFFER_FLAG_DISCONT);
-  g_assert_true (stream_play (stream, CAPS, NULL));
-  output = stream_run (stream, input);
-  g_assert_cmpuint (GST_BUFFER_PTS (output), ==, 5 * FRAME);
-  g_assert_cmpuint (GST_BUFFER_DTS (output), ==, 123);
-  g_assert_cmpuint (GST_BUFFER_DURATION (output), ==, FRAME);
-  g_assert_cmpuint (GST_BUFFER_OFFSET (output), ==, 5);
-  g_assert_cmpuint (GST_BUFFER_OFFSET_END (output), ==, 6);
-  g_assert_true (GST_BUFFER_FLAG_IS_SET (output, GST_BUFFER_FLAG_DELTA_UNIT));
-  g_assert_true (GST_BUFFER_FLAG_IS_SET (output, GST_BUFFER_FLAG_MARKER));
-  g_assert_true (GST_BUFFER_FLAG_IS_SET (output, GST_BUFFER_FLAG_CORRUPTED));
-  g_assert_true (GST_BUFFER_FLAG_IS_SET (output, GST_BUFFER_FLAG_DISCONT));
-}
-
-static void
-test_previous_output (void)
-{
-  g_autoptr (Stream) stream = stream_new ("weight", "[1]", "beta", 0.5, NULL);
-  GstBuffer *discont;
-
-  g_assert_true (stream_play (stream, CAPS, NULL));
-  g_assert_cmpfloat (run_number (stream, 4, 0), ==, 4);
-  g_assert_cmpfloat (run_number (stream, 4, 1), ==, 6);
-  g_assert_cmpfloat (run_number (stream, 4, 2), ==, 7);
-  /* A discontinuity. */
-  discont = number (4, 3);
-  GST_BUFFER_FLAG_SET (discont, GST_BUFFER_FLAG_DISCONT);
-  g_assert_cmpint (gst_harness_push (stream->harness, discont), ==, GST_FLOW_OK);
-  g_assert_cmpfloat (pull_number (stream), ==, 4);
-  g_assert_cmpfloat (run_number (stream, 4, 4), ==, 6);
-  /* A flush. */
-  gst_harness_push_event (stream->harness, gst_event_new_flush_start ());
-  gst_harness_push_event (stream->harness, gst_event_new_flush_stop (TRUE));
-  push_segment (stream);
-  g_assert_cmpfloat (run_number (stream, 4, 5), ==, 4);
-  g_assert_cmpfloat (run_number (stream, 4, 6), ==, 6);
-  /* New caps, of the same shape. */
-  g_assert_true (
-      stream_push_caps (stream, "other/tensors,format=static,num_tensors=1,dimensions=(string)1:1,"
-                                "types=(string)float32,framerate=20/1"));
-  g_assert_cmpfloat (run_number (stream, 4, 7), ==, 4);
-}
-
-static void
-test_renegotiation (void)
-{
-  g_autoptr (Stream) stream = stream_new ("weight", "[[1,2],[3,4]]", NULL);
-  const gfloat rows[6] = {1, 0, 0, 1, 1, 1};
-  const gdouble one[] = {1, 2}, three[] = {1, 2, 3, 4, 4, 6};
-  g_autoptr (GstBuffer) first = NULL, second = NULL;
-  g_autoptr (GstCaps) caps = NULL;
-
-  g_assert_true (stream_play (stream,
-                              "other/tensors,format=static,num_tensors=1,dimensions=(string)2:1,"
-                              "types=(string)float32,framerate=0/1",
-                              NULL));
-  first = stream_run (stream, buffer_new (rows, 8));
-  assert_floats (first, one, 2, 0);
-  g_assert_true (
-      stream_push_caps (stream, "other/tensors,format=static,num_tensors=1,dimensions=(string)2:3,"
-                                "types=(string)float32,framerate=0/1"));
-  second = stream_run (stream, buffer_new (rows, 24));
-  assert_floats (second, three, 6, 0);
-  caps = stream_get_output_caps (stream);
-  assert_caps (caps, "other/tensors,dimensions=(string)2:3");
-}
-
-/* alpha rises from 0 to 2 over ten frames, in stream time. */
-static void
-test_alpha_ramp (void)
-{
-  g_autoptr (Stream) stream = stream_new ("weight", "[1]", NULL);
-  g_autoptr (GstControlSource) source = gst_interpolation_control_source_new ();
-  GstTimedValueControlSource *timed = GST_TIMED_VALUE_CONTROL_SOURCE (source);
-
-  g_object_set (source, "mode", GST_INTERPOLATION_MODE_LINEAR, NULL);
-  g_assert_true (gst_object_add_control_binding (
-      GST_OBJECT (stream->element),
-      gst_direct_control_binding_new_absolute (GST_OBJECT (stream->element), "alpha", source)));
-  g_assert_true (gst_timed_value_control_source_set (timed, 0, 0.0));
-  g_assert_true (gst_timed_value_control_source_set (timed, 10 * FRAME, 2.0));
-  g_assert_true (stream_play (stream, CAPS, NULL));
-  for (guint i = 0; i <= 12; i++) {
-    gdouble alpha = MIN (i * 0.2, 2.0);
-
-    g_assert_cmpfloat_with_epsilon (run_number (stream, 100, i), 100 * alpha, 1e-3);
+    for (guint j = 0; j < 200; j++)
+      g_string_append_printf (steps, "%u; ", j);
+    g_string_append (steps, "eos; ");
+    for (guint j = 0; j < 200; j++)
+      g_string_append_printf (steps, "> %u; ", sum = cases[i].beta * sum + 2 * j);
+    g_string_append (steps, "> E");
+    script_run (&(Script){.elements = elements, .caps = ONE, .steps = steps->str});
   }
 }
 
+/* The second element adds up what the first one makes, whatever hands it over. Only the first
+ * buffer has a DISCONT, as sources send it: another one would begin the sum anew. */
 static void
-test_addend_and_bias (void)
+test_sum (void)
 {
-  g_autoptr (Stream) stream = stream_new ("weight", "[2]", "addend", "[10]", "beta", 0.5, "bias",
-                                          "[100]", "alpha", 3.0, NULL);
+  static const struct {
+    const gchar *caps, *between;
+  } cases[] = {{ONE, ""},
+               {ONE, "identity !"},
+               {ONE, "other/tensors !"},
+               {MONO, ""},
+               {MONO, "audio/x-raw !"}};
+  g_autoptr (GString) steps = g_string_new ("D 1; ");
 
-  g_assert_true (stream_play (stream, CAPS, NULL));
-  g_assert_cmpfloat (run_number (stream, 1, 0), ==, 111);
-  g_assert_cmpfloat (run_number (stream, 1, 1), ==, 111);
-  g_object_set (stream->element, "beta", 1.0, "alpha", 0.0, NULL);
-  g_assert_cmpfloat (run_number (stream, 1, 2), ==, 110);
-}
+  for (guint i = 1; i < 30; i++)
+    g_string_append (steps, "1; ");
+  g_string_append (steps, "> D 1");
+  for (guint i = 1; i < 30; i++)
+    g_string_append_printf (steps, "; > %u", i + 1);
+  for (guint i = 0; i < 5 * G_N_ELEMENTS (cases); i++) {
+    g_autofree gchar *elements = g_strdup_printf (
+        "gemmcl weight=[[1]] ! %s gemmcl weight=[[1]] beta=1", cases[i / 5].between);
 
-static void
-test_eos (void)
-{
-  g_autoptr (Stream) stream = stream_new ("weight", "[2]", NULL);
-  g_autoptr (GstEvent) event = NULL;
-
-  g_assert_true (stream_play (stream, CAPS, NULL));
-  run_number (stream, 1, 0);
-  g_assert_true (gst_harness_push_event (stream->harness, gst_event_new_eos ()));
-  do {
-    gst_clear_event (&event);
-    event = gst_harness_try_pull_event (stream->harness);
-    g_assert_nonnull (event);
-  } while (GST_EVENT_TYPE (event) != GST_EVENT_EOS);
-}
-
-static void
-test_batch (void)
-{
-  g_autoptr (Stream) stream = stream_new ("weight", "[2]", "batch-size", 3, "queue-depth", 1, NULL);
-  GstBuffer *discont;
-
-  g_assert_true (stream_play (stream, CAPS, NULL));
-  for (guint i = 0; i < 2; i++)
-    g_assert_cmpint (gst_harness_push (stream->harness, number (i, i)), ==, GST_FLOW_OK);
-  g_assert_cmpuint (gst_harness_buffers_received (stream->harness), ==, 0);
-  gst_harness_push (stream->harness, number (2, 2));
-  g_assert_cmpuint (gst_harness_buffers_received (stream->harness), ==, 3);
-  for (guint i = 0; i < 3; i++) {
-    g_autoptr (GstBuffer) output = gst_harness_pull (stream->harness);
-
-    g_assert_cmpfloat (get_number (output), ==, 2.0f * i);
-    g_assert_cmpuint (GST_BUFFER_PTS (output), ==, i * FRAME);
+    script_run (&(Script){.elements = elements, .caps = cases[i / 5].caps, .steps = steps->str});
   }
-  /* What was collected goes out before a discontinuity, another alpha, and EOS. */
-  gst_harness_push (stream->harness, number (7, 3));
-  discont = number (8, 4);
-  GST_BUFFER_FLAG_SET (discont, GST_BUFFER_FLAG_DISCONT);
-  gst_harness_push (stream->harness, discont);
-  g_assert_cmpfloat (pull_number (stream), ==, 14);
-  g_assert_cmpuint (gst_harness_buffers_in_queue (stream->harness), ==, 0);
-  g_object_set (stream->element, "alpha", 10.0, NULL);
-  gst_harness_push (stream->harness, number (9, 5));
-  g_assert_cmpfloat (pull_number (stream), ==, 16);
-  gst_harness_push_event (stream->harness, gst_event_new_eos ());
-  g_assert_cmpfloat (pull_number (stream), ==, 180);
-  stream_assert_quiet (stream);
 }
 
+/* A mean over time of integers ends at what comes in, though each step is less than half of one. */
 static void
-test_batch_flush (void)
+test_mean (void)
 {
-  g_autoptr (Stream) stream = stream_new ("weight", "[2]", "batch-size", 2, NULL);
+  static const struct {
+    const gchar *caps;
+    guint n;
+  } cases[] = {{AUDIO ("S16LE", "1"), 1}, {GRAY, 4}};
 
-  g_assert_true (stream_play (stream, CAPS, NULL));
-  gst_harness_push (stream->harness, number (1, 0));
-  gst_harness_push_event (stream->harness, gst_event_new_flush_start ());
-  gst_harness_push_event (stream->harness, gst_event_new_flush_stop (TRUE));
-  push_segment (stream);
-  gst_harness_push (stream->harness, number (5, 0));
-  gst_harness_push (stream->harness, number (6, 1));
-  g_assert_cmpfloat (pull_number (stream), ==, 10);
-  g_assert_cmpfloat (pull_number (stream), ==, 12);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GString) steps = g_string_new (NULL);
+    gdouble mean = 0;
+
+    for (guint j = 0; j < 200; j++) {
+      mean = 0.05 * 100 + 0.95 * mean;
+      g_string_append_printf (steps, "%s%u*100; > %u*%g", j ? "; " : "", cases[i].n, cases[i].n,
+                              rint (mean));
+    }
+    g_assert_cmpfloat (mean, >, 99.9);
+    script_run (&(Script){.elements = "gemmcl weight=[1] alpha=.05 beta=.95 feature-mode=pixel",
+                          .caps = cases[i].caps,
+                          .steps = steps->str});
+  }
 }
 
+/* What is set after two of a batch of four are collected holds from the third on. */
 static void
-test_batch_latency (void)
+test_batch_changes (void)
 {
-  for (guint n = 1; n <= 4; n += 3) {
-    g_autoptr (Stream) stream =
-        stream_new ("weight", "[2]", "batch-size", n, "queue-depth", 1, NULL);
+  static const struct {
+    const gchar *setting;
+    guint result;
+  } cases[] = {{"weight=[3]", 113},  {"bias=[200]", 212}, {"bias=", 12},
+               {"addend=[20]", 122}, {"alpha=2", 114},    {"beta=2", 122}};
 
-    g_assert_true (stream_play (stream, CAPS, NULL));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint result = cases[i].result;
+    g_autofree gchar *steps = g_strdup_printf (
+        "1; 1; %s; 1; > 112; > 112; 1; 1; -; 1; > %u; > %u; > %u; > %u; 1; -; eos; > %u; > E",
+        cases[i].setting, result, result, result, result, result);
+
+    script_run (&(Script){.elements = "gemmcl weight=[2] bias=[100] addend=[10] beta=1 "
+                                      "batch-size=4 batch-timeout=0",
+                          .caps = ONE,
+                          .steps = steps});
+  }
+}
+
+/* A flow of downstream's is returned. */
+static void
+test_downstream_fails (void)
+{
+  g_autoptr (Stream) stream = stream_start (ONE, "gemmcl weight=[2] queue-depth=2");
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  gst_pad_set_active (stream->harness->sinkpad, FALSE);
+  for (guint i = 0; flow == GST_FLOW_OK && i < 1000; i++)
+    flow = gst_harness_push (stream->harness, buffer_new ("1234", 4));
+  g_assert_cmpint (flow, ==, GST_FLOW_FLUSHING);
+}
+
+/* Whether upstream is live or not, as GStreamer's decoders have it; added to what is upstream's. */
+static void
+test_latency (void)
+{
+  static const struct {
+    guint depth, batch, frames;
+  } cases[] = {{1, 1, 0}, {4, 1, 0}, {1, 3, 2}, {2, 4, 3}};
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    const guint j = i / 2;
+    g_autoptr (Stream) stream = stream_start (ONE, "gemmcl weight=[2] queue-depth=%u batch-size=%u",
+                                              cases[j].depth, cases[j].batch);
+    g_autoptr (GstQuery) query = gst_query_new_latency ();
+    GstClockTime min, max;
+    gboolean live;
+
+    gst_harness_set_live (stream->harness, i % 2);
     gst_harness_set_upstream_latency (stream->harness, 5);
-    g_assert_cmpuint (gst_harness_query_latency (stream->harness), ==, 5 + (n - 1) * FRAME);
+    g_assert_true (gst_pad_query (GST_BASE_TRANSFORM_SRC_PAD (stream->element), query));
+    gst_query_parse_latency (query, &live, &min, &max);
+    g_assert_cmpint (live, ==, i % 2);
+    g_assert_cmpuint (min, ==, 5 + cases[j].frames * GST_SECOND / 10);
+    g_assert_true (max == GST_CLOCK_TIME_NONE || max >= min);
   }
 }
 
-static void
-test_batch_needs_no_previous_output (void)
-{
-  g_autoptr (Stream) stream = stream_new ("weight", "[2]", "batch-size", 2, "beta", 0.5, NULL);
-  g_autoptr (Stream) with_addend =
-      stream_new ("weight", "[2]", "batch-size", 2, "beta", 0.5, "addend", "[4]", NULL);
-
-  g_assert_true (stream_play (stream, CAPS, NULL));
-  gst_harness_push (stream->harness, number (1, 0));
-  g_assert_cmpint (gst_harness_push (stream->harness, number (1, 1)), ==, GST_FLOW_ERROR);
-  stream_assert_error (stream, GST_LIBRARY_ERROR, "beta is 0.5", "batch-size is 2", "addend", NULL);
-  g_assert_true (stream_play (with_addend, CAPS, NULL));
-  gst_harness_push (with_addend->harness, number (1, 0));
-  gst_harness_push (with_addend->harness, number (2, 1));
-  g_assert_cmpfloat (pull_number (with_addend), ==, 4);
-  g_assert_cmpfloat (pull_number (with_addend), ==, 6);
-}
-
+/* Tensors that pass by are the same memory, around D; row outputs are behind them all. */
 static void
 test_several_tensors (void)
 {
-  const gint16 rows[2][3] = {{1, 2, 3}, {-4, 5, -6}};
-  const gdouble expected[] = {6, 1, -5, -4};
-  g_autoptr (Stream) stream = stream_new ("weight", "[[1,1],[1,0],[1,0]]", "tensor-index", 1, NULL);
-  GstBuffer *input = gst_buffer_new ();
-  g_autoptr (GstMemory) other = gst_allocator_alloc (NULL, 7, NULL);
-  g_autoptr (GstBuffer) output = NULL, result = NULL;
-  g_autoptr (GstCaps) caps = NULL;
+  static const gchar *const rows[] = {"0", "max"};
 
-  gst_buffer_append_memory (input, gst_memory_ref (other));
-  gst_buffer_append (input, buffer_new (rows, sizeof rows));
-  g_assert_true (stream_play (stream,
-                              "other/tensors,format=static,num_tensors=2,"
-                              "dimensions=(string)\"7,3:2\",types=(string)\"uint8,int16\","
-                              "framerate=0/1",
-                              NULL));
-  output = stream_run (stream, input);
-  g_assert_cmpuint (gst_buffer_n_memory (output), ==, 2);
-  g_assert_true (gst_buffer_peek_memory (output, 0) == other);
-  result = gst_buffer_new ();
-  gst_buffer_append_memory (result, gst_buffer_get_memory (output, 1));
-  assert_floats (result, expected, 4, 0);
-  caps = stream_get_output_caps (stream);
-  assert_caps (caps, "other/tensors,num_tensors=2,dimensions=(string)\"7,2:2\","
+  for (guint i = 0; i < 2; i++) {
+    const gint16 numbers[2][3] = {{1, 2, 3}, {-4, 5, -6}};
+    g_autoptr (Stream) stream =
+        stream_start (TENSORS ("2", "7,3:2", "uint8,int16", "0/1"),
+                      "gemmcl weight=[[1,1],[1,0],[1,0]] tensor-index=1 row-outputs=%s", rows[i]);
+    g_autoptr (GstMemory) other = gst_allocator_alloc (NULL, 7, NULL);
+    g_autoptr (GstBuffer) output = NULL, result = gst_buffer_new ();
+    GstBuffer *input = gst_buffer_new ();
+
+    gst_buffer_append_memory (input, gst_memory_ref (other));
+    gst_buffer_append (input, buffer_new (numbers, sizeof numbers));
+    output = stream_run (stream, input);
+    g_assert_cmpuint (gst_buffer_n_memory (output), ==, 2 + i);
+    g_assert_true (gst_buffer_peek_memory (output, 0) == other);
+    for (guint j = 1; j < 2 + i; j++)
+      gst_buffer_append_memory (result, gst_buffer_get_memory (output, j));
+    assert_floats (result, (gdouble[]){6, 1, -5, -4, 6, -4}, i ? 6 : 4, 0);
+    assert_caps (stream_get_caps (stream, "a", "src"),
+                 i ? "other/tensors,num_tensors=3,dimensions=(string)\"7,2:2,1:2\","
+                     "types=(string)\"uint8,float32,float32\""
+                   : "other/tensors,num_tensors=2,dimensions=(string)\"7,2:2\","
                      "types=(string)\"uint8,float32\"");
+  }
 }
 
 static void
-test_wrong_tensors (void)
+assert_stats (const GstStructure *stats, guint64 n)
 {
-  g_autoptr (Stream) one = stream_new ("weight", "[2]", NULL);
-  g_autoptr (Stream) two = stream_new ("weight", "[2]", NULL);
-  GstFlowReturn flow;
-
-  g_assert_true (stream_play (one, CAPS, NULL));
-  flow = gst_harness_push (one->harness, buffer_new ("12345678", 8));
-  g_assert_cmpint (flow, ==, GST_FLOW_ERROR);
-  stream_assert_error (one, GST_RESOURCE_ERROR, "8 bytes", "expected 4", NULL);
-  g_assert_true (stream_play (two,
-                              "other/tensors,format=static,num_tensors=2,"
-                              "dimensions=(string)\"1,1\",types=(string)\"int8,int8\","
-                              "framerate=0/1",
-                              NULL));
-  flow = gst_harness_push (two->harness, buffer_new ("12", 2));
-  g_assert_cmpint (flow, ==, GST_FLOW_ERROR);
-  stream_assert_error (two, GST_RESOURCE_ERROR, "1 memories", "2 tensors", NULL);
-}
-
-static void
-test_stats (void)
-{
-  g_autoptr (Stream) stream = stream_new ("weight", "[2]", "kernel", "gemm_naive", NULL);
-  g_autoptr (GstStructure) stats = NULL;
   guint64 buffers, bytes, kernel_time;
 
-  g_assert_true (stream_play (stream, CAPS, NULL));
-  for (guint i = 0; i < 3; i++)
-    run_number (stream, 1, i);
-  g_object_get (stream->element, "stats", &stats, NULL);
   g_assert_true (gst_structure_get (stats, "buffers", G_TYPE_UINT64, &buffers, "bytes",
                                     G_TYPE_UINT64, &bytes, "kernel-time", G_TYPE_UINT64,
                                     &kernel_time, NULL));
-  g_assert_cmpuint (buffers, ==, 3);
-  g_assert_cmpuint (bytes, ==, 3 * 8);
+  g_assert_cmpuint (buffers, ==, n);
+  g_assert_cmpuint (bytes, ==, n * 8);
   g_assert_cmpuint (kernel_time, >, 0);
   g_assert_cmpstr (gst_structure_get_string (stats, "kernel"), ==, "gemm_naive");
   g_assert_cmpstr (gst_structure_get_string (stats, "kernel-source"), ==, "named");
@@ -394,27 +298,31 @@ pop_report (Stream *stream)
   return NULL;
 }
 
+static void
+push_numbers (Stream *stream, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    stream_push (stream, buffer_new ("1234", 4));
+}
+
 /* The stats are reported once at EOS, with all runs counted, and equal the property. */
 static void
 test_stats_at_eos (void)
 {
-  g_autoptr (Stream) stream = stream_new ("weight", "[2]", "batch-size", 3, NULL);
+  g_autoptr (Stream) stream =
+      stream_start (ONE, "gemmcl weight=[2] kernel=gemm_naive batch-size=3 batch-timeout=0");
   g_autoptr (GstStructure) stats = NULL;
   g_autoptr (GstMessage) message = NULL;
-  guint64 buffers;
 
-  g_assert_true (stream_play (stream, CAPS, NULL));
-  for (guint i = 0; i < 4; i++)
-    g_assert_cmpint (gst_harness_push (stream->harness, number (i, i)), ==, GST_FLOW_OK);
+  push_numbers (stream, 4);
   g_assert_null (pop_report (stream));
-  g_assert_true (gst_harness_push_event (stream->harness, gst_event_new_eos ()));
+  stream_push_event (stream, gst_event_new_eos ());
   message = pop_report (stream);
   g_assert_nonnull (message);
-  g_object_get (stream->element, "stats", &stats, NULL);
+  stats = stream_get_stats (stream, "a");
   g_assert_true (gst_structure_is_equal (gst_message_get_structure (message), stats));
-  g_assert_true (gst_structure_get_uint64 (stats, "buffers", &buffers));
-  g_assert_cmpuint (buffers, ==, 4);
-  gst_element_set_state (stream->element, GST_STATE_READY);
+  assert_stats (stats, 4);
+  stream_set_state (stream, GST_STATE_READY);
   g_assert_null (pop_report (stream));
 }
 
@@ -423,34 +331,23 @@ test_stats_at_eos (void)
 static void
 test_stats_at_ready (void)
 {
-  g_autoptr (Stream) stream = stream_new ("weight", "[2]", "kernel", "gemm_naive", NULL);
-  const GstStructure *stats;
-  guint64 buffers, bytes;
+  g_autoptr (Stream) stream = stream_start (ONE, "gemmcl weight=[2] kernel=gemm_naive");
 
   for (guint i = 0; i < 2; i++) {
     g_autoptr (GstMessage) message = NULL;
 
-    if (i == 0) {
-      g_assert_true (stream_play (stream, CAPS, NULL));
-    } else {
-      gst_element_set_state (stream->element, GST_STATE_PLAYING);
-      gst_harness_push_event (stream->harness, gst_event_new_stream_start ("again"));
-      g_assert_true (stream_push_caps (stream, CAPS));
-      push_segment (stream);
+    if (i == 1) {
+      stream_set_state (stream, GST_STATE_PLAYING);
+      stream_begin (stream, ONE);
     }
-    run_number (stream, 1, 0);
-    gst_element_set_state (stream->element, GST_STATE_READY);
+    push_numbers (stream, 1);
+    stream_set_state (stream, GST_STATE_READY);
     message = pop_report (stream);
     g_assert_nonnull (message);
-    stats = gst_message_get_structure (message);
-    g_assert_true (gst_structure_get (stats, "buffers", G_TYPE_UINT64, &buffers, "bytes",
-                                      G_TYPE_UINT64, &bytes, NULL));
-    g_assert_cmpuint (buffers, ==, 1);
-    g_assert_cmpuint (bytes, ==, 8);
-    g_assert_cmpstr (gst_structure_get_string (stats, "kernel"), ==, "gemm_naive");
+    assert_stats (gst_message_get_structure (message), 1);
   }
-  gst_element_set_state (stream->element, GST_STATE_PLAYING);
-  gst_element_set_state (stream->element, GST_STATE_NULL);
+  stream_set_state (stream, GST_STATE_PLAYING);
+  stream_set_state (stream, GST_STATE_NULL);
   g_assert_null (pop_report (stream));
 }
 
@@ -458,9 +355,6 @@ test_stats_at_ready (void)
 #define TUNED_M 5
 #define TUNED_N 37
 #define TUNED_K 29
-#define TUNED_CAPS                                                                                 \
-  "other/tensors,format=static,num_tensors=1,dimensions=(string)29:5,types=(string)float32,"       \
-  "framerate=0/1"
 
 /* Where the element's choice comes from, and of which kernel. */
 static void
@@ -473,16 +367,14 @@ assert_choice (GemmclChoiceSource source, const gchar *kernel)
 
   fill_values (b, G_N_ELEMENTS (b), 1);
   weight = literal (b, TUNED_K, TUNED_N);
-  stream = stream_new ("weight", weight, NULL);
-  g_assert_true (stream_play (stream, TUNED_CAPS, NULL));
-  g_object_get (stream->element, "stats", &stats, NULL);
+  stream = stream_start (TENSOR ("29:5"), "gemmcl weight=%s", weight);
+  stats = stream_get_stats (stream, "a");
   g_assert_cmpstr (gst_structure_get_string (stats, "kernel-source"), ==,
                    gemmcl_choice_source_get_name (source));
   g_assert_cmpstr (gst_structure_get_string (stats, "kernel"), ==, kernel);
 }
 
-/* What was tuned on this machine comes before what the library chooses by itself: by its rules, or
- * what it brings for such a device. */
+/* A kernel that was tuned on this machine comes before the library's own choice. */
 static void
 test_choice (void)
 {
@@ -513,25 +405,17 @@ test_choice (void)
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, NULL);
-  gst_init (&argc, &argv);
-  stream_add_test ("/flow/states", test_states);
-  stream_add_test ("/flow/restart", test_restart);
-  stream_add_test ("/flow/timestamps-and-flags", test_timestamps_and_flags);
-  stream_add_test ("/flow/previous-output", test_previous_output);
-  stream_add_test ("/flow/renegotiation", test_renegotiation);
-  stream_add_test ("/flow/alpha-ramp", test_alpha_ramp);
-  stream_add_test ("/flow/addend-and-bias", test_addend_and_bias);
-  stream_add_test ("/flow/eos", test_eos);
-  stream_add_test ("/flow/batch", test_batch);
-  stream_add_test ("/flow/batch-flush", test_batch_flush);
-  stream_add_test ("/flow/batch-latency", test_batch_latency);
-  stream_add_test ("/flow/batch-needs-no-previous-output", test_batch_needs_no_previous_output);
+  stream_test_init (&argc, &argv);
+  script_add_tests (scripts, G_N_ELEMENTS (scripts));
+  stream_add_test ("/flow/order", test_order);
+  stream_add_test ("/flow/downstream-fails", test_downstream_fails);
+  stream_add_test ("/flow/latency", test_latency);
   stream_add_test ("/flow/several-tensors", test_several_tensors);
-  stream_add_test ("/flow/wrong-tensors", test_wrong_tensors);
-  stream_add_test ("/flow/stats", test_stats);
-  stream_add_test ("/flow/stats-at-eos", test_stats_at_eos);
-  stream_add_test ("/flow/stats-at-ready", test_stats_at_ready);
   stream_add_test ("/flow/choice", test_choice);
+  stream_add_test ("/previous/sum", test_sum);
+  stream_add_test ("/previous/mean", test_mean);
+  stream_add_test ("/batch/changes", test_batch_changes);
+  stream_add_test ("/stats/at-eos", test_stats_at_eos);
+  stream_add_test ("/stats/at-ready", test_stats_at_ready);
   return g_test_run ();
 }

@@ -225,8 +225,7 @@ test_outlives (void)
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, NULL);
-  gst_init (&argc, &argv);
+  stream_test_init (&argc, &argv);
   stream_add_test ("/pool/video", test_video);
   stream_add_test ("/pool/refused", test_refused);
   stream_add_test ("/pool/recycles", test_recycles);

@@ -1,70 +1,63 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <gemmcl.h>
-#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
+#include "../lib/files.h"
 #include "element/problem.h"
 #include "stream.h"
 
 /* What precision is asked for, by the property or by the weight's file, and what stats say of it.
  */
 
-#define M 16
-#define K 64
-#define N 64
-#define CAPS                                                                                       \
-  "other/tensors,format=static,num_tensors=1,dimensions=(string)64:16,types=(string)float32,"      \
-  "framerate=0/1"
+#define M    16
+#define K    64
+#define N    64
+#define CAPS TENSOR ("64:16")
 
 typedef struct {
   gfloat a[M * K], b[K * N];
   gdouble d[M * N];
-  gchar *directory;
+  Files files;
   gchar *floats, *bytes; /* what weight says for b as f32, and as bytes */
 } Fixture;
 
-static void
-fixture_init (Fixture *self, G_GNUC_UNUSED gconstpointer data)
+static Fixture *
+fixture_new (void)
 {
+  Fixture *self = g_new0 (Fixture, 1);
   gdouble a[M * K], b[K * N];
   g_autoptr (GemmclMatrix) matrix = NULL, quantized = NULL;
   g_autofree gchar *path = NULL;
-  g_autoptr (GError) error = NULL;
 
   fill_values (a, M * K, 1);
   fill_values (b, K * N, 2);
-  reference_gemm (M, N, K, 1, a, b, 0, NULL, NULL, self->d);
+  reference_gemm (M, N, K, a, b, self->d);
   for (gsize i = 0; i < M * K; i++)
     self->a[i] = a[i];
   for (gsize i = 0; i < K * N; i++)
     self->b[i] = b[i];
-  self->directory = g_dir_make_tmp ("gemmcl-XXXXXX", &error);
-  g_assert_no_error (error);
-  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, K, N, self->b, &error);
-  g_assert_no_error (error);
-  self->floats = g_build_filename (self->directory, "w.npy", NULL);
-  g_assert_true (gemmcl_matrix_save_npy (matrix, self->floats, &error));
-  quantized = gemmcl_matrix_quantize (matrix, FALSE, NULL, &error);
-  g_assert_no_error (error);
-  path = g_build_filename (self->directory, "w.safetensors", NULL);
-  g_assert_true (gemmcl_matrix_save_safetensors (quantized, path, "w", &error));
+  files_init (&self->files);
+  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, K, N, self->b, NULL);
+  self->floats = files_path (&self->files, "w.npy");
+  g_assert_true (gemmcl_matrix_save_npy (matrix, self->floats, NULL));
+  quantized = gemmcl_matrix_quantize (matrix, FALSE, NULL, NULL);
+  path = files_path (&self->files, "w.safetensors");
+  g_assert_true (gemmcl_matrix_save_safetensors (quantized, path, "w", NULL));
   self->bytes = g_strconcat (path, "#w", NULL);
+  return self;
 }
 
 static void
-fixture_clear (Fixture *self, G_GNUC_UNUSED gconstpointer data)
+fixture_free (Fixture *self)
 {
-  g_autofree gchar *path = g_build_filename (self->directory, "w.safetensors", NULL);
-
-  g_unlink (path);
-  g_unlink (self->floats);
-  g_rmdir (self->directory);
-  g_free (self->directory);
+  files_clear (&self->files);
   g_free (self->floats);
   g_free (self->bytes);
+  g_free (self);
 }
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Fixture, fixture_free)
 
 /* As far as a row's 255 steps of 2 / 255 and a column's of 1 / 127 go at the worst; what is rounded
  * to bf16 keeps its digits here. */
@@ -89,9 +82,8 @@ run (const Fixture *self, Stream *stream)
 static void
 assert_stat (Stream *stream, const gchar *name, const gchar *expected)
 {
-  g_autoptr (GstStructure) stats = NULL;
+  g_autoptr (GstStructure) stats = stream_get_stats (stream, "a");
 
-  g_object_get (stream->element, "stats", &stats, NULL);
   g_assert_cmpstr (gst_structure_get_string (stats, name), ==, expected);
 }
 
@@ -110,8 +102,9 @@ get_level (const gchar *kernel)
 }
 
 static void
-test_named (Fixture *self, G_GNUC_UNUSED gconstpointer data)
+test_named (void)
 {
+  g_autoptr (Fixture) self = fixture_new ();
   static const struct {
     const gchar *precision, *kernel, *computes_in;
   } cases[] = {
@@ -125,12 +118,10 @@ test_named (Fixture *self, G_GNUC_UNUSED gconstpointer data)
     gelu[i] = self->d[i] * (1 + erf (self->d[i] / sqrt (2))) / 2;
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (Stream) stream =
-        stream_new ("weight", self->floats, "kernel", cases[i].kernel, NULL);
+        stream_start (CAPS, "gemmcl weight=%s kernel=%s precision=%s activation=gelu", self->floats,
+                      cases[i].kernel, cases[i].precision);
     const gboolean bytes = g_str_equal (cases[i].computes_in, "i8");
 
-    gst_util_set_object_arg (G_OBJECT (stream->element), "precision", cases[i].precision);
-    gst_util_set_object_arg (G_OBJECT (stream->element), "activation", "gelu");
-    g_assert_true (stream_play (stream, CAPS, NULL));
     run_for (gelu, bytes ? BYTES_TOLERANCE : FLOATS_TOLERANCE, self, stream);
     assert_stat (stream, "precision", cases[i].computes_in);
     assert_stat (stream, "kernel", cases[i].kernel);
@@ -142,16 +133,15 @@ test_named (Fixture *self, G_GNUC_UNUSED gconstpointer data)
 
 /* What begins anywhere is multiplied by engines that read from multiples of 64. */
 static void
-test_addresses (Fixture *self, G_GNUC_UNUSED gconstpointer data)
+test_addresses (void)
 {
+  g_autoptr (Fixture) self = fixture_new ();
   const gsize size = sizeof self->a;
   g_autofree guint8 *room = g_malloc (size + 128);
   guint8 *begin = (guint8 *)(((guintptr)room + 63) / 64 * 64);
   g_autoptr (Stream) stream =
-      stream_new ("weight", self->floats, "kernel", "xmx_bf16_8x1_1x16", NULL);
+      stream_start (CAPS, "gemmcl weight=%s kernel=xmx_bf16_8x1_1x16 precision=bf16", self->floats);
 
-  gst_util_set_object_arg (G_OBJECT (stream->element), "precision", "bf16");
-  g_assert_true (stream_play (stream, CAPS, NULL));
   for (guint before = 0; before < 64; before += 16) {
     g_autoptr (GstBuffer) output = NULL;
 
@@ -165,16 +155,15 @@ test_addresses (Fixture *self, G_GNUC_UNUSED gconstpointer data)
 
 /* A file of bytes asks for them, one of floats does not, and f32 is f32 of either. */
 static void
-test_stated (Fixture *self, G_GNUC_UNUSED gconstpointer data)
+test_stated (void)
 {
-  const gchar *kernel = "vector_i8_4x64_1x1";
+  g_autoptr (Fixture) self = fixture_new ();
 
   for (guint i = 0; i < 3; i++) {
     g_autoptr (Stream) stream =
-        stream_new ("weight", i == 1 ? self->floats : self->bytes, "kernel", kernel, NULL);
+        stream_new ("gemmcl kernel=vector_i8_4x64_1x1 weight=%s %s",
+                    i == 1 ? self->floats : self->bytes, i == 2 ? "precision=f32" : "");
 
-    if (i == 2)
-      gst_util_set_object_arg (G_OBJECT (stream->element), "precision", "f32");
     if (i == 0) {
       g_assert_true (stream_play (stream, CAPS, NULL));
       run (self, stream);
@@ -183,19 +172,20 @@ test_stated (Fixture *self, G_GNUC_UNUSED gconstpointer data)
       g_assert_false (stream_play (stream, CAPS, NULL) &&
                       gst_harness_push (stream->harness, buffer_new (self->a, sizeof self->a)) ==
                           GST_FLOW_OK);
-      stream_assert_error (stream, GST_LIBRARY_ERROR, "computes in i8", "asks for f32", NULL);
+      stream_assert_message (stream, GST_MESSAGE_ERROR, "gst-library-error-quark",
+                             "computes in i8|asks for f32");
     }
   }
 }
 
 /* Weights that state another precision than those before them make another plan. */
 static void
-test_change (Fixture *self, G_GNUC_UNUSED gconstpointer data)
+test_change (void)
 {
-  g_autoptr (Stream) stream = stream_new ("weight", self->floats, NULL);
+  g_autoptr (Fixture) self = fixture_new ();
+  g_autoptr (Stream) stream = stream_start (CAPS, "gemmcl weight=%s", self->floats);
   const gboolean native = get_level ("vector_i8_4x64_1x1") == GEMMCL_KERNEL_LEVEL_NATIVE;
 
-  g_assert_true (stream_play (stream, CAPS, NULL));
   run (self, stream);
   assert_stat (stream, "precision", "f32");
   g_object_set (stream->element, "weight", self->bytes, NULL);
@@ -206,11 +196,9 @@ test_change (Fixture *self, G_GNUC_UNUSED gconstpointer data)
   assert_stat (stream, "precision", "f32");
 }
 
-#define AUDIO(format) "audio/x-raw,layout=interleaved,rate=8000,channels=1,format=" format
-#define VIDEO(format) "video/x-raw,width=8,height=4,framerate=0/1,format=" format
-#define TENSORS(type)                                                                              \
-  "other/tensors,format=static,num_tensors=1,dimensions=(string)1:4,framerate=0/"                  \
-  "1,types=(string)" type
+#define MONO(format) AUDIO (format, "1")
+#define GRAY(format) VIDEO (format, "width=8,height=4")
+#define TYPED(type)  TENSORS ("1", "1:4", type, "0/1")
 
 /* "auto" asks for what a file of halves states, unless integers come in that are infinite there. */
 static void
@@ -221,26 +209,26 @@ test_range (void)
     gdouble scale, offset;
     GemmclPrecision expected;
   } cases[] = {
-      {AUDIO ("S16LE"), 1, 0, GEMMCL_PRECISION_F16},
-      {AUDIO ("S16LE"), -1.999, 0, GEMMCL_PRECISION_F16},
-      {AUDIO ("S16LE"), -2, 0, GEMMCL_PRECISION_F32},
-      {AUDIO ("S32LE"), 1, 0, GEMMCL_PRECISION_F32},
-      {AUDIO ("S32LE"), 0x1p-31, 0, GEMMCL_PRECISION_F16},
-      {AUDIO ("F32LE"), 1, 0, GEMMCL_PRECISION_F16},
-      {AUDIO ("F64LE"), 65505, 0, GEMMCL_PRECISION_F32},
-      {VIDEO ("GRAY8"), 256, 0, GEMMCL_PRECISION_F16},
-      {VIDEO ("GRAY8"), 256, 225, GEMMCL_PRECISION_F32},
-      {VIDEO ("GRAY16_LE"), 1, 0, GEMMCL_PRECISION_F32},
-      {VIDEO ("GRAY16_LE"), 1, -31, GEMMCL_PRECISION_F16},
-      {VIDEO ("GRAY16_LE"), 1, -65505, GEMMCL_PRECISION_F32},
-      {TENSORS ("uint8"), 1, 0, GEMMCL_PRECISION_F16},
-      {TENSORS ("uint16"), 1, 0, GEMMCL_PRECISION_F32},
-      {TENSORS ("int16"), 1.5, 16000, GEMMCL_PRECISION_F16},
-      {TENSORS ("int32"), 1, 0, GEMMCL_PRECISION_F32},
-      {TENSORS ("uint64"), 0x1p-49, 0, GEMMCL_PRECISION_F16},
-      {TENSORS ("int64"), 0x1p-47, 0, GEMMCL_PRECISION_F32},
-      {TENSORS ("float16"), 1, 0, GEMMCL_PRECISION_F16},
-      {TENSORS ("float32"), 1, 0, GEMMCL_PRECISION_F16},
+      {MONO ("S16LE"), 1, 0, GEMMCL_PRECISION_F16},
+      {MONO ("S16LE"), -1.999, 0, GEMMCL_PRECISION_F16},
+      {MONO ("S16LE"), -2, 0, GEMMCL_PRECISION_F32},
+      {MONO ("S32LE"), 1, 0, GEMMCL_PRECISION_F32},
+      {MONO ("S32LE"), 0x1p-31, 0, GEMMCL_PRECISION_F16},
+      {MONO ("F32LE"), 1, 0, GEMMCL_PRECISION_F16},
+      {MONO ("F64LE"), 65505, 0, GEMMCL_PRECISION_F32},
+      {GRAY ("GRAY8"), 256, 0, GEMMCL_PRECISION_F16},
+      {GRAY ("GRAY8"), 256, 225, GEMMCL_PRECISION_F32},
+      {GRAY ("GRAY16_LE"), 1, 0, GEMMCL_PRECISION_F32},
+      {GRAY ("GRAY16_LE"), 1, -31, GEMMCL_PRECISION_F16},
+      {GRAY ("GRAY16_LE"), 1, -65505, GEMMCL_PRECISION_F32},
+      {TYPED ("uint8"), 1, 0, GEMMCL_PRECISION_F16},
+      {TYPED ("uint16"), 1, 0, GEMMCL_PRECISION_F32},
+      {TYPED ("int16"), 1.5, 16000, GEMMCL_PRECISION_F16},
+      {TYPED ("int32"), 1, 0, GEMMCL_PRECISION_F32},
+      {TYPED ("uint64"), 0x1p-49, 0, GEMMCL_PRECISION_F16},
+      {TYPED ("int64"), 0x1p-47, 0, GEMMCL_PRECISION_F32},
+      {TYPED ("float16"), 1, 0, GEMMCL_PRECISION_F16},
+      {TYPED ("float32"), 1, 0, GEMMCL_PRECISION_F16},
   };
   static const guint16 one = 0x3c00;
   g_autoptr (GError) error = NULL;
@@ -273,49 +261,31 @@ test_infinite (void)
     const gchar *caps, *kernel;
     gboolean warns;
   } cases[] = {
-      {AUDIO ("S32LE"), "xmx_f16_8x1_1x16", TRUE},
-      {AUDIO ("S32LE"), "gemm_naive", FALSE},
-      {AUDIO ("S16LE"), "xmx_f16_8x1_1x16", FALSE},
+      {MONO ("S32LE"), "xmx_f16_8x1_1x16", TRUE},
+      {MONO ("S32LE"), "gemm_naive", FALSE},
+      {MONO ("S16LE"), "xmx_f16_8x1_1x16", FALSE},
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autoptr (Stream) stream = stream_new ("weight", "[0.5]", "kernel", cases[i].kernel, NULL);
+    g_autoptr (Stream) stream = stream_start (
+        cases[i].caps, "gemmcl weight=[0.5] kernel=%s precision=f16", cases[i].kernel);
 
-    gst_util_set_object_arg (G_OBJECT (stream->element), "precision", "f16");
-    g_assert_true (stream_play (stream, cases[i].caps, NULL));
     if (cases[i].warns)
-      stream_assert_warning (stream, "2147483648", "precision=f16 ends at 65504", NULL);
+      stream_assert_message (stream, GST_MESSAGE_WARNING, NULL,
+                             "2147483648|precision=f16 ends at 65504");
     stream_assert_quiet (stream);
   }
-}
-
-static void
-skip (G_GNUC_UNUSED Fixture *self, G_GNUC_UNUSED gconstpointer data)
-{
-  g_test_skip ("there is no OpenCL device");
 }
 
 int
 main (int argc, char **argv)
 {
-  static const struct {
-    const gchar *path;
-    void (*test) (Fixture *, gconstpointer);
-  } tests[] = {
-      {"/precision/named", test_named},
-      {"/precision/addresses", test_addresses},
-      {"/precision/stated", test_stated},
-      {"/precision/change", test_change},
-  };
-  g_autoptr (GemmclContext) context = NULL;
-
-  g_test_init (&argc, &argv, NULL);
-  gst_init (&argc, &argv);
+  stream_test_init (&argc, &argv);
   g_test_add_func ("/precision/range", test_range);
   stream_add_test ("/precision/infinite", test_infinite);
-  context = gemmcl_context_new (NULL, NULL);
-  for (guint i = 0; i < G_N_ELEMENTS (tests); i++)
-    g_test_add (tests[i].path, Fixture, NULL, fixture_init, context ? tests[i].test : skip,
-                fixture_clear);
+  stream_add_test ("/precision/named", test_named);
+  stream_add_test ("/precision/addresses", test_addresses);
+  stream_add_test ("/precision/stated", test_stated);
+  stream_add_test ("/precision/change", test_change);
   return g_test_run ();
 }

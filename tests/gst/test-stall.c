@@ -1,52 +1,48 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <gemmcl.h>
-#include <gst/base/gstbasetransform.h>
-#include <glib/gstdio.h>
 
 #include "../lib/files.h"
 #include "arrivals.h"
 #include "stream.h"
 
-/* A weight is swapped while a stream plays: each output is of one weight, and comes in time. The
- * test checks the outputs; the benchmark, -m perf, also the time between them. Other programs may
- * disturb a round, so that the best of several counts. */
-
-#define MS G_TIME_SPAN_MILLISECOND
+/* A weight is swapped while a stream plays: each output is of one weight, whole. The benchmark, -m
+ * perf, also compares the longest time between two outputs with that without swaps; other programs
+ * may disturb a round, so that the best of several counts. */
 
 /* Frames a second, of which each is computed in a fraction of its time. */
 #define SIZE        4096
 #define RATE        20
 #define FRAME       (G_TIME_SPAN_SECOND / RATE)
+#define FRAMES      30
 #define MAX_ROUNDS  10
-#define SWAP_FRAMES 30
 #define MOST_LONGER 1.5
 /* Between two swaps: as fast as they can, they would take a processor's time from the device. */
-#define REST (100 * MS)
+#define REST (100 * G_TIME_SPAN_MILLISECOND)
 
-static Files files;
-
-/* Weights of one shape, to be swapped in a thread of the application's. */
+/**
+ * Swapper: swaps weights of one shape in a thread of the application's
+ * @paths: of a weight of ones, and one of twos
+ */
 typedef struct {
-  GstElement *element;
+  Stream *stream;
+  Arrivals *arrivals;
   gchar *paths[2];
   gint stop;
   guint swaps;
 } Swapper;
 
 static gchar *
-write_weight (const gchar *name, gfloat value)
+write_weight (const Files *files, const gchar *name, gfloat value)
 {
   g_autofree gfloat *values = g_new (gfloat, SIZE * SIZE);
-  gchar *path = files_path (&files, name);
+  gchar *path = files_path (files, name);
   g_autoptr (GemmclMatrix) matrix = NULL;
-  g_autoptr (GError) error = NULL;
 
   for (gsize i = 0; i < (gsize)SIZE * SIZE; i++)
     values[i] = value;
-  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, SIZE, SIZE, values, &error);
-  g_assert_no_error (error);
-  g_assert_true (gemmcl_matrix_save_npy (matrix, path, &error));
+  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, SIZE, SIZE, values, NULL);
+  g_assert_true (gemmcl_matrix_save_npy (matrix, path, NULL));
   return path;
 }
 
@@ -56,143 +52,100 @@ swap (gpointer data)
   Swapper *self = data;
 
   do {
-    g_object_set (self->element, "weight", self->paths[++self->swaps % 2], NULL);
+    g_object_set (self->stream->element, "weight", self->paths[++self->swaps % 2], NULL);
     g_usleep (REST);
   } while (!g_atomic_int_get (&self->stop));
   return NULL;
 }
 
-/* A row of ones. */
 static void
-push_row (Stream *stream)
+push_ones (Stream *stream)
 {
   gfloat *values = g_new (gfloat, SIZE);
 
   for (guint i = 0; i < SIZE; i++)
     values[i] = 1;
-  g_assert_cmpint (
-      gst_harness_push (stream->harness, gst_buffer_new_wrapped (values, SIZE * sizeof (gfloat))),
-      ==, GST_FLOW_OK);
+  stream_push (stream, gst_buffer_new_wrapped (values, SIZE * sizeof (gfloat)));
 }
 
-/* Pushes frames, @period us or more from one to the next. Returns: in us, the longest between two
- * outputs, but no less than that. */
+/* Pushes frames. Returns: in us, the longest time between two outputs, but no less than FRAME. */
 static gint64
-find_longest_gap (Stream *stream, Arrivals *arrivals, gint64 period)
+find_longest_gap (Swapper *self, gboolean swaps)
 {
-  const guint first = arrivals_count (arrivals);
-  gint64 next = g_get_monotonic_time (), longest = period;
+  const guint first = arrivals_count (self->arrivals);
+  gint64 next = g_get_monotonic_time (), longest = FRAME;
+  g_autoptr (GThread) thread = NULL;
 
-  for (guint i = 0; i < SWAP_FRAMES; i++) {
-    const gint64 early = next - g_get_monotonic_time ();
-
-    if (early > 0)
-      g_usleep ((gulong)early);
-    next = g_get_monotonic_time () + period;
-    push_row (stream);
+  self->stop = 0;
+  if (swaps)
+    thread = g_thread_new ("swap", swap, self);
+  for (guint i = 0; i < FRAMES; i++) {
+    g_usleep ((gulong)MAX (next - g_get_monotonic_time (), 0));
+    next = g_get_monotonic_time () + FRAME;
+    push_ones (self->stream);
   }
-  g_assert_true (arrivals_wait (arrivals, first + SWAP_FRAMES, 2 * G_TIME_SPAN_MINUTE));
-  for (guint i = first + 1; i < first + SWAP_FRAMES; i++)
-    longest =
-        MAX (longest, arrivals_get (arrivals, i)->time - arrivals_get (arrivals, i - 1)->time);
+  g_assert_true (arrivals_wait (self->arrivals, first + FRAMES, FOREVER));
+  g_atomic_int_set (&self->stop, 1);
+  if (swaps)
+    g_thread_join (g_steal_pointer (&thread));
+  for (guint i = first + 1; i < first + FRAMES; i++)
+    longest = MAX (longest, arrivals_get (self->arrivals, i)->time -
+                                arrivals_get (self->arrivals, i - 1)->time);
   return longest;
 }
 
-static gint64
-find_longest_gap_while_swapping (Stream *stream, Arrivals *arrivals, gint64 period,
-                                 Swapper *swapper)
-{
-  GThread *thread;
-  gint64 longest;
-
-  swapper->stop = 0;
-  thread = g_thread_new ("swap", swap, swapper);
-  longest = find_longest_gap (stream, arrivals, period);
-  g_atomic_int_set (&swapper->stop, 1);
-  g_thread_join (thread);
-  return longest;
-}
-
-/* Each output is of one weight, whole. */
 static void
 assert_weights (Arrivals *arrivals)
 {
-  const guint n = arrivals_count (arrivals);
+  const Arrival *arrival;
 
-  for (guint i = 0; i < n; i++) {
+  for (guint i = 0; (arrival = arrivals_get (arrivals, i)); i++) {
     GstMapInfo map;
     const gfloat *values;
 
-    g_assert_true (gst_buffer_map (arrivals_get (arrivals, i)->buffer, &map, GST_MAP_READ));
+    g_assert_true (gst_buffer_map (arrival->buffer, &map, GST_MAP_READ));
     values = (const gfloat *)map.data;
     g_assert_true (values[0] == SIZE || values[0] == 2 * SIZE);
     for (guint j = 1; j < SIZE; j++)
       g_assert_cmpfloat (values[j], ==, values[0]);
-    gst_buffer_unmap (arrivals_get (arrivals, i)->buffer, &map);
+    gst_buffer_unmap (arrival->buffer, &map);
   }
-}
-
-static void
-swap_init (Swapper *self, Stream *stream)
-{
-  self->element = stream->element;
-  self->paths[0] = write_weight ("ones.npy", 1);
-  self->paths[1] = write_weight ("twos.npy", 2);
-  g_object_set (self->element, "weight", self->paths[0], NULL);
-}
-
-/* Frames with and without swaps, by turns: once, or until the best rounds of both show it. */
-static void
-check_gaps (Stream *stream, Arrivals *arrivals, Swapper *swapper)
-{
-  const guint rounds = g_test_perf () ? MAX_ROUNDS : 1;
-  gint64 with = G_MAXINT64, without = G_MAXINT64;
-
-  for (guint i = 0; i < rounds && (i == 0 || with > MOST_LONGER * without); i++) {
-    const gint64 idle = find_longest_gap (stream, arrivals, FRAME);
-    const gint64 busy = find_longest_gap_while_swapping (stream, arrivals, FRAME, swapper);
-
-    g_test_message ("%.1f ms, while swapping %.1f", idle / 1e3, busy / 1e3);
-    without = MIN (without, idle);
-    with = MIN (with, busy);
-  }
-  g_test_message ("%u swaps", swapper->swaps);
-  g_assert_cmpuint (swapper->swaps, >, 0);
-  if (g_test_perf ())
-    g_assert_cmpfloat (with, <=, MOST_LONGER * without);
 }
 
 static void
 test_swap (void)
 {
-  g_autoptr (Stream) stream = stream_new ("name", "g", NULL);
+  g_auto (Files) files = {NULL};
+  g_autoptr (Stream) stream = NULL;
   g_autoptr (Arrivals) arrivals = NULL;
-  Swapper swapper = {NULL};
+  gint64 with = G_MAXINT64, without = G_MAXINT64;
+  Swapper self = {NULL};
 
-  swap_init (&swapper, stream);
-  g_assert_true (stream_play (stream,
-                              "other/tensors,format=static,num_tensors=1,types=(string)float32,"
-                              "dimensions=(string)4096:1,framerate=20/1",
-                              NULL));
-  arrivals = arrivals_new (stream->harness->sinkpad, TRUE);
-  push_row (stream);
-  check_gaps (stream, arrivals, &swapper);
+  files_init (&files);
+  self.paths[0] = write_weight (&files, "ones.npy", 1);
+  self.paths[1] = write_weight (&files, "twos.npy", 2);
+  self.stream = stream = stream_start (TENSOR ("4096:1"), "gemmcl weight=%s", self.paths[0]);
+  self.arrivals = arrivals = arrivals_new (stream->harness->sinkpad, TRUE);
+  push_ones (stream);
+  for (guint i = 0; i == 0 || (g_test_perf () && i < MAX_ROUNDS && with > MOST_LONGER * without);
+       i++) {
+    without = MIN (without, find_longest_gap (&self, FALSE));
+    with = MIN (with, find_longest_gap (&self, TRUE));
+    g_test_message ("%.1f ms, while swapping %.1f", without / 1e3, with / 1e3);
+  }
+  g_assert_cmpuint (self.swaps, >, 0);
+  if (g_test_perf ())
+    g_assert_cmpfloat (with, <=, MOST_LONGER * without);
   assert_weights (arrivals);
   stream_assert_quiet (stream);
-  g_free (swapper.paths[0]);
-  g_free (swapper.paths[1]);
+  g_free (self.paths[0]);
+  g_free (self.paths[1]);
 }
 
 int
 main (int argc, char **argv)
 {
-  int status;
-
-  files_init (&files);
-  g_test_init (&argc, &argv, NULL);
-  gst_init (&argc, &argv);
+  stream_test_init (&argc, &argv);
   stream_add_test ("/stall/swap", test_swap);
-  status = g_test_run ();
-  files_clear (&files);
-  return status;
+  return g_test_run ();
 }

@@ -123,20 +123,20 @@ check_metadata (const Item *item, GstBuffer *output, const Shape *in)
 static gchar *
 check_numbers (Walk *self, const Item *item, GstBuffer *output, const Shape *in, const Shape *out)
 {
-  gsize rows_in, rows_out;
+  gsize n_in = 0, n_out = 0;
   g_autofree gdouble *a = NULL, *d = NULL;
 
   if (item->resets)
     history_forget (&self->history);
   if (gst_buffer_get_size (item->buffer) == 0)
     return gst_buffer_get_size (output) == 0 ? NULL : g_strdup ("something came of nothing");
-  a = shape_read (in, item->buffer, &rows_in);
-  d = shape_read (out, output, &rows_out);
+  a = shape_read (in, item->buffer, &n_in);
+  d = shape_read (out, output, &n_out);
   if (!d)
     return g_strdup ("the output cannot be mapped");
-  if (rows_in != rows_out)
-    return g_strdup_printf ("%" G_GSIZE_FORMAT " rows came of %" G_GSIZE_FORMAT, rows_out, rows_in);
-  return history_check (&self->history, &item->terms, out->type, rows_in, a, d);
+  if (n_in / in->columns * out->columns != n_out)
+    return g_strdup_printf ("%zu numbers came of %zu", n_out, n_in);
+  return history_check (&self->history, &item->terms, out->type, n_in / in->columns, a, d);
 }
 
 static gchar *
@@ -171,10 +171,7 @@ check_next (Walk *self)
     return NULL;
   self->item++;
   if ((guint)item->kind != (guint)arrival->kind)
-    return g_strdup_printf ("%s came instead", arrival->kind == ARRIVAL_BUFFER ? "a buffer"
-                                               : arrival->kind == ARRIVAL_FLUSH
-                                                   ? "a flush"
-                                                   : GST_EVENT_TYPE_NAME (arrival->event));
+    return g_strdup ("something else came instead");
   if (item->kind == ITEM_BUFFER)
     return check_buffer (self, item, arrival);
   if (item->kind == ITEM_EVENT && item->event != arrival->event)
@@ -182,28 +179,12 @@ check_next (Walk *self)
   return NULL;
 }
 
-static gchar *
-describe (const Walk *self, guint index, gchar *wrong)
-{
-  const Item *item = get_item (self, index);
-  g_autofree gchar *reason = wrong;
-
-  if (!item)
-    return g_strdup_printf ("after the end: %s", reason);
-  if (item->kind == ITEM_FLUSH)
-    return g_strdup_printf ("a flush: %s", reason);
-  if (item->kind == ITEM_EVENT)
-    return g_strdup_printf ("event %s: %s", GST_EVENT_TYPE_NAME (item->event), reason);
-  return g_strdup_printf ("buffer %" G_GUINT64_FORMAT ": %s", GST_BUFFER_OFFSET (item->buffer),
-                          reason);
-}
-
 /* Returns: (nullable): the first thing that is wrong. */
 static gchar *
 check_arrivals (GPtrArray *items, Arrivals *arrivals)
 {
   Walk walk = {.items = items, .arrivals = arrivals};
-  gchar *wrong = NULL;
+  g_autofree gchar *wrong = NULL;
   guint at = 0;
 
   while (!wrong && (get_item (&walk, walk.item) || arrivals_get (arrivals, walk.arrival))) {
@@ -211,7 +192,7 @@ check_arrivals (GPtrArray *items, Arrivals *arrivals)
     wrong = check_next (&walk);
   }
   history_clear (&walk.history);
-  return wrong ? describe (&walk, at, wrong) : NULL;
+  return wrong ? g_strdup_printf ("item %u: %s", at, wrong) : NULL;
 }
 
 /* Returns: whether nothing was wrong. */
@@ -219,18 +200,18 @@ static gboolean
 run_stream (guint32 seed, gboolean print)
 {
   g_autoptr (Feed) feed = feed_new (seed);
-  Stream *stream = feed_get_stream (feed);
-  g_autoptr (Arrivals) arrivals = arrivals_new (stream->harness->sinkpad, seed % 2);
-  g_autofree gchar *wrong = feed_run (feed), *script = NULL, *came = NULL;
+  g_autoptr (Arrivals) arrivals = arrivals_new (feed->stream->harness->sinkpad, seed % 2);
+  g_autofree gchar *wrong = feed_run (feed), *came = NULL;
+  g_autoptr (GError) error = stream_pop_message (feed->stream, GST_MESSAGE_ERROR);
 
+  if (!wrong && error)
+    wrong = g_strdup ("an error was posted");
   if (!wrong)
-    wrong = check_arrivals (feed_get_items (feed), arrivals);
-  if (!wrong)
-    wrong = stream_pop_message (stream, GST_MESSAGE_ERROR, NULL);
+    wrong = check_arrivals (feed->items, arrivals);
   if (wrong && print) {
-    script = feed_print (feed);
     came = arrivals_print (arrivals);
-    g_test_message ("GEMMCL_TEST_STREAM=%u: %s\n  in: %s\n  out: %s", seed, wrong, script, came);
+    g_test_message ("GEMMCL_TEST_STREAM=%u: %s%s%s\n  in: %s\n  out: %s", seed, wrong,
+                    error ? ": " : "", error ? error->message : "", feed->script->str, came);
   }
   return !wrong;
 }
@@ -266,8 +247,7 @@ test_random (void)
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, NULL);
-  gst_init (&argc, &argv);
+  stream_test_init (&argc, &argv);
   stream_add_test ("/streams/random", test_random);
   return g_test_run ();
 }

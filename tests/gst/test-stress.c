@@ -1,19 +1,18 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "flows.h"
-#include "plugins.h"
+#include <stdio.h>
+#include <unistd.h>
+
+#include "load.h"
 
 /* What elements do while buffers are in flight, many times: order, EOS, flushes, caps and states
- * that change under load; and what is left of it all. With GEMMCL_TEST_BRIEF some hundred buffers
- * each, else ten thousand. */
+ * that change under load; what is left of it all; and how much memory it takes, for which
+ * "-p /steady" is a process of its own. With GEMMCL_TEST_BRIEF some hundred buffers each, else ten
+ * thousand. */
 
-/* One element, and two that hand on OpenCL memory, of which one collects batches, and wants the
- * columns that there are. */
-static const struct {
-  const gchar *name, *text;
-  gfloat factor;
-} lines[] = {
+static const LoadLine lines[] = {
     {"one", "gemmcl queue-depth=3 name=a weight=" LOAD_WEIGHT, 2},
+    /* They hand on OpenCL memory, and the second one collects batches. */
     {"two",
      "gemmcl queue-depth=3 weight=" LOAD_WEIGHT
      " ! gemmcl queue-depth=3 batch-size=2 weight=" LOAD_WEIGHT,
@@ -26,55 +25,75 @@ get_n (void)
   return g_getenv ("GEMMCL_TEST_BRIEF") ? 300 : 10000;
 }
 
-/* A test with a line of its own for each of them. */
 static void
-run_lines (void (*flow) (Load *load))
+test_flow (gconstpointer flow)
 {
   for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
-    flow_run (flow, lines[i].name, lines[i].text, lines[i].factor, NULL, get_n ());
-}
-
-static void
-test_order (void)
-{
-  run_lines (flow_order);
-}
-
-static void
-test_eos (void)
-{
-  run_lines (flow_eos);
-}
-
-static void
-test_flush (void)
-{
-  run_lines (flow_flush);
-}
-
-static void
-test_caps (void)
-{
-  run_lines (flow_caps);
-}
-
-static void
-test_states (void)
-{
-  run_lines (flow_states);
+    load_run (flow, &lines[i], NULL, get_n ());
 }
 
 static void
 test_seek (void)
 {
-  g_autoptr (GstPlugin) plugin = plugins_load ("videotestsrc", NULL);
+  g_autoptr (GstPlugin) plugin = plugins_load ("videotestsrc");
 
   if (plugin)
-    flow_seek ("videotestsrc ! video/x-raw,format=GRAY8,width=16,height=8,framerate=1000/1 ! "
+    load_seek ("videotestsrc ! video/x-raw,format=GRAY8,width=16,height=8,framerate=1000/1 ! "
                "gemmcl weight=[1] queue-depth=3",
                GST_STATE_READY, get_n ());
   else
     g_test_skip ("there is no videotestsrc");
+}
+
+/* What heaps and drivers may need more of when they are warm, whatever went through. */
+#define SLACK_KIB 1024
+
+/* A sanitizer keeps what was freed. */
+static gboolean
+is_sanitized (void)
+{
+#if defined(__has_feature)
+  #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  return TRUE;
+  #endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return TRUE;
+#endif
+  return FALSE;
+}
+
+/* KiB of memory that the process has in use; 0 where that is not told. */
+static guint64
+get_resident (void)
+{
+  g_autofree gchar *text = NULL;
+  guint64 pages = 0;
+
+  if (!g_file_get_contents ("/proc/self/statm", &text, NULL, NULL) ||
+      sscanf (text, "%*u %" G_GUINT64_FORMAT, &pages) != 1)
+    return 0;
+  return pages * (guint64)sysconf (_SC_PAGESIZE) / 1024;
+}
+
+/* Memory does not grow with the buffers that went through. */
+static void
+test_steady (gconstpointer line)
+{
+  const guint n = g_getenv ("GEMMCL_TEST_BRIEF") ? 2000 : 100000;
+  g_auto (Load) load = {NULL};
+  guint64 before = 0, after;
+
+  load_init (&load, line, NULL, 0);
+  for (guint i = 0; i < 500 + n; i++) {
+    g_assert_cmpint (load_push (&load), ==, GST_FLOW_OK);
+    if (i == 500)
+      before = get_resident ();
+  }
+  after = get_resident ();
+  g_test_message ("%" G_GUINT64_FORMAT " KiB before, %" G_GUINT64_FORMAT " KiB after", before,
+                  after);
+  if (!is_sanitized ())
+    g_assert_cmpuint (after, <=, before + SLACK_KIB);
 }
 
 int
@@ -82,14 +101,19 @@ main (int argc, char **argv)
 {
   g_autoptr (GstTracer) tracer = NULL;
 
-  line_test_init (&argc, &argv);
-  tracer = plugins_start_tracer ("leaks");
-  stream_add_test ("/stress/order", test_order);
-  stream_add_test ("/stress/eos", test_eos);
-  stream_add_test ("/stress/flush", test_flush);
-  stream_add_test ("/stress/caps", test_caps);
-  stream_add_test ("/stress/states", test_states);
+  stream_test_init (&argc, &argv);
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
+    g_autofree gchar *path = g_strconcat ("/steady/", lines[i].name, NULL);
+
+    stream_add_data_test (path, &lines[i], test_steady);
+  }
+  for (guint i = 0; i < LOAD_N_FLOWS; i++) {
+    g_autofree gchar *path = g_strconcat ("/stress/", load_flows[i].name, NULL);
+
+    stream_add_data_test (path, &load_flows[i], test_flow);
+  }
   stream_add_test ("/stress/seek", test_seek);
-  g_test_add_data_func ("/stress/leaks", tracer, flow_check_leaks);
+  tracer = load_start_tracer ();
+  g_test_add_data_func ("/stress/leaks", tracer, load_check_leaks);
   return g_test_run ();
 }

@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "doubles.h"
-#include "flows.h"
-#include "plugins.h"
+#include "load.h"
 #include "va-display.h"
 
 /* What test-stress.c does, with memory of others under the doubles, which see what is read while it
@@ -21,7 +20,7 @@
  *     test-va-stress libgstgemmcl.so
  */
 
-#define PICTURE(memory, height)                                                                    \
+#define FRAME(memory, height)                                                                      \
   "video/x-raw(memory:" memory "),format=NV12,width=16,height=" height                             \
   ",framerate=1000/1,colorimetry=1:4:0:0"
 #define HEIGHT 8
@@ -32,10 +31,10 @@
     "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12,width=16,height=" height            \
     ",framerate=1000/1,colorimetry=1:4:0:0"
 #else
-  #define EXPORTED(height) PICTURE ("DMABuf", height)
+  #define EXPORTED(height) FRAME ("DMABuf", height)
 #endif
 
-/* Red of what has no colour: the picture's brightness, in one channel or three. */
+/* Red of what has no colour: the frame's brightness, in one channel or three. */
 #define ONE_CHANNEL    "[[1],[0],[0]]"
 #define THREE_CHANNELS "[[1,1,1],[0,0,0],[0,0,0]]"
 
@@ -69,7 +68,7 @@ draw (GstBuffer *buffer, guint n, guint height)
 }
 
 static void
-check_picture (Load *load G_GNUC_UNUSED, GstPad *pad G_GNUC_UNUSED, GstBuffer *buffer, guint n)
+check_frame (const Load *load G_GNUC_UNUSED, GstPad *pad G_GNUC_UNUSED, GstBuffer *buffer, guint n)
 {
   GstMapInfo map;
 
@@ -103,7 +102,7 @@ get_memory (GstMemory **memories, guint n)
 
   if (!memories[slot] || GST_MINI_OBJECT_REFCOUNT_VALUE (memories[slot]) > 1 || n % 37 == 0) {
     g_autoptr (GstAllocator) allocator = gst_dmabuf_allocator_new ();
-    const int fd = memfd_create ("picture", MFD_CLOEXEC);
+    const int fd = memfd_create ("frame", MFD_CLOEXEC);
 
     g_assert_cmpint (ftruncate (fd, (off_t)size), ==, 0);
     g_clear_pointer (&memories[slot], gst_memory_unref);
@@ -130,31 +129,29 @@ static GstBufferPool *
 new_pool (GstAllocator *allocator, const gchar *text)
 {
   g_autoptr (GstCaps) caps = gst_caps_from_string (text);
-  GstBufferPool *pool;
-
-#if GST_CHECK_VERSION(1, 23, 0)
-  pool = gst_va_pool_new_with_config (caps, 1, 0, VA_SURFACE_ATTRIB_USAGE_HINT_GENERIC,
-                                      GST_VA_FEATURE_AUTO, allocator, NULL);
-#else
-  pool = gst_va_pool_new_with_config (caps, 16 * HEIGHT * 2 * 3 / 2, 1, 0,
-                                      VA_SURFACE_ATTRIB_USAGE_HINT_GENERIC, GST_VA_FEATURE_AUTO,
-                                      allocator, NULL);
+  GstBufferPool *pool = gst_va_pool_new_with_config (caps,
+#if !GST_CHECK_VERSION(1, 23, 0)
+                                                     16 * HEIGHT * 2 * 3 / 2,
 #endif
+                                                     1, 0, VA_SURFACE_ATTRIB_USAGE_HINT_GENERIC,
+                                                     GST_VA_FEATURE_AUTO, allocator, NULL);
+
   g_assert_true (gst_buffer_pool_set_active (pool, TRUE));
   return pool;
 }
 
 /* Through one element, and through two, of which one collects batches. */
 static void
-run_lines (void (*flow) (Load *load), const gchar *name, const LoadSource *source)
+run_lines (const LoadFlow *flow, const LoadSource *source)
 {
-  g_autofree gchar *two = g_strconcat (name, ", two elements", NULL);
+  static const LoadLine lines[] = {{"one", "gemmcl queue-depth=3 name=a weight=" ONE_CHANNEL, 1},
+                                   {"two",
+                                    "gemmcl queue-depth=3 batch-size=2 weight=" ONE_CHANNEL
+                                    " ! gemmcl queue-depth=3 weight=[1]",
+                                    1}};
 
-  flow_run (flow, name, "gemmcl queue-depth=3 name=a weight=" ONE_CHANNEL, 1, source, get_n ());
-  flow_run (flow, two,
-            "gemmcl queue-depth=3 batch-size=2 weight=" ONE_CHANNEL
-            " ! gemmcl queue-depth=3 weight=[1]",
-            1, source, get_n ());
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
+    load_run (flow, &lines[i], source, get_n ());
 }
 
 static void
@@ -168,10 +165,10 @@ assert_right (void)
 
 /* What a pool's allocator @dmabufs makes. */
 static void
-run_surfaces (void (*flow) (Load *load), gboolean dmabufs)
+run_surfaces (const LoadFlow *flow, gboolean dmabufs)
 {
   static const gchar *const caps[2][2] = {
-      {PICTURE ("VAMemory", "8"), PICTURE ("VAMemory", "16")},
+      {FRAME ("VAMemory", "8"), FRAME ("VAMemory", "16")},
       {EXPORTED ("8"), EXPORTED ("16")},
   };
   const GstVideoFormat nv12 = GST_VIDEO_FORMAT_NV12;
@@ -182,7 +179,7 @@ run_surfaces (void (*flow) (Load *load), gboolean dmabufs)
   const LoadSource source = {{caps[dmabufs][0], caps[dmabufs][1]},
                              {THREE_CHANNELS, ONE_CHANNEL},
                              take_surface,
-                             check_picture,
+                             check_frame,
                              pools};
 
   for (guint i = 0; i < 2; i++) {
@@ -194,7 +191,7 @@ run_surfaces (void (*flow) (Load *load), gboolean dmabufs)
       g_array_unref (formats);
     pools[i] = new_pool (allocator, caps[dmabufs][i]);
   }
-  run_lines (flow, dmabufs ? "a media driver's dma-bufs" : "surfaces", &source);
+  run_lines (flow, &source);
   g_assert_cmpint (doubles_count ("va-objects"), >, shared);
   for (guint i = 0; i < 2; i++) {
     gst_buffer_pool_set_active (pools[i], FALSE);
@@ -206,54 +203,47 @@ run_surfaces (void (*flow) (Load *load), gboolean dmabufs)
 }
 
 static void
-run_dmabufs (void (*flow) (Load *load))
+run_dmabufs (const LoadFlow *flow)
 {
   const gint64 imported = doubles_count ("dmabuf-objects");
   GstMemory *memories[N_MEMORIES] = {NULL};
-  const LoadSource source = {{PICTURE ("DMABuf", "8"), PICTURE ("DMABuf", "16")},
+  const LoadSource source = {{FRAME ("DMABuf", "8"), FRAME ("DMABuf", "16")},
                              {THREE_CHANNELS, ONE_CHANNEL},
                              take_dmabuf,
-                             check_picture,
+                             check_frame,
                              memories};
 
-  run_lines (flow, "dma-bufs", &source);
+  run_lines (flow, &source);
   g_assert_cmpint (doubles_count ("dmabuf-objects"), >, imported);
   for (guint i = 0; i < N_MEMORIES; i++)
     g_clear_pointer (&memories[i], gst_memory_unref);
   assert_right ();
 }
 
-typedef struct {
-  const gchar *path;
-  void (*run) (Load *load);
-} Flow;
-
 static void
-test_flow (gconstpointer data)
+test_flow (gconstpointer flow)
 {
-  const Flow *flow = data;
-
   if (doubles_missing ()) {
     g_test_skip (doubles_missing ());
     return;
   }
-  run_surfaces (flow->run, FALSE);
-  run_surfaces (flow->run, TRUE);
-  run_dmabufs (flow->run);
+  run_surfaces (flow, FALSE);
+  run_surfaces (flow, TRUE);
+  run_dmabufs (flow);
 }
 
 /* With a real source of surfaces, which closes what it opened in READY when it goes back there. */
 static void
 test_seek (void)
 {
-  g_autoptr (GstPlugin) source = plugins_load ("videotestsrc", NULL);
-  g_autoptr (GstPlugin) va = plugins_load ("va", NULL);
+  g_autoptr (GstPlugin) source = plugins_load ("videotestsrc");
+  g_autoptr (GstPlugin) va = plugins_load ("va");
 
   if (doubles_missing () || !source || !va) {
     g_test_skip (doubles_missing () ? doubles_missing () : "There is no videotestsrc, or no va.");
     return;
   }
-  flow_seek ("videotestsrc ! video/x-raw,format=NV12,width=16,height=8,framerate=1000/1 ! "
+  load_seek ("videotestsrc ! video/x-raw,format=NV12,width=16,height=8,framerate=1000/1 ! "
              "vapostproc ! video/x-raw(memory:VAMemory) ! gemmcl queue-depth=3 weight=" ONE_CHANNEL,
              GST_STATE_NULL, get_n ());
   doubles_assert_right ();
@@ -262,24 +252,22 @@ test_seek (void)
 int
 main (int argc, char **argv)
 {
-  static const Flow flows[] = {
-      {"/va-stress/order", flow_order},   {"/va-stress/eos", flow_eos},
-      {"/va-stress/flush", flow_flush},   {"/va-stress/caps", flow_caps},
-      {"/va-stress/states", flow_states},
-  };
   g_autoptr (GstTracer) tracer = NULL;
   g_autoptr (GstPlugin) plugin = NULL;
 
   if (get_n () > 1000)
     g_setenv ("GEMMCL_DOUBLES_LATENCY_MS", "0", FALSE);
-  line_test_init (&argc, &argv);
+  stream_test_init (&argc, &argv);
   g_assert_cmpint (argc, ==, 2);
   plugin = gst_plugin_load_file (argv[1], NULL);
   g_assert_nonnull (plugin);
-  tracer = plugins_start_tracer ("leaks");
-  for (guint i = 0; i < G_N_ELEMENTS (flows); i++)
-    g_test_add_data_func (flows[i].path, &flows[i], test_flow);
+  tracer = load_start_tracer ();
+  for (guint i = 0; i < LOAD_N_FLOWS; i++) {
+    g_autofree gchar *path = g_strconcat ("/va-stress/", load_flows[i].name, NULL);
+
+    g_test_add_data_func (path, &load_flows[i], test_flow);
+  }
   g_test_add_func ("/va-stress/seek", test_seek);
-  g_test_add_data_func ("/va-stress/leaks", tracer, flow_check_leaks);
+  g_test_add_data_func ("/va-stress/leaks", tracer, load_check_leaks);
   return g_test_run ();
 }
