@@ -198,7 +198,7 @@ test_strides (void)
 {
   g_autoptr (Stream) stream = stream_new ("gemmcl weight=[[0,0,1],[0,1,0],[1,0,0]]");
   g_autoptr (GemmclContext) context = gemmcl_context_new (NULL, NULL);
-  g_autoptr (GstBuffer) input = NULL, output = NULL;
+  g_autoptr (GstBuffer) input = NULL, before = NULL, output = NULL;
   guint8 pixels[ROW * HEIGHT];
   const GstVideoMeta *meta;
   gsize touched = 0;
@@ -207,6 +207,7 @@ test_strides (void)
   for (guint i = 0; i < sizeof pixels; i++)
     pixels[i] = i + 1;
   input = padded_input (pixels);
+  before = padded_input (pixels);
   stream->harness = gst_harness_new_with_element (stream->element, "sink", "src");
   gst_harness_set_sink_caps_str (stream->harness, "video/x-raw,format=RGB");
   gst_pad_add_probe (stream->harness->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
@@ -214,6 +215,9 @@ test_strides (void)
   g_assert_true (stream_push_caps (stream, VIDEO ("RGB", "width=5,height=3")));
   output = stream_run (stream, gst_buffer_ref (input));
 
+  g_assert_true (gst_buffer_map (before, &map, GST_MAP_READ));
+  g_assert_cmpint (gst_buffer_memcmp (input, 0, map.data, map.size), ==, 0);
+  gst_buffer_unmap (before, &map);
   meta = gst_buffer_get_video_meta (output);
   g_assert_nonnull (meta);
   if (!gemmcl_context_get_device_info (context)->host_unified) {
