@@ -79,14 +79,14 @@ get_resident (void)
 static void
 test_steady (gconstpointer line)
 {
-  const guint n = g_getenv ("GEMMCL_TEST_BRIEF") ? 2000 : 100000;
+  const guint n = g_getenv ("GEMMCL_TEST_BRIEF") ? 2000 : 100000, warm = MAX (n / 10, 500);
   g_auto (Load) load = {NULL};
   guint64 before = 0, after;
 
   load_init (&load, line, NULL, 0);
-  for (guint i = 0; i < 500 + n; i++) {
+  for (guint i = 0; i < warm + n; i++) {
     g_assert_cmpint (load_push (&load), ==, GST_FLOW_OK);
-    if (i == 500)
+    if (i == warm)
       before = get_resident ();
   }
   after = get_resident ();
