@@ -258,6 +258,31 @@ test_input (gconstpointer data)
   stream_assert_same (stream, plain);
 }
 
+/* A pool of upstream of few buffers: the element leaves one to it, in batches, too. */
+static void
+test_small_pool (void)
+{
+  g_autoptr (GstCaps) caps = gst_caps_from_string (RGB);
+  g_autoptr (Stream) stream =
+      stream_start (RGB, WEIGHT "batch-size=3 queue-depth=3 batch-timeout=0");
+  GstBufferPool *pool = gst_buffer_pool_new ();
+  GstBufferPoolAcquireParams params = {.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT};
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  gst_buffer_pool_config_set_params (config, caps, 9 * 160, 2, 2);
+  g_assert_true (gst_buffer_pool_set_config (pool, config));
+  g_assert_true (gst_buffer_pool_set_active (pool, TRUE));
+  for (guint i = 0; i < N; i++) {
+    GstBuffer *buffer = NULL;
+
+    g_assert_cmpint (gst_buffer_pool_acquire_buffer (pool, &buffer, &params), ==, GST_FLOW_OK);
+    stream_push (stream, buffer);
+  }
+  stream_end (stream);
+  g_assert_cmpuint (stream->n, ==, N);
+  give_pool (pool);
+}
+
 /* An upstream that has no use for a pool. */
 static void
 test_allocator (void)
@@ -583,6 +608,7 @@ main (int argc, char **argv)
   stream_test_init (&argc, &argv);
   for (guint i = 0; i < G_N_ELEMENTS (inputs); i++)
     stream_add_data_test (inputs[i].path, GUINT_TO_POINTER (i), test_input);
+  stream_add_test ("/offer/small-pool", test_small_pool);
   stream_add_test ("/offer/allocator", test_allocator);
   stream_add_test ("/offer/other-media", test_other_media);
   stream_add_test ("/offer/videotestsrc", test_videotestsrc);

@@ -119,6 +119,23 @@ test_sink_is_narrowed (void)
   g_assert_true (has (wrong_n, "video/x-raw,format=RGBA"));
 }
 
+/* So does that of patches. */
+static void
+test_patches_narrow (void)
+{
+  const GstGemmclSettings settings = {.batch_size = 1,
+                                      .feature_mode = GST_GEMMCL_FEATURE_MODE_PATCH,
+                                      .patch_width = 4,
+                                      .patch_height = 2};
+  g_autoptr (GstCaps) any = gst_caps_from_string ("other/tensors");
+  g_autoptr (GstCaps) caps =
+      gst_gemmcl_caps_transform (GST_PAD_SRC, any, NULL, &settings, 4 * 2 * 3, 5);
+
+  g_assert_true (has (caps, "video/x-raw,format=RGB"));
+  g_assert_false (has (caps, "video/x-raw,format=RGBA"));
+  g_assert_false (has (caps, "video/x-raw,format=GRAY8"));
+}
+
 static void
 test_audio (void)
 {
@@ -305,6 +322,7 @@ main (int argc, char **argv)
   g_test_add_func ("/caps/pixel-keeps-video", test_pixel_keeps_video);
   g_test_add_func ("/caps/frame-makes-tensors", test_frame_makes_tensors);
   g_test_add_func ("/caps/sink-is-narrowed", test_sink_is_narrowed);
+  g_test_add_func ("/caps/patches-narrow", test_patches_narrow);
   g_test_add_func ("/caps/audio", test_audio);
   g_test_add_func ("/caps/fixate", test_fixate);
   g_test_add_func ("/caps/mono-has-no-mask", test_mono_has_no_mask);
