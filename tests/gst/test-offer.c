@@ -2,15 +2,12 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <gemmcl.h>
 #include <gst/video/video.h>
-#include <math.h>
-#include <string.h>
 
 #include "copies.h"
 #include "memory/gstgemmclmemory.h"
 #include "stream.h"
 
-/* The memory that the element offers upstream, which the device uses without a copy, and that of
- * its outputs, which come from pools and which beta may come to scale. */
+/* The memory that the element offers upstream, which the device uses without a copy. */
 
 #define RGB    VIDEO ("RGB", "width=53,height=9")
 #define BYTES  (53 * 9 * 3)
@@ -401,207 +398,6 @@ test_forced (void)
   stream_assert_memory (stream, "b", "OpenCL to system", N * BYTES / 3);
 }
 
-/* Memory @index of each output of 30 buffers like @input comes from a pool: none is new after the
- * first three, when a pool that was too small is gone. */
-static void
-check_reuse (const gchar *text, const gchar *caps, GstBuffer *input, guint index)
-{
-  const GQuark seen = g_quark_from_static_string ("seen");
-  g_autoptr (Stream) stream = stream_start (caps, "%s", text);
-
-  for (guint i = 0; i < 30; i++) {
-    g_autoptr (GstBuffer) output = stream_run (stream, gst_buffer_copy_deep (input));
-    GstMiniObject *memory = GST_MINI_OBJECT (gst_buffer_peek_memory (output, index));
-
-    g_assert_true (i < 3 || gst_mini_object_get_qdata (memory, seen));
-    gst_mini_object_set_qdata (memory, seen, stream, NULL);
-  }
-}
-
-static void
-test_reuse (void)
-{
-  static const gchar *const memories[] = {"", FORCE ("other/tensors" OPENCL)};
-  static const gchar *const settings[] = {"weight=[[1],[2],[3]]",
-                                          "weight=[[1],[2],[3],[4],[5],[6],[7]] tensor-index=1",
-                                          "weight=[[1],[2],[3]] row-outputs=sum"};
-  g_autoptr (GstBuffer) shorter = noise_bytes (4 * 100, 1), longer = noise_bytes (4 * 5000, 1);
-  g_autoptr (GstBuffer) tensors = noise_bytes (60, 1), other = noise_bytes (7, 2);
-
-  check_reuse ("gemmcl weight=[[1],[2]]", STEREO, shorter, 0);
-  check_reuse ("gemmcl weight=[[1],[2]]", STEREO, longer, 0);
-  gst_buffer_append_memory (tensors, gst_buffer_get_memory (other, 0));
-  for (guint i = 0; i < G_N_ELEMENTS (memories) * G_N_ELEMENTS (settings); i++) {
-    g_autofree gchar *text = g_strdup_printf ("gemmcl %s %s", settings[i / 2], memories[i % 2]);
-
-    check_reuse (text, TWO, tensors, i / 2);
-  }
-}
-
-/* Outputs that beta scales, or may yet. */
-#define LARGE       VIDEO ("RGB", "width=160,height=120")
-#define LARGE_BYTES (160 * 120 * 3)
-#define HALVE       "gemmcl name=a weight=[[.5,0,0],[0,.5,0],[0,0,.5]] "
-
-/* Twice 0, then .5 by turns: so outputs of both are previous ones of both. */
-static gdouble
-get_beta (guint i)
-{
-  return i % 4 < 2 ? 0.0 : 0.5;
-}
-
-/* Compares outputs of HALVE. Each adds to the one before as that was before it was rounded, from the
- * first beta other than 0 on; that one finds the output as it was pushed. */
-static void
-assert_halves (GByteArray *found)
-{
-  g_autofree gdouble *last = g_new0 (gdouble, LARGE_BYTES);
-  gboolean kept = FALSE;
-
-  g_assert_cmpuint (found->len, ==, N * LARGE_BYTES);
-  for (guint i = 0; i < N; i++) {
-    g_autoptr (GstBuffer) input = noise_bytes (LARGE_BYTES, i);
-    GstMapInfo map;
-
-    kept |= get_beta (i) != 0;
-    g_assert_true (gst_buffer_map (input, &map, GST_MAP_READ));
-    for (guint j = 0; j < LARGE_BYTES; j++) {
-      guchar out;
-
-      last[j] = 0.5 * map.data[j] + get_beta (i) * last[j];
-      out = (guchar)MIN (rint (last[j]), 255.0);
-      g_assert_cmpuint (found->data[i * LARGE_BYTES + j], ==, out);
-      last[j] = kept ? last[j] : out;
-    }
-    gst_buffer_unmap (input, &map);
-  }
-}
-
-/* An element behind that works in place: it keeps what it finds for itself, and leaves ones. */
-static GstPadProbeReturn
-overwrite (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer bytes)
-{
-  GstBuffer *buffer = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
-  GstMapInfo map;
-
-  g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READWRITE));
-  g_byte_array_append (bytes, map.data, map.size);
-  memset (map.data, 1, map.size);
-  gst_buffer_unmap (buffer, &map);
-  GST_PAD_PROBE_INFO_DATA (info) = buffer;
-  return GST_PAD_PROBE_OK;
-}
-
-static void
-test_beta (void)
-{
-  static const gchar *const texts[] = {HALVE "queue-depth=1", HALVE "queue-depth=4",
-                                       HALVE "queue-depth=2 " FORCE ("video/x-raw" OPENCL)};
-
-  for (guint i = 0; i < 2 * G_N_ELEMENTS (texts); i++) {
-    g_autoptr (Stream) stream = stream_start (LARGE, "%s", texts[i / 2]);
-    g_autoptr (GByteArray) overwritten = g_byte_array_new ();
-    g_autoptr (GstPad) pad = gst_element_get_static_pad (stream_get (stream, "a"), "src");
-
-    if (i % 2)
-      gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, overwrite, overwritten, NULL);
-    for (guint j = 0; j < N; j++) {
-      g_object_set (stream_get (stream, "a"), "beta", get_beta (j), NULL);
-      stream_push (stream, noise_bytes (LARGE_BYTES, j));
-      stream_collect (stream);
-    }
-    stream_end (stream);
-    assert_halves (i % 2 ? overwritten : stream->bytes);
-  }
-}
-
-/* Noise where the device can read it. */
-static GstBuffer *
-aligned_noise (guint seed)
-{
-  g_autoptr (GstBuffer) noise = noise_bytes (LARGE_BYTES, seed);
-  GstAllocationParams params = {.align = 63};
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, LARGE_BYTES, &params);
-  GstMapInfo map;
-
-  g_assert_true (gst_buffer_map (noise, &map, GST_MAP_READ));
-  gst_buffer_fill (buffer, 0, map.data, map.size);
-  gst_buffer_unmap (noise, &map);
-  return buffer;
-}
-
-/* Nothing of the frames is copied, whatever beta is. */
-static void
-test_beta_copies (void)
-{
-  if (get_device ().type != GEMMCL_DEVICE_TYPE_CPU) {
-    g_test_skip ("copies are not counted on this device");
-    return;
-  }
-  for (guint i = 0; i < 2; i++) {
-    g_autoptr (Stream) stream = stream_start (LARGE, HALVE "beta=%s", i ? "0" : "0.5");
-    Copies copies;
-
-    for (guint j = 0; j < N; j++) {
-      stream_push (stream, aligned_noise (j));
-      if (j == 0)
-        copies_reset ();
-    }
-    copies = copies_get ();
-    stream_end (stream);
-    g_assert_cmpuint (copies.reads + copies.writes + copies.copies, ==, 0);
-  }
-}
-
-/* A pool like those of displays, by its type. */
-typedef GstBufferPool DisplayPool;
-typedef GstBufferPoolClass DisplayPoolClass;
-static GType display_pool_get_type (void);
-G_DEFINE_TYPE (DisplayPool, display_pool, GST_TYPE_BUFFER_POOL)
-
-static void
-display_pool_init (DisplayPool *self G_GNUC_UNUSED)
-{
-}
-
-static void
-display_pool_class_init (DisplayPoolClass *klass G_GNUC_UNUSED)
-{
-}
-
-static GstPadProbeReturn
-offer (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer pool)
-{
-  if (GST_QUERY_TYPE (GST_PAD_PROBE_INFO_QUERY (info)) != GST_QUERY_ALLOCATION)
-    return GST_PAD_PROBE_OK;
-  gst_query_add_allocation_pool (GST_PAD_PROBE_INFO_QUERY (info), pool, LARGE_BYTES, 0, 2);
-  return GST_PAD_PROBE_HANDLED;
-}
-
-/* Downstream's own frames are used where the device writes them as they are; a plain pool has
- * nothing that the element's lacks. */
-static void
-test_peer_pool (void)
-{
-  const gboolean shared = get_device ().host_unified;
-
-  for (guint own = 0; own <= 1; own++) {
-    g_autoptr (GstBufferPool) pool = gst_object_ref_sink (
-        g_object_new (own ? display_pool_get_type () : GST_TYPE_BUFFER_POOL, NULL));
-    g_autoptr (Stream) stream = stream_start (LARGE, HALVE "beta=0.5");
-
-    gst_pad_add_probe (stream->harness->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer, pool,
-                       NULL);
-    g_assert_true (gst_harness_push_upstream_event (stream->harness, gst_event_new_reconfigure ()));
-    for (guint i = 0; i < N; i++) {
-      g_autoptr (GstBuffer) output = stream_run (stream, noise_bytes (LARGE_BYTES, i));
-
-      g_assert_cmpint (output->pool == pool, ==, own && shared);
-    }
-    stream_end (stream);
-  }
-}
-
 int
 main (int argc, char **argv)
 {
@@ -613,9 +409,5 @@ main (int argc, char **argv)
   stream_add_test ("/offer/other-media", test_other_media);
   stream_add_test ("/offer/videotestsrc", test_videotestsrc);
   stream_add_test ("/offer/forced", test_forced);
-  stream_add_test ("/outputs/reuse", test_reuse);
-  stream_add_test ("/outputs/beta", test_beta);
-  stream_add_test ("/outputs/beta-copies", test_beta_copies);
-  stream_add_test ("/outputs/peer-pool", test_peer_pool);
   return g_test_run ();
 }
