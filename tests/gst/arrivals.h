@@ -4,7 +4,7 @@
 
 #include <gst/gst.h>
 
-/* What arrives at a pad, in the order in which it does: buffers, serialised events and flushes. */
+/* Arrivals at a pad, in their order: buffers, serialised events and flushes. */
 
 typedef enum {
   ARRIVAL_BUFFER,

@@ -121,7 +121,7 @@ pick_beta (Feed *self)
   return choice[g_rand_int_range (self->rand, 0, G_N_ELEMENTS (choice))];
 }
 
-/* What has its value by stream time, in steps. */
+/* A control source whose value is that of the stream time, in steps. */
 static GstControlSource *
 control (Feed *self, const gchar *name, gdouble (*pick) (Feed *self))
 {
@@ -144,7 +144,7 @@ refuse (Feed *self, const gchar *what)
     self->failure = g_strdup (what);
 }
 
-/* What follows is pushed between buffers. Takes @event. */
+/* Pushes an event between buffers. Takes @event. */
 static void
 push_event (Feed *self, GstEvent *event)
 {
@@ -281,7 +281,7 @@ change_scalars (Feed *self)
     g_object_set (self->stream->element, "beta", self->terms.beta = pick_beta (self), NULL);
 }
 
-/* What the element does by itself, it may do now. */
+/* The element may do now what it does by itself. */
 static void
 rest (Feed *self)
 {
@@ -301,7 +301,7 @@ pick_sample (Feed *self)
   }
 }
 
-/* Of audio many buffers are as long as the one before, and few longer than all others. */
+/* Many buffers of audio are as long as the one before, and few are longer than all others. */
 static gsize
 pick_rows (Feed *self)
 {

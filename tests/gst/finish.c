@@ -4,7 +4,6 @@
 
 #include <gst/app/gstappsink.h>
 #include <gst/video/video.h>
-#include <string.h>
 
 #include "doubles.h"
 
@@ -107,17 +106,6 @@ finish_assert_same (const Finish *one, const Finish *other)
 {
   g_assert_cmpuint (one->n, ==, other->n);
   g_assert_cmpmem (one->bytes->data, one->bytes->len, other->bytes->data, other->bytes->len);
-}
-
-void
-finish_assert_said (const gchar *text, const gchar *words)
-{
-  g_auto (GStrv) each = g_strsplit (words, "|", -1);
-
-  g_assert_nonnull (text);
-  for (guint i = 0; each[i]; i++)
-    if (!strstr (text, each[i]))
-      g_error ("expected \"%s\" in: %s", each[i], text);
 }
 
 void

@@ -36,9 +36,6 @@ void finish_assert_well (const Finish *self, guint n, const gchar *memory);
 /** Asserts that both gave the same bytes. */
 void finish_assert_same (const Finish *one, const Finish *other);
 
-/** Asserts that in an error, or a warning, all words stand; @words has a '|' between them. */
-void finish_assert_said (const gchar *text, const gchar *words);
-
 /** Asserts that nothing was misused, and that no object, context or surface is left. */
 void finish_assert_right (void);
 

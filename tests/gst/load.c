@@ -44,7 +44,7 @@ static const LoadSource tensors = {
     check_tensor,
     NULL};
 
-/* What was pushed before a flush must not come after it. */
+/* A buffer that was pushed before a flush must not come after it. */
 static GstPadProbeReturn
 see_flush (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
 {
@@ -308,7 +308,7 @@ load_run (const LoadFlow *flow, const LoadLine *line, const LoadSource *source, 
                   g_timer_elapsed (timer, NULL));
 }
 
-/* What a sink sees of a source that is to seek. */
+/* A view from the sink on a source that seeks. */
 typedef struct {
   GMutex lock;
   GCond changed;
@@ -404,7 +404,7 @@ load_start_tracer (void)
   return g_object_new (gst_tracer_factory_get_tracer_type (GST_TRACER_FACTORY (feature)), NULL);
 }
 
-/* What the registry keeps. */
+/* Returns: whether the registry keeps objects of @type. */
 static gboolean
 is_kept (const gchar *type)
 {

@@ -10,9 +10,9 @@
 #include "stream.h"
 
 /* auto-tune: a faster kernel is found while buffers flow, and takes over between two of them; how,
- * tests/lib/test-auto-tune.c tests. The device's clock is the test's (clock.h), which decides what is
- * faster; all else is as it is. The numbers are integers so small that f32 is exact, and each output
- * is compared with a reference. */
+ * tests/lib/test-auto-tune.c tests. The device's clock is the test's (clock.h), which decides what
+ * is faster; all else is as it is. The numbers are integers so small that f32 is exact, and each
+ * output is compared with a reference. */
 
 #define K 128
 #define N 64
@@ -150,7 +150,7 @@ pull_all (Flow *self)
   g_assert_null (gst_harness_try_pull (self->stream->harness));
 }
 
-/* Of the outputs the last few are still in flight. */
+/* The last few outputs are still in flight. */
 static void
 push (Flow *self)
 {
@@ -242,8 +242,8 @@ run_swap (const gchar *settings, guint period, const gchar *kernel)
   stream_assert_quiet (flow.stream);
 }
 
-/* The swap, over which the previous output goes and weights that change meanwhile; and the next start,
- * which takes the kernel from the file. */
+/* The swap, over which the previous output goes and weights that change meanwhile; and the next
+ * start, which takes the kernel from the file. */
 static void
 test_swap (void)
 {

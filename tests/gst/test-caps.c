@@ -9,7 +9,7 @@
 
 static const GstGemmclSettings automatic = {.batch_size = 1};
 
-/* What @text of one pad becomes at the other. */
+/* Returns: the caps @text of one pad as they are at the other. */
 static GstCaps *
 transform (GstPadDirection direction, const gchar *text, const gchar *filter, gsize k, gsize n)
 {
@@ -255,7 +255,7 @@ test_memories (void)
     "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=" format                                 \
     ",width=4,height=2,framerate=30/1"
 
-/* Where surfaces are shared, what Intel's media drivers tile is known, too. */
+/* If surfaces are shared, the tiles of Intel's media drivers are known, too. */
 static void
 check_tiled (const gchar *text, GstVideoFormat expected)
 {

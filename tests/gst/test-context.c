@@ -167,7 +167,7 @@ make_context (guint device)
   return context;
 }
 
-/* Whether a bin gave one to the element @name. */
+/* Returns: whether a bin gave a context to the element @name. */
 static gboolean
 fixture_was_given (Fixture *self, const gchar *name)
 {
@@ -323,7 +323,7 @@ test_useless (void)
   }
 }
 
-/* What is set on an element that is open is taken when streaming starts. */
+/* A context that is set on an open element is taken when streaming starts. */
 static void
 test_set_later (void)
 {

@@ -10,6 +10,7 @@
 
 #include "doubles.h"
 #include "finish.h"
+#include "stream.h"
 
 /* dma-bufs, which here are files in memory, under the doubles: with strides and offsets of any
  * kind they give what the same frame in the system's memory gives. */
@@ -192,8 +193,9 @@ static const Layout tight = {0, 0, 0, WHOLE}, padded = {0, 0, 10, WHOLE}, odd = 
 static const Layout planes = {0, 0, 0, PLANES}, odd_planes = {52, 7, 3, PLANES};
 static const Layout files = {0, 0, 3, FILES};
 
-/* What is as the plan wants it is read in place; otherwise the device copies each plane once. Planes
- * may be memories of their own if they lie in one dma-buf; otherwise the host copies them. */
+/* A dma-buf with the layout that the plan wants is read in place. The device copies each plane of
+ * another one once. Planes may be memories of their own if they lie in one dma-buf; otherwise the
+ * host copies them. */
 static void
 test_import (void)
 {
@@ -279,7 +281,7 @@ test_failures (void)
 
     doubles_fail (cases[i].function, 2, -6);
     run (&(Source){"NV12", &odd, FALSE}, "", NULL, &shared);
-    finish_assert_said (shared.failure, cases[i].words);
+    assert_words (shared.failure, cases[i].words);
     g_assert_true (doubles_wait_for ("live-objects", 0));
     /* What cannot be released stays acquired, whatever the element does. */
     if (strstr (cases[i].function, "Release"))

@@ -111,7 +111,7 @@ check_file (const gchar *path, const gchar *word)
   stream_assert_message (stream, GST_MESSAGE_ERROR, "gst-resource-error-quark", words);
 }
 
-/* What is wrong with a file says the library; the element names the property. */
+/* The library says what is wrong with a file; the element names the property. */
 static void
 test_files (void)
 {

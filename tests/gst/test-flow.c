@@ -6,8 +6,8 @@
 
 #include "script.h"
 
-/* How data, events, states and new operands flow, with numbers of which a result is easily told.
- * What each step means says script.h. */
+/* The flow of data, events, states and new operands, with numbers whose results are easily told.
+ * script.h says what each step means. */
 
 #define ONE    TENSOR ("1:1")
 #define FASTER TENSORS ("1", "1:1", "float32", "20/1")
@@ -174,7 +174,7 @@ test_mean (void)
   }
 }
 
-/* What is set after two of a batch of four are collected holds from the third on. */
+/* A setting that changes after two of a batch of four holds from the third on. */
 static void
 test_batch_changes (void)
 {
@@ -240,7 +240,7 @@ test_dropped (void)
   }
 }
 
-/* Whether upstream is live or not, as GStreamer's decoders have it; added to what is upstream's. */
+/* The latency is added to that of upstream, live or not, as that of GStreamer's decoders. */
 static void
 test_latency (void)
 {
@@ -386,7 +386,7 @@ test_stats_at_ready (void)
 #define TUNED_N 37
 #define TUNED_K 29
 
-/* Where the element's choice comes from, and of which kernel. */
+/* Asserts the source of the element's choice, and the kernel. */
 static void
 assert_choice (GemmclChoiceSource source, const gchar *kernel)
 {

@@ -25,7 +25,7 @@ get_device (void)
   return *gemmcl_context_get_device_info (context);
 }
 
-/* Whether the device reads the host's memory; else the test is skipped. */
+/* Returns: whether the device reads the memory of the host; skips the test if not. */
 static gboolean
 is_shared (void)
 {
@@ -35,8 +35,7 @@ is_shared (void)
   return FALSE;
 }
 
-/* Whether it does that also where there is little of it: only of such devices is known what they
- * copy. */
+/* Returns: whether it does that for small buffers, too: the copies of such devices are known. */
 static gboolean
 is_shared_cpu (void)
 {
@@ -45,7 +44,7 @@ is_shared_cpu (void)
   return info.host_unified && info.type == GEMMCL_DEVICE_TYPE_CPU;
 }
 
-/* What the element answers whoever asks for caps as @text. */
+/* Returns: (transfer full): the answer of the element to an allocation query with caps @text. */
 static GstQuery *
 ask (Stream *stream, const gchar *text)
 {
@@ -208,8 +207,8 @@ make_plain (gpointer unused G_GNUC_UNUSED)
 }
 
 /**
- * What frames in memory of some kind give is what plain buffers give, and so much is copied of each:
- * @a copies of it, and @writes of these by the allocator of pinned memory. Each D is copied once on
+ * Frames in memory of some kind give the results of plain buffers. So much is copied of each: @a
+ * copies of it, and @writes of these by the allocator of pinned memory. Each D is copied once on
  * the device, to where GStreamer has rows by default, since nobody downstream knows a GstVideoMeta.
  */
 static const struct {
@@ -294,9 +293,9 @@ test_allocator (void)
   assert_pages (buffer);
 }
 
-/* Nobody knows how long buffers of audio are; one tensor has a size, several have a memory each; and
- * of memory that others make there is no more to say than how much of it is held, and that strides
- * may be any. */
+/* Nobody knows how long buffers of audio are; one tensor has a size, several have a memory each;
+ * and of memory that others make there is no more to say than how much of it is held, and that
+ * strides may be any. */
 static void
 test_other_media (void)
 {

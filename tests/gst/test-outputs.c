@@ -60,8 +60,8 @@ get_beta (guint i)
   return i % 4 < 2 ? 0.0 : 0.5;
 }
 
-/* Compares outputs of HALVE. Each adds to the one before as that was before it was rounded, from the
- * first beta other than 0 on; that one finds the output as it was pushed. */
+/* Compares outputs of HALVE. Each adds to the one before as that was before it was rounded, from
+ * the first beta other than 0 on; that one finds the output as it was pushed. */
 static void
 assert_halves (GByteArray *found)
 {

@@ -8,7 +8,7 @@
 #include "memory/pool.h"
 #include "stream.h"
 
-/* Buffers in OpenCL memory from a pool: how pictures lie in them, and what comes back. */
+/* Buffers in OpenCL memory from a pool: the layout of frames, and what comes back. */
 
 typedef struct {
   GemmclContext *context;

@@ -8,8 +8,7 @@
 #include "element/problem.h"
 #include "stream.h"
 
-/* What precision is asked for, by the property or by the weight's file, and what stats say of it.
- */
+/* The precision that the property or the file of the weight asks for, and that in the stats. */
 
 #define M    16
 #define K    64
@@ -131,7 +130,7 @@ test_named (void)
   }
 }
 
-/* What begins anywhere is multiplied by engines that read from multiples of 64. */
+/* Engines that read from multiples of 64 multiply tensors at any address. */
 static void
 test_addresses (void)
 {
@@ -253,7 +252,7 @@ test_range (void)
   }
 }
 
-/* Who names f16 gets it, and a warning where a kernel computes in it. */
+/* precision=f16 is obeyed, with a warning if a kernel computes in it. */
 static void
 test_infinite (void)
 {

@@ -45,7 +45,7 @@ test_seek (void)
     g_test_skip ("there is no videotestsrc");
 }
 
-/* What heaps and drivers may need more of when they are warm, whatever went through. */
+/* Heaps and drivers may need that much more when they are warm. */
 #define SLACK_KIB 1024
 
 /* A sanitizer keeps what was freed. */

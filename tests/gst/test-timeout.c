@@ -43,8 +43,9 @@ assert_buffer (const Arrival *arrival, guint index)
   assert_floats (arrival->buffer, (gdouble[]){2 * index}, 1, 0);
 }
 
-/* Two buffers of a batch of four, and no more; again and again. They take no less than the timeout;
- * how much more depends on the machine. By default it is the time that a batch takes by the caps. */
+/* Two buffers of a batch of four, and no more; again and again. They take no less than the
+ * timeout; how much more depends on the machine. By default it is the time that a batch takes by
+ * the caps. */
 static void
 test_pause (void)
 {
@@ -81,7 +82,7 @@ test_pause (void)
   }
 }
 
-/* Where neither caps nor buffers say how long one is, there is no timeout by default. */
+/* There is no timeout by default if neither caps nor buffers say how long one is. */
 static void
 test_none (void)
 {
@@ -149,8 +150,8 @@ test_load (void)
   stream_assert_quiet (stream);
 }
 
-/* Flushes, or changes of state, just when the time may be over: after a flush comes nothing of before
- * it. */
+/* Flushes, or changes of state, just when the time may be over: after a flush comes nothing of
+ * before it. */
 static void
 test_ends (gconstpointer states)
 {

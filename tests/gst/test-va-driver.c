@@ -15,7 +15,7 @@
 
 static GPtrArray *devices;
 
-/* Whether it is that driver; if not it is said. */
+/* Returns: whether it is that driver; skips the test if not. */
 static gboolean
 is_driver (void)
 {

@@ -163,7 +163,7 @@ assert_right (void)
   g_assert_true (doubles_wait_for ("live-surfaces", 0));
 }
 
-/* What a pool's allocator @dmabufs makes. */
+/* With surfaces, or with a media driver's dma-bufs of surfaces (@dmabufs). */
 static void
 run_surfaces (const LoadFlow *flow, gboolean dmabufs)
 {

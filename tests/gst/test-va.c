@@ -106,7 +106,7 @@ test_inflight (void)
   assert_right ();
 }
 
-/* What is behind the one that reads surfaces has its context: nothing goes through the host. */
+/* The element behind the one that reads surfaces has its context: nothing goes through the host. */
 static void
 test_chain (void)
 {
@@ -273,12 +273,12 @@ test_own_context (void)
   own.context = new_context (NULL);
   finish_run (&refused, push, &own, PUSHED);
   clReleaseContext (own.context);
-  finish_assert_said (refused.failure, "was made without a VADisplay");
+  assert_words (refused.failure, "was made without a VADisplay");
   doubles_assert_right ();
 }
 
-/* Calls that fail end in an error that names them, and nothing is left acquired; but that the launch
- * of a new plan fails is no error. */
+/* Calls that fail end in an error that names them, and nothing is left acquired; but that the
+ * launch of a new plan fails is no error. */
 static void
 test_failures (void)
 {
@@ -306,7 +306,7 @@ test_failures (void)
     doubles_fail (cases[i].function, cases[i].n, cases[i].error);
     finish_run (&shared, NULL, NULL, SOURCE SURFACE PIXELS);
     if (cases[i].words)
-      finish_assert_said (shared.failure, cases[i].words);
+      assert_words (shared.failure, cases[i].words);
     else
       finish_assert_well (&shared, N, "VA to system");
     g_assert_true (doubles_wait_for ("live-objects", 0));
@@ -330,7 +330,7 @@ refuse (const gchar *source, const gchar *words)
   finish_run (&refused, NULL, NULL, "%s" PIXELS, source);
   g_assert_nonnull (refused.failure);
   g_assert_cmpuint (refused.n, ==, 0);
-  finish_assert_said (refused.warning, words);
+  assert_words (refused.warning, words);
   finish_compare (N, "system", SOURCE PIXELS, SOURCE "vapostproc ! video/x-raw ! " PIXELS);
 }
 
@@ -446,8 +446,8 @@ forge (GstMemory *memory)
   return gst_dmabuf_allocator_alloc (allocator, fd, memory->maxsize);
 }
 
-/* The whole of a surface is one; a part of it cannot be read, nor can what is no surface, though its
- * caps say that it is tiled. */
+/* The whole of a surface is one; a part of it cannot be read, nor can what is no surface, though
+ * its caps say that it is tiled. */
 static void
 test_parts_of_tiles (void)
 {
@@ -458,12 +458,12 @@ test_parts_of_tiles (void)
   finish_assert_well (&whole, N, "VA to system");
   finish_assert_same (&plain, &whole);
   finish_run (&part, replace_all, (gpointer)share_part, SOURCE DMABUF PIXELS);
-  finish_assert_said (part.failure, "is not a whole VA surface|the first of GstVaDmabufAllocator");
+  assert_words (part.failure, "is not a whole VA surface|the first of GstVaDmabufAllocator");
   g_assert_cmpuint (part.n, ==, 0);
   if (finish_has_drm_formats ()) {
     finish_run (&forged, replace_all, (gpointer)forge, SOURCE DMABUF PIXELS);
-    finish_assert_said (forged.failure, "drm-format=(string)NV12:0x|is not a whole VA surface|the "
-                                        "first of GstDmaBufAllocator|put vapostproc before gemmcl");
+    assert_words (forged.failure, "drm-format=(string)NV12:0x|is not a whole VA surface|the "
+                                  "first of GstDmaBufAllocator|put vapostproc before gemmcl");
     g_assert_cmpuint (forged.n, ==, 0);
   }
   assert_right ();
