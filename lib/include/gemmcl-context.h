@@ -10,11 +10,12 @@ GEMMCL_BEGIN_DECLS
 
 /**
  * GemmclDeviceType:
- * @GEMMCL_DEVICE_TYPE_AUTO: every type, best first: Intel GPU, other GPU, accelerator, CPU
+ * @GEMMCL_DEVICE_TYPE_AUTO: any type; preferred in this order: Intel GPU, other GPU, accelerator,
+ *   CPU
  * @GEMMCL_DEVICE_TYPE_CPU: CPUs only
  * @GEMMCL_DEVICE_TYPE_GPU: GPUs only
  * @GEMMCL_DEVICE_TYPE_ACCELERATOR: accelerators only
- * @GEMMCL_DEVICE_TYPE_DEFAULT: the device that each platform calls its default
+ * @GEMMCL_DEVICE_TYPE_DEFAULT: the default device of each platform
  */
 typedef enum {
   GEMMCL_DEVICE_TYPE_AUTO,
@@ -26,13 +27,15 @@ typedef enum {
 
 /**
  * GemmclDeviceQuery:
- * @platform: a number, counted as the OpenCL loader lists platforms, or a part of the platform's
- *   name or vendor, any case; %NULL, "" or "auto" for all of them
- * @type: which types count
- * @device: a number, counted over the devices that platform and type leave in their order of
- *   choice, or a part of the device's name, any case; %NULL, "" or "auto" for the first
+ * @platform: the index of a platform in the OpenCL loader's order, or a part of the platform's name
+ *   or vendor in any case; %NULL, "" or "auto" for every platform
+ * @type: the type of the device
+ * @device: an index into the devices that match @platform and @type, in order of preference (see
+ *   #GemmclDeviceType), or a part of the device's name in any case; %NULL, "" or "auto" for the
+ *   first
  *
- * Which device is asked for. All zero asks for the best one.
+ * Selects a device. All zeros select the preferred one. Strings need not be UTF-8; functions do not
+ * keep them.
  */
 typedef struct {
   const gchar *platform;
@@ -42,31 +45,35 @@ typedef struct {
 
 /**
  * GemmclDeviceInfo:
- * @platform, @name, @vendor, @version, @driver, @extensions: as OpenCL tells them
+ * @platform, @name, @vendor, @version, @driver, @extensions: strings that OpenCL reports, as valid
+ *   UTF-8 without leading and trailing spaces
  * @type: CPU, GPU or accelerator
- * @intel, @nvidia: who made it, from the vendor id and name
- * @nvidia_capability: of NVIDIA's, 61 for the compute capability 6.1; else 0
+ * @intel, @nvidia: the vendor, from its id or name
+ * @nvidia_capability: an NVIDIA device's compute capability, 61 for 6.1; else 0
  * @compute_units: CL_DEVICE_MAX_COMPUTE_UNITS
- * @clock_mhz: CL_DEVICE_MAX_CLOCK_FREQUENCY; 0 where the driver does not know
+ * @clock_mhz: CL_DEVICE_MAX_CLOCK_FREQUENCY; 0: the driver does not know
  * @float_width: CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
- * @max_work_group: work-items in a work-group at most
- * @max_work_item_sizes: the same for each dimension
- * @global_bytes, @max_alloc_bytes, @local_bytes: memory in all, in one buffer, in a work-group
- * @max_image_width, @max_image_height: of an image in texels; 0: it has none, or, of a context's
- *   device, none of one channel of 32 bits
- * @host_unified: device and host share their memory
- * @fp16, @fp64: half and double arithmetic
- * @subgroup_sizes, @n_subgroup_sizes: what cl_intel_required_subgroup_size lets a kernel ask for,
- *   ascending; none without that extension
- * @cores: subslices (Xe cores) of an Intel GPU, each of which runs whole work-groups; @eus,
- *   execution units of all of them; @eu_threads, hardware threads of each of these. All three from
+ * @max_work_group: the largest number of work-items in a work-group
+ * @max_work_item_sizes: the largest number of work-items in each dimension of a work-group
+ * @global_bytes, @max_alloc_bytes, @local_bytes: bytes of device memory, of the largest buffer, and
+ *   of local memory per work-group
+ * @max_image_width, @max_image_height: the largest 2D image, in texels; 0: no images, or, in the
+ *   info of a context, no images with one channel of 32 bits
+ * @host_unified: device and host share memory
+ * @fp16, @fp64: half and double arithmetic in kernels
+ * @subgroup_sizes, @n_subgroup_sizes: the subgroup sizes that a kernel can request through
+ *   cl_intel_required_subgroup_size, ascending; none without the extension
+ * @cores: subslices (Xe cores) of an Intel GPU; a work-group runs on one of them
+ * @eus: execution units in all subslices
+ * @eu_threads: hardware threads per execution unit. @cores, @eus and @eu_threads are from
  *   cl_intel_device_attribute_query; 0 without it
- * @ip_version: the same extension's CL_DEVICE_IP_VERSION_INTEL, major << 22 | minor << 14 |
- *   revision, by whatever driver; 0 without it
- * @peak_gflops: f32 multiply-adds at the highest clock, as 10^9 operations a second; 0: unknown
- * @peak_source: how @peak_gflops was reckoned, in words; never %NULL
+ * @ip_version: CL_DEVICE_IP_VERSION_INTEL of the same extension, as major << 22 | minor << 14 |
+ *   revision for drivers of any age; 0 without it
+ * @peak_gflops: peak f32 rate at the highest clock, in 10^9 operations per second; a multiply-add
+ *   counts as two; 0: unknown
+ * @peak_source: how @peak_gflops was calculated; never %NULL
  *
- * What an OpenCL device is and can do. Read-only, owned by whoever handed it out.
+ * Description of an OpenCL device. Read-only; belongs to the context or the array that returned it.
  */
 typedef struct {
   gchar *platform;
@@ -104,66 +111,66 @@ typedef struct {
 /**
  * gemmcl_device_info_has_extension:
  * @info: a device
- * @extension: the whole name of an extension
+ * @extension: the complete name of an extension
  *
- * Returns: whether the device lists @extension, as a whole word.
+ * Returns: %TRUE if the device lists @extension.
  */
 gboolean gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const gchar *extension);
 
 /**
  * gemmcl_list_devices:
- * @query: (nullable): which ones; %NULL for all
- * @error: set when nothing fits
+ * @query: (nullable): the selection; %NULL for every device
+ * @error: set if no device matches
  *
- * Looks at every OpenCL platform and creates no context.
+ * Queries every OpenCL platform. Creates no context. Any thread.
  *
- * Returns: (transfer full) (element-type GemmclDeviceInfo): the devices that fit, in the order of
- *   choice, at least one; %NULL with #GEMMCL_ERROR_NO_DEVICE, whose message lists what there is.
+ * Returns: (transfer full) (element-type GemmclDeviceInfo): the devices that match, at least one,
+ *   in order of preference; %NULL with #GEMMCL_ERROR_NO_DEVICE, whose message lists the devices
+ *   that exist.
  */
 GPtrArray *gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error);
 
 /**
  * GemmclContext:
  *
- * A device, an OpenCL context on it, a queue, and the programs built for it. Every function on it
- * may be called from any thread; programs are built once and shared by all plans, and weights that
- * several plans have are on the device once.
+ * A device with an OpenCL context, a queue and the programs built for it. Plans of one context
+ * share programs, each built once, and equal weights, each stored on the device once. Any thread
+ * may call these functions.
  */
 #define GEMMCL_TYPE_CONTEXT (gemmcl_context_get_type ())
 G_DECLARE_FINAL_TYPE (GemmclContext, gemmcl_context, GEMMCL, CONTEXT, GObject)
 
 /**
  * gemmcl_context_new:
- * @query: (nullable): which device; %NULL for the best one
+ * @query: (nullable): the selection; %NULL for the preferred device
  * @error: #GEMMCL_ERROR_NO_DEVICE or #GEMMCL_ERROR_OPENCL
  *
- * Returns: (transfer full): a context on the first device that fits, or %NULL.
+ * Returns: (transfer full): a context on the first device that matches, or %NULL.
  */
 GemmclContext *gemmcl_context_new (const GemmclDeviceQuery *query, GError **error);
 
 /**
  * gemmcl_context_get_shared:
  *
- * Does what gemmcl_context_new() does, but whoever asks for the same device while such a context is
- * alive gets that: its programs are built, and its weights uploaded, once. It is also the context
- * of the GStreamer plugin's elements that have no other.
+ * Like gemmcl_context_new(), but returns the existing shared context of the device while one is
+ * alive. The GStreamer plugin's elements use this context unless they are given another.
  */
 GemmclContext *gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error);
 
-/** gemmcl_context_fits: Returns: whether the device of @self, or the one that it is a part of, is
- * among those that @query (nullable) leaves. */
+/** gemmcl_context_fits: Returns: %TRUE if the device of @self, or a device that it is a sub-device
+ * of, matches @query (nullable). */
 gboolean gemmcl_context_fits (GemmclContext *self, const GemmclDeviceQuery *query);
 
-/** gemmcl_context_get_device_info: Returns: (transfer none): what the context's device is; lives as
- * long as @self. */
+/** gemmcl_context_get_device_info: Returns: (transfer none): the device of @self; valid as long as
+ * @self. */
 const GemmclDeviceInfo *gemmcl_context_get_device_info (GemmclContext *self);
 
 /**
  * GemmclContextStats:
- * @programs: that were compiled, or loaded from the disk's cache, and are kept
- * @compiled: how many of these were compiled
- * @weights: different B of its plans that are on the device now, each counted once
- * @weight_bytes: of the device's memory in them
+ * @programs: programs in the context, compiled or loaded from the disk cache
+ * @compiled: programs that were compiled because the disk cache had none
+ * @weights: different B on the device, each counted once
+ * @weight_bytes: device memory of these B, in bytes
  */
 typedef struct {
   guint programs;
@@ -172,7 +179,8 @@ typedef struct {
   guint64 weight_bytes;
 } GemmclContextStats;
 
-/** gemmcl_context_get_stats: @stats: (out): what the plans of @self share at this moment. */
+/** gemmcl_context_get_stats: @stats: (out): the programs and weights that the plans of @self share
+ * now. */
 void gemmcl_context_get_stats (GemmclContext *self, GemmclContextStats *stats);
 
 GEMMCL_END_DECLS

@@ -4,7 +4,8 @@
 
 #include <glib.h>
 
-/** The library is built with hidden symbols; what stands between these two is not. */
+/** The library is compiled with hidden symbols. Declarations between these two macros are
+ * exported. */
 #define GEMMCL_BEGIN_DECLS G_BEGIN_DECLS _Pragma ("GCC visibility push(default)")
 #define GEMMCL_END_DECLS   _Pragma ("GCC visibility pop") G_END_DECLS
 
@@ -13,23 +14,26 @@ GEMMCL_BEGIN_DECLS
 /**
  * GEMMCL_ERROR:
  *
- * The domain of every #GError of this library. Each message is one or more sentences that say what
- * was expected, what was found and, where there is something to do, what to do. A failed OpenCL
- * call is named together with its error's name; a failed build carries the compiler's log.
+ * The domain of every #GError of this library. A message consists of complete sentences: what was
+ * expected, what was found, and what to do if something can be done. The message of a failed OpenCL
+ * call has the call's name and the error's name. The message of a failed build has the compiler's
+ * log.
  */
 #define GEMMCL_ERROR (gemmcl_error_quark ())
 
 /**
  * GemmclError:
- * @GEMMCL_ERROR_NO_DEVICE: no OpenCL device fits the query
+ * @GEMMCL_ERROR_NO_DEVICE: no OpenCL device matches the query
  * @GEMMCL_ERROR_OPENCL: an OpenCL call failed
  * @GEMMCL_ERROR_BUILD: a kernel did not compile on the device
- * @GEMMCL_ERROR_INVALID: a problem that cannot be: sizes, leading dimensions, ranges that overlap
- * @GEMMCL_ERROR_SHAPE: matrices whose shapes do not fit one another
- * @GEMMCL_ERROR_FORMAT: the content of a file or a literal is not what it should be
+ * @GEMMCL_ERROR_INVALID: an argument is out of its range: a size, a leading dimension, overlapping
+ *   results
+ * @GEMMCL_ERROR_SHAPE: the shapes of two matrices do not match
+ * @GEMMCL_ERROR_FORMAT: a file or a literal is malformed
  * @GEMMCL_ERROR_IO: a file cannot be opened, read or written
- * @GEMMCL_ERROR_KERNEL: no kernel of that name, or it cannot do this problem on this device
- * @GEMMCL_ERROR_TOO_LARGE: a size overflows, or is more than the device can hold
+ * @GEMMCL_ERROR_KERNEL: no kernel has this name, or the kernel cannot do this problem on this
+ *   device
+ * @GEMMCL_ERROR_TOO_LARGE: a size overflows, or exceeds the memory of the host or the device
  */
 typedef enum {
   GEMMCL_ERROR_NO_DEVICE,

@@ -10,7 +10,8 @@
 
 GEMMCL_BEGIN_DECLS
 
-/** GemmclLayout: element (i, j) of a matrix lies at i * ld + j, or at i + j * ld. */
+/** GemmclLayout: Element (i, j) of a matrix lies at index i * ld + j (row-major) or i + j * ld
+ * (column-major). */
 typedef enum {
   GEMMCL_LAYOUT_ROW_MAJOR,
   GEMMCL_LAYOUT_COLUMN_MAJOR,
@@ -27,14 +28,16 @@ typedef enum {
  * @GEMMCL_ACTIVATION_SILU: x / (1 + exp (-x))
  * @GEMMCL_ACTIVATION_TANH: tanh x
  * @GEMMCL_ACTIVATION_HARD_SWISH: x min (max (x + 3, 0), 6) / 6
- * @GEMMCL_ACTIVATION_SOFTMAX: exp (x - max) / sum exp (x - max), over the N of each row
+ * @GEMMCL_ACTIVATION_SOFTMAX: exp (x - max) / sum exp (x - max), over the N elements of a row
  *
- * What is applied last. GELU: Hendrycks and Gimpel, arXiv:1606.08415; hard-swish: Howard et al.,
- * arXiv:1905.02244; SiLU: Elfwing et al., arXiv:1702.03118.
+ * The function applied last to each element or row of D. GELU: Hendrycks and Gimpel,
+ * arXiv:1606.08415; hard-swish: Howard et al., arXiv:1905.02244; SiLU: Elfwing et al.,
+ * arXiv:1702.03118.
  *
- * Infinities give the limits: of minus infinity both forms of GELU, SiLU, hard-swish and sigmoid
- * are 0 and tanh is -1; of infinity sigmoid and tanh are 1. So do large numbers: tanh of 1e30 is 1.
- * A row whose largest element is infinite, plus or minus, has NaN for its softmax. NaN stays NaN.
+ * An infinite x gives the limit: at minus infinity both forms of GELU, SiLU, hard-swish and sigmoid
+ * are 0 and tanh is -1; at infinity sigmoid and tanh are 1. A large x gives the limit, too: tanh of
+ * 1e30 is 1. Softmax of a row whose largest element is infinite, plus or minus, is NaN. NaN stays
+ * NaN.
  */
 typedef enum {
   GEMMCL_ACTIVATION_NONE,
@@ -51,22 +54,25 @@ typedef enum {
 
 #define GEMMCL_N_ACTIVATIONS (GEMMCL_ACTIVATION_SOFTMAX + 1)
 
-/** gemmcl_activation_get_name: Returns: "leaky-relu" and so on, as users type it; static. */
+/** gemmcl_activation_get_name: Returns: the name that users type, "leaky-relu" for example;
+ * static. */
 const gchar *gemmcl_activation_get_name (GemmclActivation activation);
 
 /**
  * GemmclPrecision:
- * @GEMMCL_PRECISION_F32: A and B are f32 where they are multiplied
- * @GEMMCL_PRECISION_F16: A and B may have been rounded to f16, which makes half as many bytes; what
- *   is more than 65504 becomes infinite, and gemmcl_plan_set_b() refuses it
- * @GEMMCL_PRECISION_BF16: the same of bf16: fewer digits, the range of f32
- * @GEMMCL_PRECISION_TF32: the digits of f16, the range of f32, in four bytes: for matrix engines
- * @GEMMCL_PRECISION_I8: A and B may have been quantised to bytes: B by a scale for each of its
- *   columns, A by a scale and a zero point for each of its rows, found anew in each run; sums of
- *   bytes are exact. A row of A with NaN or an infinity makes its row of D NaN, such a column of a
- *   run's own B its column; gemmcl_plan_set_b() refuses them
+ * @GEMMCL_PRECISION_F32: the factors are f32
+ * @GEMMCL_PRECISION_F16: A and B may be rounded to f16, which halves their memory. A value above
+ *   65504 becomes infinite; gemmcl_plan_set_b() refuses it
+ * @GEMMCL_PRECISION_BF16: A and B may be rounded to bf16: the range of f32, fewer digits than f16
+ * @GEMMCL_PRECISION_TF32: A and B may be rounded to tf32: the range of f32, the digits of f16, four
+ *   bytes; for matrix engines
+ * @GEMMCL_PRECISION_I8: A and B may be quantized to int8: B with a scale per column, A with a scale
+ *   and a zero point per row, computed in each run. Sums of int8 products are exact. A row of A
+ *   with NaN or an infinity makes its row of D NaN; a column of a run's own B with one makes its
+ *   column of D NaN. gemmcl_plan_set_b() refuses such a B
  *
- * What is multiplied, at least: f32 answers for all of them. Sums are f32 but for bytes.
+ * The lowest precision allowed for the factors A and B; a kernel of f32 may be used for any of
+ * them. Sums are f32, except sums of int8 products.
  */
 typedef enum {
   GEMMCL_PRECISION_F32,
@@ -78,39 +84,39 @@ typedef enum {
 
 #define GEMMCL_N_PRECISIONS (GEMMCL_PRECISION_I8 + 1)
 
-/** gemmcl_precision_get_name: Returns: "f32" and so on, as users type it; static. */
+/** gemmcl_precision_get_name: Returns: the name that users type, "f32" for example; static. */
 const gchar *gemmcl_precision_get_name (GemmclPrecision precision);
 
 /**
  * gemmcl_precision_of_matrix:
  * @b: weights
  *
- * Returns: what their type states: F16 and BF16 of elements that are that, I8 of bytes with scales;
- *   else F32, also of bytes without, which are integers.
+ * Returns: the precision that the type of @b implies: F16 or BF16 for elements of that type, I8 for
+ *   quantized int8 (see gemmcl_matrix_new_quantized()), else F32. int8 without scales counts as
+ *   integers, so F32.
  */
 GemmclPrecision gemmcl_precision_of_matrix (const GemmclMatrix *b);
 
 /**
  * gemmcl_precision_get_rounding:
- * @normal: (out) (optional): the smallest normal number: what is smaller is off by @normal times
- *   the roundoff
+ * @normal: (out) (optional): the smallest normal number; the error of a smaller one is at most
+ *   @normal times the unit roundoff
  *
- * Returns: the unit roundoff of what elements of A and B are rounded to before they are multiplied,
- *   2^-11 for f16; 0 where they are not rounded, or by steps that depend on the matrix (I8).
+ * Returns: the unit roundoff of the factors, 2^-11 for f16; 0 if they are not rounded (F32), or if
+ *   the step depends on the matrix (I8).
  */
 gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal);
 
 /**
  * GemmclAddend:
- * @GEMMCL_ADDEND_NONE: there is no C; beta means nothing
+ * @GEMMCL_ADDEND_NONE: there is no C; beta is ignored
  * @GEMMCL_ADDEND_MATRIX: C is M x N f32
- * @GEMMCL_ADDEND_ROW: C is 1 x N f32, the same for each row and batch; ldc and c_stride mean
- *   nothing
- * @GEMMCL_ADDEND_OUTPUT: C is what D holds before the run: BLAS's C <- alpha A B + beta C. Of D's
- *   type and layout; ldc, c_offset and c_stride mean nothing
- * @GEMMCL_ADDEND_PREVIOUS: C is the result of the plan's previous run; zeros for the first. The
- *   plan keeps it on the device in f32, as it was before it was rounded to D's type; ldc, c_offset
- *   and c_stride mean nothing
+ * @GEMMCL_ADDEND_ROW: C is 1 x N f32, added to each row of each batch; ldc and c_stride are ignored
+ * @GEMMCL_ADDEND_OUTPUT: C is the content of D before the run, as in BLAS: C <- alpha A B + beta C.
+ *   It has D's type and layout; ldc, c_offset and c_stride are ignored
+ * @GEMMCL_ADDEND_PREVIOUS: C is the result of the plan's previous run, zeros for the first run. The
+ *   plan keeps it on the device in f32, not rounded to D's type; ldc, c_offset and c_stride are
+ *   ignored
  */
 typedef enum {
   GEMMCL_ADDEND_NONE,
@@ -123,12 +129,12 @@ typedef enum {
 /**
  * GemmclRowOutput:
  * @GEMMCL_ROW_SUM: the sum of a row
- * @GEMMCL_ROW_MAX: its largest element; NaN if there is one
- * @GEMMCL_ROW_ARG_MAX: the column, from 0, of the first that is the largest, or NaN: of logits the
- *   class; as a float, so N may be 2^24 at most
+ * @GEMMCL_ROW_MAX: the largest element of a row; NaN if the row has a NaN
+ * @GEMMCL_ROW_ARG_MAX: the column, from 0, of the first largest element, or of the first NaN: the
+ *   class of a row of logits. A float, so N is at most 2^24
  *
- * What may be asked of each row of D besides D: flags. They are found from what D then holds, after
- * the activation, rounded to D's type.
+ * Flags of the row outputs: values computed from each row of D in addition to D, after the
+ * activation and after rounding to D's type.
  */
 typedef enum {
   GEMMCL_ROW_SUM = 1 << 0,
@@ -138,35 +144,38 @@ typedef enum {
 
 /**
  * GemmclGemm:
- * @m, @n, @k: D is m x n, op(A) m x k, op(B) k x n; each at least 1, at most G_MAXINT32
- * @layout: of A, B, C and D
+ * @m, @n, @k: D is m x n, op(A) m x k, op(B) k x n; each from 1 to G_MAXINT32
+ * @layout: the layout of A, B, C and D
  * @trans_a, @trans_b: A is stored k x m, B is stored n x k
- * @lda, @ldb, @ldc, @ldd: elements from a row (row-major) or column (column-major) to the next;
- *   0: no gap
- * @a_offset, @b_offset, @c_offset, @d_offset: elements before the first; in device buffers and in
- *   gemmcl_gemm_run()'s pointers
- * @batch: how many problems of this shape; 0 is 1
- * @a_stride, @b_stride, @c_stride, @d_stride: elements from one problem's matrix to the next one's;
- *   0: the same for all (not for D, where 0 means: no gap)
- * @a_type, @d_type: what A and D hold. Arithmetic is f32. Into integers results are rounded to
- *   nearest, halves to even, and saturated; NaN becomes 0. F32 is 0.
- * @precision: the least that will do; kernels of f32 may be chosen, too
- * @a_scale, @a_shift: A is what is stored * a_scale + a_shift
- * @addend: what C is
- * @bias: there is a bias: N f32, the same for each row and batch
- * @activation: applied last
- * @row_outputs: which of #GemmclRowOutput a run gives, too: Q of them, a row-major M x Q of f32 in
- *   the order in which they stand there, whatever @layout is. D must be a matrix
- * @alpha, @beta: for gemmcl_gemm_run() and gemmcl_gemm_verify(); each run of a plan brings its own.
- *   With alpha == 0 neither A nor B is read, with beta == 0 C is not: NaN there does not spread
- * @a_image: (nullable): A's rows are the features of pictures, a picture per batch; then @m, @k are
- *   what gemmcl_image_get_shape() says, @layout is row-major, and @trans_a, @lda, @a_offset,
- *   @a_stride and @a_type mean nothing
- * @d_image: (nullable): D's rows are pixels of pictures, a picture per batch: of features PIXEL, of
- *   any format but NV12 and I420; same size rules, @ldd, @d_offset, @d_stride, @d_type mean nothing
+ * @lda, @ldb, @ldc, @ldd: leading dimensions: elements from a row (row-major) or column
+ *   (column-major) to the next; 0: no gap
+ * @a_offset, @b_offset, @c_offset, @d_offset: elements before the first element of a matrix; for
+ *   device buffers and for the pointers of gemmcl_gemm_run()
+ * @batch: the number of problems of this shape; 0 means 1
+ * @a_stride, @b_stride, @c_stride, @d_stride: elements from a problem's matrix to the next
+ *   problem's; 0: all problems share the matrix, except that for D it means: no gap
+ * @a_type, @d_type: the types of A and D in memory; 0 is F32. Arithmetic is f32. For an integer D
+ *   results are rounded to nearest, ties to even, and saturated; NaN becomes 0
+ * @precision: the lowest precision allowed
+ * @a_scale, @a_shift: each element of A is its stored value * a_scale + a_shift
+ * @addend: the source of C
+ * @bias: add a bias of N f32 to each row of each batch
+ * @activation: the function applied last
+ * @row_outputs: #GemmclRowOutput flags, Q of them set. A run then also returns a row-major M x Q
+ *   matrix of f32 whatever @layout is, columns in the order of the flags. Needs a D that is a
+ *   matrix
+ * @alpha, @beta: used by gemmcl_gemm_run() and gemmcl_gemm_verify(); a plan takes them with each
+ *   run. With alpha == 0 A and B are not read, with beta == 0 C is not read, so that NaN in them
+ *   has no effect
+ * @a_image: (nullable): the rows of A are features of frames, one frame per problem. Then @m and @k
+ *   are those of gemmcl_image_get_shape(), @layout is row-major, and @trans_a, @lda, @a_offset,
+ *   @a_stride and @a_type are ignored
+ * @d_image: (nullable): the rows of D are pixels of frames, one frame per problem, of feature mode
+ *   PIXEL and any format that can be written (see #GemmclPixelFormat). Then @m and @n are its
+ *   shape, @layout is row-major, and @ldd, @d_offset, @d_stride and @d_type are ignored
  *
- * A problem. A plain struct for the caller's stack; start from GEMMCL_GEMM_INIT. Nothing points
- * into it once a function has returned.
+ * A problem. A plain struct on the caller's stack; start from GEMMCL_GEMM_INIT. Functions copy all
+ * that they keep.
  */
 typedef struct {
   gsize m, n, k;
@@ -196,14 +205,15 @@ typedef struct {
 /**
  * gemmcl_gemm_validate:
  *
- * Checks everything that needs no device. The functions below that take a #GemmclGemm do it too.
+ * Checks everything that does not depend on the device. Functions that take a #GemmclGemm and a
+ * #GError call it, unless their documentation asks for a valid problem.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_INVALID or #GEMMCL_ERROR_TOO_LARGE: a size of 0, an ld shorter
- *   than a row, results that overlap, an index or a byte count that overflows.
+ * Returns: %FALSE with #GEMMCL_ERROR_INVALID or #GEMMCL_ERROR_TOO_LARGE: a size of 0, a leading
+ *   dimension shorter than a row, results that overlap, an index or a byte count that overflows.
  */
 gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
 
-/** gemmcl_gemm_count_row_outputs: Returns: Q, how many row outputs @gemm asks for; 0 to 3. */
+/** gemmcl_gemm_count_row_outputs: Returns: Q, the number of row outputs of @gemm; 0 to 3. */
 guint gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm);
 
 GEMMCL_END_DECLS

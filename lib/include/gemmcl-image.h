@@ -11,12 +11,16 @@ GEMMCL_BEGIN_DECLS
 /**
  * GemmclPixelFormat:
  *
- * How a picture's pixels lie in memory; the names are GStreamer's. A kernel sees every format as
- * channels in the order Y or R, G, B, A, whatever the order in memory, as the integers that are
- * stored (0 to 255; 0 to 65535 for GRAY16_LE). The x of RGBx and friends is no channel: skipped
- * when read, 255 when written. NV12, I420 and P010_10LE are read as R, G, B (see #GemmclImage) with
- * each chroma sample used for its 2 x 2 pixels, and are never written. P010_10LE, ten bits at the
- * top of each sixteen, makes 0 to 255 too, in finer steps: one weight suits all three.
+ * The pixel format of a frame; the names are GStreamer's.
+ *
+ * A kernel reads a pixel as its channels, in the order Y or R, G, B, A whatever their order in
+ * memory. Values are the stored integers: 0 to 255, or 0 to 65535 for GRAY16_LE. The x of RGBx and
+ * similar formats is not a channel: it is skipped when read and written as 255.
+ *
+ * NV12, I420 and P010_10LE are converted to R, G, B (see #GemmclImage); a chroma sample applies to
+ * its 2 x 2 pixels. A sample of P010_10LE has ten bits, at the top of sixteen, and gives values of
+ * 0 to 255 in finer steps, so that one weight serves all three formats. These three can only be
+ * read.
  */
 typedef enum {
   GEMMCL_PIXEL_GRAY8,
@@ -39,14 +43,17 @@ typedef enum {
 
 /**
  * GemmclFeatureMode:
- * @GEMMCL_FEATURE_PIXEL: M = width x height, K = channels; row m is pixel (m % width, m / width)
- * @GEMMCL_FEATURE_ROW: M = height, K = width x channels; column k is channel k % channels of pixel
- *   k / channels of the row
- * @GEMMCL_FEATURE_FRAME: M = 1, K = height x width x channels, in that nesting
- * @GEMMCL_FEATURE_PATCH: M = (width / p)(height / q), K = q x p x channels in that nesting, patches
- *   from left to right, then down; what is left over at the right and the bottom is not read
+ * @GEMMCL_FEATURE_PIXEL: a row is a pixel: M = width x height, K = channels; row m is pixel (m %
+ *   width, m / width)
+ * @GEMMCL_FEATURE_ROW: a row is a row of the frame: M = height, K = width x channels; column k is
+ *   channel k % channels of pixel k / channels
+ * @GEMMCL_FEATURE_FRAME: a row is the frame: M = 1, K = height x width x channels, nested in that
+ *   order
+ * @GEMMCL_FEATURE_PATCH: a row is a patch of p x q pixels: M = (width / p)(height / q), K = q x p x
+ *   channels, nested in that order. Patches do not overlap and are ordered from left to right, then
+ *   down; pixels at the right and bottom edges that fill no patch are ignored
  *
- * What of a picture makes a row of A.
+ * The part of a frame that makes a row of A.
  */
 typedef enum {
   GEMMCL_FEATURE_PIXEL,
@@ -57,20 +64,20 @@ typedef enum {
 
 /**
  * GemmclImage:
- * @format: the pixels
- * @width, @height: in pixels, 1 to 65535 each
- * @features: how its pixels make rows
- * @patch_width, @patch_height: p and q of #GEMMCL_FEATURE_PATCH, at most @width and @height; 0
- *   otherwise
- * @kr, @kb: for NV12, I420 and P010_10LE: the weights of red and blue in luma (BT.601: 0.299,
+ * @format: the pixel format
+ * @width, @height: the size in pixels, each from 1 to 65535
+ * @features: the feature mode
+ * @patch_width, @patch_height: p and q of #GEMMCL_FEATURE_PATCH, at most @width and @height; else 0
+ * @kr, @kb: for NV12, I420 and P010_10LE: the weights of red and blue in luma (BT.601: 0.299 and
  *   0.114)
- * @full_range: for the same: luma is 0 to 255 and chroma 128 +- 127.5 rather than 16 to 235 and
- *   128 +- 112; of ten bits 0 to 1023 and 512 +- 511.5 rather than four times these
+ * @full_range: for NV12, I420 and P010_10LE: %TRUE: luma is 0 to 255 and chroma 128 +- 127.5;
+ *   %FALSE: 16 to 235 and 128 +- 112. With ten bits: 0 to 1023 and 512 +- 511.5, and four times the
+ *   limited range
  *
- * A picture whose pixels are the rows of A or of D. From luma and chroma to colour, with
- * Y, Cb, Cr normalised by the range: R = Y + 2 (1 - kr) Cr, B = Y + 2 (1 - kb) Cb,
- * G = (Y - kr R - kb B) / (1 - kr - kb), times 255 and limited to 0 to 255, not rounded
- * (ITU-R BT.601-7 section 2.5, BT.709-6 section 3).
+ * A frame whose pixels make the rows of A or of D. Luma and chroma become R, G, B as follows, with
+ * Y, Cb, Cr normalised by the range: R = Y + 2 (1 - kr) Cr, B = Y + 2 (1 - kb) Cb, G = (Y - kr R -
+ * kb B) / (1 - kr - kb), times 255, clamped to 0 to 255 and not rounded (ITU-R BT.601-7 section
+ * 2.5, BT.709-6 section 3).
  */
 typedef struct {
   GemmclPixelFormat format;
@@ -84,29 +91,34 @@ typedef struct {
   gboolean full_range;
 } GemmclImage;
 
-/** gemmcl_pixel_format_get_name: Returns: GStreamer's name of @format, "RGBx" say; static. */
+/** gemmcl_pixel_format_get_name: Returns: GStreamer's name of @format, "RGBx" for example;
+ * static. */
 const gchar *gemmcl_pixel_format_get_name (GemmclPixelFormat format);
 
-/** gemmcl_pixel_format_get_channels: Returns: what a kernel sees of a pixel: 1, 3 or 4. */
+/** gemmcl_pixel_format_get_channels: Returns: the channels that a kernel reads of a pixel: 1, 3 or
+ * 4. */
 guint gemmcl_pixel_format_get_channels (GemmclPixelFormat format);
 
-/** gemmcl_pixel_format_get_n_planes: Returns: 1, 2 (NV12, P010_10LE) or 3 (I420). */
+/** gemmcl_pixel_format_get_n_planes: Returns: 1; 2 for NV12 and P010_10LE; 3 for I420. */
 guint gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format);
 
 /**
  * gemmcl_image_get_shape:
- * @m, @k: (out) (optional): rows and columns of the matrix that @image stands for
+ * @image: a frame
+ * @m, @k: (out) (optional): rows and columns of its matrix (see #GemmclFeatureMode)
  *
- * Returns: %FALSE with #GEMMCL_ERROR_INVALID or #GEMMCL_ERROR_TOO_LARGE, when a size is out of its
- *   range.
+ * Returns: %FALSE with #GEMMCL_ERROR_INVALID or #GEMMCL_ERROR_TOO_LARGE if a field of @image is out
+ *   of range.
  */
 gboolean gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **error);
 
 /**
  * GemmclPlane:
- * @offset: bytes from the start of the device buffer
- * @row_bytes: bytes in a row; rows follow one another with nothing between
- * @rows: rows
+ * @offset: bytes from the start of the buffer
+ * @row_bytes: bytes per row; rows have no gaps between them
+ * @rows: the number of rows
+ *
+ * The place of a plane in a device buffer.
  */
 typedef struct {
   gsize offset;
@@ -116,8 +128,8 @@ typedef struct {
 
 /**
  * gemmcl_image_get_planes:
- * @image: one that gemmcl_image_get_shape() accepts
- * @planes: (out) (array fixed-size=3): how the planes of @image lie in a device buffer
+ * @image: a frame that gemmcl_image_get_shape() accepts
+ * @planes: (out) (array fixed-size=3): the planes of @image in a device buffer
  *
  * Returns: the size of that buffer in bytes.
  */

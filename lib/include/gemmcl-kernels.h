@@ -7,22 +7,22 @@
 
 GEMMCL_BEGIN_DECLS
 
-/** The kernels of the library. All functions may be called from any thread. */
+/** The kernels of the library. Any thread may call these functions. */
 
 /**
  * GemmclKernelInfo:
- * @name: what users type
- * @method: the part of the name before the sizes, "tiled" of "tiled_8x8_8x8"
- * @summary: one line
- * @precision: the precision that it computes in
- * @needs: the needs that follow, in words, "K <= 65536, groups of 64"; "" for none
- * @max_m, @max_n, @max_k: the largest problem; 0: any
- * @work_group: work-items of a work-group
- * @subgroup: work-items of a subgroup; 0: it uses none
- * @images: A and B are OpenCL images
- * @matrix_engines: it multiplies by matrix engines
+ * @name: the name that users type
+ * @method: the part of @name before the sizes, "tiled" of "tiled_8x8_8x8"
+ * @summary: a line of text
+ * @precision: the precision in which the kernel multiplies
+ * @needs: the following fields as text, "K <= 65536, groups of 64"; "" for none
+ * @max_m, @max_n, @max_k: the largest problem; 0: no limit
+ * @work_group: work-items per work-group
+ * @subgroup: work-items per subgroup; 0: no subgroups
+ * @images: the kernel reads A and B from OpenCL images
+ * @matrix_engines: the kernel multiplies on matrix engines
  *
- * Devices without subgroups, images or matrix engines emulate them.
+ * A kernel. Subgroups, images and matrix engines are emulated on devices without them.
  */
 typedef struct {
   const gchar *name;
@@ -40,35 +40,37 @@ typedef struct {
 /** gemmcl_get_n_kernels: Returns: the number of kernels. */
 guint gemmcl_get_n_kernels (void);
 
-/** gemmcl_get_kernel: Returns: kernel @index, the fallback first; static. */
+/** gemmcl_get_kernel: Returns: kernel @index, which is less than gemmcl_get_n_kernels(); static.
+ * Kernel 0 is the fallback. */
 const GemmclKernelInfo *gemmcl_get_kernel (guint index);
 
-/** gemmcl_kernel_exists: Returns: %TRUE if @name is a kernel's name, with or without a split (see
- * gemmcl_plan_new()); else %FALSE with #GEMMCL_ERROR_KERNEL, which lists similar names. */
+/** gemmcl_kernel_exists: Returns: %TRUE if @name is the name of a kernel, with or without a split
+ * (see gemmcl_plan_new()); else %FALSE with #GEMMCL_ERROR_KERNEL, whose message lists similar
+ * names. */
 gboolean gemmcl_kernel_exists (const gchar *name, GError **error);
 
 /**
  * gemmcl_kernel_fits:
- * @name: the name of a kernel
- * @gemm: (nullable): a problem; %NULL to ask for the device alone
+ * @name: the name of a kernel, with or without a split
+ * @gemm: (nullable): a problem; %NULL for any problem
  *
  * Returns: %TRUE if the kernel can do @gemm on the device of @context; else %FALSE with
- *   #GEMMCL_ERROR_KERNEL, which says why not.
+ *   #GEMMCL_ERROR_KERNEL, whose message has the reason, or with an error of gemmcl_gemm_validate().
  */
 gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm *gemm,
                              GError **error);
 
 /**
  * GemmclKernelLevel:
- * @GEMMCL_KERNEL_LEVEL_NATIVE: the device has the subgroups that the kernel uses, if any
+ * @GEMMCL_KERNEL_LEVEL_NATIVE: the kernel uses no subgroups, or the device has them
  *   (cl_intel_subgroups, cl_intel_required_subgroup_size)
- * @GEMMCL_KERNEL_LEVEL_KHR: its subgroups use cl_khr_subgroup_shuffle and have no block reads
- * @GEMMCL_KERNEL_LEVEL_EMULATED: its subgroups exchange data through local memory: right, but slow;
- *   used only when the kernel is named
+ * @GEMMCL_KERNEL_LEVEL_KHR: subgroups use cl_khr_subgroup_shuffle, without block reads
+ * @GEMMCL_KERNEL_LEVEL_EMULATED: subgroups exchange data through local memory; slow, so used only
+ *   if the caller names the kernel
  *
- * How a kernel runs on a device, best first. The environment variable GEMMCL_SUBGROUPS, set to a
- * level's name, disables better levels. On a CPU "khr" must be asked for this way: its shuffles are
- * no faster than the emulation and may take minutes to compile.
+ * How a kernel runs on a device, best first. Setting the environment variable GEMMCL_SUBGROUPS to
+ * the name of a level disables better levels. A CPU uses khr only if GEMMCL_SUBGROUPS is khr: there
+ * its shuffles are no faster than the emulation and may take minutes to compile.
  */
 typedef enum {
   GEMMCL_KERNEL_LEVEL_NATIVE,
@@ -82,12 +84,12 @@ const gchar *gemmcl_kernel_level_get_name (GemmclKernelLevel level);
 /**
  * gemmcl_kernel_get_level:
  * @name: the name of a kernel
- * @level: (out): how it runs on the device of @context
+ * @level: (out): the level at which it runs on the device of @context
  *
- * Tries the subgroups on the device by building a small program. A kernel that does not build at
- * this level runs at the next one.
+ * Builds a small program to try the subgroups of the device. If the kernel itself does not build at
+ * this level, a plan uses the next one.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_KERNEL, which says why it does not run there.
+ * Returns: %FALSE with #GEMMCL_ERROR_KERNEL, whose message says why the kernel does not run there.
  */
 gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
                                   GemmclKernelLevel *level, GError **error);
@@ -95,14 +97,14 @@ gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
 /**
  * gemmcl_kernel_get_source:
  * @name: the name of a kernel
- * @gemm: the problem that it would be built for
+ * @gemm: the problem to build it for
  * @options: (out) (transfer full): the compiler's options
  *
- * The program and options that gemmcl_plan_new() would compile, for offline compilers and devices
- * that are not here. Subgroups are native.
+ * Gets the program that gemmcl_plan_new() would compile, for offline compilers and absent devices.
+ * Subgroups are native.
  *
- * Returns: (transfer none): OpenCL C without #include, whose kernel is called gemm; %NULL with
- *   #GEMMCL_ERROR_KERNEL or an error of gemmcl_gemm_validate().
+ * Returns: (transfer none): OpenCL C without #include, with a kernel function called gemm; %NULL
+ *   with #GEMMCL_ERROR_KERNEL or an error of gemmcl_gemm_validate().
  */
 const gchar *gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **options,
                                        GError **error);
@@ -111,10 +113,10 @@ const gchar *gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm
  * GemmclChoiceSource:
  * @GEMMCL_CHOICE_NAMED: the caller named the kernel
  * @GEMMCL_CHOICE_TUNED: an entry of the tuning file, measured on this machine
- * @GEMMCL_CHOICE_SHIPPED: an entry that the library ships, measured on the same kind of device
- * @GEMMCL_CHOICE_RULES: the rules over the table of kernels
+ * @GEMMCL_CHOICE_SHIPPED: an entry shipped with the library, measured on the same kind of device
+ * @GEMMCL_CHOICE_RULES: the rules, which compare the kernels of the table
  *
- * Where the choice of a kernel comes from.
+ * The origin of a plan's kernel.
  */
 typedef enum {
   GEMMCL_CHOICE_NAMED,

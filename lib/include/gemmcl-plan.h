@@ -8,8 +8,8 @@
 
 GEMMCL_BEGIN_DECLS
 
-/* OpenCL's handles by the names of their structs: struct _cl_mem * is cl_mem, and so on. Programs
- * that have none need not include OpenCL's headers. */
+/* The structs behind OpenCL's handles: struct _cl_mem * is cl_mem, and so on. Programs without
+ * OpenCL objects need not include OpenCL's headers. */
 struct _cl_mem;
 struct _cl_event;
 struct _cl_command_queue;
@@ -17,8 +17,8 @@ struct _cl_command_queue;
 /**
  * GemmclPlan:
  *
- * A problem made ready for a device: kernels chosen and built, memory allocated. Running it sets
- * arguments and enqueues. Its functions may be called from any thread; a plan's runs are executed
+ * A problem made ready for a device: kernels chosen and built, memory allocated. A run only sets
+ * arguments and enqueues commands. Any thread may call these functions; the runs of a plan execute
  * one after another.
  */
 #define GEMMCL_TYPE_PLAN (gemmcl_plan_get_type ())
@@ -26,19 +26,20 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
 
 /**
  * gemmcl_plan_new:
- * @context: the device it runs on; the plan holds a reference
+ * @context: the device; the plan holds a reference
  * @gemm: the problem; copied
- * @kernel: (nullable): a name from gemmcl_get_kernel(), as it is or with a split: "/4" behind it
- *   cuts K into four parts, which are multiplied side by side and then added up, so that few rows
- *   and columns with a long K make work for all of a GPU. K must be a multiple of 16 times the
- *   split, and there may be no batches. %NULL or "auto" takes the result of tuning
- *   (gemmcl-tuning.h), and where there is none, the rules' choice; "rules" asks only those
+ * @kernel: (nullable): the name of a kernel (see gemmcl_get_kernel()), optionally with a split:
+ *   "/4" after the name cuts K into four parts, which are multiplied in parallel and then added up.
+ *   A split keeps a GPU busy when M and N are small and K is large. It needs a K that is a multiple
+ *   of 16 times the split, a batch of 1, a D that is not a frame, and a kernel that reads buffers,
+ *   not images or pixels, and is not int8. %NULL or "auto" takes the kernel that tuning found
+ *   (gemmcl-tuning.h), or else the choice of the rules; "rules" takes the choice of the rules
  *
- * Compiles all that a run of the plan's size needs. PoCL compiles a kernel at its first launch;
- * therefore on CPUs a few work-groups of each kernel are run, in memory as large as a run's, which
- * is freed again. If there is no such memory, or this fails otherwise, the first run compiles.
- * A run that is smaller than the plan may compile a kernel once more, if its grid has fewer than
- * 65535 work-items in each dimension and the plan's has not.
+ * Compiles everything that a run of the plan's size needs. PoCL compiles a kernel at its first
+ * launch, so on a CPU a few work-groups of each kernel run, in temporary memory as large as a
+ * run's. If there is no such memory, or this fails otherwise, the first run compiles. A run that is
+ * smaller than the plan may compile a kernel once more if its grid has fewer than 65535 work-items
+ * in each dimension and the plan's grid does not.
  *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError. The message for an unknown
  *   kernel lists similar names.
@@ -46,25 +47,26 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
 GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                              GError **error);
 
-/** gemmcl_plan_get_kernel: Returns: the kernel that is in use, with its split; static. Only
- * gemmcl_plan_auto_tune() changes it, and with it what the next two and
- * gemmcl_plan_get_build_info() return. */
+/** gemmcl_plan_get_kernel: Returns: the name of the kernel in use, with its split; static. Only
+ * gemmcl_plan_auto_tune() changes the kernel, and with it the results of
+ * gemmcl_plan_get_precision(), gemmcl_plan_get_choice_source() and gemmcl_plan_get_build_info(). */
 const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
 
-/** gemmcl_plan_get_precision: Returns: the precision of that kernel: the problem's, or more. */
+/** gemmcl_plan_get_precision: Returns: the precision of the kernel in use: the problem's or f32. */
 GemmclPrecision gemmcl_plan_get_precision (GemmclPlan *self);
 
-/** gemmcl_plan_get_choice_source: Returns: where the choice of the plan's kernel comes from. */
+/** gemmcl_plan_get_choice_source: Returns: the origin of the kernel in use. */
 GemmclChoiceSource gemmcl_plan_get_choice_source (GemmclPlan *self);
 
 /**
  * GemmclPlanOperand:
- * @GEMMCL_PLAN_B: the weights, k x n; n x k with trans_b. Used for all batches
- * @GEMMCL_PLAN_BIAS: n elements in a row or a column, of a problem that has a bias; zeros at first
- * @GEMMCL_PLAN_C: C, m x n with GEMMCL_ADDEND_MATRIX, n elements with GEMMCL_ADDEND_ROW; used for
- *   all batches; zeros at first
+ * @GEMMCL_PLAN_B: the weights, k x n; n x k with trans_b. Shared by all batches
+ * @GEMMCL_PLAN_BIAS: the bias, 1 x n or n x 1, if the problem has one; zeros at first
+ * @GEMMCL_PLAN_C: C, m x n with GEMMCL_ADDEND_MATRIX, 1 x n or n x 1 with GEMMCL_ADDEND_ROW; shared
+ *   by all batches; zeros at first
  *
- * The matrices that a plan keeps on the device. Each may be of any type and order.
+ * A matrix that a plan keeps on the device. The host matrix that it is made from may have any type
+ * and order.
  */
 typedef enum {
   GEMMCL_PLAN_B,
@@ -72,56 +74,60 @@ typedef enum {
   GEMMCL_PLAN_C,
 } GemmclPlanOperand;
 
-/** GemmclPrepared: An operand of a plan, ready on the device. Opaque. */
+/** GemmclPrepared: An operand on the device, ready for a plan. Opaque. */
 typedef struct _GemmclPrepared GemmclPrepared;
 
 /**
  * gemmcl_plan_prepare:
- * @matrix: the operand; kept only for gemmcl_plan_auto_tune()
+ * @operand: the operand to prepare
+ * @matrix: its values; the plan keeps a reference only for gemmcl_plan_auto_tune()
  *
- * Converts @matrix to f32, packs it as the kernel wants and puts it on the device. B of a kernel
- * that multiplies int8 becomes int8 with one scale for each column or for all
- * (gemmcl_matrix_get_scales()); int8 without scales is used as it is. Takes no lock that a run
- * takes, and returns when the device has it.
+ * Converts @matrix to f32, packs it for the kernel, uploads it and waits for the upload. Takes no
+ * lock that a run takes. An int8 kernel gets B as int8: a quantized @matrix with one scale per
+ * column of op(B) or one scale in all (gemmcl_matrix_get_scales()), or int8 without scales, is used
+ * as it is; any other B is quantized per column.
  *
- * Returns: (transfer full): for gemmcl_plan_use() of the same plan; %NULL with #GEMMCL_ERROR_SHAPE
- *   or #GEMMCL_ERROR_OPENCL, or with #GEMMCL_ERROR_INVALID for an element that the kernel's
- *   precision does not hold, or an operand that the problem does not have.
+ * Returns: (transfer full): the operand, for gemmcl_plan_use() of the same plan; %NULL with
+ *   #GEMMCL_ERROR_SHAPE, #GEMMCL_ERROR_OPENCL, or #GEMMCL_ERROR_INVALID if the kernel's precision
+ *   cannot represent an element or the problem has no such operand.
  */
 GemmclPrepared *gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand,
                                      GemmclMatrix *matrix, GError **error);
 
-/** gemmcl_prepared_free: Drops an operand that is not used, or not any more. */
+/** gemmcl_prepared_free: Frees an operand that was not used, or that gemmcl_plan_use() replaced. */
 void gemmcl_prepared_free (GemmclPrepared *prepared);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclPrepared, gemmcl_prepared_free)
 
 /**
  * gemmcl_plan_use:
- * @prepared: by gemmcl_plan_prepare(), not used before; afterwards it holds the operand that was
- *   used before, to be freed when there is time
+ * @prepared: the result of gemmcl_plan_prepare(), not used before. Afterwards it holds the operand
+ *   that it replaced; free it at any time
  *
- * Makes @prepared the operand of the runs that are submitted from now on; those before keep the old
- * one. No more than a pointer is exchanged.
+ * Makes @prepared the operand of all runs that are submitted from now on. Runs submitted before
+ * keep the old operand. This only exchanges pointers.
  */
 void gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared);
 
-/** gemmcl_plan_set_b: gemmcl_plan_prepare() and gemmcl_plan_use(); on failure the old B stays. */
+/** gemmcl_plan_set_b: Calls gemmcl_plan_prepare() and gemmcl_plan_use() for B. On failure the old B
+ * stays. */
 gboolean gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error);
 
-/** gemmcl_plan_set_bias: Likewise the bias. */
+/** gemmcl_plan_set_bias: Does the same for the bias. */
 gboolean gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error);
 
-/** gemmcl_plan_set_c: Likewise C. */
+/** gemmcl_plan_set_c: Does the same for C. */
 gboolean gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error);
 
 /**
  * GemmclDataKind:
- * @GEMMCL_DATA_HOST: memory of the host
+ * @GEMMCL_DATA_HOST: host memory
  * @GEMMCL_DATA_BUFFER: a buffer of the plan's OpenCL context
- * @GEMMCL_DATA_IMAGES: two-dimensional images of that context, one for each plane of a frame of
- *   GRAY8, GRAY16_LE, NV12, I420 or P010_10LE, of the plane's size or larger, with the plane's
- *   samples in the first channel (CL_R), or in the first two (CL_RG) where there are two at each
- *   place; CL_UNORM_INT8, or CL_UNORM_INT16 where samples have two bytes. Only for A
+ * @GEMMCL_DATA_IMAGES: 2D images of that context, one for each plane of a frame of GRAY8,
+ *   GRAY16_LE, NV12, I420 or P010_10LE, at least as large as the plane. A sample is in the first
+ *   channel (CL_R); a plane with Cb and Cr has them in the first two (CL_RG). The channel type is
+ *   CL_UNORM_INT8, or CL_UNORM_INT16 for samples of two bytes. Only for A
+ *
+ * The kind of memory that holds a matrix or a frame.
  */
 typedef enum {
   GEMMCL_DATA_HOST,
@@ -131,15 +137,16 @@ typedef enum {
 
 /**
  * GemmclData:
- * @kind: which of the following fields count
- * @host: for a matrix [0] is the address of element (0, 0), aligned as its type wants; for a frame
- *   the address of the first row of each plane
- * @objects: the buffer in [0]; or an image for each plane
- * @offset: bytes of the buffer before a matrix, in [0], or before the first row of each plane
- * @stride: bytes from one row to the next of each plane, on the host also negative; a matrix has ld
- * @acquired: the objects are acquired and released by the functions of the run
+ * @kind: selects the fields that follow
+ * @host: GEMMCL_DATA_HOST: for a matrix [0] is the address of element (0, 0), aligned for its type;
+ *   for a frame the address of the first row of each plane
+ * @objects: GEMMCL_DATA_BUFFER: the buffer in [0]; GEMMCL_DATA_IMAGES: an image for each plane
+ * @offset: GEMMCL_DATA_BUFFER: bytes before a matrix, in [0], or before the first row of each plane
+ * @stride: bytes from a row to the next in each plane of a frame; may be negative in host memory. A
+ *   matrix uses the problem's leading dimension
+ * @acquired: the run acquires and releases the objects
  *
- * The place of the A, the D or the row outputs of one problem.
+ * The place of A, D or the row outputs of one problem.
  */
 typedef struct {
   GemmclDataKind kind;
@@ -152,33 +159,34 @@ typedef struct {
 
 /**
  * GemmclRun:
- * @size: sizeof (GemmclRun), by which the library knows the fields that the caller has
- * @m: rows of A and D, 1 to the plan's m; 0: the plan's. A frame has all its rows
- * @batch: problems, 1 to the plan's batch; 0: the plan's
- * @alpha, @beta: scale A B and C
- * @a: (array length=batch): the A of each problem; not written. %NULL only with alpha 0
- * @d: (array length=batch): the D of each problem; host or buffer. Only its elements are written,
- *   not what lies between its rows
- * @rows: (nullable) (array length=batch): the row outputs of each problem, m x Q f32; host or
- *   buffer. %NULL if the problem has none
- * @strided: @a, @d and @rows are one buffer each with all problems in it, laid out by the problem's
- *   offsets, leading dimensions and strides (frames one after another, the row outputs of each
- *   problem m of the plan behind those before). FALSE: an element for each problem, for which the
- *   problem's offsets and strides mean nothing
+ * @size: sizeof (GemmclRun); tells the library which fields the caller knows
+ * @m: rows of A and D, at most the plan's m; 0: the plan's m. Must be 0 or the plan's m if A or D
+ *   are frames
+ * @batch: the number of problems, at most the plan's batch; 0: the plan's batch
+ * @alpha, @beta: factors of A B and C
+ * @a: (array length=batch): the A of each problem; only read. May be %NULL if alpha is 0
+ * @d: (array length=batch): the D of each problem; host memory or a buffer. Gaps between its rows
+ *   are not written
+ * @rows: (nullable) (array length=batch): the row outputs of each problem, m x Q f32; host memory
+ *   or a buffer. %NULL if the problem has none
+ * @strided: %FALSE: @a, @d and @rows have an element for each problem; the problem's offsets and
+ *   strides are ignored. %TRUE: @a, @d and @rows are one buffer each for all problems, laid out by
+ *   the problem's offsets, leading dimensions and strides. Frames follow one another; row outputs
+ *   of consecutive problems are m x Q floats apart, with the plan's m
  * @b: (nullable): a buffer with B, laid out as the problem says and packed for this run if the
- *   kernel wants that; %NULL for the plan's own
- * @c: (nullable): likewise C
- * @previous: (nullable) (array length=batch): with #GEMMCL_ADDEND_PREVIOUS: takes the place of the
- *   previous result that the plan has; in D's type and layout
- * @acquire, @release: (nullable): functions of the type GemmclHandover (gemmcl-opencl.h) that take
- *   A's data with @acquired from whoever shares them, and give them back. Each is called once, from
- *   gemmcl_plan_submit(), with each object once, if A is read at all. After a failure, too,
- * acquired objects are released before the run is done
- * @queue: (nullable): a queue of the plan's context and device; %NULL: the context's own. A plan's
- *   runs must follow one another: in an in-order queue, or by their events
- * @n_wait, @wait: events that must be complete before data of the device are read or written
+ *   kernel needs that; %NULL for the plan's own B
+ * @c: (nullable): a buffer with C, laid out as the problem says; %NULL for the plan's own C
+ * @previous: (nullable) (array length=batch): with #GEMMCL_ADDEND_PREVIOUS: replaces the plan's
+ *   previous result; in D's type and layout
+ * @acquire, @release: (nullable): functions of type GemmclHandover (gemmcl-opencl.h) that acquire
+ *   and release the objects of A with @acquired. If A is read, gemmcl_plan_submit() calls each
+ *   function once, with each object once. Acquired objects are released before the run is done,
+ *   even if it fails
+ * @queue: (nullable): a queue of the plan's context and device; %NULL for the context's own. The
+ *   runs of a plan must follow one another, by an in-order queue or by events
+ * @n_wait, @wait: events that must be complete before the run reads or writes device memory
  *
- * One run of a plan. Start from GEMMCL_RUN_INIT; later versions may add fields at the end.
+ * A run of a plan. Start from GEMMCL_RUN_INIT; later versions may add fields at the end.
  */
 typedef struct {
   gsize size;
@@ -208,20 +216,20 @@ typedef struct {
 /**
  * gemmcl_plan_submit:
  * @run: the data; the struct and its arrays are not used after the call
- * @first: (out) (optional) (transfer full): the first kernel of the run, whose profile tells when
- * it started
- * @done: (out) (optional) (transfer full): complete when D and the row outputs are there and A is
- *   not needed any more; its status is negative if the run failed
+ * @first: (out) (optional) (transfer full): the event of the run's first kernel; its profile has
+ *   the start time
+ * @done: (out) (optional) (transfer full): complete when D and the row outputs are written and A is
+ *   no longer needed; its status is negative if the run failed
  *
- * Enqueues a run and returns. Memory of the host is in use until @done is complete; objects of the
- * device may be released at once. A device that shares the host's memory works in it where it is
- * laid out without gaps; a device with memory of its own copies A of one run and D of another while
- * it computes. Everything is flushed. The plan keeps the memory that runs need, for as many runs as
- * were under way at once.
+ * Enqueues a run, flushes the queues and returns. Host memory must stay valid until @done is
+ * complete; OpenCL objects may be released at once. A device that shares host memory works in the
+ * caller's memory if that has no gaps. A device with memory of its own copies A of one run and D of
+ * another while it computes. The plan keeps the memory of its runs for reuse, as much as were in
+ * flight at once.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_OPENCL, or with #GEMMCL_ERROR_INVALID for a plan without B, a
- *   size out of range, data of a kind that does not fit, or an event in @wait that failed; then
- *   nothing of the caller's is in use, and D is undefined.
+ * Returns: %FALSE with #GEMMCL_ERROR_OPENCL, or with #GEMMCL_ERROR_INVALID: the plan has no B, a
+ *   size is out of range, the kind of data does not fit, or an event in @wait failed. The caller's
+ *   memory is then no longer in use, and D is undefined.
  */
 gboolean gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, struct _cl_event **first,
                              struct _cl_event **done, GError **error);
@@ -229,9 +237,9 @@ gboolean gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, struct _cl_
 /**
  * gemmcl_plan_run:
  *
- * gemmcl_plan_submit(), and waits until the run is done.
+ * Calls gemmcl_plan_submit() and waits until the run is done.
  *
- * Returns: %FALSE with the errors of gemmcl_plan_submit(), and #GEMMCL_ERROR_OPENCL when the run
+ * Returns: %FALSE with an error of gemmcl_plan_submit(), or with #GEMMCL_ERROR_OPENCL if the run
  *   failed on the device.
  */
 gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error);
@@ -239,26 +247,27 @@ gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error
 /**
  * gemmcl_plan_reset_previous:
  *
- * With #GEMMCL_ADDEND_PREVIOUS: the next run finds zeros as the previous result.
+ * With #GEMMCL_ADDEND_PREVIOUS: sets the previous result to zeros for the next run.
  */
 void gemmcl_plan_reset_previous (GemmclPlan *self);
 
 /**
  * gemmcl_plan_adopt_previous:
- * @from: a plan of the same context; its runs are all submitted before those of @self
+ * @from: a plan of the same context; all of its runs are submitted before those of @self
  *
- * With #GEMMCL_ADDEND_PREVIOUS: takes over the previous result of @from, if both have one, of the
- * same m, n, batch and layout; zeros otherwise. That of @from is zeros then.
+ * With #GEMMCL_ADDEND_PREVIOUS: moves the previous result of @from to @self and leaves @from with
+ * zeros, if both plans keep one of the same m, n, batch and layout. Otherwise @self starts with
+ * zeros and @from keeps its own.
  */
 void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
 
 /**
  * GemmclPlanStats:
- * @runs: how many are done
- * @kernel_ns: time in kernels, by the device's own clock
+ * @runs: the number of completed runs
+ * @kernel_ns: nanoseconds from the start of the first kernel to the end of the last one, by the
+ *   device's clock, summed over the runs
  * @flops: 2 m n k batch, summed over the runs
- * @bytes_in, @bytes_out: of A and of D on the host, copied or, where the device shares its memory,
- *   used in place
+ * @bytes_in, @bytes_out: bytes of A and of D in host memory, copied or used in place
  */
 typedef struct {
   guint64 runs;
@@ -268,21 +277,22 @@ typedef struct {
   guint64 bytes_out;
 } GemmclPlanStats;
 
-/** gemmcl_plan_get_stats: @stats: (out): of the runs that are done, since the plan was made. */
+/** gemmcl_plan_get_stats: @stats: (out): statistics of the runs completed since the plan was
+ * created. */
 void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
 
 /**
  * GemmclBuildInfo:
- * @level: how the kernel was built
- * @subgroup_size: work-items of a subgroup, as compiled; on Intel's GPUs that is the SIMD width,
- *   also of kernels that use no subgroups
- * @max_work_group: work-items that a work-group may have, as compiled
- * @local_bytes: local memory of a work-group
- * @private_bytes: memory of a work-item for what did not fit into registers, or is indexed by what
- *   the compiler does not know; some drivers count registers
- * @spill_bytes: of that, what Intel's compiler spilled
+ * @level: the level at which the kernel was built
+ * @subgroup_size: work-items per subgroup as compiled; on Intel GPUs the SIMD width, also of
+ *   kernels without subgroups
+ * @max_work_group: the largest work-group as compiled, in work-items
+ * @local_bytes: local memory per work-group
+ * @private_bytes: private memory per work-item, for spilled registers and dynamically indexed
+ *   arrays; some drivers include registers
+ * @spill_bytes: the part of @private_bytes that Intel's compiler spilled
  *
- * What the driver tells of a plan's gemm kernel; 0 where it does not.
+ * The driver's description of a plan's gemm kernel; 0 for a number that the driver does not report.
  */
 typedef struct {
   GemmclKernelLevel level;
@@ -293,20 +303,20 @@ typedef struct {
   guint64 spill_bytes;
 } GemmclBuildInfo;
 
-/** gemmcl_plan_get_build_info: @info: (out): what the driver made of the plan's gemm kernel. */
+/** gemmcl_plan_get_build_info: @info: (out): the driver's description of the kernel in use. */
 void gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info);
 
 /**
  * gemmcl_gemm_run:
- * @gemm: the problem, of matrices, not pictures, without row outputs
+ * @gemm: a problem of matrices, not frames, without row outputs
  * @kernel: (nullable): as for gemmcl_plan_new()
- * @a, @b: A (of a_type) and B (f32); b may not be %NULL, nor @a, unless alpha is 0
- * @c: (nullable): C; %NULL unless addend is MATRIX or ROW
- * @bias: (nullable): %NULL unless the problem has a bias
+ * @a, @b: A, elements of a_type, and B, f32; %NULL only if alpha is 0
+ * @c: (nullable): C, f32; %NULL unless addend is MATRIX or ROW
+ * @bias: (nullable): the bias, f32; %NULL unless the problem has one
  * @d: D; with GEMMCL_ADDEND_OUTPUT also C
  *
- * The one blocking call for those who want no plan: makes one, runs it once and drops it. Offsets
- * and batch strides are applied to the pointers.
+ * Creates a plan, runs it once, waits and frees it. Offsets and batch strides apply to the
+ * pointers.
  *
  * Returns: %FALSE with any #GemmclError; D is then undefined.
  */

@@ -9,29 +9,28 @@
 GEMMCL_BEGIN_DECLS
 
 /**
- * Which kernel is fastest depends on the device, and who wants to know times them. What was found
- * is remembered in a file, $XDG_CACHE_HOME/gemmcl/tuning.json, an entry for each device, driver,
- * precision, layout and shape; gemmcl_plan_new() looks there before it asks its rules. An entry
- * also speaks for shapes near its own: none of M, N, K further than a factor of sqrt (2) from it,
- * and no more of the kernel's tiles padding.
+ * The fastest kernel for a problem depends on the device, so tuning measures it. The results are
+ * entries of a file, $XDG_CACHE_HOME/gemmcl/tuning.json, one for each device, driver, precision,
+ * layout, transposition and shape. gemmcl_plan_new() uses an entry before it asks the rules. An
+ * entry also applies to similar shapes: each of M, N and K within a factor of sqrt (2), and the
+ * share of the kernel's tiles that D fills at least 0.9 times the share in the measurement.
  *
- * Nothing in the file is trusted: an entry of another device or driver, for a kernel that is not
- * there or cannot do the problem, counts for nothing; so does a file that is damaged, or of a
- * version that this library does not know.
+ * The library ships entries of its own; entries of the file take precedence.
  *
- * The library brings entries of its own for devices that its makers measured; those of the file
- * come first.
+ * The contents of the file are not trusted. An entry is ignored if its device or driver differs,
+ * its kernel does not exist, or its kernel cannot do the problem. The whole file is ignored if it
+ * is damaged or of an unknown version.
  *
- * All functions may be called from any thread, and processes may share the file.
+ * Any thread may call these functions. Processes may share the file.
  */
 
 /**
  * gemmcl_tuning_list_candidates:
  * @gemm: a valid problem
  *
- * What is worth timing: each kernel that can do @gemm on the device natively, whole and with K cut
- * into parts where few tiles leave units without work. The one that the rules choose is the first,
- * the others follow in the order in which the rules hold them for fast.
+ * Lists the kernels worth measuring: each one that can do @gemm natively on the device, without a
+ * split and, if it has few tiles, with splits of K that occupy more of the device. The choice of
+ * the rules comes first; the others follow in the order that the rules expect, fastest first.
  *
  * Returns: (transfer full): names for gemmcl_plan_new(), at least one.
  */
@@ -39,11 +38,14 @@ gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm 
 
 /**
  * GemmclTuningCandidate:
- * @kernel: as gemmcl_plan_get_kernel() names it; owned
- * @seconds: the median of its last runs, by the device's clock; 0 if it was not timed
- * @why: (nullable): why it left; %NULL for one that was timed to the end
- * @faulty: it left because it does not build natively, fails or computes something wrong
- * @lost: it left because OpenCL failed; the device may be lost for this process
+ * @kernel: the name, as gemmcl_plan_get_kernel() returns it; owned
+ * @seconds: the median time of its turns, by the device's clock; before its first turn, the time of
+ *   its first runs; 0 if it was not measured
+ * @why: (nullable): the reason why it dropped out; %NULL if it was measured to the end
+ * @faulty: it dropped out because it does not build natively, fails or computes a wrong result
+ * @lost: it dropped out because OpenCL failed; the device may be lost to this process
+ *
+ * A kernel in a search.
  */
 typedef struct {
   gchar *kernel;
@@ -55,10 +57,12 @@ typedef struct {
 
 /**
  * GemmclTuningStep:
- * @GEMMCL_TUNING_STEP_TRY: the candidate is compiled and run once next; the rules' choice is called
- *   "rules" until its name is known
- * @GEMMCL_TUNING_STEP_TRIED: it was, or it left
- * @GEMMCL_TUNING_STEP_TURN: it takes a turn next
+ * @GEMMCL_TUNING_STEP_TRY: the candidate is about to be compiled and run once; the choice of the
+ *   rules is called "rules" until its name is known
+ * @GEMMCL_TUNING_STEP_TRIED: the candidate was compiled and run, or dropped out
+ * @GEMMCL_TUNING_STEP_TURN: the candidate is about to take a turn
+ *
+ * A step of a search.
  */
 typedef enum {
   GEMMCL_TUNING_STEP_TRY,
@@ -70,31 +74,31 @@ typedef enum {
  * GemmclTuningNotify:
  * @candidate: borrowed
  *
- * Follows a search, in the thread of the search. A process that a kernel ends can so have said
- * which one it was.
+ * Called before and after steps of a search, in the search's thread. A program can use it to record
+ * which kernel was running if the process crashes.
  */
 typedef void (*GemmclTuningNotify) (GemmclTuningStep step, const GemmclTuningCandidate *candidate,
                                     gpointer data);
 
 /**
  * GemmclTuningOptions:
- * @size: sizeof (GemmclTuningOptions), by which the library knows the fields that the caller has
- * @candidates: kernels that are timed at most, 2 or more
- * @seconds: time on the device for all of them
- * @share: the part of the device's time that the search takes, more than 0; 1: all. After each run
- *   the search sleeps until the run was no more than this part of the time since
- * @names: (nullable) (array zero-terminated=1): the kernels, as gemmcl_plan_new() takes them; the
- *   first is what others have to beat. %NULL: the rules' choice, and then the first ones of
- *   gemmcl_tuning_list_candidates()
- * @dry_run: nothing is remembered
- * @try_seconds: time by the wall clock, that of compilers included, after which no other candidate
- *   is tried; 0: no limit
- * @runs: runs of a turn at most
- * @notify: (nullable): follows the search
- * @data: for @notify
+ * @size: sizeof (GemmclTuningOptions); must equal the library's
+ * @candidates: the largest number of kernels to try, at least 2
+ * @seconds: time on the device for the whole search
+ * @share: the share of time that the search may occupy the device, above 0 to 1: after each run of
+ *   t seconds the search sleeps t (1 / @share - 1) seconds
+ * @names: (nullable) (array zero-terminated=1): the kernels to try, as gemmcl_plan_new() takes
+ *   them; the others have to beat the first. %NULL: the choice of the rules, then
+ *   gemmcl_tuning_list_candidates() in order
+ * @dry_run: do not store the result
+ * @try_seconds: wall-clock seconds, compilation included, after which no further candidate is
+ *   tried; 0: no limit
+ * @runs: the largest number of runs per turn
+ * @notify: (nullable): called at each step
+ * @data: user data of @notify
  *
- * How a search goes. Start from GEMMCL_TUNING_OPTIONS_INIT; later versions may add fields at the
- * end.
+ * The limits of a search. Start from GEMMCL_TUNING_OPTIONS_INIT; later versions may add fields at
+ * the end.
  */
 typedef struct {
   gsize size;
@@ -117,17 +121,18 @@ typedef struct {
 
 /**
  * GemmclTuningResult:
- * @candidates: (element-type GemmclTuningCandidate): in the order in which they were tried
- * @first: (nullable): the first of these that works, which the others had to beat; %NULL: none
+ * @candidates: (element-type GemmclTuningCandidate): the candidates in the order in which they were
+ *   tried
+ * @first: (nullable): the first candidate that works, which the others had to beat; %NULL: none
  *   works
- * @best: (nullable): the fastest, which is @first unless another is faster by more than the noise;
+ * @best: (nullable): the fastest candidate; @first unless another is faster by more than the noise.
  *   %NULL: none works, or there was no time to compare
- * @gain: the median of how many times as fast as @first @best is; 1 where they are the same
+ * @gain: the median speed of @best relative to @first; 1 if they are the same
  * @device_seconds: time on the device that the search took
- * @stored: @best was remembered
- * @why_not_stored: (nullable): a sentence, where it should have been and was not
+ * @stored: @best was stored in the file
+ * @why_not_stored: (nullable): a sentence with the reason if storing @best failed
  *
- * What a search found. @first and @best belong to @candidates.
+ * The result of a search. @first and @best point into @candidates.
  */
 typedef struct {
   GPtrArray *candidates;
@@ -144,29 +149,33 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
 
 /**
  * gemmcl_tuning_search:
- * @gemm: a valid problem
+ * @gemm: the problem
  * @options: (nullable): %NULL for GEMMCL_TUNING_OPTIONS_INIT
- * @cancellable: (nullable): ends the search, at the latest when what is compiled or run is done
+ * @cancellable: (nullable): ends the search after the compilation or run in progress
  *
- * Finds the fastest kernel for @gemm on the device of @context, in this thread, while other threads
- * may use the device. Matrices are the search's own, random, in its own memory of the device, of
- * which they take half at most; runs are in a queue of its own, one at a time.
+ * Finds the fastest kernel for @gemm on the device of @context. Runs in the calling thread; other
+ * threads may use the device meanwhile. The matrices are random and in device memory of the
+ * search's own, at most half of the device's. Runs go to a queue of the search's own, one at a
+ * time.
  *
- * Each candidate is built and run once. One that does not build natively, spills registers, fails,
- * or has a result that is further from the first one's than both may be from the
- * exact one (gemmcl_gemm_verify()), leaves, and so does one that takes four times as long as the
- * best, or whose run on a sixteenth of the rows does. Of more than 12 the fastest 12 and the first
- * stay. These take turns, forwards and backwards; a turn is the median of a few runs. One that is
- * slower than the best by a quarter leaves. Another takes the first one's place only if it was
- * faster in three of four turns beside it, and by 2 % or more in half of them. Fewer than five
- * turns count for nothing.
+ * Each candidate is first built and run once. It drops out if it does not build natively, spills
+ * registers or fails; if its result differs from the first candidate's by more than both may differ
+ * from the exact result (gemmcl_gemm_verify()); or if it takes four times as long as the best one,
+ * or a run on a sixteenth of the rows does. At most the first candidate and the 12 fastest others
+ * stay.
  *
- * What is best is remembered as by gemmcl_tuning_store(), also where that is the first. Pictures
- * whose pixels are rows, D that is a picture, and batches that do not run as one tall problem have
- * no entries, so that nothing is remembered.
+ * These take turns, alternately forwards and backwards. A turn is the median of a few runs. After
+ * three turns, candidates that are slower than the best by a quarter drop out. Another candidate
+ * wins over the first one if it was faster in three of four turns, and by at least 2 % in half of
+ * them. Fewer than five turns give no result.
  *
- * Returns: (transfer full): what was found, or %NULL with #G_IO_ERROR_CANCELLED, or with the errors
- *   of gemmcl_gemm_validate() and #GEMMCL_ERROR_TOO_LARGE or #GEMMCL_ERROR_OPENCL for its memory.
+ * The best kernel is stored as by gemmcl_tuning_store(), even if it is the first candidate. Nothing
+ * is stored for problems that cannot have entries: frames whose pixels are rows, a D that is a
+ * frame, and batches that cannot run as one tall problem.
+ *
+ * Returns: (transfer full): the result, or %NULL with #G_IO_ERROR_CANCELLED, an error of
+ *   gemmcl_gemm_validate(), or #GEMMCL_ERROR_TOO_LARGE or #GEMMCL_ERROR_OPENCL for the search's
+ *   memory.
  */
 GemmclTuningResult *gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
                                           const GemmclTuningOptions *options,
@@ -174,11 +183,11 @@ GemmclTuningResult *gemmcl_tuning_search (GemmclContext *context, const GemmclGe
 
 /**
  * GemmclAutoTune:
- * @GEMMCL_AUTO_TUNE_AUTO: on GPUs
- * @GEMMCL_AUTO_TUNE_ON: on any device
- * @GEMMCL_AUTO_TUNE_OFF: never
+ * @GEMMCL_AUTO_TUNE_AUTO: search on GPUs
+ * @GEMMCL_AUTO_TUNE_ON: search on any device
+ * @GEMMCL_AUTO_TUNE_OFF: never search
  *
- * Devices on which a plan searches for a faster kernel.
+ * The devices on which a plan searches for a faster kernel.
  */
 typedef enum {
   GEMMCL_AUTO_TUNE_AUTO,
@@ -188,40 +197,41 @@ typedef enum {
 
 /**
  * gemmcl_plan_auto_tune:
- * @self: a new plan without operands, which no other thread has yet
+ * @self: a new plan without operands, not yet shared with another thread
  *
- * Lets the plan search for a faster kernel while it is used, if the rules chose its kernel
- * (gemmcl_plan_get_choice_source()); otherwise does nothing. To be called once at most.
+ * Searches for a faster kernel while the plan is in use, if the rules chose its kernel
+ * (gemmcl_plan_get_choice_source()); otherwise does nothing. Call it at most once.
  *
- * A thread of low priority searches by gemmcl_tuning_search() with GEMMCL_TUNING_OPTIONS_INIT;
- * searches of a process take turns, and one that waited looks first for what the others found. If
- * another kernel is faster, the thread builds it, prepares the operands of the plan for it and puts
- * it in the place of the first. Runs that were submitted before go on with the first kernel; later
- * ones use the other, with the same operands and previous result. gemmcl_plan_submit() waits for no
- * more than the exchange of pointers.
+ * A thread of low priority calls gemmcl_tuning_search() with GEMMCL_TUNING_OPTIONS_INIT. The
+ * searches of a process run one at a time; a search that had to wait first looks for an entry that
+ * another one stored. If a kernel is faster, the thread builds it, prepares the plan's operands for
+ * it and makes it the plan's kernel. Runs submitted before finish with the old kernel; later runs
+ * use the new one, with the same operands and previous result. gemmcl_plan_submit() waits only
+ * while pointers are exchanged.
  *
- * The kernel does not change while an operand is prepared that was neither used nor freed; a
- * program that keeps one keeps the first kernel. gemmcl_plan_prepare() may wait once, for operands
- * that changed during the search and that the thread prepares. Until the search ends the plan keeps
- * references to the matrices of its operands.
+ * The kernel does not change while a prepared operand is neither used nor freed; a program that
+ * keeps one keeps the old kernel. gemmcl_plan_prepare() may wait once, while the thread prepares
+ * operands that changed during the search. The plan keeps references to the matrices of its
+ * operands until the search ends.
  *
- * The last reference to the plan may be dropped at any time. The search is then cancelled and not
- * waited for: a compiler that does not return keeps its thread, and what the thread needs.
+ * Dropping the last reference to the plan cancels the search without waiting for it. If a compiler
+ * hangs, its thread and the objects that the thread needs stay.
  */
 void gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode);
 
 /**
  * GemmclTuningState:
- * @GEMMCL_TUNING_STATE_OFF: no search: none was asked for, the kernel was named, or the search was
- *   cancelled
- * @GEMMCL_TUNING_STATE_KNOWN: no search: an entry, tuned or shipped, chose the kernel
- * @GEMMCL_TUNING_STATE_WAITING: for its turn
- * @GEMMCL_TUNING_STATE_SEARCHING: or making the kernel that was found ready
- * @GEMMCL_TUNING_STATE_KEPT: no kernel is faster than the first
+ * @GEMMCL_TUNING_STATE_OFF: there is no search: none was requested, the kernel was named, or the
+ *   search was cancelled
+ * @GEMMCL_TUNING_STATE_KNOWN: there is no search: an entry of the file or of the library chose the
+ *   kernel
+ * @GEMMCL_TUNING_STATE_WAITING: the search waits for another search
+ * @GEMMCL_TUNING_STATE_SEARCHING: the search runs, or prepares the kernel that it found
+ * @GEMMCL_TUNING_STATE_KEPT: no kernel is faster than the old one
  * @GEMMCL_TUNING_STATE_SWAPPED: a faster kernel is in use
- * @GEMMCL_TUNING_STATE_FAILED: the first kernel stays
+ * @GEMMCL_TUNING_STATE_FAILED: the search failed and the old kernel stays
  *
- * State of the search of a plan. The last three are final.
+ * The state of a plan's search. The last three are final.
  */
 typedef enum {
   GEMMCL_TUNING_STATE_OFF,
@@ -239,11 +249,11 @@ const gchar *gemmcl_tuning_state_get_name (GemmclTuningState state);
 
 /**
  * gemmcl_plan_get_tuning:
- * @result: (out) (optional) (nullable) (transfer none): what the search found; %NULL before, and
- *   where another search had found it
- * @why: (out) (optional) (nullable) (transfer none): the reason, if it failed
+ * @result: (out) (optional) (nullable) (transfer none): the result of the search; %NULL before it
+ *   ends, and if the kernel came from an entry that another search stored
+ * @why: (out) (optional) (nullable) (transfer none): the reason if the search failed
  *
- * Both belong to the plan and do not change once they are set.
+ * The plan owns both. Neither changes once it is set.
  *
  * Returns: the state of the search.
  */
@@ -252,26 +262,26 @@ GemmclTuningState gemmcl_plan_get_tuning (GemmclPlan *self, const GemmclTuningRe
 
 /**
  * gemmcl_plan_cancel_tuning:
- * @timeout: microseconds to wait for the thread; 0: does not wait
+ * @timeout: microseconds to wait for the search's thread; 0: do not wait
  *
- * Ends the search: the kernel of the plan does not change any more.
+ * Cancels the search. The plan's kernel does not change afterwards.
  *
- * Returns: whether the thread has ended, or there was none.
+ * Returns: %TRUE if the thread has ended or there was none.
  */
 gboolean gemmcl_plan_cancel_tuning (GemmclPlan *self, gint64 timeout);
 
 /**
  * gemmcl_tuning_store:
- * @gemm: a valid problem of matrices, not pictures
- * @kernel: the fastest, as gemmcl_plan_get_kernel() names it
- * @gflops: how fast it was, by the device's clock
+ * @gemm: a valid problem of matrices, not frames, without a batch
+ * @kernel: the fastest kernel, as gemmcl_plan_get_kernel() returns it
+ * @gflops: its speed in 10^9 operations per second, by the device's clock
  *
- * Remembers that, in place of what the file says of the same device, driver and problem. What it
- * says of others stays; what is damaged goes.
+ * Writes an entry to the file, in place of one for the same device, driver and problem. Other
+ * entries stay; damaged ones are removed.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_KERNEL for a kernel that cannot do @gemm there, or
- *   #GEMMCL_ERROR_IO where the file cannot be written, comes from a newer library, or is not used
- *   because it is a symbolic link, belongs to another user or can be written to by others.
+ * Returns: %FALSE with #GEMMCL_ERROR_KERNEL if the kernel cannot do @gemm on the device, or with
+ *   #GEMMCL_ERROR_IO if the file cannot be written, is of a newer version, or is not used because
+ *   it is a symbolic link, belongs to another user or is writable by others.
  */
 gboolean gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                               gdouble gflops, GError **error);
@@ -279,7 +289,7 @@ gboolean gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, co
 /**
  * gemmcl_tuning_forget:
  *
- * Drops what the file says of the device, of any driver.
+ * Removes the device's entries, of every driver, from the file.
  *
  * Returns: %FALSE with #GEMMCL_ERROR_IO.
  */
@@ -287,10 +297,12 @@ gboolean gemmcl_tuning_forget (GemmclContext *context, GError **error);
 
 /**
  * GemmclTuningEntry:
- * @source: tuned or shipped
+ * @source: GEMMCL_CHOICE_TUNED or GEMMCL_CHOICE_SHIPPED
  * @precision, @layout, @m, @n, @k: the problem
- * @kernel: as gemmcl_plan_new() takes it; owned
- * @gflops: how fast it was there
+ * @kernel: the kernel, as gemmcl_plan_new() takes it; owned
+ * @gflops: the measured speed in 10^9 operations per second
+ *
+ * An entry of the file or of the library.
  */
 typedef struct {
   GemmclChoiceSource source;
@@ -301,11 +313,11 @@ typedef struct {
   gdouble gflops;
 } GemmclTuningEntry;
 
-/** gemmcl_tuning_list: Returns: (transfer full) (element-type GemmclTuningEntry): what is known of
+/** gemmcl_tuning_list: Returns: (transfer full) (element-type GemmclTuningEntry): the entries for
  * the device of @context, those of the file first; may be empty. */
 GPtrArray *gemmcl_tuning_list (GemmclContext *context);
 
-/** gemmcl_tuning_get_path: Returns: (transfer full): where the file is, or would be. */
+/** gemmcl_tuning_get_path: Returns: (transfer full): the path of the file, which need not exist. */
 gchar *gemmcl_tuning_get_path (void);
 
 GEMMCL_END_DECLS

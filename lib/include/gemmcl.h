@@ -7,11 +7,12 @@
  *
  *     D = act (alpha * op(A) * op(B) + beta * C + bias)
  *
- * with A of M x K (what flows), B of K x N (weights), C of M x N or 1 x N, bias of N, D of M x N.
- * Make a #GemmclContext on a device, describe the problem in a #GemmclGemm, make a #GemmclPlan of
- * it once and run that as often as you like; or call gemmcl_gemm_run() once.
+ * A is M x K, the data; B is K x N, the weights; C is M x N or 1 x N; bias has N elements; D is M x
+ * N. Create a #GemmclContext on a device, describe the problem in a #GemmclGemm, create a
+ * #GemmclPlan for it once and run the plan any number of times. gemmcl_gemm_run() does all of this
+ * in one call.
  *
- * Only gemmcl-opencl.h, which this header does not include, includes OpenCL's headers.
+ * gemmcl-opencl.h has the functions with OpenCL's types. This header does not include it.
  */
 
 #include "gemmcl-error.h"
