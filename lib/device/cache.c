@@ -15,7 +15,7 @@
 #define HEAD_LENGTH (strlen (MAGIC) + 2 * HEX_LENGTH)
 #define SUFFIX      ".bin"
 #define MAX_ENTRIES 1024
-#define MAX_SIZE    (64 << 20) /* of the data; programs have up to a few MiB */
+#define MAX_SIZE    (64 << 20) /* of the data; a program has up to a few MiB */
 
 #define WRITABLE_BY_OTHERS (S_IWGRP | S_IWOTH)
 
@@ -28,7 +28,7 @@ gemmcl_cache_dir_get_path (const gchar *name)
   return g_build_filename (g_get_user_cache_dir (), "gemmcl", name, NULL);
 }
 
-/* @name: (nullable): of a file in the directory, or the directory itself */
+/* @name: (nullable): a file in the directory; %NULL for the directory itself */
 static gboolean fail (GError **error, gint code, const gchar *name, const gchar *format, ...)
     G_GNUC_PRINTF (4, 5);
 
@@ -47,8 +47,8 @@ fail (GError **error, gint code, const gchar *name, const gchar *format, ...)
   return FALSE;
 }
 
-/* Returns: whether @fd, which is @name, has the @type S_IFREG or S_IFDIR and only its owner can
- * change it. */
+/* Returns: %TRUE if @fd, opened as @name, is of @type (S_IFREG or S_IFDIR) and only the effective
+ *   user can change it. */
 static gboolean
 check_trusted (gint fd, const gchar *name, mode_t type, gsize *size, GError **error)
 {
@@ -72,7 +72,7 @@ check_trusted (gint fd, const gchar *name, mode_t type, gsize *size, GError **er
 }
 
 /* @directory: AT_FDCWD for the directory itself; then @name is NULL
- * Returns: a descriptor of what is trusted, or -1 with @error set. */
+ * Returns: a descriptor if the file or directory is trusted, or -1 with @error set. */
 static gint
 open_trusted (gint directory, const gchar *name, mode_t type, gsize *size, GError **error)
 {
@@ -142,8 +142,8 @@ gemmcl_cache_dir_read (const gchar *name, gsize max_size, GError **error)
   return NULL;
 }
 
-/* GLib 2.84 gives a new file the mode of the one that it replaces: one that others can write to
- * must go first. */
+/* GLib 2.84 gives a new file the mode of the file that it replaces. So a file that others can write
+ * to must be removed first. */
 static void
 drop_open_file (const gchar *path)
 {
@@ -207,7 +207,7 @@ compare_modified (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* Every size of picture makes a program of its own: without a limit a cache grows for ever. */
+/* Each frame size makes a program of its own, so the cache needs a limit. */
 static void
 forget_oldest (void)
 {

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* clCreateCommandQueue: its successor does not exist on OpenCL 1.2 devices. */
+/* For clCreateCommandQueue(), whose successor does not exist on OpenCL 1.2 devices. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "device/device.h"
 
@@ -10,12 +10,12 @@ struct _GemmclContext {
 
   GemmclDevice *device;
   cl_context context;
-  gboolean wrapped; /* somebody else made that */
+  gboolean wrapped; /* the caller made the OpenCL context */
   cl_command_queue queue;
-  GMutex lock;          /* of programs; not held while one is built */
-  GCond built;          /* or failed to be */
+  GMutex lock;          /* guards programs and n_compiled; not held while a program is built */
+  GCond built;          /* a program was built or failed to build */
   GHashTable *programs; /* "source options" -> cl_program; NULL while it is being built */
-  guint n_compiled;     /* of these, not found in the disk's cache */
+  guint n_compiled;     /* programs that were not in the disk cache */
   GemmclWeightsTable weights;
 };
 
@@ -58,7 +58,7 @@ gemmcl_context_class_init (GemmclContextClass *klass)
   G_OBJECT_CLASS (klass)->finalize = gemmcl_context_finalize;
 }
 
-/* Forgets the device's images where it has none that kernels can read. */
+/* Clears the device's image limits if kernels cannot use its images. */
 static void
 check_images (GemmclContext *self)
 {
@@ -77,7 +77,7 @@ check_images (GemmclContext *self)
   self->device->info.max_image_width = self->device->info.max_image_height = 0;
 }
 
-/* Takes @device and a reference of @context, also when it fails. */
+/* Takes @device and a reference of @context, even on failure. */
 static GemmclContext *
 context_around (cl_context context, GemmclDevice *device, GError **error)
 {
@@ -100,7 +100,7 @@ count_properties (const cl_context_properties *properties)
   return n;
 }
 
-/* Takes @device. */
+/* Takes @device, even on failure. */
 static GemmclContext *
 context_on (GemmclDevice *device, const cl_context_properties *properties, GError **error)
 {
@@ -157,7 +157,7 @@ gemmcl_context_is_wrapped (GemmclContext *self)
   return self->wrapped;
 }
 
-/* Whether @device, NULL: its first, is one of @context's. */
+/* Whether @device belongs to @context. Replaces a @device that is NULL by the context's first. */
 static gboolean
 find_device (cl_context context, cl_device_id *device, GError **error)
 {
@@ -200,13 +200,14 @@ gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
   return self;
 }
 
-/* The contexts that this process shares. The lock is held while one is made, so that two who ask at
- * once get the same. */
+/* The contexts that this process shares. The lock is held while a context is made, so that two
+ * concurrent callers get the same one. */
 static GMutex shared_lock;
-static GPtrArray *shared; /* of GWeakRef: contexts that somebody was given and that may be gone */
+static GPtrArray *shared; /* of GWeakRef, to contexts that may be gone */
 
-/* The one of @device that is around @wrapped, or that was made here, with all of @properties, if
- * that is NULL. If there is none, @place is where to remember one. With the lock held. */
+/* The shared context of @device around @wrapped; if @wrapped is NULL, a context that the library
+ * made with all of @properties. If there is none, sets @place to the reference for a new one. Needs
+ * the lock. */
 static GemmclContext *
 find_shared (cl_device_id device, cl_context wrapped, const cl_context_properties *properties,
              GWeakRef **place)
@@ -279,7 +280,7 @@ gemmcl_context_get_wrapped (cl_context wrapped, cl_device_id device, GError **er
   return context;
 }
 
-/* Whether @device is @other or a part of it. */
+/* Whether @device is @other or a sub-device of it. */
 static gboolean
 is_part_of (cl_device_id device, cl_device_id other)
 {
@@ -335,7 +336,7 @@ gemmcl_context_get_cl_queue (GemmclContext *self)
   return self->queue;
 }
 
-/* With the lock held, which it releases meanwhile. */
+/* Needs the lock; releases it during the build. */
 static cl_program
 build_program (GemmclContext *self, const gchar *key, const gchar *source, const gchar *options,
                GError **error)
@@ -356,7 +357,7 @@ build_program (GemmclContext *self, const gchar *key, const gchar *source, const
   return program;
 }
 
-/* Waits for a thread that builds the same, and for no other. */
+/* Waits only for a thread that builds the same program. */
 static cl_program
 get_program (GemmclContext *self, const gchar *source, const gchar *options, GError **error)
 {

@@ -13,7 +13,7 @@
 #define NV_COMPUTE_CAPABILITY_MAJOR 0x4000
 #define NV_COMPUTE_CAPABILITY_MINOR 0x4001
 
-/* Of queries that each device answers: the first one that failed. */
+/* The first failure of queries that every device must answer. */
 typedef struct {
   cl_int status;
 } Asked;
@@ -26,7 +26,8 @@ note (Asked *self, cl_int status)
   return status == CL_SUCCESS;
 }
 
-/* Some drivers pad names with spaces, and nothing says that they are UTF-8. "" after a failure. */
+/* Gets a string as valid UTF-8 without the spaces that some drivers pad it with; "" after a
+ * failure. */
 #define DEFINE_GET_STRING(name, Id, Info, query)                                                   \
   static gchar *name (Asked *asked, Id id, Info what)                                              \
   {                                                                                                \
@@ -44,8 +45,8 @@ note (Asked *self, cl_int status)
 DEFINE_GET_STRING (get_string, cl_device_id, cl_device_info, clGetDeviceInfo)
 DEFINE_GET_STRING (get_platform_string, cl_platform_id, cl_platform_info, clGetPlatformInfo)
 
-/* Leaves @value as it is after a failure. @asked: (nullable): NULL for what a device may not know
- */
+/* Leaves @value unchanged after a failure. @asked: (nullable): NULL for queries that a device may
+ * not know */
 #define GET(asked, id, what, value)                                                                \
   note (asked, clGetDeviceInfo (id, what, sizeof (value), &(value), NULL))
 
@@ -118,8 +119,9 @@ fill_subgroup_sizes (GemmclDeviceInfo *info, cl_device_id id)
   qsort (info->subgroup_sizes, info->n_subgroup_sizes, sizeof (guint), compare_guint);
 }
 
-/* The extension's third version says major << 22 | minor << 14 | revision. Drivers of before (22.43
- * is one) answer major << 16 | minor << 8 | revision, and count the Arc A's 12.55 as 12.7. */
+/* The extension's third version has major << 22 | minor << 14 | revision. Earlier drivers, 22.43
+ * for example, report major << 16 | minor << 8 | revision, and 12.7 for the Arc A series, which is
+ * 12.55. */
 static guint32
 get_ip_version (cl_device_id id)
 {
@@ -172,17 +174,18 @@ get_nvidia_lanes (guint capability)
 }
 
 /*
- * How many f32 multiply-adds a device starts in a second at most:
+ * The largest number of f32 multiply-adds that a device starts per second:
  *
- *     CPU      cores x clock x 2 units x vector width. Two FMA units are what Intel since Haswell,
- *              AMD since Zen 2 and Arm's large cores have; compute units count hardware threads,
- *              so that a CPU with two threads a core comes out twice as fast as it is.
+ *     CPU      cores x clock x 2 units x vector width. Intel since Haswell, AMD since Zen 2 and
+ *              Arm's large cores have two FMA units. Compute units are hardware threads, so the
+ *              result is twice the peak of a CPU with two threads per core.
  *     Intel    EUs x clock x 8 lanes (Gen7.5 to Gen12: two FPUs of 4; Xe-LP: 8 lanes) or 16 (the
  *              vector engines of Xe2 and Xe-HPC, whose smallest subgroup is 16)
  *     NVIDIA   multiprocessors x clock x lanes of the compute capability (CUDA C++ Programming
  *              Guide, "Arithmetic Instructions")
  *
- * and two operations for each. Others do not tell what they have: 0.
+ * A multiply-add counts as two operations. 0 for other devices, whose drivers do not report their
+ * width.
  */
 static void
 fill_peak (GemmclDeviceInfo *info)
@@ -213,7 +216,8 @@ fill_peak (GemmclDeviceInfo *info)
                                        lanes, info->clock_mhz);
 }
 
-/* Half a description would make wrong choices for as long as it is shared. */
+/* Any failed query fails the whole: an incomplete description would cause wrong choices for the
+ * life of a shared context. */
 static gboolean
 fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GError **error)
 {
@@ -281,7 +285,7 @@ gemmcl_device_free (GemmclDevice *self)
   g_free (self);
 }
 
-/* What a platform has. */
+/* Adds the devices of a platform. @reason: set if a device cannot be queried */
 static void
 list_platform (GPtrArray *devices, guint index, cl_platform_id platform, GError **reason)
 {
@@ -309,8 +313,8 @@ list_platform (GPtrArray *devices, guint index, cl_platform_id platform, GError 
   }
 }
 
-/* Adds every device of every platform to @devices, in the loader's order, but those that cannot be
- * asked. @reason: of the last of these; not NULL */
+/* Adds the devices of every platform to @devices, in the loader's order, without those that cannot
+ * be queried. @reason: the last failure; not NULL */
 static void
 list_all (GPtrArray *devices, GError **reason)
 {
@@ -329,7 +333,7 @@ list_all (GPtrArray *devices, GError **reason)
   }
 }
 
-/* @part: what a user typed, which need not be UTF-8. */
+/* @part: a user's text, which need not be UTF-8 */
 static gboolean
 contains (const gchar *text, const gchar *part)
 {
@@ -345,7 +349,7 @@ is_any (const gchar *asked)
   return asked == NULL || *asked == '\0' || g_ascii_strcasecmp (asked, "auto") == 0;
 }
 
-/* Whether @asked is anything, the number @index, or, if it is no number, a part of @name. */
+/* Whether @asked selects this item: it is "auto", the number @index, or a part of @name. */
 static gboolean
 is_asked (const gchar *asked, guint index, const gchar *name)
 {
@@ -377,7 +381,7 @@ type_fits (const GemmclDevice *device, GemmclDeviceType asked)
   return asked == GEMMCL_DEVICE_TYPE_AUTO || asked == device->info.type;
 }
 
-/* The order of choice: Intel GPU, other GPU, accelerator, CPU. */
+/* The order of preference: Intel GPU, other GPU, accelerator, CPU. */
 static guint
 rank (const GemmclDeviceInfo *info)
 {
@@ -398,7 +402,7 @@ compare_rank (gconstpointer a, gconstpointer b)
   return (gint)rank (*(GemmclDeviceInfo *const *)a) - (gint)rank (*(GemmclDeviceInfo *const *)b);
 }
 
-/* Moves those of @from that are asked for to a new list. */
+/* Moves the devices of @from that match @query to a new list. */
 static GPtrArray *
 pick (GPtrArray *from, const GemmclDeviceQuery *query)
 {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "device/device.h"
 
-/* clang-format off: a name, not a difference */
+/* clang-format off: a name with hyphens */
 G_DEFINE_QUARK (gemmcl - error - quark, gemmcl_error)
 /* clang-format on */
 

@@ -117,14 +117,14 @@ write_parts (gint fd, GBytes *const *parts, gsize n)
 gboolean
 gemmcl_file_save (const gchar *path, GBytes *const *parts, gsize n, GError **error)
 {
-  /* In the same directory, so that renaming neither copies nor fails half-way. */
+  /* In the same directory, so that renaming is atomic. */
   g_autofree gchar *directory = g_path_get_dirname (path);
   g_autofree gchar *temporary = g_build_filename (directory, ".gemmcl-XXXXXX", NULL);
   g_auto (GemmclFd) fd = -1;
   gboolean made;
   gint why;
 
-  /* Renaming would replace a device, /dev/null say, by a file. */
+  /* Renaming would replace a device such as /dev/null by a file. */
   if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR))
     return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
                              "Cannot write there: expected a file or nothing, found a directory, "

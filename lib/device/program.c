@@ -5,11 +5,11 @@
 
 #include "device/device.h"
 
-/* No relaxed or finite math: NaN and infinity must come out where the formula has them. */
+/* No relaxed or finite math: NaN and infinity must appear where the formula has them. */
 #define COMMON_OPTIONS "-cl-mad-enable"
 #define LANGUAGE       "-cl-std="
 
-#define LOG_LIMIT 4000 /* bytes of a compiler's log that fit a message */
+#define LOG_LIMIT 4000 /* bytes of a compiler's log in a message */
 
 const gchar *
 gemmcl_program_get_text (const gchar *name)
@@ -21,7 +21,7 @@ gemmcl_program_get_text (const gchar *name)
   return source->text;
 }
 
-/* What a binary depends on: everything that changes what the compiler would make. */
+/* A hash of everything that a binary depends on. */
 static gchar *
 cache_key (const GemmclDevice *device, const gchar *text, const gchar *options)
 {
@@ -99,7 +99,7 @@ build_from_source (cl_context context, const GemmclDevice *device, const gchar *
   return g_steal_pointer (&program);
 }
 
-/* A binary that cannot be had or stored is no harm: the next process compiles again. */
+/* Failing to get or store the binary is harmless: the next process compiles again. */
 static void
 store_binary (cl_program program, const GemmclDevice *device, const gchar *key)
 {
@@ -120,7 +120,7 @@ store_binary (cl_program program, const GemmclDevice *device, const gchar *key)
           CL_SUCCESS)
     return;
 
-  /* A wrapped context may have other devices too; theirs stay NULL, which means: not wanted. */
+  /* A wrapped context may have other devices. A NULL binary is not returned. */
   for (cl_uint i = 0; i < n; i++)
     if (devices[i] == device->id && sizes[i] > 0) {
       binary = g_malloc (sizes[i]);

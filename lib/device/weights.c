@@ -10,7 +10,7 @@ struct _GemmclWeights {
   gchar *key;
   cl_mem buffer;
   gsize bytes;
-  guint refs; /* under the table's lock, so that none is found that is about to go */
+  guint refs; /* guarded by the table's lock, so that weights with no references are never found */
 };
 
 void
