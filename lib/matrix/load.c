@@ -1,11 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a user types to name a matrix: a literal, or a file and which reader it means.
+/* Parses the text by which a user names a matrix: a literal, or a file.
  *
  *     literal = '[' row { ',' row } ']' | row
- *     row     = '[' number { ',' number } ']'
- */
+ *     row     = '[' number { ',' number } ']' */
 
 #include <math.h>
 #include <string.h>
@@ -43,7 +42,7 @@ take (Parser *parser, gchar c)
   return TRUE;
 }
 
-/* Always FALSE, for parsers to return. */
+/* Returns: FALSE, for parsers to return. */
 static gboolean
 expected (Parser *parser, const gchar *what, GError **error)
 {
@@ -54,8 +53,8 @@ expected (Parser *parser, const gchar *what, GError **error)
                       (gsize)(parser->p - parser->start) + 1, what, found);
 }
 
-/* The length of the number at p, 0 if there is none. g_ascii_strtod() also takes hexadecimal
- * numbers and the parentheses behind a NaN, and says of "1e" only that it stopped before the e. */
+/* The length of the number at p, 0 if there is none. g_ascii_strtod() also accepts hexadecimal
+ * numbers and parentheses after a NaN, and reads "1e" as "1". */
 static gsize
 number_length (const gchar *p)
 {
@@ -90,7 +89,7 @@ parse_number (Parser *parser, GError **error)
   return TRUE;
 }
 
-/* From after the row's bracket. */
+/* Starts after the row's opening bracket. */
 static gboolean
 parse_row (Parser *parser, GError **error)
 {
@@ -145,7 +144,7 @@ gemmcl_matrix_parse (const gchar *literal, GError **error)
 
   g_return_val_if_fail (literal != NULL, NULL);
 
-  /* Commas stand between numbers, so there is one number more at most. */
+  /* There is at most one number more than commas. */
   for (parser.end = literal; *parser.end != '\0'; parser.end++)
     max_values += *parser.end == ',';
   values = g_try_new (gfloat, max_values);
@@ -182,8 +181,8 @@ gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize rows, gsize co
                                         error);
 }
 
-/* Cuts "file#part" in two, *part NULL where there is none. Both may hold a '#' themselves: the
- * longest file that exists is meant, and if there is none the first '#' counts. */
+/* Splits "file#part"; *part is NULL if there is no '#'. Both halves may contain a '#': the longest
+ * path that exists is the file; if none exists, the first '#' separates. */
 static gchar *
 split_path (const gchar *where, gchar **part)
 {
@@ -204,7 +203,7 @@ split_path (const gchar *where, gchar **part)
   return g_strdup (where);
 }
 
-/* As split_path() for a URI, where a '#' that is not the separator is written %23. */
+/* Like split_path(), for a URI, in which a '#' other than the separator is written %23. */
 static gchar *
 split_uri (const gchar *uri, gchar **part, GError **error)
 {

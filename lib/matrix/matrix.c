@@ -1,8 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The matrix itself: element types, the counted object, making one of memory, and of any the
- * row-major f32. */
+/* The matrix: element types, the reference-counted object, conversion to row-major f32. */
 
 #include <string.h>
 
@@ -10,7 +9,7 @@
 
 G_STATIC_ASSERT (G_BYTE_ORDER == G_LITTLE_ENDIAN);
 
-/* Converts n elements that lie together, at any alignment. */
+/* Converts n contiguous elements at any alignment. */
 typedef void (*Convert) (const guint8 *src, gfloat *dst, gsize n);
 
 static gfloat
@@ -29,10 +28,11 @@ float_from_f16 (guint16 half)
   guint32 exponent = (half >> 10) & 0x1f;
   guint32 fraction = half & 0x3ff;
 
-  /* Denormals are multiples of 2^-24, which f32 has as normal numbers. */
+  /* Denormals are multiples of 2^-24, which are normal numbers in f32. */
   if (exponent == 0)
     return sign != 0 ? -(gfloat)fraction * 0x1p-24f : (gfloat)fraction * 0x1p-24f;
-  /* The exponent's bias is 15 there and 127 here; the largest stands for inf and NaN in both. */
+  /* The exponent's bias is 15 in f16 and 127 in f32; in both the largest exponent means infinity or
+   * NaN. */
   exponent = exponent == 0x1f ? 0xff : exponent + 112;
   return float_from_bits (sign | exponent << 23 | fraction << 13);
 }
@@ -74,7 +74,7 @@ DEFINE_CONVERT (u64, guint64, (gfloat)value)
 
 static const struct {
   const gchar *name;
-  const gchar *descr; /* NumPy's name; of two bytes without a meaning for bf16, which it has not */
+  const gchar *descr; /* NumPy's name; NumPy has no bf16, "|V2" is two untyped bytes */
   gsize size;
   Convert convert;
 } types[GEMMCL_N_TYPES] = {
@@ -99,7 +99,7 @@ struct _GemmclMatrix {
   gboolean column_major;
   GBytes *bytes;
   const guint8 *data;
-  GemmclMatrix *scales, *zero_points; /* NULL: the elements are as they are */
+  GemmclMatrix *scales, *zero_points; /* NULL: not quantized */
 };
 
 G_DEFINE_BOXED_TYPE (GemmclMatrix, gemmcl_matrix, gemmcl_matrix_ref, gemmcl_matrix_unref)
@@ -144,7 +144,7 @@ gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_byt
 {
   gsize n;
 
-  /* No object of C may be larger than this: pointers into it could not be subtracted. */
+  /* No C object may be larger: pointers into it could not be subtracted. */
   return g_size_checked_mul (&n, rows, cols) && g_size_checked_mul (n_bytes, n, types[type].size) &&
          *n_bytes <= G_MAXSSIZE;
 }
@@ -158,14 +158,14 @@ gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols, gboolean column
   self->type = type;
   self->rows = rows;
   self->cols = cols;
-  /* A single row or column lies the same way in both orders; row-major spares conversions. */
+  /* A single row or column is the same in both orders; row-major saves conversions. */
   self->column_major = column_major && rows > 1 && cols > 1;
   self->bytes = bytes;
   self->data = g_bytes_get_data (bytes, NULL);
   return self;
 }
 
-/* Memory for the elements of such a matrix, or NULL with GEMMCL_ERROR_TOO_LARGE. */
+/* Memory for the elements of a matrix, or NULL with GEMMCL_ERROR_TOO_LARGE. */
 static gpointer
 alloc (GemmclType type, gsize rows, gsize cols, gsize *n_bytes, GError **error)
 {
@@ -291,9 +291,9 @@ gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index)
   return value;
 }
 
-/* src is outer runs of inner elements, dst inner runs of outer ones. Tile by tile, so that both
- * are read and written in whole cache lines; a plain loop would touch a new line, and for large
- * matrices a new page, with each element of one of them. */
+/* Converts src, outer runs of inner elements, to dst, inner runs of outer elements. Works in tiles,
+ * so that both sides are accessed in whole cache lines. A plain loop would touch a new line of one
+ * side with each element, and in large matrices a new page. */
 static void
 convert_transposed (Convert convert, gsize size, const guint8 *src, gfloat *dst, gsize outer,
                     gsize inner)
@@ -316,8 +316,8 @@ convert_transposed (Convert convert, gsize size, const guint8 *src, gfloat *dst,
   }
 }
 
-/* @values: the bytes of @self as floats, which become what they stand for; @transposed: of which
- * rows and columns are swapped */
+/* Replaces @values, the quantized elements of @self as floats, by the elements that they represent.
+ * @transposed: rows and columns of @values are swapped */
 static void
 dequantize (const GemmclMatrix *self, gfloat *values, gboolean transposed)
 {
@@ -349,7 +349,7 @@ gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error)
   dst = alloc (GEMMCL_TYPE_F32, rows, cols, &n_bytes, error);
   if (dst == NULL)
     return NULL;
-  /* The transpose of a column-major matrix lies in memory as its row-major self does. */
+  /* The transpose of a column-major matrix has the same memory layout as the row-major matrix. */
   if (rows == 1 || cols == 1 || (!transpose) == (!self->column_major))
     convert (self->data, dst, rows * cols);
   else

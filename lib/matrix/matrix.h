@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The parts of a matrix that the library's files share. Any thread.
+ * Functions on matrices that the library's files share. Any thread.
  */
 #pragma once
 
@@ -11,52 +11,56 @@
 /** Returns: NumPy's name of @type; "|V2" for bf16. */
 const gchar *gemmcl_type_get_descr (GemmclType type);
 
-/** Returns: whether @name is what @get_name gives a type. */
+/** Finds the type whose name is @name. Returns: %FALSE if there is none. @get_name:
+ * gemmcl_type_get_name() or gemmcl_type_get_descr() */
 gboolean gemmcl_type_from_name (const gchar *name, const gchar *(*get_name) (GemmclType),
                                 GemmclType *type);
 
-/** Returns: element @index behind @data, at any alignment. */
+/** Returns: element @index of @data, which may have any alignment. */
 gfloat gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index);
 
-/** Returns: %FALSE when the bytes of a matrix of this type and shape are too many to count. */
+/** Computes the size of a matrix in bytes. Returns: %FALSE if it overflows. */
 gboolean gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_bytes);
 
 /** Returns: (transfer none): the elements. */
 GBytes *gemmcl_matrix_get_bytes (const GemmclMatrix *self);
 
-/** Makes every matrix. The caller has checked the shape, and the size and alignment of @bytes
- * (transfer full). */
+/** Creates a matrix. Every other function that makes one calls this. The caller has checked the
+ * shape, and the size and alignment of @bytes (transfer full). */
 GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
                                       gboolean column_major, GBytes *bytes);
 
-/** Makes a quantised matrix. The caller has checked the scales and zero points, both f32. */
+/** Creates a quantized matrix that shares the elements of @bytes. The caller has checked the scales
+ * and zero points, both f32. */
 GemmclMatrix *gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales,
                                         GemmclMatrix *zero_points);
 
-/* source.c: a file's claim, checked against its size */
+/* source.c: a matrix in a file */
 
-/** A matrix that a file claims to hold. */
+/** The description of a matrix in a file, as the file states it. */
 typedef struct {
   const GemmclFile *file;
-  const gchar *tensor; /* (nullable): the name of a part of the file, for messages */
-  gsize offset;        /* where in the file the elements are */
-  gsize length;        /* of what is there, in bytes, within the file */
-  gboolean exact;      /* the elements are all of @length, nothing follows them */
+  const gchar *tensor; /* (nullable): the tensor's name, for messages */
+  gsize offset;        /* start of the elements in the file */
+  gsize length;        /* bytes from offset on that may be elements; within the file */
+  gboolean exact;      /* the elements must fill @length */
   GemmclType type;
   gboolean column_major;
-  const gsize *dims; /* the shape as the file states it, nothing checked */
+  const gsize *dims; /* the shape, not checked */
   gsize n_dims;
 } GemmclMatrixSource;
 
 /** Returns: (transfer full): a matrix with a copy of the elements; %NULL with #GEMMCL_ERROR_FORMAT
- * when the shape is not that of a matrix or does not fit the file, or as gemmcl_file_read(). */
+ *   if the shape is not that of a matrix or does not match the file, or with an error of
+ *   gemmcl_file_read(). */
 GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
 
-/** Returns: (transfer full): what stands at @p, for "expected ..., found ...". */
+/** Returns: (transfer full): a description of the character at @p, for "expected ..., found
+ *   ...". */
 gchar *gemmcl_describe_char (const gchar *p, const gchar *end);
 
-/** Why a finite number is refused that as an f32 would be infinite. */
+/** The expectation that a finite number beyond the range of f32 fails. */
 #define GEMMCL_EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
 
-/** Returns: (transfer full): "64 x 3 x 7"; "no dimensions" for none. */
+/** Returns: (transfer full): the shape as text, "64 x 3 x 7"; "no dimensions" if @n_dims is 0. */
 gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);

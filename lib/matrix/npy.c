@@ -5,8 +5,8 @@
  *
  *     \x93NUMPY  major minor  length (u16 in version 1, u32 in 2 and 3)  header  elements
  *
- * The header is a literal dict of Python with exactly the keys descr, fortran_order and shape, in
- * any order; it is parsed strictly, nothing in it is evaluated. Files of version 1 are written. */
+ * The header is a Python dict literal with exactly the keys descr, fortran_order and shape, in any
+ * order. The parser is strict and evaluates nothing. Version 1 is written. */
 
 #include <string.h>
 
@@ -15,9 +15,9 @@
 #define MAGIC      "\x93NUMPY"
 #define PREFIX_V1  10
 #define PREFIX_V2  12
-#define MAX_HEADER 10000 /* NumPy itself refuses longer ones */
+#define MAX_HEADER 10000 /* NumPy's own limit */
 #define MAX_START  (PREFIX_V2 + MAX_HEADER)
-#define ALIGNMENT  64 /* of the elements, as NumPy has it */
+#define ALIGNMENT  64 /* alignment of the elements, as in NumPy */
 
 typedef struct {
   const gchar *path;
@@ -41,7 +41,7 @@ header_clear (Header *header)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Header, header_clear)
 
-/* Always FALSE, for parsers to return. */
+/* Returns: FALSE, for parsers to return. */
 static gboolean
 expected (const Cursor *cursor, const gchar *what, GError **error)
 {
@@ -72,7 +72,7 @@ take (Cursor *cursor, const gchar *token)
   return TRUE;
 }
 
-/* A string in either of Python's quotes; escapes do not occur. */
+/* A string in single or double quotes, without escapes. */
 static gchar *
 parse_string (Cursor *cursor, const gchar *what, GError **error)
 {
@@ -133,7 +133,7 @@ parse_size (Cursor *cursor, gsize *size, GError **error)
   return TRUE;
 }
 
-/* A tuple: (), (3,), (3, 4), (3, 4,); (3) is not one. */
+/* A tuple: (), (3,), (3, 4) or (3, 4,), but not (3), which is a number in Python. */
 static gboolean
 parse_shape (Cursor *cursor, Header *header, GError **error)
 {
@@ -200,8 +200,8 @@ parse_header (Cursor *cursor, Header *header, GError **error)
   return cursor->p == cursor->end || expected (cursor, "nothing after the “}”", error);
 }
 
-/* Leaves cursor on the header, ending where the header ends.
- * @data: the first bytes of the file, MAX_START unless it is shorter */
+/* Sets cursor to the header.
+ * @data: the first MAX_START bytes of the file, or the whole file if it is shorter */
 static gboolean
 find_header (const GemmclFile *file, const guint8 *data, Cursor *cursor, GError **error)
 {
@@ -241,7 +241,7 @@ find_type (const gchar *path, const gchar *descr, gboolean v2_is_bf16, GemmclTyp
   const gchar *kind = descr[0] != '\0' ? descr + 1 : descr;
   const gchar *advice = "Expected little-endian f2, f4, f8, i1 to i8 or u1 to u8.";
 
-  /* Python's bfloat16 is an extension type, which NumPy writes as bytes without a meaning. */
+  /* Python's bfloat16 is an extension type, which NumPy writes as untyped bytes. */
   if (g_str_equal (kind, "V2") && descr[0] != '>') {
     *type = GEMMCL_TYPE_BF16;
     if (v2_is_bf16)

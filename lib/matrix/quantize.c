@@ -1,14 +1,14 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Matrices of bytes that have scales: made of others, checked, and made floats again. */
+/* Quantized matrices: checking the parts of one, and quantizing a matrix to int8. */
 
 #include <float.h>
 #include <math.h>
 
 #include "matrix/matrix.h"
 
-#define STEPS 127 /* bytes go from -127 to 127, as far down as up */
+#define STEPS 127 /* quantized elements are -127 to 127, a symmetric range */
 
 static gboolean
 has_shape (const GemmclMatrix *self, gsize rows, gsize cols)
@@ -84,7 +84,8 @@ gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *scales, GemmclMa
   return gemmcl_matrix_new_scaled (bytes, own_scales, own_zeros);
 }
 
-/* The scale of each of @n rows or columns: elements i * @step + k * @next, k < @length. */
+/* The scale of each of @n rows or columns; the elements of row or column i are i * @step + k *
+ * @next, k < @length. */
 static gboolean
 find_scales (const gfloat *values, gsize n, gsize step, gsize length, gsize next, gfloat *scales,
              GError **error)
@@ -102,7 +103,7 @@ find_scales (const gfloat *values, gsize n, gsize step, gsize length, gsize next
                             isnan (value) ? "NaN" : "infinite", i);
       highest = MAX (highest, fabsf (value));
     }
-    /* Smaller steps might be flushed to 0 where they are used. */
+    /* A device may flush smaller scales to 0. */
     scales[i] = highest / STEPS < FLT_MIN ? 0 : highest / STEPS;
   }
   return TRUE;

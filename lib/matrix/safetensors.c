@@ -4,9 +4,9 @@
 /* Safetensors files:
  *
  *     N (u64)  N bytes of JSON: { "name": { "dtype", "shape", "data_offsets": [begin, end] }, ... }
- *     elements of all tensors, one after another with nothing between
+ *     elements of all tensors, one after another without gaps
  *
- * The whole header is checked before any tensor is believed. */
+ * The whole header is checked before a tensor is read. */
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 #define PREFIX     8
 #define MAX_HEADER 100000000
 #define MAX_NAMES  20 /* in a message */
-#define ALIGNMENT  8  /* of the elements that are written */
+#define ALIGNMENT  8  /* alignment of the elements in files that are written */
 
-/* Behind the name of a tensor of bytes. */
+/* Suffixes of the tensors that belong to a quantized tensor. */
 #define SCALE_SUFFIX      ".scale"
 #define ZERO_POINT_SUFFIX ".zero_point"
 
@@ -27,8 +27,8 @@
 typedef struct {
   const gchar *name;
   const gchar *dtype;
-  gint type;  /* -1: that of no matrix */
-  gsize size; /* of an element; 0: unknown */
+  gint type;  /* GemmclType; -1: no matrix has this type */
+  gsize size; /* bytes per element; 0: unknown type */
   GArray *shape;
   gsize begin;
   gsize end;
@@ -44,14 +44,14 @@ tensor_free (Tensor *tensor)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Tensor, tensor_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
-/* (transfer full): the name that such files give @type: ours in capitals. */
+/* (transfer full): the format's name of @type: ours in capitals. */
 static gchar *
 get_dtype (GemmclType type)
 {
   return g_ascii_strup (gemmcl_type_get_name (type), -1);
 }
 
-/* The length of the header, 0 with @error set if there cannot be one. */
+/* The length of the header; 0 with @error set if the file cannot have one. */
 static gsize
 read_length (const GemmclFile *file, GError **error)
 {
@@ -119,7 +119,7 @@ get_shape (const json_t *list)
   return g_steal_pointer (&sizes);
 }
 
-/* Types that no matrix has are known so that their sizes are checked too. */
+/* Types that no matrix has are listed so that the sizes of their tensors are checked too. */
 static void
 find_type (Tensor *tensor)
 {
@@ -142,7 +142,7 @@ find_type (Tensor *tensor)
       tensor->size = others[i].size;
 }
 
-/* Whether the shape takes the bytes that the offsets give it. */
+/* Whether the shape matches the bytes between the offsets. */
 static gboolean
 shape_fits (const Tensor *tensor)
 {
@@ -213,7 +213,7 @@ compare_tensors (gconstpointer a, gconstpointer b)
   return (x->end > y->end) - (x->end < y->end);
 }
 
-/* @data_size: what the file has after the header */
+/* @data_size: bytes of the file after the header */
 static gboolean
 check_offsets (const gchar *path, GPtrArray *tensors, gsize data_size, GError **error)
 {
@@ -237,7 +237,7 @@ check_offsets (const gchar *path, GPtrArray *tensors, gsize data_size, GError **
                            end > data_size ? "truncated" : "too long", end, data_size);
 }
 
-/* All tensors by their place in the file, checked. */
+/* All tensors in the order of the file, checked. */
 static GPtrArray *
 parse_tensors (const gchar *path, json_t *header, gsize data_size, GError **error)
 {
@@ -283,7 +283,7 @@ find_tensor (const gchar *path, GPtrArray *tensors, const gchar *name, GError **
   return NULL;
 }
 
-/* A file whose header was checked. */
+/* A file with a checked header. */
 typedef struct {
   const GemmclFile *file;
   GPtrArray *tensors;
@@ -312,8 +312,8 @@ load_tensor (const Tensors *self, const Tensor *tensor, GError **error)
       error);
 }
 
-/* The tensor @name with @suffix behind it, which goes with @bytes: a vector of as many elements as
- * there are rows, and not columns, is a column. */
+/* Loads the tensor @name + @suffix that belongs to @bytes, if there is one. A vector becomes a
+ * column if its length is the number of rows and not of columns. */
 static gboolean
 load_companion (const Tensors *self, const gchar *name, const gchar *suffix, GemmclMatrix *bytes,
                 GemmclMatrix **companion, GError **error)
@@ -335,7 +335,7 @@ load_companion (const Tensors *self, const gchar *name, const gchar *suffix, Gem
   return *companion != NULL;
 }
 
-/* @bytes, or with the scales that stand beside them; takes @bytes. */
+/* Returns: @matrix, quantized if the file has scales for it. Takes @matrix. */
 static GemmclMatrix *
 add_scales (const Tensors *self, const gchar *name, GemmclMatrix *matrix, GError **error)
 {
@@ -378,7 +378,7 @@ gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **e
   return matrix != NULL ? add_scales (&tensors, name, g_steal_pointer (&matrix), error) : NULL;
 }
 
-/* Adds @matrix, whose elements end at byte @end. */
+/* Adds @matrix; its elements begin at byte @end, which is advanced. */
 static void
 add_entry (json_t *header, const GemmclMatrix *matrix, const gchar *name, const gchar *suffix,
            gsize *end)
@@ -416,7 +416,7 @@ gboolean
 gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, const gchar *name,
                                 GError **error)
 {
-  /* Floats first, so that all are aligned. */
+  /* Scales first: then the elements of all tensors are aligned. */
   const GemmclMatrix *const matrices[] = {gemmcl_matrix_get_scales (self),
                                           gemmcl_matrix_get_zero_points (self), self};
   static const gchar *const suffixes[] = {SCALE_SUFFIX, ZERO_POINT_SUFFIX, ""};

@@ -1,8 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A matrix that a file claims to hold: the claim checked against the file's size, the elements
- * read.
+ * Reads a matrix from a file, after checking the file's description of it against the file's size.
  */
 #include <math.h>
 
@@ -31,7 +30,7 @@ gemmcl_describe_dims (const gsize *dims, gsize n_dims)
   return g_string_free (text, FALSE);
 }
 
-/* The file, the tensor if it is one of several, and what is wrong. */
+/* The message starts with the file, and with the tensor if it is one of several. */
 static gboolean fail_source (GError **error, const GemmclMatrixSource *source, const gchar *format,
                              ...) G_GNUC_PRINTF (3, 4);
 
@@ -76,7 +75,7 @@ check_shape (const GemmclMatrixSource *source, gsize rows, gsize cols, gsize *n_
   return TRUE;
 }
 
-/* Whether no finite element would be infinite as an f32, which of all types only f64 can be. */
+/* Whether every finite element is finite as an f32. Only f64 can exceed the range. */
 static gboolean
 check_range (const GemmclMatrixSource *source, const gdouble *elements, gsize rows, gsize cols,
              GError **error)

@@ -6,7 +6,7 @@
 
 #include "device/base.h"
 
-#define EXACT_FLOATS (1 << 24) /* up to here a float tells every integer */
+#define EXACT_FLOATS (1 << 24) /* a float represents every integer up to this one */
 
 static const gchar *const activation_names[] = {
 #define NAME(ID) [GEMMCL_ACTIVATION_##ID] = ACTIVATION_##ID (ACTIVATION_NAME, , ),
@@ -80,7 +80,7 @@ gemmcl_gemm_get_batch (const GemmclGemm *gemm)
   return MAX (gemm->batch, 1);
 }
 
-/* What the caller says of one matrix, before defaults. */
+/* A matrix as the problem states it, before defaults. */
 typedef struct {
   const gchar *name;
   gsize rows, cols, ld, offset, stride;
@@ -122,7 +122,7 @@ gemmcl_gemm_get_layout (const GemmclGemm *gemm, GemmclOperand which, gboolean ti
       .by_column = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!operand.transposed,
   };
 
-  /* The same row for all rows and batches. */
+  /* One row, added to all rows of all batches. */
   if (which == GEMMCL_OPERAND_C && gemm->addend == GEMMCL_ADDEND_ROW)
     return (GemmclMatrixLayout){.runs = 1, .length = gemm->n, .offset = tight ? 0 : gemm->c_offset};
   layout.runs = layout.by_column ? operand.cols : operand.rows;
@@ -153,7 +153,7 @@ gemmcl_gemm_get_computed (const GemmclGemm *gemm)
 
   if (gemm->addend != GEMMCL_ADDEND_PREVIOUS)
     return computed;
-  /* Row outputs are found from what D holds, rounded. */
+  /* Row outputs are computed from the rounded D. */
   if (gemm->d_type != GEMMCL_TYPE_F32)
     computed.row_outputs = 0;
   computed.addend = GEMMCL_ADDEND_OUTPUT;
@@ -207,7 +207,7 @@ validate_size (const gchar *name, gsize size, GError **error)
   return TRUE;
 }
 
-/* Whether the last byte of the last batch can be counted in a signed 64-bit number. */
+/* Whether the offset of the last byte of the last batch fits a signed 64-bit number. */
 static gboolean
 extent_is_countable (const GemmclMatrixLayout *layout, gsize batch, gsize type_size)
 {
@@ -245,7 +245,7 @@ validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
   return TRUE;
 }
 
-/* Batches of D lie one after the other, or side by side within a leading dimension. */
+/* The matrices of D must follow one another, or lie side by side within a leading dimension. */
 static gboolean
 validate_no_overlap (const GemmclGemm *gemm, GError **error)
 {

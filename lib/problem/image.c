@@ -1,22 +1,22 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Pictures: their formats, their shapes as matrices, how they lie in device memory and what kernels
- * are told of that. */
+/* Frames: formats, shapes as matrices, layout in device memory, and the compiler options that
+ * describe them. */
 
 #include "device/base.h"
 #include "problem/gemm.h"
 
-/* Planes but the first are of chroma: half the width and height, rounded up. */
+/* Planes after the first hold chroma, at half the width and height, rounded up. */
 typedef struct {
   const gchar *name;
-  guint channels;     /* that a kernel sees */
-  guint samples;      /* per pixel in the first plane */
+  guint channels;     /* channels that a kernel reads */
+  guint samples;      /* samples per pixel in the first plane */
   guint sample_bytes; /* 1, or 2 little-endian */
-  guint order;        /* which sample channel c is, in hexadecimal digit c from the right */
-  gint x;             /* the sample that is no channel, -1: there is none */
+  guint order;        /* hexadecimal digit c from the right: the sample of channel c */
+  gint x;             /* the sample that is not a channel; -1: none */
   guint n_planes;
-  guint chroma_samples; /* in a chroma plane at each of its places */
+  guint chroma_samples; /* samples at each position of a chroma plane */
 } Format;
 
 static const Format formats[GEMMCL_N_PIXEL_FORMATS] = {
@@ -111,7 +111,7 @@ check_image (const GemmclImage *image, GError **error)
   return check_colours (image, error);
 }
 
-/* Returns the size of the whole in bytes: at most 2^36, which guint64 holds on any host. */
+/* Returns: the size of the frame in bytes, at most 2^36; guint64 because gsize may have 32 bits. */
 static guint64
 get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
 {
@@ -133,7 +133,7 @@ get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
 gboolean
 gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **error)
 {
-  /* Width and height of what makes a row. */
+  /* Width and height, in pixels, of the part that makes a row. */
   const gsize parts[][2] = {
       [GEMMCL_FEATURE_PIXEL] = {1, 1},
       [GEMMCL_FEATURE_ROW] = {image->width, 1},
@@ -183,7 +183,7 @@ define_integer (GString *options, const gchar *prefix, const gchar *name, guint6
   g_string_append_printf (options, " -D%s%s=%" G_GUINT64_FORMAT, prefix, name, value);
 }
 
-/* Nine digits after the point are more than a float has. */
+/* Nine digits after the point exceed the precision of a float. */
 static void
 define_float (GString *options, const gchar *prefix, const gchar *name, gdouble value)
 {
@@ -193,14 +193,16 @@ define_float (GString *options, const gchar *prefix, const gchar *name, gdouble 
   g_string_append_printf (options, " -D%s%s=%sf", prefix, name, text);
 }
 
-/* From stored luma and chroma to 0 to 255, see #GemmclImage: luma less its zero times LUMA_SCALE,
- * plus chroma less its zero times the others. Samples of two bytes have ten bits, at the top. */
+/* Defines the conversion of stored luma and chroma to values of 0 to 255, see #GemmclImage: (luma -
+ * LUMA_ZERO) * LUMA_SCALE + (chroma - CHROMA_ZERO) * the other factors. A sample of two bytes has
+ * ten bits, at the top. */
 static void
 define_colours (GString *options, const gchar *prefix, const GemmclImage *image)
 {
   const gboolean wide = formats[image->format].sample_bytes == 2;
-  const gdouble step = wide ? 256.0 : 1.0;                 /* stored, of one step of eight bits */
-  const gdouble full = wide ? 255.0 / (1023.0 * 64) : 1.0; /* of a stored step, full range */
+  const gdouble step = wide ? 256.0 : 1.0; /* stored value of one step of eight bits */
+  const gdouble full =
+      wide ? 255.0 / (1023.0 * 64) : 1.0; /* eight-bit value of one stored step, full range */
   const gdouble luma = image->full_range ? full : 255.0 / 219.0 / step;
   const gdouble chroma = image->full_range ? full : 255.0 / 224.0 / step;
   const gdouble red = 2.0 * (1.0 - image->kr) * chroma;

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The reference in double precision, and how far from it a result in f32 may be.
+ * The reference in double precision, and the bound of an f32 result's error.
  */
 #include <float.h>
 #include <math.h>
@@ -13,15 +13,14 @@
 
 #define UNIT_ROUNDOFF 0x1p-24
 
-/* What a device may err in exp, erfc, tanh and a division, together, in units of roundoff: 40
- * covers OpenCL's full profile (section 7.4 of its C specification; erfc's 16 ulp are the largest).
- */
+/* The error of exp, erfc, tanh and a division together, in unit roundoffs: 40 covers OpenCL's full
+ * profile (section 7.4 of its C specification; the largest error is erfc's 16 ulp). */
 #define ACTIVATION_ERROR 40
 
-/* Results below the smallest normal float may be flushed to 0. */
+/* A device may flush results below the smallest normal float to 0. */
 #define FLUSHED ((gdouble)FLT_MIN)
 
-/* A row of D before the activation, and what its elements may be off by. */
+/* A row of D and the error bounds of its elements. */
 typedef struct {
   gdouble *value;
   gdouble *bound;
@@ -32,12 +31,12 @@ typedef struct {
   GemmclStrides a_strides, b_strides, c_strides, d_strides;
   gconstpointer a;
   const gfloat *b, *c, *bias, *d;
-  gdouble alpha, beta, a_scale, a_shift; /* as floats, which is what a device gets */
-  gdouble *b_steps; /* with bytes: half a step of each column of B, of this batch */
+  gdouble alpha, beta, a_scale, a_shift; /* rounded to f32, as a device gets them */
+  gdouble *b_steps; /* I8: half a quantization step of each column of B in this batch */
 } Reference;
 
-/* g (K) = (K + 4) u / (1 - (K + 4) u): K products added up, then alpha, beta C, bias, and A's own
- * scale. */
+/* g (K) = (K + 4) u / (1 - (K + 4) u): K additions of products, then alpha, beta C, bias and A's
+ * own scale. */
 static gdouble
 growth (gsize k)
 {
@@ -45,15 +44,15 @@ growth (gsize k)
   return nu < 1 ? nu / (1 - nu) : INFINITY;
 }
 
-/* What rounding a and b by v, but no finer than v times the smallest normal number w, may change of
- * their product. */
+/* The change of the product a b if a and b are rounded with unit roundoff v, or below the smallest
+ * normal number w with the absolute error v w. */
 static gdouble
 rounding_error (gdouble v, gdouble w, gdouble a, gdouble b)
 {
   return (2 * v + v * v) * fabs (a * b) + v * w * (fabs (a) + fabs (b));
 }
 
-/* The place of element (@i, @j) of a matrix. */
+/* The index of element (@i, @j) of a matrix. */
 static gsize
 find (const GemmclStrides *s, gsize batch, gsize i, gsize j)
 {
@@ -69,8 +68,9 @@ load_a (const Reference *self, gsize batch, gsize i, gsize k)
   return raw * self->a_scale + self->a_shift;
 }
 
-/* Half of a step of which bytes cover @range @steps; all of it where a device may flush it. Not
- * quite half: a byte is found with a few roundings. NaN for a range of no numbers. */
+/* Half a quantization step, if int8 covers @range in @steps steps. Slightly more than half, since
+ * quantizing rounds a few times. The whole range if a device may flush the step to 0. NaN if the
+ * range is NaN. */
 static gdouble
 half_step (gdouble range, gdouble steps)
 {
@@ -79,7 +79,7 @@ half_step (gdouble range, gdouble steps)
   return step < (1 + 0x1p-20) * FLT_MIN ? range : step / 2 * (1 + 0x1p-11);
 }
 
-/* How far off the bytes of a row of A are: it and 0 are within 255 steps. */
+/* The quantization error of a row of A: its elements and 0 lie within 255 steps. */
 static gdouble
 get_a_step (const Reference *self, gsize batch, gsize i)
 {
@@ -95,7 +95,7 @@ get_a_step (const Reference *self, gsize batch, gsize i)
   return half_step (high - low, 255) + spoil;
 }
 
-/* The same of each column of B, the largest of which is 127 steps. */
+/* The quantization error of each column of B, whose largest |element| is 127 steps. */
 static void
 find_b_steps (const Reference *self, gsize batch)
 {
@@ -114,8 +114,8 @@ find_b_steps (const Reference *self, gsize batch)
   }
 }
 
-/* What bytes that are off by @ea and @eb may change of a product, and then of what it is scaled
- * by. */
+/* The error of a product whose quantized factors have the errors @ea and @eb, before and after
+ * scaling. */
 static gdouble
 byte_error (gdouble g, gdouble a, gdouble ea, gdouble b, gdouble eb)
 {
@@ -124,7 +124,7 @@ byte_error (gdouble g, gdouble a, gdouble ea, gdouble b, gdouble eb)
   return off + g * off;
 }
 
-/* The sums of products, and what they may be off by before alpha. */
+/* The sums of products, and their error bounds before alpha. */
 static void
 add_products (const Reference *self, gsize batch, gsize i, Row *row)
 {
@@ -169,7 +169,8 @@ compute_row (const Reference *self, gsize batch, gsize i, Row *row)
     row->value[j] = self->alpha * row->value[j] + c + bias;
     row->bound[j] =
         fabs (self->alpha) * row->bound[j] + growth (gemm->k) * (fabs (c) + fabs (bias)) + FLUSHED;
-    /* By a fraction of infinity is nothing off; but with bytes a NaN is in its place. */
+    /* An infinite reference has no relative bound. With I8 a NaN bound stays: the device may return
+     * NaN. */
     if (isinf (row->value[j]) && !isnan (row->bound[j]))
       row->bound[j] = FLUSHED;
   }
@@ -214,8 +215,8 @@ activate_row (GemmclActivation activation, gsize n, Row *row)
   }
 }
 
-/* Each share lies between what it is with its own logit as low and all others as high as they may
- * be, and the other way round: a logit so low that its share is 0 may be off by much. */
+/* A share is smallest if its own logit is as low and all others are as high as their bounds allow,
+ * and largest in the opposite case. A logit so low that its share is 0 may have a large error. */
 static void
 softmax_row (gsize n, Row *row)
 {
@@ -241,7 +242,7 @@ softmax_row (gsize n, Row *row)
   }
 }
 
-/* Whether @found is right, and, if it is a number, how far off. */
+/* Whether @found is within the bound. @off: its error if it is a number, else 0 */
 static gboolean
 is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
 {
