@@ -31,6 +31,9 @@
 #define MOST_TURNS  15
 #define TURNS_SHARE 0.75
 
+/* No turns follow LEAST_TURNS that agree by so much about the first and each other. */
+#define CLEAR_GAIN 1.05
+
 /* Plans that wait for their turns, besides the first: each holds a B. */
 #define MOST_RIVALS 12
 
@@ -422,6 +425,31 @@ drop_slow (Race *self)
   }
 }
 
+/* Whether @racer was faster than @first in each turn, or slower in each. */
+static gboolean
+is_clear (const Racer *racer, const Racer *first)
+{
+  guint n_faster = 0, n_slower = 0;
+
+  for (guint i = 0; i < first->times->len; i++) {
+    const gdouble gain =
+        g_array_index (first->times, gdouble, i) / g_array_index (racer->times, gdouble, i);
+
+    n_faster += gain >= CLEAR_GAIN;
+    n_slower += gain <= 1 / CLEAR_GAIN;
+  }
+  return MAX (n_faster, n_slower) == first->times->len;
+}
+
+static gboolean
+all_are_clear (const Race *self)
+{
+  for (guint i = 1; i < self->racers->len; i++)
+    if (!is_clear (g_ptr_array_index (self->racers, i), g_ptr_array_index (self->racers, 0)))
+      return FALSE;
+  return TRUE;
+}
+
 /* Every other turn goes backwards, so that none always follows the same one. */
 static gboolean
 take_turns (Race *self, GError **error)
@@ -429,6 +457,8 @@ take_turns (Race *self, GError **error)
   for (guint turn = 0; self->racers->len > 1 && turn < MOST_TURNS; turn++) {
     if (turn == FIRST_TURNS)
       drop_slow (self);
+    if (turn >= LEAST_TURNS && all_are_clear (self))
+      break;
     if (!is_within (self, get_turn_seconds (self)))
       break;
     for (guint i = 0; i < self->racers->len; i++) {

@@ -139,6 +139,31 @@ test_kept (void)
   assert_choice (&gemm, GEMMCL_CHOICE_TUNED, first);
 }
 
+/* Turns end early where each shows the same, by far. */
+static void
+test_clear (void)
+{
+  static const guint others[] = {FAST, 198, 215};
+  const GemmclGemm gemm = make_problem (96, 64, 128);
+  GemmclTuningOptions options = make_options ();
+  g_autofree gchar *second = get_candidate (&gemm, 1);
+  guint runs[G_N_ELEMENTS (others)];
+
+  options.candidates = 2;
+  options.runs = 1;
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++) {
+    g_autoptr (GemmclTuningResult) result = NULL;
+
+    forget ();
+    clock_set (second, others[i]);
+    result = search (&gemm, &options);
+    g_assert_nonnull (result->best);
+    runs[i] = clock_count (second);
+  }
+  g_assert_cmpuint (runs[1], ==, runs[0] + 10);
+  g_assert_cmpuint (runs[2], ==, runs[0]);
+}
+
 static void
 test_slow_leave (void)
 {
@@ -522,6 +547,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/search/faster", test_faster);
   g_test_add_func ("/search/kept", test_kept);
+  g_test_add_func ("/search/clear", test_clear);
   g_test_add_func ("/search/slow-leave", test_slow_leave);
   g_test_add_func ("/search/part", test_part);
   g_test_add_func ("/search/dry-run", test_dry_run);
