@@ -31,7 +31,7 @@
 #define MOST_TURNS  15
 #define TURNS_SHARE 0.75
 
-/* No turns follow LEAST_TURNS that agree by so much about the first and each other. */
+/* After LEAST_TURNS, one leaves that was so many times as slow as the best in each turn. */
 #define CLEAR_GAIN 1.05
 
 /* Plans that wait for their turns, besides the first: each holds a B. */
@@ -168,14 +168,26 @@ fail (GemmclTuningCandidate *candidate, const GError *why)
   candidate->lost = g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL);
 }
 
+static const Racer *
+find_best (const Race *self)
+{
+  const Racer *best = NULL;
+
+  for (guint i = 0; i < self->racers->len; i++) {
+    const Racer *racer = g_ptr_array_index (self->racers, i);
+
+    if (best == NULL || racer->candidate->seconds < best->candidate->seconds)
+      best = racer;
+  }
+  return best;
+}
+
 static gdouble
 get_best_seconds (const Race *self)
 {
-  gdouble best = INFINITY;
+  const Racer *best = find_best (self);
 
-  for (guint i = 0; i < self->racers->len; i++)
-    best = MIN (best, ((Racer *)g_ptr_array_index (self->racers, i))->candidate->seconds);
-  return best;
+  return best ? best->candidate->seconds : INFINITY;
 }
 
 /* A run of each. */
@@ -425,29 +437,37 @@ drop_slow (Race *self)
   }
 }
 
-/* Whether @racer was faster than @first in each turn, or slower in each. */
+/* Whether @racer was clearly slower than @best in each turn. */
 static gboolean
-is_clear (const Racer *racer, const Racer *first)
+is_beaten (const Racer *racer, const Racer *best)
 {
-  guint n_faster = 0, n_slower = 0;
-
-  for (guint i = 0; i < first->times->len; i++) {
-    const gdouble gain =
-        g_array_index (first->times, gdouble, i) / g_array_index (racer->times, gdouble, i);
-
-    n_faster += gain >= CLEAR_GAIN;
-    n_slower += gain <= 1 / CLEAR_GAIN;
-  }
-  return MAX (n_faster, n_slower) == first->times->len;
-}
-
-static gboolean
-all_are_clear (const Race *self)
-{
-  for (guint i = 1; i < self->racers->len; i++)
-    if (!is_clear (g_ptr_array_index (self->racers, i), g_ptr_array_index (self->racers, 0)))
+  for (guint i = 0; i < racer->times->len; i++)
+    if (g_array_index (racer->times, gdouble, i) <
+        CLEAR_GAIN * g_array_index (best->times, gdouble, i))
       return FALSE;
   return TRUE;
+}
+
+/* Drops the others that the best has beaten. Returns: whether more turns may change the order. */
+static gboolean
+drop_beaten (Race *self)
+{
+  const Racer *best = find_best (self);
+  gboolean open = FALSE;
+
+  for (guint i = self->racers->len; i-- > 0;) {
+    Racer *racer = g_ptr_array_index (self->racers, i);
+
+    if (racer == best)
+      continue;
+    if (!is_beaten (racer, best)) {
+      open = TRUE;
+    } else if (i > 0) {
+      leave (racer->candidate, FALSE, "Others were faster.");
+      g_ptr_array_remove_index (self->racers, i);
+    }
+  }
+  return open;
 }
 
 /* Every other turn goes backwards, so that none always follows the same one. */
@@ -457,7 +477,7 @@ take_turns (Race *self, GError **error)
   for (guint turn = 0; self->racers->len > 1 && turn < MOST_TURNS; turn++) {
     if (turn == FIRST_TURNS)
       drop_slow (self);
-    if (turn >= LEAST_TURNS && all_are_clear (self))
+    if (turn >= LEAST_TURNS && !drop_beaten (self))
       break;
     if (!is_within (self, get_turn_seconds (self)))
       break;
