@@ -1,19 +1,20 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The activations, for the host's compiler and OpenCL's: a macro each, and ACTIVATIONS, the list.
- * Their numbers are GemmclActivation's, whose documentation has the formulas.
+ * The activations, for the host's compiler and OpenCL's: a macro for each, and the list
+ * ACTIVATIONS. Their numbers are those of GemmclActivation, whose documentation has the formulas.
  *
- *   ACTIVATION_X (PICK, T, x)  PICK (name, kind, kernel, reference, slope, growth), where
+ *   ACTIVATION_X (PICK, T, x)  expands to PICK (name, kind, kernel, reference, slope, growth):
  *
- *   name       as users type it
- *   kind       ACTIVATION_SHORT: a few instructions; ACTIVATION_CALL: functions of the library;
- *              ACTIVATION_ROW: of a whole row, which softmax.cl and whole_rows.clh compute
- *   kernel     of x, a T: float or any vector of floats
- *   reference  of x, a double; held is x, but at least -1e6, for the same reason as in kernels
- *   slope      the largest absolute value of its derivative
- *   growth     factor by which its exponential turns a relative error of x into one of the result:
- *              exp (z) turns a relative error of z into |z| times as much
+ *   name       the name that users type
+ *   kind       ACTIVATION_SHORT: a few instructions; ACTIVATION_CALL: library functions;
+ *              ACTIVATION_ROW: depends on a whole row; computed by softmax.cl and whole_rows.clh
+ *   kernel     the value for x, a T: float or any vector of floats
+ *   reference  the value for x, a double; held is x clamped to at least -1e6, for the same reason
+ *              as the clamps of kernel below
+ *   slope      the largest absolute value of the derivative
+ *   growth     the factor by which its exponential amplifies a relative error of x: exp (z)
+ *              amplifies a relative error of z by |z|
  *
  * The compiler's option is -DACTIVATION=ACTIVATION_RELU.
  */

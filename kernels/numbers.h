@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Numbers in the compiler's options. They are those of enumerations in the library's headers:
- * lib/kernels/options.c asserts it.
+ * Numbers in the compiler's options. They equal the enumerations in the library's headers, which
+ * lib/kernels/options.c asserts.
  */
 #ifndef GEMMCL_NUMBERS_H
 #define GEMMCL_NUMBERS_H

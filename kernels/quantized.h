@@ -38,7 +38,7 @@
 #define BYTES_ZERO  1
 #define BYTES_SUM   2
 
-/* The smallest normal number: a smaller scale may be flushed to 0. */
+/* The smallest normal f32: a device may flush a smaller scale to 0. */
 #define BYTES_LEAST 0x1p-126f
 
 #endif

@@ -1,49 +1,49 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which kernel does a problem, and into how many parts K is cut.
+ * The rules: the kernel and the split of K for a problem.
  */
 #include "kernels/choice.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A part of K begins where block reads and float4s may. */
+/* A part of K starts at a multiple of this, as block reads and float4s require. */
 #define SPLIT_ALIGNMENT 16
 
-/* A part has so much of K at least, lest its results cost more than its products. */
+/* The least K of a part; below this, storing partial sums costs more than computing them. */
 #define SPLIT_LEAST 128
 
-/* How many multiply-adds per element of D a part of K costs: it is written, read and added up, by a
- * launch of its own. */
+/* Cost of a part of K per element of D, in multiply-adds: writing, reading and adding partial
+ * sums. */
 #define SPLIT_COST 160.0
 
-/* Multiply-adds per element of A that its way into an image costs, 8 bytes: so many that a GPU with
- * slow memory does meanwhile, as Intel's integrated ones are. */
+/* Cost of packing an element of A into an image, 8 bytes of memory traffic, in multiply-adds of a
+ * GPU with slow memory, such as Intel's integrated GPUs. */
 #define IMAGE_COST 24.0
 
-/* Columns of D that a device could multiply an element of A with, at its peak, in the time that it
- * takes to make a byte of it. */
+/* Cost of quantizing an element of A, in multiply-adds at the device's peak. */
 #define BYTES_COST 28.0
 
-/* Rows of D times the floats of a CPU's vectors, for which it could multiply in the time that a
- * panel of B takes from behind the second-level cache; the first tile waits for it. */
+/* Cost on a CPU of fetching a panel of B from beyond the second-level cache, for which the first
+ * tile waits: the rows of D that could be computed meanwhile, times the floats of a vector. */
 #define FETCH 0.8
 
-/* A unit of a GPU hides latencies by what else it has to do: with WORK under way in each it does
- * 1 - IDLE of what it can do, with twice as much 1 - IDLE^2, and so on. A work-item is as much work
- * as the square root of its outputs, since of many outputs each waits for the others. These and
+/* A GPU hides latencies by running other work. With WORK in flight per unit it reaches 1 - IDLE of
+ * its speed, with twice as much 1 - IDLE^2, and so on. The work of a work-item is the square root
+ * of its number of outputs, since outputs of one work-item wait for each other. These constants and
  * SPLIT_COST fit the runs of docs/internals/benchmarks.md. */
 #define WORK 2048.0
 #define IDLE 0.1
 
-/* An Intel GPU's execution unit hides latencies by its other threads, of which it has 7 or 8, or 4
- * with twice the registers. Lanes of a thread whose kernel has no subgroups. */
+/* An Intel GPU's execution unit has 7 or 8 threads, or 4 with twice the registers, to hide
+ * latencies. EU_THREADS are enough. EU_LANES are the lanes of a thread if the kernel has no
+ * subgroups. */
 #define EU_THREADS 4
 #define EU_LANES   16
 
-/* Multiply-adds that a unit of a GPU could have done while another kernel is launched: of four
- * microseconds, 128 in each clock, and 8 in one of Intel's. */
+/* Cost of launching another kernel, in multiply-adds of one unit: about four microseconds with 128
+ * per clock, or 8 per clock for Intel GPUs. */
 #define LAUNCH       1e6
 #define LAUNCH_INTEL 64e3
 
@@ -76,7 +76,7 @@ gemmcl_choice_get_name (const GemmclChoice *self)
   return g_intern_string (name);
 }
 
-/* Whether K can be cut at all; then @split must divide it. */
+/* TRUE if K can be split, into parts that divide it. */
 static gboolean
 can_split (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
@@ -95,8 +95,8 @@ gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
   if (!can_split (self->kernel, gemm))
     return gemmcl_fail (
         error, GEMMCL_ERROR_KERNEL,
-        "Kernel %s cannot have K cut into parts here: "
-        "only kernels that read buffers can, of problems without batches and pictures.",
+        "Kernel %s cannot split K here: only kernels that read buffers and are not int8 can, "
+        "and only for problems without batches and frames.",
         self->kernel->name);
   if (gemm->k % (SPLIT_ALIGNMENT * self->split) == 0)
     return TRUE;
@@ -139,7 +139,7 @@ is_intel_gpu (const GemmclDeviceInfo *device)
   return device->intel && device->type == GEMMCL_DEVICE_TYPE_GPU;
 }
 
-/* Whether @kernel was made for such devices and is native there. */
+/* TRUE if @kernel's row lists the device's type and the kernel is native there. */
 static gboolean
 is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
@@ -149,7 +149,7 @@ is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
   return gemmcl_subgroups_get_level (kernel, device) == GEMMCL_KERNEL_LEVEL_NATIVE;
 }
 
-/* Whether the rules may choose @kernel on @device. */
+/* TRUE if the rules may choose @kernel on @device. */
 static gboolean
 is_eligible (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
@@ -157,8 +157,8 @@ is_eligible (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
          (kernel->subgroup == 0 || device->subgroup_sizes[0] == kernel->subgroup);
 }
 
-/* Whether it may be worth trying though the rules say no: vectors of two registers each, subgroups
- * wider than a register. */
+/* TRUE if @kernel is worth measuring although the rules exclude it: vectors of two registers,
+ * subgroups wider than a register. */
 static gboolean
 is_candidate (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
@@ -180,8 +180,8 @@ get_speed (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
   return kernel->intel_speed > 0 && is_intel_gpu (device) ? kernel->intel_speed : kernel->speed;
 }
 
-/* The share of an Intel GPU's cores that have a work-group, times that of the threads which each
- * of its execution units should have. */
+/* The share of an Intel GPU's cores that have a work-group, times the share of EU_THREADS that each
+ * execution unit has. */
 static gdouble
 get_intel_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdouble groups)
 {
@@ -191,7 +191,7 @@ get_intel_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *devic
   return MIN (groups / device->cores, 1) * MIN (threads / ((gdouble)EU_THREADS * device->eus), 1);
 }
 
-/* The share of the device's speed that so many of @kernel's work-groups get out of it. */
+/* The share of the device's speed that @groups work-groups of @kernel reach. */
 static gdouble
 get_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdouble groups)
 {
@@ -206,8 +206,8 @@ get_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdo
   return MIN (groups / units, 1 - pow (IDLE, groups * work / (units * WORK)));
 }
 
-/* The share of its speed that @kernel has with so many rows: what is not padding, and on a CPU what
- * waiting for B leaves, while which the first tile multiplies. */
+/* The share of its speed that @kernel reaches with @m rows: the rows that are not padding and, on a
+ * CPU, the time not spent waiting for B with the first tile. */
 static gdouble
 get_share_of_rows (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                    const GemmclTiles *tiles, gsize m)
@@ -221,8 +221,8 @@ get_share_of_rows (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
   return m / ((gdouble)tiles->m * tiles->rows + wait);
 }
 
-/* What the steps besides the gemm cost, as a part of the time that its multiply-adds would take at
- * the device's peak. */
+/* The cost of the additional kernel launches, relative to the gemm's multiply-adds at the device's
+ * peak. */
 static gdouble
 get_launch_cost (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
 {
@@ -235,9 +235,10 @@ get_launch_cost (const GemmclChoice *self, const GemmclDeviceInfo *device, const
 }
 
 /*
- * The rule: a kernel's speed with full tiles, times the share of its tiles that is not padding,
- * times what so many tiles make of the device; less what it takes to add up the parts of K, and to
- * make an image of A. What reads pixels by itself beats what needs them converted.
+ * The score of a choice: the kernel's speed with full tiles, times the share of its tiles that is
+ * not padding, times the utilisation of the device; reduced by the costs of a split, of packing A
+ * into an image, of quantizing A and of launches. A kernel that reads pixels itself always beats
+ * one that needs im2col.
  */
 static gdouble
 score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
@@ -263,7 +264,7 @@ typedef struct {
   gdouble score;
 } Scored;
 
-/* Best first; of equals the later row, which overrides. */
+/* Best first; among equals the later row of the table. */
 static gint
 compare_score (gconstpointer a, gconstpointer b)
 {
@@ -274,8 +275,8 @@ compare_score (gconstpointer a, gconstpointer b)
   return x->choice.kernel < y->choice.kernel ? 1 : -1;
 }
 
-/* Whether so many work-groups leave nothing idle. CPUs have few units, so that any problem that
- * takes time does. */
+/* TRUE if @groups work-groups occupy the whole device. A CPU has few units, so any problem that
+ * takes time occupies it. */
 static gboolean
 fills (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gsize groups)
 {
@@ -285,7 +286,7 @@ fills (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gsize groups)
                            : groups >= device->compute_units;
 }
 
-/* A kernel with K whole, and in as many parts as may be worth it. */
+/* Appends @kernel without a split, and with each split that may pay. */
 static void
 append_splits (GArray *scored, const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                const GemmclGemm *gemm, guint max_split)
@@ -303,7 +304,7 @@ append_splits (GArray *scored, const GemmclKernel *kernel, const GemmclDeviceInf
   }
 }
 
-/* What is left of the sorted: choices, of each kernel all or only the best. */
+/* The choices of a sorted list: all of them, or only the best of each kernel. */
 static GArray *
 get_choices (const GArray *scored, gboolean only_best)
 {

@@ -1,16 +1,17 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a kernel is told when it is compiled.
+ * The compile-time options of kernels.
  */
 #include "kernels/kernels.h"
 
 #include "activations.h"
 #include "numbers.h"
 
-/* Of 2D block reads: their rows' distance is a multiple of so many bytes, where the first one
- * begins of so many; so wide is a matrix at least; and so large may distance, with what lies before
- * a row, and the number of rows be. */
+/* Limits of 2D block reads, in bytes: the distance between rows is a multiple of PITCH_ALIGNMENT
+ * and at most MOST_PITCH, the first row is aligned to FIRST_ALIGNMENT, a row has at least
+ * LEAST_WIDTH. MOST_PITCH also limits the number of rows and leaves room for a row's offset from an
+ * aligned address. */
 #define PITCH_ALIGNMENT 16
 #define FIRST_ALIGNMENT 64
 #define LEAST_WIDTH     64
@@ -41,11 +42,11 @@ static const gchar *const activations[GEMMCL_N_ACTIVATIONS] = {
 #undef OPTION
 };
 
-/* What compilers are told for of which there is no device. */
+/* The device that is assumed for offline compilation. */
 static const GemmclDeviceInfo no_device = {
     .version = "OpenCL 3.0", .max_image_width = 16384, .max_image_height = 16384};
 
-/* Whether its work-groups have rows of D whole, when they are sums no more. */
+/* TRUE if a work-group computes entire rows of D, not of partial sums. */
 static gboolean
 owns_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
@@ -55,14 +56,14 @@ owns_rows (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
          g_strcmp0 (g_getenv ("GEMMCL_ROWS"), "apart") != 0;
 }
 
-/* Whether several subgroups have a row between them. */
+/* TRUE if several subgroups share a row. */
 static gboolean
 shares_rows (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
   return kernel->subgroup > 0 && gemm->n > kernel->tile_n * kernel->subgroup;
 }
 
-/* What is told of other types of D is of what is stored there, rounded. */
+/* Row outputs are computed from the stored, rounded D; a kernel only has the unrounded values. */
 gboolean
 gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
@@ -103,18 +104,18 @@ gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm)
       g_string_append (options, outputs[i].define);
 }
 
-/* Integers that are stored are converted and scaled as A is loaded. */
+/* A kernel converts and scales stored integers itself when it loads A. */
 GemmclType
 gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
-  if (kernel->precision == GEMMCL_PRECISION_I8) /* quantize.cl has converted them */
+  if (kernel->precision == GEMMCL_PRECISION_I8) /* made by quantize.cl */
     return GEMMCL_TYPE_U8;
   if (gemm->a_image == NULL)
     return gemm->a_type;
   return gemmcl_kernel_takes_pixels (kernel, gemm) ? GEMMCL_TYPE_U8 : GEMMCL_TYPE_F32;
 }
 
-/* A picture's bytes, whatever d_type says; before a pass of softmax logits, which are floats. */
+/* A D that is a frame is bytes, whatever d_type is. Logits for a softmax step are f32. */
 static GemmclType
 get_d_type (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
@@ -130,7 +131,7 @@ append_image (GString *options, const GemmclImage *image, const gchar *prefix)
   g_string_append_printf (options, " %s", defines);
 }
 
-/* Block reads begin at multiples of four bytes. */
+/* TRUE if block reads can read the matrix: they start at multiples of four bytes. */
 static gboolean
 can_be_blocks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, GemmclType type)
 {
@@ -140,9 +141,10 @@ can_be_blocks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, Gem
          (layout->length | layout->ld | layout->offset | layout->stride) % 2 == 0;
 }
 
-/* 2D block reads (subgroup.clh): of the same rows, on the device and in tight copies, whose
- * distance is a multiple of 16 bytes, and whose first is aligned in each batch. In parts of K,
- * which @gemm then is one of, it need not be: these are narrower than their rows are apart. */
+/* TRUE if 2D block reads (subgroup.clh) can read the matrix: the distance of rows is a multiple of
+ * 16 bytes and the first row of each batch is aligned, both in the caller's layout and in a tight
+ * copy. If @gemm is a part of a split K, a row is shorter than the leading dimension and its start
+ * need not be aligned. */
 static gboolean
 can_be_pitched (const GemmclGemm *gemm, const GemmclMatrixLayout *layout, GemmclType type)
 {
@@ -156,9 +158,10 @@ can_be_pitched (const GemmclGemm *gemm, const GemmclMatrixLayout *layout, Gemmcl
          layout->runs <= MOST_PITCH / batch;
 }
 
-/* What a kernel may do with rows of A or D: X_UNIT_COL, elements of a row lie together; X_FLOAT4,
- * each row starts where a float4 may, on the device and in gemmcl_plan_run()'s tight copies. What
- * subgroups may do with rows and columns: X_BLOCKS, X_PITCHED, X_UNIT_ROW. */
+/* Appends how a kernel may access rows of A or D. X_UNIT_COL: the elements of a row are contiguous.
+ * X_FLOAT4: each row is aligned for float4, in the caller's layout and in a tight copy. For
+ * subgroups: X_UNIT_ROW: the elements of a column are contiguous; X_BLOCKS: block reads; X_PITCHED:
+ * 2D block reads. */
 static void
 append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
                const GemmclGemm *gemm, GemmclOperand which, GemmclType type)
@@ -180,7 +183,7 @@ append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
     g_string_append_printf (options, " -D%s_FLOAT4", name);
 }
 
-/* What becomes of sums. */
+/* Appends the options of the epilogue: the type of D, the activation, the access to D. */
 static void
 append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
@@ -194,7 +197,8 @@ append_result (GString *options, const GemmclKernel *kernel, const GemmclGemm *g
                             gemm->d_image ? GEMMCL_TYPE_U8 : gemm->d_type);
 }
 
-/* What kernels make of rows that they own, and whether these are wider than a subgroup's tile. */
+/* Appends what a kernel computes from entire rows, if anything, and whether subgroups share a
+ * row. */
 static void
 append_whole_rows (GString *options, const GemmclKernel *kernel, const GemmclGemm *gemm)
 {

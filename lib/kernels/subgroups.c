@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What kernels get of a device besides OpenCL C: subgroups (kernels/subgroup.clh has the levels)
- * and products of bytes (kernels/dot.clh).
+ * The features of a device that OpenCL C does not guarantee: subgroups (levels:
+ * kernels/subgroup.clh) and int8 dot products (kernels/dot.clh).
  */
 #include "kernels/kernels.h"
 
@@ -21,7 +21,7 @@ gemmcl_kernel_level_get_name (GemmclKernelLevel level)
   return level_names[level];
 }
 
-/* The best level that the user wants tried. */
+/* The best level that GEMMCL_SUBGROUPS allows. */
 static GemmclKernelLevel
 get_asked_level (void)
 {
@@ -33,7 +33,7 @@ get_asked_level (void)
   return GEMMCL_KERNEL_LEVEL_NATIVE;
 }
 
-/* The extension that multiplies what @kernel does. */
+/* The extension for the matrix engines that @kernel uses. */
 static const gchar *
 get_engines (const GemmclKernel *kernel)
 {
@@ -52,7 +52,8 @@ has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
     return FALSE;
   if (kernel->images && gemmcl_blocks_are_in_buffers (device))
     return FALSE;
-  /* For other sizes than the smallest compilers leave dpas out and say nothing (see dpas.clh). */
+  /* With other subgroup sizes than the smallest, compilers silently leave dpas out (see
+   * dpas.clh). */
   if (kernel->dpas)
     return gemmcl_device_info_has_extension (device, get_engines (kernel)) &&
            gemmcl_device_info_has_extension (device, "cl_intel_subgroups_short") &&
@@ -63,9 +64,9 @@ has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
   return FALSE;
 }
 
-/* What can shuffle has subgroups, though 3.0 does without cl_khr_subgroups; from 2.1 on their size
- * can be asked for. A CPU shuffles through memory, at a barrier each, which takes PoCL minutes to
- * compile: only on request. */
+/* A device with cl_khr_subgroup_shuffle has subgroups, although OpenCL 3.0 does not require
+ * cl_khr_subgroups. OpenCL 2.1 and later can report their size. A CPU shuffles through memory, with
+ * a barrier each time, which PoCL takes minutes to compile, so it must be requested. */
 static gboolean
 has_khr (const GemmclDeviceInfo *device)
 {
@@ -77,7 +78,7 @@ has_khr (const GemmclDeviceInfo *device)
          gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle");
 }
 
-/* Ints that an instruction of this process' own CPU takes; 0 if it has none. */
+/* int8 dot products, in ints, per instruction of the host's CPU; 0: no such instruction. */
 static guint
 get_vnni_width (void)
 {
@@ -89,8 +90,8 @@ get_vnni_width (void)
   return 0;
 }
 
-/* PoCL's devices for CPUs are the CPU that we run on. Version 3 takes an instruction as it is
- * spelled; 6.0 ends the process with an assertion of its own when it is to make a binary of it. */
+/* TRUE for PoCL's CPU device, which is the host's CPU, in versions that accept inline assembly.
+ * Version 3 does; version 6.0 aborts in an assertion when it makes a binary of it. */
 static gboolean
 is_own_cpu (const GemmclDeviceInfo *device)
 {
@@ -99,7 +100,7 @@ is_own_cpu (const GemmclDeviceInfo *device)
          g_ascii_strtoull (device->driver, NULL, 10) <= LAST_POCL;
 }
 
-/* Without a platform there is no device, but a compiler for one that is taken to have all. */
+/* A NULL platform is the device of offline compilation, which is assumed to have all. */
 static gboolean
 has_khr_dot (const GemmclDeviceInfo *device)
 {
@@ -114,7 +115,7 @@ has_ptx_dot (const GemmclDeviceInfo *device)
   return device->nvidia_capability >= FIRST_DP4A && strcmp (device->platform, "NVIDIA CUDA") == 0;
 }
 
-/* Whether @device has instructions for products of bytes that kernels get at. */
+/* TRUE if kernels can use instructions for int8 dot products. */
 static gboolean
 has_dot (const GemmclDeviceInfo *device)
 {
@@ -161,7 +162,8 @@ gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
     return;
   g_string_append_printf (options, " -DSUBGROUP_SIZE=%u -DSUBGROUP_LEVEL=%d -DDEPTH=%u",
                           kernel->subgroup, level, kernel->depth);
-  /* What has no subgroups of 8 has a newer compiler. */
+  /* Newer compilers, known by their lack of subgroups of 8, handle loops well (see REPEAT in
+   * gemm.clh). */
   if (level == GEMMCL_KERNEL_LEVEL_EMULATED || kernel->subgroup > 8)
     g_string_append (options, " -DREPEAT_IN_LOOPS");
   if (kernel->images)
@@ -182,7 +184,7 @@ gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built, cl_device_i
   const gsize group[3] = {kernel->group_m * kernel->group_n, 1, 1};
   gsize size = 0;
 
-  /* Native ones have the size that they require; those emulated are none. */
+  /* Native subgroups have the size that the kernel requires; emulated subgroups have any size. */
   if (kernel->subgroup == 0 || level != GEMMCL_KERNEL_LEVEL_KHR)
     return TRUE;
   if (!gemmcl_cl_check (clGetKernelSubGroupInfo (built, device,
@@ -197,7 +199,7 @@ gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built, cl_device_i
                       kernel->name, kernel->subgroup, size);
 }
 
-/* Whether the device really has @level, for groups and subgroups like @kernel's. */
+/* TRUE if a probe with groups and subgroups like @kernel's builds at @level. */
 static gboolean
 probe (GemmclContext *context, const GemmclKernel *kernel, GemmclKernelLevel level)
 {

@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-#define MAX_NEAR 5 /* names that a message about a wrong one lists */
+#define MAX_NEAR 5 /* similar names in the message about an unknown one */
 
-/* Of an image in a buffer: that of most devices, and places in it are ints. */
+/* Largest side, in texels, of an image in a buffer. Most devices have this limit for images;
+ * kernels index the buffer with ints. */
 #define MAX_BUFFER_SIDE 16384
 
 #define GEMMCL_HELPER(name, source)
@@ -44,7 +45,7 @@ describe_needs (const GemmclKernelInfo *info)
   return g_strdup (needs->len > 0 ? needs->str + 2 : "");
 }
 
-/* A row's own words; with subgroups also how they share a tile. */
+/* A row's summary. With subgroups, adds how they share a tile. */
 static gchar *
 describe_method (const GemmclKernel *kernel)
 {
@@ -63,7 +64,7 @@ describe_method (const GemmclKernel *kernel)
   return g_strdup (text->str);
 }
 
-/* The part of a name before its tile's size: "vector" of "vector_12x32_1x1". */
+/* The part of a name before the tile's size: "vector" of "vector_12x32_1x1". */
 static gchar *
 get_method (const gchar *name)
 {
@@ -109,7 +110,7 @@ gemmcl_get_kernel (guint index)
   return (const GemmclKernelInfo *)g_once (&once, make_infos, NULL) + index;
 }
 
-/* Levenshtein's distance, in two rows. */
+/* The Levenshtein distance. One row of its table is kept. */
 static guint
 distance (const gchar *a, const gchar *b)
 {
@@ -217,7 +218,7 @@ gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n)
   return (GemmclTiles){(m + rows - 1) / rows, (n + cols - 1) / cols, rows, cols};
 }
 
-/* The largest multiple of @step up to @limit, or all of @k in whole steps if that is less. */
+/* The largest multiple of @step up to @limit, but at most @k rounded up to whole steps. */
 static gsize
 get_chunk (gsize k, gsize step, gsize limit)
 {
@@ -238,8 +239,8 @@ gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device)
   return device->max_image_width == 0;
 }
 
-/* In OpenCL C 1.2, too, PoCL 7 declares the functions of images only where the feature of 3.0 is
- * defined. */
+/* PoCL 7 declares image functions only if this feature macro of OpenCL C 3.0 is defined, even in
+ * OpenCL C 1.2. */
 const gchar *
 gemmcl_blocks_get_options (const GemmclDeviceInfo *device)
 {
@@ -261,7 +262,7 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
   self->chunk = get_chunk (gemm->k, kernel->depth * kernel->subgroup, MIN (max_width, max_height));
   if (self->chunk > 0) {
     const gboolean of_a = which == GEMMCL_OPERAND_A;
-    /* gemmcl_plan_run() takes an A for each batch in any case. */
+    /* A run has an A for each problem even if a_stride is 0. */
     const gsize batches = of_a || gemm->b_stride ? gemmcl_gemm_get_batch (gemm) : 1;
 
     self->width = (of_a ? self->chunk : tiles.cols) / per_texel;
@@ -336,7 +337,7 @@ gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
     return FALSE;
   if (gemm->d_image != NULL && !kernel->pictures)
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                        "Kernel %s cannot write pictures; \"auto\" finds one that can.",
+                        "Kernel %s cannot write frames; \"auto\" finds one that can.",
                         kernel->name);
   return check_size (kernel, "M", gemm->m, kernel->max_m, error) &&
          check_size (kernel, "K", gemm->k, kernel->max_k, error) &&

@@ -1,56 +1,56 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A row of kernels.def. Tests that read the table include this alone.
+ * The fields of a row of kernels.def. Tests that read the table include this header alone.
  */
 #pragma once
 
 #include "gemmcl-kernels.h"
 
-/** Device types as a mask: where a kernel is chosen without being asked for. */
+/** Masks of device types for which the rules may choose a kernel. */
 #define GEMMCL_ON_CPU (1u << GEMMCL_DEVICE_TYPE_CPU)
 #define GEMMCL_ON_GPU (1u << GEMMCL_DEVICE_TYPE_GPU | 1u << GEMMCL_DEVICE_TYPE_ACCELERATOR)
 #define GEMMCL_ON_ANY (GEMMCL_ON_CPU | GEMMCL_ON_GPU)
-/** Only Intel's GPUs, whose registers a subgroup shares. */
+/** Intel GPUs, where the lanes of a subgroup share registers. */
 #define GEMMCL_ON_INTEL_GPU (1u << 31)
 
 /** A row of kernels.def. */
 typedef struct {
-  const gchar *name;      /* what users type */
+  const gchar *name;      /* the name that users type */
   const gchar *source;    /* the file in kernels/ with `kernel void gemm` */
   const gchar *defines;   /* (nullable): options besides TILE_M, TILE_N, GROUP_M and GROUP_N */
-  const gchar *summary;   /* the method, in a few words; gemmcl_get_kernel() adds the tile */
-  guint tile_m, tile_n;   /* outputs of a work-item; tile_n 0: a row of D whole */
+  const gchar *summary;   /* the method in a few words; gemmcl_get_kernel() adds the tile */
+  guint tile_m, tile_n;   /* outputs of a work-item; tile_n 0: an entire row of D */
   guint group_m, group_n; /* work-items of a work-group */
-  /* Work-items of a subgroup, of which group_n is a multiple; 0: it needs none. Such a row runs on
-   * every device (see subgroup.clh), but is chosen only where subgroups of this size are native and
-   * the smallest, which are those as wide as a register. */
+  /* Work-items of a subgroup, a divisor of group_n; 0: no subgroups. A kernel with subgroups runs
+   * on every device (see subgroup.clh). The rules choose it only where subgroups of this size are
+   * native and the smallest, which are as wide as a register. */
   guint subgroup;
   guint depth; /* columns of A that a lane of a subgroup holds at a time */
-  /* It multiplies by matrix engines (see dpas.clh), natively where the device has them; B comes
+  /* The kernel multiplies on matrix engines (see dpas.clh), natively if the device has them. B is
    * packed for these. */
   gboolean dpas;
-  guint registers;           /* of a thread where that is more than usual, natively; 0: as usual */
-  gboolean images;           /* A and B are images (see pack_image.cl) */
-  GemmclPrecision precision; /* it answers problems that ask for the same; f32 all */
-  gboolean split_k;          /* the group_m work-items share K between them, not M */
-  /* B comes packed in panels of tile_n x group_n columns (see pack.cl), with dpas of tile_n x
-   * subgroup (see pack_dpas.cl). */
+  guint registers; /* registers per thread of the native kernel; 0: the device's default */
+  gboolean images; /* A and B are read from images (see pack_image.cl) */
+  GemmclPrecision precision; /* the kernel takes problems of this precision; F32: of any */
+  gboolean split_k;          /* the group_m work-items split K, not M */
+  /* B is packed in panels of tile_n x group_n columns (see pack.cl), with dpas in panels of tile_n
+   * x subgroup columns (see pack_dpas.cl). */
   gboolean packed;
-  /* Its options say where rows of A or D may be read or written as float4s: another program. */
+  /* Aligned rows of A or D are read or written as float4s, by a separate program. */
   gboolean float4;
-  gboolean pictures;  /* rows of A and D may be pixels; other kernels get A converted before */
-  gboolean fixed_n_k; /* N and K are compiled in, as -DN and -DK */
-  /* Softmax and row outputs are made inside where rows of D are no wider than the tile of a
-   * work-group, or max_n if it has no width (see whole_rows.clh); else by steps after it. */
+  gboolean pictures;  /* rows of A and D may be pixels; for other kernels im2col converts A first */
+  gboolean fixed_n_k; /* N and K are compile-time constants, -DN and -DK */
+  /* The kernel computes softmax and row outputs itself if a row of D fits the tile of a work-group,
+   * or max_n if tile_n is 0 (see whole_rows.clh). Otherwise later steps do. */
   gboolean whole_rows;
-  /* Row outputs with arg-max among them are made by the step after it also where several subgroups
-   * share a row: compilers have no registers left for that. */
+  /* If several subgroups share a row and arg-max is requested, a later step computes the row
+   * outputs: compilers run out of registers. */
   gboolean arg_max_apart;
-  gsize max_m, max_n, max_k; /* the largest problem it takes; 0: any */
-  guint devices;             /* the types it is chosen for */
-  guint float_width;   /* it is chosen only where native vectors have as many floats or more */
-  gdouble speed;       /* share of the peak with all tiles full, roughly: the choice goes by it */
-  gdouble intel_speed; /* the same on Intel's GPUs, where it is another; 0: it is not */
-  gdouble hpg_speed;   /* the same on those with matrix engines and subgroups of 8, Xe-HPG */
+  gsize max_m, max_n, max_k; /* the largest problem; 0: no limit */
+  guint devices;             /* mask of device types for which the rules may choose it */
+  guint float_width;   /* the rules choose it only for native vectors of at least as many floats */
+  gdouble speed;       /* for the rules: approximate share of the f32 peak with full tiles */
+  gdouble intel_speed; /* speed on Intel GPUs; 0: as speed */
+  gdouble hpg_speed;   /* speed on Xe-HPG (matrix engines, subgroups of 8); 0: as intel_speed */
 } GemmclKernel;

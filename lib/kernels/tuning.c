@@ -14,17 +14,17 @@
 #include "tuning-shipped.h"
 
 #define VERSION     1
-#define MAX_SIZE    (4 << 20) /* of a file that is read at all */
-#define MAX_ENTRIES 4096      /* the oldest go */
+#define MAX_SIZE    (4 << 20) /* the largest file that is read, in bytes */
+#define MAX_ENTRIES 4096      /* the oldest are removed */
 #define NAME        "tuning.json"
 #define SHIPPED     "/gemmcl/tuning-shipped.json"
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
-/* How far M, N or K may be from an entry's, in powers of two. */
+/* The largest difference of M, N or K from an entry's, in powers of two. */
 #define MAX_DISTANCE 0.5
 
-/* How much less of the tiles may be full than are of the entry's problem. */
+/* The share of its tiles that D must fill, relative to the entry's problem. */
 #define MIN_FULL 0.9
 
 static const gchar *const layouts[] = {"row", "col"};
@@ -37,7 +37,7 @@ gemmcl_choice_source_get_name (GemmclChoiceSource source)
   return sources[source];
 }
 
-/* @name: (nullable); @index: (out): its place, an enum's value */
+/* @name: (nullable). @index: (out): its index, an enum's value */
 static gboolean
 find_name (const gchar *name, const gchar *const *names, guint n, guint *index)
 {
@@ -68,7 +68,7 @@ read_problem (GemmclGemm *gemm, const json_t *entry)
 
   for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++)
     precisions[i] = gemmcl_precision_get_name (i);
-  /* It reads only. */
+  /* json_unpack() does not change the entry. */
   if (json_unpack ((json_t *)entry, "{s:s, s:s, s:s, s:I, s:I, s:I}", "precision", &precision,
                    "layout", &layout, "transposed", &transposed, "m", &m, "n", &n, "k", &k) != 0 ||
       m < 1 || n < 1 || k < 1 ||
@@ -83,8 +83,8 @@ read_problem (GemmclGemm *gemm, const json_t *entry)
   return gemmcl_gemm_validate (gemm, NULL);
 }
 
-/* Whether @entry, which may be anything, is a sound one for the device, of a kernel that can do its
- * problem there. */
+/* Reads @entry, any JSON value. Returns: TRUE if it is an entry for the device whose kernel can do
+ * its problem there. */
 static gboolean
 read_entry (GemmclTuned *self, const json_t *entry, gboolean shipped,
             const GemmclDeviceInfo *device)
@@ -114,7 +114,7 @@ write_entry (const GemmclTuned *self, const GemmclDeviceInfo *device)
                     gemmcl_choice_get_name (&self->choice), "gflops", self->gflops);
 }
 
-/* Whether kernels are as fast with the one as with the other, but for their sizes. */
+/* TRUE if the problems differ only in size, as far as the speed of kernels depends on them. */
 static gboolean
 is_alike (const GemmclGemm *a, const GemmclGemm *b)
 {
@@ -137,8 +137,8 @@ get_full (const GemmclKernel *kernel, const GemmclGemm *gemm)
   return (gdouble)gemm->m * gemm->n / ((gdouble)tiles.m * tiles.n * tiles.rows * tiles.cols);
 }
 
-/* How far @gemm is from the entry's problem, 0: it is the same, as far as kernels are concerned;
- * less than 0: the entry says nothing of it. */
+/* The distance between @gemm and the entry's problem, 0 if they are the same; negative if the entry
+ * does not apply. */
 static gdouble
 get_distance (const GemmclTuned *self, const GemmclDeviceInfo *device, const GemmclGemm *gemm)
 {
@@ -160,7 +160,8 @@ gemmcl_tuning_get_path (void)
   return gemmcl_cache_dir_get_path (NAME);
 }
 
-/* (transfer full): the list in such a file; empty when there is none. @version is what it says. */
+/* (transfer full): the entries in a file's text; empty if there are none. @version: (out): the
+ * file's version */
 static json_t *
 get_entries (GBytes *text, json_int_t *version)
 {
@@ -190,7 +191,7 @@ load_own (void)
 static gpointer
 load_shipped (G_GNUC_UNUSED gpointer data)
 {
-  /* By name, or a static library would be linked without it. */
+  /* The function is called by name so that a static library is linked with it. */
   g_autoptr (GBytes) bytes = g_resource_lookup_data (gemmcl_shipped_get_resource (), SHIPPED,
                                                      G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
   json_int_t version;
@@ -245,7 +246,8 @@ save (json_t *entries, GError **error)
   return saved;
 }
 
-/* Measurements are not overwritten only because the file is not trusted. */
+/* Loads the user's entries for a change. Fails if the file is not trusted or newer, since saving
+ * would overwrite its measurements. */
 static json_t *
 load_to_change (GError **error)
 {
@@ -325,8 +327,8 @@ gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm *gemm)
   return g_strv_builder_end (names);
 }
 
-/* Whether @tuned takes the place of @entry; if it is NULL, nothing does, and all entries of the
- * device go. What is no entry at all goes, too. */
+/* TRUE if @tuned replaces @entry, or if @entry is not an object. A @tuned of NULL means: remove the
+ * entries of the device. */
 static gboolean
 is_replaced (const json_t *entry, const GemmclDeviceInfo *device, const GemmclTuned *tuned)
 {
@@ -339,7 +341,8 @@ is_replaced (const json_t *entry, const GemmclDeviceInfo *device, const GemmclTu
   return read_entry (&old, entry, FALSE, device) && is_same (&old.gemm, &tuned->gemm);
 }
 
-/* Reads the user's file, changes it and writes it, while other processes wait with theirs. */
+/* Changes the user's file under a lock, for which other processes wait. @tuned: (nullable): the
+ * entry to add; NULL: removes the device's entries */
 static gboolean
 change_file (const GemmclDeviceInfo *device, const GemmclTuned *tuned, GError **error)
 {

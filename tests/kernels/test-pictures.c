@@ -355,7 +355,7 @@ test_refused (void)
   gemm.d_image = &image;
   g_assert_null (gemmcl_plan_new (test_get_context (), &gemm, "gemm_naive", &error));
   g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL);
-  g_assert_nonnull (strstr (error->message, "pictures"));
+  g_assert_nonnull (strstr (error->message, "write frames"));
 }
 
 int
