@@ -98,8 +98,8 @@ find_scales (const gfloat *values, gsize n, gsize step, gsize length, gsize next
 
       if (!isfinite (value))
         return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                            "The matrix has an element that is %s, of which no byte can be made: "
-                            "its row or column %zu would have no scale.",
+                            "Expected finite elements to quantize to int8, "
+                            "found one that is %s in row or column %zu.",
                             isnan (value) ? "NaN" : "infinite", i);
       highest = MAX (highest, fabsf (value));
     }

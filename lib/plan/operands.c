@@ -115,7 +115,7 @@ check_range (GemmclBody *self, const gfloat *b, gsize n, GError **error)
     if (bytes ? !isfinite (b[i]) : isfinite (b[i]) && fabsf (b[i]) > most)
       return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                           "B has an element %g, %s; choose the precision f32.", b[i],
-                          bytes ? "of which no byte can be made" : "but f16 holds up to 65504");
+                          bytes ? "which int8 cannot represent" : "but f16 holds up to 65504");
   return TRUE;
 }
 

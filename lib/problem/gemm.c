@@ -270,10 +270,10 @@ validate_a_image (const GemmclGemm *gemm, GError **error)
   if (!gemmcl_image_get_shape (gemm->a_image, &m, &k, error))
     return FALSE;
   if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Pictures need the row-major layout.");
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "Frames need the row-major layout.");
   if (m != gemm->m || k != gemm->k)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "The picture makes %zu rows of %zu features, but A is %zu x %zu.", m, k,
+                        "The frame makes %zu rows of %zu features, but A is %zu x %zu.", m, k,
                         gemm->m, gemm->k);
   return TRUE;
 }
@@ -289,12 +289,12 @@ validate_d_image (const GemmclGemm *gemm, GError **error)
   if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR || image->features != GEMMCL_FEATURE_PIXEL ||
       gemmcl_pixel_format_get_n_planes (image->format) > 1)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "D can be written as a picture only row-major, "
-                        "pixel by pixel and in a format of one plane, not %s.",
+                        "A D that is a frame needs the row-major layout, "
+                        "the feature mode pixel and a format of one plane, not %s.",
                         gemmcl_pixel_format_get_name (image->format));
   if (m != gemm->m || n != gemm->n)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "The picture has %zu pixels of %zu channels, but D is %zu x %zu.", m, n,
+                        "The frame has %zu pixels of %zu channels, but D is %zu x %zu.", m, n,
                         gemm->m, gemm->n);
   return TRUE;
 }
@@ -308,9 +308,8 @@ validate_row_outputs (const GemmclGemm *gemm, GError **error)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%u is no set of GemmclRowOutput.",
                         gemm->row_outputs);
   if (gemm->row_outputs != 0 && gemm->d_image)
-    return gemmcl_fail (
-        error, GEMMCL_ERROR_INVALID,
-        "There are row outputs of a D that is a matrix, not of one that is a picture.");
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Row outputs need a D that is a matrix, not a frame.");
   if (gemm->row_outputs & GEMMCL_ROW_ARG_MAX && gemm->n > EXACT_FLOATS)
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                         "N is %zu; the arg-max of a row, a float, counts to %d.", gemm->n,

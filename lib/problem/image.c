@@ -72,8 +72,8 @@ check_range (const gchar *what, gsize found, gsize most, GError **error)
 {
   if (found >= 1 && found <= most)
     return TRUE;
-  return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "A picture's %s must be 1 to %zu, not %zu.",
-                      what, most, found);
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "A frame's %s must be 1 to %zu, not %zu.", what,
+                      most, found);
 }
 
 /* Written so that NaN fails. */
@@ -155,14 +155,14 @@ gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **e
   columns = (guint64)part[0] * part[1] * formats[image->format].channels;
   if (rows > G_MAXINT32 || columns > G_MAXINT32)
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                        "A picture of %zu x %zu is a matrix of %" G_GUINT64_FORMAT
+                        "A frame of %zu x %zu is a matrix of %" G_GUINT64_FORMAT
                         " x %" G_GUINT64_FORMAT
                         "; the most is %d each way. Choose another feature mode, or scale it down.",
                         image->width, image->height, rows, columns, G_MAXINT32);
   if (get_planes (image, planes) > G_MAXSIZE)
     return gemmcl_fail (
         error, GEMMCL_ERROR_TOO_LARGE,
-        "A picture of %zu x %zu has more bytes than this host can address. Scale it down.",
+        "A frame of %zu x %zu has more bytes than this host can address. Scale it down.",
         image->width, image->height);
   if (m)
     *m = rows;
