@@ -1,14 +1,15 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The search for a faster kernel while a plan is in use. A thread of low priority searches, makes a
- * body with the kernel that was found and with the plan's operands, and puts it in the place of the
- * plan's between two runs:
+ * The search for a faster kernel while a plan is in use. A thread of low priority searches, creates
+ * a body with the new kernel and the plan's operands, and replaces the plan's body between two
+ * runs:
  *
- *     waiting -> searching -> body made -> operands -> claim -> new operands -> exchange -> free
+ *   waiting -> searching -> body made -> operands -> claim -> changed operands -> exchange -> free
  *
- * Runs take the plan's lock only. Operands that are being prepared, or were not used yet, are for
- * the present body: there is no claim while there are any, and none are prepared during a claim.
+ * Runs take only the plan's lock. A prepared operand that was not used yet belongs to the present
+ * body. The thread therefore claims the plan only when there is no such operand, and none is
+ * prepared during the claim.
  */
 #include "gemmcl-tuning.h"
 #include "plan/plan.h"
@@ -19,27 +20,27 @@
   #include <unistd.h>
 #endif
 
-/* The nice value of the thread, of 19. */
+/* The nice value of the thread; the lowest priority has 19. */
 #define NICENESS 10
 
-/** GemmclTuner: A search of a plan. Its thread may never end, so it has references to all that it
- * uses, and none to the plan. */
+/** GemmclTuner: A plan's search. Its thread may never end, so it holds references to everything
+ * that it uses, and none to the plan. */
 struct _GemmclTuner {
   GemmclContext *context;
   GemmclGemm problem;
   GemmclImage images[2];
-  const gchar *kernel; /* that the rules chose; static */
+  const gchar *kernel; /* the choice of the rules; static */
   GCancellable *cancellable;
 
-  GMutex lock; /* guards what follows; taken before the plan's */
+  GMutex lock; /* guards the following fields; taken before the plan's lock */
   GCond changed;
-  GemmclPlan *plan; /* NULL: finalized */
+  GemmclPlan *plan; /* NULL: the plan was finalized */
   GemmclTuningState state;
-  GemmclTuningResult *result; /* constant once set, as is the next */
+  GemmclTuningResult *result; /* constant once set, like why */
   gchar *why;
-  guint n_prepared;  /* operands that are being prepared, or were neither used nor freed */
-  gboolean claimed;  /* no operands may be prepared */
-  gboolean draining; /* runs of the old body may be under way */
+  guint n_prepared;  /* operands that are being prepared, or are neither used nor freed */
+  gboolean claimed;  /* no operand may be prepared */
+  gboolean draining; /* runs of the old body may be in flight */
   gboolean ended;
 };
 
@@ -62,7 +63,7 @@ tuner_unref (GemmclTuner *self)
   g_atomic_rc_box_release_full (self, tuner_clear);
 }
 
-/* With the lock held, as the next two. */
+/* Needs the lock, like the next two functions. */
 static void
 set_state (GemmclTuner *self, GemmclTuningState state)
 {
@@ -88,17 +89,18 @@ static void
 lower_priority (void)
 {
 #ifdef __linux__
-  /* Linux has a priority for each thread, POSIX only one for the process. */
+  /* On Linux each thread has a priority, in POSIX only the process. */
   setpriority (PRIO_PROCESS, (id_t)syscall (SYS_gettid), NICENESS);
 #endif
 }
 
-/* Searches take turns: they would disturb each other's times and take too much of the device. */
+/* Searches run one at a time: concurrent ones would distort each other's times and take too much of
+ * the device. */
 static GMutex turn_lock;
 static GCond turn_over;
 static gboolean is_searching;
 
-/* @waited: (out): whether it waited for another search. Returns: %FALSE if it was cancelled. */
+/* @waited: (out): TRUE if it waited for another search. Returns: %FALSE if it was cancelled. */
 static gboolean
 begin_turn (GemmclTuner *self, gboolean *waited)
 {
@@ -128,7 +130,7 @@ end_turn (void)
   g_mutex_unlock (&turn_lock);
 }
 
-/* Returns: (nullable): a body with the kernel that an earlier search found. */
+/* Returns: (nullable): a body with the kernel that another search stored. */
 static GemmclBody *
 make_known (GemmclTuner *self)
 {
@@ -137,7 +139,8 @@ make_known (GemmclTuner *self)
   return body != NULL && body->source != GEMMCL_CHOICE_RULES ? g_steal_pointer (&body) : NULL;
 }
 
-/* Returns: (nullable): a body with the fastest kernel; %NULL without an error: the rules chose it. */
+/* Returns: (nullable): a body with the fastest kernel; %NULL without an error if that is the choice
+ *   of the rules. */
 static GemmclBody *
 make_fastest (GemmclTuner *self, GError **error)
 {
@@ -163,7 +166,7 @@ make_fastest (GemmclTuner *self, GError **error)
   return body;
 }
 
-/* Returns: (nullable): a body with another kernel than the rules', which is faster. */
+/* Returns: (nullable): a body with a faster kernel than the choice of the rules. */
 static GemmclBody *
 make_faster (GemmclTuner *self, GError **error)
 {
@@ -180,7 +183,7 @@ make_faster (GemmclTuner *self, GError **error)
   return body != NULL && !g_str_equal (body->name, self->kernel) ? g_steal_pointer (&body) : NULL;
 }
 
-/* Returns: (nullable) (transfer full): what the plan uses. */
+/* Returns: (nullable) (transfer full): the operand that the plan uses. */
 static GemmclMatrix *
 get_matrix (GemmclTuner *self, GemmclPlanOperand operand)
 {
@@ -198,7 +201,8 @@ get_matrix (GemmclTuner *self, GemmclPlanOperand operand)
   return matrix;
 }
 
-/* Gives @body the operands of the plan but those that it has. @given: those, to be unreferenced. */
+/* Gives @body those operands of the plan that differ from @given, the operands that it has; updates
+ * @given. The caller frees @given. */
 static gboolean
 give_operands (GemmclTuner *self, GemmclBody *body, GemmclMatrix **given, GError **error)
 {
@@ -215,8 +219,8 @@ give_operands (GemmclTuner *self, GemmclBody *body, GemmclMatrix **given, GError
   return TRUE;
 }
 
-/* Waits until nothing is prepared for the present body. Returns: %FALSE if the search is not wanted
- * any more. */
+/* Waits until no operand is prepared for the present body, then claims the plan. Returns: %FALSE if
+ * the search is no longer wanted. */
 static gboolean
 claim (GemmclTuner *self)
 {
@@ -230,8 +234,8 @@ claim (GemmclTuner *self)
   return wanted;
 }
 
-/* Ends the claim. @ready: @body has the operands of the plan. Returns: the body that is left over:
- * the plan's old one, or @body. */
+/* Ends the claim. If @body is @ready, with all operands, it becomes the plan's body. Returns: the
+ * body to free: the plan's old one, or @body. */
 static GemmclBody *
 exchange (GemmclTuner *self, GemmclBody *body, gboolean ready)
 {
@@ -253,7 +257,7 @@ exchange (GemmclTuner *self, GemmclBody *body, gboolean ready)
   return rest;
 }
 
-/* Waits for the runs of @body, which is the plan's no more, and counts them. */
+/* Waits for the runs of @body, the plan's old body, and counts them. */
 static void
 drain (GemmclTuner *self, GemmclBody *body)
 {
@@ -284,7 +288,7 @@ take_over (GemmclTuner *self, GemmclBody *body, GError **error)
     g_clear_pointer (&given[i], gemmcl_matrix_unref);
 }
 
-/* @why: (nullable): the search failed. */
+/* @why: (nullable): the reason if the search failed */
 static void
 end (GemmclTuner *self, const GError *why)
 {
@@ -417,7 +421,7 @@ GemmclTuner *
 gemmcl_tuner_begin (GemmclTuner *self)
 {
   g_mutex_lock (&self->lock);
-  /* A claim that was cancelled ends without an exchange. */
+  /* A cancelled claim ends without an exchange. */
   while (self->claimed && is_wanted (self))
     g_cond_wait (&self->changed, &self->lock);
   self->n_prepared++;
@@ -435,7 +439,7 @@ gemmcl_tuner_end (GemmclTuner *self)
   tuner_unref (self);
 }
 
-/* Of a plan that does not search. */
+/* The state of a plan without a search. */
 static GemmclTuningState
 get_state (GemmclPlan *self)
 {

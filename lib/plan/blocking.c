@@ -1,11 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The one blocking call over host pointers.
+ * gemmcl_gemm_run(), the blocking call with host pointers.
  */
 #include "plan/plan.h"
 
-/* Device memory as large as B or C reaches in all batches, filled from @host. */
+/* Returns: a buffer with B or C of all batches, from @host. */
 static cl_mem
 upload (GemmclContext *context, const GemmclGemm *gemm, GemmclOperand which, const gfloat *host,
         const gchar *what, GError **error)
@@ -23,7 +23,7 @@ upload (GemmclContext *context, const GemmclGemm *gemm, GemmclOperand which, con
   return g_steal_pointer (&buffer);
 }
 
-/* Where A or D of each problem begins. */
+/* Returns: the places of A or D of each problem. */
 static GemmclData *
 find_problems (const GemmclGemm *gemm, GemmclOperand which, gconstpointer data)
 {

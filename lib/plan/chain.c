@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/chain.h"
 
-/* PoCL compiles a kernel at its first launch of each local size; once for grids of fewer work-items
- * in each dimension, and once for others; and once more for those with an offset. */
+/* PoCL compiles a kernel at its first launch with each local size: once for grids with fewer
+ * work-items than this in each dimension, once for larger ones, and once more for grids with an
+ * offset. */
 #define LARGE_GRID 65535
 
 static void
@@ -43,7 +44,7 @@ set_arguments (cl_kernel kernel, const gchar *name, va_list arguments, GError **
   return gemmcl_cl_check (status, error, "clSetKernelArg for %s", name);
 }
 
-/* Work-items along the first dimension that are launched at once. */
+/* Work-items along the first dimension in one launch. */
 static gsize
 get_step (const GemmclChain *chain, const gsize global[3], const gsize local[3])
 {
@@ -55,7 +56,7 @@ get_step (const GemmclChain *chain, const gsize global[3], const gsize local[3])
   return MAX (step, local[0]);
 }
 
-/* The least of @grid for which PoCL compiles the same. */
+/* Reduces @grid to the smallest one for which PoCL compiles the same. */
 static void
 cut_to_corner (gsize grid[3], const gsize local[3])
 {

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What gemmcl_plan_submit() is given.
+ * Checks the arguments of gemmcl_plan_submit().
  */
 #include "plan/plan.h"
 
@@ -20,7 +20,7 @@ check_size (GemmclBody *self, gsize m, gsize batch, GError **error)
   return TRUE;
 }
 
-/* Some drivers never come to the end of a command that is to wait for one that failed already. */
+/* With some drivers a command that waits for a failed event never ends. */
 static gboolean
 check_wait (const GemmclRun *run, GError **error)
 {
@@ -37,7 +37,7 @@ check_wait (const GemmclRun *run, GError **error)
   return TRUE;
 }
 
-/* Whether each plane is somewhere; with strides they are all in one buffer, from its start. */
+/* TRUE if each plane has memory. With strides they must be in one buffer, from its start. */
 static gboolean
 is_complete (const GemmclData *data, guint n_planes, gboolean strided)
 {
@@ -49,8 +49,8 @@ is_complete (const GemmclData *data, guint n_planes, gboolean strided)
   return !strided || (data->kind == GEMMCL_DATA_BUFFER && data->offset[0] == 0);
 }
 
-/* @data: (nullable) (array): of @run; @image: (nullable): of a frame; @most: the last kind that it
- * may be of. */
+/* @data: (nullable) (array): of @run; @image: (nullable): the frame's description; @most: the last
+ *   allowed kind */
 static gboolean
 check_data (GemmclBody *self, const GemmclRun *run, gsize batch, const gchar *name,
             const GemmclData *data, const GemmclImage *image, GemmclDataKind most, GError **error)

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The steps of a run, as commands in a queue.
+ * Enqueues the steps of a run.
  */
 #include "plan/plan.h"
 
@@ -11,7 +11,8 @@ tight_strides (gsize rows, gsize cols)
   return (GemmclStrides){.batch = rows * cols, .row = cols, .col = 1};
 }
 
-/* Of an operand where kernels find it; the plan's state has no gaps that could tell. */
+/* The strides of an operand as the kernels find it. @tight is ignored for the plan's state, whose
+ * layout has no gaps. */
 static GemmclStrides
 get_strides (GemmclBody *self, GemmclOperand which, gboolean tight)
 {
@@ -48,7 +49,8 @@ b_strides (GemmclBody *self, const GemmclOperands *operands)
   return strides;
 }
 
-/* C of the plan is shared by the batches; that of a run is laid out as the problem says. */
+/* The strides of C. The plan's own C is shared by the batches; a run's own has the problem's
+ * layout. */
 static GemmclStrides
 c_strides (GemmclBody *self, const GemmclOperands *operands)
 {
@@ -67,7 +69,7 @@ c_strides (GemmclBody *self, const GemmclOperands *operands)
   }
 }
 
-/* C as the kernel gets it; NULL for zeros, and where the problem has none. */
+/* C as the kernel gets it; NULL if it is zeros or the problem has none. */
 static cl_mem
 get_c (GemmclBody *self, const GemmclOperands *operands)
 {
@@ -81,14 +83,14 @@ get_c (GemmclBody *self, const GemmclOperands *operands)
   }
 }
 
-/* Whether multiply makes the row outputs, too. */
+/* TRUE if multiply computes the row outputs. */
 static gboolean
 makes_row_outputs (GemmclBody *self)
 {
   return self->row_outputs != NULL && self->row_outputs == self->multiply;
 }
 
-/* Floats from the row outputs of one problem to those of the next. */
+/* Floats from a problem's row outputs to the next problem's. */
 static cl_long
 get_outputs_batch (GemmclBody *self)
 {
@@ -96,8 +98,8 @@ get_outputs_batch (GemmclBody *self)
 }
 
 /*
- * Batches whose rows follow one another are one tall problem: one B for all, and A, D and C (if it
- * is no row) step from batch to batch as they step from row to row; and so do the row outputs.
+ * Makes batches one tall problem if they share B, and the rows of A, D, C and the row outputs of
+ * each batch follow those of the batch before. A C that is a row qualifies.
  */
 static void
 collapse_batches (GemmclBody *self, GemmclProblem *p, gsize *batch)
@@ -137,7 +139,8 @@ make_problem (GemmclBody *self, const GemmclOperands *operands, gsize *batch)
   return p;
 }
 
-/* @p as multiply sees it: the parts of K as batches, whose results reduce adds up. */
+/* @p with a split K, as multiply gets it: the parts of K as batches, whose results reduce adds
+ *   up. */
 static GemmclProblem
 get_parts (GemmclBody *self, const GemmclProblem *p)
 {
@@ -154,7 +157,7 @@ get_parts (GemmclBody *self, const GemmclProblem *p)
   return parts;
 }
 
-/* The run's own B. */
+/* Packs the run's own B. */
 static gboolean
 launch_pack (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
@@ -191,7 +194,8 @@ get_a (GemmclBody *self, const GemmclOperands *operands)
   return self->features ? self->features : operands->a;
 }
 
-/* B as the kernel reads it. With alpha 0 there may be none, but an image must be one. */
+/* B as the kernel reads it. With alpha 0 there may be none; a kernel that reads images then gets
+ * any image. */
 static cl_mem
 get_b (GemmclBody *self, const GemmclOperands *operands)
 {
@@ -201,7 +205,7 @@ get_b (GemmclBody *self, const GemmclOperands *operands)
   return b ? b : self->image_a;
 }
 
-/* Where what multiply or reduce makes goes: to D, or before softmax. */
+/* The output of multiply or reduce: D, or the input of softmax. */
 static cl_mem
 get_sums (GemmclBody *self, const GemmclOperands *operands)
 {
@@ -239,7 +243,7 @@ launch_reduce (GemmclBody *self, const GemmclOperands *operands, const GemmclPro
                  ARGUMENT (*p));
 }
 
-/* The product and what follows it; of parts of K, if it was cut. */
+/* Enqueues multiply, and reduce if K is split. */
 static gboolean
 launch_gemm (GemmclBody *self, const GemmclOperands *operands, const GemmclProblem *p, gsize batch,
              GemmclChain *chain, GError **error)

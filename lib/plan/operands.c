@@ -1,23 +1,24 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a plan keeps on the device between runs: B, C and bias. Each is made anew beside the old one
- * and then takes its place, so that runs never see half of it. Nothing but that exchange takes the
- * plan's lock, so that no run waits meanwhile.
+ * The operands that a plan keeps on the device between runs: B, C and bias. A new operand is
+ * prepared beside the old one and then exchanged for it, so that no run sees half of it. Only the
+ * exchange takes the plan's lock, so no run waits for the preparation.
  */
 #include <math.h>
 
 #include "plan/plan.h"
 
-/* What makes a byte without a sign one with: its zero point goes along. */
+/* u8 - UNSIGNED_SHIFT is int8; the zero point is shifted by the same amount. */
 #define UNSIGNED_SHIFT 128
 
-/* Elements that are written or packed at a time on a CPU, which executes one command after the
- * other: a run waits for no more than this. About a millisecond. */
+/* Elements that are written or packed at a time on a CPU, about a millisecond of work. A CPU
+ * executes one command after another, so this limits how long a run waits. */
 #define SLICE (256 * 1024)
 
-/* A buffer of @n floats that starts with the @used of @data; the rest is zeros. What runs in other
- * queues would not wait: the device has it all, which a blocking write would not say. */
+/* A buffer of @n floats: the @used floats of @data, then zeros. Waits until the device has all of
+ * them, because commands in other queues do not wait. A blocking write would not suffice: it only
+ * guarantees that @data was read. */
 static cl_mem
 create_filled (GemmclBody *self, cl_command_queue queue, gsize n, const gfloat *data, gsize used,
                const gchar *what, GError **error)
@@ -55,7 +56,8 @@ gemmcl_body_create_bias (GemmclBody *self, GError **error)
              : NULL;
 }
 
-/* Turns @plain, k x n and row-major, into what multiply reads; or, to @warm_up, some of it. */
+/* Packs @plain, k x n and row-major, into the form that multiply reads. @warm_up: launch only a
+ * part of the packing */
 static cl_mem
 pack_b (GemmclBody *self, cl_command_queue queue, cl_mem plain, cl_mem scales, gboolean warm_up,
         GError **error)
@@ -68,7 +70,7 @@ pack_b (GemmclBody *self, cl_command_queue queue, cl_mem plain, cl_mem scales, g
 
   if (!gemmcl_body_build_pack (self, &pack, error))
     return NULL;
-  /* A work-item packs a column of int8, but one element of all else. */
+  /* A work-item packs a column of int8, or one element of another type. */
   if (self->device->type == GEMMCL_DEVICE_TYPE_CPU)
     chain.slice = gemmcl_body_is_int8 (self) ? MAX (SLICE / self->gemm.k, 1) : SLICE;
   packed = gemmcl_body_create_packed (self, 1, error);
@@ -102,24 +104,25 @@ check_shape (const gchar *name, GemmclMatrix *matrix, gsize rows, gsize cols, GE
                       rows, cols, has_rows, has_cols);
 }
 
-/* Halves go up to 65504; what is more would be infinite. Int8 has no place for what is no number.
- */
+/* f16 reaches 65504; larger elements would become infinite. int8 represents no NaN and no
+ * infinity. */
 static gboolean
 check_range (GemmclBody *self, const gfloat *b, gsize n, GError **error)
 {
-  const gfloat most = 65519.996f; /* the largest that rounds to it */
-  const gboolean bytes = gemmcl_body_is_int8 (self);
-  const gboolean halves = gemmcl_kernel_get_b_type (self->kernel) == GEMMCL_TYPE_F16;
+  const gfloat most = 65519.996f; /* the largest f32 that rounds to 65504 */
+  const gboolean is_int8 = gemmcl_body_is_int8 (self);
+  const gboolean is_f16 = gemmcl_kernel_get_b_type (self->kernel) == GEMMCL_TYPE_F16;
 
-  for (gsize i = 0; (bytes || halves) && i < n; i++)
-    if (bytes ? !isfinite (b[i]) : isfinite (b[i]) && fabsf (b[i]) > most)
+  for (gsize i = 0; (is_int8 || is_f16) && i < n; i++)
+    if (is_int8 ? !isfinite (b[i]) : isfinite (b[i]) && fabsf (b[i]) > most)
       return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                           "B has an element %g, %s; choose the precision f32.", b[i],
-                          bytes ? "which int8 cannot represent" : "but f16 holds up to 65504");
+                          is_int8 ? "which int8 cannot represent" : "but f16 holds up to 65504");
   return TRUE;
 }
 
-/* What @matrix (nullable: @otherwise) says of column @j. */
+/* The element of @matrix, one for all columns or one per column, for column @j; @otherwise if
+ * @matrix is NULL. */
 static gfloat
 get_of_column (const GemmclMatrix *matrix, gsize j, gfloat otherwise)
 {
@@ -128,8 +131,8 @@ get_of_column (const GemmclMatrix *matrix, gsize j, gfloat otherwise)
   return n == 0 ? otherwise : ((const gfloat *)gemmcl_matrix_get_data (matrix))[n == 1 ? 0 : j];
 }
 
-/* N scales and N zero points, if int8 elements of @b can be taken as they are: there is one scale,
- * or one for each column of op(B). Else NULL. */
+/* N scales and N zero points, if the elements of @b can be used as int8 without quantizing: there
+ * is one scale, or one per column of op(B). Else NULL. */
 static gfloat *
 get_scales (GemmclBody *self, GemmclMatrix *b)
 {
@@ -151,7 +154,7 @@ get_scales (GemmclBody *self, GemmclMatrix *b)
   return both;
 }
 
-/* @b, k x n and row-major, on the device as the kernel wants it; @scales: (nullable). */
+/* @b, k x n and row-major, on the device as the kernel reads it. @scales: (nullable) */
 static cl_mem
 create_b (GemmclBody *self, cl_command_queue queue, const gfloat *b, const gfloat *scales,
           GError **error)
@@ -168,7 +171,7 @@ create_b (GemmclBody *self, cl_command_queue queue, const gfloat *b, const gfloa
   return pack_b (self, queue, plain, of_columns, FALSE, error);
 }
 
-/* All that tells how B lies in memory. */
+/* The key of B for sharing. It identifies the elements and the packing. */
 static gchar *
 make_key (GemmclBody *self, const gfloat *b, const gfloat *scales)
 {
@@ -185,13 +188,13 @@ make_key (GemmclBody *self, const gfloat *b, const gfloat *scales)
 }
 
 struct _GemmclPrepared {
-  GemmclPlan *plan;       /* to tell it from others, until it is used; no reference */
-  GemmclTuner *tuner;     /* of the plan, which keeps the body until then; NULL: no search */
-  GemmclBody *body;       /* that it is for; not used any more once the operand is ready */
-  GemmclContext *context; /* whose weights outlive the plan */
+  GemmclPlan *plan;   /* identifies the plan until the operand is used; no reference */
+  GemmclTuner *tuner; /* the plan's; keeps the body until the operand is used; NULL: no search */
+  GemmclBody *body;   /* the body that it is prepared for; not accessed after the preparation */
+  GemmclContext *context; /* keeps the table of weights, which may outlive the plan */
   GemmclPlanOperand operand;
-  GemmclWeights *weights; /* of B */
-  cl_mem buffer;          /* of the others */
+  GemmclWeights *weights; /* B */
+  cl_mem buffer;          /* bias or C */
   GemmclMatrix *matrix;   /* for the tuner */
 };
 
@@ -234,7 +237,7 @@ prepare_b (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *b, GError
   return TRUE;
 }
 
-/* A vector may lie in a row or in a column. */
+/* A vector may be a row or a column. */
 static gboolean
 check_vector (const gchar *name, GemmclMatrix *matrix, gsize n, GError **error)
 {
@@ -242,7 +245,7 @@ check_vector (const gchar *name, GemmclMatrix *matrix, gsize n, GError **error)
                                               : check_shape (name, matrix, 1, n, error);
 }
 
-/* @n_room floats in all; transposed for a problem that is column-major. */
+/* Uploads @matrix, padded to @n_room floats. @transpose: for a column-major problem */
 static gboolean
 upload (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *matrix, gboolean transpose,
         gsize n_room, const gchar *name, GError **error)
@@ -297,7 +300,7 @@ prepare (GemmclPrepared *self, GemmclMatrix *matrix, GError **error)
       [GEMMCL_PLAN_BIAS] = prepare_bias,
       [GEMMCL_PLAN_C] = prepare_c,
   };
-  /* Not the context's, in which runs are: what waits here would wait for them. */
+  /* A queue of its own: waiting in the context's queue would wait for runs. */
   g_auto (cl_command_queue) queue = gemmcl_context_create_queue (self->context, 0, error);
 
   return queue != NULL && functions[self->operand](self, queue, matrix, error);
@@ -333,7 +336,7 @@ gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *
   return prepare (prepared, matrix, error) ? g_steal_pointer (&prepared) : NULL;
 }
 
-/* Exchanges the operand and that of @body. */
+/* Exchanges the operands of @body and @prepared. */
 static void
 use (GemmclBody *body, GemmclPrepared *prepared)
 {

@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A and B as multiply reads them: B in panels, A and B in images, A and B in bytes. Each program of
- * kernels/ says how they lie there.
+ * Packs A and B into the form that multiply reads: B in panels, A and B in images, A and B in int8.
+ * The programs in kernels/ document these forms.
  */
 #include "plan/plan.h"
 #include "quantized.h"
@@ -30,7 +30,7 @@ gemmcl_body_get_packed_size (GemmclBody *self)
                                                 : gemmcl_kernel_get_packed_k (self->kernel, k));
 }
 
-/* An image of @blocks, or the buffer in its place. */
+/* An image for @blocks, or the buffer in place of it. */
 static cl_mem
 create_image (GemmclBody *self, const GemmclBlocks *blocks, const gchar *what, GError **error)
 {
@@ -81,7 +81,7 @@ build_pack_image (GemmclBody *self, cl_kernel *step, GemmclOperand which, GError
       error);
 }
 
-/* @rows x @cols elements of @from, laid out as @strides, into @image. */
+/* Packing @rows x @cols elements of @from, laid out as @strides, into @image. */
 typedef struct {
   cl_kernel kernel;
   cl_mem from, image;
@@ -99,7 +99,7 @@ launch_pack_image (const ImagePack *pack, GemmclChain *chain, GError **error)
   const cl_int per_panel = blocks->per_panel, side = blocks->side;
   const gsize n_blocks = pack->batches * blocks->panels * blocks->per_panel;
   const gsize global[3] = {n_blocks * blocks->width, blocks->height, 1};
-  const gsize local[3] = {8, 4, 1}; /* both divide every block */
+  const gsize local[3] = {8, 4, 1}; /* divides the size of every block */
 
   return LAUNCH (chain, pack->kernel, "pack_image", global, local, error, ARGUMENT (pack->from),
                  ARGUMENT (pack->image), ARGUMENT (pack->strides), ARGUMENT (rows), ARGUMENT (cols),

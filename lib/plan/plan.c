@@ -6,12 +6,12 @@
 #include "kernels/choice.h"
 #include "plan/plan.h"
 
-/* Of cl_intel_required_subgroup_size; older headers have no name for it. */
+/* From cl_intel_required_subgroup_size; older headers lack it. */
 #ifndef CL_KERNEL_SPILL_MEM_SIZE_INTEL
   #define CL_KERNEL_SPILL_MEM_SIZE_INTEL 0x4109
 #endif
 
-#define MAX_BUILT 16 /* kernels that are built to find one that the device has registers for */
+#define MAX_BUILT 16 /* kernels that are built in search of one that does not spill */
 
 G_DEFINE_FINAL_TYPE (GemmclPlan, gemmcl_plan, G_TYPE_OBJECT)
 
@@ -79,7 +79,8 @@ gemmcl_plan_copy_problem (GemmclGemm *to, GemmclImage images[2], const GemmclGem
   }
 }
 
-/* Whether the built kernel finds room for groups as large as its row says, and local memory. */
+/* TRUE if the built kernel allows work-groups of its row's size, and the device has enough local
+ * memory. */
 static gboolean
 check_room (GemmclBody *self, cl_kernel kernel, GError **error)
 {
@@ -108,7 +109,8 @@ check_room (GemmclBody *self, cl_kernel kernel, GError **error)
   return TRUE;
 }
 
-/* What multiply does: the problem, or a part of its K, with sums as reduce wants them. */
+/* The problem that multiply computes: the whole, or a part of a split K whose sums reduce adds
+ * up. */
 static GemmclGemm
 get_multiplied (GemmclBody *self)
 {
@@ -143,7 +145,7 @@ build_at_level (GemmclBody *self, GemmclKernelLevel level, GError **error)
   return TRUE;
 }
 
-/* At the best level that this driver can build, @worst at worst. */
+/* Builds multiply at the best level that this driver can build, at worst at @worst. */
 static gboolean
 build_multiply (GemmclBody *self, const GemmclChoice *choice, GemmclKernelLevel worst,
                 GError **error)
@@ -167,7 +169,7 @@ build_multiply (GemmclBody *self, const GemmclChoice *choice, GemmclKernelLevel 
   return TRUE;
 }
 
-/* A number, of 64 bits or fewer, that a driver may tell of a kernel; 0 if it does not. */
+/* A number of up to 64 bits that a driver may report for a kernel; 0 if it does not. */
 static guint64
 get_number (GemmclBody *self, cl_kernel_work_group_info which)
 {
@@ -185,7 +187,7 @@ get_subgroup_size (GemmclBody *self)
   const gsize group[3] = {self->kernel->group_m * self->kernel->group_n, 1, 1};
   gsize size = 0;
 
-  /* An older driver has not even a function for the loader to call. */
+  /* An older driver lacks the function that the loader would call. */
   if (gemmcl_cl_get_version (gemmcl_context_get_device_info (self->context)->version) < 21 ||
       clGetKernelSubGroupInfo (self->multiply, gemmcl_context_get_cl_device (self->context),
                                CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof (group), group,
@@ -207,7 +209,7 @@ get_build_info (GemmclBody *self)
   };
 }
 
-/* Bytes of a work-item for which Intel's compiler found no registers. */
+/* Bytes per work-item that Intel's compiler spilled. */
 static guint64
 count_spilled (GemmclBody *self)
 {
@@ -219,8 +221,8 @@ count_spilled (GemmclBody *self)
   return MAX (build.spill_bytes, build.private_bytes);
 }
 
-/* Builds the first that this driver can build and has registers for: what is not in registers loses
- * more than the rules tell apart. Where none of many is, that which lacks the least. */
+/* Builds the first choice that this driver can build without spilling: spilling costs more than
+ * choices differ by. If all of the first MAX_BUILT spill, takes the one that spills least. */
 static gboolean
 try_choices (GemmclBody *self, GArray *ranked, GError **error)
 {
@@ -253,7 +255,7 @@ try_choices (GemmclBody *self, GArray *ranked, GError **error)
   return FALSE;
 }
 
-/* What was found by tuning, if it can be built. */
+/* Builds the kernel of a tuning entry, if there is one and it builds. */
 static gboolean
 try_tuned (GemmclBody *self, const GemmclGemm *gemm)
 {
@@ -271,7 +273,7 @@ try_tuned (GemmclBody *self, const GemmclGemm *gemm)
   return TRUE;
 }
 
-/* Builds the kernel that the user named; or the best that this driver can build. */
+/* Builds the kernel that the user named, or else the best one that this driver can build. */
 static gboolean
 choose_kernel (GemmclBody *self, const gchar *name, GError **error)
 {
@@ -320,7 +322,7 @@ gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const 
   return gemmcl_context_create_buffer (self->context, size, what, error);
 }
 
-/* A tight f32 matrix of @cols per row of D. */
+/* A tight f32 matrix with @cols elements for each row of D. */
 static cl_mem
 create_floats (GemmclBody *self, gsize cols, const gchar *what, GError **error)
 {
@@ -416,7 +418,7 @@ gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   if (!choose_kernel (self, kernel, error) || !build_steps (self, error))
     return NULL;
   gemmcl_body_warm_up (self);
-  self->state_is_void = TRUE; /* not for the launches before, which need no zeros */
+  self->state_is_void = TRUE; /* the launches of the warm-up need no zeros */
   self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split});
   return g_steal_pointer (&self);
 }

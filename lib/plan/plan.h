@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the files of a plan know of each other. Functions that return objects give them away.
+ * Declarations that the files of a plan share. The caller owns returned objects.
  */
 #pragma once
 
@@ -13,55 +13,55 @@
 /**
  * GemmclBody:
  *
- * A problem made ready for one kernel: all of a plan that depends on the kernel. The plan's lock is
- * held while arguments are set and commands enqueued, and while what follows @level changes. A
- * kernel or a buffer that is not needed is NULL.
+ * A problem made ready for one kernel: everything in a plan that depends on the kernel. Setting
+ * arguments, enqueuing commands and changing the fields after @level need the plan's lock. A kernel
+ * or buffer is NULL if it is not needed.
  */
 typedef struct {
-  /* What it is for; constant once made. */
+  /* Constant after creation. */
   GemmclContext *context;
-  const GemmclDeviceInfo *device; /* the context's */
-  GemmclGemm problem;             /* its frames, if any, are the next two */
+  const GemmclDeviceInfo *device;
+  GemmclGemm problem; /* a_image and d_image point into images */
   GemmclImage images[2];
-  GemmclGemm gemm; /* what the kernels compute: gemmcl_gemm_get_computed () */
+  GemmclGemm gemm; /* the problem of the kernels: gemmcl_gemm_get_computed () */
   const GemmclKernel *kernel;
-  guint split;               /* parts of K */
-  GemmclChoiceSource source; /* of the choice of both */
-  const gchar *name;         /* of both; static */
-  GemmclKernelLevel level;   /* at which multiply was built */
+  guint split;               /* parts of K; 1: not split */
+  GemmclChoiceSource source; /* origin of kernel and split */
+  const gchar *name;         /* name of kernel and split; static */
+  GemmclKernelLevel level;   /* level of multiply */
 
-  /* The steps of a run, one after another. */
-  cl_kernel gather;      /* frames in images into bytes */
-  cl_kernel pack;        /* B that came with this run, into panels or an image */
-  cl_kernel im2col;      /* frames into rows of A, where multiply does not read pixels itself */
-  cl_kernel quantize;    /* A into bytes, where multiply wants those */
-  cl_kernel pack_a;      /* A into an image, likewise */
-  cl_kernel load;        /* a previous result that came with this run, into the plan's */
-  cl_kernel multiply;    /* with the epilogue; or parts of K, each as a batch of its own */
-  cl_kernel reduce;      /* adds up those parts, with the epilogue */
-  cl_kernel softmax;     /* over whole rows, where multiply's work-groups do not own them */
-  cl_kernel store;       /* D from the result that the plan keeps */
-  cl_kernel row_outputs; /* of the rows of D; multiply itself where its work-groups own them */
-  /* Work-items that share a row in steps that go through rows, and what each reads at a time. */
+  /* The steps of a run, in order. */
+  cl_kernel gather;   /* copies frames in images to a buffer */
+  cl_kernel pack;     /* packs a run's own B into panels or an image */
+  cl_kernel im2col;   /* converts frames to rows of A, unless multiply reads pixels itself */
+  cl_kernel quantize; /* quantizes A, if multiply is int8 */
+  cl_kernel pack_a;   /* packs A into an image, if multiply reads images */
+  cl_kernel load;     /* copies a run's own previous result to state */
+  cl_kernel multiply; /* the gemm with its epilogue; with a split K, each part as a batch entry */
+  cl_kernel reduce;   /* adds up the parts and applies the epilogue */
+  cl_kernel softmax;  /* softmax, unless multiply computes it */
+  cl_kernel store;    /* converts state to D */
+  cl_kernel row_outputs; /* row outputs; equals multiply if that computes them */
+  /* In steps that process rows: work-items per row, and elements that each reads at a time. */
   guint row_group, row_width;
 
-  cl_mem features;           /* what im2col makes: batch x m x k, tight */
-  cl_mem int8_a;             /* what quantize makes */
-  cl_mem image_a;            /* what pack_a makes */
-  cl_mem run_b;              /* what pack makes */
-  cl_mem workspace, no_bias; /* what reduce adds up, and the bias of those: zeros */
-  cl_mem logits;             /* what softmax reads when it cannot work in D: batch x m x n, tight */
-  cl_mem state;              /* the previous result: gemm's D, for all batches */
-  gboolean state_is_void;    /* it counts as zeros, whatever it holds; TRUE at first */
-  GemmclBlocks a_blocks, b_blocks; /* how A and B lie in images */
+  cl_mem features;           /* output of im2col: batch x m x k, tight */
+  cl_mem int8_a;             /* output of quantize */
+  cl_mem image_a;            /* output of pack_a */
+  cl_mem run_b;              /* output of pack */
+  cl_mem workspace, no_bias; /* split-K workspace, and the zeros that are its bias */
+  cl_mem logits;             /* input of softmax if it cannot work in D: batch x m x n, tight */
+  cl_mem state;              /* the previous result: D of gemm, all batches */
+  gboolean state_is_void;    /* state means zeros, whatever it holds; TRUE at first */
+  GemmclBlocks a_blocks, b_blocks; /* blocks of A and B in images */
 
-  GemmclWeights *weights; /* B, packed as the kernel wants it or k x n; NULL: unset */
-  cl_mem c, bias;         /* c in the problem's layout; NULL: unset */
+  GemmclWeights *weights; /* B as the kernel reads it, packed or k x n; NULL: not set */
+  cl_mem c, bias;         /* c has the problem's layout; NULL: not set */
 
-  GPtrArray *slots; /* run.c's, as many as runs were under way; owned */
+  GPtrArray *slots; /* slots of run.c, as many as there were runs in flight at once; owned */
 } GemmclBody;
 
-/** GemmclTuner: The search of a plan for a faster kernel. */
+/** GemmclTuner: A plan's search for a faster kernel. */
 typedef struct _GemmclTuner GemmclTuner;
 
 #define GEMMCL_N_PLAN_OPERANDS (GEMMCL_PLAN_C + 1)
@@ -69,157 +69,161 @@ typedef struct _GemmclTuner GemmclTuner;
 struct _GemmclPlan {
   GObject parent;
 
-  GemmclTuner *tuner; /* NULL: no search; constant when the plan is used */
+  GemmclTuner *tuner; /* NULL: no search; set before the plan is used */
 
-  GMutex lock;                                    /* guards what follows */
-  GemmclBody *body;                               /* constant without a tuner */
-  gboolean keeps_matrices;                        /* while the tuner may need the next */
-  GemmclMatrix *matrices[GEMMCL_N_PLAN_OPERANDS]; /* that the operands were made of; NULL: unset */
-  cl_command_queue upload, download; /* of a device with memory of its own; NULL: not needed yet */
+  GMutex lock;                                    /* guards the following fields */
+  GemmclBody *body;                               /* constant if there is no tuner */
+  gboolean keeps_matrices;                        /* matrices are kept for the tuner */
+  GemmclMatrix *matrices[GEMMCL_N_PLAN_OPERANDS]; /* the operands' sources; NULL: not set */
+  cl_command_queue upload, download; /* for a device with memory of its own; NULL: not needed yet */
   GemmclPlanStats stats;
 };
 
-/** GemmclOperands: what a run computes, and the buffers of it. */
+/** GemmclOperands: the arguments and buffers of a run. */
 typedef struct {
   gsize m, batch;
   cl_mem a, d, row_outputs;
   cl_mem b, c;     /* NULL: the plan's own */
-  cl_mem weights;  /* the plan's own B; NULL: unset */
-  cl_mem previous; /* what takes the place of the plan's, laid out as d; NULL: nothing */
-  gboolean tight;  /* a, d and previous have no gaps, but those of a smaller m */
+  cl_mem weights;  /* the plan's own B; NULL: not set */
+  cl_mem previous; /* replaces the plan's previous result, laid out as d; NULL: keep it */
+  gboolean tight;  /* a, d and previous have no gaps, except those of a smaller m */
   float alpha, beta;
 } GemmclOperands;
 
 /* plan.c */
 
-/** gemmcl_plan_copy_problem: @to gets copies of @from's frames in @images. */
+/** gemmcl_plan_copy_problem: Copies @from to @to and its frames to @images. */
 void gemmcl_plan_copy_problem (GemmclGemm *to, GemmclImage images[2], const GemmclGemm *from);
 
-/** gemmcl_body_new: Returns: a body; %NULL with any #GemmclError. @kernel: as for gemmcl_plan_new()
- */
+/** gemmcl_body_new: Returns: a body; %NULL with any #GemmclError. @kernel: as for
+ * gemmcl_plan_new() */
 GemmclBody *gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                              GError **error);
 
-/** gemmcl_body_free: Its runs must be done. */
+/** gemmcl_body_free: All of its runs must be done. */
 void gemmcl_body_free (GemmclBody *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclBody, gemmcl_body_free)
 
-/** gemmcl_body_create_memory: Returns: a buffer for a matrix of @rows for each batch; @what as for
- * gemmcl_context_create_buffer(). */
+/** gemmcl_body_create_memory: Returns: a buffer of @rows x @row_bytes for each batch; %NULL with an
+ * error. @what as for gemmcl_context_create_buffer(). */
 cl_mem gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const gchar *what,
                                   GError **error);
 
-/** gemmcl_body_build_step: Returns: whether @step is built, of @name in @source. Takes @options. */
+/** gemmcl_body_build_step: Builds @step from the kernel function @name in @source. Takes
+ * @options. */
 gboolean gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source,
                                  const gchar *name, gchar *options, GError **error);
 
 /* warm-up.c */
 
-/** gemmcl_body_warm_up: makes PoCL compile what it would compile at the plan's first run, if there
- * is memory for that. It does nothing on GPUs, whose drivers compile when a program is built. */
+/** gemmcl_body_warm_up: Makes PoCL compile the kernels that it would compile at the first run, if
+ * there is memory for that. Does nothing on GPUs, whose drivers compile when a program is built. */
 void gemmcl_body_warm_up (GemmclBody *self);
 
 /* enqueue.c */
 
-/** gemmcl_body_enqueue_locked: the steps of a run; with the plan's lock held. */
+/** gemmcl_body_enqueue_locked: Enqueues the steps of a run. Needs the plan's lock. */
 gboolean gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands,
                                      GemmclChain *chain, GError **error);
 
-/* pack.c: A and B as multiply reads them */
+/* pack.c: A and B in the form that multiply reads */
 
-/** gemmcl_body_is_int8: Returns: whether the plan's kernel multiplies bytes. */
+/** gemmcl_body_is_int8: Returns: %TRUE if the kernel multiplies int8. */
 gboolean gemmcl_body_is_int8 (GemmclBody *self);
 
-/** gemmcl_body_get_padded_n: Returns: N in whole panels. */
+/** gemmcl_body_get_padded_n: Returns: N rounded up to whole panels. */
 gsize gemmcl_body_get_padded_n (GemmclBody *self);
 
-/** gemmcl_body_get_packed_size: Returns: elements of one B as the kernel wants it, in panels. */
+/** gemmcl_body_get_packed_size: Returns: elements of one packed B, or of its part of a split K. */
 gsize gemmcl_body_get_packed_size (GemmclBody *self);
 
-/** gemmcl_body_create_packed: Returns: memory for the B of @batches, packed. */
+/** gemmcl_body_create_packed: Returns: memory for @batches packed B. */
 cl_mem gemmcl_body_create_packed (GemmclBody *self, gsize batches, GError **error);
 
-/** gemmcl_body_build_pack: the kernel for the function below. */
+/** gemmcl_body_build_pack: Builds the kernel for gemmcl_body_launch_pack(). */
 gboolean gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error);
 
 /**
  * gemmcl_body_launch_pack:
- * @scales: (nullable): f32, the N scales of the columns of a B that was int8, then N zero points
+ * @scales: (nullable): for a B that was int8: N scales of its columns, then N zero points, all f32
  *
- * Enqueues that @pack reads @b, laid out as @strides, into @packed.
+ * Enqueues packing @b, laid out as @strides, into @packed.
  */
 gboolean gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b,
                                   const GemmclStrides *strides, cl_mem scales, cl_mem packed,
                                   gsize batch, GemmclChain *chain, GError **error);
 
-/** gemmcl_body_build_pack_a: the step, with memory, if the kernel reads images. */
+/** gemmcl_body_build_pack_a: Builds the step and allocates its image, if the kernel reads
+ * images. */
 gboolean gemmcl_body_build_pack_a (GemmclBody *self, GError **error);
 
-/** gemmcl_body_launch_pack_a: A of @p, which lies in @from; then @p tells how its image and B's
- * lie. */
+/** gemmcl_body_launch_pack_a: Packs A of @p, in @from, into the image. Changes the strides of A and
+ * B in @p to those of images. */
 gboolean gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
                                     GemmclChain *chain, GError **error);
 
-/** gemmcl_body_build_quantize: the step, with memory, if the kernel takes bytes. */
+/** gemmcl_body_build_quantize: Builds the step and allocates its output, if the kernel is int8. */
 gboolean gemmcl_body_build_quantize (GemmclBody *self, GError **error);
 
-/** gemmcl_body_launch_quantize: A of @p, which lies in @from; then @p tells how its bytes lie. */
+/** gemmcl_body_launch_quantize: Quantizes A of @p, in @from. Changes the strides of A in @p to
+ * those of int8. */
 gboolean gemmcl_body_launch_quantize (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
                                       GemmclChain *chain, GError **error);
 
 /* operands.c */
 
-/** gemmcl_body_set: Converts, packs and uploads an operand of a body that no plan has. */
+/** gemmcl_body_set: Converts, packs and uploads an operand of a body that no plan uses yet. */
 gboolean gemmcl_body_set (GemmclBody *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
                           GError **error);
 
-/** gemmcl_body_create_bias: Returns: zeros with room for a panel's padding. */
+/** gemmcl_body_create_bias: Returns: zeros, with room for a panel's padding. */
 cl_mem gemmcl_body_create_bias (GemmclBody *self, GError **error);
 
-/** gemmcl_body_warm_up_b: Returns: memory of B as multiply reads it, not filled but by so much of
- * its packing as @chain's warm_up lets through. */
+/** gemmcl_body_warm_up_b: Returns: memory for B as multiply reads it, with undefined content.
+ * Launches the packing as gemmcl_body_warm_up() does. */
 cl_mem gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error);
 
 /* planes.c: frames in images, which only kernels can read */
 
-/** gemmcl_body_check_planes: Returns: whether a frame in images is what the plan can read; else
- * %FALSE with #GEMMCL_ERROR_INVALID. */
+/** gemmcl_body_check_planes: Returns: %TRUE if the plan can read @frame, in images; else %FALSE
+ * with #GEMMCL_ERROR_INVALID. */
 gboolean gemmcl_body_check_planes (GemmclBody *self, const GemmclData *frame, GError **error);
 
-/** gemmcl_body_build_gather: the step, if the plan may be given frames in images. */
+/** gemmcl_body_build_gather: Builds the step, if A may be frames in images. */
 gboolean gemmcl_body_build_gather (GemmclBody *self, GError **error);
 
-/** gemmcl_body_gather: enqueues that the planes of @frame are put as bytes into @to: frames one
- * after another, of which this one is @index. */
+/** gemmcl_body_gather: Enqueues copying the planes of @frame into @to as frame @index of
+ * consecutive frames. */
 gboolean gemmcl_body_gather (GemmclBody *self, const GemmclData *frame, gsize index, cl_mem to,
                              GemmclChain *chain, GError **error);
 
-/** gemmcl_body_warm_up_gather: the same, of a frame that does not matter. */
+/** gemmcl_body_warm_up_gather: Enqueues gathering a placeholder frame. */
 gboolean gemmcl_body_warm_up_gather (GemmclBody *self, cl_mem to, GemmclChain *chain,
                                      GError **error);
 
-/* state.c: the previous result that a plan with GEMMCL_ADDEND_PREVIOUS keeps. Kernels work in
- * it, as their D and their C; of it the last step makes the D that the caller gets. These do
- * nothing without it. */
+/* state.c: the previous result with GEMMCL_ADDEND_PREVIOUS. The kernels use it as their D and C,
+ * and the last step converts it to the caller's D. Without GEMMCL_ADDEND_PREVIOUS these functions
+ * do nothing. */
 
-/** gemmcl_body_build_state: the steps, and memory. */
+/** gemmcl_body_build_state: Builds the steps and allocates the memory. */
 gboolean gemmcl_body_build_state (GemmclBody *self, GError **error);
 
-/** gemmcl_body_launch_load: before the kernels: zeros, or what came with the run, if it counts. */
+/** gemmcl_body_launch_load: Enqueues, before the kernels, filling the previous result with zeros or
+ * with the run's own, if needed. */
 gboolean gemmcl_body_launch_load (GemmclBody *self, const GemmclOperands *operands,
                                   GemmclChain *chain, GError **error);
 
-/** gemmcl_body_launch_store: behind them: D. */
+/** gemmcl_body_launch_store: Enqueues, after the kernels, writing D. */
 gboolean gemmcl_body_launch_store (GemmclBody *self, const GemmclOperands *operands,
                                    GemmclChain *chain, GError **error);
 
-/** gemmcl_body_adopt_previous: gemmcl_plan_adopt_previous() with the locks of both plans held. */
+/** gemmcl_body_adopt_previous: Does gemmcl_plan_adopt_previous(). Needs the locks of both plans. */
 void gemmcl_body_adopt_previous (GemmclBody *self, GemmclBody *from);
 
 /* check.c */
 
-/** gemmcl_body_check_run: Returns: whether @run of @m rows and @batch problems can be one of the
- * plan; else %FALSE with #GEMMCL_ERROR_INVALID. */
+/** gemmcl_body_check_run: Returns: %TRUE if the plan can do @run with @m rows and @batch problems;
+ * else %FALSE with #GEMMCL_ERROR_INVALID. */
 gboolean gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, gsize m, gsize batch,
                                 GError **error);
 
@@ -227,36 +231,37 @@ gboolean gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, gsize m,
 
 void gemmcl_body_init_runs (GemmclBody *self);
 
-/** gemmcl_body_wait: Waits for what was submitted. */
+/** gemmcl_body_wait: Waits for all submitted runs. */
 void gemmcl_body_wait (GemmclBody *self);
 
-/** gemmcl_body_reap: Makes the slots of runs that are done free again, and adds those to @stats. */
+/** gemmcl_body_reap: Makes the slots of completed runs free again and adds the runs to @stats. */
 void gemmcl_body_reap (GemmclBody *self, GemmclPlanStats *stats);
 
 /* auto-tune.c: gemmcl_plan_auto_tune () */
 
-/** gemmcl_tuner_begin: Keeps the plan's body, for an operand that is prepared for it. May wait
- * while the tuner prepares one. Returns: a reference for gemmcl_tuner_end(). */
+/** gemmcl_tuner_begin: Keeps the plan from changing its body while an operand for that is prepared
+ * and unused. May wait while the tuner prepares operands. Returns: a reference for
+ * gemmcl_tuner_end(). */
 GemmclTuner *gemmcl_tuner_begin (GemmclTuner *self);
 
-/** gemmcl_tuner_end: The operand is used or dropped. */
+/** gemmcl_tuner_end: The operand was used or freed. */
 void gemmcl_tuner_end (GemmclTuner *self);
 
-/** gemmcl_tuner_leave: Takes @self from its plan, which goes. Waits for runs of a body that was the
- * plan's; a search is cancelled and not waited for. */
+/** gemmcl_tuner_leave: Detaches @self from its plan, which is being finalized. Cancels the search
+ * without waiting for it. Waits for runs of a body that the plan has replaced. */
 void gemmcl_tuner_leave (GemmclTuner *self);
 
-/* transfer.c: between the caller's memory and the plan's */
+/* transfer.c: copies between the caller's memory and the plan's */
 
 /**
  * GemmclTransfer:
  * @which: A, D or the row outputs
- * @to_device: from the caller to the plan, not back
- * @m: rows of this run
- * @index: of the problem, in @buffer
- * @data: where the caller has it: memory of the host, or a buffer
- * @buffer: the plan's, where problems lie tight, one after another
- * @chain: where the copies are enqueued
+ * @to_device: TRUE: from the caller to the plan; FALSE: back
+ * @m: rows in this run
+ * @index: the problem's index in @buffer
+ * @data: the caller's place: host memory or a buffer
+ * @buffer: the plan's, with problems tight, one after another
+ * @chain: receives the copies
  */
 typedef struct {
   GemmclBody *body;
@@ -268,22 +273,22 @@ typedef struct {
   GemmclChain *chain;
 } GemmclTransfer;
 
-/** gemmcl_transfer: enqueues the copies. */
+/** gemmcl_transfer: Enqueues the copies. */
 gboolean gemmcl_transfer (const GemmclTransfer *self, GError **error);
 
 /**
  * gemmcl_transfer_share:
- * @self: of a run of one problem, without buffer and chain
+ * @self: a run of one problem, without buffer and chain
  *
- * Returns: a buffer that is the caller's memory itself, in place of a copy; %NULL where it cannot
- *   be one (the device has memory of its own and this is the host's, or the elements lie otherwise)
- *   or where copying is quicker.
+ * Returns: a buffer on the caller's memory itself, which needs no copy; %NULL if that is impossible
+ *   (host memory of a device with memory of its own, another layout or alignment), or if a copy is
+ *   faster.
  */
 cl_mem gemmcl_transfer_share (const GemmclTransfer *self);
 
-/** gemmcl_body_create_copy: Returns: a buffer for what can be transferred, of all problems. */
+/** gemmcl_body_create_copy: Returns: a buffer for A, D or the row outputs of all problems. */
 cl_mem gemmcl_body_create_copy (GemmclBody *self, GemmclOperand which, GError **error);
 
-/** gemmcl_body_get_operand_bytes: Returns: of what can be transferred, of one problem of @m rows;
- * tight. */
+/** gemmcl_body_get_operand_bytes: Returns: bytes of A, D or the row outputs of one problem of @m
+ * rows, tight. */
 gsize gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m);

@@ -1,15 +1,16 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Frames in images, which only kernels can read. They are made the bytes that a frame of the
- * host is, not features: that is the least to write, and all steps behind it are as ever.
+ * Frames in images, which only kernels can read. They are copied to the layout of a frame in a
+ * buffer, not converted to features: that writes the fewest bytes, and the following steps are the
+ * same as for other frames.
  */
 #include "plan/plan.h"
 
-/* How the texels of a plane lie in A. */
+/* A plane's texels in A. */
 typedef struct {
   gsize columns, rows;
-  gsize first; /* samples before it */
+  gsize first; /* samples before the plane */
   guint samples;
 } Texels;
 
@@ -40,7 +41,7 @@ check_format (const GemmclImage *image, GError **error)
                       image ? gemmcl_pixel_format_get_name (image->format) : "no frame");
 }
 
-/* Samples, at most two, that a kernel finds in the first channels of a texel. */
+/* The samples, at most two, in the first channels of a texel. */
 static guint
 count_samples (cl_channel_order order)
 {
@@ -111,8 +112,8 @@ has_images (GemmclBody *self)
   return support;
 }
 
-/* In the newest language that the device has: of drivers that have images only there PoCL 7 is one.
- */
+/* Builds in OpenCL C 3.0 if the device has it: some drivers, PoCL 7 for example, have images only
+ * there. */
 gboolean
 gemmcl_body_build_gather (GemmclBody *self, GError **error)
 {
@@ -139,7 +140,7 @@ launch (GemmclBody *self, cl_mem plane, cl_mem to, gsize samples_before, const T
                  ARGUMENT (to), ARGUMENT (first), ARGUMENT (columns), ARGUMENT (samples));
 }
 
-/* Of a plane of one texel, as all outside of it are then the same. */
+/* Gathers from a plane of one texel; reads outside of it return a border colour. */
 gboolean
 gemmcl_body_warm_up_gather (GemmclBody *self, cl_mem to, GemmclChain *chain, GError **error)
 {

@@ -1,30 +1,32 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Runs: A to the device, the kernels, D back, one command after the other, in up to three queues:
+ * Runs: the copies of A, the kernels, the copies of D, in a chain of commands across up to three
+ * queues:
  *
- *     upload     A, and D where it is C too:  host -> slot
+ *     upload     A, and D if it is also C:  host -> slot
  *     queue      acquire, copies and images -> slot, release, kernels, slot -> buffers
  *     download                                                         slot -> host: D, rows
  *
- * so that the copies of other runs go on beside the kernels of this one. Where the device has no
- * memory of its own, or the caller names a queue, all is in that. What kernels can use in the
- * caller's memory is not copied.
+ * Copies of other runs thus overlap with the kernels of this one. If the device shares the host's
+ * memory, or the caller names a queue, one queue has all commands. Data that kernels can use in the
+ * caller's memory are not copied.
  */
 #include "plan/plan.h"
 
-/* What a run has from gemmcl_plan_submit() until it is done; the next one takes it over then. */
+/* The resources of a run from gemmcl_plan_submit() until it is done; then the next run reuses
+ * them. */
 typedef struct {
-  cl_mem copies[GEMMCL_N_OPERANDS]; /* of the caller's; NULL: not needed yet */
-  cl_mem *acquired;                 /* room for the objects of all problems; likewise */
-  GPtrArray *events;                /* of all commands, among them the next three */
+  cl_mem copies[GEMMCL_N_OPERANDS]; /* copies of the caller's data; NULL: not needed yet */
+  cl_mem *acquired;                 /* room for the objects of all problems; NULL: not needed yet */
+  GPtrArray *events;                /* of all commands, including the next three */
   cl_event first, kernel;
-  cl_event done; /* NULL: no run is under way */
+  cl_event done; /* NULL: the slot is free */
   gdouble flops;
   guint64 bytes_in, bytes_out;
 } Slot;
 
-/* A run on its way into the queues. */
+/* A run that is being enqueued. */
 typedef struct {
   GemmclPlan *plan;
   GemmclBody *body; /* the plan's */
@@ -32,10 +34,10 @@ typedef struct {
   Slot *slot;
   gsize m, batch;
   cl_command_queue queue;
-  gboolean apart; /* copies from and to the host are in queues of their own */
+  gboolean apart; /* host copies use the upload and download queues */
   GemmclChain chain;
-  GemmclOperands operands; /* what is not the slot's is the caller's, in place */
-  cl_mem shared[4];        /* of these what has to be released */
+  GemmclOperands operands; /* buffers of the slot or of the caller */
+  cl_mem shared[4];        /* buffers in operands to release after the submission */
   guint n_shared, n_acquired;
 } Submission;
 
@@ -59,7 +61,8 @@ slot_free (gpointer data)
   g_free (self);
 }
 
-/* From the first kernel's start to the last one's end; 0 if the device does not say. */
+/* Nanoseconds from the first kernel's start to the last one's end; 0 if the device does not report
+ * them. */
 static guint64
 get_kernel_time (const Slot *slot)
 {
@@ -146,8 +149,8 @@ gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats)
 }
 
 static GemmclTransfer
-describe (Submission *self, GemmclOperand which, gboolean to_device, const GemmclData *data,
-          gsize index)
+make_transfer (Submission *self, GemmclOperand which, gboolean to_device, const GemmclData *data,
+               gsize index)
 {
   return (GemmclTransfer){
       .body = self->body,
@@ -161,13 +164,13 @@ describe (Submission *self, GemmclOperand which, gboolean to_device, const Gemmc
   };
 }
 
-/* Where kernels find A, D or row outputs: in the caller's memory, or in the slot's copy, which has
- * room for all that the plan may be given. */
+/* The buffer in which kernels find A, D or the row outputs: the caller's memory, or the slot's
+ * copy, which is large enough for any run of the plan. */
 static cl_mem
-place (Submission *self, GemmclOperand which, gboolean to_device, const GemmclData *data,
-       GError **error)
+find_buffer (Submission *self, GemmclOperand which, gboolean to_device, const GemmclData *data,
+             GError **error)
 {
-  const GemmclTransfer transfer = describe (self, which, to_device, data, 0);
+  const GemmclTransfer transfer = make_transfer (self, which, to_device, data, 0);
   cl_mem *copy = &self->slot->copies[which];
   cl_mem shared;
 
@@ -181,7 +184,7 @@ place (Submission *self, GemmclOperand which, gboolean to_device, const GemmclDa
 }
 
 static gboolean
-place_all (Submission *self, GError **error)
+find_buffers (Submission *self, GError **error)
 {
   const GemmclRun *run = self->run;
   GemmclOperands *operands = &self->operands;
@@ -197,12 +200,13 @@ place_all (Submission *self, GError **error)
       .beta = run->beta,
   };
   return (operands->alpha == 0.0f ||
-          (operands->a = place (self, GEMMCL_OPERAND_A, TRUE, run->a, error))) &&
-         (operands->d = place (self, GEMMCL_OPERAND_D, FALSE, run->d, error)) &&
+          (operands->a = find_buffer (self, GEMMCL_OPERAND_A, TRUE, run->a, error))) &&
+         (operands->d = find_buffer (self, GEMMCL_OPERAND_D, FALSE, run->d, error)) &&
          (run->previous == NULL || operands->beta == 0.0f ||
-          (operands->previous = place (self, GEMMCL_OPERAND_D, TRUE, run->previous, error))) &&
-         (run->rows == NULL || (operands->row_outputs = place (self, GEMMCL_OPERAND_ROW_OUTPUTS,
-                                                               FALSE, run->rows, error)));
+          (operands->previous =
+               find_buffer (self, GEMMCL_OPERAND_D, TRUE, run->previous, error))) &&
+         (run->rows == NULL || (operands->row_outputs = find_buffer (
+                                    self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, run->rows, error)));
 }
 
 static void
@@ -266,7 +270,7 @@ release (Submission *self, GError **error)
   return released;
 }
 
-/* What follows is in the queue for data of @kind; @apart: the one of the host's. */
+/* Moves the chain to the queue for data of @kind. @apart: the queue for host data */
 static gboolean
 enter_queue (Submission *self, GemmclDataKind kind, cl_command_queue *apart, GError **error)
 {
@@ -276,7 +280,7 @@ enter_queue (Submission *self, GemmclDataKind kind, cl_command_queue *apart, GEr
   if (is_apart && *apart == NULL &&
       !(*apart = gemmcl_context_create_queue (self->body->context, 0, error)))
     return FALSE;
-  /* What waits for an event of another queue wants that to be flushed. */
+  /* A command that waits for an event of another queue needs that queue to be flushed. */
   if (chain->last != NULL && chain->queue != (is_apart ? *apart : self->queue) &&
       !gemmcl_cl_check (clFlush (chain->queue), error, "clFlush"))
     return FALSE;
@@ -284,15 +288,15 @@ enter_queue (Submission *self, GemmclDataKind kind, cl_command_queue *apart, GEr
   return TRUE;
 }
 
-/* All problems between the caller's memory and the slot's copy, if it is @at. */
+/* Copies all problems between the caller's memory and the slot's copy, if @at is that copy. */
 static gboolean
-move (Submission *self, GemmclOperand which, gboolean to_device, cl_mem at, const GemmclData *data,
-      GError **error)
+copy_problems (Submission *self, GemmclOperand which, gboolean to_device, cl_mem at,
+               const GemmclData *data, GError **error)
 {
   cl_command_queue *apart = to_device ? &self->plan->upload : &self->plan->download;
 
   for (gsize i = 0; at != NULL && at == self->slot->copies[which] && i < self->batch; i++) {
-    const GemmclTransfer transfer = describe (self, which, to_device, data, i);
+    const GemmclTransfer transfer = make_transfer (self, which, to_device, data, i);
 
     if (!enter_queue (self, data[i].kind, apart, error) ||
         !(data[i].kind == GEMMCL_DATA_IMAGES
@@ -304,7 +308,7 @@ move (Submission *self, GemmclOperand which, gboolean to_device, cl_mem at, cons
 }
 
 static gboolean
-bring (Submission *self, GError **error)
+copy_inputs (Submission *self, GError **error)
 {
   const GemmclOperands *operands = &self->operands;
   const GemmclRun *run = self->run;
@@ -313,17 +317,17 @@ bring (Submission *self, GError **error)
   const gboolean adds_d =
       self->body->problem.addend == GEMMCL_ADDEND_OUTPUT && operands->beta != 0.0f;
 
-  return move (self, GEMMCL_OPERAND_A, TRUE, operands->a, run->a, error) &&
-         (!adds_d || move (self, GEMMCL_OPERAND_D, TRUE, operands->d, run->d, error)) &&
-         move (self, GEMMCL_OPERAND_D, TRUE, operands->previous, run->previous, error) &&
+  return copy_problems (self, GEMMCL_OPERAND_A, TRUE, operands->a, run->a, error) &&
+         (!adds_d || copy_problems (self, GEMMCL_OPERAND_D, TRUE, operands->d, run->d, error)) &&
+         copy_problems (self, GEMMCL_OPERAND_D, TRUE, operands->previous, run->previous, error) &&
          enter_queue (self, GEMMCL_DATA_BUFFER, NULL, error) &&
          (!copies_a || release (self, error));
 }
 
-/* To map is what makes the host's memory hold what the device wrote. That it is not mapped any more
- * changes nothing there, and nothing else of it is then under way. */
+/* Makes host memory show what the device wrote into it in place. A map does that; unmapping at once
+ * changes nothing on such devices, and leaves nothing mapped. */
 static gboolean
-show_host (Submission *self, GError **error)
+sync_host (Submission *self, GError **error)
 {
   const gsize size = gemmcl_body_get_operand_bytes (self->body, GEMMCL_OPERAND_D, self->m);
   GemmclChain *chain = &self->chain;
@@ -340,28 +344,30 @@ show_host (Submission *self, GError **error)
 }
 
 static gboolean
-take (Submission *self, GError **error)
+copy_outputs (Submission *self, GError **error)
 {
   const GemmclOperands *operands = &self->operands;
   const GemmclRun *run = self->run;
   const gboolean shows =
       run->d->kind == GEMMCL_DATA_HOST && operands->d != self->slot->copies[GEMMCL_OPERAND_D];
 
-  return (!shows || show_host (self, error)) &&
-         move (self, GEMMCL_OPERAND_D, FALSE, operands->d, run->d, error) &&
-         move (self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, operands->row_outputs, run->rows, error);
+  return (!shows || sync_host (self, error)) &&
+         copy_problems (self, GEMMCL_OPERAND_D, FALSE, operands->d, run->d, error) &&
+         copy_problems (self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, operands->row_outputs, run->rows,
+                        error);
 }
 
 static gboolean
 enqueue (Submission *self, GError **error)
 {
-  return place_all (self, error) && acquire (self, error) && bring (self, error) &&
+  return find_buffers (self, error) && acquire (self, error) && copy_inputs (self, error) &&
          gemmcl_body_enqueue_locked (self->body, &self->operands, &self->chain, error) &&
-         release (self, error) && take (self, error) &&
+         release (self, error) && copy_outputs (self, error) &&
          gemmcl_cl_check (clFlush (self->chain.queue), error, "clFlush");
 }
 
-/* After a failure: what was enqueued before it uses the caller's memory. */
+/* After a failure: waits for the commands that were enqueued before it, which use the caller's
+ * memory. */
 static void
 give_up (Submission *self)
 {
@@ -384,9 +390,9 @@ count_host_bytes (Submission *self, GemmclOperand which, const GemmclData *data)
   return n * gemmcl_body_get_operand_bytes (self->body, which, self->m);
 }
 
-/* The run is under way: the slot is its own until it is done. */
+/* The run is in flight: it occupies the slot until it is done. */
 static void
-keep (Submission *self)
+track (Submission *self)
 {
   const GemmclGemm *gemm = &self->body->gemm;
   Slot *slot = self->slot;
@@ -445,7 +451,7 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
     give_up (&submission);
     return FALSE;
   }
-  keep (&submission);
+  track (&submission);
   if (first != NULL && clRetainEvent (submission.slot->first) == CL_SUCCESS)
     *first = submission.slot->first;
   if (done != NULL && clRetainEvent (submission.slot->done) == CL_SUCCESS)

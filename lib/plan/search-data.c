@@ -9,20 +9,19 @@
 #include "matrix/matrix.h"
 #include "problem/gemm.h"
 
-/* Any will do, as long as it stays the same. */
+/* The seed of the pseudo-random numbers; any constant. */
 #define SEED G_GUINT64_CONSTANT (0x9e3779b97f4a7c15)
 
-/* Rows that gemmcl_gemm_verify() is given, at the most, and how many products that may take. */
+/* The largest number of rows for gemmcl_gemm_verify(), and of products in them. */
 #define MOST_ROWS     4
 #define MOST_ROW_WORK 5e7
 
-/* The largest argument that an activation is to get, about. */
+/* The approximate largest argument of an activation. */
 #define ACTIVE_RANGE 4.0
 
 #define UNIT_ROUNDOFF 0x1p-24
 
-/* What gemmcl_gemm_verify() allows activations themselves, for arguments of that size, of two
- * results. */
+/* The error of two results' activations that gemmcl_gemm_verify() allows, for such arguments. */
 #define ACTIVATION_ERROR 2e-5
 
 /* The largest slope of an activation. */
@@ -33,18 +32,18 @@ struct _GemmclSearchData {
   GemmclGemm gemm;
   cl_command_queue queue;
   cl_mem a, d, row_outputs;
-  gsize a_size, d_size; /* bytes */
+  gsize a_size, d_size; /* in bytes */
   guchar *host_a;
   guchar *host_d;
-  guchar *expected; /* the D that others are compared with; NULL before the first */
+  guchar *expected; /* the reference D; NULL before the first check */
   GemmclMatrix *b;
-  GemmclType d_type;      /* of a frame the type of its samples */
+  GemmclType d_type;      /* for a frame, its samples' type */
   gdouble a_most, b_most; /* the largest |A| and |B| */
-  gdouble off;            /* how far two results may be apart before the activation */
+  gdouble off;            /* the allowed difference of two results before the activation */
 };
 
-/* The bits that random floats between 0.5 and 1, and their negatives, do not share, and those that
- * all of them have; the largest number of other types, of which all bits are random. */
+/* For each type: the random bits and the fixed bits of an element, and the largest absolute value.
+ * Floats are between 0.5 and 1 in absolute value; all bits of integers are random. */
 static const struct {
   guint64 random, fixed;
   gdouble most;
@@ -63,7 +62,7 @@ static const struct {
     [GEMMCL_TYPE_U64] = {G_MAXUINT64, 0, 0x1p64},
 };
 
-/* Marsaglia's xorshift64*, of which the upper bits are used. */
+/* Marsaglia's xorshift64*; returns its upper bits in the lower ones, which elements use. */
 static guint64
 draw (guint64 *state)
 {
@@ -73,7 +72,7 @@ draw (guint64 *state)
   return *state * G_GUINT64_CONSTANT (2685821657736338717) >> 16 | *state << 48;
 }
 
-/* Little-endian, as matrices are. */
+/* Fills @data with little-endian elements. */
 static void
 fill (guchar *data, gsize size, GemmclType type)
 {
@@ -102,7 +101,7 @@ get_sample_type (const GemmclImage *image)
                                                                    : GEMMCL_TYPE_U16;
 }
 
-/* Bytes of all batches; 0 where they are too many to count. */
+/* Bytes of all batches; 0 if they overflow. */
 static gsize
 get_size (const GemmclGemm *gemm, GemmclOperand which, const GemmclImage *image)
 {
@@ -129,8 +128,8 @@ set_types (GemmclSearchData *self)
   self->d_type = gemm->d_image ? get_sample_type (gemm->d_image) : gemm->d_type;
 }
 
-/* The size that sums of K products should have: integers are to be neither 0 nor saturated, and
- * activations where they are curved. */
+/* The intended absolute value of D before the activation: integers neither 0 nor saturated,
+ * activations in their curved range. */
 static gdouble
 get_target (const GemmclSearchData *self)
 {
@@ -158,20 +157,20 @@ make_b (GemmclSearchData *self, GError **error)
   return self->b != NULL;
 }
 
-/* Twice what gemmcl_gemm_verify() allows a sum of K products, if each were of the largest. */
+/* Twice the error that gemmcl_gemm_verify() allows for a sum of K products of the largest size. */
 static gdouble
 get_sum_error (const GemmclSearchData *self)
 {
   const gdouble a = self->a_most, b = self->b_most;
   const gdouble nu = (self->gemm.k + 4) * UNIT_ROUNDOFF, g = nu < 1 ? nu / (1 - nu) : INFINITY;
   const gdouble ea = 2 * a / 510 * 1.001, eb = b / 254 * 1.001;
-  const gboolean bytes = self->gemm.precision == GEMMCL_PRECISION_I8;
+  const gboolean is_int8 = self->gemm.precision == GEMMCL_PRECISION_I8;
   gdouble w;
   const gdouble v = gemmcl_precision_get_rounding (self->gemm.precision, &w);
 
   return 2.0 * self->gemm.k *
          ((g + 2 * v + v * v) * a * b + (v > 0 ? v * w * (a + b) : 0) +
-          (bytes ? (1 + g) * (ea * b + a * eb + ea * eb) : 0));
+          (is_int8 ? (1 + g) * (ea * b + a * eb + ea * eb) : 0));
 }
 
 static gboolean
@@ -218,7 +217,7 @@ gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_
 
   self->context = g_object_ref (context);
   self->gemm = *gemm;
-  /* Runs of a plan may bring an A for each of the batch wherever they are. */
+  /* Runs of a plan have an A for each problem even if a_stride is 0. */
   if (gemm->a_image == NULL && gemm->a_stride == 0 && gemmcl_gemm_get_batch (gemm) > 1)
     self->gemm.a_stride = a.runs * a.ld;
   self->a_size = get_size (&self->gemm, GEMMCL_OPERAND_A, gemm->a_image);
@@ -270,7 +269,7 @@ get_duration (cl_event first, cl_event done, gdouble *seconds, GError **error)
           clGetEventProfilingInfo (done, CL_PROFILING_COMMAND_END, sizeof (end), &end, NULL), error,
           "clGetEventProfilingInfo"))
     return FALSE;
-  /* No shorter than the clock's tick, lest a rate be infinite. */
+  /* At least one tick of the clock, so that rates are finite. */
   *seconds = (end > start ? end - start : 1) / 1e9;
   return TRUE;
 }
@@ -286,7 +285,7 @@ gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows, gd
   g_auto (cl_event) first = NULL;
   g_auto (cl_event) done = NULL;
 
-  /* C, if there is one, is read. */
+  /* beta 1 makes the kernel read C. */
   run.beta = self->gemm.addend == GEMMCL_ADDEND_NONE ? 0.0 : 1.0;
   run.a = &a;
   run.d = &d;
@@ -298,7 +297,7 @@ gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows, gd
          get_duration (first, done, seconds, error);
 }
 
-/* How far two results may be apart, of which one is @y. */
+/* The allowed difference of two results, one of which is @y. */
 static gdouble
 get_tolerance (const GemmclSearchData *self, gdouble y)
 {
@@ -311,7 +310,7 @@ get_tolerance (const GemmclSearchData *self, gdouble y)
     tolerance *= ACTIVATION_SLOPE;
   if (self->gemm.activation != GEMMCL_ACTIVATION_NONE)
     tolerance += ACTIVATION_ERROR * MAX (size, 1);
-  /* What D's type rounds both to. */
+  /* The rounding of both results to D's type. */
   if (types[self->d_type].fixed == 0)
     return tolerance + 1;
   return tolerance + size * (self->d_type == GEMMCL_TYPE_BF16  ? 0x1p-7
@@ -337,7 +336,7 @@ compare (const GemmclSearchData *self, GError **error)
   return TRUE;
 }
 
-/* Copies those rows of A, and of D, one after another. */
+/* Copies rows @rows of A and D to tight matrices. */
 static void
 gather_rows (const GemmclSearchData *self, const gsize *rows, gsize n_rows, guchar *a, gfloat *d)
 {
@@ -358,7 +357,7 @@ gather_rows (const GemmclSearchData *self, const gsize *rows, gsize n_rows, guch
   }
 }
 
-/* The first batch's first and last row, and others between them. */
+/* Checks rows of the first problem: the first, the last and others evenly between them. */
 static gboolean
 verify_rows (const GemmclSearchData *self, GError **error)
 {
@@ -397,7 +396,7 @@ verify_rows (const GemmclSearchData *self, GError **error)
                       max_error, bound);
 }
 
-/* Fills D with what is not a number, or what C is. */
+/* Fills D with NaN, or with zeros if it is C, too. */
 static gboolean
 spoil (GemmclSearchData *self, GError **error)
 {

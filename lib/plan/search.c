@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The search for the kernel that is fastest for a problem.
+ * The search for the fastest kernel for a problem.
  */
 #include <math.h>
 #include <string.h>
@@ -9,38 +9,38 @@
 #include "plan/search.h"
 #include "kernels/choice.h"
 
-/* A first run that takes so many times as long as the best is the last. */
+/* A candidate drops out if its first run takes this many times as long as the best. */
 #define TOO_SLOW 4.0
 
-/* Where the best takes longer than this, a run of this part of the rows comes before: a kernel can
- * take a thousand times as long. */
+/* If the best takes longer than LONG_SECONDS, a run on 1 / ROWS_PART of the rows comes before the
+ * first one: a kernel can be a thousand times slower. */
 #define LONG_SECONDS 1e-3
 #define ROWS_PART    16
 
-/* The first run of a plan is longer than others: a run that is shorter than this share of the time
- * is made so many times more, and the shortest counts. */
+/* The first run of a plan is slower than later ones. If it is shorter than this share of the
+ * search's time, up to SHORT_RUNS more runs follow, and the shortest counts. */
 #define SHORT_SHARE 4e-4
 #define SHORT_RUNS  4
 
-/* After so many turns one that is so many times as slow as the best leaves. */
+/* After FIRST_TURNS, a candidate drops out if it is SLOWER times as slow as the best. */
 #define FIRST_TURNS 3
 #define SLOWER      1.25
 
-/* Turns of a comparison, and runs of a turn. All turns together take this share of the time. */
+/* The least and the largest number of turns, and the share of the search's time for all turns. */
 #define LEAST_TURNS 5
 #define MOST_TURNS  15
 #define TURNS_SHARE 0.75
 
-/* After LEAST_TURNS, one leaves that was so many times as slow as the best in each turn. */
+/* After LEAST_TURNS turns, candidates drop out that were this much slower than the best in each. */
 #define CLEAR_GAIN 1.05
 
-/* Plans that wait for their turns, besides the first: each holds a B. */
+/* The largest number of plans besides the first; each holds a B. */
 #define MOST_RIVALS 12
 
-/* What counts as faster: see gemmcl_tuning_search(). */
+/* The least gain of a faster kernel: see gemmcl_tuning_search(). */
 #define LEAST_GAIN 1.02
 
-/* One in the race: @times are its turns. */
+/* A candidate that takes turns. @times: the results of its turns */
 typedef struct {
   GemmclTuningCandidate *candidate;
   GemmclPlan *plan;
@@ -49,14 +49,14 @@ typedef struct {
 
 typedef struct {
   GemmclSearchData *data;
-  GemmclGemm gemm, as_run; /* the problem, and as it most often runs */
+  GemmclGemm gemm, as_run; /* the problem, and the problem as it most often runs */
   const GemmclDeviceInfo *device;
   GemmclTuningOptions options;
   GCancellable *cancellable;
   GemmclTuningResult *result;
-  GPtrArray *racers; /* the first is the one to beat */
-  gint64 start;      /* by the monotonic clock, in microseconds */
-  gboolean is_short; /* of time: not all candidates were tried */
+  GPtrArray *racers; /* the others have to beat the first */
+  gint64 start;      /* monotonic time in microseconds */
+  gboolean is_short; /* time was too short to try all candidates */
 } Race;
 
 static void
@@ -104,7 +104,7 @@ compare_doubles (gconstpointer a, gconstpointer b)
   return (x > y) - (x < y);
 }
 
-/* Of a share of @values none is larger; of an even number the lower of two. */
+/* The quantile @share of @values, rounded down to an element. */
 static gdouble
 get_quantile (const GArray *values, gdouble share)
 {
@@ -120,7 +120,8 @@ is_cancelled (const Race *self, GError **error)
   return g_cancellable_set_error_if_cancelled (self->cancellable, error);
 }
 
-/* After so much time on the device: leaves it to others. Returns: %FALSE when it was cancelled. */
+/* Sleeps after @seconds on the device, so that the search takes only its share. Returns: %FALSE if
+ * it was cancelled. */
 static gboolean
 rest (Race *self, gdouble seconds, GError **error)
 {
@@ -190,7 +191,7 @@ get_best_seconds (const Race *self)
   return best ? best->candidate->seconds : INFINITY;
 }
 
-/* A run of each. */
+/* The time of one run of each racer. */
 static gdouble
 get_turn_seconds (const Race *self)
 {
@@ -207,8 +208,8 @@ is_within (const Race *self, gdouble seconds)
   return self->result->device_seconds + seconds <= self->options.seconds;
 }
 
-/* Whether there is time for one more candidate that is as fast as the best: its first run, and the
- * least turns of all. */
+/* TRUE if there is time for one more candidate as fast as the best: its first run, and LEAST_TURNS
+ * of all racers. */
 static gboolean
 has_time (const Race *self)
 {
@@ -221,7 +222,7 @@ has_time (const Race *self)
          (self->options.try_seconds <= 0 || elapsed < self->options.try_seconds);
 }
 
-/* A kernel that no plan would use, or not gladly. Returns: TRUE if @candidate left. */
+/* Drops @candidate if its kernel is not native or spills. Returns: TRUE if it dropped out. */
 static gboolean
 has_flaw (const Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan)
 {
@@ -236,7 +237,7 @@ has_flaw (const Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan)
   return candidate->why != NULL;
 }
 
-/* Memory is for the fastest, and for the first. */
+/* Drops the slowest racer if there are too many for the memory; never the first. */
 static void
 limit_racers (Race *self)
 {
@@ -267,8 +268,8 @@ add_racer (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan)
   limit_racers (self);
 }
 
-/* Runs a part of the rows. Returns: FALSE with an error if @plan fails; @slow: that took too long.
- */
+/* Runs a part of the rows, if the problem is long enough. Returns: FALSE with an error if @plan
+ * fails. @slow: (out): the run took too long */
 static gboolean
 run_part (Race *self, GemmclPlan *plan, gboolean *slow, gdouble *seconds, GError **error)
 {
@@ -287,7 +288,7 @@ run_part (Race *self, GemmclPlan *plan, gboolean *slow, gdouble *seconds, GError
   return TRUE;
 }
 
-/* Returns: FALSE with an error if @plan fails or is wrong; @seconds: of all runs together. */
+/* Returns: FALSE with an error if @plan fails or is wrong. @seconds: (out): time of all runs */
 static gboolean
 run_first (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan, gdouble *seconds,
            GError **error)
@@ -314,7 +315,7 @@ run_first (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan, gdoub
   return ok;
 }
 
-/* The first runs of @plan, whose result is checked. */
+/* Does the first runs of @plan and checks its result. */
 static gboolean
 try_plan (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan, GError **error)
 {
@@ -331,7 +332,7 @@ try_plan (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan, GError
   return rest (self, seconds, error);
 }
 
-/* @name: (nullable): %NULL for the rules' choice, which may spill where nothing better builds. */
+/* @name: (nullable): %NULL for the choice of the rules, which may spill if nothing better builds */
 static gboolean
 try_kernel (Race *self, const gchar *name, GError **error)
 {
@@ -397,7 +398,7 @@ try_all (Race *self, GemmclContext *context, const GemmclGemm *gemm, GError **er
   return TRUE;
 }
 
-/* The median of a few runs. */
+/* A turn: the median of a few runs. */
 static gboolean
 take_turn (Race *self, Racer *racer, GError **error)
 {
@@ -421,7 +422,7 @@ take_turn (Race *self, Racer *racer, GError **error)
   return TRUE;
 }
 
-/* Those that cannot win any more; the first stays. */
+/* Drops the racers that cannot win any more; never the first. */
 static void
 drop_slow (Race *self)
 {
@@ -470,7 +471,7 @@ drop_beaten (Race *self)
   return open;
 }
 
-/* Every other turn goes backwards, so that none always follows the same one. */
+/* Every other turn goes backwards, so that no racer always follows the same one. */
 static gboolean
 take_turns (Race *self, GError **error)
 {
@@ -491,8 +492,7 @@ take_turns (Race *self, GError **error)
   return TRUE;
 }
 
-/* How many times as fast as @first @racer is in the middle one of their turns; 1 where that is no
- * more than noise. */
+/* The median speed of @racer relative to @first; 1 if the difference may be noise. */
 static gdouble
 get_gain (const Racer *racer, const Racer *first)
 {
@@ -513,7 +513,7 @@ decide (Race *self)
   GemmclTuningResult *result = self->result;
   const Racer *first = self->racers->len > 0 ? g_ptr_array_index (self->racers, 0) : NULL;
 
-  /* What no other could beat needs no turns. */
+  /* If no candidate was left to compare, the first wins without turns. */
   if (first == NULL ||
       (first->times->len < LEAST_TURNS && (self->racers->len > 1 || self->is_short)))
     return;
@@ -529,7 +529,7 @@ decide (Race *self)
   }
 }
 
-/* Remembers the kernel for the matrices that are multiplied. */
+/* Stores an entry for the matrices of the problem. */
 static void
 store (Race *self, GemmclContext *context)
 {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/plan.h"
 
-/* Of both steps. */
+/* The options of load and store. */
 static gchar *
 make_options (GemmclBody *self)
 {
@@ -32,7 +32,8 @@ gemmcl_body_build_state (GemmclBody *self, GError **error)
                                  error);
 }
 
-/* The runs that a step converts: how many of which length, and how they lie on both sides. */
+/* The contiguous runs of elements that a step converts: their number, length and strides on both
+ * sides. */
 typedef struct {
   GemmclStrides state, d;
   gsize runs, length;
@@ -87,7 +88,7 @@ launch (GemmclBody *self, cl_kernel kernel, cl_mem d, const GemmclOperands *oper
                  ARGUMENT (runs.state), ARGUMENT (d), ARGUMENT (runs.d), ARGUMENT (length));
 }
 
-/* All of it, as a run may have fewer rows and problems than the next one. */
+/* Fills the whole state, since the next run may have more rows and problems than this one. */
 static gboolean
 fill (GemmclBody *self, GemmclChain *chain, GError **error)
 {
@@ -140,7 +141,7 @@ have_same_state (const GemmclBody *a, const GemmclBody *b)
          a->gemm.layout == b->gemm.layout;
 }
 
-/* The two exchange their memory, so that both have some without allocating. */
+/* Exchanges the memory of both, so that neither has to allocate. */
 void
 gemmcl_body_adopt_previous (GemmclBody *self, GemmclBody *from)
 {

@@ -1,21 +1,22 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Copies between the caller's memory, on the host or on the device, and the plan's on the device.
- * There A and D lie tight; the caller's have leading dimensions and strides, and nothing but
- * elements is written.
+ * Copies between the caller's memory, on the host or the device, and the plan's device memory. A
+ * and D are tight in the plan's memory. The caller's have leading dimensions and strides; gaps
+ * between rows are not written.
  */
 #include "plan/plan.h"
 
-/* What a GPU that shares the host's memory wants of it; kernels read four floats at once, and
- * those for matrix engines, where they are emulated, what begins in a cache line. */
+/* Conditions for sharing host memory. A GPU needs buffers that start at a page and consist of whole
+ * cache lines. On a CPU kernels read four floats at once, and the emulation of matrix engines whole
+ * cache lines. SHARE_BYTES: see is_worth_it(). */
 #define PAGE        4096
 #define CACHE_LINE  64
 #define CPU_ALIGN   16
 #define SHARE_BYTES (32 * 1024)
 
 /*
- * A two-dimensional piece of memory on both sides, in bytes:
+ * A 2D region of both memories, in bytes:
  *
  *     plan  offset + row * stride      caller  its [plane] + other + row * other_stride
  */
@@ -33,7 +34,7 @@ is_tight_region (const Region *region)
          (region->stride == region->row_bytes && region->other_stride == (gssize)region->row_bytes);
 }
 
-/* The region's first byte on the host; NULL if it is on the device. */
+/* The region's first byte in host memory; NULL if it is in device memory. */
 static guchar *
 get_host (const GemmclTransfer *self, const Region *region)
 {
@@ -42,7 +43,7 @@ get_host (const GemmclTransfer *self, const Region *region)
   return self->data->kind == GEMMCL_DATA_HOST ? plane + region->other : NULL;
 }
 
-/* Rows that follow one another. */
+/* Copies rows without gaps. */
 static cl_int
 copy_bytes (const GemmclTransfer *self, const Region *region, cl_event *done)
 {
@@ -102,8 +103,8 @@ copy (const GemmclTransfer *self, const Region *region, GError **error)
                            error);
 }
 
-/* How many rows from the first on OpenCL takes as a rectangle: none if they are upside down or
- * overlap. NVIDIA's driver wants a buffer to hold the last row's gap, too. */
+/* The number of rows, from the first on, that OpenCL can copy as a rectangle: 0 if the rows are
+ * upside down or overlap. NVIDIA's driver requires the buffer to contain the last row's gap. */
 static gsize
 get_rectangle (const GemmclTransfer *self, const Region *region)
 {
@@ -136,7 +137,7 @@ transfer_region (const GemmclTransfer *self, const Region *region, GError **erro
   return TRUE;
 }
 
-/* Of a frame; NULL of a matrix. */
+/* The description of a frame; NULL for a matrix. */
 static const GemmclImage *
 get_image (const GemmclGemm *gemm, GemmclOperand which)
 {
@@ -162,7 +163,7 @@ get_matrix (const GemmclTransfer *self)
   };
 }
 
-/* A frame has one for each plane. */
+/* A frame has a region for each plane. */
 static guint
 get_regions (const GemmclTransfer *self, Region regions[GEMMCL_MAX_PLANES])
 {
@@ -224,7 +225,7 @@ gemmcl_body_create_copy (GemmclBody *self, GemmclOperand which, GError **error)
       self, 1, gemmcl_body_get_operand_bytes (self, which, self->gemm.m), names[which], error);
 }
 
-/* Whether nothing lies between rows or planes, as in the plan's memory. */
+/* TRUE if there are no gaps between rows or planes, as in the plan's memory. */
 static gboolean
 is_tight (const GemmclTransfer *self)
 {
@@ -240,8 +241,9 @@ is_tight (const GemmclTransfer *self)
   return TRUE;
 }
 
-/* On a CPU a buffer is made in less time than a copy is enqueued in. A GPU has to be told of the
- * pages, and to hand over D takes two commands in place of one. */
+/* TRUE if sharing host memory is faster than copying. On a CPU creating a buffer takes less time
+ * than enqueuing a copy. A GPU must map the pages, and sharing D takes two commands instead of
+ * one. */
 static gboolean
 is_worth_it (const GemmclTransfer *self, gsize size)
 {

@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * PoCL compiles a kernel at its first launch. A new plan therefore launches the kernels of a run,
- * in memory as large as a run's, but only a corner of each grid (see GemmclChain.warm_up). A
- * failure is logged and forgiven: smaller runs may have the memory, and a lasting error fails runs.
+ * PoCL compiles a kernel at its first launch. A new plan therefore launches the kernels of a run in
+ * memory as large as a run's, but only a corner of each grid (see GemmclChain.warm_up). A failure
+ * is only logged: smaller runs may have enough memory, and a lasting error fails the runs.
  */
 #include "plan/plan.h"
 

@@ -117,7 +117,7 @@ find_b_steps (const Reference *self, gsize batch)
 /* The error of a product whose quantized factors have the errors @ea and @eb, before and after
  * scaling. */
 static gdouble
-byte_error (gdouble g, gdouble a, gdouble ea, gdouble b, gdouble eb)
+quantization_error (gdouble g, gdouble a, gdouble ea, gdouble b, gdouble eb)
 {
   const gdouble off = ea * fabs (b) + eb * fabs (a) + ea * eb;
 
@@ -130,8 +130,8 @@ add_products (const Reference *self, gsize batch, gsize i, Row *row)
 {
   const gdouble g = growth (self->gemm->k);
   const GemmclGemm *gemm = self->gemm;
-  const gboolean bytes = gemm->precision == GEMMCL_PRECISION_I8;
-  const gdouble ea = bytes ? get_a_step (self, batch, i) : 0;
+  const gboolean is_int8 = gemm->precision == GEMMCL_PRECISION_I8;
+  const gdouble ea = is_int8 ? get_a_step (self, batch, i) : 0;
   gdouble w;
   const gdouble v = gemmcl_precision_get_rounding (gemm->precision, &w);
 
@@ -145,8 +145,8 @@ add_products (const Reference *self, gsize batch, gsize i, Row *row)
       row->bound[j] += g * fabs (product);
       if (v > 0)
         row->bound[j] += rounding_error (v, w, a, b);
-      if (bytes)
-        row->bound[j] += byte_error (g, a, ea, b, self->b_steps[j]);
+      if (is_int8)
+        row->bound[j] += quantization_error (g, a, ea, b, self->b_steps[j]);
     }
   }
 }
