@@ -15,6 +15,7 @@ static GHashTable *events; /* cl_event: the kernel of its run */
 static GHashTable *times;  /* kernel: microseconds */
 static GHashTable *counts; /* kernel: runs */
 static GHashTable *rows;   /* kernel: rows of the last run */
+static guint usual = USUAL;
 static gchar *broken;
 static gchar *spoilt;
 static gsize spoilt_at;
@@ -44,7 +45,10 @@ clock_set (const gchar *kernel, guint microseconds)
 {
   g_mutex_lock (&lock);
   init_locked ();
-  g_hash_table_replace (times, g_strdup (kernel), GUINT_TO_POINTER (microseconds));
+  if (kernel != NULL)
+    g_hash_table_replace (times, g_strdup (kernel), GUINT_TO_POINTER (microseconds));
+  else
+    usual = microseconds;
   g_mutex_unlock (&lock);
 }
 
@@ -98,6 +102,7 @@ clock_reset (void)
   clock_spoil (NULL, 0);
   g_mutex_lock (&lock);
   init_locked ();
+  usual = USUAL;
   g_hash_table_remove_all (times);
   g_hash_table_remove_all (counts);
   g_mutex_unlock (&lock);
@@ -160,7 +165,7 @@ clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t size, vo
 {
   cl_int (CL_API_CALL * next) (cl_event, cl_profiling_info, size_t, void *, size_t *);
   const gchar *kernel;
-  guint time = USUAL;
+  guint time;
   cl_int status;
 
   find_next ("clGetEventProfilingInfo", &next);
@@ -168,6 +173,7 @@ clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t size, vo
   g_mutex_lock (&lock);
   init_locked ();
   kernel = g_hash_table_lookup (events, event);
+  time = usual;
   if (kernel != NULL && g_hash_table_contains (times, kernel))
     time = GPOINTER_TO_UINT (g_hash_table_lookup (times, kernel));
   g_mutex_unlock (&lock);

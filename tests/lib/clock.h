@@ -9,8 +9,8 @@
  * linked into a program, stand before the library's and OpenCL's. Any thread.
  */
 
-/** clock_set: From now on the runs of @kernel take so long by the device's clock. Those of kernels
- * that were not set take 200 microseconds. */
+/** clock_set: From now on the runs of @kernel take so long by the device's clock; with %NULL those
+ * of all kernels that were not set, which take 200 microseconds otherwise. */
 void clock_set (const gchar *kernel, guint microseconds);
 
 /** clock_break: From now on @kernel (nullable) computes twice what it should. */

@@ -13,26 +13,11 @@ files_init (Files *files)
   g_assert_no_error (error);
 }
 
-static void
-remove_tree (const gchar *path)
-{
-  const gboolean is_link = g_file_test (path, G_FILE_TEST_IS_SYMLINK);
-  g_autoptr (GDir) dir = is_link ? NULL : g_dir_open (path, 0, NULL);
-  const gchar *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL) {
-    g_autofree gchar *child = g_build_filename (path, name, NULL);
-
-    remove_tree (child);
-  }
-  g_assert_cmpint (g_remove (path), ==, 0);
-}
-
 void
 files_clear (Files *files)
 {
   if (files->dir != NULL)
-    remove_tree (files->dir);
+    files_remove_all (files->dir);
   g_clear_pointer (&files->dir, g_free);
 }
 
@@ -57,14 +42,14 @@ files_write (const Files *files, const gchar *name, gconstpointer data, gsize n)
 void
 files_remove_all (const gchar *path)
 {
-  if (g_file_test (path, G_FILE_TEST_IS_DIR) && !g_file_test (path, G_FILE_TEST_IS_SYMLINK)) {
-    g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-    const gchar *name;
+  const gboolean is_link = g_file_test (path, G_FILE_TEST_IS_SYMLINK);
+  g_autoptr (GDir) dir = is_link ? NULL : g_dir_open (path, 0, NULL);
+  const gchar *name;
 
-    while (dir && (name = g_dir_read_name (dir))) {
-      g_autofree gchar *child = g_build_filename (path, name, NULL);
-      files_remove_all (child);
-    }
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL) {
+    g_autofree gchar *child = g_build_filename (path, name, NULL);
+
+    files_remove_all (child);
   }
   g_remove (path);
 }

@@ -15,14 +15,15 @@
 #include "gemmcl-opencl.h"
 #include "gemmcl.h"
 
-#define M 96
+#define M 32
 #define N 64
-#define K 128
+#define K 32
 
 #define DEPTH    3   /* runs that are in flight */
 #define MORE     40  /* runs behind a swap */
-#define FAST     100 /* microseconds; kernels that were not set take 200 */
-#define SLOW     900
+#define FAST     10  /* microseconds: a search rests 49 times as long */
+#define USUAL    20  /* of kernels that are neither fast nor slow */
+#define SLOW     900 /* longer than what is run five times at first */
 #define LIMIT_US (120 * G_USEC_PER_SEC)
 
 static GemmclContext *context;
@@ -313,7 +314,7 @@ run_some (Flow *self)
   g_assert_cmpstr (                                                                                \
       gemmcl_tuning_state_get_name (gemmcl_plan_get_tuning ((self)->plan, NULL, NULL)), ==, state)
 
-/* Runs until @is_so, given @data, which it must become. */
+/* Runs until @is_so, which it must become, and leaves the other threads their share of the CPU. */
 static void
 run_until (Flow *self, gboolean (*is_so) (Flow *self))
 {
@@ -325,6 +326,7 @@ run_until (Flow *self, gboolean (*is_so) (Flow *self))
                gemmcl_tuning_state_get_name (gemmcl_plan_get_tuning (self->plan, NULL, NULL)),
                self->n);
     run_one (self);
+    g_usleep (200);
   }
 }
 
@@ -385,6 +387,7 @@ begin (void)
   gemmcl_tuning_forget (context, &error);
   g_assert_no_error (error);
   clock_reset ();
+  clock_set (NULL, USUAL);
   clock_set (kernel, FAST);
   return kernel;
 }
@@ -580,7 +583,7 @@ test_drop (void)
     g_free (begin ());
     flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
     run_one (&flow);
-    g_usleep (i * i * 30000);
+    g_usleep (i * i * 5000);
     if (i % 2 == 0) {
       g_assert_true (gemmcl_plan_cancel_tuning (flow.plan, LIMIT_US));
       if (!is_final (&flow))
@@ -638,6 +641,7 @@ test_kept (void)
 
   g_free (begin ());
   clock_reset ();
+  clock_set (NULL, USUAL);
   flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
   run_until (&flow, is_final);
   assert_first (&flow, "kept");

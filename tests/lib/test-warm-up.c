@@ -6,10 +6,10 @@
  */
 
 #include <gio/gio.h>
-#include <glib/gstdio.h>
 #include <string.h>
 
 #include "../kernels/problem.h"
+#include "files.h"
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
 
@@ -45,7 +45,7 @@ static const Case cases[] = {
      GEMM (33, 17, 40, .bias = TRUE, .addend = GEMMCL_ADDEND_OUTPUT, .beta = 1,
            .activation = GEMMCL_ACTIVATION_RELU)},
     {"bytes", "gemm_naive", GEMM (33, 17, 40, .a_type = GEMMCL_TYPE_U8, .d_type = GEMMCL_TYPE_U8)},
-    {"columns", "tiled_4x4_8x8",
+    {"columns", "vector_4x8_1x1",
      GEMM (33, 17, 40, .layout = GEMMCL_LAYOUT_COLUMN_MAJOR, .trans_b = TRUE, .ldb = 50)},
     {"batch", "gemm_naive", GEMM (33, 17, 40, .batch = 3, .b_stride = 40 * 17)},
     {"tall", "gemm_naive", GEMM (9000, 2, 3)},
@@ -53,7 +53,7 @@ static const Case cases[] = {
     {"large B", "vector_4x8_1x1", GEMM (4, 1000, 600)},
     {"split", "gemm_naive/2",
      GEMM (33, 17, 64, .addend = GEMMCL_ADDEND_ROW, .activation = GEMMCL_ACTIVATION_TANH)},
-    {"split of packed B", "tiled_4x4_8x8/2", GEMM (33, 17, 64)},
+    {"split of packed B", "vector_4x8_1x1/2", GEMM (33, 17, 64)},
     {"softmax", "gemm_naive",
      GEMM (33, 17, 40, .d_type = GEMMCL_TYPE_U8, .activation = GEMMCL_ACTIVATION_SOFTMAX)},
     {"rows of the kernel", "vector_4x8_1x1", GEMM (33, 7, 40, .row_outputs = GEMMCL_ROW_SUM)},
@@ -254,32 +254,15 @@ test_kernels (void)
   }
 }
 
-static gboolean
-remove_folder (const gchar *folder)
-{
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const gchar *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL) {
-    g_autofree gchar *path = g_build_filename (folder, name, NULL);
-
-    if (g_unlink (path) != 0)
-      remove_folder (path);
-  }
-  return g_rmdir (folder) == 0;
-}
-
 int
 main (int argc, char **argv)
 {
-  g_autofree gchar *folder = g_dir_make_tmp ("gemmcl-XXXXXX", NULL);
-  int failed;
+  g_auto (Files) files = {NULL};
 
-  g_setenv ("POCL_CACHE_DIR", folder, TRUE); /* before OpenCL is loaded */
+  files_init (&files);
+  g_setenv ("POCL_CACHE_DIR", files.dir, TRUE); /* before OpenCL is loaded */
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/warm-up/cases", test_cases);
   g_test_add_func ("/warm-up/kernels", test_kernels);
-  failed = g_test_run ();
-  remove_folder (folder);
-  return failed;
+  return g_test_run ();
 }
