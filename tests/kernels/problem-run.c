@@ -1,11 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The three ways to run a problem.
+ * The device of the tests, and the three ways to run a problem on it.
  */
-#include "problem.h"
+#include <stdlib.h>
 
-G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
+#include "problem.h"
 
 GemmclContext *
 test_get_context (void)
@@ -18,6 +18,66 @@ test_get_context (void)
   if (context == NULL)
     g_test_skip (error->message);
   return context;
+}
+
+void
+test_init_device (int *argc, char ***argv)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (NULL, &error);
+
+  g_test_init (argc, argv, NULL);
+  if (devices != NULL)
+    return;
+  g_print ("1..0 # SKIP %s\n", error->message);
+  exit (0);
+}
+
+cl_mem
+test_create_buffer (gsize size, gconstpointer data)
+{
+  const cl_mem_flags flags = CL_MEM_READ_WRITE | (data ? CL_MEM_COPY_HOST_PTR : 0);
+  cl_int status;
+  cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (test_get_context ()), flags, size,
+                                  (gpointer)data, &status);
+
+  g_assert_cmpint (status, ==, CL_SUCCESS);
+  return buffer;
+}
+
+void
+test_read_buffer (cl_mem buffer, gsize size, gpointer data)
+{
+  const cl_command_queue queue = gemmcl_context_get_cl_queue (test_get_context ());
+
+  g_assert_cmpint (clEnqueueReadBuffer (queue, buffer, CL_TRUE, 0, size, data, 0, NULL, NULL), ==,
+                   CL_SUCCESS);
+}
+
+GemmclPlan *
+test_make_plan (const GemmclGemm *gemm, const gchar *kernel, const gfloat *b)
+{
+  const gsize rows = gemm->trans_b ? gemm->n : gemm->k, cols = gemm->trans_b ? gemm->k : gemm->n;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GemmclMatrix) matrix =
+      b ? gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, cols, b, NULL) : NULL;
+  GemmclPlan *plan = gemmcl_plan_new (test_get_context (), gemm, kernel, &error);
+
+  g_assert_no_error (error);
+  if (matrix != NULL)
+    gemmcl_plan_set_b (plan, matrix, &error);
+  g_assert_no_error (error);
+  return plan;
+}
+
+GemmclMatrix *
+test_make_filled (gsize rows, gsize cols, gfloat value)
+{
+  g_autofree gfloat *data = g_new (gfloat, rows * cols);
+
+  for (gsize i = 0; i < rows * cols; i++)
+    data[i] = value;
+  return gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, cols, data, NULL);
 }
 
 gboolean

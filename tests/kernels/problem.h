@@ -57,6 +57,9 @@ gboolean problem_check (const Problem *problem, const gchar *what);
 /* Whether problem->rows are right, by what problem->d holds. If not, as above. */
 gboolean problem_check_rows (const Problem *problem, const gchar *what);
 
+/* The same of the first @m rows of the first @batch problems. */
+gboolean problem_check_some_rows (const Problem *problem, gsize m, gsize batch, const gchar *what);
+
 /* The library's own check, for f32 D. Fails the test if it says no. */
 gboolean problem_verify (const Problem *problem, const gchar *what);
 
@@ -65,6 +68,23 @@ gchar *problem_describe (const GemmclGemm *gemm);
 
 /* The context that all tests of a program share; %NULL, with the test skipped, without a device. */
 GemmclContext *test_get_context (void);
+
+/* g_test_init() for a program that needs a device: ends it, skipped, where there is none. */
+void test_init_device (int *argc, char ***argv);
+
+/* Memory of the device with a copy of @data (nullable). */
+cl_mem test_create_buffer (gsize size, gconstpointer data);
+
+/* Waits for what is enqueued in the context's queue, and copies. */
+void test_read_buffer (cl_mem buffer, gsize size, gpointer data);
+
+/* A plan with a B that lies row by row, as large as op(B) or its transpose; none if %NULL. */
+GemmclPlan *test_make_plan (const GemmclGemm *gemm, const gchar *kernel, const gfloat *b);
+
+/* A matrix of f32 with the same number everywhere. */
+GemmclMatrix *test_make_filled (gsize rows, gsize cols, gfloat value);
+
+G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
 
 /* The reference of all activations but softmax, by their formulas in gemmcl-gemm.h. */
 gdouble test_activate (GemmclActivation activation, gdouble x);

@@ -103,12 +103,6 @@ assert_probe (const Cache *cache, GemmclActivation activation, const gchar *expe
   assert_says (pid, out, expected);
 }
 
-static gboolean
-has_device (void)
-{
-  return test_get_context () != NULL;
-}
-
 static void
 cache_init (Cache *cache)
 {
@@ -176,8 +170,6 @@ test_written (void)
   gsize length;
 
   cache_init (&cache);
-  if (!has_device ())
-    return;
   assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
   path = get_only_file (&cache);
   content = read_file (path, &length);
@@ -226,8 +218,6 @@ test_used (void)
   g_auto (Cache) cache = {0};
   g_autofree gchar *path = NULL;
 
-  if (!has_device ())
-    return;
   path = plant (&cache);
   assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "0");
 }
@@ -239,8 +229,6 @@ test_modes (void)
   g_autofree gchar *path = NULL;
 
   cache_init (&cache);
-  if (!has_device ())
-    return;
   assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
   path = get_only_file (&cache);
   g_assert_cmphex (get_mode (path), ==, S_IFREG | 0600);
@@ -260,8 +248,6 @@ test_entry_of_others (void)
   g_autofree gchar *path = NULL, *aside = NULL, *content = NULL;
   gsize length;
 
-  if (!has_device ())
-    return;
   path = plant (&cache);
   aside = g_build_filename (cache.home, "aside", NULL);
   content = read_file (path, &length);
@@ -292,8 +278,6 @@ test_directory_of_others (void)
   g_autofree gchar *path = NULL, *real = NULL, *content = NULL, *same = NULL;
   gsize length;
 
-  if (!has_device ())
-    return;
   path = plant (&cache);
   content = read_file (path, &length);
   g_assert_cmpint (g_chmod (cache.dir, 0770), ==, 0);
@@ -328,8 +312,6 @@ test_too_large (void)
   GPid pid;
 
   cache_init (&cache);
-  if (!has_device ())
-    return;
   assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
   path = get_only_file (&cache);
   g_assert_cmpint (truncate (path, 3000000000), ==, 0);
@@ -354,8 +336,6 @@ test_damaged (void)
   gsize length;
 
   cache_init (&cache);
-  if (!has_device ())
-    return;
   assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
   path = get_only_file (&cache);
   content = read_file (path, &length);
@@ -389,8 +369,6 @@ test_foreign (void)
   gsize length;
 
   cache_init (&cache);
-  if (!has_device ())
-    return;
   assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
   path = get_only_file (&cache);
   content = read_file (path, &length);
@@ -413,8 +391,6 @@ test_directory_in_place (void)
   g_autoptr (GPtrArray) files = NULL;
 
   cache_init (&cache);
-  if (!has_device ())
-    return;
   assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
   path = get_only_file (&cache);
   g_assert_cmpint (g_unlink (path), ==, 0);
@@ -433,8 +409,6 @@ test_unwritable (void)
   g_autofree gchar *file = NULL, *old = NULL;
 
   cache_init (&cache);
-  if (!has_device ())
-    return;
   file = g_build_filename (cache.home, "file", NULL);
   write_file (file, "x", 1);
   old = g_steal_pointer (&cache.home);
@@ -454,8 +428,6 @@ test_read_only (void)
   g_autoptr (GPtrArray) files = NULL;
 
   cache_init (&cache);
-  if (!has_device ())
-    return;
   if (geteuid () == 0) {
     g_test_skip ("permissions do not stop root");
     return;
@@ -477,8 +449,6 @@ test_full_disk (void)
   gint status = 0;
 
   cache_init (&cache);
-  if (!has_device ())
-    return;
   quoted_home = g_shell_quote (cache.home);
   quoted_program = g_shell_quote (program);
   pocl = g_build_filename (g_get_user_cache_dir (), "pocl", NULL);
@@ -507,8 +477,6 @@ test_concurrent (void)
   gint outs[4];
 
   cache_init (&cache);
-  if (!has_device ())
-    return;
   for (guint i = 0; i < G_N_ELEMENTS (pids); i++)
     pids[i] = start (&cache, GEMMCL_ACTIVATION_NONE, &outs[i]);
   for (guint i = 0; i < G_N_ELEMENTS (pids); i++)
@@ -527,8 +495,6 @@ test_limit (void)
   g_autoptr (GPtrArray) files = NULL;
 
   cache_init (&cache);
-  if (!has_device ())
-    return;
   g_assert_cmpint (g_mkdir_with_parents (cache.dir, 0700), ==, 0);
   other = g_build_filename (cache.dir, "tuning.json", NULL);
   write_file (other, "{}", 2);
@@ -555,7 +521,7 @@ main (int argc, char **argv)
   if (argc == 3 && strcmp (argv[1], "--probe") == 0)
     return probe (argv[2]);
   program = argv[0];
-  g_test_init (&argc, &argv, NULL);
+  test_init_device (&argc, &argv);
   g_test_add_func ("/cache/written", test_written);
   g_test_add_func ("/cache/used", test_used);
   g_test_add_func ("/cache/modes", test_modes);

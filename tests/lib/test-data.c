@@ -4,43 +4,9 @@
 
 #include "../kernels/problem.h"
 
-G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
-
 /* Runs of which A or D, or both, are on the device, or some of their problems. */
 
 #define MAX_BATCH 3
-
-static cl_mem
-make_buffer (gsize size, gpointer data)
-{
-  cl_int status;
-  cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (test_get_context ()),
-                                  CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, size, data, &status);
-
-  g_assert_cmpint (status, ==, CL_SUCCESS);
-  return buffer;
-}
-
-static void
-read_buffer (cl_mem buffer, gsize size, gpointer data)
-{
-  g_assert_cmpint (clEnqueueReadBuffer (gemmcl_context_get_cl_queue (test_get_context ()), buffer,
-                                        CL_TRUE, 0, size, data, 0, NULL, NULL),
-                   ==, CL_SUCCESS);
-}
-
-static GemmclPlan *
-make_plan (const GemmclGemm *gemm, const gfloat *data)
-{
-  const gsize rows = gemm->trans_b ? gemm->n : gemm->k, cols = gemm->trans_b ? gemm->k : gemm->n;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GemmclMatrix) b = gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, cols, data, &error);
-  GemmclPlan *plan = gemmcl_plan_new (test_get_context (), gemm, NULL, &error);
-
-  g_assert_no_error (error);
-  g_assert_true (gemmcl_plan_set_b (plan, b, &error));
-  return plan;
-}
 
 static void
 run_and_wait (GemmclPlan *plan, const GemmclData *a, const GemmclData *d)
@@ -76,11 +42,11 @@ check_sides (const GemmclGemm *gemm, guint a_sides, guint d_sides, const gchar *
   gsize d_size;
 
   problem_init (&problem, gemm, 1);
-  plan = make_plan (gemm, problem.b);
-  a = make_buffer (problem.n_a * sizeof (gfloat), problem.a);
+  plan = test_make_plan (gemm, NULL, problem.b);
+  a = test_create_buffer (problem.n_a * sizeof (gfloat), problem.a);
   /* No byte longer than D, so that the last row's gap is not there. */
   d_size = (problem_d_index (&problem, batch - 1, gemm->m - 1, gemm->n - 1) + 1) * sizeof (gfloat);
-  d = make_buffer (d_size, problem.d);
+  d = test_create_buffer (d_size, problem.d);
   for (gsize i = 0; i < batch; i++) {
     const gsize from = problem_a_index (&problem, i, 0, 0),
                 to = problem_d_index (&problem, i, 0, 0);
@@ -97,7 +63,7 @@ check_sides (const GemmclGemm *gemm, guint a_sides, guint d_sides, const gchar *
   for (guint i = 0; i < 3; i++)
     run_and_wait (plan, data_a, data_d);
   all = g_memdup2 (problem.d, problem.n_d * sizeof (gfloat));
-  read_buffer (d, d_size, all);
+  test_read_buffer (d, d_size, all);
   for (gsize i = 0; i < batch; i++)
     for (gsize at = 0; d_sides >> i & 1 && at < gemm->m * gemm->n; at++) {
       const gsize index = problem_d_index (&problem, i, at / gemm->n, at % gemm->n);
@@ -150,8 +116,6 @@ test_gaps (void)
 {
   GemmclGemm gemm = make_gemm ();
 
-  if (test_get_context () == NULL)
-    return;
   gemm.lda = 23;
   gemm.ldd = 30;
   check_all_sides (&gemm, "rows with gaps");
@@ -171,8 +135,6 @@ test_batches (void)
 {
   GemmclGemm gemm = make_gemm ();
 
-  if (test_get_context () == NULL)
-    return;
   gemm.batch = 3;
   gemm.a_stride = 37 * 19 + 3;
   gemm.d_stride = 37 * 21 + 1;
@@ -194,23 +156,21 @@ test_pictures (void)
              to = {.kind = GEMMCL_DATA_BUFFER, .offset = {1}, .stride = {7}};
   guint8 bytes[100], found[40], before[40];
 
-  if (test_get_context () == NULL)
-    return;
   gemm.m = 24;
   gemm.n = 1;
   gemm.k = 3;
   gemm.a_image = &image;
   gemm.d_image = &grey;
-  plan = make_plan (&gemm, luma);
+  plan = test_make_plan (&gemm, NULL, luma);
   memset (bytes, 128, sizeof bytes);
   memset (before, 7, sizeof before);
   for (guint y = 0; y < 4; y++)
     for (guint x = 0; x < 6; x++)
       bytes[3 + 10 * y + x] = 16 + 9 * (6 * y + x);
-  from.objects[0] = a = make_buffer (sizeof bytes, bytes);
-  to.objects[0] = d = make_buffer (sizeof before, before);
+  from.objects[0] = a = test_create_buffer (sizeof bytes, bytes);
+  to.objects[0] = d = test_create_buffer (sizeof before, before);
   run_and_wait (plan, &from, &to);
-  read_buffer (d, sizeof found, found);
+  test_read_buffer (d, sizeof found, found);
   for (guint y = 0; y < 4; y++)
     for (guint x = 0; x < 6; x++) {
       const guint expected = MIN (255, 9 * (6 * y + x) * 255.0 / 219.0 + 0.5);
@@ -224,7 +184,7 @@ test_pictures (void)
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, NULL);
+  test_init_device (&argc, &argv);
   g_test_add_func ("/data/sides", test_sides);
   g_test_add_func ("/data/gaps", test_gaps);
   g_test_add_func ("/data/batches", test_batches);

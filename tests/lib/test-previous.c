@@ -10,8 +10,6 @@
 #include "../kernels/elements.h"
 #include "../kernels/problem.h"
 
-G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
-
 #define BATCH 2
 #define ALL   (GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX)
 
@@ -39,30 +37,15 @@ case_clear (Case *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Case, case_clear)
 
-static GemmclPlan *
-make_plan (const Case *self, const gchar *kernel)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GemmclMatrix) b =
-      gemmcl_matrix_new (GEMMCL_TYPE_F32, self->gemm.k, self->gemm.n, self->b, NULL);
-  GemmclPlan *plan = gemmcl_plan_new (test_get_context (), &self->gemm, kernel, &error);
-
-  g_assert_no_error (error);
-  g_assert_true (gemmcl_plan_set_b (plan, b, &error));
-  return plan;
-}
-
 /* A row-major or column-major problem of the sizes that @self has; frames of RGB and the like.
  * Returns: %FALSE, with the test skipped, without a device. */
-static gboolean
+static void
 case_init (Case *self, const gchar *kernel)
 {
   GemmclGemm *gemm = &self->gemm;
   const gboolean by_column = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
-  if (test_get_context () == NULL)
-    return FALSE;
   gemm->a_scale = 1;
   gemm->addend = GEMMCL_ADDEND_PREVIOUS;
   gemm->batch = MAX (gemm->batch, 1);
@@ -84,8 +67,7 @@ case_init (Case *self, const gchar *kernel)
     self->a[i] = g_test_rand_int_range (0, 256);
   for (gsize i = 0; i < gemm->k * gemm->n; i++)
     self->b[i] = g_test_rand_double_range (-1, 1);
-  self->plan = make_plan (self, kernel);
-  return TRUE;
+  self->plan = test_make_plan (&self->gemm, kernel, self->b);
 }
 
 /* The samples of a pixel's channels in memory, by their names. */
@@ -275,8 +257,7 @@ test_types (void)
         .gemm = {
             .m = 9, .n = 7, .k = 3, .ldd = i % 2 ? 11 : 0, .batch = BATCH, .d_type = types[i]}};
 
-    if (!case_init (&self, NULL))
-      return;
+    case_init (&self, NULL);
     feed_back (&self);
   }
 }
@@ -299,8 +280,7 @@ test_frames (void)
         .image = {.format = formats[i].format, .width = 7, .height = 5},
     };
 
-    if (!case_init (&self, NULL))
-      return;
+    case_init (&self, NULL);
     feed_back (&self);
   }
 }
@@ -314,13 +294,12 @@ test_fixed_point (void)
       .image = {.format = GEMMCL_PIXEL_GRAY8, .width = 16, .height = 16},
   };
 
-  if (!case_init (&self, NULL))
-    return;
+  case_init (&self, NULL);
   for (guint i = 0; i < 256; i++)
     self.a[i] = i;
   g_clear_object (&self.plan);
   self.b[0] = 1;
-  self.plan = make_plan (&self, NULL);
+  self.plan = test_make_plan (&self.gemm, NULL, self.b);
   for (guint i = 0; i < 200; i++)
     run_and_check (&self, 0.2, 0.8);
   for (guint i = 0; i < 256; i++)
@@ -333,8 +312,7 @@ test_scalars (void)
 {
   g_auto (Case) self = {.gemm = {.m = 5, .n = 3, .k = 4, .d_type = GEMMCL_TYPE_I16}};
 
-  if (!case_init (&self, NULL))
-    return;
+  case_init (&self, NULL);
   run_and_check (&self, 1, 1);
   run_and_check (&self, 1, 0);
   run_and_check (&self, 0, 0.5);
@@ -356,8 +334,7 @@ test_smaller (void)
                          .layout = i % 2 ? GEMMCL_LAYOUT_COLUMN_MAJOR : GEMMCL_LAYOUT_ROW_MAJOR,
                          .d_type = GEMMCL_TYPE_I16}};
 
-    if (!case_init (&self, NULL))
-      return;
+    case_init (&self, NULL);
     run_part (&self, 2, 1, 1, 0);
     run_part (&self, 6, 1, 0.5, 0.5);
     run_part (&self, 0, 0, 0.5, 0.5);
@@ -380,22 +357,10 @@ test_steps (void)
                          .activation = i % 2 ? GEMMCL_ACTIVATION_SOFTMAX : GEMMCL_ACTIVATION_NONE,
                          .d_type = i / 6 ? GEMMCL_TYPE_I16 : GEMMCL_TYPE_F32}};
 
-    if (!case_init (&self, i % 3 ? NULL : "gemm_naive/2"))
-      return;
+    case_init (&self, i % 3 ? NULL : "gemm_naive/2");
     for (guint run = 0; run < 3; run++)
       run_and_check (&self, 0.01, 0.8);
   }
-}
-
-static cl_mem
-make_buffer (gsize size, gpointer data)
-{
-  cl_int status;
-  cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (test_get_context ()),
-                                  CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, size, data, &status);
-
-  g_assert_cmpint (status, ==, CL_SUCCESS);
-  return buffer;
 }
 
 /* What comes with a run is the result before, from the host or from a buffer, which may be strided
@@ -417,8 +382,7 @@ test_given (void)
     g_autoptr (GError) error = NULL;
     gsize d_bytes, rows_bytes;
 
-    if (!case_init (&self, NULL))
-      return;
+    case_init (&self, NULL);
     rows_bytes = self.gemm.batch * 6 * 3 * sizeof (gfloat);
     d_bytes = self.gemm.batch * self.d_bytes;
     run_and_check (&self, 1, 0);
@@ -431,17 +395,17 @@ test_given (void)
       before[b] = (GemmclData){.host = {self.before + b * self.d_bytes}};
     if (i / 2 % 2) {
       run.strided = TRUE;
-      a_buffer = make_buffer (self.gemm.batch * 6 * 3 * sizeof (gfloat), self.a);
-      d_buffer = make_buffer (d_bytes, self.d);
-      before_buffer = make_buffer (d_bytes, self.before);
-      rows_buffer = make_buffer (rows_bytes, self.rows);
+      a_buffer = test_create_buffer (self.gemm.batch * 6 * 3 * sizeof (gfloat), self.a);
+      d_buffer = test_create_buffer (d_bytes, self.d);
+      before_buffer = test_create_buffer (d_bytes, self.before);
+      rows_buffer = test_create_buffer (rows_bytes, self.rows);
       a[0] = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {a_buffer}};
       d[0] = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {d_buffer}};
       before[0] = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {before_buffer}};
       rows[0] = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {rows_buffer}};
       g_object_unref (self.plan);
       self.gemm.a_stride = 6 * 3;
-      self.plan = make_plan (&self, NULL);
+      self.plan = test_make_plan (&self.gemm, NULL, self.b);
     }
     run.alpha = 0.5;
     run.beta = 0.5;
@@ -479,8 +443,7 @@ test_adopt (void)
   g_autoptr (GemmclPlan) first = NULL, other = NULL;
   GemmclGemm gemm;
 
-  if (!case_init (&self, NULL))
-    return;
+  case_init (&self, NULL);
   run_and_check (&self, 1, 1);
   gemmcl_plan_reset_previous (self.plan);
   forget (&self);
@@ -491,12 +454,12 @@ test_adopt (void)
   self.d_bytes *= 2;
   self.d = g_malloc0 (self.d_bytes);
   self.b[0] += 1;
-  self.plan = make_plan (&self, NULL);
+  self.plan = test_make_plan (&self.gemm, NULL, self.b);
   gemmcl_plan_adopt_previous (self.plan, first);
   run_and_check (&self, 0.2, 0.8);
   gemm = self.gemm;
   self.gemm.m--;
-  other = make_plan (&self, NULL);
+  other = test_make_plan (&self.gemm, NULL, self.b);
   self.gemm = gemm;
   gemmcl_plan_adopt_previous (self.plan, other);
   forget (&self);
@@ -510,7 +473,7 @@ test_adopt (void)
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, NULL);
+  test_init_device (&argc, &argv);
   g_test_add_func ("/previous/types", test_types);
   g_test_add_func ("/previous/frames", test_frames);
   g_test_add_func ("/previous/fixed-point", test_fixed_point);

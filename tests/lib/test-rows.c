@@ -5,37 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "../kernels/elements.h"
 #include "../kernels/problem.h"
 
+#define M     11
 #define K     3
 #define BATCH 2
 #define ALL   (GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX)
-
-typedef struct {
-  GemmclGemm gemm;
-  const gchar *kernel; /* the fallback if NULL */
-  GemmclPlan *plan;
-  gfloat *a;
-  guchar *d;
-  gfloat *rows;
-} Fixture;
-
-static void
-fixture_clear (Fixture *self)
-{
-  g_clear_object (&self->plan);
-  g_free (self->a);
-  g_free (self->d);
-  g_free (self->rows);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fixture, fixture_clear)
-
-static gsize
-get_d_bytes (const Fixture *self)
-{
-  return self->gemm.m * self->gemm.n * gemmcl_type_get_size (self->gemm.d_type);
-}
 
 /* Few different numbers, so that many are the largest; in some rows NaN, or only -infinity. */
 static gfloat
@@ -48,131 +23,55 @@ get_c (gsize i, gsize j)
   return (gfloat)((i * 31 + j * 17) % 11) - 8;
 }
 
-static GemmclMatrix *
-make_matrix (gsize rows, gsize cols, gfloat (*get) (gsize i, gsize j))
+/* A batch of problems of M x N x K with the C above, for gemm_naive unless @kernel is set. */
+static GemmclPlan *
+make_plan (Problem *problem, GemmclGemm gemm, const gchar *kernel)
 {
-  g_autofree gfloat *data = g_new (gfloat, rows * cols);
+  g_autoptr (GemmclMatrix) c = NULL;
+  GemmclPlan *plan;
+
+  gemm.m = M;
+  gemm.k = K;
+  gemm.batch = BATCH;
+  gemm.a_stride = M * K;
+  gemm.a_scale = 1;
+  gemm.addend = GEMMCL_ADDEND_MATRIX;
+  gemm.beta = 1;
+  problem_init (problem, &gemm, gemm.n);
+  for (gsize at = 0; at < M * gemm.n; at++)
+    problem->c[at] = get_c (at / gemm.n, at % gemm.n);
+  c = gemmcl_matrix_new (GEMMCL_TYPE_F32, M, gemm.n, problem->c, NULL);
+  gemm.a_stride = 0; /* which means nothing for runs that say where each A is */
+  plan = test_make_plan (&gemm, kernel ? kernel : "gemm_naive", problem->b);
+  g_assert_true (gemmcl_plan_set_c (plan, c, NULL));
+  return plan;
+}
+
+static void
+run (GemmclPlan *plan, GemmclRun *run)
+{
   g_autoptr (GError) error = NULL;
-  GemmclMatrix *matrix;
 
-  for (gsize i = 0; i < rows * cols; i++)
-    data[i] = get (i / cols, i % cols);
-  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, cols, data, &error);
+  run->size = sizeof *run;
+  run->beta = 1;
+  gemmcl_plan_run (plan, run, &error);
   g_assert_no_error (error);
-  return matrix;
-}
-
-static gfloat
-get_b (gsize i, gsize j)
-{
-  return (gfloat)((i * 7 + j * 13) % 19) / 8 - 1;
-}
-
-/* @self->gemm is set but for what all have in common. FALSE, with the test skipped, without a
- * device. */
-static gboolean
-fixture_init (Fixture *self)
-{
-  GemmclGemm *gemm = &self->gemm;
-  g_autoptr (GemmclMatrix) b = make_matrix (K, gemm->n, get_b);
-  g_autoptr (GemmclMatrix) c = make_matrix (gemm->m, gemm->n, get_c);
-  g_autoptr (GError) error = NULL;
-
-  if (test_get_context () == NULL)
-    return FALSE;
-  gemm->k = K;
-  gemm->batch = BATCH;
-  gemm->a_scale = 1;
-  gemm->addend = GEMMCL_ADDEND_MATRIX;
-  gemm->beta = 1;
-  self->plan = gemmcl_plan_new (test_get_context (), gemm,
-                                self->kernel ? self->kernel : "gemm_naive", &error);
-  g_assert_no_error (error);
-  g_assert_true (gemmcl_plan_set_b (self->plan, b, NULL));
-  g_assert_true (gemmcl_plan_set_c (self->plan, c, NULL));
-  self->a = g_new (gfloat, BATCH * gemm->m * K);
-  for (gsize i = 0; i < BATCH * gemm->m * K; i++)
-    self->a[i] = (gfloat)(i % 23) / 4 - 2;
-  self->d = g_malloc (BATCH * get_d_bytes (self));
-  self->rows = g_new (gfloat, BATCH * gemm->m * 3);
-  return TRUE;
-}
-
-static gdouble
-get_d (const Fixture *self, gsize batch, gsize i, gsize j)
-{
-  const GemmclGemm *gemm = &self->gemm;
-  const gsize at = gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? i * gemm->n + j : i + j * gemm->m;
-
-  return element_get (gemm->d_type, self->d + batch * get_d_bytes (self), at);
 }
 
 static void
-check_row (const Fixture *self, gsize batch, gsize i, const gfloat *found)
+run_on_host (Problem *self, GemmclPlan *plan, gsize m, gsize batch)
 {
-  gdouble sum = 0, size = 0, most = get_d (self, batch, i, 0);
-  gsize at = 0;
-
-  for (gsize j = 0; j < self->gemm.n; j++) {
-    const gdouble x = get_d (self, batch, i, j);
-
-    sum += x;
-    size += fabs (x);
-    if (x > most || (isnan (x) && !isnan (most))) {
-      most = x;
-      at = j;
-    }
-  }
-  if (self->gemm.row_outputs & GEMMCL_ROW_SUM) {
-    if (isfinite (size))
-      g_assert_cmpfloat (fabs (*found - sum), <=, self->gemm.n * 0x1p-24 * size);
-    else
-      g_assert_true (isnan (sum) ? isnan (*found) : *found == sum);
-    found++;
-  }
-  if (self->gemm.row_outputs & GEMMCL_ROW_MAX) {
-    g_assert_true (isnan (most) ? isnan (*found) : *found == (gfloat)most);
-    found++;
-  }
-  if (self->gemm.row_outputs & GEMMCL_ROW_ARG_MAX)
-    g_assert_cmpfloat (*found, ==, at);
-}
-
-/* @step: floats from the row outputs of a problem to those of the next. */
-static void
-check (const Fixture *self, gsize m, gsize batch, gsize step)
-{
-  const guint count = gemmcl_gemm_count_row_outputs (&self->gemm);
-
-  for (gsize b = 0; b < batch; b++)
-    for (gsize i = 0; i < m; i++)
-      check_row (self, b, i, self->rows + b * step + i * count);
-}
-
-static void
-run_on_host (Fixture *self, gsize m, gsize batch)
-{
-  const gsize step = self->gemm.m * gemmcl_gemm_count_row_outputs (&self->gemm);
+  const gsize step = problem_count_rows (&self->gemm) / BATCH;
+  const gsize d_bytes = M * self->gemm.n * gemmcl_type_get_size (self->gemm.d_type);
   const GemmclData rows[BATCH] = {{.host = {self->rows}}, {.host = {self->rows + step}}};
-  const GemmclData a[BATCH] = {{.host = {self->a}}, {.host = {self->a + self->gemm.m * K}}};
-  const GemmclData d[BATCH] = {{.host = {self->d}}, {.host = {self->d + get_d_bytes (self)}}};
-  const GemmclRun run = {
-      .size = sizeof run,
-      .m = m,
-      .batch = batch,
-      .alpha = self->gemm.alpha,
-      .beta = self->gemm.beta,
-      .a = a,
-      .d = d,
-      .rows = rows,
-  };
-  g_autoptr (GError) error = NULL;
+  const GemmclData a[BATCH] = {{.host = {self->a}}, {.host = {(gfloat *)self->a + M * K}}};
+  const GemmclData d[BATCH] = {{.host = {self->d}}, {.host = {(guint8 *)self->d + d_bytes}}};
 
   for (gsize i = 0; i < BATCH * step; i++)
     self->rows[i] = -77;
-  gemmcl_plan_run (self->plan, &run, &error);
-  g_assert_no_error (error);
-  check (self, m ? m : self->gemm.m, batch ? batch : BATCH, step);
+  run (plan, &(GemmclRun){
+                 .m = m, .batch = batch, .alpha = self->gemm.alpha, .a = a, .d = d, .rows = rows});
+  problem_check_some_rows (self, m ? m : M, batch ? batch : BATCH, "rows");
   if (m > 0) /* and nothing behind them */
     g_assert_cmpfloat (self->rows[step - 1], ==, -77);
 }
@@ -192,21 +91,17 @@ test_host (void)
 
   for (guint t = 0; t < G_N_ELEMENTS (ways); t++)
     for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
-      g_auto (Fixture) self = {0};
-      self.gemm.m = 11;
-      self.gemm.n = sizes[i];
-      self.gemm.d_type = ways[t].type;
-      self.kernel = ways[t].kernel;
-      self.gemm.alpha = i % 2;
-      self.gemm.layout = (i + t) / 2 % 2;
-      self.gemm.row_outputs = ALL;
-      if (!fixture_init (&self))
-        return;
-      run_on_host (&self, 0, 0);
-      if (self.gemm.layout == GEMMCL_LAYOUT_ROW_MAJOR) {
-        run_on_host (&self, 4, 1);
-        run_on_host (&self, 4, 2);
-      }
+      const GemmclGemm gemm = {.n = sizes[i],
+                               .d_type = ways[t].type,
+                               .alpha = i % 2,
+                               .layout = (i + t) / 2 % 2,
+                               .row_outputs = ALL};
+      g_auto (Problem) self = {0};
+      g_autoptr (GemmclPlan) plan = make_plan (&self, gemm, ways[t].kernel);
+
+      run_on_host (&self, plan, 0, 0);
+      for (gsize batch = 1; gemm.layout == GEMMCL_LAYOUT_ROW_MAJOR && batch <= BATCH; batch++)
+        run_on_host (&self, plan, 4, batch);
     }
 }
 
@@ -215,86 +110,42 @@ static void
 test_sets (void)
 {
   for (guint set = 1; set <= ALL; set++) {
-    g_auto (Fixture) self = {0};
-    self.gemm.m = 3;
-    self.gemm.n = 19;
-    self.gemm.alpha = 1;
-    self.gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
-    self.gemm.row_outputs = set;
-    if (!fixture_init (&self))
-      return;
-    run_on_host (&self, 0, 0);
+    const GemmclGemm gemm = {
+        .n = 19, .alpha = 1, .activation = GEMMCL_ACTIVATION_SOFTMAX, .row_outputs = set};
+    g_auto (Problem) self = {0};
+    g_autoptr (GemmclPlan) plan = make_plan (&self, gemm, NULL);
+
+    run_on_host (&self, plan, 0, 0);
     if (set == GEMMCL_ROW_SUM)
       g_assert_cmpfloat_with_epsilon (self.rows[0], 1, 1e-5);
   }
 }
 
-static GemmclData
-create_buffer (gsize size, gpointer data)
-{
-  const cl_mem_flags flags = CL_MEM_READ_WRITE | (data ? CL_MEM_COPY_HOST_PTR : 0);
-  cl_int status;
-  cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (test_get_context ()), flags, size,
-                                  data, &status);
-
-  g_assert_cmpint (status, ==, CL_SUCCESS);
-  return (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {buffer}};
-}
-
-static void
-read_and_release (GemmclData *data, gsize size, gpointer to)
-{
-  const cl_command_queue queue = gemmcl_context_get_cl_queue (test_get_context ());
-
-  g_assert_cmpint (
-      clEnqueueReadBuffer (queue, data->objects[0], CL_TRUE, 0, size, to, 0, NULL, NULL), ==,
-      CL_SUCCESS);
-  clReleaseMemObject (data->objects[0]);
-}
-
-/* Buffers of all problems; or of the row outputs one buffer for each, one of them on the host. */
+/* A buffer for the row outputs of the first problem, and the host's memory for those of the other:
+ * the tests of the kernels have all in one buffer. */
 static void
 test_device (void)
 {
-  for (guint apart = 0; apart < 2; apart++) {
-    g_auto (Fixture) self = {0};
-    g_autoptr (GError) error = NULL;
-    GemmclRun run = GEMMCL_RUN_INIT;
-    GemmclData a[BATCH], d[BATCH], rows[BATCH];
-    gsize a_bytes, d_bytes, rows_bytes;
+  const GemmclGemm gemm = {.n = 21, .alpha = 1, .row_outputs = ALL};
+  g_auto (Problem) self = {0};
+  g_autoptr (GemmclPlan) plan = make_plan (&self, gemm, NULL);
+  const gsize a_bytes = M * K * sizeof (gfloat), d_bytes = M * gemm.n * sizeof (gfloat);
+  const gsize rows_bytes = M * 3 * sizeof (gfloat);
+  g_auto (cl_mem) a = test_create_buffer (BATCH * a_bytes, self.a);
+  g_auto (cl_mem) d = test_create_buffer (BATCH * d_bytes, NULL);
+  g_auto (cl_mem) rows = test_create_buffer (rows_bytes, NULL);
+  GemmclData data_a[BATCH], data_d[BATCH];
+  const GemmclData data_rows[BATCH] = {{.kind = GEMMCL_DATA_BUFFER, .objects = {rows}},
+                                       {.host = {self.rows + M * 3}}};
 
-    self.gemm.m = 9;
-    self.gemm.n = 21;
-    self.gemm.alpha = 1;
-    self.gemm.a_stride = 9 * K;
-    self.gemm.row_outputs = ALL;
-    if (!fixture_init (&self))
-      return;
-    a_bytes = self.gemm.m * K * sizeof (gfloat);
-    d_bytes = get_d_bytes (&self);
-    rows_bytes = self.gemm.m * 3 * sizeof (gfloat);
-    a[0] = create_buffer (BATCH * a_bytes, self.a);
-    d[0] = create_buffer (BATCH * d_bytes, NULL);
-    rows[0] = create_buffer (BATCH * rows_bytes, NULL);
-    for (gsize i = 1; i < BATCH; i++) {
-      a[i] = a[0];
-      a[i].offset[0] = i * a_bytes;
-      d[i] = d[0];
-      d[i].offset[0] = i * d_bytes;
-      rows[i] = (GemmclData){.host = {self.rows + i * self.gemm.m * 3}};
-    }
-    run.beta = self.gemm.beta;
-    run.a = a;
-    run.d = d;
-    run.rows = rows;
-    run.strided = !apart;
-    g_assert_true (gemmcl_plan_run (self.plan, &run, &error));
-    g_assert_no_error (error);
-    clReleaseMemObject (a[0].objects[0]);
-    read_and_release (&d[0], BATCH * d_bytes, self.d);
-    read_and_release (&rows[0], apart ? rows_bytes : BATCH * rows_bytes, self.rows);
-    check (&self, self.gemm.m, BATCH, self.gemm.m * 3);
+  for (gsize i = 0; i < BATCH; i++) {
+    data_a[i] = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {a}, .offset = {i * a_bytes}};
+    data_d[i] = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {d}, .offset = {i * d_bytes}};
   }
+  run (plan, &(GemmclRun){.alpha = 1, .a = data_a, .d = data_d, .rows = data_rows});
+  test_read_buffer (d, BATCH * d_bytes, self.d);
+  test_read_buffer (rows, rows_bytes, self.rows);
+  problem_check_rows (&self, "rows");
 }
 
 static void
@@ -327,7 +178,7 @@ test_refused (void)
 int
 main (int argc, char *argv[])
 {
-  g_test_init (&argc, &argv, NULL);
+  test_init_device (&argc, &argv);
   g_test_add_func ("/rows/host", test_host);
   g_test_add_func ("/rows/sets", test_sets);
   g_test_add_func ("/rows/device", test_device);

@@ -50,8 +50,6 @@ check (const gchar *kernel, GemmclGemm gemm, guint seed)
 static void
 test_layouts (void)
 {
-  if (test_get_context () == NULL)
-    return;
   for (guint i = 0; i < 4 * G_N_ELEMENTS (kernels); i++)
     check (kernels[i / 4], make_gemm (i % 4), i);
 }
@@ -59,8 +57,6 @@ test_layouts (void)
 static void
 test_epilogue (void)
 {
-  if (test_get_context () == NULL)
-    return;
   for (guint i = 0; i < 4; i++) {
     GemmclGemm gemm = make_gemm (GEMMCL_ADDEND_MATRIX);
 
@@ -81,8 +77,6 @@ test_narrow (void)
 {
   static const gchar *const splits[] = {"xmx_f16_8x1_1x16/6", "xmx_f16_8x1_1x16/3"};
 
-  if (test_get_context () == NULL)
-    return;
   for (guint i = 0; i < G_N_ELEMENTS (splits); i++) {
     GemmclGemm gemm = make_gemm (0);
 
@@ -95,8 +89,6 @@ test_narrow (void)
 static void
 test_plan (void)
 {
-  if (test_get_context () == NULL)
-    return;
   for (guint i = 0; i < G_N_ELEMENTS (kernels); i++) {
     GemmclGemm gemm = make_gemm (GEMMCL_ADDEND_ROW);
     g_auto (Problem) problem = {0};
@@ -118,8 +110,6 @@ test_name (void)
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (GError) error = NULL;
 
-  if (test_get_context () == NULL)
-    return;
   plan = gemmcl_plan_new (test_get_context (), &gemm, "gemm_naive/6", &error);
   g_assert_no_error (error);
   g_assert_cmpstr (gemmcl_plan_get_kernel (plan), ==, "gemm_naive/6");
@@ -147,8 +137,6 @@ test_refused (void)
       {"block_read_4x1_1x8/2", "that read buffers", 1},
   };
 
-  if (test_get_context () == NULL)
-    return;
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     GemmclGemm gemm = make_gemm (0);
     g_autoptr (GError) error = NULL;
@@ -166,7 +154,7 @@ test_refused (void)
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, NULL);
+  test_init_device (&argc, &argv);
   g_test_add_func ("/split/layouts", test_layouts);
   g_test_add_func ("/split/epilogue", test_epilogue);
   g_test_add_func ("/split/narrow", test_narrow);

@@ -11,8 +11,6 @@
 #include "../kernels/problem.h"
 #include "files.h"
 
-G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
-
 #define SIDE 20 /* of a frame */
 
 /**
@@ -101,25 +99,11 @@ can_count (void)
 {
   GemmclContext *context = test_get_context ();
 
-  if (context == NULL)
-    return FALSE;
   if (strstr (gemmcl_context_get_device_info (context)->platform, "Portable Computing") != NULL &&
       gemmcl_context_get_device_info (context)->type == GEMMCL_DEVICE_TYPE_CPU)
     return TRUE;
   g_test_skip ("Only PoCL on a CPU compiles when a kernel is launched.");
   return FALSE;
-}
-
-static cl_mem
-make_buffer (gsize size)
-{
-  g_autofree guint8 *zeros = g_malloc0 (size);
-  cl_int status;
-  cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (test_get_context ()),
-                                  CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, size, zeros, &status);
-
-  g_assert_cmpint (status, ==, CL_SUCCESS);
-  return buffer;
 }
 
 static cl_mem
@@ -163,10 +147,11 @@ run_all (GemmclPlan *plan, const Case *c)
   g_autofree gfloat *host_rows = g_new0 (gfloat, batch * gemm->m);
   g_autofree GemmclData *a = g_new0 (GemmclData, batch), *d = g_new0 (GemmclData, batch);
   g_autofree GemmclData *rows = g_new0 (GemmclData, batch);
-  g_auto (cl_mem) a_buffer = make_buffer (batch * a_size);
-  g_auto (cl_mem) b_buffer = make_buffer (batch * MAX (gemm->k, gemm->ldb) * gemm->n * 4);
-  g_auto (cl_mem) d_buffer = make_buffer (batch * d_size);
-  g_auto (cl_mem) rows_buffer = make_buffer (batch * gemm->m * sizeof (gfloat));
+  g_auto (cl_mem) a_buffer = test_create_buffer (batch * a_size, NULL);
+  g_auto (cl_mem) b_buffer =
+      test_create_buffer (batch * MAX (gemm->k, gemm->ldb) * gemm->n * 4, NULL);
+  g_auto (cl_mem) d_buffer = test_create_buffer (batch * d_size, NULL);
+  g_auto (cl_mem) rows_buffer = test_create_buffer (batch * gemm->m * sizeof (gfloat), NULL);
   g_auto (cl_mem) image = make_image ();
   GemmclRun run = GEMMCL_RUN_INIT;
   g_autoptr (GError) error = NULL;
@@ -261,7 +246,7 @@ main (int argc, char **argv)
 
   files_init (&files);
   g_setenv ("POCL_CACHE_DIR", files.dir, TRUE); /* before OpenCL is loaded */
-  g_test_init (&argc, &argv, NULL);
+  test_init_device (&argc, &argv);
   g_test_add_func ("/warm-up/cases", test_cases);
   g_test_add_func ("/warm-up/kernels", test_kernels);
   return g_test_run ();

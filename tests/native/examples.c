@@ -56,7 +56,6 @@ native_end_output (FILE *file, int saved)
   return at ? g_strndup (at, strcspn (at, "\n")) : g_strdup ("");
 }
 
-G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_program, clReleaseProgram, NULL)
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_kernel, clReleaseKernel, NULL)
 
