@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The library's directory in the user's cache, and the cache of compiled programs.
+ */
 
 #include <errno.h>
 #include <fcntl.h>

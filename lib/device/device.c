@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Devices: their properties, and the selection by a query.
+ */
 #include "device/device.h"
 
 #include <CL/cl_ext.h>

@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Errors: messages, and the names of OpenCL's errors.
+ */
 #include "device/device.h"
 
 /* clang-format off: a name with hyphens */

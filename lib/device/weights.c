@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Weights that the plans of a context share.
+ */
 #include "device/device.h"
 
 #define XXH_INLINE_ALL
@@ -36,7 +39,7 @@ gemmcl_weights_make_key (const gfloat *data, gsize n, const gchar *layout)
                           (guint64)hash.high64, (guint64)hash.low64, layout);
 }
 
-/* With the lock held. */
+/* Needs the lock. */
 static GemmclWeights *
 lookup (GemmclWeightsTable *table, const gchar *key)
 {

@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The description of a problem: sizes, layouts, types and epilogue. Any thread.
+ */
 #pragma once
 
 #include <glib-object.h>
@@ -117,6 +120,8 @@ gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *norma
  * @GEMMCL_ADDEND_PREVIOUS: C is the result of the plan's previous run, zeros for the first run. The
  *   plan keeps it on the device in f32, not rounded to D's type; ldc, c_offset and c_stride are
  *   ignored
+ *
+ * The source of C.
  */
 typedef enum {
   GEMMCL_ADDEND_NONE,

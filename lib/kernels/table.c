@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The table of kernels: look-up, limits, tiles and image blocks of a row.
+ */
 #include "kernels/kernels.h"
 
 #include <string.h>
@@ -281,7 +284,7 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
   }
   return gemmcl_fail (
       error, GEMMCL_ERROR_KERNEL,
-      "Kernel %s reads images, and %s is more than one on %s holds, of up to %zu x %zu texels.",
+      "Kernel %s reads images, but %s does not fit an image of %s, at most %zu x %zu texels.",
       kernel->name, which == GEMMCL_OPERAND_A ? "A" : "B", device->name, max_width, max_height);
 }
 

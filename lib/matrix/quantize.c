@@ -148,7 +148,7 @@ gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, GemmclQuantization 
   byte = g_try_malloc (rows * cols);
   if (scale == NULL || byte == NULL) {
     gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                 "There is not enough memory for a matrix of %zu x %zu bytes.", rows, cols);
+                 "There is not enough memory for a matrix of %zu x %zu i8.", rows, cols);
     return NULL;
   }
   if (!find_scales (gemmcl_matrix_get_data (floats), n, by_row ? cols : 1, by_row ? cols : rows,

@@ -429,8 +429,8 @@ gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path, con
 
   if (gemmcl_matrix_is_column_major (self))
     return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
-                             "Expected a matrix whose rows lie together, which is all that a "
-                             "safetensors file can hold, found one whose columns do.");
+                             "Expected a row-major matrix, the only order that a safetensors file "
+                             "can hold, found a column-major one.");
   if (!g_utf8_validate (name, -1, NULL))
     return gemmcl_fail_file (error, GEMMCL_ERROR_INVALID, path,
                              "Expected a tensor's name in UTF-8, found “%s”.", name);

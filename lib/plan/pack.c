@@ -206,7 +206,7 @@ gemmcl_body_build_quantize (GemmclBody *self, GError **error)
                               gemm->a_image || !by_column ? " -DA_UNIT_COL" : ""),
              error) &&
          (self->int8_a = gemmcl_body_create_memory (self, gemm->m, BYTES_ROW (gemm->k),
-                                                    "A, in bytes,", error)) != NULL;
+                                                    "A, as int8,", error)) != NULL;
 }
 
 gboolean

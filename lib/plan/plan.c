@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Creating plans: the kernel, the steps of a run and their memory.
+ */
 #include <CL/cl_ext.h>
 #include <string.h>
 
@@ -348,8 +351,8 @@ build_reduce (GemmclBody *self, GError **error)
              self, &self->reduce, "reduce.cl", "reduce",
              gemmcl_kernel_make_reduce_options (self->kernel, &self->gemm, self->split), error) &&
          (self->no_bias = gemmcl_body_create_bias (self, error)) != NULL &&
-         (self->workspace = create_floats (self, self->gemm.n * self->split, "D of the parts of K",
-                                           error)) != NULL;
+         (self->workspace = create_floats (self, self->gemm.n * self->split,
+                                           "The split-K workspace", error)) != NULL;
 }
 
 static gboolean

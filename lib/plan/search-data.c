@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The matrices of a search, timed runs, and the check of results.
+ */
 #include "plan/search.h"
 
 #include <math.h>

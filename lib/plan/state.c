@@ -1,5 +1,8 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The previous result that a plan keeps with GEMMCL_ADDEND_PREVIOUS.
+ */
 #include "plan/plan.h"
 
 /* The options of load and store. */
