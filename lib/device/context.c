@@ -160,7 +160,7 @@ gemmcl_context_is_wrapped (GemmclContext *self)
   return self->wrapped;
 }
 
-/* Whether @device belongs to @context. Replaces a @device that is NULL by the context's first. */
+/* TRUE if @device belongs to @context. Replaces a @device that is NULL by the context's first. */
 static gboolean
 find_device (cl_context context, cl_device_id *device, GError **error)
 {
@@ -283,7 +283,7 @@ gemmcl_context_get_wrapped (cl_context wrapped, cl_device_id device, GError **er
   return context;
 }
 
-/* Whether @device is @other or a sub-device of it. */
+/* TRUE if @device is @other or a sub-device of it. */
 static gboolean
 is_part_of (cl_device_id device, cl_device_id other)
 {

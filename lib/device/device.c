@@ -352,7 +352,7 @@ is_any (const gchar *asked)
   return asked == NULL || *asked == '\0' || g_ascii_strcasecmp (asked, "auto") == 0;
 }
 
-/* Whether @asked selects this item: it is "auto", the number @index, or a part of @name. */
+/* TRUE if @asked selects this item: it is "auto", the number @index, or a part of @name. */
 static gboolean
 is_asked (const gchar *asked, guint index, const gchar *name)
 {

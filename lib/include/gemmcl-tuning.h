@@ -165,11 +165,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
  * stay.
  *
  * These take turns, alternately forwards and backwards. A turn is the median of a few runs. After
- * three turns, candidates that are slower than the best by a quarter drop out. Another candidate
- * wins over the first one if it was faster in three of four turns, and by at least 2 % in half of
- * them. Fewer than five turns give no result. After five turns, candidates that were slower
- * than the best by at least 5 % in each of them drop out; the search ends when the best is alone or
- * has beaten the first one so.
+ * three turns, candidates that are slower than the best by a quarter drop out. After five turns,
+ * candidates that were slower than the best by at least 5 % in each turn drop out, too; the search
+ * ends early once that is so for every candidate except the best. Another candidate wins over the
+ * first one if it was faster in three of four turns, and by at least 2 % in half of them. Fewer
+ * than five turns give no result.
  *
  * The best kernel is stored as by gemmcl_tuning_store(), even if it is the first candidate. Nothing
  * is stored for problems that cannot have entries: frames whose pixels are rows, a D that is a

@@ -142,7 +142,7 @@ find_type (Tensor *tensor)
       tensor->size = others[i].size;
 }
 
-/* Whether the shape matches the bytes between the offsets. */
+/* TRUE if the shape matches the bytes between the offsets. */
 static gboolean
 shape_fits (const Tensor *tensor)
 {

@@ -75,7 +75,7 @@ check_shape (const GemmclMatrixSource *source, gsize rows, gsize cols, gsize *n_
   return TRUE;
 }
 
-/* Whether every finite element is finite as an f32. Only f64 can exceed the range. */
+/* TRUE if every finite element is finite as an f32. Only f64 can exceed the range. */
 static gboolean
 check_range (const GemmclMatrixSource *source, const gdouble *elements, gsize rows, gsize cols,
              GError **error)

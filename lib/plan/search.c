@@ -31,7 +31,7 @@
 #define MOST_TURNS  15
 #define TURNS_SHARE 0.75
 
-/* After LEAST_TURNS turns, candidates drop out that were this much slower than the best in each. */
+/* After LEAST_TURNS, a candidate drops out if the best was this many times as fast in each turn. */
 #define CLEAR_GAIN 1.05
 
 /* The largest number of plans besides the first; each holds a B. */
@@ -438,7 +438,7 @@ drop_slow (Race *self)
   }
 }
 
-/* Whether @racer was clearly slower than @best in each turn. */
+/* TRUE if @racer was slower than @best by CLEAR_GAIN in each turn. */
 static gboolean
 is_beaten (const Racer *racer, const Racer *best)
 {
@@ -449,7 +449,8 @@ is_beaten (const Racer *racer, const Racer *best)
   return TRUE;
 }
 
-/* Drops the others that the best has beaten. Returns: whether more turns may change the order. */
+/* Drops the racers that the best has beaten; never the first. Returns: TRUE if more turns may
+ * change the order. */
 static gboolean
 drop_beaten (Race *self)
 {

@@ -210,7 +210,7 @@ validate_size (const gchar *name, gsize size, GError **error)
   return TRUE;
 }
 
-/* Whether the offset of the last byte of the last batch fits a signed 64-bit number. */
+/* TRUE if the offset of the last byte of the last batch fits a signed 64-bit number. */
 static gboolean
 extent_is_countable (const GemmclMatrixLayout *layout, gsize batch, gsize type_size)
 {

@@ -242,7 +242,7 @@ softmax_row (gsize n, Row *row)
   }
 }
 
-/* Whether @found is within the bound. @off: its error if it is a number, else 0 */
+/* TRUE if @found is within the bound. @off: its error if it is a number, else 0 */
 static gboolean
 is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
 {
