@@ -1,25 +1,25 @@
 #!/bin/bash
-# All tests: installs what they need, builds, runs them, and counts. The last line is
+# All tests: installs the packages that they need, builds, runs them, and counts. The last line is
 #
 #     N passed, N failed, N skipped
 #
 # and the exit status is not 0 if anything failed. Above it stands why what was skipped was.
 #
-#   build/           gcc, warnings are errors, every test
-#   build-sanitize/  clang with AddressSanitizer and UBSan, the tests that are C programs
-#   build-thread/    clang with ThreadSanitizer, those of the library and the element
-#
+# Without an option it is one build, build/ with gcc, in which warnings are errors, and every test.
 # PoCL takes long to compile kernels, so these tests are brief: PoCL compiles without optimisation
 # (tests/doubles/cl-brief-layer.c), and the options that make another program of a kernel are tested
 # with the first row of each method. More tests:
 #
-#   --ci             and the tests of the library, the kernels and the element in the chroots of
-#                    tools/distros.sh
-#   --full           with every row, optimised; the library's tests on Intel's OpenCL runtime for
-#                    CPUs, too; what Intel's driver for GPUs, without one, makes of every row; and
-#                    the fuzz targets under libFuzzer, in build-fuzz/, for a minute each
-#   --all            and all kernels on Intel's runtime for CPUs, and everything in the chroots:
-#                    hours where nothing of it was done before
+#   --ci             and two builds with sanitizers, build-sanitize/ (clang with AddressSanitizer and
+#                    UBSan, the tests that are C programs) and build-thread/ (clang with
+#                    ThreadSanitizer, those of the library and the element); some on Intel's OpenCL
+#                    runtime for CPUs; and those of the library, the kernels and the element in the
+#                    chroots of tools/distros.sh
+#   --full           with every row, optimised, and with the sanitizers; the library's tests on
+#                    Intel's runtime, too; what Intel's driver for GPUs, without one, makes of every
+#                    row; and the fuzz targets under libFuzzer, in build-fuzz/, for a minute each
+#   --all            and all kernels on Intel's runtime, and everything in the chroots: hours where
+#                    nothing of it was done before
 #
 # Without --all, Intel's runtime runs the first kernel of each method with subgroups.
 # docs/internals/testing.md says what each of these is good for.
@@ -53,13 +53,19 @@ configure () {
   fi
 }
 
-distros=()
-drivers=()
+sanitize=yes
 fuzz=
+drivers=()
+distros=()
+# Without --all, the first kernel of each method with subgroups.
 intel_rows=subgroups
 intel_tests=(kernels-0 kernels-1 kernels-2 kernels-3 native-8 native-16)
 case ${1-} in
-  '') export GEMMCL_TEST_BRIEF=1 ;;
+  '')
+    export GEMMCL_TEST_BRIEF=1
+    sanitize=
+    intel_tests=()
+    ;;
   --ci)
     export GEMMCL_TEST_BRIEF=1
     intel_tests+=(pictures rows)
@@ -90,32 +96,57 @@ if ! tools/setup.sh test; then
 fi
 
 # A build that fails leaves no log, which counts as a failure.
-intel_log=build/meson-logs/intel-cpu.json
-rm -f "$intel_log"
-if configure build gcc && ninja --quiet -C build; then
-  section 'testing build/'
-  meson test -C build --no-rebuild --print-errorlogs --timeout-multiplier 10 || true
-fi
-section "testing build/ on Intel's OpenCL runtime for CPUs"
-if said=$(tools/intel-runtime.sh true 2>&1); then
-  env ${intel_rows:+GEMMCL_TEST_ROWS=$intel_rows} tools/intel-runtime.sh \
-    meson test -C build --no-rebuild --print-errorlogs --logbase intel-cpu --timeout-multiplier 10 \
-    "${intel_tests[@]}" || true
-else
-  python3 tools/test-results.py --stand-in SKIP "${said##*$'\n'}" >"$intel_log"
-fi
-for target in "${drivers[@]}"; do
-  section "testing what Intel's driver makes of the kernels for $target"
-  driver_log=build/meson-logs/driver-$target-intel-driver.sh.json
-  rm -f "$driver_log"
-  if said=$(tools/intel-driver.sh "$target" true 2>&1); then
-    GEMMCL_DRIVER_CACHE=${XDG_CACHE_HOME:-$HOME/.cache} meson test -C build --no-rebuild \
-      --print-errorlogs --logbase "driver-$target" --timeout-multiplier 10 \
-      --wrapper "$PWD/tools/intel-driver.sh $target" driver build-info gst-va-driver || true
-  else
-    python3 tools/test-results.py --stand-in SKIP "${said##*$'\n'}" >"$driver_log"
+results=()
+
+# tested DIRECTORY LOG ARGUMENT...: meson test; the log is DIRECTORY/meson-logs/LOG.json.
+tested () {
+  local directory=$1 log=$2
+  shift 2
+  meson test -C "$directory" --print-errorlogs --timeout-multiplier 10 --logbase "$log" "$@" || true
+}
+
+# stand_in LOG REASON: a log with one test that was skipped.
+stand_in () {
+  python3 tools/test-results.py --stand-in SKIP "$2" >"$1"
+}
+
+with_gcc () {
+  results+=(gcc=build)
+  if configure build gcc && ninja --quiet -C build; then
+    section 'testing build/'
+    tested build testlog --no-rebuild
   fi
-done
+}
+
+on_intel_cpu () {
+  local log=build/meson-logs/intel-cpu.json said
+  section "testing build/ on Intel's OpenCL runtime for CPUs"
+  rm -f "$log"
+  results+=(intel-cpu="$log")
+  if said=$(tools/intel-runtime.sh true 2>&1); then
+    env ${intel_rows:+GEMMCL_TEST_ROWS=$intel_rows} tools/intel-runtime.sh \
+      meson test -C build --no-rebuild --print-errorlogs --logbase intel-cpu \
+      --timeout-multiplier 10 "${intel_tests[@]}" || true
+  else
+    stand_in "$log" "${said##*$'\n'}"
+  fi
+}
+
+# on_intel_driver TARGET
+on_intel_driver () {
+  local target=$1 said log
+  log=build/meson-logs/driver-$target-intel-driver.sh.json
+  section "testing what Intel's driver makes of the kernels for $target"
+  rm -f "$log"
+  results+=("driver-$target=$log")
+  if said=$(tools/intel-driver.sh "$target" true 2>&1); then
+    GEMMCL_DRIVER_CACHE=${XDG_CACHE_HOME:-$HOME/.cache} tested build "driver-$target" \
+      --no-rebuild --wrapper "$PWD/tools/intel-driver.sh $target" driver build-info gst-va-driver
+  else
+    stand_in "$log" "${said##*$'\n'}"
+  fi
+}
+
 # In the builds for sanitizers Meson builds what the tests need, and no more; optimised less, with
 # as much debugging information as a report takes.
 sanitizers=(-Dtools=enabled -Doptimization=1 -Ddebug=false -Dc_args=-g1 -Db_lundef=false)
@@ -129,36 +160,49 @@ sanitized () {
     ASAN_OPTIONS=detect_leaks=1:exitcode=99 \
     LSAN_OPTIONS=suppressions=$PWD/tests/project/leaks.supp:print_suppressions=0 \
     UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:exitcode=99 \
-    meson test -C build-sanitize --print-errorlogs --timeout-multiplier 10 "$@" || true
+    tested build-sanitize "$@"
 }
-kernels_log=build-sanitize/meson-logs/kernels.json
-tool_log=build-sanitize/meson-logs/tool.json
-if configure build-sanitize clang "${sanitizers[@]}" -Db_sanitize=address,undefined; then
-  sanitized --no-suite script --no-suite kernels --no-suite tools
-  sanitized --logbase tool tool-usage tool-devices
-  sanitized --logbase kernels --test-args='-p /kernels/gemm_naive' kernels-0
-fi
 
-# The setup of this build tells the sanitizer what GLib orders (tests/project/meson.build).
-if configure build-thread clang "${sanitizers[@]}" -Db_sanitize=thread -Dtools=disabled \
-  -Ddocs=disabled && meson compile -C build-thread order-glib; then
-  GEMMCL_TEST_BRIEF=1 meson test -C build-thread --print-errorlogs --suite lib --suite gst \
-    --no-suite script --no-suite one-thread || true
-fi
+with_sanitizers () {
+  local logs=build-sanitize/meson-logs
+  results+=(sanitized=build-sanitize "sanitized=$logs/kernels.json" "sanitized=$logs/tool.json")
+  if configure build-sanitize clang "${sanitizers[@]}" -Db_sanitize=address,undefined; then
+    sanitized testlog --no-suite script --no-suite kernels --no-suite tools
+    sanitized tool tool-usage tool-devices
+    sanitized kernels --test-args='-p /kernels/gemm_naive' kernels-0
+  fi
+  # The setup of this build tells the sanitizer what GLib orders (tests/project/meson.build).
+  results+=(threads=build-thread)
+  if configure build-thread clang "${sanitizers[@]}" -Db_sanitize=thread -Dtools=disabled \
+    -Ddocs=disabled && meson compile -C build-thread order-glib; then
+    GEMMCL_TEST_BRIEF=1 tested build-thread testlog --suite lib --suite gst --no-suite script \
+      --no-suite one-thread
+  fi
+}
 
-if [ -n "$fuzz" ] && configure build-fuzz clang -Dfuzz=true -Db_sanitize=address,undefined \
-  -Db_lundef=false -Dtools=disabled -Ddocs=disabled && ninja --quiet -C build-fuzz fuzz-targets
-then
-  section 'fuzzing'
-  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 meson test -C build-fuzz --no-rebuild \
-    --print-errorlogs --suite fuzz || true
-fi
+with_fuzzing () {
+  results+=(fuzz=build-fuzz)
+  if configure build-fuzz clang -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
+    -Dtools=disabled -Ddocs=disabled && ninja --quiet -C build-fuzz fuzz-targets; then
+    section 'fuzzing'
+    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 tested build-fuzz testlog --no-rebuild \
+      --suite fuzz
+  fi
+}
 
-results=(gcc=build sanitized=build-sanitize sanitized="$kernels_log" sanitized="$tool_log"
-  threads=build-thread intel-cpu="$intel_log" ${fuzz:+fuzz=build-fuzz})
+with_gcc
+if [ ${#intel_tests[@]} -gt 0 ]; then
+  on_intel_cpu
+fi
 for target in "${drivers[@]}"; do
-  results+=("driver-$target=build/meson-logs/driver-$target-intel-driver.sh.json")
+  on_intel_driver "$target"
 done
+if [ -n "$sanitize" ]; then
+  with_sanitizers
+fi
+if [ -n "$fuzz" ]; then
+  with_fuzzing
+fi
 for name in "${distros[@]}"; do
   tools/distros.sh --no-count "$name"
   results+=("$name=build-distros/$name.json")
