@@ -84,11 +84,12 @@ class Silence(EmptyCaches):
         """A row of each method is built, and nothing is said on stderr."""
         listed = self.ends(0, "kernels").stdout
         names = ["gemm_naive", *re.findall(r"^\s*(\w+_\d\w*) ", listed, re.MULTILINE)]
-        # Of variants and precisions the first; their sources are the same.
+        # The first of variants and precisions, whose sources are the same.
         rows = {VARIANT.sub("", name): name for name in reversed(names)}
         self.assertGreater(len(rows), 10)
+        layers = {"OPENCL_LAYERS": os.environ.get("GEMMCL_BRIEF_LAYER", "")}
         said = self.ends(0, "bench", "-M", 4, "-N", 16, "-K", 16, "-i", 0,
-                         "-k", ",".join(rows.values()), **self.caches)
+                         "-k", ",".join(rows.values()), **self.caches, **layers)
         self.assertEqual(said.stderr, "")
 
 
