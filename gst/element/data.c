@@ -162,15 +162,17 @@ open_surface (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *r
                              data, run, error);
 }
 
-/* A dma-buf may be a VA surface, whose layout only the media driver knows. */
+/* A dma-buf may be a VA surface, whose layout only the media driver knows. One that cannot be mapped
+ * is read as a surface or not at all. */
 static gboolean
 is_surface (GstGemmcl *self, GstBuffer *buffer)
 {
   const GemmclImage *image = &self->slot.problem.a_image;
 
-  if (!gst_gemmcl_va_has_surface (buffer))
-    return gst_gemmcl_dmabuf_is_torn (buffer);
-  return gemmcl_pixel_format_get_n_planes (image->format) == 2 &&
+  if (gst_gemmcl_dmabuf_is_shared (buffer))
+    return TRUE;
+  return gst_gemmcl_va_has_surface (buffer) &&
+         gemmcl_pixel_format_get_n_planes (image->format) == 2 &&
          (image->width | image->height) % 2 == 0 &&
          gst_gemmcl_va_check (&self->device.va, self->device.context, NULL);
 }

@@ -88,14 +88,12 @@ is_of_media_driver (GstMemory *memory)
 }
 
 gboolean
-gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer)
+gst_gemmcl_dmabuf_is_shared (GstBuffer *buffer)
 {
   for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
     GstMemory *memory = gst_buffer_peek_memory (buffer, i);
-    const GstMemory *root = gst_gemmcl_get_root (memory);
 
-    if (is_of_media_driver (memory) &&
-        (memory->offset != root->offset || memory->size != root->size))
+    if (is_of_media_driver (memory) && memory->parent)
       return TRUE;
   }
   return FALSE;

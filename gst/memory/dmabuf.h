@@ -11,10 +11,9 @@
 /** gst_gemmcl_dmabuf_can_import: Returns: whether the device reads dma-bufs without a copy. */
 gboolean gst_gemmcl_dmabuf_can_import (GemmclContext *context);
 
-/** gst_gemmcl_dmabuf_is_torn: Returns: whether @buffer has a part of a dma-buf of a media driver.
- * Nothing can read such a part: it is no surface, it may be tiled, and GStreamer crashes when it is
- * mapped. */
-gboolean gst_gemmcl_dmabuf_is_torn (GstBuffer *buffer);
+/** gst_gemmcl_dmabuf_is_shared: Returns: TRUE if a memory of @buffer was made by gst_memory_share()
+ * of a media driver's dma-buf. GStreamer 1.22 crashes when such a memory is mapped. */
+gboolean gst_gemmcl_dmabuf_is_shared (GstBuffer *buffer);
 
 /**
  * gst_gemmcl_dmabuf_open:

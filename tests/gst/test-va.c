@@ -381,25 +381,6 @@ test_named_tiles (void)
   assert_right ();
 }
 
-/* A device that shares no surfaces cannot read tiles: the element refuses them where the caps say
- * that they are some; else GStreamer refuses to map them. */
-static void
-test_unshared_tiles (void)
-{
-  g_auto (Finish) refused = {NULL};
-
-  g_setenv ("GEMMCL_DOUBLES_WITHOUT", "va", TRUE);
-  if (finish_has_drm_formats ()) {
-    refuse (SOURCE DMABUF, "tiled dma-bufs) are not taken.|has no cl_intel_va_api_media_sharing");
-  } else {
-    finish_run (&refused, NULL, NULL, SOURCE DMABUF PIXELS);
-    g_assert_nonnull (refused.failure);
-    g_assert_cmpuint (refused.n, ==, 0);
-  }
-  g_unsetenv ("GEMMCL_DOUBLES_WITHOUT");
-  assert_right ();
-}
-
 /* In place of each buffer one whose memory @replace makes. */
 static GstPadProbeReturn
 replace_memory (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer replace)
@@ -469,6 +450,28 @@ test_parts_of_tiles (void)
   assert_right ();
 }
 
+/* A device that shares no surfaces cannot read tiles: the element refuses them where the caps say
+ * that they are some; else GStreamer refuses to map them. */
+static void
+test_unshared_tiles (void)
+{
+  g_auto (Finish) refused = {NULL}, shared = {NULL};
+
+  g_setenv ("GEMMCL_DOUBLES_WITHOUT", "va", TRUE);
+  if (finish_has_drm_formats ()) {
+    refuse (SOURCE DMABUF, "tiled dma-bufs) are not taken.|has no cl_intel_va_api_media_sharing");
+  } else {
+    finish_run (&refused, NULL, NULL, SOURCE DMABUF PIXELS);
+    g_assert_nonnull (refused.failure);
+    g_assert_cmpuint (refused.n, ==, 0);
+    finish_run (&shared, replace_all, (gpointer)share_all, SOURCE DMABUF PIXELS);
+    assert_words (shared.failure, "has no cl_intel_va_api_media_sharing");
+    g_assert_cmpuint (shared.n, ==, 0);
+  }
+  g_unsetenv ("GEMMCL_DOUBLES_WITHOUT");
+  assert_right ();
+}
+
 int
 main (int argc, char **argv)
 {
@@ -476,13 +479,14 @@ main (int argc, char **argv)
 
   gst_init (&argc, &argv);
   g_test_init (&argc, &argv, NULL);
+  /* Tests that change the environment come last, so that they affect no other test. */
   if (g_getenv ("GEMMCL_DOUBLES_VENDOR")) {
     finish_add_test ("/va/vendor", test_vendor, needs);
   } else if (g_getenv ("GEMMCL_DOUBLES_MODIFIER")) {
     finish_add_test ("/va-tiled/surfaces", test_tiled, needs);
     finish_add_test ("/va-tiled/named", test_named_tiles, needs);
-    finish_add_test ("/va-tiled/unshared", test_unshared_tiles, needs);
     finish_add_test ("/va-tiled/parts", test_parts_of_tiles, needs);
+    finish_add_test ("/va-tiled/unshared", test_unshared_tiles, needs);
   } else {
     finish_add_test ("/va/modes", test_modes, needs);
     finish_add_test ("/va/inflight", test_inflight, needs);
