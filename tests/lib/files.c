@@ -21,6 +21,15 @@ files_clear (Files *files)
   g_clear_pointer (&files->dir, g_free);
 }
 
+void
+files_enter_cache (const Files *files)
+{
+  g_autofree gchar *pocl = g_build_filename (g_get_user_cache_dir (), "pocl", NULL);
+
+  g_setenv ("POCL_CACHE_DIR", pocl, FALSE);
+  g_setenv ("XDG_CACHE_HOME", files->dir, TRUE);
+}
+
 gchar *
 files_path (const Files *files, const gchar *name)
 {

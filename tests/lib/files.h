@@ -14,6 +14,9 @@ void files_init (Files *files);
 void files_clear (Files *files);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Files, files_clear)
 
+/* Makes the directory XDG_CACHE_HOME; the driver's cache, of what it compiled, stays where it was. */
+void files_enter_cache (const Files *files);
+
 /* Returns: (transfer full): the path of a file of that name, which need not exist. */
 gchar *files_path (const Files *files, const gchar *name);
 

@@ -166,37 +166,30 @@ make_c (gsize rows, guint seed)
   return gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, N, data, NULL);
 }
 
+typedef gboolean (*Set) (GemmclPlan *, GemmclMatrix *, GError **);
+
+static void
+set (Flow *self, Set set_operand, GemmclMatrix *matrix)
+{
+  g_autoptr (GemmclMatrix) owned = matrix;
+  g_autoptr (GError) error = NULL;
+
+  set_operand (self->plan, matrix, &error);
+  g_assert_no_error (error);
+}
+
 static void
 set_b (Flow *self, guint seed)
 {
-  g_autoptr (GemmclMatrix) b = make_b (seed);
-  g_autoptr (GError) error = NULL;
-
-  gemmcl_plan_set_b (self->plan, b, &error);
-  g_assert_no_error (error);
+  set (self, gemmcl_plan_set_b, make_b (seed));
   self->seed = seed;
 }
 
 static void
 set_bias (Flow *self, guint seed)
 {
-  g_autoptr (GemmclMatrix) bias = make_c (1, seed);
-  g_autoptr (GError) error = NULL;
-
-  gemmcl_plan_set_bias (self->plan, bias, &error);
-  g_assert_no_error (error);
+  set (self, gemmcl_plan_set_bias, make_c (1, seed));
   self->bias = seed;
-}
-
-static void
-set_c (Flow *self, guint seed)
-{
-  g_autoptr (GemmclMatrix) c = make_c (M, seed);
-  g_autoptr (GError) error = NULL;
-
-  gemmcl_plan_set_c (self->plan, c, &error);
-  g_assert_no_error (error);
-  self->c = seed;
 }
 
 static GemmclPrepared *
@@ -419,7 +412,8 @@ test_swap (void)
 
   flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_MATRIX);
   set_bias (&flow, 1);
-  set_c (&flow, 1);
+  set (&flow, gemmcl_plan_set_c, make_c (M, 1));
+  flow.c = 1;
   g_assert_cmpint (gemmcl_plan_get_choice_source (flow.plan), ==, GEMMCL_CHOICE_RULES);
   run_until (&flow, is_final);
   assert_swapped (&flow, kernel);
@@ -716,23 +710,16 @@ int
 main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree gchar *home = NULL;
+  g_auto (Files) files = {NULL};
   gint status;
 
-  /* What the driver compiled is kept where it was. */
-  if (g_getenv ("POCL_CACHE_DIR") == NULL) {
-    g_autofree gchar *pocl = g_build_filename (g_get_user_cache_dir (), "pocl", NULL);
-    g_setenv ("POCL_CACHE_DIR", pocl, TRUE);
-  }
-  home = g_dir_make_tmp ("gemmcl-auto-tune-XXXXXX", &error);
-  g_assert_no_error (error);
-  g_setenv ("XDG_CACHE_HOME", home, TRUE);
+  files_init (&files);
+  files_enter_cache (&files);
   g_test_init (&argc, &argv, NULL);
   main_thread = g_thread_self ();
   context = gemmcl_context_new (NULL, &error);
   if (context == NULL) {
     g_print ("1..0 # SKIP %s\n", error->message);
-    files_remove_all (home);
     return 0;
   }
   g_test_add_func ("/auto-tune/swap", test_swap);
@@ -748,6 +735,5 @@ main (int argc, char **argv)
   g_test_add_func ("/auto-tune/off", test_off);
   status = g_test_run ();
   g_clear_object (&context);
-  files_remove_all (home);
   return status;
 }

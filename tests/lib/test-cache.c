@@ -155,6 +155,15 @@ read_file (const gchar *path, gsize *length)
   return content;
 }
 
+/* Fills a new cache with one entry. Returns: (transfer full): its path. */
+static gchar *
+fill (Cache *cache)
+{
+  cache_init (cache);
+  assert_probe (cache, GEMMCL_ACTIVATION_NONE, "-6");
+  return get_only_file (cache);
+}
+
 static void
 write_file (const gchar *path, const gchar *content, gsize length)
 {
@@ -169,9 +178,7 @@ test_written (void)
   g_autofree gchar *path = NULL, *content = NULL, *sum = NULL, *key = NULL;
   gsize length;
 
-  cache_init (&cache);
-  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
-  path = get_only_file (&cache);
+  path = fill (&cache);
   content = read_file (path, &length);
   sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, content + HEAD_LENGTH,
                                        length - HEAD_LENGTH);
@@ -228,9 +235,7 @@ test_modes (void)
   g_auto (Cache) cache = {0};
   g_autofree gchar *path = NULL;
 
-  cache_init (&cache);
-  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
-  path = get_only_file (&cache);
+  path = fill (&cache);
   g_assert_cmphex (get_mode (path), ==, S_IFREG | 0600);
   g_assert_cmphex (get_mode (cache.dir), ==, S_IFDIR | 0700);
 }
@@ -311,9 +316,7 @@ test_too_large (void)
   gint out, status;
   GPid pid;
 
-  cache_init (&cache);
-  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
-  path = get_only_file (&cache);
+  path = fill (&cache);
   g_assert_cmpint (truncate (path, 3000000000), ==, 0);
   g_assert_true (g_setenv ("G_MESSAGES_DEBUG", "gemmcl", TRUE));
   pid = start (&cache, GEMMCL_ACTIVATION_NONE, &out);
@@ -335,9 +338,7 @@ test_damaged (void)
   g_autofree gchar *path = NULL, *content = NULL;
   gsize length;
 
-  cache_init (&cache);
-  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
-  path = get_only_file (&cache);
+  path = fill (&cache);
   content = read_file (path, &length);
   for (guint i = 0; i < 9; i++) {
     const gsize lengths[] = {0, 7, HEAD_LENGTH, HEAD_LENGTH + 1, length / 2, length - 1};
@@ -368,9 +369,7 @@ test_foreign (void)
   g_autoptr (GString) forged = NULL;
   gsize length;
 
-  cache_init (&cache);
-  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
-  path = get_only_file (&cache);
+  path = fill (&cache);
   content = read_file (path, &length);
   sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, rubbish, -1);
   forged = g_string_new_len (content, 72);
@@ -390,9 +389,7 @@ test_directory_in_place (void)
   g_autofree gchar *path = NULL, *inside = NULL;
   g_autoptr (GPtrArray) files = NULL;
 
-  cache_init (&cache);
-  assert_probe (&cache, GEMMCL_ACTIVATION_NONE, "-6");
-  path = get_only_file (&cache);
+  path = fill (&cache);
   g_assert_cmpint (g_unlink (path), ==, 0);
   inside = g_build_filename (path, "inside", NULL);
   g_assert_cmpint (g_mkdir_with_parents (inside, 0700), ==, 0);

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Plans: operands that do not fit, smaller runs, statistics, threads. */
+/* Plans: operands that do not fit, smaller runs, statistics. */
 
 #include <math.h>
 #include <string.h>
@@ -25,13 +25,11 @@ fixture_clear (Fixture *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fixture, fixture_clear)
 
-/* Returns: %FALSE, with the test skipped, without a device. @gemm: more than the sizes */
+/* @gemm: (nullable): more than the sizes */
 static void
 fixture_init (Fixture *self, gsize m, gsize n, gsize k, const GemmclGemm *gemm)
 {
   const GemmclGemm init = GEMMCL_GEMM_INIT;
-  GemmclContext *context = test_get_context ();
-  g_autoptr (GError) error = NULL;
   gsize batch;
 
   self->gemm = gemm ? *gemm : init;
@@ -39,8 +37,7 @@ fixture_init (Fixture *self, gsize m, gsize n, gsize k, const GemmclGemm *gemm)
   self->gemm.n = n;
   self->gemm.k = k;
   batch = MAX (self->gemm.batch, 1);
-  self->plan = gemmcl_plan_new (context, &self->gemm, NULL, &error);
-  g_assert_no_error (error);
+  self->plan = test_make_plan (&self->gemm, NULL, NULL);
   self->a = g_new (gfloat, batch * m * k);
   self->d = g_new (gfloat, batch * m * n);
   for (gsize i = 0; i < batch * m * k; i++)
@@ -69,7 +66,7 @@ fixture_run (Fixture *self, gsize m, gsize batch, GError **error)
       .batch = batch,
       .alpha = self->gemm.alpha,
       .beta = self->gemm.beta,
-      .a = a,
+      .a = self->gemm.alpha == 0 ? NULL : a,
       .d = d,
   };
 
@@ -327,72 +324,6 @@ test_batches (void)
   }
 }
 
-typedef struct {
-  Fixture *fixture;
-  gint stop;
-} Swapper;
-
-static gpointer
-swap_weights (gpointer data)
-{
-  Swapper *self = data;
-
-  for (guint i = 0; !g_atomic_int_get (&self->stop); i++)
-    fixture_set_b (self->fixture, i % 2 ? 1 : 2);
-  return NULL;
-}
-
-/* Weights that change under load: every result is wholly of the one or of the other. */
-static void
-test_swap (void)
-{
-  g_auto (Fixture) f = {0};
-  Swapper swapper = {.fixture = &f};
-  GThread *thread;
-
-  fixture_init (&f, 33, 40, 50, NULL);
-  fixture_set_b (&f, 1);
-  thread = g_thread_new ("swapper", swap_weights, &swapper);
-  for (guint i = 0; i < 200; i++) {
-    g_autoptr (GError) error = NULL;
-
-    fixture_run (&f, 0, 0, &error);
-    g_assert_no_error (error);
-    g_assert_true (f.d[0] == 50 || f.d[0] == 100);
-    for (gsize j = 1; j < 33 * 40; j++)
-      g_assert_cmpfloat (f.d[j], ==, f.d[0]);
-  }
-  g_atomic_int_set (&swapper.stop, TRUE);
-  g_thread_join (thread);
-}
-
-static gpointer
-run_plans (gpointer data)
-{
-  const guint id = GPOINTER_TO_UINT (data);
-
-  for (guint i = 0; i < 3; i++) {
-    g_auto (Fixture) f = {0};
-
-    fixture_init (&f, 8 + id, 17, 9, NULL);
-    fixture_set_b (&f, id);
-    for (guint run = 0; run < 30; run++)
-      fixture_assert (&f, 9 * id);
-  }
-  return NULL;
-}
-
-static void
-test_threads (void)
-{
-  GThread *threads[6];
-
-  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
-    threads[i] = g_thread_new ("runner", run_plans, GUINT_TO_POINTER (i + 1));
-  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
-    g_thread_join (threads[i]);
-}
-
 /* Halves must be asked for, and hold what they are given. */
 static void
 test_halves (void)
@@ -459,7 +390,5 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/batches", test_batches);
   g_test_add_func ("/plan/large-output", test_large_output);
   g_test_add_func ("/plan/halves", test_halves);
-  g_test_add_func ("/plan/swap", test_swap);
-  g_test_add_func ("/plan/threads", test_threads);
   return g_test_run ();
 }

@@ -37,8 +37,7 @@ case_clear (Case *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Case, case_clear)
 
-/* A row-major or column-major problem of the sizes that @self has; frames of RGB and the like.
- * Returns: %FALSE, with the test skipped, without a device. */
+/* A row-major or column-major problem of the sizes that @self has; frames of RGB and the like. */
 static void
 case_init (Case *self, const gchar *kernel)
 {

@@ -17,30 +17,46 @@ G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_command_queue, clReleaseCommandQueue, NULL)
 #define SIZE 20
 
 static cl_mem
-make_buffer (GemmclContext *context, gfloat value)
+make_buffer (gfloat value)
 {
-  gfloat data[SIZE * SIZE];
-  cl_int status;
-  cl_mem buffer;
+  g_autoptr (GemmclMatrix) filled = test_make_filled (SIZE, SIZE, value);
 
-  for (guint i = 0; i < SIZE * SIZE; i++)
-    data[i] = value;
-  buffer = clCreateBuffer (gemmcl_context_get_cl_context (context),
-                           CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof data, data, &status);
-  g_assert_cmpint (status, ==, CL_SUCCESS);
-  return buffer;
+  return test_create_buffer (SIZE * SIZE * sizeof (gfloat), gemmcl_matrix_get_data (filled));
 }
 
 static void
-assert_holds (GemmclContext *context, cl_mem buffer, gfloat value)
+assert_holds (cl_mem buffer, gfloat value)
 {
   gfloat data[SIZE * SIZE];
 
-  g_assert_cmpint (clEnqueueReadBuffer (gemmcl_context_get_cl_queue (context), buffer, CL_TRUE, 0,
-                                        sizeof data, data, 0, NULL, NULL),
-                   ==, CL_SUCCESS);
+  test_read_buffer (buffer, sizeof data, data);
   for (guint i = 0; i < SIZE * SIZE; i++)
-    g_assert_cmpfloat (data[i], ==, value);
+    g_assert_cmpfloat_with_epsilon (data[i], value, 1e-6 * value);
+}
+
+static cl_command_queue
+make_queue (cl_command_queue_properties properties)
+{
+  GemmclContext *context = test_get_context ();
+
+  return clCreateCommandQueue (gemmcl_context_get_cl_context (context),
+                               gemmcl_context_get_cl_device (context), properties, NULL);
+}
+
+static cl_event
+make_gate (void)
+{
+  cl_event gate = clCreateUserEvent (gemmcl_context_get_cl_context (test_get_context ()), NULL);
+
+  g_assert_nonnull (gate);
+  return gate;
+}
+
+static void
+open_gate (cl_event gate, cl_event done)
+{
+  g_assert_cmpint (clSetUserEventStatus (gate, CL_COMPLETE), ==, CL_SUCCESS);
+  g_assert_cmpint (clWaitForEvents (1, &done), ==, CL_SUCCESS);
 }
 
 static GemmclGemm
@@ -55,17 +71,9 @@ make_gemm (void)
 static GemmclPlan *
 make_plan (const GemmclGemm *gemm, gfloat b)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GemmclMatrix) matrix = NULL;
-  GemmclPlan *plan = gemmcl_plan_new (test_get_context (), gemm, NULL, &error);
-  gfloat data[SIZE * SIZE];
+  g_autoptr (GemmclMatrix) filled = test_make_filled (SIZE, SIZE, b);
 
-  g_assert_no_error (error);
-  for (guint i = 0; i < SIZE * SIZE; i++)
-    data[i] = b;
-  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, SIZE, SIZE, data, NULL);
-  g_assert_true (gemmcl_plan_set_b (plan, matrix, &error));
-  return plan;
+  return test_make_plan (gemm, NULL, gemmcl_matrix_get_data (filled));
 }
 
 /* The buffers of a run; b and c may be NULL. */
@@ -113,23 +121,17 @@ test_in_order (void)
   g_auto (cl_mem) last = NULL;
 
   plan = make_plan (&gemm, 0.1f);
-  last = make_buffer (context, 1);
+  last = make_buffer (1);
   {
-    g_auto (cl_mem) a = make_buffer (context, 5);
-    g_auto (cl_mem) d = make_buffer (context, 0);
+    g_auto (cl_mem) a = make_buffer (5);
+    g_auto (cl_mem) d = make_buffer (0);
     const cl_command_queue queue = gemmcl_context_get_cl_queue (context);
 
     enqueue (plan, &(Buffers){.a = a, .d = d}, 0, queue, NULL, NULL);
     enqueue (plan, &(Buffers){.a = d, .d = a}, 0, queue, NULL, NULL);
     enqueue (plan, &(Buffers){.a = a, .d = last}, 0, queue, NULL, NULL);
   }
-  {
-    gfloat found;
-    g_assert_cmpint (clEnqueueReadBuffer (gemmcl_context_get_cl_queue (context), last, CL_TRUE, 0,
-                                          sizeof found, &found, 0, NULL, NULL),
-                     ==, CL_SUCCESS);
-    g_assert_cmpfloat_with_epsilon (found, 40, 1e-3);
-  }
+  assert_holds (last, 40);
 }
 
 /* Steps of a run (pack, multiply, softmax) wait for each other, and a run for what it is told. */
@@ -137,7 +139,6 @@ static void
 test_out_of_order (void)
 {
   GemmclGemm gemm = make_gemm ();
-  GemmclContext *context = test_get_context ();
   g_autoptr (GemmclPlan) plan = NULL;
   g_auto (cl_command_queue) queue = NULL;
   g_auto (cl_event) start = NULL;
@@ -145,28 +146,23 @@ test_out_of_order (void)
   g_auto (cl_mem) a = NULL;
   g_auto (cl_mem) b = NULL;
   g_auto (cl_mem) d = NULL;
-  cl_int status;
 
-  queue = clCreateCommandQueue (gemmcl_context_get_cl_context (context),
-                                gemmcl_context_get_cl_device (context),
-                                CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
-  if (status != CL_SUCCESS) {
+  queue = make_queue (CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  if (queue == NULL) {
     g_test_skip ("the device has no queues that run out of order");
     return;
   }
   gemm.activation = GEMMCL_ACTIVATION_SOFTMAX;
   plan = make_plan (&gemm, 9);
-  a = make_buffer (context, 1);
-  b = make_buffer (context, 3);
-  d = make_buffer (context, 7);
-  start = clCreateUserEvent (gemmcl_context_get_cl_context (context), &status);
-  g_assert_cmpint (status, ==, CL_SUCCESS);
+  a = make_buffer (1);
+  b = make_buffer (3);
+  d = make_buffer (7);
+  start = make_gate ();
   enqueue (plan, &(Buffers){.a = a, .b = b, .d = d}, 0, queue, start, &done);
   g_assert_cmpint (clFlush (queue), ==, CL_SUCCESS);
-  assert_holds (context, d, 7);
-  g_assert_cmpint (clSetUserEventStatus (start, CL_COMPLETE), ==, CL_SUCCESS);
-  g_assert_cmpint (clWaitForEvents (1, &done), ==, CL_SUCCESS);
-  assert_holds (context, d, 1.0f / SIZE);
+  assert_holds (d, 7);
+  open_gate (start, done);
+  assert_holds (d, 1.0f / SIZE);
 }
 
 /* B and C of a run's own go before the plan's, for that run only. */
@@ -185,16 +181,16 @@ test_own_operands (void)
   gemm.addend = GEMMCL_ADDEND_MATRIX;
   queue = gemmcl_context_get_cl_queue (context);
   plan = make_plan (&gemm, 1);
-  a = make_buffer (context, 1);
-  b = make_buffer (context, 2);
-  c = make_buffer (context, 5);
-  d = make_buffer (context, 0);
+  a = make_buffer (1);
+  b = make_buffer (2);
+  c = make_buffer (5);
+  d = make_buffer (0);
   enqueue (plan, &(Buffers){.a = a, .d = d}, 1, queue, NULL, NULL);
-  assert_holds (context, d, SIZE);
+  assert_holds (d, SIZE);
   enqueue (plan, &(Buffers){.a = a, .b = b, .c = c, .d = d}, 1, queue, NULL, NULL);
-  assert_holds (context, d, 2 * SIZE + 5);
+  assert_holds (d, 2 * SIZE + 5);
   enqueue (plan, &(Buffers){.a = a, .d = d}, 1, queue, NULL, NULL);
-  assert_holds (context, d, SIZE);
+  assert_holds (d, SIZE);
 }
 
 /* C <- A B + C, in place. */
@@ -209,12 +205,12 @@ test_accumulate (void)
 
   gemm.addend = GEMMCL_ADDEND_OUTPUT;
   plan = make_plan (&gemm, 1);
-  a = make_buffer (context, 1);
-  d = make_buffer (context, 100);
+  a = make_buffer (1);
+  d = make_buffer (100);
   for (guint i = 0; i < 3; i++)
     enqueue (plan, &(Buffers){.a = a, .d = d}, 1, gemmcl_context_get_cl_queue (context), NULL,
              NULL);
-  assert_holds (context, d, 100 + 3 * SIZE);
+  assert_holds (d, 100 + 3 * SIZE);
 }
 
 /* Weights that are set while a run that uses the old ones has not started yet. */
@@ -222,8 +218,6 @@ static void
 test_set_while_waiting (void)
 {
   const GemmclGemm gemm = make_gemm ();
-  GemmclContext *context = test_get_context ();
-  gfloat twos[SIZE * SIZE];
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (GemmclMatrix) matrix = NULL;
   g_auto (cl_command_queue) queue = NULL;
@@ -231,27 +225,21 @@ test_set_while_waiting (void)
   g_auto (cl_event) done = NULL;
   g_auto (cl_mem) a = NULL;
   g_auto (cl_mem) d = NULL;
-  cl_int status;
 
   plan = make_plan (&gemm, 1);
-  a = make_buffer (context, 1);
-  d = make_buffer (context, 0);
-  for (guint i = 0; i < SIZE * SIZE; i++)
-    twos[i] = 2;
-  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, SIZE, SIZE, twos, NULL);
-  queue = clCreateCommandQueue (gemmcl_context_get_cl_context (context),
-                                gemmcl_context_get_cl_device (context), 0, &status);
-  g_assert_cmpint (status, ==, CL_SUCCESS);
-  start = clCreateUserEvent (gemmcl_context_get_cl_context (context), &status);
-  g_assert_cmpint (status, ==, CL_SUCCESS);
+  a = make_buffer (1);
+  d = make_buffer (0);
+  matrix = test_make_filled (SIZE, SIZE, 2);
+  queue = make_queue (0);
+  g_assert_nonnull (queue);
+  start = make_gate ();
   enqueue (plan, &(Buffers){.a = a, .d = d}, 0, queue, start, &done);
   g_assert_true (gemmcl_plan_set_b (plan, matrix, NULL));
-  g_assert_cmpint (clSetUserEventStatus (start, CL_COMPLETE), ==, CL_SUCCESS);
-  g_assert_cmpint (clWaitForEvents (1, &done), ==, CL_SUCCESS);
-  assert_holds (context, d, SIZE);
+  open_gate (start, done);
+  assert_holds (d, SIZE);
   enqueue (plan, &(Buffers){.a = a, .d = d}, 0, queue, NULL, NULL);
   g_assert_cmpint (clFinish (queue), ==, CL_SUCCESS);
-  assert_holds (context, d, 2 * SIZE);
+  assert_holds (d, 2 * SIZE);
 }
 
 /* An OpenCL error is reported by its name; drivers differ in which one it is here. */
@@ -269,8 +257,8 @@ test_wrong_queue (void)
   other = gemmcl_context_new (NULL, &error);
   g_assert_no_error (error);
   plan = make_plan (&gemm, 1);
-  run.a = a = make_buffer (test_get_context (), 1);
-  run.d = d = make_buffer (test_get_context (), 1);
+  run.a = a = make_buffer (1);
+  run.d = d = make_buffer (1);
   if (submit (plan, &run, 0, gemmcl_context_get_cl_queue (other), NULL, NULL, NULL, &error)) {
     g_assert_cmpint (clFinish (gemmcl_context_get_cl_queue (other)), ==, CL_SUCCESS);
     g_test_skip ("the driver takes a queue of another context");
@@ -294,7 +282,7 @@ test_first_and_last (void)
     g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, &gemm, kernels[i], &error);
     g_auto (cl_mem) a = clCreateBuffer (gemmcl_context_get_cl_context (context), CL_MEM_READ_WRITE,
                                         SIZE * 32 * sizeof (gfloat), NULL, NULL);
-    g_auto (cl_mem) d = make_buffer (context, 0);
+    g_auto (cl_mem) d = make_buffer (0);
     const Buffers run = {.a = a, .b = a, .d = d};
     cl_event first = NULL, last = NULL;
 

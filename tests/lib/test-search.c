@@ -526,23 +526,16 @@ test_frames (void)
 int
 main (int argc, char **argv)
 {
-  g_autofree gchar *home = NULL;
+  g_auto (Files) files = {NULL};
   g_autoptr (GError) error = NULL;
   gint status;
 
-  /* What the driver compiled is kept where it was. */
-  if (g_getenv ("POCL_CACHE_DIR") == NULL) {
-    g_autofree gchar *pocl = g_build_filename (g_get_user_cache_dir (), "pocl", NULL);
-    g_setenv ("POCL_CACHE_DIR", pocl, TRUE);
-  }
-  home = g_dir_make_tmp ("gemmcl-search-XXXXXX", &error);
-  g_assert_no_error (error);
-  g_setenv ("XDG_CACHE_HOME", home, TRUE);
+  files_init (&files);
+  files_enter_cache (&files);
   g_test_init (&argc, &argv, NULL);
   context = gemmcl_context_new (NULL, &error);
   if (context == NULL) {
     g_print ("1..0 # SKIP %s\n", error->message);
-    files_remove_all (home);
     return 0;
   }
   g_test_add_func ("/search/faster", test_faster);
@@ -563,6 +556,5 @@ main (int argc, char **argv)
   g_test_add_func ("/search/frames", test_frames);
   status = g_test_run ();
   g_clear_object (&context);
-  files_remove_all (home);
   return status;
 }

@@ -28,39 +28,25 @@ fixture_clear (Fixture *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fixture, fixture_clear)
 
-static GemmclMatrix *
-make_b (gfloat value)
-{
-  gfloat data[K * N];
-
-  for (guint i = 0; i < K * N; i++)
-    data[i] = value;
-  return gemmcl_matrix_new (GEMMCL_TYPE_F32, K, N, data, NULL);
-}
-
 static void
 set_b (Fixture *self, gfloat value)
 {
-  g_autoptr (GemmclMatrix) b = make_b (value);
+  g_autoptr (GemmclMatrix) b = test_make_filled (K, N, value);
   g_autoptr (GError) error = NULL;
 
   gemmcl_plan_set_b (self->plan, b, &error);
   g_assert_no_error (error);
 }
 
-/* Returns: %FALSE, with the test skipped, without a device. */
 static void
 fixture_init (Fixture *self)
 {
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
-  GemmclContext *context = test_get_context ();
-  g_autoptr (GError) error = NULL;
 
   gemm.m = M;
   gemm.n = N;
   gemm.k = K;
-  self->plan = gemmcl_plan_new (context, &gemm, NULL, &error);
-  g_assert_no_error (error);
+  self->plan = test_make_plan (&gemm, NULL, NULL);
   for (guint i = 0; i < RUNS; i++) {
     for (guint j = 0; j < M * K; j++)
       self->a[i][j] = i + 1;
@@ -191,7 +177,7 @@ static void
 test_prepare (void)
 {
   g_auto (Fixture) self = {NULL};
-  g_autoptr (GemmclMatrix) b = make_b (3), other = make_b (4);
+  g_autoptr (GemmclMatrix) b = test_make_filled (K, N, 3), other = test_make_filled (K, N, 4);
   g_autoptr (GemmclPrepared) dropped = NULL;
   GemmclPrepared *prepared;
   g_autoptr (GError) error = NULL;
@@ -229,7 +215,7 @@ swap_weights (gpointer data)
   Swapper *self = data;
 
   for (guint i = 0; !g_atomic_int_get (&self->stop); i++) {
-    g_autoptr (GemmclMatrix) b = make_b (1 + i % 50);
+    g_autoptr (GemmclMatrix) b = test_make_filled (K, N, 1 + i % 50);
     g_autoptr (GemmclPrepared) prepared =
         gemmcl_plan_prepare (self->fixture->plan, GEMMCL_PLAN_B, b, NULL);
 
@@ -342,27 +328,6 @@ test_refused (void)
   finish (&self, 0, K);
 }
 
-static void
-test_without_b (void)
-{
-  g_auto (Fixture) self = {NULL};
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
-  GemmclRun run;
-
-  fixture_init (&self);
-  gemm.m = M;
-  gemm.n = N;
-  gemm.k = K;
-  g_object_unref (self.plan);
-  self.plan = gemmcl_plan_new (test_get_context (), &gemm, NULL, NULL);
-  run = make_run (&self, 0);
-  assert_refused (&self, &run, "no B yet");
-  run.alpha = 0;
-  run.a = NULL;
-  submit_run (&self, 0, &run);
-  finish (&self, 0, 0);
-}
-
 /* Large ones in the caller's memory, or with copies where it lies at an odd address: alike, and
  * nothing around them is written. */
 static void
@@ -370,8 +335,6 @@ test_large (void)
 {
   const gsize m = 200, n = 96, k = 16, room = m * n + 2;
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
-  GemmclContext *context = test_get_context ();
-  g_autoptr (GemmclMatrix) b = NULL;
   g_autoptr (GemmclPlan) plan = NULL;
   g_autofree gfloat *a = g_new (gfloat, m * k), *ones = g_new (gfloat, k * n);
   g_autofree gfloat *d = g_new (gfloat, RUNS * room);
@@ -385,9 +348,7 @@ test_large (void)
     ones[i] = 1;
   for (gsize i = 0; i < RUNS * room; i++)
     d[i] = -1;
-  b = gemmcl_matrix_new (GEMMCL_TYPE_F32, k, n, ones, NULL);
-  plan = gemmcl_plan_new (context, &gemm, NULL, NULL);
-  g_assert_true (gemmcl_plan_set_b (plan, b, NULL));
+  plan = test_make_plan (&gemm, NULL, ones);
   for (guint round = 0; round < RUNS; round += 3) {
     const GemmclData data_a = {.host = {a}};
     cl_event done[3];
@@ -423,7 +384,6 @@ main (int argc, char **argv)
   g_test_add_func ("/submit/swap", test_swap);
   g_test_add_func ("/submit/wait", test_wait);
   g_test_add_func ("/submit/refused", test_refused);
-  g_test_add_func ("/submit/without-b", test_without_b);
   g_test_add_func ("/submit/large", test_large);
   return g_test_run ();
 }

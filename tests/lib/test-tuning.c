@@ -20,7 +20,7 @@
 #define K 128
 
 static GemmclContext *context;
-static gchar *home; /* XDG_CACHE_HOME */
+static Files files; /* XDG_CACHE_HOME */
 
 static GemmclGemm
 make_problem (gsize m, gsize n, gsize k)
@@ -324,7 +324,7 @@ test_of_others (void)
   const GemmclGemm gemm = make_problem (M, N, K);
   g_autofree gchar *path = gemmcl_tuning_get_path ();
   g_autofree gchar *dir = g_path_get_dirname (path);
-  g_autofree gchar *aside = g_build_filename (home, "aside", NULL);
+  g_autofree gchar *aside = files_path (&files, "aside");
   g_autofree gchar *text = NULL;
   GStatBuf status;
 
@@ -431,19 +431,6 @@ test_list (void)
   forget ();
 }
 
-/* A cache directory of the test's own, but for PoCL's. */
-static void
-enter_cache (void)
-{
-  if (g_getenv ("POCL_CACHE_DIR") == NULL) {
-    g_autofree gchar *pocl = g_build_filename (g_getenv ("XDG_CACHE_HOME"), "pocl", NULL);
-    g_setenv ("POCL_CACHE_DIR", pocl, TRUE);
-  }
-  home = g_dir_make_tmp ("gemmcl-tuning-XXXXXX", NULL);
-  g_assert_nonnull (home);
-  g_setenv ("XDG_CACHE_HOME", home, TRUE);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -451,11 +438,12 @@ main (int argc, char **argv)
   int status;
 
   g_test_init (&argc, &argv, NULL);
-  enter_cache ();
+  files_init (&files);
+  files_enter_cache (&files);
   context = gemmcl_context_new (NULL, &error);
   if (context == NULL) {
     g_print ("1..0 # SKIP %s\n", error->message);
-    files_remove_all (home);
+    files_clear (&files);
     return 0;
   }
   g_test_add_func ("/tuning/candidates", test_candidates);
@@ -473,7 +461,6 @@ main (int argc, char **argv)
   g_test_add_func ("/tuning/list", test_list);
   status = g_test_run ();
   g_clear_object (&context);
-  files_remove_all (home);
-  g_free (home);
+  files_clear (&files);
   return status;
 }
