@@ -10,11 +10,11 @@
 # (tests/doubles/cl-brief-layer.c), and the options that make another program of a kernel are tested
 # with the first row of each method. More tests:
 #
-#   --ci             and two builds with sanitizers, build-sanitize/ (clang with AddressSanitizer and
-#                    UBSan, the tests that are C programs) and build-thread/ (clang with
-#                    ThreadSanitizer, those of the library and the element); some on Intel's OpenCL
-#                    runtime for CPUs; and those of the library, the kernels and the element in the
-#                    chroots of tools/distros.sh
+#   --ci             and two builds with sanitizers: build-sanitize/ (AddressSanitizer and UBSan,
+#                    the tests that are C programs) and build-thread/ (ThreadSanitizer, those of the
+#                    library and the element), both with clang; some on Intel's OpenCL runtime for
+#                    CPUs; and those of the library, the kernels and the element in the chroots of
+#                    tools/distros.sh
 #   --full           with every row, optimised, and with the sanitizers; the library's tests on
 #                    Intel's runtime, too; what Intel's driver for GPUs, without one, makes of every
 #                    row; and the fuzz targets under libFuzzer, in build-fuzz/, for a minute each

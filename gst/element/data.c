@@ -162,8 +162,8 @@ open_surface (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *r
                              data, run, error);
 }
 
-/* A dma-buf may be a VA surface, whose layout only the media driver knows. One that cannot be mapped
- * is read as a surface or not at all. */
+/* A dma-buf may be a VA surface, whose layout only the media driver knows. A dma-buf that cannot be
+ * mapped is read as a surface or not at all. */
 static gboolean
 is_surface (GstGemmcl *self, GstBuffer *buffer)
 {

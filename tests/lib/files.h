@@ -14,7 +14,7 @@ void files_init (Files *files);
 void files_clear (Files *files);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Files, files_clear)
 
-/* Makes the directory XDG_CACHE_HOME; the driver's cache, of what it compiled, stays where it was. */
+/* Makes the directory the XDG_CACHE_HOME; the driver's cache of kernels stays where it was. */
 void files_enter_cache (const Files *files);
 
 /* Returns: (transfer full): the path of a file of that name, which need not exist. */

@@ -2,29 +2,20 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * gemmcl_plan_auto_tune(): a plan is run all the time while a faster kernel is found and takes over,
- * and each result is compared with a reference. The device's clock is the test's (clock.h), which
- * decides what is faster; all else is as it is. The numbers are integers so small that f32 is
- * exact. The library's cache directory is the test's own.
+ * gemmcl_plan_auto_tune(): a plan is run all the time (flow.h) while a faster kernel is found and
+ * takes over. The device's clock is the test's (clock.h), which decides which kernel is faster; all
+ * else is real. The library's cache directory is the test's own.
  */
 
 #include <dlfcn.h>
 
 #include "clock.h"
 #include "files.h"
-#include "gemmcl-opencl.h"
-#include "gemmcl.h"
+#include "flow.h"
 
-#define M 32
-#define N 64
-#define K 32
-
-#define DEPTH    3   /* runs that are in flight */
-#define MORE     40  /* runs behind a swap */
-#define FAST     10  /* microseconds: a search rests 49 times as long */
-#define USUAL    20  /* of kernels that are neither fast nor slow */
-#define SLOW     900 /* longer than what is run five times at first */
-#define LIMIT_US (120 * G_USEC_PER_SEC)
+#define FAST  10  /* microseconds: a search rests 49 times as long */
+#define USUAL 20  /* of kernels that are neither fast nor slow */
+#define SLOW  900 /* longer than what is run five times at first */
 
 static GemmclContext *context;
 static GThread *main_thread;
@@ -104,225 +95,6 @@ clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices, cons
                           : next (program, n, devices, options, notify, data);
 }
 
-/* A run; @index tells its A. */
-typedef struct {
-  guint index, seed, bias;
-  gfloat a[M * K], d[M * N];
-  cl_event done; /* NULL: free */
-} Run;
-
-/**
- * Flow: numbered runs of a plan
- * @seed, @bias, @c: of the operands in use; a bias or a C of 0 is not set
- * @sums: (nullable): M x N, the previous result
- */
-typedef struct {
-  GemmclPlan *plan;
-  gchar *first; /* the kernel at first */
-  guint n, n_checked;
-  guint seed, bias, c;
-  gint *sums;
-  Run runs[DEPTH];
-} Flow;
-
-static gint
-get_a (guint index, gsize i, gsize k)
-{
-  return (gint)((index * 7 + i * 3 + k * 5 + i * k % 11) % 9) - 4;
-}
-
-static gint
-get_b (guint seed, gsize k, gsize j)
-{
-  return (gint)((k * 5 + j * 3 + seed * 2 + k * j % 13) % 7) - 3;
-}
-
-static gint
-get_c (guint seed, gsize i, gsize j)
-{
-  return seed > 0 ? (gint)((i + 2 * j + seed) % 15) : 0;
-}
-
-static GemmclMatrix *
-make_b (guint seed)
-{
-  gfloat data[K * N];
-
-  for (gsize k = 0; k < K; k++)
-    for (gsize j = 0; j < N; j++)
-      data[k * N + j] = get_b (seed, k, j);
-  return gemmcl_matrix_new (GEMMCL_TYPE_F32, K, N, data, NULL);
-}
-
-/* C, or of one row a bias. */
-static GemmclMatrix *
-make_c (gsize rows, guint seed)
-{
-  gfloat data[M * N];
-
-  for (gsize i = 0; i < rows; i++)
-    for (gsize j = 0; j < N; j++)
-      data[i * N + j] = get_c (seed, i, j);
-  return gemmcl_matrix_new (GEMMCL_TYPE_F32, rows, N, data, NULL);
-}
-
-typedef gboolean (*Set) (GemmclPlan *, GemmclMatrix *, GError **);
-
-static void
-set (Flow *self, Set set_operand, GemmclMatrix *matrix)
-{
-  g_autoptr (GemmclMatrix) owned = matrix;
-  g_autoptr (GError) error = NULL;
-
-  set_operand (self->plan, matrix, &error);
-  g_assert_no_error (error);
-}
-
-static void
-set_b (Flow *self, guint seed)
-{
-  set (self, gemmcl_plan_set_b, make_b (seed));
-  self->seed = seed;
-}
-
-static void
-set_bias (Flow *self, guint seed)
-{
-  set (self, gemmcl_plan_set_bias, make_c (1, seed));
-  self->bias = seed;
-}
-
-static GemmclPrepared *
-prepare (Flow *self, GemmclPlanOperand operand, GemmclMatrix *matrix)
-{
-  g_autoptr (GError) error = NULL;
-  GemmclPrepared *prepared = gemmcl_plan_prepare (self->plan, operand, matrix, &error);
-
-  g_assert_no_error (error);
-  return prepared;
-}
-
-static GemmclGemm
-get_problem (GemmclAddend addend)
-{
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
-
-  gemm.m = M;
-  gemm.n = N;
-  gemm.k = K;
-  gemm.bias = TRUE;
-  gemm.addend = addend;
-  return gemm;
-}
-
-static void
-flow_init (Flow *self, const gchar *kernel, GemmclAutoTune mode, GemmclAddend addend)
-{
-  const GemmclGemm gemm = get_problem (addend);
-  g_autoptr (GError) error = NULL;
-
-  self->plan = gemmcl_plan_new (context, &gemm, kernel, &error);
-  g_assert_no_error (error);
-  gemmcl_plan_auto_tune (self->plan, mode);
-  self->first = g_strdup (gemmcl_plan_get_kernel (self->plan));
-  if (addend == GEMMCL_ADDEND_PREVIOUS)
-    self->sums = g_new0 (gint, M * N);
-  set_b (self, 1);
-}
-
-static void
-flow_clear (Flow *self)
-{
-  for (guint i = 0; i < DEPTH; i++)
-    g_clear_pointer (&self->runs[i].done, clReleaseEvent);
-  g_clear_object (&self->plan);
-  g_free (self->first);
-  g_free (self->sums);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Flow, flow_clear)
-
-/* Waits for the oldest run. */
-static void
-check (Flow *self)
-{
-  Run *run = &self->runs[self->n_checked++ % DEPTH];
-
-  g_assert_cmpint (clWaitForEvents (1, &run->done), ==, CL_SUCCESS);
-  g_clear_pointer (&run->done, clReleaseEvent);
-  for (gsize i = 0; i < M; i++)
-    for (gsize j = 0; j < N; j++) {
-      const gfloat found = run->d[i * N + j];
-      gint sum = get_c (run->bias, 0, j) + get_c (self->c, i, j);
-
-      for (gsize k = 0; k < K; k++)
-        sum += get_a (run->index, i, k) * get_b (run->seed, k, j);
-      if (self->sums != NULL)
-        sum = self->sums[i * N + j] += sum;
-      if (found != sum)
-        g_error ("run %u, element %zu, %zu: %g; expected %d", run->index, i, j, found, sum);
-    }
-}
-
-static void
-check_all (Flow *self)
-{
-  while (self->n_checked < self->n)
-    check (self);
-}
-
-static void
-run_one (Flow *self)
-{
-  GemmclRun run = GEMMCL_RUN_INIT;
-  GemmclData a = {.kind = GEMMCL_DATA_HOST}, d = {.kind = GEMMCL_DATA_HOST};
-  g_autoptr (GError) error = NULL;
-  Run *next;
-
-  if (self->n - self->n_checked == DEPTH)
-    check (self);
-  next = &self->runs[self->n % DEPTH];
-  next->index = self->n++;
-  next->seed = self->seed;
-  next->bias = self->bias;
-  for (gsize i = 0; i < M; i++)
-    for (gsize k = 0; k < K; k++)
-      next->a[i * K + k] = get_a (next->index, i, k);
-  a.host[0] = next->a;
-  d.host[0] = next->d;
-  run.beta = 1;
-  run.a = &a;
-  run.d = &d;
-  gemmcl_plan_submit (self->plan, &run, NULL, &next->done, &error);
-  g_assert_no_error (error);
-}
-
-static void
-run_some (Flow *self)
-{
-  for (guint i = 0; i < MORE; i++)
-    run_one (self);
-}
-
-#define assert_state(self, state)                                                                  \
-  g_assert_cmpstr (                                                                                \
-      gemmcl_tuning_state_get_name (gemmcl_plan_get_tuning ((self)->plan, NULL, NULL)), ==, state)
-
-/* Runs until @is_so, which it must become, and leaves the other threads their share of the CPU. */
-static void
-run_until (Flow *self, gboolean (*is_so) (Flow *self))
-{
-  const gint64 until = g_get_monotonic_time () + LIMIT_US;
-
-  while (!is_so (self)) {
-    if (g_get_monotonic_time () > until)
-      g_error ("%s after %u runs",
-               gemmcl_tuning_state_get_name (gemmcl_plan_get_tuning (self->plan, NULL, NULL)),
-               self->n);
-    run_one (self);
-    g_usleep (200);
-  }
-}
-
 static gboolean
 is_final (Flow *self)
 {
@@ -350,12 +122,12 @@ finish (Flow *self)
 {
   GemmclPlanStats stats;
 
-  run_some (self);
-  check_all (self);
-  g_assert_true (gemmcl_plan_cancel_tuning (self->plan, LIMIT_US));
+  flow_run_some (self);
+  flow_check_all (self);
+  g_assert_true (gemmcl_plan_cancel_tuning (self->plan, FLOW_LIMIT_US));
   gemmcl_plan_get_stats (self->plan, &stats);
   g_assert_cmpuint (stats.runs, ==, self->n);
-  g_assert_cmpfloat (stats.flops, ==, 2.0 * M * N * K * self->n);
+  g_assert_cmpfloat (stats.flops, ==, 2.0 * FLOW_M * FLOW_N * FLOW_K * self->n);
   g_test_message ("%u runs", self->n);
 }
 
@@ -363,7 +135,7 @@ finish (Flow *self)
 static gchar *
 get_candidate (guint index)
 {
-  const GemmclGemm gemm = get_problem (GEMMCL_ADDEND_NONE);
+  const GemmclGemm gemm = flow_get_problem (GEMMCL_ADDEND_NONE);
   g_auto (GStrv) names = gemmcl_tuning_list_candidates (context, &gemm);
 
   g_assert_cmpuint (g_strv_length (names), >, index);
@@ -410,12 +182,11 @@ test_swap (void)
   g_auto (Flow) flow = {NULL};
   g_auto (Flow) next = {NULL};
 
-  flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_MATRIX);
-  set_bias (&flow, 1);
-  set (&flow, gemmcl_plan_set_c, make_c (M, 1));
-  flow.c = 1;
+  flow_init (&flow, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_MATRIX);
+  flow_set_bias (&flow, 1);
+  flow_set_c (&flow, 1);
   g_assert_cmpint (gemmcl_plan_get_choice_source (flow.plan), ==, GEMMCL_CHOICE_RULES);
-  run_until (&flow, is_final);
+  flow_run_until (&flow, is_final);
   assert_swapped (&flow, kernel);
   finish (&flow);
   assert_swapped (&flow, kernel);
@@ -425,7 +196,7 @@ test_swap (void)
   g_assert_true (result->stored);
   g_assert_null (why);
   clock_reset ();
-  flow_init (&next, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_MATRIX);
+  flow_init (&next, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_MATRIX);
   finish (&next);
   assert_state (&next, "known");
   g_assert_cmpstr (gemmcl_plan_get_kernel (next.plan), ==, kernel);
@@ -439,8 +210,8 @@ test_previous (void)
   g_autofree gchar *kernel = begin ();
   g_auto (Flow) flow = {NULL};
 
-  flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_PREVIOUS);
-  run_until (&flow, is_final);
+  flow_init (&flow, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_PREVIOUS);
+  flow_run_until (&flow, is_final);
   assert_swapped (&flow, kernel);
   finish (&flow);
 }
@@ -449,9 +220,9 @@ static gboolean
 change_operands (Flow *self)
 {
   if (self->n % 10 == 0)
-    set_b (self, self->seed + 1);
+    flow_set_b (self, self->seed + 1);
   if (self->n % 35 == 0)
-    set_bias (self, self->bias + 1);
+    flow_set_bias (self, self->bias + 1);
   return is_final (self);
 }
 
@@ -462,12 +233,12 @@ test_operands (void)
   g_autofree gchar *kernel = begin ();
   g_auto (Flow) flow = {NULL};
 
-  flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
-  run_until (&flow, change_operands);
+  flow_init (&flow, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  flow_run_until (&flow, change_operands);
   assert_swapped (&flow, kernel);
-  run_some (&flow);
-  set_b (&flow, 1000);
-  set_bias (&flow, 1000);
+  flow_run_some (&flow);
+  flow_set_b (&flow, 1000);
+  flow_set_bias (&flow, 1000);
   finish (&flow);
 }
 
@@ -477,15 +248,15 @@ test_prepared (void)
 {
   for (guint i = 0; i < 2; i++) {
     g_autofree gchar *kernel = begin ();
-    g_autoptr (GemmclMatrix) b = make_b (2);
+    g_autoptr (GemmclMatrix) b = flow_make_b (2);
     GemmclPrepared *prepared;
     g_auto (Flow) flow = {NULL};
 
-    flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
-    prepared = prepare (&flow, GEMMCL_PLAN_B, b);
-    run_until (&flow, has_result);
+    flow_init (&flow, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+    prepared = flow_prepare (&flow, GEMMCL_PLAN_B, b);
+    flow_run_until (&flow, has_result);
     for (guint j = 0; j < 5; j++) {
-      run_some (&flow);
+      flow_run_some (&flow);
       g_usleep (G_USEC_PER_SEC / 10);
     }
     assert_first (&flow, "searching");
@@ -493,10 +264,10 @@ test_prepared (void)
       gemmcl_plan_use (flow.plan, prepared);
       flow.seed = 2;
       /* The operand that it holds now keeps nothing. */
-      run_until (&flow, is_final);
+      flow_run_until (&flow, is_final);
     }
     gemmcl_prepared_free (prepared);
-    run_until (&flow, is_final);
+    flow_run_until (&flow, is_final);
     assert_swapped (&flow, kernel);
     finish (&flow);
   }
@@ -507,22 +278,22 @@ static void
 test_block (void)
 {
   g_autofree gchar *kernel = begin ();
-  g_autoptr (GemmclMatrix) bias = make_c (1, 5);
+  g_autoptr (GemmclMatrix) bias = flow_make_c (1, 5);
   GemmclPrepared *prepared;
   g_auto (Flow) flow = {NULL};
 
-  flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
-  prepared = prepare (&flow, GEMMCL_PLAN_BIAS, bias);
-  run_until (&flow, has_result);
+  flow_init (&flow, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  prepared = flow_prepare (&flow, GEMMCL_PLAN_BIAS, bias);
+  flow_run_until (&flow, has_result);
   set_hooks (BLOCK, PASS);
   gemmcl_plan_use (flow.plan, prepared);
   gemmcl_prepared_free (prepared);
   flow.bias = 5;
-  run_until (&flow, has_blocked);
-  run_some (&flow);
+  flow_run_until (&flow, has_blocked);
+  flow_run_some (&flow);
   assert_first (&flow, "searching");
   set_hooks (PASS, PASS);
-  run_until (&flow, is_final);
+  flow_run_until (&flow, is_final);
   assert_swapped (&flow, kernel);
   finish (&flow);
 }
@@ -550,13 +321,13 @@ test_stuck (void)
   renew_context ();
   g_free (begin ());
   set_hooks (PASS, BLOCK);
-  flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
-  run_until (&flow, has_blocked);
-  run_some (&flow);
-  check_all (&flow);
+  flow_init (&flow, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  flow_run_until (&flow, has_blocked);
+  flow_run_some (&flow);
+  flow_check_all (&flow);
   assert_first (&flow, "searching");
-  set_b (&flow, 2);
-  flow_init (&named, "gemm_naive", GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  flow_set_b (&flow, 2);
+  flow_init (&named, context, "gemm_naive", GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
   finish (&named);
   g_assert_false (gemmcl_plan_cancel_tuning (flow.plan, 0));
   begun = g_get_monotonic_time ();
@@ -575,16 +346,16 @@ test_drop (void)
     g_auto (Flow) flow = {NULL};
 
     g_free (begin ());
-    flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
-    run_one (&flow);
+    flow_init (&flow, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+    flow_run_one (&flow);
     g_usleep (i * i * 5000);
     if (i % 2 == 0) {
-      g_assert_true (gemmcl_plan_cancel_tuning (flow.plan, LIMIT_US));
+      g_assert_true (gemmcl_plan_cancel_tuning (flow.plan, FLOW_LIMIT_US));
       if (!is_final (&flow))
         assert_first (&flow, "off");
       finish (&flow);
     }
-    check_all (&flow);
+    flow_check_all (&flow);
   }
 }
 
@@ -605,17 +376,17 @@ test_turns (void)
 
   /* Its first run is its last, so that it counts the searches. */
   clock_set (slow, SLOW);
-  flow_init (&one, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
-  run_until (&one, is_searching);
-  flow_init (&two, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
-  flow_init (&three, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  flow_init (&one, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  flow_run_until (&one, is_searching);
+  flow_init (&two, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  flow_init (&three, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
   assert_state (&two, "waiting");
   assert_state (&three, "waiting");
-  g_assert_true (gemmcl_plan_cancel_tuning (three.plan, LIMIT_US));
+  g_assert_true (gemmcl_plan_cancel_tuning (three.plan, FLOW_LIMIT_US));
   assert_state (&three, "off");
   assert_state (&one, "searching");
-  run_until (&one, is_final);
-  run_until (&two, is_final);
+  flow_run_until (&one, is_final);
+  flow_run_until (&two, is_final);
   assert_swapped (&one, kernel);
   assert_swapped (&two, kernel);
   g_assert_true (has_result (&one));
@@ -636,8 +407,8 @@ test_kept (void)
   g_free (begin ());
   clock_reset ();
   clock_set (NULL, USUAL);
-  flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
-  run_until (&flow, is_final);
+  flow_init (&flow, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+  flow_run_until (&flow, is_final);
   assert_first (&flow, "kept");
   g_assert_cmpint (gemmcl_plan_get_choice_source (flow.plan), ==, GEMMCL_CHOICE_RULES);
   finish (&flow);
@@ -652,23 +423,23 @@ test_failures (void)
   const gchar *why;
 
   for (guint i = 0; i < 3; i++) {
-    g_autoptr (GemmclMatrix) bias = make_c (1, 5);
+    g_autoptr (GemmclMatrix) bias = flow_make_c (1, 5);
     g_auto (Flow) flow = {NULL};
 
     renew_context ();
     g_free (begin ());
     set_hooks (i == 1 ? FAIL : PASS, i == 0 ? FAIL : PASS);
-    flow_init (&flow, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
+    flow_init (&flow, context, NULL, GEMMCL_AUTO_TUNE_ON, GEMMCL_ADDEND_NONE);
     if (i == 2) {
-      GemmclPrepared *prepared = prepare (&flow, GEMMCL_PLAN_BIAS, bias);
+      GemmclPrepared *prepared = flow_prepare (&flow, GEMMCL_PLAN_BIAS, bias);
 
-      run_until (&flow, has_result);
+      flow_run_until (&flow, has_result);
       set_hooks (FAIL, PASS);
       gemmcl_plan_use (flow.plan, prepared);
       gemmcl_prepared_free (prepared);
       flow.bias = 5;
     }
-    run_until (&flow, is_final);
+    flow_run_until (&flow, is_final);
     assert_first (&flow, i == 0 ? "kept" : "failed");
     gemmcl_plan_get_tuning (flow.plan, &result, &why);
     for (guint j = 1; i == 0 && j < result->candidates->len; j++)
@@ -676,7 +447,7 @@ test_failures (void)
     g_assert_cmpint (result != NULL, ==, i != 1);
     if (i > 0)
       g_assert_nonnull (strstr (why, "CL_OUT_OF_RESOURCES"));
-    set_b (&flow, 2);
+    flow_set_b (&flow, 2);
     finish (&flow);
     assert_first (&flow, i == 0 ? "kept" : "failed");
     set_hooks (PASS, PASS);
@@ -699,7 +470,7 @@ test_off (void)
     g_autofree gchar *kernel = begin ();
     g_auto (Flow) flow = {NULL};
 
-    flow_init (&flow, cases[i].kernel, cases[i].mode, GEMMCL_ADDEND_NONE);
+    flow_init (&flow, context, cases[i].kernel, cases[i].mode, GEMMCL_ADDEND_NONE);
     finish (&flow);
     assert_first (&flow, "off");
     g_assert_cmpuint (clock_count (kernel), ==, 0);
