@@ -137,8 +137,8 @@ draw_size (GRand *rand)
   return (gsize)exp (g_rand_double_range (rand, 0, log (301)));
 }
 
-/* Where @runs of @length elements lie. An ld is odd, so that kernels do not read vectors of 4, which
- * is another program. @shared: the probability that batches have the same ones */
+/* Where @runs of @length elements lie. An ld is odd, so that kernels do not read vectors of 4, for
+ * which they are compiled once more. @shared: the probability that batches have the same ones */
 static void
 place (GRand *rand, gboolean by_column, gsize rows, gsize cols, gdouble shared, gsize place[3])
 {
