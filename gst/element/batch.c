@@ -9,8 +9,8 @@ struct _GstGemmclBatch {
   guint n;          /* number of buffers */
   GstBuffer **inputs;
   GstBuffer **outputs;
-  gboolean discont;   /* the buffer before the next one was dropped */
-  GstFlowReturn flow; /* of the last batch that its timeout ended */
+  gboolean discont;   /* QoS dropped the buffer before the next one */
+  GstFlowReturn flow; /* result of the last batch that its timeout ended */
 
   GstClock *clock;
   GstClockTime deadline; /* of clock */
@@ -125,8 +125,8 @@ gst_gemmcl_batch_end (GstGemmcl *self)
   return late != GST_FLOW_OK ? late : flow;
 }
 
-/* In a thread of GStreamer, after the timeout. The batch may be another one by now, and the element
- * may have stopped. */
+/* Ends the batch after its timeout, in a thread of GStreamer. By now the batch may be a later one,
+ * and the element may have stopped. */
 static void
 end_late (GstElement *element, gpointer data G_GNUC_UNUSED)
 {
@@ -145,7 +145,7 @@ end_late (GstElement *element, gpointer data G_GNUC_UNUSED)
   GST_PAD_STREAM_UNLOCK (pad);
 }
 
-/* In the thread of the clock, which must not wait. */
+/* Runs in the thread of the clock, which must not wait. */
 static gboolean
 on_timeout (GstClock *clock G_GNUC_UNUSED, GstClockTime time G_GNUC_UNUSED,
             GstClockID id G_GNUC_UNUSED, gpointer data)
@@ -186,7 +186,7 @@ is_full (GstGemmcl *self, GstBuffer *input)
   return self->batch->n >= MIN (self->stream.settings.batch_size, limit);
 }
 
-/* Marks the buffer after one that QoS dropped. */
+/* Marks @input as DISCONT if QoS dropped the buffer before it. */
 static GstBuffer *
 take_discont (GstGemmclBatch *batch, GstBuffer *input)
 {
@@ -239,7 +239,7 @@ gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event)
   case GST_EVENT_FLUSH_STOP:
     return FALSE;
   default:
-    /* Other events come without the stream lock, which guards the batch. */
+    /* Events that are not serialized come without the stream lock, which guards the batch. */
     if (!GST_EVENT_IS_SERIALIZED (event) || self->batch->n == 0)
       return FALSE;
     g_ptr_array_add (self->batch->items, event);

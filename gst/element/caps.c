@@ -133,8 +133,8 @@ copy_framerate (GstStructure *to, const GstStructure *from)
     gst_structure_set_value (to, "framerate", framerate);
 }
 
-/* Appends tensors of any shape. Their number is that of the input plus @more, if it is one number.
- */
+/* Appends tensors of any shape. Their number is that of the input plus @more, if the caps of the
+ * input fix it. */
 static void
 append_any_tensors (GstCaps *result, const GstStructure *from, gint more)
 {
@@ -152,7 +152,8 @@ append_any_tensors (GstCaps *result, const GstStructure *from, gint more)
   gst_caps_append_structure (result, structure);
 }
 
-/* Appends the output formats with N channels, the nearest to the first input format first. */
+/* Appends the output formats with N channels, beginning with the nearest to the first input format.
+ */
 static void
 append_video_output (const Transform *self)
 {
@@ -179,7 +180,7 @@ append_video_output (const Transform *self)
   append_video (self->result, self->from, &list);
 }
 
-/* Appends the input formats that fit K; if @keep, only those whose output is video. */
+/* Appends the input formats that fit K; with @keep, only those whose output is video. */
 static void
 append_video_input (const Transform *self, gboolean keep)
 {
@@ -225,8 +226,8 @@ append_known_tensors (const Transform *self, const GstGemmclFormat *input,
   gst_caps_append_structure (self->result, structure);
 }
 
-/* Returns: whether the shape of A is known, which needs fixed caps. @fits: (out): whether it fits
- * K. */
+/* Gets the shape of A. @fits: (out): TRUE if the shape fits K. Returns: FALSE if the shape is
+ * unknown: K is unknown or the caps are not fixed. */
 static gboolean
 get_shape (const Transform *self, GstGemmclFormat *format, GstGemmclShape *shape, gboolean *fits)
 {

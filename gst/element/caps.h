@@ -4,25 +4,27 @@
 
 #include "element/problem.h"
 
-/* The caps of both pads. Pure functions of caps, settings and the shape of the weight. */
+/* Computes the caps of both pads. Pure functions of caps, settings and the shape of the weight. */
 
 /** gst_gemmcl_caps_new_template: Returns: (transfer full): the pad template's caps. */
 GstCaps *gst_gemmcl_caps_new_template (GstPadDirection direction);
 
 /**
  * gst_gemmcl_caps_transform:
- * @direction: whose pad's @caps are
- * @caps: of that pad
- * @filter: (nullable): what the asker is interested in
- * @k, @n: the weight's, 0 when there is none yet
+ * @direction: the pad of @caps
+ * @caps: the caps of that pad
+ * @filter: (nullable): the caps that the caller can use
+ * @k, @n: the shape of the weight; 0 without one
  *
- * What the other pad can have. The medium stands before tensors. Each comes in all memories: the
- * system's first for the source pad, last for the sink pad. The sink pad's answer is
- * narrowed to what K and N leave, but never to nothing: where nothing is left, all that the
- * template has is the answer. Then upstream sends caps that do not fit, and the element can say
- * why, where otherwise upstream could only say "not negotiated".
+ * Computes the caps that the other pad can have with @caps. The medium of @caps comes before
+ * tensors. Each is listed with every kind of memory: system memory is first for the source pad and
+ * last for the sink pad.
  *
- * Returns: (transfer full): caps, EMPTY only where @filter has nothing of the template.
+ * K and N restrict the caps of the sink pad. If none fit, the result is everything in the template:
+ * upstream then sends caps that do not fit, and the element can post the reason. Otherwise upstream
+ * could only report "not negotiated".
+ *
+ * Returns: (transfer full): caps; EMPTY only if @filter does not intersect the template
  */
 GstCaps *gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps,
                                     const GstCaps *filter, const GstGemmclSettings *settings,
@@ -30,11 +32,11 @@ GstCaps *gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *ca
 
 /**
  * gst_gemmcl_caps_fixate:
- * @input: fixed, of the sink pad
- * @output: (transfer full): not empty, what the source pad can have
- * @opencl: which memory is preferred, of what @output has
+ * @input: fixed caps of the sink pad
+ * @output: (transfer full): the caps that the source pad can have; not empty
+ * @opencl: prefer OpenCL memory, if @output has it; otherwise system memory
  *
- * Keeps the medium if @output has it, and the format as near to the input's as can be.
+ * Keeps the medium if @output has it, and chooses the nearest format to the input's.
  *
  * Returns: (transfer full): fixed caps for the source pad.
  */

@@ -117,7 +117,8 @@ open_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, Gemmc
   }
 }
 
-/* OpenCL memory of the same context may come with any caps, since other elements pass it on. */
+/* Tries OpenCL memory before a map on the host. Memory of the same context may come with any caps,
+ * since other elements pass it on. */
 static gboolean
 open_any (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
           const gchar **name, GError **error)
@@ -131,7 +132,7 @@ open_any (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclD
   return map_input (self, mapping, buffer, data, error);
 }
 
-/* For caps that promise surfaces. */
+/* Fails if @buffer is not a VA surface, which its caps promise. */
 static gboolean
 expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error)
 {
@@ -162,8 +163,8 @@ open_surface (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *r
                              data, run, error);
 }
 
-/* A dma-buf may be a VA surface, whose layout only the media driver knows. A dma-buf that cannot be
- * mapped is read as a surface or not at all. */
+/* TRUE if @buffer has to be read as a VA surface. Only the media driver knows the layout of one. A
+ * dma-buf that cannot be mapped is read as a surface or not at all. */
 static gboolean
 is_surface (GstGemmcl *self, GstBuffer *buffer)
 {

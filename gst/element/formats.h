@@ -6,12 +6,12 @@
 #include <gst/audio/audio.h>
 #include <gst/video/video.h>
 
-/* What fixed caps say: video, audio or tensors. Pure functions and plain values. */
+/* Reads fixed caps of video, audio and tensors. Pure functions and plain values. */
 
 #define GST_GEMMCL_AUDIO_MEDIA   "audio/x-raw"
 #define GST_GEMMCL_TENSORS_MEDIA "other/tensors"
 #define GST_GEMMCL_MAX_RANK      16
-/** NNStreamer gives each of up to 16 tensors a memory; more cannot be told apart. */
+/** NNStreamer stores up to 16 tensors in their own memories; buffers of more are not supported. */
 #define GST_GEMMCL_MAX_TENSORS 16
 
 /* The grammar of `other/tensors`: `dimensions=3:224:224,10` and `types=uint8,float32`. Dimensions
@@ -28,7 +28,8 @@ typedef struct {
   GstGemmclTensor tensor[GST_GEMMCL_MAX_TENSORS];
 } GstGemmclTensors;
 
-/** GstGemmclSpelling: Ones at the end of dimensions mean nothing, but caps compare as strings. */
+/** GstGemmclSpelling: The way to write ones at the end of dimensions. They do not change a shape,
+ * but caps compare as strings. */
 typedef enum {
   GST_GEMMCL_SPELLING_PLAIN,  /* each dimension as it is */
   GST_GEMMCL_SPELLING_SHORT,  /* without ones at the end */
@@ -41,7 +42,7 @@ typedef enum {
  * gst_gemmcl_tensors_parse:
  * @tensors: (out caller-allocates): undefined on failure
  * @dimensions, @types: the fields of the caps
- * @num_tensors: the number of tensors; 0: as many as are written
+ * @num_tensors: the expected number of tensors; 0: any
  *
  * Returns: %FALSE with #GEMMCL_ERROR_FORMAT, whose message quotes the wrong part, or
  *   #GEMMCL_ERROR_TOO_LARGE.
@@ -68,8 +69,8 @@ gchar *gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar se
  * gst_gemmcl_tensors_to_structure:
  *
  * Returns: (transfer full): caps for @tensors, without a framerate. Dimensions, and the types of
- *   several tensors, are lists of all spellings that mean the same. The plain one is first, so that
- *   fixation takes it where downstream takes any.
+ *   several tensors, are lists of all equivalent spellings. The plain one is first, so that
+ *   fixation chooses it if downstream accepts any.
  */
 GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors);
 
@@ -82,7 +83,7 @@ typedef enum {
   GST_GEMMCL_MEDIUM_TENSORS,
 } GstGemmclMedium;
 
-/** GstGemmclFormat: Fixed caps, read. A plain value: nothing in it is owned. */
+/** GstGemmclFormat: The contents of fixed caps. A plain value: it owns nothing. */
 typedef struct {
   GstGemmclMedium medium; /* the one of the following fields that is valid */
   GstVideoInfo video;
@@ -90,7 +91,7 @@ typedef struct {
   GstGemmclTensors tensors;
 } GstGemmclFormat;
 
-/** gst_gemmcl_format_from_caps: Reads @caps, which are fixed. Returns: %FALSE with
+/** gst_gemmcl_format_from_caps: Reads @caps, which must be fixed. Returns: %FALSE with
  * #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE; @format is undefined then. */
 gboolean gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GError **error);
 

@@ -27,7 +27,7 @@
  */
 #include "element/gstgemmcl.h"
 
-#define MAX_IMPORTS 64 /* more than pools of media drivers have, as a rule */
+#define MAX_IMPORTS 64 /* larger than most pools of media drivers */
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -43,7 +43,8 @@ check_kernel (GstGemmcl *self, GError **error)
          gemmcl_kernel_fits (self->device.context, settings.kernel, NULL, error);
 }
 
-/* Opens the device that the properties ask for; if @always, also where it is open already. */
+/* Opens the device that the properties name. With @always it opens the device again if it is open.
+ */
 static gboolean
 open_device (GstGemmcl *self, gboolean always, GError **error)
 {
@@ -142,7 +143,7 @@ stop (GstBaseTransform *trans)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
 
-  /* A timeout ends a batch with this lock held. */
+  /* end_late() in batch.c holds this lock, too. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_batch_stop (self);
   gst_gemmcl_runs_finish (self);
@@ -171,7 +172,7 @@ before_transform (GstBaseTransform *trans, GstBuffer *input)
   self->next_scalars = gst_gemmcl_get_scalars (self);
 }
 
-/* TRUE if @input cannot be in one run with the collected buffers. */
+/* TRUE if the collected buffers have to run before @input. */
 static gboolean
 ends_batch (GstGemmcl *self, GstBuffer *input)
 {
@@ -180,7 +181,7 @@ ends_batch (GstGemmcl *self, GstBuffer *input)
          gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
 }
 
-/* Makes the plan that is due if renegotiation ended in the same caps: set_caps was not called. */
+/* Makes the plan that is due if renegotiation kept the caps, so that set_caps was not called. */
 static GstFlowReturn
 replan (GstGemmcl *self)
 {
@@ -337,7 +338,7 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
 
   if (gst_gemmcl_device_answer (&self->device, query_))
     return TRUE;
-  /* Upstream wants its buffers back. */
+  /* Upstream waits until its buffers are released. */
   if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN) {
     gst_gemmcl_batch_end (self);
     gst_gemmcl_runs_finish (self);

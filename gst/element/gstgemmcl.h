@@ -16,19 +16,19 @@ G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
 /**
  * GstGemmcl:
  *
- * Each part belongs to the file that is named beside it; other files read a part, and change it by
- * the functions of its header.
+ * Each field belongs to the file that is named beside it. Other files may read it, but change it
+ * only through the functions of its header.
  *
- * Locks, in the order in which they are taken: that of changes of operands; @lock, for what both
- * the streaming thread and the application touch; those of the device and of the object. With any
- * but the first held nothing is posted on the bus, no other element is called, and nothing is
- * compiled, packed or waited for. A thread may read without a lock what it alone writes.
+ * Locks, in the order in which they are taken: operands.change_lock; @lock, for fields that both
+ * the streaming thread and the application use; the lock of the device; the lock of the object.
+ * While any but the first is held, do not post messages, call other elements, compile, pack or
+ * wait. A thread may read a field without a lock if it is the only one that writes it.
  */
 struct _GstGemmcl {
   GstBaseTransform parent;
 
   GstGemmclProperties properties; /* properties.c; under the object's lock */
-  GstGemmclDevice device;         /* memory/device.c; has a lock of its own */
+  GstGemmclDevice device;         /* memory/device.c; has its own lock */
 
   GMutex lock;
   GstGemmclOperandSlot operands; /* operands.c */
@@ -37,12 +37,12 @@ struct _GstGemmcl {
   GstGemmclStats stats;          /* stats.c */
 
   /* The streaming thread's own. */
-  GstGemmclScalars next_scalars; /* of the buffer that comes */
-  GstGemmclScalars scalars;      /* of the run that is collected or submitted */
+  GstGemmclScalars next_scalars; /* of the next buffer */
+  GstGemmclScalars scalars;      /* of the batch or run that is being prepared */
   GstGemmclRuns *runs;           /* run.c; NULL unless streaming */
   GstGemmclBatch *batch;         /* batch.c; NULL unless streaming */
 };
 
-/** gst_gemmcl_renew_context: Opens the device that the properties ask for. For the streaming
- * thread: the plan and all imports go, and a new plan is due. */
+/** gst_gemmcl_renew_context: Opens the device again and drops the plan and all imports; a new plan
+ * is due. For the streaming thread. */
 gboolean gst_gemmcl_renew_context (GstGemmcl *self, GError **error);

@@ -70,7 +70,7 @@ asks_for_surfaces (const GstCaps *filter)
   return TRUE;
 }
 
-/* Posts once why surfaces are not taken, since upstream only reports "not negotiated". */
+/* Posts once why surfaces are refused, since upstream only reports "not negotiated". */
 static void
 explain_refusal (GstGemmcl *self, const GError *reason)
 {
@@ -86,8 +86,8 @@ explain_refusal (GstGemmcl *self, const GError *reason)
                      reason);
 }
 
-/* Takes @caps, of the sink pad. Returns: the part that the device can read; all without a device.
- */
+/* Takes @caps of the sink pad. Returns: the part of them that the device can read; all of them
+ * without a device. */
 static GstCaps *
 offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter)
 {
@@ -123,7 +123,7 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
   return result;
 }
 
-/* TRUE if downstream names OpenCL memory, as this element does; FALSE if it takes any memory. */
+/* TRUE if the caps of downstream name OpenCL memory; FALSE if they allow any memory. */
 static gboolean
 downstream_wants_opencl (GstBaseTransform *trans)
 {
@@ -156,7 +156,7 @@ get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
   return gst_util_uint64_scale (GST_SECOND, den, num);
 }
 
-/* Checks the input first: if it does not fit, the output caps are a guess. */
+/* Reads both caps. The input is checked first: if it does not fit, the output caps are a guess. */
 static gboolean
 set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
 {

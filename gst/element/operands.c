@@ -72,14 +72,14 @@ gst_gemmcl_operands_close (GstGemmcl *self)
   g_mutex_unlock (&self->lock);
 }
 
-/* A change of one operand, before it is applied: the latest operands with that one replaced. */
+/* A change of one operand before it is applied. @operands are the latest ones with the change. */
 typedef struct {
   GstGemmclOperand operand;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
-  gboolean flowing; /* there are caps, which it must fit */
+  gboolean flowing; /* the operands must fit the current caps */
   gboolean new_n;
-  GemmclPlan *plan; /* (nullable): the present plan, if it only needs the operand */
+  GemmclPlan *plan; /* (nullable): the present plan, if it can use the new operand */
   GemmclPrepared *prepared;
 } Change;
 
@@ -92,7 +92,7 @@ change_clear (Change *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Change, change_clear)
 
-/* Returns: the operands of the next buffer. With the lock held. */
+/* Returns: the operands of the next buffer. Needs the lock. */
 static const GstGemmclOperands *
 get_latest (GstGemmcl *self)
 {
@@ -107,7 +107,7 @@ has_operand (GstGemmcl *self, GstGemmclOperand operand)
   return get_latest (self)->matrix[operand] != NULL;
 }
 
-/* Takes @matrix. With the lock held. */
+/* Takes @matrix. Needs the lock. */
 static gboolean
 change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMatrix *matrix,
              GError **error)
@@ -140,7 +140,7 @@ change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMa
   return TRUE;
 }
 
-/* Asks downstream whether it takes another N. Without the lock. */
+/* Fails if N changes and downstream does not accept the new one. The lock must not be held. */
 static gboolean
 check_downstream (GstGemmcl *self, const Change *change, GError **error)
 {
@@ -164,7 +164,7 @@ check_downstream (GstGemmcl *self, const Change *change, GError **error)
                           "Downstream does not take its N = %zu, which makes %s.", gemm->n, text);
 }
 
-/* Packs and uploads the operand for the plan. Without the lock. */
+/* Packs and uploads the operand for the plan. The lock must not be held. */
 static gboolean
 prepare (Change *change, GError **error)
 {
@@ -178,8 +178,8 @@ prepare (Change *change, GError **error)
   return change->prepared != NULL;
 }
 
-/* Lets the streaming thread exchange the operands before its next buffer; before there are caps,
- * exchanges them at once. */
+/* Exchanges the operands at once if there are no caps yet; otherwise the streaming thread does
+ * before its next buffer. */
 static void
 change_apply (Change *change, GstGemmcl *self, const gchar *where)
 {
@@ -250,7 +250,7 @@ gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *
   gst_gemmcl_post (self, GST_MESSAGE_WARNING, consequence, error);
 }
 
-/* In another thread, since freeing a large weight takes as long as a frame. */
+/* Runs in another thread, since freeing a large weight can take as long as a frame. */
 static void
 free_old (GstElement *element G_GNUC_UNUSED, gpointer prepared)
 {

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Output buffers before a run writes them: their memory and their metadata.
+ * Prepares output buffers for a run: their memory and their metadata.
  */
 #include "element/gstgemmcl.h"
 
@@ -9,7 +9,7 @@
 
 static GstBaseTransformClass *parent_class = NULL;
 
-/* qdata key of the memory for row outputs, which a buffer of the pool keeps. */
+/* qdata key of the cached row-output memory of a buffer of the pool. */
 static GQuark
 rows_quark (void)
 {
@@ -70,7 +70,7 @@ copy_bytes (GstMemory *from, GstMemory *to)
   return TRUE;
 }
 
-/* Takes @memory, of a tensor that passes through. Returns: @memory if it is OpenCL memory,
+/* Takes @memory, which holds a tensor that passes through. Returns: @memory if it is OpenCL memory,
  * otherwise a copy in OpenCL memory; NULL if there is no room for the copy or @memory cannot be
  * read. */
 static GstMemory *
@@ -140,7 +140,7 @@ get_result_size (GstGemmcl *self, GstBuffer *input, GError **error)
   return 0;
 }
 
-/* Makes a buffer outside of pools: there is none, or its buffers are too small. */
+/* Makes a buffer outside of pools, if there is no pool or its buffers are too small. */
 static GstFlowReturn
 make_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
 {
@@ -159,7 +159,7 @@ make_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **
   return GST_FLOW_OK;
 }
 
-/* Takes a buffer of the pool of the base class, which decide_allocation chose. */
+/* Takes a buffer of the pool that decide_allocation chose. */
 static GstFlowReturn
 take_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
 {
@@ -206,7 +206,7 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *input, GstBuffer **ou
   return flow;
 }
 
-/* TRUE if an input of zeros makes an output of zeros: a gap then stays a gap. */
+/* TRUE if an input of zeros has an output of zeros. A gap then stays a gap. */
 static gboolean
 keeps_zeros (GstGemmcl *self)
 {
@@ -237,10 +237,10 @@ static const gchar *const kept_audio[] = {GST_META_TAG_AUDIO_STR, GST_META_TAG_A
                                           NULL};
 static const gchar *const kept_otherwise[] = {NULL};
 
-/* Returns: whether a meta of the input still holds for the output. A meta about time or the stream
- * does. A meta about the frame (size, orientation, region, time code) does if the output is a frame
- * of the same size. Metas about colours, channels or levels, which change, and about the memory of
- * the input do not. */
+/* TRUE if a meta of the input is valid for the output. A meta about time or the stream is. A meta
+ * about the frame (size, orientation, region, time code) is if the output is a frame of the same
+ * size. Metas about colours, channels or levels, which change, or about the memory of the input are
+ * not. */
 static gboolean
 transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMeta *meta,
                 GstBuffer *input G_GNUC_UNUSED)
@@ -250,7 +250,7 @@ transform_meta (GstBaseTransform *trans, GstBuffer *output G_GNUC_UNUSED, GstMet
   const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
   const gchar *const *kept = kept_otherwise;
 
-  /* It has no tags, but states the level of the input. */
+  /* The level meta has no tags, but it describes the input. */
   if (meta->info->api == GST_AUDIO_LEVEL_META_API_TYPE)
     return FALSE;
   if (from == GST_GEMMCL_MEDIUM_VIDEO && to == GST_GEMMCL_MEDIUM_VIDEO)

@@ -4,22 +4,22 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
-/* Samples that the first plan of audio has room for: as many as in buffers of most sources. */
+/* Samples in the first plan for audio. Buffers of most sources have at most as many. */
 #define FIRST_AUDIO_M 1024
-/* Time in us after which progress of a new plan is posted. A plan of the cache takes less. */
+/* Time in us after which progress of a new plan is posted. A plan from the cache takes less. */
 #define SILENCE (50 * G_TIME_SPAN_MILLISECOND)
-/* Time in us that the compiler has to return when the element stops. */
+/* Time in us that the element waits for the compiler when it stops. */
 #define GRACE (1 * G_TIME_SPAN_SECOND)
 
-/** GstGemmclPlanJob: A plan that a thread of its own makes. The thread may never end, so it has
- * references to all that it uses, and does not use the element. */
+/** GstGemmclPlanJob: Makes a plan in its own thread. The thread may never end, so it holds
+ * references to everything that it uses, and does not use the element. */
 struct _GstGemmclPlanJob {
   GemmclContext *context;
   GstGemmclSettings settings;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
 
-  GMutex lock; /* guards what follows */
+  GMutex lock; /* guards the following fields */
   GCond changed;
   gboolean done;
   gboolean stopping;
@@ -114,8 +114,8 @@ job_start (GstGemmclPlanJob *job, GError **error)
   return thread != NULL;
 }
 
-/* Waits until the plan is made, until the time @until unless it is 0, or until waiting is to stop.
- * Returns: whether the plan is made. */
+/* Waits for the plan until the monotonic time @until; 0: without a limit. If the element stops, it
+ * waits no longer than GRACE. Returns: TRUE if the job is done. */
 static gboolean
 job_wait (GstGemmclPlanJob *job, gint64 until)
 {
@@ -185,7 +185,7 @@ set_job (GstGemmcl *self, GstGemmclPlanJob *job)
     job->stopping = self->slot.stopping;
 }
 
-/* @plan: (transfer full) (nullable). @problem: (nullable): that of @plan, if it is another one. */
+/* @plan: (transfer full) (nullable): the new plan, for @problem; NULL: only drop the old plan */
 static void
 replace_plan (GstGemmcl *self, GemmclPlan *plan, const GstGemmclProblem *problem)
 {

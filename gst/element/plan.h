@@ -4,64 +4,64 @@
 
 #include "element/problem.h"
 
-/* The plan for the caps and operands as they are (plan.c) and the statistics (stats.c). For the
+/* The plan for the current caps and operands (plan.c) and the statistics (stats.c). For the
  * streaming thread, unless a function says otherwise. */
 
 typedef struct _GstGemmclPlanJob GstGemmclPlanJob;
 
-/** GstGemmclPlanSlot: The plan of the element. Under the lock of the element; the streaming thread,
- * which alone writes @plan and @problem, may read them without. */
+/** GstGemmclPlanSlot: The plan of the element, guarded by the lock of the element. Only the
+ * streaming thread writes @plan and @problem, and may read them without the lock. */
 typedef struct {
-  GemmclPlan *plan;         /* NULL after a failed creation */
+  GemmclPlan *plan;         /* NULL before the first plan and after a failed creation */
   GstGemmclProblem problem; /* of the plan */
   GstGemmclPlanJob *job;    /* a plan that is being made */
-  gboolean stopping;        /* no plan is waited for */
+  gboolean stopping;        /* the wait for a plan ends after a grace period */
 
   /* The streaming thread's own, without the lock. */
-  gboolean is_due;     /* operands were taken over that need another plan */
-  const gchar *kernel; /* of the plan at first; static */
-  gboolean is_logged;  /* the end of the plan's search for a faster kernel */
+  gboolean is_due;     /* a new plan is needed, for new operands or a new context */
+  const gchar *kernel; /* the plan's kernel at its creation; static */
+  gboolean is_logged;  /* the end of the search for a faster kernel was logged */
 } GstGemmclPlanSlot;
 
-/** GstGemmclStats: The counts behind the property stats. Under the lock of the element; only
+/** GstGemmclStats: The counts of the property stats, guarded by the lock of the element. Only
  * stats.c writes it. */
 typedef struct {
-  GemmclPlanStats past; /* of plans that are gone */
+  GemmclPlanStats past; /* of replaced plans */
   guint64 buffers;
   guint64 bytes_out;        /* written to OpenCL memory that the host maps */
-  const gchar *read_memory; /* the memory of A in the last run, in a word; static */
+  const gchar *read_memory; /* kind of memory of A in the last run, in a word; static */
   guint64 reported;         /* buffers at the last report */
 } GstGemmclStats;
 
 /**
  * gst_gemmcl_make_plan:
- * @audio_m: samples to make room for; 0 for a first guess
+ * @audio_m: the most samples of an audio buffer; 0: 1024
  *
  * Makes a plan for the present formats and operands and replaces the old one. The library compiles
- * and packs in a thread; no lock is held meanwhile, and progress messages are posted if that takes
- * long. The previous output stays if the new plan can adopt it.
+ * and packs in a thread. Meanwhile no lock is held; progress messages are posted after 50 ms. The
+ * previous output stays if the new plan can adopt it.
  *
  * Returns: %FALSE with @error, also if gst_gemmcl_plan_stop_waiting() was called and the compiler
  *   does not return; then there is no plan.
  */
 gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
 
-/** gst_gemmcl_plan_log_tuning: Logs once what the plan's search for a faster kernel found, when it
- * has ended. */
+/** gst_gemmcl_plan_log_tuning: Logs the result of the plan's search for a faster kernel once, after
+ * the search has ended. */
 void gst_gemmcl_plan_log_tuning (GstGemmcl *self);
 
 /** gst_gemmcl_drop_plan: Waits for all runs and releases the plan. */
 void gst_gemmcl_drop_plan (GstGemmcl *self);
 
-/** gst_gemmcl_plan_stop_waiting: @stop: %TRUE before streaming stops: gst_gemmcl_make_plan() gives
- * up a compiler that does not return soon; %FALSE before streaming starts. Any thread. */
+/** gst_gemmcl_plan_stop_waiting: @stop: %TRUE before streaming stops: gst_gemmcl_make_plan() then
+ * waits at most one second for the compiler; %FALSE before streaming starts. Any thread. */
 void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
 
 /** gst_gemmcl_stats_reset: Starts to count anew. */
 void gst_gemmcl_stats_reset (GstGemmcl *self);
 
-/** gst_gemmcl_stats_add_plan: Adds what @plan, which goes, has counted. With the lock of the
- * element held. */
+/** gst_gemmcl_stats_add_plan: Adds the counts of @plan, before its release. Needs the lock of the
+ * element. */
 void gst_gemmcl_stats_add_plan (GstGemmcl *self, GemmclPlan *plan);
 
 /** gst_gemmcl_stats_add_run: Counts a run of @n buffers, which wrote @bytes to OpenCL memory that

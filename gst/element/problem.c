@@ -18,7 +18,7 @@ gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode)
   return nicks[mode];
 }
 
-/* The property has "auto" in front of the modes of the library. */
+/* The values of the property are "auto" and then the modes of the library. */
 static const gchar *
 mode_name (GemmclFeatureMode mode)
 {
@@ -321,8 +321,8 @@ set_input (GstGemmclProblem *self, const GstGemmclFormat *input, const GstGemmcl
   }
 }
 
-/* The stored numbers of A go from @least to @most. Floats are assumed to be from -1 to 1, like
- * samples of audio. */
+/* Gets the range of the stored numbers of A. Floats are assumed to be from -1 to 1, like samples of
+ * audio. */
 static void
 get_range (const GemmclGemm *gemm, gdouble *least, gdouble *most)
 {
@@ -365,7 +365,7 @@ gst_gemmcl_problem_get_largest (const GstGemmclProblem *self)
               fabs (most * gemm->a_scale + gemm->a_shift));
 }
 
-/* After set_input(). */
+/* Needs the input of @self, from set_input(). */
 static GemmclPrecision
 choose_precision (const GstGemmclProblem *self, GstGemmclPrecision wanted,
                   const GemmclMatrix *weight)

@@ -5,17 +5,17 @@
 #include "element/formats.h"
 #include "element/properties.h"
 
-/* From settings, operands and formats to a GemmclGemm. Pure functions. */
+/* Makes a GemmclGemm of settings, operands and formats. Pure functions. */
 
 typedef struct {
   gsize width; /* in pixels, as height */
   gsize height;
-  gsize channels;    /* of a pixel as a kernel sees it */
-  gsize patch_width; /* 0: not set; there is no patch mode then */
+  gsize channels;    /* of a pixel, after conversion to RGB */
+  gsize patch_width; /* 0: not set; patch mode then fails */
   gsize patch_height;
 } GstGemmclFrame;
 
-/** GstGemmclShape: The rows and columns of A, and their mode; PIXEL for audio and tensors. */
+/** GstGemmclShape: The rows and columns of A, and the feature mode; PIXEL for audio and tensors. */
 typedef struct {
   GemmclFeatureMode mode;
   gsize m;
@@ -25,7 +25,7 @@ typedef struct {
 /** gst_gemmcl_feature_mode_get_nick: Returns: the nick, such as "pixel"; static. */
 const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
 
-/** gst_gemmcl_shape_of_mode: Gets the shape of A that @mode makes of @frame. Returns: %FALSE with
+/** gst_gemmcl_shape_of_mode: Gets the shape of A for @frame in @mode. Returns: %FALSE with
  * #GEMMCL_ERROR_SHAPE if the patch is not set or larger than the frame, or #GEMMCL_ERROR_TOO_LARGE
  * if a product overflows. */
 gboolean gst_gemmcl_shape_of_mode (const GstGemmclFrame *frame, GemmclFeatureMode mode,
@@ -48,7 +48,7 @@ typedef union {
 void gst_gemmcl_operands_clear (GstGemmclOperands *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclOperands, gst_gemmcl_operands_clear)
 
-/** gst_gemmcl_operands_copy: Makes @self hold what @from holds; what @self held is released. */
+/** gst_gemmcl_operands_copy: Replaces the operands of @self by references to those of @from. */
 void gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands *from);
 
 /** gst_gemmcl_weight_get_shape: @weight: (nullable). @k, @n: (out): 0 without a weight. */
@@ -56,13 +56,13 @@ void gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const Gemmc
                                   gsize *k, gsize *n);
 
 /** gst_gemmcl_shape_of_format: Gets the shape of A for @format. M of audio is 0, since it differs
- * between buffers. Returns: %FALSE with #GEMMCL_ERROR_SHAPE if K is not @weight_k; the message says
- * what fits. */
+ * between buffers. Returns: %FALSE with #GEMMCL_ERROR_SHAPE if K is not @weight_k; the message
+ * names the K that fits. */
 gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
                                      const GstGemmclSettings *settings, gsize weight_k,
                                      GstGemmclShape *shape, GError **error);
 
-/** GstGemmclProblem: The problem that the stream poses the library. */
+/** GstGemmclProblem: The library's problem for a stream. */
 typedef struct {
   GemmclGemm gemm; /* its images are those below: copy with gst_gemmcl_problem_copy() */
   GemmclImage a_image;
@@ -73,13 +73,13 @@ typedef struct {
  * gst_gemmcl_problem_init:
  * @self: (out caller-allocates)
  * @input: the format of the sink pad
- * @output: (nullable): that of the source pad; %NULL: tensors
- * @operands: with a weight
+ * @output: (nullable): the format of the source pad; %NULL: tensors
+ * @operands: the operands; the weight is required
  * @audio_m: M, if @input is audio
- * @feedback: whether the previous output is C if there is no addend
+ * @feedback: use the previous output as C if there is no addend
  *
- * Returns: %FALSE with #GEMMCL_ERROR_SHAPE, as gst_gemmcl_shape_of_format(), or because bias or
- *   addend do not fit the weight.
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE if gst_gemmcl_shape_of_format() fails, or if bias or
+ *   addend do not fit the weight
  */
 gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,
@@ -89,13 +89,13 @@ gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat 
 /** gst_gemmcl_problem_copy: Makes @self a copy of @from. */
 void gst_gemmcl_problem_copy (GstGemmclProblem *self, const GstGemmclProblem *from);
 
-/** The largest number in f16; larger ones become infinite. */
+/** The largest number in f16. */
 #define GST_GEMMCL_LARGEST_F16 65504.0
 
 /** gst_gemmcl_problem_get_largest: Returns: the largest magnitude of elements of A, after scale and
  * offset, that the stored type allows. Floats are assumed to be from -1 to 1. */
 gdouble gst_gemmcl_problem_get_largest (const GstGemmclProblem *self);
 
-/** gst_gemmcl_problem_is_swap: Returns: whether a plan for @self serves @other, too, with the
+/** gst_gemmcl_problem_is_swap: Returns: %TRUE if a plan for @self can run @other once it has the
  * weight, bias and addend of @other. */
 gboolean gst_gemmcl_problem_is_swap (const GstGemmclProblem *self, const GstGemmclProblem *other);

@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One table has all that a property is: its texts with unit and default, its limits, and the field
- * that holds it. A new property is a row here, a field in properties.h, and the code that reads it.
+ * One table defines each property: its texts with unit and default, its limits, and its field. A
+ * new property is a row here, a field in properties.h, and the code that reads it.
  */
 #include "element/gstgemmcl.h"
 
@@ -41,7 +41,7 @@ typedef struct {
   gconstpointer values;
 } Property;
 
-/* The nicks of these two are the library's names, which install() fills in. */
+/* gst_gemmcl_properties_install() sets the nicks of activations and feature modes. */
 static GEnumValue activations[GEMMCL_N_ACTIVATIONS + 1] = {
     {GEMMCL_ACTIVATION_NONE, "x"},
     {GEMMCL_ACTIVATION_RELU, "max (x, 0)"},
@@ -214,7 +214,7 @@ get_field (GstGemmcl *self, const Property *property)
   return G_STRUCT_MEMBER_P (&self->properties, property->field);
 }
 
-/* Writes @value to the place that follows, as g_object_get() does. */
+/* Writes @value to the pointer after it, as g_object_get() does. */
 static void
 copy_out (const GValue *value, ...)
 {

@@ -5,12 +5,12 @@
 #include <gemmcl.h>
 #include <gst/gst.h>
 
-/* The values of the properties. The table in properties.c says what each of them means. */
+/* The values of the properties. The table in properties.c documents each of them. */
 
-/** GST_GEMMCL_AUTO: the default of kernel, platform and device, which leaves the choice open. */
+/** GST_GEMMCL_AUTO: the default of kernel, platform and device: the library chooses. */
 #define GST_GEMMCL_AUTO "auto"
 
-/** GstGemmclFeatureMode: The property feature-mode: AUTO, then those of #GemmclFeatureMode. */
+/** GstGemmclFeatureMode: The values of feature-mode: AUTO, then those of #GemmclFeatureMode. */
 typedef enum {
   GST_GEMMCL_FEATURE_MODE_AUTO,
   GST_GEMMCL_FEATURE_MODE_PIXEL,
@@ -19,7 +19,7 @@ typedef enum {
   GST_GEMMCL_FEATURE_MODE_PATCH,
 } GstGemmclFeatureMode;
 
-/** GstGemmclPrecision: The property precision: AUTO, then those of #GemmclPrecision. */
+/** GstGemmclPrecision: The values of precision: AUTO, then those of #GemmclPrecision. */
 typedef enum {
   GST_GEMMCL_PRECISION_AUTO,
   GST_GEMMCL_PRECISION_F32,
@@ -29,7 +29,7 @@ typedef enum {
   GST_GEMMCL_PRECISION_I8,
 } GstGemmclPrecision;
 
-/** GstGemmclOperand: The matrices that a user names. */
+/** GstGemmclOperand: The matrices that properties name. */
 typedef enum {
   GST_GEMMCL_OPERAND_WEIGHT,
   GST_GEMMCL_OPERAND_BIAS,
@@ -38,7 +38,7 @@ typedef enum {
 
 #define GST_GEMMCL_N_OPERANDS (GST_GEMMCL_OPERAND_ADDEND + 1)
 
-/** GstGemmclSettings: The properties that hold from READY to READY. @kernel is owned. */
+/** GstGemmclSettings: The properties that cannot change while streaming. @kernel is owned. */
 typedef struct {
   gboolean transpose_weight;
   GemmclActivation activation;
@@ -54,13 +54,13 @@ typedef struct {
   GemmclAutoTune auto_tune;
   guint batch_size;
   guint queue_depth;
-  gint64 batch_timeout; /* ns; 0: none; -1: the duration of batch_size buffers */
+  gint64 batch_timeout; /* ns; 0: no timeout; -1: the duration of batch_size buffers */
 } GstGemmclSettings;
 
 void gst_gemmcl_settings_clear (GstGemmclSettings *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclSettings, gst_gemmcl_settings_clear)
 
-/** gst_gemmcl_settings_copy: Makes @self what @from is; what @self owned is freed. */
+/** gst_gemmcl_settings_copy: Makes @self a copy of @from and frees the old strings of @self. */
 void gst_gemmcl_settings_copy (GstGemmclSettings *self, const GstGemmclSettings *from);
 
 /** GstGemmclScalars: The factors of a run. */
@@ -69,8 +69,8 @@ typedef struct {
   gdouble beta;
 } GstGemmclScalars;
 
-/** GstGemmclProperties: All properties, as they were last set. Under the lock of the element as an
- * object, which properties.c takes; its strings are owned. */
+/** GstGemmclProperties: All properties, as they were last set. Guarded by the object lock of the
+ * element, which properties.c takes; the strings are owned. */
 typedef struct {
   gchar *where[GST_GEMMCL_N_OPERANDS]; /* the text of each operand's property */
   GstGemmclSettings settings;          /* for the next start */
@@ -89,19 +89,19 @@ void gst_gemmcl_properties_install (GObjectClass *klass);
 void gst_gemmcl_properties_init (GstGemmcl *self);
 void gst_gemmcl_properties_clear (GstGemmcl *self);
 
-/** gst_gemmcl_get_settings: Makes @settings a copy of the ones for the next start. Any thread. */
+/** gst_gemmcl_get_settings: Copies the settings for the next start to @settings. Any thread. */
 void gst_gemmcl_get_settings (GstGemmcl *self, GstGemmclSettings *settings);
 
-/** gst_gemmcl_get_scalars: Returns: alpha and beta as they are now. Any thread. */
+/** gst_gemmcl_get_scalars: Returns: the present alpha and beta. Any thread. */
 GstGemmclScalars gst_gemmcl_get_scalars (GstGemmcl *self);
 
 /** gst_gemmcl_get_where: Returns: (transfer full) (nullable): the text of an operand's property.
  * Any thread. */
 gchar *gst_gemmcl_get_where (GstGemmcl *self, GstGemmclOperand operand);
 
-/** gst_gemmcl_set_where: Sets that text, and nothing else. Any thread. */
+/** gst_gemmcl_set_where: Sets the text of an operand's property only. Any thread. */
 void gst_gemmcl_set_where (GstGemmcl *self, GstGemmclOperand operand, const gchar *where);
 
-/** gst_gemmcl_get_device_query: Returns: the device that the properties ask for; the caller frees
- * its strings @platform and @device, which are given back, too. Any thread. */
+/** gst_gemmcl_get_device_query: @platform, @device: (out) (transfer full): strings of the query.
+ * Returns: the query for the device that the properties name. Any thread. */
 GemmclDeviceQuery gst_gemmcl_get_device_query (GstGemmcl *self, gchar **platform, gchar **device);

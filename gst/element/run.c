@@ -9,21 +9,21 @@
 struct _GstGemmclRuns {
   GstGemmclInflight **inflight; /* a ring of depth */
   guint depth;
-  guint next; /* the index of the next run, which is that of the oldest one */
+  guint next; /* the index of the next run: the place of the oldest one */
 
-  /* Room to describe one run; free when it is submitted. */
+  /* The description of the run that is being submitted. */
   GemmclData *a;
   GemmclData *d;             /* of all outputs, then of all row outputs */
   GstGemmclMapping *outputs; /* of d */
   cl_event *wait;
 
-  /* The pool of the last input, and the most of its buffers that may be held. */
+  /* The pool of the last input, and the largest number of its buffers to hold. */
   gconstpointer pool; /* compared only */
   guint limit;
 
   /* Previous outputs. */
   gboolean feedback; /* beta was not 0: the plan keeps the previous output */
-  GstBuffer *last;   /* otherwise, the previous output itself, in case beta is set */
+  GstBuffer *last;   /* otherwise, the last output, in case beta is set */
   gsize last_m;
 };
 
@@ -60,7 +60,7 @@ gst_gemmcl_runs_stop (GstGemmcl *self)
   g_clear_pointer (&self->runs, g_free);
 }
 
-/* Waits for a run and releases its inputs. */
+/* Waits for a run and releases its inputs. Sets @error unless it is set. */
 static gboolean
 finish (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
 {
@@ -195,7 +195,8 @@ gst_gemmcl_runs_want_feedback (GstGemmcl *self)
   return self->runs->feedback;
 }
 
-/* Makes a plan with C if beta was 0 before. */
+/* Makes a plan with C if the present one has none and beta is not 0. Resets the previous output if
+ * M changes. */
 static gboolean
 check_beta (GstGemmcl *self, gsize m, GError **error)
 {
@@ -239,7 +240,7 @@ open_outputs (GstGemmcl *self, GemmclRun *run, GstBuffer *const *outputs, GError
   return TRUE;
 }
 
-/* Returns: the places that the run writes, those of D and of row outputs. */
+/* Returns: the number of elements of d that the run uses: those of D and of row outputs. */
 static guint
 count_places (const GemmclRun *run)
 {
@@ -281,7 +282,7 @@ clear_mappings (GstGemmclRuns *runs, guint n, GstGemmclInflight *inflight)
     gst_gemmcl_mapping_clear (gst_gemmcl_inflight_get_mapping (inflight, i));
 }
 
-/* @done becomes the event of the last write to @memory. */
+/* Makes @done the event of the last write to @memory. */
 static void
 leave_event (GstGemmcl *self, GstMemory *memory, cl_event done, GstGemmclInflight *inflight,
              guint64 number)
@@ -297,7 +298,7 @@ leave_event (GstGemmcl *self, GstMemory *memory, cl_event done, GstGemmclInfligh
   gst_gemmcl_sides_set_run (sides, inflight, number);
 }
 
-/* Takes @done. Inputs in the memory of the host or of others are held until then. */
+/* Takes @done. Inputs that are not in OpenCL memory are held until @done. */
 static void
 keep_inputs (GstGemmcl *self, const GemmclRun *run, GstGemmclInflight *inflight,
              GstBuffer *const *inputs, cl_event done)
@@ -371,7 +372,7 @@ submit_open (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBu
     else if (run->previous)
       clWaitForEvents (1, &done);
     keep_inputs (self, run, inflight, inputs, done);
-    /* A frame of a pool of downstream carries no event: it must be complete when it is pushed. */
+    /* A frame in host memory carries no event: it must be complete before it is pushed. */
     ok = runs->d[0].kind != GEMMCL_DATA_HOST || finish (self, inflight, error);
   }
   gst_gemmcl_mapping_clear (&mapping);

@@ -8,8 +8,8 @@
 
 /*
  * From input buffers to runs of the library: the queue of runs (run.c), the places of A and D in
- * buffers (data.c), and batches (batch.c). All functions are for the streaming thread, that is for
- * whoever holds the stream lock of the sink pad, unless they say otherwise.
+ * buffers (data.c), and batches (batch.c). The caller of each function is the streaming thread, or
+ * holds the stream lock of the sink pad, unless the function says otherwise.
  */
 
 /** GstGemmclRuns: The run queue: a GstGemmclInflight for each of queue-depth runs. */
@@ -18,17 +18,17 @@ typedef struct _GstGemmclRuns GstGemmclRuns;
 /** GstGemmclBatch: The buffers and events of a batch that is not full. */
 typedef struct _GstGemmclBatch GstGemmclBatch;
 
-/** gst_gemmcl_runs_start: Makes room for the queue-depth and batch-size of the settings. */
+/** gst_gemmcl_runs_start: Allocates the queue for queue-depth runs of batch-size buffers. */
 void gst_gemmcl_runs_start (GstGemmcl *self);
 
-/** gst_gemmcl_runs_stop: Waits for all runs and frees the room. */
+/** gst_gemmcl_runs_stop: Waits for all runs and frees the queue. */
 void gst_gemmcl_runs_stop (GstGemmcl *self);
 
 /**
  * gst_gemmcl_run_submit:
- * @inputs: (array length=n): of the sink pad, at most a batch, of one M (gst_gemmcl_run_fits());
- *   those that the device reads in place are held until it has
- * @outputs: (array length=n): of prepare_output_buffer; may be pushed at once
+ * @inputs: (array length=n): at most a batch of inputs with the same M (gst_gemmcl_run_fits()).
+ *   Inputs that the device reads in place are held until the run is done
+ * @outputs: (array length=n): buffers from prepare_output_buffer; they may be pushed at once
  *
  * Submits a run with the scalars of the element. Waits while queue-depth runs are in flight. Posts
  * an error if it fails, or if an earlier run failed on the device.
@@ -36,11 +36,12 @@ void gst_gemmcl_runs_stop (GstGemmcl *self);
 GstFlowReturn gst_gemmcl_run_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
                                      GstBuffer *const *outputs);
 
-/** gst_gemmcl_run_fits: Returns: whether both inputs can be in one run: they have the same M. */
+/** gst_gemmcl_run_fits: Returns: %TRUE if both inputs can be in one run: they have the same size
+ * and M. */
 gboolean gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second);
 
-/** gst_gemmcl_runs_get_limit: Returns: the most buffers of the pool of @input that the element may
- * hold at once: one less than the pool has. */
+/** gst_gemmcl_runs_get_limit: Returns: the number of buffers of the pool of @input that the element
+ * may hold at once: one less than the pool's maximum, but at least one. */
 guint gst_gemmcl_runs_get_limit (GstGemmcl *self, GstBuffer *input);
 
 /** gst_gemmcl_runs_finish: Waits for all runs. Posts an error and returns GST_FLOW_ERROR if one
@@ -50,22 +51,25 @@ GstFlowReturn gst_gemmcl_runs_finish (GstGemmcl *self);
 /** gst_gemmcl_runs_forget: Resets the previous output to zeros. */
 void gst_gemmcl_runs_forget (GstGemmcl *self);
 
-/** gst_gemmcl_runs_want_feedback: Returns: whether the previous output is, or will be, C. */
+/** gst_gemmcl_runs_want_feedback: Returns: %TRUE if plans must keep the previous output as C, since
+ * beta was not 0 or is controlled. Always %FALSE with batches. */
 gboolean gst_gemmcl_runs_want_feedback (GstGemmcl *self);
 
 /* The places of A and D in buffers of each kind of memory. */
 
 /** gst_gemmcl_prepare_input: Renews the OpenCL context if @buffer is a VA surface of another
- * display. To be called before the output is allocated. */
+ * display. Call it before the output is allocated. */
 gboolean gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error);
 
 /**
  * gst_gemmcl_open_input:
- * @buffer: of the sink pad; to be kept with @mapping until the run is done
+ * @buffer: an input; keep it and @mapping until the run is done
  * @data: (out): the place of A: in a surface or dma-buf, if caps promise them; in OpenCL memory of
  *   the same context, if the library can read its layout; otherwise on the host
- * @run: gets the functions that acquire and release memory of others
+ * @run: its functions for acquiring and releasing foreign memory are set
  * @name: (out): the kind of memory: "system", "OpenCL", "VA" or "DMABuf"; static
+ *
+ * Maps A in @buffer.
  */
 gboolean gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping,
                                 GemmclData *data, GemmclRun *run, const gchar **name,
@@ -75,12 +79,12 @@ gboolean gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMap
  * gst_gemmcl_map_output:
  * @access: GST_MAP_WRITE, for which @buffer must be writable, or GST_MAP_READ
  *
- * The same for D in @buffer, an output.
+ * Maps D in @buffer, an output.
  */
 gboolean gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
                                 GstMapFlags access, GemmclData *data, GError **error);
 
-/** gst_gemmcl_map_rows: The same for row outputs, in the last memory of @buffer. */
+/** gst_gemmcl_map_rows: Maps the row outputs, in the last memory of @buffer, for writing. */
 gboolean gst_gemmcl_map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
                               GemmclData *data, GError **error);
 
@@ -97,38 +101,39 @@ GstMemory *gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint 
 /** gst_gemmcl_get_output_index: Returns: the index of D among the memories of an output. */
 guint gst_gemmcl_get_output_index (GstGemmcl *self);
 
-/** gst_gemmcl_is_empty: Returns: whether @buffer passes without a run: a gap without data, or audio
- * without samples. */
+/** gst_gemmcl_is_empty: Returns: %TRUE if @buffer passes without a run: a gap without data, or
+ * audio without samples. */
 gboolean gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer);
 
 /*
- * A batch collects buffers, and the serialised events between them, until it is full, its timeout
- * ends it, or something comes that must not be in one run with them. Then one run is submitted for
- * all of its buffers, and outputs and events are pushed in their order. With batch-size=1 it is
+ * A batch collects buffers, and the serialised events between them. It ends when it is full, at its
+ * timeout, or before a buffer or event that cannot be part of it. Then one run is submitted for all
+ * of its buffers, and outputs and events are pushed in their order. With batch-size=1 the batch is
  * always empty.
  */
 
-/** gst_gemmcl_batch_start: Makes room for batch-size buffers. */
+/** gst_gemmcl_batch_start: Allocates the batch. */
 void gst_gemmcl_batch_start (GstGemmcl *self);
 
-/** gst_gemmcl_batch_stop: Drops the batch and frees the room. */
+/** gst_gemmcl_batch_stop: Drops the batch's buffers and events and frees it. */
 void gst_gemmcl_batch_stop (GstGemmcl *self);
 
-/** gst_gemmcl_batch_add: Takes @input. Returns: the flow of the batch, if it was pushed. */
+/** gst_gemmcl_batch_add: Takes @input. Returns: the result of gst_gemmcl_batch_end() if @input
+ * ended or filled a batch, otherwise GST_FLOW_OK. */
 GstFlowReturn gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input);
 
 /** gst_gemmcl_batch_mark_discont: Marks the next buffer as DISCONT, since one was dropped. */
 void gst_gemmcl_batch_mark_discont (GstGemmcl *self);
 
-/** gst_gemmcl_batch_hold: Returns: whether @event was taken, to follow the collected buffers. It is
- * not if there are none, or if it ends the batch. */
+/** gst_gemmcl_batch_hold: Returns: %TRUE if @event was taken, to be pushed after the collected
+ * buffers; %FALSE if there are none, or if it ends the batch. */
 gboolean gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event);
 
-/** gst_gemmcl_batch_end: Returns: the flow of the pushed batch, or of the one before if its timeout
- * ended it and it failed. */
+/** gst_gemmcl_batch_end: Multiplies and pushes the batch. Returns: the flow of pushing it, or that
+ * of the batch before if its timeout ended it and it failed. */
 GstFlowReturn gst_gemmcl_batch_end (GstGemmcl *self);
 
-/** gst_gemmcl_batch_clear: Drops the batch. */
+/** gst_gemmcl_batch_clear: Drops the batch's buffers and events. */
 void gst_gemmcl_batch_clear (GstGemmcl *self);
 
 /** gst_gemmcl_batch_get_latency: Returns: the latency of collecting, in ns. Any thread. */

@@ -7,13 +7,14 @@
 #include "element/caps.h"
 #include "memory/caps.h"
 
-/* The stream as caps describe it: negotiate.c, allocation.c and output.c. */
+/* The formats of the stream (negotiate.c), and the memory of its buffers (allocation.c, output.c).
+ */
 
 /**
  * GstGemmclStream:
  *
- * Written by the streaming thread, under the lock of the element; only that thread may read it
- * without. Only negotiate.c writes it, but for @pool_size.
+ * The streaming thread writes it, under the lock of the element, and is the only one that may read
+ * it without the lock. Only negotiate.c writes it, except @pool_size.
  */
 typedef struct {
   GstGemmclSettings settings; /* the properties when streaming started */
@@ -23,13 +24,13 @@ typedef struct {
   gboolean output_opencl; /* caps say that outputs are in OpenCL memory */
   GstClockTime frame_duration;
   gboolean started;
-  gboolean configured; /* there are caps, and they fit */
-  gboolean va_refused; /* a warning said why surfaces are not taken; any thread */
+  gboolean configured; /* caps were accepted */
+  gboolean va_refused; /* a warning said why surfaces are refused; any thread */
 
   /* The streaming thread's own, without the lock. */
   gboolean error_posted; /* since caps were last accepted */
   gboolean addend_warned;
-  guint pool_size; /* bytes of the buffers of the output's pool; 0: there is none */
+  guint pool_size; /* bytes of a buffer of the output's pool; 0: no pool */
 } GstGemmclStream;
 
 /* Parts of the class: caps; memory on both pads; output buffers. */
@@ -40,11 +41,11 @@ void gst_gemmcl_output_install (GstBaseTransformClass *klass);
 /** gst_gemmcl_stream_start: Takes the properties as the settings. */
 void gst_gemmcl_stream_start (GstGemmcl *self);
 
-/** gst_gemmcl_stream_stop: There are no caps any more. */
+/** gst_gemmcl_stream_stop: Forgets the caps. */
 void gst_gemmcl_stream_stop (GstGemmcl *self);
 
-/** gst_gemmcl_stream_learn_duration: @duration, of a buffer, lengthens the frame_duration of audio,
- * of which caps say nothing. Returns: whether it has. */
+/** gst_gemmcl_stream_learn_duration: Raises frame_duration to @duration, that of a buffer. Caps of
+ * audio have no duration. Returns: %TRUE if frame_duration changed. */
 gboolean gst_gemmcl_stream_learn_duration (GstGemmcl *self, GstClockTime duration);
 
 /**

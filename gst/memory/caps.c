@@ -22,7 +22,7 @@
   #define HAVE_VA FALSE
 #endif
 
-/* BT.601, for YUV whose caps name no matrix with such weights. */
+/* Weights of BT.601, for YUV whose caps name no matrix with weights. */
 #define DEFAULT_KR 0.299
 #define DEFAULT_KB 0.114
 
@@ -127,8 +127,8 @@ gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info)
   }
 }
 
-/* Tilings of Intel, with and without compression, as drm_fourcc.h numbers them. Without those that
- * keep a clear colour beside the frame (8, 12, 15), which only renderers make. */
+/* Modifiers of Intel's tilings, with and without compression, from drm_fourcc.h. Those with a clear
+ * colour (8, 12, 15) are absent: only renderers use them. */
 static const guint64 tilings[] = {
     INTEL | 1, INTEL | 2,  INTEL | 3,  INTEL | 4,  INTEL | 5,  INTEL | 6,  INTEL | 7,
     INTEL | 9, INTEL | 10, INTEL | 11, INTEL | 13, INTEL | 14, INTEL | 16, INTEL | 17,
@@ -145,7 +145,7 @@ is_known_tiling (GstVideoFormat format, guint64 modifier)
   return FALSE;
 }
 
-/* Appends the other names of a format, if it has any. */
+/* Appends the translations of a format's name, if it has any. */
 typedef void (*Rename) (GValue *list, const gchar *name);
 
 static void
@@ -183,7 +183,7 @@ to_tiled (GValue *list, const gchar *name)
     append_in_drm (list, name, tilings[i]);
 }
 
-/* Returns: name @i of a field, which is a name or a list; NULL behind the last. */
+/* Returns: name @i of a field with one name or a list; NULL after the last. */
 static const gchar *
 get_name (const GValue *names, guint i)
 {
@@ -194,7 +194,7 @@ get_name (const GValue *names, guint i)
   return names && G_VALUE_HOLDS_STRING (names) ? g_value_get_string (names) : NULL;
 }
 
-/* Sets the field @to to the new names of @names. Returns: their number. */
+/* Sets the field @to to the translations of @names. Returns: their number. */
 static guint
 rename_all (GstStructure *structure, const GValue *names, const gchar *to, Rename rename)
 {
@@ -289,8 +289,8 @@ append_all_in (GstCaps *result, GstCaps *caps, const gchar *feature)
   gst_caps_append (result, caps);
 }
 
-/* Appends the formats whose planes both media drivers and OpenCL know. The driver of Intel leaves
- * out the last column or row of chroma of odd sizes. */
+/* Appends the formats that both media drivers and OpenCL support. Sizes are even: Intel's driver
+ * drops the last column or row of chroma of odd ones. */
 static void
 append_surfaces (GstCaps *result, GstCaps *caps)
 {

@@ -5,91 +5,93 @@
 #include <gemmcl.h>
 #include <gst/video/video.h>
 
-/* Formats of video, as GStreamer, the library and caps of dma-bufs name them, and the memories that
- * caps name. Pure functions.
+/* Translates formats of video between GStreamer, the library and caps of dma-bufs, and reads the
+ * kind of memory from caps. Pure functions.
  *
  * Since GStreamer 1.24, caps with memory:DMABuf name formats as `format=DMA_DRM,
- * drm-format=NV12:0x0100000000000002`. The number is a modifier that says how pixels are tiled;
- * without one they are linear. The media driver of Intel tiles NV12 and P010 only, and tiled frames
- * can be read as VA surfaces only. */
+ * drm-format=NV12:0x0100000000000002`. The number is a modifier, which defines the tiling; without
+ * one pixels are linear. Intel's media driver tiles only NV12 and P010, and tiled frames can be
+ * read only as VA surfaces. */
 
 #define GST_GEMMCL_VIDEO_MEDIA "video/x-raw"
 
-/** gst_gemmcl_pixel_format: Returns: whether the library knows @format, as @pixel_format. */
+/** gst_gemmcl_pixel_format: @pixel_format: (out): the library's @format. Returns: %FALSE if the
+ * library does not support @format. */
 gboolean gst_gemmcl_pixel_format (GstVideoFormat format, GemmclPixelFormat *pixel_format);
 
-/** gst_gemmcl_video_channels: Returns: the channels of a pixel as a kernel sees it; 0 for a format
- * that the library does not know. */
+/** gst_gemmcl_video_channels: Returns: the channels of a pixel, after conversion to RGB; 0 for a
+ * format that the library does not support. */
 guint gst_gemmcl_video_channels (GstVideoFormat format);
 
 /**
  * gst_gemmcl_output_formats:
  * @input: the format of the sink pad
  * @channels: the channels of a pixel of the output
- * @formats: (out): the formats that can be written with @channels channels, best first: @input
- *   itself, then those with its order of colours in memory, then the rest
+ * @formats: (out): the output formats with @channels channels, best first: @input itself, then
+ *   those with the same order of colours in memory, then the rest
  *
  * Returns: the number of formats; 0 unless @channels is 1, 3 or 4.
  */
 guint gst_gemmcl_output_formats (GstVideoFormat input, guint channels,
                                  GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS]);
 
-/** gst_gemmcl_image_init: Describes frames of @info, of a format that gst_gemmcl_pixel_format()
- * knows, to the library. */
+/** gst_gemmcl_image_init: Sets @image to the library's description of frames of @info, whose format
+ * gst_gemmcl_pixel_format() must support. */
 void gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info);
 
 /** gst_gemmcl_drm_to_plain: Returns: (transfer full): a copy of @structure, of any caps, with
- * GStreamer's formats in place of its DRM formats. Only linear ones and Intel's tilings have such;
- * the list is empty if there is none. */
+ * GStreamer's formats in place of its DRM formats. Only linear formats and Intel's tilings are
+ * translated; the list is empty if @structure has none of them. */
 GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
 
 /** gst_gemmcl_drm_from_plain: Returns: (transfer full) (nullable): a copy of @structure, of video,
- * with linear DRM formats in place of GStreamer's; %NULL if there is none, and before
- * GStreamer 1.24. */
+ * with linear DRM formats in place of GStreamer's; %NULL if it has none, and before GStreamer 1.24.
+ */
 GstStructure *gst_gemmcl_drm_from_plain (const GstStructure *structure);
 
 /** gst_gemmcl_drm_tile: A GstCapsFilterMapFunc: renames formats to DRM formats in all tilings of
  * Intel. */
 gboolean gst_gemmcl_drm_tile (GstCapsFeatures *features, GstStructure *structure, gpointer data);
 
-/** gst_gemmcl_drm_is_tiled: Returns: whether @structure has DRM formats and none is linear. */
+/** gst_gemmcl_drm_is_tiled: Returns: %TRUE if @structure has DRM formats and none is linear. */
 gboolean gst_gemmcl_drm_is_tiled (const GstStructure *structure);
 
-/** gst_gemmcl_drm_is_hidden: Returns: whether @format, of a GstVideoMeta, is DMA_DRM: only caps
- * then tell the format. */
+/** gst_gemmcl_drm_is_hidden: Returns: %TRUE if @format, of a GstVideoMeta, is DMA_DRM. Then only
+ * caps name the format. */
 gboolean gst_gemmcl_drm_is_hidden (GstVideoFormat format);
 
-/** gst_gemmcl_list_append_once: Appends @text, which is taken, to @list unless it is in there. */
+/** gst_gemmcl_list_append_once: Appends @text, (transfer full), to @list unless @list has it. */
 void gst_gemmcl_list_append_once (GValue *list, gchar *text);
 
-/** gst_gemmcl_structure_take_list: Sets @field to @list, which is taken; to its element if there is
- * one only, so that fixed caps stay fixed. */
+/** gst_gemmcl_structure_take_list: Sets @field to @list, (transfer full). If the list has one
+ * element, @field is set to that, so that fixed caps stay fixed. */
 void gst_gemmcl_structure_take_list (GstStructure *structure, const gchar *field, GValue *list);
 
-/** GstGemmclMemory: The memory of buffers, by their caps. The last three are for the sink pad. */
+/** GstGemmclMemory: The memory of buffers, by their caps. The last three are only for the sink pad.
+ */
 typedef enum {
-  GST_GEMMCL_MEMORY_OTHER, /* a memory that the element does not take */
+  GST_GEMMCL_MEMORY_OTHER, /* not supported */
   GST_GEMMCL_MEMORY_SYSTEM,
   GST_GEMMCL_MEMORY_OPENCL,
   GST_GEMMCL_MEMORY_VA,
-  GST_GEMMCL_MEMORY_TILED, /* dma-bufs that only the media driver can read: surfaces, too */
+  GST_GEMMCL_MEMORY_TILED, /* tiled dma-bufs, which are read as VA surfaces */
   GST_GEMMCL_MEMORY_DMABUF,
 } GstGemmclMemory;
 
 /** gst_gemmcl_caps_get_memory: Returns: the memory of structure @index; SYSTEM for any features. */
 GstGemmclMemory gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index);
 
-/** gst_gemmcl_caps_are_surfaces: Returns: whether structure @index of @caps is of VA surfaces. */
+/** gst_gemmcl_caps_are_surfaces: Returns: %TRUE if structure @index of @caps is VA or TILED. */
 gboolean gst_gemmcl_caps_are_surfaces (const GstCaps *caps, guint index);
 
-/** gst_gemmcl_caps_are_opencl: Returns: whether structure @index of @caps is in OpenCL memory. */
+/** gst_gemmcl_caps_are_opencl: Returns: %TRUE if structure @index of @caps is in OpenCL memory. */
 gboolean gst_gemmcl_caps_are_opencl (const GstCaps *caps, guint index);
 
 /** gst_gemmcl_caps_spread: Returns: (transfer full): @caps, of system memory, in each memory that a
  * pad of @direction may have, the preferred one first. */
 GstCaps *gst_gemmcl_caps_spread (GstCaps *caps, GstPadDirection direction);
 
-/** gst_gemmcl_caps_offer: Returns: (transfer full): the part of @caps, (transfer full), of the sink
- * pad, that a device can read: surfaces only if @va. Unless @import, dma-bufs come last, since they
- * are mapped and copied. */
+/** gst_gemmcl_caps_offer: Takes @caps of the sink pad. Returns: (transfer full): the part that a
+ * device can read: surfaces only with @va. Without @import dma-bufs come last, since they are
+ * copied. */
 GstCaps *gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import);

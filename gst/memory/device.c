@@ -46,8 +46,8 @@ unwrap (GstContext *shared, GError **error)
   return NULL;
 }
 
-/* @shared: (transfer full) (nullable): from @giver. Returns: (transfer full) (nullable): its
- * context, if it fits. */
+/* @shared: (transfer full) (nullable): from @giver. Returns: (transfer full) (nullable): the
+ * context in it, if it fits. */
 static GemmclContext *
 take (GstGemmclDevice *self, const GemmclDeviceQuery *query, GstContext *shared, const gchar *giver)
 {
@@ -101,7 +101,7 @@ ask_bins (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 }
 
 /* @context: (transfer full) (nullable). Returns: (transfer full) (nullable): a context with the
- * VADisplay, if there is one and it can be made; otherwise @context. */
+ * VADisplay, if a display is known and the context can be made; otherwise @context. */
 static GemmclContext *
 add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query, GemmclContext *context)
 {
@@ -131,7 +131,8 @@ make (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
   return context;
 }
 
-/* (transfer full) */
+/* Returns: (transfer full): a context from the first place that has one; see
+ * gst_gemmcl_device_open(). */
 static GemmclContext *
 find (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
 {
@@ -146,7 +147,7 @@ find (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
   return context ? context : make (self, query, error);
 }
 
-/* A context is made with a display, so that must be known before. */
+/* Asks for a VADisplay before the context is made, since a context is made with a display. */
 static void
 ask_for_display (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 {
@@ -184,7 +185,7 @@ gst_gemmcl_device_clear (GstGemmclDevice *self)
   g_mutex_clear (&self->lock);
 }
 
-/* With the lock held. */
+/* Needs the lock. */
 static void
 note_query (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 {

@@ -10,10 +10,10 @@
  * The type of the GstContext by which elements and applications share an OpenCL context. Its
  * fields:
  *
- *     cl_context      gpointer   a cl_context; all that an application has to set
+ *     cl_context      gpointer   a cl_context; the only field that an application has to set
  *     cl_device_id    gpointer   one of its devices; default: its first
  *     gemmcl-context  GObject    the GemmclContext around both, which keeps them alive; without it
- *                                whoever set the GstContext keeps them alive
+ *                                the owner of the GstContext must keep them alive
  */
 #define GST_GEMMCL_CONTEXT_TYPE          "OpenCL"
 #define GST_GEMMCL_CONTEXT_FIELD_CONTEXT "cl_context"
@@ -23,21 +23,21 @@
 /**
  * GstGemmclDevice:
  *
- * The OpenCL context of an element, with what belongs to it. Only device.c writes the
- * fields. @context changes in NULL to READY, when streaming starts, and in the streaming thread,
- * which may read it without the lock. @lock is taken after any other lock of the element; nothing
- * is called or waited for with it held.
+ * The OpenCL context of an element, with its allocator, display and imports. Only device.c writes
+ * the fields. @context changes in NULL to READY, when streaming starts, and in the streaming
+ * thread, which may read it without the lock. @lock is taken after any other lock of the element;
+ * while it is held, no other element is called and nothing is waited for.
  */
 typedef struct {
-  GstElement *element; /* whose device it is, not referenced: it asks, posts and logs */
-  GstGemmclVa va;      /* has a lock of its own */
+  GstElement *element; /* the owner, for queries, messages and logs; not referenced */
+  GstGemmclVa va;      /* has its own lock */
 
   GMutex lock;
   GemmclContext *context;  /* NULL in the state NULL */
-  GstAllocator *allocator; /* of memory of context; made when it is first needed */
+  GstAllocator *allocator; /* of OpenCL memory in context; made at its first use */
   gboolean stale;          /* another GstContext was set since context was opened */
 
-  /* What context was opened for. */
+  /* The query with which context was opened. */
   gchar *platform;
   gchar *name;
   GemmclDeviceType type;
@@ -51,13 +51,13 @@ void gst_gemmcl_device_clear (GstGemmclDevice *self);
 
 /**
  * gst_gemmcl_device_open:
- * @query: the device that is wanted
+ * @query: the requested device
  *
- * Gives the element a context on such a device, with the VADisplay that the element knows unless
- * the application made the context. Asks, in this order: the element itself, by
- * gst_element_set_context(); the elements downstream; those upstream; bins and the application, by
- * a need-context message; and last the process, whose context is announced by a have-context
- * message. Any thread, no lock held.
+ * Gives the element a context on such a device, with the VADisplay of the element unless the
+ * application made the context. The context comes from the first of these that has one: the
+ * element's own GstContexts (gst_element_set_context()); elements downstream; elements upstream;
+ * bins and the application, by a need-context message; and last the process-wide context, which is
+ * announced by a have-context message. Any thread, no lock held.
  *
  * Returns: %FALSE with the error of the last step.
  */
@@ -72,17 +72,17 @@ gboolean gst_gemmcl_device_refresh (GstGemmclDevice *self, const GemmclDeviceQue
 /** gst_gemmcl_device_close: Releases the context and the display. */
 void gst_gemmcl_device_close (GstGemmclDevice *self);
 
-/** gst_gemmcl_device_set_context: The element's set_context: another OpenCL context is used from
- * the next gst_gemmcl_device_refresh() on. Any thread. */
+/** gst_gemmcl_device_set_context: Implements the element's set_context. Another OpenCL context is
+ * used from the next gst_gemmcl_device_refresh() on. Any thread. */
 void gst_gemmcl_device_set_context (GstGemmclDevice *self, GstContext *context);
 
-/** gst_gemmcl_device_answer: Returns: whether @query asks for a context and the element has one,
- * which is then in @query. Any thread. */
+/** gst_gemmcl_device_answer: Answers @query if it asks for an OpenCL context and the element has
+ * one. Returns: %TRUE if it did. Any thread. */
 gboolean gst_gemmcl_device_answer (GstGemmclDevice *self, GstQuery *query);
 
-/** gst_gemmcl_device_get_context: Returns: (transfer full) (nullable). Any thread. */
+/** gst_gemmcl_device_get_context: Returns: (transfer full) (nullable): the context. Any thread. */
 GemmclContext *gst_gemmcl_device_get_context (GstGemmclDevice *self);
 
-/** gst_gemmcl_device_get_allocator: Returns: (transfer full) (nullable): the allocator of memory of
- * the context; %NULL with @error if there can be none. Any thread. */
+/** gst_gemmcl_device_get_allocator: Returns: (transfer full) (nullable): the allocator of OpenCL
+ * memory in the context; %NULL without a context, or with @error. Any thread. */
 GstAllocator *gst_gemmcl_device_get_allocator (GstGemmclDevice *self, GError **error);

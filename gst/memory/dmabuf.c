@@ -14,16 +14,17 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
-#define MAX_WAIT 1000 /* ms that a dma-buf has to be written */
+#define MAX_WAIT 1000 /* ms to wait for writes to a dma-buf */
 
-/* What a context can do with dma-bufs; found once. */
+/* The support for dma-bufs of a context; found once. */
 typedef struct {
   gboolean can_import;
   GemmclHandover acquire, release;
-  gint refused; /* atomic: a warning said that one was */
+  gint refused; /* atomic: a warning reported a refused dma-buf */
 } Importer;
 
-/* The driver of Intel imports dma-bufs but does not list cl_khr_external_memory_dma_buf. */
+/* TRUE if the device lists dma-bufs as handles. Intel's driver does, but does not list
+ * cl_khr_external_memory_dma_buf. */
 static gboolean
 lists_dmabufs (cl_device_id device)
 {
@@ -55,7 +56,7 @@ importer_new (GemmclContext *context)
   return self;
 }
 
-/* (transfer none): lives as long as @context. */
+/* Returns: (transfer none): the importer, which lives as long as @context. */
 static Importer *
 get_importer (GemmclContext *context)
 {
@@ -77,8 +78,9 @@ gst_gemmcl_dmabuf_can_import (GemmclContext *context)
   return get_importer (context)->can_import;
 }
 
-/* Dma-bufs of media drivers may be tiled, whatever caps say. The type is registered if libgstva is
- * loaded. A part of a memory has the allocator of its whole. */
+/* TRUE if @memory comes from a media driver. Its dma-bufs may be tiled even if caps say otherwise.
+ * The type is registered if libgstva is loaded. A part of a memory has the allocator of its whole.
+ */
 static gboolean
 is_of_media_driver (GstMemory *memory)
 {
@@ -99,7 +101,7 @@ gst_gemmcl_dmabuf_is_shared (GstBuffer *buffer)
   return FALSE;
 }
 
-/* OpenCL closes an imported file descriptor with the buffer, so it gets a duplicate. */
+/* Imports a duplicate of the file descriptor, since OpenCL closes it with the buffer. */
 static cl_mem
 create_buffer (GstGemmclDevice *self, GstMemory *root, gsize size, cl_int *status)
 {
@@ -132,8 +134,8 @@ note_refusal (GstGemmclDevice *self, gsize size, cl_int status)
     GST_INFO_OBJECT (self->element, "another dma-buf cannot be imported (OpenCL error %d)", status);
 }
 
-/* Returns: (transfer none): the buffer of the dma-buf; NULL if the driver refuses it. It is asked
- * once for each dma-buf. */
+/* Returns: (transfer none): the buffer of the dma-buf; NULL if the driver refuses it. Each dma-buf
+ * is imported, or refused, once. */
 static cl_mem
 import (GstGemmclDevice *self, GstMemory *root, gsize size)
 {
@@ -151,7 +153,7 @@ import (GstGemmclDevice *self, GstMemory *root, gsize size)
   return objects[0];
 }
 
-/* OpenCL does not wait for writes of other devices; the file descriptor does. */
+/* Waits for writes of other devices, by the file descriptor. OpenCL does not wait for them. */
 static gboolean
 wait_until_written (GstGemmclDevice *self, GstMemory *root)
 {
@@ -163,8 +165,8 @@ wait_until_written (GstGemmclDevice *self, GstMemory *root)
   return FALSE;
 }
 
-/* TRUE if both are of one dma-buf. Dma-bufs of Linux before 5.3 have no size and share one inode.
- */
+/* TRUE if both memories are of one dma-buf. Before Linux 5.3, dma-bufs have no size and share one
+ * inode. */
 static gboolean
 is_same_file (GstMemory *one, GstMemory *other)
 {
@@ -175,8 +177,8 @@ is_same_file (GstMemory *one, GstMemory *other)
                           a.st_ino == b.st_ino && a.st_dev == b.st_dev);
 }
 
-/* Finds the dma-buf that has all memories of @buffer, of which each plane may have one. Returns:
- * (transfer none) (nullable): the whole of the first memory. @size: (out): bytes to import. */
+/* Finds the one dma-buf of all memories of @buffer; each plane may have its own memory. @size:
+ * (out): bytes to import. Returns: (transfer none) (nullable): the root of the first memory. */
 static GstMemory *
 find_file (GstBuffer *buffer, gsize *size)
 {

@@ -5,7 +5,7 @@
 #include <gemmcl.h>
 #include <gst/gst.h>
 
-/* Errors of the plugin, and the log that all of it but the memory of its allocator writes to. Any
+/* Errors of the plugin, and its log category. OpenCL memory has its own category, in sides.h. Any
  * thread. */
 
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_debug);
@@ -24,8 +24,8 @@ gboolean gst_gemmcl_fail (GError **error, GemmclError code, const gchar *format,
  * @type: GST_MESSAGE_ERROR or GST_MESSAGE_WARNING
  * @consequence: (nullable): a sentence about the effect of the error, put before its message
  *
- * Logs @error and posts it on the bus, in the domain and with the code of GStreamer that stand for
- * its own. No lock may be held.
+ * Logs @error and posts it on the bus, with the domain and code of GStreamer for those of @error.
+ * No lock may be held.
  */
 void gst_gemmcl_post (gpointer element, GstMessageType type, const gchar *consequence,
                       const GError *error);

@@ -3,16 +3,16 @@
 #pragma once
 
 /**
- * memory:OpenCL: buffers whose memory is a cl_mem, as the element gemmcl takes and makes them.
- * Other elements need this header only, and link nothing but GStreamer and OpenCL.
+ * memory:OpenCL: buffers whose memory is a cl_mem, for exchange with the element gemmcl.
+ * Other elements need only this header, and link only GStreamer and OpenCL.
  *
  * Caps with the feature #GST_CAPS_FEATURE_MEMORY_OPENCL promise that each GstMemory of a buffer is
  * of the type #GST_OPENCL_MEMORY_TYPE_NAME. Frames have a GstVideoMeta that states the offset and
  * stride of each plane: rows follow one another without the padding of GStreamer's own layout.
  *
  * On the host: such memory is mapped like any other. The map waits for writes of the device, and
- * what the host writes is on the device before its next use there. The map fails if the command
- * that was to write the memory failed.
+ * fails if the last of them failed. Writes of the host reach the device before its next command
+ * uses the memory.
  *
  * On the device: a command that reads, in C:
  *
@@ -36,9 +36,9 @@
  *     }
  *     gst_memory_unmap (memory, &map);
  *
- * A command that writes does the same with GST_MAP_WRITE, or with both; the buffer and its memory
- * must be writable, as for a map of the host. None of these calls blocks. Enqueued commands keep
- * the cl_mem, so the buffer may be released at once, also to its pool: its next user waits for the
+ * A command that writes uses GST_MAP_WRITE, or both flags; the buffer and its memory must be
+ * writable, as for a map of the host. None of these calls blocks. Enqueued commands keep the
+ * cl_mem, so the buffer may be released at once, also to its pool: its next user waits for the
  * events.
  *
  * All functions may be called from any thread. One memory has many readers or one writer, as for
@@ -63,13 +63,13 @@ G_BEGIN_DECLS
  *
  * With GST_MAP_READ, GST_MAP_WRITE or both: GstMapInfo.data is the cl_mem, which lives as long as
  * the GstMemory; clRetainMemObject() keeps it longer. The bytes begin at the offset that
- * gst_memory_get_sizes() returns, and are GstMapInfo.size. The map fails only if the bytes of the
- * host cannot be sent to the device. Map the memory, not the buffer: several memories of a buffer
- * would be merged into system memory.
+ * gst_memory_get_sizes() returns; GstMapInfo.size is their number. The map fails only if writes of
+ * the host cannot be sent to the device. Map the memory, not the buffer: several memories of a
+ * buffer would be merged into system memory.
  */
 #define GST_MAP_OPENCL ((GstMapFlags)(GST_MAP_FLAG_LAST << 1))
 
-/** GST_OPENCL_MAX_EVENTS: the most events to wait for at once. */
+/** GST_OPENCL_MAX_EVENTS: the most events that a command has to wait for. */
 #define GST_OPENCL_MAX_EVENTS 8
 
 /**
@@ -77,7 +77,7 @@ G_BEGIN_DECLS
  * @size: of this struct; later versions may be larger
  * @get_context, @get_events, @add_event: see the functions below
  *
- * The object data #GST_OPENCL_MEMORY_METHODS of an allocator of such memory; static.
+ * The object data #GST_OPENCL_MEMORY_METHODS of an allocator of OpenCL memory; static.
  */
 typedef struct {
   gsize size;
@@ -89,7 +89,8 @@ typedef struct {
 
 #define GST_OPENCL_MEMORY_METHODS "gst-opencl-memory-methods"
 
-/** gst_opencl_memory_get_methods: Returns: (transfer none): %NULL for memory of another type. */
+/** gst_opencl_memory_get_methods: Returns: (transfer none): the methods; %NULL for memory of
+ * another type. */
 static inline const GstOpenCLMemoryMethods *
 gst_opencl_memory_get_methods (GstMemory *memory)
 {
@@ -104,7 +105,7 @@ gst_opencl_memory_get_methods (GstMemory *memory)
  * @memory: of any type
  *
  * Returns: (transfer none) (nullable): the cl_context of the cl_mem, which lives as long as
- * @memory. %NULL for memory of another type, for which the functions below must not be called.
+ * @memory. %NULL for memory of another type; the functions below must not be called for that.
  */
 static inline cl_context
 gst_opencl_memory_get_context (GstMemory *memory)
@@ -118,9 +119,9 @@ gst_opencl_memory_get_context (GstMemory *memory)
  * gst_opencl_memory_get_events:
  * @memory: mapped with #GST_MAP_OPENCL
  * @access: GST_MAP_READ, GST_MAP_WRITE or both: the access of the command
- * @events: (out caller-allocates) (transfer full): for which the command has to wait: the last
- *   write, which may be complete, if it reads; also the reads since then, if it writes. By the
- *   rules of OpenCL, an event that fails makes the command fail
+ * @events: (out caller-allocates) (transfer full): the events that the command has to wait for. A
+ *   command that reads waits for the last write, which may be complete; a command that writes also
+ *   for the reads since then. By the rules of OpenCL, an event that fails makes the command fail
  *
  * Returns: the number of events, to be released with gst_opencl_release_events().
  */
@@ -134,12 +135,12 @@ gst_opencl_memory_get_events (GstMemory *memory, GstMapFlags access,
 /**
  * gst_opencl_memory_add_event:
  * @memory: mapped with #GST_MAP_OPENCL and @access
- * @event: (nullable): of the enqueued command, which waits for the events of
+ * @event: (nullable): the event of the enqueued command, which waits for the events of
  *   gst_opencl_memory_get_events() and whose queue was flushed; retained. %NULL for a write that is
  *   complete
  *
- * Notes the command as the last write, or as one more read. To be called for each command that uses
- * the memory, before that is unmapped.
+ * Records the command as the last write, or as one more read. Call it for each command that uses
+ * the memory, before the memory is unmapped.
  */
 static inline void
 gst_opencl_memory_add_event (GstMemory *memory, GstMapFlags access, cl_event event)

@@ -13,7 +13,7 @@ struct _GstGemmclImports {
   guint64 uses;
 };
 
-/* Lives as long as the memory, with or without objects. */
+/* The objects of a memory. Lives as long as the memory. */
 typedef struct {
   GstGemmclImports *imports;
   guintptr id;
@@ -49,7 +49,7 @@ clear (gpointer data)
   g_mutex_clear (&self->lock);
 }
 
-/* With the lock held. */
+/* Needs the lock. */
 static void
 release (Import *import)
 {

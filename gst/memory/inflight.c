@@ -18,8 +18,8 @@ gst_gemmcl_mapping_clear (GstGemmclMapping *self)
   self->memory = NULL;
 }
 
-/* Returns: (transfer full) (nullable): where the meta of @buffer does not tell the format, a buffer
- * of the same memory whose meta does, since GStreamer maps no other. */
+/* Returns: (transfer full) (nullable): if the meta of @buffer does not name the format, a buffer of
+ * the same memory whose meta does. GStreamer cannot map a frame without its format. */
 static GstBuffer *
 name_format (const GstVideoInfo *info, GstBuffer *buffer)
 {
@@ -136,9 +136,9 @@ gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstB
 }
 
 struct _GstGemmclInflight {
-  GMutex lock; /* guards what follows; nothing is waited for with it held */
+  GMutex lock; /* guards the following fields; never held while waiting */
   guint64 number;
-  cl_event done; /* NULL: there is no run, or the owner has finished it */
+  cl_event done; /* NULL: no run, or the owner has finished it */
   guint n;       /* number of inputs that are held */
   GstBuffer **inputs;
   GstGemmclMapping *mappings;

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* For clCreateCommandQueue, whose successor OpenCL 1.2 devices do not have. */
+/* For clCreateCommandQueue; OpenCL 1.2 lacks its successor. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "memory/memory.h"
 
@@ -9,7 +9,7 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_memory_debug
 
-/* OpenCL aligns buffers, and their mappings, for its widest type. */
+/* OpenCL aligns buffers and their mappings to its widest type. */
 #define ALIGNMENT 128
 
 struct _GstGemmclAllocator {
@@ -22,7 +22,7 @@ G_DEFINE_FINAL_TYPE_WITH_CODE (GstGemmclAllocator, gst_gemmcl_allocator, GST_TYP
                                GST_DEBUG_CATEGORY_INIT (gst_gemmcl_memory_debug, "gemmclmemory", 0,
                                                         "OpenCL memory"))
 
-/* A sub-memory uses @parent only: its sides are those of its root. */
+/* A sub-memory uses only @parent; its sides are those of its root. */
 typedef struct {
   GstMemory parent;
   GstGemmclSides sides;
@@ -77,7 +77,7 @@ memory_copy (GstMemory *memory, gssize offset, gssize size)
 
   if (size == -1)
     size = memory->size > (gsize)offset ? memory->size - offset : 0;
-  /* Some drivers never complete a command that waits for one that has failed. */
+  /* With some drivers a command that waits for a failed event never ends. */
   if (gst_gemmcl_sides_are_lost (gst_gemmcl_memory_get_sides (memory)))
     return NULL;
   copy = gst_allocator_alloc (memory->allocator, size, NULL);
@@ -232,7 +232,7 @@ gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGemmclHostSide si
   self->transfers.owner = self;
   self->transfers.context = g_object_ref (context);
   self->transfers.side = side;
-  /* Out of order if the device allows it: in order, a copy that waits holds up all others. */
+  /* Out of order if the device supports it: in order, a copy that waits delays all later ones. */
   self->transfers.queue = create_queue (context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
   if (!self->transfers.queue)
     self->transfers.queue = create_queue (context, 0, error);

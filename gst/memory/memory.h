@@ -6,31 +6,32 @@
 
 #include "memory/sides.h"
 
-/* The GstMemory of gstgemmclmemory.h: a cl_mem with its events. */
+/* Implements the GstMemory of gstgemmclmemory.h: a cl_mem with its events. */
 
 /**
  * GstGemmclAllocator:
  *
- * Allocates such memory, by gst_allocator_alloc(). The memory is not zeroed, whatever the flags of
- * the parameters say, and an alignment above 128 bytes is refused. The result is %NULL if the
- * device does not have enough memory; the log says why.
+ * Allocates such memory, by gst_allocator_alloc(). The memory is not zeroed, even if the parameters
+ * ask for it. An alignment above 128 bytes is refused. The result is %NULL if the device does not
+ * have enough memory; the log has the reason.
  *
  * Memory references the allocator, which references the #GemmclContext.
  */
 #define GST_TYPE_GEMMCL_ALLOCATOR (gst_gemmcl_allocator_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmclAllocator, gst_gemmcl_allocator, GST, GEMMCL_ALLOCATOR, GstAllocator)
 
-/** gst_gemmcl_allocator_new: Returns: (transfer full): an allocator of memory of @context's device,
- * mapped or staged as suits that; %NULL with #GEMMCL_ERROR_OPENCL. */
+/** gst_gemmcl_allocator_new: Returns: (transfer full): an allocator of memory in @context, mapped
+ * if the device shares the memory of the host, otherwise staged; %NULL with #GEMMCL_ERROR_OPENCL.
+ */
 GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GError **error);
 
-/** gst_gemmcl_allocator_new_with_side: The same with @side chosen. */
+/** gst_gemmcl_allocator_new_with_side: Like gst_gemmcl_allocator_new(), with @side. */
 GstAllocator *gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGemmclHostSide side,
                                                   GError **error);
 
-/** gst_is_gemmcl_memory: Returns: whether a #GstGemmclAllocator made @memory. */
+/** gst_is_gemmcl_memory: Returns: %TRUE if a #GstGemmclAllocator made @memory. */
 gboolean gst_is_gemmcl_memory (GstMemory *memory);
 
-/** gst_gemmcl_memory_get_sides: Returns: (transfer none): the sides of @memory, of a
- * #GstGemmclAllocator; a part of a memory has those of its whole. */
+/** gst_gemmcl_memory_get_sides: @memory: from a #GstGemmclAllocator. Returns: (transfer none): its
+ * sides; a part of a memory has those of its whole. */
 GstGemmclSides *gst_gemmcl_memory_get_sides (GstMemory *memory);

@@ -5,7 +5,7 @@
 #include "memory/caps.h"
 #include "memory/caps.h"
 
-/* The smallest page of devices and drivers. */
+/* The page size of devices and drivers. */
 #define PAGE 4096
 
 struct _GstGemmclPool {
@@ -16,12 +16,12 @@ struct _GstGemmclPool {
   GstAllocationParams params;
   guint size;
   gboolean is_laid_out;
-  GstVideoInfo info; /* if so, with the offsets and strides of the library */
+  GstVideoInfo info; /* of frames; if is_laid_out, with the library's offsets and strides */
 };
 
 G_DEFINE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST_TYPE_BUFFER_POOL)
 
-/* qdata key of the memory with which a buffer was made. */
+/* qdata key of the memory with which the pool made a buffer. */
 static GQuark
 own_memory_quark (void)
 {
@@ -55,7 +55,8 @@ lay_out (GstVideoInfo *info)
   return TRUE;
 }
 
-/* Enlarges @size to a frame, and notes the video meta in @config. FALSE for unknown formats. */
+/* Raises @size to that of a frame, and adds the option of the video meta to @config if frames have
+ * the library's layout. FALSE for unknown formats. */
 static gboolean
 configure_video (GstGemmclPool *self, GstStructure *config, GstCaps *caps, guint *size)
 {
@@ -138,8 +139,7 @@ alloc_buffer (GstBufferPool *pool, GstBuffer **buffer,
   return GST_FLOW_OK;
 }
 
-/* Removes memories that were added to the buffer's own: with them it would not return to the pool.
- */
+/* Removes all memories but the buffer's own: with them the buffer would not return to the pool. */
 static void
 drop_guests (GstBuffer *buffer)
 {
@@ -180,7 +180,7 @@ gst_gemmcl_pool_finalize (GObject *object)
   GstGemmclPool *self = GST_GEMMCL_POOL (object);
 
   G_OBJECT_CLASS (gst_gemmcl_pool_parent_class)->finalize (object);
-  /* After the parent, which frees the buffers. */
+  /* The parent frees the buffers, which use the allocators. */
   gst_clear_object (&self->allocator);
   gst_clear_object (&self->given);
 }

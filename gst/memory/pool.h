@@ -7,25 +7,24 @@
 /**
  * GstGemmclPool:
  *
- * Buffers of one memory each. The memory of a frame has the layout and the size of the library, or
- * the size of the configuration if that is larger, and a GstVideoMeta, if it is OpenCL memory or
- * the configuration has GST_BUFFER_POOL_OPTION_VIDEO_META; formats that the library does not know
- * are refused then. Other frames have the default layout of GStreamer, and buffers of other caps
- * the size of the configuration.
+ * Allocates buffers of one memory each. If caps have OpenCL memory, or the configuration has
+ * GST_BUFFER_POOL_OPTION_VIDEO_META, frames have the library's layout and a GstVideoMeta; formats
+ * that the library does not support are refused. Other frames have GStreamer's default layout.
+ * Buffers have the size of the configuration, or that of a frame if it is larger.
  *
- * A buffer that returns is used again at once, without memories that were added to its own. A
- * command that writes OpenCL memory waits for the commands that still use it; the events of
- * completed ones are released.
+ * A buffer that returns is reused at once, without memories that were added to its own. A command
+ * that writes OpenCL memory waits for the commands that still use it; events of completed commands
+ * are released.
  */
 #define GST_TYPE_GEMMCL_POOL (gst_gemmcl_pool_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST, GEMMCL_POOL, GstBufferPool)
 
 /**
  * gst_gemmcl_pool_new:
- * @allocator: (nullable): the allocator to use instead of the configuration's; referenced. If both
- *   are of system memory, the pool asks for pages
+ * @allocator: (nullable): the allocator to use instead of the configuration's; referenced. System
+ *   memory is allocated in whole pages
  *
- * Returns: (transfer full): a pool to be configured.
+ * Returns: (transfer full): a pool that is not configured yet
  */
 GstBufferPool *gst_gemmcl_pool_new (GstAllocator *allocator);
 
@@ -40,7 +39,7 @@ GstBufferPool *gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps 
  * @params: (inout)
  * @size: bytes of the memory; 0 if unknown
  *
- * Aligns the memory to pages and, if its size is known, pads it to whole pages: devices that share
- * the memory of the host use such memory in place.
+ * Aligns the memory to pages and, if its size is known, pads it to whole pages. Devices that share
+ * the memory of the host use such memory without a copy.
  */
 void gst_gemmcl_pool_ask_for_pages (GstAllocationParams *params, gsize size);

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Waiting is for the CPU alone, in maps of the host; what the device does is ordered by events.
+ * Only maps on the host wait. Commands on the device are ordered by events.
  */
 #include "memory/sides.h"
 
@@ -44,8 +44,8 @@ events_prune (GstGemmclEvents *self)
   prune_read (self);
 }
 
-/* A reader gets the last write even if it is complete: only a wait for its event makes the bytes
- * visible in another queue. */
+/* Returns: the number of events to wait for. A reader waits for the last write even if it is
+ * complete: only a wait for its event makes its result visible in another queue. */
 static guint
 events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_OPENCL_MAX_EVENTS])
 {
@@ -120,14 +120,14 @@ gst_gemmcl_sides_are_lost (GstGemmclSides *self)
   return events_failed (&self->events);
 }
 
-/* Waits until the host may do @access. FALSE if the write of the content failed. */
+/* Waits until the host may do @access. FALSE if the host reads and the last write failed. */
 static gboolean
 wait_for_device (GstGemmclSides *self, GstMapFlags access)
 {
   cl_event events[GST_OPENCL_MAX_EVENTS];
   const guint n = gst_gemmcl_sides_get_events (self, access, events);
 
-  /* One after the other, since a failed read does no harm. */
+  /* One at a time: a failed read does not matter, but would end a wait for all events. */
   for (guint i = 0; i < n; i++)
     clWaitForEvents (1, &events[i]);
   gst_opencl_release_events (n, events);
@@ -144,7 +144,7 @@ gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event e
   events_add (&self->events, access, event, self->transfers->queue);
 }
 
-/* @event: (transfer full): of a command in the queue of the allocator. */
+/* @event: (transfer full): the event of a command in the queue of the allocator. */
 static void
 take_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
 {
@@ -153,7 +153,7 @@ take_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
   clReleaseEvent (event);
 }
 
-/* Sets @mapped. */
+/* Waits for the device and maps the buffer. Sets @mapped. */
 static gboolean
 enqueue_map (GstGemmclSides *self, GstMapFlags access)
 {
@@ -173,8 +173,8 @@ enqueue_map (GstGemmclSides *self, GstMapFlags access)
   return TRUE;
 }
 
-/* One mapping serves all maps, since GStreamer allows no map more access than the first. PoCL 3.1
- * fails with several mappings of one buffer. */
+/* Maps the buffer once for all maps of the host. GStreamer never allows a later map more access
+ * than the first, and PoCL 3.1 fails with several mappings of one buffer. */
 static gpointer
 map_mapped (GstGemmclSides *self, GstMapFlags access)
 {
@@ -231,7 +231,7 @@ download (GstGemmclSides *self)
                 "clEnqueueReadBuffer");
 }
 
-/* With the locks held. */
+/* Needs both locks. */
 static void
 fetch (GstGemmclSides *self)
 {
@@ -278,8 +278,9 @@ wait_for_fetched (GstGemmclSides *self)
   return check (self, status, "the copy to the host");
 }
 
-/* A map for writing alone fetches, too: the memory may be written in part. After
- * gst_gemmcl_sides_recycle() there is nothing to fetch. */
+/* Maps the staging memory and downloads the content into it if needed, also if @access is only
+ * GST_MAP_WRITE: the memory may be written in part. After gst_gemmcl_sides_recycle() nothing is
+ * downloaded. */
 static gpointer
 map_staged (GstGemmclSides *self, GstMapFlags access)
 {
@@ -301,7 +302,7 @@ map_staged (GstGemmclSides *self, GstMapFlags access)
   return self->staging;
 }
 
-/* With the lock held. */
+/* Needs the lock. */
 static gboolean
 upload (GstGemmclSides *self)
 {
@@ -346,7 +347,7 @@ gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, gui
   self->run = run;
 }
 
-/* The run that wrote is complete: releases its inputs. */
+/* Releases the inputs of the run that wrote the memory, which must be complete. */
 static void
 finish_run (GstGemmclSides *self)
 {
@@ -428,7 +429,7 @@ gst_gemmcl_sides_init (GstGemmclSides *self, const GstGemmclTransfers *transfers
   g_mutex_init (&self->lock);
 }
 
-/* Enqueued commands keep the buffers. The pinned one is unmapped behind them. */
+/* Unmaps the pinned buffer after all commands that use it; these keep the buffer until then. */
 static void
 free_staging (GstGemmclSides *self)
 {

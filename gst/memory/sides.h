@@ -6,54 +6,54 @@
 
 #include "memory/inflight.h"
 
-/* The bytes of OpenCL memory: on the device, and on the host. Any thread, unless a function says
- * otherwise. */
+/* The content of OpenCL memory, which may be on the device and on the host. Any thread, unless a
+ * function says otherwise. */
 
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_memory_debug);
 
-/** GstGemmclHostSide: The place in which the host sees memory that it maps. */
+/** GstGemmclHostSide: The way in which the host accesses memory. */
 typedef enum {
-  /* Mapped by OpenCL: devices that share the host's memory copy nothing. */
+  /* Maps the OpenCL buffer. Devices that share the memory of the host copy nothing. */
   GST_GEMMCL_HOST_SIDE_MAPPED,
-  /* Pinned memory, made by the first map and kept; copied, either way, when the other has changed.
-   */
+  /* Uses pinned memory, which the first map makes. Content is copied to the side that uses it, if
+   * the other side has changed it. */
   GST_GEMMCL_HOST_SIDE_STAGED,
 } GstGemmclHostSide;
 
 /** GstGemmclTransfers: The queues for copies and maps of an allocator's memory; constant. */
 typedef struct {
-  gpointer owner; /* the allocator, which logs; not referenced */
+  gpointer owner; /* the allocator, for logs; not referenced */
   GemmclContext *context;
   GstGemmclHostSide side;
-  cl_command_queue queue;   /* of copies and maps; none waits for the one before it */
-  cl_command_queue fetches; /* of copies to the host that follow a run, in the order of the runs */
+  cl_command_queue queue;   /* for copies and maps; out of order if the device supports it */
+  cl_command_queue fetches; /* for copies to the host after each run, in the order of the runs */
 } GstGemmclTransfers;
 
-/** GstGemmclEvents: The commands that use a memory. All zero: none. */
+/** GstGemmclEvents: The commands that use a memory. All zero: no commands. */
 typedef struct {
   cl_event written;                         /* of the last write, or NULL */
   cl_event read[GST_OPENCL_MAX_EVENTS - 1]; /* of the reads since */
   guint n_read;
 } GstGemmclEvents;
 
-/** GstGemmclSides: The bytes of a memory on the device and on the host. */
+/** GstGemmclSides: The content of a memory on the device and on the host. */
 typedef struct {
   const GstGemmclTransfers *transfers; /* of the allocator, which a GstMemory references */
   gsize size;
-  cl_mem buffer; /* on the device: what kernels read and write */
+  cl_mem buffer; /* the side of the device, which kernels read and write */
 
   GMutex host_lock; /* held while the host waits; taken before @lock */
-  gpointer mapped;  /* @buffer, as the host sees it while @n_maps is not 0 */
+  gpointer mapped;  /* the address of the mapped @buffer while @n_maps is not 0 */
   guint n_maps;
   GstMapFlags mapped_access;
   cl_mem pinned; /* with @staging, if the side is STAGED, from the first map on */
   guchar *staging;
 
-  GMutex lock; /* never held while anything is waited for */
+  GMutex lock; /* never held while waiting */
   GstGemmclEvents events;
   gboolean need_upload;        /* @staging is newer: the next use on the device sends it */
   gboolean need_download;      /* @buffer is newer: the next map of the host fetches it */
-  cl_event fetched;            /* of a copy to @staging, for which the next map waits */
+  cl_event fetched;            /* of a copy to @staging; the next map waits for it */
   GstGemmclInflight *inflight; /* the run that writes @buffer; a map of the host finishes it */
   guint64 run;                 /* its number */
 } GstGemmclSides;
@@ -62,17 +62,17 @@ typedef struct {
 void gst_gemmcl_sides_init (GstGemmclSides *self, const GstGemmclTransfers *transfers,
                             cl_mem buffer, gsize size);
 
-/** gst_gemmcl_sides_clear: Frees all; OpenCL keeps what a command still uses until that is done. */
+/** gst_gemmcl_sides_clear: Releases everything. OpenCL keeps objects that a command still uses. */
 void gst_gemmcl_sides_clear (GstGemmclSides *self);
 
-/** gst_gemmcl_sides_map_host: Waits until the host may do @access, and fetches the bytes if needed.
- * Returns: (nullable): the first byte; %NULL if that failed or the last write had failed. */
+/** gst_gemmcl_sides_map_host: Waits until the host may do @access, and fetches the content if
+ * needed. Returns: (nullable): the first byte; %NULL if that or the last write failed. */
 gpointer gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access);
 
 void gst_gemmcl_sides_unmap_host (GstGemmclSides *self);
 
-/** gst_gemmcl_sides_open_device: Sends the bytes to the device if needed, without waiting. Returns:
- * whether that succeeded. */
+/** gst_gemmcl_sides_open_device: Sends the content to the device if needed, without waiting.
+ * Returns: %FALSE if that failed. */
 gboolean gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access);
 
 /** gst_gemmcl_sides_get_events, gst_gemmcl_sides_add_event: As in gstgemmclmemory.h. */
@@ -80,20 +80,21 @@ guint gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
                                    cl_event events[GST_OPENCL_MAX_EVENTS]);
 void gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event event);
 
-/** gst_gemmcl_sides_are_lost: Returns: whether the last write failed. */
+/** gst_gemmcl_sides_are_lost: Returns: %TRUE if the last write failed. */
 gboolean gst_gemmcl_sides_are_lost (GstGemmclSides *self);
 
-/** gst_gemmcl_sides_copy: Enqueues a copy of @size bytes of @from, behind @offset, to @to. */
+/** gst_gemmcl_sides_copy: Enqueues a copy of @size bytes of @from, from @offset on, to the start of
+ * @to. */
 gboolean gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size);
 
-/** gst_gemmcl_sides_fetch: Enqueues the copy to the host behind the last write, so that a map of
- * the host finds it done or under way. Does nothing where memory is mapped. */
+/** gst_gemmcl_sides_fetch: Enqueues the copy to the host after the last write, so that the next map
+ * of the host waits less. Does nothing if the side is MAPPED. */
 void gst_gemmcl_sides_fetch (GstGemmclSides *self);
 
-/** gst_gemmcl_sides_set_run: Lets the next map of the host, which waits for run number @run of
- * @inflight in any case, release the inputs that @inflight holds. */
+/** gst_gemmcl_sides_set_run: Makes the next map of the host release the inputs that @inflight holds
+ * for run number @run, which writes the memory. The map waits for that run in any case. */
 void gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, guint64 run);
 
-/** gst_gemmcl_sides_recycle: The content is not needed any more: the next map copies nothing. The
- * next write waits for the commands that still use the memory. For the only owner of the memory. */
+/** gst_gemmcl_sides_recycle: Drops the content, so that the next map copies nothing. The next write
+ * waits for the commands that still use the memory. For the only owner of the memory. */
 void gst_gemmcl_sides_recycle (GstGemmclSides *self);

@@ -17,20 +17,20 @@
   #define LOOK_UP(name)                                                                            \
     ((name##_fn)clGetExtensionFunctionAddressForPlatform (get_platform (context), #name))
 
-/* What a context has of the extension; found once. */
+/* The support for VA surfaces of a context; found once. */
 typedef struct {
-  /* Of the platform; each nullable. */
+  /* Functions of the platform; each nullable. */
   clGetDeviceIDsFromVA_APIMediaAdapterINTEL_fn get_devices;
   clCreateFromVA_APIMediaSurfaceINTEL_fn create;
   clEnqueueAcquireVA_APIMediaSurfacesINTEL_fn acquire;
   clEnqueueReleaseVA_APIMediaSurfacesINTEL_fn release;
 
-  VADisplay display; /* with which the context was made; nullable */
+  VADisplay display; /* (nullable): the display with which the context was made */
 
   /* What follows is under sharing_lock. */
   GHashTable *owners; /* GstVaDisplays of display, one of which closes it when it is freed */
-  GWeakRef asked;     /* the GstVaDisplay that the device was last asked about */
-  gboolean shares;    /* the answer */
+  GWeakRef asked;     /* the last GstVaDisplay of shares_display() */
+  gboolean shares;    /* its result: the device shares surfaces of asked */
 } Sharing;
 
 /* Elements in several threads share a context. */
@@ -46,8 +46,8 @@ get_platform (GemmclContext *context)
   return platform;
 }
 
-/* Returns: (nullable): the VADisplay with which the OpenCL context was made. Only drivers with the
- * extension are asked: PoCL 3 crashes if a context was made without properties. */
+/* Returns: (nullable): the VADisplay with which the OpenCL context was made. Properties are read
+ * only with the extension: PoCL 3 crashes if a context was made without properties. */
 static VADisplay
 find_display (GemmclContext *context)
 {
@@ -92,7 +92,7 @@ sharing_free (gpointer data)
   g_free (self);
 }
 
-/* (transfer none): lives as long as @context. */
+/* Returns: (transfer none): the sharing, which lives as long as @context. */
 static Sharing *
 get_sharing (GemmclContext *context)
 {
@@ -107,7 +107,8 @@ get_sharing (GemmclContext *context)
   return self;
 }
 
-/* @format states what was expected and what was found. */
+/* Fails with a message of @format, which states what was expected and what was found, and the
+ * alternative. */
 G_GNUC_PRINTF (2, 3)
 static gboolean
 refuse (GError **error, const gchar *format, ...)
@@ -122,7 +123,7 @@ refuse (GError **error, const gchar *format, ...)
                           "%s Or let upstream give video/x-raw, which is copied.", text);
 }
 
-/* (transfer full) */
+/* Returns: (transfer full) (nullable): the display. */
 static GstVaDisplay *
 get_display (GstGemmclVa *self)
 {
@@ -185,7 +186,7 @@ gst_gemmcl_va_ask_for_display (GstGemmclVa *self, const GemmclDeviceInfo *device
     gst_va_context_query (self->element, type);
 }
 
-/* Returns: whether the device is one of those of @display. */
+/* TRUE if the device is one of those of @display. */
 static gboolean
 ask_device (GemmclContext *context, const Sharing *sharing, GstVaDisplay *display)
 {
@@ -222,8 +223,8 @@ shares_display (GemmclContext *context, GstVaDisplay *display)
   return sharing->shares;
 }
 
-/* Returns: whether the device can share surfaces of @display. The OpenCL driver of Intel takes
- * every display for one of its own, so it is asked about displays of Intel's media driver only. */
+/* Fails if the device cannot share surfaces of @display. Intel's OpenCL driver takes every display
+ * for one of its own, so it is asked only about displays of Intel's media driver. */
 static gboolean
 check_display (GemmclContext *context, GstVaDisplay *display, GError **error)
 {
@@ -290,7 +291,7 @@ gst_gemmcl_va_get_properties (GstGemmclVa *self, GemmclContext *context,
   return TRUE;
 }
 
-/* It is unknown which of several GstVaDisplays owns the VADisplay, so all are kept. */
+/* Keeps all GstVaDisplays of the VADisplay, since it is unknown which one owns it. */
 void
 gst_gemmcl_va_bind (GstGemmclVa *self, GemmclContext *context)
 {
@@ -332,7 +333,7 @@ gst_gemmcl_va_has_surface (GstBuffer *buffer)
     return FALSE;
   memory = gst_buffer_peek_memory (buffer, 0);
   whole = gst_gemmcl_get_root (memory);
-  /* A part of a surface is not the frame. */
+  /* A part of a surface is not a frame. */
   return memory->offset == whole->offset && memory->size == whole->size &&
          gst_va_memory_peek_display (whole) &&
          gst_va_memory_get_surface (whole) != VA_INVALID_SURFACE;
