@@ -50,7 +50,7 @@ bench_charts_free (BenchCharts *self)
   g_free (self);
 }
 
-/* A and D are f32 here; B is packed before as the kernel multiplies it. */
+/* Returns: the bytes of the operands. A, C and D are f32; B has the kernel's type. */
 static gdouble
 get_bytes (const GemmclGemm *gemm, GemmclPrecision precision)
 {

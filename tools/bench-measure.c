@@ -19,7 +19,7 @@ bench_gflops (const GemmclGemm *gemm, gdouble ms)
   return 2.0 * gemm->m * gemm->n * gemm->k / (ms * 1e6);
 }
 
-/* A run, unless there was a Ctrl-C before. */
+/* Runs the plan once. Fails after a Ctrl-C. */
 static gboolean
 run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms, GError **error)
 {
@@ -85,7 +85,7 @@ bench_measure (BenchProblem *problem, const gchar *kernel, guint iterations, gbo
 }
 
 #define COPIES 5
-/* A nanosecond: no copy is shorter. */
+/* A nanosecond: the time of a copy that the clock cannot resolve. */
 #define LEAST_MS 1e-6
 /* Size of a buffer: a multiple of the cache, a minimum, and a share of the device's memory. */
 #define TIMES_CACHE  4
@@ -101,7 +101,7 @@ choose_bytes (GemmclContext *context)
   cl_ulong cache = 0;
   guint64 bytes;
 
-  /* The minimum, if the driver does not know. */
+  /* If this fails, cache stays 0, and the minimum applies. */
   clGetDeviceInfo (gemmcl_context_get_cl_device (context), CL_DEVICE_GLOBAL_MEM_CACHE_SIZE,
                    sizeof cache, &cache, NULL);
   bytes = MAX (LEAST_BYTES, TIMES_CACHE * (guint64)cache);
@@ -120,7 +120,7 @@ make_buffer (GemmclContext *context, gsize bytes, GError **error)
 
   if (!bench_check_cl (status, "clCreateBuffer", error))
     return NULL;
-  /* Memory that nobody wrote may not be there yet. */
+  /* Memory may be allocated only when it is first written. */
   if (!bench_check_cl (
           clEnqueueFillBuffer (queue, buffer, &pattern, sizeof pattern, 0, bytes, 0, NULL, NULL),
           "clEnqueueFillBuffer", error) ||
@@ -144,7 +144,7 @@ time_copy (GemmclContext *context, cl_mem from, cl_mem to, gsize bytes, gdouble 
   return ok;
 }
 
-/* The time of the fastest copy, by a clock that may be too coarse for one. */
+/* @least: (out): the time of the fastest copy, in ms; LEAST_MS if the clock is too coarse. */
 static gboolean
 time_copies (GemmclContext *context, gsize bytes, gdouble *least, GError **error)
 {

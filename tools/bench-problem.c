@@ -6,7 +6,7 @@
 
 #include "tool.h"
 
-/* The seed of the inputs: any will do, as long as it stays the same. */
+/* The seed of the inputs, arbitrary but constant. */
 #define SEED 20150807
 
 static gboolean
@@ -83,7 +83,7 @@ make_host_data (BenchProblem *self, GError **error)
   return TRUE;
 }
 
-/* B as a row-major matrix of the shape that the plan takes. */
+/* Returns: B as a row-major matrix in the shape of the plan's B. */
 static GemmclMatrix *
 make_weights (const BenchProblem *self, GError **error)
 {
@@ -121,7 +121,7 @@ bench_problem_new (GemmclContext *context, const GemmclGemm *gemm, GError **erro
 
   self->context = g_object_ref (context);
   self->gemm = *gemm;
-  /* Before anything is allocated: a host lends more memory than it has, and fails later. */
+  /* Checked before any allocation: hosts overcommit memory, and fail when it is used. */
   if (!bench_problem_check (context, gemm, error) || !make_host_data (self, error))
     return NULL;
   self->weights = make_weights (self, error);

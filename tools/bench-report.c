@@ -36,7 +36,7 @@ format_sizes (gsize m, gsize n, gsize k)
   return g_strdup_printf ("%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT, m, n, k);
 }
 
-/* Prints those of @cells that are shown; the last ones may be missing. */
+/* Prints the cells whose columns are not hidden. The last ones may be NULL. */
 static void
 print_row (BenchReport *self, const gchar *const cells[N_COLUMNS])
 {
@@ -106,7 +106,7 @@ fit_columns (BenchReport *self)
   }
   for (guint i = 0; i < setup->names->len; i++)
     tool_table_fit (&self->columns[COLUMN_KERNEL], g_ptr_array_index (setup->names, i));
-  /* The choice is not known yet. */
+  /* If a kernel will be chosen, the column must fit all of them. */
   for (guint i = 0; i < gemmcl_get_n_kernels () && !self->hidden[COLUMN_CHOICE]; i++)
     tool_table_fit (&self->columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
   for (guint i = 0; i < N_COLUMNS; i++) {
@@ -124,7 +124,7 @@ bench_report_new (FILE *out, const BenchSetup *setup)
   *self = (BenchReport){
       .out = out,
       .setup = setup,
-      /* A single kernel and size has a line for each run, several have one for each median. */
+      /* With one kernel and one size each run is a line; otherwise only the median is. */
       .each_run = setup->names->len == 1 && setup->sizes->sizes->len == 1,
       .columns = {[COLUMN_SIZES] = {"M x N x K", 0, FALSE},
                   [COLUMN_KERNEL] = {"kernel", 0, FALSE},
@@ -163,7 +163,7 @@ format_efficiency (const BenchReport *self, gdouble gflops)
              : g_strdup ("-");
 }
 
-/* @format is "%.4f" or the like; what is not known is a dash. */
+/* @format: such as "%.4f". Returns: a dash for NaN. */
 static gchar *
 format_number (const gchar *format, gdouble number)
 {

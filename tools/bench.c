@@ -127,7 +127,7 @@ is_stdout (const gchar *path)
   return g_strcmp0 (path, "-") == 0;
 }
 
-/* Checked first, before an hour of measurements that could not be written. */
+/* Fails if the file cannot be written. Called before the measurements, which may take an hour. */
 static gboolean
 check_output (const gchar *option, const gchar *path, GError **error)
 {
@@ -200,7 +200,7 @@ wants_all (void)
   return g_strcmp0 (options.kernel, "all") == 0;
 }
 
-/* The names that -k asks for, each of them known. */
+/* Returns: the kernels of -k; NULL with an error if one is unknown. */
 static GPtrArray *
 list_kernels (GError **error)
 {
@@ -228,7 +228,7 @@ typedef struct {
   GemmclContext *context;
   BenchReport *report;
   BenchCharts *charts;
-  /* For each name: a result was out of its bound. */
+  /* For each name: a result exceeded its error bound. */
   gboolean *wrong;
 } Bench;
 
@@ -245,7 +245,7 @@ bench_clear (Bench *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
 
-/* Measures one kernel after the other; those that are asked for by name must fit. */
+/* Measures each kernel. Kernels that do not fit are skipped with -k all, otherwise an error. */
 static gboolean
 measure_size (Bench *self, guint size, GError **error)
 {
@@ -292,7 +292,7 @@ measure (Bench *self, GError **error)
   return wrong == 0;
 }
 
-/* main() finds failed writes to the standard output. */
+/* Writes to the standard output are checked in main(). */
 static gboolean
 write_chart (gchar *svg, const gchar *path, GError **error)
 {
@@ -303,7 +303,7 @@ write_chart (gchar *svg, const gchar *path, GError **error)
   return g_file_set_contents (path, text, -1, error);
 }
 
-/* One file that cannot be written keeps no other from being so; the first error counts. */
+/* Writes all outputs, also after one failed. Reports the first error. */
 static gboolean
 write_outputs (Bench *self, GError **error)
 {
@@ -346,7 +346,7 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   tool_catch_interrupt ();
   self.report = bench_report_new (piped ? stderr : stdout, setup);
   ok = measure (&self, error);
-  /* Results are written even if a later kernel failed; the first error counts. */
+  /* Results are written even if a later kernel failed. The first error is reported. */
   return write_outputs (&self, ok ? error : NULL) && ok;
 }
 

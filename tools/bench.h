@@ -12,16 +12,15 @@
 
 /**
  * BenchProblem:
- * @context: where it runs; a reference
- * @gemm: what is computed
- * @a, @b, @c: the random inputs on the host, laid out as @gemm says; @c is %NULL where there is
- * none
- * @d: room for the result on the host
+ * @context: the context; a reference
+ * @gemm: the problem
+ * @a, @b, @c: the random inputs on the host, in the layout of @gemm; @c is %NULL without C
+ * @d: memory for the result on the host
  * @size_d: elements of D
  * @weights: B for gemmcl_plan_set_b()
- * @device_a, @device_c, @device_d: the same on the device
+ * @device_a, @device_c, @device_d: the buffers on the device
  *
- * One multiplication, which all kernels in turn are given.
+ * One multiplication with its matrices, on which each kernel runs in turn.
  */
 typedef struct {
   GemmclContext *context;
@@ -32,52 +31,53 @@ typedef struct {
   cl_mem device_a, device_c, device_d;
 } BenchProblem;
 
-/** bench_problem_check: Returns: %FALSE with an error unless @gemm fits the memory of the device.
- */
+/** bench_problem_check: Returns: %FALSE with an error if @gemm exceeds the memory of the device. */
 gboolean bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GError **error);
 
 /**
  * bench_problem_new:
  * @gemm: valid, with a batch of 1 and dense rows
  *
- * Makes the same numbers in each run of the program, between -1 and 1.
+ * Fills the matrices with random numbers from -1 to 1, the same ones in each run of the program.
  *
- * Returns: (transfer full): the problem, or %NULL when it does not fit the memory of the device or
- *   the host.
+ * Returns: (transfer full): the problem, or %NULL if it exceeds the memory of the device or the
+ *   host.
  */
 BenchProblem *bench_problem_new (GemmclContext *context, const GemmclGemm *gemm, GError **error);
 
 void bench_problem_free (BenchProblem *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchProblem, bench_problem_free)
 
-/** One run of a plan on the matrices of a BenchProblem. */
+/** Runs of a plan on the matrices of a BenchProblem. */
 
 /**
  * bench_run_once:
- * @plan: for the problem; has its B
- * @m: rows of A and D this time; 0 for all
- * @ms: (out): milliseconds by the device's own clock, from the start of the run to its end, with
- *   all its steps, such as A's way into an image; NaN where it measured no time, as drivers without
- *   a GPU do not
+ * @plan: a plan for the problem, with its B
+ * @m: rows of A and D in this run; 0: all
+ * @ms: (out): milliseconds by the device's clock, from the start of the run to its end, with all
+ *   steps, such as the copy of A to an OpenCL image; NaN if the device measured no time, as with
+ *   drivers without a GPU
  *
- * Returns: %FALSE with an error of the library's.
+ * Returns: %FALSE with an error of the library.
  */
 gboolean bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gsize m, gdouble *ms,
                          GError **error);
 
-/** bench_check_cl: Returns: %FALSE with #GEMMCL_ERROR_OPENCL unless @status of @call is
- * CL_SUCCESS. */
+/** bench_check_cl: Returns: %FALSE with #GEMMCL_ERROR_OPENCL unless @status, the result of @call,
+ * is CL_SUCCESS. */
 gboolean bench_check_cl (cl_int status, const gchar *call, GError **error);
 
 /**
  * bench_get_duration:
- * @ms: (out): milliseconds by the device's clock from the start of @first to the end of @last,
- *   which is waited for; NaN if the device measured no time
+ * @ms: (out): milliseconds by the device's clock from the start of @first to the end of @last; NaN
+ *   if the device measured no time
+ *
+ * Waits for @last.
  */
 gboolean bench_get_duration (cl_event first, cl_event last, gdouble *ms, GError **error);
 
-/** bench_spoil_output: Fills D on the device with NaN, so that what a kernel forgets to write does
- * not look right because an earlier one wrote it. */
+/** bench_spoil_output: Fills D on the device with NaN, so that elements that a kernel does not
+ * write are wrong, not right from an earlier run. */
 gboolean bench_spoil_output (const BenchProblem *problem, GError **error);
 
 /** bench_read_output: Copies D from the device to the host's copy of @problem. */
@@ -86,13 +86,14 @@ gboolean bench_read_output (BenchProblem *problem, GError **error);
 /**
  * BenchResult:
  * @kernel: the kernel that ran; static
- * @choice: where its choice comes from
- * @times: (element-type gdouble): milliseconds of each run, in the order of the runs; NaN where the
+ * @choice: the origin of its choice
+ * @times: (element-type gdouble): milliseconds of each run, in the order of the runs; NaN if the
  *   device measured no time
- * @min, @median, @max: of @times; NaN without runs, or without their times
- * @gflops: by @median; NaN without runs
- * @verified: whether the result was checked, and @right what came of it
- * @max_error, @error_bound: as of gemmcl_gemm_verify(); NaN where it was not checked
+ * @min, @median, @max: of @times; NaN without runs, or if a run has no time
+ * @gflops: from @median; NaN like that
+ * @verified: the result was checked
+ * @right: the checked result is within its error bound
+ * @max_error, @error_bound: from gemmcl_gemm_verify(); NaN if the result was not checked
  */
 typedef struct {
   const gchar *kernel;
@@ -108,21 +109,21 @@ typedef struct {
 void bench_result_free (BenchResult *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchResult, bench_result_free)
 
-/** bench_gflops: Returns: 10^9 operations a second of a run of @gemm that takes @ms. */
+/** bench_gflops: Returns: 10^9 operations a second for a run of @gemm in @ms. */
 gdouble bench_gflops (const GemmclGemm *gemm, gdouble ms);
 
 /**
  * bench_measure:
  * @kernel: a kernel's name, "auto" or "rules"
- * @iterations: how many runs are timed, after one that is not; 0 only makes everything ready
- * @verify: check the result of the first run
+ * @iterations: the number of timed runs, after one that is not timed; 0: only make the plan
+ * @verify: check the result of the untimed run
  *
- * Ends after a run where tool_catch_interrupt() was called before and there was a Ctrl-C.
+ * After tool_catch_interrupt(), a Ctrl-C ends the measurement after the current run.
  *
- * Times are the device's own, from the start of a run to its end: what the host does between runs
- * and the copies of A and D do not count, and B was packed before.
+ * Times are from the device's clock, from the start of a run to its end. They exclude the work of
+ * the host between runs, copies of A and D, and packing B.
  *
- * Returns: (transfer full): what came of it, or %NULL with an error of the library's, or
+ * Returns: (transfer full): the result, or %NULL with an error of the library, or
  *   %TOOL_ERROR_INTERRUPTED.
  */
 BenchResult *bench_measure (BenchProblem *problem, const gchar *kernel, guint iterations,
@@ -130,37 +131,36 @@ BenchResult *bench_measure (BenchProblem *problem, const gchar *kernel, guint it
 
 /**
  * tool_quantile:
- * @numbers: (element-type gdouble): in any order; left as they are
+ * @numbers: (element-type gdouble): in any order; not changed
  * @share: 0 for the least, 0.5 for the median, 1 for the largest
  *
- * Returns: the number below which @share of @numbers lie, on the line between the two neighbours of
- *   that place; NaN where there are no numbers.
+ * Returns: the quantile, interpolated linearly between its two neighbours; NaN without numbers.
  */
 gdouble tool_quantile (const GArray *numbers, gdouble share);
 
 /**
  * bench_measure_bandwidth:
- * @gbs: (out): 10^9 bytes a second, read and written, by the fastest of a few copies from one
- *   buffer of the device to another, each larger than its caches where memory allows
- * @source: (out) (transfer full): how that was measured, in words
+ * @gbs: (out): 10^9 bytes a second, read and written, by the fastest of a few copies between two
+ *   buffers of the device. The buffers are larger than the caches, if the memory allows
+ * @source: (out) (transfer full): a description of the measurement
  *
- * Returns: %FALSE with an error of the library's.
+ * Returns: %FALSE with an error of the library.
  */
 gboolean bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source,
                                   GError **error);
 
-/** BENCH_SIZE_UNSTATED: the value of -M, -N or -K if the user does not give it. */
+/** BENCH_SIZE_UNSTATED: the value of an absent -M, -N or -K. */
 #define BENCH_SIZE_UNSTATED G_MININT
 
 #define BENCH_SIZE_DEFAULT 1024
 
 /**
  * BenchSizes:
- * @m, @n, @k: what was stated, or %BENCH_SIZE_UNSTATED: that is a size of the sweep
+ * @m, @n, @k: the stated size, or %BENCH_SIZE_UNSTATED: the size of the sweep
  * @sweep: (nullable): the sizes as the user wrote them; borrowed
- * @sizes: (element-type guint): the same, ascending; without a sweep the default alone
+ * @sizes: (element-type guint): the sizes of @sweep, ascending; without a sweep only the default
  *
- * The shapes of the problems that are measured one after the other.
+ * The shapes of the problems to measure, one after the other.
  */
 typedef struct {
   gint m, n, k;
@@ -170,7 +170,7 @@ typedef struct {
 
 /**
  * bench_sizes_new:
- * @sweep: (nullable): numbers and ranges with commas between, "64,256:4096,5000:6000:250"
+ * @sweep: (nullable): numbers and ranges, separated by commas: "64,256:4096,5000:6000:250"
  *
  * Returns: (transfer full): the shapes, or %NULL with %TOOL_ERROR_USAGE.
  */
@@ -179,28 +179,28 @@ BenchSizes *bench_sizes_new (gint m, gint n, gint k, const gchar *sweep, GError 
 void bench_sizes_free (BenchSizes *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchSizes, bench_sizes_free)
 
-/** bench_sizes_apply: Gives @gemm the shape of the sweep's size number @index. */
+/** bench_sizes_apply: Sets the shape of @gemm to that of size number @index. */
 void bench_sizes_apply (const BenchSizes *self, guint index, GemmclGemm *gemm);
 
-/** bench_sizes_describe: Returns: (transfer full): "64 x s x s" with " x " for @times; a
- * single size by its number. */
+/** bench_sizes_describe: @times: the sign between sizes, " x ". Returns: (transfer full): "64 x s x
+ * s" for a sweep; without one the sizes are numbers. */
 gchar *bench_sizes_describe (const BenchSizes *self, const gchar *times);
 
 /**
  * BenchSetup:
  * @info: the device
- * @gemm: the problem but for its sizes
- * @sizes: these
- * @names: (element-type utf8): the kernels, as they were asked for
- * @iterations: runs of each kernel
+ * @gemm: the problem without its sizes
+ * @sizes: the sizes
+ * @names: (element-type utf8): the kernels, as the user named them
+ * @iterations: timed runs of each kernel
  * @verify: results are checked
- * @peak, @peak_source: 10^9 operations a second, in f32 whatever the kernels compute in, and where
- *   that comes from; 0: unknown, and why
- * @peak_stated: it is what the user says it is, of whatever precision
- * @bandwidth, @bandwidth_source: 10^9 bytes a second of the device's memory, likewise; 0: nobody
- *   asked
+ * @peak: 10^9 operations a second, in f32 for kernels of all precisions; 0: unknown
+ * @peak_source: the origin of @peak, or the reason why it is unknown
+ * @peak_stated: the user stated @peak, in any precision
+ * @bandwidth: 10^9 bytes a second of the device's memory; 0: not needed
+ * @bandwidth_source: the origin of @bandwidth; owned
  *
- * What all measurements of a call of bench have in common. Nothing is owned but @bandwidth_source.
+ * The parameters that all measurements of one call of bench share.
  */
 typedef struct {
   const GemmclDeviceInfo *info;
@@ -226,8 +226,8 @@ typedef struct _BenchReport BenchReport;
 
 /**
  * bench_report_new:
- * @out: where the text goes; borrowed
- * @setup: what follows; borrowed
+ * @out: the stream for the text; borrowed
+ * @setup: the measurements; borrowed
  *
  * Prints the head.
  */
@@ -244,11 +244,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchReport, bench_report_free)
  */
 void bench_report_add (BenchReport *self, const GemmclGemm *gemm, const BenchResult *result);
 
-/** bench_report_skip: Prints that @kernel was not measured and why. */
+/** bench_report_skip: Prints that @kernel was not measured, and @why. */
 void bench_report_skip (BenchReport *self, const GemmclGemm *gemm, const gchar *kernel,
                         const gchar *why);
 
-/** bench_report_get_json: Returns: (transfer none): a list with an object per added result. */
+/** bench_report_get_json: Returns: (transfer none): a list with an object for each added result. */
 const json_t *bench_report_get_json (const BenchReport *self);
 
 /** BenchCharts: the results of bench, for charts. */
@@ -262,8 +262,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchCharts, bench_charts_free)
 
 /**
  * bench_charts_add:
- * @name: which of the setup's names it was measured for
- * @size: which of its sizes
+ * @name: the index of the kernel in the setup's names
+ * @size: the index of the size in the setup's sizes
  * @gemm: the problem
  */
 void bench_charts_add (BenchCharts *self, guint name, guint size, const GemmclGemm *gemm,
@@ -272,8 +272,8 @@ void bench_charts_add (BenchCharts *self, guint name, guint size, const GemmclGe
 /** bench_charts_are_empty: Returns: TRUE if there is nothing to draw. */
 gboolean bench_charts_are_empty (const BenchCharts *self);
 
-/** bench_charts_draw: Returns: (transfer full): lines over the sizes, or bars of a single one. */
+/** bench_charts_draw: Returns: (transfer full): lines over several sizes, or bars for one size. */
 gchar *bench_charts_draw (BenchCharts *self);
 
-/** bench_charts_draw_roofline: Returns: (transfer full): needs the bandwidth. */
+/** bench_charts_draw_roofline: Returns: (transfer full): the roofline. Needs the bandwidth. */
 gchar *bench_charts_draw_roofline (BenchCharts *self);

@@ -10,15 +10,15 @@
 
 #define SEED 20150807
 
-/* A row whose name has no tile. */
+/* The tile of a row whose name has none. */
 #define DEFAULT_TILE 32
 
 /**
- * Product: a problem of a row: its work-group's rows and columns of D, and some more
- * @more_m, @more_n: these
- * @stored: A is of the type that is multiplied; else f32
- * @m, @n: the sizes, where they are not 0
- * @last: only for a row that takes none of the problems before
+ * Product: a problem for a row of the table, as large as the tile of a work-group and some more
+ * @more_m, @more_n: rows and columns of D beyond the tile
+ * @stored: A has the type that the kernel multiplies; otherwise f32
+ * @m, @n: the sizes; 0: from the tile
+ * @last: only for a row that fits none of the problems before
  */
 typedef struct {
   const gchar *name;
@@ -28,7 +28,7 @@ typedef struct {
   gboolean last;
 } Product;
 
-/* 2D block reads need rows of a multiple of 16 bytes; those of the second problem are not. */
+/* 2D block reads need rows of a multiple of 16 bytes, which the second problem does not have. */
 static const Product products[] = {
     {"stored", 96, 8, 16, TRUE},
     {"edges", 83, 3, 5, FALSE},
@@ -39,9 +39,9 @@ static const Product products[] = {
 
 typedef struct {
   GemmclGemm gemm;
-  gboolean bytes;
+  gboolean is_int8;
   gfloat *a, *b, *d;
-  gpointer stored; /* A as the problem has it */
+  gpointer stored; /* A in the type of the problem */
 } Numbers;
 
 static void
@@ -56,7 +56,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Numbers, numbers_clear)
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_event, clReleaseEvent, NULL)
 
-/* "xmx_bf16_16x8_8x32": 16 x 8 outputs of each of 8 x 32 work-items. */
+/* Parses the tile: "xmx_bf16_16x8_8x32" has 8 x 32 work-items with 16 x 8 outputs each. */
 static void
 get_group (const gchar *name, gsize *rows, gsize *columns)
 {
@@ -89,9 +89,10 @@ make_gemm (const GemmclKernelInfo *info, const Product *product)
   return gemm;
 }
 
-/* A row of A and a column of B have a step of 1 as bytes if these are their extremes. */
+/* Returns: an integer for int8. With these extremes in each row of A and column of B, the
+ * quantization step is 1. */
 static gfloat
-pick_byte (GRand *random, gboolean is_a, gsize k)
+pick_int8 (GRand *random, gboolean is_a, gsize k)
 {
   if (is_a)
     return k == 0 ? 255 : k == 1 ? 0 : g_rand_int_range (random, 0, 256);
@@ -101,10 +102,10 @@ pick_byte (GRand *random, gboolean is_a, gsize k)
 static gfloat
 pick (GRand *random, const Numbers *self, gboolean is_a, gsize k)
 {
-  return self->bytes ? pick_byte (random, is_a, k) : g_rand_int_range (random, -8, 9);
+  return self->is_int8 ? pick_int8 (random, is_a, k) : g_rand_int_range (random, -8, 9);
 }
 
-/* A small integer; a normal number of f16 is its f32 with another bias and fewer digits. */
+/* Stores a small integer as @type. A normal f16 is its f32 with another bias and fewer digits. */
 static void
 store (gpointer stored, GemmclType type, gsize index, gfloat value)
 {
@@ -128,7 +129,7 @@ numbers_init (Numbers *self, const GemmclGemm *gemm)
   g_autoptr (GRand) random = g_rand_new_with_seed (SEED);
 
   self->gemm = *gemm;
-  self->bytes = gemm->precision == GEMMCL_PRECISION_I8;
+  self->is_int8 = gemm->precision == GEMMCL_PRECISION_I8;
   self->a = g_new (gfloat, gemm->m * gemm->k);
   self->b = g_new (gfloat, gemm->k * gemm->n);
   self->d = g_new (gfloat, gemm->m * gemm->n);
@@ -171,7 +172,7 @@ multiply_one (const Numbers *self, gsize row, gsize column)
   return sum;
 }
 
-/* Returns: (nullable) (transfer full): what is wrong, with the first element that is. */
+/* Returns: (nullable) (transfer full): the first wrong element and their number. */
 static gchar *
 describe_wrong (const Numbers *self)
 {
@@ -182,7 +183,7 @@ describe_wrong (const Numbers *self)
   for (gsize i = 0; i < count; i++) {
     const gfloat expected = multiply_one (self, i / n, i % n);
 
-    /* NaN, too, is not what is expected. */
+    /* Not "!=", so that NaN is wrong. */
     if (!(self->d[i] == expected) && wrong++ == 0)
       first =
           g_strdup_printf ("D (%zu, %zu) is %g, expected %g", i / n, i % n, self->d[i], expected);
@@ -222,13 +223,13 @@ set_result (json_t *answer, const gchar *result, const GemmclGemm *gemm, const P
   json_object_set_new (answer, "why", tool_json_string (text));
 }
 
-/* Returns: whether the row is right so far. */
+/* Returns: FALSE if the row failed, so that no other problem is needed. */
 static gboolean
 check_product (GemmclContext *context, const GemmclKernelInfo *info, const Product *product,
                json_t *answer)
 {
   const GemmclGemm gemm = make_gemm (info, product);
-  g_auto (Numbers) numbers = {.bytes = FALSE};
+  g_auto (Numbers) numbers = {.is_int8 = FALSE};
   g_autoptr (GemmclPlan) plan = NULL;
   g_autoptr (GError) error = NULL;
   g_autofree gchar *wrong = NULL;
@@ -242,7 +243,7 @@ check_product (GemmclContext *context, const GemmclKernelInfo *info, const Produ
     set_result (answer, "failed", &gemm, product, "It does not build natively.");
     return FALSE;
   }
-  /* The largest work-group is known only after the build. */
+  /* Only the build tells the largest work-group. */
   if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_KERNEL)) {
     set_result (answer, "unfit", &gemm, product, error->message);
     return FALSE;

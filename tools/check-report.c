@@ -4,7 +4,7 @@
 #include "options.h"
 #include "output.h"
 
-/* Results that are faults, as the report has them. */
+/* Results in the report that are faults. */
 static const gchar *const faults[] = {"wrong", "failed", "lost", NULL};
 
 enum {
@@ -132,7 +132,7 @@ check_find_candidate (const json_t *entry, const gchar *kernel)
   return NULL;
 }
 
-/* "12.3 %", or "-" where there is no such number. */
+/* Returns: "12.3 %", or "-" without a number. */
 static gchar *
 format_number (const json_t *object, const gchar *key, gdouble factor, gint digits,
                const gchar *unit)

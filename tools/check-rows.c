@@ -4,10 +4,10 @@
 
 #include "check.h"
 
-/* The fewer devices have what a row needs, the earlier is its turn: the time may not be enough. */
+/* Rows that fewer devices can run are checked earlier, since the time may not suffice for all. */
 #define N_RANKS 3
 
-/* Compilers take most of the time, and a core each. */
+/* Processes that compile. Each uses a core; compiling takes most of the time. */
 #define MOST_BUILDERS 6
 
 static guint
@@ -44,7 +44,7 @@ check_row (Check *self, json_t *row, gint64 deadline, GError **error)
                        json_real ((g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC));
   if (answer == NULL)
     return check_explain (row, left < self->patience, why, error);
-  /* Left from an earlier turn, in which the row was not reached. */
+  /* An earlier turn that did not reach the row may have set it. */
   json_object_set_new (row, "why", json_null ());
   json_object_update (row, answer);
   return TRUE;
@@ -58,7 +58,7 @@ is_due (const json_t *row)
   return is_native (row) && (result == NULL || g_str_equal (result, "not reached"));
 }
 
-/* The rows that are due, in the order in which they are checked; each of these is a reference. */
+/* Returns: references to the rows that are due, in the order in which they are checked. */
 static json_t *
 order_rows (const json_t *rows)
 {
@@ -94,7 +94,7 @@ start_builders (const Check *self, const json_t *rows, gdouble seconds)
   const guint n = CLAMP (g_get_num_processors () - 1, 1, MOST_BUILDERS);
   GPtrArray *builders = g_ptr_array_new_with_free_func ((GDestroyNotify)tool_child_free);
 
-  /* The first row is under way at once. */
+  /* The first row is checked at once, so that compiling it ahead gains nothing. */
   for (guint i = 0; i < n && i + 1 < json_array_size (rows) && seconds > 0.0; i++)
     g_ptr_array_add (builders, start_builder (self, rows, i + 1, n));
   return builders;

@@ -7,10 +7,11 @@
 #include "options.h"
 #include "tool.h"
 
-/* The rules' choice, and others in the order in which the rules hold them for fast. */
+/* Candidates of a shape: the rules' choice and the next ones in the order of the rules. */
 #define MOST_CANDIDATES 5
 
-/* 2 * 4096^3 operations take a tenth of a second at this f32 peak and half of it in use. */
+/* f32 peak from which the largest shape has sizes of 4096. At half of this peak 2 * 4096^3
+ * operations take a tenth of a second. */
 #define LARGE_GFLOPS 2750.0
 
 typedef struct {
@@ -52,7 +53,7 @@ list_rows (GemmclContext *context)
   return rows;
 }
 
-/* The first candidates, or NULL where no kernel of @gemm's precision is native. */
+/* Returns: the first candidates; NULL if no kernel of @gemm's precision is native. */
 static json_t *
 list_candidates (GemmclContext *context, const GemmclGemm *gemm)
 {
@@ -134,7 +135,7 @@ serve_facts (Server *self, const json_t *request)
 
   json_t *device = tool_devices_make_json (0, info);
 
-  /* Its number among the devices of this machine. */
+  /* The device's number has a meaning only on this machine. */
   json_object_del (device, "device");
   json_object_set_new (device, "cores", json_integer (info->cores));
   json_object_set_new (device, "ip_version", json_integer (info->ip_version));

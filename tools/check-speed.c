@@ -6,14 +6,15 @@
 #include "options.h"
 #include "tool.h"
 
-/* Seconds after the deadline that a candidate under way may take. */
+/* Seconds after the deadline in which a candidate may still end. */
 #define LAST_SECONDS 3.0
 
-/* Turns of all candidates of a problem. What is late by the second number hangs. */
+/* Limit for the turns of all candidates of a problem, in seconds. After HANG_SECONDS more the
+ * worker is taken to hang. */
 #define MOST_TURN_SECONDS 1.5
 #define HANG_SECONDS      15.0
 
-/* A problem that is under way: the shape, and where the worker has its matrices. */
+/* The current problem: its shape, and the generation of the worker that has its matrices. */
 typedef struct {
   Check *check;
   const json_t *shape;
@@ -27,7 +28,7 @@ get_limit (const Shape *self)
   return MIN (check_get_left (self->check->deadline) + LAST_SECONDS, self->check->patience);
 }
 
-/* Sees to it that the worker has the matrices. */
+/* Makes the worker allocate the matrices. */
 static json_t *
 send_shape (Shape *self, GError **error)
 {
@@ -40,7 +41,7 @@ send_shape (Shape *self, GError **error)
   return answer;
 }
 
-/* Builds and tries a candidate, whose result is set. Returns: FALSE if the check cannot go on. */
+/* Builds and tries @candidate and sets its result. Returns: FALSE if the check cannot go on. */
 static gboolean
 prepare (Shape *self, const json_t *entry, json_t *candidate, GError **error)
 {
@@ -63,7 +64,7 @@ prepare (Shape *self, const json_t *entry, json_t *candidate, GError **error)
   return TRUE;
 }
 
-/* Prepares all candidates; after a loss those that were well so far once more. */
+/* Prepares all candidates. After a loss the ones with the result "ok" are prepared again. */
 static gboolean
 prepare_all (Shape *self, json_t *entry, gint64 deadline, GError **error)
 {
@@ -115,7 +116,7 @@ set_time (const Shape *self, json_t *candidate, const json_t *time)
   json_object_set_new (candidate, "efficiency", tool_json_number (gflops / peak));
 }
 
-/* The fastest candidate, and how many times as fast as the rules' choice it is. */
+/* Sets the times, the fastest candidate, and its gain over the rules' choice. */
 static void
 conclude (Shape *self, json_t *entry, const json_t *times)
 {

@@ -4,10 +4,10 @@
 
 #include "bench.h"
 
-/* A kernel that takes this multiple of the fastest time has no turns. */
+/* A kernel that takes more than this multiple of the fastest time gets no turns. */
 #define TOO_SLOW 4.0
 
-/* Approximate length of a turn, and runs of a turn at most. */
+/* Approximate length of a turn, and the most runs of a turn. */
 #define TURN_MS   10.0
 #define MOST_RUNS 50
 
@@ -62,7 +62,7 @@ check_time_free (CheckTime *self)
   g_free (self);
 }
 
-/* Returns: (nullable) (transfer full): what is wrong with a row of D, if anything is. */
+/* Returns: (nullable) (transfer full): the error of a row of D, if it exceeds its bound. */
 static gchar *
 describe_wrong (const BenchProblem *problem, gsize row)
 {
@@ -78,11 +78,12 @@ describe_wrong (const BenchProblem *problem, gsize row)
                           row, worst, bound);
 }
 
-/* Returns: FALSE with an error; @wrong: (out) (nullable): what is wrong with the result. */
+/* Runs @plan and checks two rows of D. @wrong: (out) (nullable): a description of a wrong result.
+ * Returns: FALSE with an error if a run failed. */
 static gboolean
 try_plan (BenchProblem *problem, GemmclPlan *plan, gdouble *least, gchar **wrong, GError **error)
 {
-  gdouble ms[3]; /* of which the first is a driver's, that compiles or allocates */
+  gdouble ms[3]; /* the first is ignored: the driver may compile or allocate in it */
 
   if (!gemmcl_plan_set_b (plan, problem->weights, error) || !bench_spoil_output (problem, error))
     return FALSE;
@@ -176,7 +177,7 @@ run_turns (CheckTime *self, gdouble seconds, GError **error)
     for (guint i = 0; i < self->kernels->len; i++) {
       Kernel *kernel = g_ptr_array_index (self->kernels, i);
 
-      /* The first is the rules' choice. */
+      /* The first kernel is the rules' choice. */
       if ((i == 0 || kernel->ms <= slowest) && !run_turn (self->problem, kernel, error))
         return FALSE;
     }

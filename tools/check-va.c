@@ -8,7 +8,7 @@
 #define LAUNCH  "gst-launch-1.0"
 #define INSPECT "gst-inspect-1.0"
 
-/* Characters that are kept of the output of a failed pipeline. */
+/* Most characters of the output of a failed pipeline in the report. */
 #define MOST_SAID 2000
 
 /* The result of a program: its output, and how it ended. */
@@ -136,7 +136,7 @@ check_va (Check *self, gdouble seconds, GError **error)
   else if (launch == NULL || inspect == NULL)
     set_result (self, "absent", LAUNCH " or " INSPECT " is not there.", NULL);
   else
-    /* A driver for VA is there exactly if vapostproc is. */
+    /* GStreamer has vapostproc exactly if there is a VA driver. */
     return has_element (self, "vapostproc", deadline, &has, error) &&
            (!has || has_element (self, "gemmcl", deadline, &has, error)) &&
            (!has || run_pipeline (self, deadline, error));

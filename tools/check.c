@@ -16,10 +16,10 @@
 /* Version of the report; raised when a key changes its meaning. */
 #define FORMAT 1
 
-/* Seconds for opening the device, whatever the budget: there is no report without it. */
+/* Seconds for opening the device, independent of the budget: no report is possible without it. */
 #define FACTS_SECONDS 60.0
 
-/* A kernel that is not built and run within these seconds, or this share of all, hangs. */
+/* Limit for building and running a kernel: these seconds, or this share of all if that is more. */
 #define HANG_SECONDS 30.0
 #define HANG_SHARE   0.1
 
@@ -29,7 +29,8 @@
 
 #define MOST_VA_SECONDS 20.0
 
-/* The rows, the surfaces, and the rows that were not reached. Each shape is one more. */
+/* Steps for the progress: the rows, the surfaces, and the rows that were not reached. Each shape is
+ * one more. */
 #define N_STEPS 3
 
 static struct {
@@ -130,7 +131,7 @@ parse_shapes (gchar **operands, GError **error)
   return shapes;
 }
 
-/* Without the name of the machine: the report goes to others. */
+/* Describes the system without the name of the machine, since the report is sent to others. */
 static json_t *
 describe_system (void)
 {
@@ -164,7 +165,7 @@ pick_rows (json_t *rows, GPtrArray *names)
   return picked;
 }
 
-/* Begins the report with what the device is. Returns: (transfer full): the shapes to be timed. */
+/* Begins the report with the facts of the device. Returns: (transfer full): the shapes to time. */
 static json_t *
 find_facts (Check *self, json_t *shapes, GPtrArray *names, GError **error)
 {
@@ -186,7 +187,7 @@ find_facts (Check *self, json_t *shapes, GPtrArray *names, GError **error)
   return json_incref (json_object_get (facts, "shapes"));
 }
 
-/* The steps after the facts. */
+/* Runs the steps after the facts. */
 static gboolean
 check_all (Check *self, const json_t *shapes, GError **error)
 {
@@ -207,7 +208,7 @@ write_report (const Check *self, gint64 start, GError **error)
   return tool_json_write (self->report, path, error);
 }
 
-/* The summary and what to do with the report. */
+/* Prints the summary, and how to send the report. */
 static void
 conclude (const Check *self)
 {
@@ -240,12 +241,12 @@ check (Check *self, json_t *shapes, GPtrArray *names, gdouble seconds, GError **
   self->worker = tool_child_new ("check", tool_progress_tick, self->progress);
   tool_catch_interrupt ();
   found = find_facts (self, shapes, names, error);
-  /* An output that cannot be written is better known now. */
+  /* Written now, too, so that an output that cannot be written fails early. */
   if (found == NULL || (g_strcmp0 (options.output, "-") != 0 && !write_report (self, start, error)))
     return FALSE;
   ok = check_all (self, found, error);
   tool_progress_clear (self->progress);
-  /* Results are written even if a later step failed; the first error counts. */
+  /* Results are written even if a later step failed. The first error is reported. */
   if (!write_report (self, start, ok ? error : NULL) || !ok)
     return FALSE;
   conclude (self);

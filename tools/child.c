@@ -17,19 +17,19 @@
 /* The longest time between two ticks. */
 #define TICK_MS 200
 
-/* Ticks that a process whose output is closed may take to end. */
+/* Ticks in which a process has to end after it closed its output. */
 #define END_TICKS 10
 
-/* Bytes that are read at once; a line may be longer. */
+/* Bytes of one read; a line may be longer. */
 #define CHUNK 4096
 
-/* Link to the program that this process runs, on Linux. */
+/* The link to this process's program, on Linux. */
 #define EXECUTABLE "/proc/self/exe"
 
 /* Losses in a row after which the device needs a rest. */
 #define MOST_LOSSES 4
 
-/* Characters that are kept of the last output of a driver or a compiler. */
+/* Most characters that are kept of the last output of a driver or a compiler. */
 #define MOST_SAID 1000
 
 /* Prefix of answers; other lines come from a driver or a compiler. */
@@ -41,10 +41,10 @@ struct _ToolProcess {
   GPid pid; /* 0: it has ended */
   gint status;
   gint input, output;
-  GString *text; /* read, and not yet returned */
+  GString *text; /* read but not returned yet */
 };
 
-/* Between fork and exec. */
+/* Runs between fork and exec. */
 static void
 set_up (G_GNUC_UNUSED gpointer data)
 {
@@ -66,12 +66,12 @@ tool_process_new (const gchar *const *arguments, void (*tick) (gpointer data), g
                                  &self->pid, &self->input, &self->output, NULL, error))
     return NULL;
   self->text = g_string_new (NULL);
-  /* A child that is gone shows when its answer is read. */
+  /* Writing to a child that ended must not end this process: reading its answer fails. */
   signal (SIGPIPE, SIG_IGN);
   return g_steal_pointer (&self);
 }
 
-/* Does not wait for long: a process that hangs in its driver may take any time to end. */
+/* Waits only a moment, since a process that hangs in its driver may never end. */
 static gboolean
 wait_for_end (ToolProcess *self)
 {
@@ -140,7 +140,7 @@ read_more (ToolProcess *self, gint64 deadline)
     return TRUE;
   n = read (self->output, chunk, sizeof chunk);
   if (n > 0)
-    /* A string ends at a NUL, which no line that matters has. */
+    /* Drops the rest of a chunk after a NUL, which an answer never has. */
     g_string_append_len (self->text, chunk, strnlen (chunk, n));
   return n > 0 || (n < 0 && errno == EINTR);
 }
@@ -181,10 +181,10 @@ struct _ToolChild {
   gpointer data;
   gchar **command;
   ToolProcess *process;
-  GString *said; /* since the last answer: lines that are none */
+  GString *said; /* the other lines since the last answer */
   guint generation;
-  guint losses; /* in a row, and why the last one happened */
-  gchar *why_lost;
+  guint losses;    /* in a row */
+  gchar *why_lost; /* the reason of the last loss */
 };
 
 G_DEFINE_QUARK (gemmcl - tool - child - error - quark, tool_child_error)
@@ -242,7 +242,7 @@ ensure (ToolChild *self, GError **error)
   return self->process != NULL;
 }
 
-/* Ends the process and says why. */
+/* Ends the process after a loss. Sets @error to @why and the last output. */
 static void
 lose (ToolChild *self, ToolChildError code, const gchar *why, GError **error)
 {
@@ -266,7 +266,7 @@ keep (ToolChild *self, const gchar *line)
     g_string_erase (self->said, 0, self->said->len - MOST_SAID);
 }
 
-/* The next answer; other lines are kept, for what may follow. */
+/* Returns: the next answer. Other lines are kept for the message of a loss. */
 static json_t *
 read_answer (ToolChild *self, gdouble seconds, GError **error)
 {
@@ -336,7 +336,7 @@ tool_child_ask (ToolChild *self, json_t *request, gdouble seconds, GError **erro
   return tool_child_send (self, request, error) ? tool_child_read (self, seconds, error) : NULL;
 }
 
-/* On a line of its own, whatever a driver began to print. */
+/* Begins a new line, since a driver may have printed an incomplete one. */
 void
 tool_child_answer (json_t *answer)
 {

@@ -53,8 +53,8 @@ join_extensions (const GemmclDeviceInfo *info)
   return g_strjoinv (", ", (gchar **)names->pdata);
 }
 
-/* "u8 x i8 + i32 8x16x32, bf16 x bf16 + f32 8x16x16 ...": M x N x K, of those that kernels use or
- * of the others. */
+/* Returns: "u8 x i8 + i32 8x16x32, bf16 x bf16 + f32 8x16x16 ...", with M x N x K: the shapes that
+ * kernels use, or the others. */
 static gchar *
 join_matrix_shapes (const GemmclDeviceInfo *info, gboolean used, const gchar *note)
 {

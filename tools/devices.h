@@ -6,18 +6,18 @@
 #include "gemmcl.h"
 #include "output.h"
 
-/** tool_devices_make_json: Returns: (transfer full): what `gemmcl devices --json` says of @info,
- * the device number @index. */
+/** tool_devices_make_json: Returns: (transfer full): the object of `gemmcl devices --json` for
+ * @info, device number @index. */
 json_t *tool_devices_make_json (guint index, const GemmclDeviceInfo *info);
 
 /**
  * MatrixShape:
- * @type_a, @type_b, @type_sum: of A, of B, and of what is added to and comes out
- * @m, @n, @k: a product of m x k by k x n at most; 1, 2 and 4 rows do as well
- * @subgroup: how many work-items multiply together
- * @used: kernels of this library do
+ * @type_a, @type_b, @type_sum: the types of A, of B, and of C and D
+ * @m, @n, @k: the largest product, m x k by k x n; 1, 2 and 4 rows are supported, too
+ * @subgroup: the number of work-items that multiply together
+ * @used: kernels of this library use it
  *
- * What a device's matrix engines multiply with one instruction.
+ * A product that a device's matrix engines compute with one instruction.
  */
 typedef struct {
   const gchar *type_a, *type_b, *type_sum;
@@ -29,10 +29,10 @@ typedef struct {
 /**
  * matrix_shapes_list:
  *
- * What the texts of the device's extensions have for the smallest of its subgroups, which are what
- * its engines take: for larger ones compilers accept the same functions, and emit nothing. No
- * device is asked, since OpenCL has no such query.
+ * Lists the shapes from the texts of the device's extensions, since OpenCL has no query for them.
+ * Only the smallest subgroup size counts: that is the size of the engines. For larger subgroups
+ * compilers accept the same functions and emit nothing.
  *
- * Returns: (transfer full) (element-type MatrixShape): none where it has no such engines.
+ * Returns: (transfer full) (element-type MatrixShape): the shapes; empty without matrix engines.
  */
 GArray *matrix_shapes_list (const GemmclDeviceInfo *info);

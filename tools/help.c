@@ -23,7 +23,7 @@ const ToolText tool_notes[] = {
      "~/.cache where it is not set; it may be deleted at any time."},
     {NULL}};
 
-/* Prints @text, wrapped, indented by @indent; the first line goes on where @at is. */
+/* Prints @text, wrapped and indented by @indent. The first line begins at column @at. */
 static void
 print_wrapped (FILE *out, const gchar *text, guint indent, guint at)
 {
@@ -43,7 +43,7 @@ print_wrapped (FILE *out, const gchar *text, guint indent, guint at)
   fputc ('\n', out);
 }
 
-/* Prints "  @left   @right", with @right wrapped in a column of its own. */
+/* Prints "  @left   @right", with @right wrapped in its own column. */
 static void
 print_item (FILE *out, const gchar *left, const gchar *right)
 {
@@ -129,7 +129,7 @@ tool_help_print_command (FILE *out, const ToolCommand *command)
   }
 }
 
-/* Prints @text so that roff takes none of it for its own: paragraphs, hyphens, leading dots. */
+/* Prints @text for roff: escapes hyphens, backslashes and leading dots, and begins paragraphs. */
 static void
 print_text (FILE *out, const gchar *text)
 {

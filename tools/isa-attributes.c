@@ -1,15 +1,15 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a compiled program says of its kernels: .ze_info, which is YAML, in the binaries of today,
- * and a list of numbered tokens in those of older GPUs.
+ * Reads the attributes of the kernels in a compiled program: .ze_info, which is YAML, or, for older
+ * GPUs, a list of numbered tokens.
  */
 #include <string.h>
 
 #include "isa.h"
 #include "tool.h"
 
-/* Tokens, and places in them, in words of 32 bits. */
+/* Tokens, and indices of their 32-bit words. */
 enum {
   TOKEN_LOCAL_SURFACE = 15,
   LOCAL_SURFACE_SIZE = 1,
@@ -24,14 +24,14 @@ enum {
   MAX_WORDS = 32,
 };
 
-/* Messages of data port 0 to scratch memory: this bit of the descriptor, and below it the block's
- * place and size in hwords. */
+/* Descriptors of messages of data port 0: the bit of scratch memory, and below it the place and the
+ * size of the block in hwords. */
 #define HWORD             32
 #define SCRATCH_BIT       (1u << 18)
 #define SCRATCH_PLACE(d)  ((d)&0xfff)
 #define SCRATCH_HWORDS(d) (1u << ((d) >> 12 & 3))
 
-/* "  key:   value" */
+/* Parses "  key:   value". */
 static void
 read_pair (const gchar *line, const gchar *key, guint *value)
 {
@@ -64,7 +64,7 @@ read_ze_info (const gchar *text, const gchar *entry, IsaFigures *figures)
   return found;
 }
 
-/* "Hex 80 1 0 0": bytes of little-endian words. */
+/* Parses "80 1 0 0", the bytes of little-endian words in hexadecimal. */
 static void
 read_words (const gchar *line, guint32 words[MAX_WORDS])
 {
@@ -96,7 +96,8 @@ read_token (guint token, const guint32 words[MAX_WORDS], guint *scratch, IsaFigu
   }
 }
 
-/* Bytes of spilled registers, by the messages, since no token has them; and the first place. */
+/* Returns: the bytes of spilled registers, from the messages, since no token has them. @first:
+ * (out): the offset of the first of them; %G_MAXUINT without any. */
 static guint
 get_spill (const gchar *listing, guint *first)
 {
@@ -138,8 +139,7 @@ read_tokens (const gchar *text, const gchar *entry, const gchar *listing, IsaFig
       read_token (token, words, &scratch, figures);
     }
   }
-  /* Scratch memory holds private arrays, and behind them what was spilled; its size is rounded up.
-   */
+  /* Scratch memory has private arrays, then spilled registers; its size is rounded up. */
   figures->spill = get_spill (listing, &first);
   figures->private_memory = MAX (figures->private_memory, MIN (scratch, first));
   return found;

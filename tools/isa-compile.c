@@ -1,11 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * From a program to figures, and the figures on disk: a file per key,
+ * Compiles a program and reads its figures, which are kept on disk in a file for each key:
  *
  *     SHA-256 of the rest, 64 hex digits | JSON
  *
- * that is written whole or not at all, and is as if it were not there when it is damaged.
+ * A file is written whole or not at all. A damaged file is ignored.
  */
 #include <glib/gstdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "output.h"
 #include "tool.h"
 
-/* Part of every key; another one for other figures from the same listing. */
+/* Part of every key. Raise it if the figures of the same listing change. */
 #define FIGURES_VERSION "5"
 #define MAX_AGE_SECONDS (30 * 24 * 60 * 60)
 #define DIGEST_LENGTH   64
@@ -65,7 +65,7 @@ load (const gchar *file)
   if (strncmp (digest, text, DIGEST_LENGTH) != 0)
     return NULL;
   json = json_loads (text + DIGEST_LENGTH, 0, NULL);
-  /* Its age is since it was last asked for. */
+  /* The age of a file counts from its last use. */
   g_utime (file, NULL);
   return json != NULL ? isa_figures_from_json (json) : NULL;
 }
@@ -102,7 +102,7 @@ isa_forget_old (void)
   }
 }
 
-/* The line of @output that says what is wrong, without what is the same in all of them. */
+/* Returns: (transfer full): the first error in @output, without the prefix that all errors have. */
 static gchar *
 find_error (const gchar *output)
 {
@@ -124,7 +124,7 @@ find_error (const gchar *output)
   return g_strdup ("ocloc does not say why");
 }
 
-/* The listing of the kernel in what the disassembler left. */
+/* Returns: (transfer full): the kernel's listing in the output of the disassembler. */
 static gchar *
 read_listing (const gchar *folder, const gchar *entry, GError **error)
 {
@@ -158,7 +158,7 @@ read_figures (const gchar *folder, const gchar *entry, const gchar *copy, IsaFig
   return TRUE;
 }
 
-/* ocloc of 22.43 defines no macros of the extensions that its driver announces. */
+/* Adds the macros of the target's extensions, which ocloc 22.43 does not define. */
 static gchar *
 make_options (const IsaProgram *program, const IsaTarget *target)
 {
@@ -191,7 +191,7 @@ compile_in (const gchar *folder, const IsaCompiler *compiler, const IsaProgram *
   if (!g_file_set_contents (source, program->source, -1, error) ||
       !isa_ocloc_run (folder, compile, &output, &well, error))
     return FALSE;
-  /* Newer ones add it all the same. */
+  /* Newer compilers add the suffix even with -output_no_suffix. */
   g_rename (with_suffix, binary);
   if (!well || !g_file_test (binary, G_FILE_TEST_EXISTS)) {
     figures->why_not = find_error (output);

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The surface that is local memory, in descriptors of messages before LSC. */
+/* The surface number of local memory in descriptors of messages before LSC. */
 #define SLM_SURFACE   0xfe
 #define SURFACE(desc) ((desc)&0xff)
-/* Bits of the numbers that dpas multiplies and adds per lane, row and step of its depth. */
+/* Bits of A that dpas multiplies per lane, row and step of its depth. */
 #define DPAS_BITS 32
 
-/* A line taken apart; the words point into @copy. */
+/* The words of a line; they point into @copy. */
 typedef struct {
   gchar *copy;
   gboolean predicated;
@@ -28,7 +28,7 @@ static const gchar *const controls[] = {"jmpi",  "goto", "join", "while", "if", 
                                         "break", "cont", "halt", "brc",   "brd", "call", "calla",
                                         "ret",   "sync", "wait", "nop",   NULL};
 
-/* Cuts @line at its spaces; FALSE where it is no instruction. */
+/* Splits @line at its spaces. Returns: FALSE if it is not an instruction. */
 static gboolean
 split_line (const gchar *line, gsize length, Words *words)
 {
@@ -42,7 +42,7 @@ split_line (const gchar *line, gsize length, Words *words)
   } else {
     words->comment = "";
   }
-  /* The scoreboard's part begins at a brace. */
+  /* The scoreboard annotation begins at a brace. */
   copy[strcspn (copy, "{")] = '\0';
   for (gchar *word = strtok_r (copy, " ", &context); word != NULL;
        word = strtok_r (NULL, " ", &context)) {
@@ -67,7 +67,7 @@ is_operation (const Words *words, const gchar *name)
          (words->operation[length] == '\0' || words->operation[length] == '.');
 }
 
-/* The type of an operand, after its colon: "f", "ud" ... */
+/* Returns: the type of an operand, after its colon: "f", "ud" ... */
 static const gchar *
 get_type (const Words *words, guint operand)
 {
@@ -82,7 +82,7 @@ is_float (const gchar *type)
          g_str_equal (type, "df");
 }
 
-/* The bits of a number of an operand of dpas: "s8", "u4", "bf", "tf32" ... */
+/* Returns: the bits of an operand's type in dpas: "s8", "u4", "bf", "tf32" ... */
 static guint
 get_dpas_bits (const gchar *type)
 {
@@ -95,8 +95,9 @@ get_dpas_bits (const gchar *type)
   return type[digits] != '\0' ? (guint)g_ascii_strtoull (type + digits, NULL, 10) : DPAS_BITS;
 }
 
-/* dpas.8x4 (16|M0): 8 steps deep, 4 rows of results in each lane. One that adds to nothing is none
- * of ours: on Xe-HPG compilers begin with one whose results are not used. */
+/* Counts the multiply-adds of "dpas.8x4 (16|M0)": 8 steps deep, 4 rows of results in each lane.
+ * With a null accumulator it counts as other arithmetic: on Xe-HPG compilers emit one first, and do
+ * not use its result. */
 static void
 count_dpas (const Words *words, IsaInstruction *instruction)
 {
@@ -131,7 +132,7 @@ read_arithmetic (const Words *words, IsaInstruction *instruction)
   }
 }
 
-/* A number after @key in what is written for people. */
+/* Returns: the number after @key in a comment; 0 without @key. */
 static guint
 get_number (const gchar *text, const gchar *key)
 {
@@ -139,7 +140,7 @@ get_number (const gchar *text, const gchar *key)
   return at != NULL ? (guint)g_ascii_strtoull (at + strlen (key), NULL, 10) : 0;
 }
 
-/* The last hexadecimal number among the operands. */
+/* Returns: the descriptor, the last hexadecimal number among the operands. */
 static guint32
 get_descriptor (const Words *words)
 {
@@ -149,8 +150,8 @@ get_descriptor (const Words *words)
   return 0;
 }
 
-/* "load.ugm.d32x4t.a64": 4 x 32 bits, of the whole thread with a t, else of each lane. 0 where it
- * does not say. */
+/* Returns: the bytes of "load.ugm.d32x4t.a64": 4 x 32 bits, of the whole thread with a t, otherwise
+ * of each lane; 0 if the comment has no size. */
 static gdouble
 get_lsc_bytes (const Words *words)
 {
@@ -220,8 +221,9 @@ is_one_of (const Words *words, const gchar *const *names)
   return FALSE;
 }
 
-/* Where all lanes together go: of the two places of goto, break and cont the second; the first is
- * for lanes that wait. join and endif let lanes in, and branch for those that wait alone. */
+/* Returns: (nullable): the label to which all lanes together branch. goto, break and cont have two
+ * labels: the first is for lanes that wait, the second for all. join and endif branch only for
+ * lanes that wait. */
 static const gchar *
 get_label (const Words *words)
 {

@@ -1,16 +1,16 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The loops of a listing, and what one turn of each takes.
+ * Finds the loops of a listing and counts the instructions of one iteration of each.
  */
 #include "isa.h"
 
-/* Instructions @head to @tail, where it goes back. */
+/* A loop: the instructions from @head to @tail, the branch back. */
 typedef struct {
   gint head, tail;
 } Span;
 
-/* The best way from a loop's head to an instruction, that included. */
+/* The best path from a loop's head to an instruction, including that. */
 typedef struct {
   gboolean reached;
   gdouble mads, bytes;
@@ -29,13 +29,13 @@ compare_spans (gconstpointer a, gconstpointer b)
 {
   const Span *left = a, *right = b;
 
-  /* The larger one first: it is the one around the other. */
+  /* With the same head, the larger span comes first: it is the outer one. */
   if (left->head != right->head)
     return left->head < right->head ? -1 : 1;
   return left->tail == right->tail ? 0 : left->tail > right->tail ? -1 : 1;
 }
 
-/* One span a head: that of its last branch back. */
+/* Returns: one span for each head, up to its last branch back. */
 static GArray *
 find_spans (const GArray *instructions)
 {
@@ -56,7 +56,7 @@ find_spans (const GArray *instructions)
   return spans;
 }
 
-/* The innermost loop of each instruction, or -1. */
+/* Returns: the innermost loop of each instruction; -1 outside of loops. */
 static gint *
 assign_loops (const GArray *instructions, const GArray *spans)
 {
@@ -64,7 +64,7 @@ assign_loops (const GArray *instructions, const GArray *spans)
 
   for (guint i = 0; i < instructions->len; i++)
     loops[i] = -1;
-  /* Inner ones come later. */
+  /* Inner loops come after outer ones. */
   for (guint l = 0; l < spans->len; l++) {
     const Span *span = &g_array_index (spans, Span, l);
     for (gint i = span->head; i <= span->tail; i++)
@@ -85,7 +85,7 @@ is_better (const Way *way, const Way *than)
 {
   if (way->mads != than->mads)
     return way->mads > than->mads;
-  /* What is loaded "if it is there" is there in a tile that is full. */
+  /* A full tile takes the conditional loads. */
   if (way->bytes != than->bytes)
     return way->bytes > than->bytes;
   return way->instructions < than->instructions;
@@ -100,7 +100,8 @@ reach (Way *to, const Way *from, gint index)
   to->from = index;
 }
 
-/* Ways from the head of loop @l to all of its instructions. A loop within is gone through once. */
+/* Returns: the best paths from the head of loop @l to its instructions. An inner loop is passed
+ * once. */
 static Way *
 find_ways (const GArray *instructions, const Span *span, const gint *loops, gint l)
 {
@@ -151,7 +152,7 @@ count (IsaLoop *loop, const IsaInstruction *instruction, guint simd)
     loop->slm_load_bytes += instruction->amount;
 }
 
-/* One turn of loop @l. */
+/* Counts one iteration of loop @l. */
 static void
 describe_loop (const GArray *instructions, const GArray *spans, const gint *loops, gint l,
                guint simd, IsaLoop *loop)
@@ -179,8 +180,8 @@ has_loop_within (const IsaFigures *figures, guint l)
   return l + 1 < figures->n_loops && figures->loops[l + 1].parent == (gint)l;
 }
 
-/* A loop over resources: the first lane that is left, those whose surface is the same, a message
- * for these. */
+/* TRUE for a loop over resources. It takes the first remaining lane and all lanes with the same
+ * surface, and sends one message for them. */
 static gboolean
 is_resource_loop (const GArray *instructions, const Span *span, const IsaLoop *loop)
 {

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Intel's offline compiler, and which of them there are.
+ * Finds and runs Intel's offline compilers.
  */
 #include "isa.h"
 
@@ -44,7 +44,7 @@ run_late (gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
-/* Between fork and exec: compiling has low priority. */
+/* Runs between fork and exec. Gives the compiler a low priority. */
 static void
 be_nice (G_GNUC_UNUSED gpointer user_data)
 {
@@ -121,7 +121,7 @@ compiler_free (gpointer data)
   g_free (compiler);
 }
 
-/* The words after "can be:", of which its help has some, are its targets. */
+/* Reads the targets from the compiler's help: the words after each "can be:". */
 static void
 read_targets (IsaCompiler *compiler, const gchar *help)
 {
@@ -140,7 +140,8 @@ read_targets (IsaCompiler *compiler, const gchar *help)
   }
 }
 
-/* It writes its version into a file of this name. */
+/* Returns: (transfer full): the compiler's version, which it writes to a file with the name of the
+ * query. */
 static gchar *
 ask_version (const gchar *path, GError **error)
 {
@@ -170,7 +171,7 @@ compiler_new (const gchar *path, GError **error)
   IsaCompiler *compiler;
   gboolean well;
 
-  /* 22.43 ends with an error when asked for help, which it gives. */
+  /* 22.43 prints its help but exits with an error. */
   if (version == NULL || !isa_ocloc_run (g_get_tmp_dir (), arguments, &help, &well, error))
     return NULL;
   compiler = g_new0 (IsaCompiler, 1);
@@ -180,7 +181,7 @@ compiler_new (const gchar *path, GError **error)
   return compiler;
 }
 
-/* "26.27.039122" before "22.43.24595" */
+/* Sorts the newest first: "26.27.039122" before "22.43.24595". */
 static gint
 compare_versions (gconstpointer a, gconstpointer b)
 {

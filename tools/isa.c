@@ -10,7 +10,7 @@
 
 #define DEFAULT_SIZE  1024
 #define DEFAULT_ENTRY "gemm"
-/* Compilations at the same time. */
+/* Most compilations at the same time. */
 #define MAX_THREADS 2
 
 static struct {
@@ -63,7 +63,7 @@ static const GOptionEntry how_entries[] = {
      "Compile anew and write the disassembly into this folder, as NAME.TARGET.asm", "FOLDER"},
     {NULL}};
 
-/* A program for a target, and what came of it. */
+/* The compilation of a program for a target, and its result. */
 typedef struct {
   const IsaProgram *program;
   const IsaTarget *target;
@@ -108,7 +108,7 @@ job_free (gpointer data)
   g_free (job);
 }
 
-/* Parses --a-type; @type: its type, f32 by default. */
+/* Parses --a-type. @type: (out): the type; f32 without the option. */
 static gboolean
 get_a_type (GemmclType *type)
 {
@@ -119,7 +119,7 @@ get_a_type (GemmclType *type)
   return *type < GEMMCL_N_TYPES;
 }
 
-/* @max: 0: any */
+/* @max: 0: no limit */
 static gsize
 limit (gsize size, gsize max)
 {
@@ -230,7 +230,7 @@ check_options (GError **error)
   return TRUE;
 }
 
-/* Those that the user names; none for all. */
+/* Adds the targets of --target; none for all. */
 static gboolean
 name_targets (GPtrArray *targets, GError **error)
 {
@@ -368,7 +368,7 @@ prepare_columns (FILE *out, const GPtrArray *programs, ToolColumn columns[N_COLU
   tool_table_titles (out, columns, N_COLUMNS);
 }
 
-/* Prints each job's figures when it is their turn; the first that fails ends it. */
+/* Prints the figures of the jobs in their order. Stops at the first job that fails. */
 static gboolean
 await_jobs (Work *work, const GPtrArray *jobs, FILE *out, const ToolColumn *columns, json_t *json,
             GError **error)

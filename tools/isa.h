@@ -8,8 +8,8 @@
 #include "gemmcl.h"
 
 /**
- * What Intel's offline compiler, ocloc, makes of a kernel for a GPU that need not be here, in
- * figures.
+ * Figures of a kernel that Intel's offline compiler, ocloc, compiles for a GPU. The GPU need not be
+ * present.
  *
  *   isa-targets.c     the GPUs
  *   isa-ocloc.c       source and options -> ocloc -> listing and attributes
@@ -17,16 +17,17 @@
  *   isa-listing.c     listing -> instructions
  *   isa-loops.c       instructions -> loops
  *   isa-figures.c     figures <-> JSON
- *   isa-compile.c     all of these in turn, and what is kept on disk
+ *   isa-compile.c     all of these in turn, and the figures on disk
  *   isa.c             the subcommand
  */
 
 /**
  * IsaTarget:
- * @name: what ocloc and users call it
- * @title: for tables
- * @register_bytes: of a register
- * @extensions: whose macros are defined for programs, as the driver does: names with spaces between
+ * @name: the name for ocloc and users
+ * @title: the name for tables
+ * @register_bytes: bytes of a register
+ * @extensions: extensions whose macros are defined for programs, as the driver defines them:
+ *   names, separated by spaces
  */
 typedef struct {
   const gchar *name;
@@ -35,7 +36,7 @@ typedef struct {
   const gchar *extensions;
 } IsaTarget;
 
-/** isa_targets: oldest first; ended by one without a name. */
+/** isa_targets: all targets, the oldest first; ended by one without a name. */
 extern const IsaTarget isa_targets[];
 
 /** isa_target_find: Returns: (nullable) (transfer none): the target of that name. */
@@ -43,28 +44,29 @@ const IsaTarget *isa_target_find (const gchar *name);
 
 /**
  * IsaLoop:
- * @parent: index of the loop around it, -1 if there is none
- * @instructions: of the path below, without those of loops within; all the following counts are
- *   parts of these, and add up to them: multiply + dpas + moves + integers + floats + loads +
- *   stores + slm_loads + slm_stores + other_sends + barriers + control
- * @multiply: floating-point multiply-add instructions, and dp4a, which are four of bytes; and
- * @mads: how many multiply-adds each work-item has of them: an instruction of half the kernel's
- * SIMD width is half a one. @mads has none of those of dpas
- * @dpas: instructions for matrix engines, and @dpas_macs: multiply-adds of each work-item in them
+ * @parent: index of the outer loop, -1 without one
+ * @instructions: instructions of the path below, without those of inner loops. Each of them is in
+ *   one of these counts: multiply, dpas, moves, integers, floats, loads, stores, slm_loads,
+ *   slm_stores, other_sends, barriers, control
+ * @multiply: floating-point multiply-add instructions, and dp4a, which are four for int8
+ * @mads: multiply-adds of @multiply for each work-item. An instruction of half the kernel's SIMD
+ *   width counts as a half
+ * @dpas: instructions for matrix engines
+ * @dpas_macs: multiply-adds of @dpas for each work-item
  * @moves: mov, sel and the like, whatever the type
  * @integers: arithmetic on integers: addresses, counters
  * @floats: other arithmetic on floats
- * @loads: messages that read memory or images, and
- * @load_bytes: what they bring a thread (all lanes), as told by the message's own sizes
- * @slm_loads, @slm_load_bytes: the same of local memory
+ * @loads: messages that read memory or images
+ * @load_bytes: bytes of @loads for a thread (all lanes), from the sizes in the messages
+ * @slm_loads, @slm_load_bytes: the same for local memory
  * @stores, @slm_stores: messages that write
- * @other_sends: fences, prefetches and whatever else is sent
- * @barriers: signals or waits, the pair counted once
+ * @other_sends: fences, prefetches and all other messages
+ * @barriers: barriers; a signal and its wait count once
  * @control: branches, joins, sync, nop
  * @first, @last: lines of the listing, from 1
  *
- * One turn of a loop. Where it branches, the path with the most multiply-adds counts, of such those
- * that load the most, and of these the shortest, which does not prefetch: the path of a full tile.
+ * One iteration of a loop. If the loop branches, the path of a full tile counts: the one with the
+ * most multiply-adds, then with the most loaded bytes, then the shortest, which does not prefetch.
  */
 typedef struct {
   gint parent;
@@ -79,22 +81,22 @@ typedef struct {
 
 /**
  * IsaFigures:
- * @kernel, @target: of what
+ * @kernel, @target: the kernel and the GPU
  * @compiler: (nullable): ocloc's version
- * @options: what it was told; TILE_M and so on are among it
- * @why_not: (nullable): the line in which the compiler says why it did not build; then the rest is
- * 0
+ * @options: the compiler's options, such as -DTILE_M
+ * @why_not: (nullable): the compiler's error, if the program did not build; the fields below are
+ *   then 0
  * @simd: lanes of a thread
- * @registers: of a thread, each of @register_bytes
- * @threads: of an EU with so many registers, or 0 where the compiler does not say
+ * @registers: registers of a thread, each of @register_bytes
+ * @threads: threads of an EU with @registers registers each; 0 if the compiler does not report it
  * @slm: bytes of local memory of a work-group
- * @spill, @private_memory: bytes per thread of registers that did not fit and of arrays that were
- * not put into registers
- * @resource_loops: loops which the compiler put round loads whose surface may differ between lanes
- * @instructions: of the whole kernel
- * @loops: (array length=n_loops): in the order of their first lines
- * @hot: index of the loop with the most multiply-adds, dpas included, in its own path; -1: none has
- *   any
+ * @spill: bytes of spilled registers of a thread
+ * @private_memory: bytes of arrays of a thread that are not in registers
+ * @resource_loops: loops that the compiler puts around loads whose surface may differ between lanes
+ * @instructions: instructions of the whole kernel
+ * @loops: (array length=n_loops): the loops, in the order of their first lines
+ * @hot: index of the loop with the most multiply-adds, dpas included, in its own path; -1: no loop
+ *   has any
  */
 typedef struct {
   gchar *kernel;
@@ -116,25 +118,26 @@ typedef struct {
 void isa_figures_free (IsaFigures *figures);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IsaFigures, isa_figures_free)
 
-/** isa_figures_get_density: Returns: multiply-adds and dpas per instruction of the hot loop, or 0.
- */
+/** isa_figures_get_density: Returns: the share of multiply-adds and dpas among the instructions of
+ * the hot loop; 0 without one. */
 gdouble isa_figures_get_density (const IsaFigures *figures);
 
-/** isa_figures_to_json: Returns: (transfer full): all of them, by the names of their fields. */
+/** isa_figures_to_json: Returns: (transfer full): all figures, by the names of their fields. */
 json_t *isa_figures_to_json (const IsaFigures *figures);
 
 /**
  * isa_figures_from_json:
  *
- * Returns: (transfer full) (nullable): what isa_figures_to_json() wrote; %NULL if it is not that.
+ * Returns: (transfer full) (nullable): the figures of isa_figures_to_json(); %NULL if @json has
+ *   another format.
  */
 IsaFigures *isa_figures_from_json (const json_t *json);
 
 /**
  * IsaProgram:
- * @name: for people
- * @source: OpenCL C with nothing to include
- * @options: what the compiler is told
+ * @name: the name in tables
+ * @source: OpenCL C without includes
+ * @options: options of the compiler
  * @entry: the name of the kernel in it
  */
 typedef struct {
@@ -147,17 +150,17 @@ typedef struct {
 void isa_program_free (IsaProgram *program);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IsaProgram, isa_program_free)
 
-/** IsaCompilers: the ocloc's that there are. */
+/** IsaCompilers: the available ocloc compilers. */
 typedef struct IsaCompilers IsaCompilers;
 
 /**
  * isa_compilers_new:
- * @paths: (nullable): files, with colons between; %NULL: those in the environment variable
- *   GEMMCL_OCLOC, else the ocloc in PATH
+ * @paths: (nullable): files, separated by colons; %NULL: those in the environment variable
+ *   GEMMCL_OCLOC, or else the ocloc in PATH
  *
- * Asks each for its version and its targets.
+ * Reads the version and the targets of each compiler.
  *
- * Returns: (transfer full): %NULL with %TOOL_ERROR_FAILED where there is none, or one does not
+ * Returns: (transfer full): %NULL with %TOOL_ERROR_FAILED if there is no compiler, or one does not
  *   answer.
  */
 IsaCompilers *isa_compilers_new (const gchar *paths, GError **error);
@@ -165,24 +168,24 @@ IsaCompilers *isa_compilers_new (const gchar *paths, GError **error);
 void isa_compilers_free (IsaCompilers *compilers);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IsaCompilers, isa_compilers_free)
 
-/** isa_compilers_know: Returns: whether one of them compiles for @target. */
+/** isa_compilers_know: Returns: %TRUE if one of them compiles for @target. */
 gboolean isa_compilers_know (const IsaCompilers *compilers, const IsaTarget *target);
 
 /**
  * isa_compile:
- * @listing: (nullable): a file that gets the listing; then it is compiled in any case
+ * @listing: (nullable): a file for the listing; the program is then compiled in any case
  *
- * Has the newest compiler that knows @target compile @program, or remembers what came of it:
- * figures are kept in the folder gemmcl/isa of the user's cache directory, where those not asked
- * for in a month are removed. May be called from several threads.
+ * Compiles @program with the newest compiler that knows @target, or takes the figures from an
+ * earlier call: they are kept in the folder gemmcl/isa of the user's cache directory for a month
+ * after their last use. Any thread.
  *
- * Returns: (transfer full): the figures; %NULL with %TOOL_ERROR_FAILED where the compiler could not
- *   be asked. That the program does not build is no error.
+ * Returns: (transfer full): the figures, also if the program does not build; %NULL with
+ *   %TOOL_ERROR_FAILED if the compiler cannot be run.
  */
 IsaFigures *isa_compile (const IsaCompilers *compilers, const IsaProgram *program,
                          const IsaTarget *target, const gchar *listing, GError **error);
 
-/** isa_forget_old: Removes figures that were not asked for in a month. */
+/** isa_forget_old: Removes figures from the cache directory that were not used for a month. */
 void isa_forget_old (void);
 
 /**
@@ -194,10 +197,10 @@ void isa_forget_old (void);
  *            mad (8|M0)   r74.0<1>:f   r74.0<8;1>:f   r24.0<8;1>:f   r6.3<0;1>:f     {Compacted}
  *            send (8|M0)  r120:f   r32:uq  0xC   0x041401FF   // wr:2+0, rd:1; a64 dword ...
  *
- *   predicate, operation, lanes, result, operands, and for people what a message is.
+ *   predicate, operation, lanes, result, operands, and a comment that describes a message
  */
 
-/** IsaClass: what an instruction counts as; see the fields of the same names of #IsaLoop. */
+/** IsaClass: the class of an instruction; see the fields of the same names in #IsaLoop. */
 typedef enum {
   ISA_MULTIPLY,
   ISA_DPAS,
@@ -215,13 +218,13 @@ typedef enum {
 
 /**
  * IsaInstruction:
- * @line: where it stands, from 1
- * @class: what it counts as
- * @lanes: that it works on
+ * @line: its line, from 1
+ * @class: its class
+ * @lanes: its lanes
  * @amount: multiply-adds of all lanes together, or bytes of a load
- * @finds_lane: finds the first lane of a mask, as loops over resources begin
- * @target: the instruction it may go to besides the next one, or -1; one past the last is the end
- * @stops: it never goes on to the next one
+ * @finds_lane: it finds the first lane of a mask, as at the start of a loop over resources
+ * @target: the index of the instruction to which it may branch, or -1; one past the last is the end
+ * @stops: the next instruction never follows it
  */
 typedef struct {
   guint line;
@@ -236,7 +239,7 @@ typedef struct {
 /**
  * isa_listing_read:
  * @text: a kernel's listing
- * @register_bytes: of a register of its GPU
+ * @register_bytes: bytes of a register of its GPU
  *
  * Returns: (transfer full) (element-type IsaInstruction): its instructions, in their order.
  */
@@ -244,46 +247,46 @@ GArray *isa_listing_read (const gchar *text, guint register_bytes);
 
 /**
  * isa_loops_find:
- * @instructions: (element-type IsaInstruction): a kernel's
- * @figures: gets instructions, loops, hot and resource_loops; says simd
+ * @instructions: (element-type IsaInstruction): a kernel's instructions
+ * @figures: (inout): simd is read; instructions, loops, hot and resource_loops are set
  */
 void isa_loops_find (const GArray *instructions, IsaFigures *figures);
 
 /**
  * isa_attributes_read:
- * @folder: where ocloc's disassembler left what a program is made of
+ * @folder: the output of ocloc's disassembler for a program
  * @entry: a kernel's name
  * @listing: its listing
- * @figures: gets simd, registers, threads, slm, spill and private_memory
+ * @figures: (inout): simd, registers, threads, slm, spill and private_memory are set
  *
- * Returns: %FALSE with %TOOL_ERROR_FAILED where nothing is said about the kernel.
+ * Returns: %FALSE with %TOOL_ERROR_FAILED if the output does not describe the kernel.
  */
 gboolean isa_attributes_read (const gchar *folder, const gchar *entry, const gchar *listing,
                               IsaFigures *figures, GError **error);
 
-/** IsaCompiler: an ocloc: its file, its version, and the names of its targets among others. */
+/** IsaCompiler: an ocloc: its file, its version, and words that include its targets' names. */
 typedef struct {
   gchar *path;
   gchar *version;
   GHashTable *targets;
 } IsaCompiler;
 
-/** isa_compilers_find: Returns: (nullable): the newest that compiles for @target. */
+/** isa_compilers_find: Returns: (nullable): the newest compiler for @target. */
 const IsaCompiler *isa_compilers_find (const IsaCompilers *compilers, const IsaTarget *target);
 
 /**
  * isa_ocloc_run:
- * @folder: where it runs
+ * @folder: its working directory
  * @arguments: the program and its arguments, ended by %NULL
- * @output: (out): what it wrote
- * @well: (out): whether its exit status is 0
+ * @output: (out): its output
+ * @well: (out): TRUE if its exit status is 0
  *
- * Waits for it, for two minutes at most; after that it is ended, and @output says so.
+ * Runs ocloc. After two minutes it is ended, and @output says so.
  *
- * Returns: %FALSE with %TOOL_ERROR_FAILED where it cannot be run.
+ * Returns: %FALSE with an error if it cannot be run.
  */
 gboolean isa_ocloc_run (const gchar *folder, const gchar *const *arguments, gchar **output,
                         gboolean *well, GError **error);
 
-/** isa_remove_folder: Removes @folder and all in it. */
+/** isa_remove_folder: Removes @folder and its contents. */
 void isa_remove_folder (const gchar *folder);

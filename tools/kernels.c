@@ -15,7 +15,7 @@ static const GOptionEntry entries[] = {
 
 enum { COLUMN_NAME, COLUMN_METHOD, COLUMN_PRECISIONS, COLUMN_NEEDS, COLUMN_HERE, N_COLUMNS };
 
-/* How a kernel runs on the device; NULL: not at all, and @obstacle says why. */
+/* Returns: the level at which a kernel runs on the device; NULL with @obstacle if it cannot run. */
 static const gchar *
 get_level (GemmclContext *context, const GemmclKernelInfo *kernel, gchar **obstacle)
 {
@@ -28,7 +28,7 @@ get_level (GemmclContext *context, const GemmclKernelInfo *kernel, gchar **obsta
   return NULL;
 }
 
-/* The kernels of a method together, methods in the order of their first ones. */
+/* Returns: all kernels, grouped by method; methods are in the order of their first kernels. */
 static GPtrArray *
 group_by_method (void)
 {

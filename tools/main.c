@@ -53,7 +53,7 @@ parse_options (const ToolOptionGroup *groups, gint *argc, gchar ***argv, GError 
 {
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
 
-  /* Our own -h: GOption's help knows nothing of operands, paragraphs and examples. */
+  /* The tool has its own -h: GOption's help lacks operands, paragraphs and examples. */
   g_option_context_set_help_enabled (context, FALSE);
   for (; groups->title != NULL; groups++)
     g_option_context_add_main_entries (context, groups->entries, NULL);
@@ -109,7 +109,7 @@ run_alone (gint argc, gchar **argv, GError **error)
   return TRUE;
 }
 
-/* A full disk shows when the last of the output is written. */
+/* Writes the rest of the output. Fails if any write failed, as on a full disk. */
 static gboolean
 flush_output (GError **error)
 {
@@ -141,7 +141,7 @@ main (gint argc, gchar **argv)
   const gchar *name = command != NULL ? command->name : "";
   gint status;
 
-  /* Messages in the character set of the terminal, numbers always with a point. */
+  /* Messages have the character set of the terminal, numbers always a decimal point. */
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");
 

@@ -3,15 +3,14 @@
 #include "devices.h"
 
 #define EXTENSION "cl_intel_subgroup_matrix_multiply_accumulate"
-/* Results of an instruction, rows of them. */
+/* Rows of the result of an instruction. */
 #define ROWS 8
-/* The narrower engines', in subgroups of which each work-item holds twice as much of A, and the
- * wider ones'. */
+/* Subgroup sizes, and columns of the result, of narrow and of wide engines. With narrow ones each
+ * work-item holds twice as much of A. */
 #define NARROW 8
 #define WIDE   16
 
-/* What the extension's text has, and what it calls another extension or keeps for the wider ones.
- */
+/* The products in the texts of the extensions; @wide: only on wide engines. */
 static const struct {
   const gchar *type_a, *type_b, *type_sum;
   guint k;

@@ -228,7 +228,7 @@ tool_parse_positive (const gchar *option, const gchar *text, gdouble *number, GE
 const gchar *
 tool_find_kernel (const gchar *name, GError **error)
 {
-  /* The article whose names these are calls gemm_naive just naive on its command line. */
+  /* gemm_naive may be called naive, as in the article from which the names come. */
   g_autofree gchar *prefixed = g_strconcat ("gemm_", name, NULL);
   g_autoptr (GError) why = NULL;
 
@@ -259,7 +259,7 @@ tool_device_type_get_name (GemmclDeviceType type)
 
 #define N_SIZES 3
 
-/* M, N, K: a square, layers with fewer and fewer rows, the patches of frames, a wide stream. */
+/* M, N, K: a square, layers with ever fewer rows, patches of frames, and many short rows. */
 static const gsize everywhere[][N_SIZES] = {
     {1024, 1024, 1024}, {64, 1024, 1024}, {16, 1024, 1024},
     {1, 1024, 1024},    {3600, 96, 147},  {230400, 64, 64},

@@ -5,12 +5,12 @@
 #include "gemmcl.h"
 #include "tool.h"
 
-/** TOOL_ACTIVATION_HELP: of an option --activation, read by tool_parse_activation(). */
+/** TOOL_ACTIVATION_HELP: the help of an option --activation, read by tool_parse_activation(). */
 #define TOOL_ACTIVATION_HELP                                                                       \
   "Activation function of the result: none, relu, leaky-relu, gelu, gelu-tanh, sigmoid, silu, "    \
   "tanh, hard-swish or softmax, the latter over each row (default: none)"
 
-/** Options that several subcommands share, and what they mean. */
+/** Options that several subcommands share, and their values. */
 
 /** tool_device_entries: -p, -t and -d, read by tool_open_context(). */
 extern const GOptionEntry tool_device_entries[];
@@ -21,56 +21,56 @@ extern const GOptionEntry tool_epilogue_entries[];
 /**
  * tool_open_context:
  *
- * Returns: (transfer full): a context on the device that the options ask for, or %NULL.
+ * Returns: (transfer full): a context on the device that the options name, or %NULL with an error.
  */
 GemmclContext *tool_open_context (GError **error);
 
-/** tool_list_device_options: Returns: (transfer full) (element-type utf8): the arguments with which
- * another process of the tool opens the same device. */
+/** tool_list_device_options: Returns: (transfer full) (element-type utf8): the arguments for the
+ * same device in another process of the tool. */
 GPtrArray *tool_list_device_options (void);
 
 /**
  * tool_get_epilogue:
- * @gemm: (inout): gets precision, alpha, beta and the transposes where the options state them
- * @beta: (nullable): what the user gave --beta, which each command explains in its own way
+ * @gemm: (inout): precision, alpha, beta and the transposes are set if the options state them
+ * @beta: (nullable): the value of --beta, an option of the command
  *
- * Returns: %FALSE with %TOOL_ERROR_USAGE for a number or a precision that is none.
+ * Returns: %FALSE with %TOOL_ERROR_USAGE for an invalid number or precision.
  */
 gboolean tool_get_epilogue (GemmclGemm *gemm, const gchar *beta, GError **error);
 
 /**
  * tool_parse_precision:
- * @text: (nullable): what the user gave --precision; %NULL is f32
+ * @text: (nullable): the value of --precision; %NULL: f32
  *
- * Returns: %FALSE with %TOOL_ERROR_USAGE for a word that is no precision's name.
+ * Returns: %FALSE with %TOOL_ERROR_USAGE for an unknown precision.
  */
 gboolean tool_parse_precision (const gchar *text, GemmclPrecision *precision, GError **error);
 
 /**
  * tool_parse_layout:
- * @text: (nullable): what the user gave --layout; %NULL is row
+ * @text: (nullable): the value of --layout; %NULL: row
  *
- * Returns: %FALSE with %TOOL_ERROR_USAGE for another word than row and col.
+ * Returns: %FALSE with %TOOL_ERROR_USAGE unless @text is row or col.
  */
 gboolean tool_parse_layout (const gchar *text, GemmclLayout *layout, GError **error);
 
 /**
  * tool_parse_activation:
- * @text: (nullable): what the user gave --activation; %NULL is none
+ * @text: (nullable): the value of --activation; %NULL: none
  *
- * Returns: %FALSE with %TOOL_ERROR_USAGE for a word that is no activation's name.
+ * Returns: %FALSE with %TOOL_ERROR_USAGE for an unknown activation.
  */
 gboolean tool_parse_activation (const gchar *text, GemmclActivation *activation, GError **error);
 
-/** tool_layout_get_name: Returns: the word for @layout that --layout takes; static. */
+/** tool_layout_get_name: Returns: the value of --layout for @layout; static. */
 const gchar *tool_layout_get_name (GemmclLayout layout);
 
-/** tool_get_precision: Returns: that of a kernel; f32 of "auto" and %NULL. */
+/** tool_get_precision: Returns: the precision of a kernel; f32 for "auto" and %NULL. */
 GemmclPrecision tool_get_precision (const gchar *kernel);
 
 /**
  * tool_adopt_precision:
- * @kernel: (nullable): as users name it
+ * @kernel: (nullable): a kernel's name, or "auto"
  *
  * Gives @gemm the precision of @kernel, unless the options state one.
  */
@@ -79,16 +79,17 @@ void tool_adopt_precision (GemmclGemm *gemm, const gchar *kernel);
 /**
  * tool_parse_number:
  * @option: the option's name, for the message
- * @text: what the user gave it
+ * @text: the option's value
  *
- * Returns: %FALSE with %TOOL_ERROR_USAGE unless @text is a finite number, with a decimal point.
+ * Returns: %FALSE with %TOOL_ERROR_USAGE unless @text is a finite number. Its decimal sign is a
+ *   point in every locale.
  */
 gboolean tool_parse_number (const gchar *option, const gchar *text, gdouble *number,
                             GError **error);
 
 /**
  * tool_parse_positive:
- * @text: (nullable): what the user gave the option; %NULL leaves @number as it is
+ * @text: (nullable): the option's value; %NULL: @number is not changed
  *
  * Returns: %FALSE with %TOOL_ERROR_USAGE unless @text is a number as above and more than 0.
  */
@@ -97,11 +98,11 @@ gboolean tool_parse_positive (const gchar *option, const gchar *text, gdouble *n
 
 /**
  * tool_find_kernel:
- * @name: what the user typed: a kernel's name, with or without a leading "gemm_", and the parts of
- * K behind a slash
+ * @name: a kernel's name, with or without a leading "gemm_", and with or without a slash and the
+ *   parts of a split K
  *
- * Returns: (transfer none): the name as the library has it, or %NULL with %TOOL_ERROR_USAGE and the
- * names that are near.
+ * Returns: (transfer none): the library's name, or %NULL with %TOOL_ERROR_USAGE, whose message
+ *   lists similar names.
  */
 const gchar *tool_find_kernel (const gchar *name, GError **error);
 
@@ -110,15 +111,16 @@ const gchar *tool_device_type_get_name (GemmclDeviceType type);
 
 /**
  * tool_problems_new:
- * @operands: (array zero-terminated=1): what the user typed, each "M,N,K" or "MxNxK"
- * @gemm: what they have in common
+ * @operands: (array zero-terminated=1): the operands, each "M,N,K" or "MxNxK"
+ * @gemm: the parameters that all problems share
  *
  * Returns: (transfer full) (element-type GemmclGemm): the problems, or %NULL with
  *   %TOOL_ERROR_USAGE.
  */
 GArray *tool_problems_new (const gchar *const *operands, const GemmclGemm *gemm, GError **error);
 
-/** tool_problems_add_usual: appends problems like @gemm that are usual on a device like @info. */
+/** tool_problems_add_usual: appends usual problems for a device like @info, which are @gemm but for
+ * their sizes. */
 void tool_problems_add_usual (GArray *problems, const GemmclGemm *gemm,
                               const GemmclDeviceInfo *info);
 

@@ -33,7 +33,7 @@ tool_table_row (FILE *out, const ToolColumn *columns, const gchar *const *cells,
   for (guint i = 0; i < n; i++) {
     gint space = columns[i].width - (gint)g_utf8_strlen (cells[i], -1);
     gint before = columns[i].numbers ? MAX (space, 0) : 0;
-    /* Nothing trails the last cell. */
+    /* No spaces follow the last cell. */
     gint after = columns[i].numbers || i + 1 == n ? 0 : MAX (space, 0);
     fprintf (out, "%s%*s%s%*s", i > 0 ? GAP : "", before, "", cells[i], after, "");
   }
@@ -41,7 +41,7 @@ tool_table_row (FILE *out, const ToolColumn *columns, const gchar *const *cells,
   fflush (out);
 }
 
-/* Enough for what a clock or a float can tell, without the tails of binary fractions. */
+/* Digits of numbers: enough for times and floats, without rounding errors of binary fractions. */
 #define DIGITS 9
 
 json_t *
@@ -77,7 +77,7 @@ tool_json_write (const json_t *json, const gchar *path, GError **error)
   }
   text = g_strconcat (dump, "\n", NULL);
   free (dump);
-  /* main() finds failed writes to the standard output. */
+  /* Writes to the standard output are checked in main(). */
   if (g_strcmp0 (path, "-") == 0)
     return fputs (text, stdout), TRUE;
   return g_file_set_contents (path, text, -1, error);

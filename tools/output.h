@@ -9,11 +9,11 @@
 
 /**
  * ToolColumn:
- * @title: what stands on top; its length is the least width
- * @width: the least width in characters
- * @numbers: set to the right rather than to the left
+ * @title: the title; the column is at least as wide
+ * @width: the minimum width in characters
+ * @numbers: align to the right, not to the left
  *
- * A column of a table that is printed row by row, as its rows become known.
+ * A column of a table that is printed row by row, when each row is known.
  */
 typedef struct {
   const gchar *title;
@@ -21,7 +21,7 @@ typedef struct {
   gboolean numbers;
 } ToolColumn;
 
-/** tool_table_fit: Makes @column wide enough for @text. */
+/** tool_table_fit: Widens @column to @text. */
 void tool_table_fit (ToolColumn *column, const gchar *text);
 
 /** tool_table_titles: Prints the titles of the @n columns and fits the columns to them. */
@@ -29,8 +29,8 @@ void tool_table_titles (FILE *out, ToolColumn *columns, guint n);
 
 /**
  * tool_table_row:
- * @cells: (array length=n): what stands in the columns, from the left; a row may have fewer than
- *   the table, and its last cell may be longer than its column
+ * @cells: (array length=n): the texts of the columns, from the left. A row may have fewer cells
+ *   than the table, and its last cell may be longer than its column
  */
 void tool_table_row (FILE *out, const ToolColumn *columns, const gchar *const *cells, guint n);
 
@@ -42,12 +42,12 @@ json_t *tool_json_string (const gchar *text);
 /** tool_json_get_string: Returns: (nullable): the string @key of @object. */
 const gchar *tool_json_get_string (const json_t *object, const gchar *key);
 
-/** tool_json_number: Returns: @number, or null where JSON has no word for it (NaN, infinities). */
+/** tool_json_number: Returns: @number; null for NaN and infinities, which JSON lacks. */
 json_t *tool_json_number (gdouble number);
 
 /**
  * tool_json_write:
- * @path: a file, which is replaced whole or not at all; "-" is the standard output
+ * @path: a file, which is replaced whole or not at all; "-": the standard output
  *
  * Returns: %FALSE with a #GFileError or %TOOL_ERROR_FAILED.
  */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Share of a step, so that rounding does not remove the tick at an end. */
+/* Tolerance, as a share of a step, so that rounding does not remove the tick at an end. */
 #define SLACK 1e-9
 
 static const PlotStroke grid = {.colour = PLOT_GRID, .width = 1};
@@ -19,7 +19,8 @@ plot_axis_place (const PlotAxis *self, gdouble value)
   return self->start + part * (self->end - self->start);
 }
 
-/* The shortest step of 1, 2, 2.5 or 5 times a power of ten that gives no more than @most. */
+/* Returns: the ticks with the smallest step of 1, 2, 2.5 or 5 times a power of ten that gives at
+ * most @most. */
 static GArray *
 list_linear (const PlotAxis *self, guint most)
 {
@@ -33,14 +34,14 @@ list_linear (const PlotAxis *self, guint most)
     if (steps[i] * power >= least)
       step = steps[i] * power;
   for (gdouble i = ceil (self->low / step - SLACK); i <= self->high / step + SLACK; i++) {
-    /* Without the sign of a zero. */
+    /* Adding 0 turns -0 into 0. */
     gdouble tick = i * step + 0.0;
     g_array_append_val (ticks, tick);
   }
   return ticks;
 }
 
-/* 1, 2 and 5 times the powers of ten, or only those. */
+/* Returns: ticks at the powers of ten times the first @n_factors of 1, 2 and 5. */
 static GArray *
 list_decades (const PlotAxis *self, guint n_factors)
 {

@@ -7,8 +7,8 @@
 #include "plot.h"
 
 /**
- * SVG 1.1, element by element, into a string. Coordinates are pixels, x to the right and y down.
- * Texts are escaped and made valid UTF-8; numbers have a point in every locale.
+ * Appends elements of SVG 1.1 to a string. Coordinates are pixels, x to the right and y down. Texts
+ * are escaped and made valid UTF-8; numbers have a decimal point in every locale.
  */
 
 #define PLOT_INK   "#1f2328"
@@ -18,7 +18,7 @@
 
 /**
  * PlotStroke:
- * @dash: (nullable): lengths of dashes and gaps, "6 4"; %NULL for a whole line
+ * @dash: (nullable): lengths of dashes and gaps, "6 4"; %NULL: a solid line
  */
 typedef struct {
   const gchar *colour;
@@ -34,9 +34,9 @@ typedef enum {
 
 /**
  * PlotFont:
- * @anchor: which part of the text is at the point that it is given
+ * @anchor: the part of the text that is at its point
  * @turn: degrees clockwise around that point
- * @halo: a rim in the colour of the paper, for texts that lines may cross
+ * @halo: draw a rim in the colour of the background, for texts that lines may cross
  */
 typedef struct {
   gdouble size;
@@ -47,7 +47,7 @@ typedef struct {
   gboolean halo;
 } PlotFont;
 
-/** PlotMarker: shapes, so that lines can be told apart without their colours. */
+/** PlotMarker: shapes, which distinguish lines without colours. */
 typedef enum {
   PLOT_MARKER_CIRCLE,
   PLOT_MARKER_SQUARE,
@@ -57,14 +57,14 @@ typedef enum {
 
 #define PLOT_N_MARKERS (PLOT_MARKER_TRIANGLE + 1)
 
-/** plot_svg_new: Returns: (transfer full): an image with a background, and @title for readers who
- * do not see it. */
+/** plot_svg_new: @title: the text for screen readers. Returns: (transfer full): an image with a
+ * background. */
 GString *plot_svg_new (gdouble width, gdouble height, const gchar *title);
 
 /** plot_svg_finish: Returns: (transfer full): the whole text; frees @svg. */
 gchar *plot_svg_finish (GString *svg);
 
-/** plot_svg_open: Begins a group that @title is about: browsers show it where the mouse is. */
+/** plot_svg_open: Begins a group. @title: its tooltip. */
 void plot_svg_open (GString *svg, const gchar *class, const gchar *title);
 void plot_svg_close (GString *svg);
 
@@ -74,34 +74,34 @@ void plot_svg_line (GString *svg, gdouble x1, gdouble y1, gdouble x2, gdouble y2
 /** plot_svg_polyline: @xy: (array length=2*n): x and y of each point. */
 void plot_svg_polyline (GString *svg, const gdouble *xy, guint n, const PlotStroke *stroke);
 
-/** plot_svg_bar: A filled rectangle, which @title (nullable) is about. */
+/** plot_svg_bar: Draws a filled rectangle. @title: (nullable): its tooltip. */
 void plot_svg_bar (GString *svg, gdouble x, gdouble y, gdouble width, gdouble height,
                    const gchar *colour, const gchar *title);
 
-/** plot_svg_marker: A mark around (x, y), which @title is about. */
+/** plot_svg_marker: Draws a marker at (x, y). @title: its tooltip. */
 void plot_svg_marker (GString *svg, PlotMarker marker, gdouble x, gdouble y, gdouble radius,
                       const gchar *colour, const gchar *title);
 
-/** plot_svg_text: @more: (nullable): follows @text, in grey. */
+/** plot_svg_text: Draws @text, then @more (nullable) in grey. */
 void plot_svg_text (GString *svg, gdouble x, gdouble y, const PlotFont *font, const gchar *text,
                     const gchar *more);
 
-/** plot_svg_guess_width: Returns: pixels that @text takes in any usual sans-serif font at most. */
+/** plot_svg_guess_width: Returns: the largest width of @text in usual sans-serif fonts. */
 gdouble plot_svg_guess_width (const gchar *text, gdouble size);
 
-/** plot_svg_shorten: Returns: (transfer full): @text, cut where it would be wider than @width. */
+/** plot_svg_shorten: Returns: (transfer full): @text, cut at @width. */
 gchar *plot_svg_shorten (const gchar *text, gdouble size, gdouble width);
 
-/** plot_format_number: Returns: (transfer full): @number with three digits or all before the point.
- */
+/** plot_format_number: Returns: (transfer full): @number with three digits, or all those before the
+ * point if there are more. */
 gchar *plot_format_number (gdouble number);
 
 /**
  * PlotAxis:
- * @low, @high: the values at its ends; more than 0 where @logarithmic
- * @start, @end: the pixels of these
+ * @low, @high: the values at its ends; more than 0 if @logarithmic
+ * @start, @end: the pixels of @low and @high
  *
- * How values become places along one side of a chart, and which of them get a number.
+ * Maps values to pixels along one side of a chart.
  */
 typedef struct {
   gdouble low, high;
@@ -114,33 +114,34 @@ gdouble plot_axis_place (const PlotAxis *self, gdouble value);
 
 /**
  * plot_axis_list_ticks:
- * @most: how many there is room for, at least 2
+ * @most: the largest number of ticks, at least 2
  *
  * Returns: (transfer full) (element-type gdouble): round decimal numbers from end to end.
  */
 GArray *plot_axis_list_ticks (const PlotAxis *self, guint most);
 
-/** plot_axis_list_octaves: The same of powers of two, for a logarithmic axis. */
+/** plot_axis_list_octaves: Returns: (transfer full): the same with powers of two, for a logarithmic
+ * axis. */
 GArray *plot_axis_list_octaves (const PlotAxis *self, guint most);
 
 /**
  * plot_axis_draw_x:
  * @y: the axis to the left, whose end is the top
- * @title: what the values are, set under their numbers
+ * @title: the name of the values, below their numbers
  */
 void plot_axis_draw_x (GString *svg, const PlotAxis *x, const PlotAxis *y, const GArray *ticks,
                        const gchar *title);
 
-/** plot_axis_draw_y: The other one; @title stands on top. */
+/** plot_axis_draw_y: Draws the axis to the left, with @title above it. */
 void plot_axis_draw_y (GString *svg, const PlotAxis *x, const PlotAxis *y, const GArray *ticks,
                        const gchar *title);
 
 /**
  * PlotSeries:
- * @label: its name; with the kernel that was chosen where that was always the same
+ * @label: its name, with the chosen kernel if that is the same at all points
  * @points: (element-type PlotPoint): borrowed from the data; at least one
- * @colour, @marker: told apart by those who see few colours, too
- * @muted: there are more series than colours, and others are faster
+ * @colour, @marker: its style, distinct with colour blindness, too
+ * @muted: grey, since there are more series than colours and others are faster
  */
 typedef struct {
   gchar *label;
@@ -155,7 +156,7 @@ void plot_series_free (PlotSeries *self);
 /** plot_series_list: Returns: (transfer full) (element-type PlotSeries): those with points. */
 GPtrArray *plot_series_list (const PlotData *data);
 
-/** PlotGetX: Returns: what of a point an x axis shows. */
+/** PlotGetX: Returns: the value of a point on the x axis. */
 typedef gdouble (*PlotGetX) (const PlotPoint *point);
 
 gdouble plot_point_get_size (const PlotPoint *point);
@@ -164,45 +165,44 @@ gdouble plot_point_get_intensity (const PlotPoint *point);
 /** plot_series_get_margin: Returns: pixels that the labels of @list need to the right. */
 gdouble plot_series_get_margin (GPtrArray *list);
 
-/** plot_series_get_note: Returns: (transfer full) (nullable): what to say of series without labels,
+/** plot_series_get_note: Returns: (transfer full) (nullable): the note about series without labels,
  * if there are any. */
 gchar *plot_series_get_note (GPtrArray *list);
 
 /**
  * plot_series_draw:
  * @list: of #PlotSeries
- * @x, @y: the axes; labels stand to the right of @x's end, over the height of @y
+ * @x, @y: the axes; labels are to the right of the end of @x, over the height of @y
  *
- * Draws all series, the muted ones below, and writes names next to the last points, moved up or
- * down where others are in the way; of a long list only those of the fastest.
+ * Draws all series, the muted ones first. Writes names next to the last points, moved up or down so
+ * that they do not overlap; in a long list only those of the fastest.
  */
 void plot_series_draw (GString *svg, const PlotData *data, GPtrArray *list, const PlotAxis *x,
                        const PlotAxis *y, PlotGetX get_x);
 
-/** plot_point_describe: Returns: (transfer full): what the point says where the mouse is. */
+/** plot_point_describe: Returns: (transfer full): the tooltip of a point. */
 gchar *plot_point_describe (const PlotData *data, const PlotPoint *point);
 
 #define PLOT_WIDTH 960
 
-/** PlotFrame: the pixels between which a chart has its points. */
+/** PlotFrame: the rectangle of a chart's points, in pixels. */
 typedef struct {
   gdouble left, top, right, bottom;
 } PlotFrame;
 
 /**
  * plot_begin:
- * @kind: what it shows, before the data's own title
- * @notes: (array length=n_notes): lines that stand below; %NULL ones are left out
- * @frame: (inout): its bottom is set to a chart of @rows pixels height
+ * @kind: the kind of chart, before the data's title
+ * @notes: (array length=n_notes): lines below the chart; %NULL ones are left out
+ * @frame: (inout): the bottom is set for a chart of @rows pixels height
  *
- * Returns: (transfer full): a picture with titles and notes around @frame.
+ * Returns: (transfer full): an image with titles and notes around @frame.
  */
 GString *plot_begin (const PlotData *data, const gchar *kind, const gchar *const *notes,
                      guint n_notes, gdouble rows, PlotFrame *frame);
 
-/** plot_get_peak_name: Returns: "f32 peak", or "peak" where the user stated it; static. */
+/** plot_get_peak_name: Returns: "f32 peak", or "peak" if the user stated it; static. */
 const gchar *plot_get_peak_name (const PlotData *data);
 
-/** plot_get_peak_note: Returns: (transfer full): where the peak comes from, or why there is none.
- */
+/** plot_get_peak_note: Returns: (transfer full): the origin of the peak, or why it is unknown. */
 gchar *plot_get_peak_note (const PlotData *data);

@@ -6,7 +6,7 @@
 
 #define ROWS 368
 #define LEFT 64
-/* Room for the numbers of the sizes above the lower axis, and the least between two of them. */
+/* Height of the sizes' numbers above the lower axis, and the smallest gap between two of them. */
 #define SIZES_HEIGHT 26
 #define SIZES_GAP    8
 #define TICK_GAP     42
@@ -15,14 +15,14 @@ static const PlotFont size_font = {
     .size = 11, .colour = PLOT_GREY, .anchor = PLOT_MIDDLE, .halo = TRUE};
 static const PlotFont roof_font = {.size = 12, .colour = PLOT_INK, .halo = TRUE};
 
-/* The intensity at which the slope of the memory meets the peak. */
+/* Returns: the intensity at which the slope of the memory meets the peak; 0 without a peak. */
 static gdouble
 get_ridge (const PlotData *data)
 {
   return data->peak > 0 ? data->peak / data->bandwidth : 0;
 }
 
-/* All points and the ridge, with room for the slope to the left. */
+/* Makes axes for all points and the ridge, with room for the slope to the left. */
 static void
 make_axes (const PlotData *data, const PlotFrame *frame, PlotAxis *x, PlotAxis *y)
 {
@@ -87,7 +87,7 @@ draw_peak (GString *svg, const PlotData *data, const PlotAxis *x, const PlotAxis
   plot_svg_close (svg);
 }
 
-/* A thin line under a point, and its size at the foot. */
+/* Draws a thin line below a point, and its size at the bottom. */
 static void
 draw_size (GString *svg, const PlotPoint *point, const gchar *text, const PlotAxis *x,
            const PlotAxis *y)
@@ -100,7 +100,7 @@ draw_size (GString *svg, const PlotPoint *point, const gchar *text, const PlotAx
   plot_svg_text (svg, place, y->start - 8, &size_font, text, NULL);
 }
 
-/* The last size, and of the others those for which there is room. */
+/* Draws the last size, and the others as far as there is room. */
 static void
 draw_sizes (GString *svg, const PlotData *data, const PlotAxis *x, const PlotAxis *y)
 {

@@ -8,14 +8,14 @@
 #define LABEL_SIZE 12
 #define LABEL_LINE 16
 #define LABEL_GAP  34
-/* Labels at most; if there are more series, only those in colours have one. */
+/* Most labels. With more series, only those in colours have one. */
 #define MOST_LABELS 22
-/* The widest column of labels. */
+/* The largest width of the column of labels. */
 #define LABELS_WIDTH 250
 #define MANY_POINTS  24
 
-/* Dark enough on white, and told apart with any of the usual kinds of colour blindness: blue,
- * vermilion, green, purple, orange, light blue, wine, nearly black. */
+/* Dark enough on white, and distinct with the usual kinds of colour blindness: blue, vermilion,
+ * green, purple, orange, light blue, wine, nearly black. */
 static const gchar *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#b8629b",
                                        "#d18f00", "#4aa3d8", "#882255", "#1f2328"};
 static const gchar muted_colour[] = "#b3bac2";
@@ -55,7 +55,7 @@ compare_speed (gconstpointer a, gconstpointer b)
   return (x < y) - (x > y);
 }
 
-/* "auto" says more with what it came to. */
+/* Returns: the name, with the chosen kernel, as for "auto", if that is the same at all points. */
 static gchar *
 make_label (const gchar *name, GPtrArray *points)
 {
@@ -67,7 +67,7 @@ make_label (const gchar *name, GPtrArray *points)
   return strcmp (name, kernel) == 0 ? g_strdup (name) : g_strdup_printf ("%s: %s", name, kernel);
 }
 
-/* Colours in the order in which the kernels were named, unless only the fastest get one. */
+/* Assigns colours in the order of the names, or to the fastest if there are more series. */
 static void
 choose_styles (GPtrArray *list)
 {
@@ -109,7 +109,7 @@ plot_series_list (const PlotData *data)
   return list;
 }
 
-/* The number after the name: the rate at the last point. */
+/* Returns: the number after the name: the rate at the last point. */
 static gchar *
 make_value (const PlotSeries *self)
 {
@@ -174,8 +174,9 @@ draw_line (GString *svg, const PlotData *data, const PlotSeries *self, const Plo
   plot_svg_close (svg);
 }
 
-/* Moves @places, which ascend, as little as it takes to be @gap apart and within @low and @high:
- * less the gaps before each, they must not descend, and what does is best replaced by its mean. */
+/* Moves @places, which ascend, as little as possible so that they are @gap apart and within @low
+ * and @high. After subtracting the gaps before each place, a descending run is replaced by its
+ * mean. */
 static void
 spread (gdouble *places, guint n, gdouble gap, gdouble low, gdouble high)
 {
@@ -225,7 +226,7 @@ draw_labels (GString *svg, GPtrArray *list, const PlotAxis *x, const PlotAxis *y
   for (guint i = 0; i < list->len; i++)
     if (has_label (list, g_ptr_array_index (list, i)))
       g_ptr_array_add (ranked, g_ptr_array_index (list, i));
-  /* The fastest is the highest. */
+  /* From the top: the fastest has the highest label. */
   g_ptr_array_sort (ranked, compare_speed);
   for (guint i = 0; i < ranked->len; i++)
     places[i] = plot_axis_place (y, get_last (g_ptr_array_index (ranked, i))->gflops);

@@ -16,21 +16,21 @@ escape (const gchar *text)
 {
   g_autofree gchar *valid = g_utf8_make_valid (text, -1);
 
-  /* XML has no words for control characters. */
+  /* XML does not allow control characters. */
   for (gchar *at = valid; *at != '\0'; at++)
     if (g_ascii_iscntrl (*at))
       *at = ' ';
   return g_markup_escape_text (valid, -1);
 }
 
-/* Hundredths of pixels are enough, and no digit more than that takes. */
+/* Appends a number, rounded to hundredths of pixels, in the fewest digits. */
 static void
 append_number (GString *svg, gdouble number)
 {
   gchar text[G_ASCII_DTOSTR_BUF_SIZE];
   gdouble rounded = round (number * 100) / 100;
 
-  /* Without the sign of a zero. */
+  /* Adding 0 turns -0 into 0. */
   g_string_append (svg, g_ascii_formatd (text, sizeof text, "%.10g", rounded + 0.0));
 }
 
@@ -51,7 +51,7 @@ append_stroke (GString *svg, const PlotStroke *stroke)
     g_string_append_printf (svg, " stroke-dasharray=\"%s\"", stroke->dash);
 }
 
-/* The end of an element that fills with @colour and may have a title. */
+/* Ends an element that is filled with @colour and may have a title. */
 static void
 append_fill (GString *svg, const gchar *element, const gchar *colour, const gchar *title)
 {
@@ -183,7 +183,7 @@ plot_svg_text (GString *svg, gdouble x, gdouble y, const PlotFont *font, const g
   static const gchar *const anchors[] = {"start", "middle", "end"};
   g_autofree gchar *escaped = escape (text);
 
-  /* The rim first, the letters over it: SVG 1.1 cannot say so of one text. */
+  /* Draws the rim first, then the letters: SVG 1.1 has no such order within one text. */
   for (guint rim = font->halo ? 1 : 0;; rim--) {
     g_string_append (svg, "<text");
     append_attribute (svg, "x", x);

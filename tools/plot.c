@@ -12,26 +12,26 @@
 #define NOTE_SIZE  11.5
 #define NOTE_LINE  17
 
-/* From the top to the chart, and from the chart to the notes below it. */
+/* Heights above the chart, and between the chart and the notes below it. */
 #define HEAD 106
 #define FOOT 68
 
 /* The chart of lines. */
 #define LINES_HEIGHT 356
 #define LEFT         64
-/* From this ratio on, sizes stand at equal steps where each is twice the one before. */
+/* Ratio of the largest to the smallest size from which the axis is logarithmic. */
 #define WIDE 4
-/* The least between the numbers below. */
+/* The smallest distance of numbers on the lower axis. */
 #define TICK_GAP 42
 
 /* The chart of bars. */
 #define BAR_LINE 24
-/* The same of a long list, how long that is, and what of a line its bar takes. */
+/* The height of a line in a long list, its number of bars, and the bar's share of a line. */
 #define DENSE_LINE 18
 #define MANY_BARS  30
 #define BAR_SHARE  0.64
 #define NAME_SIZE  12.5
-/* The widest column of names, and those of the numbers. */
+/* The largest width of the column of names, and the widths of the columns of numbers. */
 #define NAMES_WIDTH 300
 #define RATE_WIDTH  70
 #define SHARE_WIDTH 66
@@ -133,7 +133,7 @@ make_x (const PlotData *data, const PlotFrame *frame)
     x.high = MAX (x.high, size);
   }
   x.logarithmic = x.high >= WIDE * x.low;
-  /* Not less than a point's width, where all points are of one size. */
+  /* An axis needs a length, also if all points have the same size. */
   if (x.high <= x.low)
     x.high = x.low + 1;
   return x;
@@ -158,8 +158,7 @@ compare_numbers (gconstpointer a, gconstpointer b)
   return (x > y) - (x < y);
 }
 
-/* The sizes that were measured, the first and the last, and of the others those for which there is
- * room. */
+/* Returns: the measured sizes: the first, the last, and the others as far as there is room. */
 static GArray *
 list_sizes (const PlotData *data, const PlotAxis *x)
 {

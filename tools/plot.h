@@ -5,24 +5,23 @@
 #include <glib.h>
 
 /**
- * Charts of what bench measured, as SVG 1.1 text. The same data give the same text.
+ * Draws charts of the results of bench, as SVG 1.1 text. The same data give the same text.
  *
  *   plot-svg.c       elements and texts
  *   plot-axis.c      values -> pixels, ticks
  *   plot-series.c    a line for each kernel, with its colour, marks and label
- *   plot.c           the data, what every chart has around it, lines and bars
+ *   plot.c           the data, titles and notes of all charts, lines and bars
  *   plot-roofline.c  the roofline
  */
 
 /**
  * PlotPoint:
- * @series: which of the data's series it belongs to
- * @kernel: what ran; static
+ * @series: the index of its series
+ * @kernel: the kernel that ran; static
  * @m, @n, @k: the problem
- * @size: where it stands among the others of its series
- * @gflops: how fast
- * @intensity: operations for each byte of A, B, D, and of C if there is one: what must move at
- *   least
+ * @size: its place on the axis of sizes
+ * @gflops: its rate
+ * @intensity: operations per byte of A, B, D and C (if any), the least traffic
  */
 typedef struct {
   guint series;
@@ -35,13 +34,14 @@ typedef struct {
 
 /**
  * PlotData:
- * @title, @subtitle: on top of each chart: the device; and what all points have in common
- * @size_title: (nullable): the shape of which s is the size; %NULL where there is only one
- * @names: (element-type utf8): of the series: what was asked for
- * @peak, @peak_source: 10^9 operations a second in f32, and where that comes from; 0: unknown, and
- *   why
- * @peak_stated: it is what the user says it is, of whatever precision
- * @bandwidth, @bandwidth_source: the same of the memory, in 10^9 bytes a second, for the roofline
+ * @title, @subtitle: the device, and the parameters that all points share
+ * @size_title: (nullable): the shape with the size s; %NULL if there is only one size
+ * @names: (element-type utf8): names of the series: kernels, as the user named them
+ * @peak: 10^9 operations a second in f32; 0: unknown
+ * @peak_source: the origin of @peak, or the reason why it is unknown
+ * @peak_stated: the user stated @peak, in any precision
+ * @bandwidth, @bandwidth_source: 10^9 bytes a second of the memory, and their origin, for the
+ *   roofline
  * @points: (element-type PlotPoint): series by series or size by size, the sizes ascending
  */
 typedef struct {
@@ -57,7 +57,7 @@ typedef struct {
   GArray *points;
 } PlotData;
 
-/** plot_data_new: Returns: (transfer full): data without series and points, to be filled in. */
+/** plot_data_new: Returns: (transfer full): data without series and points. */
 PlotData *plot_data_new (void);
 
 void plot_data_free (PlotData *self);
@@ -72,7 +72,7 @@ gchar *plot_bars (const PlotData *data);
 /**
  * plot_roofline:
  *
- * Returns: (transfer full): rate over intensity under what the memory and, where it is known, the
- *   peak allow; needs a point and a bandwidth.
+ * Returns: (transfer full): rate over intensity, with the limits of the memory and, if known, of
+ *   the peak; needs a point and a bandwidth.
  */
 gchar *plot_roofline (const PlotData *data);

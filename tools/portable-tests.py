@@ -86,7 +86,7 @@ class Pack:
 
     def name(self, text, may_be_relative=False, is_written=False):
         """Packs a path of the build or of the sources, unless tests write it. Returns its name, or
-        None if text is no such path."""
+        None if text is another path."""
         base = self.roots["build"]
         if may_be_relative and not (base / text).is_file():
             return None

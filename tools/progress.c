@@ -78,7 +78,7 @@ tool_progress_set_best (ToolProgress *self, const gchar *kernel, gdouble gflops)
   self->best = g_strdup_printf (", best %s %.1f GFLOPS", kernel, gflops);
 }
 
-/* The share of the work that is done. */
+/* Returns: the share of the work that is done. */
 static gdouble
 get_share (const ToolProgress *self)
 {
@@ -87,7 +87,7 @@ get_share (const ToolProgress *self)
   return (self->n_begun - 1 + MIN (share, 1.0)) / self->n_problems;
 }
 
-/* Extrapolated from the time so far, limited by the time for all. */
+/* Returns: the remaining time, extrapolated from the time so far and limited by the total. */
 static gdouble
 get_seconds_left (const ToolProgress *self, gdouble share)
 {

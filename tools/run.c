@@ -38,7 +38,7 @@ static const GOptionEntry entries[] = {
 /**
  * RunInputs:
  * @a: A as f32
- * @b, @c, @bias: as loaded; @c and @bias are %NULL where there is none
+ * @b, @c, @bias: the loaded matrices; @c and @bias are nullable
  */
 typedef struct {
   GemmclMatrix *a;
@@ -93,7 +93,7 @@ add_row_output (const gchar *name, guint *outputs, GError **error)
   return FALSE;
 }
 
-/* Those that the user named; all where there is only a file for them. */
+/* Parses the names of the row outputs; all if there is only a file for them. */
 static gboolean
 parse_row_outputs (guint *outputs, GError **error)
 {
@@ -116,7 +116,7 @@ parse_row_outputs (guint *outputs, GError **error)
   return *outputs != 0;
 }
 
-/* "A is 3 x 4", with what the transpose makes of it. */
+/* Returns: (transfer full): "A is 3 x 4", with the shape after the transpose. */
 static gchar *
 describe_shape (const gchar *name, const GemmclMatrix *matrix, gboolean transposed)
 {
@@ -275,7 +275,7 @@ check_options (GemmclGemm *gemm, GError **error)
                          "--beta is the factor of C, which is missing: give one with -c.");
     return FALSE;
   }
-  /* A C is added unless --beta says otherwise. */
+  /* With a C and without --beta, beta is 1. */
   if (options.addend != NULL && options.beta == NULL)
     gemm->beta = 1.0;
   return TRUE;

@@ -103,7 +103,7 @@ def count_test(label, test):
     if not good_end and count.passed and LEAKS_UNSEEN in test.get("stderr", ""):
         count.skipped.append(f"{name}: leaks were not looked for: {LEAKS_UNSEEN}")
         good_end = True
-    # After a failed subtest, a bad exit status is no further failure.
+    # After a failed subtest, a bad exit status does not count as another failure.
     if result in ("TIMEOUT", "INTERRUPT") or not (good_end or count.failed):
         count.failed.append(f"{name}: {result}, exit status {status}")
     return count

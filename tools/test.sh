@@ -1,34 +1,35 @@
 #!/bin/bash
-# All tests: installs the packages that they need, builds, runs them, and counts. The last line is
+# Runs all tests: installs the packages that they need, builds, runs the tests, and counts. The last
+# line is
 #
 #     N passed, N failed, N skipped
 #
-# and the exit status is not 0 if anything failed. Above it stands why what was skipped was.
+# Above it are the skipped tests with reasons. The exit status is not 0 if a test failed.
 #
-# Without an option it is one build, build/ with gcc, in which warnings are errors, and every test.
-# PoCL takes long to compile kernels, so these tests are brief: PoCL compiles without optimisation
-# (tests/doubles/cl-brief-layer.c), and the options that make another program of a kernel are tested
-# with the first row of each method. More tests:
+# Without an option it makes one build, build/ with gcc, in which warnings are errors, and runs all
+# tests. PoCL takes long to compile kernels, so these tests are brief: PoCL compiles without
+# optimisation (tests/doubles/cl-brief-layer.c), and options that need another program of a kernel
+# are tested only with the first row of each method. Options add tests:
 #
-#   --ci             and two builds with sanitizers: build-sanitize/ (AddressSanitizer and UBSan,
-#                    the tests that are C programs) and build-thread/ (ThreadSanitizer, those of the
-#                    library and the element), both with clang; some on Intel's OpenCL runtime for
-#                    CPUs; and those of the library, the kernels and the element in the chroots of
-#                    tools/distros.sh
-#   --full           with every row, optimised, and with the sanitizers; the library's tests on
-#                    Intel's runtime, too; what Intel's driver for GPUs, without one, makes of every
-#                    row; and the fuzz targets under libFuzzer, in build-fuzz/, for a minute each
-#   --all            and all kernels on Intel's runtime, and everything in the chroots: hours where
-#                    nothing of it was done before
+#   --ci             Two builds with sanitizers: build-sanitize/ (clang with AddressSanitizer and
+#                    UBSan) for the tests that are C programs, and build-thread/ (clang with
+#                    ThreadSanitizer) for those of the library and the element. Some tests run on
+#                    Intel's OpenCL runtime for CPUs, and those of the library, the kernels and the
+#                    element in the chroots of tools/distros.sh.
+#   --full           The sanitizers, and every row, optimised. Also the library's tests on Intel's
+#                    runtime; every row with Intel's driver for GPUs, which needs no GPU; and the
+#                    fuzz targets under libFuzzer, in build-fuzz/, for a minute each.
+#   --all            The same with all kernels on Intel's runtime, and everything in the chroots.
+#                    With empty caches this takes hours.
 #
 # Without --all, Intel's runtime runs the first kernel of each method with subgroups.
-# docs/internals/testing.md says what each of these is good for.
+# docs/internals/testing.md describes the purpose of each of these.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# The distribution's Python is the one that has NumPy.
+# Only the distribution's Python is sure to have NumPy.
 export PATH=/usr/bin:$PATH LC_ALL=C.UTF-8
 
-# PoCL takes far longer to compile the kernels than to run them, and builds and clones share them.
+# Builds and clones share PoCL's compiled kernels, which take far longer to compile than to run.
 export POCL_CACHE_DIR=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-tests/pocl
 mkdir -p "$POCL_CACHE_DIR"
 find "$POCL_CACHE_DIR" -mindepth 2 -maxdepth 2 -mtime +14 -exec rm -rf {} +
@@ -44,7 +45,7 @@ configure () {
   local directory=$1 compiler=$2
   shift 2
   section "$directory/ with $compiler"
-  # What an earlier run found does not count, and must not if this one does not come to its tests.
+  # Results of an earlier run must not count if this one fails before its tests.
   rm -f "$directory"/meson-logs/*.json
   if [ -f "$directory/build.ninja" ]; then
     meson setup --reconfigure "$directory" "${options[@]}" "$@" >/dev/null
@@ -147,14 +148,15 @@ on_intel_driver () {
   fi
 }
 
-# In the builds for sanitizers Meson builds what the tests need, and no more; optimised less, with
-# as much debugging information as a report takes.
+# Options of the builds for sanitizers: less optimisation, and only the debugging information that
+# reports need.
 sanitizers=(-Dtools=enabled -Doptimization=1 -Ddebug=false -Dc_args=-g1 -Db_lundef=false)
 
-# Python, GStreamer's tools and compilers are no sanitized programs, so what runs them is left out;
-# and of the kernels, which PoCL compiles without sanitizers, all but the first row; and what of the
-# tool takes long. GStreamer must look at the plugin in the test itself: its scanner cannot load it.
-# The sanitizers' exit status is not one that a test knows, lest a report pass for a skip.
+# sanitized LOG ARGUMENT...: tests with AddressSanitizer and UBSan. Python, GStreamer's tools and
+# compilers are not sanitized, so tests that run them are left out. Also left out are all rows of
+# kernels but the first, since PoCL compiles them without sanitizers, and the tool's slow tests.
+# GStreamer must scan the plugin in the test's process: its scanner cannot load it. The sanitizers'
+# exit status must differ from that of a skipped test.
 sanitized () {
   GST_REGISTRY_FORK=no \
     ASAN_OPTIONS=detect_leaks=1:exitcode=99 \
@@ -171,7 +173,7 @@ with_sanitizers () {
     sanitized tool tool-usage tool-devices
     sanitized kernels --test-args='-p /kernels/gemm_naive' kernels-0
   fi
-  # The setup of this build tells the sanitizer what GLib orders (tests/project/meson.build).
+  # The build's setup tells the sanitizer how GLib synchronises (tests/project/meson.build).
   results+=(threads=build-thread)
   if configure build-thread clang "${sanitizers[@]}" -Db_sanitize=thread -Dtools=disabled \
     -Ddocs=disabled && meson compile -C build-thread order-glib; then

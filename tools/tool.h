@@ -7,15 +7,14 @@
 #include <stdio.h>
 
 /**
- * What every subcommand of the tool is made of. A subcommand is one ToolCommand: its options, its
- * help and its section of the man page all come from that one table, so none can lack what another
- * has.
+ * The parts of every subcommand of the tool. A subcommand is one ToolCommand: its options, its help
+ * and its section of the man page all come from that one table.
  */
 
 /**
  * ToolError:
  * @TOOL_ERROR_USAGE: the command line is wrong; exit status 2, as for a G_OPTION_ERROR
- * @TOOL_ERROR_FAILED: something went wrong, or a result is; exit status 1, as for any other domain
+ * @TOOL_ERROR_FAILED: a failure or a wrong result; exit status 1, as for any other domain
  * @TOOL_ERROR_INTERRUPTED: the user pressed Ctrl-C; exit status 130
  */
 typedef enum {
@@ -33,7 +32,7 @@ typedef struct {
   const GOptionEntry *entries;
 } ToolOptionGroup;
 
-/** ToolText: a heading or a command line, and what there is to say about it, in plain text. */
+/** ToolText: a heading or a command line, and its description in plain text. */
 typedef struct {
   const gchar *title;
   const gchar *text;
@@ -44,15 +43,15 @@ typedef struct {
 
 /**
  * ToolCommand:
- * @name: what users type after "gemmcl"
+ * @name: its name after "gemmcl"
  * @summary: a line without a full stop, for the list of commands
- * @operands: (nullable): what follows the options, for the usage line
- * @n_operands: how many of them there must be
- * @more_operands: there may be more
- * @description: what it does; paragraphs are parted by an empty line
+ * @operands: (nullable): the operands after the options, for the usage line
+ * @n_operands: the number of required operands
+ * @more_operands: more operands are allowed
+ * @description: its description; paragraphs are separated by an empty line
  * @groups: its options, ended by a group without a title
- * @examples: command lines and what they are for, ended by one without a title
- * @run: does it; @operands ends with %NULL. On failure sets @error and returns %FALSE
+ * @examples: command lines and their purposes, ended by one without a title
+ * @run: runs the command; @operands ends with %NULL. On failure it sets @error and returns %FALSE
  */
 typedef struct {
   const gchar *name;
@@ -76,24 +75,24 @@ extern const ToolCommand tool_run;
 extern const ToolCommand tool_tune;
 extern const ToolCommand tool_warm;
 
-/** tool_commands: all of them, ended by %NULL, in the order in which the help lists them. */
+/** tool_commands: all commands, ended by %NULL, in the order of the help. */
 extern const ToolCommand *const tool_commands[];
 
-/** Ctrl-C, for commands that have something to finish or to write before they end. */
+/** Ctrl-C, for commands that finish or write something before they end. */
 
-/** tool_catch_interrupt: From now on tool_check_interrupt() tells of the first Ctrl-C; the second
- * one ends the tool. */
+/** tool_catch_interrupt: Makes tool_check_interrupt() report the first Ctrl-C from now on. The
+ * second one ends the tool. */
 void tool_catch_interrupt (void);
 
-/** tool_check_interrupt: Returns: %FALSE with %TOOL_ERROR_INTERRUPTED once there was a Ctrl-C. */
+/** tool_check_interrupt: Returns: %FALSE with %TOOL_ERROR_INTERRUPTED after a Ctrl-C. */
 gboolean tool_check_interrupt (GError **error);
 
-/** The tables of the subcommands as text to read and as a man page. */
+/** The tables of the subcommands as help texts and as a man page. */
 
-/** tool_description: what the whole tool is for; paragraphs are parted by an empty line. */
+/** tool_description: the purpose of the whole tool; paragraphs are separated by an empty line. */
 extern const gchar tool_description[];
 
-/** tool_notes: what the help of the whole tool says after its commands; ended by no title. */
+/** tool_notes: the end of the help of the whole tool, after its commands; ended by no title. */
 extern const ToolText tool_notes[];
 
 /** tool_option_get_spelling: Returns: (transfer full): "-M, --size1=ROWS". */
@@ -102,11 +101,11 @@ gchar *tool_option_get_spelling (const GOptionEntry *entry);
 /** tool_help_get_usage: Returns: (transfer full): "gemmcl run [OPTION...] A B -o D". */
 gchar *tool_help_get_usage (const ToolCommand *command);
 
-/** tool_help_print: the list of commands, with the options that need none. */
+/** tool_help_print: prints the list of commands, and the options without a command. */
 void tool_help_print (FILE *out, const ToolOptionGroup *group);
 
-/** tool_help_print_command: all there is to know of @command. */
+/** tool_help_print_command: prints the help of @command. */
 void tool_help_print_command (FILE *out, const ToolCommand *command);
 
-/** tool_man_print: all of it as the source of a man page. */
+/** tool_man_print: prints the help of the tool and of all commands as the source of a man page. */
 void tool_man_print (FILE *out, const ToolOptionGroup *group);

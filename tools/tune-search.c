@@ -8,11 +8,11 @@
 #include "tool.h"
 #include "tune.h"
 
-/* Opening a device and filling matrices takes no longer. */
+/* Limit for opening a device and filling matrices. */
 #define START_SECONDS 60.0
 
-/* Limits of a build and a first run: a share of the time, within these seconds, which some
- * compilers need. */
+/* Limit of a build and a first run: a share of the time, but within these bounds, since some
+ * compilers are slow. */
 #define TRY_SHARE         0.5
 #define LEAST_TRY_SECONDS 15.0
 #define MOST_TRY_SECONDS  60.0
@@ -22,10 +22,10 @@
 #define HANG_SECONDS 10.0
 #define HANG_SHARE   0.1
 
-/* The time that a search has at least that begins after a loss, late. */
+/* Minimum time of a search that begins late, after a loss. */
 #define LEAST_SECONDS 0.05
 
-/* A search under way: @under_way is the candidate of the last announcement. */
+/* A search that is running. @under_way: the last announced candidate. */
 typedef struct {
   TuneSearch *search;
   ToolChild *child;
@@ -79,7 +79,7 @@ get_elapsed (const Race *self)
   return (gdouble)(g_get_monotonic_time () - self->start) / G_USEC_PER_SEC;
 }
 
-/* Returns: (nullable): the candidate of that name. */
+/* Returns: (nullable): the candidate @name. */
 static TuneCandidate *
 find (const TuneSearch *self, const gchar *name)
 {
@@ -91,7 +91,8 @@ find (const TuneSearch *self, const gchar *name)
   return NULL;
 }
 
-/* Kernels that differ in the split alone are built alike. */
+/* Returns: (transfer full): the row of the table. Kernels that differ only in the split of K are
+ * built from the same row. */
 static gchar *
 get_row (const TuneCandidate *candidate)
 {
@@ -119,8 +120,8 @@ leave_banned (Race *self)
   }
 }
 
-/* The problem, with the names of those that are not known to be no good. @all: of none: the library
- * looks for what it would use. */
+/* Returns: the request for the problem, with the names of the candidates that did not leave. With
+ * @all it has no names: the library chooses candidates. */
 static json_t *
 make_request (const Race *self, gboolean all)
 {
@@ -152,7 +153,7 @@ get_ms (const json_t *answer)
   return json_is_number (ms) ? json_number_value (ms) : NAN;
 }
 
-/* An announcement, or what came of a try. */
+/* Handles an announcement or the result of a try. */
 static void
 note_step (Race *self, const gchar *step, const json_t *answer)
 {
@@ -198,7 +199,7 @@ note_result (TuneSearch *search, const json_t *answer)
     search->gain = json_number_value (json_object_get (answer, "gain"));
 }
 
-/* Follows a search to its end. Returns: FALSE with an error, that of the child among them. */
+/* Reads the answers of a search to its end. Returns: FALSE with an error, also one of the child. */
 static gboolean
 follow (Race *self, GError **error)
 {
@@ -221,7 +222,7 @@ follow (Race *self, GError **error)
   }
 }
 
-/* After a loss: leaves the kernel out that was under way, if one was. */
+/* Leaves out the kernel that was under way at a loss, if any. */
 static void
 blame (Race *self, const GError *why)
 {
@@ -233,7 +234,7 @@ blame (Race *self, const GError *why)
     leave (self->under_way, why->message);
 }
 
-/* Searches until a child has come to the end. */
+/* Searches again after each loss, until a child completes the search. */
 static gboolean
 search (Race *self, gboolean all, GError **error)
 {
@@ -256,7 +257,7 @@ search (Race *self, gboolean all, GError **error)
   }
 }
 
-/* TRUE if a candidate left that could be used in need: one that spills. */
+/* TRUE if a candidate left without a fault, as one that spills, so that it could be used. */
 static gboolean
 has_usable (const TuneSearch *self)
 {
@@ -281,7 +282,7 @@ tune_search_run (TuneSearch *self, ToolChild *child, gdouble seconds, GHashTable
   };
   gboolean ok = search (&race, FALSE, error);
 
-  /* A kernel that spills is used only if no other works: the rules choose it then. */
+  /* A kernel that spills is used only if no other works. Then the library may choose it. */
   if (ok && self->rules == NULL && has_usable (self))
     ok = search (&race, TRUE, error);
   self->seconds = get_elapsed (&race);

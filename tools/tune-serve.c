@@ -3,12 +3,11 @@
 #include "options.h"
 #include "tune.h"
 
-/* Shares of the time: candidates are tried in the first, by the wall clock; runs take the second,
- * by the device's. */
+/* Shares of the time: for trying candidates, by the wall clock; for runs, by the device's clock. */
 #define TRYING_SHARE  0.55
 #define RUNNING_SHARE 0.45
 
-/* Runs of a turn: enough for short ones to differ by more than their noise. */
+/* Most runs of a turn, enough to compare short runs in spite of noise. */
 #define MOST_RUNS 50
 
 static json_t *
@@ -99,7 +98,7 @@ serve (G_GNUC_UNUSED gpointer data, GemmclContext *context, const json_t *reques
   if (result != NULL)
     return describe (result);
   answer = tool_child_make_error (error);
-  /* Matrices for which there is no memory cost no device. */
+  /* Running out of memory for the matrices does not lose the device. */
   if (!begun)
     json_object_del (answer, "lost");
   return answer;

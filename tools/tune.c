@@ -95,7 +95,7 @@ check_options (gchar **operands, GError **error)
   return FALSE;
 }
 
-/* Prints notes on @search that have no place in its row of the table. */
+/* Prints notes on @search that do not fit in its row of the table. */
 static void
 print_notes (const TuneSearch *search, const GError *why)
 {
@@ -133,8 +133,8 @@ conclude (Tuning *self, const TuneSearch *search, const GError *why, GError **er
   return ok;
 }
 
-/* The next problem gets its share of the time that is left, and more than those that follow, since
- * most of the kernels are built for the first. */
+/* Returns: the seconds for @problem: almost twice its equal share of the remaining time, since most
+ * kernels are built for the first problem. */
 static gdouble
 get_share (const Tuning *self, guint problem)
 {
@@ -202,7 +202,7 @@ tune (GemmclContext *context, gchar **operands, GError **error)
   self.banned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   tool_catch_interrupt ();
   ok = tune_problems (&self, error);
-  /* Results are written even if a later step failed; the first error counts. */
+  /* Results are written even if a later step failed. The first error is reported. */
   if (options.json != NULL &&
       !tool_json_write (tune_report_get_json (self.report), options.json, ok ? error : NULL))
     return FALSE;

@@ -10,17 +10,17 @@
  * gemmcl tune:
  *
  *   tune.c          the subcommand
- *   tune-search.c   a problem: asks a child to search, and goes on without a kernel that ends it
+ *   tune-search.c   a problem: makes a child search, again without a kernel that ended the child
  *   tune-serve.c    the child: gemmcl_tuning_search()
  *   tune-report.c   the table, and JSON
  */
 
 /**
  * TuneCandidate:
- * @name: as gemmcl_plan_new() takes it
+ * @name: its name for gemmcl_plan_new()
  * @ms: the median of its last runs; NaN if it was not timed
- * @why: (nullable): why it left; %NULL for one that was timed to the end
- * @faulty: it left for something that it did wrong, and not for being slow
+ * @why: (nullable): the reason why it left; %NULL if it was timed to the end
+ * @faulty: it left because of a fault, not because it was slow
  */
 typedef struct {
   gchar *name;
@@ -33,11 +33,11 @@ typedef struct {
  * TuneSearch:
  * @gemm: the problem
  * @candidates: (element-type TuneCandidate): all, in the order of the rules
- * @rules: (nullable): the rules' choice, or the first of the others that works; %NULL: none does
+ * @rules: (nullable): the rules' choice, or else the first candidate that works; %NULL: none works
  * @best: (nullable): the fastest, which is @rules unless another is faster by more than the noise;
  *   %NULL: there was no time to compare, or none works
- * @gain: how many times as fast as @rules @best is; NaN where one of the two lacks
- * @seconds: how long it took
+ * @gain: the speed of @best relative to @rules; NaN if one of them is %NULL
+ * @seconds: the duration of the search
  */
 typedef struct {
   GemmclGemm gemm;
@@ -56,10 +56,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TuneSearch, tune_search_free)
 
 /**
  * tune_search_run:
- * @child: "tune"
- * @seconds: about how long the search may take
- * @banned: (element-type utf8 utf8): rows of the table that ended a child when they were tried, and
- *   why; they are left out, and more are added
+ * @child: a child with the command "tune"
+ * @seconds: the approximate time limit
+ * @banned: (element-type utf8 utf8) (inout): rows of the table that ended a child when they were
+ *   tried, and the reasons. They are left out; new ones are added
  *
  * Returns: %FALSE with %TOOL_ERROR_FAILED (the problem cannot be searched, others can),
  *   %TOOL_CHILD_ERROR_GIVEN_UP, a #GSpawnError or %TOOL_ERROR_INTERRUPTED.
@@ -74,25 +74,24 @@ gboolean tune_search_run (TuneSearch *self, ToolChild *child, gdouble seconds, G
  *
  *   {"m": M, "n": N, "k": K, "precision": P, "layout": L, "seconds": S, "kernels": [NAME ...]}
  *
- * without "kernels" the rules' choice and those that follow it. Each candidate is announced before
- * it is tried and before each of its turns, and the last answer is what the search found:
+ * Without "kernels" the candidates are the rules' choice and the next one. Each candidate is
+ * announced before it is tried and before each of its turns. The last answer is the result:
  *
  *   {"step": "try" | "turn", "kernel": NAME, "ms": TIME}
  *   {"step": "tried", "kernel": NAME, "ms": TIME, "result": "ok"}
  *   {"first": NAME, "best": NAME, "gain": FACTOR,
  *    "candidates": [{"kernel": NAME, "ms": TIME, "why": TEXT, "faulty": BOOLEAN} ...]}
  *
- * "first" and "best" are null where there is none, and "ms" without a time.
+ * "first" and "best" are null if there is none, and "ms" is null without a time.
  */
 gboolean tune_serve (GError **error);
 
-/** TuneReport: what tune found, as a table whose rows are printed as they become known, and as
- * JSON. */
+/** TuneReport: the results of tune, as JSON and as a table that is printed row by row. */
 typedef struct _TuneReport TuneReport;
 
 /**
  * tune_report_new:
- * @out: where the table goes; borrowed
+ * @out: the stream for the table; borrowed
  * @info: the device; borrowed
  */
 TuneReport *tune_report_new (FILE *out, const GemmclDeviceInfo *info);
@@ -100,19 +99,19 @@ TuneReport *tune_report_new (FILE *out, const GemmclDeviceInfo *info);
 void tune_report_free (TuneReport *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TuneReport, tune_report_free)
 
-/** tune_report_start: Prints the head; @problems: (element-type GemmclGemm): those to come. */
+/** tune_report_start: Prints the head. @problems: (element-type GemmclGemm): all problems. */
 void tune_report_start (TuneReport *self, const GArray *problems);
 
-/** tune_report_add: @stored: the best was remembered */
+/** tune_report_add: Prints and keeps a result. @stored: the best kernel was stored. */
 void tune_report_add (TuneReport *self, const TuneSearch *search, gboolean stored);
 
-/** tune_report_get_json: Returns: (transfer none): a list with an object per problem. */
+/** tune_report_get_json: Returns: (transfer none): a list with an object for each problem. */
 const json_t *tune_report_get_json (const TuneReport *self);
 
 /**
  * tune_report_list:
- * @out: where the table goes
- * @entries: (element-type GemmclTuningEntry): what gemmcl_tuning_list() knows
+ * @out: the stream for the table
+ * @entries: (element-type GemmclTuningEntry): the result of gemmcl_tuning_list()
  *
  * Prints the entries.
  *

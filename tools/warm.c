@@ -68,7 +68,7 @@ describe_problem (GemmclGemm *gemm, const gchar **kernel, GError **error)
   return TRUE;
 }
 
-/* With zeros for matrices: some drivers compile what a run needs when it is enqueued. */
+/* Runs the problem once on zeros, since some drivers compile when a run is enqueued. */
 static gboolean
 run_once (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel, GError **error)
 {
