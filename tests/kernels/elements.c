@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The two small floats: bits of the significand, the hidden one included, and exponents. */
+/* A 16-bit float: bits of the significand, with the hidden one, and the range of exponents. */
 typedef struct {
   gint significand, lowest, highest;
 } Small;
@@ -32,7 +32,7 @@ small_from_double (const Small *type, gdouble value)
   (void)frexp (value, &exponent);
   exponent = MAX (exponent - 1, type->lowest);
   steps = nearbyint (ldexp (fabs (value), fraction - exponent));
-  /* The hidden bit, and a carry out of the fraction, add one to the exponent by themselves. */
+  /* Adding makes the hidden bit, and a carry out of the fraction, raise the exponent by one. */
   steps += ldexp (exponent - type->lowest, fraction);
   return sign | (guint16)MIN (steps, (gdouble)infinity);
 }

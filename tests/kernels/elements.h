@@ -5,24 +5,24 @@
 #include "gemmcl.h"
 
 /*
- * Elements of every type, converted apart from the library's own code, so that the two can be held
- * against each other.
+ * Converts elements of every type. Shares no code with the library, so that tests can compare the
+ * two.
  */
 
-/* Returns: the value of element @index behind @data, exact but for 64-bit integers. */
+/* Returns: the value of element @index of @data, exact except for 64-bit integers. */
 gdouble element_get (GemmclType type, gconstpointer data, gsize index);
 
-/* The nearest of @type to @value, which is in its range, or NaN or infinite where there are such.
- */
+/* Stores the nearest element of @type to @value. @value: in the range of @type; also NaN or
+ * infinite if @type has them. */
 void element_set (GemmclType type, gpointer data, gsize index, gdouble value);
 
 gboolean element_is_integer (GemmclType type);
 
-/* The smallest and the largest number of an integer type. */
+/* Gets the smallest and the largest number of an integer type. */
 void element_get_range (GemmclType type, gdouble *low, gdouble *high);
 
 /*
- * Whether @found is what @expected, known to within @off, may become when it is stored as @type:
- * rounded to nearest, integers saturated, NaN as 0 in integers and as NaN elsewhere.
+ * Returns: TRUE if @found may be @expected +- @off after it is stored as @type: rounded to nearest;
+ * in integers saturated, and NaN as 0.
  */
 gboolean element_is_near (GemmclType type, gdouble expected, gdouble off, gdouble found);

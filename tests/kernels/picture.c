@@ -26,7 +26,7 @@ sample_bytes (GemmclPixelFormat format)
   return format == GEMMCL_PIXEL_GRAY16_LE || format == GEMMCL_PIXEL_P010_10LE ? 2 : 1;
 }
 
-/* The letters of a pixel's samples in memory: "xRGB"; "Y" for luma. */
+/* Returns: the letters of a pixel's samples in memory: "xRGB"; "Y" for luma. */
 static const gchar *
 get_letters (GemmclPixelFormat format)
 {
@@ -98,7 +98,8 @@ get_sample (const Picture *self, guint plane, gsize x, gsize y)
   return sample_bytes (self->image.format) == 2 ? row[2 * x] | row[2 * x + 1] << 8 : row[x];
 }
 
-/* What stands for a luma, or chroma, of 0 to 1: of ten bits the upper ones of sixteen. */
+/* Returns: the range of samples for luma or chroma of 0 to 1; 10-bit samples are the upper bits of
+ * 16. */
 static gdouble
 get_span (const GemmclImage *image, gdouble limited)
 {

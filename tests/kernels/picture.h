@@ -5,8 +5,8 @@
 #include "gemmcl.h"
 
 /*
- * A picture in host memory for tests, read and written pixel by pixel apart from the library's own
- * code. Bytes that belong to no pixel are 0xa5.
+ * A frame in host memory, read and written pixel by pixel. Shares no code with the library. Bytes
+ * outside of pixels are 0xa5.
  */
 typedef struct {
   GemmclImage image;
@@ -15,7 +15,7 @@ typedef struct {
   gsize n_bytes;
 } Picture;
 
-/* How its rows lie: one after the other, with a gap between, or from the last to the first. */
+/* The layout of rows: without gaps, with gaps, or from the last to the first. */
 typedef enum {
   PICTURE_TIGHT,
   PICTURE_PADDED,
@@ -31,8 +31,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Picture, picture_clear)
 /* Returns: channel @c of pixel (@x, @y), 0 to 255, or to 65535. */
 gdouble picture_get (const Picture *picture, gsize x, gsize y, gsize c);
 
-/* Returns: A(@m, @k) of the matrix that the picture stands for. */
+/* Returns: element (@m, @k) of the matrix A that the frame is. */
 gdouble picture_get_feature (const Picture *picture, gsize m, gsize k);
 
-/* Whether what is no pixel is as it was, and the samples that are no channels are 255. */
+/* Returns: TRUE if bytes outside of pixels are unchanged, and samples without a channel are 255. */
 gboolean picture_check_rest (const Picture *picture);

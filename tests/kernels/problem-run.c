@@ -154,7 +154,7 @@ problem_run_device (Problem *self, GemmclContext *context, const gchar *kernel, 
   return TRUE;
 }
 
-/* B or C as a matrix without gaps. */
+/* Returns: B or C as a matrix without gaps. */
 static GemmclMatrix *
 gather (const Problem *self, const gfloat *data, gboolean is_b)
 {

@@ -7,7 +7,7 @@
 
 #include "elements.h"
 
-#define GUARD 37 /* elements behind each matrix */
+#define GUARD 37 /* elements after each matrix */
 
 typedef struct {
   gsize rows, cols, ld, offset, stride;
@@ -100,7 +100,7 @@ count_elements (const GemmclGemm *gemm, const Shape *shape)
   return locate (gemm, shape, get_batch (gemm) - 1, shape->rows - 1, shape->cols - 1) + 1 + GUARD;
 }
 
-/* What stands where no element is. */
+/* Returns: the value in gaps. */
 static gdouble
 get_filler (GemmclType type)
 {
@@ -112,8 +112,8 @@ get_filler (GemmclType type)
   return gemmcl_type_get_size (type) < 8 ? high : 0x1.5p62;
 }
 
-/* Numbers for A: all of a small integer type's range; what a float holds exactly of a large one's.
- */
+/* Returns: a random element of A, of the whole range of an integer type; of a large one only
+ * numbers that a float holds exactly. */
 static gdouble
 draw (GRand *rand, GemmclType type)
 {
@@ -227,7 +227,7 @@ round_to (GemmclType type, gdouble x)
   return element_get (type, &half, 0);
 }
 
-/* To 11 binary digits, halves to even. */
+/* Rounds to 11 binary digits, ties to even. */
 static gdouble
 round_to_tf32 (gdouble x)
 {
@@ -237,7 +237,7 @@ round_to_tf32 (gdouble x)
   return isfinite (x) ? ldexp (nearbyint (ldexp (fraction, 11)), exponent - 11) : x;
 }
 
-/* B as kernels of this precision have it: rounded once, when it is packed. */
+/* Returns: an element of B, rounded to the precision once, as when B is packed. */
 static gdouble
 get_b (const Problem *self, gsize index)
 {
@@ -255,7 +255,7 @@ get_b (const Problem *self, gsize index)
   }
 }
 
-/* How far off A may be: some kernels round it likewise. */
+/* Returns: the error bound of an element of A, which some kernels round to the precision. */
 static gdouble
 get_a_off (const Problem *self, gdouble a)
 {
@@ -271,10 +271,10 @@ get_a_off (const Problem *self, gdouble a)
   }
 }
 
-/* What bytes of a row of A and of a column of B may be off by comes to in their product. */
+/* Accumulates the error bound of the product of a row of A and a column of B as int8. */
 typedef struct {
-  gdouble low, high, most; /* of a, with 0, and of |b| */
-  gdouble sum_a, sum_b;    /* of |a| and |b| */
+  gdouble low, high, most; /* the range of a and 0; the maximum of |b| */
+  gdouble sum_a, sum_b;    /* the sums of |a| and |b| */
   gsize n;
 } Bytes;
 
@@ -297,7 +297,8 @@ get_bytes_error (const Bytes *self)
   return 1.001 * (ea * self->sum_b + eb * self->sum_a + self->n * ea * eb);
 }
 
-/* What is added up for D (i, j), and how far off a float may be; C is read as it was before. */
+/* Returns: D (i, j) before the activation. @off: (out): the error bound of a float. C is read from
+ * before the run. */
 static gdouble
 get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
 {
@@ -319,7 +320,7 @@ get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
     size += (fabs ((gdouble)raw * scale) + fabs (shift)) * fabs (b);
     add_to_bytes (&bytes, a, b);
   }
-  /* A row or a column with what is no number becomes NaN. */
+  /* A row of A or column of B with NaN or infinity becomes NaN. */
   if (in_bytes && !isfinite (sum))
     sum = NAN;
   if (beta != 0 && gemm->addend == GEMMCL_ADDEND_OUTPUT)
@@ -335,7 +336,7 @@ get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
   return alpha * sum + beta * c + bias;
 }
 
-/* Expected values of a row, and how far off they may be. */
+/* Gets the expected values of a row and their error bounds. */
 static void
 get_row (const Problem *self, gsize batch, gsize i, gdouble *value, gdouble *off)
 {
@@ -400,7 +401,7 @@ fail (const Problem *self, const gchar *what, const gchar *format, ...)
   return FALSE;
 }
 
-/* Whether what is no element of D is as it was. */
+/* Checks that nothing outside of the elements of D was written. */
 static gboolean
 check_gaps (const Problem *self, const gchar *what)
 {
@@ -441,7 +442,7 @@ problem_check (const Problem *self, const gchar *what)
   return check_gaps (self, what);
 }
 
-/* @expected: the sum, the most and where it is. */
+/* @expected: the sum, the maximum and its column. */
 static gboolean
 check_outputs (const Problem *self, const gchar *what, gsize row, const gdouble expected[3],
                gdouble bound)

@@ -6,14 +6,14 @@
 #include "gemmcl.h"
 
 /*
- * A problem with its matrices, for tests: random elements; NaN, or the largest number of an integer
- * type, everywhere else, so that what is read from a gap shows; and a guard behind each matrix.
+ * A problem with its matrices, for tests. Elements are random. Gaps and a guard after each matrix
+ * are NaN, or the largest number of an integer type, so that reading them gives a wrong result.
  *
- * c, bias and rows are NULL where the problem has none; rows are filled by problem_run_device ().
+ * c, bias and rows are NULL if the problem has none. problem_run_device () fills rows.
  */
 typedef struct {
   GemmclGemm gemm;
-  gsize n_a, n_b, n_c, n_d; /* elements, with offset, gaps and guard */
+  gsize n_a, n_b, n_c, n_d; /* number of elements, with offset, gaps and guard */
   gpointer a;
   gfloat *b;
   gfloat *c;
@@ -27,64 +27,65 @@ void problem_init (Problem *problem, const GemmclGemm *gemm, guint32 seed);
 void problem_clear (Problem *problem);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Problem, problem_clear)
 
-/* Where an element lies: of op(A), op(B), C or D. */
+/* Return: the index of an element of op(A), op(B), C or D. */
 gsize problem_a_index (const Problem *problem, gsize batch, gsize i, gsize k);
 gsize problem_b_index (const Problem *problem, gsize batch, gsize k, gsize j);
 gsize problem_c_index (const Problem *problem, gsize batch, gsize i, gsize j);
 gsize problem_d_index (const Problem *problem, gsize batch, gsize i, gsize j);
 
-/* Returns: how many row outputs there are, of all batches. */
+/* Returns: the number of row outputs of all batches. */
 gsize problem_count_rows (const GemmclGemm *gemm);
 
 /* Fills problem->d by gemmcl_gemm_run(). */
 gboolean problem_run_host (Problem *problem, GemmclContext *context, const gchar *kernel,
                            GError **error);
 
-/* The same by gemmcl_plan_submit() on device buffers that are exactly as large as the arrays. */
+/* Fills it by gemmcl_plan_submit() on device buffers that are exactly as large as the arrays. */
 gboolean problem_run_device (Problem *problem, GemmclContext *context, const gchar *kernel,
                              GError **error);
 
-/* The same by gemmcl_plan_run(), for a problem that needs no B or C of its own for each batch. */
+/* Fills it by gemmcl_plan_run(), for a problem whose batches share B and C. */
 gboolean problem_run_plan (Problem *problem, GemmclContext *context, const gchar *kernel,
                            GError **error);
 
 /*
- * Whether problem->d is right, by a reference that shares no code with the library, and untouched
- * between its elements. If not, fails the test with a message that says where, once.
+ * Compares problem->d with a reference that shares no code with the library, and checks that
+ * nothing was written between its elements. Returns: FALSE after failing the test with a message
+ * that names the first wrong element.
  */
 gboolean problem_check (const Problem *problem, const gchar *what);
 
-/* Whether problem->rows are right, by what problem->d holds. If not, as above. */
+/* Checks problem->rows against problem->d. Returns: FALSE after failing the test. */
 gboolean problem_check_rows (const Problem *problem, const gchar *what);
 
-/* The same of the first @m rows of the first @batch problems. */
+/* The same for the first @m rows of the first @batch problems. */
 gboolean problem_check_some_rows (const Problem *problem, gsize m, gsize batch, const gchar *what);
 
-/* The library's own check, for f32 D. Fails the test if it says no. */
+/* Checks an f32 D by gemmcl_gemm_verify(). Returns: FALSE after failing the test. */
 gboolean problem_verify (const Problem *problem, const gchar *what);
 
-/* Returns: (transfer full): what the problem is, for messages. */
+/* Returns: (transfer full): a description of the problem, for messages. */
 gchar *problem_describe (const GemmclGemm *gemm);
 
 /* The context that all tests of a program share; %NULL, with the test skipped, without a device. */
 GemmclContext *test_get_context (void);
 
-/* g_test_init() for a program that needs a device: ends it, skipped, where there is none. */
+/* Calls g_test_init() for a program that needs a device. Without one the program ends, skipped. */
 void test_init_device (int *argc, char ***argv);
 
-/* Memory of the device with a copy of @data (nullable). */
+/* Returns: (transfer full): memory of the device with a copy of @data (nullable). */
 cl_mem test_create_buffer (gsize size, gconstpointer data);
 
-/* Waits for what is enqueued in the context's queue, and copies. */
+/* Waits for all commands in the context's queue, and copies @buffer to @data. */
 void test_read_buffer (cl_mem buffer, gsize size, gpointer data);
 
-/* A plan with a B that lies row by row, as large as op(B) or its transpose; none if %NULL. */
+/* Returns: (transfer full): a plan. @b: (nullable): its B, without gaps, row by row. */
 GemmclPlan *test_make_plan (const GemmclGemm *gemm, const gchar *kernel, const gfloat *b);
 
-/* A matrix of f32 with the same number everywhere. */
+/* Returns: (transfer full): a matrix of f32 whose elements are all @value. */
 GemmclMatrix *test_make_filled (gsize rows, gsize cols, gfloat value);
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
 
-/* The reference of all activations but softmax, by their formulas in gemmcl-gemm.h. */
+/* The reference of all activations except softmax, by their formulas in gemmcl-gemm.h. */
 gdouble test_activate (GemmclActivation activation, gdouble x);

@@ -13,7 +13,8 @@ is_asked_for (const gchar *rows)
   return g_strcmp0 (g_getenv ("GEMMCL_TEST_ROWS"), rows) == 0;
 }
 
-/* Reads the tile's sizes off the row's name: method_1x2_3x4 has 1 x 2 outputs of 3 x 4 items. */
+/* Parses the tile in the row's name: method_1x2_3x4 has 1 x 2 outputs for each of 3 x 4 work-items.
+ */
 static void
 read_tile (Row *row)
 {
@@ -26,7 +27,7 @@ read_tile (Row *row)
   row->tile_n = MAX (tile_n, 1);
   row->group_m = row->tile_m * group_m;
   row->group_n = row->tile_n * group_n;
-  /* A subgroup's, whose tile is one in memory. */
+  /* With matrix engines the outputs are those of a whole subgroup. */
   row->engines = row->info->matrix_engines;
   if (row->engines)
     row->tile_n *= row->info->subgroup;
@@ -54,7 +55,7 @@ row_read (Row *row, guint index)
   read_tile (row);
 }
 
-/* Whether the next row is the same with more to a group, which so tests more. */
+/* TRUE if the next row differs only in a larger group, so that its tests cover this row. */
 static gboolean
 is_part_of_next (const Row *row)
 {
@@ -71,13 +72,13 @@ is_part_of_next (const Row *row)
 }
 
 static gboolean
-takes_bytes (const Row *row)
+is_int8 (const Row *row)
 {
   return row->info->precision == GEMMCL_PRECISION_I8;
 }
 
-/* The same for matrix engines: whether another row has the same tile in larger groups, or, of
- * another precision, comes before. */
+/* TRUE if the row is for matrix engines, and another row has the same tile in a larger group, or an
+ * earlier row has the same tile and group with another precision. */
 static gboolean
 is_like_another (const Row *row)
 {
@@ -85,9 +86,8 @@ is_like_another (const Row *row)
     Row other = {.info = gemmcl_get_kernel (i), .index = i};
 
     read_tile (&other);
-    if (!other.engines || takes_bytes (&other) != takes_bytes (row) ||
-        other.tile_m != row->tile_m || other.tile_n != row->tile_n ||
-        other.info->subgroup != row->info->subgroup)
+    if (!other.engines || is_int8 (&other) != is_int8 (row) || other.tile_m != row->tile_m ||
+        other.tile_n != row->tile_n || other.info->subgroup != row->info->subgroup)
       continue;
     if (other.group_m * other.group_n > row->group_m * row->group_n ||
         (other.group_m == row->group_m && other.group_n == row->group_n && i < row->index))
@@ -104,7 +104,7 @@ row_is_brief (const Row *row)
           g_getenv ("GEMMCL_TEST_BRIEF") != NULL);
 }
 
-/* Whether it is the first of its method with subgroups of this size. */
+/* TRUE if the row is the first of its method with subgroups of its size. */
 static gboolean
 is_first_of_subgroups (const Row *row)
 {

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What an Intel GPU's driver makes of every row of the table of kernels: that it builds and takes
- * them, what they need of registers and memory, and which ones the rules choose.
+ * Tests every row of the table of kernels with an Intel GPU's driver: that the driver builds and
+ * launches it, its registers and memory, and the choice of the rules.
  *
- * Results are not looked at, so this runs where nothing is computed, too (tools/intel-driver.sh).
+ * Results are not checked, so that this also runs without a GPU (tools/intel-driver.sh).
  */
 #include <CL/cl_ext.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const GemmclKernel rows[] = {
 #include "kernels.def"
 };
 
-static GemmclContext *context; /* on an Intel GPU, as said by its driver; NULL: there is none */
+static GemmclContext *context; /* on what its driver reports as an Intel GPU; NULL: no such GPU */
 
 static void
 test_nothing (void)
@@ -27,7 +27,8 @@ test_nothing (void)
   g_test_skip ("no Intel GPU: tools/intel-driver.sh runs its driver without one");
 }
 
-/* Whether the rules may choose it: for these GPUs, its subgroups as wide as the registers. */
+/* TRUE if the rules may choose the row: it is for these GPUs, and its subgroups have the smallest
+ * size of the device. */
 static gboolean
 is_meant_for (const GemmclKernel *row, const GemmclDeviceInfo *device)
 {
@@ -44,14 +45,15 @@ has_subgroup_size (const GemmclDeviceInfo *device, guint size)
   return FALSE;
 }
 
-/* Only what the rules may choose, and of that only full tiles. */
+/* TRUE if only rows that the rules may choose are tested, with full tiles. */
 static gboolean
 is_brief (void)
 {
   return g_getenv ("GEMMCL_TEST_BRIEF") != NULL;
 }
 
-/* The kernel is as its row and the device say; and in registers, if the rules chose it. */
+/* Checks that the build matches the row and the device. If the rules chose the row, it must neither
+ * spill nor use private memory. */
 static void
 check_build (const GemmclKernel *row, GemmclPlan *plan, gboolean chosen, const gchar *what)
 {
@@ -77,7 +79,7 @@ check_build (const GemmclKernel *row, GemmclPlan *plan, gboolean chosen, const g
   }
 }
 
-/* What the row computes in, of that size or the nearest that it takes. */
+/* Sets the row's precision, and the sizes up to the row's limits. */
 static void
 set_problem (GemmclGemm *gemm, const GemmclKernel *row, gsize m, gsize n, gsize k)
 {
@@ -87,7 +89,7 @@ set_problem (GemmclGemm *gemm, const GemmclKernel *row, gsize m, gsize n, gsize 
   gemm->k = row->max_k ? MIN (k, row->max_k) : k;
 }
 
-/* Plans and launches. */
+/* Makes a plan and launches it. */
 static void
 check_problem (const GemmclKernel *row, const GemmclGemm *gemm, const gchar *what)
 {
@@ -104,8 +106,8 @@ check_problem (const GemmclKernel *row, const GemmclGemm *gemm, const gchar *wha
   g_assert_no_error (error);
 }
 
-/* Whether the driver has what a row is made of besides subgroups: 22.43 has no products of bytes,
- * and not every GPU has matrix engines. */
+/* TRUE if the driver has the instructions of the row: 22.43 has no int8 dot product, and not every
+ * GPU has matrix engines. */
 static gboolean
 has_instructions (const GemmclKernel *row, const GemmclDeviceInfo *device)
 {
@@ -131,7 +133,7 @@ test_row (gconstpointer data)
   g_assert_no_error (error);
   if (!has_instructions (row, gemmcl_context_get_device_info (context))) {
     g_assert_cmpint (level, !=, GEMMCL_KERNEL_LEVEL_NATIVE);
-    g_test_skip ("this GPU, or its driver, has not the instructions");
+    g_test_skip ("this GPU or its driver lacks the instructions");
     return;
   }
   g_assert_cmpint (level, ==, GEMMCL_KERNEL_LEVEL_NATIVE);
@@ -158,7 +160,7 @@ test_row (gconstpointer data)
   check_problem (row, &columns, "by column");
 }
 
-/* What was chosen, of which the name may have a split behind it. */
+/* Returns: the row of a chosen kernel, whose name may end with a split of K. */
 static const GemmclKernel *
 find_row (const gchar *chosen)
 {
@@ -170,7 +172,7 @@ find_row (const gchar *chosen)
   g_assert_not_reached ();
 }
 
-/* The rules take what is meant for these GPUs, with subgroups as wide as the registers. */
+/* The rules choose rows for these GPUs, with the smallest subgroup size. */
 static void
 test_choice (void)
 {
@@ -204,7 +206,7 @@ test_choice (void)
   }
 }
 
-/* Whether the device has matrix engines for it, and rows for these. */
+/* TRUE if the device has matrix engines for @precision and the table has a row for them. */
 static gboolean
 has_engines (GemmclPrecision precision)
 {
@@ -217,7 +219,7 @@ has_engines (GemmclPrecision precision)
   return FALSE;
 }
 
-/* Who asks for a precision of which there are matrix engines gets these, nothing in memory. */
+/* A precision with matrix engines gets a row for them, without spilling. */
 static void
 test_engines (void)
 {
@@ -247,7 +249,8 @@ test_engines (void)
     g_test_skip ("this GPU has no matrix engines");
 }
 
-/* What the library brings of this GPU is used for the problems that it is of, in registers. */
+/* Tuning results for this GPU that the library ships are used for their problems, without spilling.
+ */
 static void
 test_shipped (void)
 {
@@ -277,10 +280,11 @@ test_shipped (void)
     check_build (find_row (entry->kernel), plan, TRUE, "shipped");
   }
   if (known->len == 0)
-    g_test_skip ("the library brings nothing of this GPU");
+    g_test_skip ("the library ships no tuning results for this GPU");
 }
 
-/* Bytes of memory that the compiler needs for @source; that the driver says so at all. */
+/* Gets the private and spilled bytes of the kernel in @source. Fails if the driver does not report
+ * them. */
 static void
 measure (const gchar *source, cl_ulong *private_bytes, cl_ulong *spilled)
 {
@@ -305,7 +309,7 @@ measure (const gchar *source, cl_ulong *private_bytes, cl_ulong *spilled)
   clReleaseProgram (program);
 }
 
-/* The driver would tell: an array and a tile for which there are not enough registers. */
+/* The driver reports private memory of an array, and spilling of a tile that is too large. */
 static void
 test_figures (void)
 {
@@ -336,7 +340,7 @@ test_figures (void)
   g_assert_cmpuint (spilled, >, 0);
 }
 
-/* What the device should take: what needs no subgroups, or has some of a size that it has. */
+/* Adds the rows that the device supports: those without subgroups, or with a size that it has. */
 static void
 add_rows (void)
 {
@@ -357,7 +361,7 @@ main (int argc, char **argv)
   const GemmclDeviceInfo *device;
 
   g_test_init (&argc, &argv, NULL);
-  /* A row has several figures, and all that are wrong are of interest. */
+  /* A test reports all wrong figures of a row, not only the first. */
   g_test_set_nonfatal_assertions ();
   context = gemmcl_context_new (NULL, NULL);
   device = context ? gemmcl_context_get_device_info (context) : NULL;

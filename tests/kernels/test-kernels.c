@@ -1,14 +1,15 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Every row of the table of kernels against a reference, so that a new row needs no new test.
+ * Compares every row of the table of kernels with a reference, so that a new row needs no new test.
  *
- *     test-kernels [SHARD SHARDS]     each SHARDS-th row that is tested, from SHARD on; all of them
+ *     test-kernels [SHARD SHARDS]     the rows of shard SHARD, from 0, of SHARDS; default: all rows
  *
- * Compiling takes most of the time, so what makes another program is tested in full with the first
- * row and the first that has loads and stores of its own, for pictures. Of the others, which share
- * the macros of these, each has a turn of types and activations; and the first row of each method
- * has all layouts and vectors of 4. row.h says which of them the environment leaves out.
+ * Compiling takes most of the time. Options that need another program are therefore tested in full
+ * only with two rows: the first one, and the first one that loads and stores frames itself. The
+ * other rows share the macros of these two. Each of them is tested with one type and activation,
+ * and the first row of each method with all layouts and vectors of 4. row.h describes how
+ * environment variables reduce the tests.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 #include "problem.h"
 #include "row.h"
 
-/* A GPU may have too few registers for the work-groups of a kernel, which only its build tells. */
+/* TRUE if a GPU has too few registers for the kernel's work-groups, which only the build tells. */
 static gboolean
 has_no_room (GemmclContext *context, const GError *error)
 {
@@ -29,7 +30,8 @@ has_no_room (GemmclContext *context, const GError *error)
 
 typedef gboolean (*Run) (Problem *, GemmclContext *, const gchar *, GError **);
 
-/* Runs a problem that the kernel takes. Returns: FALSE, with the test skipped, without room. */
+/* Runs a problem that fits the kernel. Returns: FALSE, with the test skipped, if the GPU has too
+ * few registers. */
 static gboolean
 run_fitting (const Row *row, Problem *problem, Run run_problem)
 {
@@ -44,7 +46,7 @@ run_fitting (const Row *row, Problem *problem, Run run_problem)
   return FALSE;
 }
 
-/* Runs and checks it. */
+/* Runs and checks a problem that fits the kernel. */
 static void
 solve (const Row *row, Problem *problem, Run run_problem)
 {
@@ -52,7 +54,7 @@ solve (const Row *row, Problem *problem, Run run_problem)
     problem_verify (problem, row->info->name);
 }
 
-/* Runs and checks a problem; one that the kernel does not take is none. */
+/* Runs and checks a problem. Returns: FALSE if it does not fit the kernel or the GPU. */
 static gboolean
 run (const Row *row, const GemmclGemm *gemm, guint32 seed)
 {
@@ -78,7 +80,7 @@ run (const Row *row, const GemmclGemm *gemm, guint32 seed)
   return TRUE;
 }
 
-/* Whether there is a device and the row can run on it at all; else says why not. */
+/* TRUE if the device can run the row; otherwise the test is skipped. */
 static gboolean
 can_run (const Row *row)
 {
@@ -91,7 +93,7 @@ can_run (const Row *row)
   return FALSE;
 }
 
-/* Says that nothing was tested rather than nothing. */
+/* Skips the test if it tested no problem. */
 static void
 count (guint tested)
 {
@@ -99,7 +101,7 @@ count (guint tested)
     g_test_skip ("no problem of this kind fits the kernel");
 }
 
-/* Sizes that no tile divides; or as near to them as the kernel goes. */
+/* Returns: a problem with sizes that no tile divides, or the nearest that fits the kernel. */
 static GemmclGemm
 make_gemm (const Row *row, gsize k)
 {
@@ -139,8 +141,8 @@ collect_sizes (gsize tile, gsize group, gsize sizes[8])
   return n;
 }
 
-/* Batches whose rows of A are apart as 2D block reads want it; of the first K the second batch does
- * not begin where these may. */
+/* Runs batches with the row distance that 2D block reads need. With the first K the second batch
+ * begins at an address that they cannot read. */
 static guint
 run_aligned_batches (const Row *row)
 {
@@ -161,14 +163,14 @@ static void
 test_edges (gconstpointer data)
 {
   static const gsize plain_depths[] = {1, 2, 17, 33, 3, 8};
-  /* With rows of 16 bytes' multiples, which 2D block reads need. */
+  /* Some of these make rows of a multiple of 16 bytes, which 2D block reads need. */
   static const gsize engine_depths[] = {20, 1, 33, 36, 17, 68};
   const Row *row = data;
   const gsize *depths = row->engines ? engine_depths : plain_depths;
   gsize ms[8], ns[8];
   const guint n_ms = collect_sizes (row->tile_m, row->group_m, ms);
   const guint n_ns = collect_sizes (row->tile_n, row->group_n, ns);
-  /* Rows of A or D that a vector of 4 divides are another program. */
+  /* K = 8 is for the first row only: rows of a multiple of 4 need another program. */
   const guint n_depths = G_N_ELEMENTS (plain_depths) - (row->first || row->engines ? 0 : 1);
   guint tested = 0, turn = 0;
 
@@ -188,7 +190,7 @@ test_edges (gconstpointer data)
   count (tested + run_aligned_batches (row));
 }
 
-/* Other rows of a method have one program by rows and one by columns. */
+/* Returns: @wanted for the first row of a method. Other rows have one program for each layout. */
 static gboolean
 is_transposed (const Row *row, GemmclLayout layout, gboolean wanted)
 {
@@ -227,7 +229,7 @@ test_layouts (gconstpointer data)
   count (tested);
 }
 
-/* D's of the batches one after the other, apart, side by side; a B for all or for each. */
+/* Batches whose Ds follow one another, have gaps, or are side by side; with one B or several. */
 static void
 test_batches (gconstpointer data)
 {
@@ -258,7 +260,7 @@ test_batches (gconstpointer data)
   count (tested);
 }
 
-/* With alpha or beta 0 what they would scale is NaN, and must not show. */
+/* If alpha or beta is 0, sets their operands to NaN, which must not affect the result. */
 static void
 spoil (Problem *problem)
 {
@@ -301,7 +303,7 @@ test_epilogue (gconstpointer data)
   }
 }
 
-/* Not a number, and infinities of A and B, are where the formula has them. */
+/* NaN and infinities in A and B lead to those in D that the formula gives. */
 static void
 test_infinities (gconstpointer data)
 {
@@ -325,7 +327,8 @@ test_infinities (gconstpointer data)
   }
 }
 
-/* Logits from -8 to 8, with whole numbers among them, and then some that are infinite or none. */
+/* Checks an activation of values from -8 to 8, some of them integers; with @extreme also of
+ * infinities, NaN and very large values. */
 static void
 check_activation (const Row *row, GemmclActivation activation, gboolean extreme)
 {
@@ -358,7 +361,7 @@ test_activations (gconstpointer data)
   }
 }
 
-/* Softmax over N that does not divide what a work-group shares, into floats and into bytes. */
+/* Softmax over an N that is not a multiple of a work-group's columns, stored as f32 and f16. */
 static void
 test_softmax (gconstpointer data)
 {
@@ -383,7 +386,7 @@ test_softmax (gconstpointer data)
   count (tested);
 }
 
-/* A of one type, D of another one; integers of D saturate at some of the elements. */
+/* Returns: a problem with A and D of different types. Some integer elements of D saturate. */
 static GemmclGemm
 make_typed (const Row *row, GemmclType a_type, GemmclType d_type)
 {
@@ -403,8 +406,8 @@ make_typed (const Row *row, GemmclType a_type, GemmclType d_type)
   return gemm;
 }
 
-/* A in 16 bits, which kernels of that precision read in blocks, where those may begin and where
- * they may not, in whole steps and after them. */
+/* Runs A of the kernel's 16-bit type, which is read in blocks: with aligned and unaligned rows, and
+ * with K that is and is not a multiple of a step. */
 static guint
 run_halves (const Row *row)
 {
@@ -422,7 +425,8 @@ run_halves (const Row *row)
   return tested;
 }
 
-/* Rows that have no tests of activations and of C in D get these here. */
+/* All pairs of types for full rows. The other rows have one pair, here with an activation and C in
+ * D, which they have no other tests for. */
 static void
 test_types (gconstpointer data)
 {
@@ -451,8 +455,8 @@ test_types (gconstpointer data)
   count (tested + run_halves (row));
 }
 
-/* What a number becomes in each type, where that can be told exactly: a bias, which no kernel of a
- * lower precision rounds before. */
+/* Checks the exact rounding of numbers to an integer type. The numbers are a bias, which kernels of
+ * lower precision do not round before. */
 static void
 check_rounding (const Row *row, GemmclType type)
 {
@@ -501,7 +505,7 @@ test_rounding (gconstpointer data)
     check_rounding (row, i);
 }
 
-/* The same through a plan's own B and C, packed once, and host memory. */
+/* Runs with a plan's own B and C, packed once, and with A and D in host memory. */
 static void
 test_plan (gconstpointer data)
 {
@@ -556,14 +560,14 @@ add_tests (Row *row)
   }
 }
 
-/* How long its tests take, roughly: most of it goes to compiling what full rows have more of. */
+/* Returns: the approximate duration of the row's tests; full rows compile more programs. */
 static guint
 get_weight (const Row *row)
 {
   return row->full ? 6 : row_is_brief (row) ? 1 : 3;
 }
 
-/* Each row goes to the shard that has the least yet. */
+/* Adds the rows of @shard. Each row goes to the shard with the smallest load so far. */
 static void
 add_rows (Row *rows, guint n, guint shard, guint shards)
 {

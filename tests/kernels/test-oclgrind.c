@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * The kernels on Oclgrind, an OpenCL device that checks each access: nothing is read or written
- * outside of a buffer or an array, and no two work-items race for an element.
+ * Tests the kernels on Oclgrind, an OpenCL device that checks each access: nothing is read or
+ * written outside of a buffer or an array, and no two work-items race for an element.
  *
  *     oclgrind --data-races --local-mem-size 65536 --log LOG test-oclgrind LOG
  *
- * It has no subgroups, so these are the emulated ones. The first row of each method, which has all
- * of the method's source, and one of which several subgroups share rows of D; with
+ * Oclgrind has no subgroups, so they are emulated. Tested are the first row of each method, which
+ * covers the method's source, and the first row with several subgroups per row of D; with
  * GEMMCL_TEST_ROWS=all in the environment every row.
  */
 #include <string.h>
@@ -23,7 +23,7 @@ static const GemmclKernel rows[] = {
 };
 
 static const gchar *log_path;
-static GemmclContext *context; /* on Oclgrind; NULL: there is none */
+static GemmclContext *context; /* on Oclgrind; NULL without it */
 
 static void
 test_nothing (void)
@@ -31,7 +31,7 @@ test_nothing (void)
   g_test_skip ("this does not run on Oclgrind: install it (tools/setup.sh test) and set up anew");
 }
 
-/* Returns: (transfer full) (nullable): what Oclgrind has said since this was last asked. */
+/* Returns: (transfer full) (nullable): Oclgrind's log since the last call. */
 static gchar *
 get_complaint (void)
 {
@@ -46,7 +46,7 @@ get_complaint (void)
   return length > start ? g_strdup (log + start) : NULL;
 }
 
-/* The first complaint of many. */
+/* Fails the test with the first complaint, if there is one. */
 static void
 assert_no_complaint (const gchar *what)
 {
@@ -60,14 +60,14 @@ assert_no_complaint (const gchar *what)
   g_test_fail ();
 }
 
-/* Whether subgroups lie side by side in a group. */
+/* TRUE if several subgroups of a group share rows of D. */
 static gboolean
 is_across (const GemmclKernel *row)
 {
   return row->subgroup > 0 && row->group_n > row->subgroup;
 }
 
-/* Runs the problem and checks the result, too. */
+/* Runs the problem and checks the result and Oclgrind's log. */
 static void
 check_run (const gchar *kernel, const GemmclGemm *gemm)
 {
@@ -83,7 +83,7 @@ check_run (const gchar *kernel, const GemmclGemm *gemm)
   assert_no_complaint (what);
 }
 
-/* The problem, or as near to it as the row goes. */
+/* Checks @gemm, reduced to the row's limits. */
 static void
 check_problem (const GemmclKernel *row, GemmclGemm *gemm)
 {
@@ -94,8 +94,8 @@ check_problem (const GemmclKernel *row, GemmclGemm *gemm)
   check_run (row->name, gemm);
 }
 
-/* Softmax, and what else of whole rows, in the kernel; wider than a subgroup where several share a
- * row. */
+/* Softmax and row outputs in the kernel. N is larger than the columns of a subgroup if several
+ * share a row. */
 static void
 check_whole_rows (const GemmclKernel *row)
 {
@@ -153,7 +153,7 @@ test_row (gconstpointer data)
     check_whole_rows (row);
 }
 
-/* K in two parts, and what adds them up. */
+/* K in two parts, and the sum of the parts. */
 static void
 test_split (void)
 {
@@ -168,7 +168,7 @@ test_split (void)
   check_run ("gemm_naive/2", &gemm);
 }
 
-/* Runs a program of ours over two floats; Returns: (transfer full) (nullable): the complaint. */
+/* Runs @source on two floats. Returns: (transfer full) (nullable): the complaint. */
 static gchar *
 provoke (const gchar *source)
 {
@@ -196,7 +196,7 @@ provoke (const gchar *source)
   return get_complaint ();
 }
 
-/* It would tell. */
+/* Oclgrind reports wrong accesses, and nothing else. */
 static void
 test_complaints (void)
 {
@@ -221,7 +221,7 @@ test_complaints (void)
   g_assert_null (silence);
 }
 
-/* Whether the row is the first of its method, or the first whose subgroups lie side by side. */
+/* TRUE if the row is the first of its method, or the first one with is_across(). */
 static gboolean
 is_first (guint i)
 {

@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Pictures as A and as D, through every kernel that reads pixels itself and through the fallback,
- * which gets them converted first.
+ * Tests frames as A and as D with every kernel that reads pixels itself, and with the fallback,
+ * for which they are converted first.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define BATCH 2
 
-/* Width and height; a picture of the first is not as wide as any vector. */
+/* Width and height; the first width is smaller than any vector. */
 static const gsize sizes[][2] = {{5, 3}, {33, 7}, {34, 4}, {1, 1}, {17, 2}, {48, 3}};
 
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
   gfloat *b;
   gfloat *bias;
   Picture a[BATCH], d[BATCH], before[BATCH];
-  gfloat *d_matrix; /* where D is no picture */
+  gfloat *d_matrix; /* D, unless it is a frame */
 } Case;
 
 static void
@@ -51,7 +51,7 @@ make_image (GemmclPixelFormat format, const gsize size[2])
   };
 }
 
-/* @d: (nullable): what D is; floats with @n columns if %NULL. */
+/* @d: (nullable): the frame D; NULL: D is floats with @n columns */
 static void
 case_init (Case *self, const GemmclImage *a, const GemmclImage *d, gsize n, guint32 seed)
 {
@@ -118,7 +118,7 @@ run (Case *self, GemmclPlan *plan)
   g_assert_no_error (error);
 }
 
-/* @previous: (nullable): pictures that beta is for */
+/* @previous: (nullable): the frames C. Returns: D (i, j); @off: (out): its error bound */
 static gdouble
 expect (const Case *self, const Picture *previous, guint batch, gsize i, gsize j, gdouble *off)
 {
@@ -135,7 +135,7 @@ expect (const Case *self, const Picture *previous, guint batch, gsize i, gsize j
   }
   if (previous)
     c = (gfloat)gemm->beta * picture_get (&previous[batch], i % width, i / width, j);
-  /* Colours are made of luma and chroma by some operations more. */
+  /* Colours are computed from luma and chroma, which adds rounding errors. */
   *off = (gemm->k + 16) * 0x1p-23 * (size + fabs (c) + 255);
   return sum + c + self->bias[j];
 }
@@ -161,7 +161,7 @@ check (const Case *self, const Picture *previous, const gchar *what)
           found = self->d_matrix[(batch * gemm->m + i) * gemm->ldd + j];
         }
         if (!(fabs (found - expected) <= off)) {
-          g_test_message ("%s, %s %zux%zu: D(%zu, %zu) of picture %u is %.9g, expected %.9g +- %g",
+          g_test_message ("%s, %s %zux%zu: D(%zu, %zu) of frame %u is %.9g, expected %.9g +- %g",
                           what, gemmcl_pixel_format_get_name (self->a_image.format),
                           self->a_image.width, self->a_image.height, i, j, batch, found, expected,
                           off);
@@ -186,8 +186,9 @@ run_and_check (Case *self, const gchar *kernel)
   check (self, NULL, gemmcl_plan_get_kernel (plan));
 }
 
-/* Whether the @index-th row reads pixels itself, or is the fallback. With GEMMCL_TEST_BRIEF the
- * second of the former, which reads them by the same functions, is left out. */
+/* Returns: (nullable): the kernel of row @index if it reads pixels itself or is the fallback. With
+ * GEMMCL_TEST_BRIEF only the first row that reads pixels is used; the second has the same functions
+ * for that. */
 static const gchar *
 get_picture_kernel (guint index)
 {
@@ -200,7 +201,7 @@ get_picture_kernel (guint index)
   return info->name;
 }
 
-/* Formats of one plane with @n channels, in turn. */
+/* Returns: a format of one plane with @n channels, another one for each @turn. */
 static GemmclPixelFormat
 pick_output (guint n, guint turn)
 {
@@ -244,7 +245,7 @@ test_format (gconstpointer data)
   }
 }
 
-/* The rules choose; A's scale makes other numbers of the samples. */
+/* All feature modes with a scale and shift of A. The rules choose the kernel. */
 static void
 test_features (void)
 {
@@ -266,7 +267,7 @@ test_features (void)
     case_init (&features, &a, NULL, 5, i);
     features.gemm.a_scale = 1.0 / 255;
     features.gemm.a_shift = -0.5;
-    /* What means nothing for pictures may be anything. */
+    /* Fields without a meaning for frames are ignored. */
     features.gemm.trans_a = TRUE;
     features.gemm.lda = 1;
     features.gemm.a_stride = 3;
@@ -274,7 +275,7 @@ test_features (void)
   }
 }
 
-/* C is the picture that D held before: temporal smoothing. */
+/* C is the previous content of D, as for temporal smoothing. */
 static void
 test_previous (void)
 {
@@ -298,7 +299,7 @@ test_previous (void)
   }
 }
 
-/* From samples that are no picture, in float, to a picture: rounded to even, limited, NaN is 0. */
+/* Floats are stored in a frame rounded to even and saturated, NaN as 0. */
 static void
 test_rounding (void)
 {
@@ -332,7 +333,7 @@ test_rounding (void)
   }
 }
 
-/* A kernel that cannot write pictures says so. */
+/* A kernel that cannot write frames is refused. */
 static void
 test_refused (void)
 {

@@ -2,14 +2,14 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Softmax and row outputs by those kernels that make them before they store D, where N is no wider
- * than the tile of a work-group, and where it is a column too wide; held against a reference, and
- * the outputs against what D holds.
+ * Tests softmax and row outputs of kernels that compute them before they store D. N is at most as
+ * wide as the tile of a work-group, or one column wider. D is compared with a reference, and the
+ * row outputs with D.
  *
- * Those that compile the fastest, of each width of vectors and precision, and of all with
- * subgroups; with GEMMCL_TEST_ROWS=all in the environment the edges of every other row, too. Where
- * several subgroups share a row of D, only what they do then, unless that is set: their programs
- * are the longest.
+ * Tested are the rows that compile fastest: one for each vector width and precision, and for each
+ * kind of subgroups. With GEMMCL_TEST_ROWS=all in the environment the edges of every other row are
+ * tested, too. Without it, rows with several subgroups per row of D have fewer tests, since their
+ * programs are the longest.
  */
 #include <math.h>
 #include <string.h>
@@ -27,18 +27,17 @@ static const GemmclKernel table[] = {
 #include "kernels.def"
 };
 
-/* Whether every row of the table is tested. */
+/* TRUE if every row of the table is tested. */
 static gboolean all_rows;
 
-/* Columns and rows of the tile whose rows are finished; of one that has N compiled in some that
- * compile soon. */
+/* Returns: the columns of a work-group's tile; a few, which compile fast, if N is compiled in. */
 static gsize
 get_width (const GemmclKernel *row)
 {
   return row->tile_n ? row->tile_n * row->group_n : 4;
 }
 
-/* Whether subgroups lie side by side in a group, which have the row between them. */
+/* TRUE if several subgroups of a group share rows of D. */
 static gboolean
 is_across (const GemmclKernel *row)
 {
@@ -51,7 +50,7 @@ get_height (const GemmclKernel *row)
   return row->tile_m * row->group_m;
 }
 
-/* Whether there is a device and the row can run on it; else says why not. */
+/* TRUE if the device can run the row; otherwise the test is skipped. */
 static gboolean
 can_run (const GemmclKernel *row)
 {
@@ -63,7 +62,7 @@ can_run (const GemmclKernel *row)
   return FALSE;
 }
 
-/* Rows of D an odd number of elements apart: else those that float4s fit are another program. */
+/* Returns: a problem with an odd row distance of D. A multiple of 4 would need another program. */
 static GemmclGemm
 make_gemm (const GemmclKernel *row, gsize m, gsize n)
 {
@@ -126,7 +125,7 @@ test_edges (gconstpointer data)
     }
 }
 
-/* None, one and two of the outputs, of what other activations make; alpha and beta 0 too. */
+/* None, one or two of the row outputs, of another activation, too; alpha and beta are also 0. */
 static void
 test_sets (gconstpointer data)
 {
@@ -148,8 +147,7 @@ test_sets (gconstpointer data)
   }
 }
 
-/* What is not a number, infinite, or the same in many columns or in the last; in one row or in all.
- */
+/* The value @extreme in all columns, in many, or only in the last one. */
 static void
 check_extreme (const GemmclKernel *row, GemmclActivation activation, gfloat extreme)
 {
@@ -184,7 +182,7 @@ test_extremes (gconstpointer data)
   }
 }
 
-/* D of other types, by columns, in place of C. */
+/* D of other types, also column-major, in place of C. */
 static void
 test_types (gconstpointer data)
 {
@@ -210,7 +208,7 @@ test_types (gconstpointer data)
   }
 }
 
-/* Batches as one tall problem, with gaps, and with a B each. */
+/* Batches without gaps, with gaps, and with a B for each. */
 static void
 test_batches (gconstpointer data)
 {
@@ -230,7 +228,7 @@ test_batches (gconstpointer data)
   }
 }
 
-/* The same by steps of their own, on request and where K is cut. */
+/* Softmax and row outputs in separate steps: on request, and with a split K. */
 static void
 test_apart (gconstpointer data)
 {
@@ -254,7 +252,7 @@ test_apart (gconstpointer data)
   }
 }
 
-/* The first @n of the tests: these need hardly more programs than the first of them. */
+/* Adds the first @n tests, in the order of the programs that they need. */
 static void
 add_tests (const GemmclKernel *row, guint n)
 {
@@ -270,8 +268,8 @@ add_tests (const GemmclKernel *row, guint n)
   }
 }
 
-/* Outputs of a work-item, and of a group; a single row or column of them would hide how they are
- * told apart. */
+/* Returns: the size of the tile, to compare rows. Tiles of a single row or column are last, since
+ * they would not show mixed-up indices. */
 static gsize
 get_size (const GemmclKernel *row)
 {
@@ -280,8 +278,8 @@ get_size (const GemmclKernel *row)
              : G_MAXSIZE;
 }
 
-/* All with subgroups have one way for rows, and all for matrix engines, but for those of which
- * several subgroups share a row. */
+/* TRUE if both rows handle whole rows of D alike: rows with subgroups, with matrix engines or not,
+ * and with is_across() or not; other rows by source, devices, vector width and precision. */
 static gboolean
 is_of_same_kind (const GemmclKernel *row, const GemmclKernel *other)
 {
@@ -292,7 +290,7 @@ is_of_same_kind (const GemmclKernel *row, const GemmclKernel *other)
          other->float_width == row->float_width && other->precision == row->precision;
 }
 
-/* Whether no row of its kind has a smaller tile. */
+/* TRUE if no row of the same kind has a smaller tile. */
 static gboolean
 is_smallest (const GemmclKernel *row)
 {
