@@ -23,7 +23,7 @@ cl_staging_new_image (cl_context context, const SurfacePlane *plane, cl_int *sta
   return cl_next->clCreateImage (context, CL_MEM_READ_ONLY, &format, &description, NULL, status);
 }
 
-/* By a queue of its own, since the program's may be waiting for this very copy. */
+/* Writes the image in an extra queue, since the program's queue may be waiting for this copy. */
 static cl_int
 write_image (SharedObject *object, cl_device_id device, gconstpointer pixels)
 {
@@ -46,7 +46,7 @@ count_bytes (const SurfacePlane *plane)
   return (gsize)plane->columns * plane->rows * plane->size * CHANNELS;
 }
 
-/* As read_imagef() gives them: a channel that is not there is 0, alpha 1. */
+/* Fills the image with the values of read_imagef(): a missing channel is 0, alpha is 1. */
 cl_int
 cl_staging_upload (SharedObject *object, cl_device_id device)
 {
@@ -155,7 +155,7 @@ run_job (gpointer data, gpointer nothing G_GNUC_UNUSED)
   record_busy (-1);
 }
 
-/* What had to be waited for is done, or failed. */
+/* Called when the commands before the job are complete, or one failed. */
 static void CL_CALLBACK
 start_job (cl_event event G_GNUC_UNUSED, cl_int status, void *data)
 {
@@ -170,7 +170,8 @@ start_job (cl_event event G_GNUC_UNUSED, cl_int status, void *data)
   g_thread_pool_push (pool, self, NULL);
 }
 
-/* In the queue: a marker behind what came before and @waits, then one that waits for the job. */
+/* Enqueues a marker after the earlier commands and @waits, which starts the job, and then one that
+ * waits for the job. */
 static cl_int
 enqueue_job (Job *job, cl_command_queue queue, WAIT_PARAMETERS)
 {
@@ -218,7 +219,7 @@ check_surface (const SharedObject *object, const gchar *name)
   return CL_SUCCESS;
 }
 
-/* That @context is the one that the object was made in. */
+/* Checks that the object belongs to @context. */
 static cl_int
 check_context (const SharedObject *object, cl_context context, const gchar *name)
 {
@@ -253,7 +254,7 @@ check_object (const Transition *transition, const SharedObject *object, cl_conte
   return transition->acquire && object->surface ? check_surface (object, name) : CL_SUCCESS;
 }
 
-/* Returns: (transfer full) (nullable): the objects, none of them twice. */
+/* Returns: (transfer full) (nullable): the objects; NULL if one is invalid or occurs twice. */
 static GPtrArray *
 collect (const Transition *transition, cl_context context, cl_uint n, const cl_mem *mems,
          cl_int *status)
@@ -280,7 +281,7 @@ collect (const Transition *transition, cl_context context, cl_uint n, const cl_m
   return g_steal_pointer (&objects);
 }
 
-/* The state after the call; the lock is held since it was checked. */
+/* Sets the state after the call. The lock has been held since the check of the objects. */
 static void
 change_state (GPtrArray *objects, gboolean acquire)
 {
@@ -295,7 +296,7 @@ change_state (GPtrArray *objects, gboolean acquire)
     record_count (COUNT_ACQUIRES, objects->len);
 }
 
-/* @objects: (transfer full) */
+/* @objects: (transfer full): the memory objects, which are retained */
 static Job *
 job_new (gboolean acquire, cl_command_queue queue, cl_context context, GPtrArray *objects)
 {

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 
 /*
- * An OpenCL layer with which PoCL compiles in a quarter of the time where GEMMCL_TEST_BRIEF is set:
- * without optimisation, which changes no result by more than rounding; and without binaries, for
- * which PoCL compiles each kernel once more, for work-groups of any size. So the library stores
- * none in its cache, and finds none there that was compiled so.
+ * An OpenCL layer that cuts PoCL's compile time to a quarter if GEMMCL_TEST_BRIEF is set. PoCL
+ * compiles without optimisation, which changes results only by rounding. Programs report no
+ * binaries, for which PoCL would compile each kernel once more, for work-groups of any size. The
+ * library therefore stores no unoptimised binaries in its cache.
  */
 
 /* PoCL 7.1 computes wrong numbers without optimisation; 3.1 and 6.0 do not. */
 #define LAST_POCL 6
 
-/* Whether @device is PoCL's, and tests are to be brief. */
+/* TRUE if @device is PoCL's and tests are brief. */
 static cl_bool
 is_for_brief (cl_device_id device)
 {
@@ -43,7 +43,7 @@ build_program (cl_program program, cl_uint n, const cl_device_id *devices, const
   return cl_next->clBuildProgram (program, n, devices, options, notify, data);
 }
 
-/* Of a program, the sizes of its binaries: 0, of which OpenCL says that there is none. */
+/* Returns 0 as the size of each binary of a program, which means that there is none. */
 static cl_int CL_API_CALL
 get_program_info (cl_program program, cl_program_info what, size_t room, void *value, size_t *n)
 {

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* Whether the objects that kernels and transfers use may be used then. */
+/* Checks that kernels and transfers may use their objects. */
 
-/* Kernels, each a table of its arguments that are shared objects: index to cl_mem, or to DEAD.
- * There is no telling when OpenCL frees a kernel: its table stays until another one has its
+/* For each kernel a table of its arguments that are shared objects: index to cl_mem, or to DEAD.
+ * OpenCL does not report when it frees a kernel, so a table stays until another kernel has the same
  * address. */
 static GHashTable *kernels;
 
@@ -139,8 +139,8 @@ check_shared (const gchar *function, cl_mem mem)
   return status;
 }
 
-/* Counts the transfer, and separately if one of its objects (nullable) is shared, which must then
- * be acquired. Returns: the error that the transfer is refused with. */
+/* Counts the transfer, and again if one of its objects (nullable) is shared, which must then be
+ * acquired. Returns: CL_SUCCESS, or the error with which the transfer is refused. */
 static cl_int
 check_transfer (const gchar *function, Count kind, cl_mem mem, cl_mem other)
 {

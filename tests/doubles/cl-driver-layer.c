@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * An OpenCL layer for Intel's own driver without a GPU (tools/intel-driver.sh) and a VADisplay of
- * the fake libva driver: that display has no device in the kernel, by which the driver could tell
- * which GPU it belongs to, and so it aborts when it is asked. Here all devices share with all
+ * An OpenCL layer for Intel's driver without a GPU (tools/intel-driver.sh) and a VADisplay of the
+ * fake libva driver. The driver finds the GPU of a display by its device in the kernel. The fake
+ * display has none, so that the driver would abort. With the layer all devices share with all
  * displays; every other call reaches the driver.
  */
 

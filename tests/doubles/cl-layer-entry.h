@@ -6,18 +6,18 @@
 #include <CL/cl_layer.h>
 
 /*
- * How an OpenCL layer begins: cl-layer-entry.c has the functions that the loader calls, and each
- * module brings cl_layer_install().
+ * The start of an OpenCL layer: cl-layer-entry.c has the functions that the loader calls; each
+ * module implements cl_layer_install().
  */
 
 /** The implementation below the layer. */
 extern const cl_icd_dispatch *cl_next;
 
-/** Puts the layer's functions in @table, which holds those below; called once, after cl_next is
+/** Replaces functions of the implementation in @table by the layer's. Called once, after cl_next is
  * set. */
 void cl_layer_install (cl_icd_dispatch *table);
 
-/** Answers a query as clGet*Info() does. */
+/** Answers a query like clGet*Info(). */
 cl_int cl_answer (const void *from, size_t n, size_t room, void *to, size_t *n_ret);
 
 /** The parameters that many commands share, and the arguments in the same order. */

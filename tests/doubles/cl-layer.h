@@ -7,18 +7,19 @@
 #include "va-surface.h"
 
 /*
- * The OpenCL layer. It adds cl_intel_va_api_media_sharing, for the fake libva driver's displays,
- * and the import of dma-bufs by cl_khr_external_memory, for all that can be mapped, to each device.
- * It watches how programs use such objects, which OpenCL may read and not write.
+ * The OpenCL layer. It adds two extensions to each device: cl_intel_va_api_media_sharing for the
+ * fake libva driver's displays, and the import of dma-bufs by cl_khr_external_memory for any file
+ * descriptor that can be mapped. It checks how programs use such objects, which OpenCL may read but
+ * not write.
  *
- * What follows is under RECORD_LOCK(), which must not be held around calls of cl_next.
+ * RECORD_LOCK() guards all of this. It must not be held around calls of cl_next.
  */
 
-/** Whether the extension "va" or "dmabuf" is there: GEMMCL_DOUBLES_WITHOUT, a list of both, leaves
- * it out. */
+/** Returns: TRUE if the extension "va" or "dmabuf" is offered: GEMMCL_DOUBLES_WITHOUT does not list
+ * it. */
 gboolean cl_offers (const gchar *what);
 
-/** Each puts its functions in the place of those below. */
+/** Each replaces functions of the implementation by its own. */
 void cl_commands_install (cl_icd_dispatch *table);
 void cl_objects_install (cl_icd_dispatch *table);
 void cl_sharing_install (cl_icd_dispatch *table);
@@ -27,12 +28,12 @@ void cl_sharing_install (cl_icd_dispatch *table);
 void *cl_sharing_find (const gchar *name);
 
 /**
- * For functions that can be told to fail, before they do anything; see gemmcl_doubles_fail().
- * Returns: the error to fail with; CL_SUCCESS most of the time.
+ * Called first by functions that gemmcl_doubles_fail() can make fail. Returns: the error to return,
+ * or CL_SUCCESS.
  */
 cl_int cl_fault (const gchar *function);
 
-/** The @n-th call of @function from now on (1 is the next) returns @error. */
+/** Makes the @n-th call of @function from now on (1 is the next) return @error. */
 void gemmcl_doubles_fail (const char *function, unsigned n, int error);
 
 /** A context that was made with a VADisplay. */
@@ -43,7 +44,7 @@ typedef struct {
   gsize n_properties;
 } SharedContext;
 
-/** Returns: (nullable) (transfer none). */
+/** Returns: (nullable) (transfer none): the entry of @context; NULL if it has no VADisplay. */
 SharedContext *shared_context_find (cl_context context);
 
 /** A memory object that is shared: the image of a surface's plane, or a dma-buf. */
@@ -53,7 +54,7 @@ typedef struct {
   cl_context context;
   gboolean acquired;
   guint64 checksum; /* of the memory, when it was acquired */
-  Surface *surface; /* (nullable): whose memory it is */
+  Surface *surface; /* (nullable): the surface that owns the memory */
 
   /* Of a surface's plane; the image itself has four channels, see cl_staging_upload(). */
   gboolean is_plane;
@@ -64,10 +65,10 @@ typedef struct {
   gsize size;
 } SharedObject;
 
-/** Makes @self (transfer full) known as what @self->mem is, until OpenCL frees it. */
+/** Registers @self (transfer full) for @self->mem, until OpenCL frees that. */
 void shared_object_add (SharedObject *self);
 
-/** Returns: (nullable) (transfer full): what @mem is. */
+/** Returns: (nullable) (transfer full): the shared object of @mem; NULL if @mem is not shared. */
 SharedObject *shared_object_get (cl_mem mem);
 void shared_object_unref (SharedObject *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SharedObject, shared_object_unref)
@@ -78,34 +79,34 @@ gchar *shared_object_name (const SharedObject *self);
 /** Returns: a checksum of the bytes of the surface's plane or of the dma-buf. */
 guint64 shared_object_sum (const SharedObject *self);
 
-/** Notes misuse by @who unless @mem may be used now, or is not shared.
- * Returns: the error that the command is refused with. */
+/** Records misuse by @who if @mem is shared and may not be used now.
+ * Returns: CL_SUCCESS, or the error with which the command is refused. */
 cl_int shared_object_check_use (cl_mem mem, const gchar *who);
 
-/** Forgets that kernels have @mem as argument; @mem must not be used by them any more. */
+/** Marks @mem, an argument of kernels, as dead: the kernels must not use it any more. */
 void cl_kernels_forget (cl_mem mem);
 
 /**
- * PoCL has images of four channels only, so a plane's image has four, of which read_imagef() sees
- * the same values as of CL_R and CL_RG. Acquiring fills it from the surface, and releasing spoils
- * it, so that a kernel finds the frame in between only.
+ * Makes the image of a plane. PoCL has only images of four channels, so the image has four;
+ * read_imagef() returns the same values as for CL_R and CL_RG. Acquiring fills the image from the
+ * surface, and releasing overwrites it, so that kernels find the frame only in between.
  */
 cl_mem cl_staging_new_image (cl_context context, const SurfacePlane *plane, cl_int *status);
 cl_int cl_staging_upload (SharedObject *object, cl_device_id device);
 cl_int cl_staging_spoil (SharedObject *object, cl_device_id device);
 
 /*
- * Acquire and release, as commands of the program's queue that a thread of the layer does when
- * their turn has come, and GEMMCL_DOUBLES_LATENCY_MS later (2 if unset), so that each command that
- * does not wait comes too early. A surface is in use from the call that acquires it until the
- * command that releases it is done.
+ * Acquire and release: commands of the program's queue. A thread of the layer executes them when
+ * the commands before are done and GEMMCL_DOUBLES_LATENCY_MS have passed (default: 2), so that
+ * commands that do not wait come too early. A surface is in use from the call that acquires it
+ * until the command that releases it is done.
  */
 typedef struct {
   const gchar *function;
-  gboolean planes;  /* of VA, or dma-bufs */
-  gboolean acquire; /* or release */
+  gboolean planes;  /* planes of VA surfaces; FALSE: dma-bufs */
+  gboolean acquire; /* FALSE: release */
 } Transition;
 
-/** As clEnqueueAcquire...() and clEnqueueRelease...(): nothing changes if it fails. */
+/** Implements clEnqueueAcquire...() and clEnqueueRelease...(). On failure nothing changes. */
 cl_int cl_enqueue_transition (const Transition *transition, cl_command_queue queue, cl_uint n,
                               const cl_mem *mems, WAIT_PARAMETERS);

@@ -5,7 +5,7 @@
 #include <CL/cl_va_api_media_sharing_intel.h>
 #include <sys/mman.h>
 
-/* The contexts that have a VADisplay, and the memory objects that are shared; by their handles. */
+/* The contexts with a VADisplay, and the shared memory objects; by their handles. */
 static GHashTable *contexts, *objects;
 
 static void
@@ -24,9 +24,9 @@ shared_context_find (cl_context context)
 }
 
 /*
- * @all: the properties that the program asks for
- * @rest: room for as many; what is passed on, without what is the layer's
- * Returns: (transfer full) (nullable): NULL without a VADisplay
+ * @all: the properties of the program's call
+ * @rest: (out): an array of the same size, for the properties that are not the layer's
+ * Returns: (transfer full) (nullable): the entry of the context; NULL without a VADisplay
  */
 static SharedContext *
 parse_properties (const cl_context_properties *all, cl_context_properties *rest)
@@ -170,7 +170,7 @@ note_left (const SharedObject *self)
                  name);
 }
 
-/* OpenCL has freed it; it calls from whichever thread was the last user. */
+/* Called when OpenCL has freed the object, in any thread. */
 static void CL_CALLBACK
 forget_object (cl_mem mem, void *data)
 {

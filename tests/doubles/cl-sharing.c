@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* cl_intel_va_api_media_sharing, and cl_khr_external_memory for dma-bufs and all else that can be
- * mapped. */
+/* Implements cl_intel_va_api_media_sharing, and cl_khr_external_memory for dma-bufs and all other
+ * file descriptors that can be mapped. */
 
 static cl_int CL_API_CALL
 get_devices (cl_platform_id platform, cl_va_api_device_source_intel source, void *display,
@@ -29,7 +29,7 @@ get_devices (cl_platform_id platform, cl_va_api_device_source_intel source, void
   return cl_next->clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, n, devices, n_ret);
 }
 
-/* Returns: (transfer full) (nullable): the surface, if all that the call names is right. */
+/* Returns: (transfer full) (nullable): the surface; NULL if an argument of the call is wrong. */
 static Surface *
 check_creation (cl_context context, cl_mem_flags flags, VASurfaceID id, cl_uint plane,
                 cl_int *status)
@@ -87,7 +87,7 @@ create_image (cl_context context, cl_mem_flags flags, VASurfaceID *id, cl_uint p
   return mem;
 }
 
-/* Returns: -1 if none of the properties is a dma-buf. */
+/* Returns: the file descriptor in the properties; -1 if none is a dma-buf. */
 static int
 find_fd (const cl_mem_properties *all)
 {
@@ -120,7 +120,7 @@ check_import (int fd, cl_mem_flags flags, gsize size, const void *data)
   return CL_SUCCESS;
 }
 
-/* No bytes are moved. The mapping keeps the memory, as the kernel's reference does. */
+/* Maps the dma-buf, without a copy. The mapping keeps the memory alive, like a driver's import. */
 static SharedObject *
 import (cl_context context, int fd, gsize size, cl_int *status)
 {
@@ -163,7 +163,7 @@ create_buffer (cl_context context, const cl_mem_properties *properties, cl_mem_f
     return NULL;
   record_count (COUNT_DMABUF_OBJECTS, 1);
   shared_object_add (object);
-  /* It is the driver's now, and may be used by nobody else. */
+  /* The file descriptor belongs to the driver now. */
   close (fd);
   return object->mem;
 }

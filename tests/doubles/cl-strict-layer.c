@@ -5,14 +5,14 @@
 #include <string.h>
 
 /*
- * An OpenCL layer that refuses what some driver refuses and PoCL takes.
+ * An OpenCL layer that refuses calls that another driver refuses and PoCL accepts.
  *
- * NVIDIA's: a rectangle of a buffer takes whole rows, the last one too. The specification wants
- * its last byte inside the buffer; this driver also wants the gap behind the last row there. And an
- * argument that is an image must not be NULL, as the specification says; a buffer may be.
+ * NVIDIA: a rectangle of a buffer must end inside the buffer with the gap after its last row. By
+ * the specification only its last byte must be inside. And an argument that is an image must not be
+ * NULL, as the specification says; a buffer may be.
  */
 
-/* Whether the rectangle of @region at @origin ends inside of @mem. */
+/* Returns: 1 if the rectangle of @region at @origin ends inside @mem. */
 static int
 fits (cl_mem mem, const size_t *origin, const size_t *region, size_t row, size_t slice)
 {
@@ -20,7 +20,7 @@ fits (cl_mem mem, const size_t *origin, const size_t *region, size_t row, size_t
 
   if (!origin || !region ||
       cl_next->clGetMemObjectInfo (mem, CL_MEM_SIZE, sizeof size, &size, NULL) != CL_SUCCESS)
-    return 1; /* for the driver to refuse */
+    return 1; /* the driver refuses it */
   row = row ? row : region[0];
   slice = slice ? slice : region[1] * row;
   return origin[0] + (origin[1] + region[1]) * row + (origin[2] + region[2] - 1) * slice <= size;
@@ -46,7 +46,7 @@ write_buffer_rect (cl_command_queue queue, cl_mem mem, cl_bool blocking, RECT_PA
              : CL_INVALID_VALUE;
 }
 
-/* Of @to the rectangle is what RECT_PARAMETERS calls the host's. */
+/* The rectangle of @to is called that of the host in RECT_PARAMETERS. */
 static cl_int CL_API_CALL
 copy_buffer_rect (cl_command_queue queue, cl_mem from, cl_mem to, RECT_PARAMETERS, WAIT_PARAMETERS)
 {

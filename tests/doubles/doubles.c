@@ -34,7 +34,7 @@ doubles_unfit (void)
   return shared ? NULL : "the device has memory of its own, which what the layer imports is not in";
 }
 
-/* Returns: (nullable): why what is asked of the module cannot be. */
+/* Returns: (nullable): the reason why the module cannot be used. */
 static const gchar *
 load_module (void)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* For the module's threads, so that none of them can keep a program from ending. */
+/* Limit of the wait for the module's threads, so that a program always ends. */
 #define MAX_WAIT_S 60
 
 GRecMutex record_lock;
@@ -148,7 +148,7 @@ print_report (FILE *file)
     fprintf (file, "%s %" G_GINT64_FORMAT "\n", count_names[i], counts[i]);
 }
 
-/* When the process ends; the module stays loaded until then (-z nodelete). */
+/* Runs when the process ends; the module stays loaded until then (-z nodelete). */
 static void __attribute__ ((destructor)) write_report (void)
 {
   const gchar *pattern = g_getenv ("GEMMCL_DOUBLES_REPORT");

@@ -7,12 +7,12 @@
 /*
  * The record of both doubles in this process: misuse, and counts of calls.
  *
- * Everything in the module is guarded by one recursive lock, RECORD_LOCK. It is never held around a
- * call into the OpenCL implementation, which calls back from its own threads.
+ * One recursive lock, RECORD_LOCK, guards everything in the module. It is never held around a call
+ * into the OpenCL implementation, which calls back from its own threads.
  *
- * At exit the record is written to the file that GEMMCL_DOUBLES_REPORT names ("%p" stands for the
- * process's number): the line "misuse N", a comment for each, and a line "NAME N" for each count.
- * Each misuse besides goes to the standard error as it happens.
+ * At exit the record is written to the file that GEMMCL_DOUBLES_REPORT names ("%p" is the process
+ * ID): the line "misuse N", a comment for each misuse, and a line "NAME N" for each count. Each
+ * misuse is also printed on the standard error as it happens.
  */
 
 /** The kinds of misuse: identifier, name in the report. */
@@ -39,7 +39,7 @@ typedef enum {
 #undef X
 } Misuse;
 
-/** The counts: identifier, name in the report. Those that begin with "live" go down, too. */
+/** The counts: identifier, name in the report. Counts that begin with "live" can decrease. */
 #define RECORD_COUNTS(X)                                                                           \
   X (LIVE_DISPLAYS, "live-displays")                                                               \
   X (LIVE_SURFACES, "live-surfaces")                                                               \
@@ -74,19 +74,19 @@ extern GRecMutex record_lock;
 #define RECORD_LOCK()                                                                              \
   g_autoptr (GRecMutexLocker) record_locker G_GNUC_UNUSED = g_rec_mutex_locker_new (&record_lock)
 
-/** Notes misuse; the report is not "ok" any more. */
+/** Records misuse and prints it. */
 void record_misuse (Misuse kind, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
 
 void record_count (Count count, gint64 n);
 
-/** That a thread of the module begins (1) or ends (-1) something that a report should wait for. */
+/** Called when a thread of the module begins (@n = 1) or ends (-1) work that reports wait for. */
 void record_busy (gint n);
 
-/** @check: is called before a report is made, to note what can only be seen at the end. */
+/** @check: called before a report is made, to record misuse that is only known at the end. */
 void record_set_final_check (void (*check) (void));
 
-/** The interface for programs under test, by dlsym(); doubles.h wraps it. The first two wait for
- * the module's threads; doubles.h says what they return, -1 for a count that is none. */
+/** The interface for programs under test, by dlsym(); doubles.h wraps and documents it. The first
+ * two wait for the module's threads. An unknown count is -1. */
 long long gemmcl_doubles_count (const char *name);
 unsigned gemmcl_doubles_misused (const char *name);
 unsigned gemmcl_doubles_forgive (const char *name);

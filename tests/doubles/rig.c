@@ -52,7 +52,7 @@ find_function (Rig *self, const gchar *name, gpointer function)
 {
   void *found = clGetExtensionFunctionAddressForPlatform (self->platform, name);
 
-  /* A driver may be older than those. */
+  /* An older driver may lack these functions. */
   if (strstr (name, "ExternalMemObjectsKHR") == NULL)
     g_assert_nonnull (found);
   memcpy (function, &found, sizeof found);

@@ -11,7 +11,7 @@
 #include "doubles.h"
 #include "va-display.h"
 
-/* The part that the tests of the doubles share: a VADisplay, a cl_context that has it, a queue, and
+/* Objects that the tests of the doubles share: a VADisplay, a cl_context with it, a queue, and
  * kernels that read planes and buffers. */
 
 /** Kernel: read (image, floats) stores .x and .y of read_imagef() of a plane; copy (from, to)
@@ -34,30 +34,30 @@ typedef struct {
   clEnqueueReleaseExternalMemObjectsKHR_fn release_external;
 } Rig;
 
-/** Registers @func, or a skip where there are no doubles, no libva or no OpenCL device. */
+/** Registers @func; a skip without the doubles, libva or an OpenCL device. */
 void rig_add_test (const gchar *path, void (*func) (void));
 
-/** Asserts that all of it can be had.
- * @user_sync: CL_CONTEXT_INTEROP_USER_SYNC, which the doubles require */
+/** Makes the objects, or fails the test.
+ * @user_sync: the context has CL_CONTEXT_INTEROP_USER_SYNC, which the doubles require */
 Rig *rig_new (gboolean user_sync);
 
-/** As rig_new(), with a display that somebody else ends. */
+/** Like rig_new(), with a display of the caller, who terminates it. */
 Rig *rig_new_for_display (VADisplay display, gboolean user_sync);
 
-/** Waits for the queue, and asserts that the doubles saw nothing wrong that was not forgiven. */
+/** Waits for the queue, and asserts that there was no misuse that was not forgiven. */
 void rig_free (Rig *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Rig, rig_free)
 
-/** Returns: a surface in NV12 whose bytes rig_expected() tells; the CPU wrote it. */
+/** Returns: an NV12 surface with the bytes of rig_expected(), written by the CPU. */
 VASurfaceID rig_new_surface (Rig *self, guint width, guint height);
 
-/** Returns: the byte that rig_new_surface() put there. */
+/** Returns: the byte that rig_new_surface() wrote. */
 guint8 rig_expected (guint plane, guint x, guint y, guint channel);
 
 /** Renders @from into @to with VideoProc; does not wait. */
 void rig_render (Rig *self, VASurfaceID from, VASurfaceID to);
 
-/** Returns: an image of a plane, to be read; asserts that it can be had. */
+/** Returns: an image of a plane, for reading. Fails the test without one. */
 cl_mem rig_new_plane (Rig *self, VASurfaceID surface, guint plane);
 
 /** Returns: a buffer of @size bytes. */

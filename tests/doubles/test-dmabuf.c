@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <va/va_drmcommon.h>
 
-/* Memory behind a file descriptor is imported without a copy, and watched like surfaces. */
+/* Memory of a file descriptor is imported without a copy; its use is checked like a surface's. */
 
 #define SIZE 4096
 
@@ -34,7 +34,7 @@ release (Rig *rig, cl_mem buffer)
   return rig->release_external (rig->queue, 1, &buffer, 0, NULL, NULL);
 }
 
-/* Returns: a file of SIZE bytes that count up, mapped at @data. */
+/* Returns: a file of SIZE increasing bytes, mapped at @data. */
 static int
 new_file (guint8 **data)
 {
@@ -59,7 +59,7 @@ test_copy (void)
   cl_mem from = import (rig, fd, SIZE, &status), to = rig_new_buffer (rig, SIZE);
 
   ASSERT_GOOD (status);
-  /* It was the program's and is the driver's. */
+  /* The file descriptor now belongs to the driver. */
   g_assert_cmpint (fcntl (fd, F_GETFD), ==, -1);
   ASSERT_GOOD (acquire (rig, from));
   ASSERT_GOOD (rig_enqueue (rig, KERNEL_COPY, from, to, SIZE, 1));
@@ -88,7 +88,7 @@ test_misuse (void)
                   "unacquired-use");
   ASSERT_REFUSED (rig_acquire (rig, buffer), CL_INVALID_MEM_OBJECT, "wrong-argument");
   ASSERT_REFUSED (release (rig, buffer), CL_INVALID_OPERATION, "unacquired-release");
-  /* Somebody else writes while it is acquired. */
+  /* The CPU writes while the buffer is acquired. */
   ASSERT_GOOD (acquire (rig, buffer));
   clFinish (rig->queue);
   data[0]++;
@@ -125,7 +125,7 @@ export_surface (Rig *rig, VASurfaceID surface, VADRMPRIMESurfaceDescriptor *expo
   g_assert_cmpuint (exported->num_layers, ==, 2);
 }
 
-/* A surface that was exported: its bytes are there, and its life is watched. */
+/* An exported surface can be read, and its lifetime is checked. */
 static void
 test_exported (void)
 {
@@ -152,7 +152,7 @@ test_exported (void)
   clReleaseMemObject (buffer);
 }
 
-/* A tiled one has no bytes that anybody finds, and must not be imported. */
+/* A tiled surface must not be imported; its file has no pixels. */
 static void
 test_tiled (void)
 {

@@ -2,15 +2,15 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "rig.h"
 
-/* Each kind of misuse is refused where the driver could know of it, and noted in any case. */
+/* Each kind of misuse is recorded, and refused if a driver could know of it. */
 
 #define WIDTH  32
 #define HEIGHT 16
 
-/* Each test's own: a surface, the image of its luma, and a buffer for what a kernel reads. */
+/* Objects of a test: a surface, the image of its luma, and a buffer for the output of a kernel. */
 typedef struct {
   Rig *rig;
-  VASurfaceID surface, other; /* the second one is only for rendering */
+  VASurfaceID surface, other; /* other is only for rendering */
   cl_mem plane, output;
 } Scene;
 
@@ -20,7 +20,7 @@ read_plane (Scene *self)
   return rig_enqueue (self->rig, KERNEL_READ, self->plane, self->output, WIDTH, HEIGHT);
 }
 
-/* Until OpenCL has freed the image. */
+/* Waits until OpenCL has freed the image. */
 static void
 drop_plane (Scene *self)
 {
@@ -118,7 +118,7 @@ test_no_user_sync (Scene *self)
   rig_free (other);
 }
 
-/* The old bytes are there until somebody waits: an acquire that went through would read them. */
+/* Acquiring without a sync is refused: the surface has its old bytes until then. */
 static void
 test_missing_sync (Scene *self)
 {
@@ -129,7 +129,7 @@ test_missing_sync (Scene *self)
   ASSERT_GOOD (rig_release (self->rig, self->plane));
 }
 
-/* The id lives on with another surface, which the old image must not be taken for. */
+/* An old image is not taken for one of a new surface with the same ID. */
 static void
 test_stale_surface (Scene *self)
 {
@@ -142,7 +142,7 @@ test_stale_surface (Scene *self)
                   "stale-surface");
 }
 
-/* Released, but the command is not done: the surface must not go, nor change. */
+/* Until the release command is done, the surface must not be destroyed or changed. */
 static void
 test_destroyed_in_use (Scene *self)
 {
@@ -163,7 +163,7 @@ test_rendered_in_use (Scene *self)
   rig_render (self->rig, self->other, self->surface);
 }
 
-/* The CPU writes through a mapping, which nobody sees but by the bytes. */
+/* The CPU writes through a mapping, which only the checksum can show. */
 static void
 test_changed_in_use (Scene *self)
 {
@@ -236,7 +236,7 @@ test_wrong_argument (Scene *self)
   ASSERT_REFUSED (rig_acquire (rig, self->output), CL_INVALID_MEM_OBJECT, "wrong-argument");
 }
 
-/* Another queue that does not wait for the acquire's event finds no frame. */
+/* Another queue that does not wait for the acquire's event does not find the frame. */
 static void
 test_missing_wait (Scene *self)
 {
@@ -259,7 +259,7 @@ test_missing_wait (Scene *self)
   clReleaseCommandQueue (other);
 }
 
-/* To ask for the devices of another vendor's display is misuse, since Intel's driver can abort. */
+/* Querying the devices of another vendor's display is misuse, since Intel's driver can abort. */
 static void
 test_vendor (Scene *self)
 {
@@ -296,7 +296,7 @@ test_queries (Scene *self)
   clReleaseMemObject (chroma);
 }
 
-/* Without an extension neither its functions nor its name are there. */
+/* A device without an extension has neither its functions nor its name. */
 static void
 test_absent (Scene *self)
 {
@@ -356,7 +356,7 @@ static const Test tests[] = {
     {"/doubles/misuse/wrong-argument", test_wrong_argument},
 };
 
-/* The surface and the image may be gone before the end; then nothing is left. */
+/* The surface and the image may be freed before the display; nothing is left then. */
 static void
 run (gconstpointer data)
 {

@@ -5,11 +5,11 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-/* What run.sh makes of programs: this one, which does wrong or right as its argument says. */
+/* Tests run.sh with programs: with this one, which misuses OpenCL if its argument says so. */
 
 static const gchar *self, *run;
 
-/* What is wrong is left as it is, but where a leak checker finds it. */
+/* Misuses OpenCL and does not undo it, except leaks, which a leak checker would find. */
 static void
 use_plane (gboolean rightly)
 {
@@ -30,8 +30,8 @@ use_plane (gboolean rightly)
   rig_free (rig);
 }
 
-/* Runs @program under run.sh, which must end with @status, say @words on the standard error and
- * report @line (nullable: there is no report). */
+/* Runs @program under run.sh, which must exit with @status, print @words on the standard error and
+ * report @line (NULL: no report). */
 static void
 check (const gchar *program, const gchar *argument, gint status, const gchar *words,
        const gchar *line)

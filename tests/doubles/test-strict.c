@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What cl-strict-layer.c refuses, and that it lets through all else. */
+/* cl-strict-layer.c refuses calls that it should refuse, and no others. */
 
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -31,7 +31,7 @@ new_buffer (gsize bytes)
   return mem;
 }
 
-/* Rows of a buffer of @bytes that are read, written and copied. */
+/* Reads, writes and copies rows of a buffer of @bytes. */
 static void
 check (gsize bytes, cl_int expected)
 {
@@ -64,7 +64,7 @@ test_whole_rows (void)
   check (WHOLE, CL_SUCCESS);
 }
 
-/* The last element is there, the gap behind it is not. */
+/* A buffer with the last element, but not the gap after it, is refused. */
 static void
 test_last_gap (void)
 {

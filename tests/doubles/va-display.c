@@ -12,7 +12,7 @@
 extern VADisplayContextP va_newDisplayContext (void);
 extern VADriverContextP va_newDriverContext (VADisplayContextP display);
 
-/* How what libva calls drm_state begins. */
+/* The first fields of libva's drm_state. */
 typedef struct {
   int fd, auth_type, reserved[16];
 } DrmState;

@@ -5,8 +5,8 @@
 #include <va/va.h>
 
 /**
- * Makes a display that needs neither a window system nor /dev/dri: libva loads whichever driver
- * LIBVA_DRIVER_NAME names for it, the double if that is unset.
- * Returns: (nullable): to be ended with vaTerminate(), which frees it; NULL if there is no driver.
+ * Makes a display that needs neither a window system nor /dev/dri. libva loads the driver of
+ * LIBVA_DRIVER_NAME for it; the double if that is unset.
+ * Returns: (nullable): the display, which vaTerminate() frees; NULL without the driver.
  */
 VADisplay va_display_new (void);

@@ -16,7 +16,7 @@
 
 static const struct {
   guint32 fourcc, rt_format, bits;
-  guint32 layers[SURFACE_PLANES]; /* DRM formats of the planes, each alone */
+  guint32 layers[SURFACE_PLANES]; /* DRM formats of the single planes */
 } formats[SURFACE_FORMATS] = {
     {VA_FOURCC_NV12,
      VA_RT_FORMAT_YUV420,
@@ -150,7 +150,7 @@ create_surfaces_2 (VADriverContextP context, unsigned format, unsigned width, un
 
     if (attributes[i].type == VASurfaceAttribPixelFormat)
       fourcc = (guint32)value;
-    /* Memory that others made is not taken. */
+    /* Importing memory is not supported. */
     if (attributes[i].type == VASurfaceAttribExternalBufferDescriptor &&
         attributes[i].value.value.p)
       return VA_STATUS_ERROR_UNSUPPORTED_MEMORY_TYPE;
@@ -192,7 +192,7 @@ sync_surface_2 (VADriverContextP context, VASurfaceID id, uint64_t timeout_ns)
   return sync_surface (context, id);
 }
 
-/* Who asks for the state of what was rendered is told once that it is not ready. */
+/* Reports rendering as not ready once; the next query finds it done. */
 static VAStatus
 query_status (VADriverContextP context, VASurfaceID id, VASurfaceStatus *status)
 {
@@ -256,7 +256,7 @@ describe_layers (const Surface *surface, const guint32 *drm_formats, gboolean se
   }
 }
 
-/* How exported surfaces lie: a number of drm_fourcc.h, 0 for linear. */
+/* Returns: the modifier of exported surfaces, from drm_fourcc.h; 0: linear. */
 static guint64
 get_modifier (void)
 {
@@ -265,8 +265,8 @@ get_modifier (void)
   return text ? g_ascii_strtoull (text, NULL, 16) : 0;
 }
 
-/* As a dma-buf that is none: a memfd that, if it is linear, does for import by OpenCL's double and
- * for mapping, but has no fences. */
+/* Exports a surface as a memfd in place of a dma-buf. A linear one can be imported by OpenCL's
+ * double and mapped, but it has no fences. */
 static VAStatus
 export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, uint32_t flags,
                 void *descriptor)
@@ -311,8 +311,8 @@ list_no_attributes (VADriverContextP context, VADisplayAttribute *list, int *n)
   return VA_STATUS_SUCCESS;
 }
 
-/* Functions with nothing to do, and functions that libva wants to be there and nobody calls: both
- * look at none of their arguments. */
+/* Functions without effect, and functions that libva requires but that are never called. They
+ * ignore their arguments. */
 static VAStatus
 succeed (void)
 {
@@ -366,7 +366,7 @@ install (struct VADriverVTable *table)
   table->vaQuerySurfaceStatus = query_status;
 }
 
-/* What libva looks for: the name says the version of libva's headers. */
+/* The symbol that libva looks up, with the version of libva's headers in its name. */
 #define INIT_NAME_(major, minor) __vaDriverInit_##major##_##minor
 #define INIT_NAME(major, minor)  INIT_NAME_ (major, minor)
 

@@ -10,16 +10,16 @@
 
 /*
  * The fake libva driver "gemmcl-double". It has surfaces, images and VideoProc for NV12 and P010,
- * which copies, crops, scales to the nearest pixel and changes the depth; no codecs.
- * GEMMCL_DOUBLES_VENDOR says whose driver it pretends to be, Intel's if unset, and
- * GEMMCL_DOUBLES_MODIFIER how what it exports is tiled.
+ * but no codecs. VideoProc copies, crops, scales to the nearest pixel and changes the depth.
+ * GEMMCL_DOUBLES_VENDOR is the vendor string (default: Intel's); GEMMCL_DOUBLES_MODIFIER is the
+ * modifier of exported surfaces.
  *
  * Each of these adds its entry points to libva's table.
  */
 void va_images_install (struct VADriverVTable *table);
 void va_process_install (VADriverContextP context);
 
-/** Fills @list, if not NULL, with the driver's formats. Returns: how many. */
+/** Fills @list (nullable) with the driver's formats. Returns: their number. */
 guint va_list_formats (VAImageFormat *list);
 
 /** Buffers of all displays. */
@@ -27,9 +27,9 @@ typedef struct {
   VABufferType type;
   gsize size;
   guint8 *data;
-  Surface *surface; /* (nullable): whose memory it is, if the image was derived */
+  Surface *surface; /* (nullable): the owner of the memory, if the image was derived */
   guint maps;
 } Buffer;
 
-/** Returns: (nullable) (transfer none): the caller holds the lock. */
+/** Returns: (nullable) (transfer none): the buffer. The caller holds the lock. */
 Buffer *va_buffer_find (VABufferID id);

@@ -8,7 +8,7 @@
 /* libva fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-/* By id, which is never given twice; images are VAImages. */
+/* Buffers and VAImages by their IDs, which are never reused. */
 static GHashTable *buffers, *images;
 static guint last_id;
 
@@ -126,7 +126,7 @@ query_image_formats (VADriverContextP context, VAImageFormat *list, int *n)
   return VA_STATUS_SUCCESS;
 }
 
-/* @surface: (nullable): of which it is a view */
+/* @surface: (nullable): the surface whose memory the image shows */
 static VAStatus
 add_image (guint32 fourcc, guint width, guint height, Surface *surface, VAImage *image)
 {
@@ -185,8 +185,8 @@ destroy_image (VADriverContextP context, VAImageID id)
   return VA_STATUS_SUCCESS;
 }
 
-/* Copies between a surface and an image, which must be of one size and format, and so lie alike;
- * @whole: neither place is a part. */
+/* Copies between a surface and an image, which must have the same size and format, and so the same
+ * layout. @whole: the call names no part of either. */
 static VAStatus
 copy (VADriverContextP context, VASurfaceID id, VAImageID image_id, gboolean whole, gboolean put)
 {

@@ -7,9 +7,9 @@
 #include "va-display.h"
 
 /*
- * Loaded before all else, this shows GStreamer's va plugin one render node, whose display is the
- * fake driver's, so that vapostproc and its like exist and run. It stands in for three functions of
- * libgudev and two of libgstva.
+ * A preloaded library that shows GStreamer's va plugin one render node with a display of the fake
+ * driver, so that elements like vapostproc exist and run. It replaces three functions of libgudev
+ * and two of libgstva.
  */
 
 #define NODE "/dev/dri/renderD128"
@@ -38,7 +38,7 @@ g_udev_device_get_name (gpointer device G_GNUC_UNUSED)
   return "renderD128";
 }
 
-/* One VADisplay for the process, which nobody ends. */
+/* Returns: the VADisplay of the process, which is never terminated. */
 GstVaDisplay *
 gst_va_display_drm_new_from_path (const gchar *path G_GNUC_UNUSED)
 {

@@ -42,7 +42,7 @@ begin_picture (VADriverContextP context, VAContextID id, VASurfaceID surface_id)
   return VA_STATUS_SUCCESS;
 }
 
-/* An element of a plane; NV12's bytes are the upper half of P010's words. */
+/* Returns: an element of a plane in 16 bits. Bytes of NV12 are the upper half of P010's words. */
 static guint
 load (const guint8 *data, const SurfacePlane *plane, guint x, guint y, guint channel)
 {
@@ -84,7 +84,7 @@ render_plane (const Surface *from, const VARectangle *crop, Surface *to, const V
     }
 }
 
-/* Whether @area is a part of @surface that is not empty. */
+/* TRUE if @area is a part of @surface and not empty. */
 static gboolean
 is_inside (const VARectangle *area, const Surface *surface)
 {

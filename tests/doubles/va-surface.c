@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of all displays; ids say which, so that one of another display is never valid by chance. */
+/* IDs of all displays are distinct, so that one of another display is never valid by chance. */
 #define MAX_SURFACES     4096
 #define DISPLAY_SHIFT    16
 #define PITCH_ALIGNMENT  64
@@ -80,7 +80,7 @@ surface_lay_out (guint32 fourcc, guint width, guint height, SurfacePlane planes[
 {
   const guint size = fourcc == VA_FOURCC_P010 ? 2 : 1;
   const guint columns = (width + 1) / 2, rows = (height + 1) / 2;
-  /* Wider and higher than need be, lest a program count on the contrary. */
+  /* Wider and higher than necessary, so that programs cannot assume tight planes. */
   const gsize pitch = (2 * columns * size + PITCH_ALIGNMENT) / PITCH_ALIGNMENT * PITCH_ALIGNMENT;
   const gsize lines = (height + HEIGHT_ALIGNMENT) / HEIGHT_ALIGNMENT * HEIGHT_ALIGNMENT;
 
@@ -91,7 +91,7 @@ surface_lay_out (guint32 fourcc, guint width, guint height, SurfacePlane planes[
   return pitch * lines + pitch * rows;
 }
 
-/* Returns: a file in memory; negative if there is none. */
+/* Returns: a file descriptor of a file in memory; negative on failure. */
 static int
 new_file (gsize size)
 {
