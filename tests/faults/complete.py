@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Holds the layer to the OpenCL functions that the library and the plugin call. TAP out.
+"""Checks that the layer has all OpenCL functions that the library and the plugin call. TAP out.
 
 usage: complete.py NM LAYER BINARY...
 
-Functions of extensions are looked up by name and pass the layer by.
+Functions of extensions are looked up by name and bypass the layer.
 """
 
 import subprocess

@@ -34,7 +34,7 @@ get_state (void)
   return state;
 }
 
-/* The loader loads layers when it is first asked. */
+/* TRUE if there is a device. The first call of OpenCL makes the loader load its layers. */
 static gboolean
 has_device (void)
 {
@@ -50,7 +50,7 @@ has_device (void)
   return n_devices > 0;
 }
 
-/* What the library says of each kernel that it does without. */
+/* Drops the library's messages about kernels that failed. */
 static void
 be_quiet (const gchar *domain G_GNUC_UNUSED, GLogLevelFlags level G_GNUC_UNUSED,
           const gchar *text G_GNUC_UNUSED, gpointer data G_GNUC_UNUSED)
@@ -116,7 +116,7 @@ faults_hold_kernels (gboolean hold)
   layer->hold_kernels (hold);
 }
 
-/* Returns: %NULL if there are none. */
+/* Returns: (transfer full) (nullable): the objects that exist; %NULL without any. */
 static gchar *
 list_objects (void)
 {
@@ -146,10 +146,10 @@ faults_assert_no_objects (void)
     objects = list_objects ();
   }
   if (objects != NULL)
-    g_error ("%s: what is left is%s", current, objects);
+    g_error ("%s: these objects are left:%s", current, objects);
 }
 
-/* What is async-signal-safe alone. */
+/* A signal handler, which may call only async-signal-safe functions. */
 static void
 name_case (int signal_number)
 {

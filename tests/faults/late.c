@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "layer.h"
 
-/* How long a delay is. */
+/* Length of a delay. */
 #define LATE_US 2000
 
-static GMutex lock;        /* of what follows */
-static GHashTable *failed; /* events, referenced lest another one has the address */
-static GHashTable *doomed; /* queues */
-static gboolean held;      /* delays */
+static GMutex lock;        /* guards the following variables */
+static GHashTable *failed; /* failed events, referenced so that their addresses are not reused */
+static GHashTable *doomed; /* queues with a failed command */
+static gboolean held;      /* delays do not end */
 static GCond released;
 
 void

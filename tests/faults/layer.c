@@ -2,18 +2,19 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "layer.h"
 
-/* The OpenCL layer of faults.h. calls.def is read twice: for the functions, and to install them. */
+/* The OpenCL layer of faults.h. calls.def is included twice: for the functions, and to install
+ * them. */
 
 static gint mode, fatal;
-static gint calls, strikes; /* that the mode counts, and those of them that failed */
+static gint calls, strikes; /* counted calls, and the failed ones among them */
 static const gchar *failed;
 static gint references[FAULTS_N_KINDS];
-static GMutex lock;   /* of held */
-static GCond changed; /* held */
-static gboolean held; /* builds */
+static GMutex lock;   /* guards held */
+static GCond changed; /* held changed */
+static gboolean held; /* clBuildProgram() does not return */
 static gint n_held;
 
-/* Whether this call is to fail: at once, or, if it is @late, when its command ends. */
+/* Counts a call. Returns: TRUE if it has to fail: at once or, if @late, when its command ends. */
 static gboolean
 is_fatal (const gchar *function, gboolean late)
 {
@@ -36,7 +37,7 @@ count (FaultsKind kind, gint n)
   g_atomic_int_add (&references[kind], n);
 }
 
-/* For functions that return an object, or a pointer. */
+/* Fails a function that returns an object or a pointer. */
 static gpointer
 refuse (cl_int *status, cl_int error)
 {
@@ -63,7 +64,8 @@ note_enqueued (cl_int result, const cl_event *event)
   return result;
 }
 
-/* Kernels take their time, so that what does not wait for them comes too early. */
+/* TRUE for kernels while calls are counted: they are delayed, so that code that does not wait for
+ * them comes too early. */
 static gboolean
 is_slow (const gchar *function)
 {
@@ -71,7 +73,7 @@ is_slow (const gchar *function)
          g_str_equal (function, "clEnqueueNDRangeKernel");
 }
 
-/* Whether the command is to be accepted and to fail. */
+/* TRUE if the command is accepted but ends with an error. */
 static gboolean
 fails_late (const gchar *function, cl_command_queue queue, cl_uint n_waits, const cl_event *waits)
 {
@@ -144,7 +146,7 @@ layer_clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices
   return cl_next->clBuildProgram (program, n, devices, options, notify, data);
 }
 
-/* Mappings are the host's: they come and go, but what they hold is not the device's. */
+/* Mappings are not counted as objects, since they belong to the host. */
 static void *CL_API_CALL
 layer_clEnqueueMapBuffer (MAP_PARAMETERS)
 {
@@ -175,7 +177,7 @@ layer_clEnqueueUnmapMemObject (cl_command_queue queue, cl_mem memory, void *data
   return note_enqueued (late ? late_enqueue (queue, WAIT_ARGUMENTS) : status, event);
 }
 
-/* A device that is lost uses no memory any more. */
+/* Waits before it fails, since a lost device no longer uses memory. */
 static cl_int CL_API_CALL
 layer_clFinish (cl_command_queue queue)
 {
