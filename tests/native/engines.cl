@@ -1,17 +1,17 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Functions of Intel's GPUs written out in OpenCL C, for a device that has Intel's subgroups but
- * neither matrix engines nor 2D block reads. Each does as the text of its extension says:
+ * Functions of Intel's GPUs in OpenCL C, for a device that has Intel's subgroups but neither matrix
+ * engines nor 2D block reads. Each implements the text of its extension:
  *
  *   cl_intel_subgroup_matrix_multiply_accumulate        S = 8 and 16
  *   cl_intel_subgroup_matrix_multiply_accumulate_tf32   S = 16
  *   cl_intel_subgroup_2d_block_io, cl_intel_2d_block_io's layout of SPIR-V      S = 16
  *
- * S = NATIVE_SUBGROUP, which the layer defines. Where behaviour is undefined unless a condition
- * holds, a breach of it is printed, in a line that begins with BREACH.
+ * S = NATIVE_SUBGROUP, which the layer defines. If a condition is broken without which behaviour is
+ * undefined, a line is printed that begins with BREACH.
  */
-/* subgroup.clh unrolls no loops then: these functions are long. */
+/* Stops subgroup.clh from unrolling loops, since these functions are long. */
 #define POCL_DEVICE_ADDRESS_BITS 64
 
 #define NATIVE static __attribute__ ((overloadable, noinline))
@@ -83,7 +83,7 @@ DEFINE_MAD (i8_i8_matrix_mad_k32, short, ushort, int, 32, 8, I8_NUMBER, I8_NUMBE
   #define cl_intel_subgroup_matrix_multiply_accumulate_tf32 1
   #define cl_intel_subgroup_2d_block_io                     1
 
-/* Of a float 10 bits of the mantissa are used. */
+/* tf32 has the upper 10 bits of a float's mantissa. */
   #define TF32_NUMBER(x) as_float (as_uint (x) & 0xffffe000u)
 
 NATIVE float
@@ -126,7 +126,7 @@ check_2d (global void *from, int width, int height, int pitch, int2 at, int byte
   breach (at.x * bytes % 4 != 0, "2D block: the column's address is no multiple of 4");
 }
 
-/* Outside of the matrix there are zeros. */
+/* Elements outside of the matrix are 0. */
   #define AT_2D(T, x, y)                                                                           \
     ((y) >= 0 && (y) < height && (x) >= 0 && ((x) + 1) * (int)sizeof (T) <= width                  \
          ? ((global T *)((global uchar *)from + (long)(y) * pitch))[x]                             \

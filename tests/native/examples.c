@@ -9,7 +9,7 @@
 #include "../kernels/elements.h"
 #include "../kernels/problem.h"
 
-/* The functions of engines.cl held to examples from the extensions' texts. */
+/* Compares the functions of engines.cl with examples in the extensions' texts. */
 
 gboolean
 native_has_engines (void)
@@ -70,7 +70,7 @@ make_buffer (gpointer data, gsize size)
   return buffer;
 }
 
-/* Runs "example" of @text for one subgroup, with arguments set by @set_arguments. */
+/* Returns: (transfer full): the kernel "example" of @text. */
 static cl_kernel
 build_example (const gchar *text, const gchar *options)
 {
@@ -92,7 +92,8 @@ build_example (const gchar *text, const gchar *options)
   return kernel;
 }
 
-/* Runs @kernel by one subgroup. Returns: (transfer full): what it printed. */
+/* Runs @kernel with one subgroup and reads @result to @data. Returns: (transfer full): the first
+ * reported breach; "" without one. */
 static gchar *
 run_example (cl_kernel kernel, cl_mem result, gpointer data, gsize size)
 {
@@ -112,10 +113,10 @@ run_example (cl_kernel kernel, cl_mem result, gpointer data, gsize size)
 }
 
 /**
- * Example: a function that multiplies, and what the texts say of row 0 of A if its elements are 1,
- * 2, 3 ..: the words of lanes 0 and 1, and of the last lane that has any.
- * @type: of A's and B's elements
- * @vector: of eight rows of A
+ * Example: a function that multiplies, and row 0 of A by the texts if its elements are 1, 2, 3 ...:
+ * the words of lanes 0 and 1, and of the last lane that has any.
+ * @type: the type of the elements of A and B
+ * @vector: the OpenCL C type of eight rows of A
  */
 typedef struct {
   const gchar *function;
@@ -192,7 +193,7 @@ is_integer (const Example *example)
   return element_is_integer (example->type);
 }
 
-/* Where an element of A lies, as the texts say, in @words of as many bytes as @vector has. */
+/* Packs A into @words, in the layout of the texts. */
 static void
 pack_a (const Example *example, guchar *words)
 {
@@ -236,7 +237,7 @@ make_options (const Example *example)
                           example->type == GEMMCL_TYPE_F32 ? 4 : 8, example->function);
 }
 
-/* The words of row 0 as the texts have them. */
+/* Checks the words of row 0 against the texts. */
 static void
 check_words (const Example *example, const guchar *a)
 {
@@ -299,7 +300,7 @@ test_example (gconstpointer data)
   check_sums (example, sums);
 }
 
-/* A matrix of 40 x 5 elements whose rows are 4 elements apart from each other. */
+/* A matrix of 40 x 5 elements with gaps after its rows. */
 #define WIDTH  40
 #define HEIGHT 5
 #define PITCH  48
@@ -316,7 +317,7 @@ static const gchar read_text[] =
     "    to[i * 16 + get_sub_group_local_id ()] = column[i];\n"
     "}\n";
 
-/* Eight rows of 16 columns; of @halves 16 rows of 8, twice side by side. */
+/* A read of eight rows of 16 columns; with @halves of two blocks of 8 columns side by side. */
 typedef struct {
   const gchar *function, *element;
   GemmclType type;
@@ -329,7 +330,7 @@ static const Read reads[] = {
     {"intel_sub_group_2d_block_read_32b_8r8x2c", "uint", GEMMCL_TYPE_U32, TRUE},
 };
 
-/* Returns: (transfer full): what was printed. */
+/* Returns: (transfer full): the first reported breach; "" without one. */
 static gchar *
 run_read (const Read *read, gint x, gint y, guint32 found[8 * 16])
 {
@@ -381,7 +382,7 @@ test_read (gconstpointer data)
   check_read (data, 4, 100);
 }
 
-/* A read that the extension does not define is told. */
+/* A read that the extension does not define is reported. */
 static void
 test_breach (void)
 {

@@ -7,16 +7,16 @@
 #include <string.h>
 
 /*
- * An OpenCL layer that makes an Intel GPU of Intel's OpenCL runtime for CPUs, as far as kernels can
- * tell: it has matrix engines and, with subgroups of 16, 2D block reads. What a program calls of
- * these stands in front of it then (engines.cl). In the environment GEMMCL_NATIVE is the size of
- * its smallest subgroups, 8 or 16. Other platforms stay as they are.
+ * An OpenCL layer that makes Intel's OpenCL runtime for CPUs look like an Intel GPU: with matrix
+ * engines and, with subgroups of 16, 2D block reads. It puts the functions that a program needs for
+ * them (engines.cl) before its source. The environment variable GEMMCL_NATIVE is the size of the
+ * smallest subgroups, 8 or 16. Other platforms are not changed.
  */
 
 #define EXTENSIONS "cl_intel_subgroup_matrix_multiply_accumulate"
 #define MORE_OF_16                                                                                 \
   " cl_intel_subgroup_matrix_multiply_accumulate_tf32 cl_intel_subgroup_2d_block_io"
-#define REGISTERS "-cl-intel-256-GRF-per-thread" /* which a CPU's compiler does not know */
+#define REGISTERS "-cl-intel-256-GRF-per-thread" /* an option that the CPU's compiler lacks */
 
 static int
 has_small (void)
@@ -35,7 +35,7 @@ is_intel (cl_device_id device)
   return strncmp (vendor, "Intel", 5) == 0;
 }
 
-/* Returns: engines.cl, with what it wants defined in front of it. */
+/* Returns: engines.cl, after the macros that it needs. */
 static char *
 read_engines (void)
 {
@@ -50,7 +50,7 @@ read_engines (void)
   return text;
 }
 
-/* Programs are kept on disk by the driver's version among others: it changes with engines.cl. */
+/* Appends a checksum of engines.cl to the driver's version, a part of the key of cached programs. */
 static cl_int
 get_version (cl_device_id device, size_t room, void *value, size_t *n_ret)
 {

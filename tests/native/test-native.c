@@ -1,9 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The source that Intel's GPUs compile for their matrix engines and 2D block reads, executed: on
- * Intel's OpenCL runtime for CPUs, which layer.c makes such a GPU. Elements are small integers, so
- * that results are exact, and a lane or an order that is wrong shows.
+ * Runs the source that Intel's GPUs compile for their matrix engines and 2D block reads on Intel's
+ * OpenCL runtime for CPUs, which layer.c makes such a GPU. Elements are small integers, so that
+ * results are exact and a wrong lane or order shows.
  */
 #include <string.h>
 
@@ -12,9 +12,9 @@
 #include "examples.h"
 
 /**
- * Product: a problem for a row of the table, of more than one work-group and no whole ones
- * @k: 80 and 96 suit 2D reads, whole steps of A, or both
- * @stored: A is of the type that is multiplied; else f32
+ * Product: a problem for a row of the table, of several work-groups, which are not whole
+ * @k: 80 and 96 fit 2D reads, whole steps of A, or both
+ * @stored: A has the type that the kernel multiplies; otherwise f32
  * @split: parts of K
  */
 typedef struct {
@@ -44,7 +44,7 @@ get_stored_type (const GemmclKernelInfo *info)
   return types[info->precision];
 }
 
-/* A work-group's rows and columns of D, by the row's name. */
+/* Gets the rows and columns of D of a work-group from the row's name. */
 static void
 get_group (const GemmclKernelInfo *info, gsize *rows, gsize *columns)
 {
@@ -77,7 +77,8 @@ make_gemm (const GemmclKernelInfo *info, const Product *product)
   return gemm;
 }
 
-/* With int8 a row of A and a column of B have a step of 1 if these are their extremes. */
+/* Returns: an integer for int8. With these extremes in each row of A and column of B, the
+ * quantization step is 1. */
 static gint
 pick (GRand *random, gboolean is_int8, gboolean is_a, gsize k)
 {
@@ -164,7 +165,7 @@ check_numbers (const Numbers *self, const gchar *what)
   }
 }
 
-/* Returns: whether the row takes the problem. */
+/* Runs and checks a problem. Returns: FALSE if it does not fit the row. */
 static gboolean
 check_product (const GemmclKernelInfo *info, const Product *product)
 {
@@ -213,7 +214,7 @@ test_row (gconstpointer data)
   g_assert_cmpuint (done, >, 1);
 }
 
-/* Rows that multiply by engines, and those that may read B by 2D block reads. */
+/* Adds the rows for matrix engines, and those that may read B by 2D block reads. */
 static void
 add_rows (void)
 {
