@@ -50,7 +50,7 @@ read_engines (void)
   return text;
 }
 
-/* Appends a checksum of engines.cl to the driver's version, a part of the key of cached programs. */
+/* Appends a checksum of engines.cl to the driver's version, which the key of caches includes. */
 static cl_int
 get_version (cl_device_id device, size_t room, void *value, size_t *n_ret)
 {

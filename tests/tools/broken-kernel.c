@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes. */
+/* Spilled bytes of a kernel that spills. */
 #define SPILLED 128
 
-/* Of a kernel that crashes or hangs in a run. */
+/* The run in which a kernel crashes or hangs. */
 #define LAST_RUN 20
 
 static guint runs;
 
-/* The function called @name that this file's hides. */
+/* Returns: the function @name of the library, which this file replaces. */
 static void
 find_next (const gchar *name, gpointer function)
 {
@@ -25,7 +25,7 @@ find_next (const gchar *name, gpointer function)
   memcpy (function, &symbol, sizeof symbol);
 }
 
-/* Whether the environment's @variable, a pattern, fits @kernel. */
+/* TRUE if the pattern in the environment variable @variable matches @kernel. */
 static gboolean
 is_named (const gchar *variable, const gchar *kernel)
 {
@@ -35,8 +35,8 @@ is_named (const gchar *variable, const gchar *kernel)
 }
 
 /*
- * Loaded before the library, this breaks the kernels that the environment names. Some do not build,
- * and some crash the compiler or keep it from ever coming to an end.
+ * A preloaded library that breaks the kernels that environment variables name. Some do not build,
+ * and some crash the compiler or make it hang.
  */
 GemmclPlan *
 gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
@@ -56,7 +56,7 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   return next (context, gemm, kernel, error);
 }
 
-/* Others compute twice what they should; some crash or hang, but only in their 20th run. */
+/* Other kernels compute twice the result, or crash or hang in their 20th run. */
 gboolean
 gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **first,
                     struct _cl_event **done, GError **error)
@@ -76,7 +76,7 @@ gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **f
   return next (plan, &given, first, done, error);
 }
 
-/* Others run out of registers, or are not native. */
+/* Other kernels spill, or are not native. */
 void
 gemmcl_plan_get_build_info (GemmclPlan *plan, GemmclBuildInfo *info)
 {

@@ -22,18 +22,18 @@ SUBGROUPS = {
     "bdw": 8, "skl": 8, "icllp": 8, "tgllp": 8, "dg1": 8, "dg2": 8, "mtl": 8, "arl-h": 8,
     "pvc": 16, "lnl": 16, "bmg": 16, "ptl": 16,
 }  # fmt: skip
-# Rows without what they need, by release of ocloc and target: products of bytes, images, tf32.
+# Rows that lack a feature, by release of ocloc and target: int8 dot products, images, tf32.
 ABSENT = {
     ("22.43", "*"): ["dot_*"],
     ("22.43", "pvc"): ["block_read_*", "xmx_tf32_*"],
     ("26.27", "pvc"): ["block_read_*"],
 }
-# Targets with matrix engines; K of a dpas, by the precision.
+# Targets with matrix engines; K of a dpas by precision.
 ENGINES = ["dg2", "arl-h", "pvc", "lnl", "bmg", "ptl"]
 DPAS_K = {"bf16": 16, "f16": 16, "tf32": 8, "i8": 32}
 
 SOURCE_TARGET = "skl"
-# In the compiler's place: it keeps what it is given.
+# A stand-in for the compiler that keeps its input.
 OCLOC = f"""#!/bin/sh
 case $1 in
   query) echo '0.0.0 ' >OCL_DRIVER_VERSION ;;
@@ -50,11 +50,11 @@ class Row:
     name: str
     precision: str
     subgroup: int  # 0: none
-    engine: bool  # it multiplies by dpas
+    engine: bool  # it uses dpas
 
 
 def list_rows(release, target):
-    """What the rules may choose there, as far as hardware and driver go."""
+    """True if the rules may choose the row on the target with the release."""
     absent = [*ABSENT.get((release, "*"), ()), *ABSENT.get((release, target), ())]
     return [
         row
@@ -87,7 +87,7 @@ def ask_release(ocloc):
 
 
 def count_dpas(row, options):
-    """How many a turn of the row's loop should have, by what its compiler is told."""
+    """The number of instructions that an iteration of the row's loop should have."""
     told = dict(re.findall(r"-D(\w+)=(\d+)", options))
     tile_m, tile_n, depth = (int(told[name]) for name in ("TILE_M", "TILE_N", "DEPTH"))
     return tile_m // 8 * tile_n * depth * row.subgroup // DPAS_K[row.precision]

@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So many waits end well, which is enough for some kernels to be timed. */
+/* Number of waits that succeed, enough to time some kernels. */
 #define GOOD_WAITS 30
 
 static atomic_int waits;
 static atomic_bool lost;
 
-/* A process whose turn it is takes the file away, so that it is the only one; where no file is
- * named, it is every process' turn at once. */
+/* Returns: true if this process loses its device: it is the first one to remove the file, or no
+ * file is named. */
 static bool
 is_lost (void)
 {
@@ -29,8 +29,8 @@ is_lost (void)
 }
 
 /*
- * Loaded before the OpenCL loader, this stands for drivers that lose the device for a process: from
- * some run on, each one that it waits for has failed.
+ * A preloaded library that acts like a driver that loses the device for a process: from some run
+ * on, every wait fails.
  */
 cl_int
 clWaitForEvents (cl_uint count, const cl_event *events)

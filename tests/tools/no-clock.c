@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Loaded before the OpenCL loader, this stands for drivers that do not know their device's clock,
- * so that its peak is unknown.
+ * A preloaded library that acts like a driver that does not know its device's clock, so that the
+ * peak is unknown.
  */
 cl_int
 clGetDeviceInfo (cl_device_id device, cl_device_info name, size_t size, void *value,

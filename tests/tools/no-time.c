@@ -4,8 +4,8 @@
 #include <CL/cl.h>
 
 /*
- * Loaded before the OpenCL loader, this stands for drivers whose commands take no time, as Intel's
- * without a GPU.
+ * A preloaded library that acts like a driver whose commands take no time, as Intel's does without
+ * a GPU.
  */
 cl_int
 clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t size, void *value,

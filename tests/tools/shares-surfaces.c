@@ -7,8 +7,7 @@
 #include <string.h>
 
 /*
- * Loaded before the library, this stands for a device that shares VA surfaces, as far as the tool
- * asks.
+ * A preloaded library with which the tool sees a device that shares VA surfaces.
  */
 gboolean
 gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const gchar *extension)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`gemmcl bench`: what it prints adds up, and how it fails. TAP out."""
+"""`gemmcl bench`: its output is consistent, and its errors. TAP out."""
 
 import json
 import os
@@ -38,7 +38,7 @@ class Bench(tool.TestCase):
 
 class Results(Bench):
     def test_no_time_is_no_speed(self):
-        """Of a driver without a GPU, whose commands begin and end at once."""
+        """A driver without a GPU, whose commands begin and end at once."""
         double = {"LD_PRELOAD": os.environ["GEMMCL_NO_TIME"]}
         shape = ("-k", "gemm_naive", "-M", 16, "-N", 16, "-K", 16, "-i", 2)
         said = self.ends(0, "bench", *shape, **double).stdout
@@ -103,7 +103,7 @@ class Results(Bench):
     def test_several_kernels_by_name(self):
         names = [kernel["name"] for kernel in self.read("kernels", "--json") if kernel["here"]]
         for asked in (names[:2], names[::-1][:2]):
-            # What every row can do, those for narrow products too.
+            # Sizes that fit every row, also those for narrow products.
             results = self.measure(1, 16, 16, "-i", "1", "-k", ",".join(asked))
             self.assertEqual([result["kernel"] for result in results], asked)
 
@@ -173,7 +173,7 @@ class Failures(Bench):
     def test_too_large(self):
         self.refuses(1, "too large", "bench", "-M", 2147483647, "-K", 2147483647, "-i", "0")
         most = self.read("devices", "--json")[0]["max_alloc_bytes"] // 4
-        # Devices have more in one buffer than the sizes go to.
+        # The largest buffer of a device can exceed the range of sizes.
         rows = most // 2**30 + 1
         self.refuses(
             1, "too large", "bench", "-M", rows, "-N", 1, "-K", most // rows + 1, "-i", "0"
@@ -204,7 +204,7 @@ class Failures(Bench):
                 stderr=subprocess.PIPE,
                 text=True,
             ) as process:
-                # Once the titles are there, the runs begin.
+                # The runs begin after the titles are printed.
                 while not process.stdout.readline().startswith("kernel"):
                     self.assertIsNone(process.poll())
                 process.send_signal(signal.SIGINT)

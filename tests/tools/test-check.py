@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`gemmcl check`: what the report has, and that it survives what it checks. TAP out."""
+"""`gemmcl check`: the contents of the report, and faults of kernels that it survives. TAP out."""
 
 import json
 import os
@@ -14,19 +14,18 @@ import tool
 
 KERNELS = ("gemm_naive", "tiled_4x4_8x8")
 SHAPE = "16,48,32"
-# Enough for what is asked for below, on a busy machine.
-# As long as compilers need on a machine that is busy: a check ends when it is done.
+# Enough for compilers on a busy machine; a check ends when it is done.
 SECONDS = ("--seconds", "600")
 ROW = {"kernel", "precision", "needs", "level", "why", "seconds", "result", "subgroup_size",
        "private_bytes", "spill_bytes"}
 ENTRY = {"precision", "layout", "transposed", "m", "n", "k", "rules", "candidates", "fastest",
          "gain"}
-# So long, besides its budget, may a check take: opening a device, and ending what hangs.
+# Seconds that a check may take beyond its budget, to open a device and to end a hanging process.
 MARGIN = 60
 
 
 def children(pid):
-    """The processes that the process started and that are still there."""
+    """The running child processes of a process."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(child) for child in file.read().split()]
 
@@ -39,13 +38,13 @@ class Check(tool.FolderTestCase):
     kept = []
 
     def good(self):
-        """A check without faults, made once for all tests: report, rows and what was said."""
+        """A check without faults, made once for all tests: report, rows and output."""
         if not self.kept:
             self.kept.append(self.check(0))
         return self.kept[0]
 
     def check(self, status, *arguments, kernels=KERNELS, **environment):
-        """Checks a few kernels; returns the report, its rows by name, and what was said."""
+        """Checks a few kernels; returns the report, its rows by name, and the output."""
         said = self.ends(status, "check", "-k", ",".join(kernels), "-o", self.file, *SECONDS,
                          *(arguments or (SHAPE,)), **environment)
         report = self.load()
@@ -138,7 +137,7 @@ class Report(Check):
 
 
 class Faults(Check):
-    """A fault of a kernel is reported, the others are checked all the same."""
+    """A fault of a kernel is reported, and the other kernels are checked."""
 
     def test_of_kernels(self):
         found = {
@@ -173,7 +172,7 @@ class Faults(Check):
 
 
 class Losses(Check):
-    """Processes that are lost take nothing else with them."""
+    """A lost process affects only the kernel that it ran."""
 
     def test_device_once(self):
         once = self.path("once")
@@ -247,7 +246,7 @@ class Budget(Check):
 
 
 class Surfaces(Check):
-    """What is found with and without GStreamer, which is played by scripts here."""
+    """The results for VA surfaces with and without GStreamer, which scripts replace here."""
 
     def surfaces(self, status, launch, elements="vapostproc gemmcl", seconds=60):
         for name, script in (

@@ -8,7 +8,7 @@ import json
 import tool
 
 
-# What the names of methods end in: the precision, and methods that have but one.
+# Suffixes of methods' names: the precision; and methods that have only one precision.
 PRECISIONS = ("f16", "bf16", "tf32", "i8")
 LASTS = {"dot": "i8"}
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""gemmcl isa: what it reads in listings, and what Intel's compilers make of the kernels. TAP out.
+"""gemmcl isa: how it reads listings, and the kernels' figures with Intel's compilers. TAP out.
 
-GEMMCL_OCLOC, the ocloc in PATH or what tools/ocloc.sh has fetched compiles: releases 22.43 and
-26.27 are tested, each where it is there. The rows for matrix engines and the densest f32 rows are
-compiled, with GEMMCL_TEST_ISA=all every row that the rules may choose, which takes half an hour the
-first time. gemmcl keeps what came of it.
+The compilers are those of GEMMCL_OCLOC, the ocloc in PATH, or those that tools/ocloc.sh has
+fetched; releases 22.43 and 26.27 are tested if present. The rows for matrix engines and the densest
+f32 rows are compiled; with GEMMCL_TEST_ISA=all every row that the rules may choose, which takes
+half an hour the first time. gemmcl keeps the figures.
 """
 
 import json
@@ -23,7 +23,7 @@ from tool import TOOL, TestCase, main
 
 ROOT = Path(__file__).parent.parent.parent
 ALL = os.environ.get("GEMMCL_TEST_ISA") == "all"
-# Kernels that the tool is given to compile.
+# Kernels of one call of the tool.
 AT_A_TIME = 8
 FLAWS = ("spill", "private_memory", "resource_loops")
 
@@ -32,8 +32,8 @@ RELEASES = {
     "22.43": ["bdw", "skl", "icllp", "tgllp", "dg1", "dg2", "pvc"],
     "26.27": ["tgllp", "dg1", "dg2", "mtl", "arl-h", "pvc", "lnl", "bmg", "ptl"],
 }
-# Rows that do not fit into registers. Plans pass over them, as the driver's figures tell them to
-# (tests/kernels/test-driver.c): of all others not a byte may be in memory.
+# Rows that do not fit into registers, which plans reject by the driver's figures
+# (tests/kernels/test-driver.c). All other rows must not spill or use private memory.
 REFUSED = json.loads((Path(__file__).parent / "isa-refused.json").read_text(encoding="utf-8"))
 # The densest f32 row of a target, and its density at least.
 DENSITIES = {
@@ -49,11 +49,11 @@ DENSITIES = {
 
 
 def find_ocloc():
-    """(paths with colons between, None), or (None, why not)."""
+    """(paths separated by colons, None), or (None, the reason why there are none)."""
     there = os.environ.get("GEMMCL_OCLOC") or shutil.which("ocloc")
     if there:
         return there, None
-    # This test's own cache is another one than the user's, where the compilers are.
+    # The compilers are in the user's cache directory, not in that of the test.
     environment = {key: value for key, value in os.environ.items() if key != "XDG_CACHE_HOME"}
     said = subprocess.run(
         [ROOT / "tools/ocloc.sh", "--no-fetch", "sh", "-c", 'printf %s "$GEMMCL_OCLOC"'],
@@ -68,7 +68,7 @@ OCLOCS = {isa_rows.ask_release(path): path for path in OCLOC.split(":")} if OCLO
 
 class CompilerTestCase(TestCase):
     def compile(self, release, target, names, *more):
-        """The figures of the kernels. A few at a time: some take compilers half a minute."""
+        """The figures of the kernels. Compiles a few at a time: some take half a minute."""
         if release not in OCLOCS:
             self.skipTest(NO_OCLOC or f"there is no ocloc {release}, but {', '.join(OCLOCS)}")
         figures = []
@@ -84,9 +84,9 @@ class CompilerTestCase(TestCase):
 
 
 class Registers(CompilerTestCase):
-    """A test per release and target, which is added below: what is not refused is in registers.
-    Every row for matrix engines emits as many dpas as it should: compilers leave them out without a
-    word where they are given other subgroups than the engine's."""
+    """A test for each release and target, which is added below: rows that are not refused fit in
+    registers. Every row for matrix engines has the expected number of dpas: for subgroups of
+    another size than the engine's, compilers omit them silently."""
 
     def check_engine(self, row, figures):
         dpas = figures["loops"][figures["hot"]]["dpas"]
@@ -111,7 +111,7 @@ class Registers(CompilerTestCase):
         self.check_rows(release, target, rows)
 
     def check_stored(self, release, target):
-        """With A in the precision that it is multiplied in."""
+        """Rows with A in the precision of the kernel."""
         engines = [row for row in isa_rows.list_rows(release, target) if row.engine]
         for precision in "bf16", "f16":
             rows = [row for row in engines if row.precision == precision]
@@ -133,8 +133,8 @@ for release, targets in RELEASES.items():
 
 
 class WholeRows(CompilerTestCase):
-    """What finishes rows of D that several subgroups share has registers for it, as far as the
-    library lets it: of the row that lacks them for arg-max."""
+    """A row of the table in which several subgroups share rows of D has enough registers for softmax,
+    sum and max. The library does not use it for arg-max, for which it has too few."""
 
     ROW = "xmx_i8_32x4_8x64"
 
@@ -162,20 +162,20 @@ class Densities(CompilerTestCase):
     def test_densest(self):
         for target, (name, least) in DENSITIES.items():
             release = "26.27" if target in RELEASES["26.27"] else "22.43"
-            # Outside of the subtest: each of these would be skipped, as a test of its own.
+            # Outside of the subtest, since each subtest would count as a skipped test.
             (figures,) = self.compile(release, target, [name])
             with self.subTest(target=target):
                 self.assertEqual([figures[flaw] for flaw in FLAWS], [0, 0, 0])
                 self.assertGreaterEqual(figures["density"], least)
 
 
-# What an ocloc of the tests' own says, in each dialect.
+# The output of a fake ocloc, in each format.
 HELP = """  -device <device_type>   Target device.
    <device_type> can be: skl, bmg, version or hexadecimal value
 """
 
-# A loop of two whole multiply-adds and one of half the lanes, and one of integers. The way over the
-# loads does not count.
+# A loop of two multiply-adds of all lanes, one of half the lanes, and one of integers. The path
+# through the loads does not count.
 LEGACY = """L0:
 (W)  mov (8|M0)  r42.0<1>:ud  r0.0<1;1,0>:ud
 L416:
@@ -212,10 +212,10 @@ Unidentified PatchToken:
 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 7 0 0 0
 """  # fmt: skip
 
-# Two loops, one in the other. The inner one's dpas is 8 deep, of 8 rows, of 16 bits: 16 * 8 * 8 * 2
-# multiply-adds of 16 lanes; the one before it adds to nothing, as compilers begin on Xe-HPG. The
-# outer loop finds a lane of a mask, but multiplies. The prefetching way through the inner loop does
-# not count.
+# Two nested loops. The inner one's dpas is 8 deep, with 8 rows of 16 bits: 16 * 8 * 8 * 2
+# multiply-adds of 16 lanes. The dpas before it has no accumulator, as compilers emit it on Xe-HPG.
+# The outer loop finds a lane of a mask, but multiplies. The prefetching path through the inner loop
+# does not count.
 ZEBIN = """L0:
         mov (16|M0)  r4.0<1>:f  0.0:f
 L16:
@@ -257,7 +257,7 @@ kernels_misc_info:
     simd_size:       99
 ...
 """
-# Says what ocloc would, from the folder DUMPS; fails for programs that are to fail.
+# A fake ocloc with the output in the folder DUMPS; it fails for programs with the word "wrong".
 FAKE = """#!/bin/sh
 case $1 in
   query) echo '25.1.2 ' >OCL_DRIVER_VERSION ;;
@@ -274,7 +274,7 @@ esac
 
 
 class Listings(TestCase):
-    """With a program in ocloc's place."""
+    """Tests with a fake ocloc."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -320,7 +320,7 @@ class Listings(TestCase):
         self.holds(figures, spill=32, private_memory=0x42 * 32, compiler="25.1.2", hot=0)
         (loop,) = figures["loops"]
         self.holds(loop, parent=-1, instructions=10, multiply=3, mads=2.5, integers=2, control=2)
-        # The spilled register's return is a load, too.
+        # Reading back a spilled register is a load, too.
         self.holds(loop, loads=2, load_bytes=160, slm_loads=1, slm_load_bytes=32, moves=0)
         self.assertAlmostEqual(figures["density"], 0.25)
 
@@ -359,7 +359,7 @@ class Listings(TestCase):
 
 
 class Bytes(CompilerTestCase):
-    """What adds up four products of bytes in an instruction is there as often as the tile says."""
+    """The loop has as many dp4a, which add four int8 products, as the tile needs."""
 
     def test_dp4a(self):
         for figures in self.compile("26.27", "tgllp,dg1,mtl", ["dot_8x4_4x16"]):
@@ -367,7 +367,7 @@ class Bytes(CompilerTestCase):
                 self.assertIsNone(figures["why_not"])
                 self.assertEqual([figures[flaw] for flaw in FLAWS], [0, 0, 0])
                 loop = figures["loops"][figures["hot"]]
-                # 8 x 4 outputs, 16 of K a turn.
+                # 8 x 4 outputs, 16 of K in an iteration.
                 self.assertEqual((loop["multiply"], loop["mads"]), (128, 512))
 
 

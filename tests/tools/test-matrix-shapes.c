@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What matrix engines multiply, by what devices say of themselves.
+ * Tests the shapes of matrix engines for several devices.
  */
 #include "devices.h"
 
@@ -19,7 +19,7 @@ list (const gchar *extensions, guint first, guint second)
   return matrix_shapes_list (&info);
 }
 
-/* Whether there is such a product, and of @k. */
+/* TRUE if the list has the product of these types, with @k. */
 static gboolean
 has (const GArray *shapes, const gchar *type, const gchar *sum, guint n, guint k)
 {
@@ -63,7 +63,7 @@ test_wide (void)
   g_assert_false (has (without, "tf32", "f32", 16, 8));
 }
 
-/* What is used is what there are kernels for: a shape for each of their precisions. */
+/* One shape is used for each precision that has kernels for matrix engines. */
 static void
 test_used (void)
 {

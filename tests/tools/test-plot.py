@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The charts of `gemmcl bench` show what was measured, with names and units. TAP out."""
+"""The charts of `gemmcl bench` show the measurements, with names and units. TAP out."""
 
 import json
 import math
@@ -15,7 +15,7 @@ import tool
 SVG = "{http://www.w3.org/2000/svg}"
 KERNELS = ("gemm_naive", "vector_8x8_1x1", "tiled_4x4_8x8")
 SQUARES = ("-M", 48, "-N", 48, "-K", 48)
-# Pixels between two numbers of an axis, or more.
+# Minimum distance of two numbers on an axis, in pixels.
 GAP = 20
 POINT = re.compile(
     r"(\S+), (\d+) × (\d+) × (\d+): ([\d.]+) GFLOPS(?:, ([\d.]+) % of the (?:f32 )?peak)?"
@@ -31,7 +31,7 @@ def text_of(element):
 
 
 def labels(root):
-    """Each text once: not the rims below those that have one."""
+    """Each text once, without the rims, which are texts, too."""
     return [text for text in root.iter(f"{SVG}text") if text.get("stroke") is None]
 
 
@@ -40,7 +40,7 @@ def place_of(text):
 
 
 def ticks_of(root, anchor):
-    """Numbers along an axis: (value, pixel). Those of the left one end at it."""
+    """Numbers along an axis: (value, pixel). Those of the left axis are aligned to its end."""
     at = "y" if anchor == "end" else "x"
     left = min(float(t.get("x")) for t in labels(root) if t.get("text-anchor") == "end")
     bottom = max(
@@ -57,7 +57,7 @@ def ticks_of(root, anchor):
 
 
 def scale_of(ticks, function):
-    """The map from values to pixels that two numbers of an axis make."""
+    """The map from values to pixels, from two numbers of an axis."""
     (low, start), (high, end) = ticks[0], ticks[-1]
 
     def place(value):
@@ -86,7 +86,7 @@ class Chart(tool.TestCase):
         return root, json.loads(said.stdout)
 
     def no_text_covers_another(self, root):
-        """Texts of a column are lines apart, and those of a line stand at places of their own."""
+        """Texts in a column are at least a line apart, and texts in a line do not overlap."""
         texts = [text for text in labels(root) if text.get("transform") is None]
         for i, text in enumerate(texts):
             anchor, x, y = place_of(text)
@@ -101,7 +101,7 @@ class Chart(tool.TestCase):
                 )
 
     def points_of(self, root):
-        """(kernel, m, n, k) -> GFLOPS, and the part of the peak or None."""
+        """(kernel, m, n, k) -> GFLOPS, and the share of the peak or None."""
         found = {}
         for group in groups(root, "series"):
             for title in list(group.iter(f"{SVG}title"))[1:]:
@@ -110,7 +110,7 @@ class Chart(tool.TestCase):
         return found
 
     def shows(self, root, results):
-        """The chart says of each result what the JSON says."""
+        """The chart has the same values as the JSON."""
         points = self.points_of(root)
         self.assertEqual(len(points), len(results))
         for result in results:
@@ -122,7 +122,7 @@ class Chart(tool.TestCase):
                 self.assertAlmostEqual(share, 100 * result["efficiency"], delta=0.051)
 
     def stands_where_it_says(self, root, get_x, x_function, y_function):
-        """The lines go where the axes' numbers and the points' own words say."""
+        """The lines match the axes' numbers and the points' tooltips."""
         x = scale_of(ticks_of(root, "middle"), x_function)
         y = scale_of(ticks_of(root, "end"), y_function)
         for group in groups(root, "series"):
@@ -132,7 +132,7 @@ class Chart(tool.TestCase):
             self.assertEqual(len(at), len(titles))
             for title, (place_x, place_y) in zip(titles, at):
                 _, m, n, k, rate, _ = POINT.fullmatch(title.text).groups()
-                # What rounding to hundredths of GFLOPS may move.
+                # The effect of rounding to hundredths of GFLOPS.
                 self.assertAlmostEqual(place_y, y(float(rate)), delta=1.5)
                 self.assertAlmostEqual(place_x, x(get_x(int(m), int(n), int(k))), delta=0.1)
 
@@ -155,7 +155,7 @@ class Lines(Chart):
         self.assertIsNotNone(line.get("stroke-dasharray"))
         y = scale_of(ticks_of(root, "end"), float)
         self.assertAlmostEqual(float(line.get("y1")), y(200), delta=0.1)
-        # The axis begins with nothing.
+        # The axis begins at 0.
         self.assertEqual(ticks_of(root, "end")[0][0], 0)
 
     def test_sizes_that_are_near_stand_at_their_distances(self):
@@ -164,7 +164,7 @@ class Lines(Chart):
         )
         self.shows(root, results)
         self.stands_where_it_says(root, lambda m, n, k: n, float, float)
-        # One that is reckoned from the device, where it can be.
+        # A peak computed from the device's properties, if it is known.
         for peak in groups(root, "peak"):
             self.assertRegex(text_of(labels(peak)[0]), r"^f32 peak [\d.]+ GFLOPS$")
             self.assertRegex(text_of(root), r"The f32 peak: \d.*\.")
@@ -174,7 +174,7 @@ class Lines(Chart):
         self.assertTrue(texts[1].endswith(". f32, column-major, median of 2 runs"), texts[1])
 
     def test_the_first_and_the_last_size_have_a_number(self):
-        """Also where there is no room for all between."""
+        """The first and the last size have a number, even if there is no room for all others."""
         for option in ("--plot", "--roofline"):
             root, _ = self.draw(
                 option, "--sweep", "32:256:16", "-k", KERNELS[1], "-i", 1, "--bandwidth", "10",
@@ -197,7 +197,7 @@ class Lines(Chart):
             root, _ = self.draw(option, "--peak", "50", *arguments, **double)
             self.assertEqual(len(groups(root, "peak")), 1)
 
-    # Sizes that 4 does not divide: the programs are those of other tests, and compiled by then.
+    # No multiples of 4, so that the programs are those of other tests, which are compiled already.
     def test_many_kernels(self):
         root, results = self.draw("--plot", "--sweep", "7,13", "-k", "all", "-i", "1")
         self.shows(root, results)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`gemmcl quantize` against NumPy, and what is then multiplied. TAP out."""
+"""`gemmcl quantize` against NumPy, and products of its output. TAP out."""
 
 import json
 import os
@@ -20,7 +20,7 @@ DTYPES = {"F32": numpy.float32, "I8": numpy.int8, "U8": numpy.uint8, "I32": nump
 
 
 def read_safetensors(path):
-    """{name: array}, by what the format says and none of our code."""
+    """Reads a safetensors file as {name: array}. Shares no code with the library."""
     with open(path, "rb") as file:
         data = file.read()
     length = int.from_bytes(data[:8], "little")
@@ -36,7 +36,7 @@ def read_safetensors(path):
 
 
 def write_safetensors(path, tensors):
-    """The same the other way round."""
+    """Writes a safetensors file of {name: array}."""
     names = {dtype: name for name, dtype in DTYPES.items()}
     header, body = {}, b""
     for name, array in tensors.items():
@@ -61,7 +61,7 @@ class Quantize(tool.FolderTestCase):
         return self.random.normal(0, 1, shape).astype(numpy.float32)
 
     def quantize(self, array, *arguments, name="weight"):
-        """(bytes, scales, what was said)"""
+        """(int8 elements, scales, output)"""
         path = self.path("w.safetensors")
         said = self.ends(0, "quantize", self.save("w", array), "-o", path, *arguments).stdout
         tensors = read_safetensors(path)
@@ -123,10 +123,10 @@ class Files(Quantize):
 
 
 class Products(Quantize):
-    """What is quantised is multiplied as floats exactly, and as bytes within half a step of A."""
+    """A quantised matrix is multiplied exactly in f32, and in int8 within half a step of A."""
 
     def bound(self, a, b):
-        """What a row's 255 steps and f32 may be off by."""
+        """The error bound of 255 steps per row, and of f32."""
         step = (numpy.maximum(a.max(1), 0) - numpy.minimum(a.min(1), 0)) / 255
         return 0.501 * step[:, None] * numpy.abs(b).sum(0) + 1e-4
 
@@ -142,7 +142,7 @@ class Products(Quantize):
         q, scales, _ = self.quantize(w)
         b, where = scales * q.astype(float), self.path("w.safetensors#weight")
         self.compare(a, b, where)
-        # By name: where it is emulated, f32 would be chosen.
+        # Named, since f32 would be chosen on devices that emulate int8.
         off = numpy.abs(self.multiply(a, where, "-k", "vector_i8_6x64_1x1") - a @ b)
         self.assertTrue((off <= self.bound(a, b)).all(), off.max())
         self.assertGreater(off.max(), 1e-3, "A was not quantised")
@@ -164,8 +164,7 @@ class Products(Quantize):
         return q, scales, zeros
 
     def test_zero_points(self):
-        """Bytes of others, with and without a sign, from one end to the other; scales of all
-        shapes."""
+        """int8 and uint8 of other tools, over the whole range, with scales of all shapes."""
         a = self.make(9, 40)
         for dtype in numpy.int8, numpy.uint8:
             for shape in (1, 70), (70,), (1,):
@@ -175,8 +174,8 @@ class Products(Quantize):
                     self.compare(a, b, self.path("f.safetensors#w"))
 
     def test_scales_of_rows(self):
-        """A vector as long as there are rows is theirs; for bytes that are used as they lie they
-        are no scales of columns, so that those are found anew."""
+        """A vector of as many scales as rows belongs to the rows. If B is not transposed, int8
+        kernels need scales of columns instead, so the matrix is quantised again."""
         a = self.make(9, 40)
         q, scales, zeros = self.foreign(numpy.int8, (70, 40), (70,))
         b = (scales[:, None] * (q.astype(float) - zeros[:, None])).T

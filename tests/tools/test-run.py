@@ -102,7 +102,7 @@ class Products(Run):
                     self.assertIn(kernel["name"], said.stderr)
 
     def test_rounding(self):
-        """What matrix engines are given is rounded, not cut off: that errs twice as much."""
+        """Operands of matrix engines are rounded, not truncated, which has twice the error."""
         for name, digits in (("xmx_f16_8x1_1x16", 11), ("xmx_bf16_8x1_1x16", 8),
                              ("xmx_tf32_8x2_1x16", 11)):
             below = 1 + 2.0 ** (1 - digits) - 2.0**-23
@@ -170,7 +170,7 @@ class Epilogues(Run):
 
 
 class Failures(Run):
-    """Nothing is written, and a sentence says why."""
+    """Nothing is written, and a sentence gives the reason."""
 
     def refused(self, pattern, *arguments):
         output = self.path("d.npy")

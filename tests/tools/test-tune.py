@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`gemmcl tune`: what it finds is remembered and used, and it survives its child. TAP out."""
+"""`gemmcl tune`: its results are stored and used, and it survives its child. TAP out."""
 
 import fcntl
 import json
@@ -33,7 +33,7 @@ KEYS = {
     "candidates",
 }
 
-# Of their own, so that what is tuned here is nobody else's; kernels stay built from run to run.
+# Separate cache directories, so that results here affect no other test; built kernels are kept.
 CACHE = os.path.join(os.environ["XDG_CACHE_HOME"], "tune")
 FILE = os.path.join(CACHE, "gemmcl", "tuning.json")
 os.environ["XDG_CACHE_HOME"] = CACHE
@@ -41,7 +41,7 @@ os.environ.setdefault("POCL_CACHE_DIR", os.path.join(CACHE, "pocl"))
 
 
 def parent(pid):
-    """The parent of a process, or None where the process is no more."""
+    """The parent of a process, or None if the process has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             state, of, *_ = file.read().rpartition(")")[2].split()
@@ -51,7 +51,7 @@ def parent(pid):
 
 
 def is_worker(pid):
-    """Not what a sanitizer starts."""
+    """False for processes that a sanitizer starts."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return b"--worker" in file.read().split(b"\0")
@@ -60,7 +60,7 @@ def is_worker(pid):
 
 
 def children(pid):
-    """The tool's own children of the process that are still there."""
+    """The running children of the process that are the tool itself."""
     return [int(name) for name in os.listdir("/proc")
             if name.isdigit() and parent(name) == pid and is_worker(name)]
 
@@ -73,7 +73,7 @@ class Tune(tool.TestCase):
     tearDown = setUp
 
     def known(self):
-        """Which problems there are entries for, with their kernels."""
+        """The problems with entries, and their kernels."""
         return {
             (entry["m"], entry["n"], entry["k"]): entry["kernel"]
             for entry in self.read("tune", "--list", "--json", "-")
@@ -81,7 +81,7 @@ class Tune(tool.TestCase):
         }
 
     def start(self, *arguments, **environment):
-        """Starts a search that is under way once its standard output has a row."""
+        """Starts a search, and waits until its standard output has a row."""
         return subprocess.Popen(
             [tool.TOOL, "tune", *arguments],
             stdin=subprocess.DEVNULL,
@@ -158,10 +158,10 @@ class Usage(Tune):
 
 
 class Broken(Tune):
-    """A kernel that is no good does not keep the others from being tuned."""
+    """Tuning goes on after a kernel with a fault."""
 
     def tune(self, **broken):
-        """Tunes with kernels broken; what was found, and why each candidate left."""
+        """Tunes with broken kernels. Returns the result, and why each candidate left."""
         said = self.ends(0, "tune", "24,40,32", "--time", "30", "--json", "-",
                          LD_PRELOAD=os.environ["GEMMCL_BROKEN_KERNEL"], **broken)
         found, = json.loads(said.stdout)
@@ -169,12 +169,12 @@ class Broken(Tune):
         return found, {one["kernel"]: one["why"] for one in found["candidates"]}, said.stderr
 
     def first(self):
-        """What the rules would choose, which is tried first."""
+        """The rules' choice, which is tried first."""
         return self.read("bench", "-M", 24, "-N", 40, "-K", 32, "-i", 0, "-k", "rules", "--json",
                          "-")[0]["kernel"]
 
     def leaves(self, pattern, **broken):
-        """Breaks the rules' choice, which must leave, and nothing else, for that reason."""
+        """Breaks the rules' choice. Only that must leave, for that reason."""
         first, = broken.values()
         found, why, errors = self.tune(**broken)
         self.assertRegex(why[first], pattern)
@@ -220,7 +220,7 @@ class Broken(Tune):
 
     def test_one_that_spills(self):
         first, errors = self.leaves("It spills", GEMMCL_SPILLING_KERNEL=self.first())
-        # No fault of its own.
+        # The kernel itself has no fault.
         self.assertNotIn(first, errors)
 
     def test_all_spill(self):
@@ -233,12 +233,12 @@ class Broken(Tune):
 
 
 class Progress(Tune):
-    """How far it is stands on a terminal, and nowhere else."""
+    """The progress bar appears only on a terminal."""
 
     BAR = re.compile(r"\[(#*)(-*)\] (\d)/2, (\d+):(\d\d) left, (\d+ x \d+ x \d+)([^\r\x1b]*)")
 
     def draw(self, columns=200):
-        """Tunes two problems with the standard error on a terminal; what came there."""
+        """Tunes two problems with the standard error on a terminal; returns its output."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         with os.fdopen(master, "rb", buffering=0) as terminal:
@@ -257,7 +257,7 @@ class Progress(Tune):
         while True:
             try:
                 drawn += terminal.read(4096)
-            except OSError:  # nobody has it open any more
+            except OSError:  # no process has the terminal open
                 return drawn.decode()
 
     def test_on_a_terminal(self):
@@ -276,7 +276,7 @@ class Progress(Tune):
         self.assertLess(left[-1], left[0])
         best = re.compile(r", best \S+ [\d.]+ GFLOPS")
         self.assertTrue(any(best.fullmatch(bar[6]) for bar in bars), drawn)
-        # Each is drawn over the one before, and the last is erased.
+        # Each bar replaces the one before, and the last one is erased.
         self.assertEqual(len(bars), len(re.findall(r"\r\x1b\[K\[", drawn)))
         self.assertRegex(drawn, r"\r\x1b\[K$")
 
@@ -318,7 +318,7 @@ class Failures(Tune):
 
 
 class Worker(Tune):
-    """What befalls the process that runs the kernels does not befall the one that asks."""
+    """The tool survives crashes and hangs of the process that runs the kernels."""
 
     def test_lost_device(self):
         with tempfile.NamedTemporaryFile(delete=False) as file:
@@ -337,7 +337,7 @@ class Worker(Tune):
         self.assertEqual(self.known(), {})
 
     def test_ends_with_the_one_that_asks(self):
-        """Even a child that hangs and does not look at its input any more."""
+        """It also ends a child that hangs and does not read its input."""
         hanging = {"LD_PRELOAD": os.environ["GEMMCL_BROKEN_KERNEL"], "GEMMCL_HANGING_KERNEL": "*"}
         with self.start("8,8,8", **hanging) as process:
             while not children(process.pid):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The tool's help, man page and exit statuses: what needs no device. TAP out."""
+"""The tool's help, man page and exit statuses, without a device. TAP out."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ import tool
 
 OPTION = re.compile(r"^\s+(?:-(\w), )?--([\w-]+)(=\S+)?", re.MULTILINE)
 
-# The options that the article gives its sample, whose meanings bench keeps.
+# The options of the sample in the article, whose meanings bench keeps.
 ARTICLE = {
     "h": "help",
     "p": "platform",
@@ -98,7 +98,7 @@ class ManPage(tool.TestCase):
 
 
 class Usage(tool.TestCase):
-    """What is wrong with a command line is said in a sentence, and is exit status 2."""
+    """A wrong command line leads to a sentence about it and exit status 2."""
 
     def test_no_command(self):
         self.refuses(2, "command is missing")
@@ -143,7 +143,7 @@ class Usage(tool.TestCase):
 
 
 class NoDevice(tool.TestCase):
-    """Without an OpenCL driver there is a sentence and exit status 1."""
+    """Without an OpenCL driver the tool prints a sentence and exits with status 1."""
 
     def test_every_command(self):
         with tempfile.TemporaryDirectory() as empty:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""gemmcl warm: what it compiles, and that the next process compiles nothing. TAP out."""
+"""gemmcl warm: the programs that it compiles; the next process compiles nothing. TAP out."""
 
 import os
 import re
@@ -15,7 +15,7 @@ VARIANT = re.compile(r"(_b?f16|_tf32|_i8|_padded|_float4|_permuted|_apart)?_\d.*
 
 
 def needs_device(test):
-    """Skips the test where no device is."""
+    """Skips the test without a device."""
     said = tool.run("devices", "--json")
     if said.returncode != 0:
         test.skipTest(said.stderr.strip())
@@ -37,7 +37,7 @@ class EmptyCaches(tool.FolderTestCase):
         return [(name, kernel, int(n)) for name, kernel, n, _ in ROW.findall(said.stdout)]
 
     def list_machine_code(self):
-        """PoCL's; other drivers have none there."""
+        """The files of machine code in PoCL's cache; other drivers have none there."""
         return {os.path.join(folder, name)
                 for folder, _, names in os.walk(self.caches["POCL_CACHE_DIR"])
                 for name in names if name.endswith(".so")}
@@ -81,10 +81,10 @@ class Warm(EmptyCaches):
 
 class Silence(EmptyCaches):
     def test_of_compilers(self):
-        """A row of each method is built, and nothing is said on stderr."""
+        """A row of each method is built, and nothing is printed on the standard error."""
         listed = self.ends(0, "kernels").stdout
         names = ["gemm_naive", *re.findall(r"^\s*(\w+_\d\w*) ", listed, re.MULTILINE)]
-        # The first of variants and precisions, whose sources are the same.
+        # The first of the variants and precisions, which have the same source.
         rows = {VARIANT.sub("", name): name for name in reversed(names)}
         self.assertGreater(len(rows), 10)
         layers = {"OPENCL_LAYERS": os.environ.get("GEMMCL_BRIEF_LAYER", "")}

@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests of the command-line tool share: running it, and TAP on standard output.
+"""Helpers for the tests of the command-line tool: running it, and TAP on standard output.
 
 The environment names the program: GEMMCL_TOOL.
 """
@@ -33,29 +33,29 @@ def run(*arguments, **environment):
 
 
 class TestCase(unittest.TestCase):
-    """A test of what the tool says and how it ends."""
+    """A test of the tool's output and exit status."""
 
     maxDiff = None
 
     def ends(self, status, *arguments, **environment):
-        """Runs the tool, which must end with that status, and returns what it said."""
+        """Runs the tool, which must exit with that status, and returns its output."""
         said = run(*arguments, **environment)
         self.assertEqual(said.returncode, status, f"gemmcl {arguments}: {said.stdout}{said.stderr}")
         return said
 
     def refuses(self, status, pattern, *arguments, **environment):
-        """The tool must end with that status and say why, in words that fit the pattern."""
+        """The tool must exit with that status and print a reason that matches the pattern."""
         said = self.ends(status, *arguments, **environment)
         self.assertRegex(said.stderr, pattern)
         self.assertEqual(said.stdout, "")
 
     def read(self, *arguments):
-        """Runs the tool, which must print JSON and nothing else on standard output."""
+        """Runs the tool, which must print only JSON on the standard output."""
         return json.loads(self.ends(0, *arguments).stdout)
 
 
 class FolderTestCase(TestCase):
-    """The same with a folder for matrices, which goes with the test."""
+    """The same with a folder for matrices, which the end of the test removes."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -83,7 +83,7 @@ class Tap(unittest.TestResult):
         print(f"{word} {self.testsRun} {name}{directive}", flush=True)
 
     def wrong(self, test, error):
-        # Subtests fail one by one, but are no lines of their own.
+        # Subtests fail separately, but have no lines of their own.
         if self.failing is not test:
             self.line("not ok", test)
         self.failing = test
@@ -113,7 +113,7 @@ class Tap(unittest.TestResult):
 
 
 def main():
-    """Runs the tests of the module that was started."""
+    """Runs the tests of the main module."""
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     print(f"1..{suite.countTestCases()}", flush=True)
     result = Tap()

@@ -3,8 +3,7 @@
 #include "gemmcl-verify.h"
 
 /*
- * Loaded before the library, this stands for kernels that compute something wrong: no result
- * passes.
+ * A preloaded library that acts like kernels with wrong results: no result passes verification.
  */
 gboolean
 gemmcl_gemm_verify (G_GNUC_UNUSED const GemmclGemm *gemm, G_GNUC_UNUSED gconstpointer a,
