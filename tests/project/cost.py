@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Measures the CPU time of tests, which other work on the machine does not change.
+"""Measures the CPU time of tests, which is independent of other load.
 
 usage: cost.py [--cold] BUILD-DIRECTORY [NAME...]
 
-Runs the tests of a build, or those that are named, one after the other, in the environment that
-Meson gives them. Prints for each: seconds of CPU time (user and system, of all its processes),
-programs and kernels that PoCL compiled for it (the kernels once for each size of work-group), the
-exit status and the name; and at the end the sums.
+Runs the tests of a build, or the named ones, one after the other, in Meson's environment. Prints
+for each: seconds of CPU time (user and system, of all its processes), programs and kernels that
+PoCL compiled for it (kernels once for each work-group size), the exit status and the name; and last
+the sums.
 
---cold   with empty caches: PoCL's in a temporary directory, and the build's removed
+--cold   with empty caches: PoCL's is in a temporary directory, and the build's is removed
 """
 
 import argparse

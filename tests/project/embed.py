@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Holds the embedding of the kernels to its rules, on a copy of kernels/. TAP out.
+"""Checks the rules for embedding kernels, on a copy of kernels/. TAP out.
 
 usage: embed.py KERNELS-DIRECTORY MESON
 
-A row without its source fails the build, so does a missing #include; editing an included header
-embeds anew; a .cl that no row names is found.
+A row without its source and a missing #include fail the build; editing an included header embeds
+again; a .cl file that no row names is found.
 """
 
 import os
@@ -48,7 +48,7 @@ def expect(said, fails, word=""):
 
 
 class Copy:
-    """A project of its own with a copy of kernels/, built once."""
+    """A small project with a copy of kernels/, built once."""
 
     def __init__(self, top):
         self.top = Path(top)
@@ -70,7 +70,7 @@ class Copy:
     def append(self, name, text):
         with open(self.kernels / name, "a", encoding="utf-8") as file:
             file.write(text)
-        # Ninja goes by time stamps, and both may fall into one tick of the clock.
+        # Ninja compares time stamps, which may be equal within one tick of the clock.
         later = self.embedded.stat().st_mtime + 2
         os.utime(self.kernels / name, (later, later))
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Holds the #include lines of a folder's C files to one direction. TAP out.
+"""Checks that the #include lines of a folder's C files have one direction. TAP out.
 
 usage: folders.py DIRECTORY
 
-No circle between the files, and none between the folders below DIRECTORY. Public headers, in
-include/, include each other only; a file that includes gemmcl-X.h depends on the folder that has
-X.h or X.c, if any. The folders' order, lowest first, is printed.
+Neither the files nor the folders below DIRECTORY may have circles. Public headers, in include/,
+include only each other; a file that includes gemmcl-X.h depends on the folder that has X.h or X.c,
+if any. Prints the order of the folders, the lowest first.
 """
 
 import re
@@ -24,12 +24,12 @@ public = {path.name: path for path in sources if path.parts[0] == PUBLIC}
 
 
 def find(name):
-    """The file that a line includes; None: not one of these."""
+    """The file that a line includes; None if it is none of these."""
     return Path(name) if Path(name) in sources else public.get(name)
 
 
 def owner(path):
-    """The folder that implements a file; None for headers of all."""
+    """The folder that implements a file; None for headers that no folder implements."""
     if path.parts[0] != PUBLIC:
         return path.parts[0]
     topic = path.stem.partition("-")[2]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Holds the sources to clang-format and to the rules that need no compiler. TAP out.
+"""Checks the sources with clang-format, and rules that need no compiler. TAP out.
 
 usage: format.py SOURCE-ROOT
 """
@@ -16,9 +16,9 @@ ROOT = Path(sys.argv[1])
 FOLDERS = ["kernels", "lib", "gst", "tools", "tests", "demos"]
 CODE = {".c", ".h", ".cl", ".clh", ".def", ".py", ".sh"}
 MOST_LINES = 600
-# Each version lays some things out in its own way.
+# Each version formats some code differently.
 CLANG_FORMAT_VERSION = 14
-# Spelled so that this file does not hold them.
+# Written so that this file does not contain the words.
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b|^\s*#\s*if\s+0\b")
 
 
@@ -32,7 +32,7 @@ def sources(suffixes):
 
 
 def clang_format():
-    """Returns (command, None) or (None, why not)."""
+    """Returns (command, None), or (None, the reason why there is none)."""
     for name in f"clang-format-{CLANG_FORMAT_VERSION}", "clang-format":
         command = shutil.which(name)
         if not command:

@@ -5,7 +5,7 @@
 
 usage: headers.py PACKAGES HEADER...
 
-PACKAGES: what pkg-config is asked for.
+PACKAGES: the packages for pkg-config.
 """
 
 import os

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Installs into an empty directory, looks at what is there and uses it. TAP out.
+"""Installs into an empty directory, checks the files and uses them. TAP out.
 
 usage: install.py MESON BUILD-ROOT PREFIX LIBDIR BINDIR MANDIR INCLUDEDIR [COMPONENT...]
 
-COMPONENT: gst, tools, docs, where they are built.
+COMPONENT: gst, tools, docs, if they are built.
 """
 
 import os
@@ -81,7 +81,7 @@ class Installed:
             raise Failed(f"not installed: {', '.join(missing)}")
 
     def has_nothing_else(self):
-        """A stray test program or private header would show here."""
+        """No other file is installed, such as a test program or a private header."""
         known = re.compile(
             rf"{LIBDIR}/(libgemmcl-1\.0\.so(\.[0-9.]+)?|gstreamer-1\.0/libgstgemmcl\.so"
             rf"|pkgconfig/gemmcl-1\.0\.pc)|{BINDIR}/gemmcl|{MANDIR}/man1/gemmcl\.1"
@@ -105,7 +105,7 @@ class Installed:
             raise Failed(f"in a header, not exported: {', '.join(sorted(declared - exported))}")
 
     def list_declared(self):
-        """The functions that the compiler finds declared in the headers, and not defined there."""
+        """The functions that headers declare but do not define, from the compiler."""
         flags = run("pkg-config", "--cflags", "gobject-2.0", "gio-2.0").split()
         declarations = self.top / "declarations"
         declared = set()
@@ -120,7 +120,7 @@ class Installed:
         return declared
 
     def makes_a_program_with_pkg_config(self):
-        # The file names the prefix, which is not where the files are now.
+        # The file has the prefix, but the files are in another directory now.
         configured = (self.libdir / "pkgconfig" / "gemmcl-1.0.pc").read_text(encoding="utf-8")
         here = self.top / "pkgconfig"
         here.mkdir()

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Compiles every row of kernels.def as OpenCL C 1.2 by clang, with no device. TAP out.
+"""Compiles every row of kernels.def as OpenCL C 1.2 with clang, without a device. TAP out.
 
 usage: kernels.py KERNELS-DIRECTORY
 
-Of the options that lib/kernels/options.c gives, each row is tried with the plainest and with the
-fullest set; one with subgroups natively, and the first of its source at each of its levels, with
-its images in buffers, too.
-Those that finish whole rows are tried with that, too, the first of each source.
-im2col is compiled for one kind of frame; tests on a device go through the others.
+Each row is compiled with the smallest and with the largest set of the options of
+lib/kernels/options.c. Rows with subgroups are compiled natively, and the first row of each source
+at each level, also with its images in buffers. The first row of each source that computes whole
+rows of D is compiled with that, too. im2col is compiled for one kind of frame; tests on a device
+cover the others.
 """
 
 import shutil
@@ -23,7 +23,7 @@ import table
 KERNELS = Path(sys.argv[1])
 CLANG = ["clang", "-x", "cl", "-cl-mad-enable", "-Xclang"]
 CLANG += ["-finclude-default-header", "-fsyntax-only", "-Wall", "-Wextra", "-Wundef", "-Werror"]
-# What OpenCL's own idiom and the including of shared parts bring with them.
+# Warnings about OpenCL's own idioms and about shared code that is included.
 CLANG += ["-Wno-unused-function", "-Wno-sign-compare", "-Wno-unused-parameter"]
 
 F32, F16, BF16, I8, U8 = 0, 2, 3, 4, 5
@@ -39,7 +39,7 @@ VARIANTS = {
 }
 WHOLE_ROWS = [*VARIANTS["plain"][:2], SOFTMAX, "WHOLE_ROWS", "ROW_COUNT=3",
               "ROW_SUM", "ROW_MAX", "ROW_ARG_MAX"]
-# The levels of subgroup.clh, and what makes clang declare their functions.
+# The levels of subgroup.clh, and the options with which clang declares their functions.
 LEVELS = {
     "native": ["-cl-std=CL1.2", "-DSUBGROUP_LEVEL=0", "-Dcl_intel_subgroups", "-cl-no-stdinc",
                "-Dcl_intel_subgroups_short", "-Dcl_khr_fp16", "-D__opencl_c_images"],
@@ -47,7 +47,7 @@ LEVELS = {
             "-Dcl_khr_subgroup_shuffle"],
     "emulated": ["-cl-std=CL1.2", "-DSUBGROUP_LEVEL=2", "-DREPEAT_IN_LOOPS"],
 }
-# Of matrix engines clang knows nothing.
+# Declarations for matrix engines, which clang lacks.
 DPAS = ["-Dcl_intel_subgroup_matrix_multiply_accumulate"]
 DPAS += ["-Dcl_intel_subgroup_matrix_multiply_accumulate_tf32"]
 DPAS += ["-Dintel_convert_tfloat32_as_float(x)=(x)"]
@@ -58,7 +58,7 @@ DPAS += [f"-Dintel_sub_group_{kind}_matrix_mad_{k}(a,b,sum)=((void)(a),(void)(b)
 IMAGE = ["-DA_IMAGE", "-DA_ORDER=0x210", "-DA_X=-1", "-DA_WIDTH=12", "-DA_HEIGHT=8",
          "-DA_CHANNELS=3", "-DA_SAMPLES=3", "-DA_SAMPLE_BYTES=1", "-DA_FEATURES=3",
          "-DA_PATCH_WIDTH=4", "-DA_PATCH_HEIGHT=4"]
-# The options of those that are no rows.
+# The options of sources that are no rows.
 HELPERS = {
     "im2col": IMAGE,
     "pack": ["-DPANEL=32", "-DB_TYPE=2"],

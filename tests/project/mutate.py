@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Puts faults into the sources, one at a time, and prints which test finds each.
+"""Puts faults into the sources, one at a time, and prints the test that finds each.
 
 usage: mutate.py [--likely] [--folder FOLDER] [--jobs N] [WORD...]
 
-The faults of mutations.txt, or those whose description has one of the WORDs. A copy of the tree is
-built in FOLDER (build-mutate of the source tree), which later runs take up again. The tests that a
-fault names are run first, then all others of the brief suite, until one fails; with --likely only
-those that it names. At the end the tests that found something are run without a fault: all of them
-have to pass.
+The faults are those of mutations.txt, or those whose description has one of the WORDs. A copy of
+the tree is built in FOLDER (default: build-mutate of the source tree), which later runs reuse. The
+tests that a fault names run first, then all others of the brief suite, until one fails; with
+--likely only the named ones run. At the end the tests that found a fault run without a fault, and
+must pass.
 
-A line for each: the seconds it took, the test and subtest that failed or SURVIVED, and the fault.
-Exit status 1 if a fault survived, did not build or was not found in the sources.
+Prints a line for each fault: the seconds, the test and subtest that failed or SURVIVED, and the
+fault. Exit status 1 if a fault survived, did not build or was not found in the sources.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from pathlib import Path
 import mutations
 
 ROOT = Path(__file__).resolve().parents[2]
-# What does not run the library, and what reads texts alone.
+# Tests that do not run the library, and tests that only read texts.
 LEFT_OUT = ["project", "docs", "demos", "bench", "driver"]
 
 
@@ -56,7 +56,7 @@ class Copy:
         self.tests = self.list_tests()
 
     def copy_sources(self):
-        """Only what differs, so that little is built again."""
+        """Copies only files that differ, so that little is built again."""
         said = run("git", "-C", ROOT, "ls-files", "-z", "-co", "--exclude-standard")
         names = {name for name in said.stdout.split("\0") if name and (ROOT / name).is_file()}
         for path in list(self.source.rglob("*")):
@@ -87,7 +87,7 @@ class Copy:
         ]
 
     def find_failure(self, names):
-        """Returns 'test: subtest' of one that fails, or None."""
+        """Returns 'test: subtest' of a test that fails, or None."""
         names = [name for name in names if name in self.tests]
         if not names:
             return None
@@ -111,7 +111,7 @@ class Copy:
         return self.find_failure(mutation["tests"]) or self.find_failure(others)
 
     def try_out(self, mutation, likely):
-        """Returns the failure, SURVIVED, or why it could not be tried."""
+        """Returns the failure, SURVIVED, or the reason why the fault could not be tried."""
         try:
             path = mutations.find(self.source, mutation["old"])
         except mutations.Stale as error:

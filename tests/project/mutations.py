@@ -32,7 +32,7 @@ def load():
 
 
 def find(root, old):
-    """Returns the one file in which @old is found, once; raises Stale otherwise."""
+    """Returns the only file that has old, and has it once; raises Stale otherwise."""
     found = [
         (path, count)
         for folder in FOLDERS

@@ -1,10 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * For ThreadSanitizer, which knows the locks of pthread. GLib's are atomic operations in a library
- * that is not instrumented, so that whatever they guard looks like a race. The functions here stand
- * before those of GLib and GStreamer in a program that has this module in LD_PRELOAD, and tell what
- * happens before what: by locks, conditions, references, pools, queues and calls in other threads.
+ * A preloaded library for ThreadSanitizer, which knows the locks of pthread. GLib's locks are
+ * atomic operations in a library that is not instrumented, so that everything they guard looks like
+ * a race. The functions here replace those of GLib and GStreamer, and tell the sanitizer the order
+ * of events: by locks, conditions, references, pools, queues and calls in other threads.
  */
 #include <glib-object.h>
 #include <gmodule.h>
@@ -14,7 +14,7 @@
 
 #include <dlfcn.h>
 
-/* The sanitizer's; NULL in a program without it. */
+/* Functions of the sanitizer; NULL in a program without it. */
 extern void __tsan_acquire (void *address) __attribute__ ((weak));
 extern void __tsan_release (void *address) __attribute__ ((weak));
 
@@ -40,7 +40,7 @@ release (gpointer address)
     (__typeof__ (&name))g_atomic_pointer_get (&next);                                              \
   })
 
-/* A lock of @Type, which lock() takes, unlock() gives up, and trylock() may take. */
+/* A lock of @Type with its functions lock(), unlock() and trylock(). */
 #define LOCK(Type, lock_, unlock_, trylock_)                                                       \
   G_MODULE_EXPORT void lock_ (Type *lock)                                                          \
   {                                                                                                \
@@ -85,7 +85,7 @@ g_cond_wait_until (GCond *cond, GMutex *mutex, gint64 end_time)
   return signalled;
 }
 
-/* What is made once: GLib's macros look at the variable first, by an atomic operation. */
+/* A call of g_once(). GLib's macro reads the variable first, by an atomic operation. */
 typedef struct {
   GOnce *once;
   GThreadFunc function;
@@ -120,7 +120,8 @@ g_once_init_leave (volatile void *location, gsize result)
   NEXT (g_once_init_leave) (location, result);
 }
 
-/* Whoever gives up the last reference sees what all others did before they gave up theirs. */
+/* The thread that releases the last reference sees everything that others did before they released
+ * theirs. */
 #define UNREF(name, Type)                                                                          \
   G_MODULE_EXPORT void name (Type object)                                                          \
   {                                                                                                \
@@ -158,7 +159,7 @@ g_weak_ref_get (GWeakRef *ref)
   return object;
 }
 
-/* Small memory that one thread makes and another frees. */
+/* Memory that one thread allocates and another frees. */
 G_MODULE_EXPORT gpointer
 g_slice_alloc (gsize size)
 {
@@ -175,7 +176,7 @@ g_slice_free1 (gsize size, gpointer memory)
   NEXT (g_slice_free1) (size, memory);
 }
 
-/* A harness keeps in such queues what came out. */
+/* GstHarness keeps outputs in such queues. */
 G_MODULE_EXPORT void
 g_async_queue_push (GAsyncQueue *queue, gpointer data)
 {
@@ -207,7 +208,7 @@ g_async_queue_timeout_pop (GAsyncQueue *queue, guint64 timeout)
 UNREF (gst_object_unref, gpointer)
 UNREF (gst_mini_object_unref, GstMiniObject *)
 
-/* What a pool gives out was given back by unref. */
+/* A buffer from a pool may have been released by an unref in another thread. */
 G_MODULE_EXPORT GstFlowReturn
 gst_buffer_pool_acquire_buffer (GstBufferPool *pool, GstBuffer **buffer,
                                 GstBufferPoolAcquireParams *params)
@@ -219,7 +220,7 @@ gst_buffer_pool_acquire_buffer (GstBufferPool *pool, GstBuffer **buffer,
   return flow;
 }
 
-/* What another thread calls, and GStreamer's own record of that, which that thread frees. */
+/* A call in another thread. That thread also frees GStreamer's record of the call. */
 typedef struct {
   GstElementCallAsyncFunc function;
   gpointer data;

@@ -18,7 +18,7 @@ from pathlib import Path
 SOURCE, BUILD = map(Path, sys.argv[1:])
 # Tests of the library that need no device.
 NAMES = ["literal", "npy"]
-KEPT = 10  # seconds that run.py keeps for ending what still runs
+KEPT = 10  # seconds that run.py reserves for ending tests
 
 
 class Failed(Exception):
@@ -26,7 +26,7 @@ class Failed(Exception):
 
 
 def run(*command):
-    """Returns (exit status, output), in an environment that knows nothing of the build."""
+    """Returns (exit status, output). The environment has nothing of the build."""
     kept = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
     said = subprocess.run(
         list(map(str, command)),
@@ -54,7 +54,7 @@ def make_test(name, script, timeout=60):
 
 
 def make_folder(top, tests):
-    """As tools/portable-tests.py would pack these tests."""
+    """Packs these tests with tools/portable-tests.py."""
     folder = Path(top) / "made"
     folder.mkdir()
     shutil.copy(SOURCE / "tools" / "portable-run.py", folder / "run.py")
@@ -69,7 +69,7 @@ def packed_tests_run(top):
                        "--build", BUILD, "--output", packed, "--suite", "lib")
     expect(status, 0, said)
     packed.rename(moved)
-    # The device's test is for machines that have one.
+    # The test of the device needs a machine with one.
     (moved / "build" / "tools" / "gemmcl").unlink(missing_ok=True)
     status, said = run(sys.executable, moved / "run.py", *NAMES)
     expect(status, 0, said)

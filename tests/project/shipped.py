@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Holds tuning-shipped.json to what lib/kernels/choice.h says of entries. TAP out.
+"""Checks tuning-shipped.json by the rules for entries in lib/kernels/choice.h. TAP out.
 
 usage: shipped.py SHIPPED-DIRECTORY GEMMCL
 
-The library ignores an entry that is wrong, so nothing else would find one. Also runs
-make-shipped.py, which makes the file, on files of its own.
+The library ignores wrong entries, so that no other test would find one. Also tests make-shipped.py,
+which makes the file.
 """
 
 import json
@@ -21,14 +21,14 @@ listed = subprocess.run([TOOL, "kernels", "--json"], stdout=subprocess.PIPE, che
 if listed.returncode:
     print("1..0 # SKIP gemmcl kernels finds no device")
     sys.exit(0)
-# Each one's name and the precision that it computes in.
+# The name of each kernel, and its precision.
 kernels = {row["name"]: row["precisions"] for row in json.loads(listed.stdout)}
 shipped = json.loads((SHIPPED / "tuning-shipped.json").read_text(encoding="utf-8"))
 entries = shipped["entries"]
 
 
 def is_sound(entry):
-    """Whether the library would understand it."""
+    """True if the library accepts the entry."""
     name, _, split = entry["kernel"].partition("/")
     sizes = [entry[letter] for letter in "mnk"]
     return (
@@ -60,7 +60,7 @@ def make_timed(m, rules, **gflops):
 
 
 def make_report(*timed):
-    """What `gemmcl check` might write of the device "B"."""
+    """A report of `gemmcl check` for the device "B"."""
     return {
         "device": {"name": "B"},
         "rows": [{"kernel": "gemm_naive", "result": "ok"},
@@ -71,7 +71,7 @@ def make_report(*timed):
 
 
 def take_over(*measured):
-    """What make-shipped.py makes of entries of the devices A and B, and of these files."""
+    """The output of make-shipped.py for entries of the devices A and B, and for these files."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{i}.json" for i in range(len(measured) + 1)]
         kept = {"version": 1, "entries": [make_entry("A", 8, "gemm_naive", 1),
@@ -87,7 +87,7 @@ def take_over(*measured):
 
 
 def replaces_problem():
-    """A report replaces what it measured, and by the rules' choice where the gain is noise."""
+    """A report replaces the entries that it measured; by the rules' choice if the gain is noise."""
     report = make_report(
         make_timed(8, "gemm_naive", gemm_naive=100.0, tiled_8x8_8x8=103.4),
         make_timed(32, "gemm_naive", gemm_naive=0.2, tiled_8x8_8x8=0.201),
@@ -98,7 +98,7 @@ def replaces_problem():
 
 
 def leaves_faults():
-    """What was wrong on exact problems is not taken, however fast."""
+    """A kernel that was wrong on exact problems is not used, even if it is the fastest."""
     report = make_report(
         make_timed(8, "gemm_naive", gemm_naive=100.0, tiled_4x4_8x8=500.0),
         make_timed(16, "tiled_4x4_8x8", tiled_4x4_8x8=500.0),

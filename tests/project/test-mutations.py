@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Holds mutations.txt to the sources: each fault has one place, and is one. TAP out.
+"""Checks mutations.txt against the sources: each fault has one place, and changes it. TAP out.
 
 usage: test-mutations.py SOURCE-ROOT
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Holds tools/test-results.py to what it promises, on logs made here. TAP on standard output."""
+"""Tests tools/test-results.py on logs made here. TAP on standard output."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import tempfile
 
 COUNTER = sys.argv[1]
 
-# What a test printed and how it ended, or a stand-in's two arguments; the last line that makes.
+# The output and the end of a test, or the two arguments of a stand-in; the expected last line.
 CASES = {
     "a plain test that passes": (dict(result="OK"), "1 passed, 0 failed, 0 skipped"),
     "a plain test that fails": (dict(result="FAIL", returncode=1), "0 passed, 1 failed, 0 skipped"),
