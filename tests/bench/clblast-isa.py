@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes what `gemmcl isa` says of CLBlast's GEMM kernels, with CLBlast's own parameters, as JSON.
+"""Writes the figures of `gemmcl isa` for CLBlast's GEMM kernels with its own parameters, as JSON.
 
 usage: clblast-isa.py CAPTURE FIGURES.json
 
-CAPTURE is libpretend-layer.so (see pretend-layer.c), an OpenCL layer over which this script calls
-the CLBlast of this machine (package libclblast1) on any OpenCL device. The program that CLBlast
-makes for the name of a GPU goes to the gemmcl on PATH and the ocloc that it finds. Exit status 77,
-with the reason, where there is no CLBlast.
+CAPTURE is libpretend-layer.so (see pretend-layer.c), an OpenCL layer with which this script calls
+the machine's CLBlast (package libclblast1) on any OpenCL device. The program that CLBlast makes for
+the name of a GPU is compiled by the gemmcl on PATH with the ocloc that it finds. Exit status 77,
+with the reason, without CLBlast.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# As OpenCL names GPUs with such a core; CLBlast has parameters of their own for the first two, and
+# OpenCL's names of GPUs with each core. CLBlast has specific parameters for the first two, and
 # those of its default Intel GPU for the others.
 DEVICES = {
     "bdw": "Intel(R) HD Graphics 5500 BroadWell U-Processor GT2",
@@ -41,7 +41,7 @@ ALL_TYPES = 0xFFFFFFFF
 
 
 def call_sgemm():
-    """One SGEMM by CLBlast on the first device, as far as it goes: the build always fails."""
+    """Calls CLBlast's SGEMM on the first device. It fails in the build."""
     cl = ctypes.CDLL("libOpenCL.so.1")
     clblast = ctypes.CDLL("libclblast.so.1")
     for name in "clCreateContext", "clCreateCommandQueue", "clCreateBuffer":
@@ -78,7 +78,7 @@ def call_sgemm():
 
 
 def capture(library, device):
-    """(program, options) that CLBlast would have built for a device of that name."""
+    """(program, options) that CLBlast would build for a device of that name."""
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(
             os.environ, CLBLAST_DEVICE=device, CLBLAST_CAPTURE=folder, OPENCL_LAYERS=str(library)
@@ -94,7 +94,7 @@ def capture(library, device):
 
 
 def compile_for(target, library):
-    """What gemmcl isa says of each of ENTRIES."""
+    """The figures of gemmcl isa for each of ENTRIES."""
     program, build_options = capture(library, DEVICES[target])
     figures = []
     with tempfile.TemporaryDirectory() as folder:

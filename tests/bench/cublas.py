@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What cuBLAS makes of f32 products on an NVIDIA GPU, through PyTorch and without tf32, and how
-gemmcl compares: `gemmcl bench` runs right before cuBLAS for each problem.
+"""Compares gemmcl with cuBLAS on f32 products on an NVIDIA GPU, through PyTorch and without tf32.
+`gemmcl bench` runs directly before cuBLAS for each problem.
 
-Both count by the GPU's clock, each run by itself, one queued behind the other; what counts is the
-median. cuBLAS's result is held to double precision, closely enough that tf32 would show.
+Both are timed by the GPU's clock, each run separately, queued one after the other; the median
+counts. cuBLAS's result is compared with double precision, closely enough to reveal tf32.
 
-Exit status: 0; 1 if a result is wrong or gemmcl fails; 2 for wrong usage; 77, with the reason,
-where PyTorch or the GPU is missing.
+Exit status: 0; 1 if a result is wrong or gemmcl fails; 2 for wrong usage; 77, with the reason, if
+PyTorch or the GPU is missing.
 """
 
 import argparse
@@ -29,12 +29,12 @@ SHAPES = (
     (230400, 64, 64))
 WARM_UP = 5
 ROWS_CHECKED = 16
-# Of the result's norm: f32 is a millionth or so off, tf32 several ten-thousandths.
+# Error bound relative to the result's norm. f32 has about 1e-6, tf32 several 1e-4.
 BOUND = 3e-5
 
 
 def load_torch():
-    """PyTorch, if it is there with a GPU."""
+    """PyTorch, if it is installed and has a GPU."""
     try:
         import torch  # pylint: disable=import-outside-toplevel
     except ImportError as missing:
@@ -48,7 +48,7 @@ def load_torch():
 
 
 def time_cublas(torch, shape, runs):
-    """The TFLOPS of the median run; None if the result is not that of f32."""
+    """The TFLOPS of the median run; None if the result is less accurate than f32."""
     m, n, k = shape
     a, b = (torch.rand(size, device="cuda") - 0.5 for size in ((m, k), (k, n)))
     d = torch.empty((m, n), device="cuda")
@@ -67,7 +67,7 @@ def time_cublas(torch, shape, runs):
 
 
 def time_gemmcl(program, shape, runs):
-    """Ours: the kernel and its TFLOPS; raises CalledProcessError."""
+    """gemmcl's kernel and its TFLOPS; raises CalledProcessError."""
     sizes = [word for letter, size in zip("MNK", shape) for word in (f"-{letter}", str(size))]
     said = subprocess.run([program, "bench", "-t", "gpu", "-k", "auto", *sizes, "-i", str(runs),
                            "--json", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -77,7 +77,7 @@ def time_gemmcl(program, shape, runs):
 
 
 def measure(torch, shape, options):
-    """A row of the table; None if something is wrong, which has been said."""
+    """A row of the table; None after an error that was printed."""
     row = dict(zip("mnk", shape))
     name = " x ".join(map(str, shape))
     ours = ""
@@ -99,7 +99,7 @@ def measure(torch, shape, options):
 
 
 def main():
-    """What the command line asks for."""
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--gemmcl", metavar="PROGRAM", help="gemmcl's program, to compare with it")
     parser.add_argument("--runs", type=int, default=23, help="runs of each problem")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The element against GStreamer's own elements that do the same, in gst-launch-1.0 lines.
+"""Compares the element with GStreamer's own elements for the same task, in gst-launch-1.0 lines.
 
 Both lines have the same source and end in fakesink. They run in turns; the ratio of a round is the
 other element's time to gemmcl's, and the median and the quartiles of the rounds are printed. A
@@ -29,7 +29,7 @@ AUDIO = (
     "audiotestsrc wave=silence num-buffers={{n}} samplesperbuffer={1} !"
     " audio/x-raw,format=F32LE,rate=48000,channels={0},channel-mask=(bitmask)0x0"
 )
-CONVERT = "videoconvert n-threads=0"  # as many threads as there are CPUs, as gemmcl has
+CONVERT = "videoconvert n-threads=0"  # a thread for each CPU, as in gemmcl
 ENDED = re.compile(r"Execution ended after (\d+):(\d+):([\d.]+)")
 TURN_SECONDS = 0.5
 TIMEOUT_SECONDS = 60
@@ -86,7 +86,7 @@ def play(source, line, count):
 
 
 def count_buffers(source, line):
-    """Returns how many buffers make a turn."""
+    """Returns the number of buffers of a turn."""
     count = 50
     while (seconds := play(source, line, count)) < TURN_SECONDS / 4:
         count *= 4

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A linear layer in a pipeline, D = max (A B + bias, 0): the element against onnxruntime.
+"""Compares the element with onnxruntime on a linear layer in a pipeline, D = max (A B + bias, 0).
 
-What is between the source and the sink is `gemmcl`, or `appsink`, a session of onnxruntime that
-reads the buffer and writes one from a pool, and `appsrc`. Both pipelines are in this process, and
-send the same buffer again and again; the first result of each is checked. They run in turns, some
-buffers each; what is compared is the median of the ratios of neighbours.
+Between the source and the sink is `gemmcl`, or `appsink`, a session of onnxruntime that reads the
+buffer and writes one from a pool, and `appsrc`. Both pipelines are in this process and send the
+same buffer repeatedly; the first result of each is checked. They run in turns of some buffers. The
+result is the median of the ratios of neighbouring turns.
 
 onnxruntime comes from PyPI, by tools/peers.sh, or from a distribution that has it.
 
 Exit status: 0; 1 if a result is wrong or a pipeline fails; 2 for wrong usage; 77, with the reason,
-where something is missing.
+if something is missing.
 """
 
 import argparse
@@ -30,7 +30,7 @@ sys.path.append(os.environ.get("GEMMCL_PEERS", "") + "/python")
 
 
 def skip(reason):
-    """Says why nothing is measured."""
+    """Prints why nothing is measured, and exits."""
     print(reason, file=sys.stderr)
     sys.exit(SKIPPED)
 
@@ -42,7 +42,7 @@ try:
 
     gi.require_version("Gst", "1.0")
     from gi.repository import Gst
-    import gi.overrides.Gst  # it maps buffers without copying them
+    import gi.overrides.Gst  # maps buffers without copies
 except (ImportError, ValueError) as missing:
     skip(f"Debian's python3-gst-1.0 and python3-numpy are missing: {missing}")
 try:
@@ -65,11 +65,11 @@ CAPS = ("other/tensors,format=static,num_tensors=1,types=(string)float32,framera
 
 
 class Failure(Exception):
-    """A pipeline that does not do its work."""
+    """The failure of a pipeline."""
 
 
 class Layer(Problem):
-    """The numbers of a layer, which are checked in double precision."""
+    """The matrices of a layer, and the check of its result in double precision."""
 
     def __init__(self, shape, folder):
         super().__init__(shape, LAYER, folder)
@@ -80,7 +80,7 @@ class Layer(Problem):
         self.weights = f"weight={folder}/b.raw#f32:{k}x{n} bias={folder}/bias.raw#f32:1x{n}"
 
     def check_bytes(self, name, result):
-        """Raises Failure unless the bytes are the layer's result."""
+        """Raises Failure unless the bytes are the result of the layer."""
         path = self.folder / "d"
         path.write_bytes(result)
         wrong = self.check(name, path)
@@ -89,7 +89,7 @@ class Layer(Problem):
 
 
 def allocation():
-    """How buffers are to be aligned."""
+    """The parameters for aligned buffers."""
     parameters = Gst.AllocationParams()
     parameters.init()
     parameters.align = ALIGNMENT
@@ -97,7 +97,7 @@ def allocation():
 
 
 class Contender:
-    """A pipeline that sends buffers when it is told to, and says how long they took."""
+    """A pipeline that sends buffers on request and measures their time."""
 
     def __init__(self, name, line, layer):
         self.name = name
@@ -124,7 +124,7 @@ class Contender:
         source.emit("push-buffer", self.buffer)
 
     def _see(self, _, info):
-        """A result is there when it can be read."""
+        """Maps a result, which waits for it."""
         buffer = info.get_buffer()
         if self.first is None:
             self.first = buffer.extract_dup(0, buffer.get_size())
@@ -138,13 +138,13 @@ class Contender:
         return Gst.PadProbeReturn.OK
 
     def start(self):
-        """Starts it, with one buffer. Returns what came out."""
+        """Starts the pipeline with one buffer. Returns its output."""
         self.pipeline.set_state(Gst.State.PLAYING)
         self.run(1)
         return self.first
 
     def run(self, count):
-        """The seconds that so many buffers take."""
+        """The seconds for this number of buffers."""
         with self.changed:
             begin = time.perf_counter()
             self.left = self.awaited = count
@@ -163,7 +163,7 @@ class Contender:
             raise Failure(f"{self.name}: no buffer came out for {TIMEOUT_SECONDS} s")
 
     def stop(self):
-        """Ends it."""
+        """Stops the pipeline."""
         with self.changed:
             self.ending = True
             self.changed.notify_all()
@@ -171,7 +171,7 @@ class Contender:
 
 
 class Element(Contender):
-    """Our element."""
+    """A pipeline with the element."""
 
     def __init__(self, layer, properties):
         super().__init__("gemmcl", "appsrc name=source format=time ! gemmcl device-type=cpu"
@@ -223,8 +223,8 @@ class Onnxruntime(Contender):
 
 
 def settle(seconds=2.0):
-    """Waits until the threads of whoever had its turn sleep: onnxruntime's look for work a while
-    before, and would disturb the next."""
+    """Waits until the threads of the last turn sleep: onnxruntime's threads spin for a while
+    before, and would disturb the next turn."""
     end = time.monotonic() + seconds
     busy = 1.0
     while busy > 0.1 and time.monotonic() < end:
@@ -252,7 +252,7 @@ def play(contenders, layer, seconds):
 
 
 def measure(shape, options):
-    """A shape from its numbers to its ratio."""
+    """Measures a shape."""
     with tempfile.TemporaryDirectory(prefix="gemmcl-pipeline-") as folder:
         layer = Layer(shape, folder)
         contenders = []
@@ -270,7 +270,7 @@ def measure(shape, options):
 
 
 def main():
-    """What the command line asks for."""
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--json", type=pathlib.Path, help="write the results there")
     parser.add_argument("--seconds", type=float, default=5.0, help="time for each shape")

@@ -1,10 +1,9 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The element in pipelines against what it is made of: the library's plan alone on the same
- * memory, memcpy, or an element that people would use otherwise. They run in turns, some buffers
- * each, so that whatever else the machine does hits all alike; what is compared is the median of
- * the ratios, or differences, of neighbours.
+ * Compares the element in pipelines with the library's plan on the same memory, with memcpy, or
+ * with another element for the same task. They run in turns of some buffers, so that other load
+ * affects all alike. The result is the median of the ratios, or differences, of neighbouring turns.
  */
 #include <glib/gstdio.h>
 
@@ -13,29 +12,29 @@
 typedef enum {
   AGAINST_DEVICE,  /* share of the plan's throughput on device buffers, without copies */
   AGAINST_PLAN,    /* share of the plan's throughput */
-  ABOVE_PLAN,      /* time that a buffer takes more */
+  ABOVE_PLAN,      /* additional time of a buffer */
   AGAINST_MEMCPY,  /* share of memcpy's throughput over the same bytes */
-  AGAINST_ELEMENT, /* share of another element's */
-  AGAINST_SYSTEM,  /* three in a row in OpenCL memory: share of the same in the system's */
+  AGAINST_ELEMENT, /* share of another element's throughput */
+  AGAINST_SYSTEM,  /* three in a row: share with OpenCL memory of that with system memory */
 } Comparison;
 
 static const gchar *const opponents[] = {"kernel", "plan", "plan", "memcpy", "element", "system"};
 
 /**
- * Case: caps without what @width and @height say, and the weight's K and N.
- * @width, @height: of video; of a tensor K and M; of audio channels and samples
- * @patch: of video in patches; 0: pixels
- * @other: the line of the other element, if there is one
+ * Case: caps without the fields of @width and @height, and the weight's K and N.
+ * @width, @height: those of video; K and M of a tensor; channels and samples of audio
+ * @patch: the size of patches of video; 0: pixels
+ * @other: (nullable): the line of the other element
  */
 typedef struct {
   const gchar *name;
   Comparison comparison;
-  gdouble goal; /* 0: none */
+  gdouble goal; /* 0: no goal */
   const gchar *caps;
   gsize width, height, patch;
   gsize k, n;
   const gchar *other;
-  gboolean gpu; /* too much for a CPU */
+  gboolean gpu; /* too slow on a CPU */
 } Case;
 
 #define TENSOR                                                                                     \
@@ -74,7 +73,7 @@ static const Case cases[] = {
     {"1920x1080 RGB, pixels, 3 times", AGAINST_SYSTEM, 0, RGB, 1920, 1080, 0, 3, 3, .gpu = TRUE},
 };
 
-/* What a case is made of, and what came of it. */
+/* The contestants of a case, and the result. */
 typedef struct {
   const Case *what;
   GemmclGemm gemm;
@@ -129,7 +128,7 @@ describe_video (Match *self)
   self->gemm.d_image = &self->d_image;
 }
 
-/* The problem that the element makes of the case's caps and weight. */
+/* Sets the problem that the element has for the case's caps and weight. */
 static void
 describe (Match *self)
 {
@@ -192,7 +191,7 @@ print_caps (const Case *what)
   return g_strdup_printf (what->caps, what->width, what->height);
 }
 
-/* Three of @line, with caps for the system's memory between them or without. */
+/* Returns: (transfer full): @line three times; with @system, caps of system memory in between. */
 static gchar *
 print_chain (Match *self, const gchar *line, gboolean system)
 {

@@ -7,14 +7,14 @@
 #include <string.h>
 
 /*
- * An OpenCL layer that makes devices other ones for benchmarks. Its environment:
+ * An OpenCL layer that changes devices for benchmarks. Environment variables:
  *
- * PEERS_FLOATS     the devices have vectors of so many floats. PoCL and Intel's runtime can be told
- *                  to compile for a lesser CPU, but go on telling the width of this one's vectors
- * CLBLAST_DEVICE   the devices are an Intel GPU of this name, for which CLBlast chooses its
+ * PEERS_FLOATS     the floats in a vector of the devices. PoCL and Intel's runtime can compile for
+ *                  a lesser CPU, but still report the vector width of this one
+ * CLBLAST_DEVICE   the name of an Intel GPU that the devices report, for which CLBlast chooses its
  *                  parameters and extensions
- * CLBLAST_CAPTURE  the folder for program.cl and build-options, that which CLBlast would build;
- *                  nothing is built, since it is for another device
+ * CLBLAST_CAPTURE  the folder for program.cl and build-options, which CLBlast would build. They are
+ *                  not built, since they are for another device
  */
 
 #define VENDOR     "Intel(R) Corporation"

@@ -1,10 +1,10 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The gain of a kernel that makes softmax and row outputs by itself: it takes turns with the same
- * plan under GEMMCL_ROWS=apart, for which steps of their own do.
+ * Measures the gain of computing softmax and row outputs in the kernel. The plan takes turns with
+ * the same plan under GEMMCL_ROWS=apart, which computes them in separate steps.
  *
- *     bench-rows [OPTION...] [KERNEL]     KERNEL: as for gemmcl bench; auto if not given
+ *     bench-rows [OPTION...] [KERNEL]     KERNEL: as for gemmcl bench; default: auto
  */
 #include "turns.h"
 

@@ -18,12 +18,12 @@ typedef struct {
 
   GMutex lock;
   GCond changed;
-  guint left;    /* buffers that the source may still send */
-  guint awaited; /* buffers that the sink has still to see */
+  guint left;    /* buffers that the source still sends */
+  guint awaited; /* buffers that the sink still waits for */
   gboolean ending;
 } Pipeline;
 
-/* Called by the source's thread when it has nothing to send. */
+/* Called in the source's thread when it needs a buffer. */
 static void
 send_one (GstAppSrc *source, guint length G_GNUC_UNUSED, gpointer data)
 {
@@ -43,7 +43,7 @@ send_one (GstAppSrc *source, guint length G_GNUC_UNUSED, gpointer data)
     gst_app_src_push_buffer (source, gst_buffer_ref (self->buffer));
 }
 
-/* A result is there when it can be read. */
+/* Maps a result, which waits for it. */
 static GstPadProbeReturn
 see_one (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
 {

@@ -8,14 +8,14 @@
 
 /**
  * contestant_new_pipeline:
- * @line: what gst-launch-1.0 takes, between a source and a sink
+ * @line: elements between a source and a sink, in the syntax of gst-launch-1.0
  * @caps: the caps of the source's buffers
- * @data: (array length=size): the source's buffers, all the same; used as they are
+ * @data: (array length=size): the memory of all buffers of the source; not copied
  *
- * `appsrc ! @caps ! @line ! queue ! fakesink sync=false`, PLAYING. The source makes buffers in its
- * own streaming thread as they are wanted, so that there is no queue between it and @line. Behind
- * the queue, which has two buffers, each buffer is mapped: the element waits for no result, so that
- * a sink that maps none would count runs that are still under way.
+ * Makes `appsrc ! @caps ! @line ! queue ! fakesink sync=false` and sets it to PLAYING. The source
+ * makes buffers in its own streaming thread on demand, so that there is no queue between it and
+ * @line. The queue has two buffers. After it each buffer is mapped: the element does not wait for
+ * results, so without maps runs that are still in flight would count.
  *
  * Returns: (transfer full): %NULL with the error of the parser or of the pipeline.
  */
@@ -24,17 +24,17 @@ Contestant *contestant_new_pipeline (const gchar *line, const gchar *caps, gpoin
 
 /**
  * first_buffer_run:
- * @properties: of the element, as gst-launch-1.0 takes them
+ * @properties: properties of the element, in the syntax of gst-launch-1.0
  *
- * Runs a pipeline for one buffer in this process and prints, in seconds, when the device was open
- * and when the buffer was there, both since the pipeline was in NULL. Returns: the exit status.
+ * Runs a pipeline for one buffer in this process. Prints the seconds from the state NULL until the
+ * device is open, and until the buffer is complete. Returns: the exit status.
  */
 gint first_buffer_run (const gchar *properties);
 
 /**
  * first_buffer_report:
  *
- * Starts this program with --first-buffer, its caches in a directory that is empty at first; prints
- * the times and appends them to @list.
+ * Starts this program with --first-buffer, first with empty caches and then with those of the first
+ * run; prints the times and appends them to @list.
  */
 gboolean first_buffer_report (const gchar *properties, json_t *list);

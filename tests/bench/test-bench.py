@@ -1,7 +1,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The benchmarks that are no others' tests, each on its smallest case for no time: that they still
-run, and that their JSON says what docs/internals/benchmarks.md reads off it.
+"""Runs the benchmarks that have no other test, each briefly on its smallest case. Checks that their
+JSON has the fields that docs/internals/benchmarks.md uses.
 
 Its argument is the folder of their programs.
 """
@@ -22,10 +22,10 @@ SKIPPED = 77
 
 
 class Benchmark(unittest.TestCase):
-    """A run of each."""
+    """A run of each benchmark."""
 
     def play(self, *command):
-        """Runs it, which must end well. Returns its table and its list of results."""
+        """Runs a benchmark, which must succeed. Returns its table and its list of results."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "results.json"
             said = subprocess.run(
@@ -43,14 +43,14 @@ class Benchmark(unittest.TestCase):
         self.assertGreaterEqual(result["rounds"], 5)
 
     def program(self, name):
-        """A program, which is not built where what it needs is missing."""
+        """A program, which is not built if a dependency is missing."""
         path = PROGRAMS / name
         if not path.exists():
             self.skipTest(f"{name} was not built")
         return path
 
     def test_pipeline(self):
-        """Of the element against the plan, the smallest buffer."""
+        """The element against the plan with the smallest buffer."""
         table, (result,) = self.play(
             self.program("bench-pipeline"), "--case", "1 float", "--seconds", "0")
         self.check_quartiles(result)
@@ -63,7 +63,7 @@ class Benchmark(unittest.TestCase):
         self.assertIn("1 float", table)
 
     def test_onnxruntime(self):
-        """Of the element against onnxruntime a layer that no tile divides; results are checked."""
+        """The element against onnxruntime with a layer that no tile divides, and its results."""
         self.program("bench-pipeline")
         table, (result,) = self.play(
             sys.executable, HERE / "pipeline-onnxruntime.py", "--seconds", "0", "5x7x9")
@@ -74,7 +74,7 @@ class Benchmark(unittest.TestCase):
         self.assertIn("5x7x9", table)
 
     def test_rows(self):
-        """Of softmax in the kernel the one with few columns."""
+        """Softmax in the kernel with few columns."""
         table, (result,) = self.play(
             self.program("bench-rows"), "--case", "4096x10x64", "--seconds", "0")
         self.assertEqual(result["case"], "4096x10x64 softmax row outputs")
@@ -85,7 +85,7 @@ class Benchmark(unittest.TestCase):
         self.assertIn(result["kernel"], table)
 
     def test_usage(self):
-        """What is no option is wrong usage."""
+        """An unknown option is wrong usage."""
         for command in ([self.program("bench-pipeline")], [self.program("bench-rows")]):
             said = subprocess.run([*command, "--jsn"], stdin=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True, check=False)

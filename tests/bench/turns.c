@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TURN_S     0.04 /* a turn lasts about that, ... */
-#define MIN_TURN   8    /* ... but this many buffers */
+#define TURN_S     0.04 /* approximate seconds of a turn */
+#define MIN_TURN   8    /* minimum buffers of a turn */
 #define MAX_TURN   5000
 #define MIN_ROUNDS 5
 #define MAX_ROUNDS 1000
-#define A_BYTE     0x3f /* four of them are 0.75 */
+#define A_BYTE     0x3f /* f32 of these bytes is 0.75 */
 
 void
 contestant_free (Contestant *self)
@@ -22,7 +22,7 @@ contestant_free (Contestant *self)
 typedef struct {
   Contestant parent;
   GemmclPlan *plan;
-  cl_command_queue queue; /* NULL: on the host's memory */
+  cl_command_queue queue; /* NULL: the plan runs on host memory */
   GemmclData a, d, rows;
 } Plan;
 
@@ -77,7 +77,7 @@ make_buffer (GemmclData *data, GemmclContext *context, gsize size, GError **erro
   return FALSE;
 }
 
-/* Sets the stride of the frame's rows. Returns: the bytes of A or D. */
+/* Sets the stride of a frame. Returns: the bytes of A or D. */
 static gsize
 describe (const GemmclImage *image, gsize elements, GemmclType type, GemmclData *data)
 {
@@ -158,7 +158,7 @@ contestant_new_memcpy (gpointer data, gsize size)
   return &self->parent;
 }
 
-/* Returns: the seconds of a buffer; negative with an error. */
+/* Plays a turn. Returns: the seconds of a buffer; negative with an error. */
 static gdouble
 take_turn (Contestant *one, guint n, GError **error)
 {
@@ -170,7 +170,8 @@ take_turn (Contestant *one, guint n, GError **error)
   return (gdouble)((one->end ? one->end : g_get_monotonic_time ()) - start) / G_USEC_PER_SEC / n;
 }
 
-/* The first turns are not counted. Returns: the seconds of a buffer of the slower one. */
+/* Plays the first turns, which do not count. Returns: the seconds of a buffer of the slower
+ * contestant. */
 static gdouble
 warm_up (Contestant *const both[2], guint n, GError **error)
 {

@@ -7,15 +7,15 @@
 #include <glib.h>
 #include <jansson.h>
 
-/* Two contestants that take turns, so that other load of the machine hits both alike; and what
- * programs that compare them have in common. */
+/* Two contestants take turns, so that other load of the machine affects both alike. Also the parts
+ * that programs which compare them share. */
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
 enum { PASSED = 0, FAILED = 1, USAGE = 2, SKIPPED = 77 };
 
-/** Contestant: @run processes @n buffers; it may set @end, by g_get_monotonic_time(), to the time
- * when the last was done, unless that is when it returns. */
+/** Contestant: @run processes @n buffers. It may set @end, by g_get_monotonic_time(), to the end of
+ * the last buffer, if that is not when it returns. */
 typedef struct _Contestant Contestant;
 struct _Contestant {
   gboolean (*run) (Contestant *self, guint n, GError **error);
@@ -28,12 +28,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Contestant, contestant_free)
 
 /**
  * contestant_new_plan:
- * @kernel: (nullable): as gemmcl_plan_new() takes it
+ * @kernel: (nullable): the kernel's name for gemmcl_plan_new()
  * @b: the weight
- * @a: (nullable): the memory that each run multiplies; %NULL for device buffers, which measures the
- *   kernels without copies
+ * @a: (nullable): A of each run in host memory; %NULL: device buffers, which measures the kernels
+ *   without copies
  *
- * The library alone, into one output.
+ * Runs the library alone, always with the same output.
  */
 Contestant *contestant_new_plan (GemmclContext *context, const GemmclGemm *gemm,
                                  const gchar *kernel, GemmclMatrix *b, gpointer a, GError **error);
@@ -44,8 +44,8 @@ const gchar *contestant_get_kernel (Contestant *self);
 /** contestant_new_memcpy: copies @size bytes of @data. */
 Contestant *contestant_new_memcpy (gpointer data, gsize size);
 
-/** Turns: the result: medians of the microseconds of a buffer, and quartiles over the rounds of
- * the ratios, theirs to ours, or of the differences in microseconds, ours less theirs. */
+/** Turns: the results: medians of the microseconds per buffer, and quartiles over the rounds of the
+ * ratios (theirs / ours) or of the differences in microseconds (ours - theirs). */
 typedef struct {
   guint rounds;
   gdouble theirs, ours;
@@ -54,13 +54,13 @@ typedef struct {
 
 /**
  * turns_play:
- * @turn: buffers of a turn; 0 for as many as take about 40 ms
- * @seconds: the time for all rounds, of which there are at least five
+ * @turn: buffers of a turn; 0: as many as take about 40 ms
+ * @seconds: the time for all rounds; there are at least five
  */
 gboolean turns_play (Turns *self, Contestant *theirs, Contestant *ours, guint turn, gdouble seconds,
                      gboolean differences, GError **error);
 
-/** turns_quantile: Sorts the numbers. Returns: the one below which @share of them lie. */
+/** turns_quantile: Sorts the numbers. Returns: the quantile @share, from 0 to 1. */
 gdouble turns_quantile (gdouble *numbers, guint n, gdouble share);
 
 /** Bench: options that programs share, and the results for --json. */
@@ -70,12 +70,12 @@ typedef struct {
   json_t *list;
 } Bench;
 
-/** bench_init: Parses the command line; @more are a program's own options.
- * Returns: %FALSE for wrong usage, which has been said. */
+/** bench_init: Parses the command line. @more: further options of the program.
+ * Returns: %FALSE after a message about wrong usage. */
 gboolean bench_init (Bench *self, const gchar *summary, const GOptionEntry *more, gint *argc,
                      gchar ***argv);
 
-/** bench_wants: Returns: whether the case is to be measured. */
+/** bench_wants: Returns: %TRUE if the user chose the case. */
 gboolean bench_wants (const Bench *self, const gchar *name);
 
 /** bench_end: Writes the results if @status is PASSED. Returns: the exit status. */

@@ -1,9 +1,9 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The contenders: what each can do, how it is started, and a process of each that answers in turns.
+"""The contenders: the forms that each supports, its command, and its process.
 
-A contender is a process of its own, so that OpenMP runtimes and thread pools do not meet: see
-process.h for what it is told and what it answers.
+Each contender is a separate process, so that OpenMP runtimes and thread pools do not interfere. See
+process.h for the protocol.
 """
 
 import dataclasses
@@ -16,13 +16,13 @@ import time
 HERE = pathlib.Path(__file__).parent
 MISSING = 77
 
-# What a row asks for: the product alone; with bias and ReLU; on u8 in and out.
+# The forms of a row: the product alone; with bias and ReLU; with u8 input and output.
 PLAIN, LAYER, BYTES = "plain", "layer", "u8"
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """A contender: its program, a variant of it, the forms it can do, and what installs it."""
+    """A contender: its program, a variant, the forms that it supports, and how to install it."""
 
     name: str
     program: str
@@ -32,7 +32,7 @@ class Kind:
     opencl: bool = False
 
     def command(self, programs):
-        """What starts it, or None where it was not built."""
+        """The command that starts it, or None if it was not built."""
         if self.program.endswith(".py"):
             return [sys.executable, str(HERE / self.program)]
         path = pathlib.Path(programs) / ("peers-" + self.program)
@@ -65,30 +65,30 @@ KINDS = (
 )
 NOT_PEERS = (OURS, STREAM, CLOCK, HOST)
 
-# How each is kept from the instructions that a lesser CPU lacks. onnxruntime knows no such switch,
-# nor does openvino, which multiplies f32 by onnxruntime's library: they are left out.
+# The settings that keep each from instructions that a lesser CPU lacks. onnxruntime has no such
+# setting, nor has openvino, which uses onnxruntime's library for f32: they are left out.
 LIMITS = {
     "avx2": {
         "OPENBLAS_CORETYPE": "Haswell",
         "DNNL_MAX_CPU_ISA": "AVX2",
         "ONEDNN_MAX_CPU_ISA": "AVX2",
         "MKL_ENABLE_INSTRUCTIONS": "AVX2",
-        # PoCL as distributions build it: its library of built-ins, which implies the CPU.
+        # PoCL, as distributions build it: the library of built-ins, which implies the CPU.
         "POCL_KERNELLIB_NAME": "avx2",
         # Intel's runtime.
         "CL_CONFIG_CPU_TARGET_ARCH": "core-avx2",
     },
 }
-# PoCL and Intel's runtime still tell the width of the CPU's vectors, by which kernels are chosen:
-# see pretend-layer.c.
+# PoCL and Intel's runtime still report the vector width of the real CPU, by which kernels are
+# chosen; see pretend-layer.c.
 FLOATS = {"avx2": "8"}
 UNLIMITED = ("onnxruntime", "openvino")
 
 
 def environment(kind, isa, programs):
     """The environment of a contender's process."""
-    # After a run MKL's threads look for work for 200 ms by default, which its next turn need not
-    # wait for: runs of a turn follow one another within microseconds.
+    # MKL's threads spin for 200 ms after a run by default. Runs of a turn follow one another within
+    # microseconds, so a shorter time does not make them slower.
     result = {**os.environ, "KMP_BLOCKTIME": "10"}
     wheels = os.environ.get("GEMMCL_PEERS")
     if wheels and not kind.opencl:
@@ -99,14 +99,14 @@ def environment(kind, isa, programs):
         if kind.opencl:
             result["OPENCL_LAYERS"] = str(pathlib.Path(programs).parent / "libpretend-layer.so")
             result["PEERS_FLOATS"] = FLOATS[isa]
-            # Programs are kept by the device's name, and Intel's runtime gives it the same one.
+            # Cached programs are found by the device's name, which Intel's runtime does not change.
             cache = result.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
             result["XDG_CACHE_HOME"] = f"{cache}/gemmcl-peers/{isa}"
     return result
 
 
 class Failure(Exception):
-    """A contender that ended, with what it said."""
+    """A contender that ended, with its output."""
 
     def __init__(self, name, status, message):
         super().__init__(f"{name}: {message or f'it ended with status {status}'}")
@@ -114,7 +114,7 @@ class Failure(Exception):
 
 
 class Contender:
-    """The process of a contender. It is quiet unless it is asked for a turn."""
+    """The process of a contender. It sleeps between its turns."""
 
     def __init__(self, kind, arguments, settings, path):
         self.name = kind.name
@@ -136,21 +136,21 @@ class Contender:
         return line
 
     def wait_ready(self):
-        """Waits until it is set up and has run once. Returns what it says that it is."""
+        """Waits until it is set up and has run once. Returns its description."""
         about = self._line().strip()
         self.settle()
         return about
 
     def turn(self, runs):
-        """Has it run so many times, and returns the seconds of each."""
+        """Runs it that many times, and returns the seconds of each run."""
         print(runs, file=self.process.stdin, flush=True)
         seconds = [float(word) for word in self._line().split()]
         self.settle()
         return seconds
 
     def settle(self, seconds=2.0):
-        """Waits until its threads sleep: most look for work a while before, and would disturb the
-        next. So nobody's looking has to be switched off, which would make its runs slower."""
+        """Waits until its threads sleep: most spin for a while before, and would disturb the next
+        contender. Switching that off would make its runs slower."""
         end = time.monotonic() + seconds
         while self._awake():
             if time.monotonic() > end:
@@ -167,7 +167,7 @@ class Contender:
         return False
 
     def close(self):
-        """Ends it."""
+        """Ends the process."""
         self.process.stdin.close()
         self.process.stdout.close()
         self.process.terminate()

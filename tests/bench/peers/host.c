@@ -1,20 +1,20 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Libraries of the host, found when the program runs, so that no headers are needed. The variants:
+ * Libraries for CPUs, loaded at run time, so that no headers are needed. The variants:
  *
- *   openblas     has no packed weights: it packs them in each call
- *   mkl          likewise
- *   mkl-packed   B is packed once, as ours is
+ *   openblas     packs B in each call; it has no function for packed weights
+ *   mkl          packs B in each call
+ *   mkl-packed   packs B once, as gemmcl does
  *
- * For M = 1 sgemv is called, which their sgemm does not turn to by itself.
+ * For M = 1 sgemv is called, which their sgemm does not use by itself.
  */
 #include <dlfcn.h>
 #include <unistd.h>
 
 #include "process.h"
 
-/* As cblas.h and MKL's headers have them. */
+/* Constants of cblas.h and MKL's headers. */
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, PACKED = 151, B_MATRIX = 162 };
 
 typedef struct {
@@ -60,8 +60,8 @@ load (Self *self, const gchar *const *names, GError **error)
   return NULL;
 }
 
-/* An OpenBLAS older than the CPU takes it for the oldest there is and runs at a quarter of its
- * speed, which would be no comparison. It reads its choice once, when it is loaded. */
+/* Chooses the core for OpenBLAS, which reads it once, when it is loaded. An OpenBLAS that does not
+ * know the CPU would use its oldest core, at a quarter of the speed. */
 static void
 help_openblas (const gchar *core)
 {

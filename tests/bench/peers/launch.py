@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The cost of a launch: a kernel that does nothing, with more and more work-groups."""
+"""The cost of a launch: a kernel without effect, with a growing number of work-groups."""
 
 import tempfile
 
@@ -14,7 +14,7 @@ KIND = Kind("launch", "opencl", (PLAIN,), "launch", opencl=True)
 
 
 def measure(settings):
-    """The results as the JSON has them; raises Failure."""
+    """The results for the JSON; raises Failure."""
     rows = []
     for groups in GROUPS:
         with tempfile.TemporaryDirectory(prefix="gemmcl-launch-") as folder:
@@ -31,7 +31,7 @@ def measure(settings):
 
 
 def print_table(launch):
-    """Prints what measure() returned."""
+    """Prints the result of measure()."""
     print(f"A kernel that does nothing, from its enqueueing until it is done: {launch['device']}\n"
           f"{'groups':>8} {'median us':>10}  quartiles")
     for row in launch["microseconds"]:

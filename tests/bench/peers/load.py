@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How much of the CPUs goes to others while contenders are timed."""
+"""The share of the CPUs that other processes use while contenders are timed."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def _busy():
-    """Seconds that all CPUs worked for anybody, those that the hypervisor took among them."""
+    """Seconds of work of all CPUs, with the time that the hypervisor took."""
     fields = pathlib.Path("/proc/stat").read_text("ascii").split("\n", 1)[0].split()[1:]
     user, nice, system, _idle, _wait, hard, soft, steal = map(int, fields[:8])
     return (user + nice + system + hard + soft + steal) / TICKS
@@ -21,7 +21,7 @@ def _spent(pid):
 
 
 class Load:
-    """From its making on: what the CPUs did for others than these processes and this one."""
+    """Measures, from its creation on, the CPU time of processes other than these and this one."""
 
     def __init__(self, processes):
         self.pids = [os.getpid(), *processes]
@@ -31,5 +31,5 @@ class Load:
         return _busy() - sum(map(_spent, self.pids))
 
     def share(self, seconds):
-        """The share of all CPUs in the given seconds that went to others."""
+        """The share of all CPUs in the given seconds that others used."""
         return max(self._others() - self.start, 0.0) / (seconds * os.cpu_count())

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""gemmcl against the libraries that people would use otherwise, on the CPU's OpenCL device.
+"""Compares gemmcl with other GEMM libraries, on the CPU's OpenCL device.
 
-Every contender is a process that has its problem set up, weights packed and threads started, and
-waits for its turn; turns alternate, so that whatever else the machine does hits all alike. What
-counts is the median of the ratios of turns of one round. tools/peers.sh installs the peers.
+Every contender is a process that has set up its problem, packed the weights and started its
+threads, and waits for its turn. Turns alternate, so that other load affects all alike. The result
+is the median of the ratios of turns in a round. tools/peers.sh installs the peers.
 
-Exit status: 0; with --strict 1 unless every goal was judged, and reached; 1 if a contender failed
-or its result is wrong; 2 for wrong usage; 77 if there is no OpenCL device.
+Exit status: 0; 1 if a contender failed or its result is wrong, and with --strict also unless every
+goal was judged and reached; 2 for wrong usage; 77 without an OpenCL device.
 """
 
 import argparse
@@ -40,13 +40,13 @@ class Settings:
         self.threads = len(os.sched_getaffinity(0))
 
     def wants(self, kind):
-        """Whether a contender is to take part."""
+        """True if a contender takes part."""
         if self.isa and kind.name in UNLIMITED:
             return False
         return not self.only or kind.name == OURS or kind.name in self.only
 
     def arguments(self, kind):
-        """What a contender is told besides its problem."""
+        """The arguments of a contender besides its problem."""
         result = ["--threads", str(self.threads)]
         if kind.opencl and self.platform:
             result += ["--platform", self.platform]
@@ -89,7 +89,7 @@ def parse_options(arguments):
 
 
 def play(row, settings, seconds):
-    """A row from its numbers to its ratios."""
+    """Plays a row."""
     with tempfile.TemporaryDirectory(prefix="gemmcl-peers-") as folder:
         with Match(Problem(*row, folder), settings) as match:
             match.invite()
@@ -100,13 +100,13 @@ def play(row, settings, seconds):
 
 
 def write(path, what):
-    """Writes the results, if they are wanted."""
+    """Writes the results, if --json asks for them."""
     if path:
         path.write_text(json.dumps(what, indent=2) + "\n", "utf-8")
 
 
 def measure_launch(options):
-    """Counts what a launch costs."""
+    """Measures the cost of a launch."""
     try:
         costs = launch.measure(Settings(options))
     except Failure as failure:

@@ -22,7 +22,7 @@ def quartiles(numbers):
 
 
 class Match:
-    """The contenders that can do a problem here, and the seconds of their turns."""
+    """The contenders that support a problem here, and the seconds of their turns."""
 
     def __init__(self, problem, settings):
         self.problem = problem
@@ -42,7 +42,7 @@ class Match:
             contender.close()
 
     def invite(self):
-        """Starts everybody, one after another, and checks each one's first result."""
+        """Starts the contenders, one after another, and checks the first result of each."""
         for kind in KINDS:
             if self.problem.form not in kind.forms or not self.settings.wants(kind):
                 continue
@@ -72,8 +72,8 @@ class Match:
             raise Failure(kind.name, 0, wrong)
 
     def play(self, seconds):
-        """Turns until the time is over. In each round everybody has one, in another order: the
-        turns of a round are the neighbours in time whose ratios count."""
+        """Plays rounds until the time is over. In each round every contender has a turn, in another
+        order. Ratios are computed within a round, whose turns are close in time."""
         shuffle = random.Random(1)
         runs = {each: self._runs_of_a_turn(each) for each in self.contenders}
         self.turns = {each.name: [] for each in self.contenders}
@@ -93,15 +93,15 @@ class Match:
         return min(max(math.ceil(TURN_SECONDS / least), 2), MOST_RUNS)
 
     def _take_turn(self, contender, runs):
-        """A turn counts as the median of its runs but the first, which finds others' data in the
-        caches."""
+        """The time of a turn: the median of its runs without the first one, which finds the data of
+        other contenders in the caches."""
         seconds = contender.turn(runs + 1)[1:]
         self.turns[contender.name].append(statistics.median(seconds))
         self.fastest[contender.name] = min(self.fastest[contender.name], *seconds)
 
     def ratios(self, name, ours=OURS):
-        """How fast ours is as a share of that contender: quartiles over the rounds, and by each
-        one's fastest run, which says more where the machine is not quiet."""
+        """The speed of gemmcl relative to a contender: quartiles over the rounds, and the ratio of
+        the fastest runs, which is more reliable on a busy machine."""
         rounds = zip(self.turns[ours], self.turns[name])
         return {**quartiles([theirs / own for own, theirs in rounds]),
                 "fastest": self.fastest[name] / self.fastest[ours]}

@@ -1,9 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The time to move the bytes alone: A to D by memcpy, each thread its share. problem.py expects
- * D = A then. It is apart from host.c, since MKL takes another library for threads where OpenMP's
- * is there.
+ * Measures a copy of A to D by memcpy, each thread a share. problem.py then expects D = A. It is
+ * not in host.c, since MKL uses another threading library if OpenMP's is loaded.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What oneDNN 2 (Debian 12) and oneDNN 3 (Debian 13) write differently, under names of our own. */
+ * Common names for calls that differ between oneDNN 2 (Debian 12) and oneDNN 3 (Debian 13). */
 #pragma once
 
 #include <glib.h>

@@ -8,7 +8,7 @@
 
 #include "onednn-compat.h"
 
-/* A, B as it is given, B in any order, the bias, and D. */
+/* A, B row-major, B in the primitive's order, the bias, and D. */
 enum { A, B, ANY, BIAS, D, N_LAYOUTS };
 
 typedef struct {
@@ -16,7 +16,7 @@ typedef struct {
   dnnl_stream_t stream;
   dnnl_primitive_t primitive;
   Layout layouts[N_LAYOUTS];
-  dnnl_memory_t memories[N_LAYOUTS]; /* at ANY that of the packed weights */
+  dnnl_memory_t memories[N_LAYOUTS]; /* [ANY]: the packed weights */
   dnnl_exec_arg_t arguments[4];
   int n_arguments;
 } OneDnn;
@@ -37,8 +37,8 @@ onednn_close (gpointer data)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (OneDnn, onednn_close)
 
-/* An inner product's weights are N x K, and so B's rows are their columns; its bias has one
- * dimension and so a layout that matmul's has not. */
+/* Makes the layouts. The weights of an inner product are N x K, the transpose of B, and its bias
+ * has one dimension; that of matmul has two. */
 static gboolean
 make_layouts (OneDnn *self, const PeersProblem *problem, gboolean matmul)
 {
@@ -85,7 +85,7 @@ execute (OneDnn *self, const_dnnl_primitive_t primitive, int n, const dnnl_exec_
          dnnl_stream_wait (self->stream) == dnnl_success;
 }
 
-/* Brings B into the order that the primitive wants. */
+/* Packs B in the order that the primitive chose. */
 static gboolean
 pack (OneDnn *self, const PeersProblem *problem, ConstLayout layout)
 {

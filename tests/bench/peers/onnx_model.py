@@ -1,7 +1,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A linear layer with ReLU as an ONNX model, in the few fields of its protocol buffers that this
-takes; their numbers are those of onnx.proto."""
+"""A linear layer with ReLU as an ONNX model. It writes the few fields of the protocol buffers that
+are needed, with the numbers of onnx.proto."""
 
 FLOAT = 1
 
@@ -38,7 +38,7 @@ def _variable(name, shape):
 
 
 def make_layer(b, bias, rows):
-    """The bytes of a model that makes d = max (a b + bias, 0) of so many rows."""
+    """The bytes of a model of d = max (a b + bias, 0) with that number of rows."""
     depth, columns = b.shape
     graph = (_field(1, _node("Gemm", ("a", "b", "bias"), "sum"))
              + _field(1, _node("Relu", ("sum",), "d"))

@@ -1,16 +1,15 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gemmcl, and CLBlast on the same device; A and D lie in device buffers, and a run is timed from
- * its enqueueing until it is done. The variants:
+ * gemmcl, and CLBlast on the same device. The variants:
  *
- *   device    that
- *   clock     by the device's clock, from the kernel's start to its end
- *   stream    two runs are under way, as in the element: a run is enqueued, into another D, and
+ *   device    A and D are in device buffers; a run is timed from its enqueueing until it is done
+ *   clock     the same, timed by the device's clock, from the kernel's start to its end
+ *   stream    two runs are in flight, as in the element: a run is enqueued, with another D, and
  *             then the one before is waited for
- *   host      the call on the host's memory, copies included
- *   clblast   CLBlast; for M = 1 its GEMV, which its GEMM does not turn to by itself
- *   launch    a kernel that does nothing, with M work-groups of one work-item
+ *   host      the call on host memory, with copies
+ *   clblast   CLBlast; for M = 1 its GEMV, which its GEMM does not use by itself
+ *   launch    a kernel without effect, with M work-groups of one work-item
  */
 #include "process.h"
 
@@ -21,7 +20,7 @@
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_program, clReleaseProgram, NULL)
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_event, clReleaseEvent, NULL)
 
-/* As clblast_c.h has them. */
+/* Constants of clblast_c.h. */
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
 
 typedef struct {
@@ -40,11 +39,11 @@ typedef struct {
 
   GemmclPlan *plan;
   guint runs;
-  gdouble seconds; /* of "clock": the device's time of the last run */
-  cl_event last;   /* of "stream": the end of the run that is still under way; NULL: none */
+  gdouble seconds; /* "clock": the device's time of the last run */
+  cl_event last;   /* "stream": the end of the in-flight run; NULL without one */
 
   ClBlast clblast;
-  cl_kernel nothing; /* of "launch" */
+  cl_kernel nothing; /* "launch": the kernel */
 } Self;
 
 static void
@@ -112,7 +111,7 @@ find_clblast (ClBlast *self, GError **error)
   return (self->sgemm && self->sgemv) || peers_fail (error, PEERS_ERROR_MISSING, "%s", dlerror ());
 }
 
-/* The condition never holds, which the compiler does not know. */
+/* Builds a kernel whose condition is never true, which the compiler does not know. */
 static gboolean
 make_launch (Self *self, GError **error)
 {
@@ -138,7 +137,7 @@ make_buffer (Self *self, gsize bytes, gpointer data)
                          CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, data, NULL);
 }
 
-/* D is zeros: CLBlast's GEMV reads it even when beta is 0. */
+/* Fills D with zeros, since CLBlast's GEMV reads it even if beta is 0. */
 static gboolean
 make_buffers (Self *self, GError **error)
 {

@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""onnxruntime, with Gemm and Relu; A and D stay where they are, as ours do."""
+"""onnxruntime, with Gemm and Relu. A and D stay in the same memory, as with gemmcl."""
 
 import sys
 

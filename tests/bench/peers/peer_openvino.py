@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""openvino, with MatMul, Add and Relu; A and D stay where they are, as ours do."""
+"""openvino, with MatMul, Add and Relu. A and D stay in the same memory, as with gemmcl."""
 
 import sys
 
@@ -16,7 +16,7 @@ def prepare(layer):
     a = opset8.parameter(layer.a.shape, openvino.Type.f32)
     product = opset8.matmul(a, opset8.constant(layer.b), False, False)
     d = opset8.relu(opset8.add(product, opset8.constant(layer.bias)))
-    # Some CPUs would get bf16 otherwise.
+    # Otherwise openvino uses bf16 on some CPUs.
     compiled = openvino.Core().compile_model(openvino.Model([d], [a]), "CPU", {
         "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32",
         "INFERENCE_NUM_THREADS": layer.threads})

@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The numbers that the contenders multiply, and whether what comes out is right."""
+"""The matrices of the contenders, and the check of their results."""
 
 import pathlib
 
@@ -31,7 +31,7 @@ class Problem:
         self.a = self._make_a(random, m, k)
         self.b = (random.random((k, n), numpy.float32) - numpy.float32(0.5)).astype(numpy.float32)
         if form == BYTES:
-            # As a colour matrix does, it leaves white white.
+            # Like a colour matrix, it keeps white.
             self.b = numpy.abs(self.b) / numpy.abs(self.b).sum(axis=0)
         self.bias = random.random(n, numpy.float32) - numpy.float32(0.5)
         for name in ("a", "b", "bias"):
@@ -44,17 +44,17 @@ class Problem:
 
     @property
     def name(self):
-        """The shape, as people write it."""
+        """The shape as text."""
         return "x".join(map(str, self.shape))
 
     def arguments(self):
-        """What a contender is told of it."""
+        """The arguments of a contender for the problem."""
         forms = {LAYER: ["--layer"], BYTES: ["--bytes"]}
         return ["--shape", self.name, "--folder", str(self.folder), *forms.get(self.form, [])]
 
     def check(self, name, path):
-        """Holds a contender's result to one in double precision, on rows spread over the whole.
-        Returns what is wrong, or None."""
+        """Compares rows of a contender's result, spread over the whole, with double precision.
+        Returns a description of the error, or None."""
         kind = numpy.uint8 if self.form == BYTES else numpy.float32
         m, n, k = self.shape
         d = numpy.fromfile(path, kind).reshape(m, n)

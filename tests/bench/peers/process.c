@@ -28,7 +28,7 @@ peers_is (const PeersProblem *problem, const gchar *variant)
   return g_str_equal (problem->variant, variant);
 }
 
-/* Finer than GLib's microseconds. */
+/* Returns: the time in seconds, with a finer resolution than GLib's microseconds. */
 static gdouble
 get_seconds (void)
 {
@@ -51,8 +51,7 @@ problem_clear (PeersProblem *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PeersProblem, problem_clear)
 
-/* Aligned as every contender likes it, on memory like any program's: a mapped file's would not get
- * large pages. */
+/* Reads a matrix into aligned memory. A mapped file would not get large pages. */
 static gpointer
 read_matrix (const gchar *folder, const gchar *name, gsize bytes, GError **error)
 {
@@ -122,7 +121,7 @@ parse (PeersProblem *self, gchar **folder, gchar **result, gint argc, gchar **ar
   return read_problem (self, shape, *folder, error);
 }
 
-/* The first run, whose result peers.py checks before it asks for any that is timed. */
+/* Runs once and writes the result, which main.py checks before the timed runs. */
 static gboolean
 run_first (const PeersContender *contender, gpointer self, const PeersProblem *problem,
            const gchar *result, GError **error)
@@ -134,7 +133,7 @@ run_first (const PeersContender *contender, gpointer self, const PeersProblem *p
                                    G_FILE_SET_CONTENTS_NONE, 0600, error);
 }
 
-/* Appends the seconds of each. */
+/* Times @runs runs and appends the seconds of each to @line. */
 static gboolean
 time_runs (const PeersContender *contender, gpointer self, const PeersProblem *problem, guint runs,
            GString *line, GError **error)

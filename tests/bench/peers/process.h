@@ -7,14 +7,14 @@
 /**
  * PeersProblem:
  * @m, @n, @k: D is m x n, A m x k, B k x n, all row-major without gaps
- * @layer: D = max (A B + bias, 0); else D = A B
- * @bytes: A and D are u8; else all is f32. B and the bias are f32 in any case
+ * @layer: D = max (A B + bias, 0); otherwise D = A B
+ * @bytes: A and D are u8; otherwise f32. B and the bias are always f32
  * @threads: the number of CPUs
- * @variant: the contender of those in one program, and how it is timed; "" if there is one only
+ * @variant: the contender, if a program has several, and its timing; "" otherwise
  * @kernel: (nullable): the kernel of gemmcl
  * @platform: (nullable): OpenCL's platform
- * @a, @b, @bias: the operands, on pages' boundaries
- * @d: where the result goes
+ * @a, @b, @bias: the operands, aligned to pages
+ * @d: memory for the result
  */
 typedef struct {
   gsize m, n, k;
@@ -28,17 +28,17 @@ typedef struct {
 
 /**
  * PeersContender:
- * @open: packs the weights and does all that is done once; appends its name and choices to @about.
- *   %NULL with an error whose code is %PEERS_ERROR_MISSING where the contender cannot do this here
- * @run: the problem once, until D is there; this is timed
- * @read: (nullable): brings the last run's result to the problem's d, unless @run left it there
- * @close: frees what @open returned
- * @drain: (nullable): of the variant "stream", where @run returns before D is there: waits for the
- *   runs under way. A turn is then timed as a whole, and each of its runs counts its share
- * @clock: (nullable): of the variant "clock": the seconds that the last run took by its device's
+ * @open: packs the weights and does all other work that is done once; appends its name and choices
+ *   to @about. Returns %NULL with %PEERS_ERROR_MISSING if the contender is not available
+ * @run: runs the problem once, until D is complete; this is timed
+ * @read: (nullable): copies the result of the last run to the problem's d, unless @run writes there
+ * @close: frees the result of @open
+ * @drain: (nullable): for the variant "stream", whose @run returns before D is complete: waits for
+ *   the in-flight runs. A turn is then timed as a whole, and each run counts as an equal share
+ * @clock: (nullable): for the variant "clock": returns the seconds of the last run by the device's
  *   clock
  *
- * What a program in this folder implements.
+ * The interface that a program in this folder implements.
  */
 typedef struct {
   gpointer (*open) (const PeersProblem *problem, GString *about, GError **error);
@@ -60,16 +60,16 @@ typedef enum {
 gboolean peers_fail (GError **error, PeersError code, const gchar *format, ...)
     G_GNUC_PRINTF (3, 4);
 
-/** peers_is: Returns: whether the problem is for that variant. */
+/** peers_is: Returns: %TRUE if the problem is for that variant. */
 gboolean peers_is (const PeersProblem *problem, const gchar *variant);
 
 /**
  * peers_process_main:
  *
- * A contender's main(): reads the matrices, opens the contender, runs it once, writes D, prints a
- * line that says what it is, and then answers each number on standard input with the seconds of so
- * many runs, in a line, until there are no more. contenders.py is the other side.
+ * A contender's main(): reads the matrices, opens the contender, runs it once, writes D and prints
+ * a line that describes it. Then it answers each number on the standard input with a line of the
+ * seconds of that many runs, until the end of the input. contenders.py is the other side.
  *
- * Returns: the exit status: 0, 1 with a message, or 77 with one where the contender is missing.
+ * Returns: the exit status: 0, 1 with a message, or 77 with one if the contender is missing.
  */
 gint peers_process_main (const PeersContender *contender, gint argc, gchar **argv);

@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What process.h is to contenders in C, for those in Python."""
+"""The counterpart of process.h for contenders in Python."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ FAILED, MISSING = 1, 77
 
 
 class Layer:
-    """D = max (A B + bias, 0), all row-major f32, and how many threads may work on it."""
+    """D = max (A B + bias, 0), all row-major f32, and the number of threads."""
 
     def __init__(self, options):
         m, n, k = map(int, options.shape.split("x"))
@@ -24,7 +24,7 @@ class Layer:
 
 
 def serve(run):
-    """Answers each number on standard input with the seconds of so many runs."""
+    """Answers each number on the standard input with the seconds of that many runs."""
     clock = time.perf_counter
     for line in sys.stdin:
         seconds = []
@@ -36,8 +36,8 @@ def serve(run):
 
 
 def main(prepare):
-    """A contender's program. prepare() is given the layer and returns what the contender is, in
-    words, and a function that leaves D in the layer's d. Returns the exit status."""
+    """A contender's program. prepare(layer) returns a description of the contender, and a function
+    that writes D to the layer's d. Returns the exit status."""
     parser = argparse.ArgumentParser()
     for name in ("--shape", "--folder", "--result"):
         parser.add_argument(name, required=True)

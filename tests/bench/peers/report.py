@@ -1,13 +1,13 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a match comes to: the best peer, ratios, verdicts; as a table and as JSON."""
+"""The results of a match: the best peer, ratios, verdicts; as a table and as JSON."""
 
 import pathlib
 import re
 
 from contenders import BYTES, CLBLAST, CLOCK, LAYER, NOT_PEERS, OURS, PLAIN, STREAM
 
-# M, N, K: at least so much of the best peer, and of CLBlast.
+# M, N, K: the goals: the minimum speed relative to the best peer, and to CLBlast.
 GOALS = {
     (1024, 1024, 1024): (0.95, 7),
     (64, 1024, 1024): (0.90, 8),
@@ -17,15 +17,15 @@ GOALS = {
     (230400, 64, 64): (0.90, 7),
     (921600, 3, 3): (0.5, None),
 }
-# Where more of the CPUs is in other hands, no goal is judged: threads that wait for each other wait
-# for whoever took the CPU of one of them, which can make any contender ten times slower.
+# Goals are judged only if others use at most this share of the CPUs. Threads that wait for each
+# other wait for the process that took the CPU of one, which can make a contender ten times slower.
 QUIET = 0.1
 WIDTHS = (("avx512f", "AVX-512, 16 floats"), ("avx2", "AVX2, 8 floats"), ("avx", "AVX, 8 floats"),
           ("sse2", "SSE2, 4 floats"), ("asimd", "NEON, 4 floats"))
 
 
 def describe_cpu():
-    """The CPU's name and numbers, and how wide its vectors are."""
+    """The CPU's name and numbers, and its vector width."""
     text = pathlib.Path("/proc/cpuinfo").read_text("utf-8")
     fields = {key.strip(): value.strip() for key, _, value in
               (line.partition(":") for line in text.split("\n\n")[0].splitlines())}
@@ -38,20 +38,20 @@ def describe_cpu():
 
 
 def judge(ratio, goal, quiet):
-    """A ratio's quartiles, with the goal and whether the median reaches it."""
+    """The quartiles of a ratio, the goal, and True if the median reaches it."""
     reached = ratio["median"] >= goal if goal is not None and quiet else None
     return {**ratio, "goal": goal, "reached": reached}
 
 
 def find_best(match, ours):
-    """The peer that ours is the smallest share of, and its ratios; None where there is none."""
+    """The fastest peer relative to gemmcl, and its ratios; None without peers."""
     ratios = {each.name: match.ratios(each.name, ours) for each in match.contenders
               if each.name not in NOT_PEERS}
     return min(ratios.items(), key=lambda item: item[1]["median"], default=None)
 
 
 def make_row(match):
-    """A match as the JSON has it."""
+    """A match for the JSON."""
     problem = match.problem
     m, n, k = problem.shape
     goals = GOALS.get(problem.shape, (None, None))
@@ -79,7 +79,7 @@ def make_row(match):
 
 
 def speed(row):
-    """Ours in GFLOPS, or for bytes in GB/s read and written."""
+    """The speed of gemmcl in GFLOPS, or for u8 in GB/s read and written."""
     m, n, k = row["m"], row["n"], row["k"]
     amount = m * (k + n) if row["form"] == BYTES else 2 * m * n * k
     unit = "GB/s" if row["form"] == BYTES else "GFLOPS"
@@ -103,7 +103,7 @@ def name_of(row):
 
 
 def print_row(row):
-    """A row of the table; below it ours as a share of each contender."""
+    """A row of the table; below it the speed of gemmcl relative to each contender."""
     print(f"{name_of(row):27} {row['kernel']:20} {speed(row):>14}  {row.get('best_peer', '-'):21}"
           f"{words_of(row.get('of_best_peer')):38} {words_of(row.get('streaming')):38}"
           f" {words_of(row.get('by_clock')):38}"
@@ -125,7 +125,7 @@ def print_head():
 
 
 def print_foot(rows):
-    """Who took part, who did not, and how many goals were reached."""
+    """The contenders that took part and those that did not, and the number of reached goals."""
     about, missing = {}, {}
     for row in rows:
         about |= row["about"]
@@ -142,5 +142,5 @@ def print_foot(rows):
 
 
 def all_reached(rows):
-    """Whether every goal was judged, and reached."""
+    """True if every goal was judged and reached."""
     return all(all(row["reached"]) and not row["not_judged"] for row in rows)

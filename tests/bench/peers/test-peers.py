@@ -1,6 +1,6 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The peers benchmark on problems that take no time: what it prints, checks and judges.
+"""The peers benchmark on small problems: its output, checks and verdicts.
 
 Its argument is the folder of the contenders' programs.
 """
@@ -28,7 +28,7 @@ from report import GOALS, all_reached, make_row
 
 
 def play(*arguments, **environment):
-    """Runs the benchmark. Returns how it ended and what it said."""
+    """Runs the benchmark. Returns its exit status and output."""
     return subprocess.run(
         [sys.executable, HERE / "main.py", "--programs", PROGRAMS, "--seconds", "0", *arguments],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -36,7 +36,7 @@ def play(*arguments, **environment):
 
 
 class Run(tool.TestCase):
-    """The whole of it, with contenders that are always there."""
+    """The whole benchmark, with contenders that are always available."""
 
     def test_rows(self):
         """Each form of a row is played, its results are checked, and the JSON has the ratios."""
@@ -56,7 +56,7 @@ class Run(tool.TestCase):
         self.assertIn("33x20x17 bias, ReLU", said.stdout)
 
     def test_missing(self):
-        """What is not installed is named, with what installs it."""
+        """Missing contenders are named, with the way to install them."""
         with tempfile.TemporaryDirectory() as folder:
             os.symlink(pathlib.Path(PROGRAMS) / "peers-opencl", folder + "/peers-opencl")
             said = play("--programs", folder, "--contenders", "OpenBLAS", "8x8x8")
@@ -66,22 +66,22 @@ class Run(tool.TestCase):
         self.assertRegex(said.stdout, "OpenBLAS is missing.*libopenblas0")
 
     def test_usage(self):
-        """A row that is none is wrong usage."""
+        """An invalid row is wrong usage."""
         for row in ("8x8", "0x8x8", "8x8x8+f64", "8xax8"):
             self.assertEqual(play(row).returncode, 2, row)
 
     def test_kernel_unknown(self):
-        """A contender that fails ends it, with what the contender said."""
+        """A failing contender ends the benchmark, with the contender's output."""
         said = play("--kernel", "vectro_4x64_1x1", "8x8x8")
         self.assertIn(said.returncode, (1, 77))
         self.assertIn("vectro" if said.returncode == 1 else "", said.stderr)
 
 
 class Check(unittest.TestCase):
-    """Results are held to double precision."""
+    """Results are compared with double precision."""
 
     def result_of(self, form, spoil):
-        """What check() says of the right result after spoil()."""
+        """The result of check() for the right result after spoil()."""
         with tempfile.TemporaryDirectory() as folder:
             problem = Problem((9, 5, 7), form, folder)
             d = problem.a.astype(float) @ problem.b.astype(float)
@@ -98,7 +98,7 @@ class Check(unittest.TestCase):
             self.assertIsNone(self.result_of(form, lambda d: None), form)
 
     def test_wrong(self):
-        """One wrong element does not, nor does NaN."""
+        """One wrong element fails, and so does NaN."""
         def add(d):
             d[8, 4] += 2
 
@@ -110,10 +110,10 @@ class Check(unittest.TestCase):
 
 
 class Judge(unittest.TestCase):
-    """Which peer is the best, and what counts as reached."""
+    """The choice of the best peer, and of reached goals."""
 
     def row(self, others=0.0, **medians):
-        """The first goal's row of a match with such ratios."""
+        """The row of the first goal for a match with these ratios."""
         names = {"clblast": CLBLAST, "streaming": STREAM, "clock": CLOCK}
         share = {OURS: 1.0, STREAM: 1.25, CLOCK: 1.0}
         ratios = {names.get(name, name): {"median": median} for name, median in medians.items()}
@@ -126,14 +126,14 @@ class Judge(unittest.TestCase):
         return make_row(match)
 
     def test_best(self):
-        """The best peer is the one that ours is the smallest share of."""
+        """The best peer is the one with the smallest ratio."""
         row = self.row(slow=2.0, fast=0.97, clblast=9.0)
         self.assertEqual(row["best_peer"], "fast")
         self.assertEqual(row["reached"], [True, True])
         self.assertTrue(all_reached([row]))
 
     def test_variants(self):
-        """Two under way, and what the device's clock says, are judged by themselves."""
+        """Two runs in flight, and the device's clock, are judged separately."""
         row = self.row(slow=2.0, fast=0.8, clblast=9.0, streaming=0.8, clock=0.4)
         self.assertEqual((row["best_peer"], row["of_best_peer"]["reached"]), ("fast", False))
         self.assertEqual((row["streaming"]["median"], row["streaming"]["reached"]), (1.0, True))
@@ -148,7 +148,7 @@ class Judge(unittest.TestCase):
         self.assertFalse(all_reached([row]))
 
     def test_not_judged(self):
-        """Without the peer, or on a machine that others use, nothing is reached."""
+        """Without the peer, or on a busy machine, no goal is reached."""
         for row in (self.row(fast=0.97), self.row(0.5, fast=0.97, clblast=9.0)):
             self.assertGreater(row["not_judged"], 0)
             self.assertFalse(all_reached([row]))
