@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Builds docs/examples/multiply.c as docs/library.md says, runs it and checks its results. TAP out.
+"""Builds docs/examples/multiply.c as in docs/library.md, runs it and checks its results. TAP out.
 
 usage: example.py SOURCE LIBRARY-DIRECTORY COMPILER...
 

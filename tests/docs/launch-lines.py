@@ -25,7 +25,7 @@ SECONDS = 120
 
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?:\$ )?(?:\w+=\S+ )*(gst-launch-1\.0|gst-inspect-1\.0|gemmcl) ", re.M)
-# Without --no-fault, gst-launch-1.0 waits for a debugger where it should crash.
+# Without --no-fault, gst-launch-1.0 waits for a debugger instead of crashing.
 FAKES = {
     "autovideosink": "fakevideosink",
     "autoaudiosink": "fakeaudiosink",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks that the files and headings exist that the documents refer to. TAP out.
+"""Checks that the files and headings to which the documents refer exist. TAP out.
 
 usage: links.py SOURCE-ROOT
 """
@@ -17,13 +17,13 @@ PATH = re.compile(
     r"(?<![\w./*<-])((?:docs|demos|gst|kernels|lib|tests|tools)/[\w./-]+"
     r"\.(?:[ch]|clh?|def|json|md|py|sh))\b"
 )
-# Words that stand for a name in a path.
+# Placeholders for names in a path.
 PLACEHOLDERS = {"METHOD", "SUBCOMMAND"}
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
 def anchors(path):
-    """The names by which headings of @path are linked to."""
+    """The anchors of the headings of path."""
     headings = HEADING.findall(path.read_text(encoding="utf-8"))
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

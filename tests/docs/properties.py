@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 INHERITED = {"name", "parent", "qos"}
-# gst-inspect-1.0's words for the table's none and for an empty cell.
+# gst-inspect-1.0's words for "none" and for an empty cell of the table.
 NOTHING = {"null", "", '""', "(NULL)"}
 
 
@@ -29,7 +29,7 @@ def documented(path):
 
 
 def inspected():
-    """Returns {property: what gst-inspect-1.0 says of it} of the element's own properties."""
+    """Returns {property: text of gst-inspect-1.0} for the element's own properties."""
     said = subprocess.run(
         ["gst-inspect-1.0", "gemmcl"], stdout=subprocess.PIPE, text=True, check=True
     ).stdout
@@ -50,7 +50,7 @@ def get_default(said):
 
 
 def flaws(said):
-    """Yields what a user misses in the text of a property."""
+    """Yields the parts that the text of a property lacks."""
     blurb, *lines = said.splitlines()
     rest = "\n".join(lines)
     if not re.match(r"[A-Z].{10,}[^.\s]$", blurb):

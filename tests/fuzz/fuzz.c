@@ -6,7 +6,7 @@
 
 #include "gemmcl-error.h"
 
-/* The program of one target, which the build names TARGET. */
+/* The program of one target, the macro TARGET. */
 
 int
 LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
@@ -27,7 +27,7 @@ fuzz_check_error (gboolean failed, GError *error)
 
 #ifndef HAVE_LIBFUZZER
 
-/* Feeds a target with the files of directories, without libFuzzer. TAP out. */
+/* Runs a target on the files of directories, without libFuzzer. TAP out. */
 
 static guint
 replay (const gchar *path)

@@ -5,9 +5,9 @@
 #include <glib.h>
 
 /*
- * Fuzz targets: each feeds one reader with anything. It asserts that the reader reports an error or
- * returns what its documentation says; sanitizers see the rest. With libFuzzer, the meson option
- * fuzz, inputs are made up; otherwise fuzz.c feeds the files of tests/fuzz/corpus.
+ * Fuzz targets: each runs one reader on arbitrary input. It asserts that the reader reports an
+ * error or returns a documented result; sanitizers find other errors. With libFuzzer (the meson
+ * option fuzz) inputs are generated; otherwise fuzz.c uses the files of tests/fuzz/corpus.
  */
 void fuzz_cache (const guint8 *data, gsize size);
 void fuzz_kernel (const guint8 *data, gsize size);
@@ -20,7 +20,7 @@ void fuzz_where (const guint8 *data, gsize size);
 
 int LLVMFuzzerTestOneInput (const guint8 *data, gsize size);
 
-/** fuzz_check_error: Asserts that a failure has an error of the library's, with a message. */
+/** fuzz_check_error: Asserts that a failure has an error of the library with a message. */
 void fuzz_check_error (gboolean failed, GError *error);
 
 /** FUZZ_TEXT: the input as a string, cut at its first NUL. */

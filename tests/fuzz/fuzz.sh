@@ -3,15 +3,16 @@
 #
 #   fuzz.sh PROGRAM CORPUS DICTIONARY [OPTION...]
 #
-# GEMMCL_FUZZ_SECONDS says for how long (60). Inputs that reach something new are kept beside the
-# program, for the next time; so are those that break it, which the last lines name.
+# GEMMCL_FUZZ_SECONDS is the duration in seconds (default: 60). Inputs that reach new code are kept
+# beside the program for the next run. Inputs that break it are kept, too, and named in the last
+# lines.
 set -euo pipefail
 
 program=$1 corpus=$2 dictionary=$3
 shift 3
 found=$program.found
 mkdir -p "$found"
-# Most readers want a file for each input.
+# Most readers need a file for each input.
 if [ -d /dev/shm ]; then
   export TMPDIR=/dev/shm
 fi

@@ -5,8 +5,8 @@
 
 usage: make-corpus.py [FOLDER]
 
-FOLDER is corpus, beside this file. What the script no longer writes is removed. An input that once
-broke a reader stays here for good, under a name that says what it is.
+The default FOLDER is corpus, beside this file. Files that the script no longer writes are removed.
+An input that once broke a reader is kept permanently, under a descriptive name.
 """
 
 import hashlib

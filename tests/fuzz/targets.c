@@ -14,7 +14,7 @@
 #include "gemmcl-matrix.h"
 #include "kernels/choice.h"
 
-#define BYTES 24 /* of the file behind which fuzz_where() types */
+#define BYTES 24 /* size of the file to whose name fuzz_where() appends */
 #define KEY   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static gchar *dir, *cache;
@@ -36,7 +36,7 @@ remove_dir (void)
   g_free (dir);
 }
 
-/* A directory of this process, which its end removes. It is XDG_CACHE_HOME, too. */
+/* Returns: the temporary directory of this process, removed at its end. XDG_CACHE_HOME names it. */
 static const gchar *
 get_dir (void)
 {
@@ -52,8 +52,8 @@ get_dir (void)
   return dir;
 }
 
-/* Not by g_file_set_contents(), which may wait for the disk. Returns: (transfer none): the path,
- * until the same file is written again. */
+/* Writes a file without g_file_set_contents(), which may wait for the disk. Returns: (transfer
+ * none): the path, valid until the same file is written again. */
 static const gchar *
 write_file (const gchar *name, gconstpointer data, gsize size)
 {
@@ -76,7 +76,7 @@ write_cache (const gchar *name, gconstpointer data, gsize size)
   write_file (full, data, size);
 }
 
-/* Reads all elements of what a reader made of a file of @size bytes, or checks its error. */
+/* Reads all elements of the matrix from a file of @size bytes, or checks the reader's error. */
 static void
 use_matrix (GemmclMatrix *matrix, GError *error, gsize size)
 {
@@ -127,8 +127,8 @@ fuzz_npy (const guint8 *data, gsize size)
   }
 }
 
-/* gemmcl_matrix_load_safetensors(): a safetensors file, of which the tensors w and v are looked up;
- * w.scale and w.zero_point go with w. */
+/* gemmcl_matrix_load_safetensors(): a safetensors file with the tensors w and v; w.scale and
+ * w.zero_point belong to w. */
 void
 fuzz_safetensors (const guint8 *data, gsize size)
 {
@@ -143,7 +143,7 @@ fuzz_safetensors (const guint8 *data, gsize size)
   }
 }
 
-/* gemmcl_matrix_load(): what users type after the name of a file, which is there as .raw, .npy and
+/* gemmcl_matrix_load(): the text after the name of a file, which exists as .raw, .npy and
  * .safetensors; as a path and as a URI. */
 void
 fuzz_where (const guint8 *data, gsize size)
@@ -162,7 +162,7 @@ fuzz_where (const guint8 *data, gsize size)
   }
 }
 
-/* gemmcl_cache_load(): an entry of the program cache, as it is and with a head that fits. */
+/* gemmcl_cache_load(): an entry of the program cache, unchanged and with a valid head. */
 void
 fuzz_cache (const guint8 *data, gsize size)
 {
@@ -184,7 +184,7 @@ fuzz_cache (const guint8 *data, gsize size)
     g_assert_true (memcmp (g_bytes_get_data (found, NULL), data, size) == 0);
 }
 
-/* gemmcl_kernel_exists(): a kernel's name, maybe with a split. */
+/* gemmcl_kernel_exists(): a kernel's name, with or without a split of K. */
 void
 fuzz_kernel (const guint8 *data, gsize size)
 {
@@ -195,7 +195,7 @@ fuzz_kernel (const guint8 *data, gsize size)
   fuzz_check_error (!exists, error);
 }
 
-/* gemmcl_tuning_find(): the user's tuning.json, and what it says of a problem on a device. */
+/* gemmcl_tuning_find(): the user's tuning.json, for a problem on a device. */
 void
 fuzz_tuning (const guint8 *data, gsize size)
 {

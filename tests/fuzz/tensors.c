@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Both are of tensors that have been read, so that they print alike if they are the same. */
+/* Asserts that each spelling of @tensors, which were parsed, parses to the same tensors. */
 static void
 check_same (const GstGemmclTensors *tensors)
 {
@@ -23,8 +23,8 @@ check_same (const GstGemmclTensors *tensors)
   }
 }
 
-/* gst_gemmcl_tensors_parse(): dimensions and types of the element's caps, a line each. In caps all
- * strings are UTF-8. */
+/* gst_gemmcl_tensors_parse(): a line with the dimensions and one with the types of the element's
+ * caps. All strings in caps are UTF-8. */
 void
 fuzz_tensors (const guint8 *data, gsize size)
 {

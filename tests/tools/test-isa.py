@@ -133,8 +133,8 @@ for release, targets in RELEASES.items():
 
 
 class WholeRows(CompilerTestCase):
-    """A row of the table in which several subgroups share rows of D has enough registers for softmax,
-    sum and max. The library does not use it for arg-max, for which it has too few."""
+    """A row of the table in which several subgroups share rows of D has enough registers for
+    softmax, sum and max. The library does not use it for arg-max, which needs too many."""
 
     ROW = "xmx_i8_32x4_8x64"
 
