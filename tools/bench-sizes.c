@@ -11,8 +11,8 @@ static gboolean
 fail_sweep (const gchar *part, GError **error)
 {
   g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-               "--sweep takes sizes from 1 to %d with commas between, FROM:TO, of which each is "
-               "twice the one before, and FROM:TO:STEP, not \"%s\".",
+               "--sweep takes sizes from 1 to %d, separated by commas, or FROM:TO, where each size "
+               "is twice the one before, or FROM:TO:STEP; not \"%s\".",
                G_MAXINT, part);
   return FALSE;
 }

@@ -28,7 +28,7 @@ is_faulty (const json_t *object)
   return result != NULL && g_strv_contains (faults, result);
 }
 
-/* Those of a list of objects. */
+/* Returns: the number of faults in a list of objects. */
 static guint
 count_faults (const json_t *list)
 {

@@ -134,7 +134,7 @@ check_va (Check *self, gdouble seconds, GError **error)
   else if (!json_is_true (json_object_get (self->report, "shares_surfaces")))
     set_result (self, "absent", "The device has no cl_intel_va_api_media_sharing.", NULL);
   else if (launch == NULL || inspect == NULL)
-    set_result (self, "absent", LAUNCH " or " INSPECT " is not there.", NULL);
+    set_result (self, "absent", LAUNCH " or " INSPECT " is not installed.", NULL);
   else
     /* GStreamer has vapostproc exactly if there is a VA driver. */
     return has_element (self, "vapostproc", deadline, &has, error) &&

@@ -289,9 +289,9 @@ const ToolCommand tool_check = {
         "on eight shapes, or on those given, by the device's clock; the table has 10^9 "
         "operations a second, their share of the f32 peak, and the gain of the fastest over "
         "the rules' choice.\n\n"
-        "Kernels and the element run in processes of their own. One that crashes, hangs or "
-        "loses the device is reported as lost, and the check goes on. Nothing is remembered: "
-        "gemmcl tune does that. Ctrl-C ends the check and writes the results so far.",
+        "Kernels and the element run in separate processes. One that crashes, hangs or loses "
+        "the device is reported as lost, and the check goes on. The fastest kernels are not "
+        "remembered; gemmcl tune does that. Ctrl-C ends the check and writes the results so far.",
     .groups = {{"Device", tool_device_entries}, {"Options", entries}},
     .examples = {{"gemmcl check", "Check the best device"},
                  {"gemmcl check -t gpu --seconds 600 -o arc.json", "Take more time for a GPU"},

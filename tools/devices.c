@@ -206,14 +206,14 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
 
 const ToolCommand tool_devices = {
     .name = "devices",
-    .summary = "List the OpenCL devices and what they can do",
+    .summary = "List the OpenCL devices and their properties",
     .description =
         "Lists the OpenCL devices, the default one first: its number for --device, its "
         "properties, those of its OpenCL extensions that kernels here use, and its peak, with "
-        "how it was computed. OpenCL does not tell the products of matrix engines; these are "
+        "how it was computed. OpenCL has no query for the products of matrix engines; they are "
         "from the text of the extension, for the smallest of the device's subgroups.",
     .groups = {{"Options", entries}},
-    .examples = {{"gemmcl devices", "What is there"},
+    .examples = {{"gemmcl devices", "All devices"},
                  {"gemmcl devices --json | jq '.[0].name'", "The name of the best device"}},
     .run = run,
 };

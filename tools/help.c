@@ -15,12 +15,11 @@ const gchar tool_description[] =
 
 const ToolText tool_notes[] = {
     {"Exit status",
-     "0 when all went well, 1 when something failed or a result is wrong, 2 when the command line "
-     "is wrong, 130 after Ctrl-C."},
+     "0: success; 1: a failure or a wrong result; 2: a wrong command line; 130: Ctrl-C."},
     {"Environment",
      "OCL_ICD_VENDORS names the folder in which the OpenCL loader finds its drivers. Compiled "
-     "kernels, and what tuning found, are kept in the folder gemmcl under XDG_CACHE_HOME, which is "
-     "~/.cache where it is not set; it may be deleted at any time."},
+     "kernels and tuning results are kept in the folder gemmcl under XDG_CACHE_HOME (default: "
+     "~/.cache); it may be deleted at any time."},
     {NULL}};
 
 /* Prints @text, wrapped and indented by @indent. The first line begins at column @at. */

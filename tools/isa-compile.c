@@ -137,8 +137,8 @@ read_listing (const gchar *folder, const gchar *entry, GError **error)
     return text;
   g_set_error (
       error, TOOL_ERROR, TOOL_ERROR_FAILED,
-      "ocloc's disassembler made no listing of the kernel %s. On Debian 12 it needs a file "
-      "libiga64.so, which is libiga64.so.1, where libraries are found.",
+      "ocloc's disassembler made no listing of the kernel %s. On Debian 12 it needs the library "
+      "libiga64.so.1 also under the name libiga64.so.",
       entry);
   return NULL;
 }

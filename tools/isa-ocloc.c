@@ -157,7 +157,7 @@ ask_version (const gchar *path, GError **error)
   if (isa_ocloc_run (folder, arguments, &output, &well, error) &&
       !g_file_get_contents (file, &version, NULL, NULL))
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_FAILED,
-                 "\"%s query %s\" told no version, as ocloc would: %s", path, query,
+                 "\"%s query %s\" gave no version, so it is not ocloc: %s", path, query,
                  g_strstrip (output));
   isa_remove_folder (folder);
   return version != NULL ? g_strdup (g_strstrip (version)) : NULL;

@@ -442,7 +442,7 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
 
 const ToolCommand tool_isa = {
     .name = "isa",
-    .summary = "Show what Intel's compiler makes of the kernels for GPUs that are not here",
+    .summary = "Compile kernels for Intel GPUs, without a GPU, and show figures of the code",
     .description =
         "Has Intel's offline compiler, ocloc, compile kernels for Intel GPUs that need not be "
         "present, and reads its listings: lanes of a thread (SIMD), registers, bytes per "

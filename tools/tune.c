@@ -245,17 +245,17 @@ const ToolCommand tool_tune = {
     .description =
         "Measures which kernel is the fastest for each problem, an A of M x K by a B of K x N, and "
         "remembers it in a file. From then on the library, and so the element, uses it for that "
-        "problem and for those near it, on this device with this driver. Without problems, it "
-        "takes those that are usual on such a device.\n\n"
+        "problem and for similar ones, on this device with this driver. Without operands, it "
+        "tunes problems that are usual on such a device.\n\n"
         "Each kernel that can do a problem on the device is built, run and its result checked. "
         "Then the faster ones take turns, by the device's own clock. A kernel takes the place of "
         "the one that the rules of the library choose only if it is faster by more than the noise, "
         "so that a tuned choice is not slower than an untuned one.\n\n"
         "The table has a line for each problem: the rules' choice, the tuned one, how fast both "
         "were, and the gain, which is the median over the turns. A dash is no gain.\n\n"
-        "Kernels run in a process of their own. One that does not build, crashes, hangs, loses the "
-        "device or gives a wrong result is left out, and the standard error says why. Ctrl-C ends "
-        "the search; problems that were done are remembered.",
+        "Kernels run in a separate process. One that does not build, crashes, hangs, loses the "
+        "device or gives a wrong result is left out, and the reason is printed on the standard "
+        "error. Ctrl-C ends the search; results of finished problems are remembered.",
     .groups = {{"Device", tool_device_entries},
                {"Problems", problem_entries},
                {"Search", search_entries},

@@ -23,9 +23,7 @@ static const GOptionEntry problem_entries[] = {
     {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
      "Order in memory, by rows or by columns: row or col (default: row)", "row|col"},
     {"addend", 0, 0, G_OPTION_ARG_STRING, &options.addend,
-     "C: none; output: the previous D, for which the element prepares unless it has an "
-     "addend (default: none)",
-     "none|output"},
+     "C: none; output: the previous content of D (default: none)", "none|output"},
     {"activation", 0, 0, G_OPTION_ARG_STRING, &options.activation, TOOL_ACTIVATION_HELP, "NAME"},
     {NULL}};
 
@@ -163,6 +161,6 @@ const ToolCommand tool_warm = {
                {"Arithmetic", tool_epilogue_entries}},
     .examples = {{"gemmcl warm 64,1024,1024 64,10,1024", "Two layers, on the best device"},
                  {"gemmcl warm -t cpu --addend output --activation relu 1,256,64",
-                  "A layer as the element has it for tensors of f32, on a CPU"}},
+                  "A layer that adds the previous D, on a CPU"}},
     .run = run,
 };

@@ -66,7 +66,7 @@ static GEnumValue feature_modes[] = {
 
 static const GEnumValue precisions[] = {
     {GST_GEMMCL_PRECISION_AUTO,
-     "The type of the weight's file: f16, bf16 or, for bytes with scales, i8; otherwise f32, also "
+     "The type of the weight's file: f16, bf16 or, for int8 with scales, i8; otherwise f32, also "
      "where the input may be too large for f16",
      "auto"},
     {GST_GEMMCL_PRECISION_F32, "float32, not rounded", "f32"},

@@ -27,7 +27,7 @@ typedef struct {
 
   VADisplay display; /* (nullable): the display with which the context was made */
 
-  /* What follows is under sharing_lock. */
+  /* sharing_lock guards the following fields. */
   GHashTable *owners; /* GstVaDisplays of display, one of which closes it when it is freed */
   GWeakRef asked;     /* the last GstVaDisplay of shares_display() */
   gboolean shares;    /* its result: the device shares surfaces of asked */

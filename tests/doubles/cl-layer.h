@@ -56,11 +56,11 @@ typedef struct {
   guint64 checksum; /* of the memory, when it was acquired */
   Surface *surface; /* (nullable): the surface that owns the memory */
 
-  /* Of a surface's plane; the image itself has four channels, see cl_staging_upload(). */
+  /* A surface's plane; the image itself has four channels, see cl_staging_upload(). */
   gboolean is_plane;
   guint plane;
 
-  /* Of a dma-buf. */
+  /* A dma-buf. */
   gpointer map;
   gsize size;
 } SharedObject;

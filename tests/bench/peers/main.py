@@ -29,7 +29,7 @@ SKIPPED = 77
 
 
 class Settings:
-    """What the command line asks for."""
+    """The options of the command line."""
 
     def __init__(self, options):
         self.programs = options.programs
@@ -139,7 +139,7 @@ def play_all(options):
 
 
 def main(arguments):
-    """What the command line asks for."""
+    """The options of the command line."""
     options = parse_options(arguments)
     return measure_launch(options) if options.launch else play_all(options)
 
