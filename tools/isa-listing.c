@@ -8,7 +8,7 @@
 /* The surface number of local memory in descriptors of messages before LSC. */
 #define SLM_SURFACE   0xfe
 #define SURFACE(desc) ((desc)&0xff)
-/* Bits of A that dpas multiplies per lane, row and step of its depth. */
+/* Bits of each operand that dpas multiplies per lane, row and step of its depth. */
 #define DPAS_BITS 32
 
 /* The words of a line; they point into @copy. */

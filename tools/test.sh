@@ -137,7 +137,7 @@ on_intel_cpu () {
 on_intel_driver () {
   local target=$1 said log
   log=build/meson-logs/driver-$target-intel-driver.sh.json
-  section "testing what Intel's driver makes of the kernels for $target"
+  section "testing the kernels with Intel's driver for $target"
   rm -f "$log"
   results+=("driver-$target=$log")
   if said=$(tools/intel-driver.sh "$target" true 2>&1); then

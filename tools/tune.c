@@ -133,7 +133,7 @@ conclude (Tuning *self, const TuneSearch *search, const GError *why, GError **er
   return ok;
 }
 
-/* Returns: the seconds for @problem: almost twice its equal share of the remaining time, since most
+/* Returns: the seconds for @problem: up to twice its equal share of the remaining time, since most
  * kernels are built for the first problem. */
 static gdouble
 get_share (const Tuning *self, guint problem)

@@ -20,7 +20,7 @@ GstCaps *gst_gemmcl_caps_new_template (GstPadDirection direction);
  * tensors. Each is listed with every kind of memory: system memory is first for the source pad and
  * last for the sink pad.
  *
- * K and N restrict the caps of the sink pad. If none fit, the result is everything in the template:
+ * K and N restrict the caps of the sink pad. If none fit, N and @caps are ignored, and then also K:
  * upstream then sends caps that do not fit, and the element can post the reason. Otherwise upstream
  * could only report "not negotiated".
  *

@@ -27,7 +27,7 @@ void problem_init (Problem *problem, const GemmclGemm *gemm, guint32 seed);
 void problem_clear (Problem *problem);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Problem, problem_clear)
 
-/* Return: the index of an element of op(A), op(B), C or D. */
+/* Return the index of an element of op(A), op(B), C or D. */
 gsize problem_a_index (const Problem *problem, gsize batch, gsize i, gsize k);
 gsize problem_b_index (const Problem *problem, gsize batch, gsize k, gsize j);
 gsize problem_c_index (const Problem *problem, gsize batch, gsize i, gsize j);
