@@ -141,8 +141,7 @@ collect_sizes (gsize tile, gsize group, gsize sizes[8])
   return n;
 }
 
-/* Runs batches with the row distance that 2D block reads need. With the first K the second batch
- * begins at an address that they cannot read. */
+/* Batches with the row distance of 2D block reads; the second one of K = 20 begins unaligned. */
 static guint
 run_aligned_batches (const Row *row)
 {
@@ -327,8 +326,7 @@ test_infinities (gconstpointer data)
   }
 }
 
-/* Checks an activation of values from -8 to 8, some of them integers; with @extreme also of
- * infinities, NaN and very large values. */
+/* Values from -8 to 8, some of them integers; with @extreme also infinities, NaN and large ones. */
 static void
 check_activation (const Row *row, GemmclActivation activation, gboolean extreme)
 {
@@ -425,8 +423,7 @@ run_halves (const Row *row)
   return tested;
 }
 
-/* All pairs of types for full rows. The other rows have one pair, here with an activation and C in
- * D, which they have no other tests for. */
+/* Rows that are not full are also tested here with an activation, and with C in D. */
 static void
 test_types (gconstpointer data)
 {
@@ -455,8 +452,7 @@ test_types (gconstpointer data)
   count (tested + run_halves (row));
 }
 
-/* Checks the exact rounding of numbers to an integer type. The numbers are a bias, which kernels of
- * lower precision do not round before. */
+/* Checks the exact rounding to an integer type, of a bias, which no kernel rounds before. */
 static void
 check_rounding (const Row *row, GemmclType type)
 {
