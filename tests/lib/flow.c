@@ -50,11 +50,11 @@ typedef gboolean (*Set) (GemmclPlan *, GemmclMatrix *, GError **);
 static void
 set (Flow *self, Set set_operand, GemmclMatrix *matrix)
 {
-  g_autoptr (GemmclMatrix) owned = matrix;
   g_autoptr (GError) error = NULL;
 
   set_operand (self->plan, matrix, &error);
   g_assert_no_error (error);
+  gemmcl_matrix_unref (matrix);
 }
 
 void
