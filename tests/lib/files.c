@@ -24,10 +24,14 @@ files_clear (Files *files)
 void
 files_enter_cache (const Files *files)
 {
-  g_autofree gchar *pocl = g_build_filename (g_get_user_cache_dir (), "pocl", NULL);
+  const gchar *cache = g_getenv ("XDG_CACHE_HOME");
+  g_autofree gchar *pocl = cache ? g_build_filename (cache, "pocl", NULL)
+                                 : g_build_filename (g_get_home_dir (), ".cache", "pocl", NULL);
 
   g_setenv ("POCL_CACHE_DIR", pocl, FALSE);
   g_setenv ("XDG_CACHE_HOME", files->dir, TRUE);
+  /* GLib looks once in a process. */
+  g_assert_cmpstr (g_get_user_cache_dir (), ==, files->dir);
 }
 
 gchar *
