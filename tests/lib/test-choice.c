@@ -278,7 +278,8 @@ test_few_rows (void)
 }
 
 /* Batches run as one tall problem, but cannot have K cut; the tall problem can, and of a K that is
- * 16 more it cannot, since no part would be a multiple of 16. So that is what batches should get. */
+ * 16 more it cannot, since no part would be a multiple of 16. So that is what batches should get.
+ */
 static void
 test_batches (void)
 {
