@@ -17,7 +17,7 @@ from pathlib import Path
 
 SOURCE, BUILD = map(Path, sys.argv[1:])
 # Tests of the library that need no device.
-NAMES = ["literal", "npy"]
+NAMES = ["literal", "formats"]
 KEPT = 10  # seconds that run.py reserves for ending tests
 
 
