@@ -343,7 +343,7 @@ main (int argc, char **argv)
   g_autofree gchar *home = NULL;
   gint status;
 
-  /* What the driver compiled is kept where it was. */
+  /* The driver's cache of kernels stays where it was. */
   if (g_getenv ("POCL_CACHE_DIR") == NULL) {
     g_autofree gchar *pocl = g_build_filename (g_get_user_cache_dir (), "pocl", NULL);
     g_setenv ("POCL_CACHE_DIR", pocl, TRUE);

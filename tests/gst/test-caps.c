@@ -119,7 +119,7 @@ test_sink_is_narrowed (void)
   g_assert_true (has (wrong_n, "video/x-raw,format=RGBA"));
 }
 
-/* So does that of patches. */
+/* K narrows the formats of patches, too. */
 static void
 test_patches_narrow (void)
 {

@@ -283,7 +283,7 @@ test_failures (void)
     run (&(Source){"NV12", &odd, FALSE}, "", NULL, &shared);
     assert_words (shared.failure, cases[i].words);
     g_assert_true (doubles_wait_for ("live-objects", 0));
-    /* What cannot be released stays acquired, whatever the element does. */
+    /* A surface whose release fails stays acquired, whatever the element does. */
     if (strstr (cases[i].function, "Release"))
       doubles_forgive ("left-acquired");
     doubles_assert_right ();

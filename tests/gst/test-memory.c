@@ -103,7 +103,7 @@ device_fill (Rig *rig, GstMemory *memory, guint8 value, cl_event gate)
   gst_memory_unmap (memory, &map);
 }
 
-/* What the device finds in @memory. */
+/* Reads @memory as the device does. */
 static void
 device_read (Rig *rig, GstMemory *memory, guint8 *bytes)
 {
@@ -238,7 +238,7 @@ test_host_write (Rig *rig, gconstpointer side G_GNUC_UNUSED)
   }
 }
 
-/* What a map does not write stays, whichever side wrote it last. */
+/* Bytes that a map does not write stay, whichever side wrote them last. */
 static void
 test_partial_write (Rig *rig, gconstpointer side G_GNUC_UNUSED)
 {

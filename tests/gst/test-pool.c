@@ -158,7 +158,7 @@ count_events (GstBuffer *buffer, GstMapFlags access)
   return n;
 }
 
-/* What is done is forgotten; for what is not, the next writer waits. */
+/* The next writer waits for uses that are not done. Done ones are forgotten. */
 static void
 test_events (void)
 {

@@ -25,7 +25,7 @@
   ",framerate=1000/1,colorimetry=1:4:0:0"
 #define HEIGHT 8
 
-/* What media drivers' pools want. */
+/* The caps of frames that a media driver exports. */
 #if GST_CHECK_VERSION(1, 24, 0)
   #define EXPORTED(height)                                                                         \
     "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12,width=16,height=" height            \

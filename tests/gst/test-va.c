@@ -311,7 +311,7 @@ test_failures (void)
       finish_assert_well (&shared, N, "VA to system");
     g_assert_true (doubles_wait_for ("live-objects", 0));
     g_assert_true (doubles_wait_for ("live-contexts", 0));
-    /* What cannot be released stays acquired, whatever the element does. */
+    /* A surface whose release fails stays acquired, whatever the element does. */
     if (strstr (cases[i].function, "Release")) {
       doubles_forgive ("left-acquired");
       doubles_forgive ("destroyed-in-use");

@@ -20,7 +20,7 @@
 static GemmclContext *context;
 static GThread *main_thread;
 
-/* What happens to other threads when they create a buffer or build a program. */
+/* Effects on other threads that create a buffer or build a program. */
 typedef enum { PASS, FAIL, BLOCK } Hook;
 
 static GMutex hook_lock; /* guards what follows */
@@ -226,7 +226,7 @@ change_operands (Flow *self)
   return is_final (self);
 }
 
-/* So do operands that change all the time. */
+/* Operands that change all the time go over, too. */
 static void
 test_operands (void)
 {

@@ -145,7 +145,7 @@ test_without_b (gconstpointer in_buffers)
     g_assert_cmpfloat (d[i], ==, 0);
 }
 
-/* What is larger than images are is refused, whatever they are. */
+/* A problem larger than any image is refused. */
 static void
 test_too_large (gconstpointer in_buffers)
 {

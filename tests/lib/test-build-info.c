@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What gemmcl_plan_get_build_info() says of kernels as this device's driver built them. */
+/* gemmcl_plan_get_build_info() for the kernels that this device's driver built. */
 
 #include "../kernels/problem.h"
 

@@ -275,7 +275,7 @@ test_entry_of_others (void)
     g_test_message ("only root can make files of another user");
 }
 
-/* Of such a directory nothing is read, and nothing is written to it. */
+/* Nothing is read from such a directory, and nothing is written to it. */
 static void
 test_directory_of_others (void)
 {

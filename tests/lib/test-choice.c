@@ -231,7 +231,7 @@ test_tiles (void)
   assert_kernel ("Max 1550", GEMMCL_PRECISION_BF16, 1024, "xmx_bf16_16x2_4x32");
 }
 
-/* Whether the device below has the images that blocks are read of. */
+/* TRUE if the device has images, from which kernels read blocks. */
 static gboolean
 has_images (void)
 {
@@ -240,7 +240,7 @@ has_images (void)
   return context && gemmcl_context_get_device_info (context)->max_image_width > 0;
 }
 
-/* What is best on Xe-HPG whatever its integers cost beside its floats; elsewhere images are. */
+/* On Xe-HPG reads of buffers are best, whatever integers cost beside floats; elsewhere images. */
 static void
 test_hpg (void)
 {

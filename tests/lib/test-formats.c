@@ -371,7 +371,7 @@ get_peak_memory (void)
   return usage.ru_maxrss; /* KiB */
 }
 
-/* Of a large file that takes no room on the disk, one tensor alone is read. */
+/* Only the named tensor of a large sparse file is read. */
 static void
 test_tensors_large_file (void)
 {

@@ -247,7 +247,7 @@ test_random_plans (void)
     g_autoptr (GemmclPlan) plan = NULL;
     g_autoptr (GError) error = NULL;
 
-    /* What fits one buffer of this device is its business, and would take minutes to fill. */
+    /* Sizes that this device allows are left out: filling them would take minutes. */
     if (!gemmcl_gemm_validate (&gemm, NULL) || (gemm.n > 1000 && gemm.n <= largest))
       continue;
     made++;

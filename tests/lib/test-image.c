@@ -14,7 +14,7 @@ static const GemmclImage vga_rgb = {
     .height = 480,
 };
 
-/* What a picture of 5 x 3 is in each format. */
+/* The layout of a frame of 5 x 3 in each format. */
 static const struct {
   GemmclPixelFormat format;
   const gchar *name;

@@ -29,7 +29,7 @@ test_rows (void)
   }
 }
 
-/* What has a tile in its name has one that is told apart from the method. */
+/* A name with a tile consists of the method and the tile. */
 static void
 test_tiles (void)
 {
@@ -60,7 +60,7 @@ test_fallback (void)
   g_assert_true (gemmcl_kernel_fits (context, info->name, &gemm, NULL));
 }
 
-/* What does not fit says so, and a plan says the same. */
+/* A problem that does not fit has a reason, which gemmcl_plan_new() gives, too. */
 static void
 test_fits (void)
 {
@@ -122,7 +122,7 @@ test_invalid (void)
   g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID);
 }
 
-/* What compilers that stand alone are given: a whole program, and what makes it this row's. */
+/* Offline compilers get a whole program, and the options of the row. */
 static void
 test_source (void)
 {
@@ -143,7 +143,7 @@ test_source (void)
   }
 }
 
-/* Whether the row's program for @gemm is made with -D@define. */
+/* TRUE if the options of the row's program for @gemm have -D@define. */
 static gboolean
 is_made_with (const gchar *name, const GemmclGemm *gemm, const gchar *define)
 {

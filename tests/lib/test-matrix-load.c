@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a user types to name a matrix. */
+/* The ways in which a user names a matrix. */
 
 #include <fcntl.h>
 #include <float.h>

@@ -104,7 +104,7 @@ assert_refused (Fixture *self, SetFunction set, gsize rows, gsize cols, gint cod
   files_assert_error (error, code, words);
 }
 
-/* What is refused changes nothing. */
+/* A refused operand changes nothing. */
 static void
 test_shapes (void)
 {

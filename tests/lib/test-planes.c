@@ -16,7 +16,7 @@ static const GemmclPixelFormat formats[] = {GEMMCL_PIXEL_GRAY8, GEMMCL_PIXEL_GRA
                                             GEMMCL_PIXEL_NV12, GEMMCL_PIXEL_I420,
                                             GEMMCL_PIXEL_P010_10LE};
 
-/* What the handovers were called with. */
+/* The arguments of the calls of the handovers. */
 static struct {
   guint acquired, released;
   cl_mem objects[N_IMAGES * GEMMCL_MAX_PLANES];
@@ -271,7 +271,7 @@ assert_refused (Rig *self, const GemmclRun *what, gint code, const gchar *words)
   g_assert_nonnull (strstr (error->message, words));
 }
 
-/* What fails is said; what was acquired is released. */
+/* A failure is an error, and acquired memory is released. */
 static void
 test_failures (void)
 {

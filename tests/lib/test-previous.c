@@ -463,7 +463,7 @@ test_adopt (void)
   gemmcl_plan_adopt_previous (self.plan, other);
   forget (&self);
   run_and_check (&self, 0.2, 0.8);
-  /* What gave its own away begins anew. */
+  /* A plan whose state was given away begins with zeros. */
   gemmcl_plan_adopt_previous (first, self.plan);
   forget (&self);
   run_and_check (&self, 0.2, 0.8);

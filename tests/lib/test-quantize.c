@@ -170,7 +170,7 @@ test_refused (void)
   files_assert_error (error, GEMMCL_ERROR_SHAPE, "as many zero points");
 }
 
-/* What is saved is what is loaded, with zero points and without. */
+/* A saved matrix loads as it was, with and without zero points. */
 static void
 test_files (void)
 {

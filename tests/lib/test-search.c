@@ -96,7 +96,7 @@ get_candidate (const GemmclGemm *gemm, guint index)
   return g_strdup (names[index]);
 }
 
-/* What is faster is found, remembered, and used by the next plan. */
+/* A faster kernel is found, remembered, and used by the next plan. */
 static void
 test_faster (void)
 {

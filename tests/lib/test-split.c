@@ -71,7 +71,7 @@ test_epilogue (void)
   }
 }
 
-/* Of halves a part may be narrower than a matrix of 2D block reads may be, though A is not. */
+/* With f16 a part of A may be too narrow for 2D block reads, though A is not. */
 static void
 test_narrow (void)
 {

@@ -6,7 +6,7 @@
  */
 #include "kernels/choice.h"
 
-/* What devices may lack, and rows need. */
+/* Features that devices may lack and rows need. */
 typedef enum {
   NOTHING,
   SUBGROUPS,
@@ -158,7 +158,7 @@ test_level (gconstpointer data)
   g_assert_cmpuint (n_lost > 0, ==, lack != NOTHING);
 }
 
-/* What can shuffle at least does that. */
+/* A device that can shuffle uses at least that. */
 static void
 test_khr (void)
 {
@@ -174,7 +174,7 @@ test_khr (void)
   }
 }
 
-/* Who asks for less gets less. */
+/* GEMMCL_SUBGROUPS lowers the level. */
 static void
 test_asked (void)
 {
@@ -220,7 +220,7 @@ has_engines (guint smallest, GemmclPrecision precision)
   return FALSE;
 }
 
-/* What the rules choose, and what tuning tries. */
+/* The choice of the rules, and the candidates of tuning. */
 static void
 check_choice (guint smallest, Lack lack, const GemmclGemm *gemm)
 {
@@ -274,7 +274,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  /* What the user wants tried is not what is tested. */
+  /* The user's GEMMCL_SUBGROUPS does not apply to this test. */
   g_unsetenv ("GEMMCL_SUBGROUPS");
   g_test_add_func ("/subgroups/table", test_table);
   for (guint lack = 0; lack < N_LACKS; lack++) {

@@ -296,7 +296,7 @@ assert_refused (Fixture *self, const GemmclRun *run, const gchar *words)
   g_assert_null (done);
 }
 
-/* What is refused does nothing to what is under way. */
+/* A refused run does not affect in-flight runs. */
 static void
 test_refused (void)
 {

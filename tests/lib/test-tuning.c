@@ -236,7 +236,7 @@ test_merge (void)
   g_assert_nonnull (strstr (after, "\"another\""));
 }
 
-/* What replaces what in a sound entry makes it say nothing. */
+/* Replacements in a sound entry that make it invalid. */
 static const gchar *const wrongs[][2] = {
     {"\"kernel\": \"gemm_naive\"", "\"kernel\": \"gemm_clever\""},
     {"\"kernel\": \"gemm_naive\"", "\"kernel\": \"gemm_naive/3\""},
@@ -291,7 +291,7 @@ test_wrong (void)
   forget ();
 }
 
-/* What is damaged is made anew; what a newer library wrote is not. */
+/* A damaged file is replaced; the file of a newer library is not. */
 static void
 test_damaged (void)
 {

@@ -172,7 +172,7 @@ get_byte_bound (const Fixture *f, guint at)
   return bound;
 }
 
-/* Of bytes each element by itself, by a hundredth less and more than half steps of both allow. */
+/* int8: each element alone, off by a hundredth less and more than half the steps of both. */
 static void
 test_bytes (void)
 {
@@ -286,7 +286,7 @@ test_infinities (void)
     }
 }
 
-/* What is expected beyond the largest float may be infinite, and may not be anything else. */
+/* An element whose expected value exceeds the largest float must be infinite. */
 static void
 test_overflow (void)
 {
@@ -389,7 +389,7 @@ test_masked_softmax (void)
   }
 }
 
-/* What is no element of D is not looked at. */
+/* The gaps of D are not checked. */
 static void
 test_gaps (void)
 {
