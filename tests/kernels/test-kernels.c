@@ -87,6 +87,10 @@ can_run (const Row *row)
   GemmclContext *context = test_get_context ();
   g_autoptr (GError) error = NULL;
 
+  if (row_crashes_compiler (row, context)) {
+    g_test_skip ("PoCL 6.0 ends the process over the barrier in the loop");
+    return FALSE;
+  }
   if (gemmcl_kernel_fits (context, row->info->name, NULL, &error))
     return TRUE;
   g_test_skip (error->message);
