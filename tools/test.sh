@@ -69,7 +69,7 @@ case ${1-} in
     ;;
   --ci)
     export GEMMCL_TEST_BRIEF=1
-    intel_tests+=(pictures rows)
+    intel_tests+=(frames rows)
     distros=(trixie testing)
     ;;
   --full)

@@ -72,17 +72,17 @@ def main():
     output = pipeline.output_directory("colour")
     for name, caps in FORMATS.items():
         tone(output, name, caps)
-    picture = output / "before-after.jpg"
+    frame = output / "before-after.jpg"
     pipeline.launch(
         [f"compositor name=both sink_1::xpos={WIDTH}",
          f"video/x-raw,width={2 * WIDTH},height={HEIGHT}", "videoconvert", "videoscale",
          f"video/x-raw,format=I420,width={WIDTH},height={HEIGHT // 2}", "jpegenc quality=80",
-         f"filesink location={picture}"],
+         f"filesink location={frame}"],
         [*photograph("format=RGB"), "tee name=before", "queue", "videoconvert", "both.sink_0"],
         ["before.", "queue", f"gemmcl weight={LITERAL}", "video/x-raw,format=RGB", "videoconvert",
          "both.sink_1"],
     )
-    pipeline.check(picture.stat().st_size > 0, f"before and after are in {picture}")
+    pipeline.check(frame.stat().st_size > 0, f"before and after are in {frame}")
 
 
 if __name__ == "__main__":

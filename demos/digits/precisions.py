@@ -24,7 +24,7 @@ sys.path.insert(0, str(HERE.parent))
 import pipeline  # noqa: E402
 from run import IMAGES, LAYERS, reference  # noqa: E402
 
-# What computes in each, f32 first, and what a probability is off by at least and at most.
+# For each precision, f32 first: the kernel, and the bounds of a probability's largest error.
 KERNELS = {
     "f32": ("auto", 0, 1e-5),
     "f16": ("xmx_f16_8x1_1x16", 1e-4, 2e-3),

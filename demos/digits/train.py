@@ -46,8 +46,8 @@ def main():
         np.save(HERE / f"fc{layer}-bias.npy", bias.astype("<f4"))
 
     (HERE / "images").mkdir(exist_ok=True)
-    for number, picture in enumerate(digits.images[held_out]):
-        pixels = (picture * IMAGE_STEP).astype(np.uint8)
+    for number, image in enumerate(digits.images[held_out]):
+        pixels = (image * IMAGE_STEP).astype(np.uint8)
         Image.fromarray(pixels).save(HERE / "images" / f"{number:03}.png", optimize=True)
 
     expected = network.predict(inputs[held_out])

@@ -13,9 +13,10 @@ import numpy as np
 
 UNIT_ROUNDOFF = 2.0**-24
 SMALLEST = 2.0**-126  # what is below may be flushed to 0
-# What exp, erfc, tanh and a division may err together, in units of roundoff (OpenCL C, 7.4).
+# The largest error of exp, erfc, tanh and a division together, in units of roundoff (OpenCL C,
+# 7.4).
 ACTIVATION_ERROR = 40
-# What A and B are rounded to.
+# The types that A and B are rounded to.
 ROUNDOFFS = {"f32": 0, "f16": 2.0**-11, "bf16": 2.0**-8, "tf32": 2.0**-11}
 
 

@@ -31,8 +31,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Terms, terms_clear)
  * @values: (nullable): m x n of them; %NULL: zeros
  * @errors: how far each of @values may be from the element's
  *
- * Of floats it is the output as it was sent. Of integers it is D in f32, neither rounded nor
- * saturated, of a buffer with a beta other than 0; of another buffer it may be either.
+ * The previous result of float output is the output as it was sent. The previous result of integer
+ * output is D in f32, neither rounded nor saturated, for a buffer with a beta other than 0; for
+ * another buffer it may be either.
  */
 typedef struct {
   gsize m, n;

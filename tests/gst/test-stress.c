@@ -5,10 +5,9 @@
 
 #include "load.h"
 
-/* What elements do while buffers are in flight, many times: order, EOS, flushes, caps and states
- * that change under load; what is left of it all; and how much memory it takes, for which
- * "-p /steady" is a process of its own. With GEMMCL_TEST_BRIEF some hundred buffers each, else ten
- * thousand. */
+/* Elements with many buffers in flight: order, EOS, flushes, caps and states that change under
+ * load, leaks, and the memory in use, for which "-p /steady" is a process of its own. Each test
+ * sends ten thousand buffers, or some hundred with GEMMCL_TEST_BRIEF. */
 
 /** On GPUs a search would take memory besides the stream's. */
 #define GEMMCL "gemmcl auto-tune=off "

@@ -12,10 +12,10 @@
 #include "load.h"
 #include "va-display.h"
 
-/* What test-stress.c does, with memory of others under the doubles, which see what is read while it
- * is not acquired, written while it is read, or gone: VA surfaces, a media driver's dma-bufs, and
- * dma-bufs that are imported. With GEMMCL_TEST_BRIEF some dozen buffers each, and acquires that
- * take the doubles' time; else ten thousand, and no time.
+/* The tests of test-stress.c with foreign memory: VA surfaces, a media driver's dma-bufs, and
+ * imported dma-bufs. The doubles report memory that is read while it is not acquired, written while
+ * it is read, or used after its end. Each test sends ten thousand buffers without delay, or some
+ * dozen with GEMMCL_TEST_BRIEF, when acquires take the doubles' time.
  *
  *     test-va-stress libgstgemmcl.so
  */

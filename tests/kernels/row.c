@@ -34,7 +34,7 @@ read_tile (Row *row)
 }
 
 static gboolean
-writes_pictures (const GemmclKernelInfo *info)
+writes_frames (const GemmclKernelInfo *info)
 {
   const GemmclImage image = {.format = GEMMCL_PIXEL_GRAY8, .width = 1, .height = 1};
   GemmclContext *context = test_get_context ();
@@ -51,7 +51,7 @@ row_read (Row *row, guint index)
   row->info = gemmcl_get_kernel (index);
   row->index = index;
   row->first = index == 0 || strcmp (row->info->method, gemmcl_get_kernel (index - 1)->method) != 0;
-  row->full = index == 0 || is_asked_for ("all") || (row->first && writes_pictures (row->info));
+  row->full = index == 0 || is_asked_for ("all") || (row->first && writes_frames (row->info));
   read_tile (row);
 }
 

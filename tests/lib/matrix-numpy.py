@@ -13,7 +13,7 @@ except ImportError:
     print('1..0 # SKIP NumPy is not installed (python3-numpy)')
     sys.exit(0)
 
-# What dtypes and shapes the library reads; the values cover each type's ends.
+# The dtypes and shapes that the library reads; the values cover each type's ends.
 DTYPES = ['f2', 'f4', 'f8', 'i1', 'i2', 'i4', 'i8', 'u1', 'u2', 'u4', 'u8']
 SHAPES = [(), (1,), (5,), (1, 1), (1, 7), (7, 1), (3, 4), (33, 65), (128, 40)]
 

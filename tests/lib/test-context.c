@@ -253,8 +253,8 @@ test_wrong_device (void)
   files_assert_error (error, GEMMCL_ERROR_INVALID, "not one of the OpenCL context's");
 }
 
-/* Whether a context with CL_CONTEXT_INTEROP_USER_SYNC can be made, and says so: not all drivers
- * have it where there is nothing to share with. */
+/* Returns: TRUE if a context with CL_CONTEXT_INTEROP_USER_SYNC can be made and reports it. Some
+ * drivers lack it where there is nothing to share with. */
 static gboolean
 has_user_sync (cl_device_id device)
 {
@@ -272,8 +272,8 @@ has_user_sync (cl_device_id device)
   return memcmp (found, properties, sizeof found) == 0;
 }
 
-/* Who asks for properties gets a context that has them, the same as others who do; who asks for
- * none takes any. */
+/* Callers that ask for the same properties share a context with them; callers that ask for none get
+ * any context. */
 static void
 test_properties (void)
 {

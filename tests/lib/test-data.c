@@ -141,9 +141,9 @@ test_batches (void)
   check_all_sides (&gemm, "batches");
 }
 
-/* Rows of pictures with gaps between, and one plane far from another. */
+/* Rows of frames with gaps between, and one plane far from another. */
 static void
-test_pictures (void)
+test_frames (void)
 {
   const GemmclImage image = {
       .format = GEMMCL_PIXEL_NV12, .width = 6, .height = 4, .kr = 0.299, .kb = 0.114};
@@ -188,6 +188,6 @@ main (int argc, char **argv)
   g_test_add_func ("/data/sides", test_sides);
   g_test_add_func ("/data/gaps", test_gaps);
   g_test_add_func ("/data/batches", test_batches);
-  g_test_add_func ("/data/pictures", test_pictures);
+  g_test_add_func ("/data/frames", test_frames);
   return g_test_run ();
 }

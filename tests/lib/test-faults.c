@@ -24,7 +24,7 @@ typedef struct {
   GemmclPrecision precision;
   GemmclAddend addend;
   guint row_outputs;
-  gboolean picture;
+  gboolean frame;
 } Problem;
 
 static const Problem problems[] = {
@@ -34,7 +34,7 @@ static const Problem problems[] = {
     {.name = "batch", .m = 9, .n = 5, .k = 17, .batch = BATCH, .gap = 2},
     {.name = "bytes", .m = 16, .n = 16, .k = 32, .precision = GEMMCL_PRECISION_I8},
     {.name = "rows", .m = 9, .n = 5, .k = 17, .row_outputs = GEMMCL_ROW_MAX},
-    {.name = "picture", .m = 20, .n = 4, .k = 3, .picture = TRUE},
+    {.name = "frame", .m = 20, .n = 4, .k = 3, .frame = TRUE},
     {.name = "large", .m = 512, .n = 96, .k = 16},
 };
 
@@ -148,14 +148,14 @@ get_gemm (const Fixture *self)
   gemm.m = problem->m;
   gemm.n = problem->n;
   gemm.k = problem->k;
-  gemm.lda = problem->picture ? 0 : problem->k + problem->gap;
+  gemm.lda = problem->frame ? 0 : problem->k + problem->gap;
   gemm.ldd = problem->n + problem->gap;
   gemm.batch = self->batch;
   gemm.a_type = GEMMCL_TYPE_U8;
   gemm.precision = problem->precision;
   gemm.addend = problem->addend;
   gemm.row_outputs = problem->row_outputs;
-  gemm.a_image = problem->picture ? &image : NULL;
+  gemm.a_image = problem->frame ? &image : NULL;
   return gemm;
 }
 

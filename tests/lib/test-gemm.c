@@ -69,18 +69,18 @@ static const struct {
     {"addend", {.addend = 5}, GEMMCL_ERROR_INVALID, "5 is no GemmclAddend"},
     {"precision", {.precision = 5}, GEMMCL_ERROR_INVALID, "5 is no GemmclPrecision"},
     {"activation", {.activation = 10}, GEMMCL_ERROR_INVALID, "10 is no GemmclActivation"},
-    {"picture", {.m = 12, .k = 3, .a_image = &rgb}, -1, NULL},
-    {"picture, column-major",
+    {"frame", {.m = 12, .k = 3, .a_image = &rgb}, -1, NULL},
+    {"frame, column-major",
      {.m = 12, .k = 3, .a_image = &rgb, .layout = GEMMCL_LAYOUT_COLUMN_MAJOR},
      GEMMCL_ERROR_INVALID,
      "row-major"},
-    {"picture of another size",
+    {"frame of another size",
      {.a_image = &rgb},
      GEMMCL_ERROR_INVALID,
      "makes 12 rows of 3 features, but A is 4 x 6"},
-    {"empty picture", {.a_image = &empty}, GEMMCL_ERROR_INVALID, "width"},
-    {"picture as D", {.m = 12, .n = 3, .d_image = &rgb}, -1, NULL},
-    {"picture as D of another size", {.d_image = &rgb}, GEMMCL_ERROR_INVALID, "D is 4 x 5"},
+    {"empty frame", {.a_image = &empty}, GEMMCL_ERROR_INVALID, "width"},
+    {"frame as D", {.m = 12, .n = 3, .d_image = &rgb}, -1, NULL},
+    {"frame as D of another size", {.d_image = &rgb}, GEMMCL_ERROR_INVALID, "D is 4 x 5"},
     {"NV12 as D", {.m = 12, .n = 3, .d_image = &nv12}, GEMMCL_ERROR_INVALID, "one plane, not NV12"},
 };
 
@@ -192,8 +192,7 @@ draw_problem (GRand *rand)
   return gemm;
 }
 
-/* Whether a number of elements is in what is counted in 63 bits, by arithmetic that does not
- * overflow. */
+/* Returns: TRUE if the number of elements fits 63 bits, by arithmetic that does not overflow. */
 static gboolean
 is_countable (gsize runs, gsize length, gsize ld, gsize offset, gsize batch, gsize stride)
 {

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Pictures: names, channels, shapes, planes, and what is refused. */
+/* Frames: names, channels, shapes, planes, and what is refused. */
 
 #include <math.h>
 #include <string.h>

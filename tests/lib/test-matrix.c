@@ -122,8 +122,8 @@ test_values (void)
   }
 }
 
-/* What to_f32() says is element (i, j) of the result, for both orders, with and without
- * transposing, for shapes that do and do not divide a tile. */
+/* Checks element (i, j) of to_f32()'s result in both orders, transposed and not, for shapes that
+ * are and are not multiples of a tile. */
 static void
 test_orders (void)
 {

@@ -4,7 +4,7 @@
 
 #include "../kernels/problem.h"
 
-/* Runs whose A is pictures in images, shared with others or not: to the last bit what runs on the
+/* Runs whose A is frames in images, shared with others or not: to the last bit what runs on the
  * same bytes of the host give. */
 
 #define WIDTH     13

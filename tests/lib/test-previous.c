@@ -362,8 +362,7 @@ test_steps (void)
   }
 }
 
-/* What comes with a run is the result before, from the host or from a buffer, which may be strided
- * as D is. */
+/* A run may bring its previous result, in host memory or in a buffer, strided as D is. */
 static void
 test_given (void)
 {

@@ -61,8 +61,8 @@ set_gaps (GemmclGemm *gemm, Gaps gaps)
 
 typedef gboolean (*Run) (Problem *, GemmclContext *, const gchar *, GError **);
 
-/* Whether the call does what two references say, and writes nothing between D's rows. If not, fails
- * the test. */
+/* Fails the test unless D agrees with two references and nothing between D's rows was written.
+ * Returns: TRUE if it passes. */
 static gboolean
 check (const GemmclGemm *gemm, const gchar *kernel, Run run, guint32 seed)
 {

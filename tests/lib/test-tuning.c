@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * What tuning found: remembered, merged, used for problems that it speaks for, and not believed
- * where it is wrong. The library's cache directory is the test's own.
+ * The tuning file: results are stored, merged and used for the problems that they cover; wrong
+ * files are refused. The library's cache directory is the test's own.
  */
 
 #include <glib/gstdio.h>

@@ -215,8 +215,8 @@ test_bytes_of_one_sign (void)
   g_assert_false (verify (&f, NULL, NULL));
 }
 
-/* What is no number takes its row or column with it, and nothing else; f32 kernels may answer, too.
- */
+/* A NaN or infinity may spoil its row or column, and nothing else. The results of f32 kernels pass,
+ * too. */
 static void
 test_spoilt_bytes (void)
 {

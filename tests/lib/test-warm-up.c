@@ -133,8 +133,8 @@ set_b (GemmclPlan *plan, const GemmclGemm *gemm)
   g_assert_no_error (error);
 }
 
-/* Of the host, with the plan's B; in buffers, with a B of the run; and, where it can be, of images
- * and with a previous result of the run. */
+/* Runs on host memory with the plan's B, on buffers with a B of the run, and, where possible, on
+ * images and with a previous result of the run. */
 static void
 run_all (GemmclPlan *plan, const Case *c)
 {

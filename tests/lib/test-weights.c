@@ -301,7 +301,7 @@ test_shared (void)
   g_assert_null (gone);
 }
 
-/* What is wrapped is shared by those who have the same OpenCL context, and by no others. */
+/* Wrapped contexts share weights only with contexts of the same OpenCL context. */
 static void
 test_shared_wrapped (void)
 {

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "picture.h"
+#include "frame.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,15 +52,14 @@ get_plane (const GemmclImage *image, guint index)
 }
 
 void
-picture_init (Picture *self, const GemmclImage *image, PictureRows rows, guint32 seed)
+frame_init (Frame *self, const GemmclImage *image, FrameRows rows, guint32 seed)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   const guint n_planes = gemmcl_pixel_format_get_n_planes (image->format);
-  const gsize padding =
-      rows == PICTURE_TIGHT ? 0 : PADDING + PADDING % sample_bytes (image->format);
+  const gsize padding = rows == FRAME_TIGHT ? 0 : PADDING + PADDING % sample_bytes (image->format);
   gsize start = padding;
 
-  *self = (Picture){.image = *image};
+  *self = (Frame){.image = *image};
   for (guint i = 0; i < n_planes; i++) {
     const Plane plane = get_plane (image, i);
     self->n_bytes += plane.rows * (plane.row_bytes + padding) + 2 * padding;
@@ -76,7 +75,7 @@ picture_init (Picture *self, const GemmclImage *image, PictureRows rows, guint32
         self->bytes[start + y * stride + x] = g_rand_int_range (rand, 0, 256);
     self->host.host[i] = self->bytes + start;
     self->host.stride[i] = stride;
-    if (rows == PICTURE_UPSIDE_DOWN) {
+    if (rows == FRAME_UPSIDE_DOWN) {
       self->host.host[i] = self->bytes + start + (plane.rows - 1) * stride;
       self->host.stride[i] = -(gssize)stride;
     }
@@ -85,13 +84,13 @@ picture_init (Picture *self, const GemmclImage *image, PictureRows rows, guint32
 }
 
 void
-picture_clear (Picture *self)
+frame_clear (Frame *self)
 {
   g_clear_pointer (&self->bytes, g_free);
 }
 
 static guint
-get_sample (const Picture *self, guint plane, gsize x, gsize y)
+get_sample (const Frame *self, guint plane, gsize x, gsize y)
 {
   const guint8 *row = (const guint8 *)self->host.host[plane] + (gssize)y * self->host.stride[plane];
 
@@ -111,7 +110,7 @@ get_span (const GemmclImage *image, gdouble limited)
 }
 
 static gdouble
-get_colour (const Picture *self, gsize x, gsize y, gsize c)
+get_colour (const Frame *self, gsize x, gsize y, gsize c)
 {
   const GemmclImage *image = &self->image;
   const gboolean paired = is_paired (image->format);
@@ -132,7 +131,7 @@ get_colour (const Picture *self, gsize x, gsize y, gsize c)
 }
 
 gdouble
-picture_get (const Picture *self, gsize x, gsize y, gsize c)
+frame_get (const Frame *self, gsize x, gsize y, gsize c)
 {
   const gchar *letters = get_letters (self->image.format);
   const gchar *channels = *letters == 'Y' ? "Y" : "RGBA";
@@ -143,7 +142,7 @@ picture_get (const Picture *self, gsize x, gsize y, gsize c)
 }
 
 gdouble
-picture_get_feature (const Picture *self, gsize m, gsize k)
+frame_get_feature (const Frame *self, gsize m, gsize k)
 {
   const GemmclImage *image = &self->image;
   const gsize channels = gemmcl_pixel_format_get_channels (image->format);
@@ -152,18 +151,18 @@ picture_get_feature (const Picture *self, gsize m, gsize k)
 
   switch (image->features) {
   case GEMMCL_FEATURE_PIXEL:
-    return picture_get (self, m % w, m / w, c);
+    return frame_get (self, m % w, m / w, c);
   case GEMMCL_FEATURE_ROW:
-    return picture_get (self, pixel, m, c);
+    return frame_get (self, pixel, m, c);
   case GEMMCL_FEATURE_FRAME:
-    return picture_get (self, pixel % w, pixel / w, c);
+    return frame_get (self, pixel % w, pixel / w, c);
   default:
-    return picture_get (self, m % (w / p) * p + pixel % p, m / (w / p) * q + pixel / p, c);
+    return frame_get (self, m % (w / p) * p + pixel % p, m / (w / p) * q + pixel / p, c);
   }
 }
 
 gboolean
-picture_check_rest (const Picture *self)
+frame_check_rest (const Frame *self)
 {
   const gchar *letters = get_letters (self->image.format);
   const gchar *x_letter = strchr (letters, 'x');

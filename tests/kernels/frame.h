@@ -13,26 +13,26 @@ typedef struct {
   GemmclData host;
   guint8 *bytes;
   gsize n_bytes;
-} Picture;
+} Frame;
 
 /* The layout of rows: without gaps, with gaps, or from the last to the first. */
 typedef enum {
-  PICTURE_TIGHT,
-  PICTURE_PADDED,
-  PICTURE_UPSIDE_DOWN,
-} PictureRows;
+  FRAME_TIGHT,
+  FRAME_PADDED,
+  FRAME_UPSIDE_DOWN,
+} FrameRows;
 
-#define N_PICTURE_ROWS (PICTURE_UPSIDE_DOWN + 1)
+#define N_FRAME_ROWS (FRAME_UPSIDE_DOWN + 1)
 
-void picture_init (Picture *picture, const GemmclImage *image, PictureRows rows, guint32 seed);
-void picture_clear (Picture *picture);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Picture, picture_clear)
+void frame_init (Frame *frame, const GemmclImage *image, FrameRows rows, guint32 seed);
+void frame_clear (Frame *frame);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Frame, frame_clear)
 
 /* Returns: channel @c of pixel (@x, @y), 0 to 255, or to 65535. */
-gdouble picture_get (const Picture *picture, gsize x, gsize y, gsize c);
+gdouble frame_get (const Frame *frame, gsize x, gsize y, gsize c);
 
 /* Returns: element (@m, @k) of the matrix A that the frame is. */
-gdouble picture_get_feature (const Picture *picture, gsize m, gsize k);
+gdouble frame_get_feature (const Frame *frame, gsize m, gsize k);
 
 /* Returns: TRUE if bytes outside of pixels are unchanged, and samples without a channel are 255. */
-gboolean picture_check_rest (const Picture *picture);
+gboolean frame_check_rest (const Frame *frame);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "picture.h"
+#include "frame.h"
 #include "problem.h"
 
 #define BATCH 2
@@ -20,7 +20,7 @@ typedef struct {
   GemmclImage a_image, d_image;
   gfloat *b;
   gfloat *bias;
-  Picture a[BATCH], d[BATCH], before[BATCH];
+  Frame a[BATCH], d[BATCH], before[BATCH];
   gfloat *d_matrix; /* D, unless it is a frame */
 } Case;
 
@@ -28,9 +28,9 @@ static void
 case_clear (Case *self)
 {
   for (guint i = 0; i < BATCH; i++) {
-    picture_clear (&self->a[i]);
-    picture_clear (&self->d[i]);
-    picture_clear (&self->before[i]);
+    frame_clear (&self->a[i]);
+    frame_clear (&self->d[i]);
+    frame_clear (&self->before[i]);
   }
   g_clear_pointer (&self->b, g_free);
   g_clear_pointer (&self->bias, g_free);
@@ -78,9 +78,9 @@ case_init (Case *self, const GemmclImage *a, const GemmclImage *d, gsize n, guin
     self->bias[i] = g_rand_double_range (rand, -40, 90);
   self->d_matrix = g_new0 (gfloat, BATCH * self->gemm.m * self->gemm.ldd);
   for (guint i = 0; i < BATCH; i++) {
-    picture_init (&self->a[i], a, (seed + i) % N_PICTURE_ROWS, seed + i);
+    frame_init (&self->a[i], a, (seed + i) % N_FRAME_ROWS, seed + i);
     if (d)
-      picture_init (&self->d[i], d, (seed + i + 1) % N_PICTURE_ROWS, seed + i);
+      frame_init (&self->d[i], d, (seed + i + 1) % N_FRAME_ROWS, seed + i);
   }
 }
 
@@ -120,28 +120,28 @@ run (Case *self, GemmclPlan *plan)
 
 /* @previous: (nullable): the frames C. Returns: D (i, j); @off: (out): its error bound */
 static gdouble
-expect (const Case *self, const Picture *previous, guint batch, gsize i, gsize j, gdouble *off)
+expect (const Case *self, const Frame *previous, guint batch, gsize i, gsize j, gdouble *off)
 {
   const GemmclGemm *gemm = &self->gemm;
   const gsize width = self->d_image.width;
   gdouble sum = 0, size = fabs (self->bias[j]), c = 0;
 
   for (gsize k = 0; k < gemm->k; k++) {
-    const gdouble product = (picture_get_feature (&self->a[batch], i, k) * (gfloat)gemm->a_scale +
+    const gdouble product = (frame_get_feature (&self->a[batch], i, k) * (gfloat)gemm->a_scale +
                              (gfloat)gemm->a_shift) *
                             self->b[k * gemm->n + j];
     sum += product;
     size += fabs (product);
   }
   if (previous)
-    c = (gfloat)gemm->beta * picture_get (&previous[batch], i % width, i / width, j);
+    c = (gfloat)gemm->beta * frame_get (&previous[batch], i % width, i / width, j);
   /* Colours are computed from luma and chroma, which adds rounding errors. */
   *off = (gemm->k + 16) * 0x1p-23 * (size + fabs (c) + 255);
   return sum + c + self->bias[j];
 }
 
 static void
-check (const Case *self, const Picture *previous, const gchar *what)
+check (const Case *self, const Frame *previous, const gchar *what)
 {
   const GemmclGemm *gemm = &self->gemm;
   const gdouble highest = self->d_image.format == GEMMCL_PIXEL_GRAY16_LE ? 65535 : 255;
@@ -154,7 +154,7 @@ check (const Case *self, const Picture *previous, const gchar *what)
 
         if (gemm->d_image) {
           const gsize width = self->d_image.width;
-          found = picture_get (&self->d[batch], i % width, i / width, j);
+          found = frame_get (&self->d[batch], i % width, i / width, j);
           expected = CLAMP (expected, 0, highest);
           off += 0.5;
         } else {
@@ -170,7 +170,7 @@ check (const Case *self, const Picture *previous, const gchar *what)
         }
       }
   for (guint batch = 0; gemm->d_image && batch < BATCH; batch++)
-    if (!picture_check_rest (&self->d[batch])) {
+    if (!frame_check_rest (&self->d[batch])) {
       g_test_message ("%s: bytes that are no pixels of D were written, or x is not 255", what);
       g_test_fail ();
       return;
@@ -190,7 +190,7 @@ run_and_check (Case *self, const gchar *kernel)
  * GEMMCL_TEST_BRIEF only the first row that reads pixels is used; the second has the same functions
  * for that. */
 static const gchar *
-get_picture_kernel (guint index)
+get_frame_kernel (guint index)
 {
   const GemmclKernelInfo *info = gemmcl_get_kernel (index);
   const gboolean brief = g_getenv ("GEMMCL_TEST_BRIEF") != NULL;
@@ -227,7 +227,7 @@ test_format (gconstpointer data)
     for (guint row = 0; row < gemmcl_get_n_kernels (); row++) {
       const GemmclImage a = make_image (format, size);
       const GemmclImage d = make_image (pick_output (channels, s + format), size);
-      const gchar *kernel = get_picture_kernel (row);
+      const gchar *kernel = get_frame_kernel (row);
 
       if (kernel == NULL || (chroma && row > 0 && s > 1 && row % 2 == s % 2))
         continue;
@@ -237,9 +237,9 @@ test_format (gconstpointer data)
         run_and_check (&matrix, kernel);
       }
       if (row > 0) {
-        g_auto (Case) picture = {0};
-        case_init (&picture, &a, &d, 0, format + s + 1);
-        run_and_check (&picture, kernel);
+        g_auto (Case) frame = {0};
+        case_init (&frame, &a, &d, 0, format + s + 1);
+        run_and_check (&frame, kernel);
       }
     }
   }
@@ -290,7 +290,7 @@ test_previous (void)
   smooth.gemm.beta = 0.5;
   plan = make_plan (&smooth, NULL);
   for (guint i = 0; i < BATCH; i++)
-    picture_init (&smooth.before[i], &image, (1 + i + 1) % N_PICTURE_ROWS, 1);
+    frame_init (&smooth.before[i], &image, (1 + i + 1) % N_FRAME_ROWS, 1);
   for (guint round = 0; round < 2; round++) {
     for (guint i = 0; i < BATCH; i++)
       memcpy (smooth.before[i].bytes, smooth.d[i].bytes, smooth.d[i].n_bytes);
@@ -355,12 +355,12 @@ main (int argc, char **argv)
   test_init_device (&argc, &argv);
   for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
     g_autofree gchar *path =
-        g_strdup_printf ("/pictures/formats/%s", gemmcl_pixel_format_get_name (i));
+        g_strdup_printf ("/frames/formats/%s", gemmcl_pixel_format_get_name (i));
     g_test_add_data_func (path, GUINT_TO_POINTER (i), test_format);
   }
-  g_test_add_func ("/pictures/features", test_features);
-  g_test_add_func ("/pictures/previous", test_previous);
-  g_test_add_func ("/pictures/rounding", test_rounding);
-  g_test_add_func ("/pictures/refused", test_refused);
+  g_test_add_func ("/frames/features", test_features);
+  g_test_add_func ("/frames/previous", test_previous);
+  g_test_add_func ("/frames/rounding", test_rounding);
+  g_test_add_func ("/frames/refused", test_refused);
   return g_test_run ();
 }
