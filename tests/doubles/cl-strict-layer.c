@@ -2,15 +2,115 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cl-layer-entry.h"
 
+#include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 
 /*
- * An OpenCL layer that refuses calls that another driver refuses and PoCL accepts.
+ * An OpenCL layer that refuses calls that other drivers refuse and PoCL accepts:
  *
- * NVIDIA: a rectangle of a buffer must end inside the buffer with the gap after its last row. By
- * the specification only its last byte must be inside. And an argument that is an image must not be
- * NULL, as the specification says; a buffer may be.
+ *   - A rectangle of a buffer must end inside the buffer with the gap after its last row, as on
+ *     NVIDIA. By the specification only its last byte must be inside.
+ *   - An argument that is an image must not be NULL, as the specification says; a buffer may be.
+ *   - A command that waits for one of another queue must come after that queue was flushed. By the
+ *     specification the flush may also come later; without one the command may never start.
  */
+
+/* The last commands with events, as a ring. @queue is NULL once the queue was flushed. */
+static struct {
+  cl_event event;
+  cl_command_queue queue;
+} commands[4096];
+static size_t n_commands; /* ever enqueued */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+#define N_COMMANDS (sizeof commands / sizeof *commands)
+
+/* Returns: the queue of @event if that is a command that was not flushed, or NULL. */
+static cl_command_queue
+find_unflushed (cl_event event)
+{
+  for (size_t i = n_commands; i > 0 && n_commands - i < N_COMMANDS; i--)
+    if (commands[(i - 1) % N_COMMANDS].event == event)
+      return commands[(i - 1) % N_COMMANDS].queue;
+  return NULL;
+}
+
+static void
+add_command (cl_command_queue queue, const cl_event *event)
+{
+  if (!event)
+    return;
+  pthread_mutex_lock (&lock);
+  commands[n_commands % N_COMMANDS].event = *event;
+  commands[n_commands++ % N_COMMANDS].queue = queue;
+  pthread_mutex_unlock (&lock);
+}
+
+static void
+note_flush (cl_command_queue queue)
+{
+  pthread_mutex_lock (&lock);
+  for (size_t i = 0; i < N_COMMANDS; i++)
+    if (commands[i].queue == queue)
+      commands[i].queue = NULL;
+  pthread_mutex_unlock (&lock);
+}
+
+/* Returns: 1 if each of @waits in another queue than @queue was flushed. */
+static int
+are_flushed (cl_command_queue queue, cl_uint n_waits, const cl_event *waits)
+{
+  int well = 1;
+
+  pthread_mutex_lock (&lock);
+  for (cl_uint i = 0; i < n_waits; i++) {
+    const cl_command_queue other = find_unflushed (waits[i]);
+
+    well = well && (!other || other == queue);
+  }
+  pthread_mutex_unlock (&lock);
+  return well;
+}
+
+static cl_int CL_API_CALL
+flush (cl_command_queue queue)
+{
+  note_flush (queue);
+  return cl_next->clFlush (queue);
+}
+
+static cl_int CL_API_CALL
+finish (cl_command_queue queue)
+{
+  note_flush (queue);
+  return cl_next->clFinish (queue);
+}
+
+static cl_int CL_API_CALL
+wait_for_events (cl_uint n, const cl_event *events)
+{
+  for (cl_uint i = 0; i < n; i++) {
+    cl_command_queue queue;
+
+    pthread_mutex_lock (&lock);
+    queue = find_unflushed (events[i]);
+    pthread_mutex_unlock (&lock);
+    if (queue)
+      note_flush (queue);
+  }
+  return cl_next->clWaitForEvents (n, events);
+}
+
+/* A user event may have the address of a command's. */
+static cl_event CL_API_CALL
+create_user_event (cl_context context, cl_int *status)
+{
+  const cl_event event = cl_next->clCreateUserEvent (context, status);
+
+  add_command (NULL, &event);
+  return event;
+}
 
 /* Returns: 1 if the rectangle of @region at @origin ends inside @mem. */
 static int
@@ -26,35 +126,45 @@ fits (cl_mem mem, const size_t *origin, const size_t *region, size_t row, size_t
   return origin[0] + (origin[1] + region[1]) * row + (origin[2] + region[2] - 1) * slice <= size;
 }
 
-static cl_int CL_API_CALL
-read_buffer_rect (cl_command_queue queue, cl_mem mem, cl_bool blocking, RECT_PARAMETERS, void *data,
-                  WAIT_PARAMETERS)
-{
-  return fits (mem, origin, region, row, slice)
-             ? cl_next->clEnqueueReadBufferRect (queue, mem, blocking, RECT_ARGUMENTS, data,
-                                                 WAIT_ARGUMENTS)
-             : CL_INVALID_VALUE;
-}
+/* The check of a command besides that of its waits; 1 for most. The rectangle of @to is called that
+ * of the host in RECT_PARAMETERS. */
+#define CHECK_clEnqueueReadBuffer         1
+#define CHECK_clEnqueueWriteBuffer        1
+#define CHECK_clEnqueueReadBufferRect     fits (buffer, origin, region, row, slice)
+#define CHECK_clEnqueueWriteBufferRect    fits (buffer, origin, region, row, slice)
+#define CHECK_clEnqueueCopyBuffer         1
+#define CHECK_clEnqueueFillBuffer         1
+#define CHECK_clEnqueueReadImage          1
+#define CHECK_clEnqueueCopyImageToBuffer  1
+#define CHECK_clEnqueueNDRangeKernel      1
+#define CHECK_clEnqueueMarkerWithWaitList 1
+#define CHECK_clEnqueueCopyBufferRect                                                              \
+  fits (from, origin, region, row, slice) && fits (to, host_origin, region, host_row, host_slice)
 
-static cl_int CL_API_CALL
-write_buffer_rect (cl_command_queue queue, cl_mem mem, cl_bool blocking, RECT_PARAMETERS,
-                   const void *data, WAIT_PARAMETERS)
-{
-  return fits (mem, origin, region, row, slice)
-             ? cl_next->clEnqueueWriteBufferRect (queue, mem, blocking, RECT_ARGUMENTS, data,
-                                                  WAIT_ARGUMENTS)
-             : CL_INVALID_VALUE;
-}
-
-/* The rectangle of @to is called that of the host in RECT_PARAMETERS. */
-static cl_int CL_API_CALL
-copy_buffer_rect (cl_command_queue queue, cl_mem from, cl_mem to, RECT_PARAMETERS, WAIT_PARAMETERS)
-{
-  return fits (from, origin, region, row, slice) &&
-                 fits (to, host_origin, region, host_row, host_slice)
-             ? cl_next->clEnqueueCopyBufferRect (queue, from, to, RECT_ARGUMENTS, WAIT_ARGUMENTS)
-             : CL_INVALID_VALUE;
-}
+#define TRANSFER(function, parameters, arguments, is_blocking, ...)                                \
+  static cl_int CL_API_CALL layer_##function parameters                                            \
+  {                                                                                                \
+    cl_int status;                                                                                 \
+                                                                                                   \
+    if (!(CHECK_##function))                                                                       \
+      return CL_INVALID_VALUE;                                                                     \
+    if (!are_flushed (queue, n_waits, waits))                                                      \
+      return CL_INVALID_EVENT_WAIT_LIST;                                                           \
+    status = cl_next->function arguments;                                                          \
+    if (status == CL_SUCCESS)                                                                      \
+      add_command (queue, event);                                                                  \
+    if (is_blocking)                                                                               \
+      note_flush (queue);                                                                          \
+    return status;                                                                                 \
+  }
+#include "cl-transfers.def"
+TRANSFER (clEnqueueNDRangeKernel,
+          (cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+           const size_t *global, const size_t *local, WAIT_PARAMETERS),
+          (queue, kernel, dims, offset, global, local, WAIT_ARGUMENTS), CL_FALSE)
+TRANSFER (clEnqueueMarkerWithWaitList, (cl_command_queue queue, WAIT_PARAMETERS),
+          (queue, WAIT_ARGUMENTS), CL_FALSE)
+#undef TRANSFER
 
 static cl_int CL_API_CALL
 set_kernel_arg (cl_kernel kernel, cl_uint index, size_t size, const void *value)
@@ -72,8 +182,14 @@ set_kernel_arg (cl_kernel kernel, cl_uint index, size_t size, const void *value)
 void
 cl_layer_install (cl_icd_dispatch *table)
 {
-  table->clEnqueueReadBufferRect = read_buffer_rect;
-  table->clEnqueueWriteBufferRect = write_buffer_rect;
-  table->clEnqueueCopyBufferRect = copy_buffer_rect;
   table->clSetKernelArg = set_kernel_arg;
+  table->clFlush = flush;
+  table->clFinish = finish;
+  table->clWaitForEvents = wait_for_events;
+  table->clCreateUserEvent = create_user_event;
+#define TRANSFER(function, ...) table->function = layer_##function;
+#include "cl-transfers.def"
+  TRANSFER (clEnqueueNDRangeKernel)
+  TRANSFER (clEnqueueMarkerWithWaitList)
+#undef TRANSFER
 }

@@ -90,6 +90,36 @@ test_arguments (void)
   clReleaseProgram (program);
 }
 
+/* A command that waits for one of another queue needs that queue to be flushed. */
+static void
+test_flush (void)
+{
+  cl_device_id device;
+  cl_command_queue other;
+  cl_event gate = clCreateUserEvent (context, NULL), first, second, third;
+
+  clGetCommandQueueInfo (queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+  other = clCreateCommandQueue (context, device, 0, NULL);
+  g_assert_cmpint (clEnqueueMarkerWithWaitList (queue, 1, &gate, &first), ==, CL_SUCCESS);
+  g_assert_cmpint (clEnqueueMarkerWithWaitList (queue, 1, &first, &second), ==, CL_SUCCESS);
+  g_assert_cmpint (clEnqueueMarkerWithWaitList (other, 1, &second, NULL), ==,
+                   CL_INVALID_EVENT_WAIT_LIST);
+  g_assert_cmpint (clFlush (other), ==, CL_SUCCESS);
+  g_assert_cmpint (clEnqueueMarkerWithWaitList (other, 1, &second, NULL), ==,
+                   CL_INVALID_EVENT_WAIT_LIST);
+  g_assert_cmpint (clFlush (queue), ==, CL_SUCCESS);
+  g_assert_cmpint (clEnqueueMarkerWithWaitList (other, 1, &second, &third), ==, CL_SUCCESS);
+  g_assert_cmpint (clSetUserEventStatus (gate, CL_COMPLETE), ==, CL_SUCCESS);
+  g_assert_cmpint (clWaitForEvents (1, &third), ==, CL_SUCCESS);
+  g_assert_cmpint (clEnqueueMarkerWithWaitList (queue, 1, &third, NULL), ==, CL_SUCCESS);
+  g_assert_cmpint (clFinish (queue), ==, CL_SUCCESS);
+  clReleaseEvent (gate);
+  clReleaseEvent (first);
+  clReleaseEvent (second);
+  clReleaseEvent (third);
+  clReleaseCommandQueue (other);
+}
+
 static void
 skip (void)
 {
@@ -115,6 +145,7 @@ main (int argc, char **argv)
   g_test_add_func ("/strict/whole-rows", any ? test_whole_rows : skip);
   g_test_add_func ("/strict/last-gap", any ? test_last_gap : skip);
   g_test_add_func ("/strict/arguments", any ? test_arguments : skip);
+  g_test_add_func ("/strict/flush", any ? test_flush : skip);
   status = g_test_run ();
   if (any) {
     clReleaseCommandQueue (queue);
