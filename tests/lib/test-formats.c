@@ -146,6 +146,8 @@ test_npy_types (void)
 #define WITH_DESCR(descr) "{'descr': " descr ", 'fortran_order': False, 'shape': (2, 3), }"
 #define WITH_SHAPE(shape) "{'descr': '<f4', 'fortran_order': False, 'shape': " shape ", }"
 
+#define HEADER "Expected the .npy header of numbers of one plain type"
+
 static void
 test_npy_bad_headers (void)
 {
@@ -161,11 +163,11 @@ test_npy_bad_headers (void)
       {WITH_DESCR ("'<c8'"), "of type '<c8'"},
       {WITH_DESCR ("'<U3'"), "of type '<U3'"},
       {WITH_DESCR ("''"), "of type ''"},
-      {WITH_DESCR ("[('a', '<f4'), ('b', '<f4')]"), "found a structured type"},
-      {WITH_DESCR ("('<f4', (2,))"), "found a structured type"},
-      {"{'descr': '<f4", "expected a quotation mark, found the byte 0x0a"},
-      {WITH_DESCR ("'<f\\x34'"), "expected a quotation mark, found “\\”"},
-      {WITH_DESCR ("4"), "at its character 11 expected a type in quotation marks, found “4”"},
+      {WITH_DESCR ("[('a', '<f4'), ('b', '<f4')]"), HEADER},
+      {WITH_DESCR ("('<f4', (2,))"), HEADER},
+      {"{'descr': '<f4", HEADER},
+      {WITH_DESCR ("'<f\\x34'"), HEADER},
+      {WITH_DESCR ("4"), HEADER},
       {WITH_SHAPE ("(2, 3, 4)"), "at most 2 dimensions, found 3 (2 x 3 x 4)"},
       {WITH_SHAPE ("(0,)"), "at least one element, found a shape of 0"},
       {WITH_SHAPE ("(3, 0)"), "at least one element, found a shape of 3 x 0"},
@@ -174,25 +176,22 @@ test_npy_bad_headers (void)
       {WITH_SHAPE ("(2305843009213693952, 2)"), "more than memory can hold"},
       {WITH_SHAPE ("(99999999999999999999999, 2)"), "more than memory can hold"},
       {WITH_SHAPE ("(1000000, 1000000)"), "truncated: expected 4000000000000 bytes"},
-      {WITH_SHAPE ("(-1, 3)"), "expected a number of elements, found “-”"},
-      {WITH_SHAPE ("(6)"), "expected “,”, found “)”"},
-      {WITH_SHAPE ("(2 3)"), "expected “,”, found “3”"},
-      {WITH_SHAPE ("(,)"), "expected a number of elements, found “,”"},
-      {WITH_SHAPE ("[2, 3]"), "expected a shape in parentheses, found “[”"},
-      {WITH_SHAPE ("(2, 3"), "found"},
-      {"", "expected “{”, found the end"},
-      {"{}", "expected the keys descr, fortran_order and shape"},
-      {"{'descr': '<f4', 'shape': (2, 3)}", "expected the keys descr, fortran_order and shape"},
-      {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}",
-       "at its character 18 expected each of the keys"},
-      {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}",
-       "expected each of the keys descr, fortran_order and shape once"},
-      {"{'descr': '<f4', 'fortran_order': 1, 'shape': (2, 3)}",
-       "expected True or False, found “1”"},
-      {"{'descr' '<f4'}", "expected “:”"},
-      {"{'descr': '<f4' 'shape': (2, 3)}", "expected “,” or “}”"},
-      {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)} + {}", "expected nothing after"},
-      {"{'descr': __import__('os'), 'fortran_order': False, 'shape': (2, 3)}", "found “_”"},
+      {WITH_SHAPE ("(-1, 3)"), HEADER},
+      {WITH_SHAPE ("(6)"), HEADER},
+      {WITH_SHAPE ("(2 3)"), HEADER},
+      {WITH_SHAPE ("(,)"), HEADER},
+      {WITH_SHAPE ("[2, 3]"), HEADER},
+      {WITH_SHAPE ("(2, 3"), HEADER},
+      {"", HEADER ", such as"},
+      {"{}", HEADER},
+      {"{'descr': '<f4', 'shape': (2, 3)}", HEADER},
+      {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}", HEADER},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}", HEADER},
+      {"{'descr': '<f4', 'fortran_order': 1, 'shape': (2, 3)}", HEADER},
+      {"{'descr' '<f4'}", HEADER},
+      {"{'descr': '<f4' 'shape': (2, 3)}", HEADER},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)} + {}", HEADER},
+      {"{'descr': __import__('os'), 'fortran_order': False, 'shape': (2, 3)}", HEADER},
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
