@@ -1,7 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Parses the text by which a user names a matrix: a literal, or a file.
+/* Parses the text by which a user names a matrix, a literal or a file, and reads matrices from
+ * files, after checking a file's description of its matrix against the file's size.
  *
  *     literal = '[' row { ',' row } ']' | row
  *     row     = '[' number { ',' number } ']' */
@@ -14,6 +15,8 @@
 #define FORMS                                                                                      \
   "a literal such as [[1, 2], [3, 4]], FILE.npy, FILE.npy#bf16, FILE.safetensors#NAME or "         \
   "FILE.raw#TYPE:ROWSxCOLS"
+
+#define EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
 
 typedef struct {
   const gchar *start;
@@ -42,11 +45,25 @@ take (Parser *parser, gchar c)
   return TRUE;
 }
 
+/* The character at @p, for "expected ..., found ...". */
+static gchar *
+describe_char (const gchar *p, const gchar *end)
+{
+  gunichar c;
+
+  if (p == end)
+    return g_strdup ("the end");
+  c = g_utf8_get_char_validated (p, end - p);
+  if (c == (gunichar)-1 || c == (gunichar)-2 || !g_unichar_isprint (c))
+    return g_strdup_printf ("the byte 0x%02x", (guchar)*p);
+  return g_strdup_printf ("“%.*s”", g_unichar_to_utf8 (c, NULL), p);
+}
+
 /* Returns: FALSE, for parsers to return. */
 static gboolean
 expected (Parser *parser, const gchar *what, GError **error)
 {
-  g_autofree gchar *found = gemmcl_describe_char (parser->p, parser->end);
+  g_autofree gchar *found = describe_char (parser->p, parser->end);
 
   return gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                       "Matrix literal, at character %zu: expected %s, found %s.",
@@ -82,7 +99,7 @@ parse_number (Parser *parser, GError **error)
   value = (gfloat)g_ascii_strtod (parser->p, NULL);
   if (isinf (value) && g_ascii_isalpha (parser->p[length - 1]) == 0)
     return gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                        "Matrix literal, at character %zu: " GEMMCL_EXPECTED_F32 ", found %.*s.",
+                        "Matrix literal, at character %zu: " EXPECTED_F32 ", found %.*s.",
                         (gsize)(parser->p - parser->start) + 1, (gint)length, parser->p);
   parser->values[parser->n_values++] = value;
   parser->p += length;
@@ -161,6 +178,80 @@ gemmcl_matrix_parse (const gchar *literal, GError **error)
       g_bytes_new_take (g_steal_pointer (&values), parser.n_values * sizeof (gfloat)));
 }
 
+gchar *
+gemmcl_describe_dims (const gsize *dims, gsize n_dims)
+{
+  GString *text = g_string_new (n_dims == 0 ? "no dimensions" : NULL);
+
+  for (gsize i = 0; i < n_dims; i++)
+    g_string_append_printf (text, "%s%zu", i == 0 ? "" : " x ", dims[i]);
+  return g_string_free (text, FALSE);
+}
+
+static gboolean
+check_shape (const GemmclMatrixSource *source, gsize rows, gsize cols, gsize *n_bytes,
+             GError **error)
+{
+  const gchar *type = gemmcl_type_get_name (source->type);
+  g_autofree gchar *shape = gemmcl_describe_dims (source->dims, source->n_dims);
+
+  if (source->n_dims > 2)
+    return gemmcl_fail_file (
+        error, GEMMCL_ERROR_FORMAT, source->file->path,
+        "%sExpected a matrix of at most 2 dimensions, found %zu (%s). Reshape it before saving.",
+        source->prefix, source->n_dims, shape);
+  if (rows == 0 || cols == 0)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
+                             "%sExpected at least one element, found a shape of %s.",
+                             source->prefix, shape);
+  if (!gemmcl_matrix_get_n_bytes (source->type, rows, cols, n_bytes))
+    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
+                             "%sA shape of %s %s is more than memory can hold.", source->prefix,
+                             shape, type);
+  if (*n_bytes > source->length || (source->exact && *n_bytes != source->length))
+    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
+                             "%sThe file is %s: expected %zu bytes of elements (%s %s), found %zu.",
+                             source->prefix, *n_bytes > source->length ? "truncated" : "too long",
+                             *n_bytes, shape, type, source->length);
+  return TRUE;
+}
+
+/* TRUE if every finite element is finite as an f32. Only f64 can exceed the range. */
+static gboolean
+check_range (const GemmclMatrixSource *source, const gdouble *elements, gsize rows, gsize cols,
+             GError **error)
+{
+  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  for (gsize i = 0; i < rows * cols; i++)
+    if (isfinite (elements[i]) && !isfinite ((gfloat)elements[i]))
+      return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
+                               "%sRow %zu, column %zu: " EXPECTED_F32 ", found %s.", source->prefix,
+                               (source->column_major ? i % rows : i / cols) + 1,
+                               (source->column_major ? i / rows : i % cols) + 1,
+                               g_ascii_formatd (number, sizeof number, "%.9g", elements[i]));
+  return TRUE;
+}
+
+GemmclMatrix *
+gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error)
+{
+  const gsize n_dims = source->n_dims;
+  const gsize cols = n_dims >= 1 ? source->dims[n_dims - 1] : 1;
+  const gsize rows = n_dims >= 2 ? source->dims[n_dims - 2] : 1;
+  g_autofree gpointer elements = NULL;
+  gsize n_bytes;
+
+  if (!check_shape (source, rows, cols, &n_bytes, error))
+    return NULL;
+  elements = gemmcl_file_read (source->file, source->offset, n_bytes, error);
+  if (elements == NULL ||
+      (source->type == GEMMCL_TYPE_F64 && !check_range (source, elements, rows, cols, error)))
+    return NULL;
+  return gemmcl_matrix_new_take (source->type, rows, cols, source->column_major,
+                                 g_bytes_new_take (g_steal_pointer (&elements), n_bytes));
+}
+
 GemmclMatrix *
 gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize rows, gsize cols, GError **error)
 {
@@ -173,6 +264,7 @@ gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize rows, gsize co
   if (!gemmcl_file_open (&file, path, error))
     return NULL;
   return gemmcl_matrix_new_from_source (&(GemmclMatrixSource){.file = &file,
+                                                              .prefix = "",
                                                               .length = file.size,
                                                               .exact = TRUE,
                                                               .type = type,

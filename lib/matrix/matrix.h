@@ -35,12 +35,12 @@ GemmclMatrix *gemmcl_matrix_new_take (GemmclType type, gsize rows, gsize cols,
 GemmclMatrix *gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scales,
                                         GemmclMatrix *zero_points);
 
-/* source.c: a matrix in a file */
+/* load.c: a matrix in a file */
 
 /** The description of a matrix in a file, as the file states it. */
 typedef struct {
   const GemmclFile *file;
-  const gchar *tensor; /* (nullable): the tensor's name, for messages */
+  const gchar *prefix; /* of messages about the matrix; may be "" */
   gsize offset;        /* start of the elements in the file */
   gsize length;        /* bytes from offset on that may be elements; within the file */
   gboolean exact;      /* the elements must fill @length */
@@ -54,13 +54,6 @@ typedef struct {
  *   if the shape is not that of a matrix or does not match the file, or with an error of
  *   gemmcl_file_read(). */
 GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
-
-/** Returns: (transfer full): a description of the character at @p, for "expected ..., found
- *   ...". */
-gchar *gemmcl_describe_char (const gchar *p, const gchar *end);
-
-/** The expectation that a finite number beyond the range of f32 fails. */
-#define GEMMCL_EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
 
 /** Returns: (transfer full): the shape as text, "64 x 3 x 7"; "no dimensions" if @n_dims is 0. */
 gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);

@@ -169,6 +169,7 @@ gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
     return NULL;
   return gemmcl_matrix_new_from_source (
       &(GemmclMatrixSource){.file = &file,
+                            .prefix = "",
                             .offset = start + length,
                             .length = file.size - start - length,
                             .type = type,

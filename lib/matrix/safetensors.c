@@ -293,16 +293,18 @@ typedef struct {
 static GemmclMatrix *
 load_tensor (const Tensors *self, const Tensor *tensor, GError **error)
 {
+  g_autofree gchar *prefix = g_strdup_printf ("Tensor “%s”: ", tensor->name);
+
   if (tensor->type < 0) {
-    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, self->file->path,
-                      "Tensor “%s”: "
-                      "expected elements of F64, F32, F16, BF16, I8 to I64 or U8 to U64, found %s.",
-                      tensor->name, tensor->dtype);
+    gemmcl_fail_file (
+        error, GEMMCL_ERROR_FORMAT, self->file->path,
+        "%sexpected elements of F64, F32, F16, BF16, I8 to I64 or U8 to U64, found %s.", prefix,
+        tensor->dtype);
     return NULL;
   }
   return gemmcl_matrix_new_from_source (
       &(GemmclMatrixSource){.file = self->file,
-                            .tensor = tensor->name,
+                            .prefix = prefix,
                             .offset = self->start + tensor->begin,
                             .length = tensor->end - tensor->begin,
                             .exact = TRUE,
