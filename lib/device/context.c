@@ -1,12 +1,15 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Contexts: creation, sharing, and the table of programs.
+ * Contexts: creation, sharing, and the programs and weights that a context's plans share.
  */
 
 /* For clCreateCommandQueue(), whose successor does not exist on OpenCL 1.2 devices. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "device/device.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 struct _GemmclContext {
   GObject parent;
@@ -15,11 +18,20 @@ struct _GemmclContext {
   cl_context context;
   gboolean wrapped; /* the caller made the OpenCL context */
   cl_command_queue queue;
-  GMutex lock;          /* guards programs and n_compiled; not held while a program is built */
+  GMutex lock;          /* guards the following fields; not held while a program is built */
   GCond built;          /* a program was built or failed to build */
   GHashTable *programs; /* "source options" -> cl_program; NULL while it is being built */
   guint n_compiled;     /* programs that were not in the disk cache */
-  GemmclWeightsTable weights;
+  GHashTable *weights;  /* GemmclWeights.key -> GemmclWeights, not owned */
+  guint64 weight_bytes; /* of all weights */
+};
+
+struct _GemmclWeights {
+  GemmclContext *context;
+  gchar *key;
+  cl_mem buffer;
+  gsize bytes;
+  guint refs; /* guarded by the context's lock, so that weights without references are not found */
 };
 
 G_DEFINE_FINAL_TYPE (GemmclContext, gemmcl_context, G_TYPE_OBJECT)
@@ -37,7 +49,7 @@ gemmcl_context_init (GemmclContext *self)
   g_mutex_init (&self->lock);
   g_cond_init (&self->built);
   self->programs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, release_program);
-  gemmcl_weights_table_init (&self->weights);
+  self->weights = g_hash_table_new (g_str_hash, g_str_equal);
 }
 
 static void
@@ -45,7 +57,7 @@ gemmcl_context_finalize (GObject *object)
 {
   GemmclContext *self = GEMMCL_CONTEXT (object);
 
-  gemmcl_weights_table_clear (&self->weights);
+  g_hash_table_unref (self->weights);
   g_hash_table_unref (self->programs);
   g_clear_pointer (&self->queue, clReleaseCommandQueue);
   g_clear_pointer (&self->context, clReleaseContext);
@@ -424,10 +436,63 @@ gemmcl_context_create_queue (GemmclContext *self, cl_command_queue_properties pr
              : NULL;
 }
 
-GemmclWeightsTable *
-gemmcl_context_get_weights (GemmclContext *self)
+gchar *
+gemmcl_weights_make_key (const gfloat *data, gsize n, const gchar *layout)
 {
-  return &self->weights;
+  const XXH128_hash_t hash = XXH3_128bits (data, n * sizeof *data);
+
+  return g_strdup_printf ("%016" G_GINT64_MODIFIER "x%016" G_GINT64_MODIFIER "x %s",
+                          (guint64)hash.high64, (guint64)hash.low64, layout);
+}
+
+GemmclWeights *
+gemmcl_weights_share (GemmclContext *context, const gchar *key, cl_mem buffer)
+{
+  GemmclWeights *self;
+
+  g_mutex_lock (&context->lock);
+  self = g_hash_table_lookup (context->weights, key);
+  if (self == NULL && buffer != NULL) {
+    self = g_new0 (GemmclWeights, 1);
+    self->context = g_object_ref (context);
+    self->key = g_strdup (key);
+    self->buffer = g_steal_pointer (&buffer);
+    (void)clGetMemObjectInfo (self->buffer, CL_MEM_SIZE, sizeof (self->bytes), &self->bytes, NULL);
+    context->weight_bytes += self->bytes;
+    g_hash_table_insert (context->weights, self->key, self);
+  }
+  if (self != NULL)
+    self->refs++;
+  g_mutex_unlock (&context->lock);
+  g_clear_pointer (&buffer, clReleaseMemObject);
+  return self;
+}
+
+cl_mem
+gemmcl_weights_get_buffer (const GemmclWeights *self)
+{
+  return self->buffer;
+}
+
+void
+gemmcl_weights_unref (GemmclWeights *self)
+{
+  GemmclContext *context = self->context;
+  gboolean last;
+
+  g_mutex_lock (&context->lock);
+  last = --self->refs == 0;
+  if (last) {
+    g_hash_table_remove (context->weights, self->key);
+    context->weight_bytes -= self->bytes;
+  }
+  g_mutex_unlock (&context->lock);
+  if (!last)
+    return;
+  clReleaseMemObject (self->buffer);
+  g_free (self->key);
+  g_free (self);
+  g_object_unref (context);
 }
 
 void
@@ -437,9 +502,7 @@ gemmcl_context_get_stats (GemmclContext *self, GemmclContextStats *stats)
   g_mutex_lock (&self->lock);
   stats->programs = g_hash_table_size (self->programs);
   stats->compiled = self->n_compiled;
+  stats->weights = g_hash_table_size (self->weights);
+  stats->weight_bytes = self->weight_bytes;
   g_mutex_unlock (&self->lock);
-  g_mutex_lock (&self->weights.lock);
-  stats->weights = g_hash_table_size (self->weights.alive);
-  stats->weight_bytes = self->weights.bytes;
-  g_mutex_unlock (&self->weights.lock);
 }

@@ -75,45 +75,6 @@ cl_program gemmcl_program_build (cl_context context, const GemmclDevice *device,
                                  const gchar *source, const gchar *options, gboolean *compiled,
                                  GError **error);
 
-/* weights.c */
-
-/**
- * B on the device in the form that a kernel reads. Reference-counted and immutable. Plans of one
- * context share it if their B has the same elements and is packed in the same way.
- */
-typedef struct _GemmclWeights GemmclWeights;
-
-/** The weights of a context that are alive. Any thread. */
-typedef struct {
-  GMutex lock;
-  GHashTable *alive; /* GemmclWeights.key -> GemmclWeights, not owned */
-  guint64 bytes;     /* of all weights */
-} GemmclWeightsTable;
-
-void gemmcl_weights_table_init (GemmclWeightsTable *self);
-
-/** Clears an empty table. */
-void gemmcl_weights_table_clear (GemmclWeightsTable *self);
-
-/** Returns: (transfer full): a key for sharing: @layout, which identifies the packing, and a hash
- *   of 128 bits of the @n elements. A file's name and times would not show that it was
- *   rewritten. */
-gchar *gemmcl_weights_make_key (const gfloat *data, gsize n, const gchar *layout);
-
-/** Returns: (transfer full) (nullable): the weights with @key if they are alive. */
-GemmclWeights *gemmcl_weights_find (GemmclWeightsTable *table, const gchar *key);
-
-/** Returns: (transfer full): weights with @key that hold @buffer (transfer full), which no command
- *   may write any more. If another thread shared @key first, its weights, and @buffer is
- *   released. */
-GemmclWeights *gemmcl_weights_share (GemmclWeightsTable *table, const gchar *key, cl_mem buffer);
-
-cl_mem gemmcl_weights_get_buffer (const GemmclWeights *self);
-
-/** May be called while commands that use the buffer are enqueued. */
-void gemmcl_weights_unref (GemmclWeights *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclWeights, gemmcl_weights_unref)
-
 /* context.c */
 
 /** The format of the images that kernels read. */
@@ -147,5 +108,23 @@ cl_command_queue gemmcl_context_create_queue (GemmclContext *self,
                                               cl_command_queue_properties properties,
                                               GError **error);
 
-/** Returns: (transfer none): the weights that the context's plans share. */
-GemmclWeightsTable *gemmcl_context_get_weights (GemmclContext *self);
+/**
+ * B on the device in the form that a kernel reads. Reference-counted and immutable. Plans of one
+ * context share it if their B has the same elements and is packed in the same way. Any thread.
+ */
+typedef struct _GemmclWeights GemmclWeights;
+
+/** Returns: (transfer full): a key for sharing: @layout, which identifies the packing, and a hash
+ *   of 128 bits of the @n elements. A file's name and times would not show that it was
+ *   rewritten. */
+gchar *gemmcl_weights_make_key (const gfloat *data, gsize n, const gchar *layout);
+
+/** Returns: (transfer full): the context's weights with @key if they are alive; else new ones that
+ *   hold @buffer, which no command may write any more; %NULL if @buffer is %NULL. @buffer:
+ *   (nullable) (transfer full) */
+GemmclWeights *gemmcl_weights_share (GemmclContext *context, const gchar *key, cl_mem buffer);
+
+cl_mem gemmcl_weights_get_buffer (const GemmclWeights *self);
+
+/** May be called while commands that use the buffer are enqueued. */
+void gemmcl_weights_unref (GemmclWeights *self);

@@ -192,7 +192,7 @@ get_matrix (GemmclTuner *self, GemmclPlanOperand operand)
   g_mutex_lock (&self->lock);
   if (self->plan != NULL) {
     g_mutex_lock (&self->plan->lock);
-    matrix = self->plan->matrices[operand];
+    matrix = self->plan->body->operands[operand].matrix;
     if (matrix != NULL)
       gemmcl_matrix_ref (matrix);
     g_mutex_unlock (&self->plan->lock);
@@ -201,20 +201,16 @@ get_matrix (GemmclTuner *self, GemmclPlanOperand operand)
   return matrix;
 }
 
-/* Gives @body those operands of the plan that differ from @given, the operands that it has; updates
- * @given. The caller frees @given. */
+/* Gives @body those operands of the plan that it does not have. */
 static gboolean
-give_operands (GemmclTuner *self, GemmclBody *body, GemmclMatrix **given, GError **error)
+give_operands (GemmclTuner *self, GemmclBody *body, GError **error)
 {
   for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++) {
     g_autoptr (GemmclMatrix) matrix = get_matrix (self, i);
 
-    if (matrix == NULL || matrix == given[i])
-      continue;
-    if (!gemmcl_body_set (body, i, matrix, error))
+    if (matrix != NULL && matrix != body->operands[i].matrix &&
+        !gemmcl_body_set (body, i, matrix, error))
       return FALSE;
-    g_clear_pointer (&given[i], gemmcl_matrix_unref);
-    given[i] = g_steal_pointer (&matrix);
   }
   return TRUE;
 }
@@ -277,15 +273,11 @@ drain (GemmclTuner *self, GemmclBody *body)
 static void
 take_over (GemmclTuner *self, GemmclBody *body, GError **error)
 {
-  GemmclMatrix *given[GEMMCL_N_PLAN_OPERANDS] = {NULL};
-
-  if (give_operands (self, body, given, error) && claim (self)) {
-    body = exchange (self, body, give_operands (self, body, given, error));
+  if (give_operands (self, body, error) && claim (self)) {
+    body = exchange (self, body, give_operands (self, body, error));
     drain (self, body);
   }
   gemmcl_body_free (body);
-  for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
-    g_clear_pointer (&given[i], gemmcl_matrix_unref);
 }
 
 /* @why: (nullable): the reason if the search failed */
@@ -303,7 +295,7 @@ end (GemmclTuner *self, const GError *why)
     g_mutex_lock (&self->plan->lock);
     self->plan->keeps_matrices = FALSE;
     for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
-      matrices[i] = g_steal_pointer (&self->plan->matrices[i]);
+      matrices[i] = g_steal_pointer (&self->plan->body->operands[i].matrix);
     g_mutex_unlock (&self->plan->lock);
   }
   self->ended = TRUE;
@@ -352,7 +344,8 @@ gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode)
   GThread *thread;
 
   g_return_if_fail (GEMMCL_IS_PLAN (self));
-  g_return_if_fail (self->tuner == NULL && self->body->weights == NULL && self->body->c == NULL);
+  g_return_if_fail (self->tuner == NULL && self->body->operands[GEMMCL_PLAN_B].buffer == NULL &&
+                    self->body->operands[GEMMCL_PLAN_C].buffer == NULL);
 
   if (self->body->source != GEMMCL_CHOICE_RULES || mode == GEMMCL_AUTO_TUNE_OFF ||
       (mode == GEMMCL_AUTO_TUNE_AUTO && self->body->device->type != GEMMCL_DEVICE_TYPE_GPU))

@@ -79,7 +79,7 @@ get_c (GemmclBody *self, const GemmclOperands *operands)
   case GEMMCL_ADDEND_OUTPUT:
     return get_d (self, operands);
   default:
-    return operands->c ? operands->c : self->c;
+    return operands->c ? operands->c : self->operands[GEMMCL_PLAN_C].buffer;
   }
 }
 
@@ -221,7 +221,7 @@ launch_multiply (GemmclBody *self, const GemmclOperands *operands, const GemmclP
   const gsize global[3] = {tiles.m * group, tiles.n, batch};
   const cl_mem a = get_a (self, operands), b = get_b (self, operands);
   const cl_mem c = self->reduce ? NULL : get_c (self, operands);
-  const cl_mem bias = self->reduce ? self->no_bias : self->bias;
+  const cl_mem bias = self->reduce ? self->no_bias : self->operands[GEMMCL_PLAN_BIAS].buffer;
   const cl_mem d = self->reduce ? self->workspace : get_sums (self, operands);
   const cl_long outputs_batch = get_outputs_batch (self);
 
@@ -239,8 +239,8 @@ launch_reduce (GemmclBody *self, const GemmclOperands *operands, const GemmclPro
   const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1};
 
   return LAUNCH (chain, self->reduce, "reduce", global, IN_A_ROW (GROUP), error,
-                 ARGUMENT (self->workspace), ARGUMENT (c), ARGUMENT (self->bias), ARGUMENT (d),
-                 ARGUMENT (*p));
+                 ARGUMENT (self->workspace), ARGUMENT (c),
+                 ARGUMENT (self->operands[GEMMCL_PLAN_BIAS].buffer), ARGUMENT (d), ARGUMENT (*p));
 }
 
 /* Enqueues multiply, and reduce if K is split. */

@@ -187,35 +187,20 @@ make_key (GemmclBody *self, const gfloat *b, const gfloat *scales)
   return gemmcl_weights_make_key (b, self->gemm.k * self->gemm.n, layout);
 }
 
-struct _GemmclPrepared {
-  GemmclPlan *plan;   /* identifies the plan until the operand is used; no reference */
-  GemmclTuner *tuner; /* the plan's; keeps the body until the operand is used; NULL: no search */
-  GemmclBody *body;   /* the body that it is prepared for; not accessed after the preparation */
-  GemmclContext *context; /* keeps the table of weights, which may outlive the plan */
-  GemmclPlanOperand operand;
-  GemmclWeights *weights; /* B */
-  cl_mem buffer;          /* bias or C */
-  GemmclMatrix *matrix;   /* for the tuner */
-};
-
 void
-gemmcl_prepared_free (GemmclPrepared *self)
+gemmcl_held_clear (GemmclHeld *self)
 {
-  g_clear_pointer (&self->tuner, gemmcl_tuner_end);
-  g_clear_pointer (&self->matrix, gemmcl_matrix_unref);
   g_clear_pointer (&self->weights, gemmcl_weights_unref);
   g_clear_pointer (&self->buffer, clReleaseMemObject);
-  g_clear_object (&self->context);
-  g_free (self);
+  g_clear_pointer (&self->matrix, gemmcl_matrix_unref);
 }
 
 static gboolean
-prepare_b (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *b, GError **error)
+prepare_b (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GemmclMatrix *b,
+           GError **error)
 {
-  GemmclBody *body = self->body;
-  GemmclWeightsTable *table = gemmcl_context_get_weights (body->context);
-  const gboolean transposed = body->gemm.trans_b;
-  const gsize k = body->gemm.k, n = body->gemm.n;
+  const gboolean transposed = self->gemm.trans_b;
+  const gsize k = self->gemm.k, n = self->gemm.n;
   g_autoptr (GemmclMatrix) floats = NULL;
   g_autofree gfloat *scales = NULL;
   g_autofree gchar *key = NULL;
@@ -223,18 +208,19 @@ prepare_b (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *b, GError
   if (!check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
     return FALSE;
   floats = gemmcl_matrix_to_f32 (b, transposed, error);
-  if (floats == NULL || !check_range (body, gemmcl_matrix_get_data (floats), k * n, error))
+  if (floats == NULL || !check_range (self, gemmcl_matrix_get_data (floats), k * n, error))
     return FALSE;
-  scales = get_scales (body, b);
-  key = make_key (body, gemmcl_matrix_get_data (floats), scales);
-  self->weights = gemmcl_weights_find (table, key);
-  if (self->weights == NULL) {
-    cl_mem buffer = create_b (body, queue, gemmcl_matrix_get_data (floats), scales, error);
+  scales = get_scales (self, b);
+  key = make_key (self, gemmcl_matrix_get_data (floats), scales);
+  held->weights = gemmcl_weights_share (self->context, key, NULL);
+  if (held->weights == NULL) {
+    cl_mem buffer = create_b (self, queue, gemmcl_matrix_get_data (floats), scales, error);
     if (buffer == NULL)
       return FALSE;
-    self->weights = gemmcl_weights_share (table, key, buffer);
+    held->weights = gemmcl_weights_share (self->context, key, buffer);
   }
-  return TRUE;
+  held->buffer = gemmcl_weights_get_buffer (held->weights);
+  return clRetainMemObject (held->buffer) == CL_SUCCESS;
 }
 
 /* A vector may be a row or a column. */
@@ -247,44 +233,46 @@ check_vector (const gchar *name, GemmclMatrix *matrix, gsize n, GError **error)
 
 /* Uploads @matrix, padded to @n_room floats. @transpose: for a column-major problem */
 static gboolean
-upload (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *matrix, gboolean transpose,
-        gsize n_room, const gchar *name, GError **error)
+upload (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GemmclMatrix *matrix,
+        gboolean transpose, gsize n_room, const gchar *name, GError **error)
 {
   const gsize used = gemmcl_matrix_get_rows (matrix) * gemmcl_matrix_get_cols (matrix);
   g_autoptr (GemmclMatrix) floats = gemmcl_matrix_to_f32 (matrix, transpose, error);
 
   if (floats == NULL)
     return FALSE;
-  self->buffer =
-      create_filled (self->body, queue, n_room, gemmcl_matrix_get_data (floats), used, name, error);
-  return self->buffer != NULL;
+  held->buffer =
+      create_filled (self, queue, n_room, gemmcl_matrix_get_data (floats), used, name, error);
+  return held->buffer != NULL;
 }
 
 static gboolean
-prepare_bias (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *bias, GError **error)
+prepare_bias (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GemmclMatrix *bias,
+              GError **error)
 {
-  const GemmclGemm *gemm = &self->body->gemm;
+  const GemmclGemm *gemm = &self->gemm;
 
   if (!gemm->bias)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "This problem was stated without a bias.");
   return check_vector ("The bias", bias, gemm->n, error) &&
-         upload (self, queue, bias, FALSE, gemmcl_body_get_padded_n (self->body), "the bias",
+         upload (self, held, queue, bias, FALSE, gemmcl_body_get_padded_n (self), "the bias",
                  error);
 }
 
 static gboolean
-prepare_c (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *c, GError **error)
+prepare_c (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GemmclMatrix *c,
+           GError **error)
 {
-  const GemmclGemm *gemm = &self->body->gemm;
+  const GemmclGemm *gemm = &self->gemm;
 
   switch (gemm->addend) {
   case GEMMCL_ADDEND_MATRIX:
     return check_shape ("C", c, gemm->m, gemm->n, error) &&
-           upload (self, queue, c, gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR, gemm->m * gemm->n,
-                   "C", error);
+           upload (self, held, queue, c, gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR,
+                   gemm->m * gemm->n, "C", error);
   case GEMMCL_ADDEND_ROW:
     return check_vector ("C", c, gemm->n, error) &&
-           upload (self, queue, c, FALSE, gemm->n, "C", error);
+           upload (self, held, queue, c, FALSE, gemm->n, "C", error);
   default:
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "This problem was stated without a C of its own.");
@@ -292,10 +280,11 @@ prepare_c (GemmclPrepared *self, cl_command_queue queue, GemmclMatrix *c, GError
 }
 
 static gboolean
-prepare (GemmclPrepared *self, GemmclMatrix *matrix, GError **error)
+prepare (GemmclBody *self, GemmclPlanOperand operand, GemmclHeld *held, GemmclMatrix *matrix,
+         GError **error)
 {
-  static gboolean (*const functions[]) (GemmclPrepared *, cl_command_queue, GemmclMatrix *,
-                                        GError **) = {
+  static gboolean (*const functions[]) (GemmclBody *, GemmclHeld *, cl_command_queue,
+                                        GemmclMatrix *, GError **) = {
       [GEMMCL_PLAN_B] = prepare_b,
       [GEMMCL_PLAN_BIAS] = prepare_bias,
       [GEMMCL_PLAN_C] = prepare_c,
@@ -303,18 +292,43 @@ prepare (GemmclPrepared *self, GemmclMatrix *matrix, GError **error)
   /* A queue of its own: waiting in the context's queue would wait for runs. */
   g_auto (cl_command_queue) queue = gemmcl_context_create_queue (self->context, 0, error);
 
-  return queue != NULL && functions[self->operand](self, queue, matrix, error);
+  held->matrix = gemmcl_matrix_ref (matrix);
+  return queue != NULL && functions[operand](self, held, queue, matrix, error);
 }
 
-static GemmclPrepared *
-prepared_new (GemmclBody *body, GemmclPlanOperand operand)
+static void
+exchange (GemmclHeld *a, GemmclHeld *b)
 {
-  GemmclPrepared *self = g_new0 (GemmclPrepared, 1);
+  const GemmclHeld old = *a;
 
-  self->body = body;
-  self->context = g_object_ref (body->context);
-  self->operand = operand;
-  return self;
+  *a = *b;
+  *b = old;
+}
+
+gboolean
+gemmcl_body_set (GemmclBody *self, GemmclPlanOperand operand, GemmclMatrix *matrix, GError **error)
+{
+  g_auto (GemmclHeld) held = {0};
+
+  if (!prepare (self, operand, &held, matrix, error))
+    return FALSE;
+  exchange (&self->operands[operand], &held);
+  return TRUE;
+}
+
+struct _GemmclPrepared {
+  GemmclPlan *plan;   /* identifies the plan until the operand is used; no reference */
+  GemmclTuner *tuner; /* the plan's; keeps the body until the operand is used; NULL: no search */
+  GemmclPlanOperand operand;
+  GemmclHeld held;
+};
+
+void
+gemmcl_prepared_free (GemmclPrepared *self)
+{
+  g_clear_pointer (&self->tuner, gemmcl_tuner_end);
+  gemmcl_held_clear (&self->held);
+  g_free (self);
 }
 
 GemmclPrepared *
@@ -322,70 +336,36 @@ gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *
                      GError **error)
 {
   g_autoptr (GemmclPrepared) prepared = NULL;
-  GemmclTuner *tuner;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), NULL);
   g_return_val_if_fail ((guint)operand < GEMMCL_N_PLAN_OPERANDS, NULL);
   g_return_val_if_fail (matrix != NULL, NULL);
 
-  tuner = self->tuner ? gemmcl_tuner_begin (self->tuner) : NULL;
-  prepared = prepared_new (self->body, operand);
+  prepared = g_new0 (GemmclPrepared, 1);
   prepared->plan = self;
-  prepared->tuner = tuner;
-  prepared->matrix = tuner ? gemmcl_matrix_ref (matrix) : NULL;
-  return prepare (prepared, matrix, error) ? g_steal_pointer (&prepared) : NULL;
-}
-
-/* Exchanges the operands of @body and @prepared. */
-static void
-use (GemmclBody *body, GemmclPrepared *prepared)
-{
-  GemmclWeights *weights;
-  cl_mem *where;
-  cl_mem buffer;
-
-  if (prepared->operand == GEMMCL_PLAN_B) {
-    weights = body->weights;
-    body->weights = prepared->weights;
-    prepared->weights = weights;
-  } else {
-    where = prepared->operand == GEMMCL_PLAN_C ? &body->c : &body->bias;
-    buffer = *where;
-    *where = prepared->buffer;
-    prepared->buffer = buffer;
-  }
+  prepared->tuner = self->tuner ? gemmcl_tuner_begin (self->tuner) : NULL;
+  prepared->operand = operand;
+  return prepare (self->body, operand, &prepared->held, matrix, error) ? g_steal_pointer (&prepared)
+                                                                       : NULL;
 }
 
 void
 gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared)
 {
-  GemmclMatrix *matrix;
+  GemmclHeld *held;
 
   g_return_if_fail (GEMMCL_IS_PLAN (self));
   g_return_if_fail (prepared != NULL && prepared->plan == self);
   g_return_if_fail (prepared->tuner == self->tuner);
 
   g_mutex_lock (&self->lock);
-  use (self->body, prepared);
-  if (self->keeps_matrices) {
-    matrix = self->matrices[prepared->operand];
-    self->matrices[prepared->operand] = prepared->matrix;
-    prepared->matrix = matrix;
-  }
+  held = &self->body->operands[prepared->operand];
+  exchange (held, &prepared->held);
+  if (!self->keeps_matrices)
+    prepared->held.matrix = g_steal_pointer (&held->matrix);
   g_mutex_unlock (&self->lock);
   prepared->plan = NULL;
   g_clear_pointer (&prepared->tuner, gemmcl_tuner_end);
-}
-
-gboolean
-gemmcl_body_set (GemmclBody *self, GemmclPlanOperand operand, GemmclMatrix *matrix, GError **error)
-{
-  g_autoptr (GemmclPrepared) prepared = prepared_new (self, operand);
-
-  if (!prepare (prepared, matrix, error))
-    return FALSE;
-  use (self, prepared);
-  return TRUE;
 }
 
 static gboolean

@@ -33,8 +33,6 @@ gemmcl_plan_finalize (GObject *object)
   if (self->body != NULL)
     gemmcl_body_wait (self->body);
   g_clear_pointer (&self->body, gemmcl_body_free);
-  for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
-    g_clear_pointer (&self->matrices[i], gemmcl_matrix_unref);
   g_clear_pointer (&self->upload, clReleaseCommandQueue);
   g_clear_pointer (&self->download, clReleaseCommandQueue);
   g_mutex_clear (&self->lock);
@@ -54,15 +52,15 @@ gemmcl_body_free (GemmclBody *self)
                                 &self->pack_a,  &self->load,  &self->multiply,   &self->reduce,
                                 &self->softmax, &self->store, &self->row_outputs};
   cl_mem *const buffers[] = {&self->features,  &self->int8_a,  &self->image_a, &self->run_b,
-                             &self->workspace, &self->no_bias, &self->logits,  &self->state,
-                             &self->c,         &self->bias};
+                             &self->workspace, &self->no_bias, &self->logits,  &self->state};
 
   g_ptr_array_unref (self->slots);
   for (gsize i = 0; i < G_N_ELEMENTS (kernels); i++)
     g_clear_pointer (kernels[i], clReleaseKernel);
   for (gsize i = 0; i < G_N_ELEMENTS (buffers); i++)
     g_clear_pointer (buffers[i], clReleaseMemObject);
-  g_clear_pointer (&self->weights, gemmcl_weights_unref);
+  for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
+    gemmcl_held_clear (&self->operands[i]);
   g_clear_object (&self->context);
   g_free (self);
 }
@@ -404,7 +402,7 @@ build_steps (GemmclBody *self, GError **error)
          build_im2col (self, error) && gemmcl_body_build_quantize (self, error) &&
          build_reduce (self, error) && build_softmax (self, error) &&
          gemmcl_body_build_state (self, error) && build_row_outputs (self, error) &&
-         (self->bias = gemmcl_body_create_bias (self, error)) != NULL;
+         (self->operands[GEMMCL_PLAN_BIAS].buffer = gemmcl_body_create_bias (self, error)) != NULL;
 }
 
 GemmclBody *

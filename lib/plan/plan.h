@@ -10,6 +10,18 @@
 #include "kernels/kernels.h"
 #include "plan/chain.h"
 
+#define GEMMCL_N_PLAN_OPERANDS (GEMMCL_PLAN_C + 1)
+
+/** GemmclHeld: An operand on the device. */
+typedef struct {
+  GemmclWeights *weights; /* B: owns buffer, too, and shares it; else NULL */
+  cl_mem buffer;          /* B as the kernel reads it, packed or k x n; C in the problem's layout */
+  GemmclMatrix *matrix;   /* its source, for the tuner; may be NULL */
+} GemmclHeld;
+
+void gemmcl_held_clear (GemmclHeld *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclHeld, gemmcl_held_clear)
+
 /**
  * GemmclBody:
  *
@@ -55,8 +67,7 @@ typedef struct {
   gboolean state_is_void;    /* state means zeros, whatever it holds; TRUE at first */
   GemmclBlocks a_blocks, b_blocks; /* blocks of A and B in images */
 
-  GemmclWeights *weights; /* B as the kernel reads it, packed or k x n; NULL: not set */
-  cl_mem c, bias;         /* c has the problem's layout; NULL: not set */
+  GemmclHeld operands[GEMMCL_N_PLAN_OPERANDS]; /* indexed by GemmclPlanOperand */
 
   GPtrArray *slots; /* slots of run.c, as many as there were runs in flight at once; owned */
 } GemmclBody;
@@ -64,17 +75,14 @@ typedef struct {
 /** GemmclTuner: A plan's search for a faster kernel. */
 typedef struct _GemmclTuner GemmclTuner;
 
-#define GEMMCL_N_PLAN_OPERANDS (GEMMCL_PLAN_C + 1)
-
 struct _GemmclPlan {
   GObject parent;
 
   GemmclTuner *tuner; /* NULL: no search; set before the plan is used */
 
-  GMutex lock;                                    /* guards the following fields */
-  GemmclBody *body;                               /* constant if there is no tuner */
-  gboolean keeps_matrices;                        /* matrices are kept for the tuner */
-  GemmclMatrix *matrices[GEMMCL_N_PLAN_OPERANDS]; /* the operands' sources; NULL: not set */
+  GMutex lock;                       /* guards the following fields */
+  GemmclBody *body;                  /* constant if there is no tuner */
+  gboolean keeps_matrices;           /* the operands' sources are kept for the tuner */
   cl_command_queue upload, download; /* for a device with memory of its own; NULL: not needed yet */
   GemmclPlanStats stats;
 };

@@ -194,7 +194,7 @@ find_buffers (Submission *self, GError **error)
       .batch = self->batch,
       .b = run->b,
       .c = run->c,
-      .weights = self->body->weights ? gemmcl_weights_get_buffer (self->body->weights) : NULL,
+      .weights = self->body->operands[GEMMCL_PLAN_B].buffer,
       .tight = !run->strided,
       .alpha = run->alpha,
       .beta = run->beta,
@@ -435,7 +435,7 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
   batch = run->batch ? run->batch : body->problem.batch;
   if (!gemmcl_body_check_run (submission.body, run, m, batch, error))
     return FALSE;
-  if (run->alpha != 0.0 && run->b == NULL && body->weights == NULL)
+  if (run->alpha != 0.0 && run->b == NULL && body->operands[GEMMCL_PLAN_B].buffer == NULL)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "The plan has no B yet; set it before the first run.");
   submission.slot = find_slot (self);
