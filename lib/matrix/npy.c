@@ -91,8 +91,8 @@ parse_header (const gchar *path, const gchar *text, gsize length, Header *header
   return TRUE;
 }
 
-/* @data: the first MAX_START bytes of the file, or the whole file if it is shorter. @start, @length:
- * (out): the place of the header in it */
+/* @data: the first MAX_START bytes of the file, or the whole file if it is shorter
+ * @start, @length: (out): the place of the header in it */
 static gboolean
 find_header (const GemmclFile *file, const guint8 *data, gsize *start, gsize *length,
              GError **error)

@@ -1,9 +1,91 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Enqueues the steps of a run.
+ * The steps of a run: building them, and enqueuing them.
  */
 #include "plan/plan.h"
+
+/* A tight f32 matrix with @cols elements for each row of D. */
+static cl_mem
+create_floats (GemmclBody *self, gsize cols, const gchar *what, GError **error)
+{
+  return gemmcl_body_create_memory (self, self->gemm.m, cols * sizeof (gfloat), what, error);
+}
+
+static gboolean
+build_im2col (GemmclBody *self, GError **error)
+{
+  if (self->gemm.a_image == NULL || gemmcl_kernel_takes_pixels (self->kernel, &self->gemm))
+    return TRUE;
+  return gemmcl_body_build_step (self, &self->im2col, "im2col.cl", "im2col",
+                                 gemmcl_image_get_defines (self->gemm.a_image, "A_"), error) &&
+         (self->features = create_floats (self, self->gemm.k, "A, from frames,", error)) != NULL;
+}
+
+static gboolean
+build_reduce (GemmclBody *self, GError **error)
+{
+  if (self->split == 1)
+    return TRUE;
+  return gemmcl_body_build_step (
+             self, &self->reduce, "reduce.cl", "reduce",
+             gemmcl_kernel_make_reduce_options (self->kernel, &self->gemm, self->split), error) &&
+         (self->no_bias = gemmcl_body_create_bias (self, error)) != NULL &&
+         (self->workspace = create_floats (self, self->gemm.n * self->split,
+                                           "The split-K workspace", error)) != NULL;
+}
+
+static gboolean
+build_softmax (GemmclBody *self, GError **error)
+{
+  if (!gemmcl_kernel_needs_softmax (self->kernel, &self->gemm, self->split))
+    return TRUE;
+  if (gemmcl_kernel_needs_logits (self->kernel, &self->gemm, self->split) &&
+      !(self->logits = create_floats (self, self->gemm.n, "D before softmax", error)))
+    return FALSE;
+  return gemmcl_body_build_step (
+      self, &self->softmax, "softmax.cl", "softmax",
+      g_strdup_printf ("-DD_TYPE=%d -DGROUP=%u", self->gemm.d_type, self->row_group), error);
+}
+
+static gboolean
+build_row_outputs (GemmclBody *self, GError **error)
+{
+  const GemmclGemm *gemm = &self->problem;
+  GString *options;
+
+  if (gemm->row_outputs == 0)
+    return TRUE;
+  if (gemmcl_kernel_makes_row_outputs (self->kernel, &self->gemm, self->split)) {
+    clRetainKernel (self->multiply);
+    self->row_outputs = self->multiply;
+    return TRUE;
+  }
+  options = g_string_new (NULL);
+  g_string_printf (
+      options, "-DD_TYPE=%d -DGROUP=%u -DWIDTH=%u%s", gemm->d_type, self->row_group,
+      self->row_width,
+      gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE).by_column ? "" : " -DD_UNIT_COL");
+  gemmcl_row_outputs_append_options (options, gemm);
+  return gemmcl_body_build_step (self, &self->row_outputs, "row_outputs.cl", "row_outputs",
+                                 g_string_free (options, FALSE), error);
+}
+
+gboolean
+gemmcl_body_build_steps (GemmclBody *self, GError **error)
+{
+  const gboolean packs = self->kernel->packed || self->kernel->images;
+  const gboolean cpu = self->device->type == GEMMCL_DEVICE_TYPE_CPU;
+
+  self->row_group = cpu ? 1 : 64;
+  self->row_width = cpu ? 16 : 4;
+  return gemmcl_body_build_gather (self, error) && gemmcl_body_build_pack_a (self, error) &&
+         (!packs || gemmcl_body_build_pack (self, &self->pack, error)) &&
+         build_im2col (self, error) && gemmcl_body_build_quantize (self, error) &&
+         build_reduce (self, error) && build_softmax (self, error) &&
+         gemmcl_body_build_state (self, error) && build_row_outputs (self, error) &&
+         (self->operands[GEMMCL_PLAN_BIAS].buffer = gemmcl_body_create_bias (self, error)) != NULL;
+}
 
 static GemmclStrides
 tight_strides (gsize rows, gsize cols)
@@ -16,16 +98,13 @@ tight_strides (gsize rows, gsize cols)
 static GemmclStrides
 get_strides (GemmclBody *self, GemmclOperand which, gboolean tight)
 {
-  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (&self->gemm, which, tight);
-  const GemmclImage *image = which == GEMMCL_OPERAND_A   ? self->gemm.a_image
-                             : which == GEMMCL_OPERAND_D ? self->gemm.d_image
-                                                         : NULL;
+  const GemmclImage *image = gemmcl_gemm_get_image (&self->gemm, which);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
   if (which == GEMMCL_OPERAND_A && self->features)
     return tight_strides (self->gemm.m, self->gemm.k);
   return image ? (GemmclStrides){.batch = gemmcl_image_get_planes (image, planes)}
-               : gemmcl_layout_get_strides (&layout);
+               : gemmcl_gemm_get_strides (&self->gemm, which, tight);
 }
 
 static cl_mem
@@ -275,9 +354,8 @@ static gboolean
 launch_row_outputs (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
                     GError **error)
 {
-  const GemmclMatrixLayout layout =
-      gemmcl_gemm_get_layout (&self->problem, GEMMCL_OPERAND_D, operands->tight);
-  const GemmclStrides d = gemmcl_layout_get_strides (&layout);
+  const GemmclStrides d =
+      gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_D, operands->tight);
   const cl_long outputs_batch = get_outputs_batch (self);
   const cl_int n = self->gemm.n;
   const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};

@@ -196,14 +196,15 @@ gemmcl_held_clear (GemmclHeld *self)
 }
 
 static gboolean
-prepare_b (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GemmclMatrix *b,
-           GError **error)
+prepare_b (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GError **error)
 {
+  GemmclMatrix *b = held->matrix;
   const gboolean transposed = self->gemm.trans_b;
   const gsize k = self->gemm.k, n = self->gemm.n;
   g_autoptr (GemmclMatrix) floats = NULL;
   g_autofree gfloat *scales = NULL;
   g_autofree gchar *key = NULL;
+  cl_mem buffer;
 
   if (!check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
     return FALSE;
@@ -214,13 +215,16 @@ prepare_b (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GemmclMat
   key = make_key (self, gemmcl_matrix_get_data (floats), scales);
   held->weights = gemmcl_weights_share (self->context, key, NULL);
   if (held->weights == NULL) {
-    cl_mem buffer = create_b (self, queue, gemmcl_matrix_get_data (floats), scales, error);
+    buffer = create_b (self, queue, gemmcl_matrix_get_data (floats), scales, error);
     if (buffer == NULL)
       return FALSE;
     held->weights = gemmcl_weights_share (self->context, key, buffer);
   }
-  held->buffer = gemmcl_weights_get_buffer (held->weights);
-  return clRetainMemObject (held->buffer) == CL_SUCCESS;
+  buffer = gemmcl_weights_get_buffer (held->weights);
+  if (!gemmcl_cl_check (clRetainMemObject (buffer), error, "clRetainMemObject for B"))
+    return FALSE;
+  held->buffer = buffer;
+  return TRUE;
 }
 
 /* A vector may be a row or a column. */
@@ -231,13 +235,13 @@ check_vector (const gchar *name, GemmclMatrix *matrix, gsize n, GError **error)
                                               : check_shape (name, matrix, 1, n, error);
 }
 
-/* Uploads @matrix, padded to @n_room floats. @transpose: for a column-major problem */
+/* Uploads the matrix, padded to @n_room floats. @transpose: for a column-major problem */
 static gboolean
-upload (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GemmclMatrix *matrix,
-        gboolean transpose, gsize n_room, const gchar *name, GError **error)
+upload (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, gboolean transpose,
+        gsize n_room, const gchar *name, GError **error)
 {
-  const gsize used = gemmcl_matrix_get_rows (matrix) * gemmcl_matrix_get_cols (matrix);
-  g_autoptr (GemmclMatrix) floats = gemmcl_matrix_to_f32 (matrix, transpose, error);
+  const gsize used = gemmcl_matrix_get_rows (held->matrix) * gemmcl_matrix_get_cols (held->matrix);
+  g_autoptr (GemmclMatrix) floats = gemmcl_matrix_to_f32 (held->matrix, transpose, error);
 
   if (floats == NULL)
     return FALSE;
@@ -247,32 +251,29 @@ upload (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GemmclMatrix
 }
 
 static gboolean
-prepare_bias (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GemmclMatrix *bias,
-              GError **error)
+prepare_bias (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GError **error)
 {
   const GemmclGemm *gemm = &self->gemm;
 
   if (!gemm->bias)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "This problem was stated without a bias.");
-  return check_vector ("The bias", bias, gemm->n, error) &&
-         upload (self, held, queue, bias, FALSE, gemmcl_body_get_padded_n (self), "the bias",
-                 error);
+  return check_vector ("The bias", held->matrix, gemm->n, error) &&
+         upload (self, held, queue, FALSE, gemmcl_body_get_padded_n (self), "the bias", error);
 }
 
 static gboolean
-prepare_c (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GemmclMatrix *c,
-           GError **error)
+prepare_c (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GError **error)
 {
   const GemmclGemm *gemm = &self->gemm;
 
   switch (gemm->addend) {
   case GEMMCL_ADDEND_MATRIX:
-    return check_shape ("C", c, gemm->m, gemm->n, error) &&
-           upload (self, held, queue, c, gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR,
-                   gemm->m * gemm->n, "C", error);
+    return check_shape ("C", held->matrix, gemm->m, gemm->n, error) &&
+           upload (self, held, queue, gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR, gemm->m * gemm->n,
+                   "C", error);
   case GEMMCL_ADDEND_ROW:
-    return check_vector ("C", c, gemm->n, error) &&
-           upload (self, held, queue, c, FALSE, gemm->n, "C", error);
+    return check_vector ("C", held->matrix, gemm->n, error) &&
+           upload (self, held, queue, FALSE, gemm->n, "C", error);
   default:
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "This problem was stated without a C of its own.");
@@ -283,8 +284,7 @@ static gboolean
 prepare (GemmclBody *self, GemmclPlanOperand operand, GemmclHeld *held, GemmclMatrix *matrix,
          GError **error)
 {
-  static gboolean (*const functions[]) (GemmclBody *, GemmclHeld *, cl_command_queue,
-                                        GemmclMatrix *, GError **) = {
+  static gboolean (*const functions[]) (GemmclBody *, GemmclHeld *, cl_command_queue, GError **) = {
       [GEMMCL_PLAN_B] = prepare_b,
       [GEMMCL_PLAN_BIAS] = prepare_bias,
       [GEMMCL_PLAN_C] = prepare_c,
@@ -293,7 +293,7 @@ prepare (GemmclBody *self, GemmclPlanOperand operand, GemmclHeld *held, GemmclMa
   g_auto (cl_command_queue) queue = gemmcl_context_create_queue (self->context, 0, error);
 
   held->matrix = gemmcl_matrix_ref (matrix);
-  return queue != NULL && functions[operand](self, held, queue, matrix, error);
+  return queue != NULL && functions[operand](self, held, queue, error);
 }
 
 static void

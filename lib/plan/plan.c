@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Creating plans: the kernel, the steps of a run and their memory.
+ * Plans, their kernels, and gemmcl_gemm_run(), which makes a plan for one run.
  */
 #include <CL/cl_ext.h>
 #include <string.h>
@@ -323,88 +323,6 @@ gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const 
   return gemmcl_context_create_buffer (self->context, size, what, error);
 }
 
-/* A tight f32 matrix with @cols elements for each row of D. */
-static cl_mem
-create_floats (GemmclBody *self, gsize cols, const gchar *what, GError **error)
-{
-  return gemmcl_body_create_memory (self, self->gemm.m, cols * sizeof (gfloat), what, error);
-}
-
-static gboolean
-build_im2col (GemmclBody *self, GError **error)
-{
-  if (self->gemm.a_image == NULL || gemmcl_kernel_takes_pixels (self->kernel, &self->gemm))
-    return TRUE;
-  return gemmcl_body_build_step (self, &self->im2col, "im2col.cl", "im2col",
-                                 gemmcl_image_get_defines (self->gemm.a_image, "A_"), error) &&
-         (self->features = create_floats (self, self->gemm.k, "A, from frames,", error)) != NULL;
-}
-
-static gboolean
-build_reduce (GemmclBody *self, GError **error)
-{
-  if (self->split == 1)
-    return TRUE;
-  return gemmcl_body_build_step (
-             self, &self->reduce, "reduce.cl", "reduce",
-             gemmcl_kernel_make_reduce_options (self->kernel, &self->gemm, self->split), error) &&
-         (self->no_bias = gemmcl_body_create_bias (self, error)) != NULL &&
-         (self->workspace = create_floats (self, self->gemm.n * self->split,
-                                           "The split-K workspace", error)) != NULL;
-}
-
-static gboolean
-build_softmax (GemmclBody *self, GError **error)
-{
-  if (!gemmcl_kernel_needs_softmax (self->kernel, &self->gemm, self->split))
-    return TRUE;
-  if (gemmcl_kernel_needs_logits (self->kernel, &self->gemm, self->split) &&
-      !(self->logits = create_floats (self, self->gemm.n, "D before softmax", error)))
-    return FALSE;
-  return gemmcl_body_build_step (
-      self, &self->softmax, "softmax.cl", "softmax",
-      g_strdup_printf ("-DD_TYPE=%d -DGROUP=%u", self->gemm.d_type, self->row_group), error);
-}
-
-static gboolean
-build_row_outputs (GemmclBody *self, GError **error)
-{
-  const GemmclGemm *gemm = &self->problem;
-  GString *options;
-
-  if (gemm->row_outputs == 0)
-    return TRUE;
-  if (gemmcl_kernel_makes_row_outputs (self->kernel, &self->gemm, self->split)) {
-    clRetainKernel (self->multiply);
-    self->row_outputs = self->multiply;
-    return TRUE;
-  }
-  options = g_string_new (NULL);
-  g_string_printf (
-      options, "-DD_TYPE=%d -DGROUP=%u -DWIDTH=%u%s", gemm->d_type, self->row_group,
-      self->row_width,
-      gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE).by_column ? "" : " -DD_UNIT_COL");
-  gemmcl_row_outputs_append_options (options, gemm);
-  return gemmcl_body_build_step (self, &self->row_outputs, "row_outputs.cl", "row_outputs",
-                                 g_string_free (options, FALSE), error);
-}
-
-static gboolean
-build_steps (GemmclBody *self, GError **error)
-{
-  const gboolean packs = self->kernel->packed || self->kernel->images;
-  const gboolean cpu = self->device->type == GEMMCL_DEVICE_TYPE_CPU;
-
-  self->row_group = cpu ? 1 : 64;
-  self->row_width = cpu ? 16 : 4;
-  return gemmcl_body_build_gather (self, error) && gemmcl_body_build_pack_a (self, error) &&
-         (!packs || gemmcl_body_build_pack (self, &self->pack, error)) &&
-         build_im2col (self, error) && gemmcl_body_build_quantize (self, error) &&
-         build_reduce (self, error) && build_softmax (self, error) &&
-         gemmcl_body_build_state (self, error) && build_row_outputs (self, error) &&
-         (self->operands[GEMMCL_PLAN_BIAS].buffer = gemmcl_body_create_bias (self, error)) != NULL;
-}
-
 GemmclBody *
 gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                  GError **error)
@@ -416,7 +334,7 @@ gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
   self->device = gemmcl_context_get_device_info (context);
   gemmcl_plan_copy_problem (&self->problem, self->images, gemm);
   self->gemm = gemmcl_gemm_get_computed (&self->problem);
-  if (!choose_kernel (self, kernel, error) || !build_steps (self, error))
+  if (!choose_kernel (self, kernel, error) || !gemmcl_body_build_steps (self, error))
     return NULL;
   gemmcl_body_warm_up (self);
   self->state_is_void = TRUE; /* the launches of the warm-up need no zeros */
@@ -480,4 +398,83 @@ gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info)
 
   locker = g_mutex_locker_new (&self->lock);
   *info = get_build_info (self->body);
+}
+
+/* Returns: a buffer with B or C of all batches, from @host. */
+static cl_mem
+upload (GemmclContext *context, const GemmclGemm *gemm, GemmclOperand which, const gfloat *host,
+        const gchar *what, GError **error)
+{
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
+  const gsize size =
+      gemmcl_layout_get_extent (&layout, gemmcl_gemm_get_batch (gemm)) * sizeof (gfloat);
+  g_auto (cl_mem) buffer = gemmcl_context_create_buffer (context, size, what, error);
+
+  if (buffer == NULL ||
+      !gemmcl_cl_check (clEnqueueWriteBuffer (gemmcl_context_get_cl_queue (context), buffer,
+                                              CL_TRUE, 0, size, host, 0, NULL, NULL),
+                        error, "clEnqueueWriteBuffer for %s", what))
+    return NULL;
+  return g_steal_pointer (&buffer);
+}
+
+/* Returns: the places of A or D of each problem. */
+static GemmclData *
+find_problems (const GemmclGemm *gemm, GemmclOperand which, gconstpointer data)
+{
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
+  const gsize size = gemmcl_type_get_size (which == GEMMCL_OPERAND_A ? gemm->a_type : gemm->d_type);
+  const gsize batch = gemmcl_gemm_get_batch (gemm);
+  GemmclData *found = g_new0 (GemmclData, batch);
+
+  for (gsize i = 0; i < batch; i++)
+    found[i].host[0] = (guchar *)data + (layout.offset + i * layout.stride) * size;
+  return found;
+}
+
+static gboolean
+set_bias (GemmclPlan *plan, const GemmclGemm *gemm, const gfloat *bias, GError **error)
+{
+  g_autoptr (GemmclMatrix) matrix = NULL;
+
+  if (!gemm->bias)
+    return TRUE;
+  matrix = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, gemm->n, bias, error);
+  return matrix != NULL && gemmcl_plan_set_bias (plan, matrix, error);
+}
+
+gboolean
+gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                 gconstpointer a, const gfloat *b, const gfloat *c, const gfloat *bias, gpointer d,
+                 GError **error)
+{
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_autofree GemmclData *host_a = NULL, *host_d = NULL;
+  g_auto (cl_mem) device_b = NULL;
+  g_auto (cl_mem) device_c = NULL;
+  GemmclRun run = GEMMCL_RUN_INIT;
+  gboolean has_c;
+
+  g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), FALSE);
+  g_return_val_if_fail (gemm != NULL && d != NULL, FALSE);
+  g_return_val_if_fail (gemm->a_image == NULL && gemm->d_image == NULL, FALSE);
+  g_return_val_if_fail (gemm->row_outputs == 0, FALSE);
+  g_return_val_if_fail (gemm->alpha == 0.0 || (a != NULL && b != NULL), FALSE);
+  has_c = gemm->addend == GEMMCL_ADDEND_MATRIX || gemm->addend == GEMMCL_ADDEND_ROW;
+  g_return_val_if_fail ((c != NULL) == has_c && (bias != NULL) == !!gemm->bias, FALSE);
+
+  plan = gemmcl_plan_new (context, gemm, kernel, error);
+  if (plan == NULL || !set_bias (plan, gemm, bias, error))
+    return FALSE;
+  if (gemm->alpha != 0.0 && !(device_b = upload (context, gemm, GEMMCL_OPERAND_B, b, "B", error)))
+    return FALSE;
+  if (has_c && !(device_c = upload (context, gemm, GEMMCL_OPERAND_C, c, "C", error)))
+    return FALSE;
+  run.alpha = gemm->alpha;
+  run.beta = gemm->beta;
+  run.a = host_a = a ? find_problems (gemm, GEMMCL_OPERAND_A, a) : NULL;
+  run.d = host_d = find_problems (gemm, GEMMCL_OPERAND_D, d);
+  run.b = device_b;
+  run.c = device_c;
+  return gemmcl_plan_run (plan, &run, error);
 }

@@ -8,7 +8,82 @@
 #include "gemmcl-opencl.h"
 #include "gemmcl-plan.h"
 #include "kernels/kernels.h"
-#include "plan/chain.h"
+
+/* chain.c: commands that follow one another */
+
+/**
+ * GemmclChain:
+ * @queue: the queue of the next command
+ * @events: (element-type cl_event): the events of all commands. Keep them until the last command is
+ *   done: when an event fails, PoCL 3 also fails the commands that wait for it, and accesses that
+ *   event once more
+ * @n_wait, @wait: the events that the next command waits for
+ * @first, @kernel: the first and the last kernel
+ * @last: the last command
+ * @slice: work-items that are launched at once, along a kernel's first dimension. The queue is
+ *   finished between slices, so that other queues get their turn. 0: all at once
+ * @warm_up: launch only as much of each kernel as makes PoCL compile it
+ *
+ * Commands in one or more queues, each waiting for the one before. If one fails, all later ones
+ * fail; when the last one is done, all are. Do not move a chain: @wait may point into it.
+ */
+typedef struct {
+  cl_command_queue queue;
+  GPtrArray *events;
+  guint n_wait;
+  const cl_event *wait;
+  cl_event first, kernel, last;
+  gsize slice;
+  gboolean warm_up;
+} GemmclChain;
+
+/** gemmcl_events_new: Returns: (transfer full): an array that releases its events when they are
+ * removed. */
+GPtrArray *gemmcl_events_new (void);
+
+/** CHAIN_WAIT: the wait-list arguments of OpenCL's clEnqueue functions, which require NULL for an
+ * empty list. */
+#define CHAIN_WAIT(chain) (chain)->n_wait, (chain)->n_wait > 0 ? (chain)->wait : NULL
+
+/**
+ * gemmcl_chain_add:
+ * @status: the result of a clEnqueue function that was called with CHAIN_WAIT() and @done
+ * @done: (transfer full): its event
+ * @what: the command, for the message
+ *
+ * Adds a command to the chain, unless it failed.
+ */
+gboolean gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
+                           GError **error);
+
+/** GROUP: work-items of a group, side by side in a row, if they share nothing. */
+#define GROUP 64
+
+/** ROUND_UP: @n rounded up to a multiple of @group. */
+#define ROUND_UP(n, group) (((n) + (group)-1) / (group) * (group))
+
+/**
+ * gemmcl_chain_launch:
+ * @name: the kernel, for the message
+ * @global: a multiple of @local
+ * @local: the work-group. Never left to the driver, whose choice depends on @global: PoCL would
+ *   compile again for each
+ * @...: the kernel's arguments, each as ARGUMENT(), then a size of 0
+ *
+ * Sets the arguments and adds a launch of @kernel to the chain.
+ */
+gboolean gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar *name,
+                              const gsize global[3], const gsize local[3], GError **error, ...);
+
+/** IN_A_ROW: a work-group of @n work-items along the first dimension. */
+#define IN_A_ROW(n) ((const gsize[3]){n, 1, 1})
+
+#define ARGUMENT(value) sizeof (value), &(value)
+
+/** LAUNCH: gemmcl_chain_launch() with the final size of 0. */
+#define LAUNCH(...) gemmcl_chain_launch (__VA_ARGS__, (gsize)0)
+
+/* operands.c */
 
 #define GEMMCL_N_PLAN_OPERANDS (GEMMCL_PLAN_C + 1)
 
@@ -122,13 +197,14 @@ cl_mem gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes,
 gboolean gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source,
                                  const gchar *name, gchar *options, GError **error);
 
-/* warm-up.c */
-
 /** gemmcl_body_warm_up: Makes PoCL compile the kernels that it would compile at the first run, if
  * there is memory for that. Does nothing on GPUs, whose drivers compile when a program is built. */
 void gemmcl_body_warm_up (GemmclBody *self);
 
 /* enqueue.c */
+
+/** gemmcl_body_build_steps: Builds the steps besides multiply, and allocates their memory. */
+gboolean gemmcl_body_build_steps (GemmclBody *self, GError **error);
 
 /** gemmcl_body_enqueue_locked: Enqueues the steps of a run. Needs the plan's lock. */
 gboolean gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands,
@@ -191,24 +267,6 @@ cl_mem gemmcl_body_create_bias (GemmclBody *self, GError **error);
  * Launches the packing as gemmcl_body_warm_up() does. */
 cl_mem gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error);
 
-/* planes.c: frames in images, which only kernels can read */
-
-/** gemmcl_body_check_planes: Returns: %TRUE if the plan can read @frame, in images; else %FALSE
- * with #GEMMCL_ERROR_INVALID. */
-gboolean gemmcl_body_check_planes (GemmclBody *self, const GemmclData *frame, GError **error);
-
-/** gemmcl_body_build_gather: Builds the step, if A may be frames in images. */
-gboolean gemmcl_body_build_gather (GemmclBody *self, GError **error);
-
-/** gemmcl_body_gather: Enqueues copying the planes of @frame into @to as frame @index of
- * consecutive frames. */
-gboolean gemmcl_body_gather (GemmclBody *self, const GemmclData *frame, gsize index, cl_mem to,
-                             GemmclChain *chain, GError **error);
-
-/** gemmcl_body_warm_up_gather: Enqueues gathering a placeholder frame. */
-gboolean gemmcl_body_warm_up_gather (GemmclBody *self, cl_mem to, GemmclChain *chain,
-                                     GError **error);
-
 /* state.c: the previous result with GEMMCL_ADDEND_PREVIOUS. The kernels use it as their D and C,
  * and the last step converts it to the caller's D. Without GEMMCL_ADDEND_PREVIOUS these functions
  * do nothing. */
@@ -228,12 +286,24 @@ gboolean gemmcl_body_launch_store (GemmclBody *self, const GemmclOperands *opera
 /** gemmcl_body_adopt_previous: Does gemmcl_plan_adopt_previous(). Needs the locks of both plans. */
 void gemmcl_body_adopt_previous (GemmclBody *self, GemmclBody *from);
 
-/* check.c */
+/* data.c: the caller's data */
 
 /** gemmcl_body_check_run: Returns: %TRUE if the plan can do @run with @m rows and @batch problems;
  * else %FALSE with #GEMMCL_ERROR_INVALID. */
 gboolean gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, gsize m, gsize batch,
                                 GError **error);
+
+/** gemmcl_body_build_gather: Builds the step, if A may be frames in images. */
+gboolean gemmcl_body_build_gather (GemmclBody *self, GError **error);
+
+/** gemmcl_body_warm_up_gather: Enqueues gathering a placeholder frame. */
+gboolean gemmcl_body_warm_up_gather (GemmclBody *self, cl_mem to, GemmclChain *chain,
+                                     GError **error);
+
+/** gemmcl_body_gather: Enqueues copying the planes of @frame, in images, into @to as frame @index
+ * of consecutive frames. */
+gboolean gemmcl_body_gather (GemmclBody *self, const GemmclData *frame, gsize index, cl_mem to,
+                             GemmclChain *chain, GError **error);
 
 /* run.c */
 
@@ -267,7 +337,7 @@ void gemmcl_tuner_leave (GemmclTuner *self);
  * @to_device: TRUE: from the caller to the plan; FALSE: back
  * @m: rows in this run
  * @index: the problem's index in @buffer
- * @data: the caller's place: host memory or a buffer
+ * @data: the caller's place; images only for A
  * @buffer: the plan's, with problems tight, one after another
  * @chain: receives the copies
  */

@@ -30,9 +30,8 @@ typedef struct {
 typedef struct {
   GemmclPlan *plan;
   GemmclBody *body; /* the plan's */
-  const GemmclRun *run;
+  GemmclRun run;    /* the caller's; a or previous is NULL if its factor is 0 */
   Slot *slot;
-  gsize m, batch;
   cl_command_queue queue;
   gboolean apart; /* host copies use the upload and download queues */
   GemmclChain chain;
@@ -156,7 +155,7 @@ make_transfer (Submission *self, GemmclOperand which, gboolean to_device, const 
       .body = self->body,
       .which = which,
       .to_device = to_device,
-      .m = self->m,
+      .m = self->operands.m,
       .index = index,
       .data = &data[index],
       .buffer = self->slot->copies[which],
@@ -164,49 +163,43 @@ make_transfer (Submission *self, GemmclOperand which, gboolean to_device, const 
   };
 }
 
-/* The buffer in which kernels find A, D or the row outputs: the caller's memory, or the slot's
- * copy, which is large enough for any run of the plan. */
-static cl_mem
+/* Finds the buffer in which kernels access A, D or the row outputs: the caller's memory, or the
+ * slot's copy, which is large enough for any run of the plan. @data: (nullable): NULL for none */
+static gboolean
 find_buffer (Submission *self, GemmclOperand which, gboolean to_device, const GemmclData *data,
-             GError **error)
+             cl_mem *buffer, GError **error)
 {
-  const GemmclTransfer transfer = make_transfer (self, which, to_device, data, 0);
   cl_mem *copy = &self->slot->copies[which];
-  cl_mem shared;
+  GemmclTransfer transfer;
 
-  if (self->run->strided)
-    return data->objects[0];
-  if (self->batch == 1 && (shared = gemmcl_transfer_share (&transfer)) != NULL)
-    return self->shared[self->n_shared++] = shared;
+  if (data == NULL)
+    return TRUE;
+  if (self->run.strided) {
+    *buffer = data->objects[0];
+    return TRUE;
+  }
+  transfer = make_transfer (self, which, to_device, data, 0);
+  if (self->operands.batch == 1 && (*buffer = gemmcl_transfer_share (&transfer)) != NULL) {
+    self->shared[self->n_shared++] = *buffer;
+    return TRUE;
+  }
   if (*copy == NULL)
     *copy = gemmcl_body_create_copy (self->body, which, error);
-  return *copy;
+  *buffer = *copy;
+  return *buffer != NULL;
 }
 
 static gboolean
 find_buffers (Submission *self, GError **error)
 {
-  const GemmclRun *run = self->run;
+  const GemmclRun *run = &self->run;
   GemmclOperands *operands = &self->operands;
 
-  *operands = (GemmclOperands){
-      .m = self->m,
-      .batch = self->batch,
-      .b = run->b,
-      .c = run->c,
-      .weights = self->body->operands[GEMMCL_PLAN_B].buffer,
-      .tight = !run->strided,
-      .alpha = run->alpha,
-      .beta = run->beta,
-  };
-  return (operands->alpha == 0.0f ||
-          (operands->a = find_buffer (self, GEMMCL_OPERAND_A, TRUE, run->a, error))) &&
-         (operands->d = find_buffer (self, GEMMCL_OPERAND_D, FALSE, run->d, error)) &&
-         (run->previous == NULL || operands->beta == 0.0f ||
-          (operands->previous =
-               find_buffer (self, GEMMCL_OPERAND_D, TRUE, run->previous, error))) &&
-         (run->rows == NULL || (operands->row_outputs = find_buffer (
-                                    self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, run->rows, error)));
+  return find_buffer (self, GEMMCL_OPERAND_A, TRUE, run->a, &operands->a, error) &&
+         find_buffer (self, GEMMCL_OPERAND_D, FALSE, run->d, &operands->d, error) &&
+         find_buffer (self, GEMMCL_OPERAND_D, TRUE, run->previous, &operands->previous, error) &&
+         find_buffer (self, GEMMCL_OPERAND_ROW_OUTPUTS, FALSE, run->rows, &operands->row_outputs,
+                      error);
 }
 
 static void
@@ -225,8 +218,8 @@ find_acquired (Submission *self)
 
   if (self->slot->acquired == NULL)
     self->slot->acquired = g_new (cl_mem, self->body->gemm.batch * GEMMCL_MAX_PLANES);
-  for (gsize i = 0; i < (self->run->strided ? 1 : self->batch); i++) {
-    const GemmclData *a = &self->run->a[i];
+  for (gsize i = 0; i < (self->run.strided ? 1 : self->operands.batch); i++) {
+    const GemmclData *a = &self->run.a[i];
     const guint n =
         a->kind == GEMMCL_DATA_IMAGES ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
 
@@ -249,11 +242,11 @@ hand_over (Submission *self, GCallback function, const gchar *what, GError **err
 static gboolean
 acquire (Submission *self, GError **error)
 {
-  if (self->run->acquire == NULL || self->operands.alpha == 0.0f)
+  if (self->run.acquire == NULL || self->run.a == NULL)
     return TRUE;
   find_acquired (self);
   if (self->n_acquired == 0 ||
-      hand_over (self, self->run->acquire, "Acquiring shared memory objects of A", error))
+      hand_over (self, self->run.acquire, "Acquiring shared memory objects of A", error))
     return TRUE;
   self->n_acquired = 0;
   return FALSE;
@@ -264,7 +257,7 @@ release (Submission *self, GError **error)
 {
   const gboolean released =
       self->n_acquired == 0 ||
-      hand_over (self, self->run->release, "Releasing shared memory objects of A", error);
+      hand_over (self, self->run.release, "Releasing shared memory objects of A", error);
 
   self->n_acquired = 0;
   return released;
@@ -295,13 +288,11 @@ copy_problems (Submission *self, GemmclOperand which, gboolean to_device, cl_mem
 {
   cl_command_queue *apart = to_device ? &self->plan->upload : &self->plan->download;
 
-  for (gsize i = 0; at != NULL && at == self->slot->copies[which] && i < self->batch; i++) {
+  for (gsize i = 0; at != NULL && at == self->slot->copies[which] && i < self->operands.batch;
+       i++) {
     const GemmclTransfer transfer = make_transfer (self, which, to_device, data, i);
 
-    if (!enter_queue (self, data[i].kind, apart, error) ||
-        !(data[i].kind == GEMMCL_DATA_IMAGES
-              ? gemmcl_body_gather (self->body, &data[i], i, at, &self->chain, error)
-              : gemmcl_transfer (&transfer, error)))
+    if (!enter_queue (self, data[i].kind, apart, error) || !gemmcl_transfer (&transfer, error))
       return FALSE;
   }
   return TRUE;
@@ -311,7 +302,7 @@ static gboolean
 copy_inputs (Submission *self, GError **error)
 {
   const GemmclOperands *operands = &self->operands;
-  const GemmclRun *run = self->run;
+  const GemmclRun *run = &self->run;
   const gboolean copies_a =
       operands->a != NULL && operands->a == self->slot->copies[GEMMCL_OPERAND_A];
   const gboolean adds_d =
@@ -329,7 +320,7 @@ copy_inputs (Submission *self, GError **error)
 static gboolean
 sync_host (Submission *self, GError **error)
 {
-  const gsize size = gemmcl_body_get_operand_bytes (self->body, GEMMCL_OPERAND_D, self->m);
+  const gsize size = gemmcl_body_get_operand_bytes (self->body, GEMMCL_OPERAND_D, self->operands.m);
   GemmclChain *chain = &self->chain;
   cl_event done = NULL;
   cl_int status;
@@ -347,7 +338,7 @@ static gboolean
 copy_outputs (Submission *self, GError **error)
 {
   const GemmclOperands *operands = &self->operands;
-  const GemmclRun *run = self->run;
+  const GemmclRun *run = &self->run;
   const gboolean shows =
       run->d->kind == GEMMCL_DATA_HOST && operands->d != self->slot->copies[GEMMCL_OPERAND_D];
 
@@ -385,9 +376,9 @@ count_host_bytes (Submission *self, GemmclOperand which, const GemmclData *data)
 {
   guint64 n = 0;
 
-  for (gsize i = 0; data != NULL && !self->run->strided && i < self->batch; i++)
+  for (gsize i = 0; data != NULL && !self->run.strided && i < self->operands.batch; i++)
     n += data[i].kind == GEMMCL_DATA_HOST;
-  return n * gemmcl_body_get_operand_bytes (self->body, which, self->m);
+  return n * gemmcl_body_get_operand_bytes (self->body, which, self->operands.m);
 }
 
 /* The run is in flight: it occupies the slot until it is done. */
@@ -400,10 +391,42 @@ track (Submission *self)
   slot->first = self->chain.first;
   slot->kernel = self->chain.kernel;
   slot->done = self->chain.last;
-  slot->flops = 2.0 * self->m * gemm->n * gemm->k * self->batch;
-  slot->bytes_in =
-      count_host_bytes (self, GEMMCL_OPERAND_A, self->operands.a ? self->run->a : NULL);
-  slot->bytes_out = count_host_bytes (self, GEMMCL_OPERAND_D, self->run->d);
+  slot->flops = 2.0 * self->operands.m * gemm->n * gemm->k * self->operands.batch;
+  slot->bytes_in = count_host_bytes (self, GEMMCL_OPERAND_A, self->run.a);
+  slot->bytes_out = count_host_bytes (self, GEMMCL_OPERAND_D, self->run.d);
+}
+
+/* @run: valid. Returns: the run, with the slot and the queue for it. */
+static Submission
+make_submission (GemmclPlan *plan, const GemmclRun *run, gsize m, gsize batch)
+{
+  GemmclBody *body = plan->body;
+  Slot *slot = find_slot (plan);
+  const cl_command_queue queue =
+      run->queue ? run->queue : gemmcl_context_get_cl_queue (body->context);
+  Submission self = {
+      .plan = plan,
+      .body = body,
+      .run = *run,
+      .slot = slot,
+      .queue = queue,
+      .apart = run->queue == NULL && !body->device->host_unified,
+      .chain = {.queue = queue, .events = slot->events, .n_wait = run->n_wait, .wait = run->wait},
+      .operands = {.m = m,
+                   .batch = batch,
+                   .b = run->b,
+                   .c = run->c,
+                   .weights = body->operands[GEMMCL_PLAN_B].buffer,
+                   .tight = !run->strided,
+                   .alpha = run->alpha,
+                   .beta = run->beta},
+  };
+
+  if (self.operands.alpha == 0.0f)
+    self.run.a = NULL;
+  if (self.operands.beta == 0.0f)
+    self.run.previous = NULL;
+  return self;
 }
 
 gboolean
@@ -411,8 +434,8 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
                     GError **error)
 {
   g_autoptr (GMutexLocker) locker = NULL;
-  g_auto (Submission) submission = {.plan = self, .run = run};
-  const GemmclBody *body;
+  g_auto (Submission) submission = {0};
+  GemmclBody *body;
   gsize m, batch;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), FALSE);
@@ -427,26 +450,15 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
   g_return_val_if_fail (!run->acquire == !run->release, FALSE);
   g_return_val_if_fail (run->wait != NULL || run->n_wait == 0, FALSE);
   locker = g_mutex_locker_new (&self->lock);
-  body = submission.body = self->body;
+  body = self->body;
   g_return_val_if_fail (!run->rows == !body->problem.row_outputs, FALSE);
   g_return_val_if_fail (!run->previous || body->problem.addend == GEMMCL_ADDEND_PREVIOUS, FALSE);
 
   m = run->m ? run->m : body->problem.m;
   batch = run->batch ? run->batch : body->problem.batch;
-  if (!gemmcl_body_check_run (submission.body, run, m, batch, error))
+  if (!gemmcl_body_check_run (body, run, m, batch, error))
     return FALSE;
-  if (run->alpha != 0.0 && run->b == NULL && body->operands[GEMMCL_PLAN_B].buffer == NULL)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "The plan has no B yet; set it before the first run.");
-  submission.slot = find_slot (self);
-  submission.chain.events = submission.slot->events;
-  submission.m = m;
-  submission.batch = batch;
-  submission.apart = run->queue == NULL && !body->device->host_unified;
-  submission.chain.queue = submission.queue =
-      run->queue ? run->queue : gemmcl_context_get_cl_queue (body->context);
-  submission.chain.n_wait = run->n_wait;
-  submission.chain.wait = run->wait;
+  submission = make_submission (self, run, m, batch);
   if (!enqueue (&submission, error)) {
     give_up (&submission);
     return FALSE;

@@ -106,8 +106,9 @@ get_sample_type (const GemmclImage *image)
 
 /* Bytes of all batches; 0 if they overflow. */
 static gsize
-get_size (const GemmclGemm *gemm, GemmclOperand which, const GemmclImage *image)
+get_size (const GemmclGemm *gemm, GemmclOperand which)
 {
+  const GemmclImage *image = gemmcl_gemm_get_image (gemm, which);
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
   const gsize batch = gemmcl_gemm_get_batch (gemm);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
@@ -223,10 +224,10 @@ gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_
   /* Runs of a plan have an A for each problem even if a_stride is 0. */
   if (gemm->a_image == NULL && gemm->a_stride == 0 && gemmcl_gemm_get_batch (gemm) > 1)
     self->gemm.a_stride = a.runs * a.ld;
-  self->a_size = get_size (&self->gemm, GEMMCL_OPERAND_A, gemm->a_image);
-  self->d_size = get_size (&self->gemm, GEMMCL_OPERAND_D, gemm->d_image);
+  self->a_size = get_size (&self->gemm, GEMMCL_OPERAND_A);
+  self->d_size = get_size (&self->gemm, GEMMCL_OPERAND_D);
   if (gemm->row_outputs != 0)
-    row_outputs_size = get_size (&self->gemm, GEMMCL_OPERAND_ROW_OUTPUTS, NULL);
+    row_outputs_size = get_size (&self->gemm, GEMMCL_OPERAND_ROW_OUTPUTS);
   if (!check_memory (self, row_outputs_size, n_plans, error) ||
       !make_memory (self, row_outputs_size, error) || !make_b (self, error))
     return NULL;
@@ -344,10 +345,8 @@ static void
 gather_rows (const GemmclSearchData *self, const gsize *rows, gsize n_rows, guchar *a, gfloat *d)
 {
   const GemmclGemm *gemm = &self->gemm;
-  const GemmclMatrixLayout layout_a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
-  const GemmclMatrixLayout layout_d = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE);
-  const GemmclStrides sa = gemmcl_layout_get_strides (&layout_a);
-  const GemmclStrides sd = gemmcl_layout_get_strides (&layout_d);
+  const GemmclStrides sa = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_A, FALSE);
+  const GemmclStrides sd = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_D, FALSE);
   const gsize size = gemmcl_type_get_size (gemm->a_type);
 
   for (gsize r = 0; r < n_rows; r++) {

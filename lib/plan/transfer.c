@@ -49,44 +49,40 @@ copy_bytes (const GemmclTransfer *self, const Region *region, cl_event *done)
 {
   const cl_command_queue queue = self->chain->queue;
   const gsize bytes = region->rows * region->row_bytes;
-  const cl_mem object = self->data->objects[0];
-  const gsize at = self->data->offset[region->plane] + region->other;
+  const cl_mem object[2] = {self->buffer, self->data->objects[0]};
+  const gsize at[2] = {region->offset, self->data->offset[region->plane] + region->other};
+  const gboolean in = self->to_device;
   guchar *host = get_host (self, region);
 
   if (self->data->kind == GEMMCL_DATA_BUFFER)
-    return self->to_device ? clEnqueueCopyBuffer (queue, object, self->buffer, at, region->offset,
-                                                  bytes, CHAIN_WAIT (self->chain), done)
-                           : clEnqueueCopyBuffer (queue, self->buffer, object, region->offset, at,
-                                                  bytes, CHAIN_WAIT (self->chain), done);
-  return self->to_device ? clEnqueueWriteBuffer (queue, self->buffer, CL_FALSE, region->offset,
-                                                 bytes, host, CHAIN_WAIT (self->chain), done)
-                         : clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, region->offset,
-                                                bytes, host, CHAIN_WAIT (self->chain), done);
+    return clEnqueueCopyBuffer (queue, object[in], object[!in], at[in], at[!in], bytes,
+                                CHAIN_WAIT (self->chain), done);
+  return in ? clEnqueueWriteBuffer (queue, self->buffer, CL_FALSE, region->offset, bytes, host,
+                                    CHAIN_WAIT (self->chain), done)
+            : clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, region->offset, bytes, host,
+                                   CHAIN_WAIT (self->chain), done);
 }
 
 static cl_int
 copy_rows (const GemmclTransfer *self, const Region *region, cl_event *done)
 {
   const cl_command_queue queue = self->chain->queue;
-  const cl_mem object = self->data->objects[0];
-  const gsize own[3] = {region->offset, 0, 0};
-  const gsize at[3] = {self->data->offset[region->plane] + region->other, 0, 0};
+  const cl_mem object[2] = {self->buffer, self->data->objects[0]};
+  const gsize at[2][3] = {{region->offset}, {self->data->offset[region->plane] + region->other}};
   const gsize start[3] = {0, 0, 0};
   const gsize size[3] = {region->row_bytes, region->rows, 1};
-  const gsize stride = region->stride, other = region->other_stride;
+  const gsize stride[2] = {region->stride, region->other_stride};
+  const gboolean in = self->to_device;
   guchar *host = get_host (self, region);
 
   if (self->data->kind == GEMMCL_DATA_BUFFER)
-    return self->to_device
-               ? clEnqueueCopyBufferRect (queue, object, self->buffer, at, own, size, other, 0,
-                                          stride, 0, CHAIN_WAIT (self->chain), done)
-               : clEnqueueCopyBufferRect (queue, self->buffer, object, own, at, size, stride, 0,
-                                          other, 0, CHAIN_WAIT (self->chain), done);
-  return self->to_device
-             ? clEnqueueWriteBufferRect (queue, self->buffer, CL_FALSE, own, start, size, stride, 0,
-                                         other, 0, host, CHAIN_WAIT (self->chain), done)
-             : clEnqueueReadBufferRect (queue, self->buffer, CL_FALSE, own, start, size, stride, 0,
-                                        other, 0, host, CHAIN_WAIT (self->chain), done);
+    return clEnqueueCopyBufferRect (queue, object[in], object[!in], at[in], at[!in], size,
+                                    stride[in], 0, stride[!in], 0, CHAIN_WAIT (self->chain), done);
+  return in ? clEnqueueWriteBufferRect (queue, self->buffer, CL_FALSE, at[0], start, size,
+                                        stride[0], 0, stride[1], 0, host, CHAIN_WAIT (self->chain),
+                                        done)
+            : clEnqueueReadBufferRect (queue, self->buffer, CL_FALSE, at[0], start, size, stride[0],
+                                       0, stride[1], 0, host, CHAIN_WAIT (self->chain), done);
 }
 
 static gboolean
@@ -137,15 +133,6 @@ transfer_region (const GemmclTransfer *self, const Region *region, GError **erro
   return TRUE;
 }
 
-/* The description of a frame; NULL for a matrix. */
-static const GemmclImage *
-get_image (const GemmclGemm *gemm, GemmclOperand which)
-{
-  return which == GEMMCL_OPERAND_A   ? gemm->a_image
-         : which == GEMMCL_OPERAND_D ? gemm->d_image
-                                     : NULL;
-}
-
 static Region
 get_matrix (const GemmclTransfer *self)
 {
@@ -167,7 +154,7 @@ get_matrix (const GemmclTransfer *self)
 static guint
 get_regions (const GemmclTransfer *self, Region regions[GEMMCL_MAX_PLANES])
 {
-  const GemmclImage *image = get_image (&self->body->problem, self->which);
+  const GemmclImage *image = gemmcl_gemm_get_image (&self->body->problem, self->which);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   gsize frame_bytes;
 
@@ -192,8 +179,12 @@ gboolean
 gemmcl_transfer (const GemmclTransfer *self, GError **error)
 {
   Region regions[GEMMCL_MAX_PLANES];
-  const guint n = get_regions (self, regions);
+  guint n;
 
+  if (self->data->kind == GEMMCL_DATA_IMAGES)
+    return gemmcl_body_gather (self->body, self->data, self->index, self->buffer, self->chain,
+                               error);
+  n = get_regions (self, regions);
   for (guint i = 0; i < n; i++)
     if (!transfer_region (self, &regions[i], error))
       return FALSE;
@@ -204,7 +195,7 @@ gsize
 gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m)
 {
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (&self->problem, which, TRUE);
-  const GemmclImage *image = get_image (&self->problem, which);
+  const GemmclImage *image = gemmcl_gemm_get_image (&self->problem, which);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
   if (image)

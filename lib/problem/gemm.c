@@ -182,14 +182,24 @@ gemmcl_gemm_get_as_run (const GemmclGemm *computed)
 }
 
 GemmclStrides
-gemmcl_layout_get_strides (const GemmclMatrixLayout *layout)
+gemmcl_gemm_get_strides (const GemmclGemm *gemm, GemmclOperand which, gboolean tight)
 {
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, tight);
+
   return (GemmclStrides){
-      .offset = layout->offset,
-      .batch = layout->stride,
-      .row = layout->by_column ? 1 : layout->ld,
-      .col = layout->by_column ? layout->ld : 1,
+      .offset = layout.offset,
+      .batch = layout.stride,
+      .row = layout.by_column ? 1 : layout.ld,
+      .col = layout.by_column ? layout.ld : 1,
   };
+}
+
+const GemmclImage *
+gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand which)
+{
+  return which == GEMMCL_OPERAND_A   ? gemm->a_image
+         : which == GEMMCL_OPERAND_D ? gemm->d_image
+                                     : NULL;
 }
 
 gsize

@@ -47,8 +47,11 @@ GemmclGemm gemmcl_gemm_get_computed (const GemmclGemm *gemm);
  *   everything except A and D are one tall problem. */
 GemmclGemm gemmcl_gemm_get_as_run (const GemmclGemm *computed);
 
-/** Returns: @layout as a kernel's strides. */
-GemmclStrides gemmcl_layout_get_strides (const GemmclMatrixLayout *layout);
+/** Returns: gemmcl_gemm_get_layout() as a kernel's strides. */
+GemmclStrides gemmcl_gemm_get_strides (const GemmclGemm *gemm, GemmclOperand which, gboolean tight);
+
+/** Returns: (nullable): the description of the frames that A or D are; %NULL for matrices. */
+const GemmclImage *gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand which);
 
 /** Returns: elements from the start of the buffer to the end of the last of @batch matrices. */
 gsize gemmcl_layout_get_extent (const GemmclMatrixLayout *layout, gsize batch);

@@ -262,16 +262,12 @@ is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
 static Reference
 make_reference (const GemmclGemm *gemm)
 {
-  const GemmclMatrixLayout a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
-  const GemmclMatrixLayout b = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_B, FALSE);
-  const GemmclMatrixLayout c = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_C, FALSE);
-  const GemmclMatrixLayout d = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE);
   Reference self = {
       .gemm = gemm,
-      .a_strides = gemmcl_layout_get_strides (&a),
-      .b_strides = gemmcl_layout_get_strides (&b),
-      .c_strides = gemmcl_layout_get_strides (&c),
-      .d_strides = gemmcl_layout_get_strides (&d),
+      .a_strides = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_A, FALSE),
+      .b_strides = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_B, FALSE),
+      .c_strides = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_C, FALSE),
+      .d_strides = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_D, FALSE),
       .alpha = (gfloat)gemm->alpha,
       .beta = (gfloat)gemm->beta,
       .a_scale = (gfloat)gemm->a_scale,

@@ -1,9 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Frames in images, which only kernels can read. They are copied to the layout of a frame in a
- * buffer, not converted to features: that writes the fewest bytes, and the following steps are the
- * same as for other frames.
+ * The caller's data: the checks of a run's arguments, and frames in images, which only kernels can
+ * read.
  */
 #include "plan/plan.h"
 
@@ -89,8 +88,8 @@ check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error
   return TRUE;
 }
 
-gboolean
-gemmcl_body_check_planes (GemmclBody *self, const GemmclData *frame, GError **error)
+static gboolean
+check_planes (GemmclBody *self, const GemmclData *frame, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;
 
@@ -103,6 +102,96 @@ gemmcl_body_check_planes (GemmclBody *self, const GemmclData *frame, GError **er
 }
 
 static gboolean
+check_size (GemmclBody *self, gsize m, gsize batch, GError **error)
+{
+  const GemmclGemm *gemm = &self->problem;
+
+  if (m > gemm->m || batch > gemm->batch)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "A run of %zu rows and %zu batches is more than its plan's %zu and %zu.", m,
+                        batch, gemm->m, gemm->batch);
+  if ((gemm->a_image || gemm->d_image) && m != gemm->m)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "A run of frames has all their %zu rows, not %zu.", gemm->m, m);
+  return TRUE;
+}
+
+/* With some drivers a command that waits for a failed event never ends. */
+static gboolean
+check_wait (const GemmclRun *run, GError **error)
+{
+  for (guint i = 0; i < run->n_wait; i++) {
+    cl_int status = CL_COMPLETE;
+
+    clGetEventInfo (run->wait[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof (status), &status,
+                    NULL);
+    if (status < CL_COMPLETE)
+      return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "An event that the run is to wait for failed with %s (%d).",
+                          gemmcl_cl_error_name (status), status);
+  }
+  return TRUE;
+}
+
+/* TRUE if each plane has memory. With strides they must be in one buffer, from its start. */
+static gboolean
+is_complete (const GemmclData *data, guint n_planes, gboolean strided)
+{
+  for (guint i = 0; i < n_planes; i++)
+    if (data->kind == GEMMCL_DATA_HOST     ? data->host[i] == NULL
+        : data->kind == GEMMCL_DATA_BUFFER ? data->objects[0] == NULL
+                                           : data->objects[i] == NULL)
+      return FALSE;
+  return !strided || (data->kind == GEMMCL_DATA_BUFFER && data->offset[0] == 0);
+}
+
+/* @data: (nullable) (array): of @run; @image: (nullable): the frame's description; @most: the last
+ *   allowed kind */
+static gboolean
+check_data (GemmclBody *self, const GemmclRun *run, gsize batch, const gchar *name,
+            const GemmclData *data, const GemmclImage *image, GemmclDataKind most, GError **error)
+{
+  const guint n_planes = image ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
+  const gboolean strided = run->strided;
+
+  for (gsize i = 0; data != NULL && i < (strided ? 1 : batch); i++) {
+    if (data[i].kind > most || !is_complete (&data[i], n_planes, strided))
+      return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%s of problem %zu is not %s.", name, i,
+                          strided                      ? "a buffer, from its start"
+                          : most == GEMMCL_DATA_BUFFER ? "memory of the host or a buffer"
+                                                       : "memory of the host, a buffer or images");
+    if (data[i].kind == GEMMCL_DATA_IMAGES && !check_planes (self, &data[i], error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+check_b (GemmclBody *self, const GemmclRun *run, GError **error)
+{
+  if (run->alpha != 0.0 && run->b == NULL && self->operands[GEMMCL_PLAN_B].buffer == NULL)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The plan has no B yet; set it before the first run.");
+  return TRUE;
+}
+
+gboolean
+gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, gsize m, gsize batch, GError **error)
+{
+  const GemmclImage *a_image = self->problem.a_image, *d_image = self->problem.d_image;
+
+  return check_size (self, m, batch, error) && check_wait (run, error) &&
+         (run->alpha == 0.0 ||
+          check_data (self, run, batch, "A", run->a, a_image, GEMMCL_DATA_IMAGES, error)) &&
+         check_data (self, run, batch, "D", run->d, d_image, GEMMCL_DATA_BUFFER, error) &&
+         check_data (self, run, batch, "The previous result", run->previous, d_image,
+                     GEMMCL_DATA_BUFFER, error) &&
+         check_data (self, run, batch, "The row output", run->rows, NULL, GEMMCL_DATA_BUFFER,
+                     error) &&
+         check_b (self, run, error);
+}
+
+static gboolean
 has_images (GemmclBody *self)
 {
   cl_bool support = CL_FALSE;
@@ -112,7 +201,9 @@ has_images (GemmclBody *self)
   return support;
 }
 
-/* Builds in OpenCL C 3.0 if the device has it: some drivers, PoCL 7 for example, have images only
+/* Frames in images are copied to the layout of a frame in a buffer, not converted to features: that
+ * writes the fewest bytes, and the following steps are the same as for other frames. Builds in
+ * OpenCL C 3.0 if the device has it: some drivers, PoCL 7 for example, have images only
  * there. */
 gboolean
 gemmcl_body_build_gather (GemmclBody *self, GError **error)
