@@ -7,7 +7,7 @@
 
 #include "gemmcl-error.h"
 
-/* error.c. Text from a user may be in any encoding; messages are made valid UTF-8. */
+/* base.c. Text from a user may be in any encoding; messages are made valid UTF-8. */
 
 /** Sets @error like g_set_error(). Returns: %FALSE, for callers to return. */
 gboolean gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
@@ -16,8 +16,6 @@ gboolean gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...
 /** Does the same, with the file's name before the message. */
 gboolean gemmcl_fail_file (GError **error, GemmclError code, const gchar *path, const gchar *format,
                            ...) G_GNUC_PRINTF (4, 5);
-
-/* file.c */
 
 /** A file descriptor, or -1. g_auto (GemmclFd) closes it; g_steal_fd() keeps it open. */
 typedef gint GemmclFd;
@@ -61,8 +59,8 @@ gboolean gemmcl_file_save (const gchar *path, GBytes *const *parts, gsize n, GEr
 /**
  * The library's directory in the user's cache, $XDG_CACHE_HOME/gemmcl. Its files contain code that
  * is executed, so the directory and each file are trusted only if they are not symbolic links,
- * belong to the effective user, and are not writable by group or others. Errors are in the domain
- * #G_FILE_ERROR.
+ * belong to the effective user, and are not writable by group or others. Errors are
+ * #GEMMCL_ERROR_IO and name the path.
  */
 
 /** Returns: (transfer full): the path of the file @name, or of the directory if @name is %NULL. */
@@ -71,9 +69,8 @@ gchar *gemmcl_cache_dir_get_path (const gchar *name);
 /** Creates the directory with mode 0700 if it is missing. %FALSE if it is not trusted. */
 gboolean gemmcl_cache_dir_prepare (GError **error);
 
-/** Returns: (transfer full): the content of a file of at most @max_size bytes; %NULL with
- *   %G_FILE_ERROR_NOENT if there is no such file, or with another error, which is also logged at
- *   level DEBUG. */
+/** Returns: (transfer full): the content of a file of at most @max_size bytes; %NULL without an
+ *   error if there is no such file, or with an error, which is also logged at level DEBUG. */
 GBytes *gemmcl_cache_dir_read (const gchar *name, gsize max_size, GError **error);
 
 /** Replaces a file atomically, with mode 0600. */

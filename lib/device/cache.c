@@ -31,65 +31,48 @@ gemmcl_cache_dir_get_path (const gchar *name)
   return g_build_filename (g_get_user_cache_dir (), "gemmcl", name, NULL);
 }
 
-/* @name: (nullable): a file in the directory; %NULL for the directory itself */
-static gboolean fail (GError **error, gint code, const gchar *name, const gchar *format, ...)
-    G_GNUC_PRINTF (4, 5);
-
+/* Returns: %TRUE if @fd is of @type (S_IFREG or S_IFDIR) and only the effective user can change
+ *   it. */
 static gboolean
-fail (GError **error, gint code, const gchar *name, const gchar *format, ...)
-{
-  g_autofree gchar *path = gemmcl_cache_dir_get_path (name);
-  g_autofree gchar *display = g_filename_display_name (path);
-  g_autofree gchar *message = NULL;
-  va_list args;
-
-  va_start (args, format);
-  message = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, G_FILE_ERROR, code, "%s %s", display, message);
-  return FALSE;
-}
-
-/* Returns: %TRUE if @fd, opened as @name, is of @type (S_IFREG or S_IFDIR) and only the effective
- *   user can change it. */
-static gboolean
-check_trusted (gint fd, const gchar *name, mode_t type, gsize *size, GError **error)
+check_trusted (gint fd, const gchar *path, mode_t type, gsize *size, GError **error)
 {
   struct stat status;
 
   if (fstat (fd, &status) != 0)
-    return fail (error, G_FILE_ERROR_IO, name, "cannot be examined: %s.", g_strerror (errno));
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be examined: %s.",
+                             g_strerror (errno));
   if ((status.st_mode & S_IFMT) != type)
-    return fail (error, G_FILE_ERROR_INVAL, name, "is not a %s.",
-                 type == S_IFDIR ? "directory" : "regular file");
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It is not a %s.",
+                             type == S_IFDIR ? "directory" : "regular file");
   if (status.st_uid != geteuid ())
-    return fail (error, G_FILE_ERROR_PERM, name, "belongs to user %u; expected user %u.",
-                 (guint)status.st_uid, (guint)geteuid ());
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
+                             "It belongs to user %u; expected user %u.", (guint)status.st_uid,
+                             (guint)geteuid ());
   if (status.st_mode & WRITABLE_BY_OTHERS)
-    return fail (error, G_FILE_ERROR_PERM, name,
-                 "has the mode %04o, with which others than its owner may write to it; "
-                 "expected at most 0755.",
-                 (guint)(status.st_mode & 07777));
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
+                             "It has the mode %04o, with which others than its owner may write to "
+                             "it; expected at most 0755.",
+                             (guint)(status.st_mode & 07777));
   *size = status.st_size;
   return TRUE;
 }
 
 /* @directory: AT_FDCWD for the directory itself; then @name is NULL
+ * @may_lack: do not set @error if there is no such file
  * Returns: a descriptor if the file or directory is trusted, or -1 with @error set. */
 static gint
-open_trusted (gint directory, const gchar *name, mode_t type, gsize *size, GError **error)
+open_trusted (gint directory, const gchar *name, mode_t type, gboolean may_lack, gsize *size,
+              GError **error)
 {
-  g_autofree gchar *path = name == NULL ? gemmcl_cache_dir_get_path (NULL) : NULL;
+  g_autofree gchar *path = gemmcl_cache_dir_get_path (name);
   g_auto (GemmclFd) fd = openat (directory, name != NULL ? name : path, OPEN_FLAGS);
 
-  if (fd < 0) {
-    const gint why = errno;
-
-    fail (error, g_file_error_from_errno (why), name, "cannot be opened: %s.",
-          why == ELOOP ? "it is a symbolic link" : g_strerror (why));
-    return -1;
-  }
-  return check_trusted (fd, name, type, size, error) ? g_steal_fd (&fd) : -1;
+  if (fd >= 0)
+    return check_trusted (fd, path, type, size, error) ? g_steal_fd (&fd) : -1;
+  if (!may_lack || errno != ENOENT)
+    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be opened: %s.",
+                      errno == ELOOP ? "it is a symbolic link" : g_strerror (errno));
+  return -1;
 }
 
 gboolean
@@ -99,13 +82,10 @@ gemmcl_cache_dir_prepare (GError **error)
   g_auto (GemmclFd) fd = -1;
   gsize size;
 
-  if (g_mkdir_with_parents (path, 0700) != 0) {
-    const gint why = errno;
-
-    return fail (error, g_file_error_from_errno (why), NULL, "cannot be made: %s.",
-                 g_strerror (why));
-  }
-  fd = open_trusted (AT_FDCWD, NULL, S_IFDIR, &size, error);
+  if (g_mkdir_with_parents (path, 0700) != 0)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be made: %s.",
+                             g_strerror (errno));
+  fd = open_trusted (AT_FDCWD, NULL, S_IFDIR, FALSE, &size, error);
   return fd >= 0;
 }
 
@@ -114,21 +94,20 @@ read_trusted (const gchar *name, gsize max_size, GError **error)
 {
   g_auto (GemmclFd) directory = -1, fd = -1;
   g_autofree guint8 *data = NULL;
+  g_autofree gchar *path = NULL;
   gsize size;
 
-  directory = open_trusted (AT_FDCWD, NULL, S_IFDIR, &size, error);
-  if (directory < 0 || (fd = open_trusted (directory, name, S_IFREG, &size, error)) < 0)
+  directory = open_trusted (AT_FDCWD, NULL, S_IFDIR, TRUE, &size, error);
+  if (directory < 0 || (fd = open_trusted (directory, name, S_IFREG, TRUE, &size, error)) < 0)
     return NULL;
-  if (size > max_size) {
-    fail (error, G_FILE_ERROR_INVAL, name, "has %zu bytes; expected at most %zu.", size, max_size);
-    return NULL;
-  }
-  data = g_try_malloc (size);
-  if (size > 0 && (data == NULL || !gemmcl_fd_read (fd, data, size, 0))) {
-    fail (error, G_FILE_ERROR_IO, name, "cannot be read as a whole.");
-    return NULL;
-  }
-  return g_bytes_new_take (g_steal_pointer (&data), size);
+  data = size <= max_size ? g_try_malloc (size) : NULL;
+  if (size <= max_size && (size == 0 || (data != NULL && gemmcl_fd_read (fd, data, size, 0))))
+    return g_bytes_new_take (g_steal_pointer (&data), size);
+  path = gemmcl_cache_dir_get_path (name);
+  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
+                    "It has %zu bytes, which cannot be read; expected at most %zu.", size,
+                    max_size);
+  return NULL;
 }
 
 GBytes *
@@ -137,10 +116,9 @@ gemmcl_cache_dir_read (const gchar *name, gsize max_size, GError **error)
   GError *why = NULL;
   GBytes *bytes = read_trusted (name, max_size, &why);
 
-  if (bytes != NULL)
+  if (why == NULL)
     return bytes;
-  if (!g_error_matches (why, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-    g_debug ("Ignored in the cache: %s", why->message);
+  g_debug ("Ignored in the cache: %s", why->message);
   g_propagate_error (error, why);
   return NULL;
 }
@@ -160,11 +138,13 @@ gboolean
 gemmcl_cache_dir_write (const gchar *name, gconstpointer data, gsize size, GError **error)
 {
   g_autofree gchar *path = gemmcl_cache_dir_get_path (name);
+  g_autoptr (GError) why = NULL;
 
   if (!gemmcl_cache_dir_prepare (error))
     return FALSE;
   drop_open_file (path);
-  return g_file_set_contents_full (path, data, size, G_FILE_SET_CONTENTS_CONSISTENT, 0600, error);
+  return g_file_set_contents_full (path, data, size, G_FILE_SET_CONTENTS_CONSISTENT, 0600, &why) ||
+         gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be written: %s.", why->message);
 }
 
 static gchar *

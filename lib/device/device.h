@@ -8,7 +8,7 @@
 #include "device/base.h"
 #include "gemmcl-opencl.h"
 
-/* error.c: scoped OpenCL objects, and OpenCL's errors as GErrors */
+/* base.c: scoped OpenCL objects, and OpenCL's errors as GErrors */
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_context, clReleaseContext, NULL)
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_command_queue, clReleaseCommandQueue, NULL)

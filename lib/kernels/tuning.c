@@ -215,14 +215,11 @@ static GemmclFd
 lock (GError **error)
 {
   g_autofree gchar *path = gemmcl_cache_dir_get_path ("tuning.lock");
-  g_autoptr (GError) why = NULL;
   g_auto (GemmclFd) fd = -1;
   gint status;
 
-  if (!gemmcl_cache_dir_prepare (&why)) {
-    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be locked: %s", why->message);
+  if (!gemmcl_cache_dir_prepare (error))
     return -1;
-  }
   fd = g_open (path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   do
     status = fd >= 0 ? flock (fd, LOCK_EX) : -1;
@@ -237,15 +234,12 @@ static gboolean
 save (json_t *entries, GError **error)
 {
   g_autoptr (json_t) root = json_pack ("{s:i, s:O}", "version", VERSION, "entries", entries);
-  g_autofree gchar *path = gemmcl_tuning_get_path ();
-  g_autoptr (GError) why = NULL;
   gchar *text = json_dumps (root, JSON_INDENT (1));
-  const gboolean saved = text != NULL && gemmcl_cache_dir_write (NAME, text, strlen (text), &why);
+  const gboolean saved =
+      text != NULL ? gemmcl_cache_dir_write (NAME, text, strlen (text), error)
+                   : gemmcl_fail (error, GEMMCL_ERROR_IO, "There is no memory for " NAME ".");
 
   free (text);
-  if (!saved)
-    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be written: %s.",
-                      why ? why->message : "there is no memory");
   return saved;
 }
 
@@ -260,9 +254,8 @@ load_to_change (GError **error)
   g_autoptr (json_t) entries = NULL;
   json_int_t version;
 
-  if (why != NULL && !g_error_matches (why, G_FILE_ERROR, G_FILE_ERROR_NOENT)) {
-    gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It is not used: %s Move it away to tune.",
-                      why->message);
+  if (why != NULL) {
+    gemmcl_fail (error, GEMMCL_ERROR_IO, "%s Move it away to tune.", why->message);
     return NULL;
   }
   entries = get_entries (bytes, &version);

@@ -1,9 +1,15 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Errors: messages, and the names of OpenCL's errors.
+ * Errors: messages, and the names of OpenCL's errors. Files: opening, reading and replacing them.
  */
 #include "device/device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* clang-format off: a name with hyphens */
 G_DEFINE_QUARK (gemmcl - error - quark, gemmcl_error)
@@ -126,4 +132,134 @@ gemmcl_cl_check (cl_int status, GError **error, const gchar *call, ...)
   va_end (args);
   return gemmcl_fail (error, GEMMCL_ERROR_OPENCL, "%s failed with %s (%d)%s.", what,
                       find_status (status)->name, status, find_status (status)->hint);
+}
+
+void
+gemmcl_fd_close (GemmclFd *fd)
+{
+  if (*fd >= 0)
+    close (*fd);
+  *fd = -1;
+}
+
+gboolean
+gemmcl_fd_read (gint fd, gpointer data, gsize n, goffset offset)
+{
+  gchar *at = data;
+
+  while (n > 0) {
+    const gssize got = pread (fd, at, n, offset);
+
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got == 0)
+      errno = ENODATA;
+    if (got <= 0)
+      return FALSE;
+    at += got;
+    offset += got;
+    n -= got;
+  }
+  return TRUE;
+}
+
+void
+gemmcl_file_close (GemmclFile *self)
+{
+  gemmcl_fd_close (&self->fd);
+}
+
+gboolean
+gemmcl_file_open (GemmclFile *self, const gchar *path, GError **error)
+{
+  struct stat info = {0};
+
+  self->path = path;
+  /* Without O_NONBLOCK, opening a named pipe would wait for a writer. */
+  self->fd = g_open (path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+  if (self->fd < 0)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Cannot open the file: %s.",
+                             g_strerror (errno));
+  if (fstat (self->fd, &info) != 0 || !S_ISREG (info.st_mode))
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Expected a file, found %s.",
+                             S_ISDIR (info.st_mode) ? "a directory" : "a pipe, socket or device");
+  if (info.st_size == 0)
+    return gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path, "The file is empty.");
+  self->size = info.st_size;
+  return TRUE;
+}
+
+gpointer
+gemmcl_file_read (const GemmclFile *self, gsize offset, gsize n, GError **error)
+{
+  g_autofree gpointer data = g_try_malloc (n);
+
+  if (data == NULL && n > 0) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, self->path,
+                      "There is not enough memory for %zu bytes of the file.", n);
+    return NULL;
+  }
+  if (gemmcl_fd_read (self->fd, data, n, offset))
+    return g_steal_pointer (&data);
+  gemmcl_fail_file (error, GEMMCL_ERROR_IO, self->path, "Cannot read the file: %s.",
+                    errno == ENODATA ? "it became shorter meanwhile" : g_strerror (errno));
+  return NULL;
+}
+
+static gboolean
+write_all (gint fd, gconstpointer data, gsize n)
+{
+  const gchar *at = data;
+
+  while (n > 0) {
+    const gssize written = write (fd, at, n);
+
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      return FALSE;
+    at += written;
+    n -= written;
+  }
+  return TRUE;
+}
+
+static gboolean
+write_parts (gint fd, GBytes *const *parts, gsize n)
+{
+  for (gsize i = 0; i < n; i++) {
+    gsize size = 0;
+    gconstpointer data = parts[i] != NULL ? g_bytes_get_data (parts[i], &size) : NULL;
+
+    if (!write_all (fd, data, size))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+gemmcl_file_save (const gchar *path, GBytes *const *parts, gsize n, GError **error)
+{
+  /* In the same directory, so that renaming is atomic. */
+  g_autofree gchar *directory = g_path_get_dirname (path);
+  g_autofree gchar *temporary = g_build_filename (directory, ".gemmcl-XXXXXX", NULL);
+  g_auto (GemmclFd) fd = -1;
+  gboolean made;
+  gint why;
+
+  /* Renaming would replace a device such as /dev/null by a file. */
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
+                             "Cannot write there: expected a file or nothing, found a directory, "
+                             "pipe, socket or device.");
+  fd = g_mkstemp_full (temporary, O_WRONLY | O_CLOEXEC, 0666);
+  made = fd >= 0;
+  if (made && write_parts (fd, parts, n) && g_fsync (fd) == 0 && close (g_steal_fd (&fd)) == 0 &&
+      g_rename (temporary, path) == 0)
+    return TRUE;
+  why = errno;
+  if (made)
+    g_unlink (temporary);
+  return gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "Cannot write the file: %s.",
+                           g_strerror (why));
 }
