@@ -161,22 +161,6 @@ make_b (GemmclSearchData *self, GError **error)
   return self->b != NULL;
 }
 
-/* Twice the error that gemmcl_gemm_verify() allows for a sum of K products of the largest size. */
-static gdouble
-get_sum_error (const GemmclSearchData *self)
-{
-  const gdouble a = self->a_most, b = self->b_most;
-  const gdouble nu = (self->gemm.k + 4) * UNIT_ROUNDOFF, g = nu < 1 ? nu / (1 - nu) : INFINITY;
-  const gdouble ea = 2 * a / 510 * 1.001, eb = b / 254 * 1.001;
-  const gboolean is_int8 = self->gemm.precision == GEMMCL_PRECISION_I8;
-  gdouble w;
-  const gdouble v = gemmcl_precision_get_rounding (self->gemm.precision, &w);
-
-  return 2.0 * self->gemm.k *
-         ((g + 2 * v + v * v) * a * b + (v > 0 ? v * w * (a + b) : 0) +
-          (is_int8 ? (1 + g) * (ea * b + a * eb + ea * eb) : 0));
-}
-
 static gboolean
 check_memory (const GemmclSearchData *self, gsize row_outputs_size, guint n_plans, GError **error)
 {
@@ -231,7 +215,7 @@ gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_
   if (!check_memory (self, row_outputs_size, n_plans, error) ||
       !make_memory (self, row_outputs_size, error) || !make_b (self, error))
     return NULL;
-  self->off = get_sum_error (self);
+  self->off = 2 * gemmcl_gemm_get_sum_error (gemm, self->a_most, self->b_most);
   return g_steal_pointer (&self);
 }
 

@@ -40,11 +40,10 @@
 /* The least gain of a faster kernel: see gemmcl_tuning_search(). */
 #define LEAST_GAIN 1.02
 
-/* A candidate that takes turns. @times: the results of its turns */
 typedef struct {
-  GemmclTuningCandidate *candidate;
-  GemmclPlan *plan;
-  GArray *times;
+  GemmclTuningCandidate public; /* first: the result's candidates are racers */
+  GemmclPlan *plan;             /* NULL: it does not take turns */
+  GArray *times;                /* the results of its turns, gdouble; NULL: it took none */
 } Racer;
 
 typedef struct {
@@ -54,7 +53,7 @@ typedef struct {
   GemmclTuningOptions options;
   GCancellable *cancellable;
   GemmclTuningResult *result;
-  GPtrArray *racers; /* the others have to beat the first */
+  GPtrArray *racers; /* those that take turns; the others have to beat the first */
   gint64 start;      /* monotonic time in microseconds */
   gboolean is_short; /* time was too short to try all candidates */
 } Race;
@@ -64,9 +63,18 @@ racer_free (gpointer data)
 {
   Racer *self = data;
 
-  g_array_unref (self->times);
-  g_object_unref (self->plan);
+  g_clear_object (&self->plan);
+  g_clear_pointer (&self->times, g_array_unref);
+  g_free (self->public.kernel);
+  g_free (self->public.why);
   g_free (self);
+}
+
+/* Ends the turns of a racer, which stays a candidate. */
+static void
+racer_stop (gpointer data)
+{
+  g_clear_object (&((Racer *)data)->plan);
 }
 
 static void
@@ -77,16 +85,6 @@ race_clear (Race *self)
   g_clear_pointer (&self->result, gemmcl_tuning_result_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Race, race_clear)
-
-static void
-candidate_free (gpointer data)
-{
-  GemmclTuningCandidate *self = data;
-
-  g_free (self->kernel);
-  g_free (self->why);
-  g_free (self);
-}
 
 void
 gemmcl_tuning_result_free (GemmclTuningResult *result)
@@ -138,35 +136,48 @@ rest (Race *self, gdouble seconds, GError **error)
   return !is_cancelled (self, error);
 }
 
-static GemmclTuningCandidate *
+static Racer *
 add_candidate (Race *self, const gchar *name)
 {
-  GemmclTuningCandidate *candidate = g_new0 (GemmclTuningCandidate, 1);
+  Racer *racer = g_new0 (Racer, 1);
 
-  candidate->kernel = g_strdup (name);
-  g_ptr_array_add (self->result->candidates, candidate);
-  return candidate;
+  racer->public.kernel = g_strdup (name);
+  g_ptr_array_add (self->result->candidates, racer);
+  return racer;
 }
 
 static void
-notify (const Race *self, GemmclTuningStep step, const GemmclTuningCandidate *candidate)
+notify (const Race *self, GemmclTuningStep step, const Racer *racer)
 {
   if (self->options.notify != NULL)
-    self->options.notify (step, candidate, self->options.data);
+    self->options.notify (step, &racer->public, self->options.data);
 }
 
 static void
-leave (GemmclTuningCandidate *candidate, gboolean faulty, const gchar *why)
+leave (Racer *racer, gboolean faulty, const gchar *why)
 {
-  candidate->faulty = faulty;
-  candidate->why = g_strdup (why);
+  racer->public.faulty = faulty;
+  racer->public.why = g_strdup (why);
 }
 
 static void
-fail (GemmclTuningCandidate *candidate, const GError *why)
+fail (Racer *racer, const GError *why)
 {
-  leave (candidate, TRUE, why->message);
-  candidate->lost = g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL);
+  leave (racer, TRUE, why->message);
+  racer->public.lost = g_error_matches (why, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL);
+}
+
+static Racer *
+get_racer (const Race *self, guint index)
+{
+  return g_ptr_array_index (self->racers, index);
+}
+
+static void
+drop_slower (Race *self, guint index)
+{
+  leave (get_racer (self, index), FALSE, "Others were faster.");
+  g_ptr_array_remove_index (self->racers, index);
 }
 
 static const Racer *
@@ -174,12 +185,9 @@ find_best (const Race *self)
 {
   const Racer *best = NULL;
 
-  for (guint i = 0; i < self->racers->len; i++) {
-    const Racer *racer = g_ptr_array_index (self->racers, i);
-
-    if (best == NULL || racer->candidate->seconds < best->candidate->seconds)
-      best = racer;
-  }
+  for (guint i = 0; i < self->racers->len; i++)
+    if (best == NULL || get_racer (self, i)->public.seconds < best->public.seconds)
+      best = get_racer (self, i);
   return best;
 }
 
@@ -188,7 +196,7 @@ get_best_seconds (const Race *self)
 {
   const Racer *best = find_best (self);
 
-  return best ? best->candidate->seconds : INFINITY;
+  return best ? best->public.seconds : INFINITY;
 }
 
 /* The time of one run of each racer. */
@@ -198,7 +206,7 @@ get_turn_seconds (const Race *self)
   gdouble turn = 0;
 
   for (guint i = 0; i < self->racers->len; i++)
-    turn += ((Racer *)g_ptr_array_index (self->racers, i))->candidate->seconds;
+    turn += get_racer (self, i)->public.seconds;
   return turn;
 }
 
@@ -222,113 +230,96 @@ has_time (const Race *self)
          (self->options.try_seconds <= 0 || elapsed < self->options.try_seconds);
 }
 
-/* Drops @candidate if its kernel is not native or spills. Returns: TRUE if it dropped out. */
+/* Drops @racer if its kernel is not native or spills. Returns: TRUE if it dropped out. */
 static gboolean
-has_flaw (const Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan)
+has_flaw (const Race *self, Racer *racer)
 {
   const gboolean is_intel = self->device->intel && self->device->type == GEMMCL_DEVICE_TYPE_GPU;
   GemmclBuildInfo build;
 
-  gemmcl_plan_get_build_info (plan, &build);
+  gemmcl_plan_get_build_info (racer->plan, &build);
   if (build.level != GEMMCL_KERNEL_LEVEL_NATIVE)
-    leave (candidate, TRUE, "It does not build natively.");
+    leave (racer, TRUE, "It does not build natively.");
   else if (build.spill_bytes > 0 || (is_intel && build.private_bytes > 0))
-    leave (candidate, FALSE, "It spills registers.");
-  return candidate->why != NULL;
+    leave (racer, FALSE, "It spills registers.");
+  return racer->public.why != NULL;
 }
 
-/* Drops the slowest racer if there are too many for the memory; never the first. */
+/* Lets @racer take turns. Drops the slowest if there are too many for the memory; never the
+ * first. */
 static void
-limit_racers (Race *self)
+add_racer (Race *self, Racer *racer)
 {
   guint slowest = 1;
 
-  if (self->racers->len <= 1 + MOST_RIVALS)
-    return;
-  for (guint i = 2; i < self->racers->len; i++)
-    if (((Racer *)g_ptr_array_index (self->racers, i))->candidate->seconds >
-        ((Racer *)g_ptr_array_index (self->racers, slowest))->candidate->seconds)
-      slowest = i;
-  leave (((Racer *)g_ptr_array_index (self->racers, slowest))->candidate, FALSE,
-         "Others were faster.");
-  g_ptr_array_remove_index (self->racers, slowest);
-}
-
-static void
-add_racer (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan)
-{
-  Racer *racer = g_new0 (Racer, 1);
-
-  racer->candidate = candidate;
-  racer->plan = g_object_ref (plan);
   racer->times = g_array_new (FALSE, FALSE, sizeof (gdouble));
   g_ptr_array_add (self->racers, racer);
   if (self->result->first == NULL)
-    self->result->first = candidate;
-  limit_racers (self);
+    self->result->first = &racer->public;
+  if (self->racers->len <= 1 + MOST_RIVALS)
+    return;
+  for (guint i = 2; i < self->racers->len; i++)
+    if (get_racer (self, i)->public.seconds > get_racer (self, slowest)->public.seconds)
+      slowest = i;
+  drop_slower (self, slowest);
 }
 
-/* Runs a part of the rows, if the problem is long enough. Returns: FALSE with an error if @plan
- * fails. @slow: (out): the run took too long */
-static gboolean
-run_part (Race *self, GemmclPlan *plan, gboolean *slow, gdouble *seconds, GError **error)
+/* The rows of a run on a part of the problem, which comes before the first run; 0: none. */
+static gsize
+get_part (const Race *self)
 {
   const GemmclGemm *gemm = &self->gemm;
-  const gsize rows =
-      gemm->a_image || gemm->d_image || gemmcl_gemm_get_batch (gemm) > 1 ? 0 : gemm->m / ROWS_PART;
   const gdouble best = get_best_seconds (self);
 
-  *slow = FALSE;
-  *seconds = 0;
-  if (rows == 0 || isinf (best) || best < LONG_SECONDS)
-    return TRUE;
-  if (!gemmcl_search_data_run (self->data, plan, rows, seconds, error))
-    return FALSE;
-  *slow = *seconds > TOO_SLOW * best;
-  return TRUE;
+  return gemm->a_image || gemm->d_image || gemmcl_gemm_get_batch (gemm) > 1 || isinf (best) ||
+                 best < LONG_SECONDS
+             ? 0
+             : gemm->m / ROWS_PART;
 }
 
-/* Returns: FALSE with an error if @plan fails or is wrong. @seconds: (out): time of all runs */
+/* Runs @racer's plan for the first time, checks its result and sets its time. Returns: FALSE with
+ * an error if the plan fails or is wrong. @seconds: (out): time of all runs */
 static gboolean
-run_first (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan, gdouble *seconds,
-           GError **error)
+run_first (Race *self, Racer *racer, gdouble *seconds, GError **error)
 {
-  gboolean slow, ok;
+  const gsize part = get_part (self);
+  gdouble *own = &racer->public.seconds, again;
+  gboolean right;
 
-  if (!run_part (self, plan, &slow, seconds, error))
-    return FALSE;
-  if (slow) {
-    candidate->seconds = *seconds;
-    return TRUE;
+  *seconds = 0;
+  if (part > 0) {
+    if (!gemmcl_search_data_run (self->data, racer->plan, part, seconds, error))
+      return FALSE;
+    if (*seconds > TOO_SLOW * get_best_seconds (self)) {
+      *own = *seconds;
+      return TRUE;
+    }
   }
-  ok = gemmcl_search_data_check (self->data, plan, &candidate->seconds, error);
-  *seconds += candidate->seconds;
-  for (guint i = 0;
-       i < SHORT_RUNS && ok && candidate->seconds < SHORT_SHARE * self->options.seconds; i++) {
-    gdouble again;
-
-    if (!gemmcl_search_data_run (self->data, plan, 0, &again, error))
+  right = gemmcl_search_data_check (self->data, racer->plan, own, error);
+  *seconds += *own;
+  for (guint i = 0; right && i < SHORT_RUNS && *own < SHORT_SHARE * self->options.seconds; i++) {
+    if (!gemmcl_search_data_run (self->data, racer->plan, 0, &again, error))
       return FALSE;
     *seconds += again;
-    candidate->seconds = MIN (candidate->seconds, again);
+    *own = MIN (*own, again);
   }
-  return ok;
+  return right;
 }
 
-/* Does the first runs of @plan and checks its result. */
+/* Does the first runs of @racer's plan. */
 static gboolean
-try_plan (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan, GError **error)
+try_plan (Race *self, Racer *racer, GError **error)
 {
   const gdouble best = get_best_seconds (self);
   g_autoptr (GError) why = NULL;
   gdouble seconds;
 
-  if (!run_first (self, candidate, plan, &seconds, &why))
-    fail (candidate, why);
-  else if (candidate->seconds > TOO_SLOW * best)
-    leave (candidate, FALSE, "Its first run was slow.");
+  if (!run_first (self, racer, &seconds, &why))
+    fail (racer, why);
+  else if (racer->public.seconds > TOO_SLOW * best)
+    leave (racer, FALSE, "Its first run was slow.");
   else
-    add_racer (self, candidate, plan);
+    add_racer (self, racer);
   return rest (self, seconds, error);
 }
 
@@ -336,34 +327,35 @@ try_plan (Race *self, GemmclTuningCandidate *candidate, GemmclPlan *plan, GError
 static gboolean
 try_kernel (Race *self, const gchar *name, GError **error)
 {
-  GemmclTuningCandidate *candidate;
   g_autoptr (GError) why = NULL;
-  g_autoptr (GemmclPlan) plan = NULL;
   gboolean ok = TRUE;
+  Racer *racer;
 
   if (is_cancelled (self, error))
     return FALSE;
-  candidate = add_candidate (self, name ? name : "rules");
+  racer = add_candidate (self, name ? name : "rules");
   if (name != NULL && !has_time (self)) {
-    leave (candidate, FALSE, "There was no time to try it.");
+    leave (racer, FALSE, "There was no time to try it.");
     self->is_short = TRUE;
     return TRUE;
   }
-  notify (self, GEMMCL_TUNING_STEP_TRY, candidate);
-  plan = gemmcl_search_data_make_plan (self->data, candidate->kernel, &why);
-  if (plan == NULL && name == NULL) {
+  notify (self, GEMMCL_TUNING_STEP_TRY, racer);
+  racer->plan = gemmcl_search_data_make_plan (self->data, racer->public.kernel, &why);
+  if (racer->plan == NULL && name == NULL) {
     g_propagate_error (error, g_steal_pointer (&why));
     return FALSE;
   }
-  if (plan == NULL) {
-    fail (candidate, why);
+  if (racer->plan == NULL) {
+    fail (racer, why);
   } else {
-    g_free (candidate->kernel);
-    candidate->kernel = g_strdup (gemmcl_plan_get_kernel (plan));
-    if (name == NULL || !has_flaw (self, candidate, plan))
-      ok = try_plan (self, candidate, plan, error);
+    g_free (racer->public.kernel);
+    racer->public.kernel = g_strdup (gemmcl_plan_get_kernel (racer->plan));
+    if (name == NULL || !has_flaw (self, racer))
+      ok = try_plan (self, racer, error);
   }
-  notify (self, GEMMCL_TUNING_STEP_TRIED, candidate);
+  if (racer->public.why != NULL)
+    racer_stop (racer);
+  notify (self, GEMMCL_TUNING_STEP_TRIED, racer);
   return ok;
 }
 
@@ -403,11 +395,11 @@ static gboolean
 take_turn (Race *self, Racer *racer, GError **error)
 {
   const gdouble turn = TURNS_SHARE * self->options.seconds / (self->racers->len * MOST_TURNS);
-  const guint n = (guint)CLAMP (turn / racer->candidate->seconds, 1, self->options.runs);
+  const guint n = (guint)CLAMP (turn / racer->public.seconds, 1, self->options.runs);
   g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (gdouble));
   gdouble median;
 
-  notify (self, GEMMCL_TUNING_STEP_TURN, racer->candidate);
+  notify (self, GEMMCL_TUNING_STEP_TURN, racer);
   for (guint i = 0; i < n; i++) {
     gdouble seconds;
 
@@ -418,7 +410,7 @@ take_turn (Race *self, Racer *racer, GError **error)
   }
   median = get_quantile (runs, 0.5);
   g_array_append_val (racer->times, median);
-  racer->candidate->seconds = get_quantile (racer->times, 0.5);
+  racer->public.seconds = get_quantile (racer->times, 0.5);
   return TRUE;
 }
 
@@ -428,14 +420,9 @@ drop_slow (Race *self)
 {
   const gdouble limit = SLOWER * get_best_seconds (self);
 
-  for (guint i = self->racers->len; i-- > 1;) {
-    Racer *racer = g_ptr_array_index (self->racers, i);
-
-    if (racer->candidate->seconds <= limit)
-      continue;
-    leave (racer->candidate, FALSE, "Others were faster.");
-    g_ptr_array_remove_index (self->racers, i);
-  }
+  for (guint i = self->racers->len; i-- > 1;)
+    if (get_racer (self, i)->public.seconds > limit)
+      drop_slower (self, i);
 }
 
 /* TRUE if @racer was slower than @best by CLEAR_GAIN in each turn. */
@@ -458,16 +445,12 @@ drop_beaten (Race *self)
   gboolean open = FALSE;
 
   for (guint i = self->racers->len; i-- > 0;) {
-    Racer *racer = g_ptr_array_index (self->racers, i);
-
-    if (racer == best)
+    if (get_racer (self, i) == best)
       continue;
-    if (!is_beaten (racer, best)) {
+    if (!is_beaten (get_racer (self, i), best))
       open = TRUE;
-    } else if (i > 0) {
-      leave (racer->candidate, FALSE, "Others were faster.");
-      g_ptr_array_remove_index (self->racers, i);
-    }
+    else if (i > 0)
+      drop_slower (self, i);
   }
   return open;
 }
@@ -486,7 +469,7 @@ take_turns (Race *self, GError **error)
     for (guint i = 0; i < self->racers->len; i++) {
       const guint at = turn % 2 == 0 ? i : self->racers->len - 1 - i;
 
-      if (!take_turn (self, g_ptr_array_index (self->racers, at), error))
+      if (!take_turn (self, get_racer (self, at), error))
         return FALSE;
     }
   }
@@ -512,46 +495,35 @@ static void
 decide (Race *self)
 {
   GemmclTuningResult *result = self->result;
-  const Racer *first = self->racers->len > 0 ? g_ptr_array_index (self->racers, 0) : NULL;
+  const Racer *first = self->racers->len > 0 ? get_racer (self, 0) : NULL;
 
   /* If no candidate was left to compare, the first wins without turns. */
   if (first == NULL ||
       (first->times->len < LEAST_TURNS && (self->racers->len > 1 || self->is_short)))
     return;
-  result->best = first->candidate;
+  result->best = &first->public;
   for (guint i = 1; i < self->racers->len; i++) {
-    const Racer *racer = g_ptr_array_index (self->racers, i);
-    const gdouble gain = get_gain (racer, first);
+    const gdouble gain = get_gain (get_racer (self, i), first);
 
     if (gain > result->gain) {
-      result->best = racer->candidate;
+      result->best = &get_racer (self, i)->public;
       result->gain = gain;
     }
   }
 }
 
-/* Stores an entry for the matrices of the problem. */
 static void
 store (Race *self, GemmclContext *context)
 {
-  const GemmclGemm *as_run = &self->as_run;
+  const GemmclGemm *gemm = &self->as_run;
   GemmclTuningResult *result = self->result;
-  GemmclGemm matrices = GEMMCL_GEMM_INIT;
   g_autoptr (GError) why = NULL;
-  gdouble flops;
 
-  if (result->best == NULL || self->options.dry_run || !gemmcl_tuning_has_entries (as_run))
+  if (result->best == NULL || self->options.dry_run || !gemmcl_tuning_has_entries (gemm))
     return;
-  matrices.m = as_run->m;
-  matrices.n = as_run->n;
-  matrices.k = as_run->k;
-  matrices.layout = as_run->layout;
-  matrices.trans_a = as_run->trans_a;
-  matrices.trans_b = as_run->trans_b;
-  matrices.precision = as_run->precision;
-  flops = 2.0 * matrices.m * matrices.n * matrices.k;
-  result->stored = gemmcl_tuning_store (context, &matrices, result->best->kernel,
-                                        flops / result->best->seconds / 1e9, &why);
+  result->stored =
+      gemmcl_tuning_store (context, gemm, result->best->kernel,
+                           2e-9 * gemm->m * gemm->n * gemm->k / result->best->seconds, &why);
   if (!result->stored)
     result->why_not_stored = g_strdup (why->message);
 }
@@ -579,10 +551,10 @@ gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
   race.gemm = *gemm;
   race.as_run = gemmcl_gemm_get_as_run (&computed);
   race.device = gemmcl_context_get_device_info (context);
-  race.racers = g_ptr_array_new_with_free_func (racer_free);
+  race.racers = g_ptr_array_new_with_free_func (racer_stop);
   race.result = g_new0 (GemmclTuningResult, 1);
   race.result->gain = 1.0;
-  race.result->candidates = g_ptr_array_new_with_free_func (candidate_free);
+  race.result->candidates = g_ptr_array_new_with_free_func (racer_free);
   race.start = g_get_monotonic_time ();
   race.data =
       gemmcl_search_data_new (context, gemm, MIN (race.options.candidates, 2 + MOST_RIVALS), error);

@@ -56,6 +56,10 @@ const GemmclImage *gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand 
 /** Returns: elements from the start of the buffer to the end of the last of @batch matrices. */
 gsize gemmcl_layout_get_extent (const GemmclMatrixLayout *layout, gsize batch);
 
+/** Returns: the error that gemmcl_gemm_verify() allows for a sum of K products of @a and @b, both
+ *   positive. verify.c */
+gdouble gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b);
+
 /** Returns: bytes per sample in memory: 1 or 2. */
 guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
 

@@ -124,6 +124,21 @@ quantization_error (gdouble g, gdouble a, gdouble ea, gdouble b, gdouble eb)
   return off + g * off;
 }
 
+gdouble
+gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b)
+{
+  const gdouble g = growth (gemm->k);
+  gdouble w;
+  const gdouble v = gemmcl_precision_get_rounding (gemm->precision, &w);
+  const gdouble rounding = v > 0 ? rounding_error (v, w, a, b) : 0;
+  const gdouble quantization =
+      gemm->precision == GEMMCL_PRECISION_I8
+          ? quantization_error (g, a, half_step (2 * a, 255), b, half_step (b, 127))
+          : 0;
+
+  return gemm->k * (g * a * b + rounding + quantization);
+}
+
 /* The sums of products, and their error bounds before alpha. */
 static void
 add_products (const Reference *self, gsize batch, gsize i, Row *row)
