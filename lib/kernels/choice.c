@@ -3,7 +3,7 @@
  *
  * The rules: the kernel and the split of K for a problem.
  */
-#include "kernels/choice.h"
+#include "kernels/kernels.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  *
  * The tuning file and the shipped entries.
  */
-#include "kernels/choice.h"
+#include "kernels/kernels.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -32,21 +32,6 @@ static const gchar header_regex[] =
     "shape\\1\\s*+:\\s*+(?<shape>\\((?:(?:" SIZE "\\s*+,)++(?:" SIZE ")?+)?+\\s*+\\)))"
     "\\s*+(?:,|(?=\\}))){3}\\s*+\\}\\s*+\\z";
 
-typedef struct {
-  gchar *descr;
-  gboolean fortran_order;
-  GArray *shape;
-} Header;
-
-static void
-header_clear (Header *header)
-{
-  g_free (header->descr);
-  g_clear_pointer (&header->shape, g_array_unref);
-}
-
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Header, header_clear)
-
 /* The sizes in @text. One beyond 64 bits becomes the largest of 64 bits. */
 static GArray *
 parse_shape (const gchar *text)
@@ -63,32 +48,6 @@ parse_shape (const gchar *text)
       end++;
   }
   return shape;
-}
-
-static gboolean
-parse_header (const gchar *path, const gchar *text, gsize length, Header *header, GError **error)
-{
-  g_autoptr (GRegex) regex = g_regex_new (header_regex, G_REGEX_RAW, 0, NULL);
-  g_autoptr (GMatchInfo) match = NULL;
-  const gboolean matches = g_regex_match_full (regex, text, length, 0, 0, &match, NULL);
-  g_autofree gchar *descr = matches ? g_match_info_fetch_named (match, "descr") : NULL;
-  g_autofree gchar *order = matches ? g_match_info_fetch_named (match, "order") : NULL;
-  g_autofree gchar *shape = matches ? g_match_info_fetch_named (match, "shape") : NULL;
-
-  if (!matches || *descr == '\0' || *order == '\0' || *shape == '\0') {
-    g_autofree gchar *start = g_strndup (text, MIN (length, MAX_QUOTED));
-    g_autofree gchar *found = g_strescape (g_strchomp (start), "\"");
-
-    return gemmcl_fail_file (
-        error, GEMMCL_ERROR_FORMAT, path,
-        "Expected the .npy header of numbers of one plain type, such as "
-        "“{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }”, found “%s”.",
-        found);
-  }
-  header->descr = g_strdup (descr + 1); /* without its quotation mark */
-  header->fortran_order = g_str_equal (order, "True");
-  header->shape = parse_shape (shape);
-  return TRUE;
 }
 
 /* @data: the first MAX_START bytes of the file, or the whole file if it is shorter
@@ -149,14 +108,44 @@ find_type (const gchar *path, const gchar *descr, gboolean v2_is_bf16, GemmclTyp
                            descr, advice);
 }
 
+/* Sets the type, the order and the shape of @source. @dims: (out): the memory of its shape */
+static gboolean
+parse_header (const gchar *text, gsize length, gboolean v2_is_bf16, GemmclMatrixSource *source,
+              GArray **dims, GError **error)
+{
+  g_autoptr (GRegex) regex = g_regex_new (header_regex, G_REGEX_RAW, 0, NULL);
+  g_autoptr (GMatchInfo) match = NULL;
+  const gboolean matches = g_regex_match_full (regex, text, length, 0, 0, &match, NULL);
+  g_autofree gchar *descr = matches ? g_match_info_fetch_named (match, "descr") : NULL;
+  g_autofree gchar *order = matches ? g_match_info_fetch_named (match, "order") : NULL;
+  g_autofree gchar *shape = matches ? g_match_info_fetch_named (match, "shape") : NULL;
+
+  if (!matches || *descr == '\0' || *order == '\0' || *shape == '\0') {
+    g_autofree gchar *start = g_strndup (text, MIN (length, MAX_QUOTED));
+    g_autofree gchar *found = g_strescape (g_strchomp (start), "\"");
+
+    return gemmcl_fail_file (
+        error, GEMMCL_ERROR_FORMAT, source->file->path,
+        "Expected the .npy header of numbers of one plain type, such as "
+        "“{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }”, found “%s”.",
+        found);
+  }
+  source->column_major = g_str_equal (order, "True");
+  *dims = parse_shape (shape);
+  source->dims = (const gsize *)(gpointer)(*dims)->data;
+  source->n_dims = (*dims)->len;
+  /* The type follows its quotation mark. */
+  return find_type (source->file->path, descr + 1, v2_is_bf16, &source->type, error);
+}
+
 GemmclMatrix *
 gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
 {
   g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
-  g_auto (Header) header = {0};
+  GemmclMatrixSource source = {.file = &file, .prefix = ""};
+  g_autoptr (GArray) dims = NULL;
   g_autofree guint8 *data = NULL;
   gsize start = 0, length = 0;
-  GemmclType type;
 
   g_return_val_if_fail (path != NULL, NULL);
 
@@ -164,19 +153,11 @@ gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error)
     return NULL;
   data = gemmcl_file_read (&file, 0, MIN (file.size, MAX_START), error);
   if (data == NULL || !find_header (&file, data, &start, &length, error) ||
-      !parse_header (path, (const gchar *)data + start, length, &header, error) ||
-      !find_type (path, header.descr, v2_is_bf16, &type, error))
+      !parse_header ((const gchar *)data + start, length, v2_is_bf16, &source, &dims, error))
     return NULL;
-  return gemmcl_matrix_new_from_source (
-      &(GemmclMatrixSource){.file = &file,
-                            .prefix = "",
-                            .offset = start + length,
-                            .length = file.size - start - length,
-                            .type = type,
-                            .column_major = header.fortran_order,
-                            .dims = (const gsize *)(gpointer)header.shape->data,
-                            .n_dims = header.shape->len},
-      error);
+  source.offset = start + length;
+  source.length = file.size - source.offset;
+  return gemmcl_matrix_new_from_source (&source, error);
 }
 
 static GBytes *

@@ -119,15 +119,9 @@ get_shape (const json_t *list)
   return g_steal_pointer (&sizes);
 }
 
-/* Types that no matrix has are listed so that the sizes of their tensors are checked too. */
 static void
 find_type (Tensor *tensor)
 {
-  static const struct {
-    const gchar *name;
-    gsize size;
-  } others[] = {{"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1}, {"C64", 8}};
-
   for (tensor->type = 0; tensor->type < GEMMCL_N_TYPES; tensor->type++) {
     g_autofree gchar *name = get_dtype (tensor->type);
 
@@ -137,9 +131,6 @@ find_type (Tensor *tensor)
     }
   }
   tensor->type = -1;
-  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
-    if (g_str_equal (others[i].name, tensor->dtype))
-      tensor->size = others[i].size;
 }
 
 /* TRUE if the shape matches the bytes between the offsets. */

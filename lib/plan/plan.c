@@ -6,7 +6,6 @@
 #include <CL/cl_ext.h>
 #include <string.h>
 
-#include "kernels/choice.h"
 #include "plan/plan.h"
 
 /* From cl_intel_required_subgroup_size; older headers lack it. */
@@ -405,11 +404,12 @@ static cl_mem
 upload (GemmclContext *context, const GemmclGemm *gemm, GemmclOperand which, const gfloat *host,
         const gchar *what, GError **error)
 {
-  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
-  const gsize size =
-      gemmcl_layout_get_extent (&layout, gemmcl_gemm_get_batch (gemm)) * sizeof (gfloat);
-  g_auto (cl_mem) buffer = gemmcl_context_create_buffer (context, size, what, error);
+  g_auto (cl_mem) buffer = NULL;
+  gsize size;
 
+  if (!gemmcl_gemm_get_extent (gemm, which, &size))
+    size = G_MAXSIZE;
+  buffer = gemmcl_context_create_buffer (context, size, what, error);
   if (buffer == NULL ||
       !gemmcl_cl_check (clEnqueueWriteBuffer (gemmcl_context_get_cl_queue (context), buffer,
                                               CL_TRUE, 0, size, host, 0, NULL, NULL),
@@ -423,7 +423,7 @@ static GemmclData *
 find_problems (const GemmclGemm *gemm, GemmclOperand which, gconstpointer data)
 {
   const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
-  const gsize size = gemmcl_type_get_size (which == GEMMCL_OPERAND_A ? gemm->a_type : gemm->d_type);
+  const gsize size = gemmcl_gemm_get_element_size (gemm, which);
   const gsize batch = gemmcl_gemm_get_batch (gemm);
   GemmclData *found = g_new0 (GemmclData, batch);
 

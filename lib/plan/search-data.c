@@ -96,40 +96,33 @@ fail_memory (GError **error)
                       "A search for the fastest kernel would need more memory than it may take.");
 }
 
-/* The type of a frame's samples. */
-static GemmclType
-get_sample_type (const GemmclImage *image)
-{
-  return gemmcl_pixel_format_get_sample_bytes (image->format) == 1 ? GEMMCL_TYPE_U8
-                                                                   : GEMMCL_TYPE_U16;
-}
-
 /* Bytes of all batches; 0 if they overflow. */
 static gsize
 get_size (const GemmclGemm *gemm, GemmclOperand which)
 {
   const GemmclImage *image = gemmcl_gemm_get_image (gemm, which);
-  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
   const gsize batch = gemmcl_gemm_get_batch (gemm);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   gsize size;
 
-  if (image == NULL)
-    return gemmcl_layout_get_extent (&layout, batch) * gemmcl_gemm_get_element_size (gemm, which);
-  return g_size_checked_mul (&size, gemmcl_image_get_planes (image, planes), batch) ? size : 0;
+  if (image ? g_size_checked_mul (&size, gemmcl_image_get_planes (image, planes), batch)
+            : gemmcl_gemm_get_extent (gemm, which, &size))
+    return size;
+  return 0;
 }
 
 static void
 set_types (GemmclSearchData *self)
 {
   const GemmclGemm *gemm = &self->gemm;
-  const GemmclType a_type = gemm->a_image ? get_sample_type (gemm->a_image) : gemm->a_type;
+  const GemmclType a_type =
+      gemm->a_image ? gemmcl_image_get_sample_type (gemm->a_image) : gemm->a_type;
   const gboolean wide = gemm->a_image && gemm->a_image->format == GEMMCL_PIXEL_GRAY16_LE;
   const gdouble most = gemm->a_image && !wide ? 0x1p8 : types[a_type].most;
 
   fill (self->host_a, self->a_size, a_type);
   self->a_most = fabs (gemm->a_scale) * most + fabs (gemm->a_shift);
-  self->d_type = gemm->d_image ? get_sample_type (gemm->d_image) : gemm->d_type;
+  self->d_type = gemm->d_image ? gemmcl_image_get_sample_type (gemm->d_image) : gemm->d_type;
 }
 
 /* The intended absolute value of D before the activation: integers neither 0 nor saturated,

@@ -15,8 +15,7 @@ make_options (GemmclBody *self)
 
   if (gemm->d_image) {
     image = gemmcl_image_get_defines (gemm->d_image, "D_");
-    type = gemmcl_pixel_format_get_sample_bytes (gemm->d_image->format) == 2 ? GEMMCL_TYPE_U16
-                                                                             : GEMMCL_TYPE_U8;
+    type = gemmcl_image_get_sample_type (gemm->d_image);
   }
   return g_strdup_printf ("-DD_TYPE=%d%s", type, image ? image : "");
 }

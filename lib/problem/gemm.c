@@ -202,11 +202,19 @@ gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand which)
                                      : NULL;
 }
 
-gsize
-gemmcl_layout_get_extent (const GemmclMatrixLayout *layout, gsize batch)
+gboolean
+gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *bytes)
 {
-  return layout->offset + (batch - 1) * layout->stride + (layout->runs - 1) * layout->ld +
-         layout->length;
+  const GemmclMatrixLayout layout = gemmcl_gemm_get_layout (gemm, which, FALSE);
+  gsize batches, runs, elements;
+
+  return g_size_checked_mul (&batches, gemmcl_gemm_get_batch (gemm) - 1, layout.stride) &&
+         g_size_checked_mul (&runs, layout.runs - 1, layout.ld) &&
+         g_size_checked_add (&elements, batches, runs) &&
+         g_size_checked_add (&elements, elements, layout.length) &&
+         g_size_checked_add (&elements, elements, layout.offset) &&
+         g_size_checked_mul (bytes, elements, gemmcl_gemm_get_element_size (gemm, which)) &&
+         *bytes <= G_MAXINT64;
 }
 
 static gboolean
@@ -220,25 +228,12 @@ validate_size (const gchar *name, gsize size, GError **error)
   return TRUE;
 }
 
-/* TRUE if the offset of the last byte of the last batch fits a signed 64-bit number. */
-static gboolean
-extent_is_countable (const GemmclMatrixLayout *layout, gsize batch, gsize type_size)
-{
-  gsize batches, runs, elements, bytes;
-
-  return g_size_checked_mul (&batches, batch - 1, layout->stride) &&
-         g_size_checked_mul (&runs, layout->runs - 1, layout->ld) &&
-         g_size_checked_add (&elements, batches, runs) &&
-         g_size_checked_add (&elements, elements, layout->length) &&
-         g_size_checked_add (&elements, elements, layout->offset) &&
-         g_size_checked_mul (&bytes, elements, type_size) && bytes <= G_MAXINT64;
-}
-
 static gboolean
 validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
 {
   const Operand operand = get_operand (gemm, which);
   GemmclMatrixLayout layout;
+  gsize bytes;
 
   if ((guint)operand.type >= GEMMCL_N_TYPES)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "The type of %s, %d, is none of GemmclType.",
@@ -249,8 +244,7 @@ validate_matrix (const GemmclGemm *gemm, GemmclOperand which, GError **error)
         error, GEMMCL_ERROR_INVALID,
         "The leading dimension of %s is %zu, shorter than its %s of %zu elements.", operand.name,
         layout.ld, gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "rows" : "columns", layout.length);
-  if (!extent_is_countable (&layout, gemmcl_gemm_get_batch (gemm),
-                            gemmcl_type_get_size (operand.type)))
+  if (!gemmcl_gemm_get_extent (gemm, which, &bytes))
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                         "The bytes of %s cannot be counted in 63 bits: "
                         "sizes, leading dimension, offset, batches or their stride are too large.",

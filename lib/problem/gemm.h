@@ -53,8 +53,9 @@ GemmclStrides gemmcl_gemm_get_strides (const GemmclGemm *gemm, GemmclOperand whi
 /** Returns: (nullable): the description of the frames that A or D are; %NULL for matrices. */
 const GemmclImage *gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand which);
 
-/** Returns: elements from the start of the buffer to the end of the last of @batch matrices. */
-gsize gemmcl_layout_get_extent (const GemmclMatrixLayout *layout, gsize batch);
+/** Computes bytes from the start of the buffer to the end of the last of all matrices. Returns:
+ *   %FALSE if they are more than a signed 64-bit number, which is never so in a valid problem. */
+gboolean gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *bytes);
 
 /** Returns: the error that gemmcl_gemm_verify() allows for a sum of K products of @a and @b, both
  *   positive. verify.c */
@@ -62,6 +63,9 @@ gdouble gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b)
 
 /** Returns: bytes per sample in memory: 1 or 2. */
 guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
+
+/** Returns: the type of the frame's samples: U8 or U16. */
+GemmclType gemmcl_image_get_sample_type (const GemmclImage *image);
 
 /** Returns: (transfer full): the compiler options that kernels/pixels.clh needs for a valid @image,
  *   in any locale: " -DA_IMAGE -DA_WIDTH=1280 ...". @prefix: "A_" or "D_" */

@@ -67,6 +67,12 @@ gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format)
   return get_format (format)->sample_bytes;
 }
 
+GemmclType
+gemmcl_image_get_sample_type (const GemmclImage *image)
+{
+  return get_format (image->format)->sample_bytes == 2 ? GEMMCL_TYPE_U16 : GEMMCL_TYPE_U8;
+}
+
 static gboolean
 check_range (const gchar *what, gsize found, gsize most, GError **error)
 {

@@ -12,7 +12,7 @@
 #include "device/base.h"
 #include "gemmcl-kernels.h"
 #include "gemmcl-matrix.h"
-#include "kernels/choice.h"
+#include "kernels/kernels.h"
 
 #define BYTES 24 /* size of the file to whose name fuzz_where() appends */
 #define KEY   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

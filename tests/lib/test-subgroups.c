@@ -4,7 +4,7 @@
  * Which rows of the table are native on a device, and that no other is chosen: of devices that
  * need not be here, each the same but for one thing that it lacks.
  */
-#include "kernels/choice.h"
+#include "kernels/kernels.h"
 
 /* Features that devices may lack and rows need. */
 typedef enum {
