@@ -446,32 +446,29 @@ gemmcl_weights_make_key (const gfloat *data, gsize n, const gchar *layout)
 }
 
 GemmclWeights *
-gemmcl_weights_share (GemmclContext *context, const gchar *key, cl_mem buffer)
+gemmcl_weights_share (GemmclContext *context, const gchar *key, cl_mem *buffer)
 {
+  g_auto (cl_mem) own = g_steal_pointer (buffer);
   GemmclWeights *self;
 
   g_mutex_lock (&context->lock);
   self = g_hash_table_lookup (context->weights, key);
-  if (self == NULL && buffer != NULL) {
+  if (self == NULL && own != NULL) {
     self = g_new0 (GemmclWeights, 1);
     self->context = g_object_ref (context);
     self->key = g_strdup (key);
-    self->buffer = g_steal_pointer (&buffer);
+    self->buffer = g_steal_pointer (&own);
     (void)clGetMemObjectInfo (self->buffer, CL_MEM_SIZE, sizeof (self->bytes), &self->bytes, NULL);
     context->weight_bytes += self->bytes;
     g_hash_table_insert (context->weights, self->key, self);
   }
-  if (self != NULL)
+  if (self != NULL) {
     self->refs++;
+    clRetainMemObject (self->buffer);
+    *buffer = self->buffer;
+  }
   g_mutex_unlock (&context->lock);
-  g_clear_pointer (&buffer, clReleaseMemObject);
   return self;
-}
-
-cl_mem
-gemmcl_weights_get_buffer (const GemmclWeights *self)
-{
-  return self->buffer;
 }
 
 void

@@ -119,12 +119,15 @@ typedef struct _GemmclWeights GemmclWeights;
  *   rewritten. */
 gchar *gemmcl_weights_make_key (const gfloat *data, gsize n, const gchar *layout);
 
-/** Returns: (transfer full): the context's weights with @key if they are alive; else new ones that
- *   hold @buffer, which no command may write any more; %NULL if @buffer is %NULL. @buffer:
- *   (nullable) (transfer full) */
-GemmclWeights *gemmcl_weights_share (GemmclContext *context, const gchar *key, cl_mem buffer);
-
-cl_mem gemmcl_weights_get_buffer (const GemmclWeights *self);
+/**
+ * gemmcl_weights_share:
+ * @buffer: (inout) (transfer full): a buffer that no command may write any more, or %NULL;
+ *   afterwards the weights' buffer
+ *
+ * Returns: (transfer full): the context's weights with @key if they are alive; else new ones with
+ *   @buffer; %NULL if there is no buffer.
+ */
+GemmclWeights *gemmcl_weights_share (GemmclContext *context, const gchar *key, cl_mem *buffer);
 
 /** May be called while commands that use the buffer are enqueued. */
 void gemmcl_weights_unref (GemmclWeights *self);

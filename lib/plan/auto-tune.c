@@ -63,6 +63,25 @@ tuner_unref (GemmclTuner *self)
   g_atomic_rc_box_release_full (self, tuner_clear);
 }
 
+/* Locks the tuner and its plan. Returns: (nullable): the plan. */
+static GemmclPlan *
+lock (GemmclTuner *self)
+{
+  g_mutex_lock (&self->lock);
+  if (self->plan != NULL)
+    g_mutex_lock (&self->plan->lock);
+  return self->plan;
+}
+
+static void
+unlock (GemmclTuner *self)
+{
+  if (self->plan != NULL)
+    g_mutex_unlock (&self->plan->lock);
+  g_cond_broadcast (&self->changed);
+  g_mutex_unlock (&self->lock);
+}
+
 /* Needs the lock, like the next two functions. */
 static void
 set_state (GemmclTuner *self, GemmclTuningState state)
@@ -183,21 +202,16 @@ make_faster (GemmclTuner *self, GError **error)
   return body != NULL && !g_str_equal (body->name, self->kernel) ? g_steal_pointer (&body) : NULL;
 }
 
-/* Returns: (nullable) (transfer full): the operand that the plan uses. */
+/* Returns: (nullable) (transfer full): the source of the operand that the plan uses. */
 static GemmclMatrix *
 get_matrix (GemmclTuner *self, GemmclPlanOperand operand)
 {
-  GemmclMatrix *matrix = NULL;
+  const GemmclPlan *plan = lock (self);
+  GemmclMatrix *matrix = plan ? plan->body->operands[operand].matrix : NULL;
 
-  g_mutex_lock (&self->lock);
-  if (self->plan != NULL) {
-    g_mutex_lock (&self->plan->lock);
-    matrix = self->plan->body->operands[operand].matrix;
-    if (matrix != NULL)
-      gemmcl_matrix_ref (matrix);
-    g_mutex_unlock (&self->plan->lock);
-  }
-  g_mutex_unlock (&self->lock);
+  if (matrix != NULL)
+    gemmcl_matrix_ref (matrix);
+  unlock (self);
   return matrix;
 }
 
@@ -235,21 +249,18 @@ claim (GemmclTuner *self)
 static GemmclBody *
 exchange (GemmclTuner *self, GemmclBody *body, gboolean ready)
 {
+  GemmclPlan *plan = lock (self);
   GemmclBody *rest = body;
 
-  g_mutex_lock (&self->lock);
   if (ready && is_wanted (self)) {
-    g_mutex_lock (&self->plan->lock);
-    rest = self->plan->body;
+    rest = plan->body;
     gemmcl_body_adopt_previous (body, rest);
-    self->plan->body = body;
-    g_mutex_unlock (&self->plan->lock);
+    plan->body = body;
     self->state = GEMMCL_TUNING_STATE_SWAPPED;
     self->draining = TRUE;
   }
   self->claimed = FALSE;
-  g_cond_broadcast (&self->changed);
-  g_mutex_unlock (&self->lock);
+  unlock (self);
   return rest;
 }
 
@@ -257,16 +268,14 @@ exchange (GemmclTuner *self, GemmclBody *body, gboolean ready)
 static void
 drain (GemmclTuner *self, GemmclBody *body)
 {
+  GemmclPlan *plan;
+
   gemmcl_body_wait (body);
-  g_mutex_lock (&self->lock);
-  if (self->plan != NULL) {
-    g_mutex_lock (&self->plan->lock);
-    gemmcl_body_reap (body, &self->plan->stats);
-    g_mutex_unlock (&self->plan->lock);
-  }
+  plan = lock (self);
+  if (plan != NULL)
+    gemmcl_body_reap (body, &plan->stats);
   self->draining = FALSE;
-  g_cond_broadcast (&self->changed);
-  g_mutex_unlock (&self->lock);
+  unlock (self);
 }
 
 /* Takes @body. */
@@ -285,22 +294,18 @@ static void
 end (GemmclTuner *self, const GError *why)
 {
   GemmclMatrix *matrices[GEMMCL_N_PLAN_OPERANDS] = {NULL};
+  GemmclPlan *plan = lock (self);
 
-  g_mutex_lock (&self->lock);
   if (why != NULL)
     fail (self, why);
   else if (self->state == GEMMCL_TUNING_STATE_SEARCHING)
     set_state (self, GEMMCL_TUNING_STATE_KEPT);
-  if (self->plan != NULL) {
-    g_mutex_lock (&self->plan->lock);
-    self->plan->keeps_matrices = FALSE;
-    for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
-      matrices[i] = g_steal_pointer (&self->plan->body->operands[i].matrix);
-    g_mutex_unlock (&self->plan->lock);
-  }
+  if (plan != NULL)
+    plan->keeps_matrices = FALSE;
+  for (guint i = 0; plan != NULL && i < GEMMCL_N_PLAN_OPERANDS; i++)
+    matrices[i] = g_steal_pointer (&plan->body->operands[i].matrix);
   self->ended = TRUE;
-  g_cond_broadcast (&self->changed);
-  g_mutex_unlock (&self->lock);
+  unlock (self);
   for (guint i = 0; i < GEMMCL_N_PLAN_OPERANDS; i++)
     g_clear_pointer (&matrices[i], gemmcl_matrix_unref);
 }

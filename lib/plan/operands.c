@@ -204,7 +204,6 @@ prepare_b (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GError **
   g_autoptr (GemmclMatrix) floats = NULL;
   g_autofree gfloat *scales = NULL;
   g_autofree gchar *key = NULL;
-  cl_mem buffer;
 
   if (!check_shape ("B", b, transposed ? n : k, transposed ? k : n, error))
     return FALSE;
@@ -213,18 +212,13 @@ prepare_b (GemmclBody *self, GemmclHeld *held, cl_command_queue queue, GError **
     return FALSE;
   scales = get_scales (self, b);
   key = make_key (self, gemmcl_matrix_get_data (floats), scales);
-  held->weights = gemmcl_weights_share (self->context, key, NULL);
-  if (held->weights == NULL) {
-    buffer = create_b (self, queue, gemmcl_matrix_get_data (floats), scales, error);
-    if (buffer == NULL)
-      return FALSE;
-    held->weights = gemmcl_weights_share (self->context, key, buffer);
-  }
-  buffer = gemmcl_weights_get_buffer (held->weights);
-  if (!gemmcl_cl_check (clRetainMemObject (buffer), error, "clRetainMemObject for B"))
-    return FALSE;
-  held->buffer = buffer;
-  return TRUE;
+  held->weights = gemmcl_weights_share (self->context, key, &held->buffer);
+  if (held->weights != NULL)
+    return TRUE;
+  held->buffer = create_b (self, queue, gemmcl_matrix_get_data (floats), scales, error);
+  if (held->buffer != NULL)
+    held->weights = gemmcl_weights_share (self->context, key, &held->buffer);
+  return held->buffer != NULL;
 }
 
 /* A vector may be a row or a column. */

@@ -3,14 +3,13 @@
  *
  * The matrices of a search, timed runs, and the check of results.
  */
-#include "plan/search.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "gemmcl-verify.h"
 #include "matrix/matrix.h"
-#include "problem/gemm.h"
 
 /* The seed of the pseudo-random numbers; any constant. */
 #define SEED G_GUINT64_CONSTANT (0x9e3779b97f4a7c15)

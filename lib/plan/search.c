@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
-#include "plan/search.h"
+#include "plan/plan.h"
 
 /* A candidate drops out if its first run takes this many times as long as the best. */
 #define TOO_SLOW 4.0
