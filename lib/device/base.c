@@ -145,20 +145,14 @@ gemmcl_fd_close (GemmclFd *fd)
 gboolean
 gemmcl_fd_read (gint fd, gpointer data, gsize n, goffset offset)
 {
-  gchar *at = data;
+  for (gsize at = 0; at < n;) {
+    const gssize got = pread (fd, (gchar *)data + at, n - at, offset + at);
 
-  while (n > 0) {
-    const gssize got = pread (fd, at, n, offset);
-
-    if (got < 0 && errno == EINTR)
-      continue;
     if (got == 0)
       errno = ENODATA;
-    if (got <= 0)
+    if (got == 0 || (got < 0 && errno != EINTR))
       return FALSE;
-    at += got;
-    offset += got;
-    n -= got;
+    at += MAX (got, 0);
   }
   return TRUE;
 }
@@ -207,32 +201,19 @@ gemmcl_file_read (const GemmclFile *self, gsize offset, gsize n, GError **error)
 }
 
 static gboolean
-write_all (gint fd, gconstpointer data, gsize n)
-{
-  const gchar *at = data;
-
-  while (n > 0) {
-    const gssize written = write (fd, at, n);
-
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return FALSE;
-    at += written;
-    n -= written;
-  }
-  return TRUE;
-}
-
-static gboolean
 write_parts (gint fd, GBytes *const *parts, gsize n)
 {
   for (gsize i = 0; i < n; i++) {
     gsize size = 0;
-    gconstpointer data = parts[i] != NULL ? g_bytes_get_data (parts[i], &size) : NULL;
+    const gchar *data = parts[i] != NULL ? g_bytes_get_data (parts[i], &size) : NULL;
 
-    if (!write_all (fd, data, size))
-      return FALSE;
+    for (gsize at = 0; at < size;) {
+      const gssize written = write (fd, data + at, size - at);
+
+      if (written < 0 && errno != EINTR)
+        return FALSE;
+      at += MAX (written, 0);
+    }
   }
   return TRUE;
 }

@@ -16,23 +16,19 @@
 #define NV_COMPUTE_CAPABILITY_MAJOR 0x4000
 #define NV_COMPUTE_CAPABILITY_MINOR 0x4001
 
-/* The first failure of queries that every device must answer. */
-typedef struct {
-  cl_int status;
-} Asked;
-
+/* Keeps in @asked (nullable) the first failure of queries that every device must answer. */
 static gboolean
-note (Asked *self, cl_int status)
+note (cl_int *asked, cl_int status)
 {
-  if (self != NULL && self->status == CL_SUCCESS)
-    self->status = status;
+  if (asked != NULL && *asked == CL_SUCCESS)
+    *asked = status;
   return status == CL_SUCCESS;
 }
 
 /* Gets a string as valid UTF-8 without the spaces that some drivers pad it with; "" after a
  * failure. */
 #define DEFINE_GET_STRING(name, Id, Info, query)                                                   \
-  static gchar *name (Asked *asked, Id id, Info what)                                              \
+  static gchar *name (cl_int *asked, Id id, Info what)                                             \
   {                                                                                                \
     gsize size = 0;                                                                                \
     g_autofree gchar *text = NULL;                                                                 \
@@ -54,7 +50,7 @@ DEFINE_GET_STRING (get_platform_string, cl_platform_id, cl_platform_info, clGetP
   note (asked, clGetDeviceInfo (id, what, sizeof (value), &(value), NULL))
 
 static guint
-get_uint (Asked *asked, cl_device_id id, cl_device_info what)
+get_uint (cl_int *asked, cl_device_id id, cl_device_info what)
 {
   cl_uint value = 0;
   GET (asked, id, what, value);
@@ -62,7 +58,7 @@ get_uint (Asked *asked, cl_device_id id, cl_device_info what)
 }
 
 static guint64
-get_ulong (Asked *asked, cl_device_id id, cl_device_info what)
+get_ulong (cl_int *asked, cl_device_id id, cl_device_info what)
 {
   cl_ulong value = 0;
   GET (asked, id, what, value);
@@ -224,7 +220,7 @@ fill_peak (GemmclDeviceInfo *info)
 static gboolean
 fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GError **error)
 {
-  Asked asked = {CL_SUCCESS};
+  cl_int asked = CL_SUCCESS;
   const guint vendor = get_uint (&asked, id, CL_DEVICE_VENDOR_ID);
   cl_device_type type = 0;
   cl_bool unified = CL_FALSE;
@@ -258,7 +254,7 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GEr
   fill_subgroup_sizes (info, id);
   fill_intel (info, id);
   fill_peak (info);
-  return gemmcl_cl_check (asked.status, error, "clGetDeviceInfo");
+  return gemmcl_cl_check (asked, error, "clGetDeviceInfo");
 }
 
 GemmclDevice *

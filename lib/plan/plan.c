@@ -227,7 +227,7 @@ static gboolean
 try_choices (GemmclBody *self, GArray *ranked, GError **error)
 {
   GemmclChoice *best = NULL;
-  guint64 least = G_MAXUINT64;
+  guint64 spilled, least = G_MAXUINT64;
   g_autoptr (GError) failure = NULL;
   guint built = 0;
 
@@ -241,8 +241,9 @@ try_choices (GemmclBody *self, GArray *ranked, GError **error)
       continue;
     }
     built++;
-    if (count_spilled (self) < least) {
-      least = count_spilled (self);
+    spilled = count_spilled (self);
+    if (spilled < least) {
+      least = spilled;
       best = choice;
     }
   }
