@@ -27,8 +27,7 @@
 typedef struct {
   const gchar *name;
   const gchar *dtype;
-  gint type;  /* GemmclType; -1: no matrix has this type */
-  gsize size; /* bytes per element; 0: unknown type */
+  gint type; /* GemmclType; -1: no matrix has this type */
   GArray *shape;
   gsize begin;
   gsize end;
@@ -119,25 +118,23 @@ get_shape (const json_t *list)
   return g_steal_pointer (&sizes);
 }
 
-static void
-find_type (Tensor *tensor)
+static gint
+find_type (const gchar *dtype)
 {
-  for (tensor->type = 0; tensor->type < GEMMCL_N_TYPES; tensor->type++) {
-    g_autofree gchar *name = get_dtype (tensor->type);
+  for (gint type = 0; type < GEMMCL_N_TYPES; type++) {
+    g_autofree gchar *name = get_dtype (type);
 
-    if (g_str_equal (name, tensor->dtype)) {
-      tensor->size = gemmcl_type_get_size (tensor->type);
-      return;
-    }
+    if (g_str_equal (name, dtype))
+      return type;
   }
-  tensor->type = -1;
+  return -1;
 }
 
 /* TRUE if the shape matches the bytes between the offsets. */
 static gboolean
 shape_fits (const Tensor *tensor)
 {
-  gsize n_bytes = tensor->size;
+  gsize n_bytes = gemmcl_type_get_size (tensor->type);
 
   for (guint i = 0; i < tensor->shape->len; i++)
     if (!g_size_checked_mul (&n_bytes, n_bytes, g_array_index (tensor->shape, gsize, i)))
@@ -165,8 +162,8 @@ parse_tensor (const gchar *path, const gchar *name, json_t *entry, GError **erro
   tensor->name = name;
   tensor->begin = begin;
   tensor->end = end;
-  find_type (tensor);
-  if (tensor->size > 0 && !shape_fits (tensor)) {
+  tensor->type = find_type (tensor->dtype);
+  if (tensor->type >= 0 && !shape_fits (tensor)) {
     g_autofree gchar *dims =
         gemmcl_describe_dims ((const gsize *)(gpointer)tensor->shape->data, tensor->shape->len);
 
