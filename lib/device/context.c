@@ -351,39 +351,29 @@ gemmcl_context_get_cl_queue (GemmclContext *self)
   return self->queue;
 }
 
-/* Needs the lock; releases it during the build. */
-static cl_program
-build_program (GemmclContext *self, const gchar *key, const gchar *source, const gchar *options,
-               GError **error)
-{
-  cl_program program;
-  gboolean compiled;
-
-  g_hash_table_insert (self->programs, g_strdup (key), NULL);
-  g_mutex_unlock (&self->lock);
-  program = gemmcl_program_build (self->context, self->device, source, options, &compiled, error);
-  g_mutex_lock (&self->lock);
-  if (program != NULL)
-    g_hash_table_insert (self->programs, g_strdup (key), program);
-  else
-    g_hash_table_remove (self->programs, key);
-  self->n_compiled += compiled;
-  g_cond_broadcast (&self->built);
-  return program;
-}
-
 /* Waits only for a thread that builds the same program. */
 static cl_program
 get_program (GemmclContext *self, const gchar *source, const gchar *options, GError **error)
 {
   g_autofree gchar *key = g_strconcat (source, " ", options, NULL);
   gpointer program = NULL;
+  gboolean compiled;
 
   g_mutex_lock (&self->lock);
   while (g_hash_table_lookup_extended (self->programs, key, NULL, &program) && program == NULL)
     g_cond_wait (&self->built, &self->lock);
-  if (program == NULL)
-    program = build_program (self, key, source, options, error);
+  if (program == NULL) {
+    g_hash_table_insert (self->programs, g_strdup (key), NULL);
+    g_mutex_unlock (&self->lock);
+    program = gemmcl_program_build (self->context, self->device, source, options, &compiled, error);
+    g_mutex_lock (&self->lock);
+    if (program != NULL)
+      g_hash_table_insert (self->programs, g_strdup (key), program);
+    else
+      g_hash_table_remove (self->programs, key);
+    self->n_compiled += compiled;
+    g_cond_broadcast (&self->built);
+  }
   g_mutex_unlock (&self->lock);
   return program;
 }

@@ -83,17 +83,16 @@ gboolean gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar 
 /** LAUNCH: gemmcl_chain_launch() with the final size of 0. */
 #define LAUNCH(...) gemmcl_chain_launch (__VA_ARGS__, (gsize)0)
 
-/* operands.c */
-
 #define GEMMCL_N_PLAN_OPERANDS (GEMMCL_PLAN_C + 1)
 
 /** GemmclHeld: An operand on the device. */
 typedef struct {
-  GemmclWeights *weights; /* B: owns buffer, too, and shares it; else NULL */
+  GemmclWeights *weights; /* of B: those that have the buffer, too; else NULL */
   cl_mem buffer;          /* B as the kernel reads it, packed or k x n; C in the problem's layout */
   GemmclMatrix *matrix;   /* its source, for the tuner; may be NULL */
 } GemmclHeld;
 
+/* operands.c */
 void gemmcl_held_clear (GemmclHeld *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclHeld, gemmcl_held_clear)
 
@@ -197,10 +196,6 @@ cl_mem gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes,
 gboolean gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source,
                                  const gchar *name, gchar *options, GError **error);
 
-/** gemmcl_body_warm_up: Makes PoCL compile the kernels that it would compile at the first run, if
- * there is memory for that. Does nothing on GPUs, whose drivers compile when a program is built. */
-void gemmcl_body_warm_up (GemmclBody *self);
-
 /* enqueue.c */
 
 /** gemmcl_body_build_steps: Builds the steps besides multiply, and allocates their memory. */
@@ -209,6 +204,12 @@ gboolean gemmcl_body_build_steps (GemmclBody *self, GError **error);
 /** gemmcl_body_enqueue_locked: Enqueues the steps of a run. Needs the plan's lock. */
 gboolean gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands,
                                      GemmclChain *chain, GError **error);
+
+/* chain.c */
+
+/** gemmcl_body_warm_up: Makes PoCL compile the kernels that it would compile at the first run, if
+ * there is memory for that. Does nothing on GPUs, whose drivers compile when a program is built. */
+void gemmcl_body_warm_up (GemmclBody *self);
 
 /* pack.c: A and B in the form that multiply reads */
 

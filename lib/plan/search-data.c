@@ -95,21 +95,6 @@ fail_memory (GError **error)
                       "A search for the fastest kernel would need more memory than it may take.");
 }
 
-/* Bytes of all batches; 0 if they overflow. */
-static gsize
-get_size (const GemmclGemm *gemm, GemmclOperand which)
-{
-  const GemmclImage *image = gemmcl_gemm_get_image (gemm, which);
-  const gsize batch = gemmcl_gemm_get_batch (gemm);
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-  gsize size;
-
-  if (image ? g_size_checked_mul (&size, gemmcl_image_get_planes (image, planes), batch)
-            : gemmcl_gemm_get_extent (gemm, which, &size))
-    return size;
-  return 0;
-}
-
 static void
 set_types (GemmclSearchData *self)
 {
@@ -153,14 +138,20 @@ make_b (GemmclSearchData *self, GError **error)
   return self->b != NULL;
 }
 
+/* Finds the sizes of the matrices, in bytes. Fails if there is not enough memory for them. */
 static gboolean
-check_memory (const GemmclSearchData *self, gsize row_outputs_size, guint n_plans, GError **error)
+find_sizes (GemmclSearchData *self, guint n_plans, gsize *row_outputs_size, GError **error)
 {
+  const GemmclGemm *gemm = &self->gemm;
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
-  const gdouble b = (gdouble)self->gemm.k * self->gemm.n * sizeof (gfloat) * n_plans;
+  const gdouble b = (gdouble)gemm->k * gemm->n * sizeof (gfloat) * n_plans;
 
-  if (self->a_size > 0 && self->d_size > 0 &&
-      b + self->a_size + self->d_size + row_outputs_size <= info->global_bytes / 2.0)
+  *row_outputs_size = 0;
+  if (gemmcl_gemm_get_extent (gemm, GEMMCL_OPERAND_A, &self->a_size) &&
+      gemmcl_gemm_get_extent (gemm, GEMMCL_OPERAND_D, &self->d_size) &&
+      (gemm->row_outputs == 0 ||
+       gemmcl_gemm_get_extent (gemm, GEMMCL_OPERAND_ROW_OUTPUTS, row_outputs_size)) &&
+      b + self->a_size + self->d_size + *row_outputs_size <= info->global_bytes / 2.0)
     return TRUE;
   return fail_memory (error);
 }
@@ -193,18 +184,14 @@ gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm, guint n_
 {
   g_autoptr (GemmclSearchData) self = g_new0 (GemmclSearchData, 1);
   const GemmclMatrixLayout a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
-  gsize row_outputs_size = 0;
+  gsize row_outputs_size;
 
   self->context = g_object_ref (context);
   self->gemm = *gemm;
   /* Runs of a plan have an A for each problem even if a_stride is 0. */
   if (gemm->a_image == NULL && gemm->a_stride == 0 && gemmcl_gemm_get_batch (gemm) > 1)
     self->gemm.a_stride = a.runs * a.ld;
-  self->a_size = get_size (&self->gemm, GEMMCL_OPERAND_A);
-  self->d_size = get_size (&self->gemm, GEMMCL_OPERAND_D);
-  if (gemm->row_outputs != 0)
-    row_outputs_size = get_size (&self->gemm, GEMMCL_OPERAND_ROW_OUTPUTS);
-  if (!check_memory (self, row_outputs_size, n_plans, error) ||
+  if (!find_sizes (self, n_plans, &row_outputs_size, error) ||
       !make_memory (self, row_outputs_size, error) || !make_b (self, error))
     return NULL;
   self->off = 2 * gemmcl_gemm_get_sum_error (gemm, self->a_most, self->b_most);

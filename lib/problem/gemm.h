@@ -53,8 +53,8 @@ GemmclStrides gemmcl_gemm_get_strides (const GemmclGemm *gemm, GemmclOperand whi
 /** Returns: (nullable): the description of the frames that A or D are; %NULL for matrices. */
 const GemmclImage *gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand which);
 
-/** Computes bytes from the start of the buffer to the end of the last of all matrices. Returns:
- *   %FALSE if they are more than a signed 64-bit number, which is never so in a valid problem. */
+/** Computes bytes from the start of the buffer to the end of the last of all matrices or frames.
+ *   Returns: %FALSE if a signed 64-bit number cannot count them. */
 gboolean gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *bytes);
 
 /** Returns: the error that gemmcl_gemm_verify() allows for a sum of K products of @a and @b, both
