@@ -57,14 +57,6 @@ get_uint (cl_int *asked, cl_device_id id, cl_device_info what)
   return value;
 }
 
-static guint64
-get_ulong (cl_int *asked, cl_device_id id, cl_device_info what)
-{
-  cl_ulong value = 0;
-  GET (asked, id, what, value);
-  return value;
-}
-
 gboolean
 gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const gchar *extension)
 {
@@ -238,14 +230,14 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GEr
   if (info->nvidia)
     info->nvidia_capability = 10 * get_uint (NULL, id, NV_COMPUTE_CAPABILITY_MAJOR) +
                               get_uint (NULL, id, NV_COMPUTE_CAPABILITY_MINOR);
-  info->compute_units = get_uint (&asked, id, CL_DEVICE_MAX_COMPUTE_UNITS);
-  info->clock_mhz = get_uint (&asked, id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
-  info->float_width = get_uint (&asked, id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+  GET (&asked, id, CL_DEVICE_MAX_COMPUTE_UNITS, info->compute_units);
+  GET (&asked, id, CL_DEVICE_MAX_CLOCK_FREQUENCY, info->clock_mhz);
+  GET (&asked, id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, info->float_width);
   GET (&asked, id, CL_DEVICE_MAX_WORK_GROUP_SIZE, info->max_work_group);
   GET (&asked, id, CL_DEVICE_MAX_WORK_ITEM_SIZES, info->max_work_item_sizes);
-  info->global_bytes = get_ulong (&asked, id, CL_DEVICE_GLOBAL_MEM_SIZE);
-  info->max_alloc_bytes = get_ulong (&asked, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  info->local_bytes = get_ulong (&asked, id, CL_DEVICE_LOCAL_MEM_SIZE);
+  GET (&asked, id, CL_DEVICE_GLOBAL_MEM_SIZE, info->global_bytes);
+  GET (&asked, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, info->max_alloc_bytes);
+  GET (&asked, id, CL_DEVICE_LOCAL_MEM_SIZE, info->local_bytes);
   GET (&asked, id, CL_DEVICE_HOST_UNIFIED_MEMORY, unified);
   info->host_unified = unified;
   info->fp16 = gemmcl_device_info_has_extension (info, "cl_khr_fp16");

@@ -344,20 +344,19 @@ gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guin
   return get_choices (scored, TRUE);
 }
 
+/* Every choice of the rules is a candidate. */
 GArray *
 gemmcl_choice_list (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
 {
   g_autoptr (GArray) scored = rank (device, gemm, GEMMCL_MAX_SPLIT, is_candidate);
-  g_autoptr (GArray) rules = gemmcl_choice_rank (device, gemm, GEMMCL_MAX_SPLIT);
   GArray *choices = get_choices (scored, FALSE);
 
-  for (guint i = 0; rules->len > 0 && i < choices->len; i++) {
-    const GemmclChoice *best = &g_array_index (rules, GemmclChoice, 0);
-    const GemmclChoice *choice = &g_array_index (choices, GemmclChoice, i);
+  for (guint i = 0; i < choices->len; i++) {
+    const GemmclChoice choice = g_array_index (choices, GemmclChoice, i);
 
-    if (choice->kernel == best->kernel && choice->split == best->split) {
+    if (is_eligible (choice.kernel, device)) {
       g_array_remove_index (choices, i);
-      g_array_prepend_val (choices, *best);
+      g_array_prepend_val (choices, choice);
       break;
     }
   }

@@ -126,10 +126,14 @@ GemmclKernelLevel gemmcl_subgroups_get_next (GemmclKernelLevel level,
 void gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
                                       const GemmclDeviceInfo *device, GemmclKernelLevel level);
 
+/** Returns: work-items per subgroup of @kernel, as @built; 0 if the driver does not report it. */
+gsize gemmcl_subgroups_get_size (const GemmclKernel *kernel, cl_kernel built,
+                                 GemmclContext *context);
+
 /** Returns: %TRUE if the subgroups of @kernel, @built at @level, have the size in its row; else
  *   %FALSE with #GEMMCL_ERROR_KERNEL. */
-gboolean gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built, cl_device_id device,
-                                 GemmclKernelLevel level, GError **error);
+gboolean gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built,
+                                 GemmclContext *context, GemmclKernelLevel level, GError **error);
 
 /** Appends the compiler's options for the device's dot-product instructions (see
  * kernels/dot.clh). */

@@ -177,21 +177,31 @@ gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
                                                                             : " -cl-std=CL2.0");
 }
 
-gboolean
-gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built, cl_device_id device,
-                        GemmclKernelLevel level, GError **error)
+gsize
+gemmcl_subgroups_get_size (const GemmclKernel *kernel, cl_kernel built, GemmclContext *context)
 {
   const gsize group[3] = {kernel->group_m * kernel->group_n, 1, 1};
   gsize size = 0;
 
+  /* An older driver lacks the function that the loader would call. */
+  if (gemmcl_cl_get_version (gemmcl_context_get_device_info (context)->version) < 21 ||
+      clGetKernelSubGroupInfo (built, gemmcl_context_get_cl_device (context),
+                               CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof (group), group,
+                               sizeof (size), &size, NULL) != CL_SUCCESS)
+    return 0;
+  return size;
+}
+
+gboolean
+gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built, GemmclContext *context,
+                        GemmclKernelLevel level, GError **error)
+{
+  gsize size;
+
   /* Native subgroups have the size that the kernel requires; emulated subgroups have any size. */
   if (kernel->subgroup == 0 || level != GEMMCL_KERNEL_LEVEL_KHR)
     return TRUE;
-  if (!gemmcl_cl_check (clGetKernelSubGroupInfo (built, device,
-                                                 CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
-                                                 sizeof (group), group, sizeof (size), &size, NULL),
-                        error, "clGetKernelSubGroupInfo for %s", kernel->name))
-    return FALSE;
+  size = gemmcl_subgroups_get_size (kernel, built, context);
   if (size == kernel->subgroup)
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
@@ -212,8 +222,7 @@ probe (GemmclContext *context, const GemmclKernel *kernel, GemmclKernelLevel lev
                                    level);
   built =
       gemmcl_context_create_kernel (context, "subgroup_probe.cl", options->str, "probe", &failure);
-  if (built != NULL && gemmcl_subgroups_check (
-                           kernel, built, gemmcl_context_get_cl_device (context), level, &failure))
+  if (built != NULL && gemmcl_subgroups_check (kernel, built, context, level, &failure))
     return TRUE;
   g_debug ("%s", failure->message);
   return FALSE;

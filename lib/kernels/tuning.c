@@ -181,33 +181,45 @@ get_entries (GBytes *text, json_int_t *version)
   return json_incref (entries);
 }
 
-/* (transfer full): the user's entries; may be empty. */
+/* (transfer full): the user's entries; may be empty. Fails if the file is not trusted or newer,
+ * since saving would overwrite its measurements. */
 static json_t *
-load_own (void)
+load (GError **error)
 {
-  g_autoptr (GBytes) bytes = gemmcl_cache_dir_read (NAME, MAX_SIZE, NULL);
+  g_autofree gchar *path = gemmcl_tuning_get_path ();
+  g_autoptr (GError) why = NULL;
+  g_autoptr (GBytes) bytes = gemmcl_cache_dir_read (NAME, MAX_SIZE, &why);
+  g_autoptr (json_t) entries = NULL;
   json_int_t version;
 
-  return get_entries (bytes, &version);
-}
-
-static gpointer
-load_shipped (G_GNUC_UNUSED gpointer data)
-{
-  /* The function is called by name so that a static library is linked with it. */
-  g_autoptr (GBytes) bytes = g_resource_lookup_data (gemmcl_shipped_get_resource (), SHIPPED,
-                                                     G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
-  json_int_t version;
-
-  return get_entries (bytes, &version);
+  if (why != NULL) {
+    gemmcl_fail (error, GEMMCL_ERROR_IO, "%s Move it away to tune.", why->message);
+    return NULL;
+  }
+  entries = get_entries (bytes, &version);
+  if (version <= VERSION)
+    return g_steal_pointer (&entries);
+  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
+                    "It is of version %" JSON_INTEGER_FORMAT
+                    ", from a newer gemmcl; expected %d. Move it away to tune with this one.",
+                    version, VERSION);
+  return NULL;
 }
 
 static const json_t *
 get_shipped (void)
 {
-  static GOnce once = G_ONCE_INIT;
+  static gsize entries;
 
-  return g_once (&once, load_shipped, NULL);
+  if (g_once_init_enter (&entries)) {
+    /* The function is called by name so that a static library is linked with it. */
+    g_autoptr (GBytes) bytes = g_resource_lookup_data (gemmcl_shipped_get_resource (), SHIPPED,
+                                                       G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+    json_int_t version;
+
+    g_once_init_leave (&entries, (gsize)get_entries (bytes, &version));
+  }
+  return (const json_t *)entries;
 }
 
 /* A descriptor that holds the lock until it is closed; -1 with an error. */
@@ -241,31 +253,6 @@ save (json_t *entries, GError **error)
 
   free (text);
   return saved;
-}
-
-/* Loads the user's entries for a change. Fails if the file is not trusted or newer, since saving
- * would overwrite its measurements. */
-static json_t *
-load_to_change (GError **error)
-{
-  g_autofree gchar *path = gemmcl_tuning_get_path ();
-  g_autoptr (GError) why = NULL;
-  g_autoptr (GBytes) bytes = gemmcl_cache_dir_read (NAME, MAX_SIZE, &why);
-  g_autoptr (json_t) entries = NULL;
-  json_int_t version;
-
-  if (why != NULL) {
-    gemmcl_fail (error, GEMMCL_ERROR_IO, "%s Move it away to tune.", why->message);
-    return NULL;
-  }
-  entries = get_entries (bytes, &version);
-  if (version <= VERSION)
-    return g_steal_pointer (&entries);
-  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
-                    "It is of version %" JSON_INTEGER_FORMAT
-                    ", from a newer gemmcl; expected %d. Move it away to tune with this one.",
-                    version, VERSION);
-  return NULL;
 }
 
 gboolean
@@ -303,7 +290,7 @@ gemmcl_tuning_find (const GemmclDeviceInfo *device, const GemmclGemm *gemm, Gemm
 
   if (!gemmcl_tuning_has_entries (gemm))
     return FALSE;
-  own = load_own ();
+  own = load (NULL);
   return find_nearest (own, FALSE, device, gemm, found) ||
          find_nearest (get_shipped (), TRUE, device, gemm, found);
 }
@@ -343,7 +330,7 @@ static gboolean
 change_file (const GemmclDeviceInfo *device, const GemmclTuned *tuned, GError **error)
 {
   g_auto (GemmclFd) locked = lock (error);
-  g_autoptr (json_t) entries = locked >= 0 ? load_to_change (error) : NULL;
+  g_autoptr (json_t) entries = locked >= 0 ? load (error) : NULL;
 
   if (entries == NULL)
     return FALSE;
@@ -425,7 +412,7 @@ gemmcl_tuning_list (GemmclContext *context)
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), list);
   device = gemmcl_context_get_device_info (context);
-  own = load_own ();
+  own = load (NULL);
   list_entries (own, FALSE, device, list);
   list_entries (get_shipped (), TRUE, device, list);
   return list;

@@ -137,8 +137,7 @@ build_at_level (GemmclBody *self, GemmclKernelLevel level, GError **error)
       gemmcl_context_create_kernel (self->context, self->kernel->source, options, "gemm", error);
 
   if (kernel == NULL || !check_room (self, kernel, error) ||
-      !gemmcl_subgroups_check (self->kernel, kernel, gemmcl_context_get_cl_device (self->context),
-                               level, error))
+      !gemmcl_subgroups_check (self->kernel, kernel, self->context, level, error))
     return FALSE;
   self->multiply = g_steal_pointer (&kernel);
   self->level = level;
@@ -181,27 +180,12 @@ get_number (GemmclBody *self, cl_kernel_work_group_info which)
   return number;
 }
 
-static guint
-get_subgroup_size (GemmclBody *self)
-{
-  const gsize group[3] = {self->kernel->group_m * self->kernel->group_n, 1, 1};
-  gsize size = 0;
-
-  /* An older driver lacks the function that the loader would call. */
-  if (gemmcl_cl_get_version (gemmcl_context_get_device_info (self->context)->version) < 21 ||
-      clGetKernelSubGroupInfo (self->multiply, gemmcl_context_get_cl_device (self->context),
-                               CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof (group), group,
-                               sizeof (size), &size, NULL) != CL_SUCCESS)
-    return 0;
-  return size;
-}
-
 static GemmclBuildInfo
 get_build_info (GemmclBody *self)
 {
   return (GemmclBuildInfo){
       .level = self->level,
-      .subgroup_size = get_subgroup_size (self),
+      .subgroup_size = gemmcl_subgroups_get_size (self->kernel, self->multiply, self->context),
       .max_work_group = get_number (self, CL_KERNEL_WORK_GROUP_SIZE),
       .local_bytes = get_number (self, CL_KERNEL_LOCAL_MEM_SIZE),
       .private_bytes = get_number (self, CL_KERNEL_PRIVATE_MEM_SIZE),
