@@ -25,6 +25,19 @@ gemmcl_events_new (void)
   return g_ptr_array_new_with_free_func (release_event);
 }
 
+cl_int
+gemmcl_events_get_duration (cl_event first, cl_event last, guint64 *ns)
+{
+  cl_ulong start = 0, end = 0;
+  cl_int status =
+      clGetEventProfilingInfo (first, CL_PROFILING_COMMAND_START, sizeof (start), &start, NULL);
+
+  if (status == CL_SUCCESS)
+    status = clGetEventProfilingInfo (last, CL_PROFILING_COMMAND_END, sizeof (end), &end, NULL);
+  *ns = status == CL_SUCCESS && end > start ? end - start : 0;
+  return status;
+}
+
 gboolean
 gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
                   GError **error)

@@ -41,6 +41,10 @@ typedef struct {
  * removed. */
 GPtrArray *gemmcl_events_new (void);
 
+/** gemmcl_events_get_duration: Returns: an OpenCL status. @ns: (out): nanoseconds from the start of
+ * @first to the end of @last by the device's clock; 0 if the queue does not report them */
+cl_int gemmcl_events_get_duration (cl_event first, cl_event last, guint64 *ns);
+
 /** CHAIN_WAIT: the wait-list arguments of OpenCL's clEnqueue functions, which require NULL for an
  * empty list. */
 #define CHAIN_WAIT(chain) (chain)->n_wait, (chain)->n_wait > 0 ? (chain)->wait : NULL

@@ -60,27 +60,13 @@ slot_free (gpointer data)
   g_free (self);
 }
 
-/* Nanoseconds from the first kernel's start to the last one's end; 0 if the device does not report
- * them. */
-static guint64
-get_kernel_time (const Slot *slot)
-{
-  cl_ulong start = 0, end = 0;
-
-  if (clGetEventProfilingInfo (slot->first, CL_PROFILING_COMMAND_START, sizeof (start), &start,
-                               NULL) != CL_SUCCESS ||
-      clGetEventProfilingInfo (slot->kernel, CL_PROFILING_COMMAND_END, sizeof (end), &end, NULL) !=
-          CL_SUCCESS)
-    return 0;
-  return end > start ? end - start : 0;
-}
-
 void
 gemmcl_body_reap (GemmclBody *self, GemmclPlanStats *stats)
 {
   for (guint i = 0; i < self->slots->len; i++) {
     Slot *slot = g_ptr_array_index (self->slots, i);
     cl_int status = CL_QUEUED;
+    guint64 ns;
 
     if (slot->done == NULL)
       continue;
@@ -89,7 +75,8 @@ gemmcl_body_reap (GemmclBody *self, GemmclPlanStats *stats)
       continue;
     if (status == CL_COMPLETE) {
       stats->runs++;
-      stats->kernel_ns += get_kernel_time (slot);
+      (void)gemmcl_events_get_duration (slot->first, slot->kernel, &ns);
+      stats->kernel_ns += ns;
       stats->flops += slot->flops;
       stats->bytes_in += slot->bytes_in;
       stats->bytes_out += slot->bytes_out;
@@ -228,25 +215,27 @@ find_acquired (Submission *self)
   }
 }
 
+/* Calls @function with the acquired objects, if any. */
 static gboolean
 hand_over (Submission *self, GCallback function, const gchar *what, GError **error)
 {
   GemmclChain *chain = &self->chain;
   cl_event done = NULL;
-  const cl_int status = ((GemmclHandover)function) (
-      chain->queue, self->n_acquired, self->slot->acquired, CHAIN_WAIT (chain), &done);
+  cl_int status;
 
+  if (self->n_acquired == 0)
+    return TRUE;
+  status = ((GemmclHandover)function) (chain->queue, self->n_acquired, self->slot->acquired,
+                                       CHAIN_WAIT (chain), &done);
   return gemmcl_chain_add (chain, status, done, what, error);
 }
 
 static gboolean
 acquire (Submission *self, GError **error)
 {
-  if (self->run.acquire == NULL || self->run.a == NULL)
-    return TRUE;
-  find_acquired (self);
-  if (self->n_acquired == 0 ||
-      hand_over (self, self->run.acquire, "Acquiring shared memory objects of A", error))
+  if (self->run.acquire != NULL && self->run.a != NULL)
+    find_acquired (self);
+  if (hand_over (self, self->run.acquire, "Acquiring shared memory objects of A", error))
     return TRUE;
   self->n_acquired = 0;
   return FALSE;
@@ -256,7 +245,6 @@ static gboolean
 release (Submission *self, GError **error)
 {
   const gboolean released =
-      self->n_acquired == 0 ||
       hand_over (self, self->run.release, "Releasing shared memory objects of A", error);
 
   self->n_acquired = 0;

@@ -223,24 +223,6 @@ gemmcl_search_data_make_plan (GemmclSearchData *self, const gchar *kernel, GErro
   return g_steal_pointer (&plan);
 }
 
-static gboolean
-get_duration (cl_event first, cl_event done, gdouble *seconds, GError **error)
-{
-  cl_ulong start = 0, end = 0;
-
-  if (!gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents") ||
-      !gemmcl_cl_check (
-          clGetEventProfilingInfo (first, CL_PROFILING_COMMAND_START, sizeof (start), &start, NULL),
-          error, "clGetEventProfilingInfo") ||
-      !gemmcl_cl_check (
-          clGetEventProfilingInfo (done, CL_PROFILING_COMMAND_END, sizeof (end), &end, NULL), error,
-          "clGetEventProfilingInfo"))
-    return FALSE;
-  /* At least one tick of the clock, so that rates are finite. */
-  *seconds = (end > start ? end - start : 1) / 1e9;
-  return TRUE;
-}
-
 gboolean
 gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows, gdouble *seconds,
                         GError **error)
@@ -251,6 +233,7 @@ gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows, gd
   GemmclRun run = GEMMCL_RUN_INIT;
   g_auto (cl_event) first = NULL;
   g_auto (cl_event) done = NULL;
+  guint64 ns;
 
   /* beta 1 makes the kernel read C. */
   run.beta = self->gemm.addend == GEMMCL_ADDEND_NONE ? 0.0 : 1.0;
@@ -260,8 +243,14 @@ gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows, gd
   run.rows = self->row_outputs ? &outputs : NULL;
   run.strided = TRUE;
   run.queue = self->queue;
-  return gemmcl_plan_submit (plan, &run, &first, &done, error) &&
-         get_duration (first, done, seconds, error);
+  if (!gemmcl_plan_submit (plan, &run, &first, &done, error) ||
+      !gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents") ||
+      !gemmcl_cl_check (gemmcl_events_get_duration (first, done, &ns), error,
+                        "clGetEventProfilingInfo"))
+    return FALSE;
+  /* At least one tick of the clock, so that rates are finite. */
+  *seconds = MAX (ns, 1) / 1e9;
+  return TRUE;
 }
 
 /* The allowed difference of two results, one of which is @y. */
