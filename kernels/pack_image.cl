@@ -20,14 +20,14 @@
  * A work-item writes one texel: (texels of a block's width * blocks, a block's height).
  *
  * OF_A               if defined, X is A, and K runs along x; else X is B, and K runs along y
- * TEXEL_HALVES       if defined, texels hold halfs
+ * TEXEL_F16       if defined, texels hold halfs
  * A_TYPE             stored type of X: that of A, or F32 for B
  */
 #include "problem.h"
 #include "texels.clh"
 #include "types.clh"
 
-#ifdef TEXEL_HALVES
+#ifdef TEXEL_F16
   #define PER_TEXEL 2
 #else
   #define PER_TEXEL 1
@@ -76,7 +76,7 @@ pack_image (global const A_MEM *restrict X, IMAGE_OUT image, const GemmclStrides
   const long batch = t / per_panel / panels;
   const int2 at = (int2)(t % side * width + u, t / side * get_global_size (1) + v);
 
-#ifdef TEXEL_HALVES
+#ifdef TEXEL_F16
   const uint low = half_bits (element (X, x, batch, i, j));
   const uint high = half_bits (element (X, x, batch, i, j + 1));
   const uint texel = high << 16 | low;

@@ -231,9 +231,9 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
   if (kernel->float_width && device->intel && device->type == GEMMCL_DEVICE_TYPE_CPU)
     g_string_append (options, " -DINTEL_CPU");
   if (kernel->images && gemmcl_blocks_are_f16 (kernel, gemm, GEMMCL_OPERAND_A))
-    g_string_append (options, " -DA_HALVES");
+    g_string_append (options, " -DA_IS_F16");
   if (kernel->images && gemmcl_blocks_are_f16 (kernel, gemm, GEMMCL_OPERAND_B))
-    g_string_append (options, " -DB_HALVES");
+    g_string_append (options, " -DB_IS_F16");
   if (kernel->fixed_n_k)
     g_string_append_printf (options, " -DN=%zu -DK=%zu", gemm->n, gemm->k);
   if (kernel->precision != GEMMCL_PRECISION_I8) {

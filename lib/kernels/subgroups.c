@@ -169,7 +169,7 @@ gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
   if (kernel->images)
     g_string_append (options, gemmcl_blocks_get_options (device));
   if (kernel->precision == GEMMCL_PRECISION_F16)
-    g_string_append (options, " -DSG_HALVES");
+    g_string_append (options, " -DSG_F16");
   if (kernel->registers > 0 && level == GEMMCL_KERNEL_LEVEL_NATIVE)
     g_string_append_printf (options, " -cl-intel-%u-GRF-per-thread", kernel->registers);
   if (level == GEMMCL_KERNEL_LEVEL_KHR)

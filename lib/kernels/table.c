@@ -311,8 +311,7 @@ check_size (const GemmclKernel *kernel, const gchar *name, gsize size, gsize max
 gboolean
 gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
-  return kernel->pictures && gemm->a_image != NULL &&
-         gemm->a_image->features == GEMMCL_FEATURE_PIXEL;
+  return kernel->frames && gemm->a_image != NULL && gemm->a_image->features == GEMMCL_FEATURE_PIXEL;
 }
 
 gboolean
@@ -338,7 +337,7 @@ gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
       (!gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_A, error) ||
        !gemmcl_blocks_init (&blocks, kernel, device, gemm, GEMMCL_OPERAND_B, error)))
     return FALSE;
-  if (gemm->d_image != NULL && !kernel->pictures)
+  if (gemm->d_image != NULL && !kernel->frames)
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                         "Kernel %s cannot write frames; \"auto\" finds one that can.",
                         kernel->name);

@@ -39,7 +39,7 @@ typedef struct {
   gboolean packed;
   /* Aligned rows of A or D are read or written as float4s, by a separate program. */
   gboolean float4;
-  gboolean pictures;  /* rows of A and D may be pixels; for other kernels im2col converts A first */
+  gboolean frames;    /* rows of A and D may be pixels; for other kernels im2col converts A first */
   gboolean fixed_n_k; /* N and K are compile-time constants, -DN and -DK */
   /* The kernel computes softmax and row outputs itself if a row of D fits the tile of a work-group,
    * or max_n if tile_n is 0 (see whole_rows.clh). Otherwise later steps do. */

@@ -76,7 +76,7 @@ build_pack_image (GemmclBody *self, cl_kernel *step, GemmclOperand which, GError
           "-DA_TYPE=%d%s%s%s",
           of_a ? gemmcl_kernel_get_a_type (self->kernel, &self->gemm) : GEMMCL_TYPE_F32,
           of_a ? " -DOF_A" : "",
-          gemmcl_blocks_are_f16 (self->kernel, &self->gemm, which) ? " -DTEXEL_HALVES" : "",
+          gemmcl_blocks_are_f16 (self->kernel, &self->gemm, which) ? " -DTEXEL_F16" : "",
           gemmcl_blocks_get_options (self->device)),
       error);
 }

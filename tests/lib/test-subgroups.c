@@ -15,7 +15,7 @@ typedef enum {
   ENGINES,
   TF32_ENGINES,
   DOT_PRODUCTS,
-  HALVES,
+  FP16,
   IMAGES,
   N_LACKS,
 } Lack;
@@ -23,7 +23,7 @@ typedef enum {
 static const gchar *const lack_names[N_LACKS] = {
     [NOTHING] = "nothing",  [SUBGROUPS] = "subgroups", [SIZES] = "sizes",
     [SHORTS] = "shorts",    [ENGINES] = "engines",     [TF32_ENGINES] = "tf32-engines",
-    [DOT_PRODUCTS] = "dot", [HALVES] = "halves",       [IMAGES] = "images",
+    [DOT_PRODUCTS] = "dot", [FP16] = "fp16",           [IMAGES] = "images",
 };
 
 /* Those that are extensions. */
@@ -73,7 +73,7 @@ make_device (guint smallest, Lack lack)
       .max_work_group = 1024,
       .max_work_item_sizes = {1024, 1024, 1024},
       .local_bytes = 65536,
-      .fp16 = lack != HALVES,
+      .fp16 = lack != FP16,
   };
 
   if (lack != IMAGES)
@@ -101,7 +101,7 @@ needs (const GemmclKernel *row, Lack what)
     return row->dpas && is_tf32;
   case DOT_PRODUCTS:
     return row->subgroup == 0 && row->precision == GEMMCL_PRECISION_I8;
-  case HALVES:
+  case FP16:
     return is_f16;
   case IMAGES:
     return row->images;

@@ -65,7 +65,7 @@ HELPERS = {
     "pack_bytes": ["-DPANEL=64"],
     "quantize": ["-DGROUP=64", "-DWIDTH=16"],
     "pack_dpas": ["-DPANEL=64", "-DB_TYPE=3", "-DDPAS_PACK=2", "-DSUBGROUP_SIZE=16"],
-    "pack_image": ["-DOF_A", "-DTEXEL_HALVES"],
+    "pack_image": ["-DOF_A", "-DTEXEL_F16"],
     "reduce": ["-DSPLIT=4"],
     "softmax": ["-DGROUP=64"],
     "row_outputs": ["-DGROUP=64", "-DWIDTH=4", "-DROW_COUNT=3", "-DROW_SUM", "-DROW_MAX",
@@ -92,9 +92,9 @@ def rows():
             options += [f"-DPANEL={row.number('tile_n') * side}", f"-DB_TYPE={b_type}"]
         options += DPAS if dpas else []
         if images:
-            options += ["-DIMAGES"] + (["-DA_HALVES", "-DB_HALVES"] if halves else [])
+            options += ["-DIMAGES"] + (["-DA_IS_F16", "-DB_IS_F16"] if halves else [])
         if halves:
-            options += ["-DSG_HALVES"]
+            options += ["-DSG_F16"]
         if row.kind == "HELPER":
             options += HELPERS.get(name, [])
         if row.has("fixed_n_k"):
