@@ -7,10 +7,34 @@
 #include "options.h"
 #include "tool.h"
 
-static gboolean as_json;
+#define DEFAULT_SIZE 1024
 
-static const GOptionEntry entries[] = {
-    {"json", 0, 0, G_OPTION_ARG_NONE, &as_json, "Print a list of objects in JSON instead", NULL},
+static struct {
+  gboolean json;
+  gchar *source;
+  gint m, n, k;
+  gchar *layout, *a_type;
+} options = {.m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE};
+
+static const GOptionEntry entries[] = {{"json", 0, 0, G_OPTION_ARG_NONE, &options.json,
+                                        "Print a list of objects in JSON instead", NULL},
+                                       {NULL}};
+
+static const GOptionEntry source_entries[] = {
+    {"source", 0, 0, G_OPTION_ARG_STRING, &options.source,
+     "Print the programs of these kernels instead: a name, several with commas between, or all",
+     "NAME,..."},
+    {"size1", 'M', 0, G_OPTION_ARG_INT, &options.m,
+     "Rows of A and D (default: " G_STRINGIFY (DEFAULT_SIZE) ", less where a kernel takes less)",
+     "INTEGER"},
+    {"size2", 'K', 0, G_OPTION_ARG_INT, &options.k, "Columns of A, rows of B (default: as for -M)",
+     "INTEGER"},
+    {"size3", 'N', 0, G_OPTION_ARG_INT, &options.n, "Columns of B and D (default: as for -M)",
+     "INTEGER"},
+    {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
+     "Order in memory, by rows or by columns: row or col (default: row)", "row|col"},
+    {"a-type", 0, 0, G_OPTION_ARG_STRING, &options.a_type,
+     "Type of the elements of A: f32, bf16, u8 ... (default: f32)", "TYPE"},
     {NULL}};
 
 enum { COLUMN_NAME, COLUMN_METHOD, COLUMN_PRECISIONS, COLUMN_NEEDS, COLUMN_HERE, N_COLUMNS };
@@ -109,15 +133,98 @@ make_json (GemmclContext *context)
   return list;
 }
 
+/* Reads the options of the problem. */
+static gboolean
+get_problem (GemmclGemm *gemm, GError **error)
+{
+  *gemm = (GemmclGemm)GEMMCL_GEMM_INIT;
+  if (options.m < 1 || options.n < 1 || options.k < 1) {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "M, N and K are 1 or more, not %d, %d, %d.",
+                 options.m, options.n, options.k);
+    return FALSE;
+  }
+  gemm->m = options.m;
+  gemm->n = options.n;
+  gemm->k = options.k;
+  while (options.a_type != NULL && gemm->a_type < GEMMCL_N_TYPES &&
+         !g_str_equal (options.a_type, gemmcl_type_get_name (gemm->a_type)))
+    gemm->a_type++;
+  if (gemm->a_type == GEMMCL_N_TYPES) {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                 "--a-type takes the name of a type, such as f32, bf16 or u8, not \"%s\".",
+                 options.a_type);
+    return FALSE;
+  }
+  return tool_parse_layout (options.layout, &gemm->layout, error);
+}
+
+/* @max: 0: no limit */
+static gsize
+limit (gsize size, gsize max)
+{
+  return max > 0 ? MIN (size, max) : size;
+}
+
+/* Adds the program of the kernel @name for @problem, with the kernel's precision and within its
+ * limits, to @list. */
+static gboolean
+add_program (json_t *list, const gchar *name, const GemmclGemm *problem, GError **error)
+{
+  const gchar *found = tool_find_kernel (name, error);
+  const GemmclKernelInfo *kernel = tool_get_kernel_info (found);
+  g_autofree gchar *compiler_options = NULL;
+  GemmclGemm gemm = *problem;
+  const gchar *source;
+
+  if (kernel == NULL)
+    return FALSE;
+  gemm.precision = kernel->precision;
+  gemm.m = limit (gemm.m, kernel->max_m);
+  gemm.n = limit (gemm.n, kernel->max_n);
+  gemm.k = limit (gemm.k, kernel->max_k);
+  source = gemmcl_kernel_get_source (found, &gemm, &compiler_options, error);
+  if (source == NULL)
+    return FALSE;
+  json_array_append_new (list, json_pack ("{s:s, s:s, s:s}", "name", found, "options",
+                                          compiler_options, "source", source));
+  return TRUE;
+}
+
+static gboolean
+print_programs (GError **error)
+{
+  g_auto (GStrv) names = g_strsplit (options.source, ",", -1);
+  const gboolean all = g_str_equal (options.source, "all");
+  g_autoptr (json_t) list = json_array ();
+  GemmclGemm gemm;
+
+  if (!get_problem (&gemm, error))
+    return FALSE;
+  for (guint i = 0; all ? i < gemmcl_get_n_kernels () : names[i] != NULL; i++)
+    if (!add_program (list, all ? gemmcl_get_kernel (i)->name : names[i], &gemm, error))
+      return FALSE;
+  if (options.json)
+    return tool_json_write (list, "-", error);
+  for (gsize i = 0; i < json_array_size (list); i++) {
+    const json_t *program = json_array_get (list, i);
+    printf ("// %s: %s\n%s", tool_json_get_string (program, "name"),
+            tool_json_get_string (program, "options"), tool_json_get_string (program, "source"));
+  }
+  return TRUE;
+}
+
 static gboolean
 run (G_GNUC_UNUSED gchar **operands, GError **error)
 {
-  g_autoptr (GemmclContext) context = tool_open_context (error);
+  g_autoptr (GemmclContext) context = NULL;
   g_autoptr (json_t) json = NULL;
 
+  if (options.source != NULL)
+    return print_programs (error);
+  context = tool_open_context (error);
   if (context == NULL)
     return FALSE;
-  if (as_json) {
+  if (options.json) {
     json = make_json (context);
     return tool_json_write (json, "-", error);
   }
@@ -134,9 +241,14 @@ const ToolCommand tool_kernels = {
         "khr (subgroups by cl_khr_subgroup_shuffle), emulated (subgroups through local "
         "memory), or the reason why it does not run.\n\n"
         "A name is the method, the outputs of a work-item, and the work-items of a "
-        "work-group, the latter two as rows x columns.",
-    .groups = {{"Device", tool_device_entries}, {"Options", entries}},
+        "work-group, the latter two as rows x columns.\n\n"
+        "--source prints OpenCL C programs for offline compilers, as gemmcl builds them for a "
+        "device with native subgroups; none need be present. A comment before each has the "
+        "kernel's name and the compiler's options. The kernel function is called gemm.",
+    .groups = {{"Device", tool_device_entries}, {"Options", entries}, {"Programs", source_entries}},
     .examples = {{"gemmcl kernels", "The kernels, and which run on the best device"},
-                 {"gemmcl kernels -t cpu", "The same for a CPU"}},
+                 {"gemmcl kernels -t cpu", "The same for a CPU"},
+                 {"gemmcl kernels --source tiled_8x8_8x8 -M 64 -N 64 -K 64 >tiled.cl",
+                  "The program of a kernel for this problem"}},
     .run = run,
 };

@@ -168,17 +168,25 @@ tool_adopt_precision (GemmclGemm *gemm, const gchar *kernel)
   gemm->precision = tool_get_precision (kernel);
 }
 
-GemmclPrecision
-tool_get_precision (const gchar *kernel)
+const GemmclKernelInfo *
+tool_get_kernel_info (const gchar *kernel)
 {
   const gsize length = kernel != NULL ? strcspn (kernel, "/") : 0;
 
   for (guint i = 0; i < gemmcl_get_n_kernels () && length > 0; i++) {
     const GemmclKernelInfo *info = gemmcl_get_kernel (i);
     if (strncmp (info->name, kernel, length) == 0 && info->name[length] == '\0')
-      return info->precision;
+      return info;
   }
-  return GEMMCL_PRECISION_F32;
+  return NULL;
+}
+
+GemmclPrecision
+tool_get_precision (const gchar *kernel)
+{
+  const GemmclKernelInfo *info = tool_get_kernel_info (kernel);
+
+  return info != NULL ? info->precision : GEMMCL_PRECISION_F32;
 }
 
 gboolean

@@ -65,6 +65,10 @@ gboolean tool_parse_activation (const gchar *text, GemmclActivation *activation,
 /** tool_layout_get_name: Returns: the value of --layout for @layout; static. */
 const gchar *tool_layout_get_name (GemmclLayout layout);
 
+/** tool_get_kernel_info: Returns: (transfer none) (nullable): the kernel's description. A name may
+ * end with the parts of a split K; %NULL for "auto" and %NULL. */
+const GemmclKernelInfo *tool_get_kernel_info (const gchar *kernel);
+
 /** tool_get_precision: Returns: the precision of a kernel; f32 for "auto" and %NULL. */
 GemmclPrecision tool_get_precision (const gchar *kernel);
 

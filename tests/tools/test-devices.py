@@ -4,6 +4,7 @@
 """`gemmcl devices` and `gemmcl kernels`, read by people and by programs. TAP out."""
 
 import json
+import re
 
 import tool
 
@@ -105,6 +106,47 @@ class Kernels(tool.TestCase):
         self.assertTrue(names)
         self.ends(0, "bench", "-k", names[0], "-M", 9, "-N", 17, "-K", 19, "-i", 1, "-v",
                   GEMMCL_SUBGROUPS="emulated")
+
+
+class Programs(tool.TestCase):
+    """gemmcl kernels --source, which needs no device."""
+
+    def test_all(self):
+        programs = self.read("kernels", "--json", "--source", "all")
+        names = {kernel["name"] for kernel in self.read("kernels", "--json")}
+        self.assertEqual({program["name"] for program in programs}, names)
+        for program in programs:
+            self.assertIn("gemm (", program["source"])
+            self.assertIn("-DTILE_M=", program["options"])
+
+    def test_text_tells_the_same(self):
+        names = "naive,tiled_8x8_8x8"
+        said = self.ends(0, "kernels", "--source", names, OCL_ICD_VENDORS="/nowhere").stdout
+        programs = self.read("kernels", "--json", "--source", names)
+        self.assertEqual([program["name"] for program in programs], ["gemm_naive", "tiled_8x8_8x8"])
+        self.assertEqual(
+            said, "".join("// {name}: {options}\n{source}".format(**each) for each in programs)
+        )
+
+    def test_problem(self):
+        # The second kernel's N and K are 16 at most.
+        for name, arguments, defined in (
+            ("tiled_8x8_8x8", (), "-DA_TYPE=0 -DA_UNIT_COL -DA_FLOAT4 -DD_FLOAT4"),
+            ("tiled_8x8_8x8", ("--a-type", "bf16", "-N", 1023), "-DA_TYPE=3 -DA_UNIT_COL"),
+            ("tiled_8x8_8x8", ("--layout", "col"), "-DA_TYPE=0"),
+            ("skinny_512x16_1x1", (), "-DN=16 -DK=16 -DA_TYPE=0 -DA_UNIT_COL"),
+            ("skinny_512x16_1x1", ("-N", 8, "-K", 4), "-DN=8 -DK=4 -DA_TYPE=0 -DA_UNIT_COL"),
+        ):
+            with self.subTest(name=name, arguments=arguments):
+                (program,) = self.read("kernels", "--json", "--source", name, *arguments)
+                found = re.findall(r"-DA_\S+|-D[NK]=\S+|-DD_FLOAT4", program["options"])
+                self.assertEqual(set(found), set(defined.split()))
+
+    def test_refused(self):
+        self.refuses(2, "no_such", "kernels", "--source", "no_such")
+        self.refuses(2, "row or col", "kernels", "--source", "all", "--layout", "diagonal")
+        self.refuses(2, "1 or more", "kernels", "--source", "all", "-M", "0")
+        self.refuses(2, 'not "u9"', "kernels", "--source", "all", "--a-type", "u9")
 
 
 if __name__ == "__main__":
