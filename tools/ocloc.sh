@@ -1,5 +1,5 @@
 #!/bin/bash
-# Provides Intel's offline OpenCL compilers for `gemmcl isa`: that of Debian 12 for GPUs from bdw to
+# Provides Intel's offline OpenCL compilers for tools/isa.py: that of Debian 12 for GPUs from bdw to
 # dg2, and that of Debian testing for GPUs from tgllp on.
 #
 #   tools/ocloc.sh COMMAND...      runs COMMAND with GEMMCL_OCLOC naming both

@@ -6,17 +6,17 @@ keep in registers into tests/tools/isa-refused.json.
 
 usage: make-isa-table.py [--clblast CAPTURE]
 
-    tools/ocloc.sh meson devenv -C build ../docs/internals/make-isa-table.py \\
+    tools/ocloc.sh docs/internals/make-isa-table.py \\
         --clblast build/tests/bench/libpretend-layer.so
 
-It compiles every row that the rules may choose, with each ocloc of GEMMCL_OCLOC and for each target
-that it knows. `gemmcl isa` keeps the results, so only the first time takes half an hour.
+It compiles every row of build/tools/gemmcl that the rules may choose, with each ocloc of
+GEMMCL_OCLOC and for each target that it knows. tools/isa.py keeps the figures, so only the first
+time takes half an hour.
 Without --clblast the columns of CLBlast are empty.
 """
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -25,6 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/tools"))
 import isa_rows  # noqa: E402
+from isa_rows import isa  # noqa: E402
 
 DOCUMENT = ROOT / "docs/internals/intel.md"
 REFUSED = ROOT / "tests/tools/isa-refused.json"
@@ -33,33 +34,14 @@ BEGIN = "<!-- begin: docs/internals/make-isa-table.py -->\n"
 END = "<!-- end: docs/internals/make-isa-table.py -->\n"
 
 
-def ask(command):
-    """What the command writes as JSON, to a file that is its last argument."""
-    with tempfile.TemporaryDirectory() as folder:
-        answer = Path(folder, "answer.json")
-        subprocess.run([*command, str(answer)], stdout=subprocess.DEVNULL, check=True)
-        return json.loads(answer.read_text(encoding="utf-8"))
-
-
-def know(ocloc):
-    """The targets that it compiles for."""
-    said = subprocess.run(
-        [ocloc, "compile", "--help"], stdout=subprocess.PIPE, text=True, check=False
-    )
-    lines = [line for line in said.stdout.splitlines() if "can be:" in line]
-    words = " ".join(lines).replace(",", " ").split()
-    return [target for target in isa_rows.SUBGROUPS if target in words]
-
-
 def compile_all():
     """{(release, target): {kernel: figures}}, the older release first."""
     figures = {}
-    oclocs = {isa_rows.ask_release(path): path for path in os.environ["GEMMCL_OCLOC"].split(":")}
-    for release, ocloc in sorted(oclocs.items()):
-        for target in know(ocloc):
-            names = ",".join(row.name for row in isa_rows.list_rows(release, target))
-            command = ["gemmcl", "isa", "--ocloc", ocloc, "--target", target, "-k", names, "--json"]
-            figures[release, target] = {one["kernel"]: one for one in ask(command)}
+    for compiler in reversed(isa.find_compilers()):
+        for target in filter(compiler.targets.__contains__, isa.TARGETS):
+            names = ",".join(row.name for row in isa_rows.list_rows(compiler.release, target))
+            made = isa.compile_all([compiler], isa.read_programs(names), [target])
+            figures[compiler.release, target] = {one["kernel"]: one for one in made}
     return figures
 
 
@@ -152,7 +134,12 @@ def list_refused(figures):
 
 
 def read_clblast(capture):
-    figures = ask([sys.executable, str(CLBLAST), str(capture)]) if capture else []
+    """{(kernel, target): density} of CLBlast."""
+    if capture is None:
+        return {}
+    with tempfile.NamedTemporaryFile() as file:
+        subprocess.run([sys.executable, CLBLAST, capture, file.name], check=True)
+        figures = json.load(file)
     return {(one["kernel"], one["target"]): fraction(one["density"]) for one in figures}
 
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes the figures of `gemmcl isa` for CLBlast's GEMM kernels with its own parameters, as JSON.
+"""Writes the figures of tools/isa.py for CLBlast's GEMM kernels with its own parameters, as JSON.
 
 usage: clblast-isa.py CAPTURE FIGURES.json
 
 CAPTURE is libpretend-layer.so (see pretend-layer.c), an OpenCL layer with which this script calls
 the machine's CLBlast (package libclblast1) on any OpenCL device. The program that CLBlast makes for
-the name of a GPU is compiled by the gemmcl on PATH with the ocloc that it finds. Exit status 77,
-with the reason, without CLBlast.
+the name of a GPU is compiled by the ocloc of GEMMCL_OCLOC or PATH. Exit status 77, with the reason,
+without CLBlast.
 """
 
 import ctypes
@@ -18,6 +18,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "tools"))
+import isa  # noqa: E402
 
 # OpenCL's names of GPUs with each core. CLBlast has specific parameters for the first two, and
 # those of its default Intel GPU for the others.
@@ -93,20 +96,11 @@ def capture(library, device):
         return program.read_text(encoding="utf-8"), options.read_text(encoding="utf-8")
 
 
-def compile_for(target, library):
-    """The figures of gemmcl isa for each of ENTRIES."""
-    program, build_options = capture(library, DEVICES[target])
-    figures = []
-    with tempfile.TemporaryDirectory() as folder:
-        source, answer = Path(folder, "clblast.cl"), Path(folder, "figures.json")
-        source.write_text(program, encoding="utf-8")
-        for entry in ENTRIES:
-            command = ["gemmcl", "isa", "--source", str(source), "--entry", entry]
-            command += [f"--build-options={build_options}", "--target", target]
-            command += ["--json", str(answer)]
-            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-            figures += json.loads(answer.read_text(encoding="utf-8"))
-    return figures
+def compile_for(target, compilers, library):
+    """The figures of tools/isa.py for each of ENTRIES."""
+    program, options = capture(library, DEVICES[target])
+    programs = [isa.Program(entry, program, options, entry) for entry in ENTRIES]
+    return list(isa.compile_all(compilers, programs, [target]))
 
 
 def main():
@@ -120,9 +114,10 @@ def main():
     except OSError as error:
         print(f"CLBlast is not here (package libclblast1): {error}", file=sys.stderr)
         return 77
+    compilers = isa.find_compilers()
     figures = []
     for target in DEVICES:
-        figures += compile_for(target, Path(sys.argv[1]).resolve())
+        figures += compile_for(target, compilers, Path(sys.argv[1]).resolve())
     Path(sys.argv[2]).write_text(json.dumps(figures), encoding="utf-8")
     return 0
 

@@ -1,19 +1,16 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The rows of kernels.def that the rules may choose on Intel's GPUs, and their sources."""
+"""The rows of kernels.def that the rules may choose on Intel's GPUs."""
 
 import fnmatch
-import json
-import os
 import re
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
-sys.path.append(str(TESTS / "kernels"))
+sys.path += [str(TESTS / "kernels"), str(TESTS.parent / "tools")]
+import isa
 import table
 
 TABLE = TESTS.parent / "kernels/kernels.def"
@@ -29,20 +26,8 @@ ABSENT = {
     ("26.27", "pvc"): ["block_read_*"],
 }
 # Targets with matrix engines; K of a dpas by precision.
-ENGINES = ["dg2", "arl-h", "pvc", "lnl", "bmg", "ptl"]
+ENGINES = [name for name, target in isa.TARGETS.items() if target.extensions]
 DPAS_K = {"bf16": 16, "f16": 16, "tf32": 8, "i8": 32}
-
-SOURCE_TARGET = "skl"
-# A stand-in for the compiler that keeps its input.
-OCLOC = f"""#!/bin/sh
-case $1 in
-  query) echo '0.0.0 ' >OCL_DRIVER_VERSION ;;
-  compile)
-    [ "$2" != --help ] || {{ echo '<device_type> can be: {SOURCE_TARGET}, version'; exit 1; }}
-    (echo "$*"; cat "$3") >"$KEPT/$$"
-    exit 1 ;;
-esac
-"""
 
 
 @dataclass
@@ -74,37 +59,8 @@ def read_rows():
     ]
 
 
-def ask_release(ocloc):
-    """22.43 of 22.43.24595"""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(
-            [ocloc, "query", "OCL_DRIVER_VERSION"], cwd=folder, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, check=False,
-        )  # fmt: skip
-        said = Path(folder, "OCL_DRIVER_VERSION")
-        version = said.read_text(encoding="utf-8") if said.exists() else ""
-    return ".".join(version.split(".")[:2])
-
-
 def count_dpas(row, options):
     """The number of instructions that an iteration of the row's loop should have."""
     told = dict(re.findall(r"-D(\w+)=(\d+)", options))
     tile_m, tile_n, depth = (int(told[name]) for name in ("TILE_M", "TILE_N", "DEPTH"))
     return tile_m // 8 * tile_n * depth * row.subgroup // DPAS_K[row.precision]
-
-
-def read_source(kernel, tool="gemmcl"):
-    """(text, options) of a row, the same for all targets."""
-    with tempfile.TemporaryDirectory() as folder:
-        ocloc, kept, answer = (Path(folder, name) for name in ("ocloc", "kept", "answer.json"))
-        ocloc.write_text(OCLOC, encoding="utf-8")
-        ocloc.chmod(0o755)
-        kept.mkdir()
-        own = {"GEMMCL_OCLOC": str(ocloc), "KEPT": str(kept), "XDG_CACHE_HOME": folder}
-        subprocess.run(
-            [tool, "isa", "-k", kernel, "--target", SOURCE_TARGET, "--json", str(answer)],
-            env={**os.environ, **own}, stdout=subprocess.DEVNULL, check=True,
-        )  # fmt: skip
-        (given,) = (path.read_text(encoding="utf-8") for path in kept.iterdir())
-        (figures,) = json.loads(answer.read_text(encoding="utf-8"))
-        return given.split("\n", 1)[1], figures["options"]

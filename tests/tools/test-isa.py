@@ -1,32 +1,31 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""gemmcl isa: how it reads listings, and the kernels' figures with Intel's compilers. TAP out.
+"""tools/isa.py: how it reads listings, and the kernels' figures with Intel's compilers. TAP out.
 
 The compilers are those of GEMMCL_OCLOC, the ocloc in PATH, or those that tools/ocloc.sh has
 fetched; releases 22.43 and 26.27 are tested if present. The rows for matrix engines and the densest
 f32 rows are compiled; with GEMMCL_TEST_ISA=all every row that the rules may choose, which takes
-half an hour the first time. gemmcl keeps the figures.
+half an hour the first time. The script keeps the figures.
 """
 
 import json
 import os
 import shutil
-import stat
 import subprocess
+import sys
 import tempfile
-import unittest
+import time
+from functools import partialmethod
 from pathlib import Path
+from unittest import mock
 
 import isa_rows
+from isa_rows import isa
 from tool import TOOL, TestCase, main
 
 ROOT = Path(__file__).parent.parent.parent
 ALL = os.environ.get("GEMMCL_TEST_ISA") == "all"
-# Kernels of one call of the tool.
-AT_A_TIME = 8
-FLAWS = ("spill", "private_memory", "resource_loops")
-
 # Each release of ocloc, and the targets that it compiles for in Debian.
 RELEASES = {
     "22.43": ["bdw", "skl", "icllp", "tgllp", "dg1", "dg2", "pvc"],
@@ -47,7 +46,6 @@ DENSITIES = {
 }
 
 
-
 def find_ocloc():
     """(paths separated by colons, None), or (None, the reason why there are none)."""
     there = os.environ.get("GEMMCL_OCLOC") or shutil.which("ocloc")
@@ -63,24 +61,21 @@ def find_ocloc():
 
 
 OCLOC, NO_OCLOC = find_ocloc()
-OCLOCS = {isa_rows.ask_release(path): path for path in OCLOC.split(":")} if OCLOC else {}
+COMPILERS = {one.release: one for one in isa.find_compilers(OCLOC)} if OCLOC else {}
 
 
 class CompilerTestCase(TestCase):
-    def compile(self, release, target, names, *more):
-        """The figures of the kernels. Compiles a few at a time: some take half a minute."""
-        if release not in OCLOCS:
-            self.skipTest(NO_OCLOC or f"there is no ocloc {release}, but {', '.join(OCLOCS)}")
-        figures = []
-        for first in range(0, len(names), AT_A_TIME):
-            with tempfile.TemporaryDirectory() as folder:
-                answer = Path(folder, "figures.json")
-                self.ends(
-                    0, "isa", "-k", ",".join(names[first : first + AT_A_TIME]), "--target", target,
-                    "--ocloc", OCLOCS[release], "--json", answer, *more,
-                )  # fmt: skip
-                figures += json.loads(answer.read_text(encoding="utf-8"))
-        return figures
+    def compile(self, release, targets, programs):
+        if release not in COMPILERS:
+            self.skipTest(NO_OCLOC or f"there is no ocloc {release}, but {', '.join(COMPILERS)}")
+        return list(isa.compile_all([COMPILERS[release]], programs, targets))
+
+    def compile_kernels(self, release, targets, names, *options):
+        return self.compile(release, targets, isa.read_programs(names, *options, gemmcl=TOOL))
+
+    def check_memory(self, figures, in_memory=False):
+        self.assertIsNone(figures["why_not"])
+        self.assertEqual(figures["spill"] + figures["private_memory"] > 0, in_memory)
 
 
 class Registers(CompilerTestCase):
@@ -88,85 +83,71 @@ class Registers(CompilerTestCase):
     registers. Every row for matrix engines has the expected number of dpas: for subgroups of
     another size than the engine's, compilers omit them silently."""
 
-    def check_engine(self, row, figures):
-        dpas = figures["loops"][figures["hot"]]["dpas"]
-        self.assertEqual(dpas, isa_rows.count_dpas(row, figures["options"]))
-
     def check_rows(self, release, target, rows, *more):
         refused = REFUSED[release].get(target, ())
-        all_figures = self.compile(release, target, [row.name for row in rows], *more)
+        names = ",".join(row.name for row in rows)
+        all_figures = self.compile_kernels(release, [target], names, *more)
         for row, figures in zip(rows, all_figures):
-            with self.subTest(kernel=row.name, target=target, release=release, more=more):
-                self.assertIsNone(figures["why_not"])
-                in_memory = figures["spill"] + figures["private_memory"]
-                self.assertEqual(in_memory > 0, row.name in refused, f"{in_memory} bytes")
+            with self.subTest(kernel=row.name, more=more):
+                self.check_memory(figures, row.name in refused)
                 if row.engine:
-                    self.check_engine(row, figures)
+                    dpas = figures["loops"][figures["hot"]]["dpas"]
+                    self.assertEqual(dpas, isa_rows.count_dpas(row, figures["options"]))
 
     def check_target(self, release, target):
         rows = isa_rows.list_rows(release, target)
-        if not ALL:
-            densest, _ = DENSITIES.get(target, (None, 0))
-            rows = [row for row in rows if row.engine or row.name == densest]
-        self.check_rows(release, target, rows)
+        densest, _ = DENSITIES.get(target, (None, 0))
+        chosen = [row for row in rows if ALL or row.engine or row.name == densest]
+        self.check_rows(release, target, chosen)
 
     def check_stored(self, release, target):
         """Rows with A in the precision of the kernel."""
         engines = [row for row in isa_rows.list_rows(release, target) if row.engine]
         for precision in "bf16", "f16":
             rows = [row for row in engines if row.precision == precision]
-            self.check_rows(release, target, rows if ALL else rows[-1:], "--a-type", precision)
+            self.check_rows(release, target, rows if ALL else rows[-1:], f"--a-type={precision}")
 
 
 for release, targets in RELEASES.items():
     for target in targets:
-        name = f"{target}_{release}".replace(".", "_").replace("-", "_")
-        setattr(
-            Registers, f"test_{name}",
-            lambda self, release=release, target=target: self.check_target(release, target),
-        )  # fmt: skip
+        name = f"test_{target}_{release}"
+        setattr(Registers, name, partialmethod(Registers.check_target, release, target))
         if target in isa_rows.ENGINES:
-            setattr(
-                Registers, f"test_{name}_stored",
-                lambda self, release=release, target=target: self.check_stored(release, target),
-            )  # fmt: skip
+            stored = partialmethod(Registers.check_stored, release, target)
+            setattr(Registers, f"{name}_stored", stored)
 
 
-class WholeRows(CompilerTestCase):
-    """A row of the table in which several subgroups share rows of D has enough registers for
-    softmax, sum and max. The library does not use it for arg-max, which needs too many."""
+class Rows(CompilerTestCase):
+    def test_whole_rows(self):
+        """A row in which several subgroups share rows of D has enough registers for softmax, sum
+        and max. The library does not use it for arg-max, which needs too many."""
+        (program,) = isa.read_programs("xmx_i8_32x4_8x64", gemmcl=TOOL)
+        softmax = program.options.replace("_NONE", "_SOFTMAX")
+        self.assertNotEqual(softmax, program.options)
+        program.options = f"{softmax} -DWHOLE_ROWS -DROWS_ACROSS -DROW_COUNT=2 -DROW_SUM -DROW_MAX"
+        for figures in self.compile("26.27", ["bmg", "ptl"], [program]):
+            with self.subTest(target=figures["target"]):
+                self.check_memory(figures)
 
-    ROW = "xmx_i8_32x4_8x64"
-
-    def test_shared(self):
-        text, options = isa_rows.read_source(self.ROW, TOOL)
-        softmax = options.replace("_NONE", "_SOFTMAX")
-        self.assertNotEqual(softmax, options)
-        if "26.27" not in OCLOCS:
-            self.skipTest(NO_OCLOC or "there is no ocloc 26.27")
-        with tempfile.TemporaryDirectory() as folder:
-            source, answer = Path(folder, "source.cl"), Path(folder, "figures.json")
-            source.write_text(text, encoding="utf-8")
-            self.ends(
-                0, "isa", "--source", source, "--target", "bmg,ptl", "--json", answer,
-                "--ocloc", OCLOCS["26.27"], "--build-options",
-                f"{softmax} -DWHOLE_ROWS -DROWS_ACROSS -DROW_COUNT=2 -DROW_SUM -DROW_MAX",
-            )  # fmt: skip
-            for figures in json.loads(answer.read_text(encoding="utf-8")):
-                with self.subTest(target=figures["target"]):
-                    self.assertIsNone(figures["why_not"])
-                    self.assertEqual((figures["spill"], figures["private_memory"]), (0, 0))
-
-
-class Densities(CompilerTestCase):
     def test_densest(self):
         for target, (name, least) in DENSITIES.items():
             release = "26.27" if target in RELEASES["26.27"] else "22.43"
             # Outside of the subtest, since each subtest would count as a skipped test.
-            (figures,) = self.compile(release, target, [name])
+            (figures,) = self.compile_kernels(release, [target], name)
             with self.subTest(target=target):
-                self.assertEqual([figures[flaw] for flaw in FLAWS], [0, 0, 0])
+                self.check_memory(figures)
+                self.assertEqual(figures["resource_loops"], 0)
                 self.assertGreaterEqual(figures["density"], least)
+
+    def test_dp4a(self):
+        """The loop has as many dp4a, which add four int8 products, as the tile needs."""
+        for figures in self.compile_kernels("26.27", ["tgllp", "dg1", "mtl"], "dot_8x4_4x16"):
+            with self.subTest(target=figures["target"]):
+                self.check_memory(figures)
+                self.assertEqual(figures["resource_loops"], 0)
+                loop = figures["loops"][figures["hot"]]
+                # 8 x 4 outputs, 16 of K in an iteration.
+                self.assertEqual((loop["multiply"], loop["mads"]), (128, 512))
 
 
 # The output of a fake ocloc, in each format.
@@ -192,6 +173,7 @@ L944:
 (W)  send (8|M0)  r5:uw  r4  0xA  0x021C0042  // wr:1h+0, rd:1; hdc.dc0; hword scratch block read x1
         while (8|M0)  L416
 L952:
+(W)  send.dc0 (8|M0)  null  r30  r10:2  0x0  0x020F1043  // wr:1h+2, rd:0; hword scratch block write
 (W)  send (8|M0)  null  r127  0x27  0x02000010  {EOT} // wr:1+0, rd:0; spawner; end of thread
 """
 TOKENS = """Kernel #0
@@ -273,43 +255,44 @@ esac
 """
 
 
+def run_script(*arguments, **environment):
+    command = [sys.executable, ROOT / "tools/isa.py", "--gemmcl", TOOL, *arguments]
+    return subprocess.run(
+        command, env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, check=False,
+    )  # fmt: skip
+
+
 class Listings(TestCase):
-    """Tests with a fake ocloc."""
+    """Tests with a fake ocloc, which makes these listings."""
+
+    FILES = {
+        "help": HELP, "ocloc": FAKE, "source.cl": "kernel void gemm () {}\n",
+        "skl/gemm_KernelHeap.asm": LEGACY, "skl/PTM.txt": TOKENS,
+        "bmg/.text.gemm.asm": ZEBIN, "bmg/.ze_info": ZE_INFO,
+    }  # fmt: skip
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        self.write("help", HELP)
-        self.write("skl/gemm_KernelHeap.asm", LEGACY)
-        self.write("skl/PTM.txt", TOKENS)
-        self.write("bmg/.text.gemm.asm", ZEBIN)
-        self.write("bmg/.ze_info", ZE_INFO)
-        self.write("source.cl", "kernel void gemm () {}\n")
-        self.ocloc = self.write("ocloc", FAKE)
-        self.ocloc.chmod(self.ocloc.stat().st_mode | stat.S_IXUSR)
+        for name, text in self.FILES.items():
+            self.write(name, text)
+        self.ocloc = self.folder / "ocloc"
+        self.ocloc.chmod(0o755)
+        patch = mock.patch.dict(os.environ, DUMPS=folder.name, XDG_CACHE_HOME=folder.name)
+        patch.start()
+        self.addCleanup(patch.stop)
 
     def write(self, name, text):
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        return path
 
-    def environment(self):
-        return {
-            "GEMMCL_OCLOC": str(self.ocloc),
-            "DUMPS": str(self.folder),
-            "XDG_CACHE_HOME": str(self.folder),
-        }
-
-    def figures(self, target, *more):
-        answer = self.folder / "figures.json"
-        self.ends(
-            0, "isa", "--source", self.folder / "source.cl", "--target", target, "--json", answer,
-            *more, **self.environment(),
-        )  # fmt: skip
-        (figures,) = json.loads(answer.read_text(encoding="utf-8"))
-        return figures
+    def figures(self, target, source="right", listings=None):
+        compilers = isa.find_compilers(str(self.ocloc))
+        program = isa.Program("gemm", source, "")
+        return isa.compile_program(compilers, program, target, listings)
 
     def holds(self, what, **values):
         self.assertEqual({name: what[name] for name in values}, values)
@@ -317,7 +300,7 @@ class Listings(TestCase):
     def test_legacy(self):
         figures = self.figures("skl")
         self.holds(figures, simd=8, registers=128, threads=7, slm=0x4100, why_not=None)
-        self.holds(figures, spill=32, private_memory=0x42 * 32, compiler="25.1.2", hot=0)
+        self.holds(figures, spill=96, private_memory=0x42 * 32, compiler="25.1.2", hot=0)
         (loop,) = figures["loops"]
         self.holds(loop, parent=-1, instructions=10, multiply=3, mads=2.5, integers=2, control=2)
         # Reading back a spilled register is a load, too.
@@ -338,52 +321,59 @@ class Listings(TestCase):
         first = self.figures("bmg")
         self.write("bmg/.ze_info", ZE_INFO.replace("128", "256"))
         self.assertEqual(self.figures("bmg"), first)
-        for path in (self.folder / "gemmcl/isa").iterdir():
-            path.write_text(path.read_text().replace("128", "129"))
+        self.assertEqual(self.figures("bmg", "another")["registers"], 256)
+        for path in isa.get_cache().iterdir():
+            path.write_text(path.read_text()[:-1])
         self.assertEqual(self.figures("bmg")["registers"], 256)
 
-    def test_listing(self):
-        self.figures("skl", "--listings", self.folder)
-        self.assertEqual((self.folder / "gemm.skl.asm").read_text(), LEGACY)
+    def test_forgotten(self):
+        self.figures("bmg")
+        (file,) = isa.get_cache().iterdir()
+        now = time.time()
+        for days, left in (29, True), (31, False):
+            os.utime(file, (now, now - days * 24 * 60 * 60))
+            isa.forget_old()
+            self.assertEqual(file.exists(), left)
 
     def test_does_not_build(self):
-        self.write("source.cl", "wrong")
-        figures = self.figures("skl")
-        self.assertEqual(figures["why_not"], "it is wrong")
-        self.assertEqual(figures["loops"], [])
+        figures = self.figures("skl", "wrong")
+        self.holds(figures, why_not="it is wrong", loops=[], hot=-1, spill=0)
+
+    def test_script(self):
+        said = run_script(
+            "--source", self.folder / "source.cl", "--ocloc", self.ocloc, "--json", "-",
+            "--listings", self.folder,
+        )  # fmt: skip
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertEqual([one["target"] for one in json.loads(said.stdout)], ["skl", "bmg"])
+        row = "gemm skl 8 128 96 2112 10 2.5 0 2 160 1 0 0.250"
+        self.assertIn(row.split(), [line.split() for line in said.stderr.splitlines()])
+        self.assertRegex(said.stderr, r"gemm +bmg .* in an outer loop\n")
+        self.assertEqual((self.folder / "gemm.skl.asm").read_text(), LEGACY)
 
     def test_unknown_target(self):
-        self.refuses(1, "No ocloc here compiles for pvc", "isa", "--source",
-                     self.folder / "source.cl", "--target", "pvc", "--json", "-",
-                     **self.environment())  # fmt: skip
-
-
-class Bytes(CompilerTestCase):
-    """The loop has as many dp4a, which add four int8 products, as the tile needs."""
-
-    def test_dp4a(self):
-        for figures in self.compile("26.27", "tgllp,dg1,mtl", ["dot_8x4_4x16"]):
-            with self.subTest(target=figures["target"]):
-                self.assertIsNone(figures["why_not"])
-                self.assertEqual([figures[flaw] for flaw in FLAWS], [0, 0, 0])
-                loop = figures["loops"][figures["hot"]]
-                # 8 x 4 outputs, 16 of K in an iteration.
-                self.assertEqual((loop["multiply"], loop["mads"]), (128, 512))
+        with self.assertRaisesRegex(isa.IsaError, "No ocloc here compiles for pvc"):
+            self.figures("pvc")
 
 
 class Usage(TestCase):
     def test_refused(self):
-        self.refuses(2, "not \"gen7\"", "isa", "--target", "gen7", GEMMCL_OCLOC="/bin/false")
-        self.refuses(2, "no_such", "isa", "-k", "no_such", GEMMCL_OCLOC="/bin/true")
-        self.refuses(2, "--entry", "isa", "-k", "gemm_naive", "--source", "x.cl")
-        self.refuses(2, "row or col", "isa", "--layout", "diagonal")
-        self.refuses(2, "1 or more", "isa", "-M", "0")
-
-    def test_no_ocloc(self):
-        isa = ("isa", "-k", "gemm_naive")
-        self.refuses(1, "tools/ocloc.sh", *isa, GEMMCL_OCLOC="", PATH="/nowhere")
-        self.refuses(1, "no version", *isa, GEMMCL_OCLOC="/bin/true")
-        self.refuses(1, "could not be run", *isa, GEMMCL_OCLOC="/nowhere/ocloc")
+        naive = ("-k", "gemm_naive")
+        for status, pattern, arguments, environment in (
+            (2, 'not "gen7"', ("--target", "gen7"), {}),
+            (2, "no_such", ("-k", "no_such"), {}),
+            (2, "1 or more", ("-k", "gemm_naive", "-M", "0"), {}),
+            (2, "--entry", ("--source", "x.cl", *naive), {}),
+            (1, "x.cl", ("--source", "/nowhere/x.cl"), {}),
+            (1, "/nowhere/gemmcl", (*naive, "--gemmcl", "/nowhere/gemmcl"), {}),
+            (1, "tools/ocloc.sh", naive, {"GEMMCL_OCLOC": "", "PATH": "/nowhere"}),
+            (1, "no version", naive, {"GEMMCL_OCLOC": "/bin/true"}),
+            (1, "No such file", naive, {"GEMMCL_OCLOC": "/nowhere/ocloc"}),
+        ):
+            with self.subTest(arguments=arguments):
+                said = run_script(*arguments, **environment)
+                self.assertEqual((said.returncode, said.stdout), (status, ""))
+                self.assertRegex(said.stderr, pattern)
 
 
 if __name__ == "__main__":

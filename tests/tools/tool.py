@@ -14,7 +14,7 @@ import traceback
 import unittest
 
 TOOL = os.environ["GEMMCL_TOOL"]
-COMMANDS = ("devices", "kernels", "check", "bench", "tune", "warm", "run", "quantize", "isa")
+COMMANDS = ("devices", "kernels", "check", "bench", "tune", "warm", "run", "quantize")
 SECONDS = 500
 
 
