@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/tools"))
 import isa_rows  # noqa: E402
-from isa_rows import isa  # noqa: E402
+import isa  # noqa: E402
 
 DOCUMENT = ROOT / "docs/internals/intel.md"
 REFUSED = ROOT / "tests/tools/isa-refused.json"

@@ -20,8 +20,9 @@ from functools import partialmethod
 from pathlib import Path
 from unittest import mock
 
-import isa_rows
-from isa_rows import isa
+import isa_rows  # adds the folder of the next two to the path
+import isa
+import isa_listing
 from tool import TOOL, TestCase, main
 
 ROOT = Path(__file__).parent.parent.parent
@@ -169,7 +170,7 @@ L944:
         mad (8|M0)  r75.0<1>:f  r75.0<8;1>:f  r24.0<8;1>:f  r6.3<0;1>:f  {Compacted}
         mad (4|M0)  r76.0<1>:f  r76.0<8;1>:f  r24.0<8;1>:f  r6.3<0;1>:f  {Compacted}
         mad (8|M0)  r77.0<1>:d  r77.0<8;1>:d  r24.0<8;1>:d  r6.3<0;1>:d
-        cmp (8|M0)  (lt)f0.1  null<1>:d  r6.0<0;1,0>:d  r6.1<0;1,0>:d
+        cmp (8|M0)  (lt)f0.1  null<1>:f  r6.0<0;1,0>:f  r6.1<0;1,0>:f
 (W)  send (8|M0)  r5:uw  r4  0xA  0x021C0042  // wr:1h+0, rd:1; hdc.dc0; hword scratch block read x1
         while (8|M0)  L416
 L952:
@@ -203,12 +204,13 @@ ZEBIN = """L0:
 L16:
 (W)  fbl (1|M0)  r5.0<1>:ud  r79.0<0;1,0>:uw
         mad (16|M0)  r29.0<1>:f  r29.0<1;0>:f  r14.0<1;0>:f  r112.0<0>:f  {$3.dst}
+(W)  send.ugm (1|M0)  null  r5  null:0  0x0  0x02080203  // wr:1+0, rd:0; load_block2d.ugm.d32.a64
 L32:
 (W&f0.1) jmpi  L40
 (W)  add (1|M0)  r5.0<1>:d  r5.0<0;1,0>:d  8:d
 (W)  send.ugm (1|M0)  null  r5  null:0  0x0  0x02080203  // wr:1+0, rd:0; load_block2d.ugm.d32.a64
 L40:
-(W)  send.ugm (1|M0)  r50  r5  null:0  0x0  0x0220E580  {$3} // wr:1+0, rd:2; load.ugm.d32x32t.a64
+(W)  send.ugm (16|M0)  r50  r5  null:0  0x0  0x0220E580  {$3} // wr:1+0, rd:4; load.ugm.d32x32t.a64
         send.slm (16|M0)  r60  r5  null:0  0x0  0x0220E580  {$4} // wr:1+0, rd:4; load.slm.d32x4.a32
 (W)  send.gtwy (1|M0)  null  r3  null  0x0  0x02000004  {$5} // wr:1+0, rd:0; signal barrier
         dpas.8x8 (16|M0)  r30:f  null:f  r30:bf  r30.0:bf  {Atomic}
@@ -242,7 +244,7 @@ kernels_misc_info:
 # A fake ocloc with the output in the folder DUMPS; it fails for programs with the word "wrong".
 FAKE = """#!/bin/sh
 case $1 in
-  query) echo '25.1.2 ' >OCL_DRIVER_VERSION ;;
+  query) printf '25.1.2 \\0' >OCL_DRIVER_VERSION ;;
   compile)
     [ "$2" != --help ] || { cat "$DUMPS/help"; exit 1; }
     if grep -q wrong "$3"; then
@@ -302,9 +304,9 @@ class Listings(TestCase):
         self.holds(figures, simd=8, registers=128, threads=7, slm=0x4100, why_not=None)
         self.holds(figures, spill=96, private_memory=0x42 * 32, compiler="25.1.2", hot=0)
         (loop,) = figures["loops"]
-        self.holds(loop, parent=-1, instructions=10, multiply=3, mads=2.5, integers=2, control=2)
+        self.holds(loop, parent=-1, instructions=10, multiply=3, mads=2.5, integers=1, control=2)
         # Reading back a spilled register is a load, too.
-        self.holds(loop, loads=2, load_bytes=160, slm_loads=1, slm_load_bytes=32, moves=0)
+        self.holds(loop, loads=2, load_bytes=160, slm_loads=1, slm_load_bytes=32, floats=1)
         self.assertAlmostEqual(figures["density"], 0.25)
 
     def test_zebin(self):
@@ -312,10 +314,35 @@ class Listings(TestCase):
         self.holds(figures, simd=16, registers=128, register_bytes=64, threads=8, slm=4096)
         self.holds(figures, spill=32, private_memory=64, resource_loops=0, hot=1)
         outer, inner = figures["loops"]
-        self.holds(outer, parent=-1, instructions=4, mads=1, integers=1, control=2)
+        self.holds(outer, parent=-1, instructions=5, mads=1, integers=1, control=2, other_sends=1)
         self.holds(inner, parent=0, instructions=7, dpas=1, dpas_macs=128, floats=1)
         self.holds(inner, loads=1, load_bytes=128, other_sends=0, integers=0)
         self.holds(inner, slm_loads=1, slm_load_bytes=256, barriers=1, control=2)
+
+    def test_resource_loops(self):
+        find, load = "(W) fbl (1|M0) r5:ud r7:uw\n", "send (8|M0) r9 r5 0x0 // wr:1, rd:1; read\n"
+        inner = "L2:\n(f0.1) jmpi L2\n"
+        multiply = "mad (8|M0) r9:f r9:f r9:f r9:f\n"
+        for body, number in (
+            (find + load, 1), (find, 0), (load, 0), (find + load + multiply, 0),
+            (find + load + inner, 0),
+        ):  # fmt: skip
+            with self.subTest(body=body):
+                instructions = isa_listing.read_listing(f"L1:\n{body}while (8|M0) L1\n", 32)
+                loops = isa_listing.find_loops(instructions, 8)
+                self.assertEqual(loops["resource_loops"], number)
+
+    def test_newest_compiler(self):
+        old = self.folder / "old"
+        old.write_text(FAKE.replace("25.1.2", "9.30.4"), encoding="utf-8")
+        old.chmod(0o755)
+        compilers = isa.find_compilers(f"{old}:{self.ocloc}")
+        self.assertEqual([one.version for one in compilers], ["25.1.2", "9.30.4"])
+
+    def test_listing(self):
+        self.figures("skl")
+        self.figures("skl", listings=self.folder)
+        self.assertEqual((self.folder / "gemm.skl.asm").read_text(), LEGACY)
 
     def test_remembered(self):
         first = self.figures("bmg")
@@ -341,15 +368,13 @@ class Listings(TestCase):
 
     def test_script(self):
         said = run_script(
-            "--source", self.folder / "source.cl", "--ocloc", self.ocloc, "--json", "-",
-            "--listings", self.folder,
+            "--source", self.folder / "source.cl", "--ocloc", self.ocloc, "--json", "-"
         )  # fmt: skip
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertEqual([one["target"] for one in json.loads(said.stdout)], ["skl", "bmg"])
         row = "gemm skl 8 128 96 2112 10 2.5 0 2 160 1 0 0.250"
         self.assertIn(row.split(), [line.split() for line in said.stderr.splitlines()])
         self.assertRegex(said.stderr, r"gemm +bmg .* in an outer loop\n")
-        self.assertEqual((self.folder / "gemm.skl.asm").read_text(), LEGACY)
 
     def test_unknown_target(self):
         with self.assertRaisesRegex(isa.IsaError, "No ocloc here compiles for pvc"):
