@@ -3,17 +3,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compiles kernels for Intel GPUs, without a GPU, and shows figures of the code.
 
-Intel's offline compiler, ocloc, compiles the kernels, and this script reads its listings: lanes of
-a thread (SIMD), registers, bytes per thread that did not fit into registers (spill) or are arrays
-in memory (private), and for one turn of the inner loop the instructions, multiply-adds per
-work-item, instructions of matrix engines (dpas), loads and their bytes, loads from local memory,
-and barriers. The density is the share of multiply-adds among the instructions: the share of the
-peak that a loop reaches if it never waits.
-
-The inner loop is the one with the most multiply-adds; where it branches, the path with the most of
-them counts. An instruction of half the thread's lanes is half a multiply-add. Resource loops are
-loops that the compiler puts round a load when it cannot tell that all lanes load from the same
-buffer.
+Intel's offline compiler, ocloc, compiles the kernels, and isa_listing.py reads its listings.
+docs/internals/intel.md explains the columns of the table, isa_listing.py the figures of --json.
 
 The figures are kept in the folder gemmcl/isa of the user's cache directory for a month after their
 last use.
@@ -275,22 +266,22 @@ COLUMNS = {
 }  # fmt: skip
 
 
-def get_cells(figures):
-    """The texts of COLUMNS."""
-    hot = figures["loops"][figures["hot"]] if figures["hot"] >= 0 else {}
-    if figures["why_not"] is not None:
-        return [figures["target"]] + [""] * (len(COLUMNS) - 2) + [figures["why_not"]]
-    note = "resource loops" if figures["resource_loops"] else ""
-    note = note or ("in an outer loop" if hot.get("parent", -1) >= 0 else "")
-    counts = ("instructions", "mads", "dpas", "loads", "load_bytes", "slm_loads", "barriers")
-    numbers = [figures[name] for name in ("simd", "registers", "spill", "private_memory")]
-    numbers += [hot.get(name, 0) for name in counts]
-    return [figures["target"], *(f"{n:g}" for n in numbers), f"{figures['density']:.3f}", note]
-
-
 def print_row(out, width, name, cells):
     texts = [f"{cell:{layout}}" for cell, layout in zip(cells, COLUMNS.values())]
     print("  ".join([f"{name:<{width}}", *texts]), file=out, flush=True)
+
+
+def get_cells(figures):
+    """The texts of COLUMNS."""
+    if figures["why_not"] is not None:
+        return [figures["target"]] + [""] * (len(COLUMNS) - 2) + [figures["why_not"]]
+    hot = figures["loops"][figures["hot"]] if figures["hot"] >= 0 else {"parent": -1}
+    note = "in an outer loop" if hot["parent"] >= 0 else ""
+    counts = ("instructions", "mads", "dpas", "loads", "load_bytes", "slm_loads", "barriers")
+    numbers = [figures[name] for name in ("simd", "registers", "spill", "private_memory")]
+    numbers += [hot.get(name, 0) for name in counts]
+    texts = [figures["target"], *(f"{n:.9g}" for n in numbers), f"{figures['density']:.3f}"]
+    return [*texts, "resource loops" if figures["resource_loops"] else note]
 
 
 def parse_options():
