@@ -59,7 +59,7 @@ print_head (BenchReport *self)
 {
   const BenchSetup *setup = self->setup;
   const GemmclGemm *gemm = &setup->gemm;
-  g_autofree gchar *shape = bench_sizes_describe (setup->sizes, " x ");
+  g_autofree gchar *shape = bench_sizes_describe (setup->sizes);
 
   fprintf (self->out, "Device   %s (%s, %s)\n", setup->info->name,
            tool_device_type_get_name (setup->info->type), setup->info->platform);
@@ -190,28 +190,36 @@ print_runs (BenchReport *self, const GemmclGemm *gemm, const BenchResult *result
   }
 }
 
+/* @name: the kernel, as the user named it. */
 static json_t *
-make_json (const BenchReport *self, const GemmclGemm *gemm, const BenchResult *result)
+make_json (const BenchSetup *setup, const GemmclGemm *gemm, const gchar *name,
+           const BenchResult *result)
 {
-  const BenchSetup *setup = self->setup;
-  gdouble efficiency = setup->peak > 0 ? result->gflops / setup->peak : NAN;
+  const gdouble peak = setup->peak > 0 ? setup->peak : NAN;
+  const gdouble bandwidth = setup->bandwidth > 0 ? setup->bandwidth : NAN;
+  const GemmclPrecision precision = tool_get_precision (result->kernel);
 
   return json_pack (
-      "{s:o, s:s, s:s, s:s, s:I, s:I, s:I, s:i, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o}",
-      "device", tool_json_string (setup->info->name), "kernel", result->kernel, "choice",
-      gemmcl_choice_source_get_name (result->choice), "precision",
-      gemmcl_precision_get_name (tool_get_precision (result->kernel)), "m", (json_int_t)gemm->m,
-      "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations", (int)setup->iterations,
-      "time_ms", "min", tool_json_number (result->min), "median", tool_json_number (result->median),
-      "max", tool_json_number (result->max), "gflops", tool_json_number (result->gflops),
-      "peak_gflops", setup->peak > 0 ? tool_json_number (setup->peak) : json_null (), "efficiency",
-      tool_json_number (efficiency), "verified",
+      "{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:i, s:{s:o, s:o, s:o},"
+      " s:o, s:o, s:s, s:o, s:o, s:s?, s:o, s:o, s:o}",
+      "device", tool_json_string (setup->info->name), "requested", name, "kernel", result->kernel,
+      "choice", gemmcl_choice_source_get_name (result->choice), "precision",
+      gemmcl_precision_get_name (precision), "layout",
+      gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row" : "col", "trans_a", gemm->trans_a, "trans_b",
+      gemm->trans_b, "alpha", (gdouble)gemm->alpha, "beta", (gdouble)gemm->beta, "m",
+      (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations",
+      (int)setup->iterations, "time_ms", "min", tool_json_number (result->min), "median",
+      tool_json_number (result->median), "max", tool_json_number (result->max), "gflops",
+      tool_json_number (result->gflops), "peak_gflops", tool_json_number (peak), "peak_source",
+      setup->peak_source, "efficiency", tool_json_number (result->gflops / peak), "bandwidth_gbs",
+      tool_json_number (bandwidth), "bandwidth_source", setup->bandwidth_source, "verified",
       result->verified ? json_boolean (result->right) : json_null (), "max_error",
       tool_json_number (result->max_error), "error_bound", tool_json_number (result->error_bound));
 }
 
 void
-bench_report_add (BenchReport *self, const GemmclGemm *gemm, const BenchResult *result)
+bench_report_add (BenchReport *self, const GemmclGemm *gemm, const gchar *name,
+                  const BenchResult *result)
 {
   g_autofree gchar *sizes = format_sizes (gemm->m, gemm->n, gemm->k);
   g_autofree gchar *min = format_number ("%.4f", result->min);
@@ -240,7 +248,7 @@ bench_report_add (BenchReport *self, const GemmclGemm *gemm, const BenchResult *
   print_row (self, cells);
   if (result->times->len > 0 && isnan (result->median))
     fprintf (self->out, "  The device measured no time.\n");
-  json_array_append_new (self->json, make_json (self, gemm, result));
+  json_array_append_new (self->json, make_json (self->setup, gemm, name, result));
 }
 
 void

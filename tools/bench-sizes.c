@@ -126,14 +126,14 @@ bench_sizes_apply (const BenchSizes *self, guint index, GemmclGemm *gemm)
 }
 
 gchar *
-bench_sizes_describe (const BenchSizes *self, const gchar *times)
+bench_sizes_describe (const BenchSizes *self)
 {
   const gint sizes[] = {self->m, self->n, self->k};
   GString *text = g_string_new (NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
     if (i > 0)
-      g_string_append (text, times);
+      g_string_append (text, " x ");
     if (sizes[i] != BENCH_SIZE_UNSTATED)
       g_string_append_printf (text, "%d", sizes[i]);
     else if (self->sizes->len > 1)

@@ -22,8 +22,6 @@ static struct {
   gchar *peak;
   gchar *bandwidth;
   gchar *json;
-  gchar *plot;
-  gchar *roofline;
 } options = {.m = BENCH_SIZE_UNSTATED,
              .n = BENCH_SIZE_UNSTATED,
              .k = BENCH_SIZE_UNSTATED,
@@ -67,21 +65,13 @@ static const GOptionEntry measure_entries[] = {
 
 static const GOptionEntry output_entries[] = {
     {"json", 0, 0, G_OPTION_ARG_FILENAME, &options.json,
-     "Also write the results as JSON; - is the standard output, here and below, and "
-     "the table then goes to the standard error",
-     "FILE"},
-    {"plot", 0, 0, G_OPTION_ARG_FILENAME, &options.plot,
-     "Draw the results as SVG: with --sweep a line for each kernel over the sizes, "
-     "else a bar for each kernel; with the f32 peak where it is known",
-     "FILE"},
-    {"roofline", 0, 0, G_OPTION_ARG_FILENAME, &options.roofline,
-     "Draw the results as SVG over their arithmetic intensity, under the limits of the "
-     "memory bandwidth and of the f32 peak",
+     "Also write the results as JSON, from which gemmcl-plot draws charts; - is the "
+     "standard output, and the table then goes to the standard error",
      "FILE"},
     {"bandwidth", 0, 0, G_OPTION_ARG_STRING, &options.bandwidth,
-     "Memory bandwidth in 10^9 bytes a second (default: with --roofline, measured by "
-     "copies on the device)",
-     "GB/S"},
+     "The memory bandwidth for a roofline, in 10^9 bytes a second; measure: by copies on "
+     "the device (default: unknown)",
+     "GB/S|measure"},
     {NULL}};
 
 static gboolean
@@ -129,46 +119,26 @@ is_stdout (const gchar *path)
 
 /* Fails if the file cannot be written. Called before the measurements, which may take an hour. */
 static gboolean
-check_output (const gchar *option, const gchar *path, GError **error)
+check_output (GError **error)
 {
+  const gchar *path = options.json;
   g_autofree gchar *folder = path != NULL ? g_path_get_dirname (path) : NULL;
   g_autofree gchar *name = path != NULL ? g_filename_display_name (path) : NULL;
-  gboolean is_folder = path != NULL && g_file_test (path, G_FILE_TEST_IS_DIR);
   gint number = 0;
 
   if (path == NULL || is_stdout (path))
     return TRUE;
-  if (is_folder)
+  if (g_file_test (path, G_FILE_TEST_IS_DIR))
     number = EISDIR;
   else if (g_access (folder, W_OK) != 0)
     number = errno;
   if (number == 0)
     return TRUE;
-  g_set_error (
-      error, G_FILE_ERROR, g_file_error_from_errno (number),
-      "%s cannot write the file \"%s\": %s. Name a file in an existing folder that you may "
-      "write to.",
-      option, name, g_strerror (number));
+  g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (number),
+               "--json cannot write the file \"%s\": %s. Name a file in an existing folder that "
+               "you may write to.",
+               name, g_strerror (number));
   return FALSE;
-}
-
-static gboolean
-check_outputs (GError **error)
-{
-  if (is_stdout (options.json) + is_stdout (options.plot) + is_stdout (options.roofline) > 1) {
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                         "Only one of --json, --plot and --roofline can be -, the standard "
-                         "output.");
-    return FALSE;
-  }
-  if (options.iterations == 0 && (options.plot != NULL || options.roofline != NULL)) {
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                         "--plot and --roofline draw measurements, so -i must be 1 or more.");
-    return FALSE;
-  }
-  return check_output ("--json", options.json, error) &&
-         check_output ("--plot", options.plot, error) &&
-         check_output ("--roofline", options.roofline, error);
 }
 
 static gboolean
@@ -186,12 +156,10 @@ find_peak (BenchSetup *setup, GError **error)
 static gboolean
 find_bandwidth (GemmclContext *context, BenchSetup *setup, GError **error)
 {
-  if (options.bandwidth != NULL) {
-    setup->bandwidth_source = g_strdup ("set with --bandwidth");
-    return tool_parse_positive ("--bandwidth", options.bandwidth, &setup->bandwidth, error);
-  }
-  return options.roofline == NULL ||
-         bench_measure_bandwidth (context, &setup->bandwidth, &setup->bandwidth_source, error);
+  if (g_strcmp0 (options.bandwidth, "measure") == 0)
+    return bench_measure_bandwidth (context, &setup->bandwidth, &setup->bandwidth_source, error);
+  setup->bandwidth_source = options.bandwidth != NULL ? g_strdup ("set with --bandwidth") : NULL;
+  return tool_parse_positive ("--bandwidth", options.bandwidth, &setup->bandwidth, error);
 }
 
 static gboolean
@@ -227,7 +195,6 @@ typedef struct {
   BenchSizes *sizes;
   GemmclContext *context;
   BenchReport *report;
-  BenchCharts *charts;
   /* For each name: a result exceeded its error bound. */
   gboolean *wrong;
 } Bench;
@@ -236,7 +203,6 @@ static void
 bench_clear (Bench *self)
 {
   g_clear_pointer (&self->report, bench_report_free);
-  g_clear_pointer (&self->charts, bench_charts_free);
   g_clear_pointer (&self->setup.names, g_ptr_array_unref);
   g_clear_pointer (&self->setup.bandwidth_source, g_free);
   g_clear_pointer (&self->sizes, bench_sizes_free);
@@ -268,8 +234,7 @@ measure_size (Bench *self, guint size, GError **error)
     result = bench_measure (problem, name, options.iterations, options.validation, error);
     if (result == NULL)
       return FALSE;
-    bench_report_add (self->report, &gemm, result);
-    bench_charts_add (self->charts, i, size, &gemm, result);
+    bench_report_add (self->report, &gemm, name, result);
     self->wrong[i] |= result->verified && !result->right;
   }
   return TRUE;
@@ -292,46 +257,16 @@ measure (Bench *self, GError **error)
   return wrong == 0;
 }
 
-/* Writes to the standard output are checked in main(). */
-static gboolean
-write_chart (gchar *svg, const gchar *path, GError **error)
-{
-  g_autofree gchar *text = svg;
-
-  if (is_stdout (path))
-    return fputs (text, stdout), TRUE;
-  return g_file_set_contents (path, text, -1, error);
-}
-
-/* Writes all outputs, also after one failed. Reports the first error. */
-static gboolean
-write_outputs (Bench *self, GError **error)
-{
-  const gboolean drawn = !bench_charts_are_empty (self->charts);
-  gboolean ok = options.json == NULL ||
-                tool_json_write (bench_report_get_json (self->report), options.json, error);
-
-  if (options.plot != NULL && drawn)
-    ok = write_chart (bench_charts_draw (self->charts), options.plot, ok ? error : NULL) && ok;
-  if (options.roofline != NULL && drawn)
-    ok = write_chart (bench_charts_draw_roofline (self->charts), options.roofline,
-                      ok ? error : NULL) &&
-         ok;
-  return ok;
-}
-
 static gboolean
 run (G_GNUC_UNUSED gchar **operands, GError **error)
 {
   g_auto (Bench) self = {.setup.gemm = GEMMCL_GEMM_INIT};
   BenchSetup *setup = &self.setup;
-  const gboolean piped =
-      is_stdout (options.json) || is_stdout (options.plot) || is_stdout (options.roofline);
   gboolean ok;
 
   setup->sizes = self.sizes =
       bench_sizes_new (options.m, options.n, options.k, options.sweep, error);
-  if (self.sizes == NULL || !describe_problem (setup, error) || !check_outputs (error))
+  if (self.sizes == NULL || !describe_problem (setup, error) || !check_output (error))
     return FALSE;
   self.context = tool_open_context (error);
   if (self.context == NULL)
@@ -342,12 +277,14 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
       !find_peak (setup, error) || !find_bandwidth (self.context, setup, error))
     return FALSE;
   self.wrong = g_new0 (gboolean, setup->names->len);
-  self.charts = bench_charts_new (setup);
   tool_catch_interrupt ();
-  self.report = bench_report_new (piped ? stderr : stdout, setup);
+  self.report = bench_report_new (is_stdout (options.json) ? stderr : stdout, setup);
   ok = measure (&self, error);
   /* Results are written even if a later kernel failed. The first error is reported. */
-  return write_outputs (&self, ok ? error : NULL) && ok;
+  if (options.json != NULL &&
+      !tool_json_write (bench_report_get_json (self.report), options.json, ok ? error : NULL))
+    return FALSE;
+  return ok;
 }
 
 const ToolCommand tool_bench = {
@@ -378,8 +315,8 @@ const ToolCommand tool_bench = {
                  {"gemmcl bench -p Intel -t gpu -k gemm_naive -i 100 --layout col",
                   "A hundred runs of one kernel on an Intel GPU, with column-major matrices"},
                  {"gemmcl bench -M 64 -k all --json bench.json", "Few rows; results in a file"},
-                 {"gemmcl bench --sweep 64:2048 -k auto,gemm_naive --plot speed.svg --roofline "
-                  "roof.svg",
-                  "Six sizes of square matrices, as charts"}},
+                 {"gemmcl bench --sweep 64:2048 -k auto,gemm_naive --json speed.json && "
+                  "gemmcl-plot speed.json speed.svg",
+                  "Six sizes of square matrices, and a chart of them"}},
     .run = run,
 };

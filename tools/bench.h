@@ -182,9 +182,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchSizes, bench_sizes_free)
 /** bench_sizes_apply: Sets the shape of @gemm to that of size number @index. */
 void bench_sizes_apply (const BenchSizes *self, guint index, GemmclGemm *gemm);
 
-/** bench_sizes_describe: @times: the sign between sizes, " x ". Returns: (transfer full): "64 x s x
- * s" for a sweep; without one the sizes are numbers. */
-gchar *bench_sizes_describe (const BenchSizes *self, const gchar *times);
+/** bench_sizes_describe: Returns: (transfer full): "64 x s x s" for a sweep; without one the sizes
+ * are numbers. */
+gchar *bench_sizes_describe (const BenchSizes *self);
 
 /**
  * BenchSetup:
@@ -197,8 +197,8 @@ gchar *bench_sizes_describe (const BenchSizes *self, const gchar *times);
  * @peak: 10^9 operations a second, in f32 for kernels of all precisions; 0: unknown
  * @peak_source: the origin of @peak, or the reason why it is unknown
  * @peak_stated: the user stated @peak, in any precision
- * @bandwidth: 10^9 bytes a second of the device's memory; 0: not needed
- * @bandwidth_source: the origin of @bandwidth; owned
+ * @bandwidth: 10^9 bytes a second of the device's memory; 0: unknown
+ * @bandwidth_source: (nullable): the origin of @bandwidth; owned
  *
  * The parameters that all measurements of one call of bench share.
  */
@@ -239,10 +239,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchReport, bench_report_free)
 /**
  * bench_report_add:
  * @gemm: the problem, with its sizes
+ * @name: the kernel, as the user named it
  *
  * Prints a row and keeps it for bench_report_get_json().
  */
-void bench_report_add (BenchReport *self, const GemmclGemm *gemm, const BenchResult *result);
+void bench_report_add (BenchReport *self, const GemmclGemm *gemm, const gchar *name,
+                       const BenchResult *result);
 
 /** bench_report_skip: Prints that @kernel was not measured, and @why. */
 void bench_report_skip (BenchReport *self, const GemmclGemm *gemm, const gchar *kernel,
@@ -250,30 +252,3 @@ void bench_report_skip (BenchReport *self, const GemmclGemm *gemm, const gchar *
 
 /** bench_report_get_json: Returns: (transfer none): a list with an object for each added result. */
 const json_t *bench_report_get_json (const BenchReport *self);
-
-/** BenchCharts: the results of bench, for charts. */
-typedef struct _BenchCharts BenchCharts;
-
-/** bench_charts_new: @setup: borrowed. */
-BenchCharts *bench_charts_new (const BenchSetup *setup);
-
-void bench_charts_free (BenchCharts *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchCharts, bench_charts_free)
-
-/**
- * bench_charts_add:
- * @name: the index of the kernel in the setup's names
- * @size: the index of the size in the setup's sizes
- * @gemm: the problem
- */
-void bench_charts_add (BenchCharts *self, guint name, guint size, const GemmclGemm *gemm,
-                       const BenchResult *result);
-
-/** bench_charts_are_empty: Returns: TRUE if there is nothing to draw. */
-gboolean bench_charts_are_empty (const BenchCharts *self);
-
-/** bench_charts_draw: Returns: (transfer full): lines over several sizes, or bars for one size. */
-gchar *bench_charts_draw (BenchCharts *self);
-
-/** bench_charts_draw_roofline: Returns: (transfer full): the roofline. Needs the bandwidth. */
-gchar *bench_charts_draw_roofline (BenchCharts *self);

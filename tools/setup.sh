@@ -24,11 +24,11 @@ demo=(
   gstreamer1.0-plugins-bad pocl-opencl-icd python3-numpy
 )
 # clang-format lays out C (ninja clang-format). g++ compiles the headers as C++, sklearn recomputes
-# the references of the digits demo, benchmarks compare with OpenBLAS. debootstrap and pip fetch
-# other distributions and Intel's runtime for CPUs.
+# the references of the digits demo, matplotlib draws charts, benchmarks compare with OpenBLAS.
+# debootstrap and pip fetch other distributions and Intel's runtime for CPUs.
 test=(
   g++ git clang 'clang-format-14|clang-format' 'libclang-rt-dev|libclang-rt-14-dev' clinfo
-  libopenblas-dev python3-pil python3-sklearn groff man-db
+  libopenblas-dev python3-matplotlib python3-pil python3-sklearn groff man-db
   debootstrap python3-pip
 )
 # Peers of tools/peers.sh; the last two are for pipelines with onnxruntime.

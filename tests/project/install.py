@@ -72,7 +72,7 @@ class Installed:
                 f"{LIBDIR}/gstreamer-1.0/libgstgemmcl.so",
                 f"{INCLUDEDIR}/gemmcl-1.0/gstgemmclmemory.h",
             ],
-            "tools": [f"{BINDIR}/gemmcl"],
+            "tools": [f"{BINDIR}/gemmcl", f"{BINDIR}/gemmcl-plot"],
             "docs": [f"{MANDIR}/man1/gemmcl.1"],
         }
         expected += sum((by_component[name] for name in COMPONENTS), [])
@@ -84,7 +84,7 @@ class Installed:
         """No other file is installed, such as a test program or a private header."""
         known = re.compile(
             rf"{LIBDIR}/(libgemmcl-1\.0\.so(\.[0-9.]+)?|gstreamer-1\.0/libgstgemmcl\.so"
-            rf"|pkgconfig/gemmcl-1\.0\.pc)|{BINDIR}/gemmcl|{MANDIR}/man1/gemmcl\.1"
+            rf"|pkgconfig/gemmcl-1\.0\.pc)|{BINDIR}/gemmcl(-plot)?|{MANDIR}/man1/gemmcl\.1"
             rf"|{INCLUDEDIR}/gemmcl-1\.0/(gemmcl(-[a-z]+)?|gstgemmclmemory)\.h"
         )
         files = [path for path in (self.top / "root").rglob("*") if not path.is_dir()]

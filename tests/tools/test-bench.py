@@ -14,9 +14,15 @@ import tool
 
 KEYS = {
     "device",
+    "requested",
     "kernel",
     "choice",
     "precision",
+    "layout",
+    "trans_a",
+    "trans_b",
+    "alpha",
+    "beta",
     "m",
     "n",
     "k",
@@ -24,7 +30,10 @@ KEYS = {
     "time_ms",
     "gflops",
     "peak_gflops",
+    "peak_source",
     "efficiency",
+    "bandwidth_gbs",
+    "bandwidth_source",
     "verified",
     "max_error",
     "error_bound",
@@ -49,16 +58,23 @@ class Results(Bench):
         self.assertIsNone(result["time_ms"]["median"])
 
     def test_json_has_what_was_agreed(self):
-        result, = self.measure(32, 16, 8, "-k", "gemm_naive", "-i", "5", "--peak", "100")
+        result, = self.measure(
+            32, 16, 8, "-k", "naive", "-i", "5", "--peak", "100", "--bandwidth", "7.5", "--layout",
+            "col", "--beta", "3", "--transpose-b"
+        )
         self.assertEqual(set(result), KEYS)
         time = result["time_ms"]
         self.assertEqual(set(time), {"min", "median", "max"})
-        self.assertEqual(result["precision"], "f32")
-        self.assertEqual(result["iterations"], 5)
+        for key, value in (
+            ("kernel", "gemm_naive"), ("requested", "gemm_naive"), ("precision", "f32"),
+            ("layout", "col"), ("trans_a", False), ("trans_b", True), ("alpha", 1), ("beta", 3),
+            ("iterations", 5), ("peak_gflops", 100), ("peak_source", "set with --peak"),
+            ("bandwidth_gbs", 7.5), ("bandwidth_source", "set with --bandwidth"),
+        ):
+            self.assertEqual(result[key], value, key)
         self.assertLessEqual(time["min"], time["median"])
         self.assertLessEqual(time["median"], time["max"])
         self.assertGreater(time["min"], 0)
-        self.assertEqual(result["peak_gflops"], 100)
         gflops = 2 * 32 * 16 * 8 / (time["median"] * 1e6)
         self.assertAlmostEqual(result["gflops"] / gflops, 1, places=5)
         self.assertAlmostEqual(result["efficiency"] / (gflops / 100), 1, places=5)
@@ -100,6 +116,16 @@ class Results(Bench):
         self.assertRegex(said, r"(?m)^Peak +123\.5 GFLOPS: .*--peak")
         self.refuses(2, "more than 0", "bench", "--peak", "0")
 
+    def test_bandwidth(self):
+        said = self.ends(0, "bench", "-M", 8, "-i", 1, "--bandwidth", "measure", "--json", "-")
+        result, = json.loads(said.stdout)
+        rate, = re.findall(r"(?m)^Memory +([\d.]+) GB/s: .*clEnqueueCopyBuffer", said.stderr)
+        self.assertGreater(float(rate), 0)
+        self.assertAlmostEqual(result["bandwidth_gbs"], float(rate), delta=0.051)
+        self.assertIn("clEnqueueCopyBuffer", result["bandwidth_source"])
+        self.refuses(2, "--bandwidth takes more than 0", "bench", "--bandwidth", "-1")
+        self.refuses(2, "--bandwidth takes a finite number", "bench", "--bandwidth", "much")
+
     def test_several_kernels_by_name(self):
         names = [kernel["name"] for kernel in self.read("kernels", "--json") if kernel["here"]]
         for asked in (names[:2], names[::-1][:2]):
@@ -115,13 +141,17 @@ class Results(Bench):
             )
             result, = json.loads(said.stdout)
             self.assertIn(result["kernel"].split("/")[0], names)
+            self.assertEqual(result["requested"], arguments[1] if arguments else "auto")
             self.assertIn(result["choice"], ("tuned", "shipped", "rules"))
             self.assertRegex(said.stderr, rf"(?m)^{result['kernel']} +{result['choice']} +\d")
         self.assertEqual(result["choice"], "rules")
 
     def test_a_kernel_that_is_named_is_no_choice(self):
         said = self.ends(0, "bench", "-M", 8, "-i", "1", "-k", "gemm_naive", "--json", "-")
-        self.assertEqual(json.loads(said.stdout)[0]["choice"], "named")
+        result, = json.loads(said.stdout)
+        self.assertEqual(result["choice"], "named")
+        self.assertIsNone(result["bandwidth_gbs"])
+        self.assertIsNone(result["bandwidth_source"])
         self.assertNotIn("choice", said.stderr)
 
     def test_sweep(self):
@@ -180,9 +210,10 @@ class Failures(Bench):
         )
 
     def test_output_that_cannot_be_written(self):
-        self.ends(
-            1, "bench", "-M", "8", "-i", "1", "--json", "/nonexistent/directory/bench.json"
-        )
+        with tempfile.TemporaryDirectory() as folder:
+            for path in ("/nonexistent/directory/bench.json", folder):
+                says = rf"^gemmcl bench: --json cannot write the file \"{path}\": .*\.\n$"
+                self.refuses(1, says, "bench", "-M", "8", "--json", path)
 
     def test_full_disk(self):
         if not os.path.exists("/dev/full"):

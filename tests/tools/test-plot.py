@@ -1,324 +1,207 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The charts of `gemmcl bench` show the measurements, with names and units. TAP out."""
+"""The charts of tools/plot.py show the results, with names and units. TAP out."""
 
+import importlib.util
 import json
 import math
-import os
-import re
+import subprocess
+import sys
 import tempfile
+from pathlib import Path
 from xml.etree import ElementTree
+
+try:
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+except ImportError:
+    print("1..0 # SKIP matplotlib is not installed (python3-matplotlib)")
+    sys.exit(0)
 
 import tool
 
-SVG = "{http://www.w3.org/2000/svg}"
-KERNELS = ("gemm_naive", "vector_8x8_1x1", "tiled_4x4_8x8")
-SQUARES = ("-M", 48, "-N", 48, "-K", 48)
-# Minimum distance of two numbers on an axis, in pixels.
-GAP = 20
-POINT = re.compile(
-    r"(\S+), (\d+) × (\d+) × (\d+): ([\d.]+) GFLOPS(?:, ([\d.]+) % of the (?:f32 )?peak)?"
-)
+SCRIPT = Path(__file__).parents[2] / "tools" / "plot.py"
+SPEC = importlib.util.spec_from_file_location("plot", SCRIPT)
+plot = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(plot)
+
+ROW = {
+    "device": "A $5_GPU^2$", "precision": "f32", "layout": "row", "trans_a": False,
+    "trans_b": False, "beta": 0, "iterations": 2, "peak_gflops": 200.0, "peak_source": "5 x 40 MHz",
+    "bandwidth_gbs": 10.0, "bandwidth_source": "set with --bandwidth",
+}
 
 
-def groups(root, name):
-    return [group for group in root.iter(f"{SVG}g") if group.get("class") == name]
+def row(name, size, gflops, **changes):
+    sizes = {"m": size, "n": size, "k": size}
+    return {**ROW, **sizes, "requested": name, "kernel": name, "gflops": gflops, **changes}
 
 
-def text_of(element):
-    return "".join(element.itertext())
+def texts_of(axes):
+    ticks = [*axes.xaxis.get_ticklabels(), *axes.yaxis.get_ticklabels()]
+    return [t for t in (*axes.texts, *ticks, axes.xaxis.label, axes.yaxis.label) if t.get_text()]
 
 
-def labels(root):
-    """Each text once, without the rims, which are texts, too."""
-    return [text for text in root.iter(f"{SVG}text") if text.get("stroke") is None]
-
-
-def place_of(text):
-    return text.get("text-anchor"), float(text.get("x")), float(text.get("y"))
-
-
-def ticks_of(root, anchor):
-    """Numbers along an axis: (value, pixel). Those of the left axis are aligned to its end."""
-    at = "y" if anchor == "end" else "x"
-    left = min(float(t.get("x")) for t in labels(root) if t.get("text-anchor") == "end")
-    bottom = max(
-        float(t.get("y")) for t in labels(root)
-        if t.get("text-anchor") == "middle" and re.fullmatch(r"[\d.]+", text_of(t))
-    )
-    on_axis = (lambda t: float(t.get("x")) == left) if at == "y" else (
-        lambda t: float(t.get("y")) == bottom
-    )
-    return [
-        (float(text_of(t)), float(t.get(at)) - (4 if at == "y" else 0)) for t in labels(root)
-        if t.get("text-anchor") == anchor and on_axis(t)
-    ]
-
-
-def scale_of(ticks, function):
-    """The map from values to pixels, from two numbers of an axis."""
-    (low, start), (high, end) = ticks[0], ticks[-1]
-
-    def place(value):
-        part = (function(value) - function(low)) / (function(high) - function(low))
-        return start + part * (end - start)
-
-    return place
+def box_of(text):
+    """The pixels of a text, without its arrow."""
+    return Text.get_window_extent(text)
 
 
 class Chart(tool.TestCase):
-    def draw(self, option, *arguments, **environment):
-        """Runs bench; returns the chart's root and the results."""
-        with tempfile.TemporaryDirectory() as directory:
-            path = os.path.join(directory, "chart.svg")
-            said = self.ends(
-                0, "bench", "-i", 2, "--json", "-", option, path, *arguments, **environment
-            )
-            self.assertEqual(os.listdir(directory), ["chart.svg"])
-            root = ElementTree.parse(path).getroot()
-        self.assertEqual((root.tag, root.get("version")), (f"{SVG}svg", "1.1"))
-        title, device, *_ = [text_of(text) for text in labels(root)]
-        self.assertTrue(title.startswith("GEMM "), title)
-        self.assertIn(json.loads(said.stdout)[0]["device"], device)
-        self.assertIn("Speed (GFLOPS)", [text_of(text) for text in labels(root)])
-        self.no_text_covers_another(root)
-        return root, json.loads(said.stdout)
+    def draw(self, chart, rows):
+        """Returns the axes and all texts. No text covers another one."""
+        with matplotlib.rc_context(plot.STYLE):
+            figure = chart(plot.Results(rows))
+            figure.set_canvas(FigureCanvasAgg(figure))
+            figure.canvas.draw()
+        axes, = figure.axes
+        texts = texts_of(axes) + [t for child in axes.child_axes for t in texts_of(child)]
+        boxes = [box_of(text) for text in texts if text.get_rotation() in (0, 90)]
+        for i, box in enumerate(boxes):
+            self.assertEqual(box.count_overlaps(boxes[:i]), 0, texts[i])
+        return axes, [text.get_text() for text in texts]
 
-    def no_text_covers_another(self, root):
-        """Texts in a column are at least a line apart, and texts in a line do not overlap."""
-        texts = [text for text in labels(root) if text.get("transform") is None]
-        for i, text in enumerate(texts):
-            anchor, x, y = place_of(text)
-            size = float(text.get("font-size"))
-            self.assertTrue(0 <= x <= float(root.get("width")), text_of(text))
-            self.assertTrue(size <= y <= float(root.get("height")), text_of(text))
-            for other in texts[:i]:
-                if place_of(other)[0] != anchor or abs(place_of(other)[2] - y) >= size:
-                    continue
-                self.assertGreaterEqual(
-                    abs(place_of(other)[1] - x), GAP, f"{text_of(text)} covers {text_of(other)}"
-                )
+    def shows(self, axes, rows, key):
+        """The lines pass through the results."""
+        for line in axes.get_lines():
+            points = [r for r in rows if r["requested"] == line.get_label().split(":")[0]]
+            if points:
+                self.assertEqual(list(line.get_xdata()), [key(r) for r in points])
+                self.assertEqual(list(line.get_ydata()), [r["gflops"] for r in points])
 
-    def points_of(self, root):
-        """(kernel, m, n, k) -> GFLOPS, and the share of the peak or None."""
-        found = {}
-        for group in groups(root, "series"):
-            for title in list(group.iter(f"{SVG}title"))[1:]:
-                kernel, *sizes, rate, share = POINT.fullmatch(title.text).groups()
-                found[(kernel, *map(int, sizes))] = (float(rate), share and float(share))
-        return found
-
-    def shows(self, root, results):
-        """The chart has the same values as the JSON."""
-        points = self.points_of(root)
-        self.assertEqual(len(points), len(results))
-        for result in results:
-            rate, share = points[tuple(result[key] for key in ("kernel", "m", "n", "k"))]
-            self.assertAlmostEqual(rate, result["gflops"], delta=0.0051)
-            if result["peak_gflops"] is None:
-                self.assertIsNone(share)
-            else:
-                self.assertAlmostEqual(share, 100 * result["efficiency"], delta=0.051)
-
-    def stands_where_it_says(self, root, get_x, x_function, y_function):
-        """The lines match the axes' numbers and the points' tooltips."""
-        x = scale_of(ticks_of(root, "middle"), x_function)
-        y = scale_of(ticks_of(root, "end"), y_function)
-        for group in groups(root, "series"):
-            line, = group.iter(f"{SVG}polyline")
-            at = [tuple(map(float, pair.split(","))) for pair in line.get("points").split()]
-            titles = list(group.iter(f"{SVG}title"))[1:]
-            self.assertEqual(len(at), len(titles))
-            for title, (place_x, place_y) in zip(titles, at):
-                _, m, n, k, rate, _ = POINT.fullmatch(title.text).groups()
-                # The effect of rounding to hundredths of GFLOPS.
-                self.assertAlmostEqual(place_y, y(float(rate)), delta=1.5)
-                self.assertAlmostEqual(place_x, x(get_x(int(m), int(n), int(k))), delta=0.1)
+    def peaks(self, axes):
+        return [line for line in axes.get_lines() if set(line.get_ydata()) == {200}]
 
 
 class Lines(Chart):
     def test_a_line_for_each_kernel(self):
-        root, results = self.draw(
-            "--plot", "--sweep", "16:128", "-k", ",".join(KERNELS), "--peak", "200"
-        )
-        self.shows(root, results)
-        names = [group.find(f"{SVG}title").text for group in groups(root, "series")]
-        self.assertEqual(sorted(names), sorted(KERNELS))
-        texts = [text_of(text) for text in labels(root)]
-        for kernel in KERNELS:
-            self.assertEqual(sum(text.startswith(kernel) for text in texts), 1, texts)
-        self.stands_where_it_says(root, lambda m, n, k: m, math.log, float)
-        peak, = groups(root, "peak")
-        self.assertEqual(text_of(labels(peak)[0]), "peak 200 GFLOPS")
-        line, = peak.iter(f"{SVG}line")
-        self.assertIsNotNone(line.get("stroke-dasharray"))
-        y = scale_of(ticks_of(root, "end"), float)
-        self.assertAlmostEqual(float(line.get("y1")), y(200), delta=0.1)
-        # The axis begins at 0.
-        self.assertEqual(ticks_of(root, "end")[0][0], 0)
+        rows = [row(name, size, size / (8 + i)) for size in (32, 64, 256)
+                for i, name in enumerate(("auto", "slow", "slower"))]
+        for one in rows:
+            one["kernel"] = one["kernel"].replace("auto", "fast")
+        axes, texts = self.draw(plot.lines_chart, rows)
+        self.shows(axes, rows, lambda r: r["m"])
+        self.assertEqual(len(axes.get_lines()), 4)
+        for text in ("GEMM speed by matrix size", "The f32 peak: 5 x 40 MHz.", "32", "64", "256",
+                     "A $5_GPU^2$. f32, row-major, median of 2 runs", "f32 peak 200 GFLOPS",
+                     "Speed (GFLOPS)", "Matrix size s (M × N × K = s × s × s)", "auto: fast 32.0"):
+            self.assertIn(text, texts)
+        places = {t.get_text(): box_of(t).y0 for t in axes.texts}
+        ends = [places[text] for text in ("auto: fast 32.0", "slow 28.4", "slower 25.6")]
+        self.assertEqual(ends, sorted(ends, reverse=True))
+        self.assertEqual((axes.get_xscale(), axes.get_ylim()[0]), ("log", 0))
+        self.assertEqual(len(self.peaks(axes)), 1)
 
-    def test_sizes_that_are_near_stand_at_their_distances(self):
-        root, results = self.draw(
-            "--plot", "--sweep", "20:50:10", "-M", 9, "-k", KERNELS[1], "--layout", "col"
-        )
-        self.shows(root, results)
-        self.stands_where_it_says(root, lambda m, n, k: n, float, float)
-        # A peak computed from the device's properties, if it is known.
-        for peak in groups(root, "peak"):
-            self.assertRegex(text_of(labels(peak)[0]), r"^f32 peak [\d.]+ GFLOPS$")
-            self.assertRegex(text_of(root), r"The f32 peak: \d.*\.")
-        texts = [text_of(text) for text in labels(root)]
-        self.assertIn("Matrix size s (M × N × K = 9 × s × s)", texts)
-        self.assertIn("GEMM speed by matrix size", texts)
-        self.assertTrue(texts[1].endswith(". f32, column-major, median of 2 runs"), texts[1])
+    def test_a_choice_that_varies(self):
+        rows = [row("auto", size, size, kernel=f"for_{size}", n=9, layout="col", trans_b=True,
+                    beta=1, iterations=1) for size in (20, 30)]
+        axes, texts = self.draw(plot.lines_chart, rows)
+        self.assertIn("auto 30.0", texts)
+        self.assertIn("Matrix size s (M × N × K = s × 9 × s)", texts)
+        subtitle = "A $5_GPU^2$. f32, column-major, B transposed, C added, median of 1 run"
+        self.assertIn(subtitle, texts)
+        self.assertEqual(axes.get_xscale(), "linear")
 
-    def test_the_first_and_the_last_size_have_a_number(self):
-        """The first and the last size have a number, even if there is no room for all others."""
-        for option in ("--plot", "--roofline"):
-            root, _ = self.draw(
-                option, "--sweep", "32:256:16", "-k", KERNELS[1], "-i", 1, "--bandwidth", "10",
-                "--peak", "200"
-            )
-            texts = [text_of(text) for text in labels(root)]
-            self.assertIn("32", texts)
-            self.assertIn("256", texts)
-            self.assertNotIn("240", texts)
+    def test_many_sizes_and_kernels(self):
+        sizes = range(32, 257, 8)
+        rows = [row(f"kernel_{i}", size, 30 - i) for size in sizes for i in range(30)]
+        for chart in plot.lines_chart, plot.roofline_chart:
+            axes, texts = self.draw(chart, rows)
+            axis = axes.child_axes[0].xaxis if axes.child_axes else axes.xaxis
+            self.assertEqual(len(axis.get_ticklocs()), len(sizes))
+            self.assertTrue({"32", "256"} <= set(texts))
+            note = "Grey: 22 others, which were slower at their last points."
+            self.assertIn(note, "\n".join(texts))
+            self.assertNotIn("kernel_8 22.0", texts)
+            last, = (box_of(text) for text in axes.texts if text.get_text() == "kernel_7 23.0")
+            self.assertGreater(last.y1, axes.bbox.y0)
 
-    def test_an_unknown_peak_is_not_drawn(self):
-        double = {"LD_PRELOAD": os.environ["GEMMCL_NO_CLOCK"]}
-        for option in ("--plot", "--roofline"):
-            arguments = ("--sweep", "16,32", "-k", KERNELS[1], "--bandwidth", "10")
-            root, results = self.draw(option, *arguments, **double)
-            self.assertIsNone(results[0]["peak_gflops"])
-            self.shows(root, results)
-            self.assertEqual(groups(root, "peak"), [])
-            self.assertRegex(text_of(root), r"The f32 peak is unknown: .*; --peak sets it\.")
-            root, _ = self.draw(option, "--peak", "50", *arguments, **double)
-            self.assertEqual(len(groups(root, "peak")), 1)
-
-    # No multiples of 4, so that the programs are those of other tests, which are compiled already.
-    def test_many_kernels(self):
-        root, results = self.draw("--plot", "--sweep", "7,13", "-k", "all", "-i", "1")
-        self.shows(root, results)
-        texts = [text_of(text) for text in labels(root)]
-        others, = [text for text in texts if text.startswith("Grey: ")]
-        hidden = int(others.split()[1])
-        names = [group.find(f"{SVG}title").text for group in groups(root, "series")]
-        shown = [name for name in names if any(text.startswith(name) for text in texts)]
-        self.assertGreaterEqual(len(shown), 8)
-        self.assertGreater(hidden, 0)
-
-    def test_a_choice_that_varies_goes_by_its_own_name(self):
-        root, results = self.draw("--plot", "--sweep", "1,64", "-k", "auto")
-        title = groups(root, "series")[0].find(f"{SVG}title").text
-        chosen = {result["kernel"] for result in results}
-        self.assertEqual(title, "auto" if len(chosen) > 1 else f"auto: {chosen.pop()}")
+    def test_peaks(self):
+        for changes, note, n in (
+            ({"peak_gflops": None, "peak_source": "unknown: no clock"},
+             "The f32 peak is unknown: no clock; --peak of gemmcl bench sets it.", 0),
+            ({"peak_source": "set with --peak"}, "The peak: set with --peak.", 1),
+        ):
+            rows = [row("one", size, 1, **changes) for size in (16, 32)]
+            for chart in plot.lines_chart, plot.bars_chart, plot.roofline_chart:
+                axes, texts = self.draw(chart, rows[:1] if chart == plot.bars_chart else rows)
+                self.assertIn(note, "\n".join(texts))
+                self.assertEqual("peak 200 GFLOPS" in texts, n == 1)
+                if chart != plot.bars_chart:
+                    self.assertEqual(len(self.peaks(axes)), n)
 
 
 class Bars(Chart):
-    def test_sorted_with_parts_of_the_peak(self):
-        root, results = self.draw(
-            "--plot", *SQUARES, "-k", ",".join(KERNELS), "--peak", "1000"
-        )
-        self.shows(root, results)
-        ranked = sorted(results, key=lambda result: -result["gflops"])
-        bars = [group.find(f"{SVG}rect") for group in groups(root, "series")]
-        self.assertEqual(
-            [group.find(f"{SVG}title").text for group in groups(root, "series")],
-            [result["kernel"] for result in ranked],
-        )
-        x = scale_of(ticks_of(root, "middle"), float)
-        for bar, result in zip(bars, ranked):
-            self.assertAlmostEqual(float(bar.get("x")), x(0), delta=0.1)
-            self.assertAlmostEqual(float(bar.get("width")), x(result["gflops"]) - x(0), delta=0.1)
-        texts = [text_of(text) for text in labels(root)]
-        for result in results:
-            self.assertIn(f"{100 * result['efficiency']:.1f} %", texts)
-        self.assertEqual(len(groups(root, "peak")), 1)
-
-    def test_every_kernel(self):
-        root, results = self.draw("--plot", "-M", 7, "-N", 7, "-K", 7, "-i", 1, "-k", "all")
-        self.shows(root, results)
-        texts = [text_of(text) for text in labels(root)]
-        for result in results:
-            self.assertIn(result["kernel"], texts)
+    def test_the_fastest_first(self):
+        for n in 3, 40:
+            rows = [row(f"kernel_{i}", 48, 50 + i) for i in range(n)] + [row("no_time", 48, None)]
+            axes, texts = self.draw(plot.bars_chart, rows)
+            self.assertEqual([bar.get_width() for bar in axes.patches],
+                             [50 + i for i in reversed(range(n))])
+            # The first is at the top.
+            self.assertGreater(*(bar.get_window_extent().y0 for bar in axes.patches[:2]))
+            self.assertEqual([text.get_text() for text in axes.get_yticklabels()],
+                             [f"kernel_{i}" for i in reversed(range(n))])
+            shape = "M × N × K = 48 × 48 × 48"
+            for text in ("GEMM speed by kernel", "Speed (GFLOPS)", "of peak", "52.0", "26.0 %",
+                         f"A $5_GPU^2$. f32, row-major, {shape}, median of 2 runs"):
+                self.assertIn(text, texts)
 
 
 class Roofline(Chart):
     def test_points_under_a_roof(self):
-        root, results = self.draw(
-            "--roofline", "--sweep", "16:128", "-k", ",".join(KERNELS), "--peak", "200",
-            "--bandwidth", "10", "--beta", "1"
-        )
-        self.shows(root, results)
-
-        def intensity(m, n, k):
-            return 2 * m * n * k / (4 * (m * k + k * n + 2 * m * n))
-
-        self.stands_where_it_says(root, intensity, math.log, math.log)
-        x = scale_of(ticks_of(root, "middle"), math.log)
-        y = scale_of(ticks_of(root, "end"), math.log)
-        slope, = groups(root, "bandwidth")[0].iter(f"{SVG}polyline")
-        start, end = (tuple(map(float, pair.split(","))) for pair in slope.get("points").split())
-        self.assertAlmostEqual(end[0], x(20), delta=0.1)
-        self.assertAlmostEqual(end[1], y(200), delta=0.1)
-        self.assertLess(start[0], end[0])
-        for size in (16, 32, 64, 128):
-            self.assertIn(str(size), [text_of(text) for text in labels(root)])
-        self.assertIn("set with --bandwidth", text_of(root))
-        self.assertIn("Arithmetic intensity (FLOP/byte)", [text_of(text) for text in labels(root)])
-
-    def test_bandwidth_is_measured(self):
-        with tempfile.TemporaryDirectory() as directory:
-            path = os.path.join(directory, "roof.svg")
-            said = self.ends(0, "bench", *SQUARES, "-i", 1, "--roofline", path).stdout
-            root = ElementTree.parse(path).getroot()
-        rate, = re.findall(r"(?m)^Memory +([\d.]+) GB/s: .*clEnqueueCopyBuffer", said)
-        shown, = re.findall(r"memory ([\d.]+) GB/s", text_of(groups(root, "bandwidth")[0]))[:1]
-        self.assertAlmostEqual(float(shown), float(rate), delta=0.51)
-        self.assertGreater(float(rate), 0)
-        self.assertIn("clEnqueueCopyBuffer", text_of(root))
+        rows = [row(name, size, size, beta=1, precision=precision) for size in (16, 32, 256)
+                for name, precision in (("a", "f32"), ("b", "f16"))]
+        axes, texts = self.draw(plot.roofline_chart, rows)
+        self.shows(axes, rows, lambda r: 2 * r["m"] / (16 if r["requested"] == "a" else 14))
+        slope, = (line for line in axes.get_lines() if line.get_xydata()[-1].tolist() == [20, 200])
+        start = slope.get_xydata()[0]
+        self.assertTrue(math.isclose(start[1], 10 * start[0]) and start[0] < 2)
+        for text in ("GEMM roofline", "Arithmetic intensity (FLOP/byte)", "memory 10.0 GB/s", "16",
+                     "Matrix size s (M × N × K = s × s × s)", "f32 peak 200 GFLOPS", "256",
+                     "The f32 peak: 5 x 40 MHz.\nMemory: set with --bandwidth."):
+            self.assertIn(text, texts)
+        rows[0]["gflops"] = 40
+        _, texts = self.draw(plot.roofline_chart, rows)
+        self.assertRegex("\n".join(texts), "Points above the slope: matrices that were in caches.")
 
 
-class Files(tool.TestCase):
-    def test_names_that_look_like_something_else(self):
-        for name in ("a b.svg", "<&\">'.svg", "-x.svg", "%s%n.svg", "new\nline", b"\xff\xfe.svg"):
-            with self.subTest(name=name), tempfile.TemporaryDirectory() as directory:
-                path = os.path.join(os.fsencode(directory), os.fsencode(name))
-                self.ends(
-                    0, "bench", *SQUARES, "-i", 1, "-k", "gemm_naive",
-                    f"--plot={os.fsdecode(path)}"
-                )
-                self.assertEqual(os.listdir(os.fsencode(directory)), [os.fsencode(name)])
-                ElementTree.parse(path)
+class Script(tool.TestCase):
+    def plot(self, results, *arguments):
+        return subprocess.run([sys.executable, SCRIPT, "-", *arguments], input=json.dumps(results),
+                              capture_output=True, text=True, check=False)
 
-    def test_places_where_nothing_can_be_written(self):
-        with tempfile.TemporaryDirectory() as directory:
-            for path in ("/nonexistent/directory/chart.svg", directory):
-                for option in ("--plot", "--roofline", "--json"):
-                    with self.subTest(option=option, path=path):
-                        says = rf"^gemmcl bench: {option} cannot write the file \"{path}\": .*\.\n$"
-                        self.refuses(1, says, "bench", *SQUARES, option, path)
+    def test_charts_of_bench(self):
+        results = self.read("bench", "--sweep", "16,32", "-k", "naive", "-i", 1, "--bandwidth", 10,
+                            "--json", "-")
+        results = [{**one, "device": ROW["device"]} for one in results]
+        with tempfile.TemporaryDirectory() as folder:
+            charts = [Path(folder, name) for name in ("a.svg", "b.svg", "c.png", "d.svg")]
+            for chart in charts:
+                said = self.plot(results, chart, *(["--roofline"] if chart == charts[3] else []))
+                self.assertEqual((said.returncode, said.stderr), (0, ""))
+            one, same, png, roofline = (chart.read_bytes() for chart in charts)
+        self.assertEqual(one, same)
+        self.assertEqual(png[:4], b"\x89PNG")
+        self.assertIn(ROW["device"], "".join(ElementTree.fromstring(one).itertext()))
+        self.assertIn("GEMM roofline", "".join(ElementTree.fromstring(roofline).itertext()))
 
-    def test_standard_output(self):
-        said = self.ends(0, "bench", *SQUARES, "-i", 1, "--plot", "-")
-        self.assertEqual(ElementTree.fromstring(said.stdout.encode()).tag, f"{SVG}svg")
-        self.assertIn("GFLOPS", said.stderr)
-
-    def test_wrong_command_lines(self):
-        for pattern, *arguments in (
-            ("Only one of", "--plot", "-", "--json", "-"),
-            ("Only one of", "--plot", "-", "--roofline", "-"),
-            ("-i must be 1 or more", "--plot", "x.svg", "-i", 0),
-            ("-i must be 1 or more", "--roofline", "x.svg", "-i", 0),
-            ("--bandwidth takes more than 0", "--roofline", "x.svg", "--bandwidth", "-1"),
-            ("--bandwidth takes a finite number", "--bandwidth", "much"),
-            ("--plot", "--plot"),
+    def test_refusals(self):
+        one, two = row("a", 8, 1.0), row("a", 16, 1.0)
+        for says, results, *arguments in (
+            ("no measured rate", []),
+            ("no measured rate", [row("a", 8, None)]),
+            ("not from gemmcl bench", [{}]),
+            ("differ in device", [one, {**two, "device": "another"}]),
+            ("more than one size", [one, {**two, "k": 5}]),
+            ("needs --bandwidth", [{**one, "bandwidth_gbs": None}], "--roofline"),
+            ("No such file", [one]),
         ):
-            with self.subTest(arguments=arguments):
-                self.refuses(2, pattern, "bench", *arguments)
-                self.assertFalse(os.path.exists("x.svg"))
+            said = self.plot(results, "/nonexistent/chart.svg", *arguments)
+            self.assertRegex(said.stderr, f"^gemmcl-plot: <stdin> .*{says}.*\n$")
+            self.assertEqual(said.returncode, 1)
 
 
 if __name__ == "__main__":
