@@ -23,7 +23,7 @@ bench_gflops (const GemmclGemm *gemm, gdouble ms)
 static gboolean
 run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms, GError **error)
 {
-  return tool_check_interrupt (error) && bench_run_once (problem, plan, 0, ms, error);
+  return tool_check_interrupt (error) && bench_run_once (problem, plan, ms, error);
 }
 
 static gboolean

@@ -181,7 +181,7 @@ bench_get_duration (cl_event first, cl_event last, gdouble *ms, GError **error)
 }
 
 gboolean
-bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gsize m, gdouble *ms, GError **error)
+bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms, GError **error)
 {
   const GemmclData a = {.kind = GEMMCL_DATA_BUFFER, .objects = {problem->device_a}};
   const GemmclData d = {.kind = GEMMCL_DATA_BUFFER, .objects = {problem->device_d}};
@@ -189,7 +189,6 @@ bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gsize m, gdouble 
   cl_event first = NULL, last = NULL;
   gboolean ok;
 
-  run.m = m;
   run.alpha = problem->gemm.alpha;
   run.beta = problem->gemm.beta;
   run.a = &a;

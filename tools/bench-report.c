@@ -18,41 +18,7 @@ enum {
   COLUMN_ERROR,
   COLUMN_BOUND,
   COLUMN_CHECK,
-  N_COLUMNS,
 };
-
-struct _BenchReport {
-  FILE *out;
-  const BenchSetup *setup;
-  ToolColumn columns[N_COLUMNS];
-  gboolean hidden[N_COLUMNS];
-  gboolean each_run;
-  json_t *json;
-};
-
-static gchar *
-format_sizes (gsize m, gsize n, gsize k)
-{
-  return g_strdup_printf ("%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT, m, n, k);
-}
-
-/* Prints the cells whose columns are not hidden. The last ones may be NULL. */
-static void
-print_row (BenchReport *self, const gchar *const cells[N_COLUMNS])
-{
-  ToolColumn columns[N_COLUMNS];
-  const gchar *shown[N_COLUMNS];
-  guint n = 0, last = 0;
-
-  for (guint i = 0; i < N_COLUMNS; i++) {
-    if (self->hidden[i])
-      continue;
-    columns[n] = self->columns[i];
-    shown[n++] = cells[i] != NULL ? cells[i] : "";
-    last = cells[i] != NULL ? n : last;
-  }
-  tool_table_row (self->out, columns, shown, last);
-}
 
 static void
 print_head (BenchReport *self)
@@ -95,81 +61,51 @@ static void
 fit_columns (BenchReport *self)
 {
   const BenchSetup *setup = self->setup;
-  const gchar *titles[N_COLUMNS];
 
   for (guint i = 0; i < setup->sizes->sizes->len; i++) {
     GemmclGemm gemm = setup->gemm;
     g_autofree gchar *sizes = NULL;
     bench_sizes_apply (setup->sizes, i, &gemm);
-    sizes = format_sizes (gemm.m, gemm.n, gemm.k);
+    sizes = tool_problem_get_name (gemm.m, gemm.n, gemm.k);
     tool_table_fit (&self->columns[COLUMN_SIZES], sizes);
   }
   for (guint i = 0; i < setup->names->len; i++)
     tool_table_fit (&self->columns[COLUMN_KERNEL], g_ptr_array_index (setup->names, i));
   /* If a kernel will be chosen, the column must fit all of them. */
-  for (guint i = 0; i < gemmcl_get_n_kernels () && !self->hidden[COLUMN_CHOICE]; i++)
+  for (guint i = 0; i < gemmcl_get_n_kernels () && !self->columns[COLUMN_CHOICE].hidden; i++)
     tool_table_fit (&self->columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
-  for (guint i = 0; i < N_COLUMNS; i++) {
-    titles[i] = self->columns[i].title;
-    tool_table_fit (&self->columns[i], titles[i]);
-  }
-  print_row (self, titles);
+  tool_table_titles (self->out, self->columns, BENCH_N_COLUMNS);
 }
 
-BenchReport *
-bench_report_new (FILE *out, const BenchSetup *setup)
+void
+bench_report_start (BenchReport *self, FILE *out, const BenchSetup *setup)
 {
-  BenchReport *self = g_new0 (BenchReport, 1);
-
   *self = (BenchReport){
       .out = out,
       .setup = setup,
       /* With one kernel and one size each run is a line; otherwise only the median is. */
       .each_run = setup->names->len == 1 && setup->sizes->sizes->len == 1,
-      .columns = {[COLUMN_SIZES] = {"M x N x K", 0, FALSE},
-                  [COLUMN_KERNEL] = {"kernel", 0, FALSE},
-                  [COLUMN_CHOICE] = {"choice", 8, FALSE},
+      .columns = {[COLUMN_SIZES] = {"M x N x K", .hidden = setup->sizes->sizes->len == 1},
+                  [COLUMN_KERNEL] = {"kernel"},
+                  [COLUMN_CHOICE] = {"choice", 8, .hidden = !lets_choose (setup)},
                   [COLUMN_MIN] = {"min ms", 10, TRUE},
                   [COLUMN_MEDIAN] = {"median ms", 10, TRUE},
                   [COLUMN_GFLOPS] = {"GFLOPS", 9, TRUE},
                   [COLUMN_EFFICIENCY] = {"efficiency", 0, TRUE},
-                  [COLUMN_ERROR] = {"max error", 0, TRUE},
-                  [COLUMN_BOUND] = {"bound", 9, TRUE},
-                  [COLUMN_CHECK] = {"check", 8, FALSE}},
-      .hidden = {[COLUMN_SIZES] = setup->sizes->sizes->len == 1,
-                 [COLUMN_CHOICE] = !lets_choose (setup),
-                 [COLUMN_ERROR] = !setup->verify,
-                 [COLUMN_BOUND] = !setup->verify,
-                 [COLUMN_CHECK] = !setup->verify},
+                  [COLUMN_ERROR] = {"max error", 0, TRUE, !setup->verify},
+                  [COLUMN_BOUND] = {"bound", 9, TRUE, !setup->verify},
+                  [COLUMN_CHECK] = {"check", 8, FALSE, !setup->verify}},
       .json = json_array (),
   };
   print_head (self);
   fit_columns (self);
-  return self;
 }
 
-void
-bench_report_free (BenchReport *self)
+/* Returns: the share of the peak; NaN if it is unknown. */
+static gdouble
+get_efficiency (const BenchSetup *setup, gdouble gflops)
 {
-  json_decref (self->json);
-  g_free (self);
-}
-
-static gchar *
-format_efficiency (const BenchReport *self, gdouble gflops)
-{
-  return self->setup->peak > 0 && isfinite (gflops)
-             ? g_strdup_printf ("%.1f %%", 100 * gflops / self->setup->peak)
-             : g_strdup ("-");
-}
-
-/* @format: such as "%.4f". Returns: a dash for NaN. */
-static gchar *
-format_number (const gchar *format, gdouble number)
-{
-  gchar text[G_ASCII_DTOSTR_BUF_SIZE];
-
-  return g_strdup (isnan (number) ? "-" : g_ascii_formatd (text, sizeof text, format, number));
+  return setup->peak > 0 ? gflops / setup->peak : NAN;
 }
 
 static void
@@ -179,14 +115,15 @@ print_runs (BenchReport *self, const GemmclGemm *gemm, const BenchResult *result
     gdouble ms = g_array_index (result->times, gdouble, i);
     gdouble gflops = bench_gflops (gemm, ms);
     g_autofree gchar *name = g_strdup_printf ("  run %u", i + 1);
-    g_autofree gchar *time = format_number ("%.4f", ms);
-    g_autofree gchar *rate = format_number ("%.2f", gflops);
-    g_autofree gchar *efficiency = format_efficiency (self, gflops);
-    const gchar *cells[N_COLUMNS] = {[COLUMN_KERNEL] = name,
-                                     [COLUMN_MIN] = time,
-                                     [COLUMN_GFLOPS] = rate,
-                                     [COLUMN_EFFICIENCY] = efficiency};
-    print_row (self, cells);
+    g_autofree gchar *time = tool_format_number ("%.4f", ms, "");
+    g_autofree gchar *rate = tool_format_number ("%.2f", gflops, "");
+    g_autofree gchar *efficiency =
+        tool_format_number ("%.1f", 100 * get_efficiency (self->setup, gflops), " %");
+    const gchar *cells[BENCH_N_COLUMNS] = {[COLUMN_KERNEL] = name,
+                                           [COLUMN_MIN] = time,
+                                           [COLUMN_GFLOPS] = rate,
+                                           [COLUMN_EFFICIENCY] = efficiency};
+    tool_table_row (self->out, self->columns, cells, BENCH_N_COLUMNS);
   }
 }
 
@@ -204,14 +141,14 @@ make_json (const BenchSetup *setup, const GemmclGemm *gemm, const gchar *name,
       " s:o, s:o, s:s, s:o, s:o, s:s?, s:o, s:o, s:o}",
       "device", tool_json_string (setup->info->name), "requested", name, "kernel", result->kernel,
       "choice", gemmcl_choice_source_get_name (result->choice), "precision",
-      gemmcl_precision_get_name (precision), "layout",
-      gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row" : "col", "trans_a", gemm->trans_a, "trans_b",
-      gemm->trans_b, "alpha", (gdouble)gemm->alpha, "beta", (gdouble)gemm->beta, "m",
-      (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "iterations",
-      (int)setup->iterations, "time_ms", "min", tool_json_number (result->min), "median",
-      tool_json_number (result->median), "max", tool_json_number (result->max), "gflops",
-      tool_json_number (result->gflops), "peak_gflops", tool_json_number (peak), "peak_source",
-      setup->peak_source, "efficiency", tool_json_number (result->gflops / peak), "bandwidth_gbs",
+      gemmcl_precision_get_name (precision), "layout", tool_layout_get_name (gemm->layout),
+      "trans_a", gemm->trans_a, "trans_b", gemm->trans_b, "alpha", (gdouble)gemm->alpha, "beta",
+      (gdouble)gemm->beta, "m", (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k",
+      (json_int_t)gemm->k, "iterations", (int)setup->iterations, "time_ms", "min",
+      tool_json_number (result->min), "median", tool_json_number (result->median), "max",
+      tool_json_number (result->max), "gflops", tool_json_number (result->gflops), "peak_gflops",
+      tool_json_number (peak), "peak_source", setup->peak_source, "efficiency",
+      tool_json_number (get_efficiency (setup, result->gflops)), "bandwidth_gbs",
       tool_json_number (bandwidth), "bandwidth_source", setup->bandwidth_source, "verified",
       result->verified ? json_boolean (result->right) : json_null (), "max_error",
       tool_json_number (result->max_error), "error_bound", tool_json_number (result->error_bound));
@@ -221,14 +158,15 @@ void
 bench_report_add (BenchReport *self, const GemmclGemm *gemm, const gchar *name,
                   const BenchResult *result)
 {
-  g_autofree gchar *sizes = format_sizes (gemm->m, gemm->n, gemm->k);
-  g_autofree gchar *min = format_number ("%.4f", result->min);
-  g_autofree gchar *median = format_number ("%.4f", result->median);
-  g_autofree gchar *gflops = format_number ("%.2f", result->gflops);
-  g_autofree gchar *efficiency = format_efficiency (self, result->gflops);
-  g_autofree gchar *max_error = format_number ("%.3g", result->max_error);
-  g_autofree gchar *bound = format_number ("%.3g", result->error_bound);
-  const gchar *cells[N_COLUMNS] = {
+  g_autofree gchar *sizes = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
+  g_autofree gchar *min = tool_format_number ("%.4f", result->min, "");
+  g_autofree gchar *median = tool_format_number ("%.4f", result->median, "");
+  g_autofree gchar *gflops = tool_format_number ("%.2f", result->gflops, "");
+  g_autofree gchar *efficiency =
+      tool_format_number ("%.1f", 100 * get_efficiency (self->setup, result->gflops), " %");
+  g_autofree gchar *max_error = tool_format_number ("%.3g", result->max_error, "");
+  g_autofree gchar *bound = tool_format_number ("%.3g", result->error_bound, "");
+  const gchar *cells[BENCH_N_COLUMNS] = {
       [COLUMN_SIZES] = sizes,
       [COLUMN_KERNEL] = result->kernel,
       [COLUMN_CHOICE] = gemmcl_choice_source_get_name (result->choice),
@@ -245,7 +183,7 @@ bench_report_add (BenchReport *self, const GemmclGemm *gemm, const gchar *name,
 
   if (self->each_run)
     print_runs (self, gemm, result);
-  print_row (self, cells);
+  tool_table_row (self->out, self->columns, cells, BENCH_N_COLUMNS);
   if (result->times->len > 0 && isnan (result->median))
     fprintf (self->out, "  The device measured no time.\n");
   json_array_append_new (self->json, make_json (self->setup, gemm, name, result));
@@ -254,17 +192,9 @@ bench_report_add (BenchReport *self, const GemmclGemm *gemm, const gchar *name,
 void
 bench_report_skip (BenchReport *self, const GemmclGemm *gemm, const gchar *kernel, const gchar *why)
 {
-  g_autofree gchar *sizes = format_sizes (gemm->m, gemm->n, gemm->k);
-  const ToolColumn columns[] = {
-      self->columns[COLUMN_SIZES], self->columns[COLUMN_KERNEL], {"", 0, FALSE}};
-  const gchar *cells[] = {sizes, kernel, why};
-  const guint first = self->hidden[COLUMN_SIZES] ? 1 : 0;
+  g_autofree gchar *sizes = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
+  /* The reason is in the place of the first number. */
+  const gchar *cells[] = {[COLUMN_SIZES] = sizes, [COLUMN_KERNEL] = kernel, [COLUMN_MIN] = why};
 
-  tool_table_row (self->out, columns + first, cells + first, G_N_ELEMENTS (cells) - first);
-}
-
-const json_t *
-bench_report_get_json (const BenchReport *self)
-{
-  return self->json;
+  tool_table_row (self->out, self->columns, cells, G_N_ELEMENTS (cells));
 }

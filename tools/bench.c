@@ -172,7 +172,6 @@ wants_all (void)
 static GPtrArray *
 list_kernels (GError **error)
 {
-  static const gchar *const choosers[] = {DEFAULT_KERNEL, "rules", NULL};
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_auto (GStrv) asked =
       g_strsplit (options.kernel != NULL ? options.kernel : DEFAULT_KERNEL, ",", -1);
@@ -180,8 +179,7 @@ list_kernels (GError **error)
   for (guint i = 0; wants_all () && i < gemmcl_get_n_kernels (); i++)
     g_ptr_array_add (names, (gpointer)gemmcl_get_kernel (i)->name);
   for (guint i = 0; !wants_all () && asked[i] != NULL; i++) {
-    const gchar *name = g_strv_contains (choosers, asked[i]) ? g_intern_string (asked[i])
-                                                             : tool_find_kernel (asked[i], error);
+    const gchar *name = tool_find_choice (asked[i], error);
     if (name == NULL)
       return NULL;
     g_ptr_array_add (names, (gpointer)name);
@@ -194,7 +192,7 @@ typedef struct {
   BenchSetup setup;
   BenchSizes *sizes;
   GemmclContext *context;
-  BenchReport *report;
+  BenchReport report;
   /* For each name: a result exceeded its error bound. */
   gboolean *wrong;
 } Bench;
@@ -202,7 +200,7 @@ typedef struct {
 static void
 bench_clear (Bench *self)
 {
-  g_clear_pointer (&self->report, bench_report_free);
+  g_clear_pointer (&self->report.json, json_decref);
   g_clear_pointer (&self->setup.names, g_ptr_array_unref);
   g_clear_pointer (&self->setup.bandwidth_source, g_free);
   g_clear_pointer (&self->sizes, bench_sizes_free);
@@ -228,13 +226,13 @@ measure_size (Bench *self, guint size, GError **error)
     g_autoptr (BenchResult) result = NULL;
     tool_adopt_precision (&problem->gemm, name);
     if (wants_all () && !gemmcl_kernel_fits (self->context, name, &problem->gemm, &why)) {
-      bench_report_skip (self->report, &gemm, name, why->message);
+      bench_report_skip (&self->report, &gemm, name, why->message);
       continue;
     }
     result = bench_measure (problem, name, options.iterations, options.validation, error);
     if (result == NULL)
       return FALSE;
-    bench_report_add (self->report, &gemm, name, result);
+    bench_report_add (&self->report, &gemm, name, result);
     self->wrong[i] |= result->verified && !result->right;
   }
   return TRUE;
@@ -278,11 +276,10 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
     return FALSE;
   self.wrong = g_new0 (gboolean, setup->names->len);
   tool_catch_interrupt ();
-  self.report = bench_report_new (is_stdout (options.json) ? stderr : stdout, setup);
+  bench_report_start (&self.report, is_stdout (options.json) ? stderr : stdout, setup);
   ok = measure (&self, error);
   /* Results are written even if a later kernel failed. The first error is reported. */
-  if (options.json != NULL &&
-      !tool_json_write (bench_report_get_json (self.report), options.json, ok ? error : NULL))
+  if (options.json != NULL && !tool_json_write (self.report.json, options.json, ok ? error : NULL))
     return FALSE;
   return ok;
 }

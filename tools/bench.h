@@ -53,14 +53,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchProblem, bench_problem_free)
 /**
  * bench_run_once:
  * @plan: a plan for the problem, with its B
- * @m: rows of A and D in this run; 0: all
  * @ms: (out): milliseconds by the device's clock, from the start of the run to its end, with all
  *   steps, such as the copy of A to an OpenCL image; NaN if the device measured no time, as with
  *   drivers without a GPU
  *
  * Returns: %FALSE with an error of the library.
  */
-gboolean bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gsize m, gdouble *ms,
+gboolean bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms,
                          GError **error);
 
 /** bench_check_cl: Returns: %FALSE with #GEMMCL_ERROR_OPENCL unless @status, the result of @call,
@@ -216,32 +215,36 @@ typedef struct {
   gchar *bandwidth_source;
 } BenchSetup;
 
+#define BENCH_N_COLUMNS 10
+
 /**
  * BenchReport:
+ * @out: the stream for the text; borrowed
+ * @setup: the measurements; borrowed
+ * @columns: of the table
+ * @each_run: the table has a row for each run, not only for the median
+ * @json: a list with an object for each added result; owned
  *
  * The output of bench, written as results arrive: a head, a row for each kernel and size, and
  * the same as JSON.
  */
-typedef struct _BenchReport BenchReport;
+typedef struct {
+  FILE *out;
+  const BenchSetup *setup;
+  ToolColumn columns[BENCH_N_COLUMNS];
+  gboolean each_run;
+  json_t *json;
+} BenchReport;
 
-/**
- * bench_report_new:
- * @out: the stream for the text; borrowed
- * @setup: the measurements; borrowed
- *
- * Prints the head.
- */
-BenchReport *bench_report_new (FILE *out, const BenchSetup *setup);
-
-void bench_report_free (BenchReport *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchReport, bench_report_free)
+/** bench_report_start: Prepares @self, which is zeros, and prints the head. */
+void bench_report_start (BenchReport *self, FILE *out, const BenchSetup *setup);
 
 /**
  * bench_report_add:
  * @gemm: the problem, with its sizes
  * @name: the kernel, as the user named it
  *
- * Prints a row and keeps it for bench_report_get_json().
+ * Prints a row and keeps it as JSON.
  */
 void bench_report_add (BenchReport *self, const GemmclGemm *gemm, const gchar *name,
                        const BenchResult *result);
@@ -249,6 +252,3 @@ void bench_report_add (BenchReport *self, const GemmclGemm *gemm, const gchar *n
 /** bench_report_skip: Prints that @kernel was not measured, and @why. */
 void bench_report_skip (BenchReport *self, const GemmclGemm *gemm, const gchar *kernel,
                         const gchar *why);
-
-/** bench_report_get_json: Returns: (transfer none): a list with an object for each added result. */
-const json_t *bench_report_get_json (const BenchReport *self);

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "check-worker.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -219,8 +219,7 @@ set_result (json_t *answer, const gchar *result, const GemmclGemm *gemm, const P
   g_autofree gchar *text =
       g_strdup_printf ("%s, %zu x %zu x %zu: %s", product->name, gemm->m, gemm->n, gemm->k, why);
 
-  json_object_set_new (answer, "result", json_string (result));
-  json_object_set_new (answer, "why", tool_json_string (text));
+  check_set_result (answer, result, text);
 }
 
 /* Returns: FALSE if the row failed, so that no other problem is needed. */

@@ -132,16 +132,16 @@ check_find_candidate (const json_t *entry, const gchar *kernel)
   return NULL;
 }
 
-/* Returns: "12.3 %", or "-" without a number. */
 static gchar *
-format_number (const json_t *object, const gchar *key, gdouble factor, gint digits,
-               const gchar *unit)
+format_gflops (const json_t *candidate)
 {
-  const json_t *number = json_object_get (object, key);
+  return tool_format_number ("%.1f", tool_json_get_number (candidate, "gflops"), "");
+}
 
-  if (!json_is_number (number))
-    return g_strdup ("-");
-  return g_strdup_printf ("%.*f%s", digits, factor * json_number_value (number), unit);
+static gchar *
+format_share (const json_t *candidate)
+{
+  return tool_format_number ("%.1f", 100 * tool_json_get_number (candidate, "efficiency"), " %");
 }
 
 static void
@@ -153,11 +153,11 @@ print_entry (FILE *out, const ToolColumn *columns, const json_t *entry)
       tool_problem_get_name (json_integer_value (json_object_get (entry, "m")),
                              json_integer_value (json_object_get (entry, "n")),
                              json_integer_value (json_object_get (entry, "k")));
-  g_autofree gchar *rules_gflops = format_number (rules, "gflops", 1, 1, "");
-  g_autofree gchar *rules_share = format_number (rules, "efficiency", 100, 1, " %");
-  g_autofree gchar *gflops = format_number (fastest, "gflops", 1, 1, "");
-  g_autofree gchar *share = format_number (fastest, "efficiency", 100, 1, " %");
-  g_autofree gchar *gain = format_number (entry, "gain", 1, 2, "");
+  g_autofree gchar *rules_gflops = format_gflops (rules);
+  g_autofree gchar *rules_share = format_share (rules);
+  g_autofree gchar *gflops = format_gflops (fastest);
+  g_autofree gchar *share = format_share (fastest);
+  g_autofree gchar *gain = tool_format_number ("%.2f", tool_json_get_number (entry, "gain"), "");
   const gchar *cells[N_COLUMNS] = {
       [COLUMN_SIZES] = sizes,
       [COLUMN_PRECISION] = tool_json_get_string (entry, "precision"),

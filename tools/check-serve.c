@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "check-worker.h"
+#include "check.h"
 
 #include "devices.h"
 #include "gemmcl-tuning.h"
@@ -17,6 +17,7 @@
 typedef struct {
   GemmclContext *context;
   CheckTime *time;
+  GemmclGemm gemm; /* the problem of @time */
 } Server;
 
 static void
@@ -25,12 +26,6 @@ server_clear (Server *self)
   g_clear_pointer (&self->time, check_time_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Server, server_clear)
-
-static gsize
-get_size (const json_t *object, const gchar *key)
-{
-  return (gsize)json_integer_value (json_object_get (object, key));
-}
 
 static json_t *
 list_rows (GemmclContext *context)
@@ -70,19 +65,15 @@ list_candidates (GemmclContext *context, const GemmclGemm *gemm)
 }
 
 static json_t *
-describe_shape (GemmclContext *context, gsize m, gsize n, gsize k)
+describe_shape (GemmclContext *context, GemmclGemm gemm)
 {
   static const GemmclPrecision precisions[] = {GEMMCL_PRECISION_F32, GEMMCL_PRECISION_BF16,
                                                GEMMCL_PRECISION_F16, GEMMCL_PRECISION_I8};
   json_t *list = json_array ();
 
   for (guint i = 0; i < G_N_ELEMENTS (precisions); i++) {
-    GemmclGemm gemm = GEMMCL_GEMM_INIT;
     json_t *candidates;
 
-    gemm.m = m;
-    gemm.n = n;
-    gemm.k = k;
     gemm.precision = precisions[i];
     candidates = list_candidates (context, &gemm);
     if (candidates != NULL)
@@ -90,39 +81,31 @@ describe_shape (GemmclContext *context, gsize m, gsize n, gsize k)
                                               gemmcl_precision_get_name (gemm.precision),
                                               "candidates", candidates));
   }
-  return json_pack ("{s:I, s:I, s:I, s:o}", "m", (json_int_t)m, "n", (json_int_t)n, "k",
-                    (json_int_t)k, "precisions", list);
+  return json_pack ("{s:I, s:I, s:I, s:o}", "m", (json_int_t)gemm.m, "n", (json_int_t)gemm.n, "k",
+                    (json_int_t)gemm.k, "precisions", list);
 }
 
-static json_t *
-list_usual_shapes (GemmclContext *context)
-{
-  const gsize large =
-      gemmcl_context_get_device_info (context)->peak_gflops >= LARGE_GFLOPS ? 4096 : 2048;
-  const gsize shapes[CHECK_N_SHAPES][3] = {
-      {1024, 1024, 1024}, {64, 1024, 1024}, {16, 1024, 1024},  {3600, 96, 147},
-      {1, 4096, 4096},    {64, 4096, 4096}, {256, 4096, 4096}, {large, large, large}};
-  json_t *list = json_array ();
-
-  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
-    json_array_append_new (list,
-                           describe_shape (context, shapes[i][0], shapes[i][1], shapes[i][2]));
-  return list;
-}
-
+/* @asked: a list of operands; empty for the shapes of a whole check. */
 static json_t *
 list_shapes (GemmclContext *context, const json_t *asked)
 {
-  json_t *list = json_array (), *sizes;
-  gsize i;
+  const gdouble peak = gemmcl_context_get_device_info (context)->peak_gflops;
+  const gchar *usual[CHECK_N_SHAPES + 1] = {"1024,1024,1024", "64,1024,1024",  "16,1024,1024",
+                                            "3600,96,147",    "1,4096,4096",   "64,4096,4096",
+                                            "256,4096,4096",  "2048,2048,2048"};
+  const gsize n_asked = json_array_size (asked);
+  g_autofree const gchar **operands = g_new0 (const gchar *, n_asked + 1);
+  const GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_autoptr (GArray) problems = NULL;
+  json_t *list = json_array ();
 
-  json_array_foreach (asked, i, sizes)
-  {
-    json_array_append_new (list,
-                           describe_shape (context, json_integer_value (json_array_get (sizes, 0)),
-                                           json_integer_value (json_array_get (sizes, 1)),
-                                           json_integer_value (json_array_get (sizes, 2))));
-  }
+  if (peak >= LARGE_GFLOPS)
+    usual[CHECK_N_SHAPES - 1] = "4096,4096,4096";
+  for (gsize i = 0; i < n_asked; i++)
+    operands[i] = json_string_value (json_array_get (asked, i));
+  problems = tool_problems_new (n_asked > 0 ? operands : usual, &gemm, NULL);
+  for (guint i = 0; problems != NULL && i < problems->len; i++)
+    json_array_append_new (list, describe_shape (context, g_array_index (problems, GemmclGemm, i)));
   return list;
 }
 
@@ -130,7 +113,6 @@ static json_t *
 serve_facts (Server *self, const json_t *request)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
-  const json_t *asked = json_object_get (request, "shapes");
   const gboolean shares = gemmcl_device_info_has_extension (info, "cl_intel_va_api_media_sharing");
 
   json_t *device = tool_devices_make_json (0, info);
@@ -141,8 +123,7 @@ serve_facts (Server *self, const json_t *request)
   json_object_set_new (device, "ip_version", json_integer (info->ip_version));
   return json_pack ("{s:o, s:b, s:o, s:o}", "device", device, "shares_surfaces", shares, "rows",
                     list_rows (self->context), "shapes",
-                    json_is_array (asked) ? list_shapes (self->context, asked)
-                                          : list_usual_shapes (self->context));
+                    list_shapes (self->context, json_object_get (request, "shapes")));
 }
 
 static const GemmclKernelInfo *
@@ -177,25 +158,19 @@ serve_build (Server *self, const json_t *request)
 }
 
 static json_t *
-serve_shape (Server *self, const json_t *request)
-{
-  g_autoptr (GError) error = NULL;
-
-  g_clear_pointer (&self->time, check_time_free);
-  self->time = check_time_new (self->context, get_size (request, "m"), get_size (request, "n"),
-                               get_size (request, "k"), &error);
-  return self->time != NULL ? json_object () : tool_child_make_error (error);
-}
-
-static json_t *
 serve_prepare (Server *self, const json_t *request)
 {
-  GemmclPrecision precision;
+  GemmclGemm gemm = GEMMCL_GEMM_INIT, *known = &self->gemm;
+  g_autoptr (GError) error = NULL;
 
-  if (self->time == NULL ||
-      !tool_parse_precision (tool_json_get_string (request, "precision"), &precision, NULL))
+  if (!tool_child_read_problem (request, &gemm))
     return NULL;
-  return check_time_prepare (self->time, precision, tool_json_get_string (request, "kernel"));
+  if (gemm.m != known->m || gemm.n != known->n || gemm.k != known->k)
+    g_clear_pointer (&self->time, check_time_free);
+  *known = gemm;
+  if (self->time == NULL && (self->time = check_time_new (self->context, &gemm, &error)) == NULL)
+    return tool_child_make_error (error);
+  return check_time_prepare (self->time, gemm.precision, tool_json_get_string (request, "kernel"));
 }
 
 static json_t *
@@ -210,8 +185,8 @@ static const struct {
   const gchar *word;
   json_t *(*serve) (Server *self, const json_t *request);
 } requests[] = {
-    {"facts", serve_facts}, {"build", serve_build},     {"row", serve_row},
-    {"shape", serve_shape}, {"prepare", serve_prepare}, {"time", serve_time},
+    {"facts", serve_facts},     {"build", serve_build}, {"row", serve_row},
+    {"prepare", serve_prepare}, {"time", serve_time},
 };
 
 static json_t *

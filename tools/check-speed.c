@@ -1,7 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <math.h>
-
 #include "check.h"
 #include "options.h"
 #include "tool.h"
@@ -14,51 +12,30 @@
 #define MOST_TURN_SECONDS 1.5
 #define HANG_SECONDS      15.0
 
-/* The current problem: its shape, and the generation of the worker that has its matrices. */
+/* A shape, and the end of its share of the time. */
 typedef struct {
   Check *check;
   const json_t *shape;
-  guint generation;
   gint64 deadline;
 } Shape;
 
-static gdouble
-get_limit (const Shape *self)
-{
-  return MIN (check_get_left (self->check->deadline) + LAST_SECONDS, self->check->patience);
-}
-
-/* Makes the worker allocate the matrices. */
-static json_t *
-send_shape (Shape *self, GError **error)
-{
-  json_t *request =
-      json_pack ("{s:s, s:O, s:O, s:O}", "do", "shape", "m", json_object_get (self->shape, "m"),
-                 "n", json_object_get (self->shape, "n"), "k", json_object_get (self->shape, "k"));
-  json_t *answer = tool_child_ask (self->check->worker, request, get_limit (self), error);
-
-  self->generation = tool_child_get_generation (self->check->worker);
-  return answer;
-}
-
-/* Builds and tries @candidate and sets its result. Returns: FALSE if the check cannot go on. */
+/* Builds and tries @candidate and sets its result, or that of @entry if there is no memory for the
+ * matrices. Returns: FALSE if the check cannot go on. */
 static gboolean
-prepare (Shape *self, const json_t *entry, json_t *candidate, GError **error)
+prepare (const Check *check, json_t *entry, json_t *candidate, GError **error)
 {
-  ToolChild *worker = self->check->worker;
-  const gdouble limit = get_limit (self);
-  g_autoptr (json_t) answer = NULL;
+  const gdouble limit = MIN (check_get_left (check->deadline) + LAST_SECONDS, check->patience);
+  json_t *request = json_pack (
+      "{s:s, s:O, s:O, s:O, s:O, s:O}", "do", "prepare", "m", json_object_get (entry, "m"), "n",
+      json_object_get (entry, "n"), "k", json_object_get (entry, "k"), "precision",
+      json_object_get (entry, "precision"), "kernel", json_object_get (candidate, "kernel"));
   GError *why = NULL;
+  g_autoptr (json_t) answer = tool_child_ask (check->worker, request, limit, &why);
 
-  answer = tool_child_ask (worker,
-                           json_pack ("{s:s, s:O, s:O}", "do", "prepare", "precision",
-                                      json_object_get (entry, "precision"), "kernel",
-                                      json_object_get (candidate, "kernel")),
-                           limit, &why);
   if (answer == NULL)
-    return check_explain (candidate, limit < self->check->patience, why, error);
+    return check_explain (candidate, limit < check->patience, why, error);
   if (json_is_true (json_object_get (answer, "error")))
-    check_set_result (candidate, "not reached", tool_json_get_string (answer, "why"));
+    check_set_result (entry, "not reached", tool_json_get_string (answer, "why"));
   else
     json_object_update (candidate, answer);
   return TRUE;
@@ -66,50 +43,36 @@ prepare (Shape *self, const json_t *entry, json_t *candidate, GError **error)
 
 /* Prepares all candidates. After a loss the ones with the result "ok" are prepared again. */
 static gboolean
-prepare_all (Shape *self, json_t *entry, gint64 deadline, GError **error)
+prepare_all (const Check *check, json_t *entry, gint64 deadline, GError **error)
 {
   json_t *candidates = json_object_get (entry, "candidates");
+  gsize i = 0;
 
-  for (gsize i = 0; i < json_array_size (candidates);) {
+  while (i < json_array_size (candidates) && tool_json_get_string (entry, "result") == NULL) {
     json_t *candidate = json_array_get (candidates, i);
     const gchar *result = tool_json_get_string (candidate, "result");
-    GError *why = NULL;
 
-    if (result != NULL && !g_str_equal (result, "ok")) {
+    if (result != NULL && !g_str_equal (result, "ok"))
       i++;
-      continue;
-    }
-    if (check_get_left (i > 0 ? deadline : self->check->deadline) <= 0.0) {
+    else if (check_get_left (i > 0 ? deadline : check->deadline) <= 0.0)
       check_set_result (candidate, "not reached", NULL);
-      continue;
-    }
-    if (self->generation != tool_child_get_generation (self->check->worker)) {
-      g_autoptr (json_t) answer = send_shape (self, &why);
-      if (answer == NULL)
-        return check_explain (entry, FALSE, why, error);
-    }
-    if (!prepare (self, entry, candidate, error))
+    else if (!prepare (check, entry, candidate, error))
       return FALSE;
-    i = g_str_equal (tool_json_get_string (candidate, "result"), "lost") ? 0 : i + 1;
+    else
+      i = g_strcmp0 (tool_json_get_string (candidate, "result"), "lost") == 0 ? 0 : i + 1;
   }
   return TRUE;
-}
-
-static gdouble
-get_number (const json_t *object, const gchar *key)
-{
-  const json_t *number = json_object_get (object, key);
-
-  return json_is_number (number) ? json_number_value (number) : NAN;
 }
 
 static void
 set_time (const Shape *self, json_t *candidate, const json_t *time)
 {
-  const gdouble peak = get_number (json_object_get (self->check->report, "device"), "peak_gflops");
-  const gdouble ms = get_number (time, "ms");
-  const gdouble gflops = 2.0 * get_number (self->shape, "m") * get_number (self->shape, "n") *
-                         get_number (self->shape, "k") / (ms * 1e6);
+  const gdouble peak =
+      tool_json_get_number (json_object_get (self->check->report, "device"), "peak_gflops");
+  const gdouble ms = tool_json_get_number (time, "ms");
+  const gdouble gflops = 2.0 * tool_json_get_number (self->shape, "m") *
+                         tool_json_get_number (self->shape, "n") *
+                         tool_json_get_number (self->shape, "k") / (ms * 1e6);
 
   json_object_update (candidate, (json_t *)time);
   json_object_set_new (candidate, "gflops", tool_json_number (gflops));
@@ -126,19 +89,20 @@ conclude (Shape *self, json_t *entry, const json_t *times)
   json_array_foreach (times, i, time)
   {
     set_time (self, check_find_candidate (entry, tool_json_get_string (time, "kernel")), time);
-    if (fastest == NULL || get_number (time, "ms") < get_number (fastest, "ms"))
+    if (fastest == NULL || tool_json_get_number (time, "ms") < tool_json_get_number (fastest, "ms"))
       fastest = time;
   }
   if (fastest == NULL)
     return;
   json_object_set (entry, "fastest", json_object_get (fastest, "kernel"));
   rules = check_find_candidate (entry, tool_json_get_string (entry, "rules"));
-  json_object_set_new (entry, "gain",
-                       tool_json_number (get_number (rules, "ms") / get_number (fastest, "ms")));
+  json_object_set_new (
+      entry, "gain",
+      tool_json_number (tool_json_get_number (rules, "ms") / tool_json_get_number (fastest, "ms")));
   tool_progress_set_best (
       self->check->progress, tool_json_get_string (fastest, "kernel"),
-      get_number (check_find_candidate (entry, tool_json_get_string (fastest, "kernel")),
-                  "gflops"));
+      tool_json_get_number (check_find_candidate (entry, tool_json_get_string (fastest, "kernel")),
+                            "gflops"));
 }
 
 static json_t *
@@ -167,10 +131,9 @@ measure (Shape *self, json_t *entry, gdouble seconds, GError **error)
   GError *why = NULL;
   gdouble turns;
 
-  if (!prepare_all (self, entry, deadline, error))
+  if (!prepare_all (self->check, entry, deadline, error))
     return FALSE;
-  if (tool_json_get_string (entry, "result") != NULL ||
-      self->generation != tool_child_get_generation (self->check->worker))
+  if (tool_json_get_string (entry, "result") != NULL)
     return TRUE;
   turns = CLAMP (check_get_left (deadline), 0.0, MOST_TURN_SECONDS);
   answer =
@@ -186,29 +149,16 @@ static gboolean
 check_shape (Shape *self, GError **error)
 {
   const json_t *precisions = json_object_get (self->shape, "precisions"), *precision;
-  json_t *speed = json_object_get (self->check->report, "speed");
-  g_autoptr (json_t) answer = NULL;
-  g_autofree gchar *refused = NULL;
-  GError *why = NULL;
   gsize i;
 
-  if (check_get_left (self->check->deadline) > 0.0)
-    answer = send_shape (self, &why);
-  if (why != NULL && why->domain != TOOL_CHILD_ERROR) {
-    g_propagate_error (error, why);
-    return FALSE;
-  }
-  if (why != NULL || json_is_true (json_object_get (answer, "error")))
-    refused = g_strdup (why != NULL ? why->message : tool_json_get_string (answer, "why"));
-  g_clear_error (&why);
   json_array_foreach (precisions, i, precision)
   {
     const gdouble share = check_get_left (self->deadline) / (json_array_size (precisions) - i);
     json_t *entry = make_entry (self, precision);
 
-    json_array_append_new (speed, entry);
-    if (answer == NULL || refused != NULL)
-      check_set_result (entry, "not reached", refused);
+    json_array_append_new (json_object_get (self->check->report, "speed"), entry);
+    if (check_get_left (self->check->deadline) <= 0.0)
+      check_set_result (entry, "not reached", NULL);
     else if (!measure (self, entry, share, error))
       return FALSE;
   }

@@ -1,8 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "check-worker.h"
-
-#include "bench.h"
+#include "check.h"
 
 /* A kernel that takes more than this multiple of the fastest time gets no turns. */
 #define TOO_SLOW 4.0
@@ -36,16 +34,11 @@ kernel_free (gpointer data)
 }
 
 CheckTime *
-check_time_new (GemmclContext *context, gsize m, gsize n, gsize k, GError **error)
+check_time_new (GemmclContext *context, const GemmclGemm *gemm, GError **error)
 {
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
-  BenchProblem *problem;
+  BenchProblem *problem = bench_problem_new (context, gemm, error);
   CheckTime *self;
 
-  gemm.m = m;
-  gemm.n = n;
-  gemm.k = k;
-  problem = bench_problem_new (context, &gemm, error);
   if (problem == NULL)
     return NULL;
   self = g_new0 (CheckTime, 1);
@@ -88,7 +81,7 @@ try_plan (BenchProblem *problem, GemmclPlan *plan, gdouble *least, gchar **wrong
   if (!gemmcl_plan_set_b (plan, problem->weights, error) || !bench_spoil_output (problem, error))
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (ms); i++)
-    if (!bench_run_once (problem, plan, 0, &ms[i], error))
+    if (!bench_run_once (problem, plan, &ms[i], error))
       return FALSE;
   if (!bench_read_output (problem, error))
     return FALSE;
@@ -97,15 +90,6 @@ try_plan (BenchProblem *problem, GemmclPlan *plan, gdouble *least, gchar **wrong
   if (*wrong == NULL)
     *wrong = describe_wrong (problem, problem->gemm.m - 1);
   return TRUE;
-}
-
-static void
-set_failed (json_t *answer, const GError *error)
-{
-  json_object_set_new (answer, "result", json_string ("failed"));
-  json_object_set_new (answer, "why", tool_json_string (error->message));
-  if (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL))
-    json_object_set_new (answer, "lost", json_true ());
 }
 
 json_t *
@@ -118,18 +102,21 @@ check_time_prepare (CheckTime *self, GemmclPrecision precision, const gchar *nam
   gdouble ms = 0.0;
   Kernel *kernel;
 
+  if (precision != self->problem->gemm.precision)
+    g_ptr_array_set_size (self->kernels, 0);
   self->problem->gemm.precision = precision;
   plan = gemmcl_plan_new (self->problem->context, &self->problem->gemm, name, &error);
   if (plan != NULL)
     check_exact_add_build (plan, answer);
   if (plan == NULL || !try_plan (self->problem, plan, &ms, &wrong, &error)) {
-    set_failed (answer, error);
+    check_set_result (answer, "failed", error->message);
+    json_object_set_new (answer, "lost",
+                         json_boolean (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL)));
     return answer;
   }
   json_object_set_new (answer, "ms", json_real (ms));
   if (wrong != NULL) {
-    json_object_set_new (answer, "result", json_string ("wrong"));
-    json_object_set_new (answer, "why", json_string (wrong));
+    check_set_result (answer, "wrong", wrong);
     return answer;
   }
   kernel = g_new0 (Kernel, 1);
@@ -158,7 +145,7 @@ run_turn (const BenchProblem *problem, Kernel *kernel, GError **error)
   for (guint i = 0; i < runs; i++) {
     gdouble ms;
 
-    if (!bench_run_once (problem, kernel->plan, 0, &ms, error))
+    if (!bench_run_once (problem, kernel->plan, &ms, error))
       return FALSE;
     g_array_append_val (kernel->times, ms);
   }

@@ -8,28 +8,11 @@
 #define LAUNCH  "gst-launch-1.0"
 #define INSPECT "gst-inspect-1.0"
 
-/* Most characters of the output of a failed pipeline in the report. */
-#define MOST_SAID 2000
-
-/* The result of a program: its output, and how it ended. */
-typedef struct {
-  GString *said;
-  gchar *why;
-  gboolean passed;
-  gboolean late;
-} Ending;
-
-static void
-ending_clear (Ending *self)
-{
-  g_string_free (self->said, TRUE);
-  g_free (self->why);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Ending, ending_clear)
-
+/* Runs a program. @said: its last lines. @why: (out) (nullable): the reason of its failure. Returns:
+ * FALSE with an error after a Ctrl-C, or if it cannot be started. */
 static gboolean
-run_program (Check *check, const gchar *const *arguments, gdouble seconds, Ending *ending,
-             GError **error)
+run_program (Check *check, const gchar *const *arguments, gdouble seconds, GString *said,
+             gchar **why, GError **error)
 {
   const gint64 deadline = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
   g_autoptr (ToolProcess) child =
@@ -40,17 +23,13 @@ run_program (Check *check, const gchar *const *arguments, gdouble seconds, Endin
   if (child == NULL)
     return FALSE;
   while ((read = tool_process_read (child, deadline, &line)) == TOOL_READ_LINE) {
-    g_autofree gchar *owned G_GNUC_UNUSED = line, *valid = g_utf8_make_valid (line, -1);
-
-    g_string_append_printf (ending->said, "%s\n", valid);
-    if (ending->said->len > MOST_SAID)
-      g_string_erase (ending->said, 0, ending->said->len - MOST_SAID);
+    tool_keep_line (said, line);
+    g_free (line);
   }
-  ending->late = read == TOOL_READ_LATE;
-  if (read == TOOL_READ_END)
-    ending->passed = tool_process_finish (child, &ending->why);
-  else if (ending->late)
-    ending->why = g_strdup_printf ("It did not end in %.0f seconds.", seconds);
+  if (read == TOOL_READ_LATE)
+    *why = g_strdup_printf ("It did not end in %.0f seconds.", seconds);
+  else if (read == TOOL_READ_END && tool_process_finish (child, why))
+    g_clear_pointer (why, g_free);
   return tool_check_interrupt (error);
 }
 
@@ -67,15 +46,15 @@ static gboolean
 has_element (Check *self, const gchar *element, gint64 deadline, gboolean *has, GError **error)
 {
   const gchar *const arguments[] = {INSPECT, "--exists", element, NULL};
-  g_auto (Ending) ending = {.said = g_string_new (NULL)};
-  g_autofree gchar *why = NULL;
+  g_autoptr (GString) said = g_string_new (NULL);
+  g_autofree gchar *why = NULL, *absent = NULL;
 
-  if (!run_program (self, arguments, check_get_left (deadline), &ending, error))
+  if (!run_program (self, arguments, check_get_left (deadline), said, &why, error))
     return FALSE;
-  *has = ending.passed;
-  why = g_strdup_printf ("GStreamer has no element %s here.", element);
+  *has = why == NULL;
+  absent = g_strdup_printf ("GStreamer has no element %s here.", element);
   if (!*has)
-    set_result (self, "absent", why, NULL);
+    set_result (self, "absent", absent, NULL);
   return TRUE;
 }
 
@@ -110,12 +89,13 @@ run_pipeline (Check *self, gint64 deadline, GError **error)
                                     "!",
                                     "fakesink",
                                     NULL};
-  g_auto (Ending) ending = {.said = g_string_new (NULL)};
+  g_autoptr (GString) said = g_string_new (NULL);
+  g_autofree gchar *why = NULL;
 
-  if (!run_program (self, arguments, check_get_left (deadline), &ending, error))
+  if (!run_program (self, arguments, check_get_left (deadline), said, &why, error))
     return FALSE;
-  set_result (self, ending.passed ? "passed" : "failed", ending.passed ? NULL : ending.why,
-              ending.passed ? NULL : g_strstrip (ending.said->str));
+  set_result (self, why == NULL ? "passed" : "failed", why,
+              why == NULL ? NULL : g_strstrip (said->str));
   return TRUE;
 }
 

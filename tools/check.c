@@ -5,7 +5,6 @@
 #include <math.h>
 #include <sys/utsname.h>
 
-#include "check-worker.h"
 #include "gemmcl.h"
 #include "tool.h"
 #include "options.h"
@@ -111,23 +110,16 @@ parse_kernels (GPtrArray **names, GError **error)
   return TRUE;
 }
 
-/* Parses the operands: [[M, N, K] ...]; null without any. */
+/* Checks the operands. Returns: the same as a list; NULL with an error. */
 static json_t *
 parse_shapes (gchar **operands, GError **error)
 {
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
   g_autoptr (GArray) problems = tool_problems_new ((const gchar *const *)operands, &gemm, error);
-  json_t *shapes;
+  json_t *shapes = problems != NULL ? json_array () : NULL;
 
-  if (problems == NULL)
-    return NULL;
-  shapes = problems->len > 0 ? json_array () : json_null ();
-  for (guint i = 0; i < problems->len; i++) {
-    const GemmclGemm *one = &g_array_index (problems, GemmclGemm, i);
-
-    json_array_append_new (shapes, json_pack ("[I, I, I]", (json_int_t)one->m, (json_int_t)one->n,
-                                              (json_int_t)one->k));
-  }
+  for (; shapes != NULL && *operands != NULL; operands++)
+    json_array_append_new (shapes, json_string (*operands));
   return shapes;
 }
 
@@ -230,7 +222,7 @@ static gboolean
 check (Check *self, json_t *shapes, GPtrArray *names, gdouble seconds, GError **error)
 {
   const gint64 start = g_get_monotonic_time ();
-  const guint n_shapes = json_is_array (shapes) ? json_array_size (shapes) : CHECK_N_SHAPES;
+  const guint n_asked = json_array_size (shapes), n_shapes = n_asked > 0 ? n_asked : CHECK_N_SHAPES;
   g_autoptr (json_t) found = NULL;
   guint n_faults;
   gboolean ok;

@@ -30,7 +30,7 @@
 #define MOST_LOSSES 4
 
 /* Most characters that are kept of the last output of a driver or a compiler. */
-#define MOST_SAID 1000
+#define MOST_SAID 2000
 
 /* Prefix of answers; other lines come from a driver or a compiler. */
 #define ANSWER "gemmcl-answer "
@@ -161,6 +161,16 @@ tool_process_read (ToolProcess *self, gint64 deadline, gchar **line)
   return TOOL_READ_LINE;
 }
 
+void
+tool_keep_line (GString *said, const gchar *line)
+{
+  g_autofree gchar *valid = g_utf8_make_valid (line, -1);
+
+  g_string_append_printf (said, "%s\n", valid);
+  if (said->len > MOST_SAID)
+    g_string_erase (said, 0, said->len - MOST_SAID);
+}
+
 gboolean
 tool_process_finish (ToolProcess *self, gchar **why)
 {
@@ -181,8 +191,7 @@ struct _ToolChild {
   gpointer data;
   gchar **command;
   ToolProcess *process;
-  GString *said; /* the other lines since the last answer */
-  guint generation;
+  GString *said;   /* the other lines since the last answer */
   guint losses;    /* in a row */
   gchar *why_lost; /* the reason of the last loss */
 };
@@ -198,7 +207,6 @@ tool_child_new (const gchar *subcommand, void (*tick) (gpointer data), gpointer 
 
   self->tick = tick;
   self->data = data;
-  self->generation = 1;
   g_ptr_array_insert (command, 0, executable != NULL ? executable : g_strdup (EXECUTABLE));
   g_ptr_array_insert (command, 1, g_strdup (subcommand));
   g_ptr_array_insert (command, 2, g_strdup ("--worker"));
@@ -216,12 +224,6 @@ tool_child_free (ToolChild *self)
   g_strfreev (self->command);
   g_free (self->why_lost);
   g_free (self);
-}
-
-guint
-tool_child_get_generation (const ToolChild *self)
-{
-  return self->generation;
 }
 
 static gboolean
@@ -250,20 +252,9 @@ lose (ToolChild *self, ToolChildError code, const gchar *why, GError **error)
 
   g_clear_pointer (&self->process, tool_process_free);
   self->losses++;
-  self->generation++;
   g_free (self->why_lost);
   self->why_lost = g_strdup_printf ("%s%s%s", why, *said ? " It said last: " : "", said);
   g_set_error_literal (error, TOOL_CHILD_ERROR, code, self->why_lost);
-}
-
-static void
-keep (ToolChild *self, const gchar *line)
-{
-  g_autofree gchar *valid = g_utf8_make_valid (line, -1);
-
-  g_string_append_printf (self->said, "%s\n", valid);
-  if (self->said->len > MOST_SAID)
-    g_string_erase (self->said, 0, self->said->len - MOST_SAID);
 }
 
 /* Returns: the next answer. Other lines are kept for the message of a loss. */
@@ -282,7 +273,7 @@ read_answer (ToolChild *self, gdouble seconds, GError **error)
       if (g_str_has_prefix (line, ANSWER) &&
           (answer = json_loads (line + strlen (ANSWER), 0, NULL)) != NULL)
         return answer;
-      keep (self, line);
+      tool_keep_line (self->said, line);
       break;
     case TOOL_READ_END:
       tool_process_finish (self->process, &why);
@@ -334,6 +325,17 @@ json_t *
 tool_child_ask (ToolChild *self, json_t *request, gdouble seconds, GError **error)
 {
   return tool_child_send (self, request, error) ? tool_child_read (self, seconds, error) : NULL;
+}
+
+gboolean
+tool_child_read_problem (const json_t *request, GemmclGemm *gemm)
+{
+  gemm->m = (gsize)json_integer_value (json_object_get (request, "m"));
+  gemm->n = (gsize)json_integer_value (json_object_get (request, "n"));
+  gemm->k = (gsize)json_integer_value (json_object_get (request, "k"));
+  return tool_parse_precision (tool_json_get_string (request, "precision"), &gemm->precision,
+                               NULL) &&
+         tool_parse_layout (tool_json_get_string (request, "layout"), &gemm->layout, NULL);
 }
 
 /* Begins a new line, since a driver may have printed an incomplete one. */

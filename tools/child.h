@@ -49,6 +49,10 @@ typedef enum {
  */
 ToolRead tool_process_read (ToolProcess *self, gint64 deadline, gchar **line);
 
+/** tool_keep_line: Appends @line to @said, the last lines of a program, as UTF-8; the first ones
+ * are cut off after 2000 characters. */
+void tool_keep_line (GString *said, const gchar *line);
+
 /**
  * tool_process_finish:
  * @why: (out) (transfer full): a sentence about its end
@@ -105,10 +109,6 @@ ToolChild *tool_child_new (const gchar *command, void (*tick) (gpointer data), g
 void tool_child_free (ToolChild *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (ToolChild, tool_child_free)
 
-/** tool_child_get_generation: Returns: a number, not 0, that changes with each loss. A loss drops
- * the state of the process. */
-guint tool_child_get_generation (const ToolChild *self);
-
 /**
  * tool_child_send:
  * @request: (transfer full): an object
@@ -142,6 +142,10 @@ typedef json_t *(*ToolServe) (gpointer data, GemmclContext *context, const json_
  * Returns: %FALSE with an error if the device cannot be opened.
  */
 gboolean tool_child_serve (ToolServe serve, gpointer data, GError **error);
+
+/** tool_child_read_problem: Sets "m", "n", "k", "precision" and "layout" of @gemm from @request;
+ * without the latter two, f32 and by rows. Returns: %FALSE if one is unknown. */
+gboolean tool_child_read_problem (const json_t *request, GemmclGemm *gemm);
 
 /** tool_child_answer: Writes @answer, (transfer full), to the current request. */
 void tool_child_answer (json_t *answer);

@@ -249,6 +249,14 @@ tool_find_kernel (const gchar *name, GError **error)
 }
 
 const gchar *
+tool_find_choice (const gchar *name, GError **error)
+{
+  static const gchar *const choosers[] = {"auto", "rules", NULL};
+
+  return g_strv_contains (choosers, name) ? g_intern_string (name) : tool_find_kernel (name, error);
+}
+
+const gchar *
 tool_device_type_get_name (GemmclDeviceType type)
 {
   switch (type) {

@@ -110,6 +110,9 @@ gboolean tool_parse_positive (const gchar *option, const gchar *text, gdouble *n
  */
 const gchar *tool_find_kernel (const gchar *name, GError **error);
 
+/** tool_find_choice: The same, which also accepts "auto" and "rules". */
+const gchar *tool_find_choice (const gchar *name, GError **error);
+
 /** tool_device_type_get_name: Returns: "GPU" and so on; static. */
 const gchar *tool_device_type_get_name (GemmclDeviceType type);
 

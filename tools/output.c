@@ -30,15 +30,33 @@ tool_table_titles (FILE *out, ToolColumn *columns, guint n)
 void
 tool_table_row (FILE *out, const ToolColumn *columns, const gchar *const *cells, guint n)
 {
+  const gchar *gap = "";
+
+  while (n > 0 && (cells[n - 1] == NULL || columns[n - 1].hidden))
+    n--;
   for (guint i = 0; i < n; i++) {
-    gint space = columns[i].width - (gint)g_utf8_strlen (cells[i], -1);
+    const gchar *cell = cells[i] != NULL ? cells[i] : "";
+    gint space = columns[i].width - (gint)g_utf8_strlen (cell, -1);
     gint before = columns[i].numbers ? MAX (space, 0) : 0;
     /* No spaces follow the last cell. */
     gint after = columns[i].numbers || i + 1 == n ? 0 : MAX (space, 0);
-    fprintf (out, "%s%*s%s%*s", i > 0 ? GAP : "", before, "", cells[i], after, "");
+    if (columns[i].hidden)
+      continue;
+    fprintf (out, "%s%*s%s%*s", gap, before, "", cell, after, "");
+    gap = GAP;
   }
   fputc ('\n', out);
   fflush (out);
+}
+
+gchar *
+tool_format_number (const gchar *format, gdouble number, const gchar *unit)
+{
+  gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  return isnan (number)
+             ? g_strdup ("-")
+             : g_strconcat (g_ascii_formatd (text, sizeof text, format, number), unit, NULL);
 }
 
 /* Digits of numbers: enough for times and floats, without rounding errors of binary fractions. */
@@ -56,6 +74,14 @@ const gchar *
 tool_json_get_string (const json_t *object, const gchar *key)
 {
   return json_string_value (json_object_get (object, key));
+}
+
+gdouble
+tool_json_get_number (const json_t *object, const gchar *key)
+{
+  const json_t *number = json_object_get (object, key);
+
+  return json_is_number (number) ? json_number_value (number) : NAN;
 }
 
 json_t *

@@ -12,6 +12,7 @@
  * @title: the title; the column is at least as wide
  * @width: the minimum width in characters
  * @numbers: align to the right, not to the left
+ * @hidden: the column is not printed
  *
  * A column of a table that is printed row by row, when each row is known.
  */
@@ -19,6 +20,7 @@ typedef struct {
   const gchar *title;
   gint width;
   gboolean numbers;
+  gboolean hidden;
 } ToolColumn;
 
 /** tool_table_fit: Widens @column to @text. */
@@ -29,10 +31,14 @@ void tool_table_titles (FILE *out, ToolColumn *columns, guint n);
 
 /**
  * tool_table_row:
- * @cells: (array length=n): the texts of the columns, from the left. A row may have fewer cells
- *   than the table, and its last cell may be longer than its column
+ * @cells: (array length=n): the texts of the columns, from the left; %NULL: empty. A row may have
+ *   fewer cells than the table, and its last cell may be longer than its column
  */
 void tool_table_row (FILE *out, const ToolColumn *columns, const gchar *const *cells, guint n);
+
+/** tool_format_number: @format: such as "%.4f". Returns: (transfer full): @number and @unit; a dash
+ * for NaN. */
+gchar *tool_format_number (const gchar *format, gdouble number, const gchar *unit);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
@@ -41,6 +47,9 @@ json_t *tool_json_string (const gchar *text);
 
 /** tool_json_get_string: Returns: (nullable): the string @key of @object. */
 const gchar *tool_json_get_string (const json_t *object, const gchar *key);
+
+/** tool_json_get_number: Returns: the number @key of @object; NaN if it has none. */
+gdouble tool_json_get_number (const json_t *object, const gchar *key);
 
 /** tool_json_number: Returns: @number; null for NaN and infinities, which JSON lacks. */
 json_t *tool_json_number (gdouble number);

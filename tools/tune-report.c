@@ -3,6 +3,7 @@
 #include "tune.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "bench.h"
 #include "options.h"
@@ -15,47 +16,23 @@ enum {
   COLUMN_TUNED,
   COLUMN_TUNED_GFLOPS,
   COLUMN_GAIN,
-  N_COLUMNS,
 };
 
-struct _TuneReport {
-  FILE *out;
-  const GemmclDeviceInfo *info;
-  ToolColumn columns[N_COLUMNS];
-  json_t *json;
+static const ToolColumn titles[TUNE_N_COLUMNS] = {
+    [COLUMN_PROBLEM] = {"M x N x K"},
+    [COLUMN_RULES] = {"rules"},
+    [COLUMN_RULES_GFLOPS] = {"GFLOPS", 8, TRUE},
+    [COLUMN_TUNED] = {"tuned"},
+    [COLUMN_TUNED_GFLOPS] = {"GFLOPS", 8, TRUE},
+    [COLUMN_GAIN] = {"gain", 8, TRUE},
 };
-
-TuneReport *
-tune_report_new (FILE *out, const GemmclDeviceInfo *info)
-{
-  TuneReport *self = g_new0 (TuneReport, 1);
-
-  *self = (TuneReport){
-      .out = out,
-      .info = info,
-      .columns = {[COLUMN_PROBLEM] = {"M x N x K"},
-                  [COLUMN_RULES] = {"rules"},
-                  [COLUMN_RULES_GFLOPS] = {"GFLOPS", 8, TRUE},
-                  [COLUMN_TUNED] = {"tuned"},
-                  [COLUMN_TUNED_GFLOPS] = {"GFLOPS", 8, TRUE},
-                  [COLUMN_GAIN] = {"gain", 8, TRUE}},
-      .json = json_array (),
-  };
-  return self;
-}
-
-void
-tune_report_free (TuneReport *self)
-{
-  json_decref (self->json);
-  g_free (self);
-}
 
 void
 tune_report_start (TuneReport *self, const GArray *problems)
 {
   g_autofree gchar *path = gemmcl_tuning_get_path ();
 
+  memcpy (self->columns, titles, sizeof titles);
   for (guint i = 0; i < problems->len; i++) {
     const GemmclGemm *gemm = &g_array_index (problems, GemmclGemm, i);
     g_autofree gchar *name = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
@@ -67,25 +44,13 @@ tune_report_start (TuneReport *self, const GArray *problems)
   }
   fprintf (self->out, "Device    %s\nDriver    %s\nFile      %s\n\n", self->info->name,
            self->info->driver, path);
-  tool_table_titles (self->out, self->columns, N_COLUMNS);
+  tool_table_titles (self->out, self->columns, TUNE_N_COLUMNS);
 }
 
 static gdouble
 get_gflops (const TuneSearch *search, const TuneCandidate *candidate)
 {
   return candidate != NULL ? bench_gflops (&search->gemm, candidate->ms) : NAN;
-}
-
-static gchar *
-format_gflops (gdouble gflops)
-{
-  return isfinite (gflops) ? g_strdup_printf ("%.2f", gflops) : g_strdup ("-");
-}
-
-static gchar *
-format_gain (gdouble gain)
-{
-  return gain > 1.0 ? g_strdup_printf ("+%.1f %%", 100.0 * (gain - 1.0)) : g_strdup ("-");
 }
 
 static json_t *
@@ -130,10 +95,11 @@ tune_report_add (TuneReport *self, const TuneSearch *search, gboolean stored)
 {
   const GemmclGemm *gemm = &search->gemm;
   g_autofree gchar *problem = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
-  g_autofree gchar *rules = format_gflops (get_gflops (search, search->rules));
-  g_autofree gchar *tuned = format_gflops (get_gflops (search, search->best));
-  g_autofree gchar *gain = format_gain (search->gain);
-  const gchar *cells[N_COLUMNS] = {
+  g_autofree gchar *rules = tool_format_number ("%.2f", get_gflops (search, search->rules), "");
+  g_autofree gchar *tuned = tool_format_number ("%.2f", get_gflops (search, search->best), "");
+  g_autofree gchar *gain =
+      tool_format_number ("%+.1f", search->gain > 1.0 ? 100.0 * (search->gain - 1.0) : NAN, " %");
+  const gchar *cells[TUNE_N_COLUMNS] = {
       [COLUMN_PROBLEM] = problem,
       [COLUMN_RULES] = search->rules != NULL ? search->rules->name : "-",
       [COLUMN_RULES_GFLOPS] = rules,
@@ -142,14 +108,8 @@ tune_report_add (TuneReport *self, const TuneSearch *search, gboolean stored)
       [COLUMN_GAIN] = gain,
   };
 
-  tool_table_row (self->out, self->columns, cells, N_COLUMNS);
+  tool_table_row (self->out, self->columns, cells, TUNE_N_COLUMNS);
   json_array_append_new (self->json, make_json (self, search, stored));
-}
-
-const json_t *
-tune_report_get_json (const TuneReport *self)
-{
-  return self->json;
 }
 
 json_t *
@@ -173,7 +133,7 @@ tune_report_list (FILE *out, const GPtrArray *entries)
     const gchar *precision = gemmcl_precision_get_name (entry->precision);
     const gchar *layout = tool_layout_get_name (entry->layout);
     const gchar *source = gemmcl_choice_source_get_name (entry->source);
-    g_autofree gchar *gflops = format_gflops (entry->gflops);
+    g_autofree gchar *gflops = tool_format_number ("%.2f", entry->gflops, "");
     const gchar *cells[] = {
         g_ptr_array_index (names, i), precision, layout, entry->kernel, gflops, source};
 

@@ -145,19 +145,11 @@ make_request (const Race *self, gboolean all)
   return request;
 }
 
-static gdouble
-get_ms (const json_t *answer)
-{
-  const json_t *ms = json_object_get (answer, "ms");
-
-  return json_is_number (ms) ? json_number_value (ms) : NAN;
-}
-
 /* Handles an announcement or the result of a try. */
 static void
 note_step (Race *self, const gchar *step, const json_t *answer)
 {
-  const gdouble ms = get_ms (answer);
+  const gdouble ms = tool_json_get_number (answer, "ms");
 
   self->under_way = g_str_equal (step, "tried")
                         ? NULL
@@ -188,7 +180,7 @@ note_result (TuneSearch *search, const json_t *answer)
 
     if (candidate == NULL)
       continue;
-    candidate->ms = get_ms (object);
+    candidate->ms = tool_json_get_number (object, "ms");
     g_free (candidate->why);
     candidate->why = g_strdup (tool_json_get_string (object, "why"));
     candidate->faulty = json_is_true (json_object_get (object, "faulty"));

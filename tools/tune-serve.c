@@ -1,6 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "options.h"
 #include "tune.h"
 
 /* Shares of the time: for trying candidates, by the wall clock; for runs, by the device's clock. */
@@ -53,17 +52,6 @@ describe (const GemmclTuningResult *result)
                     "candidates", candidates);
 }
 
-static gboolean
-read_problem (const json_t *request, GemmclGemm *gemm)
-{
-  gemm->m = (gsize)json_integer_value (json_object_get (request, "m"));
-  gemm->n = (gsize)json_integer_value (json_object_get (request, "n"));
-  gemm->k = (gsize)json_integer_value (json_object_get (request, "k"));
-  return tool_parse_precision (tool_json_get_string (request, "precision"), &gemm->precision,
-                               NULL) &&
-         tool_parse_layout (tool_json_get_string (request, "layout"), &gemm->layout, NULL);
-}
-
 static json_t *
 serve (G_GNUC_UNUSED gpointer data, GemmclContext *context, const json_t *request)
 {
@@ -78,7 +66,7 @@ serve (G_GNUC_UNUSED gpointer data, GemmclContext *context, const json_t *reques
   json_t *answer;
   gsize i;
 
-  if (!read_problem (request, &gemm) || !(seconds > 0))
+  if (!tool_child_read_problem (request, &gemm) || !(seconds > 0))
     return NULL;
   json_array_foreach (kernels, i, kernel)
   {

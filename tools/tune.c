@@ -56,7 +56,7 @@ typedef struct {
   gdouble seconds;
   ToolProgress *progress;
   ToolChild *child;
-  TuneReport *report;
+  TuneReport report;
   GHashTable *banned;
   guint n_failed;
 } Tuning;
@@ -65,7 +65,7 @@ static void
 tuning_clear (Tuning *self)
 {
   g_clear_pointer (&self->child, tool_child_free);
-  g_clear_pointer (&self->report, tune_report_free);
+  g_clear_pointer (&self->report.json, json_decref);
   g_clear_pointer (&self->progress, tool_progress_free);
   g_clear_pointer (&self->banned, g_hash_table_unref);
   g_clear_pointer (&self->problems, g_array_unref);
@@ -128,7 +128,7 @@ conclude (Tuning *self, const TuneSearch *search, const GError *why, GError **er
   tool_progress_clear (self->progress);
   print_notes (search, why);
   if (best != NULL || why == NULL)
-    tune_report_add (self->report, search, store && ok);
+    tune_report_add (&self->report, search, store && ok);
   self->n_failed += best == NULL;
   return ok;
 }
@@ -167,7 +167,7 @@ tune_problem (Tuning *self, guint index, GError **error)
 static gboolean
 tune_problems (Tuning *self, GError **error)
 {
-  tune_report_start (self->report, self->problems);
+  tune_report_start (&self->report, self->problems);
   for (guint i = 0; i < self->problems->len; i++)
     if (!tune_problem (self, i, error))
       return FALSE;
@@ -198,13 +198,12 @@ tune (GemmclContext *context, gchar **operands, GError **error)
     tool_problems_add_usual (self.problems, &gemm, info);
   self.progress = tool_progress_new (self.problems->len, self.seconds);
   self.child = tool_child_new ("tune", tool_progress_tick, self.progress);
-  self.report = tune_report_new (get_table_output (), info);
+  self.report = (TuneReport){get_table_output (), info, .json = json_array ()};
   self.banned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   tool_catch_interrupt ();
   ok = tune_problems (&self, error);
   /* Results are written even if a later step failed. The first error is reported. */
-  if (options.json != NULL &&
-      !tool_json_write (tune_report_get_json (self.report), options.json, ok ? error : NULL))
+  if (options.json != NULL && !tool_json_write (self.report.json, options.json, ok ? error : NULL))
     return FALSE;
   return ok;
 }

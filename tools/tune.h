@@ -6,6 +6,8 @@
 #include "gemmcl-tuning.h"
 #include "progress.h"
 
+#define TUNE_N_COLUMNS 6
+
 /**
  * gemmcl tune:
  *
@@ -86,27 +88,28 @@ gboolean tune_search_run (TuneSearch *self, ToolChild *child, gdouble seconds, G
  */
 gboolean tune_serve (GError **error);
 
-/** TuneReport: the results of tune, as JSON and as a table that is printed row by row. */
-typedef struct _TuneReport TuneReport;
-
 /**
- * tune_report_new:
+ * TuneReport:
  * @out: the stream for the table; borrowed
  * @info: the device; borrowed
+ * @columns: of the table
+ * @json: a list with an object for each problem; owned
+ *
+ * The results of tune, as JSON and as a table that is printed row by row.
  */
-TuneReport *tune_report_new (FILE *out, const GemmclDeviceInfo *info);
+typedef struct {
+  FILE *out;
+  const GemmclDeviceInfo *info;
+  ToolColumn columns[TUNE_N_COLUMNS];
+  json_t *json;
+} TuneReport;
 
-void tune_report_free (TuneReport *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (TuneReport, tune_report_free)
-
-/** tune_report_start: Prints the head. @problems: (element-type GemmclGemm): all problems. */
+/** tune_report_start: Sets the columns and prints the head. @problems: (element-type GemmclGemm):
+ * all problems. */
 void tune_report_start (TuneReport *self, const GArray *problems);
 
 /** tune_report_add: Prints and keeps a result. @stored: the best kernel was stored. */
 void tune_report_add (TuneReport *self, const TuneSearch *search, gboolean stored);
-
-/** tune_report_get_json: Returns: (transfer none): a list with an object for each problem. */
-const json_t *tune_report_get_json (const TuneReport *self);
 
 /**
  * tune_report_list:

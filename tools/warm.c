@@ -45,18 +45,13 @@ parse_addend (GemmclAddend *addend, GError **error)
 static gboolean
 describe_problem (GemmclGemm *gemm, const gchar **kernel, GError **error)
 {
-  static const gchar *const choosers[] = {"auto", "rules", NULL};
-
   if (options.batch < 1) {
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--batch takes 1 or more, not %d.",
                  options.batch);
     return FALSE;
   }
-  *kernel = options.kernel != NULL ? options.kernel : "auto";
-  if (!g_strv_contains (choosers, *kernel) &&
-      (*kernel = tool_find_kernel (options.kernel, error)) == NULL)
-    return FALSE;
-  if (!tool_get_epilogue (gemm, NULL, error) ||
+  *kernel = tool_find_choice (options.kernel != NULL ? options.kernel : "auto", error);
+  if (*kernel == NULL || !tool_get_epilogue (gemm, NULL, error) ||
       !tool_parse_layout (options.layout, &gemm->layout, error) ||
       !parse_addend (&gemm->addend, error) ||
       !tool_parse_activation (options.activation, &gemm->activation, error))
