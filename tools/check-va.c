@@ -8,8 +8,8 @@
 #define LAUNCH  "gst-launch-1.0"
 #define INSPECT "gst-inspect-1.0"
 
-/* Runs a program. @said: its last lines. @why: (out) (nullable): the reason of its failure. Returns:
- * FALSE with an error after a Ctrl-C, or if it cannot be started. */
+/* Runs a program. @said: its last lines. @why: (out) (nullable): the reason of its failure.
+ * Returns: FALSE with an error after a Ctrl-C, or if it cannot be started. */
 static gboolean
 run_program (Check *check, const gchar *const *arguments, gdouble seconds, GString *said,
              gchar **why, GError **error)

@@ -8,7 +8,6 @@ import json
 import math
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -32,6 +31,8 @@ ROW = {
     "trans_b": False, "beta": 0, "iterations": 2, "peak_gflops": 200.0, "peak_source": "5 x 40 MHz",
     "bandwidth_gbs": 10.0, "bandwidth_source": "set with --bandwidth",
 }
+SUBTITLE = "A $5_GPU^2$. f32, row-major, "
+SHAPE = "M × N × K = "
 
 
 def row(name, size, gflops, **changes):
@@ -40,135 +41,125 @@ def row(name, size, gflops, **changes):
 
 
 def texts_of(axes):
-    ticks = [*axes.xaxis.get_ticklabels(), *axes.yaxis.get_ticklabels()]
-    return [t for t in (*axes.texts, *ticks, axes.xaxis.label, axes.yaxis.label) if t.get_text()]
+    """Pixels of each text, without its arrow. Texts that are turned by other angles have none."""
+    texts = [*axes.texts, *axes.xaxis.get_ticklabels(), *axes.yaxis.get_ticklabels(),
+             axes.xaxis.label, axes.yaxis.label]
+    return {t.get_text(): Text.get_window_extent(t) if t.get_rotation() in (0, 90) else None
+            for t in texts if t.get_text()}
 
 
-def box_of(text):
-    """The pixels of a text, without its arrow."""
-    return Text.get_window_extent(text)
-
-
-class Chart(tool.TestCase):
-    def draw(self, chart, rows):
-        """Returns the axes and all texts. No text covers another one."""
+class Chart(tool.FolderTestCase):
+    def draw(self, chart, rows, *expected):
+        """Returns the axes and the texts. No text covers another one."""
         with matplotlib.rc_context(plot.STYLE):
             figure = chart(plot.Results(rows))
             figure.set_canvas(FigureCanvasAgg(figure))
             figure.canvas.draw()
         axes, = figure.axes
-        texts = texts_of(axes) + [t for child in axes.child_axes for t in texts_of(child)]
-        boxes = [box_of(text) for text in texts if text.get_rotation() in (0, 90)]
-        for i, box in enumerate(boxes):
-            self.assertEqual(box.count_overlaps(boxes[:i]), 0, texts[i])
-        return axes, [text.get_text() for text in texts]
+        tables = [texts_of(one) for one in (axes, *axes.child_axes)]
+        boxes = [item for table in tables for item in table.items() if item[1]]
+        for i, (text, box) in enumerate(boxes):
+            self.assertEqual(box.count_overlaps([other for _, other in boxes[:i]]), 0, text)
+        texts = {text: box for table in tables for text, box in table.items()}
+        for text in expected:
+            self.assertIn(text, "\n".join(texts) if text.endswith(".") else texts)
+        return axes, texts
 
-    def shows(self, axes, rows, key):
-        """The lines pass through the results."""
-        for line in axes.get_lines():
-            points = [r for r in rows if r["requested"] == line.get_label().split(":")[0]]
-            if points:
-                self.assertEqual(list(line.get_xdata()), [key(r) for r in points])
-                self.assertEqual(list(line.get_ydata()), [r["gflops"] for r in points])
+    def lines(self, axes):
+        return {line.get_label(): line.get_xydata().tolist() for line in axes.get_lines()}
 
-    def peaks(self, axes):
-        return [line for line in axes.get_lines() if set(line.get_ydata()) == {200}]
+    def has_peak(self, axes):
+        return any(set(line.get_ydata()) == {200} for line in axes.get_lines())
 
 
 class Lines(Chart):
     def test_a_line_for_each_kernel(self):
-        rows = [row(name, size, size / (8 + i)) for size in (32, 64, 256)
-                for i, name in enumerate(("auto", "slow", "slower"))]
-        for one in rows:
-            one["kernel"] = one["kernel"].replace("auto", "fast")
-        axes, texts = self.draw(plot.lines_chart, rows)
-        self.shows(axes, rows, lambda r: r["m"])
-        self.assertEqual(len(axes.get_lines()), 4)
-        for text in ("GEMM speed by matrix size", "The f32 peak: 5 x 40 MHz.", "32", "64", "256",
-                     "A $5_GPU^2$. f32, row-major, median of 2 runs", "f32 peak 200 GFLOPS",
-                     "Speed (GFLOPS)", "Matrix size s (M × N × K = s × s × s)", "auto: fast 32.0"):
-            self.assertIn(text, texts)
-        places = {t.get_text(): box_of(t).y0 for t in axes.texts}
-        ends = [places[text] for text in ("auto: fast 32.0", "slow 28.4", "slower 25.6")]
-        self.assertEqual(ends, sorted(ends, reverse=True))
+        rows = [row(name, size, size / (8 + i), kernel=kernel) for size in (32, 64, 256)
+                for i, (name, kernel) in enumerate((("auto", "fast"), ("b", "b"), ("c", "c")))]
+        labels = ("auto: fast 32.0", "b 28.4", "c 25.6")
+        axes, texts = self.draw(
+            plot.lines_chart, rows, "GEMM speed by matrix size", "The f32 peak: 5 x 40 MHz.",
+            "32", "64", "256", SUBTITLE + "median of 2 runs", "f32 peak 200 GFLOPS",
+            "Speed (GFLOPS)", f"Matrix size s ({SHAPE}s × s × s)", *labels
+        )
+        for name in ("auto: fast", "b", "c"):
+            points = [[r["m"], r["gflops"]] for r in rows if r["requested"] == name.split(":")[0]]
+            self.assertEqual(self.lines(axes)[name], points)
+        places = [texts[label].y0 for label in labels]
+        self.assertEqual(places, sorted(places, reverse=True))
         self.assertEqual((axes.get_xscale(), axes.get_ylim()[0]), ("log", 0))
-        self.assertEqual(len(self.peaks(axes)), 1)
+        self.assertTrue(self.has_peak(axes))
 
     def test_a_choice_that_varies(self):
         rows = [row("auto", size, size, kernel=f"for_{size}", n=9, layout="col", trans_b=True,
                     beta=1, iterations=1) for size in (20, 30)]
-        axes, texts = self.draw(plot.lines_chart, rows)
-        self.assertIn("auto 30.0", texts)
-        self.assertIn("Matrix size s (M × N × K = s × 9 × s)", texts)
-        subtitle = "A $5_GPU^2$. f32, column-major, B transposed, C added, median of 1 run"
-        self.assertIn(subtitle, texts)
+        axes, _ = self.draw(
+            plot.lines_chart, rows, "auto 30.0", f"Matrix size s ({SHAPE}s × 9 × s)",
+            "A $5_GPU^2$. f32, column-major, B transposed, C added, median of 1 run"
+        )
         self.assertEqual(axes.get_xscale(), "linear")
 
     def test_many_sizes_and_kernels(self):
         sizes = range(32, 257, 8)
         rows = [row(f"kernel_{i}", size, 30 - i) for size in sizes for i in range(30)]
         for chart in plot.lines_chart, plot.roofline_chart:
-            axes, texts = self.draw(chart, rows)
-            axis = axes.child_axes[0].xaxis if axes.child_axes else axes.xaxis
-            self.assertEqual(len(axis.get_ticklocs()), len(sizes))
-            self.assertTrue({"32", "256"} <= set(texts))
-            note = "Grey: 22 others, which were slower at their last points."
-            self.assertIn(note, "\n".join(texts))
+            axes, texts = self.draw(chart, rows, "32", "256", "kernel_7 23.0",
+                                    "Grey: 22 others, which were slower at their last points.")
             self.assertNotIn("kernel_8 22.0", texts)
-            last, = (box_of(text) for text in axes.texts if text.get_text() == "kernel_7 23.0")
-            self.assertGreater(last.y1, axes.bbox.y0)
+            self.assertGreater(texts["kernel_7 23.0"].y1, axes.bbox.y0)
+            axis = (*axes.child_axes, axes)[0].xaxis
+            self.assertEqual(len(axis.get_ticklocs()), len(sizes))
 
     def test_peaks(self):
-        for changes, note, n in (
+        for changes, note, stated in (
             ({"peak_gflops": None, "peak_source": "unknown: no clock"},
-             "The f32 peak is unknown: no clock; --peak of gemmcl bench sets it.", 0),
-            ({"peak_source": "set with --peak"}, "The peak: set with --peak.", 1),
+             "The f32 peak is unknown: no clock; --peak of gemmcl bench sets it.", False),
+            ({"peak_source": "set with --peak"}, "The peak: set with --peak.", True),
         ):
             rows = [row("one", size, 1, **changes) for size in (16, 32)]
             for chart in plot.lines_chart, plot.bars_chart, plot.roofline_chart:
-                axes, texts = self.draw(chart, rows[:1] if chart == plot.bars_chart else rows)
-                self.assertIn(note, "\n".join(texts))
-                self.assertEqual("peak 200 GFLOPS" in texts, n == 1)
-                if chart != plot.bars_chart:
-                    self.assertEqual(len(self.peaks(axes)), n)
+                bars = chart == plot.bars_chart
+                axes, texts = self.draw(chart, rows[:1] if bars else rows, note)
+                self.assertEqual("peak 200 GFLOPS" in texts, stated)
+                self.assertEqual(bars or self.has_peak(axes), bars or stated)
 
 
 class Bars(Chart):
     def test_the_fastest_first(self):
         for n in 3, 40:
             rows = [row(f"kernel_{i}", 48, 50 + i) for i in range(n)] + [row("no_time", 48, None)]
-            axes, texts = self.draw(plot.bars_chart, rows)
-            self.assertEqual([bar.get_width() for bar in axes.patches],
-                             [50 + i for i in reversed(range(n))])
+            axes, _ = self.draw(
+                plot.bars_chart, rows, "GEMM speed by kernel", "Speed (GFLOPS)", "GFLOPS",
+                "of peak", "52.0", "26.0 %", f"{SUBTITLE}{SHAPE}48 × 48 × 48, median of 2 runs"
+            )
+            ranked = [(50 + i, f"kernel_{i}") for i in reversed(range(n))]
+            widths = [bar.get_width() for bar in axes.patches]
+            names = [text.get_text() for text in axes.get_yticklabels()]
+            self.assertEqual(list(zip(widths, names)), ranked)
             # The first is at the top.
             self.assertGreater(*(bar.get_window_extent().y0 for bar in axes.patches[:2]))
-            self.assertEqual([text.get_text() for text in axes.get_yticklabels()],
-                             [f"kernel_{i}" for i in reversed(range(n))])
-            shape = "M × N × K = 48 × 48 × 48"
-            for text in ("GEMM speed by kernel", "Speed (GFLOPS)", "of peak", "52.0", "26.0 %",
-                         f"A $5_GPU^2$. f32, row-major, {shape}, median of 2 runs"):
-                self.assertIn(text, texts)
 
 
 class Roofline(Chart):
     def test_points_under_a_roof(self):
         rows = [row(name, size, size, beta=1, precision=precision) for size in (16, 32, 256)
                 for name, precision in (("a", "f32"), ("b", "f16"))]
-        axes, texts = self.draw(plot.roofline_chart, rows)
-        self.shows(axes, rows, lambda r: 2 * r["m"] / (16 if r["requested"] == "a" else 14))
-        slope, = (line for line in axes.get_lines() if line.get_xydata()[-1].tolist() == [20, 200])
-        start = slope.get_xydata()[0]
-        self.assertTrue(math.isclose(start[1], 10 * start[0]) and start[0] < 2)
-        for text in ("GEMM roofline", "Arithmetic intensity (FLOP/byte)", "memory 10.0 GB/s", "16",
-                     "Matrix size s (M × N × K = s × s × s)", "f32 peak 200 GFLOPS", "256",
-                     "The f32 peak: 5 x 40 MHz.\nMemory: set with --bandwidth."):
-            self.assertIn(text, texts)
+        axes, _ = self.draw(
+            plot.roofline_chart, rows, "GEMM roofline", "Arithmetic intensity (FLOP/byte)",
+            "memory 10.0 GB/s", f"Matrix size s ({SHAPE}s × s × s)", "f32 peak 200 GFLOPS", "16",
+            "256", "The f32 peak: 5 x 40 MHz.\nMemory: set with --bandwidth."
+        )
+        for name, bytes_per_element in (("a", 16), ("b", 14)):
+            points = [[2 * size / bytes_per_element, size] for size in (16, 32, 256)]
+            self.assertEqual(self.lines(axes)[name], points)
+        (low, rate), = (line[0] for line in self.lines(axes).values() if line[-1] == [20, 200])
+        self.assertTrue(math.isclose(rate, 10 * low) and low < 2)
         rows[0]["gflops"] = 40
-        _, texts = self.draw(plot.roofline_chart, rows)
-        self.assertRegex("\n".join(texts), "Points above the slope: matrices that were in caches.")
+        note = "Points above the slope: matrices that were in caches."
+        self.draw(plot.roofline_chart, rows, note)
 
 
-class Script(tool.TestCase):
+class Script(tool.FolderTestCase):
     def plot(self, results, *arguments):
         return subprocess.run([sys.executable, SCRIPT, "-", *arguments], input=json.dumps(results),
                               capture_output=True, text=True, check=False)
@@ -177,16 +168,15 @@ class Script(tool.TestCase):
         results = self.read("bench", "--sweep", "16,32", "-k", "naive", "-i", 1, "--bandwidth", 10,
                             "--json", "-")
         results = [{**one, "device": ROW["device"]} for one in results]
-        with tempfile.TemporaryDirectory() as folder:
-            charts = [Path(folder, name) for name in ("a.svg", "b.svg", "c.png", "d.svg")]
-            for chart in charts:
-                said = self.plot(results, chart, *(["--roofline"] if chart == charts[3] else []))
-                self.assertEqual((said.returncode, said.stderr), (0, ""))
-            one, same, png, roofline = (chart.read_bytes() for chart in charts)
-        self.assertEqual(one, same)
-        self.assertEqual(png[:4], b"\x89PNG")
-        self.assertIn(ROW["device"], "".join(ElementTree.fromstring(one).itertext()))
-        self.assertIn("GEMM roofline", "".join(ElementTree.fromstring(roofline).itertext()))
+        charts = []
+        for name, *options in (("a.svg",), ("b.svg",), ("c.png",), ("d.svg", "--roofline")):
+            said = self.plot(results, self.path(name), *options)
+            self.assertEqual((said.returncode, said.stderr), (0, ""))
+            charts.append(Path(self.path(name)).read_bytes())
+        self.assertEqual(charts[0], charts[1])
+        self.assertEqual(charts[2][:4], b"\x89PNG")
+        for chart, text in ((charts[0], ROW["device"]), (charts[3], "GEMM roofline")):
+            self.assertIn(text, "".join(ElementTree.fromstring(chart).itertext()))
 
     def test_refusals(self):
         one, two = row("a", 8, 1.0), row("a", 16, 1.0)
