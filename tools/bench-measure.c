@@ -109,24 +109,17 @@ choose_bytes (GemmclContext *context)
   return MAX (bytes / sizeof (cl_uint), 1) * sizeof (cl_uint);
 }
 
-static cl_mem
-make_buffer (GemmclContext *context, gsize bytes, GError **error)
+/* Fills @buffer, since memory may be allocated only when it is first written. */
+static gboolean
+fill (GemmclContext *context, cl_mem buffer, gsize bytes, GError **error)
 {
   const cl_uint pattern = 0x3f800000;
   cl_command_queue queue = gemmcl_context_get_cl_queue (context);
-  cl_int status = CL_SUCCESS;
-  g_auto (cl_mem) buffer = clCreateBuffer (gemmcl_context_get_cl_context (context),
-                                           CL_MEM_READ_WRITE, bytes, NULL, &status);
 
-  if (!bench_check_cl (status, "clCreateBuffer", error))
-    return NULL;
-  /* Memory may be allocated only when it is first written. */
-  if (!bench_check_cl (
-          clEnqueueFillBuffer (queue, buffer, &pattern, sizeof pattern, 0, bytes, 0, NULL, NULL),
-          "clEnqueueFillBuffer", error) ||
-      !bench_check_cl (clFinish (queue), "clFinish", error))
-    return NULL;
-  return g_steal_pointer (&buffer);
+  return bench_check_cl (
+             clEnqueueFillBuffer (queue, buffer, &pattern, sizeof pattern, 0, bytes, 0, NULL, NULL),
+             "clEnqueueFillBuffer", error) &&
+         bench_check_cl (clFinish (queue), "clFinish", error);
 }
 
 static gboolean
@@ -148,14 +141,14 @@ time_copy (GemmclContext *context, cl_mem from, cl_mem to, gsize bytes, gdouble 
 static gboolean
 time_copies (GemmclContext *context, gsize bytes, gdouble *least, GError **error)
 {
-  g_auto (cl_mem) from = NULL;
-  g_auto (cl_mem) to = NULL;
+  cl_context cl = gemmcl_context_get_cl_context (context);
+  cl_int status = CL_SUCCESS;
+  g_auto (cl_mem) from = clCreateBuffer (cl, CL_MEM_READ_WRITE, bytes, NULL, &status);
+  g_auto (cl_mem) to =
+      from != NULL ? clCreateBuffer (cl, CL_MEM_READ_WRITE, bytes, NULL, &status) : NULL;
 
-  from = make_buffer (context, bytes, error);
-  if (from == NULL)
-    return FALSE;
-  to = make_buffer (context, bytes, error);
-  if (to == NULL)
+  if (!bench_check_cl (status, "clCreateBuffer", error) || !fill (context, from, bytes, error) ||
+      !fill (context, to, bytes, error))
     return FALSE;
   *least = G_MAXDOUBLE;
   for (guint i = 0; i < COPIES; i++) {

@@ -194,20 +194,18 @@ static gboolean
 write_report (const Check *self, gint64 start, GError **error)
 {
   const gdouble seconds = (g_get_monotonic_time () - start) / (gdouble)G_USEC_PER_SEC;
-  const gchar *path = options.output != NULL ? options.output : DEFAULT_OUTPUT;
 
   json_object_set_new (self->report, "seconds", json_real (seconds));
-  return tool_json_write (self->report, path, error);
+  return tool_json_write (self->report, options.output, error);
 }
 
 /* Prints the summary, and how to send the report. */
 static void
 conclude (const Check *self)
 {
-  const gboolean piped = g_strcmp0 (options.output, "-") == 0;
+  const gboolean piped = g_str_equal (options.output, "-");
   FILE *out = piped ? stderr : stdout;
-  g_autofree gchar *name =
-      g_filename_display_name (options.output != NULL ? options.output : DEFAULT_OUTPUT);
+  g_autofree gchar *name = g_filename_display_name (options.output);
 
   check_report_print (out, self->report);
   if (!piped)
@@ -234,7 +232,7 @@ check (Check *self, json_t *shapes, GPtrArray *names, gdouble seconds, GError **
   tool_catch_interrupt ();
   found = find_facts (self, shapes, names, error);
   /* Written now, too, so that an output that cannot be written fails early. */
-  if (found == NULL || (g_strcmp0 (options.output, "-") != 0 && !write_report (self, start, error)))
+  if (found == NULL || (!g_str_equal (options.output, "-") && !write_report (self, start, error)))
     return FALSE;
   ok = check_all (self, found, error);
   tool_progress_clear (self->progress);
@@ -261,6 +259,8 @@ run (gchar **operands, GError **error)
   if (!tool_parse_positive ("--seconds", options.seconds, &seconds, error) ||
       !parse_kernels (&names, error))
     return FALSE;
+  if (options.output == NULL)
+    options.output = g_strdup (DEFAULT_OUTPUT);
   shapes = parse_shapes (operands, error);
   return shapes != NULL && check (&self, shapes, names, seconds, error);
 }
