@@ -106,11 +106,8 @@ quietly () {
     exit 1
   fi
 }
-# A build directory that was configured before a peer was installed must look for it again.
-again=()
-[ ! -d "$build" ] || again=(--reconfigure)
-quietly meson setup "${again[@]}" "$build" "$root"
+[ -d "$build" ] || quietly meson setup "$build" "$root"
 quietly ninja -C "$build" peers-programs
 # No bytecode in the source directory.
 PYTHONDONTWRITEBYTECODE=1 \
-  "$python" "$root/tests/bench/peers/main.py" --programs "$build/tests/bench/peers" "$@"
+  "$python" "$root/tests/bench/peers/main.py" --build "$build" "$@"

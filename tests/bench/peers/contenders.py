@@ -1,9 +1,9 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The contenders: the forms that each supports, its command, and its process.
+"""The contenders: the forms that each supports, and its process.
 
 Each contender is a separate process, so that OpenMP runtimes and thread pools do not interfere. See
-process.h for the protocol.
+process.py for the protocol.
 """
 
 import dataclasses
@@ -14,56 +14,53 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).parent
-MISSING = 77
+sys.path.insert(0, str(HERE.parent))
+from library import MISSING  # noqa: E402  pylint: disable=wrong-import-position
 
-# The forms of a row: the product alone; with bias and ReLU; with u8 input and output.
+# The forms of a row: the product alone; with bias and ReLU; with u8 input and output; with softmax
+# and with row outputs (all three, or arg-max).
 PLAIN, LAYER, BYTES = "plain", "layer", "u8"
+ROWS = ("softmax", "rows", "softmax+rows", "softmax+argmax")
+FORMS = (PLAIN, LAYER, BYTES, *ROWS)
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """A contender: its program, a variant, the forms that it supports, and how to install it."""
+    """A contender: the variant in process.py, the forms that it supports, and what installs it."""
 
     name: str
-    program: str
+    variant: str
     forms: tuple
-    variant: str = ""
     install: str = ""
     opencl: bool = False
-
-    def command(self, programs):
-        """The command that starts it, or None if it was not built."""
-        if self.program.endswith(".py"):
-            return [sys.executable, str(HERE / self.program)]
-        path = pathlib.Path(programs) / ("peers-" + self.program)
-        return [str(path)] if path.exists() else None
 
 
 OURS = "gemmcl"
 STREAM = "gemmcl streaming"
 CLOCK = "gemmcl by the device's clock"
 HOST = "gemmcl on host memory"
+APART = "gemmcl in steps"
 CLBLAST = "CLBlast"
 MEMCPY = "memcpy"
 WHEELS = "tools/peers.sh (from PyPI)"
+ONEDNN = "Debian's libdnnl2 or libdnnl3"
 KINDS = (
-    Kind(OURS, "opencl", (PLAIN, LAYER, BYTES), "device", opencl=True),
-    Kind(STREAM, "opencl", (PLAIN, LAYER, BYTES), "stream", opencl=True),
-    Kind(CLOCK, "opencl", (PLAIN, LAYER, BYTES), "clock", opencl=True),
-    Kind(HOST, "opencl", (PLAIN, LAYER, BYTES), "host", opencl=True),
-    Kind("OpenBLAS", "host", (PLAIN,), "openblas", "Debian's libopenblas0"),
-    Kind("oneDNN matmul", "onednn", (PLAIN, LAYER), "matmul",
-         "Debian's libdnnl-dev, then build again"),
-    Kind("oneDNN inner product", "onednn", (PLAIN, LAYER), "inner-product",
-         "Debian's libdnnl-dev, then build again"),
-    Kind("MKL packed", "host", (PLAIN,), "mkl-packed", WHEELS),
-    Kind("MKL", "host", (PLAIN,), "mkl", WHEELS),
-    Kind(CLBLAST, "opencl", (PLAIN,), "clblast", "Debian's libclblast1", opencl=True),
-    Kind("onnxruntime", "peer_onnxruntime.py", (LAYER,), install=WHEELS),
-    Kind("openvino", "peer_openvino.py", (LAYER,), install=WHEELS),
-    Kind(MEMCPY, "memcpy", (BYTES,), install="a compiler with OpenMP"),
+    Kind(OURS, "device", FORMS, opencl=True),
+    Kind(STREAM, "stream", (PLAIN, LAYER, BYTES), opencl=True),
+    Kind(CLOCK, "clock", (PLAIN, LAYER, BYTES), opencl=True),
+    Kind(HOST, "host", (PLAIN, LAYER, BYTES), opencl=True),
+    Kind(APART, "apart", ROWS, opencl=True),
+    Kind("OpenBLAS", "openblas", (PLAIN,), "Debian's libopenblas0"),
+    Kind("oneDNN matmul", "matmul", (PLAIN, LAYER), ONEDNN),
+    Kind("oneDNN inner product", "inner-product", (PLAIN, LAYER), ONEDNN),
+    Kind("MKL packed", "mkl-packed", (PLAIN,), WHEELS),
+    Kind("MKL", "mkl", (PLAIN,), WHEELS),
+    Kind(CLBLAST, "clblast", (PLAIN,), "Debian's libclblast1", opencl=True),
+    Kind("onnxruntime", "onnxruntime", (LAYER,), WHEELS),
+    Kind("openvino", "openvino", (LAYER,), WHEELS),
+    Kind(MEMCPY, "memcpy", (BYTES,), "a compiler with OpenMP"),
 )
-NOT_PEERS = (OURS, STREAM, CLOCK, HOST)
+NOT_PEERS = (OURS, STREAM, CLOCK, HOST, APART)
 
 # The settings that keep each from instructions that a lesser CPU lacks. onnxruntime has no such
 # setting, nor has openvino, which uses onnxruntime's library for f32: they are left out.
@@ -85,19 +82,28 @@ FLOATS = {"avx2": "8"}
 UNLIMITED = ("onnxruntime", "openvino")
 
 
-def environment(kind, isa, programs):
+def environment(kind, isa, build):
     """The environment of a contender's process."""
-    # MKL's threads spin for 200 ms after a run by default. Runs of a turn follow one another within
-    # microseconds, so a shorter time does not make them slower.
-    result = {**os.environ, "KMP_BLOCKTIME": "10"}
+    build = pathlib.Path(build).resolve()
+    result = {
+        **os.environ,
+        "GEMMCL_LIBRARY": str(build / "lib/libgemmcl-1.0.so.0"),
+        "PEERS_MEMCPY": str(build / "tests/bench/peers/libpeers-memcpy.so"),
+        # MKL's threads spin for 200 ms after a run by default. Runs of a turn follow one another
+        # within microseconds, so a shorter time does not make them slower.
+        "KMP_BLOCKTIME": "10",
+    }
     wheels = os.environ.get("GEMMCL_PEERS")
+    paths = {"PYTHONPATH": [HERE.parent]}
     if wheels and not kind.opencl:
-        for name, folder in (("LD_LIBRARY_PATH", "lib"), ("PYTHONPATH", "python")):
-            result[name] = os.pathsep.join(filter(None, (f"{wheels}/{folder}", result.get(name))))
+        paths = {"PYTHONPATH": [HERE.parent, f"{wheels}/python"],
+                 "LD_LIBRARY_PATH": [f"{wheels}/lib"]}
+    for name, folders in paths.items():
+        result[name] = os.pathsep.join(filter(None, (*map(str, folders), result.get(name))))
     if isa:
         result |= LIMITS[isa]
         if kind.opencl:
-            result["OPENCL_LAYERS"] = str(pathlib.Path(programs).parent / "libpretend-layer.so")
+            result["OPENCL_LAYERS"] = str(build / "tests/bench/libpretend-layer.so")
             result["PEERS_FLOATS"] = FLOATS[isa]
             # Cached programs are found by the device's name, which Intel's runtime does not change.
             cache = result.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
@@ -122,11 +128,11 @@ class Contender:
         self.log = path + ".log"
         # pylint: disable-next=consider-using-with
         self.process = subprocess.Popen(
-            [*kind.command(settings.programs), *arguments, "--variant", kind.variant,
+            [sys.executable, str(HERE / "process.py"), *arguments, "--variant", kind.variant,
              "--result", self.result],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=open(self.log, "w", encoding="utf-8"), text=True,
-            env=environment(kind, settings.isa, settings.programs))
+            env=environment(kind, settings.isa, settings.build))
 
     def _line(self):
         line = self.process.stdout.readline()

@@ -18,21 +18,24 @@ import pathlib
 import sys
 import tempfile
 
-import launch
-from contenders import (BYTES, FLOATS, KINDS, LAYER, LIMITS, NOT_PEERS, OURS, PLAIN, UNLIMITED,
-                        Failure)
-from match import Match
+from contenders import (BYTES, FLOATS, FORMS, KINDS, LAYER, LIMITS, NOT_PEERS, OURS, PLAIN,
+                        UNLIMITED, Contender, Failure, Kind)
+from match import Match, quartiles
 from problem import Problem, parse_shape
 from report import GOALS, all_reached, describe_cpu, make_row, print_foot, print_head, print_row
 
 SKIPPED = 77
+# A kernel without effect, with a growing number of work-groups
+LAUNCH = Kind("launch", "launch", (PLAIN,), opencl=True)
+LAUNCHES = 501
+GROUPS = (1, 2, 16, 256, 4096)
 
 
 class Settings:
     """The options of the command line."""
 
     def __init__(self, options):
-        self.programs = options.programs
+        self.build = options.build
         self.isa = options.isa
         self.only = options.contenders
         self.kernel = options.kernel
@@ -56,10 +59,10 @@ class Settings:
 
 
 def parse_row(text):
-    """MxNxK, MxNxK+layer or MxNxK+u8."""
+    """MxNxK or MxNxK+FORM."""
     shape, _, form = text.partition("+")
     form = form or PLAIN
-    if form not in (PLAIN, LAYER, BYTES):
+    if form not in FORMS:
         raise ValueError(text)
     return parse_shape(shape), form
 
@@ -73,7 +76,7 @@ def default_rows():
 def parse_options(arguments):
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--programs", default=".", help="where the contenders were built")
+    parser.add_argument("--build", default="build", help="the build directory")
     parser.add_argument("--json", type=pathlib.Path, help="write the results there")
     parser.add_argument("--seconds", type=float, default=8.0, help="time for the turns of a row")
     parser.add_argument("--isa", choices=LIMITS, help="limit everybody to a lesser CPU's vectors")
@@ -84,7 +87,8 @@ def parse_options(arguments):
     parser.add_argument("--launch", action="store_true",
                         help="instead: what a launch costs, by the number of work-groups")
     parser.add_argument("--strict", action="store_true", help="fail unless every goal is reached")
-    parser.add_argument("rows", nargs="*", type=parse_row, metavar="MxNxK[+layer|+u8]")
+    parser.add_argument("rows", nargs="*", type=parse_row, metavar="MxNxK[+FORM]",
+                        help="forms: " + ", ".join(FORMS[1:]))
     return parser.parse_args(arguments)
 
 
@@ -99,49 +103,54 @@ def play(row, settings, seconds):
             return make_row(match)
 
 
-def write(path, what):
-    """Writes the results, if --json asks for them."""
-    if path:
-        path.write_text(json.dumps(what, indent=2) + "\n", "utf-8")
+def measure_launch(settings):
+    """The cost of a launch, for the JSON; raises Failure. Prints a table."""
+    rows = []
+    for groups in GROUPS:
+        with tempfile.TemporaryDirectory(prefix="gemmcl-launch-") as folder:
+            contender = Contender(
+                LAUNCH, [*Problem((groups, 1, 1), PLAIN, folder).arguments(),
+                         *settings.arguments(LAUNCH)], settings, folder + "/launch")
+            try:
+                device = contender.wait_ready()
+                times = [1e6 * each for each in contender.turn(LAUNCHES)]
+            finally:
+                contender.close()
+        rows.append({"groups": float(groups), **quartiles(times)})
+    print(f"A kernel that does nothing, from its enqueueing until it is done: {device}\n"
+          f"{'groups':>8} {'median us':>10}  quartiles")
+    for row in rows:
+        print(f"{row['groups']:8.0f} {row['median']:10.1f}  {row['lower_quartile']:.1f} to"
+              f" {row['upper_quartile']:.1f}")
+    return {"cpu": describe_cpu(), "launch": {"device": device, "microseconds": rows}}
 
 
-def measure_launch(options):
-    """Measures the cost of a launch."""
-    try:
-        costs = launch.measure(Settings(options))
-    except Failure as failure:
-        print(failure, file=sys.stderr)
-        return SKIPPED if failure.missing else 1
-    launch.print_table(costs)
-    write(options.json, {"cpu": describe_cpu(), "launch": costs})
-    return 0
-
-
-def play_all(options):
-    """Plays all rows."""
-    settings = Settings(options)
+def play_all(options, settings):
+    """All rows, for the JSON; raises Failure. Prints a table."""
     cpu = describe_cpu()
     rows = []
     limit = f"; limited to {options.isa}, {FLOATS[options.isa]} floats" if options.isa else ""
     print(f"{cpu['name']} ({cpu['numbers']}), {cpu['vectors']}, {settings.threads} threads{limit}")
     print_head()
-    try:
-        for row in options.rows or default_rows():
-            rows.append(play(row, settings, options.seconds))
-            print_row(rows[-1])
-    except Failure as failure:
-        print(failure, file=sys.stderr)
-        return SKIPPED if failure.missing else 1
+    for row in options.rows or default_rows():
+        rows.append(play(row, settings, options.seconds))
+        print_row(rows[-1])
     print_foot(rows)
-    write(options.json,
-          {"cpu": cpu, "threads": settings.threads, "isa": options.isa, "rows": rows})
-    return 1 if options.strict and not all_reached(rows) else 0
+    return {"cpu": cpu, "threads": settings.threads, "isa": options.isa, "rows": rows}
 
 
 def main(arguments):
     """The options of the command line."""
     options = parse_options(arguments)
-    return measure_launch(options) if options.launch else play_all(options)
+    settings = Settings(options)
+    try:
+        results = measure_launch(settings) if options.launch else play_all(options, settings)
+    except Failure as failure:
+        print(failure, file=sys.stderr)
+        return SKIPPED if failure.missing else 1
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+    return 1 if options.strict and not all_reached(results.get("rows", [])) else 0
 
 
 if __name__ == "__main__":

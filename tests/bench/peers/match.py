@@ -3,12 +3,13 @@
 """A row of the table: all contenders on one problem, in turns."""
 
 import math
+import os
+import pathlib
 import random
 import statistics
 import time
 
 from contenders import KINDS, OURS, Contender, Failure
-from load import Load
 
 TURN_SECONDS = 0.02
 LEAST_ROUNDS = 5
@@ -19,6 +20,19 @@ def quartiles(numbers):
     """The lower quartile, the median and the upper quartile."""
     low, middle, high = statistics.quantiles(numbers, n=4, method="inclusive")
     return {"lower_quartile": low, "median": middle, "upper_quartile": high}
+
+
+def busy_seconds(processes):
+    """Seconds of work of all CPUs, with the time that the hypervisor took, other than that of this
+    process and of these."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    fields = pathlib.Path("/proc/stat").read_text("ascii").split("\n", 1)[0].split()[1:]
+    user, nice, system, _idle, _wait, hard, soft, steal = map(int, fields[:8])
+    busy = user + nice + system + hard + soft + steal
+    for pid in (os.getpid(), *processes):
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2]
+        busy -= sum(map(int, fields.split()[11:13]))
+    return busy / ticks
 
 
 class Match:
@@ -54,9 +68,6 @@ class Match:
                 self.missing[kind.name] = f"{kind.install}: {failure}"
 
     def _start(self, kind):
-        if kind.command(self.settings.programs) is None:
-            self.missing[kind.name] = kind.install
-            return
         contender = Contender(
             kind, [*self.problem.arguments(), *self.settings.arguments(kind)], self.settings,
             str(self.problem.folder / kind.name))
@@ -78,14 +89,16 @@ class Match:
         runs = {each: self._runs_of_a_turn(each) for each in self.contenders}
         self.turns = {each.name: [] for each in self.contenders}
         self.fastest = {each.name: math.inf for each in self.contenders}
-        load = Load([each.process.pid for each in self.contenders])
+        processes = [each.process.pid for each in self.contenders]
+        others = busy_seconds(processes)
         start = time.monotonic()
         while len(self.turns[OURS]) < LEAST_ROUNDS or time.monotonic() < start + seconds:
             order = list(self.contenders)
             shuffle.shuffle(order)
             for each in order:
                 self._take_turn(each, runs[each])
-        self.others = load.share(time.monotonic() - start)
+        others = max(busy_seconds(processes) - others, 0.0)
+        self.others = others / ((time.monotonic() - start) * os.cpu_count())
 
     @staticmethod
     def _runs_of_a_turn(contender):

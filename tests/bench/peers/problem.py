@@ -49,8 +49,7 @@ class Problem:
 
     def arguments(self):
         """The arguments of a contender for the problem."""
-        forms = {LAYER: ["--layer"], BYTES: ["--bytes"]}
-        return ["--shape", self.name, "--folder", str(self.folder), *forms.get(self.form, [])]
+        return ["--shape", self.name, "--folder", str(self.folder), "--form", self.form]
 
     def check(self, name, path):
         """Compares rows of a contender's result, spread over the whole, with double precision.
@@ -67,6 +66,10 @@ class Problem:
             bound = 2 * (k + 4) * 2.0**-24 * (abs(a) @ abs(self.b.astype(float)) + 1)
         if self.form == LAYER:
             exact = numpy.maximum(exact + self.bias.astype(float), 0)
+        if "softmax" in self.form:
+            exact = numpy.exp(exact - exact.max(axis=1, keepdims=True))
+            exact /= exact.sum(axis=1, keepdims=True)
+            bound = 4 * bound.max() + 1e-5
         if self.form == BYTES:
             exact, bound = numpy.clip(exact, 0, 255), bound + 0.5
         wrong = numpy.argwhere(~(abs(d[rows] - exact) <= bound))

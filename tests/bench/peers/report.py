@@ -98,7 +98,7 @@ def words_of(ratio):
 
 def name_of(row):
     """A row's shape and form as text."""
-    form = {LAYER: " bias, ReLU", BYTES: " u8 to u8"}.get(row["form"], "")
+    form = {PLAIN: "", LAYER: " bias, ReLU", BYTES: " u8 to u8"}.get(row["form"], " " + row["form"])
     return f"{row['m']}x{row['n']}x{row['k']}{form}"
 
 

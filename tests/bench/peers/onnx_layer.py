@@ -1,9 +1,13 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A linear layer with ReLU as an ONNX model. It writes the few fields of the protocol buffers that
-are needed, with the numbers of onnx.proto."""
+"""A linear layer with ReLU as an ONNX model, and onnxruntime's session for it. The model is written
+as the few fields of the protocol buffers that are needed, with the numbers of onnx.proto."""
+
+import numpy
+import onnxruntime
 
 FLOAT = 1
+VERSION = onnxruntime.__version__
 
 
 def _number(value):
@@ -47,3 +51,21 @@ def make_layer(b, bias, rows):
              + _field(11, _variable("a", (rows, depth)))
              + _field(12, _variable("d", (rows, columns))))
     return _field(1, 8) + _field(7, graph) + _field(8, _field(1, "") + _field(2, 13))
+
+
+def make_session(b, bias, rows, threads):
+    """A session for that layer, which packs the weights."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(make_layer(b, bias, rows), options,
+                                        providers=["CPUExecutionProvider"])
+
+
+def bind(session, a, d):
+    """A binding to A and D, each (rows, columns, address)."""
+    binding = session.io_binding()
+    for function, name, (rows, columns, address) in ((binding.bind_input, "a", a),
+                                                     (binding.bind_output, "d", d)):
+        function(name, "cpu", 0, numpy.float32, (rows, columns), address)
+    return binding

@@ -1,0 +1,214 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The parts of gemmcl's and OpenCL's C interfaces that the benchmarks call, through ctypes.
+
+GEMMCL_LIBRARY names the library; else it is the installed one. Matrices are row-major.
+"""
+
+import ctypes
+import mmap
+import os
+from ctypes import byref, c_double, c_int, c_size_t, c_ssize_t, c_uint, c_void_p
+
+MISSING = 77  # the exit status for it
+F32, U8 = 0, 5  # GemmclType
+RELU, SOFTMAX = 1, 9  # GemmclActivation
+ROW_SUM, ROW_MAX, ROW_ARG_MAX = 1, 2, 4  # GemmclRowOutput
+AUTO, CPU, GPU = 0, 1, 2  # GemmclDeviceType
+GRAY8, RGB = 0, 2  # GemmclPixelFormat
+PIXEL, PATCH = 0, 3  # GemmclFeatureMode
+OUTPUT = 3  # GemmclAddend
+ON_HOST, IN_BUFFER = 0, 1  # GemmclDataKind
+COPY_HOST_PTR = 1 | 1 << 5  # CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR
+PROFILING_START, PROFILING_END = 0x1282, 0x1283
+KEPT = []
+
+
+def fields(text):
+    """The _fields_ of a structure, from "TYPE NAME ..., TYPE NAME ..."."""
+    types = {"int": c_int, "size": c_size_t, "double": c_double, "pointer": c_void_p,
+             "text": ctypes.c_char_p, "planes": c_void_p * 3, "offsets": c_size_t * 3,
+             "strides": c_ssize_t * 3}
+    return [(name, types[words[0]]) for words in map(str.split, text.split(","))
+            for name in words[1:]]
+
+
+class Query(ctypes.Structure):
+    """GemmclDeviceQuery."""
+    _fields_ = fields("text platform, int type, text device")
+
+
+class Info(ctypes.Structure):
+    """The first fields of GemmclDeviceInfo."""
+    _fields_ = fields("text platform name vendor version driver extensions, int type intel nvidia"
+                      " capability compute_units clock_mhz float_width")
+
+
+class Image(ctypes.Structure):
+    """GemmclImage."""
+    _fields_ = fields("int format, size width height, int features, size patch_width patch_height,"
+                      " double kr kb, int full_range")
+
+
+class Gemm(ctypes.Structure):
+    """GemmclGemm."""
+    _fields_ = fields(
+        "size m n k, int layout trans_a trans_b, size lda ldb ldc ldd, size a_offset b_offset"
+        " c_offset d_offset batch, size a_stride b_stride c_stride d_stride, int a_type d_type"
+        " precision, double a_scale a_shift, int addend bias activation row_outputs,"
+        " double alpha beta, pointer a_image d_image")
+
+
+class Data(ctypes.Structure):
+    """GemmclData."""
+    _fields_ = fields("int kind, planes host objects, offsets offset, strides stride, int acquired")
+
+
+class Run(ctypes.Structure):
+    """GemmclRun."""
+    _fields_ = fields("size size m batch, double alpha beta, pointer a d rows, int strided,"
+                      " pointer b c previous acquire release queue, int n_wait, pointer wait")
+
+
+class Error(ctypes.Structure):
+    """GError."""
+    _fields_ = fields("int domain code, text message")
+
+
+class Failure(Exception):
+    """A call that failed."""
+
+
+class Missing(Exception):
+    """A library or a device that is not there."""
+
+
+def load(*names):
+    """The first of these libraries that can be loaded; raises Missing."""
+    reason = ""
+    for name in names:
+        try:
+            return ctypes.CDLL(name, ctypes.RTLD_GLOBAL)
+        except OSError as error:
+            reason = reason or str(error)
+    raise Missing(reason)
+
+
+def memory(size):
+    """The address of pages of that size, which stay until the process ends, and their buffer."""
+    pages = mmap.mmap(-1, max(size, 1))
+    KEPT.append(pages)
+    return ctypes.addressof(ctypes.c_char.from_buffer(pages)), pages
+
+
+def good(status, what):
+    """Raises Failure unless an OpenCL call succeeded."""
+    if status:
+        raise Failure(f"{what} failed: {status}.")
+
+
+class Context:
+    """gemmcl's context on a device, with its OpenCL objects; raises Missing without a device."""
+
+    def __init__(self, kind=CPU, platform=None):
+        self.lib = load(os.environ.get("GEMMCL_LIBRARY", "libgemmcl-1.0.so.0"))
+        self.cl = load("libOpenCL.so.1")
+        for name in ("context_new", "context_get_device_info", "context_get_cl_context",
+                     "context_get_cl_device", "context_get_cl_queue", "plan_new", "matrix_new"):
+            getattr(self.lib, "gemmcl_" + name).restype = c_void_p
+        self.lib.gemmcl_plan_get_kernel.restype = ctypes.c_char_p
+        for name in ("clCreateBuffer", "clCreateProgramWithSource", "clCreateKernel"):
+            getattr(self.cl, name).restype = c_void_p
+        error = ctypes.POINTER(Error)()
+        query = Query(platform.encode() if platform else None, kind, None)
+        context = self.lib.gemmcl_context_new(byref(query), byref(error))
+        if not context:
+            raise Missing(error.contents.message.decode())
+        self.context = c_void_p(context)
+        self.cl_context, self.device, self.queue = (
+            c_void_p(getattr(self.lib, "gemmcl_context_get_cl_" + name)(self.context))
+            for name in ("context", "device", "queue"))
+        info = Info.from_address(self.lib.gemmcl_context_get_device_info(self.context))
+        self.type, self.compute_units, self.width = info.type, info.compute_units, info.float_width
+        self.name, self.platform, self.driver = (
+            getattr(info, name).decode() for name in ("name", "platform", "driver"))
+
+    def call(self, function, *arguments):
+        """Calls a function of gemmcl, with a GError; raises Failure."""
+        error = ctypes.POINTER(Error)()
+        result = getattr(self.lib, "gemmcl_" + function)(*arguments, byref(error))
+        if not result:
+            raise Failure(error.contents.message.decode())
+        return result
+
+    def buffer(self, size, address):
+        """A buffer with a copy of the bytes at an address."""
+        status = c_int()
+        result = self.cl.clCreateBuffer(self.cl_context, ctypes.c_uint64(COPY_HOST_PTR),
+                                        c_size_t(size), c_void_p(address), byref(status))
+        good(status.value, "clCreateBuffer")
+        return c_void_p(result)
+
+    def finish(self):
+        """Waits for the queue."""
+        good(self.cl.clFinish(self.queue), "clFinish")
+
+    def wait(self, event):
+        """Waits for an event, and releases it."""
+        good(self.cl.clWaitForEvents(1, byref(event)), "clWaitForEvents")
+        self.cl.clReleaseEvent(event)
+
+    def read(self, buffer, size, address):
+        """Copies a buffer to an address."""
+        good(self.cl.clEnqueueReadBuffer(self.queue, buffer, 1, c_size_t(0), c_size_t(size),
+                                         c_void_p(address), 0, None, None), "Reading D")
+
+    def profile(self, event, which):
+        """A time of the device's clock, in nanoseconds."""
+        result = ctypes.c_uint64()
+        good(self.cl.clGetEventProfilingInfo(event, which, c_size_t(8), byref(result), None),
+             "The profile of an event")
+        return result.value
+
+
+class Plan:
+    """A plan with its weights; @b and @bias are addresses."""
+
+    def __init__(self, context, b, bias=None, kernel=None, **problem):
+        gemm = Gemm(a_scale=1, alpha=1, bias=bias is not None, **problem)
+        self.context = context
+        self.plan = c_void_p(context.call("plan_new", context.context, byref(gemm),
+                                          kernel.encode() if kernel else None))
+        self._set("b", gemm.k, gemm.n, b)
+        if bias is not None:
+            self._set("bias", 1, gemm.n, bias)
+        self.kernel = context.lib.gemmcl_plan_get_kernel(self.plan).decode()
+        self.kept = []
+
+    def _set(self, name, rows, columns, address):
+        matrix = c_void_p(self.context.call("matrix_new", F32, c_size_t(rows), c_size_t(columns),
+                                            c_void_p(address)))
+        self.context.call("plan_set_" + name, self.plan, matrix)
+        self.context.lib.gemmcl_matrix_unref(matrix)
+
+    def make_run(self, kind, a, d, rows=None, a_stride=0, d_stride=0):
+        """The arguments of a run: addresses or buffers of A, D and the row outputs, and the bytes
+        of a frame's rows."""
+        def data(where, stride):
+            result = Data(kind=kind, stride=(stride, 0, 0))
+            (result.objects if kind == IN_BUFFER else result.host)[0] = where
+            self.kept.append(result)
+            return ctypes.cast(byref(result), c_void_p)
+        result = Run(size=ctypes.sizeof(Run), alpha=1, a=data(a, a_stride), d=data(d, d_stride),
+                     rows=data(rows, 0) if rows else None)
+        self.kept.append(result)
+        return byref(result)
+
+    def run(self, run):
+        """Runs it, and waits."""
+        self.context.call("plan_run", self.plan, run)
+
+    def submit(self, run, first=None, done=None):
+        """Enqueues a run; @first and @done take its events."""
+        self.context.call("plan_submit", self.plan, run,
+                          *(None if each is None else byref(each) for each in (first, done)))
