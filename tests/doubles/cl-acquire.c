@@ -64,7 +64,7 @@ cl_staging_upload (SharedObject *object, cl_device_id device)
                 element);
         memset (to + pixel - plane->size, 0xff, plane->size);
       }
-    record_count (COUNT_OWN_COPIES, 1);
+    record_count ("own-copies", 1);
   }
   return write_image (object, device, pixels);
 }
@@ -117,7 +117,7 @@ release_object (SharedObject *object, cl_device_id device)
   RECORD_LOCK ();
 
   if (shared_object_sum (object) != object->checksum)
-    record_misuse (MISUSE_WRITTEN_IN_USE, "%s changed between its acquire and its release.", name);
+    record_misuse ("written-in-use", "%s changed between its acquire and its release.", name);
   if (object->surface)
     object->surface->readers--;
   return status;
@@ -145,8 +145,7 @@ run_job (gpointer data, gpointer nothing G_GNUC_UNUSED)
                                         : release_object (object, self->device);
 
     if (result != CL_SUCCESS) {
-      record_misuse (MISUSE_FAILED_JOB, "The layer could not move an object's bytes: error %d.",
-                     result);
+      record_misuse ("failed-job", "The layer could not move an object's bytes: error %d.", result);
       status = result;
     }
   }
@@ -201,21 +200,15 @@ enqueue_job (Job *job, cl_command_queue queue, WAIT_PARAMETERS)
 static cl_int
 check_surface (const SharedObject *object, const gchar *name)
 {
-  if (object->surface->destroyed) {
-    record_misuse (
-        MISUSE_STALE_SURFACE,
-        "%s is acquired, but its surface was destroyed: drop the image with the surface.", name);
-    return CL_INVALID_VA_API_MEDIA_SURFACE_INTEL;
-  }
-  if (object->surface->maps > 0) {
-    record_misuse (MISUSE_MAPPED_IN_USE, "%s is acquired while the CPU has it mapped.", name);
-    return CL_INVALID_OPERATION;
-  }
-  if (object->is_plane && object->surface->rendered) {
-    record_misuse (MISUSE_MISSING_SYNC,
-                   "%s is acquired while the GPU renders it: call vaSyncSurface() before.", name);
-    return CL_INVALID_OPERATION;
-  }
+  if (object->surface->destroyed)
+    return RECORD_REFUSAL (CL_INVALID_VA_API_MEDIA_SURFACE_INTEL, "stale-surface",
+                           "%s is acquired, but its surface was destroyed.", name);
+  if (object->surface->maps > 0)
+    return RECORD_REFUSAL (CL_INVALID_OPERATION, "mapped-in-use",
+                           "%s is acquired while the CPU has it mapped.", name);
+  if (object->is_plane && object->surface->rendered)
+    return RECORD_REFUSAL (CL_INVALID_OPERATION, "missing-sync",
+                           "%s is acquired while the GPU renders it.", name);
   return CL_SUCCESS;
 }
 
@@ -229,9 +222,9 @@ check_context (const SharedObject *object, cl_context context, const gchar *name
   if (object->context == context)
     return CL_SUCCESS;
   if (own && other && own->display != other->display)
-    record_misuse (MISUSE_FOREIGN_DISPLAY, "%s belongs to another VADisplay than the queue.", name);
+    record_misuse ("foreign-display", "%s belongs to another VADisplay than the queue.", name);
   else
-    record_misuse (MISUSE_FOREIGN_CONTEXT, "%s belongs to another context than the queue.", name);
+    record_misuse ("foreign-context", "%s belongs to another context than the queue.", name);
   return CL_INVALID_CONTEXT;
 }
 
@@ -243,14 +236,14 @@ check_object (const Transition *transition, const SharedObject *object, cl_conte
 
   if (status != CL_SUCCESS)
     return status;
-  if (transition->acquire && object->acquired) {
-    record_misuse (MISUSE_ACQUIRED_TWICE, "%s is acquired already.", name);
-    return object->is_plane ? CL_VA_API_MEDIA_SURFACE_ALREADY_ACQUIRED_INTEL : CL_INVALID_OPERATION;
-  }
-  if (!transition->acquire && !object->acquired) {
-    record_misuse (MISUSE_UNACQUIRED_RELEASE, "%s is released, but not acquired.", name);
-    return object->is_plane ? CL_VA_API_MEDIA_SURFACE_NOT_ACQUIRED_INTEL : CL_INVALID_OPERATION;
-  }
+  if (transition->acquire && object->acquired)
+    return RECORD_REFUSAL (object->is_plane ? CL_VA_API_MEDIA_SURFACE_ALREADY_ACQUIRED_INTEL
+                                            : CL_INVALID_OPERATION,
+                           "acquired-twice", "%s is acquired already.", name);
+  if (!transition->acquire && !object->acquired)
+    return RECORD_REFUSAL (object->is_plane ? CL_VA_API_MEDIA_SURFACE_NOT_ACQUIRED_INTEL
+                                            : CL_INVALID_OPERATION,
+                           "unacquired-release", "%s is released, but not acquired.", name);
   return transition->acquire && object->surface ? check_surface (object, name) : CL_SUCCESS;
 }
 
@@ -267,7 +260,7 @@ collect (const Transition *transition, cl_context context, cl_uint n, const cl_m
 
     if (!object || object->is_plane != transition->planes) {
       g_clear_pointer (&object, shared_object_unref);
-      record_misuse (MISUSE_WRONG_ARGUMENT, "%s got a memory object that is none of its own.",
+      record_misuse ("wrong-argument", "%s got a memory object that is none of its own.",
                      transition->function);
       *status = CL_INVALID_MEM_OBJECT;
       return NULL;
@@ -293,7 +286,7 @@ change_state (GPtrArray *objects, gboolean acquire)
       object->surface->readers++;
   }
   if (acquire)
-    record_count (COUNT_ACQUIRES, objects->len);
+    record_count ("acquires", objects->len);
 }
 
 /* @objects: (transfer full): the memory objects, which are retained */
@@ -315,7 +308,7 @@ cl_enqueue_transition (const Transition *transition, cl_command_queue queue, cl_
 {
   cl_context context = NULL;
   GPtrArray *objects;
-  cl_int status = cl_fault (transition->function);
+  cl_int status = record_fault (transition->function);
   Job *job;
 
   if (status == CL_SUCCESS && (n == 0) != (mems == NULL))
@@ -335,8 +328,8 @@ cl_enqueue_transition (const Transition *transition, cl_command_queue queue, cl_
   job = job_new (transition->acquire, queue, context, objects);
   status = enqueue_job (job, queue, WAIT_ARGUMENTS);
   if (status != CL_SUCCESS) {
-    record_misuse (MISUSE_FAILED_JOB, "%s: error %d of the implementation below.",
-                   transition->function, status);
+    record_misuse ("failed-job", "%s: error %d of the implementation below.", transition->function,
+                   status);
     job_free (job);
   }
   return status;

@@ -96,7 +96,7 @@ check_arguments (cl_kernel kernel)
   g_hash_table_iter_init (&iter, arguments);
   while (status == CL_SUCCESS && g_hash_table_iter_next (&iter, &index, &mem))
     if (mem == DEAD) {
-      record_misuse (MISUSE_DEAD_ARGUMENT,
+      record_misuse ("dead-argument",
                      "A kernel runs whose argument %u is a shared object that was released.",
                      GPOINTER_TO_UINT (index));
       status = CL_INVALID_KERNEL_ARGS;
@@ -110,7 +110,7 @@ static cl_int CL_API_CALL
 enqueue_range (cl_command_queue queue, cl_kernel kernel, cl_uint n_dims, const size_t *offset,
                const size_t *size, const size_t *group, WAIT_PARAMETERS)
 {
-  cl_int status = cl_fault ("clEnqueueNDRangeKernel");
+  cl_int status = record_fault ("clEnqueueNDRangeKernel");
 
   if (status == CL_SUCCESS)
     status = check_arguments (kernel);
@@ -127,24 +127,21 @@ check_shared (const gchar *function, cl_mem mem)
 
   if (!object)
     return CL_SUCCESS;
-  record_count (COUNT_SHARED_TRANSFERS, 1);
+  record_count ("shared-transfers", 1);
   status = shared_object_check_use (mem, function);
-  if (status == CL_SUCCESS && object->is_plane) {
-    record_misuse (MISUSE_IMAGE_TRANSFER,
-                   "%s moves plane %u of surface %#x: a double's image has other elements than a "
-                   "driver's, so only kernels can read it; and it is a copy.",
-                   function, object->plane, object->surface->id);
-    status = CL_INVALID_OPERATION;
-  }
+  if (status == CL_SUCCESS && object->is_plane)
+    return RECORD_REFUSAL (CL_INVALID_OPERATION, "image-transfer",
+                           "%s copies plane %u of surface %#x, which only kernels can read.",
+                           function, object->plane, object->surface->id);
   return status;
 }
 
 /* Counts the transfer, and again if one of its objects (nullable) is shared, which must then be
  * acquired. Returns: CL_SUCCESS, or the error with which the transfer is refused. */
 static cl_int
-check_transfer (const gchar *function, Count kind, cl_mem mem, cl_mem other)
+check_transfer (const gchar *function, const gchar *kind, cl_mem mem, cl_mem other)
 {
-  cl_int status = cl_fault (function);
+  cl_int status = record_fault (function);
 
   record_count (kind, 1);
   if (status == CL_SUCCESS)
@@ -155,7 +152,7 @@ check_transfer (const gchar *function, Count kind, cl_mem mem, cl_mem other)
 #define TRANSFER(function, parameters, arguments, is_blocking, kind, memory, other)                \
   static cl_int CL_API_CALL layer_##function parameters                                            \
   {                                                                                                \
-    const cl_int status = check_transfer (#function, COUNT_##kind, memory, other);                 \
+    const cl_int status = check_transfer (#function, kind, memory, other);                         \
                                                                                                    \
     return status != CL_SUCCESS ? status : cl_next->function arguments;                            \
   }
@@ -165,7 +162,7 @@ check_transfer (const gchar *function, Count kind, cl_mem mem, cl_mem other)
 static void *CL_API_CALL
 map_buffer (MAP_PARAMETERS)
 {
-  *status = check_transfer ("clEnqueueMapBuffer", COUNT_MAPS, buffer, NULL);
+  *status = check_transfer ("clEnqueueMapBuffer", "maps", buffer, NULL);
   return *status != CL_SUCCESS ? NULL
                                : cl_next->clEnqueueMapBuffer (queue, buffer, blocking, flags,
                                                               offset, size, WAIT_ARGUMENTS, status);

@@ -22,19 +22,6 @@ gboolean cl_offers (const gchar *what);
 /** Each replaces functions of the implementation by its own. */
 void cl_commands_install (cl_icd_dispatch *table);
 void cl_objects_install (cl_icd_dispatch *table);
-void cl_sharing_install (cl_icd_dispatch *table);
-
-/** Returns: (nullable): the function @name of the extensions. */
-void *cl_sharing_find (const gchar *name);
-
-/**
- * Called first by functions that gemmcl_doubles_fail() can make fail. Returns: the error to return,
- * or CL_SUCCESS.
- */
-cl_int cl_fault (const gchar *function);
-
-/** Makes the @n-th call of @function from now on (1 is the next) return @error. */
-void gemmcl_doubles_fail (const char *function, unsigned n, int error);
 
 /** A context that was made with a VADisplay. */
 typedef struct {
@@ -47,9 +34,9 @@ typedef struct {
 /** Returns: (nullable) (transfer none): the entry of @context; NULL if it has no VADisplay. */
 SharedContext *shared_context_find (cl_context context);
 
-/** A memory object that is shared: the image of a surface's plane, or a dma-buf. */
+/** A memory object that is shared: the image of a surface's plane, or a dma-buf. An atomic
+ * reference-counted box. */
 typedef struct {
-  gint references;
   cl_mem mem;
   cl_context context;
   gboolean acquired;

@@ -9,13 +9,12 @@
 static GHashTable *contexts, *objects;
 
 static void
-context_free (gpointer data)
+context_free (SharedContext *self)
 {
-  SharedContext *self = data;
-
   g_free (self->properties);
   g_free (self);
 }
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (SharedContext, context_free)
 
 SharedContext *
 shared_context_find (cl_context context)
@@ -31,7 +30,7 @@ shared_context_find (cl_context context)
 static SharedContext *
 parse_properties (const cl_context_properties *all, cl_context_properties *rest)
 {
-  SharedContext *self = g_new0 (SharedContext, 1);
+  g_autoptr (SharedContext) self = g_new0 (SharedContext, 1);
   gboolean user_sync = FALSE;
   gsize n = 0;
 
@@ -45,17 +44,14 @@ parse_properties (const cl_context_properties *all, cl_context_properties *rest)
       *rest++ = all[n + 1];
     }
   *rest = 0;
-  if (!self->display) {
-    context_free (self);
+  if (!self->display)
     return NULL;
-  }
   if (!user_sync)
-    record_misuse (MISUSE_WRONG_ARGUMENT,
-                   "A context has a VADisplay without CL_CONTEXT_INTEROP_USER_SYNC: each acquire "
-                   "and release of Intel's driver would keep the CPU waiting.");
+    record_misuse ("wrong-argument",
+                   "A context has a VADisplay without CL_CONTEXT_INTEROP_USER_SYNC.");
   self->n_properties = n + 1;
   self->properties = g_memdup2 (all, self->n_properties * sizeof *all);
-  return self;
+  return g_steal_pointer (&self);
 }
 
 static void CL_CALLBACK
@@ -63,21 +59,22 @@ forget_context (cl_context context, void *data G_GNUC_UNUSED)
 {
   RECORD_LOCK ();
   g_hash_table_remove (contexts, context);
-  record_count (COUNT_LIVE_CONTEXTS, -1);
+  record_count ("live-contexts", -1);
 }
 
-/* @self: (transfer full) */
-static void
+/* @self: (transfer full). Returns: its context */
+static cl_context
 add_context (SharedContext *self)
 {
   {
     RECORD_LOCK ();
     if (!contexts)
-      contexts = g_hash_table_new_full (NULL, NULL, NULL, context_free);
+      contexts = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)context_free);
     g_hash_table_insert (contexts, self->context, self);
-    record_count (COUNT_LIVE_CONTEXTS, 1);
+    record_count ("live-contexts", 1);
   }
   cl_next->clSetContextDestructorCallback (self->context, forget_context, NULL);
+  return self->context;
 }
 
 static cl_context CL_API_CALL
@@ -86,28 +83,20 @@ create_context (const cl_context_properties *properties, cl_uint n, const cl_dev
                 cl_int *status)
 {
   cl_context_properties rest[32];
-  SharedContext *self = cl_offers ("va") ? parse_properties (properties, rest) : NULL;
+  g_autoptr (SharedContext) self = cl_offers ("va") ? parse_properties (properties, rest) : NULL;
 
   if (!self)
     return cl_next->clCreateContext (properties, n, devices, notify, data, status);
-  if (!display_is_intel (self->display)) {
-    record_misuse (MISUSE_FOREIGN_DISPLAY,
-                   "A context was asked for with the VADisplay %p, which is not Intel's or is "
-                   "terminated: ask who made the display first.",
-                   self->display);
-    *status = CL_INVALID_VA_API_MEDIA_ADAPTER_INTEL;
-  } else {
-    *status = cl_fault ("clCreateContext");
-  }
+  *status = display_is_intel (self->display)
+                ? record_fault ("clCreateContext")
+                : RECORD_REFUSAL (CL_INVALID_VA_API_MEDIA_ADAPTER_INTEL, "foreign-display",
+                                  "A context was asked for with the VADisplay %p, which is not "
+                                  "Intel's or is terminated.",
+                                  self->display);
   if (*status == CL_SUCCESS)
     self->context =
         cl_next->clCreateContext (rest[0] ? rest : NULL, n, devices, notify, data, status);
-  if (!self->context) {
-    context_free (self);
-    return NULL;
-  }
-  add_context (self);
-  return self->context;
+  return self->context ? add_context (g_steal_pointer (&self)) : NULL;
 }
 
 static cl_int CL_API_CALL
@@ -125,19 +114,19 @@ get_context_info (cl_context context, cl_context_info name, size_t room, void *v
 }
 
 static void
-object_free (SharedObject *self)
+clear (gpointer data)
 {
+  SharedObject *self = data;
+
   if (self->map)
     munmap (self->map, self->size);
   g_clear_pointer (&self->surface, surface_unref);
-  g_free (self);
 }
 
 void
 shared_object_unref (SharedObject *self)
 {
-  if (g_atomic_int_dec_and_test (&self->references))
-    object_free (self);
+  g_atomic_rc_box_release_full (self, clear);
 }
 
 SharedObject *
@@ -146,9 +135,7 @@ shared_object_get (cl_mem mem)
   RECORD_LOCK ();
   SharedObject *self = objects && mem ? g_hash_table_lookup (objects, mem) : NULL;
 
-  if (self)
-    g_atomic_int_inc (&self->references);
-  return self;
+  return self ? g_atomic_rc_box_acquire (self) : NULL;
 }
 
 gchar *
@@ -164,7 +151,7 @@ note_left (const SharedObject *self)
 {
   g_autofree gchar *name = shared_object_name (self);
 
-  record_misuse (MISUSE_LEFT_ACQUIRED,
+  record_misuse ("left-acquired",
                  "%s was acquired and never released: enqueue the release before the object or the "
                  "program ends.",
                  name);
@@ -178,7 +165,7 @@ forget_object (cl_mem mem, void *data)
   RECORD_LOCK ();
 
   cl_kernels_forget (mem);
-  record_count (COUNT_LIVE_OBJECTS, -1);
+  record_count ("live-objects", -1);
   if (self->acquired) {
     note_left (self);
     self->acquired = FALSE;
@@ -211,7 +198,7 @@ shared_object_add (SharedObject *self)
       record_set_final_check (note_all_left);
     }
     g_hash_table_insert (objects, self->mem, self);
-    record_count (COUNT_LIVE_OBJECTS, 1);
+    record_count ("live-objects", 1);
   }
   cl_next->clSetMemObjectDestructorCallback (self->mem, forget_object, self);
 }
@@ -225,17 +212,14 @@ shared_object_check_use (cl_mem mem, const gchar *who)
 
   if (!self)
     return CL_SUCCESS;
-  if (self->surface && self->surface->destroyed) {
-    record_misuse (MISUSE_STALE_SURFACE, "%s uses %s, which was destroyed before.", who, name);
-    return CL_INVALID_MEM_OBJECT;
-  }
+  if (self->surface && self->surface->destroyed)
+    return RECORD_REFUSAL (CL_INVALID_MEM_OBJECT, "stale-surface",
+                           "%s uses %s, which was destroyed before.", who, name);
   if (self->acquired)
     return CL_SUCCESS;
-  record_misuse (MISUSE_UNACQUIRED_USE,
-                 "%s uses %s, which is not acquired: enqueue the acquire before, and the release "
-                 "after.",
-                 who, name);
-  return self->is_plane ? CL_VA_API_MEDIA_SURFACE_NOT_ACQUIRED_INTEL : CL_INVALID_OPERATION;
+  return RECORD_REFUSAL (self->is_plane ? CL_VA_API_MEDIA_SURFACE_NOT_ACQUIRED_INTEL
+                                        : CL_INVALID_OPERATION,
+                         "unacquired-use", "%s uses %s, which is not acquired.", who, name);
 }
 
 static guint64

@@ -5,19 +5,17 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <dlfcn.h>
-#include <string.h>
 
-static long long (*count) (const char *);
-static unsigned (*misused) (const char *), (*forgive) (const char *);
-static void (*fail) (const char *, unsigned, int);
-
-static gboolean
-find (gpointer module, const gchar *name, gpointer function)
+const DoublesRecord *
+doubles_record (void)
 {
-  void *symbol = dlsym (module, name);
+  static const DoublesRecord *record;
+  const gchar *path = g_getenv ("GEMMCL_DOUBLES");
+  gpointer module = record || !path ? NULL : dlopen (path, RTLD_NOW);
 
-  memcpy (function, &symbol, sizeof symbol);
-  return symbol != NULL;
+  if (module)
+    record = dlsym (module, "gemmcl_doubles");
+  return record;
 }
 
 const gchar *
@@ -34,45 +32,10 @@ doubles_unfit (void)
   return shared ? NULL : "the device has memory of its own, which what the layer imports is not in";
 }
 
-/* Returns: (nullable): the reason why the module cannot be used. */
-static const gchar *
-load_module (void)
-{
-  const gchar *path = g_getenv ("GEMMCL_DOUBLES");
-  gpointer module;
-
-  if (count)
-    return NULL;
-  if (!path)
-    return "it does not run under tests/doubles/run.sh";
-  module = dlopen (path, RTLD_NOW);
-  if (!module)
-    return "the module that GEMMCL_DOUBLES names cannot be loaded";
-  if (!find (module, "gemmcl_doubles_forgive", &forgive) ||
-      !find (module, "gemmcl_doubles_fail", &fail) ||
-      !find (module, "gemmcl_doubles_misused", &misused) ||
-      !find (module, "gemmcl_doubles_count", &count))
-    return "the module that GEMMCL_DOUBLES names is not that of the doubles";
-  return NULL;
-}
-
 const gchar *
 doubles_missing (void)
 {
-  const gchar *missing = load_module ();
-
-  return missing ? missing : doubles_unfit ();
-}
-
-gint64
-doubles_count (const gchar *name)
-{
-  gint64 n;
-
-  g_assert_null (load_module ());
-  n = count (name);
-  g_assert_cmpint (n, !=, -1);
-  return n;
+  return doubles_record () ? doubles_unfit () : "it does not run under tests/doubles/run.sh";
 }
 
 gboolean
@@ -83,27 +46,6 @@ doubles_wait_for (const gchar *name, gint64 n)
   while (doubles_count (name) != n && g_get_monotonic_time () < end)
     g_usleep (1000);
   return doubles_count (name) == n;
-}
-
-guint
-doubles_misused (const gchar *name)
-{
-  g_assert_null (load_module ());
-  return misused (name);
-}
-
-guint
-doubles_forgive (const gchar *name)
-{
-  g_assert_null (load_module ());
-  return forgive (name);
-}
-
-void
-doubles_fail (const gchar *function, guint n, gint error)
-{
-  g_assert_null (load_module ());
-  fail (function, n, error);
 }
 
 void

@@ -3,8 +3,6 @@
 #include "record.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Limit of the wait for the module's threads, so that a program always ends. */
@@ -12,56 +10,64 @@
 
 GRecMutex record_lock;
 
-static const gchar *const misuse_names[] = {
-#define X(id, name) name,
-    RECORD_MISUSES (X)
-#undef X
-};
-
+/* Counts that begin with "live" can decrease. */
 static const gchar *const count_names[] = {
-#define X(id, name) name,
-    RECORD_COUNTS (X)
-#undef X
+    "live-displays",
+    "live-surfaces",
+    "live-surface-maps",
+    "live-contexts",
+    "live-objects",
+    "surface-gets",
+    "surface-readbacks",
+    "surface-exports",
+    "va-objects",
+    "dmabuf-objects",
+    "acquires",
+    "own-copies",
+    "reads",
+    "shared-transfers",
+    "writes",
+    "copies",
+    "fills",
+    "maps",
+    "injected-faults",
 };
+static gint64 counts[G_N_ELEMENTS (count_names)];
 
-typedef struct {
-  Misuse kind;
-  gchar *message;
-} Note;
-
-static GQueue notes = G_QUEUE_INIT;
-static gint64 counts[N_COUNTS];
+/* The misuses, each "KIND: MESSAGE". */
+static GPtrArray *notes;
 static void (*final_check) (void);
 
-static void
-note_free (gpointer data)
-{
-  Note *note = data;
-
-  g_free (note->message);
-  g_free (note);
-}
-
 void
-record_misuse (Misuse kind, const gchar *format, ...)
+record_misuse (const gchar *name, const gchar *format, ...)
 {
-  Note *note = g_new0 (Note, 1);
+  g_autofree gchar *message = NULL;
   va_list args;
 
   va_start (args, format);
-  note->kind = kind;
-  note->message = g_strdup_vprintf (format, args);
+  message = g_strdup_vprintf (format, args);
   va_end (args);
-  fprintf (stderr, "doubles: %s: %s\n", misuse_names[kind], note->message);
+  fprintf (stderr, "doubles: %s: %s\n", name, message);
   RECORD_LOCK ();
-  g_queue_push_tail (&notes, note);
+  if (!notes)
+    notes = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (notes, g_strdup_printf ("%s: %s", name, message));
+}
+
+static gint64 *
+find_count (const gchar *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (count_names); i++)
+    if (g_str_equal (count_names[i], name))
+      return &counts[i];
+  g_error ("There is no count %s", name);
 }
 
 void
-record_count (Count count, gint64 n)
+record_count (const gchar *name, gint64 n)
 {
   RECORD_LOCK ();
-  counts[count] += n;
+  *find_count (name) += n;
 }
 
 void
@@ -95,66 +101,86 @@ wait_until_idle (void)
   g_mutex_unlock (&busy_lock);
 }
 
-__attribute__ ((visibility ("default"))) long long
-gemmcl_doubles_count (const char *name)
+static gint64
+get_count (const gchar *name)
 {
   wait_until_idle ();
   RECORD_LOCK ();
-  for (guint i = 0; i < N_COUNTS; i++)
-    if (strcmp (count_names[i], name) == 0)
-      return counts[i];
-  return -1;
+  return *find_count (name);
 }
 
-__attribute__ ((visibility ("default"))) unsigned
-gemmcl_doubles_misused (const char *name)
+/* Counts the misuses of the kind @name (NULL: of any kind), and with @forget forgets them. */
+static guint
+count_misuse (const gchar *name, gboolean forget)
 {
-  unsigned n = 0;
+  g_autofree gchar *start = g_strconcat (name ? name : "", name ? ":" : "", NULL);
+  guint n = 0;
 
   wait_until_idle ();
   RECORD_LOCK ();
-  for (GList *l = notes.head; l; l = l->next)
-    n += !name || strcmp (misuse_names[((const Note *)l->data)->kind], name) == 0;
-  return n;
-}
-
-__attribute__ ((visibility ("default"))) unsigned
-gemmcl_doubles_forgive (const char *name)
-{
-  unsigned n = 0;
-
-  RECORD_LOCK ();
-  for (GList *l = notes.head, *next; l; l = next) {
-    const Note *note = l->data;
-
-    next = l->next;
-    if (strcmp (misuse_names[note->kind], name) == 0) {
+  for (guint i = notes ? notes->len : 0; i-- > 0;)
+    if (g_str_has_prefix (notes->pdata[i], start)) {
       n++;
-      note_free (l->data);
-      g_queue_delete_link (&notes, l);
+      if (forget)
+        g_ptr_array_remove_index (notes, i);
     }
-  }
   return n;
 }
+
+static guint
+get_misused (const gchar *name)
+{
+  return count_misuse (name, FALSE);
+}
+
+static guint
+forgive (const gchar *name)
+{
+  return count_misuse (name, TRUE);
+}
+
+typedef struct {
+  gchar *function;
+  guint left;
+  gint error;
+} Fault;
+
+static GList *faults;
 
 static void
-print_report (FILE *file)
+fail (const gchar *function, guint n, gint error)
 {
-  fprintf (file, "misuse %u\n", g_queue_get_length (&notes));
-  for (GList *l = notes.head; l; l = l->next)
-    fprintf (file, "# %s: %s\n", misuse_names[((const Note *)l->data)->kind],
-             ((const Note *)l->data)->message);
-  for (guint i = 0; i < N_COUNTS; i++)
-    fprintf (file, "%s %" G_GINT64_FORMAT "\n", count_names[i], counts[i]);
+  Fault *fault = g_new0 (Fault, 1);
+
+  *fault = (Fault){g_strdup (function), n, error};
+  RECORD_LOCK ();
+  faults = g_list_append (faults, fault);
 }
+
+gint
+record_fault (const gchar *function)
+{
+  RECORD_LOCK ();
+  for (GList *l = faults; l; l = l->next) {
+    Fault *fault = l->data;
+
+    if (fault->left > 0 && g_str_equal (fault->function, function) && --fault->left == 0) {
+      record_count ("injected-faults", 1);
+      return fault->error;
+    }
+  }
+  return 0;
+}
+
+extern const DoublesRecord gemmcl_doubles __attribute__ ((visibility ("default")));
+const DoublesRecord gemmcl_doubles = {get_count, get_misused, forgive, fail};
 
 /* Runs when the process ends; the module stays loaded until then (-z nodelete). */
 static void __attribute__ ((destructor)) write_report (void)
 {
   const gchar *pattern = g_getenv ("GEMMCL_DOUBLES_REPORT");
   g_autofree gchar *number = g_strdup_printf ("%ld", (long)getpid ());
-  g_autoptr (GString) path = g_string_new (pattern);
-  FILE *file;
+  g_autoptr (GString) path = g_string_new (pattern), text = g_string_new (NULL);
 
   wait_until_idle ();
   RECORD_LOCK ();
@@ -162,10 +188,12 @@ static void __attribute__ ((destructor)) write_report (void)
     final_check ();
   if (path->len == 0)
     return;
+  g_string_append_printf (text, "misuse %u\n", notes ? notes->len : 0);
+  for (guint i = 0; notes && i < notes->len; i++)
+    g_string_append_printf (text, "# %s\n", (const gchar *)notes->pdata[i]);
+  for (guint i = 0; i < G_N_ELEMENTS (count_names); i++)
+    g_string_append_printf (text, "%s %" G_GINT64_FORMAT "\n", count_names[i], counts[i]);
   g_string_replace (path, "%p", number, 0);
-  file = fopen (path->str, "w");
-  if (file)
-    print_report (file);
-  if (!file || fclose (file) != 0)
+  if (!g_file_set_contents (path->str, text->str, -1, NULL))
     fprintf (stderr, "doubles: the report could not be written to %s.\n", path->str);
 }

@@ -21,18 +21,6 @@ static const gchar source[] =
 static const gchar *const kernel_names[N_KERNELS] = {"read", "copy"};
 
 static void
-skip (void)
-{
-  g_test_skip (doubles_missing ());
-}
-
-void
-rig_add_test (const gchar *path, void (*func) (void))
-{
-  g_test_add_func (path, doubles_missing () ? skip : func);
-}
-
-static void
 build_kernels (Rig *self)
 {
   const char *text = source;
@@ -61,22 +49,13 @@ find_function (Rig *self, const gchar *name, gpointer function)
 Rig *
 rig_new (gboolean user_sync)
 {
-  Rig *self = rig_new_for_display (va_display_new (), user_sync);
-
-  self->owns_display = TRUE;
-  return self;
-}
-
-Rig *
-rig_new_for_display (VADisplay display, gboolean user_sync)
-{
   Rig *self = g_new0 (Rig, 1);
   clGetDeviceIDsFromVA_APIMediaAdapterINTEL_fn get_devices;
   cl_int status;
 
   ASSERT_GOOD (clGetPlatformIDs (1, &self->platform, NULL));
-  g_assert_nonnull (display);
-  self->display = display;
+  self->display = va_display_new ();
+  g_assert_nonnull (self->display);
   find_function (self, "clCreateFromVA_APIMediaSurfaceINTEL", &self->create);
   find_function (self, "clEnqueueAcquireVA_APIMediaSurfacesINTEL", &self->acquire);
   find_function (self, "clEnqueueReleaseVA_APIMediaSurfacesINTEL", &self->release);
@@ -111,8 +90,7 @@ rig_free (Rig *self)
     clReleaseKernel (self->kernels[i]);
   clReleaseCommandQueue (self->queue);
   clReleaseContext (self->context);
-  if (self->owns_display)
-    vaTerminate (self->display);
+  vaTerminate (self->display);
   g_free (self);
   doubles_assert_right ();
 }

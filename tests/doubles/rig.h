@@ -20,7 +20,6 @@ typedef enum { KERNEL_READ, KERNEL_COPY, N_KERNELS } Kernel;
 
 typedef struct {
   VADisplay display;
-  gboolean owns_display;
   cl_platform_id platform;
   cl_device_id device;
   cl_context context;
@@ -34,15 +33,9 @@ typedef struct {
   clEnqueueReleaseExternalMemObjectsKHR_fn release_external;
 } Rig;
 
-/** Registers @func; a skip without the doubles, libva or an OpenCL device. */
-void rig_add_test (const gchar *path, void (*func) (void));
-
 /** Makes the objects, or fails the test.
  * @user_sync: the context has CL_CONTEXT_INTEROP_USER_SYNC, which the doubles require */
 Rig *rig_new (gboolean user_sync);
-
-/** Like rig_new(), with a display of the caller, who terminates it. */
-Rig *rig_new_for_display (VADisplay display, gboolean user_sync);
 
 /** Waits for the queue, and asserts that there was no misuse that was not forgiven. */
 void rig_free (Rig *self);

@@ -15,17 +15,11 @@
 #define MAX_SIDE 16384
 
 static const struct {
-  guint32 fourcc, rt_format, bits;
+  guint32 fourcc, bits;
   guint32 layers[SURFACE_PLANES]; /* DRM formats of the single planes */
 } formats[SURFACE_FORMATS] = {
-    {VA_FOURCC_NV12,
-     VA_RT_FORMAT_YUV420,
-     12,
-     {VA_FOURCC ('R', '8', ' ', ' '), VA_FOURCC ('G', 'R', '8', '8')}},
-    {VA_FOURCC_P010,
-     VA_RT_FORMAT_YUV420_10,
-     24,
-     {VA_FOURCC ('R', '1', '6', ' '), VA_FOURCC ('G', 'R', '3', '2')}},
+    {VA_FOURCC_NV12, 12, {VA_FOURCC ('R', '8', ' ', ' '), VA_FOURCC ('G', 'R', '8', '8')}},
+    {VA_FOURCC_P010, 24, {VA_FOURCC ('R', '1', '6', ' '), VA_FOURCC ('G', 'R', '3', '2')}},
 };
 
 guint
@@ -87,17 +81,6 @@ create_config (VADriverContextP context, VAProfile profile, VAEntrypoint entrypo
 }
 
 static VAStatus
-query_config_attributes (VADriverContextP context, VAConfigID id, VAProfile *profile,
-                         VAEntrypoint *entrypoint, VAConfigAttrib *list, int *n)
-{
-  *profile = VAProfileNone;
-  *entrypoint = VAEntrypointVideoProc;
-  list[0].type = VAConfigAttribRTFormat;
-  *n = 1;
-  return get_config_attributes (context, *profile, *entrypoint, list, 1);
-}
-
-static VAStatus
 create_context (VADriverContextP context, VAConfigID config, int width, int height, int flags,
                 VASurfaceID *surfaces, int n, VAContextID *id)
 {
@@ -108,42 +91,11 @@ create_context (VADriverContextP context, VAConfigID config, int width, int heig
 }
 
 static VAStatus
-create_surfaces (VADriverContextP context, guint32 fourcc, guint width, guint height,
-                 VASurfaceID *ids, guint n)
+create_surfaces (VADriverContextP context, unsigned format, unsigned width, unsigned height,
+                 VASurfaceID *ids, unsigned n, VASurfaceAttrib *attributes, unsigned n_attributes)
 {
-  for (guint i = 0; i < n; i++) {
-    const VAStatus status = surface_new (context->pDisplayContext, fourcc, width, height, &ids[i]);
-
-    if (status != VA_STATUS_SUCCESS) {
-      context->vtable->vaDestroySurfaces (context, ids, (int)i);
-      return status;
-    }
-  }
-  return VA_STATUS_SUCCESS;
-}
-
-static guint32
-find_fourcc (guint rt_format)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
-    if (rt_format & formats[i].rt_format)
-      return formats[i].fourcc;
-  return 0;
-}
-
-static VAStatus
-create_surfaces_1 (VADriverContextP context, int width, int height, int format, int n,
-                   VASurfaceID *ids)
-{
-  return create_surfaces (context, find_fourcc ((guint)format), (guint)width, (guint)height, ids,
-                          (guint)n);
-}
-
-static VAStatus
-create_surfaces_2 (VADriverContextP context, unsigned format, unsigned width, unsigned height,
-                   VASurfaceID *ids, unsigned n, VASurfaceAttrib *attributes, unsigned n_attributes)
-{
-  guint32 fourcc = find_fourcc (format);
+  guint32 fourcc = formats[format & VA_RT_FORMAT_YUV420 ? 0 : 1].fourcc;
+  VAStatus status = VA_STATUS_SUCCESS;
 
   for (guint i = 0; i < n_attributes; i++) {
     const gint value = attributes[i].value.value.i;
@@ -157,7 +109,9 @@ create_surfaces_2 (VADriverContextP context, unsigned format, unsigned width, un
   }
   if (width == 0 || height == 0 || width > MAX_SIDE || height > MAX_SIDE)
     return VA_STATUS_ERROR_RESOLUTION_NOT_SUPPORTED;
-  return create_surfaces (context, fourcc, width, height, ids, n);
+  for (guint i = 0; i < n && status == VA_STATUS_SUCCESS; i++)
+    status = surface_new (context->pDisplayContext, fourcc, width, height, &ids[i]);
+  return status;
 }
 
 static VAStatus
@@ -184,12 +138,6 @@ sync_surface (VADriverContextP context, VASurfaceID id)
     return VA_STATUS_ERROR_INVALID_SURFACE;
   surface_wait (surface);
   return VA_STATUS_SUCCESS;
-}
-
-static VAStatus
-sync_surface_2 (VADriverContextP context, VASurfaceID id, uint64_t timeout_ns)
-{
-  return sync_surface (context, id);
 }
 
 /* Reports rendering as not ready once; the next query finds it done. */
@@ -293,25 +241,11 @@ export_surface (VADriverContextP context, VASurfaceID id, uint32_t memory_type, 
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
     if (formats[i].fourcc == surface->fourcc)
       describe_layers (surface, formats[i].layers, flags & VA_EXPORT_SURFACE_SEPARATE_LAYERS, to);
-  record_count (COUNT_SURFACE_EXPORTS, 1);
+  record_count ("surface-exports", 1);
   return VA_STATUS_SUCCESS;
 }
 
-static VAStatus
-list_nothing (VADriverContextP context, gpointer list, gpointer more, unsigned *n)
-{
-  *n = 0;
-  return VA_STATUS_SUCCESS;
-}
-
-static VAStatus
-list_no_attributes (VADriverContextP context, VADisplayAttribute *list, int *n)
-{
-  *n = 0;
-  return VA_STATUS_SUCCESS;
-}
-
-/* Functions without effect, and functions that libva requires but that are never called. They
+/* Functions without effect, and functions that libva requires but that GStreamer never calls. They
  * ignore their arguments. */
 static VAStatus
 succeed (void)
@@ -328,25 +262,11 @@ refuse (void)
 static void
 install (struct VADriverVTable *table)
 {
-  gpointer *const refused[] = {
-      (gpointer *)&table->vaPutSurface,
-      (gpointer *)&table->vaCreateSubpicture,
-      (gpointer *)&table->vaDestroySubpicture,
-      (gpointer *)&table->vaSetSubpictureImage,
-      (gpointer *)&table->vaSetSubpictureChromakey,
-      (gpointer *)&table->vaSetSubpictureGlobalAlpha,
-      (gpointer *)&table->vaAssociateSubpicture,
-      (gpointer *)&table->vaDeassociateSubpicture,
-      (gpointer *)&table->vaGetDisplayAttributes,
-      (gpointer *)&table->vaSetDisplayAttributes,
-      (gpointer *)&table->vaBufferSetNumElements,
-      (gpointer *)&table->vaSetImagePalette,
-  };
+  gpointer *const functions = (gpointer *)table;
 
-  for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
-    *refused[i] = (gpointer)refuse;
-  table->vaQuerySubpictureFormats = (gpointer)list_nothing;
-  table->vaQueryDisplayAttributes = list_no_attributes;
+  /* libva requires all functions up to this one. */
+  for (guint i = 0; &functions[i] <= (gpointer *)&table->vaSetDisplayAttributes; i++)
+    functions[i] = (gpointer)refuse;
   table->vaDestroyConfig = (gpointer)succeed;
   table->vaDestroyContext = (gpointer)succeed;
   table->vaTerminate = terminate;
@@ -354,15 +274,12 @@ install (struct VADriverVTable *table)
   table->vaQueryConfigEntrypoints = query_entrypoints;
   table->vaGetConfigAttributes = get_config_attributes;
   table->vaCreateConfig = create_config;
-  table->vaQueryConfigAttributes = query_config_attributes;
-  table->vaCreateSurfaces = create_surfaces_1;
-  table->vaCreateSurfaces2 = create_surfaces_2;
+  table->vaCreateSurfaces2 = create_surfaces;
   table->vaDestroySurfaces = destroy_surfaces;
   table->vaQuerySurfaceAttributes = query_surface_attributes;
   table->vaExportSurfaceHandle = export_surface;
   table->vaCreateContext = create_context;
   table->vaSyncSurface = sync_surface;
-  table->vaSyncSurface2 = sync_surface_2;
   table->vaQuerySurfaceStatus = query_status;
 }
 

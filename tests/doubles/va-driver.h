@@ -10,7 +10,7 @@
 
 /*
  * The fake libva driver "gemmcl-double". It has surfaces, images and VideoProc for NV12 and P010,
- * but no codecs. VideoProc copies, crops, scales to the nearest pixel and changes the depth.
+ * but no codecs. VideoProc copies.
  * GEMMCL_DOUBLES_VENDOR is the vendor string (default: Intel's); GEMMCL_DOUBLES_MODIFIER is the
  * modifier of exported surfaces.
  *
@@ -25,6 +25,7 @@ guint va_list_formats (VAImageFormat *list);
 /** Buffers of all displays. */
 typedef struct {
   VABufferType type;
+  guint32 fourcc; /* of an image */
   gsize size;
   guint8 *data;
   Surface *surface; /* (nullable): the owner of the memory, if the image was derived */

@@ -8,9 +8,8 @@
 /* libva fixes the signatures. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-/* Buffers and VAImages by their IDs, which are never reused. */
-static GHashTable *buffers, *images;
-static guint last_id;
+/* Buffers by their IDs, which are never reused. A VAImage has the ID of its buffer. */
+static GHashTable *buffers;
 
 static void
 buffer_free (gpointer data)
@@ -24,38 +23,23 @@ buffer_free (gpointer data)
   g_free (self);
 }
 
-static void
-make_tables (void)
-{
-  if (buffers)
-    return;
-  buffers = g_hash_table_new_full (NULL, NULL, NULL, buffer_free);
-  images = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-}
-
 Buffer *
 va_buffer_find (VABufferID id)
 {
-  make_tables ();
-  return g_hash_table_lookup (buffers, GUINT_TO_POINTER (id));
-}
-
-static VAImage *
-find_image (VAImageID id)
-{
-  make_tables ();
-  return g_hash_table_lookup (images, GUINT_TO_POINTER (id));
+  return buffers ? g_hash_table_lookup (buffers, GUINT_TO_POINTER (id)) : NULL;
 }
 
 static Buffer *
 add_buffer (VABufferType type, gsize size, Surface *surface, VABufferID *id)
 {
+  static guint last_id;
   Buffer *self = g_new0 (Buffer, 1);
 
-  make_tables ();
+  if (!buffers)
+    buffers = g_hash_table_new_full (NULL, NULL, NULL, buffer_free);
   self->type = type;
   self->size = size;
-  self->surface = surface ? surface_ref (surface) : NULL;
+  self->surface = surface ? g_atomic_rc_box_acquire (surface) : NULL;
   self->data = surface ? surface->data : g_malloc0 (size);
   *id = ++last_id;
   g_hash_table_insert (buffers, GUINT_TO_POINTER (*id), self);
@@ -96,7 +80,7 @@ map_buffer (VADriverContextP context, VABufferID id, void **data)
     surface_wait (self->surface);
     surface_count_readback (self->surface);
     self->surface->maps++;
-    record_count (COUNT_LIVE_SURFACE_MAPS, 1);
+    record_count ("live-surface-maps", 1);
   }
   self->maps++;
   *data = self->data;
@@ -114,7 +98,7 @@ unmap_buffer (VADriverContextP context, VABufferID id)
   self->maps--;
   if (self->surface) {
     self->surface->maps--;
-    record_count (COUNT_LIVE_SURFACE_MAPS, -1);
+    record_count ("live-surface-maps", -1);
   }
   return VA_STATUS_SUCCESS;
 }
@@ -141,15 +125,13 @@ add_image (guint32 fourcc, guint width, guint height, Surface *surface, VAImage 
   for (guint i = 0; i < SURFACE_FORMATS; i++)
     if (formats[i].fourcc == fourcc)
       image->format = formats[i];
-  image->image_id = ++last_id;
   image->num_planes = SURFACE_PLANES;
   for (guint i = 0; i < SURFACE_PLANES; i++) {
     image->offsets[i] = (guint32)planes[i].offset;
     image->pitches[i] = (guint32)planes[i].pitch;
   }
-  add_buffer (VAImageBufferType, image->data_size, surface, &image->buf);
-  g_hash_table_insert (images, GUINT_TO_POINTER (image->image_id),
-                       g_memdup2 (image, sizeof *image));
+  add_buffer (VAImageBufferType, image->data_size, surface, &image->buf)->fourcc = fourcc;
+  image->image_id = image->buf;
   return VA_STATUS_SUCCESS;
 }
 
@@ -172,43 +154,26 @@ derive_image (VADriverContextP context, VASurfaceID id, VAImage *image)
   return add_image (surface->fourcc, surface->width, surface->height, surface, image);
 }
 
+/* Copies between a surface and an image of the same size and format, and so of the same layout.
+ * @whole: the call names no part of either */
 static VAStatus
-destroy_image (VADriverContextP context, VAImageID id)
-{
-  RECORD_LOCK ();
-  const VAImage *self = find_image (id);
-
-  if (!self)
-    return VA_STATUS_ERROR_INVALID_IMAGE;
-  destroy_buffer (context, self->buf);
-  g_hash_table_remove (images, GUINT_TO_POINTER (id));
-  return VA_STATUS_SUCCESS;
-}
-
-/* Copies between a surface and an image, which must have the same size and format, and so the same
- * layout. @whole: the call names no part of either. */
-static VAStatus
-copy (VADriverContextP context, VASurfaceID id, VAImageID image_id, gboolean whole, gboolean put)
+copy (VADriverContextP context, VASurfaceID id, VAImageID image, gboolean whole, gboolean put)
 {
   RECORD_LOCK ();
   g_autoptr (Surface) surface = surface_get (context->pDisplayContext, id);
-  const VAImage *image = find_image (image_id);
-  const Buffer *buffer = image ? va_buffer_find (image->buf) : NULL;
+  const Buffer *buffer = va_buffer_find (image);
 
   if (!surface)
     return VA_STATUS_ERROR_INVALID_SURFACE;
-  if (!buffer)
+  if (!whole || !buffer || buffer->fourcc != surface->fourcc || buffer->size != surface->size)
     return VA_STATUS_ERROR_INVALID_IMAGE;
-  if (!whole || image->format.fourcc != surface->fourcc || image->width != surface->width ||
-      image->height != surface->height)
-    return VA_STATUS_ERROR_UNIMPLEMENTED;
   surface_wait (surface);
   if (put) {
     surface_check_unused (surface, "vaPutImage");
     surface->is_rendered = FALSE;
   } else {
     surface_count_readback (surface);
-    record_count (COUNT_SURFACE_GETS, 1);
+    record_count ("surface-gets", 1);
   }
   memcpy (put ? surface->data : buffer->data, put ? buffer->data : surface->data, surface->size);
   return VA_STATUS_SUCCESS;
@@ -225,9 +190,7 @@ static VAStatus
 put_image (VADriverContextP context, VASurfaceID id, VAImageID image, int x, int y, unsigned width,
            unsigned height, int to_x, int to_y, unsigned to_width, unsigned to_height)
 {
-  return copy (
-      context, id, image,
-      x == 0 && y == 0 && to_x == 0 && to_y == 0 && to_width == width && to_height == height, TRUE);
+  return copy (context, id, image, !(x || y || to_x || to_y) && to_width == width, TRUE);
 }
 
 void
@@ -240,7 +203,7 @@ va_images_install (struct VADriverVTable *table)
   table->vaQueryImageFormats = query_image_formats;
   table->vaCreateImage = create_image;
   table->vaDeriveImage = derive_image;
-  table->vaDestroyImage = destroy_image;
+  table->vaDestroyImage = destroy_buffer;
   table->vaGetImage = get_image;
   table->vaPutImage = put_image;
 }

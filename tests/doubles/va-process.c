@@ -24,7 +24,7 @@ set_target (VAContextID id, Surface *surface)
 {
   if (!targets)
     targets = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)surface_unref);
-  g_hash_table_insert (targets, GUINT_TO_POINTER (id), surface_ref (surface));
+  g_hash_table_insert (targets, GUINT_TO_POINTER (id), g_atomic_rc_box_acquire (surface));
 }
 
 static VAStatus
@@ -42,75 +42,27 @@ begin_picture (VADriverContextP context, VAContextID id, VASurfaceID surface_id)
   return VA_STATUS_SUCCESS;
 }
 
-/* Returns: an element of a plane in 16 bits. Bytes of NV12 are the upper half of P010's words. */
-static guint
-load (const guint8 *data, const SurfacePlane *plane, guint x, guint y, guint channel)
-{
-  const guint8 *from =
-      data + plane->offset + y * plane->pitch + (x * plane->channels + channel) * plane->size;
-
-  return plane->size == 2 ? (guint)from[0] | (guint)from[1] << 8 : (guint)*from << 8;
-}
-
-static void
-store (guint8 *data, const SurfacePlane *plane, guint x, guint y, guint channel, guint value)
-{
-  guint8 *to =
-      data + plane->offset + y * plane->pitch + (x * plane->channels + channel) * plane->size;
-
-  if (plane->size == 2)
-    *to++ = (guint8)value;
-  *to = (guint8)(value >> 8);
-}
-
-/* @shift: 1 for chroma, which has half of the columns and rows */
-static void
-render_plane (const Surface *from, const VARectangle *crop, Surface *to, const VARectangle *place,
-              guint which)
-{
-  const SurfacePlane *source = &from->planes[which], *target = &to->planes[which];
-  const guint shift = which > 0 ? 1 : 0;
-  const guint columns = MIN ((place->width + shift) >> shift, target->columns);
-  const guint rows = MIN ((place->height + shift) >> shift, target->rows);
-
-  for (guint y = 0; y < rows; y++)
-    for (guint x = 0; x < columns; x++) {
-      const guint from_x = (guint)(crop->x >> shift) + x * crop->width / place->width;
-      const guint from_y = (guint)(crop->y >> shift) + y * crop->height / place->height;
-
-      for (guint c = 0; c < target->channels; c++)
-        store (to->rendered, target, (guint)(place->x >> shift) + x, (guint)(place->y >> shift) + y,
-               c, load (from->data, source, from_x, from_y, c));
-    }
-}
-
-/* TRUE if @area is a part of @surface and not empty. */
+/* TRUE if @area (nullable) is all of a surface. */
 static gboolean
-is_inside (const VARectangle *area, const Surface *surface)
+is_whole (const VARectangle *area, const Surface *surface)
 {
-  return area->x >= 0 && area->y >= 0 && area->width > 0 && area->height > 0 &&
-         (guint)area->x + area->width <= surface->width &&
-         (guint)area->y + area->height <= surface->height;
+  return !area || (area->x == 0 && area->y == 0 && area->width == surface->width &&
+                   area->height == surface->height);
 }
 
+/* Copies a surface to another one of the same size and format, and so of the same layout. */
 static VAStatus
 render (VADriverContextP context, const VAProcPipelineParameterBuffer *parameters, Surface *to)
 {
   g_autoptr (Surface) from = surface_get (context->pDisplayContext, parameters->surface);
-  VARectangle crop, place = {0, 0, (guint16)to->width, (guint16)to->height};
 
   if (!from)
     return VA_STATUS_ERROR_INVALID_SURFACE;
-  crop = (VARectangle){0, 0, (guint16)from->width, (guint16)from->height};
-  if (parameters->surface_region)
-    crop = *parameters->surface_region;
-  if (parameters->output_region)
-    place = *parameters->output_region;
-  if (!is_inside (&crop, from) || !is_inside (&place, to))
-    return VA_STATUS_ERROR_INVALID_PARAMETER;
+  if (from->fourcc != to->fourcc || from->size != to->size ||
+      !is_whole (parameters->surface_region, from) || !is_whole (parameters->output_region, to))
+    return VA_STATUS_ERROR_UNIMPLEMENTED;
   surface_wait (from);
-  for (guint i = 0; i < SURFACE_PLANES; i++)
-    render_plane (from, &crop, to, &place, i);
+  memcpy (to->rendered, from->data, to->size);
   return VA_STATUS_SUCCESS;
 }
 

@@ -55,7 +55,7 @@ display_add (VADisplay display, const gchar *vendor)
   RECORD_LOCK ();
   self->number = ++last;
   displays = g_list_prepend (displays, self);
-  record_count (COUNT_LIVE_DISPLAYS, 1);
+  record_count ("live-displays", 1);
 }
 
 void
@@ -70,7 +70,7 @@ display_remove (VADisplay display)
     if (self->surfaces[i])
       surface_destroy (self->surfaces[i]);
   displays = g_list_remove (displays, self);
-  record_count (COUNT_LIVE_DISPLAYS, -1);
+  record_count ("live-displays", -1);
   g_free (self->vendor);
   g_free (self);
 }
@@ -119,8 +119,10 @@ allocate (Surface *self)
 }
 
 static void
-surface_free (Surface *self)
+clear (gpointer data)
 {
+  Surface *self = data;
+
   if (self->data)
     munmap (self->data, self->size);
   if (self->fd >= 0)
@@ -128,21 +130,12 @@ surface_free (Surface *self)
   if (self->tiled_fd >= 0)
     close (self->tiled_fd);
   g_free (self->rendered);
-  g_free (self);
-}
-
-Surface *
-surface_ref (Surface *self)
-{
-  g_atomic_int_inc (&self->references);
-  return self;
 }
 
 void
 surface_unref (Surface *self)
 {
-  if (g_atomic_int_dec_and_test (&self->references))
-    surface_free (self);
+  g_atomic_rc_box_release_full (self, clear);
 }
 
 VAStatus
@@ -150,13 +143,10 @@ surface_new (VADisplay display, guint32 fourcc, guint width, guint height, VASur
 {
   RECORD_LOCK ();
   Display *owner = find_display (display);
-  g_autoptr (Surface) self = g_new0 (Surface, 1);
+  g_autoptr (Surface) self = g_atomic_rc_box_new0 (Surface);
   guint slot = 0;
 
-  *self =
-      (Surface){.references = 1, .display = display, .fourcc = fourcc, .fd = -1, .tiled_fd = -1};
-  self->width = width;
-  self->height = height;
+  *self = (Surface){display, .fourcc = fourcc, width, height, .fd = -1, .tiled_fd = -1};
   self->size = surface_lay_out (fourcc, width, height, self->planes);
   if (!owner)
     return VA_STATUS_ERROR_INVALID_DISPLAY;
@@ -168,7 +158,7 @@ surface_new (VADisplay display, guint32 fourcc, guint width, guint height, VASur
     return VA_STATUS_ERROR_ALLOCATION_FAILED;
   self->id = *id = owner->number << DISPLAY_SHIFT | slot;
   owner->surfaces[slot] = g_steal_pointer (&self);
-  record_count (COUNT_LIVE_SURFACES, 1);
+  record_count ("live-surfaces", 1);
   return VA_STATUS_SUCCESS;
 }
 
@@ -182,7 +172,7 @@ surface_get (VADisplay display, VASurfaceID id)
   if (!owner || id >> DISPLAY_SHIFT != owner->number || slot >= MAX_SURFACES ||
       !owner->surfaces[slot])
     return NULL;
-  return surface_ref (owner->surfaces[slot]);
+  return g_atomic_rc_box_acquire (owner->surfaces[slot]);
 }
 
 gboolean
@@ -228,7 +218,7 @@ surface_get_by_file (const struct stat *file)
     for (guint i = 0; i < MAX_SURFACES; i++)
       if (owner->surfaces[i] && owner->surfaces[i]->is_exported &&
           (is_file (owner->surfaces[i]->fd, file) || is_file (owner->surfaces[i]->tiled_fd, file)))
-        return surface_ref (owner->surfaces[i]);
+        return g_atomic_rc_box_acquire (owner->surfaces[i]);
   }
   return NULL;
 }
@@ -241,13 +231,13 @@ surface_destroy (Surface *self)
 
   if (self->readers > 0)
     record_misuse (
-        MISUSE_DESTROYED_IN_USE,
+        "destroyed-in-use",
         "Surface %#x was destroyed while OpenCL used it: it must live until the event of "
         "its release.",
         self->id);
   self->destroyed = TRUE;
   owner->surfaces[self->id & ((1u << DISPLAY_SHIFT) - 1)] = NULL;
-  record_count (COUNT_LIVE_SURFACES, -1);
+  record_count ("live-surfaces", -1);
   surface_unref (self);
 }
 
@@ -266,7 +256,7 @@ surface_check_unused (Surface *self, const gchar *who)
 {
   RECORD_LOCK ();
   if (self->readers > 0)
-    record_misuse (MISUSE_WRITTEN_IN_USE,
+    record_misuse ("written-in-use",
                    "%s wrote to surface %#x while OpenCL used it: the surface must wait for the "
                    "event of its release.",
                    who, self->id);
@@ -277,5 +267,5 @@ surface_count_readback (Surface *self)
 {
   RECORD_LOCK ();
   if (self->is_rendered)
-    record_count (COUNT_SURFACE_READBACKS, 1);
+    record_count ("surface-readbacks", 1);
 }

@@ -7,7 +7,8 @@
 #include <va/va.h>
 
 /*
- * The surfaces of the fake libva driver, which its entry points and the OpenCL layer share.
+ * The surfaces of the fake libva driver, which its entry points and the OpenCL layer share. Each is
+ * an atomic reference-counted box.
  *
  * A surface's planes are in a memfd. The result of VideoProc becomes visible there only after a
  * sync, as on a GPU; until then the old bytes stay.
@@ -26,7 +27,6 @@ typedef struct {
 #define SURFACE_FORMATS 2
 
 typedef struct {
-  gint references;
   VADisplay display;
   VASurfaceID id;
   guint32 fourcc;
@@ -73,7 +73,6 @@ int surface_export (Surface *self, gboolean tiled);
 /** Returns: TRUE if @id belongs to another display. */
 gboolean surface_is_foreign (VADisplay display, VASurfaceID id);
 
-Surface *surface_ref (Surface *self);
 void surface_unref (Surface *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Surface, surface_unref)
 
