@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "faults.h"
 
-#include "layer.h"
-
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <signal.h>
@@ -13,7 +11,7 @@
 #define LIMIT_S   60
 #define SETTLE_US (60 * G_USEC_PER_SEC)
 
-static const FaultsLayer *layer;
+const FaultsLayer *faults_layer;
 static gchar current[200]; /* the case, for messages */
 
 static const FaultsLayer *
@@ -23,15 +21,6 @@ find_layer (void)
   gpointer module = path ? dlopen (path, RTLD_NOW) : NULL;
 
   return module ? dlsym (module, "gemmcl_faults") : NULL;
-}
-
-static FaultsState
-get_state (void)
-{
-  FaultsState state;
-
-  layer->get_state (&state);
-  return state;
 }
 
 /* TRUE if there is a device. The first call of OpenCL makes the loader load its layers. */
@@ -61,59 +50,17 @@ gboolean
 faults_init (void)
 {
   g_log_set_handler ("gemmcl", G_LOG_LEVEL_DEBUG, be_quiet, NULL);
-  if (layer == NULL)
-    layer = find_layer ();
-  if (layer == NULL)
+  if (faults_layer == NULL)
+    faults_layer = find_layer ();
+  if (faults_layer == NULL)
     g_test_skip ("OPENCL_LAYERS does not name the layer");
   else if (!has_device ())
     g_test_skip ("there is no OpenCL device");
-  else if (!get_state ().is_loaded)
+  else if (!faults_layer->get_state ().is_loaded)
     g_test_skip ("OpenCL's loader does not load layers");
   else
     return TRUE;
   return FALSE;
-}
-
-void
-faults_set (FaultsMode mode, guint n)
-{
-  layer->set (mode, n);
-}
-
-guint
-faults_get_calls (void)
-{
-  return get_state ().calls;
-}
-
-guint
-faults_get_strikes (void)
-{
-  return get_state ().strikes;
-}
-
-const gchar *
-faults_get_failed (void)
-{
-  return get_state ().failed;
-}
-
-guint
-faults_count_held (void)
-{
-  return get_state ().held;
-}
-
-void
-faults_hold_builds (gboolean hold)
-{
-  layer->hold_builds (hold);
-}
-
-void
-faults_hold_kernels (gboolean hold)
-{
-  layer->hold_kernels (hold);
 }
 
 /* Returns: (transfer full) (nullable): the objects that exist; %NULL without any. */
@@ -125,7 +72,7 @@ list_objects (void)
       [FAULTS_MEMORY] = "memory objects", [FAULTS_PROGRAM] = "programs",
       [FAULTS_KERNEL] = "kernels",        [FAULTS_EVENT] = "events",
   };
-  const FaultsState state = get_state ();
+  const FaultsState state = faults_layer->get_state ();
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (guint i = 0; i < FAULTS_N_KINDS; i++)
@@ -154,7 +101,7 @@ static void
 name_case (int signal_number)
 {
   static const gchar hangs[] = "It hangs: ", crashes[] = "It crashes: ";
-  const gchar *failed = get_state ().failed;
+  const gchar *failed = faults_get_failed ();
   gssize written = signal_number == SIGALRM ? write (STDERR_FILENO, hangs, sizeof hangs - 1)
                                             : write (STDERR_FILENO, crashes, sizeof crashes - 1);
 

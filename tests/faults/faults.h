@@ -34,19 +34,59 @@ typedef enum {
  * load the layer. */
 gboolean faults_init (void);
 
-/** faults_set: Starts a new count. Call @n (1 is the next) fails by @mode. #FAULTS_NONE stops
- * counting and keeps the counts. */
-void faults_set (FaultsMode mode, guint n);
+typedef enum {
+  FAULTS_CONTEXT,
+  FAULTS_QUEUE,
+  FAULTS_MEMORY,
+  FAULTS_PROGRAM,
+  FAULTS_KERNEL,
+  FAULTS_EVENT,
+  FAULTS_N_KINDS,
+} FaultsKind;
 
-/** faults_get_calls: Returns: the number of calls that the last mode counted. */
-guint faults_get_calls (void);
-
-/** faults_get_strikes: Returns: the number of those calls that failed. */
-guint faults_get_strikes (void);
-
-/** faults_get_failed: Returns: (nullable): the first function that failed in the last mode; static.
+/**
+ * FaultsState:
+ * @is_loaded: the loader has loaded the layer
+ * @calls: the number of calls that the last mode counted
+ * @strikes: the number of those calls that failed
+ * @held: the number of threads in a held clBuildProgram()
+ * @failed: (nullable): the first function that failed in the last mode; static
+ * @objects: references that the program holds
  */
-const gchar *faults_get_failed (void);
+typedef struct {
+  gboolean is_loaded;
+  guint calls, strikes, held;
+  const gchar *failed;
+  gint objects[FAULTS_N_KINDS];
+} FaultsState;
+
+/**
+ * FaultsLayer:
+ * @get_state: returns the state; signal handlers may call it
+ * @set: starts a new count. Call @n (1 is the next) fails by @mode. #FAULTS_NONE stops counting and
+ *   keeps the counts
+ * @hold_builds: while @hold, clBuildProgram() does not return
+ * @hold_kernels: while @hold and calls are counted, no kernel starts
+ *
+ * The interface that the layer exports as gemmcl_faults.
+ */
+typedef struct {
+  FaultsState (*get_state) (void);
+  void (*set) (FaultsMode mode, guint n);
+  void (*hold_builds) (gboolean hold);
+  void (*hold_kernels) (gboolean hold);
+} FaultsLayer;
+
+/** The layer, after faults_init(). */
+extern const FaultsLayer *faults_layer;
+
+#define faults_set(mode, n)       (faults_layer->set (mode, n))
+#define faults_get_calls()        (faults_layer->get_state ().calls)
+#define faults_get_strikes()      (faults_layer->get_state ().strikes)
+#define faults_get_failed()       (faults_layer->get_state ().failed)
+#define faults_count_held()       (faults_layer->get_state ().held)
+#define faults_hold_builds(hold)  (faults_layer->hold_builds (hold))
+#define faults_hold_kernels(hold) (faults_layer->hold_kernels (hold))
 
 /** faults_assert_no_objects: Asserts that the program holds no context, queue, memory object,
  * program, kernel or event. Waits at most ten seconds for threads that release theirs. */
@@ -61,12 +101,3 @@ void faults_assert_no_objects (void);
  */
 void faults_start_case (const gchar *name, FaultsMode mode, guint n);
 void faults_end_case (void);
-
-/** faults_hold_builds: While @hold, clBuildProgram() does not return. */
-void faults_hold_builds (gboolean hold);
-
-/** faults_count_held: Returns: the number of threads in a held clBuildProgram(). */
-guint faults_count_held (void);
-
-/** faults_hold_kernels: While @hold and calls are counted, no kernel starts. */
-void faults_hold_kernels (gboolean hold);

@@ -269,10 +269,10 @@ set (FaultsMode new_mode, guint n)
   g_atomic_int_set (&mode, new_mode);
 }
 
-static void
-get_state (FaultsState *state)
+static FaultsState
+get_state (void)
 {
-  *state = (FaultsState){
+  FaultsState state = {
       .is_loaded = cl_next != NULL,
       .calls = g_atomic_int_get (&calls),
       .strikes = g_atomic_int_get (&strikes),
@@ -280,7 +280,8 @@ get_state (FaultsState *state)
       .failed = g_atomic_pointer_get (&failed),
   };
   for (guint i = 0; i < FAULTS_N_KINDS; i++)
-    state->objects[i] = g_atomic_int_get (&references[i]);
+    state.objects[i] = g_atomic_int_get (&references[i]);
+  return state;
 }
 
 static void

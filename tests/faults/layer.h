@@ -5,33 +5,6 @@
 #include "../doubles/cl-layer-entry.h"
 #include "faults.h"
 
-typedef enum {
-  FAULTS_CONTEXT,
-  FAULTS_QUEUE,
-  FAULTS_MEMORY,
-  FAULTS_PROGRAM,
-  FAULTS_KERNEL,
-  FAULTS_EVENT,
-  FAULTS_N_KINDS,
-} FaultsKind;
-
-/** The results of faults_get_...(). */
-typedef struct {
-  gboolean is_loaded;
-  guint calls, strikes, held;
-  const gchar *failed;
-  gint objects[FAULTS_N_KINDS]; /* references that the program holds */
-} FaultsState;
-
-/** The interface that the layer exports as gemmcl_faults; faults.h documents the functions. Signal
- * handlers may call @get_state. */
-typedef struct {
-  void (*get_state) (FaultsState *state);
-  void (*set) (FaultsMode mode, guint n);
-  void (*hold_builds) (gboolean hold);
-  void (*hold_kernels) (gboolean hold);
-} FaultsLayer;
-
 /*
  * late.c: commands that OpenCL accepts and that end with an error, as when the device is lost
  * meanwhile. Commands that wait for one of them, and all later ones in its queue, fail, too; none
