@@ -8,7 +8,7 @@ GEMMCL_LIBRARY names the library; else it is the installed one. Matrices are row
 import ctypes
 import mmap
 import os
-from ctypes import byref, c_double, c_int, c_size_t, c_ssize_t, c_uint, c_void_p
+from ctypes import byref, c_double, c_int, c_size_t, c_ssize_t, c_void_p
 
 MISSING = 77  # the exit status for it
 F32, U8 = 0, 5  # GemmclType
