@@ -36,23 +36,10 @@ G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 static gboolean
 check_kernel (GstGemmcl *self, GError **error)
 {
-  g_auto (GstGemmclSettings) settings = {0};
+  const gchar *kernel = gst_gemmcl_get_settings (self).kernel;
 
-  gst_gemmcl_get_settings (self, &settings);
-  return g_str_equal (settings.kernel, GST_GEMMCL_AUTO) ||
-         gemmcl_kernel_fits (self->device.context, settings.kernel, NULL, error);
-}
-
-/* Opens the device that the properties name. With @always it opens the device again if it is open.
- */
-static gboolean
-open_device (GstGemmcl *self, gboolean always, GError **error)
-{
-  g_autofree gchar *platform = NULL, *device = NULL;
-  const GemmclDeviceQuery query = gst_gemmcl_get_device_query (self, &platform, &device);
-
-  return always ? gst_gemmcl_device_open (&self->device, &query, error)
-                : gst_gemmcl_device_refresh (&self->device, &query, error);
+  return g_str_equal (kernel, GST_GEMMCL_AUTO) ||
+         gemmcl_kernel_fits (self->device.context, kernel, NULL, error);
 }
 
 gboolean
@@ -62,7 +49,7 @@ gst_gemmcl_renew_context (GstGemmcl *self, GError **error)
   gst_gemmcl_imports_drop (self->device.imports);
   self->slot.is_due = TRUE;
   gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return open_device (self, TRUE, error);
+  return gst_gemmcl_device_open (&self->device, gst_gemmcl_get_device_query (self), error);
 }
 
 static void
@@ -88,7 +75,8 @@ change_state (GstElement *element, GstStateChange transition)
   if (transition == GST_STATE_CHANGE_NULL_TO_READY) {
     g_autoptr (GError) error = NULL;
 
-    if (!gst_gemmcl_operands_open (self, &error) || !open_device (self, TRUE, &error) ||
+    if (!gst_gemmcl_operands_open (self, &error) ||
+        !gst_gemmcl_device_open (&self->device, gst_gemmcl_get_device_query (self), &error) ||
         !check_kernel (self, &error)) {
       close_all (self);
       gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
@@ -122,10 +110,11 @@ start (GstBaseTransform *trans)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
   g_autoptr (GError) error = NULL;
+
   gst_gemmcl_operands_hold (self);
   gst_gemmcl_operands_release (self);
-  if (!open_device (self, FALSE, &error) || !check_kernel (self, &error) ||
-      !check_weight (self, &error)) {
+  if (!gst_gemmcl_device_open (&self->device, gst_gemmcl_get_device_query (self), &error) ||
+      !check_kernel (self, &error) || !check_weight (self, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return FALSE;
   }
@@ -357,7 +346,6 @@ gst_gemmcl_finalize (GObject *object)
 
   gst_gemmcl_operands_finalize (self);
   gst_gemmcl_device_clear (&self->device);
-  gst_gemmcl_settings_clear (&self->stream.settings);
   gst_gemmcl_properties_clear (self);
   g_mutex_clear (&self->lock);
   G_OBJECT_CLASS (gst_gemmcl_parent_class)->finalize (object);

@@ -43,6 +43,6 @@ struct _GstGemmcl {
   GstGemmclBatch *batch;         /* batch.c; NULL unless streaming */
 };
 
-/** gst_gemmcl_renew_context: Opens the device again and drops the plan and all imports; a new plan
- * is due. For the streaming thread. */
+/** gst_gemmcl_renew_context: Opens the device for the present VADisplay and drops the plan and all
+ * imports; a new plan is due. For the streaming thread. */
 gboolean gst_gemmcl_renew_context (GstGemmcl *self, GError **error);

@@ -15,7 +15,7 @@ gst_gemmcl_stream_start (GstGemmcl *self)
   GstGemmclStream *stream = &self->stream;
 
   g_mutex_lock (&self->lock);
-  gst_gemmcl_get_settings (self, &stream->settings);
+  stream->settings = gst_gemmcl_get_settings (self);
   stream->started = TRUE;
   stream->va_refused = FALSE;
   stream->frame_duration = GST_CLOCK_TIME_NONE;
@@ -50,10 +50,7 @@ static void
 get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n)
 {
   g_mutex_lock (&self->lock);
-  if (self->stream.started)
-    gst_gemmcl_settings_copy (settings, &self->stream.settings);
-  else
-    gst_gemmcl_get_settings (self, settings);
+  *settings = self->stream.started ? self->stream.settings : gst_gemmcl_get_settings (self);
   gst_gemmcl_weight_get_shape (settings, self->operands.current.weight, k, n);
   g_mutex_unlock (&self->lock);
 }
@@ -110,7 +107,7 @@ static GstCaps *
 transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
-  g_auto (GstGemmclSettings) settings = {0};
+  GstGemmclSettings settings;
   GstCaps *result;
   gsize k, n;
 
@@ -274,7 +271,7 @@ static GError *
 find_reason (GstGemmcl *self, GstCaps *input)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  g_auto (GstGemmclSettings) settings = {0};
+  GstGemmclSettings settings;
   g_autoptr (GstCaps) output = NULL, peer = NULL;
   g_autofree gchar *offered = NULL, *taken = NULL;
   GstGemmclFormat format;

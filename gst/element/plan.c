@@ -33,7 +33,6 @@ job_clear (gpointer data)
   GstGemmclPlanJob *self = data;
 
   g_clear_object (&self->context);
-  gst_gemmcl_settings_clear (&self->settings);
   gst_gemmcl_operands_clear (&self->operands);
   g_clear_object (&self->plan);
   g_clear_error (&self->error);
@@ -58,7 +57,7 @@ job_new (GstGemmcl *self, gsize audio_m, GError **error)
   g_cond_init (&job->changed);
   g_mutex_lock (&self->lock);
   job->context = g_object_ref (self->device.context);
-  gst_gemmcl_settings_copy (&job->settings, &self->stream.settings);
+  job->settings = self->stream.settings;
   gst_gemmcl_operands_copy (&job->operands, &self->operands.current);
   g_mutex_unlock (&self->lock);
   if (!gst_gemmcl_problem_init (&job->problem, &self->stream.input, &self->stream.output,

@@ -22,7 +22,7 @@ typedef enum {
   UINT,
   INT64,
   DOUBLE,
-  STRING,
+  STRING, /* interned; an empty one is the default */
   ENUM,
   FLAGS,
   OPERAND, /* a string; setting it loads a matrix, also while playing */
@@ -173,13 +173,13 @@ static const Property table[] = {
      READY, ENUM, SETTING (auto_tune), GEMMCL_AUTO_TUNE_AUTO, .type = "GstGemmclAutoTune",
      .values = auto_tunes},
     {"platform", "Platform", "OpenCL platform: its number or a part of its name; auto: any", READY,
-     STRING, FIELD (platform), .text = GST_GEMMCL_AUTO},
-    {"device-type", "Device type", "Type of the OpenCL device", READY, ENUM, FIELD (device_type),
+     STRING, FIELD (query.platform), .text = GST_GEMMCL_AUTO},
+    {"device-type", "Device type", "Type of the OpenCL device", READY, ENUM, FIELD (query.type),
      GEMMCL_DEVICE_TYPE_AUTO, .type = "GstGemmclDeviceType", .values = device_types},
     {"device", "Device",
      "OpenCL device: a part of its name, or its number among those of platform and device-type, as "
      "\"gemmcl devices\" lists them; auto: the best one",
-     READY, STRING, FIELD (device), .text = GST_GEMMCL_AUTO},
+     READY, STRING, FIELD (query.device), .text = GST_GEMMCL_AUTO},
     {"batch-size", "Batch size",
      "Number of buffers that are multiplied in one run; 1: no batches. The first buffer waits for "
      "the last; this latency is reported. A batch ends early at new caps, a segment, a "
@@ -230,18 +230,15 @@ copy_out (const GValue *value, ...)
 static void
 set_field (GstGemmcl *self, const Property *property, const GValue *value)
 {
-  gchar **field = get_field (self, property);
+  gpointer field = get_field (self, property);
+  const gchar *text;
 
-  if (property->kind != STRING && property->kind != OPERAND) {
+  if (property->kind != STRING) {
     copy_out (value, field);
     return;
   }
-  g_free (*field);
-  *field = g_value_dup_string (value);
-  if (property->kind == STRING && (!*field || !**field)) {
-    g_free (*field);
-    *field = g_strdup (property->text);
-  }
+  text = g_value_get_string (value);
+  *(const gchar **)field = g_intern_string (text && *text ? text : property->text);
 }
 
 static void
@@ -360,7 +357,7 @@ gst_gemmcl_properties_init (GstGemmcl *self)
   for (guint i = 0; i < G_N_ELEMENTS (table); i++) {
     GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (self), table[i].name);
 
-    if (table[i].kind != STATS)
+    if (table[i].kind != OPERAND && table[i].kind != STATS)
       set_field (self, &table[i], g_param_spec_get_default_value (spec));
   }
 }
@@ -368,31 +365,16 @@ gst_gemmcl_properties_init (GstGemmcl *self)
 void
 gst_gemmcl_properties_clear (GstGemmcl *self)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (table); i++)
-    if (table[i].kind == STRING || table[i].kind == OPERAND)
-      g_clear_pointer ((gchar **)get_field (self, &table[i]), g_free);
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    g_clear_pointer (&self->properties.where[i], g_free);
 }
 
-void
-gst_gemmcl_settings_clear (GstGemmclSettings *self)
+GstGemmclSettings
+gst_gemmcl_get_settings (GstGemmcl *self)
 {
-  g_clear_pointer (&self->kernel, g_free);
-}
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
 
-void
-gst_gemmcl_settings_copy (GstGemmclSettings *self, const GstGemmclSettings *from)
-{
-  g_free (self->kernel);
-  *self = *from;
-  self->kernel = g_strdup (from->kernel);
-}
-
-void
-gst_gemmcl_get_settings (GstGemmcl *self, GstGemmclSettings *settings)
-{
-  GST_OBJECT_LOCK (self);
-  gst_gemmcl_settings_copy (settings, &self->properties.settings);
-  GST_OBJECT_UNLOCK (self);
+  return self->properties.settings;
 }
 
 GstGemmclScalars
@@ -421,12 +403,9 @@ gst_gemmcl_set_where (GstGemmcl *self, GstGemmclOperand operand, const gchar *wh
 }
 
 GemmclDeviceQuery
-gst_gemmcl_get_device_query (GstGemmcl *self, gchar **platform, gchar **device)
+gst_gemmcl_get_device_query (GstGemmcl *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
 
-  *platform = g_strdup (self->properties.platform);
-  *device = g_strdup (self->properties.device);
-  return (GemmclDeviceQuery){
-      .platform = *platform, .device = *device, .type = self->properties.device_type};
+  return self->properties.query;
 }

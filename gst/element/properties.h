@@ -38,7 +38,7 @@ typedef enum {
 
 #define GST_GEMMCL_N_OPERANDS (GST_GEMMCL_OPERAND_ADDEND + 1)
 
-/** GstGemmclSettings: The properties that cannot change while streaming. @kernel is owned. */
+/** GstGemmclSettings: The properties that cannot change while streaming. */
 typedef struct {
   gboolean transpose_weight;
   GemmclActivation activation;
@@ -50,18 +50,12 @@ typedef struct {
   guint row_outputs; /* of GemmclRowOutputs */
   gdouble input_scale;
   gdouble input_offset;
-  gchar *kernel;
+  const gchar *kernel; /* interned */
   GemmclAutoTune auto_tune;
   guint batch_size;
   guint queue_depth;
   gint64 batch_timeout; /* ns; 0: no timeout; -1: the duration of batch_size buffers */
 } GstGemmclSettings;
-
-void gst_gemmcl_settings_clear (GstGemmclSettings *self);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclSettings, gst_gemmcl_settings_clear)
-
-/** gst_gemmcl_settings_copy: Makes @self a copy of @from and frees the old strings of @self. */
-void gst_gemmcl_settings_copy (GstGemmclSettings *self, const GstGemmclSettings *from);
 
 /** GstGemmclScalars: The factors of a run. */
 typedef struct {
@@ -70,14 +64,12 @@ typedef struct {
 } GstGemmclScalars;
 
 /** GstGemmclProperties: All properties, as they were last set. Guarded by the object lock of the
- * element, which properties.c takes; the strings are owned. */
+ * element, which properties.c takes. */
 typedef struct {
-  gchar *where[GST_GEMMCL_N_OPERANDS]; /* the text of each operand's property */
+  gchar *where[GST_GEMMCL_N_OPERANDS]; /* the text of each operand's property; owned */
   GstGemmclSettings settings;          /* for the next start */
   GstGemmclScalars scalars;
-  gchar *platform;
-  gchar *device;
-  GemmclDeviceType device_type;
+  GemmclDeviceQuery query; /* the strings are interned */
 } GstGemmclProperties;
 
 typedef struct _GstGemmcl GstGemmcl;
@@ -89,8 +81,8 @@ void gst_gemmcl_properties_install (GObjectClass *klass);
 void gst_gemmcl_properties_init (GstGemmcl *self);
 void gst_gemmcl_properties_clear (GstGemmcl *self);
 
-/** gst_gemmcl_get_settings: Copies the settings for the next start to @settings. Any thread. */
-void gst_gemmcl_get_settings (GstGemmcl *self, GstGemmclSettings *settings);
+/** gst_gemmcl_get_settings: Returns: the settings for the next start. Any thread. */
+GstGemmclSettings gst_gemmcl_get_settings (GstGemmcl *self);
 
 /** gst_gemmcl_get_scalars: Returns: the present alpha and beta. Any thread. */
 GstGemmclScalars gst_gemmcl_get_scalars (GstGemmcl *self);
@@ -102,6 +94,6 @@ gchar *gst_gemmcl_get_where (GstGemmcl *self, GstGemmclOperand operand);
 /** gst_gemmcl_set_where: Sets the text of an operand's property only. Any thread. */
 void gst_gemmcl_set_where (GstGemmcl *self, GstGemmclOperand operand, const gchar *where);
 
-/** gst_gemmcl_get_device_query: @platform, @device: (out) (transfer full): strings of the query.
- * Returns: the query for the device that the properties name. Any thread. */
-GemmclDeviceQuery gst_gemmcl_get_device_query (GstGemmcl *self, gchar **platform, gchar **device);
+/** gst_gemmcl_get_device_query: Returns: the query for the device that the properties name; its
+ * strings are interned. Any thread. */
+GemmclDeviceQuery gst_gemmcl_get_device_query (GstGemmcl *self);

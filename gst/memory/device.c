@@ -179,61 +179,48 @@ void
 gst_gemmcl_device_clear (GstGemmclDevice *self)
 {
   gst_gemmcl_device_close (self);
-  g_free (self->platform);
-  g_free (self->name);
   gst_gemmcl_va_clear (&self->va);
   g_mutex_clear (&self->lock);
 }
 
-/* Needs the lock. */
-static void
-note_query (GstGemmclDevice *self, const GemmclDeviceQuery *query)
+/* TRUE if the present context may stay. */
+static gboolean
+is_fresh (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 {
-  g_free (self->platform);
-  g_free (self->name);
-  self->platform = g_strdup (query->platform);
-  self->name = g_strdup (query->device);
-  self->type = query->type;
+  gboolean same;
+
+  if (!self->context)
+    return FALSE;
+  gst_gemmcl_va_ask_for_display (&self->va, gemmcl_context_get_device_info (self->context));
+  g_mutex_lock (&self->lock);
+  same = !self->stale && query->type == self->query.type &&
+         query->platform == self->query.platform && query->device == self->query.device;
+  g_mutex_unlock (&self->lock);
+  return same && gst_gemmcl_va_fits (&self->va, self->context);
 }
 
 gboolean
-gst_gemmcl_device_open (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
+gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError **error)
 {
   g_autoptr (GemmclContext) context = NULL;
 
+  if (is_fresh (self, &query))
+    return TRUE;
   g_mutex_lock (&self->lock);
   self->stale = FALSE;
   g_mutex_unlock (&self->lock);
-  ask_for_display (self, query);
-  context = find (self, query, error);
+  ask_for_display (self, &query);
+  context = find (self, &query, error);
   if (!context)
     return FALSE;
   gst_gemmcl_va_bind (&self->va, context);
   GST_INFO_OBJECT (self->element, "on %s", gemmcl_context_get_device_info (context)->name);
   g_mutex_lock (&self->lock);
-  note_query (self, query);
+  self->query = query;
   if (g_set_object (&self->context, context))
     gst_clear_object (&self->allocator);
   g_mutex_unlock (&self->lock);
   return TRUE;
-}
-
-static gboolean
-is_stale (GstGemmclDevice *self, const GemmclDeviceQuery *query)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  return self->stale || query->type != self->type ||
-         g_strcmp0 (query->platform, self->platform) != 0 ||
-         g_strcmp0 (query->device, self->name) != 0;
-}
-
-gboolean
-gst_gemmcl_device_refresh (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
-{
-  gst_gemmcl_va_ask_for_display (&self->va, gemmcl_context_get_device_info (self->context));
-  return (!is_stale (self, query) && gst_gemmcl_va_fits (&self->va, self->context)) ||
-         gst_gemmcl_device_open (self, query, error);
 }
 
 GemmclContext *

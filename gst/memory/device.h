@@ -37,10 +37,7 @@ typedef struct {
   GstAllocator *allocator; /* of OpenCL memory in context; made at its first use */
   gboolean stale;          /* another GstContext was set since context was opened */
 
-  /* The query with which context was opened. */
-  gchar *platform;
-  gchar *name;
-  GemmclDeviceType type;
+  GemmclDeviceQuery query; /* with which context was opened; its strings are interned */
 
   /* The streaming thread's own. */
   GstGemmclImports *imports; /* NULL unless streaming */
@@ -51,29 +48,24 @@ void gst_gemmcl_device_clear (GstGemmclDevice *self);
 
 /**
  * gst_gemmcl_device_open:
- * @query: the requested device
+ * @query: the requested device; its strings are interned
  *
  * Gives the element a context on such a device, with the VADisplay of the element unless the
- * application made the context. The context comes from the first of these that has one: the
+ * application made the context. The present context stays unless @query, the GstContext or the
+ * VADisplay has changed. Another one comes from the first of these that has one: the
  * element's own GstContexts (gst_element_set_context()); elements downstream; elements upstream;
  * bins and the application, by a need-context message; and last the process-wide context, which is
  * announced by a have-context message. Any thread, no lock held.
  *
  * Returns: %FALSE with the error of the last step.
  */
-gboolean gst_gemmcl_device_open (GstGemmclDevice *self, const GemmclDeviceQuery *query,
-                                 GError **error);
-
-/** gst_gemmcl_device_refresh: Opens the device again if @query, the GstContext or the VADisplay has
- * changed since. */
-gboolean gst_gemmcl_device_refresh (GstGemmclDevice *self, const GemmclDeviceQuery *query,
-                                    GError **error);
+gboolean gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError **error);
 
 /** gst_gemmcl_device_close: Releases the context and the display. */
 void gst_gemmcl_device_close (GstGemmclDevice *self);
 
 /** gst_gemmcl_device_set_context: Implements the element's set_context. Another OpenCL context is
- * used from the next gst_gemmcl_device_refresh() on. Any thread. */
+ * used from the next gst_gemmcl_device_open() on. Any thread. */
 void gst_gemmcl_device_set_context (GstGemmclDevice *self, GstContext *context);
 
 /** gst_gemmcl_device_answer: Answers @query if it asks for an OpenCL context and the element has
