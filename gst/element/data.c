@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/gstgemmcl.h"
 
-#include "memory/dmabuf.h"
+#include "memory/foreign.h"
 
 gboolean
 gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
@@ -159,8 +159,7 @@ open_surface (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *r
 {
   *name = "VA";
   return expect_surface (self, buffer, error) &&
-         gst_gemmcl_va_open (&self->device.va, self->device.context, self->device.imports, buffer,
-                             data, run, error);
+         gst_gemmcl_va_open (&self->device, buffer, data, run, error);
 }
 
 /* TRUE if @buffer has to be read as a VA surface. Only the media driver knows the layout of one. A
@@ -175,7 +174,7 @@ is_surface (GstGemmcl *self, GstBuffer *buffer)
   return gst_gemmcl_va_has_surface (buffer) &&
          gemmcl_pixel_format_get_n_planes (image->format) == 2 &&
          (image->width | image->height) % 2 == 0 &&
-         gst_gemmcl_va_check (&self->device.va, self->device.context, NULL);
+         gst_gemmcl_va_check (&self->device, self->device.context, NULL);
 }
 
 static gboolean
@@ -209,7 +208,7 @@ gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *map
 static gboolean
 adapt_context (GstGemmcl *self, GstBuffer *buffer, GError **error)
 {
-  return !gst_gemmcl_va_needs_context (&self->device.va, self->device.context, buffer) ||
+  return !gst_gemmcl_va_needs_context (&self->device, buffer) ||
          gst_gemmcl_renew_context (self, error);
 }
 

@@ -27,6 +27,8 @@
  */
 #include "element/gstgemmcl.h"
 
+#include "memory/foreign.h"
+
 #define MAX_IMPORTS 64 /* larger than most pools of media drivers */
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug

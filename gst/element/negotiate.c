@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/gstgemmcl.h"
 
-#include "memory/dmabuf.h"
+#include "memory/foreign.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -94,7 +94,7 @@ offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter)
 
   if (!context)
     return caps;
-  va = gst_gemmcl_va_check (&self->device.va, context, &reason);
+  va = gst_gemmcl_va_check (&self->device, context, &reason);
   if (!va) {
     GST_LOG_OBJECT (self, "no VA surfaces: %s", reason->message);
     if (asks_for_surfaces (filter))
@@ -173,7 +173,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   }
   g_mutex_unlock (&self->lock);
   return ok && (!gst_gemmcl_caps_are_surfaces (incaps, 0) ||
-                gst_gemmcl_va_check (&self->device.va, self->device.context, error));
+                gst_gemmcl_va_check (&self->device, self->device.context, error));
 }
 
 /* precision=f16 is used even if the input may exceed it, with a warning; precision=auto avoids it.

@@ -3,6 +3,7 @@
 #include "memory/device.h"
 
 #include "memory/error.h"
+#include "memory/foreign.h"
 #include "memory/memory.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -63,7 +64,7 @@ take (GstGemmclDevice *self, const GemmclDeviceQuery *query, GstContext *shared,
     reason = error->message;
   else if (!gemmcl_context_fits (context, query))
     reason = "its device is not the one of platform, device-type and device";
-  else if (!gst_gemmcl_va_fits (&self->va, context))
+  else if (!gst_gemmcl_va_fits (self, context))
     reason = "it lacks the VADisplay";
   GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT, error ? GST_LEVEL_WARNING : GST_LEVEL_INFO, self->element,
                      "the OpenCL context of %s is %s%s", giver, reason ? "not taken: " : "taken",
@@ -109,13 +110,15 @@ add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query, GemmclContex
   g_autoptr (GemmclContext) plain = context;
   g_autoptr (GError) error = NULL;
 
-  if (!plain || gst_gemmcl_va_fits (&self->va, plain) ||
-      !gst_gemmcl_va_get_properties (&self->va, plain, properties))
+  if (!plain || gst_gemmcl_va_fits (self, plain) ||
+      !gst_gemmcl_va_get_properties (self, plain, properties))
     return g_steal_pointer (&plain);
   context = gemmcl_context_get_shared_with (query, properties, &error);
   if (context)
     return context;
-  gst_gemmcl_va_set_failed (&self->va);
+  g_mutex_lock (&self->lock);
+  self->display_failed = TRUE;
+  g_mutex_unlock (&self->lock);
   gst_gemmcl_post (self->element, GST_MESSAGE_WARNING, "VA surfaces cannot be shared.", error);
   return g_steal_pointer (&plain);
 }
@@ -154,7 +157,7 @@ ask_for_display (GstGemmclDevice *self, const GemmclDeviceQuery *query)
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, NULL);
 
   if (devices)
-    gst_gemmcl_va_ask_for_display (&self->va, g_ptr_array_index (devices, 0));
+    gst_gemmcl_va_ask_for_display (self, g_ptr_array_index (devices, 0));
 }
 
 void
@@ -162,7 +165,6 @@ gst_gemmcl_device_init (GstGemmclDevice *self, GstElement *element)
 {
   *self = (GstGemmclDevice){.element = element};
   g_mutex_init (&self->lock);
-  gst_gemmcl_va_init (&self->va, element);
 }
 
 void
@@ -171,15 +173,14 @@ gst_gemmcl_device_close (GstGemmclDevice *self)
   g_mutex_lock (&self->lock);
   gst_clear_object (&self->allocator);
   g_clear_object (&self->context);
+  gst_clear_object (&self->display);
   g_mutex_unlock (&self->lock);
-  gst_gemmcl_va_close (&self->va);
 }
 
 void
 gst_gemmcl_device_clear (GstGemmclDevice *self)
 {
   gst_gemmcl_device_close (self);
-  gst_gemmcl_va_clear (&self->va);
   g_mutex_clear (&self->lock);
 }
 
@@ -191,12 +192,12 @@ is_fresh (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 
   if (!self->context)
     return FALSE;
-  gst_gemmcl_va_ask_for_display (&self->va, gemmcl_context_get_device_info (self->context));
+  gst_gemmcl_va_ask_for_display (self, gemmcl_context_get_device_info (self->context));
   g_mutex_lock (&self->lock);
   same = !self->stale && query->type == self->query.type &&
          query->platform == self->query.platform && query->device == self->query.device;
   g_mutex_unlock (&self->lock);
-  return same && gst_gemmcl_va_fits (&self->va, self->context);
+  return same && gst_gemmcl_va_fits (self, self->context);
 }
 
 gboolean
@@ -213,7 +214,7 @@ gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError *
   context = find (self, &query, error);
   if (!context)
     return FALSE;
-  gst_gemmcl_va_bind (&self->va, context);
+  gst_gemmcl_va_bind (self, context);
   GST_INFO_OBJECT (self->element, "on %s", gemmcl_context_get_device_info (context)->name);
   g_mutex_lock (&self->lock);
   self->query = query;
@@ -244,7 +245,7 @@ gst_gemmcl_device_get_allocator (GstGemmclDevice *self, GError **error)
 void
 gst_gemmcl_device_set_context (GstGemmclDevice *self, GstContext *context)
 {
-  gst_gemmcl_va_take_display (&self->va, context);
+  gst_gemmcl_va_take_display (self, context);
   if (!context || !gst_context_has_context_type (context, GST_GEMMCL_CONTEXT_TYPE))
     return;
   g_mutex_lock (&self->lock);

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "memory/va.h"
+#include <gemmcl-opencl.h>
+#include <gst/gst.h>
 
 /**
  * GST_GEMMCL_CONTEXT_TYPE:
@@ -23,14 +24,14 @@
 /**
  * GstGemmclDevice:
  *
- * The OpenCL context of an element, with its allocator, display and imports. Only device.c writes
- * the fields. @context changes in NULL to READY, when streaming starts, and in the streaming
- * thread, which may read it without the lock. @lock is taken after any other lock of the element;
- * while it is held, no other element is called and nothing is waited for.
+ * The OpenCL context of an element, with its allocator, VADisplay and imports. Only device.c writes
+ * the fields, unless another file is named. @context changes in NULL to READY, when streaming
+ * starts, and in the streaming thread, which may read it without the lock. @lock is taken after any
+ * other lock of the element; while it is held, no other element is called and nothing is waited
+ * for.
  */
 typedef struct {
   GstElement *element; /* the owner, for queries, messages and logs; not referenced */
-  GstGemmclVa va;      /* has its own lock */
 
   GMutex lock;
   GemmclContext *context;  /* NULL in the state NULL */
@@ -38,9 +39,11 @@ typedef struct {
   gboolean stale;          /* another GstContext was set since context was opened */
 
   GemmclDeviceQuery query; /* with which context was opened; its strings are interned */
+  GstObject *display;      /* (nullable): a GstVaDisplay; va.c writes it */
+  gboolean display_failed; /* no context could be made with display */
 
   /* The streaming thread's own. */
-  GstGemmclImports *imports; /* NULL unless streaming */
+  struct _GstGemmclImports *imports; /* foreign.h; NULL unless streaming */
 } GstGemmclDevice;
 
 void gst_gemmcl_device_init (GstGemmclDevice *self, GstElement *element);
@@ -52,10 +55,10 @@ void gst_gemmcl_device_clear (GstGemmclDevice *self);
  *
  * Gives the element a context on such a device, with the VADisplay of the element unless the
  * application made the context. The present context stays unless @query, the GstContext or the
- * VADisplay has changed. Another one comes from the first of these that has one: the
- * element's own GstContexts (gst_element_set_context()); elements downstream; elements upstream;
- * bins and the application, by a need-context message; and last the process-wide context, which is
- * announced by a have-context message. Any thread, no lock held.
+ * VADisplay has changed. Another one comes from the first of these that has one: the element's own
+ * GstContexts (gst_element_set_context()); elements downstream; elements upstream; bins and the
+ * application, by a need-context message; and last the process-wide context, which is announced by
+ * a have-context message. Any thread, no lock held.
  *
  * Returns: %FALSE with the error of the last step.
  */

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "memory/dmabuf.h"
+#include "memory/foreign.h"
 
 #include <CL/cl_ext.h>
 #include <fcntl.h>
@@ -40,14 +40,13 @@ lists_dmabufs (cl_device_id device)
   return FALSE;
 }
 
-static Importer *
+static gpointer
 importer_new (GemmclContext *context)
 {
   const cl_device_id device = gemmcl_context_get_cl_device (context);
+  const cl_platform_id platform = gst_gemmcl_get_platform (context);
   Importer *self = g_new0 (Importer, 1);
-  cl_platform_id platform = NULL;
 
-  clGetDeviceInfo (device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
   self->acquire = (GemmclHandover)clGetExtensionFunctionAddressForPlatform (
       platform, "clEnqueueAcquireExternalMemObjectsKHR");
   self->release = (GemmclHandover)clGetExtensionFunctionAddressForPlatform (
@@ -60,16 +59,7 @@ importer_new (GemmclContext *context)
 static Importer *
 get_importer (GemmclContext *context)
 {
-  static const gchar key[] = "gst-gemmcl-dmabuf-importer";
-  static GMutex lock; /* elements in several threads share a context */
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
-  Importer *self = g_object_get_data (G_OBJECT (context), key);
-
-  if (!self) {
-    self = importer_new (context);
-    g_object_set_data_full (G_OBJECT (context), key, self, g_free);
-  }
-  return self;
+  return gst_gemmcl_context_get_data (context, "gst-gemmcl-dmabuf-importer", importer_new, g_free);
 }
 
 gboolean

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "memory/imports.h"
+#include "memory/foreign.h"
 
 #include <string.h>
 
@@ -20,6 +20,31 @@ typedef struct {
   guint64 last_use; /* 0: no objects */
   cl_mem objects[GEMMCL_MAX_PLANES];
 } Import;
+
+cl_platform_id
+gst_gemmcl_get_platform (GemmclContext *context)
+{
+  cl_platform_id platform = NULL;
+
+  clGetDeviceInfo (gemmcl_context_get_cl_device (context), CL_DEVICE_PLATFORM, sizeof platform,
+                   &platform, NULL);
+  return platform;
+}
+
+gpointer
+gst_gemmcl_context_get_data (GemmclContext *context, const gchar *key,
+                             gpointer (*create) (GemmclContext *context), GDestroyNotify destroy)
+{
+  static GMutex lock; /* elements in several threads share a context */
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
+  gpointer data = g_object_get_data (G_OBJECT (context), key);
+
+  if (!data) {
+    data = create (context);
+    g_object_set_data_full (G_OBJECT (context), key, data, destroy);
+  }
+  return data;
+}
 
 GstMemory *
 gst_gemmcl_get_root (GstMemory *memory)

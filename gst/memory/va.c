@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "memory/va.h"
+#include "memory/foreign.h"
 
 #include "memory/error.h"
 
@@ -15,7 +15,7 @@
   #define EXTENSION "cl_intel_va_api_media_sharing"
   #define N_PLANES  2
   #define LOOK_UP(name)                                                                            \
-    ((name##_fn)clGetExtensionFunctionAddressForPlatform (get_platform (context), #name))
+    ((name##_fn)clGetExtensionFunctionAddressForPlatform (gst_gemmcl_get_platform (context), #name))
 
 /* The support for VA surfaces of a context; found once. */
 typedef struct {
@@ -35,16 +35,6 @@ typedef struct {
 
 /* Elements in several threads share a context. */
 static GMutex sharing_lock;
-
-static cl_platform_id
-get_platform (GemmclContext *context)
-{
-  cl_platform_id platform = NULL;
-
-  clGetDeviceInfo (gemmcl_context_get_cl_device (context), CL_DEVICE_PLATFORM, sizeof platform,
-                   &platform, NULL);
-  return platform;
-}
 
 /* Returns: (nullable): the VADisplay with which the OpenCL context was made. Properties are read
  * only with the extension: PoCL 3 crashes if a context was made without properties. */
@@ -67,7 +57,7 @@ find_display (GemmclContext *context)
   return NULL;
 }
 
-static Sharing *
+static gpointer
 sharing_new (GemmclContext *context)
 {
   Sharing *self = g_new0 (Sharing, 1);
@@ -96,15 +86,7 @@ sharing_free (gpointer data)
 static Sharing *
 get_sharing (GemmclContext *context)
 {
-  static const gchar key[] = "gst-gemmcl-va-sharing";
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&sharing_lock);
-  Sharing *self = g_object_get_data (G_OBJECT (context), key);
-
-  if (!self) {
-    self = sharing_new (context);
-    g_object_set_data_full (G_OBJECT (context), key, self, sharing_free);
-  }
-  return self;
+  return gst_gemmcl_context_get_data (context, "gst-gemmcl-va-sharing", sharing_new, sharing_free);
 }
 
 /* Fails with a message of @format, which states what was expected and what was found, and the
@@ -125,7 +107,7 @@ refuse (GError **error, const gchar *format, ...)
 
 /* Returns: (transfer full) (nullable): the display. */
 static GstVaDisplay *
-get_display (GstGemmclVa *self)
+get_display (GstGemmclDevice *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
@@ -133,15 +115,15 @@ get_display (GstGemmclVa *self)
 }
 
 static gboolean
-has_failed (GstGemmclVa *self)
+has_failed (GstGemmclDevice *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
-  return self->failed;
+  return self->display_failed;
 }
 
 static void
-set_display (GstGemmclVa *self, GstVaDisplay *display)
+set_display (GstGemmclDevice *self, GstVaDisplay *display)
 {
   gboolean changed;
 
@@ -150,7 +132,7 @@ set_display (GstGemmclVa *self, GstVaDisplay *display)
                                   gst_va_display_get_va_dpy (display);
   if (changed) {
     gst_object_replace (&self->display, GST_OBJECT (display));
-    self->failed = FALSE;
+    self->display_failed = FALSE;
   }
   g_mutex_unlock (&self->lock);
   if (changed)
@@ -158,7 +140,7 @@ set_display (GstGemmclVa *self, GstVaDisplay *display)
 }
 
 void
-gst_gemmcl_va_take_display (GstGemmclVa *self, GstContext *shared)
+gst_gemmcl_va_take_display (GstGemmclDevice *self, GstContext *shared)
 {
   g_autoptr (GstObject) display = NULL;
 
@@ -171,7 +153,7 @@ gst_gemmcl_va_take_display (GstGemmclVa *self, GstContext *shared)
 }
 
 void
-gst_gemmcl_va_ask_for_display (GstGemmclVa *self, const GemmclDeviceInfo *device)
+gst_gemmcl_va_ask_for_display (GstGemmclDevice *self, const GemmclDeviceInfo *device)
 {
   static const gchar type[] = GST_VA_DISPLAY_HANDLE_CONTEXT_TYPE_STR;
   g_autoptr (GstContext) own = NULL;
@@ -190,7 +172,7 @@ gst_gemmcl_va_ask_for_display (GstGemmclVa *self, const GemmclDeviceInfo *device
 static gboolean
 ask_device (GemmclContext *context, const Sharing *sharing, GstVaDisplay *display)
 {
-  const cl_platform_id platform = get_platform (context);
+  const cl_platform_id platform = gst_gemmcl_get_platform (context);
   const VADisplay va = gst_va_display_get_va_dpy (display);
   g_autofree cl_device_id *devices = NULL;
   cl_uint n = 0;
@@ -272,7 +254,7 @@ check_device (GemmclContext *context, GError **error)
 }
 
 gboolean
-gst_gemmcl_va_get_properties (GstGemmclVa *self, GemmclContext *context,
+gst_gemmcl_va_get_properties (GstGemmclDevice *self, GemmclContext *context,
                               cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES])
 {
   const cl_context_properties all[GST_GEMMCL_VA_N_PROPERTIES] = {
@@ -293,7 +275,7 @@ gst_gemmcl_va_get_properties (GstGemmclVa *self, GemmclContext *context,
 
 /* Keeps all GstVaDisplays of the VADisplay, since it is unknown which one owns it. */
 void
-gst_gemmcl_va_bind (GstGemmclVa *self, GemmclContext *context)
+gst_gemmcl_va_bind (GstGemmclDevice *self, GemmclContext *context)
 {
   g_autoptr (GstVaDisplay) display = get_display (self);
   Sharing *sharing;
@@ -309,7 +291,7 @@ gst_gemmcl_va_bind (GstGemmclVa *self, GemmclContext *context)
 }
 
 gboolean
-gst_gemmcl_va_check (GstGemmclVa *self, GemmclContext *context, GError **error)
+gst_gemmcl_va_check (GstGemmclDevice *self, GemmclContext *context, GError **error)
 {
   g_autoptr (GstVaDisplay) display = get_display (self);
 
@@ -340,15 +322,15 @@ gst_gemmcl_va_has_surface (GstBuffer *buffer)
 }
 
 gboolean
-gst_gemmcl_va_needs_context (GstGemmclVa *self, GemmclContext *context, GstBuffer *buffer)
+gst_gemmcl_va_needs_context (GstGemmclDevice *self, GstBuffer *buffer)
 {
   GstVaDisplay *display =
       gst_va_memory_peek_display (gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0)));
 
-  if (gst_va_display_get_va_dpy (display) == get_sharing (context)->display)
+  if (gst_va_display_get_va_dpy (display) == get_sharing (self->context)->display)
     return FALSE;
   set_display (self, display);
-  return !gst_gemmcl_va_fits (self, context);
+  return !gst_gemmcl_va_fits (self, self->context);
 }
 
 static gboolean
@@ -377,27 +359,27 @@ create_images (GemmclContext *context, VASurfaceID surface, cl_mem images[GEMMCL
 }
 
 gboolean
-gst_gemmcl_va_open (GstGemmclVa *self, GemmclContext *context, GstGemmclImports *imports,
-                    GstBuffer *buffer, GemmclData *data, GemmclRun *run, GError **error)
+gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run,
+                    GError **error)
 {
-  const Sharing *sharing = get_sharing (context);
+  const Sharing *sharing = get_sharing (self->context);
   GstMemory *memory = gst_gemmcl_get_root (gst_buffer_peek_memory (buffer, 0));
   const VADisplay display = gst_va_display_get_va_dpy (gst_va_memory_peek_display (memory));
   const VASurfaceID surface = gst_va_memory_get_surface (memory);
   VAStatus status;
 
   if (display != sharing->display)
-    return gst_gemmcl_va_check (self, context, error) &&
+    return gst_gemmcl_va_check (self, self->context, error) &&
            refuse (
                error,
                "VA surface %#x is of VADisplay %p, but the OpenCL context was made with %p: use "
                "one display for all elements upstream and for the context of the application.",
                surface, display, sharing->display);
   *data = (GemmclData){.kind = GEMMCL_DATA_IMAGES, .acquired = TRUE};
-  if (!gst_gemmcl_imports_find (imports, memory, surface, data->objects)) {
-    if (!create_images (context, surface, data->objects, error))
+  if (!gst_gemmcl_imports_find (self->imports, memory, surface, data->objects)) {
+    if (!create_images (self->context, surface, data->objects, error))
       return FALSE;
-    gst_gemmcl_imports_add (imports, memory, surface, data->objects);
+    gst_gemmcl_imports_add (self->imports, memory, surface, data->objects);
   }
   status = vaSyncSurface (display, surface);
   if (status != VA_STATUS_SUCCESS)
@@ -414,31 +396,31 @@ gst_gemmcl_va_open (GstGemmclVa *self, GemmclContext *context, GstGemmclImports 
 #else
 
 void
-gst_gemmcl_va_take_display (GstGemmclVa *self G_GNUC_UNUSED, GstContext *shared G_GNUC_UNUSED)
+gst_gemmcl_va_take_display (GstGemmclDevice *self G_GNUC_UNUSED, GstContext *shared G_GNUC_UNUSED)
 {
 }
 
 void
-gst_gemmcl_va_ask_for_display (GstGemmclVa *self G_GNUC_UNUSED,
+gst_gemmcl_va_ask_for_display (GstGemmclDevice *self G_GNUC_UNUSED,
                                const GemmclDeviceInfo *device G_GNUC_UNUSED)
 {
 }
 
 gboolean
 gst_gemmcl_va_get_properties (
-    GstGemmclVa *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
+    GstGemmclDevice *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
     cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES] G_GNUC_UNUSED)
 {
   return FALSE;
 }
 
 void
-gst_gemmcl_va_bind (GstGemmclVa *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED)
+gst_gemmcl_va_bind (GstGemmclDevice *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED)
 {
 }
 
 gboolean
-gst_gemmcl_va_check (GstGemmclVa *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
+gst_gemmcl_va_check (GstGemmclDevice *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
                      GError **error)
 {
   return gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
@@ -453,58 +435,26 @@ gst_gemmcl_va_has_surface (GstBuffer *buffer G_GNUC_UNUSED)
 }
 
 gboolean
-gst_gemmcl_va_needs_context (GstGemmclVa *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
-                             GstBuffer *buffer G_GNUC_UNUSED)
+gst_gemmcl_va_needs_context (GstGemmclDevice *self G_GNUC_UNUSED, GstBuffer *buffer G_GNUC_UNUSED)
 {
   return FALSE;
 }
 
 gboolean
-gst_gemmcl_va_open (GstGemmclVa *self, GemmclContext *context,
-                    GstGemmclImports *imports G_GNUC_UNUSED, GstBuffer *buffer G_GNUC_UNUSED,
+gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer G_GNUC_UNUSED,
                     GemmclData *data G_GNUC_UNUSED, GemmclRun *run G_GNUC_UNUSED, GError **error)
 {
-  return gst_gemmcl_va_check (self, context, error);
+  return gst_gemmcl_va_check (self, self->context, error);
 }
 
 #endif
 
 gboolean
-gst_gemmcl_va_fits (GstGemmclVa *self, GemmclContext *context)
+gst_gemmcl_va_fits (GstGemmclDevice *self, GemmclContext *context)
 {
   cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES];
 
   return gemmcl_context_is_wrapped (context) ||
          !gst_gemmcl_va_get_properties (self, context, properties) ||
          gemmcl_context_has_properties (context, properties);
-}
-
-void
-gst_gemmcl_va_init (GstGemmclVa *self, GstElement *element)
-{
-  *self = (GstGemmclVa){.element = element};
-  g_mutex_init (&self->lock);
-}
-
-void
-gst_gemmcl_va_close (GstGemmclVa *self)
-{
-  g_mutex_lock (&self->lock);
-  gst_clear_object (&self->display);
-  g_mutex_unlock (&self->lock);
-}
-
-void
-gst_gemmcl_va_clear (GstGemmclVa *self)
-{
-  gst_gemmcl_va_close (self);
-  g_mutex_clear (&self->lock);
-}
-
-void
-gst_gemmcl_va_set_failed (GstGemmclVa *self)
-{
-  g_mutex_lock (&self->lock);
-  self->failed = TRUE;
-  g_mutex_unlock (&self->lock);
 }

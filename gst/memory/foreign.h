@@ -1,0 +1,140 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/video/video.h>
+
+#include "memory/device.h"
+
+/* Reads memory of other drivers in place: VA surfaces and linear dma-bufs. */
+
+/** gst_gemmcl_get_platform: Returns: the platform of the device. */
+cl_platform_id gst_gemmcl_get_platform (GemmclContext *context);
+
+/** gst_gemmcl_context_get_data: Returns: (transfer none): the data @key of @context, which @create
+ * makes at the first call and @destroy frees with @context. Any thread. */
+gpointer gst_gemmcl_context_get_data (GemmclContext *context, const gchar *key,
+                                      gpointer (*create) (GemmclContext *context),
+                                      GDestroyNotify destroy);
+
+/** gst_gemmcl_get_root: Returns: (transfer none): the whole memory of which @memory is a part, or
+ * @memory. */
+GstMemory *gst_gemmcl_get_root (GstMemory *memory);
+
+/**
+ * GstGemmclImports:
+ *
+ * A cache of the OpenCL objects for foreign memory, such as the planes of a surface. Objects are
+ * made once for each memory, since pools use memory again. They are released with the memory, whose
+ * address, surface number or file descriptor may then be reused. For one thread; any thread may
+ * free the memory.
+ */
+typedef struct _GstGemmclImports GstGemmclImports;
+
+/** gst_gemmcl_imports_new: @most: the largest number of memories whose objects are kept. */
+GstGemmclImports *gst_gemmcl_imports_new (guint most);
+
+/** gst_gemmcl_imports_free: @self: (nullable). */
+void gst_gemmcl_imports_free (GstGemmclImports *self);
+
+/**
+ * gst_gemmcl_imports_find:
+ * @id: identifies the content of @memory, such as its surface; with another @id objects are invalid
+ * @objects: (out) (transfer none): they live until @most other memories were added, or all are
+ *   dropped
+ *
+ * Returns: %TRUE if the cache has objects for @memory
+ */
+gboolean gst_gemmcl_imports_find (GstGemmclImports *self, GstMemory *memory, guintptr id,
+                                  cl_mem objects[GEMMCL_MAX_PLANES]);
+
+/** gst_gemmcl_imports_add: @objects: (transfer full): each nullable; all %NULL: @memory cannot be
+ * imported. */
+void gst_gemmcl_imports_add (GstGemmclImports *self, GstMemory *memory, guintptr id,
+                             const cl_mem objects[GEMMCL_MAX_PLANES]);
+
+/** gst_gemmcl_imports_drop: Releases all objects; enqueued commands keep theirs. @self: (nullable).
+ */
+void gst_gemmcl_imports_drop (GstGemmclImports *self);
+
+/*
+ * VA surfaces on the sink pad, by cl_intel_va_api_media_sharing. A plugin that was built without
+ * libgstva shares no surfaces, and its errors say so. Any thread may call the functions, unless
+ * they say otherwise.
+ */
+
+/** GST_GEMMCL_VA_N_PROPERTIES: a VADisplay, user synchronisation, and the 0 at the end. */
+#define GST_GEMMCL_VA_N_PROPERTIES 5
+
+/** gst_gemmcl_va_take_display: Stores the display of @shared, (nullable), if it has one. */
+void gst_gemmcl_va_take_display (GstGemmclDevice *self, GstContext *shared);
+
+/** gst_gemmcl_va_ask_for_display: Asks elements, bins and the application for a display, unless one
+ * is known or @device cannot share surfaces. No lock may be held. */
+void gst_gemmcl_va_ask_for_display (GstGemmclDevice *self, const GemmclDeviceInfo *device);
+
+/**
+ * gst_gemmcl_va_get_properties:
+ * @properties: (out): the properties for a context on the device of @context with the display
+ *
+ * Returns: %TRUE if a display is known that the device shares, and no context with it failed;
+ *   @properties is set only then
+ */
+gboolean
+gst_gemmcl_va_get_properties (GstGemmclDevice *self, GemmclContext *context,
+                              cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES]);
+
+/** gst_gemmcl_va_fits: Returns: %TRUE if @context may stay: it was made with the display, no
+ * display is known that the device shares, or the application made it. */
+gboolean gst_gemmcl_va_fits (GstGemmclDevice *self, GemmclContext *context);
+
+/** gst_gemmcl_va_bind: Makes @context keep a reference to the display with which it was made. */
+void gst_gemmcl_va_bind (GstGemmclDevice *self, GemmclContext *context);
+
+/** gst_gemmcl_va_check: Returns: %FALSE with #GEMMCL_ERROR_NO_DEVICE if @context cannot share
+ * surfaces, as far as that is known before the first one. The message has the reason. */
+gboolean gst_gemmcl_va_check (GstGemmclDevice *self, GemmclContext *context, GError **error);
+
+/** gst_gemmcl_va_has_surface: Returns: %TRUE if @buffer, of any memory, is a whole surface. */
+gboolean gst_gemmcl_va_has_surface (GstBuffer *buffer);
+
+/** gst_gemmcl_va_needs_context: Stores the display of the surface in @buffer. Returns: %TRUE if the
+ * surface needs another context, and that can be made. For the streaming thread. */
+gboolean gst_gemmcl_va_needs_context (GstGemmclDevice *self, GstBuffer *buffer);
+
+/**
+ * gst_gemmcl_va_open:
+ * @buffer: with a surface of the display of the context; keep it until the run is done
+ * @data: (out): the planes
+ * @run: its functions for acquiring and releasing the planes are set
+ *
+ * Imports the surface and waits until it is rendered. For the streaming thread.
+ */
+gboolean gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclData *data,
+                             GemmclRun *run, GError **error);
+
+/* Frames in linear dma-bufs, imported as OpenCL buffers by cl_khr_external_memory. */
+
+/** gst_gemmcl_dmabuf_can_import: Returns: %TRUE if the device reads dma-bufs without a copy. */
+gboolean gst_gemmcl_dmabuf_can_import (GemmclContext *context);
+
+/** gst_gemmcl_dmabuf_is_shared: Returns: TRUE if a memory of @buffer was made by gst_memory_share()
+ * of a media driver's dma-buf. GStreamer 1.22 crashes when such a memory is mapped. */
+gboolean gst_gemmcl_dmabuf_is_shared (GstBuffer *buffer);
+
+/**
+ * gst_gemmcl_dmabuf_open:
+ * @image, @info: the frame of the caps
+ * @buffer: of any memory; keep it until the run is done
+ * @data: (out): the planes
+ * @run: its functions for acquiring and releasing the planes are set
+ *
+ * Imports the dma-buf and waits until it is written. For the streaming thread.
+ *
+ * Returns: %FALSE unless @buffer is one dma-buf, in one or several memories, that the device can
+ *   import and that holds the frame; the log has the reason. The caller then maps @buffer on the
+ *   host, which fails with an error if the frame does not fit
+ */
+gboolean gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image,
+                                 const GstVideoInfo *info, GstBuffer *buffer, GemmclData *data,
+                                 GemmclRun *run);
