@@ -56,80 +56,35 @@ gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index, GstB
   return NULL;
 }
 
-/* Maps A on the host. */
+/* Maps A in a buffer that no other driver has to share. Memory of the same context may come with any
+ * caps, since other elements pass it on. */
 static gboolean
-map_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, GemmclData *data,
+map_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
            GError **error)
 {
-  const gsize alignment = gemmcl_type_get_size (self->slot.problem.gemm.a_type);
-  gsize offset, samples;
+  const GstGemmclFormat *input = &self->stream.input;
+  gsize offset = 0, samples;
   GstMemory *memory;
 
-  switch (self->stream.input.medium) {
+  switch (input->medium) {
   case GST_GEMMCL_MEDIUM_VIDEO:
-    return gst_gemmcl_mapping_open_frame (mapping, &self->stream.input.video, buffer, GST_MAP_READ,
-                                          data, error);
+    return gst_gemmcl_mapping_open_frame (mapping, self->device.context,
+                                          &self->slot.problem.a_image, &input->video, buffer,
+                                          GST_MAP_READ, data, error);
   case GST_GEMMCL_MEDIUM_AUDIO:
-    if (!gst_gemmcl_get_samples (&self->stream.input.audio, buffer, &offset, &samples, error))
+    if (!gst_gemmcl_get_samples (&input->audio, buffer, &offset, &samples, error))
       return FALSE;
     memory = gst_buffer_get_all_memory (buffer);
-    if (offset > 0 && memory) {
-      GstMemory *part = gst_memory_share (memory, offset, -1);
-
-      gst_memory_unref (memory);
-      memory = part;
-    }
-    return gst_gemmcl_mapping_open_memory (mapping, memory, GST_MAP_READ, alignment, data, error);
+    break;
   default:
-    memory = gst_gemmcl_get_tensor_memory (&self->stream.input.tensors,
-                                           self->stream.settings.tensor_index, buffer, error);
-    return memory &&
-           gst_gemmcl_mapping_open_memory (mapping, memory, GST_MAP_READ, alignment, data, error);
-  }
-}
-
-/* Maps A in OpenCL memory of the context of the element, if the library can read its layout. */
-static gboolean
-open_input (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer, GemmclData *data)
-{
-  const GstGemmclTensors *tensors = &self->stream.input.tensors;
-  const guint index = self->stream.settings.tensor_index;
-  gsize offset = 0, samples;
-
-  switch (self->stream.input.medium) {
-  case GST_GEMMCL_MEDIUM_VIDEO:
-    return gst_gemmcl_mapping_open_opencl (mapping, self->device.context, buffer, 0, 1,
-                                           GST_MAP_READ, data) &&
-           gst_gemmcl_find_planes (&self->slot.problem.a_image, &self->stream.input.video, buffer,
-                                   mapping->map.size, data);
-  case GST_GEMMCL_MEDIUM_AUDIO:
-    if (!gst_gemmcl_get_samples (&self->stream.input.audio, buffer, &offset, &samples, NULL) ||
-        !gst_gemmcl_mapping_open_opencl (mapping, self->device.context, buffer, 0, 1, GST_MAP_READ,
-                                         data))
+    memory = gst_gemmcl_get_tensor_memory (&input->tensors, self->stream.settings.tensor_index,
+                                           buffer, error);
+    if (!memory)
       return FALSE;
-    data->offset[0] += offset;
-    return TRUE;
-  default:
-    return gst_gemmcl_mapping_open_opencl (mapping, self->device.context, buffer,
-                                           tensors->n > 1 ? index : 0, tensors->n, GST_MAP_READ,
-                                           data) &&
-           mapping->map.size == gst_gemmcl_tensor_get_size (&tensors->tensor[index]);
   }
-}
-
-/* Tries OpenCL memory before a map on the host. Memory of the same context may come with any caps,
- * since other elements pass it on. */
-static gboolean
-open_any (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
-          const gchar **name, GError **error)
-{
-  *name = "OpenCL";
-  if (open_input (self, mapping, buffer, data))
-    return TRUE;
-  gst_gemmcl_mapping_clear (mapping);
-  *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
-  *name = "system";
-  return map_input (self, mapping, buffer, data, error);
+  return gst_gemmcl_mapping_open_memory (
+      mapping, self->device.context, memory, offset, GST_MAP_READ,
+      gemmcl_type_get_size (self->slot.problem.gemm.a_type), data, error);
 }
 
 /* Fails if @buffer is not a VA surface, which its caps promise. */
@@ -154,10 +109,8 @@ expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error)
 }
 
 static gboolean
-open_surface (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run,
-              const gchar **name, GError **error)
+open_surface (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run, GError **error)
 {
-  *name = "VA";
   return expect_surface (self, buffer, error) &&
          gst_gemmcl_va_open (&self->device, buffer, data, run, error);
 }
@@ -179,28 +132,27 @@ is_surface (GstGemmcl *self, GstBuffer *buffer)
 
 static gboolean
 open_dmabuf (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
-             GemmclRun *run, const gchar **name, GError **error)
+             GemmclRun *run, GError **error)
 {
   if (is_surface (self, buffer))
-    return open_surface (self, buffer, data, run, name, error);
-  *name = "DMABuf";
+    return open_surface (self, buffer, data, run, error);
   return gst_gemmcl_dmabuf_open (&self->device, &self->slot.problem.a_image,
                                  &self->stream.input.video, buffer, data, run) ||
-         open_any (self, buffer, mapping, data, name, error);
+         map_input (self, buffer, mapping, data, error);
 }
 
 gboolean
 gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping,
-                       GemmclData *data, GemmclRun *run, const gchar **name, GError **error)
+                       GemmclData *data, GemmclRun *run, GError **error)
 {
   switch (self->stream.input_memory) {
   case GST_GEMMCL_MEMORY_VA:
   case GST_GEMMCL_MEMORY_TILED:
-    return open_surface (self, buffer, data, run, name, error);
+    return open_surface (self, buffer, data, run, error);
   case GST_GEMMCL_MEMORY_DMABUF:
-    return open_dmabuf (self, buffer, mapping, data, run, name, error);
+    return open_dmabuf (self, buffer, mapping, data, run, error);
   default:
-    return open_any (self, buffer, mapping, data, name, error);
+    return map_input (self, buffer, mapping, data, error);
   }
 }
 
@@ -238,35 +190,15 @@ gboolean
 gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
                        GstMapFlags access, GemmclData *data, GError **error)
 {
-  const gboolean is_video = self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO;
-  const guint index = gst_gemmcl_get_output_index (self);
+  const GstGemmclProblem *problem = &self->slot.problem;
 
-  if (gst_gemmcl_mapping_open_opencl (mapping, self->device.context, buffer, index,
-                                      gst_buffer_n_memory (buffer), access, data) &&
-      (!is_video || gst_gemmcl_find_planes (&self->slot.problem.d_image, &self->stream.output.video,
-                                            buffer, mapping->map.size, data)))
-    return TRUE;
-  gst_gemmcl_mapping_clear (mapping);
-  *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
-  return is_video ? gst_gemmcl_mapping_open_frame (mapping, &self->stream.output.video, buffer,
-                                                   access, data, error)
-                  : gst_gemmcl_mapping_open_memory (
-                        mapping, gst_buffer_get_memory (buffer, index), access,
-                        gemmcl_type_get_size (self->slot.problem.gemm.d_type), data, error);
-}
-
-gboolean
-gst_gemmcl_map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
-                     GemmclData *data, GError **error)
-{
-  const guint n = gst_buffer_n_memory (buffer);
-
-  if (gst_gemmcl_mapping_open_opencl (mapping, self->device.context, buffer, n - 1, n,
-                                      GST_MAP_WRITE, data))
-    return TRUE;
-  *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
-  return gst_gemmcl_mapping_open_memory (mapping, gst_buffer_get_memory (buffer, n - 1),
-                                         GST_MAP_WRITE, sizeof (gfloat), data, error);
+  if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO)
+    return gst_gemmcl_mapping_open_frame (mapping, self->device.context, &problem->d_image,
+                                          &self->stream.output.video, buffer, access, data, error);
+  return gst_gemmcl_mapping_open_memory (
+      mapping, self->device.context,
+      gst_buffer_get_memory (buffer, gst_gemmcl_get_output_index (self)), 0, access,
+      gemmcl_type_get_size (problem->gemm.d_type), data, error);
 }
 
 gboolean

@@ -217,13 +217,24 @@ check_beta (GstGemmcl *self, gsize m, GError **error)
 
 static gboolean
 open_inputs (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBuffer *const *inputs,
-             const gchar **name, GError **error)
+             GError **error)
 {
   for (guint i = 0; i < run->batch; i++)
     if (!gst_gemmcl_open_input (self, inputs[i], gst_gemmcl_inflight_get_mapping (inflight, i),
-                                &self->runs->a[i], run, name, error))
+                                &self->runs->a[i], run, error))
       return FALSE;
   return TRUE;
+}
+
+/* Maps the row outputs, in the last memory of @output. */
+static gboolean
+map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *output, GemmclData *data,
+          GError **error)
+{
+  GstMemory *memory = gst_buffer_get_memory (output, gst_buffer_n_memory (output) - 1);
+
+  return gst_gemmcl_mapping_open_memory (mapping, self->device.context, memory, 0, GST_MAP_WRITE,
+                                         sizeof (gfloat), data, error);
 }
 
 static gboolean
@@ -235,7 +246,7 @@ open_outputs (GstGemmcl *self, GemmclRun *run, GstBuffer *const *outputs, GError
 
   for (guint i = 0; i < n; i++)
     if (!gst_gemmcl_map_output (self, &mappings[i], outputs[i], GST_MAP_WRITE, &d[i], error) ||
-        (run->rows && !gst_gemmcl_map_rows (self, &mappings[n + i], outputs[i], &d[n + i], error)))
+        (run->rows && !map_rows (self, &mappings[n + i], outputs[i], &d[n + i], error)))
       return FALSE;
   return TRUE;
 }
@@ -337,15 +348,30 @@ count_bytes (GstGemmcl *self, const GemmclRun *run)
   return run->batch * run->m * gemm->n * gemmcl_type_get_size (gemm->d_type);
 }
 
+/* Returns: the kind of memory of an input, in a word; static. */
+static const gchar *
+name_memory (const GemmclData *a)
+{
+  switch (a->kind) {
+  case GEMMCL_DATA_IMAGES:
+    return "VA";
+  case GEMMCL_DATA_BUFFER:
+    return a->acquired ? "DMABuf" : "OpenCL";
+  default:
+    return "system";
+  }
+}
+
 static void
-note_run (GstGemmcl *self, const GemmclRun *run, const gchar *name, GstBuffer *output)
+note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *output)
 {
   const gboolean may_add = self->stream.settings.batch_size == 1 &&
                            !self->operands.current.addend &&
                            self->slot.problem.gemm.addend == GEMMCL_ADDEND_NONE;
 
   gst_buffer_replace (&self->runs->last, may_add ? output : NULL);
-  gst_gemmcl_stats_add_run (self, run->batch, count_bytes (self, run), name);
+  gst_gemmcl_stats_add_run (self, run->batch, count_bytes (self, run),
+                            name_memory (&run->a[run->batch - 1]));
 }
 
 /* Submits @run, whose inputs and outputs are open. */
@@ -386,7 +412,6 @@ submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *ou
   GstGemmclRuns *runs = self->runs;
   GemmclRun run = GEMMCL_RUN_INIT;
   GstGemmclInflight *inflight = runs->inflight[runs->next];
-  const gchar *name = NULL;
   gboolean ok;
 
   gst_gemmcl_plan_log_tuning (self);
@@ -402,13 +427,13 @@ submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *ou
   run.a = runs->a;
   run.d = runs->d;
   run.rows = self->slot.problem.gemm.row_outputs != 0 ? runs->d + n : NULL;
-  ok = open_inputs (self, &run, inflight, inputs, &name, error) &&
+  ok = open_inputs (self, &run, inflight, inputs, error) &&
        open_outputs (self, &run, outputs, error) &&
        submit_open (self, &run, inflight, inputs, error);
   clear_mappings (runs, n, ok ? NULL : inflight);
   if (!ok)
     return FALSE;
-  note_run (self, &run, name, outputs[0]);
+  note_run (self, &run, outputs[0]);
   runs->next = (runs->next + 1) % runs->depth;
   return TRUE;
 }

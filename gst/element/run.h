@@ -67,13 +67,11 @@ gboolean gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **
  * @data: (out): the place of A: in a surface or dma-buf, if caps promise them; in OpenCL memory of
  *   the same context, if the library can read its layout; otherwise on the host
  * @run: its functions for acquiring and releasing foreign memory are set
- * @name: (out): the kind of memory: "system", "OpenCL", "VA" or "DMABuf"; static
  *
  * Maps A in @buffer.
  */
 gboolean gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping,
-                                GemmclData *data, GemmclRun *run, const gchar **name,
-                                GError **error);
+                                GemmclData *data, GemmclRun *run, GError **error);
 
 /**
  * gst_gemmcl_map_output:
@@ -83,10 +81,6 @@ gboolean gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMap
  */
 gboolean gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
                                 GstMapFlags access, GemmclData *data, GError **error);
-
-/** gst_gemmcl_map_rows: Maps the row outputs, in the last memory of @buffer, for writing. */
-gboolean gst_gemmcl_map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
-                              GemmclData *data, GError **error);
 
 /** gst_gemmcl_get_samples: @offset: (out): the first byte of the samples. @samples: (out): their
  * number. */

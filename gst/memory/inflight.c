@@ -35,68 +35,14 @@ name_format (const GstVideoInfo *info, GstBuffer *buffer)
   return named;
 }
 
-gboolean
-gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, const GstVideoInfo *info, GstBuffer *buffer,
-                               GstMapFlags access, GemmclData *data, GError **error)
+/* Maps @memory for the device. @data: (out): its start, for each plane. FALSE if it is not OpenCL
+ * memory of @context. */
+static gboolean
+open_opencl (GstGemmclMapping *self, GemmclContext *context, GstMemory *memory, GstMapFlags access,
+             GemmclData *data)
 {
-  g_autoptr (GstBuffer) named = name_format (info, buffer);
-
-  if (!gst_video_frame_map (&self->frame, info, named ? named : buffer, access))
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "A buffer of %zu bytes cannot be mapped as a %dx%d %s frame; expected "
-                            "%zu bytes, or a video meta that fits the buffer.",
-                            gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
-                            GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info),
-                            GST_VIDEO_INFO_SIZE (info));
-  self->is_frame = TRUE;
-  if (GST_VIDEO_FRAME_WIDTH (&self->frame) < GST_VIDEO_INFO_WIDTH (info) ||
-      GST_VIDEO_FRAME_HEIGHT (&self->frame) < GST_VIDEO_INFO_HEIGHT (info))
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The video meta of a buffer states %dx%d; expected %dx%d, as "
-                            "in caps.",
-                            GST_VIDEO_FRAME_WIDTH (&self->frame),
-                            GST_VIDEO_FRAME_HEIGHT (&self->frame), GST_VIDEO_INFO_WIDTH (info),
-                            GST_VIDEO_INFO_HEIGHT (info));
-  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES (&self->frame); i++) {
-    data->host[i] = GST_VIDEO_FRAME_PLANE_DATA (&self->frame, i);
-    data->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (&self->frame, i);
-  }
-  return TRUE;
-}
-
-gboolean
-gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GstMemory *memory, GstMapFlags access,
-                                gsize alignment, GemmclData *data, GError **error)
-{
-  if (memory && gst_memory_map (memory, &self->map, access)) {
-    if ((guintptr)self->map.data % alignment == 0) {
-      self->memory = memory;
-      data->host[0] = self->map.data;
-      return TRUE;
-    }
-    gst_memory_unmap (memory, &self->map);
-    if (!(access & GST_MAP_WRITE)) {
-      GstMemory *copy = gst_memory_copy (memory, 0, -1);
-
-      gst_memory_unref (memory);
-      return gst_gemmcl_mapping_open_memory (self, copy, access, alignment, data, error);
-    }
-  }
-  g_clear_pointer (&memory, gst_memory_unref);
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_IO,
-                          "The memory of a buffer cannot be mapped; expected system memory.");
-}
-
-gboolean
-gst_gemmcl_mapping_open_opencl (GstGemmclMapping *self, GemmclContext *context, GstBuffer *buffer,
-                                guint index, guint n, GstMapFlags access, GemmclData *data)
-{
-  GstMemory *memory;
   gsize offset;
 
-  if (gst_buffer_n_memory (buffer) != n)
-    return FALSE;
-  memory = gst_buffer_peek_memory (buffer, index);
   if (gst_opencl_memory_get_context (memory) != gemmcl_context_get_cl_context (context) ||
       !gst_memory_map (memory, &self->map, access | GST_MAP_OPENCL))
     return FALSE;
@@ -133,6 +79,75 @@ gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info, GstB
     data->stride[i] = stride;
   }
   return TRUE;
+}
+
+gboolean
+gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
+                               const GemmclImage *image, const GstVideoInfo *info,
+                               GstBuffer *buffer, GstMapFlags access, GemmclData *data,
+                               GError **error)
+{
+  g_autoptr (GstBuffer) named = NULL;
+
+  if (gst_buffer_n_memory (buffer) == 1 &&
+      open_opencl (self, context, gst_buffer_peek_memory (buffer, 0), access, data) &&
+      gst_gemmcl_find_planes (image, info, buffer, self->map.size, data))
+    return TRUE;
+  gst_gemmcl_mapping_clear (self);
+  *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
+  named = name_format (info, buffer);
+  if (!gst_video_frame_map (&self->frame, info, named ? named : buffer, access))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "A buffer of %zu bytes cannot be mapped as a %dx%d %s frame; expected "
+                            "%zu bytes, or a video meta that fits the buffer.",
+                            gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
+                            GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_NAME (info),
+                            GST_VIDEO_INFO_SIZE (info));
+  self->is_frame = TRUE;
+  if (GST_VIDEO_FRAME_WIDTH (&self->frame) < GST_VIDEO_INFO_WIDTH (info) ||
+      GST_VIDEO_FRAME_HEIGHT (&self->frame) < GST_VIDEO_INFO_HEIGHT (info))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The video meta of a buffer states %dx%d; expected %dx%d, as "
+                            "in caps.",
+                            GST_VIDEO_FRAME_WIDTH (&self->frame),
+                            GST_VIDEO_FRAME_HEIGHT (&self->frame), GST_VIDEO_INFO_WIDTH (info),
+                            GST_VIDEO_INFO_HEIGHT (info));
+  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES (&self->frame); i++) {
+    data->host[i] = GST_VIDEO_FRAME_PLANE_DATA (&self->frame, i);
+    data->stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE (&self->frame, i);
+  }
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GemmclContext *context, GstMemory *memory,
+                                gsize offset, GstMapFlags access, gsize alignment, GemmclData *data,
+                                GError **error)
+{
+  if (memory && open_opencl (self, context, memory, access, data)) {
+    gst_memory_unref (memory);
+    data->offset[0] += offset;
+    return TRUE;
+  }
+  *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
+  if (memory && gst_memory_map (memory, &self->map, access)) {
+    data->host[0] = self->map.data + offset;
+    if ((guintptr)data->host[0] % alignment == 0) {
+      self->memory = memory;
+      return TRUE;
+    }
+    gst_memory_unmap (memory, &self->map);
+    if (!(access & GST_MAP_WRITE)) {
+      GstMemory *copy = gst_memory_copy (memory, offset, -1);
+
+      gst_memory_unref (memory);
+      return gst_gemmcl_mapping_open_memory (self, context, copy, 0, access, alignment, data,
+                                             error);
+    }
+  }
+  g_clear_pointer (&memory, gst_memory_unref);
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_IO,
+                          "The memory of a buffer cannot be mapped; expected system memory.");
 }
 
 struct _GstGemmclInflight {

@@ -20,25 +20,35 @@ typedef struct {
 /** gst_gemmcl_mapping_clear: Unmaps the frame or memory, if any. */
 void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
 
-/** gst_gemmcl_mapping_open_frame: Maps @buffer on the host, as a frame of @info. @data: (inout):
- * its planes are set. Returns: %FALSE with #GEMMCL_ERROR_FORMAT. */
-gboolean gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, const GstVideoInfo *info,
+/**
+ * gst_gemmcl_mapping_open_frame:
+ * @image, @info: the frame in @buffer
+ * @data: (out): its planes
+ *
+ * Maps a frame: for the device if it is in OpenCL memory of @context, in a layout that OpenCL can
+ * copy, otherwise on the host.
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_FORMAT
+ */
+gboolean gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
+                                        const GemmclImage *image, const GstVideoInfo *info,
                                         GstBuffer *buffer, GstMapFlags access, GemmclData *data,
                                         GError **error);
 
-/** gst_gemmcl_mapping_open_memory: Maps @memory, (transfer full) (nullable), on the host. Memory to
- * read is copied first if its address is not a multiple of @alignment. @data: (inout): its address
- * is set. Returns: %FALSE with #GEMMCL_ERROR_IO. */
-gboolean gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GstMemory *memory,
-                                         GstMapFlags access, gsize alignment, GemmclData *data,
-                                         GError **error);
-
-/** gst_gemmcl_mapping_open_opencl: Maps memory @index of @buffer for the device. @data: (out): the
- * start of the memory. Returns: %FALSE unless @buffer has @n memories and memory @index is OpenCL
- * memory of @context. */
-gboolean gst_gemmcl_mapping_open_opencl (GstGemmclMapping *self, GemmclContext *context,
-                                         GstBuffer *buffer, guint index, guint n,
-                                         GstMapFlags access, GemmclData *data);
+/**
+ * gst_gemmcl_mapping_open_memory:
+ * @memory: (transfer full) (nullable)
+ * @offset: bytes of @memory before the matrix
+ * @alignment: of the matrix on the host, in bytes; a matrix to read is copied if it has another
+ * @data: (out): the matrix
+ *
+ * Maps a matrix: for the device if it is in OpenCL memory of @context, otherwise on the host.
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_IO
+ */
+gboolean gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GemmclContext *context,
+                                         GstMemory *memory, gsize offset, GstMapFlags access,
+                                         gsize alignment, GemmclData *data, GError **error);
 
 /**
  * gst_gemmcl_find_planes:
