@@ -167,8 +167,9 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
   guint size, min, max;
   GstStructure *config;
 
-  if (self->stream.output_opencl || self->stream.output.medium != GST_GEMMCL_MEDIUM_VIDEO ||
-      !shares_memory (self) || gst_query_get_n_allocation_pools (query) == 0)
+  if (self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ||
+      self->stream.output.medium != GST_GEMMCL_MEDIUM_VIDEO || !shares_memory (self) ||
+      gst_query_get_n_allocation_pools (query) == 0)
     return NULL;
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
   if (!pool || GST_IS_GEMMCL_POOL (pool) || G_OBJECT_TYPE (pool) == GST_TYPE_BUFFER_POOL ||

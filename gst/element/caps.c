@@ -248,8 +248,8 @@ transform_input (const Transform *self)
   GstGemmclShape shape;
   gboolean fits = TRUE, known = get_shape (self, &format, &shape, &fits);
   const gint more = self->settings->row_outputs != 0;
-  gboolean keep =
-      known ? shape.mode == GEMMCL_FEATURE_PIXEL && more == 0 : allows_pixel_mode (self->settings);
+  gboolean keep = known ? shape.image.features == GEMMCL_FEATURE_PIXEL && more == 0
+                        : allows_pixel_mode (self->settings);
 
   if (!fits) {
     const GstGemmclSettings any = {0};

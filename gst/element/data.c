@@ -145,7 +145,7 @@ gboolean
 gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping,
                        GemmclData *data, GemmclRun *run, GError **error)
 {
-  switch (self->stream.input_memory) {
+  switch (self->stream.input.memory) {
   case GST_GEMMCL_MEMORY_VA:
   case GST_GEMMCL_MEMORY_TILED:
     return open_surface (self, buffer, data, run, error);
@@ -167,7 +167,7 @@ adapt_context (GstGemmcl *self, GstBuffer *buffer, GError **error)
 gboolean
 gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error)
 {
-  switch (self->stream.input_memory) {
+  switch (self->stream.input.memory) {
   case GST_GEMMCL_MEMORY_VA:
   case GST_GEMMCL_MEMORY_TILED:
     return expect_surface (self, buffer, error) && adapt_context (self, buffer, error);

@@ -3,7 +3,6 @@
 #include "element/formats.h"
 
 #include "memory/error.h"
-#include "memory/caps.h"
 
 #define SEPARATORS ",."
 
@@ -192,12 +191,12 @@ gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors)
 }
 
 static gboolean
-read_video (GstVideoInfo *info, const GstStructure *structure)
+read_video (GstGemmclFormat *format, const GstStructure *structure)
 {
   g_autoptr (GstCaps) plain = gst_caps_new_full (gst_gemmcl_drm_to_plain (structure), NULL);
 
-  return gst_caps_is_fixed (plain) && gst_video_info_from_caps (info, plain) &&
-         gst_gemmcl_video_channels (GST_VIDEO_INFO_FORMAT (info)) > 0;
+  return gst_caps_is_fixed (plain) && gst_video_info_from_caps (&format->video, plain) &&
+         gst_gemmcl_image_init (&format->image, &format->video);
 }
 
 gboolean
@@ -207,9 +206,10 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
   g_autofree gchar *text = NULL;
   const gchar *medium;
 
+  format->memory = gst_gemmcl_caps_get_memory (caps, 0);
   if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA)) {
     format->medium = GST_GEMMCL_MEDIUM_VIDEO;
-    if (read_video (&format->video, structure))
+    if (read_video (format, structure))
       return TRUE;
     medium = "a video";
   } else if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA)) {

@@ -6,6 +6,8 @@
 #include <gst/audio/audio.h>
 #include <gst/video/video.h>
 
+#include "memory/caps.h"
+
 /* Reads fixed caps of video, audio and tensors. Pure functions and plain values. */
 
 #define GST_GEMMCL_AUDIO_MEDIA   "audio/x-raw"
@@ -85,8 +87,10 @@ typedef enum {
 
 /** GstGemmclFormat: The contents of fixed caps. A plain value: it owns nothing. */
 typedef struct {
+  GstGemmclMemory memory;
   GstGemmclMedium medium; /* the one of the following fields that is valid */
   GstVideoInfo video;
+  GemmclImage image; /* the library's description of video; its rows are pixels */
   GstAudioInfo audio;
   GstGemmclTensors tensors;
 } GstGemmclFormat;

@@ -168,8 +168,6 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
        gst_gemmcl_format_from_caps (&self->stream.output, outcaps, error);
   if (ok) {
     self->stream.frame_duration = get_frame_duration (&self->stream.input, incaps);
-    self->stream.input_memory = gst_gemmcl_caps_get_memory (incaps, 0);
-    self->stream.output_opencl = gst_gemmcl_caps_are_opencl (outcaps, 0);
   }
   g_mutex_unlock (&self->lock);
   return ok && (!gst_gemmcl_caps_are_surfaces (incaps, 0) ||

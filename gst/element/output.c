@@ -102,7 +102,7 @@ insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **er
     memory = gst_gemmcl_get_tensor_memory (&self->stream.input.tensors, i, input, error);
     if (!memory)
       return FALSE;
-    if (self->stream.output_opencl)
+    if (self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL)
       memory = take_memory (trans, memory);
     if (!memory) {
       set_no_memory (error);

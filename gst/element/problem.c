@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "memory/error.h"
-#include "memory/caps.h"
 
 #define N_MODES (GEMMCL_FEATURE_PATCH + 1)
 
@@ -26,7 +25,7 @@ mode_name (GemmclFeatureMode mode)
 }
 
 static gboolean
-check_patch (const GstGemmclFrame *frame, GError **error)
+check_patch (const GemmclImage *frame, GError **error)
 {
   if (frame->patch_width == 0 || frame->patch_height == 0)
     return gst_gemmcl_fail (
@@ -40,48 +39,34 @@ check_patch (const GstGemmclFrame *frame, GError **error)
   return TRUE;
 }
 
-gboolean
-gst_gemmcl_shape_of_mode (const GstGemmclFrame *frame, GemmclFeatureMode mode,
-                          GstGemmclShape *shape, GError **error)
+static gboolean
+shape_of_mode (const GemmclImage *frame, GemmclFeatureMode mode, GstGemmclShape *shape,
+               GError **error)
 {
-  /* A row of A is a rectangle of width x height pixels; across x down of them fill the frame. */
-  gsize width = 1, height = 1, across, down, pixels;
-
-  if (mode == GEMMCL_FEATURE_PATCH) {
-    if (!check_patch (frame, error))
-      return FALSE;
-    width = frame->patch_width;
-    height = frame->patch_height;
-  } else if (mode != GEMMCL_FEATURE_PIXEL) {
-    width = frame->width;
-    if (mode == GEMMCL_FEATURE_FRAME)
-      height = frame->height;
-  }
-  across = frame->width / width;
-  down = frame->height / height;
-  shape->mode = mode;
-  if (!g_size_checked_mul (&shape->m, across, down) ||
-      !g_size_checked_mul (&pixels, width, height) ||
-      !g_size_checked_mul (&shape->k, pixels, frame->channels))
-    return gst_gemmcl_fail (
-        error, GEMMCL_ERROR_TOO_LARGE,
-        "feature-mode=%s of a %zux%zu frame makes more elements than this machine can count.",
-        mode_name (mode), frame->width, frame->height);
-  return TRUE;
+  shape->image = *frame;
+  shape->image.features = mode;
+  if (mode != GEMMCL_FEATURE_PATCH)
+    shape->image.patch_width = shape->image.patch_height = 0;
+  else if (!check_patch (frame, error))
+    return FALSE;
+  return gemmcl_image_get_shape (&shape->image, &shape->m, &shape->k, error);
 }
 
 /* "pixel: K = 3, row: K = 960, frame: K = 230400, patch: no patch-width and patch-height set" */
 static gchar *
-list_modes (const GstGemmclFrame *frame)
+list_modes (const GemmclImage *frame)
 {
   GString *text = g_string_new (NULL);
 
   for (guint mode = 0; mode < N_MODES; mode++) {
+    g_autoptr (GError) reason = NULL;
     GstGemmclShape shape;
 
     g_string_append_printf (text, "%s%s: ", mode ? ", " : "", mode_name (mode));
-    if (gst_gemmcl_shape_of_mode (frame, mode, &shape, NULL))
+    if (shape_of_mode (frame, mode, &shape, &reason))
       g_string_append_printf (text, "K = %zu", shape.k);
+    else if (reason->code == GEMMCL_ERROR_TOO_LARGE)
+      g_string_append (text, "too large");
     else if (frame->patch_width == 0 || frame->patch_height == 0)
       g_string_append (text, "needs patch-width and patch-height");
     else
@@ -91,14 +76,16 @@ list_modes (const GstGemmclFrame *frame)
 }
 
 static gchar *
-print_frame (const GstGemmclFrame *frame)
+print_frame (const GemmclImage *frame)
 {
-  return g_strdup_printf ("%zux%zu frame with %zu channel%s", frame->width, frame->height,
-                          frame->channels, frame->channels == 1 ? "" : "s");
+  const guint channels = gemmcl_pixel_format_get_channels (frame->format);
+
+  return g_strdup_printf ("%zux%zu frame with %u channel%s", frame->width, frame->height, channels,
+                          channels == 1 ? "" : "s");
 }
 
 static gboolean
-choose_auto (const GstGemmclFrame *frame, gsize weight_k, GstGemmclShape *shape, GError **error)
+choose_auto (const GemmclImage *frame, gsize weight_k, GstGemmclShape *shape, GError **error)
 {
   g_autoptr (GString) fits = g_string_new (NULL);
   g_autofree gchar *text = NULL, *modes = NULL;
@@ -107,7 +94,7 @@ choose_auto (const GstGemmclFrame *frame, gsize weight_k, GstGemmclShape *shape,
   for (guint mode = 0; mode < N_MODES; mode++) {
     GstGemmclShape candidate;
 
-    if (!gst_gemmcl_shape_of_mode (frame, mode, &candidate, NULL) || candidate.k != weight_k)
+    if (!shape_of_mode (frame, mode, &candidate, NULL) || candidate.k != weight_k)
       continue;
     g_string_append_printf (fits, "%s%s", n_fits ? ", " : "", mode_name (mode));
     *shape = candidate;
@@ -132,14 +119,14 @@ choose_auto (const GstGemmclFrame *frame, gsize weight_k, GstGemmclShape *shape,
 }
 
 gboolean
-gst_gemmcl_shape_choose (const GstGemmclFrame *frame, GstGemmclFeatureMode wanted, gsize weight_k,
+gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, gsize weight_k,
                          GstGemmclShape *shape, GError **error)
 {
   g_autofree gchar *text = NULL, *modes = NULL;
 
   if (wanted == GST_GEMMCL_FEATURE_MODE_AUTO)
     return choose_auto (frame, weight_k, shape, error);
-  if (!gst_gemmcl_shape_of_mode (frame, (GemmclFeatureMode)(wanted - 1), shape, error))
+  if (!shape_of_mode (frame, (GemmclFeatureMode)(wanted - 1), shape, error))
     return FALSE;
   if (shape->k == weight_k)
     return TRUE;
@@ -187,7 +174,6 @@ shape_of_audio (const GstAudioInfo *info, const GstGemmclSettings *settings, gsi
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "Audio leaves as audio, which cannot carry row outputs. Expected "
                             "row-outputs=0, or video or tensors.");
-  shape->m = 0;
   shape->k = GST_AUDIO_INFO_CHANNELS (info);
   if (shape->k == weight_k)
     return TRUE;
@@ -229,20 +215,17 @@ gboolean
 gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettings *settings,
                             gsize weight_k, GstGemmclShape *shape, GError **error)
 {
-  shape->mode = GEMMCL_FEATURE_PIXEL;
+  GemmclImage frame;
+
+  *shape = (GstGemmclShape){.m = 0};
   if (format->medium == GST_GEMMCL_MEDIUM_AUDIO)
     return shape_of_audio (&format->audio, settings, weight_k, shape, error);
   if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
     return shape_of_tensor (&format->tensors, settings, weight_k, shape, error);
-  return gst_gemmcl_shape_choose (
-      &(GstGemmclFrame){
-          .width = GST_VIDEO_INFO_WIDTH (&format->video),
-          .height = GST_VIDEO_INFO_HEIGHT (&format->video),
-          .channels = gst_gemmcl_video_channels (GST_VIDEO_INFO_FORMAT (&format->video)),
-          .patch_width = settings->patch_width,
-          .patch_height = settings->patch_height,
-      },
-      settings->feature_mode, weight_k, shape, error);
+  frame = format->image;
+  frame.patch_width = settings->patch_width;
+  frame.patch_height = settings->patch_height;
+  return gst_gemmcl_shape_choose (&frame, settings->feature_mode, weight_k, shape, error);
 }
 
 /* TRUE if @matrix is a row or a column of @length. */
@@ -300,16 +283,11 @@ choose_addend (const GstGemmclOperands *operands, gsize n, gboolean feedback)
 
 static void
 set_input (GstGemmclProblem *self, const GstGemmclFormat *input, const GstGemmclSettings *settings,
-           GemmclFeatureMode mode)
+           const GstGemmclShape *shape)
 {
   switch (input->medium) {
   case GST_GEMMCL_MEDIUM_VIDEO:
-    gst_gemmcl_image_init (&self->a_image, &input->video);
-    self->a_image.features = mode;
-    if (mode == GEMMCL_FEATURE_PATCH) {
-      self->a_image.patch_width = settings->patch_width;
-      self->a_image.patch_height = settings->patch_height;
-    }
+    self->a_image = shape->image;
     self->gemm.a_image = &self->a_image;
     break;
   case GST_GEMMCL_MEDIUM_AUDIO:
@@ -385,7 +363,7 @@ static void
 set_output (GstGemmclProblem *self, const GstGemmclFormat *output)
 {
   if (output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
-    gst_gemmcl_image_init (&self->d_image, &output->video);
+    self->d_image = output->image;
     self->gemm.d_image = &self->d_image;
   } else if (output->medium == GST_GEMMCL_MEDIUM_AUDIO) {
     self->gemm.d_type = gst_gemmcl_audio_type (GST_AUDIO_INFO_FORMAT (&output->audio));
@@ -417,7 +395,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->gemm.bias = operands->bias != NULL;
   self->gemm.activation = settings->activation;
   self->gemm.row_outputs = settings->row_outputs;
-  set_input (self, input, settings, shape.mode);
+  set_input (self, input, settings, &shape);
   self->gemm.precision = choose_precision (self, settings->precision, operands->weight);
   if (output)
     set_output (self, output);

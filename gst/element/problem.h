@@ -7,17 +7,9 @@
 
 /* Makes a GemmclGemm of settings, operands and formats. Pure functions. */
 
+/** GstGemmclShape: The rows and columns of A. */
 typedef struct {
-  gsize width; /* in pixels, as height */
-  gsize height;
-  gsize channels;    /* of a pixel, after conversion to RGB */
-  gsize patch_width; /* 0: not set; patch mode then fails */
-  gsize patch_height;
-} GstGemmclFrame;
-
-/** GstGemmclShape: The rows and columns of A, and the feature mode; PIXEL for audio and tensors. */
-typedef struct {
-  GemmclFeatureMode mode;
+  GemmclImage image; /* of video, with the feature mode; all zero for audio and tensors */
   gsize m;
   gsize k;
 } GstGemmclShape;
@@ -25,16 +17,17 @@ typedef struct {
 /** gst_gemmcl_feature_mode_get_nick: Returns: the nick, such as "pixel"; static. */
 const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
 
-/** gst_gemmcl_shape_of_mode: Gets the shape of A for @frame in @mode. Returns: %FALSE with
- * #GEMMCL_ERROR_SHAPE if the patch is not set or larger than the frame, or #GEMMCL_ERROR_TOO_LARGE
- * if a product overflows. */
-gboolean gst_gemmcl_shape_of_mode (const GstGemmclFrame *frame, GemmclFeatureMode mode,
-                                   GstGemmclShape *shape, GError **error);
-
-/** gst_gemmcl_shape_choose: Gets the shape of the mode @wanted, whose K must be @weight_k. Returns:
- * %FALSE with #GEMMCL_ERROR_SHAPE if K differs, or AUTO finds no mode or several; the message lists
- * each mode with its K. */
-gboolean gst_gemmcl_shape_choose (const GstGemmclFrame *frame, GstGemmclFeatureMode wanted,
+/**
+ * gst_gemmcl_shape_choose:
+ * @frame: a frame, with the size of a patch, 0 if it is not set
+ *
+ * Gets the shape of the mode @wanted, whose K must be @weight_k.
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE if K differs, the patch is not set or larger than the
+ *   frame, or AUTO finds no mode or several; the message lists each mode with its K.
+ *   #GEMMCL_ERROR_TOO_LARGE if M or K is
+ */
+gboolean gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted,
                                   gsize weight_k, GstGemmclShape *shape, GError **error);
 
 /** GstGemmclOperands: The matrices as they were loaded: owned, nullable. */

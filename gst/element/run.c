@@ -304,7 +304,7 @@ leave_event (GstGemmcl *self, GstMemory *memory, cl_event done, GstGemmclInfligh
   if (!gst_is_gemmcl_memory (memory))
     return;
   sides = gst_gemmcl_memory_get_sides (memory);
-  if (!self->stream.output_opencl)
+  if (self->stream.output.memory != GST_GEMMCL_MEMORY_OPENCL)
     gst_gemmcl_sides_fetch (sides);
   gst_gemmcl_sides_set_run (sides, inflight, number);
 }
@@ -341,7 +341,8 @@ count_bytes (GstGemmcl *self, const GemmclRun *run)
   const GemmclGemm *gemm = &self->slot.problem.gemm;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
-  if (self->stream.output_opencl || self->runs->d[0].kind == GEMMCL_DATA_HOST)
+  if (self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ||
+      self->runs->d[0].kind == GEMMCL_DATA_HOST)
     return 0;
   if (gemm->d_image)
     return run->batch * gemmcl_image_get_planes (gemm->d_image, planes);

@@ -46,7 +46,7 @@ static gchar *
 print_memory (GstGemmcl *self)
 {
   const gchar *from = self->stats.read_memory ? self->stats.read_memory : "system";
-  const gchar *to = self->stream.output_opencl ? "OpenCL" : "system";
+  const gchar *to = self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ? "OpenCL" : "system";
 
   return g_str_equal (from, to) ? g_strdup (from) : g_strdup_printf ("%s to %s", from, to);
 }

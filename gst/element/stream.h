@@ -20,8 +20,6 @@ typedef struct {
   GstGemmclSettings settings; /* the properties when streaming started */
   GstGemmclFormat input;
   GstGemmclFormat output;
-  GstGemmclMemory input_memory;
-  gboolean output_opencl; /* caps say that outputs are in OpenCL memory */
   GstClockTime frame_duration;
   gboolean started;
   gboolean configured; /* caps were accepted */

@@ -54,30 +54,6 @@ gst_gemmcl_structure_take_list (GstStructure *structure, const gchar *field, GVa
   g_value_unset (list);
 }
 
-gboolean
-gst_gemmcl_pixel_format (GstVideoFormat format, GemmclPixelFormat *pixel_format)
-{
-  const gchar *name = gst_video_format_to_string (format);
-
-  for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
-    if (g_strcmp0 (gemmcl_pixel_format_get_name (i), name) == 0) {
-      *pixel_format = i;
-      return TRUE;
-    }
-  }
-  return FALSE;
-}
-
-guint
-gst_gemmcl_video_channels (GstVideoFormat format)
-{
-  GemmclPixelFormat pixel_format;
-
-  if (!gst_gemmcl_pixel_format (format, &pixel_format))
-    return 0;
-  return gemmcl_pixel_format_get_channels (pixel_format);
-}
-
 /* TRUE if blue lies before red in memory. */
 static gboolean
 is_blue_first (GstVideoFormat format)
@@ -108,13 +84,15 @@ gst_gemmcl_output_formats (GstVideoFormat input, guint channels,
   return n;
 }
 
-void
+gboolean
 gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info)
 {
   const GstVideoColorimetry *colorimetry = &info->colorimetry;
-  GemmclPixelFormat format = GEMMCL_PIXEL_GRAY8;
+  GemmclPixelFormat format = 0;
 
-  gst_gemmcl_pixel_format (GST_VIDEO_INFO_FORMAT (info), &format);
+  while (g_strcmp0 (gemmcl_pixel_format_get_name (format), GST_VIDEO_INFO_NAME (info)) != 0)
+    if (++format == GEMMCL_N_PIXEL_FORMATS)
+      return FALSE;
   *image = (GemmclImage){
       .format = format,
       .width = GST_VIDEO_INFO_WIDTH (info),
@@ -125,6 +103,7 @@ gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info)
     image->kr = DEFAULT_KR;
     image->kb = DEFAULT_KB;
   }
+  return TRUE;
 }
 
 /* Modifiers of Intel's tilings, with and without compression, from drm_fourcc.h. Those with a clear

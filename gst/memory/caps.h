@@ -15,14 +15,6 @@
 
 #define GST_GEMMCL_VIDEO_MEDIA "video/x-raw"
 
-/** gst_gemmcl_pixel_format: @pixel_format: (out): the library's @format. Returns: %FALSE if the
- * library does not support @format. */
-gboolean gst_gemmcl_pixel_format (GstVideoFormat format, GemmclPixelFormat *pixel_format);
-
-/** gst_gemmcl_video_channels: Returns: the channels of a pixel, after conversion to RGB; 0 for a
- * format that the library does not support. */
-guint gst_gemmcl_video_channels (GstVideoFormat format);
-
 /**
  * gst_gemmcl_output_formats:
  * @input: the format of the sink pad
@@ -35,9 +27,9 @@ guint gst_gemmcl_video_channels (GstVideoFormat format);
 guint gst_gemmcl_output_formats (GstVideoFormat input, guint channels,
                                  GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS]);
 
-/** gst_gemmcl_image_init: Sets @image to the library's description of frames of @info, whose format
- * gst_gemmcl_pixel_format() must support. */
-void gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info);
+/** gst_gemmcl_image_init: Sets @image to the library's description of frames of @info. Returns:
+ * %FALSE if the library does not support the format. */
+gboolean gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info);
 
 /** gst_gemmcl_drm_to_plain: Returns: (transfer full): a copy of @structure, of any caps, with
  * GStreamer's formats in place of its DRM formats. Only linear formats and Intel's tilings are

@@ -3,7 +3,6 @@
 #include "memory/pool.h"
 
 #include "memory/caps.h"
-#include "memory/caps.h"
 
 /* The page size of devices and drivers. */
 #define PAGE 4096
@@ -41,12 +40,10 @@ static gboolean
 lay_out (GstVideoInfo *info)
 {
   GemmclPlane planes[GEMMCL_MAX_PLANES];
-  GemmclPixelFormat format;
   GemmclImage image;
 
-  if (!gst_gemmcl_pixel_format (GST_VIDEO_INFO_FORMAT (info), &format))
+  if (!gst_gemmcl_image_init (&image, info))
     return FALSE;
-  gst_gemmcl_image_init (&image, info);
   GST_VIDEO_INFO_SIZE (info) = gemmcl_image_get_planes (&image, planes);
   for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
     GST_VIDEO_INFO_PLANE_OFFSET (info, i) = planes[i].offset;

@@ -4,20 +4,19 @@
 
 #include "element/problem.h"
 
-static const GstGemmclFrame frame = {.width = 10, .height = 6, .channels = 3};
-static const GstGemmclFrame patched = {
-    .width = 10, .height = 6, .channels = 3, .patch_width = 4, .patch_height = 2};
+static const GemmclImage frame = {.format = GEMMCL_PIXEL_RGB, .width = 10, .height = 6};
+static const GemmclImage patched = {
+    .format = GEMMCL_PIXEL_RGB, .width = 10, .height = 6, .patch_width = 4, .patch_height = 2};
 
 static void
-check (const GstGemmclFrame *of, GstGemmclFeatureMode wanted, gsize k, GemmclFeatureMode mode,
-       gsize m)
+check (const GemmclImage *of, GstGemmclFeatureMode wanted, gsize k, GemmclFeatureMode mode, gsize m)
 {
   g_autoptr (GError) error = NULL;
   GstGemmclShape shape;
 
   g_assert_true (gst_gemmcl_shape_choose (of, wanted, k, &shape, &error));
   g_assert_no_error (error);
-  g_assert_cmpint (shape.mode, ==, mode);
+  g_assert_cmpint (shape.image.features, ==, mode);
   g_assert_cmpuint (shape.m, ==, m);
   g_assert_cmpuint (shape.k, ==, k);
 }
@@ -42,8 +41,7 @@ test_auto (void)
 }
 
 static void
-check_error (const GstGemmclFrame *of, GstGemmclFeatureMode wanted, gsize k,
-             const gchar *const *words)
+check_error (const GemmclImage *of, GstGemmclFeatureMode wanted, gsize k, const gchar *const *words)
 {
   g_autoptr (GError) error = NULL;
   GstGemmclShape shape;
@@ -69,8 +67,8 @@ test_none_fits (void)
 static void
 test_several_fit (void)
 {
-  const GstGemmclFrame column = {.width = 1, .height = 5, .channels = 3};
-  const GstGemmclFrame dot = {.width = 1, .height = 1, .channels = 1};
+  const GemmclImage column = {.format = GEMMCL_PIXEL_RGB, .width = 1, .height = 5};
+  const GemmclImage dot = {.format = GEMMCL_PIXEL_GRAY8, .width = 1, .height = 1};
 
   check_error (&column, GST_GEMMCL_FEATURE_MODE_AUTO, 3,
                (const gchar *[]){"several", "(pixel, row)", "feature-mode", NULL});
@@ -82,8 +80,8 @@ test_several_fit (void)
 static void
 test_patch_errors (void)
 {
-  const GstGemmclFrame wide = {
-      .width = 4, .height = 4, .channels = 1, .patch_width = 5, .patch_height = 1};
+  const GemmclImage wide = {
+      .format = GEMMCL_PIXEL_GRAY8, .width = 4, .height = 4, .patch_width = 5, .patch_height = 1};
 
   check_error (&frame, GST_GEMMCL_FEATURE_MODE_PATCH, 3,
                (const gchar *[]){"patch-width and patch-height", NULL});
@@ -93,14 +91,17 @@ test_patch_errors (void)
 }
 
 static void
-test_overflow (void)
+test_too_large (void)
 {
-  const GstGemmclFrame huge = {.width = G_MAXSIZE / 2, .height = 3, .channels = 4};
+  const GemmclImage huge = {.format = GEMMCL_PIXEL_RGBA, .width = 65535, .height = 65535};
   g_autoptr (GError) error = NULL;
   GstGemmclShape shape;
 
-  g_assert_false (gst_gemmcl_shape_of_mode (&huge, GEMMCL_FEATURE_FRAME, &shape, &error));
+  g_assert_false (
+      gst_gemmcl_shape_choose (&huge, GST_GEMMCL_FEATURE_MODE_FRAME, 4, &shape, &error));
   g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE);
+  check_error (&huge, GST_GEMMCL_FEATURE_MODE_AUTO, 4,
+               (const gchar *[]){"pixel: too large", "row: K = 262140", NULL});
 }
 
 int
@@ -112,6 +113,6 @@ main (int argc, char **argv)
   g_test_add_func ("/shapes/none-fits", test_none_fits);
   g_test_add_func ("/shapes/several-fit", test_several_fit);
   g_test_add_func ("/shapes/patch-errors", test_patch_errors);
-  g_test_add_func ("/shapes/overflow", test_overflow);
+  g_test_add_func ("/shapes/too-large", test_too_large);
   return g_test_run ();
 }
