@@ -134,30 +134,6 @@ refuse_size (GstGemmcl *self)
   return FALSE;
 }
 
-/* Returns: the bytes of a buffer of the pool: a frame, the samples that the plan has room for, or
- * the tensor D; 0 if that is too much. */
-static guint
-get_pool_size (GstGemmcl *self)
-{
-  const GstGemmclTensors *tensors = &self->stream.output.tensors;
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-  gsize size;
-
-  switch (self->stream.output.medium) {
-  case GST_GEMMCL_MEDIUM_VIDEO:
-    size = gemmcl_image_get_planes (&self->slot.problem.d_image, planes);
-    break;
-  case GST_GEMMCL_MEDIUM_AUDIO:
-    if (!g_size_checked_mul (&size, self->slot.problem.gemm.m,
-                             GST_AUDIO_INFO_BPF (&self->stream.output.audio)))
-      size = 0;
-    break;
-  default:
-    size = gst_gemmcl_tensor_get_size (&tensors->tensor[gst_gemmcl_get_output_index (self)]);
-  }
-  return size <= G_MAXUINT ? size : 0;
-}
-
 /* Returns: (transfer full) (nullable): the pool of downstream, if it is a special one, such as of a
  * display, and the device can write its frames in place. */
 static GstBufferPool *
@@ -221,10 +197,11 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   GstGemmcl *self = GST_GEMMCL (trans);
   g_autoptr (GstBufferPool) peer = NULL;
   g_autoptr (GError) error = NULL;
+  const gsize size = gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m);
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation (query, &caps, NULL);
-  self->stream.pool_size = get_pool_size (self);
+  self->stream.pool_size = size <= G_MAXUINT ? size : 0;
   if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO && self->stream.pool_size == 0)
     return refuse_size (self);
   peer = take_peer_pool (self, query, caps);

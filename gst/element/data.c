@@ -4,9 +4,10 @@
 
 #include "memory/foreign.h"
 
-gboolean
-gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
-                        GError **error)
+/* @offset: (out): the first byte of the samples. @samples: (out): their number. */
+static gboolean
+get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
+             GError **error)
 {
   const GstAudioMeta *meta = gst_buffer_get_audio_meta (buffer);
   gsize size = gst_buffer_get_size (buffer), frame = GST_AUDIO_INFO_BPF (info);
@@ -25,6 +26,16 @@ gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offs
         "channels.",
         size, meta ? "as its audio meta states, a multiple of" : "a multiple of", frame);
   return TRUE;
+}
+
+gsize
+gst_gemmcl_get_m (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  gsize offset, samples;
+
+  if (self->stream.input.medium != GST_GEMMCL_MEDIUM_AUDIO)
+    return self->slot.problem.gemm.m;
+  return get_samples (&self->stream.input.audio, buffer, &offset, &samples, error) ? samples : 0;
 }
 
 GstMemory *
@@ -72,7 +83,7 @@ map_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, Gemmcl
                                           &self->slot.problem.a_image, &input->video, buffer,
                                           GST_MAP_READ, data, error);
   case GST_GEMMCL_MEDIUM_AUDIO:
-    if (!gst_gemmcl_get_samples (&input->audio, buffer, &offset, &samples, error))
+    if (!get_samples (&input->audio, buffer, &offset, &samples, error))
       return FALSE;
     memory = gst_buffer_get_all_memory (buffer);
     break;
@@ -184,6 +195,21 @@ gst_gemmcl_get_output_index (GstGemmcl *self)
 {
   return self->stream.input.medium == GST_GEMMCL_MEDIUM_TENSORS ? self->stream.settings.tensor_index
                                                                 : 0;
+}
+
+gsize
+gst_gemmcl_get_output_size (GstGemmcl *self, gsize m)
+{
+  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  gsize size;
+
+  if (gemm->d_image)
+    return gemmcl_image_get_planes (gemm->d_image, planes);
+  return g_size_checked_mul (&size, m, gemm->n) &&
+                 g_size_checked_mul (&size, size, gemmcl_type_get_size (gemm->d_type))
+             ? size
+             : 0;
 }
 
 gboolean

@@ -122,24 +122,6 @@ insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **er
   return TRUE;
 }
 
-/* Returns: the bytes of D for an input of audio or tensors; 0 after an error. */
-static gsize
-get_result_size (GstGemmcl *self, GstBuffer *input, GError **error)
-{
-  gsize offset, samples, size;
-
-  if (self->stream.output.medium == GST_GEMMCL_MEDIUM_TENSORS)
-    return gst_gemmcl_tensor_get_size (
-        &self->stream.output.tensors.tensor[gst_gemmcl_get_output_index (self)]);
-  if (!gst_gemmcl_get_samples (&self->stream.input.audio, input, &offset, &samples, error))
-    return 0;
-  if (g_size_checked_mul (&size, samples, GST_AUDIO_INFO_BPF (&self->stream.output.audio)))
-    return size;
-  gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                   "The output of an audio buffer is larger than memory can hold.");
-  return 0;
-}
-
 /* Makes a buffer outside of pools, if there is no pool or its buffers are too small. */
 static GstFlowReturn
 make_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
@@ -174,14 +156,19 @@ static GstFlowReturn
 prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **error)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  const gboolean is_video = self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO;
-  const gsize size = is_video ? 0 : get_result_size (self, input, error);
+  const gsize m = gst_gemmcl_get_m (self, input, error);
+  const gsize size = gst_gemmcl_get_output_size (self, m);
   GstFlowReturn flow;
 
-  if (!is_video && size == 0)
+  if (m == 0)
     return GST_FLOW_ERROR;
-  flow = is_video || size <= self->stream.pool_size ? take_buffer (trans, input, size, output)
-                                                    : make_buffer (trans, input, size, output);
+  if (size == 0) {
+    gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                     "The output of an audio buffer is larger than memory can hold.");
+    return GST_FLOW_ERROR;
+  }
+  flow = size <= self->stream.pool_size ? take_buffer (trans, input, size, output)
+                                        : make_buffer (trans, input, size, output);
   if (flow == GST_FLOW_ERROR)
     set_no_memory (error);
   if (flow != GST_FLOW_OK || self->stream.output.medium != GST_GEMMCL_MEDIUM_TENSORS ||

@@ -134,25 +134,12 @@ make_way (GstGemmcl *self, guint n, guint limit, GError **error)
   return ok;
 }
 
-/* Returns: the rows of D for @buffer; 0 after an error. */
-static gsize
-get_m (GstGemmcl *self, GstBuffer *buffer, GError **error)
-{
-  gsize offset, samples;
-
-  if (self->stream.input.medium != GST_GEMMCL_MEDIUM_AUDIO)
-    return self->slot.problem.gemm.m;
-  if (!gst_gemmcl_get_samples (&self->stream.input.audio, buffer, &offset, &samples, error))
-    return 0;
-  return samples;
-}
-
 gboolean
 gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second)
 {
   return gst_buffer_get_size (first) == gst_buffer_get_size (second) &&
          (self->stream.input.medium != GST_GEMMCL_MEDIUM_AUDIO ||
-          get_m (self, first, NULL) == get_m (self, second, NULL));
+          gst_gemmcl_get_m (self, first, NULL) == gst_gemmcl_get_m (self, second, NULL));
 }
 
 /* Makes a new plan if the present one has no room for @m rows, with room to spare. */
@@ -334,21 +321,6 @@ keep_inputs (GstGemmcl *self, const GemmclRun *run, GstGemmclInflight *inflight,
       leave_event (self, runs->outputs[i].memory, done, inflight, number);
 }
 
-/* Returns: the bytes of D in OpenCL memory that the host maps. */
-static gsize
-count_bytes (GstGemmcl *self, const GemmclRun *run)
-{
-  const GemmclGemm *gemm = &self->slot.problem.gemm;
-  GemmclPlane planes[GEMMCL_MAX_PLANES];
-
-  if (self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ||
-      self->runs->d[0].kind == GEMMCL_DATA_HOST)
-    return 0;
-  if (gemm->d_image)
-    return run->batch * gemmcl_image_get_planes (gemm->d_image, planes);
-  return run->batch * run->m * gemm->n * gemmcl_type_get_size (gemm->d_type);
-}
-
 /* Returns: the kind of memory of an input, in a word; static. */
 static const gchar *
 name_memory (const GemmclData *a)
@@ -369,9 +341,12 @@ note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *output)
   const gboolean may_add = self->stream.settings.batch_size == 1 &&
                            !self->operands.current.addend &&
                            self->slot.problem.gemm.addend == GEMMCL_ADDEND_NONE;
+  const gboolean is_mapped =
+      self->stream.output.memory != GST_GEMMCL_MEMORY_OPENCL && run->d[0].kind != GEMMCL_DATA_HOST;
 
   gst_buffer_replace (&self->runs->last, may_add ? output : NULL);
-  gst_gemmcl_stats_add_run (self, run->batch, count_bytes (self, run),
+  gst_gemmcl_stats_add_run (self, run->batch,
+                            is_mapped ? run->batch * gst_gemmcl_get_output_size (self, run->m) : 0,
                             name_memory (&run->a[run->batch - 1]));
 }
 
@@ -419,7 +394,7 @@ submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *ou
   if (!make_way (self, n, gst_gemmcl_runs_get_limit (self, inputs[0]), error) ||
       (!self->slot.plan && !gst_gemmcl_make_plan (self, 0, error)))
     return FALSE;
-  run.m = get_m (self, inputs[0], error);
+  run.m = gst_gemmcl_get_m (self, inputs[0], error);
   if (run.m == 0 || !make_room (self, run.m, error) || !check_beta (self, run.m, error))
     return FALSE;
   run.batch = n;

@@ -82,10 +82,12 @@ gboolean gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMap
 gboolean gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
                                 GstMapFlags access, GemmclData *data, GError **error);
 
-/** gst_gemmcl_get_samples: @offset: (out): the first byte of the samples. @samples: (out): their
- * number. */
-gboolean gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset,
-                                 gsize *samples, GError **error);
+/** gst_gemmcl_get_m: Returns: the rows of A and D for @buffer, an input; 0 after an error. */
+gsize gst_gemmcl_get_m (GstGemmcl *self, GstBuffer *buffer, GError **error);
+
+/** gst_gemmcl_get_output_size: Returns: the bytes of D for @m rows, without gaps; 0 if they do not
+ * fit a gsize. */
+gsize gst_gemmcl_get_output_size (GstGemmcl *self, gsize m);
 
 /** gst_gemmcl_get_tensor_memory: Returns: (transfer full) (nullable): the memory of tensor @index.
  */
