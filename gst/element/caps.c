@@ -41,35 +41,24 @@ typedef struct {
   gsize n;
 } Transform;
 
-/* TRUE if a field allows @wanted: it is absent, or a value, range or list with it. */
+/* TRUE if a field allows @name: it is absent, or a value or list with it. */
 static gboolean
-field_allows (const GstStructure *structure, const gchar *field, const GValue *wanted)
+allows_format (const GstStructure *structure, const gchar *name)
 {
-  const GValue *value = gst_structure_get_value (structure, field);
+  g_autoptr (GstStructure) wanted =
+      gst_structure_new (gst_structure_get_name (structure), "format", G_TYPE_STRING, name, NULL);
 
-  return !value || gst_value_intersect (NULL, value, wanted);
+  return gst_structure_can_intersect (structure, wanted);
 }
 
+/* The same for a number; 0 is any. */
 static gboolean
-field_allows_format (const GstStructure *structure, const gchar *name)
+allows_number (const GstStructure *structure, const gchar *field, gsize number)
 {
-  g_auto (GValue) wanted = G_VALUE_INIT;
+  g_autoptr (GstStructure) wanted = gst_structure_new (
+      gst_structure_get_name (structure), field, G_TYPE_INT, (gint)MIN (number, G_MAXINT32), NULL);
 
-  g_value_init (&wanted, G_TYPE_STRING);
-  g_value_set_static_string (&wanted, name);
-  return field_allows (structure, "format", &wanted);
-}
-
-static gboolean
-field_allows_int (const GstStructure *structure, const gchar *field, gsize number)
-{
-  g_auto (GValue) wanted = G_VALUE_INIT;
-
-  if (number == 0)
-    return TRUE;
-  g_value_init (&wanted, G_TYPE_INT);
-  g_value_set_int (&wanted, MIN (number, G_MAXINT32));
-  return field_allows (structure, field, &wanted);
+  return number == 0 || gst_structure_can_intersect (structure, wanted);
 }
 
 static gboolean
@@ -152,20 +141,28 @@ append_any_tensors (GstCaps *result, const GstStructure *from, gint more)
   gst_caps_append_structure (result, structure);
 }
 
+/* Returns: the format, or the first of a list; UNKNOWN without one. */
+static GstVideoFormat
+get_first_format (const GstStructure *structure)
+{
+  const GValue *format = gst_structure_get_value (structure, "format");
+
+  if (format && GST_VALUE_HOLDS_LIST (format) && gst_value_list_get_size (format) > 0)
+    format = gst_value_list_get_value (format, 0);
+  return format && G_VALUE_HOLDS_STRING (format)
+             ? gst_video_format_from_string (g_value_get_string (format))
+             : GST_VIDEO_FORMAT_UNKNOWN;
+}
+
 /* Appends the output formats with N channels, beginning with the nearest to the first input format.
  */
 static void
 append_video_output (const Transform *self)
 {
-  const GValue *input = gst_structure_get_value (self->from, "format");
-  GstVideoFormat own = GST_VIDEO_FORMAT_UNKNOWN;
+  const GstVideoFormat own = get_first_format (self->from);
   static const guint channels[] = {1, 3, 4};
   GValue list = G_VALUE_INIT;
 
-  if (input && GST_VALUE_HOLDS_LIST (input) && gst_value_list_get_size (input) > 0)
-    input = gst_value_list_get_value (input, 0);
-  if (input && G_VALUE_HOLDS_STRING (input))
-    own = gst_video_format_from_string (g_value_get_string (input));
   g_value_init (&list, GST_TYPE_LIST);
   for (guint i = 0; i < G_N_ELEMENTS (channels); i++) {
     GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS];
@@ -275,7 +272,7 @@ allows_video_of_n (const Transform *self)
   for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
     if ((self->n == 0 || gemmcl_pixel_format_get_channels (i) == self->n) &&
         gemmcl_pixel_format_get_n_planes (i) == 1 &&
-        field_allows_format (self->from, gemmcl_pixel_format_get_name (i)))
+        allows_format (self->from, gemmcl_pixel_format_get_name (i)))
       return TRUE;
   }
   return FALSE;
@@ -291,11 +288,11 @@ transform_output (const Transform *self)
     if (allows_pixel_mode (self->settings) && allows_video_of_n (self))
       append_video_input (self, TRUE);
   } else if (gst_structure_has_name (self->from, GST_GEMMCL_AUDIO_MEDIA)) {
-    if (field_allows_int (self->from, "channels", self->n))
+    if (allows_number (self->from, "channels", self->n))
       append_audio (self->result, self->from, self->k);
   } else {
     append_any_tensors (self->result, self->from, -more);
-    if (field_allows_int (self->from, "num_tensors", 1 + more)) {
+    if (allows_number (self->from, "num_tensors", 1 + more)) {
       g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
       Transform transform = *self;
 
@@ -369,17 +366,13 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
 static gboolean
 is_rgb (const GstStructure *structure)
 {
-  const gchar *name = gst_structure_get_string (structure, "format");
-  GstVideoFormat format = name ? gst_video_format_from_string (name) : GST_VIDEO_FORMAT_UNKNOWN;
-
-  return GST_VIDEO_FORMAT_INFO_IS_RGB (gst_video_format_get_info (format));
+  return GST_VIDEO_FORMAT_INFO_IS_RGB (gst_video_format_get_info (get_first_format (structure)));
 }
 
 static void
 fixate_video (const GstStructure *input, GstStructure *output)
 {
-  const gchar *name = gst_structure_get_string (input, "format");
-  GstVideoFormat own = name ? gst_video_format_from_string (name) : GST_VIDEO_FORMAT_UNKNOWN;
+  const GstVideoFormat own = get_first_format (input);
   GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS];
   const gchar *colorimetry = gst_structure_get_string (input, "colorimetry");
 
@@ -387,7 +380,7 @@ fixate_video (const GstStructure *input, GstStructure *output)
     guint n = gst_gemmcl_output_formats (own, channels, formats);
 
     for (guint i = 0; i < n; i++) {
-      if (field_allows_format (output, gst_video_format_to_string (formats[i]))) {
+      if (allows_format (output, gst_video_format_to_string (formats[i]))) {
         gst_structure_set (output, "format", G_TYPE_STRING, gst_video_format_to_string (formats[i]),
                            NULL);
         break;

@@ -215,23 +215,16 @@ name_in_drm (GstStructure *structure, Rename rename)
   return TRUE;
 }
 
-GstStructure *
-gst_gemmcl_drm_from_plain (const GstStructure *structure)
-{
-  g_autoptr (GstStructure) drm = gst_structure_copy (structure);
-
-  return name_in_drm (drm, to_linear) ? g_steal_pointer (&drm) : NULL;
-}
-
-gboolean
-gst_gemmcl_drm_tile (GstCapsFeatures *features G_GNUC_UNUSED, GstStructure *structure,
-                     gpointer data G_GNUC_UNUSED)
+/* A GstCapsFilterMapFunc: renames formats to DRM formats in all tilings of Intel. */
+static gboolean
+tile (GstCapsFeatures *features G_GNUC_UNUSED, GstStructure *structure, gpointer data G_GNUC_UNUSED)
 {
   return name_in_drm (structure, to_tiled);
 }
 
-gboolean
-gst_gemmcl_drm_is_tiled (const GstStructure *structure)
+/* TRUE if @structure has DRM formats and none is linear. */
+static gboolean
+is_tiled (const GstStructure *structure)
 {
   const GValue *names = gst_structure_get_value (structure, "drm-format");
   const gchar *name;
@@ -280,7 +273,7 @@ append_surfaces (GstCaps *result, GstCaps *caps)
   GstCaps *surfaces = gst_caps_intersect_full (caps, video, GST_CAPS_INTERSECT_FIRST);
   GstCaps *tiled = gst_caps_copy (surfaces);
 
-  gst_caps_filter_and_map_in_place (tiled, gst_gemmcl_drm_tile, NULL);
+  gst_caps_filter_and_map_in_place (tiled, tile, NULL);
   append_all_in (result, surfaces, VA_FEATURE);
   append_all_in (result, tiled, DMABUF_FEATURE);
 }
@@ -294,9 +287,11 @@ append_dmabufs (GstCaps *result, GstCaps *caps)
 
     if (!gst_structure_has_name (video, GST_GEMMCL_VIDEO_MEDIA))
       continue;
-    drm = gst_gemmcl_drm_from_plain (video);
-    if (drm)
+    drm = gst_structure_copy (video);
+    if (name_in_drm (drm, to_linear))
       append_in (result, drm, DMABUF_FEATURE);
+    else
+      gst_structure_free (drm);
     append_in (result, gst_structure_copy (video), DMABUF_FEATURE);
   }
 }
@@ -352,7 +347,7 @@ gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index)
     if (gst_caps_features_get_size (features) == 1 &&
         gst_caps_features_contains (features, memories[i].feature))
       return memories[i].memory == GST_GEMMCL_MEMORY_DMABUF &&
-                     gst_gemmcl_drm_is_tiled (gst_caps_get_structure (caps, index))
+                     is_tiled (gst_caps_get_structure (caps, index))
                  ? GST_GEMMCL_MEMORY_TILED
                  : memories[i].memory;
   return GST_GEMMCL_MEMORY_OTHER;

@@ -36,18 +36,6 @@ gboolean gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info);
  * translated; the list is empty if @structure has none of them. */
 GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
 
-/** gst_gemmcl_drm_from_plain: Returns: (transfer full) (nullable): a copy of @structure, of video,
- * with linear DRM formats in place of GStreamer's; %NULL if it has none, and before GStreamer 1.24.
- */
-GstStructure *gst_gemmcl_drm_from_plain (const GstStructure *structure);
-
-/** gst_gemmcl_drm_tile: A GstCapsFilterMapFunc: renames formats to DRM formats in all tilings of
- * Intel. */
-gboolean gst_gemmcl_drm_tile (GstCapsFeatures *features, GstStructure *structure, gpointer data);
-
-/** gst_gemmcl_drm_is_tiled: Returns: %TRUE if @structure has DRM formats and none is linear. */
-gboolean gst_gemmcl_drm_is_tiled (const GstStructure *structure);
-
 /** gst_gemmcl_drm_is_hidden: Returns: %TRUE if @format, of a GstVideoMeta, is DMA_DRM. Then only
  * caps name the format. */
 gboolean gst_gemmcl_drm_is_hidden (GstVideoFormat format);

@@ -89,21 +89,11 @@ get_sharing (GemmclContext *context)
   return gst_gemmcl_context_get_data (context, "gst-gemmcl-va-sharing", sharing_new, sharing_free);
 }
 
-/* Fails with a message of @format, which states what was expected and what was found, and the
- * alternative. */
-G_GNUC_PRINTF (2, 3)
-static gboolean
-refuse (GError **error, const gchar *format, ...)
-{
-  g_autofree gchar *text = NULL;
-  va_list arguments;
-
-  va_start (arguments, format);
-  text = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
-                          "%s Or let upstream give video/x-raw, which is copied.", text);
-}
+/* Fails with a message of @format, a literal, which states what was expected and what was found, and
+ * the alternative. */
+  #define REFUSE(error, format, ...)                                                               \
+    gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,                                                \
+                     format " Or let upstream give video/x-raw, which is copied.", ##__VA_ARGS__)
 
 /* Returns: (transfer full) (nullable): the display. */
 static GstVaDisplay *
@@ -215,14 +205,14 @@ check_display (GemmclContext *context, GstVaDisplay *display, GError **error)
 
   if (gst_va_display_get_implementation (display) != GST_VA_IMPLEMENTATION_INTEL_IHD) {
     vendor = vaQueryVendorString (gst_va_display_get_va_dpy (display));
-    return refuse (error,
+    return REFUSE (error,
                    "The VADisplay is of \"%s\", but %s shares surfaces with Intel's media driver "
                    "only: set LIBVA_DRIVER_NAME=iHD if the GPU is one of Intel's.",
                    vendor ? vendor : "a driver without a name", device->name);
   }
   if (shares_display (context, display))
     return TRUE;
-  return refuse (error,
+  return REFUSE (error,
                  "%s does not share memory with the VADisplay, which is of another GPU: choose "
                  "that GPU with the properties platform, device-type and device.",
                  device->name);
@@ -235,7 +225,7 @@ check_device (GemmclContext *context, GError **error)
   const Sharing *sharing;
 
   if (!gemmcl_device_info_has_extension (device, EXTENSION))
-    return refuse (error,
+    return REFUSE (error,
                    "%s has no " EXTENSION
                    ", which Intel's driver for GPUs has: choose such a device with the properties "
                    "platform, device-type and device.",
@@ -243,7 +233,7 @@ check_device (GemmclContext *context, GError **error)
   sharing = get_sharing (context);
   if (sharing->get_devices && sharing->create && sharing->acquire && sharing->release)
     return TRUE;
-  return refuse (error,
+  return REFUSE (error,
                  "%s has " EXTENSION
                  ", but lacks its functions%s%s%s%s: install another version of the driver.",
                  device->name,
@@ -298,11 +288,11 @@ gst_gemmcl_va_check (GstGemmclDevice *self, GemmclContext *context, GError **err
   if (!check_device (context, error) || (display && !check_display (context, display, error)))
     return FALSE;
   if (has_failed (self))
-    return refuse (
+    return REFUSE (
         error, "No OpenCL context could be made with the VADisplay; an earlier warning says why.");
   if (!gemmcl_context_is_wrapped (context) || get_sharing (context)->display)
     return TRUE;
-  return refuse (error, "The application's OpenCL context was made without a VADisplay: make it "
+  return REFUSE (error, "The application's OpenCL context was made without a VADisplay: make it "
                         "with CL_CONTEXT_VA_API_DISPLAY_INTEL.");
 }
 
@@ -370,7 +360,7 @@ gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclData *data, 
 
   if (display != sharing->display)
     return gst_gemmcl_va_check (self, self->context, error) &&
-           refuse (
+           REFUSE (
                error,
                "VA surface %#x is of VADisplay %p, but the OpenCL context was made with %p: use "
                "one display for all elements upstream and for the context of the application.",
