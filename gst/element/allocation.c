@@ -12,7 +12,7 @@
  */
 #include "element/gstgemmcl.h"
 
-#include "memory/pool.h"
+#include "memory/memory.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 

@@ -6,7 +6,8 @@
 
 #include "memory/sides.h"
 
-/* Implements the GstMemory of gstgemmclmemory.h: a cl_mem with its events. */
+/* Implements the GstMemory of gstgemmclmemory.h, a cl_mem with its events (memory.c), and pools of it
+ * (pool.c). */
 
 /**
  * GstGemmclAllocator:
@@ -35,3 +36,43 @@ gboolean gst_is_gemmcl_memory (GstMemory *memory);
 /** gst_gemmcl_memory_get_sides: @memory: from a #GstGemmclAllocator. Returns: (transfer none): its
  * sides; a part of a memory has those of its whole. */
 GstGemmclSides *gst_gemmcl_memory_get_sides (GstMemory *memory);
+
+/**
+ * GstGemmclPool:
+ *
+ * Allocates buffers of one memory each. If caps have OpenCL memory, or the configuration has
+ * GST_BUFFER_POOL_OPTION_VIDEO_META, frames have the library's layout and a GstVideoMeta; formats
+ * that the library does not support are refused. Other frames have GStreamer's default layout.
+ * Buffers have the size of the configuration, or that of a frame if it is larger.
+ *
+ * A buffer that returns is reused at once, without memories that were added to its own. A command
+ * that writes OpenCL memory waits for the commands that still use it; events of completed commands
+ * are released.
+ */
+#define GST_TYPE_GEMMCL_POOL (gst_gemmcl_pool_get_type ())
+G_DECLARE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST, GEMMCL_POOL, GstBufferPool)
+
+/**
+ * gst_gemmcl_pool_new:
+ * @allocator: (nullable): the allocator to use instead of the configuration's; referenced. System
+ *   memory is allocated in whole pages
+ *
+ * Returns: (transfer full): a pool that is not configured yet
+ */
+GstBufferPool *gst_gemmcl_pool_new (GstAllocator *allocator);
+
+/** gst_gemmcl_pool_new_configured: Returns: (transfer full) (nullable): a pool configured for at
+ * least @min buffers of @caps, with the option of a video meta if @video_meta; %NULL if it refuses
+ * @caps. */
+GstBufferPool *gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps *caps, guint size,
+                                               guint min, gboolean video_meta);
+
+/**
+ * gst_gemmcl_pool_ask_for_pages:
+ * @params: (inout)
+ * @size: bytes of the memory; 0 if unknown
+ *
+ * Aligns the memory to pages and, if its size is known, pads it to whole pages. Devices that share
+ * the memory of the host use such memory without a copy.
+ */
+void gst_gemmcl_pool_ask_for_pages (GstAllocationParams *params, gsize size);

@@ -1,6 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "memory/pool.h"
+#include "memory/memory.h"
 
 #include "memory/caps.h"
 

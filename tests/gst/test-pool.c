@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "copies.h"
-#include "memory/pool.h"
+#include "memory/memory.h"
 #include "stream.h"
 
 /* Buffers in OpenCL memory from a pool: the layout of frames, and what comes back. */
