@@ -122,7 +122,7 @@ start (GstBaseTransform *trans)
   }
   gst_gemmcl_stream_start (self);
   gst_gemmcl_stats_reset (self);
-  self->scalars = self->next_scalars = gst_gemmcl_get_scalars (self);
+  self->scalars = gst_gemmcl_get_scalars (self);
   self->device.imports = gst_gemmcl_imports_new (MAX_IMPORTS + self->stream.settings.batch_size);
   gst_gemmcl_runs_start (self);
   gst_gemmcl_batch_start (self);
@@ -148,27 +148,26 @@ stop (GstBaseTransform *trans)
 }
 
 /* Sets controlled properties to their values at the stream time of the buffer. A segment of bytes,
- * as of multifilesrc, has no stream time. */
-static void
-before_transform (GstBaseTransform *trans, GstBuffer *input)
+ * as of multifilesrc, has no stream time. Returns: the scalars for the buffer. */
+static GstGemmclScalars
+sync_scalars (GstGemmcl *self, GstBuffer *input)
 {
-  GstGemmcl *self = GST_GEMMCL (trans);
-  const GstSegment *segment = &trans->segment;
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
   GstClockTime time = GST_CLOCK_TIME_NONE;
 
   if (segment->format == GST_FORMAT_TIME)
     time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (input));
   if (GST_CLOCK_TIME_IS_VALID (time))
     gst_object_sync_values (GST_OBJECT (self), time);
-  self->next_scalars = gst_gemmcl_get_scalars (self);
+  return gst_gemmcl_get_scalars (self);
 }
 
-/* TRUE if the collected buffers have to run before @input. */
+/* TRUE if the collected buffers have to run before @input, whose scalars are @next. */
 static gboolean
-ends_batch (GstGemmcl *self, GstBuffer *input)
+ends_batch (GstGemmcl *self, GstBuffer *input, GstGemmclScalars next)
 {
-  return GST_BUFFER_IS_DISCONT (input) || self->next_scalars.alpha != self->scalars.alpha ||
-         self->next_scalars.beta != self->scalars.beta || gst_gemmcl_operands_have_next (self) ||
+  return GST_BUFFER_IS_DISCONT (input) || next.alpha != self->scalars.alpha ||
+         next.beta != self->scalars.beta || gst_gemmcl_operands_have_next (self) ||
          gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
 }
 
@@ -216,9 +215,10 @@ static GstFlowReturn
 submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
+  const GstGemmclScalars next = sync_scalars (self, input);
   GstFlowReturn flow = GST_FLOW_OK;
 
-  if (ends_batch (self, input))
+  if (ends_batch (self, input, next))
     flow = gst_gemmcl_batch_end (self);
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (input);
@@ -226,7 +226,7 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   }
   if (GST_BUFFER_IS_DISCONT (input))
     gst_gemmcl_runs_forget (self);
-  self->scalars = self->next_scalars;
+  self->scalars = next;
   if (gst_gemmcl_operands_hold (self)) {
     self->slot.is_due = TRUE;
     gst_base_transform_reconfigure_src (trans);
@@ -397,7 +397,6 @@ gst_gemmcl_class_init (GstGemmclClass *klass)
   GST_ELEMENT_CLASS (klass)->set_context = set_context;
   trans_class->start = start;
   trans_class->stop = stop;
-  trans_class->before_transform = before_transform;
   trans_class->submit_input_buffer = submit_input_buffer;
   trans_class->generate_output = generate_output;
   trans_class->transform = transform;

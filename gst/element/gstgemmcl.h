@@ -59,10 +59,9 @@ struct _GstGemmcl {
   GstGemmclStats stats;          /* stats.c */
 
   /* The streaming thread's own. */
-  GstGemmclScalars next_scalars; /* of the next buffer */
-  GstGemmclScalars scalars;      /* of the batch or run that is being prepared */
-  GstGemmclRuns *runs;           /* run.c; NULL unless streaming */
-  GstGemmclBatch *batch;         /* batch.c; NULL unless streaming */
+  GstGemmclScalars scalars; /* of the batch or run that is being prepared */
+  GstGemmclRuns *runs;      /* run.c; NULL unless streaming */
+  GstGemmclBatch *batch;    /* batch.c; NULL unless streaming */
 };
 
 /** gst_gemmcl_renew_context: Opens the device for the present VADisplay and drops the plan and all

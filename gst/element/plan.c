@@ -19,13 +19,16 @@ struct _GstGemmclPlanJob {
   GstGemmclOperands operands;
   GstGemmclProblem problem;
 
-  GMutex lock; /* guards the following fields */
-  GCond changed;
-  gboolean done;
-  gboolean stopping;
-  GemmclPlan *plan;
+  GAsyncQueue *news; /* of News, for the streaming thread */
+  GemmclPlan *plan;  /* the result, or error, once the news are DONE */
   GError *error;
 };
+
+/* Elements of the queue. */
+typedef enum {
+  DONE = 1,
+  STOPPING, /* the element stops */
+} News;
 
 static void
 job_clear (gpointer data)
@@ -36,8 +39,7 @@ job_clear (gpointer data)
   gst_gemmcl_operands_clear (&self->operands);
   g_clear_object (&self->plan);
   g_clear_error (&self->error);
-  g_mutex_clear (&self->lock);
-  g_cond_clear (&self->changed);
+  g_async_queue_unref (self->news);
 }
 
 static void
@@ -53,8 +55,7 @@ job_new (GstGemmcl *self, gsize audio_m, GError **error)
 {
   g_autoptr (GstGemmclPlanJob) job = g_atomic_rc_box_new0 (GstGemmclPlanJob);
 
-  g_mutex_init (&job->lock);
-  g_cond_init (&job->changed);
+  job->news = g_async_queue_new ();
   g_mutex_lock (&self->lock);
   job->context = g_object_ref (self->device.context);
   job->settings = self->stream.settings;
@@ -88,15 +89,9 @@ static gpointer
 job_run (gpointer data)
 {
   GstGemmclPlanJob *job = data;
-  GError *error = NULL;
-  GemmclPlan *plan = create_plan (job, &error);
 
-  g_mutex_lock (&job->lock);
-  job->plan = plan;
-  job->error = error;
-  job->done = TRUE;
-  g_cond_signal (&job->changed);
-  g_mutex_unlock (&job->lock);
+  job->plan = create_plan (job, &job->error);
+  g_async_queue_push (job->news, GUINT_TO_POINTER (DONE));
   job_unref (job);
   return NULL;
 }
@@ -113,28 +108,6 @@ job_start (GstGemmclPlanJob *job, GError **error)
   return thread != NULL;
 }
 
-/* Waits for the plan until the monotonic time @until; 0: without a limit. If the element stops, it
- * waits no longer than GRACE. Returns: TRUE if the job is done. */
-static gboolean
-job_wait (GstGemmclPlanJob *job, gint64 until)
-{
-  gint64 end = until;
-  gboolean done;
-
-  g_mutex_lock (&job->lock);
-  while (!job->done) {
-    if (job->stopping && end == until)
-      end = g_get_monotonic_time () + GRACE;
-    if (end == 0)
-      g_cond_wait (&job->changed, &job->lock);
-    else if (!g_cond_wait_until (&job->changed, &job->lock, end))
-      break;
-  }
-  done = job->done;
-  g_mutex_unlock (&job->lock);
-  return done;
-}
-
 static void
 post_progress (GstGemmcl *self, GstProgressType type, const GstGemmclPlanJob *job)
 {
@@ -148,30 +121,31 @@ post_progress (GstGemmcl *self, GstProgressType type, const GstGemmclPlanJob *jo
                             gst_message_new_progress (GST_OBJECT (self), type, "compile", text));
 }
 
-/* Waits for @job, which gst_gemmcl_plan_stop_waiting() can end. */
+/* Waits for @job. Once the element stops, it waits no longer than GRACE. */
 static GemmclPlan *
 wait_for_plan (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
 {
   const gint64 begin = g_get_monotonic_time ();
-  gboolean done = job_wait (job, begin + SILENCE);
+  gpointer news = g_async_queue_timeout_pop (job->news, SILENCE);
+  const gboolean is_slow = !news;
 
-  if (!done) {
+  if (is_slow) {
     post_progress (self, GST_PROGRESS_TYPE_START, job);
-    done = job_wait (job, 0);
-    post_progress (self, done ? GST_PROGRESS_TYPE_COMPLETE : GST_PROGRESS_TYPE_CANCELED, job);
+    news = g_async_queue_pop (job->news);
   }
-  if (done && job->error) {
+  if (GPOINTER_TO_UINT (news) == STOPPING)
+    news = g_async_queue_timeout_pop (job->news, GRACE);
+  if (is_slow)
+    post_progress (self, news ? GST_PROGRESS_TYPE_COMPLETE : GST_PROGRESS_TYPE_CANCELED, job);
+  if (!news)
+    gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
+                     "The OpenCL compiler of %s did not return within %.1f s, when the element was "
+                     "stopped; its thread is left running.",
+                     gemmcl_context_get_device_info (job->context)->name,
+                     (g_get_monotonic_time () - begin) / 1e6);
+  else if (job->error)
     g_propagate_error (error, g_steal_pointer (&job->error));
-    return NULL;
-  }
-  if (done)
-    return g_steal_pointer (&job->plan);
-  gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
-                   "The OpenCL compiler of %s did not return within %.1f s, when the element was "
-                   "stopped; its thread is left running.",
-                   gemmcl_context_get_device_info (job->context)->name,
-                   (g_get_monotonic_time () - begin) / 1e6);
-  return NULL;
+  return news ? g_steal_pointer (&job->plan) : NULL;
 }
 
 static void
@@ -180,8 +154,8 @@ set_job (GstGemmcl *self, GstGemmclPlanJob *job)
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
   self->slot.job = job;
-  if (job)
-    job->stopping = self->slot.stopping;
+  if (job && self->slot.stopping)
+    g_async_queue_push (job->news, GUINT_TO_POINTER (STOPPING));
 }
 
 /* @plan: (transfer full) (nullable): the new plan, for @problem; NULL: only drop the old plan */
@@ -197,7 +171,7 @@ replace_plan (GstGemmcl *self, GemmclPlan *plan, const GstGemmclProblem *problem
   if (problem)
     gst_gemmcl_problem_copy (&self->slot.problem, problem);
   if (old)
-    gst_gemmcl_stats_add_plan (self, old);
+    gst_gemmcl_stats_add_plan (&self->stats.past, old);
   gst_gemmcl_operands_forget_prepared (self);
   g_mutex_unlock (&self->lock);
   if (old && plan)
@@ -287,13 +261,9 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
 void
 gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop)
 {
-  g_mutex_lock (&self->lock);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  if (stop && !self->slot.stopping && self->slot.job)
+    g_async_queue_push (self->slot.job->news, GUINT_TO_POINTER (STOPPING));
   self->slot.stopping = stop;
-  if (self->slot.job) {
-    g_mutex_lock (&self->slot.job->lock);
-    self->slot.job->stopping = stop;
-    g_cond_signal (&self->slot.job->changed);
-    g_mutex_unlock (&self->slot.job->lock);
-  }
-  g_mutex_unlock (&self->lock);
 }

@@ -85,7 +85,7 @@ typedef struct {
 } GstGemmclPlanSlot;
 
 /** GstGemmclStats: The counts of the property stats, guarded by the lock of the element. Only
- * stats.c writes it. */
+ * stats.c writes it, except @past. */
 typedef struct {
   GemmclPlanStats past; /* of replaced plans */
   guint64 buffers;
@@ -121,9 +121,8 @@ void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
 /** gst_gemmcl_stats_reset: Starts to count anew. */
 void gst_gemmcl_stats_reset (GstGemmcl *self);
 
-/** gst_gemmcl_stats_add_plan: Adds the counts of @plan, before its release. Needs the lock of the
- * element. */
-void gst_gemmcl_stats_add_plan (GstGemmcl *self, GemmclPlan *plan);
+/** gst_gemmcl_stats_add_plan: Adds the counts of @plan to @sum. */
+void gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan);
 
 /** gst_gemmcl_stats_add_run: Counts a run of @n buffers, which wrote @bytes to OpenCL memory that
  * the host maps; A was in @memory, a static word. */

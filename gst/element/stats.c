@@ -12,8 +12,8 @@ gst_gemmcl_stats_reset (GstGemmcl *self)
   g_mutex_unlock (&self->lock);
 }
 
-static void
-add (GemmclPlanStats *sum, GemmclPlan *plan)
+void
+gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan)
 {
   GemmclPlanStats stats = {0};
 
@@ -23,12 +23,6 @@ add (GemmclPlanStats *sum, GemmclPlan *plan)
   sum->flops += stats.flops;
   sum->bytes_in += stats.bytes_in;
   sum->bytes_out += stats.bytes_out;
-}
-
-void
-gst_gemmcl_stats_add_plan (GstGemmcl *self, GemmclPlan *plan)
-{
-  add (&self->stats.past, plan);
 }
 
 void
@@ -59,7 +53,7 @@ set_counts (GstGemmcl *self, GstStructure *structure, gdouble peak)
   gdouble gflops;
 
   if (self->slot.plan)
-    add (&sum, self->slot.plan);
+    gst_gemmcl_stats_add_plan (&sum, self->slot.plan);
   /* One operation in a nanosecond is one GFLOPS. */
   gflops = sum.kernel_ns > 0 ? sum.flops / sum.kernel_ns : 0.0;
   gst_structure_set (structure, "buffers", G_TYPE_UINT64, self->stats.buffers, "bytes",
