@@ -82,22 +82,20 @@ channels_fit_k (const Transform *self, guint channels)
   }
 }
 
-/* Takes @formats, a list. Appends nothing if it is empty. */
+/* Takes @formats, which may be none. Appends nothing then. */
 static void
 append_video (GstCaps *result, const GstStructure *from, GValue *formats)
 {
   GstStructure *structure;
 
-  if (gst_value_list_get_size (formats) > 0) {
-    structure = gst_structure_copy (from);
-    gst_structure_set_name (structure, GST_GEMMCL_VIDEO_MEDIA);
-    /* Colours change; fixation chooses the new colorimetry. */
-    gst_structure_remove_fields (structure, "colorimetry", "chroma-site", NULL);
-    gst_structure_take_value (structure, "format", formats);
-    gst_caps_append_structure (result, structure);
-  } else {
-    g_value_unset (formats);
-  }
+  if (!G_IS_VALUE (formats))
+    return;
+  structure = gst_structure_copy (from);
+  gst_structure_set_name (structure, GST_GEMMCL_VIDEO_MEDIA);
+  /* Colours change; fixation chooses the new colorimetry. */
+  gst_structure_remove_fields (structure, "colorimetry", "chroma-site", NULL);
+  gst_structure_take_value (structure, "format", formats);
+  gst_caps_append_structure (result, structure);
 }
 
 static void
@@ -161,9 +159,8 @@ append_video_output (const Transform *self)
 {
   const GstVideoFormat own = get_first_format (self->from);
   static const guint channels[] = {1, 3, 4};
-  GValue list = G_VALUE_INIT;
+  GValue values = G_VALUE_INIT;
 
-  g_value_init (&list, GST_TYPE_LIST);
   for (guint i = 0; i < G_N_ELEMENTS (channels); i++) {
     GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS];
     guint n_formats;
@@ -172,25 +169,24 @@ append_video_output (const Transform *self)
       continue;
     n_formats = gst_gemmcl_output_formats (own, channels[i], formats);
     for (guint j = 0; j < n_formats; j++)
-      gst_gemmcl_list_append_once (&list, g_strdup (gst_video_format_to_string (formats[j])));
+      gst_gemmcl_values_add (&values, g_strdup (gst_video_format_to_string (formats[j])));
   }
-  append_video (self->result, self->from, &list);
+  append_video (self->result, self->from, &values);
 }
 
 /* Appends the input formats that fit K; with @keep, only those whose output is video. */
 static void
 append_video_input (const Transform *self, gboolean keep)
 {
-  GValue list = G_VALUE_INIT;
+  GValue values = G_VALUE_INIT;
 
-  g_value_init (&list, GST_TYPE_LIST);
   for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
     guint channels = gemmcl_pixel_format_get_channels (i);
 
     if (keep ? self->k == 0 || self->k == channels : channels_fit_k (self, channels))
-      gst_gemmcl_list_append_once (&list, g_strdup (gemmcl_pixel_format_get_name (i)));
+      gst_gemmcl_values_add (&values, g_strdup (gemmcl_pixel_format_get_name (i)));
   }
-  append_video (self->result, self->from, &list);
+  append_video (self->result, self->from, &values);
 }
 
 /* Appends the output tensors of a known input. */

@@ -177,16 +177,14 @@ gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors)
                          G_TYPE_INT, tensors->n, NULL);
   GValue dimensions = G_VALUE_INIT, types = G_VALUE_INIT;
 
-  g_value_init (&dimensions, GST_TYPE_LIST);
-  g_value_init (&types, GST_TYPE_LIST);
   for (const gchar *separator = SEPARATORS; *separator; separator++) {
     for (guint spelling = 0; spelling < GST_GEMMCL_N_SPELLINGS; spelling++)
-      gst_gemmcl_list_append_once (
-          &dimensions, gst_gemmcl_tensors_print_dimensions (tensors, spelling, *separator));
-    gst_gemmcl_list_append_once (&types, gst_gemmcl_tensors_print_types (tensors, *separator));
+      gst_gemmcl_values_add (&dimensions,
+                             gst_gemmcl_tensors_print_dimensions (tensors, spelling, *separator));
+    gst_gemmcl_values_add (&types, gst_gemmcl_tensors_print_types (tensors, *separator));
   }
-  gst_gemmcl_structure_take_list (structure, "dimensions", &dimensions);
-  gst_gemmcl_structure_take_list (structure, "types", &types);
+  gst_structure_take_value (structure, "dimensions", &dimensions);
+  gst_structure_take_value (structure, "types", &types);
   return structure;
 }
 
@@ -225,19 +223,4 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
   text = gst_caps_to_string (caps);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT, "gemmcl cannot read these caps of %s: %s.",
                           medium, text);
-}
-
-GemmclType
-gst_gemmcl_audio_type (GstAudioFormat format)
-{
-  switch (format) {
-  case GST_AUDIO_FORMAT_F64LE:
-    return GEMMCL_TYPE_F64;
-  case GST_AUDIO_FORMAT_S16LE:
-    return GEMMCL_TYPE_I16;
-  case GST_AUDIO_FORMAT_S32LE:
-    return GEMMCL_TYPE_I32;
-  default:
-    return GEMMCL_TYPE_F32;
-  }
 }

@@ -98,6 +98,3 @@ typedef struct {
 /** gst_gemmcl_format_from_caps: Reads @caps, which must be fixed. Returns: %FALSE with
  * #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE; @format is undefined then. */
 gboolean gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GError **error);
-
-/** gst_gemmcl_audio_type: Returns: the type of a sample, for the formats of the pad templates. */
-GemmclType gst_gemmcl_audio_type (GstAudioFormat format);

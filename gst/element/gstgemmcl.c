@@ -120,8 +120,12 @@ start (GstBaseTransform *trans)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return FALSE;
   }
-  gst_gemmcl_stream_start (self);
-  gst_gemmcl_stats_reset (self);
+  g_mutex_lock (&self->lock);
+  self->stream = (GstGemmclStream){.settings = gst_gemmcl_get_settings (self),
+                                   .frame_duration = GST_CLOCK_TIME_NONE,
+                                   .started = TRUE};
+  self->stats = (GstGemmclStats){.read_memory = "system"};
+  g_mutex_unlock (&self->lock);
   self->scalars = gst_gemmcl_get_scalars (self);
   self->device.imports = gst_gemmcl_imports_new (MAX_IMPORTS + self->stream.settings.batch_size);
   gst_gemmcl_runs_start (self);
@@ -143,7 +147,9 @@ stop (GstBaseTransform *trans)
   gst_gemmcl_runs_stop (self);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   g_clear_pointer (&self->device.imports, gst_gemmcl_imports_free);
-  gst_gemmcl_stream_stop (self);
+  g_mutex_lock (&self->lock);
+  self->stream.started = self->stream.configured = FALSE;
+  g_mutex_unlock (&self->lock);
   return TRUE;
 }
 
@@ -346,7 +352,8 @@ gst_gemmcl_finalize (GObject *object)
 {
   GstGemmcl *self = GST_GEMMCL (object);
 
-  gst_gemmcl_operands_finalize (self);
+  gst_gemmcl_operands_close (self);
+  g_mutex_clear (&self->operands.change_lock);
   gst_gemmcl_device_clear (&self->device);
   gst_gemmcl_properties_clear (self);
   g_mutex_clear (&self->lock);
@@ -413,7 +420,7 @@ static void
 gst_gemmcl_init (GstGemmcl *self)
 {
   g_mutex_init (&self->lock);
-  gst_gemmcl_operands_init (self);
+  g_mutex_init (&self->operands.change_lock);
   gst_gemmcl_device_init (&self->device, GST_ELEMENT (self));
   gst_gemmcl_properties_init (self);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);

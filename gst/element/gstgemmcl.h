@@ -18,7 +18,7 @@ G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
  *
  * The formats of the stream, and the memory of its buffers. The streaming thread writes it, under
  * the lock of the element, and is the only one that may read it without the lock. Only negotiate.c
- * writes it, except @pool_size.
+ * writes it, after the start, except @pool_size.
  */
 typedef struct {
   GstGemmclSettings settings; /* the properties when streaming started */
@@ -72,12 +72,6 @@ gboolean gst_gemmcl_renew_context (GstGemmcl *self, GError **error);
 void gst_gemmcl_negotiate_install (GstBaseTransformClass *klass);
 void gst_gemmcl_allocation_install (GstBaseTransformClass *klass);
 void gst_gemmcl_output_install (GstBaseTransformClass *klass);
-
-/** gst_gemmcl_stream_start: Takes the properties as the settings. */
-void gst_gemmcl_stream_start (GstGemmcl *self);
-
-/** gst_gemmcl_stream_stop: Forgets the caps. */
-void gst_gemmcl_stream_stop (GstGemmcl *self);
 
 /** gst_gemmcl_stream_learn_duration: Raises frame_duration to @duration, that of a buffer. Caps of
  * audio have no duration. Returns: %TRUE if frame_duration changed. */

@@ -9,29 +9,6 @@
 /* Most bytes of the caps of a peer that an error shows. */
 #define MAX_CAPS_TEXT 400
 
-void
-gst_gemmcl_stream_start (GstGemmcl *self)
-{
-  GstGemmclStream *stream = &self->stream;
-
-  g_mutex_lock (&self->lock);
-  stream->settings = gst_gemmcl_get_settings (self);
-  stream->started = TRUE;
-  stream->va_refused = FALSE;
-  stream->frame_duration = GST_CLOCK_TIME_NONE;
-  g_mutex_unlock (&self->lock);
-  stream->error_posted = stream->addend_warned = FALSE;
-}
-
-void
-gst_gemmcl_stream_stop (GstGemmcl *self)
-{
-  g_mutex_lock (&self->lock);
-  self->stream.started = FALSE;
-  self->stream.configured = FALSE;
-  g_mutex_unlock (&self->lock);
-}
-
 gboolean
 gst_gemmcl_stream_learn_duration (GstGemmcl *self, GstClockTime duration)
 {

@@ -18,19 +18,6 @@ load (GstGemmclOperand operand, const gchar *where, GemmclMatrix **matrix, GErro
   return *matrix != NULL;
 }
 
-void
-gst_gemmcl_operands_init (GstGemmcl *self)
-{
-  g_mutex_init (&self->operands.change_lock);
-}
-
-void
-gst_gemmcl_operands_finalize (GstGemmcl *self)
-{
-  gst_gemmcl_operands_close (self);
-  g_mutex_clear (&self->operands.change_lock);
-}
-
 gboolean
 gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
 {

@@ -23,9 +23,6 @@ typedef struct {
   gboolean held;                                   /* see gst_gemmcl_operands_hold() */
 } GstGemmclOperandSlot;
 
-void gst_gemmcl_operands_init (GstGemmcl *self);
-void gst_gemmcl_operands_finalize (GstGemmcl *self);
-
 /** gst_gemmcl_operands_open: Loads the operands that the properties name, for NULL to READY. */
 gboolean gst_gemmcl_operands_open (GstGemmcl *self, GError **error);
 
@@ -117,9 +114,6 @@ void gst_gemmcl_drop_plan (GstGemmcl *self);
 /** gst_gemmcl_plan_stop_waiting: @stop: %TRUE before streaming stops: gst_gemmcl_make_plan() then
  * waits at most one second for the compiler; %FALSE before streaming starts. Any thread. */
 void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
-
-/** gst_gemmcl_stats_reset: Starts to count anew. */
-void gst_gemmcl_stats_reset (GstGemmcl *self);
 
 /** gst_gemmcl_stats_add_plan: Adds the counts of @plan to @sum. */
 void gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan);

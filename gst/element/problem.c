@@ -281,22 +281,32 @@ choose_addend (const GstGemmclOperands *operands, gsize n, gboolean feedback)
   return feedback ? GEMMCL_ADDEND_PREVIOUS : GEMMCL_ADDEND_NONE;
 }
 
+static GemmclType
+type_of_audio (const GstAudioInfo *info)
+{
+  switch (GST_AUDIO_INFO_FORMAT (info)) {
+  case GST_AUDIO_FORMAT_F64LE:
+    return GEMMCL_TYPE_F64;
+  case GST_AUDIO_FORMAT_S16LE:
+    return GEMMCL_TYPE_I16;
+  case GST_AUDIO_FORMAT_S32LE:
+    return GEMMCL_TYPE_I32;
+  default:
+    return GEMMCL_TYPE_F32;
+  }
+}
+
 static void
 set_input (GstGemmclProblem *self, const GstGemmclFormat *input, const GstGemmclSettings *settings,
            const GstGemmclShape *shape)
 {
-  switch (input->medium) {
-  case GST_GEMMCL_MEDIUM_VIDEO:
-    self->a_image = shape->image;
+  self->a_image = shape->image;
+  if (input->medium == GST_GEMMCL_MEDIUM_VIDEO)
     self->gemm.a_image = &self->a_image;
-    break;
-  case GST_GEMMCL_MEDIUM_AUDIO:
-    self->gemm.a_type = gst_gemmcl_audio_type (GST_AUDIO_INFO_FORMAT (&input->audio));
-    break;
-  case GST_GEMMCL_MEDIUM_TENSORS:
-    self->gemm.a_type = input->tensors.tensor[settings->tensor_index].type;
-    break;
-  }
+  else
+    self->gemm.a_type = input->medium == GST_GEMMCL_MEDIUM_AUDIO
+                            ? type_of_audio (&input->audio)
+                            : input->tensors.tensor[settings->tensor_index].type;
 }
 
 /* Gets the range of the stored numbers of A. Floats are assumed to be from -1 to 1, like samples of
@@ -366,7 +376,7 @@ set_output (GstGemmclProblem *self, const GstGemmclFormat *output)
     self->d_image = output->image;
     self->gemm.d_image = &self->d_image;
   } else if (output->medium == GST_GEMMCL_MEDIUM_AUDIO) {
-    self->gemm.d_type = gst_gemmcl_audio_type (GST_AUDIO_INFO_FORMAT (&output->audio));
+    self->gemm.d_type = type_of_audio (&output->audio);
   }
 }
 

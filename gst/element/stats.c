@@ -5,14 +5,6 @@
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 void
-gst_gemmcl_stats_reset (GstGemmcl *self)
-{
-  g_mutex_lock (&self->lock);
-  self->stats = (GstGemmclStats){.read_memory = "system"};
-  g_mutex_unlock (&self->lock);
-}
-
-void
 gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan)
 {
   GemmclPlanStats stats = {0};

@@ -30,28 +30,20 @@
 #define INTEL  (G_GUINT64_CONSTANT (1) << 56)
 
 void
-gst_gemmcl_list_append_once (GValue *list, gchar *text)
+gst_gemmcl_values_add (GValue *values, gchar *text)
 {
-  GValue value = G_VALUE_INIT;
+  GValue value = G_VALUE_INIT, all = G_VALUE_INIT;
 
   g_value_init (&value, G_TYPE_STRING);
   g_value_take_string (&value, text);
-  for (guint i = 0; i < gst_value_list_get_size (list); i++)
-    if (gst_value_compare (gst_value_list_get_value (list, i), &value) == GST_VALUE_EQUAL) {
-      g_value_unset (&value);
-      return;
-    }
-  gst_value_list_append_and_take_value (list, &value);
-}
-
-void
-gst_gemmcl_structure_take_list (GstStructure *structure, const gchar *field, GValue *list)
-{
-  if (gst_value_list_get_size (list) == 1)
-    gst_structure_set_value (structure, field, gst_value_list_get_value (list, 0));
-  else
-    gst_structure_set_value (structure, field, list);
-  g_value_unset (list);
+  if (!G_IS_VALUE (values)) {
+    *values = value;
+    return;
+  }
+  gst_value_list_merge (&all, values, &value);
+  g_value_unset (values);
+  g_value_unset (&value);
+  *values = all;
 }
 
 /* TRUE if blue lies before red in memory. */
@@ -125,10 +117,10 @@ is_known_tiling (GstVideoFormat format, guint64 modifier)
 }
 
 /* Appends the translations of a format's name, if it has any. */
-typedef void (*Rename) (GValue *list, const gchar *name);
+typedef void (*Rename) (GValue *values, const gchar *name);
 
 static void
-to_plain (GValue *list, const gchar *name)
+to_plain (GValue *values, const gchar *name)
 {
   guint64 modifier = LINEAR;
   const guint32 fourcc = gst_video_dma_drm_fourcc_from_string (name, &modifier);
@@ -136,30 +128,30 @@ to_plain (GValue *list, const gchar *name)
 
   if (format != GST_VIDEO_FORMAT_UNKNOWN &&
       (modifier == LINEAR || is_known_tiling (format, modifier)))
-    gst_gemmcl_list_append_once (list, g_strdup (gst_video_format_to_string (format)));
+    gst_gemmcl_values_add (values, g_strdup (gst_video_format_to_string (format)));
 }
 
 static void
-append_in_drm (GValue *list, const gchar *name, guint64 modifier)
+append_in_drm (GValue *values, const gchar *name, guint64 modifier)
 {
   const GstVideoFormat format = gst_video_format_from_string (name);
   const guint32 fourcc = gst_video_dma_drm_fourcc_from_format (format);
 
   if (fourcc != 0 && (modifier == LINEAR || is_known_tiling (format, modifier)))
-    gst_gemmcl_list_append_once (list, gst_video_dma_drm_fourcc_to_string (fourcc, modifier));
+    gst_gemmcl_values_add (values, gst_video_dma_drm_fourcc_to_string (fourcc, modifier));
 }
 
 static void
-to_linear (GValue *list, const gchar *name)
+to_linear (GValue *values, const gchar *name)
 {
-  append_in_drm (list, name, LINEAR);
+  append_in_drm (values, name, LINEAR);
 }
 
 static void
-to_tiled (GValue *list, const gchar *name)
+to_tiled (GValue *values, const gchar *name)
 {
   for (guint i = 0; i < G_N_ELEMENTS (tilings); i++)
-    append_in_drm (list, name, tilings[i]);
+    append_in_drm (values, name, tilings[i]);
 }
 
 /* Returns: name @i of a field with one name or a list; NULL after the last. */
@@ -173,20 +165,21 @@ get_name (const GValue *names, guint i)
   return names && G_VALUE_HOLDS_STRING (names) ? g_value_get_string (names) : NULL;
 }
 
-/* Sets the field @to to the translations of @names. Returns: their number. */
-static guint
+/* Sets the field @to to the translations of @names. FALSE if there are none. */
+static gboolean
 rename_all (GstStructure *structure, const GValue *names, const gchar *to, Rename rename)
 {
-  GValue list = G_VALUE_INIT;
+  GValue values = G_VALUE_INIT;
   const gchar *name;
-  guint n;
+  gboolean any;
 
-  g_value_init (&list, GST_TYPE_LIST);
   for (guint i = 0; (name = get_name (names, i)); i++)
-    rename (&list, name);
-  n = gst_value_list_get_size (&list);
-  gst_gemmcl_structure_take_list (structure, to, &list);
-  return n;
+    rename (&values, name);
+  any = G_IS_VALUE (&values);
+  if (!any)
+    g_value_init (&values, GST_TYPE_LIST);
+  gst_structure_take_value (structure, to, &values);
+  return any;
 }
 
 GstStructure *
@@ -209,7 +202,7 @@ name_in_drm (GstStructure *structure, Rename rename)
 {
   const GValue *names = gst_structure_get_value (structure, "format");
 
-  if (!names || rename_all (structure, names, "drm-format", rename) == 0)
+  if (!names || !rename_all (structure, names, "drm-format", rename))
     return FALSE;
   gst_structure_set (structure, "format", G_TYPE_STRING, "DMA_DRM", NULL);
   return TRUE;

@@ -40,12 +40,9 @@ GstStructure *gst_gemmcl_drm_to_plain (const GstStructure *structure);
  * caps name the format. */
 gboolean gst_gemmcl_drm_is_hidden (GstVideoFormat format);
 
-/** gst_gemmcl_list_append_once: Appends @text, (transfer full), to @list unless @list has it. */
-void gst_gemmcl_list_append_once (GValue *list, gchar *text);
-
-/** gst_gemmcl_structure_take_list: Sets @field to @list, (transfer full). If the list has one
- * element, @field is set to that, so that fixed caps stay fixed. */
-void gst_gemmcl_structure_take_list (GstStructure *structure, const gchar *field, GValue *list);
+/** gst_gemmcl_values_add: Adds @text, (transfer full), to @values unless they have it. @values are
+ * G_VALUE_INIT at first, then a string, and then a list, so that fixed caps stay fixed. */
+void gst_gemmcl_values_add (GValue *values, gchar *text);
 
 /** GstGemmclMemory: The memory of buffers, by their caps. The last three are only for the sink pad.
  */

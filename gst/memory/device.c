@@ -93,14 +93,6 @@ take_of_peer (GstGemmclDevice *self, const GemmclDeviceQuery *query, const gchar
   return shared ? take (self, query, gst_context_ref (shared), giver) : NULL;
 }
 
-static GemmclContext *
-ask_bins (GstGemmclDevice *self, const GemmclDeviceQuery *query)
-{
-  gst_element_post_message (self->element, gst_message_new_need_context (GST_OBJECT (self->element),
-                                                                         GST_GEMMCL_CONTEXT_TYPE));
-  return take_own (self, query);
-}
-
 /* @context: (transfer full) (nullable). Returns: (transfer full) (nullable): a context with the
  * VADisplay, if a display is known and the context can be made; otherwise @context. */
 static GemmclContext *
@@ -145,8 +137,12 @@ find (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
     context = take_of_peer (self, query, "src", "an element downstream");
   if (!context)
     context = take_of_peer (self, query, "sink", "an element upstream");
-  if (!context)
-    context = ask_bins (self, query);
+  if (!context) {
+    gst_element_post_message (
+        self->element,
+        gst_message_new_need_context (GST_OBJECT (self->element), GST_GEMMCL_CONTEXT_TYPE));
+    context = take_own (self, query);
+  }
   return context ? context : make (self, query, error);
 }
 
