@@ -64,8 +64,7 @@ typedef struct {
   GstGemmclOperand operand;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
-  gboolean flowing; /* the operands must fit the current caps */
-  gboolean new_n;
+  gboolean new_n;   /* caps are known, and N changes */
   GemmclPlan *plan; /* (nullable): the present plan, if it can use the new operand */
   GemmclPrepared *prepared;
 } Change;
@@ -108,8 +107,7 @@ change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMa
   g_clear_pointer (slot, gemmcl_matrix_unref);
   *slot = matrix;
   change->operand = operand;
-  change->flowing = self->stream.configured;
-  if (!change->flowing)
+  if (!self->stream.configured)
     return TRUE;
   if (!change->operands.weight)
     return gst_gemmcl_fail (
@@ -137,7 +135,7 @@ check_downstream (GstGemmcl *self, const Change *change, GError **error)
   g_autoptr (GstCaps) input = NULL, output = NULL, accepted = NULL;
   g_autofree gchar *text = NULL;
 
-  if (!change->flowing || !change->new_n)
+  if (!change->new_n)
     return TRUE;
   input = gst_pad_get_current_caps (trans->sinkpad);
   if (!input)

@@ -234,7 +234,11 @@ gst_gemmcl_device_get_allocator (GstGemmclDevice *self, GError **error)
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
   if (!self->allocator && self->context)
-    self->allocator = gst_gemmcl_allocator_new (self->context, error);
+    self->allocator = gst_gemmcl_allocator_new (
+        self->context,
+        gemmcl_context_get_device_info (self->context)->host_unified ? GST_GEMMCL_HOST_SIDE_MAPPED
+                                                                     : GST_GEMMCL_HOST_SIDE_STAGED,
+        error);
   return self->allocator ? gst_object_ref (self->allocator) : NULL;
 }
 

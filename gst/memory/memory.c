@@ -223,7 +223,7 @@ create_queue (GemmclContext *context, cl_command_queue_properties properties, GE
 }
 
 GstAllocator *
-gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGemmclHostSide side, GError **error)
+gst_gemmcl_allocator_new (GemmclContext *context, GstGemmclHostSide side, GError **error)
 {
   g_autoptr (GstAllocator) allocator =
       gst_object_ref_sink (g_object_new (GST_TYPE_GEMMCL_ALLOCATOR, NULL));
@@ -242,14 +242,4 @@ gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGemmclHostSide si
       !(self->transfers.fetches = create_queue (context, 0, error)))
     return NULL;
   return g_steal_pointer (&allocator);
-}
-
-GstAllocator *
-gst_gemmcl_allocator_new (GemmclContext *context, GError **error)
-{
-  return gst_gemmcl_allocator_new_with_side (context,
-                                             gemmcl_context_get_device_info (context)->host_unified
-                                                 ? GST_GEMMCL_HOST_SIDE_MAPPED
-                                                 : GST_GEMMCL_HOST_SIDE_STAGED,
-                                             error);
 }

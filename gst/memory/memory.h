@@ -21,14 +21,10 @@
 #define GST_TYPE_GEMMCL_ALLOCATOR (gst_gemmcl_allocator_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmclAllocator, gst_gemmcl_allocator, GST, GEMMCL_ALLOCATOR, GstAllocator)
 
-/** gst_gemmcl_allocator_new: Returns: (transfer full): an allocator of memory in @context, mapped
- * if the device shares the memory of the host, otherwise staged; %NULL with #GEMMCL_ERROR_OPENCL.
- */
-GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GError **error);
-
-/** gst_gemmcl_allocator_new_with_side: Like gst_gemmcl_allocator_new(), with @side. */
-GstAllocator *gst_gemmcl_allocator_new_with_side (GemmclContext *context, GstGemmclHostSide side,
-                                                  GError **error);
+/** gst_gemmcl_allocator_new: Returns: (transfer full): an allocator of memory in @context; %NULL with
+ * #GEMMCL_ERROR_OPENCL. */
+GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GstGemmclHostSide side,
+                                        GError **error);
 
 /** gst_is_gemmcl_memory: Returns: %TRUE if a #GstGemmclAllocator made @memory. */
 gboolean gst_is_gemmcl_memory (GstMemory *memory);

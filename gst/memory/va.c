@@ -162,19 +162,14 @@ gst_gemmcl_va_ask_for_display (GstGemmclDevice *self, const GemmclDeviceInfo *de
 static gboolean
 ask_device (GemmclContext *context, const Sharing *sharing, GstVaDisplay *display)
 {
-  const cl_platform_id platform = gst_gemmcl_get_platform (context);
-  const VADisplay va = gst_va_display_get_va_dpy (display);
-  g_autofree cl_device_id *devices = NULL;
+  cl_device_id devices[64];
   cl_uint n = 0;
 
-  sharing->get_devices (platform, CL_VA_API_DISPLAY_INTEL, va, CL_ALL_DEVICES_FOR_VA_API_INTEL, 0,
-                        NULL, &n);
-  devices = g_new0 (cl_device_id, n + 1);
-  if (n > 0 &&
-      sharing->get_devices (platform, CL_VA_API_DISPLAY_INTEL, va, CL_ALL_DEVICES_FOR_VA_API_INTEL,
-                            n, devices, NULL) != CL_SUCCESS)
-    n = 0;
-  for (cl_uint i = 0; i < n; i++)
+  if (sharing->get_devices (gst_gemmcl_get_platform (context), CL_VA_API_DISPLAY_INTEL,
+                            gst_va_display_get_va_dpy (display), CL_ALL_DEVICES_FOR_VA_API_INTEL,
+                            G_N_ELEMENTS (devices), devices, &n) != CL_SUCCESS)
+    return FALSE;
+  for (cl_uint i = 0; i < MIN (n, G_N_ELEMENTS (devices)); i++)
     if (devices[i] == gemmcl_context_get_cl_device (context))
       return TRUE;
   return FALSE;

@@ -26,7 +26,7 @@ set_up (Rig *rig, gconstpointer side)
   rig->context = gemmcl_context_new (NULL, NULL);
   g_assert_nonnull (rig->context);
   rig->staged = GPOINTER_TO_INT (side) == GST_GEMMCL_HOST_SIDE_STAGED;
-  rig->allocator = gst_gemmcl_allocator_new_with_side (rig->context, GPOINTER_TO_INT (side), NULL);
+  rig->allocator = gst_gemmcl_allocator_new (rig->context, GPOINTER_TO_INT (side), NULL);
   g_assert_nonnull (rig->allocator);
   rig->queue = gemmcl_context_get_cl_queue (rig->context);
 }

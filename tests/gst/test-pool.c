@@ -36,8 +36,7 @@ rig_open (Rig *rig, const gchar *text, guint size, guint max)
 
   rig->context = gemmcl_context_new (NULL, NULL);
   g_assert_nonnull (rig->context);
-  rig->allocator =
-      gst_gemmcl_allocator_new_with_side (rig->context, GST_GEMMCL_HOST_SIDE_STAGED, NULL);
+  rig->allocator = gst_gemmcl_allocator_new (rig->context, GST_GEMMCL_HOST_SIDE_STAGED, NULL);
   rig->pool = gst_gemmcl_pool_new (rig->allocator);
   config = gst_buffer_pool_get_config (rig->pool);
   gst_buffer_pool_config_set_params (config, caps, size, 0, max);
