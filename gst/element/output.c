@@ -141,21 +141,11 @@ make_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **
   return GST_FLOW_OK;
 }
 
-/* Takes a buffer of the pool that decide_allocation chose. */
-static GstFlowReturn
-take_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
-{
-  GstFlowReturn flow = parent_class->prepare_output_buffer (trans, input, output);
-
-  if (flow == GST_FLOW_OK && GST_GEMMCL (trans)->stream.output.medium == GST_GEMMCL_MEDIUM_AUDIO)
-    gst_buffer_set_size (*output, (gssize)size);
-  return flow;
-}
-
 static GstFlowReturn
 prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **error)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  const GstGemmclMedium medium = self->stream.output.medium;
   const gsize m = gst_gemmcl_get_m (self, input, error);
   const gsize size = gst_gemmcl_get_output_size (self, m);
   GstFlowReturn flow;
@@ -167,11 +157,16 @@ prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **
                      "The output of an audio buffer is larger than memory can hold.");
     return GST_FLOW_ERROR;
   }
-  flow = size <= self->stream.pool_size ? take_buffer (trans, input, size, output)
-                                        : make_buffer (trans, input, size, output);
+  if (size > self->stream.pool_size)
+    flow = make_buffer (trans, input, size, output);
+  else
+    flow = parent_class->prepare_output_buffer (trans, input, output);
   if (flow == GST_FLOW_ERROR)
     set_no_memory (error);
-  if (flow != GST_FLOW_OK || self->stream.output.medium != GST_GEMMCL_MEDIUM_TENSORS ||
+  /* Buffers of the pool have room for more samples. */
+  if (flow == GST_FLOW_OK && medium == GST_GEMMCL_MEDIUM_AUDIO)
+    gst_buffer_set_size (*output, (gssize)size);
+  if (flow != GST_FLOW_OK || medium != GST_GEMMCL_MEDIUM_TENSORS ||
       insert_others (self, input, *output, error))
     return flow;
   gst_clear_buffer (output);

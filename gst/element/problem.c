@@ -84,27 +84,51 @@ print_frame (const GemmclImage *frame)
                           channels == 1 ? "" : "s");
 }
 
-static gboolean
-choose_auto (const GemmclImage *frame, gsize weight_k, GstGemmclShape *shape, GError **error)
+/* Gets the shape of the last mode that fits K. @fits: the names of all that do. Returns: their
+ * number. */
+static guint
+find_modes (const GemmclImage *frame, gsize weight_k, GstGemmclShape *shape, GString *fits)
 {
-  g_autoptr (GString) fits = g_string_new (NULL);
-  g_autofree gchar *text = NULL, *modes = NULL;
-  guint n_fits = 0;
+  guint n = 0;
 
   for (guint mode = 0; mode < N_MODES; mode++) {
     GstGemmclShape candidate;
 
     if (!shape_of_mode (frame, mode, &candidate, NULL) || candidate.k != weight_k)
       continue;
-    g_string_append_printf (fits, "%s%s", n_fits ? ", " : "", mode_name (mode));
+    g_string_append_printf (fits, "%s%s", n ? ", " : "", mode_name (mode));
     *shape = candidate;
-    n_fits++;
+    n++;
   }
-  if (n_fits == 1)
+  return n;
+}
+
+gboolean
+gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, gsize weight_k,
+                         GstGemmclShape *shape, GError **error)
+{
+  g_autoptr (GString) fits = g_string_new (NULL);
+  g_autofree gchar *text = NULL, *modes = NULL;
+  guint n;
+
+  if (wanted == GST_GEMMCL_FEATURE_MODE_AUTO)
+    n = find_modes (frame, weight_k, shape, fits);
+  else if (shape_of_mode (frame, (GemmclFeatureMode)(wanted - 1), shape, error))
+    n = shape->k == weight_k;
+  else
+    return FALSE;
+  if (n == 1)
     return TRUE;
   text = print_frame (frame);
   modes = list_modes (frame);
-  if (n_fits > 1)
+  if (wanted != GST_GEMMCL_FEATURE_MODE_AUTO)
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_SHAPE,
+        "feature-mode=%s of a %s needs a weight with K = %zu, but the weight has K = %zu (%s). Use "
+        "another weight (transpose-weight=true if K is its columns), another feature-mode, or "
+        "convert, scale or crop the frame.",
+        gst_gemmcl_feature_mode_get_nick (wanted), text, shape->k, weight_k, modes);
+  if (n > 1)
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_SHAPE,
         "The weight's K = %zu fits several feature modes (%s) of a %s (%s). Choose one of them "
@@ -116,28 +140,6 @@ choose_auto (const GemmclImage *frame, gsize weight_k, GstGemmclShape *shape, GE
       "numbers of rows (transpose-weight=true if they are its columns), or convert, scale or crop "
       "the frame.",
       weight_k, text, modes);
-}
-
-gboolean
-gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, gsize weight_k,
-                         GstGemmclShape *shape, GError **error)
-{
-  g_autofree gchar *text = NULL, *modes = NULL;
-
-  if (wanted == GST_GEMMCL_FEATURE_MODE_AUTO)
-    return choose_auto (frame, weight_k, shape, error);
-  if (!shape_of_mode (frame, (GemmclFeatureMode)(wanted - 1), shape, error))
-    return FALSE;
-  if (shape->k == weight_k)
-    return TRUE;
-  text = print_frame (frame);
-  modes = list_modes (frame);
-  return gst_gemmcl_fail (
-      error, GEMMCL_ERROR_SHAPE,
-      "feature-mode=%s of a %s needs a weight with K = %zu, but the weight has K = %zu (%s). Use "
-      "another weight (transpose-weight=true if K is its columns), another feature-mode, or "
-      "convert, scale or crop the frame.",
-      gst_gemmcl_feature_mode_get_nick (wanted), text, shape->k, weight_k, modes);
 }
 
 void
