@@ -91,6 +91,8 @@ job_run (gpointer data)
   GstGemmclPlanJob *job = data;
 
   job->plan = create_plan (job, &job->error);
+  /* The thread may end late: the element alone keeps the context from here on. */
+  g_clear_object (&job->context);
   g_async_queue_push (job->news, GUINT_TO_POINTER (DONE));
   job_unref (job);
   return NULL;
@@ -115,7 +117,7 @@ post_progress (GstGemmcl *self, GstProgressType type, const GstGemmclPlanJob *jo
   g_autofree gchar *text =
       g_strdup_printf ("%s kernels for M=%zu, N=%zu, K=%zu on %s",
                        type == GST_PROGRESS_TYPE_START ? "Compiling" : "Compiled", gemm->m, gemm->n,
-                       gemm->k, gemmcl_context_get_device_info (job->context)->name);
+                       gemm->k, gemmcl_context_get_device_info (self->device.context)->name);
 
   gst_element_post_message (GST_ELEMENT (self),
                             gst_message_new_progress (GST_OBJECT (self), type, "compile", text));
@@ -141,7 +143,7 @@ wait_for_plan (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
     gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
                      "The OpenCL compiler of %s did not return within %.1f s, when the element was "
                      "stopped; its thread is left running.",
-                     gemmcl_context_get_device_info (job->context)->name,
+                     gemmcl_context_get_device_info (self->device.context)->name,
                      (g_get_monotonic_time () - begin) / 1e6);
   else if (job->error)
     g_propagate_error (error, g_steal_pointer (&job->error));
