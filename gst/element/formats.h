@@ -88,7 +88,7 @@ typedef enum {
 /** GstGemmclFormat: The contents of fixed caps. A plain value: it owns nothing. */
 typedef struct {
   GstGemmclMemory memory;
-  GstGemmclMedium medium; /* the one of the following fields that is valid */
+  GstGemmclMedium medium; /* the one of video, audio and tensors that is valid */
   GstVideoInfo video;
   GemmclImage image; /* the library's description of video; its rows are pixels */
   GstAudioInfo audio;

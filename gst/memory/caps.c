@@ -98,60 +98,46 @@ gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info)
   return TRUE;
 }
 
-/* Modifiers of Intel's tilings, with and without compression, from drm_fourcc.h. Those with a clear
- * colour (8, 12, 15) are absent: only renderers use them. */
-static const guint64 tilings[] = {
-    INTEL | 1, INTEL | 2,  INTEL | 3,  INTEL | 4,  INTEL | 5,  INTEL | 6,  INTEL | 7,
+/* The linear modifier, and those of Intel's tilings, with and without compression, from
+ * drm_fourcc.h. Those with a clear colour (8, 12, 15) are absent: only renderers use them. */
+static const guint64 modifiers[] = {
+    LINEAR,    INTEL | 1,  INTEL | 2,  INTEL | 3,  INTEL | 4,  INTEL | 5,  INTEL | 6,  INTEL | 7,
     INTEL | 9, INTEL | 10, INTEL | 11, INTEL | 13, INTEL | 14, INTEL | 16, INTEL | 17,
 };
 
 static gboolean
-is_known_tiling (GstVideoFormat format, guint64 modifier)
+is_known (GstVideoFormat format, guint64 modifier)
 {
-  if (format != GST_VIDEO_FORMAT_NV12 && format != GST_VIDEO_FORMAT_P010_10LE)
-    return FALSE;
-  for (guint i = 0; i < G_N_ELEMENTS (tilings); i++)
-    if (tilings[i] == modifier)
+  const gboolean may_tile = format == GST_VIDEO_FORMAT_NV12 || format == GST_VIDEO_FORMAT_P010_10LE;
+
+  for (guint i = 0; i < (may_tile ? G_N_ELEMENTS (modifiers) : 1); i++)
+    if (modifiers[i] == modifier)
       return TRUE;
   return FALSE;
 }
 
-/* Appends the translations of a format's name, if it has any. */
-typedef void (*Rename) (GValue *values, const gchar *name);
-
+/* Adds GStreamer's format for a DRM format, if it has one. */
 static void
-to_plain (GValue *values, const gchar *name)
+add_plain (GValue *values, const gchar *name)
 {
   guint64 modifier = LINEAR;
   const guint32 fourcc = gst_video_dma_drm_fourcc_from_string (name, &modifier);
   const GstVideoFormat format = gst_video_dma_drm_fourcc_to_format (fourcc);
 
-  if (format != GST_VIDEO_FORMAT_UNKNOWN &&
-      (modifier == LINEAR || is_known_tiling (format, modifier)))
+  if (format != GST_VIDEO_FORMAT_UNKNOWN && is_known (format, modifier))
     gst_gemmcl_values_add (values, g_strdup (gst_video_format_to_string (format)));
 }
 
+/* Adds the DRM formats for a format of GStreamer: the linear one, or the tiled ones. */
 static void
-append_in_drm (GValue *values, const gchar *name, guint64 modifier)
+add_drm (GValue *values, const gchar *name, gboolean tiled)
 {
   const GstVideoFormat format = gst_video_format_from_string (name);
   const guint32 fourcc = gst_video_dma_drm_fourcc_from_format (format);
 
-  if (fourcc != 0 && (modifier == LINEAR || is_known_tiling (format, modifier)))
-    gst_gemmcl_values_add (values, gst_video_dma_drm_fourcc_to_string (fourcc, modifier));
-}
-
-static void
-to_linear (GValue *values, const gchar *name)
-{
-  append_in_drm (values, name, LINEAR);
-}
-
-static void
-to_tiled (GValue *values, const gchar *name)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (tilings); i++)
-    append_in_drm (values, name, tilings[i]);
+  for (guint i = tiled; i < (tiled ? G_N_ELEMENTS (modifiers) : 1); i++)
+    if (fourcc != 0 && is_known (format, modifiers[i]))
+      gst_gemmcl_values_add (values, gst_video_dma_drm_fourcc_to_string (fourcc, modifiers[i]));
 }
 
 /* Returns: name @i of a field with one name or a list; NULL after the last. */
@@ -165,45 +151,40 @@ get_name (const GValue *names, guint i)
   return names && G_VALUE_HOLDS_STRING (names) ? g_value_get_string (names) : NULL;
 }
 
-/* Sets the field @to to the translations of @names. FALSE if there are none. */
-static gboolean
-rename_all (GstStructure *structure, const GValue *names, const gchar *to, Rename rename)
-{
-  GValue values = G_VALUE_INIT;
-  const gchar *name;
-  gboolean any;
-
-  for (guint i = 0; (name = get_name (names, i)); i++)
-    rename (&values, name);
-  any = G_IS_VALUE (&values);
-  if (!any)
-    g_value_init (&values, GST_TYPE_LIST);
-  gst_structure_take_value (structure, to, &values);
-  return any;
-}
-
 GstStructure *
 gst_gemmcl_drm_to_plain (const GstStructure *structure)
 {
   const GValue *names = gst_structure_get_value (structure, "drm-format");
-  const gchar *format = gst_structure_get_string (structure, "format");
   GstStructure *plain = gst_structure_copy (structure);
+  GValue values = G_VALUE_INIT;
+  const gchar *name;
 
-  if (names)
-    rename_all (plain, names, "format", to_plain);
-  else if (g_strcmp0 (format, "DMA_DRM") == 0)
+  if (names) {
+    for (guint i = 0; (name = get_name (names, i)); i++)
+      add_plain (&values, name);
+    if (!G_IS_VALUE (&values))
+      g_value_init (&values, GST_TYPE_LIST);
+    gst_structure_take_value (plain, "format", &values);
+  } else if (g_strcmp0 (gst_structure_get_string (structure, "format"), "DMA_DRM") == 0) {
     gst_structure_remove_field (plain, "format");
+  }
   gst_structure_remove_field (plain, "drm-format");
   return plain;
 }
 
+/* Puts DRM formats in place of GStreamer's. FALSE if there are none. */
 static gboolean
-name_in_drm (GstStructure *structure, Rename rename)
+name_in_drm (GstStructure *structure, gboolean tiled)
 {
   const GValue *names = gst_structure_get_value (structure, "format");
+  GValue values = G_VALUE_INIT;
+  const gchar *name;
 
-  if (!names || !rename_all (structure, names, "drm-format", rename))
+  for (guint i = 0; names && (name = get_name (names, i)); i++)
+    add_drm (&values, name, tiled);
+  if (!G_IS_VALUE (&values))
     return FALSE;
+  gst_structure_take_value (structure, "drm-format", &values);
   gst_structure_set (structure, "format", G_TYPE_STRING, "DMA_DRM", NULL);
   return TRUE;
 }
@@ -212,7 +193,7 @@ name_in_drm (GstStructure *structure, Rename rename)
 static gboolean
 tile (GstCapsFeatures *features G_GNUC_UNUSED, GstStructure *structure, gpointer data G_GNUC_UNUSED)
 {
-  return name_in_drm (structure, to_tiled);
+  return name_in_drm (structure, TRUE);
 }
 
 /* TRUE if @structure has DRM formats and none is linear. */
@@ -281,7 +262,7 @@ append_dmabufs (GstCaps *result, GstCaps *caps)
     if (!gst_structure_has_name (video, GST_GEMMCL_VIDEO_MEDIA))
       continue;
     drm = gst_structure_copy (video);
-    if (name_in_drm (drm, to_linear))
+    if (name_in_drm (drm, FALSE))
       append_in (result, drm, DMABUF_FEATURE);
     else
       gst_structure_free (drm);
