@@ -67,8 +67,8 @@ gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index, GstB
   return NULL;
 }
 
-/* Maps A in a buffer that no other driver has to share. Memory of the same context may come with any
- * caps, since other elements pass it on. */
+/* Maps A in OpenCL memory or on the host. Memory of the same context may come with any caps, since
+ * other elements pass it on. */
 static gboolean
 map_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
            GError **error)

@@ -35,13 +35,15 @@
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 
+/* Opens the device that the properties name, and checks that it can run their kernel. */
 static gboolean
-check_kernel (GstGemmcl *self, GError **error)
+open_device (GstGemmcl *self, GError **error)
 {
   const gchar *kernel = gst_gemmcl_get_settings (self).kernel;
 
-  return g_str_equal (kernel, GST_GEMMCL_AUTO) ||
-         gemmcl_kernel_fits (self->device.context, kernel, NULL, error);
+  return gst_gemmcl_device_open (&self->device, gst_gemmcl_get_device_query (self), error) &&
+         (g_str_equal (kernel, GST_GEMMCL_AUTO) ||
+          gemmcl_kernel_fits (self->device.context, kernel, NULL, error));
 }
 
 gboolean
@@ -77,9 +79,7 @@ change_state (GstElement *element, GstStateChange transition)
   if (transition == GST_STATE_CHANGE_NULL_TO_READY) {
     g_autoptr (GError) error = NULL;
 
-    if (!gst_gemmcl_operands_open (self, &error) ||
-        !gst_gemmcl_device_open (&self->device, gst_gemmcl_get_device_query (self), &error) ||
-        !check_kernel (self, &error)) {
+    if (!gst_gemmcl_operands_open (self, &error) || !open_device (self, &error)) {
       close_all (self);
       gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
       return GST_STATE_CHANGE_FAILURE;
@@ -115,8 +115,7 @@ start (GstBaseTransform *trans)
 
   gst_gemmcl_operands_hold (self);
   gst_gemmcl_operands_release (self);
-  if (!gst_gemmcl_device_open (&self->device, gst_gemmcl_get_device_query (self), &error) ||
-      !check_kernel (self, &error) || !check_weight (self, &error)) {
+  if (!open_device (self, &error) || !check_weight (self, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return FALSE;
   }

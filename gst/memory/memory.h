@@ -6,8 +6,8 @@
 
 #include "memory/sides.h"
 
-/* Implements the GstMemory of gstgemmclmemory.h, a cl_mem with its events (memory.c), and pools of it
- * (pool.c). */
+/* Implements the GstMemory of gstgemmclmemory.h, a cl_mem with its events (memory.c), and pools of
+ * it (pool.c). */
 
 /**
  * GstGemmclAllocator:
@@ -21,8 +21,8 @@
 #define GST_TYPE_GEMMCL_ALLOCATOR (gst_gemmcl_allocator_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmclAllocator, gst_gemmcl_allocator, GST, GEMMCL_ALLOCATOR, GstAllocator)
 
-/** gst_gemmcl_allocator_new: Returns: (transfer full): an allocator of memory in @context; %NULL with
- * #GEMMCL_ERROR_OPENCL. */
+/** gst_gemmcl_allocator_new: Returns: (transfer full): an allocator of memory in @context; %NULL
+ * with #GEMMCL_ERROR_OPENCL. */
 GstAllocator *gst_gemmcl_allocator_new (GemmclContext *context, GstGemmclHostSide side,
                                         GError **error);
 

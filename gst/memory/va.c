@@ -89,8 +89,8 @@ get_sharing (GemmclContext *context)
   return gst_gemmcl_context_get_data (context, "gst-gemmcl-va-sharing", sharing_new, sharing_free);
 }
 
-/* Fails with a message of @format, a literal, which states what was expected and what was found, and
- * the alternative. */
+/* Fails with a message of @format, a literal, which states what was expected and what was found.
+ * Adds the alternative. */
   #define REFUSE(error, format, ...)                                                               \
     gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,                                                \
                      format " Or let upstream give video/x-raw, which is copied.", ##__VA_ARGS__)
