@@ -157,20 +157,9 @@ get_first_format (const GstStructure *structure)
 static void
 append_video_output (const Transform *self)
 {
-  const GstVideoFormat own = get_first_format (self->from);
-  static const guint channels[] = {1, 3, 4};
   GValue values = G_VALUE_INIT;
 
-  for (guint i = 0; i < G_N_ELEMENTS (channels); i++) {
-    GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS];
-    guint n_formats;
-
-    if (self->n != 0 && self->n != channels[i])
-      continue;
-    n_formats = gst_gemmcl_output_formats (own, channels[i], formats);
-    for (guint j = 0; j < n_formats; j++)
-      gst_gemmcl_values_add (&values, g_strdup (gst_video_format_to_string (formats[j])));
-  }
+  gst_gemmcl_add_output_formats (&values, get_first_format (self->from), self->n);
   append_video (self->result, self->from, &values);
 }
 
@@ -368,19 +357,16 @@ is_rgb (const GstStructure *structure)
 static void
 fixate_video (const GstStructure *input, GstStructure *output)
 {
-  const GstVideoFormat own = get_first_format (input);
-  GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS];
   const gchar *colorimetry = gst_structure_get_string (input, "colorimetry");
+  g_auto (GValue) formats = G_VALUE_INIT;
 
-  for (guint channels = 1; channels <= 4; channels++) {
-    guint n = gst_gemmcl_output_formats (own, channels, formats);
+  gst_gemmcl_add_output_formats (&formats, get_first_format (input), 0);
+  for (guint i = 0; i < gst_value_list_get_size (&formats); i++) {
+    const GValue *format = gst_value_list_get_value (&formats, i);
 
-    for (guint i = 0; i < n; i++) {
-      if (allows_format (output, gst_video_format_to_string (formats[i]))) {
-        gst_structure_set (output, "format", G_TYPE_STRING, gst_video_format_to_string (formats[i]),
-                           NULL);
-        break;
-      }
+    if (allows_format (output, g_value_get_string (format))) {
+      gst_structure_set_value (output, "format", format);
+      break;
     }
   }
   if (colorimetry && !gst_structure_has_field (output, "colorimetry") && is_rgb (input) &&

@@ -15,18 +15,6 @@
 
 #define GST_GEMMCL_VIDEO_MEDIA "video/x-raw"
 
-/**
- * gst_gemmcl_output_formats:
- * @input: the format of the sink pad
- * @channels: the channels of a pixel of the output
- * @formats: (out): the output formats with @channels channels, best first: @input itself, then
- *   those with the same order of colours in memory, then the rest
- *
- * Returns: the number of formats; 0 unless @channels is 1, 3 or 4.
- */
-guint gst_gemmcl_output_formats (GstVideoFormat input, guint channels,
-                                 GstVideoFormat formats[GEMMCL_N_PIXEL_FORMATS]);
-
 /** gst_gemmcl_image_init: Sets @image to the library's description of frames of @info. Returns:
  * %FALSE if the library does not support the format. */
 gboolean gst_gemmcl_image_init (GemmclImage *image, const GstVideoInfo *info);
@@ -43,6 +31,11 @@ gboolean gst_gemmcl_drm_is_hidden (GstVideoFormat format);
 /** gst_gemmcl_values_add: Adds @text, (transfer full), to @values unless they have it. @values are
  * G_VALUE_INIT at first, then a string, and then a list, so that fixed caps stay fixed. */
 void gst_gemmcl_values_add (GValue *values, gchar *text);
+
+/** gst_gemmcl_add_output_formats: Adds to @values the output formats with @channels, 0 for any. For
+ * each number of channels the best is first: @input itself, the format of the sink pad, then those
+ * with the same order of colours in memory, then the rest. */
+void gst_gemmcl_add_output_formats (GValue *values, GstVideoFormat input, gsize channels);
 
 /** GstGemmclMemory: The memory of buffers, by their caps. The last three are only for the sink pad.
  */
