@@ -143,13 +143,9 @@ append_any_tensors (GstCaps *result, const GstStructure *from, gint more)
 static GstVideoFormat
 get_first_format (const GstStructure *structure)
 {
-  const GValue *format = gst_structure_get_value (structure, "format");
+  const gchar *name = gst_gemmcl_values_get (gst_structure_get_value (structure, "format"), 0);
 
-  if (format && GST_VALUE_HOLDS_LIST (format) && gst_value_list_get_size (format) > 0)
-    format = gst_value_list_get_value (format, 0);
-  return format && G_VALUE_HOLDS_STRING (format)
-             ? gst_video_format_from_string (g_value_get_string (format))
-             : GST_VIDEO_FORMAT_UNKNOWN;
+  return name ? gst_video_format_from_string (name) : GST_VIDEO_FORMAT_UNKNOWN;
 }
 
 /* Appends the output formats with N channels, beginning with the nearest to the first input format.
@@ -359,16 +355,12 @@ fixate_video (const GstStructure *input, GstStructure *output)
 {
   const gchar *colorimetry = gst_structure_get_string (input, "colorimetry");
   g_auto (GValue) formats = G_VALUE_INIT;
+  const gchar *format;
 
   gst_gemmcl_add_output_formats (&formats, get_first_format (input), 0);
-  for (guint i = 0; i < gst_value_list_get_size (&formats); i++) {
-    const GValue *format = gst_value_list_get_value (&formats, i);
-
-    if (allows_format (output, g_value_get_string (format))) {
-      gst_structure_set_value (output, "format", format);
-      break;
-    }
-  }
+  for (guint i = 0; (format = gst_gemmcl_values_get (&formats, i)); i++)
+    if (allows_format (output, format))
+      gst_structure_set (output, "format", G_TYPE_STRING, format, NULL);
   if (colorimetry && !gst_structure_has_field (output, "colorimetry") && is_rgb (input) &&
       is_rgb (output))
     gst_structure_set (output, "colorimetry", G_TYPE_STRING, colorimetry, NULL);

@@ -46,6 +46,16 @@ gst_gemmcl_values_add (GValue *values, gchar *text)
   *values = all;
 }
 
+const gchar *
+gst_gemmcl_values_get (const GValue *values, guint i)
+{
+  if (values && GST_VALUE_HOLDS_LIST (values))
+    values = i < gst_value_list_get_size (values) ? gst_value_list_get_value (values, i) : NULL;
+  else if (i > 0)
+    values = NULL;
+  return values && G_VALUE_HOLDS_STRING (values) ? g_value_get_string (values) : NULL;
+}
+
 /* TRUE if blue lies before red in memory. */
 static gboolean
 is_blue_first (GstVideoFormat format)
@@ -145,17 +155,6 @@ add_drm (GValue *values, const gchar *name, gboolean tiled)
       gst_gemmcl_values_add (values, gst_video_dma_drm_fourcc_to_string (fourcc, modifiers[i]));
 }
 
-/* Returns: name @i of a field with one name or a list; NULL after the last. */
-static const gchar *
-get_name (const GValue *names, guint i)
-{
-  if (GST_VALUE_HOLDS_LIST (names))
-    names = i < gst_value_list_get_size (names) ? gst_value_list_get_value (names, i) : NULL;
-  else if (i > 0)
-    names = NULL;
-  return names && G_VALUE_HOLDS_STRING (names) ? g_value_get_string (names) : NULL;
-}
-
 GstStructure *
 gst_gemmcl_drm_to_plain (const GstStructure *structure)
 {
@@ -165,7 +164,7 @@ gst_gemmcl_drm_to_plain (const GstStructure *structure)
   const gchar *name;
 
   if (names) {
-    for (guint i = 0; (name = get_name (names, i)); i++)
+    for (guint i = 0; (name = gst_gemmcl_values_get (names, i)); i++)
       add_plain (&values, name);
     if (!G_IS_VALUE (&values))
       g_value_init (&values, GST_TYPE_LIST);
@@ -185,7 +184,7 @@ name_in_drm (GstStructure *structure, gboolean tiled)
   GValue values = G_VALUE_INIT;
   const gchar *name;
 
-  for (guint i = 0; names && (name = get_name (names, i)); i++)
+  for (guint i = 0; (name = gst_gemmcl_values_get (names, i)); i++)
     add_drm (&values, name, tiled);
   if (!G_IS_VALUE (&values))
     return FALSE;
@@ -209,7 +208,7 @@ is_tiled (const GstStructure *structure)
   const gchar *name;
   guint n;
 
-  for (n = 0; names && (name = get_name (names, n)); n++) {
+  for (n = 0; (name = gst_gemmcl_values_get (names, n)); n++) {
     guint64 modifier = LINEAR;
 
     if (gst_video_dma_drm_fourcc_from_string (name, &modifier) == 0 || modifier == LINEAR)

@@ -32,6 +32,10 @@ gboolean gst_gemmcl_drm_is_hidden (GstVideoFormat format);
  * G_VALUE_INIT at first, then a string, and then a list, so that fixed caps stay fixed. */
 void gst_gemmcl_values_add (GValue *values, gchar *text);
 
+/** gst_gemmcl_values_get: @values: (nullable): as above, or a field of caps. Returns: (nullable):
+ * text @i; %NULL after the last, and if they are no strings. */
+const gchar *gst_gemmcl_values_get (const GValue *values, guint i);
+
 /** gst_gemmcl_add_output_formats: Adds to @values the output formats with @channels, 0 for any. For
  * each number of channels the best is first: @input itself, the format of the sink pad, then those
  * with the same order of colours in memory, then the rest. */
