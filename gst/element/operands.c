@@ -7,7 +7,7 @@
 static const gchar *const names[GST_GEMMCL_N_OPERANDS] = {"weight", "bias", "addend"};
 
 static gboolean
-load (GstGemmclOperand operand, const gchar *where, GemmclMatrix **matrix, GError **error)
+load (GemmclPlanOperand operand, const gchar *where, GemmclMatrix **matrix, GError **error)
 {
   *matrix = NULL;
   if (!where || !*where)
@@ -61,7 +61,7 @@ gst_gemmcl_operands_close (GstGemmcl *self)
 
 /* A change of one operand before it is applied. @operands are the latest ones with the change. */
 typedef struct {
-  GstGemmclOperand operand;
+  GemmclPlanOperand operand;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
   gboolean new_n;   /* caps are known, and N changes */
@@ -86,7 +86,7 @@ get_latest (GstGemmcl *self)
 }
 
 static gboolean
-has_operand (GstGemmcl *self, GstGemmclOperand operand)
+has_operand (GstGemmcl *self, GemmclPlanOperand operand)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
@@ -95,7 +95,7 @@ has_operand (GstGemmcl *self, GstGemmclOperand operand)
 
 /* Takes @matrix. Needs the lock. */
 static gboolean
-change_init (Change *change, GstGemmcl *self, GstGemmclOperand operand, GemmclMatrix *matrix,
+change_init (Change *change, GstGemmcl *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
              GError **error)
 {
   const GstGemmclOperands *present = get_latest (self);
@@ -153,12 +153,9 @@ check_downstream (GstGemmcl *self, const Change *change, GError **error)
 static gboolean
 prepare (Change *change, GError **error)
 {
-  static const GemmclPlanOperand operands[GST_GEMMCL_N_OPERANDS] = {GEMMCL_PLAN_B, GEMMCL_PLAN_BIAS,
-                                                                    GEMMCL_PLAN_C};
-
   if (!change->plan)
     return TRUE;
-  change->prepared = gemmcl_plan_prepare (change->plan, operands[change->operand],
+  change->prepared = gemmcl_plan_prepare (change->plan, change->operand,
                                           change->operands.matrix[change->operand], error);
   return change->prepared != NULL;
 }
@@ -188,7 +185,7 @@ change_apply (Change *change, GstGemmcl *self, const gchar *where)
 }
 
 static gboolean
-set_loaded (GstGemmcl *self, GstGemmclOperand operand, const gchar *where, GError **error)
+set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const gchar *where, GError **error)
 {
   GemmclMatrix *matrix;
   g_auto (Change) change = {0};
@@ -218,7 +215,7 @@ is_open (GstGemmcl *self)
 }
 
 void
-gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *where)
+gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const gchar *where)
 {
   g_autoptr (GError) error = NULL;
   g_autofree gchar *consequence = NULL;

@@ -39,7 +39,7 @@ void gst_gemmcl_operands_close (GstGemmcl *self);
  * A matrix is refused if it cannot be loaded, does not fit the caps, or leads to an output that
  * downstream does not accept; a warning is posted and the old one stays.
  */
-void gst_gemmcl_operand_set (GstGemmcl *self, GstGemmclOperand operand, const gchar *where);
+void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const gchar *where);
 
 /** gst_gemmcl_operands_forget_prepared: Drops the operands that were prepared for a replaced plan;
  * waiting operands then need a new plan. Needs the lock of the element. */

@@ -35,7 +35,7 @@ typedef union {
   struct {
     GemmclMatrix *weight, *bias, *addend;
   };
-  GemmclMatrix *matrix[GST_GEMMCL_N_OPERANDS]; /* by GstGemmclOperand */
+  GemmclMatrix *matrix[GST_GEMMCL_N_OPERANDS]; /* by GemmclPlanOperand */
 } GstGemmclOperands;
 
 void gst_gemmcl_operands_clear (GstGemmclOperands *self);

@@ -109,19 +109,19 @@ static const Property table[] = {
      "B, the matrix of K rows and N columns: " MATRIX_GRAMMAR
      ". Required. If it is set while playing, the next buffer uses it, and another N renegotiates "
      "the output. A weight that does not fit is refused with a warning, and the old one stays",
-     PLAYING, OPERAND, FIELD (where[GST_GEMMCL_OPERAND_WEIGHT])},
+     PLAYING, OPERAND, FIELD (where[GEMMCL_PLAN_B])},
     {"transpose-weight", "Transpose weight",
      "Whether the weight is stored as N rows of K numbers, as by Linear layers of PyTorch", READY,
      BOOLEAN, SETTING (transpose_weight), FALSE},
     {"bias", "Bias",
      "Vector of N numbers that is added to each row of D: " MATRIX_GRAMMAR
      ". Default: none. May be set while playing, like weight",
-     PLAYING, OPERAND, FIELD (where[GST_GEMMCL_OPERAND_BIAS])},
+     PLAYING, OPERAND, FIELD (where[GEMMCL_PLAN_BIAS])},
     {"addend", "Addend",
      "C, of M x N or 1 x N numbers (audio: 1 x N): " MATRIX_GRAMMAR
      ". It is scaled by beta, so with beta=0 it is not added. Default: none; C is then the "
      "previous output. May be set while playing, like weight",
-     PLAYING, OPERAND, FIELD (where[GST_GEMMCL_OPERAND_ADDEND])},
+     PLAYING, OPERAND, FIELD (where[GEMMCL_PLAN_C])},
     {"alpha", "Alpha", "Factor of A * B", CONTROL, DOUBLE, FIELD (scalars.alpha), 1.0, UNLIMITED},
     {"beta", "Beta",
      "Factor of C: of the addend or, if none is set, of the previous output. 0: C is not read. The "
@@ -386,7 +386,7 @@ gst_gemmcl_get_scalars (GstGemmcl *self)
 }
 
 gchar *
-gst_gemmcl_get_where (GstGemmcl *self, GstGemmclOperand operand)
+gst_gemmcl_get_where (GstGemmcl *self, GemmclPlanOperand operand)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
 
@@ -394,7 +394,7 @@ gst_gemmcl_get_where (GstGemmcl *self, GstGemmclOperand operand)
 }
 
 void
-gst_gemmcl_set_where (GstGemmcl *self, GstGemmclOperand operand, const gchar *where)
+gst_gemmcl_set_where (GstGemmcl *self, GemmclPlanOperand operand, const gchar *where)
 {
   GST_OBJECT_LOCK (self);
   g_free (self->properties.where[operand]);

@@ -29,14 +29,9 @@ typedef enum {
   GST_GEMMCL_PRECISION_I8,
 } GstGemmclPrecision;
 
-/** GstGemmclOperand: The matrices that properties name. */
-typedef enum {
-  GST_GEMMCL_OPERAND_WEIGHT,
-  GST_GEMMCL_OPERAND_BIAS,
-  GST_GEMMCL_OPERAND_ADDEND,
-} GstGemmclOperand;
-
-#define GST_GEMMCL_N_OPERANDS (GST_GEMMCL_OPERAND_ADDEND + 1)
+/** The number of matrices that properties name: weight, bias and addend, as in
+ * #GemmclPlanOperand. */
+#define GST_GEMMCL_N_OPERANDS (GEMMCL_PLAN_C + 1)
 
 /** GstGemmclSettings: The properties that cannot change while streaming. */
 typedef struct {
@@ -89,10 +84,10 @@ GstGemmclScalars gst_gemmcl_get_scalars (GstGemmcl *self);
 
 /** gst_gemmcl_get_where: Returns: (transfer full) (nullable): the text of an operand's property.
  * Any thread. */
-gchar *gst_gemmcl_get_where (GstGemmcl *self, GstGemmclOperand operand);
+gchar *gst_gemmcl_get_where (GstGemmcl *self, GemmclPlanOperand operand);
 
 /** gst_gemmcl_set_where: Sets the text of an operand's property only. Any thread. */
-void gst_gemmcl_set_where (GstGemmcl *self, GstGemmclOperand operand, const gchar *where);
+void gst_gemmcl_set_where (GstGemmcl *self, GemmclPlanOperand operand, const gchar *where);
 
 /** gst_gemmcl_get_device_query: Returns: the query for the device that the properties name; its
  * strings are interned. Any thread. */
