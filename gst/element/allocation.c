@@ -34,29 +34,30 @@ get_held (GstGemmcl *self)
   return self->stream.settings.batch_size * self->stream.settings.queue_depth;
 }
 
-/* Returns: the bytes of an input buffer of @caps; 0 if buffers differ, have several memories, or
- * are larger than a pool allows. */
+/* Returns: the bytes of an input buffer; 0 if buffers differ, have several memories, or are larger
+ * than a pool allows. */
 static guint
-get_input_size (const GstCaps *caps)
+get_input_size (const GstGemmclFormat *format)
 {
-  GstGemmclFormat format;
   gsize size = 0;
 
-  if (!gst_gemmcl_format_from_caps (&format, caps, NULL))
-    return 0;
-  if (format.medium == GST_GEMMCL_MEDIUM_VIDEO)
-    size = GST_VIDEO_INFO_SIZE (&format.video);
-  else if (format.medium == GST_GEMMCL_MEDIUM_TENSORS && format.tensors.n == 1)
-    size = gst_gemmcl_tensor_get_size (&format.tensors.tensor[0]);
+  if (format->medium == GST_GEMMCL_MEDIUM_VIDEO)
+    size = GST_VIDEO_INFO_SIZE (&format->video);
+  else if (format->medium == GST_GEMMCL_MEDIUM_TENSORS && format->tensors.n == 1)
+    size = gst_gemmcl_tensor_get_size (&format->tensors.tensor[0]);
   return size <= G_MAXUINT ? size : 0;
 }
 
+/* Proposes OpenCL memory. With @name_allocator upstream may also allocate buffers by itself. */
 static void
-propose_opencl_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size)
+propose_opencl (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size,
+                gboolean name_allocator)
 {
   g_autoptr (GstAllocator) allocator = gst_gemmcl_device_get_allocator (&self->device, NULL);
   g_autoptr (GstBufferPool) pool = NULL;
 
+  if (allocator && name_allocator)
+    gst_query_add_allocation_param (query, allocator, NULL);
   if (allocator && size > 0)
     pool = gst_gemmcl_pool_new_configured (allocator, caps, size, get_held (self), FALSE);
   if (pool)
@@ -83,7 +84,7 @@ static gboolean
 propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
-  g_autoptr (GstAllocator) allocator = NULL;
+  GstGemmclFormat format;
   gboolean need_pool;
   GstCaps *caps = NULL;
   guint size;
@@ -91,23 +92,20 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   if (!parent_class->propose_allocation (trans, decide_query, query))
     return FALSE;
   gst_query_parse_allocation (query, &caps, &need_pool);
-  if (!caps)
+  if (!caps || !gst_gemmcl_format_from_caps (&format, caps, NULL))
     return TRUE;
-  size = get_input_size (caps);
-  if (gst_structure_has_name (gst_caps_get_structure (caps, 0), GST_GEMMCL_VIDEO_MEDIA))
+  size = get_input_size (&format);
+  if (format.medium == GST_GEMMCL_MEDIUM_VIDEO)
     gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  switch (gst_gemmcl_caps_get_memory (caps, 0)) {
+  switch (format.memory) {
   case GST_GEMMCL_MEMORY_OPENCL:
-    allocator = gst_gemmcl_device_get_allocator (&self->device, NULL);
-    if (allocator)
-      gst_query_add_allocation_param (query, allocator, NULL);
-    propose_opencl_pool (self, query, caps, size);
+    propose_opencl (self, query, caps, size, TRUE);
     break;
   case GST_GEMMCL_MEMORY_SYSTEM:
     if (shares_memory (self))
       propose_pages (self, query, caps, size, need_pool);
     else if (need_pool)
-      propose_opencl_pool (self, query, caps, size);
+      propose_opencl (self, query, caps, size, FALSE);
     break;
   default:
     /* Other memory comes from pools of upstream, which must have enough buffers. */
