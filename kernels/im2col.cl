@@ -3,52 +3,43 @@
  *
  * im2col: frames as matrices of f32, for kernels that do not read frames themselves.
  *
- *     A(m, k) = A[(frame * M + m) * K + k]          pixel (x, y) of WIDTH x HEIGHT, channel c of C
+ *     A(m, k) = A[(frame * M + m) * K + k]          M = ACROSS * DOWN,  K = q * p * C
  *
- *     A_FEATURES        M                K          m                   k
- *     PIXEL   0    WIDTH * HEIGHT        C     y * WIDTH + x            c
- *     ROW     1    HEIGHT            WIDTH * C       y              x * C + c
- *     FRAME   2    1        HEIGHT * WIDTH * C       0         (y * WIDTH + x) * C + c
- *     PATCH   3    patches           q * p * C  y / q * (WIDTH / p) + x / p
- *                                                          ((y % q) * p + x % p) * C + c
+ *     |<- p, pixels DILATION apart ->|           m = row * ACROSS + column of the patch
+ *     |<-- STRIDE_X -->|<- next patch ...        k = (j * p + i) * C + channel of its pixel (i, j)
  *
- * The first three store the same elements in the same order. Patches are p x q pixels; the pixels
- * left over at the right and at the bottom are dropped.
+ *     pixel of the frame:   x = column * STRIDE_X + i * DILATION - PADDING
+ *                           y = row    * STRIDE_Y + j * DILATION - PADDING
  *
- * A work-item converts one pixel: (WIDTH in whole work-groups, HEIGHT, frames).
+ * A patch of p x q pixels is a pixel, a row of the frame, the frame, or any size, as in a
+ * convolution. Pixels outside of the frame have the value @outside.
+ *
+ * A work-item converts a pixel of a patch: (ACROSS * p in whole work-groups, DOWN * q, frames).
+ * p, q, C and the other capitalised words are compiler options: A_PATCH_WIDTH, A_PATCH_HEIGHT,
+ * A_CHANNELS, A_STRIDE_X ...
  */
 #include "numbers.h"
 #include "pixels.clh"
 
 #ifdef A_IMAGE /* empty if the options describe no frame */
 kernel void
-im2col (global const uchar *restrict frames, global float *restrict A, const ulong frame_bytes)
+im2col (global const uchar *restrict frames, global float *restrict A, const ulong frame_bytes,
+        const float outside)
 {
-  const int x = get_global_id (0);
-  const int y = get_global_id (1);
-  const long frame = get_global_id (2);
-  if (x >= A_WIDTH)
-    return;
+  const int at_x = get_global_id (0), at_y = get_global_id (1);
+  const int column = at_x / A_PATCH_WIDTH, i = at_x % A_PATCH_WIDTH;
+  const int row = at_y / A_PATCH_HEIGHT, j = at_y % A_PATCH_HEIGHT;
+  const int x = column * A_STRIDE_X + i * A_DILATION - A_PADDING;
+  const int y = row * A_STRIDE_Y + j * A_DILATION - A_PADDING;
+  const long patch = (get_global_id (2) * A_DOWN + row) * A_ACROSS + column;
+  const long pixel = (patch * A_PATCH_HEIGHT + j) * A_PATCH_WIDTH + i;
+  float channel[4] = {outside, outside, outside, outside};
 
-#if A_FEATURES == FEATURE_PATCH
-  const int across = A_WIDTH / A_PATCH_WIDTH;
-  const int down = A_HEIGHT / A_PATCH_HEIGHT;
-  const int column = x / A_PATCH_WIDTH;
-  const int row = y / A_PATCH_HEIGHT;
-  if (column >= across || row >= down)
+  if (column >= A_ACROSS)
     return;
-  const long m = row * across + column;
-  const long in_patch = y % A_PATCH_HEIGHT * A_PATCH_WIDTH + x % A_PATCH_WIDTH;
-  const long pixels = (long) across * down * A_PATCH_WIDTH * A_PATCH_HEIGHT;
-  const long pixel = m * (A_PATCH_WIDTH * A_PATCH_HEIGHT) + in_patch;
-#else
-  const long pixels = (long) A_WIDTH * A_HEIGHT;
-  const long pixel = (long) y * A_WIDTH + x;
-#endif
-
-  float channel[4];
-  load_a_pixel (frames + frame * frame_bytes, x, y, channel);
+  if (x >= 0 && x < A_WIDTH && y >= 0 && y < A_HEIGHT)
+    load_a_pixel (frames + get_global_id (2) * frame_bytes, x, y, channel);
   for (int c = 0; c < A_CHANNELS; c++)
-    A[(frame * pixels + pixel) * A_CHANNELS + c] = channel[c];
+    A[pixel * A_CHANNELS + c] = channel[c];
 }
 #endif

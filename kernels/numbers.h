@@ -26,7 +26,4 @@
 #define SG_KHR      1
 #define SG_EMULATED 2
 
-/* GemmclFeatureMode: A_FEATURES */
-#define FEATURE_PATCH 3
-
 #endif

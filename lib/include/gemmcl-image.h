@@ -52,9 +52,13 @@ typedef enum {
  *   channel k % channels of pixel k / channels
  * @GEMMCL_FEATURE_FRAME: a row is the frame: M = 1, K = height x width x channels, nested in that
  *   order
- * @GEMMCL_FEATURE_PATCH: a row is a patch of p x q pixels: M = (width / p)(height / q), K = q x p x
- *   channels, nested in that order. Patches do not overlap and are ordered from left to right, then
- *   down; pixels at the right and bottom edges that fill no patch are ignored
+ * @GEMMCL_FEATURE_PATCH: a row is a patch of p x q pixels, as a convolution reads them: K = q x p x
+ *   channels, nested in that order, and M = across x down, from left to right, then down. Pixel (i,
+ *   j) of patch (x, y) is pixel (x s + i d - e, y t + j d - e) of the frame, with strides s and t,
+ *   dilation d and padding e, so that across = (width + 2 e - d (p - 1) - 1) / s + 1, rounded down.
+ *   A pixel outside of the frame makes elements of A that are 0 after a_scale and a_shift. By
+ *   default patches lie side by side, and pixels at the right and bottom that fill no patch are
+ *   ignored
  *
  * The part of a frame that makes a row of A.
  */
@@ -70,7 +74,10 @@ typedef enum {
  * @format: the pixel format
  * @width, @height: the size in pixels, each from 1 to 65535
  * @features: the feature mode
- * @patch_width, @patch_height: p and q of #GEMMCL_FEATURE_PATCH, at most @width and @height; else 0
+ * @patch_width, @patch_height: p and q of #GEMMCL_FEATURE_PATCH; else 0
+ * @patch_stride: s and t; 0: the size of a patch
+ * @patch_padding: e: pixels around the frame, on each side; at most 65535
+ * @patch_dilation: d: the distance of a patch's pixels; 0: 1
  * @kr, @kb: for NV12, I420 and P010_10LE: the weights of red and blue in luma (BT.601: 0.299 and
  *   0.114)
  * @full_range: for NV12, I420 and P010_10LE: %TRUE: luma is 0 to 255 and chroma 128 +- 127.5;
@@ -89,6 +96,9 @@ typedef struct {
   GemmclFeatureMode features;
   gsize patch_width;
   gsize patch_height;
+  gsize patch_stride;
+  gsize patch_padding;
+  gsize patch_dilation;
   gdouble kr;
   gdouble kb;
   gboolean full_range;

@@ -254,12 +254,17 @@ static gboolean
 launch_im2col (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
   const GemmclImage *image = self->gemm.a_image;
+  const GemmclPatches patches = gemmcl_image_get_patches (image);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   const cl_ulong frame_bytes = gemmcl_image_get_planes (image, planes);
-  const gsize global[3] = {ROUND_UP (image->width, GROUP), image->height, operands->batch};
+  const gsize global[3] = {ROUND_UP (patches.across * patches.width, GROUP),
+                           patches.down * patches.height, operands->batch};
+  /* The value of a pixel that a_scale and a_shift make 0. */
+  const cl_float outside = self->gemm.a_scale != 0 ? -self->gemm.a_shift / self->gemm.a_scale : 0;
 
   return LAUNCH (chain, self->im2col, "im2col", global, IN_A_ROW (GROUP), error,
-                 ARGUMENT (operands->a), ARGUMENT (self->features), ARGUMENT (frame_bytes));
+                 ARGUMENT (operands->a), ARGUMENT (self->features), ARGUMENT (frame_bytes),
+                 ARGUMENT (outside));
 }
 
 /* A as the kernel reads it. */

@@ -67,6 +67,16 @@ guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
 /** Returns: the type of the frame's samples: U8 or U16. */
 GemmclType gemmcl_image_get_sample_type (const GemmclImage *image);
 
+/** The parts of a frame that make the rows of A, as patches of width x height pixels; see
+ * #GEMMCL_FEATURE_PATCH. Another feature mode has patches of a pixel, a row or the frame. */
+typedef struct {
+  gsize width, height, stride_x, stride_y, padding, dilation;
+  gsize across, down; /* the number of patches in each direction; 0 if none fits */
+} GemmclPatches;
+
+/** Returns: the patches of @image, whose numbers have at most 16 bits. */
+GemmclPatches gemmcl_image_get_patches (const GemmclImage *image);
+
 /** Returns: (transfer full): the compiler options that kernels/pixels.clh needs for a valid @image,
  *   in any locale: " -DA_IMAGE -DA_WIDTH=1280 ...". @prefix: "A_" or "D_" */
 gchar *gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix);

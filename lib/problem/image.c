@@ -74,12 +74,12 @@ gemmcl_image_get_sample_type (const GemmclImage *image)
 }
 
 static gboolean
-check_range (const gchar *what, gsize found, gsize most, GError **error)
+check_range (const gchar *what, gsize found, gsize least, GError **error)
 {
-  if (found >= 1 && found <= most)
+  if (found >= least && found <= G_MAXUINT16)
     return TRUE;
-  return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "A frame's %s must be 1 to %zu, not %zu.", what,
-                      most, found);
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "A frame's %s must be %zu to %d, not %zu.", what,
+                      least, G_MAXUINT16, found);
 }
 
 /* Written so that NaN fails. */
@@ -100,6 +100,66 @@ check_colours (const GemmclImage *image, GError **error)
       g_ascii_dtostr (kb, sizeof kb, image->kb));
 }
 
+/* The parts of a frame that make the rows of A, as patches; @across is 0 if none fits. */
+GemmclPatches
+gemmcl_image_get_patches (const GemmclImage *image)
+{
+  const gsize sizes[][2] = {
+      [GEMMCL_FEATURE_PIXEL] = {1, 1},
+      [GEMMCL_FEATURE_ROW] = {image->width, 1},
+      [GEMMCL_FEATURE_FRAME] = {image->width, image->height},
+      [GEMMCL_FEATURE_PATCH] = {image->patch_width, image->patch_height},
+  };
+  const gboolean is_patch = image->features == GEMMCL_FEATURE_PATCH;
+  const gsize *size = sizes[image->features];
+  const gsize stride = is_patch ? image->patch_stride : 0;
+  GemmclPatches self = {
+      .width = size[0],
+      .height = size[1],
+      .stride_x = stride > 0 ? stride : size[0],
+      .stride_y = stride > 0 ? stride : size[1],
+      .padding = is_patch ? image->patch_padding : 0,
+      .dilation = is_patch ? MAX (image->patch_dilation, 1) : 1,
+  };
+  const gint64 room_x =
+      image->width + 2 * self.padding - (gint64)self.dilation * (self.width - 1) - 1;
+  const gint64 room_y =
+      image->height + 2 * self.padding - (gint64)self.dilation * (self.height - 1) - 1;
+
+  if (room_x >= 0 && room_y >= 0) {
+    self.across = room_x / self.stride_x + 1;
+    self.down = room_y / self.stride_y + 1;
+  }
+  return self;
+}
+
+static gboolean
+check_patches (const GemmclImage *image, GError **error)
+{
+  GemmclPatches patches;
+
+  if (!check_range ("patch width", image->patch_width, 1, error) ||
+      !check_range ("patch height", image->patch_height, 1, error) ||
+      !check_range ("patch stride", image->patch_stride, 0, error) ||
+      !check_range ("patch padding", image->patch_padding, 0, error) ||
+      !check_range ("patch dilation", image->patch_dilation, 0, error))
+    return FALSE;
+  patches = gemmcl_image_get_patches (image);
+  if (patches.across == 0)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "A patch of %zu x %zu pixels with a dilation of %zu does not fit a frame "
+                        "of %zu x %zu with %zu pixels of padding on each side.",
+                        patches.width, patches.height, patches.dilation, image->width,
+                        image->height, patches.padding);
+  if ((guint64)patches.across * patches.width > G_MAXINT32 ||
+      (guint64)patches.down * patches.height > G_MAXINT32)
+    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                        "The frame has %zu x %zu patches of %zu x %zu pixels; the most is %d "
+                        "pixels in each direction. Choose a larger stride.",
+                        patches.across, patches.down, patches.width, patches.height, G_MAXINT32);
+  return TRUE;
+}
+
 static gboolean
 check_image (const GemmclImage *image, GError **error)
 {
@@ -107,14 +167,14 @@ check_image (const GemmclImage *image, GError **error)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Expected a pixel format's number, 0 to %d, found %d.",
                         GEMMCL_N_PIXEL_FORMATS - 1, (gint)image->format);
-  if (!check_range ("width", image->width, G_MAXUINT16, error) ||
-      !check_range ("height", image->height, G_MAXUINT16, error))
-    return FALSE;
-  if (image->features == GEMMCL_FEATURE_PATCH &&
-      (!check_range ("patch width", image->patch_width, image->width, error) ||
-       !check_range ("patch height", image->patch_height, image->height, error)))
-    return FALSE;
-  return check_colours (image, error);
+  if ((guint)image->features > GEMMCL_FEATURE_PATCH)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Expected a feature mode's number, %d to %d, found %d.",
+                        GEMMCL_FEATURE_PIXEL, GEMMCL_FEATURE_PATCH, (gint)image->features);
+  return check_range ("width", image->width, 1, error) &&
+         check_range ("height", image->height, 1, error) &&
+         (image->features != GEMMCL_FEATURE_PATCH || check_patches (image, error)) &&
+         check_colours (image, error);
 }
 
 /* Returns: the size of the frame in bytes, at most 2^36; guint64 because gsize may have 32 bits. */
@@ -139,26 +199,15 @@ get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
 gboolean
 gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **error)
 {
-  /* Width and height, in pixels, of the part that makes a row. */
-  const gsize parts[][2] = {
-      [GEMMCL_FEATURE_PIXEL] = {1, 1},
-      [GEMMCL_FEATURE_ROW] = {image->width, 1},
-      [GEMMCL_FEATURE_FRAME] = {image->width, image->height},
-      [GEMMCL_FEATURE_PATCH] = {image->patch_width, image->patch_height},
-  };
   GemmclPlane planes[GEMMCL_MAX_PLANES];
-  const gsize *part;
+  GemmclPatches patches;
   guint64 rows, columns;
 
   if (!check_image (image, error))
     return FALSE;
-  if ((guint)image->features >= G_N_ELEMENTS (parts))
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "Expected a feature mode's number, %d to %d, found %d.",
-                        GEMMCL_FEATURE_PIXEL, GEMMCL_FEATURE_PATCH, (gint)image->features);
-  part = parts[image->features];
-  rows = (guint64)(image->width / part[0]) * (image->height / part[1]);
-  columns = (guint64)part[0] * part[1] * formats[image->format].channels;
+  patches = gemmcl_image_get_patches (image);
+  rows = (guint64)patches.across * patches.down;
+  columns = (guint64)patches.width * patches.height * formats[image->format].channels;
   if (rows > G_MAXINT32 || columns > G_MAXINT32)
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                         "A frame of %zu x %zu is a matrix of %" G_GUINT64_FORMAT
@@ -197,6 +246,21 @@ define_float (GString *options, const gchar *prefix, const gchar *name, gdouble 
 
   g_ascii_formatd (text, sizeof text, "%.9e", value);
   g_string_append_printf (options, " -D%s%s=%sf", prefix, name, text);
+}
+
+static void
+define_patches (GString *options, const gchar *prefix, const GemmclImage *image)
+{
+  const GemmclPatches patches = gemmcl_image_get_patches (image);
+
+  define_integer (options, prefix, "PATCH_WIDTH", patches.width);
+  define_integer (options, prefix, "PATCH_HEIGHT", patches.height);
+  define_integer (options, prefix, "STRIDE_X", patches.stride_x);
+  define_integer (options, prefix, "STRIDE_Y", patches.stride_y);
+  define_integer (options, prefix, "PADDING", patches.padding);
+  define_integer (options, prefix, "DILATION", patches.dilation);
+  define_integer (options, prefix, "ACROSS", patches.across);
+  define_integer (options, prefix, "DOWN", patches.down);
 }
 
 /* Defines the conversion of stored luma and chroma to values of 0 to 255, see #GemmclImage: (luma -
@@ -239,9 +303,7 @@ gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix)
   define_integer (options, prefix, "CHANNELS", format->channels);
   define_integer (options, prefix, "SAMPLES", format->samples);
   define_integer (options, prefix, "SAMPLE_BYTES", format->sample_bytes);
-  define_integer (options, prefix, "FEATURES", image->features);
-  define_integer (options, prefix, "PATCH_WIDTH", image->patch_width);
-  define_integer (options, prefix, "PATCH_HEIGHT", image->patch_height);
+  define_patches (options, prefix, image);
 
   if (format->n_planes > 1) {
     const gboolean paired = format->n_planes == 2;

@@ -148,6 +148,10 @@ frame_get_feature (const Frame *self, gsize m, gsize k)
   const gsize channels = gemmcl_pixel_format_get_channels (image->format);
   const gsize w = image->width, p = image->patch_width, q = image->patch_height;
   const gsize pixel = k / channels, c = k % channels;
+  const gssize d = image->patch_dilation ? image->patch_dilation : 1, e = image->patch_padding;
+  const gssize s = image->patch_stride ? image->patch_stride : p;
+  const gssize t = image->patch_stride ? image->patch_stride : q;
+  gssize across, x, y;
 
   switch (image->features) {
   case GEMMCL_FEATURE_PIXEL:
@@ -157,7 +161,12 @@ frame_get_feature (const Frame *self, gsize m, gsize k)
   case GEMMCL_FEATURE_FRAME:
     return frame_get (self, pixel % w, pixel / w, c);
   default:
-    return frame_get (self, m % (w / p) * p + pixel % p, m / (w / p) * q + pixel / p, c);
+    across = ((gssize)w + 2 * e - d * ((gssize)p - 1) - 1) / s + 1;
+    x = (gssize)m % across * s + (gssize)(pixel % p) * d - e;
+    y = (gssize)m / across * t + (gssize)(pixel / p) * d - e;
+    if (x < 0 || y < 0 || x >= (gssize)w || y >= (gssize)image->height)
+      return NAN;
+    return frame_get (self, x, y, c);
   }
 }
 

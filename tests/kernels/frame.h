@@ -31,7 +31,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Frame, frame_clear)
 /* Returns: channel @c of pixel (@x, @y), 0 to 255, or to 65535. */
 gdouble frame_get (const Frame *frame, gsize x, gsize y, gsize c);
 
-/* Returns: element (@m, @k) of the matrix A that the frame is. */
+/* Returns: element (@m, @k) of the matrix A that the frame is; NaN outside of the frame. */
 gdouble frame_get_feature (const Frame *frame, gsize m, gsize k);
 
 /* Returns: TRUE if bytes outside of pixels are unchanged, and samples without a channel are 255. */

@@ -127,9 +127,12 @@ expect (const Case *self, const Frame *previous, guint batch, gsize i, gsize j, 
   gdouble sum = 0, size = fabs (self->bias[j]), c = 0;
 
   for (gsize k = 0; k < gemm->k; k++) {
-    const gdouble product = (frame_get_feature (&self->a[batch], i, k) * (gfloat)gemm->a_scale +
-                             (gfloat)gemm->a_shift) *
-                            self->b[k * gemm->n + j];
+    const gdouble feature = frame_get_feature (&self->a[batch], i, k);
+    const gdouble product =
+        (feature * (gfloat)gemm->a_scale + (gfloat)gemm->a_shift) * self->b[k * gemm->n + j];
+
+    if (isnan (feature)) /* outside of the frame A is 0 */
+      continue;
     sum += product;
     size += fabs (product);
   }
@@ -253,16 +256,24 @@ test_features (void)
                                               GEMMCL_PIXEL_NV12, GEMMCL_PIXEL_XBGR,
                                               GEMMCL_PIXEL_P010_10LE};
   static const gsize size[] = {19, 11};
+  /* Width, height, stride, padding and dilation. */
+  static const gsize patches[][5] = {{4, 3}, {3, 3, 2, 1}, {3, 2, 1, 2, 3}, {1, 5, 3, 0, 2}};
+  const guint n_modes = GEMMCL_FEATURE_PATCH + G_N_ELEMENTS (patches);
 
-  for (guint i = 0; i < G_N_ELEMENTS (formats) * 4; i++) {
-    GemmclImage a = make_image (formats[i / 4], size);
+  for (guint i = 0; i < G_N_ELEMENTS (formats) * n_modes; i++) {
+    GemmclImage a = make_image (formats[i / n_modes], size);
     g_auto (Case) features = {0};
 
-    a.full_range = i / 4 % 2 == 0;
-    a.features = i % 4;
+    a.full_range = i / n_modes % 2 == 0;
+    a.features = MIN (i % n_modes, GEMMCL_FEATURE_PATCH);
     if (a.features == GEMMCL_FEATURE_PATCH) {
-      a.patch_width = 4;
-      a.patch_height = 3;
+      const gsize *patch = patches[i % n_modes - GEMMCL_FEATURE_PATCH];
+
+      a.patch_width = patch[0];
+      a.patch_height = patch[1];
+      a.patch_stride = patch[2];
+      a.patch_padding = patch[3];
+      a.patch_dilation = patch[4];
     }
     case_init (&features, &a, NULL, 5, i);
     features.gemm.a_scale = 1.0 / 255;

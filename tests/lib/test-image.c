@@ -64,7 +64,7 @@ test_shapes (void)
 {
   static const struct {
     GemmclFeatureMode features;
-    gsize p, q, m, k;
+    gsize p, q, m, k, stride, padding, dilation;
   } shapes[] = {
       {GEMMCL_FEATURE_PIXEL, 0, 0, 640 * 480, 3},
       {GEMMCL_FEATURE_ROW, 0, 0, 480, 640 * 3},
@@ -72,6 +72,12 @@ test_shapes (void)
       {GEMMCL_FEATURE_PATCH, 16, 16, 40 * 30, 16 * 16 * 3},
       {GEMMCL_FEATURE_PATCH, 7, 100, 91 * 4, 7 * 100 * 3},
       {GEMMCL_FEATURE_PATCH, 640, 480, 1, 640 * 480 * 3},
+      {GEMMCL_FEATURE_PATCH, 7, 7, 320 * 240, 7 * 7 * 3, 2, 3},
+      {GEMMCL_FEATURE_PATCH, 3, 3, 640 * 480, 3 * 3 * 3, 1, 2, 2},
+      {GEMMCL_FEATURE_PATCH, 5, 1, 157 * 120, 5 * 3, 4, 0, 3},
+      {GEMMCL_FEATURE_PATCH, 642, 480, 1 * 3, 642 * 480 * 3, 1, 1, 1},
+      /* Only patches have them. */
+      {GEMMCL_FEATURE_ROW, 0, 0, 480, 640 * 3, 2, 3, 2},
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (shapes); i++) {
@@ -82,6 +88,9 @@ test_shapes (void)
     image.features = shapes[i].features;
     image.patch_width = shapes[i].p;
     image.patch_height = shapes[i].q;
+    image.patch_stride = shapes[i].stride;
+    image.patch_padding = shapes[i].padding;
+    image.patch_dilation = shapes[i].dilation;
     g_assert_true (gemmcl_image_get_shape (&image, &m, &k, &error));
     g_assert_no_error (error);
     g_assert_cmpuint (m, ==, shapes[i].m);
@@ -156,7 +165,23 @@ test_refused (void)
   assert_refused (&image, GEMMCL_ERROR_INVALID, "patch width");
   image.patch_width = 640;
   image.patch_height = 481;
-  assert_refused (&image, GEMMCL_ERROR_INVALID, "patch height");
+  assert_refused (&image, GEMMCL_ERROR_INVALID, "640 x 481 pixels with a dilation of 1");
+  image.patch_height = 0;
+  assert_refused (&image, GEMMCL_ERROR_INVALID, "patch height must be 1");
+  image.patch_height = 161;
+  image.patch_dilation = 3;
+  assert_refused (&image, GEMMCL_ERROR_INVALID, "does not fit a frame of 640 x 480 with 0 pixels");
+  image.patch_dilation = 65536;
+  assert_refused (&image, GEMMCL_ERROR_INVALID, "patch dilation must be 0 to 65535, not 65536");
+  image.patch_dilation = 0;
+  image.patch_stride = G_MAXSIZE;
+  assert_refused (&image, GEMMCL_ERROR_INVALID, "patch stride");
+  image.patch_stride = 1;
+  image.patch_padding = G_MAXSIZE;
+  assert_refused (&image, GEMMCL_ERROR_INVALID, "patch padding");
+  image.patch_padding = 65535;
+  image.patch_width = image.patch_height = 65535;
+  assert_refused (&image, GEMMCL_ERROR_TOO_LARGE, "Choose a larger stride");
 
   image = vga_rgb;
   image.features = GEMMCL_FEATURE_FRAME;

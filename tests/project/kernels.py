@@ -56,8 +56,9 @@ DPAS += [f"-Dintel_sub_group_{kind}_matrix_mad_{k}(a,b,sum)=((void)(a),(void)(b)
                          ("u8_i8", "k32"))]
 # A frame of three bytes per pixel, in patches.
 IMAGE = ["-DA_IMAGE", "-DA_ORDER=0x210", "-DA_X=-1", "-DA_WIDTH=12", "-DA_HEIGHT=8",
-         "-DA_CHANNELS=3", "-DA_SAMPLES=3", "-DA_SAMPLE_BYTES=1", "-DA_FEATURES=3",
-         "-DA_PATCH_WIDTH=4", "-DA_PATCH_HEIGHT=4"]
+         "-DA_CHANNELS=3", "-DA_SAMPLES=3", "-DA_SAMPLE_BYTES=1",
+         "-DA_PATCH_WIDTH=4", "-DA_PATCH_HEIGHT=4", "-DA_STRIDE_X=4", "-DA_STRIDE_Y=4",
+         "-DA_PADDING=0", "-DA_DILATION=1", "-DA_ACROSS=3", "-DA_DOWN=2"]
 # The options of sources that are no rows.
 HELPERS = {
     "im2col": IMAGE,
