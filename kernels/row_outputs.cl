@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * row_outputs: R (i, :) = sum, max and arg-max of row i of D, in this order, only those that were
- * requested; f32, tight.
+ * row_outputs: R (i, :) = sum, max, arg-max and top-k of row i of D, in this order, only those that
+ * were requested; f32, tight. Top-k reads the row once for each of its elements.
  *
  *            N
  *     +--+--+--+--+--+-+   A work-group owns row i = group 0 of batch group 2. A work-item reads
@@ -14,7 +14,8 @@
  *
  * GROUP: work-items per row; 1 on CPUs.
  * WIDTH: 4 or 16, floats of a vector, added in parallel on CPUs.
- * ROW_SUM, ROW_MAX, ROW_ARG_MAX: defined for the requested outputs; ROW_COUNT: their number.
+ * ROW_SUM, ROW_MAX, ROW_ARG_MAX: defined for the requested outputs; ROW_TOP_K: k; ROW_COUNT: the
+ * number of outputs.
  */
 #include "problem.h"
 #include "types.clh"
@@ -51,27 +52,38 @@ update (Found *found, float x, int j)
   }
 }
 
-kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, const long r_batch,
-             const int N)
+/* True if x, at column j, may be the next largest element of the row after value at column `at`:
+ * equal elements follow by their columns. NaN at column -1 comes before all. */
+#ifdef ROW_TOP_K
+  #define IS_NEXT(x, j, value, at)                                                                 \
+    (isnan (value) ? !isnan (x) || (j) > (at) : (x) < (value) || ((x) == (value) && (j) > (at)))
+  #define ARE_NEXT(x, j, value, at)                                                                \
+    (isnan (value) ? ~isnan (x) | ((j) > (at))                                                     \
+                   : ((x) < (value)) | (((x) == (value)) & ((j) > (at))))
+#else
+  #define IS_NEXT(x, j, value, at)  true
+  #define ARE_NEXT(x, j, value, at) ((INDEX)(-1))
+#endif
+
+/* Finds the sum of the work-item's columns, and their largest element after value. */
+static inline Found
+find (global const D_MEM *D, const long col, const int N, const int lane, const float value,
+      const int at)
 {
-  local float sums[GROUP], maxima[GROUP];
-  local int columns[GROUP];
-
-  const int lane = get_local_id (0);
-  const long i = get_group_id (0);
-  const long batch = get_group_id (2);
-  D += d.offset + batch * d.batch + i * d.row;
-  R += batch * r_batch + i * ROW_COUNT;
-
+  const int whole = N / WIDTH * WIDTH;
   VALUE sum = 0.0f, largest = -INFINITY;
   INDEX column = -1;
-  const int whole = N / WIDTH * WIDTH;
+  int first[WIDTH];
+  for (int part = 0; part < WIDTH; part++)
+    first[part] = part;
+  const INDEX parts = PASTE (vload, WIDTH) (0, first);
+
   for (int j = lane * WIDTH; j < whole; j += GROUP * WIDTH) {
     VALUE x;
-    READ (x, D + j * d.col, d.col);
+    READ (x, D + j * col, col);
     sum += x;
-    const INDEX more = column<0 | x> largest | (isnan (x) & ~isnan (largest));
+    const INDEX next = ARE_NEXT (x, j + parts, (VALUE)(value), at);
+    const INDEX more = next & ((column < 0) | (x > largest) | (isnan (x) & ~isnan (largest)));
     largest = select (largest, x, more);
     column = select (column, (INDEX)j, more);
   }
@@ -88,29 +100,62 @@ row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, cons
       update (&found, largest_parts[part], column_parts[part] + part);
   }
   for (int j = whole; lane == 0 && j < N; j++) {
-    const float x = LOAD_D (D, j * d.col);
+    const float x = LOAD_D (D, j * col);
     found.sum += x;
-    update (&found, x, j);
+    if (IS_NEXT (x, j, value, at))
+      update (&found, x, j);
   }
+  return found;
+}
 
-  sums[lane] = found.sum;
-  maxima[lane] = found.largest;
-  columns[lane] = found.column;
-  barrier (CLK_LOCAL_MEM_FENCE);
-  if (lane > 0)
-    return;
-  for (int other = 1; other < GROUP; other++) {
-    found.sum += sums[other];
-    if (columns[other] >= 0)
-      update (&found, maxima[other], columns[other]);
-  }
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, const long r_batch,
+             const int N)
+{
+  local float sums[GROUP], maxima[GROUP];
+  local int columns[GROUP];
+
+  const int lane = get_local_id (0);
+  const long i = get_group_id (0);
+  const long batch = get_group_id (2);
+  D += d.offset + batch * d.batch + i * d.row;
+  R += batch * r_batch + i * ROW_COUNT;
+
+  Found row = {0.0f, NAN, -1};
+#ifdef ROW_TOP_K
+  for (int k = 0; k < ROW_TOP_K; k++)
+#else
+  const int k = 0;
+#endif
+  {
+    Found found = find (D, d.col, N, lane, row.largest, row.column);
+    sums[lane] = found.sum;
+    maxima[lane] = found.largest;
+    columns[lane] = found.column;
+    barrier (CLK_LOCAL_MEM_FENCE);
+    row = (Found){0.0f, 0.0f, -1};
+    for (int other = 0; other < GROUP; other++) {
+      row.sum += sums[other];
+      if (columns[other] >= 0)
+        update (&row, maxima[other], columns[other]);
+    }
+    barrier (CLK_LOCAL_MEM_FENCE);
+    if (lane == 0 && k == 0) {
 #ifdef ROW_SUM
-  *R++ = found.sum;
+      *R++ = row.sum;
 #endif
 #ifdef ROW_MAX
-  *R++ = found.largest;
+      *R++ = row.largest;
 #endif
 #ifdef ROW_ARG_MAX
-  *R++ = found.column;
+      *R++ = row.column;
 #endif
+    }
+#ifdef ROW_TOP_K
+    if (lane == 0) {
+      R[k] = row.largest;
+      R[ROW_TOP_K + k] = row.column;
+    }
+#endif
+  }
 }

@@ -4,6 +4,8 @@
 #include "options.h"
 #include "tool.h"
 
+#define DEFAULT_TOP_K 5
+
 static struct {
   gchar *output;
   gchar *addend;
@@ -12,6 +14,7 @@ static struct {
   gchar *activation;
   gchar *kernel;
   gchar *row_outputs;
+  gint top_k;
   gchar *rows;
 } options;
 
@@ -30,9 +33,13 @@ static const GOptionEntry entries[] = {
     {"rows", 'r', 0, G_OPTION_ARG_FILENAME, &options.rows,
      "The file for the row outputs, a row for each row of D (default: none)", "FILE.npy"},
     {"row-outputs", 0, 0, G_OPTION_ARG_STRING, &options.row_outputs,
-     "Row outputs that --rows gets: any of sum, max and arg-max, in this order "
-     "(default: all three)",
+     "Row outputs that --rows gets: any of sum, max, arg-max and top-k, in this order "
+     "(default: sum,max,arg-max)",
      "LIST"},
+    {"top-k", 0, 0, G_OPTION_ARG_INT, &options.top_k,
+     "Elements of top-k, which are followed by their columns (default: " G_STRINGIFY (
+         DEFAULT_TOP_K) ", or N if that is less)",
+     "INTEGER"},
     {NULL}};
 
 /**
@@ -79,7 +86,7 @@ load_inputs (RunInputs *self, gchar **operands, GError **error)
 static gboolean
 add_row_output (const gchar *name, guint *outputs, GError **error)
 {
-  static const gchar *const names[] = {"sum", "max", "arg-max"};
+  static const gchar *const names[] = {"sum", "max", "arg-max", "top-k"};
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     if (g_str_equal (name, names[i])) {
@@ -87,8 +94,8 @@ add_row_output (const gchar *name, guint *outputs, GError **error)
       return TRUE;
     }
   g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-               "--row-outputs takes any of sum, max and arg-max, with commas between them, not "
-               "\"%s\".",
+               "--row-outputs takes any of sum, max, arg-max and top-k, with commas between them, "
+               "not \"%s\".",
                name);
   return FALSE;
 }
@@ -104,6 +111,11 @@ parse_row_outputs (guint *outputs, GError **error)
                          "No file for --row-outputs: give one with --rows.");
     return FALSE;
   }
+  if (options.top_k < 0 || options.top_k > GEMMCL_MAX_TOP_K) {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--top-k takes 1 to %d, not %d.",
+                 GEMMCL_MAX_TOP_K, options.top_k);
+    return FALSE;
+  }
   if (options.rows == NULL)
     return TRUE;
   names = g_strsplit (options.row_outputs ? options.row_outputs : "sum,max,arg-max", ",", -1);
@@ -112,7 +124,7 @@ parse_row_outputs (guint *outputs, GError **error)
       return FALSE;
   if (*outputs == 0)
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                         "--row-outputs is empty: name any of sum, max and arg-max.");
+                         "--row-outputs is empty: name any of sum, max, arg-max and top-k.");
   return *outputs != 0;
 }
 
@@ -176,6 +188,7 @@ describe_problem (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
   gemm->m = gemm->trans_a ? a_cols : a_rows;
   gemm->k = gemm->trans_a ? a_rows : a_cols;
   gemm->n = gemm->trans_b ? b_rows : b_cols;
+  gemm->top_k = options.top_k != 0 ? (guint)options.top_k : MIN (DEFAULT_TOP_K, gemm->n);
   if (gemm->k != (gemm->trans_b ? b_cols : b_rows)) {
     g_autofree gchar *a = describe_shape ("A", inputs->a, gemm->trans_a);
     g_autofree gchar *b = describe_shape ("B", inputs->b, gemm->trans_b);

@@ -137,6 +137,8 @@ typedef enum {
  * @GEMMCL_ROW_MAX: the largest element of a row; NaN if the row has a NaN
  * @GEMMCL_ROW_ARG_MAX: the column, from 0, of the first largest element, or of the first NaN: the
  *   class of a row of logits. A float, so N is at most 2^24
+ * @GEMMCL_ROW_TOP_K: the top_k largest elements in descending order, and then their columns; equal
+ *   elements by their columns, NaN first. N is at least top_k and at most 2^24
  *
  * Flags of the row outputs: values computed from each row of D in addition to D, after the
  * activation and after rounding to D's type.
@@ -145,7 +147,11 @@ typedef enum {
   GEMMCL_ROW_SUM = 1 << 0,
   GEMMCL_ROW_MAX = 1 << 1,
   GEMMCL_ROW_ARG_MAX = 1 << 2,
+  GEMMCL_ROW_TOP_K = 1 << 3,
 } GemmclRowOutput;
+
+/** The largest top_k. */
+#define GEMMCL_MAX_TOP_K 16
 
 /**
  * GemmclGemm:
@@ -166,9 +172,10 @@ typedef enum {
  * @addend: the source of C
  * @bias: add a bias of N f32 to each row of each batch
  * @activation: the function applied last
- * @row_outputs: #GemmclRowOutput flags, Q of them set. A run then also returns a row-major M x Q
- *   matrix of f32 whatever @layout is, columns in the order of the flags. Needs a D that is a
- *   matrix
+ * @row_outputs: #GemmclRowOutput flags. A run then also returns a row-major M x Q matrix of f32
+ *   whatever @layout is, columns in the order of the flags: see gemmcl_gemm_count_row_outputs().
+ *   Needs a D that is a matrix
+ * @top_k: for #GEMMCL_ROW_TOP_K: the number of elements, 1 to #GEMMCL_MAX_TOP_K
  * @alpha, @beta: used by gemmcl_gemm_run() and gemmcl_gemm_verify(); a plan takes them with each
  *   run. With alpha == 0 A and B are not read, with beta == 0 C is not read, so that NaN in them
  *   has no effect
@@ -197,6 +204,7 @@ typedef struct {
   gboolean bias;
   GemmclActivation activation;
   guint row_outputs;
+  guint top_k;
   gdouble alpha, beta;
   const GemmclImage *a_image;
   const GemmclImage *d_image;
@@ -218,7 +226,8 @@ typedef struct {
  */
 gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
 
-/** gemmcl_gemm_count_row_outputs: Returns: Q, the number of row outputs of @gemm; 0 to 3. */
+/** gemmcl_gemm_count_row_outputs: Returns: Q, the number of row outputs of @gemm: one for each
+ * flag, and 2 top_k for #GEMMCL_ROW_TOP_K; 0 to 35. */
 guint gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm);
 
 GEMMCL_END_DECLS

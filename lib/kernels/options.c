@@ -66,7 +66,7 @@ shares_rows (const GemmclKernel *kernel, const GemmclGemm *gemm)
 gboolean
 gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
-  if (kernel->arg_max_apart && (gemm->row_outputs & GEMMCL_ROW_ARG_MAX) &&
+  if (kernel->arg_max_apart && (gemm->row_outputs & (GEMMCL_ROW_ARG_MAX | GEMMCL_ROW_TOP_K)) != 0 &&
       shares_rows (kernel, gemm))
     return FALSE;
   return gemm->row_outputs != 0 && gemm->d_type == GEMMCL_TYPE_F32 &&
@@ -101,6 +101,8 @@ gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm)
   for (guint i = 0; i < G_N_ELEMENTS (outputs); i++)
     if (gemm->row_outputs & outputs[i].flag)
       g_string_append (options, outputs[i].define);
+  if (gemm->row_outputs & GEMMCL_ROW_TOP_K)
+    g_string_append_printf (options, " -DROW_TOP_K=%u", gemm->top_k);
 }
 
 /* A kernel converts and scales stored integers itself when it loads A. */

@@ -74,7 +74,8 @@ gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm)
 {
   g_return_val_if_fail (gemm != NULL, 0);
   return !!(gemm->row_outputs & GEMMCL_ROW_SUM) + !!(gemm->row_outputs & GEMMCL_ROW_MAX) +
-         !!(gemm->row_outputs & GEMMCL_ROW_ARG_MAX);
+         !!(gemm->row_outputs & GEMMCL_ROW_ARG_MAX) +
+         (gemm->row_outputs & GEMMCL_ROW_TOP_K ? 2 * gemm->top_k : 0);
 }
 
 gsize
@@ -315,7 +316,8 @@ validate_d_image (const GemmclGemm *gemm, GError **error)
 static gboolean
 validate_row_outputs (const GemmclGemm *gemm, GError **error)
 {
-  const guint all = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX;
+  const guint columns = GEMMCL_ROW_ARG_MAX | GEMMCL_ROW_TOP_K;
+  const guint all = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | columns;
 
   if (gemm->row_outputs & ~all)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%u is no set of GemmclRowOutput.",
@@ -323,10 +325,15 @@ validate_row_outputs (const GemmclGemm *gemm, GError **error)
   if (gemm->row_outputs != 0 && gemm->d_image)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Row outputs need a D that is a matrix, not a frame.");
-  if (gemm->row_outputs & GEMMCL_ROW_ARG_MAX && gemm->n > EXACT_FLOATS)
+  if (gemm->row_outputs & columns && gemm->n > EXACT_FLOATS)
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                        "N is %zu; the arg-max of a row, a float, counts to %d.", gemm->n,
+                        "N is %zu; the columns of arg-max and top-k, floats, count to %d.", gemm->n,
                         EXACT_FLOATS);
+  if (gemm->row_outputs & GEMMCL_ROW_TOP_K &&
+      (gemm->top_k < 1 || gemm->top_k > MIN (GEMMCL_MAX_TOP_K, gemm->n)))
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Top-k needs a k of 1 to %d that is at most N, found %u with N = %zu.",
+                        GEMMCL_MAX_TOP_K, gemm->top_k, gemm->n);
   return TRUE;
 }
 

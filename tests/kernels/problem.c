@@ -3,6 +3,7 @@
 #include "problem.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "elements.h"
@@ -442,25 +443,69 @@ problem_check (const Problem *self, const gchar *what)
   return check_gaps (self, what);
 }
 
-/* @expected: the sum, the maximum and its column. */
-static gboolean
-check_outputs (const Problem *self, const gchar *what, gsize row, const gdouble expected[3],
-               gdouble bound)
+/* An element of a row, and its column. */
+typedef struct {
+  gdouble value;
+  gsize column;
+} Element;
+
+/* In descending order, NaN first; equal elements by their columns. */
+static gint
+compare_elements (gconstpointer a, gconstpointer b)
 {
-  static const gchar *const names[] = {"sum", "max", "arg-max"};
-  const gfloat *found = self->rows + row * gemmcl_gemm_count_row_outputs (&self->gemm);
+  const Element *x = a, *y = b;
 
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
-    const gdouble off = i == 0 && isfinite (expected[0]) ? bound : 0;
+  if (isnan (x->value) != isnan (y->value))
+    return isnan (x->value) ? -1 : 1;
+  if (x->value > y->value || x->value < y->value)
+    return x->value > y->value ? -1 : 1;
+  return x->column < y->column ? -1 : 1;
+}
 
-    if (!(self->gemm.row_outputs >> i & 1))
-      continue;
-    if (!element_is_near (GEMMCL_TYPE_F32, expected[i], off, *found))
-      return fail (self, what,
-                   "the %s of row %zu, counted through the batches, is %.9g, expected "
-                   "%.9g +- %.3g",
-                   names[i], row, *found, expected[i], off);
-    found++;
+/* Checks the next row output at *@found, and advances it. */
+static gboolean
+check_output (const Problem *self, const gchar *what, const gchar *name, gsize row,
+              gdouble expected, gdouble off, const gfloat **found)
+{
+  const gfloat value = *(*found)++;
+
+  return element_is_near (GEMMCL_TYPE_F32, expected, off, value) ||
+         fail (self, what,
+               "the %s of row %zu, counted through the batches, is %.9g, expected %.9g +- %.3g",
+               name, row, value, expected, off);
+}
+
+static gboolean
+check_row (const Problem *self, const gchar *what, gsize row)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gfloat *found = self->rows + row * gemmcl_gemm_count_row_outputs (gemm);
+  g_autofree Element *elements = g_new (Element, gemm->n);
+  gdouble sum = 0, size = 0;
+
+  for (gsize j = 0; j < gemm->n; j++) {
+    const gsize at = problem_d_index (self, row / gemm->m, row % gemm->m, j);
+
+    elements[j] = (Element){element_get (gemm->d_type, self->d, at), j};
+    sum += elements[j].value;
+    size += fabs (elements[j].value);
+  }
+  qsort (elements, gemm->n, sizeof *elements, compare_elements);
+  if ((gemm->row_outputs & GEMMCL_ROW_SUM &&
+       !check_output (self, what, "sum", row, sum, isfinite (sum) ? gemm->n * 0x1p-24 * size : 0,
+                      &found)) ||
+      (gemm->row_outputs & GEMMCL_ROW_MAX &&
+       !check_output (self, what, "max", row, elements[0].value, 0, &found)) ||
+      (gemm->row_outputs & GEMMCL_ROW_ARG_MAX &&
+       !check_output (self, what, "arg-max", row, elements[0].column, 0, &found)))
+    return FALSE;
+  for (guint i = 0; gemm->row_outputs & GEMMCL_ROW_TOP_K && i < 2 * gemm->top_k; i++) {
+    const Element *element = &elements[i % gemm->top_k];
+    const gboolean is_value = i < gemm->top_k;
+
+    if (!check_output (self, what, is_value ? "top-k" : "top-k's column", row,
+                       is_value ? element->value : element->column, 0, &found))
+      return FALSE;
   }
   return TRUE;
 }
@@ -468,26 +513,9 @@ check_outputs (const Problem *self, const gchar *what, gsize row, const gdouble 
 gboolean
 problem_check_some_rows (const Problem *self, gsize m, gsize batch, const gchar *what)
 {
-  const GemmclGemm *gemm = &self->gemm;
-
-  for (gsize i = 0; i < batch * m; i++) {
-    const gsize row = i / m * gemm->m + i % m;
-    gdouble expected[3] = {0, NAN, 0}, size = 0;
-
-    for (gsize j = 0; j < gemm->n; j++) {
-      const gsize at = problem_d_index (self, row / gemm->m, row % gemm->m, j);
-      const gdouble x = element_get (gemm->d_type, self->d, at);
-
-      expected[0] += x;
-      size += fabs (x);
-      if (j == 0 || x > expected[1] || (isnan (x) && !isnan (expected[1]))) {
-        expected[1] = x;
-        expected[2] = j;
-      }
-    }
-    if (!check_outputs (self, what, row, expected, gemm->n * 0x1p-24 * size))
+  for (gsize i = 0; i < batch * m; i++)
+    if (!check_row (self, what, i / m * self->gemm.m + i % m))
       return FALSE;
-  }
   return TRUE;
 }
 

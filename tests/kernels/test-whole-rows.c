@@ -19,7 +19,7 @@
 #include "problem.h"
 
 #define N_TESTS 6
-#define ALL     (GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX)
+#define ALL     (GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX | GEMMCL_ROW_TOP_K)
 
 static const GemmclKernel table[] = {
 #define GEMMCL_KERNEL(name_, source_, ...) {.name = name_, .source = source_, __VA_ARGS__},
@@ -75,6 +75,7 @@ make_gemm (const GemmclKernel *row, gsize m, gsize n)
   gemm.ldd = n | 1;
   gemm.bias = TRUE;
   gemm.row_outputs = ALL;
+  gemm.top_k = MIN (n, 3);
   return gemm;
 }
 
@@ -129,7 +130,7 @@ test_edges (gconstpointer data)
 static void
 test_sets (gconstpointer data)
 {
-  static const guint sets[] = {0, GEMMCL_ROW_SUM, GEMMCL_ROW_ARG_MAX,
+  static const guint sets[] = {0, GEMMCL_ROW_SUM | GEMMCL_ROW_TOP_K, GEMMCL_ROW_ARG_MAX,
                                GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX};
   const GemmclKernel *row = data;
 

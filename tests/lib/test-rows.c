@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Sum, max and arg-max of the rows of D, held against what D holds. */
+/* Sum, max, arg-max and top-k of the rows of D, held against what D holds. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,9 @@
 #define M     11
 #define K     3
 #define BATCH 2
-#define ALL   (GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX)
+#define TOP_K 4
+#define Q     (3 + 2 * TOP_K) /* row outputs */
+#define ALL   (GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX | GEMMCL_ROW_TOP_K)
 
 /* Few different numbers, so that many are the largest; in some rows NaN, or only -infinity. */
 static gfloat
@@ -95,7 +97,8 @@ test_host (void)
                                .d_type = ways[t].type,
                                .alpha = i % 2,
                                .layout = (i + t) / 2 % 2,
-                               .row_outputs = ALL};
+                               .row_outputs = ALL,
+                               .top_k = MIN (sizes[i], i == 3 ? GEMMCL_MAX_TOP_K : TOP_K)};
       g_auto (Problem) self = {0};
       g_autoptr (GemmclPlan) plan = make_plan (&self, gemm, ways[t].kernel);
 
@@ -110,8 +113,11 @@ static void
 test_sets (void)
 {
   for (guint set = 1; set <= ALL; set++) {
-    const GemmclGemm gemm = {
-        .n = 19, .alpha = 1, .activation = GEMMCL_ACTIVATION_SOFTMAX, .row_outputs = set};
+    const GemmclGemm gemm = {.n = 19,
+                             .alpha = 1,
+                             .activation = GEMMCL_ACTIVATION_SOFTMAX,
+                             .row_outputs = set,
+                             .top_k = 1 + set % TOP_K};
     g_auto (Problem) self = {0};
     g_autoptr (GemmclPlan) plan = make_plan (&self, gemm, NULL);
 
@@ -126,17 +132,17 @@ test_sets (void)
 static void
 test_device (void)
 {
-  const GemmclGemm gemm = {.n = 21, .alpha = 1, .row_outputs = ALL};
+  const GemmclGemm gemm = {.n = 21, .alpha = 1, .row_outputs = ALL, .top_k = TOP_K};
   g_auto (Problem) self = {0};
   g_autoptr (GemmclPlan) plan = make_plan (&self, gemm, NULL);
   const gsize a_bytes = M * K * sizeof (gfloat), d_bytes = M * gemm.n * sizeof (gfloat);
-  const gsize rows_bytes = M * 3 * sizeof (gfloat);
+  const gsize rows_bytes = M * Q * sizeof (gfloat);
   g_auto (cl_mem) a = test_create_buffer (BATCH * a_bytes, self.a);
   g_auto (cl_mem) d = test_create_buffer (BATCH * d_bytes, NULL);
   g_auto (cl_mem) rows = test_create_buffer (rows_bytes, NULL);
   GemmclData data_a[BATCH], data_d[BATCH];
   const GemmclData data_rows[BATCH] = {{.kind = GEMMCL_DATA_BUFFER, .objects = {rows}},
-                                       {.host = {self.rows + M * 3}}};
+                                       {.host = {self.rows + M * Q}}};
 
   for (gsize i = 0; i < BATCH; i++) {
     data_a[i] = (GemmclData){.kind = GEMMCL_DATA_BUFFER, .objects = {a}, .offset = {i * a_bytes}};
@@ -157,7 +163,7 @@ test_refused (void)
 
   gemm.m = 8;
   gemm.n = gemm.k = 3;
-  gemm.row_outputs = 8;
+  gemm.row_outputs = 16;
   g_assert_false (gemmcl_gemm_validate (&gemm, &error));
   g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID);
   g_clear_error (&error);
@@ -173,6 +179,15 @@ test_refused (void)
   gemm.row_outputs = GEMMCL_ROW_ARG_MAX;
   g_assert_false (gemmcl_gemm_validate (&gemm, &error));
   g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE);
+  for (guint k = 0; k <= GEMMCL_MAX_TOP_K + 1; k++) {
+    g_clear_error (&error);
+    gemm.row_outputs = GEMMCL_ROW_TOP_K;
+    gemm.n = k % 2 ? 100 : 7;
+    gemm.top_k = k;
+    g_assert_cmpint (gemmcl_gemm_validate (&gemm, &error), ==,
+                     k > 0 && k <= (k % 2 ? GEMMCL_MAX_TOP_K : 7));
+  }
+  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID);
 }
 
 int

@@ -159,6 +159,12 @@ class Epilogues(Run):
         numpy.testing.assert_allclose(numpy.load(rows), expected, atol=1e-5)
         self.multiply(*arguments, "--row-outputs", "arg-max,sum")
         numpy.testing.assert_allclose(numpy.load(rows), expected[:, [0, 2]], atol=1e-5)
+        for option, k in (((), 5), (("--top-k", "16"), 16)):
+            self.multiply(*arguments, "--row-outputs", "top-k", *option)
+            columns = numpy.argsort(-d, axis=1, kind="stable")[:, :k]
+            values = numpy.take_along_axis(d, columns, axis=1)
+            self.assertTrue(
+                numpy.array_equal(numpy.load(rows), numpy.concatenate([values, columns], axis=1)))
 
     def test_activations(self):
         bias = self.make(4)
@@ -182,6 +188,8 @@ class Failures(Run):
             (("--row-outputs", "max"), "give one with --rows"),
             (("--row-outputs", "max,least", "--rows", "r.npy"), 'not "least"'),
             (("--row-outputs", "", "--rows", "r.npy"), "is empty"),
+            (("--top-k", "-1"), "takes 1 to 16, not -1"),
+            (("--top-k", "17"), "takes 1 to 16, not 17"),
         ):
             with self.subTest(arguments=arguments):
                 output = ("-o", self.path("d.npy"))
