@@ -13,9 +13,9 @@ enum {
   STATUS_INTERRUPTED = 130,
 };
 
-const ToolCommand *const tool_commands[] = {&tool_devices, &tool_kernels,  &tool_check,
-                                            &tool_bench,   &tool_tune,     &tool_warm,
-                                            &tool_run,     &tool_quantize, NULL};
+const ToolCommand *const tool_commands[] = {
+    &tool_devices, &tool_kernels, &tool_check,    &tool_bench,  &tool_tune,
+    &tool_warm,    &tool_run,     &tool_quantize, &tool_import, NULL};
 
 G_DEFINE_QUARK (gemmcl - tool - error - quark, tool_error)
 

@@ -11,12 +11,12 @@
 set -euo pipefail
 
 # Meson asks dpkg-dev for the library directory.
-# The last two are optional: without them the plugin is built without VA surfaces.
+# The last four are optional: VA surfaces need the first two, weights from ONNX models the others.
 build=(
   dpkg-dev gcc libc6-dev meson ninja-build pkgconf python3
   libglib2.0-dev libjansson-dev libxxhash-dev ocl-icd-opencl-dev opencl-c-headers
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
-  libva-dev libgstreamer-plugins-bad1.0-dev
+  libva-dev libgstreamer-plugins-bad1.0-dev libprotobuf-c-dev protobuf-c-compiler
 )
 # PoCL is the OpenCL device of machines without another one.
 demo=(
@@ -31,6 +31,8 @@ test=(
   libopenblas-dev python3-matplotlib python3-pil python3-sklearn groff man-db
   debootstrap python3-pip
 )
+# Some releases lack these; their tests are then skipped.
+optional_test=(oclgrind python3-onnx)
 # Peers of tools/peers.sh; the last two are for pipelines with onnxruntime.
 peers=(
   libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy python3-pip
@@ -85,10 +87,12 @@ choose () {
   echo "${1%%|*}"
 }
 
-# Some releases lack oclgrind; its tests are then skipped.
-if [ "$what" = test ] && ! installed oclgrind &&
-  grep -q 'Candidate: [^(]' <<<"$(apt-cache policy oclgrind)"; then
-  packages+=(oclgrind)
+if [ "$what" = test ]; then
+  for package in "${optional_test[@]}"; do
+    if ! installed "$package" && grep -q 'Candidate: [^(]' <<<"$(apt-cache policy "$package")"; then
+      packages+=("$package")
+    fi
+  done
 fi
 
 missing=()

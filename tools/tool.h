@@ -68,6 +68,7 @@ typedef struct {
 extern const ToolCommand tool_bench;
 extern const ToolCommand tool_check;
 extern const ToolCommand tool_devices;
+extern const ToolCommand tool_import;
 extern const ToolCommand tool_kernels;
 extern const ToolCommand tool_quantize;
 extern const ToolCommand tool_run;

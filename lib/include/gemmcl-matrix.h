@@ -62,6 +62,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclMatrix, gemmcl_matrix_unref)
  *   - `[[1, 2], [3, 4]]` or `[1, 2, 3]`: a literal, see gemmcl_matrix_parse()
  *   - the path or file: URI of a .npy file, optionally with `#bf16`: see gemmcl_matrix_load_npy()
  *   - `FILE.safetensors#NAME`: see gemmcl_matrix_load_safetensors()
+ *   - `FILE.onnx#NAME`: see gemmcl_matrix_load_onnx()
  *   - `FILE.raw#TYPE:ROWSxCOLS`, as in `w.raw#f32:64x10`: see gemmcl_matrix_load_raw()
  *
  * Loads a matrix that a user names.
@@ -110,6 +111,21 @@ GemmclMatrix *gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GE
  * Returns: (transfer full): the matrix, or %NULL with an error as gemmcl_matrix_load_npy().
  */
 GemmclMatrix *gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error);
+
+/**
+ * gemmcl_matrix_load_onnx:
+ * @path: an ONNX model of at most 2 GiB
+ * @name: the name of an initializer or of the output of a Constant node; the message for an unknown
+ *   name lists the tensors of the model
+ *
+ * Tensors of float, double, float16, bfloat16, int8 to int64 and uint8 to uint64 with 0, 1 or 2
+ * dimensions can be loaded, in raw_data, in typed fields, or in another file (external data), which
+ * must be below the model's folder.
+ *
+ * Returns: (transfer full): the matrix, or %NULL with an error as gemmcl_matrix_load_npy(), or with
+ *   #GEMMCL_ERROR_FORMAT if the library was built without protobuf-c.
+ */
+GemmclMatrix *gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error);
 
 /**
  * gemmcl_matrix_load_raw:

@@ -13,8 +13,10 @@
 #include "matrix/matrix.h"
 
 #define FORMS                                                                                      \
-  "a literal such as [[1, 2], [3, 4]], FILE.npy, FILE.npy#bf16, FILE.safetensors#NAME or "         \
-  "FILE.raw#TYPE:ROWSxCOLS"
+  "a literal such as [[1, 2], [3, 4]], FILE.npy, FILE.npy#bf16, FILE.safetensors#NAME, "           \
+  "FILE.onnx#NAME or FILE.raw#TYPE:ROWSxCOLS"
+
+#define MAX_NAMES 20 /* in a message */
 
 #define EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
 
@@ -188,6 +190,20 @@ gemmcl_describe_dims (const gsize *dims, gsize n_dims)
   return g_string_free (text, FALSE);
 }
 
+void
+gemmcl_fail_tensor (GError **error, const gchar *path, const gchar *name, const GPtrArray *names)
+{
+  g_autoptr (GString) list = g_string_new (names->len > 0 ? NULL : "no tensors");
+
+  for (guint i = 0; i < MIN (names->len, MAX_NAMES); i++)
+    g_string_append_printf (list, "%s%s", i == 0 ? "" : ", ", (const gchar *)names->pdata[i]);
+  if (names->len > MAX_NAMES)
+    g_string_append_printf (list, " and %u more", names->len - MAX_NAMES);
+  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                    "Expected the name of a tensor after “#”, found “%s”. The file holds %s.", name,
+                    list->str);
+}
+
 static gboolean
 check_shape (const GemmclMatrixSource *source, gsize rows, gsize cols, gsize *n_bytes,
              GError **error)
@@ -233,6 +249,21 @@ check_range (const GemmclMatrixSource *source, const gdouble *elements, gsize ro
   return TRUE;
 }
 
+static gpointer
+read_elements (const GemmclMatrixSource *source, gsize n_bytes, GError **error)
+{
+  gpointer elements;
+
+  if (source->memory == NULL)
+    return gemmcl_file_read (source->file, source->offset, n_bytes, error);
+  elements = g_try_malloc (n_bytes);
+  if (elements != NULL)
+    return memcpy (elements, source->memory, n_bytes);
+  gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, source->file->path,
+                    "There is not enough memory for %zu bytes of the file.", n_bytes);
+  return NULL;
+}
+
 GemmclMatrix *
 gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error)
 {
@@ -244,7 +275,7 @@ gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error)
 
   if (!check_shape (source, rows, cols, &n_bytes, error))
     return NULL;
-  elements = gemmcl_file_read (source->file, source->offset, n_bytes, error);
+  elements = read_elements (source, n_bytes, error);
   if (elements == NULL ||
       (source->type == GEMMCL_TYPE_F64 && !check_range (source, elements, rows, cols, error)))
     return NULL;
@@ -405,6 +436,8 @@ gemmcl_matrix_load (const gchar *where, GError **error)
     return load_npy (path, part, error);
   if (has_suffix (path, ".safetensors"))
     return gemmcl_matrix_load_safetensors (path, part != NULL ? part : "", error);
+  if (has_suffix (path, ".onnx"))
+    return gemmcl_matrix_load_onnx (path, part != NULL ? part : "", error);
   if (has_suffix (path, ".raw"))
     return load_raw (path, part, error);
   gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, where, "Expected " FORMS ".");

@@ -40,10 +40,11 @@ GemmclMatrix *gemmcl_matrix_new_scaled (GemmclMatrix *bytes, GemmclMatrix *scale
 /** The description of a matrix in a file, as the file states it. */
 typedef struct {
   const GemmclFile *file;
-  const gchar *prefix; /* of messages about the matrix; may be "" */
-  gsize offset;        /* start of the elements in the file */
-  gsize length;        /* bytes from offset on that may be elements; within the file */
-  gboolean exact;      /* the elements must fill @length */
+  const gchar *prefix;  /* of messages about the matrix; may be "" */
+  gconstpointer memory; /* (nullable): the elements, instead of those at @offset */
+  gsize offset;         /* start of the elements in the file */
+  gsize length;         /* bytes from offset on that may be elements; within the file */
+  gboolean exact;       /* the elements must fill @length */
   GemmclType type;
   gboolean column_major;
   const gsize *dims; /* the shape, not checked */
@@ -54,6 +55,10 @@ typedef struct {
  *   if the shape is not that of a matrix or does not match the file, or with an error of
  *   gemmcl_file_read(). */
 GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
+
+/** Fails because the file has no tensor @name. @names: (element-type utf8): the tensors it has */
+void gemmcl_fail_tensor (GError **error, const gchar *path, const gchar *name,
+                         const GPtrArray *names);
 
 /** Returns: (transfer full): the shape as text, "64 x 3 x 7"; "no dimensions" if @n_dims is 0. */
 gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);

@@ -16,8 +16,7 @@
 
 #define PREFIX     8
 #define MAX_HEADER 100000000
-#define MAX_NAMES  20 /* in a message */
-#define ALIGNMENT  8  /* alignment of the elements in files that are written */
+#define ALIGNMENT  8 /* alignment of the elements in files that are written */
 
 /* Suffixes of the tensors that belong to a quantized tensor. */
 #define SCALE_SUFFIX      ".scale"
@@ -251,24 +250,22 @@ parse_tensors (const gchar *path, json_t *header, gsize data_size, GError **erro
 }
 
 static const Tensor *
-find_tensor (const gchar *path, GPtrArray *tensors, const gchar *name, GError **error)
+find_tensor (GPtrArray *tensors, const gchar *name)
 {
-  g_autoptr (GString) names = g_string_new (NULL);
-
-  for (guint i = 0; i < tensors->len; i++) {
-    const Tensor *tensor = g_ptr_array_index (tensors, i);
-
-    if (g_str_equal (tensor->name, name))
-      return tensor;
-    if (i < MAX_NAMES)
-      g_string_append_printf (names, "%s%s", i == 0 ? "" : ", ", tensor->name);
-  }
-  if (tensors->len > MAX_NAMES)
-    g_string_append_printf (names, " and %u more", tensors->len - MAX_NAMES);
-  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
-                    "Expected the name of a tensor after “#”, found “%s”. The file holds %s.", name,
-                    tensors->len > 0 ? names->str : "no tensors");
+  for (guint i = 0; i < tensors->len; i++)
+    if (g_str_equal (((const Tensor *)tensors->pdata[i])->name, name))
+      return tensors->pdata[i];
   return NULL;
+}
+
+static void
+fail_unknown (GError **error, const gchar *path, const gchar *name, const GPtrArray *tensors)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  for (guint i = 0; i < tensors->len; i++)
+    g_ptr_array_add (names, (gpointer)((const Tensor *)tensors->pdata[i])->name);
+  gemmcl_fail_tensor (error, path, name, names);
 }
 
 /* A file with a checked header. */
@@ -310,7 +307,7 @@ load_companion (const Tensors *self, const gchar *name, const gchar *suffix, Gem
 {
   const gsize rows = gemmcl_matrix_get_rows (bytes);
   g_autofree gchar *full = g_strconcat (name, suffix, NULL);
-  const Tensor *tensor = find_tensor (self->file->path, self->tensors, full, NULL);
+  const Tensor *tensor = find_tensor (self->tensors, full);
   g_autoptr (GemmclMatrix) floats = NULL;
 
   if (tensor == NULL)
@@ -363,7 +360,9 @@ gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **e
       (header = read_header (&file, &tensors.start, error)) == NULL)
     return NULL;
   tensors.tensors = list = parse_tensors (path, header, file.size - tensors.start, error);
-  tensor = list != NULL ? find_tensor (path, list, name, error) : NULL;
+  tensor = list != NULL ? find_tensor (list, name) : NULL;
+  if (list != NULL && tensor == NULL)
+    fail_unknown (error, path, name, list);
   matrix = tensor != NULL ? load_tensor (&tensors, tensor, error) : NULL;
   return matrix != NULL ? add_scales (&tensors, name, g_steal_pointer (&matrix), error) : NULL;
 }

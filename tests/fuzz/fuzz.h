@@ -13,6 +13,7 @@ void fuzz_cache (const guint8 *data, gsize size);
 void fuzz_kernel (const guint8 *data, gsize size);
 void fuzz_literal (const guint8 *data, gsize size);
 void fuzz_npy (const guint8 *data, gsize size);
+void fuzz_onnx (const guint8 *data, gsize size);
 void fuzz_safetensors (const guint8 *data, gsize size);
 void fuzz_tensors (const guint8 *data, gsize size);
 void fuzz_tuning (const guint8 *data, gsize size);

@@ -16,6 +16,8 @@ import struct
 import sys
 from pathlib import Path
 
+from onnx import TensorProto, helper
+
 KEY = "0123456789abcdef" * 4
 
 
@@ -209,8 +211,46 @@ TENSORS = {
     "empty": "\n",
 }
 
+
+
+def model(*tensors, nodes=()):
+    graph = helper.make_graph(nodes, "g", [], [], tensors)
+    return helper.make_model(graph, producer_name="p").SerializeToString()
+
+
+def external(**entries):
+    result = TensorProto(name="w", data_type=1, dims=[2, 3], data_location=TensorProto.EXTERNAL)
+    for key, value in entries.items():
+        result.external_data.add(key=key, value=value)
+    return result
+
+
+RAW = TensorProto(name="w", data_type=1, dims=[2, 3], raw_data=floats(1, 2, 3, 4, 5, 6))
+ONNX = {
+    "raw": model(RAW),
+    "float-data": model(TensorProto(name="w", data_type=1, dims=[2], float_data=[1, 2])),
+    "half": model(TensorProto(name="w", data_type=10, dims=[2], int32_data=[0x3c00, 0x7c01])),
+    "bfloat16": model(TensorProto(name="w", data_type=16, dims=[2], int32_data=[0x3f80, 0xc000])),
+    "int64": model(TensorProto(name="w", data_type=7, dims=[1, 1], int64_data=[-2**63])),
+    "uint32": model(TensorProto(name="w", data_type=12, dims=[1], uint64_data=[2**32 - 1])),
+    "two": model(RAW, TensorProto(name="v", data_type=3, dims=[2], raw_data=b"\x01\x80")),
+    "constant": model(nodes=[helper.make_node("Constant", [], ["w"], value=RAW)]),
+    "external": model(external(location="a.onnx", offset="4", length="24")),
+    "external-itself": model(external(location="a.onnx")),
+    "external-outside": model(external(location="../a.onnx")),
+    "scalar": model(TensorProto(name="w", data_type=1, float_data=[7])),
+    "negative": model(TensorProto(name="w", data_type=1, dims=[-2, -3], float_data=[7] * 6)),
+    "too-large": model(TensorProto(name="w", data_type=11, dims=[2**62, 2**62])),
+    "strings": model(TensorProto(name="w", data_type=8, dims=[1], string_data=[b"x"])),
+    "truncated": model(RAW)[:-7],
+    "no-graph": b"\x08\x08",
+    # Messages of a subgraph within one another, which the parser must skip.
+    "nested": b"\x3a\x08\x0a\x06\x2a\x04\x32\x02\x0a\x00",
+}
+
 TARGETS = {
     "npy": NPY,
+    "onnx": ONNX,
     "safetensors": SAFETENSORS,
     "literal": LITERAL,
     "where": WHERE,

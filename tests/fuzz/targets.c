@@ -143,6 +143,22 @@ fuzz_safetensors (const guint8 *data, gsize size)
   }
 }
 
+/* gemmcl_matrix_load_onnx(): an ONNX model with the tensors w and v. */
+void
+fuzz_onnx (const guint8 *data, gsize size)
+{
+  static const gchar *const names[] = {"w", "v"};
+  const gchar *path = write_file ("a.onnx", data, size);
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (GemmclMatrix) matrix = gemmcl_matrix_load_onnx (path, names[i], &error);
+
+    /* A typed field has at least a byte for each element, of up to 8 bytes. */
+    use_matrix (matrix, error, 8 * size);
+  }
+}
+
 /* gemmcl_matrix_load(): the text after the name of a file, which exists as .raw, .npy and
  * .safetensors; as a path and as a URI. */
 void

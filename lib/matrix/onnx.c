@@ -1,0 +1,278 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Tensors of ONNX models: initializers, and the values of Constant nodes. Their elements are in one
+ * of three places:
+ *
+ *     raw_data        bytes, little-endian
+ *     a typed field   float_data and the like; int32_data holds all types of 8 and 16 bits
+ *     another file    external_data: location, below the model's folder; offset; length
+ *
+ * Source: https://onnx.ai/onnx/repo-docs/IR.html and ExternalData.html. */
+
+#include <string.h>
+
+#include "matrix/matrix.h"
+
+#ifdef HAVE_ONNX
+  #include "onnx.pb-c.h"
+
+  /* The largest message of protocol buffers. Larger models keep their tensors in other files. */
+  #define MAX_MODEL G_MAXINT32
+
+  /* TensorProto.DataLocation */
+  #define EXTERNAL 1
+
+typedef Onnx__ModelProto OnnxModel;
+typedef Onnx__TensorProto OnnxTensor;
+
+static void
+model_free (OnnxModel *model)
+{
+  onnx__model_proto__free_unpacked (model, NULL);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (OnnxModel, model_free)
+
+/* @number: TensorProto.DataType. @field, @field_count: the members that hold the typed field and
+ * its length. @field_size: bytes of its elements. */
+typedef struct {
+  gint number;
+  GemmclType type;
+  gsize field, field_count, field_size;
+} ElementType;
+
+  #define ELEMENTS(number, type, name, field_type)                                                 \
+    {                                                                                              \
+      number, GEMMCL_TYPE_##type, G_STRUCT_OFFSET (OnnxTensor, name),                              \
+          G_STRUCT_OFFSET (OnnxTensor, n_##name), sizeof (field_type)                              \
+    }
+
+static const ElementType element_types[] = {
+    ELEMENTS (1, F32, float_data, gfloat),    ELEMENTS (2, U8, int32_data, gint32),
+    ELEMENTS (3, I8, int32_data, gint32),     ELEMENTS (4, U16, int32_data, gint32),
+    ELEMENTS (5, I16, int32_data, gint32),    ELEMENTS (6, I32, int32_data, gint32),
+    ELEMENTS (7, I64, int64_data, gint64),    ELEMENTS (10, F16, int32_data, gint32),
+    ELEMENTS (11, F64, double_data, gdouble), ELEMENTS (12, U32, uint64_data, guint64),
+    ELEMENTS (13, U64, uint64_data, guint64), ELEMENTS (16, BF16, int32_data, gint32),
+};
+
+static const ElementType *
+find_type (const OnnxTensor *tensor)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (element_types); i++)
+    if (element_types[i].number == tensor->data_type)
+      return &element_types[i];
+  return NULL;
+}
+
+static OnnxModel *
+read_model (const GemmclFile *file, GError **error)
+{
+  g_autofree guint8 *bytes = NULL;
+  OnnxModel *model;
+
+  if (file->size > MAX_MODEL) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, file->path,
+                      "Expected an ONNX model of at most 2 GiB, found %zu bytes. A larger model "
+                      "keeps its tensors in other files (external data).",
+                      file->size);
+    return NULL;
+  }
+  bytes = gemmcl_file_read (file, 0, file->size, error);
+  if (bytes == NULL)
+    return NULL;
+  model = onnx__model_proto__unpack (NULL, file->size, bytes);
+  if (model != NULL && model->graph != NULL)
+    return model;
+  g_clear_pointer (&model, model_free);
+  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, file->path,
+                    "Expected an ONNX model, found something else, or a truncated one.");
+  return NULL;
+}
+
+/* Returns: (element-type OnnxTensor) (transfer container): the tensors by their names, which are in
+ * @names. */
+static GPtrArray *
+list_tensors (const OnnxModel *model, GPtrArray *names)
+{
+  const Onnx__GraphProto *graph = model->graph;
+  GPtrArray *tensors = g_ptr_array_new ();
+
+  for (gsize i = 0; i < graph->n_initializer; i++)
+    if (graph->initializer[i]->name != NULL) {
+      g_ptr_array_add (tensors, graph->initializer[i]);
+      g_ptr_array_add (names, graph->initializer[i]->name);
+    }
+  for (gsize i = 0; i < graph->n_node; i++) {
+    const Onnx__NodeProto *node = graph->node[i];
+
+    if (g_strcmp0 (node->op_type, "Constant") == 0 && node->n_output == 1 &&
+        node->n_attribute == 1 && node->attribute[0]->t != NULL) {
+      g_ptr_array_add (tensors, node->attribute[0]->t);
+      g_ptr_array_add (names, node->output[0]);
+    }
+  }
+  return tensors;
+}
+
+/* The elements of a typed field without the bytes that their type does not use: 1 of 4 for i8. */
+static gpointer
+narrow (const guint8 *data, gsize n, gsize from, gsize to)
+{
+  guint8 *narrowed = g_try_malloc (n * to);
+
+  for (gsize i = 0; narrowed != NULL && i < n; i++)
+    memcpy (narrowed + i * to, data + i * from, to);
+  return narrowed;
+}
+
+static GemmclMatrix *
+load_own (GemmclMatrixSource *source, const OnnxTensor *tensor, const ElementType *type,
+          GError **error)
+{
+  const guint8 *field = G_STRUCT_MEMBER (gpointer, tensor, type->field);
+  const gsize n = G_STRUCT_MEMBER (gsize, tensor, type->field_count);
+  const gsize size = gemmcl_type_get_size (type->type);
+  g_autofree gpointer narrowed = NULL;
+
+  source->exact = TRUE;
+  source->memory = tensor->has_raw_data ? tensor->raw_data.data : field;
+  source->length = tensor->has_raw_data ? tensor->raw_data.len : n * size;
+  if (!tensor->has_raw_data && n > 0 && size < type->field_size) {
+    source->memory = narrowed = narrow (field, n, type->field_size, size);
+    if (narrowed == NULL) {
+      gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, source->file->path,
+                        "There is not enough memory for %zu bytes of the file.", n * size);
+      return NULL;
+    }
+  }
+  return gemmcl_matrix_new_from_source (source, error);
+}
+
+static const gchar *
+get_external (const OnnxTensor *tensor, const gchar *key)
+{
+  for (gsize i = 0; i < tensor->n_external_data; i++)
+    if (g_strcmp0 (tensor->external_data[i]->key, key) == 0)
+      return tensor->external_data[i]->value;
+  return NULL;
+}
+
+/* Sets @number, unless the entry is missing. */
+static gboolean
+get_external_number (const OnnxTensor *tensor, const gchar *key, gsize *number)
+{
+  const gchar *text = get_external (tensor, key);
+  guint64 value = *number;
+
+  if (text != NULL && !g_ascii_string_to_unsigned (text, 10, 0, G_MAXSSIZE, &value, NULL))
+    return FALSE;
+  *number = value;
+  return TRUE;
+}
+
+/* TRUE for a path that stays below the folder that it starts from. */
+static gboolean
+stays_below (const gchar *location)
+{
+  g_auto (GStrv) parts = g_strsplit (location, G_DIR_SEPARATOR_S, -1);
+
+  return !g_path_is_absolute (location) && !g_strv_contains ((const gchar *const *)parts, "..");
+}
+
+static GemmclMatrix *
+load_external (GemmclMatrixSource *source, const OnnxTensor *tensor, GError **error)
+{
+  const gchar *location = get_external (tensor, "location");
+  g_autofree gchar *folder = g_path_get_dirname (source->file->path);
+  g_autofree gchar *path = NULL;
+  g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
+  gsize length = 0;
+
+  if (location == NULL || *location == '\0' || !stays_below (location) ||
+      !get_external_number (tensor, "offset", &source->offset) ||
+      !get_external_number (tensor, "length", &length)) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, source->file->path,
+                      "%sexpected external data with a location below the model's "
+                      "folder, an offset and a length, found the location “%s”.",
+                      source->prefix, location != NULL ? location : "");
+    return NULL;
+  }
+  path = g_build_filename (folder, location, NULL);
+  if (!gemmcl_file_open (&file, path, error))
+    return NULL;
+  source->file = &file;
+  source->length = file.size - MIN (source->offset, file.size);
+  if (length > source->length) {
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                      "%sThe file is truncated: expected %zu bytes of external data "
+                      "from byte %zu on, found %zu.",
+                      source->prefix, length, source->offset, source->length);
+    return NULL;
+  }
+  source->exact = length > 0;
+  source->length = source->exact ? length : source->length;
+  return gemmcl_matrix_new_from_source (source, error);
+}
+
+static GemmclMatrix *
+load_tensor (const GemmclFile *file, const gchar *name, const OnnxTensor *tensor, GError **error)
+{
+  const ElementType *type = find_type (tensor);
+  g_autofree gsize *dims = g_new (gsize, tensor->n_dims + 1);
+  g_autofree gchar *prefix = g_strdup_printf ("Tensor “%s”: ", name);
+  GemmclMatrixSource source = {
+      .file = file, .prefix = prefix, .dims = dims, .n_dims = tensor->n_dims};
+
+  for (gsize i = 0; i < tensor->n_dims; i++) {
+    if (tensor->dims[i] < 0 || (guint64)tensor->dims[i] > G_MAXSSIZE)
+      type = NULL;
+    dims[i] = tensor->dims[i];
+  }
+  if (type == NULL) {
+    gemmcl_fail_file (
+        error, GEMMCL_ERROR_FORMAT, file->path,
+        "Tensor “%s”: expected elements of float, double, float16, bfloat16, int8 to "
+        "int64 or uint8 to uint64, and no negative dimension, found the ONNX type %d.",
+        name, tensor->data_type);
+    return NULL;
+  }
+  source.type = type->type;
+  return tensor->data_location == EXTERNAL ? load_external (&source, tensor, error)
+                                           : load_own (&source, tensor, type, error);
+}
+
+GemmclMatrix *
+gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
+{
+  g_auto (GemmclFile) file = GEMMCL_FILE_INIT;
+  g_autoptr (OnnxModel) model = NULL;
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autoptr (GPtrArray) tensors = NULL;
+
+  g_return_val_if_fail (path != NULL && name != NULL, NULL);
+
+  if (!gemmcl_file_open (&file, path, error) || (model = read_model (&file, error)) == NULL)
+    return NULL;
+  tensors = list_tensors (model, names);
+  for (guint i = 0; i < tensors->len; i++)
+    if (g_str_equal (names->pdata[i], name))
+      return load_tensor (&file, name, tensors->pdata[i], error);
+  gemmcl_fail_tensor (error, path, name, names);
+  return NULL;
+}
+
+#else
+
+GemmclMatrix *
+gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error)
+{
+  g_return_val_if_fail (path != NULL && name != NULL, NULL);
+
+  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                    "This build of gemmcl reads no ONNX models, since it was built without "
+                    "protobuf-c. Save the tensor as .npy or .safetensors instead.");
+  return NULL;
+}
+
+#endif
