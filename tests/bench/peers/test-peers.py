@@ -5,6 +5,7 @@
 Its argument is the build directory.
 """
 
+import ctypes
 import json
 import os
 import pathlib
@@ -18,9 +19,10 @@ import tool
 
 HERE = pathlib.Path(__file__).parent
 BUILD = sys.argv[1]
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 # pylint: disable=wrong-import-position
+import library
 from contenders import APART, BYTES, CLBLAST, CLOCK, LAYER, OURS, PLAIN, STREAM
 from problem import Problem
 from report import GOALS, all_reached, make_row
@@ -33,6 +35,16 @@ def play(*arguments, **environment):
         [sys.executable, HERE / "main.py", "--build", BUILD, "--seconds", "0", *arguments],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, **environment}, check=False)
+
+
+class Library(tool.TestCase):
+    """The structures of library.py."""
+
+    def test_sizes(self):
+        for structure in library.Image, library.Gemm, library.Data, library.Run:
+            with self.subTest(structure=structure.__name__):
+                size = int(os.environ[f"GEMMCL_SIZE_{structure.__name__.upper()}"])
+                self.assertEqual(ctypes.sizeof(structure), size)
 
 
 class Run(tool.TestCase):
