@@ -55,15 +55,27 @@ update (Found *found, float x, int j)
 /* True if x, at column j, may be the next largest element of the row after value at column `at`:
  * equal elements follow by their columns. NaN at column -1 comes before all. */
 #ifdef ROW_TOP_K
+  #define ROUNDS ROW_TOP_K
   #define IS_NEXT(x, j, value, at)                                                                 \
     (isnan (value) ? !isnan (x) || (j) > (at) : (x) < (value) || ((x) == (value) && (j) > (at)))
   #define ARE_NEXT(x, j, value, at)                                                                \
     (isnan (value) ? ~isnan (x) | ((j) > (at))                                                     \
                    : ((x) < (value)) | (((x) == (value)) & ((j) > (at))))
 #else
+  #define ROUNDS                    1
   #define IS_NEXT(x, j, value, at)  true
   #define ARE_NEXT(x, j, value, at) ((INDEX)(-1))
 #endif
+
+/* Returns: j, j + 1 ... */
+static inline INDEX
+columns_from (const int j)
+{
+  int columns[WIDTH];
+  for (int part = 0; part < WIDTH; part++)
+    columns[part] = j + part;
+  return PASTE (vload, WIDTH) (0, columns);
+}
 
 /* Finds the sum of the work-item's columns, and their largest element after value. */
 static inline Found
@@ -73,16 +85,12 @@ find (global const D_MEM *D, const long col, const int N, const int lane, const 
   const int whole = N / WIDTH * WIDTH;
   VALUE sum = 0.0f, largest = -INFINITY;
   INDEX column = -1;
-  int first[WIDTH];
-  for (int part = 0; part < WIDTH; part++)
-    first[part] = part;
-  const INDEX parts = PASTE (vload, WIDTH) (0, first);
 
   for (int j = lane * WIDTH; j < whole; j += GROUP * WIDTH) {
     VALUE x;
     READ (x, D + j * col, col);
     sum += x;
-    const INDEX next = ARE_NEXT (x, j + parts, (VALUE)(value), at);
+    const INDEX next = ARE_NEXT (x, columns_from (j), (VALUE)(value), at);
     const INDEX more = next & ((column < 0) | (x > largest) | (isnan (x) & ~isnan (largest)));
     largest = select (largest, x, more);
     column = select (column, (INDEX)j, more);
@@ -122,12 +130,7 @@ row_outputs (global const D_MEM *D, const GemmclStrides d, global float *R, cons
   R += batch * r_batch + i * ROW_COUNT;
 
   Found row = {0.0f, NAN, -1};
-#ifdef ROW_TOP_K
-  for (int k = 0; k < ROW_TOP_K; k++)
-#else
-  const int k = 0;
-#endif
-  {
+  for (int k = 0; k < ROUNDS; k++) {
     Found found = find (D, d.col, N, lane, row.largest, row.column);
     sums[lane] = found.sum;
     maxima[lane] = found.largest;

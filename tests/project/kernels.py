@@ -69,8 +69,8 @@ HELPERS = {
     "pack_image": ["-DOF_A", "-DTEXEL_F16"],
     "reduce": ["-DSPLIT=4"],
     "softmax": ["-DGROUP=64"],
-    "row_outputs": ["-DGROUP=64", "-DWIDTH=4", "-DROW_COUNT=3", "-DROW_SUM", "-DROW_MAX",
-                    "-DROW_ARG_MAX"],
+    "row_outputs": ["-DGROUP=64", "-DWIDTH=4", "-DROW_COUNT=9", "-DROW_SUM", "-DROW_MAX",
+                    "-DROW_ARG_MAX", "-DROW_TOP_K=3"],
     "planes": ["-DSAMPLE_BYTES=1"],
     "subgroup_probe": ["-DSUBGROUP_SIZE=8", "-DSUBGROUP_LEVEL=2", "-DGROUP_M=4", "-DGROUP_N=8"],
 }
