@@ -179,7 +179,10 @@ static void
 append_known_tensors (const Transform *self, const GstGemmclFormat *input,
                       const GstGemmclShape *shape)
 {
-  const GemmclGemm rows = {.row_outputs = self->settings->row_outputs};
+  const GemmclGemm rows = {
+      .row_outputs = self->settings->row_outputs,
+      .top_k = self->settings->top_k,
+  };
   GstGemmclTensors tensors = {.n = 1};
   guint index = 0;
   GstStructure *structure;

@@ -264,6 +264,17 @@ check_addend (const GemmclMatrix *addend, gsize m, gsize n, GError **error)
 }
 
 static gboolean
+check_row_outputs (const GstGemmclSettings *settings, gsize n, GError **error)
+{
+  if (!(settings->row_outputs & GEMMCL_ROW_TOP_K) || settings->top_k <= n)
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "top-k is %u, but a row of the result has N = %zu elements. Expected "
+                          "top-k of at most %zu, or a weight of a larger N.",
+                          settings->top_k, n, n);
+}
+
+static gboolean
 check_operands (const GstGemmclOperands *operands, gsize m, gsize n, GError **error)
 {
   if (operands->bias && !is_vector (operands->bias, n))
@@ -393,7 +404,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
 
   gst_gemmcl_weight_get_shape (settings, operands->weight, &k, &n);
   if (!gst_gemmcl_shape_of_format (input, settings, k, &shape, error) ||
-      !check_operands (operands, shape.m, n, error))
+      !check_operands (operands, shape.m, n, error) || !check_row_outputs (settings, n, error))
     return FALSE;
   *self = (GstGemmclProblem){.gemm = GEMMCL_GEMM_INIT};
   self->gemm.m = shape.m > 0 ? shape.m : audio_m;
@@ -407,6 +418,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->gemm.bias = operands->bias != NULL;
   self->gemm.activation = settings->activation;
   self->gemm.row_outputs = settings->row_outputs;
+  self->gemm.top_k = settings->top_k;
   set_input (self, input, settings, &shape);
   self->gemm.precision = choose_precision (self, settings->precision, operands->weight);
   if (output)

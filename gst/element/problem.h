@@ -71,8 +71,8 @@ typedef struct {
  * @audio_m: M, if @input is audio
  * @feedback: use the previous output as C if there is no addend
  *
- * Returns: %FALSE with #GEMMCL_ERROR_SHAPE if gst_gemmcl_shape_of_format() fails, or if bias or
- *   addend do not fit the weight
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE if gst_gemmcl_shape_of_format() fails, if bias or addend
+ *   do not fit the weight, or if top-k is larger than N
  */
 gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,

@@ -89,6 +89,8 @@ static const GFlagsValue row_outputs[] = {
     {GEMMCL_ROW_SUM, "Sum of the row", "sum"},
     {GEMMCL_ROW_MAX, "Largest element of the row", "max"},
     {GEMMCL_ROW_ARG_MAX, "Column of the largest element, from 0", "arg-max"},
+    {GEMMCL_ROW_TOP_K, "The top-k largest elements in descending order, then their columns",
+     "top-k"},
     {0, NULL, NULL},
 };
 
@@ -154,6 +156,8 @@ static const Property table[] = {
      "Figures of each row of D, as float32, in this order, in one more tensor behind the others. D "
      "is then a tensor, too, whatever the input is. Not for audio. Default: none",
      READY, FLAGS, SETTING (row_outputs), 0, .type = "GstGemmclRowOutputs", .values = row_outputs},
+    {"top-k", "Top-k", "Number of elements of row-outputs=top-k; at most N", READY, UINT,
+     SETTING (top_k), 5, 1, GEMMCL_MAX_TOP_K},
     {"input-scale", "Input scale",
      "Factor of the input: A = sample * input-scale + input-offset. A sample is the stored number: "
      "0 to 255 for most video, -32768 to 32767 for S16LE",

@@ -42,7 +42,8 @@ typedef struct {
   guint patch_width;
   guint patch_height;
   guint tensor_index;
-  guint row_outputs; /* of GemmclRowOutputs */
+  guint row_outputs; /* of GemmclRowOutput */
+  guint top_k;
   gdouble input_scale;
   gdouble input_offset;
   const gchar *kernel; /* interned */

@@ -54,6 +54,8 @@ static const struct {
      "gst-stream-error-quark", "addend is 2 x 2|D is 24 x 1|1 x 1"},
     {"/errors/rows-of-audio", "weight=[1] row-outputs=sum", AUDIO ("F32LE", "1"), NULL, 0,
      "gst-stream-error-quark", "row-outputs|Audio leaves as audio"},
+    {"/errors/top-k", "weight=[[1,2]] row-outputs=top-k top-k=3", TENSOR ("1"), NULL, 0,
+     "gst-stream-error-quark", "top-k is 3|N = 2|at most 2"},
     {"/errors/rows-of-many", "weight=[1] row-outputs=sum",
      TENSORS ("16", SIXTEEN, SIXTEEN_8 "," SIXTEEN_8, "0/1"), NULL, 0, "gst-stream-error-quark",
      "16 tensors|row-outputs=0"},

@@ -94,6 +94,10 @@ static const Script scripts[] = {
     /* Frames of one channel would leave as such; with row outputs they are tensors. */
     {"/rows/frames", "gemmcl weight=[1] feature-mode=pixel row-outputs=max+arg-max", GRAY, NULL,
      "1 2 7 9; > 1 2 7 9 1 0 2 0 7 0 9 0"},
+    {"/rows/top-k", "gemmcl weight=[[1,2,-1]] bias=[0,0,3] row-outputs=arg-max+top-k top-k=2", ONE,
+     NULL,
+     "1; > 1 2 2 1 2 2 1 2; -3; > -3 -6 6 2 6 -3 2 0; bias=; "
+     "refuse top-k|is|2 weight=[[1]]; weight=[[0,3,1,4]]; 1; > 0 3 1 4 3 4 3 3 1"},
 };
 
 /* Every buffer once, in order, at any depth, also when each adds to the one before. */
@@ -270,13 +274,33 @@ test_latency (void)
 static void
 test_several_tensors (void)
 {
-  static const gchar *const rows[] = {"0", "max"};
+  static const struct {
+    const gchar *row_outputs, *caps;
+    gdouble floats[14];
+    guint n_floats;
+  } cases[] = {
+      {"0",
+       "other/tensors,num_tensors=2,dimensions=(string)\"7,2:2\",types=(string)\"uint8,float32\"",
+       {6, 1, -5, -4},
+       4},
+      {"max",
+       "other/tensors,num_tensors=3,dimensions=(string)\"7,2:2,1:2\","
+       "types=(string)\"uint8,float32,float32\"",
+       {6, 1, -5, -4, 6, -4},
+       6},
+      {"sum+top-k top-k=2",
+       "other/tensors,num_tensors=3,dimensions=(string)\"7,2:2,5:2\","
+       "types=(string)\"uint8,float32,float32\"",
+       {6, 1, -5, -4, 7, 6, 1, 0, 1, -9, -4, -5, 1, 0},
+       14},
+  };
 
-  for (guint i = 0; i < 2; i++) {
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint n_memories = i == 0 ? 2 : 3;
     const gint16 numbers[2][3] = {{1, 2, 3}, {-4, 5, -6}};
-    g_autoptr (Stream) stream =
-        stream_start (TENSORS ("2", "7,3:2", "uint8,int16", "0/1"),
-                      "gemmcl weight=[[1,1],[1,0],[1,0]] tensor-index=1 row-outputs=%s", rows[i]);
+    g_autoptr (Stream) stream = stream_start (
+        TENSORS ("2", "7,3:2", "uint8,int16", "0/1"),
+        "gemmcl weight=[[1,1],[1,0],[1,0]] tensor-index=1 row-outputs=%s", cases[i].row_outputs);
     g_autoptr (GstMemory) other = gst_allocator_alloc (NULL, 7, NULL);
     g_autoptr (GstBuffer) output = NULL, result = gst_buffer_new ();
     GstBuffer *input = gst_buffer_new ();
@@ -284,16 +308,12 @@ test_several_tensors (void)
     gst_buffer_append_memory (input, gst_memory_ref (other));
     gst_buffer_append (input, buffer_new (numbers, sizeof numbers));
     output = stream_run (stream, input);
-    g_assert_cmpuint (gst_buffer_n_memory (output), ==, 2 + i);
+    g_assert_cmpuint (gst_buffer_n_memory (output), ==, n_memories);
     g_assert_true (gst_buffer_peek_memory (output, 0) == other);
-    for (guint j = 1; j < 2 + i; j++)
+    for (guint j = 1; j < n_memories; j++)
       gst_buffer_append_memory (result, gst_buffer_get_memory (output, j));
-    assert_floats (result, (gdouble[]){6, 1, -5, -4, 6, -4}, i ? 6 : 4, 0);
-    assert_caps (stream_get_caps (stream, "a", "src"),
-                 i ? "other/tensors,num_tensors=3,dimensions=(string)\"7,2:2,1:2\","
-                     "types=(string)\"uint8,float32,float32\""
-                   : "other/tensors,num_tensors=2,dimensions=(string)\"7,2:2\","
-                     "types=(string)\"uint8,float32\"");
+    assert_floats (result, cases[i].floats, cases[i].n_floats, 0);
+    assert_caps (stream_get_caps (stream, "a", "src"), cases[i].caps);
   }
 }
 
