@@ -27,16 +27,22 @@ mode_name (GemmclFeatureMode mode)
 static gboolean
 check_patch (const GemmclImage *frame, GError **error)
 {
+  const gsize dilation = MAX (frame->patch_dilation, 1);
+
   if (frame->patch_width == 0 || frame->patch_height == 0)
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_SHAPE,
         "feature-mode=patch needs both patch-width and patch-height, in pixels.");
-  if (frame->patch_width > frame->width || frame->patch_height > frame->height)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                            "A patch of %zux%zu pixels (patch-width x patch-height) is larger "
-                            "than the %zux%zu frame.",
-                            frame->patch_width, frame->patch_height, frame->width, frame->height);
-  return TRUE;
+  if (dilation * (frame->patch_width - 1) < frame->width + 2 * frame->patch_padding &&
+      dilation * (frame->patch_height - 1) < frame->height + 2 * frame->patch_padding)
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "A patch of %zux%zu pixels (patch-width x patch-height) with "
+                          "patch-dilation=%zu is larger than the %zux%zu frame with "
+                          "patch-padding=%zu. Expected a smaller patch or dilation, or a larger "
+                          "frame or padding.",
+                          frame->patch_width, frame->patch_height, dilation, frame->width,
+                          frame->height, frame->patch_padding);
 }
 
 static gboolean
@@ -227,6 +233,9 @@ gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettin
   frame = format->image;
   frame.patch_width = settings->patch_width;
   frame.patch_height = settings->patch_height;
+  frame.patch_stride = settings->patch_stride;
+  frame.patch_padding = settings->patch_padding;
+  frame.patch_dilation = settings->patch_dilation;
   return gst_gemmcl_shape_choose (&frame, settings->feature_mode, weight_k, shape, error);
 }
 

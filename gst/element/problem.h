@@ -19,7 +19,7 @@ const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
 
 /**
  * gst_gemmcl_shape_choose:
- * @frame: a frame, with the size of a patch, 0 if it is not set
+ * @frame: a frame, with the patch of the properties; its size is 0 if it is not set
  *
  * Gets the shape of the mode @wanted, whose K must be @weight_k.
  *

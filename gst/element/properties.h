@@ -41,6 +41,9 @@ typedef struct {
   GstGemmclFeatureMode feature_mode;
   guint patch_width;
   guint patch_height;
+  guint patch_stride; /* 0: the size of a patch */
+  guint patch_padding;
+  guint patch_dilation;
   guint tensor_index;
   guint row_outputs; /* of GemmclRowOutput */
   guint top_k;

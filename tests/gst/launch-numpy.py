@@ -13,6 +13,7 @@ same each time. Two pipelines run at once, since most of the time is that of com
 import concurrent.futures
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ except ImportError:
     print("1..0 # SKIP NumPy is not installed (python3-numpy)")
     sys.exit(0)
 
-from numpy_gemm import compare, f32, solve
+from numpy_gemm import UNIT_ROUNDOFF, compare, f32, solve
 from numpy_media import Audio, Floats, Packets, Pixels, Samples, Tensors, Video
 
 SEED = 20240301
@@ -41,7 +42,8 @@ STATING = {"safetensors BF16": "bf16", "safetensors F16": "f16", "safetensors I8
 @dataclass
 class Case:
     """What is asked of the element, and what takes in what comes out.
-    weight says how it is given: literal; npy, raw or safetensors and a type; fortran for npy.
+    weight says how it is given: literal; npy, raw or safetensors and a type; fortran for npy;
+    torch: as PyTorch's [out, in, kh, kw], by the line of docs/element.md.
     addend is "", "row" or "matrix"; spread is the range of the weight's elements. precision is what
     is asked for; with a file that states it, it is not, and the element is to find it. A kernel
     that is named computes in the precision, or is refused: without one f32 may answer."""
@@ -117,6 +119,17 @@ CASES = [
     video("BGRx", (13, 10), 8, Floats(), mode="patch", patch=(4, 3), weight="npy bf16"),
     video("GRAY16_LE", (10, 10), 9, Floats(), mode="patch", patch=(5, 2), scale=1 / 65535,
           offset=-0.5, activation="tanh", spread=(-1, 1)),
+    # Convolutions: overlaps, gaps, padding, dilation.
+    video("RGB", (13, 10), 8, Floats(), mode="patch", patch=(3, 3), stride=1, padding=1, bias=1,
+          weight="torch", activation="relu", **LEVELS),
+    video("NV12", (13, 10), 7, Floats(), mode="patch", patch=(3, 2), stride=2, padding=2,
+          dilation=2, offset=-0.5, weight="torch", colorimetry="bt601", **LEVELS),
+    video("BGRA", (9, 11), 5, Floats(), mode="patch", patch=(2, 3), stride=4, dilation=3,
+          weight="torch", frames=4, batch=2, **LEVELS),
+    video("GRAY16_LE", (12, 9), 70, Floats(), mode="patch", patch=(5, 4), padding=6,
+          scale=1 / 65535, offset=0.25, transpose=True, spread=(-1, 1)),
+    video("RGB", (11, 7), 64, Floats(), mode="patch", patch=(3, 3), stride=2, padding=1,
+          offset=-0.5, precision="i8", **LEVELS),
     # C, activations, batches, strides.
     video("RGB", (10, 6), 3, "RGB", frames=4, alpha=0.6, beta=0.5),
     video("GRAY8", (9, 5), 4, Floats(), frames=4, beta=-0.7, bias=1, **LEVELS),
@@ -231,6 +244,21 @@ def write_quantized(path, matrix, by_row=False):
     return "w.safetensors#w", scales.astype(float) * stored
 
 
+def write_torch(path, medium, b):
+    """The same of a convolution's weight, whose numbers are those of b."""
+    docs = (Path(__file__).parents[2] / "docs" / "element.md").read_text(encoding="utf-8")
+    line = re.search(r"^b = .*", docs, re.M).group()
+    p, q = medium.patch
+    names = {"w": b.astype("f4").reshape(b.shape[1], -1, q, p)}
+    exec(line, names)  # pylint: disable=exec-used
+    np.save(path, names["b"])
+    for image, _ in medium.frames_of(medium.draw(np.random.default_rng(SEED))):
+        direct = medium.convolve(image, names["w"].astype(float))
+        if not np.allclose(medium.features(image) @ names["b"].astype(float), direct):
+            raise ValueError(f"{line} is not the convolution")
+    return path.name, names["b"]
+
+
 def to_bf16(matrix):
     return (matrix.astype("<f4").view("<u4") >> 16).astype("<u2")
 
@@ -266,7 +294,11 @@ def draw_operands(case, rng, directory, shape):
     """Writes weight, bias and addend. Returns their properties, and what solve() takes of them."""
     m, k = shape
     b = rng.uniform(*case.spread, (k, case.n))
-    where, b = write_weight(directory, case.weight, b.T if case.transpose else b, case.transpose)
+    if case.weight == "torch":
+        where, b = write_torch(directory / "w.npy", case.medium, b)
+    else:
+        where, b = write_weight(directory, case.weight, b.T if case.transpose else b,
+                                case.transpose)
     words, values = [f"weight={where}"], {"b": f32(b.T if case.transpose else b)}
     if case.bias:
         bias = rng.uniform(0.5, 1, case.n) * case.bias
@@ -320,14 +352,16 @@ def check(case, values, inputs, sink, data):
     except ValueError as error:
         return str(error)
     operands = {name: values[name] for name in values if name != "c"}
-    scale, offset = f32(case.scale), f32(case.offset)
+    scale, offset, inside = f32(case.scale), f32(case.offset), case.medium.inside()
+    rounding = (1 - inside) * 2 * UNIT_ROUNDOFF * abs(offset)  # of the zeros of padding
     previous, previous_off = None, 0.0
     for number, ((a, off), found) in enumerate(zip(inputs, outputs)):
         c, c_off = values.get("c", 0.0), 0.0
         if not case.addend and previous is not None and previous.shape == found.shape:
             c, c_off = previous, previous_off
-        expected, bound = solve(a * scale + offset, off * abs(scale), c=c, c_off=c_off,
-                                alpha=case.alpha, beta=case.beta, activation=case.activation,
+        expected, bound = solve(inside * (a * scale + offset), off * abs(scale) + rounding,
+                                c=c, c_off=c_off, alpha=case.alpha, beta=case.beta,
+                                activation=case.activation,
                                 precision=STATING.get(case.weight, case.precision), **operands)
         wrong = compare(found, expected, bound)
         if wrong:

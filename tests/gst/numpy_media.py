@@ -8,6 +8,7 @@ A medium has
     properties()        what gemmcl is told about it
     matrices(data)      (A, bound of A's error) of each buffer, before scale and offset
     shape_of_a(data)    M and K of the first buffer, where data is what draw() returned
+    inside()            1 for the elements of A that are of the buffer, 0 for those of padding
 and sinks (Pixels, Samples, Floats) have read(data, shapes): D of each buffer, by shapes (M, N).
 """
 
@@ -96,6 +97,13 @@ def colours(layout, frame, colorimetry):
     return np.stack(rgb, 2), COLOUR_ROUNDINGS * UNIT_ROUNDOFF * np.stack(sizes, 2)
 
 
+def places(length, size, stride, padding, dilation):
+    """Returns the pixels of each patch along one side of a frame, from the padding's first."""
+    stride = stride or size
+    count = (length + 2 * padding - dilation * (size - 1) - 1) // stride + 1
+    return np.arange(count)[:, None] * stride + np.arange(size)[None, :] * dilation
+
+
 READ = ["filesrc", "location=in.bin", "!"]
 
 
@@ -110,16 +118,23 @@ class Medium:
     def shape_of_a(self, data):
         return next(self.matrices(data))[0].shape
 
+    def inside(self):
+        return np.float64(1)
+
 
 @dataclass
 class Video(Medium):
-    """Frames of noise, padding included. mode is as feature-mode, patch is (width, height)."""
+    """Frames of noise, with the gaps between their rows. mode is as feature-mode, patch is (width,
+    height), and stride, padding and dilation are the patch's."""
 
     pixels: str
     size: tuple
     frames: int = 2
     mode: str = "pixel"
     patch: tuple = (0, 0)
+    stride: int = 0
+    padding: int = 0
+    dilation: int = 1
     colorimetry: str = ""
     wider: int = 0
 
@@ -141,30 +156,57 @@ class Video(Medium):
     def properties(self):
         words = [f"feature-mode={self.mode}"]
         if self.mode == "patch":
-            words += [f"patch-width={self.patch[0]}", f"patch-height={self.patch[1]}"]
+            words += [f"patch-width={self.patch[0]}", f"patch-height={self.patch[1]}",
+                      f"patch-stride={self.stride}", f"patch-padding={self.padding}",
+                      f"patch-dilation={self.dilation}"]
         return words
 
     def draw(self, rng):
         return rng.bytes(self.layout.size * self.frames)
 
     def features(self, values):
-        """Makes rows of A of rows x columns x channels."""
-        height, width, channels = values.shape
-        p, q = {"pixel": (1, 1), "row": (width, 1), "frame": (width, height)}.get(self.mode,
-                                                                                 self.patch)
-        across, down = width // p, height // q
-        values = values[:down * q, :across * p].reshape(down, q, across, p, channels)
-        return values.swapaxes(1, 2).reshape(down * across, q * p * channels)
+        """Makes rows of A of rows x columns x channels, with zeros for padding."""
+        height, width, _ = values.shape
+        sizes = {"pixel": (1, 1), "row": (width, 1), "frame": (width, height)}
+        p, q = sizes.get(self.mode, self.patch)
+        xs = places(width, p, self.stride, self.padding, self.dilation)
+        ys = places(height, q, self.stride, self.padding, self.dilation)
+        edges = [(self.padding, self.padding)] * 2 + [(0, 0)]
+        rows = np.pad(values, edges)[ys[:, None, :, None], xs[None, :, None, :]]
+        return rows.reshape(len(ys) * len(xs), -1)
 
-    def matrices(self, data):
+    def inside(self):
+        return self.features(np.ones((*self.size[::-1], len(self.channels()))))
+
+    def channels(self):
+        return [c for c in PACKED.get(self.pixels, "RGB") if c != "x"]
+
+    def frames_of(self, data):
+        """Yields the channels of each frame, and the bound of their error."""
         for at in range(0, len(data), self.layout.size):
             frame = data[at:at + self.layout.size]
             if self.pixels in PACKED:
                 a = self.layout.channels(frame)[0].astype(float)
-                off = np.zeros_like(a)
+                yield a, np.zeros_like(a)
             else:
-                a, off = colours(self.layout, frame, self.colorimetry)
+                yield colours(self.layout, frame, self.colorimetry)
+
+    def matrices(self, data):
+        for a, off in self.frames_of(data):
             yield self.features(a), self.features(off)
+
+    def convolve(self, values, weight):
+        """Returns the convolution of rows x columns x channels with [out, in, height, width]: a
+        row for each place of the patch, from left to right, then down."""
+        edges = [(self.padding, self.padding)] * 2 + [(0, 0)]
+        values = np.pad(values, edges)
+        height, width = ((weight.shape[i] - 1) * self.dilation + 1 for i in (2, 3))
+        rows = range(0, values.shape[0] - height + 1, self.stride or weight.shape[2])
+        columns = range(0, values.shape[1] - width + 1, self.stride or weight.shape[3])
+        return np.array([
+            np.einsum("hwi,oihw->o", values[y:y + height:self.dilation,
+                                            x:x + width:self.dilation], weight)
+            for y in rows for x in columns])
 
 
 AUDIO = {"F32LE": "<f4", "F64LE": "<f8", "S16LE": "<i2", "S32LE": "<i4"}

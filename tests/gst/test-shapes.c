@@ -31,6 +31,22 @@ test_modes (void)
   check (&patched, GST_GEMMCL_FEATURE_MODE_PATCH, 24, GEMMCL_FEATURE_PATCH, 6);
 }
 
+/* As many patches as a convolution has positions. */
+static void
+test_convolution (void)
+{
+  GemmclImage image = patched;
+
+  image.patch_stride = 2;
+  check (&image, GST_GEMMCL_FEATURE_MODE_PATCH, 24, GEMMCL_FEATURE_PATCH, 4 * 3);
+  image.patch_padding = 3;
+  check (&image, GST_GEMMCL_FEATURE_MODE_PATCH, 24, GEMMCL_FEATURE_PATCH, 7 * 6);
+  /* A patch as wide and high as frame and padding are. */
+  image.patch_dilation = 5;
+  check (&image, GST_GEMMCL_FEATURE_MODE_PATCH, 24, GEMMCL_FEATURE_PATCH, 1 * 4);
+  check (&image, GST_GEMMCL_FEATURE_MODE_AUTO, 30, GEMMCL_FEATURE_ROW, 6);
+}
+
 static void
 test_auto (void)
 {
@@ -82,10 +98,18 @@ test_patch_errors (void)
 {
   const GemmclImage wide = {
       .format = GEMMCL_PIXEL_GRAY8, .width = 4, .height = 4, .patch_width = 5, .patch_height = 1};
+  const GemmclImage apart = {.format = GEMMCL_PIXEL_GRAY8,
+                             .width = 8,
+                             .height = 5,
+                             .patch_width = 3,
+                             .patch_height = 2,
+                             .patch_dilation = 4};
 
   check_error (&frame, GST_GEMMCL_FEATURE_MODE_PATCH, 3,
                (const gchar *[]){"patch-width and patch-height", NULL});
   check_error (&wide, GST_GEMMCL_FEATURE_MODE_PATCH, 5, (const gchar *[]){"5x1", "4x4", NULL});
+  check_error (&apart, GST_GEMMCL_FEATURE_MODE_PATCH, 6,
+               (const gchar *[]){"3x2", "patch-dilation=4", "8x5", "patch-padding=0", NULL});
   check_error (&wide, GST_GEMMCL_FEATURE_MODE_AUTO, 5,
                (const gchar *[]){"the patch is larger than the frame", NULL});
 }
@@ -109,6 +133,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/shapes/modes", test_modes);
+  g_test_add_func ("/shapes/convolution", test_convolution);
   g_test_add_func ("/shapes/auto", test_auto);
   g_test_add_func ("/shapes/none-fits", test_none_fits);
   g_test_add_func ("/shapes/several-fit", test_several_fit);
