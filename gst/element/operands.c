@@ -66,14 +66,15 @@ typedef struct {
   GstGemmclProblem problem;
   gboolean new_n;   /* caps are known, and N changes */
   GemmclPlan *plan; /* (nullable): the present plan, if it can use the new operand */
-  GemmclPrepared *prepared;
+  GemmclPrepared *prepared[GST_GEMMCL_N_OPERANDS];
 } Change;
 
 static void
 change_clear (Change *self)
 {
   gst_gemmcl_operands_clear (&self->operands);
-  g_clear_pointer (&self->prepared, gemmcl_prepared_free);
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    g_clear_pointer (&self->prepared[i], gemmcl_prepared_free);
   g_clear_object (&self->plan);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Change, change_clear)
@@ -149,15 +150,38 @@ check_downstream (GstGemmcl *self, const Change *change, GError **error)
                           "Downstream does not take its N = %zu, which makes %s.", gemm->n, text);
 }
 
-/* Packs and uploads the operand for the plan. The lock must not be held. */
+/* Packs and uploads the operand for the plan, and with a weight the bias that depends on it. The
+ * lock must not be held. */
 static gboolean
-prepare (Change *change, GError **error)
+prepare (Change *change, const GstGemmclSettings *settings, GError **error)
 {
+  const GstGemmclScaling *scaling = &change->problem.scaling;
+  const gboolean both = change->operand == GEMMCL_PLAN_B && scaling->folds_offset;
+  g_auto (GstGemmclOperands) folded = {{NULL}};
+
   if (!change->plan)
     return TRUE;
-  change->prepared = gemmcl_plan_prepare (change->plan, change->operand,
-                                          change->operands.matrix[change->operand], error);
-  return change->prepared != NULL;
+  gst_gemmcl_operands_copy (&folded, &change->operands);
+  if (!gst_gemmcl_scaling_fold (scaling, settings, &folded.weight, &folded.bias, error))
+    return FALSE;
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++) {
+    if (i != change->operand && !(both && i == GEMMCL_PLAN_BIAS))
+      continue;
+    change->prepared[i] = gemmcl_plan_prepare (change->plan, i, folded.matrix[i], error);
+    if (!change->prepared[i])
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static void
+keep_prepared_locked (GstGemmcl *self, Change *change)
+{
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    if (change->prepared[i]) {
+      g_clear_pointer (&self->operands.prepared[i], gemmcl_prepared_free);
+      self->operands.prepared[i] = g_steal_pointer (&change->prepared[i]);
+    }
 }
 
 /* Exchanges the operands at once if there are no caps yet; otherwise the streaming thread does
@@ -172,9 +196,8 @@ change_apply (Change *change, GstGemmcl *self, const gchar *where)
   } else {
     gst_gemmcl_operands_copy (&self->operands.next, &change->operands);
     self->operands.has_next = TRUE;
-    if (change->prepared && change->plan == self->slot.plan && !self->operands.next_replans) {
-      g_clear_pointer (&self->operands.prepared[change->operand], gemmcl_prepared_free);
-      self->operands.prepared[change->operand] = g_steal_pointer (&change->prepared);
+    if (change->plan && change->plan == self->slot.plan && !self->operands.next_replans) {
+      keep_prepared_locked (self, change);
     } else {
       clear_prepared_locked (self);
       self->operands.next_replans = TRUE;
@@ -200,7 +223,8 @@ set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const gchar *where, GErr
   g_mutex_lock (&self->lock);
   ok = change_init (&change, self, operand, matrix, error);
   g_mutex_unlock (&self->lock);
-  if (!ok || !check_downstream (self, &change, error) || !prepare (&change, error))
+  if (!ok || !check_downstream (self, &change, error) ||
+      !prepare (&change, &self->stream.settings, error))
     return FALSE;
   change_apply (&change, self, where);
   return TRUE;

@@ -71,14 +71,16 @@ job_new (GstGemmcl *self, gsize audio_m, GError **error)
 static GemmclPlan *
 create_plan (GstGemmclPlanJob *job, GError **error)
 {
-  const GstGemmclOperands *operands = &job->operands;
+  GstGemmclOperands *operands = &job->operands;
   g_autoptr (GemmclPlan) plan =
       gemmcl_plan_new (job->context, &job->problem.gemm, job->settings.kernel, error);
 
   if (!plan)
     return NULL;
   gemmcl_plan_auto_tune (plan, job->settings.auto_tune);
-  if (!gemmcl_plan_set_b (plan, operands->weight, error) ||
+  if (!gst_gemmcl_scaling_fold (&job->problem.scaling, &job->settings, &operands->weight,
+                                &operands->bias, error) ||
+      !gemmcl_plan_set_b (plan, operands->weight, error) ||
       (operands->bias && !gemmcl_plan_set_bias (plan, operands->bias, error)) ||
       (operands->addend && !gemmcl_plan_set_c (plan, operands->addend, error)))
     return NULL;

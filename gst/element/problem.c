@@ -375,7 +375,7 @@ gst_gemmcl_problem_get_largest (const GstGemmclProblem *self)
               fabs (most * gemm->a_scale + gemm->a_shift));
 }
 
-/* Needs the input of @self, from set_input(). */
+/* Needs the input and the scaling of @self. */
 static GemmclPrecision
 choose_precision (const GstGemmclProblem *self, GstGemmclPrecision wanted,
                   const GemmclMatrix *weight)
@@ -402,6 +402,42 @@ set_output (GstGemmclProblem *self, const GstGemmclFormat *output)
   }
 }
 
+/* Needs the input of @self. */
+static gboolean
+set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError **error)
+{
+  const guint channels =
+      self->gemm.a_image ? gemmcl_pixel_format_get_channels (self->a_image.format) : 0;
+
+  if (!gst_gemmcl_scaling_init (&self->scaling, settings, self->gemm.k, channels, error))
+    return FALSE;
+  self->gemm.a_scale = self->scaling.scale;
+  self->gemm.a_shift = self->scaling.offset;
+  self->gemm.bias |= self->scaling.folds_offset;
+  if (!self->scaling.folds_offset || self->a_image.features != GEMMCL_FEATURE_PATCH ||
+      self->a_image.patch_padding == 0)
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "patch-padding is %zu, but with a list as input-scale or input-offset "
+                          "the offset is a part of the bias, and the padding would not be 0. "
+                          "Expected patch-padding=0, input-offset=0, or a number for each.",
+                          self->a_image.patch_padding);
+}
+
+/* int8 keeps a scale for each column of a quantized weight, and none for its rows. Needs the
+ * precision and the scaling of @self. */
+static gboolean
+check_quantized (const GstGemmclProblem *self, const GemmclMatrix *weight, GError **error)
+{
+  if (!self->scaling.folds_scale || self->gemm.precision != GEMMCL_PRECISION_I8 ||
+      !gemmcl_matrix_get_scales (weight))
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "input-scale is a list, which a weight quantized to int8 cannot take up "
+                          "exactly. Expected a number as input-scale, a weight that is not "
+                          "quantized, or precision=f32.");
+}
+
 gboolean
 gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                          const GstGemmclFormat *output, const GstGemmclOperands *operands,
@@ -421,18 +457,18 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->gemm.k = k;
   self->gemm.trans_b = settings->transpose_weight;
   self->gemm.batch = settings->batch_size;
-  self->gemm.a_scale = settings->input_scale;
-  self->gemm.a_shift = settings->input_offset;
   self->gemm.addend = choose_addend (operands, n, feedback);
   self->gemm.bias = operands->bias != NULL;
   self->gemm.activation = settings->activation;
   self->gemm.row_outputs = settings->row_outputs;
   self->gemm.top_k = settings->top_k;
   set_input (self, input, settings, &shape);
+  if (!set_scaling (self, settings, error))
+    return FALSE;
   self->gemm.precision = choose_precision (self, settings->precision, operands->weight);
   if (output)
     set_output (self, output);
-  return TRUE;
+  return check_quantized (self, operands->weight, error);
 }
 
 void

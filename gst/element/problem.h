@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "element/fold.h"
 #include "element/formats.h"
 #include "element/properties.h"
 
@@ -60,6 +61,7 @@ typedef struct {
   GemmclGemm gemm; /* its images are those below: copy with gst_gemmcl_problem_copy() */
   GemmclImage a_image;
   GemmclImage d_image;
+  GstGemmclScaling scaling; /* of the input, partly by the operands */
 } GstGemmclProblem;
 
 /**
@@ -72,7 +74,8 @@ typedef struct {
  * @feedback: use the previous output as C if there is no addend
  *
  * Returns: %FALSE with #GEMMCL_ERROR_SHAPE if gst_gemmcl_shape_of_format() fails, if bias or addend
- *   do not fit the weight, or if top-k is larger than N
+ *   do not fit the weight, if top-k is larger than N, or if input-scale and input-offset fail in
+ *   gst_gemmcl_scaling_init() or do not go with the patches or the quantized weight
  */
 gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,

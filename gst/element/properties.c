@@ -170,11 +170,14 @@ static const Property table[] = {
      SETTING (top_k), 5, 1, GEMMCL_MAX_TOP_K},
     {"input-scale", "Input scale",
      "Factor of the input: A = sample * input-scale + input-offset. A sample is the stored number: "
-     "0 to 255 for most video, -32768 to 32767 for S16LE",
-     READY, DOUBLE, SETTING (input_scale), 1.0, UNLIMITED},
+     "0 to 255 for most video, -32768 to 32767 for S16LE. Either a number, such as 0.5, or a list, "
+     "such as <0.5,0.25,1>: a number for each channel of a pixel, or for each of the K elements of "
+     "a row. A list becomes a part of the weight",
+     READY, STRING, SETTING (input_scale), .text = "1"},
     {"input-offset", "Input offset",
-     "Added to the scaled input: A = sample * input-scale + input-offset", READY, DOUBLE,
-     SETTING (input_offset), 0.0, UNLIMITED},
+     "Added to the scaled input: A = sample * input-scale + input-offset. A number or a list, like "
+     "input-scale. A list becomes a part of the bias, so it needs alpha=1 and patch-padding=0",
+     READY, STRING, SETTING (input_offset), .text = "0"},
     {"kernel", "Kernel",
      "Name of a kernel, as \"gemmcl kernels\" lists them; auto: the fastest that is known for the "
      "device and the sizes",

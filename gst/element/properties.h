@@ -47,9 +47,9 @@ typedef struct {
   guint tensor_index;
   guint row_outputs; /* of GemmclRowOutput */
   guint top_k;
-  gdouble input_scale;
-  gdouble input_offset;
-  const gchar *kernel; /* interned */
+  const gchar *input_scale; /* interned, like all strings here; see fold.h */
+  const gchar *input_offset;
+  const gchar *kernel;
   GemmclAutoTune auto_tune;
   guint batch_size;
   guint queue_depth;

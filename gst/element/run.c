@@ -202,6 +202,19 @@ check_beta (GstGemmcl *self, gsize m, GError **error)
       self->scalars.beta, self->stream.settings.batch_size);
 }
 
+/* alpha does not scale the bias, and offsets that are a part of the bias belong to A. */
+static gboolean
+check_alpha (GstGemmcl *self, GError **error)
+{
+  if (self->scalars.alpha == 1.0 || !self->slot.problem.scaling.folds_offset)
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "alpha is %g, but with a list as input-scale or input-offset the offset "
+                          "is a part of the bias, which alpha does not scale. Expected alpha=1, "
+                          "input-offset=0, or a number for each.",
+                          self->scalars.alpha);
+}
+
 static gboolean
 open_inputs (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBuffer *const *inputs,
              GError **error)
@@ -395,7 +408,8 @@ submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *ou
       (!self->slot.plan && !gst_gemmcl_make_plan (self, 0, error)))
     return FALSE;
   run.m = gst_gemmcl_get_m (self, inputs[0], error);
-  if (run.m == 0 || !make_room (self, run.m, error) || !check_beta (self, run.m, error))
+  if (run.m == 0 || !make_room (self, run.m, error) || !check_alpha (self, error) ||
+      !check_beta (self, run.m, error))
     return FALSE;
   run.batch = n;
   run.alpha = self->scalars.alpha;

@@ -46,7 +46,8 @@ class Case:
     torch: as PyTorch's [out, in, kh, kw], by the line of docs/element.md.
     addend is "", "row" or "matrix"; spread is the range of the weight's elements. precision is what
     is asked for; with a file that states it, it is not, and the element is to find it. A kernel
-    that is named computes in the precision, or is refused: without one f32 may answer."""
+    that is named computes in the precision, or is refused: without one f32 may answer. scale and
+    offset are numbers, or tuples of one for each channel or for each column of A."""
 
     medium: object
     n: int
@@ -58,8 +59,8 @@ class Case:
     alpha: float = 1.0
     beta: float = 0.0
     activation: str = "none"
-    scale: float = 1.0
-    offset: float = 0.0
+    scale: object = 1.0
+    offset: object = 0.0
     batch: int = 1
     spread: tuple = (-0.4, 0.9)
     precision: str = "f32"
@@ -84,6 +85,7 @@ def tensors(kind, dims, n, **rest):
     return Case(medium(kind, dims, **own), n, Floats(), **rest)
 
 
+IMAGENET = (0.017125, 0.017507, 0.017429)  # as models of photographs scale R, G and B
 LEVELS = {"scale": 1 / 255, "spread": (-1, 1)}  # for activations, which are dull far from 0
 
 CASES = [
@@ -130,6 +132,20 @@ CASES = [
           scale=1 / 65535, offset=0.25, transpose=True, spread=(-1, 1)),
     video("RGB", (11, 7), 64, Floats(), mode="patch", patch=(3, 3), stride=2, padding=1,
           offset=-0.5, precision="i8", **LEVELS),
+    # A scale and an offset for each channel, or for each column of A.
+    video("RGB", (13, 7), 3, "RGB", scale=(0.5, 1.25, -0.75), offset=(40.0, -7.5, 90.0), bias=10),
+    video("xBGR", (12, 9), 20, Floats(), mode="patch", patch=(4, 3), weight="torch", scale=IMAGENET,
+          offset=(-2.118, -2.036, -1.804), activation="gelu", bias=1, spread=(-1, 1)),
+    video("NV12", (13, 10), 8, Floats(), mode="patch", patch=(3, 3), stride=2, padding=1,
+          weight="torch", scale=IMAGENET, colorimetry="bt601", spread=(-1, 1)),
+    video("GRAY8", (5, 6), 4, Floats(), mode="row", offset=(1.0, -2.0, 3.0, 0.0, 0.5),
+          weight="npy f8", transpose=True, frames=4, batch=2, **LEVELS),
+    video("RGBA", (6, 5), 9, Floats(), mode="row", scale=(0.5, 0.25, 1.0, 2.0), offset=0.25,
+          addend="row", beta=0.5, frames=3, weight="npy f2"),
+    audio("S16LE", 2, 2, scale=(0.5, 2.0), alpha=0.75),
+    tensors("float32", "5:6", 7, scale=(1.0, -2.0, 0.0, 4.0, 0.1),
+            offset=(0.0, 1.0, 0.0, -1.0, 2.0), transpose=True, activation="softmax", count=4,
+            spread=(-1, 1)),
     # C, activations, batches, strides.
     video("RGB", (10, 6), 3, "RGB", frames=4, alpha=0.6, beta=0.5),
     video("GRAY8", (9, 5), 4, Floats(), frames=4, beta=-0.7, bias=1, **LEVELS),
@@ -313,12 +329,16 @@ def draw_operands(case, rng, directory, shape):
     return words, values
 
 
+def write_list(value):
+    return f"<{', '.join(map(repr, value))}>" if isinstance(value, tuple) else repr(value)
+
+
 def get_properties(case):
     words = [f"batch-size={case.batch}", f"activation={case.activation}", f"kernel={case.kernel}",
              *case.medium.properties()]
     for name, value in [("alpha", case.alpha), ("beta", case.beta), ("input-scale", case.scale),
                         ("input-offset", case.offset)]:
-        words.append(f"{name}={value!r}")
+        words.append(f"{name}={write_list(value)}")
     if case.transpose:
         words.append("transpose-weight=true")
     if case.precision != "f32" and case.weight not in STATING:
@@ -352,16 +372,20 @@ def check(case, values, inputs, sink, data):
     except ValueError as error:
         return str(error)
     operands = {name: values[name] for name in values if name != "c"}
-    scale, offset, inside = f32(case.scale), f32(case.offset), case.medium.inside()
-    rounding = (1 - inside) * 2 * UNIT_ROUNDOFF * abs(offset)  # of the zeros of padding
+    inside, k = case.medium.inside(), len(values["b"])
+    lists = isinstance(case.scale, tuple) or isinstance(case.offset, tuple)
+    # Lists are taken as float64, and as often as they are shorter than a row.
+    scale, offset = (np.resize(x, k) if lists else f32(x) for x in (case.scale, case.offset))
     previous, previous_off = None, 0.0
     for number, ((a, off), found) in enumerate(zip(inputs, outputs)):
         c, c_off = values.get("c", 0.0), 0.0
         if not case.addend and previous is not None and previous.shape == found.shape:
             c, c_off = previous, previous_off
-        expected, bound = solve(inside * (a * scale + offset), off * abs(scale) + rounding,
-                                c=c, c_off=c_off, alpha=case.alpha, beta=case.beta,
-                                activation=case.activation,
+        off = off * abs(scale) + (1 - inside) * 2 * UNIT_ROUNDOFF * abs(offset)
+        if lists:  # sums of what is scaled, and of the offsets
+            off = off + (k + 8) * UNIT_ROUNDOFF * (abs(a * scale) + abs(offset))
+        expected, bound = solve(inside * (a * scale + offset), off, c=c, c_off=c_off,
+                                alpha=case.alpha, beta=case.beta, activation=case.activation,
                                 precision=STATING.get(case.weight, case.precision), **operands)
         wrong = compare(found, expected, bound)
         if wrong:

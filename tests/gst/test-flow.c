@@ -50,6 +50,11 @@ static const Script scripts[] = {
     {"/change/same-shape", "gemmcl weight=[[1],[2]] bias=[0]", PAIR, NULL,
      "1 1; > 3; weight=[[10],[20]]; 1 1; > 30; bias=[5]; 1 1; > 35; bias=; 1 1; > 30; addend=[7]; "
      "beta=1; 1 1; > 37; addend=[8]; 1 1; > 38"},
+    /* 2 x + 1 and 3 x - 1: the offsets are a part of the bias, so it changes with the weight. */
+    {"/change/lists", "gemmcl weight=[[1],[2]] input-scale=<2,3> input-offset=<1,-1>", PAIR, NULL,
+     "1 1; > 7; weight=[[10],[20]]; 1 1; > 70; bias=[5]; 1 0; > 15; weight=[[1],[3]]; 1 1; > 14; "
+     "bias=; 1 1; > 9; weight=[[1,0],[0,1]]; 1 1; > 3 2; alpha=2; "
+     "fail alpha|is|2,|but|with|a|list 1 1"},
     {"/change/other-n", "gemmcl weight=[[1],[2]]", PAIR, NULL,
      "1 1; > 3; weight=[[1,2,3],[4,5,6]]; bias=[1,1,1]; 1 1; > 6 8 10"},
     {"/change/refused", "gemmcl weight=[[1],[2]] bias=[1]", PAIR, NULL,

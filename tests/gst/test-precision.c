@@ -236,10 +236,12 @@ test_range (void)
 
   g_assert_no_error (error);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    const GstGemmclSettings settings = {.input_scale = cases[i].scale,
-                                        .input_offset = cases[i].offset,
-                                        .feature_mode = GST_GEMMCL_FEATURE_MODE_PIXEL,
-                                        .batch_size = 1};
+    gchar scale[G_ASCII_DTOSTR_BUF_SIZE], offset[G_ASCII_DTOSTR_BUF_SIZE];
+    const GstGemmclSettings settings = {
+        .input_scale = g_ascii_dtostr (scale, sizeof scale, cases[i].scale),
+        .input_offset = g_ascii_dtostr (offset, sizeof offset, cases[i].offset),
+        .feature_mode = GST_GEMMCL_FEATURE_MODE_PIXEL,
+        .batch_size = 1};
     g_autoptr (GstCaps) caps = gst_caps_from_string (cases[i].caps);
     GstGemmclProblem problem;
     GstGemmclFormat format;
@@ -249,6 +251,47 @@ test_range (void)
     g_assert_true (
         gst_gemmcl_problem_init (&problem, &format, NULL, &operands, &settings, 4, FALSE, &error));
     g_assert_cmpint (problem.gemm.precision, ==, cases[i].expected);
+  }
+}
+
+/* int8 with scales of columns takes offsets up, but no scales of rows. */
+static void
+test_quantized_lists (void)
+{
+  static const struct {
+    const gchar *scale, *offset;
+    GstGemmclPrecision precision;
+    gboolean fits;
+  } cases[] = {
+      {"<1,2>", "0", GST_GEMMCL_PRECISION_AUTO, FALSE},
+      {"<1,2>", "0", GST_GEMMCL_PRECISION_I8, FALSE},
+      {"<1,2>", "0", GST_GEMMCL_PRECISION_F32, TRUE},
+      {"<2,2>", "<1,2>", GST_GEMMCL_PRECISION_AUTO, TRUE},
+  };
+  static const gint8 bytes[2] = {1, 2};
+  static const gfloat scale = 0.5;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GemmclMatrix) b = gemmcl_matrix_new (GEMMCL_TYPE_I8, 2, 1, bytes, &error);
+  g_autoptr (GemmclMatrix) scales = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, 1, &scale, &error);
+  g_auto (GstGemmclOperands)
+      operands = {.weight = gemmcl_matrix_new_quantized (b, scales, NULL, &error)};
+  g_autoptr (GstCaps) caps = gst_caps_from_string (AUDIO ("F32LE", "2"));
+  GstGemmclFormat format;
+
+  g_assert_no_error (error);
+  g_assert_true (gst_gemmcl_format_from_caps (&format, caps, &error));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const GstGemmclSettings settings = {.input_scale = cases[i].scale,
+                                        .input_offset = cases[i].offset,
+                                        .precision = cases[i].precision,
+                                        .batch_size = 1};
+    GstGemmclProblem problem;
+
+    g_assert_cmpint (
+        gst_gemmcl_problem_init (&problem, &format, NULL, &operands, &settings, 4, FALSE, &error),
+        ==, cases[i].fits);
+    g_assert_true (cases[i].fits || strstr (error->message, "precision=f32"));
+    g_clear_error (&error);
   }
 }
 
@@ -281,6 +324,7 @@ main (int argc, char **argv)
 {
   stream_test_init (&argc, &argv);
   g_test_add_func ("/precision/range", test_range);
+  g_test_add_func ("/precision/quantized-lists", test_quantized_lists);
   stream_add_test ("/precision/infinite", test_infinite);
   stream_add_test ("/precision/named", test_named);
   stream_add_test ("/precision/addresses", test_addresses);
