@@ -7,9 +7,12 @@
 static const gchar *const names[GST_GEMMCL_N_OPERANDS] = {"weight", "bias", "addend"};
 
 static gboolean
-load (GemmclPlanOperand operand, const gchar *where, GemmclMatrix **matrix, GError **error)
+load (GemmclPlanOperand operand, const GstGemmclSource *source, GemmclMatrix **matrix,
+      GError **error)
 {
-  *matrix = NULL;
+  const gchar *where = source->where;
+
+  *matrix = source->matrix ? gemmcl_matrix_ref (source->matrix) : NULL;
   if (!where || !*where)
     return TRUE;
   *matrix = gemmcl_matrix_load (where, error);
@@ -24,9 +27,9 @@ gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
   g_auto (GstGemmclOperands) loaded = {{NULL}};
 
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++) {
-    g_autofree gchar *where = gst_gemmcl_get_where (self, i);
+    g_auto (GstGemmclSource) source = gst_gemmcl_get_source (self, i);
 
-    if (!load (i, where, &loaded.matrix[i], error))
+    if (!load (i, &source, &loaded.matrix[i], error))
       return FALSE;
   }
   g_mutex_lock (&self->lock);
@@ -187,7 +190,7 @@ keep_prepared_locked (GstGemmcl *self, Change *change)
 /* Exchanges the operands at once if there are no caps yet; otherwise the streaming thread does
  * before its next buffer. */
 static void
-change_apply (Change *change, GstGemmcl *self, const gchar *where)
+change_apply (Change *change, GstGemmcl *self, const GstGemmclSource *source)
 {
   g_mutex_lock (&self->lock);
   if (!self->stream.configured && !self->operands.held) {
@@ -203,21 +206,22 @@ change_apply (Change *change, GstGemmcl *self, const gchar *where)
       self->operands.next_replans = TRUE;
     }
   }
-  gst_gemmcl_set_where (self, change->operand, where);
+  gst_gemmcl_set_source (self, change->operand, source);
   g_mutex_unlock (&self->lock);
 }
 
 static gboolean
-set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const gchar *where, GError **error)
+set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *source,
+            GError **error)
 {
   GemmclMatrix *matrix;
   g_auto (Change) change = {0};
   gboolean ok;
 
-  if (!load (operand, where, &matrix, error))
+  if (!load (operand, source, &matrix, error))
     return FALSE;
   if (!matrix && !has_operand (self, operand)) {
-    gst_gemmcl_set_where (self, operand, where);
+    gst_gemmcl_set_source (self, operand, source);
     return TRUE;
   }
   g_mutex_lock (&self->lock);
@@ -226,7 +230,7 @@ set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const gchar *where, GErr
   if (!ok || !check_downstream (self, &change, error) ||
       !prepare (&change, &self->stream.settings, error))
     return FALSE;
-  change_apply (&change, self, where);
+  change_apply (&change, self, source);
   return TRUE;
 }
 
@@ -239,16 +243,16 @@ is_open (GstGemmcl *self)
 }
 
 void
-gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const gchar *where)
+gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *source)
 {
   g_autoptr (GError) error = NULL;
   g_autofree gchar *consequence = NULL;
 
   g_mutex_lock (&self->operands.change_lock);
   if (is_open (self))
-    set_loaded (self, operand, where, &error);
+    set_loaded (self, operand, source, &error);
   else
-    gst_gemmcl_set_where (self, operand, where);
+    gst_gemmcl_set_source (self, operand, source);
   g_mutex_unlock (&self->operands.change_lock);
   if (!error)
     return;

@@ -31,15 +31,16 @@ void gst_gemmcl_operands_close (GstGemmcl *self);
 
 /**
  * gst_gemmcl_operand_set:
- * @where: (nullable): as for gemmcl_matrix_load(); %NULL or "" for none
+ * @source: copied; none if both fields are %NULL or the text is ""
  *
- * Sets an operand's property. Any thread. In the state NULL it only stores @where. Otherwise it
+ * Sets an operand's properties. Any thread. In the state NULL it only stores @source. Otherwise it
  * loads, packs and uploads the matrix, without holding a lock that a buffer or a query takes. The
  * streaming thread uses the matrix from the next buffer on, after negotiation if its shape differs.
  * A matrix is refused if it cannot be loaded, does not fit the caps, or leads to an output that
  * downstream does not accept; a warning is posted and the old one stays.
  */
-void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const gchar *where);
+void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand,
+                             const GstGemmclSource *source);
 
 /** gst_gemmcl_operands_forget_prepared: Drops the operands that were prepared for a replaced plan;
  * waiting operands then need a new plan. Needs the lock of the element. */

@@ -8,6 +8,9 @@
 
 #include <gobject/gvaluecollector.h>
 
+#include "element/values.h"
+#include "memory/error.h"
+
 #define MATRIX_GRAMMAR                                                                             \
   "the path or file: URI of a .npy file, x.safetensors#name, x.raw#f32:ROWSxCOLS, or numbers as "  \
   "in [[1,2],[3,4]]"
@@ -26,6 +29,9 @@ typedef enum {
   ENUM,
   FLAGS,
   OPERAND, /* a string; setting it loads a matrix, also while playing */
+  ROWS,    /* the same as an array of arrays of doubles */
+  VECTOR,  /* as an array of doubles */
+  BOXED,   /* as a GemmclMatrix */
   STATS,   /* read-only; no field */
 } Kind;
 
@@ -111,19 +117,35 @@ static const Property table[] = {
      "B, the matrix of K rows and N columns: " MATRIX_GRAMMAR
      ". Required. If it is set while playing, the next buffer uses it, and another N renegotiates "
      "the output. A weight that does not fit is refused with a warning, and the old one stays",
-     PLAYING, OPERAND, FIELD (where[GEMMCL_PLAN_B])},
+     PLAYING, OPERAND, FIELD (source[GEMMCL_PLAN_B].where)},
+    {"weight-matrix", "Weight matrix",
+     "The weight as an array of rows, as in <<1.0,2.0>,<3.0,4.0>>, instead of weight. Default: "
+     "none. May be set while playing, like weight",
+     PLAYING, ROWS, FIELD (source[GEMMCL_PLAN_B].matrix)},
+    {"weight-boxed", "Weight, boxed",
+     "The weight as a GemmclMatrix of any type, which is shared, instead of weight. Default: none. "
+     "May be set while playing, like weight",
+     PLAYING, BOXED, FIELD (source[GEMMCL_PLAN_B].matrix)},
     {"transpose-weight", "Transpose weight",
      "Whether the weight is stored as N rows of K numbers, as by Linear layers of PyTorch", READY,
      BOOLEAN, SETTING (transpose_weight), FALSE},
     {"bias", "Bias",
      "Vector of N numbers that is added to each row of D: " MATRIX_GRAMMAR
      ". Default: none. May be set while playing, like weight",
-     PLAYING, OPERAND, FIELD (where[GEMMCL_PLAN_BIAS])},
+     PLAYING, OPERAND, FIELD (source[GEMMCL_PLAN_BIAS].where)},
+    {"bias-vector", "Bias vector",
+     "The bias as an array, as in <1.0,2.0>, instead of bias. Default: none. May be set while "
+     "playing, like weight",
+     PLAYING, VECTOR, FIELD (source[GEMMCL_PLAN_BIAS].matrix)},
+    {"bias-boxed", "Bias, boxed",
+     "The bias as a GemmclMatrix of any type, which is shared, instead of bias. Default: none. May "
+     "be set while playing, like weight",
+     PLAYING, BOXED, FIELD (source[GEMMCL_PLAN_BIAS].matrix)},
     {"addend", "Addend",
      "C, of M x N or 1 x N numbers (audio: 1 x N): " MATRIX_GRAMMAR
      ". It is scaled by beta, so with beta=0 it is not added. Default: none; C is then the "
      "previous output. May be set while playing, like weight",
-     PLAYING, OPERAND, FIELD (where[GEMMCL_PLAN_C])},
+     PLAYING, OPERAND, FIELD (source[GEMMCL_PLAN_C].where)},
     {"alpha", "Alpha", "Factor of A * B", CONTROL, DOUBLE, FIELD (scalars.alpha), 1.0, UNLIMITED},
     {"beta", "Beta",
      "Factor of C: of the addend or, if none is set, of the previous output. 0: C is not read. The "
@@ -258,20 +280,66 @@ set_field (GstGemmcl *self, const Property *property, const GValue *value)
   *(const gchar **)field = g_intern_string (text && *text ? text : property->text);
 }
 
+static gboolean
+is_of_operand (const Property *property)
+{
+  return property->kind >= OPERAND && property->kind <= BOXED;
+}
+
+static GemmclPlanOperand
+get_operand (const Property *property)
+{
+  return (GemmclPlanOperand)((property->field - FIELD (source)) / sizeof (GstGemmclSource));
+}
+
+static void
+set_operand (GstGemmcl *self, const Property *property, const GValue *value)
+{
+  g_autoptr (GemmclMatrix) matrix = NULL;
+  g_autoptr (GError) error = NULL;
+  GstGemmclSource source = {NULL};
+
+  if (property->kind == OPERAND)
+    source.where = (gchar *)g_value_get_string (value);
+  else if (property->kind == BOXED)
+    source.matrix = g_value_get_boxed (value);
+  else
+    source.matrix = matrix = gst_gemmcl_matrix_from_array (value, &error);
+  if (!error) {
+    gst_gemmcl_operand_set (self, get_operand (property), &source);
+    return;
+  }
+  g_prefix_error (&error, "The new %s is refused and the old one stays. ", property->name);
+  gst_gemmcl_post (self, GST_MESSAGE_WARNING, NULL, error);
+}
+
 static void
 set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec G_GNUC_UNUSED)
 {
   GstGemmcl *self = GST_GEMMCL (object);
   const Property *property = &table[id - 1];
 
-  if (property->kind == OPERAND) {
-    gst_gemmcl_operand_set (self, (property->field - FIELD (where)) / sizeof (gchar *),
-                            g_value_get_string (value));
+  if (is_of_operand (property)) {
+    set_operand (self, property, value);
     return;
   }
   GST_OBJECT_LOCK (self);
   set_field (self, property, value);
   GST_OBJECT_UNLOCK (self);
+}
+
+/* Arrays may be large, so the object's lock is not held. */
+static void
+get_operand_value (GstGemmcl *self, const Property *property, GValue *value)
+{
+  g_auto (GstGemmclSource) source = gst_gemmcl_get_source (self, get_operand (property));
+
+  if (property->kind == OPERAND)
+    g_value_set_string (value, source.where);
+  else if (property->kind == BOXED)
+    g_value_set_boxed (value, source.matrix);
+  else
+    gst_gemmcl_matrix_to_array (source.matrix, property->kind == VECTOR, value);
 }
 
 /* With the object's lock held. */
@@ -314,6 +382,10 @@ get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec G_GNUC
     g_value_take_boxed (value, gst_gemmcl_stats_new (self));
     return;
   }
+  if (is_of_operand (property)) {
+    get_operand_value (self, property, value);
+    return;
+  }
   GST_OBJECT_LOCK (self);
   get_field_value (self, property, value);
   GST_OBJECT_UNLOCK (self);
@@ -327,6 +399,14 @@ register_type (const Property *p)
 
   gst_type_mark_as_plugin_api (type, 0);
   return type;
+}
+
+static GParamSpec *
+create_vector (const gchar *name, const gchar *nick, const gchar *blurb, GParamFlags flags)
+{
+  return gst_param_spec_array (
+      name, nick, blurb,
+      g_param_spec_double ("element", "Element", "An element", UNLIMITED, 0.0, flags), flags);
 }
 
 static GParamSpec *
@@ -347,6 +427,13 @@ create_spec (const Property *p)
     return g_param_spec_enum (p->name, p->nick, p->blurb, register_type (p), p->initial, flags);
   case FLAGS:
     return g_param_spec_flags (p->name, p->nick, p->blurb, register_type (p), p->initial, flags);
+  case ROWS:
+    return gst_param_spec_array (p->name, p->nick, p->blurb,
+                                 create_vector ("row", "A row", "", flags), flags);
+  case VECTOR:
+    return create_vector (p->name, p->nick, p->blurb, flags);
+  case BOXED:
+    return g_param_spec_boxed (p->name, p->nick, p->blurb, GEMMCL_TYPE_MATRIX, flags);
   case STATS:
     return g_param_spec_boxed (p->name, p->nick, p->blurb, GST_TYPE_STRUCTURE,
                                flags & ~G_PARAM_WRITABLE);
@@ -374,7 +461,7 @@ gst_gemmcl_properties_init (GstGemmcl *self)
   for (guint i = 0; i < G_N_ELEMENTS (table); i++) {
     GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (self), table[i].name);
 
-    if (table[i].kind != OPERAND && table[i].kind != STATS)
+    if (!is_of_operand (&table[i]) && table[i].kind != STATS)
       set_field (self, &table[i], g_param_spec_get_default_value (spec));
   }
 }
@@ -383,7 +470,7 @@ void
 gst_gemmcl_properties_clear (GstGemmcl *self)
 {
   for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-    g_clear_pointer (&self->properties.where[i], g_free);
+    gst_gemmcl_source_clear (&self->properties.source[i]);
 }
 
 GstGemmclSettings
@@ -402,21 +489,40 @@ gst_gemmcl_get_scalars (GstGemmcl *self)
   return self->properties.scalars;
 }
 
-gchar *
-gst_gemmcl_get_where (GstGemmcl *self, GemmclPlanOperand operand)
+void
+gst_gemmcl_source_clear (GstGemmclSource *self)
+{
+  g_clear_pointer (&self->where, g_free);
+  g_clear_pointer (&self->matrix, gemmcl_matrix_unref);
+}
+
+static GstGemmclSource
+copy_source (const GstGemmclSource *self)
+{
+  return (GstGemmclSource){
+      .where = g_strdup (self->where),
+      .matrix = self->matrix ? gemmcl_matrix_ref (self->matrix) : NULL,
+  };
+}
+
+GstGemmclSource
+gst_gemmcl_get_source (GstGemmcl *self, GemmclPlanOperand operand)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
 
-  return g_strdup (self->properties.where[operand]);
+  return copy_source (&self->properties.source[operand]);
 }
 
 void
-gst_gemmcl_set_where (GstGemmcl *self, GemmclPlanOperand operand, const gchar *where)
+gst_gemmcl_set_source (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *source)
 {
+  GstGemmclSource old;
+
   GST_OBJECT_LOCK (self);
-  g_free (self->properties.where[operand]);
-  self->properties.where[operand] = g_strdup (where);
+  old = self->properties.source[operand];
+  self->properties.source[operand] = copy_source (source);
   GST_OBJECT_UNLOCK (self);
+  gst_gemmcl_source_clear (&old);
 }
 
 GemmclDeviceQuery

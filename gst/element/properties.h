@@ -56,6 +56,15 @@ typedef struct {
   gint64 batch_timeout; /* ns; 0: no timeout; -1: the duration of batch_size buffers */
 } GstGemmclSettings;
 
+/** GstGemmclSource: An operand as its properties have it. At most one field is not %NULL. */
+typedef struct {
+  gchar *where;         /* as for gemmcl_matrix_load() */
+  GemmclMatrix *matrix; /* a value that an application set */
+} GstGemmclSource;
+
+void gst_gemmcl_source_clear (GstGemmclSource *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclSource, gst_gemmcl_source_clear)
+
 /** GstGemmclScalars: The factors of a run. */
 typedef struct {
   gdouble alpha;
@@ -65,8 +74,8 @@ typedef struct {
 /** GstGemmclProperties: All properties, as they were last set. Guarded by the object lock of the
  * element, which properties.c takes. */
 typedef struct {
-  gchar *where[GST_GEMMCL_N_OPERANDS]; /* the text of each operand's property; owned */
-  GstGemmclSettings settings;          /* for the next start */
+  GstGemmclSource source[GST_GEMMCL_N_OPERANDS];
+  GstGemmclSettings settings; /* for the next start */
   GstGemmclScalars scalars;
   GemmclDeviceQuery query; /* the strings are interned */
 } GstGemmclProperties;
@@ -86,12 +95,14 @@ GstGemmclSettings gst_gemmcl_get_settings (GstGemmcl *self);
 /** gst_gemmcl_get_scalars: Returns: the present alpha and beta. Any thread. */
 GstGemmclScalars gst_gemmcl_get_scalars (GstGemmcl *self);
 
-/** gst_gemmcl_get_where: Returns: (transfer full) (nullable): the text of an operand's property.
- * Any thread. */
-gchar *gst_gemmcl_get_where (GstGemmcl *self, GemmclPlanOperand operand);
+/** gst_gemmcl_get_source: Returns: (transfer full): the value of an operand's properties. Any
+ * thread. */
+GstGemmclSource gst_gemmcl_get_source (GstGemmcl *self, GemmclPlanOperand operand);
 
-/** gst_gemmcl_set_where: Sets the text of an operand's property only. Any thread. */
-void gst_gemmcl_set_where (GstGemmcl *self, GemmclPlanOperand operand, const gchar *where);
+/** gst_gemmcl_set_source: Makes a copy of @source the value of an operand's properties, and nothing
+ * else. Any thread. */
+void gst_gemmcl_set_source (GstGemmcl *self, GemmclPlanOperand operand,
+                            const GstGemmclSource *source);
 
 /** gst_gemmcl_get_device_query: Returns: the query for the device that the properties name; its
  * strings are interned. Any thread. */

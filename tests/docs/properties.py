@@ -12,7 +12,7 @@ import sys
 
 INHERITED = {"name", "parent", "qos"}
 # gst-inspect-1.0's words for "none" and for an empty cell of the table.
-NOTHING = {"null", "", '""', "(NULL)"}
+NOTHING = {"null", "", '""', "(NULL)", "<>"}
 
 
 def documented(path):
@@ -59,7 +59,7 @@ def flaws(said):
         yield "flags"
     if "writable" in rest and "changeable" not in rest:
         yield "when it may be changed"
-    if "writable" in rest and "Default:" not in rest:
+    if "writable" in rest and "Boxed" not in rest and "Default:" not in rest:
         yield "a default"
     if re.search(r"Integer|Double", rest) and "Range:" not in rest:
         yield "a range"
@@ -69,7 +69,7 @@ def flaws(said):
 
 def same(documented_value, value):
     if documented_value in ("none", ""):
-        return value in NOTHING or value == "none" or documented_value == ""
+        return value.replace(" ", "") in NOTHING or value == "none" or documented_value == ""
     try:
         return float(documented_value) == float(value.split()[0])
     except (ValueError, IndexError):

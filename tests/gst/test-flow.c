@@ -55,6 +55,10 @@ static const Script scripts[] = {
      "1 1; > 7; weight=[[10],[20]]; 1 1; > 70; bias=[5]; 1 0; > 15; weight=[[1],[3]]; 1 1; > 14; "
      "bias=; 1 1; > 9; weight=[[1,0],[0,1]]; 1 1; > 3 2; alpha=2; "
      "fail alpha|is|2,|but|with|a|list 1 1"},
+    {"/change/values", "gemmcl weight-matrix=<<1,2>,<3,4>> bias-vector=<0.5,0>", PAIR, NULL,
+     "1 1; > 4.5 6; bias-vector=<>; weight-matrix=<<10>,<20>>; bias-vector=<1>; 1 1; > 31; "
+     "weight=[[1],[1]]; 1 1; > 3; bias-vector=<>; 1 1; > 2; ready; weight-matrix=<<7>,<8>>; play; "
+     "1 1; > 15"},
     {"/change/other-n", "gemmcl weight=[[1],[2]]", PAIR, NULL,
      "1 1; > 3; weight=[[1,2,3],[4,5,6]]; bias=[1,1,1]; 1 1; > 6 8 10"},
     {"/change/refused", "gemmcl weight=[[1],[2]] bias=[1]", PAIR, NULL,
@@ -322,6 +326,47 @@ test_several_tensors (void)
   }
 }
 
+/* Matrices from code are shared; what does not fit is refused, and the old one stays. */
+static void
+test_values (void)
+{
+  static const gint8 bytes[2] = {3, 4};
+  static const gfloat ones[2] = {1, 1};
+  g_autoptr (GemmclMatrix) weight = gemmcl_matrix_new (GEMMCL_TYPE_I8, 2, 1, bytes, NULL);
+  g_autoptr (GemmclMatrix) vector = gemmcl_matrix_new (GEMMCL_TYPE_I8, 1, 1, bytes, NULL);
+  g_autoptr (Stream) stream = stream_new ("gemmcl");
+  const GemmclMatrix *found;
+  g_autofree gchar *text = NULL;
+  GParamSpec *spec =
+      g_object_class_find_property (G_OBJECT_GET_CLASS (stream->element), "weight-matrix");
+  g_auto (GValue) rows = G_VALUE_INIT, expected = G_VALUE_INIT;
+
+  g_object_set (stream->element, "weight-boxed", weight, "bias-boxed", vector, NULL);
+  g_assert_true (stream_play (stream, PAIR, NULL));
+  for (guint i = 0; i < 3; i++) {
+    g_autoptr (GstBuffer) output = stream_run (stream, buffer_new (ones, sizeof ones));
+
+    assert_floats (output, (gdouble[]){10}, 1, 0);
+    if (i == 0) {
+      g_object_set (stream->element, "weight-boxed", vector, NULL);
+      stream_assert_message (stream, GST_MESSAGE_WARNING, NULL, "K = 2|has K = 1");
+    } else if (i == 1) {
+      gst_util_set_object_arg (G_OBJECT (stream->element), "weight-matrix", "<<1>,<2,3>>");
+      stream_assert_message (stream, GST_MESSAGE_WARNING, NULL,
+                             "weight-matrix|old one stays|Row 1");
+    }
+  }
+  g_object_get (stream->element, "weight-boxed", &found, "weight", &text, NULL);
+  g_assert_true (found == weight);
+  gemmcl_matrix_unref ((GemmclMatrix *)found);
+  g_assert_null (text);
+  g_value_init (&rows, GST_TYPE_ARRAY);
+  g_object_get_property (G_OBJECT (stream->element), "weight-matrix", &rows);
+  g_value_init (&expected, GST_TYPE_ARRAY);
+  g_assert_true (gst_value_deserialize_with_pspec (&expected, "<<3>,<4>>", spec));
+  g_assert_cmpint (gst_value_compare (&rows, &expected), ==, GST_VALUE_EQUAL);
+}
+
 static void
 assert_stats (const GstStructure *stats, guint64 n)
 {
@@ -468,6 +513,7 @@ main (int argc, char **argv)
   stream_add_test ("/flow/latency", test_latency);
   stream_add_test ("/flow/several-tensors", test_several_tensors);
   stream_add_test ("/flow/choice", test_choice);
+  stream_add_test ("/change/boxed", test_values);
   stream_add_test ("/previous/sum", test_sum);
   stream_add_test ("/previous/mean", test_mean);
   stream_add_test ("/batch/changes", test_batch_changes);

@@ -1,5 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <gemmcl.h>
 #include <string.h>
 
 #include "stream.h"
@@ -7,6 +8,16 @@
 /* The element as gst-inspect-1.0 shows it, and whole pipelines of programs that users run. */
 
 typedef void (*Check) (GObject *element, GParamSpec *spec);
+
+/* TRUE for two properties of one matrix, as an array and boxed. */
+static gboolean
+are_of_one_matrix (const GParamSpec *a, const GParamSpec *b)
+{
+  const gsize length = strcspn (a->name, "-");
+
+  return a->name[length] && b->name[length] && strncmp (a->name, b->name, length + 1) == 0 &&
+         (a->value_type == GEMMCL_TYPE_MATRIX || b->value_type == GEMMCL_TYPE_MATRIX);
+}
 
 /* Calls @check for each of @element's own properties but @except. */
 static void
@@ -16,7 +27,8 @@ check_all (GObject *element, Check check, const GParamSpec *except)
   g_autofree GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
 
   for (guint i = 0; i < n; i++) {
-    if (specs[i]->owner_type != G_OBJECT_TYPE (element) || specs[i] == except)
+    if (specs[i]->owner_type != G_OBJECT_TYPE (element) || specs[i] == except ||
+        (except && are_of_one_matrix (specs[i], except)))
       continue;
     check (element, specs[i]);
     n_own++;
@@ -71,8 +83,15 @@ choose_other (GParamSpec *spec, GValue *value)
   case G_TYPE_FLAGS:
     g_value_set_flags (value, G_PARAM_SPEC_FLAGS (spec)->flags_class->mask);
     break;
+  case G_TYPE_BOXED:
+    g_value_take_boxed (value, gemmcl_matrix_parse ("[[1,2],[3,4]]", NULL));
+    break;
   default:
-    g_value_set_string (value, "something else");
+    if (GST_VALUE_HOLDS_ARRAY (value))
+      g_assert_true (gst_value_deserialize_with_pspec (
+          value, g_str_has_suffix (spec->name, "matrix") ? "<<1,2>,<3,4>>" : "<1,2>", spec));
+    else
+      g_value_set_string (value, "something else");
   }
 }
 

@@ -1,0 +1,95 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "element/values.h"
+
+#include "memory/error.h"
+
+/* Appends the doubles of @row. Returns: FALSE if there is something else, or nothing. */
+static gboolean
+append_row (GArray *numbers, const GValue *row)
+{
+  const guint n = gst_value_array_get_size (row);
+
+  for (guint i = 0; i < n; i++) {
+    const GValue *value = gst_value_array_get_value (row, i);
+    gdouble number;
+
+    if (!G_VALUE_HOLDS_DOUBLE (value))
+      return FALSE;
+    number = g_value_get_double (value);
+    g_array_append_val (numbers, number);
+  }
+  return n > 0;
+}
+
+GemmclMatrix *
+gst_gemmcl_matrix_from_array (const GValue *array, GError **error)
+{
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  const guint size = gst_value_array_get_size (array);
+  const gboolean is_vector =
+      size > 0 && !GST_VALUE_HOLDS_ARRAY (gst_value_array_get_value (array, 0));
+  const guint rows = is_vector ? 1 : size;
+  guint cols = 0;
+
+  if (size == 0)
+    return NULL;
+  for (guint i = 0; i < rows; i++) {
+    const GValue *row = is_vector ? array : gst_value_array_get_value (array, i);
+
+    if (!GST_VALUE_HOLDS_ARRAY (row) || !append_row (numbers, row) ||
+        (i > 0 && gst_value_array_get_size (row) != cols)) {
+      gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                       "Row %u of the array, from 0, is not like the first. Expected doubles, as "
+                       "many in each row.",
+                       i);
+      return NULL;
+    }
+    cols = gst_value_array_get_size (row);
+  }
+  return gemmcl_matrix_new (GEMMCL_TYPE_F64, rows, cols, numbers->data, error);
+}
+
+static void
+append_numbers (GValue *array, const GemmclMatrix *matrix, gsize first, gsize n)
+{
+  const gboolean is_double = gemmcl_matrix_get_element_type (matrix) == GEMMCL_TYPE_F64;
+  gconstpointer data = gemmcl_matrix_get_data (matrix);
+
+  for (gsize i = first; i < first + n; i++) {
+    GValue number = G_VALUE_INIT;
+
+    g_value_init (&number, G_TYPE_DOUBLE);
+    g_value_set_double (&number,
+                        is_double ? ((const gdouble *)data)[i] : ((const gfloat *)data)[i]);
+    gst_value_array_append_and_take_value (array, &number);
+  }
+}
+
+void
+gst_gemmcl_matrix_to_array (GemmclMatrix *matrix, gboolean is_vector, GValue *array)
+{
+  g_autoptr (GemmclMatrix) plain = NULL;
+  gsize rows, cols;
+
+  if (!matrix)
+    return;
+  if (gemmcl_matrix_get_element_type (matrix) == GEMMCL_TYPE_F64 &&
+      !gemmcl_matrix_is_column_major (matrix))
+    plain = gemmcl_matrix_ref (matrix);
+  else if (!(plain = gemmcl_matrix_to_f32 (matrix, FALSE, NULL)))
+    return;
+  rows = gemmcl_matrix_get_rows (plain);
+  cols = gemmcl_matrix_get_cols (plain);
+  if (is_vector) {
+    append_numbers (array, plain, 0, rows * cols);
+    return;
+  }
+  for (gsize i = 0; i < rows; i++) {
+    GValue row = G_VALUE_INIT;
+
+    gst_value_array_init (&row, cols);
+    append_numbers (&row, plain, i * cols, cols);
+    gst_value_array_append_and_take_value (array, &row);
+  }
+}
