@@ -56,9 +56,9 @@ typedef enum {
  *   channels, nested in that order, and M = across x down, from left to right, then down. Pixel (i,
  *   j) of patch (x, y) is pixel (x s + i d - e, y t + j d - e) of the frame, with strides s and t,
  *   dilation d and padding e, so that across = (width + 2 e - d (p - 1) - 1) / s + 1, rounded down.
- *   A pixel outside of the frame makes elements of A that are 0 after a_scale and a_shift. By
- *   default patches lie side by side, and pixels at the right and bottom that fill no patch are
- *   ignored
+ *   A pixel outside of the frame makes elements of A that are 0 after a_scale and a_shift; with
+ *   padding a_scale must not be 0 unless a_shift is. By default patches lie side by side, and
+ *   pixels at the right and bottom that fill no patch are ignored
  *
  * The part of a frame that makes a row of A.
  */

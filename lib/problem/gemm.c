@@ -289,6 +289,11 @@ validate_a_image (const GemmclGemm *gemm, GError **error)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "The frame makes %zu rows of %zu features, but A is %zu x %zu.", m, k,
                         gemm->m, gemm->k);
+  if (gemm->a_image->features == GEMMCL_FEATURE_PATCH && gemm->a_image->patch_padding > 0 &&
+      gemm->a_scale == 0.0 && gemm->a_shift != 0.0)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Padding is 0 after scale and shift, which a scale of 0 cannot give; "
+                        "expected another scale, or a shift of 0.");
   return TRUE;
 }
 

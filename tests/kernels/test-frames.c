@@ -344,6 +344,35 @@ test_rounding (void)
   }
 }
 
+/* Padding is 0 after scale and shift, which a scale of 0 cannot give. */
+static void
+test_padding (void)
+{
+  const GemmclImage image = {.format = GEMMCL_PIXEL_GRAY8,
+                             .width = 4,
+                             .height = 4,
+                             .features = GEMMCL_FEATURE_PATCH,
+                             .patch_width = 3,
+                             .patch_height = 3,
+                             .patch_stride = 1,
+                             .patch_padding = 1};
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_autoptr (GError) error = NULL;
+
+  gemm.m = 16;
+  gemm.n = 1;
+  gemm.k = 9;
+  gemm.a_image = &image;
+  gemm.a_shift = 1;
+  g_assert_true (gemmcl_gemm_validate (&gemm, NULL));
+  gemm.a_scale = 0;
+  g_assert_false (gemmcl_gemm_validate (&gemm, &error));
+  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID);
+  g_assert_nonnull (strstr (error->message, "Padding is 0"));
+  gemm.a_shift = 0;
+  g_assert_true (gemmcl_gemm_validate (&gemm, NULL));
+}
+
 /* A kernel that cannot write frames is refused. */
 static void
 test_refused (void)
@@ -372,6 +401,7 @@ main (int argc, char **argv)
   g_test_add_func ("/frames/features", test_features);
   g_test_add_func ("/frames/previous", test_previous);
   g_test_add_func ("/frames/rounding", test_rounding);
+  g_test_add_func ("/frames/padding", test_padding);
   g_test_add_func ("/frames/refused", test_refused);
   return g_test_run ();
 }
