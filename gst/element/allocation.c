@@ -9,6 +9,8 @@
  * Outputs are in OpenCL memory, with caps of system memory, too: a map waits for the device. Only a
  * device that shares the memory of the host writes into buffers of a pool of downstream, and only
  * if that is a special pool.
+ *
+ * With output=meta inputs are outputs: upstream is offered what downstream proposes.
  */
 #include "element/gstgemmcl.h"
 
@@ -17,6 +19,12 @@
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 static GstBaseTransformClass *parent_class = NULL;
+
+static gboolean
+is_meta (GstGemmcl *self)
+{
+  return self->stream.settings.output == GST_GEMMCL_OUTPUT_META;
+}
 
 /* TRUE if the device shares the memory of the host. */
 static gboolean
@@ -80,6 +88,35 @@ propose_pages (GstGemmcl *self, GstQuery *query, GstCaps *caps, guint size, gboo
     gst_query_add_allocation_pool (query, pool, size, get_held (self), 0);
 }
 
+/* Passes pools and allocators of downstream on, for buffers that reach it. Returns: %FALSE if it
+ * proposes none. */
+static gboolean
+propose_of_downstream (GstGemmcl *self, GstQuery *query, gboolean need_pool)
+{
+  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
+  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad);
+  g_autoptr (GstQuery) peer = caps ? gst_query_new_allocation (caps, need_pool) : NULL;
+
+  if (!peer || !gst_pad_peer_query (pad, peer))
+    return FALSE;
+  for (guint i = 0; i < gst_query_get_n_allocation_params (peer); i++) {
+    g_autoptr (GstAllocator) allocator = NULL;
+    GstAllocationParams params;
+
+    gst_query_parse_nth_allocation_param (peer, i, &allocator, &params);
+    gst_query_add_allocation_param (query, allocator, &params);
+  }
+  for (guint i = 0; i < gst_query_get_n_allocation_pools (peer); i++) {
+    g_autoptr (GstBufferPool) pool = NULL;
+    guint size, min, max;
+
+    gst_query_parse_nth_allocation_pool (peer, i, &pool, &size, &min, &max);
+    min = MIN (min + get_held (self), max > 0 ? max : G_MAXUINT);
+    gst_query_add_allocation_pool (query, pool, size, min, max);
+  }
+  return gst_query_get_n_allocation_params (peer) + gst_query_get_n_allocation_pools (peer) > 0;
+}
+
 static gboolean
 propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
 {
@@ -95,7 +132,11 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   if (!caps || !gst_gemmcl_format_from_caps (&format, caps, NULL))
     return TRUE;
   size = get_input_size (&format);
-  if (format.medium == GST_GEMMCL_MEDIUM_VIDEO)
+  if (is_meta (self)) {
+    /* The base class has copied the metas that downstream supports. */
+    if (propose_of_downstream (self, query, need_pool))
+      return TRUE;
+  } else if (format.medium == GST_GEMMCL_MEDIUM_VIDEO)
     gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   switch (format.memory) {
   case GST_GEMMCL_MEMORY_OPENCL:
@@ -181,7 +222,7 @@ offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
     return TRUE;
   pool = gst_gemmcl_pool_new_configured (
       allocator, caps, self->stream.pool_size, 0,
-      gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
+      !is_meta (self) && gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
   if (pool)
     gst_query_add_allocation_pool (query, pool, self->stream.pool_size, 0, 0);
   else
@@ -194,6 +235,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
   g_autoptr (GstBufferPool) peer = NULL;
+  g_autoptr (GstCaps) tensors = gst_caps_new_empty_simple (GST_GEMMCL_TENSORS_MEDIA);
   g_autoptr (GError) error = NULL;
   const gsize size = gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m);
   GstCaps *caps = NULL;
@@ -203,11 +245,12 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO && self->stream.pool_size == 0)
     return refuse_size (self);
   peer = take_peer_pool (self, query, caps);
-  if (!peer && !offer_own_pool (self, query, caps, &error)) {
+  if (!peer && !offer_own_pool (self, query, is_meta (self) ? tensors : caps, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, "OpenCL memory cannot be allocated.", error);
     return FALSE;
   }
-  return parent_class->decide_allocation (trans, query);
+  /* The base class would configure the pool for @caps, those of the input. */
+  return is_meta (self) || parent_class->decide_allocation (trans, query);
 }
 
 void

@@ -71,14 +71,21 @@ prepare_outputs (GstGemmcl *self)
   return flow;
 }
 
-/* Takes @output. */
+/* Takes @output. With output=meta it is pushed in *@input, which it replaces there. */
 static GstFlowReturn
-push_output (GstGemmcl *self, GstBuffer *output, GstFlowReturn flow)
+push_output (GstGemmcl *self, gpointer *input, GstBuffer *output, GstFlowReturn flow)
 {
-  if (flow == GST_FLOW_OK)
-    return gst_pad_push (GST_BASE_TRANSFORM (self)->srcpad, output);
-  gst_clear_buffer (&output);
-  return flow;
+  GstBuffer *pushed = output;
+
+  if (flow != GST_FLOW_OK) {
+    gst_clear_buffer (&output);
+    return flow;
+  }
+  if (self->stream.settings.output == GST_GEMMCL_OUTPUT_META) {
+    pushed = gst_gemmcl_meta_attach (self, *input, output);
+    *input = output;
+  }
+  return gst_pad_push (GST_BASE_TRANSFORM (self)->srcpad, pushed);
 }
 
 /* Pushes the outputs, and the events between them. */
@@ -88,12 +95,12 @@ push_items (GstGemmcl *self, GstFlowReturn flow)
   GstGemmclBatch *batch = self->batch;
 
   for (guint i = 0, n = 0; i < batch->items->len; i++) {
-    gpointer item = g_ptr_array_index (batch->items, i);
+    gpointer *item = &g_ptr_array_index (batch->items, i);
 
-    if (GST_IS_EVENT (item))
-      gst_pad_push_event (GST_BASE_TRANSFORM (self)->srcpad, gst_event_ref (item));
+    if (GST_IS_EVENT (*item))
+      gst_pad_push_event (GST_BASE_TRANSFORM (self)->srcpad, gst_event_ref (*item));
     else
-      flow = push_output (self, g_steal_pointer (&batch->outputs[n++]), flow);
+      flow = push_output (self, item, g_steal_pointer (&batch->outputs[n++]), flow);
   }
   return flow;
 }
@@ -204,7 +211,8 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
   GstGemmclBatch *batch = self->batch;
   GstFlowReturn flow = batch->flow;
 
-  if (gst_gemmcl_stream_learn_duration (self, GST_BUFFER_DURATION (input)))
+  if (self->stream.settings.batch_size > 1 &&
+      gst_gemmcl_stream_learn_duration (self, GST_BUFFER_DURATION (input)))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
   if (flow != GST_FLOW_OK || (batch->n > 0 && !gst_gemmcl_run_fits (self, batch->inputs[0], input)))
     flow = gst_gemmcl_batch_end (self);
@@ -212,12 +220,14 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
     gst_buffer_unref (input);
     return flow;
   }
-  if (batch->n == 0)
-    start_timer (self);
   input = take_discont (batch, input);
   batch->inputs[batch->n++] = input;
   g_ptr_array_add (batch->items, input);
-  return is_full (self, input) ? gst_gemmcl_batch_end (self) : GST_FLOW_OK;
+  if (is_full (self, input))
+    return gst_gemmcl_batch_end (self);
+  if (batch->n == 1)
+    start_timer (self);
+  return GST_FLOW_OK;
 }
 
 void

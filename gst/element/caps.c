@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/caps.h"
 
+#include "element/tensors-field.h"
 #include "memory/caps.h"
 
 #define SRC_FORMATS  "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
@@ -30,6 +31,18 @@ gst_gemmcl_caps_new_template (GstPadDirection direction)
                                 : VIDEO_CAPS (SRC_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS);
 
   return gst_gemmcl_caps_spread (caps, direction);
+}
+
+GstCaps *
+gst_gemmcl_caps_new_pad_template (GstPadDirection direction)
+{
+  GstCaps *caps = gst_gemmcl_caps_new_template (direction);
+
+#ifdef GEMMCL_HAVE_ANALYTICS
+  if (direction == GST_PAD_SRC)
+    caps = gst_caps_merge (caps, gst_gemmcl_caps_new_template (GST_PAD_SINK));
+#endif
+  return caps;
 }
 
 /* The transformation of one caps structure into others. */
@@ -64,8 +77,9 @@ allows_number (const GstStructure *structure, const gchar *field, gsize number)
 static gboolean
 allows_pixel_mode (const GstGemmclSettings *settings)
 {
-  return settings->row_outputs == 0 && (settings->feature_mode == GST_GEMMCL_FEATURE_MODE_AUTO ||
-                                        settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
+  return settings->row_outputs == 0 && settings->output != GST_GEMMCL_OUTPUT_TENSORS &&
+         (settings->feature_mode == GST_GEMMCL_FEATURE_MODE_AUTO ||
+          settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
 }
 
 /* TRUE if rows of K can be made of pixels with @channels. */
@@ -174,15 +188,26 @@ append_video_input (const Transform *self, gboolean keep)
   append_video (self->result, self->from, &values);
 }
 
+static gboolean
+is_meta (const GstGemmclSettings *settings)
+{
+  return settings->output == GST_GEMMCL_OUTPUT_META;
+}
+
+static guint
+count_row_outputs (const GstGemmclSettings *settings)
+{
+  const GemmclGemm rows = {.row_outputs = settings->row_outputs, .top_k = settings->top_k};
+
+  return gemmcl_gemm_count_row_outputs (&rows);
+}
+
 /* Appends the output tensors of a known input. */
 static void
 append_known_tensors (const Transform *self, const GstGemmclFormat *input,
                       const GstGemmclShape *shape)
 {
-  const GemmclGemm rows = {
-      .row_outputs = self->settings->row_outputs,
-      .top_k = self->settings->top_k,
-  };
+  const guint n_rows = count_row_outputs (self->settings);
   GstGemmclTensors tensors = {.n = 1};
   guint index = 0;
   GstStructure *structure;
@@ -196,11 +221,11 @@ append_known_tensors (const Transform *self, const GstGemmclFormat *input,
       .rank = 2,
       .dims = {self->n, shape->m},
   };
-  if (rows.row_outputs != 0)
+  if (n_rows > 0)
     tensors.tensor[tensors.n++] = (GstGemmclTensor){
         .type = GEMMCL_TYPE_F32,
         .rank = 2,
-        .dims = {gemmcl_gemm_count_row_outputs (&rows), shape->m},
+        .dims = {n_rows, shape->m},
     };
   structure = gst_gemmcl_tensors_to_structure (&tensors);
   copy_framerate (structure, self->from);
@@ -229,8 +254,8 @@ transform_input (const Transform *self)
   GstGemmclShape shape;
   gboolean fits = TRUE, known = get_shape (self, &format, &shape, &fits);
   const gint more = self->settings->row_outputs != 0;
-  gboolean keep = known ? shape.image.features == GEMMCL_FEATURE_PIXEL && more == 0
-                        : allows_pixel_mode (self->settings);
+  gboolean keep = allows_pixel_mode (self->settings) &&
+                  (!known || shape.image.features == GEMMCL_FEATURE_PIXEL);
 
   if (!fits) {
     const GstGemmclSettings any = {0};
@@ -239,11 +264,16 @@ transform_input (const Transform *self)
     return;
   }
   if (gst_structure_has_name (self->from, GST_GEMMCL_AUDIO_MEDIA)) {
-    append_audio (self->result, self->from, self->n);
+    if (self->settings->output != GST_GEMMCL_OUTPUT_TENSORS)
+      append_audio (self->result, self->from, self->n);
     return;
   }
-  if (keep && gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA))
-    append_video_output (self);
+  if (gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
+    if (keep)
+      append_video_output (self);
+    if (self->settings->output == GST_GEMMCL_OUTPUT_MEDIA)
+      return;
+  }
   if (known)
     append_known_tensors (self, &format, &shape);
   else
@@ -272,11 +302,13 @@ transform_output (const Transform *self)
     if (allows_pixel_mode (self->settings) && allows_video_of_n (self))
       append_video_input (self, TRUE);
   } else if (gst_structure_has_name (self->from, GST_GEMMCL_AUDIO_MEDIA)) {
-    if (allows_number (self->from, "channels", self->n))
+    if (self->settings->output != GST_GEMMCL_OUTPUT_TENSORS &&
+        allows_number (self->from, "channels", self->n))
       append_audio (self->result, self->from, self->k);
   } else {
     append_any_tensors (self->result, self->from, -more);
-    if (allows_number (self->from, "num_tensors", 1 + more)) {
+    if (self->settings->output != GST_GEMMCL_OUTPUT_MEDIA &&
+        allows_number (self->from, "num_tensors", 1 + more)) {
       g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
       Transform transform = *self;
 
@@ -297,6 +329,57 @@ is_known_memory (const GstCaps *caps, guint index, GstPadDirection direction)
          (memory != GST_GEMMCL_MEMORY_OTHER && direction == GST_PAD_SINK);
 }
 
+/* With output=meta, from the sink pad to the source pad: tensors are added to the field of those of
+ * upstream. */
+static GstCaps *
+transform_meta_input (const GstCaps *caps, const Transform *terms)
+{
+  const GstGemmclSettings *settings = terms->settings;
+  g_autofree gchar *rows_id = gst_gemmcl_get_rows_id (settings->tensor_id);
+  GstCaps *result = gst_caps_new_empty ();
+
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    g_autoptr (GstStructure) structure = gst_structure_copy (gst_caps_get_structure (caps, i));
+    Transform transform = *terms;
+    GstGemmclFormat format;
+    GstGemmclShape shape;
+    gboolean fits;
+
+    if (!is_known_memory (caps, i, GST_PAD_SINK))
+      continue;
+    transform.from = structure;
+    if (get_shape (&transform, &format, &shape, &fits) && fits) {
+      gst_gemmcl_tensors_field_add (structure, settings->tensor_id, shape.m, terms->n);
+      if (settings->row_outputs != 0)
+        gst_gemmcl_tensors_field_add (structure, rows_id, shape.m, count_row_outputs (settings));
+    }
+    gst_caps_append_structure_full (result, g_steal_pointer (&structure),
+                                    gst_caps_features_copy (gst_caps_get_features (caps, i)));
+  }
+  return result;
+}
+
+/* With output=meta, from the source pad to the sink pad: upstream does not make the tensors. */
+static GstCaps *
+transform_meta_output (const GstCaps *caps, const Transform *terms)
+{
+  g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
+  g_autoptr (GstStructure) audio = gst_structure_new_empty (GST_GEMMCL_AUDIO_MEDIA);
+  g_autoptr (GstStructure) tensors = gst_structure_new_empty (GST_GEMMCL_TENSORS_MEDIA);
+  g_autoptr (GstCaps) inputs = gst_caps_new_empty (), all = NULL, plain = gst_caps_copy (caps);
+  Transform transform = *terms;
+
+  for (guint i = 0; i < gst_caps_get_size (plain); i++)
+    gst_structure_remove_field (gst_caps_get_structure (plain, i), "tensors");
+  transform.result = inputs;
+  transform.from = video;
+  append_video_input (&transform, FALSE);
+  append_audio (inputs, audio, terms->k);
+  append_any_tensors (inputs, tensors, 0);
+  all = gst_gemmcl_caps_spread (inputs, GST_PAD_SINK);
+  return gst_caps_intersect_full (all, plain, GST_CAPS_INTERSECT_FIRST);
+}
+
 /* The memory of one pad does not depend on the other's. OpenCL memory is preferred for inputs,
  * system memory for outputs unless downstream asks for OpenCL memory. */
 static GstCaps *
@@ -306,7 +389,12 @@ transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *fi
   g_autoptr (GstCaps) plain = gst_caps_new_empty (), of_one = gst_caps_new_empty (), result = NULL;
   Transform transform = {.result = of_one, .settings = settings, .k = k, .n = n};
 
-  if (gst_caps_is_any (caps)) {
+  if (gst_caps_is_any (caps) && is_meta (settings) && direction == GST_PAD_SINK) {
+    result = gst_gemmcl_caps_new_template (GST_PAD_SINK);
+  } else if (is_meta (settings)) {
+    result = direction == GST_PAD_SINK ? transform_meta_input (caps, &transform)
+                                       : transform_meta_output (caps, &transform);
+  } else if (gst_caps_is_any (caps)) {
     result = gst_gemmcl_caps_new_template (direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
   } else {
     /* A format in several memories counts once. */
@@ -333,8 +421,9 @@ GstCaps *
 gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
                            const GstGemmclSettings *settings, gsize k, gsize n)
 {
-  const GstGemmclSettings any = {0};
-  g_autoptr (GstCaps) everything = gst_gemmcl_caps_new_template (GST_PAD_SRC);
+  const GstGemmclSettings any = {.output = settings->output, .tensor_id = settings->tensor_id};
+  g_autoptr (GstCaps) everything =
+      gst_gemmcl_caps_new_template (is_meta (settings) ? GST_PAD_SINK : GST_PAD_SRC);
   g_autoptr (GstCaps) result = transform_all (direction, caps, filter, settings, k, n);
 
   if (direction == GST_PAD_SINK || !gst_caps_is_empty (result))

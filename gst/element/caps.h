@@ -6,8 +6,13 @@
 
 /* Computes the caps of both pads. Pure functions of caps, settings and the shape of the weight. */
 
-/** gst_gemmcl_caps_new_template: Returns: (transfer full): the pad template's caps. */
+/** gst_gemmcl_caps_new_template: Returns: (transfer full): all caps of a pad, for output=meta only
+ * those of the sink pad. */
 GstCaps *gst_gemmcl_caps_new_template (GstPadDirection direction);
+
+/** gst_gemmcl_caps_new_pad_template: Returns: (transfer full): the pad template's caps: with
+ * output=meta the source pad can have all caps of the sink pad. */
+GstCaps *gst_gemmcl_caps_new_pad_template (GstPadDirection direction);
 
 /**
  * gst_gemmcl_caps_transform:
@@ -19,6 +24,9 @@ GstCaps *gst_gemmcl_caps_new_template (GstPadDirection direction);
  * Computes the caps that the other pad can have with @caps. The medium of @caps comes before
  * tensors. Each is listed with every kind of memory: system memory is first for the source pad and
  * last for the sink pad.
+ *
+ * With output=meta the caps of both pads are the same, but for the field `tensors` of the source
+ * pad. The tensors of the element are appended to it if @caps are fixed and K and N are known.
  *
  * K and N restrict the caps of the sink pad. If none fit, N and @caps are ignored, and then also K:
  * upstream then sends caps that do not fit, and the element can post the reason. Otherwise upstream

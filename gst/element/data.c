@@ -193,8 +193,10 @@ gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error)
 guint
 gst_gemmcl_get_output_index (GstGemmcl *self)
 {
-  return self->stream.input.medium == GST_GEMMCL_MEDIUM_TENSORS ? self->stream.settings.tensor_index
-                                                                : 0;
+  return self->stream.input.medium == GST_GEMMCL_MEDIUM_TENSORS &&
+                 self->stream.settings.output != GST_GEMMCL_OUTPUT_META
+             ? self->stream.settings.tensor_index
+             : 0;
 }
 
 gsize

@@ -35,13 +35,16 @@
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 
-/* Opens the device that the properties name, and checks that it can run their kernel. */
+/* Opens the device that the properties name, and checks that it can run their kernel, and that
+ * there is their output. */
 static gboolean
 open_device (GstGemmcl *self, GError **error)
 {
-  const gchar *kernel = gst_gemmcl_get_settings (self).kernel;
+  const GstGemmclSettings settings = gst_gemmcl_get_settings (self);
+  const gchar *kernel = settings.kernel;
 
-  return gst_gemmcl_device_open (&self->device, gst_gemmcl_get_device_query (self), error) &&
+  return gst_gemmcl_meta_check (&settings, error) &&
+         gst_gemmcl_device_open (&self->device, gst_gemmcl_get_device_query (self), error) &&
          (g_str_equal (kernel, GST_GEMMCL_AUTO) ||
           gemmcl_kernel_fits (self->device.context, kernel, NULL, error));
 }
@@ -247,7 +250,8 @@ generate_output (GstBaseTransform *trans, GstBuffer **output)
   GstGemmcl *self = GST_GEMMCL (trans);
   GstBuffer *input;
 
-  if (self->stream.settings.batch_size == 1)
+  if (self->stream.settings.batch_size == 1 &&
+      self->stream.settings.output != GST_GEMMCL_OUTPUT_META)
     return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->generate_output (trans, output);
   input = g_steal_pointer (&trans->queued_buf);
   *output = NULL;
@@ -362,7 +366,7 @@ gst_gemmcl_finalize (GObject *object)
 static void
 add_template (GstElementClass *klass, const gchar *name, GstPadDirection direction)
 {
-  g_autoptr (GstCaps) caps = gst_gemmcl_caps_new_template (direction);
+  g_autoptr (GstCaps) caps = gst_gemmcl_caps_new_pad_template (direction);
 
   gst_element_class_add_pad_template (klass,
                                       gst_pad_template_new (name, direction, GST_PAD_ALWAYS, caps));

@@ -89,7 +89,16 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
   gsize k, n;
 
   get_terms (self, &settings, &k, &n);
+  /* Otherwise the base class would ask upstream for downstream's tensors. */
+  gst_base_transform_set_prefer_passthrough (trans, settings.output != GST_GEMMCL_OUTPUT_META);
   result = gst_gemmcl_caps_transform (direction, caps, filter, &settings, k, n);
+  /* An input without an output of the mode is let in, so that set_caps can post the reason. */
+  if (direction == GST_PAD_SINK && gst_caps_is_empty (result) &&
+      settings.output != GST_GEMMCL_OUTPUT_META) {
+    settings.output = GST_GEMMCL_OUTPUT_AUTO;
+    gst_caps_unref (result);
+    result = gst_gemmcl_caps_transform (direction, caps, filter, &settings, k, n);
+  }
   if (direction == GST_PAD_SRC)
     result = offer (self, result, filter);
   GST_LOG_OBJECT (self, "%s %" GST_PTR_FORMAT " makes %" GST_PTR_FORMAT,
@@ -112,7 +121,8 @@ downstream_wants_opencl (GstBaseTransform *trans)
 static GstCaps *
 fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *othercaps)
 {
-  if (direction == GST_PAD_SINK && !gst_caps_is_empty (othercaps))
+  if (direction == GST_PAD_SINK && !gst_caps_is_empty (othercaps) &&
+      GST_GEMMCL (trans)->stream.settings.output != GST_GEMMCL_OUTPUT_META)
     return gst_gemmcl_caps_fixate (caps, othercaps, downstream_wants_opencl (trans));
   return gst_caps_fixate (othercaps);
 }
@@ -130,6 +140,42 @@ get_frame_duration (const GstGemmclFormat *format, const GstCaps *caps)
   return gst_util_uint64_scale (GST_SECOND, den, num);
 }
 
+/* Returns: why an input has no output of the mode. */
+static GError *
+refuse_mode (const GstGemmclSettings *settings, gsize n)
+{
+  if (settings->output == GST_GEMMCL_OUTPUT_MEDIA)
+    return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
+                        "output=media of video needs feature-mode=pixel, a weight with N = 1, 3 or "
+                        "4 and no row-outputs, but N = %zu or the others differ. Use them, or "
+                        "output=auto, tensors or meta.",
+                        n);
+  return g_error_new_literal (GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
+                              "output=tensors takes video and tensors, but the input is audio. "
+                              "Expected output=auto, media or meta.");
+}
+
+/* Reads the format of the result. With output=meta, the caps are those of the input. */
+static gboolean
+get_output_format (GstGemmcl *self, GstCaps *outcaps, gsize n, GError **error)
+{
+  const GstGemmclOutputMode mode = self->stream.settings.output;
+  GstGemmclFormat *output = &self->stream.output;
+
+  if (mode == GST_GEMMCL_OUTPUT_META) {
+    *output =
+        (GstGemmclFormat){.memory = GST_GEMMCL_MEMORY_SYSTEM, .medium = GST_GEMMCL_MEDIUM_TENSORS};
+    return TRUE;
+  }
+  if (!gst_gemmcl_format_from_caps (output, outcaps, error))
+    return FALSE;
+  if ((mode != GST_GEMMCL_OUTPUT_MEDIA || output->medium == self->stream.input.medium) &&
+      (mode != GST_GEMMCL_OUTPUT_TENSORS || output->medium == GST_GEMMCL_MEDIUM_TENSORS))
+    return TRUE;
+  g_propagate_error (error, refuse_mode (&self->stream.settings, n));
+  return FALSE;
+}
+
 /* Reads both caps. The input is checked first: if it does not fit, the output caps are a guess. */
 static gboolean
 set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
@@ -142,7 +188,7 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
   gst_gemmcl_weight_get_shape (&self->stream.settings, self->operands.current.weight, &k, &n);
   ok = gst_gemmcl_format_from_caps (&self->stream.input, incaps, error) &&
        gst_gemmcl_shape_of_format (&self->stream.input, &self->stream.settings, k, &shape, error) &&
-       gst_gemmcl_format_from_caps (&self->stream.output, outcaps, error);
+       get_output_format (self, outcaps, n, error);
   if (ok) {
     self->stream.frame_duration = get_frame_duration (&self->stream.input, incaps);
   }
@@ -259,6 +305,8 @@ find_reason (GstGemmcl *self, GstCaps *input)
       !gst_gemmcl_shape_of_format (&format, &settings, k, &shape, &error))
     return error;
   output = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, &settings, k, n);
+  if (gst_caps_is_empty (output))
+    return refuse_mode (&settings, n);
   peer = gst_pad_peer_query_caps (trans->srcpad, NULL);
   offered = print_caps (output);
   taken = print_caps (peer);

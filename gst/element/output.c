@@ -53,6 +53,12 @@ take_rows (GstBaseTransform *trans, GstBuffer *output, gsize size)
   return memory;
 }
 
+GstMemory *
+gst_gemmcl_get_rows_memory (GstBuffer *output)
+{
+  return gst_memory_ref (gst_mini_object_get_qdata (GST_MINI_OBJECT (output), rows_quark ()));
+}
+
 static gboolean
 copy_bytes (GstMemory *from, GstMemory *to)
 {
@@ -87,12 +93,19 @@ take_memory (GstBaseTransform *trans, GstMemory *memory)
   return copy;
 }
 
-/* Inserts the tensors that pass through around D, and memory for the row outputs behind them. */
 static gboolean
-insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **error)
+is_meta (GstGemmcl *self)
 {
-  const gboolean has_rows = self->slot.problem.gemm.row_outputs != 0;
-  const guint n = self->stream.output.tensors.n - has_rows;
+  return self->stream.settings.output == GST_GEMMCL_OUTPUT_META;
+}
+
+/* Inserts the tensors that pass through around D, and memory for the row outputs behind them. With
+ * output=meta, only @output's cache has that memory: buffers of tensors are whole ones. */
+static gboolean
+insert_others (GstGemmcl *self, GstBuffer *input, gsize m, GstBuffer *output, GError **error)
+{
+  const gsize n_rows = gemmcl_gemm_count_row_outputs (&self->slot.problem.gemm);
+  const guint n = is_meta (self) ? 1 : self->stream.output.tensors.n - (n_rows > 0);
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   GstMemory *memory;
 
@@ -110,15 +123,17 @@ insert_others (GstGemmcl *self, GstBuffer *input, GstBuffer *output, GError **er
     }
     gst_buffer_insert_memory (output, (gint)i, memory);
   }
-  if (!has_rows)
+  if (n_rows == 0)
     return TRUE;
-  memory = take_rows (trans, output,
-                      gst_gemmcl_tensor_get_size (&self->stream.output.tensors.tensor[n]));
+  memory = take_rows (trans, output, m * n_rows * sizeof (gfloat));
   if (!memory) {
     set_no_memory (error);
     return FALSE;
   }
-  gst_buffer_append_memory (output, memory);
+  if (is_meta (self))
+    gst_memory_unref (memory);
+  else
+    gst_buffer_append_memory (output, memory);
   return TRUE;
 }
 
@@ -164,10 +179,10 @@ prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **
   if (flow == GST_FLOW_ERROR)
     set_no_memory (error);
   /* Buffers of the pool have room for more samples. */
-  if (flow == GST_FLOW_OK && medium == GST_GEMMCL_MEDIUM_AUDIO)
+  if (flow == GST_FLOW_OK && (medium == GST_GEMMCL_MEDIUM_AUDIO || is_meta (self)))
     gst_buffer_set_size (*output, (gssize)size);
   if (flow != GST_FLOW_OK || medium != GST_GEMMCL_MEDIUM_TENSORS ||
-      insert_others (self, input, *output, error))
+      insert_others (self, input, m, *output, error))
     return flow;
   gst_clear_buffer (output);
   return GST_FLOW_ERROR;
@@ -204,6 +219,9 @@ copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
 
+  /* The input itself keeps its metadata. */
+  if (is_meta (self))
+    return TRUE;
   if (!parent_class->copy_metadata (trans, input, output))
     return FALSE;
   if (self->stream.input.medium == GST_GEMMCL_MEDIUM_AUDIO && !gst_gemmcl_is_empty (self, input) &&

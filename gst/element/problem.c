@@ -178,10 +178,10 @@ static gboolean
 shape_of_audio (const GstAudioInfo *info, const GstGemmclSettings *settings, gsize weight_k,
                 GstGemmclShape *shape, GError **error)
 {
-  if (settings->row_outputs != 0)
+  if (settings->row_outputs != 0 && settings->output != GST_GEMMCL_OUTPUT_META)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "Audio leaves as audio, which cannot carry row outputs. Expected "
-                            "row-outputs=0, or video or tensors.");
+                            "row-outputs=0, output=meta, or video or tensors.");
   shape->k = GST_AUDIO_INFO_CHANNELS (info);
   if (shape->k == weight_k)
     return TRUE;
@@ -203,7 +203,8 @@ shape_of_tensor (const GstGemmclTensors *tensors, const GstGemmclSettings *setti
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "tensor-index is %u, but a buffer has %u tensor%s. Expected 0 to %u.",
                             index, tensors->n, tensors->n == 1 ? "" : "s", tensors->n - 1);
-  if (settings->row_outputs != 0 && tensors->n == GST_GEMMCL_MAX_TENSORS)
+  if (settings->row_outputs != 0 && settings->output != GST_GEMMCL_OUTPUT_META &&
+      tensors->n == GST_GEMMCL_MAX_TENSORS)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "A buffer has %u tensors already, and row-outputs would add one. "
                             "Expected row-outputs=0, or %u tensors at most.",

@@ -15,6 +15,12 @@
   "the path or file: URI of a .npy file, x.safetensors#name, x.raw#f32:ROWSxCOLS, or numbers as "  \
   "in [[1,2],[3,4]]"
 
+#ifdef GEMMCL_HAVE_ANALYTICS
+  #define META_LACK ""
+#else
+  #define META_LACK " (not in this build, which lacks gstreamer-analytics-1.0)"
+#endif
+
 #define READY     GST_PARAM_MUTABLE_READY
 #define PLAYING   GST_PARAM_MUTABLE_PLAYING
 #define CONTROL   (GST_PARAM_MUTABLE_PLAYING | GST_PARAM_CONTROLLABLE)
@@ -97,6 +103,17 @@ static const GFlagsValue row_outputs[] = {
     {GEMMCL_ROW_ARG_MAX, "Column of the largest element, from 0", "arg-max"},
     {GEMMCL_ROW_TOP_K, "The top-k largest elements in descending order, then their columns",
      "top-k"},
+    {0, NULL, NULL},
+};
+
+static const GEnumValue outputs[] = {
+    {GST_GEMMCL_OUTPUT_AUTO,
+     "The medium of the input if D fits it and downstream takes it, "
+     "otherwise tensors",
+     "auto"},
+    {GST_GEMMCL_OUTPUT_MEDIA, "The medium of the input", "media"},
+    {GST_GEMMCL_OUTPUT_TENSORS, "other/tensors", "tensors"},
+    {GST_GEMMCL_OUTPUT_META, "The input, with D as GstTensorMeta" META_LACK, "meta"},
     {0, NULL, NULL},
 };
 
@@ -190,6 +207,15 @@ static const Property table[] = {
      READY, FLAGS, SETTING (row_outputs), 0, .type = "GstGemmclRowOutputs", .values = row_outputs},
     {"top-k", "Top-k", "Number of elements of row-outputs=top-k; at most N", READY, UINT,
      SETTING (top_k), 5, 1, GEMMCL_MAX_TOP_K},
+    {"output", "Output",
+     "Form of the result. meta: the input passes through untouched, with D as a tensor in "
+     "GstTensorMeta, for the tensor decoders of GStreamer",
+     READY, ENUM, SETTING (output), GST_GEMMCL_OUTPUT_AUTO, .type = "GstGemmclOutput",
+     .values = outputs},
+    {"tensor-id", "Tensor id",
+     "Id of the tensor of output=meta, by which tensor decoders know its meaning, such as "
+     "classification-generic-softmaxed-out; row outputs have the same with -rows behind it",
+     READY, STRING, SETTING (tensor_id), .text = "gemmcl-out"},
     {"input-scale", "Input scale",
      "Factor of the input: A = sample * input-scale + input-offset. A sample is the stored number: "
      "0 to 255 for most video, -32768 to 32767 for S16LE. Either a number, such as 0.5, or a list, "

@@ -29,6 +29,14 @@ typedef enum {
   GST_GEMMCL_PRECISION_I8,
 } GstGemmclPrecision;
 
+/** GstGemmclOutputMode: The values of output. */
+typedef enum {
+  GST_GEMMCL_OUTPUT_AUTO,
+  GST_GEMMCL_OUTPUT_MEDIA,
+  GST_GEMMCL_OUTPUT_TENSORS,
+  GST_GEMMCL_OUTPUT_META,
+} GstGemmclOutputMode;
+
 /** The number of matrices that properties name: weight, bias and addend, as in
  * #GemmclPlanOperand. */
 #define GST_GEMMCL_N_OPERANDS (GEMMCL_PLAN_C + 1)
@@ -47,7 +55,9 @@ typedef struct {
   guint tensor_index;
   guint row_outputs; /* of GemmclRowOutput */
   guint top_k;
-  const gchar *input_scale; /* interned, like all strings here; see fold.h */
+  GstGemmclOutputMode output;
+  const gchar *tensor_id;   /* interned, like all strings here */
+  const gchar *input_scale; /* see fold.h */
   const gchar *input_offset;
   const gchar *kernel;
   GemmclAutoTune auto_tune;

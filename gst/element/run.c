@@ -226,14 +226,12 @@ open_inputs (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBu
   return TRUE;
 }
 
-/* Maps the row outputs, in the last memory of @output. */
 static gboolean
 map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *output, GemmclData *data,
           GError **error)
 {
-  GstMemory *memory = gst_buffer_get_memory (output, gst_buffer_n_memory (output) - 1);
-
-  return gst_gemmcl_mapping_open_memory (mapping, self->device.context, memory, 0, GST_MAP_WRITE,
+  return gst_gemmcl_mapping_open_memory (mapping, self->device.context,
+                                         gst_gemmcl_get_rows_memory (output), 0, GST_MAP_WRITE,
                                          sizeof (gfloat), data, error);
 }
 

@@ -97,6 +97,26 @@ GstMemory *gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint 
 /** gst_gemmcl_get_output_index: Returns: the index of D among the memories of an output. */
 guint gst_gemmcl_get_output_index (GstGemmcl *self);
 
+/** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output, from
+ * prepare_output_buffer, of a run that has them. */
+GstMemory *gst_gemmcl_get_rows_memory (GstBuffer *output);
+
+/** gst_gemmcl_meta_check: Returns: %FALSE if @settings have output=meta, and this build does not
+ * support it or tensor-id cannot be a name in caps. */
+gboolean gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error);
+
+/**
+ * gst_gemmcl_meta_attach:
+ * @buffer: (transfer full): an input
+ * @result: its output, of a run that was submitted; not written any more
+ *
+ * Adds D and the row outputs to the metas of @buffer, for output=meta. An output of an empty input
+ * is empty, and adds nothing.
+ *
+ * Returns: (transfer full): @buffer, or a copy that shares its memories
+ */
+GstBuffer *gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result);
+
 /** gst_gemmcl_is_empty: Returns: %TRUE if @buffer passes without a run: a gap without data, or
  * audio without samples. */
 gboolean gst_gemmcl_is_empty (GstGemmcl *self, GstBuffer *buffer);

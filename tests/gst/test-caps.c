@@ -312,6 +312,42 @@ test_drm_formats (void)
 #endif
 }
 
+/* With output=meta caps pass in every memory, with the tensors of upstream but without those of
+ * downstream. */
+static void
+test_meta (void)
+{
+  static const gchar *const inputs[] = {
+      VIDEO ("RGB"),
+      "video/x-raw(memory:OpenCL),format=NV12,width=4,height=2",
+      "video/x-raw(memory:VAMemory),format=NV12,width=4,height=2",
+      "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12:0x0100000000000002,width=4,"
+      "height=2",
+      STEREO ",tensors=(structure)[before]",
+      "other/tensors,format=static,num_tensors=1,dimensions=(string)3:2,types=(string)uint8",
+  };
+  const GstGemmclSettings settings = {
+      .batch_size = 1, .output = GST_GEMMCL_OUTPUT_META, .tensor_id = "id"};
+  g_autoptr (GstCaps) asked = gst_caps_from_string (VIDEO ("RGB") ",tensors=(structure)[wanted]");
+  g_autoptr (GstCaps) other = gst_caps_from_string ("video/x-raw(memory:GLMemory),format=RGB");
+  g_autoptr (GstCaps) up = gst_gemmcl_caps_transform (GST_PAD_SRC, asked, NULL, &settings, 3, 5);
+  g_autoptr (GstCaps) none = gst_gemmcl_caps_transform (GST_PAD_SINK, other, NULL, &settings, 3, 5);
+
+  for (guint i = 0; i < G_N_ELEMENTS (inputs); i++) {
+    g_autoptr (GstCaps) caps = gst_caps_from_string (inputs[i]);
+    g_autoptr (GstCaps) down =
+        gst_gemmcl_caps_transform (GST_PAD_SINK, caps, NULL, &settings, 3, 5);
+
+    g_test_message ("%s", inputs[i]);
+    g_assert_true (gst_caps_is_fixed (down));
+    g_assert_true (gst_caps_is_subset (down, caps));
+  }
+  g_assert_true (gst_caps_is_empty (none));
+  g_assert_true (gst_caps_is_fixed (up));
+  g_assert_true (has (up, VIDEO ("RGB")));
+  g_assert_false (gst_structure_has_field (gst_caps_get_structure (up, 0), "tensors"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -329,5 +365,6 @@ main (int argc, char **argv)
   g_test_add_func ("/caps/several-tensors", test_several_tensors);
   g_test_add_func ("/caps/memories", test_memories);
   g_test_add_func ("/caps/drm-formats", test_drm_formats);
+  g_test_add_func ("/caps/meta", test_meta);
   return g_test_run ();
 }
