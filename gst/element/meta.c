@@ -58,6 +58,15 @@ wrap_rows (GstBuffer *result)
   return buffer;
 }
 
+/* Takes @tensors. Adds a meta with them, also beside another one, which gst_buffer_add_tensor_meta()
+ * would return before 1.28. */
+static void
+add_meta (GstBuffer *buffer, guint n, GstTensor **tensors)
+{
+  gst_tensor_meta_set (
+      (GstTensorMeta *)gst_buffer_add_meta (buffer, gst_tensor_meta_get_info (), NULL), n, tensors);
+}
+
 /* Copies tensors to @copy if gst_buffer_copy() did not: before 1.28 it drops them. */
 static void
 keep_tensors (GstBuffer *copy, GstBuffer *original)
@@ -73,7 +82,7 @@ keep_tensors (GstBuffer *copy, GstBuffer *original)
 
     for (gsize i = 0; i < meta->num_tensors; i++)
       tensors[i] = gst_tensor_copy (meta->tensors[i]);
-    gst_tensor_meta_set (gst_buffer_add_tensor_meta (copy), meta->num_tensors, tensors);
+    add_meta (copy, meta->num_tensors, tensors);
   }
 }
 
@@ -130,7 +139,7 @@ gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result)
     tensors[1] = tensor_new (rows_id, wrap_rows (result), n_rows);
   buffer = make_writable (buffer);
   relate (buffer, n, tensors);
-  gst_tensor_meta_set (gst_buffer_add_tensor_meta (buffer), n, tensors);
+  add_meta (buffer, n, tensors);
   return buffer;
 }
 

@@ -263,6 +263,26 @@ test_chain (void)
   stream_assert_memory (stream, "b", "OpenCL to system", 16 * sizeof (gfloat));
 }
 
+/* A buffer that somebody else holds is copied, with the tensors that it has. */
+static void
+test_shared (void)
+{
+  g_autoptr (Stream) stream =
+      stream_start (RGB, "gemmcl " COLOURS "feature-mode=pixel output=meta");
+  g_autoptr (GstBuffer) input = noise_bytes (48, 1), output = NULL;
+  GstTensor **tensors = g_new (GstTensor *, 1);
+  gsize dims[] = {4};
+
+  tensors[0] = gst_tensor_new_simple (g_quark_from_string ("before"), GST_TENSOR_DATA_TYPE_UINT8,
+                                      noise_bytes (4, 2), GST_TENSOR_DIM_ORDER_ROW_MAJOR, 1, dims);
+  gst_tensor_meta_set (gst_buffer_add_tensor_meta (input), 1, tensors);
+  output = stream_run (stream, gst_buffer_ref (input));
+  g_assert_cmpuint (gst_buffer_get_n_meta (input, GST_TENSOR_META_API_TYPE), ==, 1);
+  g_assert_cmpuint (gst_buffer_get_n_meta (output, GST_TENSOR_META_API_TYPE), ==, 2);
+  g_assert_cmpstr (g_quark_to_string (gst_buffer_get_tensor_meta (output)->tensors[0]->id), ==,
+                   "before");
+}
+
 /* Downstream's allocator reaches upstream, since the buffers reach downstream. */
 static void
 test_allocation (void)
@@ -475,6 +495,7 @@ add_meta_tests (void)
     stream_add_data_test (path, &cases[i], test_case);
   }
   stream_add_test ("/output/meta/chain", test_chain);
+  stream_add_test ("/output/meta/shared", test_shared);
   stream_add_test ("/output/meta/allocation", test_allocation);
   stream_add_test ("/output/meta/flow", test_flow);
   stream_add_test ("/output/meta/new-n", test_new_n);
