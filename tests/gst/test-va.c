@@ -128,6 +128,20 @@ test_tee (void)
   assert_right ();
 }
 
+/* With output=meta surfaces pass as they are: the element behind reads them, too. */
+static void
+test_passed (void)
+{
+#ifdef GEMMCL_HAVE_ANALYTICS
+  finish_compare (40, "VA to system", LONG PIXELS,
+                  LONG SURFACE
+                  "gemmcl weight=[[1],[1],[1]] output=meta feature-mode=pixel ! " PIXELS);
+  assert_right ();
+#else
+  g_test_skip ("built without gstreamer-analytics-1.0 (1.26)");
+#endif
+}
+
 /* Without a product no frame is read, and so none is acquired. */
 static void
 test_no_product (void)
@@ -492,6 +506,7 @@ main (int argc, char **argv)
     finish_add_test ("/va/inflight", test_inflight, needs);
     finish_add_test ("/va/chain", test_chain, needs);
     finish_add_test ("/va/tee", test_tee, needs);
+    finish_add_test ("/va/passed", test_passed, needs);
     finish_add_test ("/va/no-product", test_no_product, needs);
     finish_add_test ("/va/displays", test_displays, needs);
     finish_add_test ("/va/own-context", test_own_context, needs);
