@@ -4,6 +4,10 @@
 
 #include "faults.h"
 
+#ifdef GEMMCL_HAVE_ANALYTICS
+  #include <gst/analytics/analytics.h>
+#endif
+
 /* Each OpenCL call of a short stream fails, alone or with all that follow it, or a kernel does. The
  * element posts an error or all outputs are there; none is wrong; states come back, nothing leaks,
  * and the same element plays afterwards. And kernels or compilers are held back: what returns
@@ -45,6 +49,9 @@ static const Kind kinds[] = {
     {"batch", GEMMCL "name=a batch-size=2 queue-depth=3 weight=" TIMES ("2"), 1, FALSE},
     {"previous", GEMMCL "name=a beta=1 weight=" TIMES ("2"), 1, TRUE},
     {"row", GEMMCL "name=a weight=" TIMES ("2") " ! " GEMMCL "weight=" TIMES ("5"), 5, FALSE},
+#ifdef GEMMCL_HAVE_ANALYTICS
+    {"meta", GEMMCL "name=a output=meta weight=" TIMES ("2"), 1, FALSE},
+#endif
 };
 
 /**
@@ -195,13 +202,27 @@ is_right (const Play *self, guint number, gdouble found)
          (self->warned && found == get_expected (self, number, self->before));
 }
 
+/* Returns: (transfer none): the result in @output, which may be in its metadata. */
+static GstBuffer *
+get_result (GstBuffer *output)
+{
+#ifdef GEMMCL_HAVE_ANALYTICS
+  const GstTensorMeta *meta = gst_buffer_get_tensor_meta (output);
+
+  if (meta)
+    return meta->tensors[0]->data;
+#endif
+  return output;
+}
+
 /* Outputs come in order. One that cannot be mapped is a report to whoever maps it if a call failed
  * there; if its run failed before, the element posts an error. */
 static void
-check_output (Play *self, GstBuffer *buffer)
+check_output (Play *self, GstBuffer *output)
 {
   const guint strikes = faults_get_strikes ();
-  const guint number = GST_BUFFER_PTS (buffer) / FRAME;
+  const guint number = GST_BUFFER_PTS (output) / FRAME;
+  GstBuffer *buffer = get_result (output);
   GstMapInfo map;
 
   g_assert_cmpuint (number, >=, self->next);
