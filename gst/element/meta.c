@@ -58,8 +58,8 @@ wrap_rows (GstBuffer *result)
   return buffer;
 }
 
-/* Takes @tensors. Adds a meta with them, also beside another one, which gst_buffer_add_tensor_meta()
- * would return before 1.28. */
+/* Takes @tensors. Adds a meta with them, also beside another one, which before 1.28
+ * gst_buffer_add_tensor_meta() would return. */
 static void
 add_meta (GstBuffer *buffer, guint n, GstTensor **tensors)
 {
