@@ -17,31 +17,16 @@
  * WIDTH: elements that a work-item loads at once, 4 or more.
  */
 #include "problem.h"
-#include "types.clh"
+#include "row_load.clh"
 #include "quantized.h"
 
-#define FLOATS PASTE (float, WIDTH)
-#define INTS   PASTE (int, WIDTH)
-#define BYTES  PASTE (uchar, WIDTH)
+#define INTS  PASTE (int, WIDTH)
+#define BYTES PASTE (uchar, WIDTH)
 
 /* Adding ONES rounds to nearest: a float of this size has a resolution of 1, and the integer is in
  * its lowest bits. PoCL compiles rint () to twenty instructions. */
 #define ONES     0x1.8p23f
 #define ROUND(x) (PASTE (as_int, WIDTH) ((x) + ONES) - as_int (ONES))
-
-/* Elements k to k + WIDTH - 1; zeros past K, which affect neither range nor sum. */
-static inline FLOATS
-load (global const A_MEM *row, long col, int k, int K, float scale, float shift)
-{
-#if A_TYPE == F32 && defined(A_UNIT_COL)
-  if (k + WIDTH <= K)
-    return SCALE_A (PASTE (vload, WIDTH) (0, row + k), scale, shift);
-#endif
-  float x[WIDTH];
-  for (int e = 0; e < WIDTH; e++)
-    x[e] = k + e < K ? SCALE_A (LOAD_A (row, (k + e) * col), scale, shift) : 0.0f;
-  return PASTE (vload, WIDTH) (0, x);
-}
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *restrict bytes,
@@ -59,7 +44,7 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   /* x - x is 0 for a finite x, and NaN otherwise. */
   FLOATS low = 0.0f, high = 0.0f, invalid = 0.0f;
   for (int k = lane * WIDTH; k < K; k += GROUP * WIDTH) {
-    const FLOATS x = load (A, a.col, k, K, a_scale, a_shift);
+    const FLOATS x = load_row (A, a.col, k, K, a_scale, a_shift);
     low = x < low ? x : low;
     high = x > high ? x : high;
     invalid += x - x;
@@ -89,7 +74,7 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   const int zero = rint (-found[0][0] * inverse);
   INTS sum = 0;
   for (int k = lane * WIDTH; k < BYTES_K (K); k += GROUP * WIDTH) {
-    const FLOATS x = load (A, a.col, k, K, a_scale, a_shift);
+    const FLOATS x = load_row (A, a.col, k, K, a_scale, a_shift);
     const INTS byte = clamp (ROUND (x * inverse) + zero, (INTS)(0), (INTS)(255));
     sum += byte - zero;
     *(global BYTES *)(bytes + k) = PASTE (convert_uchar, WIDTH) (byte);

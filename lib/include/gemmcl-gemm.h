@@ -132,6 +132,25 @@ typedef enum {
 } GemmclAddend;
 
 /**
+ * GemmclNormalize:
+ * @GEMMCL_NORMALIZE_A: each row of A, after @a_scale and @a_shift
+ * @GEMMCL_NORMALIZE_D: each row of D, after the activation and before rounding to D's type. D is a
+ *   matrix. #GEMMCL_ADDEND_PREVIOUS adds the normalized result
+ *
+ * Flags of the matrices whose rows are divided by their L2 norms: x / max (|x|, 1e-12), |x| being
+ * the square root of the sum of squares of the row. A times B is then the cosine similarity, if the
+ * columns of B have norm 1.
+ *
+ * A row of zeros stays zeros. A row with a NaN becomes NaN. In a row with an infinity, infinities
+ * become NaN and numbers 0. Any f32 row has a norm: squares do not overflow. With
+ * #GEMMCL_NORMALIZE_A kernels read A as an f32 copy on the device.
+ */
+typedef enum {
+  GEMMCL_NORMALIZE_A = 1 << 0,
+  GEMMCL_NORMALIZE_D = 1 << 1,
+} GemmclNormalize;
+
+/**
  * GemmclRowOutput:
  * @GEMMCL_ROW_SUM: the sum of a row
  * @GEMMCL_ROW_MAX: the largest element of a row; NaN if the row has a NaN
@@ -141,7 +160,7 @@ typedef enum {
  *   elements by their columns, NaN first. N is at least top_k and at most 2^24
  *
  * Flags of the row outputs: values computed from each row of D in addition to D, after the
- * activation and after rounding to D's type.
+ * activation and its normalization, and after rounding to D's type.
  */
 typedef enum {
   GEMMCL_ROW_SUM = 1 << 0,
@@ -172,6 +191,7 @@ typedef enum {
  * @addend: the source of C
  * @bias: add a bias of N f32 to each row of each batch
  * @activation: the function applied last
+ * @normalize: #GemmclNormalize flags
  * @row_outputs: #GemmclRowOutput flags. A run then also returns a row-major M x Q matrix of f32
  *   whatever @layout is, columns in the order of the flags: see gemmcl_gemm_count_row_outputs().
  *   Needs a D that is a matrix
@@ -203,6 +223,7 @@ typedef struct {
   GemmclAddend addend;
   gboolean bias;
   GemmclActivation activation;
+  guint normalize;
   guint row_outputs;
   guint top_k;
   gdouble alpha, beta;

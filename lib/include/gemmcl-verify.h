@@ -34,6 +34,14 @@ GEMMCL_BEGIN_DECLS
  *
  * A range whose step is not a normal number may become 0.
  *
+ * Normalizing rows of A of K elements adds, for each product, en times its absolute value, where
+ * en = (K / 2 + 13) u is the error of sum, square root and division. Normalizing a row x of D of N
+ * elements with the bounds r makes the bounds
+ *
+ *     (r + |x| |r|) / (norm - |r|) + (N / 2 + 13) u |x|
+ *
+ * where |r| is the norm of r, and norm that of the row before.
+ *
  * Returns: %TRUE if every element is within its bound. NaN and infinities must be where the
  *   reference has them. With I8, an element of D may also be NaN if its row of A or column of B has
  *   NaN or an infinity.

@@ -91,8 +91,8 @@ gboolean gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const Gemm
 gboolean gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                       guint split);
 
-/** Returns: %TRUE if that step reads its input from a buffer of logits. It works in D if D is
- *   f32. */
+/** Returns: %TRUE if that step or the one that normalizes D reads its input from a buffer of f32,
+ *   the logits. Both work in D if D is f32. */
 gboolean gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                      guint split);
 

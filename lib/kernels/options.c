@@ -82,7 +82,9 @@ gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm,
 gboolean
 gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {
-  return gemmcl_kernel_needs_softmax (kernel, gemm, split) && gemm->d_type != GEMMCL_TYPE_F32;
+  return (gemmcl_kernel_needs_softmax (kernel, gemm, split) ||
+          gemm->normalize & GEMMCL_NORMALIZE_D) &&
+         gemm->d_type != GEMMCL_TYPE_F32;
 }
 
 void
@@ -116,7 +118,7 @@ gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm)
   return gemmcl_kernel_takes_pixels (kernel, gemm) ? GEMMCL_TYPE_U8 : GEMMCL_TYPE_F32;
 }
 
-/* A D that is a frame is bytes, whatever d_type is. Logits for a softmax step are f32. */
+/* A D that is a frame is bytes, whatever d_type is. Logits for a later step are f32. */
 static GemmclType
 get_d_type (const GemmclKernel *kernel, const GemmclGemm *gemm, guint split)
 {

@@ -91,7 +91,7 @@ check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error
 static gboolean
 check_planes (GemmclBody *self, const GemmclData *frame, GError **error)
 {
-  const GemmclImage *image = self->gemm.a_image;
+  const GemmclImage *image = self->problem.a_image;
 
   if (!check_format (image, error))
     return FALSE;
@@ -208,7 +208,7 @@ has_images (GemmclBody *self)
 gboolean
 gemmcl_body_build_gather (GemmclBody *self, GError **error)
 {
-  const GemmclImage *image = self->gemm.a_image;
+  const GemmclImage *image = self->problem.a_image;
 
   if (!has_images (self) || !check_format (image, NULL))
     return TRUE;
@@ -235,10 +235,10 @@ launch (GemmclBody *self, cl_mem plane, cl_mem to, gsize samples_before, const T
 gboolean
 gemmcl_body_warm_up_gather (GemmclBody *self, cl_mem to, GemmclChain *chain, GError **error)
 {
-  const guint bytes = gemmcl_pixel_format_get_sample_bytes (self->gemm.a_image->format);
+  const guint bytes = gemmcl_pixel_format_get_sample_bytes (self->problem.a_image->format);
   const cl_image_format format = {CL_RGBA, bytes == 2 ? CL_UNORM_INT16 : CL_UNORM_INT8};
   const cl_image_desc desc = {CL_MEM_OBJECT_IMAGE2D, 1, 1};
-  const Texels texels = get_texels (self->gemm.a_image, 0);
+  const Texels texels = get_texels (self->problem.a_image, 0);
   cl_int status;
   g_auto (cl_mem) plane = clCreateImage (gemmcl_context_get_cl_context (self->context),
                                          CL_MEM_READ_ONLY, &format, &desc, NULL, &status);
@@ -251,7 +251,7 @@ gboolean
 gemmcl_body_gather (GemmclBody *self, const GemmclData *frame, gsize index, cl_mem to,
                     GemmclChain *chain, GError **error)
 {
-  const GemmclImage *image = self->gemm.a_image;
+  const GemmclImage *image = self->problem.a_image;
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   const gsize frame_samples = gemmcl_image_get_planes (image, planes) /
                               gemmcl_pixel_format_get_sample_bytes (image->format);

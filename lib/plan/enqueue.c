@@ -12,14 +12,24 @@ create_floats (GemmclBody *self, gsize cols, const gchar *what, GError **error)
   return gemmcl_body_create_memory (self, self->gemm.m, cols * sizeof (gfloat), what, error);
 }
 
+/* Builds im2col and normalize_a, which works in the output of im2col. */
 static gboolean
-build_im2col (GemmclBody *self, GError **error)
+build_features (GemmclBody *self, GError **error)
 {
-  if (self->gemm.a_image == NULL || gemmcl_kernel_takes_pixels (self->kernel, &self->gemm))
+  const GemmclImage *image = self->problem.a_image;
+  const gboolean from_frames =
+      image != NULL && !gemmcl_kernel_takes_pixels (self->kernel, &self->gemm);
+  const gboolean normalizes = self->problem.normalize & GEMMCL_NORMALIZE_A;
+  g_autofree gchar *options = gemmcl_body_make_row_options (self, &self->problem);
+
+  if (!from_frames && !normalizes)
     return TRUE;
-  return gemmcl_body_build_step (self, &self->im2col, "im2col.cl", "im2col",
-                                 gemmcl_image_get_defines (self->gemm.a_image, "A_"), error) &&
-         (self->features = create_floats (self, self->gemm.k, "A, from frames,", error)) != NULL;
+  return (!from_frames || gemmcl_body_build_step (self, &self->im2col, "im2col.cl", "im2col",
+                                                  gemmcl_image_get_defines (image, "A_"), error)) &&
+         (!normalizes || gemmcl_body_build_step (
+                             self, &self->normalize_a, "normalize.cl", "normalize_rows",
+                             g_strconcat (options, " -DD_TYPE=0 -DD_UNIT_COL", NULL), error)) &&
+         (self->features = create_floats (self, self->gemm.k, "A, as features,", error)) != NULL;
 }
 
 static gboolean
@@ -36,16 +46,47 @@ build_reduce (GemmclBody *self, GError **error)
 }
 
 static gboolean
+build_logits (GemmclBody *self, GError **error)
+{
+  return !gemmcl_kernel_needs_logits (self->kernel, &self->gemm, self->split) ||
+         (self->logits = create_floats (self, self->gemm.n, "D before its last steps", error)) !=
+             NULL;
+}
+
+/* TRUE if normalize_d follows softmax and stores D. */
+static gboolean
+normalizes_d (GemmclBody *self)
+{
+  return self->problem.normalize & GEMMCL_NORMALIZE_D;
+}
+
+static gboolean
 build_softmax (GemmclBody *self, GError **error)
 {
   if (!gemmcl_kernel_needs_softmax (self->kernel, &self->gemm, self->split))
     return TRUE;
-  if (gemmcl_kernel_needs_logits (self->kernel, &self->gemm, self->split) &&
-      !(self->logits = create_floats (self, self->gemm.n, "D before softmax", error)))
-    return FALSE;
   return gemmcl_body_build_step (
       self, &self->softmax, "softmax.cl", "softmax",
-      g_strdup_printf ("-DD_TYPE=%d -DGROUP=%u", self->gemm.d_type, self->row_group), error);
+      g_strdup_printf ("-DD_TYPE=%d -DGROUP=%u",
+                       normalizes_d (self) ? GEMMCL_TYPE_F32 : self->gemm.d_type, self->row_group),
+      error);
+}
+
+static gboolean
+build_normalize_d (GemmclBody *self, GError **error)
+{
+  const gboolean by_column =
+      gemmcl_gemm_get_layout (&self->gemm, GEMMCL_OPERAND_D, FALSE).by_column;
+
+  if (!normalizes_d (self))
+    return TRUE;
+  return gemmcl_body_build_step (
+      self, &self->normalize_d, "normalize.cl", "normalize_rows",
+      g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=0 -DD_TYPE=%d%s%s", self->row_group,
+                       self->row_width, self->gemm.d_type,
+                       self->logits || !by_column ? " -DA_UNIT_COL" : "",
+                       by_column ? "" : " -DD_UNIT_COL"),
+      error);
 }
 
 static gboolean
@@ -81,9 +122,10 @@ gemmcl_body_build_steps (GemmclBody *self, GError **error)
   self->row_width = cpu ? 16 : 4;
   return gemmcl_body_build_gather (self, error) && gemmcl_body_build_pack_a (self, error) &&
          (!packs || gemmcl_body_build_pack (self, &self->pack, error)) &&
-         build_im2col (self, error) && gemmcl_body_build_quantize (self, error) &&
-         build_reduce (self, error) && build_softmax (self, error) &&
-         gemmcl_body_build_state (self, error) && build_row_outputs (self, error) &&
+         build_features (self, error) && gemmcl_body_build_quantize (self, error) &&
+         build_reduce (self, error) && build_logits (self, error) && build_softmax (self, error) &&
+         build_normalize_d (self, error) && gemmcl_body_build_state (self, error) &&
+         build_row_outputs (self, error) &&
          (self->operands[GEMMCL_PLAN_BIAS].buffer = gemmcl_body_create_bias (self, error)) != NULL;
 }
 
@@ -194,6 +236,14 @@ collapse_batches (GemmclBody *self, GemmclProblem *p, gsize *batch)
   *batch = 1;
 }
 
+/* The strides of get_sums(). */
+static GemmclStrides
+get_sums_strides (GemmclBody *self, const GemmclOperands *operands)
+{
+  return self->logits ? tight_strides (self->gemm.m, self->gemm.n)
+                      : get_strides (self, GEMMCL_OPERAND_D, operands->tight);
+}
+
 static GemmclProblem
 make_problem (GemmclBody *self, const GemmclOperands *operands, gsize *batch)
 {
@@ -201,8 +251,7 @@ make_problem (GemmclBody *self, const GemmclOperands *operands, gsize *batch)
   GemmclProblem p = {
       .a = get_strides (self, GEMMCL_OPERAND_A, operands->tight),
       .b = b_strides (self, operands),
-      .d = self->logits ? tight_strides (self->gemm.m, self->gemm.n)
-                        : get_strides (self, GEMMCL_OPERAND_D, operands->tight),
+      .d = get_sums_strides (self, operands),
       .M = operands->m,
       .N = self->gemm.n,
       .K = operands->alpha != 0.0f ? self->gemm.k : 0,
@@ -253,18 +302,47 @@ launch_pack (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chai
 static gboolean
 launch_im2col (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain, GError **error)
 {
-  const GemmclImage *image = self->gemm.a_image;
+  const GemmclImage *image = self->problem.a_image;
   const GemmclPatches patches = gemmcl_image_get_patches (image);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   const cl_ulong frame_bytes = gemmcl_image_get_planes (image, planes);
   const gsize global[3] = {ROUND_UP (patches.across * patches.width, GROUP),
                            patches.down * patches.height, operands->batch};
   /* The value of a pixel that a_scale and a_shift make 0. */
-  const cl_float outside = self->gemm.a_scale != 0 ? -self->gemm.a_shift / self->gemm.a_scale : 0;
+  const gdouble scale = self->problem.a_scale;
+  const cl_float outside = scale != 0 ? -self->problem.a_shift / scale : 0;
 
   return LAUNCH (chain, self->im2col, "im2col", global, IN_A_ROW (GROUP), error,
                  ARGUMENT (operands->a), ARGUMENT (self->features), ARGUMENT (frame_bytes),
                  ARGUMENT (outside));
+}
+
+/* Divides the rows of @from by their norms. @to: may be @from, with the same strides */
+static gboolean
+launch_normalize (GemmclBody *self, cl_kernel kernel, const GemmclOperands *operands, gsize cols,
+                  cl_mem from, const GemmclStrides *a, cl_mem to, const GemmclStrides *d,
+                  GemmclChain *chain, GError **error)
+{
+  const cl_float scale = self->problem.a_scale, shift = self->problem.a_shift;
+  const cl_int k = cols;
+  const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
+
+  return LAUNCH (chain, kernel, "normalize_rows", global, IN_A_ROW (self->row_group), error,
+                 ARGUMENT (from), ARGUMENT (*a), ARGUMENT (to), ARGUMENT (*d), ARGUMENT (k),
+                 ARGUMENT (scale), ARGUMENT (shift));
+}
+
+static gboolean
+launch_normalize_a (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
+                    GError **error)
+{
+  const GemmclStrides features = tight_strides (self->gemm.m, self->gemm.k);
+  const GemmclStrides own =
+      gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_A, operands->tight);
+
+  return launch_normalize (
+      self, self->normalize_a, operands, self->gemm.k, self->im2col ? self->features : operands->a,
+      self->im2col ? &features : &own, self->features, &features, chain, error);
 }
 
 /* A as the kernel reads it. */
@@ -289,7 +367,7 @@ get_b (GemmclBody *self, const GemmclOperands *operands)
   return b ? b : self->image_a;
 }
 
-/* The output of multiply or reduce: D, or the input of softmax. */
+/* The output of multiply or reduce: D, or the input of the steps after them. */
 static cl_mem
 get_sums (GemmclBody *self, const GemmclOperands *operands)
 {
@@ -345,14 +423,27 @@ static gboolean
 launch_softmax (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
                 GError **error)
 {
-  const GemmclStrides d = get_strides (self, GEMMCL_OPERAND_D, operands->tight);
-  const GemmclStrides s = self->logits ? tight_strides (self->gemm.m, self->gemm.n) : d;
-  const cl_mem from = get_sums (self, operands), to = get_d (self, operands);
+  const GemmclStrides s = get_sums_strides (self, operands);
+  const GemmclStrides d =
+      normalizes_d (self) ? s : get_strides (self, GEMMCL_OPERAND_D, operands->tight);
+  const cl_mem from = get_sums (self, operands);
+  const cl_mem to = normalizes_d (self) ? from : get_d (self, operands);
   const cl_int n = self->gemm.n;
   const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
 
   return LAUNCH (chain, self->softmax, "softmax", global, IN_A_ROW (self->row_group), error,
                  ARGUMENT (from), ARGUMENT (s), ARGUMENT (to), ARGUMENT (d), ARGUMENT (n));
+}
+
+static gboolean
+launch_normalize_d (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
+                    GError **error)
+{
+  const GemmclStrides s = get_sums_strides (self, operands);
+  const GemmclStrides d = get_strides (self, GEMMCL_OPERAND_D, operands->tight);
+
+  return launch_normalize (self, self->normalize_d, operands, self->gemm.n,
+                           get_sums (self, operands), &s, get_d (self, operands), &d, chain, error);
 }
 
 static gboolean
@@ -381,12 +472,15 @@ gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands, Ge
   return (p.K == 0 || operands->b == NULL || self->pack == NULL ||
           launch_pack (self, operands, chain, error)) &&
          (p.K == 0 || self->im2col == NULL || launch_im2col (self, operands, chain, error)) &&
+         (p.K == 0 || self->normalize_a == NULL ||
+          launch_normalize_a (self, operands, chain, error)) &&
          (self->quantize == NULL ||
           gemmcl_body_launch_quantize (self, a, &p, batch, chain, error)) &&
          (self->pack_a == NULL || gemmcl_body_launch_pack_a (self, a, &p, batch, chain, error)) &&
          gemmcl_body_launch_load (self, operands, chain, error) &&
          launch_gemm (self, operands, &p, batch, chain, error) &&
          (self->softmax == NULL || launch_softmax (self, operands, chain, error)) &&
+         (self->normalize_d == NULL || launch_normalize_d (self, operands, chain, error)) &&
          gemmcl_body_launch_store (self, operands, chain, error) &&
          (self->row_outputs == NULL || makes_row_outputs (self) ||
           launch_row_outputs (self, operands, chain, error));

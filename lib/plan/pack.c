@@ -189,23 +189,26 @@ gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem *p, gsiz
   return p->K == 0 || launch_pack_image (&pack, chain, error);
 }
 
-gboolean
-gemmcl_body_build_quantize (GemmclBody *self, GError **error)
+gchar *
+gemmcl_body_make_row_options (GemmclBody *self, const GemmclGemm *gemm)
 {
-  const GemmclGemm *gemm = &self->gemm;
   const gboolean by_column = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE).by_column;
   const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
 
+  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=%d%s%s", self->row_group, self->row_width,
+                          gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type,
+                          scaled ? " -DA_SCALED" : "",
+                          gemm->a_image || !by_column ? " -DA_UNIT_COL" : "");
+}
+
+gboolean
+gemmcl_body_build_quantize (GemmclBody *self, GError **error)
+{
   if (!gemmcl_body_is_int8 (self))
     return TRUE;
-  return gemmcl_body_build_step (
-             self, &self->quantize, "quantize.cl", "quantize",
-             g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=%d%s%s", self->row_group,
-                              self->row_width, gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type,
-                              scaled ? " -DA_SCALED" : "",
-                              gemm->a_image || !by_column ? " -DA_UNIT_COL" : ""),
-             error) &&
-         (self->int8_a = gemmcl_body_create_memory (self, gemm->m, BYTES_ROW (gemm->k),
+  return gemmcl_body_build_step (self, &self->quantize, "quantize.cl", "quantize",
+                                 gemmcl_body_make_row_options (self, &self->gemm), error) &&
+         (self->int8_a = gemmcl_body_create_memory (self, self->gemm.m, BYTES_ROW (self->gemm.k),
                                                     "A, as int8,", error)) != NULL;
 }
 

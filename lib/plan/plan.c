@@ -47,9 +47,10 @@ gemmcl_plan_class_init (GemmclPlanClass *klass)
 void
 gemmcl_body_free (GemmclBody *self)
 {
-  cl_kernel *const kernels[] = {&self->gather,  &self->pack,  &self->im2col,     &self->quantize,
-                                &self->pack_a,  &self->load,  &self->multiply,   &self->reduce,
-                                &self->softmax, &self->store, &self->row_outputs};
+  cl_kernel *const kernels[] = {
+      &self->gather,      &self->pack,  &self->im2col,     &self->normalize_a, &self->quantize,
+      &self->pack_a,      &self->load,  &self->multiply,   &self->reduce,      &self->softmax,
+      &self->normalize_d, &self->store, &self->row_outputs};
   cl_mem *const buffers[] = {&self->features,  &self->int8_a,  &self->image_a, &self->run_b,
                              &self->workspace, &self->no_bias, &self->logits,  &self->state};
 

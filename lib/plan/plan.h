@@ -121,26 +121,29 @@ typedef struct {
   GemmclKernelLevel level;   /* level of multiply */
 
   /* The steps of a run, in order. */
-  cl_kernel gather;   /* copies frames in images to a buffer */
-  cl_kernel pack;     /* packs a run's own B into panels or an image */
-  cl_kernel im2col;   /* converts frames to rows of A, unless multiply reads pixels itself */
-  cl_kernel quantize; /* quantizes A, if multiply is int8 */
-  cl_kernel pack_a;   /* packs A into an image, if multiply reads images */
-  cl_kernel load;     /* copies a run's own previous result to state */
+  cl_kernel gather;      /* copies frames in images to a buffer */
+  cl_kernel pack;        /* packs a run's own B into panels or an image */
+  cl_kernel im2col;      /* converts frames to rows of A, unless multiply reads pixels itself */
+  cl_kernel normalize_a; /* divides rows of A by their norms */
+  cl_kernel quantize;    /* quantizes A, if multiply is int8 */
+  cl_kernel pack_a;      /* packs A into an image, if multiply reads images */
+  cl_kernel load;        /* copies a run's own previous result to state */
   cl_kernel multiply; /* the gemm with its epilogue; with a split K, each part as a batch entry */
   cl_kernel reduce;   /* adds up the parts and applies the epilogue */
   cl_kernel softmax;  /* softmax, unless multiply computes it */
-  cl_kernel store;    /* converts state to D */
+  cl_kernel normalize_d; /* divides rows of D by their norms */
+  cl_kernel store;       /* converts state to D */
   cl_kernel row_outputs; /* row outputs; equals multiply if that computes them */
   /* In steps that process rows: work-items per row, and elements that each reads at a time. */
   guint row_group, row_width;
 
-  cl_mem features;           /* output of im2col: batch x m x k, tight */
+  cl_mem features;           /* output of im2col and normalize_a: batch x m x k, tight */
   cl_mem int8_a;             /* output of quantize */
   cl_mem image_a;            /* output of pack_a */
   cl_mem run_b;              /* output of pack */
   cl_mem workspace, no_bias; /* split-K workspace, and the zeros that are its bias */
-  cl_mem logits;             /* input of softmax if it cannot work in D: batch x m x n, tight */
+  cl_mem logits;             /* input of softmax and normalize_d if they cannot work in D: batch x m
+                              * x n, tight */
   cl_mem state;              /* the previous result: D of gemm, all batches */
   gboolean state_is_void;    /* state means zeros, whatever it holds; TRUE at first */
   GemmclBlocks a_blocks, b_blocks; /* blocks of A and B in images */
@@ -250,6 +253,10 @@ gboolean gemmcl_body_build_pack_a (GemmclBody *self, GError **error);
  * B in @p to those of images. */
 gboolean gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
                                     GemmclChain *chain, GError **error);
+
+/** gemmcl_body_make_row_options: Returns: (transfer full): the options for reading rows of A of
+ * @gemm (kernels/row_load.clh), with GROUP. A of frames is the output of im2col. */
+gchar *gemmcl_body_make_row_options (GemmclBody *self, const GemmclGemm *gemm);
 
 /** gemmcl_body_build_quantize: Builds the step and allocates its output, if the kernel is int8. */
 gboolean gemmcl_body_build_quantize (GemmclBody *self, GError **error);

@@ -201,7 +201,7 @@ add_acquired (Submission *self, cl_mem object)
 static void
 find_acquired (Submission *self)
 {
-  const GemmclImage *image = self->body->gemm.a_image;
+  const GemmclImage *image = self->body->problem.a_image;
 
   if (self->slot->acquired == NULL)
     self->slot->acquired = g_new (cl_mem, self->body->gemm.batch * GEMMCL_MAX_PLANES);

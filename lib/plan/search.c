@@ -47,7 +47,7 @@ typedef struct {
 
 typedef struct {
   GemmclSearchData *data;
-  GemmclGemm gemm, as_run; /* the problem, and the problem as it most often runs */
+  GemmclGemm gemm, as_run; /* the problem that is run, and as it most often runs */
   const GemmclDeviceInfo *device;
   GemmclTuningOptions options;
   GCancellable *cancellable;
@@ -371,7 +371,7 @@ is_known (const Race *self, const gchar *name)
 }
 
 static gboolean
-try_all (Race *self, GemmclContext *context, const GemmclGemm *gemm, GError **error)
+try_all (Race *self, GemmclContext *context, GError **error)
 {
   g_auto (GStrv) listed = NULL;
   const gchar *const *names = self->options.names;
@@ -383,7 +383,7 @@ try_all (Race *self, GemmclContext *context, const GemmclGemm *gemm, GError **er
     names = (const gchar *const *)listed;
   }
   for (; *names != NULL && self->result->candidates->len < self->options.candidates; names++)
-    if (!is_known (self, *names) && gemmcl_kernel_fits (context, *names, gemm, NULL) &&
+    if (!is_known (self, *names) && gemmcl_kernel_fits (context, *names, &self->gemm, NULL) &&
         !try_kernel (self, *names, error))
       return FALSE;
   return TRUE;
@@ -547,7 +547,8 @@ gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
   if (!gemmcl_gemm_validate (gemm, error))
     return NULL;
   computed = gemmcl_gemm_get_computed (gemm);
-  race.gemm = *gemm;
+  /* Normalizing takes the same time with every kernel. */
+  race.gemm = gemmcl_gemm_get_product (gemm);
   race.as_run = gemmcl_gemm_get_as_run (&computed);
   race.device = gemmcl_context_get_device_info (context);
   race.racers = g_ptr_array_new_with_free_func (racer_stop);
@@ -555,9 +556,9 @@ gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
   race.result->gain = 1.0;
   race.result->candidates = g_ptr_array_new_with_free_func (racer_free);
   race.start = g_get_monotonic_time ();
-  race.data =
-      gemmcl_search_data_new (context, gemm, MIN (race.options.candidates, 2 + MOST_RIVALS), error);
-  if (race.data == NULL || !try_all (&race, context, gemm, error) || !take_turns (&race, error))
+  race.data = gemmcl_search_data_new (context, &race.gemm,
+                                      MIN (race.options.candidates, 2 + MOST_RIVALS), error);
+  if (race.data == NULL || !try_all (&race, context, error) || !take_turns (&race, error))
     return NULL;
   decide (&race);
   store (&race, context);

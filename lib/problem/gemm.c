@@ -151,10 +151,31 @@ gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
 }
 
 GemmclGemm
+gemmcl_gemm_get_product (const GemmclGemm *gemm)
+{
+  GemmclGemm product = *gemm;
+
+  if (gemm->normalize & GEMMCL_NORMALIZE_A) {
+    product.a_type = GEMMCL_TYPE_F32;
+    product.a_scale = 1.0;
+    product.a_shift = 0.0;
+    product.a_image = NULL;
+    product.trans_a = gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR;
+    product.lda = product.a_offset = 0;
+    product.a_stride = gemm->m * gemm->k;
+  }
+  if (gemm->normalize & GEMMCL_NORMALIZE_D)
+    product.row_outputs = 0;
+  product.normalize = 0;
+  return product;
+}
+
+GemmclGemm
 gemmcl_gemm_get_computed (const GemmclGemm *gemm)
 {
-  GemmclGemm computed = *gemm;
+  GemmclGemm computed = gemmcl_gemm_get_product (gemm);
 
+  computed.normalize = gemm->normalize & GEMMCL_NORMALIZE_D;
   if (gemm->addend != GEMMCL_ADDEND_PREVIOUS)
     return computed;
   /* Row outputs are computed from the rounded D. */
@@ -319,6 +340,18 @@ validate_d_image (const GemmclGemm *gemm, GError **error)
 }
 
 static gboolean
+validate_normalize (const GemmclGemm *gemm, GError **error)
+{
+  if (gemm->normalize & ~(GEMMCL_NORMALIZE_A | GEMMCL_NORMALIZE_D))
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "%u is no set of GemmclNormalize.",
+                        gemm->normalize);
+  if (gemm->normalize & GEMMCL_NORMALIZE_D && gemm->d_image)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Normalized rows of D need a D that is a matrix, not a frame.");
+  return TRUE;
+}
+
+static gboolean
 validate_row_outputs (const GemmclGemm *gemm, GError **error)
 {
   const guint columns = GEMMCL_ROW_ARG_MAX | GEMMCL_ROW_TOP_K;
@@ -362,9 +395,9 @@ gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error)
 {
   g_return_val_if_fail (gemm != NULL, FALSE);
 
-  if (!validate_enums (gemm, error) || !validate_row_outputs (gemm, error) ||
-      !validate_size ("M", gemm->m, error) || !validate_size ("N", gemm->n, error) ||
-      !validate_size ("K", gemm->k, error) ||
+  if (!validate_enums (gemm, error) || !validate_normalize (gemm, error) ||
+      !validate_row_outputs (gemm, error) || !validate_size ("M", gemm->m, error) ||
+      !validate_size ("N", gemm->n, error) || !validate_size ("K", gemm->k, error) ||
       !validate_size ("The number of batches", gemmcl_gemm_get_batch (gemm), error))
     return FALSE;
   if (!(gemm->a_image ? validate_a_image (gemm, error)

@@ -38,9 +38,15 @@ gsize gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
 /** gemmcl_gemm_get_batch: Returns: the number of problems, at least 1. */
 gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 
-/** Returns: the problem that the kernels of a plan for @gemm compute. It is @gemm itself, except
- *   with #GEMMCL_ADDEND_PREVIOUS: then its D, tight and f32, is the previous result and becomes the
- *   next one, and a step after the kernels converts it to the D of @gemm. */
+/** Returns: @gemm without the steps that normalize. With #GEMMCL_NORMALIZE_A its A is the result of
+ *   that step: f32, row-major and tight, also if A was frames. With #GEMMCL_NORMALIZE_D it has no
+ *   row outputs, which follow that step. */
+GemmclGemm gemmcl_gemm_get_product (const GemmclGemm *gemm);
+
+/** Returns: the problem that the kernels of a plan for @gemm compute: gemmcl_gemm_get_product(),
+ *   but @normalize keeps #GEMMCL_NORMALIZE_D. With #GEMMCL_ADDEND_PREVIOUS its D, tight and f32, is
+ *   the previous result and becomes the next one, and a step after the kernels converts it to the D
+ *   of @gemm. */
 GemmclGemm gemmcl_gemm_get_computed (const GemmclGemm *gemm);
 
 /** Returns: the problem as it most often runs, which decides what is fastest: batches that share

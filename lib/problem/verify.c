@@ -35,6 +35,12 @@ typedef struct {
   gdouble *b_steps; /* I8: half a quantization step of each column of B in this batch */
 } Reference;
 
+/* The norm below which a row is divided by this, and the absolute error of normalized elements: a
+ * device may flush small ones to 0 after they were scaled by 2^-80 and before they are divided by
+ * at least 2^-17. */
+#define LEAST_NORM 1e-12
+#define LOST       0x1p-109
+
 /* g (K) = (K + 4) u / (1 - (K + 4) u): K additions of products, then alpha, beta C, bias and A's
  * own scale. */
 static gdouble
@@ -68,6 +74,40 @@ load_a (const Reference *self, gsize batch, gsize i, gsize k)
   return raw * self->a_scale + self->a_shift;
 }
 
+static gdouble
+get_divisor (gdouble squares)
+{
+  const gdouble norm = sqrt (squares);
+
+  return norm < LEAST_NORM ? LEAST_NORM : norm;
+}
+
+/* The relative error of x / |x| in f32, of a row of @n elements. Squares of x, which has the error
+ * u, and their sum have the error (n + 2) u, since all are positive, and their root half of that.
+ * A root may be off by 3 ulp and a division by 2.5 ulp (section 7.4 of OpenCL's C specification),
+ * or 11 u, and x once more by u. */
+static gdouble
+normalizing_error (gsize n)
+{
+  return ((n + 2) / 2.0 + 12) * UNIT_ROUNDOFF * (1 + 0x1p-10);
+}
+
+/* The divisor of row @i of A: 1 unless the problem normalizes A. */
+static gdouble
+get_a_divisor (const Reference *self, gsize batch, gsize i)
+{
+  gdouble squares = 0;
+
+  if (!(self->gemm->normalize & GEMMCL_NORMALIZE_A))
+    return 1;
+  for (gsize k = 0; k < self->gemm->k; k++) {
+    const gdouble a = load_a (self, batch, i, k);
+
+    squares += a * a;
+  }
+  return get_divisor (squares);
+}
+
 /* Half a quantization step, if int8 covers @range in @steps steps. Slightly more than half, since
  * quantizing rounds a few times. The whole range if a device may flush the step to 0. NaN if the
  * range is NaN. */
@@ -79,14 +119,15 @@ half_step (gdouble range, gdouble steps)
   return step < (1 + 0x1p-20) * FLT_MIN ? range : step / 2 * (1 + 0x1p-11);
 }
 
-/* The quantization error of a row of A: its elements and 0 lie within 255 steps. */
+/* The quantization error of a row of A, divided by @divisor: its elements and 0 lie within 255
+ * steps. */
 static gdouble
-get_a_step (const Reference *self, gsize batch, gsize i)
+get_a_step (const Reference *self, gsize batch, gsize i, gdouble divisor)
 {
   gdouble low = 0, high = 0, spoil = 0;
 
   for (gsize k = 0; k < self->gemm->k; k++) {
-    const gdouble a = load_a (self, batch, i, k);
+    const gdouble a = load_a (self, batch, i, k) / divisor;
 
     low = fmin (low, a);
     high = fmax (high, a);
@@ -146,18 +187,23 @@ add_products (const Reference *self, gsize batch, gsize i, Row *row)
   const gdouble g = growth (self->gemm->k);
   const GemmclGemm *gemm = self->gemm;
   const gboolean is_int8 = gemm->precision == GEMMCL_PRECISION_I8;
-  const gdouble ea = is_int8 ? get_a_step (self, batch, i) : 0;
+  const gdouble divisor = get_a_divisor (self, batch, i);
+  const gboolean normalizes = gemm->normalize & GEMMCL_NORMALIZE_A;
+  const gdouble en = normalizes ? normalizing_error (gemm->k) : 0;
+  const gdouble ea = is_int8 ? (1 + en) * get_a_step (self, batch, i, divisor) : 0;
   gdouble w;
   const gdouble v = gemmcl_precision_get_rounding (gemm->precision, &w);
 
   for (gsize k = 0; k < gemm->k; k++) {
-    const gdouble a = load_a (self, batch, i, k);
+    const gdouble a = load_a (self, batch, i, k) / divisor;
 
     for (gsize j = 0; j < gemm->n; j++) {
       const gdouble b = self->b[find (&self->b_strides, batch, k, j)], product = a * b;
 
       row->value[j] += product;
       row->bound[j] += g * fabs (product);
+      if (normalizes)
+        row->bound[j] += (1 + g) * (en * fabs (product) + LOST * fabs (b));
       if (v > 0)
         row->bound[j] += rounding_error (v, w, a, b);
       if (is_int8)
@@ -257,6 +303,31 @@ softmax_row (gsize n, Row *row)
   }
 }
 
+/* Divides a row by its norm. The device's row differs from it by a vector of at most the norm of
+ * the bounds, and so does its norm. No element of a normalized row exceeds 1. */
+static void
+normalize_row (gsize n, Row *row)
+{
+  gdouble squares = 0, off_squares = 0, divisor, off, least;
+
+  for (gsize j = 0; j < n; j++) {
+    squares += row->value[j] * row->value[j];
+    off_squares += row->bound[j] * row->bound[j];
+  }
+  divisor = get_divisor (squares);
+  off = sqrt (off_squares);
+  least = fmax (divisor - off, LEAST_NORM);
+  for (gsize j = 0; j < n; j++) {
+    const gdouble share = row->value[j] / divisor, bound = row->bound[j];
+
+    row->value[j] = share;
+    row->bound[j] =
+        (bound + fabs (share) * off) / least + normalizing_error (n) * fabs (share) + LOST;
+    if (row->bound[j] > 2)
+      row->bound[j] = 2;
+  }
+}
+
 /* TRUE if @found is within the bound. @off: its error if it is a number, else 0 */
 static gboolean
 is_within (gdouble expected, gdouble bound, gfloat found, gdouble *off)
@@ -327,6 +398,8 @@ gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, co
       softmax_row (gemm->n, &row);
     else
       activate_row (gemm->activation, gemm->n, &row);
+    if (gemm->normalize & GEMMCL_NORMALIZE_D)
+      normalize_row (gemm->n, &row);
     for (gsize j = 0; j < gemm->n; j++) {
       gdouble off;
 

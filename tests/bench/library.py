@@ -55,8 +55,8 @@ class Gemm(ctypes.Structure):
     _fields_ = fields(
         "size m n k, int layout trans_a trans_b, size lda ldb ldc ldd, size a_offset b_offset"
         " c_offset d_offset batch, size a_stride b_stride c_stride d_stride, int a_type d_type"
-        " precision, double a_scale a_shift, int addend bias activation row_outputs"
-        " top_k, double alpha beta, pointer a_image d_image")
+        " precision, double a_scale a_shift, int addend bias activation normalize"
+        " row_outputs top_k, double alpha beta, pointer a_image d_image")
 
 
 class Data(ctypes.Structure):

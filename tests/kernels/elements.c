@@ -142,3 +142,21 @@ element_is_near (GemmclType type, gdouble expected, gdouble off, gdouble found)
     return !signbit (found) == !signbit (expected) && fabs (expected) + off >= largest;
   return fabs (found - expected) <= off + rounding[type] * (fabs (expected) + off) + smallest;
 }
+
+gdouble
+element_round (GemmclType type, gdouble x)
+{
+  guint16 bits;
+
+  element_set (type, &bits, 0, x);
+  return element_get (type, &bits, 0);
+}
+
+gdouble
+element_round_tf32 (gdouble x)
+{
+  int exponent;
+  const gdouble fraction = frexp (x, &exponent);
+
+  return isfinite (x) ? ldexp (nearbyint (ldexp (fraction, 11)), exponent - 11) : x;
+}

@@ -26,3 +26,7 @@ void element_get_range (GemmclType type, gdouble *low, gdouble *high);
  * in integers saturated, and NaN as 0.
  */
 gboolean element_is_near (GemmclType type, gdouble expected, gdouble off, gdouble found);
+
+/* Returns: @x, rounded to a 16-bit type, or to the 11 binary digits of tf32, ties to even. */
+gdouble element_round (GemmclType type, gdouble x);
+gdouble element_round_tf32 (gdouble x);

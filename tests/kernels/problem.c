@@ -219,25 +219,6 @@ test_activate (GemmclActivation activation, gdouble x)
   }
 }
 
-static gdouble
-round_to (GemmclType type, gdouble x)
-{
-  guint16 half;
-
-  element_set (type, &half, 0, x);
-  return element_get (type, &half, 0);
-}
-
-/* Rounds to 11 binary digits, ties to even. */
-static gdouble
-round_to_tf32 (gdouble x)
-{
-  int exponent;
-  const gdouble fraction = frexp (x, &exponent);
-
-  return isfinite (x) ? ldexp (nearbyint (ldexp (fraction, 11)), exponent - 11) : x;
-}
-
 /* Returns: an element of B, rounded to the precision once, as when B is packed. */
 static gdouble
 get_b (const Problem *self, gsize index)
@@ -246,11 +227,11 @@ get_b (const Problem *self, gsize index)
 
   switch (self->gemm.precision) {
   case GEMMCL_PRECISION_F16:
-    return round_to (GEMMCL_TYPE_F16, b);
+    return element_round (GEMMCL_TYPE_F16, b);
   case GEMMCL_PRECISION_BF16:
-    return round_to (GEMMCL_TYPE_BF16, b);
+    return element_round (GEMMCL_TYPE_BF16, b);
   case GEMMCL_PRECISION_TF32:
-    return round_to_tf32 (b);
+    return element_round_tf32 (b);
   default:
     return b;
   }
@@ -270,6 +251,48 @@ get_a_off (const Problem *self, gdouble a)
   default:
     return 0;
   }
+}
+
+/* Returns: element (@i, @k) of A after scaling. */
+static gdouble
+get_a (const Problem *self, gsize batch, gsize i, gsize k)
+{
+  const GemmclGemm *gemm = &self->gemm;
+  const gfloat raw = element_get (gemm->a_type, self->a, problem_a_index (self, batch, i, k));
+
+  return (gdouble)raw * (gfloat)gemm->a_scale + (gfloat)gemm->a_shift;
+}
+
+/* Returns: the number that normalizing divides a row by, whose squares add up to @squares. */
+static gdouble
+get_divisor (gdouble squares)
+{
+  const gdouble norm = sqrt (squares);
+
+  return norm < 1e-12 ? 1e-12 : norm;
+}
+
+/* Returns: the relative error of an element that was normalized with @n others: roots halve the
+ * error of a sum, and square root and division are exact to a few units in the last place. */
+static gdouble
+get_normalized_off (gsize n)
+{
+  return (n / 2.0 + 20) * 0x1p-24;
+}
+
+/* Returns: the divisor of row @i of A; 1 unless the problem normalizes A. */
+static gdouble
+get_a_divisor (const Problem *self, gsize batch, gsize i)
+{
+  gdouble squares = 0;
+
+  if (!(self->gemm.normalize & GEMMCL_NORMALIZE_A))
+    return 1;
+  for (gsize k = 0; k < self->gemm.k; k++) {
+    const gdouble a = get_a (self, batch, i, k);
+    squares += a * a;
+  }
+  return get_divisor (squares);
 }
 
 /* Accumulates the error bound of the product of a row of A and a column of B as int8. */
@@ -298,27 +321,27 @@ get_bytes_error (const Bytes *self)
   return 1.001 * (ea * self->sum_b + eb * self->sum_a + self->n * ea * eb);
 }
 
-/* Returns: D (i, j) before the activation. @off: (out): the error bound of a float. C is read from
- * before the run. */
+/* Returns: D (i, j) before the activation. @divisor: that of row @i of A. @off: (out): the error
+ * bound of a float. C is read from before the run. */
 static gdouble
-get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
+get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble divisor, gdouble *off)
 {
   const GemmclGemm *gemm = &self->gemm;
   const gfloat alpha = gemm->alpha, beta = gemm->beta;
-  const gfloat scale = gemm->a_scale, shift = gemm->a_shift;
+  const gboolean normalizes = gemm->normalize & GEMMCL_NORMALIZE_A;
   const gboolean in_bytes = gemm->precision == GEMMCL_PRECISION_I8;
   gdouble sum = 0, size = 0, c = 0, bias = 0, rounding = 0;
   Bytes bytes = {0};
 
   for (gsize k = 0; alpha != 0 && k < gemm->k; k++) {
-    const gfloat raw = element_get (gemm->a_type, self->a, problem_a_index (self, batch, i, k));
-    const gdouble a = (gdouble)raw * scale + shift;
+    const gdouble stored = get_a (self, batch, i, k), a = stored / divisor;
     const gdouble b = get_b (self, problem_b_index (self, batch, k, j));
     const gdouble a_off = get_a_off (self, a);
 
     sum += a * b;
     rounding += a_off > 0 ? a_off * fabs (b) : 0;
-    size += (fabs ((gdouble)raw * scale) + fabs (shift)) * fabs (b);
+    rounding += normalizes ? get_normalized_off (gemm->k) * fabs (a * b) + 0x1p-100 : 0;
+    size += (fabs (stored - (gfloat)gemm->a_shift) + fabs (gemm->a_shift)) / divisor * fabs (b);
     add_to_bytes (&bytes, a, b);
   }
   /* A row of A or column of B with NaN or infinity becomes NaN. */
@@ -342,10 +365,11 @@ static void
 get_row (const Problem *self, gsize batch, gsize i, gdouble *value, gdouble *off)
 {
   const GemmclGemm *gemm = &self->gemm;
+  const gdouble divisor = get_a_divisor (self, batch, i);
   gdouble highest = -INFINITY, sum = 0, worst = 0;
 
   for (gsize j = 0; j < gemm->n; j++) {
-    value[j] = get_sum (self, batch, i, j, &off[j]);
+    value[j] = get_sum (self, batch, i, j, divisor, &off[j]);
     highest = isnan (value[j]) || value[j] > highest ? value[j] : highest;
     worst = fmax (worst, isinf (off[j]) ? 0 : off[j]);
   }
@@ -365,15 +389,36 @@ get_row (const Problem *self, gsize batch, gsize i, gdouble *value, gdouble *off
   }
 }
 
+/* Divides a row by its norm, if the problem normalizes D. */
+static void
+normalize_row (const GemmclGemm *gemm, gdouble *value, gdouble *off)
+{
+  gdouble squares = 0, off_squares = 0, divisor, least;
+
+  if (!(gemm->normalize & GEMMCL_NORMALIZE_D))
+    return;
+  for (gsize j = 0; j < gemm->n; j++) {
+    squares += value[j] * value[j];
+    off_squares += off[j] * off[j];
+  }
+  divisor = get_divisor (squares);
+  least = fmax (divisor - sqrt (off_squares), 1e-12);
+  for (gsize j = 0; j < gemm->n; j++) {
+    value[j] /= divisor;
+    off[j] = (off[j] + fabs (value[j]) * sqrt (off_squares)) / least +
+             get_normalized_off (gemm->n) * fabs (value[j]) + 0x1p-100;
+  }
+}
+
 gchar *
 problem_describe (const GemmclGemm *gemm)
 {
-  static const gchar *const addends[] = {"none", "matrix", "row", "output"};
+  static const gchar *const addends[] = {"none", "matrix", "row", "output", "previous"};
 
   return g_strdup_printf (
       "M %zu N %zu K %zu batch %zu, %s, %s%s%s, ld %zu %zu %zu %zu, offset %zu %zu %zu %zu, stride "
       "%zu "
-      "%zu %zu %zu, %s -> %s, scale %g shift %g, alpha %g beta %g addend %s%s, %s",
+      "%zu %zu %zu, %s -> %s, scale %g shift %g, alpha %g beta %g addend %s%s, %s, normalize %u",
       gemm->m, gemm->n, gemm->k, get_batch (gemm), gemmcl_precision_get_name (gemm->precision),
       gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row-major" : "column-major",
       gemm->trans_a ? ", A transposed" : "", gemm->trans_b ? ", B transposed" : "", gemm->lda,
@@ -381,7 +426,7 @@ problem_describe (const GemmclGemm *gemm)
       gemm->d_offset, gemm->a_stride, gemm->b_stride, gemm->c_stride, gemm->d_stride,
       gemmcl_type_get_name (gemm->a_type), gemmcl_type_get_name (gemm->d_type), gemm->a_scale,
       gemm->a_shift, gemm->alpha, gemm->beta, addends[gemm->addend], gemm->bias ? ", bias" : "",
-      gemmcl_activation_get_name (gemm->activation));
+      gemmcl_activation_get_name (gemm->activation), gemm->normalize);
 }
 
 static gboolean fail (const Problem *self, const gchar *what, const gchar *format, ...)
@@ -422,15 +467,16 @@ check_gaps (const Problem *self, const gchar *what)
 }
 
 gboolean
-problem_check (const Problem *self, const gchar *what)
+problem_check_part (const Problem *self, gsize m, gsize batches, const gchar *what)
 {
   const GemmclGemm *gemm = &self->gemm;
   g_autofree gdouble *value = g_new (gdouble, gemm->n);
   g_autofree gdouble *off = g_new (gdouble, gemm->n);
 
-  for (gsize batch = 0; batch < get_batch (gemm); batch++)
-    for (gsize i = 0; i < gemm->m; i++) {
+  for (gsize batch = 0; batch < batches; batch++)
+    for (gsize i = 0; i < m; i++) {
       get_row (self, batch, i, value, off);
+      normalize_row (gemm, value, off);
       for (gsize j = 0; j < gemm->n; j++) {
         const gdouble found =
             element_get (gemm->d_type, self->d, problem_d_index (self, batch, i, j));
@@ -441,6 +487,12 @@ problem_check (const Problem *self, const gchar *what)
       }
     }
   return check_gaps (self, what);
+}
+
+gboolean
+problem_check (const Problem *self, const gchar *what)
+{
+  return problem_check_part (self, self->gemm.m, get_batch (&self->gemm), what);
 }
 
 /* An element of a row, and its column. */

@@ -55,6 +55,9 @@ gboolean problem_run_plan (Problem *problem, GemmclContext *context, const gchar
  */
 gboolean problem_check (const Problem *problem, const gchar *what);
 
+/* The same for the first @m rows of the first @batches problems. */
+gboolean problem_check_part (const Problem *problem, gsize m, gsize batches, const gchar *what);
+
 /* Checks problem->rows against problem->d. Returns: FALSE after failing the test. */
 gboolean problem_check_rows (const Problem *problem, const gchar *what);
 

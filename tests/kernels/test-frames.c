@@ -124,18 +124,24 @@ expect (const Case *self, const Frame *previous, guint batch, gsize i, gsize j, 
 {
   const GemmclGemm *gemm = &self->gemm;
   const gsize width = self->d_image.width;
-  gdouble sum = 0, size = fabs (self->bias[j]), c = 0;
+  gdouble sum = 0, size = 0, c = 0, squares = 0;
 
   for (gsize k = 0; k < gemm->k; k++) {
     const gdouble feature = frame_get_feature (&self->a[batch], i, k);
-    const gdouble product =
-        (feature * (gfloat)gemm->a_scale + (gfloat)gemm->a_shift) * self->b[k * gemm->n + j];
+    const gdouble a = feature * (gfloat)gemm->a_scale + (gfloat)gemm->a_shift;
+    const gdouble product = a * self->b[k * gemm->n + j];
 
     if (isnan (feature)) /* outside of the frame A is 0 */
       continue;
+    squares += a * a;
     sum += product;
     size += fabs (product);
   }
+  if (gemm->normalize & GEMMCL_NORMALIZE_A) {
+    sum /= fmax (sqrt (squares), 1e-12);
+    size /= fmax (sqrt (squares), 1e-12);
+  }
+  size += fabs (self->bias[j]);
   if (previous)
     c = (gfloat)gemm->beta * frame_get (&previous[batch], i % width, i / width, j);
   /* Colours are computed from luma and chroma, which adds rounding errors. */
@@ -248,7 +254,7 @@ test_format (gconstpointer data)
   }
 }
 
-/* All feature modes with a scale and shift of A. The rules choose the kernel. */
+/* All feature modes with a scale and shift of A, also normalized. The rules choose the kernel. */
 static void
 test_features (void)
 {
@@ -278,6 +284,7 @@ test_features (void)
     case_init (&features, &a, NULL, 5, i);
     features.gemm.a_scale = 1.0 / 255;
     features.gemm.a_shift = -0.5;
+    features.gemm.normalize = i % 2 ? GEMMCL_NORMALIZE_A : 0;
     /* Fields without a meaning for frames are ignored. */
     features.gemm.trans_a = TRUE;
     features.gemm.lda = 1;

@@ -64,6 +64,7 @@ HELPERS = {
     "im2col": IMAGE,
     "pack": ["-DPANEL=32", "-DB_TYPE=2"],
     "pack_bytes": ["-DPANEL=64"],
+    "normalize": ["-DGROUP=64", "-DWIDTH=4"],
     "quantize": ["-DGROUP=64", "-DWIDTH=16"],
     "pack_dpas": ["-DPANEL=64", "-DB_TYPE=3", "-DDPAS_PACK=2", "-DSUBGROUP_SIZE=16"],
     "pack_image": ["-DOF_A", "-DTEXEL_F16"],
