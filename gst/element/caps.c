@@ -78,6 +78,7 @@ static gboolean
 allows_pixel_mode (const GstGemmclSettings *settings)
 {
   return settings->row_outputs == 0 && settings->output != GST_GEMMCL_OUTPUT_TENSORS &&
+         !(settings->normalize & GEMMCL_NORMALIZE_D) &&
          (settings->feature_mode == GST_GEMMCL_FEATURE_MODE_AUTO ||
           settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
 }

@@ -371,6 +371,8 @@ gst_gemmcl_problem_get_largest (const GstGemmclProblem *self)
   const GemmclGemm *gemm = &self->gemm;
   gdouble least, most;
 
+  if (gemm->normalize & GEMMCL_NORMALIZE_A)
+    return 1;
   get_range (gemm, &least, &most);
   return MAX (fabs (least * gemm->a_scale + gemm->a_shift),
               fabs (most * gemm->a_scale + gemm->a_shift));
@@ -461,6 +463,7 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->gemm.addend = choose_addend (operands, n, feedback);
   self->gemm.bias = operands->bias != NULL;
   self->gemm.activation = settings->activation;
+  self->gemm.normalize = settings->normalize;
   self->gemm.row_outputs = settings->row_outputs;
   self->gemm.top_k = settings->top_k;
   set_input (self, input, settings, &shape);

@@ -97,6 +97,12 @@ static const GEnumValue auto_tunes[] = {
     {0, NULL, NULL},
 };
 
+static const GFlagsValue normalizes[] = {
+    {GEMMCL_NORMALIZE_A, "Rows of A, after input-scale and input-offset", "input"},
+    {GEMMCL_NORMALIZE_D, "Rows of D, after the activation", "output"},
+    {0, NULL, NULL},
+};
+
 static const GFlagsValue row_outputs[] = {
     {GEMMCL_ROW_SUM, "Sum of the row", "sum"},
     {GEMMCL_ROW_MAX, "Largest element of the row", "max"},
@@ -173,6 +179,10 @@ static const Property table[] = {
     {"activation", "Activation", "Function that is applied to D last; none: D is not changed",
      READY, ENUM, SETTING (activation), GEMMCL_ACTIVATION_NONE, .type = "GstGemmclActivation",
      .values = activations},
+    {"normalize", "Normalize",
+     "The matrices whose rows are divided by their L2 norms, or by 1e-12 if that is more. A row of "
+     "zeros stays zeros. With output D is a tensor if the input is video. Default: none",
+     READY, FLAGS, SETTING (normalize), 0, .type = "GstGemmclNormalize", .values = normalizes},
     {"precision", "Precision",
      "Lowest precision allowed for A and the weight. A kernel of lower precision than f32 is used "
      "only where it is faster; stats name the precision in use. Sums are float32, for i8 exact",

@@ -45,6 +45,7 @@ typedef enum {
 typedef struct {
   gboolean transpose_weight;
   GemmclActivation activation;
+  guint normalize; /* of GemmclNormalize */
   GstGemmclPrecision precision;
   GstGemmclFeatureMode feature_mode;
   guint patch_width;

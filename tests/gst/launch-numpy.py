@@ -59,6 +59,7 @@ class Case:
     alpha: float = 1.0
     beta: float = 0.0
     activation: str = "none"
+    normalize: str = ""
     scale: object = 1.0
     offset: object = 0.0
     batch: int = 1
@@ -204,6 +205,14 @@ CASES = [
     tensors("float32", "6:4", 5, index=1, count=4, bias=1),
     tensors("uint8", "9:3", 2, index=0, count=3, weight="literal"),
     tensors("int16", "8:4", 6, index=1, count=4, batch=3),
+    # Rows over their norms, also of a precision whose numbers are not to exceed 65504.
+    tensors("float32", "64:5", 30, normalize="input", transpose=True),
+    tensors("uint8", "33:4", 7, normalize="input+output", offset=-100, bias=1, count=4, batch=3),
+    tensors("int32", "48:6", 9, normalize="input", weight="safetensors F16"),
+    tensors("float32", "40:6", 64, normalize="input", precision="i8", spread=(-1, 1)),
+    video("RGB", (9, 5), 3, Floats(), normalize="output", activation="softmax", **LEVELS),
+    video("NV12", (11, 7), 6, Floats(), mode="frame", normalize="input", colorimetry="bt709"),
+    audio("F32LE", 6, 2, normalize="output", samples=100, blocks=3, beta=0.5),
     # Precisions that are asked for, and that a file states. Many columns: bytes of few do not pay.
     tensors("float32", "64:9", 70, precision="bf16", kernel="vector_bf16_4x64_1x1",
             activation="gelu", bias=1, spread=(-1, 1)),
@@ -338,6 +347,7 @@ def get_properties(case):
              *case.medium.properties()]
     for name, value in [("alpha", case.alpha), ("beta", case.beta), ("input-scale", case.scale),
                         ("input-offset", case.offset)]:
+    normalize: str = ""
         words.append(f"{name}={write_list(value)}")
     if case.transpose:
         words.append("transpose-weight=true")
@@ -386,6 +396,7 @@ def check(case, values, inputs, sink, data):
             off = off + (k + 8) * UNIT_ROUNDOFF * (abs(a * scale) + abs(offset))
         expected, bound = solve(inside * (a * scale + offset), off, c=c, c_off=c_off,
                                 alpha=case.alpha, beta=case.beta, activation=case.activation,
+                                normalize=case.normalize,
                                 precision=STATING.get(case.weight, case.precision), **operands)
         wrong = compare(found, expected, bound)
         if wrong:

@@ -68,6 +68,15 @@ def activate(name, x, bound):
     return result, slope * bound + growth * UNIT_ROUNDOFF * np.abs(result) + SMALLEST
 
 
+def normalized(x, off):
+    """Returns the rows of x over their L2 norms, and the bound; x is known up to off."""
+    norm = np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+    off_norm = np.linalg.norm(off, axis=1, keepdims=True)
+    result = x / norm
+    bound = (off + np.abs(result) * off_norm) / np.maximum(norm - off_norm, 1e-12)
+    return result, bound + (x.shape[1] / 2 + 20) * UNIT_ROUNDOFF * np.abs(result) + SMALLEST
+
+
 def rounded(a, b, precision):
     """Returns what the sums may be off by since A and B were rounded, or cut into steps."""
     sizes = np.abs(a) @ np.abs(b)
@@ -81,10 +90,12 @@ def rounded(a, b, precision):
 
 
 def solve(a, a_off, b, *, c=0.0, c_off=0.0, bias=0.0, alpha=1.0, beta=0.0, activation="none",
-          precision="f32"):
+          normalize="", precision="f32"):
     """Returns D and the bound; a and c are known up to a_off and c_off, and all numbers are the
-    device's."""
+    device's. normalize is that of the element: any of input and output."""
     alpha, beta = f32(alpha), f32(beta)
+    if "input" in normalize:
+        a, a_off = normalized(a, a_off)
     roundings = (a.shape[1] + 4) * UNIT_ROUNDOFF
     sums = np.zeros((a.shape[0], b.shape[1]))
     sizes, inherited = sums.copy(), sums.copy()
@@ -98,7 +109,8 @@ def solve(a, a_off, b, *, c=0.0, c_off=0.0, bias=0.0, alpha=1.0, beta=0.0, activ
         sizes = sizes + np.abs(beta * c)
         inherited = inherited + np.abs(beta) * c_off
     bound = roundings / (1 - roundings) * (sizes + np.abs(bias)) + inherited + SMALLEST
-    return activate(activation, sums + bias, bound)
+    result, bound = activate(activation, sums + bias, bound)
+    return normalized(result, bound) if "output" in normalize else (result, bound)
 
 
 def compare_floats(found, expected, bound):
