@@ -417,6 +417,12 @@ set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError *
   self->gemm.a_scale = self->scaling.scale;
   self->gemm.a_shift = self->scaling.offset;
   self->gemm.bias |= self->scaling.folds_offset;
+  if (settings->normalize & GEMMCL_NORMALIZE_A &&
+      (self->scaling.folds_scale || self->scaling.folds_offset))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                            "normalize=input needs the norm of A, but lists as input-scale or "
+                            "input-offset become parts of the weight and the bias. Expected a "
+                            "number for each, or normalize without input.");
   if (!self->scaling.folds_offset || self->a_image.features != GEMMCL_FEATURE_PATCH ||
       self->a_image.patch_padding == 0)
     return TRUE;

@@ -49,7 +49,7 @@ static gboolean
 build_logits (GemmclBody *self, GError **error)
 {
   return !gemmcl_kernel_needs_logits (self->kernel, &self->gemm, self->split) ||
-         (self->logits = create_floats (self, self->gemm.n, "D before its last steps", error)) !=
+         (self->logits = create_floats (self, self->gemm.n, "D before softmax or norms", error)) !=
              NULL;
 }
 

@@ -63,6 +63,9 @@ static const struct {
      "input-scale=<1,2,3> input-offset=1",
      FRAME, NULL, 0, "gst-library-error-quark",
      "patch-padding is 1|patch-padding=0|input-offset=0"},
+    {"/errors/norm-of-lists",
+     "weight=[[1],[1],[1]] normalize=input row-outputs=sum input-scale=<1,2,3>", FRAME, NULL, 0,
+     "gst-library-error-quark", "normalize=input|input-scale|a number for each"},
     {"/errors/top-k", "weight=[[1,2]] row-outputs=top-k top-k=3", TENSOR ("1"), NULL, 0,
      "gst-stream-error-quark", "top-k is 3|N = 2|at most 2"},
     {"/errors/rows-of-many", "weight=[1] row-outputs=sum",
@@ -191,7 +194,7 @@ test_after_too_much (void)
   g_assert_cmpint (gst_harness_push (stream->harness, noise_bytes (1025 * 2, 1)), ==,
                    GST_FLOW_ERROR);
   stream_assert_message (stream, GST_MESSAGE_ERROR, "gst-resource-error-quark",
-                         "D before softmax|allows");
+                         "D before softmax or norms|allows");
   stream_push (stream, noise_bytes (2, 1));
   stream_assert_quiet (stream);
 }
