@@ -347,8 +347,9 @@ def get_properties(case):
              *case.medium.properties()]
     for name, value in [("alpha", case.alpha), ("beta", case.beta), ("input-scale", case.scale),
                         ("input-offset", case.offset)]:
-    normalize: str = ""
         words.append(f"{name}={write_list(value)}")
+    if case.normalize:
+        words.append(f"normalize={case.normalize}")
     if case.transpose:
         words.append("transpose-weight=true")
     if case.precision != "f32" and case.weight not in STATING:
