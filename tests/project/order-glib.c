@@ -176,32 +176,39 @@ g_slice_free1 (gsize size, gpointer memory)
   NEXT (g_slice_free1) (size, memory);
 }
 
-/* GstHarness keeps outputs in such queues. */
+/* GstHarness keeps outputs in such queues, and the element the news of its plan. */
 G_MODULE_EXPORT void
 g_async_queue_push (GAsyncQueue *queue, gpointer data)
 {
-  release (data);
+  release (queue);
   NEXT (g_async_queue_push) (queue, data);
+}
+
+/* Returns: @data, which came from @queue. */
+static gpointer
+popped (GAsyncQueue *queue, gpointer data)
+{
+  if (data)
+    acquire (queue);
+  return data;
+}
+
+G_MODULE_EXPORT gpointer
+g_async_queue_pop (GAsyncQueue *queue)
+{
+  return popped (queue, NEXT (g_async_queue_pop) (queue));
 }
 
 G_MODULE_EXPORT gpointer
 g_async_queue_try_pop (GAsyncQueue *queue)
 {
-  const gpointer data = NEXT (g_async_queue_try_pop) (queue);
-
-  if (data)
-    acquire (data);
-  return data;
+  return popped (queue, NEXT (g_async_queue_try_pop) (queue));
 }
 
 G_MODULE_EXPORT gpointer
 g_async_queue_timeout_pop (GAsyncQueue *queue, guint64 timeout)
 {
-  const gpointer data = NEXT (g_async_queue_timeout_pop) (queue, timeout);
-
-  if (data)
-    acquire (data);
-  return data;
+  return popped (queue, NEXT (g_async_queue_timeout_pop) (queue, timeout));
 }
 
 #ifdef GEMMCL_HAVE_GST
