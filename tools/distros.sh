@@ -19,10 +19,6 @@
 # option omits it. A distribution counts as skipped, with the reason, if its chroot cannot be made,
 # or if it takes longer than GEMMCL_DISTRO_LIMIT (default 25m; a duration of timeout). Tests that
 # hang run into their own limits first.
-#
-# PoCL 6.0 of trixie compiles some kernels with barriers in loops to wrong code, at random: of
-# xmx_i8_16x4_4x16, 4 compilations of 16. Programs that fail there run again, at most twice, on
-# kernels that are compiled anew. The last run counts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8
@@ -113,36 +109,9 @@ inside () {
   enter "$root" meson setup /mnt/build -Dgst=enabled -Dtools=enabled -Dtests=enabled -Ddocs=enabled
   enter "$root" ninja --quiet -C /mnt/build
   # The parts that depend on the versions of compilers, PoCL, GStreamer and GLib.
-  run_tests "$root" --suite lib --suite kernels --suite gst >"$results/$name.json"
-  if [ "$name" = trixie ]; then
-    repeat_failed "$root" "$results/$name.json"
-    repeat_failed "$root" "$results/$name.json"
-  fi
-}
-
-# run_tests ROOT TEST...: prints Meson's log of the tests on standard output, the rest on standard
-# error.
-run_tests () {
-  local root=$1
-  shift
   enter "$root" meson test -C /mnt/build --no-rebuild --print-errorlogs --timeout-multiplier 10 \
-    "$@" >&2 || true
-  cat "$root/mnt/build/meson-logs/testlog.json"
-}
-
-# repeat_failed ROOT LOG: runs the tests that failed again, with an empty PoCL cache, and adds their
-# results to LOG. The kernels replace those in the cache.
-repeat_failed () {
-  local root=$1 log=$2 cache=$1/var/cache/gemmcl/pocl failed
-  mapfile -t failed < <(python3 tools/test-results.py --failed "$log")
-  [ ${#failed[@]} -gt 0 ] || return 0
-  printf '\nAgain, on kernels compiled anew: %s\n' "${failed[*]}"
-  mv -T "$cache" "$cache.old"
-  mkdir "$cache"
-  run_tests "$root" "${failed[@]}" >>"$log"
-  cp -a "$cache/." "$cache.old"
-  rm -rf "$cache"
-  mv -T "$cache.old" "$cache"
+    --suite lib --suite kernels --suite gst || true
+  cp "$root/mnt/build/meson-logs/testlog.json" "$results/$name.json"
 }
 
 # outside NAME [COMMAND...]: runs inside within the limit, one run per distribution at a time.

@@ -4,7 +4,6 @@
 """Counts the results of Meson's tests, TAP subtests one by one.
 
 usage: test-results.py LABEL=BUILD-DIRECTORY[/LOG.json] ...
-       test-results.py --failed LOG.json
        test-results.py --stand-in SKIP|FAIL REASON >LOG.json
 
 Prints the skipped tests with reasons, the failed ones, and as the last line
@@ -14,10 +13,9 @@ Prints the skipped tests with reasons, the failed ones, and as the last line
 The exit status is 1 if a test failed. A test without TAP counts as one. A test that crashed, timed
 out or did not run all planned subtests counts as one failure, even if every subtest passed. A
 missing log counts as one failure. A crash of the leak sanitizer after the subtests counts as one
-skipped. Of a test that a log has several times, the last run counts.
+skipped.
 
---failed prints the names of the tests that failed, one per line, as `meson test` takes them. A
-stand-in is the log of tests that could not be started.
+A stand-in is the log of tests that could not be started.
 """
 
 import json
@@ -111,32 +109,20 @@ def count_test(label, test):
     return count
 
 
-def read_log(path):
-    """Returns the last run of each test."""
-    with open(path, encoding="utf-8", errors="replace") as log:
-        tests = [json.loads(line) for line in log]
-    return list({test["name"]: test for test in tests}.values())
-
-
 def count_log(label, path):
     count = Count()
+    tests = 0
     try:
-        tests = read_log(path)
-        for test in tests:
-            count.add(count_test(label, test))
+        with open(path, encoding="utf-8", errors="replace") as log:
+            for line in log:
+                tests += 1
+                count.add(count_test(label, json.loads(line)))
     except (OSError, ValueError) as error:
         count.failed.append(f"{label}: no results: {error}")
     else:
-        if not tests:
+        if tests == 0:
             count.failed.append(f"{label}: no test ran")
     return count
-
-
-def print_failed(path):
-    for test in read_log(path):
-        if count_test("", test).failed:
-            print(test["name"].split(" / ")[-1])
-    return 0
 
 
 def stand_in(result, reason):
@@ -148,8 +134,6 @@ def stand_in(result, reason):
 def main(arguments):
     if arguments[:1] == ["--stand-in"]:
         return stand_in(*arguments[1:])
-    if arguments[:1] == ["--failed"]:
-        return print_failed(*arguments[1:])
     total = Count()
     for argument in arguments:
         label, _, path = argument.partition("=")
