@@ -4,6 +4,7 @@
  * The device of the tests, and the three ways to run a problem on it.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "problem.h"
 
@@ -31,6 +32,15 @@ test_init_device (int *argc, char ***argv)
     return;
   g_print ("1..0 # SKIP %s\n", error->message);
   exit (0);
+}
+
+gboolean
+test_miscompiles_barriers (void)
+{
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (test_get_context ());
+
+  return strstr (device->platform, "Portable Computing Language") &&
+         g_str_has_prefix (device->driver, "6.");
 }
 
 cl_mem
@@ -88,10 +98,13 @@ problem_run_host (Problem *self, GemmclContext *context, const gchar *kernel, GE
 }
 
 static gboolean
-set_bias (const Problem *self, GemmclPlan *plan, GError **error)
+prepare (Problem *self, GemmclPlan *plan, GError **error)
 {
   g_autoptr (GemmclMatrix) bias = NULL;
+  GemmclBuildInfo build;
 
+  gemmcl_plan_get_build_info (plan, &build);
+  self->emulates = build.level == GEMMCL_KERNEL_LEVEL_EMULATED;
   if (self->bias == NULL)
     return TRUE;
   bias = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, self->gemm.n, self->bias, error);
@@ -128,7 +141,7 @@ problem_run_device (Problem *self, GemmclContext *context, const gchar *kernel, 
   GemmclData data_a = {.kind = GEMMCL_DATA_BUFFER}, data_d = data_a, data_rows = data_a;
   GemmclRun run = GEMMCL_RUN_INIT;
 
-  if (plan == NULL || !set_bias (self, plan, error))
+  if (plan == NULL || !prepare (self, plan, error))
     return FALSE;
   data_a.objects[0] = a = make_buffer (cl, self->a, self->n_a, gemm->a_type);
   run.b = b = make_buffer (cl, self->b, self->n_b, GEMMCL_TYPE_F32);
@@ -184,7 +197,7 @@ problem_run_plan (Problem *self, GemmclContext *context, const gchar *kernel, GE
   const GemmclRun run = {
       .size = sizeof run, .alpha = gemm->alpha, .beta = gemm->beta, .a = host_a, .d = host_d};
 
-  if (plan == NULL || !set_bias (self, plan, error) || !gemmcl_plan_set_b (plan, b, error) ||
+  if (plan == NULL || !prepare (self, plan, error) || !gemmcl_plan_set_b (plan, b, error) ||
       (c != NULL && !gemmcl_plan_set_c (plan, c, error)))
     return FALSE;
   for (gsize i = 0; i < batch; i++) {

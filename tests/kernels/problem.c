@@ -443,7 +443,10 @@ fail (const Problem *self, const gchar *what, const gchar *format, ...)
   how = g_strdup_vprintf (format, args);
   va_end (args);
   g_test_message ("%s: %s (%s)", what, how, problem);
-  g_test_fail ();
+  if (!self->emulates || !test_miscompiles_barriers ())
+    g_test_fail ();
+  else if (!g_test_failed ())
+    g_test_skip ("PoCL 6.0 compiles barriers in loops to wrong code, at random");
   return FALSE;
 }
 

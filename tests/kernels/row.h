@@ -36,4 +36,4 @@ gboolean row_is_brief (const Row *row);
 gboolean row_is_wanted (const Row *row);
 
 /** row_crashes_compiler: Returns: TRUE if the compiler of the device would end the process. */
-gboolean row_crashes_compiler (const Row *row, GemmclContext *context);
+gboolean row_crashes_compiler (const Row *row);
