@@ -11,12 +11,12 @@
 set -euo pipefail
 
 # Meson asks dpkg-dev for the library directory.
-# The last four are optional: VA surfaces need the first two, weights from ONNX models the others.
+# The last five are optional: VA surfaces need the first two, weights from ONNX models the others.
 build=(
   dpkg-dev gcc libc6-dev meson ninja-build pkgconf python3
   libglib2.0-dev libjansson-dev libxxhash-dev ocl-icd-opencl-dev opencl-c-headers
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
-  libva-dev libgstreamer-plugins-bad1.0-dev libprotobuf-c-dev protobuf-c-compiler
+  libva-dev libgstreamer-plugins-bad1.0-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler
 )
 # PoCL is the OpenCL device of machines without another one.
 demo=(
