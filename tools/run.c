@@ -12,6 +12,7 @@ static struct {
   gchar *beta;
   gchar *bias;
   gchar *activation;
+  gchar *normalize;
   gchar *kernel;
   gchar *row_outputs;
   gint top_k;
@@ -28,6 +29,10 @@ static const GOptionEntry entries[] = {
     {"bias", 0, 0, G_OPTION_ARG_FILENAME, &options.bias,
      "N numbers, added to each row (default: none)", "MATRIX"},
     {"activation", 0, 0, G_OPTION_ARG_STRING, &options.activation, TOOL_ACTIVATION_HELP, "NAME"},
+    {"normalize", 0, 0, G_OPTION_ARG_STRING, &options.normalize,
+     "Rows that are divided by their L2 norms: those of A (input), those of D after the activation "
+     "(output), both (input+output) or none (default: none)",
+     "NAME"},
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
      "The kernel; auto lets the library choose (default: auto)", "NAME"},
     {"rows", 'r', 0, G_OPTION_ARG_FILENAME, &options.rows,
@@ -126,6 +131,23 @@ parse_row_outputs (guint *outputs, GError **error)
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
                          "--row-outputs is empty: name any of sum, max, arg-max and top-k.");
   return *outputs != 0;
+}
+
+static gboolean
+parse_normalize (guint *normalize, GError **error)
+{
+  /* Indexed by flags of GemmclNormalize. */
+  static const gchar *const names[] = {"none", "input", "output", "input+output"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (options.normalize == NULL || g_str_equal (options.normalize, names[i])) {
+      *normalize = i;
+      return TRUE;
+    }
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+               "--normalize takes none, input, output or input+output, not \"%s\".",
+               options.normalize);
+  return FALSE;
 }
 
 /* Returns: (transfer full): "A is 3 x 4", with the shape after the transpose. */
@@ -281,7 +303,7 @@ check_options (GemmclGemm *gemm, GError **error)
   }
   if (!tool_get_epilogue (gemm, options.beta, error) ||
       !tool_parse_activation (options.activation, &gemm->activation, error) ||
-      !parse_row_outputs (&gemm->row_outputs, error))
+      !parse_normalize (&gemm->normalize, error) || !parse_row_outputs (&gemm->row_outputs, error))
     return FALSE;
   if (options.beta != NULL && options.addend == NULL) {
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
@@ -333,6 +355,9 @@ const ToolCommand tool_run = {
           "A layer of a neural network whose weights are stored [out, in]"},
          {"gemmcl run a.npy b.npy -c c.npy --alpha 0.5 --beta 2 -o d.npy", "D = 0.5 A B + 2 C"},
          {"gemmcl run x.npy classes.npy -o scores.npy -r best.npy --row-outputs max,arg-max",
-          "A classifier: the scores, and of each row the best one and its class"}},
+          "A classifier: the scores, and of each row the best one and its class"},
+         {"gemmcl run x.npy gallery.npy --transpose-b --normalize input -o cosines.npy -r best.npy "
+          "--row-outputs top-k",
+          "Cosine search: the five vectors of a gallery that are nearest to each row of A"}},
     .run = run,
 };

@@ -39,7 +39,7 @@ typedef struct {
 } ToolText;
 
 #define TOOL_MAX_GROUPS   5
-#define TOOL_MAX_EXAMPLES 4
+#define TOOL_MAX_EXAMPLES 5
 
 /**
  * ToolCommand:

@@ -174,6 +174,14 @@ class Epilogues(Run):
                 result = self.multiply(*self.paths, "--bias", path, "--activation", name)
                 self.compare(result, self.a, self.b, bias=bias, activation=name)
 
+    def test_normalize(self):
+        turned = self.save("at", self.a.T.copy()), self.paths[1], "--transpose-a"
+        for operands in (self.paths, turned):
+            for name in ("none", "input", "output", "input+output"):
+                with self.subTest(normalize=name, operands=operands):
+                    result = self.multiply(*operands, "--activation", "tanh", "--normalize", name)
+                    self.compare(result, self.a, self.b, activation="tanh", normalize=name)
+
 
 class Failures(Run):
     """Nothing is written, and a sentence gives the reason."""
@@ -183,13 +191,14 @@ class Failures(Run):
         self.refuses(1, pattern, "run", *arguments, "-o", output)
         self.assertFalse(os.path.exists(output))
 
-    def test_row_outputs_that_are_none(self):
+    def test_options_that_are_none(self):
         for arguments, says in (
             (("--row-outputs", "max"), "give one with --rows"),
             (("--row-outputs", "max,least", "--rows", "r.npy"), 'not "least"'),
             (("--row-outputs", "", "--rows", "r.npy"), "is empty"),
             (("--top-k", "-1"), "takes 1 to 16, not -1"),
             (("--top-k", "17"), "takes 1 to 16, not 17"),
+            (("--normalize", "both"), 'input+output, not "both"'),
         ):
             with self.subTest(arguments=arguments):
                 output = ("-o", self.path("d.npy"))
