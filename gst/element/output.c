@@ -60,15 +60,15 @@ gst_gemmcl_get_rows_memory (GstBuffer *output)
 }
 
 static gboolean
-copy_bytes (GstMemory *from, GstMemory *to)
+copy_bytes (GstMemory *from, GstMemory *to, GError **error)
 {
   GstMapInfo source, target;
 
   if (!gst_memory_map (from, &source, GST_MAP_READ))
-    return FALSE;
+    return gst_gemmcl_refuse_memory (from, error);
   if (!gst_memory_map (to, &target, GST_MAP_WRITE)) {
     gst_memory_unmap (from, &source);
-    return FALSE;
+    return gst_gemmcl_refuse_memory (to, error);
   }
   memcpy (target.data, source.data, MIN (target.size, source.size));
   gst_memory_unmap (to, &target);
@@ -76,18 +76,20 @@ copy_bytes (GstMemory *from, GstMemory *to)
   return TRUE;
 }
 
-/* Takes @memory, which holds a tensor that passes through. Returns: @memory if it is OpenCL memory,
- * otherwise a copy in OpenCL memory; NULL if there is no room for the copy or @memory cannot be
- * read. */
+/* Takes @memory, which holds a tensor that passes through. Returns: @memory if it is OpenCL memory
+ * as gstgemmclmemory.h describes it, otherwise a copy in such memory; NULL with @error if there is
+ * no room for the copy or @memory cannot be read. */
 static GstMemory *
-take_memory (GstBaseTransform *trans, GstMemory *memory)
+take_memory (GstBaseTransform *trans, GstMemory *memory, GError **error)
 {
   GstMemory *copy;
 
-  if (gst_memory_is_type (memory, GST_OPENCL_MEMORY_TYPE_NAME))
+  if (gst_opencl_memory_get_methods (memory))
     return memory;
   copy = new_memory (trans, gst_memory_get_sizes (memory, NULL, NULL));
-  if (copy && !copy_bytes (memory, copy))
+  if (!copy)
+    set_no_memory (error);
+  else if (!copy_bytes (memory, copy, error))
     g_clear_pointer (&copy, gst_memory_unref);
   gst_memory_unref (memory);
   return copy;
@@ -113,14 +115,10 @@ insert_others (GstGemmcl *self, GstBuffer *input, gsize m, GstBuffer *output, GE
     if (i == gst_gemmcl_get_output_index (self))
       continue;
     memory = gst_gemmcl_get_tensor_memory (&self->stream.input.tensors, i, input, error);
+    if (memory && self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL)
+      memory = take_memory (trans, memory, error);
     if (!memory)
       return FALSE;
-    if (self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL)
-      memory = take_memory (trans, memory);
-    if (!memory) {
-      set_no_memory (error);
-      return FALSE;
-    }
     gst_buffer_insert_memory (output, (gint)i, memory);
   }
   if (n_rows == 0)

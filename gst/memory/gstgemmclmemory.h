@@ -66,6 +66,9 @@ G_BEGIN_DECLS
  * gst_memory_get_sizes() returns; GstMapInfo.size is their number. The map fails only if writes of
  * the host cannot be sent to the device. Map the memory, not the buffer: several memories of a
  * buffer would be merged into system memory.
+ *
+ * Without both it is the flag GST_MAP_NATIVE_HANDLE of DL Streamer, whose elements know nothing of
+ * events: the map waits for the last write, and fails if that failed.
  */
 #define GST_MAP_OPENCL ((GstMapFlags)(GST_MAP_FLAG_LAST << 1))
 

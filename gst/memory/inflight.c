@@ -35,6 +35,35 @@ name_format (const GstVideoInfo *info, GstBuffer *buffer)
   return named;
 }
 
+gboolean
+gst_gemmcl_refuse_memory (GstMemory *memory, GError **error)
+{
+  const GstAllocator *allocator = memory ? memory->allocator : NULL;
+
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_IO,
+      "The host cannot map the memory of a buffer, \"%s\" of %s. Expected system memory, gemmcl's "
+      "OpenCL memory, or other memory that the host can map; caps without memory features ask for "
+      "the first.",
+      allocator ? allocator->mem_type : "none",
+      allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
+}
+
+/* FALSE if a memory of @buffer cannot be mapped on the host. */
+static gboolean
+can_map (GstBuffer *buffer, GstMapFlags access, GError **error)
+{
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+    GstMapInfo map;
+
+    if (!gst_memory_map (memory, &map, access))
+      return gst_gemmcl_refuse_memory (memory, error);
+    gst_memory_unmap (memory, &map);
+  }
+  return TRUE;
+}
+
 /* Maps @memory for the device. @data: (out): its start, for each plane. FALSE if it is not OpenCL
  * memory of @context. */
 static gboolean
@@ -97,7 +126,8 @@ gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
   *data = (GemmclData){.kind = GEMMCL_DATA_HOST};
   named = name_format (info, buffer);
   if (!gst_video_frame_map (&self->frame, info, named ? named : buffer, access))
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+    return can_map (buffer, access, error) &&
+           gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "A buffer of %zu bytes cannot be mapped as a %dx%d %s frame; expected "
                             "%zu bytes, or a video meta that fits the buffer.",
                             gst_buffer_get_size (buffer), GST_VIDEO_INFO_WIDTH (info),
@@ -145,9 +175,9 @@ gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GemmclContext *context, 
                                              error);
     }
   }
+  gst_gemmcl_refuse_memory (memory, error);
   g_clear_pointer (&memory, gst_memory_unref);
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_IO,
-                          "The memory of a buffer cannot be mapped; expected system memory.");
+  return FALSE;
 }
 
 struct _GstGemmclInflight {

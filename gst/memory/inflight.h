@@ -28,7 +28,7 @@ void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
  * Maps a frame: for the device if it is in OpenCL memory of @context, in a layout that OpenCL can
  * copy, otherwise on the host.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_FORMAT
+ * Returns: %FALSE with #GEMMCL_ERROR_FORMAT; #GEMMCL_ERROR_IO if the host cannot map the memory
  */
 gboolean gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
                                         const GemmclImage *image, const GstVideoInfo *info,
@@ -49,6 +49,10 @@ gboolean gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *c
 gboolean gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GemmclContext *context,
                                          GstMemory *memory, gsize offset, GstMapFlags access,
                                          gsize alignment, GemmclData *data, GError **error);
+
+/** gst_gemmcl_refuse_memory: Sets @error, which says that the host cannot map @memory, (nullable).
+ * Returns: %FALSE. */
+gboolean gst_gemmcl_refuse_memory (GstMemory *memory, GError **error);
 
 /**
  * gst_gemmcl_find_planes:

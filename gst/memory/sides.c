@@ -325,15 +325,16 @@ upload (GstGemmclSides *self)
 gboolean
 gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
 {
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  gboolean ok;
 
-  if (self->need_upload && !upload (self))
-    return FALSE;
-  if (access & GST_MAP_WRITE) {
+  g_mutex_lock (&self->lock);
+  ok = !self->need_upload || upload (self);
+  if (ok && access & GST_MAP_WRITE) {
     self->need_download = self->transfers->side == GST_GEMMCL_HOST_SIDE_STAGED;
     g_clear_pointer (&self->fetched, clReleaseEvent);
   }
-  return TRUE;
+  g_mutex_unlock (&self->lock);
+  return ok && (access & GST_MAP_READWRITE || wait_for_device (self, GST_MAP_READ));
 }
 
 void

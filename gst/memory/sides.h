@@ -71,8 +71,9 @@ gpointer gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access);
 
 void gst_gemmcl_sides_unmap_host (GstGemmclSides *self);
 
-/** gst_gemmcl_sides_open_device: Sends the content to the device if needed, without waiting.
- * Returns: %FALSE if that failed. */
+/** gst_gemmcl_sides_open_device: Sends the content to the device if needed, without waiting. Waits
+ * for the last write if @access has neither GST_MAP_READ nor GST_MAP_WRITE. Returns: %FALSE if one
+ * of them failed. */
 gboolean gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access);
 
 /** gst_gemmcl_sides_get_events, gst_gemmcl_sides_add_event: As in gstgemmclmemory.h. */

@@ -303,24 +303,80 @@ test_two_devices (void)
   g_assert_true (fixture_get_context (&own, "a") != fixture_get_context (&own, "b"));
 }
 
-/* A context that holds nothing of OpenCL is ignored. */
+static gint n_not_taken;
+
+static void
+count_not_taken (GstDebugCategory *category G_GNUC_UNUSED, GstDebugLevel level,
+                 const gchar *file G_GNUC_UNUSED, const gchar *function G_GNUC_UNUSED,
+                 gint line G_GNUC_UNUSED, GObject *object G_GNUC_UNUSED, GstDebugMessage *message,
+                 gpointer data G_GNUC_UNUSED)
+{
+  const gchar *text = gst_debug_message_get (message);
+
+  if (level == GST_LEVEL_WARNING && strstr (text, "is not taken: It has no pointer \"cl_context\""))
+    g_atomic_int_inc (&n_not_taken);
+}
+
+/* Answers queries for contexts with the GstContext @data. */
+static GstPadProbeReturn
+answer (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT)
+    return GST_PAD_PROBE_OK;
+  gst_query_set_context (query, data);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* A context that holds nothing of OpenCL, or other fields than gemmcl's, is ignored, wherever it
+ * comes from, and a line in the log says so. */
 static void
 test_useless (void)
 {
-  static const gchar *const types[] = {"OpenCL", "gst.gl.GLDisplay"};
+  static const struct {
+    const gchar *type, *pad; /* NULL: the bin has it */
+  } cases[] = {{"OpenCL", NULL}, {"gst.gl.GLDisplay", NULL}, {"OpenCL", "src"}, {"OpenCL", "sink"}};
 
-  for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
+  gst_debug_add_log_function (count_not_taken, NULL, NULL);
+  gst_debug_set_threshold_for_name ("gemmcl", GST_LEVEL_WARNING);
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
     g_auto (Fixture) f = {0};
-    g_autoptr (GstContext) useless = gst_context_new (types[i], TRUE);
+    const gchar *const name = cases[i / 2].pad;
+    g_autoptr (GstContext) useless = gst_context_new (cases[i / 2].type, TRUE);
+    g_autoptr (GObject) object = g_object_new (G_TYPE_OBJECT, NULL);
+    g_autoptr (GstElement) a = NULL;
+    g_autoptr (GstPad) pad = NULL;
+    cl_context context;
 
-    gst_structure_set (gst_context_writable_structure (useless), "cl_context", G_TYPE_INT, 3,
-                       "gemmcl-context", G_TYPE_POINTER, NULL, NULL);
-    fixture_init (&f, "gemmcl name=a");
-    gst_element_set_context (f.bin, useless);
+    if (i % 2)
+      gst_structure_set (gst_context_writable_structure (useless), "cl_context", G_TYPE_INT, 3,
+                         "gemmcl-context", G_TYPE_POINTER, NULL, NULL);
+    else
+      gst_structure_set (gst_context_writable_structure (useless), "ocl_context", G_TYPE_POINTER,
+                         object, "gemmcl-context", G_TYPE_OBJECT, object, NULL);
+    n_not_taken = 0;
+    fixture_init (&f, "gemmcl name=a weight=[1]");
+    a = fixture_get (&f, "a");
+    pad = name ? gst_element_get_static_pad (a, name) : NULL;
+    if (name)
+      gst_pad_add_probe (pad,
+                         g_str_equal (name, "src") ? GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM
+                                                   : GST_PAD_PROBE_TYPE_QUERY_UPSTREAM,
+                         answer, useless, NULL);
+    else
+      gst_element_set_context (f.bin, useless);
     fixture_open (&f);
-    g_assert_nonnull (fixture_get_context (&f, "a"));
+    context = fixture_get_context (&f, "a");
+    g_assert_nonnull (context);
     g_assert_cmpint (f.n_announced, ==, 1);
+    g_assert_cmpint (n_not_taken > 0, ==, g_str_equal (cases[i / 2].type, "OpenCL"));
+    gst_element_set_context (a, useless);
+    set_state (f.bin, GST_STATE_PAUSED);
+    g_assert_true (fixture_get_context (&f, "a") == context);
   }
+  gst_debug_unset_threshold_for_name ("gemmcl");
+  gst_debug_remove_log_function (count_not_taken);
 }
 
 /* A context that is set on an open element is taken when streaming starts. */

@@ -293,25 +293,40 @@ test_strange_inputs (void)
     g_assert_cmpmem (stream->bytes->data, BYTES, stream->bytes->data + i * BYTES, BYTES);
 }
 
+static Stream *
+start_late (void)
+{
+  return stream_start (OPENCL_RGB, WEIGHT "queue-depth=2 ! " WEIGHT
+                                          "queue-depth=2 " FORCE ("video/x-raw" OPENCL));
+}
+
+/* Pushes a frame that is not written before @gate. Returns: the output. */
+static GstBuffer *
+run_late (Stream *stream, cl_event *gate)
+{
+  g_autoptr (GstAllocator) allocator = get_allocator (stream);
+  GstBuffer *input = new_frame (allocator, 0, 159);
+  GstMapInfo map;
+
+  *gate =
+      clCreateUserEvent (gst_opencl_memory_get_context (gst_buffer_peek_memory (input, 0)), NULL);
+  g_assert_true (gst_buffer_map (input, &map, GST_MAP_WRITE | GST_MAP_OPENCL));
+  gst_opencl_memory_add_event (map.memory, GST_MAP_WRITE, *gate);
+  gst_buffer_unmap (input, &map);
+  return stream_run (stream, input);
+}
+
 /* The host does not wait for what the device has still to do; what fails there is an error. */
 static void
 test_late_input (void)
 {
   for (guint fails = 0; fails < 2; fails++) {
-    g_autoptr (Stream) stream = stream_start (
-        OPENCL_RGB, WEIGHT "queue-depth=2 ! " WEIGHT "queue-depth=2 " FORCE ("video/x-raw" OPENCL));
-    g_autoptr (GstAllocator) allocator = get_allocator (stream);
+    g_autoptr (Stream) stream = start_late ();
     g_autoptr (GstMessage) message = NULL;
-    g_autoptr (GstBuffer) output = NULL;
-    GstBuffer *input = new_frame (allocator, 0, 159);
-    cl_event gate =
-        clCreateUserEvent (gst_opencl_memory_get_context (gst_buffer_peek_memory (input, 0)), NULL);
+    cl_event gate;
+    g_autoptr (GstBuffer) output = run_late (stream, &gate);
     GstMapInfo map;
 
-    g_assert_true (gst_buffer_map (input, &map, GST_MAP_WRITE | GST_MAP_OPENCL));
-    gst_opencl_memory_add_event (map.memory, GST_MAP_WRITE, gate);
-    gst_buffer_unmap (input, &map);
-    output = stream_run (stream, input);
     g_assert_cmpint (clSetUserEventStatus (gate, fails ? -1 : CL_COMPLETE), ==, CL_SUCCESS);
     clReleaseEvent (gate);
     g_assert_cmpint (gst_buffer_map (output, &map, GST_MAP_READ), ==, !fails);
@@ -320,6 +335,48 @@ test_late_input (void)
     gst_harness_push_event (stream->harness, gst_event_new_eos ());
     message = gst_bus_pop_filtered (stream->bus, GST_MESSAGE_ERROR);
     g_assert_cmpint (message != NULL, ==, fails);
+  }
+}
+
+static gint gates_opened;
+
+static gpointer
+open_gate (gpointer gate)
+{
+  g_usleep (20000);
+  g_atomic_int_inc (&gates_opened);
+  g_assert_cmpint (clSetUserEventStatus (gate, CL_COMPLETE), ==, CL_SUCCESS);
+  return NULL;
+}
+
+/* DL Streamer maps with a flag of the same value, alone, and asks for no events: it gets the cl_mem
+ * after the last write. */
+static void
+test_map_without_events (void)
+{
+  for (guint fails = 0; fails < 2; fails++) {
+    g_autoptr (Stream) stream = start_late ();
+    cl_event gate;
+    g_autoptr (GstBuffer) output = run_late (stream, &gate);
+    GstMemory *memory = gst_buffer_peek_memory (output, 0);
+    g_autoptr (GThread) opener = NULL;
+    cl_context context = NULL;
+    GstMapInfo map;
+
+    gates_opened = 0;
+    if (fails)
+      g_assert_cmpint (clSetUserEventStatus (gate, -1), ==, CL_SUCCESS);
+    else
+      opener = g_thread_new ("gate", open_gate, gate);
+    g_assert_cmpint (gst_memory_map (memory, &map, GST_MAP_OPENCL), ==, !fails);
+    g_assert_cmpint (g_atomic_int_get (&gates_opened), ==, !fails);
+    if (!fails) {
+      clGetMemObjectInfo ((cl_mem)map.data, CL_MEM_CONTEXT, sizeof context, &context, NULL);
+      g_assert_true (context == gst_opencl_memory_get_context (memory));
+      gst_memory_unmap (memory, &map);
+      g_thread_join (g_steal_pointer (&opener));
+    }
+    clReleaseEvent (gate);
   }
 }
 
@@ -336,5 +393,6 @@ main (int argc, char **argv)
   stream_add_test ("/opencl/passed-tensors", test_passed_tensors);
   stream_add_test ("/opencl/strange-inputs", test_strange_inputs);
   stream_add_test ("/opencl/late-input", test_late_input);
+  stream_add_test ("/opencl/map-without-events", test_map_without_events);
   return g_test_run ();
 }
