@@ -73,6 +73,14 @@ set_context (GstElement *element, GstContext *context)
   gst_gemmcl_device_set_context (&GST_GEMMCL (element)->device, context);
 }
 
+static gboolean
+post_message (GstElement *element, GstMessage *message)
+{
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_QOS)
+    gst_gemmcl_stats_add_drop (GST_GEMMCL (element), message);
+  return GST_ELEMENT_CLASS (gst_gemmcl_parent_class)->post_message (element, message);
+}
+
 static GstStateChangeReturn
 change_state (GstElement *element, GstStateChange transition)
 {
@@ -295,6 +303,7 @@ end_before (GstGemmcl *self, GstEvent *event)
     gst_gemmcl_batch_clear (self);
     gst_gemmcl_runs_finish (self);
     gst_gemmcl_runs_forget (self);
+    gst_gemmcl_stats_flush (self);
   } else if (GST_EVENT_IS_SERIALIZED (event)) {
     flow = gst_gemmcl_batch_end (self);
     if (flow != GST_FLOW_OK)
@@ -406,6 +415,7 @@ gst_gemmcl_class_init (GstGemmclClass *klass)
   G_OBJECT_CLASS (klass)->finalize = gst_gemmcl_finalize;
   GST_ELEMENT_CLASS (klass)->change_state = change_state;
   GST_ELEMENT_CLASS (klass)->set_context = set_context;
+  GST_ELEMENT_CLASS (klass)->post_message = post_message;
   trans_class->start = start;
   trans_class->stop = stop;
   trans_class->submit_input_buffer = submit_input_buffer;

@@ -87,6 +87,8 @@ typedef struct {
 typedef struct {
   GemmclPlanStats past; /* of replaced plans */
   guint64 buffers;
+  guint64 dropped;          /* skipped by QoS */
+  guint64 flushed;          /* buffers at the last flush */
   guint64 bytes_out;        /* written to OpenCL memory that the host maps */
   const gchar *read_memory; /* kind of memory of A in the last run, in a word; static */
   guint64 reported;         /* buffers at the last report */
@@ -122,6 +124,13 @@ void gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan);
 /** gst_gemmcl_stats_add_run: Counts a run of @n buffers, which wrote @bytes to OpenCL memory that
  * the host maps; A was in @memory, a static word. */
 void gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gchar *memory);
+
+/** gst_gemmcl_stats_add_drop: Counts the buffer of @message, of QoS, as dropped. Sets the number of
+ * processed buffers in @message: the base class does not count those of a batch. */
+void gst_gemmcl_stats_add_drop (GstGemmcl *self, GstMessage *message);
+
+/** gst_gemmcl_stats_flush: Messages of QoS count processed buffers from now on. */
+void gst_gemmcl_stats_flush (GstGemmcl *self);
 
 /** gst_gemmcl_stats_new: Returns: (transfer full): the value of the property stats. Any thread. */
 GstStructure *gst_gemmcl_stats_new (GstGemmcl *self);

@@ -27,6 +27,27 @@ gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gchar *me
   g_mutex_unlock (&self->lock);
 }
 
+void
+gst_gemmcl_stats_add_drop (GstGemmcl *self, GstMessage *message)
+{
+  guint64 dropped;
+
+  gst_message_parse_qos_stats (message, NULL, NULL, &dropped);
+  g_mutex_lock (&self->lock);
+  self->stats.dropped++;
+  gst_message_set_qos_stats (message, GST_FORMAT_BUFFERS, self->stats.buffers - self->stats.flushed,
+                             dropped);
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_gemmcl_stats_flush (GstGemmcl *self)
+{
+  g_mutex_lock (&self->lock);
+  self->stats.flushed = self->stats.buffers;
+  g_mutex_unlock (&self->lock);
+}
+
 /* Returns: (transfer full): "MEMORY" or "MEMORY to MEMORY", of A and of D in the last run. */
 static gchar *
 print_memory (GstGemmcl *self)
@@ -48,10 +69,11 @@ set_counts (GstGemmcl *self, GstStructure *structure, gdouble peak)
     gst_gemmcl_stats_add_plan (&sum, self->slot.plan);
   /* One operation in a nanosecond is one GFLOPS. */
   gflops = sum.kernel_ns > 0 ? sum.flops / sum.kernel_ns : 0.0;
-  gst_structure_set (structure, "buffers", G_TYPE_UINT64, self->stats.buffers, "bytes",
-                     G_TYPE_UINT64, sum.bytes_in + sum.bytes_out + self->stats.bytes_out,
-                     "kernel-time", G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops,
-                     "efficiency", G_TYPE_DOUBLE, peak > 0.0 ? gflops / peak : 0.0, NULL);
+  gst_structure_set (structure, "buffers", G_TYPE_UINT64, self->stats.buffers, "dropped",
+                     G_TYPE_UINT64, self->stats.dropped, "bytes", G_TYPE_UINT64,
+                     sum.bytes_in + sum.bytes_out + self->stats.bytes_out, "kernel-time",
+                     G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency",
+                     G_TYPE_DOUBLE, peak > 0.0 ? gflops / peak : 0.0, NULL);
 }
 
 /* Returns: (transfer full): the state of the search of @plan (nullable). */

@@ -223,36 +223,6 @@ test_downstream_fails (void)
   g_assert_cmpint (flow, ==, GST_FLOW_FLUSHING);
 }
 
-/* After a buffer that QoS drops, the next one has a DISCONT. */
-static void
-test_dropped (void)
-{
-  for (guint batch = 1; batch <= 2; batch++) {
-    g_autoptr (Stream) stream =
-        stream_start (ONE, "gemmcl weight=[2] qos=true batch-size=%u batch-timeout=0", batch);
-
-    for (guint i = 0; i < 5; i++) {
-      GstBuffer *buffer = buffer_new ("1234", 4);
-
-      GST_BUFFER_PTS (buffer) = i * GST_SECOND;
-      if (i == 2)
-        gst_harness_push_upstream_event (
-            stream->harness,
-            gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 1, 1, (i + 0.5) * GST_SECOND));
-      stream_push (stream, buffer);
-    }
-    stream_push_event (stream, gst_event_new_eos ());
-    for (guint i = 0; i < 5; i++) {
-      g_autoptr (GstBuffer) output = i == 2 ? NULL : gst_harness_pull (stream->harness);
-
-      if (output)
-        g_assert_cmpuint (GST_BUFFER_PTS (output), ==, i * GST_SECOND);
-      if (output && i > 0)
-        g_assert_cmpint (GST_BUFFER_IS_DISCONT (output), ==, i == 3);
-    }
-  }
-}
-
 /* The latency is added to that of upstream, live or not, as that of GStreamer's decoders. */
 static void
 test_latency (void)
@@ -509,7 +479,6 @@ main (int argc, char **argv)
   script_add_tests (scripts, G_N_ELEMENTS (scripts));
   stream_add_test ("/flow/order", test_order);
   stream_add_test ("/flow/downstream-fails", test_downstream_fails);
-  stream_add_test ("/flow/dropped", test_dropped);
   stream_add_test ("/flow/latency", test_latency);
   stream_add_test ("/flow/several-tensors", test_several_tensors);
   stream_add_test ("/flow/choice", test_choice);
