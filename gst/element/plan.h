@@ -92,6 +92,12 @@ typedef struct {
   guint64 bytes_out;        /* written to OpenCL memory that the host maps */
   const gchar *read_memory; /* kind of memory of A in the last run, in a word; static */
   guint64 reported;         /* buffers at the last report */
+
+  /* Times of runs, in ns; see gst_gemmcl_stats_add_time(). */
+  GstClockTime latency; /* that is reported */
+  GstClockTime longest; /* of the runs since latency was set, rounded */
+  GstClockTime last;
+  guint n_times; /* number of runs since latency was set */
 } GstGemmclStats;
 
 /**
@@ -128,6 +134,21 @@ void gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gcha
 /** gst_gemmcl_stats_add_drop: Counts the buffer of @message, of QoS, as dropped. Sets the number of
  * processed buffers in @message: the base class does not count those of a batch. */
 void gst_gemmcl_stats_add_drop (GstGemmcl *self, GstMessage *message);
+
+/**
+ * gst_gemmcl_stats_add_time:
+ * @time: of a run, from its submission to its end, in ns
+ *
+ * Takes the time of a run for the latency. Of two runs in a row the shorter one counts, so that one
+ * slow run does not matter, and times are rounded up to powers of two of 1 ms; shorter ones count
+ * as 0. A longer run raises the latency at once. After 128 runs it falls to the longest of them.
+ *
+ * Returns: %TRUE if the latency changed
+ */
+gboolean gst_gemmcl_stats_add_time (GstGemmcl *self, GstClockTime time);
+
+/** gst_gemmcl_stats_get_latency: Returns: the latency of a run, in ns. Any thread. */
+GstClockTime gst_gemmcl_stats_get_latency (GstGemmcl *self);
 
 /** gst_gemmcl_stats_flush: Messages of QoS count processed buffers from now on. */
 void gst_gemmcl_stats_flush (GstGemmcl *self);

@@ -257,9 +257,9 @@ static const Property table[] = {
      READY, STRING, FIELD (query.device), .text = GST_GEMMCL_AUTO},
     {"batch-size", "Batch size",
      "Number of buffers that are multiplied in one run; 1: no batches. The first buffer waits for "
-     "the last; this latency is reported. A batch ends early at new caps, a segment, a "
-     "discontinuity, end of stream, a flush, another alpha, beta, weight, bias or addend, and "
-     "after batch-timeout. With more than 1, beta needs an addend",
+     "the last; this latency is reported, with the time of a run. A batch ends early at new caps, "
+     "a segment, a discontinuity, end of stream, a flush, another alpha, beta, weight, bias or "
+     "addend, and after batch-timeout. With more than 1, beta needs an addend",
      READY, UINT, SETTING (batch_size), 1, 1, 1024},
     {"batch-timeout", "Batch timeout",
      "Time in nanoseconds after which a batch is multiplied that is not full. 0: never; -1: the "
@@ -276,10 +276,11 @@ static const Property table[] = {
      "waiting; searching; kept: no kernel is faster; swapped: the kernel was found by the search; "
      "or failed: and the reason), kernel-level (string: native, khr or emulated), precision "
      "(string: of the kernel), device (string), memory (string: of the last input and output, as "
-     "in \"VA to system\"), buffers (guint64), bytes (guint64: of A and D in the memory of the "
-     "host), kernel-time (guint64: ns), gflops (gdouble), efficiency (gdouble: the share of the "
-     "device's f32 peak; 0: the peak is unknown; lower precisions may exceed 1). Also posted as an "
-     "element message at the end of the stream",
+     "in \"VA to system\"), buffers (guint64), dropped (guint64: skipped by QoS), bytes "
+     "(guint64: of A and D in the memory of the host), kernel-time (guint64: ns), "
+     "gflops (gdouble), efficiency (gdouble: the share of the device's f32 peak; 0: the peak is "
+     "unknown; lower precisions may exceed 1). Also posted as an element message at the end of the "
+     "stream",
      0, STATS},
 };
 

@@ -60,12 +60,15 @@ gst_gemmcl_runs_stop (GstGemmcl *self)
   g_clear_pointer (&self->runs, g_free);
 }
 
-/* Waits for a run and releases its inputs. Sets @error unless it is set. */
+/* Waits for a run, takes its time and releases its inputs. Sets @error unless it is set. */
 static gboolean
 finish (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
 {
-  const cl_int status = gst_gemmcl_inflight_finish (inflight);
+  GstClockTime time;
+  const cl_int status = gst_gemmcl_inflight_finish (inflight, &time);
 
+  if (GST_CLOCK_TIME_IS_VALID (time) && gst_gemmcl_stats_add_time (self, time))
+    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
   if (status == CL_SUCCESS)
     return TRUE;
   if (error && !*error)

@@ -4,6 +4,9 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
+/* Runs after which the latency may fall. */
+#define LATENCY_RUNS 128
+
 void
 gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan)
 {
@@ -38,6 +41,47 @@ gst_gemmcl_stats_add_drop (GstGemmcl *self, GstMessage *message)
   gst_message_set_qos_stats (message, GST_FORMAT_BUFFERS, self->stats.buffers - self->stats.flushed,
                              dropped);
   g_mutex_unlock (&self->lock);
+}
+
+static GstClockTime
+round_up (GstClockTime time)
+{
+  GstClockTime rounded = GST_MSECOND;
+
+  if (time < GST_MSECOND)
+    return 0;
+  while (rounded < time)
+    rounded *= 2;
+  return rounded;
+}
+
+gboolean
+gst_gemmcl_stats_add_time (GstGemmcl *self, GstClockTime time)
+{
+  GstGemmclStats *stats = &self->stats;
+  gboolean changed = FALSE;
+  GstClockTime rounded;
+
+  g_mutex_lock (&self->lock);
+  rounded = round_up (MIN (time, stats->last));
+  stats->last = time;
+  stats->longest = MAX (stats->longest, rounded);
+  if (rounded > stats->latency || ++stats->n_times == LATENCY_RUNS) {
+    changed = stats->longest != stats->latency;
+    stats->latency = stats->longest;
+    stats->longest = 0;
+    stats->n_times = 0;
+  }
+  g_mutex_unlock (&self->lock);
+  return changed;
+}
+
+GstClockTime
+gst_gemmcl_stats_get_latency (GstGemmcl *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  return self->stats.latency;
 }
 
 void

@@ -204,8 +204,9 @@ static void
 clear (gpointer data)
 {
   GstGemmclInflight *self = data;
+  GstClockTime time;
 
-  gst_gemmcl_inflight_finish (self);
+  gst_gemmcl_inflight_finish (self, &time);
   g_mutex_clear (&self->lock);
   g_free (self->inputs);
   g_free (self->mappings);
@@ -264,12 +265,29 @@ release_locked (GstGemmclInflight *self)
   self->n = 0;
 }
 
+/* Returns: the ns from the submission of a complete command to its end, by the clock of the device;
+ * GST_CLOCK_TIME_NONE if that is not known. */
+static GstClockTime
+get_time (cl_event event)
+{
+  cl_ulong queued = 0, end = 0;
+
+  if (clGetEventProfilingInfo (event, CL_PROFILING_COMMAND_QUEUED, sizeof queued, &queued, NULL) !=
+          CL_SUCCESS ||
+      clGetEventProfilingInfo (event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) !=
+          CL_SUCCESS ||
+      end < queued)
+    return GST_CLOCK_TIME_NONE;
+  return end - queued;
+}
+
 cl_int
-gst_gemmcl_inflight_finish (GstGemmclInflight *self)
+gst_gemmcl_inflight_finish (GstGemmclInflight *self, GstClockTime *time)
 {
   cl_event done = NULL;
   cl_int status;
 
+  *time = GST_CLOCK_TIME_NONE;
   g_mutex_lock (&self->lock);
   done = g_steal_pointer (&self->done);
   g_mutex_unlock (&self->lock);
@@ -277,6 +295,7 @@ gst_gemmcl_inflight_finish (GstGemmclInflight *self)
     return CL_SUCCESS;
   clWaitForEvents (1, &done);
   status = gst_gemmcl_event_get_status (done);
+  *time = get_time (done);
   clReleaseEvent (done);
   g_mutex_lock (&self->lock);
   release_locked (self);

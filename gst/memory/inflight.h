@@ -112,8 +112,10 @@ guint64 gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *
 gboolean gst_gemmcl_inflight_is_busy (GstGemmclInflight *self);
 
 /** gst_gemmcl_inflight_finish: Waits until the run is complete and releases its inputs. For the
- * owner. Returns: the negative status of a failed run, only once; otherwise CL_SUCCESS. */
-cl_int gst_gemmcl_inflight_finish (GstGemmclInflight *self);
+ * owner. @time: (out): the ns from the submission of the run to its end, by the device's clock;
+ * GST_CLOCK_TIME_NONE if there was no run or its time is not known. Returns: the negative status of
+ * a failed run, only once; otherwise CL_SUCCESS. */
+cl_int gst_gemmcl_inflight_finish (GstGemmclInflight *self, GstClockTime *time);
 
 /** gst_gemmcl_inflight_finish_run: Releases the inputs of run @number if it is the last one, is
  * complete and was not finished. */

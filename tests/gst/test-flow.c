@@ -223,32 +223,6 @@ test_downstream_fails (void)
   g_assert_cmpint (flow, ==, GST_FLOW_FLUSHING);
 }
 
-/* The latency is added to that of upstream, live or not, as that of GStreamer's decoders. */
-static void
-test_latency (void)
-{
-  static const struct {
-    guint depth, batch, frames;
-  } cases[] = {{1, 1, 0}, {4, 1, 0}, {1, 3, 2}, {2, 4, 3}};
-
-  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
-    const guint j = i / 2;
-    g_autoptr (Stream) stream = stream_start (ONE, "gemmcl weight=[2] queue-depth=%u batch-size=%u",
-                                              cases[j].depth, cases[j].batch);
-    g_autoptr (GstQuery) query = gst_query_new_latency ();
-    GstClockTime min, max;
-    gboolean live;
-
-    gst_harness_set_live (stream->harness, i % 2);
-    gst_harness_set_upstream_latency (stream->harness, 5);
-    g_assert_true (gst_pad_query (GST_BASE_TRANSFORM_SRC_PAD (stream->element), query));
-    gst_query_parse_latency (query, &live, &min, &max);
-    g_assert_cmpint (live, ==, i % 2);
-    g_assert_cmpuint (min, ==, 5 + cases[j].frames * GST_SECOND / 10);
-    g_assert_true (max == GST_CLOCK_TIME_NONE || max >= min);
-  }
-}
-
 /* Tensors that pass by are the same memory, around D; row outputs are behind them all. */
 static void
 test_several_tensors (void)
@@ -479,7 +453,6 @@ main (int argc, char **argv)
   script_add_tests (scripts, G_N_ELEMENTS (scripts));
   stream_add_test ("/flow/order", test_order);
   stream_add_test ("/flow/downstream-fails", test_downstream_fails);
-  stream_add_test ("/flow/latency", test_latency);
   stream_add_test ("/flow/several-tensors", test_several_tensors);
   stream_add_test ("/flow/choice", test_choice);
   stream_add_test ("/change/boxed", test_values);
