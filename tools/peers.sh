@@ -5,15 +5,15 @@
 #   tools/peers.sh [OPTION...] [MxNxK[+layer|+u8]...]
 #   tools/intel-runtime.sh tools/peers.sh ...   the same on Intel's OpenCL runtime for CPUs
 #   eval "$(tools/peers.sh --env)"              sets up the peers from PyPI for the rest of a shell,
-#                                               for `meson test --benchmark peers`
+#                                               for `meson test --benchmark peers gallery`
 #
 # tools/setup.sh installs OpenBLAS, oneDNN and CLBlast from the distribution. pip fetches MKL,
-# onnxruntime and openvino from PyPI (360 MB, 1 GB unpacked) into gemmcl-peers/ of the user's cache
-# directory; versions and checksums are below, and their own licences apply. The benchmark runs
+# onnxruntime, openvino and faiss from PyPI (380 MB, 1 GB unpacked) into gemmcl-peers/ of the user's
+# cache directory; versions and checksums are below, and their own licences apply. A benchmark runs
 # without a library that cannot be fetched, and says so. BUILD names the build directory.
 set -euo pipefail
 
-# One checksum for each supported version of Python: 3.11 to 3.14.
+# One checksum for each supported version of Python, 3.11 to 3.14, or one for all.
 requirements='
 mkl==2026.2.0 \
   --hash=sha256:eaab1875ce9f47ab3c66d5632cef06baf768c05781f2f28847bdbc4343500ed7
@@ -24,6 +24,8 @@ onnxruntime==1.31.1 \
   --hash=sha256:1f3dea47f2f0e5117c2404cea7d21fd253ae7836a3bf167a501cdfbb2600d536 \
   --hash=sha256:74a6a52994616c4d18b33db1e13c226333a70a6ba07480a5cab9c2a50dff1430 \
   --hash=sha256:c20d7f15d84427db070b163f78c2c7146cc93edd6113fa7327671259a24184fe
+faiss-cpu==1.15.1 \
+  --hash=sha256:f2c31b7f2f6647eb76829a5cfe3c398fb9346df9f26b1d4db35269c91eb58c33
 openvino==2026.4.1 \
   --hash=sha256:2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd294d2c37407aaf \
   --hash=sha256:6b4375c17ddcac83a5180349e2e2bb811185c261066e2a920659892d58ef0e3b \
@@ -66,7 +68,7 @@ fetch () {
   work=$(mktemp -d "$cache/fetch.XXXXXX")
   # shellcheck disable=SC2064
   trap "rm -rf '$work'" EXIT
-  echo "Fetching MKL, onnxruntime and openvino into $GEMMCL_PEERS" >&2
+  echo "Fetching MKL, onnxruntime, faiss and openvino into $GEMMCL_PEERS" >&2
   if "$python" -m pip --quiet download --no-cache-dir --no-deps --only-binary :all: \
     --require-hashes --requirement /dev/stdin --dest "$work/wheels" <<<"$requirements" >&2; then
     unpack "$work/wheels" "$work/peers"

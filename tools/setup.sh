@@ -33,9 +33,10 @@ test=(
 )
 # Some releases lack these; their tests are then skipped.
 optional_test=(oclgrind python3-onnx)
-# Peers of tools/peers.sh; the last two are for pipelines with onnxruntime.
+# Peers of tools/peers.sh; the last two are for pipelines with onnxruntime, packaging for faiss.
 peers=(
-  libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy python3-pip
+  libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy python3-packaging
+  python3-pip
   gstreamer1.0-plugins-base python3-gst-1.0
 )
 

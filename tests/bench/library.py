@@ -13,7 +13,8 @@ from ctypes import byref, c_double, c_int, c_size_t, c_ssize_t, c_void_p
 MISSING = 77  # the exit status for it
 F32, U8 = 0, 5  # GemmclType
 RELU, SOFTMAX = 1, 9  # GemmclActivation
-ROW_SUM, ROW_MAX, ROW_ARG_MAX = 1, 2, 4  # GemmclRowOutput
+ROW_SUM, ROW_MAX, ROW_ARG_MAX, ROW_TOP_K = 1, 2, 4, 8  # GemmclRowOutput
+NORMALIZE_A = 1  # GemmclNormalize
 AUTO, CPU, GPU = 0, 1, 2  # GemmclDeviceType
 GRAY8, RGB = 0, 2  # GemmclPixelFormat
 PIXEL, PATCH = 0, 3  # GemmclFeatureMode
@@ -179,11 +180,15 @@ class Plan:
         self.context = context
         self.plan = c_void_p(context.call("plan_new", context.context, byref(gemm),
                                           kernel.encode() if kernel else None))
-        self._set("b", gemm.k, gemm.n, b)
+        self._set("b", *((gemm.n, gemm.k) if gemm.trans_b else (gemm.k, gemm.n)), b)
         if bias is not None:
             self._set("bias", 1, gemm.n, bias)
         self.kernel = context.lib.gemmcl_plan_get_kernel(self.plan).decode()
         self.kept = []
+
+    def free(self):
+        """Releases the plan with its weights."""
+        self.context.lib.g_object_unref(self.plan)
 
     def _set(self, name, rows, columns, address):
         matrix = c_void_p(self.context.call("matrix_new", F32, c_size_t(rows), c_size_t(columns),

@@ -1,7 +1,7 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the benchmark of pipelines briefly on small cases. Checks that its JSON has the fields that
-docs/internals/benchmarks.md uses."""
+"""Runs the benchmarks of pipelines and of searches briefly on small cases. Checks that their JSON
+has the fields that docs/internals/benchmarks.md uses."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ import unittest
 
 import tool
 
-PIPELINE = pathlib.Path(__file__).parent / "pipeline.py"
+PIPELINE, GALLERY = (pathlib.Path(__file__).parent / name for name in ("pipeline.py", "gallery.py"))
 SKIPPED = 77
 
 
@@ -55,6 +55,25 @@ class Benchmark(unittest.TestCase):
         """The element against onnxruntime with a layer that no tile divides, and its results."""
         result = self.play("5x7x9")
         self.assertEqual((result["case"], result["against"]), ("5x7x9", "onnxruntime"))
+
+    def test_gallery(self):
+        """A search in a small gallery, whose results the benchmark checks."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "results.json"
+            said = subprocess.run(
+                [sys.executable, GALLERY, "--vectors", "3000", "--size", "40", "--queries", "1",
+                 "3", "--rounds", "2", "--json", path],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                check=False)
+            if said.returncode == SKIPPED:
+                self.skipTest(said.stderr.strip())
+            self.assertEqual(said.returncode, 0, said.stderr)
+            results = json.loads(path.read_text("utf-8"))
+        found = {(result["queries"], result["search"]) for result in results}
+        self.assertLessEqual({(1, "gemmcl"), (1, "NumPy"), (3, "gemmcl"), (3, "NumPy")}, found)
+        for result in results:
+            self.assertLessEqual(result["lower_quartile"], result["ratio"])
+            self.assertGreater(result["queries_per_second"], 0)
 
     def test_usage(self):
         """An unknown option is wrong usage."""
