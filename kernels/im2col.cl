@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * im2col: frames as matrices of f32, for kernels that do not read frames themselves.
+ * im2col: frames and tensors as matrices of f32, for kernels that do not read frames themselves.
  *
  *     A(m, k) = A[(frame * M + m) * K + k]          M = ACROSS * DOWN,  K = q * p * C
  *
@@ -14,32 +14,50 @@
  * A patch of p x q pixels is a pixel, a row of the frame, the frame, or any size, as in a
  * convolution. Pixels outside of the frame have the value @outside.
  *
- * A work-item converts a pixel of a patch: (ACROSS * p in whole work-groups, DOWN * q, frames).
- * p, q, C and the other capitalised words are compiler options: A_PATCH_WIDTH, A_PATCH_HEIGHT,
- * A_CHANNELS, A_STRIDE_X ...
+ * A work-item converts a pixel of a patch: (ACROSS * p in whole work-groups, DOWN * q, frames). Of
+ * a tensor, with A_TENSOR and elements of A_TYPE, it converts one element, so that neighbours read
+ * and write neighbours: (ACROSS * p * C, DOWN * q, tensors). p, q, C and the other capitalised
+ * words are compiler options: A_PATCH_WIDTH, A_PATCH_HEIGHT, A_CHANNELS, A_STRIDE_X ...
  */
 #include "numbers.h"
 #include "pixels.clh"
+#include "types.clh"
 
-#ifdef A_IMAGE /* empty if the options describe no frame */
+#ifdef A_TENSOR
+  #define ITEMS A_CHANNELS /* work-items for each pixel */
+#else
+  #define ITEMS 1
+#endif
+
+#if defined(A_IMAGE) || defined(A_TENSOR) /* empty if the options describe neither */
 kernel void
 im2col (global const uchar *restrict frames, global float *restrict A, const ulong frame_bytes,
         const float outside)
 {
-  const int at_x = get_global_id (0), at_y = get_global_id (1);
+  const int item = get_global_id (0), at_y = get_global_id (1);
+  const int at_x = item / ITEMS;
   const int column = at_x / A_PATCH_WIDTH, i = at_x % A_PATCH_WIDTH;
   const int row = at_y / A_PATCH_HEIGHT, j = at_y % A_PATCH_HEIGHT;
   const int x = column * A_STRIDE_X + i * A_DILATION - A_PADDING;
   const int y = row * A_STRIDE_Y + j * A_DILATION - A_PADDING;
   const long patch = (get_global_id (2) * A_DOWN + row) * A_ACROSS + column;
   const long pixel = (patch * A_PATCH_HEIGHT + j) * A_PATCH_WIDTH + i;
-  float channel[4] = {outside, outside, outside, outside};
+  const bool inside = x >= 0 && x < A_WIDTH && y >= 0 && y < A_HEIGHT;
+  global const uchar *frame = frames + get_global_id (2) * frame_bytes;
 
   if (column >= A_ACROSS)
     return;
-  if (x >= 0 && x < A_WIDTH && y >= 0 && y < A_HEIGHT)
-    load_a_pixel (frames + get_global_id (2) * frame_bytes, x, y, channel);
+  #ifdef A_TENSOR
+  const long from = ((long) y * A_WIDTH + x) * A_CHANNELS + item % ITEMS;
+  A[pixel * A_CHANNELS + item % ITEMS] =
+      inside ? LOAD_A ((global const A_MEM *) frame, from) : outside;
+  #else
+  float channel[4] = {outside, outside, outside, outside};
+
+  if (inside)
+    load_a_pixel (frame, x, y, channel);
   for (int c = 0; c < A_CHANNELS; c++)
     A[pixel * A_CHANNELS + c] = channel[c];
+  #endif
 }
 #endif

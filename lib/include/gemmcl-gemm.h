@@ -199,9 +199,9 @@ typedef enum {
  * @alpha, @beta: used by gemmcl_gemm_run() and gemmcl_gemm_verify(); a plan takes them with each
  *   run. With alpha == 0 A and B are not read, with beta == 0 C is not read, so that NaN in them
  *   has no effect
- * @a_image: (nullable): the rows of A are features of frames, one frame per problem. Then @m and @k
- *   are those of gemmcl_image_get_shape(), @layout is row-major, and @trans_a, @lda, @a_offset,
- *   @a_stride and @a_type are ignored
+ * @a_image: (nullable): the rows of A are features of frames, one frame per problem, or of tensors
+ *   (see #GemmclImage). Then @m and @k are those of gemmcl_image_get_shape(), @layout is row-major,
+ *   and @trans_a, @lda, @a_offset, @a_stride and @a_type are ignored
  * @d_image: (nullable): the rows of D are pixels of frames, one frame per problem, of feature mode
  *   PIXEL and any format that can be written (see #GemmclPixelFormat). Then @m and @n are its
  *   shape, @layout is row-major, and @ldd, @d_offset, @d_stride and @d_type are ignored

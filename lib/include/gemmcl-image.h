@@ -8,6 +8,7 @@
 #include <glib.h>
 
 #include "gemmcl-error.h"
+#include "gemmcl-matrix.h"
 
 GEMMCL_BEGIN_DECLS
 
@@ -83,11 +84,14 @@ typedef enum {
  * @full_range: for NV12, I420 and P010_10LE: %TRUE: luma is 0 to 255 and chroma 128 +- 127.5;
  *   %FALSE: 16 to 235 and 128 +- 112. With ten bits: 0 to 1023 and 512 +- 511.5, and four times the
  *   limited range
+ * @channels: 0: a frame of @format. 1 to 65535: a tensor of height x width x channels elements,
+ *   nested in that order, without gaps; @format is 0 then. Only for A
+ * @type: of the elements of a tensor
  *
- * A frame whose pixels make the rows of A or of D. Luma and chroma become R, G, B as follows, with
- * Y, Cb, Cr normalised by the range: R = Y + 2 (1 - kr) Cr, B = Y + 2 (1 - kb) Cb, G = (Y - kr R -
- * kb B) / (1 - kr - kb), times 255, clamped to 0 to 255 and not rounded (ITU-R BT.601-7 section
- * 2.5, BT.709-6 section 3).
+ * A frame or tensor whose pixels make the rows of A, or a frame whose pixels make those of D. Luma
+ * and chroma become R, G, B as follows, with Y, Cb, Cr normalised by the range: R = Y + 2 (1 - kr)
+ * Cr, B = Y + 2 (1 - kb) Cb, G = (Y - kr R - kb B) / (1 - kr - kb), times 255, clamped to 0 to 255
+ * and not rounded (ITU-R BT.601-7 section 2.5, BT.709-6 section 3).
  */
 typedef struct {
   GemmclPixelFormat format;
@@ -102,6 +106,8 @@ typedef struct {
   gdouble kr;
   gdouble kb;
   gboolean full_range;
+  guint channels;
+  GemmclType type;
 } GemmclImage;
 
 /** gemmcl_pixel_format_get_name: Returns: GStreamer's name of @format, "RGBx" for example;
@@ -115,6 +121,10 @@ guint gemmcl_pixel_format_get_channels (GemmclPixelFormat format);
 /** gemmcl_pixel_format_get_n_planes: Returns: 1; 2 for NV12 and P010_10LE; 3 for I420. */
 guint gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format);
 
+/** gemmcl_image_get_channels: Returns: the channels of a pixel: those of the format, or of the
+ * tensor. */
+guint gemmcl_image_get_channels (const GemmclImage *image);
+
 /**
  * gemmcl_image_get_shape:
  * @image: a frame
@@ -124,6 +134,14 @@ guint gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format);
  *   of range.
  */
 gboolean gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **error);
+
+/**
+ * gemmcl_image_get_grid:
+ * @image: a frame that gemmcl_image_get_shape() accepts
+ * @across, @down: (out): the number of patches in each direction; m is across x down. The other
+ *   feature modes have patches of a pixel, a row and the frame
+ */
+void gemmcl_image_get_grid (const GemmclImage *image, gsize *across, gsize *down);
 
 /**
  * GemmclPlane:
@@ -142,7 +160,8 @@ typedef struct {
 /**
  * gemmcl_image_get_planes:
  * @image: a frame that gemmcl_image_get_shape() accepts
- * @planes: (out) (array fixed-size=3): the planes of @image in a device buffer
+ * @planes: (out) (array fixed-size=3): the planes of @image in a device buffer; a tensor is a plane
+ *   of one row
  *
  * Returns: the size of that buffer in bytes.
  */

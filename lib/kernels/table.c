@@ -311,7 +311,8 @@ check_size (const GemmclKernel *kernel, const gchar *name, gsize size, gsize max
 gboolean
 gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm)
 {
-  return kernel->frames && gemm->a_image != NULL && gemm->a_image->features == GEMMCL_FEATURE_PIXEL;
+  return kernel->frames && gemm->a_image != NULL && gemm->a_image->channels == 0 &&
+         gemm->a_image->features == GEMMCL_FEATURE_PIXEL;
 }
 
 gboolean

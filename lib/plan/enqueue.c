@@ -306,7 +306,8 @@ launch_im2col (GemmclBody *self, const GemmclOperands *operands, GemmclChain *ch
   const GemmclPatches patches = gemmcl_image_get_patches (image);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
   const cl_ulong frame_bytes = gemmcl_image_get_planes (image, planes);
-  const gsize global[3] = {ROUND_UP (patches.across * patches.width, GROUP),
+  const gsize items = image->channels > 0 ? image->channels : 1; /* for each pixel */
+  const gsize global[3] = {ROUND_UP (patches.across * patches.width * items, GROUP),
                            patches.down * patches.height, operands->batch};
   /* The value of a pixel that a_scale and a_shift make 0. */
   const gdouble scale = self->problem.a_scale;

@@ -101,8 +101,9 @@ set_types (GemmclSearchData *self)
   const GemmclGemm *gemm = &self->gemm;
   const GemmclType a_type =
       gemm->a_image ? gemmcl_image_get_sample_type (gemm->a_image) : gemm->a_type;
-  const gboolean wide = gemm->a_image && gemm->a_image->format == GEMMCL_PIXEL_GRAY16_LE;
-  const gdouble most = gemm->a_image && !wide ? 0x1p8 : types[a_type].most;
+  const gboolean is_8_bit = gemm->a_image && gemm->a_image->channels == 0 &&
+                            gemm->a_image->format != GEMMCL_PIXEL_GRAY16_LE;
+  const gdouble most = is_8_bit ? 0x1p8 : types[a_type].most;
 
   fill (self->host_a, self->a_size, a_type);
   self->a_most = fabs (gemm->a_scale) * most + fabs (gemm->a_shift);

@@ -327,11 +327,12 @@ validate_d_image (const GemmclGemm *gemm, GError **error)
   if (!gemmcl_image_get_shape (image, &m, &n, error))
     return FALSE;
   if (gemm->layout != GEMMCL_LAYOUT_ROW_MAJOR || image->features != GEMMCL_FEATURE_PIXEL ||
-      gemmcl_pixel_format_get_n_planes (image->format) > 1)
+      image->channels > 0 || gemmcl_pixel_format_get_n_planes (image->format) > 1)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "A D that is a frame needs the row-major layout, "
                         "the feature mode pixel and a format of one plane, not %s.",
-                        gemmcl_pixel_format_get_name (image->format));
+                        image->channels > 0 ? "a tensor"
+                                            : gemmcl_pixel_format_get_name (image->format));
   if (m != gemm->m || n != gemm->n)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "The frame has %zu pixels of %zu channels, but D is %zu x %zu.", m, n,

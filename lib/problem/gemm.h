@@ -70,7 +70,7 @@ gdouble gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b)
 /** Returns: bytes per sample in memory: 1 or 2. */
 guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
 
-/** Returns: the type of the frame's samples: U8 or U16. */
+/** Returns: the type of the frame's samples, U8 or U16, or of the tensor's elements. */
 GemmclType gemmcl_image_get_sample_type (const GemmclImage *image);
 
 /** The parts of a frame that make the rows of A, as patches of width x height pixels; see
@@ -83,6 +83,6 @@ typedef struct {
 /** Returns: the patches of @image, whose numbers have at most 16 bits. */
 GemmclPatches gemmcl_image_get_patches (const GemmclImage *image);
 
-/** Returns: (transfer full): the compiler options that kernels/pixels.clh needs for a valid @image,
- *   in any locale: " -DA_IMAGE -DA_WIDTH=1280 ...". @prefix: "A_" or "D_" */
+/** Returns: (transfer full): the compiler options that kernels/pixels.clh and im2col.cl need for a
+ *   valid @image, in any locale: " -DA_WIDTH=1280 ... -DA_IMAGE". @prefix: "A_" or "D_" */
 gchar *gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix);

@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Frames: formats, shapes as matrices, layout in device memory, and the compiler options that
- * describe them. */
+/* Frames and tensors: formats, shapes as matrices, layout in device memory, and the options of the
+ * compiler that describe them. */
 
 #include "device/base.h"
 #include "problem/gemm.h"
@@ -67,9 +67,17 @@ gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format)
   return get_format (format)->sample_bytes;
 }
 
+guint
+gemmcl_image_get_channels (const GemmclImage *image)
+{
+  return image->channels > 0 ? image->channels : get_format (image->format)->channels;
+}
+
 GemmclType
 gemmcl_image_get_sample_type (const GemmclImage *image)
 {
+  if (image->channels > 0)
+    return image->type;
   return get_format (image->format)->sample_bytes == 2 ? GEMMCL_TYPE_U16 : GEMMCL_TYPE_U8;
 }
 
@@ -78,8 +86,9 @@ check_range (const gchar *what, gsize found, gsize least, GError **error)
 {
   if (found >= least && found <= G_MAXUINT16)
     return TRUE;
-  return gemmcl_fail (error, GEMMCL_ERROR_INVALID, "A frame's %s must be %zu to %d, not %zu.", what,
-                      least, G_MAXUINT16, found);
+  return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                      "A frame's or tensor's %s must be %zu to %d, not %zu.", what, least,
+                      G_MAXUINT16, found);
 }
 
 /* Written so that NaN fails. */
@@ -89,7 +98,7 @@ check_colours (const GemmclImage *image, GError **error)
   gchar kr[G_ASCII_DTOSTR_BUF_SIZE];
   gchar kb[G_ASCII_DTOSTR_BUF_SIZE];
 
-  if (formats[image->format].n_planes == 1 ||
+  if (image->channels > 0 || formats[image->format].n_planes == 1 ||
       (image->kr > 0.0 && image->kb > 0.0 && image->kr + image->kb < 1.0))
     return TRUE;
   return gemmcl_fail (
@@ -151,22 +160,47 @@ check_patches (const GemmclImage *image, GError **error)
                         "of %zu x %zu with %zu pixels of padding on each side.",
                         patches.width, patches.height, patches.dilation, image->width,
                         image->height, patches.padding);
-  if ((guint64)patches.across * patches.width > G_MAXINT32 ||
-      (guint64)patches.down * patches.height > G_MAXINT32)
-    return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                        "The frame has %zu x %zu patches of %zu x %zu pixels; the most is %d "
-                        "pixels in each direction. Choose a larger stride.",
-                        patches.across, patches.down, patches.width, patches.height, G_MAXINT32);
   return TRUE;
+}
+
+/* The numbers of work-items of im2col have 31 bits. */
+static gboolean
+check_work (const GemmclImage *image, const GemmclPatches *patches, GError **error)
+{
+  const guint channels = MAX (image->channels, 1);
+
+  if ((guint64)patches->across * patches->width * channels <= G_MAXINT32 &&
+      (guint64)patches->down * patches->height <= G_MAXINT32)
+    return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                      "There are %zu x %zu patches of %zu x %zu pixels; the most is %d pixels, or "
+                      "elements of a tensor, in each direction. Choose a larger stride.",
+                      patches->across, patches->down, patches->width, patches->height, G_MAXINT32);
+}
+
+static gboolean
+check_content (const GemmclImage *image, GError **error)
+{
+  if (image->channels > 0 && image->format != 0)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "A tensor has no pixel format; expected the number 0, found %d.",
+                        (gint)image->format);
+  if ((guint)image->format >= GEMMCL_N_PIXEL_FORMATS)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Expected a pixel format's number, 0 to %d, found %d.",
+                        GEMMCL_N_PIXEL_FORMATS - 1, (gint)image->format);
+  if (image->channels > 0 && (guint)image->type >= GEMMCL_N_TYPES)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "Expected the number of a tensor's type, 0 to %d, found %d.",
+                        GEMMCL_N_TYPES - 1, (gint)image->type);
+  return check_range ("number of channels", image->channels, 0, error);
 }
 
 static gboolean
 check_image (const GemmclImage *image, GError **error)
 {
-  if ((guint)image->format >= GEMMCL_N_PIXEL_FORMATS)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "Expected a pixel format's number, 0 to %d, found %d.",
-                        GEMMCL_N_PIXEL_FORMATS - 1, (gint)image->format);
+  if (!check_content (image, error))
+    return FALSE;
   if ((guint)image->features > GEMMCL_FEATURE_PATCH)
     return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                         "Expected a feature mode's number, %d to %d, found %d.",
@@ -177,12 +211,27 @@ check_image (const GemmclImage *image, GError **error)
          check_colours (image, error);
 }
 
+/* Returns: the size of a tensor in bytes, at most 2^51. */
+static guint64
+get_tensor (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
+{
+  const guint64 bytes =
+      (guint64)image->width * image->height * image->channels * gemmcl_type_get_size (image->type);
+
+  planes[0] = (GemmclPlane){0, (gsize)bytes, 1};
+  planes[1] = planes[2] = (GemmclPlane){0};
+  return bytes;
+}
+
 /* Returns: the size of the frame in bytes, at most 2^36; guint64 because gsize may have 32 bits. */
 static guint64
 get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
 {
   const Format *format = &formats[image->format];
   guint64 bytes = 0;
+
+  if (image->channels > 0)
+    return get_tensor (image, planes);
 
   for (guint i = 0; i < GEMMCL_MAX_PLANES; i++) {
     const guint samples = i == 0 ? format->samples : format->chroma_samples;
@@ -206,8 +255,10 @@ gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **e
   if (!check_image (image, error))
     return FALSE;
   patches = gemmcl_image_get_patches (image);
+  if (!check_work (image, &patches, error))
+    return FALSE;
   rows = (guint64)patches.across * patches.down;
-  columns = (guint64)patches.width * patches.height * formats[image->format].channels;
+  columns = (guint64)patches.width * patches.height * gemmcl_image_get_channels (image);
   if (rows > G_MAXINT32 || columns > G_MAXINT32)
     return gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
                         "A frame of %zu x %zu is a matrix of %" G_GUINT64_FORMAT
@@ -224,6 +275,15 @@ gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **e
   if (k)
     *k = columns;
   return TRUE;
+}
+
+void
+gemmcl_image_get_grid (const GemmclImage *image, gsize *across, gsize *down)
+{
+  const GemmclPatches patches = gemmcl_image_get_patches (image);
+
+  *across = patches.across;
+  *down = patches.down;
 }
 
 gsize
@@ -288,23 +348,17 @@ define_colours (GString *options, const gchar *prefix, const GemmclImage *image)
   define_float (options, prefix, "BLUE_CB", blue);
 }
 
-gchar *
-gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix)
+static void
+define_format (GString *options, const gchar *prefix, const GemmclImage *image)
 {
   const Format *format = &formats[image->format];
-  GString *options = g_string_new (NULL);
   GemmclPlane planes[GEMMCL_MAX_PLANES];
 
   gemmcl_image_get_planes (image, planes);
   g_string_append_printf (options, " -D%sIMAGE -D%sORDER=0x%x", prefix, prefix, format->order);
   g_string_append_printf (options, " -D%sX=%d", prefix, format->x);
-  define_integer (options, prefix, "WIDTH", image->width);
-  define_integer (options, prefix, "HEIGHT", image->height);
-  define_integer (options, prefix, "CHANNELS", format->channels);
   define_integer (options, prefix, "SAMPLES", format->samples);
   define_integer (options, prefix, "SAMPLE_BYTES", format->sample_bytes);
-  define_patches (options, prefix, image);
-
   if (format->n_planes > 1) {
     const gboolean paired = format->n_planes == 2;
 
@@ -316,5 +370,20 @@ gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix)
     define_integer (options, prefix, "CHROMA_ROW", planes[1].row_bytes);
     define_colours (options, prefix, image);
   }
+}
+
+gchar *
+gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix)
+{
+  GString *options = g_string_new (NULL);
+
+  define_integer (options, prefix, "WIDTH", image->width);
+  define_integer (options, prefix, "HEIGHT", image->height);
+  define_integer (options, prefix, "CHANNELS", gemmcl_image_get_channels (image));
+  define_patches (options, prefix, image);
+  if (image->channels > 0)
+    g_string_append_printf (options, " -D%sTENSOR -D%sTYPE=%d", prefix, prefix, (gint)image->type);
+  else
+    define_format (options, prefix, image);
   return g_string_free (options, FALSE);
 }

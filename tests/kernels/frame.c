@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "elements.h"
+
 #define FILLER  0xa5
 #define PADDING 13 /* bytes between rows */
 
@@ -18,6 +20,19 @@ static gboolean
 is_paired (GemmclPixelFormat format)
 {
   return format == GEMMCL_PIXEL_NV12 || format == GEMMCL_PIXEL_P010_10LE;
+}
+
+static gsize
+count_channels (const GemmclImage *image)
+{
+  return image->channels > 0 ? image->channels : gemmcl_pixel_format_get_channels (image->format);
+}
+
+/* Returns: the place of channel @c of pixel (@x, @y) of a tensor. */
+static gsize
+get_index (const GemmclImage *image, gsize x, gsize y, gsize c)
+{
+  return (y * image->width + x) * image->channels + c;
 }
 
 static gsize
@@ -42,6 +57,9 @@ typedef struct {
 static Plane
 get_plane (const GemmclImage *image, guint index)
 {
+  if (image->channels > 0)
+    return (Plane){
+        image->width * image->height * image->channels * gemmcl_type_get_size (image->type), 1};
   if (index == 0)
     return (Plane){image->width * strlen (get_letters (image->format)) *
                        sample_bytes (image->format),
@@ -57,6 +75,7 @@ frame_init (Frame *self, const GemmclImage *image, FrameRows rows, guint32 seed)
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   const guint n_planes = gemmcl_pixel_format_get_n_planes (image->format);
   const gsize padding = rows == FRAME_TIGHT ? 0 : PADDING + PADDING % sample_bytes (image->format);
+  const gint low = gemmcl_type_get_name (image->type)[0] == 'u' ? 0 : -100;
   gsize start = padding;
 
   *self = (Frame){.image = *image};
@@ -81,6 +100,10 @@ frame_init (Frame *self, const GemmclImage *image, FrameRows rows, guint32 seed)
     }
     start += plane.rows * stride + padding;
   }
+  for (gsize i = 0; i < image->width * image->height * image->channels; i++)
+    element_set (image->type, self->host.host[0], i,
+                 element_is_integer (image->type) ? g_rand_int_range (rand, low, 101)
+                                                  : g_rand_double_range (rand, low, 100));
 }
 
 void
@@ -136,6 +159,8 @@ frame_get (const Frame *self, gsize x, gsize y, gsize c)
   const gchar *letters = get_letters (self->image.format);
   const gchar *channels = *letters == 'Y' ? "Y" : "RGBA";
 
+  if (self->image.channels > 0)
+    return element_get (self->image.type, self->host.host[0], get_index (&self->image, x, y, c));
   if (is_chroma (self->image.format))
     return get_colour (self, x, y, c);
   return get_sample (self, 0, x * strlen (letters) + (strchr (letters, channels[c]) - letters), y);
@@ -145,7 +170,7 @@ gdouble
 frame_get_feature (const Frame *self, gsize m, gsize k)
 {
   const GemmclImage *image = &self->image;
-  const gsize channels = gemmcl_pixel_format_get_channels (image->format);
+  const gsize channels = count_channels (image);
   const gsize w = image->width, p = image->patch_width, q = image->patch_height;
   const gsize pixel = k / channels, c = k % channels;
   const gssize d = image->patch_dilation ? image->patch_dilation : 1, e = image->patch_padding;

@@ -5,8 +5,8 @@
 #include "gemmcl.h"
 
 /*
- * A frame in host memory, read and written pixel by pixel. Shares no code with the library. Bytes
- * outside of pixels are 0xa5.
+ * A frame in host memory, read and written pixel by pixel, or a tensor, which is only read. Shares
+ * no code with the library. Bytes outside of pixels are 0xa5.
  */
 typedef struct {
   GemmclImage image;
@@ -28,7 +28,7 @@ void frame_init (Frame *frame, const GemmclImage *image, FrameRows rows, guint32
 void frame_clear (Frame *frame);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Frame, frame_clear)
 
-/* Returns: channel @c of pixel (@x, @y), 0 to 255, or to 65535. */
+/* Returns: channel @c of pixel (@x, @y), 0 to 255, or to 65535; of a tensor -100 to 100. */
 gdouble frame_get (const Frame *frame, gsize x, gsize y, gsize c);
 
 /* Returns: element (@m, @k) of the matrix A that the frame is; NaN outside of the frame. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Tests frames as A and as D with every kernel that reads pixels itself, and with the fallback,
- * for which they are converted first.
+ * for which they are converted first; and tensors as A.
  */
 #include <math.h>
 #include <string.h>
@@ -254,7 +254,39 @@ test_format (gconstpointer data)
   }
 }
 
-/* All feature modes with a scale and shift of A, also normalized. The rules choose the kernel. */
+/* Width, height, stride, padding and dilation. */
+static const gsize patches[][5] = {{4, 3}, {3, 3, 2, 1}, {3, 2, 1, 2, 3}, {1, 5, 3, 0, 2}};
+
+#define N_MODES (GEMMCL_FEATURE_PATCH + G_N_ELEMENTS (patches))
+
+/* Tests @a, a frame or a tensor, with a scale and shift of A in mode @i % N_MODES: pixel, row,
+ * frame, and the patches; for each other @i normalized. The rules choose the kernel. */
+static void
+check_features (GemmclImage a, guint i)
+{
+  g_auto (Case) features = {0};
+
+  a.features = MIN (i % N_MODES, GEMMCL_FEATURE_PATCH);
+  if (a.features == GEMMCL_FEATURE_PATCH) {
+    const gsize *patch = patches[i % N_MODES - GEMMCL_FEATURE_PATCH];
+
+    a.patch_width = patch[0];
+    a.patch_height = patch[1];
+    a.patch_stride = patch[2];
+    a.patch_padding = patch[3];
+    a.patch_dilation = patch[4];
+  }
+  case_init (&features, &a, NULL, 5, i);
+  features.gemm.a_scale = 1.0 / 255;
+  features.gemm.a_shift = -0.5;
+  features.gemm.normalize = i % 2 ? GEMMCL_NORMALIZE_A : 0;
+  /* Fields without a meaning for frames are ignored. */
+  features.gemm.trans_a = TRUE;
+  features.gemm.lda = 1;
+  features.gemm.a_stride = 3;
+  run_and_check (&features, NULL);
+}
+
 static void
 test_features (void)
 {
@@ -262,35 +294,43 @@ test_features (void)
                                               GEMMCL_PIXEL_NV12, GEMMCL_PIXEL_XBGR,
                                               GEMMCL_PIXEL_P010_10LE};
   static const gsize size[] = {19, 11};
-  /* Width, height, stride, padding and dilation. */
-  static const gsize patches[][5] = {{4, 3}, {3, 3, 2, 1}, {3, 2, 1, 2, 3}, {1, 5, 3, 0, 2}};
-  const guint n_modes = GEMMCL_FEATURE_PATCH + G_N_ELEMENTS (patches);
 
-  for (guint i = 0; i < G_N_ELEMENTS (formats) * n_modes; i++) {
-    GemmclImage a = make_image (formats[i / n_modes], size);
-    g_auto (Case) features = {0};
+  for (guint i = 0; i < G_N_ELEMENTS (formats) * N_MODES; i++) {
+    GemmclImage a = make_image (formats[i / N_MODES], size);
 
-    a.full_range = i / n_modes % 2 == 0;
-    a.features = MIN (i % n_modes, GEMMCL_FEATURE_PATCH);
-    if (a.features == GEMMCL_FEATURE_PATCH) {
-      const gsize *patch = patches[i % n_modes - GEMMCL_FEATURE_PATCH];
-
-      a.patch_width = patch[0];
-      a.patch_height = patch[1];
-      a.patch_stride = patch[2];
-      a.patch_padding = patch[3];
-      a.patch_dilation = patch[4];
-    }
-    case_init (&features, &a, NULL, 5, i);
-    features.gemm.a_scale = 1.0 / 255;
-    features.gemm.a_shift = -0.5;
-    features.gemm.normalize = i % 2 ? GEMMCL_NORMALIZE_A : 0;
-    /* Fields without a meaning for frames are ignored. */
-    features.gemm.trans_a = TRUE;
-    features.gemm.lda = 1;
-    features.gemm.a_stride = 3;
-    run_and_check (&features, NULL);
+    a.full_range = i / N_MODES % 2 == 0;
+    check_features (a, i);
   }
+}
+
+/* Each type, in the mode of its turn; f32 in all. */
+static void
+test_tensors (void)
+{
+  for (guint i = 0; i < GEMMCL_N_TYPES + N_MODES; i++) {
+    const GemmclImage a = {.width = 12,
+                           .height = 10,
+                           .channels = 3 + i % 4,
+                           .type = i < GEMMCL_N_TYPES ? i : GEMMCL_TYPE_F32};
+
+    check_features (a, i);
+  }
+}
+
+/* Only A can be a tensor. */
+static void
+test_tensor_of_d (void)
+{
+  const GemmclImage image = {.width = 4, .height = 4, .channels = 1, .type = GEMMCL_TYPE_U8};
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  g_autoptr (GError) error = NULL;
+
+  gemm.m = 16;
+  gemm.n = gemm.k = 1;
+  gemm.d_image = &image;
+  g_assert_false (gemmcl_gemm_validate (&gemm, &error));
+  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_INVALID);
+  g_assert_nonnull (strstr (error->message, "not a tensor"));
 }
 
 /* C is the previous content of D, as for temporal smoothing. */
@@ -406,6 +446,8 @@ main (int argc, char **argv)
     g_test_add_data_func (path, GUINT_TO_POINTER (i), test_format);
   }
   g_test_add_func ("/frames/features", test_features);
+  g_test_add_func ("/frames/tensors", test_tensors);
+  g_test_add_func ("/frames/tensor-of-d", test_tensor_of_d);
   g_test_add_func ("/frames/previous", test_previous);
   g_test_add_func ("/frames/rounding", test_rounding);
   g_test_add_func ("/frames/padding", test_padding);

@@ -189,6 +189,48 @@ test_refused (void)
   assert_refused (&image, GEMMCL_ERROR_TOO_LARGE, "feature mode");
 }
 
+/* Tensors have the feature modes of frames. */
+static void
+test_tensors (void)
+{
+  GemmclImage image = {.width = 9,
+                       .height = 7,
+                       .channels = 5,
+                       .type = GEMMCL_TYPE_F16,
+                       .features = GEMMCL_FEATURE_PATCH,
+                       .patch_width = 2,
+                       .patch_height = 3,
+                       .patch_stride = 2};
+  GemmclPlane planes[GEMMCL_MAX_PLANES];
+  gsize m, k, across, down;
+
+  g_assert_cmpuint (gemmcl_image_get_channels (&vga_rgb), ==, 3);
+  g_assert_cmpuint (gemmcl_image_get_channels (&image), ==, 5);
+  g_assert_true (gemmcl_image_get_shape (&image, &m, &k, NULL));
+  g_assert_cmpuint (m, ==, 4 * 3);
+  g_assert_cmpuint (k, ==, 3 * 2 * 5);
+  gemmcl_image_get_grid (&image, &across, &down);
+  g_assert_cmpuint (across, ==, 4);
+  g_assert_cmpuint (down, ==, 3);
+  g_assert_cmpuint (gemmcl_image_get_planes (&image, planes), ==, 9 * 7 * 5 * 2);
+  assert_plane (&planes[0], 0, 9 * 7 * 5 * 2, 1);
+  assert_plane (&planes[1], 0, 0, 0);
+
+  image.type = GEMMCL_N_TYPES;
+  assert_refused (&image, GEMMCL_ERROR_INVALID, "a tensor's type, 0 to 11");
+  image.type = GEMMCL_TYPE_F64;
+  image.format = GEMMCL_PIXEL_NV12;
+  assert_refused (&image, GEMMCL_ERROR_INVALID, "no pixel format");
+  image.format = 0;
+  image.channels = 65536;
+  assert_refused (&image, GEMMCL_ERROR_INVALID, "number of channels must be 0 to 65535");
+  image.channels = 65535;
+  image.width = 16384;
+  image.patch_padding = 16384;
+  image.patch_stride = 1;
+  assert_refused (&image, GEMMCL_ERROR_TOO_LARGE, "elements of a tensor");
+}
+
 static void
 test_colours (void)
 {
@@ -214,6 +256,7 @@ main (int argc, char **argv)
   g_test_add_func ("/image/shapes", test_shapes);
   g_test_add_func ("/image/planes", test_planes);
   g_test_add_func ("/image/refused", test_refused);
+  g_test_add_func ("/image/tensors", test_tensors);
   g_test_add_func ("/image/colours", test_colours);
   return g_test_run ();
 }
