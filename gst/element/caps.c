@@ -203,10 +203,10 @@ count_row_outputs (const GstGemmclSettings *settings)
   return gemmcl_gemm_count_row_outputs (&rows);
 }
 
-/* Appends the output tensors of a known input. */
+/* Appends the output tensors of a known input, with @d as the result. */
 static void
-append_known_tensors (const Transform *self, const GstGemmclFormat *input,
-                      const GstGemmclShape *shape)
+append_result (const Transform *self, const GstGemmclFormat *input, const GstGemmclShape *shape,
+               const GstGemmclTensor *d)
 {
   const guint n_rows = count_row_outputs (self->settings);
   GstGemmclTensors tensors = {.n = 1};
@@ -217,11 +217,7 @@ append_known_tensors (const Transform *self, const GstGemmclFormat *input,
     tensors = input->tensors;
     index = self->settings->tensor_index;
   }
-  tensors.tensor[index] = (GstGemmclTensor){
-      .type = GEMMCL_TYPE_F32,
-      .rank = 2,
-      .dims = {self->n, shape->m},
-  };
+  tensors.tensor[index] = *d;
   if (n_rows > 0)
     tensors.tensor[tensors.n++] = (GstGemmclTensor){
         .type = GEMMCL_TYPE_F32,
@@ -231,6 +227,24 @@ append_known_tensors (const Transform *self, const GstGemmclFormat *input,
   structure = gst_gemmcl_tensors_to_structure (&tensors);
   copy_framerate (structure, self->from);
   gst_caps_append_structure (self->result, structure);
+}
+
+/* The result of patches is N:across:down, as the next convolution reads it, before N:M. */
+static void
+append_known_tensors (const Transform *self, const GstGemmclFormat *input,
+                      const GstGemmclShape *shape)
+{
+  GstGemmclTensor d = {.type = GEMMCL_TYPE_F32, .rank = 2, .dims = {self->n, shape->m}};
+  GstGemmclTensor grid = {.type = GEMMCL_TYPE_F32, .rank = 3, .dims = {self->n}};
+  gsize across, down;
+
+  if (shape->image.features == GEMMCL_FEATURE_PATCH) {
+    gemmcl_image_get_grid (&shape->image, &across, &down);
+    grid.dims[1] = across;
+    grid.dims[2] = down;
+    append_result (self, input, shape, &grid);
+  }
+  append_result (self, input, shape, &d);
 }
 
 /* Gets the shape of A. @fits: (out): TRUE if the shape fits K. Returns: FALSE if the shape is

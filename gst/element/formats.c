@@ -125,6 +125,23 @@ gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k)
     *m *= tensor->dims[i];
 }
 
+gboolean
+gst_gemmcl_tensor_to_image (const GstGemmclTensor *tensor, GemmclImage *image)
+{
+  const guint32 *dims = tensor->dims;
+
+  for (guint i = 3; i < tensor->rank; i++)
+    if (dims[i] > 1)
+      return FALSE;
+  *image = (GemmclImage){
+      .width = tensor->rank > 1 ? dims[1] : 1,
+      .height = tensor->rank > 2 ? dims[2] : 1,
+      .channels = dims[0],
+      .type = tensor->type,
+  };
+  return TRUE;
+}
+
 static void
 append_dims (GString *text, const GstGemmclTensor *tensor, GstGemmclSpelling spelling)
 {

@@ -79,6 +79,10 @@ GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors);
 /** gst_gemmcl_tensor_get_shape: @m: the outer dimensions together, @k: the innermost. */
 void gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k);
 
+/** gst_gemmcl_tensor_to_image: Describes a tensor of dimensions C:W:H to the library. @image:
+ * (out). Returns: %FALSE if it has another dimension above 1. */
+gboolean gst_gemmcl_tensor_to_image (const GstGemmclTensor *tensor, GemmclImage *image);
+
 typedef enum {
   GST_GEMMCL_MEDIUM_VIDEO,
   GST_GEMMCL_MEDIUM_AUDIO,

@@ -24,6 +24,12 @@ mode_name (GemmclFeatureMode mode)
   return gst_gemmcl_feature_mode_get_nick ((GstGemmclFeatureMode)(mode + 1));
 }
 
+static const gchar *
+get_noun (const GemmclImage *frame)
+{
+  return frame->channels > 0 ? "tensor" : "frame";
+}
+
 static gboolean
 check_patch (const GemmclImage *frame, GError **error)
 {
@@ -38,11 +44,11 @@ check_patch (const GemmclImage *frame, GError **error)
     return TRUE;
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                           "A patch of %zux%zu pixels (patch-width x patch-height) with "
-                          "patch-dilation=%zu is larger than the %zux%zu frame with "
+                          "patch-dilation=%zu is larger than the %zux%zu %s with "
                           "patch-padding=%zu. Expected a smaller patch or dilation, or a larger "
-                          "frame or padding.",
+                          "%s or padding.",
                           frame->patch_width, frame->patch_height, dilation, frame->width,
-                          frame->height, frame->patch_padding);
+                          frame->height, get_noun (frame), frame->patch_padding, get_noun (frame));
 }
 
 static gboolean
@@ -76,7 +82,7 @@ list_modes (const GemmclImage *frame)
     else if (frame->patch_width == 0 || frame->patch_height == 0)
       g_string_append (text, "needs patch-width and patch-height");
     else
-      g_string_append (text, "the patch is larger than the frame");
+      g_string_append_printf (text, "the patch is larger than the %s", get_noun (frame));
   }
   return g_string_free (text, FALSE);
 }
@@ -84,10 +90,10 @@ list_modes (const GemmclImage *frame)
 static gchar *
 print_frame (const GemmclImage *frame)
 {
-  const guint channels = gemmcl_pixel_format_get_channels (frame->format);
+  const guint channels = gemmcl_image_get_channels (frame);
 
-  return g_strdup_printf ("%zux%zu frame with %u channel%s", frame->width, frame->height, channels,
-                          channels == 1 ? "" : "s");
+  return g_strdup_printf ("%zux%zu %s with %u channel%s", frame->width, frame->height,
+                          get_noun (frame), channels, channels == 1 ? "" : "s");
 }
 
 /* Gets the shape of the last mode that fits K. @fits: the names of all that do. Returns: their
@@ -132,8 +138,9 @@ gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, 
         error, GEMMCL_ERROR_SHAPE,
         "feature-mode=%s of a %s needs a weight with K = %zu, but the weight has K = %zu (%s). Use "
         "another weight (transpose-weight=true if K is its columns), another feature-mode, or "
-        "convert, scale or crop the frame.",
-        gst_gemmcl_feature_mode_get_nick (wanted), text, shape->k, weight_k, modes);
+        "convert, scale or crop the %s.",
+        gst_gemmcl_feature_mode_get_nick (wanted), text, shape->k, weight_k, modes,
+        get_noun (frame));
   if (n > 1)
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_SHAPE,
@@ -192,12 +199,28 @@ shape_of_audio (const GstAudioInfo *info, const GstGemmclSettings *settings, gsi
                           shape->k, shape->k, weight_k);
 }
 
+/* Gets the shape of @frame, a frame or a tensor, with the patch of @settings. */
+static gboolean
+shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsize weight_k,
+                GstGemmclShape *shape, GError **error)
+{
+  GemmclImage image = *frame;
+
+  image.patch_width = settings->patch_width;
+  image.patch_height = settings->patch_height;
+  image.patch_stride = settings->patch_stride;
+  image.patch_padding = settings->patch_padding;
+  image.patch_dilation = settings->patch_dilation;
+  return gst_gemmcl_shape_choose (&image, settings->feature_mode, weight_k, shape, error);
+}
+
 static gboolean
 shape_of_tensor (const GstGemmclTensors *tensors, const GstGemmclSettings *settings, gsize weight_k,
                  GstGemmclShape *shape, GError **error)
 {
   const guint index = settings->tensor_index;
   g_autofree gchar *dimensions = NULL;
+  GemmclImage image;
 
   if (index >= tensors->n)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
@@ -209,10 +232,20 @@ shape_of_tensor (const GstGemmclTensors *tensors, const GstGemmclSettings *setti
                             "A buffer has %u tensors already, and row-outputs would add one. "
                             "Expected row-outputs=0, or %u tensors at most.",
                             tensors->n, GST_GEMMCL_MAX_TENSORS - 1);
+  dimensions = gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_PLAIN, ',');
+  if (settings->feature_mode > GST_GEMMCL_FEATURE_MODE_PIXEL) {
+    if (gst_gemmcl_tensor_to_image (&tensors->tensor[index], &image))
+      return shape_of_image (&image, settings, weight_k, shape, error);
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "feature-mode=%s of tensor %u of dimensions %s (innermost first) needs "
+                            "channels:width:height. Expected 1 as each further dimension, or "
+                            "feature-mode=pixel.",
+                            gst_gemmcl_feature_mode_get_nick (settings->feature_mode), index,
+                            dimensions);
+  }
   gst_gemmcl_tensor_get_shape (&tensors->tensor[index], &shape->m, &shape->k);
   if (shape->k == weight_k)
     return TRUE;
-  dimensions = gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_PLAIN, ',');
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                           "Tensor %u of dimensions %s (innermost first) needs a weight with K = "
                           "%zu, but the weight has K = %zu. Use another weight "
@@ -224,20 +257,12 @@ gboolean
 gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettings *settings,
                             gsize weight_k, GstGemmclShape *shape, GError **error)
 {
-  GemmclImage frame;
-
   *shape = (GstGemmclShape){.m = 0};
   if (format->medium == GST_GEMMCL_MEDIUM_AUDIO)
     return shape_of_audio (&format->audio, settings, weight_k, shape, error);
   if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
     return shape_of_tensor (&format->tensors, settings, weight_k, shape, error);
-  frame = format->image;
-  frame.patch_width = settings->patch_width;
-  frame.patch_height = settings->patch_height;
-  frame.patch_stride = settings->patch_stride;
-  frame.patch_padding = settings->patch_padding;
-  frame.patch_dilation = settings->patch_dilation;
-  return gst_gemmcl_shape_choose (&frame, settings->feature_mode, weight_k, shape, error);
+  return shape_of_image (&format->image, settings, weight_k, shape, error);
 }
 
 /* TRUE if @matrix is a row or a column of @length. */
@@ -324,12 +349,12 @@ set_input (GstGemmclProblem *self, const GstGemmclFormat *input, const GstGemmcl
            const GstGemmclShape *shape)
 {
   self->a_image = shape->image;
-  if (input->medium == GST_GEMMCL_MEDIUM_VIDEO)
+  if (shape->image.width > 0)
     self->gemm.a_image = &self->a_image;
-  else
-    self->gemm.a_type = input->medium == GST_GEMMCL_MEDIUM_AUDIO
-                            ? type_of_audio (&input->audio)
-                            : input->tensors.tensor[settings->tensor_index].type;
+  if (input->medium == GST_GEMMCL_MEDIUM_AUDIO)
+    self->gemm.a_type = type_of_audio (&input->audio);
+  else if (input->medium == GST_GEMMCL_MEDIUM_TENSORS)
+    self->gemm.a_type = input->tensors.tensor[settings->tensor_index].type;
 }
 
 /* Gets the range of the stored numbers of A. Floats are assumed to be from -1 to 1, like samples of
@@ -340,7 +365,7 @@ get_range (const GemmclGemm *gemm, gdouble *least, gdouble *most)
   const gint bits = 8 * gemmcl_type_get_size (gemm->a_type);
 
   *least = 0;
-  if (gemm->a_image) {
+  if (gemm->a_image && gemm->a_image->channels == 0) {
     *most = gemm->a_image->format == GEMMCL_PIXEL_GRAY16_LE ? G_MAXUINT16 : G_MAXUINT8;
     return;
   }
@@ -409,8 +434,7 @@ set_output (GstGemmclProblem *self, const GstGemmclFormat *output)
 static gboolean
 set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError **error)
 {
-  const guint channels =
-      self->gemm.a_image ? gemmcl_pixel_format_get_channels (self->a_image.format) : 0;
+  const guint channels = self->gemm.a_image ? gemmcl_image_get_channels (&self->a_image) : 0;
 
   if (!gst_gemmcl_scaling_init (&self->scaling, settings, self->gemm.k, channels, error))
     return FALSE;

@@ -10,7 +10,7 @@
 
 /** GstGemmclShape: The rows and columns of A. */
 typedef struct {
-  GemmclImage image; /* of video, with the feature mode; all zero for audio and tensors */
+  GemmclImage image; /* of video, and of tensors in feature mode row, frame or patch; else zero */
   gsize m;
   gsize k;
 } GstGemmclShape;
@@ -20,7 +20,7 @@ const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
 
 /**
  * gst_gemmcl_shape_choose:
- * @frame: a frame, with the patch of the properties; its size is 0 if it is not set
+ * @frame: a frame or tensor, with the patch of the properties; its size is 0 if it is not set
  *
  * Gets the shape of the mode @wanted, whose K must be @weight_k.
  *

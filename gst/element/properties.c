@@ -69,7 +69,8 @@ static GEnumValue activations[GEMMCL_N_ACTIVATIONS + 1] = {
 
 static GEnumValue feature_modes[] = {
     {GST_GEMMCL_FEATURE_MODE_AUTO, "The mode whose row length is the number of rows of the weight"},
-    {GST_GEMMCL_FEATURE_MODE_PIXEL, "A row is a pixel: K = channels, M = width x height"},
+    {GST_GEMMCL_FEATURE_MODE_PIXEL,
+     "A row is a pixel, of tensors the innermost dimension: K = channels, M = width x height"},
     {GST_GEMMCL_FEATURE_MODE_ROW, "A row is a row of the frame: K = width x channels, M = height"},
     {GST_GEMMCL_FEATURE_MODE_FRAME, "A row is the frame: K = width x height x channels, M = 1"},
     {GST_GEMMCL_FEATURE_MODE_PATCH, "A row is a patch: K = patch-width x patch-height x channels"},
@@ -189,8 +190,8 @@ static const Property table[] = {
      READY, ENUM, SETTING (precision), GST_GEMMCL_PRECISION_AUTO, .type = "GstGemmclPrecision",
      .values = precisions},
     {"feature-mode", "Feature mode",
-     "The part of a video frame that is a row of A. auto: the mode whose row length is the number "
-     "of rows of the weight",
+     "The part of a video frame, or of a tensor of dimensions channels:width:height, that is a row "
+     "of A. auto: the mode whose row length is the number of rows of the weight; of tensors: pixel",
      READY, ENUM, SETTING (feature_mode), GST_GEMMCL_FEATURE_MODE_AUTO,
      .type = "GstGemmclFeatureMode", .values = feature_modes},
     {"patch-width", "Patch width", "Width of a patch in pixels, for feature-mode=patch; 0: not set",

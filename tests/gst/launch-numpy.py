@@ -27,7 +27,7 @@ except ImportError:
     sys.exit(0)
 
 from numpy_gemm import UNIT_ROUNDOFF, compare, f32, solve
-from numpy_media import Audio, Floats, Packets, Pixels, Samples, Tensors, Video
+from numpy_media import Audio, Floats, Maps, Packets, Pixels, Samples, Tensors, Video
 
 SEED = 20240301
 SECONDS = 300
@@ -81,8 +81,8 @@ def audio(sample, channels, n, **rest):
 
 
 def tensors(kind, dims, n, **rest):
-    own = {name: rest.pop(name) for name in list(rest) if name in Packets.__dataclass_fields__}
-    medium = Packets if "index" in own else Tensors
+    medium = Packets if "index" in rest else Maps if {"mode", "patch"} & set(rest) else Tensors
+    own = {name: rest.pop(name) for name in list(rest) if name in medium.__dataclass_fields__}
     return Case(medium(kind, dims, **own), n, Floats(), **rest)
 
 
@@ -205,6 +205,18 @@ CASES = [
     tensors("float32", "6:4", 5, index=1, count=4, bias=1),
     tensors("uint8", "9:3", 2, index=0, count=3, weight="literal"),
     tensors("int16", "8:4", 6, index=1, count=4, batch=3),
+    # Tensors of channels:width:height: convolutions, and the other parts that are a row of A.
+    tensors("float32", "6:9:7", 8, patch=(3, 2), stride=2, padding=1, dilation=2, weight="torch",
+            bias=1, activation="relu", spread=(-1, 1)),
+    tensors("float16", "5:8:6", 4, patch=(3, 3), stride=1, padding=1, weight="torch", count=5,
+            batch=2),
+    tensors("uint8", "3:10:9:1", 70, patch=(4, 3), padding=2, scale=(0.5, -0.25, 0.125),
+            weight="torch", spread=(-1, 1)),
+    tensors("int8", "4:7:5", 6, patch=(2, 5), stride=3, scale=1 / 128, offset=0.25, padding=1,
+            transpose=True, normalize="input"),
+    tensors("float32", "16:6:6", 64, patch=(3, 3), stride=1, precision="i8", spread=(-1, 1)),
+    tensors("int16", "3:5:4", 7, mode="row", scale=1 / 32768),
+    tensors("float32", "7:6", 5, mode="frame", activation="softmax", spread=(-1, 1)),
     # Rows over their norms, also of a precision whose numbers are not to exceed 65504.
     tensors("float32", "64:5", 30, normalize="input", transpose=True),
     tensors("uint8", "33:4", 7, normalize="input+output", offset=-100, bias=1, count=4, batch=3),

@@ -122,10 +122,51 @@ class Medium:
         return np.float64(1)
 
 
+class Patched(Medium):
+    """Rows x columns x channels, which are cut into rows of A: mode is as feature-mode, patch is
+    (width, height), and stride, padding and dilation are the patch's. frames_of() yields the
+    channels and the bound of their error."""
+
+    def properties(self):
+        words = [f"feature-mode={self.mode}"]
+        if self.mode == "patch":
+            words += [f"patch-width={self.patch[0]}", f"patch-height={self.patch[1]}",
+                      f"patch-stride={self.stride}", f"patch-padding={self.padding}",
+                      f"patch-dilation={self.dilation}"]
+        return words
+
+    def features(self, values):
+        """Makes rows of A of rows x columns x channels, with zeros for padding."""
+        height, width, _ = values.shape
+        sizes = {"pixel": (1, 1), "row": (width, 1), "frame": (width, height)}
+        p, q = sizes.get(self.mode, self.patch)
+        xs = places(width, p, self.stride, self.padding, self.dilation)
+        ys = places(height, q, self.stride, self.padding, self.dilation)
+        edges = [(self.padding, self.padding)] * 2 + [(0, 0)]
+        rows = np.pad(values, edges)[ys[:, None, :, None], xs[None, :, None, :]]
+        return rows.reshape(len(ys) * len(xs), -1)
+
+    def matrices(self, data):
+        for a, off in self.frames_of(data):
+            yield self.features(a), self.features(off)
+
+    def convolve(self, values, weight):
+        """Returns the convolution of rows x columns x channels with [out, in, height, width]: a
+        row for each place of the patch, from left to right, then down."""
+        edges = [(self.padding, self.padding)] * 2 + [(0, 0)]
+        values = np.pad(values, edges)
+        height, width = ((weight.shape[i] - 1) * self.dilation + 1 for i in (2, 3))
+        rows = range(0, values.shape[0] - height + 1, self.stride or weight.shape[2])
+        columns = range(0, values.shape[1] - width + 1, self.stride or weight.shape[3])
+        return np.array([
+            np.einsum("hwi,oihw->o", values[y:y + height:self.dilation,
+                                            x:x + width:self.dilation], weight)
+            for y in rows for x in columns])
+
+
 @dataclass
-class Video(Medium):
-    """Frames of noise, with the gaps between their rows. mode is as feature-mode, patch is (width,
-    height), and stride, padding and dilation are the patch's."""
+class Video(Patched):
+    """Frames of noise, with the gaps between their rows."""
 
     pixels: str
     size: tuple
@@ -153,27 +194,8 @@ class Video(Medium):
                       f"frame-size={self.layout.size}"]
         return words
 
-    def properties(self):
-        words = [f"feature-mode={self.mode}"]
-        if self.mode == "patch":
-            words += [f"patch-width={self.patch[0]}", f"patch-height={self.patch[1]}",
-                      f"patch-stride={self.stride}", f"patch-padding={self.padding}",
-                      f"patch-dilation={self.dilation}"]
-        return words
-
     def draw(self, rng):
         return rng.bytes(self.layout.size * self.frames)
-
-    def features(self, values):
-        """Makes rows of A of rows x columns x channels, with zeros for padding."""
-        height, width, _ = values.shape
-        sizes = {"pixel": (1, 1), "row": (width, 1), "frame": (width, height)}
-        p, q = sizes.get(self.mode, self.patch)
-        xs = places(width, p, self.stride, self.padding, self.dilation)
-        ys = places(height, q, self.stride, self.padding, self.dilation)
-        edges = [(self.padding, self.padding)] * 2 + [(0, 0)]
-        rows = np.pad(values, edges)[ys[:, None, :, None], xs[None, :, None, :]]
-        return rows.reshape(len(ys) * len(xs), -1)
 
     def inside(self):
         return self.features(np.ones((*self.size[::-1], len(self.channels()))))
@@ -190,23 +212,6 @@ class Video(Medium):
                 yield a, np.zeros_like(a)
             else:
                 yield colours(self.layout, frame, self.colorimetry)
-
-    def matrices(self, data):
-        for a, off in self.frames_of(data):
-            yield self.features(a), self.features(off)
-
-    def convolve(self, values, weight):
-        """Returns the convolution of rows x columns x channels with [out, in, height, width]: a
-        row for each place of the patch, from left to right, then down."""
-        edges = [(self.padding, self.padding)] * 2 + [(0, 0)]
-        values = np.pad(values, edges)
-        height, width = ((weight.shape[i] - 1) * self.dilation + 1 for i in (2, 3))
-        rows = range(0, values.shape[0] - height + 1, self.stride or weight.shape[2])
-        columns = range(0, values.shape[1] - width + 1, self.stride or weight.shape[3])
-        return np.array([
-            np.einsum("hwi,oihw->o", values[y:y + height:self.dilation,
-                                            x:x + width:self.dilation], weight)
-            for y in rows for x in columns])
 
 
 AUDIO = {"F32LE": "<f4", "F64LE": "<f8", "S16LE": "<i2", "S32LE": "<i4"}
@@ -301,6 +306,27 @@ class Tensors(Medium):
             a = f32(np.frombuffer(data[at:at + self.blocksize], self.dtype))
             a = a.reshape(-1, self.shape[-1])
             yield a, np.zeros_like(a)
+
+
+@dataclass
+class Maps(Patched, Tensors):
+    """Tensors of dims channels:columns:rows."""
+
+    mode: str = "patch"
+    patch: tuple = (0, 0)
+    stride: int = 0
+    padding: int = 0
+    dilation: int = 1
+
+    def sides(self):
+        return [1, 1, *self.shape][-3:]
+
+    def inside(self):
+        return self.features(np.ones(self.sides()))
+
+    def frames_of(self, data):
+        for a, off in Tensors.matrices(self, data):
+            yield a.reshape(self.sides()), off.reshape(self.sides())
 
 
 @dataclass

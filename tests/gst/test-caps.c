@@ -136,6 +136,38 @@ test_patches_narrow (void)
   g_assert_false (has (caps, "video/x-raw,format=GRAY8"));
 }
 
+/* The result of patches has the dimensions that the next convolution needs, and upon request
+ * NNStreamer's of a matrix. */
+static void
+test_patches_out (void)
+{
+  const GstGemmclSettings settings = {.batch_size = 1,
+                                      .feature_mode = GST_GEMMCL_FEATURE_MODE_PATCH,
+                                      .patch_width = 3,
+                                      .patch_height = 2,
+                                      .patch_stride = 1,
+                                      .patch_padding = 1};
+  static const gchar *const inputs[] = {
+      VIDEO ("RGB"), "other/tensors,format=static,num_tensors=1,dimensions=(string)3:4:2,"
+                     "types=(string)uint8,framerate=0/1"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (inputs); i++) {
+    g_autoptr (GstCaps) in = gst_caps_from_string (inputs[i]);
+    GstCaps *out = gst_gemmcl_caps_transform (GST_PAD_SINK, in, NULL, &settings, 18, 5);
+    g_autoptr (GstCaps) fixed = NULL;
+    g_autofree gchar *text = NULL;
+
+    g_assert_true (has (out, "other/tensors,dimensions=(string)5:4:3"));
+    g_assert_true (has (out, "other/tensors,dimensions=(string)5:4:3:1"));
+    g_assert_true (has (out, "other/tensors,dimensions=(string)5:12"));
+    g_assert_false (has (out, "other/tensors,dimensions=(string)5:3:4"));
+    fixed = gst_gemmcl_caps_fixate (in, out, FALSE);
+    text = gst_caps_to_string (fixed);
+    g_test_message ("%s", text);
+    g_assert_nonnull (strstr (text, "dimensions=(string)5:4:3,"));
+  }
+}
+
 static void
 test_audio (void)
 {
@@ -359,6 +391,7 @@ main (int argc, char **argv)
   g_test_add_func ("/caps/frame-makes-tensors", test_frame_makes_tensors);
   g_test_add_func ("/caps/sink-is-narrowed", test_sink_is_narrowed);
   g_test_add_func ("/caps/patches-narrow", test_patches_narrow);
+  g_test_add_func ("/caps/patches-out", test_patches_out);
   g_test_add_func ("/caps/audio", test_audio);
   g_test_add_func ("/caps/fixate", test_fixate);
   g_test_add_func ("/caps/mono-has-no-mask", test_mono_has_no_mask);

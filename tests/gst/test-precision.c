@@ -240,7 +240,9 @@ test_range (void)
     const GstGemmclSettings settings = {
         .input_scale = g_ascii_dtostr (scale, sizeof scale, cases[i].scale),
         .input_offset = g_ascii_dtostr (offset, sizeof offset, cases[i].offset),
-        .feature_mode = GST_GEMMCL_FEATURE_MODE_PIXEL,
+        .feature_mode = i % 2 ? GST_GEMMCL_FEATURE_MODE_PATCH : GST_GEMMCL_FEATURE_MODE_PIXEL,
+        .patch_width = 1,
+        .patch_height = 1,
         .batch_size = 1};
     g_autoptr (GstCaps) caps = gst_caps_from_string (cases[i].caps);
     GstGemmclProblem problem;
