@@ -12,12 +12,13 @@ if [ ! -f build/build.ninja ]; then
 fi
 ninja --quiet -C build
 
-# demo NAME TITLE: runs the demo under a heading.
+# demo PROGRAM TITLE: runs a program of demos/ under a heading.
 demo () {
   printf '\n== %s ==\n\n' "$2"
-  meson devenv -C build python3 "$PWD/demos/$1/run.py" "$PWD/build/demo"
+  meson devenv -C build python3 "$PWD/demos/$1.py" "$PWD/build/demo"
 }
-demo digits 'Handwritten digits: a network of two layers'
-demo colour 'A photograph in sepia: a colour matrix'
-demo audio 'Stereo to mono: a down-mix'
+demo digits/run 'Handwritten digits: a network of two layers'
+demo digits/convolutions 'Handwritten digits: a convolutional network'
+demo colour/run 'A photograph in sepia: a colour matrix'
+demo audio/run 'Stereo to mono: a down-mix'
 printf '\nAll three demos gave the right results.\n'

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Reads the demo's 360 digits in each precision, and prints what becomes of the accuracy.
+"""Reads the demo's 360 digits in each precision, with both networks, and prints the accuracy.
 
 No precision may read more than a few digits less than f32 does, nor err more than its own digits
 make it, nor less: then another one had computed.
@@ -13,6 +13,7 @@ device has no matrix engines it is emulated, with the same results. i8 has its w
 quantize` makes them.
 """
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,8 +22,9 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+import convolutions  # noqa: E402
 import pipeline  # noqa: E402
-from run import IMAGES, LAYERS, reference  # noqa: E402
+import run  # noqa: E402
 
 # For each precision, f32 first: the kernel, and the bounds of a probability's largest error.
 KERNELS = {
@@ -36,54 +38,67 @@ KERNELS = {
 FEW = 2
 
 
-def quantize(output):
-    """The layers with their weights in bytes."""
-    for layer in "fc1", "fc2":
-        subprocess.run(
-            ["gemmcl", "quantize", HERE / f"{layer}.npy", "-o", output / f"{layer}.safetensors"],
-            stdout=subprocess.DEVNULL,
-            check=True,
-        )
-    return [
-        layer.replace(f"{HERE}/fc{number}.npy", f"{output}/fc{number}.safetensors#weight")
-        for number, layer in enumerate(LAYERS, 1)
-    ]
+# The modules of the networks, by their names in the table.
+NETWORKS = {"two layers": run, "convolutions": convolutions}
 
 
-def read(precision, output):
+def quantize(layer, output):
+    """The layer with its weight in bytes."""
+    name = re.search(r"weight=\S+/(\w+)\.npy", layer)[1]
+    subprocess.run(
+        ["gemmcl", "quantize", HERE / f"{name}.npy", "-o", output / f"{name}.safetensors"],
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    return layer.replace(f"{HERE}/{name}.npy", f"{output}/{name}.safetensors#weight")
+
+
+def make_layer(layer, precision, output):
+    """The layer in the precision; caps stay as they are."""
+    if not layer.startswith("gemmcl"):
+        return layer
+    layer = quantize(layer, output) if precision == "i8" else layer
+    return f"{layer} precision={precision} kernel={KERNELS[precision][0]}"
+
+
+def read(layers, precision, output):
     """(probabilities, pixels)"""
-    layers = quantize(output) if precision == "i8" else LAYERS
-    words = f"precision={precision} kernel={KERNELS[precision][0]}"
     result = output / f"{precision}.f32"
+    layers = [make_layer(layer, precision, output) for layer in layers]
     pipeline.launch(
-        [*IMAGES, "tee name=pixels", "queue", *(f"{layer} {words}" for layer in layers),
-         f"filesink location={result}"],
+        [*run.IMAGES, "tee name=pixels", "queue", *layers, f"filesink location={result}"],
         ["pixels.", "queue", f"filesink location={output}/pixels.u8"],
     )
     pixels = np.fromfile(output / "pixels.u8", np.uint8).reshape(-1, 64).astype(np.float64)
     return np.fromfile(result, "<f4").reshape(-1, 10), pixels
 
 
-def main():
-    output = pipeline.output_directory("precisions")
+def measure(network, module, output):
+    """Yields the lines of the table."""
     labels = np.load(HERE / "labels.npy")
-    lines, least = [], 0
+    least = 0
     for precision, (kernel, least_off, most_off) in KERNELS.items():
-        found, pixels = read(precision, output)
+        found, pixels = read(module.LAYERS, precision, output)
         pipeline.check(len(found) == len(labels), f"{len(found)} digits read in {precision}")
-        exact = reference(pixels)
+        exact = module.reference(pixels)
         right = np.count_nonzero(found.argmax(axis=1) == labels)
         other = np.count_nonzero(found.argmax(axis=1) != exact.argmax(axis=1))
         off = np.abs(found - exact).max()
         pipeline.check(right >= least, f"{right} of {len(labels)} right in {precision}")
         pipeline.check(least_off <= off <= most_off, f"probabilities are off by {off:.1e} at most")
         least = least or right - FEW
-        lines.append(
-            f"| {precision} | {kernel} | {right} of {len(labels)}, "
+        yield (
+            f"| {network} | {precision} | {kernel} | {right} of {len(labels)}, "
             f"{100 * right / len(labels):.1f} % | {other} | {off:.1e} |"
         )
-    print("| precision | kernel | right | other than in f64 | largest error of a probability |")
-    print("|---|---|---|---|---|", *lines, sep="\n")
+
+
+def main():
+    output = pipeline.output_directory("precisions")
+    lines = [line for name, module in NETWORKS.items() for line in measure(name, module, output)]
+    print("| network | precision | kernel | right | differs from f64 | largest error of a "
+          "probability |")
+    print("|---|---|---|---|---|---|", *lines, sep="\n")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Trains the network of the digits demo with scikit-learn and writes all the demo needs here.
+"""Trains the networks of the digits demo and writes all the demo needs here.
 
 The data is scikit-learn's digits set (E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten
 Digits, UCI Machine Learning Repository, CC BY 4.0): 1797 scans of 8 x 8 pixels. 1437 of
 them, drawn with a fixed seed, train; the other 360 are held out.
 
     fc1.npy fc1-bias.npy fc2.npy fc2-bias.npy   float32, as gemmcl wants them: K x N, and N
+    conv1.npy conv2.npy fc.npy, and -bias.npy   the same of the convolutional network
     images/000.png ... 359.png                  the held-out digits, 8-bit grey, 0 to 240
     expected.npy                                what scikit-learn says each of them is
     labels.npy                                  what each of them is
 
-Another version of scikit-learn may train other weights; what is committed fits together.
+scikit-learn trains the network of two layers (run.py), NumPy the convolutional one
+(convolutions.py). Another version of either may train other weights; what is committed fits
+together.
 """
 
 from pathlib import Path
@@ -23,11 +26,75 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
+from convolutions import NAMES, PATCH, STRIDES, forward, unfold
+
 HERE = Path(__file__).resolve().parent
 HELD_OUT = 360
 # The set's pixels are 0 to 16: images hold them times 15, the network sees 0 to 1.
 IMAGE_STEP = 15
 NETWORK_SCALE = 1 / 16
+# The convolutional network: K x N of its layers, and how it is trained.
+SHAPES = [(9, 8), (72, 16), (256, 10)]
+EPOCHS, BATCH, RATE, DECAY = 60, 64, 3e-3, 3e-3
+
+
+def fold(gradient, images, stride):
+    """The gradient of images from that of unfold (images, stride)."""
+    count, height, width, channels = images.shape
+    padded = np.zeros((count, height + 2, width + 2, channels))
+    parts = gradient.reshape(*gradient.shape[:3], PATCH, PATCH, channels)
+    for y in range(PATCH):
+        for x in range(PATCH):
+            padded[:, y:y + height:stride, x:x + width:stride] += parts[:, :, :, y, x]
+    return padded[:, 1:-1, 1:-1]
+
+
+def find_gradients(layers, images, targets):
+    """Returns those of weight and bias of each layer, for the cross-entropy and the decay."""
+    inputs, results = forward(layers, images)
+    gradient = (results[-1] - np.eye(10)[targets]) / len(images)
+    found = []
+    for number in reversed(range(len(layers))):
+        weight, _ = layers[number]
+        flat, rows = gradient.reshape(-1, weight.shape[1]), inputs[number]
+        found += [flat.sum(0), rows.reshape(-1, len(weight)).T @ flat + DECAY * weight]
+        if number == 0:
+            return found[::-1]
+        gradient = (flat @ weight.T).reshape(rows.shape)
+        before = results[number - 1]
+        if number < len(STRIDES):
+            gradient = fold(gradient, before, STRIDES[number])
+        gradient = gradient.reshape(before.shape) * (before > 0)
+
+
+def train_convolutions(images, targets):
+    """Adam, with a rate that falls like a cosine. Returns weight and bias of each layer."""
+    rng = np.random.default_rng(1)
+    values = []
+    for shape in SHAPES:
+        values += [rng.normal(0, np.sqrt(2 / shape[0]), shape), np.zeros(shape[1])]
+    means = [np.zeros_like(value) for value in values]
+    squares = [np.zeros_like(value) for value in values]
+    step = 0
+    for epoch in range(EPOCHS):
+        rate = RATE * (1 + np.cos(np.pi * epoch / EPOCHS)) / 2
+        for chosen in np.split(order := rng.permutation(len(images)),
+                               range(BATCH, len(order), BATCH)):
+            step += 1
+            layers = list(zip(values[::2], values[1::2]))
+            gradients = find_gradients(layers, images[chosen], targets[chosen])
+            for value, gradient, mean, square in zip(values, gradients, means, squares):
+                mean += 0.1 * (gradient - mean)
+                square += 0.001 * (gradient**2 - square)
+                value -= (rate * mean / (1 - 0.9**step)
+                          / (np.sqrt(square / (1 - 0.999**step)) + 1e-8))
+    return list(zip(values[::2], values[1::2]))
+
+
+def save_layers(names, layers):
+    for name, (weight, bias) in zip(names, layers):
+        np.save(HERE / f"{name}.npy", weight.astype("<f4"))
+        np.save(HERE / f"{name}-bias.npy", bias.astype("<f4"))
 
 
 def main():
@@ -41,9 +108,10 @@ def main():
     )
     network.fit(inputs[train], digits.target[train])
 
-    for layer, (weight, bias) in enumerate(zip(network.coefs_, network.intercepts_), 1):
-        np.save(HERE / f"fc{layer}.npy", weight.astype("<f4"))
-        np.save(HERE / f"fc{layer}-bias.npy", bias.astype("<f4"))
+    save_layers(["fc1", "fc2"], zip(network.coefs_, network.intercepts_))
+    images = digits.images[..., None] * NETWORK_SCALE
+    layers = train_convolutions(images[train], digits.target[train])
+    save_layers(NAMES, layers)
 
     (HERE / "images").mkdir(exist_ok=True)
     for number, image in enumerate(digits.images[held_out]):
@@ -56,6 +124,9 @@ def main():
     np.save(HERE / "labels.npy", labels.astype(np.uint8))
     right = np.count_nonzero(expected == labels)
     print(f"scikit-learn: {right} of {len(labels)} held-out digits right")
+    read = forward(layers, images[held_out])[1][-1].argmax(axis=1)
+    right = np.count_nonzero(read == labels)
+    print(f"convolutional network: {right} of {len(labels)} held-out digits right")
 
 
 if __name__ == "__main__":

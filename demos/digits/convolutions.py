@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Reads 360 handwritten digits with a convolutional network, each of its three layers one gemmcl.
+
+    8 x 8 x 1  --3x3-->  8 x 8 x 8  --3x3, stride 2-->  4 x 4 x 16  --fully connected-->  10
+
+The network and the digits are train.py's. Results stay in OpenCL memory from layer to layer. Every
+digit must be read as NumPy reads it, and every probability be NumPy's.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import pipeline  # noqa: E402
+from run import IMAGES, SCALE, softmax  # noqa: E402
+
+IMAGE = 8  # pixels, across and down
+PATCH = 3  # the same of a convolution, with a padding of 1
+STRIDES = [1, 2]  # of the convolutions
+NAMES = ["conv1", "conv2", "fc"]
+
+CONVOLUTION = f"feature-mode=patch patch-width={PATCH} patch-height={PATCH} patch-padding=1"
+FEATURES = [f"{CONVOLUTION} patch-stride={stride}" for stride in STRIDES] + ["feature-mode=frame"]
+BETWEEN = ["'other/tensors(memory:OpenCL),dimensions=(string)8:8:8'",
+           "'other/tensors(memory:OpenCL),dimensions=(string)16:4:4'"]
+
+
+def make_layer(name, features, more):
+    return f"gemmcl weight={HERE}/{name}.npy bias={HERE}/{name}-bias.npy {features} {more}"
+
+
+ACTIVATIONS = [f"input-scale={SCALE} activation=relu", "activation=relu", "activation=softmax"]
+FIRST, SECOND, LAST = map(make_layer, NAMES, FEATURES, ACTIVATIONS)
+LAYERS = [FIRST, BETWEEN[0], SECOND, BETWEEN[1], LAST]
+
+
+def unfold(images, stride):
+    """Returns the patches of images, n x rows x columns x channels, as rows of A."""
+    padded = np.pad(images, [(0, 0), (1, 1), (1, 1), (0, 0)])
+    patches = np.lib.stride_tricks.sliding_window_view(padded, (PATCH, PATCH), (1, 2))
+    patches = patches[:, ::stride, ::stride].transpose(0, 1, 2, 4, 5, 3)
+    return patches.reshape(*patches.shape[:3], -1)
+
+
+def forward(layers, images):
+    """Returns the input of each layer as rows of A, and its result; the last is the probabilities.
+    layers are pairs of weight and bias."""
+    inputs, results = [], [images]
+    for stride, (weight, bias) in zip(STRIDES, layers):
+        inputs.append(unfold(results[-1], stride))
+        results.append(np.maximum(inputs[-1] @ weight + bias, 0))
+    inputs.append(results[-1].reshape(len(images), -1))
+    weight, bias = layers[-1]
+    return inputs, [*results[1:], softmax(inputs[-1] @ weight + bias)]
+
+
+def reference(pixels):
+    """The network in double precision."""
+    load = lambda name: np.load(HERE / name).astype(np.float64)  # noqa: E731
+    layers = [(load(f"{name}.npy"), load(f"{name}-bias.npy")) for name in NAMES]
+    return forward(layers, pixels.reshape(-1, IMAGE, IMAGE, 1) / 240)[1][-1]
+
+
+def main():
+    output = pipeline.output_directory("convolutions")
+    labels = np.load(HERE / "labels.npy")
+
+    pipeline.launch(
+        [*IMAGES, "tee name=pixels", "queue", *LAYERS, f"filesink location={output}/output.f32"],
+        ["pixels.", "queue", f"filesink location={output}/pixels.u8"],
+    )
+    found = np.fromfile(output / "output.f32", "<f4").reshape(-1, 10)
+    expected = reference(np.fromfile(output / "pixels.u8", np.uint8).astype(np.float64))
+    pipeline.check(len(found) == len(labels), f"{len(found)} digits read")
+    same = np.count_nonzero(found.argmax(axis=1) == expected.argmax(axis=1))
+    pipeline.check(same == len(labels), f"{same} of {len(labels)} read as NumPy does")
+    error = np.abs(found - expected).max()
+    pipeline.check(error < 1e-5, f"probabilities are NumPy's, the largest error {error:.1e}")
+    right = np.count_nonzero(found.argmax(axis=1) == labels)
+    percent = 100 * right / len(labels)
+    print(f"  accuracy: {right} of {len(labels)} held-out digits, {percent:.1f} %")
+
+
+if __name__ == "__main__":
+    main()
