@@ -4,6 +4,7 @@
 #   tools/setup.sh build    packages to build it
 #   tools/setup.sh demo     packages to build it and to run tools/demo.sh
 #   tools/setup.sh test     the same, and those to run tools/test.sh (the default)
+#   tools/setup.sh full     the same, and those that only tools/test.sh --full installs
 #   tools/setup.sh peers    packages to build it and to run tools/peers.sh
 #
 # For Debian 12 and later and Ubuntu 24.04 and later. A list "a|b" means the first package that the
@@ -33,6 +34,8 @@ test=(
 )
 # Some releases lack these; their tests are then skipped.
 optional_test=(oclgrind python3-onnx)
+# The same, but 50 MB to fetch: the reference of convolutions.
+optional_full=(python3-torch)
 # Peers of tools/peers.sh; the last two are for pipelines with onnxruntime, packaging for faiss.
 peers=(
   libclblast-dev libdnnl-dev libopenblas-dev pocl-opencl-icd python3-numpy python3-packaging
@@ -44,10 +47,10 @@ what=${1:-test}
 case $what in
   build) packages=("${build[@]}") ;;
   demo) packages=("${build[@]}" "${demo[@]}") ;;
-  test) packages=("${build[@]}" "${demo[@]}" "${test[@]}") ;;
+  test | full) packages=("${build[@]}" "${demo[@]}" "${test[@]}") ;;
   peers) packages=("${build[@]}" "${peers[@]}") ;;
   *)
-    echo "usage: tools/setup.sh [build|demo|test|peers]" >&2
+    echo "usage: tools/setup.sh [build|demo|test|full|peers]" >&2
     exit 2
     ;;
 esac
@@ -88,13 +91,16 @@ choose () {
   echo "${1%%|*}"
 }
 
-if [ "$what" = test ]; then
-  for package in "${optional_test[@]}"; do
-    if ! installed "$package" && grep -q 'Candidate: [^(]' <<<"$(apt-cache policy "$package")"; then
-      packages+=("$package")
-    fi
-  done
-fi
+case $what in
+  test) optional=("${optional_test[@]}") ;;
+  full) optional=("${optional_test[@]}" "${optional_full[@]}") ;;
+  *) optional=() ;;
+esac
+for package in "${optional[@]}"; do
+  if ! installed "$package" && grep -q 'Candidate: [^(]' <<<"$(apt-cache policy "$package")"; then
+    packages+=("$package")
+  fi
+done
 
 missing=()
 for package in "${packages[@]}"; do

@@ -17,8 +17,9 @@
 #                    Intel's OpenCL runtime for CPUs, and those of the library, the kernels and the
 #                    element in the chroots of tools/distros.sh.
 #   --full           The sanitizers, and every row, optimised. Also the library's tests on Intel's
-#                    runtime; every row with Intel's driver for GPUs, which needs no GPU; and the
-#                    fuzz targets under libFuzzer, in build-fuzz/, for a minute each.
+#                    runtime; every row with Intel's driver for GPUs, which needs no GPU; the fuzz
+#                    targets under libFuzzer, in build-fuzz/, for a minute each; and convolutions
+#                    compared with PyTorch, where the distribution has it.
 #   --all            The same with all kernels on Intel's runtime, and everything in the chroots.
 #                    With empty caches this takes hours.
 #
@@ -56,6 +57,7 @@ configure () {
 
 sanitize=yes
 fuzz=
+packages='test'
 drivers=()
 distros=()
 # Without --all, the first kernel of each method with subgroups.
@@ -74,11 +76,13 @@ case ${1-} in
     ;;
   --full)
     fuzz=yes
+    packages='full'
     intel_tests+=(--suite lib)
     mapfile -t drivers < <(tools/intel-driver.sh --targets)
     ;;
   --all)
     fuzz=yes
+    packages='full'
     intel_rows=
     intel_tests=(--suite lib --suite kernels)
     mapfile -t drivers < <(tools/intel-driver.sh --targets)
@@ -91,7 +95,7 @@ case ${1-} in
 esac
 
 section 'installing'
-if ! tools/setup.sh test; then
+if ! tools/setup.sh "$packages"; then
   printf '\n0 passed, 1 failed, 0 skipped\n'
   exit 1
 fi
