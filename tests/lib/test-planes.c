@@ -308,21 +308,26 @@ static void
 test_wrong_format (void)
 {
   g_autoptr (Rig) rig = NULL;
-  g_autoptr (GemmclPlan) plan = NULL;
-  GemmclImage image;
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
-  GemmclRun what;
+  GemmclImage images[2] = {
+      {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = GEMMCL_TYPE_U8},
+      make_image (GEMMCL_PIXEL_RGB, GEMMCL_FEATURE_PIXEL)};
+  static const gchar *const words[] = {"is a tensor", "is RGB"};
 
   rig = rig_new (GEMMCL_PIXEL_GRAY8, GEMMCL_FEATURE_PIXEL);
-  image = make_image (GEMMCL_PIXEL_RGB, GEMMCL_FEATURE_PIXEL);
-  gemm.m = WIDTH * HEIGHT;
-  gemm.n = 2;
-  gemm.k = 3;
-  gemm.a_image = &image;
-  plan = gemmcl_plan_new (test_get_context (), &gemm, NULL, NULL);
-  g_assert_true (g_set_object (&rig->plan, plan));
-  what = make_run (rig->images, FALSE);
-  assert_refused (rig, &what, GEMMCL_ERROR_INVALID, "is RGB");
+  for (guint i = 0; i < G_N_ELEMENTS (images); i++) {
+    g_autoptr (GemmclPlan) plan = NULL;
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    GemmclRun what;
+
+    gemm.m = WIDTH * HEIGHT;
+    gemm.n = 2;
+    gemm.k = gemmcl_image_get_channels (&images[i]);
+    gemm.a_image = &images[i];
+    plan = gemmcl_plan_new (test_get_context (), &gemm, NULL, NULL);
+    g_assert_true (g_set_object (&rig->plan, plan));
+    what = make_run (rig->images, FALSE);
+    assert_refused (rig, &what, GEMMCL_ERROR_INVALID, words[i]);
+  }
 }
 
 int
