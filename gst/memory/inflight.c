@@ -265,6 +265,9 @@ release_locked (GstGemmclInflight *self)
   self->n = 0;
 }
 
+/* Longer times are no times: the driver has two clocks for them. */
+#define MAX_TIME (60 * GST_SECOND)
+
 /* Returns: the ns from the submission of a complete command to its end, by the clock of the device;
  * GST_CLOCK_TIME_NONE if that is not known. */
 static GstClockTime
@@ -276,7 +279,7 @@ get_time (cl_event event)
           CL_SUCCESS ||
       clGetEventProfilingInfo (event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) !=
           CL_SUCCESS ||
-      end < queued)
+      end < queued || end - queued > MAX_TIME)
     return GST_CLOCK_TIME_NONE;
   return end - queued;
 }
