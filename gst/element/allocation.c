@@ -14,6 +14,7 @@
  */
 #include "element/gstgemmcl.h"
 
+#include "element/carriers.h"
 #include "memory/memory.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -129,14 +130,13 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   if (!parent_class->propose_allocation (trans, decide_query, query))
     return FALSE;
   gst_query_parse_allocation (query, &caps, &need_pool);
-  if (!caps || !gst_gemmcl_format_from_caps (&format, caps, NULL))
+  /* The base class has copied the metas that downstream supports. */
+  if (!caps || (is_meta (self) && propose_of_downstream (self, query, need_pool)) ||
+      gst_gemmcl_carriers_have (caps, 0, &self->stream.settings) ||
+      !gst_gemmcl_format_from_caps (&format, caps, NULL))
     return TRUE;
   size = get_input_size (&format);
-  if (is_meta (self)) {
-    /* The base class has copied the metas that downstream supports. */
-    if (propose_of_downstream (self, query, need_pool))
-      return TRUE;
-  } else if (format.medium == GST_GEMMCL_MEDIUM_VIDEO)
+  if (!is_meta (self) && format.medium == GST_GEMMCL_MEDIUM_VIDEO)
     gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   switch (format.memory) {
   case GST_GEMMCL_MEMORY_OPENCL:

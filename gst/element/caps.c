@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/caps.h"
 
+#include "element/carriers.h"
 #include "element/tensors-field.h"
 #include "memory/caps.h"
 
@@ -41,6 +42,7 @@ gst_gemmcl_caps_new_pad_template (GstPadDirection direction)
 #ifdef GEMMCL_HAVE_ANALYTICS
   if (direction == GST_PAD_SRC)
     caps = gst_caps_merge (caps, gst_gemmcl_caps_new_template (GST_PAD_SINK));
+  gst_caps_append (caps, gst_gemmcl_carriers_new_caps ());
 #endif
   return caps;
 }
@@ -52,6 +54,8 @@ typedef struct {
   const GstGemmclSettings *settings;
   gsize k;
   gsize n;
+  const GstGemmclTensor *learned;
+  gboolean carried; /* A is in the metadata of buffers of from */
 } Transform;
 
 /* TRUE if a field allows @name: it is absent, or a value or list with it. */
@@ -145,7 +149,7 @@ append_any_tensors (GstCaps *result, const GstStructure *from, gint more)
       gst_structure_new (GST_GEMMCL_TENSORS_MEDIA, "format", G_TYPE_STRING, "static", NULL);
   gint n = 1;
 
-  if (gst_structure_has_name (from, GST_GEMMCL_VIDEO_MEDIA) ||
+  if (!gst_structure_has_name (from, GST_GEMMCL_TENSORS_MEDIA) ||
       gst_structure_get_int (from, "num_tensors", &n))
     gst_structure_set (structure, "num_tensors", G_TYPE_INT, n + more, NULL);
   else if (num_tensors && more == 0)
@@ -213,7 +217,7 @@ append_result (const Transform *self, const GstGemmclFormat *input, const GstGem
   guint index = 0;
   GstStructure *structure;
 
-  if (input->medium == GST_GEMMCL_MEDIUM_TENSORS) {
+  if (input->medium == GST_GEMMCL_MEDIUM_TENSORS && !input->is_meta) {
     tensors = input->tensors;
     index = self->settings->tensor_index;
   }
@@ -255,7 +259,9 @@ get_shape (const Transform *self, GstGemmclFormat *format, GstGemmclShape *shape
   g_autoptr (GstCaps) caps = gst_caps_new_full (gst_structure_copy (self->from), NULL);
 
   if (self->k == 0 || !gst_caps_is_fixed (caps) ||
-      !gst_gemmcl_format_from_caps (format, caps, NULL))
+      !(self->carried
+            ? gst_gemmcl_carriers_read (format, self->from, self->settings, self->learned, NULL)
+            : gst_gemmcl_format_from_caps (format, caps, NULL)))
     return FALSE;
   *fits = gst_gemmcl_shape_of_format (format, self->settings, self->k, shape, NULL);
   return TRUE;
@@ -275,15 +281,16 @@ transform_input (const Transform *self)
   if (!fits) {
     const GstGemmclSettings any = {0};
 
-    transform_input (&(Transform){.result = self->result, .from = self->from, .settings = &any});
+    transform_input (&(Transform){
+        .result = self->result, .from = self->from, .settings = &any, .carried = self->carried});
     return;
   }
-  if (gst_structure_has_name (self->from, GST_GEMMCL_AUDIO_MEDIA)) {
+  if (!self->carried && gst_structure_has_name (self->from, GST_GEMMCL_AUDIO_MEDIA)) {
     if (self->settings->output != GST_GEMMCL_OUTPUT_TENSORS)
       append_audio (self->result, self->from, self->n);
     return;
   }
-  if (gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
+  if (!self->carried && gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
     if (keep)
       append_video_output (self);
     if (self->settings->output == GST_GEMMCL_OUTPUT_MEDIA)
@@ -334,14 +341,15 @@ transform_output (const Transform *self)
   }
 }
 
-/* TRUE if a pad of @direction takes this memory. */
+/* TRUE if a pad of @direction takes this medium in this memory. */
 static gboolean
-is_known_memory (const GstCaps *caps, guint index, GstPadDirection direction)
+is_known (const GstCaps *caps, guint index, GstPadDirection direction)
 {
   const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, index);
 
-  return memory == GST_GEMMCL_MEMORY_SYSTEM || memory == GST_GEMMCL_MEMORY_OPENCL ||
-         (memory != GST_GEMMCL_MEMORY_OTHER && direction == GST_PAD_SINK);
+  return direction == GST_PAD_SINK
+             ? gst_gemmcl_carriers_can_read (caps, index)
+             : memory == GST_GEMMCL_MEMORY_SYSTEM || memory == GST_GEMMCL_MEMORY_OPENCL;
 }
 
 /* With output=meta, from the sink pad to the source pad: tensors are added to the field of those of
@@ -360,13 +368,16 @@ transform_meta_input (const GstCaps *caps, const Transform *terms)
     GstGemmclShape shape;
     gboolean fits;
 
-    if (!is_known_memory (caps, i, GST_PAD_SINK))
+    transform.carried = gst_gemmcl_carriers_have (caps, i, settings);
+    if (!transform.carried && !is_known (caps, i, GST_PAD_SINK))
       continue;
     transform.from = structure;
     if (get_shape (&transform, &format, &shape, &fits) && fits) {
-      gst_gemmcl_tensors_field_add (structure, settings->tensor_id, shape.m, terms->n);
+      const gsize m = format.varies ? 0 : shape.m;
+
+      gst_gemmcl_tensors_field_add (structure, settings->tensor_id, m, terms->n);
       if (settings->row_outputs != 0)
-        gst_gemmcl_tensors_field_add (structure, rows_id, shape.m, count_row_outputs (settings));
+        gst_gemmcl_tensors_field_add (structure, rows_id, m, count_row_outputs (settings));
     }
     gst_caps_append_structure_full (result, g_steal_pointer (&structure),
                                     gst_caps_features_copy (gst_caps_get_features (caps, i)));
@@ -391,64 +402,132 @@ transform_meta_output (const GstCaps *caps, const Transform *terms)
   append_video_input (&transform, FALSE);
   append_audio (inputs, audio, terms->k);
   append_any_tensors (inputs, tensors, 0);
-  all = gst_gemmcl_caps_spread (inputs, GST_PAD_SINK);
+  all = terms->carried ? gst_gemmcl_carriers_new_caps ()
+                       : gst_gemmcl_caps_spread (inputs, GST_PAD_SINK);
   return gst_caps_intersect_full (all, plain, GST_CAPS_INTERSECT_FIRST);
 }
 
-/* The memory of one pad does not depend on the other's. OpenCL memory is preferred for inputs,
- * system memory for outputs unless downstream asks for OpenCL memory. */
+/* Transforms media and, from the sink pad, buffers that carry A. The memory of one pad does not
+ * depend on the other's. */
+static GstCaps *
+transform_each (GstPadDirection direction, const GstCaps *caps, Transform *transform)
+{
+  g_autoptr (GstCaps) plain = gst_caps_new_empty (), of_one = gst_caps_new_empty ();
+
+  transform->result = of_one;
+  transform->carried = TRUE;
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    transform->from = gst_caps_get_structure (caps, i);
+    if (direction == GST_PAD_SINK && gst_gemmcl_carriers_have (caps, i, transform->settings))
+      transform_input (transform);
+    else if (is_known (caps, i, direction))
+      /* A format in several memories counts once. */
+      plain = gst_caps_merge_structure (plain, gst_gemmcl_drm_to_plain (transform->from));
+  }
+  transform->carried = FALSE;
+  for (guint i = 0; i < gst_caps_get_size (plain); i++) {
+    transform->from = gst_caps_get_structure (plain, i);
+    if (direction == GST_PAD_SINK)
+      transform_input (transform);
+    else
+      transform_output (transform);
+  }
+  return gst_gemmcl_caps_spread (of_one, direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
+}
+
+/* From tensors of the source pad to buffers that may carry A. */
+static GstCaps *
+transform_to_carriers (const GstCaps *caps, const GstGemmclSettings *settings)
+{
+  GstCaps *result = gst_caps_new_empty ();
+
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    const GstStructure *tensors = gst_caps_get_structure (caps, i);
+    GstCaps *carriers;
+
+    if (!gst_structure_has_name (tensors, GST_GEMMCL_TENSORS_MEDIA) ||
+        !allows_number (tensors, "num_tensors", settings->row_outputs != 0 ? 2 : 1))
+      continue;
+    carriers = gst_gemmcl_carriers_new_caps ();
+    copy_framerate (gst_caps_get_structure (carriers, 0), tensors);
+    gst_caps_append (result, carriers);
+  }
+  return result;
+}
+
+/* OpenCL memory is preferred for inputs, system memory for outputs unless downstream asks for
+ * OpenCL memory. */
 static GstCaps *
 transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
-               const GstGemmclSettings *settings, gsize k, gsize n)
+               const GstGemmclSettings *settings, gsize k, gsize n, const GstGemmclTensor *learned)
 {
-  g_autoptr (GstCaps) plain = gst_caps_new_empty (), of_one = gst_caps_new_empty (), result = NULL;
-  Transform transform = {.result = of_one, .settings = settings, .k = k, .n = n};
+  const gboolean to_sink = direction == GST_PAD_SRC;
+  g_autoptr (GstCaps) result = NULL;
+  Transform transform = {.settings = settings,
+                         .k = k,
+                         .n = n,
+                         .learned = learned,
+                         .carried = to_sink && gst_gemmcl_carriers_are_set (settings)};
 
-  if (gst_caps_is_any (caps) && is_meta (settings) && direction == GST_PAD_SINK) {
-    result = gst_gemmcl_caps_new_template (GST_PAD_SINK);
-  } else if (is_meta (settings)) {
-    result = direction == GST_PAD_SINK ? transform_meta_input (caps, &transform)
-                                       : transform_meta_output (caps, &transform);
-  } else if (gst_caps_is_any (caps)) {
-    result = gst_gemmcl_caps_new_template (direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
-  } else {
-    /* A format in several memories counts once. */
-    for (guint i = 0; i < gst_caps_get_size (caps); i++)
-      if (is_known_memory (caps, i, direction))
-        plain = gst_caps_merge_structure (
-            plain, gst_gemmcl_drm_to_plain (gst_caps_get_structure (caps, i)));
-    for (guint i = 0; i < gst_caps_get_size (plain); i++) {
-      transform.from = gst_caps_get_structure (plain, i);
-      if (direction == GST_PAD_SINK)
-        transform_input (&transform);
-      else
-        transform_output (&transform);
-    }
-    result =
-        gst_gemmcl_caps_spread (of_one, direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK);
-  }
+  if (gst_caps_is_any (caps) && !(is_meta (settings) && to_sink))
+    result = transform.carried ? gst_gemmcl_carriers_new_caps ()
+                               : gst_gemmcl_caps_new_template (
+                                     to_sink || is_meta (settings) ? GST_PAD_SINK : GST_PAD_SRC);
+  else if (is_meta (settings))
+    result = to_sink ? transform_meta_output (caps, &transform)
+                     : transform_meta_input (caps, &transform);
+  else if (transform.carried)
+    result = transform_to_carriers (caps, settings);
+  else
+    result = transform_each (direction, caps, &transform);
   if (filter)
     return gst_caps_intersect_full ((GstCaps *)filter, result, GST_CAPS_INTERSECT_FIRST);
   return g_steal_pointer (&result);
 }
 
+/* Returns: (transfer full): the part of @filter, caps of upstream, that only announces tensors. */
+static GstCaps *
+get_announced (const GstCaps *filter, const GstGemmclSettings *settings)
+{
+  GstCaps *result = gst_caps_new_empty ();
+
+  for (guint i = 0; !gst_gemmcl_carriers_are_set (settings) && i < gst_caps_get_size (filter); i++)
+    if (gst_gemmcl_carriers_have (filter, i, settings))
+      gst_caps_append (result, gst_caps_copy_nth (filter, i));
+  return result;
+}
+
 GstCaps *
 gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
-                           const GstGemmclSettings *settings, gsize k, gsize n)
+                           const GstGemmclSettings *settings, gsize k, gsize n,
+                           const GstGemmclTensor *learned)
 {
-  const GstGemmclSettings any = {.output = settings->output, .tensor_id = settings->tensor_id};
+  GstGemmclSettings any = {.input = settings->input,
+                           .input_tensor_id = settings->input_tensor_id,
+                           .output = settings->output,
+                           .tensor_id = settings->tensor_id};
   g_autoptr (GstCaps) everything =
-      gst_gemmcl_caps_new_template (is_meta (settings) ? GST_PAD_SINK : GST_PAD_SRC);
-  g_autoptr (GstCaps) result = transform_all (direction, caps, filter, settings, k, n);
+      is_meta (settings) ? gst_caps_new_any () : gst_gemmcl_caps_new_template (GST_PAD_SRC);
+  g_autoptr (GstCaps) result = transform_all (direction, caps, filter, settings, k, n, learned);
 
-  if (direction == GST_PAD_SINK || !gst_caps_is_empty (result))
+  if (direction == GST_PAD_SINK)
+    return g_steal_pointer (&result);
+  if (filter) {
+    g_autoptr (GstCaps) announced = get_announced (filter, settings);
+    GstGemmclSettings carried = *settings;
+
+    carried.input = GST_GEMMCL_INPUT_META;
+    result =
+        gst_caps_merge (result, transform_all (direction, caps, announced, &carried, k, n, NULL));
+  }
+  if (!gst_caps_is_empty (result))
     return g_steal_pointer (&result);
   /* Ignore N and downstream first, then K, so that the error can name as much as possible. */
   gst_clear_caps (&result);
-  result = transform_all (direction, everything, filter, settings, k, 0);
+  result = transform_all (direction, everything, filter, settings, k, 0, NULL);
   if (!gst_caps_is_empty (result))
     return g_steal_pointer (&result);
-  return transform_all (direction, everything, filter, &any, 0, 0);
+  return transform_all (direction, everything, filter, &any, 0, 0, NULL);
 }
 
 static gboolean

@@ -31,11 +31,16 @@ get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *
 gsize
 gst_gemmcl_get_m (GstGemmcl *self, GstBuffer *buffer, GError **error)
 {
-  gsize offset, samples;
+  const GstGemmclFormat *input = &self->stream.input;
+  gsize offset, m, k;
 
-  if (self->stream.input.medium != GST_GEMMCL_MEDIUM_AUDIO)
-    return self->slot.problem.gemm.m;
-  return get_samples (&self->stream.input.audio, buffer, &offset, &samples, error) ? samples : 0;
+  if (input->is_meta)
+    gst_gemmcl_tensor_get_shape (&input->tensors.tensor[0], &m, &k);
+  else if (input->medium != GST_GEMMCL_MEDIUM_AUDIO)
+    m = self->slot.problem.gemm.m;
+  else if (!get_samples (&input->audio, buffer, &offset, &m, error))
+    m = 0;
+  return m;
 }
 
 GstMemory *
@@ -67,6 +72,21 @@ gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index, GstB
   return NULL;
 }
 
+/* Returns: (transfer full) (nullable): the memory of A, a tensor. */
+static GstMemory *
+get_tensor (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  const GstGemmclFormat *input = &self->stream.input;
+  GstGemmclTensor tensor;
+  GstMemory *memory = NULL;
+
+  if (!input->is_meta)
+    return gst_gemmcl_get_tensor_memory (&input->tensors, self->stream.settings.tensor_index,
+                                         buffer, error);
+  gst_gemmcl_meta_find (&self->stream.settings, buffer, &tensor, &memory, error);
+  return memory;
+}
+
 /* Maps A in OpenCL memory or on the host. Memory of the same context may come with any caps, since
  * other elements pass it on. */
 static gboolean
@@ -88,8 +108,7 @@ map_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, Gemmcl
     memory = gst_buffer_get_all_memory (buffer);
     break;
   default:
-    memory = gst_gemmcl_get_tensor_memory (&input->tensors, self->stream.settings.tensor_index,
-                                           buffer, error);
+    memory = get_tensor (self, buffer, error);
     if (!memory)
       return FALSE;
   }
@@ -195,7 +214,7 @@ gst_gemmcl_get_output_index (GstGemmcl *self)
 {
   return self->stream.input.medium == GST_GEMMCL_MEDIUM_TENSORS &&
                  self->stream.settings.output != GST_GEMMCL_OUTPUT_META
-             ? self->stream.settings.tensor_index
+             ? gst_gemmcl_get_tensor_index (&self->stream.input, &self->stream.settings)
              : 0;
 }
 

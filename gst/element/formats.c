@@ -29,10 +29,25 @@ parse_type (GstGemmclTensor *tensor, const gchar *text, GError **error)
 }
 
 static gboolean
+check_size (const GstGemmclTensor *tensor, GError **error)
+{
+  gsize size = gemmcl_type_get_size (tensor->type);
+  g_autofree gchar *text = NULL;
+
+  for (guint i = 0; i < tensor->rank; i++) {
+    if (g_size_checked_mul (&size, size, tensor->dims[i]) && size <= G_MAXSSIZE)
+      continue;
+    text = gst_gemmcl_tensor_print (tensor);
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                            "A tensor, %s, is larger than memory can hold.", text);
+  }
+  return TRUE;
+}
+
+static gboolean
 parse_dims (GstGemmclTensor *tensor, const gchar *text, GError **error)
 {
   g_auto (GStrv) dims = g_strsplit (text, ":", -1);
-  gsize size = gemmcl_type_get_size (tensor->type);
 
   tensor->rank = g_strv_length (dims);
   if (tensor->rank < 1 || tensor->rank > GST_GEMMCL_MAX_RANK)
@@ -49,13 +64,39 @@ parse_dims (GstGemmclTensor *tensor, const gchar *text, GError **error)
           "The dimensions \"%s\" of a tensor contain \"%s\"; expected a number from 1 to %d.", text,
           dims[i], G_MAXINT32);
     tensor->dims[i] = value;
-    if (!g_size_checked_mul (&size, size, tensor->dims[i]) || size > G_MAXSSIZE)
-      return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                              "A tensor of %s with the dimensions %s is larger than memory can "
-                              "hold.",
-                              type_names[tensor->type], text);
   }
-  return TRUE;
+  return check_size (tensor, error);
+}
+
+gboolean
+gst_gemmcl_tensor_init (GstGemmclTensor *self, const gchar *type, gsize rank, const gsize *dims,
+                        GError **error)
+{
+  if (!parse_type (self, type ? type : "", error))
+    return FALSE;
+  if (rank < 1 || rank > GST_GEMMCL_MAX_RANK)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "A tensor has %zu dimensions; expected 1 to %d.", rank,
+                            GST_GEMMCL_MAX_RANK);
+  self->rank = rank;
+  for (gsize i = 0; i < rank; i++) {
+    if (dims[i] < 1 || dims[i] > G_MAXINT32)
+      return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                              "Dimension %zu of a tensor is %zu; expected 1 to %d.", i, dims[i],
+                              G_MAXINT32);
+    self->dims[rank - 1 - i] = dims[i];
+  }
+  return check_size (self, error);
+}
+
+gchar *
+gst_gemmcl_tensor_print (const GstGemmclTensor *tensor)
+{
+  GString *text = g_string_new (type_names[tensor->type]);
+
+  for (guint i = tensor->rank; i > 0; i--)
+    g_string_append_printf (text, " %s %u", i == tensor->rank ? "of" : "x", tensor->dims[i - 1]);
+  return g_string_free (text, FALSE);
 }
 
 gboolean
@@ -221,6 +262,7 @@ gst_gemmcl_format_from_caps (GstGemmclFormat *format, const GstCaps *caps, GErro
   g_autofree gchar *text = NULL;
   const gchar *medium;
 
+  format->is_meta = format->varies = FALSE;
   format->memory = gst_gemmcl_caps_get_memory (caps, 0);
   if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA)) {
     format->medium = GST_GEMMCL_MEDIUM_VIDEO;

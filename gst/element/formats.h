@@ -76,6 +76,15 @@ gchar *gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar se
  */
 GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors);
 
+/** gst_gemmcl_tensor_init: @type: the name of the type; %NULL is none. @dims: (array length=rank):
+ * outermost first. Nothing is trusted. Returns: %FALSE with #GEMMCL_ERROR_FORMAT or
+ * #GEMMCL_ERROR_TOO_LARGE; @self is undefined then. */
+gboolean gst_gemmcl_tensor_init (GstGemmclTensor *self, const gchar *type, gsize rank,
+                                 const gsize *dims, GError **error);
+
+/** gst_gemmcl_tensor_print: Returns: (transfer full): as in "float32 of 4 x 512". */
+gchar *gst_gemmcl_tensor_print (const GstGemmclTensor *tensor);
+
 /** gst_gemmcl_tensor_get_shape: @m: the outer dimensions together, @k: the innermost. */
 void gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k);
 
@@ -97,6 +106,8 @@ typedef struct {
   GemmclImage image; /* the library's description of video; its rows are pixels */
   GstAudioInfo audio;
   GstGemmclTensors tensors;
+  gboolean is_meta; /* A is the only one of tensors, in the metadata of buffers */
+  gboolean varies;  /* caps do not announce that tensor, so another buffer may have another M */
 } GstGemmclFormat;
 
 /** gst_gemmcl_format_from_caps: Reads @caps, which must be fixed. Returns: %FALSE with

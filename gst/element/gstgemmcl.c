@@ -155,6 +155,7 @@ stop (GstBaseTransform *trans)
   gst_gemmcl_stats_report (self);
   gst_gemmcl_drop_plan (self);
   gst_gemmcl_runs_stop (self);
+  g_queue_clear_full (&self->waiting, (GDestroyNotify)gst_event_unref);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   g_clear_pointer (&self->device.imports, gst_gemmcl_imports_free);
   g_mutex_lock (&self->lock);
@@ -187,17 +188,61 @@ ends_batch (GstGemmcl *self, GstBuffer *input, GstGemmclScalars next)
          gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
 }
 
+static gboolean
+sink_caps (GstGemmcl *self, GstEvent *event)
+{
+  g_autoptr (GstCaps) caps = NULL;
+  GstCaps *parsed;
+  gboolean accepted;
+
+  gst_event_parse_caps (event, &parsed);
+  caps = gst_caps_ref (parsed);
+  if (gst_gemmcl_operands_hold (self))
+    self->slot.is_due = TRUE;
+  accepted = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
+                 ->sink_event (GST_BASE_TRANSFORM (self), event);
+  if (!accepted)
+    gst_gemmcl_explain_failure (self, caps);
+  gst_gemmcl_operands_release (self);
+  return accepted;
+}
+
+static gboolean
+pass_event (GstGemmcl *self, GstEvent *event)
+{
+  return GST_EVENT_TYPE (event) == GST_EVENT_CAPS
+             ? sink_caps (self, event)
+             : GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
+                   ->sink_event (GST_BASE_TRANSFORM (self), event);
+}
+
+/* Returns: FALSE if the events that waited were not accepted. */
+static gboolean
+pass_waiting (GstGemmcl *self)
+{
+  gboolean ok = TRUE;
+
+  while (self->waiting.length > 0)
+    ok = pass_event (self, g_queue_pop_head (&self->waiting)) && ok;
+  return ok;
+}
+
 /* Makes the plan that is due if renegotiation kept the caps, so that set_caps was not called. */
 static GstFlowReturn
 replan (GstGemmcl *self)
 {
   g_autoptr (GError) error = NULL;
 
-  if (!self->slot.is_due ||
-      gst_gemmcl_make_plan (self, self->slot.plan ? self->slot.problem.gemm.m : 0, &error))
+  if (!self->slot.is_due)
     return GST_FLOW_OK;
-  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-  return GST_FLOW_ERROR;
+  if (!gst_gemmcl_make_plan (self, self->slot.plan ? self->slot.problem.gemm.m : 0, &error)) {
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+    return GST_FLOW_ERROR;
+  }
+  /* The next buffer makes a pool of larger results. */
+  if (gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m) > self->stream.pool_size)
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  return GST_FLOW_OK;
 }
 
 /* Takes @input. The operands must be held. */
@@ -227,15 +272,27 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
   return flow;
 }
 
+/* Learns what A is, ends the batch if it has to run before @input, and gets the scalars for it. */
+static GstFlowReturn
+prepare_input (GstGemmcl *self, GstBuffer *input, GstGemmclScalars *next)
+{
+  GstFlowReturn flow = gst_gemmcl_learn (self, input);
+
+  if (flow != GST_FLOW_OK)
+    return flow;
+  if (!pass_waiting (self))
+    return GST_FLOW_NOT_NEGOTIATED;
+  *next = sync_scalars (self, input);
+  return ends_batch (self, input, *next) ? gst_gemmcl_batch_end (self) : GST_FLOW_OK;
+}
+
 static GstFlowReturn
 submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
-  const GstGemmclScalars next = sync_scalars (self, input);
-  GstFlowReturn flow = GST_FLOW_OK;
+  GstGemmclScalars next;
+  GstFlowReturn flow = prepare_input (self, input, &next);
 
-  if (ends_batch (self, input, next))
-    flow = gst_gemmcl_batch_end (self);
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (input);
     return flow;
@@ -273,25 +330,6 @@ transform (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
   return gst_gemmcl_run_submit (GST_GEMMCL (trans), 1, &input, &output);
 }
 
-static gboolean
-sink_caps (GstGemmcl *self, GstEvent *event)
-{
-  g_autoptr (GstCaps) caps = NULL;
-  GstCaps *parsed;
-  gboolean accepted;
-
-  gst_event_parse_caps (event, &parsed);
-  caps = gst_caps_ref (parsed);
-  if (gst_gemmcl_operands_hold (self))
-    self->slot.is_due = TRUE;
-  accepted = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
-                 ->sink_event (GST_BASE_TRANSFORM (self), event);
-  if (!accepted)
-    gst_gemmcl_explain_failure (self, caps);
-  gst_gemmcl_operands_release (self);
-  return accepted;
-}
-
 /* Ends the batch before an event that must not be in it. At EOS it also waits for all runs, because
  * their errors must come before EOS, and reports the stats. */
 static void
@@ -316,17 +354,23 @@ end_before (GstGemmcl *self, GstEvent *event)
   }
 }
 
+/* Events that wait for the first buffer pass before EOS, and behind caps that it need not tell. */
 static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
+  gboolean is_caps, accepted;
 
   if (gst_gemmcl_batch_hold (self, event))
     return TRUE;
   end_before (self, event);
-  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS)
-    return sink_caps (self, event);
-  return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->sink_event (trans, event);
+  if (gst_gemmcl_learn_hold (self, event))
+    return TRUE;
+  is_caps = GST_EVENT_TYPE (event) == GST_EVENT_CAPS;
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+    pass_waiting (self);
+  accepted = pass_event (self, event);
+  return accepted && (!is_caps || pass_waiting (self));
 }
 
 static void
@@ -348,6 +392,9 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
 
   if (gst_gemmcl_device_answer (&self->device, query_))
     return TRUE;
+  /* The base class would negotiate now. */
+  if (GST_QUERY_TYPE (query_) == GST_QUERY_ALLOCATION && self->waiting.length > 0)
+    return FALSE;
   /* Upstream waits until its buffers are released. */
   if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN) {
     gst_gemmcl_batch_end (self);
@@ -394,7 +441,7 @@ describe (GstElementClass *klass)
       "innermost dimension. Pixels with N = 1, 3 or 4 stay video, and audio stays audio, if "
       "downstream takes it; integers are rounded and saturated. Other results are float32 tensors "
       "with dimensions=N:M. With output=meta the input passes through, and D is a tensor in its "
-      "metadata. Runs on any OpenCL device; Intel GPUs are preferred",
+      "metadata; with input=meta A is one. Runs on any OpenCL device; Intel GPUs are preferred",
       "The gemmcl developers");
   gst_element_class_add_static_metadata (
       klass, "examples",

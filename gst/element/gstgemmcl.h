@@ -26,10 +26,13 @@ typedef struct {
   GstGemmclFormat output;
   GstClockTime frame_duration;
   gboolean started;
-  gboolean configured; /* caps were accepted */
-  gboolean va_refused; /* a warning said why surfaces are refused; any thread */
+  gboolean configured;     /* caps were accepted */
+  gboolean va_refused;     /* a warning said why surfaces are refused; any thread */
+  GstGemmclTensor learned; /* learn.c: A of the last carrier since its caps; rank 0: none */
 
   /* The streaming thread's own, without the lock. */
+  gboolean carries;      /* learn.c: inputs are carriers (carriers.h) */
+  gboolean has_room;     /* learn.c: only M has changed, and the plan can stay */
   gboolean error_posted; /* since caps were last accepted */
   gboolean addend_warned;
   guint pool_size; /* bytes of a buffer of the output's pool; 0: no pool */
@@ -59,6 +62,7 @@ struct _GstGemmcl {
   GstGemmclStats stats;          /* stats.c */
 
   /* The streaming thread's own. */
+  GQueue waiting;           /* learn.c: events that wait for the first buffer */
   GstGemmclScalars scalars; /* of the batch or run that is being prepared */
   GstGemmclRuns *runs;      /* run.c; NULL unless streaming */
   GstGemmclBatch *batch;    /* batch.c; NULL unless streaming */

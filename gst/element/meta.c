@@ -1,7 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Results as GstTensorMeta, for output=meta: the input is pushed with them.
+ * GstTensorMeta: A in that of the input, for input=meta; results in that of the input, which is
+ * pushed, for output=meta.
  */
 #include "element/gstgemmcl.h"
 
@@ -11,6 +12,7 @@
   #include <gst/analytics/analytics.h>
 #endif
 
+#include "element/carriers.h"
 #include "element/tensors-field.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -36,6 +38,129 @@ gboolean
 gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error)
 {
   return settings->output != GST_GEMMCL_OUTPUT_META || check_id (settings->tensor_id, error);
+}
+
+/* Before 1.28 GStreamer does not name types. */
+static const gchar *
+get_type_name (GstTensorDataType type)
+{
+  static const gchar *const names[] = {
+      [GST_TENSOR_DATA_TYPE_INT8] = "int8",       [GST_TENSOR_DATA_TYPE_INT16] = "int16",
+      [GST_TENSOR_DATA_TYPE_INT32] = "int32",     [GST_TENSOR_DATA_TYPE_INT64] = "int64",
+      [GST_TENSOR_DATA_TYPE_UINT8] = "uint8",     [GST_TENSOR_DATA_TYPE_UINT16] = "uint16",
+      [GST_TENSOR_DATA_TYPE_UINT32] = "uint32",   [GST_TENSOR_DATA_TYPE_UINT64] = "uint64",
+      [GST_TENSOR_DATA_TYPE_FLOAT16] = "float16", [GST_TENSOR_DATA_TYPE_FLOAT32] = "float32",
+      [GST_TENSOR_DATA_TYPE_FLOAT64] = "float64", [GST_TENSOR_DATA_TYPE_BFLOAT16] = "bfloat16",
+  };
+
+  return (guint)type < G_N_ELEMENTS (names) && names[type] ? names[type] : "another type";
+}
+
+static const gchar *
+get_id (const GstTensor *tensor)
+{
+  return tensor->id ? g_quark_to_string (tensor->id) : "";
+}
+
+/** Cursor: A place among the tensors of a buffer, in all its metas. All zero: before the first. */
+typedef struct {
+  gpointer state;
+  const GstTensorMeta *meta;
+  gsize i;
+} Cursor;
+
+static const GstTensor *
+get_next (Cursor *self, GstBuffer *buffer)
+{
+  while (!self->meta || self->i >= self->meta->num_tensors) {
+    self->meta = (const GstTensorMeta *)gst_buffer_iterate_meta_filtered (buffer, &self->state,
+                                                                          GST_TENSOR_META_API_TYPE);
+    self->i = 0;
+    if (!self->meta)
+      return NULL;
+  }
+  return self->meta->tensors[self->i++];
+}
+
+/* Returns: (transfer full): the ids of all tensors, in quotes. */
+static gchar *
+list_ids (GstBuffer *buffer)
+{
+  GString *text = g_string_new (NULL);
+  const GstTensor *tensor;
+  Cursor cursor = {NULL};
+
+  while ((tensor = get_next (&cursor, buffer)))
+    g_string_append_printf (text, "%s\"%s\"", text->len > 0 ? ", " : "", get_id (tensor));
+  return g_string_free (text, FALSE);
+}
+
+/* Returns: (nullable): the tensor that is A. */
+static const GstTensor *
+find_tensor (const GstGemmclSettings *settings, GstBuffer *buffer, GError **error)
+{
+  const GstTensor *tensor, *last = NULL;
+  gboolean or_only;
+  const gchar *id = gst_gemmcl_get_input_id (settings, &or_only);
+  g_autofree gchar *ids = NULL;
+  Cursor cursor = {NULL};
+  guint n = 0;
+
+  for (; (tensor = get_next (&cursor, buffer)); last = tensor, n++)
+    if (g_strcmp0 (get_id (tensor), id) == 0)
+      return tensor;
+  if (or_only && n == 1)
+    return last;
+  ids = list_ids (buffer);
+  if (n == 0)
+    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                     "A buffer has no tensors in its metadata (GstTensorMeta). Expected an element "
+                     "before that attaches them, such as onnxinference, or input=media.");
+  else if (id)
+    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                     "A buffer has no tensor \"%s\" in its metadata. Expected an input-tensor-id "
+                     "out of %s.",
+                     id, ids);
+  else
+    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                     "A buffer has %u tensors in its metadata. Expected an input-tensor-id out of "
+                     "%s.",
+                     n, ids);
+  return NULL;
+}
+
+gboolean
+gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer, GstGemmclTensor *tensor,
+                      GstMemory **memory, GError **error)
+{
+  const GstTensor *found = find_tensor (settings, buffer, error);
+  gsize expected, size;
+
+  if (!found)
+    return FALSE;
+  if (found->layout != GST_TENSOR_LAYOUT_CONTIGUOUS ||
+      found->dims_order != GST_TENSOR_DIM_ORDER_ROW_MAJOR)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The tensor \"%s\" of a buffer is not row-major without gaps. Expected "
+                            "that: let the model transpose its output.",
+                            get_id (found));
+  if (!gst_gemmcl_tensor_init (tensor, get_type_name (found->data_type), found->num_dims,
+                               found->dims, error)) {
+    g_prefix_error (error, "The tensor \"%s\" of a buffer cannot be read. ", get_id (found));
+    return FALSE;
+  }
+  expected = gst_gemmcl_tensor_get_size (tensor);
+  size = found->data ? gst_buffer_get_size (found->data) : 0;
+  if (size < expected) {
+    g_autofree gchar *text = gst_gemmcl_tensor_print (tensor);
+
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The tensor \"%s\" of a buffer has %zu bytes; expected %zu for %s.",
+                            get_id (found), size, expected, text);
+  }
+  if (memory)
+    *memory = gst_buffer_get_all_memory (found->data);
+  return TRUE;
 }
 
 /* Returns: (transfer full): a tensor of all of @data, (transfer full), with @n columns of f32. */
@@ -148,11 +273,25 @@ gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result)
 gboolean
 gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error)
 {
-  return settings->output != GST_GEMMCL_OUTPUT_META ||
-         gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                          "output=meta needs GstTensorMeta of gstreamer-analytics-1.0, 1.26 or "
-                          "later, which this gemmcl was built without. Expected output=auto, media "
-                          "or tensors.");
+  const gboolean is_input = gst_gemmcl_carriers_are_set (settings);
+
+  if (!is_input && settings->output != GST_GEMMCL_OUTPUT_META)
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "%s needs GstTensorMeta of gstreamer-analytics-1.0, 1.26 or later, which "
+                          "this gemmcl was built without. Expected %s.",
+                          is_input ? "input=meta" : "output=meta",
+                          is_input ? "input=media and no input-tensor-id"
+                                   : "output=auto, media or tensors");
+}
+
+gboolean
+gst_gemmcl_meta_find (const GstGemmclSettings *settings G_GNUC_UNUSED,
+                      GstBuffer *buffer G_GNUC_UNUSED, GstGemmclTensor *tensor G_GNUC_UNUSED,
+                      GstMemory **memory G_GNUC_UNUSED, GError **error)
+{
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "This gemmcl was built without gstreamer-analytics-1.0.");
 }
 
 GstBuffer *

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/gstgemmcl.h"
 
+#include "element/carriers.h"
 #include "memory/foreign.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
@@ -22,11 +23,14 @@ gst_gemmcl_stream_learn_duration (GstGemmcl *self, GstClockTime duration)
   return TRUE;
 }
 
-/* Gets the settings in use, and K and N of the weight, 0 without one. */
+/* Gets the settings in use, K and N of the weight, 0 without one, and the tensor that is known from
+ * the last carrier. */
 static void
-get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n)
+get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n,
+           GstGemmclTensor *learned)
 {
   g_mutex_lock (&self->lock);
+  *learned = self->stream.learned;
   *settings = self->stream.started ? self->stream.settings : gst_gemmcl_get_settings (self);
   gst_gemmcl_weight_get_shape (settings, self->operands.current.weight, k, n);
   g_mutex_unlock (&self->lock);
@@ -85,21 +89,23 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
 {
   GstGemmcl *self = GST_GEMMCL (trans);
   GstGemmclSettings settings;
+  GstGemmclTensor learned;
   GstCaps *result;
   gsize k, n;
 
-  get_terms (self, &settings, &k, &n);
+  get_terms (self, &settings, &k, &n, &learned);
   /* Otherwise the base class would ask upstream for downstream's tensors. */
-  gst_base_transform_set_prefer_passthrough (trans, settings.output != GST_GEMMCL_OUTPUT_META);
-  result = gst_gemmcl_caps_transform (direction, caps, filter, &settings, k, n);
+  gst_base_transform_set_prefer_passthrough (trans, settings.output != GST_GEMMCL_OUTPUT_META &&
+                                                        !gst_gemmcl_carriers_are_set (&settings));
+  result = gst_gemmcl_caps_transform (direction, caps, filter, &settings, k, n, &learned);
   /* An input without an output of the mode is let in, so that set_caps can post the reason. */
   if (direction == GST_PAD_SINK && gst_caps_is_empty (result) &&
       settings.output != GST_GEMMCL_OUTPUT_META) {
     settings.output = GST_GEMMCL_OUTPUT_AUTO;
     gst_caps_unref (result);
-    result = gst_gemmcl_caps_transform (direction, caps, filter, &settings, k, n);
+    result = gst_gemmcl_caps_transform (direction, caps, filter, &settings, k, n, &learned);
   }
-  if (direction == GST_PAD_SRC)
+  if (direction == GST_PAD_SRC && !gst_gemmcl_carriers_are_set (&settings))
     result = offer (self, result, filter);
   GST_LOG_OBJECT (self, "%s %" GST_PTR_FORMAT " makes %" GST_PTR_FORMAT,
                   direction == GST_PAD_SINK ? "sink" : "src", caps, result);
@@ -186,14 +192,14 @@ set_formats (GstGemmcl *self, GstCaps *incaps, GstCaps *outcaps, GError **error)
 
   g_mutex_lock (&self->lock);
   gst_gemmcl_weight_get_shape (&self->stream.settings, self->operands.current.weight, &k, &n);
-  ok = gst_gemmcl_format_from_caps (&self->stream.input, incaps, error) &&
+  ok = gst_gemmcl_input_from_caps (&self->stream.input, incaps, &self->stream.settings,
+                                   &self->stream.learned, error) &&
        gst_gemmcl_shape_of_format (&self->stream.input, &self->stream.settings, k, &shape, error) &&
        get_output_format (self, outcaps, n, error);
-  if (ok) {
+  if (ok)
     self->stream.frame_duration = get_frame_duration (&self->stream.input, incaps);
-  }
   g_mutex_unlock (&self->lock);
-  return ok && (!gst_gemmcl_caps_are_surfaces (incaps, 0) ||
+  return ok && (self->stream.input.is_meta || !gst_gemmcl_caps_are_surfaces (incaps, 0) ||
                 gst_gemmcl_va_check (&self->device, self->device.context, error));
 }
 
@@ -241,7 +247,8 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
   gst_gemmcl_imports_drop (self->device.imports);
   gst_gemmcl_runs_forget (self);
-  ok = set_formats (self, incaps, outcaps, &error) && gst_gemmcl_make_plan (self, 0, &error);
+  ok = set_formats (self, incaps, outcaps, &error) &&
+       ((self->stream.has_room && !self->slot.is_due) || gst_gemmcl_make_plan (self, 0, &error));
   g_mutex_lock (&self->lock);
   self->stream.configured = ok;
   g_mutex_unlock (&self->lock);
@@ -297,14 +304,15 @@ find_reason (GstGemmcl *self, GstCaps *input)
   g_autofree gchar *offered = NULL, *taken = NULL;
   GstGemmclFormat format;
   GstGemmclShape shape;
+  GstGemmclTensor learned;
   GError *error = NULL;
   gsize k, n;
 
-  get_terms (self, &settings, &k, &n);
-  if (!gst_gemmcl_format_from_caps (&format, input, &error) ||
+  get_terms (self, &settings, &k, &n, &learned);
+  if (!gst_gemmcl_input_from_caps (&format, input, &settings, &learned, &error) ||
       !gst_gemmcl_shape_of_format (&format, &settings, k, &shape, &error))
     return error;
-  output = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, &settings, k, n);
+  output = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, &settings, k, n, &learned);
   if (gst_caps_is_empty (output))
     return refuse_mode (&settings, n);
   peer = gst_pad_peer_query_caps (trans->srcpad, NULL);

@@ -138,13 +138,18 @@ check_downstream (GstGemmcl *self, const Change *change, GError **error)
   const GemmclGemm *gemm = &change->problem.gemm;
   g_autoptr (GstCaps) input = NULL, output = NULL, accepted = NULL;
   g_autofree gchar *text = NULL;
+  GstGemmclTensor learned;
 
   if (!change->new_n)
     return TRUE;
   input = gst_pad_get_current_caps (trans->sinkpad);
   if (!input)
     return TRUE;
-  output = gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, settings, gemm->k, gemm->n);
+  g_mutex_lock (&self->lock);
+  learned = self->stream.learned;
+  g_mutex_unlock (&self->lock);
+  output =
+      gst_gemmcl_caps_transform (GST_PAD_SINK, input, NULL, settings, gemm->k, gemm->n, &learned);
   accepted = gst_pad_peer_query_caps (trans->srcpad, output);
   if (gst_caps_can_intersect (accepted, output))
     return TRUE;

@@ -176,8 +176,9 @@ prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **
     flow = parent_class->prepare_output_buffer (trans, input, output);
   if (flow == GST_FLOW_ERROR)
     set_no_memory (error);
-  /* Buffers of the pool have room for more samples. */
-  if (flow == GST_FLOW_OK && (medium == GST_GEMMCL_MEDIUM_AUDIO || is_meta (self)))
+  /* Buffers of the pool have room for more rows of A. */
+  if (flow == GST_FLOW_OK &&
+      (medium == GST_GEMMCL_MEDIUM_AUDIO || is_meta (self) || self->stream.input.is_meta))
     gst_buffer_set_size (*output, (gssize)size);
   if (flow != GST_FLOW_OK || medium != GST_GEMMCL_MEDIUM_TENSORS ||
       insert_others (self, input, m, *output, error))

@@ -214,11 +214,18 @@ shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsi
   return gst_gemmcl_shape_choose (&image, settings->feature_mode, weight_k, shape, error);
 }
 
+guint
+gst_gemmcl_get_tensor_index (const GstGemmclFormat *format, const GstGemmclSettings *settings)
+{
+  return format->is_meta ? 0 : settings->tensor_index;
+}
+
 static gboolean
-shape_of_tensor (const GstGemmclTensors *tensors, const GstGemmclSettings *settings, gsize weight_k,
+shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *settings, gsize weight_k,
                  GstGemmclShape *shape, GError **error)
 {
-  const guint index = settings->tensor_index;
+  const guint index = gst_gemmcl_get_tensor_index (format, settings);
+  const GstGemmclTensors *tensors = &format->tensors;
   g_autofree gchar *dimensions = NULL;
   GemmclImage image;
 
@@ -232,7 +239,9 @@ shape_of_tensor (const GstGemmclTensors *tensors, const GstGemmclSettings *setti
                             "A buffer has %u tensors already, and row-outputs would add one. "
                             "Expected row-outputs=0, or %u tensors at most.",
                             tensors->n, GST_GEMMCL_MAX_TENSORS - 1);
-  dimensions = gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_PLAIN, ',');
+  dimensions = format->is_meta
+                   ? gst_gemmcl_tensor_print (&tensors->tensor[0])
+                   : gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_PLAIN, ',');
   if (settings->feature_mode > GST_GEMMCL_FEATURE_MODE_PIXEL) {
     if (gst_gemmcl_tensor_to_image (&tensors->tensor[index], &image))
       return shape_of_image (&image, settings, weight_k, shape, error);
@@ -246,6 +255,13 @@ shape_of_tensor (const GstGemmclTensors *tensors, const GstGemmclSettings *setti
   gst_gemmcl_tensor_get_shape (&tensors->tensor[index], &shape->m, &shape->k);
   if (shape->k == weight_k)
     return TRUE;
+  if (format->is_meta)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "The tensor in the metadata of buffers, %s, needs a weight with K = "
+                            "%zu, but the weight has K = %zu. Use another weight "
+                            "(transpose-weight=true if K is its columns) or another "
+                            "input-tensor-id.",
+                            dimensions, shape->k, weight_k);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                           "Tensor %u of dimensions %s (innermost first) needs a weight with K = "
                           "%zu, but the weight has K = %zu. Use another weight "
@@ -261,7 +277,7 @@ gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettin
   if (format->medium == GST_GEMMCL_MEDIUM_AUDIO)
     return shape_of_audio (&format->audio, settings, weight_k, shape, error);
   if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
-    return shape_of_tensor (&format->tensors, settings, weight_k, shape, error);
+    return shape_of_tensor (format, settings, weight_k, shape, error);
   return shape_of_image (&format->image, settings, weight_k, shape, error);
 }
 
@@ -354,7 +370,7 @@ set_input (GstGemmclProblem *self, const GstGemmclFormat *input, const GstGemmcl
   if (input->medium == GST_GEMMCL_MEDIUM_AUDIO)
     self->gemm.a_type = type_of_audio (&input->audio);
   else if (input->medium == GST_GEMMCL_MEDIUM_TENSORS)
-    self->gemm.a_type = input->tensors.tensor[settings->tensor_index].type;
+    self->gemm.a_type = input->tensors.tensor[gst_gemmcl_get_tensor_index (input, settings)].type;
 }
 
 /* Gets the range of the stored numbers of A. Floats are assumed to be from -1 to 1, like samples of

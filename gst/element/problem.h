@@ -56,6 +56,10 @@ gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
                                      const GstGemmclSettings *settings, gsize weight_k,
                                      GstGemmclShape *shape, GError **error);
 
+/** gst_gemmcl_get_tensor_index: Returns: the index of A among the tensors of @format. */
+guint gst_gemmcl_get_tensor_index (const GstGemmclFormat *format,
+                                   const GstGemmclSettings *settings);
+
 /** GstGemmclProblem: The library's problem for a stream. */
 typedef struct {
   GemmclGemm gemm; /* its images are those below: copy with gst_gemmcl_problem_copy() */

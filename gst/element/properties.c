@@ -113,6 +113,16 @@ static const GFlagsValue row_outputs[] = {
     {0, NULL, NULL},
 };
 
+static const GEnumValue inputs[] = {
+    {GST_GEMMCL_INPUT_AUTO,
+     "meta if input-tensor-id is set, or if caps announce tensors and the element cannot read the "
+     "medium, otherwise media",
+     "auto"},
+    {GST_GEMMCL_INPUT_MEDIA, "The frame, the samples or other/tensors", "media"},
+    {GST_GEMMCL_INPUT_META, "A tensor in GstTensorMeta of the buffer" META_LACK, "meta"},
+    {0, NULL, NULL},
+};
+
 static const GEnumValue outputs[] = {
     {GST_GEMMCL_OUTPUT_AUTO,
      "The medium of the input if D fits it and downstream takes it, "
@@ -218,6 +228,15 @@ static const Property table[] = {
      READY, FLAGS, SETTING (row_outputs), 0, .type = "GstGemmclRowOutputs", .values = row_outputs},
     {"top-k", "Top-k", "Number of elements of row-outputs=top-k; at most N", READY, UINT,
      SETTING (top_k), 5, 1, GEMMCL_MAX_TOP_K},
+    {"input", "Input",
+     "Place of A in a buffer. meta: a tensor that an element upstream has attached, such as "
+     "onnxinference; its innermost dimension is K",
+     READY, ENUM, SETTING (input), GST_GEMMCL_INPUT_AUTO, .type = "GstGemmclInput",
+     .values = inputs},
+    {"input-tensor-id", "Input tensor id",
+     "Id of the tensor that is A with input=meta. Default: tensor-id, unless output=meta; if that "
+     "names none, the only tensor of the buffer",
+     READY, STRING, SETTING (input_tensor_id)},
     {"output", "Output",
      "Form of the result. meta: the input passes through untouched, with D as a tensor in "
      "GstTensorMeta, for the tensor decoders of GStreamer",
@@ -225,8 +244,9 @@ static const Property table[] = {
      .values = outputs},
     {"tensor-id", "Tensor id",
      "Id of the tensor of output=meta, by which tensor decoders know its meaning, such as "
-     "classification-generic-softmaxed-out; row outputs have the same with -rows behind it",
-     READY, STRING, SETTING (tensor_id), .text = "gemmcl-out"},
+     "classification-generic-softmaxed-out; row outputs have the same with -rows behind it. With "
+     "input=meta and another output, id of the tensor that is A",
+     READY, STRING, SETTING (tensor_id), .text = GST_GEMMCL_DEFAULT_TENSOR_ID},
     {"input-scale", "Input scale",
      "Factor of the input: A = sample * input-scale + input-offset. A sample is the stored number: "
      "0 to 255 for most video, -32768 to 32767 for S16LE. Either a number, such as 0.5, or a list, "

@@ -29,6 +29,13 @@ typedef enum {
   GST_GEMMCL_PRECISION_I8,
 } GstGemmclPrecision;
 
+/** GstGemmclInputMode: The values of input. */
+typedef enum {
+  GST_GEMMCL_INPUT_AUTO,
+  GST_GEMMCL_INPUT_MEDIA,
+  GST_GEMMCL_INPUT_META,
+} GstGemmclInputMode;
+
 /** GstGemmclOutputMode: The values of output. */
 typedef enum {
   GST_GEMMCL_OUTPUT_AUTO,
@@ -56,9 +63,11 @@ typedef struct {
   guint tensor_index;
   guint row_outputs; /* of GemmclRowOutput */
   guint top_k;
+  GstGemmclInputMode input;
   GstGemmclOutputMode output;
-  const gchar *tensor_id;   /* interned, like all strings here */
-  const gchar *input_scale; /* see fold.h */
+  const gchar *tensor_id;       /* interned, like all strings here */
+  const gchar *input_tensor_id; /* nullable; see gst_gemmcl_get_input_id() */
+  const gchar *input_scale;     /* see fold.h */
   const gchar *input_offset;
   const gchar *kernel;
   GemmclAutoTune auto_tune;
@@ -66,6 +75,9 @@ typedef struct {
   guint queue_depth;
   gint64 batch_timeout; /* ns; 0: no timeout; -1: the duration of batch_size buffers */
 } GstGemmclSettings;
+
+/** GST_GEMMCL_DEFAULT_TENSOR_ID: the default of tensor-id. */
+#define GST_GEMMCL_DEFAULT_TENSOR_ID "gemmcl-out"
 
 /** GstGemmclSource: An operand as its properties have it. At most one field is not %NULL. */
 typedef struct {

@@ -101,9 +101,24 @@ guint gst_gemmcl_get_output_index (GstGemmcl *self);
  * prepare_output_buffer, of a run that has them. */
 GstMemory *gst_gemmcl_get_rows_memory (GstBuffer *output);
 
-/** gst_gemmcl_meta_check: Returns: %FALSE if @settings have output=meta, and this build does not
- * support it or tensor-id cannot be a name in caps. */
+/** gst_gemmcl_meta_check: Returns: %FALSE if @settings have input=meta or output=meta, and this
+ * build does not support them or tensor-id cannot be a name in caps. */
 gboolean gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error);
+
+/**
+ * gst_gemmcl_meta_find:
+ * @buffer: a carrier
+ * @tensor: (out): A
+ * @memory: (out) (optional) (transfer full): its memory, which holds all of it
+ *
+ * Finds A in the metadata of @buffer.
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_FORMAT if there is no such tensor, or if the element cannot
+ *   read it: of another type, not row-major, or with fewer bytes than its dimensions need; or with
+ *   #GEMMCL_ERROR_TOO_LARGE
+ */
+gboolean gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer,
+                               GstGemmclTensor *tensor, GstMemory **memory, GError **error);
 
 /**
  * gst_gemmcl_meta_attach:
@@ -116,6 +131,28 @@ gboolean gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **erro
  * Returns: (transfer full): @buffer, or a copy that shares its memories
  */
 GstBuffer *gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result);
+
+/**
+ * gst_gemmcl_learn_hold:
+ *
+ * Takes @event if it is caps that do not tell the shape of A, or comes behind such caps before
+ * their first buffer. The element then keeps it in its field waiting.
+ *
+ * Returns: %TRUE if @event was taken
+ */
+gboolean gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event);
+
+/**
+ * gst_gemmcl_learn:
+ * @input: the next buffer
+ *
+ * Learns from a carrier what A is. If that differs from the buffer before, ends the batch, and
+ * makes negotiation and a new plan due as far as they are needed.
+ *
+ * Returns: GST_FLOW_ERROR after an error was posted; GST_BASE_TRANSFORM_FLOW_DROPPED if @input is
+ *   empty and events wait; the result of gst_gemmcl_batch_end()
+ */
+GstFlowReturn gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input);
 
 /** gst_gemmcl_is_empty: Returns: %TRUE if @buffer passes without a run: a gap without data, or
  * audio without samples. */

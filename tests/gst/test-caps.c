@@ -15,7 +15,8 @@ transform (GstPadDirection direction, const gchar *text, const gchar *filter, gs
 {
   g_autoptr (GstCaps) caps = gst_caps_from_string (text);
   g_autoptr (GstCaps) filter_caps = filter ? gst_caps_from_string (filter) : NULL;
-  GstCaps *result = gst_gemmcl_caps_transform (direction, caps, filter_caps, &automatic, k, n);
+  GstCaps *result =
+      gst_gemmcl_caps_transform (direction, caps, filter_caps, &automatic, k, n, NULL);
   g_autofree gchar *result_text = gst_caps_to_string (result);
 
   g_test_message ("%s -> %s", text, result_text);
@@ -36,7 +37,7 @@ fixate (const gchar *input, const gchar *downstream, gsize k, gsize n)
   g_autoptr (GstCaps) in = gst_caps_from_string (input);
   g_autoptr (GstCaps) peer = gst_caps_from_string (downstream);
   g_autoptr (GstCaps) offered =
-      gst_gemmcl_caps_transform (GST_PAD_SINK, in, NULL, &automatic, k, n);
+      gst_gemmcl_caps_transform (GST_PAD_SINK, in, NULL, &automatic, k, n, NULL);
   g_autoptr (GstCaps) fixed = NULL;
 
   fixed = gst_gemmcl_caps_fixate (
@@ -129,7 +130,7 @@ test_patches_narrow (void)
                                       .patch_height = 2};
   g_autoptr (GstCaps) any = gst_caps_from_string ("other/tensors");
   g_autoptr (GstCaps) caps =
-      gst_gemmcl_caps_transform (GST_PAD_SRC, any, NULL, &settings, 4 * 2 * 3, 5);
+      gst_gemmcl_caps_transform (GST_PAD_SRC, any, NULL, &settings, 4 * 2 * 3, 5, NULL);
 
   g_assert_true (has (caps, "video/x-raw,format=RGB"));
   g_assert_false (has (caps, "video/x-raw,format=RGBA"));
@@ -226,7 +227,7 @@ test_several_tensors (void)
   g_autoptr (GstCaps) in = gst_caps_from_string (
       "other/tensors,format=static,num_tensors=2,dimensions=(string)\"7,3:4:5\","
       "types=(string)\"uint8,int16\",framerate=0/1");
-  g_autoptr (GstCaps) out = gst_gemmcl_caps_transform (GST_PAD_SINK, in, NULL, &second, 3, 2);
+  g_autoptr (GstCaps) out = gst_gemmcl_caps_transform (GST_PAD_SINK, in, NULL, &second, 3, 2, NULL);
 
   g_assert_true (has (out, "other/tensors,num_tensors=2,dimensions=(string)\"7,2:20\","
                            "types=(string)\"uint8,float32\""));
@@ -350,25 +351,29 @@ static void
 test_meta (void)
 {
   static const gchar *const inputs[] = {
-      VIDEO ("RGB"),
-      "video/x-raw(memory:OpenCL),format=NV12,width=4,height=2",
-      "video/x-raw(memory:VAMemory),format=NV12,width=4,height=2",
-      "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12:0x0100000000000002,width=4,"
-      "height=2",
-      STEREO ",tensors=(structure)[before]",
-      "other/tensors,format=static,num_tensors=1,dimensions=(string)3:2,types=(string)uint8",
+    VIDEO ("RGB"),
+    "video/x-raw(memory:OpenCL),format=NV12,width=4,height=2",
+    "video/x-raw(memory:VAMemory),format=NV12,width=4,height=2",
+#if GST_CHECK_VERSION(1, 24, 0)
+    "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12:0x0100000000000002,width=4,"
+    "height=2",
+#endif
+    STEREO ",tensors=(structure)[before]",
+    "other/tensors,format=static,num_tensors=1,dimensions=(string)3:2,types=(string)uint8",
   };
   const GstGemmclSettings settings = {
       .batch_size = 1, .output = GST_GEMMCL_OUTPUT_META, .tensor_id = "id"};
   g_autoptr (GstCaps) asked = gst_caps_from_string (VIDEO ("RGB") ",tensors=(structure)[wanted]");
   g_autoptr (GstCaps) other = gst_caps_from_string ("video/x-raw(memory:GLMemory),format=RGB");
-  g_autoptr (GstCaps) up = gst_gemmcl_caps_transform (GST_PAD_SRC, asked, NULL, &settings, 3, 5);
-  g_autoptr (GstCaps) none = gst_gemmcl_caps_transform (GST_PAD_SINK, other, NULL, &settings, 3, 5);
+  g_autoptr (GstCaps) up =
+      gst_gemmcl_caps_transform (GST_PAD_SRC, asked, NULL, &settings, 3, 5, NULL);
+  g_autoptr (GstCaps) none =
+      gst_gemmcl_caps_transform (GST_PAD_SINK, other, NULL, &settings, 3, 5, NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (inputs); i++) {
     g_autoptr (GstCaps) caps = gst_caps_from_string (inputs[i]);
     g_autoptr (GstCaps) down =
-        gst_gemmcl_caps_transform (GST_PAD_SINK, caps, NULL, &settings, 3, 5);
+        gst_gemmcl_caps_transform (GST_PAD_SINK, caps, NULL, &settings, 3, 5, NULL);
 
     g_test_message ("%s", inputs[i]);
     g_assert_true (gst_caps_is_fixed (down));
@@ -378,6 +383,82 @@ test_meta (void)
   g_assert_true (gst_caps_is_fixed (up));
   g_assert_true (has (up, VIDEO ("RGB")));
   g_assert_false (gst_structure_has_field (gst_caps_get_structure (up, 0), "tensors"));
+}
+
+/* Nothing of a tensor in metadata is trusted. */
+static void
+test_tensor (void)
+{
+  static const struct {
+    const gchar *type;
+    gsize rank, dims[3];
+    const gchar *words; /* NULL: it is right */
+  } tensors[] = {
+      {"float16", 3, {2, 3, 4}, NULL},
+      {"int8", 1, {7}, NULL},
+      {"bfloat16", 1, {7}, "bfloat16"},
+      {NULL, 1, {7}, "types"},
+      {"int8", 0, {0}, "0 dimensions"},
+      {"int8", 17, {0}, "17 dimensions"},
+      {"int8", 2, {0, 4}, "Dimension 0 of a tensor is 0"},
+      {"int8", 2, {4, (gsize)G_MAXINT32 + 1}, "Dimension 1"},
+      {"int8", 3, {G_MAXINT32, G_MAXINT32, G_MAXINT32}, "larger than memory"},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (tensors); i++) {
+    g_autoptr (GError) error = NULL;
+    GstGemmclTensor tensor;
+    const gboolean is_right =
+        gst_gemmcl_tensor_init (&tensor, tensors[i].type, tensors[i].rank, tensors[i].dims, &error);
+
+    g_assert_cmpint (is_right, ==, !tensors[i].words);
+    if (is_right) {
+      gsize m, k;
+
+      gst_gemmcl_tensor_get_shape (&tensor, &m, &k);
+      g_assert_cmpuint (m, ==, i == 0 ? 6 : 1);
+      g_assert_cmpuint (k, ==, i == 0 ? 4 : 7);
+    } else {
+      g_assert_nonnull (strstr (error->message, tensors[i].words));
+    }
+  }
+}
+
+/* With input=meta any video and audio comes in. Tensors leave, or the same with output=meta. */
+static void
+test_carriers (void)
+{
+  static const gchar *const inputs[] = {
+      VIDEO ("YUY2"), STEREO, "video/x-raw(memory:GLMemory),format=RGBA,width=4,height=2"};
+  const gchar *result = "other/tensors,num_tensors=1,dimensions=(string)5:2,types=(string)float32";
+  GstGemmclSettings settings = {.batch_size = 1, .input = GST_GEMMCL_INPUT_META, .tensor_id = "id"};
+  const GstGemmclTensor learned = {.rank = 2, .dims = {3, 2}};
+  g_autoptr (GstCaps) tensors = gst_caps_from_string (result);
+  g_autoptr (GstCaps) up =
+      gst_gemmcl_caps_transform (GST_PAD_SRC, tensors, NULL, &settings, 3, 5, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (inputs); i++) {
+    g_autoptr (GstCaps) caps = gst_caps_from_string (inputs[i]), known = NULL, unknown = NULL,
+                        up_meta = NULL, down_meta = NULL;
+
+    settings.output = GST_GEMMCL_OUTPUT_AUTO;
+    known = gst_gemmcl_caps_transform (GST_PAD_SINK, caps, NULL, &settings, 3, 5, &learned);
+    unknown = gst_gemmcl_caps_transform (GST_PAD_SINK, caps, NULL, &settings, 3, 5, NULL);
+    settings.output = GST_GEMMCL_OUTPUT_META;
+    up_meta = gst_gemmcl_caps_transform (GST_PAD_SRC, caps, NULL, &settings, 3, 5, NULL);
+    down_meta = gst_gemmcl_caps_transform (GST_PAD_SINK, caps, NULL, &settings, 3, 5, &learned);
+    g_assert_true (has (up, inputs[i]));
+    g_assert_true (gst_caps_can_intersect (known, tensors));
+    g_assert_false (gst_caps_is_any (known));
+    g_assert_true (gst_caps_can_intersect (unknown, tensors));
+    g_assert_true (has (unknown, "other/tensors,format=static,num_tensors=1,framerate=30/1,"
+                                 "dimensions=(string)5:9,types=(string)float32"));
+    g_assert_false (has (known, "other/tensors,format=static,num_tensors=1,framerate=30/1,"
+                                "dimensions=(string)5:9,types=(string)float32"));
+    g_assert_true (gst_caps_is_equal (up_meta, caps));
+    g_assert_true (gst_caps_is_subset (down_meta, caps));
+    g_assert_true (gst_caps_is_fixed (down_meta));
+  }
 }
 
 int
@@ -399,5 +480,7 @@ main (int argc, char **argv)
   g_test_add_func ("/caps/memories", test_memories);
   g_test_add_func ("/caps/drm-formats", test_drm_formats);
   g_test_add_func ("/caps/meta", test_meta);
+  g_test_add_func ("/caps/tensor", test_tensor);
+  g_test_add_func ("/caps/carriers", test_carriers);
   return g_test_run ();
 }

@@ -1,0 +1,45 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "element/formats.h"
+#include "element/properties.h"
+
+/* Carriers: buffers of video or audio with A as a tensor in their metadata (GstTensorMeta), which
+ * the element does not read otherwise. Pure functions. */
+
+/** gst_gemmcl_carriers_new_caps: Returns: (transfer full): the caps of all carriers. */
+GstCaps *gst_gemmcl_carriers_new_caps (void);
+
+/** gst_gemmcl_carriers_are_set: Returns: %TRUE if properties say that inputs are carriers. */
+gboolean gst_gemmcl_carriers_are_set (const GstGemmclSettings *settings);
+
+/** gst_gemmcl_carriers_can_read: Returns: %TRUE if the element can read the medium of structure
+ * @index of @caps. */
+gboolean gst_gemmcl_carriers_can_read (const GstCaps *caps, guint index);
+
+/** gst_gemmcl_carriers_have: Returns: %TRUE if buffers of structure @index of @caps, of the sink
+ * pad, are carriers: by properties, or since the caps announce tensors and the element cannot read
+ * the medium. */
+gboolean gst_gemmcl_carriers_have (const GstCaps *caps, guint index,
+                                   const GstGemmclSettings *settings);
+
+/**
+ * gst_gemmcl_carriers_read:
+ * @format: (out): undefined on failure
+ * @structure: of the caps of carriers
+ * @learned: (nullable): the tensor that is A in the last buffer; its rank is 0 if there was none
+ *
+ * Reads the tensor that @structure announces or, if it does not, takes @learned.
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_FORMAT if the tensor is not known
+ */
+gboolean gst_gemmcl_carriers_read (GstGemmclFormat *format, const GstStructure *structure,
+                                   const GstGemmclSettings *settings,
+                                   const GstGemmclTensor *learned, GError **error);
+
+/** gst_gemmcl_input_from_caps: Reads @caps, fixed ones of the sink pad: those of carriers like
+ * gst_gemmcl_carriers_read(), others like gst_gemmcl_format_from_caps(). */
+gboolean gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
+                                     const GstGemmclSettings *settings,
+                                     const GstGemmclTensor *learned, GError **error);
