@@ -154,7 +154,7 @@ test_patches_out (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (inputs); i++) {
     g_autoptr (GstCaps) in = gst_caps_from_string (inputs[i]);
-    GstCaps *out = gst_gemmcl_caps_transform (GST_PAD_SINK, in, NULL, &settings, 18, 5);
+    GstCaps *out = gst_gemmcl_caps_transform (GST_PAD_SINK, in, NULL, &settings, 18, 5, NULL);
     g_autoptr (GstCaps) fixed = NULL;
     g_autofree gchar *text = NULL;
 
