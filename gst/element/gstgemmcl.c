@@ -186,6 +186,7 @@ replan (GstGemmcl *self)
   g_autoptr (GError) error = NULL;
 
   if (!self->slot.is_due ||
+      (!self->slot.plan && gst_gemmcl_format_is_flexible (&self->stream.input)) ||
       gst_gemmcl_make_plan (self, self->slot.plan ? self->slot.problem.gemm.m : 0, &error))
     return GST_FLOW_OK;
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);

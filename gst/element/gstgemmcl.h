@@ -27,7 +27,7 @@ typedef struct {
   GstClockTime frame_duration;
   gboolean started;
   gboolean configured; /* caps were accepted */
-  gboolean va_refused; /* a warning said why surfaces are refused; any thread */
+  guint warnings;      /* those of negotiate.c that were posted; any thread */
 
   /* The streaming thread's own, without the lock. */
   gboolean error_posted; /* since caps were last accepted */

@@ -148,6 +148,12 @@ gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, 
       weight_k, text, modes);
 }
 
+gboolean
+gst_gemmcl_output_is_tensors (GstGemmclOutputMode mode)
+{
+  return mode == GST_GEMMCL_OUTPUT_TENSORS || mode == GST_GEMMCL_OUTPUT_FLEXIBLE;
+}
+
 void
 gst_gemmcl_operands_clear (GstGemmclOperands *self)
 {
@@ -199,7 +205,7 @@ shape_of_tensor (const GstGemmclTensors *tensors, const GstGemmclSettings *setti
   const guint index = settings->tensor_index;
   g_autofree gchar *dimensions = NULL;
 
-  if (index >= tensors->n)
+  if (tensors->n > 0 && index >= tensors->n)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "tensor-index is %u, but a buffer has %u tensor%s. Expected 0 to %u.",
                             index, tensors->n, tensors->n == 1 ? "" : "s", tensors->n - 1);
@@ -209,7 +215,10 @@ shape_of_tensor (const GstGemmclTensors *tensors, const GstGemmclSettings *setti
                             "A buffer has %u tensors already, and row-outputs would add one. "
                             "Expected row-outputs=0, or %u tensors at most.",
                             tensors->n, GST_GEMMCL_MAX_TENSORS - 1);
-  gst_gemmcl_tensor_get_shape (&tensors->tensor[index], &shape->m, &shape->k);
+  if (tensors->flexible)
+    shape->k = weight_k;
+  else
+    gst_gemmcl_tensor_get_shape (&tensors->tensor[index], &shape->m, &shape->k);
   if (shape->k == weight_k)
     return TRUE;
   dimensions = gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_PLAIN, ',');
@@ -269,7 +278,7 @@ check_addend (const GemmclMatrix *addend, gsize m, gsize n, GError **error)
                             rows, cols, m, n, n);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                           "The addend is %zu x %zu. Expected 1 x %zu, N of the weight, since "
-                          "audio buffers have any number of samples.",
+                          "buffers of audio and of flexible tensors differ in M.",
                           rows, cols, n);
 }
 

@@ -49,9 +49,9 @@ void gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands 
 void gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatrix *weight,
                                   gsize *k, gsize *n);
 
-/** gst_gemmcl_shape_of_format: Gets the shape of A for @format. M of audio is 0, since it differs
- * between buffers. Returns: %FALSE with #GEMMCL_ERROR_SHAPE if K is not @weight_k; the message
- * names the K that fits. */
+/** gst_gemmcl_shape_of_format: Gets the shape of A for @format. M of audio and of flexible tensors
+ * is 0, since it differs between buffers; K of flexible tensors is @weight_k. Returns: %FALSE with
+ * #GEMMCL_ERROR_SHAPE if K is not @weight_k; the message names the K that fits. */
 gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
                                      const GstGemmclSettings *settings, gsize weight_k,
                                      GstGemmclShape *shape, GError **error);
@@ -70,7 +70,7 @@ typedef struct {
  * @input: the format of the sink pad
  * @output: (nullable): the format of the source pad; %NULL: tensors
  * @operands: the operands; the weight is required
- * @audio_m: M, if @input is audio
+ * @audio_m: M, if @input is audio or flexible tensors
  * @feedback: use the previous output as C if there is no addend
  *
  * Returns: %FALSE with #GEMMCL_ERROR_SHAPE if gst_gemmcl_shape_of_format() fails, if bias or addend

@@ -120,6 +120,7 @@ static const GEnumValue outputs[] = {
     {GST_GEMMCL_OUTPUT_MEDIA, "The medium of the input", "media"},
     {GST_GEMMCL_OUTPUT_TENSORS, "other/tensors", "tensors"},
     {GST_GEMMCL_OUTPUT_META, "The input, with D as GstTensorMeta" META_LACK, "meta"},
+    {GST_GEMMCL_OUTPUT_FLEXIBLE, "other/tensors with format=flexible", "flexible"},
     {0, NULL, NULL},
 };
 

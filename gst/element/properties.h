@@ -35,7 +35,11 @@ typedef enum {
   GST_GEMMCL_OUTPUT_MEDIA,
   GST_GEMMCL_OUTPUT_TENSORS,
   GST_GEMMCL_OUTPUT_META,
+  GST_GEMMCL_OUTPUT_FLEXIBLE,
 } GstGemmclOutputMode;
+
+/** gst_gemmcl_output_is_tensors: Returns: %TRUE if results leave as other/tensors alone. */
+gboolean gst_gemmcl_output_is_tensors (GstGemmclOutputMode mode);
 
 /** The number of matrices that properties name: weight, bias and addend, as in
  * #GemmclPlanOperand. */

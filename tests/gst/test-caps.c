@@ -55,7 +55,8 @@ test_templates (void)
   g_assert_false (has (src, "video/x-raw,format=NV12"));
   g_assert_false (has (src, "video/x-raw,format=I420"));
   g_assert_false (has (sink, "audio/x-raw,layout=non-interleaved"));
-  g_assert_false (has (sink, "other/tensors,format=flexible"));
+  g_assert_true (has (sink, "other/tensors,format=flexible"));
+  g_assert_false (has (sink, "other/tensors,format=sparse"));
   for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
     g_autofree gchar *text =
         g_strdup_printf ("video/x-raw,format=%s", gemmcl_pixel_format_get_name (i));

@@ -77,8 +77,15 @@ static const struct {
      "gst-resource-error-quark", "7 bytes|a multiple of 4"},
     {"/errors/tensor-size", "weight=[2]", TENSOR ("1:1"), NULL, 8, "gst-resource-error-quark",
      "8 bytes|expected 4"},
-    {"/errors/missing-tensor", "weight=[2]", TWO, NULL, 2, "gst-resource-error-quark",
-     "1 memories|2 tensors"},
+    {"/errors/missing-tensor", "weight=[2]", TWO, NULL, 1, "gst-resource-error-quark",
+     "2 tensors|1 bytes|expected 2"},
+    {"/errors/inner-zero", "weight=[[1],[2],[3]]", TENSOR ("3:0:2"), NULL, 0,
+     "gst-resource-error-quark", "3:0:2|0 behind the last"},
+    {"/errors/no-string", "weight=[[1],[2],[3]]",
+     "other/tensors,format=static,num_tensors=1,dimensions=3,types=(string)float32,framerate=0/1",
+     NULL, 0, "gst-resource-error-quark", "dimensions=3 of type gint|(string)"},
+    {"/errors/no-string-downstream", "weight=[[1],[2],[3]]", TENSOR ("3:2"),
+     "other/tensors,dimensions=1:2", 0, "gst-resource-error-quark", "of type GstFlagSet|(string)"},
 };
 
 static void

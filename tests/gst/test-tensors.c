@@ -26,6 +26,22 @@ test_parse (void)
   g_assert_cmpuint (k, ==, 3);
 }
 
+/* Zeros behind the dimensions are none. */
+static void
+test_zeros (void)
+{
+  static const gchar *const same[] = {"5:2", "5:2:0", "5:2:0:0",
+                                      "5:2:0:0:0:0:0:0:0:0:0:0:0:0:0: 0"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (same); i++) {
+    GstGemmclTensors tensors;
+
+    g_assert_true (gst_gemmcl_tensors_parse (&tensors, same[i], "int8", 1, NULL));
+    g_assert_cmpuint (tensors.tensor[0].rank, ==, 2);
+    g_assert_cmpuint (gst_gemmcl_tensor_get_size (&tensors.tensor[0]), ==, 10);
+  }
+}
+
 static void
 test_types (void)
 {
@@ -60,7 +76,8 @@ test_refused (void)
     GemmclError code;
   } refused[] = {
       {"", "float32", 1, GEMMCL_ERROR_FORMAT},
-      {"3:0", "float32", 1, GEMMCL_ERROR_FORMAT},
+      {"0", "float32", 1, GEMMCL_ERROR_FORMAT},
+      {"3:0:2", "float32", 1, GEMMCL_ERROR_FORMAT},
       {"3:-1", "float32", 1, GEMMCL_ERROR_FORMAT},
       {"3:x", "float32", 1, GEMMCL_ERROR_FORMAT},
       {"3::2", "float32", 1, GEMMCL_ERROR_FORMAT},
@@ -88,8 +105,8 @@ test_refused (void)
 static void
 test_print (void)
 {
-  static const gchar *const expected[GST_GEMMCL_N_SPELLINGS] = {"10:1,3:4:1:1:1", "10,3:4",
-                                                                "10:1:1:1,3:4:1:1"};
+  static const gchar *const expected[GST_GEMMCL_N_SPELLINGS] = {
+      "10:1,3:4:1:1:1", "10,3:4", "10:1:1:1,3:4:1:1", "10:1:0:0,3:4:1:1:1"};
   GstGemmclTensors tensors;
   g_autofree gchar *types = NULL;
 
@@ -107,7 +124,8 @@ test_print (void)
 static void
 test_structure (void)
 {
-  static const gchar *const same[] = {"10:1,3:4", "10,3:4", "10:1:1:1,3:4:1:1", "10.3:4"};
+  static const gchar *const same[] = {"10:1,3:4", "10,3:4", "10:1:1:1,3:4:1:1", "10.3:4",
+                                      "10:1:0:0,3:4:0:0"};
   GstGemmclTensors tensors, again;
   g_autoptr (GstCaps) caps = NULL;
   g_autoptr (GstStructure) fixed = NULL;
@@ -133,7 +151,8 @@ test_structure_refused (void)
 {
   static const gchar *const refused[] = {
       "other/tensors",
-      "other/tensors,format=flexible",
+      "other/tensors,format=sparse",
+      "other/tensors,format=flexible,num_tensors=17",
       "other/tensors,format=static,num_tensors=1,types=float32",
       "other/tensors,format=static,num_tensors=1,dimensions=(string)3",
   };
@@ -154,6 +173,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   gst_init (&argc, &argv);
   g_test_add_func ("/tensors/parse", test_parse);
+  g_test_add_func ("/tensors/zeros", test_zeros);
   g_test_add_func ("/tensors/types", test_types);
   g_test_add_func ("/tensors/refused", test_refused);
   g_test_add_func ("/tensors/print", test_print);
