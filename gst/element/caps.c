@@ -82,6 +82,8 @@ allows_pixel_mode (const GstGemmclSettings *settings)
 {
   return settings->row_outputs == 0 && !gst_gemmcl_output_is_tensors (settings->output) &&
          !(settings->normalize & GEMMCL_NORMALIZE_D) &&
+         settings->output_type == GST_GEMMCL_OUTPUT_TYPE_AUTO &&
+         !gst_gemmcl_output_is_scaled (settings) &&
          (settings->feature_mode == GST_GEMMCL_FEATURE_MODE_AUTO ||
           settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
 }
@@ -219,6 +221,8 @@ append_known_tensors (const Transform *self, const GstGemmclFormat *input,
                       const GstGemmclShape *shape)
 {
   const guint n_rows = count_row_outputs (self->settings);
+  GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
+  const guint n_types = gst_gemmcl_output_list_types (self->settings, types);
   GstGemmclTensors tensors = {.n = 1};
   guint index = 0;
   GstStructure *structure;
@@ -230,11 +234,7 @@ append_known_tensors (const Transform *self, const GstGemmclFormat *input,
     tensors = input->tensors;
     index = self->settings->tensor_index;
   }
-  tensors.tensor[index] = (GstGemmclTensor){
-      .type = GEMMCL_TYPE_F32,
-      .rank = 2,
-      .dims = {self->n, shape->m},
-  };
+  tensors.tensor[index] = (GstGemmclTensor){.rank = 2, .dims = {self->n, shape->m}};
   if (n_rows > 0 && tensors.n > 0)
     tensors.tensor[tensors.n++] = (GstGemmclTensor){
         .type = GEMMCL_TYPE_F32,
@@ -242,7 +242,7 @@ append_known_tensors (const Transform *self, const GstGemmclFormat *input,
         .dims = {n_rows, shape->m},
     };
   tensors.flexible |= makes_flexible (self);
-  structure = gst_gemmcl_tensors_to_structure (&tensors);
+  structure = gst_gemmcl_tensors_to_structure (&tensors, index, types, n_types);
   copy_framerate (structure, self->from);
   gst_caps_append_structure (self->result, structure);
 }
@@ -359,8 +359,10 @@ transform_meta_input (const GstCaps *caps, const Transform *terms)
 {
   const GstGemmclSettings *settings = terms->settings;
   g_autofree gchar *rows_id = gst_gemmcl_get_rows_id (settings->tensor_id);
+  GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
   GstCaps *result = gst_caps_new_empty ();
 
+  gst_gemmcl_output_list_types (settings, types);
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     g_autoptr (GstStructure) structure = gst_structure_copy (gst_caps_get_structure (caps, i));
     Transform transform = *terms;
@@ -372,9 +374,10 @@ transform_meta_input (const GstCaps *caps, const Transform *terms)
       continue;
     transform.from = structure;
     if (get_shape (&transform, &format, &shape, &fits) && fits) {
-      gst_gemmcl_tensors_field_add (structure, settings->tensor_id, shape.m, terms->n);
+      gst_gemmcl_tensors_field_add (structure, settings->tensor_id, types[0], shape.m, terms->n);
       if (settings->row_outputs != 0)
-        gst_gemmcl_tensors_field_add (structure, rows_id, shape.m, count_row_outputs (settings));
+        gst_gemmcl_tensors_field_add (structure, rows_id, GEMMCL_TYPE_F32, shape.m,
+                                      count_row_outputs (settings));
     }
     gst_caps_append_structure_full (result, g_steal_pointer (&structure),
                                     gst_caps_features_copy (gst_caps_get_features (caps, i)));

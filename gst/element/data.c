@@ -229,15 +229,6 @@ gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error)
   }
 }
 
-guint
-gst_gemmcl_get_output_index (GstGemmcl *self)
-{
-  return self->stream.input.medium == GST_GEMMCL_MEDIUM_TENSORS &&
-                 self->stream.settings.output != GST_GEMMCL_OUTPUT_META
-             ? self->stream.settings.tensor_index
-             : 0;
-}
-
 gsize
 gst_gemmcl_get_header_size (GstGemmcl *self)
 {
@@ -271,7 +262,8 @@ gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *bu
                                           &self->stream.output.video, buffer, access, data, error);
   return gst_gemmcl_mapping_open_memory (
       mapping, self->device.context,
-      gst_buffer_get_memory (buffer, gst_gemmcl_get_output_index (self)),
+      gst_buffer_get_memory (
+          buffer, gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings)),
       gst_gemmcl_get_header_size (self), access, gemmcl_type_get_size (problem->gemm.d_type), data,
       error);
 }

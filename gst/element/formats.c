@@ -13,6 +13,12 @@ static const gchar *const type_names[GEMMCL_N_TYPES] = {
     [GEMMCL_TYPE_I64] = "int64",   [GEMMCL_TYPE_U64] = "uint64",
 };
 
+const gchar *
+gst_gemmcl_type_get_caps_name (GemmclType type)
+{
+  return type_names[type];
+}
+
 static gboolean
 parse_type (GstGemmclTensor *tensor, const gchar *text, GError **error)
 {
@@ -201,11 +207,13 @@ gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar separator
 }
 
 GstStructure *
-gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors)
+gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors, guint index,
+                                 const GemmclType *types, guint n_types)
 {
   GstStructure *structure = gst_structure_new (GST_GEMMCL_TENSORS_MEDIA, "format", G_TYPE_STRING,
                                                tensors->flexible ? "flexible" : "static", NULL);
-  GValue dimensions = G_VALUE_INIT, types = G_VALUE_INIT;
+  GValue dimensions = G_VALUE_INIT, names = G_VALUE_INIT;
+  GstGemmclTensors typed = *tensors;
 
   if (tensors->n > 0)
     gst_structure_set (structure, "num_tensors", G_TYPE_INT, (gint)tensors->n, NULL);
@@ -215,10 +223,14 @@ gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors)
     for (guint spelling = 0; spelling < GST_GEMMCL_N_SPELLINGS; spelling++)
       gst_gemmcl_values_add (&dimensions,
                              gst_gemmcl_tensors_print_dimensions (tensors, spelling, *separator));
-    gst_gemmcl_values_add (&types, gst_gemmcl_tensors_print_types (tensors, *separator));
+  }
+  for (guint i = 0; i < n_types; i++) {
+    typed.tensor[index].type = types[i];
+    for (const gchar *separator = SEPARATORS; *separator; separator++)
+      gst_gemmcl_values_add (&names, gst_gemmcl_tensors_print_types (&typed, *separator));
   }
   gst_structure_take_value (structure, "dimensions", &dimensions);
-  gst_structure_take_value (structure, "types", &types);
+  gst_structure_take_value (structure, "types", &names);
   return structure;
 }
 

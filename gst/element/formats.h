@@ -79,11 +79,18 @@ gchar *gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar se
 /**
  * gst_gemmcl_tensors_to_structure:
  *
+ * @index, @types: (array length=n_types): the types that tensor @index may have, the preferred one
+ *   first
+ *
  * Returns: (transfer full): caps for @tensors, without a framerate. Dimensions, and the types of
  *   several tensors, are lists of all equivalent spellings. The plain one is first, so that
  *   fixation chooses it if downstream accepts any. Flexible tensors have neither.
  */
-GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors);
+GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors, guint index,
+                                               const GemmclType *types, guint n_types);
+
+/** gst_gemmcl_type_get_caps_name: Returns: the name of @type in caps, such as "float32"; static. */
+const gchar *gst_gemmcl_type_get_caps_name (GemmclType type);
 
 /** gst_gemmcl_tensor_get_shape: @m: the outer dimensions together, @k: the innermost. */
 void gst_gemmcl_tensor_get_shape (const GstGemmclTensor *tensor, gsize *m, gsize *k);

@@ -383,9 +383,10 @@ describe (GstElementClass *klass)
       "x N. Video: feature-mode chooses the rows of A, from pixels (K = channels; NV12, I420 and "
       "P010 count as R, G, B) to whole frames. Audio: M = samples, K = channels. Tensors: K = the "
       "innermost dimension. Pixels with N = 1, 3 or 4 stay video, and audio stays audio, if "
-      "downstream takes it; integers are rounded and saturated. Other results are float32 tensors "
-      "with dimensions=N:M. With output=meta the input passes through, and D is a tensor in its "
-      "metadata. Runs on any OpenCL device; Intel GPUs are preferred",
+      "downstream takes it; integers are rounded and saturated. Other results are tensors with "
+      "dimensions=N:M, float32 unless output-type is another. With output=meta the input passes "
+      "through, and D is a tensor in its metadata. Runs on any OpenCL device; Intel GPUs are "
+      "preferred",
       "The gemmcl developers");
   gst_element_class_add_static_metadata (
       klass, "examples",

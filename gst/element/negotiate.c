@@ -191,14 +191,21 @@ get_output_format (GstGemmcl *self, GstCaps *outcaps, gsize n, GError **error)
   const GstGemmclOutputMode mode = self->stream.settings.output;
   const GstStructure *structure = gst_caps_get_structure (outcaps, 0);
   GstGemmclFormat *output = &self->stream.output;
+  GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
 
+  gst_gemmcl_output_list_types (&self->stream.settings, types);
   if (mode == GST_GEMMCL_OUTPUT_META) {
     *output =
         (GstGemmclFormat){.memory = GST_GEMMCL_MEMORY_SYSTEM, .medium = GST_GEMMCL_MEDIUM_TENSORS};
+    output->tensors.tensor[0].type = types[0];
     return TRUE;
   }
   if (!gst_gemmcl_format_from_caps (output, outcaps, error))
     return FALSE;
+  if (gst_gemmcl_format_is_flexible (output))
+    output->tensors
+        .tensor[gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings)]
+        .type = types[0];
   if (gst_gemmcl_format_is_flexible (output) && gst_structure_has_field (structure, "dimensions"))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "Downstream expects dimensions of flexible tensors, which have them in "

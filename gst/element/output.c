@@ -142,12 +142,13 @@ static gboolean
 insert_others (GstGemmcl *self, GstBuffer *input, gsize m, GstBuffer *output, GError **error)
 {
   const gsize n_rows = gemmcl_gemm_count_row_outputs (&self->slot.problem.gemm);
+  const guint index = gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings);
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   const guint n = count_tensors (self, input, n_rows > 0, error);
   GstMemory *memory;
 
   for (guint i = 0; i < n; i++) {
-    if (i == gst_gemmcl_get_output_index (self))
+    if (i == index)
       continue;
     memory = gst_gemmcl_tensors_get_memory (&self->stream.input.tensors, i, input, error);
     if (!memory)

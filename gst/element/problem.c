@@ -148,6 +148,39 @@ gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, 
       weight_k, text, modes);
 }
 
+guint
+gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings)
+{
+  return input->medium == GST_GEMMCL_MEDIUM_TENSORS && settings->output != GST_GEMMCL_OUTPUT_META
+             ? settings->tensor_index
+             : 0;
+}
+
+gboolean
+gst_gemmcl_output_is_scaled (const GstGemmclSettings *settings)
+{
+  return (settings->output_scale != 0.0 && settings->output_scale != 1.0) ||
+         settings->output_offset != 0.0;
+}
+
+guint
+gst_gemmcl_output_list_types (const GstGemmclSettings *settings,
+                              GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES])
+{
+  static const GemmclType all[] = {GEMMCL_TYPE_F32, GEMMCL_TYPE_F16, GEMMCL_TYPE_I8,
+                                   GEMMCL_TYPE_U8};
+  const guint first = gst_gemmcl_output_is_scaled (settings) ? 2 : 0;
+
+  G_STATIC_ASSERT (G_N_ELEMENTS (all) == GST_GEMMCL_MAX_OUTPUT_TYPES);
+  if (settings->output_type != GST_GEMMCL_OUTPUT_TYPE_AUTO) {
+    types[0] = all[settings->output_type - GST_GEMMCL_OUTPUT_TYPE_F32];
+    return 1;
+  }
+  for (guint i = first; i < G_N_ELEMENTS (all); i++)
+    types[i - first] = all[i];
+  return G_N_ELEMENTS (all) - first;
+}
+
 gboolean
 gst_gemmcl_output_is_tensors (GstGemmclOutputMode mode)
 {
@@ -403,10 +436,37 @@ choose_precision (const GstGemmclProblem *self, GstGemmclPrecision wanted,
              : stated;
 }
 
-static void
-set_output (GstGemmclProblem *self, const GstGemmclFormat *output)
+static gboolean
+check_output (const GstGemmclProblem *self, const GstGemmclFormat *output,
+              const GstGemmclSettings *settings, GError **error)
 {
-  if (output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
+  const GemmclType type = self->gemm.d_type;
+  const gboolean is_tensor = output->medium == GST_GEMMCL_MEDIUM_TENSORS;
+
+  if (!is_tensor && settings->output_type != GST_GEMMCL_OUTPUT_TYPE_AUTO)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                            "output-type is set, but the output is no tensor. Expected "
+                            "output-type=auto, or output=tensors, flexible or meta.");
+  if (!gst_gemmcl_output_is_scaled (settings) ||
+      (is_tensor && (type == GEMMCL_TYPE_I8 || type == GEMMCL_TYPE_U8)))
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "output-scale=%g and output-offset=%g are for integers as tensors, but "
+                          "the output is %s. Expected output-type=i8 or u8, or a scale of 1 and an "
+                          "offset of 0.",
+                          settings->output_scale, settings->output_offset,
+                          is_tensor ? gst_gemmcl_type_get_caps_name (type) : "no tensor");
+}
+
+static void
+set_output (GstGemmclProblem *self, const GstGemmclFormat *output,
+            const GstGemmclSettings *settings, guint index)
+{
+  if (output->medium == GST_GEMMCL_MEDIUM_TENSORS) {
+    self->gemm.d_type = output->tensors.tensor[index].type;
+    self->gemm.d_scale = settings->output_scale;
+    self->gemm.d_shift = settings->output_offset;
+  } else if (output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
     self->d_image = output->image;
     self->gemm.d_image = &self->d_image;
   } else if (output->medium == GST_GEMMCL_MEDIUM_AUDIO) {
@@ -486,8 +546,9 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
     return FALSE;
   self->gemm.precision = choose_precision (self, settings->precision, operands->weight);
   if (output)
-    set_output (self, output);
-  return check_quantized (self, operands->weight, error);
+    set_output (self, output, settings, gst_gemmcl_get_output_index (input, settings));
+  return check_quantized (self, operands->weight, error) &&
+         (!output || check_output (self, output, settings, error));
 }
 
 void

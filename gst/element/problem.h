@@ -31,6 +31,20 @@ const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
 gboolean gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted,
                                   gsize weight_k, GstGemmclShape *shape, GError **error);
 
+/** gst_gemmcl_get_output_index: Returns: the index of D among the tensors of an output. */
+guint gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings);
+
+/** The largest number of types of an output. */
+#define GST_GEMMCL_MAX_OUTPUT_TYPES 4
+
+/** gst_gemmcl_output_list_types: @types: (out): the types that D may have as a tensor, the
+ * preferred one first. Returns: their number. */
+guint gst_gemmcl_output_list_types (const GstGemmclSettings *settings,
+                                    GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES]);
+
+/** gst_gemmcl_output_is_scaled: Returns: %TRUE if output-scale or output-offset is set. */
+gboolean gst_gemmcl_output_is_scaled (const GstGemmclSettings *settings);
+
 /** GstGemmclOperands: The matrices as they were loaded: owned, nullable. */
 typedef union {
   struct {
@@ -75,7 +89,8 @@ typedef struct {
  *
  * Returns: %FALSE with #GEMMCL_ERROR_SHAPE if gst_gemmcl_shape_of_format() fails, if bias or addend
  *   do not fit the weight, if top-k is larger than N, or if input-scale and input-offset fail in
- *   gst_gemmcl_scaling_init() or do not go with the patches or the quantized weight
+ *   gst_gemmcl_scaling_init() or do not go with the patches or the quantized weight, or if
+ *   output-type, output-scale or output-offset do not go with the output
  */
 gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,

@@ -41,6 +41,15 @@ typedef enum {
 /** gst_gemmcl_output_is_tensors: Returns: %TRUE if results leave as other/tensors alone. */
 gboolean gst_gemmcl_output_is_tensors (GstGemmclOutputMode mode);
 
+/** GstGemmclOutputType: The values of output-type: AUTO, then types of tensors. */
+typedef enum {
+  GST_GEMMCL_OUTPUT_TYPE_AUTO,
+  GST_GEMMCL_OUTPUT_TYPE_F32,
+  GST_GEMMCL_OUTPUT_TYPE_F16,
+  GST_GEMMCL_OUTPUT_TYPE_I8,
+  GST_GEMMCL_OUTPUT_TYPE_U8,
+} GstGemmclOutputType;
+
 /** The number of matrices that properties name: weight, bias and addend, as in
  * #GemmclPlanOperand. */
 #define GST_GEMMCL_N_OPERANDS (GEMMCL_PLAN_C + 1)
@@ -61,6 +70,9 @@ typedef struct {
   guint row_outputs; /* of GemmclRowOutput */
   guint top_k;
   GstGemmclOutputMode output;
+  GstGemmclOutputType output_type;
+  gdouble output_scale; /* D = stored number * output_scale + output_offset; 0: 1 */
+  gdouble output_offset;
   const gchar *tensor_id;   /* interned, like all strings here */
   const gchar *input_scale; /* see fold.h */
   const gchar *input_offset;

@@ -104,9 +104,6 @@ gsize gst_gemmcl_get_header_size (GstGemmcl *self);
  * header; 0 if they do not fit a gsize. */
 gsize gst_gemmcl_get_output_size (GstGemmcl *self, gsize m);
 
-/** gst_gemmcl_get_output_index: Returns: the index of D among the memories of an output. */
-guint gst_gemmcl_get_output_index (GstGemmcl *self);
-
 /** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output, from
  * prepare_output_buffer, of a run that has them. */
 GstMemory *gst_gemmcl_get_rows_memory (GstBuffer *output);

@@ -126,12 +126,13 @@ test_structure (void)
 {
   static const gchar *const same[] = {"10:1,3:4", "10,3:4", "10:1:1:1,3:4:1:1", "10.3:4",
                                       "10:1:0:0,3:4:0:0"};
+  static const GemmclType types[] = {GEMMCL_TYPE_U8, GEMMCL_TYPE_F16};
   GstGemmclTensors tensors, again;
   g_autoptr (GstCaps) caps = NULL;
   g_autoptr (GstStructure) fixed = NULL;
 
   g_assert_true (gst_gemmcl_tensors_parse (&tensors, "10:1,3:4", "float32,uint8", 2, NULL));
-  caps = gst_caps_new_full (gst_gemmcl_tensors_to_structure (&tensors), NULL);
+  caps = gst_caps_new_full (gst_gemmcl_tensors_to_structure (&tensors, 1, types, 2), NULL);
   for (guint i = 0; i < G_N_ELEMENTS (same); i++) {
     g_autoptr (GstCaps) wanted =
         gst_caps_new_simple ("other/tensors", "format", G_TYPE_STRING, "static", "dimensions",
@@ -144,6 +145,8 @@ test_structure (void)
   g_assert_cmpstr (gst_structure_get_string (fixed, "dimensions"), ==, "10:1,3:4");
   g_assert_true (gst_gemmcl_tensors_from_structure (&again, fixed, NULL));
   g_assert_cmpuint (again.n, ==, 2);
+  g_assert_cmpint (again.tensor[0].type, ==, GEMMCL_TYPE_F32);
+  g_assert_cmpint (again.tensor[1].type, ==, GEMMCL_TYPE_U8);
 }
 
 static void
