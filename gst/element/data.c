@@ -105,10 +105,31 @@ gst_gemmcl_adapt_plan (GstGemmcl *self, GstBuffer *buffer, GError **error)
                                error);
 }
 
-/* Maps A in OpenCL memory or on the host. Memory of the same context may come with any caps, since
+/* A header is read several times. If another element still writes the buffer, one reading may differ
+ * from another, and from the size of the output. */
+static gboolean
+expect_size (GstMemory *memory, gsize size, GError **error)
+{
+  return gst_memory_get_sizes (memory, NULL, NULL) == size ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "The header of a flexible tensor changed while it was read; expected a "
+                          "buffer that no element writes any more.");
+}
+
+gboolean
+gst_gemmcl_check_output (GstGemmcl *self, GstBuffer *output, gsize m, GError **error)
+{
+  const guint index = gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings);
+
+  return !gst_gemmcl_format_is_flexible (&self->stream.input) ||
+         expect_size (gst_buffer_peek_memory (output, index), gst_gemmcl_get_output_size (self, m),
+                      error);
+}
+
+/* Maps A, of @m rows, in OpenCL memory or on the host. Memory of the same context may come with any caps, since
  * other elements pass it on. */
 static gboolean
-map_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
+map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mapping, GemmclData *data,
            GError **error)
 {
   const GstGemmclFormat *input = &self->stream.input;
@@ -132,6 +153,10 @@ map_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, Gemmcl
                                             buffer, error);
     if (!memory)
       return FALSE;
+    if (offset > 0 && !expect_size (memory, offset + m * self->slot.problem.gemm.k * size, error)) {
+      gst_memory_unref (memory);
+      return FALSE;
+    }
   }
   return gst_gemmcl_mapping_open_memory (mapping, self->device.context, memory, offset,
                                          GST_MAP_READ, size, data, error);
@@ -188,7 +213,7 @@ open_dmabuf (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, Gemm
     return open_surface (self, buffer, data, run, error);
   return gst_gemmcl_dmabuf_open (&self->device, &self->slot.problem.a_image,
                                  &self->stream.input.video, buffer, data, run) ||
-         map_input (self, buffer, mapping, data, error);
+         map_input (self, buffer, run->m, mapping, data, error);
 }
 
 gboolean
@@ -202,7 +227,7 @@ gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *map
   case GST_GEMMCL_MEMORY_DMABUF:
     return open_dmabuf (self, buffer, mapping, data, run, error);
   default:
-    return map_input (self, buffer, mapping, data, error);
+    return map_input (self, buffer, run->m, mapping, data, error);
   }
 }
 

@@ -241,7 +241,8 @@ open_outputs (GstGemmcl *self, GemmclRun *run, GstBuffer *const *outputs, GError
   const guint n = run->batch;
 
   for (guint i = 0; i < n; i++)
-    if (!gst_gemmcl_map_output (self, &mappings[i], outputs[i], GST_MAP_WRITE, &d[i], error) ||
+    if (!gst_gemmcl_check_output (self, outputs[i], run->m, error) ||
+        !gst_gemmcl_map_output (self, &mappings[i], outputs[i], GST_MAP_WRITE, &d[i], error) ||
         (run->rows && !map_rows (self, &mappings[n + i], outputs[i], &d[n + i], error)))
       return FALSE;
   return TRUE;

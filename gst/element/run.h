@@ -82,6 +82,10 @@ gboolean gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMap
 gboolean gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
                                 GstMapFlags access, GemmclData *data, GError **error);
 
+/** gst_gemmcl_check_output: Returns: %TRUE if D in @output, prepared for flexible tensors, has @m
+ * rows. */
+gboolean gst_gemmcl_check_output (GstGemmcl *self, GstBuffer *output, gsize m, GError **error);
+
 /** gst_gemmcl_get_m: Returns: the rows of A and D for @buffer, an input; 0 after an error. */
 gsize gst_gemmcl_get_m (GstGemmcl *self, GstBuffer *buffer, GError **error);
 
