@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/flexible.h"
 
+#include <string.h>
+
 #include "memory/error.h"
 
 /* The words of a header. */
@@ -137,20 +139,27 @@ locate_static (const GstGemmclTensors *tensors, guint index, GstBuffer *buffer,
                           end);
 }
 
-/* Reads the header of tensor @index at @start of @buffer. @room: the bytes from there on; the
- * tensor has all of them if @whole */
+/* Reads the header of tensor @index at @start of @memory. @whole: the tensor has all of the memory */
 static gboolean
-read_header (GstBuffer *buffer, guint index, gsize start, gsize room, gboolean whole,
-             GstGemmclPlace *place, GError **error)
+read_header (GstMemory *memory, guint index, gsize start, gboolean whole, GstGemmclPlace *place,
+             GError **error)
 {
+  const gsize room = memory ? gst_memory_get_sizes (memory, NULL, NULL) - start : 0;
   GstGemmclHeader header;
+  GstMapInfo map;
 
-  if (room < sizeof (header) ||
-      gst_buffer_extract (buffer, start, &header, sizeof (header)) != sizeof (header))
+  if (room < sizeof (header))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "Flexible tensor %u of a buffer has %zu bytes that can be read; "
-                            "expected a header of %zu bytes and elements.",
+                            "Flexible tensor %u of a buffer has %zu bytes; expected a header of "
+                            "%zu bytes and elements.",
                             index, room, sizeof (header));
+  if (!gst_memory_map (memory, &map, GST_MAP_READ))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_IO,
+                            "The memory of flexible tensor %u of a buffer cannot be mapped; "
+                            "expected system memory.",
+                            index);
+  memcpy (&header, map.data + start, sizeof (header));
+  gst_memory_unmap (memory, &map);
   if (!gst_gemmcl_header_parse (&header, &place->tensor, error))
     return FALSE;
   place->start = start;
@@ -176,6 +185,7 @@ locate_flexible (const GstGemmclTensors *tensors, guint index, GstBuffer *buffer
 
   for (gsize at = 0; n == 0 || at < end; at += each.size, n++) {
     const gboolean own = n_memories > 1;
+    GstMemory *memory = n_memories > 0 ? gst_buffer_peek_memory (buffer, own ? n : 0) : NULL;
 
     if (n == GST_GEMMCL_MAX_TENSORS) {
       gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
@@ -183,8 +193,7 @@ locate_flexible (const GstGemmclTensors *tensors, guint index, GstBuffer *buffer
                        GST_GEMMCL_MAX_TENSORS, GST_GEMMCL_MAX_TENSORS);
       return 0;
     }
-    if (!read_header (buffer, n, at, own ? get_memory_size (buffer, n) : end - at, own, &each,
-                      error))
+    if (!read_header (memory, n, own ? 0 : at, own, &each, error))
       return 0;
     if (n == index && place)
       *place = each;

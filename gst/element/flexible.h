@@ -24,11 +24,11 @@ gboolean gst_gemmcl_header_parse (const GstGemmclHeader *self, GstGemmclTensor *
 /** gst_gemmcl_header_init: Makes the header of an @m x @n matrix of @type. */
 void gst_gemmcl_header_init (GstGemmclHeader *self, GemmclType type, gsize m, gsize n);
 
-/** GstGemmclPlace: A tensor in a buffer. @start and @size, in bytes, are with its header. */
+/** GstGemmclPlace: A tensor in a buffer. */
 typedef struct {
   GstGemmclTensor tensor;
-  gsize start;
-  gsize size;
+  gsize start; /* bytes before it in a memory of all tensors */
+  gsize size;  /* its bytes, with its header */
 } GstGemmclPlace;
 
 /**

@@ -320,10 +320,11 @@ test_buffers_refused (void)
     guint n_tensors, n_memories;
     const gchar *words;
   } cases[] = {
-      {FLEXIBLE, "", 40, 1, 1, "40 bytes|header of 128 bytes"},
+      {FLEXIBLE, "", 40, 1, 1, "tensor 0|40 bytes|header of 128 bytes"},
       {FLEXIBLE, "", BYTES, 1, 1, "0 bytes behind its header|expected 24"},
       {FLEXIBLE, "", BYTES + 23, 1, 1, "23 bytes behind its header|expected 24"},
       {FLEXIBLE, "", 2 * BYTES, 2, 1, "104 bytes|header of 128 bytes"},
+      {FLEXIBLE, "", 0, 3, 2, "tensor 0|176 bytes behind its header|expected 24"},
       {FLEXIBLE, "tensor-index=2", 0, 2, 1, "tensor-index is 2|2 flexible tensors|0 to 1"},
       {FLEXIBLE, "tensor-index=1", 0, 1, 1, "tensor-index is 1|1 flexible tensor.|0 to 0"},
       {FLEXIBLE_OF ("3"), "", 0, 2, 2, "2 flexible tensors|expected 3"},
@@ -338,18 +339,17 @@ test_buffers_refused (void)
         stream_start (cases[i].caps, "gemmcl weight=" WEIGHT " %s", cases[i].settings);
     GstBuffer *buffer = gst_buffer_new ();
     gdouble a[64 * K];
+    gint n;
 
     g_test_message ("%s", cases[i].words);
     for (guint j = 0; j < cases[i].n_tensors; j++) {
       g_autoptr (GstBuffer) tensor = make_tensor (FLOAT32, 2, i, a);
 
-      if (cases[i].n_memories == 1)
-        buffer = gst_buffer_append (buffer, g_steal_pointer (&tensor));
-      else
-        gst_buffer_append_memory (buffer, gst_buffer_get_memory (tensor, 0));
+      gst_buffer_append_memory (buffer, gst_buffer_get_memory (tensor, 0));
     }
-    if (cases[i].n_memories == 1)
-      gst_buffer_replace_all_memory (buffer, gst_buffer_get_all_memory (buffer));
+    /* The first memory has the tensors that the others do not have. */
+    n = (gint)(gst_buffer_n_memory (buffer) - cases[i].n_memories + 1);
+    gst_buffer_replace_memory_range (buffer, 0, n, gst_buffer_get_memory_range (buffer, 0, n));
     if (cases[i].size > 0)
       gst_buffer_resize (buffer, 0, (gssize)cases[i].size);
     g_assert_cmpint (gst_harness_push (stream->harness, buffer), ==, GST_FLOW_ERROR);

@@ -315,7 +315,7 @@ test_several_tensors (void)
     GstBuffer *input = gst_buffer_new ();
 
     gst_buffer_append_memory (input, gst_memory_ref (other));
-    gst_buffer_append (input, buffer_new (numbers, sizeof numbers));
+    input = gst_buffer_append (input, buffer_new (numbers, sizeof numbers));
     output = stream_run (stream, input);
     g_assert_cmpuint (gst_buffer_n_memory (output), ==, n_memories);
     g_assert_true (gst_buffer_peek_memory (output, 0) == other);
