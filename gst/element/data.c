@@ -105,8 +105,8 @@ gst_gemmcl_adapt_plan (GstGemmcl *self, GstBuffer *buffer, GError **error)
                                error);
 }
 
-/* A header is read several times. If another element still writes the buffer, one reading may differ
- * from another, and from the size of the output. */
+/* A header is read several times. If another element still writes the buffer, one reading may
+ * differ from another, and from the size of the output. */
 static gboolean
 expect_size (GstMemory *memory, gsize size, GError **error)
 {
@@ -126,8 +126,8 @@ gst_gemmcl_check_output (GstGemmcl *self, GstBuffer *output, gsize m, GError **e
                       error);
 }
 
-/* Maps A, of @m rows, in OpenCL memory or on the host. Memory of the same context may come with any caps, since
- * other elements pass it on. */
+/* Maps A, of @m rows, in OpenCL memory or on the host. Memory of the same context may come with any
+ * caps, since other elements pass it on. */
 static gboolean
 map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mapping, GemmclData *data,
            GError **error)

@@ -139,7 +139,8 @@ locate_static (const GstGemmclTensors *tensors, guint index, GstBuffer *buffer,
                           end);
 }
 
-/* Reads the header of tensor @index at @start of @memory. @whole: the tensor has all of the memory */
+/* Reads the header of tensor @index at @start of @memory. @whole: the tensor has all of the memory
+ * */
 static gboolean
 read_header (GstMemory *memory, guint index, gsize start, gboolean whole, GstGemmclPlace *place,
              GError **error)
