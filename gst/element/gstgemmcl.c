@@ -186,9 +186,14 @@ replan (GstGemmcl *self)
   g_autoptr (GError) error = NULL;
 
   if (!self->slot.is_due ||
-      (!self->slot.plan && gst_gemmcl_format_is_flexible (&self->stream.input)) ||
-      gst_gemmcl_make_plan (self, self->slot.plan ? self->slot.problem.gemm.m : 0, &error))
+      (!self->slot.plan && gst_gemmcl_format_is_flexible (&self->stream.input)))
     return GST_FLOW_OK;
+  if (gst_gemmcl_make_plan (self, self->slot.plan ? self->slot.problem.gemm.m : 0, &error)) {
+    /* The pool was made for another N. */
+    if (gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m) > self->stream.pool_size)
+      gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+    return GST_FLOW_OK;
+  }
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   return GST_FLOW_ERROR;
 }

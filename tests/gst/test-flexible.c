@@ -234,6 +234,28 @@ test_previous (void)
   }
 }
 
+/* Another N changes no caps. */
+static void
+test_other_n (void)
+{
+  static const gdouble weights[][4 * K] = {
+      {1, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6}, {1, 0, 0, 2, 3, 0}};
+  static const guint n[] = {1, 4, 2};
+  g_autoptr (Stream) stream = stream_start (FLEXIBLE, "gemmcl weight=[[0],[0],[0]]");
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (n); i++) {
+    g_autofree gchar *text = literal (weights[i / 2], K, n[i / 2]);
+    g_autoptr (GstBuffer) output = NULL;
+    gdouble a[64 * K], d[64 * 4];
+
+    g_object_set (stream->element, "weight", text, NULL);
+    output = stream_run (stream, make_tensor (FLOAT32, 6, i, a));
+    reference_gemm (6, n[i / 2], K, a, weights[i / 2], d);
+    check_tensor (output, 0, 6, n[i / 2], d);
+  }
+  stream_assert_quiet (stream);
+}
+
 /* Of several tensors one is multiplied, whether each has its memory or all have one. */
 static void
 test_several (gconstpointer in_one)
@@ -428,6 +450,7 @@ main (int argc, char **argv)
       "! capsfilter caps=other/tensors(memory:OpenCL) ! gemmcl name=a weight=[[1,0],[0,1]]",
       test_changes);
   stream_add_test ("/flexible/previous", test_previous);
+  stream_add_test ("/flexible/other-n", test_other_n);
   stream_add_data_test ("/flexible/several", NULL, test_several);
   stream_add_data_test ("/flexible/several-in-one", "in one", test_several);
   stream_add_test ("/flexible/static-in-one", test_static_in_one);
