@@ -329,8 +329,9 @@ get_hint (const GstGemmclFormat *input)
            "weight of another N, or an element downstream that takes this output, such as "
            "audioconvert.";
   default:
-    return "The output of tensors is tensors. Use a weight of another N, or an element downstream "
-           "that takes this output.";
+    return "The output of tensors is tensors, static for static ones unless output=flexible. Use a "
+           "weight of another N, another output or output-type, or an element downstream that "
+           "takes this output.";
   }
 }
 
