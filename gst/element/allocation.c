@@ -52,7 +52,8 @@ get_input_size (const GstGemmclFormat *format)
 
   if (format->medium == GST_GEMMCL_MEDIUM_VIDEO)
     size = GST_VIDEO_INFO_SIZE (&format->video);
-  else if (format->medium == GST_GEMMCL_MEDIUM_TENSORS && format->tensors.n == 1)
+  else if (format->medium == GST_GEMMCL_MEDIUM_TENSORS && !format->tensors.flexible &&
+           format->tensors.n == 1)
     size = gst_gemmcl_tensor_get_size (&format->tensors.tensor[0]);
   return size <= G_MAXUINT ? size : 0;
 }
@@ -237,7 +238,8 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   g_autoptr (GstBufferPool) peer = NULL;
   g_autoptr (GstCaps) tensors = gst_caps_new_empty_simple (GST_GEMMCL_TENSORS_MEDIA);
   g_autoptr (GError) error = NULL;
-  const gsize size = gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m);
+  const gsize size =
+      self->slot.plan ? gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m) : 0;
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation (query, &caps, NULL);

@@ -18,6 +18,8 @@
   GST_GEMMCL_AUDIO_MEDIA ", format = (string) { F32LE, F64LE, S16LE, S32LE }, "                    \
                          "rate = " GST_AUDIO_RATE_RANGE ", channels = " GST_AUDIO_CHANNELS_RANGE   \
                          ", layout = (string) interleaved"
+#define FLEXIBLE_CAPS                                                                              \
+  GST_GEMMCL_TENSORS_MEDIA ", format = (string) flexible, framerate = " GST_VIDEO_FPS_RANGE
 #define TENSORS_CAPS                                                                               \
   GST_GEMMCL_TENSORS_MEDIA ", format = (string) static, "                                          \
                            "num_tensors = (int) [ 1, " G_STRINGIFY (                               \
@@ -28,8 +30,9 @@ GstCaps *
 gst_gemmcl_caps_new_template (GstPadDirection direction)
 {
   g_autoptr (GstCaps) caps = gst_caps_from_string (
-      direction == GST_PAD_SINK ? VIDEO_CAPS (SINK_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS
-                                : VIDEO_CAPS (SRC_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS);
+      direction == GST_PAD_SINK
+          ? VIDEO_CAPS (SINK_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS "; " FLEXIBLE_CAPS
+          : VIDEO_CAPS (SRC_FORMATS) "; " AUDIO_CAPS "; " TENSORS_CAPS "; " FLEXIBLE_CAPS);
 
   return gst_gemmcl_caps_spread (caps, direction);
 }
@@ -81,8 +84,10 @@ allows_number (const GstStructure *structure, const gchar *field, gsize number)
 static gboolean
 allows_pixel_mode (const GstGemmclSettings *settings)
 {
-  return settings->row_outputs == 0 && settings->output != GST_GEMMCL_OUTPUT_TENSORS &&
+  return settings->row_outputs == 0 && !gst_gemmcl_output_is_tensors (settings->output) &&
          !(settings->normalize & GEMMCL_NORMALIZE_D) &&
+         settings->output_type == GST_GEMMCL_OUTPUT_TYPE_AUTO &&
+         !gst_gemmcl_output_is_scaled (settings) &&
          (settings->feature_mode == GST_GEMMCL_FEATURE_MODE_AUTO ||
           settings->feature_mode == GST_GEMMCL_FEATURE_MODE_PIXEL);
 }
@@ -139,14 +144,14 @@ copy_framerate (GstStructure *to, const GstStructure *from)
     gst_structure_set_value (to, "framerate", framerate);
 }
 
-/* Appends tensors of any shape. Their number is that of the input plus @more, if the caps of the
- * input fix it. */
+/* Appends tensors of any shape in @format. Their number is that of the other pad plus @more, if its
+ * caps fix it. */
 static void
-append_any_tensors (GstCaps *result, const GstStructure *from, gint more)
+append_any_tensors (GstCaps *result, const GstStructure *from, const gchar *format, gint more)
 {
   const GValue *num_tensors = gst_structure_get_value (from, "num_tensors");
   GstStructure *structure =
-      gst_structure_new (GST_GEMMCL_TENSORS_MEDIA, "format", G_TYPE_STRING, "static", NULL);
+      gst_structure_new (GST_GEMMCL_TENSORS_MEDIA, "format", G_TYPE_STRING, format, NULL);
   gint n = 1;
 
   if (!gst_structure_has_name (from, GST_GEMMCL_TENSORS_MEDIA) ||
@@ -199,6 +204,13 @@ is_meta (const GstGemmclSettings *settings)
   return settings->output == GST_GEMMCL_OUTPUT_META;
 }
 
+/* TRUE if results of other inputs than flexible tensors leave as flexible tensors. */
+static gboolean
+makes_flexible (const Transform *self)
+{
+  return self->settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
+}
+
 static guint
 count_row_outputs (const GstGemmclSettings *settings)
 {
@@ -213,22 +225,28 @@ append_result (const Transform *self, const GstGemmclFormat *input, const GstGem
                const GstGemmclTensor *d)
 {
   const guint n_rows = count_row_outputs (self->settings);
+  GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
+  const guint n_types = gst_gemmcl_output_list_types (self->settings, types);
   GstGemmclTensors tensors = {.n = 1};
   guint index = 0;
   GstStructure *structure;
 
   if (input->medium == GST_GEMMCL_MEDIUM_TENSORS && !input->is_meta) {
+    /* Tensors that pass through would need headers. */
+    if (makes_flexible (self) && !input->tensors.flexible && input->tensors.n > 1)
+      return;
     tensors = input->tensors;
     index = self->settings->tensor_index;
   }
   tensors.tensor[index] = *d;
-  if (n_rows > 0)
+  if (n_rows > 0 && tensors.n > 0)
     tensors.tensor[tensors.n++] = (GstGemmclTensor){
         .type = GEMMCL_TYPE_F32,
         .rank = 2,
         .dims = {n_rows, shape->m},
     };
-  structure = gst_gemmcl_tensors_to_structure (&tensors);
+  tensors.flexible |= makes_flexible (self);
+  structure = gst_gemmcl_tensors_to_structure (&tensors, index, types, n_types);
   copy_framerate (structure, self->from);
   gst_caps_append_structure (self->result, structure);
 }
@@ -274,6 +292,8 @@ transform_input (const Transform *self)
   GstGemmclFormat format;
   GstGemmclShape shape;
   gboolean fits = TRUE, known = get_shape (self, &format, &shape, &fits);
+  const gboolean is_tensors =
+      !self->carried && gst_structure_has_name (self->from, GST_GEMMCL_TENSORS_MEDIA);
   const gint more = self->settings->row_outputs != 0;
   gboolean keep = allows_pixel_mode (self->settings) &&
                   (!known || shape.image.features == GEMMCL_FEATURE_PIXEL);
@@ -286,7 +306,7 @@ transform_input (const Transform *self)
     return;
   }
   if (!self->carried && gst_structure_has_name (self->from, GST_GEMMCL_AUDIO_MEDIA)) {
-    if (self->settings->output != GST_GEMMCL_OUTPUT_TENSORS)
+    if (!gst_gemmcl_output_is_tensors (self->settings->output))
       append_audio (self->result, self->from, self->n);
     return;
   }
@@ -298,8 +318,11 @@ transform_input (const Transform *self)
   }
   if (known)
     append_known_tensors (self, &format, &shape);
-  else
-    append_any_tensors (self->result, self->from, more);
+  else if (!is_tensors || allows_format (self->from, "static"))
+    append_any_tensors (self->result, self->from, makes_flexible (self) ? "flexible" : "static",
+                        more);
+  if (!known && is_tensors && allows_format (self->from, "flexible"))
+    append_any_tensors (self->result, self->from, "flexible", more);
 }
 
 static gboolean
@@ -318,18 +341,22 @@ allows_video_of_n (const Transform *self)
 static void
 transform_output (const Transform *self)
 {
+  const gchar *format = makes_flexible (self) ? "flexible" : "static";
   const gint more = self->settings->row_outputs != 0;
 
   if (gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
     if (allows_pixel_mode (self->settings) && allows_video_of_n (self))
       append_video_input (self, TRUE);
   } else if (gst_structure_has_name (self->from, GST_GEMMCL_AUDIO_MEDIA)) {
-    if (self->settings->output != GST_GEMMCL_OUTPUT_TENSORS &&
+    if (!gst_gemmcl_output_is_tensors (self->settings->output) &&
         allows_number (self->from, "channels", self->n))
       append_audio (self->result, self->from, self->k);
   } else {
-    append_any_tensors (self->result, self->from, -more);
-    if (self->settings->output != GST_GEMMCL_OUTPUT_MEDIA &&
+    if (allows_format (self->from, format))
+      append_any_tensors (self->result, self->from, "static", -more);
+    if (allows_format (self->from, "flexible"))
+      append_any_tensors (self->result, self->from, "flexible", -more);
+    if (self->settings->output != GST_GEMMCL_OUTPUT_MEDIA && allows_format (self->from, format) &&
         allows_number (self->from, "num_tensors", 1 + more)) {
       g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
       Transform transform = *self;
@@ -359,8 +386,10 @@ transform_meta_input (const GstCaps *caps, const Transform *terms)
 {
   const GstGemmclSettings *settings = terms->settings;
   g_autofree gchar *rows_id = gst_gemmcl_get_rows_id (settings->tensor_id);
+  GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
   GstCaps *result = gst_caps_new_empty ();
 
+  gst_gemmcl_output_list_types (settings, types);
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     g_autoptr (GstStructure) structure = gst_structure_copy (gst_caps_get_structure (caps, i));
     Transform transform = *terms;
@@ -375,9 +404,10 @@ transform_meta_input (const GstCaps *caps, const Transform *terms)
     if (get_shape (&transform, &format, &shape, &fits) && fits) {
       const gsize m = format.varies ? 0 : shape.m;
 
-      gst_gemmcl_tensors_field_add (structure, settings->tensor_id, m, terms->n);
+      gst_gemmcl_tensors_field_add (structure, settings->tensor_id, types[0], m, terms->n);
       if (settings->row_outputs != 0)
-        gst_gemmcl_tensors_field_add (structure, rows_id, m, count_row_outputs (settings));
+        gst_gemmcl_tensors_field_add (structure, rows_id, GEMMCL_TYPE_F32, m,
+                                      count_row_outputs (settings));
     }
     gst_caps_append_structure_full (result, g_steal_pointer (&structure),
                                     gst_caps_features_copy (gst_caps_get_features (caps, i)));
@@ -401,7 +431,8 @@ transform_meta_output (const GstCaps *caps, const Transform *terms)
   transform.from = video;
   append_video_input (&transform, FALSE);
   append_audio (inputs, audio, terms->k);
-  append_any_tensors (inputs, tensors, 0);
+  append_any_tensors (inputs, tensors, "static", 0);
+  append_any_tensors (inputs, tensors, "flexible", 0);
   all = terms->carried ? gst_gemmcl_carriers_new_caps ()
                        : gst_gemmcl_caps_spread (inputs, GST_PAD_SINK);
   return gst_caps_intersect_full (all, plain, GST_CAPS_INTERSECT_FIRST);

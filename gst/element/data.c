@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/gstgemmcl.h"
 
+#include "element/flexible.h"
 #include "memory/foreign.h"
 
 /* @offset: (out): the first byte of the samples. @samples: (out): their number. */
@@ -28,48 +29,62 @@ get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *
   return TRUE;
 }
 
+/* Reads the header of the tensor of A, for flexible tensors. */
+static gboolean
+read_flexible (GstGemmcl *self, GstBuffer *buffer, GemmclType *type, gsize *m, GError **error)
+{
+  const guint index = self->stream.settings.tensor_index;
+  GstGemmclPlace place;
+  gsize k, weight_k, n;
+
+  if (gst_gemmcl_tensors_locate (&self->stream.input.tensors, index, buffer, &place, error) == 0)
+    return FALSE;
+  gst_gemmcl_weight_get_shape (&self->stream.settings, self->operands.current.weight, &weight_k,
+                               &n);
+  gst_gemmcl_tensor_get_shape (&place.tensor, m, &k);
+  *type = place.tensor.type;
+  if (k != weight_k)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "Tensor %u of a buffer has rows of %zu, by its header, and needs a "
+                            "weight with K = %zu, but the weight has K = %zu. Use another weight "
+                            "(transpose-weight=true if K is its columns) or another tensor-index.",
+                            index, k, k, weight_k);
+  if (*m > G_MAXINT32)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                            "Tensor %u of a buffer has %zu rows, by its header; expected at most "
+                            "%d.",
+                            index, *m, G_MAXINT32);
+  return TRUE;
+}
+
 gsize
 gst_gemmcl_get_m (GstGemmcl *self, GstBuffer *buffer, GError **error)
 {
   const GstGemmclFormat *input = &self->stream.input;
   gsize offset, m, k;
+  GemmclType type;
 
-  if (input->is_meta)
-    gst_gemmcl_tensor_get_shape (&input->tensors.tensor[0], &m, &k);
-  else if (input->medium != GST_GEMMCL_MEDIUM_AUDIO)
-    m = self->slot.problem.gemm.m;
-  else if (!get_samples (&input->audio, buffer, &offset, &m, error))
-    m = 0;
+  if (input->medium == GST_GEMMCL_MEDIUM_AUDIO)
+    return get_samples (&input->audio, buffer, &offset, &m, error) ? m : 0;
+  if (gst_gemmcl_format_is_flexible (input))
+    return read_flexible (self, buffer, &type, &m, error) ? m : 0;
+  if (!input->is_meta)
+    return self->slot.problem.gemm.m;
+  gst_gemmcl_tensor_get_shape (&input->tensors.tensor[0], &m, &k);
   return m;
 }
 
-GstMemory *
-gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index, GstBuffer *buffer,
-                              GError **error)
+gboolean
+gst_gemmcl_have_same_shape (GstGemmcl *self, GstBuffer *first, GstBuffer *second)
 {
-  gsize expected = gst_gemmcl_tensor_get_size (&tensors->tensor[index]);
-  GstMemory *memory;
-  gsize found;
+  GemmclType types[2];
+  gsize m[2];
 
-  if (tensors->n > 1 && gst_buffer_n_memory (buffer) != tensors->n) {
-    gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                     "A buffer has %u memories; expected one for each of the %u tensors of the "
-                     "caps.",
-                     gst_buffer_n_memory (buffer), tensors->n);
-    return NULL;
-  }
-  memory =
-      tensors->n > 1 ? gst_buffer_get_memory (buffer, index) : gst_buffer_get_all_memory (buffer);
-  found = memory ? gst_memory_get_sizes (memory, NULL, NULL) : 0;
-  if (found == expected)
-    return memory;
-  g_clear_pointer (&memory, gst_memory_unref);
-  gst_gemmcl_fail (
-      error, GEMMCL_ERROR_FORMAT,
-      "Tensor %u of a buffer has %zu bytes; expected %zu, by the dimensions and types of the "
-      "caps.",
-      index, found, expected);
-  return NULL;
+  if (gst_gemmcl_format_is_flexible (&self->stream.input))
+    return read_flexible (self, first, &types[0], &m[0], NULL) &&
+           read_flexible (self, second, &types[1], &m[1], NULL) && m[0] == m[1] &&
+           types[0] == types[1];
+  return gst_gemmcl_get_m (self, first, NULL) == gst_gemmcl_get_m (self, second, NULL);
 }
 
 /* Returns: (transfer full) (nullable): the memory of A, a tensor. */
@@ -81,19 +96,63 @@ get_tensor (GstGemmcl *self, GstBuffer *buffer, GError **error)
   GstMemory *memory = NULL;
 
   if (!input->is_meta)
-    return gst_gemmcl_get_tensor_memory (&input->tensors, self->stream.settings.tensor_index,
-                                         buffer, error);
+    return gst_gemmcl_tensors_get_memory (&input->tensors, self->stream.settings.tensor_index,
+                                          buffer, error);
   gst_gemmcl_meta_find (&self->stream.settings, buffer, &tensor, &memory, error);
   return memory;
 }
 
-/* Maps A in OpenCL memory or on the host. Memory of the same context may come with any caps, since
- * other elements pass it on. */
+gboolean
+gst_gemmcl_adapt_plan (GstGemmcl *self, GstBuffer *buffer, GError **error)
+{
+  GstGemmclTensor *tensor = &self->stream.input.tensors.tensor[self->stream.settings.tensor_index];
+  GemmclType type;
+  gsize m;
+
+  if (!gst_gemmcl_format_is_flexible (&self->stream.input))
+    return TRUE;
+  if (!read_flexible (self, buffer, &type, &m, error))
+    return FALSE;
+  if (self->slot.plan && type == self->slot.problem.gemm.a_type)
+    return gst_gemmcl_make_room (self, m, error);
+  g_mutex_lock (&self->lock);
+  tensor->type = type;
+  g_mutex_unlock (&self->lock);
+  /* The pool must suit the new plan. */
+  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  return gst_gemmcl_make_plan (self, self->slot.plan ? MAX (m, self->slot.problem.gemm.m) : m,
+                               error);
+}
+
+/* A header is read several times. If another element still writes the buffer, one reading may
+ * differ from another, and from the size of the output. */
 static gboolean
-map_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
+expect_size (GstMemory *memory, gsize size, GError **error)
+{
+  return gst_memory_get_sizes (memory, NULL, NULL) == size ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "The header of a flexible tensor changed while it was read; expected a "
+                          "buffer that no element writes any more.");
+}
+
+gboolean
+gst_gemmcl_check_output (GstGemmcl *self, GstBuffer *output, gsize m, GError **error)
+{
+  const guint index = gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings);
+
+  return !gst_gemmcl_format_is_flexible (&self->stream.input) ||
+         expect_size (gst_buffer_peek_memory (output, index), gst_gemmcl_get_output_size (self, m),
+                      error);
+}
+
+/* Maps A, of @m rows, in OpenCL memory or on the host. Memory of the same context may come with any
+ * caps, since other elements pass it on. */
+static gboolean
+map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mapping, GemmclData *data,
            GError **error)
 {
   const GstGemmclFormat *input = &self->stream.input;
+  const gsize size = gemmcl_type_get_size (self->slot.problem.gemm.a_type);
   gsize offset = 0, samples;
   GstMemory *memory;
 
@@ -108,13 +167,17 @@ map_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, Gemmcl
     memory = gst_buffer_get_all_memory (buffer);
     break;
   default:
+    offset = input->tensors.flexible ? GST_GEMMCL_HEADER_SIZE : 0;
     memory = get_tensor (self, buffer, error);
     if (!memory)
       return FALSE;
+    if (offset > 0 && !expect_size (memory, offset + m * self->slot.problem.gemm.k * size, error)) {
+      gst_memory_unref (memory);
+      return FALSE;
+    }
   }
-  return gst_gemmcl_mapping_open_memory (
-      mapping, self->device.context, memory, offset, GST_MAP_READ,
-      gemmcl_type_get_size (self->slot.problem.gemm.a_type), data, error);
+  return gst_gemmcl_mapping_open_memory (mapping, self->device.context, memory, offset,
+                                         GST_MAP_READ, size, data, error);
 }
 
 /* Fails if @buffer is not a VA surface, which its caps promise. */
@@ -168,7 +231,7 @@ open_dmabuf (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, Gemm
     return open_surface (self, buffer, data, run, error);
   return gst_gemmcl_dmabuf_open (&self->device, &self->slot.problem.a_image,
                                  &self->stream.input.video, buffer, data, run) ||
-         map_input (self, buffer, mapping, data, error);
+         map_input (self, buffer, run->m, mapping, data, error);
 }
 
 gboolean
@@ -182,7 +245,7 @@ gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *map
   case GST_GEMMCL_MEMORY_DMABUF:
     return open_dmabuf (self, buffer, mapping, data, run, error);
   default:
-    return map_input (self, buffer, mapping, data, error);
+    return map_input (self, buffer, run->m, mapping, data, error);
   }
 }
 
@@ -209,13 +272,10 @@ gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error)
   }
 }
 
-guint
-gst_gemmcl_get_output_index (GstGemmcl *self)
+gsize
+gst_gemmcl_get_header_size (GstGemmcl *self)
 {
-  return self->stream.input.medium == GST_GEMMCL_MEDIUM_TENSORS &&
-                 self->stream.settings.output != GST_GEMMCL_OUTPUT_META
-             ? gst_gemmcl_get_tensor_index (&self->stream.input, &self->stream.settings)
-             : 0;
+  return gst_gemmcl_format_is_flexible (&self->stream.output) ? GST_GEMMCL_HEADER_SIZE : 0;
 }
 
 gsize
@@ -228,7 +288,8 @@ gst_gemmcl_get_output_size (GstGemmcl *self, gsize m)
   if (gemm->d_image)
     return gemmcl_image_get_planes (gemm->d_image, planes);
   return g_size_checked_mul (&size, m, gemm->n) &&
-                 g_size_checked_mul (&size, size, gemmcl_type_get_size (gemm->d_type))
+                 g_size_checked_mul (&size, size, gemmcl_type_get_size (gemm->d_type)) &&
+                 g_size_checked_add (&size, size, gst_gemmcl_get_header_size (self))
              ? size
              : 0;
 }
@@ -244,8 +305,10 @@ gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *bu
                                           &self->stream.output.video, buffer, access, data, error);
   return gst_gemmcl_mapping_open_memory (
       mapping, self->device.context,
-      gst_buffer_get_memory (buffer, gst_gemmcl_get_output_index (self)), 0, access,
-      gemmcl_type_get_size (problem->gemm.d_type), data, error);
+      gst_buffer_get_memory (
+          buffer, gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings)),
+      gst_gemmcl_get_header_size (self), access, gemmcl_type_get_size (problem->gemm.d_type), data,
+      error);
 }
 
 gboolean

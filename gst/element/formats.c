@@ -13,6 +13,12 @@ static const gchar *const type_names[GEMMCL_N_TYPES] = {
     [GEMMCL_TYPE_I64] = "int64",   [GEMMCL_TYPE_U64] = "uint64",
 };
 
+const gchar *
+gst_gemmcl_type_get_caps_name (GemmclType type)
+{
+  return type_names[type];
+}
+
 static gboolean
 parse_type (GstGemmclTensor *tensor, const gchar *text, GError **error)
 {
@@ -55,14 +61,17 @@ parse_dims (GstGemmclTensor *tensor, const gchar *text, GError **error)
         error, GEMMCL_ERROR_FORMAT,
         "The dimensions \"%s\" of a tensor are %u; expected 1 to %d, as in 3:224:224.", text,
         tensor->rank, GST_GEMMCL_MAX_RANK);
+  while (tensor->rank > 1 && g_str_equal (g_strstrip (dims[tensor->rank - 1]), "0"))
+    tensor->rank--;
   for (guint i = 0; i < tensor->rank; i++) {
     guint64 value;
 
     if (!g_ascii_string_to_unsigned (g_strstrip (dims[i]), 10, 1, G_MAXINT32, &value, NULL))
       return gst_gemmcl_fail (
           error, GEMMCL_ERROR_FORMAT,
-          "The dimensions \"%s\" of a tensor contain \"%s\"; expected a number from 1 to %d.", text,
-          dims[i], G_MAXINT32);
+          "The dimensions \"%s\" of a tensor contain \"%s\"; expected a number from 1 to %d, or 0 "
+          "behind the last dimension.",
+          text, dims[i], G_MAXINT32);
     tensor->dims[i] = value;
   }
   return check_size (tensor, error);
@@ -116,11 +125,32 @@ gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions, co
                             "Dimensions \"%s\" (%u), types \"%s\" (%u) and num_tensors (%u) name "
                             "different numbers of tensors; expected the same number in each.",
                             dimensions, n_dims, types, n_names, num_tensors);
+  tensors->flexible = FALSE;
   tensors->n = n_dims;
   for (guint i = 0; i < n_dims; i++) {
     if (!parse_type (&tensors->tensor[i], g_strstrip (names[i]), error) ||
         !parse_dims (&tensors->tensor[i], g_strstrip (dims[i]), error))
       return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+gst_gemmcl_tensors_check_strings (const GstStructure *structure, GError **error)
+{
+  static const gchar *const fields[] = {"dimensions", "types"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (fields); i++) {
+    const GValue *value = gst_structure_get_value (structure, fields[i]);
+    g_autofree gchar *text = NULL;
+
+    if (!value || G_VALUE_HOLDS_STRING (value) || GST_VALUE_HOLDS_LIST (value))
+      continue;
+    text = gst_value_serialize (value);
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "The caps of tensors have %s=%s of type %s; expected a string. Write "
+                            "(string) before the value, as in dimensions=(string)3:4.",
+                            fields[i], text, G_VALUE_TYPE_NAME (value));
   }
   return TRUE;
 }
@@ -134,16 +164,23 @@ gst_gemmcl_tensors_from_structure (GstGemmclTensors *tensors, const GstStructure
   const gchar *types = gst_structure_get_string (structure, "types");
   gint num_tensors = 0;
 
+  gst_structure_get_int (structure, "num_tensors", &num_tensors);
+  if (g_strcmp0 (format, "flexible") == 0 && num_tensors <= GST_GEMMCL_MAX_TENSORS) {
+    *tensors = (GstGemmclTensors){.flexible = TRUE, .n = (guint)MAX (num_tensors, 0)};
+    return TRUE;
+  }
   if (g_strcmp0 (format, "static") != 0)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                            "The caps of tensors have format=%s; expected format=static.",
-                            format ? format : "(nothing)");
+                            "The caps of tensors have format=%s and num_tensors=%d; expected "
+                            "format=static or flexible, and %d tensors at most.",
+                            format ? format : "(nothing)", num_tensors, GST_GEMMCL_MAX_TENSORS);
+  if (!gst_gemmcl_tensors_check_strings (structure, error))
+    return FALSE;
   if (!dimensions || !types)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                             "The caps of tensors have no %s; expected a string, as in "
-                            "dimensions=3:4 and types=float32.",
+                            "dimensions=(string)3:4 and types=(string)float32.",
                             dimensions ? "types" : "dimensions");
-  gst_structure_get_int (structure, "num_tensors", &num_tensors);
   return gst_gemmcl_tensors_parse (tensors, dimensions, types, MAX (num_tensors, 0), error);
 }
 
@@ -188,15 +225,15 @@ append_dims (GString *text, const GstGemmclTensor *tensor, GstGemmclSpelling spe
 {
   guint rank = tensor->rank;
 
-  if (spelling != GST_GEMMCL_SPELLING_PLAIN) {
+  if (spelling == GST_GEMMCL_SPELLING_SHORT || spelling == GST_GEMMCL_SPELLING_RANK_4) {
     while (rank > 1 && tensor->dims[rank - 1] == 1)
       rank--;
   }
   for (guint i = 0; i < rank; i++)
     g_string_append_printf (text, "%s%u", i ? ":" : "", tensor->dims[i]);
-  if (spelling == GST_GEMMCL_SPELLING_RANK_4) {
+  if (spelling >= GST_GEMMCL_SPELLING_RANK_4) {
     for (guint i = rank; i < 4; i++)
-      g_string_append (text, ":1");
+      g_string_append (text, spelling == GST_GEMMCL_SPELLING_ZEROS ? ":0" : ":1");
   }
 }
 
@@ -228,21 +265,30 @@ gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar separator
 }
 
 GstStructure *
-gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors)
+gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors, guint index,
+                                 const GemmclType *types, guint n_types)
 {
-  GstStructure *structure =
-      gst_structure_new (GST_GEMMCL_TENSORS_MEDIA, "format", G_TYPE_STRING, "static", "num_tensors",
-                         G_TYPE_INT, tensors->n, NULL);
-  GValue dimensions = G_VALUE_INIT, types = G_VALUE_INIT;
+  GstStructure *structure = gst_structure_new (GST_GEMMCL_TENSORS_MEDIA, "format", G_TYPE_STRING,
+                                               tensors->flexible ? "flexible" : "static", NULL);
+  GValue dimensions = G_VALUE_INIT, names = G_VALUE_INIT;
+  GstGemmclTensors typed = *tensors;
 
+  if (tensors->n > 0)
+    gst_structure_set (structure, "num_tensors", G_TYPE_INT, (gint)tensors->n, NULL);
+  if (tensors->flexible)
+    return structure;
   for (const gchar *separator = SEPARATORS; *separator; separator++) {
     for (guint spelling = 0; spelling < GST_GEMMCL_N_SPELLINGS; spelling++)
       gst_gemmcl_values_add (&dimensions,
                              gst_gemmcl_tensors_print_dimensions (tensors, spelling, *separator));
-    gst_gemmcl_values_add (&types, gst_gemmcl_tensors_print_types (tensors, *separator));
+  }
+  for (guint i = 0; i < n_types; i++) {
+    typed.tensor[index].type = types[i];
+    for (const gchar *separator = SEPARATORS; *separator; separator++)
+      gst_gemmcl_values_add (&names, gst_gemmcl_tensors_print_types (&typed, *separator));
   }
   gst_structure_take_value (structure, "dimensions", &dimensions);
-  gst_structure_take_value (structure, "types", &types);
+  gst_structure_take_value (structure, "types", &names);
   return structure;
 }
 
@@ -253,6 +299,12 @@ read_video (GstGemmclFormat *format, const GstStructure *structure)
 
   return gst_caps_is_fixed (plain) && gst_video_info_from_caps (&format->video, plain) &&
          gst_gemmcl_image_init (&format->image, &format->video);
+}
+
+gboolean
+gst_gemmcl_format_is_flexible (const GstGemmclFormat *format)
+{
+  return format->medium == GST_GEMMCL_MEDIUM_TENSORS && format->tensors.flexible;
 }
 
 gboolean

@@ -17,7 +17,8 @@
 #define GST_GEMMCL_MAX_TENSORS 16
 
 /* The grammar of `other/tensors`: `dimensions=3:224:224,10` and `types=uint8,float32`. Dimensions
- * are written innermost first; tensors are separated by a comma or a full stop. */
+ * are written innermost first, and zeros behind them are no dimensions; tensors are separated by a
+ * comma or a full stop. */
 
 typedef struct {
   GemmclType type;
@@ -26,7 +27,9 @@ typedef struct {
 } GstGemmclTensor;
 
 typedef struct {
-  guint n; /* 1 to GST_GEMMCL_MAX_TENSORS */
+  /* The type and shape of each tensor are in the buffer; tensor has no valid values then. */
+  gboolean flexible;
+  guint n; /* 1 to GST_GEMMCL_MAX_TENSORS; 0 if flexible and not known */
   GstGemmclTensor tensor[GST_GEMMCL_MAX_TENSORS];
 } GstGemmclTensors;
 
@@ -36,9 +39,10 @@ typedef enum {
   GST_GEMMCL_SPELLING_PLAIN,  /* each dimension as it is */
   GST_GEMMCL_SPELLING_SHORT,  /* without ones at the end */
   GST_GEMMCL_SPELLING_RANK_4, /* with ones up to four, as older releases of NNStreamer write */
+  GST_GEMMCL_SPELLING_ZEROS,  /* with zeros up to four, which are no dimensions */
 } GstGemmclSpelling;
 
-#define GST_GEMMCL_N_SPELLINGS (GST_GEMMCL_SPELLING_RANK_4 + 1)
+#define GST_GEMMCL_N_SPELLINGS (GST_GEMMCL_SPELLING_ZEROS + 1)
 
 /**
  * gst_gemmcl_tensors_parse:
@@ -52,7 +56,12 @@ typedef enum {
 gboolean gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions,
                                    const gchar *types, guint num_tensors, GError **error);
 
-/** gst_gemmcl_tensors_from_structure: The same from a structure of static `other/tensors`. */
+/** gst_gemmcl_tensors_check_strings: Returns: %FALSE if dimensions or types of @structure are of
+ * another type than a string, as `dimensions=3:4` without `(string)` is; the message says so. */
+gboolean gst_gemmcl_tensors_check_strings (const GstStructure *structure, GError **error);
+
+/** gst_gemmcl_tensors_from_structure: The same from a structure of static or flexible
+ * `other/tensors`. */
 gboolean gst_gemmcl_tensors_from_structure (GstGemmclTensors *tensors,
                                             const GstStructure *structure, GError **error);
 
@@ -70,11 +79,18 @@ gchar *gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar se
 /**
  * gst_gemmcl_tensors_to_structure:
  *
+ * @index, @types: (array length=n_types): the types that tensor @index may have, the preferred one
+ *   first
+ *
  * Returns: (transfer full): caps for @tensors, without a framerate. Dimensions, and the types of
  *   several tensors, are lists of all equivalent spellings. The plain one is first, so that
- *   fixation chooses it if downstream accepts any.
+ *   fixation chooses it if downstream accepts any. Flexible tensors have neither.
  */
-GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors);
+GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors, guint index,
+                                               const GemmclType *types, guint n_types);
+
+/** gst_gemmcl_type_get_caps_name: Returns: the name of @type in caps, such as "float32"; static. */
+const gchar *gst_gemmcl_type_get_caps_name (GemmclType type);
 
 /** gst_gemmcl_tensor_init: @type: the name of the type; %NULL is none. @dims: (array length=rank):
  * outermost first. Nothing is trusted. Returns: %FALSE with #GEMMCL_ERROR_FORMAT or
@@ -109,6 +125,9 @@ typedef struct {
   gboolean is_meta; /* A is the only one of tensors, in the metadata of buffers */
   gboolean varies;  /* caps do not announce that tensor, so another buffer may have another M */
 } GstGemmclFormat;
+
+/** gst_gemmcl_format_is_flexible: Returns: %TRUE for flexible tensors. */
+gboolean gst_gemmcl_format_is_flexible (const GstGemmclFormat *format);
 
 /** gst_gemmcl_format_from_caps: Reads @caps, which must be fixed. Returns: %FALSE with
  * #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE; @format is undefined then. */

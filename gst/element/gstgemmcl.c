@@ -233,13 +233,14 @@ replan (GstGemmcl *self)
 {
   g_autoptr (GError) error = NULL;
 
-  if (!self->slot.is_due)
+  if (!self->slot.is_due ||
+      (!self->slot.plan && gst_gemmcl_format_is_flexible (&self->stream.input)))
     return GST_FLOW_OK;
   if (!gst_gemmcl_make_plan (self, self->slot.plan ? self->slot.problem.gemm.m : 0, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return GST_FLOW_ERROR;
   }
-  /* The next buffer makes a pool of larger results. */
+  /* The next buffer makes a pool of larger results, or of results of another N. */
   if (gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m) > self->stream.pool_size)
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return GST_FLOW_OK;
@@ -439,9 +440,10 @@ describe (GstElementClass *klass)
       "x N. Video: feature-mode chooses the rows of A, from pixels (K = channels; NV12, I420 and "
       "P010 count as R, G, B) to whole frames. Audio: M = samples, K = channels. Tensors: K = the "
       "innermost dimension. Pixels with N = 1, 3 or 4 stay video, and audio stays audio, if "
-      "downstream takes it; integers are rounded and saturated. Other results are float32 tensors "
-      "with dimensions=N:M. With output=meta the input passes through, and D is a tensor in its "
-      "metadata; with input=meta A is one. Runs on any OpenCL device; Intel GPUs are preferred",
+      "downstream takes it; integers are rounded and saturated. Other results are tensors with "
+      "dimensions=N:M, float32 unless output-type is another. With output=meta the input passes "
+      "through, and D is a tensor in its metadata; with input=meta A is one. Runs on any OpenCL "
+      "device; Intel GPUs are preferred",
       "The gemmcl developers");
   gst_element_class_add_static_metadata (
       klass, "examples",

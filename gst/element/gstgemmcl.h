@@ -27,7 +27,7 @@ typedef struct {
   GstClockTime frame_duration;
   gboolean started;
   gboolean configured;     /* caps were accepted */
-  gboolean va_refused;     /* a warning said why surfaces are refused; any thread */
+  guint warnings;          /* those of negotiate.c that were posted; any thread */
   GstGemmclTensor learned; /* learn.c: A of the last carrier since its caps; rank 0: none */
 
   /* The streaming thread's own, without the lock. */

@@ -163,13 +163,28 @@ gst_gemmcl_meta_find (const GstGemmclSettings *settings, GstBuffer *buffer, GstG
   return TRUE;
 }
 
-/* Returns: (transfer full): a tensor of all of @data, (transfer full), with @n columns of f32. */
-static GstTensor *
-tensor_new (const gchar *id, GstBuffer *data, gsize n)
+static GstTensorDataType
+get_data_type (GemmclType type)
 {
-  gsize dims[] = {gst_buffer_get_size (data) / (n * sizeof (gfloat)), n};
+  switch (type) {
+  case GEMMCL_TYPE_F16:
+    return GST_TENSOR_DATA_TYPE_FLOAT16;
+  case GEMMCL_TYPE_I8:
+    return GST_TENSOR_DATA_TYPE_INT8;
+  case GEMMCL_TYPE_U8:
+    return GST_TENSOR_DATA_TYPE_UINT8;
+  default:
+    return GST_TENSOR_DATA_TYPE_FLOAT32;
+  }
+}
 
-  return gst_tensor_new_simple (g_quark_from_string (id), GST_TENSOR_DATA_TYPE_FLOAT32, data,
+/* Returns: (transfer full): a tensor of all of @data, (transfer full), with @n columns. */
+static GstTensor *
+tensor_new (const gchar *id, GstBuffer *data, GemmclType type, gsize n)
+{
+  gsize dims[] = {gst_buffer_get_size (data) / (n * gemmcl_type_get_size (type)), n};
+
+  return gst_tensor_new_simple (g_quark_from_string (id), get_data_type (type), data,
                                 GST_TENSOR_DIM_ORDER_ROW_MAJOR, G_N_ELEMENTS (dims), dims);
 }
 
@@ -259,9 +274,9 @@ gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer *result)
   if (gst_buffer_n_memory (result) == 0)
     return buffer;
   tensors = g_new (GstTensor *, n);
-  tensors[0] = tensor_new (id, gst_buffer_ref (result), gemm->n);
+  tensors[0] = tensor_new (id, gst_buffer_ref (result), gemm->d_type, gemm->n);
   if (n_rows > 0)
-    tensors[1] = tensor_new (rows_id, wrap_rows (result), n_rows);
+    tensors[1] = tensor_new (rows_id, wrap_rows (result), GEMMCL_TYPE_F32, n_rows);
   buffer = make_writable (buffer);
   relate (buffer, n, tensors);
   add_meta (buffer, n, tensors);

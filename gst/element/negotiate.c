@@ -10,6 +10,12 @@
 /* Most bytes of the caps of a peer that an error shows. */
 #define MAX_CAPS_TEXT 400
 
+/* Warnings that are posted once. */
+enum {
+  WARNED_OF_SURFACES = 1 << 0,
+  WARNED_OF_STRINGS = 1 << 1,
+};
+
 gboolean
 gst_gemmcl_stream_learn_duration (GstGemmcl *self, GstClockTime duration)
 {
@@ -48,20 +54,33 @@ asks_for_surfaces (const GstCaps *filter)
   return TRUE;
 }
 
-/* Posts once why surfaces are refused, since upstream only reports "not negotiated". */
+/* Posts a warning once, since the element that fails only reports "not negotiated". @warning: a bit
+ * of the stream's warnings */
 static void
-explain_refusal (GstGemmcl *self, const GError *reason)
+warn_once (GstGemmcl *self, guint warning, const gchar *text, const GError *reason)
 {
-  gboolean said;
+  guint posted;
 
   g_mutex_lock (&self->lock);
-  said = self->stream.va_refused;
-  self->stream.va_refused = TRUE;
+  posted = self->stream.warnings;
+  self->stream.warnings |= warning;
   g_mutex_unlock (&self->lock);
-  if (!said)
-    gst_gemmcl_post (self, GST_MESSAGE_WARNING,
-                     "VA surfaces (video/x-raw(memory:VAMemory) or tiled dma-bufs) are not taken.",
-                     reason);
+  if (!(posted & warning))
+    gst_gemmcl_post (self, GST_MESSAGE_WARNING, text, reason);
+}
+
+/* FALSE if dimensions of tensors are no strings: other caps then have none in common with them. */
+static gboolean
+check_strings (const GstCaps *caps, GError **error)
+{
+  for (guint i = 0; caps && i < gst_caps_get_size (caps); i++) {
+    const GstStructure *structure = gst_caps_get_structure (caps, i);
+
+    if (gst_structure_has_name (structure, GST_GEMMCL_TENSORS_MEDIA) &&
+        !gst_gemmcl_tensors_check_strings (structure, error))
+      return FALSE;
+  }
+  return TRUE;
 }
 
 /* Takes @caps of the sink pad. Returns: the part of them that the device can read; all of them
@@ -79,7 +98,9 @@ offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter)
   if (!va) {
     GST_LOG_OBJECT (self, "no VA surfaces: %s", reason->message);
     if (asks_for_surfaces (filter))
-      explain_refusal (self, reason);
+      warn_once (self, WARNED_OF_SURFACES,
+                 "VA surfaces (video/x-raw(memory:VAMemory) or tiled dma-bufs) are not taken.",
+                 reason);
   }
   return gst_gemmcl_caps_offer (caps, va, gst_gemmcl_dmabuf_can_import (context));
 }
@@ -88,11 +109,14 @@ static GstCaps *
 transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
+  g_autoptr (GError) error = NULL;
   GstGemmclSettings settings;
   GstGemmclTensor learned;
   GstCaps *result;
   gsize k, n;
 
+  if (!check_strings (filter, &error))
+    warn_once (self, WARNED_OF_STRINGS, NULL, error);
   get_terms (self, &settings, &k, &n, &learned);
   /* Otherwise the base class would ask upstream for downstream's tensors. */
   gst_base_transform_set_prefer_passthrough (trans, settings.output != GST_GEMMCL_OUTPUT_META &&
@@ -156,6 +180,11 @@ refuse_mode (const GstGemmclSettings *settings, gsize n)
                         "4 and no row-outputs, but N = %zu or the others differ. Use them, or "
                         "output=auto, tensors or meta.",
                         n);
+  if (settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE)
+    return g_error_new_literal (GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
+                                "output=flexible takes video, flexible tensors and a single static "
+                                "tensor, but the input is audio or several static tensors. "
+                                "Expected output=auto or meta.");
   return g_error_new_literal (GEMMCL_ERROR, GEMMCL_ERROR_FORMAT,
                               "output=tensors takes video and tensors, but the input is audio. "
                               "Expected output=auto, media or meta.");
@@ -166,16 +195,29 @@ static gboolean
 get_output_format (GstGemmcl *self, GstCaps *outcaps, gsize n, GError **error)
 {
   const GstGemmclOutputMode mode = self->stream.settings.output;
+  const GstStructure *structure = gst_caps_get_structure (outcaps, 0);
   GstGemmclFormat *output = &self->stream.output;
+  GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
 
+  gst_gemmcl_output_list_types (&self->stream.settings, types);
   if (mode == GST_GEMMCL_OUTPUT_META) {
     *output =
         (GstGemmclFormat){.memory = GST_GEMMCL_MEMORY_SYSTEM, .medium = GST_GEMMCL_MEDIUM_TENSORS};
+    output->tensors.tensor[0].type = types[0];
     return TRUE;
   }
   if (!gst_gemmcl_format_from_caps (output, outcaps, error))
     return FALSE;
+  if (gst_gemmcl_format_is_flexible (output))
+    output->tensors
+        .tensor[gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings)]
+        .type = types[0];
+  if (gst_gemmcl_format_is_flexible (output) && gst_structure_has_field (structure, "dimensions"))
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                            "Downstream expects dimensions of flexible tensors, which have them in "
+                            "their buffers. Expected caps with format=flexible and no dimensions.");
   if ((mode != GST_GEMMCL_OUTPUT_MEDIA || output->medium == self->stream.input.medium) &&
+      (mode != GST_GEMMCL_OUTPUT_FLEXIBLE || gst_gemmcl_format_is_flexible (output)) &&
       (mode != GST_GEMMCL_OUTPUT_TENSORS || output->medium == GST_GEMMCL_MEDIUM_TENSORS))
     return TRUE;
   g_propagate_error (error, refuse_mode (&self->stream.settings, n));
@@ -247,14 +289,18 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
   gst_gemmcl_imports_drop (self->device.imports);
   gst_gemmcl_runs_forget (self);
-  ok = set_formats (self, incaps, outcaps, &error) &&
-       ((self->stream.has_room && !self->slot.is_due) || gst_gemmcl_make_plan (self, 0, &error));
+  ok = set_formats (self, incaps, outcaps, &error);
+  if (ok && gst_gemmcl_format_is_flexible (&self->stream.input))
+    gst_gemmcl_drop_plan (self); /* the first buffer has the type and M */
+  else if (ok && (!self->stream.has_room || self->slot.is_due))
+    ok = gst_gemmcl_make_plan (self, 0, &error);
   g_mutex_lock (&self->lock);
   self->stream.configured = ok;
   g_mutex_unlock (&self->lock);
   if (ok) {
     self->stream.error_posted = FALSE;
-    warn_of_infinities (self);
+    if (self->slot.plan)
+      warn_of_infinities (self);
     warn_of_idle_addend (self);
     if (self->stream.settings.batch_size > 1)
       gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
@@ -289,8 +335,9 @@ get_hint (const GstGemmclFormat *input)
            "weight of another N, or an element downstream that takes this output, such as "
            "audioconvert.";
   default:
-    return "The output of tensors is tensors. Use a weight of another N, or an element downstream "
-           "that takes this output.";
+    return "The output of tensors is tensors, static for static ones unless output=flexible. Use a "
+           "weight of another N, another output or output-type, or an element downstream that "
+           "takes this output.";
   }
 }
 
@@ -316,6 +363,8 @@ find_reason (GstGemmcl *self, GstCaps *input)
   if (gst_caps_is_empty (output))
     return refuse_mode (&settings, n);
   peer = gst_pad_peer_query_caps (trans->srcpad, NULL);
+  if (!check_strings (peer, &error))
+    return error;
   offered = print_caps (output);
   taken = print_caps (peer);
   return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,

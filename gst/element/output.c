@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+#include "element/flexible.h"
+#include "memory/memory.h"
+
 static GstBaseTransformClass *parent_class = NULL;
 
 /* qdata key of the cached row-output memory of a buffer of the pool. */
@@ -101,31 +104,72 @@ is_meta (GstGemmcl *self)
   return self->stream.settings.output == GST_GEMMCL_OUTPUT_META;
 }
 
+/* Enqueues the write of the header of an M x N matrix to @memory, of the element's allocator, if
+ * the output has headers. */
+static gboolean
+write_header (GstGemmcl *self, GstMemory *memory, GemmclType type, gsize m, gsize n, GError **error)
+{
+  GstGemmclHeader header;
+
+  if (gst_gemmcl_get_header_size (self) == 0)
+    return TRUE;
+  gst_gemmcl_header_init (&header, type, m, n);
+  return gst_gemmcl_sides_fill (gst_gemmcl_memory_get_sides (memory), &header, sizeof (header)) ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_OPENCL,
+                          "The header of a flexible tensor cannot be written to the device.");
+}
+
+/* Returns: the number of tensors of an output, without row outputs; 0 after an error. */
+static guint
+count_tensors (GstGemmcl *self, GstBuffer *input, gboolean has_rows, GError **error)
+{
+  const GstGemmclTensors *tensors = &self->stream.input.tensors;
+  guint n;
+
+  if (is_meta (self) || self->stream.input.is_meta ||
+      self->stream.input.medium != GST_GEMMCL_MEDIUM_TENSORS)
+    return 1;
+  n = gst_gemmcl_tensors_locate (tensors, self->stream.settings.tensor_index, input, NULL, error);
+  if (n < GST_GEMMCL_MAX_TENSORS || !has_rows)
+    return n;
+  gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                   "A buffer has %u tensors already, and row-outputs would add one. Expected "
+                   "row-outputs=0, or %u tensors at most.",
+                   n, GST_GEMMCL_MAX_TENSORS - 1);
+  return 0;
+}
+
 /* Inserts the tensors that pass through around D, and memory for the row outputs behind them. With
  * output=meta, only @output's cache has that memory: buffers of tensors are whole ones. */
 static gboolean
 insert_others (GstGemmcl *self, GstBuffer *input, gsize m, GstBuffer *output, GError **error)
 {
   const gsize n_rows = gemmcl_gemm_count_row_outputs (&self->slot.problem.gemm);
-  const guint n = is_meta (self) ? 1 : self->stream.output.tensors.n - (n_rows > 0);
+  const guint index = gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings);
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  const guint n = count_tensors (self, input, n_rows > 0, error);
   GstMemory *memory;
 
   for (guint i = 0; i < n; i++) {
-    if (i == gst_gemmcl_get_output_index (self))
+    if (i == index)
       continue;
-    memory = gst_gemmcl_get_tensor_memory (&self->stream.input.tensors, i, input, error);
+    memory = gst_gemmcl_tensors_get_memory (&self->stream.input.tensors, i, input, error);
     if (memory && self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL)
       memory = take_memory (trans, memory, error);
     if (!memory)
       return FALSE;
     gst_buffer_insert_memory (output, (gint)i, memory);
   }
-  if (n_rows == 0)
-    return TRUE;
-  memory = take_rows (trans, output, m * n_rows * sizeof (gfloat));
+  if (n == 0 || n_rows == 0)
+    return n > 0;
+  memory =
+      take_rows (trans, output, gst_gemmcl_get_header_size (self) + m * n_rows * sizeof (gfloat));
   if (!memory) {
     set_no_memory (error);
+    return FALSE;
+  }
+  if (!write_header (self, memory, GEMMCL_TYPE_F32, m, n_rows, error)) {
+    gst_memory_unref (memory);
     return FALSE;
   }
   if (is_meta (self))
@@ -159,15 +203,19 @@ prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   const GstGemmclMedium medium = self->stream.output.medium;
-  const gsize m = gst_gemmcl_get_m (self, input, error);
-  const gsize size = gst_gemmcl_get_output_size (self, m);
+  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  gsize m, size;
   GstFlowReturn flow;
 
+  if (!gst_gemmcl_adapt_plan (self, input, error))
+    return GST_FLOW_ERROR;
+  m = gst_gemmcl_get_m (self, input, error);
   if (m == 0)
     return GST_FLOW_ERROR;
+  size = gst_gemmcl_get_output_size (self, m);
   if (size == 0) {
     gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                     "The output of an audio buffer is larger than memory can hold.");
+                     "The output of a buffer is larger than memory can hold.");
     return GST_FLOW_ERROR;
   }
   if (size > self->stream.pool_size)
@@ -176,12 +224,14 @@ prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **
     flow = parent_class->prepare_output_buffer (trans, input, output);
   if (flow == GST_FLOW_ERROR)
     set_no_memory (error);
-  /* Buffers of the pool have room for more rows of A. */
+  /* Buffers of the pool have room for more rows. */
   if (flow == GST_FLOW_OK &&
-      (medium == GST_GEMMCL_MEDIUM_AUDIO || is_meta (self) || self->stream.input.is_meta))
+      (medium == GST_GEMMCL_MEDIUM_AUDIO || is_meta (self) || self->stream.input.is_meta ||
+       gst_gemmcl_format_is_flexible (&self->stream.output)))
     gst_buffer_set_size (*output, (gssize)size);
   if (flow != GST_FLOW_OK || medium != GST_GEMMCL_MEDIUM_TENSORS ||
-      insert_others (self, input, m, *output, error))
+      (write_header (self, gst_buffer_peek_memory (*output, 0), gemm->d_type, m, gemm->n, error) &&
+       insert_others (self, input, m, *output, error)))
     return flow;
   gst_clear_buffer (output);
   return GST_FLOW_ERROR;

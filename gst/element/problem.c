@@ -155,6 +155,51 @@ gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, 
       weight_k, text, modes);
 }
 
+guint
+gst_gemmcl_get_tensor_index (const GstGemmclFormat *format, const GstGemmclSettings *settings)
+{
+  return format->is_meta ? 0 : settings->tensor_index;
+}
+
+guint
+gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings)
+{
+  return input->medium == GST_GEMMCL_MEDIUM_TENSORS && settings->output != GST_GEMMCL_OUTPUT_META
+             ? gst_gemmcl_get_tensor_index (input, settings)
+             : 0;
+}
+
+gboolean
+gst_gemmcl_output_is_scaled (const GstGemmclSettings *settings)
+{
+  return (settings->output_scale != 0.0 && settings->output_scale != 1.0) ||
+         settings->output_offset != 0.0;
+}
+
+guint
+gst_gemmcl_output_list_types (const GstGemmclSettings *settings,
+                              GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES])
+{
+  static const GemmclType all[] = {GEMMCL_TYPE_F32, GEMMCL_TYPE_F16, GEMMCL_TYPE_I8,
+                                   GEMMCL_TYPE_U8};
+  const guint first = gst_gemmcl_output_is_scaled (settings) ? 2 : 0;
+
+  G_STATIC_ASSERT (G_N_ELEMENTS (all) == GST_GEMMCL_MAX_OUTPUT_TYPES);
+  if (settings->output_type != GST_GEMMCL_OUTPUT_TYPE_AUTO) {
+    types[0] = all[settings->output_type - GST_GEMMCL_OUTPUT_TYPE_F32];
+    return 1;
+  }
+  for (guint i = first; i < G_N_ELEMENTS (all); i++)
+    types[i - first] = all[i];
+  return G_N_ELEMENTS (all) - first;
+}
+
+gboolean
+gst_gemmcl_output_is_tensors (GstGemmclOutputMode mode)
+{
+  return mode == GST_GEMMCL_OUTPUT_TENSORS || mode == GST_GEMMCL_OUTPUT_FLEXIBLE;
+}
+
 void
 gst_gemmcl_operands_clear (GstGemmclOperands *self)
 {
@@ -214,12 +259,6 @@ shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsi
   return gst_gemmcl_shape_choose (&image, settings->feature_mode, weight_k, shape, error);
 }
 
-guint
-gst_gemmcl_get_tensor_index (const GstGemmclFormat *format, const GstGemmclSettings *settings)
-{
-  return format->is_meta ? 0 : settings->tensor_index;
-}
-
 static gboolean
 shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *settings, gsize weight_k,
                  GstGemmclShape *shape, GError **error)
@@ -229,7 +268,7 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
   g_autofree gchar *dimensions = NULL;
   GemmclImage image;
 
-  if (index >= tensors->n)
+  if (tensors->n > 0 && index >= tensors->n)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "tensor-index is %u, but a buffer has %u tensor%s. Expected 0 to %u.",
                             index, tensors->n, tensors->n == 1 ? "" : "s", tensors->n - 1);
@@ -239,6 +278,14 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
                             "A buffer has %u tensors already, and row-outputs would add one. "
                             "Expected row-outputs=0, or %u tensors at most.",
                             tensors->n, GST_GEMMCL_MAX_TENSORS - 1);
+  if (tensors->flexible) {
+    shape->k = weight_k;
+    return settings->feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL ||
+           gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "feature-mode=%s needs static tensors of known dimensions; the input "
+                            "is flexible. Expected feature-mode=pixel.",
+                            gst_gemmcl_feature_mode_get_nick (settings->feature_mode));
+  }
   dimensions = format->is_meta
                    ? gst_gemmcl_tensor_print (&tensors->tensor[0])
                    : gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_PLAIN, ',');
@@ -310,7 +357,7 @@ check_addend (const GemmclMatrix *addend, gsize m, gsize n, GError **error)
                             rows, cols, m, n, n);
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                           "The addend is %zu x %zu. Expected 1 x %zu, N of the weight, since "
-                          "audio buffers have any number of samples.",
+                          "buffers of audio and of flexible tensors differ in M.",
                           rows, cols, n);
 }
 
@@ -435,10 +482,37 @@ choose_precision (const GstGemmclProblem *self, GstGemmclPrecision wanted,
              : stated;
 }
 
-static void
-set_output (GstGemmclProblem *self, const GstGemmclFormat *output)
+static gboolean
+check_output (const GstGemmclProblem *self, const GstGemmclFormat *output,
+              const GstGemmclSettings *settings, GError **error)
 {
-  if (output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
+  const GemmclType type = self->gemm.d_type;
+  const gboolean is_tensor = output->medium == GST_GEMMCL_MEDIUM_TENSORS;
+
+  if (!is_tensor && settings->output_type != GST_GEMMCL_OUTPUT_TYPE_AUTO)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                            "output-type is set, but the output is no tensor. Expected "
+                            "output-type=auto, or output=tensors, flexible or meta.");
+  if (!gst_gemmcl_output_is_scaled (settings) ||
+      (is_tensor && (type == GEMMCL_TYPE_I8 || type == GEMMCL_TYPE_U8)))
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                          "output-scale=%g and output-offset=%g are for integers as tensors, but "
+                          "the output is %s. Expected output-type=i8 or u8, or a scale of 1 and an "
+                          "offset of 0.",
+                          settings->output_scale, settings->output_offset,
+                          is_tensor ? gst_gemmcl_type_get_caps_name (type) : "no tensor");
+}
+
+static void
+set_output (GstGemmclProblem *self, const GstGemmclFormat *output,
+            const GstGemmclSettings *settings, guint index)
+{
+  if (output->medium == GST_GEMMCL_MEDIUM_TENSORS) {
+    self->gemm.d_type = output->tensors.tensor[index].type;
+    self->gemm.d_scale = settings->output_scale;
+    self->gemm.d_shift = settings->output_offset;
+  } else if (output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
     self->d_image = output->image;
     self->gemm.d_image = &self->d_image;
   } else if (output->medium == GST_GEMMCL_MEDIUM_AUDIO) {
@@ -517,8 +591,9 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
     return FALSE;
   self->gemm.precision = choose_precision (self, settings->precision, operands->weight);
   if (output)
-    set_output (self, output);
-  return check_quantized (self, operands->weight, error);
+    set_output (self, output, settings, gst_gemmcl_get_output_index (input, settings));
+  return check_quantized (self, operands->weight, error) &&
+         (!output || check_output (self, output, settings, error));
 }
 
 void

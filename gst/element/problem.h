@@ -31,6 +31,20 @@ const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
 gboolean gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted,
                                   gsize weight_k, GstGemmclShape *shape, GError **error);
 
+/** gst_gemmcl_get_output_index: Returns: the index of D among the tensors of an output. */
+guint gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings);
+
+/** The largest number of types of an output. */
+#define GST_GEMMCL_MAX_OUTPUT_TYPES 4
+
+/** gst_gemmcl_output_list_types: @types: (out): the types that D may have as a tensor, the
+ * preferred one first. Returns: their number. */
+guint gst_gemmcl_output_list_types (const GstGemmclSettings *settings,
+                                    GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES]);
+
+/** gst_gemmcl_output_is_scaled: Returns: %TRUE if output-scale or output-offset is set. */
+gboolean gst_gemmcl_output_is_scaled (const GstGemmclSettings *settings);
+
 /** GstGemmclOperands: The matrices as they were loaded: owned, nullable. */
 typedef union {
   struct {
@@ -49,9 +63,9 @@ void gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands 
 void gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatrix *weight,
                                   gsize *k, gsize *n);
 
-/** gst_gemmcl_shape_of_format: Gets the shape of A for @format. M of audio is 0, since it differs
- * between buffers. Returns: %FALSE with #GEMMCL_ERROR_SHAPE if K is not @weight_k; the message
- * names the K that fits. */
+/** gst_gemmcl_shape_of_format: Gets the shape of A for @format. M of audio and of flexible tensors
+ * is 0, since it differs between buffers; K of flexible tensors is @weight_k. Returns: %FALSE with
+ * #GEMMCL_ERROR_SHAPE if K is not @weight_k; the message names the K that fits. */
 gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
                                      const GstGemmclSettings *settings, gsize weight_k,
                                      GstGemmclShape *shape, GError **error);
@@ -74,12 +88,13 @@ typedef struct {
  * @input: the format of the sink pad
  * @output: (nullable): the format of the source pad; %NULL: tensors
  * @operands: the operands; the weight is required
- * @audio_m: M, if @input is audio
+ * @audio_m: M, if @input is audio or flexible tensors
  * @feedback: use the previous output as C if there is no addend
  *
  * Returns: %FALSE with #GEMMCL_ERROR_SHAPE if gst_gemmcl_shape_of_format() fails, if bias or addend
  *   do not fit the weight, if top-k is larger than N, or if input-scale and input-offset fail in
- *   gst_gemmcl_scaling_init() or do not go with the patches or the quantized weight
+ *   gst_gemmcl_scaling_init() or do not go with the patches or the quantized weight, or if
+ *   output-type, output-scale or output-offset do not go with the output
  */
 gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,

@@ -131,6 +131,17 @@ static const GEnumValue outputs[] = {
     {GST_GEMMCL_OUTPUT_MEDIA, "The medium of the input", "media"},
     {GST_GEMMCL_OUTPUT_TENSORS, "other/tensors", "tensors"},
     {GST_GEMMCL_OUTPUT_META, "The input, with D as GstTensorMeta" META_LACK, "meta"},
+    {GST_GEMMCL_OUTPUT_FLEXIBLE, "other/tensors with format=flexible", "flexible"},
+    {0, NULL, NULL},
+};
+
+static const GEnumValue output_types[] = {
+    {GST_GEMMCL_OUTPUT_TYPE_AUTO, "The type that downstream takes, float32 if it takes several",
+     "auto"},
+    {GST_GEMMCL_OUTPUT_TYPE_F32, "float32", "f32"},
+    {GST_GEMMCL_OUTPUT_TYPE_F16, "float16", "f16"},
+    {GST_GEMMCL_OUTPUT_TYPE_I8, "int8, rounded to nearest and saturated", "i8"},
+    {GST_GEMMCL_OUTPUT_TYPE_U8, "uint8, rounded to nearest and saturated", "u8"},
     {0, NULL, NULL},
 };
 
@@ -242,6 +253,19 @@ static const Property table[] = {
      "GstTensorMeta, for the tensor decoders of GStreamer",
      READY, ENUM, SETTING (output), GST_GEMMCL_OUTPUT_AUTO, .type = "GstGemmclOutput",
      .values = outputs},
+    {"output-type", "Output type",
+     "Type of D as a tensor. Another value than auto makes video leave as tensors. Not for audio "
+     "that leaves as audio",
+     READY, ENUM, SETTING (output_type), GST_GEMMCL_OUTPUT_TYPE_AUTO, .type = "GstGemmclOutputType",
+     .values = output_types},
+    {"output-scale", "Output scale",
+     "Scale of an integer D as a tensor: D = stored number * output-scale + output-offset, like "
+     "input-scale of the next element. Other values than 1 and 0 restrict output-type=auto to i8 "
+     "and u8",
+     READY, DOUBLE, SETTING (output_scale), 1.0, G_MINFLOAT, G_MAXFLOAT},
+    {"output-offset", "Output offset",
+     "Offset of an integer D as a tensor: D = stored number * output-scale + output-offset", READY,
+     DOUBLE, SETTING (output_offset), 0.0, -G_MAXFLOAT, G_MAXFLOAT},
     {"tensor-id", "Tensor id",
      "Id of the tensor of output=meta, by which tensor decoders know its meaning, such as "
      "classification-generic-softmaxed-out; row outputs have the same with -rows behind it. With "

@@ -42,7 +42,20 @@ typedef enum {
   GST_GEMMCL_OUTPUT_MEDIA,
   GST_GEMMCL_OUTPUT_TENSORS,
   GST_GEMMCL_OUTPUT_META,
+  GST_GEMMCL_OUTPUT_FLEXIBLE,
 } GstGemmclOutputMode;
+
+/** gst_gemmcl_output_is_tensors: Returns: %TRUE if results leave as other/tensors alone. */
+gboolean gst_gemmcl_output_is_tensors (GstGemmclOutputMode mode);
+
+/** GstGemmclOutputType: The values of output-type: AUTO, then types of tensors. */
+typedef enum {
+  GST_GEMMCL_OUTPUT_TYPE_AUTO,
+  GST_GEMMCL_OUTPUT_TYPE_F32,
+  GST_GEMMCL_OUTPUT_TYPE_F16,
+  GST_GEMMCL_OUTPUT_TYPE_I8,
+  GST_GEMMCL_OUTPUT_TYPE_U8,
+} GstGemmclOutputType;
 
 /** The number of matrices that properties name: weight, bias and addend, as in
  * #GemmclPlanOperand. */
@@ -65,6 +78,9 @@ typedef struct {
   guint top_k;
   GstGemmclInputMode input;
   GstGemmclOutputMode output;
+  GstGemmclOutputType output_type;
+  gdouble output_scale; /* D = stored number * output_scale + output_offset; 0: 1 */
+  gdouble output_offset;
   const gchar *tensor_id;       /* interned, like all strings here */
   const gchar *input_tensor_id; /* nullable; see gst_gemmcl_get_input_id() */
   const gchar *input_scale;     /* see fold.h */

@@ -141,13 +141,11 @@ gboolean
 gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second)
 {
   return gst_buffer_get_size (first) == gst_buffer_get_size (second) &&
-         (self->stream.input.medium != GST_GEMMCL_MEDIUM_AUDIO ||
-          gst_gemmcl_get_m (self, first, NULL) == gst_gemmcl_get_m (self, second, NULL));
+         gst_gemmcl_have_same_shape (self, first, second);
 }
 
-/* Makes a new plan if the present one has no room for @m rows, with room to spare. */
-static gboolean
-make_room (GstGemmcl *self, gsize m, GError **error)
+gboolean
+gst_gemmcl_make_room (GstGemmcl *self, gsize m, GError **error)
 {
   gsize room = self->slot.problem.gemm.m;
 
@@ -155,7 +153,7 @@ make_room (GstGemmcl *self, gsize m, GError **error)
     return TRUE;
   if (m > G_MAXINT32)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                            "An audio buffer has %zu samples; expected at most %d.", m, G_MAXINT32);
+                            "A buffer has M = %zu; expected at most %d.", m, G_MAXINT32);
   while (room < m)
     room = MIN (2 * room, (gsize)G_MAXINT32);
   /* The buffers of the pool must be larger, too. */
@@ -233,9 +231,9 @@ static gboolean
 map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *output, GemmclData *data,
           GError **error)
 {
-  return gst_gemmcl_mapping_open_memory (mapping, self->device.context,
-                                         gst_gemmcl_get_rows_memory (output), 0, GST_MAP_WRITE,
-                                         sizeof (gfloat), data, error);
+  return gst_gemmcl_mapping_open_memory (
+      mapping, self->device.context, gst_gemmcl_get_rows_memory (output),
+      gst_gemmcl_get_header_size (self), GST_MAP_WRITE, sizeof (gfloat), data, error);
 }
 
 static gboolean
@@ -246,7 +244,8 @@ open_outputs (GstGemmcl *self, GemmclRun *run, GstBuffer *const *outputs, GError
   const guint n = run->batch;
 
   for (guint i = 0; i < n; i++)
-    if (!gst_gemmcl_map_output (self, &mappings[i], outputs[i], GST_MAP_WRITE, &d[i], error) ||
+    if (!gst_gemmcl_check_output (self, outputs[i], run->m, error) ||
+        !gst_gemmcl_map_output (self, &mappings[i], outputs[i], GST_MAP_WRITE, &d[i], error) ||
         (run->rows && !map_rows (self, &mappings[n + i], outputs[i], &d[n + i], error)))
       return FALSE;
   return TRUE;
@@ -409,7 +408,7 @@ submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *ou
       (!self->slot.plan && !gst_gemmcl_make_plan (self, 0, error)))
     return FALSE;
   run.m = gst_gemmcl_get_m (self, inputs[0], error);
-  if (run.m == 0 || !make_room (self, run.m, error) || !check_alpha (self, error) ||
+  if (run.m == 0 || !gst_gemmcl_make_room (self, run.m, error) || !check_alpha (self, error) ||
       !check_beta (self, run.m, error))
     return FALSE;
   run.batch = n;

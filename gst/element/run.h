@@ -36,8 +36,8 @@ void gst_gemmcl_runs_stop (GstGemmcl *self);
 GstFlowReturn gst_gemmcl_run_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
                                      GstBuffer *const *outputs);
 
-/** gst_gemmcl_run_fits: Returns: %TRUE if both inputs can be in one run: they have the same size
- * and M. */
+/** gst_gemmcl_run_fits: Returns: %TRUE if both inputs can be in one run: they have the same size,
+ * M and type. */
 gboolean gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second);
 
 /** gst_gemmcl_runs_get_limit: Returns: the number of buffers of the pool of @input that the element
@@ -82,20 +82,31 @@ gboolean gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMap
 gboolean gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
                                 GstMapFlags access, GemmclData *data, GError **error);
 
+/** gst_gemmcl_check_output: Returns: %TRUE if D in @output, prepared for flexible tensors, has @m
+ * rows. */
+gboolean gst_gemmcl_check_output (GstGemmcl *self, GstBuffer *output, gsize m, GError **error);
+
 /** gst_gemmcl_get_m: Returns: the rows of A and D for @buffer, an input; 0 after an error. */
 gsize gst_gemmcl_get_m (GstGemmcl *self, GstBuffer *buffer, GError **error);
 
-/** gst_gemmcl_get_output_size: Returns: the bytes of D for @m rows, without gaps; 0 if they do not
- * fit a gsize. */
+/** gst_gemmcl_have_same_shape: Returns: %TRUE if two inputs have the same M and type. */
+gboolean gst_gemmcl_have_same_shape (GstGemmcl *self, GstBuffer *first, GstBuffer *second);
+
+/** gst_gemmcl_adapt_plan: For flexible tensors: makes a new plan if there is none, or if the
+ * present one is of another type or of fewer rows than @buffer, an input. */
+gboolean gst_gemmcl_adapt_plan (GstGemmcl *self, GstBuffer *buffer, GError **error);
+
+/** gst_gemmcl_make_room: Makes a new plan if the present one has no room for @m rows, with room to
+ * spare. */
+gboolean gst_gemmcl_make_room (GstGemmcl *self, gsize m, GError **error);
+
+/** gst_gemmcl_get_header_size: Returns: the bytes before D and before the row outputs in their
+ * memories: those of a header, or 0. */
+gsize gst_gemmcl_get_header_size (GstGemmcl *self);
+
+/** gst_gemmcl_get_output_size: Returns: the bytes of D for @m rows, without gaps and with its
+ * header; 0 if they do not fit a gsize. */
 gsize gst_gemmcl_get_output_size (GstGemmcl *self, gsize m);
-
-/** gst_gemmcl_get_tensor_memory: Returns: (transfer full) (nullable): the memory of tensor @index.
- */
-GstMemory *gst_gemmcl_get_tensor_memory (const GstGemmclTensors *tensors, guint index,
-                                         GstBuffer *buffer, GError **error);
-
-/** gst_gemmcl_get_output_index: Returns: the index of D among the memories of an output. */
-guint gst_gemmcl_get_output_index (GstGemmcl *self);
 
 /** gst_gemmcl_get_rows_memory: Returns: (transfer full): the row outputs of @output, from
  * prepare_output_buffer, of a run that has them. */

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/tensors-field.h"
 
+#include "element/formats.h"
+
 #define FIELD "tensors"
 
 gchar *
@@ -108,11 +110,11 @@ append_dim (GValue *dims, gsize size)
 }
 
 static void
-append_tensor (GValue *group, const gchar *id, gsize m, gsize n)
+append_tensor (GValue *group, const gchar *id, GemmclType type, gsize m, gsize n)
 {
-  GstStructure *tensor =
-      gst_structure_new ("tensor/strided", "tensor-id", G_TYPE_STRING, id, "dims-order",
-                         G_TYPE_STRING, "row-major", "type", G_TYPE_STRING, "float32", NULL);
+  GstStructure *tensor = gst_structure_new (
+      "tensor/strided", "tensor-id", G_TYPE_STRING, id, "dims-order", G_TYPE_STRING, "row-major",
+      "type", G_TYPE_STRING, gst_gemmcl_type_get_caps_name (type), NULL);
   GValue dims = G_VALUE_INIT, caps = G_VALUE_INIT;
 
   gst_value_array_init (&dims, 2);
@@ -125,7 +127,8 @@ append_tensor (GValue *group, const gchar *id, gsize m, gsize n)
 }
 
 void
-gst_gemmcl_tensors_field_add (GstStructure *structure, const gchar *id, gsize m, gsize n)
+gst_gemmcl_tensors_field_add (GstStructure *structure, const gchar *id, GemmclType type, gsize m,
+                              gsize n)
 {
   const GValue *field = gst_structure_get_value (structure, FIELD), *present;
   g_autoptr (GstStructure) groups = field && GST_VALUE_HOLDS_STRUCTURE (field)
@@ -137,7 +140,7 @@ gst_gemmcl_tensors_field_add (GstStructure *structure, const gchar *id, gsize m,
   present = gst_structure_get_value (groups, id);
   if (present && GST_VALUE_HOLDS_UNIQUE_LIST (present))
     g_value_copy (present, &group);
-  append_tensor (&group, id, m, n);
+  append_tensor (&group, id, type, m, n);
   gst_structure_take_value (groups, id, &group);
   gst_structure_set (structure, FIELD, GST_TYPE_STRUCTURE, groups, NULL);
 }
@@ -160,7 +163,8 @@ gst_gemmcl_tensors_field_find (const GstStructure *structure G_GNUC_UNUSED,
 
 void
 gst_gemmcl_tensors_field_add (GstStructure *structure G_GNUC_UNUSED, const gchar *id G_GNUC_UNUSED,
-                              gsize m G_GNUC_UNUSED, gsize n G_GNUC_UNUSED)
+                              GemmclType type G_GNUC_UNUSED, gsize m G_GNUC_UNUSED,
+                              gsize n G_GNUC_UNUSED)
 {
 }
 

@@ -12,10 +12,11 @@
  *
  * Pure functions. */
 
-/** gst_gemmcl_tensors_field_add: Adds a float32 tensor of @m x @n, in a group of the same id, to
- * those that @structure, of fixed caps, announces. @m: 0: it differs between buffers. Before 1.28
- * caps announce no tensors, and the function does nothing. */
-void gst_gemmcl_tensors_field_add (GstStructure *structure, const gchar *id, gsize m, gsize n);
+/** gst_gemmcl_tensors_field_add: Adds a tensor of @type and @m x @n, in a group of the same id,
+ * to those that @structure, of fixed caps, announces. @m: 0: it differs between buffers. Before
+ * 1.28 caps announce no tensors, and the function does nothing. */
+void gst_gemmcl_tensors_field_add (GstStructure *structure, const gchar *id, GemmclType type,
+                                   gsize m, gsize n);
 
 /** gst_gemmcl_tensors_field_is_present: Returns: %TRUE if @structure announces tensors. Before 1.28
  * the result is %FALSE. */

@@ -391,6 +391,25 @@ gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
 }
 
 gboolean
+gst_gemmcl_sides_fill (GstGemmclSides *self, gconstpointer pattern, gsize size)
+{
+  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
+  cl_int status;
+  guint n;
+
+  if (!gst_gemmcl_sides_open_device (self, GST_MAP_WRITE))
+    return FALSE;
+  n = gst_gemmcl_sides_get_events (self, GST_MAP_WRITE, wait_list);
+  status = clEnqueueFillBuffer (self->transfers->queue, self->buffer, pattern, size, 0, size, n,
+                                n > 0 ? wait_list : NULL, &done);
+  gst_opencl_release_events (n, wait_list);
+  if (!check (self, status, "clEnqueueFillBuffer"))
+    return FALSE;
+  take_event (self, GST_MAP_WRITE, done);
+  return TRUE;
+}
+
+gboolean
 gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size)
 {
   cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;

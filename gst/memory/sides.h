@@ -84,6 +84,10 @@ void gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_ev
 /** gst_gemmcl_sides_are_lost: Returns: %TRUE if the last write failed. */
 gboolean gst_gemmcl_sides_are_lost (GstGemmclSides *self);
 
+/** gst_gemmcl_sides_fill: Enqueues a write of @pattern to the start of the memory. @size: a power
+ * of 2, at most 128 bytes. */
+gboolean gst_gemmcl_sides_fill (GstGemmclSides *self, gconstpointer pattern, gsize size);
+
 /** gst_gemmcl_sides_copy: Enqueues a copy of @size bytes of @from, from @offset on, to the start of
  * @to. */
 gboolean gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size);

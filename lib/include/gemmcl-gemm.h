@@ -188,6 +188,10 @@ typedef enum {
  *   results are rounded to nearest, ties to even, and saturated; NaN becomes 0
  * @precision: the lowest precision allowed
  * @a_scale, @a_shift: each element of A is its stored value * a_scale + a_shift
+ * @d_scale, @d_shift: each element of D is its stored value * d_scale + d_shift; a @d_scale of 0
+ *   means 1. Others than 1 and 0 need an integer D that is a matrix, @d_scale above 0, and no
+ *   #GEMMCL_ADDEND_OUTPUT. A step after the others then stores D; row outputs and
+ *   #GEMMCL_ADDEND_PREVIOUS have the values, not what is stored
  * @addend: the source of C
  * @bias: add a bias of N f32 to each row of each batch
  * @activation: the function applied last
@@ -220,6 +224,7 @@ typedef struct {
   GemmclType a_type, d_type;
   GemmclPrecision precision;
   gdouble a_scale, a_shift;
+  gdouble d_scale, d_shift;
   GemmclAddend addend;
   gboolean bias;
   GemmclActivation activation;
@@ -233,7 +238,7 @@ typedef struct {
 
 #define GEMMCL_GEMM_INIT                                                                           \
   {                                                                                                \
-    .alpha = 1.0, .beta = 0.0, .a_scale = 1.0, .a_shift = 0.0                                      \
+    .alpha = 1.0, .beta = 0.0, .a_scale = 1.0, .a_shift = 0.0, .d_scale = 1.0, .d_shift = 0.0      \
   }
 
 /**

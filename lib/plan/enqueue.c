@@ -93,6 +93,7 @@ static gboolean
 build_row_outputs (GemmclBody *self, GError **error)
 {
   const GemmclGemm *gemm = &self->problem;
+  g_autofree gchar *d_options = gemmcl_gemm_make_d_options (gemm);
   GString *options;
 
   if (gemm->row_outputs == 0)
@@ -104,8 +105,7 @@ build_row_outputs (GemmclBody *self, GError **error)
   }
   options = g_string_new (NULL);
   g_string_printf (
-      options, "-DD_TYPE=%d -DGROUP=%u -DWIDTH=%u%s", gemm->d_type, self->row_group,
-      self->row_width,
+      options, "%s -DGROUP=%u -DWIDTH=%u%s", d_options, self->row_group, self->row_width,
       gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE).by_column ? "" : " -DD_UNIT_COL");
   gemmcl_row_outputs_append_options (options, gemm);
   return gemmcl_body_build_step (self, &self->row_outputs, "row_outputs.cl", "row_outputs",

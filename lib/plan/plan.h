@@ -279,9 +279,9 @@ cl_mem gemmcl_body_create_bias (GemmclBody *self, GError **error);
  * Launches the packing as gemmcl_body_warm_up() does. */
 cl_mem gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error);
 
-/* state.c: the previous result with GEMMCL_ADDEND_PREVIOUS. The kernels use it as their D and C,
- * and the last step converts it to the caller's D. Without GEMMCL_ADDEND_PREVIOUS these functions
- * do nothing. */
+/* state.c: the result in f32, if a step converts it to the caller's D: with GEMMCL_ADDEND_PREVIOUS,
+ * where the kernels also use it as their C, and if D is scaled. Otherwise these functions do
+ * nothing. */
 
 /** gemmcl_body_build_state: Builds the steps and allocates the memory. */
 gboolean gemmcl_body_build_state (GemmclBody *self, GError **error);

@@ -1,7 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The previous result that a plan keeps with GEMMCL_ADDEND_PREVIOUS.
+ * The result in f32 that a step converts to D: a plan keeps it for its next run with
+ * GEMMCL_ADDEND_PREVIOUS, and has it if D is scaled.
  */
 #include "plan/plan.h"
 
@@ -11,25 +12,26 @@ make_options (GemmclBody *self)
 {
   const GemmclGemm *gemm = &self->problem;
   g_autofree gchar *image = NULL;
-  GemmclType type = gemm->d_type;
 
-  if (gemm->d_image) {
-    image = gemmcl_image_get_defines (gemm->d_image, "D_");
-    type = gemmcl_image_get_sample_type (gemm->d_image);
-  }
-  return g_strdup_printf ("-DD_TYPE=%d%s", type, image ? image : "");
+  if (!gemm->d_image)
+    return gemmcl_gemm_make_d_options (gemm);
+  image = gemmcl_image_get_defines (gemm->d_image, "D_");
+  return g_strdup_printf ("-DD_TYPE=%d%s", gemmcl_image_get_sample_type (gemm->d_image), image);
 }
 
 gboolean
 gemmcl_body_build_state (GemmclBody *self, GError **error)
 {
-  if (self->problem.addend != GEMMCL_ADDEND_PREVIOUS)
+  const gboolean is_kept = self->problem.addend == GEMMCL_ADDEND_PREVIOUS;
+
+  if (!is_kept && !gemmcl_gemm_scales_d (&self->problem))
     return TRUE;
-  self->state = gemmcl_body_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat),
-                                           "The previous result", error);
+  self->state =
+      gemmcl_body_create_memory (self, self->gemm.m, self->gemm.n * sizeof (gfloat),
+                                 is_kept ? "The previous result" : "D before its scale", error);
   return self->state != NULL &&
-         gemmcl_body_build_step (self, &self->load, "store.cl", "load", make_options (self),
-                                 error) &&
+         (!is_kept || gemmcl_body_build_step (self, &self->load, "store.cl", "load",
+                                              make_options (self), error)) &&
          gemmcl_body_build_step (self, &self->store, "store.cl", "store", make_options (self),
                                  error);
 }
@@ -110,7 +112,7 @@ gboolean
 gemmcl_body_launch_load (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
                          GError **error)
 {
-  if (self->state == NULL)
+  if (self->load == NULL)
     return TRUE;
   return (!self->state_is_void || fill (self, chain, error)) &&
          (operands->previous == NULL ||

@@ -5,6 +5,8 @@
  */
 #include "problem/gemm.h"
 
+#include <math.h>
+
 #include "activations.h"
 
 #include "device/base.h"
@@ -150,6 +152,28 @@ gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
   return gemmcl_type_get_size (get_operand (gemm, which).type);
 }
 
+gboolean
+gemmcl_gemm_scales_d (const GemmclGemm *gemm)
+{
+  return (gemm->d_scale != 0.0 && gemm->d_scale != 1.0) || gemm->d_shift != 0.0;
+}
+
+gchar *
+gemmcl_gemm_make_d_options (const GemmclGemm *gemm)
+{
+  union {
+    gfloat number;
+    guint32 bits;
+  } scale = {.number = (gfloat)gemm->d_scale}, shift = {.number = (gfloat)gemm->d_shift};
+
+  if (gemm->d_scale == 0.0)
+    scale.number = 1.0f;
+  return gemmcl_gemm_scales_d (gemm)
+             ? g_strdup_printf ("-DD_TYPE=%d -DD_SCALE=0x%xu -DD_SHIFT=0x%xu", gemm->d_type,
+                                scale.bits, shift.bits)
+             : g_strdup_printf ("-DD_TYPE=%d", gemm->d_type);
+}
+
 GemmclGemm
 gemmcl_gemm_get_product (const GemmclGemm *gemm)
 {
@@ -166,6 +190,12 @@ gemmcl_gemm_get_product (const GemmclGemm *gemm)
   }
   if (gemm->normalize & GEMMCL_NORMALIZE_D)
     product.row_outputs = 0;
+  if (gemmcl_gemm_scales_d (gemm)) {
+    product.d_type = GEMMCL_TYPE_F32;
+    product.ldd = product.d_offset = product.d_stride = 0;
+    product.row_outputs = 0;
+  }
+  product.d_scale = product.d_shift = 0.0;
   product.normalize = 0;
   return product;
 }
@@ -353,6 +383,26 @@ validate_normalize (const GemmclGemm *gemm, GError **error)
 }
 
 static gboolean
+validate_d_scale (const GemmclGemm *gemm, GError **error)
+{
+  const gboolean is_integer = gemm->d_type >= GEMMCL_TYPE_I8 && gemm->d_type < GEMMCL_N_TYPES;
+  const gfloat scale = (gfloat)gemm->d_scale, shift = (gfloat)gemm->d_shift;
+
+  if (!gemmcl_gemm_scales_d (gemm))
+    return TRUE;
+  if (scale < 0 || !isnormal (scale) != (gemm->d_scale == 0.0) || !isfinite (shift))
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "D has a scale of %g and a shift of %g; expected a scale above 0 and "
+                        "numbers in the range of f32.",
+                        gemm->d_scale, gemm->d_shift);
+  if (!is_integer || gemm->d_image || gemm->addend == GEMMCL_ADDEND_OUTPUT)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "A scale and a shift of D need integers as D, in a matrix that is not C, "
+                        "too.");
+  return TRUE;
+}
+
+static gboolean
 validate_row_outputs (const GemmclGemm *gemm, GError **error)
 {
   const guint columns = GEMMCL_ROW_ARG_MAX | GEMMCL_ROW_TOP_K;
@@ -397,8 +447,9 @@ gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error)
   g_return_val_if_fail (gemm != NULL, FALSE);
 
   if (!validate_enums (gemm, error) || !validate_normalize (gemm, error) ||
-      !validate_row_outputs (gemm, error) || !validate_size ("M", gemm->m, error) ||
-      !validate_size ("N", gemm->n, error) || !validate_size ("K", gemm->k, error) ||
+      !validate_d_scale (gemm, error) || !validate_row_outputs (gemm, error) ||
+      !validate_size ("M", gemm->m, error) || !validate_size ("N", gemm->n, error) ||
+      !validate_size ("K", gemm->k, error) ||
       !validate_size ("The number of batches", gemmcl_gemm_get_batch (gemm), error))
     return FALSE;
   if (!(gemm->a_image ? validate_a_image (gemm, error)

@@ -38,15 +38,23 @@ gsize gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
 /** gemmcl_gemm_get_batch: Returns: the number of problems, at least 1. */
 gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 
-/** Returns: @gemm without the steps that normalize. With #GEMMCL_NORMALIZE_A its A is the result of
- *   that step: f32, row-major and tight, also if A was frames. With #GEMMCL_NORMALIZE_D it has no
- *   row outputs, which follow that step. */
+/** Returns: %TRUE if a last step scales D. */
+gboolean gemmcl_gemm_scales_d (const GemmclGemm *gemm);
+
+/** Returns: (transfer full): the options D_TYPE, D_SCALE and D_SHIFT of types.clh, for the D of
+ *   @gemm. */
+gchar *gemmcl_gemm_make_d_options (const GemmclGemm *gemm);
+
+/** Returns: @gemm without the steps that normalize and that scale D. With #GEMMCL_NORMALIZE_A its A
+ *   is the result of that step: f32, row-major and tight, also if A was frames. With
+ *   #GEMMCL_NORMALIZE_D, and with a scale of D, it has no row outputs, which follow those steps. A
+ *   D that is scaled is f32 and tight before. */
 GemmclGemm gemmcl_gemm_get_product (const GemmclGemm *gemm);
 
 /** Returns: the problem that the kernels of a plan for @gemm compute: gemmcl_gemm_get_product(),
  *   but @normalize keeps #GEMMCL_NORMALIZE_D. With #GEMMCL_ADDEND_PREVIOUS its D, tight and f32, is
- *   the previous result and becomes the next one, and a step after the kernels converts it to the D
- *   of @gemm. */
+ *   the previous result and becomes the next one. Then, and with a scale of D, a step after the
+ *   kernels converts it to the D of @gemm. */
 GemmclGemm gemmcl_gemm_get_computed (const GemmclGemm *gemm);
 
 /** Returns: the problem as it most often runs, which decides what is fastest: batches that share

@@ -27,7 +27,8 @@ except ImportError:
     sys.exit(0)
 
 from numpy_gemm import UNIT_ROUNDOFF, compare, f32, solve
-from numpy_media import Audio, Floats, Maps, Packets, Pixels, Samples, Tensors, Video
+from numpy_media import (Audio, Flexible, Flexibles, Floats, Maps, Packets, Pixels, Samples, Tensors,
+                         Video)
 
 SEED = 20240301
 SECONDS = 300
@@ -66,6 +67,9 @@ class Case:
     spread: tuple = (-0.4, 0.9)
     precision: str = "f32"
     kernel: str = "auto"
+    out_type: str = "auto"
+    out_scale: float = 1.0
+    out_offset: float = 0.0
 
 
 def video(pixels, size, n, out=None, **rest):
@@ -81,9 +85,14 @@ def audio(sample, channels, n, **rest):
 
 
 def tensors(kind, dims, n, **rest):
+def tensors(kind, dims, n, **rest):
     medium = Packets if "index" in rest else Maps if {"mode", "patch"} & set(rest) else Tensors
     own = {name: rest.pop(name) for name in list(rest) if name in medium.__dataclass_fields__}
-    return Case(medium(kind, dims, **own), n, Floats(), **rest)
+    return Case(medium(kind, dims, **own), n, rest.pop("out", Floats()), **rest)
+
+
+def flexible(k, parts, n, out=None, **rest):
+    return Case(Flexible(k, parts), n, out or Flexibles(), **rest)
 
 
 IMAGENET = (0.017125, 0.017507, 0.017429)  # as models of photographs scale R, G and B
@@ -225,6 +234,27 @@ CASES = [
     video("RGB", (9, 5), 3, Floats(), normalize="output", activation="softmax", **LEVELS),
     video("NV12", (11, 7), 6, Floats(), mode="frame", normalize="input", colorimetry="bt709"),
     audio("F32LE", 6, 2, normalize="output", samples=100, blocks=3, beta=0.5),
+    # Flexible tensors: M and the type differ between buffers, or stay.
+    flexible(7, (("float32", (5,)), ("float32", (2, 3)), ("uint8", (1,)), ("int16", (4, 5, 1))), 3),
+    flexible(64, (("float32", (3,)),) * 3 + (("float32", (30,)),) * 2, 10, batch=2, transpose=True,
+             activation="softmax", spread=(-1, 1)),
+    flexible(5, (("float64", (4,)), ("float64", (4,)), ("float64", (6,)), ("float16", (6,))), 4,
+             beta=0.5, bias=1),
+    tensors("float32", "9:4", 6, out=Flexibles(), normalize="input"),
+    video("RGB", (9, 5), 3, Flexibles("float16"), out_type="f16", mode="pixel"),
+    # Types of tensors, asked for by downstream or by the property, and their scale.
+    tensors("float32", "33:5", 7, out=Floats(type="float16"), bias=1),
+    tensors("float32", "12:5", 9, out=Floats(type="int8"), spread=(-20, 20)),
+    tensors("float32", "20:6", 33, out=Floats(type="uint8"), out_type="u8", out_scale=1 / 256,
+            activation="softmax", spread=(-1, 1)),
+    tensors("float32", "20:6", 300, out=Floats(type="int8"), out_scale=1 / 127,
+            normalize="output", transpose=True, count=4, batch=2),
+    tensors("int8", "24:5", 7, out=Floats(type="uint8"), out_scale=0.25, out_offset=-20, count=4,
+            beta=0.5, scale=1 / 16, spread=(-1, 1)),
+    video("RGB", (9, 5), 8, Floats(type="int8"), out_scale=2, out_offset=40, mode="pixel",
+          spread=(-0.2, 0.3)),
+    flexible(6, (("float32", (5,)), ("float32", (9,))), 4, Flexibles("int8"), out_type="i8",
+             out_scale=1 / 64, activation="tanh"),
     # Precisions that are asked for, and that a file states. Many columns: bytes of few do not pay.
     tensors("float32", "64:9", 70, precision="bf16", kernel="vector_bf16_4x64_1x1",
             activation="gelu", bias=1, spread=(-1, 1)),
@@ -360,6 +390,12 @@ def get_properties(case):
     for name, value in [("alpha", case.alpha), ("beta", case.beta), ("input-scale", case.scale),
                         ("input-offset", case.offset)]:
         words.append(f"{name}={write_list(value)}")
+    for name in ("type", "scale", "offset"):
+        value = getattr(case, f"out_{name}")
+        if value != getattr(Case, f"out_{name}"):
+            words.append(f"output-{name}={value}")
+    if isinstance(case.out, Flexibles):
+        words.append("output=flexible")
     if case.normalize:
         words.append(f"normalize={case.normalize}")
     if case.transpose:
@@ -387,6 +423,17 @@ def launch(directory, words):
     return None
 
 
+def stored(case, dtype, value, bound):
+    """Returns what is stored as D where it is a value up to bound, and the bound of that."""
+    if dtype == np.float16:
+        return value, bound + np.abs(value) * 2.0**-11 + 2.0**-25
+    if (case.out_scale, case.out_offset) == (1, 0):
+        return value, bound
+    value = (value - f32(case.out_offset)) / f32(case.out_scale)
+    return value, bound / f32(case.out_scale) + 8 * UNIT_ROUNDOFF * (
+        np.abs(value) + abs(case.out_offset / case.out_scale))
+
+
 def check(case, values, inputs, sink, data):
     """Returns what is wrong with the file that came out, or None."""
     shapes = [(a.shape[0], case.n) for a, _ in inputs]
@@ -411,11 +458,11 @@ def check(case, values, inputs, sink, data):
                                 alpha=case.alpha, beta=case.beta, activation=case.activation,
                                 normalize=case.normalize,
                                 precision=STATING.get(case.weight, case.precision), **operands)
-        wrong = compare(found, expected, bound)
+        wrong = compare(found, *stored(case, found.dtype, expected, bound))
         if wrong:
             return f"buffer {number}: {wrong}"
-        # The element keeps the result in f32, as it was before it became an integer.
-        if np.issubdtype(found.dtype, np.integer):
+        # The element keeps the result in f32, as it was before it became an integer or a half.
+        if np.issubdtype(found.dtype, np.integer) or found.dtype.itemsize < 4:
             previous, previous_off = expected, bound
         else:
             previous = f32(found)
@@ -429,7 +476,8 @@ def run(number, case):
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         data = medium.draw(rng)
-        (directory / "in.bin").write_bytes(data)
+        for file, content in medium.files(data).items():
+            (directory / file).write_bytes(content)
         words, values = draw_operands(case, rng, directory, medium.shape_of_a(data))
         wrong = launch(directory, [*medium.source(), "!", "gemmcl", *words, *get_properties(case),
                                    "!", sink.caps(), "!", "filesink", "location=out.bin"])

@@ -9,7 +9,9 @@ A medium has
     matrices(data)      (A, bound of A's error) of each buffer, before scale and offset
     shape_of_a(data)    M and K of the first buffer, where data is what draw() returned
     inside()            1 for the elements of A that are of the buffer, 0 for those of padding
-and sinks (Pixels, Samples, Floats) have read(data, shapes): D of each buffer, by shapes (M, N).
+    files(data)         the names of files, and their bytes
+and sinks (Pixels, Samples, Floats, Flexibles) have read(data, shapes): D of each buffer, by shapes
+(M, N).
 """
 
 from dataclasses import dataclass
@@ -120,6 +122,9 @@ class Medium:
 
     def inside(self):
         return np.float64(1)
+
+    def files(self, data):
+        return {"in.bin": data}
 
 
 class Patched(Medium):
@@ -308,6 +313,55 @@ class Tensors(Medium):
             yield a, np.zeros_like(a)
 
 
+# The numbers of types in headers of flexible tensors.
+NUMBERS = ["int32", "uint32", "int16", "uint16", "int8", "uint8", "float64", "float32", "int64",
+           "uint64", "float16"]
+HEADER = np.dtype("<u4").itemsize * 32
+
+
+def make_header(kind, shape):
+    """Returns the header of a flexible tensor of one type and shape."""
+    dims = [*reversed(shape), *[0] * (16 - len(shape))]
+    words = [0xFEEDCCED, 0xDE001000, NUMBERS.index(kind), *dims, 1, 4, *[0] * 11]
+    return np.array(words, "<u4").tobytes()
+
+
+@dataclass
+class Flexible(Medium):
+    """A flexible tensor a buffer, of rows of k numbers; parts are (type, shape without k) each."""
+
+    k: int
+    parts: tuple
+
+    def source(self):
+        return ["multifilesrc", "location=in%d.bin",
+                "caps=other/tensors,format=flexible,framerate=(fraction)1/1"]
+
+    def properties(self):
+        return []
+
+    def pieces(self, data):
+        """Yields the type and the bytes of each tensor."""
+        at = 0
+        for kind, shape in self.parts:
+            end = at + HEADER + int(np.prod(shape)) * self.k * TENSOR[kind].itemsize
+            yield kind, data[at:end]
+            at = end
+
+    def draw(self, rng):
+        return b"".join(make_header(kind, (*shape, self.k)) +
+                        draw_numbers(rng, TENSOR[kind], int(np.prod(shape)) * self.k)
+                        for kind, shape in self.parts)
+
+    def files(self, data):
+        return {f"in{i}.bin": piece for i, (_, piece) in enumerate(self.pieces(data))}
+
+    def matrices(self, data):
+        for kind, piece in self.pieces(data):
+            a = f32(np.frombuffer(piece[HEADER:], TENSOR[kind])).reshape(-1, self.k)
+            yield a, np.zeros_like(a)
+
+
 @dataclass
 class Maps(Patched, Tensors):
     """Tensors of dims channels:columns:rows."""
@@ -419,16 +473,37 @@ class Floats:
 
     beside: list = None
     index: int = 0
+    type: str = ""  # that downstream asks for
 
     def caps(self):
-        return "other/tensors,format=static"
+        return "other/tensors,format=static" + (f",types=(string){self.type}" if self.type else "")
 
     def read(self, data, shapes):
         beside = self.beside or [b""] * len(shapes)
-        sizes = [4 * m * n for m, n in shapes]
+        dtype = TENSOR[self.type or "float32"]
+        sizes = [dtype.itemsize * m * n for m, n in shapes]
         whole = [size + len(other) for size, other in zip(sizes, beside)]
         for part, other, size, shape in zip(split_all(data, whole), beside, sizes, shapes):
             if (part[:len(other)] if self.index else part[size:]) != other:
                 raise ValueError("the other tensor did not pass unchanged")
             at = len(other) if self.index else 0
-            yield np.frombuffer(part[at:at + size], "<f4").reshape(shape)
+            yield np.frombuffer(part[at:at + size], dtype).reshape(shape)
+
+
+@dataclass
+class Flexibles:
+    """Flexible tensors come out."""
+
+    type: str = "float32"
+
+    def caps(self):
+        return "other/tensors,format=flexible"
+
+    def read(self, data, shapes):
+        dtype = TENSOR[self.type]
+        sizes = [HEADER + dtype.itemsize * m * n for m, n in shapes]
+        for part, shape in zip(split_all(data, sizes), shapes):
+            if part[:HEADER] != make_header(self.type, shape):
+                words = np.frombuffer(part[:HEADER], "<u4")
+                raise ValueError(f"a wrong header of {shape}: {words}")
+            yield np.frombuffer(part[HEADER:], dtype).reshape(shape)

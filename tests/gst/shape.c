@@ -22,11 +22,12 @@ static void
 init_tensors (Shape *self, const GstStructure *structure)
 {
   const gchar *dimensions = gst_structure_get_string (structure, "dimensions");
+  const gchar *types = gst_structure_get_string (structure, "types");
 
   self->medium = MEDIUM_TENSORS;
-  self->type = SAMPLE_F32;
+  self->type = g_strcmp0 (types, "uint8") == 0 ? SAMPLE_U8 : SAMPLE_F32;
   self->rows = self->columns = 1;
-  if (g_strrstr (gst_structure_get_string (structure, "types"), ","))
+  if (g_strrstr (types, ","))
     return;
   g_assert_cmpint (sscanf (dimensions, "%zu:%zu", &self->columns, &self->rows), >=, 1);
 }
@@ -98,6 +99,8 @@ write_samples (const Shape *self, GstBuffer *buffer, gsize n, const gdouble *val
       ((gfloat *)map.data)[i] = (gfloat)values[i];
     else if (self->type == SAMPLE_F64)
       ((gdouble *)map.data)[i] = values[i];
+    else if (self->type == SAMPLE_U8)
+      map.data[i] = (guint8)values[i];
     else
       ((gint16 *)map.data)[i] = (gint16)values[i];
   }
@@ -149,6 +152,7 @@ shape_read (const Shape *self, GstBuffer *buffer, gsize *n)
   for (gsize i = 0; i < *n; i++)
     values[i] = self->type == SAMPLE_F32   ? ((gfloat *)map.data)[i]
                 : self->type == SAMPLE_F64 ? ((gdouble *)map.data)[i]
+                : self->type == SAMPLE_U8  ? map.data[i]
                                            : ((gint16 *)map.data)[i];
   gst_buffer_unmap (buffer, &map);
   return values;

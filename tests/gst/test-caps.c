@@ -56,7 +56,8 @@ test_templates (void)
   g_assert_false (has (src, "video/x-raw,format=NV12"));
   g_assert_false (has (src, "video/x-raw,format=I420"));
   g_assert_false (has (sink, "audio/x-raw,layout=non-interleaved"));
-  g_assert_false (has (sink, "other/tensors,format=flexible"));
+  g_assert_true (has (sink, "other/tensors,format=flexible"));
+  g_assert_false (has (sink, "other/tensors,format=sparse"));
   for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
     g_autofree gchar *text =
         g_strdup_printf ("video/x-raw,format=%s", gemmcl_pixel_format_get_name (i));
@@ -461,6 +462,69 @@ test_carriers (void)
   }
 }
 
+#define STATIC   "other/tensors,format=static"
+#define ONE      STATIC ",num_tensors=1,dimensions=(string)3:2,types=(string)int16,framerate=10/1"
+#define FLEXIBLE "other/tensors,format=flexible"
+
+/* Downstream chooses the type, or the first one is taken. */
+static void
+test_types (void)
+{
+  static const gchar *const cases[][2] = {
+      {"other/tensors", "types=(string)float32"},
+      {"other/tensors,types=(string)uint8", "types=(string)uint8"},
+      {"other/tensors,types=(string){int32,int8,float16}", "types=(string){float16,int8}"},
+      {"other/tensors,types=(string){int8,float32}", "types=(string){int8,float32}"},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree gchar *fixed = fixate (ONE, cases[i][0], 3, 2);
+    g_autofree gchar *expected = g_strconcat (STATIC ",", cases[i][1], NULL);
+    g_autoptr (GstCaps) caps = gst_caps_from_string (fixed);
+
+    g_test_message ("%s", fixed);
+    g_assert_true (has (caps, expected));
+  }
+}
+
+/* Static and flexible tensors are alternatives in each direction; output=flexible makes both, and
+ * frames, flexible. */
+static void
+test_flexible (void)
+{
+  static const struct {
+    GstGemmclOutputMode output;
+    GstPadDirection direction;
+    const gchar *caps;
+    gboolean to_static, to_flexible, to_video;
+  } cases[] = {
+      {GST_GEMMCL_OUTPUT_AUTO, GST_PAD_SINK, ONE, TRUE, FALSE, FALSE},
+      {GST_GEMMCL_OUTPUT_AUTO, GST_PAD_SINK, FLEXIBLE ",framerate=10/1", FALSE, TRUE, FALSE},
+      {GST_GEMMCL_OUTPUT_AUTO, GST_PAD_SINK, "other/tensors", TRUE, TRUE, FALSE},
+      {GST_GEMMCL_OUTPUT_AUTO, GST_PAD_SRC, STATIC, TRUE, FALSE, TRUE},
+      {GST_GEMMCL_OUTPUT_AUTO, GST_PAD_SRC, FLEXIBLE, FALSE, TRUE, FALSE},
+      {GST_GEMMCL_OUTPUT_AUTO, GST_PAD_SRC, "other/tensors", TRUE, TRUE, TRUE},
+      {GST_GEMMCL_OUTPUT_FLEXIBLE, GST_PAD_SINK, ONE, FALSE, TRUE, FALSE},
+      {GST_GEMMCL_OUTPUT_FLEXIBLE, GST_PAD_SINK, "other/tensors", FALSE, TRUE, FALSE},
+      {GST_GEMMCL_OUTPUT_FLEXIBLE, GST_PAD_SINK, VIDEO ("RGB"), FALSE, TRUE, FALSE},
+      {GST_GEMMCL_OUTPUT_FLEXIBLE, GST_PAD_SRC, FLEXIBLE, TRUE, TRUE, TRUE},
+      {GST_GEMMCL_OUTPUT_FLEXIBLE, GST_PAD_SRC, FLEXIBLE ",num_tensors=2", FALSE, TRUE, FALSE},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const GstGemmclSettings settings = {.batch_size = 1, .output = cases[i].output};
+    g_autoptr (GstCaps) caps = gst_caps_from_string (cases[i].caps);
+    g_autoptr (GstCaps) result =
+        gst_gemmcl_caps_transform (cases[i].direction, caps, NULL, &settings, 3, 2, NULL);
+    g_autofree gchar *text = gst_caps_to_string (result);
+
+    g_test_message ("%s -> %s", cases[i].caps, text);
+    g_assert_cmpint (has (result, STATIC ",num_tensors=1"), ==, cases[i].to_static);
+    g_assert_cmpint (has (result, FLEXIBLE), ==, cases[i].to_flexible);
+    g_assert_cmpint (has (result, "video/x-raw"), ==, cases[i].to_video);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -482,5 +546,7 @@ main (int argc, char **argv)
   g_test_add_func ("/caps/meta", test_meta);
   g_test_add_func ("/caps/tensor", test_tensor);
   g_test_add_func ("/caps/carriers", test_carriers);
+  g_test_add_func ("/caps/types", test_types);
+  g_test_add_func ("/caps/flexible", test_flexible);
   return g_test_run ();
 }

@@ -37,17 +37,22 @@
  * Kind: elements that play, of which the weight of "a" is swapped
  * @factor: of the others
  * @adds: each output is added to the next
+ * @header: floats before each result
  */
 typedef struct {
   const gchar *name, *elements;
   gdouble factor;
   gboolean adds;
+  guint header;
 } Kind;
 
 static const Kind kinds[] = {
     {"single", GEMMCL "name=a weight=" TIMES ("2"), 1, FALSE},
     {"batch", GEMMCL "name=a batch-size=2 queue-depth=3 weight=" TIMES ("2"), 1, FALSE},
     {"previous", GEMMCL "name=a beta=1 weight=" TIMES ("2"), 1, TRUE},
+    {"flexible",
+     GEMMCL "name=a output=flexible weight=" TIMES ("2") " ! " GEMMCL "weight=" TIMES ("5"), 5,
+     FALSE, 32},
     {"row", GEMMCL "name=a weight=" TIMES ("2") " ! " GEMMCL "weight=" TIMES ("5"), 5, FALSE},
 #ifdef GEMMCL_HAVE_ANALYTICS
     {"meta", GEMMCL "name=a output=meta weight=" TIMES ("2"), 1, FALSE},
@@ -233,8 +238,9 @@ check_output (Play *self, GstBuffer *output)
     return;
   }
   self->seen++;
-  g_assert_cmpuint (map.size, ==, COLUMNS * get_rows (self, number) * sizeof (gfloat));
-  for (gsize i = 0; i < map.size / sizeof (gfloat); i++) {
+  g_assert_cmpuint (map.size, ==,
+                    (self->kind->header + COLUMNS * get_rows (self, number)) * sizeof (gfloat));
+  for (gsize i = self->kind->header; i < map.size / sizeof (gfloat); i++) {
     const gdouble found = ((gfloat *)map.data)[i];
 
     if (!is_right (self, number, found))

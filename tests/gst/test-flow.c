@@ -59,6 +59,12 @@ static const Script scripts[] = {
      "1 1; > 4.5 6; bias-vector=<>; weight-matrix=<<10>,<20>>; bias-vector=<1>; 1 1; > 31; "
      "weight=[[1],[1]]; 1 1; > 3; bias-vector=<>; 1 1; > 2; ready; weight-matrix=<<7>,<8>>; play; "
      "1 1; > 15"},
+    {"/types/downstream", "gemmcl weight=[[2],[3]]", PAIR, "other/tensors,types=(string)uint8",
+     "1 1; > 5; 100 -10; > 170; 100 100; > 255; -1 0; > 0"},
+    {"/types/scaled", "gemmcl weight=[[2],[3]] output-type=u8 output-scale=.5 output-offset=-1",
+     PAIR, NULL, "1 1; > 12; -1 0; > 0"},
+    {"/types/auto-scaled", "gemmcl weight=[[2],[3]] output-scale=2", PAIR,
+     "other/tensors,types=(string){float32,uint8}", "1 2; > 4"},
     {"/change/other-n", "gemmcl weight=[[1],[2]]", PAIR, NULL,
      "1 1; > 3; weight=[[1,2,3],[4,5,6]]; bias=[1,1,1]; 1 1; > 6 8 10"},
     {"/change/refused", "gemmcl weight=[[1],[2]] bias=[1]", PAIR, NULL,

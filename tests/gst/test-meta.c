@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <glib/gstdio.h>
 #include <math.h>
+#include <string.h>
 
+#include "element/flexible.h"
 #include "shape.h"
 #include "stream.h"
 
@@ -180,6 +182,59 @@ check_result (const Case *self, GstBuffer *output, const gdouble *a, const gdoub
   check_tensor (meta->tensors[0], SOFTMAX, d, m, self->n);
   if (self->rows)
     check_tensor (meta->tensors[1], SOFTMAX "-rows", rows, m, 3);
+}
+
+/* Tensors of other types than float32. */
+static void
+test_types (void)
+{
+  static const struct {
+    const gchar *name;
+    GstTensorDataType type;
+    guint8 bytes[4];
+    gsize size;
+  } types[] = {{"f16", GST_TENSOR_DATA_TYPE_FLOAT16, {0x00, 0x45, 0x80, 0x49}, 4},
+               {"i8 output-scale=.5", GST_TENSOR_DATA_TYPE_INT8, {10, 22}, 2},
+               {"u8 output-offset=4", GST_TENSOR_DATA_TYPE_UINT8, {1, 7}, 2}};
+  static const gfloat a[] = {1, 2, 3, 4};
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
+    g_autoptr (Stream) stream = stream_start (
+        TENSOR ("2:2"), "gemmcl weight=[[1],[2]] output=meta output-type=%s", types[i].name);
+    g_autoptr (GstBuffer) output = stream_run (stream, buffer_new (a, sizeof a));
+    const GstTensorMeta *meta = gst_buffer_get_tensor_meta (output);
+    guint8 found[4];
+
+    g_assert_nonnull (meta);
+    g_assert_cmpint (meta->tensors[0]->data_type, ==, types[i].type);
+    g_assert_cmpuint (meta->tensors[0]->dims[0], ==, 2);
+    g_assert_cmpuint (meta->tensors[0]->dims[1], ==, 1);
+    g_assert_cmpuint (gst_buffer_extract (meta->tensors[0]->data, 0, found, 4), ==, types[i].size);
+    g_assert_cmpmem (found, types[i].size, types[i].bytes, types[i].size);
+  }
+}
+
+/* Flexible tensors pass, too; the result has no header. */
+static void
+test_flexible (void)
+{
+  g_autoptr (Stream) stream =
+      stream_start ("other/tensors,format=flexible,framerate=10/1",
+                    "gemmcl weight=[[1],[2]] output=meta tensor-id=" SOFTMAX);
+  static const gfloat a[] = {1, 2, 3, 4, 5, 6};
+  static const gdouble d[] = {5, 11, 17};
+
+  for (gsize m = 1; m <= 3; m++) {
+    g_autoptr (GstBuffer) output = NULL;
+    guint8 input[sizeof (GstGemmclHeader) + sizeof a];
+
+    gst_gemmcl_header_init ((GstGemmclHeader *)(gpointer)input, GEMMCL_TYPE_F32, m, 2);
+    memcpy (input + sizeof (GstGemmclHeader), a, m * 2 * sizeof *a);
+    output = stream_run (stream, buffer_new (input, sizeof (GstGemmclHeader) + m * 2 * sizeof *a));
+    g_assert_cmpuint (gst_buffer_get_size (output), ==,
+                      sizeof (GstGemmclHeader) + m * 2 * sizeof *a);
+    check_tensor (gst_buffer_get_tensor_meta (output)->tensors[0], SOFTMAX, d, m, 1);
+  }
 }
 
 /* Makes input @seed of a case; its small numbers keep sums exact. */
@@ -494,6 +549,8 @@ add_meta_tests (void)
 
     stream_add_data_test (path, &cases[i], test_case);
   }
+  stream_add_test ("/output/meta/types", test_types);
+  stream_add_test ("/output/meta/flexible", test_flexible);
   stream_add_test ("/output/meta/chain", test_chain);
   stream_add_test ("/output/meta/shared", test_shared);
   stream_add_test ("/output/meta/allocation", test_allocation);

@@ -26,6 +26,22 @@ test_parse (void)
   g_assert_cmpuint (k, ==, 3);
 }
 
+/* Zeros behind the dimensions are none. */
+static void
+test_zeros (void)
+{
+  static const gchar *const same[] = {"5:2", "5:2:0", "5:2:0:0",
+                                      "5:2:0:0:0:0:0:0:0:0:0:0:0:0:0: 0"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (same); i++) {
+    GstGemmclTensors tensors;
+
+    g_assert_true (gst_gemmcl_tensors_parse (&tensors, same[i], "int8", 1, NULL));
+    g_assert_cmpuint (tensors.tensor[0].rank, ==, 2);
+    g_assert_cmpuint (gst_gemmcl_tensor_get_size (&tensors.tensor[0]), ==, 10);
+  }
+}
+
 static void
 test_types (void)
 {
@@ -60,7 +76,8 @@ test_refused (void)
     GemmclError code;
   } refused[] = {
       {"", "float32", 1, GEMMCL_ERROR_FORMAT},
-      {"3:0", "float32", 1, GEMMCL_ERROR_FORMAT},
+      {"0", "float32", 1, GEMMCL_ERROR_FORMAT},
+      {"3:0:2", "float32", 1, GEMMCL_ERROR_FORMAT},
       {"3:-1", "float32", 1, GEMMCL_ERROR_FORMAT},
       {"3:x", "float32", 1, GEMMCL_ERROR_FORMAT},
       {"3::2", "float32", 1, GEMMCL_ERROR_FORMAT},
@@ -88,8 +105,8 @@ test_refused (void)
 static void
 test_print (void)
 {
-  static const gchar *const expected[GST_GEMMCL_N_SPELLINGS] = {"10:1,3:4:1:1:1", "10,3:4",
-                                                                "10:1:1:1,3:4:1:1"};
+  static const gchar *const expected[GST_GEMMCL_N_SPELLINGS] = {
+      "10:1,3:4:1:1:1", "10,3:4", "10:1:1:1,3:4:1:1", "10:1:0:0,3:4:1:1:1"};
   GstGemmclTensors tensors;
   g_autofree gchar *types = NULL;
 
@@ -107,13 +124,15 @@ test_print (void)
 static void
 test_structure (void)
 {
-  static const gchar *const same[] = {"10:1,3:4", "10,3:4", "10:1:1:1,3:4:1:1", "10.3:4"};
+  static const gchar *const same[] = {"10:1,3:4", "10,3:4", "10:1:1:1,3:4:1:1", "10.3:4",
+                                      "10:1:0:0,3:4:0:0"};
+  static const GemmclType types[] = {GEMMCL_TYPE_U8, GEMMCL_TYPE_F16};
   GstGemmclTensors tensors, again;
   g_autoptr (GstCaps) caps = NULL;
   g_autoptr (GstStructure) fixed = NULL;
 
   g_assert_true (gst_gemmcl_tensors_parse (&tensors, "10:1,3:4", "float32,uint8", 2, NULL));
-  caps = gst_caps_new_full (gst_gemmcl_tensors_to_structure (&tensors), NULL);
+  caps = gst_caps_new_full (gst_gemmcl_tensors_to_structure (&tensors, 1, types, 2), NULL);
   for (guint i = 0; i < G_N_ELEMENTS (same); i++) {
     g_autoptr (GstCaps) wanted =
         gst_caps_new_simple ("other/tensors", "format", G_TYPE_STRING, "static", "dimensions",
@@ -126,6 +145,8 @@ test_structure (void)
   g_assert_cmpstr (gst_structure_get_string (fixed, "dimensions"), ==, "10:1,3:4");
   g_assert_true (gst_gemmcl_tensors_from_structure (&again, fixed, NULL));
   g_assert_cmpuint (again.n, ==, 2);
+  g_assert_cmpint (again.tensor[0].type, ==, GEMMCL_TYPE_F32);
+  g_assert_cmpint (again.tensor[1].type, ==, GEMMCL_TYPE_U8);
 }
 
 static void
@@ -133,7 +154,8 @@ test_structure_refused (void)
 {
   static const gchar *const refused[] = {
       "other/tensors",
-      "other/tensors,format=flexible",
+      "other/tensors,format=sparse",
+      "other/tensors,format=flexible,num_tensors=17",
       "other/tensors,format=static,num_tensors=1,types=float32",
       "other/tensors,format=static,num_tensors=1,dimensions=(string)3",
   };
@@ -154,6 +176,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   gst_init (&argc, &argv);
   g_test_add_func ("/tensors/parse", test_parse);
+  g_test_add_func ("/tensors/zeros", test_zeros);
   g_test_add_func ("/tensors/types", test_types);
   g_test_add_func ("/tensors/refused", test_refused);
   g_test_add_func ("/tensors/print", test_print);

@@ -484,6 +484,10 @@ problem_check_part (const Problem *self, gsize m, gsize batches, const gchar *wh
         const gdouble found =
             element_get (gemm->d_type, self->d, problem_d_index (self, batch, i, j));
 
+        if (gemm->d_scale > 0) {
+          value[j] = (value[j] - (gfloat)gemm->d_shift) / (gfloat)gemm->d_scale;
+          off[j] = off[j] / (gfloat)gemm->d_scale + 0x1p-20 * (1 + fabs (value[j]));
+        }
         if (!element_is_near (gemm->d_type, value[j], off[j], found))
           return fail (self, what, "D(%zu, %zu) of batch %zu is %.9g, expected %.9g +- %.3g", i, j,
                        batch, found, value[j], off[j]);
@@ -542,6 +546,8 @@ check_row (const Problem *self, const gchar *what, gsize row)
     const gsize at = problem_d_index (self, row / gemm->m, row % gemm->m, j);
 
     elements[j] = (Element){element_get (gemm->d_type, self->d, at), j};
+    if (gemm->d_scale > 0)
+      elements[j].value = elements[j].value * (gfloat)gemm->d_scale + (gfloat)gemm->d_shift;
     sum += elements[j].value;
     size += fabs (elements[j].value);
   }

@@ -299,6 +299,49 @@ test_softmax (void)
   }
 }
 
+/* Integers that stand for numbers: shares of a softmax, norms, sums that saturate. */
+static void
+test_scaled_d (void)
+{
+  static const struct {
+    GemmclType type;
+    gdouble scale, shift;
+    GemmclActivation activation;
+    guint normalize;
+  } cases[] = {
+      {GEMMCL_TYPE_U8, 1 / 256.0, 0, GEMMCL_ACTIVATION_SOFTMAX, 0},
+      {GEMMCL_TYPE_I8, 1 / 127.0, 0, GEMMCL_ACTIVATION_NONE, GEMMCL_NORMALIZE_D},
+      {GEMMCL_TYPE_U8, 2 / 255.0, -1, GEMMCL_ACTIVATION_TANH, 0},
+      {GEMMCL_TYPE_I8, 0.75, 40, GEMMCL_ACTIVATION_NONE, 0},
+      {GEMMCL_TYPE_I16, 1 / 32768.0, 0, GEMMCL_ACTIVATION_SOFTMAX, GEMMCL_NORMALIZE_A},
+      {GEMMCL_TYPE_U8, 1, 3, GEMMCL_ACTIVATION_RELU, 0},
+  };
+  GemmclContext *context = test_get_context ();
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    const guint at = i / 2;
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    g_autoptr (GError) error = NULL;
+    g_auto (Problem) problem = {0};
+
+    gemm.m = 7;
+    gemm.n = i % 3 ? 33 : 300;
+    gemm.k = 9;
+    gemm.batch = 1 + i % 4 / 2;
+    gemm.a_stride = gemm.m * gemm.k;
+    gemm.d_type = cases[at].type;
+    gemm.d_scale = cases[at].scale;
+    gemm.d_shift = cases[at].shift;
+    gemm.activation = cases[at].activation;
+    gemm.normalize = cases[at].normalize;
+    gemm.layout = i % 2 ? GEMMCL_LAYOUT_COLUMN_MAJOR : GEMMCL_LAYOUT_ROW_MAJOR;
+    gemm.ldd = 303;
+    problem_init (&problem, &gemm, i);
+    g_assert_true (problem_run_plan (&problem, context, NULL, &error));
+    problem_check (&problem, "scaled D");
+  }
+}
+
 /* Rows that follow one another over the batches, or do not, give the same. */
 static void
 test_batches (void)
@@ -387,6 +430,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/smaller-by-column", test_smaller_by_column);
   g_test_add_func ("/plan/stats", test_stats);
   g_test_add_func ("/plan/softmax", test_softmax);
+  g_test_add_func ("/plan/scaled-d", test_scaled_d);
   g_test_add_func ("/plan/batches", test_batches);
   g_test_add_func ("/plan/large-output", test_large_output);
   g_test_add_func ("/plan/halves", test_halves);

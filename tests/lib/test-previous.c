@@ -130,6 +130,19 @@ expect (Case *self, const GemmclRun *run)
     }
 }
 
+/* D = stored number * scale + shift. */
+static gdouble
+get_scale (const Case *self)
+{
+  return self->gemm.d_scale > 0 ? self->gemm.d_scale : 1;
+}
+
+static gdouble
+to_stored (const Case *self, gdouble value)
+{
+  return (value - self->gemm.d_shift) / get_scale (self);
+}
+
 /* @share: of an element, or of those of A, that it may be off by before it is rounded. */
 static void
 check (const Case *self, const GemmclRun *run, gdouble share)
@@ -145,7 +158,8 @@ check (const Case *self, const GemmclRun *run, gdouble share)
     const gdouble expected = self->state[(b * gemm->m + i) * gemm->n + j];
     const gdouble found = load_d (self, self->d, b, i, j);
 
-    if (!element_is_near (type, expected, share * (fabs (expected) + 255), found))
+    if (!element_is_near (type, to_stored (self, expected),
+                          share * (fabs (expected) + 255) / get_scale (self), found))
       g_error ("D(%zu, %zu) of problem %zu is %.9g, expected %.9g", i, j, b, found, expected);
   }
   for (gsize i = 0; gemm->d_image && self->image.format == GEMMCL_PIXEL_RGBX && i < m; i++)
@@ -165,7 +179,7 @@ check_rows (const Case *self, gsize m)
       gsize at = 0;
 
       for (gsize j = 0; j < gemm->n; j++) {
-        const gdouble x = load_d (self, self->d, b, i, j);
+        const gdouble x = load_d (self, self->d, b, i, j) * get_scale (self) + gemm->d_shift;
 
         sum += x;
         if (x > most) {
@@ -278,6 +292,26 @@ test_frames (void)
         .gemm = {.m = 7 * 5, .n = formats[i].n, .k = 4, .batch = BATCH},
         .image = {.format = formats[i].format, .width = 7, .height = 5},
     };
+
+    case_init (&self, NULL);
+    feed_back (&self);
+  }
+}
+
+/* Integers with a scale; what is fed back is not rounded, and row outputs are those of D. */
+static void
+test_scaled (void)
+{
+  for (guint i = 0; i < 4; i++) {
+    g_auto (Case) self = {.gemm = {.m = 9,
+                                   .n = 7,
+                                   .k = 3,
+                                   .layout = i % 2,
+                                   .batch = BATCH,
+                                   .d_type = i / 2 ? GEMMCL_TYPE_I8 : GEMMCL_TYPE_I16,
+                                   .d_scale = i / 2 ? 3.5 : 0.125,
+                                   .d_shift = i % 2 ? 0 : -5,
+                                   .row_outputs = ALL}};
 
     case_init (&self, NULL);
     feed_back (&self);
@@ -473,6 +507,7 @@ main (int argc, char **argv)
 {
   test_init_device (&argc, &argv);
   g_test_add_func ("/previous/types", test_types);
+  g_test_add_func ("/previous/scaled", test_scaled);
   g_test_add_func ("/previous/frames", test_frames);
   g_test_add_func ("/previous/fixed-point", test_fixed_point);
   g_test_add_func ("/previous/scalars", test_scalars);

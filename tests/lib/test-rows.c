@@ -86,15 +86,19 @@ test_host (void)
   static const struct {
     GemmclType type;
     const gchar *kernel;
+    gdouble scale, shift;
   } ways[] = {{GEMMCL_TYPE_F32, "gemm_naive"},
               {GEMMCL_TYPE_F16, "gemm_naive"},
               {GEMMCL_TYPE_I8, "gemm_naive"},
+              {GEMMCL_TYPE_I8, "gemm_naive", 0.3, -5},
               {GEMMCL_TYPE_F32, "vector_2x64_1x1"}};
 
   for (guint t = 0; t < G_N_ELEMENTS (ways); t++)
     for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
       const GemmclGemm gemm = {.n = sizes[i],
                                .d_type = ways[t].type,
+                               .d_scale = ways[t].scale,
+                               .d_shift = ways[t].shift,
                                .alpha = i % 2,
                                .layout = (i + t) / 2 % 2,
                                .row_outputs = ALL,

@@ -61,6 +61,7 @@ static const Case cases[] = {
     {"rows", "gemm_naive", GEMM (33, 17, 40, .row_outputs = GEMMCL_ROW_MAX)},
     {"previous", "gemm_naive",
      GEMM (33, 17, 40, .d_type = GEMMCL_TYPE_I16, .addend = GEMMCL_ADDEND_PREVIOUS, .beta = 1)},
+    {"a scale of D", "gemm_naive", GEMM (33, 17, 40, .d_type = GEMMCL_TYPE_I8, .d_scale = 0.5)},
     {"images", "block_read_4x1_1x8", GEMM (33, 17, 40)},
     {"images of halves", "block_read_f16_4x1_1x16",
      GEMM (33, 17, 40, .precision = GEMMCL_PRECISION_F16)},
