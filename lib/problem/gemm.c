@@ -188,12 +188,11 @@ gemmcl_gemm_get_product (const GemmclGemm *gemm)
     product.lda = product.a_offset = 0;
     product.a_stride = gemm->m * gemm->k;
   }
-  if (gemm->normalize & GEMMCL_NORMALIZE_D)
+  if (gemm->normalize & GEMMCL_NORMALIZE_D || gemmcl_gemm_scales_d (gemm))
     product.row_outputs = 0;
   if (gemmcl_gemm_scales_d (gemm)) {
     product.d_type = GEMMCL_TYPE_F32;
     product.ldd = product.d_offset = product.d_stride = 0;
-    product.row_outputs = 0;
   }
   product.d_scale = product.d_shift = 0.0;
   product.normalize = 0;

@@ -10,6 +10,7 @@
  * option fuzz) inputs are generated; otherwise fuzz.c uses the files of tests/fuzz/corpus.
  */
 void fuzz_cache (const guint8 *data, gsize size);
+void fuzz_flexible (const guint8 *data, gsize size);
 void fuzz_kernel (const guint8 *data, gsize size);
 void fuzz_literal (const guint8 *data, gsize size);
 void fuzz_npy (const guint8 *data, gsize size);

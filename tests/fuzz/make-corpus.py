@@ -248,6 +248,32 @@ ONNX = {
     "nested": b"\x3a\x08\x0a\x06\x2a\x04\x32\x02\x0a\x00",
 }
 
+
+
+def flexible(dims, data=b"", kind=5, words=()):
+    """Returns a flexible tensor; words are (place, number) of the header."""
+    header = [0xFEEDCCED, 0xDE001000, kind, *dims, *[0] * (16 - len(dims)), 1, 4, *[0] * 11]
+    for place, number in words:
+        header[place] = number
+    return struct.pack("<32I", *header) + data
+
+
+FLEXIBLE = {
+    "one": flexible([3, 2], b"abcdef"),
+    "two": flexible([2], b"ab") + flexible([1, 1, 1, 1], b"abcdefgh", kind=6),
+    "magic": flexible([2], b"ab", words=[(0, 7)]),
+    "version": flexible([2], b"ab", words=[(1, 0xDE002000)]),
+    "unknown-type": flexible([2], b"ab", kind=11),
+    "sparse": flexible([2], b"ab", words=[(19, 2)]),
+    "media": flexible([2], b"ab", words=[(20, 5)]),
+    "no-dimensions": flexible([]),
+    "inner-zero": flexible([2, 0, 3], b"abcdef"),
+    "too-large": flexible([2**31 - 1] * 16, kind=9),
+    "short": flexible([3, 2], b"abcde"),
+    "long": flexible([3, 2], b"abcdefg"),
+    "truncated": flexible([3, 2])[:100],
+}
+
 TARGETS = {
     "npy": NPY,
     "onnx": ONNX,
@@ -258,6 +284,7 @@ TARGETS = {
     "tuning": TUNING,
     "cache": CACHE,
     "tensors": TENSORS,
+    "flexible": FLEXIBLE,
 }
 
 

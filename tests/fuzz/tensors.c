@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fuzz.h"
 
-#include "element/formats.h"
+#include "element/flexible.h"
 
 #include <string.h>
 
@@ -49,4 +49,34 @@ fuzz_tensors (const guint8 *data, gsize size)
                       m * k * gemmcl_type_get_size (tensors.tensor[i].type));
   }
   check_same (&tensors);
+}
+
+/* gst_gemmcl_tensors_locate(): a buffer of flexible tensors in one memory. */
+void
+fuzz_flexible (const guint8 *data, gsize size)
+{
+  const GstGemmclTensors tensors = {.flexible = TRUE};
+  g_autoptr (GstBuffer) buffer = NULL;
+  g_autoptr (GError) error = NULL;
+  gsize end = 0;
+  guint n;
+
+  if (!gst_is_initialized ())
+    gst_init (NULL, NULL);
+  buffer = gst_buffer_new_allocate (NULL, size, NULL);
+  gst_buffer_fill (buffer, 0, data, size);
+  n = gst_gemmcl_tensors_locate (&tensors, 0, buffer, NULL, &error);
+  fuzz_check_error (n == 0, error);
+  for (guint i = 0; i < n; i++) {
+    g_autoptr (GstMemory) memory = gst_gemmcl_tensors_get_memory (&tensors, i, buffer, NULL);
+    GstGemmclPlace place;
+
+    g_assert_cmpuint (gst_gemmcl_tensors_locate (&tensors, i, buffer, &place, NULL), ==, n);
+    g_assert_cmpuint (place.start, ==, end);
+    g_assert_cmpuint (place.size, ==,
+                      GST_GEMMCL_HEADER_SIZE + gst_gemmcl_tensor_get_size (&place.tensor));
+    g_assert_cmpuint (gst_memory_get_sizes (memory, NULL, NULL), ==, place.size);
+    end += place.size;
+  }
+  g_assert_cmpuint (end, ==, n > 0 ? size : 0);
 }
