@@ -61,17 +61,7 @@ typedef struct {
   gboolean carried; /* A is in the metadata of buffers of from */
 } Transform;
 
-/* TRUE if a field allows @name: it is absent, or a value or list with it. */
-static gboolean
-allows_format (const GstStructure *structure, const gchar *name)
-{
-  g_autoptr (GstStructure) wanted =
-      gst_structure_new (gst_structure_get_name (structure), "format", G_TYPE_STRING, name, NULL);
-
-  return gst_structure_can_intersect (structure, wanted);
-}
-
-/* The same for a number; 0 is any. */
+/* TRUE if a field allows @number: it is absent, or a value or list with it; 0 is any. */
 static gboolean
 allows_number (const GstStructure *structure, const gchar *field, gsize number)
 {
@@ -163,15 +153,6 @@ append_any_tensors (GstCaps *result, const GstStructure *from, const gchar *form
   gst_caps_append_structure (result, structure);
 }
 
-/* Returns: the format, or the first of a list; UNKNOWN without one. */
-static GstVideoFormat
-get_first_format (const GstStructure *structure)
-{
-  const gchar *name = gst_gemmcl_values_get (gst_structure_get_value (structure, "format"), 0);
-
-  return name ? gst_video_format_from_string (name) : GST_VIDEO_FORMAT_UNKNOWN;
-}
-
 /* Appends the output formats with N channels, beginning with the nearest to the first input format.
  */
 static void
@@ -179,7 +160,7 @@ append_video_output (const Transform *self)
 {
   GValue values = G_VALUE_INIT;
 
-  gst_gemmcl_add_output_formats (&values, get_first_format (self->from), self->n);
+  gst_gemmcl_add_output_formats (&values, gst_gemmcl_caps_get_first_format (self->from), self->n);
   append_video (self->result, self->from, &values);
 }
 
@@ -318,10 +299,10 @@ transform_input (const Transform *self)
   }
   if (known)
     append_known_tensors (self, &format, &shape);
-  else if (!is_tensors || allows_format (self->from, "static"))
+  else if (!is_tensors || gst_gemmcl_caps_allow_format (self->from, "static"))
     append_any_tensors (self->result, self->from, makes_flexible (self) ? "flexible" : "static",
                         more);
-  if (!known && is_tensors && allows_format (self->from, "flexible"))
+  if (!known && is_tensors && gst_gemmcl_caps_allow_format (self->from, "flexible"))
     append_any_tensors (self->result, self->from, "flexible", more);
 }
 
@@ -331,7 +312,7 @@ allows_video_of_n (const Transform *self)
   for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
     if ((self->n == 0 || gemmcl_pixel_format_get_channels (i) == self->n) &&
         gemmcl_pixel_format_get_n_planes (i) == 1 &&
-        allows_format (self->from, gemmcl_pixel_format_get_name (i)))
+        gst_gemmcl_caps_allow_format (self->from, gemmcl_pixel_format_get_name (i)))
       return TRUE;
   }
   return FALSE;
@@ -352,11 +333,12 @@ transform_output (const Transform *self)
         allows_number (self->from, "channels", self->n))
       append_audio (self->result, self->from, self->k);
   } else {
-    if (allows_format (self->from, format))
+    if (gst_gemmcl_caps_allow_format (self->from, format))
       append_any_tensors (self->result, self->from, "static", -more);
-    if (allows_format (self->from, "flexible"))
+    if (gst_gemmcl_caps_allow_format (self->from, "flexible"))
       append_any_tensors (self->result, self->from, "flexible", -more);
-    if (self->settings->output != GST_GEMMCL_OUTPUT_MEDIA && allows_format (self->from, format) &&
+    if (self->settings->output != GST_GEMMCL_OUTPUT_MEDIA &&
+        gst_gemmcl_caps_allow_format (self->from, format) &&
         allows_number (self->from, "num_tensors", 1 + more)) {
       g_autoptr (GstStructure) video = gst_structure_new_empty (GST_GEMMCL_VIDEO_MEDIA);
       Transform transform = *self;
@@ -516,18 +498,6 @@ transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *fi
   return g_steal_pointer (&result);
 }
 
-/* Returns: (transfer full): the part of @filter, caps of upstream, that only announces tensors. */
-static GstCaps *
-get_announced (const GstCaps *filter, const GstGemmclSettings *settings)
-{
-  GstCaps *result = gst_caps_new_empty ();
-
-  for (guint i = 0; !gst_gemmcl_carriers_are_set (settings) && i < gst_caps_get_size (filter); i++)
-    if (gst_gemmcl_carriers_have (filter, i, settings))
-      gst_caps_append (result, gst_caps_copy_nth (filter, i));
-  return result;
-}
-
 GstCaps *
 gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const GstCaps *filter,
                            const GstGemmclSettings *settings, gsize k, gsize n,
@@ -544,7 +514,7 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
   if (direction == GST_PAD_SINK)
     return g_steal_pointer (&result);
   if (filter) {
-    g_autoptr (GstCaps) announced = get_announced (filter, settings);
+    g_autoptr (GstCaps) announced = gst_gemmcl_carriers_get_announced (filter, settings);
     GstGemmclSettings carried = *settings;
 
     carried.input = GST_GEMMCL_INPUT_META;
@@ -559,79 +529,4 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
   if (!gst_caps_is_empty (result))
     return g_steal_pointer (&result);
   return transform_all (direction, everything, filter, &any, 0, 0, NULL);
-}
-
-static gboolean
-is_rgb (const GstStructure *structure)
-{
-  return GST_VIDEO_FORMAT_INFO_IS_RGB (gst_video_format_get_info (get_first_format (structure)));
-}
-
-static void
-fixate_video (const GstStructure *input, GstStructure *output)
-{
-  const gchar *colorimetry = gst_structure_get_string (input, "colorimetry");
-  g_auto (GValue) formats = G_VALUE_INIT;
-  const gchar *format;
-
-  gst_gemmcl_add_output_formats (&formats, get_first_format (input), 0);
-  for (guint i = 0; (format = gst_gemmcl_values_get (&formats, i)); i++)
-    if (allows_format (output, format))
-      gst_structure_set (output, "format", G_TYPE_STRING, format, NULL);
-  if (colorimetry && !gst_structure_has_field (output, "colorimetry") && is_rgb (input) &&
-      is_rgb (output))
-    gst_structure_set (output, "colorimetry", G_TYPE_STRING, colorimetry, NULL);
-}
-
-/* Two channels are left and right; more have GStreamer's fallback positions, or none. */
-static void
-fixate_audio (const GstStructure *input, GstStructure *output)
-{
-  guint64 mask = 0;
-  gint in_channels = 0, channels = 0;
-
-  if (!gst_structure_get_int (output, "channels", &channels) || channels < 2 ||
-      gst_structure_has_field (output, "channel-mask"))
-    return;
-  gst_structure_get_int (input, "channels", &in_channels);
-  if (in_channels != channels ||
-      !gst_structure_get (input, "channel-mask", GST_TYPE_BITMASK, &mask, NULL))
-    mask = gst_audio_channel_get_fallback_mask (channels);
-  gst_structure_set (output, "channel-mask", GST_TYPE_BITMASK, mask, NULL);
-}
-
-/* Returns: the index of the first structure of the medium of the input, or else the first, in the
- * wanted memory if there is such a structure. */
-static guint
-choose_structure (const GstStructure *input, const GstCaps *output, gboolean opencl)
-{
-  guint best = 0, best_points = 0;
-
-  for (guint i = 0; i < gst_caps_get_size (output); i++) {
-    const GstStructure *structure = gst_caps_get_structure (output, i);
-    const gboolean same = gst_structure_has_name (structure, gst_structure_get_name (input));
-    const guint points = 1 + 2 * same + (gst_gemmcl_caps_are_opencl (output, i) == opencl);
-
-    if (points > best_points) {
-      best = i;
-      best_points = points;
-    }
-  }
-  return best;
-}
-
-GstCaps *
-gst_gemmcl_caps_fixate (const GstCaps *input, GstCaps *output, gboolean opencl)
-{
-  g_autoptr (GstStructure) from = gst_gemmcl_drm_to_plain (gst_caps_get_structure (input, 0));
-  GstCaps *result = gst_caps_copy_nth (output, choose_structure (from, output, opencl));
-  GstStructure *structure = gst_caps_get_structure (result, 0);
-
-  if (gst_structure_has_name (structure, GST_GEMMCL_VIDEO_MEDIA))
-    fixate_video (from, structure);
-  else if (gst_structure_has_name (structure, GST_GEMMCL_AUDIO_MEDIA))
-    fixate_audio (from, structure);
-  gst_structure_fixate (structure);
-  gst_caps_unref (output);
-  return result;
 }

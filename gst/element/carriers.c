@@ -45,6 +45,17 @@ gst_gemmcl_carriers_have (const GstCaps *caps, guint index, const GstGemmclSetti
           !gst_gemmcl_carriers_can_read (caps, index));
 }
 
+GstCaps *
+gst_gemmcl_carriers_get_announced (const GstCaps *caps, const GstGemmclSettings *settings)
+{
+  GstCaps *result = gst_caps_new_empty ();
+
+  for (guint i = 0; !gst_gemmcl_carriers_are_set (settings) && i < gst_caps_get_size (caps); i++)
+    if (gst_gemmcl_carriers_have (caps, i, settings))
+      gst_caps_append (result, gst_caps_copy_nth (caps, i));
+  return result;
+}
+
 gboolean
 gst_gemmcl_carriers_read (GstGemmclFormat *format, const GstStructure *structure,
                           const GstGemmclSettings *settings, const GstGemmclTensor *learned,

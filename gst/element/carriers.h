@@ -24,6 +24,10 @@ gboolean gst_gemmcl_carriers_can_read (const GstCaps *caps, guint index);
 gboolean gst_gemmcl_carriers_have (const GstCaps *caps, guint index,
                                    const GstGemmclSettings *settings);
 
+/** gst_gemmcl_carriers_get_announced: Returns: (transfer full): the structures of @caps, which
+ * upstream offers, that are carriers only since they announce tensors. */
+GstCaps *gst_gemmcl_carriers_get_announced (const GstCaps *caps, const GstGemmclSettings *settings);
+
 /**
  * gst_gemmcl_carriers_read:
  * @format: (out): undefined on failure

@@ -68,7 +68,7 @@ gst_gemmcl_get_m (GstGemmcl *self, GstBuffer *buffer, GError **error)
     return get_samples (&input->audio, buffer, &offset, &m, error) ? m : 0;
   if (gst_gemmcl_format_is_flexible (input))
     return read_flexible (self, buffer, &type, &m, error) ? m : 0;
-  if (!input->is_meta)
+  if (!input->is_meta || self->slot.problem.gemm.a_image)
     return self->slot.problem.gemm.m;
   gst_gemmcl_tensor_get_shape (&input->tensors.tensor[0], &m, &k);
   return m;

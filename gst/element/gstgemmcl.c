@@ -355,7 +355,7 @@ end_before (GstGemmcl *self, GstEvent *event)
   }
 }
 
-/* Events that wait for the first buffer pass before EOS, and behind caps that it need not tell. */
+/* Events that wait for the first buffer pass before EOS, or after caps that need no buffer. */
 static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {

@@ -33,7 +33,7 @@ drop_waiting (GstGemmcl *self, GstEventType type)
 
 /* TRUE if @caps, new ones of the sink pad, have to wait. */
 static gboolean
-do_not_tell (GstGemmcl *self, const GstCaps *caps)
+must_wait (GstGemmcl *self, const GstCaps *caps)
 {
   const GstGemmclSettings *settings = &self->stream.settings;
   GstGemmclFormat format;
@@ -56,7 +56,7 @@ gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event)
   switch (GST_EVENT_TYPE (event)) {
   case GST_EVENT_CAPS:
     gst_event_parse_caps (event, &caps);
-    if (!do_not_tell (self, caps))
+    if (!must_wait (self, caps))
       return FALSE;
     g_queue_push_head (&self->waiting, event);
     return TRUE;
@@ -85,7 +85,7 @@ has_room (GstGemmcl *self, const GstGemmclTensor *tensor, gsize m)
 {
   const GemmclGemm *gemm = &self->slot.problem.gemm;
 
-  return self->slot.plan && tensor->type == gemm->a_type && m <= gemm->m && !gemm->a_image &&
+  return self->slot.plan && !gemm->a_image && tensor->type == gemm->a_type && m <= gemm->m &&
          gemm->addend != GEMMCL_ADDEND_MATRIX;
 }
 
@@ -126,17 +126,15 @@ get_width (const GstGemmclTensor *tensor)
   return tensor->rank > 1 ? tensor->dims[1] : 1;
 }
 
-/* TRUE if A is the same with both. In the feature modes of frames it depends on the width, too. */
+/* TRUE if both make the same A, in each feature mode. */
 static gboolean
-is_same (const GstGemmclTensor *a, const GstGemmclTensor *b, GstGemmclFeatureMode mode)
+is_same (const GstGemmclTensor *a, const GstGemmclTensor *b)
 {
   gsize m[2], k[2];
 
-  if (mode > GST_GEMMCL_FEATURE_MODE_PIXEL && get_width (a) != get_width (b))
-    return FALSE;
   gst_gemmcl_tensor_get_shape (a, &m[0], &k[0]);
   gst_gemmcl_tensor_get_shape (b, &m[1], &k[1]);
-  return a->type == b->type && m[0] == m[1] && k[0] == k[1];
+  return a->type == b->type && m[0] == m[1] && k[0] == k[1] && get_width (a) == get_width (b);
 }
 
 GstFlowReturn
@@ -156,8 +154,7 @@ gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input)
       set_learned (self, &tensor);
       return GST_FLOW_OK;
     }
-    if (!self->stream.configured || is_same (&tensor, &self->stream.input.tensors.tensor[0],
-                                             self->stream.settings.feature_mode))
+    if (!self->stream.configured || is_same (&tensor, &self->stream.input.tensors.tensor[0]))
       return GST_FLOW_OK;
   }
   flow = gst_gemmcl_batch_end (self);

@@ -3,36 +3,9 @@
 #pragma once
 
 #include "element/fold.h"
-#include "element/formats.h"
-#include "element/properties.h"
+#include "element/shape.h"
 
 /* Makes a GemmclGemm of settings, operands and formats. Pure functions. */
-
-/** GstGemmclShape: The rows and columns of A. */
-typedef struct {
-  GemmclImage image; /* of video, and of tensors in feature mode row, frame or patch; else zero */
-  gsize m;
-  gsize k;
-} GstGemmclShape;
-
-/** gst_gemmcl_feature_mode_get_nick: Returns: the nick, such as "pixel"; static. */
-const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
-
-/**
- * gst_gemmcl_shape_choose:
- * @frame: a frame or tensor, with the patch of the properties; its size is 0 if it is not set
- *
- * Gets the shape of the mode @wanted, whose K must be @weight_k.
- *
- * Returns: %FALSE with #GEMMCL_ERROR_SHAPE if K differs, the patch is not set or larger than the
- *   frame, or AUTO finds no mode or several; the message lists each mode with its K.
- *   #GEMMCL_ERROR_TOO_LARGE if M or K is
- */
-gboolean gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted,
-                                  gsize weight_k, GstGemmclShape *shape, GError **error);
-
-/** gst_gemmcl_get_output_index: Returns: the index of D among the tensors of an output. */
-guint gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings);
 
 /** The largest number of types of an output. */
 #define GST_GEMMCL_MAX_OUTPUT_TYPES 4
@@ -62,17 +35,6 @@ void gst_gemmcl_operands_copy (GstGemmclOperands *self, const GstGemmclOperands 
 /** gst_gemmcl_weight_get_shape: @weight: (nullable). @k, @n: (out): 0 without a weight. */
 void gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatrix *weight,
                                   gsize *k, gsize *n);
-
-/** gst_gemmcl_shape_of_format: Gets the shape of A for @format. M of audio and of flexible tensors
- * is 0, since it differs between buffers; K of flexible tensors is @weight_k. Returns: %FALSE with
- * #GEMMCL_ERROR_SHAPE if K is not @weight_k; the message names the K that fits. */
-gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
-                                     const GstGemmclSettings *settings, gsize weight_k,
-                                     GstGemmclShape *shape, GError **error);
-
-/** gst_gemmcl_get_tensor_index: Returns: the index of A among the tensors of @format. */
-guint gst_gemmcl_get_tensor_index (const GstGemmclFormat *format,
-                                   const GstGemmclSettings *settings);
 
 /** GstGemmclProblem: The library's problem for a stream. */
 typedef struct {

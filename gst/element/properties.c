@@ -571,42 +571,6 @@ gst_gemmcl_get_scalars (GstGemmcl *self)
   return self->properties.scalars;
 }
 
-void
-gst_gemmcl_source_clear (GstGemmclSource *self)
-{
-  g_clear_pointer (&self->where, g_free);
-  g_clear_pointer (&self->matrix, gemmcl_matrix_unref);
-}
-
-static GstGemmclSource
-copy_source (const GstGemmclSource *self)
-{
-  return (GstGemmclSource){
-      .where = g_strdup (self->where),
-      .matrix = self->matrix ? gemmcl_matrix_ref (self->matrix) : NULL,
-  };
-}
-
-GstGemmclSource
-gst_gemmcl_get_source (GstGemmcl *self, GemmclPlanOperand operand)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
-
-  return copy_source (&self->properties.source[operand]);
-}
-
-void
-gst_gemmcl_set_source (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *source)
-{
-  GstGemmclSource old;
-
-  GST_OBJECT_LOCK (self);
-  old = self->properties.source[operand];
-  self->properties.source[operand] = copy_source (source);
-  GST_OBJECT_UNLOCK (self);
-  gst_gemmcl_source_clear (&old);
-}
-
 GemmclDeviceQuery
 gst_gemmcl_get_device_query (GstGemmcl *self)
 {

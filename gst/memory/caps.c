@@ -349,3 +349,20 @@ gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import)
   gst_caps_unref (caps);
   return first;
 }
+
+gboolean
+gst_gemmcl_caps_allow_format (const GstStructure *structure, const gchar *name)
+{
+  g_autoptr (GstStructure) wanted =
+      gst_structure_new (gst_structure_get_name (structure), "format", G_TYPE_STRING, name, NULL);
+
+  return gst_structure_can_intersect (structure, wanted);
+}
+
+GstVideoFormat
+gst_gemmcl_caps_get_first_format (const GstStructure *structure)
+{
+  const gchar *name = gst_gemmcl_values_get (gst_structure_get_value (structure, "format"), 0);
+
+  return name ? gst_video_format_from_string (name) : GST_VIDEO_FORMAT_UNKNOWN;
+}

@@ -69,3 +69,11 @@ GstCaps *gst_gemmcl_caps_spread (GstCaps *caps, GstPadDirection direction);
  * device can read: surfaces only with @va. Without @import dma-bufs come last, since they are
  * copied. */
 GstCaps *gst_gemmcl_caps_offer (GstCaps *caps, gboolean va, gboolean import);
+
+/** gst_gemmcl_caps_allow_format: Returns: %TRUE if the field `format` of @structure is absent, or a
+ * value or list with @name. */
+gboolean gst_gemmcl_caps_allow_format (const GstStructure *structure, const gchar *name);
+
+/** gst_gemmcl_caps_get_first_format: Returns: the format of video, or the first of a list; UNKNOWN
+ * without one. */
+GstVideoFormat gst_gemmcl_caps_get_first_format (const GstStructure *structure);

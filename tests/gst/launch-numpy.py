@@ -27,8 +27,9 @@ except ImportError:
     sys.exit(0)
 
 from numpy_gemm import UNIT_ROUNDOFF, compare, f32, solve
-from numpy_media import (Audio, Flexible, Flexibles, Floats, Maps, Packets, Pixels, Samples, Tensors,
-                         Video)
+from numpy_media import (
+    Audio, Flexible, Flexibles, Floats, Maps, Packets, Pixels, Samples, Tensors, Video
+)
 
 SEED = 20240301
 SECONDS = 300

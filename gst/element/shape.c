@@ -1,0 +1,273 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The rows of A in a frame, tensor or audio buffer: feature modes, M and K.
+ */
+#include "element/shape.h"
+
+#include "memory/error.h"
+
+#define N_MODES (GEMMCL_FEATURE_PATCH + 1)
+
+const gchar *
+gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode)
+{
+  static const gchar *const nicks[] = {"auto", "pixel", "row", "frame", "patch"};
+
+  g_return_val_if_fail (mode < G_N_ELEMENTS (nicks), NULL);
+  return nicks[mode];
+}
+
+/* The values of the property are "auto" and then the modes of the library. */
+static const gchar *
+mode_name (GemmclFeatureMode mode)
+{
+  return gst_gemmcl_feature_mode_get_nick ((GstGemmclFeatureMode)(mode + 1));
+}
+
+static const gchar *
+get_noun (const GemmclImage *frame)
+{
+  return frame->channels > 0 ? "tensor" : "frame";
+}
+
+static gboolean
+check_patch (const GemmclImage *frame, GError **error)
+{
+  const gsize dilation = MAX (frame->patch_dilation, 1);
+
+  if (frame->patch_width == 0 || frame->patch_height == 0)
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_SHAPE,
+        "feature-mode=patch needs both patch-width and patch-height, in pixels.");
+  if (dilation * (frame->patch_width - 1) < frame->width + 2 * frame->patch_padding &&
+      dilation * (frame->patch_height - 1) < frame->height + 2 * frame->patch_padding)
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "A patch of %zux%zu pixels (patch-width x patch-height) with "
+                          "patch-dilation=%zu is larger than the %zux%zu %s with "
+                          "patch-padding=%zu. Expected a smaller patch or dilation, or a larger "
+                          "%s or padding.",
+                          frame->patch_width, frame->patch_height, dilation, frame->width,
+                          frame->height, get_noun (frame), frame->patch_padding, get_noun (frame));
+}
+
+static gboolean
+shape_of_mode (const GemmclImage *frame, GemmclFeatureMode mode, GstGemmclShape *shape,
+               GError **error)
+{
+  shape->image = *frame;
+  shape->image.features = mode;
+  if (mode != GEMMCL_FEATURE_PATCH)
+    shape->image.patch_width = shape->image.patch_height = 0;
+  else if (!check_patch (frame, error))
+    return FALSE;
+  return gemmcl_image_get_shape (&shape->image, &shape->m, &shape->k, error);
+}
+
+/* "pixel: K = 3, row: K = 960, frame: K = 230400, patch: no patch-width and patch-height set" */
+static gchar *
+list_modes (const GemmclImage *frame)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint mode = 0; mode < N_MODES; mode++) {
+    g_autoptr (GError) reason = NULL;
+    GstGemmclShape shape;
+
+    g_string_append_printf (text, "%s%s: ", mode ? ", " : "", mode_name (mode));
+    if (shape_of_mode (frame, mode, &shape, &reason))
+      g_string_append_printf (text, "K = %zu", shape.k);
+    else if (reason->code == GEMMCL_ERROR_TOO_LARGE)
+      g_string_append (text, "too large");
+    else if (frame->patch_width == 0 || frame->patch_height == 0)
+      g_string_append (text, "needs patch-width and patch-height");
+    else
+      g_string_append_printf (text, "the patch is larger than the %s", get_noun (frame));
+  }
+  return g_string_free (text, FALSE);
+}
+
+static gchar *
+print_frame (const GemmclImage *frame)
+{
+  const guint channels = gemmcl_image_get_channels (frame);
+
+  return g_strdup_printf ("%zux%zu %s with %u channel%s", frame->width, frame->height,
+                          get_noun (frame), channels, channels == 1 ? "" : "s");
+}
+
+/* Gets the shape of the last mode that fits K. @fits: the names of all that do. Returns: their
+ * number. */
+static guint
+find_modes (const GemmclImage *frame, gsize weight_k, GstGemmclShape *shape, GString *fits)
+{
+  guint n = 0;
+
+  for (guint mode = 0; mode < N_MODES; mode++) {
+    GstGemmclShape candidate;
+
+    if (!shape_of_mode (frame, mode, &candidate, NULL) || candidate.k != weight_k)
+      continue;
+    g_string_append_printf (fits, "%s%s", n ? ", " : "", mode_name (mode));
+    *shape = candidate;
+    n++;
+  }
+  return n;
+}
+
+gboolean
+gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, gsize weight_k,
+                         GstGemmclShape *shape, GError **error)
+{
+  g_autoptr (GString) fits = g_string_new (NULL);
+  g_autofree gchar *text = NULL, *modes = NULL;
+  guint n;
+
+  if (wanted == GST_GEMMCL_FEATURE_MODE_AUTO)
+    n = find_modes (frame, weight_k, shape, fits);
+  else if (shape_of_mode (frame, (GemmclFeatureMode)(wanted - 1), shape, error))
+    n = shape->k == weight_k;
+  else
+    return FALSE;
+  if (n == 1)
+    return TRUE;
+  text = print_frame (frame);
+  modes = list_modes (frame);
+  if (wanted != GST_GEMMCL_FEATURE_MODE_AUTO)
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_SHAPE,
+        "feature-mode=%s of a %s needs a weight with K = %zu, but the weight has K = %zu (%s). Use "
+        "another weight (transpose-weight=true if K is its columns), another feature-mode, or "
+        "convert, scale or crop the %s.",
+        gst_gemmcl_feature_mode_get_nick (wanted), text, shape->k, weight_k, modes,
+        get_noun (frame));
+  if (n > 1)
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_SHAPE,
+        "The weight's K = %zu fits several feature modes (%s) of a %s (%s). Choose one of them "
+        "with feature-mode.",
+        weight_k, fits->str, text, modes);
+  return gst_gemmcl_fail (
+      error, GEMMCL_ERROR_SHAPE,
+      "The weight's K = %zu fits no feature mode of a %s (%s). Use a weight with one of these "
+      "numbers of rows (transpose-weight=true if they are its columns), or convert, scale or crop "
+      "the frame.",
+      weight_k, text, modes);
+}
+
+guint
+gst_gemmcl_get_tensor_index (const GstGemmclFormat *format, const GstGemmclSettings *settings)
+{
+  return format->is_meta ? 0 : settings->tensor_index;
+}
+
+guint
+gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings)
+{
+  return input->medium == GST_GEMMCL_MEDIUM_TENSORS && settings->output != GST_GEMMCL_OUTPUT_META
+             ? gst_gemmcl_get_tensor_index (input, settings)
+             : 0;
+}
+
+static gboolean
+shape_of_audio (const GstAudioInfo *info, const GstGemmclSettings *settings, gsize weight_k,
+                GstGemmclShape *shape, GError **error)
+{
+  if (settings->row_outputs != 0 && settings->output != GST_GEMMCL_OUTPUT_META)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "Audio leaves as audio, which cannot carry row outputs. Expected "
+                            "row-outputs=0, output=meta, or video or tensors.");
+  shape->k = GST_AUDIO_INFO_CHANNELS (info);
+  if (shape->k == weight_k)
+    return TRUE;
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "Audio of %zu channels needs a weight with K = %zu, but the weight has K "
+                          "= %zu. Use a weight with as many rows as there are channels "
+                          "(transpose-weight=true if they are its columns), or convert the audio.",
+                          shape->k, shape->k, weight_k);
+}
+
+/* Gets the shape of @frame, a frame or a tensor, with the patch of @settings. */
+static gboolean
+shape_of_image (const GemmclImage *frame, const GstGemmclSettings *settings, gsize weight_k,
+                GstGemmclShape *shape, GError **error)
+{
+  GemmclImage image = *frame;
+
+  image.patch_width = settings->patch_width;
+  image.patch_height = settings->patch_height;
+  image.patch_stride = settings->patch_stride;
+  image.patch_padding = settings->patch_padding;
+  image.patch_dilation = settings->patch_dilation;
+  return gst_gemmcl_shape_choose (&image, settings->feature_mode, weight_k, shape, error);
+}
+
+static gboolean
+shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *settings, gsize weight_k,
+                 GstGemmclShape *shape, GError **error)
+{
+  const guint index = gst_gemmcl_get_tensor_index (format, settings);
+  const GstGemmclTensors *tensors = &format->tensors;
+  g_autofree gchar *dimensions = NULL;
+  GemmclImage image;
+
+  if (tensors->n > 0 && index >= tensors->n)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "tensor-index is %u, but a buffer has %u tensor%s. Expected 0 to %u.",
+                            index, tensors->n, tensors->n == 1 ? "" : "s", tensors->n - 1);
+  if (settings->row_outputs != 0 && settings->output != GST_GEMMCL_OUTPUT_META &&
+      tensors->n == GST_GEMMCL_MAX_TENSORS)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "A buffer has %u tensors already, and row-outputs would add one. "
+                            "Expected row-outputs=0, or %u tensors at most.",
+                            tensors->n, GST_GEMMCL_MAX_TENSORS - 1);
+  if (tensors->flexible) {
+    shape->k = weight_k;
+    return settings->feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL ||
+           gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "feature-mode=%s needs static tensors of known dimensions; the input "
+                            "is flexible. Expected feature-mode=pixel.",
+                            gst_gemmcl_feature_mode_get_nick (settings->feature_mode));
+  }
+  dimensions = format->is_meta
+                   ? gst_gemmcl_tensor_print (&tensors->tensor[0])
+                   : gst_gemmcl_tensors_print_dimensions (tensors, GST_GEMMCL_SPELLING_PLAIN, ',');
+  if (settings->feature_mode > GST_GEMMCL_FEATURE_MODE_PIXEL) {
+    if (gst_gemmcl_tensor_to_image (&tensors->tensor[index], &image))
+      return shape_of_image (&image, settings, weight_k, shape, error);
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "feature-mode=%s of tensor %u of dimensions %s (innermost first) needs "
+                            "channels:width:height. Expected 1 as each further dimension, or "
+                            "feature-mode=pixel.",
+                            gst_gemmcl_feature_mode_get_nick (settings->feature_mode), index,
+                            dimensions);
+  }
+  gst_gemmcl_tensor_get_shape (&tensors->tensor[index], &shape->m, &shape->k);
+  if (shape->k == weight_k)
+    return TRUE;
+  if (format->is_meta)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                            "The tensor in the metadata of buffers, %s, needs a weight with K = "
+                            "%zu, but the weight has K = %zu. Use another weight "
+                            "(transpose-weight=true if K is its columns) or another "
+                            "input-tensor-id.",
+                            dimensions, shape->k, weight_k);
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "Tensor %u of dimensions %s (innermost first) needs a weight with K = "
+                          "%zu, but the weight has K = %zu. Use another weight "
+                          "(transpose-weight=true if K is its columns) or another tensor-index.",
+                          index, dimensions, shape->k, weight_k);
+}
+
+gboolean
+gst_gemmcl_shape_of_format (const GstGemmclFormat *format, const GstGemmclSettings *settings,
+                            gsize weight_k, GstGemmclShape *shape, GError **error)
+{
+  *shape = (GstGemmclShape){.m = 0};
+  if (format->medium == GST_GEMMCL_MEDIUM_AUDIO)
+    return shape_of_audio (&format->audio, settings, weight_k, shape, error);
+  if (format->medium == GST_GEMMCL_MEDIUM_TENSORS)
+    return shape_of_tensor (format, settings, weight_k, shape, error);
+  return shape_of_image (&format->image, settings, weight_k, shape, error);
+}
