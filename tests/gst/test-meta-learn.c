@@ -135,6 +135,28 @@ test_addend (void)
   stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "addend is 2 x 2|D is 1 x 2");
 }
 
+/* Rows of a tensor of height x width x channels, whose height changes. */
+static void
+test_rows (void)
+{
+  static const gsize heights[] = {3, 2, 4};
+  g_autoptr (Stream) stream =
+      stream_start (FRAME, "gemmcl input=meta tensor-id=a feature-mode=row "
+                           "weight=[[1],[1],[1],[1],[1],[1],[1],[1],[1],[1],[1],[1]]");
+
+  for (guint i = 0; i < G_N_ELEMENTS (heights); i++) {
+    const gsize m = heights[i];
+    const Spec spec = {"a", GST_TENSOR_DATA_TYPE_FLOAT32, 4, {1, m, 4, K}, m * 4 * K};
+    g_autoptr (GstBuffer) output = stream_run (stream, carrier_new (&spec, i));
+    gdouble sums[4] = {0};
+
+    for (gsize j = 0; j < m * 4 * K; j++)
+      sums[j / (4 * K)] += carrier_get_value (j, i);
+    assert_floats (output, sums, m, 1e-5);
+  }
+  stream_assert_quiet (stream);
+}
+
 /* A weight of another N, while playing. */
 static void
 test_new_n (void)
@@ -329,6 +351,7 @@ add_tests (void)
   stream_add_data_test ("/learn/changes/meta-batch", "output=meta batch-size=2", test_changes);
   stream_add_test ("/learn/beta", test_beta);
   stream_add_test ("/learn/addend", test_addend);
+  stream_add_test ("/learn/rows", test_rows);
   stream_add_test ("/learn/new-n", test_new_n);
   add_announced_tests ();
 }
