@@ -238,8 +238,9 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   g_autoptr (GstBufferPool) peer = NULL;
   g_autoptr (GstCaps) tensors = gst_caps_new_empty_simple (GST_GEMMCL_TENSORS_MEDIA);
   g_autoptr (GError) error = NULL;
-  const gsize size =
-      self->slot.plan ? gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m) : 0;
+  /* Flexible tensors have no problem before the first buffer. */
+  const gboolean is_known = self->slot.plan || !gst_gemmcl_format_is_flexible (&self->stream.input);
+  const gsize size = is_known ? gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m) : 0;
   GstCaps *caps = NULL;
 
   gst_query_parse_allocation (query, &caps, NULL);

@@ -86,7 +86,6 @@ def audio(sample, channels, n, **rest):
 
 
 def tensors(kind, dims, n, **rest):
-def tensors(kind, dims, n, **rest):
     medium = Packets if "index" in rest else Maps if {"mode", "patch"} & set(rest) else Tensors
     own = {name: rest.pop(name) for name in list(rest) if name in medium.__dataclass_fields__}
     return Case(medium(kind, dims, **own), n, rest.pop("out", Floats()), **rest)
