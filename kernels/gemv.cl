@@ -4,10 +4,10 @@
  * gemv: up to TILE_M rows of A times a B that is read once, which limits the speed. A work-group
  * owns a panel of B. Its work-items split K between them and add up their sums at the end.
  *
- *             PANEL = 4 * GROUP_N
+ *          PANEL = TILE_N * GROUP_N
  *            +---+---+---+---+                work-item (slice, n) = (lane / GROUP_N,
  *            | 0 | 0 | 0 | 0 |  k = 0                                 lane % GROUP_N)
- *            | 1 | 1 | 1 | 1 |      1         reads the float4s n of the panel's rows
+ *            | 1 | 1 | 1 | 1 |      1         reads the 16 bytes n of the panel's rows
  *          K | 2 | 2 | 2 | 2 |      2           k = slice, slice + GROUP_M, slice + 2 GROUP_M ...
  *            | 0 | 0 | 0 | 0 |      3         so that the work-group reads GROUP_M contiguous rows
  *            | 1 | 1 | 1 | 1 |      4         at once (drawn: GROUP_M = 3)
@@ -15,23 +15,72 @@
  *
  *     sums[i][slice][column]    a slice's sum of D (i, column) / alpha in local memory
  *
- * Work-item t then adds up and stores the outputs t, t + GROUP ... of the TILE_M x PANEL.
+ * The slices' sums are added in two steps: MEET work-items for each of the TILE_M x PANEL outputs
+ * add GROUP_M / MEET slices each, then one work-item adds those and stores the output.
  *
- * TILE_M     the most rows: max_m in kernels.def allows one tile along M. Each row takes four
+ * TILE_M     the most rows: max_m in kernels.def allows one tile along M. Each row takes TILE_N
  *            registers of a work-item
- * TILE_N     4: a float4
- * GROUP_N    work-items along N; smaller: more work-groups for a small N. 8 read 128 bytes at once
- * GROUP_M    slices of K; larger: more loads in flight
+ * TILE_N     the elements of B (B_TYPE) in 16 bytes: 4 of f32, 8 of f16 and bf16
+ * GROUP_N    work-items along N; smaller: more work-groups, which keep more of B under way
+ * GROUP_M    slices of K, a multiple of MEET; larger: more loads in flight
  * AHEAD      rows of B that a work-item loads before it uses the first; larger: the same
  */
 #include "gemm.clh"
 
 #define GROUP (GROUP_M * GROUP_N)
+#define MEET  16
+
+#if B_TYPE == F32
+typedef float4 Stored;
+  #define COLUMNS(x) (x)
+#else
+typedef uint4 Stored;
+  #if B_TYPE == BF16
+    #define LOW(x)  as_float ((x) << 16)
+    #define HIGH(x) as_float ((x)&0xffff0000u)
+  #else
+static inline float
+float_of_half (ushort bits)
+{
+  return vload_half (0, (const half *)&bits);
+}
+    #define LOW(x)  float_of_half ((ushort)(x))
+    #define HIGH(x) float_of_half ((ushort)((x) >> 16))
+  #endif
+  #define COLUMNS(x)                                                                               \
+    (float8) (LOW ((x).s0), HIGH ((x).s0), LOW ((x).s1), HIGH ((x).s1), LOW ((x).s2),              \
+              HIGH ((x).s2), LOW ((x).s3), HIGH ((x).s3))
+#endif
+typedef PASTE (float, TILE_N) Columns;
+
+/* Adds the products of `rows` rows of the panel, GROUP_M apart. */
+static inline void
+add_rows (Columns sum[TILE_M], global const A_MEM *A, const long a_index[TILE_M],
+          global const Stored *panel, const GemmclProblem p, const int rows)
+{
+  Stored b[AHEAD];
+  float a[AHEAD][TILE_M];
+#pragma unroll
+  for (int s = 0; s < rows; s++)
+    b[s] = panel[s * GROUP];
+#pragma unroll
+  for (int s = 0; s < rows; s++)
+#pragma unroll
+    for (int i = 0; i < TILE_M; i++)
+      a[s][i] = LOAD_A (A, a_index[i] + s * GROUP_M * A_COL);
+#pragma unroll
+  for (int s = 0; s < rows; s++) {
+    const Columns b_k = COLUMNS (b[s]);
+#pragma unroll
+    for (int i = 0; i < TILE_M; i++)
+      sum[i] = MAD ((Columns)(SCALE_A (a[s][i], p.a_scale, p.a_shift)), b_k, sum[i]);
+  }
+}
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 gemm (GEMM_ARGUMENTS)
 {
-  local float4 sums[TILE_M][GROUP];
+  local Columns sums[TILE_M][GROUP];
 
   const int lane = get_local_id (0);
   const int slice = lane / GROUP_N;
@@ -39,36 +88,42 @@ gemm (GEMM_ARGUMENTS)
   const long left = (long)get_group_id (1) * PANEL;
 
   A += p.a.offset + batch * p.a.batch;
-  global const float4 *panel =
-      (global const float4 *)(B + p.b.offset + batch * p.b.batch + left * p.K) + lane;
+  global const Stored *panel =
+      (global const Stored *)(B + p.b.offset + batch * p.b.batch + left * p.K) + lane;
 
-  float4 sum[TILE_M];
+  Columns sum[TILE_M];
   long a_index[TILE_M];
 #pragma unroll
   for (int i = 0; i < TILE_M; i++) {
     sum[i] = 0.0f;
-    a_index[i] = min (i, p.M - 1) * p.a.row + slice * p.a.col;
+    a_index[i] = min (i, p.M - 1) * p.a.row + slice * A_COL;
   }
 
-  for (int rest = p.K - slice; rest > 0; rest -= AHEAD * GROUP_M) {
-    float4 b[AHEAD];
-#pragma unroll
-    for (int s = 0; s < AHEAD; s++)
-      b[s] = s * GROUP_M < rest ? panel[s * GROUP] : (float4)(0.0f);
-#pragma unroll
-    for (int s = 0; s < AHEAD; s++)
-#pragma unroll
-      for (int i = 0; i < TILE_M; i++) {
-        const float a = s * GROUP_M < rest ? LOAD_A (A, a_index[i] + s * GROUP_M * p.a.col) : 0.0f;
-        sum[i] = MAD ((float4)(SCALE_A (a, p.a_scale, p.a_shift)), b[s], sum[i]);
-      }
-    A += AHEAD * GROUP_M * p.a.col;
+  int rest = p.K - slice;
+  for (; rest > (AHEAD - 1) * GROUP_M; rest -= AHEAD * GROUP_M) {
+    add_rows (sum, A, a_index, panel, p, AHEAD);
+    A += AHEAD * GROUP_M * A_COL;
     panel += AHEAD * GROUP;
+  }
+  for (; rest > 0; rest -= GROUP_M) {
+    add_rows (sum, A, a_index, panel, p, 1);
+    A += GROUP_M * A_COL;
+    panel += GROUP;
   }
 
 #pragma unroll
   for (int i = 0; i < TILE_M; i++)
     sums[i][lane] = sum[i];
+  barrier (CLK_LOCAL_MEM_FENCE);
+
+  /* A work-item writes where it read first, and nobody else reads there. */
+  for (int t = lane; t < TILE_M * MEET * PANEL; t += GROUP) {
+    local float *column = (local float *)sums[t / (MEET * PANEL)] + t % (MEET * PANEL);
+    float total = 0.0f;
+    for (int s = 0; s < GROUP_M; s += MEET)
+      total += column[s * PANEL];
+    *column = total;
+  }
   barrier (CLK_LOCAL_MEM_FENCE);
 
   for (int t = lane; t < TILE_M * PANEL; t += GROUP) {
@@ -79,7 +134,7 @@ gemm (GEMM_ARGUMENTS)
 
     local const float *column = (local const float *)sums[i] + t % PANEL;
     float total = 0.0f;
-    for (int s = 0; s < GROUP_M; s++)
+    for (int s = 0; s < MEET; s++)
       total += column[s * PANEL];
     finish_one (C, bias, D, p, batch, i, j, total);
   }

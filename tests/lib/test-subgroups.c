@@ -102,7 +102,7 @@ needs (const GemmclKernel *row, Lack what)
   case DOT_PRODUCTS:
     return row->subgroup == 0 && row->precision == GEMMCL_PRECISION_I8;
   case FP16:
-    return is_f16;
+    return row->subgroup > 0 && is_f16;
   case IMAGES:
     return row->images;
   default:
