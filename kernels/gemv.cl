@@ -26,6 +26,7 @@
  * AHEAD      rows of B that a work-item loads before it uses the first; larger: the same
  */
 #include "gemm.clh"
+#include "halves.clh"
 
 #define GROUP (GROUP_M * GROUP_N)
 #define MEET  16
@@ -35,18 +36,6 @@ typedef float4 Stored;
   #define COLUMNS(x) (x)
 #else
 typedef uint4 Stored;
-  #if B_TYPE == BF16
-    #define LOW(x)  as_float ((x) << 16)
-    #define HIGH(x) as_float ((x)&0xffff0000u)
-  #else
-static inline float
-float_of_half (ushort bits)
-{
-  return vload_half (0, (const half *)&bits);
-}
-    #define LOW(x)  float_of_half ((ushort)(x))
-    #define HIGH(x) float_of_half ((ushort)((x) >> 16))
-  #endif
   #define COLUMNS(x)                                                                               \
     (float8) (LOW ((x).s0), HIGH ((x).s0), LOW ((x).s1), HIGH ((x).s1), LOW ((x).s2),              \
               HIGH ((x).s2), LOW ((x).s3), HIGH ((x).s3))

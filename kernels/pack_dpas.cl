@@ -15,6 +15,8 @@
  *                            l + S * d of A's step, by element l * P + d. With tf32 (B_TYPE F32)
  *                            ROWS is less than S, and element n is row n.
  *
+ * For mma.cl S is PANEL, so that a panel consists of rows of PANEL words.
+ *
  * Rows from K to the next multiple of a step, or of several steps, and columns from N to the next
  * panel are zeros. A work-item writes a word: (columns with padding, K with padding / DPAS_PACK,
  * batches).

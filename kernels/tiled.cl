@@ -41,6 +41,7 @@
  *                    strides are multiples of 4
  */
 #include "gemm.clh"
+#include "quads.clh"
 
 #define GROUP   (GROUP_M * GROUP_N)
 #define ROWS    (TILE_M * GROUP_M)
@@ -67,8 +68,6 @@ typedef float a_part;
   #define PART_ROW(t) ((t) % ROWS)
   #define PART_K(t)   ((t) / ROWS)
 #endif
-
-DEFINE_ACTIVATE (float4)
 
 /* Whole rows: GROUP_N neighbouring work-items share each row. They exchange their values in the
  * memory of tile_a, which is large enough since GROUP_N is at most 2 * TILE_K. */
@@ -139,44 +138,6 @@ multiply (float4 sum[TILE_M][TILE_N / 4], local const float4 *a, local const flo
       }
     }
   }
-}
-
-/* D (i, j) and the next three columns. columns: how many of them exist; c: index of C (i, j). */
-static inline float4
-get_result (global const C_MEM *C, const GemmclProblem p, long c, long columns, float4 sum,
-            float4 bias)
-{
-  float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  if (p.beta != 0.0f)
-    for (int e = 0; e < 4; e++)
-      if (e < columns)
-        part[e] = p.beta * LOAD_C (C, c + e * p.c.col);
-
-  return EPILOGUE (float4, p.alpha * sum, bias, vload4 (0, part));
-}
-
-static inline void
-store_result (global D_MEM *D, const GemmclProblem p, long d, long columns, float4 x)
-{
-#ifdef D_FLOAT4
-  if (columns >= 4) {
-    *(global float4 *)(D + d) = x;
-    return;
-  }
-#endif
-  float part[4];
-  vstore4 (x, 0, part);
-  for (int e = 0; e < 4; e++)
-    if (e < columns)
-      STORE_D (D, d + e * D_COL, part[e]);
-}
-
-/* Computes and stores a result; d: index of D (i, j). */
-static inline void
-finish (global const C_MEM *C, global D_MEM *D, const GemmclProblem p, long c, long d, long columns,
-        float4 sum, float4 bias)
-{
-  store_result (D, p, d, columns, get_result (C, p, c, columns, sum, bias));
 }
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void

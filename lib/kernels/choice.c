@@ -144,7 +144,8 @@ static gboolean
 is_meant_for (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
   if (!(kernel->devices >> device->type & 1) &&
-      !(is_intel_gpu (device) && kernel->devices & GEMMCL_ON_INTEL_GPU))
+      !(is_intel_gpu (device) && kernel->devices & GEMMCL_ON_INTEL_GPU) &&
+      !(device->nvidia_capability > 0 && kernel->devices & GEMMCL_ON_NVIDIA_GPU))
     return FALSE;
   return gemmcl_subgroups_get_level (kernel, device) == GEMMCL_KERNEL_LEVEL_NATIVE;
 }

@@ -30,6 +30,10 @@ gboolean gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGem
 /** Returns: the columns of a panel of packed B; 0 if @kernel reads B unpacked or from an image. */
 guint gemmcl_kernel_get_panel (const GemmclKernel *kernel);
 
+/** Returns: %TRUE if @kernel multiplies on matrix engines and reads a B in words of 32 bits, of
+ *   neighbouring rows (see kernels/pack_dpas.cl). */
+gboolean gemmcl_kernel_has_engines (const GemmclKernel *kernel);
+
 /** Returns: the rows of a packed B of @k rows, padding included. */
 gsize gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k);
 
@@ -112,9 +116,13 @@ gchar *gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const Gemm
 
 /* subgroups.c */
 
+/** Returns: %TRUE if @kernel uses no subgroups, but instructions that a device may lack. */
+gboolean gemmcl_subgroups_has_instructions (const GemmclKernel *kernel);
+
 /** Returns: the best level that @device's extensions promise for @kernel; native if it uses no
  *   subgroups. An int8 kernel without subgroups is native if it can use dot-product instructions,
- *   else emulated. The extensions may promise too much: a build may still fail at this level. */
+ *   and a kernel for NVIDIA's matrix engines if the device has them; else they are emulated. The
+ *   extensions may promise too much: a build may still fail at this level. */
 GemmclKernelLevel gemmcl_subgroups_get_level (const GemmclKernel *kernel,
                                               const GemmclDeviceInfo *device);
 

@@ -17,6 +17,8 @@
 #define LEAST_WIDTH     64
 #define MOST_PITCH      ((1 << 24) - 64)
 
+#define CHUNK 16 /* bytes that NVIDIA's GPUs copy to local memory at a time */
+
 /* kernels/numbers.h */
 #define ASSERT_TYPE(TYPE) G_STATIC_ASSERT ((gint)GEMMCL_TYPE_##TYPE == TYPE)
 ASSERT_TYPE (F32);
@@ -161,10 +163,20 @@ can_be_pitched (const GemmclGemm *gemm, const GemmclMatrixLayout *layout, Gemmcl
          layout->runs <= MOST_PITCH / batch;
 }
 
+/* TRUE if 16 bytes at a time can be copied of rows in the type of @kernel's B. */
+static gboolean
+can_be_chunks (const GemmclKernel *kernel, const GemmclMatrixLayout *layout, GemmclType type)
+{
+  return type == gemmcl_kernel_get_b_type (kernel) &&
+         (layout->length | layout->ld | layout->offset | layout->stride) *
+                 gemmcl_type_get_size (type) % CHUNK ==
+             0;
+}
+
 /* Appends how a kernel may access rows of A or D. X_UNIT_COL: the elements of a row are contiguous.
  * X_FLOAT4: each row is aligned for float4, in the caller's layout and in a tight copy. For
  * subgroups: X_UNIT_ROW: the elements of a column are contiguous; X_BLOCKS: block reads; X_PITCHED:
- * 2D block reads. */
+ * 2D block reads. X_CHUNKS: rows of the kernel's own type in whole aligned units of 16 bytes. */
 static void
 append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
                const GemmclGemm *gemm, GemmclOperand which, GemmclType type)
@@ -181,6 +193,8 @@ append_access (GString *options, const gchar *name, const GemmclKernel *kernel,
     g_string_append_printf (options, " -D%s_BLOCKS", name);
   if (kernel->dpas && can_be_blocks (kernel, &layout, type) && can_be_pitched (gemm, &layout, type))
     g_string_append_printf (options, " -D%s_PITCHED", name);
+  if (kernel->capability > 0 && which == GEMMCL_OPERAND_A && can_be_chunks (kernel, &layout, type))
+    g_string_append_printf (options, " -D%s_CHUNKS", name);
   if (kernel->float4 && type == GEMMCL_TYPE_F32 &&
       (layout.length | layout.ld | layout.offset | layout.stride) % 4 == 0)
     g_string_append_printf (options, " -D%s_FLOAT4", name);
@@ -228,6 +242,8 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
   if (kernel->defines)
     g_string_append_printf (options, " %s", kernel->defines);
   gemmcl_subgroups_append_options (options, kernel, device, level);
+  if (kernel->capability > 0 && level == GEMMCL_KERNEL_LEVEL_NATIVE)
+    g_string_append (options, " -DMMA_PTX");
   if (kernel->packed)
     g_string_append_printf (options, " -DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (kernel),
                             gemmcl_kernel_get_b_type (kernel));
@@ -243,7 +259,7 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
     if (gemm->a_scale != 1.0 || gemm->a_shift != 0.0)
       g_string_append (options, " -DA_SCALED");
     append_access (options, "A", kernel, gemm, GEMMCL_OPERAND_A, a_type);
-  } else if (level == GEMMCL_KERNEL_LEVEL_NATIVE && !kernel->dpas) {
+  } else if (level == GEMMCL_KERNEL_LEVEL_NATIVE && !gemmcl_kernel_has_engines (kernel)) {
     gemmcl_dot_append_options (options, device);
   }
   append_result (options, kernel, gemm, 1);

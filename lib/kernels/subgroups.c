@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The features of a device that OpenCL C does not guarantee: subgroups (levels:
- * kernels/subgroup.clh) and int8 dot products (kernels/dot.clh).
+ * kernels/subgroup.clh), int8 dot products (kernels/dot.clh), and NVIDIA's matrix engines
+ * (kernels/mma.clh).
  */
 #include "kernels/kernels.h"
 
@@ -109,17 +110,18 @@ has_khr_dot (const GemmclDeviceInfo *device)
           gemmcl_device_info_has_extension (device, "cl_khr_integer_dot_product"));
 }
 
+/* TRUE if NVIDIA's compiler, which takes inline PTX, compiles for a GPU of at least @capability. */
 static gboolean
-has_ptx_dot (const GemmclDeviceInfo *device)
+has_ptx (const GemmclDeviceInfo *device, guint capability)
 {
-  return device->nvidia_capability >= FIRST_DP4A && strcmp (device->platform, "NVIDIA CUDA") == 0;
+  return device->nvidia_capability >= capability && strcmp (device->platform, "NVIDIA CUDA") == 0;
 }
 
 /* TRUE if kernels can use instructions for int8 dot products. */
 static gboolean
 has_dot (const GemmclDeviceInfo *device)
 {
-  return has_khr_dot (device) || has_ptx_dot (device) ||
+  return has_khr_dot (device) || has_ptx (device, FIRST_DP4A) ||
          (is_own_cpu (device) && get_vnni_width () > 0);
 }
 
@@ -128,17 +130,26 @@ gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device)
 {
   if (has_khr_dot (device))
     g_string_append (options, " -DDOT_KHR -cl-std=CL3.0");
-  else if (has_ptx_dot (device))
+  else if (has_ptx (device, FIRST_DP4A))
     g_string_append (options, " -DDOT_PTX");
   else if (is_own_cpu (device))
     g_string_append_printf (options, " -DDOT_VNNI=%u", get_vnni_width ());
 }
 
+gboolean
+gemmcl_subgroups_has_instructions (const GemmclKernel *kernel)
+{
+  return kernel->subgroup == 0 &&
+         (kernel->capability > 0 || kernel->precision == GEMMCL_PRECISION_I8);
+}
+
 GemmclKernelLevel
 gemmcl_subgroups_get_level (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
-  if (kernel->subgroup == 0 && kernel->precision == GEMMCL_PRECISION_I8)
-    return get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE && has_dot (device)
+  if (gemmcl_subgroups_has_instructions (kernel))
+    return get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE &&
+                   (kernel->capability > 0 ? has_ptx (device, kernel->capability)
+                                           : has_dot (device))
                ? GEMMCL_KERNEL_LEVEL_NATIVE
                : GEMMCL_KERNEL_LEVEL_EMULATED;
   if (kernel->subgroup == 0 ||

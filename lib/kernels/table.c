@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "numbers.h"
+
 #define MAX_NEAR 5 /* similar names in the message about an unknown one */
 
 /* Largest side, in texels, of an image in a buffer. Most devices have this limit for images;
@@ -97,7 +99,7 @@ make_infos (G_GNUC_UNUSED gpointer data)
         .work_group = kernel->group_m * kernel->group_n,
         .subgroup = kernel->subgroup,
         .images = kernel->images,
-        .matrix_engines = kernel->dpas,
+        .matrix_engines = gemmcl_kernel_has_engines (kernel),
     };
     infos[i].needs = describe_needs (&infos[i]);
   }
@@ -174,6 +176,19 @@ gemmcl_kernel_find (const gchar *name, GError **error)
   return NULL;
 }
 
+gboolean
+gemmcl_kernel_has_engines (const GemmclKernel *kernel)
+{
+  return kernel->dpas || kernel->capability > 0;
+}
+
+/* Elements of B in a word, if B is packed in words. */
+static gsize
+count_in_word (const GemmclKernel *kernel)
+{
+  return sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel));
+}
+
 guint
 gemmcl_kernel_get_panel (const GemmclKernel *kernel)
 {
@@ -183,7 +198,9 @@ gemmcl_kernel_get_panel (const GemmclKernel *kernel)
 gsize
 gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k)
 {
-  const gsize step = kernel->dpas ? kernel->depth * kernel->subgroup : 1;
+  const gsize step = kernel->dpas             ? kernel->depth * kernel->subgroup
+                     : kernel->capability > 0 ? MMA_STEP * count_in_word (kernel)
+                                              : 1;
 
   return (k + step - 1) / step * step;
 }
@@ -191,13 +208,13 @@ gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k)
 gchar *
 gemmcl_kernel_get_pack_options (const GemmclKernel *kernel)
 {
-  const GemmclType type = gemmcl_kernel_get_b_type (kernel);
+  const guint panel = gemmcl_kernel_get_panel (kernel);
   g_autoptr (GString) options = g_string_new (NULL);
 
-  g_string_printf (options, "-DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (kernel), type);
-  if (kernel->dpas)
-    g_string_append_printf (options, " -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u",
-                            sizeof (guint32) / gemmcl_type_get_size (type), kernel->subgroup);
+  g_string_printf (options, "-DPANEL=%u -DB_TYPE=%d", panel, gemmcl_kernel_get_b_type (kernel));
+  if (gemmcl_kernel_has_engines (kernel))
+    g_string_append_printf (options, " -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u", count_in_word (kernel),
+                            kernel->dpas ? kernel->subgroup : panel);
   return g_string_free (g_steal_pointer (&options), FALSE);
 }
 

@@ -13,6 +13,8 @@
 #define GEMMCL_ON_ANY (GEMMCL_ON_CPU | GEMMCL_ON_GPU)
 /** Intel GPUs, where the lanes of a subgroup share registers. */
 #define GEMMCL_ON_INTEL_GPU (1u << 31)
+/** GPUs with NVIDIA's driver, for kernels with its instructions. */
+#define GEMMCL_ON_NVIDIA_GPU (1u << 30)
 
 /** A row of kernels.def. */
 typedef struct {
@@ -30,12 +32,15 @@ typedef struct {
   /* The kernel multiplies on matrix engines (see dpas.clh), natively if the device has them. B is
    * packed for these. */
   gboolean dpas;
+  /* The kernel multiplies on NVIDIA's matrix engines (see mma.clh), natively from this compute
+   * capability on, 80 for 8.0; 0: it does not. B is packed in words. */
+  guint capability;
   guint registers; /* registers per thread of the native kernel; 0: the device's default */
   gboolean images; /* A and B are read from images (see pack_image.cl) */
   GemmclPrecision precision; /* the kernel takes problems of this precision; F32: of any */
   gboolean split_k;          /* the group_m work-items split K, not M */
   /* B is packed in panels of tile_n x group_n columns (see pack.cl), with dpas in panels of tile_n
-   * x subgroup columns (see pack_dpas.cl). */
+   * x subgroup columns (see pack_dpas.cl, which also packs words for mma.cl). */
   gboolean packed;
   /* Aligned rows of A or D are read or written as float4s, by a separate program. */
   gboolean float4;

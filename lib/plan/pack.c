@@ -115,16 +115,18 @@ gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error)
     return gemmcl_body_build_step (
         self, pack, "pack_bytes.cl", "pack_bytes",
         g_strdup_printf ("-DPANEL=%u -DA_TYPE=0", gemmcl_kernel_get_panel (self->kernel)), error);
-  return gemmcl_body_build_step (self, pack, self->kernel->dpas ? "pack_dpas.cl" : "pack.cl",
-                                 "pack", gemmcl_kernel_get_pack_options (self->kernel), error);
+  return gemmcl_body_build_step (
+      self, pack, gemmcl_kernel_has_engines (self->kernel) ? "pack_dpas.cl" : "pack.cl", "pack",
+      gemmcl_kernel_get_pack_options (self->kernel), error);
 }
 
 /* Elements of B that a work-item of the packing program writes. */
 static gsize
 count_in_word (const GemmclKernel *kernel)
 {
-  return kernel->dpas ? sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel))
-                      : 1;
+  return gemmcl_kernel_has_engines (kernel)
+             ? sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel))
+             : 1;
 }
 
 gboolean
@@ -150,7 +152,7 @@ gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const Gemmc
   global[2] = batch * self->split;
   return LAUNCH (chain, pack, "pack", global, IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)),
                  error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (part_strides), ARGUMENT (n),
-                 self->kernel->dpas ? sizeof (part) : 0, &part);
+                 gemmcl_kernel_has_engines (self->kernel) ? sizeof (part) : 0, &part);
 }
 
 gboolean

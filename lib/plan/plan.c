@@ -81,9 +81,10 @@ gemmcl_plan_copy_problem (GemmclGemm *to, GemmclImage images[2], const GemmclGem
 }
 
 /* TRUE if the built kernel allows work-groups of its row's size, and the device has enough local
- * memory. */
+ * memory. NVIDIA's driver reports 48 KiB, although arrays of a kernel may have more: its compiler
+ * knows the limit. */
 static gboolean
-check_room (GemmclBody *self, cl_kernel kernel, GError **error)
+check_room (GemmclBody *self, cl_kernel kernel, GemmclKernelLevel level, GError **error)
 {
   const cl_device_id id = gemmcl_context_get_cl_device (self->context);
   const gsize group = self->kernel->group_m * self->kernel->group_n;
@@ -101,7 +102,8 @@ check_room (GemmclBody *self, cl_kernel kernel, GError **error)
         error, GEMMCL_ERROR_KERNEL,
         "Kernel %s needs work-groups of %zu, but as built for this device it can have %zu.",
         self->kernel->name, group, max);
-  if (local > self->device->local_bytes)
+  if (local > self->device->local_bytes &&
+      (self->kernel->capability == 0 || level != GEMMCL_KERNEL_LEVEL_NATIVE))
     return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                         "Kernel %s needs %" G_GUINT64_FORMAT
                         " bytes of local memory, but %s has %" G_GUINT64_FORMAT ".",
@@ -137,7 +139,7 @@ build_at_level (GemmclBody *self, GemmclKernelLevel level, GError **error)
   g_auto (cl_kernel) kernel =
       gemmcl_context_create_kernel (self->context, self->kernel->source, options, "gemm", error);
 
-  if (kernel == NULL || !check_room (self, kernel, error) ||
+  if (kernel == NULL || !check_room (self, kernel, level, error) ||
       !gemmcl_subgroups_check (self->kernel, kernel, self->context, level, error))
     return FALSE;
   self->multiply = g_steal_pointer (&kernel);
@@ -157,7 +159,7 @@ build_multiply (GemmclBody *self, const GemmclChoice *choice, GemmclKernelLevel 
   self->kernel = kernel;
   self->split = choice->split;
   while (!build_at_level (self, level, &failure)) {
-    if ((kernel->subgroup == 0 && kernel->precision != GEMMCL_PRECISION_I8) || level >= worst) {
+    if ((kernel->subgroup == 0 && !gemmcl_subgroups_has_instructions (kernel)) || level >= worst) {
       g_propagate_error (error, g_steal_pointer (&failure));
       return FALSE;
     }

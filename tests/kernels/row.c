@@ -27,9 +27,9 @@ read_tile (Row *row)
   row->tile_n = MAX (tile_n, 1);
   row->group_m = row->tile_m * group_m;
   row->group_n = row->tile_n * group_n;
-  /* With matrix engines the outputs are those of a whole subgroup. */
+  /* With matrix engines the outputs are those of a whole subgroup, if there are any. */
   row->engines = row->info->matrix_engines;
-  if (row->engines)
+  if (row->engines && row->info->subgroup > 0)
     row->tile_n *= row->info->subgroup;
 }
 

@@ -280,7 +280,8 @@ get_size (const GemmclKernel *row)
 }
 
 /* TRUE if both rows handle whole rows of D alike: rows with subgroups, with matrix engines or not,
- * and with is_across() or not; other rows by source, devices, vector width and precision. */
+ * and with is_across() or not; other rows by source, devices, vector width and, unless it is for
+ * NVIDIA's matrix engines, precision. */
 static gboolean
 is_of_same_kind (const GemmclKernel *row, const GemmclKernel *other)
 {
@@ -288,7 +289,8 @@ is_of_same_kind (const GemmclKernel *row, const GemmclKernel *other)
     return row->subgroup > 0 && other->subgroup > 0 && row->dpas == other->dpas &&
            is_across (row) == is_across (other);
   return strcmp (other->source, row->source) == 0 && other->devices == row->devices &&
-         other->float_width == row->float_width && other->precision == row->precision;
+         other->float_width == row->float_width &&
+         (other->precision == row->precision || row->capability > 0);
 }
 
 /* TRUE if no row of the same kind has a smaller tile. */
@@ -310,7 +312,7 @@ count_tests (const GemmclKernel *row)
 {
   if (!is_smallest (row))
     return 1;
-  if (is_across (row))
+  if (is_across (row) || row->capability > 0)
     return all_rows ? N_TESTS : 3;
   return row->precision == GEMMCL_PRECISION_F32 && row->tile_n > 0 && row->subgroup == 0 &&
                  (row->float_width == 0 || row->float_width == 16)

@@ -117,11 +117,12 @@ has_size (const GemmclKernel *row, guint smallest)
   return row->subgroup == 0 || (row->dpas ? row->subgroup == smallest : row->subgroup >= smallest);
 }
 
-/* By the words of lib/kernels/table.h, and not by the code that is tested. */
+/* By the words of lib/kernels/table.h, and not by the code that is tested. No device of Intel's has
+ * NVIDIA's engines. */
 static gboolean
 should_be_native (const GemmclKernel *row, guint smallest, Lack lack)
 {
-  return has_size (row, smallest) && !needs (row, lack);
+  return row->capability == 0 && has_size (row, smallest) && !needs (row, lack);
 }
 
 static void
@@ -170,7 +171,9 @@ test_khr (void)
     const GemmclKernel *row = gemmcl_kernel_get (i);
 
     assert_level (row, &device,
-                  row->subgroup > 0 ? GEMMCL_KERNEL_LEVEL_KHR : GEMMCL_KERNEL_LEVEL_NATIVE);
+                  row->capability > 0 ? GEMMCL_KERNEL_LEVEL_EMULATED
+                  : row->subgroup > 0 ? GEMMCL_KERNEL_LEVEL_KHR
+                                      : GEMMCL_KERNEL_LEVEL_NATIVE);
   }
 }
 
@@ -185,11 +188,51 @@ test_asked (void)
     const GemmclKernel *row = gemmcl_kernel_get (i);
 
     assert_level (row, &device,
-                  row->subgroup > 0 || row->precision == GEMMCL_PRECISION_I8
+                  row->subgroup > 0 || row->capability > 0 || row->precision == GEMMCL_PRECISION_I8
                       ? GEMMCL_KERNEL_LEVEL_EMULATED
                       : GEMMCL_KERNEL_LEVEL_NATIVE);
   }
   g_unsetenv ("GEMMCL_SUBGROUPS");
+}
+
+/* Rows for NVIDIA's engines are native with NVIDIA's driver and from their compute capability on.
+ * The rules choose one of them there, for large problems of its precision. */
+static void
+check_nvidia (guint capability, const gchar *platform)
+{
+  const gboolean nvidia = strcmp (platform, "NVIDIA CUDA") == 0;
+  g_auto (GemmclDeviceInfo) device = make_device (8, SUBGROUPS);
+
+  device.platform = (gchar *)platform;
+  device.nvidia_capability = capability;
+  device.intel = FALSE;
+  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
+    const GemmclKernel *row = gemmcl_kernel_get (i);
+
+    if (row->capability > 0)
+      assert_level (row, &device,
+                    nvidia && capability >= row->capability ? GEMMCL_KERNEL_LEVEL_NATIVE
+                                                            : GEMMCL_KERNEL_LEVEL_EMULATED);
+  }
+  for (guint precision = 0; precision < GEMMCL_N_PRECISIONS; precision++) {
+    const GemmclGemm gemm = {.m = 4096, .n = 4096, .k = 4096, .precision = precision, .alpha = 1};
+    g_autoptr (GArray) ranked = gemmcl_choice_rank (&device, &gemm, GEMMCL_MAX_SPLIT);
+    const GemmclKernel *first = g_array_index (ranked, GemmclChoice, 0).kernel;
+
+    g_assert_cmpint (first->capability > 0, ==,
+                     nvidia && capability >= 80 && precision != GEMMCL_PRECISION_F32);
+    g_assert_cmpuint (first->capability, <=, capability);
+  }
+}
+
+static void
+test_nvidia (void)
+{
+  check_nvidia (75, "NVIDIA CUDA");
+  check_nvidia (80, "NVIDIA CUDA");
+  check_nvidia (89, "NVIDIA CUDA");
+  check_nvidia (90, "NVIDIA CUDA");
+  check_nvidia (90, "Portable Computing Language");
 }
 
 /* @only_smallest: those of wider subgroups are not among them */
@@ -286,5 +329,6 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/subgroups/level/khr", test_khr);
   g_test_add_func ("/subgroups/level/asked", test_asked);
+  g_test_add_func ("/subgroups/level/nvidia", test_nvidia);
   return g_test_run ();
 }

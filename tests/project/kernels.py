@@ -6,10 +6,10 @@
 usage: kernels.py KERNELS-DIRECTORY
 
 Each row is compiled with the smallest and with the largest set of the options of
-lib/kernels/options.c. Rows with subgroups are compiled natively, and the first row of each source
-at each level, also with its images in buffers. The first row of each source that computes whole
-rows of D is compiled with that, too. im2col is compiled for one kind of frame; tests on a device
-cover the others.
+lib/kernels/options.c. Rows with subgroups or inline PTX are compiled natively, and the first row of
+each source at each level, also with its images in buffers. The first row of each source that
+computes whole rows of D is compiled with that, too. im2col is compiled for one kind of frame; tests
+on a device cover the others.
 """
 
 import shutil
@@ -46,6 +46,11 @@ LEVELS = {
     "khr": ["-cl-std=CL3.0", "-DSUBGROUP_LEVEL=1", "-Dcl_khr_subgroups",
             "-Dcl_khr_subgroup_shuffle"],
     "emulated": ["-cl-std=CL1.2", "-DSUBGROUP_LEVEL=2", "-DREPEAT_IN_LOOPS"],
+}
+# The same for rows with inline PTX, whose constraints only this target knows.
+PTX_LEVELS = {
+    "native": ["-cl-std=CL1.2", "--target=nvptx64-nvidia-cuda", "-DMMA_PTX"],
+    "emulated": ["-cl-std=CL1.2"],
 }
 # Declarations for matrix engines, which clang lacks.
 DPAS = ["-Dcl_intel_subgroup_matrix_multiply_accumulate"]
@@ -102,7 +107,9 @@ def rows():
         if row.has("fixed_n_k"):
             options += ["-DN=3", "-DK=3"]
         options += row.fields.get("defines", "").replace("NULL", "").split()
-        if subgroup:
+        if "capability" in row.fields:
+            levels = PTX_LEVELS if source not in seen else {"native": PTX_LEVELS["native"]}
+        elif subgroup:
             options += [f"-DSUBGROUP_SIZE={subgroup}"]
             options += ["-DREPEAT_IN_LOOPS"] if subgroup > 8 else []
             levels = LEVELS if source not in seen else {"native": LEVELS["native"]}
