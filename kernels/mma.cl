@@ -39,8 +39,8 @@
  * repeat the last row; columns past K are zeros, as are B's rows there.
  *
  * TILE_M, TILE_N   outputs of a work-item, multiples of 2 and 8; larger: fewer reads of local
- *                  memory for each mma. The sums take TILE_M * TILE_N registers, A and B 4 * TILE_M +
- *                  2 * TILE_N
+ *                  memory for each mma. The sums take TILE_M * TILE_N registers, A and B
+ *                  4 * TILE_M + 2 * TILE_N
  * GROUP_M, GROUP_N multiples of 8 and 4; larger: fewer reads of global memory
  * STAGES           3 or more; larger: more steps under way, more local memory:
  *                  64 (ROWS + PANEL) bytes each
