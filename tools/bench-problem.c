@@ -3,6 +3,7 @@
 #include "bench.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "tool.h"
 
@@ -62,6 +63,46 @@ make_random (GRand *random, gsize count)
   return data;
 }
 
+gboolean
+bench_can_store (GemmclType type)
+{
+  return type == GEMMCL_TYPE_F32 || type == GEMMCL_TYPE_F16 || type == GEMMCL_TYPE_BF16 ||
+         type == GEMMCL_TYPE_U8;
+}
+
+/* A normal f16 is its f32 with another bias and fewer digits. */
+void
+bench_store (gpointer stored, GemmclType type, gsize index, gfloat value)
+{
+  guint32 bits;
+
+  memcpy (&bits, &value, sizeof bits);
+  if (type == GEMMCL_TYPE_U8)
+    ((guint8 *)stored)[index] = (guint8)value;
+  else if (type == GEMMCL_TYPE_BF16)
+    ((guint16 *)stored)[index] = bits >> 16;
+  else if (type == GEMMCL_TYPE_F16)
+    ((guint16 *)stored)[index] =
+        fabsf (value) < 0x1p-14f ? 0
+                                 : (bits >> 16 & 0x8000) | ((bits & 0x7fffffff) - 0x38000000) >> 13;
+  else
+    ((gfloat *)stored)[index] = value;
+}
+
+/* Returns: random elements of @type, of u8 from 0 to 255. */
+static gpointer
+make_stored (GRand *random, GemmclType type, gsize count)
+{
+  gpointer data = g_try_malloc_n (count, gemmcl_type_get_size (type));
+
+  for (gsize i = 0; data != NULL && i < count; i++) {
+    const gfloat value = (gfloat)g_rand_double_range (random, -1.0, 1.0);
+
+    bench_store (data, type, i, type == GEMMCL_TYPE_U8 ? 128 * (value + 1) : value);
+  }
+  return data;
+}
+
 static gboolean
 make_host_data (BenchProblem *self, GError **error)
 {
@@ -70,7 +111,7 @@ make_host_data (BenchProblem *self, GError **error)
   gboolean has_c = gemm->addend == GEMMCL_ADDEND_MATRIX;
 
   self->size_d = gemm->m * gemm->n;
-  self->a = make_random (random, gemm->m * gemm->k);
+  self->a = make_stored (random, gemm->a_type, gemm->m * gemm->k);
   self->b = make_random (random, gemm->k * gemm->n);
   self->c = has_c ? make_random (random, self->size_d) : NULL;
   self->d = g_try_new (gfloat, self->size_d);
@@ -98,12 +139,13 @@ make_weights (const BenchProblem *self, GError **error)
 }
 
 static cl_mem
-make_buffer (const BenchProblem *self, const gfloat *data, gsize count, GError **error)
+make_buffer (const BenchProblem *self, gconstpointer data, GemmclType type, gsize count,
+             GError **error)
 {
   cl_int status = CL_SUCCESS;
   cl_mem_flags flags = data != NULL ? CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR : CL_MEM_READ_WRITE;
   cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->context), flags,
-                                  count * sizeof (gfloat), (gpointer)data, &status);
+                                  count * gemmcl_type_get_size (type), (gpointer)data, &status);
 
   if (status != CL_SUCCESS) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL,
@@ -127,15 +169,15 @@ bench_problem_new (GemmclContext *context, const GemmclGemm *gemm, GError **erro
   self->weights = make_weights (self, error);
   if (self->weights == NULL)
     return NULL;
-  self->device_a = make_buffer (self, self->a, gemm->m * gemm->k, error);
+  self->device_a = make_buffer (self, self->a, gemm->a_type, gemm->m * gemm->k, error);
   if (self->device_a == NULL)
     return NULL;
   if (self->c != NULL) {
-    self->device_c = make_buffer (self, self->c, self->size_d, error);
+    self->device_c = make_buffer (self, self->c, GEMMCL_TYPE_F32, self->size_d, error);
     if (self->device_c == NULL)
       return NULL;
   }
-  self->device_d = make_buffer (self, NULL, self->size_d, error);
+  self->device_d = make_buffer (self, NULL, GEMMCL_TYPE_F32, self->size_d, error);
   return self->device_d != NULL ? g_steal_pointer (&self) : NULL;
 }
 

@@ -18,6 +18,7 @@ static struct {
   gchar *kernel;
   gboolean validation;
   gchar *layout;
+  gchar *a_type;
   gchar *beta;
   gchar *peak;
   gchar *bandwidth;
@@ -40,6 +41,8 @@ static const GOptionEntry problem_entries[] = {
      "SIZES"},
     {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
      "Order in memory, by rows or by columns: row or col (default: row)", "row|col"},
+    {"a-type", 0, 0, G_OPTION_ARG_STRING, &options.a_type,
+     "Type in which A is stored: f32, f16, bf16 or u8 (default: f32)", "TYPE"},
     {"beta", 0, 0, G_OPTION_ARG_STRING, &options.beta,
      "Factor of the addend C, random numbers, M x N; 0: no C (default: 0)", "NUMBER"},
     {NULL}};
@@ -85,8 +88,14 @@ describe_problem (BenchSetup *setup, GError **error)
     return FALSE;
   }
   if (!tool_get_epilogue (gemm, options.beta, error) ||
-      !tool_parse_layout (options.layout, &gemm->layout, error))
+      !tool_parse_layout (options.layout, &gemm->layout, error) ||
+      !tool_parse_a_type (options.a_type, &gemm->a_type, error))
     return FALSE;
+  if (!bench_can_store (gemm->a_type)) {
+    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+                 "--a-type takes f32, f16, bf16 or u8 here, not \"%s\".", options.a_type);
+    return FALSE;
+  }
   setup->iterations = options.iterations;
   setup->verify = options.validation;
   gemm->addend = gemm->beta != 0.0 ? GEMMCL_ADDEND_MATRIX : GEMMCL_ADDEND_NONE;

@@ -14,7 +14,8 @@
  * BenchProblem:
  * @context: the context; a reference
  * @gemm: the problem
- * @a, @b, @c: the random inputs on the host, in the layout of @gemm; @c is %NULL without C
+ * @a, @b, @c: the random inputs on the host, in the layout of @gemm and A in its type; @c is %NULL
+ *   without C
  * @d: memory for the result on the host
  * @size_d: elements of D
  * @weights: B for gemmcl_plan_set_b()
@@ -25,11 +26,19 @@
 typedef struct {
   GemmclContext *context;
   GemmclGemm gemm;
-  gfloat *a, *b, *c, *d;
+  gpointer a;
+  gfloat *b, *c, *d;
   gsize size_d;
   GemmclMatrix *weights;
   cl_mem device_a, device_c, device_d;
 } BenchProblem;
+
+/** bench_can_store: Returns: %TRUE if bench_store() takes @type: f32, f16, bf16 or u8. */
+gboolean bench_can_store (GemmclType type);
+
+/** bench_store: Stores @value as element @index of @stored. Digits that @type lacks are dropped; a
+ * value below the normal ones of f16 is 0. */
+void bench_store (gpointer stored, GemmclType type, gsize index, gfloat value);
 
 /** bench_problem_check: Returns: %FALSE with an error if @gemm exceeds the memory of the device. */
 gboolean bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GError **error);

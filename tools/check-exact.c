@@ -1,5 +1,6 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "bench.h"
 #include "check.h"
 
 #include <math.h>
@@ -105,24 +106,6 @@ pick (GRand *random, const Numbers *self, gboolean is_a, gsize k)
   return self->is_int8 ? pick_int8 (random, is_a, k) : g_rand_int_range (random, -8, 9);
 }
 
-/* Stores a small integer as @type. A normal f16 is its f32 with another bias and fewer digits. */
-static void
-store (gpointer stored, GemmclType type, gsize index, gfloat value)
-{
-  guint32 bits;
-
-  memcpy (&bits, &value, sizeof bits);
-  if (type == GEMMCL_TYPE_U8)
-    ((guint8 *)stored)[index] = (guint8)value;
-  else if (type == GEMMCL_TYPE_BF16)
-    ((guint16 *)stored)[index] = bits >> 16;
-  else if (type == GEMMCL_TYPE_F16)
-    ((guint16 *)stored)[index] =
-        value == 0 ? 0 : (bits >> 16 & 0x8000) | ((bits & 0x7fffffff) - 0x38000000) >> 13;
-  else
-    ((gfloat *)stored)[index] = value;
-}
-
 static void
 numbers_init (Numbers *self, const GemmclGemm *gemm)
 {
@@ -136,7 +119,7 @@ numbers_init (Numbers *self, const GemmclGemm *gemm)
   self->stored = g_malloc0_n (gemm->m * gemm->k, gemmcl_type_get_size (gemm->a_type));
   for (gsize i = 0; i < gemm->m * gemm->k; i++) {
     self->a[i] = pick (random, self, TRUE, i % gemm->k);
-    store (self->stored, gemm->a_type, i, self->a[i]);
+    bench_store (self->stored, gemm->a_type, i, self->a[i]);
   }
   for (gsize i = 0; i < gemm->k * gemm->n; i++)
     self->b[i] = pick (random, self, FALSE, i / gemm->n);

@@ -63,7 +63,7 @@ describe_wrong (const BenchProblem *problem, gsize row)
   gdouble worst = 0.0, bound = 0.0;
 
   gemm.m = 1;
-  if (gemmcl_gemm_verify (&gemm, problem->a + row * gemm.k, problem->b, NULL, NULL,
+  if (gemmcl_gemm_verify (&gemm, (const gfloat *)problem->a + row * gemm.k, problem->b, NULL, NULL,
                           problem->d + row * gemm.n, &worst, &bound))
     return NULL;
   return g_strdup_printf ("Row %" G_GSIZE_FORMAT

@@ -146,16 +146,8 @@ get_problem (GemmclGemm *gemm, GError **error)
   gemm->m = options.m;
   gemm->n = options.n;
   gemm->k = options.k;
-  while (options.a_type != NULL && gemm->a_type < GEMMCL_N_TYPES &&
-         !g_str_equal (options.a_type, gemmcl_type_get_name (gemm->a_type)))
-    gemm->a_type++;
-  if (gemm->a_type == GEMMCL_N_TYPES) {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                 "--a-type takes the name of a type, such as f32, bf16 or u8, not \"%s\".",
-                 options.a_type);
-    return FALSE;
-  }
-  return tool_parse_layout (options.layout, &gemm->layout, error);
+  return tool_parse_a_type (options.a_type, &gemm->a_type, error) &&
+         tool_parse_layout (options.layout, &gemm->layout, error);
 }
 
 /* @max: 0: no limit */

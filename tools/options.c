@@ -128,6 +128,17 @@ tool_layout_get_name (GemmclLayout layout)
 }
 
 gboolean
+tool_parse_a_type (const gchar *text, GemmclType *type, GError **error)
+{
+  for (*type = GEMMCL_TYPE_F32; *type < GEMMCL_N_TYPES; (*type)++)
+    if (text == NULL || g_str_equal (text, gemmcl_type_get_name (*type)))
+      return TRUE;
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
+               "--a-type takes the name of a type, such as f32, bf16 or u8, not \"%s\".", text);
+  return FALSE;
+}
+
+gboolean
 tool_parse_layout (const gchar *text, GemmclLayout *layout, GError **error)
 {
   if (text == NULL || g_str_equal (text, "row")) {

@@ -47,6 +47,14 @@ gboolean tool_get_epilogue (GemmclGemm *gemm, const gchar *beta, GError **error)
 gboolean tool_parse_precision (const gchar *text, GemmclPrecision *precision, GError **error);
 
 /**
+ * tool_parse_a_type:
+ * @text: (nullable): the value of --a-type; %NULL: f32
+ *
+ * Returns: %FALSE with %TOOL_ERROR_USAGE for an unknown type.
+ */
+gboolean tool_parse_a_type (const gchar *text, GemmclType *type, GError **error);
+
+/**
  * tool_parse_layout:
  * @text: (nullable): the value of --layout; %NULL: row
  *

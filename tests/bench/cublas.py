@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Compares gemmcl with cuBLAS on f32 products on an NVIDIA GPU, through PyTorch and without tf32.
-`gemmcl bench` runs directly before cuBLAS for each problem.
+"""Compares gemmcl with cuBLAS on an NVIDIA GPU, through PyTorch: f32 products without tf32, or those
+of another precision, with A stored in it. `gemmcl bench` runs directly before cuBLAS for each
+problem. f16 and bf16 of cuBLAS have results of that type, ours are f32.
 
 Both are timed by the GPU's clock, each run separately, queued one after the other; the median
 counts. cuBLAS's result is compared with double precision, closely enough to reveal tf32.
@@ -29,11 +30,14 @@ SHAPES = (
     (230400, 64, 64))
 WARM_UP = 5
 ROWS_CHECKED = 16
-# Error bound relative to the result's norm. f32 has about 1e-6, tf32 several 1e-4.
-BOUND = 3e-5
+# By precision: torch's type, and the error bound relative to the result's norm. f32 has about 1e-6,
+# tf32 several 1e-4.
+PRECISIONS = {"f32": ("float32", 3e-5), "tf32": ("float32", 2e-3), "f16": ("float16", 2e-3),
+              "bf16": ("bfloat16", 1e-2), "i8": ("int8", 0)}
+STORED = {"f16": "f16", "bf16": "bf16", "i8": "u8"}
 
 
-def load_torch():
+def load_torch(precision):
     """PyTorch, if it is installed and has a GPU."""
     try:
         import torch  # pylint: disable=import-outside-toplevel
@@ -43,33 +47,40 @@ def load_torch():
     if not torch.cuda.is_available():
         print("PyTorch finds no GPU that cuBLAS runs on.", file=sys.stderr)
         sys.exit(SKIPPED)
-    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     return torch
 
 
-def time_cublas(torch, shape, runs):
-    """The TFLOPS of the median run; None if the result is less accurate than f32."""
+def time_cublas(torch, shape, runs, precision):
+    """The TFLOPS of the median run; None if the result is less accurate than the precision."""
     m, n, k = shape
-    a, b = (torch.rand(size, device="cuda") - 0.5 for size in ((m, k), (k, n)))
-    d = torch.empty((m, n), device="cuda")
+    name, bound = PRECISIONS[precision]
+    whole = precision == "i8"
+    a, b = ((torch.rand(size, device="cuda") - 0.5).mul(255 if whole else 1)
+            .to(getattr(torch, name)) for size in ((m, k), (k, n)))
+    d = torch.empty((m, n), device="cuda", dtype=torch.int32 if whole else a.dtype)
+    # Its B is stored by columns: torch takes no other for int8.
+    b = b.t().contiguous().t() if whole else b
+    multiply = torch._int_mm if whole else torch.mm  # pylint: disable=protected-access
     events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)]
               for _ in range(WARM_UP + runs)]
     for begin, end in events:
         begin.record()
-        torch.mm(a, b, out=d)
+        multiply(a, b, out=d)
         end.record()
     torch.cuda.synchronize()
     exact = a[:ROWS_CHECKED].double() @ b.double()
-    if not (d[:ROWS_CHECKED].double() - exact).norm() <= BOUND * exact.norm():
+    if not (d[:ROWS_CHECKED].double() - exact).norm() <= bound * exact.norm():
         return None
     median = statistics.median(begin.elapsed_time(end) for begin, end in events[WARM_UP:])
     return 2e-9 * m * n * k / median
 
 
-def time_gemmcl(program, shape, runs):
+def time_gemmcl(program, shape, runs, precision):
     """gemmcl's kernel and its TFLOPS; raises CalledProcessError."""
     sizes = [word for letter, size in zip("MNK", shape) for word in (f"-{letter}", str(size))]
     said = subprocess.run([program, "bench", "-t", "gpu", "-k", "auto", *sizes, "-i", str(runs),
+                           "--precision", precision, "--a-type", STORED.get(precision, "f32"),
                            "--json", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, check=True)
     result = json.loads(said.stdout)[0]
@@ -83,13 +94,14 @@ def measure(torch, shape, options):
     ours = ""
     if options.gemmcl:
         try:
-            row["kernel"], row["gemmcl_tflops"] = time_gemmcl(options.gemmcl, shape, options.runs)
+            row["kernel"], row["gemmcl_tflops"] = time_gemmcl(
+                options.gemmcl, shape, options.runs, options.precision)
         except subprocess.CalledProcessError as failed:
             print(f"{name}: {failed.stderr.strip()}", file=sys.stderr)
             return None
-    row["cublas_tflops"] = time_cublas(torch, shape, options.runs)
+    row["cublas_tflops"] = time_cublas(torch, shape, options.runs, options.precision)
     if row["cublas_tflops"] is None:
-        print(f"{name}: cuBLAS's result is not that of f32", file=sys.stderr)
+        print(f"{name}: cuBLAS's result is not that of {options.precision}", file=sys.stderr)
         return None
     if options.gemmcl:
         row["ratio"] = row["gemmcl_tflops"] / row["cublas_tflops"]
@@ -102,13 +114,14 @@ def main():
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--gemmcl", metavar="PROGRAM", help="gemmcl's program, to compare with it")
+    parser.add_argument("--precision", choices=PRECISIONS, default="f32", help="default: f32")
     parser.add_argument("--runs", type=int, default=23, help="runs of each problem")
     parser.add_argument("--json", type=pathlib.Path, help="write the results there")
     parser.add_argument("shapes", nargs="*", type=parse_shape, metavar="MxNxK", default=SHAPES)
     options = parser.parse_args()
-    torch = load_torch()
+    torch = load_torch(options.precision)
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda},"
-          f" f32 without tf32, TFLOPS, median of {options.runs}")
+          f" {options.precision}, TFLOPS, median of {options.runs}")
     ours = f"  {'gemmcl':<18} {'TFLOPS':>8}  ratio" if options.gemmcl else ""
     print(f"{'M x N x K':<20} {'cuBLAS':>8}{ours}")
     rows = [measure(torch, shape, options) for shape in options.shapes]
