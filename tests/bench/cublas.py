@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Compares gemmcl with cuBLAS on an NVIDIA GPU, through PyTorch: f32 products without tf32, or those
-of another precision, with A stored in it. `gemmcl bench` runs directly before cuBLAS for each
+"""Compares gemmcl with cuBLAS on an NVIDIA GPU, through PyTorch: f32 products without tf32, or
+those of another precision, with A stored in it. `gemmcl bench` runs directly before cuBLAS for each
 problem. f16 and bf16 of cuBLAS have results of that type, ours are f32.
 
 Both are timed by the GPU's clock, each run separately, queued one after the other; the median
