@@ -26,7 +26,8 @@
 #define SG_KHR      1
 #define SG_EMULATED 2
 
-/* Words of 32 bits of a row of A in a step of mma.cl; packed B has whole steps. */
-#define MMA_STEP 16
+/* Words of 32 bits of a row of A in a step of mma.cl and wgmma.cl; packed B has whole steps. */
+#define MMA_STEP   16
+#define WGMMA_STEP 32
 
 #endif

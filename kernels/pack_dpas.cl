@@ -15,7 +15,9 @@
  *                            l + S * d of A's step, by element l * P + d. With tf32 (B_TYPE F32)
  *                            ROWS is less than S, and element n is row n.
  *
- * For mma.cl S is PANEL, so that a panel consists of rows of PANEL words.
+ * For mma.cl S is PANEL, so that a panel consists of rows of PANEL words. For wgmma.cl
+ * (COLUMN_MAJOR) it consists of steps of WGMMA_STEP rows of words, each column by column, in the
+ * order of wgmma.cl; the four words of chunk c of column n, the n-th stored, are at c ^ n % 8.
  *
  * Rows from K to the next multiple of a step, or of several steps, and columns from N to the next
  * panel are zeros. A work-item writes a word: (columns with padding, K with padding / DPAS_PACK,
@@ -27,6 +29,24 @@
 
 #define ROWS  (8 * DPAS_PACK)
 #define PARTS ((ROWS + SUBGROUP_SIZE - 1) / SUBGROUP_SIZE)
+
+#ifdef COLUMN_MAJOR
+static inline long
+word_at (long line, int column)
+{
+  const int n = column / 32 * 32 + column % 8 / 2 * 8 + column % 32 / 8 * 2 + column % 2;
+  const int chunk = line % WGMMA_STEP / 4;
+
+  return (line / WGMMA_STEP * PANEL + n) * WGMMA_STEP + (chunk ^ (n % 8)) * 4 + line % 4;
+}
+#else
+static inline long
+word_at (long line, int column)
+{
+  return (line / 8 * PANEL + column / SUBGROUP_SIZE * SUBGROUP_SIZE) * 8 +
+         line % 8 * SUBGROUP_SIZE + column % SUBGROUP_SIZE;
+}
+#endif
 
 #if B_TYPE == BF16
   #define BITS bf16_from_float
@@ -43,7 +63,6 @@ pack (global const float *restrict B, global uint *restrict packed, const Gemmcl
   const long j = get_global_id (0);
   const long lines = get_global_size (1), line = get_global_id (1);
   const long batch = get_global_id (2);
-  const int column = j % PANEL;
   uint word = 0;
 
   for (int v = 0; v < DPAS_PACK; v++) {
@@ -53,6 +72,5 @@ pack (global const float *restrict B, global uint *restrict packed, const Gemmcl
     word |= (uint)BITS (x) << 32 / DPAS_PACK * v;
   }
   packed[(batch * (get_global_size (0) / PANEL) + j / PANEL) * lines * PANEL +
-         (line / 8 * PANEL + column / SUBGROUP_SIZE * SUBGROUP_SIZE) * 8 +
-         line % 8 * SUBGROUP_SIZE + column % SUBGROUP_SIZE] = word;
+         word_at (line, j % PANEL)] = word;
 }

@@ -53,6 +53,32 @@ typedef struct {
 
 extern const GemmclSource gemmcl_sources[];
 
+/** An option of programs with instructions of sm_90a, for gemmcl_program_retarget(). */
+#define GEMMCL_SM_90A " -DSM_90A"
+
+/**
+ * gemmcl_program_retarget:
+ * @program: built by NVIDIA's compiler for compute capability 9.0
+ *
+ * Builds the program again for sm_90a, which is no option of NVIDIA's OpenCL: the program's binary
+ * is PTX, whose target line is changed. What the comment //@ hides is uncovered, since sm_90 lacks
+ * these instructions. Any PTX that is not as expected is refused.
+ *
+ * Returns: (transfer full): a built program; %NULL with #GEMMCL_ERROR_BUILD.
+ */
+cl_program gemmcl_program_retarget (cl_context context, const GemmclDevice *device,
+                                    cl_program program, GError **error);
+
+/** Returns: (transfer full): what the compiler says about @program. */
+gchar *gemmcl_program_get_log (cl_program program, cl_device_id device);
+
+/** Returns: (transfer full): the binary of @program for @device, @size bytes; %NULL if the driver
+ *   gives none. */
+guchar *gemmcl_program_get_binary (cl_program program, cl_device_id device, gsize *size);
+
+/** Returns: (transfer full): @ptx for sm_90a; %NULL with #GEMMCL_ERROR_BUILD. */
+gchar *gemmcl_ptx_retarget (const gchar *ptx, GError **error);
+
 /** Returns: the text of the embedded program @name; %NULL if there is none. */
 const gchar *gemmcl_program_get_text (const gchar *name);
 

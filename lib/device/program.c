@@ -44,8 +44,8 @@ cache_key (const GemmclDevice *device, const gchar *text, const gchar *options)
   return g_strdup (g_checksum_get_string (sum));
 }
 
-static gchar *
-build_log (cl_program program, cl_device_id device)
+gchar *
+gemmcl_program_get_log (cl_program program, cl_device_id device)
 {
   gsize size = 0;
   g_autofree gchar *log = NULL;
@@ -92,19 +92,19 @@ build_from_source (cl_context context, const GemmclDevice *device, const gchar *
     return NULL;
   status = clBuildProgram (program, 1, &device->id, options, NULL, NULL);
   if (status != CL_SUCCESS) {
-    g_autofree gchar *log = build_log (program, device->id);
+    g_autofree gchar *log = gemmcl_program_get_log (program, device->id);
     gemmcl_fail (
         error, GEMMCL_ERROR_BUILD,
         "clBuildProgram of %s with \"%s\" failed on %s with %s (%d). The compiler says: %s", name,
         options, device->info.name, gemmcl_cl_error_name (status), status, log);
     return NULL;
   }
-  return g_steal_pointer (&program);
+  return strstr (options, GEMMCL_SM_90A) ? gemmcl_program_retarget (context, device, program, error)
+                                         : g_steal_pointer (&program);
 }
 
-/* Failing to get or store the binary is harmless: the next process compiles again. */
-static void
-store_binary (cl_program program, const GemmclDevice *device, const gchar *key)
+guchar *
+gemmcl_program_get_binary (cl_program program, cl_device_id device, gsize *size)
 {
   g_autofree cl_device_id *devices = NULL;
   g_autofree gsize *sizes = NULL;
@@ -113,7 +113,7 @@ store_binary (cl_program program, const GemmclDevice *device, const gchar *key)
   cl_uint n = 0;
 
   if (clGetProgramInfo (program, CL_PROGRAM_NUM_DEVICES, sizeof (n), &n, NULL) != CL_SUCCESS)
-    return;
+    return NULL;
   devices = g_new0 (cl_device_id, n);
   sizes = g_new0 (gsize, n);
   binaries = g_new0 (guchar *, n);
@@ -121,18 +121,31 @@ store_binary (cl_program program, const GemmclDevice *device, const gchar *key)
           CL_SUCCESS ||
       clGetProgramInfo (program, CL_PROGRAM_BINARY_SIZES, n * sizeof (*sizes), sizes, NULL) !=
           CL_SUCCESS)
-    return;
+    return NULL;
 
   /* A wrapped context may have other devices. A NULL binary is not returned. */
   for (cl_uint i = 0; i < n; i++)
-    if (devices[i] == device->id && sizes[i] > 0) {
-      binary = g_malloc (sizes[i]);
+    if (devices[i] == device && sizes[i] > 0) {
+      binary = g_malloc0 (sizes[i] + 1);
       binaries[i] = binary;
-      if (clGetProgramInfo (program, CL_PROGRAM_BINARIES, n * sizeof (*binaries), binaries, NULL) ==
-          CL_SUCCESS)
-        gemmcl_cache_store (key, binary, sizes[i]);
-      return;
+      *size = sizes[i];
+      return clGetProgramInfo (program, CL_PROGRAM_BINARIES, n * sizeof (*binaries), binaries,
+                               NULL) == CL_SUCCESS
+                 ? g_steal_pointer (&binary)
+                 : NULL;
     }
+  return NULL;
+}
+
+/* Failing to get or store the binary is harmless: the next process compiles again. */
+static void
+store_binary (cl_program program, const GemmclDevice *device, const gchar *key)
+{
+  gsize size = 0;
+  g_autofree guchar *binary = gemmcl_program_get_binary (program, device->id, &size);
+
+  if (binary != NULL)
+    gemmcl_cache_store (key, binary, size);
 }
 
 gchar *

@@ -243,7 +243,7 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
     g_string_append_printf (options, " %s", kernel->defines);
   gemmcl_subgroups_append_options (options, kernel, device, level);
   if (kernel->capability > 0 && level == GEMMCL_KERNEL_LEVEL_NATIVE)
-    g_string_append (options, " -DMMA_PTX");
+    g_string_append (options, kernel->wgmma ? " -DMMA_PTX" GEMMCL_SM_90A : " -DMMA_PTX");
   if (kernel->packed)
     g_string_append_printf (options, " -DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (kernel),
                             gemmcl_kernel_get_b_type (kernel));

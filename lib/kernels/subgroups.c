@@ -117,6 +117,14 @@ has_ptx (const GemmclDeviceInfo *device, guint capability)
   return device->nvidia_capability >= capability && strcmp (device->platform, "NVIDIA CUDA") == 0;
 }
 
+/* TRUE if the device has NVIDIA's matrix engines with the instructions of @kernel. */
+static gboolean
+has_engines (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
+{
+  return has_ptx (device, kernel->capability) &&
+         (!kernel->wgmma || device->nvidia_capability == kernel->capability);
+}
+
 /* TRUE if kernels can use instructions for int8 dot products. */
 static gboolean
 has_dot (const GemmclDeviceInfo *device)
@@ -148,8 +156,7 @@ gemmcl_subgroups_get_level (const GemmclKernel *kernel, const GemmclDeviceInfo *
 {
   if (gemmcl_subgroups_has_instructions (kernel))
     return get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE &&
-                   (kernel->capability > 0 ? has_ptx (device, kernel->capability)
-                                           : has_dot (device))
+                   (kernel->capability > 0 ? has_engines (device, kernel) : has_dot (device))
                ? GEMMCL_KERNEL_LEVEL_NATIVE
                : GEMMCL_KERNEL_LEVEL_EMULATED;
   if (kernel->subgroup == 0 ||

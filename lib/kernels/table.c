@@ -199,6 +199,7 @@ gsize
 gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k)
 {
   const gsize step = kernel->dpas             ? kernel->depth * kernel->subgroup
+                     : kernel->wgmma          ? WGMMA_STEP * count_in_word (kernel)
                      : kernel->capability > 0 ? MMA_STEP * count_in_word (kernel)
                                               : 1;
 
@@ -215,6 +216,8 @@ gemmcl_kernel_get_pack_options (const GemmclKernel *kernel)
   if (gemmcl_kernel_has_engines (kernel))
     g_string_append_printf (options, " -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u", count_in_word (kernel),
                             kernel->dpas ? kernel->subgroup : panel);
+  if (kernel->wgmma)
+    g_string_append (options, " -DCOLUMN_MAJOR");
   return g_string_free (g_steal_pointer (&options), FALSE);
 }
 

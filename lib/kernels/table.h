@@ -35,6 +35,9 @@ typedef struct {
   /* The kernel multiplies on NVIDIA's matrix engines (see mma.clh), natively from this compute
    * capability on, 80 for 8.0; 0: it does not. B is packed in words. */
   guint capability;
+  /* It does so by the instructions of that compute capability alone, 9.0 (see wgmma.clh), for which
+   * the program is retargeted (see lib/device/retarget.c). */
+  gboolean wgmma;
   guint registers; /* registers per thread of the native kernel; 0: the device's default */
   gboolean images; /* A and B are read from images (see pack_image.cl) */
   GemmclPrecision precision; /* the kernel takes problems of this precision; F32: of any */

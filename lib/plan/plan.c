@@ -223,7 +223,8 @@ try_choices (GemmclBody *self, GArray *ranked, GError **error)
 
     g_clear_error (&failure);
     g_clear_pointer (&self->multiply, clReleaseKernel);
-    if (!build_multiply (self, choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
+    if (!gemmcl_kernel_is_proven (self->context, choice->kernel, &failure) ||
+        !build_multiply (self, choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
       g_debug ("%s", failure->message);
       continue;
     }
@@ -253,7 +254,8 @@ try_tuned (GemmclBody *self, const GemmclGemm *gemm)
   if (!gemmcl_tuning_find (self->device, gemm, &tuned) ||
       !gemmcl_choice_check (&tuned.choice, self->device, &self->gemm, NULL))
     return FALSE;
-  if (!build_multiply (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
+  if (!gemmcl_kernel_is_proven (self->context, tuned.choice.kernel, &failure) ||
+      !build_multiply (self, &tuned.choice, GEMMCL_KERNEL_LEVEL_NATIVE, &failure)) {
     g_debug ("%s", failure->message);
     return FALSE;
   }

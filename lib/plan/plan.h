@@ -189,6 +189,19 @@ void gemmcl_plan_copy_problem (GemmclGemm *to, GemmclImage images[2], const Gemm
 GemmclBody *gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                              GError **error);
 
+/* proof.c */
+
+/**
+ * gemmcl_kernel_is_proven:
+ *
+ * A kernel that depends on more than the driver promises multiplies small integers first, natively.
+ * The result is kept in the disk cache, for each driver, and logged at level INFO.
+ *
+ * Returns: %TRUE if @kernel needs no proof or was right; else %FALSE with #GEMMCL_ERROR_KERNEL.
+ */
+gboolean gemmcl_kernel_is_proven (GemmclContext *context, const GemmclKernel *kernel,
+                                  GError **error);
+
 /** gemmcl_body_free: All of its runs must be done. */
 void gemmcl_body_free (GemmclBody *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclBody, gemmcl_body_free)

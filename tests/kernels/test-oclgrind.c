@@ -5,7 +5,7 @@
  * Tests the kernels on Oclgrind, an OpenCL device that checks each access: nothing is read or
  * written outside of a buffer or an array, and no two work-items race for an element.
  *
- *     oclgrind --data-races --local-mem-size 65536 --log LOG test-oclgrind LOG
+ *     oclgrind --data-races --local-mem-size 131072 --log LOG test-oclgrind LOG
  *
  * Oclgrind has no subgroups, so they are emulated. Tested are the first row of each method, which
  * covers the method's source, and the first row with several subgroups per row of D; with

@@ -211,8 +211,9 @@ check_nvidia (guint capability, const gchar *platform)
 
     if (row->capability > 0)
       assert_level (row, &device,
-                    nvidia && capability >= row->capability ? GEMMCL_KERNEL_LEVEL_NATIVE
-                                                            : GEMMCL_KERNEL_LEVEL_EMULATED);
+                    nvidia && (row->wgmma ? capability == 90 : capability >= row->capability)
+                        ? GEMMCL_KERNEL_LEVEL_NATIVE
+                        : GEMMCL_KERNEL_LEVEL_EMULATED);
   }
   for (guint precision = 0; precision < GEMMCL_N_PRECISIONS; precision++) {
     const GemmclGemm gemm = {.m = 4096, .n = 4096, .k = 4096, .precision = precision, .alpha = 1};
@@ -232,7 +233,37 @@ test_nvidia (void)
   check_nvidia (80, "NVIDIA CUDA");
   check_nvidia (89, "NVIDIA CUDA");
   check_nvidia (90, "NVIDIA CUDA");
+  check_nvidia (100, "NVIDIA CUDA");
   check_nvidia (90, "Portable Computing Language");
+}
+
+/* PTX is retargeted if it is as NVIDIA's compiler writes it for sm_90, and else refused. */
+static void
+test_retarget (void)
+{
+  static const gchar *const refused[] = {
+      "",
+      "\177ELF\n.version 9.0\n.target sm_90, x\n",
+      ".version 9.0\n.target sm_90, x\n//@wgmma.a;\n",
+      "//\n.version 9.0\n.target sm_90, x\nmma.a;\n",
+      "//\n.version 9.0\n.target sm_80, x\n//@wgmma.a;\n",
+      "//\n.version 9.0\n.target sm_90a, x\n//@wgmma.a;\n",
+      "//\n.version 9.0\n.target sm_90, x\n.target sm_90, x\n//@wgmma.a;\n",
+  };
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *made = gemmcl_ptx_retarget (
+      "//\n.version 9.0\n.target sm_90, x\n//@wgmma.a;\n// x\n//@wgmma.b;\n", &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (made, ==,
+                   "//\n.version 9.0\n.target sm_90a, x\n   wgmma.a;\n// x\n   wgmma.b;\n");
+  for (guint i = 0; i < G_N_ELEMENTS (refused); i++) {
+    g_autofree gchar *none = gemmcl_ptx_retarget (refused[i], &error);
+
+    g_assert_null (none);
+    g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD);
+    g_clear_error (&error);
+  }
 }
 
 /* @only_smallest: those of wider subgroups are not among them */
@@ -330,5 +361,6 @@ main (int argc, char **argv)
   g_test_add_func ("/subgroups/level/khr", test_khr);
   g_test_add_func ("/subgroups/level/asked", test_asked);
   g_test_add_func ("/subgroups/level/nvidia", test_nvidia);
+  g_test_add_func ("/subgroups/retarget", test_retarget);
   return g_test_run ();
 }

@@ -1,0 +1,128 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Proof of kernels that depend on more than a driver promises (lib/device/retarget.c): products of
+ * small integers, which are exact, once for each driver.
+ */
+#include <string.h>
+
+#include "plan/plan.h"
+
+/* Several tiles and steps of each row, with edges; rows of A in whole chunks of 16 bytes. */
+#define M 130
+#define N 262
+#define K 600
+
+/* An integer from -8 to 8. */
+static gfloat
+get_number (gsize i)
+{
+  return (gfloat)(i * 7919 % 1009 % 17) - 8.0f;
+}
+
+/* Stores a small integer. A normal f16 is its f32 with another bias and fewer digits. */
+static void
+store (gpointer a, GemmclType type, gsize i, gfloat value)
+{
+  guint32 bits;
+
+  memcpy (&bits, &value, sizeof (bits));
+  if (type == GEMMCL_TYPE_F32)
+    ((gfloat *)a)[i] = value;
+  else if (type == GEMMCL_TYPE_BF16)
+    ((guint16 *)a)[i] = bits >> 16;
+  else
+    ((guint16 *)a)[i] =
+        value == 0 ? 0 : (bits >> 16 & 0x8000) | ((bits & 0x7fffffff) - 0x38000000) >> 13;
+}
+
+/* TRUE if @d is the product. */
+static gboolean
+check (const gfloat *b, const gfloat *d, GError **error)
+{
+  for (gsize i = 0; i < M; i++)
+    for (gsize j = 0; j < N; j++) {
+      gfloat sum = 0;
+
+      for (gsize k = 0; k < K; k++)
+        sum += get_number (i * K + k) * b[k * N + j];
+      if (d[i * N + j] != sum)
+        return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
+                            "An exact product has %g at row %zu, column %zu, not %g.",
+                            (gdouble)d[i * N + j], i, j, (gdouble)sum);
+    }
+  return TRUE;
+}
+
+/* TRUE if @kernel multiplies an A of @type as it should, natively. */
+static gboolean
+try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, GError **error)
+{
+  g_autofree gpointer a = g_malloc (M * K * sizeof (gfloat));
+  g_autofree gfloat *b = g_new (gfloat, K * N);
+  g_autofree gfloat *d = g_new0 (gfloat, M * N);
+  g_autoptr (GemmclBody) body = NULL;
+  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+
+  gemm.m = M;
+  gemm.n = N;
+  gemm.k = K;
+  gemm.precision = kernel->precision;
+  gemm.a_type = type;
+  for (gsize i = 0; i < M * K; i++)
+    store (a, type, i, get_number (i));
+  for (gsize i = 0; i < K * N; i++)
+    b[i] = get_number (i + 5);
+  body = gemmcl_body_new (context, &gemm, kernel->name, error);
+  if (body == NULL)
+    return FALSE;
+  if (body->level != GEMMCL_KERNEL_LEVEL_NATIVE)
+    return gemmcl_fail (error, GEMMCL_ERROR_KERNEL, "It does not build for the device.");
+  return gemmcl_gemm_run (context, &gemm, kernel->name, a, b, NULL, NULL, d, error) &&
+         check (b, d, error);
+}
+
+static gchar *
+make_key (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
+{
+  g_autofree gchar *text =
+      g_strjoin ("\n", "proof", kernel->name, gemmcl_program_get_text (kernel->source),
+                 device->platform, device->name, device->version, device->driver, NULL);
+
+  return g_compute_checksum_for_string (G_CHECKSUM_SHA256, text, -1);
+}
+
+gboolean
+gemmcl_kernel_is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
+{
+  static const gchar right[] = "right", wrong[] = "wrong";
+  static GMutex lock;
+  const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
+  g_autofree gchar *key = NULL;
+  g_autoptr (GBytes) known = NULL;
+  g_autoptr (GError) why = NULL;
+  const gchar *found;
+
+  if (!kernel->wgmma)
+    return TRUE;
+  key = make_key (device, kernel);
+  g_mutex_lock (&lock);
+  known = gemmcl_cache_load (key);
+  if (known == NULL) {
+    const gboolean ok = try_type (context, kernel, gemmcl_kernel_get_b_type (kernel), &why) &&
+                        (kernel->precision == GEMMCL_PRECISION_TF32 ||
+                         try_type (context, kernel, GEMMCL_TYPE_F32, &why));
+
+    found = ok ? right : wrong;
+    known = g_bytes_new_static (found, strlen (found));
+    gemmcl_cache_store (key, found, strlen (found));
+    g_info ("Kernel %s is %s on %s%s%s", kernel->name, ok ? "proven" : "not used", device->name,
+            ok ? "" : ": ", ok ? "" : why->message);
+  }
+  g_mutex_unlock (&lock);
+  if (g_bytes_get_size (known) == strlen (right))
+    if (memcmp (g_bytes_get_data (known, NULL), right, strlen (right)) == 0)
+      return TRUE;
+  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL, "Kernel %s failed its proof on %s.", kernel->name,
+                      device->name);
+}
