@@ -117,6 +117,8 @@ has_instructions (const GemmclKernel *row, const GemmclDeviceInfo *device)
   if (row->dpas)
     return gemmcl_device_info_has_extension (device,
                                              "cl_intel_subgroup_matrix_multiply_accumulate");
+  if (row->capability > 0) /* of NVIDIA's GPUs */
+    return FALSE;
   return row->precision != GEMMCL_PRECISION_I8 ||
          gemmcl_device_info_has_extension (device, "cl_khr_integer_dot_product");
 }
