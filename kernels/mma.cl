@@ -113,8 +113,8 @@ read_words (uint a[TILE_M][4], uint b[2][2][BLOCKS_N], local const uint4 *stage,
 
 /* Whole rows: the four lanes of a warp with the same g share rows, and warps side by side. They
  * exchange their values where the stages were. */
-#define ROW_I(r) (top + DOWN_ID * 8 * TILE_M + 8 * (r) + g)
-#define ROW_LEFT (ACROSS_ID * 4 * TILE_N)
+#define ROW_I(r)    (top + DOWN_ID * 8 * TILE_M + 8 * (r) + g)
+#define ROW_J(part) (left + ACROSS_ID * 4 * TILE_N + (part) / 2 * 32 + 8 * t + (part) % 2 * 4)
 #define ROW_SHARE(OP, own)                                                                         \
   SHARE_FOUND (OP, own, TILE_M, (local float *)stages, GROUP, lane, t, 4, 1)                       \
   SHARE_FOUND (OP, own, TILE_M, (local float *)stages, GROUP, lane, ACROSS_ID, ACROSS, 32)

@@ -34,7 +34,7 @@
 static inline long
 word_at (long line, int column)
 {
-  const int n = column / 32 * 32 + column % 8 / 2 * 8 + column % 32 / 8 * 2 + column % 2;
+  const int n = column / 16 * 16 + column % 4 / 2 * 8 + column % 16 / 4 * 2 + column % 2;
   const int chunk = line % WGMMA_STEP / 4;
 
   return (line / WGMMA_STEP * PANEL + n) * WGMMA_STEP + (chunk ^ (n % 8)) * 4 + line % 4;

@@ -6,14 +6,14 @@
  *
  *                      PANEL                 A warp group owns 64 rows of the work-group's tile;
  *                +---------------+           lane 4 g + t of its warp w owns the rows 16 w + 8 r +
- *       32 words |       B       |           g, r < 2, and the columns 32 q + 8 t + 0..7.
+ *       32 words |       B       |           g, r < 2, and the columns 16 q + 4 t + 0..3.
  *                +---------------+
  *      32 words                              Both operands lie in local memory as wgmma takes them,
- *       +----+   +---------------+           rows of 128 bytes. Column n of wgmma, n = 32 q + 8 j +
- *       | A  |   | warp group 0  | 64        2 t + e, is column 32 q + 8 t + 2 j + e of the tile,
- *       |    |   +---------------+           so that a lane's columns of D follow each other;
- *       |    |   | warp group 1  | 64        pack_dpas.cl stores B in this order (COLUMN_MAJOR).
- *       +----+   +---------------+
+ *       +----+   +---------------+           rows of 128 bytes. Column n of wgmma, n = 16 q + 8 j +
+ *       | A  |   | warp group 0  | 64        2 t + e, is column 16 q + 4 t + 2 j + e of the tile,
+ *       |    |   +---------------+           so that four columns of a lane, and of the lanes t,
+ *       |    |   | warp group 1  | 64        follow each other; pack_dpas.cl stores B in this
+ *       +----+   +---------------+           order (COLUMN_MAJOR).
  *
  * wgmma runs while the warps go on: at the barrier of a step the one before it is multiplied, and
  * the one before that is done. The next copies take its place.
@@ -73,8 +73,8 @@ b_at (int i)
 
 /* Whole rows: the four lanes of a warp with the same g share rows. They exchange their values where
  * the stages were. */
-#define ROW_I(r) (top + warp * 16 + 8 * (r) + g)
-#define ROW_LEFT 0
+#define ROW_I(r)    (top + warp * 16 + 8 * (r) + g)
+#define ROW_J(part) (left + 16 * (part) + 4 * t)
 #define ROW_SHARE(OP, own)                                                                         \
   SHARE_FOUND (OP, own, TILE_M, (local float *)stages, GROUP, lane, t, 4, 1)
 #define ROW_STORES (t == 0)
