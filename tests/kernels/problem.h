@@ -72,9 +72,12 @@ gboolean problem_verify (const Problem *problem, const gchar *what);
 gchar *problem_describe (const GemmclGemm *gemm);
 
 /* Returns: TRUE on PoCL 6.0, which compiles some kernels with barriers in loops to wrong code, at
- * random: of xmx_i8_16x4_4x16, 4 compilations of 16. Emulated subgroups have such loops: a wrong
- * result of theirs skips the test there. */
+ * random (of xmx_i8_16x4_4x16 4 compilations of 16), or ends the process over them. Emulated
+ * subgroups have such loops: their rows are not tested there, and a wrong result of theirs skips
+ * the test. */
 gboolean test_miscompiles_barriers (void);
+
+#define TEST_MISCOMPILED "PoCL 6.0 compiles barriers in loops to wrong code, at random"
 
 /* The context that all tests of a program share; %NULL, with the test skipped, without a device. */
 GemmclContext *test_get_context (void);

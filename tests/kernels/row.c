@@ -125,10 +125,3 @@ row_is_wanted (const Row *row)
     return is_first_of_subgroups (row);
   return row->first || !row_is_brief (row) || !(is_part_of_next (row) || is_like_another (row));
 }
-
-gboolean
-row_crashes_compiler (const Row *row)
-{
-  return g_str_equal (row->info->name, "L3_SIMD_f16_8x4_8x16_barrier") &&
-         test_miscompiles_barriers ();
-}

@@ -34,6 +34,3 @@ gboolean row_is_brief (const Row *row);
 
 /* Returns: TRUE if the row is tested. */
 gboolean row_is_wanted (const Row *row);
-
-/** row_crashes_compiler: Returns: TRUE if the compiler of the device would end the process. */
-gboolean row_crashes_compiler (const Row *row);
