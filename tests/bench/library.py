@@ -47,9 +47,9 @@ class Info(ctypes.Structure):
 
 class Image(ctypes.Structure):
     """GemmclImage."""
-    _fields_ = fields("int format, size width height, int features, size patch_width patch_height"
-                      " patch_stride patch_padding patch_dilation, double kr kb, int full_range channels"
-                      " type")
+    _fields_ = fields(
+        "int format, size width height, int features, size patch_width patch_height patch_stride"
+        " patch_padding patch_dilation, double kr kb, int full_range channels type")
 
 
 class Gemm(ctypes.Structure):

@@ -125,3 +125,13 @@ row_is_wanted (const Row *row)
     return is_first_of_subgroups (row);
   return row->first || !row_is_brief (row) || !(is_part_of_next (row) || is_like_another (row));
 }
+
+gboolean
+row_is_miscompiled (const Row *row)
+{
+  GemmclKernelLevel level;
+
+  return row->info->subgroup > 0 && test_miscompiles_barriers () &&
+         gemmcl_kernel_get_level (test_get_context (), row->info->name, &level, NULL) &&
+         level == GEMMCL_KERNEL_LEVEL_EMULATED;
+}

@@ -34,3 +34,6 @@ gboolean row_is_brief (const Row *row);
 
 /* Returns: TRUE if the row is tested. */
 gboolean row_is_wanted (const Row *row);
+
+/* Returns: TRUE if the row emulates subgroups, and test_miscompiles_barriers(). */
+gboolean row_is_miscompiled (const Row *row);

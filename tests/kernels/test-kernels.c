@@ -84,21 +84,16 @@ run (const Row *row, const GemmclGemm *gemm, guint32 seed)
 static gboolean
 can_run (const Row *row)
 {
-  GemmclContext *context = test_get_context ();
   g_autoptr (GError) error = NULL;
-  GemmclKernelLevel level;
 
-  if (!gemmcl_kernel_fits (context, row->info->name, NULL, &error) ||
-      !gemmcl_kernel_get_level (context, row->info->name, &level, &error)) {
-    g_test_skip (error->message);
-    return FALSE;
-  }
-  if (row->info->subgroup > 0 && level == GEMMCL_KERNEL_LEVEL_EMULATED &&
-      test_miscompiles_barriers ()) {
+  if (row_is_miscompiled (row)) {
     g_test_skip (TEST_MISCOMPILED);
     return FALSE;
   }
-  return TRUE;
+  if (gemmcl_kernel_fits (test_get_context (), row->info->name, NULL, &error))
+    return TRUE;
+  g_test_skip (error->message);
+  return FALSE;
 }
 
 /* Skips the test if it tested no problem. */
