@@ -17,7 +17,7 @@
  *
  * Each lane reads 16 bytes of local memory at once: of A chunk t of its rows, the words of two mma.
  * Mma s, s < 2, takes the words 4 t + 2 s and 4 t + 2 s + 1 of the step, since their order is free.
- * Of B the lane reads these rows in the columns 32 q + 4 g + 0..3. Column g of mma n, n = 4 q + c,
+ * The lane reads these rows of B in the columns 32 q + 4 g + 0..3. Column g of mma n, n = 4 q + c,
  * is thus column 32 q + 4 g + c of the warp, so that a lane's columns of D follow each other. The
  * exclusive or in place_b () spreads the four rows of B that a quarter of a warp reads at once over
  * the banks.

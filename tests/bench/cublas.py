@@ -30,8 +30,8 @@ SHAPES = (
     (230400, 64, 64))
 WARM_UP = 5
 ROWS_CHECKED = 16
-# By precision: torch's type, and the error bound relative to the result's norm. f32 has about 1e-6,
-# tf32 several 1e-4.
+# torch's type for each precision, and the error bound relative to the result's norm. f32 has about
+# 1e-6, tf32 several 1e-4.
 PRECISIONS = {"f32": ("float32", 3e-5), "tf32": ("float32", 2e-3), "f16": ("float16", 2e-3),
               "bf16": ("bfloat16", 1e-2), "i8": ("int8", 0)}
 STORED = {"f16": "f16", "bf16": "bf16", "i8": "u8"}

@@ -87,7 +87,7 @@ check_product (GstBuffer *output, guint index, gsize m, const gdouble *a)
   check_tensor (output, index, m, N, d);
 }
 
-/* What is wrong in a header, and words of the error. */
+/* A wrong word of a header, and words of the error. */
 static const struct {
   guint word;
   guint32 value;
@@ -256,7 +256,7 @@ test_other_n (void)
   stream_assert_quiet (stream);
 }
 
-/* Of several tensors one is multiplied, whether each has its memory or all have one. */
+/* One of several tensors is multiplied, with a memory for each or one for all. */
 static void
 test_several (gconstpointer in_one)
 {

@@ -36,7 +36,7 @@ test_tensors (void)
                "other/tensors,dimensions=(string)3:16,types=(string)float32");
 }
 
-/* What has no output of the mode is refused with the reason. */
+/* An input without an output of the mode is refused with the reason. */
 static void
 test_refused (void)
 {

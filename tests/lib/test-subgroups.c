@@ -117,7 +117,7 @@ has_size (const GemmclKernel *row, guint smallest)
   return row->subgroup == 0 || (row->dpas ? row->subgroup == smallest : row->subgroup >= smallest);
 }
 
-/* By the words of lib/kernels/table.h, and not by the code that is tested. No device of Intel's has
+/* Follows the comments of lib/kernels/table.h, not the code that is tested. No device of Intel has
  * NVIDIA's engines. */
 static gboolean
 should_be_native (const GemmclKernel *row, guint smallest, Lack lack)
