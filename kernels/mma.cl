@@ -77,7 +77,7 @@ LOCAL_INLINE void
 read_words (uint a[TILE_M][4], uint b[2][2][BLOCKS_N], local const uint4 *stage, int row, int chunk,
             int t)
 {
-#pragma unroll
+  MMA_UNROLL
   for (int r = 0; r < TILE_M; r++) {
     const uint4 four = stage[a_at (row + 8 * r, t)];
     a[r][0] = mma_round (four.s0);
@@ -85,25 +85,27 @@ read_words (uint a[TILE_M][4], uint b[2][2][BLOCKS_N], local const uint4 *stage,
     a[r][2] = mma_round (four.s2);
     a[r][3] = mma_round (four.s3);
   }
-#pragma unroll
+  MMA_UNROLL
   for (int w = 0; w < 4; w++)
-#pragma unroll
-    for (int q = 0; q < TILE_N / 8; q++) {
-      const uint4 four = stage[place_b (4 * t + w, chunk + 8 * q)];
-      b[w / 2][w % 2][4 * q] = four.s0;
-      b[w / 2][w % 2][4 * q + 1] = four.s1;
-      b[w / 2][w % 2][4 * q + 2] = four.s2;
-      b[w / 2][w % 2][4 * q + 3] = four.s3;
-    }
+    MMA_UNROLL
+  for (int q = 0; q < TILE_N / 8; q++) {
+    const uint4 four = stage[place_b (4 * t + w, chunk + 8 * q)];
+    b[w / 2][w % 2][4 * q] = four.s0;
+    b[w / 2][w % 2][4 * q + 1] = four.s1;
+    b[w / 2][w % 2][4 * q + 2] = four.s2;
+    b[w / 2][w % 2][4 * q + 3] = four.s3;
+  }
 }
 
 #define DECLARE()                                                                                  \
   MMA_SHARED (shared);                                                                             \
   uint a[TILE_M][4], b[2][2][BLOCKS_N];                                                            \
-  MmaNumber sum[TILE_M][TILE_N];                                                                   \
-  _Pragma ("unroll") for (int i = 0; i < TILE_M * TILE_N; i++) sum[i / TILE_N][i % TILE_N] = 0;
+  MmaNumber sum[TILE_M][TILE_N];
+#define CLEAR_SUMS()                                                                               \
+  MMA_UNROLL for (int i = 0; i < TILE_M * TILE_N; i++) sum[i / TILE_N][i % TILE_N] = 0;
 #define SUM_OF(r, c) sum[r][c]
 #define ARRIVE(place)
+#define START(place)
 #define MULTIPLY(place)                                                                            \
   read_words (a, b, stages + (place)*STAGE, DOWN_ID * 8 * TILE_M + g, ACROSS_ID * TILE_N + g, t);  \
   MMA_SHARE (shared, a, b);                                                                        \
@@ -116,8 +118,8 @@ read_words (uint a[TILE_M][4], uint b[2][2][BLOCKS_N], local const uint4 *stage,
 #define ROW_I(r)    (top + DOWN_ID * 8 * TILE_M + 8 * (r) + g)
 #define ROW_J(part) (left + ACROSS_ID * 4 * TILE_N + (part) / 2 * 32 + 8 * t + (part) % 2 * 4)
 #define ROW_SHARE(OP, own)                                                                         \
-  SHARE_FOUND (OP, own, TILE_M, (local float *)stages, GROUP, lane, t, 4, 1)                       \
-  SHARE_FOUND (OP, own, TILE_M, (local float *)stages, GROUP, lane, ACROSS_ID, ACROSS, 32)
+  SHARE_FOUND (OP, own, TILE_M, shared_rows, GROUP, lane, t, 4, 1)                                 \
+  SHARE_FOUND (OP, own, TILE_M, shared_rows, GROUP, lane, ACROSS_ID, ACROSS, 32)
 #define ROW_STORES (t == 0 && ACROSS_ID == 0)
 
 #include "mma_tile.clh"

@@ -30,4 +30,9 @@
 #define MMA_STEP   16
 #define WGMMA_STEP 32
 
+/* A copy of rows of A by vector.cl: its floats, in the second-level cache of a small CPU, and those
+ * from a row to the next, a cache line more than a row has. */
+#define VECTOR_COPY        (36 * 1024)
+#define VECTOR_COPY_ROW(K) (((K) + 15) / 16 * 16 + 16)
+
 #endif

@@ -9,10 +9,17 @@
  * was dequantized with them, and packing restores its elements. A NaN or an infinity makes the
  * column's scale NaN. Columns from N to the next multiple of PANEL are zeros.
  *
+ * COLUMN_MAJOR: in the order of column_major.clh.
+ *
  * A work-item owns a column: (columns with padding, 1, batches).
  */
 #include "problem.h"
 #include "types.clh"
+#ifdef COLUMN_MAJOR
+  #include "column_major.clh"
+#else
+  #define word_at(line, column) ((long)(line)*PANEL + (column))
+#endif
 #include "quantized.h"
 
 kernel void
@@ -21,10 +28,10 @@ pack_bytes (global const float *restrict B, global int *restrict packed, const G
 {
   const long j = get_global_id (0);
   const long batch = get_global_id (2);
-  const int rows = BYTES_K (K) / 4;
+  const int rows = BYTES_B_K (K) / 4, column = j % PANEL;
   const int real = j < N ? K : 0;
   B += b.offset + batch * b.batch + j * b.col;
-  packed += (batch * get_global_size (0) + j) / PANEL * BYTES_PANEL (K) + j % PANEL;
+  packed += (batch * get_global_size (0) + j) / PANEL * BYTES_PANEL (K);
 
   float highest = 0.0f, invalid = 0.0f;
   for (int k = 0; k < real; k++) {
@@ -46,9 +53,9 @@ pack_bytes (global const float *restrict B, global int *restrict packed, const G
       sum += byte;
       four |= (uint)(byte & 0xff) << 8 * e;
     }
-    packed[(long)row * PANEL] = four;
+    packed[word_at (row, column)] = four;
   }
-  packed += (long)rows * PANEL;
+  packed += (long)rows * PANEL + column;
   packed[BYTES_SCALE * PANEL] = as_int (invalid == 0.0f ? tiny ? 0.0f : scale : NAN);
   packed[BYTES_ZERO * PANEL] = zero;
   packed[BYTES_SUM * PANEL] = sum;

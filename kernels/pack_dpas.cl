@@ -16,8 +16,7 @@
  *                            ROWS is less than S, and element n is row n.
  *
  * For mma.cl S is PANEL, so that a panel consists of rows of PANEL words. For wgmma.cl
- * (COLUMN_MAJOR) it consists of steps of WGMMA_STEP rows of words, each column by column, in the
- * order of wgmma.cl; the four words of chunk c of column n, the n-th stored, are at c ^ n % 8.
+ * (COLUMN_MAJOR) column_major.clh has the order.
  *
  * Rows from K to the next multiple of a step, or of several steps, and columns from N to the next
  * panel are zeros. A work-item writes a word: (columns with padding, K with padding / DPAS_PACK,
@@ -31,14 +30,7 @@
 #define PARTS ((ROWS + SUBGROUP_SIZE - 1) / SUBGROUP_SIZE)
 
 #ifdef COLUMN_MAJOR
-static inline long
-word_at (long line, int column)
-{
-  const int n = column / 16 * 16 + column % 4 / 2 * 8 + column % 16 / 4 * 2 + column % 2;
-  const int chunk = line % WGMMA_STEP / 4;
-
-  return (line / WGMMA_STEP * PANEL + n) * WGMMA_STEP + (chunk ^ (n % 8)) * 4 + line % 4;
-}
+  #include "column_major.clh"
 #else
 static inline long
 word_at (long line, int column)

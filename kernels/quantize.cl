@@ -13,20 +13,25 @@
  * A work-group owns a row: work-item 0 takes its first WIDTH elements, work-item 1 the next, and so
  * on in turn. The grid is (M * GROUP, 1, batches) in work-groups of (GROUP, 1, 1).
  *
- * GROUP: work-items per row; several let a GPU coalesce its loads; 1 on CPUs.
+ * GROUP: work-items per row, a power of two; several let a GPU coalesce its loads; 1 on CPUs.
  * WIDTH: elements that a work-item loads at once, 4 or more.
  */
 #include "problem.h"
 #include "row_load.clh"
 #include "quantized.h"
 
-#define INTS  PASTE (int, WIDTH)
+#define UINTS PASTE (uint, WIDTH)
 #define BYTES PASTE (uchar, WIDTH)
 
 /* Adding ONES rounds to nearest: a float of this size has a resolution of 1, and the integer is in
  * its lowest bits. PoCL compiles rint () to twenty instructions. */
-#define ONES     0x1.8p23f
-#define ROUND(x) (PASTE (as_int, WIDTH) ((x) + ONES) - as_int (ONES))
+#define ONES 0x1.8p23f
+
+#if GROUP > 1 /* several loads are under way */
+  #define UNROLL _Pragma ("unroll 4")
+#else
+  #define UNROLL
+#endif
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *restrict bytes,
@@ -41,13 +46,14 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   A += a.offset + batch * a.batch + i * a.row;
   bytes += (batch * get_num_groups (0) + i) * BYTES_ROW (K);
 
-  /* x - x is 0 for a finite x, and NaN otherwise. */
+  /* x * 0 is 0 for a finite x, and NaN otherwise. */
   FLOATS low = 0.0f, high = 0.0f, invalid = 0.0f;
+  UNROLL
   for (int k = lane * WIDTH; k < K; k += GROUP * WIDTH) {
     const FLOATS x = load_row (A, a.col, k, K, a_scale, a_shift);
-    low = x < low ? x : low;
-    high = x > high ? x : high;
-    invalid += x - x;
+    low = min (low, x);
+    high = max (high, x);
+    invalid += x * 0.0f;
   }
   float found[3][WIDTH];
   PASTE (vstore, WIDTH) (low, 0, found[0]);
@@ -62,35 +68,44 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   highs[lane] = found[1][0];
   invalids[lane] = found[2][0];
   barrier (CLK_LOCAL_MEM_FENCE);
-  for (int other = 0; other < GROUP; other++) {
-    found[0][0] = min (found[0][0], lows[other]);
-    found[1][0] = max (found[1][0], highs[other]);
-    found[2][0] += invalids[other];
+  for (int half_group = GROUP / 2; half_group > 0; half_group /= 2) {
+    if (lane < half_group) {
+      lows[lane] = min (lows[lane], lows[lane + half_group]);
+      highs[lane] = max (highs[lane], highs[lane + half_group]);
+      invalids[lane] += invalids[lane + half_group];
+    }
+    barrier (CLK_LOCAL_MEM_FENCE);
   }
 
   /* Divided before the subtraction: high - low may overflow. */
-  const float step = found[1][0] / 255.0f - found[0][0] / 255.0f;
+  const float step = highs[0] / 255.0f - lows[0] / 255.0f;
   const float inverse = step >= BYTES_LEAST ? 1.0f / step : 0.0f;
-  const int zero = rint (-found[0][0] * inverse);
-  INTS sum = 0;
+  const int zero = rint (-lows[0] * inverse);
+  /* Bytes past K are `zero`. */
+  const uint below = as_uint (ONES) - zero;
+  UINTS sum = 0;
+  UNROLL
   for (int k = lane * WIDTH; k < BYTES_K (K); k += GROUP * WIDTH) {
     const FLOATS x = load_row (A, a.col, k, K, a_scale, a_shift);
-    const INTS byte = clamp (ROUND (x * inverse) + zero, (INTS)(0), (INTS)(255));
-    sum += byte - zero;
+    const UINTS byte = min (PASTE (as_uint, WIDTH) (x * inverse + ONES) - below, (UINTS)(255));
+    sum += byte;
     *(global BYTES *)(bytes + k) = PASTE (convert_uchar, WIDTH) (byte);
   }
-  int each[WIDTH];
+  uint each[WIDTH];
   PASTE (vstore, WIDTH) (sum, 0, each);
   for (int e = 1; e < WIDTH; e++)
     each[0] += each[e];
   sums[lane] = each[0];
   barrier (CLK_LOCAL_MEM_FENCE);
+  for (int half_group = GROUP / 2; half_group > 0; half_group /= 2) {
+    if (lane < half_group)
+      sums[lane] += sums[lane + half_group];
+    barrier (CLK_LOCAL_MEM_FENCE);
+  }
   if (lane > 0)
     return;
-  for (int other = 1; other < GROUP; other++)
-    each[0] += sums[other];
   global int *end = (global int *)(bytes + BYTES_K (K));
-  end[BYTES_SCALE] = as_int (found[2][0] == 0.0f ? inverse > 0.0f ? step : 0.0f : NAN);
+  end[BYTES_SCALE] = as_int (invalids[0] == 0.0f ? inverse > 0.0f ? step : 0.0f : NAN);
   end[BYTES_ZERO] = zero;
-  end[BYTES_SUM] = each[0];
+  end[BYTES_SUM] = sums[0] - BYTES_K (K) * zero;
 }

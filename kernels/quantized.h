@@ -23,15 +23,22 @@
  *     B(k, j) = scale_j (b - zero_j)            sum_j = sum of b over k
  *     sum A(i, k) B(k, j) = scale_i scale_j (sum a b - zero_i sum_j - zero_j sum_i)
  *
+ * B of a kernel with BYTES_STEP is padded with zeros to multiples of that: BYTES_B_K (K).
+ *
  * For K up to 65536, the max_k of these kernels, sum a b - zero_i sum_j fits 32 bits. Intermediate
  * sums may wrap around without harm.
  */
 #ifndef GEMMCL_QUANTIZED_H
 #define GEMMCL_QUANTIZED_H
 
-#define BYTES_K(K)      (((K) + 63) / 64 * 64)
+#define BYTES_K(K) (((K) + 63) / 64 * 64)
+#ifdef BYTES_STEP /* of B */
+  #define BYTES_B_K(K) (((K) + BYTES_STEP - 1) / BYTES_STEP * BYTES_STEP)
+#else
+  #define BYTES_B_K(K) BYTES_K (K)
+#endif
 #define BYTES_ROW(K)    (BYTES_K (K) + 64)
-#define BYTES_COLUMN(K) (BYTES_K (K) / 4 + 3)
+#define BYTES_COLUMN(K) (BYTES_B_K (K) / 4 + 3)
 #define BYTES_PANEL(K)  ((long)BYTES_COLUMN (K) * PANEL)
 
 #define BYTES_SCALE 0

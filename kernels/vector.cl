@@ -1,8 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * vector: for CPUs. A work-group is one work-item; it owns a tile of D and keeps all its sums in
- * vector registers.
+ * vector: for CPUs. A work-group is one work-item, which computes tiles of D one after another. All
+ * sums of a tile are in vector registers.
  *
  *              K                  TILE_N                    For each k, one row of B's panel is
  *         +---------+         +-----+-----+                 loaded into TILE_N / WIDTH vectors.
@@ -13,18 +13,25 @@
  *                             panel of packed B             j = panel * TILE_N + v * WIDTH + lane
  *
  * Rows past M repeat the last row and are not stored; columns past N are zeros in B and are not
- * stored. Consecutive work-groups share the operands that they read:
+ * stored. The host launches any grid; a work-group owns an equal part of the tiles:
  *
- *          block 0   block 1        A block is as many panels of B as fit the cache, at least one.
- *         +---+---+ +---+---+       The numbers are the order of work-groups: through the panels
- *  tile 0 | 0 | 1 | | 6 | 7 |       of a block, then down M, then to the next block. So A is read
- *       1 | 2 | 3 | | 8 | 9 |       from memory once per block, and B once.
- *       2 | 4 | 5 | |10 |11 |
- *         +---+---+ +---+---+
+ *            panel 0   1   2        It takes a chunk of tiles, whose rows of A stay in the
+ *                +---+---+---+      second-level cache, through all of its panels, then the next
+ *  chunk 0 tile 0| 0 | 2 | 4 |      chunk. The numbers are the order of tiles. So A is read from
+ *               1| 1 | 3 | 5 |      memory once per group, and a panel of B once per chunk.
+ *  chunk 1      2| 6 | 8 |10 |
+ *               3| 7 | 9 |11 |
+ *                +---+---+---+
  *
- * A tile prefetches the rows of A of the tile below, and B a fixed distance ahead: hardware
- * prefetchers follow one long stream, but not TILE_M short ones, and stop at the end of a page. A
- * large D is written with non-temporal stores, which save reading its cache lines first.
+ * COPIES_A: the rows of a chunk are first copied to private memory as float. The host defines it
+ * for types whose conversion takes many instructions, which it then takes once instead of for each
+ * panel; and for rows a multiple of 4096 bytes apart, whose elements of one column compete for the
+ * ways of one set of the first-level cache, often 8. The copy's rows begin in different sets.
+ *
+ * Otherwise a tile of the first panel prefetches the rows of the tile below. B is prefetched a
+ * fixed distance ahead. Hardware prefetchers follow one long stream, but not TILE_M short ones, and
+ * stop at the end of a page. A large D is written with non-temporal stores, which save reading its
+ * cache lines first.
  *
  * B in bf16 (B_TYPE) halves the reads of B; it is converted to float in registers. With an int8 B,
  * A is uint8 (quantize.cl): a and b in the drawing are then ints of four elements with neighbouring
@@ -35,19 +42,20 @@
  *   busy there should be as many sums as latency times throughput of a multiply-add (8 to 10). Tall
  *   tiles read B less often, wide tiles A.
  * WIDTH: floats of a vector register, the device's native width.
- * BLOCK: elements of B in a block, half the second-level cache of a small CPU.
+ * ROWS: rows of A in a chunk at most.
  * AHEAD: prefetch distance in B, in elements.
  * STREAM: elements of D from which on non-temporal stores are used.
- * NEAR: elements of an A that stays in the second-level cache beside the block.
+ * NEAR: elements of an A that stays in the second-level cache beside B.
  * LINE: elements of A in a cache line; with int8, a unit of four elements counts as one.
  * A_UNIT_COL, D_UNIT_COL: rows of A or D have no gaps between elements: their col is 1.
  */
 #include "gemm.clh"
+#include "row_load.clh"
 
 #if B_TYPE == I8
   #include "dot.clh"
 
-  #define A_ELEMENT           int
+  #define A_ELEMENT           global const int
   #define B_ELEMENT           int
   #define SUMS                PASTE (int, WIDTH)
   #define STEPS(K)            (((K) + 3) / 4)
@@ -57,13 +65,19 @@
   #define FETCH_B(v, p)       VLOAD (v, p)
   #define MULTIPLY(sum, a, b) DOT (SUMS, sum, a, b)
 #else
-  #define A_ELEMENT           A_MEM
-  #define B_ELEMENT           B_MEM
-  #define SUMS                FLOATS
-  #define STEPS(K)            (K)
-  #define B_PANEL(K)          ((long)TILE_N * (K))
-  #define A_STEP              A_COL
-  #define FETCH_A(row, k)     ((FLOATS)(SCALE_A (LOAD_A (row, k), p.a_scale, p.a_shift)))
+  #define B_ELEMENT  B_MEM
+  #define SUMS       FLOATS
+  #define STEPS(K)   (K)
+  #define B_PANEL(K) ((long)TILE_N * (K))
+  #ifdef COPIES_A
+    #define A_ELEMENT       const float
+    #define A_STEP          1L
+    #define FETCH_A(row, k) ((FLOATS)((row)[k]))
+  #else
+    #define A_ELEMENT       global const A_MEM
+    #define A_STEP          A_COL
+    #define FETCH_A(row, k) ((FLOATS)(SCALE_A (LOAD_A (row, k), p.a_scale, p.a_shift)))
+  #endif
   /* Compilers contract this expression to one instruction if the CPU has it. mad () and fma () are
    * functions in PoCL, which it does not contract, or calls of libm. */
   #define MULTIPLY(sum, a, b) ((sum) + (a) * (b))
@@ -74,13 +88,12 @@
   #endif
 #endif
 
-#define BLOCK   (256 * 1024 / (int)sizeof (B_ELEMENT))
+#define ROWS    72
 #define AHEAD   (4 * 1024 / (int)sizeof (B_ELEMENT))
 #define STREAM  (16 << 20 >> 2)
 #define NEAR    (512 * 1024 / (int)sizeof (A_ELEMENT))
 #define LINE    (64 / (int)sizeof (A_ELEMENT))
 #define VECTORS (TILE_N / WIDTH)
-#define FLOATS  PASTE (float, WIDTH)
 #define VLOAD   PASTE (vload, WIDTH)
 #define VSTORE  PASTE (vstore, WIDTH)
 
@@ -167,7 +180,7 @@ scale_bytes (SUMS sum, global const int *row, global const int *panel, int v)
 /* Stores a whole tile without C, for activations of few instructions: unrolled, with no checks per
  * vector. This pays where K is small. */
 #if B_TYPE != I8 && D_TYPE == F32 && defined(D_UNIT_COL) && !defined(WHOLE_ROWS) &&                \
-    ACTIVATION_IS (ACTIVATION_SHORT)
+    ACTIVATION_IS(ACTIVATION_SHORT)
   #define STORES_WHOLE_TILES
 static inline void
 store_tile (global float *d, const long row, global const float *bias, const float alpha,
@@ -188,115 +201,165 @@ store_tile (global float *d, const long row, global const float *bias, const flo
 }
 #endif
 
+/* The first of the whole things that part index of parts owns, or the end of the part before. */
+static inline int
+get_part (int whole, long index, long parts)
+{
+  return whole * index / parts;
+}
+
+#ifdef COPIES_A
+/* Copies count rows of A from the first on; rows past M repeat the last one. */
+static inline void
+copy_rows (const float **rows, float *copy, global const A_MEM *A, const GemmclProblem p,
+           const long first, const int count)
+{
+  for (int r = 0; r < count; r++) {
+    global const A_MEM *from = A + min (first + r, p.M - 1L) * p.a.row;
+
+    rows[r] = copy;
+    for (int k = 0; k < p.K; k += WIDTH)
+      VSTORE (load_row (from, A_COL, k, p.K, p.a_scale, p.a_shift), 0, copy + k);
+    copy += VECTOR_COPY_ROW (p.K);
+  }
+}
+#endif
+
 kernel void
 gemm (GEMM_ARGUMENTS)
 {
-  const uint tiles = get_num_groups (0);
-  const uint panels = get_num_groups (1);
-  const uint group = get_group_id (1) * tiles + get_group_id (0);
+  const int tiles = (p.M - 1) / TILE_M + 1, panels = (p.N - 1) / TILE_N + 1;
+  const int first_panel = get_part (panels, get_group_id (1), get_num_groups (1));
+  const int end_panel = get_part (panels, get_group_id (1) + 1, get_num_groups (1));
+  const int end_tile = get_part (tiles, get_group_id (0) + 1, get_num_groups (0));
   const int steps = STEPS (p.K);
-  const uint block = clamp (BLOCK / TILE_N / (uint)max (steps, 1), 1U, panels);
-  const uint first = group / (tiles * block) * block;
-  const uint wide = min (block, panels - first);
-  const uint rest = group - first * tiles;
-  const uint tile = rest / wide;
-  const int i = tile * TILE_M;
-  const int j = (first + rest - tile * wide) * TILE_N;
   const long batch = get_group_id (2);
+  const bool stream = (long)p.M * p.N >= STREAM;
 
   A += p.a.offset + batch * p.a.batch;
-  global const B_ELEMENT *b_panel =
-      (global const B_ELEMENT *)(B + p.b.offset + batch * p.b.batch) + j / TILE_N * B_PANEL (p.K);
+  B += p.b.offset + batch * p.b.batch;
 
-  /* Pointers instead of offsets: compilers gather offsets into a vector and extract each use. */
-  global const A_ELEMENT *row[TILE_M];
-  SUMS sum[TILE_M][VECTORS];
-#pragma unroll
-  for (int m = 0; m < TILE_M; m++) {
-    row[m] = (global const A_ELEMENT *)(A + min (i + m, p.M - 1) * p.a.row);
-#pragma unroll
-    for (int v = 0; v < VECTORS; v++)
-      sum[m][v] = 0;
-  }
-
-  /* No prefetch for a small A, which is cached anyway, nor past the last tile, where it is slow. */
-  const bool asks = A_STEP == 1 && (long)p.M * steps > NEAR && i + 2 * TILE_M <= p.M;
-  for (long k = 0; k < steps; k++) {
-    if (asks && k % LINE == 0)
-#pragma unroll
-      for (int m = 0; m < TILE_M; m++)
-        PREFETCH_A ((global const A_MEM *)(row[m] + k) + (long)TILE_M * p.a.row);
-    SUMS b[VECTORS];
-#pragma unroll
-    for (int v = 0; v < VECTORS; v++)
-      PREFETCH_B (b_panel + k * TILE_N + v * WIDTH + AHEAD);
-#pragma unroll
-    for (int v = 0; v < VECTORS; v++)
-      b[v] = FETCH_B (v, b_panel + k * TILE_N);
-#pragma unroll
-    for (int m = 0; m < TILE_M; m++) {
-      const SUMS a = FETCH_A (row[m], k * A_STEP);
-#pragma unroll
-      for (int v = 0; v < VECTORS; v++)
-        sum[m][v] = MULTIPLY (sum[m][v], a, b[v]);
-    }
-  }
-
-  const bool stream = (long)p.M * p.N >= STREAM;
-#ifdef STORES_WHOLE_TILES
-  if (i + TILE_M <= p.M && j + TILE_N <= p.N && p.beta == 0.0f) {
-    global float *d = D + D_INDEX (batch, i, (long)j);
-    if (stream && ((ulong)d | (ulong)p.d.row * sizeof (float)) % sizeof (FLOATS) == 0)
-      store_tile (d, p.d.row, bias + j, p.alpha, true, sum);
-    else
-      store_tile (d, p.d.row, bias + j, p.alpha, false, sum);
-    return;
-  }
+#ifdef COPIES_A
+  const int most_tiles = min (ROWS / TILE_M, VECTOR_COPY / TILE_M / VECTOR_COPY_ROW (p.K));
+  float copy[VECTOR_COPY];
+#else
+  const int most_tiles = ROWS / TILE_M;
+  /* No prefetch for a small A, which is cached anyway. */
+  const bool asks = A_STEP == 1 && (long)p.M * steps > NEAR;
 #endif
 
-  /* A copy of the sums for the rolled epilogue loop: an array that is indexed at run time cannot be
-   * in registers, and an unrolled epilogue would be TILE_M * VECTORS times as large. */
-  FLOATS done[TILE_M][VECTORS];
-#pragma unroll
-  for (int m = 0; m < TILE_M; m++)
-#pragma unroll
-    for (int v = 0; v < VECTORS; v++)
-#if B_TYPE == I8
-      done[m][v] = p.K == 0 ? 0.0f
-                            : p.alpha * scale_bytes (sum[m][v], row[m] + BYTES_K (p.K) / 4,
-                                                     b_panel + BYTES_K (p.K) / 4 * TILE_N, v);
+  int chunk = 0;
+  for (int first = get_part (tiles, get_group_id (0), get_num_groups (0)); first < end_tile;
+       first += chunk) {
+    chunk = min (most_tiles, end_tile - first);
+
+    /* A tile after the last one is only prefetched. */
+    A_ELEMENT *rows[ROWS + TILE_M];
+#ifdef COPIES_A
+    copy_rows (rows, copy, A, p, (long)first * TILE_M, chunk * TILE_M);
 #else
-      done[m][v] = p.alpha * sum[m][v];
+    for (int r = 0; r < (chunk + 1) * TILE_M; r++)
+      rows[r] = (A_ELEMENT *)(A + min ((long)first * TILE_M + r, p.M - 1L) * p.a.row);
+#endif
+
+    for (int panel = first_panel; panel < end_panel; panel++)
+      for (int tile = 0; tile < chunk; tile++) {
+        const int i = (first + tile) * TILE_M;
+        const int j = panel * TILE_N;
+        global const B_ELEMENT *b_panel = (global const B_ELEMENT *)B + panel * B_PANEL (p.K);
+        /* Pointers, read from memory: compilers gather offsets into a vector and extract each use,
+         * and compute pointers anew in each step. */
+        A_ELEMENT *row[TILE_M];
+        SUMS sum[TILE_M][VECTORS];
+
+#pragma unroll
+        for (int m = 0; m < TILE_M; m++) {
+          row[m] = rows[tile * TILE_M + m];
+#pragma unroll
+          for (int v = 0; v < VECTORS; v++)
+            sum[m][v] = 0;
+        }
+
+        for (long k = 0; k < steps; k++) {
+          SUMS b[VECTORS];
+#ifndef COPIES_A
+          if (asks && panel == first_panel && k % LINE == 0)
+  #pragma unroll
+            for (int m = 0; m < TILE_M; m++)
+              PREFETCH_A (rows[(tile + 1) * TILE_M + m] + k);
+#endif
+#pragma unroll
+          for (int c = 0; c < TILE_N; c += 64 / (int)sizeof (B_ELEMENT))
+            PREFETCH_B (b_panel + k * TILE_N + c + AHEAD);
+#pragma unroll
+          for (int v = 0; v < VECTORS; v++)
+            b[v] = FETCH_B (v, b_panel + k * TILE_N);
+#pragma unroll
+          for (int m = 0; m < TILE_M; m++) {
+            const SUMS a = FETCH_A (row[m], k * A_STEP);
+#pragma unroll
+            for (int v = 0; v < VECTORS; v++)
+              sum[m][v] = MULTIPLY (sum[m][v], a, b[v]);
+          }
+        }
+
+#ifdef STORES_WHOLE_TILES
+        if (i + TILE_M <= p.M && j + TILE_N <= p.N && p.beta == 0.0f) {
+          global float *d = D + D_INDEX (batch, i, (long)j);
+          if (stream && ((ulong)d | (ulong)p.d.row * sizeof (float)) % sizeof (FLOATS) == 0)
+            store_tile (d, p.d.row, bias + j, p.alpha, true, sum);
+          else
+            store_tile (d, p.d.row, bias + j, p.alpha, false, sum);
+          continue;
+        }
+#endif
+
+        /* A copy of the sums for the rolled epilogue loop: an array that is indexed at run time
+         * cannot be in registers, and an unrolled epilogue would be TILE_M * VECTORS times as
+         * large. */
+        FLOATS done[TILE_M][VECTORS];
+#pragma unroll
+        for (int m = 0; m < TILE_M; m++)
+#pragma unroll
+          for (int v = 0; v < VECTORS; v++)
+#if B_TYPE == I8
+            done[m][v] = p.K == 0 ? 0.0f
+                                  : p.alpha * scale_bytes (sum[m][v], row[m] + BYTES_K (p.K) / 4,
+                                                           b_panel + BYTES_K (p.K) / 4 * TILE_N, v);
+#else
+            done[m][v] = p.alpha * sum[m][v];
 #endif
 
 #pragma unroll 1
-  for (int m = 0; m < min (TILE_M, p.M - i); m++) {
-    /* x holds the row; without WHOLE_ROWS each vector is stored at once. */
+        for (int m = 0; m < min (TILE_M, p.M - i); m++) {
+          /* x holds the row; without WHOLE_ROWS each vector is stored at once. */
 #ifdef WHOLE_ROWS
-    FLOATS x[VECTORS];
+          FLOATS x[VECTORS];
 #endif
 #pragma unroll
-    for (int v = 0; v < VECTORS; v++) {
-      const int column = j + v * WIDTH;
-      const int columns = p.N - column;
-      FLOATS c = 0.0f;
-      if (p.beta != 0.0f)
-        c = p.beta * load_c (C + C_INDEX (batch, i + m, column), p.c.col, columns);
+          for (int v = 0; v < VECTORS; v++) {
+            const int column = j + v * WIDTH;
+            const int columns = p.N - column;
+            FLOATS c = 0.0f;
+            if (p.beta != 0.0f)
+              c = p.beta * load_c (C + C_INDEX (batch, i + m, column), p.c.col, columns);
 #ifdef WHOLE_ROWS
-      x[v] = EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c);
+            x[v] = EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c);
 #else
-      store_d (D + D_INDEX (batch, i + m, column), D_COL, columns, stream,
-               EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c));
+            store_d (D + D_INDEX (batch, i + m, column), D_COL, columns, stream,
+                     EPILOGUE (FLOATS, done[m][v], VLOAD (0, bias + column), c));
 #endif
-    }
+          }
 #ifdef WHOLE_ROWS
-    float own[ROW_HELD];
-    FINISH_ROWS (own)
+          float own[ROW_HELD];
+          FINISH_ROWS (own)
   #pragma unroll
-    for (int v = 0; v < VECTORS; v++) {
-      const int column = j + v * WIDTH;
-      store_d (D + D_INDEX (batch, i + m, column), D_COL, p.N - column, stream, x[v]);
-    }
+          for (int v = 0; v < VECTORS; v++) {
+            const int column = j + v * WIDTH;
+            store_d (D + D_INDEX (batch, i + m, column), D_COL, p.N - column, stream, x[v]);
+          }
 #endif
+        }
+      }
   }
 }

@@ -249,24 +249,46 @@ find_shared (cl_device_id device, cl_context wrapped, const cl_context_propertie
   return NULL;
 }
 
+/* Takes @device. */
+static GemmclContext *
+share (GemmclDevice *device, const cl_context_properties *properties, GError **error)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&shared_lock);
+  g_autoptr (GemmclDevice) own = device;
+  GemmclContext *context;
+  GWeakRef *place;
+
+  context = find_shared (device->id, NULL, properties, &place);
+  if (context != NULL)
+    return context;
+  context = context_on (g_steal_pointer (&own), properties, error);
+  g_weak_ref_set (place, context);
+  return context;
+}
+
 GemmclContext *
 gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
                                 const cl_context_properties *properties, GError **error)
 {
   g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
-  g_autoptr (GMutexLocker) locker = NULL;
-  GemmclContext *context;
-  GWeakRef *place;
 
-  if (devices == NULL)
-    return NULL;
-  locker = g_mutex_locker_new (&shared_lock);
-  context = find_shared (((GemmclDevice *)devices->pdata[0])->id, NULL, properties, &place);
-  if (context != NULL)
-    return context;
-  context = context_on (g_ptr_array_steal_index (devices, 0), properties, error);
-  g_weak_ref_set (place, context);
-  return context;
+  return devices != NULL ? share (g_ptr_array_steal_index (devices, 0), properties, error) : NULL;
+}
+
+GPtrArray *
+gemmcl_context_list_shared (const GemmclDeviceQuery *query, GError **error)
+{
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, error);
+  g_autoptr (GPtrArray) contexts = g_ptr_array_new_with_free_func (g_object_unref);
+
+  while (devices != NULL && devices->len > 0) {
+    GemmclContext *context = share (g_ptr_array_steal_index (devices, 0), NULL, error);
+
+    if (context == NULL)
+      return NULL;
+    g_ptr_array_add (contexts, context);
+  }
+  return devices != NULL ? g_steal_pointer (&contexts) : NULL;
 }
 
 GemmclContext *

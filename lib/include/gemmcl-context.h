@@ -160,6 +160,16 @@ GemmclContext *gemmcl_context_new (const GemmclDeviceQuery *query, GError **erro
  */
 GemmclContext *gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error);
 
+/**
+ * gemmcl_context_list_shared:
+ *
+ * Like gemmcl_context_get_shared(), but for each device that matches @query.
+ *
+ * Returns: (transfer full) (element-type GemmclContext): at least one context, in the order of
+ *   gemmcl_list_devices(); %NULL with @error if one cannot be made
+ */
+GPtrArray *gemmcl_context_list_shared (const GemmclDeviceQuery *query, GError **error);
+
 /** gemmcl_context_fits: Returns: %TRUE if the device of @self, or a device that it is a sub-device
  * of, matches @query (nullable). */
 gboolean gemmcl_context_fits (GemmclContext *self, const GemmclDeviceQuery *query);

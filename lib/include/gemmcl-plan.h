@@ -268,7 +268,8 @@ void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
  * GemmclPlanStats:
  * @runs: the number of completed runs
  * @kernel_ns: nanoseconds from the start of the first kernel to the end of the last one, by the
- *   device's clock, summed over the runs
+ *   device's clock, summed over the runs. In a queue without profiling a run takes as long for each
+ *   operation as the last run that has a time
  * @flops: 2 m n k batch, summed over the runs
  * @bytes_in, @bytes_out: bytes of A and of D in host memory, copied or used in place
  */

@@ -200,7 +200,7 @@ get_utilisation (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gdo
   const gdouble outputs = kernel->tile_m * MAX (kernel->tile_n, 1);
   const gdouble work = kernel->group_m * kernel->group_n * sqrt (outputs);
 
-  if (device->type == GEMMCL_DEVICE_TYPE_CPU)
+  if (device->type == GEMMCL_DEVICE_TYPE_CPU || kernel->persistent)
     return groups / (ceil (groups / units) * units);
   if (device->cores > 0)
     return get_intel_utilisation (kernel, device, groups);

@@ -49,8 +49,18 @@ typedef struct {
   gsize rows, cols;
 } GemmclTiles;
 
-/** Returns: the work-groups of @kernel for a D of @m x @n. */
+/** Returns: the work-groups of @kernel for a D of @m x @n, one for each tile. */
 GemmclTiles gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n);
+
+/** Returns: %TRUE if @kernel copies the rows of @gemm's A before it multiplies them (COPIES_A of
+ *   kernels/vector.cl). */
+gboolean gemmcl_kernel_copies_a (const GemmclKernel *kernel, const GemmclGemm *gemm);
+
+/** Returns: the work-groups to launch for @batch problems of @m rows that are otherwise @gemm. If
+ *   the kernel shares tiles or is persistent, a work-group owns several of the @rows x @cols tiles.
+ */
+GemmclTiles gemmcl_kernel_get_groups (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+                                      const GemmclGemm *gemm, gsize m, gsize batch);
 
 /** The blocks of A or B in an image; drawn in kernels/pack_image.cl. On a device without images of
  * one channel of 32 bits, a buffer holds the texels row by row. */

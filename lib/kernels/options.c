@@ -244,9 +244,13 @@ gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
   gemmcl_subgroups_append_options (options, kernel, device, level);
   if (kernel->capability > 0 && level == GEMMCL_KERNEL_LEVEL_NATIVE)
     g_string_append (options, kernel->wgmma ? " -DMMA_PTX" GEMMCL_SM_90A : " -DMMA_PTX");
+  if (kernel->persistent)
+    g_string_append (options, " -DPERSISTENT");
   if (kernel->packed)
     g_string_append_printf (options, " -DPANEL=%u -DB_TYPE=%d", gemmcl_kernel_get_panel (kernel),
                             gemmcl_kernel_get_b_type (kernel));
+  if (gemmcl_kernel_copies_a (kernel, gemm))
+    g_string_append (options, " -DCOPIES_A");
   if (kernel->float_width && device->intel && device->type == GEMMCL_DEVICE_TYPE_CPU)
     g_string_append (options, " -DINTEL_CPU");
   if (kernel->images && gemmcl_blocks_are_f16 (kernel, gemm, GEMMCL_OPERAND_A))

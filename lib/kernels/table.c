@@ -5,11 +5,33 @@
  */
 #include "kernels/kernels.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "numbers.h"
 
 #define MAX_NEAR 5 /* similar names in the message about an unknown one */
+
+/* Copying A pays if enough panels read the copy: of types whose conversion takes many instructions,
+ * or with rows a multiple of COPY_DISTANCE floats apart. Those fall into one set of a first-level
+ * cache, which slows tiles of vectors of up to COPY_WIDTH floats. Up to COPY_ROWS rows are read in
+ * place, since their groups are narrow. Groups that copy are COPY_WIDE times as wide and as few. */
+#define COPY_PANELS   4
+#define COPY_WIDTH    8
+#define COPY_DISTANCE 1024
+#define COPY_ROWS     64
+#define COPY_COLUMNS  256
+#define COPY_WIDE     4
+
+/* A work-group that shares tiles has at least GROUP_WORK multiply-adds for each float of a vector,
+ * about 5 us on a CPU of 2020, and a unit at most GROUPS_PER_UNIT groups, so that units finish
+ * together. Fewer than FETCH_ROWS rows take as long as these, since B is fetched meanwhile. */
+#define GROUP_WORK      32768
+#define GROUPS_PER_UNIT 64
+#define FETCH_ROWS      16
+
+/* Elements of B in half the second-level cache of a small CPU. */
+#define CACHED_B 65536
 
 /* Largest side, in texels, of an image in a buffer. Most devices have this limit for images;
  * kernels index the buffer with ints. */
@@ -212,7 +234,8 @@ gemmcl_kernel_get_pack_options (const GemmclKernel *kernel)
   const guint panel = gemmcl_kernel_get_panel (kernel);
   g_autoptr (GString) options = g_string_new (NULL);
 
-  g_string_printf (options, "-DPANEL=%u -DB_TYPE=%d", panel, gemmcl_kernel_get_b_type (kernel));
+  g_string_printf (options, "-DPANEL=%u -DA_TYPE=0 -DB_TYPE=%d", panel,
+                   gemmcl_kernel_get_b_type (kernel));
   if (gemmcl_kernel_has_engines (kernel))
     g_string_append_printf (options, " -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u", count_in_word (kernel),
                             kernel->dpas ? kernel->subgroup : panel);
@@ -239,6 +262,56 @@ gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n)
   const gsize cols = kernel->tile_n ? kernel->tile_n * kernel->group_n : n;
 
   return (GemmclTiles){(m + rows - 1) / rows, (n + cols - 1) / cols, rows, cols};
+}
+
+gboolean
+gemmcl_kernel_copies_a (const GemmclKernel *kernel, const GemmclGemm *gemm)
+{
+  const GemmclMatrixLayout a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
+  const GemmclType type = gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type;
+
+  if (!kernel->shares_tiles || kernel->precision == GEMMCL_PRECISION_I8 || a.by_column ||
+      gemm->k > VECTOR_COPY || kernel->tile_m * VECTOR_COPY_ROW (gemm->k) > VECTOR_COPY)
+    return FALSE;
+  if (type == GEMMCL_TYPE_F16 || type == GEMMCL_TYPE_F64)
+    return gemm->n >= COPY_PANELS * kernel->tile_n;
+  return type == GEMMCL_TYPE_F32 && kernel->float_width <= COPY_WIDTH && gemm->m > COPY_ROWS &&
+         gemm->n >= COPY_COLUMNS && a.ld % COPY_DISTANCE == 0;
+}
+
+/* The work-groups that share @tiles of @batch problems. */
+static GemmclTiles
+share_tiles (GemmclTiles tiles, const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+             const GemmclGemm *gemm, gsize m, gsize batch)
+{
+  /* A group that copies rows of A is wide, so that many panels read them. */
+  const guint wide = gemmcl_kernel_copies_a (kernel, gemm) ? COPY_WIDE : 1;
+  const gdouble outputs = (gdouble)MAX (m, FETCH_ROWS) * gemm->n;
+  const gdouble work = outputs * gemm->k / kernel->float_width;
+  const gdouble most = (gdouble)GROUPS_PER_UNIT / wide * MAX (device->compute_units, 1) / batch;
+  const gdouble groups = MAX (MIN (work / GROUP_WORK, most), 1);
+  /* As wide as high, or wider if B stays cached, unless that leaves too few groups. */
+  const gdouble square = wide * sqrt (outputs / groups) / tiles.cols;
+  const gdouble cached = (gdouble)CACHED_B / (tiles.cols * MAX (gemm->k, 1));
+  const gdouble most_panels = tiles.m * tiles.n / groups;
+  const gsize panels = CLAMP (MAX (square, MIN (cached, most_panels)) + 0.5, 1, tiles.n);
+
+  tiles.n = (tiles.n + panels - 1) / panels;
+  tiles.m = CLAMP (groups / tiles.n + 0.5, 1, tiles.m);
+  return tiles;
+}
+
+GemmclTiles
+gemmcl_kernel_get_groups (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+                          const GemmclGemm *gemm, gsize m, gsize batch)
+{
+  const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, m, gemm->n);
+
+  if (kernel->shares_tiles)
+    return share_tiles (tiles, kernel, device, gemm, m, batch);
+  if (kernel->persistent)
+    return (GemmclTiles){MIN (tiles.m * tiles.n, device->compute_units), 1, tiles.rows, tiles.cols};
+  return tiles;
 }
 
 /* The largest multiple of @step up to @limit, but at most @k rounded up to whole steps. */

@@ -38,10 +38,14 @@ typedef struct {
   /* It does so by the instructions of that compute capability alone, 9.0 (see wgmma.clh), for which
    * the program is retargeted (see lib/device/retarget.c). */
   gboolean wgmma;
+  /* A work-group has a compute unit for itself and computes tile after tile; no more work-groups
+   * than units are launched. It hides latencies itself. */
+  gboolean persistent;
   guint registers; /* registers per thread of the native kernel; 0: the device's default */
   gboolean images; /* A and B are read from images (see pack_image.cl) */
   GemmclPrecision precision; /* the kernel takes problems of this precision; F32: of any */
   gboolean split_k;          /* the group_m work-items split K, not M */
+  gboolean shares_tiles;     /* any number of work-groups divide the tiles of D among them */
   /* B is packed in panels of tile_n x group_n columns (see pack.cl), with dpas in panels of tile_n
    * x subgroup columns (see pack_dpas.cl, which also packs words for mma.cl). */
   gboolean packed;

@@ -273,7 +273,7 @@ drain (GemmclTuner *self, GemmclBody *body)
   gemmcl_body_wait (body);
   plan = lock (self);
   if (plan != NULL)
-    gemmcl_body_reap (body, &plan->stats);
+    gemmcl_plan_reap_locked (plan, body);
   self->draining = FALSE;
   unlock (self);
 }

@@ -380,8 +380,9 @@ launch_multiply (GemmclBody *self, const GemmclOperands *operands, const GemmclP
                  gsize batch, GemmclChain *chain, GError **error)
 {
   const gsize group = self->kernel->group_m * self->kernel->group_n;
-  const GemmclTiles tiles = gemmcl_kernel_get_tiles (self->kernel, p->M, p->N);
-  const gsize global[3] = {tiles.m * group, tiles.n, batch};
+  const GemmclTiles groups =
+      gemmcl_kernel_get_groups (self->kernel, self->device, &self->gemm, p->M, batch);
+  const gsize global[3] = {groups.m * group, groups.n, batch};
   const cl_mem a = get_a (self, operands), b = get_b (self, operands);
   const cl_mem c = self->reduce ? NULL : get_c (self, operands);
   const cl_mem bias = self->reduce ? self->no_bias : self->operands[GEMMCL_PLAN_BIAS].buffer;

@@ -24,10 +24,10 @@ gsize
 gemmcl_body_get_packed_size (GemmclBody *self)
 {
   const gsize k = self->gemm.k / self->split;
+  const gsize packed = gemmcl_kernel_get_packed_k (self->kernel, k);
 
-  return gemmcl_body_get_padded_n (self) * (gemmcl_body_is_int8 (self)
-                                                ? BYTES_COLUMN (k) * 4
-                                                : gemmcl_kernel_get_packed_k (self->kernel, k));
+  return gemmcl_body_get_padded_n (self) *
+         (gemmcl_body_is_int8 (self) ? BYTES_COLUMN (MAX (packed, k)) * 4 : packed);
 }
 
 /* An image for @blocks, or the buffer in place of it. */
@@ -112,9 +112,8 @@ gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error)
   if (self->kernel->images)
     return build_pack_image (self, pack, GEMMCL_OPERAND_B, error);
   if (gemmcl_body_is_int8 (self))
-    return gemmcl_body_build_step (
-        self, pack, "pack_bytes.cl", "pack_bytes",
-        g_strdup_printf ("-DPANEL=%u -DA_TYPE=0", gemmcl_kernel_get_panel (self->kernel)), error);
+    return gemmcl_body_build_step (self, pack, "pack_bytes.cl", "pack_bytes",
+                                   gemmcl_kernel_get_pack_options (self->kernel), error);
   return gemmcl_body_build_step (
       self, pack, gemmcl_kernel_has_engines (self->kernel) ? "pack_dpas.cl" : "pack.cl", "pack",
       gemmcl_kernel_get_pack_options (self->kernel), error);
@@ -194,13 +193,17 @@ gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem *p, gsiz
 gchar *
 gemmcl_body_make_row_options (GemmclBody *self, const GemmclGemm *gemm)
 {
-  const gboolean by_column = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE).by_column;
+  const GemmclMatrixLayout a = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE);
+  /* Memory of a CPU may be an application's, aligned for an element. */
+  const gboolean aligned =
+      self->row_group > 1 && (a.length | a.ld | a.offset | a.stride) % self->row_width == 0;
   const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
 
-  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=%d%s%s", self->row_group, self->row_width,
-                          gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type,
+  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=%d%s%s%s", self->row_group,
+                          self->row_width, gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type,
                           scaled ? " -DA_SCALED" : "",
-                          gemm->a_image || !by_column ? " -DA_UNIT_COL" : "");
+                          gemm->a_image || !a.by_column ? " -DA_UNIT_COL" : "",
+                          aligned && !a.by_column && !gemm->a_image ? " -DA_ALIGNED" : "");
 }
 
 gboolean

@@ -82,22 +82,25 @@ gemmcl_plan_copy_problem (GemmclGemm *to, GemmclImage images[2], const GemmclGem
 
 /* TRUE if the built kernel allows work-groups of its row's size, and the device has enough local
  * memory. NVIDIA's driver reports 48 KiB, although arrays of a kernel may have more: its compiler
- * knows the limit. */
+ * knows the limit. It also reports work-groups of 256 for each kernel, although it compiles for the
+ * size that the kernel requires. */
 static gboolean
 check_room (GemmclBody *self, cl_kernel kernel, GemmclKernelLevel level, GError **error)
 {
   const cl_device_id id = gemmcl_context_get_cl_device (self->context);
   const gsize group = self->kernel->group_m * self->kernel->group_n;
-  gsize max = 0;
+  gsize max = 0, required[3] = {0};
   cl_ulong local = 0;
 
   if (!gemmcl_cl_check (clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_WORK_GROUP_SIZE,
                                                   sizeof (max), &max, NULL) |
+                            clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                                      sizeof (required), required, NULL) |
                             clGetKernelWorkGroupInfo (kernel, id, CL_KERNEL_LOCAL_MEM_SIZE,
                                                       sizeof (local), &local, NULL),
                         error, "clGetKernelWorkGroupInfo for %s", self->kernel->name))
     return FALSE;
-  if (group > max)
+  if (group > max && (self->device->nvidia_capability == 0 || required[0] != group))
     return gemmcl_fail (
         error, GEMMCL_ERROR_KERNEL,
         "Kernel %s needs work-groups of %zu, but as built for this device it can have %zu.",

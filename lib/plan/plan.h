@@ -151,6 +151,7 @@ typedef struct {
   GemmclHeld operands[GEMMCL_N_PLAN_OPERANDS]; /* indexed by GemmclPlanOperand */
 
   GPtrArray *slots; /* slots of run.c, as many as there were runs in flight at once; owned */
+  guint oldest;     /* index of the slot whose run is the oldest */
 } GemmclBody;
 
 /** GemmclTuner: A plan's search for a faster kernel. */
@@ -166,6 +167,7 @@ struct _GemmclPlan {
   gboolean keeps_matrices;           /* the operands' sources are kept for the tuner */
   cl_command_queue upload, download; /* for a device with memory of its own; NULL: not needed yet */
   GemmclPlanStats stats;
+  gdouble ns_per_flop; /* of the last run with a time; 0 before it */
 };
 
 /** GemmclOperands: the arguments and buffers of a run. */
@@ -337,8 +339,9 @@ void gemmcl_body_init_runs (GemmclBody *self);
 /** gemmcl_body_wait: Waits for all submitted runs. */
 void gemmcl_body_wait (GemmclBody *self);
 
-/** gemmcl_body_reap: Makes the slots of completed runs free again and adds the runs to @stats. */
-void gemmcl_body_reap (GemmclBody *self, GemmclPlanStats *stats);
+/** gemmcl_plan_reap_locked: Makes the slots of completed runs of @body, the plan's present or last
+ * one, free again and adds the runs to the statistics. Needs the plan's lock. */
+void gemmcl_plan_reap_locked (GemmclPlan *self, GemmclBody *body);
 
 /* auto-tune.c: gemmcl_plan_auto_tune () */
 

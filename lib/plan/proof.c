@@ -20,6 +20,22 @@ get_number (gsize i)
   return (gfloat)(i * 7919 % 1009 % 17) - 8.0f;
 }
 
+/* Elements of A and B. For int8 a row of A has the range 0 to 255 and a column of B at most 127, so
+ * that all scales are 1. */
+static gfloat
+get_a (gsize i, gsize k, gboolean bytes)
+{
+  const gfloat number = get_number (i * K + k);
+
+  return bytes ? k == i ? 255.0f : number + 8.0f : number;
+}
+
+static gfloat
+get_b (gsize k, gsize j, gboolean bytes)
+{
+  return bytes && k == j ? 127.0f : get_number (k * N + j + 5);
+}
+
 /* Stores a small integer. A normal f16 is its f32 with another bias and fewer digits. */
 static void
 store (gpointer a, GemmclType type, gsize i, gfloat value)
@@ -38,14 +54,14 @@ store (gpointer a, GemmclType type, gsize i, gfloat value)
 
 /* TRUE if @d is the product. */
 static gboolean
-check (const gfloat *b, const gfloat *d, GError **error)
+check (const gfloat *d, gboolean bytes, GError **error)
 {
   for (gsize i = 0; i < M; i++)
     for (gsize j = 0; j < N; j++) {
       gfloat sum = 0;
 
       for (gsize k = 0; k < K; k++)
-        sum += get_number (i * K + k) * b[k * N + j];
+        sum += get_a (i, k, bytes) * get_b (k, j, bytes);
       if (d[i * N + j] != sum)
         return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                             "An exact product has %g at row %zu, column %zu, not %g.",
@@ -63,6 +79,7 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
   g_autofree gfloat *d = g_new0 (gfloat, M * N);
   g_autofree gchar *options = NULL;
   g_auto (cl_kernel) built = NULL;
+  const gboolean bytes = kernel->precision == GEMMCL_PRECISION_I8;
   GemmclGemm gemm = GEMMCL_GEMM_INIT, computed;
 
   gemm.m = M;
@@ -71,9 +88,9 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
   gemm.precision = kernel->precision;
   gemm.a_type = type;
   for (gsize i = 0; i < M * K; i++)
-    store (a, type, i, get_number (i));
+    store (a, type, i, get_a (i / K, i % K, bytes));
   for (gsize i = 0; i < K * N; i++)
-    b[i] = get_number (i + 5);
+    b[i] = get_b (i / N, i % N, bytes);
   /* A plan of a named kernel that does not build natively would emulate it. */
   computed = gemmcl_gemm_get_computed (&gemm);
   options = gemmcl_kernel_make_options (kernel, &computed, gemmcl_context_get_device_info (context),
@@ -81,7 +98,7 @@ try_type (GemmclContext *context, const GemmclKernel *kernel, GemmclType type, G
   built = gemmcl_context_create_kernel (context, kernel->source, options, "gemm", error);
   return built != NULL &&
          gemmcl_gemm_run (context, &gemm, kernel->name, a, b, NULL, NULL, d, error) &&
-         check (b, d, error);
+         check (d, bytes, error);
 }
 
 static gchar *
@@ -111,9 +128,10 @@ gemmcl_kernel_is_proven (GemmclContext *context, const GemmclKernel *kernel, GEr
   g_mutex_lock (&lock);
   known = gemmcl_cache_load (key);
   if (known == NULL) {
-    const gboolean ok = try_type (context, kernel, gemmcl_kernel_get_b_type (kernel), &why) &&
-                        (kernel->precision == GEMMCL_PRECISION_TF32 ||
-                         try_type (context, kernel, GEMMCL_TYPE_F32, &why));
+    const GemmclType own = gemmcl_kernel_get_b_type (kernel);
+    const gboolean ok =
+        try_type (context, kernel, GEMMCL_TYPE_F32, &why) &&
+        (own == GEMMCL_TYPE_F32 || own == GEMMCL_TYPE_I8 || try_type (context, kernel, own, &why));
 
     found = ok ? right : wrong;
     known = g_bytes_new_static (found, strlen (found));

@@ -60,47 +60,64 @@ slot_free (gpointer data)
   g_free (self);
 }
 
-void
-gemmcl_body_reap (GemmclBody *self, GemmclPlanStats *stats)
+/* Adds a completed run to the statistics. */
+static void
+count (GemmclPlan *plan, const Slot *slot)
 {
-  for (guint i = 0; i < self->slots->len; i++) {
-    Slot *slot = g_ptr_array_index (self->slots, i);
-    cl_int status = CL_QUEUED;
-    guint64 ns;
+  GemmclPlanStats *stats = &plan->stats;
+  guint64 ns;
 
-    if (slot->done == NULL)
-      continue;
-    clGetEventInfo (slot->done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof (status), &status, NULL);
-    if (status > CL_COMPLETE)
-      continue;
-    if (status == CL_COMPLETE) {
-      stats->runs++;
-      (void)gemmcl_events_get_duration (slot->first, slot->kernel, &ns);
-      stats->kernel_ns += ns;
-      stats->flops += slot->flops;
-      stats->bytes_in += slot->bytes_in;
-      stats->bytes_out += slot->bytes_out;
-    }
-    g_ptr_array_set_size (slot->events, 0);
-    slot->done = NULL;
-  }
+  if (gemmcl_events_get_duration (slot->first, slot->kernel, &ns) == CL_SUCCESS)
+    plan->ns_per_flop = ns / slot->flops;
+  else
+    ns = plan->ns_per_flop * slot->flops;
+  stats->runs++;
+  stats->kernel_ns += ns;
+  stats->flops += slot->flops;
+  stats->bytes_in += slot->bytes_in;
+  stats->bytes_out += slot->bytes_out;
 }
 
+/* Makes the slot free if its run is completed, or failed. Returns: TRUE if it is free. */
+static gboolean
+reap (GemmclPlan *plan, Slot *slot)
+{
+  cl_int status = CL_QUEUED;
+
+  if (slot->done == NULL)
+    return TRUE;
+  clGetEventInfo (slot->done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof (status), &status, NULL);
+  if (status > CL_COMPLETE)
+    return FALSE;
+  if (status == CL_COMPLETE)
+    count (plan, slot);
+  g_ptr_array_set_size (slot->events, 0);
+  slot->done = NULL;
+  return TRUE;
+}
+
+void
+gemmcl_plan_reap_locked (GemmclPlan *self, GemmclBody *body)
+{
+  for (guint i = 0; i < body->slots->len; i++)
+    reap (self, g_ptr_array_index (body->slots, i));
+}
+
+/* The slots are a ring in the order of their runs. Asking a driver for the state of an event takes
+ * a microsecond or two, so only the oldest is asked: runs end in their order. */
 static Slot *
 find_slot (GemmclPlan *self)
 {
-  GPtrArray *slots = self->body->slots;
+  GemmclBody *body = self->body;
   Slot *slot;
 
-  gemmcl_body_reap (self->body, &self->stats);
-  for (guint i = 0; i < slots->len; i++) {
-    slot = g_ptr_array_index (slots, i);
-    if (slot->done == NULL)
-      return slot;
+  if (body->slots->len == 0 || !reap (self, g_ptr_array_index (body->slots, body->oldest))) {
+    slot = g_new0 (Slot, 1);
+    slot->events = gemmcl_events_new ();
+    g_ptr_array_insert (body->slots, body->oldest, slot);
   }
-  slot = g_new0 (Slot, 1);
-  slot->events = gemmcl_events_new ();
-  g_ptr_array_add (slots, slot);
+  slot = g_ptr_array_index (body->slots, body->oldest);
+  body->oldest = (body->oldest + 1) % body->slots->len;
   return slot;
 }
 
@@ -130,7 +147,7 @@ gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats)
   g_return_if_fail (stats != NULL);
 
   locker = g_mutex_locker_new (&self->lock);
-  gemmcl_body_reap (self->body, &self->stats);
+  gemmcl_plan_reap_locked (self, self->body);
   *stats = self->stats;
 }
 

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares gemmcl with cuBLAS on an NVIDIA GPU, through PyTorch: f32 products without tf32, or
 those of another precision, with A stored in it. `gemmcl bench` runs directly before cuBLAS for each
-problem. f16 and bf16 of cuBLAS have results of that type, ours are f32.
+problem. Our results are f32. cuBLAS is timed with results of f16 and bf16, too, where the factors
+have that type: it stores half as much then.
 
 Both are timed by the GPU's clock, each run separately, queued one after the other; the median
 counts. cuBLAS's result is compared with double precision, closely enough to reveal tf32.
@@ -34,6 +35,7 @@ ROWS_CHECKED = 16
 # 1e-6, tf32 several 1e-4.
 PRECISIONS = {"f32": ("float32", 3e-5), "tf32": ("float32", 2e-3), "f16": ("float16", 2e-3),
               "bf16": ("bfloat16", 1e-2), "i8": ("int8", 0)}
+NARROW = ("f16", "bf16")  # whose results may have that type
 STORED = {"f16": "f16", "bf16": "bf16", "i8": "u8"}
 
 
@@ -51,14 +53,16 @@ def load_torch(precision):
     return torch
 
 
-def time_cublas(torch, shape, runs, precision):
-    """The TFLOPS of the median run; None if the result is less accurate than the precision."""
+def time_cublas(torch, shape, runs, precision, **wide):
+    """The TFLOPS of the median run; None if the result is less accurate than the precision.
+    wide: out_dtype, if the result has another type than the factors."""
     m, n, k = shape
     name, bound = PRECISIONS[precision]
     whole = precision == "i8"
     a, b = ((torch.rand(size, device="cuda") - 0.5).mul(255 if whole else 1)
             .to(getattr(torch, name)) for size in ((m, k), (k, n)))
-    d = torch.empty((m, n), device="cuda", dtype=torch.int32 if whole else a.dtype)
+    d = torch.empty((m, n), device="cuda",
+                    dtype=torch.int32 if whole else wide.get("out_dtype", a.dtype))
     # Its B is stored by columns: torch takes no other for int8.
     b = b.t().contiguous().t() if whole else b
     multiply = torch._int_mm if whole else torch.mm  # pylint: disable=protected-access
@@ -66,7 +70,7 @@ def time_cublas(torch, shape, runs, precision):
               for _ in range(WARM_UP + runs)]
     for begin, end in events:
         begin.record()
-        multiply(a, b, out=d)
+        multiply(a, b, out=d, **wide)
         end.record()
     torch.cuda.synchronize()
     exact = a[:ROWS_CHECKED].double() @ b.double()
@@ -99,14 +103,23 @@ def measure(torch, shape, options):
         except subprocess.CalledProcessError as failed:
             print(f"{name}: {failed.stderr.strip()}", file=sys.stderr)
             return None
-    row["cublas_tflops"] = time_cublas(torch, shape, options.runs, options.precision)
-    if row["cublas_tflops"] is None:
-        print(f"{name}: cuBLAS's result is not that of {options.precision}", file=sys.stderr)
-        return None
+    narrow = options.precision in NARROW
+    peers = {"cublas": {"out_dtype": torch.float32} if narrow else {}}
+    if narrow:
+        peers["narrow"] = {}
+    for peer, wide in peers.items():
+        speed = time_cublas(torch, shape, options.runs, options.precision, **wide)
+        if speed is None:
+            print(f"{name}: cuBLAS's result is not that of {options.precision}", file=sys.stderr)
+            return None
+        row[f"{peer}_tflops"] = speed
+        if options.gemmcl:
+            row[f"{peer}_ratio"] = row["gemmcl_tflops"] / speed
     if options.gemmcl:
-        row["ratio"] = row["gemmcl_tflops"] / row["cublas_tflops"]
-        ours = f"  {row['kernel']:<18} {row['gemmcl_tflops']:8.2f} {row['ratio']:6.2f}"
-    print(f"{name:<20} {row['cublas_tflops']:8.2f}{ours}", flush=True)
+        ours = f"  {row['kernel']:<24} {row['gemmcl_tflops']:8.2f}" + "".join(
+            f" {row[f'{peer}_ratio']:6.2f}" for peer in peers)
+    print(f"{name:<20}" + "".join(f" {row[f'{peer}_tflops']:8.2f}" for peer in peers) + ours,
+          flush=True)
     return row
 
 
@@ -122,8 +135,10 @@ def main():
     torch = load_torch(options.precision)
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda},"
           f" {options.precision}, TFLOPS, median of {options.runs}")
-    ours = f"  {'gemmcl':<18} {'TFLOPS':>8}  ratio" if options.gemmcl else ""
-    print(f"{'M x N x K':<20} {'cuBLAS':>8}{ours}")
+    narrow = options.precision in NARROW
+    ours = f"  {'gemmcl':<24} {'TFLOPS':>8}{'  ratio' * (1 + narrow)}" if options.gemmcl else ""
+    peers = f" {'cuBLAS':>8}" + f" {'to ' + options.precision:>8}" * narrow
+    print(f"{'M x N x K':<20}{peers}{ours}")
     rows = [measure(torch, shape, options) for shape in options.shapes]
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")

@@ -21,6 +21,8 @@ PIXEL, PATCH = 0, 3  # GemmclFeatureMode
 OUTPUT = 3  # GemmclAddend
 ON_HOST, IN_BUFFER = 0, 1  # GemmclDataKind
 COPY_HOST_PTR = 1 | 1 << 5  # CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR
+PINNED = 1 | 1 << 4  # CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR
+READ_WRITE = 3  # CL_MAP_READ | CL_MAP_WRITE
 PROFILING_START, PROFILING_END = 0x1282, 0x1283
 KEPT = []
 
@@ -113,13 +115,14 @@ class Context:
     """gemmcl's context on a device, with its OpenCL objects; raises Missing without a device."""
 
     def __init__(self, kind=CPU, platform=None):
-        self.lib = load(os.environ.get("GEMMCL_LIBRARY", "libgemmcl-1.0.so.0"))
+        self.lib = load(os.environ.get("GEMMCL_LIBRARY", "libgemmcl.so.0"))
         self.cl = load("libOpenCL.so.1")
         for name in ("context_new", "context_get_device_info", "context_get_cl_context",
                      "context_get_cl_device", "context_get_cl_queue", "plan_new", "matrix_new"):
             getattr(self.lib, "gemmcl_" + name).restype = c_void_p
         self.lib.gemmcl_plan_get_kernel.restype = ctypes.c_char_p
-        for name in ("clCreateBuffer", "clCreateProgramWithSource", "clCreateKernel"):
+        for name in ("clCreateBuffer", "clCreateProgramWithSource", "clCreateKernel",
+                     "clCreateCommandQueue", "clEnqueueMapBuffer"):
             getattr(self.cl, name).restype = c_void_p
         error = ctypes.POINTER(Error)()
         query = Query(platform.encode() if platform else None, kind, None)
@@ -171,6 +174,41 @@ class Context:
         good(self.cl.clGetEventProfilingInfo(event, which, c_size_t(8), byref(result), None),
              "The profile of an event")
         return result.value
+
+
+class Link:
+    """Copies from pinned memory of the host to the device and back, both directions at once."""
+
+    def __init__(self, context, up, down):
+        self.cl = context.cl
+        self.ways = [self._make(context, name, size) for name, size in
+                     (("clEnqueueWriteBuffer", up), ("clEnqueueReadBuffer", down))]
+
+    def _make(self, context, name, size):
+        status = c_int()
+        queue = c_void_p(self.cl.clCreateCommandQueue(context.cl_context, context.device,
+                                                      ctypes.c_uint64(0), byref(status)))
+        good(status.value, "clCreateCommandQueue")
+        on_device, pinned = (
+            c_void_p(self.cl.clCreateBuffer(context.cl_context, ctypes.c_uint64(flags),
+                                            c_size_t(size), None, byref(status)))
+            for flags in (1, PINNED))
+        good(status.value, "clCreateBuffer")
+        address = self.cl.clEnqueueMapBuffer(queue, pinned, 1, ctypes.c_uint64(READ_WRITE),
+                                             c_size_t(0), c_size_t(size), 0, None, None,
+                                             byref(status))
+        good(status.value, "clEnqueueMapBuffer")
+        return getattr(self.cl, name), queue, on_device, c_size_t(size), c_void_p(address)
+
+    def play(self, count):
+        """Copies each way that many times."""
+        for _ in range(count):
+            for enqueue, queue, on_device, size, address in self.ways:
+                good(enqueue(queue, on_device, 0, c_size_t(0), size, address, 0, None, None),
+                     "A copy")
+                self.cl.clFlush(queue)
+        for _, queue, *_ in self.ways:
+            good(self.cl.clFinish(queue), "clFinish")
 
 
 class Plan:

@@ -51,6 +51,11 @@ class Benchmark(unittest.TestCase):
         result = self.play("--case", "1280x720 RGB, pixels, 3 times")
         self.assertEqual((result["against"], result["figure"]), ("system", "ratio"))
 
+    def test_other_element(self):
+        """The element against another one, whose results have another format than its input."""
+        result = self.play("--case", "1280x720 RGB to GRAY8")
+        self.assertEqual((result["against"], result["goal"]), ("videoconvert", ">= 5.00"))
+
     def test_onnxruntime(self):
         """The element against onnxruntime with a layer that no tile divides, and its results."""
         result = self.play("5x7x9")

@@ -78,7 +78,8 @@ is_int8 (const Row *row)
 }
 
 /* TRUE if the row is for matrix engines, and another row has the same tile in a larger group, or an
- * earlier row has the same tile and group with another precision. */
+ * earlier row has the same tile and group with another precision. Int8 has another depth in rows
+ * with subgroups. */
 static gboolean
 is_like_another (const Row *row)
 {
@@ -86,8 +87,9 @@ is_like_another (const Row *row)
     Row other = {.info = gemmcl_get_kernel (i), .index = i};
 
     read_tile (&other);
-    if (!other.engines || is_int8 (&other) != is_int8 (row) || other.tile_m != row->tile_m ||
-        other.tile_n != row->tile_n || other.info->subgroup != row->info->subgroup)
+    if (!other.engines || other.tile_m != row->tile_m || other.tile_n != row->tile_n ||
+        other.info->subgroup != row->info->subgroup ||
+        (row->info->subgroup > 0 && is_int8 (&other) != is_int8 (row)))
       continue;
     if (other.group_m * other.group_n > row->group_m * row->group_n ||
         (other.group_m == row->group_m && other.group_n == row->group_n && i < row->index))

@@ -357,14 +357,19 @@ test_previous (void)
   }
 }
 
-/* Floats are stored in a frame rounded to even and saturated, NaN as 0. */
+/* Results, and the bytes that are stored: rounded to even and saturated, NaN as 0. */
+static const gfloat values[] = {0.5,      1.5,   2.5,   -0.5,  254.5,     255.5,  300,        -300,
+                                127,      128.5, 20000, 0.5,   2.5,       -20000, 0.49999997, NAN,
+                                INFINITY, 40000, 1e30,  -1e30, -INFINITY, -40000, 32768};
+static const guint8 expected[] = {0, 2, 2, 0, 254, 255, 255, 0, 127, 128, 255, 0,
+                                  2, 0, 0, 0, 255, 255, 255, 0, 0,   0,   255};
+G_STATIC_ASSERT (G_N_ELEMENTS (values) == G_N_ELEMENTS (expected));
+
+/* Floats in A. */
 static void
 test_rounding (void)
 {
-  static const gfloat values[] = {0.5,        1.5, 2.5,      -0.5,      254.5, 255.5, 300, -300,
-                                  0.49999997, NAN, INFINITY, -INFINITY, 1e30,  -1e30, 127, 128.5};
-  static const guint8 expected[] = {0, 2, 2, 0, 254, 255, 255, 0, 0, 0, 255, 0, 255, 0, 127, 128};
-  GemmclImage image = {.format = GEMMCL_PIXEL_GRAY8, .width = 16, .height = 1};
+  GemmclImage image = {.format = GEMMCL_PIXEL_GRAY8, .width = G_N_ELEMENTS (values), .height = 1};
   const gfloat one = 1;
   GemmclGemm gemm = GEMMCL_GEMM_INIT;
 
@@ -388,6 +393,62 @@ test_rounding (void)
     g_assert_true (gemmcl_plan_set_b (plan, b, &error));
     g_assert_true (gemmcl_plan_run (plan, &host_run, &error));
     g_assert_cmpmem (found, sizeof (found), expected, sizeof (expected));
+  }
+}
+
+/* Stores values[first] and the next ones in the channels of pixels, as products of bytes or as
+ * bias. */
+static void
+check_saturation (GemmclPlan *plan, const GemmclGemm *gemm, gsize samples, guint first,
+                  gboolean product)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GemmclMatrix) b = NULL;
+  g_autoptr (GemmclMatrix) bias = NULL;
+  gfloat value[4] = {0}, weight[4] = {0};
+  guint8 bytes[17], found[4 * 17] = {0};
+  const GemmclData a = {.host = {bytes}, .stride = {sizeof (bytes)}};
+  const GemmclData d = {.host = {found}, .stride = {17 * samples}};
+  const GemmclRun host_run = {.size = sizeof host_run, .alpha = 1, .a = &a, .d = &d};
+
+  memset (bytes, 128, sizeof (bytes));
+  for (gsize j = 0; j < gemm->n; j++)
+    *(product ? &weight[j] : &value[j]) =
+        values[(first + j) % G_N_ELEMENTS (values)] / (product ? 128 : 1);
+  b = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, gemm->n, weight, &error);
+  bias = gemmcl_matrix_new (GEMMCL_TYPE_F32, 1, gemm->n, value, &error);
+  g_assert_true (gemmcl_plan_set_b (plan, b, &error));
+  g_assert_true (gemmcl_plan_set_bias (plan, bias, &error));
+  g_assert_true (gemmcl_plan_run (plan, &host_run, &error));
+  for (gsize i = 0; i < G_N_ELEMENTS (bytes); i++)
+    for (gsize j = 0; j < gemm->n; j++)
+      g_assert_cmpuint (found[i * samples + j], ==, expected[(first + j) % G_N_ELEMENTS (values)]);
+}
+
+/* Bytes in A, and several channels: vectors of 16 pixels take another way if all results are
+ * small. */
+static void
+test_saturation (void)
+{
+  static const GemmclPixelFormat formats[] = {GEMMCL_PIXEL_RGB, GEMMCL_PIXEL_RGBX,
+                                              GEMMCL_PIXEL_RGBA};
+  static const gsize samples[] = {3, 4, 4};
+  static const gsize size[] = {17, 1}; /* one vector, and a pixel behind it */
+
+  for (guint i = 0; i < G_N_ELEMENTS (formats) * gemmcl_get_n_kernels (); i++) {
+    const guint f = i % G_N_ELEMENTS (formats), row = i / G_N_ELEMENTS (formats);
+    const GemmclImage from = make_image (GEMMCL_PIXEL_GRAY8, size);
+    const GemmclImage to = make_image (formats[f], size);
+    g_autoptr (GemmclPlan) plan = NULL;
+    g_auto (Case) self = {0};
+
+    if (row == 0 || get_frame_kernel (row) == NULL)
+      continue;
+    case_init (&self, &from, &to, 0, 1);
+    self.gemm.batch = 1;
+    plan = make_plan (&self, get_frame_kernel (row));
+    for (guint first = 0; first < 2 * G_N_ELEMENTS (values); first++)
+      check_saturation (plan, &self.gemm, samples[f], first / 2, first % 2);
   }
 }
 
@@ -450,6 +511,7 @@ main (int argc, char **argv)
   g_test_add_func ("/frames/tensor-of-d", test_tensor_of_d);
   g_test_add_func ("/frames/previous", test_previous);
   g_test_add_func ("/frames/rounding", test_rounding);
+  g_test_add_func ("/frames/saturation", test_saturation);
   g_test_add_func ("/frames/padding", test_padding);
   g_test_add_func ("/frames/refused", test_refused);
   return g_test_run ();

@@ -87,7 +87,7 @@ def environment(kind, isa, build):
     build = pathlib.Path(build).resolve()
     result = {
         **os.environ,
-        "GEMMCL_LIBRARY": str(build / "lib/libgemmcl-1.0.so.0"),
+        "GEMMCL_LIBRARY": str(build / "lib/libgemmcl.so.0"),
         "PEERS_MEMCPY": str(build / "tests/bench/peers/libpeers-memcpy.so"),
         # MKL's threads spin for 200 ms after a run by default. Runs of a turn follow one another
         # within microseconds, so a shorter time does not make them slower.
