@@ -8,7 +8,7 @@
  *
  * Outputs are in OpenCL memory, with caps of system memory, too: a map waits for the device. Only a
  * device that shares the memory of the host writes into buffers of a pool of downstream, and only
- * if that is a special pool.
+ * if that is a special pool. Each of several devices has a pool of its own.
  *
  * With output=meta inputs are outputs: upstream is offered what downstream proposes.
  */
@@ -40,7 +40,7 @@ shares_memory (GstGemmcl *self)
 static guint
 get_held (GstGemmcl *self)
 {
-  return self->stream.settings.batch_size * self->stream.settings.queue_depth;
+  return self->stream.settings.batch_size * self->stream.settings.queue_depth * self->n_lanes;
 }
 
 /* Returns: the bytes of an input buffer; 0 if buffers differ, have several memories, or are larger
@@ -184,8 +184,8 @@ take_peer_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps)
   GstStructure *config;
 
   if (self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ||
-      self->stream.output.medium != GST_GEMMCL_MEDIUM_VIDEO || !shares_memory (self) ||
-      gst_query_get_n_allocation_pools (query) == 0)
+      self->stream.output.medium != GST_GEMMCL_MEDIUM_VIDEO || self->n_lanes > 1 ||
+      !shares_memory (self) || gst_query_get_n_allocation_pools (query) == 0)
     return NULL;
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
   if (!pool || GST_IS_GEMMCL_POOL (pool) || G_OBJECT_TYPE (pool) == GST_TYPE_BUFFER_POOL ||
@@ -220,7 +220,7 @@ offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
     gst_query_remove_nth_allocation_param (query, 0);
   gst_query_add_allocation_param (query, allocator, NULL);
   if (self->stream.pool_size == 0)
-    return TRUE;
+    return gst_gemmcl_lanes_set_pools (self, NULL, error);
   pool = gst_gemmcl_pool_new_configured (
       allocator, caps, self->stream.pool_size, 0,
       !is_meta (self) && gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
@@ -228,7 +228,7 @@ offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
     gst_query_add_allocation_pool (query, pool, self->stream.pool_size, 0, 0);
   else
     self->stream.pool_size = 0;
-  return TRUE;
+  return gst_gemmcl_lanes_set_pools (self, pool, error);
 }
 
 static gboolean
@@ -239,7 +239,8 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   g_autoptr (GstCaps) tensors = gst_caps_new_empty_simple (GST_GEMMCL_TENSORS_MEDIA);
   g_autoptr (GError) error = NULL;
   /* Flexible tensors have no problem before the first buffer. */
-  const gboolean is_known = self->slot.plan || !gst_gemmcl_format_is_flexible (&self->stream.input);
+  const gboolean is_known =
+      self->lane->plan || !gst_gemmcl_format_is_flexible (&self->stream.input);
   const gsize size = is_known ? gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m) : 0;
   GstCaps *caps = NULL;
 

@@ -5,10 +5,7 @@
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 struct _GstGemmclBatch {
-  GPtrArray *items; /* buffers and events, in their order */
-  guint n;          /* number of buffers */
-  GstBuffer **inputs;
-  GstBuffer **outputs;
+  GstGemmclParcel parcel;
   gboolean discont;   /* QoS dropped the buffer before the next one */
   GstFlowReturn flow; /* result of the last batch that its timeout ended */
 
@@ -22,9 +19,7 @@ gst_gemmcl_batch_start (GstGemmcl *self)
 {
   GstGemmclBatch *batch = g_new0 (GstGemmclBatch, 1);
 
-  batch->items = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_mini_object_unref);
-  batch->inputs = g_new0 (GstBuffer *, self->stream.settings.batch_size);
-  batch->outputs = g_new0 (GstBuffer *, self->stream.settings.batch_size);
+  gst_gemmcl_parcel_init (&batch->parcel, self->stream.settings.batch_size);
   batch->clock = gst_system_clock_obtain ();
   self->batch = batch;
 }
@@ -41,8 +36,7 @@ void
 gst_gemmcl_batch_clear (GstGemmcl *self)
 {
   stop_timer (self->batch);
-  g_ptr_array_set_size (self->batch->items, 0);
-  self->batch->n = 0;
+  gst_gemmcl_parcel_empty (&self->batch->parcel);
   self->batch->discont = FALSE;
   self->batch->flow = GST_FLOW_OK;
 }
@@ -51,76 +45,29 @@ void
 gst_gemmcl_batch_stop (GstGemmcl *self)
 {
   gst_gemmcl_batch_clear (self);
-  g_ptr_array_unref (self->batch->items);
-  g_free (self->batch->inputs);
-  g_free (self->batch->outputs);
+  gst_gemmcl_parcel_clear (&self->batch->parcel);
   gst_object_unref (self->batch->clock);
   g_clear_pointer (&self->batch, g_free);
 }
 
 static GstFlowReturn
-prepare_outputs (GstGemmcl *self)
-{
-  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  GstGemmclBatch *batch = self->batch;
-  GstFlowReturn flow = GST_FLOW_OK;
-
-  for (guint i = 0; flow == GST_FLOW_OK && i < batch->n; i++)
-    flow = GST_BASE_TRANSFORM_GET_CLASS (trans)->prepare_output_buffer (trans, batch->inputs[i],
-                                                                        &batch->outputs[i]);
-  return flow;
-}
-
-/* Takes @output. With output=meta it is pushed in *@input, which it replaces there. */
-static GstFlowReturn
-push_output (GstGemmcl *self, gpointer *input, GstBuffer *output, GstFlowReturn flow)
-{
-  GstBuffer *pushed = output;
-
-  if (flow != GST_FLOW_OK) {
-    gst_clear_buffer (&output);
-    return flow;
-  }
-  if (self->stream.settings.output == GST_GEMMCL_OUTPUT_META) {
-    pushed = gst_gemmcl_meta_attach (self, *input, output);
-    *input = output;
-  }
-  return gst_pad_push (GST_BASE_TRANSFORM (self)->srcpad, pushed);
-}
-
-/* Pushes the outputs, and the events between them. */
-static GstFlowReturn
-push_items (GstGemmcl *self, GstFlowReturn flow)
-{
-  GstGemmclBatch *batch = self->batch;
-
-  for (guint i = 0, n = 0; i < batch->items->len; i++) {
-    gpointer *item = &g_ptr_array_index (batch->items, i);
-
-    if (GST_IS_EVENT (*item))
-      gst_pad_push_event (GST_BASE_TRANSFORM (self)->srcpad, gst_event_ref (*item));
-    else
-      flow = push_output (self, item, g_steal_pointer (&batch->outputs[n++]), flow);
-  }
-  return flow;
-}
-
-static GstFlowReturn
 end (GstGemmcl *self)
 {
-  GstGemmclBatch *batch = self->batch;
+  GstGemmclParcel *parcel = &self->batch->parcel;
+  g_autoptr (GError) error = NULL;
   GstFlowReturn flow;
 
-  stop_timer (batch);
-  if (batch->n == 0)
+  stop_timer (self->batch);
+  if (parcel->n == 0)
     return GST_FLOW_OK;
-  flow = prepare_outputs (self);
+  if (self->turns)
+    return gst_gemmcl_turns_take (self, parcel);
+  flow = gst_gemmcl_parcel_prepare (self, parcel, &error);
+  if (error)
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   if (flow == GST_FLOW_OK)
-    flow = gst_gemmcl_run_submit (self, batch->n, batch->inputs, batch->outputs);
-  flow = push_items (self, flow);
-  g_ptr_array_set_size (batch->items, 0);
-  batch->n = 0;
-  return flow;
+    flow = gst_gemmcl_run_submit (self, parcel->n, parcel->inputs, parcel->outputs);
+  return gst_gemmcl_parcel_push (self, parcel, flow);
 }
 
 GstFlowReturn
@@ -143,9 +90,9 @@ end_late (GstElement *element, gpointer data G_GNUC_UNUSED)
 
   GST_PAD_STREAM_LOCK (pad);
   batch = self->batch;
-  if (batch && batch->n > 0 && gst_clock_get_time (batch->clock) >= batch->deadline &&
+  if (batch && batch->parcel.n > 0 && gst_clock_get_time (batch->clock) >= batch->deadline &&
       !GST_PAD_IS_FLUSHING (pad)) {
-    GST_LOG_OBJECT (self, "%u of %u buffers at the timeout", batch->n,
+    GST_LOG_OBJECT (self, "%u of %u buffers at the timeout", batch->parcel.n,
                     self->stream.settings.batch_size);
     batch->flow = end (self);
   }
@@ -190,7 +137,7 @@ is_full (GstGemmcl *self, GstBuffer *input)
 {
   const guint limit = gst_gemmcl_runs_get_limit (self, input);
 
-  return self->batch->n >= MIN (self->stream.settings.batch_size, limit);
+  return self->batch->parcel.n >= MIN (self->stream.settings.batch_size, limit);
 }
 
 /* Marks @input as DISCONT if QoS dropped the buffer before it. */
@@ -209,23 +156,25 @@ GstFlowReturn
 gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
 {
   GstGemmclBatch *batch = self->batch;
+  GstGemmclParcel *parcel = &batch->parcel;
   GstFlowReturn flow = batch->flow;
 
   if (self->stream.settings.batch_size > 1 &&
       gst_gemmcl_stream_learn_duration (self, GST_BUFFER_DURATION (input)))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
-  if (flow != GST_FLOW_OK || (batch->n > 0 && !gst_gemmcl_run_fits (self, batch->inputs[0], input)))
+  if (flow != GST_FLOW_OK ||
+      (parcel->n > 0 && !gst_gemmcl_run_fits (self, parcel->inputs[0], input)))
     flow = gst_gemmcl_batch_end (self);
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (input);
     return flow;
   }
   input = take_discont (batch, input);
-  batch->inputs[batch->n++] = input;
-  g_ptr_array_add (batch->items, input);
+  parcel->inputs[parcel->n++] = input;
+  g_ptr_array_add (parcel->items, input);
   if (is_full (self, input))
     return gst_gemmcl_batch_end (self);
-  if (batch->n == 1)
+  if (parcel->n == 1)
     start_timer (self);
   return GST_FLOW_OK;
 }
@@ -250,9 +199,9 @@ gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event)
     return FALSE;
   default:
     /* Events that are not serialized come without the stream lock, which guards the batch. */
-    if (!GST_EVENT_IS_SERIALIZED (event) || self->batch->n == 0)
+    if (!GST_EVENT_IS_SERIALIZED (event) || self->batch->parcel.n == 0)
       return FALSE;
-    g_ptr_array_add (self->batch->items, event);
+    g_ptr_array_add (self->batch->parcel.items, event);
     return TRUE;
   }
 }

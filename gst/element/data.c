@@ -113,14 +113,14 @@ gst_gemmcl_adapt_plan (GstGemmcl *self, GstBuffer *buffer, GError **error)
     return TRUE;
   if (!read_flexible (self, buffer, &type, &m, error))
     return FALSE;
-  if (self->slot.plan && type == self->slot.problem.gemm.a_type)
+  if (self->lane->plan && type == self->slot.problem.gemm.a_type)
     return gst_gemmcl_make_room (self, m, error);
   g_mutex_lock (&self->lock);
   tensor->type = type;
   g_mutex_unlock (&self->lock);
   /* The pool must suit the new plan. */
   gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return gst_gemmcl_make_plan (self, self->slot.plan ? MAX (m, self->slot.problem.gemm.m) : m,
+  return gst_gemmcl_make_plan (self, self->lane->plan ? MAX (m, self->slot.problem.gemm.m) : m,
                                error);
 }
 
@@ -158,9 +158,8 @@ map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mappin
 
   switch (input->medium) {
   case GST_GEMMCL_MEDIUM_VIDEO:
-    return gst_gemmcl_mapping_open_frame (mapping, self->device.context,
-                                          &self->slot.problem.a_image, &input->video, buffer,
-                                          GST_MAP_READ, data, error);
+    return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &self->slot.problem.a_image,
+                                          &input->video, buffer, GST_MAP_READ, data, error);
   case GST_GEMMCL_MEDIUM_AUDIO:
     if (!get_samples (&input->audio, buffer, &offset, &samples, error))
       return FALSE;
@@ -176,8 +175,8 @@ map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mappin
       return FALSE;
     }
   }
-  return gst_gemmcl_mapping_open_memory (mapping, self->device.context, memory, offset,
-                                         GST_MAP_READ, size, data, error);
+  return gst_gemmcl_mapping_open_memory (mapping, self->lane->context, memory, offset, GST_MAP_READ,
+                                         size, data, error);
 }
 
 /* Fails if @buffer is not a VA surface, which its caps promise. */
@@ -234,11 +233,21 @@ open_dmabuf (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, Gemm
          map_input (self, buffer, run->m, mapping, data, error);
 }
 
+/* Returns: how inputs are read. Several devices get copies of dma-bufs. */
+static GstGemmclMemory
+get_memory (GstGemmcl *self)
+{
+  const GstGemmclMemory memory = self->stream.input.memory;
+
+  return memory == GST_GEMMCL_MEMORY_DMABUF && self->n_lanes > 1 ? GST_GEMMCL_MEMORY_SYSTEM
+                                                                 : memory;
+}
+
 gboolean
 gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping,
                        GemmclData *data, GemmclRun *run, GError **error)
 {
-  switch (self->stream.input.memory) {
+  switch (get_memory (self)) {
   case GST_GEMMCL_MEMORY_VA:
   case GST_GEMMCL_MEMORY_TILED:
     return open_surface (self, buffer, data, run, error);
@@ -260,7 +269,7 @@ adapt_context (GstGemmcl *self, GstBuffer *buffer, GError **error)
 gboolean
 gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error)
 {
-  switch (self->stream.input.memory) {
+  switch (get_memory (self)) {
   case GST_GEMMCL_MEMORY_VA:
   case GST_GEMMCL_MEMORY_TILED:
     return expect_surface (self, buffer, error) && adapt_context (self, buffer, error);
@@ -301,10 +310,10 @@ gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *bu
   const GstGemmclProblem *problem = &self->slot.problem;
 
   if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO)
-    return gst_gemmcl_mapping_open_frame (mapping, self->device.context, &problem->d_image,
+    return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &problem->d_image,
                                           &self->stream.output.video, buffer, access, data, error);
   return gst_gemmcl_mapping_open_memory (
-      mapping, self->device.context,
+      mapping, self->lane->context,
       gst_buffer_get_memory (
           buffer, gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings)),
       gst_gemmcl_get_header_size (self), access, gemmcl_type_get_size (problem->gemm.d_type), data,

@@ -35,18 +35,13 @@
 
 G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 
-/* Opens the device that the properties name, and checks that it can run their kernel, and that
- * there is their output. */
+/* Opens the devices that the properties name, and checks that there is their output. */
 static gboolean
-open_device (GstGemmcl *self, GError **error)
+open_devices (GstGemmcl *self, GError **error)
 {
   const GstGemmclSettings settings = gst_gemmcl_get_settings (self);
-  const gchar *kernel = settings.kernel;
 
-  return gst_gemmcl_meta_check (&settings, error) &&
-         gst_gemmcl_device_open (&self->device, gst_gemmcl_get_device_query (self), error) &&
-         (g_str_equal (kernel, GST_GEMMCL_AUTO) ||
-          gemmcl_kernel_fits (self->device.context, kernel, NULL, error));
+  return gst_gemmcl_meta_check (&settings, error) && gst_gemmcl_lanes_open (self, error);
 }
 
 gboolean
@@ -56,13 +51,14 @@ gst_gemmcl_renew_context (GstGemmcl *self, GError **error)
   gst_gemmcl_imports_drop (self->device.imports);
   self->slot.is_due = TRUE;
   gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return gst_gemmcl_device_open (&self->device, gst_gemmcl_get_device_query (self), error);
+  return gst_gemmcl_lanes_open (self, error);
 }
 
 static void
 close_all (GstGemmcl *self)
 {
   gst_gemmcl_operands_close (self);
+  gst_gemmcl_lanes_close (self);
   gst_gemmcl_device_close (&self->device);
 }
 
@@ -90,7 +86,7 @@ change_state (GstElement *element, GstStateChange transition)
   if (transition == GST_STATE_CHANGE_NULL_TO_READY) {
     g_autoptr (GError) error = NULL;
 
-    if (!gst_gemmcl_operands_open (self, &error) || !open_device (self, &error)) {
+    if (!gst_gemmcl_operands_open (self, &error) || !open_devices (self, &error)) {
       close_all (self);
       gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
       return GST_STATE_CHANGE_FAILURE;
@@ -126,7 +122,7 @@ start (GstBaseTransform *trans)
 
   gst_gemmcl_operands_hold (self);
   gst_gemmcl_operands_release (self);
-  if (!open_device (self, &error) || !check_weight (self, &error)) {
+  if (!open_devices (self, &error) || !check_weight (self, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return FALSE;
   }
@@ -134,11 +130,12 @@ start (GstBaseTransform *trans)
   self->stream = (GstGemmclStream){.settings = gst_gemmcl_get_settings (self),
                                    .frame_duration = GST_CLOCK_TIME_NONE,
                                    .started = TRUE};
-  self->stats = (GstGemmclStats){.read_memory = "system"};
+  gst_gemmcl_stats_reset (self);
   g_mutex_unlock (&self->lock);
   self->scalars = gst_gemmcl_get_scalars (self);
   self->device.imports = gst_gemmcl_imports_new (MAX_IMPORTS + self->stream.settings.batch_size);
   gst_gemmcl_runs_start (self);
+  gst_gemmcl_turns_start (self);
   gst_gemmcl_batch_start (self);
   return TRUE;
 }
@@ -151,6 +148,7 @@ stop (GstBaseTransform *trans)
   /* end_late() in batch.c holds this lock, too. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_batch_stop (self);
+  gst_gemmcl_turns_stop (self);
   gst_gemmcl_runs_finish (self);
   gst_gemmcl_stats_report (self);
   gst_gemmcl_drop_plan (self);
@@ -234,9 +232,9 @@ replan (GstGemmcl *self)
   g_autoptr (GError) error = NULL;
 
   if (!self->slot.is_due ||
-      (!self->slot.plan && gst_gemmcl_format_is_flexible (&self->stream.input)))
+      (!self->lane->plan && gst_gemmcl_format_is_flexible (&self->stream.input)))
     return GST_FLOW_OK;
-  if (!gst_gemmcl_make_plan (self, self->slot.plan ? self->slot.problem.gemm.m : 0, &error)) {
+  if (!gst_gemmcl_make_plan (self, self->lane->plan ? self->slot.problem.gemm.m : 0, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
     return GST_FLOW_ERROR;
   }
@@ -298,6 +296,13 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
     gst_buffer_unref (input);
     return flow;
   }
+  /* A failed run is done again with the operands that it began with. */
+  if (gst_gemmcl_operands_have_next (self))
+    flow = gst_gemmcl_turns_finish (self);
+  if (flow != GST_FLOW_OK) {
+    gst_buffer_unref (input);
+    return flow;
+  }
   if (GST_BUFFER_IS_DISCONT (input))
     gst_gemmcl_runs_forget (self);
   self->scalars = next;
@@ -316,7 +321,7 @@ generate_output (GstBaseTransform *trans, GstBuffer **output)
   GstGemmcl *self = GST_GEMMCL (trans);
   GstBuffer *input;
 
-  if (self->stream.settings.batch_size == 1 &&
+  if (self->stream.settings.batch_size == 1 && !self->turns &&
       self->stream.settings.output != GST_GEMMCL_OUTPUT_META)
     return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->generate_output (trans, output);
   input = g_steal_pointer (&trans->queued_buf);
@@ -340,11 +345,14 @@ end_before (GstGemmcl *self, GstEvent *event)
 
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
     gst_gemmcl_batch_clear (self);
+    gst_gemmcl_turns_flush (self);
     gst_gemmcl_runs_finish (self);
     gst_gemmcl_runs_forget (self);
     gst_gemmcl_stats_flush (self);
   } else if (GST_EVENT_IS_SERIALIZED (event)) {
     flow = gst_gemmcl_batch_end (self);
+    if (flow == GST_FLOW_OK)
+      flow = gst_gemmcl_turns_finish (self);
     if (flow != GST_FLOW_OK)
       GST_INFO_OBJECT (self, "before %s: %s", GST_EVENT_TYPE_NAME (event),
                        gst_flow_get_name (flow));
@@ -485,6 +493,8 @@ gst_gemmcl_init (GstGemmcl *self)
 {
   g_mutex_init (&self->lock);
   g_mutex_init (&self->operands.change_lock);
+  self->n_lanes = 1;
+  self->lane = self->lanes;
   gst_gemmcl_device_init (&self->device, GST_ELEMENT (self));
   gst_gemmcl_properties_init (self);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);

@@ -7,6 +7,7 @@
 #include "element/caps.h"
 #include "element/plan.h"
 #include "element/run.h"
+#include "element/turns.h"
 #include "memory/device.h"
 #include "memory/error.h"
 
@@ -56,19 +57,23 @@ struct _GstGemmcl {
   GstGemmclDevice device;         /* memory/device.c; has its own lock */
 
   GMutex lock;
-  GstGemmclOperandSlot operands; /* operands.c */
-  GstGemmclStream stream;        /* negotiate.c */
-  GstGemmclPlanSlot slot;        /* plan.c */
-  GstGemmclStats stats;          /* stats.c */
+  GstGemmclOperandSlot operands;               /* operands.c */
+  GstGemmclLane lanes[GST_GEMMCL_MAX_DEVICES]; /* lanes.c, plan.c, operands.c, stats.c */
+  guint n_lanes;                               /* at least 1 */
+  GstGemmclStream stream;                      /* negotiate.c */
+  GstGemmclPlanSlot slot;                      /* plan.c */
+  GstGemmclStats stats;                        /* stats.c */
 
   /* The streaming thread's own. */
+  GstGemmclLane *lane;      /* the current device: of the run that is being prepared */
   GQueue waiting;           /* learn.c: events that wait for the first buffer */
   GstGemmclScalars scalars; /* of the batch or run that is being prepared */
   GstGemmclRuns *runs;      /* run.c; NULL unless streaming */
   GstGemmclBatch *batch;    /* batch.c; NULL unless streaming */
+  GstGemmclTurns *turns;    /* turns.c; NULL unless streaming on several devices */
 };
 
-/** gst_gemmcl_renew_context: Opens the device for the present VADisplay and drops the plan and all
+/** gst_gemmcl_renew_context: Opens the devices for the present VADisplay and drops the plan and all
  * imports; a new plan is due. For the streaming thread. */
 gboolean gst_gemmcl_renew_context (GstGemmcl *self, GError **error);
 

@@ -85,7 +85,7 @@ has_room (GstGemmcl *self, const GstGemmclTensor *tensor, gsize m)
 {
   const GemmclGemm *gemm = &self->slot.problem.gemm;
 
-  return self->slot.plan && !gemm->a_image && tensor->type == gemm->a_type && m <= gemm->m &&
+  return self->lane->plan && !gemm->a_image && tensor->type == gemm->a_type && m <= gemm->m &&
          gemm->addend != GEMMCL_ADDEND_MATRIX;
 }
 

@@ -83,6 +83,22 @@ check_strings (const GstCaps *caps, GError **error)
   return TRUE;
 }
 
+static gboolean
+is_several (GstGemmcl *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  return self->n_lanes > 1;
+}
+
+static gboolean
+refuse_memory (GError **error)
+{
+  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                          "VA surfaces, and results in OpenCL memory, belong to one device, but "
+                          "devices selects several. Expected frames and results in system memory.");
+}
+
 /* Takes @caps of the sink pad. Returns: the part of them that the device can read; all of them
  * without a device. */
 static GstCaps *
@@ -90,11 +106,12 @@ offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter)
 {
   g_autoptr (GemmclContext) context = gst_gemmcl_device_get_context (&self->device);
   g_autoptr (GError) reason = NULL;
+  const gboolean several = is_several (self);
   gboolean va;
 
   if (!context)
     return caps;
-  va = gst_gemmcl_va_check (&self->device, context, &reason);
+  va = several ? refuse_memory (&reason) : gst_gemmcl_va_check (&self->device, context, &reason);
   if (!va) {
     GST_LOG_OBJECT (self, "no VA surfaces: %s", reason->message);
     if (asks_for_surfaces (filter))
@@ -102,7 +119,20 @@ offer (GstGemmcl *self, GstCaps *caps, const GstCaps *filter)
                  "VA surfaces (video/x-raw(memory:VAMemory) or tiled dma-bufs) are not taken.",
                  reason);
   }
-  return gst_gemmcl_caps_offer (caps, va, gst_gemmcl_dmabuf_can_import (context));
+  return gst_gemmcl_caps_offer (caps, va, !several && gst_gemmcl_dmabuf_can_import (context));
+}
+
+/* Takes @caps of the source pad. Returns: the part of them that several devices can make. */
+static GstCaps *
+keep_makeable (GstGemmcl *self, const GstGemmclSettings *settings, GstCaps *caps)
+{
+  if (settings->output == GST_GEMMCL_OUTPUT_META || !is_several (self))
+    return caps;
+  caps = gst_caps_make_writable (caps);
+  for (guint i = gst_caps_get_size (caps); i > 0; i--)
+    if (gst_gemmcl_caps_are_opencl (caps, i - 1))
+      gst_caps_remove_structure (caps, i - 1);
+  return caps;
 }
 
 static GstCaps *
@@ -129,6 +159,8 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
     gst_caps_unref (result);
     result = gst_gemmcl_caps_transform (direction, caps, filter, &settings, k, n, &learned);
   }
+  if (direction == GST_PAD_SINK)
+    result = keep_makeable (self, &settings, result);
   if (direction == GST_PAD_SRC && !gst_gemmcl_carriers_are_set (&settings))
     result = offer (self, result, filter);
   GST_LOG_OBJECT (self, "%s %" GST_PTR_FORMAT " makes %" GST_PTR_FORMAT,
@@ -252,7 +284,7 @@ warn_of_infinities (GstGemmcl *self)
 {
   const gdouble largest = gst_gemmcl_problem_get_largest (&self->slot.problem);
 
-  if (gemmcl_plan_get_precision (self->slot.plan) == GEMMCL_PRECISION_F16 &&
+  if (gemmcl_plan_get_precision (self->lane->plan) == GEMMCL_PRECISION_F16 &&
       largest > GST_GEMMCL_LARGEST_F16)
     GST_ELEMENT_WARNING (
         self, STREAM, FORMAT,
@@ -287,6 +319,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   gboolean ok;
 
   GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
+  gst_gemmcl_turns_finish (self);
   gst_gemmcl_imports_drop (self->device.imports);
   gst_gemmcl_runs_forget (self);
   ok = set_formats (self, incaps, outcaps, &error);
@@ -299,7 +332,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   g_mutex_unlock (&self->lock);
   if (ok) {
     self->stream.error_posted = FALSE;
-    if (self->slot.plan)
+    if (self->lane->plan)
       warn_of_infinities (self);
     warn_of_idle_addend (self);
     if (self->stream.settings.batch_size > 1)
@@ -365,6 +398,10 @@ find_reason (GstGemmcl *self, GstCaps *input)
   peer = gst_pad_peer_query_caps (trans->srcpad, NULL);
   if (!check_strings (peer, &error))
     return error;
+  if (gst_caps_can_intersect (output, peer) && is_several (self)) {
+    refuse_memory (&error);
+    return error;
+  }
   offered = print_caps (output);
   taken = print_caps (peer);
   return g_error_new (GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,

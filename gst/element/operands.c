@@ -74,11 +74,18 @@ gst_gemmcl_operands_open (GstGemmcl *self, GError **error)
   return TRUE;
 }
 
+void
+gst_gemmcl_clear_prepared (GemmclPrepared *prepared[GST_GEMMCL_N_OPERANDS])
+{
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    g_clear_pointer (&prepared[i], gemmcl_prepared_free);
+}
+
 static void
 clear_prepared_locked (GstGemmcl *self)
 {
-  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-    g_clear_pointer (&self->operands.prepared[i], gemmcl_prepared_free);
+  for (guint i = 0; i < self->n_lanes; i++)
+    gst_gemmcl_clear_prepared (self->lanes[i].prepared);
 }
 
 static void
@@ -103,18 +110,20 @@ typedef struct {
   GemmclPlanOperand operand;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
-  gboolean new_n;   /* caps are known, and N changes */
-  GemmclPlan *plan; /* (nullable): the present plan, if it can use the new operand */
-  GemmclPrepared *prepared[GST_GEMMCL_N_OPERANDS];
+  gboolean new_n; /* caps are known, and N changes */
+  gboolean swaps; /* the present plans, if any, can use the new operand */
+  GemmclPlan *plans[GST_GEMMCL_MAX_DEVICES];
+  GemmclPrepared *prepared[GST_GEMMCL_MAX_DEVICES][GST_GEMMCL_N_OPERANDS];
 } Change;
 
 static void
 change_clear (Change *self)
 {
   gst_gemmcl_operands_clear (&self->operands);
-  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-    g_clear_pointer (&self->prepared[i], gemmcl_prepared_free);
-  g_clear_object (&self->plan);
+  for (guint i = 0; i < GST_GEMMCL_MAX_DEVICES; i++) {
+    gst_gemmcl_clear_prepared (self->prepared[i]);
+    g_clear_object (&self->plans[i]);
+  }
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Change, change_clear)
 
@@ -159,9 +168,10 @@ change_init (Change *change, GstGemmcl *self, GemmclPlanOperand operand, GemmclM
     return FALSE;
   gst_gemmcl_weight_get_shape (settings, present->weight, &k, &n);
   change->new_n = n != change->problem.gemm.n;
-  if (self->slot.plan && !self->operands.next_replans && !self->operands.held && *slot &&
-      gst_gemmcl_problem_is_swap (&self->slot.problem, &change->problem))
-    change->plan = g_object_ref (self->slot.plan);
+  change->swaps = !self->operands.next_replans && !self->operands.held && *slot &&
+                  gst_gemmcl_problem_is_swap (&self->slot.problem, &change->problem);
+  for (guint i = 0; change->swaps && i < self->n_lanes; i++)
+    g_set_object (&change->plans[i], self->lanes[i].plan);
   return TRUE;
 }
 
@@ -194,7 +204,21 @@ check_downstream (GstGemmcl *self, const Change *change, GError **error)
                           "Downstream does not take its N = %zu, which makes %s.", gemm->n, text);
 }
 
-/* Packs and uploads the operand for the plan, and with a weight the bias that depends on it. The
+/* TRUE if there are plans, and the operand was prepared for them. Needs the lock. */
+static gboolean
+is_prepared (const Change *change, GstGemmcl *self)
+{
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < self->n_lanes; i++) {
+    if (self->lanes[i].plan && self->lanes[i].plan != change->plans[i])
+      return FALSE;
+    any |= self->lanes[i].plan != NULL;
+  }
+  return any && change->swaps && !self->operands.next_replans;
+}
+
+/* Packs and uploads the operand for the plans, and with a weight the bias that depends on it. The
  * lock must not be held. */
 static gboolean
 prepare (Change *change, const GstGemmclSettings *settings, GError **error)
@@ -203,29 +227,34 @@ prepare (Change *change, const GstGemmclSettings *settings, GError **error)
   const gboolean both = change->operand == GEMMCL_PLAN_B && scaling->folds_offset;
   g_auto (GstGemmclOperands) folded = {{NULL}};
 
-  if (!change->plan)
+  if (!change->swaps)
     return TRUE;
   gst_gemmcl_operands_copy (&folded, &change->operands);
   if (!gst_gemmcl_scaling_fold (scaling, settings, &folded.weight, &folded.bias, error))
     return FALSE;
-  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++) {
-    if (i != change->operand && !(both && i == GEMMCL_PLAN_BIAS))
-      continue;
-    change->prepared[i] = gemmcl_plan_prepare (change->plan, i, folded.matrix[i], error);
-    if (!change->prepared[i])
-      return FALSE;
-  }
+  for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++)
+    for (guint i = 0; change->plans[lane] && i < GST_GEMMCL_N_OPERANDS; i++) {
+      if (i != change->operand && !(both && i == GEMMCL_PLAN_BIAS))
+        continue;
+      change->prepared[lane][i] =
+          gemmcl_plan_prepare (change->plans[lane], i, folded.matrix[i], error);
+      if (!change->prepared[lane][i])
+        return FALSE;
+    }
   return TRUE;
 }
 
 static void
 keep_prepared_locked (GstGemmcl *self, Change *change)
 {
-  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-    if (change->prepared[i]) {
-      g_clear_pointer (&self->operands.prepared[i], gemmcl_prepared_free);
-      self->operands.prepared[i] = g_steal_pointer (&change->prepared[i]);
-    }
+  for (guint lane = 0; lane < self->n_lanes; lane++)
+    for (guint i = 0; self->lanes[lane].plan && i < GST_GEMMCL_N_OPERANDS; i++)
+      if (change->prepared[lane][i]) {
+        GemmclPrepared **prepared = &self->lanes[lane].prepared[i];
+
+        g_clear_pointer (prepared, gemmcl_prepared_free);
+        *prepared = g_steal_pointer (&change->prepared[lane][i]);
+      }
 }
 
 /* Exchanges the operands at once if there are no caps yet; otherwise the streaming thread does
@@ -240,7 +269,7 @@ change_apply (Change *change, GstGemmcl *self, const GstGemmclSource *source)
   } else {
     gst_gemmcl_operands_copy (&self->operands.next, &change->operands);
     self->operands.has_next = TRUE;
-    if (change->plan && change->plan == self->slot.plan && !self->operands.next_replans) {
+    if (is_prepared (change, self)) {
       keep_prepared_locked (self, change);
     } else {
       clear_prepared_locked (self);
@@ -308,6 +337,18 @@ free_old (GstElement *element G_GNUC_UNUSED, gpointer prepared)
   gemmcl_prepared_free (prepared);
 }
 
+/* Needs the lock. */
+static void
+use_prepared (GstGemmcl *self, GstGemmclLane *lane)
+{
+  for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
+    if (lane->prepared[i]) {
+      gemmcl_plan_use (lane->plan, lane->prepared[i]);
+      gst_element_call_async (GST_ELEMENT (self), free_old, g_steal_pointer (&lane->prepared[i]),
+                              NULL);
+    }
+}
+
 gboolean
 gst_gemmcl_operands_hold (GstGemmcl *self)
 {
@@ -318,12 +359,8 @@ gst_gemmcl_operands_hold (GstGemmcl *self)
   replan = self->operands.next_replans;
   if (self->operands.has_next) {
     gst_gemmcl_operands_copy (&self->operands.current, &self->operands.next);
-    for (guint i = 0; i < GST_GEMMCL_N_OPERANDS; i++)
-      if (self->operands.prepared[i]) {
-        gemmcl_plan_use (self->slot.plan, self->operands.prepared[i]);
-        gst_element_call_async (GST_ELEMENT (self), free_old,
-                                g_steal_pointer (&self->operands.prepared[i]), NULL);
-      }
+    for (guint i = 0; i < self->n_lanes; i++)
+      use_prepared (self, &self->lanes[i]);
     clear_next_locked (self);
   }
   g_mutex_unlock (&self->lock);

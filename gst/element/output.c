@@ -28,13 +28,16 @@ set_no_memory (GError **error)
                    "batch-size, queues).");
 }
 
-/* Allocates memory outside of pools. */
+/* Allocates memory of the current device outside of pools. */
 static GstMemory *
 new_memory (GstBaseTransform *trans, gsize size)
 {
+  GstGemmclLane *lane = GST_GEMMCL (trans)->lane;
   g_autoptr (GstAllocator) allocator = NULL;
   GstAllocationParams params;
 
+  if (lane->allocator)
+    return gst_allocator_alloc (lane->allocator, size, NULL);
   gst_base_transform_get_allocator (trans, &allocator, &params);
   return gst_allocator_alloc (allocator, size, &params);
 }
@@ -179,14 +182,17 @@ insert_others (GstGemmcl *self, GstBuffer *input, gsize m, GstBuffer *output, GE
   return TRUE;
 }
 
-/* Makes a buffer outside of pools, if there is no pool or its buffers are too small. */
+/* Takes a buffer of @pool, or makes one outside of pools if that is NULL. */
 static GstFlowReturn
-make_buffer (GstBaseTransform *trans, GstBuffer *input, gsize size, GstBuffer **output)
+make_buffer (GstBaseTransform *trans, GstBufferPool *pool, GstBuffer *input, gsize size,
+             GstBuffer **output)
 {
-  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
+  g_autoptr (GstBuffer) buffer = pool ? NULL : gst_buffer_new ();
   GstMemory *memory;
 
-  if (size > 0) {
+  if (pool && gst_buffer_pool_acquire_buffer (pool, &buffer, NULL) != GST_FLOW_OK)
+    return GST_FLOW_ERROR;
+  if (!pool && size > 0) {
     memory = new_memory (trans, size);
     if (!memory)
       return GST_FLOW_ERROR;
@@ -218,8 +224,9 @@ prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **
                      "The output of a buffer is larger than memory can hold.");
     return GST_FLOW_ERROR;
   }
-  if (size > self->stream.pool_size)
-    flow = make_buffer (trans, input, size, output);
+  if (size > self->stream.pool_size || self->lane->pool)
+    flow = make_buffer (trans, size > self->stream.pool_size ? NULL : self->lane->pool, input, size,
+                        output);
   else
     flow = parent_class->prepare_output_buffer (trans, input, output);
   if (flow == GST_FLOW_ERROR)
@@ -237,16 +244,21 @@ prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **
   return GST_FLOW_ERROR;
 }
 
+GstFlowReturn
+gst_gemmcl_prepare_output (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **error)
+{
+  return gst_gemmcl_is_empty (self, input)
+             ? make_buffer (GST_BASE_TRANSFORM (self), NULL, input, 0, output)
+             : prepare_result (self, input, output, error);
+}
+
 static GstFlowReturn
 prepare_output_buffer (GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
 {
   GstGemmcl *self = GST_GEMMCL (trans);
   g_autoptr (GError) error = NULL;
-  GstFlowReturn flow;
+  const GstFlowReturn flow = gst_gemmcl_prepare_output (self, input, output, &error);
 
-  if (gst_gemmcl_is_empty (self, input))
-    return make_buffer (trans, input, 0, output);
-  flow = prepare_result (self, input, output, &error);
   if (error)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   return flow;

@@ -11,17 +11,19 @@
 /* Time in us that the element waits for the compiler when it stops. */
 #define GRACE (1 * G_TIME_SPAN_SECOND)
 
-/** GstGemmclPlanJob: Makes a plan in its own thread. The thread may never end, so it holds
+/** GstGemmclPlanJob: Makes plans in its own thread, by lane. The thread may never end, so it holds
  * references to everything that it uses, and does not use the element. */
 struct _GstGemmclPlanJob {
-  GemmclContext *context;
+  GemmclContext *contexts[GST_GEMMCL_MAX_DEVICES]; /* NULL: needs no plan */
   GstGemmclSettings settings;
   GstGemmclOperands operands;
   GstGemmclProblem problem;
 
   GAsyncQueue *news; /* of News, for the streaming thread */
-  GemmclPlan *plan;  /* the result, or error, once the news are DONE */
-  GError *error;
+
+  /* The results once the news are DONE: a plan or an error for each context. */
+  GemmclPlan *plans[GST_GEMMCL_MAX_DEVICES];
+  GError *errors[GST_GEMMCL_MAX_DEVICES];
 };
 
 /* Elements of the queue. */
@@ -35,10 +37,12 @@ job_clear (gpointer data)
 {
   GstGemmclPlanJob *self = data;
 
-  g_clear_object (&self->context);
+  for (guint i = 0; i < GST_GEMMCL_MAX_DEVICES; i++) {
+    g_clear_object (&self->contexts[i]);
+    g_clear_object (&self->plans[i]);
+    g_clear_error (&self->errors[i]);
+  }
   gst_gemmcl_operands_clear (&self->operands);
-  g_clear_object (&self->plan);
-  g_clear_error (&self->error);
   g_async_queue_unref (self->news);
 }
 
@@ -57,7 +61,9 @@ job_new (GstGemmcl *self, gsize audio_m, GError **error)
 
   job->news = g_async_queue_new ();
   g_mutex_lock (&self->lock);
-  job->context = g_object_ref (self->device.context);
+  for (guint i = 0; i < self->n_lanes; i++)
+    if (!self->lanes[i].failed)
+      job->contexts[i] = g_object_ref (self->lanes[i].context);
   job->settings = self->stream.settings;
   gst_gemmcl_operands_copy (&job->operands, &self->operands.current);
   g_mutex_unlock (&self->lock);
@@ -69,17 +75,19 @@ job_new (GstGemmcl *self, gsize audio_m, GError **error)
 }
 
 static GemmclPlan *
-create_plan (GstGemmclPlanJob *job, GError **error)
+create_plan (const GstGemmclPlanJob *job, GemmclContext *context, GError **error)
 {
-  GstGemmclOperands *operands = &job->operands;
   g_autoptr (GemmclPlan) plan =
-      gemmcl_plan_new (job->context, &job->problem.gemm, job->settings.kernel, error);
+      gemmcl_plan_new (context, &job->problem.gemm, job->settings.kernel, error);
+  g_auto (GstGemmclOperands) folded = {{NULL}};
+  const GstGemmclOperands *operands = &folded;
 
   if (!plan)
     return NULL;
   gemmcl_plan_auto_tune (plan, job->settings.auto_tune);
-  if (!gst_gemmcl_scaling_fold (&job->problem.scaling, &job->settings, &operands->weight,
-                                &operands->bias, error) ||
+  gst_gemmcl_operands_copy (&folded, &job->operands);
+  if (!gst_gemmcl_scaling_fold (&job->problem.scaling, &job->settings, &folded.weight, &folded.bias,
+                                error) ||
       !gemmcl_plan_set_b (plan, operands->weight, error) ||
       (operands->bias && !gemmcl_plan_set_bias (plan, operands->bias, error)) ||
       (operands->addend && !gemmcl_plan_set_c (plan, operands->addend, error)))
@@ -92,9 +100,12 @@ job_run (gpointer data)
 {
   GstGemmclPlanJob *job = data;
 
-  job->plan = create_plan (job, &job->error);
-  /* The thread may end late: the element alone keeps the context from here on. */
-  g_clear_object (&job->context);
+  for (guint i = 0; i < GST_GEMMCL_MAX_DEVICES; i++) {
+    if (job->contexts[i])
+      job->plans[i] = create_plan (job, job->contexts[i], &job->errors[i]);
+    /* The thread may end late: the element alone keeps the context from here on. */
+    g_clear_object (&job->contexts[i]);
+  }
   g_async_queue_push (job->news, GUINT_TO_POINTER (DONE));
   job_unref (job);
   return NULL;
@@ -116,19 +127,21 @@ static void
 post_progress (GstGemmcl *self, GstProgressType type, const GstGemmclPlanJob *job)
 {
   const GemmclGemm *gemm = &job->problem.gemm;
+  g_autofree gchar *devices = gst_gemmcl_lanes_print (self);
   g_autofree gchar *text =
       g_strdup_printf ("%s kernels for M=%zu, N=%zu, K=%zu on %s",
                        type == GST_PROGRESS_TYPE_START ? "Compiling" : "Compiled", gemm->m, gemm->n,
-                       gemm->k, gemmcl_context_get_device_info (self->device.context)->name);
+                       gemm->k, devices);
 
   gst_element_post_message (GST_ELEMENT (self),
                             gst_message_new_progress (GST_OBJECT (self), type, "compile", text));
 }
 
 /* Waits for @job. Once the element stops, it waits no longer than GRACE. */
-static GemmclPlan *
-wait_for_plan (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
+static gboolean
+wait_for_plans (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
 {
+  g_autofree gchar *devices = gst_gemmcl_lanes_print (self);
   const gint64 begin = g_get_monotonic_time ();
   gpointer news = g_async_queue_timeout_pop (job->news, SILENCE);
   const gboolean is_slow = !news;
@@ -145,11 +158,8 @@ wait_for_plan (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
     gst_gemmcl_fail (error, GEMMCL_ERROR_BUILD,
                      "The OpenCL compiler of %s did not return within %.1f s, when the element was "
                      "stopped; its thread is left running.",
-                     gemmcl_context_get_device_info (self->device.context)->name,
-                     (g_get_monotonic_time () - begin) / 1e6);
-  else if (job->error)
-    g_propagate_error (error, g_steal_pointer (&job->error));
-  return news ? g_steal_pointer (&job->plan) : NULL;
+                     devices, (g_get_monotonic_time () - begin) / 1e6);
+  return news != NULL;
 }
 
 static void
@@ -162,28 +172,55 @@ set_job (GstGemmcl *self, GstGemmclPlanJob *job)
     g_async_queue_push (job->news, GUINT_TO_POINTER (STOPPING));
 }
 
-/* @plan: (transfer full) (nullable): the new plan, for @problem; NULL: only drop the old plan */
+/* @job: (nullable): its plans are taken; NULL: only drops the old plans */
 static void
-replace_plan (GstGemmcl *self, GemmclPlan *plan, const GstGemmclProblem *problem)
+replace_plans (GstGemmcl *self, GstGemmclPlanJob *job)
 {
-  g_autoptr (GemmclPlan) old = NULL;
+  GemmclPlan *old[GST_GEMMCL_MAX_DEVICES];
 
   gst_gemmcl_runs_finish (self);
   g_mutex_lock (&self->lock);
-  old = self->slot.plan;
-  self->slot.plan = plan;
-  if (problem)
-    gst_gemmcl_problem_copy (&self->slot.problem, problem);
-  if (old)
-    gst_gemmcl_stats_add_plan (&self->stats.past, old);
+  for (guint i = 0; i < self->n_lanes; i++) {
+    old[i] = self->lanes[i].plan;
+    self->lanes[i].plan = job ? g_steal_pointer (&job->plans[i]) : NULL;
+    if (old[i])
+      gst_gemmcl_stats_add_plan (&self->lanes[i].past, old[i]);
+  }
+  if (job)
+    gst_gemmcl_problem_copy (&self->slot.problem, &job->problem);
   gst_gemmcl_operands_forget_prepared (self);
   g_mutex_unlock (&self->lock);
-  if (old && plan)
-    gemmcl_plan_adopt_previous (plan, old);
+  for (guint i = 0; i < self->n_lanes; i++) {
+    if (old[i] && self->lanes[i].plan)
+      gemmcl_plan_adopt_previous (self->lanes[i].plan, old[i]);
+    g_clear_object (&old[i]);
+  }
+}
+
+/* Takes the plans of @job, which is done. Drops devices without one, if others have one. */
+static gboolean
+take_plans (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
+{
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < self->n_lanes; i++)
+    any |= job->plans[i] != NULL;
+  replace_plans (self, any ? job : NULL);
+  for (guint i = 0; i < self->n_lanes; i++) {
+    GstGemmclLane *lane = &self->lanes[i];
+
+    if (job->errors[i] && !(any && gst_gemmcl_lane_fail (self, lane, &job->errors[i]))) {
+      g_propagate_error (error, g_steal_pointer (&job->errors[i]));
+      return FALSE;
+    }
+    lane->kernel = lane->plan ? gemmcl_plan_get_kernel (lane->plan) : NULL;
+    lane->is_logged = FALSE;
+  }
+  return TRUE;
 }
 
 static void
-log_result (GstGemmcl *self, const GemmclTuningResult *result)
+log_result (GstGemmcl *self, const GstGemmclLane *lane, const GemmclTuningResult *result)
 {
   const GemmclGemm *gemm = &self->slot.problem.gemm;
 
@@ -196,42 +233,61 @@ log_result (GstGemmcl *self, const GemmclTuningResult *result)
   GST_INFO_OBJECT (
       self, "m=%zu n=%zu k=%zu by %s, %.2f times as fast as by %s; %.1f ms of the device; %s",
       gemm->m, gemm->n, gemm->k, result->best ? result->best->kernel : "nothing", result->gain,
-      self->slot.kernel, result->device_seconds * 1e3,
+      lane->kernel, result->device_seconds * 1e3,
       result->stored           ? "remembered"
       : result->why_not_stored ? result->why_not_stored
                                : "not remembered");
 }
 
-void
-gst_gemmcl_plan_log_tuning (GstGemmcl *self)
+static void
+log_tuning (GstGemmcl *self, GstGemmclLane *lane)
 {
   const GemmclTuningResult *result;
   const gchar *why;
   GemmclTuningState state;
 
-  if (!self->slot.plan || self->slot.is_logged)
+  if (!lane->plan || lane->is_logged)
     return;
-  state = gemmcl_plan_get_tuning (self->slot.plan, &result, &why);
-  self->slot.is_logged = state >= GEMMCL_TUNING_STATE_KEPT;
-  if (!self->slot.is_logged)
+  state = gemmcl_plan_get_tuning (lane->plan, &result, &why);
+  lane->is_logged = state >= GEMMCL_TUNING_STATE_KEPT;
+  if (!lane->is_logged)
     return;
   if (result)
-    log_result (self, result);
+    log_result (self, lane, result);
   if (state == GEMMCL_TUNING_STATE_SWAPPED)
     GST_INFO_OBJECT (self, "by %s from here on, in place of %s",
-                     gemmcl_plan_get_kernel (self->slot.plan), self->slot.kernel);
+                     gemmcl_plan_get_kernel (lane->plan), lane->kernel);
   if (state == GEMMCL_TUNING_STATE_FAILED)
     GST_INFO_OBJECT (self, "auto-tune failed: %s", why);
+}
+
+void
+gst_gemmcl_plan_log_tuning (GstGemmcl *self)
+{
+  for (guint i = 0; i < self->n_lanes; i++)
+    log_tuning (self, &self->lanes[i]);
+}
+
+/* @timeout: in us */
+static gboolean
+cancel_tuning (GstGemmcl *self, gint64 timeout)
+{
+  gboolean ended = TRUE;
+
+  for (guint i = 0; i < self->n_lanes; i++)
+    if (self->lanes[i].plan)
+      ended = gemmcl_plan_cancel_tuning (self->lanes[i].plan, timeout) && ended;
+  return ended;
 }
 
 void
 gst_gemmcl_drop_plan (GstGemmcl *self)
 {
   gst_gemmcl_plan_log_tuning (self);
-  if (self->slot.plan && !gemmcl_plan_cancel_tuning (self->slot.plan, GRACE))
+  if (!cancel_tuning (self, GRACE))
     GST_WARNING_OBJECT (self, "The search for a faster kernel does not end; its thread is left "
                               "running.");
-  replace_plan (self, NULL, NULL);
+  replace_plans (self, NULL);
 }
 
 gboolean
@@ -239,25 +295,25 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
 {
   const gint64 begin = g_get_monotonic_time ();
   g_autoptr (GstGemmclPlanJob) job = job_new (self, audio_m > 0 ? audio_m : FIRST_AUDIO_M, error);
-  GemmclPlan *plan = NULL;
+  gboolean done = FALSE;
 
   self->slot.is_due = FALSE;
   gst_gemmcl_plan_log_tuning (self);
-  if (self->slot.plan)
-    gemmcl_plan_cancel_tuning (self->slot.plan, 0);
+  cancel_tuning (self, 0);
   if (job && job_start (job, error)) {
     set_job (self, job);
-    plan = wait_for_plan (self, job, error);
+    done = wait_for_plans (self, job, error);
     set_job (self, NULL);
   }
-  replace_plan (self, plan, plan ? &job->problem : NULL);
-  if (!plan)
+  if (!done) {
+    replace_plans (self, NULL);
     return FALSE;
-  self->slot.kernel = gemmcl_plan_get_kernel (plan);
-  self->slot.is_logged = FALSE;
+  }
+  if (!take_plans (self, job, error))
+    return FALSE;
   GST_INFO_OBJECT (self, "m=%zu n=%zu k=%zu batch=%zu by %s, made in %" G_GINT64_FORMAT " ms",
                    self->slot.problem.gemm.m, self->slot.problem.gemm.n, self->slot.problem.gemm.k,
-                   self->slot.problem.gemm.batch, self->slot.kernel,
+                   self->slot.problem.gemm.batch, self->lane->kernel,
                    (g_get_monotonic_time () - begin) / 1000);
   return TRUE;
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "element/lanes.h"
 #include "element/problem.h"
 
 /* Weight, bias and addend, and their changes while playing (operands.c); the plan for the current
@@ -18,9 +19,8 @@ typedef struct {
   GstGemmclOperands current;
   GstGemmclOperands next; /* replace current before the streaming thread's next buffer */
   gboolean has_next;
-  gboolean next_replans;                           /* next needs a new plan */
-  GemmclPrepared *prepared[GST_GEMMCL_N_OPERANDS]; /* otherwise, those of next that changed */
-  gboolean held;                                   /* see gst_gemmcl_operands_hold() */
+  gboolean next_replans; /* next needs new plans; otherwise, lanes have prepared its changes */
+  gboolean held;         /* see gst_gemmcl_operands_hold() */
 } GstGemmclOperandSlot;
 
 /** gst_gemmcl_operands_open: Loads the operands that the properties name, for NULL to READY. */
@@ -42,9 +42,12 @@ void gst_gemmcl_operands_close (GstGemmcl *self);
 void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand,
                              const GstGemmclSource *source);
 
-/** gst_gemmcl_operands_forget_prepared: Drops the operands that were prepared for a replaced plan;
- * waiting operands then need a new plan. Needs the lock of the element. */
+/** gst_gemmcl_operands_forget_prepared: Drops the operands that were prepared for replaced plans;
+ * waiting operands then need new plans. Needs the lock of the element. */
 void gst_gemmcl_operands_forget_prepared (GstGemmcl *self);
+
+/** gst_gemmcl_clear_prepared: Drops operands that were prepared for a plan. */
+void gst_gemmcl_clear_prepared (GemmclPrepared *prepared[GST_GEMMCL_N_OPERANDS]);
 
 /** gst_gemmcl_operands_have_next: Returns: %TRUE if new operands wait for the next buffer. Any
  * thread. */
@@ -68,24 +71,18 @@ void gst_gemmcl_operands_release (GstGemmcl *self);
 
 typedef struct _GstGemmclPlanJob GstGemmclPlanJob;
 
-/** GstGemmclPlanSlot: The plan of the element, guarded by the lock of the element. Only the
- * streaming thread writes @plan and @problem, and may read them without the lock. */
+/** GstGemmclPlanSlot: What the plans of the lanes have in common, guarded by the lock of the
+ * element. Only the streaming thread writes @problem, and may read it without the lock. */
 typedef struct {
-  GemmclPlan *plan;         /* NULL before the first plan and after a failed creation */
-  GstGemmclProblem problem; /* of the plan */
-  GstGemmclPlanJob *job;    /* a plan that is being made */
-  gboolean stopping;        /* the wait for a plan ends after a grace period */
-
-  /* The streaming thread's own, without the lock. */
-  gboolean is_due;     /* a new plan is needed, for new operands or a new context */
-  const gchar *kernel; /* the plan's kernel at its creation; static */
-  gboolean is_logged;  /* the end of the search for a faster kernel was logged */
+  GstGemmclProblem problem; /* of the plans */
+  GstGemmclPlanJob *job;    /* plans that are being made */
+  gboolean stopping;        /* the wait for plans ends after a grace period */
+  gboolean is_due;          /* the streaming thread's own: new operands or contexts need plans */
 } GstGemmclPlanSlot;
 
-/** GstGemmclStats: The counts of the property stats, guarded by the lock of the element. Only
- * stats.c writes it, except @past. */
+/** GstGemmclStats: The counts of the property stats besides those of the lanes, guarded by the lock
+ * of the element. Only stats.c writes it. */
 typedef struct {
-  GemmclPlanStats past; /* of replaced plans */
   guint64 buffers;
   guint64 dropped;          /* skipped by QoS */
   guint64 flushed;          /* buffers at the last flush */
@@ -104,32 +101,39 @@ typedef struct {
  * gst_gemmcl_make_plan:
  * @audio_m: the most samples of an audio buffer; 0: 1024
  *
- * Makes a plan for the present formats and operands and replaces the old one. The library compiles
- * and packs in a thread. Meanwhile no lock is held; progress messages are posted after 50 ms. The
- * previous output stays if the new plan can adopt it.
+ * Makes a plan for the present formats and operands on each device and replaces the old one. The
+ * library compiles and packs in a thread. Meanwhile no lock is held; progress messages are posted
+ * after 50 ms. The previous output stays if the new plan can adopt it. A device without a plan is
+ * dropped if another one has a plan.
  *
  * Returns: %FALSE with @error, also if gst_gemmcl_plan_stop_waiting() was called and the compiler
  *   does not return; then there is no plan.
  */
 gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
 
-/** gst_gemmcl_plan_log_tuning: Logs the result of the plan's search for a faster kernel once, after
- * the search has ended. */
+/** gst_gemmcl_plan_log_tuning: Logs the result of each plan's search for a faster kernel once,
+ * after the search has ended. */
 void gst_gemmcl_plan_log_tuning (GstGemmcl *self);
 
-/** gst_gemmcl_drop_plan: Waits for all runs and releases the plan. */
+/** gst_gemmcl_drop_plan: Waits for all runs and releases the plans. */
 void gst_gemmcl_drop_plan (GstGemmcl *self);
 
 /** gst_gemmcl_plan_stop_waiting: @stop: %TRUE before streaming stops: gst_gemmcl_make_plan() then
  * waits at most one second for the compiler; %FALSE before streaming starts. Any thread. */
 void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
 
+/** gst_gemmcl_stats_reset: Sets all counts to 0. Needs the lock of the element. */
+void gst_gemmcl_stats_reset (GstGemmcl *self);
+
 /** gst_gemmcl_stats_add_plan: Adds the counts of @plan to @sum. */
 void gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan);
 
-/** gst_gemmcl_stats_add_run: Counts a run of @n buffers, which wrote @bytes to OpenCL memory that
- * the host maps; A was in @memory, a static word. */
+/** gst_gemmcl_stats_add_run: Counts a run of @n buffers on the current device, which wrote @bytes
+ * to OpenCL memory that the host maps; A was in @memory, a static word. */
 void gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gchar *memory);
+
+/** gst_gemmcl_stats_undo_run: Discounts the @n buffers of a run of @lane, which failed. */
+void gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclLane *lane, guint n);
 
 /** gst_gemmcl_stats_add_drop: Counts the buffer of @message, of QoS, as dropped. Sets the number of
  * processed buffers in @message: the base class does not count those of a batch. */

@@ -300,6 +300,12 @@ static const Property table[] = {
      "OpenCL device: a part of its name, or its number among those of platform and device-type, as "
      "\"gemmcl devices\" lists them; auto: the best one",
      READY, STRING, FIELD (query.device), .text = GST_GEMMCL_AUTO},
+    {"devices", "Devices",
+     "OpenCL devices to which frames, or batches, go by turns, instead of device: parts of names, "
+     "or numbers, separated by commas, or all. A part of a name selects all devices that have it. "
+     "Results come out in order, in system memory. A device that fails is dropped with a warning, "
+     "and others do its frames again. With several, beta needs an addend. Default: none",
+     READY, STRING, FIELD (devices)},
     {"batch-size", "Batch size",
      "Number of buffers that are multiplied in one run; 1: no batches. The first buffer waits for "
      "the last; this latency is reported, with the time of a run. A batch ends early at new caps, "
@@ -311,7 +317,7 @@ static const Property table[] = {
      "duration of batch-size buffers, if caps or buffers tell it, otherwise never",
      READY, INT64, SETTING (batch_timeout), -1, -1},
     {"queue-depth", "Queue depth",
-     "Number of runs, each of a buffer or a batch, that may be in flight on the device; the next "
+     "Number of runs, each of a buffer or a batch, that may be in flight on a device; the next "
      "one waits for the oldest. This adds no latency: outputs are pushed at once, and whoever maps "
      "one waits for its run. A queue behind the element lets downstream work at the same time",
      READY, UINT, SETTING (queue_depth), 2, 1, 64},
@@ -324,8 +330,9 @@ static const Property table[] = {
      "in \"VA to system\"), buffers (guint64), dropped (guint64: skipped by QoS), bytes "
      "(guint64: of A and D in the memory of the host), kernel-time (guint64: ns), "
      "gflops (gdouble), efficiency (gdouble: the share of the device's f32 peak; 0: the peak is "
-     "unknown; lower precisions may exceed 1). Also posted as an element message at the end of the "
-     "stream",
+     "unknown; lower precisions may exceed 1). With several devices also devices, an array with a "
+     "structure for each: such fields of its own, and failed (gboolean). Also posted as an "
+     "element message at the end of the stream",
      0, STATS},
 };
 
@@ -569,6 +576,14 @@ gst_gemmcl_get_scalars (GstGemmcl *self)
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
 
   return self->properties.scalars;
+}
+
+GStrv
+gst_gemmcl_get_devices (GstGemmcl *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
+
+  return self->properties.devices ? g_strsplit (self->properties.devices, ",", -1) : NULL;
 }
 
 GemmclDeviceQuery

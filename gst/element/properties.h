@@ -117,6 +117,7 @@ typedef struct {
   GstGemmclSettings settings; /* for the next start */
   GstGemmclScalars scalars;
   GemmclDeviceQuery query; /* the strings are interned */
+  const gchar *devices;    /* interned; NULL: the first one of query */
 } GstGemmclProperties;
 
 typedef struct _GstGemmcl GstGemmcl;
@@ -146,3 +147,7 @@ void gst_gemmcl_set_source (GstGemmcl *self, GemmclPlanOperand operand,
 /** gst_gemmcl_get_device_query: Returns: the query for the device that the properties name; its
  * strings are interned. Any thread. */
 GemmclDeviceQuery gst_gemmcl_get_device_query (GstGemmcl *self);
+
+/** gst_gemmcl_get_devices: Returns: (transfer full) (nullable): the entries of devices, at least
+ * one; %NULL if it is not set. Any thread. */
+GStrv gst_gemmcl_get_devices (GstGemmcl *self);

@@ -6,6 +6,9 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
+/* Of so many runs one is timed where that costs time. */
+#define TIMED 16
+
 struct _GstGemmclRuns {
   GstGemmclInflight **inflight; /* a ring of depth */
   guint depth;
@@ -16,6 +19,9 @@ struct _GstGemmclRuns {
   GemmclData *d;             /* of all outputs, then of all row outputs */
   GstGemmclMapping *outputs; /* of d */
   cl_event *wait;
+
+  cl_command_queue queue; /* of the last run, compared only; NULL: the context's */
+  guint untimed;          /* runs since the last one in a queue with profiling */
 
   /* The pool of the last input, and the largest number of its buffers to hold. */
   gconstpointer pool; /* compared only */
@@ -34,13 +40,14 @@ gst_gemmcl_runs_start (GstGemmcl *self)
   GstGemmclRuns *runs = g_new0 (GstGemmclRuns, 1);
 
   runs->depth = self->stream.settings.queue_depth;
+  runs->untimed = TIMED - 1;
   runs->inflight = g_new0 (GstGemmclInflight *, runs->depth);
   for (guint i = 0; i < runs->depth; i++)
     runs->inflight[i] = gst_gemmcl_inflight_new (batch);
   runs->a = g_new0 (GemmclData, batch);
   runs->d = g_new0 (GemmclData, 2 * batch);
   runs->outputs = g_new0 (GstGemmclMapping, 2 * batch);
-  runs->wait = g_new0 (cl_event, (3 * batch + 1) * GST_OPENCL_MAX_EVENTS);
+  runs->wait = g_new0 (cl_event, (3 * batch + 1) * GST_OPENCL_MAX_EVENTS + 1);
   self->runs = runs;
 }
 
@@ -60,9 +67,9 @@ gst_gemmcl_runs_stop (GstGemmcl *self)
   g_clear_pointer (&self->runs, g_free);
 }
 
-/* Waits for a run, takes its time and releases its inputs. Sets @error unless it is set. */
-static gboolean
-finish (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
+gboolean
+gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclLane *lane, GstGemmclInflight *inflight,
+                       GError **error)
 {
   GstClockTime time;
   const cl_int status = gst_gemmcl_inflight_finish (inflight, &time);
@@ -76,8 +83,14 @@ finish (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
         error, GEMMCL_ERROR_OPENCL,
         "A run on %s failed with OpenCL error %d after it was submitted; its output cannot be "
         "mapped.",
-        gemmcl_context_get_device_info (self->device.context)->name, status);
+        gemmcl_context_get_device_info (lane->context)->name, status);
   return FALSE;
+}
+
+static gboolean
+finish (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
+{
+  return gst_gemmcl_run_finish (self, self->lane, inflight, error);
 }
 
 GstFlowReturn
@@ -87,6 +100,8 @@ gst_gemmcl_runs_finish (GstGemmcl *self)
   g_autoptr (GError) error = NULL;
   gboolean ok = TRUE;
 
+  if (self->turns)
+    return gst_gemmcl_turns_finish (self);
   for (guint i = 0; runs && i < runs->depth; i++)
     ok = finish (self, runs->inflight[(runs->next + i) % runs->depth], &error) && ok;
   if (ok)
@@ -164,8 +179,8 @@ gst_gemmcl_make_room (GstGemmcl *self, gsize m, GError **error)
 void
 gst_gemmcl_runs_forget (GstGemmcl *self)
 {
-  if (self->slot.plan)
-    gemmcl_plan_reset_previous (self->slot.plan);
+  if (self->lane->plan)
+    gemmcl_plan_reset_previous (self->lane->plan);
   if (self->runs)
     gst_clear_buffer (&self->runs->last);
 }
@@ -175,7 +190,7 @@ gst_gemmcl_runs_want_feedback (GstGemmcl *self)
 {
   g_autoptr (GstControlBinding) binding = NULL;
 
-  if (self->stream.settings.batch_size > 1)
+  if (self->stream.settings.batch_size > 1 || self->n_lanes > 1)
     return FALSE;
   if (!self->runs->feedback && self->scalars.beta == 0.0)
     binding = gst_object_get_control_binding (GST_OBJECT (self), "beta");
@@ -195,6 +210,13 @@ check_beta (GstGemmcl *self, gsize m, GError **error)
     return TRUE;
   if (gst_gemmcl_runs_want_feedback (self))
     return gst_gemmcl_make_plan (self, self->slot.problem.gemm.m, error);
+  if (self->n_lanes > 1)
+    return gst_gemmcl_fail (
+        error, GEMMCL_ERROR_INVALID,
+        "beta is %g, devices selects %u devices and there is no addend. Devices multiply at the "
+        "same time, so there is no previous output to add. Expected beta=0, one device or an "
+        "addend.",
+        self->scalars.beta, self->n_lanes);
   return gst_gemmcl_fail (
       error, GEMMCL_ERROR_INVALID,
       "beta is %g, batch-size is %u and there is no addend. The buffers of a batch are multiplied "
@@ -232,7 +254,7 @@ map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *output, GemmclD
           GError **error)
 {
   return gst_gemmcl_mapping_open_memory (
-      mapping, self->device.context, gst_gemmcl_get_rows_memory (output),
+      mapping, self->lane->context, gst_gemmcl_get_rows_memory (output),
       gst_gemmcl_get_header_size (self), GST_MAP_WRITE, sizeof (gfloat), data, error);
 }
 
@@ -263,6 +285,35 @@ static gboolean
 has_events (const GemmclData *data)
 {
   return data->kind == GEMMCL_DATA_BUFFER && !data->acquired;
+}
+
+/* Returns: the queue for the kernels: the context's, which times them, or one without profiling,
+ * for runs that copy nothing between host and device. */
+static cl_command_queue
+choose_queue (GstGemmclRuns *runs, const GemmclRun *run)
+{
+  GstMemory *output = runs->outputs[0].memory;
+
+  if (!has_events (&runs->d[0]) || !gst_is_gemmcl_memory (output) || runs->untimed == TIMED - 1)
+    return NULL;
+  for (guint i = 0; i < run->batch; i++)
+    if (runs->a[i].kind == GEMMCL_DATA_HOST)
+      return NULL;
+  return gst_gemmcl_memory_get_sides (output)->transfers->kernels;
+}
+
+/* Adds the event of the last run if that was in another queue: runs follow one another. */
+static void
+follow_last (GstGemmclRuns *runs, GemmclRun *run)
+{
+  cl_event last;
+
+  if (run->queue == runs->queue)
+    return;
+  last =
+      gst_gemmcl_inflight_get_event (runs->inflight[(runs->next + runs->depth - 1) % runs->depth]);
+  if (last)
+    runs->wait[run->n_wait++] = last;
 }
 
 static void
@@ -351,7 +402,7 @@ name_memory (const GemmclData *a)
 static void
 note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *output)
 {
-  const gboolean may_add = self->stream.settings.batch_size == 1 &&
+  const gboolean may_add = self->n_lanes == 1 && self->stream.settings.batch_size == 1 &&
                            !self->operands.current.addend &&
                            self->slot.problem.gemm.addend == GEMMCL_ADDEND_NONE;
   const gboolean is_mapped =
@@ -379,9 +430,13 @@ submit_open (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBu
     run->previous = &previous;
   }
   collect_events (runs, run, inflight, has_events (&previous) ? mapping.memory : NULL);
-  ok = ok && gemmcl_plan_submit (self->slot.plan, run, NULL, &done, error);
+  run->queue = self->turns ? NULL : choose_queue (runs, run);
+  follow_last (runs, run);
+  ok = ok && gemmcl_plan_submit (self->lane->plan, run, NULL, &done, error);
   gst_opencl_release_events (run->n_wait, run->wait);
   if (ok) {
+    runs->untimed = run->queue ? runs->untimed + 1 : 0;
+    runs->queue = run->queue;
     if (has_events (&previous))
       gst_opencl_memory_add_event (mapping.memory, GST_MAP_READ, done);
     else if (run->previous)
@@ -394,18 +449,16 @@ submit_open (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBu
   return ok;
 }
 
-static gboolean
-submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *outputs,
-        GError **error)
+gboolean
+gst_gemmcl_run_submit_as (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
+                          GstBuffer *const *inputs, GstBuffer *const *outputs, GError **error)
 {
   GstGemmclRuns *runs = self->runs;
   GemmclRun run = GEMMCL_RUN_INIT;
-  GstGemmclInflight *inflight = runs->inflight[runs->next];
   gboolean ok;
 
   gst_gemmcl_plan_log_tuning (self);
-  if (!make_way (self, n, gst_gemmcl_runs_get_limit (self, inputs[0]), error) ||
-      (!self->slot.plan && !gst_gemmcl_make_plan (self, 0, error)))
+  if (!self->lane->plan && !gst_gemmcl_make_plan (self, 0, error))
     return FALSE;
   run.m = gst_gemmcl_get_m (self, inputs[0], error);
   if (run.m == 0 || !gst_gemmcl_make_room (self, run.m, error) || !check_alpha (self, error) ||
@@ -421,21 +474,25 @@ submit (GstGemmcl *self, guint n, GstBuffer *const *inputs, GstBuffer *const *ou
        open_outputs (self, &run, outputs, error) &&
        submit_open (self, &run, inflight, inputs, error);
   clear_mappings (runs, n, ok ? NULL : inflight);
-  if (!ok)
-    return FALSE;
-  note_run (self, &run, outputs[0]);
-  runs->next = (runs->next + 1) % runs->depth;
-  return TRUE;
+  if (ok)
+    note_run (self, &run, outputs[0]);
+  return ok;
 }
 
 GstFlowReturn
 gst_gemmcl_run_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
                        GstBuffer *const *outputs)
 {
+  GstGemmclRuns *runs = self->runs;
   g_autoptr (GError) error = NULL;
 
-  if (gst_gemmcl_is_empty (self, inputs[0]) || submit (self, n, inputs, outputs, &error))
+  if (gst_gemmcl_is_empty (self, inputs[0]))
     return GST_FLOW_OK;
+  if (make_way (self, n, gst_gemmcl_runs_get_limit (self, inputs[0]), &error) &&
+      gst_gemmcl_run_submit_as (self, runs->inflight[runs->next], n, inputs, outputs, &error)) {
+    runs->next = (runs->next + 1) % runs->depth;
+    return GST_FLOW_OK;
+  }
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   return GST_FLOW_ERROR;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "element/formats.h"
-#include "element/properties.h"
+#include "element/lanes.h"
 #include "memory/inflight.h"
 
 /*
@@ -36,6 +36,21 @@ void gst_gemmcl_runs_stop (GstGemmcl *self);
 GstFlowReturn gst_gemmcl_run_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
                                      GstBuffer *const *outputs);
 
+/**
+ * gst_gemmcl_run_submit_as:
+ * @inflight: idle; holds the inputs
+ *
+ * Submits a run to the current device.
+ */
+gboolean gst_gemmcl_run_submit_as (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
+                                   GstBuffer *const *inputs, GstBuffer *const *outputs,
+                                   GError **error);
+
+/** gst_gemmcl_run_finish: Waits for a run on @lane, takes its time and releases its inputs. Sets
+ * @error unless it is set. */
+gboolean gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclLane *lane, GstGemmclInflight *inflight,
+                                GError **error);
+
 /** gst_gemmcl_run_fits: Returns: %TRUE if both inputs can be in one run: they have the same size,
  * M and type. */
 gboolean gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second);
@@ -56,6 +71,11 @@ void gst_gemmcl_runs_forget (GstGemmcl *self);
 gboolean gst_gemmcl_runs_want_feedback (GstGemmcl *self);
 
 /* The places of A and D in buffers of each kind of memory. */
+
+/** gst_gemmcl_prepare_output: @output: (out): for the result of @input, with its metadata, in
+ * memory of the current device. Returns: GST_FLOW_ERROR with @error. */
+GstFlowReturn gst_gemmcl_prepare_output (GstGemmcl *self, GstBuffer *input, GstBuffer **output,
+                                         GError **error);
 
 /** gst_gemmcl_prepare_input: Renews the OpenCL context if @buffer is a VA surface of another
  * display. Call it before the output is allocated. */

@@ -2,10 +2,32 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "element/gstgemmcl.h"
 
+#include <math.h>
+
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 /* Runs after which the latency may fall. */
 #define LATENCY_RUNS 128
+
+static void
+add_stats (GemmclPlanStats *sum, const GemmclPlanStats *stats)
+{
+  sum->runs += stats->runs;
+  sum->kernel_ns += stats->kernel_ns;
+  sum->flops += stats->flops;
+  sum->bytes_in += stats->bytes_in;
+  sum->bytes_out += stats->bytes_out;
+}
+
+void
+gst_gemmcl_stats_reset (GstGemmcl *self)
+{
+  self->stats = (GstGemmclStats){.read_memory = "system"};
+  for (guint i = 0; i < self->n_lanes; i++) {
+    self->lanes[i].past = (GemmclPlanStats){0};
+    self->lanes[i].buffers = 0;
+  }
+}
 
 void
 gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan)
@@ -13,11 +35,7 @@ gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan)
   GemmclPlanStats stats = {0};
 
   gemmcl_plan_get_stats (plan, &stats);
-  sum->runs += stats.runs;
-  sum->kernel_ns += stats.kernel_ns;
-  sum->flops += stats.flops;
-  sum->bytes_in += stats.bytes_in;
-  sum->bytes_out += stats.bytes_out;
+  add_stats (sum, &stats);
 }
 
 void
@@ -25,8 +43,18 @@ gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gchar *me
 {
   g_mutex_lock (&self->lock);
   self->stats.buffers += n;
+  self->lane->buffers += n;
   self->stats.bytes_out += bytes;
   self->stats.read_memory = memory;
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclLane *lane, guint n)
+{
+  g_mutex_lock (&self->lock);
+  self->stats.buffers -= n;
+  lane->buffers -= n;
   g_mutex_unlock (&self->lock);
 }
 
@@ -102,24 +130,6 @@ print_memory (GstGemmcl *self)
   return g_str_equal (from, to) ? g_strdup (from) : g_strdup_printf ("%s to %s", from, to);
 }
 
-/* With the lock held. */
-static void
-set_counts (GstGemmcl *self, GstStructure *structure, gdouble peak)
-{
-  GemmclPlanStats sum = self->stats.past;
-  gdouble gflops;
-
-  if (self->slot.plan)
-    gst_gemmcl_stats_add_plan (&sum, self->slot.plan);
-  /* One operation in a nanosecond is one GFLOPS. */
-  gflops = sum.kernel_ns > 0 ? sum.flops / sum.kernel_ns : 0.0;
-  gst_structure_set (structure, "buffers", G_TYPE_UINT64, self->stats.buffers, "dropped",
-                     G_TYPE_UINT64, self->stats.dropped, "bytes", G_TYPE_UINT64,
-                     sum.bytes_in + sum.bytes_out + self->stats.bytes_out, "kernel-time",
-                     G_TYPE_UINT64, sum.kernel_ns, "gflops", G_TYPE_DOUBLE, gflops, "efficiency",
-                     G_TYPE_DOUBLE, peak > 0.0 ? gflops / peak : 0.0, NULL);
-}
-
 /* Returns: (transfer full): the state of the search of @plan (nullable). */
 static gchar *
 describe_tuning (GemmclPlan *plan)
@@ -132,41 +142,108 @@ describe_tuning (GemmclPlan *plan)
   return g_strconcat (gemmcl_tuning_state_get_name (state), why ? ": " : NULL, why, NULL);
 }
 
-/* With the lock held. */
+/* With the lock of the element held. */
 static void
-set_kernel (GstGemmcl *self, GstStructure *structure)
+set_kernel (const GstGemmclLane *lane, GstStructure *structure)
 {
   const gchar *kernel = "", *source = "", *level = "", *precision = "";
-  GemmclPlan *plan = self->slot.plan;
+  g_autofree gchar *tuning = describe_tuning (lane->plan);
   GemmclBuildInfo build;
-  g_autofree gchar *tuning = describe_tuning (plan);
 
-  if (plan) {
-    kernel = gemmcl_plan_get_kernel (plan);
-    source = gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (plan));
-    gemmcl_plan_get_build_info (plan, &build);
+  if (lane->plan) {
+    kernel = gemmcl_plan_get_kernel (lane->plan);
+    source = gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (lane->plan));
+    gemmcl_plan_get_build_info (lane->plan, &build);
     level = gemmcl_kernel_level_get_name (build.level);
-    precision = gemmcl_precision_get_name (gemmcl_plan_get_precision (plan));
+    precision = gemmcl_precision_get_name (gemmcl_plan_get_precision (lane->plan));
   }
   gst_structure_set (structure, "kernel", G_TYPE_STRING, kernel, "kernel-source", G_TYPE_STRING,
                      source, "auto-tune", G_TYPE_STRING, tuning, "kernel-level", G_TYPE_STRING,
-                     level, "precision", G_TYPE_STRING, precision, NULL);
+                     level, "precision", G_TYPE_STRING, precision, "device", G_TYPE_STRING,
+                     lane->context ? gemmcl_context_get_device_info (lane->context)->name : "",
+                     NULL);
+}
+
+/* The counts of one or more devices. */
+typedef struct {
+  GemmclPlanStats plans;
+  gdouble possible; /* operations at the peak in the time of the kernels; NAN: unknown */
+} Sum;
+
+/* With the lock of the element held. */
+static void
+add_lane (Sum *self, const GstGemmclLane *lane)
+{
+  const gdouble peak =
+      lane->context ? gemmcl_context_get_device_info (lane->context)->peak_gflops : 0.0;
+  GemmclPlanStats stats = lane->past;
+
+  if (lane->plan)
+    gst_gemmcl_stats_add_plan (&stats, lane->plan);
+  add_stats (&self->plans, &stats);
+  /* One operation in a nanosecond is one GFLOPS. */
+  self->possible += peak > 0.0 ? peak * stats.kernel_ns : NAN;
+}
+
+static void
+set_rates (const Sum *self, GstStructure *structure)
+{
+  const GemmclPlanStats *plans = &self->plans;
+
+  gst_structure_set (structure, "kernel-time", G_TYPE_UINT64, plans->kernel_ns, "gflops",
+                     G_TYPE_DOUBLE, plans->kernel_ns > 0 ? plans->flops / plans->kernel_ns : 0.0,
+                     "efficiency", G_TYPE_DOUBLE,
+                     self->possible > 0.0 ? plans->flops / self->possible : 0.0, NULL);
+}
+
+/* Adds a structure for each device. With the lock held. */
+static void
+set_devices (GstGemmcl *self, GstStructure *structure)
+{
+  g_auto (GValue) devices = G_VALUE_INIT;
+
+  gst_value_array_init (&devices, self->n_lanes);
+  for (guint i = 0; i < self->n_lanes; i++) {
+    const GstGemmclLane *lane = &self->lanes[i];
+    GstStructure *device = gst_structure_new_empty ("gemmcl-device");
+    GValue value = G_VALUE_INIT;
+    Sum sum = {{0}};
+
+    set_kernel (lane, device);
+    gst_structure_set (device, "failed", G_TYPE_BOOLEAN, lane->failed, "buffers", G_TYPE_UINT64,
+                       lane->buffers, NULL);
+    add_lane (&sum, lane);
+    set_rates (&sum, device);
+    g_value_init (&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed (&value, device);
+    gst_value_array_append_and_take_value (&devices, &value);
+  }
+  gst_structure_take_value (structure, "devices", &devices);
 }
 
 GstStructure *
 gst_gemmcl_stats_new (GstGemmcl *self)
 {
-  g_autoptr (GemmclContext) context = gst_gemmcl_device_get_context (&self->device);
-  const GemmclDeviceInfo *device = context ? gemmcl_context_get_device_info (context) : NULL;
   GstStructure *structure = gst_structure_new_empty ("gemmcl-stats");
+  const GstGemmclLane *shown = self->lanes;
   g_autofree gchar *memory = NULL;
+  Sum sum = {{0}};
 
   g_mutex_lock (&self->lock);
   memory = print_memory (self);
-  set_kernel (self, structure);
-  gst_structure_set (structure, "device", G_TYPE_STRING, device ? device->name : "", "memory",
-                     G_TYPE_STRING, memory, NULL);
-  set_counts (self, structure, device ? device->peak_gflops : 0.0);
+  for (guint i = 0; i < self->n_lanes; i++) {
+    add_lane (&sum, &self->lanes[i]);
+    if (shown->failed)
+      shown = &self->lanes[i];
+  }
+  set_kernel (shown, structure);
+  gst_structure_set (structure, "memory", G_TYPE_STRING, memory, "buffers", G_TYPE_UINT64,
+                     self->stats.buffers, "dropped", G_TYPE_UINT64, self->stats.dropped, "bytes",
+                     G_TYPE_UINT64,
+                     sum.plans.bytes_in + sum.plans.bytes_out + self->stats.bytes_out, NULL);
+  set_rates (&sum, structure);
+  if (self->n_lanes > 1)
+    set_devices (self, structure);
   g_mutex_unlock (&self->lock);
   return structure;
 }

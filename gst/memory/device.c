@@ -229,16 +229,22 @@ gst_gemmcl_device_get_context (GstGemmclDevice *self)
 }
 
 GstAllocator *
+gst_gemmcl_device_make_allocator (GemmclContext *context, GError **error)
+{
+  return gst_gemmcl_allocator_new (context,
+                                   gemmcl_context_get_device_info (context)->host_unified
+                                       ? GST_GEMMCL_HOST_SIDE_MAPPED
+                                       : GST_GEMMCL_HOST_SIDE_STAGED,
+                                   error);
+}
+
+GstAllocator *
 gst_gemmcl_device_get_allocator (GstGemmclDevice *self, GError **error)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
   if (!self->allocator && self->context)
-    self->allocator = gst_gemmcl_allocator_new (
-        self->context,
-        gemmcl_context_get_device_info (self->context)->host_unified ? GST_GEMMCL_HOST_SIDE_MAPPED
-                                                                     : GST_GEMMCL_HOST_SIDE_STAGED,
-        error);
+    self->allocator = gst_gemmcl_device_make_allocator (self->context, error);
   return self->allocator ? gst_object_ref (self->allocator) : NULL;
 }
 

@@ -81,3 +81,7 @@ GemmclContext *gst_gemmcl_device_get_context (GstGemmclDevice *self);
 /** gst_gemmcl_device_get_allocator: Returns: (transfer full) (nullable): the allocator of OpenCL
  * memory in the context; %NULL without a context, or with @error. Any thread. */
 GstAllocator *gst_gemmcl_device_get_allocator (GstGemmclDevice *self, GError **error);
+
+/** gst_gemmcl_device_make_allocator: Returns: (transfer full): an allocator of OpenCL memory in
+ * @context; %NULL with @error. Any thread. */
+GstAllocator *gst_gemmcl_device_make_allocator (GemmclContext *context, GError **error);

@@ -247,6 +247,16 @@ gst_gemmcl_event_get_status (cl_event event)
   return status;
 }
 
+cl_event
+gst_gemmcl_inflight_get_event (GstGemmclInflight *self)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+
+  if (self->done)
+    clRetainEvent (self->done);
+  return self->done;
+}
+
 gboolean
 gst_gemmcl_inflight_is_busy (GstGemmclInflight *self)
 {
@@ -296,8 +306,9 @@ gst_gemmcl_inflight_finish (GstGemmclInflight *self, GstClockTime *time)
   g_mutex_unlock (&self->lock);
   if (!done)
     return CL_SUCCESS;
-  clWaitForEvents (1, &done);
-  status = gst_gemmcl_event_get_status (done);
+  status = clWaitForEvents (1, &done);
+  if (status != CL_SUCCESS)
+    status = gst_gemmcl_event_get_status (done);
   *time = get_time (done);
   clReleaseEvent (done);
   g_mutex_lock (&self->lock);

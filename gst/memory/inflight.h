@@ -108,6 +108,10 @@ GstGemmclMapping *gst_gemmcl_inflight_get_mapping (GstGemmclInflight *self, guin
 guint64 gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *const *inputs,
                                    cl_event done);
 
+/** gst_gemmcl_inflight_get_event: Returns: (transfer full) (nullable): the event of the run; %NULL
+ * if there is none, or it is finished. */
+cl_event gst_gemmcl_inflight_get_event (GstGemmclInflight *self);
+
 /** gst_gemmcl_inflight_is_busy: Returns: %TRUE if there is a run and it is not complete. */
 gboolean gst_gemmcl_inflight_is_busy (GstGemmclInflight *self);
 

@@ -195,6 +195,7 @@ gst_gemmcl_allocator_finalize (GObject *object)
 
   g_clear_pointer (&self->transfers.queue, clReleaseCommandQueue);
   g_clear_pointer (&self->transfers.fetches, clReleaseCommandQueue);
+  g_clear_pointer (&self->transfers.kernels, clReleaseCommandQueue);
   g_clear_object (&self->transfers.context);
   G_OBJECT_CLASS (gst_gemmcl_allocator_parent_class)->finalize (object);
 }
@@ -239,7 +240,8 @@ gst_gemmcl_allocator_new (GemmclContext *context, GstGemmclHostSide side, GError
   if (!self->transfers.queue)
     return NULL;
   if (side == GST_GEMMCL_HOST_SIDE_STAGED &&
-      !(self->transfers.fetches = create_queue (context, 0, error)))
+      (!(self->transfers.fetches = create_queue (context, 0, error)) ||
+       !(self->transfers.kernels = create_queue (context, 0, error))))
     return NULL;
   return g_steal_pointer (&allocator);
 }

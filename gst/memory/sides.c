@@ -296,8 +296,11 @@ map_staged (GstGemmclSides *self, GstMapFlags access)
     return NULL;
   g_mutex_lock (&self->lock);
   self->need_download = FALSE;
-  if (access & GST_MAP_WRITE)
+  if (access & GST_MAP_WRITE) {
     self->need_upload = TRUE;
+    /* The wait was for all of them. */
+    events_prune (&self->events);
+  }
   g_mutex_unlock (&self->lock);
   return self->staging;
 }

@@ -25,8 +25,10 @@ typedef struct {
   gpointer owner; /* the allocator, for logs; not referenced */
   GemmclContext *context;
   GstGemmclHostSide side;
-  cl_command_queue queue;   /* for copies and maps; out of order if the device supports it */
-  cl_command_queue fetches; /* for copies to the host after each run, in the order of the runs */
+  cl_command_queue queue; /* for copies and maps; out of order if the device supports it */
+  /* If the side is STAGED: for copies to the host after each run, in the order of the runs; and for
+   * kernels, without profiling, with which NVIDIA's driver takes 10 us longer to enqueue one */
+  cl_command_queue fetches, kernels;
 } GstGemmclTransfers;
 
 /** GstGemmclEvents: The commands that use a memory. All zero: no commands. */

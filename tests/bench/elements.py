@@ -12,11 +12,13 @@ Exit status: 0; 1 if a line fails; 2 for wrong usage.
 """
 
 import argparse
+import itertools
 import os
 import re
 import statistics
 import subprocess
 import sys
+import tempfile
 
 SEPIA = "[[.393,.349,.272],[.769,.686,.534],[.189,.168,.131]]"
 GREY = "[[.299],[.587],[.114]]"
@@ -28,6 +30,10 @@ VIDEO = (
 AUDIO = (
     "audiotestsrc wave=silence num-buffers={{n}} samplesperbuffer={1} !"
     " audio/x-raw,format=F32LE,rate=48000,channels={0},channel-mask=(bitmask)0x0"
+)
+VECTOR = (
+    "fakesrc num-buffers={n} sizetype=fixed sizemax=4096 filltype=zero ! other/tensors,"
+    "format=static,num_tensors=1,types=(string)float32,framerate=0/1,dimensions=(string)1024:1"
 )
 CONVERT = "videoconvert n-threads=0"  # a thread for each CPU, as in gemmcl
 ENDED = re.compile(r"Execution ended after (\d+):(\d+):([\d.]+)")
@@ -85,12 +91,35 @@ def play(source, line, count):
     return 3600 * int(hours) + 60 * int(minutes) + float(seconds)
 
 
+def vectors(folder):
+    """Yields the same for one vector a buffer: batches and in-flight runs against one at a time."""
+    weight = f"{folder}/weight.raw"
+    with open(weight, "wb") as file:
+        file.write(bytes(4 * 1024 * 1024))
+    line = f"gemmcl weight={weight}#f32:1024x1024"
+    for settings in ("queue-depth=2", "queue-depth=4", "batch-size=8", "batch-size=32"):
+        yield (f"1x1024 floats x 1024, {settings}", "queue-depth=1", VECTOR, f"{line} {settings}",
+               f"{line} queue-depth=1")
+
+
 def count_buffers(source, line):
     """Returns the number of buffers of a turn."""
     count = 50
     while (seconds := play(source, line, count)) < TURN_SECONDS / 4:
         count *= 4
     return max(10, round(count * TURN_SECONDS / seconds))
+
+
+def compare(name, other, source, ours, theirs, rounds):  # pylint: disable=too-many-arguments
+    """Prints a row of the table."""
+    lines = ours, theirs
+    counts = [count_buffers(source, line) for line in lines]
+    times = [[play(source, line, count) / count * 1e6 for line, count in zip(lines, counts)]
+             for _ in range(rounds)]
+    low, middle, high = statistics.quantiles([b / a for a, b in times], n=4)
+    our_time, their_time = (statistics.median(each) for each in zip(*times))
+    figures = f"{their_time:8.1f} {our_time:9.1f}  {middle:.2f} ({low:.2f} to {high:.2f})"
+    print(f"{name:40} {other:14} {figures}", flush=True)
 
 
 def main():
@@ -102,18 +131,10 @@ def main():
         parser.error("--rounds: expected 2 or more")
 
     print(f"{'buffer':40} {'against':14} {'its us':>8} {'gemmcl us':>9}  ratio (quartiles)")
-    for name, other, source, *lines in cases():
-        if options.case not in name:
-            continue
-        counts = [count_buffers(source, line) for line in lines]
-        rounds = [
-            [play(source, line, count) / count * 1e6 for line, count in zip(lines, counts)]
-            for _ in range(options.rounds)
-        ]
-        low, middle, high = statistics.quantiles([b / a for a, b in rounds], n=4)
-        ours, theirs = (statistics.median(times) for times in zip(*rounds))
-        figures = f"{theirs:8.1f} {ours:9.1f}  {middle:.2f} ({low:.2f} to {high:.2f})"
-        print(f"{name:40} {other:14} {figures}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="gemmcl-elements-") as folder:
+        for case in itertools.chain(cases(), vectors(folder)):
+            if options.case in case[0]:
+                compare(*case, options.rounds)
     return 0
 
 

@@ -2,7 +2,8 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares the element in pipelines with the library's plan on the same memory, with memcpy, with
-another element for the same task, or with onnxruntime on a layer, D = max (A B + bias, 0).
+another element for the same task, with the link to the device, or with onnxruntime on a layer,
+D = max (A B + bias, 0).
 
 They run in turns of some buffers, so that other load affects all alike. The result is the median of
 the ratios, or differences, of neighbouring turns. A pipeline sends the same buffer repeatedly and
@@ -58,16 +59,20 @@ TURN_SECONDS = 0.04
 LEAST_TURN, MOST_TURN = 8, 5000
 LEAST_ROUNDS = 5
 TIMEOUT_SECONDS = 120
+MAP_INFO_BYTES = 104  # sizeof (GstMapInfo)
 WARM_RUNS = 9
 WARM_GOAL = 0.1
 TENSOR = ("other/tensors,format=static,num_tensors=1,types=(string)float32,framerate=0/1,"
           "dimensions=(string){}:{}")
 RGB = "video/x-raw,format=RGB,framerate=30/1,width={},height={}"
 GRAY = "video/x-raw,format=GRAY8,framerate=30/1,width={},height={}"
+NV12 = "video/x-raw,format=NV12,framerate=30/1,width={},height={}"
+SAMPLES = {GRAY: 1, RGB: 3, NV12: 1.5}  # of a pixel
 AUDIO = ("audio/x-raw,format=F32LE,layout=interleaved,rate=48000,channels={},channel-mask="
          "(bitmask)0x3")
 MIX = ("audiomixmatrix in-channels=2 out-channels=2 channel-mask=3 "
        "matrix=<<(double)0.5,(double)0.25>,<(double)0.25,(double)0.5>>")
+CONVERT = "videoconvert n-threads=0"  # a thread for each CPU, as in gemmcl
 QUEUE = "queue max-size-buffers=2 max-size-bytes=0 max-size-time=0"
 SINK = "filesink name=sink sync=false async=false buffer-mode=unbuffered location=/dev/null"
 FIRST = ("videotestsrc num-buffers=1 ! video/x-raw,format=RGB,width=1280,height=720 ! gemmcl {} "
@@ -75,9 +80,11 @@ FIRST = ("videotestsrc num-buffers=1 ! video/x-raw,format=RGB,width=1280,height=
 
 # The opponents: the plan; the plan on device buffers, without copies; memcpy of the same bytes;
 # another element; three elements in a row with system memory in between, instead of OpenCL memory.
-# "more" is the plan, and the figure is the additional time of a buffer instead of a ratio.
-PLAN, MORE, KERNEL, MEMCPY, ELEMENT, SYSTEM, ONNX = (
-    "plan", "more", "kernel", "memcpy", "element", "system", "onnxruntime")
+# "more" is the plan, and the figure is the additional time of a buffer instead of a ratio. "link"
+# copies the bytes of A and D between pinned memory and the device, both at once; the pipeline's
+# source then writes into buffers of the pool that gemmcl offers.
+PLAN, MORE, KERNEL, MEMCPY, ELEMENT, SYSTEM, LINK, ONNX = (
+    "plan", "more", "kernel", "memcpy", "element", "system", "link", "onnxruntime")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +93,8 @@ class Case:
 
     @width, @height: those of video; K and M of a tensor; channels and samples of audio
     @patch: the size of patches of video; 0: pixels
+    @other: the other element
+    @out: the format of the results; "": that of the input
     """
 
     name: str
@@ -97,7 +106,10 @@ class Case:
     k: int
     n: int
     patch: int = 0
-    gpu: bool = False  # too slow on a CPU
+    gpu: bool = False  # not on a CPU: too slow, or there is no link
+    d_bytes: int = 4  # of an element of D as a tensor: 2 is f16
+    other: str = MIX
+    out: str = ""
 
 
 CASES = (
@@ -116,9 +128,18 @@ CASES = (
       for against, goal in ((MEMCPY, 0.5), (PLAN, 0), (KERNEL, 0))),
     *(Case(f"{samples} samples of stereo", ELEMENT, 0, AUDIO, 2, samples, 2, 2)
       for samples in (1024, 48000)),
+    *(Case(f"1280x720 {name}", ELEMENT, 5, caps, 1280, 720, 3, n, other=other, out=out)
+      for name, caps, n, other, out in (
+          ("RGB, pixels", RGB, 3, "coloreffects preset=sepia", ""),
+          ("RGB, pixels", RGB, 3, "videobalance saturation=0.5 hue=0.1", ""),
+          ("RGB to GRAY8", RGB, 1, CONVERT, "GRAY8"),
+          ("NV12 to RGB", NV12, 3, CONVERT, "RGB"))),
     Case("1280x720 RGB, pixels, 3 times", SYSTEM, 0, RGB, 1280, 720, 3, 3),
     Case("256x1024 floats x 1024, 3 times", SYSTEM, 0, TENSOR, 1024, 256, 1024, 1024),
     Case("1920x1080 RGB, pixels, 3 times", SYSTEM, 0, RGB, 1920, 1080, 3, 3, gpu=True),
+    Case("1280x720 RGB, pixels", LINK, 0.9, RGB, 1280, 720, 3, 3, gpu=True),
+    *(Case(f"1920x1088 RGB, patches of 16 x 768{name}", LINK, 0.9, RGB, 1920, 1088, 768, 768, 16,
+           True, d_bytes) for name, d_bytes in (("", 4), (", f16", 2))),
 )
 LAYERS = ((1024, 1024, 1024), (256, 1024, 1024))
 
@@ -160,15 +181,20 @@ class Pipeline:
         source.send_event(Gst.Event.new_custom(Gst.EventType.CUSTOM_DOWNSTREAM,
                                                Gst.Structure.new_empty("end-of-turn")))
 
-    def run(self, count):
-        """The seconds of that many buffers."""
+    def make(self, count):
+        """A function that sends that many buffers."""
         buffers = Gst.BufferList.new_sized(count)
         for _ in range(count):
             buffers.insert(-1, self.buffer)
+        return lambda: self.source.emit("push-buffer-list", buffers)
+
+    def run(self, count):
+        """The seconds of that many buffers."""
         self.pipeline.set_state(Gst.State.PLAYING)
+        send = self.make(count)
         self.done.clear()
         begin = time.perf_counter()
-        self.source.emit("push-buffer-list", buffers)
+        send()
         self.send_end()
         while not self.done.wait(1):
             message = self.pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
@@ -185,6 +211,45 @@ class Pipeline:
     def stop(self):
         """Stops the pipeline."""
         self.pipeline.set_state(Gst.State.NULL)
+
+
+class Pooled(Pipeline):
+    """A pipeline whose source takes each buffer from the pool that gemmcl offers, and maps it to
+    write, as a decoder does, but leaves the bytes as they are: it takes no time."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.source.set_property("block", True)
+        self.source.set_property("max-bytes", 0)
+        self.source.set_property("max-buffers", 2)
+        self.core, self.base, self.app = (library.load(f"libgst{name}-1.0.so.0")
+                                          for name in ("reamer", "base", "app"))
+        self.base.gst_base_src_get_buffer_pool.restype = ctypes.c_void_p
+        self.pool = None
+
+    def make(self, count):
+        """A function that sends that many buffers."""
+        source, mapped, made = (ctypes.c_void_p(hash(self.source)),
+                                ctypes.create_string_buffer(MAP_INFO_BYTES), ctypes.c_void_p())
+        if not self.pool:
+            # appsrc asks for a pool when its caps are known: after a buffer.
+            for _ in range(2):
+                self.source.emit("push-buffer", self.buffer)
+                while not self.first:
+                    time.sleep(0.01)
+                self.source.get_static_pad("src").mark_reconfigure()
+            time.sleep(0.1)
+            self.pool = ctypes.c_void_p(self.base.gst_base_src_get_buffer_pool(source))
+            if not self.pool:
+                raise library.Failure("gemmcl offers no pool.")
+
+        def send():
+            for _ in range(count):
+                self.core.gst_buffer_pool_acquire_buffer(self.pool, ctypes.byref(made), None)
+                self.core.gst_buffer_map(made, mapped, 2)  # GST_MAP_WRITE
+                self.core.gst_buffer_unmap(made, mapped)
+                self.app.gst_app_src_push_buffer(source, made)
+        return send
 
 
 class Session(Pipeline):
@@ -264,8 +329,8 @@ class Work:
         self.video = case.caps.startswith("video")
         self.channels = 1 if case.caps == GRAY else 3
         if self.video:
-            self.data = random.integers(0, 256, case.width * case.height * self.channels,
-                                        numpy.uint8)
+            self.data = random.integers(
+                0, 256, int(case.width * case.height * SAMPLES[case.caps]), numpy.uint8)
         else:
             self.data = random.random(case.width * case.height, numpy.float32) - numpy.float32(0.5)
         self.b = random.random((case.k, case.n), numpy.float32) * numpy.float32(0.3)
@@ -274,12 +339,14 @@ class Work:
         mode = "" if not self.video else (
             f"feature-mode=patch patch-width={case.patch} patch-height={case.patch}" if case.patch
             else "feature-mode=pixel")
-        self.line = (f"gemmcl weight={folder}/b.raw#f32:{case.k}x{case.n} {mode} {properties}")
+        self.out = f" ! video/x-raw,format={case.out}" if case.out else ""
+        self.line = (f"gemmcl weight={folder}/b.raw#f32:{case.k}x{case.n} {mode} {properties}"
+                     + (" output-type=f16 precision=f16" if case.d_bytes == 2 else ""))
         self.kept = []
 
-    def pipeline(self, line):
+    def pipeline(self, line, kind=Pipeline):
         """A pipeline of this line."""
-        return Pipeline(line, self.caps, self.data.tobytes())
+        return kind(line, self.caps, self.data.tobytes())
 
     def make_plan(self, context, in_buffers):
         """The library alone, on the same memory or on device buffers."""
@@ -325,12 +392,19 @@ class Work:
 
     def make_both(self, context):
         """The opponent and the element."""
-        against, line = self.case.against, self.line
+        case, line = self.case, self.line
+        against = case.against
         link = " ! video/x-raw ! " if self.video else " ! other/tensors ! "
         if against == MEMCPY:
             return self.make_memcpy(), self.pipeline(line)
         if against == ELEMENT:
-            return self.pipeline(MIX), self.pipeline(line)
+            return self.pipeline(self.case.other + self.out), self.pipeline(line + self.out)
+        if against == LINK:
+            rows = case.width * case.height // (case.patch ** 2 or 1)
+            return (Call(library.Link(context, self.data.nbytes,
+                                      rows * case.n * case.d_bytes if case.patch else
+                                      self.data.nbytes).play),
+                    self.pipeline(line, Pooled))
         if against == SYSTEM:
             return self.pipeline(link.join([line] * 3)), self.pipeline(" ! ".join([line] * 3))
         return self.make_plan(context, against == KERNEL), self.pipeline(line)
@@ -468,8 +542,9 @@ def measure_all(options, properties):
         if options.case in case.name and (context.type == library.GPU or not case.gpu):
             with tempfile.TemporaryDirectory(prefix="gemmcl-pipeline-") as folder:
                 work = Work(case, folder, properties)
-                rows.append(measure(lambda made=work: made.make_both(context), case.name,
-                                    case.against, case.goal, options))
+                against = case.other.split()[0] if case.against == ELEMENT else case.against
+                rows.append(measure(lambda made=work: made.make_both(context), case.name, against,
+                                    case.goal, options))
     for shape in options.shapes or LAYERS:
         name = "x".join(map(str, shape))
         if options.case in name + " layer":

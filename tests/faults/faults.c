@@ -14,29 +14,37 @@
 const FaultsLayer *faults_layer;
 static gchar current[200]; /* the case, for messages */
 
+/* The loader may cut the list after the first path, so that the layer should be the first. */
 static const FaultsLayer *
 find_layer (void)
 {
-  const gchar *path = g_getenv ("OPENCL_LAYERS");
-  gpointer module = path ? dlopen (path, RTLD_NOW) : NULL;
+  const gchar *paths = g_getenv ("OPENCL_LAYERS");
+  g_auto (GStrv) all = g_strsplit (paths ? paths : "", ":", -1);
+  const FaultsLayer *layer = NULL;
 
-  return module ? dlsym (module, "gemmcl_faults") : NULL;
+  for (guint i = 0; all[i] && !layer; i++) {
+    gpointer module = dlopen (all[i], RTLD_NOW);
+
+    layer = module ? dlsym (module, "gemmcl_faults") : NULL;
+  }
+  return layer;
 }
 
-/* TRUE if there is a device. The first call of OpenCL makes the loader load its layers. */
-static gboolean
-has_device (void)
+/* The first call of OpenCL makes the loader load its layers. */
+guint
+faults_count_devices (void)
 {
   g_autofree cl_platform_id *platforms = NULL;
-  cl_uint n = 0, n_devices = 0;
+  cl_uint n = 0, n_devices, all = 0;
 
   if (clGetPlatformIDs (0, NULL, &n) != CL_SUCCESS)
-    return FALSE;
+    return 0;
   platforms = g_new0 (cl_platform_id, n);
   clGetPlatformIDs (n, platforms, NULL);
-  for (cl_uint i = 0; i < n && n_devices == 0; i++)
-    clGetDeviceIDs (platforms[i], CL_DEVICE_TYPE_ALL, 0, NULL, &n_devices);
-  return n_devices > 0;
+  for (cl_uint i = 0; i < n; i++)
+    if (clGetDeviceIDs (platforms[i], CL_DEVICE_TYPE_ALL, 0, NULL, &n_devices) == CL_SUCCESS)
+      all += n_devices;
+  return all;
 }
 
 /* Drops the library's messages about kernels that failed. */
@@ -54,7 +62,7 @@ faults_init (void)
     faults_layer = find_layer ();
   if (faults_layer == NULL)
     g_test_skip ("OPENCL_LAYERS does not name the layer");
-  else if (!has_device ())
+  else if (faults_count_devices () == 0)
     g_test_skip ("there is no OpenCL device");
   else if (!faults_layer->get_state ().is_loaded)
     g_test_skip ("OpenCL's loader does not load layers");

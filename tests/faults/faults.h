@@ -34,6 +34,9 @@ typedef enum {
  * load the layer. */
 gboolean faults_init (void);
 
+/** faults_count_devices: Returns: the number of OpenCL devices. */
+guint faults_count_devices (void);
+
 typedef enum {
   FAULTS_CONTEXT,
   FAULTS_QUEUE,

@@ -7,7 +7,7 @@
 #include <CL/cl.h>
 #include <dlfcn.h>
 
-static gint writes, reads, copies, pretend_discrete;
+static gint writes, reads, copies, timed, untimed, pretend_discrete;
 
 void
 copies_reset (void)
@@ -15,13 +15,15 @@ copies_reset (void)
   g_atomic_int_set (&writes, 0);
   g_atomic_int_set (&reads, 0);
   g_atomic_int_set (&copies, 0);
+  g_atomic_int_set (&timed, 0);
+  g_atomic_int_set (&untimed, 0);
 }
 
 Copies
 copies_get (void)
 {
-  return (Copies){g_atomic_int_get (&writes), g_atomic_int_get (&reads),
-                  g_atomic_int_get (&copies)};
+  return (Copies){g_atomic_int_get (&writes), g_atomic_int_get (&reads), g_atomic_int_get (&copies),
+                  g_atomic_int_get (&timed), g_atomic_int_get (&untimed)};
 }
 
 void
@@ -42,6 +44,19 @@ clGetDeviceInfo (cl_device_id device, cl_device_info name, size_t size, void *va
   if (name == CL_DEVICE_HOST_UNIFIED_MEMORY && value && g_atomic_int_get (&pretend_discrete))
     *(cl_bool *)value = CL_FALSE;
   return status;
+}
+
+G_MODULE_EXPORT cl_int
+clEnqueueNDRangeKernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                        const size_t *offset, const size_t *global, const size_t *local, cl_uint n,
+                        const cl_event *wait, cl_event *event)
+{
+  cl_command_queue_properties properties = 0;
+
+  clGetCommandQueueInfo (queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+  g_atomic_int_inc (properties & CL_QUEUE_PROFILING_ENABLE ? &timed : &untimed);
+  return NEXT (clEnqueueNDRangeKernel) (queue, kernel, dimensions, offset, global, local, n, wait,
+                                        event);
 }
 
 G_MODULE_EXPORT cl_int

@@ -5,13 +5,16 @@
 #include <glib.h>
 
 /* Stands before the OpenCL library in a program's own functions (the program exports its symbols):
- * counts copies, and can make a device look like one with memory of its own. */
+ * counts copies and kernels, and can make a device look like one with memory of its own. */
 
-/** Copies: calls since copies_reset() that move bytes between host and device, or on the device. */
+/** Copies: calls since copies_reset() that move bytes between host and device, or on the device;
+ * and kernels in queues with profiling and without. */
 typedef struct {
   guint writes;
   guint reads;
   guint copies;
+  guint timed;
+  guint untimed;
 } Copies;
 
 void copies_reset (void);

@@ -397,6 +397,84 @@ test_forced (void)
   stream_assert_memory (stream, "b", "OpenCL to system", N * BYTES / 3);
 }
 
+#define LONG 40 /* runs, two of them timed after the first: 16 and 32 */
+
+/* Sends the frame in @buffer. Returns: (transfer full): an event for which its run waits. */
+static cl_event
+hold (GstBuffer *buffer)
+{
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  cl_event gate = clCreateUserEvent (gst_opencl_memory_get_context (memory), NULL);
+  GstMapInfo map;
+
+  g_assert_nonnull (gate);
+  g_assert_true (gst_memory_map (memory, &map, GST_MAP_OPENCL));
+  gst_memory_unmap (memory, &map);
+  gst_opencl_memory_add_event (memory, GST_MAP_WRITE, gate);
+  return gate;
+}
+
+static void
+let_go (cl_event gate)
+{
+  g_usleep (20 * 1000);
+  g_assert_cmpint (clSetUserEventStatus (gate, CL_COMPLETE), ==, CL_SUCCESS);
+  clReleaseEvent (gate);
+}
+
+/* Pushes frames of pinned memory, or plain ones without @take. Each adds to the previous result.
+ * In pinned memory, the last run before a change of queues is late. */
+static Stream *
+run_long (GstBufferPool *(*take) (Stream *), GstBuffer *(*make) (gpointer))
+{
+  Stream *stream = stream_start (RGB, WEIGHT "alpha=.5 beta=.5 queue-depth=3 auto-tune=off");
+  GstBufferPool *pool = take ? take (stream) : NULL;
+  cl_event gate = NULL;
+
+  for (guint i = 0; i < LONG; i++) {
+    GstBuffer *buffer = make (pool);
+
+    draw (buffer, i);
+    if (pool && (i == 15 || i == 32))
+      gate = hold (buffer);
+    stream_push (stream, buffer);
+    if (pool && (i == 16 || i == 33))
+      let_go (gate);
+    /* Outputs return to their pool: to make more of them would wait for the late run. */
+    if (i % 13 == 12)
+      stream_collect (stream);
+    if (i == 0)
+      copies_reset ();
+  }
+  stream_end (stream);
+  give_pool (pool);
+  return stream;
+}
+
+static GstBufferPool *
+take_tight (Stream *stream)
+{
+  return take_pool (stream, TRUE);
+}
+
+/* On a device with memory of its own one run of 16 is timed, in another queue than the rest. The
+ * runs follow one another in both. */
+static void
+test_untimed (void)
+{
+  g_autoptr (Stream) stream = NULL, plain = NULL;
+  Copies kernels;
+
+  copies_pretend_discrete (TRUE);
+  stream = run_long (take_tight, acquire_pinned);
+  kernels = copies_get ();
+  copies_pretend_discrete (FALSE);
+  g_assert_cmpuint (kernels.timed, >, 0);
+  g_assert_cmpuint (kernels.untimed * 2, ==, kernels.timed * 37);
+  plain = run_long (NULL, make_plain);
+  stream_assert_same (stream, plain);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -408,5 +486,6 @@ main (int argc, char **argv)
   stream_add_test ("/offer/other-media", test_other_media);
   stream_add_test ("/offer/videotestsrc", test_videotestsrc);
   stream_add_test ("/offer/forced", test_forced);
+  stream_add_test ("/offer/untimed", test_untimed);
   return g_test_run ();
 }

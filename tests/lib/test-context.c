@@ -303,6 +303,34 @@ test_properties (void)
   g_assert_true (any == first);
 }
 
+/* Each device has one shared context, which is the same however it is asked for. */
+static void
+test_list (void)
+{
+  const GemmclDeviceQuery none = {.device = "no such device"};
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (NULL, NULL), contexts = NULL, missing = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (!devices) {
+    g_test_skip ("there is no OpenCL device");
+    return;
+  }
+  contexts = gemmcl_context_list_shared (NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (contexts->len, ==, devices->len);
+  for (guint i = 0; i < contexts->len; i++) {
+    g_autofree gchar *number = g_strdup_printf ("%u", i);
+    const GemmclDeviceQuery query = {.device = number};
+    g_autoptr (GemmclContext) one = gemmcl_context_get_shared (&query, &error);
+
+    g_assert_true (one == contexts->pdata[i]);
+    g_assert_true (i == 0 || contexts->pdata[i] != contexts->pdata[i - 1]);
+  }
+  missing = gemmcl_context_list_shared (&none, &error);
+  g_assert_null (missing);
+  g_assert_error (error, GEMMCL_ERROR, GEMMCL_ERROR_NO_DEVICE);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -317,5 +345,6 @@ main (int argc, char **argv)
   g_test_add_func ("/context/wrapped-runs", test_wrapped_runs);
   g_test_add_func ("/context/wrong-device", test_wrong_device);
   g_test_add_func ("/context/properties", test_properties);
+  g_test_add_func ("/context/list", test_list);
   return g_test_run ();
 }

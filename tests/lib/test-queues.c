@@ -213,6 +213,29 @@ test_accumulate (void)
   assert_holds (d, 100 + 3 * SIZE);
 }
 
+/* The last run that has a time stands for runs in a queue without profiling. */
+static void
+test_without_profiling (void)
+{
+  const GemmclGemm gemm = make_gemm ();
+  g_autoptr (GemmclPlan) plan = make_plan (&gemm, 1);
+  g_auto (cl_command_queue) queue = make_queue (0);
+  g_auto (cl_mem) a = make_buffer (1);
+  g_auto (cl_mem) d = make_buffer (0);
+  GemmclPlanStats first, stats;
+
+  for (guint i = 0; i < 4; i++) {
+    g_auto (cl_event) done = NULL;
+
+    enqueue (plan, &(Buffers){.a = a, .d = d}, 0, i == 0 ? NULL : queue, NULL, &done);
+    g_assert_cmpint (clWaitForEvents (1, &done), ==, CL_SUCCESS);
+    gemmcl_plan_get_stats (plan, i == 0 ? &first : &stats);
+  }
+  g_assert_cmpuint (first.kernel_ns, >, 0);
+  g_assert_cmpuint (stats.runs, ==, 4);
+  g_assert_cmpfloat_with_epsilon (stats.kernel_ns, 4.0 * first.kernel_ns, 4);
+}
+
 /* Weights that are set while a run that uses the old ones has not started yet. */
 static void
 test_set_while_waiting (void)
@@ -305,6 +328,7 @@ main (int argc, char **argv)
   g_test_add_func ("/queues/out-of-order", test_out_of_order);
   g_test_add_func ("/queues/own-operands", test_own_operands);
   g_test_add_func ("/queues/accumulate", test_accumulate);
+  g_test_add_func ("/queues/without-profiling", test_without_profiling);
   g_test_add_func ("/queues/set-while-waiting", test_set_while_waiting);
   g_test_add_func ("/queues/wrong-queue", test_wrong_queue);
   return g_test_run ();

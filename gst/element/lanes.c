@@ -1,0 +1,192 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "element/gstgemmcl.h"
+
+#include <gemmcl-opencl.h>
+
+#include "memory/memory.h"
+
+#define ALL "all"
+
+static gboolean
+has_device (const GPtrArray *contexts, GemmclContext *context)
+{
+  for (guint i = 0; i < contexts->len; i++)
+    if (gemmcl_context_get_cl_device (contexts->pdata[i]) == gemmcl_context_get_cl_device (context))
+      return TRUE;
+  return FALSE;
+}
+
+/* Adds contexts of the devices that @query selects, unless @contexts have them. */
+static gboolean
+add_contexts (GPtrArray *contexts, const GemmclDeviceQuery *query, GError **error)
+{
+  g_autoptr (GPtrArray) found = gemmcl_context_list_shared (query, error);
+
+  for (guint i = 0; found && i < found->len; i++)
+    if (!has_device (contexts, found->pdata[i]))
+      g_ptr_array_add (contexts, g_object_ref (found->pdata[i]));
+  return found != NULL;
+}
+
+/* Makes the name in @entry of devices, "all" or NULL, that of @query. */
+static gboolean
+set_name (GemmclDeviceQuery *query, const gchar *entry, GError **error)
+{
+  g_autofree gchar *name = g_strstrip (g_strdup (entry));
+
+  if (!*name)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                            "The list devices has an empty entry. Expected parts of names, or "
+                            "numbers, separated by commas, or all.");
+  query->device = g_ascii_strcasecmp (name, ALL) == 0 ? GST_GEMMCL_AUTO : g_intern_string (name);
+  return TRUE;
+}
+
+/* Returns: the contexts of the devices that the properties name. The first one is the one that
+ * other elements share. */
+static GPtrArray *
+open_contexts (GstGemmcl *self, GError **error)
+{
+  g_autoptr (GPtrArray) contexts = g_ptr_array_new_with_free_func (g_object_unref);
+  GemmclDeviceQuery query = gst_gemmcl_get_device_query (self);
+  g_auto (GStrv) entries = gst_gemmcl_get_devices (self);
+
+  if ((entries && !set_name (&query, entries[0], error)) ||
+      !gst_gemmcl_device_open (&self->device, query, error))
+    return NULL;
+  g_ptr_array_add (contexts, g_object_ref (self->device.context));
+  for (guint i = 0; entries && entries[i]; i++)
+    if (!set_name (&query, entries[i], error) || !add_contexts (contexts, &query, error))
+      return NULL;
+  if (contexts->len <= GST_GEMMCL_MAX_DEVICES)
+    return g_steal_pointer (&contexts);
+  gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID, "devices selects %u devices; expected at most %u.",
+                   contexts->len, GST_GEMMCL_MAX_DEVICES);
+  return NULL;
+}
+
+gboolean
+gst_gemmcl_lanes_open (GstGemmcl *self, GError **error)
+{
+  const GstGemmclSettings settings = gst_gemmcl_get_settings (self);
+  g_autoptr (GPtrArray) contexts = open_contexts (self, error);
+
+  for (guint i = 0; contexts && i < contexts->len; i++)
+    if (!g_str_equal (settings.kernel, GST_GEMMCL_AUTO) &&
+        !gemmcl_kernel_fits (contexts->pdata[i], settings.kernel, NULL, error))
+      return FALSE;
+  if (!contexts)
+    return FALSE;
+  gst_gemmcl_lanes_close (self);
+  g_mutex_lock (&self->lock);
+  self->n_lanes = contexts->len;
+  for (guint i = 0; i < contexts->len; i++) {
+    self->lanes[i].context = g_object_ref (contexts->pdata[i]);
+    self->lanes[i].failed = FALSE;
+  }
+  g_mutex_unlock (&self->lock);
+  self->lane = self->lanes;
+  return TRUE;
+}
+
+static void
+drop_pool (GstGemmclLane *lane)
+{
+  if (lane->pool)
+    gst_buffer_pool_set_active (lane->pool, FALSE);
+  gst_clear_object (&lane->pool);
+}
+
+void
+gst_gemmcl_lanes_close (GstGemmcl *self)
+{
+  for (guint i = 0; i < self->n_lanes; i++) {
+    GstGemmclLane *lane = &self->lanes[i];
+    g_autoptr (GemmclContext) context G_GNUC_UNUSED = NULL;
+
+    drop_pool (lane);
+    gst_clear_object (&lane->allocator);
+    g_mutex_lock (&self->lock);
+    context = g_steal_pointer (&lane->context);
+    g_mutex_unlock (&self->lock);
+  }
+}
+
+gchar *
+gst_gemmcl_lanes_print (GstGemmcl *self)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < self->n_lanes; i++)
+    n += !self->lanes[i].failed;
+  return n == 1 ? g_strdup (gemmcl_context_get_device_info (self->lane->context)->name)
+                : g_strdup_printf ("%u devices", n);
+}
+
+gboolean
+gst_gemmcl_lanes_set_pools (GstGemmcl *self, GstBufferPool *pool, GError **error)
+{
+  for (guint i = 1; i < self->n_lanes; i++) {
+    GstGemmclLane *lane = &self->lanes[i];
+
+    drop_pool (lane);
+    if (!lane->allocator)
+      lane->allocator = gst_gemmcl_device_make_allocator (lane->context, error);
+    if (!lane->allocator)
+      return FALSE;
+    if (!pool)
+      continue;
+    lane->pool = gst_gemmcl_pool_new (lane->allocator);
+    if (!gst_buffer_pool_set_config (lane->pool, gst_buffer_pool_get_config (pool)) ||
+        !gst_buffer_pool_set_active (lane->pool, TRUE))
+      return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                              "A pool of outputs cannot be made on %s.",
+                              gemmcl_context_get_device_info (lane->context)->name);
+  }
+  return TRUE;
+}
+
+static GstGemmclLane *
+find_other (GstGemmcl *self, const GstGemmclLane *lane)
+{
+  for (guint i = 0; i < self->n_lanes; i++)
+    if (&self->lanes[i] != lane && !self->lanes[i].failed)
+      return &self->lanes[i];
+  return NULL;
+}
+
+static void
+drop (GstGemmcl *self, GstGemmclLane *lane, const GError *error)
+{
+  g_autofree gchar *consequence =
+      g_strdup_printf ("%s is not used any more; other devices do its frames again.",
+                       gemmcl_context_get_device_info (lane->context)->name);
+  GemmclPlan *plan;
+
+  g_mutex_lock (&self->lock);
+  lane->failed = TRUE;
+  gst_gemmcl_clear_prepared (lane->prepared);
+  plan = g_steal_pointer (&lane->plan);
+  if (plan)
+    gst_gemmcl_stats_add_plan (&lane->past, plan);
+  g_mutex_unlock (&self->lock);
+  if (plan)
+    gemmcl_plan_cancel_tuning (plan, 0);
+  g_clear_object (&plan);
+  gst_gemmcl_post (self, GST_MESSAGE_WARNING, consequence, error);
+}
+
+gboolean
+gst_gemmcl_lane_fail (GstGemmcl *self, GstGemmclLane *lane, GError **error)
+{
+  GstGemmclLane *other = find_other (self, lane);
+
+  if (!other)
+    return FALSE;
+  if (!lane->failed)
+    drop (self, lane, *error);
+  self->lane = other;
+  g_clear_error (error);
+  return TRUE;
+}

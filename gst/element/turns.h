@@ -1,0 +1,59 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+
+#include "element/properties.h"
+
+/*
+ * With several devices, runs go to them by turns, and the element holds outputs back until their
+ * runs are complete and all outputs before them are pushed. A run that fails is done again by
+ * another device, so the inputs are kept, too. Whoever submits a run pushes what is complete by
+ * then; a thread of GStreamer's pool pushes the rest.
+ *
+ * The caller of each function is the streaming thread, or holds the stream lock of the sink pad.
+ */
+
+/** GstGemmclParcel: The buffers of a run, with the events between them. */
+typedef struct {
+  GPtrArray *items; /* inputs and events, in their order */
+  guint n;          /* number of inputs */
+  GstBuffer **inputs;
+  GstBuffer **outputs; /* NULL before gst_gemmcl_parcel_prepare() */
+} GstGemmclParcel;
+
+/** gst_gemmcl_parcel_init: Makes an empty parcel with room for @batch inputs. */
+void gst_gemmcl_parcel_init (GstGemmclParcel *self, guint batch);
+void gst_gemmcl_parcel_clear (GstGemmclParcel *self);
+
+/** gst_gemmcl_parcel_empty: Drops all buffers and events. */
+void gst_gemmcl_parcel_empty (GstGemmclParcel *self);
+
+/** gst_gemmcl_parcel_prepare: Prepares outputs in memory of the current device, instead of others
+ * that were prepared before. Returns: GST_FLOW_ERROR with @error. */
+GstFlowReturn gst_gemmcl_parcel_prepare (GstGemmcl *element, GstGemmclParcel *self, GError **error);
+
+/** gst_gemmcl_parcel_push: Pushes the outputs, and the events between them, and empties the parcel.
+ * @flow: if it is not GST_FLOW_OK, outputs are dropped. Returns: the flow. */
+GstFlowReturn gst_gemmcl_parcel_push (GstGemmcl *element, GstGemmclParcel *self,
+                                      GstFlowReturn flow);
+
+typedef struct _GstGemmclTurns GstGemmclTurns;
+
+/** gst_gemmcl_turns_start: Allocates queue-depth turns for each device, if there are several. */
+void gst_gemmcl_turns_start (GstGemmcl *self);
+
+/** gst_gemmcl_turns_stop: Waits for all runs, drops their outputs and frees the turns. */
+void gst_gemmcl_turns_stop (GstGemmcl *self);
+
+/** gst_gemmcl_turns_take: @parcel: its content is taken. Submits its run to the device with the
+ * fewest runs in flight, and pushes the outputs that are complete. Waits while there is no turn.
+ * Posts an error if it fails, or an earlier run, on the last device. */
+GstFlowReturn gst_gemmcl_turns_take (GstGemmcl *self, GstGemmclParcel *parcel);
+
+/** gst_gemmcl_turns_finish: Waits for all runs and pushes their outputs. */
+GstFlowReturn gst_gemmcl_turns_finish (GstGemmcl *self);
+
+/** gst_gemmcl_turns_flush: Waits for all runs and drops their outputs. */
+void gst_gemmcl_turns_flush (GstGemmcl *self);

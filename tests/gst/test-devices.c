@@ -1,0 +1,298 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <gemmcl.h>
+
+#include "faults.h"
+#include "load.h"
+#include "script.h"
+
+/* Several devices in one element: order, shares, settings, flows, and devices that fail, of which
+ * test-faults.c has more. An OpenCL layer makes two devices of one
+ * (tests/doubles/cl-split-layer.c). */
+
+#define ONE    TENSOR ("1:1")
+#define PAIR   TENSOR ("2:1")
+#define GEMMCL "gemmcl auto-tune=off devices=all "
+
+static const Script scripts[] = {
+    {"/devices/states", GEMMCL "weight=[2]", ONE, NULL,
+     "1; 2; > 2; > 4; ready; weight=[3]; play; 3; 4; 5; > 9; > 12; > 15; eos; > E"},
+    /* Results come out without another input. */
+    {"/devices/alone", GEMMCL "weight=[2] queue-depth=4", ONE, NULL,
+     "1; > 2; 2; > 4; 3; > 6; 4; > 8; 5; > 10"},
+    {"/devices/events", GEMMCL "weight=[2]", ONE, NULL,
+     "1; 2; 3; gap; 4; mark; D 5; 6; eos; > 2; > 4; > 6; > e; > 8; > e; > D 10; > 12; > E"},
+    {"/devices/caps", GEMMCL "weight=[[1,2],[3,4]]", PAIR, NULL,
+     "1 0; 0 1; 1 1; caps " TENSOR ("2:2") "; 1 0 0 1; 1 1 1 1; > 1 2; > 3 4; > 4 6; > 1 2 3 4; "
+                                           "> 4 6 4 6"},
+    {"/devices/flush", GEMMCL "weight=[2]", ONE, NULL, "1; > 2; flush; 4; 5; > 8; > 10"},
+    {"/devices/weights", GEMMCL "weight=[[1],[2]] bias=[0]", PAIR, NULL,
+     "1 1; 1 1; 1 1; weight=[[10],[20]]; 1 1; 1 1; 1 1; bias=[5]; 1 1; 1 1; addend=[7]; beta=1; "
+     "1 1; 1 1; beta=0; addend=; bias=; weight=[[1,2,3],[4,5,6]]; 1 1; 1 1; > 3; > 3; > 3; > 30; "
+     "> 30; > 30; > 35; > 35; > 42; > 42; > 5 7 9; > 5 7 9; refuse K|=|3 weight=[[1],[2],[3]]"},
+    /* A list of offsets is a part of the bias of each device. */
+    {"/devices/list-of-offsets", GEMMCL "weight=[[1],[2]] input-scale=<2,3> input-offset=<1,-1>",
+     PAIR, NULL, "1 1; 1 1; weight=[[10],[20]]; 1 1; 1 1; > 7; > 7; > 70; > 70"},
+    {"/devices/alphas", GEMMCL "weight=[1]", ONE, NULL,
+     "1; alpha=2; 1; alpha=3; 1; alpha=4; 1; > 1; > 2; > 3; > 4"},
+    {"/devices/batches", GEMMCL "weight=[2] batch-size=2 batch-timeout=0", ONE, NULL,
+     "1; mark; 2; 3; 4; 5; eos; > 2; > e; > 4; > 6; > 8; > 10; > E"},
+    {"/devices/timeout", GEMMCL "weight=[2] batch-size=4 batch-timeout=50000000", ONE, NULL,
+     "1; mark; 2; > 2; > e; > 4; 3; > 6"},
+    {"/devices/rows", GEMMCL "weight=[[1,2,-1]] row-outputs=sum+arg-max", ONE, NULL,
+     "1; 2; 3; > 1 2 -1 2 1; > 2 4 -2 4 1; > 3 6 -3 6 1"},
+    {"/devices/longer", GEMMCL "weight=[2]", AUDIO ("F32LE", "1"), NULL,
+     "3*1; 2*5; 3000*1; 5*2; 4000*3; > 3*2; > 2*10; > 3000*2; > 5*4; > 4000*6"},
+    {"/devices/memory",
+     "gemmcl name=a weight=[2] ! other/tensors(memory:OpenCL) ! " GEMMCL "weight=[3]", ONE, NULL,
+     "1; 2; 3; 4; > 6; > 12; > 18; > 24"},
+    {"/devices/beta", GEMMCL "weight=[2] beta=.5", ONE, NULL,
+     "fail beta|is|0.5,|devices|selects|2|devices 1"},
+    {"/devices/wrong-buffer", GEMMCL "weight=[2]", ONE, NULL, "1; 2; fail 8|bytes 1 2; > 2; > 4"},
+};
+
+static guint
+count_devices (void)
+{
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (NULL, NULL);
+
+  return devices ? devices->len : 0;
+}
+
+/* Returns: (transfer none): the stats of device @index. */
+static const GstStructure *
+get_device (const GstStructure *stats, guint index)
+{
+  const GValue *devices = gst_structure_get_value (stats, "devices");
+
+  g_assert_nonnull (devices);
+  g_assert_cmpuint (gst_value_array_get_size (devices), ==, 2);
+  return gst_value_get_structure (gst_value_array_get_value (devices, index));
+}
+
+static guint64
+get_count (const GstStructure *stats, const gchar *field)
+{
+  guint64 count = 0;
+
+  g_assert_true (gst_structure_get_uint64 (stats, field, &count));
+  return count;
+}
+
+/* Devices that are idle get buffers by turns. */
+static void
+test_turns (void)
+{
+  const gfloat numbers[2] = {1, 2};
+  g_autoptr (Stream) stream = stream_start (PAIR, GEMMCL "weight=[[1],[2]] name=a");
+  g_autoptr (GstStructure) stats = NULL;
+
+  for (guint i = 0; i < 10; i++)
+    gst_buffer_unref (stream_run (stream, buffer_new (numbers, sizeof numbers)));
+  stats = stream_get_stats (stream, "a");
+  g_assert_cmpuint (get_count (stats, "buffers"), ==, 10);
+  g_assert_cmpuint (get_count (stats, "kernel-time"), ==,
+                    get_count (get_device (stats, 0), "kernel-time") +
+                        get_count (get_device (stats, 1), "kernel-time"));
+  for (guint i = 0; i < 2; i++) {
+    const GstStructure *device = get_device (stats, i);
+    gboolean failed = TRUE;
+
+    g_assert_cmpuint (get_count (device, "buffers"), ==, 5);
+    g_assert_cmpuint (get_count (device, "kernel-time"), >, 0);
+    g_assert_cmpstr (gst_structure_get_string (device, "kernel"), !=, "");
+    g_assert_cmpstr (gst_structure_get_string (device, "device"), ==,
+                     gst_structure_get_string (stats, "device"));
+    g_assert_true (gst_structure_get_boolean (device, "failed", &failed));
+    g_assert_false (failed);
+  }
+  stream_assert_quiet (stream);
+}
+
+/* The numbers that were pushed come out in order, at any depth. */
+static void
+test_order (void)
+{
+  static const struct {
+    guint depth, batch;
+  } cases[] = {{1, 1}, {2, 1}, {16, 1}, {2, 3}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree gchar *elements = g_strdup_printf (GEMMCL "weight=[2] queue-depth=%u batch-size=%u",
+                                                  cases[i].depth, cases[i].batch);
+    g_autoptr (GString) steps = g_string_new (NULL);
+
+    for (guint j = 0; j < 100; j++)
+      g_string_append_printf (steps, "%u; ", j);
+    g_string_append (steps, "eos; ");
+    for (guint j = 0; j < 100; j++)
+      g_string_append_printf (steps, "> %u; ", 2 * j);
+    g_string_append (steps, "> E");
+    script_run (&(Script){.elements = elements, .caps = ONE, .steps = steps->str});
+  }
+}
+
+/* The lists that select devices: each once, one of them as if it were alone. */
+static void
+test_lists (void)
+{
+  static const struct {
+    const gchar *devices;
+    guint n; /* in the stats, which list several */
+  } cases[] = {{"all", 2}, {"0,1", 2}, {"1, 0", 2}, {"ALL,0", 2}, {"1", 0}, {"1,1", 0}, {"", 0}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (Stream) stream =
+        stream_start (ONE, "gemmcl name=a weight=[2] devices=\"%s\"", cases[i].devices);
+    g_autoptr (GstStructure) stats = stream_get_stats (stream, "a");
+    const GValue *devices = gst_structure_get_value (stats, "devices");
+
+    g_assert_cmpuint (devices ? gst_value_array_get_size (devices) : 0, ==, cases[i].n);
+  }
+}
+
+static void
+refuse (const gchar *settings, const gchar *words)
+{
+  g_autoptr (Stream) stream = stream_new ("gemmcl weight=[2] %s", settings);
+
+  g_assert_cmpint (gst_element_set_state (stream->element, GST_STATE_READY), ==,
+                   GST_STATE_CHANGE_FAILURE);
+  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, words);
+}
+
+static void
+test_wrong_lists (void)
+{
+  refuse ("devices=0,7", "device 7|There is");
+  refuse ("devices=0,", "empty entry");
+  refuse ("devices=nobody", "device nobody");
+  refuse ("devices=all kernel=none", "none");
+}
+
+/* OpenCL memory is of one device. */
+static void
+test_opencl_memory (void)
+{
+  g_autoptr (Stream) stream = stream_new (GEMMCL "weight=[2]");
+
+  g_assert_false (stream_play (stream, ONE, "other/tensors" OPENCL));
+  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "several|system memory");
+}
+
+/* Downstream may leave the choice of memory to the element. */
+static void
+test_any_memory (void)
+{
+  const gfloat number = 4;
+  const gdouble expected = 8;
+  g_autoptr (Stream) stream = stream_new (GEMMCL "name=a weight=[2]");
+  g_autoptr (GstBuffer) output = NULL;
+
+  g_assert_true (stream_play (stream, ONE, "other/tensors" OPENCL ";other/tensors"));
+  output = stream_run (stream, buffer_new (&number, sizeof number));
+  assert_floats (output, &expected, 1, 0);
+  assert_caps (stream_get_caps (stream, "a", "src"), "other/tensors");
+}
+
+/* Pushes @n buffers of 1, each with another alpha, and asserts that they come out in order. */
+static void
+run_alphas (Stream *stream, guint n, gdouble weight)
+{
+  const gfloat number = 1;
+
+  for (guint i = 0; i < n; i++) {
+    g_object_set (stream_get (stream, "a"), "alpha", 1.0 + i, NULL);
+    stream_push (stream, buffer_new (&number, sizeof number));
+  }
+  for (guint i = 0; i < n; i++) {
+    g_autoptr (GstBuffer) output = gst_harness_pull (stream->harness);
+    const gdouble expected = (1.0 + i) * weight;
+
+    assert_floats (output, &expected, 1, 0);
+  }
+}
+
+/* The frames of a device whose command fails are done by the other one, as they were. If that fails
+ * as well, it is an error; a restart uses both again. */
+static void
+test_failure (void)
+{
+  const gfloat number = 1;
+  g_autoptr (Stream) stream = NULL;
+  g_autoptr (GstStructure) stats = NULL;
+  gboolean failed[2];
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  if (!faults_init ())
+    return;
+  stream = stream_start (ONE, GEMMCL "weight=[2] name=a queue-depth=3");
+  run_alphas (stream, 4, 2);
+  faults_set (FAULTS_LATE, 1);
+  run_alphas (stream, 8, 2);
+  stream_assert_message (stream, GST_MESSAGE_WARNING, NULL, "is not used any more|OpenCL error");
+  g_object_set (stream_get (stream, "a"), "weight", "[5]", NULL);
+  run_alphas (stream, 6, 5);
+  stream_assert_quiet (stream);
+  stats = stream_get_stats (stream, "a");
+  for (guint i = 0; i < 2; i++)
+    g_assert_true (gst_structure_get_boolean (get_device (stats, i), "failed", &failed[i]));
+  g_assert_true (failed[0] != failed[1]);
+  g_assert_cmpuint (get_count (stats, "buffers"), ==, 18);
+  g_assert_cmpuint (get_count (get_device (stats, 0), "buffers") +
+                        get_count (get_device (stats, 1), "buffers"),
+                    ==, 18);
+  faults_set (FAULTS_LATE, 1);
+  for (guint i = 0; i < 20 && flow == GST_FLOW_OK; i++)
+    flow = gst_harness_push (stream->harness, buffer_new (&number, sizeof number));
+  g_assert_cmpstr (gst_flow_get_name (flow), ==, "error");
+  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "failed with OpenCL error");
+  faults_set (FAULTS_NONE, 0);
+  stream_set_state (stream, GST_STATE_READY);
+  stream_set_state (stream, GST_STATE_PLAYING);
+  stream_begin (stream, ONE);
+  run_alphas (stream, 4, 5);
+  g_clear_pointer (&stats, gst_structure_free);
+  stats = stream_get_stats (stream, "a");
+  for (guint i = 0; i < 2; i++)
+    g_assert_cmpuint (get_count (get_device (stats, i), "buffers"), >, 0);
+}
+
+/* Buffers, and what happens to elements meanwhile. */
+static void
+test_load (gconstpointer flow)
+{
+  static const LoadLine lines[] = {
+      {"one", GEMMCL "queue-depth=3 name=a weight=" LOAD_WEIGHT, 2},
+      {"two",
+       GEMMCL "weight=" LOAD_WEIGHT " ! " GEMMCL "queue-depth=3 batch-size=2 weight=" LOAD_WEIGHT,
+       4},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
+    load_run (flow, &lines[i], NULL, g_getenv ("GEMMCL_TEST_BRIEF") ? 300 : 10000);
+}
+
+int
+main (int argc, char **argv)
+{
+  stream_test_init (&argc, &argv);
+  if (count_devices () != 2) {
+    g_print ("1..0 # SKIP there are %u OpenCL devices, not 2\n", count_devices ());
+    return 0;
+  }
+  script_add_tests (scripts, G_N_ELEMENTS (scripts));
+  stream_add_test ("/devices/turns", test_turns);
+  stream_add_test ("/devices/order", test_order);
+  stream_add_test ("/devices/lists", test_lists);
+  stream_add_test ("/devices/wrong-lists", test_wrong_lists);
+  stream_add_test ("/devices/opencl-memory", test_opencl_memory);
+  stream_add_test ("/devices/any-memory", test_any_memory);
+  stream_add_test ("/devices/failure", test_failure);
+  for (guint i = 0; i < LOAD_N_FLOWS; i++) {
+    g_autofree gchar *path = g_strconcat ("/devices/load/", load_flows[i].name, NULL);
+
+    stream_add_data_test (path, &load_flows[i], test_load);
+  }
+  return g_test_run ();
+}
