@@ -5,6 +5,8 @@
 #   tools/distros.sh                             the test suite in both
 #   tools/distros.sh trixie|testing              the test suite in one
 #   tools/distros.sh trixie|testing COMMAND...   COMMAND in a copy of the sources there
+#   tools/distros.sh --packages [NAME]           Debian's packages are built, checked and installed,
+#                                                in bookworm, too
 #
 # The first run makes the chroot with debootstrap, in gemmcl-distros/ of the user's cache directory,
 # from the mirror that this machine's apt uses, and installs the packages of `tools/setup.sh test`.
@@ -26,6 +28,10 @@ export LC_ALL=C.UTF-8
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/gemmcl-distros
 results=$PWD/build-distros
 limit=${GEMMCL_DISTRO_LIMIT:-25m}
+suites=(--suite lib --suite kernels --suite gst --suite install)
+if [ -n "${GEMMCL_TEST_DEBIAN-}" ]; then
+  suites=(--suite install)
+fi
 
 # unable REASON...: exits as skipped.
 unable () {
@@ -84,6 +90,8 @@ enter () {
   env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
     POCL_CACHE_DIR=/var/cache/gemmcl/pocl ${http_proxy:+http_proxy="$http_proxy"} \
     ${GEMMCL_TEST_BRIEF:+GEMMCL_TEST_BRIEF="$GEMMCL_TEST_BRIEF"} \
+    GEMMCL_TEST_PREFIXES='/usr/local /usr /root/.local' \
+    ${GEMMCL_TEST_DEBIAN:+GEMMCL_TEST_DEBIAN="$GEMMCL_TEST_DEBIAN"} \
     chroot "$root" sh -c 'cd /mnt/source && exec "$@"' sh "$@" </dev/null
 }
 
@@ -110,7 +118,7 @@ inside () {
   enter "$root" ninja --quiet -C /mnt/build
   # The parts that depend on the versions of compilers, PoCL, GStreamer and GLib.
   enter "$root" meson test -C /mnt/build --no-rebuild --print-errorlogs --timeout-multiplier 10 \
-    --suite lib --suite kernels --suite gst || true
+    "${suites[@]}" || true
   cp "$root/mnt/build/meson-logs/testlog.json" "$results/$name.json"
 }
 
@@ -165,11 +173,17 @@ if [ "${1-}" = --no-count ]; then
   count=no
   shift
 fi
+names=(trixie testing)
+if [ "${1-}" = --packages ]; then
+  export GEMMCL_TEST_DEBIAN=1
+  names=(bookworm trixie testing)
+  shift
+fi
 case ${1-} in
-  trixie | testing) names=("$1") ;;
-  '') names=(trixie testing) ;;
+  bookworm | trixie | testing) names=("$1") ;;
+  '') ;;
   *)
-    echo 'usage: tools/distros.sh [--no-count] [trixie|testing [COMMAND...]]' >&2
+    echo 'usage: tools/distros.sh [--no-count] [--packages] [NAME [COMMAND...]]' >&2
     exit 2
     ;;
 esac

@@ -62,18 +62,19 @@ class Installed:
 
     def has_the_files(self):
         expected = [
-            f"{LIBDIR}/libgemmcl-1.0.so",
-            f"{LIBDIR}/libgemmcl-1.0.so.0",
+            f"{LIBDIR}/libgemmcl.so",
+            f"{LIBDIR}/libgemmcl.so.0",
             f"{LIBDIR}/pkgconfig/gemmcl-1.0.pc",
             f"{INCLUDEDIR}/gemmcl-1.0/gemmcl.h",
         ]
         by_component = {
             "gst": [
                 f"{LIBDIR}/gstreamer-1.0/libgstgemmcl.so",
+                f"{LIBDIR}/pkgconfig/gstgemmcl-1.0.pc",
                 f"{INCLUDEDIR}/gemmcl-1.0/gstgemmclmemory.h",
             ],
             "tools": [f"{BINDIR}/gemmcl", f"{BINDIR}/gemmcl-plot"],
-            "docs": [f"{MANDIR}/man1/gemmcl.1"],
+            "docs": [f"{MANDIR}/man1/gemmcl.1", f"{MANDIR}/man1/gemmcl-plot.1"],
         }
         expected += sum((by_component[name] for name in COMPONENTS), [])
         missing = [path for path in expected if not (self.prefix / path).exists()]
@@ -83,8 +84,9 @@ class Installed:
     def has_nothing_else(self):
         """No other file is installed, such as a test program or a private header."""
         known = re.compile(
-            rf"{LIBDIR}/(libgemmcl-1\.0\.so(\.[0-9.]+)?|gstreamer-1\.0/libgstgemmcl\.so"
-            rf"|pkgconfig/gemmcl-1\.0\.pc)|{BINDIR}/gemmcl(-plot)?|{MANDIR}/man1/gemmcl\.1"
+            rf"{LIBDIR}/(libgemmcl\.so(\.[0-9.]+)?|gstreamer-1\.0/libgstgemmcl\.so"
+            rf"|pkgconfig/(gst)?gemmcl-1\.0\.pc)|{BINDIR}/gemmcl(-plot)?"
+            rf"|{MANDIR}/man1/gemmcl(-plot)?\.1"
             rf"|{INCLUDEDIR}/gemmcl-1\.0/(gemmcl(-[a-z]+)?|gstgemmclmemory)\.h"
         )
         files = [path for path in (self.top / "root").rglob("*") if not path.is_dir()]
@@ -97,12 +99,16 @@ class Installed:
 
     def exports_what_headers_declare(self):
         declared = self.list_declared()
-        listed = run("nm", "-D", "--defined-only", self.libdir / "libgemmcl-1.0.so")
+        listed = run("nm", "-D", "--defined-only", self.libdir / "libgemmcl.so")
         exported = {line.split()[-1].split("@")[0] for line in listed.splitlines()}
         if exported - declared:
             raise Failed(f"exported, in no header: {', '.join(sorted(exported - declared))}")
         if declared - exported:
             raise Failed(f"in a header, not exported: {', '.join(sorted(declared - exported))}")
+        symbols = Path(__file__).parents[2] / "debian" / "libgemmcl0.symbols"
+        listed = set(re.findall(r"^ (\w+)@", symbols.read_text(encoding="utf-8"), re.M))
+        if listed != exported:
+            raise Failed(f"{symbols} differs in {', '.join(sorted(listed ^ exported))}")
 
     def list_declared(self):
         """The functions that headers declare but do not define, from the compiler."""
@@ -144,21 +150,18 @@ class Installed:
             env={
                 "GST_PLUGIN_PATH": str(self.libdir / "gstreamer-1.0"),
                 "GST_REGISTRY": str(self.top / "registry.bin"),
-                "LD_LIBRARY_PATH": str(self.libdir),
             },
         )
         if str(self.libdir) not in said:
             raise Failed(f"gst-inspect-1.0 found another plugin: {said}")
 
     def has_a_tool_that_runs(self):
-        run(
-            self.prefix / BINDIR / "gemmcl", "--help", env={"LD_LIBRARY_PATH": str(self.libdir)}
-        )
+        run(self.prefix / BINDIR / "gemmcl", "--help")
 
-    def has_a_manual_page_without_faults(self):
-        page = self.prefix / MANDIR / "man1" / "gemmcl.1"
+    def has_manual_pages_without_faults(self):
+        pages = (self.prefix / MANDIR / "man1").iterdir()
         said = subprocess.run(
-            ["groff", "-man", "-Tutf8", "-ww", "-z", page],
+            ["groff", "-man", "-Tutf8", "-ww", "-z", *pages],
             stderr=subprocess.PIPE,
             text=True,
             check=True,
@@ -177,7 +180,7 @@ CHECKS = {
 OPTIONAL = {
     "gst": ("the plugin loads", Installed.has_a_plugin_that_loads),
     "tools": ("the tool runs", Installed.has_a_tool_that_runs),
-    "docs": ("groff finds no fault in the manual page", Installed.has_a_manual_page_without_faults),
+    "docs": ("groff finds no fault in the manual pages", Installed.has_manual_pages_without_faults),
 }
 CHECKS.update(check for name, check in OPTIONAL.items() if name in COMPONENTS)
 
