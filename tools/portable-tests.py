@@ -62,7 +62,7 @@ def is_elf(path):
 
 class Pack:
     """The folder while it is filled. The name of a packed file is a path for run.py to expand, such
-    as "{here}/build/lib/libgemmcl-1.0.so.0"."""
+    as "{here}/build/lib/libgemmcl.so.0"."""
 
     def __init__(self, folder, build, source):
         self.folder = folder

@@ -18,8 +18,9 @@
 #                    element in the chroots of tools/distros.sh.
 #   --full           The sanitizers, and every row, optimised. Also the library's tests on Intel's
 #                    runtime; every row with Intel's driver for GPUs, which needs no GPU; the fuzz
-#                    targets under libFuzzer, in build-fuzz/, for a minute each; and convolutions
-#                    compared with PyTorch, where the distribution has it.
+#                    targets under libFuzzer, in build-fuzz/, for a minute each; convolutions
+#                    compared with PyTorch, where the distribution has it; and Debian's packages in
+#                    chroots of Debian 12, 13 and testing.
 #   --all            The same with all kernels on Intel's runtime, and everything in the chroots.
 #                    With empty caches this takes hours.
 #
@@ -60,6 +61,7 @@ fuzz=
 packages='test'
 drivers=()
 distros=()
+packaged=()
 # Without --all, the first kernel of each method with subgroups.
 intel_rows=subgroups
 intel_tests=(kernels-0 kernels-1 kernels-2 kernels-3 native-8 native-16)
@@ -79,6 +81,7 @@ case ${1-} in
     packages='full'
     intel_tests+=(--suite lib)
     mapfile -t drivers < <(tools/intel-driver.sh --targets)
+    packaged=(bookworm trixie testing)
     ;;
   --all)
     fuzz=yes
@@ -87,6 +90,7 @@ case ${1-} in
     intel_tests=(--suite lib --suite kernels)
     mapfile -t drivers < <(tools/intel-driver.sh --targets)
     distros=(trixie testing)
+    packaged=(bookworm trixie testing)
     ;;
   *)
     echo 'usage: tools/test.sh [--ci|--full|--all]' >&2
@@ -103,11 +107,13 @@ fi
 # A build that fails leaves no log, which counts as a failure.
 results=()
 
-# tested DIRECTORY LOG ARGUMENT...: meson test; the log is DIRECTORY/meson-logs/LOG.json.
+# tested DIRECTORY LOG ARGUMENT...: meson test; the log is DIRECTORY/meson-logs/LOG.json. One test
+# more than there are cores runs at a time, since some tests wait most of the time.
 tested () {
   local directory=$1 log=$2
   shift 2
-  meson test -C "$directory" --print-errorlogs --timeout-multiplier 10 --logbase "$log" "$@" || true
+  meson test -C "$directory" --num-processes $(($(nproc) + 1)) --print-errorlogs \
+    --timeout-multiplier 10 --logbase "$log" "$@" || true
 }
 
 # stand_in LOG REASON: a log with one test that was skipped.
@@ -212,6 +218,11 @@ fi
 for name in "${distros[@]}"; do
   tools/distros.sh --no-count "$name"
   results+=("$name=build-distros/$name.json")
+done
+for name in "${packaged[@]}"; do
+  tools/distros.sh --no-count --packages "$name"
+  mv "build-distros/$name.json" "build-distros/$name-packages.json"
+  results+=("$name-packages=build-distros/$name-packages.json")
 done
 
 section 'results'

@@ -9,9 +9,11 @@ Each row is compiled with the smallest and with the largest set of the options o
 lib/kernels/options.c. Rows with subgroups or inline PTX are compiled natively, and the first row of
 each source at each level, also with its images in buffers. The first row of each source that
 computes whole rows of D is compiled with that, too. im2col is compiled for one kind of frame; tests
-on a device cover the others.
+on a device cover the others. With GEMMCL_TEST_BRIEF the rows that differ from one before only by
+their tiles are left out.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -84,9 +86,14 @@ HELPERS = {
 
 def rows():
     """Yields (name, source, defines, levels, variants) of the table."""
-    seen = set()
+    brief = "GEMMCL_TEST_BRIEF" in os.environ
+    seen, kinds = set(), set()
     for row in table.read(KERNELS / "kernels.def"):
         name, source, subgroup = row.name, row.source, row.number("subgroup")
+        kind = (source, row.precision, subgroup, row.fields.get("defines"))
+        if brief and row.kind != "HELPER" and kind in kinds:
+            continue
+        kinds.add(kind)
         options = [f"-D{field.upper()}={row.fields[field]}"
                    for field in ("tile_m", "tile_n", "group_m", "group_n", "depth")
                    if field in row.fields]

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the pipelines of several machines that docs/scaling.md shows, on the loopback, and compares
+their results with NumPy. TAP out.
+
+usage: network.py SCALING.md
+
+Each block marked `sh network` is one test. Each of its gst-launch-1.0 lines is a machine: a process
+of its own, started when all before it listen. Hosts become the loopback, and ports free ones. The
+line with videotestsrc sends the frames, and lines with gemmcl multiply them by the weight that they
+state. A line with udpsrc is interrupted when it has done nothing for a second. The files that
+filesink writes must have all frames multiplied, once: in their order, or in any order where a line
+has a funnel.
+"""
+
+import ast
+import functools
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+try:
+    import numpy as np
+except ImportError:
+    print("1..0 # SKIP NumPy is not installed (python3-numpy)")
+    sys.exit(0)
+
+SECONDS = 100
+BLOCK = re.compile(r"^```sh network\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+PORT = re.compile(r"\bport=(\d+)")
+HOST = re.compile(r"\bhost=[\w.-]+")
+LISTENS = re.compile(r"\b(tcpserversrc|udpsrc)\b[^!]*?\bport=(\d+)")
+SOCKET = re.compile(r"\bunixfdsink\b[^!]*?\bsocket-path=(\S+)")
+ELEMENT = re.compile(r"(?:^|! |[.\d] )([a-z]\w+)(?= |$)")
+FRAMES = re.compile(r"videotestsrc num-buffers=(\d+)")
+SIZE = re.compile(r"\bwidth=(\d+),height=(\d+)")
+WEIGHT = re.compile(r"weight='(\[\[.*?\]\])'")
+RESULT = re.compile(r"filesink location=(\S+)")
+
+
+class Failure(Exception):
+    """The reason of a failed test."""
+
+
+def free_port(kind):
+    """A port at which nobody listens."""
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def localize(block):
+    """The lines of the block, with the loopback and free ports."""
+    kind = socket.SOCK_DGRAM if "udpsink" in block else socket.SOCK_STREAM
+    ports = {port: str(free_port(kind)) for port in PORT.findall(block)}
+    block = PORT.sub(lambda found: "port=" + ports[found.group(1)], block)
+    return HOST.sub("host=127.0.0.1", block).replace("\\\n", " ").strip().splitlines()
+
+
+def listens(kind, port):
+    """True if a process listens at the port."""
+    tables = [Path(f"/proc/net/{'udp' if kind == 'udpsrc' else 'tcp'}{version}")
+              for version in ("", "6")]
+    state = "07" if kind == "udpsrc" else "0A"
+    rows = (row.split() for table in tables if table.exists()
+            for row in table.read_text("ascii").splitlines()[1:])
+    return any(row[1].endswith(f":{int(port):04X}") and row[3] == state for row in rows)
+
+
+@functools.lru_cache(maxsize=None)
+def is_missing(element):
+    """True if the element is not installed."""
+    return subprocess.run(["gst-inspect-1.0", element], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, check=False).returncode != 0
+
+
+def find_missing(lines):
+    """The elements of the lines that are not installed."""
+    return sorted({name for line in lines for name in ELEMENT.findall(line) if is_missing(name)})
+
+
+def wait_for(process, ready, what):
+    end = time.monotonic() + SECONDS
+    while not ready():
+        if process.poll() is not None or time.monotonic() > end:
+            raise Failure(f"{what} does not listen.")
+        time.sleep(0.02)
+
+
+def start(line, folder):
+    """Starts a line, and waits until it listens."""
+    with open(folder / "log", "ab") as log:
+        process = subprocess.Popen(shlex.split(line), cwd=folder, stdin=subprocess.DEVNULL,
+                                   stdout=log, stderr=log)
+    for kind, port in LISTENS.findall(line):
+        wait_for(process, lambda at=(kind, port): listens(*at), f"port {port}")
+    for path in SOCKET.findall(line):
+        wait_for(process, (folder / path).exists, path)
+    return process
+
+
+def wait_until_idle(process):
+    """Waits until a process has used no more than a hundredth of a second for a second."""
+    used, begin = 0, time.monotonic()
+    while time.monotonic() < begin + 1:
+        now = sum(map(int, Path(f"/proc/{process.pid}/stat").read_text("ascii").split()[13:15]))
+        if now > used + 1:
+            used, begin = now, time.monotonic()
+        time.sleep(0.1)
+
+
+def run(lines, folder):
+    """Runs the lines at the same time."""
+    processes = []
+    end = time.monotonic() + SECONDS
+    try:
+        for line in lines:
+            processes.append(start(line, folder))
+        for line, process in sorted(zip(lines, processes), key=lambda pair: "udpsrc" in pair[0]):
+            if "udpsrc" in line:
+                wait_until_idle(process)
+                process.send_signal(signal.SIGINT)
+            if process.wait(max(0.0, end - time.monotonic())):
+                raise Failure(f"exit status {process.returncode}: {line}")
+    except subprocess.TimeoutExpired as late:
+        raise Failure(f"not done after {SECONDS} s: {late.cmd}") from late
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def make_frames(line, folder):
+    """The frames of the line: an array for each, a row for a pixel."""
+    source = re.match(r".*?videotestsrc .*?! .*?(?= !)", line).group()
+    subprocess.run(shlex.split(f"{source} ! filesink location=frames"), cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL, timeout=SECONDS)
+    width, height = map(int, SIZE.search(line).groups())
+    frames = np.fromfile(folder / "frames", np.uint8).reshape(
+        int(FRAMES.search(line).group(1)), width * height, -1)
+    if len(np.unique(frames, axis=0)) < len(frames):
+        raise Failure("Frames of the source are alike.")
+    return frames
+
+
+def check(path, expected, is_ordered):
+    """Compares a file with the expected frames, which are floats."""
+    data = path.read_bytes()
+    size = expected.size
+    kind, near = {size: (np.uint8, 0.501), 4 * size: (np.float32, 0.001)}.get(len(data), (None, 0))
+    if not kind:
+        raise Failure(f"{path.name} has {len(data)} bytes; expected {len(expected)} frames of"
+                      f" {expected[0].size} or {4 * expected[0].size}.")
+    found = np.frombuffer(data, kind).reshape(expected.shape).astype(np.float64)
+    if kind is np.uint8:
+        expected = expected.clip(0, 255)
+    left = list(expected)
+    for index, frame in enumerate(found):
+        for place in range(1 if is_ordered else len(left)):
+            if np.abs(left[place] - frame).max() <= near:
+                del left[place]
+                break
+        else:
+            raise Failure(f"{path.name}: frame {index} is wrong, or not in its place.")
+
+
+def play(block):
+    """Runs a block. Returns the reason why it is skipped, or None."""
+    lines = localize(block)
+    missing = find_missing(lines)
+    if missing:
+        return "elements are missing: " + ", ".join(missing)
+    with tempfile.TemporaryDirectory(prefix="gemmcl-network-") as name:
+        folder = Path(name)
+        try:
+            frames = make_frames(next(line for line in lines if "videotestsrc" in line), folder)
+            run(lines, folder)
+            weight = np.array(ast.literal_eval(WEIGHT.search(block).group(1)))
+            for result in RESULT.findall(block):
+                check(folder / result, frames @ weight, "funnel" not in block)
+        except Failure as failure:
+            raise Failure(f"{failure}\n{(folder / 'log').read_text('utf-8')}") from failure
+    return None
+
+
+def main():
+    text = Path(sys.argv[1]).read_text("utf-8")
+    blocks = list(BLOCK.finditer(text))
+    print(f"1..{len(blocks)}", flush=True)
+    failed = False
+    for number, block in enumerate(blocks, 1):
+        *_, heading = HEADING.findall(text, 0, block.start())
+        try:
+            skipped = play(block.group(1))
+            result, reason = "ok", f" # SKIP {skipped}" if skipped else ""
+        except Failure as failure:
+            failed = True
+            result, reason = "not ok", "".join(f"\n# {line}" for line in str(failure).splitlines())
+        print(f"{result} {number} {heading}{reason}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
