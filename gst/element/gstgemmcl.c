@@ -134,9 +134,12 @@ start (GstBaseTransform *trans)
   g_mutex_unlock (&self->lock);
   self->scalars = gst_gemmcl_get_scalars (self);
   self->device.imports = gst_gemmcl_imports_new (MAX_IMPORTS + self->stream.settings.batch_size);
+  /* Threads that were late in stop() may still look for outputs. */
+  GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_runs_start (self);
   gst_gemmcl_turns_start (self);
   gst_gemmcl_batch_start (self);
+  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   return TRUE;
 }
 

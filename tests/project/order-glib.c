@@ -135,12 +135,23 @@ g_once_init_leave (volatile void *location, gsize result)
 UNREF (g_object_unref, gpointer)
 UNREF (g_bytes_unref, GBytes *)
 
+static _Thread_local GDestroyNotify clear_last;
+
+/* Acquires only here: another thread may release its reference before this one is counted. */
+static void
+clear_box (gpointer object)
+{
+  acquire (object);
+  if (clear_last)
+    clear_last (object);
+}
+
 G_MODULE_EXPORT void
 g_atomic_rc_box_release_full (gpointer object, GDestroyNotify clear)
 {
+  clear_last = clear;
   release (object);
-  acquire (object);
-  NEXT (g_atomic_rc_box_release_full) (object, clear);
+  NEXT (g_atomic_rc_box_release_full) (object, clear_box);
 }
 
 G_MODULE_EXPORT void
