@@ -6,7 +6,8 @@
 usage: test-results.py LABEL=BUILD-DIRECTORY[/LOG.json] ...
        test-results.py --stand-in SKIP|FAIL REASON >LOG.json
 
-Prints the skipped tests with reasons, the failed ones, and as the last line
+Prints the skipped tests with reasons, the failed ones with the end of their standard error, and as
+the last line
 
     N passed, N failed, N skipped
 
@@ -105,7 +106,10 @@ def count_test(label, test):
         good_end = True
     # After a failed subtest, a bad exit status does not count as another failure.
     if result in ("TIMEOUT", "INTERRUPT") or not (good_end or count.failed):
-        count.failed.append(f"{name}: {result}, exit status {status}")
+        count.failed.append(f"{name}: {result}")
+    if not good_end and count.failed:
+        end = " | ".join(test.get("stderr", "").splitlines()[-3:])
+        count.failed[-1] += f"; exit status {status}" + (end and f": {end[:400]}")
     return count
 
 

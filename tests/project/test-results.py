@@ -40,7 +40,8 @@ CASES = {
         "1 passed, 1 failed, 0 skipped",
     ),
     "a crash before the plan was done": (
-        dict(result="ERROR", returncode=-11, stdout="1..2\nok 1 /a\n"),
+        dict(result="ERROR", returncode=-11, stdout="1..2\nok 1 /a\n",
+             stderr="It crashes: case 7\n"),
         "1 passed, 1 failed, 0 skipped",
     ),
     "a bad exit status after good lines": (
@@ -93,6 +94,8 @@ with tempfile.TemporaryDirectory() as top:
                                                     and " 0 failed" in expected)
         if isinstance(test, tuple):
             reason = test[1]
+        elif test and "stderr" in test:
+            reason = test["stderr"].split("==")[-1].strip(" .\n")
         else:
             reason = test["stdout"].split()[-1] if test and test["result"] == "SKIP" else ""
         good = good and reason in found.stdout
