@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LIMIT_S   60
+#define LIMIT_S   300
 #define SETTLE_US (60 * G_USEC_PER_SEC)
 
 const FaultsLayer *faults_layer;
