@@ -90,7 +90,7 @@ take_memory (GstBaseTransform *trans, GstMemory *memory, GError **error)
 {
   GstMemory *copy;
 
-  if (gst_opencl_memory_get_methods (memory))
+  if (gst_gemmcl_memory_get_methods (memory))
     return memory;
   copy = new_memory (trans, gst_memory_get_sizes (memory, NULL, NULL));
   if (!copy)

@@ -47,7 +47,7 @@ gst_gemmcl_runs_start (GstGemmcl *self)
   runs->a = g_new0 (GemmclData, batch);
   runs->d = g_new0 (GemmclData, 2 * batch);
   runs->outputs = g_new0 (GstGemmclMapping, 2 * batch);
-  runs->wait = g_new0 (cl_event, (3 * batch + 1) * GST_OPENCL_MAX_EVENTS + 1);
+  runs->wait = g_new0 (cl_event, (3 * batch + 1) * GST_GEMMCL_MAX_EVENTS + 1);
   self->runs = runs;
 }
 
@@ -323,14 +323,14 @@ collect_events (GstGemmclRuns *runs, GemmclRun *run, GstGemmclInflight *inflight
   guint n = 0;
 
   if (previous)
-    n = gst_opencl_memory_get_events (previous, GST_MAP_READ, runs->wait);
+    n = gst_gemmcl_memory_get_events (previous, GST_MAP_READ, runs->wait);
   for (guint i = 0; i < run->batch; i++)
     if (has_events (&runs->a[i]))
-      n += gst_opencl_memory_get_events (gst_gemmcl_inflight_get_mapping (inflight, i)->memory,
+      n += gst_gemmcl_memory_get_events (gst_gemmcl_inflight_get_mapping (inflight, i)->memory,
                                          GST_MAP_READ, runs->wait + n);
   for (guint i = 0; i < count_places (run); i++)
     if (has_events (&runs->d[i]))
-      n += gst_opencl_memory_get_events (runs->outputs[i].memory, GST_MAP_WRITE, runs->wait + n);
+      n += gst_gemmcl_memory_get_events (runs->outputs[i].memory, GST_MAP_WRITE, runs->wait + n);
   run->n_wait = n;
   run->wait = runs->wait;
 }
@@ -351,7 +351,7 @@ leave_event (GstGemmcl *self, GstMemory *memory, cl_event done, GstGemmclInfligh
 {
   GstGemmclSides *sides;
 
-  gst_opencl_memory_add_event (memory, GST_MAP_WRITE, done);
+  gst_gemmcl_memory_add_event (memory, GST_MAP_WRITE, done);
   if (!gst_is_gemmcl_memory (memory))
     return;
   sides = gst_gemmcl_memory_get_sides (memory);
@@ -376,7 +376,7 @@ keep_inputs (GstGemmcl *self, const GemmclRun *run, GstGemmclInflight *inflight,
       held = run->batch;
       continue;
     }
-    gst_opencl_memory_add_event (mapping->memory, GST_MAP_READ, done);
+    gst_gemmcl_memory_add_event (mapping->memory, GST_MAP_READ, done);
     gst_gemmcl_mapping_clear (mapping);
   }
   number = gst_gemmcl_inflight_begin (inflight, held, inputs, done);
@@ -433,12 +433,12 @@ submit_open (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBu
   run->queue = self->turns ? NULL : choose_queue (runs, run);
   follow_last (runs, run);
   ok = ok && gemmcl_plan_submit (self->lane->plan, run, NULL, &done, error);
-  gst_opencl_release_events (run->n_wait, run->wait);
+  gst_gemmcl_release_events (run->n_wait, run->wait);
   if (ok) {
     runs->untimed = run->queue ? runs->untimed + 1 : 0;
     runs->queue = run->queue;
     if (has_events (&previous))
-      gst_opencl_memory_add_event (mapping.memory, GST_MAP_READ, done);
+      gst_gemmcl_memory_add_event (mapping.memory, GST_MAP_READ, done);
     else if (run->previous)
       clWaitForEvents (1, &done);
     keep_inputs (self, run, inflight, inputs, done);

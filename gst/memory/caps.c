@@ -281,7 +281,7 @@ gst_gemmcl_caps_spread (GstCaps *caps, GstPadDirection direction)
 
   if (direction == GST_PAD_SRC)
     gst_caps_append (result, gst_caps_copy (caps));
-  append_all_in (result, gst_caps_copy (caps), GST_CAPS_FEATURE_MEMORY_OPENCL);
+  append_all_in (result, gst_caps_copy (caps), GST_GEMMCL_CAPS_FEATURE_OPENCL);
   if (direction == GST_PAD_SRC)
     return result;
   if (HAVE_VA)
@@ -313,7 +313,7 @@ gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index)
     GstGemmclMemory memory;
   } memories[] = {
       {GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY, GST_GEMMCL_MEMORY_SYSTEM},
-      {GST_CAPS_FEATURE_MEMORY_OPENCL, GST_GEMMCL_MEMORY_OPENCL},
+      {GST_GEMMCL_CAPS_FEATURE_OPENCL, GST_GEMMCL_MEMORY_OPENCL},
       {VA_FEATURE, GST_GEMMCL_MEMORY_VA},
       {DMABUF_FEATURE, GST_GEMMCL_MEMORY_DMABUF},
   };

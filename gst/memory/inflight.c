@@ -72,8 +72,8 @@ open_opencl (GstGemmclMapping *self, GemmclContext *context, GstMemory *memory, 
 {
   gsize offset;
 
-  if (gst_opencl_memory_get_context (memory) != gemmcl_context_get_cl_context (context) ||
-      !gst_memory_map (memory, &self->map, access | GST_MAP_OPENCL))
+  if (gst_gemmcl_memory_get_cl_context (memory) != gemmcl_context_get_cl_context (context) ||
+      !gst_memory_map (memory, &self->map, access | GST_GEMMCL_MAP_OPENCL))
     return FALSE;
   self->memory = gst_memory_ref (memory);
   gst_memory_get_sizes (memory, &offset, NULL);

@@ -40,7 +40,7 @@ memory_map (GstMemory *memory, GstMapInfo *info, gsize maxsize G_GNUC_UNUSED)
 {
   GstGemmclSides *sides = gst_gemmcl_memory_get_sides (memory);
 
-  if (!(info->flags & GST_MAP_OPENCL))
+  if (!(info->flags & GST_GEMMCL_MAP_OPENCL))
     return gst_gemmcl_sides_map_host (sides, info->flags);
   return gst_gemmcl_sides_open_device (sides, info->flags)
              ? (guchar *)sides->buffer - memory->offset
@@ -50,7 +50,7 @@ memory_map (GstMemory *memory, GstMapInfo *info, gsize maxsize G_GNUC_UNUSED)
 static void
 memory_unmap (GstMemory *memory, GstMapInfo *info)
 {
-  if (!(info->flags & GST_MAP_OPENCL))
+  if (!(info->flags & GST_GEMMCL_MAP_OPENCL))
     gst_gemmcl_sides_unmap_host (gst_gemmcl_memory_get_sides (memory));
 }
 
@@ -151,7 +151,7 @@ get_context (GstMemory *memory)
 }
 
 static guint
-get_events (GstMemory *memory, GstMapFlags access, cl_event events[GST_OPENCL_MAX_EVENTS])
+get_events (GstMemory *memory, GstMapFlags access, cl_event events[GST_GEMMCL_MAX_EVENTS])
 {
   return gst_gemmcl_sides_get_events (gst_gemmcl_memory_get_sides (memory), access, events);
 }
@@ -162,8 +162,8 @@ add_event (GstMemory *memory, GstMapFlags access, cl_event event)
   gst_gemmcl_sides_add_event (gst_gemmcl_memory_get_sides (memory), access, event);
 }
 
-static const GstOpenCLMemoryMethods methods = {
-    .size = sizeof (GstOpenCLMemoryMethods),
+static const GstGemmclMemoryMethods methods = {
+    .size = sizeof (GstGemmclMemoryMethods),
     .get_context = get_context,
     .get_events = get_events,
     .add_event = add_event,
@@ -180,12 +180,12 @@ gst_gemmcl_allocator_init (GstGemmclAllocator *self)
 {
   GstAllocator *allocator = GST_ALLOCATOR (self);
 
-  allocator->mem_type = GST_OPENCL_MEMORY_TYPE_NAME;
+  allocator->mem_type = GST_GEMMCL_MEMORY_TYPE_NAME;
   allocator->mem_map_full = memory_map;
   allocator->mem_unmap_full = memory_unmap;
   allocator->mem_share = memory_share;
   allocator->mem_copy = memory_copy;
-  g_object_set_data (G_OBJECT (self), GST_OPENCL_MEMORY_METHODS, (gpointer)&methods);
+  g_object_set_data (G_OBJECT (self), GST_GEMMCL_MEMORY_METHODS, (gpointer)&methods);
 }
 
 static void

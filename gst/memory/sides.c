@@ -11,7 +11,7 @@ GST_DEBUG_CATEGORY (gst_gemmcl_memory_debug);
 static void
 clear_read (GstGemmclEvents *self)
 {
-  gst_opencl_release_events (self->n_read, self->read);
+  gst_gemmcl_release_events (self->n_read, self->read);
   self->n_read = 0;
 }
 
@@ -47,7 +47,7 @@ events_prune (GstGemmclEvents *self)
 /* Returns: the number of events to wait for. A reader waits for the last write even if it is
  * complete: only a wait for its event makes its result visible in another queue. */
 static guint
-events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_OPENCL_MAX_EVENTS])
+events_get (GstGemmclEvents *self, GstMapFlags access, cl_event events[GST_GEMMCL_MAX_EVENTS])
 {
   guint n = 0;
 
@@ -124,13 +124,13 @@ gst_gemmcl_sides_are_lost (GstGemmclSides *self)
 static gboolean
 wait_for_device (GstGemmclSides *self, GstMapFlags access)
 {
-  cl_event events[GST_OPENCL_MAX_EVENTS];
+  cl_event events[GST_GEMMCL_MAX_EVENTS];
   const guint n = gst_gemmcl_sides_get_events (self, access, events);
 
   /* One at a time: a failed read does not matter, but would end a wait for all events. */
   for (guint i = 0; i < n; i++)
     clWaitForEvents (1, &events[i]);
-  gst_opencl_release_events (n, events);
+  gst_gemmcl_release_events (n, events);
   return !(access & GST_MAP_READ && gst_gemmcl_sides_are_lost (self)) ||
          check (self, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
                 "the command that was to write");
@@ -236,12 +236,12 @@ static void
 fetch (GstGemmclSides *self)
 {
   const cl_command_queue queue = self->transfers->fetches;
-  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
+  cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
   const guint n = events_get (&self->events, GST_MAP_READ, wait_list);
   const cl_int status = clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, 0, self->size,
                                              self->staging, n, n > 0 ? wait_list : NULL, &done);
 
-  gst_opencl_release_events (n, wait_list);
+  gst_gemmcl_release_events (n, wait_list);
   if (!check (self, status, "clEnqueueReadBuffer"))
     return;
   clFlush (queue);
@@ -310,12 +310,12 @@ static gboolean
 upload (GstGemmclSides *self)
 {
   const gsize size = self->size;
-  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
+  cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
   guint n = events_get (&self->events, GST_MAP_WRITE, wait_list);
   cl_int status = clEnqueueWriteBuffer (self->transfers->queue, self->buffer, CL_FALSE, 0, size,
                                         self->staging, n, n > 0 ? wait_list : NULL, &done);
 
-  gst_opencl_release_events (n, wait_list);
+  gst_gemmcl_release_events (n, wait_list);
   if (!check (self, status, "clEnqueueWriteBuffer"))
     return FALSE;
   clFlush (self->transfers->queue);
@@ -386,7 +386,7 @@ gst_gemmcl_sides_unmap_host (GstGemmclSides *self)
 
 guint
 gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
-                             cl_event events[GST_OPENCL_MAX_EVENTS])
+                             cl_event events[GST_GEMMCL_MAX_EVENTS])
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
 
@@ -396,7 +396,7 @@ gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
 gboolean
 gst_gemmcl_sides_fill (GstGemmclSides *self, gconstpointer pattern, gsize size)
 {
-  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
+  cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
   cl_int status;
   guint n;
 
@@ -405,7 +405,7 @@ gst_gemmcl_sides_fill (GstGemmclSides *self, gconstpointer pattern, gsize size)
   n = gst_gemmcl_sides_get_events (self, GST_MAP_WRITE, wait_list);
   status = clEnqueueFillBuffer (self->transfers->queue, self->buffer, pattern, size, 0, size, n,
                                 n > 0 ? wait_list : NULL, &done);
-  gst_opencl_release_events (n, wait_list);
+  gst_gemmcl_release_events (n, wait_list);
   if (!check (self, status, "clEnqueueFillBuffer"))
     return FALSE;
   take_event (self, GST_MAP_WRITE, done);
@@ -415,7 +415,7 @@ gst_gemmcl_sides_fill (GstGemmclSides *self, gconstpointer pattern, gsize size)
 gboolean
 gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, gsize size)
 {
-  cl_event wait_list[GST_OPENCL_MAX_EVENTS], done;
+  cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
   cl_int status;
   guint n;
 
@@ -425,7 +425,7 @@ gst_gemmcl_sides_copy (GstGemmclSides *from, gsize offset, GstGemmclSides *to, g
   n = gst_gemmcl_sides_get_events (from, GST_MAP_READ, wait_list);
   status = clEnqueueCopyBuffer (from->transfers->queue, from->buffer, to->buffer, offset, 0, size,
                                 n, n > 0 ? wait_list : NULL, &done);
-  gst_opencl_release_events (n, wait_list);
+  gst_gemmcl_release_events (n, wait_list);
   if (!check (from, status, "clEnqueueCopyBuffer"))
     return FALSE;
   gst_gemmcl_sides_add_event (to, GST_MAP_WRITE, done);
@@ -456,7 +456,7 @@ gst_gemmcl_sides_init (GstGemmclSides *self, const GstGemmclTransfers *transfers
 static void
 free_staging (GstGemmclSides *self)
 {
-  cl_event wait_list[GST_OPENCL_MAX_EVENTS];
+  cl_event wait_list[GST_GEMMCL_MAX_EVENTS];
   guint n;
 
   if (!self->staging)
@@ -467,7 +467,7 @@ free_staging (GstGemmclSides *self)
                                   n > 0 ? wait_list : NULL, NULL),
          "clEnqueueUnmapMemObject");
   clFlush (self->transfers->queue);
-  gst_opencl_release_events (n, wait_list);
+  gst_gemmcl_release_events (n, wait_list);
   clReleaseMemObject (self->pinned);
 }
 

@@ -34,7 +34,7 @@ typedef struct {
 /** GstGemmclEvents: The commands that use a memory. All zero: no commands. */
 typedef struct {
   cl_event written;                         /* of the last write, or NULL */
-  cl_event read[GST_OPENCL_MAX_EVENTS - 1]; /* of the reads since */
+  cl_event read[GST_GEMMCL_MAX_EVENTS - 1]; /* of the reads since */
   guint n_read;
 } GstGemmclEvents;
 
@@ -80,7 +80,7 @@ gboolean gst_gemmcl_sides_open_device (GstGemmclSides *self, GstMapFlags access)
 
 /** gst_gemmcl_sides_get_events, gst_gemmcl_sides_add_event: As in gstgemmclmemory.h. */
 guint gst_gemmcl_sides_get_events (GstGemmclSides *self, GstMapFlags access,
-                                   cl_event events[GST_OPENCL_MAX_EVENTS]);
+                                   cl_event events[GST_GEMMCL_MAX_EVENTS]);
 void gst_gemmcl_sides_add_event (GstGemmclSides *self, GstMapFlags access, cl_event event);
 
 /** gst_gemmcl_sides_are_lost: Returns: %TRUE if the last write failed. */

@@ -541,7 +541,7 @@ count_shared (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   GstMemory *memory = gst_buffer_peek_memory (GST_PAD_PROBE_INFO_BUFFER (info), 0);
   guint *n = g_object_get_data (G_OBJECT (pad), "n");
 
-  *n += gst_opencl_memory_get_context (memory) == data;
+  *n += gst_gemmcl_memory_get_cl_context (memory) == data;
   return GST_PAD_PROBE_OK;
 }
 

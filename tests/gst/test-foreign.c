@@ -8,8 +8,8 @@
 #include "stream.h"
 
 /* Memory of another owner under the names of gemmcl's. It is made like DL Streamer's: caps have
- * memory:OpenCL, a map with GST_MAP_OPENCL's value gives a handle instead of bytes, memories cannot
- * be shared, and the allocator does not allocate. */
+ * memory:OpenCL, a map with GST_GEMMCL_MAP_OPENCL's value gives a handle instead of bytes, memories
+ * cannot be shared, and the allocator does not allocate. */
 
 G_DECLARE_FINAL_TYPE (ForeignAllocator, foreign_allocator, FOREIGN, ALLOCATOR, GstAllocator)
 
@@ -30,7 +30,7 @@ G_DEFINE_TYPE (ForeignAllocator, foreign_allocator, GST_TYPE_ALLOCATOR)
 static gpointer
 foreign_map (GstMemory *memory, gsize maxsize G_GNUC_UNUSED, GstMapFlags flags)
 {
-  if (flags & GST_MAP_OPENCL)
+  if (flags & GST_GEMMCL_MAP_OPENCL)
     g_atomic_int_inc (&n_handles);
   if (flags & ~GST_MAP_READWRITE || !FOREIGN_ALLOCATOR (memory->allocator)->is_mappable)
     return NULL;
@@ -140,7 +140,7 @@ static const struct {
     {"audio", AUDIO ("S16LE", "2"), "weight=[[.5],[.25]]", 4 * 100},
     {"tensor", TENSOR ("3:5"), COLOUR, 60},
 };
-static const gchar *const types[] = {"OpenCL", GST_OPENCL_MEMORY_TYPE_NAME};
+static const gchar *const types[] = {"OpenCL", GST_GEMMCL_MEMORY_TYPE_NAME};
 
 /* The results are those of system memory. */
 static void
@@ -217,7 +217,7 @@ test_passed_tensor (void)
     } else {
       output = stream_run (stream, input);
       for (guint n = 0; n < 2; n++)
-        g_assert_nonnull (gst_opencl_memory_get_context (gst_buffer_peek_memory (output, n)));
+        g_assert_nonnull (gst_gemmcl_memory_get_cl_context (gst_buffer_peek_memory (output, n)));
       g_assert_true (gst_memory_map (gst_buffer_peek_memory (output, 0), &map, GST_MAP_READ));
       g_assert_cmpmem (map.data, map.size, "passing", 7);
       gst_memory_unmap (gst_buffer_peek_memory (output, 0), &map);

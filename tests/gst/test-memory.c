@@ -76,7 +76,7 @@ finish_late (gpointer event)
 static cl_mem
 open_device (GstMemory *memory, GstMapFlags access, GstMapInfo *map)
 {
-  g_assert_true (gst_memory_map (memory, map, access | GST_MAP_OPENCL));
+  g_assert_true (gst_memory_map (memory, map, access | GST_GEMMCL_MAP_OPENCL));
   return (cl_mem)map->data;
 }
 
@@ -84,10 +84,10 @@ open_device (GstMemory *memory, GstMapFlags access, GstMapInfo *map)
 static void
 device_fill (Rig *rig, GstMemory *memory, guint8 value, cl_event gate)
 {
-  cl_event events[GST_OPENCL_MAX_EVENTS + 1], done;
+  cl_event events[GST_GEMMCL_MAX_EVENTS + 1], done;
   GstMapInfo map;
   const cl_mem buffer = open_device (memory, GST_MAP_WRITE, &map);
-  guint n = gst_opencl_memory_get_events (memory, GST_MAP_WRITE, events);
+  guint n = gst_gemmcl_memory_get_events (memory, GST_MAP_WRITE, events);
 
   if (gate) {
     clRetainEvent (gate);
@@ -96,9 +96,9 @@ device_fill (Rig *rig, GstMemory *memory, guint8 value, cl_event gate)
   g_assert_cmpint (clEnqueueFillBuffer (rig->queue, buffer, &value, 1, 0, map.size, n,
                                         n > 0 ? events : NULL, &done),
                    ==, CL_SUCCESS);
-  gst_opencl_release_events (n, events);
+  gst_gemmcl_release_events (n, events);
   clFlush (rig->queue);
-  gst_opencl_memory_add_event (memory, GST_MAP_WRITE, done);
+  gst_gemmcl_memory_add_event (memory, GST_MAP_WRITE, done);
   clReleaseEvent (done);
   gst_memory_unmap (memory, &map);
 }
@@ -107,17 +107,17 @@ device_fill (Rig *rig, GstMemory *memory, guint8 value, cl_event gate)
 static void
 device_read (Rig *rig, GstMemory *memory, guint8 *bytes)
 {
-  cl_event events[GST_OPENCL_MAX_EVENTS];
+  cl_event events[GST_GEMMCL_MAX_EVENTS];
   GstMapInfo map;
   const cl_mem buffer = open_device (memory, GST_MAP_READ, &map);
-  const guint n = gst_opencl_memory_get_events (memory, GST_MAP_READ, events);
+  const guint n = gst_gemmcl_memory_get_events (memory, GST_MAP_READ, events);
   gsize offset;
 
   gst_memory_get_sizes (memory, &offset, NULL);
   g_assert_cmpint (clEnqueueReadBuffer (rig->queue, buffer, CL_TRUE, offset, map.size, bytes, n,
                                         n > 0 ? events : NULL, NULL),
                    ==, CL_SUCCESS);
-  gst_opencl_release_events (n, events);
+  gst_gemmcl_release_events (n, events);
   gst_memory_unmap (memory, &map);
 }
 
@@ -128,17 +128,17 @@ device_use (GstMemory *memory, GstMapFlags access, cl_event gate)
   GstMapInfo map;
 
   open_device (memory, access, &map);
-  gst_opencl_memory_add_event (memory, access, gate);
+  gst_gemmcl_memory_add_event (memory, access, gate);
   gst_memory_unmap (memory, &map);
 }
 
 static guint
 count_events (GstMemory *memory, GstMapFlags access)
 {
-  cl_event events[GST_OPENCL_MAX_EVENTS];
-  const guint n = gst_opencl_memory_get_events (memory, access, events);
+  cl_event events[GST_GEMMCL_MAX_EVENTS];
+  const guint n = gst_gemmcl_memory_get_events (memory, access, events);
 
-  gst_opencl_release_events (n, events);
+  gst_gemmcl_release_events (n, events);
   return n;
 }
 
@@ -175,16 +175,16 @@ test_type (Rig *rig, gconstpointer side G_GNUC_UNUSED)
 {
   g_autoptr (GstMemory) memory = new_memory (rig);
   g_autoptr (GstMemory) other = gst_allocator_alloc (NULL, BYTES, NULL);
-  const GstOpenCLMemoryMethods *methods = gst_opencl_memory_get_methods (memory);
+  const GstGemmclMemoryMethods *methods = gst_gemmcl_memory_get_methods (memory);
 
-  g_assert_true (gst_memory_is_type (memory, GST_OPENCL_MEMORY_TYPE_NAME));
+  g_assert_true (gst_memory_is_type (memory, GST_GEMMCL_MEMORY_TYPE_NAME));
   g_assert_true (gst_is_gemmcl_memory (memory));
   g_assert_cmpuint (methods->size, ==, sizeof *methods);
-  g_assert_true (gst_opencl_memory_get_context (memory) ==
+  g_assert_true (gst_gemmcl_memory_get_cl_context (memory) ==
                  gemmcl_context_get_cl_context (rig->context));
   g_assert_false (gst_is_gemmcl_memory (other));
-  g_assert_null (gst_opencl_memory_get_methods (other));
-  g_assert_null (gst_opencl_memory_get_context (other));
+  g_assert_null (gst_gemmcl_memory_get_methods (other));
+  g_assert_null (gst_gemmcl_memory_get_cl_context (other));
 }
 
 /* A map of the host waits for the device; one of the device does not. */
@@ -317,14 +317,14 @@ static void
 test_many_readers (Rig *rig, gconstpointer side G_GNUC_UNUSED)
 {
   g_autoptr (GstMemory) memory = new_memory (rig);
-  cl_event gates[3 * GST_OPENCL_MAX_EVENTS];
+  cl_event gates[3 * GST_GEMMCL_MAX_EVENTS];
   GThread *thread;
   gint64 start = g_get_monotonic_time ();
 
   for (guint i = 0; i < G_N_ELEMENTS (gates); i++) {
     gates[i] = new_user_event (rig);
     device_use (memory, GST_MAP_READ, gates[i]);
-    g_assert_cmpuint (count_events (memory, GST_MAP_WRITE), <=, GST_OPENCL_MAX_EVENTS);
+    g_assert_cmpuint (count_events (memory, GST_MAP_WRITE), <=, GST_GEMMCL_MAX_EVENTS);
   }
   for (guint i = 1; i < G_N_ELEMENTS (gates); i++)
     finish_user_event (gates[i], CL_COMPLETE);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "element/flexible.h"
+#include "memory/gstgemmclmemory.h"
 #include "shape.h"
 #include "stream.h"
 
@@ -311,7 +312,8 @@ test_chain (void)
 
   g_assert_true (stream_play (stream, RGB, "video/x-raw(memory:OpenCL)"));
   output = stream_run (stream, noise_bytes (48, 1));
-  g_assert_true (gst_memory_is_type (gst_buffer_peek_memory (output, 0), "OpenCLMemory"));
+  g_assert_true (
+      gst_memory_is_type (gst_buffer_peek_memory (output, 0), GST_GEMMCL_MEMORY_TYPE_NAME));
   for (; gst_buffer_iterate_meta_filtered (output, &state, GST_TENSOR_META_API_TYPE); n++)
     continue;
   g_assert_cmpuint (n, ==, 2);

@@ -162,7 +162,7 @@ acquire_pinned (gpointer pool)
   GstBuffer *buffer = acquire (pool);
 
   g_assert_true (
-      gst_memory_is_type (gst_buffer_peek_memory (buffer, 0), GST_OPENCL_MEMORY_TYPE_NAME));
+      gst_memory_is_type (gst_buffer_peek_memory (buffer, 0), GST_GEMMCL_MEMORY_TYPE_NAME));
   return buffer;
 }
 
@@ -404,13 +404,13 @@ static cl_event
 hold (GstBuffer *buffer)
 {
   GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
-  cl_event gate = clCreateUserEvent (gst_opencl_memory_get_context (memory), NULL);
+  cl_event gate = clCreateUserEvent (gst_gemmcl_memory_get_cl_context (memory), NULL);
   GstMapInfo map;
 
   g_assert_nonnull (gate);
-  g_assert_true (gst_memory_map (memory, &map, GST_MAP_OPENCL));
+  g_assert_true (gst_memory_map (memory, &map, GST_GEMMCL_MAP_OPENCL));
   gst_memory_unmap (memory, &map);
-  gst_opencl_memory_add_event (memory, GST_MAP_WRITE, gate);
+  gst_gemmcl_memory_add_event (memory, GST_MAP_WRITE, gate);
   return gate;
 }
 

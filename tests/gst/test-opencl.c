@@ -45,7 +45,7 @@ assert_opencl (Stream *stream, const gchar *name, const gchar *pad, gboolean ope
   g_autoptr (GstCaps) caps = stream_get_caps (stream, name, pad);
 
   g_assert_cmpint (
-      gst_caps_features_contains (gst_caps_get_features (caps, 0), GST_CAPS_FEATURE_MEMORY_OPENCL),
+      gst_caps_features_contains (gst_caps_get_features (caps, 0), GST_GEMMCL_CAPS_FEATURE_OPENCL),
       ==, opencl);
 }
 
@@ -208,7 +208,7 @@ test_passed_tensors (void)
     GstMemory *memory = gst_buffer_peek_memory (output, i);
     GstMapInfo map;
 
-    g_assert_true (gst_memory_is_type (memory, GST_OPENCL_MEMORY_TYPE_NAME));
+    g_assert_true (gst_memory_is_type (memory, GST_GEMMCL_MEMORY_TYPE_NAME));
     g_assert_true (gst_memory_map (memory, &map, GST_MAP_READ));
     g_assert_cmpuint (map.size, ==, i == 1 ? 4 : 8);
     g_assert_cmpfloat (((gfloat *)(gpointer)map.data)[0], ==, i == 1 ? 3 : 1);
@@ -308,10 +308,10 @@ run_late (Stream *stream, cl_event *gate)
   GstBuffer *input = new_frame (allocator, 0, 159);
   GstMapInfo map;
 
-  *gate =
-      clCreateUserEvent (gst_opencl_memory_get_context (gst_buffer_peek_memory (input, 0)), NULL);
-  g_assert_true (gst_buffer_map (input, &map, GST_MAP_WRITE | GST_MAP_OPENCL));
-  gst_opencl_memory_add_event (map.memory, GST_MAP_WRITE, *gate);
+  *gate = clCreateUserEvent (gst_gemmcl_memory_get_cl_context (gst_buffer_peek_memory (input, 0)),
+                             NULL);
+  g_assert_true (gst_buffer_map (input, &map, GST_MAP_WRITE | GST_GEMMCL_MAP_OPENCL));
+  gst_gemmcl_memory_add_event (map.memory, GST_MAP_WRITE, *gate);
   gst_buffer_unmap (input, &map);
   return stream_run (stream, input);
 }
@@ -368,11 +368,11 @@ test_map_without_events (void)
       g_assert_cmpint (clSetUserEventStatus (gate, -1), ==, CL_SUCCESS);
     else
       opener = g_thread_new ("gate", open_gate, gate);
-    g_assert_cmpint (gst_memory_map (memory, &map, GST_MAP_OPENCL), ==, !fails);
+    g_assert_cmpint (gst_memory_map (memory, &map, GST_GEMMCL_MAP_OPENCL), ==, !fails);
     g_assert_cmpint (g_atomic_int_get (&gates_opened), ==, !fails);
     if (!fails) {
       clGetMemObjectInfo ((cl_mem)map.data, CL_MEM_CONTEXT, sizeof context, &context, NULL);
-      g_assert_true (context == gst_opencl_memory_get_context (memory));
+      g_assert_true (context == gst_gemmcl_memory_get_cl_context (memory));
       gst_memory_unmap (memory, &map);
       g_thread_join (g_steal_pointer (&opener));
     }

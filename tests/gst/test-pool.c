@@ -139,7 +139,7 @@ test_recycles (void)
     g_assert_true (gst_memory_map (memory, &map, GST_MAP_WRITE));
     gst_memory_unmap (memory, &map);
     g_assert_cmpuint (count_transfers (), ==, i);
-    g_assert_true (gst_memory_map (memory, &map, GST_MAP_WRITE | GST_MAP_OPENCL));
+    g_assert_true (gst_memory_map (memory, &map, GST_MAP_WRITE | GST_GEMMCL_MAP_OPENCL));
     gst_memory_unmap (memory, &map);
     g_assert_cmpuint (count_transfers (), ==, i + 1);
     gst_buffer_set_size (buffer, 100);
@@ -150,10 +150,10 @@ test_recycles (void)
 static guint
 count_events (GstBuffer *buffer, GstMapFlags access)
 {
-  cl_event events[GST_OPENCL_MAX_EVENTS];
-  guint n = gst_opencl_memory_get_events (gst_buffer_peek_memory (buffer, 0), access, events);
+  cl_event events[GST_GEMMCL_MAX_EVENTS];
+  guint n = gst_gemmcl_memory_get_events (gst_buffer_peek_memory (buffer, 0), access, events);
 
-  gst_opencl_release_events (n, events);
+  gst_gemmcl_release_events (n, events);
   return n;
 }
 
@@ -169,8 +169,8 @@ test_events (void)
   g_assert_true (rig_open (&rig, "audio/x-raw(memory:OpenCL)", 1000, 1));
   buffer = acquire (&rig);
   gate = clCreateUserEvent (gemmcl_context_get_cl_context (rig.context), NULL);
-  g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_WRITE | GST_MAP_OPENCL));
-  gst_opencl_memory_add_event (map.memory, GST_MAP_WRITE, gate);
+  g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_WRITE | GST_GEMMCL_MAP_OPENCL));
+  gst_gemmcl_memory_add_event (map.memory, GST_MAP_WRITE, gate);
   gst_buffer_unmap (buffer, &map);
   gst_buffer_unref (buffer);
   buffer = acquire (&rig);
