@@ -43,6 +43,9 @@ def lines(libdir, bindir, plugins):
         yield f"export GST_PLUGIN_PATH={plugin}", "GStreamer"
     if Path(bindir, "gemmcl").exists() and not is_in(bindir, os.environ.get("PATH", "")):
         yield f"export PATH={bindir}:$PATH", "the tool gemmcl"
+    typelibs = Path(libdir, "girepository-1.0")
+    if typelibs.exists() and not typelibs.is_relative_to("/usr/lib"):
+        yield f"export GI_TYPELIB_PATH={typelibs}", "PyGObject and other users of typelibs"
     known = is_known_to_loader(libdir)
     if known is None:
         yield f"export LD_LIBRARY_PATH={libdir}", "programs that link libgemmcl"

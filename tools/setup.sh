@@ -12,12 +12,14 @@
 set -euo pipefail
 
 # Meson asks dpkg-dev for the library directory.
-# The last five are optional: VA surfaces need the first two, weights from ONNX models the others.
+# The last seven are optional: VA surfaces need the first two, weights from ONNX models the next
+# three, introspection the last two.
 build=(
   dpkg-dev gcc libc6-dev meson ninja-build pkgconf python3
   libglib2.0-dev libjansson-dev libxxhash-dev ocl-icd-opencl-dev opencl-c-headers
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
   libva-dev libgstreamer-plugins-bad1.0-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler
+  gobject-introspection 'libgirepository1.0-dev|gobject-introspection'
 )
 # PoCL is the OpenCL device of machines without another one.
 demo=(
@@ -25,11 +27,12 @@ demo=(
   gstreamer1.0-plugins-bad pocl-opencl-icd python3-numpy
 )
 # clang-format lays out C (ninja clang-format). g++ compiles the headers as C++, sklearn recomputes
-# the references of the digits demo, matplotlib draws charts, benchmarks compare with OpenBLAS.
+# the references of the digits demo, matplotlib draws charts, benchmarks compare with OpenBLAS,
+# python3-gst-1.0 and valac run the examples in their languages.
 # debootstrap and pip fetch other distributions and Intel's runtime for CPUs.
 test=(
   g++ git clang 'clang-format-14|clang-format' 'libclang-rt-dev|libclang-rt-14-dev' clinfo
-  libopenblas-dev python3-matplotlib python3-pil python3-sklearn groff man-db
+  libopenblas-dev python3-matplotlib python3-pil python3-sklearn python3-gst-1.0 valac groff man-db
   debootstrap python3-pip
 )
 # Some releases lack these; their tests are then skipped.

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/**
+/*
  * memory:OpenCL: buffers whose memory is a cl_mem, for exchange with the element gemmcl.
  * Other elements need only this header, and link only GStreamer and OpenCL.
  *
@@ -52,10 +52,18 @@
 
 G_BEGIN_DECLS
 
-/** GST_GEMMCL_CAPS_FEATURE_OPENCL: the feature of caps. */
+/**
+ * GST_GEMMCL_CAPS_FEATURE_OPENCL:
+ *
+ * The feature of caps.
+ */
 #define GST_GEMMCL_CAPS_FEATURE_OPENCL "memory:OpenCL"
 
-/** GST_GEMMCL_MEMORY_TYPE_NAME: the type for gst_memory_is_type(). */
+/**
+ * GST_GEMMCL_MEMORY_TYPE_NAME:
+ *
+ * The type for gst_memory_is_type().
+ */
 #define GST_GEMMCL_MEMORY_TYPE_NAME "GemmclMemory"
 
 /**
@@ -72,13 +80,19 @@ G_BEGIN_DECLS
  */
 #define GST_GEMMCL_MAP_OPENCL ((GstMapFlags)(GST_MAP_FLAG_LAST << 1))
 
-/** GST_GEMMCL_MAX_EVENTS: the most events that a command has to wait for. */
+/**
+ * GST_GEMMCL_MAX_EVENTS:
+ *
+ * The most events that a command has to wait for.
+ */
 #define GST_GEMMCL_MAX_EVENTS 8
 
 /**
  * GstGemmclMemoryMethods:
  * @size: of this struct; later versions may be larger
- * @get_context, @get_events, @add_event: see the functions below
+ * @get_context: see gst_gemmcl_memory_get_cl_context()
+ * @get_events: see gst_gemmcl_memory_get_events()
+ * @add_event: see gst_gemmcl_memory_add_event()
  *
  * The object data #GST_GEMMCL_MEMORY_METHODS of an allocator of OpenCL memory; static.
  */
@@ -92,8 +106,11 @@ typedef struct {
 
 #define GST_GEMMCL_MEMORY_METHODS "gst-gemmcl-memory-methods"
 
-/** gst_gemmcl_memory_get_methods: Returns: (transfer none): the methods; %NULL for memory of
- * another type. */
+/**
+ * gst_gemmcl_memory_get_methods:
+ *
+ * Returns: (transfer none): the methods; %NULL for memory of another type.
+ */
 static inline const GstGemmclMemoryMethods *
 gst_gemmcl_memory_get_methods (GstMemory *memory)
 {
@@ -151,7 +168,11 @@ gst_gemmcl_memory_add_event (GstMemory *memory, GstMapFlags access, cl_event eve
   gst_gemmcl_memory_get_methods (memory)->add_event (memory, access, event);
 }
 
-/** gst_gemmcl_release_events: Releases the first @n of @events. */
+/**
+ * gst_gemmcl_release_events:
+ *
+ * Releases the first @n of @events.
+ */
 static inline void
 gst_gemmcl_release_events (guint n, const cl_event *events)
 {

@@ -252,7 +252,7 @@ fill_info (GemmclDeviceInfo *info, cl_device_id id, cl_platform_id platform, GEr
 GemmclDevice *
 gemmcl_device_new (cl_device_id id, GError **error)
 {
-  g_autoptr (GemmclDevice) self = g_new0 (GemmclDevice, 1);
+  g_autoptr (GemmclDevice) self = g_atomic_rc_box_new0 (GemmclDevice);
 
   self->id = id;
   if (!gemmcl_cl_check (
@@ -263,9 +263,11 @@ gemmcl_device_new (cl_device_id id, GError **error)
   return g_steal_pointer (&self);
 }
 
-void
-gemmcl_device_free (GemmclDevice *self)
+static void
+device_clear (gpointer device)
 {
+  GemmclDevice *self = device;
+
   g_free (self->info.platform);
   g_free (self->info.name);
   g_free (self->info.vendor);
@@ -273,8 +275,17 @@ gemmcl_device_free (GemmclDevice *self)
   g_free (self->info.driver);
   g_free (self->info.extensions);
   g_free (self->info.peak_source);
-  g_free (self);
 }
+
+void
+gemmcl_device_free (GemmclDevice *self)
+{
+  g_atomic_rc_box_release_full (self, device_clear);
+}
+
+/* Each info is the head of a GemmclDevice, which nothing changes once others have it. */
+G_DEFINE_BOXED_TYPE (GemmclDeviceInfo, gemmcl_device_info, g_atomic_rc_box_acquire,
+                     (GBoxedFreeFunc)gemmcl_device_free)
 
 /* Adds the devices of a platform. @reason: set if a device cannot be queried */
 static void

@@ -48,24 +48,34 @@ typedef struct {
 
 /**
  * GemmclDeviceInfo:
- * @platform, @name, @vendor, @version, @driver, @extensions: strings that OpenCL reports, as valid
- *   UTF-8 without leading and trailing spaces
+ * @platform: the platform's name; this and the other strings are OpenCL's, as valid UTF-8 without
+ *   leading and trailing spaces
+ * @name: the device's name
+ * @vendor: its vendor
+ * @version: the version of OpenCL
+ * @driver: the version of the driver
+ * @extensions: the extensions, with spaces between them
  * @type: CPU, GPU or accelerator
- * @intel, @nvidia: the vendor, from its id or name
+ * @intel: the vendor is Intel, by its id or name
+ * @nvidia: the vendor is NVIDIA, by its id or name
  * @nvidia_capability: an NVIDIA device's compute capability, 61 for 6.1; else 0
  * @compute_units: CL_DEVICE_MAX_COMPUTE_UNITS
  * @clock_mhz: CL_DEVICE_MAX_CLOCK_FREQUENCY; 0: the driver does not know
  * @float_width: CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
  * @max_work_group: the largest number of work-items in a work-group
  * @max_work_item_sizes: the largest number of work-items in each dimension of a work-group
- * @global_bytes, @max_alloc_bytes, @local_bytes: bytes of device memory, of the largest buffer, and
- *   of local memory per work-group
- * @max_image_width, @max_image_height: the largest 2D image, in texels; 0: no images, or, in the
- *   info of a context, no images with one channel of 32 bits
+ * @global_bytes: bytes of device memory
+ * @max_alloc_bytes: bytes of the largest buffer
+ * @local_bytes: bytes of local memory per work-group
+ * @max_image_width: the width of the largest 2D image, in texels; 0: no images, or, in the info of
+ *   a context, no images with one channel of 32 bits
+ * @max_image_height: its height
  * @host_unified: device and host share memory
- * @fp16, @fp64: half and double arithmetic in kernels
- * @subgroup_sizes, @n_subgroup_sizes: the subgroup sizes that a kernel can request through
+ * @fp16: half arithmetic in kernels
+ * @fp64: double arithmetic in kernels
+ * @subgroup_sizes: the subgroup sizes that a kernel can request through
  *   cl_intel_required_subgroup_size, ascending; none without the extension
+ * @n_subgroup_sizes: their number
  * @cores: subslices (Xe cores) of an Intel GPU; a work-group runs on one of them
  * @eus: execution units in all subslices
  * @eu_threads: hardware threads per execution unit. @cores, @eus and @eu_threads are from
@@ -77,6 +87,7 @@ typedef struct {
  * @peak_source: how @peak_gflops was calculated; never %NULL
  *
  * Description of an OpenCL device. Read-only; belongs to the context or the array that returned it.
+ * A copy as a boxed type is a reference.
  */
 typedef struct {
   gchar *platform;
@@ -111,6 +122,9 @@ typedef struct {
   gchar *peak_source;
 } GemmclDeviceInfo;
 
+#define GEMMCL_TYPE_DEVICE_INFO (gemmcl_device_info_get_type ())
+GType gemmcl_device_info_get_type (void);
+
 /**
  * gemmcl_device_info_has_extension:
  * @info: a device
@@ -127,9 +141,9 @@ gboolean gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const g
  *
  * Queries every OpenCL platform. Creates no context. Any thread.
  *
- * Returns: (transfer full) (element-type GemmclDeviceInfo): the devices that match, at least one,
- *   in order of preference; %NULL with #GEMMCL_ERROR_NO_DEVICE, whose message lists the devices
- *   that exist.
+ * Returns: (transfer container) (element-type GemmclDeviceInfo): the devices that match, at least
+ *   one, in order of preference; %NULL with #GEMMCL_ERROR_NO_DEVICE, whose message lists the
+ *   devices that exist.
  */
 GPtrArray *gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error);
 
@@ -154,28 +168,39 @@ GemmclContext *gemmcl_context_new (const GemmclDeviceQuery *query, GError **erro
 
 /**
  * gemmcl_context_get_shared:
+ * @query: (nullable): the selection; %NULL for the preferred device
  *
  * Like gemmcl_context_new(), but returns the existing shared context of the device while one is
  * alive. The GStreamer plugin's elements use this context unless they are given another.
+ *
+ * Returns: (transfer full): the context, or %NULL.
  */
 GemmclContext *gemmcl_context_get_shared (const GemmclDeviceQuery *query, GError **error);
 
 /**
  * gemmcl_context_list_shared:
+ * @query: (nullable): the selection; %NULL for every device
  *
  * Like gemmcl_context_get_shared(), but for each device that matches @query.
  *
- * Returns: (transfer full) (element-type GemmclContext): at least one context, in the order of
+ * Returns: (transfer container) (element-type GemmclContext): at least one context, in the order of
  *   gemmcl_list_devices(); %NULL with @error if one cannot be made
  */
 GPtrArray *gemmcl_context_list_shared (const GemmclDeviceQuery *query, GError **error);
 
-/** gemmcl_context_fits: Returns: %TRUE if the device of @self, or a device that it is a sub-device
- * of, matches @query (nullable). */
+/**
+ * gemmcl_context_fits:
+ * @query: (nullable): the selection; %NULL for any device
+ *
+ * Returns: %TRUE if the device of @self, or a device that it is a sub-device of, matches @query.
+ */
 gboolean gemmcl_context_fits (GemmclContext *self, const GemmclDeviceQuery *query);
 
-/** gemmcl_context_get_device_info: Returns: (transfer none): the device of @self; valid as long as
- * @self. */
+/**
+ * gemmcl_context_get_device_info:
+ *
+ * Returns: (transfer none): the device of @self; valid as long as @self.
+ */
 const GemmclDeviceInfo *gemmcl_context_get_device_info (GemmclContext *self);
 
 /**
@@ -192,8 +217,10 @@ typedef struct {
   guint64 weight_bytes;
 } GemmclContextStats;
 
-/** gemmcl_context_get_stats: @stats: (out): the programs and weights that the plans of @self share
- * now. */
+/**
+ * gemmcl_context_get_stats:
+ * @stats: (out): the programs and weights that the plans of @self share now.
+ */
 void gemmcl_context_get_stats (GemmclContext *self, GemmclContextStats *stats);
 
 GEMMCL_END_DECLS

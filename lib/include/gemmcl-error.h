@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-/** The library is compiled with hidden symbols. Declarations between these two macros are
+/* The library is compiled with hidden symbols. Declarations between these two macros are
  * exported. */
 #define GEMMCL_BEGIN_DECLS G_BEGIN_DECLS _Pragma ("GCC visibility push(default)")
 #define GEMMCL_END_DECLS   _Pragma ("GCC visibility pop") G_END_DECLS

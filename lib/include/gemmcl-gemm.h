@@ -13,8 +13,11 @@
 
 GEMMCL_BEGIN_DECLS
 
-/** GemmclLayout: Element (i, j) of a matrix lies at index i * ld + j (row-major) or i + j * ld
- * (column-major). */
+/**
+ * GemmclLayout:
+ *
+ * Element (i, j) of a matrix lies at index i * ld + j (row-major) or i + j * ld (column-major).
+ */
 typedef enum {
   GEMMCL_LAYOUT_ROW_MAJOR,
   GEMMCL_LAYOUT_COLUMN_MAJOR,
@@ -57,8 +60,11 @@ typedef enum {
 
 #define GEMMCL_N_ACTIVATIONS (GEMMCL_ACTIVATION_SOFTMAX + 1)
 
-/** gemmcl_activation_get_name: Returns: the name that users type, "leaky-relu" for example;
- * static. */
+/**
+ * gemmcl_activation_get_name:
+ *
+ * Returns: the name that users type, "leaky-relu" for example; static.
+ */
 const gchar *gemmcl_activation_get_name (GemmclActivation activation);
 
 /**
@@ -87,7 +93,11 @@ typedef enum {
 
 #define GEMMCL_N_PRECISIONS (GEMMCL_PRECISION_I8 + 1)
 
-/** gemmcl_precision_get_name: Returns: the name that users type, "f32" for example; static. */
+/**
+ * gemmcl_precision_get_name:
+ *
+ * Returns: the name that users type, "f32" for example; static.
+ */
 const gchar *gemmcl_precision_get_name (GemmclPrecision precision);
 
 /**
@@ -169,29 +179,43 @@ typedef enum {
   GEMMCL_ROW_TOP_K = 1 << 3,
 } GemmclRowOutput;
 
-/** The largest top_k. */
+/* The largest top_k. */
 #define GEMMCL_MAX_TOP_K 16
 
 /**
  * GemmclGemm:
- * @m, @n, @k: D is m x n, op(A) m x k, op(B) k x n; each from 1 to G_MAXINT32
+ * @m: rows of op(A) and D; this, @n and @k are 1 to G_MAXINT32
+ * @n: columns of op(B) and D
+ * @k: columns of op(A) and rows of op(B)
  * @layout: the layout of A, B, C and D
- * @trans_a, @trans_b: A is stored k x m, B is stored n x k
- * @lda, @ldb, @ldc, @ldd: leading dimensions: elements from a row (row-major) or column
- *   (column-major) to the next; 0: no gap
- * @a_offset, @b_offset, @c_offset, @d_offset: elements before the first element of a matrix; for
- *   device buffers and for the pointers of gemmcl_gemm_run()
+ * @trans_a: A is stored k x m
+ * @trans_b: B is stored n x k
+ * @lda: leading dimension of A: elements from a row (row-major) or column (column-major) to the
+ *   next; 0: no gap
+ * @ldb: that of B
+ * @ldc: that of C
+ * @ldd: that of D
+ * @a_offset: elements before the first element of A; for device buffers and for the pointers of
+ *   gemmcl_gemm_run()
+ * @b_offset: those before B
+ * @c_offset: those before C
+ * @d_offset: those before D
  * @batch: the number of problems of this shape; 0 means 1
- * @a_stride, @b_stride, @c_stride, @d_stride: elements from a problem's matrix to the next
- *   problem's; 0: all problems share the matrix, except that for D it means: no gap
- * @a_type, @d_type: the types of A and D in memory; 0 is F32. Arithmetic is f32. For an integer D
- *   results are rounded to nearest, ties to even, and saturated; NaN becomes 0
+ * @a_stride: elements from a problem's A to the next problem's; 0: all problems share A
+ * @b_stride: the same for B
+ * @c_stride: the same for C
+ * @d_stride: the same for D, but 0 means: no gap
+ * @a_type: the type of A in memory; 0 is F32. Arithmetic is f32
+ * @d_type: the type of D in memory. For an integer D results are rounded to nearest, ties to even,
+ *   and saturated; NaN becomes 0
  * @precision: the lowest precision allowed
- * @a_scale, @a_shift: each element of A is its stored value * a_scale + a_shift
- * @d_scale, @d_shift: each element of D is its stored value * d_scale + d_shift; a @d_scale of 0
- *   means 1. Others than 1 and 0 need an integer D that is a matrix, @d_scale above 0, and no
- *   #GEMMCL_ADDEND_OUTPUT. A step after the others then stores D; row outputs and
- *   #GEMMCL_ADDEND_PREVIOUS have the values, not what is stored
+ * @a_scale: each element of A is its stored value * a_scale + a_shift
+ * @a_shift: see @a_scale
+ * @d_scale: each element of D is its stored value * d_scale + d_shift; 0 means 1. Others than 1 and
+ *   0 need an integer D that is a matrix, @d_scale above 0, and no #GEMMCL_ADDEND_OUTPUT. A step
+ *   after the others then stores D; row outputs and #GEMMCL_ADDEND_PREVIOUS have the values, not
+ *   what is stored
+ * @d_shift: see @d_scale
  * @addend: the source of C
  * @bias: add a bias of N f32 to each row of each batch
  * @activation: the function applied last
@@ -200,9 +224,9 @@ typedef enum {
  *   whatever @layout is, columns in the order of the flags: see gemmcl_gemm_count_row_outputs().
  *   Needs a D that is a matrix
  * @top_k: for #GEMMCL_ROW_TOP_K: the number of elements, 1 to #GEMMCL_MAX_TOP_K
- * @alpha, @beta: used by gemmcl_gemm_run() and gemmcl_gemm_verify(); a plan takes them with each
- *   run. With alpha == 0 A and B are not read, with beta == 0 C is not read, so that NaN in them
- *   has no effect
+ * @alpha: the factor of A B. This and @beta are used by gemmcl_gemm_run() and gemmcl_gemm_verify();
+ *   a plan takes them with each run. With 0 A and B are not read, so that NaN in them has no effect
+ * @beta: the factor of C, which is not read with 0
  * @a_image: (nullable): the rows of A are features of frames, one frame per problem, or of tensors
  *   (see #GemmclImage). Then @m and @k are those of gemmcl_image_get_shape(), @layout is row-major,
  *   and @trans_a, @lda, @a_offset, @a_stride and @a_type are ignored
@@ -241,6 +265,18 @@ typedef struct {
     .alpha = 1.0, .beta = 0.0, .a_scale = 1.0, .a_shift = 0.0, .d_scale = 1.0, .d_shift = 0.0      \
   }
 
+#define GEMMCL_TYPE_GEMM (gemmcl_gemm_get_type ())
+GType gemmcl_gemm_get_type (void);
+
+/**
+ * gemmcl_gemm_new:
+ *
+ * For languages without macros. Boxed types copy what a struct holds, not what it points to.
+ *
+ * Returns: (transfer full): GEMMCL_GEMM_INIT; g_boxed_free() or g_free() frees it.
+ */
+GemmclGemm *gemmcl_gemm_new (void);
+
 /**
  * gemmcl_gemm_validate:
  *
@@ -252,8 +288,12 @@ typedef struct {
  */
 gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
 
-/** gemmcl_gemm_count_row_outputs: Returns: Q, the number of row outputs of @gemm: one for each
- * flag, and 2 top_k for #GEMMCL_ROW_TOP_K; 0 to 35. */
+/**
+ * gemmcl_gemm_count_row_outputs:
+ *
+ * Returns: Q, the number of row outputs of @gemm: one for each flag, and 2 top_k for
+ *   #GEMMCL_ROW_TOP_K; 0 to 35.
+ */
 guint gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm);
 
 GEMMCL_END_DECLS

@@ -73,14 +73,16 @@ typedef enum {
 /**
  * GemmclImage:
  * @format: the pixel format
- * @width, @height: the size in pixels, each from 1 to 65535
+ * @width: pixels in a row, 1 to 65535
+ * @height: rows, 1 to 65535
  * @features: the feature mode
- * @patch_width, @patch_height: p and q of #GEMMCL_FEATURE_PATCH; else 0
+ * @patch_width: p of #GEMMCL_FEATURE_PATCH; else 0
+ * @patch_height: q of #GEMMCL_FEATURE_PATCH; else 0
  * @patch_stride: s and t; 0: the size of a patch
  * @patch_padding: e: pixels around the frame, on each side; at most 65535
  * @patch_dilation: d: the distance of a patch's pixels; 0: 1
- * @kr, @kb: for NV12, I420 and P010_10LE: the weights of red and blue in luma (BT.601: 0.299 and
- *   0.114)
+ * @kr: for NV12, I420 and P010_10LE: the weight of red in luma (BT.601: 0.299)
+ * @kb: the same of blue (BT.601: 0.114)
  * @full_range: for NV12, I420 and P010_10LE: %TRUE: luma is 0 to 255 and chroma 128 +- 127.5;
  *   %FALSE: 16 to 235 and 128 +- 112. With ten bits: 0 to 1023 and 512 +- 511.5, and four times the
  *   limited range
@@ -110,25 +112,39 @@ typedef struct {
   GemmclType type;
 } GemmclImage;
 
-/** gemmcl_pixel_format_get_name: Returns: GStreamer's name of @format, "RGBx" for example;
- * static. */
+/**
+ * gemmcl_pixel_format_get_name:
+ *
+ * Returns: GStreamer's name of @format, "RGBx" for example; static.
+ */
 const gchar *gemmcl_pixel_format_get_name (GemmclPixelFormat format);
 
-/** gemmcl_pixel_format_get_channels: Returns: the channels that a kernel reads of a pixel: 1, 3 or
- * 4. */
+/**
+ * gemmcl_pixel_format_get_channels:
+ *
+ * Returns: the channels that a kernel reads of a pixel: 1, 3 or 4.
+ */
 guint gemmcl_pixel_format_get_channels (GemmclPixelFormat format);
 
-/** gemmcl_pixel_format_get_n_planes: Returns: 1; 2 for NV12 and P010_10LE; 3 for I420. */
+/**
+ * gemmcl_pixel_format_get_n_planes:
+ *
+ * Returns: 1; 2 for NV12 and P010_10LE; 3 for I420.
+ */
 guint gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format);
 
-/** gemmcl_image_get_channels: Returns: the channels of a pixel: those of the format, or of the
- * tensor. */
+/**
+ * gemmcl_image_get_channels:
+ *
+ * Returns: the channels of a pixel: those of the format, or of the tensor.
+ */
 guint gemmcl_image_get_channels (const GemmclImage *image);
 
 /**
  * gemmcl_image_get_shape:
  * @image: a frame
- * @m, @k: (out) (optional): rows and columns of its matrix (see #GemmclFeatureMode)
+ * @m: (out) (optional): rows of its matrix (see #GemmclFeatureMode)
+ * @k: (out) (optional): columns of its matrix
  *
  * Returns: %FALSE with #GEMMCL_ERROR_INVALID or #GEMMCL_ERROR_TOO_LARGE if a field of @image is out
  *   of range.
@@ -138,8 +154,9 @@ gboolean gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, G
 /**
  * gemmcl_image_get_grid:
  * @image: a frame that gemmcl_image_get_shape() accepts
- * @across, @down: (out): the number of patches in each direction; m is across x down. The other
- *   feature modes have patches of a pixel, a row and the frame
+ * @across: (out): the number of patches in a row of them. The other feature modes have patches of a
+ *   pixel, a row and the frame
+ * @down: (out): the number of rows of patches; m is across x down
  */
 void gemmcl_image_get_grid (const GemmclImage *image, gsize *across, gsize *down);
 

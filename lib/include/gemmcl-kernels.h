@@ -7,7 +7,7 @@
 
 GEMMCL_BEGIN_DECLS
 
-/** The kernels of the library. Any thread may call these functions. */
+/* The kernels of the library. Any thread may call these functions. */
 
 /**
  * GemmclKernelInfo:
@@ -16,7 +16,9 @@ GEMMCL_BEGIN_DECLS
  * @summary: a line of text
  * @precision: the precision in which the kernel multiplies
  * @needs: the following fields as text, "K <= 65536, groups of 64"; "" for none
- * @max_m, @max_n, @max_k: the largest problem; 0: no limit
+ * @max_m: the largest M; 0: no limit
+ * @max_n: the largest N; 0: no limit
+ * @max_k: the largest K; 0: no limit
  * @work_group: work-items per work-group
  * @subgroup: work-items per subgroup; 0: no subgroups
  * @images: the kernel reads A and B from OpenCL images
@@ -37,16 +39,27 @@ typedef struct {
   gboolean matrix_engines;
 } GemmclKernelInfo;
 
-/** gemmcl_get_n_kernels: Returns: the number of kernels. */
+/**
+ * gemmcl_get_n_kernels:
+ *
+ * Returns: the number of kernels.
+ */
 guint gemmcl_get_n_kernels (void);
 
-/** gemmcl_get_kernel: Returns: kernel @index, which is less than gemmcl_get_n_kernels(); static.
- * Kernel 0 is the fallback. */
+/**
+ * gemmcl_get_kernel:
+ *
+ * Returns: kernel @index, which is less than gemmcl_get_n_kernels(); static. Kernel 0 is the
+ *   fallback.
+ */
 const GemmclKernelInfo *gemmcl_get_kernel (guint index);
 
-/** gemmcl_kernel_exists: Returns: %TRUE if @name is the name of a kernel, with or without a split
- * (see gemmcl_plan_new()); else %FALSE with #GEMMCL_ERROR_KERNEL, whose message lists similar
- * names. */
+/**
+ * gemmcl_kernel_exists:
+ *
+ * Returns: %TRUE if @name is the name of a kernel, with or without a split (see gemmcl_plan_new());
+ *   else %FALSE with #GEMMCL_ERROR_KERNEL, whose message lists similar names.
+ */
 gboolean gemmcl_kernel_exists (const gchar *name, GError **error);
 
 /**
@@ -78,7 +91,11 @@ typedef enum {
   GEMMCL_KERNEL_LEVEL_EMULATED,
 } GemmclKernelLevel;
 
-/** gemmcl_kernel_level_get_name: Returns: "native", "khr" or "emulated"; static. */
+/**
+ * gemmcl_kernel_level_get_name:
+ *
+ * Returns: "native", "khr" or "emulated"; static.
+ */
 const gchar *gemmcl_kernel_level_get_name (GemmclKernelLevel level);
 
 /**
@@ -125,7 +142,11 @@ typedef enum {
   GEMMCL_CHOICE_RULES,
 } GemmclChoiceSource;
 
-/** gemmcl_choice_source_get_name: Returns: "named", "tuned", "shipped" or "rules"; static. */
+/**
+ * gemmcl_choice_source_get_name:
+ *
+ * Returns: "named", "tuned", "shipped" or "rules"; static.
+ */
 const gchar *gemmcl_choice_source_get_name (GemmclChoiceSource source);
 
 GEMMCL_END_DECLS

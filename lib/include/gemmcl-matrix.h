@@ -34,10 +34,18 @@ typedef enum {
 
 #define GEMMCL_N_TYPES (GEMMCL_TYPE_U64 + 1)
 
-/** gemmcl_type_get_size: Returns: bytes per element of @type. */
+/**
+ * gemmcl_type_get_size:
+ *
+ * Returns: bytes per element of @type.
+ */
 gsize gemmcl_type_get_size (GemmclType type);
 
-/** gemmcl_type_get_name: Returns: "f32", "bf16", "u8" and so on; static. */
+/**
+ * gemmcl_type_get_name:
+ *
+ * Returns: "f32", "bf16", "u8" and so on; static.
+ */
 const gchar *gemmcl_type_get_name (GemmclType type);
 
 /**
@@ -131,7 +139,8 @@ GemmclMatrix *gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GEr
  * gemmcl_matrix_load_raw:
  * @path: a file that consists of @rows x @cols row-major elements of @type
  * @type: the type of an element
- * @rows, @cols: the shape
+ * @rows: the number of rows, at least 1
+ * @cols: the number of columns, at least 1
  *
  * Returns: (transfer full): the matrix, a copy, or %NULL with an error as gemmcl_matrix_load_npy().
  */
@@ -141,7 +150,8 @@ GemmclMatrix *gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize 
 /**
  * gemmcl_matrix_new:
  * @type: the type of an element
- * @rows, @cols: the shape, each at least 1
+ * @rows: the number of rows, at least 1
+ * @cols: the number of columns, at least 1
  * @data: (transfer none): @rows x @cols row-major elements; copied
  *
  * Returns: (transfer full): the matrix, or %NULL with #GEMMCL_ERROR_INVALID (an empty shape) or
@@ -195,24 +205,38 @@ typedef struct {
 GemmclMatrix *gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, GemmclQuantization *done,
                                       GError **error);
 
-/** gemmcl_matrix_get_scales: Returns: (transfer none) (nullable): the scales of a quantized matrix
- * as f32, in the shape given to gemmcl_matrix_new_quantized(); %NULL if @self is not quantized. */
+/**
+ * gemmcl_matrix_get_scales:
+ *
+ * Returns: (transfer none) (nullable): the scales of a quantized matrix as f32, in the shape given
+ *   to gemmcl_matrix_new_quantized(); %NULL if @self is not quantized.
+ */
 GemmclMatrix *gemmcl_matrix_get_scales (const GemmclMatrix *self);
 
-/** gemmcl_matrix_get_zero_points: Returns: (transfer none) (nullable): the zero points of a
- * quantized matrix as f32, in the shape of the scales; %NULL if it has none. */
+/**
+ * gemmcl_matrix_get_zero_points:
+ *
+ * Returns: (transfer none) (nullable): the zero points of a quantized matrix as f32, in the shape
+ *   of the scales; %NULL if it has none.
+ */
 GemmclMatrix *gemmcl_matrix_get_zero_points (const GemmclMatrix *self);
 
 gsize gemmcl_matrix_get_rows (const GemmclMatrix *self);
 gsize gemmcl_matrix_get_cols (const GemmclMatrix *self);
 GemmclType gemmcl_matrix_get_element_type (const GemmclMatrix *self);
 
-/** gemmcl_matrix_is_column_major: Returns: %TRUE if the elements of a column are contiguous, %FALSE
- * if those of a row are. */
+/**
+ * gemmcl_matrix_is_column_major:
+ *
+ * Returns: %TRUE if the elements of a column are contiguous, %FALSE if those of a row are.
+ */
 gboolean gemmcl_matrix_is_column_major (const GemmclMatrix *self);
 
-/** gemmcl_matrix_get_data: Returns: (transfer none): the elements, aligned for their type; q for a
- * quantized matrix. */
+/**
+ * gemmcl_matrix_get_data:
+ *
+ * Returns: (transfer none): the elements, aligned for their type; q for a quantized matrix.
+ */
 gconstpointer gemmcl_matrix_get_data (const GemmclMatrix *self);
 
 /**

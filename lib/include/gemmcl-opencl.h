@@ -2,13 +2,16 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/**
+/*
  * Functions with OpenCL's types, for programs that have a cl_context or device buffers of their
  * own. To select another version of OpenCL's API than 3.0, define CL_TARGET_OPENCL_VERSION before
  * including this header.
  */
-#ifndef CL_TARGET_OPENCL_VERSION
-  #define CL_TARGET_OPENCL_VERSION 300
+/* g-ir-scanner would list the macro as one of this library. */
+#ifndef __GI_SCANNER__
+  #ifndef CL_TARGET_OPENCL_VERSION
+    #define CL_TARGET_OPENCL_VERSION 300
+  #endif
 #endif
 #include <CL/cl.h>
 
@@ -18,8 +21,8 @@ GEMMCL_BEGIN_DECLS
 
 /**
  * gemmcl_context_new_wrapped:
- * @context: an OpenCL context; retained
- * @device: a device of @context; %NULL for its first
+ * @context: (type gpointer): an OpenCL context; retained
+ * @device: (type gpointer) (nullable): a device of @context; %NULL for its first
  *
  * Returns: (transfer full): a context around @context with a queue of its own, or %NULL with
  *   #GEMMCL_ERROR_INVALID (@device does not belong to @context) or #GEMMCL_ERROR_OPENCL.
@@ -28,48 +31,76 @@ GemmclContext *gemmcl_context_new_wrapped (cl_context context, cl_device_id devi
 
 /**
  * gemmcl_context_get_wrapped:
+ * @context: (type gpointer): an OpenCL context; retained
+ * @device: (type gpointer) (nullable): a device of @context; %NULL for its first
  *
  * Like gemmcl_context_new_wrapped(), but returns the existing shared context around the same
  * @context and @device while one is alive. It may be one that gemmcl_context_get_shared() made, if
  * @context belongs to that.
+ *
+ * Returns: (transfer full): the context, or %NULL.
  */
 GemmclContext *gemmcl_context_get_wrapped (cl_context context, cl_device_id device, GError **error);
 
 /**
  * gemmcl_context_get_shared_with:
- * @properties: (nullable): properties for clCreateContext() besides the platform, for example
- *   CL_CONTEXT_VA_API_DISPLAY_INTEL: names and values alternately, then 0; %NULL for none
+ * @query: (nullable): the selection; %NULL for the preferred device
+ * @properties: (type gpointer) (nullable): properties for clCreateContext() besides the platform,
+ *   for example CL_CONTEXT_VA_API_DISPLAY_INTEL: names and values alternately, then 0; %NULL for
+ *   none
  *
  * Like gemmcl_context_get_shared(), which passes %NULL, but an existing context is returned only if
  * it was made with all of @properties. It may have more.
+ *
+ * Returns: (transfer full): the context, or %NULL.
  */
 GemmclContext *gemmcl_context_get_shared_with (const GemmclDeviceQuery *query,
                                                const cl_context_properties *properties,
                                                GError **error);
 
-/** gemmcl_context_has_properties: Returns: %TRUE if the OpenCL context was made with all of
- * @properties (see gemmcl_context_get_shared_with()). */
+/**
+ * gemmcl_context_has_properties:
+ * @properties: (type gpointer): names and values alternately, then 0
+ *
+ * Returns: %TRUE if the OpenCL context was made with all of @properties (see
+ *   gemmcl_context_get_shared_with()).
+ */
 gboolean gemmcl_context_has_properties (GemmclContext *self,
                                         const cl_context_properties *properties);
 
-/** gemmcl_context_is_wrapped: Returns: %TRUE if the caller made the OpenCL context, %FALSE if the
- * library did. */
+/**
+ * gemmcl_context_is_wrapped:
+ *
+ * Returns: %TRUE if the caller made the OpenCL context, %FALSE if the library did.
+ */
 gboolean gemmcl_context_is_wrapped (GemmclContext *self);
 
-/** gemmcl_context_get_cl_context: Returns: (transfer none): the OpenCL context; valid as long as
- * @self. */
+/**
+ * gemmcl_context_get_cl_context:
+ *
+ * Returns: (type gpointer) (transfer none): the OpenCL context; valid as long as @self.
+ */
 cl_context gemmcl_context_get_cl_context (GemmclContext *self);
 
-/** gemmcl_context_get_cl_device: Returns: (transfer none): the OpenCL device; valid as long as
- * @self. */
+/**
+ * gemmcl_context_get_cl_device:
+ *
+ * Returns: (type gpointer) (transfer none): the OpenCL device; valid as long as @self.
+ */
 cl_device_id gemmcl_context_get_cl_device (GemmclContext *self);
 
-/** gemmcl_context_get_cl_queue: Returns: (transfer none): the context's queue, in-order and with
- * profiling; valid as long as @self. */
+/**
+ * gemmcl_context_get_cl_queue:
+ *
+ * Returns: (type gpointer) (transfer none): the context's queue, in-order and with profiling; valid
+ *   as long as @self.
+ */
 cl_command_queue gemmcl_context_get_cl_queue (GemmclContext *self);
 
 /**
- * GemmclHandover: The type of the functions in GemmclRun.acquire and GemmclRun.release:
+ * GemmclHandover: (skip)
+ *
+ * The type of the functions in GemmclRun.acquire and GemmclRun.release:
  * clEnqueueAcquireVA_APIMediaSurfacesINTEL(), clEnqueueAcquireExternalMemObjectsKHR() and the like,
  * and their release counterparts.
  */

@@ -50,15 +50,27 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
 GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                              GError **error);
 
-/** gemmcl_plan_get_kernel: Returns: the name of the kernel in use, with its split; static. Only
- * gemmcl_plan_auto_tune() changes the kernel, and with it the results of
- * gemmcl_plan_get_precision(), gemmcl_plan_get_choice_source() and gemmcl_plan_get_build_info(). */
+/**
+ * gemmcl_plan_get_kernel:
+ *
+ * Returns: the name of the kernel in use, with its split; static. Only gemmcl_plan_auto_tune()
+ *   changes the kernel, and with it the results of gemmcl_plan_get_precision(),
+ *   gemmcl_plan_get_choice_source() and gemmcl_plan_get_build_info().
+ */
 const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
 
-/** gemmcl_plan_get_precision: Returns: the precision of the kernel in use: the problem's or f32. */
+/**
+ * gemmcl_plan_get_precision:
+ *
+ * Returns: the precision of the kernel in use: the problem's or f32.
+ */
 GemmclPrecision gemmcl_plan_get_precision (GemmclPlan *self);
 
-/** gemmcl_plan_get_choice_source: Returns: the origin of the kernel in use. */
+/**
+ * gemmcl_plan_get_choice_source:
+ *
+ * Returns: the origin of the kernel in use.
+ */
 GemmclChoiceSource gemmcl_plan_get_choice_source (GemmclPlan *self);
 
 /**
@@ -77,8 +89,15 @@ typedef enum {
   GEMMCL_PLAN_C,
 } GemmclPlanOperand;
 
-/** GemmclPrepared: An operand on the device, ready for a plan. Opaque. */
+/**
+ * GemmclPrepared:
+ *
+ * An operand on the device, ready for a plan. Opaque. A copy as a boxed type is a reference.
+ */
 typedef struct _GemmclPrepared GemmclPrepared;
+
+#define GEMMCL_TYPE_PREPARED (gemmcl_prepared_get_type ())
+GType gemmcl_prepared_get_type (void);
 
 /**
  * gemmcl_plan_prepare:
@@ -97,7 +116,11 @@ typedef struct _GemmclPrepared GemmclPrepared;
 GemmclPrepared *gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand,
                                      GemmclMatrix *matrix, GError **error);
 
-/** gemmcl_prepared_free: Frees an operand that was not used, or that gemmcl_plan_use() replaced. */
+/**
+ * gemmcl_prepared_free:
+ *
+ * Frees an operand that was not used, or that gemmcl_plan_use() replaced.
+ */
 void gemmcl_prepared_free (GemmclPrepared *prepared);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclPrepared, gemmcl_prepared_free)
 
@@ -111,14 +134,25 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclPrepared, gemmcl_prepared_free)
  */
 void gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared);
 
-/** gemmcl_plan_set_b: Calls gemmcl_plan_prepare() and gemmcl_plan_use() for B. On failure the old B
- * stays. */
+/**
+ * gemmcl_plan_set_b:
+ *
+ * Calls gemmcl_plan_prepare() and gemmcl_plan_use() for B. On failure the old B stays.
+ */
 gboolean gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error);
 
-/** gemmcl_plan_set_bias: Does the same for the bias. */
+/**
+ * gemmcl_plan_set_bias:
+ *
+ * Does the same for the bias.
+ */
 gboolean gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error);
 
-/** gemmcl_plan_set_c: Does the same for C. */
+/**
+ * gemmcl_plan_set_c:
+ *
+ * Does the same for C.
+ */
 gboolean gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error);
 
 /**
@@ -166,7 +200,8 @@ typedef struct {
  * @m: rows of A and D, at most the plan's m; 0: the plan's m. Must be 0 or the plan's m if A or D
  *   are frames
  * @batch: the number of problems, at most the plan's batch; 0: the plan's batch
- * @alpha, @beta: factors of A B and C
+ * @alpha: the factor of A B
+ * @beta: the factor of C
  * @a: (array length=batch): the A of each problem; only read. May be %NULL if alpha is 0
  * @d: (array length=batch): the D of each problem; host memory or a buffer. Gaps between its rows
  *   are not written
@@ -181,13 +216,15 @@ typedef struct {
  * @c: (nullable): a buffer with C, laid out as the problem says; %NULL for the plan's own C
  * @previous: (nullable) (array length=batch): with #GEMMCL_ADDEND_PREVIOUS: replaces the plan's
  *   previous result; in D's type and layout
- * @acquire, @release: (nullable): functions of type GemmclHandover (gemmcl-opencl.h) that acquire
- *   and release the objects of A with @acquired. If A is read, gemmcl_plan_submit() calls each
- *   function once, with each object once. Acquired objects are released before the run is done,
- *   even if it fails
+ * @acquire: (nullable): a function of type GemmclHandover (gemmcl-opencl.h) that acquires the
+ *   objects of A with @acquired. If A is read, gemmcl_plan_submit() calls it once, with each object
+ *   once
+ * @release: (nullable): one that releases them, before the run is done, even if it fails
  * @queue: (nullable): a queue of the plan's context and device; %NULL for the context's own. The
  *   runs of a plan must follow one another, by an in-order queue or by events
- * @n_wait, @wait: events that must be complete before the run reads or writes device memory
+ * @n_wait: the number of events in @wait
+ * @wait: (array length=n_wait): events that must be complete before the run reads or writes device
+ *   memory
  *
  * A run of a plan. Start from GEMMCL_RUN_INIT; later versions may add fields at the end.
  */
@@ -216,13 +253,25 @@ typedef struct {
     .size = sizeof (GemmclRun), .alpha = 1.0                                                       \
   }
 
+#define GEMMCL_TYPE_RUN (gemmcl_run_get_type ())
+GType gemmcl_run_get_type (void);
+
+/**
+ * gemmcl_run_new:
+ *
+ * For languages without macros. Boxed types copy what a struct holds, not what it points to.
+ *
+ * Returns: (transfer full): GEMMCL_RUN_INIT; g_boxed_free() or g_free() frees it.
+ */
+GemmclRun *gemmcl_run_new (void);
+
 /**
  * gemmcl_plan_submit:
  * @run: the data; the struct and its arrays are not used after the call
- * @first: (out) (optional) (transfer full): the event of the run's first kernel; its profile has
- *   the start time
- * @done: (out) (optional) (transfer full): complete when D and the row outputs are written and A is
- *   no longer needed; its status is negative if the run failed
+ * @first: (out) (optional) (type gpointer): a reference of the event of the run's first kernel; its
+ *   profile has the start time
+ * @done: (out) (optional) (type gpointer): a reference of an event that is complete when D and the
+ *   row outputs are written and A is no longer needed; its status is negative if the run failed
  *
  * Enqueues a run, flushes the queues and returns. Host memory must stay valid until @done is
  * complete; OpenCL objects may be released at once. A device that shares host memory works in the
@@ -248,6 +297,21 @@ gboolean gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, struct _cl_
 gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error);
 
 /**
+ * gemmcl_plan_run_host:
+ * @alpha: the factor of A B
+ * @beta: the factor of C
+ * @a: (nullable): A in host memory; %NULL only if @alpha is 0
+ * @d: D in host memory
+ * @rows: (nullable): the row outputs in host memory; %NULL if the problem has none
+ *
+ * Calls gemmcl_plan_run() for one problem of matrices, not frames.
+ *
+ * Returns: %FALSE with an error of gemmcl_plan_run().
+ */
+gboolean gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gconstpointer a,
+                               gpointer d, gpointer rows, GError **error);
+
+/**
  * gemmcl_plan_reset_previous:
  *
  * With #GEMMCL_ADDEND_PREVIOUS: sets the previous result to zeros for the next run.
@@ -271,7 +335,8 @@ void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
  *   device's clock, summed over the runs. In a queue without profiling a run takes as long for each
  *   operation as the last run that has a time
  * @flops: 2 m n k batch, summed over the runs
- * @bytes_in, @bytes_out: bytes of A and of D in host memory, copied or used in place
+ * @bytes_in: bytes of A in host memory, copied or used in place
+ * @bytes_out: the same of D
  */
 typedef struct {
   guint64 runs;
@@ -281,8 +346,10 @@ typedef struct {
   guint64 bytes_out;
 } GemmclPlanStats;
 
-/** gemmcl_plan_get_stats: @stats: (out): statistics of the runs completed since the plan was
- * created. */
+/**
+ * gemmcl_plan_get_stats:
+ * @stats: (out): statistics of the runs completed since the plan was created.
+ */
 void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
 
 /**
@@ -307,16 +374,20 @@ typedef struct {
   guint64 spill_bytes;
 } GemmclBuildInfo;
 
-/** gemmcl_plan_get_build_info: @info: (out): the driver's description of the kernel in use. */
+/**
+ * gemmcl_plan_get_build_info:
+ * @info: (out): the driver's description of the kernel in use.
+ */
 void gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info);
 
 /**
  * gemmcl_gemm_run:
  * @gemm: a problem of matrices, not frames, without row outputs
  * @kernel: (nullable): as for gemmcl_plan_new()
- * @a, @b: A, elements of a_type, and B, f32; %NULL only if alpha is 0
- * @c: (nullable): C, f32; %NULL unless addend is MATRIX or ROW
- * @bias: (nullable): the bias, f32; %NULL unless the problem has one
+ * @a: (nullable): A, elements of a_type; %NULL only if alpha is 0
+ * @b: (type gpointer) (nullable): B, f32; %NULL only if alpha is 0
+ * @c: (type gpointer) (nullable): C, f32; %NULL unless addend is MATRIX or ROW
+ * @bias: (type gpointer) (nullable): the bias, f32; %NULL unless the problem has one
  * @d: D; with GEMMCL_ADDEND_OUTPUT also C
  *
  * Creates a plan, runs it once, waits and frees it. Offsets and batch strides apply to the

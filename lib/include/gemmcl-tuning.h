@@ -8,7 +8,7 @@
 
 GEMMCL_BEGIN_DECLS
 
-/**
+/*
  * The fastest kernel for a problem depends on the device, so tuning measures it. The results are
  * entries of a file, $XDG_CACHE_HOME/gemmcl/tuning.json, one for each device, driver, precision,
  * layout, transposition and shape. gemmcl_plan_new() uses an entry before it asks the rules. An
@@ -119,6 +119,18 @@ typedef struct {
     .runs = 9                                                                                      \
   }
 
+#define GEMMCL_TYPE_TUNING_OPTIONS (gemmcl_tuning_options_get_type ())
+GType gemmcl_tuning_options_get_type (void);
+
+/**
+ * gemmcl_tuning_options_new:
+ *
+ * For languages without macros. Boxed types copy what a struct holds, not what it points to.
+ *
+ * Returns: (transfer full): GEMMCL_TUNING_OPTIONS_INIT; g_boxed_free() or g_free() frees it.
+ */
+GemmclTuningOptions *gemmcl_tuning_options_new (void);
+
 /**
  * GemmclTuningResult:
  * @candidates: (element-type GemmclTuningCandidate): the candidates in the order in which they were
@@ -132,7 +144,8 @@ typedef struct {
  * @stored: @best was stored in the file
  * @why_not_stored: (nullable): a sentence with the reason if storing @best failed
  *
- * The result of a search. @first and @best point into @candidates.
+ * The result of a search. @first and @best point into @candidates. A copy as a boxed type is a
+ * reference.
  */
 typedef struct {
   GPtrArray *candidates;
@@ -143,6 +156,9 @@ typedef struct {
   gboolean stored;
   gchar *why_not_stored;
 } GemmclTuningResult;
+
+#define GEMMCL_TYPE_TUNING_RESULT (gemmcl_tuning_result_get_type ())
+GType gemmcl_tuning_result_get_type (void);
 
 void gemmcl_tuning_result_free (GemmclTuningResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
@@ -245,8 +261,11 @@ typedef enum {
   GEMMCL_TUNING_STATE_FAILED,
 } GemmclTuningState;
 
-/** gemmcl_tuning_state_get_name: Returns: "off", "known", "waiting", "searching", "kept", "swapped"
- * or "failed"; static. */
+/**
+ * gemmcl_tuning_state_get_name:
+ *
+ * Returns: "off", "known", "waiting", "searching", "kept", "swapped" or "failed"; static.
+ */
 const gchar *gemmcl_tuning_state_get_name (GemmclTuningState state);
 
 /**
@@ -300,11 +319,15 @@ gboolean gemmcl_tuning_forget (GemmclContext *context, GError **error);
 /**
  * GemmclTuningEntry:
  * @source: GEMMCL_CHOICE_TUNED or GEMMCL_CHOICE_SHIPPED
- * @precision, @layout, @m, @n, @k: the problem
+ * @precision: the precision of the problem
+ * @layout: its layout
+ * @m: its M
+ * @n: its N
+ * @k: its K
  * @kernel: the kernel, as gemmcl_plan_new() takes it; owned
  * @gflops: the measured speed in 10^9 operations per second
  *
- * An entry of the file or of the library.
+ * An entry of the file or of the library. A copy as a boxed type is a reference.
  */
 typedef struct {
   GemmclChoiceSource source;
@@ -315,11 +338,22 @@ typedef struct {
   gdouble gflops;
 } GemmclTuningEntry;
 
-/** gemmcl_tuning_list: Returns: (transfer full) (element-type GemmclTuningEntry): the entries for
- * the device of @context, those of the file first; may be empty. */
+#define GEMMCL_TYPE_TUNING_ENTRY (gemmcl_tuning_entry_get_type ())
+GType gemmcl_tuning_entry_get_type (void);
+
+/**
+ * gemmcl_tuning_list:
+ *
+ * Returns: (transfer container) (element-type GemmclTuningEntry): the entries for the device of
+ *   @context, those of the file first; may be empty.
+ */
 GPtrArray *gemmcl_tuning_list (GemmclContext *context);
 
-/** gemmcl_tuning_get_path: Returns: (transfer full): the path of the file, which need not exist. */
+/**
+ * gemmcl_tuning_get_path:
+ *
+ * Returns: (transfer full): the path of the file, which need not exist.
+ */
 gchar *gemmcl_tuning_get_path (void);
 
 GEMMCL_END_DECLS

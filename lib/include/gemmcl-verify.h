@@ -12,8 +12,12 @@ GEMMCL_BEGIN_DECLS
 /**
  * gemmcl_gemm_verify:
  * @gemm: a valid problem of matrices, not frames, with an f32 D
- * @a, @b, @c, @bias: as for gemmcl_gemm_run(); with GEMMCL_ADDEND_OUTPUT @c is D before the run
- * @d: the result to check
+ * @a: as for gemmcl_gemm_run()
+ * @b: (type gpointer): as for gemmcl_gemm_run()
+ * @c: (type gpointer) (nullable): as for gemmcl_gemm_run(); with GEMMCL_ADDEND_OUTPUT D before the
+ *   run
+ * @bias: (type gpointer) (nullable): as for gemmcl_gemm_run()
+ * @d: (type gpointer): the result to check
  * @max_error: (out) (optional): the largest |D - Dref|
  * @error_bound: (out) (optional): the bound of the element with the largest |D - Dref| / bound
  *

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/**
+/*
  * gemmcl multiplies matrices on an OpenCL device:
  *
  *     D = act (alpha * op(A) * op(B) + beta * C + bias)

@@ -370,13 +370,18 @@ gemmcl_tuning_forget (GemmclContext *context, GError **error)
 }
 
 static void
-entry_free (gpointer data)
+entry_clear (gpointer entry)
 {
-  GemmclTuningEntry *entry = data;
-
-  g_free (entry->kernel);
-  g_free (entry);
+  g_free (((GemmclTuningEntry *)entry)->kernel);
 }
+
+static void
+entry_free (gpointer entry)
+{
+  g_atomic_rc_box_release_full (entry, entry_clear);
+}
+
+G_DEFINE_BOXED_TYPE (GemmclTuningEntry, gemmcl_tuning_entry, g_atomic_rc_box_acquire, entry_free)
 
 static void
 list_entries (const json_t *entries, gboolean shipped, const GemmclDeviceInfo *device,
@@ -388,7 +393,7 @@ list_entries (const json_t *entries, gboolean shipped, const GemmclDeviceInfo *d
 
     if (!read_entry (&tuned, json_array_get (entries, i), shipped, device))
       continue;
-    entry = g_new (GemmclTuningEntry, 1);
+    entry = g_atomic_rc_box_new (GemmclTuningEntry);
     *entry = (GemmclTuningEntry){
         .source = tuned.source,
         .precision = tuned.gemm.precision,

@@ -317,13 +317,22 @@ struct _GemmclPrepared {
   GemmclHeld held;
 };
 
+static void
+prepared_clear (gpointer prepared)
+{
+  GemmclPrepared *self = prepared;
+
+  g_clear_pointer (&self->tuner, gemmcl_tuner_end);
+  gemmcl_held_clear (&self->held);
+}
+
 void
 gemmcl_prepared_free (GemmclPrepared *self)
 {
-  g_clear_pointer (&self->tuner, gemmcl_tuner_end);
-  gemmcl_held_clear (&self->held);
-  g_free (self);
+  g_atomic_rc_box_release_full (self, prepared_clear);
 }
+
+G_DEFINE_BOXED_TYPE (GemmclPrepared, gemmcl_prepared, g_atomic_rc_box_acquire, gemmcl_prepared_free)
 
 GemmclPrepared *
 gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
@@ -335,7 +344,7 @@ gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand, GemmclMatrix *
   g_return_val_if_fail ((guint)operand < GEMMCL_N_PLAN_OPERANDS, NULL);
   g_return_val_if_fail (matrix != NULL, NULL);
 
-  prepared = g_new0 (GemmclPrepared, 1);
+  prepared = g_atomic_rc_box_new0 (GemmclPrepared);
   prepared->plan = self;
   prepared->tuner = self->tuner ? gemmcl_tuner_begin (self->tuner) : NULL;
   prepared->operand = operand;

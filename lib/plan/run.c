@@ -476,6 +476,22 @@ gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, cl_event *first, cl_
   return TRUE;
 }
 
+static gpointer
+run_copy (gpointer run)
+{
+  return g_memdup2 (run, ((const GemmclRun *)run)->size);
+}
+
+G_DEFINE_BOXED_TYPE (GemmclRun, gemmcl_run, run_copy, g_free)
+
+GemmclRun *
+gemmcl_run_new (void)
+{
+  GemmclRun run = GEMMCL_RUN_INIT;
+
+  return run_copy (&run);
+}
+
 gboolean
 gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error)
 {
@@ -484,4 +500,21 @@ gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error)
   return gemmcl_plan_submit (self, run, NULL, &done, error) &&
          gemmcl_cl_check (clWaitForEvents (1, &done), error, "clWaitForEvents after %s",
                           gemmcl_plan_get_kernel (self));
+}
+
+gboolean
+gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gconstpointer a, gpointer d,
+                      gpointer rows, GError **error)
+{
+  const GemmclData in = {.host = {(gpointer)a}}, out = {.host = {d}},
+                   row_outputs = {.host = {rows}};
+  GemmclRun run = GEMMCL_RUN_INIT;
+
+  run.batch = 1;
+  run.alpha = alpha;
+  run.beta = beta;
+  run.a = a ? &in : NULL;
+  run.d = &out;
+  run.rows = rows ? &row_outputs : NULL;
+  return gemmcl_plan_run (self, &run, error);
 }

@@ -85,13 +85,23 @@ race_clear (Race *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Race, race_clear)
 
+static void
+result_clear (gpointer data)
+{
+  GemmclTuningResult *result = data;
+
+  g_ptr_array_unref (result->candidates);
+  g_free (result->why_not_stored);
+}
+
 void
 gemmcl_tuning_result_free (GemmclTuningResult *result)
 {
-  g_ptr_array_unref (result->candidates);
-  g_free (result->why_not_stored);
-  g_free (result);
+  g_atomic_rc_box_release_full (result, result_clear);
 }
+
+G_DEFINE_BOXED_TYPE (GemmclTuningResult, gemmcl_tuning_result, g_atomic_rc_box_acquire,
+                     gemmcl_tuning_result_free)
 
 static gint
 compare_doubles (gconstpointer a, gconstpointer b)
@@ -527,6 +537,22 @@ store (Race *self, GemmclContext *context)
     result->why_not_stored = g_strdup (why->message);
 }
 
+static gpointer
+tuning_options_copy (gpointer tuning_options)
+{
+  return g_memdup2 (tuning_options, sizeof (GemmclTuningOptions));
+}
+
+G_DEFINE_BOXED_TYPE (GemmclTuningOptions, gemmcl_tuning_options, tuning_options_copy, g_free)
+
+GemmclTuningOptions *
+gemmcl_tuning_options_new (void)
+{
+  GemmclTuningOptions tuning_options = GEMMCL_TUNING_OPTIONS_INIT;
+
+  return tuning_options_copy (&tuning_options);
+}
+
 GemmclTuningResult *
 gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
                       const GemmclTuningOptions *options, GCancellable *cancellable, GError **error)
@@ -552,7 +578,7 @@ gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
   race.as_run = gemmcl_gemm_get_as_run (&computed);
   race.device = gemmcl_context_get_device_info (context);
   race.racers = g_ptr_array_new_with_free_func (racer_stop);
-  race.result = g_new0 (GemmclTuningResult, 1);
+  race.result = g_atomic_rc_box_new0 (GemmclTuningResult);
   race.result->gain = 1.0;
   race.result->candidates = g_ptr_array_new_with_free_func (racer_free);
   race.start = g_get_monotonic_time ();

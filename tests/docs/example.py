@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Builds docs/examples/multiply.c as in docs/library.md, runs it and checks its results. TAP out.
+"""Builds docs/examples/multiply.c or .vala, runs it and checks its results. TAP out.
 
 usage: example.py SOURCE LIBRARY-DIRECTORY COMPILER...
 
-PKG_CONFIG_PATH names the directory of the library's .pc file.
+PKG_CONFIG_PATH names the directory of the library's .pc file. valac asks pkg-config by itself.
 """
 
 import os
@@ -33,7 +33,7 @@ def layer(rows):
 
 def main():
     source, libraries, *compiler = sys.argv[1:]
-    flags = subprocess.run(
+    flags = [] if source.endswith(".vala") else ["-Wall", "-Wextra", "-Werror"] + subprocess.run(
         ["pkg-config", "--cflags", "--libs", "gemmcl-1.0"],
         stdout=subprocess.PIPE,
         text=True,
@@ -43,7 +43,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "multiply")
         built = subprocess.run(
-            [*compiler, "-Wall", "-Wextra", "-Werror", source, *flags, "-o", program], check=False
+            [*compiler, source, *flags, "-o", program], check=False
         )
         print(f"{'not ok' if built.returncode else 'ok'} 1 the example builds", flush=True)
         if built.returncode:

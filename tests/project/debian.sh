@@ -57,15 +57,15 @@ autopkgtest () {
     AUTOPKGTEST_TMP="$top/autopkgtest" "debian/tests/$1"
 }
 
-echo 1..8
+echo 1..9
 trial 'dependencies are installed' prepare
 cd "$top/gemmcl" || exit 1
 trial 'the packages are built' dpkg-buildpackage --no-sign
 trial 'lintian finds neither errors nor warnings' lint
 trial 'the packages can be installed' install_packages
-for name in demos tool library; do
+for name in demos introspection tool library; do
   trial "debian/tests/$name" autopkgtest "$name"
 done
 trial 'the packages can be removed' apt-get -qq purge --yes libgemmcl0 libgemmcl-dev \
-  gstreamer1.0-gemmcl gemmcl-tools
+  gir1.2-gemmcl-1.0 gstreamer1.0-gemmcl gemmcl-tools
 exit "$failed"

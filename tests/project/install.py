@@ -5,7 +5,7 @@
 
 usage: install.py MESON BUILD-ROOT PREFIX LIBDIR BINDIR MANDIR INCLUDEDIR [COMPONENT...]
 
-COMPONENT: gst, tools, docs, if they are built.
+COMPONENT: gst, tools, docs, introspection, vapi, if they are built.
 """
 
 import os
@@ -75,6 +75,11 @@ class Installed:
             ],
             "tools": [f"{BINDIR}/gemmcl", f"{BINDIR}/gemmcl-plot"],
             "docs": [f"{MANDIR}/man1/gemmcl.1", f"{MANDIR}/man1/gemmcl-plot.1"],
+            "introspection": [
+                f"{LIBDIR}/girepository-1.0/Gemmcl-1.0.typelib",
+                "share/gir-1.0/Gemmcl-1.0.gir",
+            ],
+            "vapi": ["share/vala/vapi/gemmcl-1.0.vapi", "share/vala/vapi/gemmcl-1.0.deps"],
         }
         expected += sum((by_component[name] for name in COMPONENTS), [])
         missing = [path for path in expected if not (self.prefix / path).exists()]
@@ -85,7 +90,9 @@ class Installed:
         """No other file is installed, such as a test program or a private header."""
         known = re.compile(
             rf"{LIBDIR}/(libgemmcl\.so(\.[0-9.]+)?|gstreamer-1\.0/libgstgemmcl\.so"
-            rf"|pkgconfig/(gst)?gemmcl-1\.0\.pc)|{BINDIR}/gemmcl(-plot)?"
+            rf"|girepository-1\.0/Gemmcl-1\.0\.typelib"
+            rf"|pkgconfig/(gst)?gemmcl-1\.0\.pc)|share/gir-1\.0/Gemmcl-1\.0\.gir"
+            rf"|share/vala/vapi/gemmcl-1\.0\.(vapi|deps)|{BINDIR}/gemmcl(-plot)?"
             rf"|{MANDIR}/man1/gemmcl(-plot)?\.1"
             rf"|{INCLUDEDIR}/gemmcl-1\.0/(gemmcl(-[a-z]+)?|gstgemmclmemory)\.h"
         )

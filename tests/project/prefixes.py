@@ -11,6 +11,7 @@ it writes outside of the build directory. tools/distros.sh sets it in its chroot
 with the environment of a new login and the lines that the installation prints.
 """
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -35,6 +36,10 @@ TRIALS = {
     "memory": "echo '#include <gstgemmclmemory.h>' | "
               "cc -x c -fsyntax-only $(pkg-config --cflags gstgemmcl-1.0) -",
 }
+if shutil.which("g-ir-scanner") and importlib.util.find_spec("gi"):
+    TRIALS["typelib"] = (f"{sys.executable} -c 'import gi; "
+                         "gi.require_version(\"Gemmcl\", \"1.0\"); "
+                         "from gi.repository import Gemmcl; Gemmcl.Gemm.new()'")
 
 
 def run(command, directory, environment=None):
