@@ -25,6 +25,16 @@ plugins_load (const gchar *name)
 }
 
 void
+share_context (GstElement *element, gpointer context)
+{
+  g_autoptr (GstContext) shared = gst_context_new ("OpenCL", TRUE);
+
+  gst_structure_set (gst_context_writable_structure (shared), "cl_context", G_TYPE_POINTER, context,
+                     NULL);
+  gst_element_set_context (element, shared);
+}
+
+void
 stream_test_init (int *argc, char ***argv)
 {
   g_autoptr (GstPlugin) core = NULL;

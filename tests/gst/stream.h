@@ -34,6 +34,9 @@ typedef struct {
   guint n;
 } Stream;
 
+/** Has @element use @context, a cl_context, as in docs/examples/share.c. */
+void share_context (GstElement *element, gpointer context);
+
 /** Initialises GLib's tests and GStreamer, and loads GStreamer's core elements. */
 void stream_test_init (int *argc, char ***argv);
 

@@ -257,11 +257,8 @@ static Stream *
 start_stranger (GemmclContext *context)
 {
   Stream *stream = stream_new (WEIGHT);
-  g_autoptr (GstContext) shared = gst_context_new ("OpenCL", TRUE);
 
-  gst_structure_set (gst_context_writable_structure (shared), "cl_context", G_TYPE_POINTER,
-                     gemmcl_context_get_cl_context (context), NULL);
-  gst_element_set_context (stream->element, shared);
+  share_context (stream->element, gemmcl_context_get_cl_context (context));
   g_assert_true (stream_play (stream, OPENCL_RGB, NULL));
   return stream;
 }

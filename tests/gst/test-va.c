@@ -211,13 +211,8 @@ push (GstElement *pipeline, gpointer data)
   g_autoptr (GstElement) source = gst_bin_get_by_name (GST_BIN (pipeline), "in");
   g_autoptr (GstCaps) caps = gst_caps_from_string (own ? SURFACES : BYTES);
 
-  if (own && own->context) {
-    g_autoptr (GstContext) shared = gst_context_new ("OpenCL", TRUE);
-
-    gst_structure_set (gst_context_writable_structure (shared), "cl_context", G_TYPE_POINTER,
-                       own->context, NULL);
-    gst_element_set_context (pipeline, shared);
-  }
+  if (own && own->context)
+    share_context (pipeline, own->context);
   gst_app_src_set_caps (GST_APP_SRC (source), caps);
   for (guint i = 0; i < 4; i++) {
     GstBuffer *buffer = NULL;
