@@ -509,9 +509,11 @@ gemmcl_context_get_stats (GemmclContext *self, GemmclContextStats *stats)
 {
   g_return_if_fail (GEMMCL_IS_CONTEXT (self));
   g_mutex_lock (&self->lock);
-  stats->programs = g_hash_table_size (self->programs);
-  stats->compiled = self->n_compiled;
-  stats->weights = g_hash_table_size (self->weights);
-  stats->weight_bytes = self->weight_bytes;
+  *stats = (GemmclContextStats){
+      .programs = g_hash_table_size (self->programs),
+      .compiled = self->n_compiled,
+      .weights = g_hash_table_size (self->weights),
+      .weight_bytes = self->weight_bytes,
+  };
   g_mutex_unlock (&self->lock);
 }

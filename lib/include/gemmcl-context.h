@@ -44,6 +44,8 @@ typedef struct {
   const gchar *platform;
   GemmclDeviceType type;
   const gchar *device;
+  /*< private >*/
+  gpointer _reserved[4];
 } GemmclDeviceQuery;
 
 /**
@@ -215,6 +217,8 @@ typedef struct {
   guint compiled;
   guint weights;
   guint64 weight_bytes;
+  /*< private >*/
+  gpointer _reserved[4];
 } GemmclContextStats;
 
 /**

@@ -258,6 +258,8 @@ typedef struct {
   gdouble alpha, beta;
   const GemmclImage *a_image;
   const GemmclImage *d_image;
+  /*< private >*/
+  gpointer _reserved[4];
 } GemmclGemm;
 
 #define GEMMCL_GEMM_INIT                                                                           \

@@ -110,6 +110,8 @@ typedef struct {
   gboolean full_range;
   guint channels;
   GemmclType type;
+  /*< private >*/
+  gpointer _reserved[4];
 } GemmclImage;
 
 /**
@@ -172,6 +174,8 @@ typedef struct {
   gsize offset;
   gsize row_bytes;
   gsize rows;
+  /*< private >*/
+  gpointer _reserved[4];
 } GemmclPlane;
 
 /**

@@ -189,6 +189,8 @@ typedef struct {
   gdouble largest;
   gdouble max_error;
   gdouble rms_error;
+  /*< private >*/
+  gpointer _reserved[4];
 } GemmclQuantization;
 
 /**

@@ -192,6 +192,8 @@ typedef struct {
   gsize offset[GEMMCL_MAX_PLANES];
   gssize stride[GEMMCL_MAX_PLANES];
   gboolean acquired;
+  /*< private >*/
+  gpointer _reserved[4];
 } GemmclData;
 
 /**
@@ -344,6 +346,8 @@ typedef struct {
   gdouble flops;
   guint64 bytes_in;
   guint64 bytes_out;
+  /*< private >*/
+  gpointer _reserved[4];
 } GemmclPlanStats;
 
 /**
@@ -372,6 +376,8 @@ typedef struct {
   guint64 local_bytes;
   guint64 private_bytes;
   guint64 spill_bytes;
+  /*< private >*/
+  gpointer _reserved[4];
 } GemmclBuildInfo;
 
 /**

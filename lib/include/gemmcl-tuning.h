@@ -82,7 +82,7 @@ typedef void (*GemmclTuningNotify) (GemmclTuningStep step, const GemmclTuningCan
 
 /**
  * GemmclTuningOptions:
- * @size: sizeof (GemmclTuningOptions); must equal the library's
+ * @size: sizeof (GemmclTuningOptions); tells the library which fields the caller knows
  * @candidates: the largest number of kernels to try, at least 2
  * @seconds: time on the device for the whole search
  * @share: the share of time that the search may occupy the device, above 0 to 1: after each run of

@@ -12,6 +12,11 @@
  * #GemmclPlan for it once and run the plan any number of times. gemmcl_gemm_run() does all of this
  * in one call.
  *
+ * Later versions may add fields to structs. A struct that the caller allocates has reserved room at
+ * its end for them, or carries its size. The reserved room must be zero, as an initializer leaves
+ * it, and a new field that is zero changes nothing. A struct that the library allocates may grow:
+ * use it through the pointer only.
+ *
  * gemmcl-opencl.h has the functions with OpenCL's types. This header does not include it.
  */
 

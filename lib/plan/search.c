@@ -562,7 +562,7 @@ gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
 
   g_return_val_if_fail (GEMMCL_IS_CONTEXT (context), NULL);
   g_return_val_if_fail (gemm != NULL, NULL);
-  g_return_val_if_fail (options == NULL || options->size == sizeof (GemmclTuningOptions), NULL);
+  g_return_val_if_fail (options == NULL || options->size >= sizeof (GemmclTuningOptions), NULL);
 
   if (options != NULL)
     race.options = *options;

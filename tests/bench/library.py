@@ -31,14 +31,14 @@ def fields(text):
     """The _fields_ of a structure, from "TYPE NAME ..., TYPE NAME ..."."""
     types = {"int": c_int, "size": c_size_t, "double": c_double, "pointer": c_void_p,
              "text": ctypes.c_char_p, "planes": c_void_p * 3, "offsets": c_size_t * 3,
-             "strides": c_ssize_t * 3}
+             "strides": c_ssize_t * 3, "reserved": c_void_p * 4}
     return [(name, types[words[0]]) for words in map(str.split, text.split(","))
             for name in words[1:]]
 
 
 class Query(ctypes.Structure):
     """GemmclDeviceQuery."""
-    _fields_ = fields("text platform, int type, text device")
+    _fields_ = fields("text platform, int type, text device, reserved reserved")
 
 
 class Info(ctypes.Structure):
@@ -51,7 +51,8 @@ class Image(ctypes.Structure):
     """GemmclImage."""
     _fields_ = fields(
         "int format, size width height, int features, size patch_width patch_height patch_stride"
-        " patch_padding patch_dilation, double kr kb, int full_range channels type")
+        " patch_padding patch_dilation, double kr kb, int full_range channels type,"
+        " reserved reserved")
 
 
 class Gemm(ctypes.Structure):
@@ -60,12 +61,14 @@ class Gemm(ctypes.Structure):
         "size m n k, int layout trans_a trans_b, size lda ldb ldc ldd, size a_offset b_offset"
         " c_offset d_offset batch, size a_stride b_stride c_stride d_stride, int a_type d_type"
         " precision, double a_scale a_shift d_scale d_shift, int addend bias activation normalize"
-        " row_outputs top_k, double alpha beta, pointer a_image d_image")
+        " row_outputs top_k, double alpha beta, pointer a_image d_image,"
+        " reserved reserved")
 
 
 class Data(ctypes.Structure):
     """GemmclData."""
-    _fields_ = fields("int kind, planes host objects, offsets offset, strides stride, int acquired")
+    _fields_ = fields("int kind, planes host objects, offsets offset, strides stride, int acquired,"
+                      " reserved reserved")
 
 
 class Run(ctypes.Structure):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Compiles each public header alone, as C and C++, and checks the prefixes of its names. TAP out.
+"""Compiles each public header alone, as C and as C++, and checks its names and structs. TAP out.
 
 usage: headers.py PACKAGES HEADER...
 
@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wundef", "-Werror", "-fsyntax-only"]
 LANGUAGES = {
@@ -27,12 +28,30 @@ NAME = re.compile(
 OWN = re.compile(r"(GST_)?GEMMCL_|(Gst)?Gemmcl|(gst_)?gemmcl_|CL_TARGET_|G_(DECLARE|DEFINE)_")
 
 
-def list_names_of_others(header):
-    with open(header, encoding="utf-8") as text:
-        code = re.sub(r"/\*.*?\*/", "", text.read(), flags=re.DOTALL)
+def find_names_of_others(text):
+    """The names of a header that have the prefix of another library."""
+    code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     names = [name for groups in NAME.findall(code) for name in groups if name]
     return [name for name in names if not OWN.match(name)]
 
+
+STRUCT = re.compile(r"^typedef struct \{\n(.*?)^\} (\w+);", re.MULTILINE | re.DOTALL)
+# The library allocates these, so they may grow.
+ALLOCATED = {"GemmclDeviceInfo", "GemmclKernelInfo", "GemmclTuningCandidate", "GemmclTuningEntry",
+             "GemmclTuningResult"}
+
+
+def find_rigid(text):
+    """The structs of a header to which no field can be added without breaking programs."""
+    return [name for fields, name in STRUCT.findall(text) if name not in ALLOCATED
+            and not fields.startswith("  gsize size;\n")
+            and not fields.endswith("  /*< private >*/\n  gpointer _reserved[4];\n")]
+
+
+RULES = {
+    "own names": (find_names_of_others, "has the prefix of another library"),
+    "structs can grow": (find_rigid, "neither carries its size nor has room: see gemmcl.h"),
+}
 
 PACKAGES, *headers = sys.argv[1:]
 flags = subprocess.run(
@@ -41,14 +60,15 @@ flags = subprocess.run(
 
 number = 0
 failed = False
-print(f"1..{len(headers) * (len(LANGUAGES) + 1)}")
+print(f"1..{len(headers) * (len(RULES) + len(LANGUAGES))}")
 for header in headers:
-    number += 1
-    others = list_names_of_others(header)
-    failed = failed or bool(others)
-    print(f"{'not ok' if others else 'ok'} {number} {os.path.basename(header)} has own names")
-    for other in others:
-        print(f"# {other} has the prefix of another library")
+    for rule, (find, fault) in RULES.items():
+        number += 1
+        found = find(Path(header).read_text(encoding="utf-8"))
+        failed = failed or bool(found)
+        print(f"{'not ok' if found else 'ok'} {number} {os.path.basename(header)}: {rule}")
+        for name in found:
+            print(f"# {name} {fault}")
     for language, (compiler, options) in LANGUAGES.items():
         number += 1
         name = f"{number} {os.path.basename(header)} as {language}"
