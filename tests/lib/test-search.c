@@ -39,6 +39,7 @@ make_options (void)
   GemmclTuningOptions options = GEMMCL_TUNING_OPTIONS_INIT;
 
   options.share = 1.0;
+  options.size += sizeof (gpointer); /* a later version has more fields */
   return options;
 }
 
