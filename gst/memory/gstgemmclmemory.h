@@ -56,6 +56,8 @@ G_BEGIN_DECLS
  * GST_GEMMCL_CAPS_FEATURE_OPENCL:
  *
  * The feature of caps.
+ *
+ * Since: 0.1
  */
 #define GST_GEMMCL_CAPS_FEATURE_OPENCL "memory:OpenCL"
 
@@ -63,6 +65,8 @@ G_BEGIN_DECLS
  * GST_GEMMCL_MEMORY_TYPE_NAME:
  *
  * The type for gst_memory_is_type().
+ *
+ * Since: 0.1
  */
 #define GST_GEMMCL_MEMORY_TYPE_NAME "GemmclMemory"
 
@@ -77,6 +81,8 @@ G_BEGIN_DECLS
  *
  * Without both it is the flag GST_MAP_NATIVE_HANDLE of DL Streamer, whose elements know nothing of
  * events: the map waits for the last write, and fails if that failed.
+ *
+ * Since: 0.1
  */
 #define GST_GEMMCL_MAP_OPENCL ((GstMapFlags)(GST_MAP_FLAG_LAST << 1))
 
@@ -84,6 +90,8 @@ G_BEGIN_DECLS
  * GST_GEMMCL_MAX_EVENTS:
  *
  * The most events that a command has to wait for.
+ *
+ * Since: 0.1
  */
 #define GST_GEMMCL_MAX_EVENTS 8
 
@@ -95,6 +103,8 @@ G_BEGIN_DECLS
  * @add_event: see gst_gemmcl_memory_add_event()
  *
  * The object data #GST_GEMMCL_MEMORY_METHODS of an allocator of OpenCL memory; static.
+ *
+ * Since: 0.1
  */
 typedef struct {
   gsize size;
@@ -104,12 +114,21 @@ typedef struct {
   void (*add_event) (GstMemory *memory, GstMapFlags access, cl_event event);
 } GstGemmclMemoryMethods;
 
+/**
+ * GST_GEMMCL_MEMORY_METHODS:
+ *
+ * The key of the object data with the #GstGemmclMemoryMethods.
+ *
+ * Since: 0.1
+ */
 #define GST_GEMMCL_MEMORY_METHODS "gst-gemmcl-memory-methods"
 
 /**
  * gst_gemmcl_memory_get_methods:
  *
  * Returns: (transfer none): the methods; %NULL for memory of another type.
+ *
+ * Since: 0.1
  */
 static inline const GstGemmclMemoryMethods *
 gst_gemmcl_memory_get_methods (GstMemory *memory)
@@ -126,6 +145,8 @@ gst_gemmcl_memory_get_methods (GstMemory *memory)
  *
  * Returns: (transfer none) (nullable): the cl_context of the cl_mem, which lives as long as
  * @memory. %NULL for memory of another type; the functions below must not be called for that.
+ *
+ * Since: 0.1
  */
 static inline cl_context
 gst_gemmcl_memory_get_cl_context (GstMemory *memory)
@@ -144,6 +165,8 @@ gst_gemmcl_memory_get_cl_context (GstMemory *memory)
  *   for the reads since then. By the rules of OpenCL, an event that fails makes the command fail
  *
  * Returns: the number of events, to be released with gst_gemmcl_release_events().
+ *
+ * Since: 0.1
  */
 static inline guint
 gst_gemmcl_memory_get_events (GstMemory *memory, GstMapFlags access,
@@ -161,6 +184,8 @@ gst_gemmcl_memory_get_events (GstMemory *memory, GstMapFlags access,
  *
  * Records the command as the last write, or as one more read. Call it for each command that uses
  * the memory, before the memory is unmapped.
+ *
+ * Since: 0.1
  */
 static inline void
 gst_gemmcl_memory_add_event (GstMemory *memory, GstMapFlags access, cl_event event)
@@ -172,6 +197,8 @@ gst_gemmcl_memory_add_event (GstMemory *memory, GstMapFlags access, cl_event eve
  * gst_gemmcl_release_events:
  *
  * Releases the first @n of @events.
+ *
+ * Since: 0.1
  */
 static inline void
 gst_gemmcl_release_events (guint n, const cl_event *events)

@@ -18,6 +18,8 @@ GEMMCL_BEGIN_DECLS
  * expected, what was found, and what to do if something can be done. The message of a failed OpenCL
  * call has the call's name and the error's name. The message of a failed build has the compiler's
  * log.
+ *
+ * Since: 0.1
  */
 #define GEMMCL_ERROR (gemmcl_error_quark ())
 
@@ -34,6 +36,8 @@ GEMMCL_BEGIN_DECLS
  * @GEMMCL_ERROR_KERNEL: no kernel has this name, or the kernel cannot do this problem on this
  *   device
  * @GEMMCL_ERROR_TOO_LARGE: a size overflows, or exceeds the memory of the host or the device
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_ERROR_NO_DEVICE,
@@ -47,6 +51,13 @@ typedef enum {
   GEMMCL_ERROR_TOO_LARGE,
 } GemmclError;
 
+/**
+ * gemmcl_error_quark:
+ *
+ * Returns: the quark of %GEMMCL_ERROR.
+ *
+ * Since: 0.1
+ */
 GQuark gemmcl_error_quark (void);
 
 GEMMCL_END_DECLS

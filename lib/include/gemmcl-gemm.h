@@ -17,6 +17,8 @@ GEMMCL_BEGIN_DECLS
  * GemmclLayout:
  *
  * Element (i, j) of a matrix lies at index i * ld + j (row-major) or i + j * ld (column-major).
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_LAYOUT_ROW_MAJOR,
@@ -44,6 +46,8 @@ typedef enum {
  * are 0 and tanh is -1; at infinity sigmoid and tanh are 1. A large x gives the limit, too: tanh of
  * 1e30 is 1. Softmax of a row whose largest element is infinite, plus or minus, is NaN. NaN stays
  * NaN.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_ACTIVATION_NONE,
@@ -58,12 +62,21 @@ typedef enum {
   GEMMCL_ACTIVATION_SOFTMAX,
 } GemmclActivation;
 
+/**
+ * GEMMCL_N_ACTIVATIONS:
+ *
+ * The number of activations.
+ *
+ * Since: 0.1
+ */
 #define GEMMCL_N_ACTIVATIONS (GEMMCL_ACTIVATION_SOFTMAX + 1)
 
 /**
  * gemmcl_activation_get_name:
  *
  * Returns: the name that users type, "leaky-relu" for example; static.
+ *
+ * Since: 0.1
  */
 const gchar *gemmcl_activation_get_name (GemmclActivation activation);
 
@@ -82,6 +95,8 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
  *
  * The lowest precision allowed for the factors A and B; a kernel of f32 may be used for any of
  * them. Sums are f32, except sums of int8 products.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_PRECISION_F32,
@@ -91,12 +106,21 @@ typedef enum {
   GEMMCL_PRECISION_I8,
 } GemmclPrecision;
 
+/**
+ * GEMMCL_N_PRECISIONS:
+ *
+ * The number of precisions.
+ *
+ * Since: 0.1
+ */
 #define GEMMCL_N_PRECISIONS (GEMMCL_PRECISION_I8 + 1)
 
 /**
  * gemmcl_precision_get_name:
  *
  * Returns: the name that users type, "f32" for example; static.
+ *
+ * Since: 0.1
  */
 const gchar *gemmcl_precision_get_name (GemmclPrecision precision);
 
@@ -107,6 +131,8 @@ const gchar *gemmcl_precision_get_name (GemmclPrecision precision);
  * Returns: the precision that the type of @b implies: F16 or BF16 for elements of that type, I8 for
  *   quantized int8 (see gemmcl_matrix_new_quantized()), else F32. int8 without scales counts as
  *   integers, so F32.
+ *
+ * Since: 0.1
  */
 GemmclPrecision gemmcl_precision_of_matrix (const GemmclMatrix *b);
 
@@ -117,6 +143,8 @@ GemmclPrecision gemmcl_precision_of_matrix (const GemmclMatrix *b);
  *
  * Returns: the unit roundoff of the factors, 2^-11 for f16; 0 if they are not rounded (F32), or if
  *   the step depends on the matrix (I8).
+ *
+ * Since: 0.1
  */
 gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *normal);
 
@@ -132,6 +160,8 @@ gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *norma
  *   ignored
  *
  * The source of C.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_ADDEND_NONE,
@@ -145,7 +175,7 @@ typedef enum {
  * GemmclNormalize:
  * @GEMMCL_NORMALIZE_A: each row of A, after @a_scale and @a_shift
  * @GEMMCL_NORMALIZE_D: each row of D, after the activation and before rounding to D's type. D is a
- *   matrix. #GEMMCL_ADDEND_PREVIOUS adds the normalized result
+ *   matrix. %GEMMCL_ADDEND_PREVIOUS adds the normalized result
  *
  * Flags of the matrices whose rows are divided by their L2 norms: x / max (|x|, 1e-12), |x| being
  * the square root of the sum of squares of the row. A times B is then the cosine similarity, if the
@@ -153,7 +183,9 @@ typedef enum {
  *
  * A row of zeros stays zeros. A row with a NaN becomes NaN. In a row with an infinity, infinities
  * become NaN and numbers 0. Any f32 row has a norm: squares do not overflow. With
- * #GEMMCL_NORMALIZE_A kernels read A as an f32 copy on the device.
+ * %GEMMCL_NORMALIZE_A kernels read A as an f32 copy on the device.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_NORMALIZE_A = 1 << 0,
@@ -171,6 +203,8 @@ typedef enum {
  *
  * Flags of the row outputs: values computed from each row of D in addition to D, after the
  * activation and its normalization, and after rounding to D's type.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_ROW_SUM = 1 << 0,
@@ -179,7 +213,13 @@ typedef enum {
   GEMMCL_ROW_TOP_K = 1 << 3,
 } GemmclRowOutput;
 
-/* The largest top_k. */
+/**
+ * GEMMCL_MAX_TOP_K:
+ *
+ * The largest top_k.
+ *
+ * Since: 0.1
+ */
 #define GEMMCL_MAX_TOP_K 16
 
 /**
@@ -212,8 +252,8 @@ typedef enum {
  * @a_scale: each element of A is its stored value * a_scale + a_shift
  * @a_shift: see @a_scale
  * @d_scale: each element of D is its stored value * d_scale + d_shift; 0 means 1. Others than 1 and
- *   0 need an integer D that is a matrix, @d_scale above 0, and no #GEMMCL_ADDEND_OUTPUT. A step
- *   after the others then stores D; row outputs and #GEMMCL_ADDEND_PREVIOUS have the values, not
+ *   0 need an integer D that is a matrix, @d_scale above 0, and no %GEMMCL_ADDEND_OUTPUT. A step
+ *   after the others then stores D; row outputs and %GEMMCL_ADDEND_PREVIOUS have the values, not
  *   what is stored
  * @d_shift: see @d_scale
  * @addend: the source of C
@@ -223,7 +263,7 @@ typedef enum {
  * @row_outputs: #GemmclRowOutput flags. A run then also returns a row-major M x Q matrix of f32
  *   whatever @layout is, columns in the order of the flags: see gemmcl_gemm_count_row_outputs().
  *   Needs a D that is a matrix
- * @top_k: for #GEMMCL_ROW_TOP_K: the number of elements, 1 to #GEMMCL_MAX_TOP_K
+ * @top_k: for %GEMMCL_ROW_TOP_K: the number of elements, 1 to %GEMMCL_MAX_TOP_K
  * @alpha: the factor of A B. This and @beta are used by gemmcl_gemm_run() and gemmcl_gemm_verify();
  *   a plan takes them with each run. With 0 A and B are not read, so that NaN in them has no effect
  * @beta: the factor of C, which is not read with 0
@@ -236,6 +276,8 @@ typedef enum {
  *
  * A problem. A plain struct on the caller's stack; start from GEMMCL_GEMM_INIT. Functions copy all
  * that they keep.
+ *
+ * Since: 0.1
  */
 typedef struct {
   gsize m, n, k;
@@ -262,6 +304,13 @@ typedef struct {
   gpointer _reserved[4];
 } GemmclGemm;
 
+/**
+ * GEMMCL_GEMM_INIT:
+ *
+ * Initializes a #GemmclGemm: alpha and scales are 1, all other fields 0.
+ *
+ * Since: 0.1
+ */
 #define GEMMCL_GEMM_INIT                                                                           \
   {                                                                                                \
     .alpha = 1.0, .beta = 0.0, .a_scale = 1.0, .a_shift = 0.0, .d_scale = 1.0, .d_shift = 0.0      \
@@ -276,6 +325,8 @@ GType gemmcl_gemm_get_type (void);
  * For languages without macros. Boxed types copy what a struct holds, not what it points to.
  *
  * Returns: (transfer full): GEMMCL_GEMM_INIT; g_boxed_free() or g_free() frees it.
+ *
+ * Since: 0.1
  */
 GemmclGemm *gemmcl_gemm_new (void);
 
@@ -285,8 +336,10 @@ GemmclGemm *gemmcl_gemm_new (void);
  * Checks everything that does not depend on the device. Functions that take a #GemmclGemm and a
  * #GError call it, unless their documentation asks for a valid problem.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_INVALID or #GEMMCL_ERROR_TOO_LARGE: a size of 0, a leading
+ * Returns: %FALSE with %GEMMCL_ERROR_INVALID or %GEMMCL_ERROR_TOO_LARGE: a size of 0, a leading
  *   dimension shorter than a row, results that overlap, an index or a byte count that overflows.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
 
@@ -294,7 +347,9 @@ gboolean gemmcl_gemm_validate (const GemmclGemm *gemm, GError **error);
  * gemmcl_gemm_count_row_outputs:
  *
  * Returns: Q, the number of row outputs of @gemm: one for each flag, and 2 top_k for
- *   #GEMMCL_ROW_TOP_K; 0 to 35.
+ *   %GEMMCL_ROW_TOP_K; 0 to 35.
+ *
+ * Since: 0.1
  */
 guint gemmcl_gemm_count_row_outputs (const GemmclGemm *gemm);
 

@@ -25,6 +25,8 @@ GEMMCL_BEGIN_DECLS
  * its 2 x 2 pixels. A sample of P010_10LE has ten bits, at the top of sixteen, and gives values of
  * 0 to 255 in finer steps, so that one weight serves all three formats. These three can only be
  * read.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_PIXEL_GRAY8,
@@ -42,8 +44,23 @@ typedef enum {
   GEMMCL_PIXEL_P010_10LE,
 } GemmclPixelFormat;
 
+/**
+ * GEMMCL_N_PIXEL_FORMATS:
+ *
+ * The number of pixel formats.
+ *
+ * Since: 0.1
+ */
 #define GEMMCL_N_PIXEL_FORMATS (GEMMCL_PIXEL_P010_10LE + 1)
-#define GEMMCL_MAX_PLANES      3
+
+/**
+ * GEMMCL_MAX_PLANES:
+ *
+ * The largest number of planes of a frame.
+ *
+ * Since: 0.1
+ */
+#define GEMMCL_MAX_PLANES 3
 
 /**
  * GemmclFeatureMode:
@@ -62,6 +79,8 @@ typedef enum {
  *   pixels at the right and bottom that fill no patch are ignored
  *
  * The part of a frame that makes a row of A.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_FEATURE_PIXEL,
@@ -76,8 +95,8 @@ typedef enum {
  * @width: pixels in a row, 1 to 65535
  * @height: rows, 1 to 65535
  * @features: the feature mode
- * @patch_width: p of #GEMMCL_FEATURE_PATCH; else 0
- * @patch_height: q of #GEMMCL_FEATURE_PATCH; else 0
+ * @patch_width: p of %GEMMCL_FEATURE_PATCH; else 0
+ * @patch_height: q of %GEMMCL_FEATURE_PATCH; else 0
  * @patch_stride: s and t; 0: the size of a patch
  * @patch_padding: e: pixels around the frame, on each side; at most 65535
  * @patch_dilation: d: the distance of a patch's pixels; 0: 1
@@ -94,6 +113,8 @@ typedef enum {
  * and chroma become R, G, B as follows, with Y, Cb, Cr normalised by the range: R = Y + 2 (1 - kr)
  * Cr, B = Y + 2 (1 - kb) Cb, G = (Y - kr R - kb B) / (1 - kr - kb), times 255, clamped to 0 to 255
  * and not rounded (ITU-R BT.601-7 section 2.5, BT.709-6 section 3).
+ *
+ * Since: 0.1
  */
 typedef struct {
   GemmclPixelFormat format;
@@ -118,6 +139,8 @@ typedef struct {
  * gemmcl_pixel_format_get_name:
  *
  * Returns: GStreamer's name of @format, "RGBx" for example; static.
+ *
+ * Since: 0.1
  */
 const gchar *gemmcl_pixel_format_get_name (GemmclPixelFormat format);
 
@@ -125,6 +148,8 @@ const gchar *gemmcl_pixel_format_get_name (GemmclPixelFormat format);
  * gemmcl_pixel_format_get_channels:
  *
  * Returns: the channels that a kernel reads of a pixel: 1, 3 or 4.
+ *
+ * Since: 0.1
  */
 guint gemmcl_pixel_format_get_channels (GemmclPixelFormat format);
 
@@ -132,6 +157,8 @@ guint gemmcl_pixel_format_get_channels (GemmclPixelFormat format);
  * gemmcl_pixel_format_get_n_planes:
  *
  * Returns: 1; 2 for NV12 and P010_10LE; 3 for I420.
+ *
+ * Since: 0.1
  */
 guint gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format);
 
@@ -139,6 +166,8 @@ guint gemmcl_pixel_format_get_n_planes (GemmclPixelFormat format);
  * gemmcl_image_get_channels:
  *
  * Returns: the channels of a pixel: those of the format, or of the tensor.
+ *
+ * Since: 0.1
  */
 guint gemmcl_image_get_channels (const GemmclImage *image);
 
@@ -148,8 +177,10 @@ guint gemmcl_image_get_channels (const GemmclImage *image);
  * @m: (out) (optional): rows of its matrix (see #GemmclFeatureMode)
  * @k: (out) (optional): columns of its matrix
  *
- * Returns: %FALSE with #GEMMCL_ERROR_INVALID or #GEMMCL_ERROR_TOO_LARGE if a field of @image is out
+ * Returns: %FALSE with %GEMMCL_ERROR_INVALID or %GEMMCL_ERROR_TOO_LARGE if a field of @image is out
  *   of range.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, GError **error);
 
@@ -159,6 +190,8 @@ gboolean gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, G
  * @across: (out): the number of patches in a row of them. The other feature modes have patches of a
  *   pixel, a row and the frame
  * @down: (out): the number of rows of patches; m is across x down
+ *
+ * Since: 0.1
  */
 void gemmcl_image_get_grid (const GemmclImage *image, gsize *across, gsize *down);
 
@@ -169,6 +202,8 @@ void gemmcl_image_get_grid (const GemmclImage *image, gsize *across, gsize *down
  * @rows: the number of rows
  *
  * The place of a plane in a device buffer.
+ *
+ * Since: 0.1
  */
 typedef struct {
   gsize offset;
@@ -185,6 +220,8 @@ typedef struct {
  *   of one row
  *
  * Returns: the size of that buffer in bytes.
+ *
+ * Since: 0.1
  */
 gsize gemmcl_image_get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES]);
 

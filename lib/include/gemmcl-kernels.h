@@ -25,6 +25,8 @@ GEMMCL_BEGIN_DECLS
  * @matrix_engines: the kernel multiplies on matrix engines
  *
  * A kernel. Subgroups, images and matrix engines are emulated on devices without them.
+ *
+ * Since: 0.1
  */
 typedef struct {
   const gchar *name;
@@ -43,6 +45,8 @@ typedef struct {
  * gemmcl_get_n_kernels:
  *
  * Returns: the number of kernels.
+ *
+ * Since: 0.1
  */
 guint gemmcl_get_n_kernels (void);
 
@@ -51,6 +55,8 @@ guint gemmcl_get_n_kernels (void);
  *
  * Returns: kernel @index, which is less than gemmcl_get_n_kernels(); static. Kernel 0 is the
  *   fallback.
+ *
+ * Since: 0.1
  */
 const GemmclKernelInfo *gemmcl_get_kernel (guint index);
 
@@ -58,7 +64,9 @@ const GemmclKernelInfo *gemmcl_get_kernel (guint index);
  * gemmcl_kernel_exists:
  *
  * Returns: %TRUE if @name is the name of a kernel, with or without a split (see gemmcl_plan_new());
- *   else %FALSE with #GEMMCL_ERROR_KERNEL, whose message lists similar names.
+ *   else %FALSE with %GEMMCL_ERROR_KERNEL, whose message lists similar names.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_kernel_exists (const gchar *name, GError **error);
 
@@ -68,7 +76,9 @@ gboolean gemmcl_kernel_exists (const gchar *name, GError **error);
  * @gemm: (nullable): a problem; %NULL for any problem
  *
  * Returns: %TRUE if the kernel can do @gemm on the device of @context; else %FALSE with
- *   #GEMMCL_ERROR_KERNEL, whose message has the reason, or with an error of gemmcl_gemm_validate().
+ *   %GEMMCL_ERROR_KERNEL, whose message has the reason, or with an error of gemmcl_gemm_validate().
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const GemmclGemm *gemm,
                              GError **error);
@@ -84,6 +94,8 @@ gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const Ge
  * How a kernel runs on a device, best first. Setting the environment variable GEMMCL_SUBGROUPS to
  * the name of a level disables better levels. A CPU uses khr only if GEMMCL_SUBGROUPS is khr: there
  * its shuffles are no faster than the emulation and may take minutes to compile.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_KERNEL_LEVEL_NATIVE,
@@ -95,6 +107,8 @@ typedef enum {
  * gemmcl_kernel_level_get_name:
  *
  * Returns: "native", "khr" or "emulated"; static.
+ *
+ * Since: 0.1
  */
 const gchar *gemmcl_kernel_level_get_name (GemmclKernelLevel level);
 
@@ -106,7 +120,9 @@ const gchar *gemmcl_kernel_level_get_name (GemmclKernelLevel level);
  * Builds a small program to try the subgroups of the device. If the kernel itself does not build at
  * this level, a plan uses the next one.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_KERNEL, whose message says why the kernel does not run there.
+ * Returns: %FALSE with %GEMMCL_ERROR_KERNEL, whose message says why the kernel does not run there.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
                                   GemmclKernelLevel *level, GError **error);
@@ -121,7 +137,9 @@ gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
  * Subgroups are native.
  *
  * Returns: (transfer none): OpenCL C without #include, with a kernel function called gemm; %NULL
- *   with #GEMMCL_ERROR_KERNEL or an error of gemmcl_gemm_validate().
+ *   with %GEMMCL_ERROR_KERNEL or an error of gemmcl_gemm_validate().
+ *
+ * Since: 0.1
  */
 const gchar *gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm, gchar **options,
                                        GError **error);
@@ -134,6 +152,8 @@ const gchar *gemmcl_kernel_get_source (const gchar *name, const GemmclGemm *gemm
  * @GEMMCL_CHOICE_RULES: the rules, which compare the kernels of the table
  *
  * The origin of a plan's kernel.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_CHOICE_NAMED,
@@ -146,6 +166,8 @@ typedef enum {
  * gemmcl_choice_source_get_name:
  *
  * Returns: "named", "tuned", "shipped" or "rules"; static.
+ *
+ * Since: 0.1
  */
 const gchar *gemmcl_choice_source_get_name (GemmclChoiceSource source);
 

@@ -14,8 +14,10 @@ GEMMCL_BEGIN_DECLS
 /**
  * GemmclType:
  *
- * The type of an element, little-endian in memory and in files. #GEMMCL_TYPE_F16 is IEEE binary16,
- * #GEMMCL_TYPE_BF16 the upper half of an f32.
+ * The type of an element, little-endian in memory and in files. %GEMMCL_TYPE_F16 is IEEE binary16,
+ * %GEMMCL_TYPE_BF16 the upper half of an f32.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_TYPE_F32,
@@ -32,12 +34,21 @@ typedef enum {
   GEMMCL_TYPE_U64,
 } GemmclType;
 
+/**
+ * GEMMCL_N_TYPES:
+ *
+ * The number of element types.
+ *
+ * Since: 0.1
+ */
 #define GEMMCL_N_TYPES (GEMMCL_TYPE_U64 + 1)
 
 /**
  * gemmcl_type_get_size:
  *
  * Returns: bytes per element of @type.
+ *
+ * Since: 0.1
  */
 gsize gemmcl_type_get_size (GemmclType type);
 
@@ -45,6 +56,8 @@ gsize gemmcl_type_get_size (GemmclType type);
  * gemmcl_type_get_name:
  *
  * Returns: "f32", "bf16", "u8" and so on; static.
+ *
+ * Since: 0.1
  */
 const gchar *gemmcl_type_get_name (GemmclType type);
 
@@ -54,13 +67,30 @@ const gchar *gemmcl_type_get_name (GemmclType type);
  * A typed matrix in host memory: immutable, reference-counted, readable from any thread. Its
  * elements are row-major or column-major (see gemmcl_matrix_is_column_major()) without gaps. A
  * vector of n elements is a 1 x n matrix, a scalar a 1 x 1 matrix.
+ *
+ * Since: 0.1
  */
 typedef struct _GemmclMatrix GemmclMatrix;
 
 #define GEMMCL_TYPE_MATRIX (gemmcl_matrix_get_type ())
 GType gemmcl_matrix_get_type (void);
 
+/**
+ * gemmcl_matrix_ref:
+ *
+ * Returns: (transfer full): @self, with one more reference.
+ *
+ * Since: 0.1
+ */
 GemmclMatrix *gemmcl_matrix_ref (GemmclMatrix *self);
+
+/**
+ * gemmcl_matrix_unref:
+ *
+ * Drops a reference. The last one frees the matrix.
+ *
+ * Since: 0.1
+ */
 void gemmcl_matrix_unref (GemmclMatrix *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclMatrix, gemmcl_matrix_unref)
 
@@ -76,6 +106,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclMatrix, gemmcl_matrix_unref)
  * Loads a matrix that a user names.
  *
  * Returns: (transfer full): the matrix, or %NULL with @error set.
+ *
+ * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_load (const gchar *where, GError **error);
 
@@ -84,8 +116,10 @@ GemmclMatrix *gemmcl_matrix_load (const gchar *where, GError **error);
  * @literal: numbers in brackets, row by row: `[[1, 2], [3, 4]]`. A single pair of brackets is one
  *   row. The decimal separator is a point in every locale. `inf` and `nan` are numbers.
  *
- * Returns: (transfer full): a row-major f32 matrix, or %NULL with #GEMMCL_ERROR_FORMAT, whose
+ * Returns: (transfer full): a row-major f32 matrix, or %NULL with %GEMMCL_ERROR_FORMAT, whose
  *   message names the place of the mistake.
+ *
+ * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_parse (const gchar *literal, GError **error);
 
@@ -99,8 +133,10 @@ GemmclMatrix *gemmcl_matrix_parse (const gchar *literal, GError **error);
  * The matrix holds a copy of the elements, which later changes of the file do not affect. A finite
  * f64 beyond the range of f32 is refused. Infinities and NaN are accepted.
  *
- * Returns: (transfer full): the matrix, or %NULL with #GEMMCL_ERROR_IO, #GEMMCL_ERROR_FORMAT or
- *   #GEMMCL_ERROR_TOO_LARGE (not enough memory).
+ * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_IO, %GEMMCL_ERROR_FORMAT or
+ *   %GEMMCL_ERROR_TOO_LARGE (not enough memory).
+ *
+ * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GError **error);
 
@@ -117,6 +153,8 @@ GemmclMatrix *gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GE
  * Only the header and these tensors are read; they are copied as by gemmcl_matrix_load_npy().
  *
  * Returns: (transfer full): the matrix, or %NULL with an error as gemmcl_matrix_load_npy().
+ *
+ * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_load_safetensors (const gchar *path, const gchar *name, GError **error);
 
@@ -131,7 +169,9 @@ GemmclMatrix *gemmcl_matrix_load_safetensors (const gchar *path, const gchar *na
  * must be below the model's folder.
  *
  * Returns: (transfer full): the matrix, or %NULL with an error as gemmcl_matrix_load_npy(), or with
- *   #GEMMCL_ERROR_FORMAT if the library was built without protobuf-c.
+ *   %GEMMCL_ERROR_FORMAT if the library was built without protobuf-c.
+ *
+ * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GError **error);
 
@@ -143,6 +183,8 @@ GemmclMatrix *gemmcl_matrix_load_onnx (const gchar *path, const gchar *name, GEr
  * @cols: the number of columns, at least 1
  *
  * Returns: (transfer full): the matrix, a copy, or %NULL with an error as gemmcl_matrix_load_npy().
+ *
+ * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize rows, gsize cols,
                                       GError **error);
@@ -154,8 +196,10 @@ GemmclMatrix *gemmcl_matrix_load_raw (const gchar *path, GemmclType type, gsize 
  * @cols: the number of columns, at least 1
  * @data: (transfer none): @rows x @cols row-major elements; copied
  *
- * Returns: (transfer full): the matrix, or %NULL with #GEMMCL_ERROR_INVALID (an empty shape) or
- *   #GEMMCL_ERROR_TOO_LARGE (the size in bytes overflows).
+ * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_INVALID (an empty shape) or
+ *   %GEMMCL_ERROR_TOO_LARGE (the size in bytes overflows).
+ *
+ * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconstpointer data,
                                  GError **error);
@@ -171,8 +215,10 @@ GemmclMatrix *gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconst
  * Makes a matrix whose elements are scale * (q - zero point). It can be used like any other:
  * gemmcl_matrix_to_f32() computes its elements, and an int8 kernel multiplies q itself.
  *
- * Returns: (transfer full): the matrix, or %NULL with #GEMMCL_ERROR_INVALID, #GEMMCL_ERROR_SHAPE or
- *   #GEMMCL_ERROR_TOO_LARGE.
+ * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_INVALID, %GEMMCL_ERROR_SHAPE or
+ *   %GEMMCL_ERROR_TOO_LARGE.
+ *
+ * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *scales,
                                            GemmclMatrix *zero_points, GError **error);
@@ -184,6 +230,8 @@ GemmclMatrix *gemmcl_matrix_new_quantized (GemmclMatrix *bytes, GemmclMatrix *sc
  * @rms_error: the root mean square of the differences
  *
  * The effect of gemmcl_matrix_quantize().
+ *
+ * Since: 0.1
  */
 typedef struct {
   gdouble largest;
@@ -201,8 +249,10 @@ typedef struct {
  *
  * Quantizes to int8: scale = max |element| / 127, q = element / scale rounded to nearest.
  *
- * Returns: (transfer full): the matrix, or %NULL with #GEMMCL_ERROR_INVALID if an element is NaN or
- *   infinite, or with #GEMMCL_ERROR_TOO_LARGE.
+ * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_INVALID if an element is NaN or
+ *   infinite, or with %GEMMCL_ERROR_TOO_LARGE.
+ *
+ * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, GemmclQuantization *done,
                                       GError **error);
@@ -212,6 +262,8 @@ GemmclMatrix *gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, Gemmc
  *
  * Returns: (transfer none) (nullable): the scales of a quantized matrix as f32, in the shape given
  *   to gemmcl_matrix_new_quantized(); %NULL if @self is not quantized.
+ *
+ * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_get_scales (const GemmclMatrix *self);
 
@@ -220,17 +272,44 @@ GemmclMatrix *gemmcl_matrix_get_scales (const GemmclMatrix *self);
  *
  * Returns: (transfer none) (nullable): the zero points of a quantized matrix as f32, in the shape
  *   of the scales; %NULL if it has none.
+ *
+ * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_get_zero_points (const GemmclMatrix *self);
 
+/**
+ * gemmcl_matrix_get_rows:
+ *
+ * Returns: the number of rows.
+ *
+ * Since: 0.1
+ */
 gsize gemmcl_matrix_get_rows (const GemmclMatrix *self);
+
+/**
+ * gemmcl_matrix_get_cols:
+ *
+ * Returns: the number of columns.
+ *
+ * Since: 0.1
+ */
 gsize gemmcl_matrix_get_cols (const GemmclMatrix *self);
+
+/**
+ * gemmcl_matrix_get_element_type:
+ *
+ * Returns: the type of an element.
+ *
+ * Since: 0.1
+ */
 GemmclType gemmcl_matrix_get_element_type (const GemmclMatrix *self);
 
 /**
  * gemmcl_matrix_is_column_major:
  *
  * Returns: %TRUE if the elements of a column are contiguous, %FALSE if those of a row are.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_matrix_is_column_major (const GemmclMatrix *self);
 
@@ -238,6 +317,8 @@ gboolean gemmcl_matrix_is_column_major (const GemmclMatrix *self);
  * gemmcl_matrix_get_data:
  *
  * Returns: (transfer none): the elements, aligned for their type; q for a quantized matrix.
+ *
+ * Since: 0.1
  */
 gconstpointer gemmcl_matrix_get_data (const GemmclMatrix *self);
 
@@ -248,7 +329,9 @@ gconstpointer gemmcl_matrix_get_data (const GemmclMatrix *self);
  * Returns: (transfer full): the same values as row-major f32, aligned to 4 bytes; a new reference
  *   of @self if it has that form already. f64 and integers are rounded to nearest; an f64 beyond
  *   the range of f32, which only gemmcl_matrix_new() accepts, becomes infinite. %NULL with
- *   #GEMMCL_ERROR_TOO_LARGE if there is not enough memory.
+ *   %GEMMCL_ERROR_TOO_LARGE if there is not enough memory.
+ *
+ * Since: 0.1
  */
 GemmclMatrix *gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GError **error);
 
@@ -258,7 +341,9 @@ GemmclMatrix *gemmcl_matrix_to_f32 (GemmclMatrix *self, gboolean transpose, GErr
  *
  * Writes a version 1 .npy file in the matrix's own type and order, bf16 as `|V2`.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_IO.
+ * Returns: %FALSE with %GEMMCL_ERROR_IO.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GError **error);
 
@@ -270,8 +355,10 @@ gboolean gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GE
  * Writes a safetensors file with one tensor in the matrix's own type. A quantized matrix adds the
  * tensors of scales and zero points that gemmcl_matrix_load_safetensors() reads.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_IO, or with #GEMMCL_ERROR_INVALID for a column-major matrix,
+ * Returns: %FALSE with %GEMMCL_ERROR_IO, or with %GEMMCL_ERROR_INVALID for a column-major matrix,
  *   which the format cannot store.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_matrix_save_safetensors (const GemmclMatrix *self, const gchar *path,
                                          const gchar *name, GError **error);

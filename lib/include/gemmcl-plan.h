@@ -23,6 +23,8 @@ struct _cl_command_queue;
  * A problem made ready for a device: kernels chosen and built, memory allocated. A run only sets
  * arguments and enqueues commands. Any thread may call these functions; the runs of a plan execute
  * one after another.
+ *
+ * Since: 0.1
  */
 #define GEMMCL_TYPE_PLAN (gemmcl_plan_get_type ())
 G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
@@ -46,6 +48,8 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError. The message for an unknown
  *   kernel lists similar names.
+ *
+ * Since: 0.1
  */
 GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                              GError **error);
@@ -56,6 +60,8 @@ GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, con
  * Returns: the name of the kernel in use, with its split; static. Only gemmcl_plan_auto_tune()
  *   changes the kernel, and with it the results of gemmcl_plan_get_precision(),
  *   gemmcl_plan_get_choice_source() and gemmcl_plan_get_build_info().
+ *
+ * Since: 0.1
  */
 const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
 
@@ -63,6 +69,8 @@ const gchar *gemmcl_plan_get_kernel (GemmclPlan *self);
  * gemmcl_plan_get_precision:
  *
  * Returns: the precision of the kernel in use: the problem's or f32.
+ *
+ * Since: 0.1
  */
 GemmclPrecision gemmcl_plan_get_precision (GemmclPlan *self);
 
@@ -70,6 +78,8 @@ GemmclPrecision gemmcl_plan_get_precision (GemmclPlan *self);
  * gemmcl_plan_get_choice_source:
  *
  * Returns: the origin of the kernel in use.
+ *
+ * Since: 0.1
  */
 GemmclChoiceSource gemmcl_plan_get_choice_source (GemmclPlan *self);
 
@@ -82,6 +92,8 @@ GemmclChoiceSource gemmcl_plan_get_choice_source (GemmclPlan *self);
  *
  * A matrix that a plan keeps on the device. The host matrix that it is made from may have any type
  * and order.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_PLAN_B,
@@ -93,6 +105,8 @@ typedef enum {
  * GemmclPrepared:
  *
  * An operand on the device, ready for a plan. Opaque. A copy as a boxed type is a reference.
+ *
+ * Since: 0.1
  */
 typedef struct _GemmclPrepared GemmclPrepared;
 
@@ -110,8 +124,10 @@ GType gemmcl_prepared_get_type (void);
  * as it is; any other B is quantized per column.
  *
  * Returns: (transfer full): the operand, for gemmcl_plan_use() of the same plan; %NULL with
- *   #GEMMCL_ERROR_SHAPE, #GEMMCL_ERROR_OPENCL, or #GEMMCL_ERROR_INVALID if the kernel's precision
+ *   %GEMMCL_ERROR_SHAPE, %GEMMCL_ERROR_OPENCL, or %GEMMCL_ERROR_INVALID if the kernel's precision
  *   cannot represent an element or the problem has no such operand.
+ *
+ * Since: 0.1
  */
 GemmclPrepared *gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand,
                                      GemmclMatrix *matrix, GError **error);
@@ -120,6 +136,8 @@ GemmclPrepared *gemmcl_plan_prepare (GemmclPlan *self, GemmclPlanOperand operand
  * gemmcl_prepared_free:
  *
  * Frees an operand that was not used, or that gemmcl_plan_use() replaced.
+ *
+ * Since: 0.1
  */
 void gemmcl_prepared_free (GemmclPrepared *prepared);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclPrepared, gemmcl_prepared_free)
@@ -131,6 +149,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclPrepared, gemmcl_prepared_free)
  *
  * Makes @prepared the operand of all runs that are submitted from now on. Runs submitted before
  * keep the old operand. This only exchanges pointers.
+ *
+ * Since: 0.1
  */
 void gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared);
 
@@ -138,6 +158,8 @@ void gemmcl_plan_use (GemmclPlan *self, GemmclPrepared *prepared);
  * gemmcl_plan_set_b:
  *
  * Calls gemmcl_plan_prepare() and gemmcl_plan_use() for B. On failure the old B stays.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error);
 
@@ -145,6 +167,8 @@ gboolean gemmcl_plan_set_b (GemmclPlan *self, GemmclMatrix *b, GError **error);
  * gemmcl_plan_set_bias:
  *
  * Does the same for the bias.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **error);
 
@@ -152,6 +176,8 @@ gboolean gemmcl_plan_set_bias (GemmclPlan *self, GemmclMatrix *bias, GError **er
  * gemmcl_plan_set_c:
  *
  * Does the same for C.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error);
 
@@ -165,6 +191,8 @@ gboolean gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error);
  *   CL_UNORM_INT8, or CL_UNORM_INT16 for samples of two bytes. Only for A
  *
  * The kind of memory that holds a matrix or a frame.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_DATA_HOST,
@@ -184,6 +212,8 @@ typedef enum {
  * @acquired: the run acquires and releases the objects
  *
  * The place of A, D or the row outputs of one problem.
+ *
+ * Since: 0.1
  */
 typedef struct {
   GemmclDataKind kind;
@@ -216,7 +246,7 @@ typedef struct {
  * @b: (nullable): a buffer with B, laid out as the problem says and packed for this run if the
  *   kernel needs that; %NULL for the plan's own B
  * @c: (nullable): a buffer with C, laid out as the problem says; %NULL for the plan's own C
- * @previous: (nullable) (array length=batch): with #GEMMCL_ADDEND_PREVIOUS: replaces the plan's
+ * @previous: (nullable) (array length=batch): with %GEMMCL_ADDEND_PREVIOUS: replaces the plan's
  *   previous result; in D's type and layout
  * @acquire: (nullable): a function of type GemmclHandover (gemmcl-opencl.h) that acquires the
  *   objects of A with @acquired. If A is read, gemmcl_plan_submit() calls it once, with each object
@@ -229,6 +259,8 @@ typedef struct {
  *   memory
  *
  * A run of a plan. Start from GEMMCL_RUN_INIT; later versions may add fields at the end.
+ *
+ * Since: 0.1
  */
 typedef struct {
   gsize size;
@@ -250,6 +282,13 @@ typedef struct {
   struct _cl_event *const *wait;
 } GemmclRun;
 
+/**
+ * GEMMCL_RUN_INIT:
+ *
+ * Initializes a #GemmclRun: its size, and an alpha of 1; all other fields are 0.
+ *
+ * Since: 0.1
+ */
 #define GEMMCL_RUN_INIT                                                                            \
   {                                                                                                \
     .size = sizeof (GemmclRun), .alpha = 1.0                                                       \
@@ -264,6 +303,8 @@ GType gemmcl_run_get_type (void);
  * For languages without macros. Boxed types copy what a struct holds, not what it points to.
  *
  * Returns: (transfer full): GEMMCL_RUN_INIT; g_boxed_free() or g_free() frees it.
+ *
+ * Since: 0.1
  */
 GemmclRun *gemmcl_run_new (void);
 
@@ -281,9 +322,11 @@ GemmclRun *gemmcl_run_new (void);
  * another while it computes. The plan keeps the memory of its runs for reuse, as much as were in
  * flight at once.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_OPENCL, or with #GEMMCL_ERROR_INVALID: the plan has no B, a
+ * Returns: %FALSE with %GEMMCL_ERROR_OPENCL, or with %GEMMCL_ERROR_INVALID: the plan has no B, a
  *   size is out of range, the kind of data does not fit, or an event in @wait failed. The caller's
  *   memory is then no longer in use, and D is undefined.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, struct _cl_event **first,
                              struct _cl_event **done, GError **error);
@@ -293,8 +336,10 @@ gboolean gemmcl_plan_submit (GemmclPlan *self, const GemmclRun *run, struct _cl_
  *
  * Calls gemmcl_plan_submit() and waits until the run is done.
  *
- * Returns: %FALSE with an error of gemmcl_plan_submit(), or with #GEMMCL_ERROR_OPENCL if the run
+ * Returns: %FALSE with an error of gemmcl_plan_submit(), or with %GEMMCL_ERROR_OPENCL if the run
  *   failed on the device.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error);
 
@@ -309,6 +354,8 @@ gboolean gemmcl_plan_run (GemmclPlan *self, const GemmclRun *run, GError **error
  * Calls gemmcl_plan_run() for one problem of matrices, not frames.
  *
  * Returns: %FALSE with an error of gemmcl_plan_run().
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gconstpointer a,
                                gpointer d, gpointer rows, GError **error);
@@ -316,7 +363,9 @@ gboolean gemmcl_plan_run_host (GemmclPlan *self, gdouble alpha, gdouble beta, gc
 /**
  * gemmcl_plan_reset_previous:
  *
- * With #GEMMCL_ADDEND_PREVIOUS: sets the previous result to zeros for the next run.
+ * With %GEMMCL_ADDEND_PREVIOUS: sets the previous result to zeros for the next run.
+ *
+ * Since: 0.1
  */
 void gemmcl_plan_reset_previous (GemmclPlan *self);
 
@@ -324,9 +373,11 @@ void gemmcl_plan_reset_previous (GemmclPlan *self);
  * gemmcl_plan_adopt_previous:
  * @from: a plan of the same context; all of its runs are submitted before those of @self
  *
- * With #GEMMCL_ADDEND_PREVIOUS: moves the previous result of @from to @self and leaves @from with
+ * With %GEMMCL_ADDEND_PREVIOUS: moves the previous result of @from to @self and leaves @from with
  * zeros, if both plans keep one of the same m, n, batch and layout. Otherwise @self starts with
  * zeros and @from keeps its own.
+ *
+ * Since: 0.1
  */
 void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
 
@@ -339,6 +390,8 @@ void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
  * @flops: 2 m n k batch, summed over the runs
  * @bytes_in: bytes of A in host memory, copied or used in place
  * @bytes_out: the same of D
+ *
+ * Since: 0.1
  */
 typedef struct {
   guint64 runs;
@@ -353,6 +406,8 @@ typedef struct {
 /**
  * gemmcl_plan_get_stats:
  * @stats: (out): statistics of the runs completed since the plan was created.
+ *
+ * Since: 0.1
  */
 void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
 
@@ -368,6 +423,8 @@ void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
  * @spill_bytes: the part of @private_bytes that Intel's compiler spilled
  *
  * The driver's description of a plan's gemm kernel; 0 for a number that the driver does not report.
+ *
+ * Since: 0.1
  */
 typedef struct {
   GemmclKernelLevel level;
@@ -383,6 +440,8 @@ typedef struct {
 /**
  * gemmcl_plan_get_build_info:
  * @info: (out): the driver's description of the kernel in use.
+ *
+ * Since: 0.1
  */
 void gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info);
 
@@ -400,6 +459,8 @@ void gemmcl_plan_get_build_info (GemmclPlan *self, GemmclBuildInfo *info);
  * pointers.
  *
  * Returns: %FALSE with any #GemmclError; D is then undefined.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_gemm_run (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                           gconstpointer a, const gfloat *b, const gfloat *c, const gfloat *bias,

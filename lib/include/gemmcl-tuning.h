@@ -33,6 +33,8 @@ GEMMCL_BEGIN_DECLS
  * the rules comes first; the others follow in the order that the rules expect, fastest first.
  *
  * Returns: (transfer full): names for gemmcl_plan_new(), at least one.
+ *
+ * Since: 0.1
  */
 gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm *gemm);
 
@@ -46,6 +48,8 @@ gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm 
  * @lost: it dropped out because OpenCL failed; the device may be lost to this process
  *
  * A kernel in a search.
+ *
+ * Since: 0.1
  */
 typedef struct {
   gchar *kernel;
@@ -63,6 +67,8 @@ typedef struct {
  * @GEMMCL_TUNING_STEP_TURN: the candidate is about to take a turn
  *
  * A step of a search.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_TUNING_STEP_TRY,
@@ -76,6 +82,8 @@ typedef enum {
  *
  * Called before and after steps of a search, in the search's thread. A program can use it to record
  * which kernel was running if the process crashes.
+ *
+ * Since: 0.1
  */
 typedef void (*GemmclTuningNotify) (GemmclTuningStep step, const GemmclTuningCandidate *candidate,
                                     gpointer data);
@@ -99,6 +107,8 @@ typedef void (*GemmclTuningNotify) (GemmclTuningStep step, const GemmclTuningCan
  *
  * The limits of a search. Start from GEMMCL_TUNING_OPTIONS_INIT; later versions may add fields at
  * the end.
+ *
+ * Since: 0.1
  */
 typedef struct {
   gsize size;
@@ -113,6 +123,13 @@ typedef struct {
   gpointer data;
 } GemmclTuningOptions;
 
+/**
+ * GEMMCL_TUNING_OPTIONS_INIT:
+ *
+ * Initializes a #GemmclTuningOptions: its size, and limits for a search beside other work.
+ *
+ * Since: 0.1
+ */
 #define GEMMCL_TUNING_OPTIONS_INIT                                                                 \
   {                                                                                                \
     .size = sizeof (GemmclTuningOptions), .candidates = 5, .seconds = 0.25, .share = 0.02,         \
@@ -128,6 +145,8 @@ GType gemmcl_tuning_options_get_type (void);
  * For languages without macros. Boxed types copy what a struct holds, not what it points to.
  *
  * Returns: (transfer full): GEMMCL_TUNING_OPTIONS_INIT; g_boxed_free() or g_free() frees it.
+ *
+ * Since: 0.1
  */
 GemmclTuningOptions *gemmcl_tuning_options_new (void);
 
@@ -146,6 +165,8 @@ GemmclTuningOptions *gemmcl_tuning_options_new (void);
  *
  * The result of a search. @first and @best point into @candidates. A copy as a boxed type is a
  * reference.
+ *
+ * Since: 0.1
  */
 typedef struct {
   GPtrArray *candidates;
@@ -160,6 +181,13 @@ typedef struct {
 #define GEMMCL_TYPE_TUNING_RESULT (gemmcl_tuning_result_get_type ())
 GType gemmcl_tuning_result_get_type (void);
 
+/**
+ * gemmcl_tuning_result_free:
+ *
+ * Frees a result of gemmcl_tuning_search().
+ *
+ * Since: 0.1
+ */
 void gemmcl_tuning_result_free (GemmclTuningResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
 
@@ -192,8 +220,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
  * frame, and batches that cannot run as one tall problem.
  *
  * Returns: (transfer full): the result, or %NULL with #G_IO_ERROR_CANCELLED, an error of
- *   gemmcl_gemm_validate(), or #GEMMCL_ERROR_TOO_LARGE or #GEMMCL_ERROR_OPENCL for the search's
+ *   gemmcl_gemm_validate(), or %GEMMCL_ERROR_TOO_LARGE or %GEMMCL_ERROR_OPENCL for the search's
  *   memory.
+ *
+ * Since: 0.1
  */
 GemmclTuningResult *gemmcl_tuning_search (GemmclContext *context, const GemmclGemm *gemm,
                                           const GemmclTuningOptions *options,
@@ -206,6 +236,8 @@ GemmclTuningResult *gemmcl_tuning_search (GemmclContext *context, const GemmclGe
  * @GEMMCL_AUTO_TUNE_OFF: never search
  *
  * The devices on which a plan searches for a faster kernel.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_AUTO_TUNE_AUTO,
@@ -234,6 +266,8 @@ typedef enum {
  *
  * Dropping the last reference to the plan cancels the search without waiting for it. If a compiler
  * hangs, its thread and the objects that the thread needs stay.
+ *
+ * Since: 0.1
  */
 void gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode);
 
@@ -250,6 +284,8 @@ void gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode);
  * @GEMMCL_TUNING_STATE_FAILED: the search failed and the old kernel stays
  *
  * The state of a plan's search. The last three are final.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_TUNING_STATE_OFF,
@@ -265,6 +301,8 @@ typedef enum {
  * gemmcl_tuning_state_get_name:
  *
  * Returns: "off", "known", "waiting", "searching", "kept", "swapped" or "failed"; static.
+ *
+ * Since: 0.1
  */
 const gchar *gemmcl_tuning_state_get_name (GemmclTuningState state);
 
@@ -277,6 +315,8 @@ const gchar *gemmcl_tuning_state_get_name (GemmclTuningState state);
  * The plan owns both. Neither changes once it is set.
  *
  * Returns: the state of the search.
+ *
+ * Since: 0.1
  */
 GemmclTuningState gemmcl_plan_get_tuning (GemmclPlan *self, const GemmclTuningResult **result,
                                           const gchar **why);
@@ -288,6 +328,8 @@ GemmclTuningState gemmcl_plan_get_tuning (GemmclPlan *self, const GemmclTuningRe
  * Cancels the search. The plan's kernel does not change afterwards.
  *
  * Returns: %TRUE if the thread has ended or there was none.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_plan_cancel_tuning (GemmclPlan *self, gint64 timeout);
 
@@ -300,9 +342,11 @@ gboolean gemmcl_plan_cancel_tuning (GemmclPlan *self, gint64 timeout);
  * Writes an entry to the file, in place of one for the same device, driver and problem. Other
  * entries stay; damaged ones are removed.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_KERNEL if the kernel cannot do @gemm on the device, or with
- *   #GEMMCL_ERROR_IO if the file cannot be written, is of a newer version, or is not used because
+ * Returns: %FALSE with %GEMMCL_ERROR_KERNEL if the kernel cannot do @gemm on the device, or with
+ *   %GEMMCL_ERROR_IO if the file cannot be written, is of a newer version, or is not used because
  *   it is a symbolic link, belongs to another user or is writable by others.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                               gdouble gflops, GError **error);
@@ -312,7 +356,9 @@ gboolean gemmcl_tuning_store (GemmclContext *context, const GemmclGemm *gemm, co
  *
  * Removes the device's entries, of every driver, from the file.
  *
- * Returns: %FALSE with #GEMMCL_ERROR_IO.
+ * Returns: %FALSE with %GEMMCL_ERROR_IO.
+ *
+ * Since: 0.1
  */
 gboolean gemmcl_tuning_forget (GemmclContext *context, GError **error);
 
@@ -328,6 +374,8 @@ gboolean gemmcl_tuning_forget (GemmclContext *context, GError **error);
  * @gflops: the measured speed in 10^9 operations per second
  *
  * An entry of the file or of the library. A copy as a boxed type is a reference.
+ *
+ * Since: 0.1
  */
 typedef struct {
   GemmclChoiceSource source;
@@ -346,6 +394,8 @@ GType gemmcl_tuning_entry_get_type (void);
  *
  * Returns: (transfer container) (element-type GemmclTuningEntry): the entries for the device of
  *   @context, those of the file first; may be empty.
+ *
+ * Since: 0.1
  */
 GPtrArray *gemmcl_tuning_list (GemmclContext *context);
 
@@ -353,6 +403,8 @@ GPtrArray *gemmcl_tuning_list (GemmclContext *context);
  * gemmcl_tuning_get_path:
  *
  * Returns: (transfer full): the path of the file, which need not exist.
+ *
+ * Since: 0.1
  */
 gchar *gemmcl_tuning_get_path (void);
 

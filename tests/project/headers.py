@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Compiles each public header alone, as C and as C++, and checks its names and structs. TAP out.
+"""Compiles each public header alone, as C and as C++, and checks names, structs, comments. TAP out.
 
 usage: headers.py PACKAGES HEADER...
 
@@ -48,9 +48,24 @@ def find_rigid(text):
             and not fields.endswith("  /*< private >*/\n  gpointer _reserved[4];\n")]
 
 
+# A type, a macro or a function. GObject's functions and macros for types need no words.
+DECLARATION = re.compile(
+    r"^(?:typedef |#define |static inline |[A-Za-z].*\bgemmcl_\w+ \().*", re.MULTILINE
+)
+WORDLESS = re.compile(r"_get_type \(|GEMMCL_TYPE_\w+ \(|GEMMCL_(BEGIN|END)_DECLS")
+SINCE = re.compile(r"\n \* Since: \d+\.\d+\n \*/\n\Z")
+
+
+def find_undated(text):
+    """The declarations of a header whose comments do not end in the version that had them first."""
+    return [found[0] for found in DECLARATION.finditer(text)
+            if not WORDLESS.search(found[0]) and not SINCE.search(text[: found.start()])]
+
+
 RULES = {
     "own names": (find_names_of_others, "has the prefix of another library"),
     "structs can grow": (find_rigid, "neither carries its size nor has room: see gemmcl.h"),
+    "versions": (find_undated, "has no comment that ends in Since: and a version"),
 }
 
 PACKAGES, *headers = sys.argv[1:]
