@@ -36,7 +36,7 @@ test=(
   debootstrap python3-pip
 )
 # Some releases lack these; their tests are then skipped.
-optional_test=(abigail-tools oclgrind python3-onnx reuse)
+optional_test=(abigail-tools gi-docgen oclgrind python3-onnx reuse)
 # The same, but 50 MB to fetch: the reference of convolutions.
 optional_full=(python3-torch)
 # Peers of tools/peers.sh; the last two are for pipelines with onnxruntime, packaging for faiss.

@@ -5,7 +5,7 @@
 
 usage: install.py MESON BUILD-ROOT PREFIX LIBDIR BINDIR MANDIR INCLUDEDIR [COMPONENT...]
 
-COMPONENT: gst, tools, docs, introspection, vapi, if they are built.
+COMPONENT: gst, tools, docs, introspection, vapi, reference, if they are built.
 """
 
 import os
@@ -79,6 +79,7 @@ class Installed:
                 f"{LIBDIR}/girepository-1.0/Gemmcl-1.0.typelib",
                 "share/gir-1.0/Gemmcl-1.0.gir",
             ],
+            "reference": ["share/doc/gemmcl-1.0/index.html"],
             "vapi": ["share/vala/vapi/gemmcl-1.0.vapi", "share/vala/vapi/gemmcl-1.0.deps"],
         }
         expected += sum((by_component[name] for name in COMPONENTS), [])
@@ -92,6 +93,7 @@ class Installed:
             rf"{LIBDIR}/(libgemmcl\.so(\.[0-9.]+)?|gstreamer-1\.0/libgstgemmcl\.so"
             rf"|girepository-1\.0/Gemmcl-1\.0\.typelib"
             rf"|pkgconfig/(gst)?gemmcl-1\.0\.pc)|share/gir-1\.0/Gemmcl-1\.0\.gir"
+            rf"|share/doc/gemmcl-1\.0/[\w.-]+"
             rf"|share/vala/vapi/gemmcl-1\.0\.(vapi|deps)|{BINDIR}/gemmcl(-plot)?"
             rf"|{MANDIR}/man1/gemmcl(-plot)?\.1"
             rf"|{INCLUDEDIR}/gemmcl-1\.0/(gemmcl(-[a-z]+)?|gstgemmclmemory)\.h"
@@ -131,6 +133,20 @@ class Installed:
                 if place.endswith("C") and name.startswith("gemmcl_"):
                     declared.add(name)
         return declared
+
+    def has_a_page_for_each_name(self):
+        """Each public function is declared on a page of the reference, each type has its page."""
+        pages = self.prefix / "share/doc/gemmcl-1.0"
+        texts = [page.read_text(encoding="utf-8") for page in pages.glob("*.html")]
+        shown = {name for text in texts for name in re.findall(r">(gemmcl_\w+)</span>", text)}
+        missing = {name for name in self.list_declared() - shown if not name.endswith("_get_type")}
+        for header in (self.prefix / INCLUDEDIR / "gemmcl-1.0").glob("gemmcl*.h"):
+            types = re.findall(
+                r"^(?:} |typedef struct \w+ |typedef .*\*|G_DECLARE\w+ \()Gemmcl(\w+)",
+                header.read_text(encoding="utf-8"), re.MULTILINE)
+            missing |= {name for name in types if not list(pages.glob(f"*.{name}.html"))}
+        if missing:
+            raise Failed(f"not in the reference: {', '.join(sorted(missing))}")
 
     def makes_a_program_with_pkg_config(self):
         # The file has the prefix, but the files are in another directory now.
@@ -187,6 +203,7 @@ CHECKS = {
 OPTIONAL = {
     "gst": ("the plugin loads", Installed.has_a_plugin_that_loads),
     "tools": ("the tool runs", Installed.has_a_tool_that_runs),
+    "reference": ("the reference has all names", Installed.has_a_page_for_each_name),
     "docs": ("groff finds no fault in the manual pages", Installed.has_manual_pages_without_faults),
 }
 CHECKS.update(check for name, check in OPTIONAL.items() if name in COMPONENTS)
