@@ -16,15 +16,16 @@ static struct {
 
 const GOptionEntry tool_device_entries[] = {
     {"platform", 'p', 0, G_OPTION_ARG_STRING, &device_options.platform,
-     "OpenCL platform: its number, or a part of its name or vendor (default: all)", "NUMBER|NAME"},
+     "OpenCL platform: its number, or a part of its name or vendor; auto: any (default: auto)",
+     "NUMBER|NAME"},
     {"type", 't', 0, G_OPTION_ARG_STRING, &device_options.type,
-     "Type of device: all, cpu, gpu, acc, default, or OpenCL's constant, such as "
-     "CL_DEVICE_TYPE_GPU or 4 (default: all; Intel GPUs come first, then other GPUs, "
-     "accelerators, CPUs)",
+     "Type of device: auto (any; Intel GPUs come first, then other GPUs, accelerators, CPUs), cpu, "
+     "gpu, accelerator, default (of each platform), or OpenCL's constant, such as "
+     "CL_DEVICE_TYPE_GPU or 4 (default: auto)",
      "TYPE"},
     {"device", 'd', 0, G_OPTION_ARG_STRING, &device_options.device,
-     "The device: its number among those of -p and -t, or a part of its name (default: "
-     "0)",
+     "The device: its number among those of -p and -t, or a part of its name; auto: the first "
+     "(default: auto)",
      "NUMBER|NAME"},
     {NULL}};
 
@@ -62,18 +63,22 @@ tool_list_device_options (void)
   return arguments;
 }
 
+/* The words are those of the element's device-type; then those of the article from which the
+ * option comes, where they differ. */
 static const struct {
   const gchar *word;
+  const gchar *article;
   const gchar *constant;
   guint64 value;
   GemmclDeviceType type;
 } device_types[] = {
-    {"all", "CL_DEVICE_TYPE_ALL", CL_DEVICE_TYPE_ALL, GEMMCL_DEVICE_TYPE_AUTO},
-    {"cpu", "CL_DEVICE_TYPE_CPU", CL_DEVICE_TYPE_CPU, GEMMCL_DEVICE_TYPE_CPU},
-    {"gpu", "CL_DEVICE_TYPE_GPU", CL_DEVICE_TYPE_GPU, GEMMCL_DEVICE_TYPE_GPU},
-    {"acc", "CL_DEVICE_TYPE_ACCELERATOR", CL_DEVICE_TYPE_ACCELERATOR,
+    {"auto", "all", "CL_DEVICE_TYPE_ALL", CL_DEVICE_TYPE_ALL, GEMMCL_DEVICE_TYPE_AUTO},
+    {"cpu", "cpu", "CL_DEVICE_TYPE_CPU", CL_DEVICE_TYPE_CPU, GEMMCL_DEVICE_TYPE_CPU},
+    {"gpu", "gpu", "CL_DEVICE_TYPE_GPU", CL_DEVICE_TYPE_GPU, GEMMCL_DEVICE_TYPE_GPU},
+    {"accelerator", "acc", "CL_DEVICE_TYPE_ACCELERATOR", CL_DEVICE_TYPE_ACCELERATOR,
      GEMMCL_DEVICE_TYPE_ACCELERATOR},
-    {"default", "CL_DEVICE_TYPE_DEFAULT", CL_DEVICE_TYPE_DEFAULT, GEMMCL_DEVICE_TYPE_DEFAULT},
+    {"default", "default", "CL_DEVICE_TYPE_DEFAULT", CL_DEVICE_TYPE_DEFAULT,
+     GEMMCL_DEVICE_TYPE_DEFAULT},
 };
 
 static gboolean
@@ -86,14 +91,15 @@ parse_device_type (const gchar *text, GemmclDeviceType *type, GError **error)
   for (guint i = 0; i < G_N_ELEMENTS (device_types); i++) {
     if (is_number ? value == device_types[i].value
                   : g_ascii_strcasecmp (text, device_types[i].word) == 0 ||
+                        g_ascii_strcasecmp (text, device_types[i].article) == 0 ||
                         g_ascii_strcasecmp (text, device_types[i].constant) == 0) {
       *type = device_types[i].type;
       return TRUE;
     }
   }
   g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-               "--type takes all, cpu, gpu, acc, default or the name or number of one of OpenCL's "
-               "constants for these, not \"%s\".",
+               "--type takes auto, cpu, gpu, accelerator, default or the name or number of one of "
+               "OpenCL's constants for these, not \"%s\".",
                text);
   return FALSE;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks gst-inspect-1.0's text of each property, and docs/element.md's table of them. TAP out.
+"""Checks gst-inspect-1.0's text of each property, docs/element.md's table of them, and that the
+tool's options take the same words. TAP out.
 
 usage: properties.py element.md
 """
@@ -13,6 +14,14 @@ import sys
 INHERITED = {"name", "parent", "qos"}
 # gst-inspect-1.0's words for "none" and for an empty cell of the table.
 NOTHING = {"null", "", '""', "(NULL)", "<>"}
+
+
+# The tool's options that are properties, too, and the command whose help has them.
+OPTIONS = {"device-type": ("bench", "type"), "precision": ("bench", "precision"),
+           "activation": ("run", "activation"), "normalize": ("run", "normalize"),
+           "row-outputs": ("run", "row-outputs")}
+# The type of the weight's file is the element's choice alone.
+ELEMENT_ONLY = {("precision", "auto")}
 
 
 def documented(path):
@@ -76,6 +85,18 @@ def same(documented_value, value):
         return documented_value == value
 
 
+def unknown_words(name, said):
+    """Yields the values of the property that the help of the tool's option does not name."""
+    command, option = OPTIONS[name]
+    text = subprocess.run(
+        ["gemmcl", command, "--help"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    (text,) = re.findall(rf"--{option}\b(.*?)(?=\n +(?:-\w, )?--|\n\n)", text, re.DOTALL)
+    for word in re.findall(r"\n +\(\w+\): ([\w-]+) +- ", said):
+        if (name, word) not in ELEMENT_ONLY and not re.search(rf"(?<![\w-]){word}(?![\w-])", text):
+            yield f"gemmcl {command} --{option} lacks {word} of {name}"
+
+
 def main():
     table, element = documented(sys.argv[1]), inspected()
     defaults = {
@@ -90,6 +111,9 @@ def main():
             f"{name} lacks {flaw}" for name, said in element.items() for flaw in flaws(said)
         ],
         "the defaults agree": [f"{name}: {pair}" for name, pair in defaults.items()],
+        "the tool's options take the same words": [
+            flaw for name in OPTIONS for flaw in unknown_words(name, element[name])
+        ],
     }
     print(f"1..{len(results)}")
     for number, (name, wrong) in enumerate(results.items(), 1):

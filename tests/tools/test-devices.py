@@ -53,7 +53,9 @@ class Devices(tool.TestCase):
     def test_choice_by_part_of_a_name(self):
         device = self.read("devices", "--json")[0]
         part = device["platform"][:8].lower()
-        self.assertIn("Here: ", self.ends(0, "kernels", "-p", part, "-t", "all").stdout)
+        for rest in ((), ("-t", "auto"), ("-t", "all", "-d", "auto")):
+            self.assertIn("Here: ", self.ends(0, "kernels", "-p", part, *rest).stdout)
+        self.ends(0, "kernels", "-p", "auto")
         self.refuses(1, "no-such-device", "kernels", "-d", "no-such-device")
         self.refuses(1, "no-such-platform", "kernels", "-p", "no-such-platform")
 
@@ -62,8 +64,9 @@ class Devices(tool.TestCase):
         spellings = {
             "CPU": ("cpu", "CPU", "CL_DEVICE_TYPE_CPU", "2", "0x2"),
             "GPU": ("gpu", "GPU", "CL_DEVICE_TYPE_GPU", "4", "0x4"),
-        }.get(kind, ("acc", "CL_DEVICE_TYPE_ACCELERATOR", "8"))
-        for spelling in (*spellings, "all", "CL_DEVICE_TYPE_ALL", "4294967295", "default", "1"):
+        }.get(kind, ("accelerator", "acc", "CL_DEVICE_TYPE_ACCELERATOR", "8"))
+        any_type = ("auto", "all", "CL_DEVICE_TYPE_ALL", "4294967295")
+        for spelling in (*spellings, *any_type, "default", "1"):
             with self.subTest(spelling=spelling):
                 self.ends(0, "kernels", "-t", spelling)
 

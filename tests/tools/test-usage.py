@@ -128,7 +128,7 @@ class Usage(tool.TestCase):
             ('f32, f16, bf16, tf32 or i8, not "f8"', "--precision", "f8"),
             ('number.* not "1,5"', "--alpha", "1,5"),
             ('number.* not "inf"', "--beta", "inf"),
-            ('all, cpu, gpu, acc, default .* not "fpga"', "-t", "fpga"),
+            ('auto, cpu, gpu, accelerator, default .* not "fpga"', "-t", "fpga"),
             ("not \"3\"", "-t", "3"),
         ):
             with self.subTest(arguments=arguments):
