@@ -38,9 +38,9 @@ static const GOptionEntry entries[] = {
     {"rows", 'r', 0, G_OPTION_ARG_FILENAME, &options.rows,
      "The file for the row outputs, a row for each row of D (default: none)", "FILE.npy"},
     {"row-outputs", 0, 0, G_OPTION_ARG_STRING, &options.row_outputs,
-     "Row outputs that --rows gets: any of sum, max, arg-max and top-k, in this order "
-     "(default: sum,max,arg-max)",
-     "LIST"},
+     "Row outputs that --rows gets: any of sum, max, arg-max and top-k with + between, written in "
+     "this order (default: sum+max+arg-max)",
+     "NAME+..."},
     {"top-k", 0, 0, G_OPTION_ARG_INT, &options.top_k,
      "Elements of top-k, which are followed by their columns (default: " G_STRINGIFY (
          DEFAULT_TOP_K) ", or N if that is less)",
@@ -99,8 +99,8 @@ add_row_output (const gchar *name, guint *outputs, GError **error)
       return TRUE;
     }
   g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-               "--row-outputs takes any of sum, max, arg-max and top-k, with commas between them, "
-               "not \"%s\".",
+               "--row-outputs takes any of sum, max, arg-max and top-k, with + between them, not "
+               "\"%s\".",
                name);
   return FALSE;
 }
@@ -123,7 +123,7 @@ parse_row_outputs (guint *outputs, GError **error)
   }
   if (options.rows == NULL)
     return TRUE;
-  names = g_strsplit (options.row_outputs ? options.row_outputs : "sum,max,arg-max", ",", -1);
+  names = g_strsplit (options.row_outputs ? options.row_outputs : "sum+max+arg-max", "+", -1);
   for (guint i = 0; names[i] != NULL; i++)
     if (!add_row_output (names[i], outputs, error))
       return FALSE;
@@ -354,7 +354,7 @@ const ToolCommand tool_run = {
           "model.safetensors#fc1.bias --activation relu -o y.npy",
           "A layer of a neural network whose weights are stored [out, in]"},
          {"gemmcl run a.npy b.npy -c c.npy --alpha 0.5 --beta 2 -o d.npy", "D = 0.5 A B + 2 C"},
-         {"gemmcl run x.npy classes.npy -o scores.npy -r best.npy --row-outputs max,arg-max",
+         {"gemmcl run x.npy classes.npy -o scores.npy -r best.npy --row-outputs max+arg-max",
           "A classifier: the scores, and of each row the best one and its class"},
          {"gemmcl run x.npy gallery.npy --transpose-b --normalize input -o cosines.npy -r best.npy "
           "--row-outputs top-k",

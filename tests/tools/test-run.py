@@ -157,7 +157,7 @@ class Epilogues(Run):
         d = self.multiply(*arguments)
         expected = numpy.stack([d.sum(axis=1), d.max(axis=1), d.argmax(axis=1)], axis=1)
         numpy.testing.assert_allclose(numpy.load(rows), expected, atol=1e-5)
-        self.multiply(*arguments, "--row-outputs", "arg-max,sum")
+        self.multiply(*arguments, "--row-outputs", "arg-max+sum")
         numpy.testing.assert_allclose(numpy.load(rows), expected[:, [0, 2]], atol=1e-5)
         for option, k in (((), 5), (("--top-k", "16"), 16)):
             self.multiply(*arguments, "--row-outputs", "top-k", *option)
@@ -194,7 +194,8 @@ class Failures(Run):
     def test_options_that_are_none(self):
         for arguments, says in (
             (("--row-outputs", "max"), "give one with --rows"),
-            (("--row-outputs", "max,least", "--rows", "r.npy"), 'not "least"'),
+            (("--row-outputs", "max+least", "--rows", "r.npy"), 'not "least"'),
+            (("--row-outputs", "max,sum", "--rows", "r.npy"), 'with + between them, not "max,sum"'),
             (("--row-outputs", "", "--rows", "r.npy"), "is empty"),
             (("--top-k", "-1"), "takes 1 to 16, not -1"),
             (("--top-k", "17"), "takes 1 to 16, not 17"),
