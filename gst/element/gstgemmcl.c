@@ -185,7 +185,8 @@ static gboolean
 ends_batch (GstGemmcl *self, GstBuffer *input, GstGemmclScalars next)
 {
   return GST_BUFFER_IS_DISCONT (input) || next.alpha != self->scalars.alpha ||
-         next.beta != self->scalars.beta || gst_gemmcl_operands_have_next (self) ||
+         (next.has_beta && next.beta != self->scalars.beta) ||
+         gst_gemmcl_operands_have_next (self) ||
          gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
 }
 
@@ -308,11 +309,14 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   }
   if (GST_BUFFER_IS_DISCONT (input))
     gst_gemmcl_runs_forget (self);
-  self->scalars = next;
   if (gst_gemmcl_operands_hold (self)) {
     self->slot.is_due = TRUE;
     gst_base_transform_reconfigure_src (trans);
   }
+  /* The default follows the addend of this buffer, not that of the property. */
+  if (!next.has_beta)
+    next.beta = self->operands.current.addend != NULL;
+  self->scalars = next;
   flow = negotiate (self, is_discont, input);
   gst_gemmcl_operands_release (self);
   return flow;

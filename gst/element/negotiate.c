@@ -301,8 +301,8 @@ warn_of_idle_addend (GstGemmcl *self)
   g_autoptr (GstControlBinding) binding =
       gst_object_get_control_binding (GST_OBJECT (self), "beta");
 
-  if (!self->operands.current.addend || self->scalars.beta != 0.0 || binding ||
-      self->stream.addend_warned)
+  if (!self->operands.current.addend || !self->scalars.has_beta || self->scalars.beta != 0.0 ||
+      binding || self->stream.addend_warned)
     return;
   self->stream.addend_warned = TRUE;
   GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,

@@ -38,6 +38,8 @@ gst_gemmcl_set_source (GstGemmcl *self, GemmclPlanOperand operand, const GstGemm
   GST_OBJECT_LOCK (self);
   old = self->properties.source[operand];
   self->properties.source[operand] = copy_source (source);
+  if (operand == GEMMCL_PLAN_C && !self->properties.scalars.has_beta)
+    self->properties.scalars.beta = source->matrix || (source->where && *source->where);
   GST_OBJECT_UNLOCK (self);
   gst_gemmcl_source_clear (&old);
 }

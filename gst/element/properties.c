@@ -188,15 +188,16 @@ static const Property table[] = {
      PLAYING, BOXED, FIELD (source[GEMMCL_PLAN_BIAS].matrix)},
     {"addend", "Addend",
      "C, of M x N or 1 x N numbers (audio: 1 x N): " MATRIX_GRAMMAR
-     ". It is scaled by beta, so with beta=0 it is not added. Default: none; C is then the "
-     "previous output. May be set while playing, like weight",
+     ". It is scaled by beta, which is 1 unless it is set. Default: none; C is then the previous "
+     "output. May be set while playing, like weight",
      PLAYING, OPERAND, FIELD (source[GEMMCL_PLAN_C].where)},
     {"alpha", "Alpha", "Factor of A * B", CONTROL, DOUBLE, FIELD (scalars.alpha), 1.0, UNLIMITED},
     {"beta", "Beta",
      "Factor of C: of the addend or, if none is set, of the previous output. 0: C is not read. The "
      "previous output is kept as float32, before it is converted to the format of the output, from "
      "the first buffer with another beta on. It is zeros at the start and after a flush, a "
-     "discontinuity, new caps or an audio buffer of another length",
+     "discontinuity, new caps or an audio buffer of another length. Default: 1 with an addend, 0 "
+     "without",
      CONTROL, DOUBLE, FIELD (scalars.beta), 0.0, UNLIMITED},
     {"activation", "Activation", "Function that is applied to D last; none: D is not changed",
      READY, ENUM, SETTING (activation), GEMMCL_ACTIVATION_NONE, .type = "GstGemmclActivation",
@@ -414,6 +415,7 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec 
   }
   GST_OBJECT_LOCK (self);
   set_field (self, property, value);
+  self->properties.scalars.has_beta |= property->field == FIELD (scalars.beta);
   GST_OBJECT_UNLOCK (self);
 }
 

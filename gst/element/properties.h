@@ -108,6 +108,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclSource, gst_gemmcl_source_clear)
 typedef struct {
   gdouble alpha;
   gdouble beta;
+  gboolean has_beta; /* it was set; otherwise it is 1 with an addend, and 0 without */
 } GstGemmclScalars;
 
 /** GstGemmclProperties: All properties, as they were last set. Guarded by the object lock of the

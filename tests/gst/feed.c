@@ -470,6 +470,7 @@ set_terms (Feed *self)
   if (is_true (self, 20))
     self->beta = control (self, "beta", pick_beta);
   self->terms.alpha = 1;
+  self->terms.beta = self->has_addend;
   change_scalars (self);
 }
 

@@ -27,6 +27,10 @@ static const Script scripts[] = {
      "1 0; > 1 2; caps " TENSOR ("2:3") "; 1 0 0 1 1 1; > 1 2 3 4 4 6"},
     {"/flow/addend-and-bias", "gemmcl weight=[2] addend=[10] beta=.5 bias=[100] alpha=3", ONE, NULL,
      "1; > 111; 1; > 111; beta=1; alpha=0; 1; > 110"},
+    /* Until beta is set, an addend is added and a previous output is not. */
+    {"/flow/addend-alone", "gemmcl weight=[2] addend=[10]", ONE, NULL,
+     "1; > 12; addend=; 1; > 2; 1; > 2; addend=[5]; 1; > 7; beta=.5; 1; > 4.5; "
+     "addend=; 1; > 2; 1; > 3"},
     {"/flow/never-waits", "gemmcl weight=[2] queue-depth=4", ONE, NULL,
      "1; > 2; 2; > 4; 3; > 6; 4; 5; 6; > 8; > 10; > 12; 7; > 14"},
     {"/flow/events-follow", "gemmcl weight=[2] queue-depth=4", ONE, NULL,
@@ -86,6 +90,8 @@ static const Script scripts[] = {
      NULL, "1; fail beta|is|0.5,|batch-size|is|2 1"},
     {"/batch/addend", "gemmcl weight=[2] batch-size=2 beta=.5 addend=[4]", ONE, NULL,
      "1; 2; > 4; > 6"},
+    {"/batch/addend-alone", "gemmcl weight=[2] batch-size=2 batch-timeout=0 addend=[4]", ONE, NULL,
+     "1; 2; > 6; > 8; 1; -; addend=[5]; 1; > 6; 1; > 7; > 7; 1; beta=1; 1; > 7; > 7"},
     {"/batch/other-n", "gemmcl weight=[2] batch-size=4 batch-timeout=0", ONE, NULL,
      "1; 1; weight=[[3,3]]; -; 1; > 2; > 2; 1; 1; -; 1; > 3 3; > 3 3; > 3 3; > 3 3"},
     /* Events keep their places, and a batch fills in spite of them. */
@@ -214,6 +220,30 @@ test_batch_changes (void)
                           .caps = ONE,
                           .steps = steps});
   }
+}
+
+static void
+assert_beta (Stream *stream, gdouble expected)
+{
+  gdouble beta;
+
+  g_object_get (stream->element, "beta", &beta, NULL);
+  g_assert_cmpfloat (beta, ==, expected);
+}
+
+static void
+test_beta (void)
+{
+  g_autoptr (Stream) alone = stream_new ("gemmcl weight=[2]");
+  g_autoptr (Stream) idle = stream_start (ONE, "gemmcl beta=0 weight=[2] addend=[10]");
+
+  assert_beta (alone, 0);
+  g_object_set (alone->element, "addend", "[10]", NULL);
+  assert_beta (alone, 1);
+  g_object_set (alone->element, "addend", "", NULL);
+  assert_beta (alone, 0);
+  assert_beta (idle, 0);
+  stream_assert_message (idle, GST_MESSAGE_WARNING, NULL, "beta is 0|addend is not added|beta=1");
 }
 
 /* A flow of downstream's is returned. */
@@ -458,6 +488,7 @@ main (int argc, char **argv)
   stream_test_init (&argc, &argv);
   script_add_tests (scripts, G_N_ELEMENTS (scripts));
   stream_add_test ("/flow/order", test_order);
+  stream_add_test ("/flow/beta", test_beta);
   stream_add_test ("/flow/downstream-fails", test_downstream_fails);
   stream_add_test ("/flow/several-tensors", test_several_tensors);
   stream_add_test ("/flow/choice", test_choice);

@@ -9,12 +9,15 @@
 
 typedef void (*Check) (GObject *element, GParamSpec *spec);
 
-/* TRUE for two properties of one matrix, as an array and boxed. */
+/* TRUE for two properties of one matrix, as an array and boxed, and for beta, whose default depends
+ * on the addend. */
 static gboolean
-are_of_one_matrix (const GParamSpec *a, const GParamSpec *b)
+changes_with (const GParamSpec *a, const GParamSpec *b)
 {
   const gsize length = strcspn (a->name, "-");
 
+  if (g_str_equal (a->name, "beta") && g_str_equal (b->name, "addend"))
+    return TRUE;
   return a->name[length] && b->name[length] && strncmp (a->name, b->name, length + 1) == 0 &&
          (a->value_type == GEMMCL_TYPE_MATRIX || b->value_type == GEMMCL_TYPE_MATRIX);
 }
@@ -28,7 +31,7 @@ check_all (GObject *element, Check check, const GParamSpec *except)
 
   for (guint i = 0; i < n; i++) {
     if (specs[i]->owner_type != G_OBJECT_TYPE (element) || specs[i] == except ||
-        (except && are_of_one_matrix (specs[i], except)))
+        (except && changes_with (specs[i], except)))
       continue;
     check (element, specs[i]);
     n_own++;
