@@ -97,6 +97,16 @@ print_frame (const GemmclImage *frame)
                           get_noun (frame), channels, channels == 1 ? "" : "s");
 }
 
+/* The remedy where the weight of RGB meets RGBA; "" elsewhere. */
+static const gchar *
+describe_alpha (const GemmclImage *frame, gsize weight_k)
+{
+  if (frame->channels > 0 || gemmcl_image_get_channels (frame) != 4 || weight_k != 3)
+    return "";
+  return " The weight lacks a row for alpha, the fourth channel: as 4 x 4, a 3 x 3 weight that "
+         "keeps alpha is [[a,b,c,0],[d,e,f,0],[g,h,i,0],[0,0,0,1]].";
+}
+
 /* Gets the shape of the last mode that fits K. @fits: the names of all that do. Returns: their
  * number. */
 static guint
@@ -139,9 +149,9 @@ gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, 
         error, GEMMCL_ERROR_SHAPE,
         "feature-mode=%s of a %s needs a weight with K = %zu, but the weight has K = %zu (%s). Use "
         "another weight (transpose-weight=true if K is its columns), another feature-mode, or "
-        "convert, scale or crop the %s.",
+        "convert, scale or crop the %s.%s",
         gst_gemmcl_feature_mode_get_nick (wanted), text, shape->k, weight_k, modes,
-        get_noun (frame));
+        get_noun (frame), describe_alpha (frame, weight_k));
   if (n > 1)
     return gst_gemmcl_fail (
         error, GEMMCL_ERROR_SHAPE,
@@ -152,8 +162,8 @@ gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, 
       error, GEMMCL_ERROR_SHAPE,
       "The weight's K = %zu fits no feature mode of a %s (%s). Use a weight with one of these "
       "numbers of rows (transpose-weight=true if they are its columns), or convert, scale or crop "
-      "the frame.",
-      weight_k, text, modes);
+      "the frame.%s",
+      weight_k, text, modes, describe_alpha (frame, weight_k));
 }
 
 guint
