@@ -18,6 +18,12 @@
 
 #define MAX_NAMES 20 /* in a message */
 
+/* Of fail_format(): the modules, a tensor t as it is written, and all tensors of the file. */
+#define TORCH                                                                                      \
+  "torch, safetensors.torch", "t.clone().contiguous()",                                            \
+      "torch.load(sys.argv[1], map_location=\"cpu\")"
+#define NUMPY "numpy, safetensors.numpy", "numpy.ascontiguousarray(t)", "numpy.load(sys.argv[1])"
+
 #define EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
 
 typedef struct {
@@ -411,6 +417,38 @@ load_raw (const gchar *path, const gchar *part, GError **error)
   return NULL;
 }
 
+/* Fails with the command that saves the tensors of a file as safetensors, if only Python reads it.
+ * safetensors writes elements in the order of memory, so those of NumPy need to be C's. */
+static void
+fail_format (const gchar *where, const gchar *path, GError **error)
+{
+  static const struct {
+    const gchar *suffix, *modules, *tensor, *load;
+  } formats[] = {
+      {".npz", NUMPY},
+      {".pt", TORCH},
+      {".pth", TORCH},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++) {
+    g_autofree gchar *new = NULL, *from = NULL, *to = NULL;
+
+    if (!has_suffix (path, formats[i].suffix))
+      continue;
+    new = g_strdup_printf ("%.*s.safetensors", (gint)(strrchr (path, '.') - path), path);
+    from = g_shell_quote (path);
+    to = g_shell_quote (new);
+    gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, path,
+                      "Only Python reads %s. Save it as safetensors: python3 -c 'import sys, %s; "
+                      "%s.save_file({k: %s for k, t in %s.items()}, sys.argv[2])' %s %s",
+                      formats[i].suffix, formats[i].modules,
+                      strstr (formats[i].modules, "safetensors"), formats[i].tensor,
+                      formats[i].load, from, to);
+    return;
+  }
+  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, where, "Expected " FORMS ".");
+}
+
 GemmclMatrix *
 gemmcl_matrix_load (const gchar *where, GError **error)
 {
@@ -440,6 +478,6 @@ gemmcl_matrix_load (const gchar *where, GError **error)
     return gemmcl_matrix_load_onnx (path, part != NULL ? part : "", error);
   if (has_suffix (path, ".raw"))
     return load_raw (path, part, error);
-  gemmcl_fail_file (error, GEMMCL_ERROR_FORMAT, where, "Expected " FORMS ".");
+  fail_format (where, path, error);
   return NULL;
 }

@@ -4,6 +4,9 @@
 """`gemmcl run` against NumPy. TAP out."""
 
 import os
+import re
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -217,6 +220,31 @@ class Failures(Run):
         with open(self.path("text.npy"), "w", encoding="utf-8") as file:
             file.write("no matrix\n")
         self.refused("text.npy", "[1]", self.path("text.npy"))
+
+    def save_as_safetensors(self, path):
+        """Runs the command that the refusal of a file names, and returns the new file."""
+        said = self.ends(1, "run", "[1]", f"{path}#w", "-o", self.path("d.npy")).stderr
+        command = re.search("python3 (-c '.*' .*)", said).group(1)
+        ran = subprocess.run([sys.executable, *shlex.split(command)], stderr=subprocess.PIPE,
+                             text=True, check=False)
+        if "No module named" in ran.stderr:
+            self.skipTest(ran.stderr.splitlines()[-1])
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return os.path.splitext(path)[0] + ".safetensors"
+
+    def test_saving_as_safetensors(self):
+        w = numpy.asfortranarray(self.make(2, 3))
+        arrays, model = self.path("it's.npz"), self.path("model.pth")
+        numpy.savez(arrays, w=w)
+        self.check(w, "[[1, 0], [0, 1]]", self.save_as_safetensors(arrays) + "#w")
+        # A file that torch.save() writes, in which tensors share memory.
+        code = ("import sys, numpy, torch; w = torch.tensor(numpy.load(sys.argv[1])['w']); "
+                "torch.save({'w': w, 's': w, 't': w.T}, sys.argv[2])")
+        subprocess.run([sys.executable, "-c", code, arrays, model], stderr=subprocess.DEVNULL,
+                       check=False)
+        new = self.save_as_safetensors(model)
+        self.check(w, "[[1, 0], [0, 1]]", f"{new}#w")
+        self.check(w, "[[1, 0], [0, 1]]", f"{new}#t", "--transpose-b")
 
     def test_output_that_cannot_be_written(self):
         self.refuses(1, "nowhere", "run", "[1]", "[1]", "-o", self.path("nowhere/d.npy"))
