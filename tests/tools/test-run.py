@@ -238,7 +238,7 @@ class Failures(Run):
         numpy.savez(arrays, w=w)
         self.check(w, "[[1, 0], [0, 1]]", self.save_as_safetensors(arrays) + "#w")
         # A file that torch.save() writes, in which tensors share memory.
-        code = ("import sys, numpy, torch; w = torch.tensor(numpy.load(sys.argv[1])['w']); "
+        code = ("import sys, numpy, torch; w = torch.tensor(numpy.load(sys.argv[1])['w'].copy()); "
                 "torch.save({'w': w, 's': w, 't': w.T}, sys.argv[2])")
         subprocess.run([sys.executable, "-c", code, arrays, model], stderr=subprocess.DEVNULL,
                        check=False)
