@@ -127,7 +127,8 @@ tune_report_list (FILE *out, const GPtrArray *entries)
     tool_table_fit (&columns[0], name);
     tool_table_fit (&columns[3], entry->kernel);
   }
-  tool_table_titles (out, columns, G_N_ELEMENTS (columns));
+  if (entries->len > 0)
+    tool_table_titles (out, columns, G_N_ELEMENTS (columns));
   for (guint i = 0; i < entries->len; i++) {
     const GemmclTuningEntry *entry = g_ptr_array_index (entries, i);
     const gchar *precision = gemmcl_precision_get_name (entry->precision);

@@ -214,6 +214,11 @@ list (GemmclContext *context, GError **error)
   g_autoptr (GPtrArray) entries = gemmcl_tuning_list (context);
   g_autoptr (json_t) json = tune_report_list (get_table_output (), entries);
 
+  if (entries->len == 0)
+    fprintf (get_table_output (),
+             "Nothing is known of %s yet. \"gemmcl tune\" measures it; until then the library's "
+             "rules choose the kernels.\n",
+             gemmcl_context_get_device_info (context)->name);
   return options.json == NULL || tool_json_write (json, options.json, error);
 }
 

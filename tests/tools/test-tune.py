@@ -124,13 +124,22 @@ class Results(Tune):
                   if entry["source"] == "tuned")
         self.assertEqual((entry["layout"], entry["precision"]), ("col", "f16"))
         self.assertRegex(self.ends(0, "tune", "--list").stdout,
-                         r"(?m)^33 x 17 x 9 +f16 +col +\S+ +\d+\.\d+ +tuned$")
+                         r"(?m)\AM x N(?:.*\n)+33 x 17 x 9 +f16 +col +\S+ +\d+\.\d+ +tuned$")
 
     def test_forget(self):
         self.ends(0, "tune", "8,8,8", "--time", "30")
         self.assertIn((8, 8, 8), self.known())
         self.ends(0, "tune", "--forget")
         self.assertEqual(self.known(), {})
+
+    def test_nothing_is_known(self):
+        said = self.ends(0, "tune", "--list", "--json", "-")
+        if json.loads(said.stdout):
+            self.skipTest("entries for this device ship with the library")
+        name = self.read("devices", "--json")[0]["name"]
+        sentence = f"Nothing is known of {name} yet."
+        self.assertTrue(said.stderr.startswith(sentence), said.stderr)
+        self.assertTrue(self.ends(0, "tune", "--list").stdout.startswith(sentence))
 
     def test_dry_run_remembers_nothing(self):
         one, = self.read("tune", "8,8,8", "--dry-run", "--time", "30", "--json", "-")
