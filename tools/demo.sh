@@ -1,16 +1,35 @@
 #!/bin/bash
 # Runs the three demos of gemmcl on real input, after installing the packages they need and building
 # into build/. Each demo shows its pipelines and fails if a result is wrong. Outputs: build/demo/.
+#
+#   tools/demo.sh         asks before it installs anything, if there is a terminal
+#   tools/demo.sh --yes   does not ask
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # Only the distribution's Python is sure to have NumPy.
 export PATH=/usr/bin:$PATH LC_ALL=C.UTF-8
 
-tools/setup.sh demo
+case ${*:-} in
+  '') ask=(--ask) ;;
+  --yes) ask=() ;;
+  *)
+    echo 'usage: tools/demo.sh [--yes]' >&2
+    exit 2
+    ;;
+esac
+
+echo 'This installs the packages that are missing, builds gemmcl into build/ and runs three demos.'
+echo 'After the packages, that takes some five minutes on two cores, and seconds the next time.'
+tools/setup.sh "${ask[@]}" demo
 if [ ! -f build/build.ninja ]; then
   meson setup build >/dev/null
 fi
-ninja --quiet -C build
+if [ -t 1 ]; then
+  ninja -C build
+else
+  echo 'Building'
+  ninja --quiet -C build
+fi
 
 # demo PROGRAM TITLE: runs a program of demos/ under a heading.
 demo () {

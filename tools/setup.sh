@@ -7,6 +7,9 @@
 #   tools/setup.sh full     the same, and those that only tools/test.sh --full installs
 #   tools/setup.sh peers    packages to build it and to run tools/peers.sh
 #
+# It says beforehand what it installs and how long that takes. tools/setup.sh --ask ... then asks
+# whether to go on, if there is a terminal.
+#
 # For Debian 12 and later and Ubuntu 24.04 and later. A list "a|b" means the first package that the
 # distribution has.
 set -euo pipefail
@@ -46,6 +49,11 @@ peers=(
   gstreamer1.0-plugins-base python3-gst-1.0
 )
 
+ask=no
+if [ "${1-}" = --ask ]; then
+  ask=yes
+  shift
+fi
 what=${1:-test}
 case $what in
   build) packages=("${build[@]}") ;;
@@ -53,7 +61,7 @@ case $what in
   test | full) packages=("${build[@]}" "${demo[@]}" "${test[@]}") ;;
   peers) packages=("${build[@]}" "${peers[@]}") ;;
   *)
-    echo "usage: tools/setup.sh [build|demo|test|full|peers]" >&2
+    echo "usage: tools/setup.sh [--ask] [build|demo|test|full|peers]" >&2
     exit 2
     ;;
 esac
@@ -125,19 +133,64 @@ apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-quietly () {
-  if ! "$@" >"$log" 2>&1 </dev/null; then
-    cat "$log" >&2
-    echo "Failed: $*" >&2
-    exit 1
-  fi
+
+# show_progress: reads apt-get's output. Shows its status lines, KIND:WHAT:PERCENT:TEXT, as one line
+# of a terminal or as a few lines elsewhere; the rest goes into the log.
+show_progress () {
+  local line kind percent shown=
+  while IFS= read -r line; do
+    IFS=: read -r kind _ percent _ <<<"$line"
+    case $kind in
+      dlstatus) kind=Fetching ;;
+      pmstatus) kind=Installing ;;
+      *)
+        echo "$line" >>"$log"
+        continue
+        ;;
+    esac
+    percent=${percent%%.*}
+    if [ -t 1 ]; then
+      printf '\r%s: %3d %%\033[K' "$kind" "$percent"
+    elif [ "$shown" != "$kind $((percent / 25))" ]; then
+      shown="$kind $((percent / 25))"
+      echo "$kind: $percent %"
+    fi
+  done
+  [ ! -t 1 ] || printf '\r\033[K'
 }
 
-echo "Installing: ${missing[*]//|/ or }"
+echo 'Reading the lists of packages'
 # An unreachable third-party list is no reason to stop; the installation fails if it matters.
 "${apt[@]}" update >"$log" 2>&1 </dev/null || cat "$log" >&2
 chosen=()
 for package in "${missing[@]}"; do
   chosen+=("$(choose "$package")")
 done
-quietly "${apt[@]}" install --yes --no-install-recommends "${chosen[@]}"
+install=(install --no-install-recommends "${chosen[@]}")
+
+# A line of apt-get for each package to fetch: 'URI' FILE BYTES CHECKSUM. The time is for 50 Mbit/s
+# and half a second to unpack a package.
+read -r count megabytes minutes <<<"$(
+  { "${apt[@]}" --print-uris "${install[@]}" 2>/dev/null || true; } |
+    awk "/^'/ { n++; bytes += \$3 }
+         END { printf \"%d %.0f %.0f\", n, bytes / 1e6, (bytes / 6.25e6 + n / 2) / 60 + 0.5 }"
+)"
+echo "To install: ${chosen[*]}"
+echo "With what they need, $count packages are fetched, $megabytes MB:" \
+  "about $minutes min at 50 Mbit/s."
+if [ "$ask" = yes ] && [ -t 0 ] && [ -t 2 ]; then
+  read -r -p 'Install them? [Y/n] ' answer
+  case $answer in
+    '' | [Yy]*) ;;
+    *)
+      echo 'Nothing was installed.' >&2
+      exit 1
+      ;;
+  esac
+fi
+: >"$log"
+if ! "${apt[@]}" -o APT::Status-Fd=1 --yes "${install[@]}" 2>&1 </dev/null | show_progress; then
+  cat "$log" >&2
+  echo "Failed: apt-get ${install[*]}" >&2
+  exit 1
+fi
