@@ -24,6 +24,7 @@ struct _GstGemmclPlanJob {
   /* The results once the news are DONE: a plan or an error for each context. */
   GemmclPlan *plans[GST_GEMMCL_MAX_DEVICES];
   GError *errors[GST_GEMMCL_MAX_DEVICES];
+  guint64 compile_us[GST_GEMMCL_MAX_DEVICES];
 };
 
 /* Elements of the queue. */
@@ -74,14 +75,17 @@ job_new (GstGemmcl *self, gsize audio_m, GError **error)
   return g_steal_pointer (&job);
 }
 
+/* @us: (out): the time that the kernels took to compile, or to read from the cache */
 static GemmclPlan *
-create_plan (const GstGemmclPlanJob *job, GemmclContext *context, GError **error)
+create_plan (const GstGemmclPlanJob *job, GemmclContext *context, guint64 *us, GError **error)
 {
+  const gint64 begin = g_get_monotonic_time ();
   g_autoptr (GemmclPlan) plan =
       gemmcl_plan_new (context, &job->problem.gemm, job->settings.kernel, error);
   g_auto (GstGemmclOperands) folded = {{NULL}};
   const GstGemmclOperands *operands = &folded;
 
+  *us = g_get_monotonic_time () - begin;
   if (!plan)
     return NULL;
   gemmcl_plan_auto_tune (plan, job->settings.auto_tune);
@@ -102,7 +106,7 @@ job_run (gpointer data)
 
   for (guint i = 0; i < GST_GEMMCL_MAX_DEVICES; i++) {
     if (job->contexts[i])
-      job->plans[i] = create_plan (job, job->contexts[i], &job->errors[i]);
+      job->plans[i] = create_plan (job, job->contexts[i], &job->compile_us[i], &job->errors[i]);
     /* The thread may end late: the element alone keeps the context from here on. */
     g_clear_object (&job->contexts[i]);
   }
@@ -197,6 +201,56 @@ replace_plans (GstGemmcl *self, GstGemmclPlanJob *job)
   }
 }
 
+static const gchar *
+explain_choice (GemmclPlan *plan)
+{
+  switch (gemmcl_plan_get_choice_source (plan)) {
+  case GEMMCL_CHOICE_NAMED:
+    return "named by the property kernel";
+  case GEMMCL_CHOICE_TUNED:
+    return "the fastest by an entry of tuning.json, measured on this machine";
+  case GEMMCL_CHOICE_SHIPPED:
+    return "the fastest by an entry that ships, measured on this kind of device";
+  default:
+    return "expected to be the fastest by the rules";
+  }
+}
+
+/* Returns: (transfer full): the other kernels that are worth measuring on the device of @lane, in
+ * the order that the rules expect, fastest first. */
+static gchar *
+list_others (const GstGemmclLane *lane, const GemmclGemm *gemm)
+{
+  g_auto (GStrv) names = gemmcl_tuning_list_candidates (lane->context, gemm);
+  g_autoptr (GString) others = g_string_new (NULL);
+
+  for (guint i = 0; names[i]; i++)
+    if (!g_str_equal (names[i], lane->kernel) &&
+        gemmcl_kernel_fits (lane->context, names[i], gemm, NULL))
+      g_string_append_printf (others, "%s%s", others->len > 0 ? ", " : "", names[i]);
+  return g_string_free (g_steal_pointer (&others), FALSE);
+}
+
+static void
+log_choice (GstGemmcl *self, const GstGemmclLane *lane, guint64 compile_us)
+{
+  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  g_autofree gchar *others = NULL;
+  GemmclBuildInfo build;
+
+  if (gst_debug_category_get_threshold (GST_CAT_DEFAULT) < GST_LEVEL_INFO)
+    return;
+  others = list_others (lane, gemm);
+  gemmcl_plan_get_build_info (lane->plan, &build);
+  GST_INFO_OBJECT (
+      self, "m=%zu n=%zu k=%zu batch=%zu by %s, %s, in %s (%s) on %s; compiled in %.1f ms", gemm->m,
+      gemm->n, gemm->k, gemm->batch, lane->kernel, explain_choice (lane->plan),
+      gemmcl_precision_get_name (gemmcl_plan_get_precision (lane->plan)),
+      gemmcl_kernel_level_get_name (build.level),
+      gemmcl_context_get_device_info (lane->context)->name, compile_us / 1e3);
+  GST_INFO_OBJECT (self, "other candidates: %s", others[0] ? others : "none");
+}
+
 /* Takes the plans of @job, which is done. Drops devices without one, if others have one. */
 static gboolean
 take_plans (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
@@ -215,6 +269,8 @@ take_plans (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
     }
     lane->kernel = lane->plan ? gemmcl_plan_get_kernel (lane->plan) : NULL;
     lane->is_logged = FALSE;
+    if (lane->plan)
+      log_choice (self, lane, job->compile_us[i]);
   }
   return TRUE;
 }
@@ -293,7 +349,6 @@ gst_gemmcl_drop_plan (GstGemmcl *self)
 gboolean
 gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
 {
-  const gint64 begin = g_get_monotonic_time ();
   g_autoptr (GstGemmclPlanJob) job = job_new (self, audio_m > 0 ? audio_m : FIRST_AUDIO_M, error);
   gboolean done = FALSE;
 
@@ -309,13 +364,7 @@ gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
     replace_plans (self, NULL);
     return FALSE;
   }
-  if (!take_plans (self, job, error))
-    return FALSE;
-  GST_INFO_OBJECT (self, "m=%zu n=%zu k=%zu batch=%zu by %s, made in %" G_GINT64_FORMAT " ms",
-                   self->slot.problem.gemm.m, self->slot.problem.gemm.n, self->slot.problem.gemm.k,
-                   self->slot.problem.gemm.batch, self->lane->kernel,
-                   (g_get_monotonic_time () - begin) / 1000);
-  return TRUE;
+  return take_plans (self, job, error);
 }
 
 void

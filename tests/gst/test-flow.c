@@ -4,6 +4,7 @@
 #include <gst/base/gstbasetransform.h>
 #include <math.h>
 
+#include "log.h"
 #include "script.h"
 
 /* The flow of data, events, states and new operands, with numbers whose results are easily told.
@@ -436,25 +437,52 @@ test_stats_at_ready (void)
 #define TUNED_N 37
 #define TUNED_K 29
 
-/* Asserts the source of the element's choice, and the kernel. */
+/* Asserts the source of the element's choice, and the kernel; both stand in the log, once a plan,
+ * with the other @names. */
 static void
-assert_choice (GemmclChoiceSource source, const gchar *kernel)
+assert_choice (GemmclChoiceSource source, const gchar *kernel, const GStrv names)
 {
+  static const gchar *const reasons[] = {"named by the property kernel", "measured on this machine",
+                                         "measured on this kind of device", "by the rules"};
+  g_autofree gchar *chosen = g_strdup_printf ("by %s, ", kernel);
   gdouble b[TUNED_K * TUNED_N];
   g_autofree gchar *weight = NULL;
   g_autoptr (Stream) stream = NULL;
   g_autoptr (GstStructure) stats = NULL;
+  g_auto (GStrv) lines = NULL;
 
   fill_values (b, G_N_ELEMENTS (b), 1);
   weight = literal (b, TUNED_K, TUNED_N);
-  stream = stream_start (TENSOR ("29:5"), "gemmcl weight=%s", weight);
+  log_begin ("gemmcl", GST_LEVEL_INFO);
+  stream = stream_start (TENSOR ("29:5"), "gemmcl weight=%s kernel=%s", weight,
+                         source == GEMMCL_CHOICE_NAMED ? kernel : "auto");
+  for (guint i = 0; i < 2; i++) {
+    GstBuffer *output = stream_run (stream, noise_bytes (TUNED_M * TUNED_K * sizeof (gfloat), i));
+
+    gst_buffer_unref (output);
+  }
+  lines = log_end ();
   stats = stream_get_stats (stream, "a");
   g_assert_cmpstr (gst_structure_get_string (stats, "kernel-source"), ==,
                    gemmcl_choice_source_get_name (source));
   g_assert_cmpstr (gst_structure_get_string (stats, "kernel"), ==, kernel);
+  g_assert_cmpuint (log_count (lines, chosen), ==, 1);
+  for (guint i = 0; i < G_N_ELEMENTS (reasons); i++)
+    g_assert_cmpuint (log_count (lines, reasons[i]), ==, i == source);
+  g_assert_cmpuint (log_count (lines, "other candidates: "), ==, 1);
+  for (guint i = 0; lines[i]; i++) {
+    g_auto (GStrv) words = g_strsplit_set (lines[i], " ,", -1);
+
+    if (!g_str_has_prefix (lines[i], "other candidates: "))
+      continue;
+    for (guint j = 0; names[j]; j++)
+      g_assert_cmpint (g_strv_contains ((const gchar *const *)words, names[j]), ==,
+                       !g_str_equal (names[j], kernel));
+  }
 }
 
-/* A kernel that was tuned on this machine comes before the library's own choice. */
+/* A named kernel comes first, then one that was tuned on this machine, then the library's own
+ * choice. */
 static void
 test_choice (void)
 {
@@ -473,13 +501,14 @@ test_choice (void)
   g_assert_no_error (error);
   untuned = gemmcl_plan_get_choice_source (plan);
   g_assert_cmpint (untuned, >=, GEMMCL_CHOICE_SHIPPED);
-  assert_choice (untuned, gemmcl_plan_get_kernel (plan));
   names = gemmcl_tuning_list_candidates (context, &gemm);
   g_assert_cmpuint (g_strv_length (names), >, 1);
+  assert_choice (untuned, gemmcl_plan_get_kernel (plan), names);
+  assert_choice (GEMMCL_CHOICE_NAMED, "gemm_naive", names);
   g_assert_true (gemmcl_tuning_store (context, &gemm, names[1], 1.0, &error));
-  assert_choice (GEMMCL_CHOICE_TUNED, names[1]);
+  assert_choice (GEMMCL_CHOICE_TUNED, names[1], names);
   g_assert_true (gemmcl_tuning_forget (context, &error));
-  assert_choice (untuned, gemmcl_plan_get_kernel (plan));
+  assert_choice (untuned, gemmcl_plan_get_kernel (plan), names);
 }
 
 int
