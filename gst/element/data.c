@@ -175,8 +175,14 @@ map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mappin
       return FALSE;
     }
   }
-  return gst_gemmcl_mapping_open_memory (mapping, self->lane->context, memory, offset, GST_MAP_READ,
-                                         size, data, error);
+  if (!gst_gemmcl_mapping_open_memory (mapping, self->lane->context, memory, offset, GST_MAP_READ,
+                                       size, data, error))
+    return FALSE;
+  /* GStreamer copies several memories into one, and the mapping what is not aligned. */
+  if (mapping->memory != memory ||
+      (input->medium == GST_GEMMCL_MEDIUM_AUDIO && gst_buffer_n_memory (buffer) > 1))
+    gst_gemmcl_stats_add_copy (self);
+  return TRUE;
 }
 
 /* Fails if @buffer is not a VA surface, which its caps promise. */

@@ -20,6 +20,7 @@ typedef struct {
   GemmclPrepared *prepared[GST_GEMMCL_N_OPERANDS]; /* for plan; see GstGemmclOperandSlot */
   gboolean failed;                                 /* not used any more until the next start */
   GemmclPlanStats past;                            /* of replaced plans */
+  guint64 compile_ns;                              /* that plans took to compile */
   guint64 buffers;                                 /* their results are from this device */
 
   /* The streaming thread's own, without the lock. */

@@ -97,6 +97,8 @@ take_memory (GstBaseTransform *trans, GstMemory *memory, GError **error)
     set_no_memory (error);
   else if (!copy_bytes (memory, copy, error))
     g_clear_pointer (&copy, gst_memory_unref);
+  else
+    gst_gemmcl_stats_add_copy (GST_GEMMCL (trans));
   gst_memory_unref (memory);
   return copy;
 }

@@ -269,8 +269,10 @@ take_plans (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
     }
     lane->kernel = lane->plan ? gemmcl_plan_get_kernel (lane->plan) : NULL;
     lane->is_logged = FALSE;
-    if (lane->plan)
+    if (lane->plan) {
+      gst_gemmcl_stats_add_compile (self, lane, job->compile_us[i] * 1000);
       log_choice (self, lane, job->compile_us[i]);
+    }
   }
   return TRUE;
 }

@@ -80,6 +80,10 @@ typedef struct {
   gboolean is_due;          /* the streaming thread's own: new operands or contexts need plans */
 } GstGemmclPlanSlot;
 
+/* Bins of a histogram of times: each time below 32 has one, and each power of two above 16. */
+#define GST_GEMMCL_TIME_BINS 16
+#define GST_GEMMCL_N_BINS    (61 * GST_GEMMCL_TIME_BINS)
+
 /** GstGemmclStats: The counts of the property stats besides those of the lanes, guarded by the lock
  * of the element. Only stats.c writes it. */
 typedef struct {
@@ -87,6 +91,7 @@ typedef struct {
   guint64 dropped;          /* skipped by QoS */
   guint64 flushed;          /* buffers at the last flush */
   guint64 bytes_out;        /* written to OpenCL memory that the host maps */
+  guint64 copies;           /* made by the element itself, not by its plans */
   const gchar *read_memory; /* kind of memory of A in the last run, in a word; static */
   guint64 reported;         /* buffers at the last report */
 
@@ -95,6 +100,11 @@ typedef struct {
   GstClockTime longest; /* of the runs since latency was set, rounded */
   GstClockTime last;
   guint n_times; /* number of runs since latency was set */
+
+  /* All times of runs, in ns. */
+  guint64 n_timed;
+  guint64 times[GST_GEMMCL_N_BINS];
+  GstClockTime max;
 } GstGemmclStats;
 
 /**
@@ -132,6 +142,12 @@ void gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan);
  * to OpenCL memory that the host maps; A was in @memory, a static word. */
 void gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gchar *memory);
 
+/** gst_gemmcl_stats_add_compile: Counts the time in which a plan of @lane was compiled. */
+void gst_gemmcl_stats_add_compile (GstGemmcl *self, GstGemmclLane *lane, guint64 ns);
+
+/** gst_gemmcl_stats_add_copy: Counts a copy of a tensor or of audio, made before a run. */
+void gst_gemmcl_stats_add_copy (GstGemmcl *self);
+
 /** gst_gemmcl_stats_undo_run: Discounts the @n buffers of a run of @lane, which failed. */
 void gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclLane *lane, guint n);
 
@@ -143,9 +159,10 @@ void gst_gemmcl_stats_add_drop (GstGemmcl *self, GstMessage *message);
  * gst_gemmcl_stats_add_time:
  * @time: of a run, from its submission to its end, in ns
  *
- * Takes the time of a run for the latency. Of two runs in a row the shorter one counts, so that one
- * slow run does not matter, and times are rounded up to powers of two of 1 ms; shorter ones count
- * as 0. A longer run raises the latency at once. After 128 runs it falls to the longest of them.
+ * Takes the time of a run for the percentiles and the latency. Of two runs in a row the shorter one
+ * counts for the latency, so that one slow run does not matter, and times are rounded up to powers
+ * of two of 1 ms; shorter ones count as 0. A longer run raises the latency at once. After 128 runs
+ * it falls to the longest of them.
  *
  * Returns: %TRUE if the latency changed
  */

@@ -329,11 +329,13 @@ static const Property table[] = {
      "or failed: and the reason), kernel-level (string: native, khr or emulated), precision "
      "(string: of the kernel), device (string), memory (string: of the last input and output, as "
      "in \"VA to system\"), buffers (guint64), dropped (guint64: skipped by QoS), bytes "
-     "(guint64: of A and D in the memory of the host), kernel-time (guint64: ns), "
-     "gflops (gdouble), efficiency (gdouble: the share of the device's f32 peak; 0: the peak is "
-     "unknown; lower precisions may exceed 1). With several devices also devices, an array with a "
-     "structure for each: such fields of its own, and failed (gboolean). Also posted as an "
-     "element message at the end of the stream",
+     "(guint64: of A and D in the memory of the host), copies-per-buffer (gdouble: of A, D and "
+     "other tensors), compile-time (guint64: ns), kernel-time (guint64: ns), run-time-p50, -p90, "
+     "-p99 and -max (guint64: ns from the submission of a run to its end; so many percent of the "
+     "runs took no longer), gflops (gdouble), efficiency (gdouble: the share of the device's f32 "
+     "peak; 0: unknown; lower precisions may exceed 1). With several devices also devices, an "
+     "array with a structure for each: such fields of its own, and failed (gboolean). Also posted "
+     "as an element message at the end of the stream",
      0, STATS},
 };
 

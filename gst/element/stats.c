@@ -17,6 +17,7 @@ add_stats (GemmclPlanStats *sum, const GemmclPlanStats *stats)
   sum->flops += stats->flops;
   sum->bytes_in += stats->bytes_in;
   sum->bytes_out += stats->bytes_out;
+  sum->copies += stats->copies;
 }
 
 void
@@ -25,7 +26,7 @@ gst_gemmcl_stats_reset (GstGemmcl *self)
   self->stats = (GstGemmclStats){.read_memory = "system"};
   for (guint i = 0; i < self->n_lanes; i++) {
     self->lanes[i].past = (GemmclPlanStats){0};
-    self->lanes[i].buffers = 0;
+    self->lanes[i].compile_ns = self->lanes[i].buffers = 0;
   }
 }
 
@@ -46,6 +47,22 @@ gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gchar *me
   self->lane->buffers += n;
   self->stats.bytes_out += bytes;
   self->stats.read_memory = memory;
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_gemmcl_stats_add_compile (GstGemmcl *self, GstGemmclLane *lane, guint64 ns)
+{
+  g_mutex_lock (&self->lock);
+  lane->compile_ns += ns;
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_gemmcl_stats_add_copy (GstGemmcl *self)
+{
+  g_mutex_lock (&self->lock);
+  self->stats.copies++;
   g_mutex_unlock (&self->lock);
 }
 
@@ -83,6 +100,42 @@ round_up (GstClockTime time)
   return rounded;
 }
 
+/* Bins are as wide as 1/16 of the times in them, or less. */
+static guint
+get_bin (GstClockTime time)
+{
+  guint shift = 0;
+
+  while (time >> shift >= 2 * GST_GEMMCL_TIME_BINS)
+    shift++;
+  return shift * GST_GEMMCL_TIME_BINS + (guint)(time >> shift);
+}
+
+/* Returns: the longest time in @bin. */
+static GstClockTime
+get_longest (guint bin)
+{
+  const guint shift = bin < 2 * GST_GEMMCL_TIME_BINS ? 0 : bin / GST_GEMMCL_TIME_BINS - 1;
+
+  return ((GstClockTime)(bin - shift * GST_GEMMCL_TIME_BINS + 1) << shift) - 1;
+}
+
+/* Returns: a time that @percent of the runs did not exceed, at most 1/16 too long; 0 without
+ * runs. With the lock held. */
+static GstClockTime
+get_percentile (const GstGemmclStats *stats, guint percent)
+{
+  const guint64 wanted = (stats->n_timed * percent + 99) / 100;
+  guint64 n = 0;
+
+  for (guint i = 0; i < GST_GEMMCL_N_BINS && wanted > 0; i++) {
+    n += stats->times[i];
+    if (n >= wanted)
+      return MIN (get_longest (i), stats->max);
+  }
+  return 0;
+}
+
 gboolean
 gst_gemmcl_stats_add_time (GstGemmcl *self, GstClockTime time)
 {
@@ -91,6 +144,9 @@ gst_gemmcl_stats_add_time (GstGemmcl *self, GstClockTime time)
   GstClockTime rounded;
 
   g_mutex_lock (&self->lock);
+  stats->n_timed++;
+  stats->times[get_bin (time)]++;
+  stats->max = MAX (stats->max, time);
   rounded = round_up (MIN (time, stats->last));
   stats->last = time;
   stats->longest = MAX (stats->longest, rounded);
@@ -167,6 +223,7 @@ set_kernel (const GstGemmclLane *lane, GstStructure *structure)
 /* The counts of one or more devices. */
 typedef struct {
   GemmclPlanStats plans;
+  guint64 compile_ns;
   gdouble possible; /* operations at the peak in the time of the kernels; NAN: unknown */
 } Sum;
 
@@ -181,6 +238,7 @@ add_lane (Sum *self, const GstGemmclLane *lane)
   if (lane->plan)
     gst_gemmcl_stats_add_plan (&stats, lane->plan);
   add_stats (&self->plans, &stats);
+  self->compile_ns += lane->compile_ns;
   /* One operation in a nanosecond is one GFLOPS. */
   self->possible += peak > 0.0 ? peak * stats.kernel_ns : NAN;
 }
@@ -190,10 +248,11 @@ set_rates (const Sum *self, GstStructure *structure)
 {
   const GemmclPlanStats *plans = &self->plans;
 
-  gst_structure_set (structure, "kernel-time", G_TYPE_UINT64, plans->kernel_ns, "gflops",
-                     G_TYPE_DOUBLE, plans->kernel_ns > 0 ? plans->flops / plans->kernel_ns : 0.0,
-                     "efficiency", G_TYPE_DOUBLE,
-                     self->possible > 0.0 ? plans->flops / self->possible : 0.0, NULL);
+  gst_structure_set (structure, "compile-time", G_TYPE_UINT64, self->compile_ns, "kernel-time",
+                     G_TYPE_UINT64, plans->kernel_ns, "gflops", G_TYPE_DOUBLE,
+                     plans->kernel_ns > 0 ? plans->flops / plans->kernel_ns : 0.0, "efficiency",
+                     G_TYPE_DOUBLE, self->possible > 0.0 ? plans->flops / self->possible : 0.0,
+                     NULL);
 }
 
 /* Adds a structure for each device. With the lock held. */
@@ -221,6 +280,16 @@ set_devices (GstGemmcl *self, GstStructure *structure)
   gst_structure_take_value (structure, "devices", &devices);
 }
 
+/* With the lock held. */
+static void
+set_times (const GstGemmclStats *stats, GstStructure *structure)
+{
+  gst_structure_set (structure, "run-time-p50", G_TYPE_UINT64, get_percentile (stats, 50),
+                     "run-time-p90", G_TYPE_UINT64, get_percentile (stats, 90), "run-time-p99",
+                     G_TYPE_UINT64, get_percentile (stats, 99), "run-time-max", G_TYPE_UINT64,
+                     stats->max, NULL);
+}
+
 GstStructure *
 gst_gemmcl_stats_new (GstGemmcl *self)
 {
@@ -237,11 +306,14 @@ gst_gemmcl_stats_new (GstGemmcl *self)
       shown = &self->lanes[i];
   }
   set_kernel (shown, structure);
-  gst_structure_set (structure, "memory", G_TYPE_STRING, memory, "buffers", G_TYPE_UINT64,
-                     self->stats.buffers, "dropped", G_TYPE_UINT64, self->stats.dropped, "bytes",
-                     G_TYPE_UINT64,
-                     sum.plans.bytes_in + sum.plans.bytes_out + self->stats.bytes_out, NULL);
+  gst_structure_set (
+      structure, "memory", G_TYPE_STRING, memory, "buffers", G_TYPE_UINT64, self->stats.buffers,
+      "dropped", G_TYPE_UINT64, self->stats.dropped, "bytes", G_TYPE_UINT64,
+      sum.plans.bytes_in + sum.plans.bytes_out + self->stats.bytes_out, "copies-per-buffer",
+      G_TYPE_DOUBLE,
+      (gdouble)(sum.plans.copies + self->stats.copies) / MAX (self->stats.buffers, 1), NULL);
   set_rates (&sum, structure);
+  set_times (&self->stats, structure);
   if (self->n_lanes > 1)
     set_devices (self, structure);
   g_mutex_unlock (&self->lock);

@@ -390,6 +390,9 @@ void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
  * @flops: 2 m n k batch, summed over the runs
  * @bytes_in: bytes of A in host memory, copied or used in place
  * @bytes_out: the same of D
+ * @copies: copies of A, D and row outputs between the caller's memory and the plan's, one for each
+ *   problem of a batch, also of runs that are not completed. Frames in images, which kernels alone
+ *   can read, are not counted
  *
  * Since: 0.1
  */
@@ -399,6 +402,7 @@ typedef struct {
   gdouble flops;
   guint64 bytes_in;
   guint64 bytes_out;
+  guint64 copies;
   /*< private >*/
   gpointer _reserved[4];
 } GemmclPlanStats;

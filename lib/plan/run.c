@@ -37,7 +37,7 @@ typedef struct {
   GemmclChain chain;
   GemmclOperands operands; /* buffers of the slot or of the caller */
   cl_mem shared[4];        /* buffers in operands to release after the submission */
-  guint n_shared, n_acquired;
+  guint n_shared, n_acquired, n_copied;
 } Submission;
 
 static void
@@ -299,6 +299,7 @@ copy_problems (Submission *self, GemmclOperand which, gboolean to_device, cl_mem
 
     if (!enter_queue (self, data[i].kind, apart, error) || !gemmcl_transfer (&transfer, error))
       return FALSE;
+    self->n_copied += data[i].kind != GEMMCL_DATA_IMAGES;
   }
   return TRUE;
 }
@@ -399,6 +400,7 @@ track (Submission *self)
   slot->flops = 2.0 * self->operands.m * gemm->n * gemm->k * self->operands.batch;
   slot->bytes_in = count_host_bytes (self, GEMMCL_OPERAND_A, self->run.a);
   slot->bytes_out = count_host_bytes (self, GEMMCL_OPERAND_D, self->run.d);
+  self->plan->stats.copies += self->n_copied;
 }
 
 /* @run: valid. Returns: the run, with the slot and the queue for it. */

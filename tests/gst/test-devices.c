@@ -94,12 +94,16 @@ test_turns (void)
   g_assert_cmpuint (get_count (stats, "kernel-time"), ==,
                     get_count (get_device (stats, 0), "kernel-time") +
                         get_count (get_device (stats, 1), "kernel-time"));
+  g_assert_cmpuint (get_count (stats, "compile-time"), ==,
+                    get_count (get_device (stats, 0), "compile-time") +
+                        get_count (get_device (stats, 1), "compile-time"));
   for (guint i = 0; i < 2; i++) {
     const GstStructure *device = get_device (stats, i);
     gboolean failed = TRUE;
 
     g_assert_cmpuint (get_count (device, "buffers"), ==, 5);
     g_assert_cmpuint (get_count (device, "kernel-time"), >, 0);
+    g_assert_cmpuint (get_count (device, "compile-time"), >, 0);
     g_assert_cmpstr (gst_structure_get_string (device, "kernel"), !=, "");
     g_assert_cmpstr (gst_structure_get_string (device, "device"), ==,
                      gst_structure_get_string (stats, "device"));

@@ -351,14 +351,17 @@ test_values (void)
 static void
 assert_stats (const GstStructure *stats, guint64 n)
 {
-  guint64 buffers, bytes, kernel_time;
+  guint64 buffers, bytes, compile_time, kernel_time, run_time;
 
   g_assert_true (gst_structure_get (stats, "buffers", G_TYPE_UINT64, &buffers, "bytes",
                                     G_TYPE_UINT64, &bytes, "kernel-time", G_TYPE_UINT64,
-                                    &kernel_time, NULL));
+                                    &kernel_time, "compile-time", G_TYPE_UINT64, &compile_time,
+                                    "run-time-max", G_TYPE_UINT64, &run_time, NULL));
   g_assert_cmpuint (buffers, ==, n);
   g_assert_cmpuint (bytes, ==, n * 8);
   g_assert_cmpuint (kernel_time, >, 0);
+  g_assert_cmpuint (compile_time, >, 0);
+  g_assert_cmpuint (run_time, >, 0);
   g_assert_cmpstr (gst_structure_get_string (stats, "kernel"), ==, "gemm_naive");
   g_assert_cmpstr (gst_structure_get_string (stats, "kernel-source"), ==, "named");
   g_assert_cmpstr (gst_structure_get_string (stats, "memory"), ==, "system");

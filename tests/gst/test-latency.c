@@ -116,11 +116,54 @@ test_run (void)
   clock_reset ();
 }
 
+/* Asserts that a field of the stats is @us, or at most 1/16 more. */
+static void
+assert_time (Stream *stream, const gchar *field, guint us)
+{
+  g_autoptr (GstStructure) stats = stream_get_stats (stream, "gemmcl0");
+  guint64 time;
+
+  g_assert_true (gst_structure_get_uint64 (stats, field, &time));
+  g_assert_cmpuint (time, >=, us * GST_USECOND);
+  g_assert_cmpuint (time, <=, us * GST_USECOND / 16 * 17);
+}
+
+/* So many percent of the runs took no longer, whatever their order. */
+static void
+test_percentiles (void)
+{
+  static const struct {
+    guint n, us, p50, p90, p99, max;
+  } parts[] = {{0, 0, 0, 0, 0, 0},
+               {1, 50000, 50000, 50000, 50000, 50000},
+               {49, 3000, 3000, 3000, 50000, 50000},
+               {1, 1, 3000, 3000, 50000, 50000},
+               {49, 3, 3, 3000, 3000, 50000},
+               {400, 700, 700, 700, 3000, 50000}};
+  g_autoptr (Stream) stream = stream_start (ONE, "gemmcl name=gemmcl0 weight=[2]");
+
+  for (guint round = 0; round < 2; round++) {
+    for (guint i = 0; i < G_N_ELEMENTS (parts); i++) {
+      for (guint n = 0; n < parts[i].n; n++)
+        run (stream, 1, parts[i].us);
+      assert_time (stream, "run-time-p50", parts[i].p50);
+      assert_time (stream, "run-time-p90", parts[i].p90);
+      assert_time (stream, "run-time-p99", parts[i].p99);
+      assert_time (stream, "run-time-max", parts[i].max);
+    }
+    stream_set_state (stream, GST_STATE_READY);
+    stream_set_state (stream, GST_STATE_PLAYING);
+    stream_begin (stream, ONE);
+  }
+  clock_reset ();
+}
+
 int
 main (int argc, char **argv)
 {
   stream_test_init (&argc, &argv);
   stream_add_test ("/latency/batch", test_batch);
   stream_add_test ("/latency/run", test_run);
+  stream_add_test ("/latency/percentiles", test_percentiles);
   return g_test_run ();
 }

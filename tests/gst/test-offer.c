@@ -206,6 +206,17 @@ make_plain (gpointer unused G_GNUC_UNUSED)
   return gst_buffer_new_allocate (NULL, 9 * 160, NULL);
 }
 
+/* Asserts what the stats say of copies. */
+static void
+assert_copies (Stream *stream, gdouble expected)
+{
+  g_autoptr (GstStructure) stats = stream_get_stats (stream, "a");
+  gdouble found;
+
+  g_assert_true (gst_structure_get_double (stats, "copies-per-buffer", &found));
+  g_assert_cmpfloat (found, ==, expected);
+}
+
 /**
  * Frames in memory of some kind give the results of plain buffers. So much is copied of each: @a
  * copies of it, and @writes of these by the allocator of pinned memory. Each D is copied once on
@@ -247,11 +258,63 @@ test_input (gconstpointer data)
     stream_assert_memory (stream, "a", "OpenCL to system", N * BYTES);
     g_assert_cmpuint (copies.writes, ==, inputs[i].writes * (N - 1));
   }
-  if (inputs[i].discrete || is_shared_cpu ())
+  if (inputs[i].discrete || is_shared_cpu ()) {
     g_assert_cmpuint (copies.writes + copies.copies, ==, (1 + inputs[i].a) * (N - 1));
+    assert_copies (stream, 1 + inputs[i].a - inputs[i].writes);
+  }
   plain = stream_start (RGB, WEIGHT);
   run_drawn (plain, make_plain, NULL);
   stream_assert_same (stream, plain);
+}
+
+/* Returns: a buffer with memories of @sizes, of zeros, at addresses that are @odd or not. */
+static GstBuffer *
+make_memories (const gsize *sizes, gsize odd)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+
+  for (guint i = 0; sizes[i] > 0; i++) {
+    guint8 *bytes = g_malloc0 (PAGE + sizes[i]);
+    guint8 *start = (guint8 *)(((guintptr)bytes + 63) / 64 * 64) + odd;
+
+    gst_buffer_append_memory (buffer, gst_memory_new_wrapped (GST_MEMORY_FLAG_READONLY, bytes,
+                                                              PAGE + sizes[i], start - bytes,
+                                                              sizes[i], bytes, g_free));
+  }
+  return buffer;
+}
+
+/* Copies of one buffer of tensors or audio, those that are made before its run, too. */
+static void
+test_copies (void)
+{
+  static const struct {
+    const gchar *text, *caps;
+    gsize sizes[3]; /* of the memories */
+    gsize odd;
+    guint copies;
+  } cases[] = {
+      {"gemmcl name=a weight=[[1],[2],[3]]", TWO, {60, 7}, 0, 0},
+      {"gemmcl name=a weight=[[1],[2],[3]]", TWO, {60, 7}, 2, 1},
+      {"gemmcl name=a weight=[[1],[2],[3]] " FORCE ("other/tensors" OPENCL), TWO, {60, 7}, 0, 1},
+      {"gemmcl name=a weight=[[1],[2]]", STEREO, {64}, 0, 0},
+      {"gemmcl name=a weight=[[1],[2]]", STEREO, {64, 64}, 0, 1},
+      {"gemmcl name=a weight=[[1],[2]] batch-size=2 batch-timeout=0", STEREO, {64}, 0, 2},
+  };
+
+  if (!is_shared_cpu ()) {
+    g_test_skip ("copies are not counted on this device");
+    return;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (Stream) stream = stream_start (cases[i].caps, "%s", cases[i].text);
+
+    assert_copies (stream, 0);
+    for (guint j = 0; j < N; j++)
+      stream_push (stream, make_memories (cases[i].sizes, cases[i].odd));
+    stream_end (stream);
+    assert_copies (stream, cases[i].copies);
+  }
 }
 
 /* A pool of upstream of few buffers: the element leaves one to it, in batches, too. */
@@ -481,6 +544,7 @@ main (int argc, char **argv)
   stream_test_init (&argc, &argv);
   for (guint i = 0; i < G_N_ELEMENTS (inputs); i++)
     stream_add_data_test (inputs[i].path, GUINT_TO_POINTER (i), test_input);
+  stream_add_test ("/offer/copies", test_copies);
   stream_add_test ("/offer/small-pool", test_small_pool);
   stream_add_test ("/offer/allocator", test_allocator);
   stream_add_test ("/offer/other-media", test_other_media);

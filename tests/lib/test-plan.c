@@ -260,7 +260,8 @@ test_stats (void)
 
   fixture_init (&f, 50, 30, 40, NULL);
   gemmcl_plan_get_stats (f.plan, &stats);
-  g_assert_cmpuint (stats.runs | stats.kernel_ns | stats.bytes_in | stats.bytes_out, ==, 0);
+  g_assert_cmpuint (stats.runs | stats.kernel_ns | stats.bytes_in | stats.bytes_out | stats.copies,
+                    ==, 0);
   fixture_set_b (&f, 1);
   g_assert_true (fixture_run (&f, 0, 0, &error));
   g_assert_true (fixture_run (&f, 10, 0, &error));
