@@ -178,10 +178,10 @@ map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mappin
   if (!gst_gemmcl_mapping_open_memory (mapping, self->lane->context, memory, offset, GST_MAP_READ,
                                        size, data, error))
     return FALSE;
-  /* GStreamer copies several memories into one, and the mapping what is not aligned. */
-  if (mapping->memory != memory ||
-      (input->medium == GST_GEMMCL_MEDIUM_AUDIO && gst_buffer_n_memory (buffer) > 1))
-    gst_gemmcl_stats_add_copy (self);
+  if (mapping->memory != memory)
+    gst_gemmcl_copies_add (self, GST_GEMMCL_COPY_ALIGNED);
+  if (input->medium == GST_GEMMCL_MEDIUM_AUDIO && gst_buffer_n_memory (buffer) > 1)
+    gst_gemmcl_copies_add (self, GST_GEMMCL_COPY_MERGED);
   return TRUE;
 }
 

@@ -19,7 +19,7 @@ G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
  *
  * The formats of the stream, and the memory of its buffers. The streaming thread writes it, under
  * the lock of the element, and is the only one that may read it without the lock. Only negotiate.c
- * writes it, after the start, except @pool_size.
+ * writes it, after the start, except @pool_size and @noted_copies.
  */
 typedef struct {
   GstGemmclSettings settings; /* the properties when streaming started */
@@ -36,7 +36,8 @@ typedef struct {
   gboolean has_room;     /* learn.c: only M has changed, and the plan can stay */
   gboolean error_posted; /* since caps were last accepted */
   gboolean addend_warned;
-  guint pool_size; /* bytes of a buffer of the output's pool; 0: no pool */
+  guint pool_size;    /* bytes of a buffer of the output's pool; 0: no pool */
+  guint noted_copies; /* copies.c: bits of those in the log since caps were last accepted */
 } GstGemmclStream;
 
 /**

@@ -332,6 +332,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   g_mutex_unlock (&self->lock);
   if (ok) {
     self->stream.error_posted = FALSE;
+    self->stream.noted_copies = 0;
     if (self->lane->plan)
       warn_of_infinities (self);
     warn_of_idle_addend (self);

@@ -98,7 +98,7 @@ take_memory (GstBaseTransform *trans, GstMemory *memory, GError **error)
   else if (!copy_bytes (memory, copy, error))
     g_clear_pointer (&copy, gst_memory_unref);
   else
-    gst_gemmcl_stats_add_copy (GST_GEMMCL (trans));
+    gst_gemmcl_copies_add (GST_GEMMCL (trans), GST_GEMMCL_COPY_PASSED);
   gst_memory_unref (memory);
   return copy;
 }

@@ -400,7 +400,7 @@ name_memory (const GemmclData *a)
 }
 
 static void
-note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *output)
+note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *input, GstBuffer *output)
 {
   const gboolean may_add = self->n_lanes == 1 && self->stream.settings.batch_size == 1 &&
                            !self->operands.current.addend &&
@@ -412,6 +412,7 @@ note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *output)
   gst_gemmcl_stats_add_run (self, run->batch,
                             is_mapped ? run->batch * gst_gemmcl_get_output_size (self, run->m) : 0,
                             name_memory (&run->a[run->batch - 1]));
+  gst_gemmcl_copies_note_run (self, run, input);
 }
 
 /* Submits @run, whose inputs and outputs are open. */
@@ -475,7 +476,7 @@ gst_gemmcl_run_submit_as (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
        submit_open (self, &run, inflight, inputs, error);
   clear_mappings (runs, n, ok ? NULL : inflight);
   if (ok)
-    note_run (self, &run, outputs[0]);
+    note_run (self, &run, inputs[0], outputs[0]);
   return ok;
 }
 

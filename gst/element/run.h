@@ -70,6 +70,34 @@ void gst_gemmcl_runs_forget (GstGemmcl *self);
  * beta was not 0 or is controlled. Always %FALSE with batches. */
 gboolean gst_gemmcl_runs_want_feedback (GstGemmcl *self);
 
+/* Copies that a better negotiation would save. Each kind has a line in GStreamer's category
+ * GST_PERFORMANCE, at INFO, once after each caps (copies.c). */
+
+/**
+ * GstGemmclCopy:
+ * @GST_GEMMCL_COPY_ALIGNED: of A, to an address that suits its elements
+ * @GST_GEMMCL_COPY_MERGED: of audio in several memories, to one
+ * @GST_GEMMCL_COPY_PASSED: of a tensor that passes, to OpenCL memory
+ * @GST_GEMMCL_COPY_FOREIGN: of A in OpenCL memory of another context, by way of the host
+ *
+ * A copy that the element makes itself, or that a map of a buffer makes, before a run.
+ */
+typedef enum {
+  GST_GEMMCL_COPY_ALIGNED,
+  GST_GEMMCL_COPY_MERGED,
+  GST_GEMMCL_COPY_PASSED,
+  GST_GEMMCL_COPY_FOREIGN,
+} GstGemmclCopy;
+
+/** gst_gemmcl_copies_init: Finds the category. For the start of the plugin. */
+void gst_gemmcl_copies_init (void);
+
+/** gst_gemmcl_copies_add: Counts a copy of the element in the stats, and logs it. */
+void gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy);
+
+/** gst_gemmcl_copies_note_run: Logs the copies of @run, which was submitted. @input: its first. */
+void gst_gemmcl_copies_note_run (GstGemmcl *self, const GemmclRun *run, GstBuffer *input);
+
 /* The places of A and D in buffers of each kind of memory. */
 
 /** gst_gemmcl_prepare_output: @output: (out): for the result of @input, with its metadata, in

@@ -416,6 +416,40 @@ typedef struct {
 void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
 
 /**
+ * GemmclCopyReason:
+ * @GEMMCL_COPY_REASON_NONE: no copy: kernels use the caller's memory
+ * @GEMMCL_COPY_REASON_BATCH: the problems of a batch are put side by side
+ * @GEMMCL_COPY_REASON_IMAGES: it is a frame in images
+ * @GEMMCL_COPY_REASON_SEPARATE: it is in host memory, and the device has memory of its own
+ * @GEMMCL_COPY_REASON_SMALL: a copy is faster
+ * @GEMMCL_COPY_REASON_GAPS: there are gaps between its rows or planes
+ * @GEMMCL_COPY_REASON_OFFSET: it does not begin at the start of its buffer
+ * @GEMMCL_COPY_REASON_ALIGNMENT: its address or size in host memory does not suit the device
+ *
+ * The reason why a run copies A or D between the caller's memory and the plan's.
+ */
+typedef enum {
+  GEMMCL_COPY_REASON_NONE,
+  GEMMCL_COPY_REASON_BATCH,
+  GEMMCL_COPY_REASON_IMAGES,
+  GEMMCL_COPY_REASON_SEPARATE,
+  GEMMCL_COPY_REASON_SMALL,
+  GEMMCL_COPY_REASON_GAPS,
+  GEMMCL_COPY_REASON_OFFSET,
+  GEMMCL_COPY_REASON_ALIGNMENT,
+} GemmclCopyReason;
+
+/**
+ * gemmcl_plan_explain_copies:
+ * @run: a run that gemmcl_plan_submit() takes
+ * @a, @d: (out): the reasons why A and D of @run are copied
+ *
+ * Explains the copies of a run. Nothing is submitted, and no data are read.
+ */
+void gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclCopyReason *a,
+                                 GemmclCopyReason *d);
+
+/**
  * GemmclBuildInfo:
  * @level: the level at which the kernel was built
  * @subgroup_size: work-items per subgroup as compiled; on Intel GPUs the SIMD width, also of

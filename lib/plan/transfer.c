@@ -252,6 +252,32 @@ is_aligned (const GemmclTransfer *self, gsize size)
   return (guintptr)data % PAGE == 0 && size % CACHE_LINE == 0;
 }
 
+static GemmclCopyReason
+explain_host (const GemmclTransfer *self)
+{
+  const gsize size = gemmcl_body_get_operand_bytes (self->body, self->which, self->m);
+
+  if (!self->body->device->host_unified)
+    return GEMMCL_COPY_REASON_SEPARATE;
+  if (self->which == GEMMCL_OPERAND_ROW_OUTPUTS || !is_worth_it (self, size))
+    return GEMMCL_COPY_REASON_SMALL;
+  if (!is_tight (self))
+    return GEMMCL_COPY_REASON_GAPS;
+  return is_aligned (self, size) ? GEMMCL_COPY_REASON_NONE : GEMMCL_COPY_REASON_ALIGNMENT;
+}
+
+static GemmclCopyReason
+explain (const GemmclTransfer *self)
+{
+  if (self->data->kind == GEMMCL_DATA_HOST)
+    return explain_host (self);
+  if (self->data->kind == GEMMCL_DATA_IMAGES)
+    return GEMMCL_COPY_REASON_IMAGES;
+  if (self->data->offset[0] != 0)
+    return GEMMCL_COPY_REASON_OFFSET;
+  return is_tight (self) ? GEMMCL_COPY_REASON_NONE : GEMMCL_COPY_REASON_GAPS;
+}
+
 static cl_mem
 share_host (const GemmclTransfer *self)
 {
@@ -260,9 +286,6 @@ share_host (const GemmclTransfer *self)
   cl_mem buffer;
   cl_int status;
 
-  if (!self->body->device->host_unified || !is_worth_it (self, size) || !is_tight (self) ||
-      !is_aligned (self, size))
-    return NULL;
   buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->body->context),
                            access | CL_MEM_USE_HOST_PTR, size, self->data->host[0], &status);
   return status == CL_SUCCESS ? buffer : NULL;
@@ -271,10 +294,43 @@ share_host (const GemmclTransfer *self)
 cl_mem
 gemmcl_transfer_share (const GemmclTransfer *self)
 {
-  if (self->data->kind == GEMMCL_DATA_HOST && self->which != GEMMCL_OPERAND_ROW_OUTPUTS)
-    return share_host (self);
-  if (self->data->kind != GEMMCL_DATA_BUFFER || self->data->offset[0] != 0 || !is_tight (self))
+  if (explain (self) != GEMMCL_COPY_REASON_NONE)
     return NULL;
+  if (self->data->kind == GEMMCL_DATA_HOST)
+    return share_host (self);
   clRetainMemObject (self->data->objects[0]);
   return self->data->objects[0];
+}
+
+/* @data: (nullable): of @run */
+static GemmclCopyReason
+explain_operand (GemmclBody *body, const GemmclRun *run, GemmclOperand which,
+                 const GemmclData *data)
+{
+  const gsize batch = run->batch ? run->batch : body->problem.batch;
+  const GemmclTransfer transfer = {
+      .body = body,
+      .which = which,
+      .to_device = which == GEMMCL_OPERAND_A,
+      .m = run->m ? run->m : body->problem.m,
+      .data = data,
+  };
+
+  if (data == NULL || run->strided)
+    return GEMMCL_COPY_REASON_NONE;
+  return batch > 1 ? GEMMCL_COPY_REASON_BATCH : explain (&transfer);
+}
+
+void
+gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclCopyReason *a,
+                            GemmclCopyReason *d)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = NULL;
+
+  g_return_if_fail (GEMMCL_IS_PLAN (self));
+  g_return_if_fail (run != NULL && a != NULL && d != NULL);
+
+  locker = g_mutex_locker_new (&self->lock);
+  *a = explain_operand (self->body, run, GEMMCL_OPERAND_A, run->alpha != 0.0 ? run->a : NULL);
+  *d = explain_operand (self->body, run, GEMMCL_OPERAND_D, run->d);
 }

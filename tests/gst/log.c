@@ -51,3 +51,13 @@ log_count (const GStrv lines, const gchar *word)
     n += strstr (lines[i], word) != NULL;
   return n;
 }
+
+void
+log_assert (const gchar *marker, const gchar *words, guint n)
+{
+  g_auto (GStrv) lines = log_end (), expected = g_strsplit (words, "|", -1);
+
+  for (guint i = 0; expected[i]; i++)
+    g_assert_cmpuint (log_count (lines, expected[i]), ==, n);
+  g_assert_cmpuint (log_count (lines, marker), ==, n * g_strv_length (expected));
+}

@@ -14,3 +14,7 @@ GStrv log_end (void);
 
 /** Returns: how many of @lines have @word. */
 guint log_count (const GStrv lines, const gchar *word);
+
+/** Ends it. Asserts that @n lines have each of @words, with a '|' between them, and that no other
+ * lines have @marker. */
+void log_assert (const gchar *marker, const gchar *words, guint n);

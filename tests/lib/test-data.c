@@ -28,6 +28,19 @@ count_host (guint sides, gsize batch)
   return n;
 }
 
+/* Returns: the copies of a run, as the plan explains them. */
+static guint
+count_copies (GemmclPlan *plan, const GemmclData *a, const GemmclData *d, gsize batch)
+{
+  const GemmclRun run = {.size = sizeof run, .alpha = 1, .a = a, .d = d};
+  GemmclCopyReason why_a, why_d;
+
+  gemmcl_plan_explain_copies (plan, &run, &why_a, &why_d);
+  g_assert_cmpint (why_a == GEMMCL_COPY_REASON_BATCH, ==, batch > 1);
+  g_assert_cmpint (why_d == GEMMCL_COPY_REASON_BATCH, ==, batch > 1);
+  return batch * ((why_a != GEMMCL_COPY_REASON_NONE) + (why_d != GEMMCL_COPY_REASON_NONE));
+}
+
 /* @gemm with A and D of problem i on the device where bit i of @a_sides and @d_sides is set. */
 static void
 check_sides (const GemmclGemm *gemm, guint a_sides, guint d_sides, const gchar *what)
@@ -73,6 +86,7 @@ check_sides (const GemmclGemm *gemm, guint a_sides, guint d_sides, const gchar *
   g_assert_true (problem_check (&problem, what));
   gemmcl_plan_get_stats (plan, &stats);
   g_assert_cmpuint (stats.runs, ==, 3);
+  g_assert_cmpuint (stats.copies, ==, 3 * count_copies (plan, data_a, data_d, batch));
   g_assert_cmpuint (stats.bytes_in, ==,
                     3 * count_host (a_sides, batch) * gemm->m * gemm->k * sizeof (gfloat));
   g_assert_cmpuint (stats.bytes_out, ==,
@@ -128,6 +142,61 @@ test_gaps (void)
   gemm.trans_a = TRUE;
   gemm.lda = 40;
   check_all_sides (&gemm, "columns with gaps");
+}
+
+/* Bytes of each matrix of test_reasons(): too few to share D. */
+#define BYTES (64 * 64 * sizeof (gfloat))
+
+/* Why A and D are copied. */
+static void
+test_reasons (void)
+{
+  static const struct {
+    GemmclDataKind kind;
+    gsize offset, ld;
+    GemmclCopyReason a, d;
+  } cases[] = {
+      {GEMMCL_DATA_HOST, 0, 0, GEMMCL_COPY_REASON_NONE, GEMMCL_COPY_REASON_SMALL},
+      {GEMMCL_DATA_HOST, 4, 0, GEMMCL_COPY_REASON_ALIGNMENT, GEMMCL_COPY_REASON_SMALL},
+      {GEMMCL_DATA_HOST, 0, 68, GEMMCL_COPY_REASON_GAPS, GEMMCL_COPY_REASON_SMALL},
+      {GEMMCL_DATA_BUFFER, 0, 0, GEMMCL_COPY_REASON_NONE, GEMMCL_COPY_REASON_NONE},
+      {GEMMCL_DATA_BUFFER, 64, 0, GEMMCL_COPY_REASON_OFFSET, GEMMCL_COPY_REASON_OFFSET},
+      {GEMMCL_DATA_BUFFER, 0, 68, GEMMCL_COPY_REASON_GAPS, GEMMCL_COPY_REASON_GAPS},
+  };
+  GemmclContext *context = test_get_context ();
+  g_autofree gfloat *b = g_new0 (gfloat, 64 * 64);
+  g_autofree guint8 *memory = g_malloc0 (2 * BYTES);
+  guint8 *const aligned = memory + 64 - (guintptr)memory % 64;
+  g_auto (cl_mem) buffer = NULL;
+
+  if (context == NULL)
+    return;
+  if (!gemmcl_context_get_device_info (context)->host_unified ||
+      gemmcl_context_get_device_info (context)->type != GEMMCL_DEVICE_TYPE_CPU) {
+    g_test_skip ("the device is no CPU that shares the host's memory");
+    return;
+  }
+  buffer = test_create_buffer (2 * BYTES, memory);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const GemmclData data = {.kind = cases[i].kind,
+                             .host = {aligned + cases[i].offset},
+                             .objects = {buffer},
+                             .offset = {cases[i].offset}};
+    const GemmclRun run = {.size = sizeof run, .alpha = 1, .a = &data, .d = &data};
+    const GemmclRun no_a = {.size = sizeof run, .a = &data, .d = &data};
+    g_autoptr (GemmclPlan) plan = NULL;
+    GemmclGemm gemm = GEMMCL_GEMM_INIT;
+    GemmclCopyReason a, d;
+
+    gemm.m = gemm.n = gemm.k = 64;
+    gemm.lda = gemm.ldd = cases[i].ld;
+    plan = test_make_plan (&gemm, "gemm_naive", b);
+    gemmcl_plan_explain_copies (plan, &run, &a, &d);
+    g_assert_cmpint (a, ==, cases[i].a);
+    g_assert_cmpint (d, ==, cases[i].d);
+    gemmcl_plan_explain_copies (plan, &no_a, &a, &d);
+    g_assert_cmpint (a, ==, GEMMCL_COPY_REASON_NONE);
+  }
 }
 
 static void
@@ -187,6 +256,7 @@ main (int argc, char **argv)
   test_init_device (&argc, &argv);
   g_test_add_func ("/data/sides", test_sides);
   g_test_add_func ("/data/gaps", test_gaps);
+  g_test_add_func ("/data/reasons", test_reasons);
   g_test_add_func ("/data/batches", test_batches);
   g_test_add_func ("/data/frames", test_frames);
   return g_test_run ();
