@@ -238,23 +238,65 @@ assert_no_leak (const gchar *messages)
   g_assert_cmpuint (n_formats, ==, 1);
 }
 
+/* Returns: the lines of @messages that have all @words, with a '|' between them. */
+static guint
+count_lines (const gchar *messages, const gchar *words)
+{
+  g_auto (GStrv) lines = g_strsplit (messages, "\n", -1), expected = g_strsplit (words, "|", -1);
+  guint n = 0;
+
+  for (guint i = 0; lines[i]; i++) {
+    gboolean has_all = TRUE;
+
+    for (guint j = 0; expected[j]; j++)
+      has_all = has_all && strstr (lines[i], expected[j]);
+    n += has_all;
+  }
+  return n;
+}
+
+/* The number that the tracer stats gives the element, which it uses in its other lines. */
+static guint
+find_number (const gchar *messages)
+{
+  g_autoptr (GRegex) regex =
+      g_regex_new ("new-element,.* ix=\\(uint\\)(\\d+),.*type=\\(string\\)GstGemmcl,", 0, 0, NULL);
+  g_autoptr (GMatchInfo) match = NULL;
+  g_autofree gchar *number = NULL;
+
+  if (!g_regex_match (regex, messages, 0, &match))
+    g_error ("the tracer stats does not know the element: %s", messages);
+  number = g_match_info_fetch (match, 1);
+  return (guint)g_ascii_strtoull (number, NULL, 10);
+}
+
+/* Each of the N_TRACED buffers has a latency in the element and goes from it to the sink, and no
+ * object is left at the end. */
+#define N_TRACED 5
+
 static void
-test_leaks (void)
+test_tracers (void)
 {
   static const gchar *const lines[] = {
-      "gst-launch-1.0 -q videotestsrc num-buffers=5 ! video/x-raw,format=I420,width=16,height=8 ! "
-      "gemmcl weight=[[1,0,0],[0,1,0],[0,0,1]] bias=[1,2,3] ! fakesink",
-      "gst-launch-1.0 -q audiotestsrc num-buffers=5 ! audio/x-raw,channels=2 ! gemmcl "
+      "videotestsrc num-buffers=5 ! video/x-raw,format=I420,width=16,height=8 ! "
+      "gemmcl name=a weight=[[1,0,0],[0,1,0],[0,0,1]] bias=[1,2,3] ! fakesink",
+      "audiotestsrc num-buffers=5 ! audio/x-raw,channels=2 ! gemmcl name=a "
       "weight=[[0.5],[0.5]] batch-size=2 ! fakesink",
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
-    g_autofree gchar *output = NULL, *messages = NULL;
-    g_autofree gchar *line = g_strdup_printf ("env GST_DEBUG=GST_TRACER:7 %s", lines[i]);
+    g_autofree gchar *output = NULL, *messages = NULL, *passed = NULL;
+    g_autofree gchar *line = g_strdup_printf (
+        "env GST_DEBUG=GST_TRACER:7 GST_DEBUG_NO_COLOR=1 gst-launch-1.0 -q %s", lines[i]);
 
-    if (!run_program (line, "GST_TRACERS", "leaks", &output, &messages))
+    if (!run_program (line, "GST_TRACERS", "latency(flags=element);leaks;stats", &output,
+                      &messages))
       return;
     assert_no_leak (messages);
+    g_assert_cmpuint (count_lines (messages, "element-latency, |element=(string)a, "), ==,
+                      N_TRACED);
+    passed = g_strdup_printf (":: buffer, |, element-ix=(uint)%u,", find_number (messages));
+    g_assert_cmpuint (count_lines (messages, passed), ==, N_TRACED);
   }
 }
 
@@ -269,6 +311,6 @@ main (int argc, char **argv)
   g_test_add_func ("/inspect/empty", test_empty);
   g_test_add_func ("/inspect/inspect", test_inspect);
   g_test_add_func ("/inspect/inspect-without-opencl", test_inspect_without_opencl);
-  stream_add_test ("/inspect/leaks", test_leaks);
+  stream_add_test ("/inspect/tracers", test_tracers);
   return g_test_run ();
 }
