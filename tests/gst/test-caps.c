@@ -6,6 +6,8 @@
 #define VIDEO(format) "video/x-raw,format=" format ",width=4,height=2,framerate=30/1"
 #define STEREO                                                                                     \
   "audio/x-raw,format=S16LE,rate=8000,channels=2,channel-mask=(bitmask)3,layout=interleaved"
+#define SURROUND                                                                                   \
+  "audio/x-raw,format=S16LE,rate=8000,channels=6,channel-mask=(bitmask)0x3f,layout=interleaved"
 
 static const GstGemmclSettings automatic = {.batch_size = 1};
 
@@ -208,6 +210,7 @@ test_fixate (void)
   check_fixed (VIDEO ("RGB"), "other/tensors", 3, 3, "dimensions=(string)3:8");
   check_fixed (VIDEO ("RGB") ",colorimetry=sRGB", "video/x-raw", 3, 3, "colorimetry=(string)sRGB");
   check_fixed (STEREO, "audio/x-raw", 2, 6, "channel-mask=(bitmask)0x000000000000003f");
+  check_fixed (SURROUND, "audio/x-raw", 6, 2, "channel-mask=(bitmask)0x0000000000000003");
   check_fixed (STEREO, "audio/x-raw,channel-mask=(bitmask)0", 2, 4,
                "channel-mask=(bitmask)0x0000000000000000");
   check_fixed (STEREO, "audio/x-raw", 2, 9, "channel-mask=(bitmask)0x0000000000000000");
