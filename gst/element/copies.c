@@ -82,7 +82,7 @@ gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy)
 static gboolean
 is_foreign (GstGemmcl *self, GstBuffer *buffer)
 {
-  gpointer context = gst_opencl_memory_get_context (gst_buffer_peek_memory (buffer, 0));
+  gpointer context = gst_gemmcl_memory_get_cl_context (gst_buffer_peek_memory (buffer, 0));
 
   return context && context != gemmcl_context_get_cl_context (self->lane->context);
 }
