@@ -19,7 +19,7 @@ case ${*:-} in
 esac
 
 echo 'This installs the packages that are missing, builds gemmcl into build/ and runs three demos.'
-echo 'After the packages, that takes some five minutes on two cores, and seconds the next time.'
+echo 'After the packages, that takes some two minutes on two cores, and less the next time.'
 tools/setup.sh "${ask[@]}" demo
 if [ ! -f build/build.ninja ]; then
   meson setup build >/dev/null
