@@ -78,11 +78,14 @@ gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy)
   note (self, copy, own[copy]);
 }
 
-/* TRUE if @buffer is in OpenCL memory of another context than the current device's. */
+/* TRUE if @buffer is in OpenCL memory of another context than the current device's. A carrier may
+ * have no memory of its own. */
 static gboolean
 is_foreign (GstGemmcl *self, GstBuffer *buffer)
 {
-  gpointer context = gst_gemmcl_memory_get_cl_context (gst_buffer_peek_memory (buffer, 0));
+  gpointer context = gst_buffer_n_memory (buffer) > 0
+                         ? gst_gemmcl_memory_get_cl_context (gst_buffer_peek_memory (buffer, 0))
+                         : NULL;
 
   return context && context != gemmcl_context_get_cl_context (self->lane->context);
 }
