@@ -20,7 +20,7 @@ from pathlib import Path
 
 MESON, SOURCE, LIBRARY = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 HEADERS = "lib/include"
-PARTS = ["gst", "tools", "tests", "docs"]
+PARTS = ["gst", "tools", "tests", "docs", "introspection"]
 
 
 class Failed(Exception):
