@@ -5,7 +5,8 @@
 #include <gmodule.h>
 
 #include <CL/cl.h>
-#include <dlfcn.h>
+
+#include "../next.h"
 
 static gint writes, reads, copies, timed, untimed, pretend_discrete;
 
@@ -31,9 +32,6 @@ copies_pretend_discrete (gboolean discrete)
 {
   g_atomic_int_set (&pretend_discrete, discrete);
 }
-
-/* The library's function of that name. */
-#define NEXT(name) ((__typeof__ (&name))dlsym (RTLD_NEXT, #name))
 
 G_MODULE_EXPORT cl_int
 clGetDeviceInfo (cl_device_id device, cl_device_info name, size_t size, void *value,

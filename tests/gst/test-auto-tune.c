@@ -1,12 +1,12 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <dlfcn.h>
 #include <gemmcl-opencl.h>
 #include <gemmcl.h>
 #include <string.h>
 
 #include "../lib/clock.h"
 #include "../lib/files.h"
+#include "../next.h"
 #include "stream.h"
 
 /* auto-tune: a faster kernel is found while buffers flow, and takes over between two of them; how,
@@ -25,20 +25,14 @@
 #define MORE  40  /* buffers behind a swap */
 #define FAST  100 /* microseconds; kernels that were not set take 200 */
 
-typedef cl_int (CL_API_CALL *GetInfo) (cl_device_id, cl_device_info, size_t, void *, size_t *);
-
 static gboolean is_gpu; /* devices say that they are one, of a maker who is not known */
 
 /* Stands before OpenCL's. */
 cl_int CL_API_CALL
 clGetDeviceInfo (cl_device_id id, cl_device_info name, size_t size, void *value, size_t *size_ret)
 {
-  static GetInfo next;
-  cl_int status;
+  const cl_int status = NEXT (clGetDeviceInfo) (id, name, size, value, size_ret);
 
-  if (next == NULL)
-    next = (GetInfo)dlsym (RTLD_NEXT, "clGetDeviceInfo");
-  status = next (id, name, size, value, size_ret);
   if (!is_gpu || status != CL_SUCCESS || value == NULL)
     return status;
   if (name == CL_DEVICE_TYPE)

@@ -3,9 +3,7 @@
 #define _GNU_SOURCE
 #include "clock.h"
 
-#include <dlfcn.h>
-#include <string.h>
-
+#include "../next.h"
 #include "gemmcl-opencl.h"
 
 #define USUAL 200 /* microseconds */
@@ -19,15 +17,6 @@ static guint usual = USUAL;
 static gchar *broken;
 static gchar *spoilt;
 static gsize spoilt_at;
-
-/* The function called @name that this file's hides. */
-static void
-find_next (const gchar *name, gpointer function)
-{
-  void *symbol = dlsym (RTLD_NEXT, name);
-
-  memcpy (function, &symbol, sizeof symbol);
-}
 
 static void
 init_locked (void)
@@ -141,17 +130,14 @@ gboolean
 gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **first,
                     struct _cl_event **done, GError **error)
 {
-  gboolean (*next) (GemmclPlan *, const GemmclRun *, struct _cl_event **, struct _cl_event **,
-                    GError **);
   const gchar *kernel = gemmcl_plan_get_kernel (plan);
   GemmclRun given = *run;
 
-  find_next ("gemmcl_plan_submit", &next);
   g_mutex_lock (&lock);
   if (g_strcmp0 (broken, kernel) == 0)
     given.alpha *= 2;
   g_mutex_unlock (&lock);
-  if (!next (plan, &given, first, done, error))
+  if (!NEXT (gemmcl_plan_submit) (plan, &given, first, done, error))
     return FALSE;
   note (kernel, run->m, first, done);
   if (g_strcmp0 (spoilt, kernel) == 0)
@@ -163,13 +149,10 @@ cl_int CL_API_CALL
 clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t size, void *value,
                          size_t *size_ret)
 {
-  cl_int (CL_API_CALL * next) (cl_event, cl_profiling_info, size_t, void *, size_t *);
+  const cl_int status = NEXT (clGetEventProfilingInfo) (event, name, size, value, size_ret);
   const gchar *kernel;
   guint time;
-  cl_int status;
 
-  find_next ("clGetEventProfilingInfo", &next);
-  status = next (event, name, size, value, size_ret);
   g_mutex_lock (&lock);
   init_locked ();
   kernel = g_hash_table_lookup (events, event);

@@ -2,13 +2,12 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
-#include <dlfcn.h>
 #include <glib.h>
+
+#include "../next.h"
 
 /* Part of a test's program, and so in front of the OpenCL loader: with GEMMCL_TEST_DISCRETE in the
  * environment the device says that it has memory of its own. */
-
-#define NEXT(name) ((__typeof__ (&name))dlsym (RTLD_NEXT, #name))
 
 cl_int
 clGetDeviceInfo (cl_device_id device, cl_device_info name, size_t size, void *value,

@@ -7,8 +7,7 @@
  * else is real. The library's cache directory is the test's own.
  */
 
-#include <dlfcn.h>
-
+#include "../next.h"
 #include "clock.h"
 #include "files.h"
 #include "flow.h"
@@ -72,12 +71,8 @@ is_blocked (void)
 cl_mem CL_API_CALL
 clCreateBuffer (cl_context where, cl_mem_flags flags, size_t size, void *data, cl_int *status)
 {
-  cl_mem (CL_API_CALL * next) (cl_context, cl_mem_flags, size_t, void *, cl_int *);
-  void *symbol = dlsym (RTLD_NEXT, "clCreateBuffer");
-
-  memcpy (&next, &symbol, sizeof symbol);
   if (!pass (&on_buffer))
-    return next (where, flags, size, data, status);
+    return NEXT (clCreateBuffer) (where, flags, size, data, status);
   *status = CL_OUT_OF_RESOURCES;
   return NULL;
 }
@@ -86,13 +81,8 @@ cl_int CL_API_CALL
 clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
                 void (CL_CALLBACK *notify) (cl_program, void *), void *data)
 {
-  cl_int (CL_API_CALL * next) (cl_program, cl_uint, const cl_device_id *, const char *,
-                               void (CL_CALLBACK *) (cl_program, void *), void *);
-  void *symbol = dlsym (RTLD_NEXT, "clBuildProgram");
-
-  memcpy (&next, &symbol, sizeof symbol);
   return pass (&on_build) ? CL_BUILD_PROGRAM_FAILURE
-                          : next (program, n, devices, options, notify, data);
+                          : NEXT (clBuildProgram) (program, n, devices, options, notify, data);
 }
 
 static gboolean

@@ -4,11 +4,11 @@
 /* A and B in images, or in buffers on devices without images of one channel. */
 
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <math.h>
 #include <string.h>
 
 #include "../kernels/problem.h"
+#include "../next.h"
 
 #define ROW      "block_read_4x1_1x8"
 #define F16_ROW  "block_read_f16_4x1_1x16"
@@ -22,14 +22,8 @@ cl_int
 clGetSupportedImageFormats (cl_context context, cl_mem_flags flags, cl_mem_object_type type,
                             cl_uint n, cl_image_format *formats, cl_uint *n_formats)
 {
-  void *symbol = dlsym (RTLD_NEXT, "clGetSupportedImageFormats");
-  cl_int (*next) (cl_context, cl_mem_flags, cl_mem_object_type, cl_uint, cl_image_format *,
-                  cl_uint *);
-
-  if (!rgba_only) {
-    *(void **)&next = symbol;
-    return next (context, flags, type, n, formats, n_formats);
-  }
+  if (!rgba_only)
+    return NEXT (clGetSupportedImageFormats) (context, flags, type, n, formats, n_formats);
   if (n_formats)
     *n_formats = 1;
   if (formats && n)

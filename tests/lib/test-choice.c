@@ -9,11 +9,11 @@
   #define _GNU_SOURCE
 #endif
 #include <CL/cl_ext.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../kernels/problem.h"
+#include "../next.h"
 
 /* As the drivers answer (tools/intel-driver.sh TARGET clinfo), with the numbers of the product. */
 #define SUBGROUPS                                                                                  \
@@ -107,8 +107,7 @@ clGetDeviceInfo (cl_device_id id, cl_device_info name, size_t size, void *value,
   case 0x4001:
     return CL_INVALID_VALUE;
   default:
-    return ((__typeof__ (&clGetDeviceInfo))dlsym (RTLD_NEXT, "clGetDeviceInfo")) (id, name, size,
-                                                                                  value, size_ret);
+    return NEXT (clGetDeviceInfo) (id, name, size, value, size_ret);
   }
 }
 

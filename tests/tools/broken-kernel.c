@@ -3,10 +3,10 @@
 #define _GNU_SOURCE
 #include "gemmcl.h"
 
-#include <dlfcn.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
+
+#include "../next.h"
 
 /* Spilled bytes of a kernel that spills. */
 #define SPILLED 128
@@ -15,15 +15,6 @@
 #define LAST_RUN 20
 
 static guint runs;
-
-/* Returns: the function @name of the library, which this file replaces. */
-static void
-find_next (const gchar *name, gpointer function)
-{
-  void *symbol = dlsym (RTLD_NEXT, name);
-
-  memcpy (function, &symbol, sizeof symbol);
-}
 
 /* TRUE if the pattern in the environment variable @variable matches @kernel. */
 static gboolean
@@ -42,9 +33,6 @@ GemmclPlan *
 gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                  GError **error)
 {
-  GemmclPlan *(*next) (GemmclContext *, const GemmclGemm *, const gchar *, GError **);
-
-  find_next ("gemmcl_plan_new", &next);
   if (is_named ("GEMMCL_CRASHING_KERNEL", kernel))
     raise (SIGKILL);
   while (is_named ("GEMMCL_HANGING_KERNEL", kernel))
@@ -53,7 +41,7 @@ gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD, "Kernel %s is too much.", kernel);
     return NULL;
   }
-  return next (context, gemm, kernel, error);
+  return NEXT (gemmcl_plan_new) (context, gemm, kernel, error);
 }
 
 /* Other kernels compute twice the result, or crash or hang in their 20th run. */
@@ -61,19 +49,16 @@ gboolean
 gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **first,
                     struct _cl_event **done, GError **error)
 {
-  gboolean (*next) (GemmclPlan *, const GemmclRun *, struct _cl_event **, struct _cl_event **,
-                    GError **);
   const gchar *kernel = gemmcl_plan_get_kernel (plan);
   GemmclRun given = *run;
 
-  find_next ("gemmcl_plan_submit", &next);
   if (is_named ("GEMMCL_CRASHING_RUN", kernel) && ++runs == LAST_RUN)
     raise (SIGKILL);
   while (is_named ("GEMMCL_HANGING_RUN", kernel) && runs++ >= LAST_RUN)
     pause ();
   if (is_named ("GEMMCL_WRONG_KERNEL", kernel))
     given.alpha *= 2;
-  return next (plan, &given, first, done, error);
+  return NEXT (gemmcl_plan_submit) (plan, &given, first, done, error);
 }
 
 /* Other kernels spill, or are not native. */
@@ -81,10 +66,8 @@ void
 gemmcl_plan_get_build_info (GemmclPlan *plan, GemmclBuildInfo *info)
 {
   const gchar *kernel = gemmcl_plan_get_kernel (plan);
-  void (*next) (GemmclPlan *, GemmclBuildInfo *);
 
-  find_next ("gemmcl_plan_get_build_info", &next);
-  next (plan, info);
+  NEXT (gemmcl_plan_get_build_info) (plan, info);
   if (is_named ("GEMMCL_SPILLING_KERNEL", kernel))
     info->spill_bytes = SPILLED;
   if (is_named ("GEMMCL_EMULATED_KERNEL", kernel))

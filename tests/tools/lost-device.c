@@ -3,12 +3,12 @@
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
+
+#include "../next.h"
 
 /* Number of waits that succeed, enough to time some kernels. */
 #define GOOD_WAITS 30
@@ -35,11 +35,7 @@ is_lost (void)
 cl_int
 clWaitForEvents (cl_uint count, const cl_event *events)
 {
-  cl_int (*next) (cl_uint, const cl_event *) = NULL;
-  void *symbol = dlsym (RTLD_NEXT, "clWaitForEvents");
-  cl_int status;
+  const cl_int status = NEXT (clWaitForEvents) (count, events);
 
-  memcpy (&next, &symbol, sizeof next);
-  status = next (count, events);
   return is_lost () ? CL_OUT_OF_RESOURCES : status;
 }

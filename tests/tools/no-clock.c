@@ -3,8 +3,9 @@
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
-#include <dlfcn.h>
 #include <string.h>
+
+#include "../next.h"
 
 /*
  * A preloaded library that acts like a driver that does not know its device's clock, so that the
@@ -14,12 +15,8 @@ cl_int
 clGetDeviceInfo (cl_device_id device, cl_device_info name, size_t size, void *value,
                  size_t *size_ret)
 {
-  cl_int (*next) (cl_device_id, cl_device_info, size_t, void *, size_t *) = NULL;
-  void *symbol = dlsym (RTLD_NEXT, "clGetDeviceInfo");
-  cl_int status;
+  const cl_int status = NEXT (clGetDeviceInfo) (device, name, size, value, size_ret);
 
-  memcpy (&next, &symbol, sizeof next);
-  status = next (device, name, size, value, size_ret);
   if (status == CL_SUCCESS && name == CL_DEVICE_MAX_CLOCK_FREQUENCY && value != NULL)
     memset (value, 0, size);
   return status;

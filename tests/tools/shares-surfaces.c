@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include "gemmcl-context.h"
 
-#include <dlfcn.h>
-#include <string.h>
+#include "../next.h"
 
 /*
  * A preloaded library with which the tool sees a device that shares VA surfaces.
@@ -12,9 +11,6 @@
 gboolean
 gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const gchar *extension)
 {
-  gboolean (*next) (const GemmclDeviceInfo *, const gchar *);
-  void *symbol = dlsym (RTLD_NEXT, "gemmcl_device_info_has_extension");
-
-  memcpy (&next, &symbol, sizeof next);
-  return g_str_equal (extension, "cl_intel_va_api_media_sharing") || next (info, extension);
+  return g_str_equal (extension, "cl_intel_va_api_media_sharing") ||
+         NEXT (gemmcl_device_info_has_extension) (info, extension);
 }
