@@ -427,6 +427,8 @@ void gemmcl_plan_get_stats (GemmclPlan *self, GemmclPlanStats *stats);
  * @GEMMCL_COPY_REASON_ALIGNMENT: its address or size in host memory does not suit the device
  *
  * The reason why a run copies A or D between the caller's memory and the plan's.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GEMMCL_COPY_REASON_NONE,
@@ -442,9 +444,12 @@ typedef enum {
 /**
  * gemmcl_plan_explain_copies:
  * @run: a run that gemmcl_plan_submit() takes
- * @a, @d: (out): the reasons why A and D of @run are copied
+ * @a: (out): the reason why A of @run is copied
+ * @d: (out): the same of D
  *
  * Explains the copies of a run. Nothing is submitted, and no data are read.
+ *
+ * Since: 0.1
  */
 void gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclCopyReason *a,
                                  GemmclCopyReason *d);
