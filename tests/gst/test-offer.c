@@ -10,15 +10,16 @@
 
 /* The memory that the element offers upstream, which the device uses without a copy. */
 
-#define RGB    VIDEO ("RGB", "width=53,height=9")
-#define BYTES  (53 * 9 * 3)
-#define STEREO AUDIO ("S16LE", "2")
-#define WEIGHT "gemmcl name=a weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]] "
-#define TWO    TENSORS ("2", "3:5,7", "float32,uint8", "0/1")
-#define PAGE   4096
-#define A_GAPS "inputs are copied because their rows have gaps"
-#define D_GAPS "outputs are copied because their rows have gaps"
-#define N      12
+#define RGB       VIDEO ("RGB", "width=53,height=9")
+#define BYTES     (53 * 9 * 3)
+#define STEREO    AUDIO ("S16LE", "2")
+#define WEIGHT    "gemmcl name=a weight=[[.5,.2,0],[.25,.5,.1],[0,.25,.75]] "
+#define TWO       TENSORS ("2", "3:5,7", "float32,uint8", "0/1")
+#define PAGE      4096
+#define TO_OPENCL FORCE ("other/tensors" OPENCL)
+#define A_GAPS    "inputs are copied because their rows have gaps"
+#define D_GAPS    "outputs are copied because their rows have gaps"
+#define N         12
 
 static GemmclDeviceInfo
 get_device (void)
@@ -209,15 +210,16 @@ make_plain (gpointer unused G_GNUC_UNUSED)
   return gst_buffer_new_allocate (NULL, 9 * 160, NULL);
 }
 
-/* Asserts what the stats say of copies. */
+/* Asserts what the stats say of copies: @expected, or up to @more. */
 static void
-assert_copies (Stream *stream, gdouble expected)
+assert_copies (Stream *stream, gdouble expected, guint more)
 {
   g_autoptr (GstStructure) stats = stream_get_stats (stream, "a");
   gdouble found;
 
   g_assert_true (gst_structure_get_double (stats, "copies-per-buffer", &found));
-  g_assert_cmpfloat (found, ==, expected);
+  g_assert_cmpfloat (found, >=, expected);
+  g_assert_cmpfloat (found, <=, expected + more);
 }
 
 /**
@@ -267,7 +269,7 @@ test_input (gconstpointer data)
   }
   if (inputs[i].discrete || is_shared_cpu ()) {
     g_assert_cmpuint (copies.writes + copies.copies, ==, (1 + inputs[i].a) * (N - 1));
-    assert_copies (stream, 1 + inputs[i].a - inputs[i].writes);
+    assert_copies (stream, 1 + inputs[i].a - inputs[i].writes, 0);
     log_assert ("would save that", inputs[i].noted, 1);
   } else {
     g_strfreev (log_end ());
@@ -294,58 +296,12 @@ make_memories (const gsize *sizes, gsize odd)
   return buffer;
 }
 
-/* Copies of one buffer of tensors or audio, those that are made before its run, too. */
-static void
-test_copies (void)
-{
-  static const struct {
-    const gchar *text, *caps;
-    gsize sizes[3]; /* of the memories */
-    gsize odd;
-    guint copies;
-    const gchar *noted;
-  } cases[] = {
-      {"gemmcl name=a weight=[[1],[2],[3]]", TWO, {60, 7}, 0, 0, ""},
-      {"gemmcl name=a weight=[[1],[2],[3]]", TWO, {60, 7}, 2, 1, "not aligned to their elements"},
-      {"gemmcl name=a weight=[[1],[2],[3]] " FORCE ("other/tensors" OPENCL),
-       TWO,
-       {60, 7},
-       0,
-       1,
-       "tensors that pass"},
-      {"gemmcl name=a weight=[[1],[2]]", STEREO, {64}, 0, 0, ""},
-      {"gemmcl name=a weight=[[1],[2]]", STEREO, {64, 64}, 0, 1, "in several memories"},
-      {"gemmcl name=a weight=[[1],[2]] batch-size=2 batch-timeout=0", STEREO, {64}, 0, 2, ""},
-  };
-
-  if (!is_shared_cpu ()) {
-    g_test_skip ("copies are not counted on this device");
-    return;
-  }
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autoptr (Stream) stream = NULL;
-
-    log_begin ("GST_PERFORMANCE", GST_LEVEL_INFO);
-    stream = stream_start (cases[i].caps, "%s", cases[i].text);
-    assert_copies (stream, 0);
-    for (guint j = 0; j < N; j++)
-      stream_push (stream, make_memories (cases[i].sizes, cases[i].odd));
-    stream_end (stream);
-    assert_copies (stream, cases[i].copies);
-    log_assert ("would save that", cases[i].noted, 1);
-  }
-}
-
 /* Each caps may be a better negotiation. */
 static void
-test_noted (void)
+check_noted (void)
 {
   g_autoptr (Stream) stream = NULL;
 
-  if (!is_shared_cpu ()) {
-    g_test_skip ("copies are not counted on this device");
-    return;
-  }
   log_begin ("GST_PERFORMANCE", GST_LEVEL_INFO);
   stream = stream_start (RGB, WEIGHT);
   for (guint i = 0; i < 3; i++) {
@@ -358,6 +314,45 @@ test_noted (void)
   }
   stream_end (stream);
   log_assert ("would save that", A_GAPS "|" D_GAPS, 3);
+}
+
+/* Copies of one buffer of tensors or audio, those that are made before its run, too. One that
+ * GStreamer makes may have an address that does not suit the device, and so @more of them. */
+static void
+test_copies (void)
+{
+  static const struct {
+    const gchar *text, *caps;
+    gsize sizes[3]; /* of the memories */
+    gsize odd;
+    guint copies, more;
+    const gchar *noted;
+  } cases[] = {
+      {"weight=[[1],[2],[3]]", TWO, {60, 7}, 0, 0, 0, ""},
+      {"weight=[[1],[2],[3]]", TWO, {60, 7}, 2, 1, 1, "not aligned to their elements"},
+      {"weight=[[1],[2],[3]] " TO_OPENCL, TWO, {60, 7}, 0, 1, 0, "tensors that pass"},
+      {"weight=[[1],[2]]", STEREO, {64}, 0, 0, 0, ""},
+      {"weight=[[1],[2]]", STEREO, {64, 64}, 0, 1, 1, "in several memories"},
+      {"weight=[[1],[2]] batch-size=2 batch-timeout=0", STEREO, {64}, 0, 2, 0, ""},
+  };
+
+  if (!is_shared_cpu ()) {
+    g_test_skip ("copies are not counted on this device");
+    return;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (Stream) stream = NULL;
+
+    log_begin ("GST_PERFORMANCE", GST_LEVEL_INFO);
+    stream = stream_start (cases[i].caps, "gemmcl name=a %s", cases[i].text);
+    assert_copies (stream, 0, 0);
+    for (guint j = 0; j < N; j++)
+      stream_push (stream, make_memories (cases[i].sizes, cases[i].odd));
+    stream_end (stream);
+    assert_copies (stream, cases[i].copies, cases[i].more);
+    log_assert (cases[i].more ? cases[i].noted : "would save that", cases[i].noted, 1);
+  }
+  check_noted ();
 }
 
 /* A pool of upstream of few buffers: the element leaves one to it, in batches, too. */
@@ -588,7 +583,6 @@ main (int argc, char **argv)
   for (guint i = 0; i < G_N_ELEMENTS (inputs); i++)
     stream_add_data_test (inputs[i].path, GUINT_TO_POINTER (i), test_input);
   stream_add_test ("/offer/copies", test_copies);
-  stream_add_test ("/offer/noted-again", test_noted);
   stream_add_test ("/offer/small-pool", test_small_pool);
   stream_add_test ("/offer/allocator", test_allocator);
   stream_add_test ("/offer/other-media", test_other_media);
