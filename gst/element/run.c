@@ -6,7 +6,7 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
-/* Of so many runs one is timed where that costs time. */
+/* One of this number of runs is timed where timing costs time. */
 #define TIMED 16
 
 struct _GstGemmclRuns {

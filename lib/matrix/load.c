@@ -18,7 +18,7 @@
 
 #define MAX_NAMES 20 /* in a message */
 
-/* Of fail_format(): the modules, a tensor t as it is written, and all tensors of the file. */
+/* Arguments of fail_format(): the modules, a tensor t as it is written, all tensors of the file. */
 #define TORCH                                                                                      \
   "torch, safetensors.torch", "t.clone().contiguous()",                                            \
       "torch.load(sys.argv[1], map_location=\"cpu\")"

@@ -128,7 +128,7 @@ assert_time (Stream *stream, const gchar *field, guint us)
   g_assert_cmpuint (time, <=, us * GST_USECOND / 16 * 17);
 }
 
-/* So many percent of the runs took no longer, whatever their order. */
+/* A percentile is a time that this share of the runs did not exceed, whatever their order. */
 static void
 test_percentiles (void)
 {
