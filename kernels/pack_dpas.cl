@@ -15,8 +15,8 @@
  *                            l + S * d of A's step, by element l * P + d. With tf32 (B_TYPE F32)
  *                            ROWS is less than S, and element n is row n.
  *
- * For mma.cl S is PANEL, so that a panel consists of rows of PANEL words. For wgmma.cl
- * (COLUMN_MAJOR) column_major.clh has the order.
+ * For mma.cl and staged.cl S is PANEL, so that a panel consists of rows of PANEL words. For
+ * wgmma.cl (COLUMN_MAJOR) column_major.clh has the order.
  *
  * Rows from K to the next multiple of a step, or of several steps, and columns from N to the next
  * panel are zeros. A work-item writes a word: (columns with padding, K with padding / DPAS_PACK,
@@ -40,7 +40,9 @@ word_at (long line, int column)
 }
 #endif
 
-#if B_TYPE == BF16
+#ifdef UNROUNDED
+  #define BITS as_uint
+#elif B_TYPE == BF16
   #define BITS bf16_from_float
 #elif B_TYPE == F32
   #define BITS tf32_from_float

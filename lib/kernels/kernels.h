@@ -30,9 +30,12 @@ gboolean gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGem
 /** Returns: the columns of a panel of packed B; 0 if @kernel reads B unpacked or from an image. */
 guint gemmcl_kernel_get_panel (const GemmclKernel *kernel);
 
-/** Returns: %TRUE if @kernel multiplies on matrix engines and reads a B in words of 32 bits, of
- *   neighbouring rows (see kernels/pack_dpas.cl). */
+/** Returns: %TRUE if @kernel multiplies on matrix engines. */
 gboolean gemmcl_kernel_has_engines (const GemmclKernel *kernel);
+
+/** Returns: %TRUE if @kernel reads a B in words of 32 bits, of neighbouring rows (see
+ *   kernels/pack_dpas.cl). */
+gboolean gemmcl_kernel_packs_words (const GemmclKernel *kernel);
 
 /** Returns: the rows of a packed B of @k rows, padding included. */
 gsize gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k);

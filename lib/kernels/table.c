@@ -201,6 +201,12 @@ gemmcl_kernel_find (const gchar *name, GError **error)
 gboolean
 gemmcl_kernel_has_engines (const GemmclKernel *kernel)
 {
+  return kernel->dpas || (kernel->capability > 0 && kernel->precision != GEMMCL_PRECISION_F32);
+}
+
+gboolean
+gemmcl_kernel_packs_words (const GemmclKernel *kernel)
+{
   return kernel->dpas || kernel->capability > 0;
 }
 
@@ -236,11 +242,13 @@ gemmcl_kernel_get_pack_options (const GemmclKernel *kernel)
 
   g_string_printf (options, "-DPANEL=%u -DA_TYPE=0 -DB_TYPE=%d", panel,
                    gemmcl_kernel_get_b_type (kernel));
-  if (gemmcl_kernel_has_engines (kernel))
+  if (gemmcl_kernel_packs_words (kernel))
     g_string_append_printf (options, " -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u", count_in_word (kernel),
                             kernel->dpas ? kernel->subgroup : panel);
   if (kernel->wgmma)
     g_string_append (options, " -DCOLUMN_MAJOR");
+  if (kernel->precision == GEMMCL_PRECISION_F32)
+    g_string_append (options, " -DUNROUNDED");
   return g_string_free (g_steal_pointer (&options), FALSE);
 }
 

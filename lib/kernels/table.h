@@ -32,11 +32,12 @@ typedef struct {
   /* The kernel multiplies on matrix engines (see dpas.clh), natively if the device has them. B is
    * packed for these. */
   gboolean dpas;
-  /* The kernel multiplies on NVIDIA's matrix engines (see mma.clh), natively from this compute
-   * capability on, 80 for 8.0; 0: it does not. B is packed in words. */
+  /* The kernel has instructions of NVIDIA's GPUs (see mma.clh), natively from this compute
+   * capability on, 80 for 8.0; 0: none. With another precision than f32 these are the matrix
+   * engines'. B is packed in words. */
   guint capability;
-  /* It does so by the instructions of that compute capability alone, 9.0 (see wgmma.clh), for which
-   * the program is retargeted (see lib/device/retarget.c). */
+  /* These are of that compute capability alone, 9.0 (see wgmma.clh), for which the program is
+   * retargeted (see lib/device/retarget.c). */
   gboolean wgmma;
   /* A work-group has a compute unit for itself and computes tile after tile; no more work-groups
    * than units are launched. It hides latencies itself. */

@@ -115,7 +115,7 @@ gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error)
     return gemmcl_body_build_step (self, pack, "pack_bytes.cl", "pack_bytes",
                                    gemmcl_kernel_get_pack_options (self->kernel), error);
   return gemmcl_body_build_step (
-      self, pack, gemmcl_kernel_has_engines (self->kernel) ? "pack_dpas.cl" : "pack.cl", "pack",
+      self, pack, gemmcl_kernel_packs_words (self->kernel) ? "pack_dpas.cl" : "pack.cl", "pack",
       gemmcl_kernel_get_pack_options (self->kernel), error);
 }
 
@@ -123,7 +123,7 @@ gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error)
 static gsize
 count_in_word (const GemmclKernel *kernel)
 {
-  return gemmcl_kernel_has_engines (kernel)
+  return gemmcl_kernel_packs_words (kernel)
              ? sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel))
              : 1;
 }
@@ -151,7 +151,7 @@ gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const Gemmc
   global[2] = batch * self->split;
   return LAUNCH (chain, pack, "pack", global, IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)),
                  error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (part_strides), ARGUMENT (n),
-                 gemmcl_kernel_has_engines (self->kernel) ? sizeof (part) : 0, &part);
+                 gemmcl_kernel_packs_words (self->kernel) ? sizeof (part) : 0, &part);
 }
 
 gboolean

@@ -195,7 +195,7 @@ test_asked (void)
   g_unsetenv ("GEMMCL_SUBGROUPS");
 }
 
-/* Rows for NVIDIA's engines are native with NVIDIA's driver and from their compute capability on.
+/* Rows with NVIDIA's instructions are native with NVIDIA's driver, from their capability on.
  * The rules choose one of them there, for large problems of its precision. */
 static void
 check_nvidia (guint capability, const gchar *platform)
@@ -220,8 +220,7 @@ check_nvidia (guint capability, const gchar *platform)
     g_autoptr (GArray) ranked = gemmcl_choice_rank (&device, &gemm, GEMMCL_MAX_SPLIT);
     const GemmclKernel *first = g_array_index (ranked, GemmclChoice, 0).kernel;
 
-    g_assert_cmpint (first->capability > 0, ==,
-                     nvidia && capability >= 80 && precision != GEMMCL_PRECISION_F32);
+    g_assert_cmpint (first->capability > 0, ==, nvidia && capability >= 80);
     g_assert_cmpuint (first->capability, <=, capability);
   }
 }
