@@ -7,6 +7,9 @@
  *     low = min (0, a_0, a_1 ..)      scale = (high - low) / 255      byte = a / scale + zero
  *     high = max (0, a_0, a_1 ..)     zero = -low / scale             both rounded to nearest
  *
+ * Stored bytes stay as they are if 0 is one of them (A_BYTES, from the host): then scale is a_scale
+ * for all rows, and 0 is byte `zero`. int8 becomes uint8 by adding 128.
+ *
  * So 0 is exact, and the error of an element is at most half a step. A NaN or an infinity makes the
  * row's scale NaN, and with it the row of D. If scale would be subnormal, the row becomes 0.
  *
@@ -37,7 +40,6 @@ kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *restrict bytes,
           const int K, const float a_scale, const float a_shift)
 {
-  local float lows[GROUP], highs[GROUP], invalids[GROUP];
   local int sums[GROUP];
 
   const int lane = get_local_id (0);
@@ -45,6 +47,12 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   const long batch = get_group_id (2);
   A += a.offset + batch * a.batch + i * a.row;
   bytes += (batch * get_num_groups (0) + i) * BYTES_ROW (K);
+
+#ifdef A_BYTES
+  const float least = a_shift - (A_TYPE == I8 ? 128.0f * a_scale : 0.0f), step = a_scale;
+  const float spoilt = 0.0f;
+#else
+  local float lows[GROUP], highs[GROUP], invalids[GROUP];
 
   /* x * 0 is 0 for a finite x, and NaN otherwise. */
   FLOATS low = 0.0f, high = 0.0f, invalid = 0.0f;
@@ -78,9 +86,10 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   }
 
   /* Divided before the subtraction: high - low may overflow. */
-  const float step = highs[0] / 255.0f - lows[0] / 255.0f;
+  const float least = lows[0], step = highs[0] / 255.0f - least / 255.0f, spoilt = invalids[0];
+#endif
   const float inverse = step >= BYTES_LEAST ? 1.0f / step : 0.0f;
-  const int zero = rint (-lows[0] * inverse);
+  const int zero = rint (-least * inverse);
   /* Bytes past K are `zero`. */
   const uint below = as_uint (ONES) - zero;
   UINTS sum = 0;
@@ -105,7 +114,7 @@ quantize (global const A_MEM *restrict A, const GemmclStrides a, global uchar *r
   if (lane > 0)
     return;
   global int *end = (global int *)(bytes + BYTES_K (K));
-  end[BYTES_SCALE] = as_int (invalids[0] == 0.0f ? inverse > 0.0f ? step : 0.0f : NAN);
+  end[BYTES_SCALE] = as_int (spoilt == 0.0f ? inverse > 0.0f ? step : 0.0f : NAN);
   end[BYTES_ZERO] = zero;
   end[BYTES_SUM] = sums[0] - BYTES_K (K) * zero;
 }

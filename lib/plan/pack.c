@@ -199,9 +199,10 @@ gemmcl_body_make_row_options (GemmclBody *self, const GemmclGemm *gemm)
       self->row_group > 1 && (a.length | a.ld | a.offset | a.stride) % self->row_width == 0;
   const gboolean scaled = gemm->a_scale != 1.0 || gemm->a_shift != 0.0;
 
-  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=%d%s%s%s", self->row_group,
+  return g_strdup_printf ("-DGROUP=%u -DWIDTH=%u -DA_TYPE=%d%s%s%s%s", self->row_group,
                           self->row_width, gemm->a_image ? GEMMCL_TYPE_F32 : gemm->a_type,
                           scaled ? " -DA_SCALED" : "",
+                          gemmcl_gemm_keeps_bytes (gemm) ? " -DA_BYTES" : "",
                           gemm->a_image || !a.by_column ? " -DA_UNIT_COL" : "",
                           aligned && !a.by_column && !gemm->a_image ? " -DA_ALIGNED" : "");
 }

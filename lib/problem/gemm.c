@@ -5,6 +5,7 @@
  */
 #include "problem/gemm.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "activations.h"
@@ -150,6 +151,16 @@ gsize
 gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
 {
   return gemmcl_type_get_size (get_operand (gemm, which).type);
+}
+
+gboolean
+gemmcl_gemm_keeps_bytes (const GemmclGemm *gemm)
+{
+  const gdouble zero = -gemm->a_shift / gemm->a_scale + (gemm->a_type == GEMMCL_TYPE_I8 ? 128 : 0);
+
+  return (gemm->a_type == GEMMCL_TYPE_I8 || gemm->a_type == GEMMCL_TYPE_U8) &&
+         gemm->a_image == NULL && !(gemm->normalize & GEMMCL_NORMALIZE_A) &&
+         gemm->a_scale >= FLT_MIN && zero >= 0 && zero <= 255 && zero == floor (zero);
 }
 
 gboolean

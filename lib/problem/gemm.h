@@ -38,6 +38,10 @@ gsize gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
 /** gemmcl_gemm_get_batch: Returns: the number of problems, at least 1. */
 gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 
+/** Returns: %TRUE if int8 takes the bytes of A as they are: A is stored as such, and scaled so that
+ *   0 is one of them. */
+gboolean gemmcl_gemm_keeps_bytes (const GemmclGemm *gemm);
+
 /** Returns: %TRUE if a last step scales D. */
 gboolean gemmcl_gemm_scales_d (const GemmclGemm *gemm);
 

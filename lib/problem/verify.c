@@ -120,12 +120,14 @@ half_step (gdouble range, gdouble steps)
 }
 
 /* The quantization error of a row of A, divided by @divisor: its elements and 0 lie within 255
- * steps. */
+ * steps, unless they are bytes. */
 static gdouble
 get_a_step (const Reference *self, gsize batch, gsize i, gdouble divisor)
 {
   gdouble low = 0, high = 0, spoil = 0;
 
+  if (gemmcl_gemm_keeps_bytes (self->gemm))
+    return 0;
   for (gsize k = 0; k < self->gemm->k; k++) {
     const gdouble a = load_a (self, batch, i, k) / divisor;
 
