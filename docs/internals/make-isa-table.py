@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes the figures of Intel's compilers into docs/internals/intel.md, and the rows that they do not
-keep in registers into tests/tools/isa-refused.json.
+"""Writes the figures of Intel's compilers into docs/internals/intel.md. The test tool-isa reads the
+rows that they do not keep in registers from there.
 
 usage: make-isa-table.py [--clblast CAPTURE]
 
@@ -28,7 +28,6 @@ import isa_rows  # noqa: E402
 import isa  # noqa: E402
 
 DOCUMENT = ROOT / "docs/internals/intel.md"
-REFUSED = ROOT / "tests/tools/isa-refused.json"
 CLBLAST = ROOT / "tests/bench/clblast-isa.py"
 BEGIN = "<!-- begin: docs/internals/make-isa-table.py -->\n"
 END = "<!-- end: docs/internals/make-isa-table.py -->\n"
@@ -122,17 +121,6 @@ def refused_table(figures):
     return table(["ocloc", "target", "rows: bytes spilled + private"], lines)
 
 
-def list_refused(figures):
-    refused = {}
-    for (release, target), kernels in figures.items():
-        refused.setdefault(release, {})[target] = [
-            name
-            for name, one in kernels.items()
-            if one["why_not"] is None and is_in_memory(one)
-        ]  # fmt: skip
-    return refused
-
-
 def read_clblast(capture):
     """{(kernel, target): density} of CLBlast."""
     if capture is None:
@@ -155,7 +143,6 @@ def main():
     before, rest = DOCUMENT.read_text(encoding="utf-8").split(BEGIN)
     _, after = rest.split(END)
     DOCUMENT.write_text(before + BEGIN + "\n".join(tables) + END + after, encoding="utf-8")
-    REFUSED.write_text(json.dumps(list_refused(figures), indent=1) + "\n", encoding="utf-8")
     return 0
 
 

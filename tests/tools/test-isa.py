@@ -11,6 +11,7 @@ half an hour the first time. The script keeps the figures.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,9 +33,16 @@ RELEASES = {
     "22.43": ["bdw", "skl", "icllp", "tgllp", "dg1", "dg2", "pvc"],
     "26.27": ["tgllp", "dg1", "dg2", "mtl", "arl-h", "pvc", "lnl", "bmg", "ptl"],
 }
-# Rows that do not fit into registers, which plans reject by the driver's figures
+# {(release, target): rows} that do not fit into registers, from the last table that
+# make-isa-table.py writes. Plans reject them by the driver's figures
 # (tests/kernels/test-driver.c). All other rows must not spill or use private memory.
-REFUSED = json.loads((Path(__file__).parent / "isa-refused.json").read_text(encoding="utf-8"))
+REFUSED = {
+    (release, target): re.findall("`(.*?)`", rows)
+    for release, target, rows in re.findall(
+        r"^\| ([\d.]+) \| ([\w-]+) \| ((?:`\w+` \d+ \+ \d+(?:, )?)+|none) \|$",
+        (ROOT / "docs/internals/intel.md").read_text(encoding="utf-8"), re.M,
+    )
+}  # fmt: skip
 # The densest f32 row of a target, and its density at least.
 DENSITIES = {
     "bdw": ("block_read_32x2_1x8", 0.9),
@@ -85,7 +93,7 @@ class Registers(CompilerTestCase):
     another size than the engine's, compilers omit them silently."""
 
     def check_rows(self, release, target, rows, *more):
-        refused = REFUSED[release].get(target, ())
+        refused = REFUSED[release, target]
         names = ",".join(row.name for row in rows)
         all_figures = self.compile_kernels(release, [target], names, *more)
         for row, figures in zip(rows, all_figures):
