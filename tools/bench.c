@@ -9,7 +9,6 @@
 #include "options.h"
 
 #define DEFAULT_ITERATIONS 10
-#define DEFAULT_KERNEL     "auto"
 
 static struct {
   gint m, n, k;
@@ -17,8 +16,6 @@ static struct {
   gint iterations;
   gchar *kernel;
   gboolean validation;
-  gchar *layout;
-  gchar *a_type;
   gchar *beta;
   gchar *peak;
   gchar *bandwidth;
@@ -26,7 +23,8 @@ static struct {
 } options = {.m = BENCH_SIZE_UNSTATED,
              .n = BENCH_SIZE_UNSTATED,
              .k = BENCH_SIZE_UNSTATED,
-             .iterations = DEFAULT_ITERATIONS};
+             .iterations = DEFAULT_ITERATIONS,
+             .kernel = "auto"};
 
 static const GOptionEntry problem_entries[] = {
     {"size1", 'M', 0, G_OPTION_ARG_INT, &options.m,
@@ -39,10 +37,9 @@ static const GOptionEntry problem_entries[] = {
      "Sizes for those of M, N and K that are not given: numbers with commas between, "
      "FROM:TO, each twice the one before, and FROM:TO:STEP",
      "SIZES"},
-    {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
-     "Order in memory, by rows or by columns: row or col (default: row)", "row|col"},
-    {"a-type", 0, 0, G_OPTION_ARG_STRING, &options.a_type,
-     "Type in which A is stored: f32, f16, bf16 or u8 (default: f32)", "TYPE"},
+    TOOL_OPTION_LAYOUT,
+    TOOL_OPTION ("a-type", tool_set_choice,
+                 "Type in which A is stored: f32, f16, bf16 or u8 (default: f32)", "TYPE"),
     {"beta", 0, 0, G_OPTION_ARG_STRING, &options.beta,
      "Factor of the addend C, random numbers, M x N; 0: no C (default: 0)", "NUMBER"},
     {NULL}};
@@ -87,13 +84,13 @@ describe_problem (BenchSetup *setup, GError **error)
                  options.iterations);
     return FALSE;
   }
-  if (!tool_get_epilogue (gemm, options.beta, error) ||
-      !tool_parse_layout (options.layout, &gemm->layout, error) ||
-      !tool_parse_a_type (options.a_type, &gemm->a_type, error))
+  *gemm = tool_gemm;
+  if (options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm->beta, error))
     return FALSE;
   if (!bench_can_store (gemm->a_type)) {
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                 "--a-type takes f32, f16, bf16 or u8 here, not \"%s\".", options.a_type);
+                 "--a-type takes f32, f16, bf16 or u8 here, not \"%s\".",
+                 gemmcl_type_get_name (gemm->a_type));
     return FALSE;
   }
   setup->iterations = options.iterations;
@@ -171,31 +168,6 @@ find_bandwidth (GemmclContext *context, BenchSetup *setup, GError **error)
   return tool_parse_positive ("--bandwidth", options.bandwidth, &setup->bandwidth, error);
 }
 
-static gboolean
-wants_all (void)
-{
-  return g_strcmp0 (options.kernel, "all") == 0;
-}
-
-/* Returns: the kernels of -k; NULL with an error if one is unknown. */
-static GPtrArray *
-list_kernels (GError **error)
-{
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  g_auto (GStrv) asked =
-      g_strsplit (options.kernel != NULL ? options.kernel : DEFAULT_KERNEL, ",", -1);
-
-  for (guint i = 0; wants_all () && i < gemmcl_get_n_kernels (); i++)
-    g_ptr_array_add (names, (gpointer)gemmcl_get_kernel (i)->name);
-  for (guint i = 0; !wants_all () && asked[i] != NULL; i++) {
-    const gchar *name = tool_find_choice (asked[i], error);
-    if (name == NULL)
-      return NULL;
-    g_ptr_array_add (names, (gpointer)name);
-  }
-  return g_steal_pointer (&names);
-}
-
 /* The state of a call of bench. */
 typedef struct {
   BenchSetup setup;
@@ -234,7 +206,8 @@ measure_size (Bench *self, guint size, GError **error)
     g_autoptr (GError) why = NULL;
     g_autoptr (BenchResult) result = NULL;
     tool_adopt_precision (&problem->gemm, name);
-    if (wants_all () && !gemmcl_kernel_fits (self->context, name, &problem->gemm, &why)) {
+    if (g_str_equal (options.kernel, "all") &&
+        !gemmcl_kernel_fits (self->context, name, &problem->gemm, &why)) {
       bench_report_skip (&self->report, &gemm, name, why->message);
       continue;
     }
@@ -267,7 +240,7 @@ measure (Bench *self, GError **error)
 static gboolean
 run (G_GNUC_UNUSED gchar **operands, GError **error)
 {
-  g_auto (Bench) self = {.setup.gemm = GEMMCL_GEMM_INIT};
+  g_auto (Bench) self = {.context = NULL};
   BenchSetup *setup = &self.setup;
   gboolean ok;
 
@@ -279,7 +252,7 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   if (self.context == NULL)
     return FALSE;
   setup->info = gemmcl_context_get_device_info (self.context);
-  setup->names = list_kernels (error);
+  setup->names = tool_list_kernels (options.kernel, TRUE, error);
   if (setup->names == NULL || !check_memory (self.context, setup, error) ||
       !find_peak (setup, error) || !find_bandwidth (self.context, setup, error))
     return FALSE;

@@ -79,7 +79,7 @@ order_rows (const json_t *rows)
 static ToolChild *
 start_builder (const Check *self, const json_t *rows, guint first, guint n)
 {
-  ToolChild *builder = tool_child_new ("check", tool_progress_tick, self->progress);
+  ToolChild *builder = tool_child_new (tool_progress_tick, self->progress);
   json_t *names = json_array ();
 
   for (gsize i = first; i < json_array_size (rows); i += n)

@@ -160,11 +160,12 @@ serve_build (Server *self, const json_t *request)
 static json_t *
 serve_prepare (Server *self, const json_t *request)
 {
-  GemmclGemm gemm = GEMMCL_GEMM_INIT, *known = &self->gemm;
+  GemmclGemm gemm, *known = &self->gemm;
   g_autoptr (GError) error = NULL;
 
-  if (!tool_child_read_problem (request, &gemm))
+  if (!tool_set_choice ("--precision", tool_json_get_string (request, "precision"), NULL, NULL))
     return NULL;
+  gemm = tool_child_read_problem (request);
   if (gemm.m != known->m || gemm.n != known->n || gemm.k != known->k)
     g_clear_pointer (&self->time, check_time_free);
   *known = gemm;

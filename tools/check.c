@@ -34,10 +34,10 @@
 
 static struct {
   gchar *seconds;
-  gchar *kernels;
+  const gchar *kernels;
   gchar *output;
   gboolean worker;
-} options;
+} options = {.kernels = "all"};
 
 static const GOptionEntry entries[] = {
     {"seconds", 0, 0, G_OPTION_ARG_STRING, &options.seconds,
@@ -92,24 +92,6 @@ check_clear (Check *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Check, check_clear)
 
-/* Parses -k: (element-type utf8) names of the table; *@names is NULL for all. */
-static gboolean
-parse_kernels (GPtrArray **names, GError **error)
-{
-  g_auto (GStrv) asked = options.kernels != NULL ? g_strsplit (options.kernels, ",", -1) : NULL;
-  g_autoptr (GPtrArray) found = asked != NULL ? g_ptr_array_new () : NULL;
-
-  for (guint i = 0; asked != NULL && asked[i] != NULL; i++) {
-    const gchar *name = tool_find_kernel (asked[i], error);
-
-    if (name == NULL)
-      return FALSE;
-    g_ptr_array_add (found, (gpointer)name);
-  }
-  *names = g_steal_pointer (&found);
-  return TRUE;
-}
-
 /* Checks the operands. Returns: the same as a list; NULL with an error. */
 static json_t *
 parse_shapes (gchar **operands, GError **error)
@@ -151,7 +133,7 @@ pick_rows (json_t *rows, GPtrArray *names)
 
   json_array_foreach (rows, i, row)
   {
-    if (names == NULL || is_among (row, names))
+    if (is_among (row, names))
       json_array_append (picked, row);
   }
   return picked;
@@ -228,7 +210,7 @@ check (Check *self, json_t *shapes, GPtrArray *names, gdouble seconds, GError **
   self->deadline = start + (gint64)(seconds * G_USEC_PER_SEC);
   self->patience = MAX (HANG_SECONDS, HANG_SHARE * seconds);
   self->progress = tool_progress_new (N_STEPS + n_shapes, seconds);
-  self->worker = tool_child_new ("check", tool_progress_tick, self->progress);
+  self->worker = tool_child_new (tool_progress_tick, self->progress);
   tool_catch_interrupt ();
   found = find_facts (self, shapes, names, error);
   /* Written now, too, so that an output that cannot be written fails early. */
@@ -257,7 +239,7 @@ run (gchar **operands, GError **error)
   if (options.worker)
     return check_serve (error);
   if (!tool_parse_positive ("--seconds", options.seconds, &seconds, error) ||
-      !parse_kernels (&names, error))
+      (names = tool_list_kernels (options.kernels, FALSE, error)) == NULL)
     return FALSE;
   if (options.output == NULL)
     options.output = g_strdup (DEFAULT_OUTPUT);

@@ -199,19 +199,18 @@ struct _ToolChild {
 G_DEFINE_QUARK (gemmcl - tool - child - error - quark, tool_child_error)
 
 ToolChild *
-tool_child_new (const gchar *subcommand, void (*tick) (gpointer data), gpointer data)
+tool_child_new (void (*tick) (gpointer data), gpointer data)
 {
   ToolChild *self = g_new0 (ToolChild, 1);
-  GPtrArray *command = tool_list_device_options ();
-  gchar *executable = g_file_read_link (EXECUTABLE, NULL);
+  g_autoptr (GStrvBuilder) command = g_strv_builder_new ();
+  g_autofree gchar *executable = g_file_read_link (EXECUTABLE, NULL);
 
   self->tick = tick;
   self->data = data;
-  g_ptr_array_insert (command, 0, executable != NULL ? executable : g_strdup (EXECUTABLE));
-  g_ptr_array_insert (command, 1, g_strdup (subcommand));
-  g_ptr_array_insert (command, 2, g_strdup ("--worker"));
-  g_ptr_array_add (command, NULL);
-  self->command = (gchar **)g_ptr_array_free (command, FALSE);
+  g_strv_builder_add_many (command, executable != NULL ? executable : EXECUTABLE, tool_arguments[1],
+                           "--worker", NULL);
+  g_strv_builder_addv (command, (const gchar **)tool_arguments + 2);
+  self->command = g_strv_builder_end (command);
   self->said = g_string_new (NULL);
   return self;
 }
@@ -327,15 +326,15 @@ tool_child_ask (ToolChild *self, json_t *request, gdouble seconds, GError **erro
   return tool_child_send (self, request, error) ? tool_child_read (self, seconds, error) : NULL;
 }
 
-gboolean
-tool_child_read_problem (const json_t *request, GemmclGemm *gemm)
+GemmclGemm
+tool_child_read_problem (const json_t *request)
 {
-  gemm->m = (gsize)json_integer_value (json_object_get (request, "m"));
-  gemm->n = (gsize)json_integer_value (json_object_get (request, "n"));
-  gemm->k = (gsize)json_integer_value (json_object_get (request, "k"));
-  return tool_parse_precision (tool_json_get_string (request, "precision"), &gemm->precision,
-                               NULL) &&
-         tool_parse_layout (tool_json_get_string (request, "layout"), &gemm->layout, NULL);
+  GemmclGemm gemm = tool_gemm;
+
+  gemm.m = (gsize)json_integer_value (json_object_get (request, "m"));
+  gemm.n = (gsize)json_integer_value (json_object_get (request, "n"));
+  gemm.k = (gsize)json_integer_value (json_object_get (request, "k"));
+  return gemm;
 }
 
 /* Begins a new line, since a driver may have printed an incomplete one. */

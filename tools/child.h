@@ -97,13 +97,12 @@ GQuark tool_child_error_quark (void);
 
 /**
  * tool_child_new:
- * @command: a subcommand of the tool that calls tool_child_serve() for its option --worker
  * @tick: called several times a second while an answer is awaited
  * @data: for @tick
  *
- * Returns: (transfer full): a child for the device that the options name, not started yet.
+ * Returns: (transfer full): a child with this process's arguments and --worker, not started yet.
  */
-ToolChild *tool_child_new (const gchar *command, void (*tick) (gpointer data), gpointer data);
+ToolChild *tool_child_new (void (*tick) (gpointer data), gpointer data);
 
 /** tool_child_free: Ends the process. */
 void tool_child_free (ToolChild *self);
@@ -143,9 +142,8 @@ typedef json_t *(*ToolServe) (gpointer data, GemmclContext *context, const json_
  */
 gboolean tool_child_serve (ToolServe serve, gpointer data, GError **error);
 
-/** tool_child_read_problem: Sets "m", "n", "k", "precision" and "layout" of @gemm from @request;
- * without the latter two, f32 and by rows. Returns: %FALSE if one is unknown. */
-gboolean tool_child_read_problem (const json_t *request, GemmclGemm *gemm);
+/** tool_child_read_problem: Returns: #tool_gemm with "m", "n" and "k" of @request. */
+GemmclGemm tool_child_read_problem (const json_t *request);
 
 /** tool_child_answer: Writes @answer, (transfer full), to the current request. */
 void tool_child_answer (json_t *answer);

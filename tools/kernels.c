@@ -13,7 +13,6 @@ static struct {
   gboolean json;
   gchar *source;
   gint m, n, k;
-  gchar *layout, *a_type;
 } options = {.m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE};
 
 static const GOptionEntry entries[] = {{"json", 0, 0, G_OPTION_ARG_NONE, &options.json,
@@ -31,10 +30,9 @@ static const GOptionEntry source_entries[] = {
      "INTEGER"},
     {"size3", 'N', 0, G_OPTION_ARG_INT, &options.n, "Columns of B and D (default: as for -M)",
      "INTEGER"},
-    {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
-     "Order in memory, by rows or by columns: row or col (default: row)", "row|col"},
-    {"a-type", 0, 0, G_OPTION_ARG_STRING, &options.a_type,
-     "Type of the elements of A: f32, bf16, u8 ... (default: f32)", "TYPE"},
+    TOOL_OPTION_LAYOUT,
+    TOOL_OPTION ("a-type", tool_set_choice,
+                 "Type of the elements of A: f32, bf16, u8 ... (default: f32)", "TYPE"),
     {NULL}};
 
 enum { COLUMN_NAME, COLUMN_METHOD, COLUMN_PRECISIONS, COLUMN_NEEDS, COLUMN_HERE, N_COLUMNS };
@@ -133,21 +131,15 @@ make_json (GemmclContext *context)
   return list;
 }
 
-/* Reads the options of the problem. */
 static gboolean
-get_problem (GemmclGemm *gemm, GError **error)
+check_sizes (GError **error)
 {
-  *gemm = (GemmclGemm)GEMMCL_GEMM_INIT;
   if (options.m < 1 || options.n < 1 || options.k < 1) {
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "M, N and K are 1 or more, not %d, %d, %d.",
                  options.m, options.n, options.k);
     return FALSE;
   }
-  gemm->m = options.m;
-  gemm->n = options.n;
-  gemm->k = options.k;
-  return tool_parse_a_type (options.a_type, &gemm->a_type, error) &&
-         tool_parse_layout (options.layout, &gemm->layout, error);
+  return TRUE;
 }
 
 /* @max: 0: no limit */
@@ -157,27 +149,24 @@ limit (gsize size, gsize max)
   return max > 0 ? MIN (size, max) : size;
 }
 
-/* Adds the program of the kernel @name for @problem, with the kernel's precision and within its
- * limits, to @list. */
+/* Adds the program of the kernel @name for the stated problem, with the kernel's precision and
+ * within its limits, to @list. */
 static gboolean
-add_program (json_t *list, const gchar *name, const GemmclGemm *problem, GError **error)
+add_program (json_t *list, const gchar *name, GError **error)
 {
-  const gchar *found = tool_find_kernel (name, error);
-  const GemmclKernelInfo *kernel = tool_get_kernel_info (found);
+  const GemmclKernelInfo *kernel = tool_get_kernel_info (name);
   g_autofree gchar *compiler_options = NULL;
-  GemmclGemm gemm = *problem;
+  GemmclGemm gemm = tool_gemm;
   const gchar *source;
 
-  if (kernel == NULL)
-    return FALSE;
   gemm.precision = kernel->precision;
-  gemm.m = limit (gemm.m, kernel->max_m);
-  gemm.n = limit (gemm.n, kernel->max_n);
-  gemm.k = limit (gemm.k, kernel->max_k);
-  source = gemmcl_kernel_get_source (found, &gemm, &compiler_options, error);
+  gemm.m = limit (options.m, kernel->max_m);
+  gemm.n = limit (options.n, kernel->max_n);
+  gemm.k = limit (options.k, kernel->max_k);
+  source = gemmcl_kernel_get_source (name, &gemm, &compiler_options, error);
   if (source == NULL)
     return FALSE;
-  json_array_append_new (list, json_pack ("{s:s, s:s, s:s}", "name", found, "options",
+  json_array_append_new (list, json_pack ("{s:s, s:s, s:s}", "name", name, "options",
                                           compiler_options, "source", source));
   return TRUE;
 }
@@ -185,15 +174,13 @@ add_program (json_t *list, const gchar *name, const GemmclGemm *problem, GError 
 static gboolean
 print_programs (GError **error)
 {
-  g_auto (GStrv) names = g_strsplit (options.source, ",", -1);
-  const gboolean all = g_str_equal (options.source, "all");
+  g_autoptr (GPtrArray) names = tool_list_kernels (options.source, FALSE, error);
   g_autoptr (json_t) list = json_array ();
-  GemmclGemm gemm;
 
-  if (!get_problem (&gemm, error))
+  if (names == NULL || !check_sizes (error))
     return FALSE;
-  for (guint i = 0; all ? i < gemmcl_get_n_kernels () : names[i] != NULL; i++)
-    if (!add_program (list, all ? gemmcl_get_kernel (i)->name : names[i], &gemm, error))
+  for (guint i = 0; i < names->len; i++)
+    if (!add_program (list, g_ptr_array_index (names, i), error))
       return FALSE;
   if (options.json)
     return tool_json_write (list, "-", error);

@@ -8,59 +8,85 @@
 
 #include "tool.h"
 
-static struct {
-  gchar *platform;
-  gchar *type;
-  gchar *device;
-} device_options;
+static GemmclDeviceQuery query;
 
-const GOptionEntry tool_device_entries[] = {
-    {"platform", 'p', 0, G_OPTION_ARG_STRING, &device_options.platform,
-     "OpenCL platform: its number, or a part of its name or vendor; auto: any (default: auto)",
-     "NUMBER|NAME"},
-    {"type", 't', 0, G_OPTION_ARG_STRING, &device_options.type,
-     "Type of device: auto (any; Intel GPUs come first, then other GPUs, accelerators, CPUs), cpu, "
-     "gpu, accelerator, default (of each platform), or OpenCL's constant, such as "
-     "CL_DEVICE_TYPE_GPU or 4 (default: auto)",
-     "TYPE"},
-    {"device", 'd', 0, G_OPTION_ARG_STRING, &device_options.device,
-     "The device: its number among those of -p and -t, or a part of its name; auto: the first "
-     "(default: auto)",
-     "NUMBER|NAME"},
-    {NULL}};
+GemmclGemm tool_gemm = GEMMCL_GEMM_INIT;
 
-static struct {
-  gchar *precision;
-  gchar *alpha;
-  gboolean transpose_a;
-  gboolean transpose_b;
-} epilogue_options;
+/* --precision was given. */
+static gboolean has_precision;
+
+static gboolean
+set_alpha (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer data, GError **error)
+{
+  return tool_parse_number (option, text, &tool_gemm.alpha, error);
+}
 
 const GOptionEntry tool_epilogue_entries[] = {
-    {"precision", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.precision,
-     "Precision of the products: f32; f16, bf16 or tf32 with sums in f32; i8 with "
-     "scales (default: that of the named kernel, else f32)",
-     "f32|f16|bf16|tf32|i8"},
-    {"alpha", 0, 0, G_OPTION_ARG_STRING, &epilogue_options.alpha,
-     "Factor of the product A B (default: 1)", "NUMBER"},
-    {"transpose-a", 0, 0, G_OPTION_ARG_NONE, &epilogue_options.transpose_a,
-     "A is stored transposed, K x M", NULL},
-    {"transpose-b", 0, 0, G_OPTION_ARG_NONE, &epilogue_options.transpose_b,
-     "B is stored transposed, N x K", NULL},
+    TOOL_OPTION ("precision", tool_set_choice,
+                 "Precision of the products: f32; f16, bf16 or tf32 with sums in f32; i8 with "
+                 "scales (default: that of the named kernel, else f32)",
+                 "f32|f16|bf16|tf32|i8"),
+    TOOL_OPTION ("alpha", set_alpha, "Factor of the product A B (default: 1)", "NUMBER"),
+    {"transpose-a", 0, 0, G_OPTION_ARG_NONE, &tool_gemm.trans_a, "A is stored transposed, K x M",
+     NULL},
+    {"transpose-b", 0, 0, G_OPTION_ARG_NONE, &tool_gemm.trans_b, "B is stored transposed, N x K",
+     NULL},
     {NULL}};
 
-GPtrArray *
-tool_list_device_options (void)
+const gchar *
+tool_layout_get_name (GemmclLayout layout)
 {
-  const gchar *const given[][2] = {{"--platform", device_options.platform},
-                                   {"--type", device_options.type},
-                                   {"--device", device_options.device}};
-  GPtrArray *arguments = g_ptr_array_new_with_free_func (g_free);
+  return layout == GEMMCL_LAYOUT_COLUMN_MAJOR ? "col" : "row";
+}
 
-  for (guint i = 0; i < G_N_ELEMENTS (given); i++)
-    if (given[i][1] != NULL)
-      g_ptr_array_add (arguments, g_strconcat (given[i][0], "=", given[i][1], NULL));
-  return arguments;
+static const gchar *
+normalize_get_name (GemmclNormalize normalize)
+{
+  static const gchar *const names[] = {"none", "input", "output", "input+output"};
+
+  return names[normalize];
+}
+
+/* The options whose values are names, and the fields that they set. */
+static const struct {
+  const gchar *option;
+  const gchar *(*get_name) (guint value);
+  guint n;
+  guint *field;
+} choices[] = {
+    {"--precision", gemmcl_precision_get_name, GEMMCL_N_PRECISIONS, &tool_gemm.precision},
+    {"--layout", tool_layout_get_name, 2, &tool_gemm.layout},
+    {"--a-type", gemmcl_type_get_name, GEMMCL_N_TYPES, &tool_gemm.a_type},
+    {"--activation", gemmcl_activation_get_name, GEMMCL_N_ACTIVATIONS, &tool_gemm.activation},
+    {"--normalize", normalize_get_name, 4, &tool_gemm.normalize},
+};
+
+gboolean
+tool_set_choice (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer data,
+                 GError **error)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+  guint row = 0;
+
+  while (!g_str_equal (option, choices[row].option))
+    row++;
+  has_precision |= choices[row].field == &tool_gemm.precision;
+  for (guint i = 0; i < choices[row].n; i++) {
+    const gchar *name = choices[row].get_name (i);
+
+    if (g_str_equal (text, name)) {
+      *choices[row].field = i;
+      return TRUE;
+    }
+    g_string_append_printf (names, "%s%s",
+                            i == 0                   ? ""
+                            : i + 1 < choices[row].n ? ", "
+                                                     : " or ",
+                            name);
+  }
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "%s takes %s, not \"%s\".", option, names->str,
+               text);
+  return FALSE;
 }
 
 /* The words are those of the element's device-type; then those of the article from which the
@@ -71,18 +97,20 @@ static const struct {
   const gchar *constant;
   guint64 value;
   GemmclDeviceType type;
+  const gchar *label;
 } device_types[] = {
-    {"auto", "all", "CL_DEVICE_TYPE_ALL", CL_DEVICE_TYPE_ALL, GEMMCL_DEVICE_TYPE_AUTO},
-    {"cpu", "cpu", "CL_DEVICE_TYPE_CPU", CL_DEVICE_TYPE_CPU, GEMMCL_DEVICE_TYPE_CPU},
-    {"gpu", "gpu", "CL_DEVICE_TYPE_GPU", CL_DEVICE_TYPE_GPU, GEMMCL_DEVICE_TYPE_GPU},
+    {"auto", "all", "CL_DEVICE_TYPE_ALL", CL_DEVICE_TYPE_ALL, GEMMCL_DEVICE_TYPE_AUTO, "other"},
+    {"cpu", "cpu", "CL_DEVICE_TYPE_CPU", CL_DEVICE_TYPE_CPU, GEMMCL_DEVICE_TYPE_CPU, "CPU"},
+    {"gpu", "gpu", "CL_DEVICE_TYPE_GPU", CL_DEVICE_TYPE_GPU, GEMMCL_DEVICE_TYPE_GPU, "GPU"},
     {"accelerator", "acc", "CL_DEVICE_TYPE_ACCELERATOR", CL_DEVICE_TYPE_ACCELERATOR,
-     GEMMCL_DEVICE_TYPE_ACCELERATOR},
+     GEMMCL_DEVICE_TYPE_ACCELERATOR, "accelerator"},
     {"default", "default", "CL_DEVICE_TYPE_DEFAULT", CL_DEVICE_TYPE_DEFAULT,
-     GEMMCL_DEVICE_TYPE_DEFAULT},
+     GEMMCL_DEVICE_TYPE_DEFAULT, "other"},
 };
 
 static gboolean
-parse_device_type (const gchar *text, GemmclDeviceType *type, GError **error)
+set_device_type (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer data,
+                 GError **error)
 {
   gchar *end = NULL;
   guint64 value = g_ascii_strtoull (text, &end, 0);
@@ -93,96 +121,52 @@ parse_device_type (const gchar *text, GemmclDeviceType *type, GError **error)
                   : g_ascii_strcasecmp (text, device_types[i].word) == 0 ||
                         g_ascii_strcasecmp (text, device_types[i].article) == 0 ||
                         g_ascii_strcasecmp (text, device_types[i].constant) == 0) {
-      *type = device_types[i].type;
+      query.type = device_types[i].type;
       return TRUE;
     }
   }
   g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-               "--type takes auto, cpu, gpu, accelerator, default or the name or number of one of "
+               "%s takes auto, cpu, gpu, accelerator, default or the name or number of one of "
                "OpenCL's constants for these, not \"%s\".",
-               text);
+               option, text);
   return FALSE;
+}
+
+const GOptionEntry tool_device_entries[] = {
+    {"platform", 'p', 0, G_OPTION_ARG_STRING, &query.platform,
+     "OpenCL platform: its number, or a part of its name or vendor; auto: any (default: auto)",
+     "NUMBER|NAME"},
+    {"type", 't', 0, G_OPTION_ARG_CALLBACK, (gpointer)set_device_type,
+     "Type of device: auto (any; Intel GPUs come first, then other GPUs, accelerators, CPUs), cpu, "
+     "gpu, accelerator, default (of each platform), or OpenCL's constant, such as "
+     "CL_DEVICE_TYPE_GPU or 4 (default: auto)",
+     "TYPE"},
+    {"device", 'd', 0, G_OPTION_ARG_STRING, &query.device,
+     "The device: its number among those of -p and -t, or a part of its name; auto: the first "
+     "(default: auto)",
+     "NUMBER|NAME"},
+    {NULL}};
+
+const gchar *
+tool_device_type_get_name (GemmclDeviceType type)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (device_types); i++)
+    if (device_types[i].type == type)
+      return device_types[i].label;
+  return "other";
 }
 
 GemmclContext *
 tool_open_context (GError **error)
 {
-  GemmclDeviceQuery query = {.platform = device_options.platform, .device = device_options.device};
-
-  if (device_options.type != NULL && !parse_device_type (device_options.type, &query.type, error))
-    return NULL;
   return gemmcl_context_new (&query, error);
-}
-
-gboolean
-tool_parse_precision (const gchar *text, GemmclPrecision *precision, GError **error)
-{
-  for (guint i = 0; i < GEMMCL_N_PRECISIONS; i++)
-    if (text == NULL || g_str_equal (text, gemmcl_precision_get_name (i))) {
-      *precision = i;
-      return TRUE;
-    }
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-               "--precision takes f32, f16, bf16, tf32 or i8, not \"%s\".", text);
-  return FALSE;
-}
-
-const gchar *
-tool_layout_get_name (GemmclLayout layout)
-{
-  return layout == GEMMCL_LAYOUT_COLUMN_MAJOR ? "col" : "row";
-}
-
-gboolean
-tool_parse_a_type (const gchar *text, GemmclType *type, GError **error)
-{
-  for (*type = GEMMCL_TYPE_F32; *type < GEMMCL_N_TYPES; (*type)++)
-    if (text == NULL || g_str_equal (text, gemmcl_type_get_name (*type)))
-      return TRUE;
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-               "--a-type takes the name of a type, such as f32, bf16 or u8, not \"%s\".", text);
-  return FALSE;
-}
-
-gboolean
-tool_parse_layout (const gchar *text, GemmclLayout *layout, GError **error)
-{
-  if (text == NULL || g_str_equal (text, "row")) {
-    *layout = GEMMCL_LAYOUT_ROW_MAJOR;
-  } else if (g_str_equal (text, "col")) {
-    *layout = GEMMCL_LAYOUT_COLUMN_MAJOR;
-  } else {
-    g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--layout takes row or col, not \"%s\".",
-                 text);
-    return FALSE;
-  }
-  return TRUE;
-}
-
-gboolean
-tool_parse_activation (const gchar *text, GemmclActivation *activation, GError **error)
-{
-  g_autoptr (GString) names = g_string_new (NULL);
-
-  for (guint i = 0; i < GEMMCL_N_ACTIVATIONS; i++) {
-    const gchar *name = gemmcl_activation_get_name (i);
-    if (text == NULL || g_str_equal (text, name)) {
-      *activation = i;
-      return TRUE;
-    }
-    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", name);
-  }
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "--activation takes one of %s, not \"%s\".",
-               names->str, text);
-  return FALSE;
 }
 
 void
 tool_adopt_precision (GemmclGemm *gemm, const gchar *kernel)
 {
-  if (epilogue_options.precision != NULL)
-    return;
-  gemm->precision = tool_get_precision (kernel);
+  if (!has_precision)
+    gemm->precision = tool_get_precision (kernel);
 }
 
 const GemmclKernelInfo *
@@ -204,21 +188,6 @@ tool_get_precision (const gchar *kernel)
   const GemmclKernelInfo *info = tool_get_kernel_info (kernel);
 
   return info != NULL ? info->precision : GEMMCL_PRECISION_F32;
-}
-
-gboolean
-tool_get_epilogue (GemmclGemm *gemm, const gchar *beta, GError **error)
-{
-  if (!tool_parse_precision (epilogue_options.precision, &gemm->precision, error))
-    return FALSE;
-  if (epilogue_options.alpha != NULL &&
-      !tool_parse_number ("--alpha", epilogue_options.alpha, &gemm->alpha, error))
-    return FALSE;
-  if (beta != NULL && !tool_parse_number ("--beta", beta, &gemm->beta, error))
-    return FALSE;
-  gemm->trans_a = epilogue_options.transpose_a;
-  gemm->trans_b = epilogue_options.transpose_b;
-  return TRUE;
 }
 
 gboolean
@@ -273,21 +242,26 @@ tool_find_choice (const gchar *name, GError **error)
   return g_strv_contains (choosers, name) ? g_intern_string (name) : tool_find_kernel (name, error);
 }
 
-const gchar *
-tool_device_type_get_name (GemmclDeviceType type)
+GPtrArray *
+tool_list_kernels (const gchar *names, gboolean choosers, GError **error)
 {
-  switch (type) {
-  case GEMMCL_DEVICE_TYPE_CPU:
-    return "CPU";
-  case GEMMCL_DEVICE_TYPE_GPU:
-    return "GPU";
-  case GEMMCL_DEVICE_TYPE_ACCELERATOR:
-    return "accelerator";
-  case GEMMCL_DEVICE_TYPE_AUTO:
-  case GEMMCL_DEVICE_TYPE_DEFAULT:
-    break;
+  g_autoptr (GPtrArray) found = g_ptr_array_new ();
+  g_auto (GStrv) asked = g_strsplit (names, ",", -1);
+
+  if (g_str_equal (names, "all")) {
+    for (guint i = 0; i < gemmcl_get_n_kernels (); i++)
+      g_ptr_array_add (found, (gpointer)gemmcl_get_kernel (i)->name);
+    return g_steal_pointer (&found);
   }
-  return "other";
+  for (guint i = 0; asked[i] != NULL; i++) {
+    const gchar *name =
+        choosers ? tool_find_choice (asked[i], error) : tool_find_kernel (asked[i], error);
+
+    if (name == NULL)
+      return NULL;
+    g_ptr_array_add (found, (gpointer)name);
+  }
+  return g_steal_pointer (&found);
 }
 
 #define N_SIZES 3

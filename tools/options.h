@@ -5,18 +5,36 @@
 #include "gemmcl.h"
 #include "tool.h"
 
-/** TOOL_ACTIVATION_HELP: the help of an option --activation, read by tool_parse_activation(). */
-#define TOOL_ACTIVATION_HELP                                                                       \
-  "Activation function of the result: none, relu, leaky-relu, gelu, gelu-tanh, sigmoid, silu, "    \
-  "tanh, hard-swish or softmax, the latter over each row (default: none)"
+/** Options that several subcommands share. GOption parses those with a list of values. */
 
-/** Options that several subcommands share, and their values. */
+/** tool_gemm: the problem: GEMMCL_GEMM_INIT, and what options below state of it. */
+extern GemmclGemm tool_gemm;
 
 /** tool_device_entries: -p, -t and -d, read by tool_open_context(). */
 extern const GOptionEntry tool_device_entries[];
 
-/** tool_epilogue_entries: --precision, --alpha and --transpose-*, read by tool_get_epilogue(). */
+/** tool_epilogue_entries: --precision, --alpha and --transpose-*. */
 extern const GOptionEntry tool_epilogue_entries[];
+
+/** tool_set_choice: A #GOptionArgFunc for options whose values are names, which sets their field of
+ * #tool_gemm: --precision, --layout, --a-type, --activation and --normalize. */
+gboolean tool_set_choice (const gchar *option, const gchar *text, gpointer data, GError **error);
+
+#define TOOL_OPTION(name, function, help, values)                                                  \
+  {                                                                                                \
+    name, 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)function, help, values                            \
+  }
+
+#define TOOL_OPTION_LAYOUT                                                                         \
+  TOOL_OPTION ("layout", tool_set_choice,                                                          \
+               "Order in memory, by rows or by columns: row or col (default: row)", "row|col")
+
+#define TOOL_OPTION_ACTIVATION                                                                     \
+  TOOL_OPTION ("activation", tool_set_choice,                                                      \
+               "Activation function of the result: none, relu, leaky-relu, gelu, gelu-tanh, "      \
+               "sigmoid, silu, tanh, hard-swish or softmax, the latter over each row (default: "   \
+               "none)",                                                                            \
+               "NAME")
 
 /**
  * tool_open_context:
@@ -24,51 +42,6 @@ extern const GOptionEntry tool_epilogue_entries[];
  * Returns: (transfer full): a context on the device that the options name, or %NULL with an error.
  */
 GemmclContext *tool_open_context (GError **error);
-
-/** tool_list_device_options: Returns: (transfer full) (element-type utf8): the arguments for the
- * same device in another process of the tool. */
-GPtrArray *tool_list_device_options (void);
-
-/**
- * tool_get_epilogue:
- * @gemm: (inout): precision, alpha, beta and the transposes are set if the options state them
- * @beta: (nullable): the value of --beta, an option of the command
- *
- * Returns: %FALSE with %TOOL_ERROR_USAGE for an invalid number or precision.
- */
-gboolean tool_get_epilogue (GemmclGemm *gemm, const gchar *beta, GError **error);
-
-/**
- * tool_parse_precision:
- * @text: (nullable): the value of --precision; %NULL: f32
- *
- * Returns: %FALSE with %TOOL_ERROR_USAGE for an unknown precision.
- */
-gboolean tool_parse_precision (const gchar *text, GemmclPrecision *precision, GError **error);
-
-/**
- * tool_parse_a_type:
- * @text: (nullable): the value of --a-type; %NULL: f32
- *
- * Returns: %FALSE with %TOOL_ERROR_USAGE for an unknown type.
- */
-gboolean tool_parse_a_type (const gchar *text, GemmclType *type, GError **error);
-
-/**
- * tool_parse_layout:
- * @text: (nullable): the value of --layout; %NULL: row
- *
- * Returns: %FALSE with %TOOL_ERROR_USAGE unless @text is row or col.
- */
-gboolean tool_parse_layout (const gchar *text, GemmclLayout *layout, GError **error);
-
-/**
- * tool_parse_activation:
- * @text: (nullable): the value of --activation; %NULL: none
- *
- * Returns: %FALSE with %TOOL_ERROR_USAGE for an unknown activation.
- */
-gboolean tool_parse_activation (const gchar *text, GemmclActivation *activation, GError **error);
 
 /** tool_layout_get_name: Returns: the value of --layout for @layout; static. */
 const gchar *tool_layout_get_name (GemmclLayout layout);
@@ -80,31 +53,16 @@ const GemmclKernelInfo *tool_get_kernel_info (const gchar *kernel);
 /** tool_get_precision: Returns: the precision of a kernel; f32 for "auto" and %NULL. */
 GemmclPrecision tool_get_precision (const gchar *kernel);
 
-/**
- * tool_adopt_precision:
- * @kernel: (nullable): a kernel's name, or "auto"
- *
- * Gives @gemm the precision of @kernel, unless the options state one.
- */
+/** tool_adopt_precision: Gives @gemm the precision of @kernel (nullable), unless the options state
+ * one. */
 void tool_adopt_precision (GemmclGemm *gemm, const gchar *kernel);
 
-/**
- * tool_parse_number:
- * @option: the option's name, for the message
- * @text: the option's value
- *
- * Returns: %FALSE with %TOOL_ERROR_USAGE unless @text is a finite number. Its decimal sign is a
- *   point in every locale.
- */
+/** tool_parse_number: Returns: %FALSE with %TOOL_ERROR_USAGE unless @text, the value of @option, is
+ * a finite number. Its decimal sign is a point in every locale. */
 gboolean tool_parse_number (const gchar *option, const gchar *text, gdouble *number,
                             GError **error);
 
-/**
- * tool_parse_positive:
- * @text: (nullable): the option's value; %NULL: @number is not changed
- *
- * Returns: %FALSE with %TOOL_ERROR_USAGE unless @text is a number as above and more than 0.
- */
+/** tool_parse_positive: The same for a number above 0; %NULL does not change @number. */
 gboolean tool_parse_positive (const gchar *option, const gchar *text, gdouble *number,
                               GError **error);
 
@@ -121,21 +79,21 @@ const gchar *tool_find_kernel (const gchar *name, GError **error);
 /** tool_find_choice: The same, which also accepts "auto" and "rules". */
 const gchar *tool_find_choice (const gchar *name, GError **error);
 
+/** tool_list_kernels: @names: names with commas between, or "all". @choosers: also "auto" and
+ * "rules". Returns: (transfer full) (element-type utf8): the library's names, or %NULL with
+ * %TOOL_ERROR_USAGE. */
+GPtrArray *tool_list_kernels (const gchar *names, gboolean choosers, GError **error);
+
 /** tool_device_type_get_name: Returns: "GPU" and so on; static. */
 const gchar *tool_device_type_get_name (GemmclDeviceType type);
 
-/**
- * tool_problems_new:
- * @operands: (array zero-terminated=1): the operands, each "M,N,K" or "MxNxK"
- * @gemm: the parameters that all problems share
- *
- * Returns: (transfer full) (element-type GemmclGemm): the problems, or %NULL with
- *   %TOOL_ERROR_USAGE.
- */
+/** tool_problems_new: @operands: (array zero-terminated=1): the sizes, each "M,N,K" or "MxNxK".
+ * Returns: (transfer full) (element-type GemmclGemm): @gemm with these sizes, or %NULL with
+ * %TOOL_ERROR_USAGE. */
 GArray *tool_problems_new (const gchar *const *operands, const GemmclGemm *gemm, GError **error);
 
-/** tool_problems_add_usual: appends usual problems for a device like @info, which are @gemm but for
- * their sizes. */
+/** tool_problems_add_usual: Appends @gemm with the sizes of usual problems for a device like
+ * @info. */
 void tool_problems_add_usual (GArray *problems, const GemmclGemm *gemm,
                               const GemmclDeviceInfo *info);
 

@@ -11,8 +11,6 @@ static struct {
   gchar *addend;
   gchar *beta;
   gchar *bias;
-  gchar *activation;
-  gchar *normalize;
   gchar *kernel;
   gchar *row_outputs;
   gint top_k;
@@ -28,11 +26,11 @@ static const GOptionEntry entries[] = {
      "NUMBER"},
     {"bias", 0, 0, G_OPTION_ARG_FILENAME, &options.bias,
      "N numbers, added to each row (default: none)", "MATRIX"},
-    {"activation", 0, 0, G_OPTION_ARG_STRING, &options.activation, TOOL_ACTIVATION_HELP, "NAME"},
-    {"normalize", 0, 0, G_OPTION_ARG_STRING, &options.normalize,
-     "Rows that are divided by their L2 norms: those of A (input), those of D after the activation "
-     "(output), both (input+output) or none (default: none)",
-     "NAME"},
+    TOOL_OPTION_ACTIVATION,
+    TOOL_OPTION ("normalize", tool_set_choice,
+                 "Rows that are divided by their L2 norms: those of A (input), those of D after "
+                 "the activation (output), both (input+output) or none (default: none)",
+                 "NAME"),
     {"kernel", 'k', 0, G_OPTION_ARG_STRING, &options.kernel,
      "The kernel; auto lets the library choose (default: auto)", "NAME"},
     {"rows", 'r', 0, G_OPTION_ARG_FILENAME, &options.rows,
@@ -131,23 +129,6 @@ parse_row_outputs (guint *outputs, GError **error)
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
                          "--row-outputs is empty: name any of sum, max, arg-max and top-k.");
   return *outputs != 0;
-}
-
-static gboolean
-parse_normalize (guint *normalize, GError **error)
-{
-  /* Indexed by flags of GemmclNormalize. */
-  static const gchar *const names[] = {"none", "input", "output", "input+output"};
-
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    if (options.normalize == NULL || g_str_equal (options.normalize, names[i])) {
-      *normalize = i;
-      return TRUE;
-    }
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-               "--normalize takes none, input, output or input+output, not \"%s\".",
-               options.normalize);
-  return FALSE;
 }
 
 /* Returns: (transfer full): "A is 3 x 4", with the shape after the transpose. */
@@ -301,9 +282,8 @@ check_options (GemmclGemm *gemm, GError **error)
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE, "No output file: give one with -o.");
     return FALSE;
   }
-  if (!tool_get_epilogue (gemm, options.beta, error) ||
-      !tool_parse_activation (options.activation, &gemm->activation, error) ||
-      !parse_normalize (&gemm->normalize, error) || !parse_row_outputs (&gemm->row_outputs, error))
+  if ((options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm->beta, error)) ||
+      !parse_row_outputs (&gemm->row_outputs, error))
     return FALSE;
   if (options.beta != NULL && options.addend == NULL) {
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
@@ -319,7 +299,7 @@ check_options (GemmclGemm *gemm, GError **error)
 static gboolean
 run (gchar **operands, GError **error)
 {
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  GemmclGemm gemm = tool_gemm;
   g_auto (RunInputs) inputs = {NULL};
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GemmclPlan) plan = NULL;

@@ -127,10 +127,8 @@ make_request (const Race *self, gboolean all)
 {
   const GemmclGemm *gemm = &self->search->gemm;
   const gdouble seconds = MAX (self->seconds - get_elapsed (self), LEAST_SECONDS);
-  json_t *request = json_pack ("{s:I, s:I, s:I, s:s, s:s, s:f}", "m", (json_int_t)gemm->m, "n",
-                               (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "precision",
-                               gemmcl_precision_get_name (gemm->precision), "layout",
-                               tool_layout_get_name (gemm->layout), "seconds", seconds);
+  json_t *request = json_pack ("{s:I, s:I, s:I, s:f}", "m", (json_int_t)gemm->m, "n",
+                               (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "seconds", seconds);
   json_t *names = json_array ();
 
   for (guint i = 0; i < self->search->candidates->len; i++) {

@@ -61,12 +61,12 @@ serve (G_GNUC_UNUSED gpointer data, GemmclContext *context, const json_t *reques
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_autoptr (GemmclTuningResult) result = NULL;
   g_autoptr (GError) error = NULL;
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  const GemmclGemm gemm = tool_child_read_problem (request);
   gboolean begun = FALSE;
   json_t *answer;
   gsize i;
 
-  if (!tool_child_read_problem (request, &gemm) || !(seconds > 0))
+  if (!(seconds > 0))
     return NULL;
   json_array_foreach (kernels, i, kernel)
   {

@@ -8,8 +8,6 @@
 #define DEFAULT_SECONDS 100
 
 static struct {
-  gchar *precision;
-  gchar *layout;
   gchar *time;
   gboolean dry_run;
   gboolean list;
@@ -19,12 +17,11 @@ static struct {
 } options;
 
 static const GOptionEntry problem_entries[] = {
-    {"precision", 0, 0, G_OPTION_ARG_STRING, &options.precision,
-     "Precision of the products: f32; f16, bf16 or tf32 with sums in f32; i8 with "
-     "scales (default: f32)",
-     "f32|f16|bf16|tf32|i8"},
-    {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
-     "Order in memory, by rows or by columns: row or col (default: row)", "row|col"},
+    TOOL_OPTION ("precision", tool_set_choice,
+                 "Precision of the products: f32; f16, bf16 or tf32 with sums in f32; i8 with "
+                 "scales (default: f32)",
+                 "f32|f16|bf16|tf32|i8"),
+    TOOL_OPTION_LAYOUT,
     {NULL}};
 
 static const GOptionEntry search_entries[] = {
@@ -181,23 +178,20 @@ static gboolean
 tune (GemmclContext *context, gchar **operands, GError **error)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
   g_auto (Tuning) self = {.context = g_object_ref (context),
                           .start = g_get_monotonic_time (),
                           .seconds = DEFAULT_SECONDS};
   gboolean ok;
 
-  if (!tool_parse_precision (options.precision, &gemm.precision, error) ||
-      !tool_parse_layout (options.layout, &gemm.layout, error) ||
-      !tool_parse_positive ("--time", options.time, &self.seconds, error))
+  if (!tool_parse_positive ("--time", options.time, &self.seconds, error))
     return FALSE;
-  self.problems = tool_problems_new ((const gchar *const *)operands, &gemm, error);
+  self.problems = tool_problems_new ((const gchar *const *)operands, &tool_gemm, error);
   if (self.problems == NULL)
     return FALSE;
   if (self.problems->len == 0)
-    tool_problems_add_usual (self.problems, &gemm, info);
+    tool_problems_add_usual (self.problems, &tool_gemm, info);
   self.progress = tool_progress_new (self.problems->len, self.seconds);
-  self.child = tool_child_new ("tune", tool_progress_tick, self.progress);
+  self.child = tool_child_new (tool_progress_tick, self.progress);
   self.report = (TuneReport){get_table_output (), info, .json = json_array ()};
   self.banned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   tool_catch_interrupt ();

@@ -74,7 +74,7 @@ gboolean tune_search_run (TuneSearch *self, ToolChild *child, gdouble seconds, G
  *
  * The child's side. The request is a problem:
  *
- *   {"m": M, "n": N, "k": K, "precision": P, "layout": L, "seconds": S, "kernels": [NAME ...]}
+ *   {"m": M, "n": N, "k": K, "seconds": S, "kernels": [NAME ...]}
  *
  * Without "kernels" the candidates are the rules' choice and the next one. Each candidate is
  * announced before it is tried and before each of its turns. The last answer is the result:

@@ -7,9 +7,7 @@
 
 static struct {
   gchar *kernel;
-  gchar *layout;
   gchar *addend;
-  gchar *activation;
   gint batch;
 } options = {.batch = 1};
 
@@ -20,11 +18,10 @@ static const GOptionEntry problem_entries[] = {
      "NAME"},
     {"batch", 0, 0, G_OPTION_ARG_INT, &options.batch,
      "Number of matrices A, M x K, that one run multiplies by the same B (default: 1)", "INTEGER"},
-    {"layout", 0, 0, G_OPTION_ARG_STRING, &options.layout,
-     "Order in memory, by rows or by columns: row or col (default: row)", "row|col"},
+    TOOL_OPTION_LAYOUT,
     {"addend", 0, 0, G_OPTION_ARG_STRING, &options.addend,
      "C: none; output: the previous content of D (default: none)", "none|output"},
-    {"activation", 0, 0, G_OPTION_ARG_STRING, &options.activation, TOOL_ACTIVATION_HELP, "NAME"},
+    TOOL_OPTION_ACTIVATION,
     {NULL}};
 
 static ToolColumn columns[] = {
@@ -51,10 +48,7 @@ describe_problem (GemmclGemm *gemm, const gchar **kernel, GError **error)
     return FALSE;
   }
   *kernel = tool_find_choice (options.kernel != NULL ? options.kernel : "auto", error);
-  if (*kernel == NULL || !tool_get_epilogue (gemm, NULL, error) ||
-      !tool_parse_layout (options.layout, &gemm->layout, error) ||
-      !parse_addend (&gemm->addend, error) ||
-      !tool_parse_activation (options.activation, &gemm->activation, error))
+  if (*kernel == NULL || !parse_addend (&gemm->addend, error))
     return FALSE;
   tool_adopt_precision (gemm, *kernel);
   gemm->batch = options.batch;
@@ -118,7 +112,7 @@ run (gchar **operands, GError **error)
 {
   g_autoptr (GemmclContext) context = NULL;
   g_autoptr (GArray) problems = NULL;
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
+  GemmclGemm gemm = tool_gemm;
   const gchar *kernel;
 
   if (!describe_problem (&gemm, &kernel, error))
