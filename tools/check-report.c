@@ -118,20 +118,6 @@ print_va (FILE *out, const json_t *va)
     fprintf (out, "%s\n", said);
 }
 
-json_t *
-check_find_candidate (const json_t *entry, const gchar *kernel)
-{
-  json_t *candidate;
-  gsize i;
-
-  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
-  {
-    if (g_strcmp0 (tool_json_get_string (candidate, "kernel"), kernel) == 0)
-      return candidate;
-  }
-  return NULL;
-}
-
 static gchar *
 format_gflops (const json_t *candidate)
 {
@@ -147,12 +133,9 @@ format_share (const json_t *candidate)
 static void
 print_entry (FILE *out, const ToolColumn *columns, const json_t *entry)
 {
-  const json_t *rules = check_find_candidate (entry, tool_json_get_string (entry, "rules")),
-               *fastest = check_find_candidate (entry, tool_json_get_string (entry, "fastest"));
-  g_autofree gchar *sizes =
-      tool_problem_get_name (json_integer_value (json_object_get (entry, "m")),
-                             json_integer_value (json_object_get (entry, "n")),
-                             json_integer_value (json_object_get (entry, "k")));
+  const json_t *rules = tool_json_find_candidate (entry, tool_json_get_string (entry, "rules")),
+               *fastest = tool_json_find_candidate (entry, tool_json_get_string (entry, "fastest"));
+  g_autofree gchar *sizes = tool_json_get_problem (entry);
   g_autofree gchar *rules_gflops = format_gflops (rules);
   g_autofree gchar *rules_share = format_share (rules);
   g_autofree gchar *gflops = format_gflops (fastest);

@@ -182,12 +182,18 @@ serve_time (Server *self, const json_t *request)
              : NULL;
 }
 
+static json_t *
+serve_va (Server *self, G_GNUC_UNUSED const json_t *request)
+{
+  return check_va_serve (self->context);
+}
+
 static const struct {
   const gchar *word;
   json_t *(*serve) (Server *self, const json_t *request);
 } requests[] = {
-    {"facts", serve_facts},     {"build", serve_build}, {"row", serve_row},
-    {"prepare", serve_prepare}, {"time", serve_time},
+    {"facts", serve_facts}, {"va", serve_va},           {"build", serve_build},
+    {"row", serve_row},     {"prepare", serve_prepare}, {"time", serve_time},
 };
 
 static json_t *

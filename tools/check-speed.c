@@ -88,21 +88,21 @@ conclude (Shape *self, json_t *entry, const json_t *times)
 
   json_array_foreach (times, i, time)
   {
-    set_time (self, check_find_candidate (entry, tool_json_get_string (time, "kernel")), time);
+    set_time (self, tool_json_find_candidate (entry, tool_json_get_string (time, "kernel")), time);
     if (fastest == NULL || tool_json_get_number (time, "ms") < tool_json_get_number (fastest, "ms"))
       fastest = time;
   }
   if (fastest == NULL)
     return;
   json_object_set (entry, "fastest", json_object_get (fastest, "kernel"));
-  rules = check_find_candidate (entry, tool_json_get_string (entry, "rules"));
+  rules = tool_json_find_candidate (entry, tool_json_get_string (entry, "rules"));
   json_object_set_new (
       entry, "gain",
       tool_json_number (tool_json_get_number (rules, "ms") / tool_json_get_number (fastest, "ms")));
   tool_progress_set_best (
       self->check->progress, tool_json_get_string (fastest, "kernel"),
-      tool_json_get_number (check_find_candidate (entry, tool_json_get_string (fastest, "kernel")),
-                            "gflops"));
+      tool_json_get_number (
+          tool_json_find_candidate (entry, tool_json_get_string (fastest, "kernel")), "gflops"));
 }
 
 static json_t *
@@ -175,10 +175,7 @@ check_speed (Check *self, const json_t *shapes, GError **error)
   json_array_foreach (shapes, i, shape)
   {
     const gdouble share = check_get_left (self->deadline) / (json_array_size (shapes) - i);
-    g_autofree gchar *name =
-        tool_problem_get_name (json_integer_value (json_object_get (shape, "m")),
-                               json_integer_value (json_object_get (shape, "n")),
-                               json_integer_value (json_object_get (shape, "k")));
+    g_autofree gchar *name = tool_json_get_problem (shape);
     Shape one = {.check = self, .shape = shape};
 
     one.deadline = g_get_monotonic_time () + (gint64)(share * G_USEC_PER_SEC);

@@ -3,74 +3,49 @@
 #include <string.h>
 
 #include "check.h"
-#include "tool.h"
 
 #define LAUNCH  "gst-launch-1.0"
 #define INSPECT "gst-inspect-1.0"
 
-/* Runs a program. @said: its last lines. @why: (out) (nullable): the reason of its failure.
- * Returns: FALSE with an error after a Ctrl-C, or if it cannot be started. */
-static gboolean
-run_program (Check *check, const gchar *const *arguments, gdouble seconds, GString *said,
-             gchar **why, GError **error)
-{
-  const gint64 deadline = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
-  g_autoptr (ToolProcess) child =
-      tool_process_new (arguments, tool_progress_tick, check->progress, error);
-  ToolRead read;
-  gchar *line;
+/* Most bytes that are kept of the output of a pipeline. */
+#define MOST_SAID 2000
 
-  if (child == NULL)
-    return FALSE;
-  while ((read = tool_process_read (child, deadline, &line)) == TOOL_READ_LINE) {
-    tool_keep_line (said, line);
-    g_free (line);
-  }
-  if (read == TOOL_READ_LATE)
-    *why = g_strdup_printf ("It did not end in %.0f seconds.", seconds);
-  else if (read == TOOL_READ_END && tool_process_finish (child, why))
-    g_clear_pointer (why, g_free);
-  return tool_check_interrupt (error);
+/* Runs a program. @said: (out): its output. Returns: (transfer full): the reason of its failure. */
+static gchar *
+run_program (const gchar *const *arguments, gchar **said)
+{
+  g_autoptr (GError) error = NULL;
+  gint status;
+
+  if (!g_spawn_sync (NULL, (gchar **)arguments, NULL, G_SPAWN_SEARCH_PATH, tool_child_set_up, NULL,
+                     said, NULL, &status, &error))
+    return g_strdup (error->message);
+  return status != 0 ? tool_child_describe_end (status) : NULL;
 }
 
-static void
-set_result (Check *self, const gchar *result, const gchar *why, const gchar *said)
+static json_t *
+make_result (const gchar *result, const gchar *why, const gchar *said)
 {
-  json_object_set_new (self->report, "va",
-                       json_pack ("{s:s, s:o, s:o}", "result", result, "why",
-                                  tool_json_string (why), "said", tool_json_string (said)));
+  return json_pack ("{s:s, s:o, s:o}", "result", result, "why", tool_json_string (why), "said",
+                    tool_json_string (said));
 }
 
-/* Sets @has to TRUE if GStreamer has @element, else reports that it is absent. */
-static gboolean
-has_element (Check *self, const gchar *element, gint64 deadline, gboolean *has, GError **error)
+/* Returns: (nullable): the result if GStreamer lacks @element. */
+static json_t *
+find_absence (const gchar *element)
 {
   const gchar *const arguments[] = {INSPECT, "--exists", element, NULL};
-  g_autoptr (GString) said = g_string_new (NULL);
-  g_autofree gchar *why = NULL, *absent = NULL;
+  g_autofree gchar *said = NULL, *why = run_program (arguments, &said), *absent = NULL;
 
-  if (!run_program (self, arguments, check_get_left (deadline), said, &why, error))
-    return FALSE;
-  *has = why == NULL;
   absent = g_strdup_printf ("GStreamer has no element %s here.", element);
-  if (!*has)
-    set_result (self, "absent", absent, NULL);
-  return TRUE;
+  return why != NULL ? make_result ("absent", absent, NULL) : NULL;
 }
 
-static gchar *
-make_property (const Check *self, const gchar *property, const gchar *key)
+static json_t *
+run_pipeline (const GemmclDeviceInfo *info)
 {
-  const json_t *device = json_object_get (self->report, "device");
-
-  return g_strdup_printf ("%s=\"%s\"", property, json_string_value (json_object_get (device, key)));
-}
-
-static gboolean
-run_pipeline (Check *self, gint64 deadline, GError **error)
-{
-  g_autofree gchar *platform = make_property (self, "platform", "platform");
-  g_autofree gchar *device = make_property (self, "device", "name");
+  g_autofree gchar *platform = g_strdup_printf ("platform=\"%s\"", info->platform);
+  g_autofree gchar *device = g_strdup_printf ("device=\"%s\"", info->name);
   const gchar *const arguments[] = {LAUNCH,
                                     "-q",
                                     "videotestsrc",
@@ -89,36 +64,54 @@ run_pipeline (Check *self, gint64 deadline, GError **error)
                                     "!",
                                     "fakesink",
                                     NULL};
-  g_autoptr (GString) said = g_string_new (NULL);
-  g_autofree gchar *why = NULL;
+  g_autofree gchar *said = NULL, *why = run_program (arguments, &said);
+  const gsize length = said != NULL ? strlen (said) : 0;
 
-  if (!run_program (self, arguments, check_get_left (deadline), said, &why, error))
-    return FALSE;
-  set_result (self, why == NULL ? "passed" : "failed", why,
-              why == NULL ? NULL : g_strstrip (said->str));
-  return TRUE;
+  if (why == NULL)
+    return make_result ("passed", NULL, NULL);
+  if (length > MOST_SAID)
+    memmove (said, said + length - MOST_SAID, MOST_SAID + 1);
+  return make_result ("failed", why, said != NULL ? g_strstrip (said) : NULL);
+}
+
+json_t *
+check_va_serve (GemmclContext *context)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
+  g_autofree gchar *launch = g_find_program_in_path (LAUNCH);
+  g_autofree gchar *inspect = g_find_program_in_path (INSPECT);
+  json_t *absence;
+
+  if (launch == NULL || inspect == NULL)
+    return make_result ("absent", LAUNCH " or " INSPECT " is not installed.", NULL);
+  /* GStreamer has vapostproc exactly if there is a VA driver. */
+  if ((absence = find_absence ("vapostproc")) != NULL ||
+      (absence = find_absence ("gemmcl")) != NULL)
+    return absence;
+  return run_pipeline (info);
 }
 
 gboolean
 check_va (Check *self, gdouble seconds, GError **error)
 {
-  const gint64 deadline =
-      MIN (self->deadline, g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC));
-  g_autofree gchar *launch = g_find_program_in_path (LAUNCH);
-  g_autofree gchar *inspect = g_find_program_in_path (INSPECT);
-  gboolean has = FALSE;
+  g_autoptr (json_t) answer = NULL;
+  g_autoptr (GError) why = NULL;
 
+  seconds = MIN (seconds, check_get_left (self->deadline));
   tool_progress_begin (self->progress, "VA surfaces", seconds);
-  if (check_get_left (deadline) <= 0.0)
-    set_result (self, "not reached", NULL, NULL);
+  if (seconds <= 0.0)
+    answer = make_result ("not reached", NULL, NULL);
   else if (!json_is_true (json_object_get (self->report, "shares_surfaces")))
-    set_result (self, "absent", "The device has no cl_intel_va_api_media_sharing.", NULL);
-  else if (launch == NULL || inspect == NULL)
-    set_result (self, "absent", LAUNCH " or " INSPECT " is not installed.", NULL);
+    answer = make_result ("absent", "The device has no cl_intel_va_api_media_sharing.", NULL);
   else
-    /* GStreamer has vapostproc exactly if there is a VA driver. */
-    return has_element (self, "vapostproc", deadline, &has, error) &&
-           (!has || has_element (self, "gemmcl", deadline, &has, error)) &&
-           (!has || run_pipeline (self, deadline, error));
+    answer = tool_child_ask (self->worker, json_pack ("{s:s}", "do", "va"), seconds, &why);
+  if (answer == NULL && why->domain != TOOL_CHILD_ERROR) {
+    g_propagate_error (error, g_steal_pointer (&why));
+    return FALSE;
+  }
+  if (answer == NULL)
+    answer = make_result (why->code == TOOL_CHILD_ERROR_GIVEN_UP ? "not reached" : "failed",
+                          why->message, NULL);
+  json_object_set (self->report, "va", answer);
   return TRUE;
 }

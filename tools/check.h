@@ -72,10 +72,6 @@ gboolean check_va (Check *self, gdouble seconds, GError **error);
  * deadline. Fills "speed". */
 gboolean check_speed (Check *self, const json_t *shapes, GError **error);
 
-/** check_find_candidate: Returns: (nullable) (transfer none): the candidate @kernel (nullable) of
- * an entry of "speed". */
-json_t *check_find_candidate (const json_t *entry, const gchar *kernel);
-
 /** check_report_print: Prints the summary of @report. */
 void check_report_print (FILE *out, const json_t *report);
 
@@ -89,6 +85,7 @@ guint check_report_count_faults (const json_t *report);
  *   {"do": "facts", "shapes": ["M,N,K" ...]}      the device, each row's level, and for each shape
  *                                                 the candidates of each precision; without shapes
  *                                                 those of a whole check
+ *   {"do": "va"}                                  frames as VA surfaces, through the element
  *   {"do": "row", "kernel": NAME}                 small exact problems: see check_exact_row()
  *   {"do": "build", "kernels": [NAME ...]}        compiles them, so that another process need not
  *   {"do": "prepare", "m": M, "n": N, "k": K, "precision": P, "kernel": NAME}
@@ -98,6 +95,9 @@ guint check_report_count_faults (const json_t *report);
 
 /** CHECK_N_SHAPES: the number of shapes of a whole check. */
 #define CHECK_N_SHAPES 8
+
+/** check_va_serve: Returns: (transfer full): "va" of the report. */
+json_t *check_va_serve (GemmclContext *context);
 
 /** check_serve: Answers requests until the end of the input. Returns: %FALSE with an error if the
  * device cannot be opened. */

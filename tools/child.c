@@ -29,168 +29,20 @@
 /* Losses in a row after which the device needs a rest. */
 #define MOST_LOSSES 4
 
-/* Most characters that are kept of the last output of a driver or a compiler. */
+/* Most bytes that are kept of the last output of a driver or a compiler. */
 #define MOST_SAID 2000
 
 /* Prefix of answers; other lines come from a driver or a compiler. */
 #define ANSWER "gemmcl-answer "
 
-struct _ToolProcess {
-  void (*tick) (gpointer data);
-  gpointer data;
-  GPid pid; /* 0: it has ended */
-  gint status;
-  gint input, output;
-  GString *text; /* read but not returned yet */
-};
-
-/* Runs between fork and exec. */
-static void
-set_up (G_GNUC_UNUSED gpointer data)
-{
-  setpgid (0, 0);
-  prctl (PR_SET_PDEATHSIG, SIGKILL);
-  dup2 (STDOUT_FILENO, STDERR_FILENO);
-}
-
-ToolProcess *
-tool_process_new (const gchar *const *arguments, void (*tick) (gpointer data), gpointer data,
-                  GError **error)
-{
-  g_autofree ToolProcess *self = g_new0 (ToolProcess, 1);
-
-  self->tick = tick;
-  self->data = data;
-  if (!g_spawn_async_with_pipes (NULL, (gchar **)arguments, NULL,
-                                 G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_SEARCH_PATH, set_up, NULL,
-                                 &self->pid, &self->input, &self->output, NULL, error))
-    return NULL;
-  self->text = g_string_new (NULL);
-  /* Writing to a child that ended must not end this process: reading its answer fails. */
-  signal (SIGPIPE, SIG_IGN);
-  return g_steal_pointer (&self);
-}
-
-/* Waits only a moment, since a process that hangs in its driver may never end. */
-static gboolean
-wait_for_end (ToolProcess *self)
-{
-  for (guint i = 0; i < END_TICKS && self->pid != 0; i++) {
-    const gint pid = waitpid (self->pid, &self->status, WNOHANG);
-
-    if (pid == self->pid || (pid < 0 && errno != EINTR))
-      self->pid = 0;
-    else
-      g_usleep (TICK_MS * 1000 / END_TICKS);
-  }
-  return self->pid == 0;
-}
-
-void
-tool_process_free (ToolProcess *self)
-{
-  if (self->pid != 0) {
-    kill (-self->pid, SIGKILL);
-    wait_for_end (self);
-  }
-  close (self->input);
-  close (self->output);
-  g_string_free (self->text, TRUE);
-  g_free (self);
-}
-
-void
-tool_process_write (ToolProcess *self, const gchar *line)
-{
-  g_autofree gchar *text = g_strconcat (line, "\n", NULL);
-  const gsize length = strlen (text);
-
-  for (gsize done = 0; done < length;) {
-    const gssize n = write (self->input, text + done, length - done);
-
-    if (n < 0 && errno != EINTR)
-      return;
-    done += MAX (n, 0);
-  }
-}
-
-static gchar *
-take_line (ToolProcess *self)
-{
-  const gchar *end = strchr (self->text->str, '\n');
-  gchar *line;
-
-  if (end == NULL)
-    return NULL;
-  line = g_strndup (self->text->str, end - self->text->str);
-  g_string_erase (self->text, 0, end - self->text->str + 1);
-  return line;
-}
-
-/* Returns: FALSE at the end of the output. */
-static gboolean
-read_more (ToolProcess *self, gint64 deadline)
-{
-  GPollFD poll = {.fd = self->output, .events = G_IO_IN};
-  const gint64 left = (deadline - g_get_monotonic_time ()) / 1000;
-  gchar chunk[CHUNK];
-  gssize n;
-
-  if (g_poll (&poll, 1, (gint)CLAMP (left, 0, TICK_MS)) <= 0)
-    return TRUE;
-  n = read (self->output, chunk, sizeof chunk);
-  if (n > 0)
-    /* Drops the rest of a chunk after a NUL, which an answer never has. */
-    g_string_append_len (self->text, chunk, strnlen (chunk, n));
-  return n > 0 || (n < 0 && errno == EINTR);
-}
-
-ToolRead
-tool_process_read (ToolProcess *self, gint64 deadline, gchar **line)
-{
-  *line = NULL;
-  while ((*line = take_line (self)) == NULL) {
-    self->tick (self->data);
-    if (!tool_check_interrupt (NULL))
-      return TOOL_READ_INTERRUPTED;
-    if (g_get_monotonic_time () >= deadline)
-      return TOOL_READ_LATE;
-    if (!read_more (self, deadline))
-      return TOOL_READ_END;
-  }
-  return TOOL_READ_LINE;
-}
-
-void
-tool_keep_line (GString *said, const gchar *line)
-{
-  g_autofree gchar *valid = g_utf8_make_valid (line, -1);
-
-  g_string_append_printf (said, "%s\n", valid);
-  if (said->len > MOST_SAID)
-    g_string_erase (said, 0, said->len - MOST_SAID);
-}
-
-gboolean
-tool_process_finish (ToolProcess *self, gchar **why)
-{
-  const gboolean ended = wait_for_end (self);
-
-  if (!ended)
-    *why = g_strdup ("The process fell silent.");
-  else if (WIFSIGNALED (self->status))
-    *why = g_strdup_printf ("The process died of signal %d, \"%s\".", WTERMSIG (self->status),
-                            strsignal (WTERMSIG (self->status)));
-  else
-    *why = g_strdup_printf ("The process ended with exit status %d.", WEXITSTATUS (self->status));
-  return ended && WIFEXITED (self->status) && WEXITSTATUS (self->status) == 0;
-}
-
 struct _ToolChild {
   void (*tick) (gpointer data);
   gpointer data;
   gchar **command;
-  ToolProcess *process;
+  GPid pid; /* 0: there is no process */
+  FILE *input;
+  gint output;
+  GString *text;   /* read but not used yet */
   GString *said;   /* the other lines since the last answer */
   guint losses;    /* in a row */
   gchar *why_lost; /* the reason of the last loss */
@@ -211,24 +63,66 @@ tool_child_new (void (*tick) (gpointer data), gpointer data)
                            "--worker", NULL);
   g_strv_builder_addv (command, (const gchar **)tool_arguments + 2);
   self->command = g_strv_builder_end (command);
+  self->text = g_string_new (NULL);
   self->said = g_string_new (NULL);
   return self;
+}
+
+/* Waits only a moment, since a process that hangs in its driver may never end. @status: NULL: it is
+ * not needed. Returns: FALSE if the process has not ended. */
+static gboolean
+wait_for_end (ToolChild *self, gint *status)
+{
+  for (guint i = 0; i < END_TICKS; i++) {
+    const gint pid = waitpid (self->pid, status, WNOHANG);
+
+    if (pid == self->pid || (pid < 0 && errno != EINTR))
+      return TRUE;
+    g_usleep (TICK_MS * 1000 / END_TICKS);
+  }
+  return FALSE;
+}
+
+/* Ends the process, if there is one. */
+static void
+end (ToolChild *self)
+{
+  if (self->pid == 0)
+    return;
+  kill (-self->pid, SIGKILL);
+  wait_for_end (self, NULL);
+  fclose (self->input);
+  close (self->output);
+  g_string_truncate (self->text, 0);
+  self->pid = 0;
 }
 
 void
 tool_child_free (ToolChild *self)
 {
-  g_clear_pointer (&self->process, tool_process_free);
+  end (self);
+  g_string_free (self->text, TRUE);
   g_string_free (self->said, TRUE);
   g_strfreev (self->command);
   g_free (self->why_lost);
   g_free (self);
 }
 
+void
+tool_child_set_up (gpointer leads)
+{
+  if (leads != NULL)
+    setpgid (0, 0);
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+  dup2 (STDOUT_FILENO, STDERR_FILENO);
+}
+
 static gboolean
 ensure (ToolChild *self, GError **error)
 {
-  if (self->process != NULL)
+  gint input;
+
+  if (self->pid != 0)
     return TRUE;
   if (self->losses >= MOST_LOSSES) {
     g_set_error (
@@ -238,9 +132,14 @@ ensure (ToolChild *self, GError **error)
         self->losses, self->why_lost);
     return FALSE;
   }
-  self->process =
-      tool_process_new ((const gchar *const *)self->command, self->tick, self->data, error);
-  return self->process != NULL;
+  if (!g_spawn_async_with_pipes (NULL, self->command, NULL, G_SPAWN_DO_NOT_REAP_CHILD,
+                                 tool_child_set_up, self, &self->pid, &input, &self->output, NULL,
+                                 error))
+    return FALSE;
+  self->input = fdopen (input, "w");
+  /* Writing to a child that ended must not end this process: reading its answer fails. */
+  signal (SIGPIPE, SIG_IGN);
+  return TRUE;
 }
 
 /* Ends the process after a loss. Sets @error to @why and the last output. */
@@ -249,11 +148,61 @@ lose (ToolChild *self, ToolChildError code, const gchar *why, GError **error)
 {
   const gchar *said = g_strstrip (self->said->str);
 
-  g_clear_pointer (&self->process, tool_process_free);
+  end (self);
   self->losses++;
   g_free (self->why_lost);
   self->why_lost = g_strdup_printf ("%s%s%s", why, *said ? " It said last: " : "", said);
   g_set_error_literal (error, TOOL_CHILD_ERROR, code, self->why_lost);
+}
+
+static gchar *
+take_line (ToolChild *self)
+{
+  const gchar *end = strchr (self->text->str, '\n');
+  gchar *line;
+
+  if (end == NULL)
+    return NULL;
+  line = g_strndup (self->text->str, end - self->text->str);
+  g_string_erase (self->text, 0, end - self->text->str + 1);
+  return line;
+}
+
+/* Returns: FALSE at the end of the output. */
+static gboolean
+read_more (ToolChild *self, gint64 deadline)
+{
+  GPollFD poll = {.fd = self->output, .events = G_IO_IN};
+  const gint64 left = (deadline - g_get_monotonic_time ()) / 1000;
+  gchar chunk[CHUNK];
+  gssize n;
+
+  if (g_poll (&poll, 1, (gint)CLAMP (left, 0, TICK_MS)) <= 0)
+    return TRUE;
+  n = read (self->output, chunk, sizeof chunk);
+  if (n > 0)
+    /* Drops the rest of a chunk after a NUL, which an answer never has. */
+    g_string_append_len (self->text, chunk, strnlen (chunk, n));
+  return n > 0 || (n < 0 && errno == EINTR);
+}
+
+static void
+keep_line (GString *said, const gchar *line)
+{
+  g_autofree gchar *valid = g_utf8_make_valid (line, -1);
+
+  g_string_append_printf (said, "%s\n", valid);
+  if (said->len > MOST_SAID)
+    g_string_erase (said, 0, said->len - MOST_SAID);
+}
+
+gchar *
+tool_child_describe_end (gint status)
+{
+  if (WIFSIGNALED (status))
+    return g_strdup_printf ("The process died of signal %d, \"%s\".", WTERMSIG (status),
+                            strsignal (WTERMSIG (status)));
+  return g_strdup_printf ("The process ended with exit status %d.", WEXITSTATUS (status));
 }
 
 /* Returns: the next answer. Other lines are kept for the message of a loss. */
@@ -261,46 +210,49 @@ static json_t *
 read_answer (ToolChild *self, gdouble seconds, GError **error)
 {
   const gint64 deadline = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
+  g_autofree gchar *why = NULL;
+  gint status = 0;
 
   g_string_truncate (self->said, 0);
-  while (TRUE) {
-    g_autofree gchar *line = NULL, *why = NULL;
-    json_t *answer;
+  do {
+    g_autofree gchar *line = NULL;
 
-    switch (tool_process_read (self->process, deadline, &line)) {
-    case TOOL_READ_LINE:
-      if (g_str_has_prefix (line, ANSWER) &&
-          (answer = json_loads (line + strlen (ANSWER), 0, NULL)) != NULL)
+    while ((line = take_line (self)) != NULL) {
+      json_t *answer =
+          g_str_has_prefix (line, ANSWER) ? json_loads (line + strlen (ANSWER), 0, NULL) : NULL;
+
+      if (answer != NULL)
         return answer;
-      tool_keep_line (self->said, line);
-      break;
-    case TOOL_READ_END:
-      tool_process_finish (self->process, &why);
-      lose (self, TOOL_CHILD_ERROR_LOST, why, error);
+      keep_line (self->said, line);
+      g_clear_pointer (&line, g_free);
+    }
+    self->tick (self->data);
+    if (!tool_check_interrupt (error)) {
+      end (self);
       return NULL;
-    case TOOL_READ_LATE:
+    }
+    if (g_get_monotonic_time () >= deadline) {
       why = g_strdup_printf ("There was no answer in %.0f seconds.", seconds);
       lose (self, TOOL_CHILD_ERROR_LATE, why, error);
       return NULL;
-    case TOOL_READ_INTERRUPTED:
-      g_clear_pointer (&self->process, tool_process_free);
-      tool_check_interrupt (error);
-      return NULL;
     }
-  }
+  } while (read_more (self, deadline));
+  why = wait_for_end (self, &status) ? tool_child_describe_end (status)
+                                     : g_strdup ("The process fell silent.");
+  lose (self, TOOL_CHILD_ERROR_LOST, why, error);
+  return NULL;
 }
 
 gboolean
 tool_child_send (ToolChild *self, json_t *request, GError **error)
 {
   g_autoptr (json_t) owned G_GNUC_UNUSED = request;
-  char *line;
 
   if (!ensure (self, error))
     return FALSE;
-  line = json_dumps (request, JSON_COMPACT);
-  tool_process_write (self->process, line);
-  free (line);
+  json_dumpf (request, self->input, JSON_COMPACT);
+  fputc ('\n', self->input);
+  fflush (self->input);
   return TRUE;
 }
 
@@ -342,11 +294,11 @@ void
 tool_child_answer (json_t *answer)
 {
   g_autoptr (json_t) owned G_GNUC_UNUSED = answer;
-  char *text = json_dumps (answer, JSON_COMPACT);
 
-  printf ("\n" ANSWER "%s\n", text);
+  fputs ("\n" ANSWER, stdout);
+  json_dumpf (answer, stdout, JSON_COMPACT);
+  fputc ('\n', stdout);
   fflush (stdout);
-  free (text);
 }
 
 json_t *

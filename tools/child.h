@@ -6,69 +6,15 @@
 #include "output.h"
 
 /**
- * ToolProcess:
- *
- * A program that may crash or hang, in its own process group. The group is ended as a whole, and
- * Ctrl-C does not reach it. The program ends with the tool at the latest.
- */
-typedef struct _ToolProcess ToolProcess;
-
-/**
- * tool_process_new:
- * @arguments: the program, found in PATH, and its arguments
- * @tick: called several times a second while the process is read
- * @data: for @tick
- *
- * Returns: (transfer full): the process, or %NULL with a #GSpawnError.
- */
-ToolProcess *tool_process_new (const gchar *const *arguments, void (*tick) (gpointer data),
-                               gpointer data, GError **error);
-
-/** tool_process_free: Ends the program with SIGKILL, unless it has ended. */
-void tool_process_free (ToolProcess *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (ToolProcess, tool_process_free)
-
-/** tool_process_write: Writes @line and a line feed to the standard input. If that fails,
- * tool_process_read() finds the end of the output. */
-void tool_process_write (ToolProcess *self, const gchar *line);
-
-/** ToolRead: the result of tool_process_read(): a line, the end of the output, no line in time, or
- * Ctrl-C. */
-typedef enum {
-  TOOL_READ_LINE,
-  TOOL_READ_END,
-  TOOL_READ_LATE,
-  TOOL_READ_INTERRUPTED,
-} ToolRead;
-
-/**
- * tool_process_read:
- * @deadline: in microseconds of the monotonic clock
- * @line: (out) (transfer full): the next line of the standard output or the standard error, without
- *   its line feed; %NULL unless %TOOL_READ_LINE
- */
-ToolRead tool_process_read (ToolProcess *self, gint64 deadline, gchar **line);
-
-/** tool_keep_line: Appends @line to @said, the last lines of a program, as UTF-8; the first ones
- * are cut off after 2000 characters. */
-void tool_keep_line (GString *said, const gchar *line);
-
-/**
- * tool_process_finish:
- * @why: (out) (transfer full): a sentence about its end
- *
- * Waits a moment for the program to end, after %TOOL_READ_END.
- *
- * Returns: TRUE if its exit status was 0.
- */
-gboolean tool_process_finish (ToolProcess *self, gchar **why);
-
-/**
  * ToolChild:
  *
- * Another process of the tool, which uses the device: `gemmcl COMMAND --worker`. The first request
- * starts it, and so does the first one after a loss. Each request and each answer is a JSON object;
- * a request may have several answers. These members of an answer have a fixed meaning:
+ * Another process of the tool, which uses the device: `gemmcl COMMAND --worker ...`. It may crash or
+ * hang. It has its own process group, which is ended as a whole and which Ctrl-C does not reach,
+ * and ends with the tool at the latest.
+ *
+ * The first request starts it, and so does the first one after a loss. Each request and each answer
+ * is a JSON object; a request may have several answers. These members of an answer have a fixed
+ * meaning:
  *
  *   "result": "ok"   a kernel ran
  *   "lost": true     the process may have lost the device and is ended; "why" is the reason
@@ -127,6 +73,14 @@ json_t *tool_child_read (ToolChild *self, gdouble seconds, GError **error);
 
 /** tool_child_ask: tool_child_send(), and tool_child_read() once. */
 json_t *tool_child_ask (ToolChild *self, json_t *request, gdouble seconds, GError **error);
+
+/** tool_child_set_up: A #GSpawnChildSetupFunc for a program that ends with this process and has one
+ * output. @leads: not %NULL: it leads a process group. */
+void tool_child_set_up (gpointer leads);
+
+/** tool_child_describe_end: Returns: (transfer full): a sentence on the end of a process with that
+ * wait status. */
+gchar *tool_child_describe_end (gint status);
 
 /** ToolServe: Returns: (transfer full) (nullable): the last answer to @request; %NULL if the
  * request is unknown or invalid. */

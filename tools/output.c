@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "options.h"
 #include "output.h"
 #include "tool.h"
 
@@ -82,6 +83,25 @@ tool_json_get_number (const json_t *object, const gchar *key)
   const json_t *number = json_object_get (object, key);
 
   return json_is_number (number) ? json_number_value (number) : NAN;
+}
+
+gchar *
+tool_json_get_problem (const json_t *object)
+{
+  return tool_problem_get_name (json_integer_value (json_object_get (object, "m")),
+                                json_integer_value (json_object_get (object, "n")),
+                                json_integer_value (json_object_get (object, "k")));
+}
+
+json_t *
+tool_json_find_candidate (const json_t *entry, const gchar *kernel)
+{
+  const json_t *candidates = json_object_get (entry, "candidates");
+
+  for (gsize i = 0; i < json_array_size (candidates); i++)
+    if (g_strcmp0 (tool_json_get_string (json_array_get (candidates, i), "kernel"), kernel) == 0)
+      return json_array_get (candidates, i);
+  return NULL;
 }
 
 json_t *

@@ -28,88 +28,53 @@ static const ToolColumn titles[TUNE_N_COLUMNS] = {
 };
 
 void
-tune_report_start (TuneReport *self, const GArray *problems)
+tune_report_start (FILE *out, ToolColumn columns[TUNE_N_COLUMNS], const GemmclDeviceInfo *info,
+                   const GArray *problems)
 {
   g_autofree gchar *path = gemmcl_tuning_get_path ();
 
-  memcpy (self->columns, titles, sizeof titles);
+  memcpy (columns, titles, sizeof titles);
   for (guint i = 0; i < problems->len; i++) {
     const GemmclGemm *gemm = &g_array_index (problems, GemmclGemm, i);
     g_autofree gchar *name = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
-    tool_table_fit (&self->columns[COLUMN_PROBLEM], name);
+    tool_table_fit (&columns[COLUMN_PROBLEM], name);
   }
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
-    tool_table_fit (&self->columns[COLUMN_RULES], gemmcl_get_kernel (i)->name);
-    tool_table_fit (&self->columns[COLUMN_TUNED], gemmcl_get_kernel (i)->name);
+    tool_table_fit (&columns[COLUMN_RULES], gemmcl_get_kernel (i)->name);
+    tool_table_fit (&columns[COLUMN_TUNED], gemmcl_get_kernel (i)->name);
   }
-  fprintf (self->out, "Device    %s\nDriver    %s\nFile      %s\n\n", self->info->name,
-           self->info->driver, path);
-  tool_table_titles (self->out, self->columns, TUNE_N_COLUMNS);
+  fprintf (out, "Device    %s\nDriver    %s\nFile      %s\n\n", info->name, info->driver, path);
+  tool_table_titles (out, columns, TUNE_N_COLUMNS);
 }
 
-static gdouble
-get_gflops (const TuneSearch *search, const TuneCandidate *candidate)
+/* Returns: the kernel of a choice, and its speed; dashes without one. */
+static const gchar *
+format_choice (const json_t *choice, gchar **gflops)
 {
-  return candidate != NULL ? bench_gflops (&search->gemm, candidate->ms) : NAN;
-}
+  const gchar *kernel = tool_json_get_string (choice, "kernel");
 
-static json_t *
-make_choice (const TuneSearch *search, const TuneCandidate *candidate)
-{
-  return candidate != NULL ? json_pack ("{s:s, s:o}", "kernel", candidate->name, "gflops",
-                                        tool_json_number (get_gflops (search, candidate)))
-                           : json_null ();
-}
-
-static json_t *
-make_candidates (const TuneSearch *search)
-{
-  json_t *list = json_array ();
-
-  for (guint i = 0; i < search->candidates->len; i++) {
-    const TuneCandidate *candidate = g_ptr_array_index (search->candidates, i);
-    json_t *object = make_choice (search, candidate);
-    json_object_set_new (object, "why", tool_json_string (candidate->why));
-    json_array_append_new (list, object);
-  }
-  return list;
-}
-
-static json_t *
-make_json (const TuneReport *self, const TuneSearch *search, gboolean stored)
-{
-  const GemmclGemm *gemm = &search->gemm;
-
-  return json_pack (
-      "{s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:b, s:o}", "device",
-      tool_json_string (self->info->name), "driver", tool_json_string (self->info->driver),
-      "precision", gemmcl_precision_get_name (gemm->precision), "layout",
-      tool_layout_get_name (gemm->layout), "m", (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k",
-      (json_int_t)gemm->k, "seconds", tool_json_number (search->seconds), "rules",
-      make_choice (search, search->rules), "tuned", make_choice (search, search->best), "gain",
-      tool_json_number (search->gain), "stored", stored, "candidates", make_candidates (search));
+  *gflops = tool_format_number ("%.2f", tool_json_get_number (choice, "gflops"), "");
+  return kernel != NULL ? kernel : "-";
 }
 
 void
-tune_report_add (TuneReport *self, const TuneSearch *search, gboolean stored)
+tune_report_add (FILE *out, const ToolColumn columns[TUNE_N_COLUMNS], const json_t *entry)
 {
-  const GemmclGemm *gemm = &search->gemm;
-  g_autofree gchar *problem = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
-  g_autofree gchar *rules = tool_format_number ("%.2f", get_gflops (search, search->rules), "");
-  g_autofree gchar *tuned = tool_format_number ("%.2f", get_gflops (search, search->best), "");
-  g_autofree gchar *gain =
-      tool_format_number ("%+.1f", search->gain > 1.0 ? 100.0 * (search->gain - 1.0) : NAN, " %");
+  const gdouble gain = tool_json_get_number (entry, "gain");
+  g_autofree gchar *problem = tool_json_get_problem (entry);
+  g_autofree gchar *rules = NULL, *tuned = NULL;
+  g_autofree gchar *percent =
+      tool_format_number ("%+.1f", gain > 1.0 ? 100.0 * (gain - 1.0) : NAN, " %");
   const gchar *cells[TUNE_N_COLUMNS] = {
       [COLUMN_PROBLEM] = problem,
-      [COLUMN_RULES] = search->rules != NULL ? search->rules->name : "-",
-      [COLUMN_RULES_GFLOPS] = rules,
-      [COLUMN_TUNED] = search->best != NULL ? search->best->name : "-",
-      [COLUMN_TUNED_GFLOPS] = tuned,
-      [COLUMN_GAIN] = gain,
+      [COLUMN_RULES] = format_choice (json_object_get (entry, "rules"), &rules),
+      [COLUMN_TUNED] = format_choice (json_object_get (entry, "tuned"), &tuned),
+      [COLUMN_GAIN] = percent,
   };
 
-  tool_table_row (self->out, self->columns, cells, TUNE_N_COLUMNS);
-  json_array_append_new (self->json, make_json (self, search, stored));
+  cells[COLUMN_RULES_GFLOPS] = rules;
+  cells[COLUMN_TUNED_GFLOPS] = tuned;
+  tool_table_row (out, columns, cells, TUNE_N_COLUMNS);
 }
 
 json_t *

@@ -25,53 +25,27 @@
 /* Minimum time of a search that begins late, after a loss. */
 #define LEAST_SECONDS 0.05
 
-/* A search that is running. @under_way: the last announced candidate. */
+/* Shares of the time: for trying candidates, by the wall clock; for runs, by the device's clock. */
+#define TRYING_SHARE  0.55
+#define RUNNING_SHARE 0.45
+
+/* Most runs of a turn, enough to compare short runs in spite of noise. */
+#define MOST_RUNS 50
+
+/* A search that is running. @best: the fastest speed so far. @under_way: (nullable): the candidate
+ * that was announced last. */
 typedef struct {
-  TuneSearch *search;
+  json_t *entry;
   ToolChild *child;
   ToolProgress *progress;
-  GHashTable *banned;
+  json_t *banned;
   gint64 start;
   gdouble seconds;
-  gdouble best_ms;
-  TuneCandidate *under_way;
+  gdouble best;
+  json_t *under_way;
   gboolean is_try;
   gdouble limit; /* seconds until the next answer */
 } Race;
-
-static void
-candidate_free (gpointer data)
-{
-  TuneCandidate *self = data;
-
-  g_free (self->name);
-  g_free (self->why);
-  g_free (self);
-}
-
-TuneSearch *
-tune_search_new (const GemmclGemm *gemm, const gchar *const *names)
-{
-  TuneSearch *self = g_new0 (TuneSearch, 1);
-
-  self->gemm = *gemm;
-  self->gain = NAN;
-  self->candidates = g_ptr_array_new_with_free_func (candidate_free);
-  for (; *names != NULL; names++) {
-    TuneCandidate *candidate = g_new0 (TuneCandidate, 1);
-    candidate->name = g_strdup (*names);
-    candidate->ms = NAN;
-    g_ptr_array_add (self->candidates, candidate);
-  }
-  return self;
-}
-
-void
-tune_search_free (TuneSearch *self)
-{
-  g_ptr_array_unref (self->candidates);
-  g_free (self);
-}
 
 static gdouble
 get_elapsed (const Race *self)
@@ -79,62 +53,50 @@ get_elapsed (const Race *self)
   return (gdouble)(g_get_monotonic_time () - self->start) / G_USEC_PER_SEC;
 }
 
-/* Returns: (nullable): the candidate @name. */
-static TuneCandidate *
-find (const TuneSearch *self, const gchar *name)
-{
-  for (guint i = 0; i < self->candidates->len; i++) {
-    TuneCandidate *candidate = g_ptr_array_index (self->candidates, i);
-    if (g_strcmp0 (candidate->name, name) == 0)
-      return candidate;
-  }
-  return NULL;
-}
-
 /* Returns: (transfer full): the row of the table. Kernels that differ only in the split of K are
  * built from the same row. */
 static gchar *
-get_row (const TuneCandidate *candidate)
+get_row (const json_t *candidate)
 {
-  return g_strndup (candidate->name, strcspn (candidate->name, "/"));
+  const gchar *name = tool_json_get_string (candidate, "kernel");
+
+  return g_strndup (name, strcspn (name, "/"));
+}
+
+static gboolean
+has_left (const json_t *candidate)
+{
+  return tool_json_get_string (candidate, "why") != NULL;
 }
 
 static void
-leave (TuneCandidate *candidate, const gchar *why)
+leave (json_t *candidate, const gchar *why)
 {
-  g_free (candidate->why);
-  candidate->why = g_strdup (why);
-  candidate->faulty = TRUE;
+  json_object_set_new (candidate, "why", tool_json_string (why));
+  json_object_set_new (candidate, "faulty", json_true ());
 }
 
-static void
-leave_banned (Race *self)
-{
-  for (guint i = 0; i < self->search->candidates->len; i++) {
-    TuneCandidate *candidate = g_ptr_array_index (self->search->candidates, i);
-    g_autofree gchar *row = get_row (candidate);
-    const gchar *why = g_hash_table_lookup (self->banned, row);
-
-    if (candidate->why == NULL && why != NULL)
-      leave (candidate, why);
-  }
-}
-
-/* Returns: the request for the problem, with the names of the candidates that did not leave. With
- * @all it has no names: the library chooses candidates. */
+/* Leaves out banned candidates. Returns: the request for the problem, with the names of the others.
+ * With @all it has no names: the library chooses candidates. */
 static json_t *
 make_request (const Race *self, gboolean all)
 {
-  const GemmclGemm *gemm = &self->search->gemm;
   const gdouble seconds = MAX (self->seconds - get_elapsed (self), LEAST_SECONDS);
-  json_t *request = json_pack ("{s:I, s:I, s:I, s:f}", "m", (json_int_t)gemm->m, "n",
-                               (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "seconds", seconds);
-  json_t *names = json_array ();
+  json_t *request = json_pack ("{s:O, s:O, s:O, s:f}", "m", json_object_get (self->entry, "m"), "n",
+                               json_object_get (self->entry, "n"), "k",
+                               json_object_get (self->entry, "k"), "seconds", seconds);
+  json_t *names = json_array (), *candidate;
+  gsize i;
 
-  for (guint i = 0; i < self->search->candidates->len; i++) {
-    const TuneCandidate *candidate = g_ptr_array_index (self->search->candidates, i);
-    if (candidate->why == NULL)
-      json_array_append_new (names, json_string (candidate->name));
+  json_array_foreach (json_object_get (self->entry, "candidates"), i, candidate)
+  {
+    g_autofree gchar *row = get_row (candidate);
+    const gchar *why = tool_json_get_string (self->banned, row);
+
+    if (!has_left (candidate) && why != NULL)
+      leave (candidate, why);
+    if (!has_left (candidate))
+      json_array_append (names, json_object_get (candidate, "kernel"));
   }
   if (all)
     json_decref (names);
@@ -147,46 +109,41 @@ make_request (const Race *self, gboolean all)
 static void
 note_step (Race *self, const gchar *step, const json_t *answer)
 {
-  const gdouble ms = tool_json_get_number (answer, "ms");
+  const gchar *kernel = tool_json_get_string (answer, "kernel");
+  const gdouble gflops = tool_json_get_number (answer, "gflops");
 
-  self->under_way = g_str_equal (step, "tried")
-                        ? NULL
-                        : find (self->search, tool_json_get_string (answer, "kernel"));
+  self->under_way =
+      g_str_equal (step, "tried") ? NULL : tool_json_find_candidate (self->entry, kernel);
   self->is_try = g_str_equal (step, "try");
   if (self->under_way == NULL)
     self->limit = START_SECONDS;
   else if (self->is_try)
     self->limit = CLAMP (TRY_SHARE * self->seconds, LEAST_TRY_SECONDS, MOST_TRY_SECONDS);
   else
-    self->limit = HANG_SECONDS + HANG_FACTOR * ms / 1e3 + HANG_SHARE * self->seconds;
-  if (ms < self->best_ms && (!self->is_try && tool_json_get_string (answer, "why") == NULL)) {
-    self->best_ms = ms;
-    tool_progress_set_best (self->progress, tool_json_get_string (answer, "kernel"),
-                            bench_gflops (&self->search->gemm, ms));
+    self->limit = HANG_SECONDS + HANG_FACTOR * tool_json_get_number (answer, "ms") / 1e3 +
+                  HANG_SHARE * self->seconds;
+  if (gflops > self->best && !self->is_try && !has_left (answer)) {
+    self->best = gflops;
+    tool_progress_set_best (self->progress, kernel, gflops);
   }
 }
 
 static void
-note_result (TuneSearch *search, const json_t *answer)
+note_result (json_t *entry, const json_t *answer)
 {
-  const json_t *object;
+  static const gchar *const keys[] = {"rules", "tuned", "gain"};
+  const json_t *found;
   gsize i;
 
-  json_array_foreach (json_object_get (answer, "candidates"), i, object)
+  json_array_foreach (json_object_get (answer, "candidates"), i, found)
   {
-    TuneCandidate *candidate = find (search, tool_json_get_string (object, "kernel"));
+    json_t *candidate = tool_json_find_candidate (entry, tool_json_get_string (found, "kernel"));
 
-    if (candidate == NULL)
-      continue;
-    candidate->ms = tool_json_get_number (object, "ms");
-    g_free (candidate->why);
-    candidate->why = g_strdup (tool_json_get_string (object, "why"));
-    candidate->faulty = json_is_true (json_object_get (object, "faulty"));
+    if (candidate != NULL)
+      json_object_update (candidate, (json_t *)found);
   }
-  search->rules = find (search, tool_json_get_string (answer, "first"));
-  search->best = find (search, tool_json_get_string (answer, "best"));
-  if (search->rules != NULL && search->best != NULL)
-    search->gain = json_number_value (json_object_get (answer, "gain"));
+  for (i = 0; i < G_N_ELEMENTS (keys); i++)
+    json_object_set (entry, keys[i], json_object_get (answer, keys[i]));
 }
 
 /* Reads the answers of a search to its end. Returns: FALSE with an error, also one of the child. */
@@ -205,7 +162,7 @@ follow (Race *self, GError **error)
       return FALSE;
     }
     if (step == NULL) {
-      note_result (self->search, answer);
+      note_result (self->entry, answer);
       return TRUE;
     }
     note_step (self, step, answer);
@@ -218,10 +175,13 @@ blame (Race *self, const GError *why)
 {
   if (self->under_way == NULL)
     return;
-  if (self->is_try)
-    g_hash_table_replace (self->banned, get_row (self->under_way), g_strdup (why->message));
-  else
+  if (self->is_try) {
+    g_autofree gchar *row = get_row (self->under_way);
+
+    json_object_set_new (self->banned, row, tool_json_string (why->message));
+  } else {
     leave (self->under_way, why->message);
+  }
 }
 
 /* Searches again after each loss, until a child completes the search. */
@@ -231,7 +191,6 @@ search (Race *self, gboolean all, GError **error)
   while (TRUE) {
     GError *why = NULL;
 
-    leave_banned (self);
     self->under_way = NULL;
     self->limit = START_SECONDS;
     if (!tool_child_send (self->child, make_request (self, all), error))
@@ -249,32 +208,133 @@ search (Race *self, gboolean all, GError **error)
 
 /* TRUE if a candidate left without a fault, as one that spills, so that it could be used. */
 static gboolean
-has_usable (const TuneSearch *self)
+has_usable (const json_t *entry)
 {
-  for (guint i = 0; i < self->candidates->len; i++)
-    if (!((const TuneCandidate *)g_ptr_array_index (self->candidates, i))->faulty)
+  const json_t *candidate;
+  gsize i;
+
+  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
+  {
+    if (!json_is_true (json_object_get (candidate, "faulty")))
       return TRUE;
+  }
   return FALSE;
 }
 
 gboolean
-tune_search_run (TuneSearch *self, ToolChild *child, gdouble seconds, GHashTable *banned,
-                 ToolProgress *progress, GError **error)
+tune_search (json_t *entry, ToolChild *child, gdouble seconds, json_t *banned,
+             ToolProgress *progress, GError **error)
 {
   Race race = {
-      .search = self,
+      .entry = entry,
       .child = child,
       .progress = progress,
       .banned = banned,
       .start = g_get_monotonic_time (),
       .seconds = seconds,
-      .best_ms = INFINITY,
   };
   gboolean ok = search (&race, FALSE, error);
 
   /* A kernel that spills is used only if no other works. Then the library may choose it. */
-  if (ok && self->rules == NULL && has_usable (self))
+  if (ok && json_is_null (json_object_get (entry, "rules")) && has_usable (entry))
     ok = search (&race, TRUE, error);
-  self->seconds = get_elapsed (&race);
+  json_object_set_new (entry, "seconds", tool_json_number (get_elapsed (&race)));
   return ok;
+}
+
+static json_t *
+make_choice (const GemmclGemm *gemm, const GemmclTuningCandidate *candidate)
+{
+  const gdouble gflops = candidate != NULL && candidate->seconds > 0
+                             ? bench_gflops (gemm, candidate->seconds * 1e3)
+                             : NAN;
+
+  return candidate != NULL ? json_pack ("{s:s, s:o}", "kernel", candidate->kernel, "gflops",
+                                        tool_json_number (gflops))
+                           : json_null ();
+}
+
+/* The search of the child. @begun: a candidate was announced. */
+typedef struct {
+  GemmclGemm gemm;
+  gboolean begun;
+} Served;
+
+static void
+on_step (GemmclTuningStep step, const GemmclTuningCandidate *candidate, gpointer data)
+{
+  static const gchar *const steps[] = {"try", "tried", "turn"};
+  Served *self = data;
+  json_t *answer = make_choice (&self->gemm, candidate);
+
+  self->begun = TRUE;
+  json_object_set_new (answer, "step", json_string (steps[step]));
+  json_object_set_new (answer, "ms", json_real (candidate->seconds * 1e3));
+  json_object_set_new (answer, "why", tool_json_string (candidate->why));
+  json_object_set_new (answer, "lost", json_boolean (candidate->lost));
+  if (step == GEMMCL_TUNING_STEP_TRIED && candidate->why == NULL)
+    json_object_set_new (answer, "result", json_string ("ok"));
+  tool_child_answer (answer);
+}
+
+static json_t *
+describe (const GemmclGemm *gemm, const GemmclTuningResult *result)
+{
+  json_t *candidates = json_array ();
+
+  for (guint i = 0; i < result->candidates->len; i++) {
+    const GemmclTuningCandidate *candidate = g_ptr_array_index (result->candidates, i);
+    json_t *object = make_choice (gemm, candidate);
+
+    json_object_set_new (object, "why", tool_json_string (candidate->why));
+    json_object_set_new (object, "faulty", json_boolean (candidate->faulty));
+    json_array_append_new (candidates, object);
+  }
+  return json_pack ("{s:o, s:o, s:o, s:o}", "rules", make_choice (gemm, result->first), "tuned",
+                    make_choice (gemm, result->best), "gain",
+                    tool_json_number (result->best != NULL ? result->gain : NAN), "candidates",
+                    candidates);
+}
+
+static json_t *
+serve (G_GNUC_UNUSED gpointer data, GemmclContext *context, const json_t *request)
+{
+  const gdouble seconds = json_number_value (json_object_get (request, "seconds"));
+  const json_t *kernels = json_object_get (request, "kernels"), *kernel;
+  Served self = {.gemm = tool_child_read_problem (request)};
+  GemmclTuningOptions options = GEMMCL_TUNING_OPTIONS_INIT;
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autoptr (GemmclTuningResult) result = NULL;
+  g_autoptr (GError) error = NULL;
+  json_t *answer;
+  gsize i;
+
+  json_array_foreach (kernels, i, kernel)
+  {
+    g_ptr_array_add (names, (gpointer)json_string_value (kernel));
+  }
+  options.candidates = MAX (names->len, 2);
+  g_ptr_array_add (names, NULL);
+  options.names = kernels != NULL ? (const gchar *const *)names->pdata : NULL;
+  options.seconds = RUNNING_SHARE * seconds;
+  options.try_seconds = TRYING_SHARE * seconds;
+  options.share = 1;
+  options.dry_run = TRUE;
+  options.runs = MOST_RUNS;
+  options.notify = on_step;
+  options.data = &self;
+  result = gemmcl_tuning_search (context, &self.gemm, &options, NULL, &error);
+  if (result != NULL)
+    return describe (&self.gemm, result);
+  answer = tool_child_make_error (error);
+  /* Running out of memory for the matrices does not lose the device. */
+  if (!self.begun)
+    json_object_del (answer, "lost");
+  return answer;
+}
+
+gboolean
+tune_serve (GError **error)
+{
+  return tool_child_serve (serve, NULL, error);
 }

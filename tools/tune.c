@@ -53,8 +53,9 @@ typedef struct {
   gdouble seconds;
   ToolProgress *progress;
   ToolChild *child;
-  TuneReport report;
-  GHashTable *banned;
+  ToolColumn columns[TUNE_N_COLUMNS];
+  json_t *report;
+  json_t *banned;
   guint n_failed;
 } Tuning;
 
@@ -62,9 +63,9 @@ static void
 tuning_clear (Tuning *self)
 {
   g_clear_pointer (&self->child, tool_child_free);
-  g_clear_pointer (&self->report.json, json_decref);
+  g_clear_pointer (&self->report, json_decref);
   g_clear_pointer (&self->progress, tool_progress_free);
-  g_clear_pointer (&self->banned, g_hash_table_unref);
+  g_clear_pointer (&self->banned, json_decref);
   g_clear_pointer (&self->problems, g_array_unref);
   g_clear_object (&self->context);
 }
@@ -92,22 +93,26 @@ check_options (gchar **operands, GError **error)
   return FALSE;
 }
 
-/* Prints notes on @search that do not fit in its row of the table. */
+/* Prints notes on @entry that do not fit in its row of the table. */
 static void
-print_notes (const TuneSearch *search, const GError *why)
+print_notes (const json_t *entry, const GError *why)
 {
-  g_autofree gchar *name = tool_problem_get_name (search->gemm.m, search->gemm.n, search->gemm.k);
+  g_autofree gchar *name = tool_json_get_problem (entry);
+  const json_t *candidate;
+  gsize i;
 
-  for (guint i = 0; i < search->candidates->len; i++) {
-    const TuneCandidate *candidate = g_ptr_array_index (search->candidates, i);
-    if (candidate->faulty)
-      g_printerr ("gemmcl tune: %s: %s is out: %s\n", name, candidate->name, candidate->why);
+  json_array_foreach (json_object_get (entry, "candidates"), i, candidate)
+  {
+    if (json_is_true (json_object_get (candidate, "faulty")))
+      g_printerr ("gemmcl tune: %s: %s is out: %s\n", name,
+                  tool_json_get_string (candidate, "kernel"),
+                  tool_json_get_string (candidate, "why"));
   }
   if (g_error_matches (why, TOOL_ERROR, TOOL_ERROR_FAILED))
     g_printerr ("gemmcl tune: %s: %s\n", name, why->message);
-  else if (why == NULL && search->rules == NULL)
+  else if (why == NULL && json_is_null (json_object_get (entry, "rules")))
     g_printerr ("gemmcl tune: %s: No kernel works.\n", name);
-  else if (why == NULL && search->best == NULL)
+  else if (why == NULL && json_is_null (json_object_get (entry, "tuned")))
     g_printerr ("gemmcl tune: %s: There was no time to compare others with the rules' choice. "
                 "Give more with --time.\n",
                 name);
@@ -115,19 +120,42 @@ print_notes (const TuneSearch *search, const GError *why)
 
 /* Stores and reports the result of a search. @why: (nullable): the error that ended it early. */
 static gboolean
-conclude (Tuning *self, const TuneSearch *search, const GError *why, GError **error)
+conclude (Tuning *self, const GemmclGemm *gemm, json_t *entry, const GError *why, GError **error)
 {
-  const TuneCandidate *best = search->best;
-  const gboolean store = best != NULL && !options.dry_run;
-  const gboolean ok = !store || gemmcl_tuning_store (self->context, &search->gemm, best->name,
-                                                     bench_gflops (&search->gemm, best->ms), error);
+  const json_t *best = json_object_get (entry, "tuned");
+  const gboolean found = !json_is_null (best);
+  const gboolean store = found && !options.dry_run;
+  const gboolean ok =
+      !store || gemmcl_tuning_store (self->context, gemm, tool_json_get_string (best, "kernel"),
+                                     tool_json_get_number (best, "gflops"), error);
 
+  json_object_set_new (entry, "stored", json_boolean (store && ok));
   tool_progress_clear (self->progress);
-  print_notes (search, why);
-  if (best != NULL || why == NULL)
-    tune_report_add (&self->report, search, store && ok);
-  self->n_failed += best == NULL;
+  print_notes (entry, why);
+  if (found || why == NULL) {
+    tune_report_add (get_table_output (), self->columns, entry);
+    json_array_append (self->report, entry);
+  }
+  self->n_failed += !found;
   return ok;
+}
+
+static json_t *
+make_entry (const Tuning *self, const GemmclGemm *gemm)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
+  g_auto (GStrv) names = gemmcl_tuning_list_candidates (self->context, gemm);
+  json_t *candidates = json_array ();
+
+  for (guint i = 0; names[i] != NULL; i++)
+    json_array_append_new (candidates, json_pack ("{s:s, s:n, s:n, s:b}", "kernel", names[i],
+                                                  "gflops", "why", "faulty", FALSE));
+  return json_pack ("{s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:n, s:n, s:n, s:n, s:b, s:o}", "device",
+                    tool_json_string (info->name), "driver", tool_json_string (info->driver),
+                    "precision", gemmcl_precision_get_name (gemm->precision), "layout",
+                    tool_layout_get_name (gemm->layout), "m", (json_int_t)gemm->m, "n",
+                    (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "seconds", "rules", "tuned",
+                    "gain", "stored", FALSE, "candidates", candidates);
 }
 
 /* Returns: the seconds for @problem: up to twice its equal share of the remaining time, since most
@@ -146,14 +174,13 @@ tune_problem (Tuning *self, guint index, GError **error)
 {
   const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, index);
   g_autofree gchar *name = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
-  g_auto (GStrv) names = gemmcl_tuning_list_candidates (self->context, gemm);
-  g_autoptr (TuneSearch) search = tune_search_new (gemm, (const gchar *const *)names);
+  g_autoptr (json_t) entry = make_entry (self, gemm);
   const gdouble seconds = get_share (self, index);
   g_autoptr (GError) why = NULL;
 
   tool_progress_begin (self->progress, name, seconds);
-  tune_search_run (search, self->child, seconds, self->banned, self->progress, &why);
-  if (!conclude (self, search, why, error))
+  tune_search (entry, self->child, seconds, self->banned, self->progress, &why);
+  if (!conclude (self, gemm, entry, why, error))
     return FALSE;
   if (why == NULL || g_error_matches (why, TOOL_ERROR, TOOL_ERROR_FAILED))
     return TRUE;
@@ -164,7 +191,8 @@ tune_problem (Tuning *self, guint index, GError **error)
 static gboolean
 tune_problems (Tuning *self, GError **error)
 {
-  tune_report_start (&self->report, self->problems);
+  tune_report_start (get_table_output (), self->columns,
+                     gemmcl_context_get_device_info (self->context), self->problems);
   for (guint i = 0; i < self->problems->len; i++)
     if (!tune_problem (self, i, error))
       return FALSE;
@@ -192,12 +220,12 @@ tune (GemmclContext *context, gchar **operands, GError **error)
     tool_problems_add_usual (self.problems, &tool_gemm, info);
   self.progress = tool_progress_new (self.problems->len, self.seconds);
   self.child = tool_child_new (tool_progress_tick, self.progress);
-  self.report = (TuneReport){get_table_output (), info, .json = json_array ()};
-  self.banned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self.report = json_array ();
+  self.banned = json_object ();
   tool_catch_interrupt ();
   ok = tune_problems (&self, error);
   /* Results are written even if a later step failed. The first error is reported. */
-  if (options.json != NULL && !tool_json_write (self.report.json, options.json, ok ? error : NULL))
+  if (options.json != NULL && !tool_json_write (self.report, options.json, ok ? error : NULL))
     return FALSE;
   return ok;
 }

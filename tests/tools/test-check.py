@@ -284,7 +284,7 @@ class Surfaces(Check):
     def test_hangs(self):
         va = self.surfaces(1, "sleep 1000", seconds=8)
         self.assertEqual(va["result"], "failed")
-        self.assertRegex(va["why"], r"did not end in \d+ seconds")
+        self.assertRegex(va["why"], r"no answer in \d+ seconds")
 
     def test_without_vapostproc(self):
         va = self.surfaces(0, "exit 1", "gemmcl")
