@@ -3,6 +3,7 @@
 #include "bench.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "options.h"
 #include "output.h"
@@ -21,56 +22,52 @@ enum {
 };
 
 static void
-print_head (BenchReport *self)
+print_head (Bench *self)
 {
-  const BenchSetup *setup = self->setup;
-  const GemmclGemm *gemm = &setup->gemm;
-  g_autofree gchar *shape = bench_sizes_describe (setup->sizes);
+  const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, 0);
 
-  fprintf (self->out, "Device   %s (%s, %s)\n", setup->info->name,
-           tool_device_type_get_name (setup->info->type), setup->info->platform);
-  if (setup->peak > 0)
-    fprintf (self->out, "%-8s %.1f GFLOPS: %s\n", setup->peak_stated ? "Peak" : "f32 peak",
-             setup->peak, setup->peak_source);
+  fprintf (self->out, "Device   %s (%s, %s)\n", self->info->name,
+           tool_device_type_get_name (self->info->type), self->info->platform);
+  if (self->peak > 0)
+    fprintf (self->out, "%-8s %.1f GFLOPS: %s\n", self->peak_stated ? "Peak" : "f32 peak",
+             self->peak, self->peak_source);
   else
-    fprintf (self->out, "f32 peak %s; --peak sets it\n", setup->peak_source);
-  if (setup->bandwidth > 0)
-    fprintf (self->out, "Memory   %.1f GB/s: %s\n", setup->bandwidth, setup->bandwidth_source);
-  fprintf (self->out, "Problem  %s (M x N x K)", shape);
-  if (setup->sizes->sizes->len > 1)
-    fprintf (self->out, ", s = %s", setup->sizes->sweep);
+    fprintf (self->out, "f32 peak %s; --peak sets it\n", self->peak_source);
+  if (self->bandwidth > 0)
+    fprintf (self->out, "Memory   %.1f GB/s: %s\n", self->bandwidth, self->bandwidth_source);
+  fprintf (self->out, "Problem  %s (M x N x K)", self->shape);
+  if (self->problems->len > 1)
+    fprintf (self->out, ", s = %s", self->sweep);
   fprintf (self->out,
            ", %s-major%s%s, alpha %g, beta %g\n"
            "Runs     %u of each kernel, after one that does not count\n\n",
            gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row" : "column",
            gemm->trans_a ? ", A transposed" : "", gemm->trans_b ? ", B transposed" : "",
-           gemm->alpha, gemm->beta, setup->iterations);
+           gemm->alpha, gemm->beta, self->iterations);
 }
 
 /* TRUE if auto or rules is among the names. */
 static gboolean
-lets_choose (const BenchSetup *setup)
+lets_choose (const Bench *self)
 {
-  for (guint i = 0; i < setup->names->len; i++)
-    if (!gemmcl_kernel_exists (g_ptr_array_index (setup->names, i), NULL))
+  for (guint i = 0; i < self->names->len; i++)
+    if (!gemmcl_kernel_exists (g_ptr_array_index (self->names, i), NULL))
       return TRUE;
   return FALSE;
 }
 
 static void
-fit_columns (BenchReport *self)
+fit_columns (Bench *self)
 {
-  const BenchSetup *setup = self->setup;
 
-  for (guint i = 0; i < setup->sizes->sizes->len; i++) {
-    GemmclGemm gemm = setup->gemm;
-    g_autofree gchar *sizes = NULL;
-    bench_sizes_apply (setup->sizes, i, &gemm);
-    sizes = tool_problem_get_name (gemm.m, gemm.n, gemm.k);
+  for (guint i = 0; i < self->problems->len; i++) {
+    const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, i);
+    g_autofree gchar *sizes = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
+
     tool_table_fit (&self->columns[COLUMN_SIZES], sizes);
   }
-  for (guint i = 0; i < setup->names->len; i++)
-    tool_table_fit (&self->columns[COLUMN_KERNEL], g_ptr_array_index (setup->names, i));
+  for (guint i = 0; i < self->names->len; i++)
+    tool_table_fit (&self->columns[COLUMN_KERNEL], g_ptr_array_index (self->names, i));
   /* If a kernel will be chosen, the column must fit all of them. */
   for (guint i = 0; i < gemmcl_get_n_kernels () && !self->columns[COLUMN_CHOICE].hidden; i++)
     tool_table_fit (&self->columns[COLUMN_KERNEL], gemmcl_get_kernel (i)->name);
@@ -78,38 +75,40 @@ fit_columns (BenchReport *self)
 }
 
 void
-bench_report_start (BenchReport *self, FILE *out, const BenchSetup *setup)
+bench_report_start (Bench *self, FILE *out)
 {
-  *self = (BenchReport){
-      .out = out,
-      .setup = setup,
-      /* With one kernel and one size each run is a line; otherwise only the median is. */
-      .each_run = setup->names->len == 1 && setup->sizes->sizes->len == 1,
-      .columns = {[COLUMN_SIZES] = {"M x N x K", .hidden = setup->sizes->sizes->len == 1},
-                  [COLUMN_KERNEL] = {"kernel"},
-                  [COLUMN_CHOICE] = {"choice", 8, .hidden = !lets_choose (setup)},
-                  [COLUMN_MIN] = {"min ms", 10, TRUE},
-                  [COLUMN_MEDIAN] = {"median ms", 10, TRUE},
-                  [COLUMN_GFLOPS] = {"GFLOPS", 9, TRUE},
-                  [COLUMN_EFFICIENCY] = {"efficiency", 0, TRUE},
-                  [COLUMN_ERROR] = {"max error", 0, TRUE, !setup->verify},
-                  [COLUMN_BOUND] = {"bound", 9, TRUE, !setup->verify},
-                  [COLUMN_CHECK] = {"check", 8, FALSE, !setup->verify}},
-      .json = json_array (),
+  const gboolean one_size = self->problems->len == 1;
+  const ToolColumn columns[BENCH_N_COLUMNS] = {
+      [COLUMN_SIZES] = {"M x N x K", .hidden = one_size},
+      [COLUMN_KERNEL] = {"kernel"},
+      [COLUMN_CHOICE] = {"choice", 8, .hidden = !lets_choose (self)},
+      [COLUMN_MIN] = {"min ms", 10, TRUE},
+      [COLUMN_MEDIAN] = {"median ms", 10, TRUE},
+      [COLUMN_GFLOPS] = {"GFLOPS", 9, TRUE},
+      [COLUMN_EFFICIENCY] = {"efficiency", 0, TRUE},
+      [COLUMN_ERROR] = {"max error", 0, TRUE, !self->verify},
+      [COLUMN_BOUND] = {"bound", 9, TRUE, !self->verify},
+      [COLUMN_CHECK] = {"check", 8, FALSE, !self->verify},
   };
+
+  memcpy (self->columns, columns, sizeof columns);
+  self->out = out;
+  /* With one kernel and one size each run is a line; otherwise only the median is. */
+  self->each_run = self->names->len == 1 && one_size;
+  self->json = json_array ();
   print_head (self);
   fit_columns (self);
 }
 
 /* Returns: the share of the peak; NaN if it is unknown. */
 static gdouble
-get_efficiency (const BenchSetup *setup, gdouble gflops)
+get_efficiency (const Bench *self, gdouble gflops)
 {
-  return setup->peak > 0 ? gflops / setup->peak : NAN;
+  return self->peak > 0 ? gflops / self->peak : NAN;
 }
 
 static void
-print_runs (BenchReport *self, const GemmclGemm *gemm, const BenchResult *result)
+print_runs (Bench *self, const GemmclGemm *gemm, const BenchResult *result)
 {
   for (guint i = 0; i < result->times->len; i++) {
     gdouble ms = g_array_index (result->times, gdouble, i);
@@ -118,7 +117,7 @@ print_runs (BenchReport *self, const GemmclGemm *gemm, const BenchResult *result
     g_autofree gchar *time = tool_format_number ("%.4f", ms, "");
     g_autofree gchar *rate = tool_format_number ("%.2f", gflops, "");
     g_autofree gchar *efficiency =
-        tool_format_number ("%.1f", 100 * get_efficiency (self->setup, gflops), " %");
+        tool_format_number ("%.1f", 100 * get_efficiency (self, gflops), " %");
     const gchar *cells[BENCH_N_COLUMNS] = {[COLUMN_KERNEL] = name,
                                            [COLUMN_MIN] = time,
                                            [COLUMN_GFLOPS] = rate,
@@ -129,41 +128,39 @@ print_runs (BenchReport *self, const GemmclGemm *gemm, const BenchResult *result
 
 /* @name: the kernel, as the user named it. */
 static json_t *
-make_json (const BenchSetup *setup, const GemmclGemm *gemm, const gchar *name,
-           const BenchResult *result)
+make_json (const Bench *self, const GemmclGemm *gemm, const gchar *name, const BenchResult *result)
 {
-  const gdouble peak = setup->peak > 0 ? setup->peak : NAN;
-  const gdouble bandwidth = setup->bandwidth > 0 ? setup->bandwidth : NAN;
+  const gdouble peak = self->peak > 0 ? self->peak : NAN;
+  const gdouble bandwidth = self->bandwidth > 0 ? self->bandwidth : NAN;
   const GemmclPrecision precision = tool_get_precision (result->kernel);
 
   return json_pack (
       "{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:f, s:f, s:I, s:I, s:I, s:i, s:{s:o, s:o, s:o},"
       " s:o, s:o, s:s, s:o, s:o, s:s?, s:o, s:o, s:o}",
-      "device", tool_json_string (setup->info->name), "requested", name, "kernel", result->kernel,
+      "device", tool_json_string (self->info->name), "requested", name, "kernel", result->kernel,
       "choice", gemmcl_choice_source_get_name (result->choice), "precision",
       gemmcl_precision_get_name (precision), "layout", tool_layout_get_name (gemm->layout),
       "trans_a", gemm->trans_a, "trans_b", gemm->trans_b, "alpha", (gdouble)gemm->alpha, "beta",
       (gdouble)gemm->beta, "m", (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k",
-      (json_int_t)gemm->k, "iterations", (int)setup->iterations, "time_ms", "min",
+      (json_int_t)gemm->k, "iterations", (int)self->iterations, "time_ms", "min",
       tool_json_number (result->min), "median", tool_json_number (result->median), "max",
       tool_json_number (result->max), "gflops", tool_json_number (result->gflops), "peak_gflops",
-      tool_json_number (peak), "peak_source", setup->peak_source, "efficiency",
-      tool_json_number (get_efficiency (setup, result->gflops)), "bandwidth_gbs",
-      tool_json_number (bandwidth), "bandwidth_source", setup->bandwidth_source, "verified",
+      tool_json_number (peak), "peak_source", self->peak_source, "efficiency",
+      tool_json_number (get_efficiency (self, result->gflops)), "bandwidth_gbs",
+      tool_json_number (bandwidth), "bandwidth_source", self->bandwidth_source, "verified",
       result->verified ? json_boolean (result->right) : json_null (), "max_error",
       tool_json_number (result->max_error), "error_bound", tool_json_number (result->error_bound));
 }
 
 void
-bench_report_add (BenchReport *self, const GemmclGemm *gemm, const gchar *name,
-                  const BenchResult *result)
+bench_report_add (Bench *self, const GemmclGemm *gemm, const gchar *name, const BenchResult *result)
 {
   g_autofree gchar *sizes = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
   g_autofree gchar *min = tool_format_number ("%.4f", result->min, "");
   g_autofree gchar *median = tool_format_number ("%.4f", result->median, "");
   g_autofree gchar *gflops = tool_format_number ("%.2f", result->gflops, "");
   g_autofree gchar *efficiency =
-      tool_format_number ("%.1f", 100 * get_efficiency (self->setup, result->gflops), " %");
+      tool_format_number ("%.1f", 100 * get_efficiency (self, result->gflops), " %");
   g_autofree gchar *max_error = tool_format_number ("%.3g", result->max_error, "");
   g_autofree gchar *bound = tool_format_number ("%.3g", result->error_bound, "");
   const gchar *cells[BENCH_N_COLUMNS] = {
@@ -186,11 +183,11 @@ bench_report_add (BenchReport *self, const GemmclGemm *gemm, const gchar *name,
   tool_table_row (self->out, self->columns, cells, BENCH_N_COLUMNS);
   if (result->times->len > 0 && isnan (result->median))
     fprintf (self->out, "  The device measured no time.\n");
-  json_array_append_new (self->json, make_json (self->setup, gemm, name, result));
+  json_array_append_new (self->json, make_json (self, gemm, name, result));
 }
 
 void
-bench_report_skip (BenchReport *self, const GemmclGemm *gemm, const gchar *kernel, const gchar *why)
+bench_report_skip (Bench *self, const GemmclGemm *gemm, const gchar *kernel, const gchar *why)
 {
   g_autofree gchar *sizes = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
   /* The reason is in the place of the first number. */

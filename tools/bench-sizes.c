@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench.h"
 
+#include "options.h"
 #include "tool.h"
 
 /* Sizes of a sweep at most. */
@@ -51,21 +52,25 @@ compare_sizes (gconstpointer a, gconstpointer b)
   return (x > y) - (x < y);
 }
 
-static gboolean
-parse_sweep (BenchSizes *self, GError **error)
+/* Returns: (element-type guint): the sizes, ascending. */
+static GArray *
+parse_sweep (const gchar *sweep, GError **error)
 {
-  g_auto (GStrv) parts = g_strsplit (self->sweep, ",", -1);
+  g_autoptr (GArray) sizes = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_auto (GStrv) parts = g_strsplit (sweep, ",", -1);
 
-  if (parts[0] == NULL)
-    return fail_sweep (self->sweep, error);
+  if (parts[0] == NULL) {
+    fail_sweep (sweep, error);
+    return NULL;
+  }
   for (guint i = 0; parts[i] != NULL; i++)
-    if (!add_range (self->sizes, parts[i], error))
-      return FALSE;
-  g_array_sort (self->sizes, compare_sizes);
-  for (guint i = self->sizes->len - 1; i > 0; i--)
-    if (g_array_index (self->sizes, guint, i) == g_array_index (self->sizes, guint, i - 1))
-      g_array_remove_index (self->sizes, i);
-  return TRUE;
+    if (!add_range (sizes, parts[i], error))
+      return NULL;
+  g_array_sort (sizes, compare_sizes);
+  for (guint i = sizes->len - 1; i > 0; i--)
+    if (g_array_index (sizes, guint, i) == g_array_index (sizes, guint, i - 1))
+      g_array_remove_index (sizes, i);
+  return g_steal_pointer (&sizes);
 }
 
 static gboolean
@@ -77,69 +82,55 @@ check_size (const gchar *option, gint size, GError **error)
   return FALSE;
 }
 
-static gboolean
-varies (const BenchSizes *self)
+/* Returns: "64 x s x s" */
+static gchar *
+describe (const gint stated[BENCH_N_SIZES])
 {
-  return self->m == BENCH_SIZE_UNSTATED || self->n == BENCH_SIZE_UNSTATED ||
-         self->k == BENCH_SIZE_UNSTATED;
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < BENCH_N_SIZES; i++) {
+    if (i > 0)
+      g_string_append (text, " x ");
+    if (stated[i] == BENCH_SIZE_UNSTATED)
+      g_string_append_c (text, 's');
+    else
+      g_string_append_printf (text, "%d", stated[i]);
+  }
+  return g_string_free (text, FALSE);
 }
 
-BenchSizes *
-bench_sizes_new (gint m, gint n, gint k, const gchar *sweep, GError **error)
+GArray *
+bench_list_problems (const gint stated[BENCH_N_SIZES], const gchar *sweep, const GemmclGemm *gemm,
+                     gchar **shape, GError **error)
 {
-  g_autoptr (BenchSizes) self = g_new0 (BenchSizes, 1);
-  const guint size = BENCH_SIZE_DEFAULT;
+  g_autoptr (GArray) sizes = NULL, problems = g_array_new (FALSE, FALSE, sizeof (GemmclGemm));
+  const GemmclGemm *first;
 
-  *self = (BenchSizes){.m = m, .n = n, .k = k, .sweep = sweep};
-  self->sizes = g_array_new (FALSE, FALSE, sizeof (guint));
-  if (!check_size ("-M, --size1", m, error) || !check_size ("-K, --size2", k, error) ||
-      !check_size ("-N, --size3", n, error))
+  if (!check_size ("-M, --size1", stated[0], error) ||
+      !check_size ("-N, --size3", stated[1], error) ||
+      !check_size ("-K, --size2", stated[2], error))
     return NULL;
-  if (sweep == NULL) {
-    g_array_append_val (self->sizes, size);
-    return g_steal_pointer (&self);
-  }
-  if (!varies (self)) {
+  if (sweep != NULL && stated[0] != BENCH_SIZE_UNSTATED && stated[1] != BENCH_SIZE_UNSTATED &&
+      stated[2] != BENCH_SIZE_UNSTATED) {
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
                          "--sweep varies those of M, N and K that are not given, but -M, -N and -K "
                          "are all given. Leave at least one out.");
     return NULL;
   }
-  return parse_sweep (self, error) ? g_steal_pointer (&self) : NULL;
-}
+  sizes = parse_sweep (sweep != NULL ? sweep : G_STRINGIFY (BENCH_SIZE_DEFAULT), error);
+  if (sizes == NULL)
+    return NULL;
+  for (guint i = 0; i < sizes->len; i++) {
+    const guint size = g_array_index (sizes, guint, i);
+    GemmclGemm problem = *gemm;
 
-void
-bench_sizes_free (BenchSizes *self)
-{
-  g_array_unref (self->sizes);
-  g_free (self);
-}
-
-void
-bench_sizes_apply (const BenchSizes *self, guint index, GemmclGemm *gemm)
-{
-  guint size = g_array_index (self->sizes, guint, index);
-
-  gemm->m = self->m != BENCH_SIZE_UNSTATED ? (guint)self->m : size;
-  gemm->n = self->n != BENCH_SIZE_UNSTATED ? (guint)self->n : size;
-  gemm->k = self->k != BENCH_SIZE_UNSTATED ? (guint)self->k : size;
-}
-
-gchar *
-bench_sizes_describe (const BenchSizes *self)
-{
-  const gint sizes[] = {self->m, self->n, self->k};
-  GString *text = g_string_new (NULL);
-
-  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
-    if (i > 0)
-      g_string_append (text, " x ");
-    if (sizes[i] != BENCH_SIZE_UNSTATED)
-      g_string_append_printf (text, "%d", sizes[i]);
-    else if (self->sizes->len > 1)
-      g_string_append_c (text, 's');
-    else
-      g_string_append_printf (text, "%u", g_array_index (self->sizes, guint, 0));
+    problem.m = stated[0] != BENCH_SIZE_UNSTATED ? (guint)stated[0] : size;
+    problem.n = stated[1] != BENCH_SIZE_UNSTATED ? (guint)stated[1] : size;
+    problem.k = stated[2] != BENCH_SIZE_UNSTATED ? (guint)stated[2] : size;
+    g_array_append_val (problems, problem);
   }
-  return g_string_free (text, FALSE);
+  first = &g_array_index (problems, GemmclGemm, 0);
+  *shape =
+      sizes->len > 1 ? describe (stated) : tool_problem_get_name (first->m, first->n, first->k);
+  return g_steal_pointer (&problems);
 }

@@ -1,7 +1,5 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <errno.h>
-#include <glib/gstdio.h>
 #include <stdio.h>
 
 #include "bench.h"
@@ -75,45 +73,39 @@ static const GOptionEntry output_entries[] = {
     {NULL}};
 
 static gboolean
-describe_problem (BenchSetup *setup, GError **error)
+describe_problems (Bench *self, GError **error)
 {
-  GemmclGemm *gemm = &setup->gemm;
+  const gint sizes[BENCH_N_SIZES] = {options.m, options.n, options.k};
+  GemmclGemm gemm = tool_gemm;
 
   if (options.iterations < 0) {
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "-i, --iterations takes 0 or more, not %d.",
                  options.iterations);
     return FALSE;
   }
-  *gemm = tool_gemm;
-  if (options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm->beta, error))
+  if (options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm.beta, error))
     return FALSE;
-  if (!bench_can_store (gemm->a_type)) {
+  if (!bench_can_store (gemm.a_type)) {
     g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
                  "--a-type takes f32, f16, bf16 or u8 here, not \"%s\".",
-                 gemmcl_type_get_name (gemm->a_type));
+                 gemmcl_type_get_name (gemm.a_type));
     return FALSE;
   }
-  setup->iterations = options.iterations;
-  setup->verify = options.validation;
-  gemm->addend = gemm->beta != 0.0 ? GEMMCL_ADDEND_MATRIX : GEMMCL_ADDEND_NONE;
-  for (guint i = 0; i < setup->sizes->sizes->len; i++) {
-    bench_sizes_apply (setup->sizes, i, gemm);
-    if (!gemmcl_gemm_validate (gemm, error))
+  gemm.addend = gemm.beta != 0.0 ? GEMMCL_ADDEND_MATRIX : GEMMCL_ADDEND_NONE;
+  self->problems = bench_list_problems (sizes, options.sweep, &gemm, &self->shape, error);
+  for (guint i = 0; self->problems != NULL && i < self->problems->len; i++)
+    if (!gemmcl_gemm_validate (&g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
-  }
-  return TRUE;
+  return self->problems != NULL;
 }
 
 /* Checks that all sizes fit before the first is measured. */
 static gboolean
-check_memory (GemmclContext *context, const BenchSetup *setup, GError **error)
+check_memory (const Bench *self, GError **error)
 {
-  for (guint i = 0; i < setup->sizes->sizes->len; i++) {
-    GemmclGemm gemm = setup->gemm;
-    bench_sizes_apply (setup->sizes, i, &gemm);
-    if (!bench_problem_check (context, &gemm, error))
+  for (guint i = 0; i < self->problems->len; i++)
+    if (!bench_problem_check (self->context, &g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
-  }
   return TRUE;
 }
 
@@ -123,68 +115,46 @@ is_stdout (const gchar *path)
   return g_strcmp0 (path, "-") == 0;
 }
 
-/* Fails if the file cannot be written. Called before the measurements, which may take an hour. */
+/* Fails if the file cannot be written: the measurements may take an hour. */
 static gboolean
 check_output (GError **error)
 {
-  const gchar *path = options.json;
-  g_autofree gchar *folder = path != NULL ? g_path_get_dirname (path) : NULL;
-  g_autofree gchar *name = path != NULL ? g_filename_display_name (path) : NULL;
-  gint number = 0;
+  g_autoptr (json_t) empty = json_array ();
 
-  if (path == NULL || is_stdout (path))
-    return TRUE;
-  if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    number = EISDIR;
-  else if (g_access (folder, W_OK) != 0)
-    number = errno;
-  if (number == 0)
-    return TRUE;
-  g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (number),
-               "--json cannot write the file \"%s\": %s. Name a file in an existing folder that "
-               "you may write to.",
-               name, g_strerror (number));
-  return FALSE;
+  return options.json == NULL || is_stdout (options.json) ||
+         tool_json_write (empty, options.json, error);
 }
 
 static gboolean
-find_peak (BenchSetup *setup, GError **error)
+find_peak (Bench *self, GError **error)
 {
-  setup->peak = setup->info->peak_gflops;
-  setup->peak_source = setup->info->peak_source;
+  self->peak = self->info->peak_gflops;
+  self->peak_source = self->info->peak_source;
   if (options.peak == NULL)
     return TRUE;
-  setup->peak_source = "set with --peak";
-  setup->peak_stated = TRUE;
-  return tool_parse_positive ("--peak", options.peak, &setup->peak, error);
+  self->peak_source = "set with --peak";
+  self->peak_stated = TRUE;
+  return tool_parse_positive ("--peak", options.peak, &self->peak, error);
 }
 
 static gboolean
-find_bandwidth (GemmclContext *context, BenchSetup *setup, GError **error)
+find_bandwidth (Bench *self, GError **error)
 {
   if (g_strcmp0 (options.bandwidth, "measure") == 0)
-    return bench_measure_bandwidth (context, &setup->bandwidth, &setup->bandwidth_source, error);
-  setup->bandwidth_source = options.bandwidth != NULL ? g_strdup ("set with --bandwidth") : NULL;
-  return tool_parse_positive ("--bandwidth", options.bandwidth, &setup->bandwidth, error);
+    return bench_measure_bandwidth (self->context, &self->bandwidth, &self->bandwidth_source,
+                                    error);
+  self->bandwidth_source = options.bandwidth != NULL ? g_strdup ("set with --bandwidth") : NULL;
+  return tool_parse_positive ("--bandwidth", options.bandwidth, &self->bandwidth, error);
 }
-
-/* The state of a call of bench. */
-typedef struct {
-  BenchSetup setup;
-  BenchSizes *sizes;
-  GemmclContext *context;
-  BenchReport report;
-  /* For each name: a result exceeded its error bound. */
-  gboolean *wrong;
-} Bench;
 
 static void
 bench_clear (Bench *self)
 {
-  g_clear_pointer (&self->report.json, json_decref);
-  g_clear_pointer (&self->setup.names, g_ptr_array_unref);
-  g_clear_pointer (&self->setup.bandwidth_source, g_free);
-  g_clear_pointer (&self->sizes, bench_sizes_free);
+  g_clear_pointer (&self->json, json_decref);
+  g_clear_pointer (&self->names, g_ptr_array_unref);
+  g_clear_pointer (&self->bandwidth_source, g_free);
+  g_clear_pointer (&self->problems, g_array_unref);
+  g_clear_pointer (&self->shape, g_free);
   g_clear_object (&self->context);
   g_clear_pointer (&self->wrong, g_free);
 }
@@ -192,29 +162,26 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
 
 /* Measures each kernel. Kernels that do not fit are skipped with -k all, otherwise an error. */
 static gboolean
-measure_size (Bench *self, guint size, GError **error)
+measure_problem (Bench *self, const GemmclGemm *gemm, GError **error)
 {
-  GemmclGemm gemm = self->setup.gemm;
-  g_autoptr (BenchProblem) problem = NULL;
+  g_autoptr (BenchProblem) problem = bench_problem_new (self->context, gemm, error);
 
-  bench_sizes_apply (self->sizes, size, &gemm);
-  problem = bench_problem_new (self->context, &gemm, error);
   if (problem == NULL)
     return FALSE;
-  for (guint i = 0; i < self->setup.names->len; i++) {
-    const gchar *name = g_ptr_array_index (self->setup.names, i);
+  for (guint i = 0; i < self->names->len; i++) {
+    const gchar *name = g_ptr_array_index (self->names, i);
     g_autoptr (GError) why = NULL;
     g_autoptr (BenchResult) result = NULL;
     tool_adopt_precision (&problem->gemm, name);
     if (g_str_equal (options.kernel, "all") &&
         !gemmcl_kernel_fits (self->context, name, &problem->gemm, &why)) {
-      bench_report_skip (&self->report, &gemm, name, why->message);
+      bench_report_skip (self, gemm, name, why->message);
       continue;
     }
     result = bench_measure (problem, name, options.iterations, options.validation, error);
     if (result == NULL)
       return FALSE;
-    bench_report_add (&self->report, &gemm, name, result);
+    bench_report_add (self, gemm, name, result);
     self->wrong[i] |= result->verified && !result->right;
   }
   return TRUE;
@@ -223,11 +190,11 @@ measure_size (Bench *self, guint size, GError **error)
 static gboolean
 measure (Bench *self, GError **error)
 {
-  const guint n = self->setup.names->len;
+  const guint n = self->names->len;
   guint wrong = 0;
 
-  for (guint i = 0; i < self->sizes->sizes->len; i++)
-    if (!measure_size (self, i, error))
+  for (guint i = 0; i < self->problems->len; i++)
+    if (!measure_problem (self, &g_array_index (self->problems, GemmclGemm, i), error))
       return FALSE;
   for (guint i = 0; i < n; i++)
     wrong += self->wrong[i] ? 1 : 0;
@@ -240,28 +207,26 @@ measure (Bench *self, GError **error)
 static gboolean
 run (G_GNUC_UNUSED gchar **operands, GError **error)
 {
-  g_auto (Bench) self = {.context = NULL};
-  BenchSetup *setup = &self.setup;
+  g_auto (Bench) self = {
+      .sweep = options.sweep, .iterations = options.iterations, .verify = options.validation};
   gboolean ok;
 
-  setup->sizes = self.sizes =
-      bench_sizes_new (options.m, options.n, options.k, options.sweep, error);
-  if (self.sizes == NULL || !describe_problem (setup, error) || !check_output (error))
+  if (!describe_problems (&self, error))
     return FALSE;
   self.context = tool_open_context (error);
   if (self.context == NULL)
     return FALSE;
-  setup->info = gemmcl_context_get_device_info (self.context);
-  setup->names = tool_list_kernels (options.kernel, TRUE, error);
-  if (setup->names == NULL || !check_memory (self.context, setup, error) ||
-      !find_peak (setup, error) || !find_bandwidth (self.context, setup, error))
+  self.info = gemmcl_context_get_device_info (self.context);
+  self.names = tool_list_kernels (options.kernel, TRUE, error);
+  if (self.names == NULL || !check_memory (&self, error) || !find_peak (&self, error) ||
+      !find_bandwidth (&self, error) || !check_output (error))
     return FALSE;
-  self.wrong = g_new0 (gboolean, setup->names->len);
+  self.wrong = g_new0 (gboolean, self.names->len);
   tool_catch_interrupt ();
-  bench_report_start (&self.report, is_stdout (options.json) ? stderr : stdout, setup);
+  bench_report_start (&self, is_stdout (options.json) ? stderr : stdout);
   ok = measure (&self, error);
   /* Results are written even if a later kernel failed. The first error is reported. */
-  if (options.json != NULL && !tool_json_write (self.report.json, options.json, ok ? error : NULL))
+  if (options.json != NULL && !tool_json_write (self.json, options.json, ok ? error : NULL))
     return FALSE;
   return ok;
 }

@@ -162,43 +162,28 @@ gboolean bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **
 
 #define BENCH_SIZE_DEFAULT 1024
 
+#define BENCH_N_SIZES 3
+
 /**
- * BenchSizes:
- * @m, @n, @k: the stated size, or %BENCH_SIZE_UNSTATED: the size of the sweep
- * @sweep: (nullable): the sizes as the user wrote them; borrowed
- * @sizes: (element-type guint): the sizes of @sweep, ascending; without a sweep only the default
+ * bench_list_problems:
+ * @stated: M, N and K as the options state them
+ * @sweep: (nullable): the sizes of the others, numbers and ranges, separated by commas:
+ *   "64,256:4096,5000:6000:250"; %NULL: the default
+ * @shape: (out) (transfer full): "64 x s x s" for several sizes; one size is a number
  *
- * The shapes of the problems to measure, one after the other.
+ * Returns: (transfer full) (element-type GemmclGemm): @gemm with each of the sizes, ascending, or
+ *   %NULL with %TOOL_ERROR_USAGE.
  */
-typedef struct {
-  gint m, n, k;
-  const gchar *sweep;
-  GArray *sizes;
-} BenchSizes;
+GArray *bench_list_problems (const gint stated[BENCH_N_SIZES], const gchar *sweep,
+                             const GemmclGemm *gemm, gchar **shape, GError **error);
+
+#define BENCH_N_COLUMNS 10
 
 /**
- * bench_sizes_new:
- * @sweep: (nullable): numbers and ranges, separated by commas: "64,256:4096,5000:6000:250"
- *
- * Returns: (transfer full): the shapes, or %NULL with %TOOL_ERROR_USAGE.
- */
-BenchSizes *bench_sizes_new (gint m, gint n, gint k, const gchar *sweep, GError **error);
-
-void bench_sizes_free (BenchSizes *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchSizes, bench_sizes_free)
-
-/** bench_sizes_apply: Sets the shape of @gemm to that of size number @index. */
-void bench_sizes_apply (const BenchSizes *self, guint index, GemmclGemm *gemm);
-
-/** bench_sizes_describe: Returns: (transfer full): "64 x s x s" for a sweep; without one the sizes
- * are numbers. */
-gchar *bench_sizes_describe (const BenchSizes *self);
-
-/**
- * BenchSetup:
+ * Bench:
  * @info: the device
- * @gemm: the problem without its sizes
- * @sizes: the sizes
+ * @problems: (element-type GemmclGemm): one for each size
+ * @shape: describes their sizes; @sweep: (nullable): those that the user gave
  * @names: (element-type utf8): the kernels, as the user named them
  * @iterations: timed runs of each kernel
  * @verify: results are checked
@@ -206,14 +191,22 @@ gchar *bench_sizes_describe (const BenchSizes *self);
  * @peak_source: the origin of @peak, or the reason why it is unknown
  * @peak_stated: the user stated @peak, in any precision
  * @bandwidth: 10^9 bytes a second of the device's memory; 0: unknown
- * @bandwidth_source: (nullable): the origin of @bandwidth; owned
+ * @bandwidth_source: (nullable): the origin of @bandwidth
+ * @wrong: for each of @names: a result exceeded its error bound
+ * @out: the stream for the text
+ * @columns: of the table
+ * @each_run: the table has a row for each run, not only for the median
+ * @json: a list with an object for each result
  *
- * The parameters that all measurements of one call of bench share.
+ * A call of bench, and its output, which is written as results arrive: a head, a row for each kernel
+ * and size, and the same as JSON.
  */
 typedef struct {
+  GemmclContext *context;
   const GemmclDeviceInfo *info;
-  GemmclGemm gemm;
-  const BenchSizes *sizes;
+  GArray *problems;
+  gchar *shape;
+  const gchar *sweep;
   GPtrArray *names;
   guint iterations;
   gboolean verify;
@@ -222,42 +215,20 @@ typedef struct {
   gboolean peak_stated;
   gdouble bandwidth;
   gchar *bandwidth_source;
-} BenchSetup;
-
-#define BENCH_N_COLUMNS 10
-
-/**
- * BenchReport:
- * @out: the stream for the text; borrowed
- * @setup: the measurements; borrowed
- * @columns: of the table
- * @each_run: the table has a row for each run, not only for the median
- * @json: a list with an object for each added result; owned
- *
- * The output of bench, written as results arrive: a head, a row for each kernel and size, and
- * the same as JSON.
- */
-typedef struct {
+  gboolean *wrong;
   FILE *out;
-  const BenchSetup *setup;
   ToolColumn columns[BENCH_N_COLUMNS];
   gboolean each_run;
   json_t *json;
-} BenchReport;
+} Bench;
 
-/** bench_report_start: Prepares @self, which is zeros, and prints the head. */
-void bench_report_start (BenchReport *self, FILE *out, const BenchSetup *setup);
+/** bench_report_start: Prepares the output of @self, whose other fields are set, and prints the
+ * head. */
+void bench_report_start (Bench *self, FILE *out);
 
-/**
- * bench_report_add:
- * @gemm: the problem, with its sizes
- * @name: the kernel, as the user named it
- *
- * Prints a row and keeps it as JSON.
- */
-void bench_report_add (BenchReport *self, const GemmclGemm *gemm, const gchar *name,
+/** bench_report_add: Prints a row and keeps it as JSON. @name: the kernel, as the user named it. */
+void bench_report_add (Bench *self, const GemmclGemm *gemm, const gchar *name,
                        const BenchResult *result);
 
 /** bench_report_skip: Prints that @kernel was not measured, and @why. */
-void bench_report_skip (BenchReport *self, const GemmclGemm *gemm, const gchar *kernel,
-                        const gchar *why);
+void bench_report_skip (Bench *self, const GemmclGemm *gemm, const gchar *kernel, const gchar *why);
