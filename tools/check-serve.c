@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "check.h"
 
-#include "devices.h"
 #include "gemmcl-tuning.h"
 #include "options.h"
 #include "tool.h"
@@ -115,7 +114,7 @@ serve_facts (Server *self, const json_t *request)
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
   const gboolean shares = gemmcl_device_info_has_extension (info, "cl_intel_va_api_media_sharing");
 
-  json_t *device = tool_devices_make_json (0, info);
+  json_t *device = tool_json_device (0, info);
 
   /* The device's number has a meaning only on this machine. */
   json_object_del (device, "device");

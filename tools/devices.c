@@ -1,12 +1,11 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "devices.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "gemmcl.h"
 #include "options.h"
+#include "output.h"
 #include "tool.h"
 
 static gboolean as_json;
@@ -53,21 +52,61 @@ join_extensions (const GemmclDeviceInfo *info)
   return g_strjoinv (", ", (gchar **)names->pdata);
 }
 
+#define ENGINES "cl_intel_subgroup_matrix_multiply_accumulate"
+/* Rows of the result of an instruction; 1, 2 and 4 are supported, too. */
+#define ROWS 8
+/* Subgroup sizes, and columns of the result, of narrow and of wide engines. With narrow ones each
+ * work-item holds twice as much of A. */
+#define NARROW 8
+#define WIDE   16
+
+/* Products that matrix engines compute with one instruction, from the texts of the extensions, since
+ * OpenCL has no query for them. @wide: only on wide engines. @used: by kernels of this library. */
+static const struct {
+  const gchar *type_a, *type_b, *type_sum;
+  guint k;
+  gboolean wide;
+  gboolean used;
+  const gchar *extension;
+} shapes[] = {
+    {"i8", "i8", "i32", 32, FALSE, FALSE, ENGINES},
+    {"i8", "u8", "i32", 32, FALSE, FALSE, ENGINES},
+    {"u8", "i8", "i32", 32, FALSE, TRUE, ENGINES},
+    {"u8", "u8", "i32", 32, FALSE, FALSE, ENGINES},
+    {"i4", "i4", "i32", 64, FALSE, FALSE, ENGINES},
+    {"i4", "u4", "i32", 64, FALSE, FALSE, ENGINES},
+    {"u4", "i4", "i32", 64, FALSE, FALSE, ENGINES},
+    {"u4", "u4", "i32", 64, FALSE, FALSE, ENGINES},
+    {"bf16", "bf16", "f32", 16, FALSE, TRUE, ENGINES},
+    {"f16", "f16", "f32", 16, FALSE, TRUE, ENGINES},
+    {"bf16", "bf16", "bf16", 16, TRUE, FALSE, ENGINES},
+    {"f16", "f16", "f16", 16, TRUE, FALSE, ENGINES},
+    {"tf32", "tf32", "f32", 8, TRUE, TRUE, ENGINES "_tf32"},
+};
+
+/* The size of the engines' subgroups is the smallest one: for larger subgroups compilers accept the
+ * same functions and emit nothing. */
+static gboolean
+has_shape (const GemmclDeviceInfo *info, guint shape)
+{
+  const guint subgroup = info->n_subgroup_sizes > 0 ? info->subgroup_sizes[0] : 0;
+
+  return (subgroup == WIDE || (subgroup == NARROW && !shapes[shape].wide)) &&
+         gemmcl_device_info_has_extension (info, shapes[shape].extension);
+}
+
 /* Returns: "u8 x i8 + i32 8x16x32, bf16 x bf16 + f32 8x16x16 ...", with M x N x K: the shapes that
  * kernels use, or the others. */
 static gchar *
 join_matrix_shapes (const GemmclDeviceInfo *info, gboolean used, const gchar *note)
 {
-  g_autoptr (GArray) shapes = matrix_shapes_list (info);
   GString *text = g_string_new (NULL);
 
-  for (guint i = 0; i < shapes->len; i++) {
-    const MatrixShape *shape = &g_array_index (shapes, MatrixShape, i);
-    if (shape->used == used)
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
+    if (shapes[i].used == used && has_shape (info, i))
       g_string_append_printf (text, "%s%s x %s + %s %ux%ux%u", text->len > 0 ? ", " : "",
-                              shape->type_a, shape->type_b, shape->type_sum, shape->m, shape->n,
-                              shape->k);
-  }
+                              shapes[i].type_a, shapes[i].type_b, shapes[i].type_sum, ROWS,
+                              info->subgroup_sizes[0], shapes[i].k);
   if (text->len > 0)
     g_string_append_printf (text, " (%s)", note);
   return g_string_free (text, FALSE);
@@ -144,22 +183,20 @@ print_device (guint index, const GemmclDeviceInfo *info)
 static json_t *
 make_matrix_shapes (const GemmclDeviceInfo *info)
 {
-  g_autoptr (GArray) shapes = matrix_shapes_list (info);
   json_t *list = json_array ();
 
-  for (guint i = 0; i < shapes->len; i++) {
-    const MatrixShape *shape = &g_array_index (shapes, MatrixShape, i);
-    json_array_append_new (list, json_pack ("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:b}", "type_a",
-                                            shape->type_a, "type_b", shape->type_b, "accumulator",
-                                            shape->type_sum, "m", (int)shape->m, "n", (int)shape->n,
-                                            "k", (int)shape->k, "subgroup_size",
-                                            (int)shape->subgroup, "used", shape->used));
-  }
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
+    if (has_shape (info, i))
+      json_array_append_new (
+          list, json_pack ("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:b}", "type_a", shapes[i].type_a,
+                           "type_b", shapes[i].type_b, "accumulator", shapes[i].type_sum, "m", ROWS,
+                           "n", (int)info->subgroup_sizes[0], "k", (int)shapes[i].k,
+                           "subgroup_size", (int)info->subgroup_sizes[0], "used", shapes[i].used));
   return list;
 }
 
 json_t *
-tool_devices_make_json (guint index, const GemmclDeviceInfo *info)
+tool_json_device (guint index, const GemmclDeviceInfo *info)
 {
   json_t *sizes = json_array ();
   json_t *names = json_array ();
@@ -197,7 +234,7 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   for (guint i = 0; i < devices->len; i++) {
     const GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
     if (as_json)
-      json_array_append_new (json, tool_devices_make_json (i, info));
+      json_array_append_new (json, tool_json_device (i, info));
     else
       print_device (i, info);
   }

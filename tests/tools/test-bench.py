@@ -48,7 +48,7 @@ class Bench(tool.TestCase):
 class Results(Bench):
     def test_no_time_is_no_speed(self):
         """A driver without a GPU, whose commands begin and end at once."""
-        double = {"LD_PRELOAD": os.environ["GEMMCL_NO_TIME"]}
+        double = tool.faults(GEMMCL_NO_TIME="")
         shape = ("-k", "gemm_naive", "-M", 16, "-N", 16, "-K", 16, "-i", 2)
         said = self.ends(0, "bench", *shape, **double).stdout
         self.assertIn("The device measured no time.", said)
@@ -189,10 +189,9 @@ class Failures(Bench):
         self.refuses(2, "gemm_naiv.*gemm_naive", "bench", "-M", "8", "-k", "gemm_naive,gemm_naiv")
 
     def test_mismatch(self):
-        double = os.environ["GEMMCL_WRONG_RESULTS"]
         said = self.ends(
             1, "bench", "-M", "8", "-i", "1", "-k", "gemm_naive", "-v", "--json", "-",
-            LD_PRELOAD=double
+            **tool.faults(GEMMCL_WRONG_RESULTS="")
         )
         self.assertRegex(said.stderr, r"(?m)^gemm_naive .* 0\.5 +0\.25  MISMATCH$")
         self.assertIn("1 of 1 kernels gave a result outside its error bound", said.stderr)

@@ -54,9 +54,6 @@ class Check(tool.FolderTestCase):
         with open(self.file, encoding="utf-8") as file:
             return json.load(file)
 
-    def broken(self, **variables):
-        return {"LD_PRELOAD": os.environ["GEMMCL_BROKEN_KERNEL"], **variables}
-
     def start(self, *arguments):
         return subprocess.Popen([tool.TOOL, "check", "-o", self.file, *arguments],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -146,7 +143,7 @@ class Faults(Check):
             "tiled_8x4_8x8": ("failed", r"Kernel tiled_8x4_8x8 is too much"),
             "tiled_8x8_8x8": ("failed", r"does not build natively"),
         }
-        _, rows, said = self.check(1, kernels=("gemm_naive", *found), **self.broken(
+        _, rows, said = self.check(1, kernels=("gemm_naive", *found), **tool.faults(
             GEMMCL_WRONG_KERNEL="tiled_4x4_8x8", GEMMCL_UNBUILT_KERNEL="tiled_8x4_8x8",
             GEMMCL_EMULATED_KERNEL="tiled_8x8_8x8"))
         self.assertEqual(rows["gemm_naive"]["result"], "ok")
@@ -158,13 +155,13 @@ class Faults(Check):
         self.assertIn("3 faults were found", said.stderr)
 
     def test_spilling_is_no_fault(self):
-        _, rows, said = self.check(0, **self.broken(GEMMCL_SPILLING_KERNEL="tiled_4x4_8x8"))
+        _, rows, said = self.check(0, **tool.faults(GEMMCL_SPILLING_KERNEL="tiled_4x4_8x8"))
         self.assertEqual(rows["tiled_4x4_8x8"]["spill_bytes"], 128)
         self.assertEqual(rows["gemm_naive"]["spill_bytes"], 0)
         self.assertRegex(said.stdout, "tiled_4x4_8x8 has .* 128 of them spilled")
 
     def test_wrong_where_it_is_timed(self):
-        report, rows, _ = self.check(1, LD_PRELOAD=os.environ["GEMMCL_WRONG_RESULTS"])
+        report, rows, _ = self.check(1, **tool.faults(GEMMCL_WRONG_RESULTS=""))
         self.assertEqual({row["result"] for row in rows.values()}, {"ok"})
         for entry in report["speed"]:
             self.assertEqual({one["result"] for one in entry["candidates"]}, {"wrong"})
@@ -178,8 +175,7 @@ class Losses(Check):
         once = self.path("once")
         with open(once, "w", encoding="ascii"):
             pass
-        report, _, _ = self.check(1, LD_PRELOAD=os.environ["GEMMCL_LOST_DEVICE"],
-                                  GEMMCL_LOST_ONCE=once)
+        report, _, _ = self.check(1, **tool.faults(GEMMCL_LOST_ONCE=once))
         self.assertFalse(os.path.exists(once))
         entries = report["speed"]
         faulty = [one for entry in entries for one in (entry, *entry["candidates"])
@@ -194,8 +190,7 @@ class Losses(Check):
 
     def test_device_always(self):
         rows = [row["name"] for row in self.read("kernels", "--json") if row["here"] == "native"]
-        _, found, said = self.check(1, kernels=rows[:6],
-                                    LD_PRELOAD=os.environ["GEMMCL_LOST_DEVICE"])
+        _, found, said = self.check(1, kernels=rows[:6], **tool.faults(GEMMCL_LOST_ALWAYS=""))
         results = [row["result"] for row in found.values()]
         self.assertEqual((results.count("lost"), results.count("not reached")), (4, 2))
         self.assertIn("4 lost", said.stdout)
@@ -258,8 +253,8 @@ class Surfaces(Check):
                 file.write(f"#!/bin/sh\n{script}\n")
             os.chmod(path, stat.S_IRWXU)
         self.ends(status, "check", "-k", KERNELS[0], "-o", self.file, "--seconds", seconds, SHAPE,
-                  LD_PRELOAD=os.environ["GEMMCL_SHARES_SURFACES"],
-                  PATH=f"{self.folder}:{os.environ['PATH']}")
+                  PATH=f"{self.folder}:{os.environ['PATH']}",
+                  **tool.faults(GEMMCL_EXTENSIONS="cl_intel_va_api_media_sharing"))
         return self.load()["va"]
 
     def test_passed(self):

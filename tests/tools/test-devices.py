@@ -71,6 +71,46 @@ class Devices(tool.TestCase):
                 self.ends(0, "kernels", "-t", spelling)
 
 
+class MatrixShapes(tool.TestCase):
+    """The products of matrix engines, from a device's extensions and smallest subgroup."""
+
+    ENGINES = "cl_intel_subgroup_matrix_multiply_accumulate"
+    ALL = f"{ENGINES} {ENGINES}_tf32"
+
+    def shapes(self, extensions, sizes):
+        said = self.ends(0, "devices", "--json", **tool.faults(
+            GEMMCL_EXTENSIONS=extensions, GEMMCL_SUBGROUP_SIZES=sizes))
+        return json.loads(said.stdout)[0]["matrix_shapes"]
+
+    def test_of_extensions(self):
+        narrow = {("bf16", "f32", 8, 16), ("f16", "f32", 8, 16), ("i8", "i32", 8, 32),
+                  ("u4", "i32", 8, 64)}
+        wide = {("bf16", "f32", 16, 16), ("f16", "f16", 16, 16), ("i8", "i32", 16, 32)}
+        tf32 = {("tf32", "f32", 16, 8)}
+        for extensions, sizes, number, among, not_among in (
+            (self.ENGINES, "8 16", 10, narrow, {("bf16", "bf16", 8, 16)}),
+            (self.ENGINES, "16 32", 12, wide, tf32),
+            (self.ALL, "16 32", 13, wide | tf32, set()),
+            ("", "8 16", 0, set(), set()),
+            (self.ENGINES, "4 8", 0, set(), set()),
+        ):
+            with self.subTest(extensions=extensions, sizes=sizes):
+                shapes = self.shapes(extensions, sizes)
+                found = {(shape["type_a"], shape["accumulator"], shape["n"], shape["k"])
+                         for shape in shapes if shape["type_a"] == shape["type_b"]}
+                self.assertEqual(len(shapes), number)
+                self.assertLessEqual(among, found)
+                self.assertTrue(found.isdisjoint(not_among))
+                self.assertLessEqual({shape["m"] for shape in shapes}, {8})
+
+    def test_used(self):
+        """One shape is used for each precision that has kernels for matrix engines."""
+        wanted = {kernel["precisions"] for kernel in self.read("kernels", "--json")
+                  if "matrix engines" in kernel["needs"]}
+        used = {shape["type_b"] for shape in self.shapes(self.ALL, "16 32") if shape["used"]}
+        self.assertEqual(used, wanted)
+
+
 class Kernels(tool.TestCase):
     def test_json(self):
         kernels = self.read("kernels", "--json")

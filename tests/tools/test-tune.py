@@ -172,7 +172,7 @@ class Broken(Tune):
     def tune(self, **broken):
         """Tunes with broken kernels. Returns the result, and why each candidate left."""
         said = self.ends(0, "tune", "24,40,32", "--time", "30", "--json", "-",
-                         LD_PRELOAD=os.environ["GEMMCL_BROKEN_KERNEL"], **broken)
+                         **tool.faults(**broken))
         found, = json.loads(said.stdout)
         self.assertEqual(self.known(), {(24, 40, 32): found["tuned"]["kernel"]})
         return found, {one["kernel"]: one["why"] for one in found["candidates"]}, said.stderr
@@ -297,7 +297,7 @@ class Progress(Tune):
 class Failures(Tune):
     def test_wrong_results_are_not_believed(self):
         said = self.ends(1, "tune", "8,8,8", "--time", "30",
-                         LD_PRELOAD=os.environ["GEMMCL_WRONG_RESULTS"])
+                         **tool.faults(GEMMCL_WRONG_RESULTS=""))
         self.assertRegex(said.stderr, r"gemm_naive is out: The result is wrong: .* 0\.5\b")
         self.assertIn("No kernel works", said.stderr)
         self.assertFalse(os.path.exists(FILE))
@@ -327,8 +327,8 @@ class Worker(Tune):
     def test_lost_device(self):
         with tempfile.NamedTemporaryFile(delete=False) as file:
             pass
-        said = self.ends(0, "tune", "48,40,32", "--time", "30", GEMMCL_LOST_ONCE=file.name,
-                         LD_PRELOAD=os.environ["GEMMCL_LOST_DEVICE"])
+        said = self.ends(0, "tune", "48,40,32", "--time", "30",
+                         **tool.faults(GEMMCL_LOST_ONCE=file.name))
         self.assertFalse(os.path.exists(file.name))
         self.assertRegex(said.stderr, r" is out: clWaitForEvents .*(-5|CL_OUT_OF_RESOURCES)\b")
         self.assertEqual(said.stderr.count(" is out: "), 1, said.stderr)
@@ -336,14 +336,13 @@ class Worker(Tune):
 
     def test_no_end_of_lost_devices(self):
         said = self.ends(1, "tune", "48,40,32", "8,8,8", "--time", "30",
-                         LD_PRELOAD=os.environ["GEMMCL_LOST_DEVICE"])
+                         **tool.faults(GEMMCL_LOST_ALWAYS=""))
         self.assertRegex(said.stderr, r"lost \d times in a row.*: clWaitForEvents ")
         self.assertEqual(self.known(), {})
 
     def test_ends_with_the_one_that_asks(self):
         """It also ends a child that hangs and does not read its input."""
-        hanging = {"LD_PRELOAD": os.environ["GEMMCL_BROKEN_KERNEL"], "GEMMCL_HANGING_KERNEL": "*"}
-        with self.start("8,8,8", **hanging) as process:
+        with self.start("8,8,8", **tool.faults(GEMMCL_HANGING_KERNEL="*")) as process:
             while not children(process.pid):
                 self.assertIsNone(process.poll())
                 time.sleep(0.02)

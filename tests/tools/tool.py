@@ -32,6 +32,11 @@ def run(*arguments, **environment):
     )
 
 
+def faults(**variables):
+    """The environment of a tool with faults, which the variables name; see faults.c."""
+    return {"LD_PRELOAD": os.environ["GEMMCL_FAULTS"], **variables}
+
+
 class TestCase(unittest.TestCase):
     """A test of the tool's output and exit status."""
 

@@ -1,0 +1,159 @@
+/* gemmcl: GEMM on OpenCL
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A preloaded library with the faults and the devices that environment variables name. A variable
+ * for kernels is a pattern of their names.
+ */
+#define _GNU_SOURCE
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../next.h"
+#include "gemmcl-verify.h"
+#include "gemmcl.h"
+
+/* Spilled bytes of a kernel that spills. */
+#define SPILLED 128
+
+/* The run in which a kernel crashes or hangs. */
+#define LAST_RUN 20
+
+/* Number of waits that succeed before the device is lost once, enough to time some kernels. */
+#define GOOD_WAITS 30
+
+static guint runs;
+static gint waits;
+static gint lost;
+
+/* TRUE if the pattern in the environment variable @variable matches @kernel. */
+static gboolean
+is_named (const gchar *variable, const gchar *kernel)
+{
+  const gchar *pattern = g_getenv (variable);
+
+  return pattern != NULL && kernel != NULL && g_pattern_match_simple (pattern, kernel);
+}
+
+/* Some kernels do not build, and some crash the compiler or make it hang. */
+GemmclPlan *
+gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
+                 GError **error)
+{
+  if (is_named ("GEMMCL_CRASHING_KERNEL", kernel))
+    raise (SIGKILL);
+  while (is_named ("GEMMCL_HANGING_KERNEL", kernel))
+    pause ();
+  if (is_named ("GEMMCL_UNBUILT_KERNEL", kernel)) {
+    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_BUILD, "Kernel %s is too much.", kernel);
+    return NULL;
+  }
+  return NEXT (gemmcl_plan_new) (context, gemm, kernel, error);
+}
+
+/* Other kernels compute twice the result, or crash or hang in their 20th run. */
+gboolean
+gemmcl_plan_submit (GemmclPlan *plan, const GemmclRun *run, struct _cl_event **first,
+                    struct _cl_event **done, GError **error)
+{
+  const gchar *kernel = gemmcl_plan_get_kernel (plan);
+  GemmclRun given = *run;
+
+  if (is_named ("GEMMCL_CRASHING_RUN", kernel) && ++runs == LAST_RUN)
+    raise (SIGKILL);
+  while (is_named ("GEMMCL_HANGING_RUN", kernel) && runs++ >= LAST_RUN)
+    pause ();
+  if (is_named ("GEMMCL_WRONG_KERNEL", kernel))
+    given.alpha *= 2;
+  return NEXT (gemmcl_plan_submit) (plan, &given, first, done, error);
+}
+
+/* Other kernels spill, or are not native. */
+void
+gemmcl_plan_get_build_info (GemmclPlan *plan, GemmclBuildInfo *info)
+{
+  const gchar *kernel = gemmcl_plan_get_kernel (plan);
+
+  NEXT (gemmcl_plan_get_build_info) (plan, info);
+  if (is_named ("GEMMCL_SPILLING_KERNEL", kernel))
+    info->spill_bytes = SPILLED;
+  if (is_named ("GEMMCL_EMULATED_KERNEL", kernel))
+    info->level = GEMMCL_KERNEL_LEVEL_EMULATED;
+}
+
+/* With GEMMCL_WRONG_RESULTS no result passes verification. */
+gboolean
+gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, const gfloat *c,
+                    const gfloat *bias, const gfloat *d, gdouble *max_error, gdouble *error_bound)
+{
+  if (g_getenv ("GEMMCL_WRONG_RESULTS") == NULL)
+    return NEXT (gemmcl_gemm_verify) (gemm, a, b, c, bias, d, max_error, error_bound);
+  *max_error = 0.5;
+  *error_bound = 0.25;
+  return FALSE;
+}
+
+/* TRUE if this process loses its device: always with GEMMCL_LOST_ALWAYS, later if it is the first
+ * one to remove the file GEMMCL_LOST_ONCE. */
+static gboolean
+is_lost (void)
+{
+  const gchar *file = g_getenv ("GEMMCL_LOST_ONCE");
+
+  if (g_getenv ("GEMMCL_LOST_ALWAYS") != NULL ||
+      (file != NULL && g_atomic_int_add (&waits, 1) == GOOD_WAITS && unlink (file) == 0))
+    g_atomic_int_set (&lost, TRUE);
+  return g_atomic_int_get (&lost);
+}
+
+/* A driver that loses the device for a process: from some run on, every wait fails. */
+cl_int
+clWaitForEvents (cl_uint count, const cl_event *events)
+{
+  const cl_int status = NEXT (clWaitForEvents) (count, events);
+
+  return is_lost () ? CL_OUT_OF_RESOURCES : status;
+}
+
+/* With GEMMCL_NO_TIME commands take no time, as with Intel's driver without a GPU. */
+cl_int
+clGetEventProfilingInfo (cl_event event, cl_profiling_info name, size_t size, void *value,
+                         size_t *size_ret)
+{
+  const cl_int status = NEXT (clGetEventProfilingInfo) (event, name, size, value, size_ret);
+
+  if (status == CL_SUCCESS && value != NULL && g_getenv ("GEMMCL_NO_TIME") != NULL)
+    *(cl_ulong *)value = 7;
+  return status;
+}
+
+/* The tool sees devices with the extensions GEMMCL_EXTENSIONS, separated by spaces, ... */
+gboolean
+gemmcl_device_info_has_extension (const GemmclDeviceInfo *info, const gchar *extension)
+{
+  const gchar *given = g_getenv ("GEMMCL_EXTENSIONS");
+  g_auto (GStrv) more = g_strsplit (given != NULL ? given : "", " ", -1);
+
+  return g_strv_contains ((const gchar *const *)more, extension) ||
+         NEXT (gemmcl_device_info_has_extension) (info, extension);
+}
+
+/* ... and with the subgroup sizes of GEMMCL_SUBGROUP_SIZES. */
+GPtrArray *
+gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error)
+{
+  GPtrArray *devices = NEXT (gemmcl_list_devices) (query, error);
+  const gchar *given = g_getenv ("GEMMCL_SUBGROUP_SIZES");
+  g_auto (GStrv) sizes = given != NULL ? g_strsplit (given, " ", -1) : NULL;
+
+  for (guint i = 0; sizes != NULL && devices != NULL && i < devices->len; i++) {
+    GemmclDeviceInfo *info = g_ptr_array_index (devices, i);
+
+    info->n_subgroup_sizes = g_strv_length (sizes);
+    for (guint j = 0; sizes[j] != NULL; j++)
+      info->subgroup_sizes[j] = (guint)g_ascii_strtoull (sizes[j], NULL, 10);
+  }
+  return devices;
+}
