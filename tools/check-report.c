@@ -67,6 +67,22 @@ print_device (FILE *out, const json_t *device)
     fprintf (out, "f32 peak %s\n", tool_json_get_string (device, "peak_source"));
 }
 
+/* Returns: the number of rows with that @result; NULL: with any. */
+static guint
+count_rows (const json_t *report, const gchar *result)
+{
+  const json_t *row;
+  guint n = 0;
+  gsize i;
+
+  json_array_foreach (json_object_get (report, "rows"), i, row)
+  {
+    const gchar *found = tool_json_get_string (row, "result");
+    n += found != NULL && (result == NULL || g_str_equal (found, result));
+  }
+  return n;
+}
+
 static void
 print_row (FILE *out, const json_t *row)
 {
@@ -88,13 +104,13 @@ static void
 print_rows (FILE *out, const json_t *report)
 {
   const json_t *rows = json_object_get (report, "rows"), *row;
-  const guint n = check_count_rows (report, NULL);
-  const guint late = check_count_rows (report, "not reached");
+  const guint n = count_rows (report, NULL);
+  const guint late = count_rows (report, "not reached");
   gsize i;
 
   fprintf (out, "Kernels  %u of %u native ones are right, %u wrong, %u failed, %u lost\n",
-           check_count_rows (report, "ok"), n, check_count_rows (report, "wrong"),
-           check_count_rows (report, "failed"), check_count_rows (report, "lost"));
+           count_rows (report, "ok"), n, count_rows (report, "wrong"),
+           count_rows (report, "failed"), count_rows (report, "lost"));
   if (late > 0)
     fprintf (
         out,

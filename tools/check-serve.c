@@ -13,18 +13,25 @@
  * operations take a tenth of a second. */
 #define LARGE_GFLOPS 2750.0
 
-typedef struct {
-  GemmclContext *context;
-  CheckTime *time;
-  GemmclGemm gemm; /* the problem of @time */
-} Server;
-
 static void
-server_clear (Server *self)
+set_larger (json_t *object, const gchar *key, guint64 bytes)
 {
-  g_clear_pointer (&self->time, check_time_free);
+  const json_int_t known = json_integer_value (json_object_get (object, key));
+
+  json_object_set_new (object, key, json_integer (MAX (known, (json_int_t)bytes)));
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Server, server_clear)
+
+gboolean
+check_add_build (GemmclPlan *plan, json_t *object)
+{
+  GemmclBuildInfo info;
+
+  gemmcl_plan_get_build_info (plan, &info);
+  json_object_set_new (object, "subgroup_size", json_integer (info.subgroup_size));
+  set_larger (object, "private_bytes", info.private_bytes);
+  set_larger (object, "spill_bytes", info.spill_bytes);
+  return info.level == GEMMCL_KERNEL_LEVEL_NATIVE;
+}
 
 static json_t *
 list_rows (GemmclContext *context)
@@ -109,9 +116,9 @@ list_shapes (GemmclContext *context, const json_t *asked)
 }
 
 static json_t *
-serve_facts (Server *self, const json_t *request)
+serve_facts (GemmclContext *context, const json_t *request)
 {
-  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (self->context);
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
   const gboolean shares = gemmcl_device_info_has_extension (info, "cl_intel_va_api_media_sharing");
 
   json_t *device = tool_json_device (0, info);
@@ -121,96 +128,29 @@ serve_facts (Server *self, const json_t *request)
   json_object_set_new (device, "cores", json_integer (info->cores));
   json_object_set_new (device, "ip_version", json_integer (info->ip_version));
   return json_pack ("{s:o, s:b, s:o, s:o}", "device", device, "shares_surfaces", shares, "rows",
-                    list_rows (self->context), "shapes",
-                    list_shapes (self->context, json_object_get (request, "shapes")));
-}
-
-static const GemmclKernelInfo *
-find_row (const json_t *name)
-{
-  for (guint i = 0; i < gemmcl_get_n_kernels (); i++)
-    if (g_strcmp0 (gemmcl_get_kernel (i)->name, json_string_value (name)) == 0)
-      return gemmcl_get_kernel (i);
-  return NULL;
-}
-
-static json_t *
-serve_row (Server *self, const json_t *request)
-{
-  const GemmclKernelInfo *info = find_row (json_object_get (request, "kernel"));
-
-  return info != NULL ? check_exact_row (self->context, info) : NULL;
-}
-
-static json_t *
-serve_build (Server *self, const json_t *request)
-{
-  const json_t *names = json_object_get (request, "kernels");
-
-  for (gsize i = 0; i < json_array_size (names); i++) {
-    const GemmclKernelInfo *info = find_row (json_array_get (names, i));
-
-    if (info != NULL)
-      check_exact_build (self->context, info);
-  }
-  return json_object ();
-}
-
-static json_t *
-serve_prepare (Server *self, const json_t *request)
-{
-  GemmclGemm gemm, *known = &self->gemm;
-  g_autoptr (GError) error = NULL;
-
-  if (!tool_set_choice ("--precision", tool_json_get_string (request, "precision"), NULL, NULL))
-    return NULL;
-  gemm = tool_child_read_problem (request);
-  if (gemm.m != known->m || gemm.n != known->n || gemm.k != known->k)
-    g_clear_pointer (&self->time, check_time_free);
-  *known = gemm;
-  if (self->time == NULL && (self->time = check_time_new (self->context, &gemm, &error)) == NULL)
-    return tool_child_make_error (error);
-  return check_time_prepare (self->time, gemm.precision, tool_json_get_string (request, "kernel"));
-}
-
-static json_t *
-serve_time (Server *self, const json_t *request)
-{
-  return self->time != NULL
-             ? check_time_run (self->time, json_number_value (json_object_get (request, "seconds")))
-             : NULL;
-}
-
-static json_t *
-serve_va (Server *self, G_GNUC_UNUSED const json_t *request)
-{
-  return check_va_serve (self->context);
+                    list_rows (context), "shapes",
+                    list_shapes (context, json_object_get (request, "shapes")));
 }
 
 static const struct {
   const gchar *word;
-  json_t *(*serve) (Server *self, const json_t *request);
+  json_t *(*serve) (GemmclContext *context, const json_t *request);
 } requests[] = {
-    {"facts", serve_facts}, {"va", serve_va},           {"build", serve_build},
-    {"row", serve_row},     {"prepare", serve_prepare}, {"time", serve_time},
+    {"facts", serve_facts}, {"build", check_serve_build},     {"row", check_serve_row},
+    {"va", check_serve_va}, {"prepare", check_serve_prepare}, {"time", check_serve_time},
 };
 
 static json_t *
-serve (gpointer data, GemmclContext *context, const json_t *request)
+serve (G_GNUC_UNUSED gpointer data, GemmclContext *context, const json_t *request)
 {
-  Server *self = data;
-
-  self->context = context;
   for (guint i = 0; i < G_N_ELEMENTS (requests); i++)
     if (g_strcmp0 (tool_json_get_string (request, "do"), requests[i].word) == 0)
-      return requests[i].serve (self, request);
+      return requests[i].serve (context, request);
   return NULL;
 }
 
 gboolean
 check_serve (GError **error)
 {
-  g_auto (Server) self = {NULL};
-
-  return tool_child_serve (serve, &self, error);
+  return tool_child_serve (serve, NULL, error);
 }

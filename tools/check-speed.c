@@ -1,8 +1,214 @@
 /* gemmcl: GEMM on OpenCL
- * SPDX-License-Identifier: LGPL-2.1-or-later */
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The candidates of each shape take turns, so that disturbances and changes of the device's clock
+ * affect all of them alike.
+ */
 #include "check.h"
 #include "options.h"
 #include "tool.h"
+
+/* A kernel that takes more than this multiple of the fastest time gets no turns. */
+#define TOO_SLOW 4.0
+
+/* Approximate length of a turn, and the most runs of a turn. */
+#define TURN_MS   10.0
+#define MOST_RUNS 50
+
+#define LEAST_TURNS 3
+#define MOST_TURNS  15
+
+typedef struct {
+  GemmclPlan *plan;
+  gdouble ms;
+  GArray *times;
+} Kernel;
+
+static void
+kernel_free (gpointer data)
+{
+  Kernel *self = data;
+
+  g_object_unref (self->plan);
+  g_array_unref (self->times);
+  g_free (self);
+}
+
+/* The problem of the child, and its Kernels, which were prepared for it. */
+static struct {
+  BenchProblem *problem;
+  GPtrArray *kernels;
+} timed;
+
+/* Keeps the matrices while only the precision changes. */
+static gboolean
+set_problem (GemmclContext *context, const GemmclGemm *gemm, GError **error)
+{
+  const GemmclGemm *known = timed.problem != NULL ? &timed.problem->gemm : NULL;
+
+  if (timed.kernels == NULL)
+    timed.kernels = g_ptr_array_new_with_free_func (kernel_free);
+  if (known == NULL || gemm->m != known->m || gemm->n != known->n || gemm->k != known->k) {
+    g_ptr_array_set_size (timed.kernels, 0);
+    g_clear_pointer (&timed.problem, bench_problem_free);
+    timed.problem = bench_problem_new (context, gemm, error);
+  } else if (gemm->precision != known->precision) {
+    g_ptr_array_set_size (timed.kernels, 0);
+    timed.problem->gemm.precision = gemm->precision;
+  }
+  return timed.problem != NULL;
+}
+
+/* Returns: (nullable) (transfer full): the error of a row of D, if it exceeds its bound. */
+static gchar *
+describe_wrong (const BenchProblem *problem, gsize row)
+{
+  GemmclGemm gemm = problem->gemm;
+  gdouble worst = 0.0, bound = 0.0;
+
+  gemm.m = 1;
+  if (gemmcl_gemm_verify (&gemm, (const gfloat *)problem->a + row * gemm.k, problem->b, NULL, NULL,
+                          problem->d + row * gemm.n, &worst, &bound))
+    return NULL;
+  return g_strdup_printf ("Row %" G_GSIZE_FORMAT
+                          " of D is off by up to %.3g, where %.3g is allowed.",
+                          row, worst, bound);
+}
+
+/* Runs @plan and checks two rows of D. @wrong: (out) (nullable): a description of a wrong result.
+ * Returns: FALSE with an error if a run failed. */
+static gboolean
+try_plan (BenchProblem *problem, GemmclPlan *plan, gdouble *least, gchar **wrong, GError **error)
+{
+  gdouble ms[3]; /* the first is ignored: the driver may compile or allocate in it */
+
+  if (!gemmcl_plan_set_b (plan, problem->weights, error) || !bench_spoil_output (problem, error))
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (ms); i++)
+    if (!bench_run_once (problem, plan, &ms[i], error))
+      return FALSE;
+  if (!bench_read_output (problem, error))
+    return FALSE;
+  *least = MIN (ms[1], ms[2]);
+  *wrong = describe_wrong (problem, 0);
+  if (*wrong == NULL)
+    *wrong = describe_wrong (problem, problem->gemm.m - 1);
+  return TRUE;
+}
+
+/* Builds a kernel, runs it three times and checks the first and the last row of D. A kernel with a
+ * right result takes part in the turns. */
+json_t *
+check_serve_prepare (GemmclContext *context, const json_t *request)
+{
+  const gchar *name = tool_json_get_string (request, "kernel");
+  g_autoptr (GemmclPlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *wrong = NULL;
+  GemmclGemm gemm;
+  gdouble ms = 0.0;
+  json_t *answer;
+  Kernel *kernel;
+
+  if (!tool_set_choice ("--precision", tool_json_get_string (request, "precision"), NULL, NULL))
+    return NULL;
+  gemm = tool_child_read_problem (request);
+  if (!set_problem (context, &gemm, &error))
+    return tool_child_make_error (error);
+  answer = json_pack ("{s:s, s:s}", "kernel", name, "result", "ok");
+  plan = gemmcl_plan_new (context, &gemm, name, &error);
+  if (plan != NULL)
+    check_add_build (plan, answer);
+  if (plan == NULL || !try_plan (timed.problem, plan, &ms, &wrong, &error)) {
+    check_set_result (answer, "failed", error->message);
+    json_object_set_new (answer, "lost",
+                         json_boolean (g_error_matches (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL)));
+    return answer;
+  }
+  json_object_set_new (answer, "ms", json_real (ms));
+  if (wrong != NULL) {
+    check_set_result (answer, "wrong", wrong);
+    return answer;
+  }
+  kernel = g_new0 (Kernel, 1);
+  kernel->plan = g_steal_pointer (&plan);
+  kernel->ms = ms;
+  kernel->times = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  g_ptr_array_add (timed.kernels, kernel);
+  return answer;
+}
+
+static gboolean
+run_turn (Kernel *kernel, GError **error)
+{
+  const guint runs = (guint)CLAMP (TURN_MS / kernel->ms, 1, MOST_RUNS);
+
+  for (guint i = 0; i < runs; i++) {
+    gdouble ms;
+
+    if (!bench_run_once (timed.problem, kernel->plan, &ms, error))
+      return FALSE;
+    g_array_append_val (kernel->times, ms);
+  }
+  return TRUE;
+}
+
+static gboolean
+run_turns (gdouble seconds, GError **error)
+{
+  const gint64 deadline = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
+  gdouble fastest = G_MAXDOUBLE;
+
+  for (guint i = 0; i < timed.kernels->len; i++)
+    fastest = MIN (fastest, ((const Kernel *)timed.kernels->pdata[i])->ms);
+  for (guint turn = 0; turn < MOST_TURNS; turn++) {
+    if (turn >= LEAST_TURNS && g_get_monotonic_time () >= deadline)
+      break;
+    for (guint i = 0; i < timed.kernels->len; i++) {
+      Kernel *kernel = g_ptr_array_index (timed.kernels, i);
+
+      /* The first kernel is the rules' choice. */
+      if ((i == 0 || kernel->ms <= TOO_SLOW * fastest) && !run_turn (kernel, error))
+        return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static json_t *
+list_times (void)
+{
+  json_t *times = json_array ();
+
+  for (guint i = 0; i < timed.kernels->len; i++) {
+    const Kernel *kernel = g_ptr_array_index (timed.kernels, i);
+
+    if (kernel->times->len > 0)
+      json_array_append_new (
+          times, json_pack ("{s:s, s:f, s:f, s:i}", "kernel", gemmcl_plan_get_kernel (kernel->plan),
+                            "ms", tool_quantile (kernel->times, 0.5), "min_ms",
+                            tool_quantile (kernel->times, 0.0), "runs", (int)kernel->times->len));
+  }
+  return json_pack ("{s:s, s:o}", "result", "ok", "times", times);
+}
+
+/* Times the prepared kernels, then drops them. A kernel that was much slower than the fastest when it
+ * was prepared gets no turns, unless it was prepared first. */
+json_t *
+check_serve_time (G_GNUC_UNUSED GemmclContext *context, const json_t *request)
+{
+  g_autoptr (GError) error = NULL;
+  json_t *answer;
+
+  if (timed.kernels == NULL)
+    return NULL;
+  if (run_turns (json_number_value (json_object_get (request, "seconds")), &error))
+    answer = list_times ();
+  else
+    answer = tool_child_make_error (error);
+  g_ptr_array_set_size (timed.kernels, 0);
+  return answer;
+}
 
 /* Seconds after the deadline in which a candidate may still end. */
 #define LAST_SECONDS 3.0

@@ -75,7 +75,7 @@ run_pipeline (const GemmclDeviceInfo *info)
 }
 
 json_t *
-check_va_serve (GemmclContext *context)
+check_serve_va (GemmclContext *context, G_GNUC_UNUSED const json_t *request)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
   g_autofree gchar *launch = g_find_program_in_path (LAUNCH);

@@ -16,10 +16,7 @@
  *   check-va.c       the element with VA surfaces
  *   check-speed.c    the candidates of each shape side by side
  *   check-report.c   the summary
- *
- *   check-serve.c    the child: the device's facts, and answers to requests
- *   check-exact.c    a kernel on exact problems
- *   check-time.c     candidates in turns
+ *   check-serve.c    the child's answers, and the device's facts
  */
 
 /**
@@ -43,9 +40,6 @@ typedef struct {
 
 /** check_get_left: Returns: the seconds until @deadline; 0 after it. */
 gdouble check_get_left (gint64 deadline);
-
-/** check_count_rows: Returns: the number of rows with that @result; %NULL: with any. */
-guint check_count_rows (const json_t *report, const gchar *result);
 
 /** check_set_result: Sets "result" and "why" (nullable) of a row, an entry or a candidate. */
 void check_set_result (json_t *object, const gchar *result, const gchar *why);
@@ -80,91 +74,33 @@ void check_report_print (FILE *out, const json_t *report);
 guint check_report_count_faults (const json_t *report);
 
 /**
- * The child, see child.h. Its requests:
+ * The child, see child.h. Its requests, and the functions that answer them:
  *
  *   {"do": "facts", "shapes": ["M,N,K" ...]}      the device, each row's level, and for each shape
  *                                                 the candidates of each precision; without shapes
  *                                                 those of a whole check
- *   {"do": "va"}                                  frames as VA surfaces, through the element
- *   {"do": "row", "kernel": NAME}                 small exact problems: see check_exact_row()
+ *   {"do": "va"}                                  "va" of the report
+ *   {"do": "row", "kernel": NAME}                 "result" and the others of "rows" of the report
  *   {"do": "build", "kernels": [NAME ...]}        compiles them, so that another process need not
  *   {"do": "prepare", "m": M, "n": N, "k": K, "precision": P, "kernel": NAME}
- *                                                 see check_time_prepare()
- *   {"do": "time", "seconds": S}                  the prepared kernels: see check_time_run()
+ *                                                 "ms" and "result" of a candidate
+ *   {"do": "time", "seconds": S}                  "times": "kernel", "ms", "min_ms" and "runs" of
+ *                                                 the prepared ones that had turns
  */
+json_t *check_serve_va (GemmclContext *context, const json_t *request);
+json_t *check_serve_row (GemmclContext *context, const json_t *request);
+json_t *check_serve_build (GemmclContext *context, const json_t *request);
+json_t *check_serve_prepare (GemmclContext *context, const json_t *request);
+json_t *check_serve_time (GemmclContext *context, const json_t *request);
 
 /** CHECK_N_SHAPES: the number of shapes of a whole check. */
 #define CHECK_N_SHAPES 8
-
-/** check_va_serve: Returns: (transfer full): "va" of the report. */
-json_t *check_va_serve (GemmclContext *context);
 
 /** check_serve: Answers requests until the end of the input. Returns: %FALSE with an error if the
  * device cannot be opened. */
 gboolean check_serve (GError **error);
 
-/**
- * check_exact_row:
- * @info: a row of the table
- *
- * Runs the row on problems of small integers. Their products and sums are exact in every precision,
- * so that any difference is an error. Each problem has a whole work-group and parts of one.
- *
- * Returns: (transfer full): an object with "result": "ok", "wrong", "failed" or "unfit" (the row
- *   fits none of the problems), "why", the members of check_exact_add_build(), and "lost" if an
- *   OpenCL call failed, so that the device may be lost.
- */
-json_t *check_exact_row (GemmclContext *context, const GemmclKernelInfo *info);
-
-/** check_exact_build: Compiles the programs of check_exact_row() into the caches on the disk. */
-void check_exact_build (GemmclContext *context, const GemmclKernelInfo *info);
-
-/**
- * check_exact_add_build:
- *
- * Adds the driver's figures of the plan's kernel to @object: "subgroup_size", and "private_bytes"
- * and "spill_bytes" unless @object has larger ones.
- *
- * Returns: %TRUE if the kernel was built natively.
- */
-gboolean check_exact_add_build (GemmclPlan *plan, json_t *object);
-
-/**
- * CheckTime:
- *
- * Times kernels on one problem in turns, so that disturbances and changes of the device's clock
- * affect all of them alike.
- */
-typedef struct _CheckTime CheckTime;
-
-/** check_time_new: Returns: (transfer full): random matrices for the sizes of @gemm, or %NULL with
- * the errors of bench_problem_new(). */
-CheckTime *check_time_new (GemmclContext *context, const GemmclGemm *gemm, GError **error);
-
-void check_time_free (CheckTime *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (CheckTime, check_time_free)
-
-/**
- * check_time_prepare:
- * @precision: the precision of the problem; another one than before drops all kernels
- *
- * Builds @kernel, runs it three times and checks the first and the last row of D by
- * gemmcl_gemm_verify(). A kernel with a right result takes part in the turns.
- *
- * Returns: (transfer full): an object with "kernel", "result": "ok", "wrong" or "failed", "why",
- *   "ms" of the faster of the last two runs, the members of check_exact_add_build(), and "lost" if
- *   an OpenCL call failed.
- */
-json_t *check_time_prepare (CheckTime *self, GemmclPrecision precision, const gchar *kernel);
-
-/**
- * check_time_run:
- * @seconds: the limit for all turns
- *
- * Times the prepared kernels, then drops them. A kernel that was much slower than the fastest when
- * it was prepared gets no turns, unless it was prepared first.
- *
- * Returns: (transfer full): "times": for each kernel with turns "kernel", "ms" (the median),
- * "min_ms" and "runs"; or "lost" and "why".
- */
-json_t *check_time_run (CheckTime *self, gdouble seconds);
+/** check_add_build: Adds the driver's figures of the plan's kernel to @object: "subgroup_size", and
+ * "private_bytes" and "spill_bytes" unless @object has larger ones. Returns: %TRUE if the kernel was
+ * built natively. */
+gboolean check_add_build (GemmclPlan *plan, json_t *object);
