@@ -149,8 +149,7 @@ make_buffer (const BenchProblem *self, gconstpointer data, GemmclType type, gsiz
 
   if (status != CL_SUCCESS) {
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_OPENCL,
-                 "clCreateBuffer of %" G_GSIZE_FORMAT " elements failed with status %d.", count,
-                 status);
+                 "clCreateBuffer of %zu elements failed with status %d.", count, status);
     return NULL;
   }
   return buffer;

@@ -198,8 +198,8 @@ GArray *bench_list_problems (const gint stated[BENCH_N_SIZES], const gchar *swee
  * @each_run: the table has a row for each run, not only for the median
  * @json: a list with an object for each result
  *
- * A call of bench, and its output, which is written as results arrive: a head, a row for each kernel
- * and size, and the same as JSON.
+ * A call of bench, and its output, which is written as results arrive: a head, a row for each
+ * kernel and size, and the same as JSON.
  */
 typedef struct {
   GemmclContext *context;

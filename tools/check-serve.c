@@ -34,12 +34,12 @@ check_add_build (GemmclPlan *plan, json_t *object)
 }
 
 static json_t *
-list_rows (GemmclContext *context)
+list_rows (GemmclContext *context, const GPtrArray *names)
 {
   json_t *rows = json_array ();
 
-  for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
-    const GemmclKernelInfo *info = gemmcl_get_kernel (i);
+  for (guint i = 0; i < names->len; i++) {
+    const GemmclKernelInfo *info = tool_get_kernel_info (g_ptr_array_index (names, i));
     g_autoptr (GError) why = NULL;
     GemmclKernelLevel level;
     const gchar *name = NULL;
@@ -91,36 +91,31 @@ describe_shape (GemmclContext *context, GemmclGemm gemm)
                     (json_int_t)gemm.k, "precisions", list);
 }
 
-/* @asked: a list of operands; empty for the shapes of a whole check. */
+/* @asked: problems; none: those of a whole check. */
 static json_t *
-list_shapes (GemmclContext *context, const json_t *asked)
+list_shapes (GemmclContext *context, const GArray *asked)
 {
   const gdouble peak = gemmcl_context_get_device_info (context)->peak_gflops;
   const gchar *usual[CHECK_N_SHAPES + 1] = {"1024,1024,1024", "64,1024,1024",  "16,1024,1024",
                                             "3600,96,147",    "1,4096,4096",   "64,4096,4096",
                                             "256,4096,4096",  "2048,2048,2048"};
-  const gsize n_asked = json_array_size (asked);
-  g_autofree const gchar **operands = g_new0 (const gchar *, n_asked + 1);
-  const GemmclGemm gemm = GEMMCL_GEMM_INIT;
-  g_autoptr (GArray) problems = NULL;
+  g_autoptr (GArray) whole = NULL;
   json_t *list = json_array ();
 
   if (peak >= LARGE_GFLOPS)
     usual[CHECK_N_SHAPES - 1] = "4096,4096,4096";
-  for (gsize i = 0; i < n_asked; i++)
-    operands[i] = json_string_value (json_array_get (asked, i));
-  problems = tool_problems_new (n_asked > 0 ? operands : usual, &gemm, NULL);
-  for (guint i = 0; problems != NULL && i < problems->len; i++)
-    json_array_append_new (list, describe_shape (context, g_array_index (problems, GemmclGemm, i)));
+  if (asked->len == 0)
+    asked = whole = tool_problems_new (usual, &tool_gemm, NULL);
+  for (guint i = 0; i < asked->len; i++)
+    json_array_append_new (list, describe_shape (context, g_array_index (asked, GemmclGemm, i)));
   return list;
 }
 
 static json_t *
-serve_facts (GemmclContext *context, const json_t *request)
+serve_facts (GemmclContext *context, const CheckAsked *asked)
 {
   const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
   const gboolean shares = gemmcl_device_info_has_extension (info, "cl_intel_va_api_media_sharing");
-
   json_t *device = tool_json_device (0, info);
 
   /* The device's number has a meaning only on this machine. */
@@ -128,21 +123,23 @@ serve_facts (GemmclContext *context, const json_t *request)
   json_object_set_new (device, "cores", json_integer (info->cores));
   json_object_set_new (device, "ip_version", json_integer (info->ip_version));
   return json_pack ("{s:o, s:b, s:o, s:o}", "device", device, "shares_surfaces", shares, "rows",
-                    list_rows (context), "shapes",
-                    list_shapes (context, json_object_get (request, "shapes")));
+                    list_rows (context, asked->kernels), "shapes",
+                    list_shapes (context, asked->shapes));
 }
 
 static const struct {
   const gchar *word;
   json_t *(*serve) (GemmclContext *context, const json_t *request);
 } requests[] = {
-    {"facts", serve_facts}, {"build", check_serve_build},     {"row", check_serve_row},
-    {"va", check_serve_va}, {"prepare", check_serve_prepare}, {"time", check_serve_time},
+    {"build", check_serve_build},     {"row", check_serve_row},   {"va", check_serve_va},
+    {"prepare", check_serve_prepare}, {"time", check_serve_time},
 };
 
 static json_t *
-serve (G_GNUC_UNUSED gpointer data, GemmclContext *context, const json_t *request)
+serve (gpointer data, GemmclContext *context, const json_t *request)
 {
+  if (g_strcmp0 (tool_json_get_string (request, "do"), "facts") == 0)
+    return serve_facts (context, data);
   for (guint i = 0; i < G_N_ELEMENTS (requests); i++)
     if (g_strcmp0 (tool_json_get_string (request, "do"), requests[i].word) == 0)
       return requests[i].serve (context, request);
@@ -150,7 +147,7 @@ serve (G_GNUC_UNUSED gpointer data, GemmclContext *context, const json_t *reques
 }
 
 gboolean
-check_serve (GError **error)
+check_serve (const CheckAsked *asked, GError **error)
 {
-  return tool_child_serve (serve, NULL, error);
+  return tool_child_serve (serve, (gpointer)asked, error);
 }

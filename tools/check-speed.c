@@ -70,9 +70,8 @@ describe_wrong (const BenchProblem *problem, gsize row)
   if (gemmcl_gemm_verify (&gemm, (const gfloat *)problem->a + row * gemm.k, problem->b, NULL, NULL,
                           problem->d + row * gemm.n, &worst, &bound))
     return NULL;
-  return g_strdup_printf ("Row %" G_GSIZE_FORMAT
-                          " of D is off by up to %.3g, where %.3g is allowed.",
-                          row, worst, bound);
+  return g_strdup_printf ("Row %zu of D is off by up to %.3g, where %.3g is allowed.", row, worst,
+                          bound);
 }
 
 /* Runs @plan and checks two rows of D. @wrong: (out) (nullable): a description of a wrong result.
@@ -192,8 +191,8 @@ list_times (void)
   return json_pack ("{s:s, s:o}", "result", "ok", "times", times);
 }
 
-/* Times the prepared kernels, then drops them. A kernel that was much slower than the fastest when it
- * was prepared gets no turns, unless it was prepared first. */
+/* Times the prepared kernels, then drops them. A kernel that was much slower than the fastest when
+ * it was prepared gets no turns, unless it was prepared first. */
 json_t *
 check_serve_time (G_GNUC_UNUSED GemmclContext *context, const json_t *request)
 {

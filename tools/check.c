@@ -35,9 +35,9 @@
 static struct {
   gchar *seconds;
   const gchar *kernels;
-  gchar *output;
+  const gchar *output;
   gboolean worker;
-} options = {.kernels = "all"};
+} options = {.kernels = "all", .output = DEFAULT_OUTPUT};
 
 static const GOptionEntry entries[] = {
     {"seconds", 0, 0, G_OPTION_ARG_STRING, &options.seconds,
@@ -92,19 +92,6 @@ check_clear (Check *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Check, check_clear)
 
-/* Checks the operands. Returns: the same as a list; NULL with an error. */
-static json_t *
-parse_shapes (gchar **operands, GError **error)
-{
-  GemmclGemm gemm = GEMMCL_GEMM_INIT;
-  g_autoptr (GArray) problems = tool_problems_new ((const gchar *const *)operands, &gemm, error);
-  json_t *shapes = problems != NULL ? json_array () : NULL;
-
-  for (; shapes != NULL && *operands != NULL; operands++)
-    json_array_append_new (shapes, json_string (*operands));
-  return shapes;
-}
-
 /* Describes the system without the name of the machine, since the report is sent to others. */
 static json_t *
 describe_system (void)
@@ -117,35 +104,12 @@ describe_system (void)
                     name.machine);
 }
 
-static gboolean
-is_among (const json_t *row, GPtrArray *names)
-{
-  const gchar *name = tool_json_get_string (row, "kernel");
-
-  return g_ptr_array_find_with_equal_func (names, name, g_str_equal, NULL);
-}
-
-static json_t *
-pick_rows (json_t *rows, GPtrArray *names)
-{
-  json_t *picked = json_array (), *row;
-  gsize i;
-
-  json_array_foreach (rows, i, row)
-  {
-    if (is_among (row, names))
-      json_array_append (picked, row);
-  }
-  return picked;
-}
-
 /* Begins the report with the facts of the device. Returns: (transfer full): the shapes to time. */
 static json_t *
-find_facts (Check *self, json_t *shapes, GPtrArray *names, GError **error)
+find_facts (Check *self, GError **error)
 {
   g_autoptr (json_t) facts =
-      tool_child_ask (self->worker, json_pack ("{s:s, s:O}", "do", "facts", "shapes", shapes),
-                      FACTS_SECONDS, error);
+      tool_child_ask (self->worker, json_pack ("{s:s}", "do", "facts"), FACTS_SECONDS, error);
 
   if (facts == NULL)
     return NULL;
@@ -153,11 +117,10 @@ find_facts (Check *self, json_t *shapes, GPtrArray *names, GError **error)
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED, tool_json_get_string (facts, "why"));
     return NULL;
   }
-  self->report =
-      json_pack ("{s:i, s:s, s:o, s:O, s:O, s:o}", "format", FORMAT, "gemmcl", GEMMCL_VERSION,
-                 "system", describe_system (), "device", json_object_get (facts, "device"),
-                 "shares_surfaces", json_object_get (facts, "shares_surfaces"), "rows",
-                 pick_rows (json_object_get (facts, "rows"), names));
+  self->report = json_pack (
+      "{s:i, s:s, s:o, s:O, s:O, s:O}", "format", FORMAT, "gemmcl", GEMMCL_VERSION, "system",
+      describe_system (), "device", json_object_get (facts, "device"), "shares_surfaces",
+      json_object_get (facts, "shares_surfaces"), "rows", json_object_get (facts, "rows"));
   return json_incref (json_object_get (facts, "shapes"));
 }
 
@@ -199,10 +162,9 @@ conclude (const Check *self)
 }
 
 static gboolean
-check (Check *self, json_t *shapes, GPtrArray *names, gdouble seconds, GError **error)
+check (Check *self, guint n_shapes, gdouble seconds, GError **error)
 {
   const gint64 start = g_get_monotonic_time ();
-  const guint n_asked = json_array_size (shapes), n_shapes = n_asked > 0 ? n_asked : CHECK_N_SHAPES;
   g_autoptr (json_t) found = NULL;
   guint n_faults;
   gboolean ok;
@@ -212,7 +174,7 @@ check (Check *self, json_t *shapes, GPtrArray *names, gdouble seconds, GError **
   self->progress = tool_progress_new (N_STEPS + n_shapes, seconds);
   self->worker = tool_child_new (tool_progress_tick, self->progress);
   tool_catch_interrupt ();
-  found = find_facts (self, shapes, names, error);
+  found = find_facts (self, error);
   /* Written now, too, so that an output that cannot be written fails early. */
   if (found == NULL || (!g_str_equal (options.output, "-") && !write_report (self, start, error)))
     return FALSE;
@@ -232,19 +194,18 @@ static gboolean
 run (gchar **operands, GError **error)
 {
   g_auto (Check) self = {.deadline = 0};
-  g_autoptr (GPtrArray) names = NULL;
-  g_autoptr (json_t) shapes = NULL;
+  g_autoptr (GPtrArray) kernels = tool_list_kernels (options.kernels, FALSE, error);
+  g_autoptr (GArray) shapes = tool_problems_new ((const gchar *const *)operands, &tool_gemm,
+                                                 kernels != NULL ? error : NULL);
+  const CheckAsked asked = {kernels, shapes};
   gdouble seconds = DEFAULT_SECONDS;
 
-  if (options.worker)
-    return check_serve (error);
-  if (!tool_parse_positive ("--seconds", options.seconds, &seconds, error) ||
-      (names = tool_list_kernels (options.kernels, FALSE, error)) == NULL)
+  if (kernels == NULL || shapes == NULL ||
+      !tool_parse_positive ("--seconds", options.seconds, &seconds, error))
     return FALSE;
-  if (options.output == NULL)
-    options.output = g_strdup (DEFAULT_OUTPUT);
-  shapes = parse_shapes (operands, error);
-  return shapes != NULL && check (&self, shapes, names, seconds, error);
+  if (options.worker)
+    return check_serve (&asked, error);
+  return check (&self, shapes->len > 0 ? shapes->len : CHECK_N_SHAPES, seconds, error);
 }
 
 const ToolCommand tool_check = {

@@ -38,6 +38,13 @@ typedef struct {
   json_t *report;
 } Check;
 
+/** CheckAsked: what the command line asks for: @kernels: (element-type utf8); @shapes: (element-type
+ * GemmclGemm), empty for those of a whole check. */
+typedef struct {
+  GPtrArray *kernels;
+  GArray *shapes;
+} CheckAsked;
+
 /** check_get_left: Returns: the seconds until @deadline; 0 after it. */
 gdouble check_get_left (gint64 deadline);
 
@@ -76,9 +83,8 @@ guint check_report_count_faults (const json_t *report);
 /**
  * The child, see child.h. Its requests, and the functions that answer them:
  *
- *   {"do": "facts", "shapes": ["M,N,K" ...]}      the device, each row's level, and for each shape
- *                                                 the candidates of each precision; without shapes
- *                                                 those of a whole check
+ *   {"do": "facts"}                               the device, each row's level, and for each shape
+ *                                                 the candidates of each precision
  *   {"do": "va"}                                  "va" of the report
  *   {"do": "row", "kernel": NAME}                 "result" and the others of "rows" of the report
  *   {"do": "build", "kernels": [NAME ...]}        compiles them, so that another process need not
@@ -98,7 +104,7 @@ json_t *check_serve_time (GemmclContext *context, const json_t *request);
 
 /** check_serve: Answers requests until the end of the input. Returns: %FALSE with an error if the
  * device cannot be opened. */
-gboolean check_serve (GError **error);
+gboolean check_serve (const CheckAsked *asked, GError **error);
 
 /** check_add_build: Adds the driver's figures of the plan's kernel to @object: "subgroup_size", and
  * "private_bytes" and "spill_bytes" unless @object has larger ones. Returns: %TRUE if the kernel was

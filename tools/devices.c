@@ -163,8 +163,7 @@ print_device (guint index, const GemmclDeviceInfo *info)
   g_autofree gchar *unused =
       join_matrix_shapes (info, FALSE, "by the extension's text, used by no kernel here");
   g_autofree gchar *driver = g_strdup_printf ("%s, driver %s", info->version, info->driver);
-  g_autofree gchar *group =
-      g_strdup_printf ("%" G_GSIZE_FORMAT " work-items at most", info->max_work_group);
+  g_autofree gchar *group = g_strdup_printf ("%zu work-items at most", info->max_work_group);
 
   printf ("%s%u  %s\n", index > 0 ? "\n" : "", index, info->name);
   print_line ("platform", info->platform);

@@ -335,5 +335,5 @@ tool_problems_add_usual (GArray *problems, const GemmclGemm *gemm, const GemmclD
 gchar *
 tool_problem_get_name (gsize m, gsize n, gsize k)
 {
-  return g_strdup_printf ("%" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT, m, n, k);
+  return g_strdup_printf ("%zu x %zu x %zu", m, n, k);
 }

@@ -45,8 +45,8 @@ report (const GemmclMatrix *matrix, const GemmclQuantization *done)
 {
   const gsize rows = gemmcl_matrix_get_rows (matrix), cols = gemmcl_matrix_get_cols (matrix);
 
-  g_print ("Shape          %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT "\n", rows, cols);
-  g_print ("Scales         %" G_GSIZE_FORMAT ", one for each %s\n", options.transpose ? rows : cols,
+  g_print ("Shape          %zu x %zu\n", rows, cols);
+  g_print ("Scales         %zu, one for each %s\n", options.transpose ? rows : cols,
            options.transpose ? "row" : "column");
   g_print ("Largest        %.6g\n", done->largest);
   g_print ("Largest error  %.6g\n", done->max_error);

@@ -135,51 +135,9 @@ parse_row_outputs (guint *outputs, GError **error)
 static gchar *
 describe_shape (const gchar *name, const GemmclMatrix *matrix, gboolean transposed)
 {
-  return g_strdup_printf ("%s is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT "%s", name,
-                          gemmcl_matrix_get_rows (matrix), gemmcl_matrix_get_cols (matrix),
+  return g_strdup_printf ("%s is %zu x %zu%s", name, gemmcl_matrix_get_rows (matrix),
+                          gemmcl_matrix_get_cols (matrix),
                           transposed ? " before it is transposed" : "");
-}
-
-static gboolean
-check_addend (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
-{
-  gsize rows, cols;
-
-  if (inputs->c == NULL)
-    return TRUE;
-  rows = gemmcl_matrix_get_rows (inputs->c);
-  cols = gemmcl_matrix_get_cols (inputs->c);
-  if (cols != gemm->n || (rows != gemm->m && rows != 1)) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                 "C is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 ", but the product of A and B is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 ": C must be that, or one row of %" G_GSIZE_FORMAT ".",
-                 rows, cols, gemm->m, gemm->n, gemm->n);
-    return FALSE;
-  }
-  gemm->addend = rows == gemm->m ? GEMMCL_ADDEND_MATRIX : GEMMCL_ADDEND_ROW;
-  return TRUE;
-}
-
-static gboolean
-check_bias (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
-{
-  gsize rows, cols;
-
-  if (inputs->bias == NULL)
-    return TRUE;
-  rows = gemmcl_matrix_get_rows (inputs->bias);
-  cols = gemmcl_matrix_get_cols (inputs->bias);
-  if (MIN (rows, cols) != 1 || MAX (rows, cols) != gemm->n) {
-    g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_SHAPE,
-                 "The bias is %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 ", but must be %" G_GSIZE_FORMAT " numbers, as many as the product of A and B has "
-                 "columns.",
-                 rows, cols, gemm->n);
-    return FALSE;
-  }
-  gemm->bias = TRUE;
-  return TRUE;
 }
 
 static gboolean
@@ -199,8 +157,11 @@ describe_problem (const RunInputs *inputs, GemmclGemm *gemm, GError **error)
                  "%s and %s: A must have as many columns as B has rows.", a, b);
     return FALSE;
   }
-  return check_addend (inputs, gemm, error) && check_bias (inputs, gemm, error) &&
-         gemmcl_gemm_validate (gemm, error);
+  gemm->bias = inputs->bias != NULL;
+  if (inputs->c != NULL)
+    gemm->addend = gemm->m > 1 && gemmcl_matrix_get_rows (inputs->c) == 1 ? GEMMCL_ADDEND_ROW
+                                                                          : GEMMCL_ADDEND_MATRIX;
+  return gemmcl_gemm_validate (gemm, error);
 }
 
 static GemmclPlan *
@@ -227,14 +188,11 @@ make_plan (GemmclContext *context, const RunInputs *inputs, GemmclGemm *gemm, GE
 static gfloat *
 allocate (gsize rows, gsize cols, GError **error)
 {
-  gsize count = 0;
-  gfloat *data = g_size_checked_mul (&count, rows, cols) ? g_try_new (gfloat, count) : NULL;
+  gfloat *data = g_try_new (gfloat, rows * cols);
 
   if (data == NULL)
     g_set_error (error, GEMMCL_ERROR, GEMMCL_ERROR_TOO_LARGE,
-                 "There is not enough memory for a result of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-                 ".",
-                 rows, cols);
+                 "There is not enough memory for a result of %zu x %zu.", rows, cols);
   return data;
 }
 

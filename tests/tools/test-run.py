@@ -212,8 +212,8 @@ class Failures(Run):
     def test_shapes_that_do_not_fit(self):
         self.refused("A is 1 x 3 and B is 1 x 2: A must have as many", "[1,2,3]", "[1,2]")
         self.refused("B is 1 x 2 before", "[1,2,3]", "[1,2]", "--transpose-b")
-        self.refused("C is 1 x 2, but .* 1 x 1", "[[1]]", "[[1]]", "-c", "[1,2]")
-        self.refused("bias is 1 x 2, but .* 1 numbers", "[[1]]", "[[1]]", "--bias", "[1,2]")
+        self.refused("C must be 1 x 1 but is 1 x 2", "[[1]]", "[[1]]", "-c", "[1,2]")
+        self.refused("bias must be 1 x 1 but is 1 x 2", "[[1]]", "[[1]]", "--bias", "[1,2]")
 
     def test_files_that_are_none(self):
         self.refused("missing.npy", self.path("missing.npy"), "[1]")
@@ -255,6 +255,4 @@ class Failures(Run):
         )
 
 
-if __name__ == "__main__":
-    del Run
-    tool.main()
+tool.main()
