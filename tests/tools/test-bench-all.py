@@ -34,5 +34,4 @@ for problem in sys.argv[1:]:
         lambda self, words=problem.split(): self.check(*words),
     )
 
-if __name__ == "__main__":
-    tool.main()
+tool.main()

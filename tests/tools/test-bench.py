@@ -6,41 +6,17 @@
 import json
 import os
 import re
-import signal
 import subprocess
-import tempfile
 
 import tool
 
-KEYS = {
-    "device",
-    "requested",
-    "kernel",
-    "choice",
-    "precision",
-    "layout",
-    "trans_a",
-    "trans_b",
-    "alpha",
-    "beta",
-    "m",
-    "n",
-    "k",
-    "iterations",
-    "time_ms",
-    "gflops",
-    "peak_gflops",
-    "peak_source",
-    "efficiency",
-    "bandwidth_gbs",
-    "bandwidth_source",
-    "verified",
-    "max_error",
-    "error_bound",
-}
+KEYS = {"device", "requested", "kernel", "choice", "precision", "layout", "trans_a", "trans_b",
+        "alpha", "beta", "m", "n", "k", "iterations", "time_ms", "gflops", "peak_gflops",
+        "peak_source", "efficiency", "bandwidth_gbs", "bandwidth_source", "verified", "max_error",
+        "error_bound"}
 
 
-class Bench(tool.TestCase):
+class Bench(tool.FolderTestCase):
     def measure(self, m, n, k, *arguments):
         return self.read("bench", "-M", m, "-N", n, "-K", k, "--json", "-", *arguments)
 
@@ -89,13 +65,10 @@ class Results(Bench):
                 self.assertIsNone(result[key])
 
     def test_file_and_table(self):
-        with tempfile.TemporaryDirectory() as directory:
-            path = os.path.join(directory, "bench.json")
-            said = self.ends(
-                0, "bench", "-M", "7", "-N", "13", "-K", "5", "-k", "all", "-v", "--json", path
-            ).stdout
-            with open(path, encoding="utf-8") as file:
-                results = json.load(file)
+        path = self.path("bench.json")
+        said = self.ends(0, "bench", "-M", 7, "-N", 13, "-K", 5, "-k", "all", "-v", "--json", path
+                         ).stdout
+        results = self.load(path)
         self.assertRegex(said, r"(?m)^Device +\S")
         self.assertRegex(said, r"(?m)^f32 peak \S")
         for result in results:
@@ -209,10 +182,9 @@ class Failures(Bench):
         )
 
     def test_output_that_cannot_be_written(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for path in ("/nonexistent/directory/bench.json", folder):
-                self.refuses(1, rf"^gemmcl bench: .*{path}.*: \S.*\n$", "bench", "-M", "8", "--json",
-                             path)
+        for path in ("/nonexistent/directory/bench.json", self.folder):
+            says = rf"^gemmcl bench: .*{path}.*: \S.*\n$"
+            self.refuses(1, says, "bench", "-M", 8, "--json", path)
 
     def test_full_disk(self):
         if not os.path.exists("/dev/full"):
@@ -225,26 +197,13 @@ class Failures(Bench):
         self.assertIn("written", said.stderr)
 
     def test_interrupt(self):
-        with tempfile.TemporaryDirectory() as directory:
-            path = os.path.join(directory, "bench.json")
-            with subprocess.Popen(
-                [tool.TOOL, "bench", "-M", "8", "-k", "gemm_naive,gemm_naive", "-i", "1000000000",
-                 "--json", path],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            ) as process:
-                # The runs begin after the titles are printed.
-                while not process.stdout.readline().startswith("kernel"):
-                    self.assertIsNone(process.poll())
-                process.send_signal(signal.SIGINT)
-                _, errors = process.communicate(timeout=tool.SECONDS)
-            self.assertEqual(process.returncode, 130, errors)
-            self.assertIn("Ctrl-C", errors)
-            with open(path, encoding="utf-8") as file:
-                self.assertEqual(json.load(file), [])
+        path = self.path("bench.json")
+        with tool.start("bench", "-M", "8", "-k", "gemm_naive,gemm_naive", "-i", "1000000000",
+                        "--json", path) as process:
+            # The runs begin after the titles are printed.
+            self.wait_for(process, process.stdout, "kernel ")
+            self.interrupted(process)
+        self.assertEqual(self.load(path), [])
 
 
-if __name__ == "__main__":
-    del Bench
-    tool.main()
+tool.main()

@@ -24,12 +24,6 @@ ENTRY = {"precision", "layout", "transposed", "m", "n", "k", "rules", "candidate
 MARGIN = 60
 
 
-def children(pid):
-    """The running child processes of a process."""
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(child) for child in file.read().split()]
-
-
 class Check(tool.FolderTestCase):
     def setUp(self):
         super().setUp()
@@ -47,21 +41,11 @@ class Check(tool.FolderTestCase):
         """Checks a few kernels; returns the report, its rows by name, and the output."""
         said = self.ends(status, "check", "-k", ",".join(kernels), "-o", self.file, *SECONDS,
                          *(arguments or (SHAPE,)), **environment)
-        report = self.load()
+        report = self.load(self.file)
         return report, {row["kernel"]: row for row in report["rows"]}, said
 
-    def load(self):
-        with open(self.file, encoding="utf-8") as file:
-            return json.load(file)
-
     def start(self, *arguments):
-        return subprocess.Popen([tool.TOOL, "check", "-o", self.file, *arguments],
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True)
-
-    def wait_for_step(self, process, name):
-        while name not in process.stderr.readline():
-            self.assertIsNone(process.poll())
+        return tool.start("check", "-o", self.file, *arguments)
 
 
 class Report(Check):
@@ -198,12 +182,12 @@ class Losses(Check):
     def strike(self, number, *arguments):
         """Sends a signal to the process that times kernels."""
         with self.start("-k", KERNELS[0], *arguments) as process:
-            self.wait_for_step(process, "1024 x 1024 x 1024")
+            self.wait_for(process, process.stderr, "1024 x 1024 x 1024")
             time.sleep(0.5)
-            for child in children(process.pid):
+            for child in tool.workers(process):
                 os.kill(child, number)
             _, errors = process.communicate(timeout=tool.SECONDS)
-        return process.returncode, self.load(), errors
+        return process.returncode, self.load(self.file), errors
 
     def test_crash(self):
         status, report, _ = self.strike(signal.SIGKILL, "--seconds", "20", "1024,1024,1024", SHAPE)
@@ -220,11 +204,9 @@ class Losses(Check):
 
     def test_interrupt(self):
         with self.start("-k", KERNELS[0], "--seconds", "60", "1024,1024,1024") as process:
-            self.wait_for_step(process, "1024 x 1024 x 1024")
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=tool.SECONDS)
-        self.assertEqual(process.returncode, 130, errors)
-        self.assertEqual(self.load()["rows"][0]["result"], "ok")
+            self.wait_for(process, process.stderr, "1024 x 1024 x 1024")
+            self.interrupted(process)
+        self.assertEqual(self.load(self.file)["rows"][0]["result"], "ok")
 
 
 class Budget(Check):
@@ -232,7 +214,7 @@ class Budget(Check):
         start = time.monotonic()
         said = self.ends(0, "check", "-o", self.file, "--seconds", "2")
         self.assertLess(time.monotonic() - start, 2 + MARGIN)
-        report = self.load()
+        report = self.load(self.file)
         self.assertIn("not reached", said.stdout)
         self.assertIn("not reached", [row.get("result") for row in report["rows"]])
         shapes = {(entry["m"], entry["n"], entry["k"]) for entry in report["speed"]}
@@ -255,7 +237,7 @@ class Surfaces(Check):
         self.ends(status, "check", "-k", KERNELS[0], "-o", self.file, "--seconds", seconds, SHAPE,
                   PATH=f"{self.folder}:{os.environ['PATH']}",
                   **tool.faults(GEMMCL_EXTENSIONS="cl_intel_va_api_media_sharing"))
-        return self.load()["va"]
+        return self.load(self.file)["va"]
 
     def test_passed(self):
         said = self.path("said")
@@ -264,7 +246,7 @@ class Surfaces(Check):
         with open(said, encoding="utf-8") as file:
             line = file.read()
         self.assertRegex(line, r"vapostproc ! video/x-raw\(memory:VAMemory\),\S+ ! gemmcl weight=")
-        self.assertIn(f'device="{self.load()["device"]["name"]}"', line)
+        self.assertIn(f'device="{self.load(self.file)["device"]["name"]}"', line)
 
     def test_failed(self):
         va = self.surfaces(1, "echo ERROR: not negotiated >&2; exit 1")
@@ -316,6 +298,4 @@ class Usage(Check):
         self.assertFalse(os.path.exists(self.file))
 
 
-if __name__ == "__main__":
-    del Check
-    tool.main()
+tool.main()

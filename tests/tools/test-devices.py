@@ -192,5 +192,4 @@ class Programs(tool.TestCase):
         self.refuses(2, 'not "u9"', "kernels", "--source", "all", "--a-type", "u9")
 
 
-if __name__ == "__main__":
-    tool.main()
+tool.main()

@@ -409,5 +409,4 @@ class Usage(TestCase):
                 self.assertRegex(said.stderr, pattern)
 
 
-if __name__ == "__main__":
-    main()
+main()

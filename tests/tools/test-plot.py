@@ -194,6 +194,4 @@ class Script(tool.FolderTestCase):
             self.assertEqual(said.returncode, 1)
 
 
-if __name__ == "__main__":
-    del Chart
-    tool.main()
+tool.main()

@@ -204,5 +204,4 @@ class Products(Quantize):
                 self.refuses(1, words, "run", a, f"{path}#w", "-o", self.path("d.npy"))
 
 
-if __name__ == "__main__":
-    tool.main()
+tool.main()

@@ -11,27 +11,14 @@ import re
 import signal
 import struct
 import subprocess
-import tempfile
 import termios
 import time
+from pathlib import Path
 
 import tool
 
-KEYS = {
-    "device",
-    "driver",
-    "precision",
-    "layout",
-    "m",
-    "n",
-    "k",
-    "seconds",
-    "rules",
-    "tuned",
-    "gain",
-    "stored",
-    "candidates",
-}
+KEYS = {"device", "driver", "precision", "layout", "m", "n", "k", "seconds", "rules", "tuned",
+        "gain", "stored", "candidates"}
 
 # Separate cache directories, so that results here affect no other test; built kernels are kept.
 CACHE = os.path.join(os.environ["XDG_CACHE_HOME"], "tune")
@@ -40,37 +27,14 @@ os.environ["XDG_CACHE_HOME"] = CACHE
 os.environ.setdefault("POCL_CACHE_DIR", os.path.join(CACHE, "pocl"))
 
 
-def parent(pid):
-    """The parent of a process, or None if the process has ended."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            state, of, *_ = file.read().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if state == "Z" else int(of)
-
-
-def is_worker(pid):
-    """False for processes that a sanitizer starts."""
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return b"--worker" in file.read().split(b"\0")
-    except OSError:
-        return False
-
-
-def children(pid):
-    """The running children of the process that are the tool itself."""
-    return [int(name) for name in os.listdir("/proc")
-            if name.isdigit() and parent(name) == pid and is_worker(name)]
-
-
-class Tune(tool.TestCase):
+class Tune(tool.FolderTestCase):
     def setUp(self):
+        super().setUp()
+        self.tearDown()
+
+    def tearDown(self):
         if os.path.exists(FILE):
             os.remove(FILE)
-
-    tearDown = setUp
 
     def known(self):
         """The problems with entries, and their kernels."""
@@ -79,21 +43,6 @@ class Tune(tool.TestCase):
             for entry in self.read("tune", "--list", "--json", "-")
             if entry["source"] == "tuned"
         }
-
-    def start(self, *arguments, **environment):
-        """Starts a search, and waits until its standard output has a row."""
-        return subprocess.Popen(
-            [tool.TOOL, "tune", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **environment},
-        )
-
-    def wait_for_row(self, process, start):
-        while not process.stdout.readline().startswith(start):
-            self.assertIsNone(process.poll())
 
 
 class Results(Tune):
@@ -115,8 +64,7 @@ class Results(Tune):
         used, = self.read("bench", "-M", 48, "-N", 40, "-K", 32, "-i", 0, "--json", "-")
         self.assertEqual((used["kernel"], used["choice"]),
                          (found[0]["tuned"]["kernel"], "tuned"))
-        with open(FILE, encoding="utf-8") as file:
-            self.assertEqual(json.load(file)["version"], 1)
+        self.assertEqual(self.load(FILE)["version"], 1)
 
     def test_layout_and_precision(self):
         self.ends(0, "tune", "33,17,9", "--layout", "col", "--precision", "f16", "--time", "30")
@@ -182,50 +130,29 @@ class Broken(Tune):
         return self.read("bench", "-M", 24, "-N", 40, "-K", 32, "-i", 0, "-k", "rules", "--json",
                          "-")[0]["kernel"]
 
-    def leaves(self, pattern, variable):
-        """Breaks the rules' choice. Only that must leave, for that reason. Returns its name, and
-        the messages."""
+    def test_one_of_them(self):
+        """Breaks the rules' choice. Only that must leave, for that reason."""
         first = self.first()
-        found, why, errors = self.tune(**{variable: first})
-        self.assertRegex(why[first], pattern)
-        self.assertNotEqual(found["rules"]["kernel"], first)
-        self.assertNotEqual(found["tuned"]["kernel"], first)
-        others = [one for one in why if one != first and re.match(pattern, why[one] or "")]
-        self.assertEqual(others, [])
-        return first, errors
-
-    def is_out(self, pattern, variable):
-        """The same with a fault that is reported."""
-        first, errors = self.leaves(pattern, variable)
-        self.assertIn(f"{first} is out: ", errors)
-        return errors
-
-    def test_one_that_is_wrong(self):
-        self.is_out("The result is wrong", "GEMMCL_WRONG_KERNEL")
-
-    def test_one_that_does_not_build(self):
-        self.is_out("Kernel .* is too much", "GEMMCL_UNBUILT_KERNEL")
-
-    def test_one_that_crashes_the_compiler(self):
-        errors = self.is_out(r"The process died of signal 9\b", "GEMMCL_CRASHING_KERNEL")
-        self.assertEqual(errors.count(" is out: "), 1, errors)
-
-    def test_one_that_crashes_in_a_turn(self):
-        self.is_out(r"The process died of signal 9\b", "GEMMCL_CRASHING_RUN")
-
-    def test_one_whose_build_hangs(self):
-        self.is_out(r"There was no answer in \d+ sec", "GEMMCL_HANGING_KERNEL")
-
-    def test_one_that_hangs_in_a_turn(self):
-        self.is_out(r"There was no answer in \d+ sec", "GEMMCL_HANGING_RUN")
-
-    def test_one_that_is_not_native(self):
-        self.is_out("It does not build natively", "GEMMCL_EMULATED_KERNEL")
-
-    def test_one_that_spills(self):
-        first, errors = self.leaves("It spills", "GEMMCL_SPILLING_KERNEL")
-        # The kernel itself has no fault.
-        self.assertNotIn(first, errors)
+        died, silent = r"The process died of signal 9\b", r"There was no answer in \d+ sec"
+        for variable, pattern in {
+            "WRONG_KERNEL": "The result is wrong",
+            "UNBUILT_KERNEL": "Kernel .* is too much",
+            "CRASHING_KERNEL": died,
+            "CRASHING_RUN": died,
+            "HANGING_KERNEL": silent,
+            "HANGING_RUN": silent,
+            "EMULATED_KERNEL": "It does not build natively",
+            "SPILLING_KERNEL": "It spills",
+        }.items():
+            with self.subTest(variable=variable):
+                self.tearDown()
+                found, why, errors = self.tune(**{f"GEMMCL_{variable}": first})
+                self.assertRegex(why.pop(first), pattern)
+                self.assertNotIn(first, (found["rules"]["kernel"], found["tuned"]["kernel"]))
+                self.assertEqual([one for one in why.values() if re.match(pattern, one or "")], [])
+                # A kernel that spills has no fault.
+                reported = 0 if variable == "SPILLING_KERNEL" else 1
+                self.assertEqual(errors.count(f"{first} is out: "), reported, errors)
 
     def test_all_spill(self):
         found, why, errors = self.tune(GEMMCL_SPILLING_KERNEL="*")
@@ -308,16 +235,11 @@ class Failures(Tune):
         self.assertEqual(list(self.known()), [(8, 8, 8)])
 
     def test_interrupt_keeps_what_was_found(self):
-        with tempfile.TemporaryDirectory() as directory:
-            path = os.path.join(directory, "tune.json")
-            with self.start("8,8,8", "1024,1024,1024", "--json", path) as process:
-                self.wait_for_row(process, "8 x 8 x 8")
-                process.send_signal(signal.SIGINT)
-                _, errors = process.communicate(timeout=tool.SECONDS)
-            self.assertEqual(process.returncode, 130, errors)
-            self.assertIn("Ctrl-C", errors)
-            with open(path, encoding="utf-8") as file:
-                self.assertEqual(json.load(file)[0]["m"], 8)
+        path = self.path("tune.json")
+        with tool.start("tune", "8,8,8", "1024,1024,1024", "--json", path) as process:
+            self.wait_for(process, process.stdout, "8 x 8 x 8")
+            self.interrupted(process)
+        self.assertEqual(self.load(path)[0]["m"], 8)
         self.assertIn((8, 8, 8), self.known())
 
 
@@ -325,11 +247,11 @@ class Worker(Tune):
     """The tool survives crashes and hangs of the process that runs the kernels."""
 
     def test_lost_device(self):
-        with tempfile.NamedTemporaryFile(delete=False) as file:
-            pass
+        once = Path(self.path("once"))
+        once.touch()
         said = self.ends(0, "tune", "48,40,32", "--time", "30",
-                         **tool.faults(GEMMCL_LOST_ONCE=file.name))
-        self.assertFalse(os.path.exists(file.name))
+                         **tool.faults(GEMMCL_LOST_ONCE=str(once)))
+        self.assertFalse(once.exists())
         self.assertRegex(said.stderr, r" is out: clWaitForEvents .*(-5|CL_OUT_OF_RESOURCES)\b")
         self.assertEqual(said.stderr.count(" is out: "), 1, said.stderr)
         self.assertEqual(list(self.known()), [(48, 40, 32)])
@@ -342,24 +264,24 @@ class Worker(Tune):
 
     def test_ends_with_the_one_that_asks(self):
         """It also ends a child that hangs and does not read its input."""
-        with self.start("8,8,8", **tool.faults(GEMMCL_HANGING_KERNEL="*")) as process:
-            while not children(process.pid):
+        with tool.start("tune", "8,8,8", **tool.faults(GEMMCL_HANGING_KERNEL="*")) as process:
+            while not tool.workers(process):
                 self.assertIsNone(process.poll())
                 time.sleep(0.02)
             time.sleep(1)
-            child, = children(process.pid)
+            child, = tool.workers(process)
             process.kill()
             process.communicate(timeout=tool.SECONDS)
         deadline = time.monotonic() + 10
-        while parent(child) is not None and time.monotonic() < deadline:
+        while not tool.has_ended(child) and time.monotonic() < deadline:
             time.sleep(0.02)
-        self.assertIsNone(parent(child))
+        self.assertTrue(tool.has_ended(child))
 
     def test_no_end_of_crashes(self):
-        with self.start("8,8,8", "1024,1024,1024") as process:
-            self.wait_for_row(process, "8 x 8 x 8")
+        with tool.start("tune", "8,8,8", "1024,1024,1024") as process:
+            self.wait_for(process, process.stdout, "8 x 8 x 8")
             while process.poll() is None:
-                for worker in children(process.pid):
+                for worker in tool.workers(process):
                     os.kill(worker, signal.SIGKILL)
                 time.sleep(0.02)
             _, errors = process.communicate(timeout=tool.SECONDS)
@@ -368,6 +290,4 @@ class Worker(Tune):
         self.assertEqual(list(self.known()), [(8, 8, 8)])
 
 
-if __name__ == "__main__":
-    del Tune
-    tool.main()
+tool.main()

@@ -165,5 +165,4 @@ class NoDevice(tool.TestCase):
                     )
 
 
-if __name__ == "__main__":
-    tool.main()
+tool.main()

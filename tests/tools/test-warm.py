@@ -114,5 +114,4 @@ class Usage(tool.TestCase):
         self.assertRegex(said.stderr, "2000000000 x 2000000000 x 8: .* too large")
 
 
-if __name__ == "__main__":
-    tool.main()
+tool.main()

@@ -7,6 +7,7 @@ The environment names the program: GEMMCL_TOOL.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,38 @@ def run(*arguments, **environment):
     )
 
 
+def start(*arguments, **environment):
+    """Starts the tool; environment adds to this process's."""
+    return subprocess.Popen(
+        [TOOL, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def read_process(pid, name):
+    """A file of /proc about a process; "" if it has ended."""
+    try:
+        with open(f"/proc/{pid}/{name}", encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def has_ended(pid):
+    return read_process(pid, "stat").rpartition(")")[2].split()[:1] in ([], ["Z"])
+
+
+def workers(process):
+    """The running processes of the tool that it started; a sanitizer may have started others."""
+    children = read_process(process.pid, f"task/{process.pid}/children").split()
+    return [int(pid) for pid in children
+            if "--worker" in read_process(pid, "cmdline").split("\0") and not has_ended(pid)]
+
+
 def faults(**variables):
     """The environment of a tool with faults, which the variables name; see faults.c."""
     return {"LD_PRELOAD": os.environ["GEMMCL_FAULTS"], **variables}
@@ -53,6 +86,22 @@ class TestCase(unittest.TestCase):
         said = self.ends(status, *arguments, **environment)
         self.assertRegex(said.stderr, pattern)
         self.assertEqual(said.stdout, "")
+
+    def wait_for(self, process, stream, text):
+        """Reads lines up to one with that text, which the process must print."""
+        while text not in stream.readline():
+            self.assertIsNone(process.poll())
+
+    def interrupted(self, process):
+        """Interrupts the tool, which must say so."""
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=SECONDS)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn("Ctrl-C", errors)
+
+    def load(self, path):
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
 
     def read(self, *arguments):
         """Runs the tool, which must print only JSON on the standard output."""
