@@ -337,7 +337,7 @@ order_rows (const json_t *rows)
 static ToolChild *
 start_builder (const Check *self, const json_t *rows, guint first, guint n)
 {
-  ToolChild *builder = tool_child_new (tool_progress_tick, self->progress);
+  ToolChild *builder = tool_child_new (self->progress);
   json_t *names = json_array ();
 
   for (gsize i = first; i < json_array_size (rows); i += n)
@@ -366,7 +366,7 @@ check_rows (Check *self, gdouble seconds, GError **error)
   g_autoptr (json_t) rows = order_rows (json_object_get (self->report, "rows"));
   g_autoptr (GPtrArray) builders G_GNUC_UNUSED = start_builders (self, rows, seconds);
 
-  tool_progress_begin (self->progress, "kernels on exact problems", MAX (seconds, 1e-3));
+  check_begin (self, "kernels on exact problems", seconds);
   for (gsize i = 0; i < json_array_size (rows); i++)
     if (!check_row (self, json_array_get (rows, i), deadline, error))
       return FALSE;

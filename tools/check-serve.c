@@ -9,6 +9,9 @@
 /* Candidates of a shape: the rules' choice and the next ones in the order of the rules. */
 #define MOST_CANDIDATES 5
 
+/* Shapes of a whole check. */
+#define N_SHAPES 8
+
 /* f32 peak from which the largest shape has sizes of 4096. At half of this peak 2 * 4096^3
  * operations take a tenth of a second. */
 #define LARGE_GFLOPS 2750.0
@@ -65,17 +68,17 @@ list_candidates (GemmclContext *context, const GemmclGemm *gemm)
   for (guint i = 0; names[i] != NULL; i++) {
     native |= tool_get_precision (names[i]) == gemm->precision;
     if (i < MOST_CANDIDATES)
-      json_array_append_new (list, json_string (names[i]));
+      json_array_append_new (list, json_pack ("{s:s}", "kernel", names[i]));
   }
   return native ? g_steal_pointer (&list) : NULL;
 }
 
-static json_t *
-describe_shape (GemmclContext *context, GemmclGemm gemm)
+/* Appends the entries of a shape: one for each precision with a native kernel. */
+static void
+add_entries (GemmclContext *context, GemmclGemm gemm, json_t *entries)
 {
   static const GemmclPrecision precisions[] = {GEMMCL_PRECISION_F32, GEMMCL_PRECISION_BF16,
                                                GEMMCL_PRECISION_F16, GEMMCL_PRECISION_I8};
-  json_t *list = json_array ();
 
   for (guint i = 0; i < G_N_ELEMENTS (precisions); i++) {
     json_t *candidates;
@@ -83,31 +86,33 @@ describe_shape (GemmclContext *context, GemmclGemm gemm)
     gemm.precision = precisions[i];
     candidates = list_candidates (context, &gemm);
     if (candidates != NULL)
-      json_array_append_new (list, json_pack ("{s:s, s:o}", "precision",
-                                              gemmcl_precision_get_name (gemm.precision),
-                                              "candidates", candidates));
+      json_array_append_new (entries,
+                             json_pack ("{s:s, s:s, s:s, s:I, s:I, s:I, s:O, s:o}", "precision",
+                                        gemmcl_precision_get_name (gemm.precision), "layout", "row",
+                                        "transposed", "", "m", (json_int_t)gemm.m, "n",
+                                        (json_int_t)gemm.n, "k", (json_int_t)gemm.k, "rules",
+                                        json_object_get (json_array_get (candidates, 0), "kernel"),
+                                        "candidates", candidates));
   }
-  return json_pack ("{s:I, s:I, s:I, s:o}", "m", (json_int_t)gemm.m, "n", (json_int_t)gemm.n, "k",
-                    (json_int_t)gemm.k, "precisions", list);
 }
 
 /* @asked: problems; none: those of a whole check. */
 static json_t *
-list_shapes (GemmclContext *context, const GArray *asked)
+list_entries (GemmclContext *context, const GArray *asked)
 {
   const gdouble peak = gemmcl_context_get_device_info (context)->peak_gflops;
-  const gchar *usual[CHECK_N_SHAPES + 1] = {"1024,1024,1024", "64,1024,1024",  "16,1024,1024",
-                                            "3600,96,147",    "1,4096,4096",   "64,4096,4096",
-                                            "256,4096,4096",  "2048,2048,2048"};
+  const gchar *usual[N_SHAPES + 1] = {"1024,1024,1024", "64,1024,1024",  "16,1024,1024",
+                                      "3600,96,147",    "1,4096,4096",   "64,4096,4096",
+                                      "256,4096,4096",  "2048,2048,2048"};
   g_autoptr (GArray) whole = NULL;
   json_t *list = json_array ();
 
   if (peak >= LARGE_GFLOPS)
-    usual[CHECK_N_SHAPES - 1] = "4096,4096,4096";
+    usual[N_SHAPES - 1] = "4096,4096,4096";
   if (asked->len == 0)
     asked = whole = tool_problems_new (usual, &tool_gemm, NULL);
   for (guint i = 0; i < asked->len; i++)
-    json_array_append_new (list, describe_shape (context, g_array_index (asked, GemmclGemm, i)));
+    add_entries (context, g_array_index (asked, GemmclGemm, i), list);
   return list;
 }
 
@@ -123,8 +128,8 @@ serve_facts (GemmclContext *context, const CheckAsked *asked)
   json_object_set_new (device, "cores", json_integer (info->cores));
   json_object_set_new (device, "ip_version", json_integer (info->ip_version));
   return json_pack ("{s:o, s:b, s:o, s:o}", "device", device, "shares_surfaces", shares, "rows",
-                    list_rows (context, asked->kernels), "shapes",
-                    list_shapes (context, asked->shapes));
+                    list_rows (context, asked->kernels), "speed",
+                    list_entries (context, asked->shapes));
 }
 
 static const struct {

@@ -217,13 +217,6 @@ check_serve_time (G_GNUC_UNUSED GemmclContext *context, const json_t *request)
 #define MOST_TURN_SECONDS 1.5
 #define HANG_SECONDS      15.0
 
-/* A shape, and the end of its share of the time. */
-typedef struct {
-  Check *check;
-  const json_t *shape;
-  gint64 deadline;
-} Shape;
-
 /* Builds and tries @candidate and sets its result, or that of @entry if there is no memory for the
  * matrices. Returns: FALSE if the check cannot go on. */
 static gboolean
@@ -270,14 +263,14 @@ prepare_all (const Check *check, json_t *entry, gint64 deadline, GError **error)
 }
 
 static void
-set_time (const Shape *self, json_t *candidate, const json_t *time)
+set_time (const Check *self, const json_t *entry, json_t *candidate, const json_t *time)
 {
   const gdouble peak =
-      tool_json_get_number (json_object_get (self->check->report, "device"), "peak_gflops");
+      tool_json_get_number (json_object_get (self->report, "device"), "peak_gflops");
   const gdouble ms = tool_json_get_number (time, "ms");
-  const gdouble gflops = 2.0 * tool_json_get_number (self->shape, "m") *
-                         tool_json_get_number (self->shape, "n") *
-                         tool_json_get_number (self->shape, "k") / (ms * 1e6);
+  const gdouble gflops = 2.0 * tool_json_get_number (entry, "m") *
+                         tool_json_get_number (entry, "n") * tool_json_get_number (entry, "k") /
+                         (ms * 1e6);
 
   json_object_update (candidate, (json_t *)time);
   json_object_set_new (candidate, "gflops", tool_json_number (gflops));
@@ -286,14 +279,15 @@ set_time (const Shape *self, json_t *candidate, const json_t *time)
 
 /* Sets the times, the fastest candidate, and its gain over the rules' choice. */
 static void
-conclude (Shape *self, json_t *entry, const json_t *times)
+conclude (Check *self, json_t *entry, const json_t *times)
 {
   const json_t *time, *fastest = NULL, *rules;
   gsize i;
 
   json_array_foreach (times, i, time)
   {
-    set_time (self, tool_json_find_candidate (entry, tool_json_get_string (time, "kernel")), time);
+    set_time (self, entry, tool_json_find_candidate (entry, tool_json_get_string (time, "kernel")),
+              time);
     if (fastest == NULL || tool_json_get_number (time, "ms") < tool_json_get_number (fastest, "ms"))
       fastest = time;
   }
@@ -305,87 +299,48 @@ conclude (Shape *self, json_t *entry, const json_t *times)
       entry, "gain",
       tool_json_number (tool_json_get_number (rules, "ms") / tool_json_get_number (fastest, "ms")));
   tool_progress_set_best (
-      self->check->progress, tool_json_get_string (fastest, "kernel"),
+      self->progress, tool_json_get_string (fastest, "kernel"),
       tool_json_get_number (
           tool_json_find_candidate (entry, tool_json_get_string (fastest, "kernel")), "gflops"));
 }
 
-static json_t *
-make_entry (const Shape *self, const json_t *precision)
-{
-  const json_t *names = json_object_get (precision, "candidates"), *name;
-  json_t *candidates = json_array ();
-  gsize i;
-
-  json_array_foreach (names, i, name)
-  {
-    json_array_append_new (candidates, json_pack ("{s:O}", "kernel", name));
-  }
-  return json_pack ("{s:O, s:s, s:s, s:O, s:O, s:O, s:O, s:o}", "precision",
-                    json_object_get (precision, "precision"), "layout", "row", "transposed", "",
-                    "m", json_object_get (self->shape, "m"), "n",
-                    json_object_get (self->shape, "n"), "k", json_object_get (self->shape, "k"),
-                    "rules", json_array_get (names, 0), "candidates", candidates);
-}
-
 static gboolean
-measure (Shape *self, json_t *entry, gdouble seconds, GError **error)
+measure (Check *self, json_t *entry, gdouble seconds, GError **error)
 {
   const gint64 deadline = g_get_monotonic_time () + (gint64)(seconds * G_USEC_PER_SEC);
   g_autoptr (json_t) answer = NULL;
   GError *why = NULL;
   gdouble turns;
 
-  if (!prepare_all (self->check, entry, deadline, error))
+  if (!prepare_all (self, entry, deadline, error))
     return FALSE;
   if (tool_json_get_string (entry, "result") != NULL)
     return TRUE;
   turns = CLAMP (check_get_left (deadline), 0.0, MOST_TURN_SECONDS);
-  answer =
-      tool_child_ask (self->check->worker, json_pack ("{s:s, s:f}", "do", "time", "seconds", turns),
-                      turns + HANG_SECONDS, &why);
+  answer = tool_child_ask (self->worker, json_pack ("{s:s, s:f}", "do", "time", "seconds", turns),
+                           turns + HANG_SECONDS, &why);
   if (answer == NULL)
     return check_explain (entry, FALSE, why, error);
   conclude (self, entry, json_object_get (answer, "times"));
   return TRUE;
 }
 
-static gboolean
-check_shape (Shape *self, GError **error)
+gboolean
+check_speed (Check *self, GError **error)
 {
-  const json_t *precisions = json_object_get (self->shape, "precisions"), *precision;
-  gsize i;
+  const json_t *entries = json_object_get (self->report, "speed");
 
-  json_array_foreach (precisions, i, precision)
-  {
-    const gdouble share = check_get_left (self->deadline) / (json_array_size (precisions) - i);
-    json_t *entry = make_entry (self, precision);
+  for (gsize i = 0; i < json_array_size (entries); i++) {
+    json_t *entry = json_array_get (entries, i);
+    const gdouble share = check_get_left (self->deadline) / (json_array_size (entries) - i);
+    g_autofree gchar *problem = tool_json_get_problem (entry);
+    g_autofree gchar *name =
+        g_strdup_printf ("%s %s", problem, tool_json_get_string (entry, "precision"));
 
-    json_array_append_new (json_object_get (self->check->report, "speed"), entry);
-    if (check_get_left (self->check->deadline) <= 0.0)
+    check_begin (self, name, share);
+    if (share <= 0.0)
       check_set_result (entry, "not reached", NULL);
     else if (!measure (self, entry, share, error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-gboolean
-check_speed (Check *self, const json_t *shapes, GError **error)
-{
-  const json_t *shape;
-  gsize i;
-
-  json_object_set_new (self->report, "speed", json_array ());
-  json_array_foreach (shapes, i, shape)
-  {
-    const gdouble share = check_get_left (self->deadline) / (json_array_size (shapes) - i);
-    g_autofree gchar *name = tool_json_get_problem (shape);
-    Shape one = {.check = self, .shape = shape};
-
-    one.deadline = g_get_monotonic_time () + (gint64)(share * G_USEC_PER_SEC);
-    tool_progress_begin (self->progress, name, MAX (share, 1e-3));
-    if (!check_shape (&one, error))
       return FALSE;
   }
   return TRUE;

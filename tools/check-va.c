@@ -98,7 +98,7 @@ check_va (Check *self, gdouble seconds, GError **error)
   g_autoptr (GError) why = NULL;
 
   seconds = MIN (seconds, check_get_left (self->deadline));
-  tool_progress_begin (self->progress, "VA surfaces", seconds);
+  check_begin (self, "VA surfaces", seconds);
   if (seconds <= 0.0)
     answer = make_result ("not reached", NULL, NULL);
   else if (!json_is_true (json_object_get (self->report, "shares_surfaces")))

@@ -28,10 +28,6 @@
 
 #define MOST_VA_SECONDS 20.0
 
-/* Steps for the progress: the rows, the surfaces, and the rows that were not reached. Each shape is
- * one more. */
-#define N_STEPS 3
-
 static struct {
   gchar *seconds;
   const gchar *kernels;
@@ -57,6 +53,19 @@ gdouble
 check_get_left (gint64 deadline)
 {
   return MAX (deadline - g_get_monotonic_time (), 0) / (gdouble)G_USEC_PER_SEC;
+}
+
+/* Steps for the progress besides entries of "speed": the rows, the surfaces, and the rows that were
+ * not reached. */
+#define N_STEPS 3
+
+void
+check_begin (Check *self, const gchar *step, gdouble seconds)
+{
+  const json_t *speed = json_object_get (self->report, "speed");
+
+  tool_progress_begin (self->progress, N_STEPS + json_array_size (speed), step,
+                       MAX (seconds, 1e-3));
 }
 
 void
@@ -104,35 +113,33 @@ describe_system (void)
                     name.machine);
 }
 
-/* Begins the report with the facts of the device. Returns: (transfer full): the shapes to time. */
-static json_t *
+/* Begins the report with the facts of the device. */
+static gboolean
 find_facts (Check *self, GError **error)
 {
   g_autoptr (json_t) facts =
       tool_child_ask (self->worker, json_pack ("{s:s}", "do", "facts"), FACTS_SECONDS, error);
 
   if (facts == NULL)
-    return NULL;
+    return FALSE;
   if (json_is_true (json_object_get (facts, "error"))) {
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_FAILED, tool_json_get_string (facts, "why"));
-    return NULL;
+    return FALSE;
   }
-  self->report = json_pack (
-      "{s:i, s:s, s:o, s:O, s:O, s:O}", "format", FORMAT, "gemmcl", GEMMCL_VERSION, "system",
-      describe_system (), "device", json_object_get (facts, "device"), "shares_surfaces",
-      json_object_get (facts, "shares_surfaces"), "rows", json_object_get (facts, "rows"));
-  return json_incref (json_object_get (facts, "shapes"));
+  self->report = json_pack ("{s:i, s:s, s:o}", "format", FORMAT, "gemmcl", GEMMCL_VERSION, "system",
+                            describe_system ());
+  json_object_update (self->report, facts);
+  return TRUE;
 }
 
 /* Runs the steps after the facts. */
 static gboolean
-check_all (Check *self, const json_t *shapes, GError **error)
+check_all (Check *self, GError **error)
 {
   return check_rows (self, ROWS_SHARE * check_get_left (self->deadline), error) &&
          check_va (self, MIN (VA_SHARE * check_get_left (self->deadline), MOST_VA_SECONDS),
                    error) &&
-         check_speed (self, shapes, error) &&
-         check_rows (self, check_get_left (self->deadline), error);
+         check_speed (self, error) && check_rows (self, check_get_left (self->deadline), error);
 }
 
 static gboolean
@@ -162,23 +169,22 @@ conclude (const Check *self)
 }
 
 static gboolean
-check (Check *self, guint n_shapes, gdouble seconds, GError **error)
+check (Check *self, gdouble seconds, GError **error)
 {
   const gint64 start = g_get_monotonic_time ();
-  g_autoptr (json_t) found = NULL;
   guint n_faults;
   gboolean ok;
 
   self->deadline = start + (gint64)(seconds * G_USEC_PER_SEC);
   self->patience = MAX (HANG_SECONDS, HANG_SHARE * seconds);
-  self->progress = tool_progress_new (N_STEPS + n_shapes, seconds);
-  self->worker = tool_child_new (tool_progress_tick, self->progress);
+  self->progress = tool_progress_new (seconds);
+  self->worker = tool_child_new (self->progress);
   tool_catch_interrupt ();
-  found = find_facts (self, error);
   /* Written now, too, so that an output that cannot be written fails early. */
-  if (found == NULL || (!g_str_equal (options.output, "-") && !write_report (self, start, error)))
+  if (!find_facts (self, error) ||
+      (!g_str_equal (options.output, "-") && !write_report (self, start, error)))
     return FALSE;
-  ok = check_all (self, found, error);
+  ok = check_all (self, error);
   tool_progress_clear (self->progress);
   /* Results are written even if a later step failed. The first error is reported. */
   if (!write_report (self, start, ok ? error : NULL) || !ok)
@@ -205,7 +211,7 @@ run (gchar **operands, GError **error)
     return FALSE;
   if (options.worker)
     return check_serve (&asked, error);
-  return check (&self, shapes->len > 0 ? shapes->len : CHECK_N_SHAPES, seconds, error);
+  return check (&self, seconds, error);
 }
 
 const ToolCommand tool_check = {

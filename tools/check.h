@@ -38,8 +38,8 @@ typedef struct {
   json_t *report;
 } Check;
 
-/** CheckAsked: what the command line asks for: @kernels: (element-type utf8); @shapes: (element-type
- * GemmclGemm), empty for those of a whole check. */
+/** CheckAsked: @kernels (element-type utf8) and @shapes (element-type GemmclGemm) of the command
+ * line; no shapes: those of a whole check. */
 typedef struct {
   GPtrArray *kernels;
   GArray *shapes;
@@ -47,6 +47,9 @@ typedef struct {
 
 /** check_get_left: Returns: the seconds until @deadline; 0 after it. */
 gdouble check_get_left (gint64 deadline);
+
+/** check_begin: Shows @step in the progress. */
+void check_begin (Check *self, const gchar *step, gdouble seconds);
 
 /** check_set_result: Sets "result" and "why" (nullable) of a row, an entry or a candidate. */
 void check_set_result (json_t *object, const gchar *result, const gchar *why);
@@ -69,9 +72,9 @@ gboolean check_rows (Check *self, gdouble seconds, GError **error);
  * that shares surfaces; for at most @seconds. Fills "va". */
 gboolean check_va (Check *self, gdouble seconds, GError **error);
 
-/** check_speed: Times the rules' choice and other candidates on each of @shapes, until the
- * deadline. Fills "speed". */
-gboolean check_speed (Check *self, const json_t *shapes, GError **error);
+/** check_speed: Times the rules' choice and other candidates of each entry of "speed", until the
+ * deadline. */
+gboolean check_speed (Check *self, GError **error);
 
 /** check_report_print: Prints the summary of @report. */
 void check_report_print (FILE *out, const json_t *report);
@@ -83,8 +86,8 @@ guint check_report_count_faults (const json_t *report);
 /**
  * The child, see child.h. Its requests, and the functions that answer them:
  *
- *   {"do": "facts"}                               the device, each row's level, and for each shape
- *                                                 the candidates of each precision
+ *   {"do": "facts"}                               "device", "shares_surfaces", "rows" and "speed"
+ *                                                 of the report, without results
  *   {"do": "va"}                                  "va" of the report
  *   {"do": "row", "kernel": NAME}                 "result" and the others of "rows" of the report
  *   {"do": "build", "kernels": [NAME ...]}        compiles them, so that another process need not
@@ -99,14 +102,11 @@ json_t *check_serve_build (GemmclContext *context, const json_t *request);
 json_t *check_serve_prepare (GemmclContext *context, const json_t *request);
 json_t *check_serve_time (GemmclContext *context, const json_t *request);
 
-/** CHECK_N_SHAPES: the number of shapes of a whole check. */
-#define CHECK_N_SHAPES 8
-
 /** check_serve: Answers requests until the end of the input. Returns: %FALSE with an error if the
  * device cannot be opened. */
 gboolean check_serve (const CheckAsked *asked, GError **error);
 
 /** check_add_build: Adds the driver's figures of the plan's kernel to @object: "subgroup_size", and
- * "private_bytes" and "spill_bytes" unless @object has larger ones. Returns: %TRUE if the kernel was
- * built natively. */
+ * "private_bytes" and "spill_bytes" unless @object has larger ones. Returns: %TRUE if the kernel
+ * was built natively. */
 gboolean check_add_build (GemmclPlan *plan, json_t *object);

@@ -36,8 +36,7 @@
 #define ANSWER "gemmcl-answer "
 
 struct _ToolChild {
-  void (*tick) (gpointer data);
-  gpointer data;
+  ToolProgress *progress;
   gchar **command;
   GPid pid; /* 0: there is no process */
   FILE *input;
@@ -51,14 +50,13 @@ struct _ToolChild {
 G_DEFINE_QUARK (gemmcl - tool - child - error - quark, tool_child_error)
 
 ToolChild *
-tool_child_new (void (*tick) (gpointer data), gpointer data)
+tool_child_new (ToolProgress *progress)
 {
   ToolChild *self = g_new0 (ToolChild, 1);
   g_autoptr (GStrvBuilder) command = g_strv_builder_new ();
   g_autofree gchar *executable = g_file_read_link (EXECUTABLE, NULL);
 
-  self->tick = tick;
-  self->data = data;
+  self->progress = progress;
   g_strv_builder_add_many (command, executable != NULL ? executable : EXECUTABLE, tool_arguments[1],
                            "--worker", NULL);
   g_strv_builder_addv (command, (const gchar **)tool_arguments + 2);
@@ -226,7 +224,7 @@ read_answer (ToolChild *self, gdouble seconds, GError **error)
       keep_line (self->said, line);
       g_clear_pointer (&line, g_free);
     }
-    self->tick (self->data);
+    tool_progress_tick (self->progress);
     if (!tool_check_interrupt (error)) {
       end (self);
       return NULL;

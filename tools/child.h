@@ -4,12 +4,13 @@
 
 #include "gemmcl.h"
 #include "output.h"
+#include "progress.h"
 
 /**
  * ToolChild:
  *
- * Another process of the tool, which uses the device: `gemmcl COMMAND --worker ...`. It may crash or
- * hang. It has its own process group, which is ended as a whole and which Ctrl-C does not reach,
+ * Another process of the tool, which uses the device: `gemmcl COMMAND --worker ...`. It may crash
+ * or hang. It has its own process group, which is ended as a whole and which Ctrl-C does not reach,
  * and ends with the tool at the latest.
  *
  * The first request starts it, and so does the first one after a loss. Each request and each answer
@@ -41,14 +42,9 @@ typedef enum {
 #define TOOL_CHILD_ERROR (tool_child_error_quark ())
 GQuark tool_child_error_quark (void);
 
-/**
- * tool_child_new:
- * @tick: called several times a second while an answer is awaited
- * @data: for @tick
- *
- * Returns: (transfer full): a child with this process's arguments and --worker, not started yet.
- */
-ToolChild *tool_child_new (void (*tick) (gpointer data), gpointer data);
+/** tool_child_new: @progress: drawn while an answer is awaited. Returns: (transfer full): a child
+ * with this process's arguments and --worker, not started yet. */
+ToolChild *tool_child_new (ToolProgress *progress);
 
 /** tool_child_free: Ends the process. */
 void tool_child_free (ToolChild *self);

@@ -53,8 +53,8 @@ const gchar *tool_json_get_string (const json_t *object, const gchar *key);
 /** tool_json_get_number: Returns: the number @key of @object; NaN if it has none. */
 gdouble tool_json_get_number (const json_t *object, const gchar *key);
 
-/** tool_json_device: Returns: (transfer full): the object of `gemmcl devices --json` for @info, device
- * number @index; see devices.c. */
+/** tool_json_device: Returns: (transfer full): the object of `gemmcl devices --json` for @info,
+ * device number @index. */
 json_t *tool_json_device (guint index, const GemmclDeviceInfo *info);
 
 /** tool_json_get_problem: Returns: (transfer full): "64 x 1024 x 1024" of "m", "n" and "k". */

@@ -37,12 +37,11 @@ get_seconds_since (gint64 start)
 }
 
 ToolProgress *
-tool_progress_new (guint n_problems, gdouble seconds)
+tool_progress_new (gdouble seconds)
 {
   ToolProgress *self = g_new0 (ToolProgress, 1);
 
   self->terminal = isatty (STDERR_FILENO);
-  self->n_problems = n_problems;
   self->seconds = seconds;
   self->start = g_get_monotonic_time ();
   return self;
@@ -58,8 +57,9 @@ tool_progress_free (ToolProgress *self)
 }
 
 void
-tool_progress_begin (ToolProgress *self, const gchar *problem, gdouble seconds)
+tool_progress_begin (ToolProgress *self, guint n_problems, const gchar *problem, gdouble seconds)
 {
+  self->n_problems = n_problems;
   g_free (self->problem);
   self->problem = g_strdup (problem);
   self->problem_seconds = seconds;
@@ -107,9 +107,8 @@ get_width (void)
 }
 
 void
-tool_progress_tick (gpointer data)
+tool_progress_tick (ToolProgress *self)
 {
-  ToolProgress *self = data;
   const gdouble share = self->n_begun > 0 ? get_share (self) : 0.0;
   const guint left = (guint)ceil (get_seconds_left (self, share));
   const guint full = (guint)(share * BAR_WIDTH);

@@ -12,12 +12,8 @@
  */
 typedef struct _ToolProgress ToolProgress;
 
-/**
- * tool_progress_new:
- * @n_problems: the number of calls of tool_progress_begin()
- * @seconds: the time limit for all problems
- */
-ToolProgress *tool_progress_new (guint n_problems, gdouble seconds);
+/** tool_progress_new: @seconds: the time limit for all problems. */
+ToolProgress *tool_progress_new (gdouble seconds);
 
 /** tool_progress_free: Removes the bar and frees @self. */
 void tool_progress_free (ToolProgress *self);
@@ -25,16 +21,18 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (ToolProgress, tool_progress_free)
 
 /**
  * tool_progress_begin:
+ * @n_problems: the number of all calls
  * @problem: a description of the next problem
  * @seconds: its time limit
  */
-void tool_progress_begin (ToolProgress *self, const gchar *problem, gdouble seconds);
+void tool_progress_begin (ToolProgress *self, guint n_problems, const gchar *problem,
+                          gdouble seconds);
 
 /** tool_progress_set_best: Shows @kernel as the fastest so far. */
 void tool_progress_set_best (ToolProgress *self, const gchar *kernel, gdouble gflops);
 
-/** tool_progress_tick: Draws the bar, at most ten times a second. @self: a #ToolProgress. */
-void tool_progress_tick (gpointer self);
+/** tool_progress_tick: Draws the bar, at most ten times a second. */
+void tool_progress_tick (ToolProgress *self);
 
 /** tool_progress_clear: Removes the bar until the next tick, so that a line can be printed. */
 void tool_progress_clear (ToolProgress *self);

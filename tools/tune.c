@@ -178,7 +178,7 @@ tune_problem (Tuning *self, guint index, GError **error)
   const gdouble seconds = get_share (self, index);
   g_autoptr (GError) why = NULL;
 
-  tool_progress_begin (self->progress, name, seconds);
+  tool_progress_begin (self->progress, self->problems->len, name, seconds);
   tune_search (entry, self->child, seconds, self->banned, self->progress, &why);
   if (!conclude (self, gemm, entry, why, error))
     return FALSE;
@@ -218,8 +218,8 @@ tune (GemmclContext *context, gchar **operands, GError **error)
     return FALSE;
   if (self.problems->len == 0)
     tool_problems_add_usual (self.problems, &tool_gemm, info);
-  self.progress = tool_progress_new (self.problems->len, self.seconds);
-  self.child = tool_child_new (tool_progress_tick, self.progress);
+  self.progress = tool_progress_new (self.seconds);
+  self.child = tool_child_new (self.progress);
   self.report = json_array ();
   self.banned = json_object ();
   tool_catch_interrupt ();
