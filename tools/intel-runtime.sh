@@ -36,56 +36,10 @@ unable () {
   exit 77
 }
 
-# unpack WHEELS DIRECTORY: unpacks libraries and licences. Wheels hold most libraries under two or
-# three names, which become links to one file.
-unpack () {
-  "$python" - "$@" <<'END'
-import os, pathlib, sys, zipfile
-
-wheels, target = map(pathlib.Path, sys.argv[1:])
-written = {}
-for wheel in sorted(wheels.glob("*.whl")):
-    with zipfile.ZipFile(wheel) as archive:
-        for info in archive.infolist():
-            _, _, name = info.filename.partition(".data/data/")
-            if info.is_dir() or not name.startswith(("lib/", "share/", "licensing/")):
-                continue
-            path = target / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            first = written.setdefault((info.CRC, info.file_size), path)
-            if first is path:
-                path.write_bytes(archive.read(info))
-            else:
-                os.link(first, path)
-END
-}
-
-fetch () {
-  local work
-  [ "$(uname -m)" = x86_64 ] || unable "there is none for $(uname -m)"
-  "$python" -m pip --version >/dev/null 2>&1 ||
-    unable "$python has no pip to fetch it with: run tools/setup.sh test"
-  work=$(mktemp -d "$cache/fetch.XXXXXX")
-  # shellcheck disable=SC2064
-  trap "rm -rf '$work'" EXIT
-  echo "Fetching Intel's OpenCL runtime for CPUs into $runtime" >&2
-  "$python" -m pip --quiet download --no-cache-dir --no-deps --only-binary :all: \
-    --require-hashes --requirement /dev/stdin --dest "$work/wheels" <<<"$requirements" >&2 ||
-    unable 'pip could not fetch it'
-  unpack "$work/wheels" "$work/runtime"
-  # Its OpenCL loader would replace the one that gemmcl was linked with.
-  rm -f "$work"/runtime/lib/libOpenCL.so*
-  mv -T "$work/runtime" "$runtime"
-}
-
-mkdir -p "$cache"
-if [ ! -d "$runtime" ]; then
-  # A concurrent run waits for the first one's download.
-  exec 9>"$cache/lock"
-  flock 9
-  [ -d "$runtime" ] || (fetch)
-  exec 9>&-
-fi
+# Its OpenCL loader would replace the one that gemmcl was linked with.
+"$python" "$(dirname "$0")/wheels.py" "$runtime" \
+  '(lib/(?!libOpenCL[.]so)|share/|licensing/).*' <<<"$requirements" ||
+  unable 'it could not be fetched'
 
 # Written atomically on each run, since the cache may have moved.
 icd=$(mktemp "$cache/icd.XXXXXX")

@@ -41,52 +41,11 @@ minor=$("$python" -c 'import sys; print(sys.version_info[1])')
 GEMMCL_PEERS=$cache/$minor-$(cksum <<<"$requirements" | cut -d ' ' -f 1)
 export GEMMCL_PEERS
 
-# unpack WHEELS DIRECTORY: unpacks the modules into python/, and the libraries that a program with
-# OpenMP loads into lib/.
-unpack () {
-  "$python" - "$@" <<'END'
-import pathlib, re, sys, zipfile
-
-wheels, target = map(pathlib.Path, sys.argv[1:])
-wanted = re.compile(r"lib/(libiomp5\.so|"
-                    r"libmkl_(rt|core|intel_lp64|intel_thread|def|mc3|avx\w*)\.so\.\d+)")
-for wheel in sorted(wheels.glob("*.whl")):
-    with zipfile.ZipFile(wheel) as archive:
-        for info in archive.infolist():
-            _, data, name = info.filename.partition(".data/data/")
-            if info.is_dir() or (data and not wanted.fullmatch(name)):
-                continue
-            path = target / (name if data else "python/" + info.filename)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(archive.read(info))
-END
-}
-
-fetch () {
-  local work
-  [ "$(uname -m)" = x86_64 ] || return
-  work=$(mktemp -d "$cache/fetch.XXXXXX")
-  # shellcheck disable=SC2064
-  trap "rm -rf '$work'" EXIT
-  echo "Fetching MKL, onnxruntime, faiss and openvino into $GEMMCL_PEERS" >&2
-  if "$python" -m pip --quiet download --no-cache-dir --no-deps --only-binary :all: \
-    --require-hashes --requirement /dev/stdin --dest "$work/wheels" <<<"$requirements" >&2; then
-    unpack "$work/wheels" "$work/peers"
-    mv -T "$work/peers" "$GEMMCL_PEERS"
-  else
-    echo 'pip could not fetch them: the benchmark runs without.' >&2
-  fi
-}
-
+# The modules, and the libraries that a program with OpenMP loads.
 have_wheels () {
-  mkdir -p "$cache"
-  if [ ! -d "$GEMMCL_PEERS" ]; then
-    # A concurrent run waits for the first one's download.
-    exec 9>"$cache/lock"
-    flock 9
-    [ -d "$GEMMCL_PEERS" ] || (fetch)
-    exec 9>&-
-  fi
+  "$python" "$root/tools/wheels.py" "$GEMMCL_PEERS" \
+    'lib/(libiomp5[.]so|libmkl_(rt|core|intel_lp64|intel_thread|def|mc3|avx\w*)[.]so[.]\d+)' \
+    <<<"$requirements" >&2 || echo 'The benchmark runs without the libraries of PyPI.' >&2
 }
 
 if [ "${1-}" = --env ]; then
