@@ -21,7 +21,6 @@ The environment variable OCL_ICD_VENDORS names the OpenCL driver if /etc/OpenCL/
 
 import argparse
 import concurrent.futures
-import contextlib
 import ctypes
 import json
 import os
@@ -82,40 +81,29 @@ def make_environment(test, full):
     return made
 
 
-class Running:
-    """A test's process and its descendants."""
-
-    def __init__(self, test, full):
-        command = [place(word) for word in test["cmd"]]
-        self.process = subprocess.Popen(
-            command,
-            cwd=HERE,
-            env=make_environment(test, full),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-
-    def wait(self, seconds):
-        """Returns (exit status, output, errors); the status is None after a timeout."""
-        try:
-            output, errors = self.process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            return None, *self.end()
-        return self.process.returncode, output, errors
-
-    def end(self):
-        for how in signal.SIGTERM, signal.SIGKILL:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, how)
-            try:
-                return self.process.communicate(timeout=SECONDS_TO_END)
-            except subprocess.TimeoutExpired:
-                pass
-        return "", "It could not be ended."
+def execute(test, full, seconds):
+    """(exit status, output, errors) of a test's process, which is ended with its descendants after
+    these seconds; the status is then None."""
+    process = subprocess.Popen(
+        [place(word) for word in test["cmd"]],
+        cwd=HERE,
+        env=make_environment(test, full),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=seconds)
+        return process.returncode, output, errors
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+    try:
+        return None, *process.communicate(timeout=SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        return None, "", "It could not be ended."
 
 
 def judge(status, protocol):
@@ -143,20 +131,17 @@ class Runner:
         elif left <= 0:
             line.update(result="TIMEOUT", stderr="There was no time left to begin it.")
         else:
-            self.run_within(test, left, line)
+            try:
+                status, line["stdout"], line["stderr"] = execute(test, self.options.full, left)
+                line.update(result=judge(status, test["protocol"]), returncode=status or 0)
+            except OSError as error:
+                line.update(result="ERROR", returncode=1, stderr=str(error))
         with self.lock:
             self.results.append(line)
             took = time.monotonic() - began
             print(f"{line['result']:8}{took:6.1f} s  {test['name']}", flush=True)
             if line["result"] not in ("OK", "SKIP"):
                 self.write_log(test, line)
-
-    def run_within(self, test, seconds, line):
-        try:
-            status, line["stdout"], line["stderr"] = Running(test, self.options.full).wait(seconds)
-            line.update(result=judge(status, test["protocol"]), returncode=status or 0)
-        except OSError as error:
-            line.update(result="ERROR", returncode=1, stderr=str(error))
 
     def write_log(self, test, line):
         variables = {name: place(value) for name, value in test["env"].items()}
