@@ -61,7 +61,8 @@ join_extensions (const GemmclDeviceInfo *info)
 #define WIDE   16
 
 /* Products that matrix engines compute with one instruction, from the texts of the extensions,
- * since OpenCL has no query for them. @wide: only on wide engines. @used: by kernels of this library. */
+ * since OpenCL has no query for them. @wide: only on wide engines. @used: by kernels of this
+ * library. */
 static const struct {
   const gchar *type_a, *type_b, *type_sum;
   guint k;
