@@ -10,19 +10,9 @@
 #include "gemmcl.h"
 #include "output.h"
 
-/**
- * BenchProblem:
- * @context: the context; a reference
- * @gemm: the problem
- * @a, @b, @c: the random inputs on the host, in the layout of @gemm and A in its type; @c is %NULL
- *   without C
- * @d: memory for the result on the host
- * @size_d: elements of D
- * @weights: B for gemmcl_plan_set_b()
- * @device_a, @device_c, @device_d: the buffers on the device
- *
- * One multiplication with its matrices, on which each kernel runs in turn.
- */
+/** BenchProblem: One multiplication with its matrices on the host and on the device, on which each
+ * kernel runs in turn. A has the type of @gemm; there is no C without an addend. @size_d: elements
+ * of D. @weights: B for gemmcl_plan_set_b(). */
 typedef struct {
   GemmclContext *context;
   GemmclGemm gemm;
@@ -43,31 +33,17 @@ void bench_store (gpointer stored, GemmclType type, gsize index, gfloat value);
 /** bench_problem_check: Returns: %FALSE with an error if @gemm exceeds the memory of the device. */
 gboolean bench_problem_check (GemmclContext *context, const GemmclGemm *gemm, GError **error);
 
-/**
- * bench_problem_new:
- * @gemm: valid, with a batch of 1 and dense rows
- *
- * Fills the matrices with random numbers from -1 to 1, the same ones in each run of the program.
- *
- * Returns: (transfer full): the problem, or %NULL if it exceeds the memory of the device or the
- *   host.
- */
+/** bench_problem_new: Returns: (transfer full): @gemm, which has no batch, with random numbers from
+ * -1 to 1, the same ones in each run of the program; %NULL if it exceeds the memory of the device
+ * or the host. */
 BenchProblem *bench_problem_new (GemmclContext *context, const GemmclGemm *gemm, GError **error);
 
 void bench_problem_free (BenchProblem *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (BenchProblem, bench_problem_free)
 
-/** Runs of a plan on the matrices of a BenchProblem. */
-
-/**
- * bench_run_once:
- * @plan: a plan for the problem, with its B
- * @ms: (out): milliseconds by the device's clock, from the start of the run to its end, with all
- *   steps, such as the copy of A to an OpenCL image; NaN if the device measured no time, as with
- *   drivers without a GPU
- *
- * Returns: %FALSE with an error of the library.
- */
+/** bench_run_once: Runs @plan, which has its B. @ms: (out): milliseconds by the device's clock,
+ * from the start of the run to its end, with all steps, such as the copy of A to an OpenCL image;
+ * NaN if the device measured no time, as with drivers without a GPU. */
 gboolean bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble *ms,
                          GError **error);
 
@@ -75,13 +51,8 @@ gboolean bench_run_once (const BenchProblem *problem, GemmclPlan *plan, gdouble 
  * is CL_SUCCESS. */
 gboolean bench_check_cl (cl_int status, const gchar *call, GError **error);
 
-/**
- * bench_get_duration:
- * @ms: (out): milliseconds by the device's clock from the start of @first to the end of @last; NaN
- *   if the device measured no time
- *
- * Waits for @last.
- */
+/** bench_get_duration: Waits for @last. @ms: (out): milliseconds by the device's clock from the
+ * start of @first to the end of @last; NaN if the device measured no time. */
 gboolean bench_get_duration (cl_event first, cl_event last, gdouble *ms, GError **error);
 
 /** bench_spoil_output: Fills D on the device with NaN, so that elements that a kernel does not
@@ -126,34 +97,19 @@ gdouble bench_gflops (const GemmclGemm *gemm, gdouble ms);
  * @iterations: the number of timed runs, after one that is not timed; 0: only make the plan
  * @verify: check the result of the untimed run
  *
- * After tool_catch_interrupt(), a Ctrl-C ends the measurement after the current run.
- *
- * Times are from the device's clock, from the start of a run to its end. They exclude the work of
- * the host between runs, copies of A and D, and packing B.
- *
- * Returns: (transfer full): the result, or %NULL with an error of the library, or
- *   %TOOL_ERROR_INTERRUPTED.
+ * Returns: (transfer full): the times of bench_run_once(); %NULL with %TOOL_ERROR_INTERRUPTED after
+ *   a Ctrl-C, or with an error of the library.
  */
 BenchResult *bench_measure (BenchProblem *problem, const gchar *kernel, guint iterations,
                             gboolean verify, GError **error);
 
-/**
- * tool_quantile:
- * @numbers: (element-type gdouble): in any order; not changed
- * @share: 0 for the least, 0.5 for the median, 1 for the largest
- *
- * Returns: the quantile, interpolated linearly between its two neighbours; NaN without numbers.
- */
+/** tool_quantile: Returns: the least of @numbers (element-type gdouble) for a @share of 0, the
+ * median for 0.5, the largest for 1, interpolated linearly; NaN without numbers. */
 gdouble tool_quantile (const GArray *numbers, gdouble share);
 
-/**
- * bench_measure_bandwidth:
- * @gbs: (out): 10^9 bytes a second, read and written, by the fastest of a few copies between two
- *   buffers of the device. The buffers are larger than the caches, if the memory allows
- * @source: (out) (transfer full): a description of the measurement
- *
- * Returns: %FALSE with an error of the library.
- */
+/** bench_measure_bandwidth: @gbs: (out): 10^9 bytes a second, read and written, by the fastest of a
+ * few copies between buffers of the device, which are larger than the caches, if the memory allows.
+ * @source: (out) (transfer full): a description of the measurement. */
 gboolean bench_measure_bandwidth (GemmclContext *context, gdouble *gbs, gchar **source,
                                   GError **error);
 

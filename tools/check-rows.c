@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gemmcl-opencl.h"
 #include "options.h"
 
 #define SEED 20150807
@@ -59,8 +58,6 @@ numbers_clear (Numbers *self)
   g_free (self->stored);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Numbers, numbers_clear)
-
-G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_event, clReleaseEvent, NULL)
 
 /* Parses the tile: "xmx_bf16_16x8_8x32" has 8 x 32 work-items with 16 x 8 outputs each. */
 static void
@@ -139,15 +136,11 @@ multiply (Numbers *self, GemmclPlan *plan, GError **error)
   const GemmclData d = {.kind = GEMMCL_DATA_HOST, .host = {self->d}};
   g_autoptr (GemmclMatrix) b =
       gemmcl_matrix_new (GEMMCL_TYPE_F32, self->gemm.k, self->gemm.n, self->b, error);
-  g_auto (cl_event) done = NULL;
   GemmclRun run = GEMMCL_RUN_INIT;
 
   run.a = &a;
   run.d = &d;
-  if (b == NULL || !gemmcl_plan_set_b (plan, b, error) ||
-      !gemmcl_plan_submit (plan, &run, NULL, &done, error))
-    return FALSE;
-  return bench_check_cl (clWaitForEvents (1, &done), "clWaitForEvents", error);
+  return b != NULL && gemmcl_plan_set_b (plan, b, error) && gemmcl_plan_run (plan, &run, error);
 }
 
 static gfloat

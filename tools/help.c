@@ -55,8 +55,9 @@ print_item (FILE *out, const gchar *left, const gchar *right)
   print_wrapped (out, right, COLUMN, at);
 }
 
-gchar *
-tool_option_get_spelling (const GOptionEntry *entry)
+/* Returns: "-M, --size1=ROWS". */
+static gchar *
+get_spelling (const GOptionEntry *entry)
 {
   GString *text = g_string_new (NULL);
 
@@ -73,7 +74,7 @@ print_group (FILE *out, const ToolOptionGroup *group)
 {
   fprintf (out, "\n%s:\n", group->title);
   for (const GOptionEntry *entry = group->entries; entry->long_name != NULL; entry++) {
-    g_autofree gchar *spelling = tool_option_get_spelling (entry);
+    g_autofree gchar *spelling = get_spelling (entry);
     g_autofree gchar *aligned = g_strconcat (entry->short_name == 0 ? "    " : "", spelling, NULL);
     if ((entry->flags & G_OPTION_FLAG_HIDDEN) == 0)
       print_item (out, aligned, entry->description);
@@ -162,7 +163,7 @@ static void
 print_options (FILE *out, const GOptionEntry *entry)
 {
   for (; entry->long_name != NULL; entry++) {
-    g_autofree gchar *spelling = tool_option_get_spelling (entry);
+    g_autofree gchar *spelling = get_spelling (entry);
     if ((entry->flags & G_OPTION_FLAG_HIDDEN) != 0)
       continue;
     fputs (".TP\n.B ", out);

@@ -11,16 +11,10 @@
  * and its section of the man page all come from that one table.
  */
 
-/**
- * ToolError:
- * @TOOL_ERROR_USAGE: the command line is wrong; exit status 2, as for a G_OPTION_ERROR
- * @TOOL_ERROR_FAILED: a failure or a wrong result; exit status 1, as for any other domain
- * @TOOL_ERROR_INTERRUPTED: the user pressed Ctrl-C; exit status 130
- */
 typedef enum {
-  TOOL_ERROR_USAGE,
-  TOOL_ERROR_FAILED,
-  TOOL_ERROR_INTERRUPTED,
+  TOOL_ERROR_USAGE,       /* the command line is wrong; exit status 2, as for a G_OPTION_ERROR */
+  TOOL_ERROR_FAILED,      /* a failure or a wrong result; exit status 1, as for any other domain */
+  TOOL_ERROR_INTERRUPTED, /* the user pressed Ctrl-C; exit status 130 */
 } ToolError;
 
 #define TOOL_ERROR (tool_error_quark ())
@@ -97,9 +91,6 @@ extern const gchar tool_description[];
 
 /** tool_notes: the end of the help of the whole tool, after its commands; ended by no title. */
 extern const ToolText tool_notes[];
-
-/** tool_option_get_spelling: Returns: (transfer full): "-M, --size1=ROWS". */
-gchar *tool_option_get_spelling (const GOptionEntry *entry);
 
 /** tool_help_get_usage: Returns: (transfer full): "gemmcl run [OPTION...] A B -o D". */
 gchar *tool_help_get_usage (const ToolCommand *command);

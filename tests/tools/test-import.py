@@ -21,6 +21,11 @@ except ImportError as missing:
     print(f"1..0 # SKIP this Python lacks {missing.name} (python3-numpy, python3-onnx)")
     sys.exit(0)
 
+if "without protobuf-c" in tool.run("import", __file__).stderr:
+    print("1..0 # SKIP built without protobuf-c (libprotobuf-c-dev, protobuf-c-compiler, "
+          "protobuf-compiler)")
+    sys.exit(0)
+
 ROWS, SIZES = 3, (12, 8, 5)
 SECONDS = 300
 TYPES = {
