@@ -47,18 +47,29 @@ normalize_get_name (GemmclNormalize normalize)
   return names[normalize];
 }
 
-/* The options whose values are names, and the fields that they set. */
+static const gchar *
+row_output_get_name (guint bit)
+{
+  static const gchar *const names[] = {"sum", "max", "arg-max", "top-k"};
+
+  return names[bit];
+}
+
+/* The options whose values are names, and the fields that they set. @flags: any of the names, with
+ * + between; each is a bit. */
 static const struct {
   const gchar *option;
   const gchar *(*get_name) (guint value);
   guint n;
   guint *field;
+  gboolean flags;
 } choices[] = {
     {"--precision", gemmcl_precision_get_name, GEMMCL_N_PRECISIONS, &tool_gemm.precision},
     {"--layout", tool_layout_get_name, 2, &tool_gemm.layout},
     {"--a-type", gemmcl_type_get_name, GEMMCL_N_TYPES, &tool_gemm.a_type},
     {"--activation", gemmcl_activation_get_name, GEMMCL_N_ACTIVATIONS, &tool_gemm.activation},
     {"--normalize", normalize_get_name, 4, &tool_gemm.normalize},
+    {"--row-outputs", row_output_get_name, 4, &tool_gemm.row_outputs, TRUE},
 };
 
 gboolean
@@ -66,26 +77,36 @@ tool_set_choice (const gchar *option, const gchar *text, G_GNUC_UNUSED gpointer 
                  GError **error)
 {
   g_autoptr (GString) names = g_string_new (NULL);
-  guint row = 0;
+  g_auto (GStrv) parts = NULL;
+  const gchar *wrong = *text == '\0' ? text : NULL;
+  guint row = 0, value = 0, n;
 
   while (!g_str_equal (option, choices[row].option))
     row++;
+  n = choices[row].n;
   has_precision |= choices[row].field == &tool_gemm.precision;
-  for (guint i = 0; i < choices[row].n; i++) {
-    const gchar *name = choices[row].get_name (i);
+  parts = g_strsplit (text, "+", choices[row].flags ? -1 : 1);
+  for (guint part = 0; parts[part] != NULL; part++) {
+    guint i = 0;
 
-    if (g_str_equal (text, name)) {
-      *choices[row].field = i;
-      return TRUE;
-    }
-    g_string_append_printf (names, "%s%s",
-                            i == 0                   ? ""
-                            : i + 1 < choices[row].n ? ", "
-                                                     : " or ",
-                            name);
+    while (i < n && !g_str_equal (parts[part], choices[row].get_name (i)))
+      i++;
+    if (i == n && wrong == NULL)
+      wrong = parts[part];
+    value |= choices[row].flags ? 1u << i : i;
   }
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "%s takes %s, not \"%s\".", option, names->str,
-               text);
+  if (wrong == NULL) {
+    *choices[row].field = value;
+    return TRUE;
+  }
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (names, "%s%s",
+                            i == 0      ? ""
+                            : i + 1 < n ? ", "
+                                        : " or ",
+                            choices[row].get_name (i));
+  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE, "%s takes %s%s, not \"%s\".", option,
+               names->str, choices[row].flags ? ", or several with + between them" : "", wrong);
   return FALSE;
 }
 

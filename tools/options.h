@@ -17,7 +17,7 @@ extern const GOptionEntry tool_device_entries[];
 extern const GOptionEntry tool_epilogue_entries[];
 
 /** tool_set_choice: A #GOptionArgFunc for options whose values are names, which sets their field of
- * #tool_gemm: --precision, --layout, --a-type, --activation and --normalize. */
+ * #tool_gemm: --precision, --layout, --a-type, --activation, --normalize and --row-outputs. */
 gboolean tool_set_choice (const gchar *option, const gchar *text, gpointer data, GError **error);
 
 #define TOOL_OPTION(name, function, help, values)                                                  \

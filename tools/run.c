@@ -12,7 +12,6 @@ static struct {
   gchar *beta;
   gchar *bias;
   gchar *kernel;
-  gchar *row_outputs;
   gint top_k;
   gchar *rows;
 } options;
@@ -35,10 +34,10 @@ static const GOptionEntry entries[] = {
      "The kernel; auto lets the library choose (default: auto)", "NAME"},
     {"rows", 'r', 0, G_OPTION_ARG_FILENAME, &options.rows,
      "The file for the row outputs, a row for each row of D (default: none)", "FILE.npy"},
-    {"row-outputs", 0, 0, G_OPTION_ARG_STRING, &options.row_outputs,
-     "Row outputs that --rows gets: any of sum, max, arg-max and top-k with + between, written in "
-     "this order (default: sum+max+arg-max)",
-     "NAME+..."},
+    TOOL_OPTION ("row-outputs", tool_set_choice,
+                 "Row outputs that --rows gets: any of sum, max, arg-max and top-k with + between, "
+                 "written in this order (default: sum+max+arg-max)",
+                 "NAME+..."),
     {"top-k", 0, 0, G_OPTION_ARG_INT, &options.top_k,
      "Elements of top-k, which are followed by their columns (default: " G_STRINGIFY (
          DEFAULT_TOP_K) ", or N if that is less)",
@@ -86,30 +85,11 @@ load_inputs (RunInputs *self, gchar **operands, GError **error)
   return self->a != NULL;
 }
 
+/* The row outputs have a file if there are any, and some outputs if there is a file. */
 static gboolean
-add_row_output (const gchar *name, guint *outputs, GError **error)
+check_row_outputs (GemmclGemm *gemm, GError **error)
 {
-  static const gchar *const names[] = {"sum", "max", "arg-max", "top-k"};
-
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    if (g_str_equal (name, names[i])) {
-      *outputs |= GEMMCL_ROW_SUM << i;
-      return TRUE;
-    }
-  g_set_error (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-               "--row-outputs takes any of sum, max, arg-max and top-k, with + between them, not "
-               "\"%s\".",
-               name);
-  return FALSE;
-}
-
-/* Parses the names of the row outputs; all if there is only a file for them. */
-static gboolean
-parse_row_outputs (guint *outputs, GError **error)
-{
-  g_auto (GStrv) names = NULL;
-
-  if (options.row_outputs != NULL && options.rows == NULL) {
+  if (gemm->row_outputs != 0 && options.rows == NULL) {
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
                          "No file for --row-outputs: give one with --rows.");
     return FALSE;
@@ -119,16 +99,9 @@ parse_row_outputs (guint *outputs, GError **error)
                  GEMMCL_MAX_TOP_K, options.top_k);
     return FALSE;
   }
-  if (options.rows == NULL)
-    return TRUE;
-  names = g_strsplit (options.row_outputs ? options.row_outputs : "sum+max+arg-max", "+", -1);
-  for (guint i = 0; names[i] != NULL; i++)
-    if (!add_row_output (names[i], outputs, error))
-      return FALSE;
-  if (*outputs == 0)
-    g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,
-                         "--row-outputs is empty: name any of sum, max, arg-max and top-k.");
-  return *outputs != 0;
+  if (options.rows != NULL && gemm->row_outputs == 0)
+    gemm->row_outputs = GEMMCL_ROW_SUM | GEMMCL_ROW_MAX | GEMMCL_ROW_ARG_MAX;
+  return TRUE;
 }
 
 /* Returns: (transfer full): "A is 3 x 4", with the shape after the transpose. */
@@ -241,7 +214,7 @@ check_options (GemmclGemm *gemm, GError **error)
     return FALSE;
   }
   if ((options.beta != NULL && !tool_parse_number ("--beta", options.beta, &gemm->beta, error)) ||
-      !parse_row_outputs (&gemm->row_outputs, error))
+      !check_row_outputs (gemm, error))
     return FALSE;
   if (options.beta != NULL && options.addend == NULL) {
     g_set_error_literal (error, TOOL_ERROR, TOOL_ERROR_USAGE,

@@ -203,21 +203,19 @@ tune_problems (Tuning *self, GError **error)
 }
 
 static gboolean
-tune (GemmclContext *context, gchar **operands, GError **error)
+tune (gchar **operands, GError **error)
 {
-  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
-  g_auto (Tuning) self = {.context = g_object_ref (context),
-                          .start = g_get_monotonic_time (),
-                          .seconds = DEFAULT_SECONDS};
+  g_auto (Tuning) self = {.start = g_get_monotonic_time (), .seconds = DEFAULT_SECONDS};
   gboolean ok;
 
   if (!tool_parse_positive ("--time", options.time, &self.seconds, error))
     return FALSE;
   self.problems = tool_problems_new ((const gchar *const *)operands, &tool_gemm, error);
-  if (self.problems == NULL)
+  if (self.problems == NULL || (self.context = tool_open_context (error)) == NULL)
     return FALSE;
   if (self.problems->len == 0)
-    tool_problems_add_usual (self.problems, &tool_gemm, info);
+    tool_problems_add_usual (self.problems, &tool_gemm,
+                             gemmcl_context_get_device_info (self.context));
   self.progress = tool_progress_new (self.seconds);
   self.child = tool_child_new (self.progress);
   self.report = json_array ();
@@ -253,14 +251,12 @@ run (gchar **operands, GError **error)
     return tune_serve (error);
   if (!check_options (operands, error))
     return FALSE;
+  if (!options.list && !options.forget)
+    return tune (operands, error);
   context = tool_open_context (error);
   if (context == NULL)
     return FALSE;
-  if (options.list)
-    return list (context, error);
-  if (options.forget)
-    return gemmcl_tuning_forget (context, error);
-  return tune (context, operands, error);
+  return options.list ? list (context, error) : gemmcl_tuning_forget (context, error);
 }
 
 const ToolCommand tool_tune = {

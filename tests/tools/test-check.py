@@ -276,17 +276,7 @@ class Surfaces(Check):
         self.assertIn("cl_intel_va_api_media_sharing", report["va"]["why"])
 
 
-class Usage(Check):
-    def test_values_that_are_none(self):
-        for pattern, *arguments in (
-            ("more than 0", "--seconds", "0"),
-            ("finite number", "--seconds", "long"),
-            ('no kernel "fast"', "-k", "fast"),
-            ("three whole numbers", "8,8"),
-        ):
-            with self.subTest(arguments=arguments):
-                self.refuses(2, pattern, "check", *arguments)
-
+class Failures(Check):
     def test_output_that_cannot_be_written(self):
         start = time.monotonic()
         self.refuses(1, "No such file", "check", "-o", self.path("none/check.json"))

@@ -185,11 +185,5 @@ class Programs(tool.TestCase):
                 found = re.findall(r"-DA_\S+|-D[NK]=\S+|-DD_FLOAT4", program["options"])
                 self.assertEqual(set(found), set(defined.split()))
 
-    def test_refused(self):
-        self.refuses(2, "no_such", "kernels", "--source", "no_such")
-        self.refuses(2, "row or col", "kernels", "--source", "all", "--layout", "diagonal")
-        self.refuses(2, "1 or more", "kernels", "--source", "all", "-M", "0")
-        self.refuses(2, 'not "u9"', "kernels", "--source", "all", "--a-type", "u9")
-
 
 tool.main()

@@ -71,20 +71,6 @@ class Products(Run):
         self.check(expected, plain[0], turned[1], "--transpose-b")
         self.check(expected, *turned, "--transpose-a", "--transpose-b")
 
-    def test_fortran_order(self):
-        a, b = self.make(7, 5), self.make(5, 8)
-        paths = self.save("a", numpy.asfortranarray(a)), self.save("b", numpy.asfortranarray(b))
-        self.check(a.astype(float) @ b, *paths)
-
-    def test_types(self):
-        for kind in ("f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"):
-            high = 2.0 if kind[0] == "f" else 100.0
-            a = self.random.uniform(0, high, (4, 6)).astype(kind)
-            b = self.random.uniform(0, high, (6, 3)).astype(kind)
-            expected = a.astype(float) @ b.astype(float)
-            with self.subTest(kind=kind):
-                self.check(expected, self.save("a", a), self.save("b", b))
-
     def test_raw_file(self):
         a = self.make(4, 6)
         a.tofile(self.path("a.raw"))
@@ -193,21 +179,6 @@ class Failures(Run):
         output = self.path("d.npy")
         self.refuses(1, pattern, "run", *arguments, "-o", output)
         self.assertFalse(os.path.exists(output))
-
-    def test_options_that_are_none(self):
-        for arguments, says in (
-            (("--row-outputs", "max"), "give one with --rows"),
-            (("--row-outputs", "max+least", "--rows", "r.npy"), 'not "least"'),
-            (("--row-outputs", "max,sum", "--rows", "r.npy"), 'with + between them, not "max,sum"'),
-            (("--row-outputs", "", "--rows", "r.npy"), "is empty"),
-            (("--top-k", "-1"), "takes 1 to 16, not -1"),
-            (("--top-k", "17"), "takes 1 to 16, not 17"),
-            (("--normalize", "both"), 'input+output, not "both"'),
-        ):
-            with self.subTest(arguments=arguments):
-                output = ("-o", self.path("d.npy"))
-                said = self.ends(2, "run", "[[1]]", "[[1]]", *output, *arguments)
-                self.assertIn(says, said.stderr)
 
     def test_shapes_that_do_not_fit(self):
         self.refused("A is 1 x 3 and B is 1 x 2: A must have as many", "[1,2,3]", "[1,2]")

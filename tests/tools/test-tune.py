@@ -96,24 +96,6 @@ class Results(Tune):
         self.assertFalse(os.path.exists(FILE))
 
 
-class Usage(Tune):
-    def test_wrong_operands(self):
-        for operand in ("8", "8,8", "8,8,8,8", "8,8,", "0,8,8", "-8,8,8", "a,b,c", "8,8,8.5",
-                        "8,8,2147483648"):
-            with self.subTest(operand=operand):
-                self.refuses(2, "M,N,K.*found", "tune", "--", "8,8,8", operand)
-
-    def test_options_that_exclude_each_other(self):
-        for arguments in (("--list", "--forget"), ("--list", "8,8,8"), ("--forget", "8,8,8"),
-                          ("--forget", "--dry-run")):
-            with self.subTest(arguments=arguments):
-                self.refuses(2, "not both", "tune", *arguments)
-
-    def test_time(self):
-        self.refuses(2, "more than 0", "tune", "--time", "0", "8,8,8")
-        self.refuses(2, "number", "tune", "--time", "long", "8,8,8")
-
-
 class Broken(Tune):
     """Tuning goes on after a kernel with a fault."""
 

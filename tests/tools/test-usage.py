@@ -98,6 +98,74 @@ class ManPage(tool.TestCase):
         self.assertEqual(said.stderr, "")
 
 
+PROBLEM = "M,N,K.*found"
+PRODUCT = ("[[1]]", "[[1]]", "-o", "/nonexistent/d.npy")
+# For each command the words of the sentence, and the arguments.
+CASES = {
+    "bench": (
+        ("-M", "-M", "many"),
+        ("-M", "-M"),
+        ("1 or more, not 0", "-M", "0"),
+        ("1 or more, not -5", "-K", "-5"),
+        ("1 or more, not 0", "--size3", "0"),
+        ("-N", "-N", "99999999999999999999"),
+        ("0 or more, not -1", "-i", "-1"),
+        ('row or col, not "diagonal"', "--layout", "diagonal"),
+        ('f32, f16, bf16, tf32 or i8, not "f8"', "--precision", "f8"),
+        ('u8 here, not "i16"', "--a-type", "i16"),
+        ('number.* not "1,5"', "--alpha", "1,5"),
+        ('number.* not "inf"', "--beta", "inf"),
+        ('auto, cpu, gpu, accelerator, default .* not "fpga"', "-t", "fpga"),
+        ('not "3"', "-t", "3"),
+        ("found 1", "1024"),
+    ),
+    "check": (
+        ("more than 0", "--seconds", "0"),
+        ("finite number", "--seconds", "long"),
+        ('no kernel "fast"', "-k", "fast"),
+        (PROBLEM, "8,8"),
+    ),
+    "devices": (("found 2", "a", "b"),),
+    "kernels": (
+        ("no_such", "--source", "no_such"),
+        ("row or col", "--source", "all", "--layout", "diagonal"),
+        ("1 or more", "--source", "all", "-M", "0"),
+        ('not "u9"', "--source", "all", "--a-type", "u9"),
+    ),
+    "run": (
+        ("found 1", "[1]", "-o", "d.npy"),
+        ("-o", "[1]", "[1]"),
+        ("-c", *PRODUCT, "--beta", "2"),
+        ("leaky-relu.*softmax", *PRODUCT, "--activation", "step"),
+        ("give one with --rows", *PRODUCT, "--row-outputs", "max"),
+        ('not "least"', *PRODUCT, "--row-outputs", "max+least", "--rows", "r.npy"),
+        ('them, not "max,sum"', *PRODUCT, "--row-outputs", "max,sum", "--rows", "r"),
+        ('not ""', *PRODUCT, "--row-outputs", "", "--rows", "r.npy"),
+        ("takes 1 to 16, not -1", *PRODUCT, "--top-k", "-1"),
+        ("takes 1 to 16, not 17", *PRODUCT, "--top-k", "17"),
+        (r'input\+output, not "both"', *PRODUCT, "--normalize", "both"),
+    ),
+    "tune": (
+        *((PROBLEM, "--", "8,8,8", operand) for operand in (
+            "8", "8,8", "8,8,8,8", "8,8,", "0,8,8", "-8,8,8", "a,b,c", "8,8,8.5",
+            "8,8,2147483648")),
+        ("not both", "--list", "--forget"),
+        ("not both", "--list", "8,8,8"),
+        ("not both", "--forget", "8,8,8"),
+        ("not both", "--forget", "--dry-run"),
+        ("more than 0", "--time", "0", "8,8,8"),
+        ("number", "--time", "long", "8,8,8"),
+    ),
+    "warm": (
+        ("found 0",),
+        (PROBLEM, "8,8,8", "8,0,8"),
+        ("1 or more, not 0", "--batch", "0", "8,8,8"),
+        ('none or output, not "row"', "--addend", "row", "8,8,8"),
+        ('no kernel "fast"', "-k", "fast", "8,8,8"),
+    ),
+}
+
+
 class Usage(tool.TestCase):
     """A wrong command line leads to a sentence about it and exit status 2."""
 
@@ -111,36 +179,11 @@ class Usage(tool.TestCase):
         for command in tool.COMMANDS:
             self.refuses(2, "--frobnicate", command, "--frobnicate")
 
-    def test_operands_where_none_belong(self):
-        self.refuses(2, "found 1", "bench", "1024")
-        self.refuses(2, "found 2", "devices", "a", "b")
-
     def test_values_that_are_none(self):
-        for pattern, *arguments in (
-            ("-M", "-M", "many"),
-            ("-M", "-M"),
-            ("1 or more, not 0", "-M", "0"),
-            ("1 or more, not -5", "-K", "-5"),
-            ("1 or more, not 0", "--size3", "0"),
-            ("-N", "-N", "99999999999999999999"),
-            ("0 or more, not -1", "-i", "-1"),
-            ('row or col, not "diagonal"', "--layout", "diagonal"),
-            ('f32, f16, bf16, tf32 or i8, not "f8"', "--precision", "f8"),
-            ('number.* not "1,5"', "--alpha", "1,5"),
-            ('number.* not "inf"', "--beta", "inf"),
-            ('auto, cpu, gpu, accelerator, default .* not "fpga"', "-t", "fpga"),
-            ("not \"3\"", "-t", "3"),
-        ):
-            with self.subTest(arguments=arguments):
-                self.refuses(2, pattern, "bench", *arguments)
-
-    def test_run_lacks_something(self):
-        self.refuses(2, "found 1", "run", "[1]", "-o", "d.npy")
-        self.refuses(2, "-o", "run", "[1]", "[1]")
-        self.refuses(2, "-c", "run", "[1]", "[1]", "-o", "d.npy", "--beta", "2")
-        self.refuses(
-            2, "leaky-relu.*softmax", "run", "[1]", "[1]", "-o", "d.npy", "--activation", "step"
-        )
+        for command, cases in CASES.items():
+            for pattern, *arguments in cases:
+                with self.subTest(command=command, arguments=arguments):
+                    self.refuses(2, pattern, command, *arguments)
 
 
 class NoDevice(tool.TestCase):
