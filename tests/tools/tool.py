@@ -14,7 +14,7 @@ import tempfile
 import traceback
 import unittest
 
-TOOL = os.environ["GEMMCL_TOOL"]
+TOOL = os.environ.get("GEMMCL_TOOL")
 COMMANDS = ("devices", "kernels", "check", "bench", "tune", "warm", "run", "quantize", "import")
 SECONDS = 500
 
