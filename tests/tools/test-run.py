@@ -76,20 +76,6 @@ class Products(Run):
         a.tofile(self.path("a.raw"))
         self.check(a, self.path("a.raw") + "#f32:4x6", self.save("b", numpy.eye(6)))
 
-    def test_a_kernel_of_each_method(self):
-        a, b = self.make(20, 12), self.make(12, 10)
-        paths = self.save("a", a), self.save("b", b)
-        of_method = {kernel["method"]: kernel for kernel in self.read("kernels", "--json")}
-        for kernel in of_method.values():
-            said = tool.run("run", *paths, "-o", self.path("d.npy"), "-k", kernel["name"])
-            with self.subTest(kernel=kernel["name"]):
-                if said.returncode == 0:
-                    result = numpy.load(self.path("d.npy"))
-                    self.compare(result, a, b, precision=kernel["precisions"])
-                else:
-                    self.assertEqual(said.returncode, 1)
-                    self.assertIn(kernel["name"], said.stderr)
-
     def test_rounding(self):
         """Operands of matrix engines are rounded, not truncated, which has twice the error."""
         for name, digits in (("xmx_f16_8x1_1x16", 11), ("xmx_bf16_8x1_1x16", 8),
