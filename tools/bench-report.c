@@ -8,18 +8,7 @@
 #include "options.h"
 #include "output.h"
 
-enum {
-  COLUMN_SIZES,
-  COLUMN_KERNEL,
-  COLUMN_CHOICE,
-  COLUMN_MIN,
-  COLUMN_MEDIAN,
-  COLUMN_GFLOPS,
-  COLUMN_EFFICIENCY,
-  COLUMN_ERROR,
-  COLUMN_BOUND,
-  COLUMN_CHECK,
-};
+enum { COLUMN_SIZES, COLUMN_KERNEL, COLUMN_CHOICE };
 
 static void
 print_head (Bench *self)
@@ -59,7 +48,6 @@ lets_choose (const Bench *self)
 static void
 fit_columns (Bench *self)
 {
-
   for (guint i = 0; i < self->problems->len; i++) {
     const GemmclGemm *gemm = &g_array_index (self->problems, GemmclGemm, i);
     g_autofree gchar *sizes = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
@@ -80,15 +68,15 @@ bench_report_start (Bench *self, FILE *out)
   const gboolean one_size = self->problems->len == 1;
   const ToolColumn columns[BENCH_N_COLUMNS] = {
       [COLUMN_SIZES] = {"M x N x K", .hidden = one_size},
-      [COLUMN_KERNEL] = {"kernel"},
-      [COLUMN_CHOICE] = {"choice", 8, .hidden = !lets_choose (self)},
-      [COLUMN_MIN] = {"min ms", 10, TRUE},
-      [COLUMN_MEDIAN] = {"median ms", 10, TRUE},
-      [COLUMN_GFLOPS] = {"GFLOPS", 9, TRUE},
-      [COLUMN_EFFICIENCY] = {"efficiency", 0, TRUE},
-      [COLUMN_ERROR] = {"max error", 0, TRUE, !self->verify},
-      [COLUMN_BOUND] = {"bound", 9, TRUE, !self->verify},
-      [COLUMN_CHECK] = {"check", 8, FALSE, !self->verify},
+      [COLUMN_KERNEL] = {"kernel", .key = "kernel"},
+      [COLUMN_CHOICE] = {"choice", 8, .hidden = !lets_choose (self), .key = "choice"},
+      {"min ms", 10, TRUE, .key = "time_ms.min", .format = "%.4f"},
+      {"median ms", 10, TRUE, .key = "time_ms.median", .format = "%.4f"},
+      {"GFLOPS", 9, TRUE, .key = "gflops", .format = "%.2f"},
+      {"efficiency", 0, TRUE, .key = "efficiency", .format = "%.1f", .unit = " %"},
+      {"max error", 0, TRUE, !self->verify, "max_error", "%.3g"},
+      {"bound", 9, TRUE, !self->verify, "error_bound", "%.3g"},
+      {"check", 8, FALSE, !self->verify, "verified"},
   };
 
   memcpy (self->columns, columns, sizeof columns);
@@ -114,15 +102,12 @@ print_runs (Bench *self, const GemmclGemm *gemm, const BenchResult *result)
     gdouble ms = g_array_index (result->times, gdouble, i);
     gdouble gflops = bench_gflops (gemm, ms);
     g_autofree gchar *name = g_strdup_printf ("  run %u", i + 1);
-    g_autofree gchar *time = tool_format_number ("%.4f", ms, "");
-    g_autofree gchar *rate = tool_format_number ("%.2f", gflops, "");
-    g_autofree gchar *efficiency =
-        tool_format_number ("%.1f", 100 * get_efficiency (self, gflops), " %");
-    const gchar *cells[BENCH_N_COLUMNS] = {[COLUMN_KERNEL] = name,
-                                           [COLUMN_MIN] = time,
-                                           [COLUMN_GFLOPS] = rate,
-                                           [COLUMN_EFFICIENCY] = efficiency};
-    tool_table_row (self->out, self->columns, cells, BENCH_N_COLUMNS);
+    g_autoptr (json_t) row =
+        json_pack ("{s:s, s:{s:o}, s:o, s:o}", "kernel", name, "time_ms", "min",
+                   tool_json_number (ms), "gflops", tool_json_number (gflops), "efficiency",
+                   tool_json_number (get_efficiency (self, gflops)));
+
+    tool_table_print (self->out, self->columns, BENCH_N_COLUMNS, row);
   }
 }
 
@@ -155,43 +140,23 @@ make_json (const Bench *self, const GemmclGemm *gemm, const gchar *name, const B
 void
 bench_report_add (Bench *self, const GemmclGemm *gemm, const gchar *name, const BenchResult *result)
 {
-  g_autofree gchar *sizes = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
-  g_autofree gchar *min = tool_format_number ("%.4f", result->min, "");
-  g_autofree gchar *median = tool_format_number ("%.4f", result->median, "");
-  g_autofree gchar *gflops = tool_format_number ("%.2f", result->gflops, "");
-  g_autofree gchar *efficiency =
-      tool_format_number ("%.1f", 100 * get_efficiency (self, result->gflops), " %");
-  g_autofree gchar *max_error = tool_format_number ("%.3g", result->max_error, "");
-  g_autofree gchar *bound = tool_format_number ("%.3g", result->error_bound, "");
-  const gchar *cells[BENCH_N_COLUMNS] = {
-      [COLUMN_SIZES] = sizes,
-      [COLUMN_KERNEL] = result->kernel,
-      [COLUMN_CHOICE] = gemmcl_choice_source_get_name (result->choice),
-      [COLUMN_MIN] = min,
-      [COLUMN_MEDIAN] = median,
-      [COLUMN_GFLOPS] = gflops,
-      [COLUMN_EFFICIENCY] = efficiency,
-      [COLUMN_ERROR] = max_error,
-      [COLUMN_BOUND] = bound,
-      [COLUMN_CHECK] = !result->verified ? "-"
-                       : result->right   ? "ok"
-                                         : "MISMATCH",
-  };
+  json_t *row = make_json (self, gemm, name, result);
 
   if (self->each_run)
     print_runs (self, gemm, result);
-  tool_table_row (self->out, self->columns, cells, BENCH_N_COLUMNS);
+  tool_table_print (self->out, self->columns, BENCH_N_COLUMNS, row);
   if (result->times->len > 0 && isnan (result->median))
     fprintf (self->out, "  The device measured no time.\n");
-  json_array_append_new (self->json, make_json (self, gemm, name, result));
+  json_array_append_new (self->json, row);
 }
 
 void
 bench_report_skip (Bench *self, const GemmclGemm *gemm, const gchar *kernel, const gchar *why)
 {
-  g_autofree gchar *sizes = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
   /* The reason is in the place of the first number. */
-  const gchar *cells[] = {[COLUMN_SIZES] = sizes, [COLUMN_KERNEL] = kernel, [COLUMN_MIN] = why};
+  g_autoptr (json_t) row = json_pack ("{s:I, s:I, s:I, s:s, s:{s:o}}", "m", (json_int_t)gemm->m,
+                                      "n", (json_int_t)gemm->n, "k", (json_int_t)gemm->k, "kernel",
+                                      kernel, "time_ms", "min", tool_json_string (why));
 
-  tool_table_row (self->out, self->columns, cells, G_N_ELEMENTS (cells));
+  tool_table_print (self->out, self->columns, BENCH_N_COLUMNS, row);
 }

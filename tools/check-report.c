@@ -7,19 +7,6 @@
 /* Results in the report that are faults. */
 static const gchar *const faults[] = {"wrong", "failed", "lost", NULL};
 
-enum {
-  COLUMN_SIZES,
-  COLUMN_PRECISION,
-  COLUMN_RULES,
-  COLUMN_RULES_GFLOPS,
-  COLUMN_RULES_SHARE,
-  COLUMN_FASTEST,
-  COLUMN_GFLOPS,
-  COLUMN_SHARE,
-  COLUMN_GAIN,
-  N_COLUMNS,
-};
-
 static gboolean
 is_faulty (const json_t *object)
 {
@@ -134,42 +121,23 @@ print_va (FILE *out, const json_t *va)
     fprintf (out, "%s\n", said);
 }
 
-static gchar *
-format_gflops (const json_t *candidate)
-{
-  return tool_format_number ("%.1f", tool_json_get_number (candidate, "gflops"), "");
-}
-
-static gchar *
-format_share (const json_t *candidate)
-{
-  return tool_format_number ("%.1f", 100 * tool_json_get_number (candidate, "efficiency"), " %");
-}
-
+/* Prints the row of @entry, with the candidates in place of their names. */
 static void
-print_entry (FILE *out, const ToolColumn *columns, const json_t *entry)
+print_entry (FILE *out, const ToolColumn *columns, guint n, const json_t *entry)
 {
-  const json_t *rules = tool_json_find_candidate (entry, tool_json_get_string (entry, "rules")),
-               *fastest = tool_json_find_candidate (entry, tool_json_get_string (entry, "fastest"));
-  g_autofree gchar *sizes = tool_json_get_problem (entry);
-  g_autofree gchar *rules_gflops = format_gflops (rules);
-  g_autofree gchar *rules_share = format_share (rules);
-  g_autofree gchar *gflops = format_gflops (fastest);
-  g_autofree gchar *share = format_share (fastest);
-  g_autofree gchar *gain = tool_format_number ("%.2f", tool_json_get_number (entry, "gain"), "");
-  const gchar *cells[N_COLUMNS] = {
-      [COLUMN_SIZES] = sizes,
-      [COLUMN_PRECISION] = tool_json_get_string (entry, "precision"),
-      [COLUMN_RULES] = tool_json_get_string (entry, "rules"),
-      [COLUMN_RULES_GFLOPS] = rules_gflops,
-      [COLUMN_RULES_SHARE] = rules_share,
-      [COLUMN_FASTEST] = fastest != NULL ? tool_json_get_string (entry, "fastest") : "-",
-      [COLUMN_GFLOPS] = gflops,
-      [COLUMN_SHARE] = share,
-      [COLUMN_GAIN] = gain,
-  };
+  g_autoptr (json_t) row = json_copy ((json_t *)entry);
 
-  tool_table_row (out, columns, cells, N_COLUMNS);
+  for (guint i = 0; i < 2; i++) {
+    const gchar *choice = i == 0 ? "rules" : "fastest",
+                *name = tool_json_get_string (entry, choice);
+    json_t *shown = json_pack ("{s:s?, s:n, s:n}", "kernel", name, "gflops", "efficiency");
+
+    json_object_update (shown, tool_json_find_candidate (entry, name));
+    json_object_set_new (row, choice, shown);
+  }
+  if (json_object_get (row, "gain") == NULL)
+    json_object_set_new (row, "gain", json_null ());
+  tool_table_print (out, columns, n, row);
 }
 
 static void
@@ -192,29 +160,30 @@ print_candidate_faults (FILE *out, const json_t *entry)
 static void
 print_speed (FILE *out, const json_t *speed)
 {
-  ToolColumn columns[N_COLUMNS] = {[COLUMN_SIZES] = {"M x N x K", 18, FALSE},
-                                   [COLUMN_PRECISION] = {"type", 0, FALSE},
-                                   [COLUMN_RULES] = {"rules", 0, FALSE},
-                                   [COLUMN_RULES_GFLOPS] = {"GFLOPS", 8, TRUE},
-                                   [COLUMN_RULES_SHARE] = {"of peak", 0, TRUE},
-                                   [COLUMN_FASTEST] = {"fastest", 0, FALSE},
-                                   [COLUMN_GFLOPS] = {"GFLOPS", 8, TRUE},
-                                   [COLUMN_SHARE] = {"of peak", 0, TRUE},
-                                   [COLUMN_GAIN] = {"gain", 6, TRUE}};
+  ToolColumn columns[] = {
+      {"M x N x K", 18},
+      {"type", .key = "precision"},
+      {"rules", .key = "rules.kernel"},
+      {"GFLOPS", 8, TRUE, .key = "rules.gflops", .format = "%.1f"},
+      {"of peak", 0, TRUE, .key = "rules.efficiency", .format = "%.1f", .unit = " %"},
+      {"fastest", .key = "fastest.kernel"},
+      {"GFLOPS", 8, TRUE, .key = "fastest.gflops", .format = "%.1f"},
+      {"of peak", 0, TRUE, .key = "fastest.efficiency", .format = "%.1f", .unit = " %"},
+      {"gain", 6, TRUE, .key = "gain", .format = "%.2f"}};
   const json_t *entry;
   gsize i;
 
   json_array_foreach (speed, i, entry)
   {
-    tool_table_fit (&columns[COLUMN_RULES], tool_json_get_string (entry, "rules"));
+    tool_table_fit (&columns[2], tool_json_get_string (entry, "rules"));
     if (tool_json_get_string (entry, "fastest") != NULL)
-      tool_table_fit (&columns[COLUMN_FASTEST], tool_json_get_string (entry, "fastest"));
+      tool_table_fit (&columns[5], tool_json_get_string (entry, "fastest"));
   }
   fputc ('\n', out);
-  tool_table_titles (out, columns, N_COLUMNS);
+  tool_table_titles (out, columns, G_N_ELEMENTS (columns));
   json_array_foreach (speed, i, entry)
   {
-    print_entry (out, columns, entry);
+    print_entry (out, columns, G_N_ELEMENTS (columns), entry);
     print_candidate_faults (out, entry);
   }
 }

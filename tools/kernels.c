@@ -35,8 +35,6 @@ static const GOptionEntry source_entries[] = {
                  "Type of the elements of A: f32, bf16, u8 ... (default: f32)", "TYPE"),
     {NULL}};
 
-enum { COLUMN_NAME, COLUMN_METHOD, COLUMN_PRECISIONS, COLUMN_NEEDS, COLUMN_HERE, N_COLUMNS };
-
 /* Returns: the level at which a kernel runs on the device; NULL with @obstacle if it cannot run. */
 static const gchar *
 get_level (GemmclContext *context, const GemmclKernelInfo *kernel, gchar **obstacle)
@@ -67,51 +65,6 @@ group_by_method (void)
   return grouped;
 }
 
-static void
-get_cells (const GemmclKernelInfo *kernel, const gchar *here, const gchar *cells[N_COLUMNS])
-{
-  cells[COLUMN_NAME] = kernel->name;
-  cells[COLUMN_METHOD] = kernel->method;
-  cells[COLUMN_PRECISIONS] = gemmcl_precision_get_name (kernel->precision);
-  cells[COLUMN_NEEDS] = kernel->needs[0] != '\0' ? kernel->needs : "-";
-  cells[COLUMN_HERE] = here;
-}
-
-static void
-print_table (GemmclContext *context)
-{
-  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
-  g_autoptr (GPtrArray) kernels = group_by_method ();
-  const gchar *method = gemmcl_get_kernel (0)->method;
-  ToolColumn columns[N_COLUMNS] = {
-      [COLUMN_NAME] = {"kernel"},
-      [COLUMN_METHOD] = {"method"},
-      [COLUMN_PRECISIONS] = {"precisions"},
-      [COLUMN_NEEDS] = {"needs"},
-      [COLUMN_HERE] = {"here"},
-  };
-  const gchar *cells[N_COLUMNS];
-
-  for (guint i = 0; i < kernels->len; i++) {
-    get_cells (kernels->pdata[i], "", cells);
-    for (guint c = 0; c < N_COLUMNS; c++)
-      tool_table_fit (&columns[c], cells[c]);
-  }
-  printf ("Here: %s (%s)\n\n", info->name, info->platform);
-  tool_table_titles (stdout, columns, N_COLUMNS);
-  for (guint i = 0; i < kernels->len; i++) {
-    const GemmclKernelInfo *kernel = kernels->pdata[i];
-    g_autofree gchar *obstacle = NULL;
-    const gchar *level = get_level (context, kernel, &obstacle);
-
-    if (!g_str_equal (kernel->method, method))
-      putchar ('\n');
-    method = kernel->method;
-    get_cells (kernel, level ? level : obstacle, cells);
-    tool_table_row (stdout, columns, cells, N_COLUMNS);
-  }
-}
-
 static json_t *
 make_json (GemmclContext *context)
 {
@@ -129,6 +82,42 @@ make_json (GemmclContext *context)
                          "here", level, "why_not", tool_json_string (obstacle)));
   }
   return list;
+}
+
+static void
+print_table (GemmclContext *context, const json_t *kernels)
+{
+  const GemmclDeviceInfo *info = gemmcl_context_get_device_info (context);
+  ToolColumn columns[] = {{"kernel", .key = "name"},
+                          {"method", .key = "method"},
+                          {"precisions", .key = "precisions"},
+                          {"needs", .key = "needs"},
+                          {"here", .key = "here"}};
+  const guint n = G_N_ELEMENTS (columns);
+  const gchar *method = NULL;
+  json_t *kernel;
+  gsize i;
+
+  json_array_foreach (kernels, i, kernel)
+  {
+    for (guint c = 0; c < n - 1; c++)
+      tool_table_fit (&columns[c], tool_json_get_string (kernel, columns[c].key));
+  }
+  printf ("Here: %s (%s)\n\n", info->name, info->platform);
+  tool_table_titles (stdout, columns, n);
+  json_array_foreach (kernels, i, kernel)
+  {
+    g_autoptr (json_t) row = json_copy (kernel);
+
+    if (method != NULL && !g_str_equal (tool_json_get_string (kernel, "method"), method))
+      putchar ('\n');
+    method = tool_json_get_string (kernel, "method");
+    if (*tool_json_get_string (row, "needs") == '\0')
+      json_object_set_new (row, "needs", json_null ());
+    if (json_is_null (json_object_get (row, "here")))
+      json_object_set (row, "here", json_object_get (row, "why_not"));
+    tool_table_print (stdout, columns, n, row);
+  }
 }
 
 static gboolean
@@ -203,11 +192,10 @@ run (G_GNUC_UNUSED gchar **operands, GError **error)
   context = tool_open_context (error);
   if (context == NULL)
     return FALSE;
-  if (options.json) {
-    json = make_json (context);
+  json = make_json (context);
+  if (options.json)
     return tool_json_write (json, "-", error);
-  }
-  print_table (context);
+  print_table (context, json);
   return TRUE;
 }
 

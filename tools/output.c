@@ -50,14 +50,37 @@ tool_table_row (FILE *out, const ToolColumn *columns, const gchar *const *cells,
   fflush (out);
 }
 
-gchar *
-tool_format_number (const gchar *format, gdouble number, const gchar *unit)
+/* Returns: (nullable): the text of the member of @object. */
+static gchar *
+make_cell (const ToolColumn *column, const json_t *object)
 {
-  gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+  g_auto (GStrv) keys = g_strsplit (column->key != NULL ? column->key : "", ".", -1);
+  const gchar *unit = column->unit != NULL ? column->unit : "";
+  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
 
-  return isnan (number)
-             ? g_strdup ("-")
-             : g_strconcat (g_ascii_formatd (text, sizeof text, format, number), unit, NULL);
+  if (column->key == NULL)
+    return tool_json_get_problem (object);
+  for (guint i = 0; keys[i] != NULL && json_is_object (object); i++)
+    object = json_object_get (object, keys[i]);
+  if (object == NULL || json_is_string (object))
+    return g_strdup (json_string_value (object));
+  if (json_is_boolean (object))
+    return g_strdup (json_is_true (object) ? "ok" : "MISMATCH");
+  if (!json_is_number (object))
+    return g_strdup ("-");
+  g_ascii_formatd (number, sizeof number, column->format,
+                   json_number_value (object) * (g_str_equal (unit, " %") ? 100 : 1));
+  return g_strconcat (number, unit, NULL);
+}
+
+void
+tool_table_print (FILE *out, const ToolColumn *columns, guint n, const json_t *object)
+{
+  g_autoptr (GPtrArray) cells = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (cells, make_cell (&columns[i], object));
+  tool_table_row (out, columns, (const gchar *const *)cells->pdata, n);
 }
 
 /* Digits of numbers: enough for times and floats, without rounding errors of binary fractions. */

@@ -15,6 +15,10 @@
  * @width: the minimum width in characters
  * @numbers: align to the right, not to the left
  * @hidden: the column is not printed
+ * @key: the member of an object that the column shows; "rules.gflops" is a member of a member, and
+ *   %NULL "m", "n" and "k" together
+ * @format: of a number, such as "%.4f"
+ * @unit: (nullable): follows a number; " %" shows 100 times the number
  *
  * A column of a table that is printed row by row, when each row is known.
  */
@@ -23,6 +27,9 @@ typedef struct {
   gint width;
   gboolean numbers;
   gboolean hidden;
+  const gchar *key;
+  const gchar *format;
+  const gchar *unit;
 } ToolColumn;
 
 /** tool_table_fit: Widens @column to @text. */
@@ -38,9 +45,9 @@ void tool_table_titles (FILE *out, ToolColumn *columns, guint n);
  */
 void tool_table_row (FILE *out, const ToolColumn *columns, const gchar *const *cells, guint n);
 
-/** tool_format_number: @format: such as "%.4f". Returns: (transfer full): @number and @unit; a dash
- * for NaN. */
-gchar *tool_format_number (const gchar *format, gdouble number, const gchar *unit);
+/** tool_table_print: Prints the row of @object. An absent member is empty, a null a dash, and a
+ * boolean the result of a check. */
+void tool_table_print (FILE *out, const ToolColumn *columns, guint n, const json_t *object);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)
 
