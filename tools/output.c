@@ -16,20 +16,9 @@ tool_table_fit (ToolColumn *column, const gchar *text)
   column->width = MAX (column->width, (gint)g_utf8_strlen (text, -1));
 }
 
-void
-tool_table_titles (FILE *out, ToolColumn *columns, guint n)
-{
-  g_autofree const gchar **titles = g_new0 (const gchar *, n);
-
-  for (guint i = 0; i < n; i++) {
-    tool_table_fit (&columns[i], columns[i].title);
-    titles[i] = columns[i].title;
-  }
-  tool_table_row (out, columns, titles, n);
-}
-
-void
-tool_table_row (FILE *out, const ToolColumn *columns, const gchar *const *cells, guint n)
+/* Prints the @n cells, from the left; NULL: empty. */
+static void
+print_row (FILE *out, const ToolColumn *columns, const gchar *const *cells, guint n)
 {
   const gchar *gap = "";
 
@@ -48,6 +37,18 @@ tool_table_row (FILE *out, const ToolColumn *columns, const gchar *const *cells,
   }
   fputc ('\n', out);
   fflush (out);
+}
+
+void
+tool_table_titles (FILE *out, ToolColumn *columns, guint n)
+{
+  g_autofree const gchar **titles = g_new0 (const gchar *, n);
+
+  for (guint i = 0; i < n; i++) {
+    tool_table_fit (&columns[i], columns[i].title);
+    titles[i] = columns[i].title;
+  }
+  print_row (out, columns, titles, n);
 }
 
 /* Returns: (nullable): the text of the member of @object. */
@@ -80,7 +81,7 @@ tool_table_print (FILE *out, const ToolColumn *columns, guint n, const json_t *o
 
   for (guint i = 0; i < n; i++)
     g_ptr_array_add (cells, make_cell (&columns[i], object));
-  tool_table_row (out, columns, (const gchar *const *)cells->pdata, n);
+  print_row (out, columns, (const gchar *const *)cells->pdata, n);
 }
 
 /* Digits of numbers: enough for times and floats, without rounding errors of binary fractions. */

@@ -38,15 +38,8 @@ void tool_table_fit (ToolColumn *column, const gchar *text);
 /** tool_table_titles: Prints the titles of the @n columns and fits the columns to them. */
 void tool_table_titles (FILE *out, ToolColumn *columns, guint n);
 
-/**
- * tool_table_row:
- * @cells: (array length=n): the texts of the columns, from the left; %NULL: empty. A row may have
- *   fewer cells than the table, and its last cell may be longer than its column
- */
-void tool_table_row (FILE *out, const ToolColumn *columns, const gchar *const *cells, guint n);
-
 /** tool_table_print: Prints the row of @object. An absent member is empty, a null a dash, and a
- * boolean the result of a check. */
+ * boolean the result of a check. The last cell may be longer than its column. */
 void tool_table_print (FILE *out, const ToolColumn *columns, guint n, const json_t *object);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (json_t, json_decref)

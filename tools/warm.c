@@ -24,8 +24,10 @@ static const GOptionEntry problem_entries[] = {
     TOOL_OPTION_ACTIVATION,
     {NULL}};
 
-static ToolColumn columns[] = {
-    {"M x N x K", 19, FALSE}, {"kernel", 24, FALSE}, {"compiled", 0, TRUE}, {"ms", 7, TRUE}};
+static ToolColumn columns[] = {{"M x N x K", 19},
+                               {"kernel", 24, .key = "kernel"},
+                               {"compiled", 0, TRUE, .key = "compiled", .format = "%.0f"},
+                               {"ms", 7, TRUE, .key = "ms", .format = "%.0f"}};
 
 static gboolean
 parse_addend (GemmclAddend *addend, GError **error)
@@ -92,18 +94,18 @@ warm (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel, GErro
   const gint64 start = g_get_monotonic_time ();
   const guint before = count_compiled (context);
   g_autofree gchar *name = tool_problem_get_name (gemm->m, gemm->n, gemm->k);
-  g_autofree gchar *compiled = NULL, *ms = NULL;
+  g_autoptr (json_t) row = NULL;
   g_autoptr (GemmclPlan) plan = gemmcl_plan_new (context, gemm, kernel, error);
 
   if (plan == NULL || !run_once (context, gemm, gemmcl_plan_get_kernel (plan), error)) {
     g_prefix_error (error, "%s: ", name);
     return FALSE;
   }
-  compiled = g_strdup_printf ("%u", count_compiled (context) - before);
-  ms = g_strdup_printf ("%.0f", (g_get_monotonic_time () - start) / 1e3);
-  tool_table_row (stdout, columns,
-                  (const gchar *const[]){name, gemmcl_plan_get_kernel (plan), compiled, ms},
-                  G_N_ELEMENTS (columns));
+  row = json_pack (
+      "{s:I, s:I, s:I, s:s, s:i, s:f}", "m", (json_int_t)gemm->m, "n", (json_int_t)gemm->n, "k",
+      (json_int_t)gemm->k, "kernel", gemmcl_plan_get_kernel (plan), "compiled",
+      (int)(count_compiled (context) - before), "ms", (g_get_monotonic_time () - start) / 1e3);
+  tool_table_print (stdout, columns, G_N_ELEMENTS (columns), row);
   return TRUE;
 }
 
