@@ -49,15 +49,17 @@ find_command (const gchar *name)
   return NULL;
 }
 
-/* Takes the options of @groups and -h off the command line. */
+/* Takes @entries, which have -h, and the options of @groups (nullable) off the command line. */
 static gboolean
-parse_options (const ToolOptionGroup *groups, gint *argc, gchar ***argv, GError **error)
+parse_options (const GOptionEntry *entries, const ToolOptionGroup *groups, gint *argc,
+               gchar ***argv, GError **error)
 {
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
 
   /* The tool has its own -h: GOption's help lacks operands, paragraphs and examples. */
   g_option_context_set_help_enabled (context, FALSE);
-  for (; groups->title != NULL; groups++)
+  g_option_context_add_main_entries (context, entries, NULL);
+  for (; groups != NULL && groups->title != NULL; groups++)
     g_option_context_add_main_entries (context, groups->entries, NULL);
   return g_option_context_parse (context, argc, argv, error);
 }
@@ -65,12 +67,9 @@ parse_options (const ToolOptionGroup *groups, gint *argc, gchar ***argv, GError 
 static gboolean
 run_command (const ToolCommand *command, gint argc, gchar **argv, GError **error)
 {
-  ToolOptionGroup groups[TOOL_MAX_GROUPS + 2] = {{"Help", common_entries}};
   guint n_operands;
 
-  for (guint i = 0; i < TOOL_MAX_GROUPS; i++)
-    groups[i + 1] = command->groups[i];
-  if (!parse_options (groups, &argc, &argv, error))
+  if (!parse_options (common_entries, command->groups, &argc, &argv, error))
     return FALSE;
   if (options.help) {
     tool_help_print_command (stdout, command);
@@ -91,9 +90,7 @@ run_command (const ToolCommand *command, gint argc, gchar **argv, GError **error
 static gboolean
 run_alone (gint argc, gchar **argv, GError **error)
 {
-  const ToolOptionGroup groups[] = {main_group, {NULL}};
-
-  if (!parse_options (groups, &argc, &argv, error))
+  if (!parse_options (main_entries, NULL, &argc, &argv, error))
     return FALSE;
   if (options.help) {
     tool_help_print (stdout, &main_group);
