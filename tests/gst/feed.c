@@ -4,11 +4,12 @@
 
 #include <gst/controller/gstdirectcontrolbinding.h>
 #include <gst/controller/gstinterpolationcontrolsource.h>
+#include <math.h>
 
 #define FEED_FRAME (10 * GST_MSECOND)
 #define MIN_STEPS  20
 #define MAX_STEPS  80
-#define MAX_N      3
+#define N_CHOICES  3
 
 #define ANY_OPENCL                                                                                 \
   "other/tensors(memory:OpenCL);audio/x-raw(memory:OpenCL);video/x-raw(memory:OpenCL)"
@@ -22,12 +23,12 @@
  * @caps: theirs
  * @k: their K
  * @n: choices of N
- * @unit: what their samples are about
+ * @unit: what a bias and an addend are about
  */
 typedef struct _FeedFamily {
   const gchar *caps[4];
-  guint k, n[MAX_N];
-  gdouble unit;
+  guint k, n[N_CHOICES];
+  gint unit;
 } Family;
 
 static const Family families[] = {
@@ -38,9 +39,9 @@ static const Family families[] = {
      .unit = 1000},
     {.caps = {FLOATS ("5:3", "100/1"), FLOATS ("5:7", "100/1"), FLOATS ("5:3", "50/1"),
               FLOATS ("5:1", "0/1")},
-     .k = 5,
-     .n = {1, 4, 17},
-     .unit = 1},
+     .k = FEED_MAX_K,
+     .n = {1, 4, FEED_MAX_N},
+     .unit = 8},
     {.caps = {VIDEO ("GRAY8", "width=10,height=4"), VIDEO ("GRAY8", "width=7,height=5"),
               VIDEO ("GRAY8", "width=4,height=10"), VIDEO ("GRAY8", "width=1,height=1")},
      .k = 1,
@@ -59,79 +60,66 @@ is_true (Feed *self, guint percent)
   return (guint)g_rand_int_range (self->rand, 0, 100) < percent;
 }
 
-static gdouble
-pick_float (Feed *self, gdouble least, gdouble most)
+/* Returns: a number from @least to @most. */
+static gint
+pick (Feed *self, gint least, gint most)
 {
-  return (gfloat)g_rand_double_range (self->rand, least, most);
+  return g_rand_int_range (self->rand, least, most + 1);
 }
 
-static GBytes *
-pick_matrix (Feed *self, gsize n, gdouble unit)
-{
-  gdouble *values = g_new (gdouble, n);
-
-  for (gsize i = 0; i < n; i++)
-    values[i] = unit * pick_float (self, -0.5, 1);
-  return g_bytes_new_take (values, n * sizeof (gdouble));
-}
-
-static gchar *
-print_matrix (GBytes *matrix, gsize rows, gsize columns)
-{
-  return matrix ? literal (g_bytes_get_data (matrix, NULL), rows, columns) : g_strdup ("");
-}
-
+/* Sets the operand @name. */
 static void
-set_operand (Feed *self, const gchar *name, GBytes *matrix, gsize rows)
+change_operand (Feed *self, const gchar *name, gdouble *matrix, gsize rows, gint least, gint most)
 {
-  g_autofree gchar *text = print_matrix (matrix, rows, self->terms.n);
+  g_autofree gchar *text = NULL;
 
+  for (gsize i = 0; i < rows * self->n; i++)
+    matrix[i] = pick (self, least, most);
+  text = literal (matrix, rows, self->n);
   g_object_set (self->stream->element, name, text, NULL);
 }
 
-/* Takes @matrix, which may be NULL. */
 static void
-replace (GBytes **slot, GBytes *matrix)
+change_weight (Feed *self)
 {
-  g_clear_pointer (slot, g_bytes_unref);
-  *slot = matrix;
+  change_operand (self, "weight", self->b, self->k, -1, 2);
 }
 
-static GBytes *
-pick_row (Feed *self)
+static void
+change_row (Feed *self, const gchar *name, gdouble *row)
 {
-  return pick_matrix (self, self->terms.n, (gfloat)self->family->unit);
+  change_operand (self, name, row, 1, -self->family->unit / 2, self->family->unit);
 }
 
 static gdouble
 pick_alpha (Feed *self)
 {
-  const gdouble choice[] = {1, 1, 0.5, -1, 0, 30, pick_float (self, -2, 2)};
+  static const gdouble choice[] = {1, 1, 0.5, -1, 0, 3};
 
-  return choice[g_rand_int_range (self->rand, 0, G_N_ELEMENTS (choice))];
+  return choice[pick (self, 0, G_N_ELEMENTS (choice) - 1)];
 }
 
 static gdouble
 pick_beta (Feed *self)
 {
-  const gdouble choice[] = {0, 0, 0.5, 1, -1, pick_float (self, -1, 1)};
+  static const gdouble choice[] = {0, 0, 1, -1};
 
   if (!self->has_addend && !self->may_feed_back)
     return 0;
-  return choice[g_rand_int_range (self->rand, 0, G_N_ELEMENTS (choice))];
+  return choice[pick (self, 0, G_N_ELEMENTS (choice) - 1)];
 }
 
 /* A control source whose value is that of the stream time, in steps. */
 static GstControlSource *
-control (Feed *self, const gchar *name, gdouble (*pick) (Feed *self))
+control (Feed *self, const gchar *name, gdouble (*pick_value) (Feed *self))
 {
   GstControlSource *source = gst_interpolation_control_source_new ();
   GstObject *element = GST_OBJECT (self->stream->element);
 
   g_object_set (source, "mode", GST_INTERPOLATION_MODE_NONE, NULL);
-  for (guint i = 0; i < MAX_STEPS; i += (guint)g_rand_int_range (self->rand, 1, 9))
+  for (guint i = 0; i < MAX_STEPS; i += (guint)pick (self, 1, 8))
     gst_timed_value_control_source_set (GST_TIMED_VALUE_CONTROL_SOURCE (source), i * FEED_FRAME,
-                                        pick (self));
+                                        pick_value (self));
   g_assert_true (gst_object_add_control_binding (
       element, gst_direct_control_binding_new_absolute (element, name, source)));
   return source;
@@ -168,8 +156,8 @@ push_custom (Feed *self)
 static void
 push_tag (Feed *self)
 {
-  push_event (
-      self, gst_event_new_tag (gst_tag_list_new (GST_TAG_TRACK_NUMBER, (guint)self->n + 1, NULL)));
+  push_event (self, gst_event_new_tag (
+                        gst_tag_list_new (GST_TAG_TRACK_NUMBER, (guint)self->count + 1, NULL)));
 }
 
 static void
@@ -183,7 +171,7 @@ static void
 push_segment (Feed *self)
 {
   self->segment.start = self->segment.position = self->time;
-  self->segment.time = (guint64)g_rand_int_range (self->rand, 0, MAX_STEPS) * FEED_FRAME;
+  self->segment.time = (guint64)pick (self, 0, MAX_STEPS - 1) * FEED_FRAME;
   push_event (self, gst_event_new_segment (&self->segment));
 }
 
@@ -211,7 +199,7 @@ static void
 change_caps (Feed *self)
 {
   const gchar *const *caps = self->family->caps;
-  const gchar *next = caps[g_rand_int_range (self->rand, 0, G_N_ELEMENTS (self->family->caps))];
+  const gchar *next = caps[pick (self, 0, G_N_ELEMENTS (self->family->caps) - 1)];
   g_autoptr (GstCaps) parsed = gst_caps_from_string (next);
 
   if (next == self->caps)
@@ -223,69 +211,59 @@ change_caps (Feed *self)
   self->resets = TRUE;
 }
 
-static void
-change_weight (Feed *self)
-{
-  replace (&self->terms.b, pick_matrix (self, self->terms.k * self->terms.n, 1));
-  set_operand (self, "weight", self->terms.b, self->terms.k);
-}
-
 /* A bias and an addend must fit the weight all the time. */
 static void
 change_n (Feed *self)
 {
-  const gsize n = self->family->n[g_rand_int_range (self->rand, 0, MAX_N)];
+  const gsize n = self->family->n[pick (self, 0, N_CHOICES - 1)];
 
-  if (n == self->terms.n || self->n_changed)
+  if (n == self->n || self->n_changed)
     return;
   self->n_changed = TRUE;
-  self->terms.n = n;
-  if (self->terms.bias)
+  self->n = n;
+  if (self->has_bias)
     g_object_set (self->stream->element, "bias", "", NULL);
-  if (self->terms.addend)
+  if (self->has_addend)
     g_object_set (self->stream->element, "addend", "", NULL);
   change_weight (self);
-  if (self->terms.bias) {
-    replace (&self->terms.bias, pick_row (self));
-    set_operand (self, "bias", self->terms.bias, 1);
-  }
-  if (self->terms.addend) {
-    replace (&self->terms.addend, pick_row (self));
-    set_operand (self, "addend", self->terms.addend, 1);
-  }
+  if (self->has_bias)
+    change_row (self, "bias", self->bias);
+  if (self->has_addend)
+    change_row (self, "addend", self->addend);
   self->resets = TRUE;
 }
 
 static void
 change_bias (Feed *self)
 {
-  replace (&self->terms.bias, is_true (self, 80) ? pick_row (self) : NULL);
-  set_operand (self, "bias", self->terms.bias, 1);
+  self->has_bias = is_true (self, 80);
+  if (self->has_bias)
+    change_row (self, "bias", self->bias);
+  else
+    g_object_set (self->stream->element, "bias", "", NULL);
 }
 
 static void
 change_addend (Feed *self)
 {
-  if (!self->has_addend)
-    return;
-  replace (&self->terms.addend, pick_row (self));
-  set_operand (self, "addend", self->terms.addend, 1);
+  if (self->has_addend)
+    change_row (self, "addend", self->addend);
 }
 
 static void
 change_scalars (Feed *self)
 {
-  if (!self->alpha && is_true (self, 60))
-    g_object_set (self->stream->element, "alpha", self->terms.alpha = pick_alpha (self), NULL);
-  if (!self->beta && is_true (self, 60))
-    g_object_set (self->stream->element, "beta", self->terms.beta = pick_beta (self), NULL);
+  if (!self->alpha_source && is_true (self, 60))
+    g_object_set (self->stream->element, "alpha", self->alpha = pick_alpha (self), NULL);
+  if (!self->beta_source && is_true (self, 60))
+    g_object_set (self->stream->element, "beta", self->beta = pick_beta (self), NULL);
 }
 
 /* The element may do now what it does by itself. */
 static void
 rest (Feed *self)
 {
-  g_usleep ((gulong)g_rand_int_range (self->rand, 0, 3000));
+  g_usleep ((gulong)pick (self, 0, 2999));
 }
 
 static gdouble
@@ -293,11 +271,11 @@ pick_sample (Feed *self)
 {
   switch (self->shape.type) {
   case SAMPLE_F32:
-    return pick_float (self, -1, 1);
+    return pick (self, -8, 8);
   case SAMPLE_S16:
-    return is_true (self, 3) ? G_MAXINT16 : g_rand_int_range (self->rand, -3000, 3001);
+    return is_true (self, 3) ? 20000 : pick (self, -1000, 1000);
   default:
-    return g_rand_int_range (self->rand, 0, 256);
+    return pick (self, 0, 255);
   }
 }
 
@@ -310,19 +288,65 @@ pick_rows (Feed *self)
   if (self->shape.medium != MEDIUM_AUDIO)
     return self->shape.rows;
   if (is_true (self, 25))
-    self->samples = choice[g_rand_int_range (self->rand, 0, G_N_ELEMENTS (choice))];
-  return is_true (self, 1) ? (gsize)g_rand_int_range (self->rand, 1000, 2500) : self->samples;
+    self->samples = choice[pick (self, 0, G_N_ELEMENTS (choice) - 1)];
+  return is_true (self, 1) ? (gsize)pick (self, 1000, 2499) : self->samples;
 }
 
-static GstBuffer *
-make_buffer (Feed *self, gboolean is_gap)
+static gboolean
+is_integer (const Feed *self)
 {
-  const gsize rows = pick_rows (self), n = rows * self->shape.columns;
-  g_autofree gdouble *values = g_new0 (gdouble, n);
+  /* Video without a format of N channels leaves as tensors. */
+  return self->shape.type != SAMPLE_F32 && !(self->shape.medium == MEDIUM_VIDEO && self->n == 2);
+}
 
-  for (gsize i = 0; i < n && !(is_gap && self->shape.medium == MEDIUM_AUDIO); i++)
-    values[i] = pick_sample (self);
-  return shape_write (&self->shape, n, values);
+gdouble
+feed_store (SampleType type, gdouble value)
+{
+  switch (type) {
+  case SAMPLE_S16:
+    return rint (CLAMP (value, -32768.0, 32767.0));
+  case SAMPLE_U8:
+    return rint (CLAMP (value, 0.0, 255.0));
+  default:
+    return value;
+  }
+}
+
+/* Computes the results of @a, of @m rows. */
+static void
+compute (Feed *self, Item *item, gsize m, const gdouble *a)
+{
+  for (guint c = 0; c < 2; c++) {
+    GArray *d = item->results[c] = g_array_sized_new (FALSE, FALSE, sizeof (gdouble), m * self->n);
+    const GArray *previous = self->previous[c];
+
+    if (previous && previous->len != m * self->n)
+      previous = NULL;
+    for (gsize i = 0; i < m * self->n; i++) {
+      const gsize j = i % self->n;
+      gdouble sum = 0, added = previous ? g_array_index (previous, gdouble, i) : 0;
+
+      for (gsize l = 0; l < self->k; l++)
+        sum += a[i / self->n * self->k + l] * self->b[l * self->n + j];
+      added = self->beta * (self->has_addend ? self->addend[j] : added);
+      sum = self->alpha * sum + added + (self->has_bias ? self->bias[j] : 0);
+      g_array_append_val (d, sum);
+    }
+  }
+}
+
+static void
+set_previous (Feed *self, GArray *const *results)
+{
+  for (guint c = 0; c < 2; c++) {
+    g_clear_pointer (&self->previous[c], g_array_unref);
+    self->previous[c] = results ? g_array_copy (results[c]) : NULL;
+  }
+  for (guint i = 0; results && self->beta == 0 && is_integer (self) && i < results[1]->len; i++) {
+    gdouble *value = &g_array_index (self->previous[1], gdouble, i);
+
+    *value = feed_store (self->shape.type, *value);
+  }
 }
 
 static void
@@ -331,33 +355,38 @@ set_times (Feed *self, GstBuffer *buffer)
   GST_BUFFER_PTS (buffer) = self->time;
   GST_BUFFER_DTS (buffer) = is_true (self, 50) ? self->time / 2 : GST_CLOCK_TIME_NONE;
   GST_BUFFER_DURATION (buffer) = FEED_FRAME;
-  GST_BUFFER_OFFSET (buffer) = self->n;
-  GST_BUFFER_OFFSET_END (buffer) = self->n + 1;
-  self->n++;
+  GST_BUFFER_OFFSET (buffer) = self->count;
+  GST_BUFFER_OFFSET_END (buffer) = self->count + 1;
+  self->count++;
   self->time += FEED_FRAME;
 }
 
 static void
-sync_scalar (Feed *self, GstControlSource *source, GstClockTime time, gdouble *value)
+sync_scalar (Feed *self, GstControlSource *source, gdouble *value)
 {
-  guint64 stream_time = gst_segment_to_stream_time (&self->segment, GST_FORMAT_TIME, time);
+  guint64 time = gst_segment_to_stream_time (&self->segment, GST_FORMAT_TIME, self->time);
 
   if (source)
-    g_assert_true (gst_control_source_get_value (source, stream_time, value));
+    g_assert_true (gst_control_source_get_value (source, time, value));
 }
 
+/* Silence of audio stays silence without a bias and without beta. */
 static void
-add_buffer (Feed *self, GstBuffer *buffer)
+add_buffer (Feed *self, GstBuffer *buffer, gsize m, const gdouble *a)
 {
   Item *item = g_new0 (Item, 1);
 
-  sync_scalar (self, self->alpha, GST_BUFFER_PTS (buffer), &self->terms.alpha);
-  sync_scalar (self, self->beta, GST_BUFFER_PTS (buffer), &self->terms.beta);
   item->kind = ITEM_BUFFER;
   item->buffer = gst_buffer_ref (buffer);
   item->caps = gst_caps_from_string (self->caps);
-  item->resets = self->resets || GST_BUFFER_IS_DISCONT (buffer);
-  terms_copy (&item->terms, &self->terms);
+  item->n = self->n;
+  item->keeps_gap =
+      self->shape.medium != MEDIUM_AUDIO || m == 0 || (!self->has_bias && self->beta == 0);
+  if (self->resets || GST_BUFFER_IS_DISCONT (buffer))
+    set_previous (self, NULL);
+  compute (self, item, m, a);
+  if (m > 0)
+    set_previous (self, item->results);
   g_ptr_array_add (self->items, item);
   self->resets = self->n_changed = FALSE;
 }
@@ -365,10 +394,18 @@ add_buffer (Feed *self, GstBuffer *buffer)
 static void
 push_buffer (Feed *self)
 {
-  const gboolean is_gap = is_true (self, 10);
-  GstBuffer *buffer = is_gap && is_true (self, 40) ? gst_buffer_new () : make_buffer (self, is_gap);
+  const gboolean is_gap = is_true (self, 10), is_empty = is_gap && is_true (self, 40);
+  const gboolean is_silent = is_gap && self->shape.medium == MEDIUM_AUDIO;
+  const gsize m = is_empty ? 0 : pick_rows (self), n = m * self->k;
+  g_autofree gdouble *a = g_new0 (gdouble, n);
+  GstBuffer *buffer;
   GstFlowReturn flow;
 
+  for (gsize i = 0; i < n && !is_silent; i++)
+    a[i] = pick_sample (self);
+  buffer = is_empty ? gst_buffer_new () : shape_write (&self->shape, n, a);
+  sync_scalar (self, self->alpha_source, &self->alpha);
+  sync_scalar (self, self->beta_source, &self->beta);
   set_times (self, buffer);
   if (is_gap)
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_GAP);
@@ -377,9 +414,8 @@ push_buffer (Feed *self)
   if (is_true (self, 20))
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_MARKER);
   g_string_append_printf (self->script, "%s%s%" G_GSIZE_FORMAT,
-                          GST_BUFFER_IS_DISCONT (buffer) ? "D" : "", is_gap ? "G" : "",
-                          gst_buffer_get_size (buffer));
-  add_buffer (self, buffer);
+                          GST_BUFFER_IS_DISCONT (buffer) ? "D" : "", is_gap ? "G" : "", m);
+  add_buffer (self, buffer, m, a);
   flow = gst_harness_push (self->stream->harness, buffer);
   if (flow != GST_FLOW_OK)
     refuse (self, gst_flow_get_name (flow));
@@ -403,7 +439,7 @@ static const struct {
 static void
 run_step (Feed *self)
 {
-  gint at = g_rand_int_range (self->rand, 0, 100);
+  gint at = pick (self, 0, 99);
   guint i = 0;
 
   for (; at >= (gint)steps[i].weight; i++)
@@ -415,7 +451,7 @@ run_step (Feed *self)
 gchar *
 feed_run (Feed *self)
 {
-  const gint n = g_rand_int_range (self->rand, MIN_STEPS, MAX_STEPS);
+  const gint n = pick (self, MIN_STEPS, MAX_STEPS - 1);
 
   for (gint i = 0; i < n && !self->failure; i++)
     run_step (self);
@@ -432,7 +468,8 @@ item_free (gpointer data)
   gst_clear_event (&self->event);
   gst_clear_buffer (&self->buffer);
   gst_clear_caps (&self->caps);
-  terms_clear (&self->terms);
+  for (guint c = 0; c < 2; c++)
+    g_clear_pointer (&self->results[c], g_array_unref);
   g_free (self);
 }
 
@@ -440,9 +477,9 @@ static void
 make_element (Feed *self)
 {
   static const gint64 timeouts[] = {-1, 0, GST_MSECOND, 20 * GST_MSECOND};
-  const guint batch = (guint)(is_true (self, 30) ? 1 : g_rand_int_range (self->rand, 2, 6));
-  const guint depth = (guint)g_rand_int_range (self->rand, 1, 5);
-  const gint64 timeout = timeouts[g_rand_int_range (self->rand, 0, G_N_ELEMENTS (timeouts))];
+  const guint batch = (guint)(is_true (self, 30) ? 1 : pick (self, 2, 5));
+  const guint depth = (guint)pick (self, 1, 4);
+  const gint64 timeout = timeouts[pick (self, 0, G_N_ELEMENTS (timeouts) - 1)];
   const gboolean named = self->shape.medium != MEDIUM_VIDEO && is_true (self, 75);
   const gchar *kernel = named ? "gemm_naive" : "auto"; /* which writes no video */
 
@@ -456,21 +493,21 @@ make_element (Feed *self)
 }
 
 static void
-set_terms (Feed *self)
+set_operands (Feed *self)
 {
-  self->terms.k = self->family->k;
-  self->terms.n = self->family->n[g_rand_int_range (self->rand, 0, MAX_N)];
+  self->k = self->family->k;
+  self->n = self->family->n[pick (self, 0, N_CHOICES - 1)];
   change_weight (self);
   if (is_true (self, 50))
     change_bias (self);
   self->has_addend = is_true (self, 30);
   change_addend (self);
   if (is_true (self, 20))
-    self->alpha = control (self, "alpha", pick_alpha);
+    self->alpha_source = control (self, "alpha", pick_alpha);
   if (is_true (self, 20))
-    self->beta = control (self, "beta", pick_beta);
-  self->terms.alpha = 1;
-  self->terms.beta = self->has_addend;
+    self->beta_source = control (self, "beta", pick_beta);
+  self->alpha = 1;
+  self->beta = self->has_addend;
   change_scalars (self);
 }
 
@@ -484,16 +521,15 @@ feed_new (guint32 seed)
   self->rand = g_rand_new_with_seed (seed);
   self->items = g_ptr_array_new_with_free_func (item_free);
   self->script = g_string_new (NULL);
-  self->family = &families[g_rand_int_range (self->rand, 0, G_N_ELEMENTS (families))];
-  self->caps =
-      self->family->caps[g_rand_int_range (self->rand, 0, G_N_ELEMENTS (self->family->caps))];
+  self->family = &families[pick (self, 0, G_N_ELEMENTS (families) - 1)];
+  self->caps = self->family->caps[pick (self, 0, G_N_ELEMENTS (self->family->caps) - 1)];
   caps = gst_caps_from_string (self->caps);
   shape_init (&self->shape, caps);
   self->samples = 16;
   self->resets = TRUE;
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
   make_element (self);
-  set_terms (self);
+  set_operands (self);
   to_opencl = is_true (self, 25);
   g_string_append_printf (self->script, "%s:", to_opencl ? " to memory:OpenCL" : "");
   g_assert_true (stream_play (self->stream, self->caps, to_opencl ? ANY_OPENCL : NULL));
@@ -508,8 +544,8 @@ feed_free (Feed *self)
   g_rand_free (self->rand);
   g_string_free (self->script, TRUE);
   g_free (self->failure);
-  gst_clear_object (&self->alpha);
-  gst_clear_object (&self->beta);
-  terms_clear (&self->terms);
+  gst_clear_object (&self->alpha_source);
+  gst_clear_object (&self->beta_source);
+  set_previous (self, NULL);
   g_free (self);
 }

@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "reference.h"
 #include "shape.h"
 #include "stream.h"
 
-/* A random stream into an element, fed from one thread, and a list of what it was: so it is known
- * what each buffer must be computed with, and what must arrive between which buffers. */
+/* A random stream into an element, fed from one thread, and a list of what it was: each buffer with
+ * its result, and what must arrive between which buffers. All numbers are small integers or halves,
+ * so that results are exact in f32 in whatever order they are summed. */
 
 typedef enum {
   ITEM_BUFFER,
@@ -20,17 +20,23 @@ typedef enum {
  * @event: (nullable): a serialised event
  * @buffer: (nullable): the buffer
  * @caps: the sink pad's, of @buffer
- * @terms: what @buffer must be computed with
- * @resets: whether its previous output is zeros, whatever was before it
+ * @n: of the weight that @buffer is multiplied with
+ * @keeps_gap: whether the flag GAP stays
+ * @results: (element-type gdouble): D before it is rounded and saturated. Both are right: the
+ *   previous output that they add to may be either once the element has stored an integer of it.
  */
 typedef struct {
   ItemKind kind;
   GstEvent *event;
   GstBuffer *buffer;
   GstCaps *caps;
-  Terms terms;
-  gboolean resets;
+  gsize n;
+  gboolean keeps_gap;
+  GArray *results[2];
 } Item;
+
+#define FEED_MAX_K 5
+#define FEED_MAX_N 17
 
 /**
  * Feed:
@@ -39,15 +45,16 @@ typedef struct {
  * @script: the settings, and a word for each step
  * @failure: (nullable): the first thing that the element refused
  * @caps, @shape, @segment: the next buffer's
- * @alpha, @beta: (nullable): what controls them; %NULL: they are set between buffers
+ * @alpha_source, @beta_source: (nullable): what controls them; %NULL: they are set between buffers
  * @has_addend: whether there is one, from the start to the end
  * @may_feed_back: whether beta may scale the previous output
- * @terms: what the next buffer is computed with
+ * @alpha, @beta, @k, @n, @b, @bias, @addend: what the next buffer is computed with
+ * @previous: (nullable): the results of the buffer before it; %NULL: zeros
  * @resets: whether its previous output is zeros, though it may have no DISCONT
  * @n_changed: whether N has changed since the last buffer
  * @samples: of most buffers of audio
  * @time: the next buffer's
- * @n: buffers so far
+ * @count: buffers so far
  */
 typedef struct {
   Stream *stream;
@@ -60,13 +67,16 @@ typedef struct {
   const gchar *caps;
   Shape shape;
   GstSegment segment;
-  GstControlSource *alpha, *beta;
-  gboolean has_addend, may_feed_back;
-  Terms terms;
+  GstControlSource *alpha_source, *beta_source;
+  gboolean has_addend, may_feed_back, has_bias;
+  gdouble alpha, beta;
+  gsize k, n;
+  gdouble b[FEED_MAX_K * FEED_MAX_N], bias[FEED_MAX_N], addend[FEED_MAX_N];
+  GArray *previous[2];
   gboolean resets, n_changed;
   gsize samples;
   GstClockTime time;
-  guint64 n;
+  guint64 count;
 } Feed;
 
 /**
@@ -82,3 +92,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Feed, feed_free)
  * Returns: (transfer full) (nullable): what the element refused; then no more is pushed
  */
 gchar *feed_run (Feed *self);
+
+/** feed_store: Returns: @value of D as a sample of @type: integers are rounded and saturated. */
+gdouble feed_store (SampleType type, gdouble value);
