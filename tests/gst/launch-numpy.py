@@ -142,6 +142,11 @@ CASES = [
           scale=1 / 65535, offset=0.25, transpose=True, spread=(-1, 1)),
     video("RGB", (11, 7), 64, Floats(), mode="patch", patch=(3, 3), stride=2, padding=1,
           offset=-0.5, precision="i8", **LEVELS),
+    # The patch embedding of a vision transformer, and the first layer of a residual network.
+    video("RGB", (224, 224), 192, Floats(), mode="patch", patch=(16, 16), weight="torch",
+          frames=1, **LEVELS),
+    video("RGB", (112, 112), 64, Floats(), mode="patch", patch=(7, 7), stride=2, padding=3,
+          weight="torch", frames=1, bias=1, activation="relu", **LEVELS),
     # A scale and an offset for each channel, or for each column of A.
     video("RGB", (13, 7), 3, "RGB", scale=(0.5, 1.25, -0.75), offset=(40.0, -7.5, 90.0), bias=10),
     video("xBGR", (12, 9), 20, Floats(), mode="patch", patch=(4, 3), weight="torch", scale=IMAGENET,

@@ -17,6 +17,11 @@ and sinks (Pixels, Samples, Floats, Flexibles) have read(data, shapes): D of eac
 from dataclasses import dataclass
 
 import numpy as np
+try:
+    import torch
+    from torch.nn import functional
+except ImportError:
+    functional = None
 
 from numpy_gemm import UNIT_ROUNDOFF, f32
 
@@ -156,8 +161,15 @@ class Patched(Medium):
             yield self.features(a), self.features(off)
 
     def convolve(self, values, weight):
-        """Returns the convolution of rows x columns x channels with [out, in, height, width]: a
-        row for each place of the patch, from left to right, then down."""
+        """Returns the convolution of rows x columns x channels with [out, in, height, width], by
+        PyTorch if it is installed: a row for each place of the patch, from left to right, then
+        down."""
+        if functional:
+            image = torch.from_numpy(values.transpose(2, 0, 1)[None])
+            found = functional.conv2d(image, torch.from_numpy(weight),
+                                      stride=self.stride or weight.shape[2:],
+                                      padding=self.padding, dilation=self.dilation)
+            return found[0].numpy().reshape(len(weight), -1).T
         edges = [(self.padding, self.padding)] * 2 + [(0, 0)]
         values = np.pad(values, edges)
         height, width = ((weight.shape[i] - 1) * self.dilation + 1 for i in (2, 3))

@@ -24,6 +24,11 @@ static const Script scripts[] = {
      "> 2"},
     {"/video/row-mode", "gemmcl weight=[[1],[2]] input-scale=.5 input-offset=1",
      VIDEO ("GRAY8", "width=2,height=2"), NULL, "2 4 6 8; > 8 14"},
+    /* The result of a convolution is the input of the next one. */
+    {"/video/convolutions",
+     "gemmcl feature-mode=patch patch-width=2 patch-height=2 weight=[[1,2],[1,2],[1,2],[1,2]] ! "
+     "gemmcl feature-mode=patch patch-width=2 patch-height=1 weight=[[1],[0],[10],[100]]",
+     VIDEO ("GRAY8", "width=4,height=2"), NULL, "1 2 3 4 5 6 7 8; > 4634"},
 };
 
 /* Samples need not lie where their type wants them. */
