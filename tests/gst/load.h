@@ -12,13 +12,13 @@ typedef struct _Load Load;
 /**
  * LoadSource: what comes in
  * @caps: as it begins, and twice as long
- * @weights: for an element "a", by turns, that change what comes out but not the numbers
+ * @weights: for an element "a", by turns, that @check knows; two or three
  * @make: (transfer full): the buffer of that number, without times
  * @check: asserts that the output of the buffer @n is unharmed
  */
 typedef struct {
   const gchar *caps[2];
-  const gchar *weights[2];
+  const gchar *weights[3];
   GstBuffer *(*make) (gpointer data, guint n, gboolean is_long);
   void (*check) (const Load *load, GstPad *pad, GstBuffer *buffer, guint n);
   gpointer data;
