@@ -245,6 +245,8 @@ CASES = [
              activation="softmax", spread=(-1, 1)),
     flexible(5, (("float64", (4,)), ("float64", (4,)), ("float64", (6,)), ("float16", (6,))), 4,
              beta=0.5, bias=1),
+    flexible(4, tuple((kind, (3,)) for kind in ("int8", "uint16", "int32", "uint32", "int64",
+                                                "uint64")), 2),
     tensors("float32", "9:4", 6, out=Flexibles(), normalize="input"),
     video("RGB", (9, 5), 3, Flexibles("float16"), out_type="f16", mode="pixel"),
     # Types of tensors, asked for by downstream or by the property, and their scale.

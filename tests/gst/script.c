@@ -285,7 +285,7 @@ run_step (Run *self, const gchar *text)
     push (self, text);
 }
 
-void
+static void
 script_run (gconstpointer data)
 {
   const Script *script = data;

@@ -37,7 +37,5 @@ typedef struct {
   const gchar *path, *elements, *caps, *output, *steps;
 } Script;
 
-void script_run (gconstpointer script);
-
 /** Registers a test for each. */
 void script_add_tests (const Script *scripts, gsize n);

@@ -5,6 +5,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "log.h"
 #include "memory/gstgemmclmemory.h"
 #include "sharing-example.h"
 #include "stream.h"
@@ -303,20 +304,6 @@ test_two_devices (void)
   g_assert_true (fixture_get_context (&own, "a") != fixture_get_context (&own, "b"));
 }
 
-static gint n_not_taken;
-
-static void
-count_not_taken (GstDebugCategory *category G_GNUC_UNUSED, GstDebugLevel level,
-                 const gchar *file G_GNUC_UNUSED, const gchar *function G_GNUC_UNUSED,
-                 gint line G_GNUC_UNUSED, GObject *object G_GNUC_UNUSED, GstDebugMessage *message,
-                 gpointer data G_GNUC_UNUSED)
-{
-  const gchar *text = gst_debug_message_get (message);
-
-  if (level == GST_LEVEL_WARNING && strstr (text, "is not taken: It has no pointer \"cl_context\""))
-    g_atomic_int_inc (&n_not_taken);
-}
-
 /* Answers queries for contexts with the GstContext @data. */
 static GstPadProbeReturn
 answer (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer data)
@@ -338,8 +325,6 @@ test_useless (void)
     const gchar *type, *pad; /* NULL: the bin has it */
   } cases[] = {{"OpenCL", NULL}, {"gst.gl.GLDisplay", NULL}, {"OpenCL", "src"}, {"OpenCL", "sink"}};
 
-  gst_debug_add_log_function (count_not_taken, NULL, NULL);
-  gst_debug_set_threshold_for_name ("gemmcl", GST_LEVEL_WARNING);
   for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
     g_auto (Fixture) f = {0};
     const gchar *const name = cases[i / 2].pad;
@@ -347,6 +332,7 @@ test_useless (void)
     g_autoptr (GObject) object = g_object_new (G_TYPE_OBJECT, NULL);
     g_autoptr (GstElement) a = NULL;
     g_autoptr (GstPad) pad = NULL;
+    g_auto (GStrv) lines = NULL;
     cl_context context;
 
     if (i % 2)
@@ -355,7 +341,7 @@ test_useless (void)
     else
       gst_structure_set (gst_context_writable_structure (useless), "ocl_context", G_TYPE_POINTER,
                          object, "gemmcl-context", G_TYPE_OBJECT, object, NULL);
-    n_not_taken = 0;
+    log_begin ("gemmcl", GST_LEVEL_WARNING);
     fixture_init (&f, "gemmcl name=a weight=[1]");
     a = fixture_get (&f, "a");
     pad = name ? gst_element_get_static_pad (a, name) : NULL;
@@ -370,13 +356,13 @@ test_useless (void)
     context = fixture_get_context (&f, "a");
     g_assert_nonnull (context);
     g_assert_cmpint (f.n_announced, ==, 1);
-    g_assert_cmpint (n_not_taken > 0, ==, g_str_equal (cases[i / 2].type, "OpenCL"));
+    lines = log_end ();
+    g_assert_cmpint (log_count (lines, "is not taken: It has no pointer \"cl_context\"") > 0, ==,
+                     g_str_equal (cases[i / 2].type, "OpenCL"));
     gst_element_set_context (a, useless);
     set_state (f.bin, GST_STATE_PAUSED);
     g_assert_true (fixture_get_context (&f, "a") == context);
   }
-  gst_debug_unset_threshold_for_name ("gemmcl");
-  gst_debug_remove_log_function (count_not_taken);
 }
 
 /* A context that is set on an open element is taken when streaming starts. */

@@ -113,29 +113,6 @@ test_turns (void)
   stream_assert_quiet (stream);
 }
 
-/* The numbers that were pushed come out in order, at any depth. */
-static void
-test_order (void)
-{
-  static const struct {
-    guint depth, batch;
-  } cases[] = {{1, 1}, {2, 1}, {16, 1}, {2, 3}};
-
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autofree gchar *elements = g_strdup_printf (GEMMCL "weight=[2] queue-depth=%u batch-size=%u",
-                                                  cases[i].depth, cases[i].batch);
-    g_autoptr (GString) steps = g_string_new (NULL);
-
-    for (guint j = 0; j < 100; j++)
-      g_string_append_printf (steps, "%u; ", j);
-    g_string_append (steps, "eos; ");
-    for (guint j = 0; j < 100; j++)
-      g_string_append_printf (steps, "> %u; ", 2 * j);
-    g_string_append (steps, "> E");
-    script_run (&(Script){.elements = elements, .caps = ONE, .steps = steps->str});
-  }
-}
-
 /* The lists that select devices: each once, one of them as if it were alone. */
 static void
 test_lists (void)
@@ -287,7 +264,6 @@ main (int argc, char **argv)
   }
   script_add_tests (scripts, G_N_ELEMENTS (scripts));
   stream_add_test ("/devices/turns", test_turns);
-  stream_add_test ("/devices/order", test_order);
   stream_add_test ("/devices/lists", test_lists);
   stream_add_test ("/devices/wrong-lists", test_wrong_lists);
   stream_add_test ("/devices/opencl-memory", test_opencl_memory);

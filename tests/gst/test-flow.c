@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <gemmcl.h>
 #include <gst/base/gstbasetransform.h>
-#include <math.h>
 
 #include "log.h"
 #include "script.h"
@@ -121,107 +120,6 @@ static const Script scripts[] = {
      "1; > 1 2 2 1 2 2 1 2; -3; > -3 -6 6 2 6 -3 2 0; bias=; "
      "refuse top-k|is|2 weight=[[1]]; weight=[[0,3,1,4]]; 1; > 0 3 1 4 3 4 3 3 1"},
 };
-
-/* Every buffer once, in order, at any depth, also when each adds to the one before. */
-static void
-test_order (void)
-{
-  static const struct {
-    guint depth, batch, beta;
-  } cases[] = {{1, 1, 0}, {2, 1, 0}, {64, 1, 0}, {2, 3, 0},
-               {4, 2, 0}, {1, 1, 1}, {2, 1, 1},  {4, 1, 1}};
-
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autofree gchar *elements =
-        g_strdup_printf ("gemmcl weight=[2] queue-depth=%u batch-size=%u beta=%u", cases[i].depth,
-                         cases[i].batch, cases[i].beta);
-    g_autoptr (GString) steps = g_string_new (NULL);
-    guint sum = 0;
-
-    for (guint j = 0; j < 200; j++)
-      g_string_append_printf (steps, "%u; ", j);
-    g_string_append (steps, "eos; ");
-    for (guint j = 0; j < 200; j++)
-      g_string_append_printf (steps, "> %u; ", sum = cases[i].beta * sum + 2 * j);
-    g_string_append (steps, "> E");
-    script_run (&(Script){.elements = elements, .caps = ONE, .steps = steps->str});
-  }
-}
-
-/* The second element adds up what the first one makes, whatever hands it over. Only the first
- * buffer has a DISCONT, as sources send it: another one would begin the sum anew. */
-static void
-test_sum (void)
-{
-  static const struct {
-    const gchar *caps, *between;
-  } cases[] = {{ONE, ""},
-               {ONE, "identity !"},
-               {ONE, "other/tensors !"},
-               {MONO, ""},
-               {MONO, "audio/x-raw !"}};
-  g_autoptr (GString) steps = g_string_new ("D 1; ");
-
-  for (guint i = 1; i < 30; i++)
-    g_string_append (steps, "1; ");
-  g_string_append (steps, "> D 1");
-  for (guint i = 1; i < 30; i++)
-    g_string_append_printf (steps, "; > %u", i + 1);
-  for (guint i = 0; i < 5 * G_N_ELEMENTS (cases); i++) {
-    g_autofree gchar *elements = g_strdup_printf (
-        "gemmcl weight=[[1]] ! %s gemmcl weight=[[1]] beta=1", cases[i / 5].between);
-
-    script_run (&(Script){.elements = elements, .caps = cases[i / 5].caps, .steps = steps->str});
-  }
-}
-
-/* A mean over time of integers ends at what comes in, though each step is less than half of one. */
-static void
-test_mean (void)
-{
-  static const struct {
-    const gchar *caps;
-    guint n;
-  } cases[] = {{AUDIO ("S16LE", "1"), 1}, {GRAY, 4}};
-
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autoptr (GString) steps = g_string_new (NULL);
-    gdouble mean = 0;
-
-    for (guint j = 0; j < 200; j++) {
-      mean = 0.05 * 100 + 0.95 * mean;
-      g_string_append_printf (steps, "%s%u*100; > %u*%g", j ? "; " : "", cases[i].n, cases[i].n,
-                              rint (mean));
-    }
-    g_assert_cmpfloat (mean, >, 99.9);
-    script_run (&(Script){.elements = "gemmcl weight=[1] alpha=.05 beta=.95 feature-mode=pixel",
-                          .caps = cases[i].caps,
-                          .steps = steps->str});
-  }
-}
-
-/* A setting that changes after two of a batch of four holds from the third on. */
-static void
-test_batch_changes (void)
-{
-  static const struct {
-    const gchar *setting;
-    guint result;
-  } cases[] = {{"weight=[3]", 113},  {"bias=[200]", 212}, {"bias=", 12},
-               {"addend=[20]", 122}, {"alpha=2", 114},    {"beta=2", 122}};
-
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    const guint result = cases[i].result;
-    g_autofree gchar *steps = g_strdup_printf (
-        "1; 1; %s; 1; > 112; > 112; 1; 1; -; 1; > %u; > %u; > %u; > %u; 1; -; eos; > %u; > E",
-        cases[i].setting, result, result, result, result, result);
-
-    script_run (&(Script){.elements = "gemmcl weight=[2] bias=[100] addend=[10] beta=1 "
-                                      "batch-size=4 batch-timeout=0",
-                          .caps = ONE,
-                          .steps = steps});
-  }
-}
 
 static void
 assert_beta (Stream *stream, gdouble expected)
@@ -519,15 +417,11 @@ main (int argc, char **argv)
 {
   stream_test_init (&argc, &argv);
   script_add_tests (scripts, G_N_ELEMENTS (scripts));
-  stream_add_test ("/flow/order", test_order);
   stream_add_test ("/flow/beta", test_beta);
   stream_add_test ("/flow/downstream-fails", test_downstream_fails);
   stream_add_test ("/flow/several-tensors", test_several_tensors);
   stream_add_test ("/flow/choice", test_choice);
   stream_add_test ("/change/boxed", test_values);
-  stream_add_test ("/previous/sum", test_sum);
-  stream_add_test ("/previous/mean", test_mean);
-  stream_add_test ("/batch/changes", test_batch_changes);
   stream_add_test ("/stats/at-eos", test_stats_at_eos);
   stream_add_test ("/stats/at-ready", test_stats_at_ready);
   return g_test_run ();
