@@ -5,7 +5,7 @@
 
 #include "stream.h"
 
-/* The element as gst-inspect-1.0 shows it, and whole pipelines of programs that users run. */
+/* The element's properties. */
 
 typedef void (*Check) (GObject *element, GParamSpec *spec);
 
@@ -153,153 +153,6 @@ check_flags (GObject *element G_GNUC_UNUSED, GParamSpec *spec)
     g_assert_cmpint (when, ==, GST_PARAM_MUTABLE_READY);
 }
 
-/* Runs @line with GStreamer's own plugins at hand; skips the test where there is no such program.
- */
-static gboolean
-run_program (const gchar *line, const gchar *variable, const gchar *value, gchar **output,
-             gchar **messages)
-{
-  g_auto (GStrv) environment =
-      g_environ_setenv (g_get_environ (), "GST_PLUGIN_SYSTEM_PATH", plugins_get_folder (), TRUE);
-  g_autofree gchar *program = NULL, *registry = NULL;
-  g_auto (GStrv) command = NULL;
-  g_autoptr (GError) error = NULL;
-  gint status;
-
-  g_assert_true (g_shell_parse_argv (line, NULL, &command, &error));
-  program = g_find_program_in_path (command[0]);
-  if (!program) {
-    g_autofree gchar *reason = g_strdup_printf ("%s is not installed", command[0]);
-
-    g_test_skip (reason);
-    return FALSE;
-  }
-  /* The registry that knows the system's plugins is another one. */
-  registry = g_strconcat (g_environ_getenv (environment, "GST_REGISTRY"), ".system", NULL);
-  environment = g_environ_setenv (environment, "GST_REGISTRY", registry, TRUE);
-  if (variable)
-    environment = g_environ_setenv (environment, variable, value, TRUE);
-  g_assert_true (g_spawn_sync (NULL, command, environment, G_SPAWN_SEARCH_PATH, NULL, NULL, output,
-                               messages, &status, &error));
-  if (!g_spawn_check_wait_status (status, &error))
-    g_error ("%s: %s: %s", line, error->message, *messages);
-  return TRUE;
-}
-
-static void
-test_inspect (void)
-{
-  static const gchar *const words[] = {
-      "D = act (alpha * A * B + beta * C + bias)",
-      "gst-launch-1.0",
-      "GRAY16_LE",
-      "NV12",
-      "F64LE",
-      "other/tensors",
-      "controllable",
-      "changeable only in NULL or READY state",
-      "changeable in NULL, READY, PAUSED or PLAYING state",
-      "(4): gelu-tanh",
-      "x.safetensors#name",
-      "kernel-time",
-  };
-  g_autofree gchar *output = NULL, *messages = NULL;
-
-  if (!run_program ("gst-inspect-1.0 gemmcl", NULL, NULL, &output, &messages))
-    return;
-  for (guint i = 0; i < G_N_ELEMENTS (words); i++) {
-    if (!strstr (output, words[i]))
-      g_error ("\"%s\" is not in %s", words[i], output);
-  }
-}
-
-/* The scanner makes every element's class: that must work where OpenCL does not. */
-static void
-test_inspect_without_opencl (void)
-{
-  g_autofree gchar *output = NULL, *messages = NULL;
-
-  if (run_program ("gst-inspect-1.0 gemmcl", "OCL_ICD_VENDORS", "/nonexistent", &output, &messages))
-    g_assert_nonnull (strstr (output, "gemmcl"));
-}
-
-/* Each object that is left has a line of its own; one line says what such lines look like. */
-static void
-assert_no_leak (const gchar *messages)
-{
-  static const gchar prefix[] = "object-alive, type-name=(string)";
-  guint n_formats = 0;
-
-  for (const gchar *next = messages; (next = strstr (next, prefix)); next += strlen (prefix)) {
-    if (next[strlen (prefix)] != '%')
-      g_error ("leaked: %.200s", next);
-    n_formats++;
-  }
-  g_assert_cmpuint (n_formats, ==, 1);
-}
-
-/* Returns: the lines of @messages that have all @words, with a '|' between them. */
-static guint
-count_lines (const gchar *messages, const gchar *words)
-{
-  g_auto (GStrv) lines = g_strsplit (messages, "\n", -1), expected = g_strsplit (words, "|", -1);
-  guint n = 0;
-
-  for (guint i = 0; lines[i]; i++) {
-    gboolean has_all = TRUE;
-
-    for (guint j = 0; expected[j]; j++)
-      has_all = has_all && strstr (lines[i], expected[j]);
-    n += has_all;
-  }
-  return n;
-}
-
-/* The number that the tracer stats gives the element, which it uses in its other lines. */
-static guint
-find_number (const gchar *messages)
-{
-  g_autoptr (GRegex) regex =
-      g_regex_new ("new-element,.* ix=\\(uint\\)(\\d+),.*type=\\(string\\)GstGemmcl,", 0, 0, NULL);
-  g_autoptr (GMatchInfo) match = NULL;
-  g_autofree gchar *number = NULL;
-
-  if (!g_regex_match (regex, messages, 0, &match))
-    g_error ("the tracer stats does not know the element: %s", messages);
-  number = g_match_info_fetch (match, 1);
-  return (guint)g_ascii_strtoull (number, NULL, 10);
-}
-
-/* Each of the N_TRACED buffers has a latency in the element and goes from it to the sink, and no
- * object is left at the end. */
-#define N_TRACED 5
-
-static void
-test_tracers (void)
-{
-  static const gchar *const lines[] = {
-      "videotestsrc num-buffers=5 ! video/x-raw,format=I420,width=16,height=8 ! "
-      "gemmcl name=a weight=[[1,0,0],[0,1,0],[0,0,1]] bias=[1,2,3] ! fakesink",
-      "audiotestsrc num-buffers=5 ! audio/x-raw,channels=2 ! gemmcl name=a "
-      "weight=[[0.5],[0.5]] batch-size=2 ! fakesink",
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
-    g_autofree gchar *output = NULL, *messages = NULL, *passed = NULL;
-    g_autofree gchar *line = g_strdup_printf (
-        "env GST_DEBUG=GST_TRACER:7 GST_DEBUG_NO_COLOR=1 gst-launch-1.0 -q %s", lines[i]);
-
-    if (!run_program (line, "GST_TRACERS", "latency(flags=element);leaks;stats", &output,
-                      &messages))
-      return;
-    assert_no_leak (messages);
-    g_assert_cmpuint (count_lines (messages, "element-latency, |element=(string)a, "), ==,
-                      N_TRACED);
-    passed = g_strdup_printf (":: buffer, |, element-ix=(uint)%u,", find_number (messages));
-    g_assert_cmpuint (count_lines (messages, passed), ==, N_TRACED);
-  }
-}
-
 int
 main (int argc, char **argv)
 {
@@ -309,8 +162,5 @@ main (int argc, char **argv)
   g_test_add_data_func ("/inspect/properties", check_set, test_each);
   g_test_add_data_func ("/inspect/flags", check_flags, test_each);
   g_test_add_func ("/inspect/empty", test_empty);
-  g_test_add_func ("/inspect/inspect", test_inspect);
-  g_test_add_func ("/inspect/inspect-without-opencl", test_inspect_without_opencl);
-  stream_add_test ("/inspect/tracers", test_tracers);
   return g_test_run ();
 }

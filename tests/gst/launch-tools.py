@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs gst-inspect-1.0 on the element, and pipelines under GStreamer's tracers. TAP out."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+WORDS = ["D = act (alpha * A * B + beta * C + bias)", "gst-launch-1.0", "GRAY16_LE", "NV12", "F64LE",
+         "other/tensors", "controllable", "changeable only in NULL or READY state",
+         "changeable in NULL, READY, PAUSED or PLAYING state", "(4): gelu-tanh",
+         "x.safetensors#name", "kernel-time"]
+TRACERS = {"GST_TRACERS": "latency(flags=element);leaks;stats", "GST_DEBUG": "GST_TRACER:7",
+           "GST_DEBUG_NO_COLOR": "1"}
+BUFFERS = 5
+LINES = [
+    f"videotestsrc num-buffers={BUFFERS} ! video/x-raw,format=I420,width=16,height=8 ! "
+    "gemmcl name=a weight=[[1,0,0],[0,1,0],[0,0,1]] bias=[1,2,3] ! fakesink",
+    f"audiotestsrc num-buffers={BUFFERS} ! audio/x-raw,channels=2 ! "
+    "gemmcl name=a weight=[[0.5],[0.5]] batch-size=2 ! fakesink",
+]
+
+
+def run(words, **environment):
+    """Returns what the program printed, and its messages."""
+    done = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True,
+                          check=True, timeout=120)
+    return done.stdout, done.stderr
+
+
+def inspect():
+    said, _ = run(["gst-inspect-1.0", "gemmcl"])
+    return [f"gst-inspect-1.0 does not say {word}" for word in WORDS if word not in said]
+
+
+def inspect_without_opencl():
+    """The scanner makes every element's class: that must work where OpenCL does not."""
+    said, _ = run(["gst-inspect-1.0", "gemmcl"], OCL_ICD_VENDORS="/nonexistent")
+    return [] if "gemmcl" in said else [said]
+
+
+def trace():
+    """Each buffer has a latency in the element and goes from it to the sink. No object is left: each
+    would have a line; one line says what such lines look like."""
+    wrong = []
+    for line in LINES:
+        _, messages = run(["gst-launch-1.0", "-q", *line.split()], **TRACERS)
+        alive = re.findall(r"object-alive, type-name=\(string\)(.*)", messages)
+        wrong += [f"leaked: {one}" for one in alive if not one.startswith("%")]
+        number = re.search(r"new-element,.* ix=\(uint\)(\d+),.*type=\(string\)GstGemmcl,", messages)
+        for found in [r"element-latency, .*element=\(string\)a, ",
+                      rf":: buffer, .*, element-ix=\(uint\){number.group(1)},"]:
+            count = len(re.findall(found, messages))
+            if count != BUFFERS:
+                wrong.append(f"{count} lines of {found}, expected {BUFFERS}")
+        if not alive:
+            wrong.append("the tracer of leaks said nothing")
+    return wrong
+
+
+def main():
+    if not shutil.which("gst-launch-1.0") or not shutil.which("gst-inspect-1.0"):
+        print("1..0 # SKIP gst-launch-1.0 is not installed (gstreamer1.0-tools)")
+        return 0
+    tests = [inspect, inspect_without_opencl, trace]
+    failed = False
+    print(f"1..{len(tests)}")
+    for number, test in enumerate(tests, 1):
+        wrong = test()
+        failed = failed or bool(wrong)
+        print(f"{'not ok' if wrong else 'ok'} {number} {test.__name__}")
+        for line in wrong:
+            print(f"# {line}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
