@@ -28,14 +28,13 @@ except ImportError:
 
 from numpy_gemm import UNIT_ROUNDOFF, compare, f32, solve
 from numpy_media import (
-    Audio, Flexible, Flexibles, Floats, Maps, Packets, Pixels, Samples, Tensors, Video
+    Audio, Flexible, Flexibles, Floats, Maps, Pairs, Pixels, Samples, Tensors, Video
 )
 
 SEED = 20240301
 SECONDS = 300
 # Besides gemmcl and those of the core.
-ELEMENTS = ["rawvideoparse", "rawaudioparse", "audiobuffersplit", "capssetter", "rtpL8pay",
-            "multifilesrc"]
+ELEMENTS = ["rawvideoparse", "rawaudioparse", "audiobuffersplit", "capssetter", "multifilesrc"]
 BFLOAT = "bf16"
 SAFETENSORS = {"F16": "f2", "F32": "f4", "F64": "f8", "BF16": BFLOAT}
 STATING = {"safetensors BF16": "bf16", "safetensors F16": "f16", "safetensors I8": "i8"}
@@ -86,7 +85,7 @@ def audio(sample, channels, n, **rest):
 
 
 def tensors(kind, dims, n, **rest):
-    medium = Packets if "index" in rest else Maps if {"mode", "patch"} & set(rest) else Tensors
+    medium = Pairs if "index" in rest else Maps if {"mode", "patch"} & set(rest) else Tensors
     own = {name: rest.pop(name) for name in list(rest) if name in medium.__dataclass_fields__}
     return Case(medium(kind, dims, **own), n, rest.pop("out", Floats()), **rest)
 
@@ -490,12 +489,8 @@ def run(number, case):
                                    "!", sink.caps(), "!", "filesink", "location=out.bin"])
         if wrong:
             return wrong
-        if isinstance(medium, Packets):
-            data = (directory / "packets.bin").read_bytes()
-            packets = medium.split(data)
-            if len(packets) != medium.count:
-                return f"{len(packets)} packets, expected {medium.count}"
-            sink = Floats([packet[1 - medium.index] for packet in packets], medium.index)
+        if isinstance(medium, Pairs):
+            sink = Floats([pair[1 - medium.index] for pair in medium.split(data)], medium.index)
         found = (directory / "out.bin").read_bytes()
         return check(case, values, list(medium.matrices(data)), sink, found)
 

@@ -396,40 +396,36 @@ class Maps(Patched, Tensors):
 
 
 @dataclass
-class Packets(Tensors):
-    """Two tensors in a buffer, which no element of GStreamer's own makes except of RTP: the 12
-    bytes of a packet's header and its payload, which is the tensor that Tensors describes. The
-    packets are written to packets.bin, too, and that is the data that matrices() takes."""
+class Pairs(Tensors):
+    """Two tensors behind one another in one memory: 12 bytes, and the tensor that Tensors
+    describes. index is that of A."""
 
     index: int = 1
     HEADER = 12
 
     def source(self):
-        duration = self.blocksize * 1000000  # of 1000 bytes a second
-        return [*READ, "rawaudioparse", "format=pcm", "pcm-format=u8", "sample-rate=1000",
-                "num-channels=1", "!", "rtpL8pay", "mtu=65000", f"min-ptime={duration}",
-                f"max-ptime={duration}", "!", "capssetter", "join=false", "replace=true",
+        return [*read_blocks(self.HEADER + self.blocksize),
                 "caps=other/tensors,format=static,num_tensors=2,framerate=0/1,"
-                f"dimensions=(string){self.HEADER}.{self.dims},types=(string)uint8.{self.type}",
-                "!", "tee", "name=packets", "packets.", "!", "queue", "!", "filesink",
-                "location=packets.bin", "packets.", "!", "queue"]
+                f"dimensions=(string){self.HEADER}.{self.dims},types=(string)uint8.{self.type}"]
 
     def properties(self):
         return [f"tensor-index={self.index}"]
 
+    def draw(self, rng):
+        data = super().draw(rng)
+        return b"".join(rng.bytes(self.HEADER) + data[at:at + self.blocksize]
+                        for at in range(0, len(data), self.blocksize))
+
     def split(self, data):
-        """Returns the two tensors of each packet."""
+        """Returns the two tensors of each buffer."""
         step = self.HEADER + self.blocksize
         return [(data[at:at + self.HEADER], data[at + self.HEADER:at + step])
                 for at in range(0, len(data), step)]
 
-    def shape_of_a(self, data):
-        return super().shape_of_a(bytes(self.HEADER) + data)
-
     def matrices(self, data):
         for header, payload in self.split(data):
             if self.index:
-                yield from Tensors.matrices(self, payload)
+                yield from super().matrices(payload)
             else:
                 a = np.frombuffer(header, "u1").astype(float)[None, :]
                 yield a, np.zeros_like(a)
@@ -480,8 +476,8 @@ class Samples:
 
 @dataclass
 class Floats:
-    """Tensors come out: D, and where packets went in, what passed beside it: before D where D's
-    index is 1, and equal to beside[] of each buffer."""
+    """Tensors come out: D, and where pairs went in, what passed beside it: before D where D's index
+    is 1, and equal to beside[] of each buffer."""
 
     beside: list = None
     index: int = 0

@@ -1,7 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Flexible tensors, and several tensors in one memory. The header is written down here apart from
+ * Flexible tensors. The header is written down here apart from
  * the code: 32 words of 32 bits.
  */
 #include <string.h>
@@ -229,31 +229,6 @@ test_several (gconstpointer in_one)
   }
 }
 
-/* Static tensors in one memory are cut by the caps. */
-static void
-test_static_in_one (void)
-{
-  static const struct {
-    guint8 before[5];
-    gint8 a[2 * K];
-    guint8 behind[3];
-  } bytes = {{1, 2, 3, 4, 5}, {1, 0, 0, 0, -1, 2}, {6, 7, 8}};
-  static const gdouble expected[] = {1, 2, 7, 8};
-  g_autoptr (Stream) stream = stream_start (TENSORS ("3", "5,3:2,3", "uint8,int8,uint8", "10/1"),
-                                            "gemmcl weight=" WEIGHT " tensor-index=1");
-  g_autoptr (GstBuffer) output = stream_run (stream, buffer_new (&bytes, sizeof bytes)),
-                        d = gst_buffer_new ();
-  guint8 others[8];
-
-  g_assert_cmpuint (gst_buffer_n_memory (output), ==, 3);
-  gst_buffer_append_memory (d, gst_buffer_get_memory (output, 1));
-  assert_floats (d, expected, G_N_ELEMENTS (expected), 0);
-  gst_buffer_extract (output, 0, others, 5);
-  gst_buffer_extract (output, 5 + sizeof (gfloat) * 4, others + 5, 3);
-  g_assert_cmpmem (others, 5, bytes.before, 5);
-  g_assert_cmpmem (others + 5, 3, bytes.behind, 3);
-}
-
 /* Buffers that do not fit. @size: of a buffer that is cut; 0: whole */
 static void
 test_buffers_refused (void)
@@ -372,7 +347,6 @@ main (int argc, char **argv)
   stream_add_test ("/flexible/other-n", test_other_n);
   stream_add_data_test ("/flexible/several", NULL, test_several);
   stream_add_data_test ("/flexible/several-in-one", "in one", test_several);
-  stream_add_test ("/flexible/static-in-one", test_static_in_one);
   stream_add_test ("/flexible/buffers-refused", test_buffers_refused);
   stream_add_test ("/flexible/output", test_output);
   stream_add_test ("/flexible/caps-refused", test_caps_refused);
