@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#ifdef GEMMCL_HAVE_ANALYTICS
-
 const Spec plain = {"a", GST_TENSOR_DATA_TYPE_FLOAT32, 2, {2, K}, 2 * K};
 
 gdouble
@@ -126,5 +124,3 @@ carrier_get_last (GstBuffer *buffer)
   g_assert_nonnull (meta);
   return meta->tensors[meta->num_tensors - 1];
 }
-
-#endif

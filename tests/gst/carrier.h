@@ -4,16 +4,15 @@
 
 #include "stream.h"
 
-#ifdef GEMMCL_HAVE_ANALYTICS
-  #include <gst/analytics/analytics.h>
+#include <gst/analytics/analytics.h>
 
 /* Frames with tensors in their metadata, as elements with input=meta get them, and what a weight of
  * K x N makes of them. */
 
-  #define FRAME  VIDEO ("RGB", "width=4,height=4")
-  #define WEIGHT "weight=[[1,2],[3,4],[-5,6]] "
-  #define K      3
-  #define N      2
+#define FRAME  VIDEO ("RGB", "width=4,height=4")
+#define WEIGHT "weight=[[1,2],[3,4],[-5,6]] "
+#define K      3
+#define N      2
 
 /** Spec: A tensor. @id: (nullable): none. @values: the numbers in its data; a test may choose them
  * otherwise than @dims. */
@@ -48,5 +47,3 @@ const GstTensor *carrier_get_last (GstBuffer *buffer);
 
 /** Asserts that @result is a tensor of @seed, of @m rows, times WEIGHT. */
 void carrier_check (GstBuffer *result, gsize m, guint seed);
-
-#endif

@@ -22,6 +22,8 @@
 static const GstGemmclSettings automatic = {.batch_size = 1};
 static const GstGemmclSettings second = {.batch_size = 1, .tensor_index = 1};
 static const GstGemmclSettings flexible = {.batch_size = 1, .output = GST_GEMMCL_OUTPUT_FLEXIBLE};
+static const GstGemmclSettings to_media = {.batch_size = 1, .output = GST_GEMMCL_OUTPUT_MEDIA};
+static const GstGemmclSettings to_tensors = {.batch_size = 1, .output = GST_GEMMCL_OUTPUT_TENSORS};
 static const GstGemmclSettings wide = {.batch_size = 1, .patch_width = 3, .patch_height = 2};
 static const GstGemmclSettings patches = {.batch_size = 1,
                                           .feature_mode = GST_GEMMCL_FEATURE_MODE_PATCH,
@@ -106,6 +108,9 @@ static const struct {
     /* K tells the mode, also beside a patch that would fit, and as many patches as have room. */
     {SINK, VIDEO ("RGB"), 12, 5, DIMS ("5:2"), "video/x-raw", &wide},
     {SINK, VIDEO ("RGB"), 18, 5, DIMS ("5:1:1"), "video/x-raw", &wide},
+    /* output=media and output=tensors leave one of the two. */
+    {SINK, VIDEO ("RGB"), 3, 3, VIDEO ("RGB"), "other/tensors", &to_media},
+    {SINK, VIDEO ("RGB"), 3, 3, DIMS ("3:8"), "video/x-raw", &to_tensors},
     {SINK, STEREO, 2, 6, "audio/x-raw,format=S16LE,channels=6,rate=8000",
      "audio/x-raw,format=F32LE; other/tensors"},
     {SRC, STEREO, 6, 2, "audio/x-raw,format=S16LE,channels=6,rate=8000", "audio/x-raw,channels=2"},

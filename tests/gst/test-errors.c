@@ -10,119 +10,137 @@
 /* Every bad setting, and every bad buffer, ends in one error that says what was expected and what
  * was found. */
 
-#define FRAME     VIDEO ("RGB", "width=6,height=4")
-#define TWO       TENSORS ("2", "1,1", "int8,int8", "0/1")
-#define SIXTEEN   "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"
-#define SIXTEEN_8 "int8,int8,int8,int8,int8,int8,int8,int8"
+#define FRAME       VIDEO ("RGB", "width=6,height=4")
+#define TWO         TENSORS ("2", "1,1", "int8,int8", "0/1")
+#define FLEXIBLE(n) "other/tensors,format=flexible,num_tensors=" n ",framerate=10/1"
+#define SIXTEEN     "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"
+#define SIXTEEN_8   "int8,int8,int8,int8,int8,int8,int8,int8"
+
+/* Domains of errors. */
+#define LIBRARY  "gst-library-error-quark"
+#define RESOURCE "gst-resource-error-quark"
+#define STREAM   "gst-stream-error-quark"
 
 /**
  * Case:
+ * @domain: (nullable)
  * @caps: %NULL: the element fails on the way to @size as a state
+ * @output: (nullable): caps that downstream takes
  * @size: of a buffer that fails; 0: the caps do
  */
 static const struct {
-  const gchar *path, *settings, *caps, *output;
+  const gchar *path, *settings, *caps, *domain, *words, *output;
   gsize size;
-  const gchar *domain, *words;
 } cases[] = {
-    {"/errors/no-weight", "", NULL, NULL, GST_STATE_PAUSED, "gst-resource-error-quark",
-     "No weight|expected|.npy|found nothing"},
-    {"/errors/kernel", "weight=[1] kernel=gem_naive", NULL, NULL, GST_STATE_READY,
-     "gst-library-error-quark", "gem_naive|gemm_naive"},
-    {"/errors/device", "weight=[1] device=nothing", NULL, NULL, GST_STATE_READY,
-     "gst-resource-error-quark", "nothing"},
-    {"/errors/k-fits-no-mode", "weight=[[1],[2]]", FRAME, NULL, 0, "gst-stream-error-quark",
+    {"no-weight", "", NULL, RESOURCE, "No weight|expected|.npy|found nothing", NULL,
+     GST_STATE_PAUSED},
+    {"kernel", "weight=[1] kernel=gem_naive", NULL, LIBRARY, "gem_naive|gemm_naive", NULL,
+     GST_STATE_READY},
+    {"device", "weight=[1] device=nothing", NULL, RESOURCE, "nothing", NULL, GST_STATE_READY},
+    {"k-fits-no-mode", "weight=[[1],[2]]", FRAME, STREAM,
      "K = 2|6x4|pixel: K = 3|row: K = 18|frame: K = 72|patch: needs patch-width"},
-    {"/errors/k-fits-no-patch", "weight=[[1],[2]] patch-width=4 patch-height=2", FRAME, NULL, 0,
-     "gst-stream-error-quark", "K = 2|6x4|patch: K = 24"},
-    {"/errors/k-fits-all", "weight=[1]", VIDEO ("GRAY8", "width=1,height=1"), NULL, 0,
-     "gst-stream-error-quark", "several|(pixel, row, frame)"},
-    {"/errors/no-patch", "weight=[[1],[2],[3]] feature-mode=patch", FRAME, NULL, 0,
-     "gst-stream-error-quark", "patch-width and patch-height"},
-    {"/errors/large-patch", "weight=[[1],[2]] patch-width=7 patch-height=1", FRAME, NULL, 0,
-     "gst-stream-error-quark", "K = 2|the patch is larger than the frame"},
-    {"/errors/patch-apart",
-     "weight=[1] feature-mode=patch patch-width=3 patch-height=2 patch-dilation=4",
-     VIDEO ("GRAY8", "width=8,height=5"), NULL, 0, "gst-stream-error-quark",
-     "3x2|patch-dilation=4|8x5|patch-padding=0"},
-    {"/errors/large-k", "weight=[1] feature-mode=frame", TENSOR ("4:65535:65535"), NULL, 0,
-     "gst-resource-error-quark", "1 x 17179344900|another feature mode"},
-    {"/errors/named-mode", "weight=[[1],[2],[3]] feature-mode=row", FRAME, NULL, 0,
-     "gst-stream-error-quark", "feature-mode=row|K = 18|has K = 3"},
-    {"/errors/rgb-weight-of-rgba", "weight=[[1,2,3],[4,5,6],[7,8,9]]",
-     VIDEO ("RGBA", "width=6,height=4"), NULL, 0, "gst-stream-error-quark",
-     "4 channels|row for alpha|4 x 4|[[a,b,c,0],[d,e,f,0],[g,h,i,0],[0,0,0,1]]"},
-    {"/errors/rgb-weight-of-bgra-pixels", "weight=[[1,2,3],[4,5,6],[7,8,9]] feature-mode=pixel",
-     VIDEO ("BGRA", "width=6,height=4"), NULL, 0, "gst-stream-error-quark", "K = 4|row for alpha"},
-    {"/errors/k-of-audio", "weight=[[1],[2],[3]]", AUDIO ("S16LE", "2"), NULL, 0,
-     "gst-stream-error-quark", "2 channels|K = 2|has K = 3"},
-    {"/errors/tensor-index", "weight=[[1],[2],[3]] tensor-index=4", TENSOR ("3"), NULL, 0,
-     "gst-stream-error-quark", "tensor-index is 4|1 tensor.|0 to 0"},
-    {"/errors/patch-of-4-dimensions",
+    {"k-fits-no-patch", "weight=[[1],[2]] patch-width=4 patch-height=2", FRAME, STREAM,
+     "K = 2|6x4|patch: K = 24"},
+    {"k-fits-all", "weight=[1]", VIDEO ("GRAY8", "width=1,height=1"), STREAM,
+     "several|(pixel, row, frame)|feature-mode"},
+    {"no-patch", "weight=[[1],[2],[3]] feature-mode=patch", FRAME, STREAM,
+     "patch-width and patch-height"},
+    {"large-patch", "weight=[[1],[2]] patch-width=7 patch-height=1", FRAME, STREAM,
+     "K = 2|the patch is larger than the frame"},
+    {"patch-apart", "weight=[1] feature-mode=patch patch-width=3 patch-height=2 patch-dilation=4",
+     VIDEO ("GRAY8", "width=8,height=5"), STREAM, "3x2|patch-dilation=4|8x5|patch-padding=0"},
+    {"large-k", "weight=[1] feature-mode=frame", TENSOR ("4:65535:65535"), RESOURCE,
+     "1 x 17179344900|another feature mode"},
+    {"named-mode", "weight=[[1],[2],[3]] feature-mode=row", FRAME, STREAM,
+     "feature-mode=row|K = 18|has K = 3"},
+    {"rgb-weight-of-rgba", "weight=[[1,2,3],[4,5,6],[7,8,9]]", VIDEO ("RGBA", "width=6,height=4"),
+     STREAM, "4 channels|row for alpha|4 x 4|[[a,b,c,0],[d,e,f,0],[g,h,i,0],[0,0,0,1]]"},
+    {"rgb-weight-of-bgra-pixels", "weight=[[1,2,3],[4,5,6],[7,8,9]] feature-mode=pixel",
+     VIDEO ("BGRA", "width=6,height=4"), STREAM, "K = 4|row for alpha"},
+    {"k-of-audio", "weight=[[1],[2],[3]]", AUDIO ("S16LE", "2"), STREAM,
+     "2 channels|K = 2|has K = 3"},
+    {"tensor-index", "weight=[[1],[2],[3]] tensor-index=4", TENSOR ("3"), STREAM,
+     "tensor-index is 4|1 tensor.|0 to 0"},
+    {"patch-of-4-dimensions",
      "weight=[[1],[2],[3]] feature-mode=patch patch-width=1 patch-height=1", TENSOR ("3:4:4:2"),
-     NULL, 0, "gst-stream-error-quark",
-     "feature-mode=patch|3:4:4:2|channels:width:height|feature-mode=pixel"},
-    {"/errors/patch-of-tensor", "weight=[1] feature-mode=patch patch-width=3 patch-height=1",
-     TENSOR ("1:2:2"), NULL, 0, "gst-stream-error-quark", "3x1|the 2x2 tensor|a larger tensor"},
-    {"/errors/k-of-patch", "weight=[1] feature-mode=patch patch-width=2 patch-height=1",
-     TENSOR ("5:2:2:1"), NULL, 0, "gst-stream-error-quark",
-     "2x2 tensor with 5 channels|K = 10|has K = 1|frame: K = 20"},
-    {"/errors/wide-tensor", "weight=[1] feature-mode=frame", TENSOR ("1:65536"), NULL, 0,
-     "gst-library-error-quark", "width must be 1 to 65535, not 65536"},
-    {"/errors/dimensions", "weight=[[1],[2],[3]]", TENSOR ("3:zero"), NULL, 0,
-     "gst-resource-error-quark", "3:zero|zero|expected a number"},
-    {"/errors/n-downstream-cannot-take", "weight=[[1,2],[3,4],[5,6]]", FRAME, "video/x-raw", 0,
-     "gst-stream-error-quark",
-     "N = 2|dimensions=(string){ 2:24|downstream expects video/x-raw|N = 1|3 (RGB"},
-    {"/errors/audio-is-no-tensor", "weight=[1]", AUDIO ("S16LE", "1"), "other/tensors", 0,
-     "gst-stream-error-quark", "downstream expects other/tensors|never as tensors"},
-    {"/errors/bias", "weight=[[1],[2],[3]] bias=[1,2]", FRAME, NULL, 0, "gst-stream-error-quark",
-     "bias is 1 x 2|1 element"},
-    {"/errors/addend", "weight=[[1],[2],[3]] addend=[[1,2],[3,4]]", FRAME, NULL, 0,
-     "gst-stream-error-quark", "addend is 2 x 2|D is 24 x 1|1 x 1"},
-    {"/errors/rows-of-audio", "weight=[1] row-outputs=sum", AUDIO ("F32LE", "1"), NULL, 0,
-     "gst-stream-error-quark", "row-outputs|Audio leaves as audio"},
-    {"/errors/no-number", "weight=[[1],[1],[1]] input-scale=<1,x>", FRAME, NULL, 0,
-     "gst-resource-error-quark", "input-scale=<1,x>|such as 0.5|<0.5,0.25,1>"},
-    {"/errors/short-list", "weight=[[1],[1],[1]] input-offset=<1,2>", FRAME, NULL, 0,
-     "gst-stream-error-quark", "input-offset has 2 numbers|3 for the channels|K"},
-    {"/errors/offsets-and-padding",
+     STREAM, "feature-mode=patch|3:4:4:2|channels:width:height|feature-mode=pixel"},
+    {"patch-of-tensor", "weight=[1] feature-mode=patch patch-width=3 patch-height=1",
+     TENSOR ("1:2:2"), STREAM, "3x1|the 2x2 tensor|a larger tensor"},
+    {"k-of-patch", "weight=[1] feature-mode=patch patch-width=2 patch-height=1", TENSOR ("5:2:2:1"),
+     STREAM, "2x2 tensor with 5 channels|K = 10|has K = 1|frame: K = 20"},
+    {"wide-tensor", "weight=[1] feature-mode=frame", TENSOR ("1:65536"), LIBRARY,
+     "width must be 1 to 65535, not 65536"},
+    {"dimensions", "weight=[[1],[2],[3]]", TENSOR ("3:zero"), RESOURCE,
+     "3:zero|zero|expected a number"},
+    {"n-downstream-cannot-take", "weight=[[1,2],[3,4],[5,6]]", FRAME, STREAM,
+     "N = 2|dimensions=(string){ 2:24|downstream expects video/x-raw|N = 1|3 (RGB", "video/x-raw"},
+    {"audio-is-no-tensor", "weight=[1]", AUDIO ("S16LE", "1"), STREAM,
+     "downstream expects other/tensors|never as tensors", "other/tensors"},
+    {"bias", "weight=[[1],[2],[3]] bias=[1,2]", FRAME, STREAM, "bias is 1 x 2|1 element"},
+    {"addend", "weight=[[1],[2],[3]] addend=[[1,2],[3,4]]", FRAME, STREAM,
+     "addend is 2 x 2|D is 24 x 1|1 x 1"},
+    {"rows-of-audio", "weight=[1] row-outputs=sum", AUDIO ("F32LE", "1"), STREAM,
+     "row-outputs|Audio leaves as audio"},
+    {"no-number", "weight=[[1],[1],[1]] input-scale=<1,x>", FRAME, RESOURCE,
+     "input-scale=<1,x>|such as 0.5|<0.5,0.25,1>"},
+    {"short-list", "weight=[[1],[1],[1]] input-offset=<1,2>", FRAME, STREAM,
+     "input-offset has 2 numbers|3 for the channels|K"},
+    {"offsets-and-padding",
      "weight=[[1],[1],[1]] feature-mode=patch patch-width=1 patch-height=1 patch-padding=1 "
      "input-scale=<1,2,3> input-offset=1",
-     FRAME, NULL, 0, "gst-library-error-quark",
-     "patch-padding is 1|patch-padding=0|input-offset=0"},
-    {"/errors/norm-of-lists",
-     "weight=[[1],[1],[1]] normalize=input row-outputs=sum input-scale=<1,2,3>", FRAME, NULL, 0,
-     "gst-library-error-quark", "normalize=input|input-scale|a number for each"},
-    {"/errors/top-k", "weight=[[1,2]] row-outputs=top-k top-k=3", TENSOR ("1"), NULL, 0,
-     "gst-stream-error-quark", "top-k is 3|N = 2|at most 2"},
-    {"/errors/scaled-floats", "weight=[[1],[2],[3]] output-type=f16 output-scale=2", TENSOR ("3"),
-     NULL, 0, "gst-library-error-quark", "output-scale=2|float16|output-type=i8 or u8"},
-    {"/errors/scaled-audio", "weight=[1] output-offset=2", AUDIO ("S16LE", "1"), NULL, 0,
-     "gst-library-error-quark", "output-offset=2|no tensor"},
-    {"/errors/type-of-audio", "weight=[1] output-type=f16", AUDIO ("S16LE", "1"), NULL, 0,
-     "gst-library-error-quark", "output-type is set|no tensor"},
-    {"/errors/type-downstream", "weight=[[1],[2],[3]] output-type=f16", TENSOR ("3:1"),
-     "other/tensors,types=(string)int8", 0, "gst-stream-error-quark",
-     "types=(string)float16|types=(string)int8"},
-    {"/errors/rows-of-many", "weight=[1] row-outputs=sum",
-     TENSORS ("16", SIXTEEN, SIXTEEN_8 "," SIXTEEN_8, "0/1"), NULL, 0, "gst-stream-error-quark",
-     "16 tensors|row-outputs=0"},
-    {"/errors/frame-size", "weight=[[1],[1],[1]]", VIDEO ("RGB", "width=5,height=3"), NULL, 4,
-     "gst-resource-error-quark", "4 bytes|5x3 RGB|48 bytes"},
-    {"/errors/half-a-sample", "weight=[[1],[1]]", AUDIO ("S16LE", "2"), NULL, 7,
-     "gst-resource-error-quark", "7 bytes|a multiple of 4"},
-    {"/errors/tensor-size", "weight=[2]", TENSOR ("1:1"), NULL, 8, "gst-resource-error-quark",
-     "8 bytes|expected 4"},
-    {"/errors/missing-tensor", "weight=[2]", TWO, NULL, 1, "gst-resource-error-quark",
-     "2 tensors|1 bytes|expected 2"},
-    {"/errors/inner-zero", "weight=[[1],[2],[3]]", TENSOR ("3:0:2"), NULL, 0,
-     "gst-resource-error-quark", "3:0:2|0 behind the last"},
-    {"/errors/no-string", "weight=[[1],[2],[3]]",
+     FRAME, LIBRARY, "patch-padding is 1|patch-padding=0|input-offset=0"},
+    {"norm-of-lists", "weight=[[1],[1],[1]] normalize=input row-outputs=sum input-scale=<1,2,3>",
+     FRAME, LIBRARY, "normalize=input|input-scale|a number for each"},
+    {"top-k", "weight=[[1,2]] row-outputs=top-k top-k=3", TENSOR ("1"), STREAM,
+     "top-k is 3|N = 2|at most 2"},
+    {"scaled-floats", "weight=[[1],[2],[3]] output-type=f16 output-scale=2", TENSOR ("3"), LIBRARY,
+     "output-scale=2|float16|output-type=i8 or u8"},
+    {"scaled-audio", "weight=[1] output-offset=2", AUDIO ("S16LE", "1"), LIBRARY,
+     "output-offset=2|no tensor"},
+    {"type-of-audio", "weight=[1] output-type=f16", AUDIO ("S16LE", "1"), LIBRARY,
+     "output-type is set|no tensor"},
+    {"type-downstream", "weight=[[1],[2],[3]] output-type=f16", TENSOR ("3:1"), STREAM,
+     "types=(string)float16|types=(string)int8", "other/tensors,types=(string)int8"},
+    {"rows-of-many", "weight=[1] row-outputs=sum",
+     TENSORS ("16", SIXTEEN, SIXTEEN_8 "," SIXTEEN_8, "0/1"), STREAM, "16 tensors|row-outputs=0"},
+#ifdef GEMMCL_HAVE_ANALYTICS
+    {"tensor-id", "weight=[1] output=meta tensor-id=\"a b\"", NULL, NULL, "tensor-id|a b", NULL,
+     GST_STATE_READY},
+#else
+    {"output-meta", "weight=[1] output=meta", NULL, NULL, "output=meta|gstreamer-analytics-1.0",
+     NULL, GST_STATE_READY},
+    {"input-meta", "weight=[1] input=meta", NULL, NULL, "input=meta|gstreamer-analytics-1.0", NULL,
+     GST_STATE_READY},
+    {"input-id", "weight=[1] input-tensor-id=a", NULL, NULL, "input=meta|gstreamer-analytics-1.0",
+     NULL, GST_STATE_READY},
+#endif
+    {"media-of-2", "weight=[[1,0],[0,1],[0,0]] output=media", FRAME, STREAM, "output=media|N = 2"},
+    {"media-of-rows", "weight=[[1],[1],[1]] row-outputs=max output=media", FRAME, STREAM,
+     "output=media|row-outputs"},
+    {"tensors-of-audio", "weight=[1] output=tensors", AUDIO ("S16LE", "1"), RESOURCE,
+     "output=tensors|audio"},
+    {"flexible-of-two", "weight=[[1],[2],[3]] output=flexible",
+     TENSORS ("2", "3,3", "int8,int8", "10/1"), RESOURCE, "output=flexible"},
+    {"flexible-of-audio", "weight=[1] output=flexible", AUDIO ("S16LE", "1"), RESOURCE,
+     "output=flexible"},
+    {"flexible-dimensions", "weight=[[1],[2],[3]]", FLEXIBLE ("1"), RESOURCE,
+     "dimensions|in their buffers", "other/tensors,dimensions=(string)2:1"},
+    {"flexible-index", "weight=[[1],[2],[3]] tensor-index=2", FLEXIBLE ("2"), STREAM,
+     "tensor-index is 2|2 tensors"},
+    {"flexible-rows", "weight=[[1],[2],[3]] row-outputs=sum", FLEXIBLE ("16"), STREAM,
+     "16 tensors already"},
+    {"frame-size", "weight=[[1],[1],[1]]", VIDEO ("RGB", "width=5,height=3"), RESOURCE,
+     "4 bytes|5x3 RGB|48 bytes", NULL, 4},
+    {"half-a-sample", "weight=[[1],[1]]", AUDIO ("S16LE", "2"), RESOURCE, "7 bytes|a multiple of 4",
+     NULL, 7},
+    {"tensor-size", "weight=[2]", TENSOR ("1:1"), RESOURCE, "8 bytes|expected 4", NULL, 8},
+    {"missing-tensor", "weight=[2]", TWO, RESOURCE, "2 tensors|1 bytes|expected 2", NULL, 1},
+    {"inner-zero", "weight=[[1],[2],[3]]", TENSOR ("3:0:2"), RESOURCE, "3:0:2|0 behind the last"},
+    {"no-string", "weight=[[1],[2],[3]]",
      "other/tensors,format=static,num_tensors=1,dimensions=3,types=(string)float32,framerate=0/1",
-     NULL, 0, "gst-resource-error-quark", "dimensions=3 of type gint|(string)"},
-    {"/errors/no-string-downstream", "weight=[[1],[2],[3]]", TENSOR ("3:2"),
-     "other/tensors,dimensions=1:2", 0, "gst-resource-error-quark", "of type GstFlagSet|(string)"},
+     RESOURCE, "dimensions=3 of type gint|(string)"},
+    {"no-string-downstream", "weight=[[1],[2],[3]]", TENSOR ("3:2"), RESOURCE,
+     "of type GstFlagSet|(string)", "other/tensors,dimensions=1:2"},
 };
 
 static void
@@ -166,7 +184,7 @@ check_file (const gchar *path, const gchar *word)
 
   g_assert_cmpint (gst_element_set_state (stream->element, GST_STATE_READY), ==,
                    GST_STATE_CHANGE_FAILURE);
-  stream_assert_message (stream, GST_MESSAGE_ERROR, "gst-resource-error-quark", words);
+  stream_assert_message (stream, GST_MESSAGE_ERROR, RESOURCE, words);
 }
 
 /* The library says what is wrong with a file; the element names the property. */
@@ -193,7 +211,7 @@ without_device (void)
 
   g_assert_cmpint (gst_element_set_state (stream->element, GST_STATE_READY), ==,
                    GST_STATE_CHANGE_FAILURE);
-  stream_assert_message (stream, GST_MESSAGE_ERROR, "gst-resource-error-quark", "OpenCL|device");
+  stream_assert_message (stream, GST_MESSAGE_ERROR, RESOURCE, "OpenCL|device");
 }
 
 static void
@@ -237,8 +255,7 @@ test_after_too_much (void)
   g_assert_true (stream_play (stream, AUDIO ("S16LE", "1"), NULL));
   g_assert_cmpint (gst_harness_push (stream->harness, noise_bytes (1025 * 2, 1)), ==,
                    GST_FLOW_ERROR);
-  stream_assert_message (stream, GST_MESSAGE_ERROR, "gst-resource-error-quark",
-                         "D before softmax or norms|allows");
+  stream_assert_message (stream, GST_MESSAGE_ERROR, RESOURCE, "D before softmax or norms|allows");
   stream_push (stream, noise_bytes (2, 1));
   stream_assert_quiet (stream);
 }
@@ -253,8 +270,11 @@ main (int argc, char **argv)
     without_device ();
     return 0;
   }
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    stream_add_data_test (cases[i].path, GUINT_TO_POINTER (i), test_case);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree gchar *path = g_strconcat ("/errors/", cases[i].path, NULL);
+
+    stream_add_data_test (path, GUINT_TO_POINTER (i), test_case);
+  }
   stream_add_test ("/errors/other-device", test_other_device);
   stream_add_test ("/errors/after-too-much", test_after_too_much);
   g_test_add_func ("/errors/files", test_files);

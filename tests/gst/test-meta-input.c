@@ -7,34 +7,6 @@
 /* A as a tensor that an element before has attached to a frame: properties input and
  * input-tensor-id. The test is that element. */
 
-#ifndef GEMMCL_HAVE_ANALYTICS
-
-static void
-test_absent (gconstpointer properties)
-{
-  g_autoptr (Stream) stream = stream_new ("gemmcl weight=[[1]] %s", (const gchar *)properties);
-
-  g_assert_cmpint (gst_element_set_state (stream->element, GST_STATE_READY), ==,
-                   GST_STATE_CHANGE_FAILURE);
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "input=meta|gstreamer-analytics-1.0");
-}
-
-static void
-skip (void)
-{
-  g_test_skip ("built without gstreamer-analytics-1.0 (1.26)");
-}
-
-static void
-add_tests (void)
-{
-  stream_add_data_test ("/input/meta/absent", "input=meta", test_absent);
-  stream_add_data_test ("/input/meta/absent-id", "input-tensor-id=a", test_absent);
-  g_test_add_func ("/input/meta/tensors", skip);
-}
-
-#else
-
 /** Type: one that the element reads. */
 typedef struct {
   const gchar *name;
@@ -147,7 +119,7 @@ typedef struct {
   const gchar *words, *properties;
 } Refusal;
 
-  #define F32 GST_TENSOR_DATA_TYPE_FLOAT32
+#define F32 GST_TENSOR_DATA_TYPE_FLOAT32
 
 static const Refusal refusals[] = {
     {"id", {"b", F32, 2, {2, K}, 2 * K}, "no tensor \"a\"|\"b\", \"c\""},
@@ -278,9 +250,10 @@ test_auto (void)
   assert_caps (stream_get_caps (media, "gemmcl0", "src"), TENSOR ("2:16"));
 }
 
-static void
-add_tests (void)
+int
+main (int argc, char **argv)
 {
+  stream_test_init (&argc, &argv);
   for (guint i = 0; i < G_N_ELEMENTS (types); i++) {
     g_autofree gchar *path = g_strconcat ("/input/meta/type/", types[i].name, NULL);
 
@@ -299,14 +272,5 @@ add_tests (void)
   stream_add_test ("/input/meta/any-frame", test_any_frame);
   stream_add_test ("/input/meta/chain", test_chain);
   stream_add_test ("/input/meta/auto", test_auto);
-}
-
-#endif
-
-int
-main (int argc, char **argv)
-{
-  stream_test_init (&argc, &argv);
-  add_tests ();
   return g_test_run ();
 }

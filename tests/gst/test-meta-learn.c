@@ -6,8 +6,6 @@
 
 /* Negotiation with input=meta: the element learns from caps, or else from buffers, what A is. */
 
-#ifdef GEMMCL_HAVE_ANALYTICS
-
 /* Caps wait for the first tensor, and what comes behind them, too. */
 static void
 test_wait (void)
@@ -172,14 +170,14 @@ test_new_n (void)
   stream_assert_quiet (stream);
 }
 
-  #if GST_CHECK_VERSION(1, 28, 0)
+#if GST_CHECK_VERSION(1, 28, 0)
 
-    #define DESCRIBE(id, dims, type)                                                               \
-      "(GstCaps)[tensor/strided,tensor-id=" id ",dims=<" dims                                      \
-      ">,dims-order=(string)row-major,type=(string)" type "]"
-    #define ANNOUNCE(frame, group, tensors)                                                        \
-      frame ",tensors=(structure)[tensorgroups," group "=(/uniquelist){" tensors "}]"
-    #define ANNOUNCED ANNOUNCE (FRAME, "g", DESCRIBE ("a", "(int)2,(int)3", "float32"))
+  #define DESCRIBE(id, dims, type)                                                                 \
+    "(GstCaps)[tensor/strided,tensor-id=" id ",dims=<" dims                                        \
+    ">,dims-order=(string)row-major,type=(string)" type "]"
+  #define ANNOUNCE(frame, group, tensors)                                                          \
+    frame ",tensors=(structure)[tensorgroups," group "=(/uniquelist){" tensors "}]"
+  #define ANNOUNCED ANNOUNCE (FRAME, "g", DESCRIBE ("a", "(int)2,(int)3", "float32"))
 
 /* Negotiated before the first buffer. */
 static void
@@ -323,7 +321,7 @@ add_announced_tests (void)
   stream_add_test ("/learn/announced/auto", test_announced_auto);
 }
 
-  #else
+#else
 
 static void
 skip_announced (void)
@@ -337,11 +335,12 @@ add_announced_tests (void)
   g_test_add_func ("/learn/announced", skip_announced);
 }
 
-  #endif
+#endif
 
-static void
-add_tests (void)
+int
+main (int argc, char **argv)
 {
+  stream_test_init (&argc, &argv);
   stream_add_test ("/learn/wait", test_wait);
   stream_add_test ("/learn/no-buffers", test_no_buffers);
   stream_add_test ("/learn/restart", test_restart);
@@ -354,28 +353,5 @@ add_tests (void)
   stream_add_test ("/learn/rows", test_rows);
   stream_add_test ("/learn/new-n", test_new_n);
   add_announced_tests ();
-}
-
-#else
-
-static void
-skip (void)
-{
-  g_test_skip ("built without gstreamer-analytics-1.0 (1.26)");
-}
-
-static void
-add_tests (void)
-{
-  g_test_add_func ("/learn/wait", skip);
-}
-
-#endif
-
-int
-main (int argc, char **argv)
-{
-  stream_test_init (&argc, &argv);
-  add_tests ();
   return g_test_run ();
 }

@@ -1,6 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <glib/gstdio.h>
+#include <gst/analytics/analytics.h>
 #include <math.h>
 #include <string.h>
 
@@ -9,91 +10,12 @@
 #include "shape.h"
 #include "stream.h"
 
-#ifdef GEMMCL_HAVE_ANALYTICS
-  #include <gst/analytics/analytics.h>
-#endif
-
-/* Values of the property output: which caps leave, and results as GstTensorMeta. */
+/* output=meta: results as GstTensorMeta. */
 
 #define GRAY    VIDEO ("GRAY8", "width=4,height=4")
 #define RGB     VIDEO ("RGB", "width=8,height=2")
 #define SOFTMAX "classification-generic-softmaxed-out"
 #define COLOURS "weight=[[1,0,0],[0,1,0],[0,0,1]] "
-
-static void
-test_media (void)
-{
-  g_autoptr (Stream) stream = stream_start (RGB, "gemmcl " COLOURS "output=media");
-
-  assert_caps (stream_get_caps (stream, "gemmcl0", "src"), "video/x-raw,format=RGB");
-}
-
-static void
-test_tensors (void)
-{
-  g_autoptr (Stream) stream = stream_start (RGB, "gemmcl " COLOURS "output=tensors");
-
-  assert_caps (stream_get_caps (stream, "gemmcl0", "src"),
-               "other/tensors,dimensions=(string)3:16,types=(string)float32");
-}
-
-/* An input without an output of the mode is refused with the reason. */
-static void
-test_refused (void)
-{
-  static const struct {
-    const gchar *caps, *elements, *words;
-  } refused[] = {
-      {RGB, "gemmcl weight=[[1,0],[0,1],[0,0]] output=media", "output=media|N = 2"},
-      {RGB, "gemmcl " COLOURS "row-outputs=max output=media", "output=media|row-outputs"},
-      {AUDIO ("S16LE", "1"), "gemmcl weight=[[1]] output=tensors", "output=tensors|audio"},
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (refused); i++) {
-    g_autoptr (Stream) stream = stream_new ("%s", refused[i].elements);
-
-    g_assert_false (stream_play (stream, refused[i].caps, NULL));
-    stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, refused[i].words);
-  }
-}
-
-#ifndef GEMMCL_HAVE_ANALYTICS
-
-/* In NULL to READY, before there is anything to pass through. */
-static void
-test_absent (void)
-{
-  g_autoptr (Stream) stream = stream_new ("gemmcl weight=[[1]] output=meta");
-
-  g_assert_cmpint (gst_element_set_state (stream->element, GST_STATE_READY), ==,
-                   GST_STATE_CHANGE_FAILURE);
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "output=meta|gstreamer-analytics-1.0");
-}
-
-static void
-skip_meta (void)
-{
-  g_test_skip ("built without gstreamer-analytics-1.0 (1.26)");
-}
-
-static void
-add_meta_tests (void)
-{
-  stream_add_test ("/output/meta/absent", test_absent);
-  g_test_add_func ("/output/meta/tensors", skip_meta);
-}
-
-#else
-
-static void
-test_bad_id (void)
-{
-  g_autoptr (Stream) stream = stream_new ("gemmcl weight=[[1]] output=meta tensor-id=\"a b\"");
-
-  g_assert_cmpint (gst_element_set_state (stream->element, GST_STATE_READY), ==,
-                   GST_STATE_CHANGE_FAILURE);
-  stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "tensor-id|a b");
-}
 
 /**
  * Case: an input, and the matrix that multiplies it
@@ -402,11 +324,11 @@ test_new_n (void)
   stream_assert_quiet (stream);
 }
 
-  #if GST_CHECK_VERSION(1, 28, 0)
+#if GST_CHECK_VERSION(1, 28, 0)
 
-    #define GROUP(id, dims)                                                                        \
-      id "=(/uniquelist){(GstCaps)[tensor/strided,tensor-id=" id ",dims=<" dims                    \
-         ">,dims-order=(string)row-major,type=(string)float32]}"
+  #define GROUP(id, dims)                                                                          \
+    id "=(/uniquelist){(GstCaps)[tensor/strided,tensor-id=" id ",dims=<" dims                      \
+       ">,dims-order=(string)row-major,type=(string)float32]}"
 
 /* Tensors are appended to those of upstream. */
 static void
@@ -526,7 +448,7 @@ add_caps_tests (void)
   stream_add_data_test ("/output/meta/decodebin", "tensordecodebin", test_decoder);
 }
 
-  #else
+#else
 
 static void
 skip_caps (void)
@@ -540,12 +462,12 @@ add_caps_tests (void)
   g_test_add_func ("/output/meta/caps", skip_caps);
 }
 
-  #endif
+#endif
 
-static void
-add_meta_tests (void)
+int
+main (int argc, char **argv)
 {
-  stream_add_test ("/output/meta/id", test_bad_id);
+  stream_test_init (&argc, &argv);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autofree gchar *path = g_strconcat ("/output/meta/", cases[i].path, NULL);
 
@@ -559,17 +481,5 @@ add_meta_tests (void)
   stream_add_test ("/output/meta/flow", test_flow);
   stream_add_test ("/output/meta/new-n", test_new_n);
   add_caps_tests ();
-}
-
-#endif
-
-int
-main (int argc, char **argv)
-{
-  stream_test_init (&argc, &argv);
-  stream_add_test ("/output/media", test_media);
-  stream_add_test ("/output/tensors", test_tensors);
-  stream_add_test ("/output/refused", test_refused);
-  add_meta_tests ();
   return g_test_run ();
 }
