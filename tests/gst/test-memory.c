@@ -224,20 +224,6 @@ test_late_read (Rig *rig, gconstpointer side G_GNUC_UNUSED)
   g_thread_join (thread);
 }
 
-static void
-test_host_write (Rig *rig, gconstpointer side G_GNUC_UNUSED)
-{
-  g_autoptr (GstMemory) memory = new_memory (rig);
-  guint8 bytes[BYTES];
-
-  for (guint i = 1; i < 10; i++) {
-    host_fill (memory, 0, BYTES, i);
-    device_read (rig, memory, bytes);
-    assert_bytes (bytes, BYTES, i);
-    assert_memory (memory, BYTES, i);
-  }
-}
-
 /* Bytes that a map does not write stay, whichever side wrote them last. */
 static void
 test_partial_write (Rig *rig, gconstpointer side G_GNUC_UNUSED)
@@ -542,7 +528,6 @@ main (int argc, char **argv)
   add ("type", test_type);
   add ("late-write", test_late_write);
   add ("late-read", test_late_read);
-  add ("host-write", test_host_write);
   add ("partial-write", test_partial_write);
   add ("traffic", test_traffic);
   add ("concurrent-readers", test_concurrent_readers);

@@ -130,22 +130,15 @@ acquire (gpointer pool)
   return buffer;
 }
 
-static void
-assert_tight (GstBuffer *buffer)
+static GstBuffer *
+acquire_tight (gpointer pool)
 {
+  GstBuffer *buffer = acquire (pool);
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
 
   assert_pages (buffer);
   g_assert_nonnull (meta);
   g_assert_cmpint (meta->stride[0], ==, 53 * 3);
-}
-
-static GstBuffer *
-acquire_tight (gpointer pool)
-{
-  GstBuffer *buffer = acquire (pool);
-
-  assert_tight (buffer);
   return buffer;
 }
 
@@ -438,51 +431,6 @@ test_other_media (void)
   }
 }
 
-static GstPadProbeReturn
-look (GstPad *pad G_GNUC_UNUSED, GstPadProbeInfo *info, gpointer n)
-{
-  assert_tight (GST_PAD_PROBE_INFO_BUFFER (info));
-  if ((*(guint *)n)++ == 0)
-    copies_reset ();
-  return GST_PAD_PROBE_OK;
-}
-
-/* An element that writes into the memory that it is offered. */
-static void
-test_videotestsrc (void)
-{
-  g_autoptr (GstPlugin) plugin = plugins_load ("videotestsrc");
-  g_autoptr (GstElement) pipeline = NULL, element = NULL;
-  g_autoptr (GstPad) pad = NULL;
-  g_autoptr (GstBus) bus = NULL;
-  g_autoptr (GstMessage) message = NULL;
-  Copies copies;
-  guint n = 0;
-
-  if (!is_shared ())
-    return;
-  if (!plugin) {
-    g_test_skip ("there is no videotestsrc");
-    return;
-  }
-  pipeline =
-      gst_parse_launch ("videotestsrc num-buffers=10 ! " RGB " ! " WEIGHT " ! fakesink", NULL);
-  element = gst_bin_get_by_name (GST_BIN (pipeline), "a");
-  pad = gst_element_get_static_pad (element, "sink");
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, look, &n, NULL);
-  bus = gst_element_get_bus (pipeline);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  message =
-      gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-  g_assert_cmpint (GST_MESSAGE_TYPE (message), ==, GST_MESSAGE_EOS);
-  copies = copies_get ();
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  g_assert_cmpuint (n, ==, 10);
-  /* The weight is written when the first buffer was seen. */
-  if (is_shared_cpu ())
-    g_assert_cmpuint (copies.writes, <, 9);
-}
-
 /* Caps of the system's memory between two elements: the first one's outputs are for the host, too,
  * and the second one finds them on the device. */
 static void
@@ -586,7 +534,6 @@ main (int argc, char **argv)
   stream_add_test ("/offer/small-pool", test_small_pool);
   stream_add_test ("/offer/allocator", test_allocator);
   stream_add_test ("/offer/other-media", test_other_media);
-  stream_add_test ("/offer/videotestsrc", test_videotestsrc);
   stream_add_test ("/offer/forced", test_forced);
   stream_add_test ("/offer/untimed", test_untimed);
   return g_test_run ();

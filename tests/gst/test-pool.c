@@ -183,44 +183,6 @@ test_events (void)
   gst_buffer_unref (buffer);
 }
 
-/* A pool without memory says so, and so does an element that wants a buffer of it. */
-static void
-test_no_memory (void)
-{
-  g_auto (Rig) rig = {NULL};
-  const GemmclDeviceInfo *info;
-  GstBuffer *buffer = NULL;
-
-  g_assert_true (rig_open (&rig, "audio/x-raw(memory:OpenCL)", G_MAXUINT, 0));
-  info = gemmcl_context_get_device_info (rig.context);
-  if (info->max_alloc_bytes >= G_MAXUINT) {
-    g_test_skip ("the device gives as much as a pool can ask for");
-    return;
-  }
-  g_assert_cmpint (gst_buffer_pool_acquire_buffer (rig.pool, &buffer, NULL), ==, GST_FLOW_ERROR);
-  g_assert_null (buffer);
-}
-
-/* Buffers that are still out when everything else is gone. */
-static void
-test_outlives (void)
-{
-  GstBuffer *buffer;
-  GstMapInfo map;
-  Rig rig = {NULL};
-
-  g_assert_true (rig_open (&rig, "audio/x-raw(memory:OpenCL)", 1000, 1));
-  buffer = acquire (&rig);
-  gst_buffer_pool_set_active (rig.pool, FALSE);
-  gst_clear_object (&rig.pool);
-  gst_clear_object (&rig.allocator);
-  g_object_unref (rig.context);
-  g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READWRITE));
-  memset (map.data, 1, map.size);
-  gst_buffer_unmap (buffer, &map);
-  gst_buffer_unref (buffer);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -229,7 +191,5 @@ main (int argc, char **argv)
   stream_add_test ("/pool/refused", test_refused);
   stream_add_test ("/pool/recycles", test_recycles);
   stream_add_test ("/pool/events", test_events);
-  stream_add_test ("/pool/no-memory", test_no_memory);
-  stream_add_test ("/pool/outlives", test_outlives);
   return g_test_run ();
 }
