@@ -78,14 +78,6 @@ extern const LoadFlow load_flows[LOAD_N_FLOWS];
 /** Runs a flow of @n buffers, and says how long that took. */
 void load_run (const LoadFlow *flow, const LoadLine *line, const LoadSource *source, guint n);
 
-/**
- * Seeks, and changes of state: to PAUSED, @middle and NULL by turns, and back to PLAYING.
- * @line: a source of 1000 buffers a second, and what is behind it
- * @middle: GST_STATE_READY, unless there are elements that do not come back from there
- * @n: buffers to come out
- */
-void load_seek (const gchar *line, GstState middle, guint n);
-
 /** Returns: (transfer full) (nullable): GStreamer's tracer of leaks; %NULL if it is not there. */
 GstTracer *load_start_tracer (void);
 

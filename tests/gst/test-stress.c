@@ -34,20 +34,6 @@ test_flow (gconstpointer flow)
     load_run (flow, &lines[i], NULL, get_n ());
 }
 
-static void
-test_seek (void)
-{
-  g_autoptr (GstPlugin) plugin = plugins_load ("videotestsrc");
-
-  if (plugin)
-    load_seek (
-        "videotestsrc ! video/x-raw,format=GRAY8,width=16,height=8,framerate=1000/1 ! " GEMMCL
-        "weight=[1] queue-depth=3",
-        GST_STATE_READY, get_n ());
-  else
-    g_test_skip ("there is no videotestsrc");
-}
-
 /* Heaps and drivers may need that much more when they are warm. */
 #define SLACK_KIB 1024
 
@@ -115,7 +101,6 @@ main (int argc, char **argv)
 
     stream_add_data_test (path, &load_flows[i], test_flow);
   }
-  stream_add_test ("/stress/seek", test_seek);
   tracer = load_start_tracer ();
   g_test_add_data_func ("/stress/leaks", tracer, load_check_leaks);
   return g_test_run ();

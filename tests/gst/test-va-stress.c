@@ -232,23 +232,6 @@ test_flow (gconstpointer flow)
   run_dmabufs (flow);
 }
 
-/* With a real source of surfaces, which closes what it opened in READY when it goes back there. */
-static void
-test_seek (void)
-{
-  g_autoptr (GstPlugin) source = plugins_load ("videotestsrc");
-  g_autoptr (GstPlugin) va = plugins_load ("va");
-
-  if (doubles_missing () || !source || !va) {
-    g_test_skip (doubles_missing () ? doubles_missing () : "There is no videotestsrc, or no va.");
-    return;
-  }
-  load_seek ("videotestsrc ! video/x-raw,format=NV12,width=16,height=8,framerate=1000/1 ! "
-             "vapostproc ! video/x-raw(memory:VAMemory) ! gemmcl queue-depth=3 weight=" ONE_CHANNEL,
-             GST_STATE_NULL, get_n ());
-  doubles_assert_right ();
-}
-
 int
 main (int argc, char **argv)
 {
@@ -267,7 +250,6 @@ main (int argc, char **argv)
 
     g_test_add_data_func (path, &load_flows[i], test_flow);
   }
-  g_test_add_func ("/va-stress/seek", test_seek);
   g_test_add_data_func ("/va-stress/leaks", tracer, load_check_leaks);
   return g_test_run ();
 }
