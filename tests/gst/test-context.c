@@ -520,42 +520,6 @@ test_weights (void)
   g_rmdir (directory);
 }
 
-/* Counts buffers whose memory is of the context @data. */
-static GstPadProbeReturn
-count_shared (GstPad *pad, GstPadProbeInfo *info, gpointer data)
-{
-  GstMemory *memory = gst_buffer_peek_memory (GST_PAD_PROBE_INFO_BUFFER (info), 0);
-  guint *n = g_object_get_data (G_OBJECT (pad), "n");
-
-  *n += gst_gemmcl_memory_get_cl_context (memory) == data;
-  return GST_PAD_PROBE_OK;
-}
-
-/* A pipeline that plays in the application's context, and whose buffers are of it. */
-static void
-test_playing (void)
-{
-  g_auto (cl_context) context = make_context (0);
-  g_autoptr (Stream) stream = stream_new ("%s", "gemmcl weight=[[1,2],[3,4]] name=a ! identity ! "
-                                                "gemmcl weight=[[1,2],[3,4]] name=b");
-  g_autoptr (GstPad) pad = gst_element_get_static_pad (stream_get (stream, "b"), "sink");
-  guint n_shared = 0;
-
-  g_object_set_data (G_OBJECT (pad), "n", &n_shared);
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count_shared, context, NULL);
-  share_context (stream->element, context);
-  g_assert_true (stream_play (stream, TENSOR ("2:2"), NULL));
-  for (guint i = 0; i < 5; i++)
-    stream_push (stream, noise_bytes (16, i));
-  stream_end (stream);
-  for (const gchar *name = "ab"; *name; name++) {
-    g_auto (cl_context) found = get_context (stream_get (stream, (const gchar[]){*name, '\0'}));
-
-    g_assert_true (found == context);
-  }
-  g_assert_cmpuint (n_shared, ==, 5);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -574,6 +538,5 @@ main (int argc, char **argv)
   stream_add_test ("/context/application-lifetime", test_application_lifetime);
   stream_add_test ("/context/threads", test_threads);
   stream_add_test ("/context/weights", test_weights);
-  stream_add_test ("/context/playing", test_playing);
   return g_test_run ();
 }
