@@ -133,28 +133,3 @@ arrivals_wait (Arrivals *self, guint n, gint64 timeout)
   g_mutex_unlock (&self->lock);
   return there;
 }
-
-static gchar
-get_letter (const Arrival *arrival)
-{
-  switch (arrival->kind) {
-  case ARRIVAL_BUFFER:
-    return GST_BUFFER_IS_DISCONT (arrival->buffer) ? 'D' : 'b';
-  case ARRIVAL_FLUSH:
-    return 'f';
-  default:
-    return GST_EVENT_TYPE (arrival->event) == GST_EVENT_EOS ? 'E' : 'e';
-  }
-}
-
-gchar *
-arrivals_print (Arrivals *self)
-{
-  GString *text = g_string_new (NULL);
-
-  g_mutex_lock (&self->lock);
-  for (guint i = 0; i < self->all->len; i++)
-    g_string_append_c (text, get_letter (g_ptr_array_index (self->all, i)));
-  g_mutex_unlock (&self->lock);
-  return g_string_free (text, FALSE);
-}

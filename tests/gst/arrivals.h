@@ -51,9 +51,3 @@ guint arrivals_count (Arrivals *self);
 /** arrivals_wait: Waits until there are @n. Returns: FALSE if they do not come within @timeout us.
  */
 gboolean arrivals_wait (Arrivals *self, guint n, gint64 timeout);
-
-/**
- * arrivals_print: Returns: (transfer full): a letter for each: b for a buffer, D for one with
- * DISCONT, e for an event, E for EOS, f for a flush
- */
-gchar *arrivals_print (Arrivals *self);

@@ -5,59 +5,100 @@
 #include "arrivals.h"
 #include "shape.h"
 
+#include <gst/controller/gstdirectcontrolbinding.h>
+#include <gst/controller/gstinterpolationcontrolsource.h>
 #include <math.h>
 #include <string.h>
 
 #define FRAME (GST_SECOND / 10)
+#define FLAGS (GST_BUFFER_FLAG_DISCONT | GST_BUFFER_FLAG_GAP | GST_BUFFER_FLAG_MARKER)
+
+/** Number: either is right. */
+typedef struct {
+  gdouble one, other;
+} Number;
+
+/** Flush: @buffers, @events: how many had been pushed */
+typedef struct {
+  guint buffers, events;
+} Flush;
 
 /**
  * Run: of a script
  * @caps: of the next buffer
- * @pushed, @taken: numbers of the next buffer to be pushed, and of the next to arrive
+ * @buffers: (element-type GstCaps): those of each that was pushed
+ * @events: (element-type GstEvent): each that was pushed
+ * @late: (element-type GstEvent): tags that were flushed: the pad has them, and may send them yet
+ * @flushes: (element-type Flush): those that have not arrived
+ * @taken: numbers of the next buffer and of the next event to arrive
  * @at: the next arrival
  */
 typedef struct {
   Stream *stream;
   Arrivals *arrivals;
-  gchar *caps;
-  guint pushed, taken, at;
+  GstCaps *caps;
+  GPtrArray *buffers, *events, *late;
+  GQueue flushes;
+  Flush taken;
+  guint at;
 } Run;
 
-/* "1 2 80*3" */
+/* "1 2/3 80*4" */
 static GArray *
 parse_numbers (const gchar *text)
 {
   g_auto (GStrv) words = g_strsplit (text, " ", -1);
-  GArray *numbers = g_array_new (FALSE, FALSE, sizeof (gdouble));
+  GArray *numbers = g_array_new (FALSE, FALSE, sizeof (Number));
 
   for (guint i = 0; words[i]; i++) {
     const gchar *times = strchr (words[i], '*');
-    const gdouble value = g_ascii_strtod (times ? times + 1 : words[i], NULL);
+    gchar *end;
+    const gdouble one = g_ascii_strtod (times ? times + 1 : words[i], &end);
+    const Number number = {one, *end == '/' ? g_ascii_strtod (end + 1, NULL) : one};
 
     for (guint n = times ? (guint)atoi (words[i]) : 1; *words[i] && n > 0; n--)
-      g_array_append_val (numbers, value);
+      g_array_append_val (numbers, number);
   }
   return numbers;
 }
 
-static GstBuffer *
-make_buffer (Run *self, const gchar *text, gboolean discont)
+/* Returns: the flags that @text begins with, and sets it to what is behind them. */
+static GstBufferFlags
+parse_flags (const gchar **text)
 {
+  GstBufferFlags flags = 0;
+
+  for (; **text && strchr ("DGM", **text); (*text)++)
+    flags |= **text == 'D'   ? GST_BUFFER_FLAG_DISCONT
+             : **text == 'G' ? GST_BUFFER_FLAG_GAP
+                             : GST_BUFFER_FLAG_MARKER;
+  return flags;
+}
+
+static GstBuffer *
+make_buffer (Run *self, const gchar *text)
+{
+  const GstBufferFlags flags = parse_flags (&text);
+  const guint n = self->buffers->len;
   g_autoptr (GArray) numbers = parse_numbers (text);
-  g_autoptr (GstCaps) caps = gst_caps_from_string (self->caps);
+  g_autofree gdouble *values = g_new (gdouble, numbers->len);
   GstBuffer *buffer;
   Shape shape;
 
-  shape_init (&shape, caps);
-  buffer = shape_write (&shape, numbers->len, (gdouble *)numbers->data);
-  GST_BUFFER_PTS (buffer) = self->pushed++ * FRAME;
+  for (guint i = 0; i < numbers->len; i++)
+    values[i] = g_array_index (numbers, Number, i).one;
+  shape_init (&shape, self->caps);
+  buffer = numbers->len > 0 ? shape_write (&shape, numbers->len, values) : gst_buffer_new ();
+  GST_BUFFER_PTS (buffer) = n * FRAME;
+  GST_BUFFER_DTS (buffer) = n * FRAME / 2;
   GST_BUFFER_DURATION (buffer) = FRAME;
-  if (discont)
-    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
+  GST_BUFFER_OFFSET (buffer) = n;
+  GST_BUFFER_OFFSET_END (buffer) = n + 1;
+  GST_BUFFER_FLAG_SET (buffer, flags);
   return buffer;
 }
 
-/* The number of memories is that of the tensors. */
+/* The number of memories is that of the tensors, and a tensor has as many numbers as its caps say. */
 static void
 assert_numbers (const Arrival *arrival, const gchar *text)
 {
@@ -67,55 +108,130 @@ assert_numbers (const Arrival *arrival, const gchar *text)
   g_autofree gdouble *found = NULL;
   Shape shape;
 
+  if (expected->len == 0) {
+    g_assert_cmpuint (gst_buffer_get_size (arrival->buffer), ==, 0);
+    return;
+  }
   gst_structure_get_int (gst_caps_get_structure (arrival->caps, 0), "num_tensors", &n_tensors);
   g_assert_cmpuint (gst_buffer_n_memory (arrival->buffer), ==, (guint)n_tensors);
   shape_init (&shape, arrival->caps);
   found = shape_read (&shape, arrival->buffer, &n);
+  g_assert_nonnull (found);
   g_assert_cmpuint (n, ==, expected->len);
-  for (gsize i = 0; i < n; i++)
-    g_assert_cmpfloat_with_epsilon (found[i], g_array_index (expected, gdouble, i),
-                                    1e-6 * (1 + fabs (found[i])));
+  g_assert_cmpuint (n % shape.columns, ==, 0);
+  if (shape.medium == MEDIUM_TENSORS && n_tensors == 1)
+    g_assert_cmpuint (n, ==, shape.rows * shape.columns);
+  for (gsize i = 0; i < n; i++) {
+    const Number number = g_array_index (expected, Number, i);
+
+    if (found[i] != number.other)
+      g_assert_cmpfloat_with_epsilon (found[i], number.one, 1e-6 * (1 + fabs (found[i])));
+  }
 }
 
-/* The next arrival but segments. */
+/* The rate of the input is that of the output. */
+static void
+assert_rate (const GstCaps *in, const GstCaps *out)
+{
+  static const gchar *const kept[] = {"rate", "framerate"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (kept); i++) {
+    const GValue *expected = gst_structure_get_value (gst_caps_get_structure (in, 0), kept[i]);
+    const GValue *found = gst_structure_get_value (gst_caps_get_structure (out, 0), kept[i]);
+
+    g_assert_true (!expected || (found && gst_value_compare (expected, found) == GST_VALUE_EQUAL));
+  }
+}
+
+static void
+assert_buffer (Run *self, const Arrival *arrival, const gchar *text)
+{
+  const GstBufferFlags flags = parse_flags (&text);
+  const guint n = self->taken.buffers++;
+  GstBuffer *buffer = arrival->buffer;
+
+  g_assert_nonnull (buffer);
+  g_assert_cmpuint (GST_BUFFER_PTS (buffer), ==, n * FRAME);
+  g_assert_cmpuint (GST_BUFFER_DTS (buffer), ==, n * FRAME / 2);
+  g_assert_cmpuint (GST_BUFFER_DURATION (buffer), ==, FRAME);
+  g_assert_cmpuint (GST_BUFFER_OFFSET (buffer), ==, n);
+  g_assert_cmpuint (GST_BUFFER_OFFSET_END (buffer), ==, n + 1);
+  g_assert_cmphex (GST_BUFFER_FLAGS (buffer) & FLAGS, ==, flags);
+  assert_rate (g_ptr_array_index (self->buffers, n), arrival->caps);
+  assert_numbers (arrival, text);
+}
+
+/* The next arrival but segments and late tags. Returns: (nullable) */
 static const Arrival *
-get_next (Run *self, gboolean wait)
+get_next (Run *self)
 {
   const Arrival *arrival;
 
-  while (!wait || arrivals_wait (self->arrivals, self->at + 1, FOREVER)) {
-    arrival = arrivals_get (self->arrivals, self->at);
-    if (!arrival || arrival->kind != ARRIVAL_EVENT ||
-        GST_EVENT_TYPE (arrival->event) != GST_EVENT_SEGMENT)
-      return arrival;
+  while ((arrival = arrivals_get (self->arrivals, self->at)) && arrival->kind == ARRIVAL_EVENT &&
+         (GST_EVENT_TYPE (arrival->event) == GST_EVENT_SEGMENT ||
+          g_ptr_array_find (self->late, arrival->event, NULL)))
+    self->at++;
+  return arrival;
+}
+
+/* The same, behind all flushes but the last @n. */
+static const Arrival *
+get_next_behind (Run *self, guint n)
+{
+  const Arrival *arrival;
+
+  while ((arrival = get_next (self)) && arrival->kind == ARRIVAL_FLUSH &&
+         g_queue_get_length (&self->flushes) > n) {
+    g_autofree Flush *flush = g_queue_pop_head (&self->flushes);
+
+    self->taken = *flush;
     self->at++;
   }
-  return NULL;
+  return arrival;
+}
+
+static void
+assert_arrival (Run *self, const Arrival *arrival, const gchar *text)
+{
+  self->at++;
+  if (*text != 'e' && *text != 'E') {
+    assert_buffer (self, arrival, text);
+    return;
+  }
+  g_assert_nonnull (arrival->event);
+  g_assert_cmpint (GST_EVENT_TYPE (arrival->event) == GST_EVENT_EOS, ==, *text == 'E');
+  g_assert_true (arrival->event == g_ptr_array_index (self->events, self->taken.events++));
 }
 
 static void
 take (Run *self, const gchar *text)
 {
-  const Arrival *arrival = get_next (self, TRUE);
-  const gboolean discont = g_str_has_prefix (text, "D ");
+  const Arrival *arrival;
 
-  g_assert_nonnull (arrival);
-  self->at++;
-  if (*text == 'e' || *text == 'E') {
-    g_assert_cmpint (arrival->kind, ==, ARRIVAL_EVENT);
-    g_assert_cmpint (GST_EVENT_TYPE (arrival->event) == GST_EVENT_EOS, ==, *text == 'E');
-    return;
+  while (!(arrival = get_next_behind (self, 0)))
+    g_assert_true (arrivals_wait (self->arrivals, self->at + 1, FOREVER));
+  assert_arrival (self, arrival, text);
+}
+
+static void
+take_unless_flushed (Run *self, const gchar *text)
+{
+  const Arrival *arrival = get_next_behind (self, 1);
+
+  if (arrival && arrival->kind != ARRIVAL_FLUSH) {
+    assert_arrival (self, arrival, text);
+  } else if (*text == 'e') {
+    GstEvent *event = g_ptr_array_index (self->events, self->taken.events++);
+
+    if (GST_EVENT_TYPE (event) == GST_EVENT_TAG)
+      g_ptr_array_add (self->late, event);
   }
-  g_assert_cmpint (arrival->kind, ==, ARRIVAL_BUFFER);
-  g_assert_cmpuint (GST_BUFFER_PTS (arrival->buffer), ==, self->taken++ * FRAME);
-  g_assert_cmpint (GST_BUFFER_IS_DISCONT (arrival->buffer), ==, discont);
-  assert_numbers (arrival, discont ? text + 2 : text);
 }
 
 static void
 assert_no_more (Run *self, const gchar *unused G_GNUC_UNUSED)
 {
-  const Arrival *arrival = get_next (self, FALSE);
+  const Arrival *arrival = get_next_behind (self, 0);
 
   if (arrival)
     g_error ("a %s more has arrived", arrival->buffer ? "buffer" : "event");
@@ -124,9 +240,10 @@ assert_no_more (Run *self, const gchar *unused G_GNUC_UNUSED)
 static void
 push (Run *self, const gchar *text)
 {
-  const gboolean discont = g_str_has_prefix (text, "D ");
+  GstBuffer *buffer = make_buffer (self, text);
 
-  stream_push (self->stream, make_buffer (self, discont ? text + 2 : text, discont));
+  g_ptr_array_add (self->buffers, gst_caps_ref (self->caps));
+  stream_push (self->stream, buffer);
 }
 
 /* Returns: the words before the first blank, with theirs, and sets @rest to what is behind it. */
@@ -146,10 +263,9 @@ fail (Run *self, const gchar *text)
   const gchar *numbers;
   g_autofree gchar *words = split_words (text, &numbers);
 
-  g_assert_cmpint (gst_harness_push (self->stream->harness, make_buffer (self, numbers, FALSE)), ==,
+  g_assert_cmpint (gst_harness_push (self->stream->harness, make_buffer (self, numbers)), ==,
                    GST_FLOW_ERROR);
   stream_assert_message (self->stream, GST_MESSAGE_ERROR, NULL, words);
-  self->pushed--;
 }
 
 static void
@@ -195,47 +311,65 @@ refuse (Run *self, const gchar *text)
   assert_string (self, name, before);
 }
 
+/* Pushes @event (transfer full). */
+static void
+push_event (Run *self, GstEvent *event)
+{
+  g_ptr_array_add (self->events, gst_event_ref (event));
+  stream_push_event (self->stream, event);
+}
+
 static void
 push_mark (Run *self, const gchar *unused G_GNUC_UNUSED)
 {
-  stream_push_event (self->stream, gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM,
-                                                         gst_structure_new_empty ("mark")));
+  push_event (self,
+              gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM, gst_structure_new_empty ("mark")));
 }
 
 static void
 push_tag (Run *self, const gchar *unused G_GNUC_UNUSED)
 {
-  stream_push_event (self->stream, gst_event_new_tag (gst_tag_list_new (GST_TAG_TRACK_NUMBER,
-                                                                        self->pushed + 1, NULL)));
+  push_event (self, gst_event_new_tag (
+                        gst_tag_list_new (GST_TAG_TRACK_NUMBER, self->buffers->len + 1, NULL)));
 }
 
 static void
 push_gap (Run *self, const gchar *unused G_GNUC_UNUSED)
 {
-  stream_push_event (self->stream, gst_event_new_gap (self->pushed * FRAME, FRAME));
+  push_event (self, gst_event_new_gap (self->buffers->len * FRAME, FRAME));
 }
 
 static void
 push_eos (Run *self, const gchar *unused G_GNUC_UNUSED)
 {
-  stream_push_event (self->stream, gst_event_new_eos ());
+  push_event (self, gst_event_new_eos ());
+}
+
+static void
+push_segment (Run *self, const gchar *number)
+{
+  GstSegment segment;
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.start = segment.position = self->buffers->len * FRAME;
+  segment.time = (guint64)atoi (number) * FRAME;
+  stream_push_event (self->stream, gst_event_new_segment (&segment));
 }
 
 static void
 flush (Run *self, const gchar *unused G_GNUC_UNUSED)
 {
-  assert_no_more (self, NULL);
+  const Flush here = {self->buffers->len, self->events->len};
+
+  g_queue_push_tail (&self->flushes, g_memdup2 (&here, sizeof here));
   stream_flush (self->stream);
-  g_assert_cmpint (get_next (self, FALSE)->kind, ==, ARRIVAL_FLUSH);
-  self->at++;
-  self->taken = self->pushed;
 }
 
 static void
 change_caps (Run *self, const gchar *text)
 {
-  g_free (self->caps);
-  self->caps = g_strdup (text);
+  gst_clear_caps (&self->caps);
+  self->caps = gst_caps_from_string (text);
   g_assert_true (stream_push_caps (self->stream, text));
 }
 
@@ -248,24 +382,42 @@ stop (Run *self, const gchar *unused G_GNUC_UNUSED)
 static void
 play_again (Run *self, const gchar *unused G_GNUC_UNUSED)
 {
+  g_autofree gchar *caps = gst_caps_to_string (self->caps);
+
   stream_set_state (self->stream, GST_STATE_PLAYING);
-  stream_begin (self->stream, self->caps);
+  stream_begin (self->stream, caps);
 }
 
 static void
-wait_a_while (Run *self G_GNUC_UNUSED, const gchar *unused G_GNUC_UNUSED)
+wait_a_while (Run *self G_GNUC_UNUSED, const gchar *number)
 {
-  g_usleep (300000);
+  g_usleep (1000 * (gulong)atoi (number));
+}
+
+static void
+control (Run *self, const gchar *text)
+{
+  g_auto (GStrv) words = g_strsplit (text, " ", -1);
+  GstControlSource *source = gst_interpolation_control_source_new ();
+  GstObject *element = GST_OBJECT (stream_get (self->stream, "a"));
+
+  g_object_set (source, "mode", GST_INTERPOLATION_MODE_NONE, NULL);
+  for (guint i = 1; words[i]; i++)
+    gst_timed_value_control_source_set (GST_TIMED_VALUE_CONTROL_SOURCE (source), (i - 1) * FRAME,
+                                        g_ascii_strtod (words[i], NULL));
+  g_assert_true (gst_object_add_control_binding (
+      element, gst_direct_control_binding_new_absolute (element, words[0], source)));
+  gst_object_unref (source);
 }
 
 static const struct {
   const gchar *word;
   void (*run) (Run *self, const gchar *rest);
 } steps[] = {
-    {">", take},       {"-", assert_no_more}, {"mark", push_mark},    {"tag", push_tag},
-    {"gap", push_gap}, {"eos", push_eos},     {"flush", flush},       {"caps", change_caps},
-    {"ready", stop},   {"play", play_again},  {"wait", wait_a_while}, {"refuse", refuse},
-    {"fail", fail},
+    {">", take},       {"-", assert_no_more},      {"mark", push_mark},       {"tag", push_tag},
+    {"gap", push_gap}, {"eos", push_eos},          {"flush", flush},          {"caps", change_caps},
+    {"ready", stop},   {"play", play_again},       {"wait", wait_a_while},    {"refuse", refuse},
+    {"fail", fail},    {"?", take_unless_flushed}, {"segment", push_segment}, {"control", control},
 };
 
 static void
@@ -285,29 +437,45 @@ run_step (Run *self, const gchar *text)
     push (self, text);
 }
 
-static void
-script_run (gconstpointer data)
+void
+script_run (const Script *script)
 {
-  const Script *script = data;
   g_autoptr (Stream) stream = stream_new ("%s", script->elements);
   g_autoptr (Arrivals) arrivals = NULL;
+  g_autoptr (GPtrArray) buffers = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_caps_unref);
+  g_autoptr (GPtrArray) events = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_event_unref);
+  g_autoptr (GPtrArray) late = g_ptr_array_new ();
+  g_autoptr (GError) error = NULL;
   g_auto (GStrv) texts = g_strsplit (script->steps, ";", -1);
-  Run self = {.stream = stream, .caps = g_strdup (script->caps)};
+  Run self = {.stream = stream, .buffers = buffers, .events = events, .late = late};
 
+  self.caps = gst_caps_from_string (script->caps);
   g_assert_true (stream_play (stream, script->caps, script->output));
-  self.arrivals = arrivals = arrivals_new (stream->harness->sinkpad, FALSE);
+  self.arrivals = arrivals = arrivals_new (stream->harness->sinkpad, script->maps);
   for (guint i = 0; texts[i]; i++) {
-    g_test_message ("%s", g_strstrip (texts[i]));
+    g_strstrip (texts[i]);
+    if (!script->is_random)
+      g_test_message ("%s", texts[i]);
     run_step (&self, texts[i]);
   }
   assert_no_more (&self, NULL);
-  stream_assert_quiet (stream);
-  g_free (self.caps);
+  if (script->is_random)
+    error = stream_pop_message (stream, GST_MESSAGE_ERROR);
+  else
+    stream_assert_quiet (stream);
+  g_assert_no_error (error);
+  gst_clear_caps (&self.caps);
+}
+
+static void
+run_script (gconstpointer script)
+{
+  script_run (script);
 }
 
 void
 script_add_tests (const Script *scripts, gsize n)
 {
   for (gsize i = 0; i < n; i++)
-    stream_add_data_test (scripts[i].path, &scripts[i], script_run);
+    stream_add_data_test (scripts[i].path, &scripts[i], run_script);
 }

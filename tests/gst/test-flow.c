@@ -100,7 +100,7 @@ static const Script scripts[] = {
      "eos; > 8; > e; > E"},
     /* With 0, or where neither caps nor buffers say how long one is, nothing else ends a batch. */
     {"/batch/no-timeout", "gemmcl weight=[2] batch-size=3 batch-timeout=0", ONE, NULL,
-     "1; 2; wait; -; 3; > 2; > 4; > 6"},
+     "1; 2; wait 300; -; 3; > 2; > 4; > 6"},
     {"/batch/timeout", "gemmcl weight=[2] batch-size=4 batch-timeout=50000000", ONE, NULL,
      "1; mark; 2; mark; > 2; > e; > 4; > e; 3; > 6"},
     /* A DISCONT that ends a batch is that of its own buffer, which the timeout sends. */
