@@ -109,17 +109,6 @@ arrivals_get (Arrivals *self, guint index)
   return arrival;
 }
 
-guint
-arrivals_count (Arrivals *self)
-{
-  guint n;
-
-  g_mutex_lock (&self->lock);
-  n = self->all->len;
-  g_mutex_unlock (&self->lock);
-  return n;
-}
-
 gboolean
 arrivals_wait (Arrivals *self, guint n, gint64 timeout)
 {

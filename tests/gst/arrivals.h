@@ -45,9 +45,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Arrivals, arrivals_free)
  */
 const Arrival *arrivals_get (Arrivals *self, guint index);
 
-/** arrivals_count: Returns: how many there are. */
-guint arrivals_count (Arrivals *self);
-
 /** arrivals_wait: Waits until there are @n. Returns: FALSE if they do not come within @timeout us.
  */
 gboolean arrivals_wait (Arrivals *self, guint n, gint64 timeout);

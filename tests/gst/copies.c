@@ -57,61 +57,27 @@ clEnqueueNDRangeKernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimens
                                         event);
 }
 
-G_MODULE_EXPORT cl_int
-clEnqueueWriteBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
-                      size_t size, const void *data, cl_uint n, const cl_event *wait,
-                      cl_event *event)
+static void
+count (const gchar *kind)
 {
-  g_atomic_int_inc (&writes);
-  return NEXT (clEnqueueWriteBuffer) (queue, buffer, blocking, offset, size, data, n, wait, event);
+  if (g_str_equal (kind, "writes"))
+    g_atomic_int_inc (&writes);
+  else if (g_str_equal (kind, "reads"))
+    g_atomic_int_inc (&reads);
+  else if (g_str_equal (kind, "copies"))
+    g_atomic_int_inc (&copies);
 }
 
-G_MODULE_EXPORT cl_int
-clEnqueueReadBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
-                     size_t size, void *data, cl_uint n, const cl_event *wait, cl_event *event)
-{
-  g_atomic_int_inc (&reads);
-  return NEXT (clEnqueueReadBuffer) (queue, buffer, blocking, offset, size, data, n, wait, event);
-}
-
-G_MODULE_EXPORT cl_int
-clEnqueueCopyBuffer (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
-                     size_t to_offset, size_t size, cl_uint n, const cl_event *wait,
-                     cl_event *event)
-{
-  g_atomic_int_inc (&copies);
-  return NEXT (clEnqueueCopyBuffer) (queue, from, to, from_offset, to_offset, size, n, wait, event);
-}
-
-G_MODULE_EXPORT cl_int
-clEnqueueWriteBufferRect (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                          const size_t *origin, const size_t *host_origin, const size_t *region,
-                          size_t row, size_t slice, size_t host_row, size_t host_slice,
-                          const void *data, cl_uint n, const cl_event *wait, cl_event *event)
-{
-  g_atomic_int_inc (&writes);
-  return NEXT (clEnqueueWriteBufferRect) (queue, buffer, blocking, origin, host_origin, region, row,
-                                          slice, host_row, host_slice, data, n, wait, event);
-}
-
-G_MODULE_EXPORT cl_int
-clEnqueueReadBufferRect (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                         const size_t *origin, const size_t *host_origin, const size_t *region,
-                         size_t row, size_t slice, size_t host_row, size_t host_slice, void *data,
-                         cl_uint n, const cl_event *wait, cl_event *event)
-{
-  g_atomic_int_inc (&reads);
-  return NEXT (clEnqueueReadBufferRect) (queue, buffer, blocking, origin, host_origin, region, row,
-                                         slice, host_row, host_slice, data, n, wait, event);
-}
-
-G_MODULE_EXPORT cl_int
-clEnqueueCopyBufferRect (cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
-                         const size_t *to_origin, const size_t *region, size_t from_row,
-                         size_t from_slice, size_t to_row, size_t to_slice, cl_uint n,
-                         const cl_event *wait, cl_event *event)
-{
-  g_atomic_int_inc (&copies);
-  return NEXT (clEnqueueCopyBufferRect) (queue, from, to, from_origin, to_origin, region, from_row,
-                                         from_slice, to_row, to_slice, n, wait, event);
-}
+#define WAIT_PARAMETERS cl_uint n_waits, const cl_event *waits, cl_event *event
+#define WAIT_ARGUMENTS  n_waits, waits, event
+#define RECT_PARAMETERS                                                                            \
+  const size_t *origin, const size_t *host_origin, const size_t *region, size_t row, size_t slice, \
+      size_t host_row, size_t host_slice
+#define RECT_ARGUMENTS origin, host_origin, region, row, slice, host_row, host_slice
+#define TRANSFER(function, parameters, arguments, is_blocking, kind, memory, other)                \
+  G_MODULE_EXPORT cl_int function parameters                                                       \
+  {                                                                                                \
+    count (kind);                                                                                  \
+    return NEXT (function) arguments;                                                              \
+  }
+#include "../doubles/cl-transfers.def"
