@@ -293,27 +293,22 @@ def describe(case):
     return f"{type(case.medium).__name__.lower()} {' '.join(words)} out={out}"
 
 
-def write_safetensors(path, matrix, kind):
-    """A tensor before the wanted one leaves it at an address that suits no type."""
-    data = matrix.tobytes()
-    header = json.dumps({
-        "other": {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]},
-        "w": {"dtype": kind, "shape": matrix.shape, "data_offsets": [3, 3 + len(data)]},
-    }).encode()
-    path.write_bytes(len(header).to_bytes(8, "little") + header + b"abc" + data)
+def write_safetensors(path, **tensors):
+    """Writes tensors (type, array) behind one another."""
+    header, data = {}, b""
+    for name, (kind, array) in tensors.items():
+        end = len(data) + array.nbytes
+        header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [len(data), end]}
+        data += array.tobytes()
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
 
 
 def write_quantized(path, matrix, by_row=False):
-    """The same of bytes with a scale for each column, or row. Returns what write_weight() does."""
+    """Bytes with a scale for each column, or row. Returns what write_weight() does."""
     scales = (np.abs(matrix).max(1 if by_row else 0, keepdims=True) / 127).astype("<f4")
     stored = np.rint(matrix / scales).astype("i1")
-    header = json.dumps({
-        "w.scale": {"dtype": "F32", "shape": scales.shape, "data_offsets": [0, scales.nbytes]},
-        "w": {"dtype": "I8", "shape": stored.shape,
-              "data_offsets": [scales.nbytes, scales.nbytes + stored.nbytes]},
-    }).encode()
-    path.write_bytes(
-        len(header).to_bytes(8, "little") + header + scales.tobytes() + stored.tobytes())
+    write_safetensors(path, **{"w.scale": ("F32", scales), "w": ("I8", stored)})
     return "w.safetensors#w", scales.astype(float) * stored
 
 
@@ -353,7 +348,9 @@ def write_weight(directory, how, matrix, transposed):
     else:
         stored = matrix = matrix.astype("<" + dtype)
     if kind == "safetensors":
-        write_safetensors(directory / "w.safetensors", stored, option)
+        # A tensor before the wanted one leaves it at an address that suits no type.
+        write_safetensors(directory / "w.safetensors", other=("U8", np.arange(3, dtype="u1")),
+                          w=(option, stored))
         return "w.safetensors#w", matrix
     if kind == "raw":
         stored.tofile(directory / "w.raw")

@@ -128,6 +128,9 @@ class Medium:
     def inside(self):
         return np.float64(1)
 
+    def properties(self):
+        return []
+
     def files(self, data):
         return {"in.bin": data}
 
@@ -266,9 +269,6 @@ class Audio(Medium):
                 f"caps=audio/x-raw,format={self.sample},rate=8000,channels={self.channels},"
                 "layout=interleaved,channel-mask=(bitmask)0x0"]
 
-    def properties(self):
-        return []
-
     def draw(self, rng):
         moments = self.samples * max(self.blocks, 1) - self.missing
         return draw_numbers(rng, self.dtype, moments * self.channels)
@@ -306,9 +306,6 @@ class Tensors(Medium):
             blocks = ["multifilesrc", "location=in.bin", f"num-buffers={self.count}"]
         return [*blocks, "caps=other/tensors,format=static,num_tensors=1,framerate=1/1,"
                 f"dimensions=(string){self.dims},types=(string){self.type}"]
-
-    def properties(self):
-        return []
 
     def draw(self, rng):
         data = draw_numbers(rng, self.dtype, self.elements * self.count)
@@ -348,9 +345,6 @@ class Flexible(Medium):
     def source(self):
         return ["multifilesrc", "location=in%d.bin",
                 "caps=other/tensors,format=flexible,framerate=(fraction)1/1"]
-
-    def properties(self):
-        return []
 
     def pieces(self, data):
         """Yields the type and the bytes of each tensor."""
@@ -439,6 +433,13 @@ def split_all(data, sizes):
     return [data[start:end] for start, end in zip(ends, ends[1:])]
 
 
+def read_arrays(data, shapes, dtype):
+    """Yields an array of each shape."""
+    sizes = [np.dtype(dtype).itemsize * m * n for m, n in shapes]
+    for part, shape in zip(split_all(data, sizes), shapes):
+        yield np.frombuffer(part, dtype).reshape(shape)
+
+
 @dataclass
 class Pixels:
     """Frames come out."""
@@ -468,10 +469,7 @@ class Samples:
         return f"audio/x-raw,format={self.sample}"
 
     def read(self, data, shapes):
-        dtype = np.dtype(AUDIO[self.sample])
-        parts = split_all(data, [m * n * dtype.itemsize for m, n in shapes])
-        for part, shape in zip(parts, shapes):
-            yield np.frombuffer(part, dtype).reshape(shape)
+        return read_arrays(data, shapes, AUDIO[self.sample])
 
 
 @dataclass
@@ -487,15 +485,13 @@ class Floats:
         return "other/tensors,format=static" + (f",types=(string){self.type}" if self.type else "")
 
     def read(self, data, shapes):
-        beside = self.beside or [b""] * len(shapes)
-        dtype = TENSOR[self.type or "float32"]
-        sizes = [dtype.itemsize * m * n for m, n in shapes]
-        whole = [size + len(other) for size, other in zip(sizes, beside)]
-        for part, other, size, shape in zip(split_all(data, whole), beside, sizes, shapes):
-            if (part[:len(other)] if self.index else part[size:]) != other:
-                raise ValueError("the other tensor did not pass unchanged")
-            at = len(other) if self.index else 0
-            yield np.frombuffer(part[at:at + size], dtype).reshape(shape)
+        if not self.beside:
+            return read_arrays(data, shapes, TENSOR[self.type or "float32"])
+        sizes = [len(self.beside[0]), 4 * shapes[0][0] * shapes[0][1]]
+        parts = split_all(data, (sizes if self.index else sizes[::-1]) * len(shapes))
+        if parts[1 - self.index::2] != self.beside:
+            raise ValueError("the other tensor did not pass unchanged")
+        return read_arrays(b"".join(parts[self.index::2]), shapes, TENSOR["float32"])
 
 
 @dataclass
