@@ -9,8 +9,8 @@ import shutil
 import subprocess
 import sys
 
-WORDS = ["D = act (alpha * A * B + beta * C + bias)", "gst-launch-1.0", "GRAY16_LE", "NV12", "F64LE",
-         "other/tensors", "controllable", "changeable only in NULL or READY state",
+WORDS = ["D = act (alpha * A * B + beta * C + bias)", "gst-launch-1.0", "GRAY16_LE", "NV12",
+         "F64LE", "other/tensors", "controllable", "changeable only in NULL or READY state",
          "changeable in NULL, READY, PAUSED or PLAYING state", "(4): gelu-tanh",
          "x.safetensors#name", "kernel-time"]
 TRACERS = {"GST_TRACERS": "latency(flags=element);leaks;stats", "GST_DEBUG": "GST_TRACER:7",
@@ -43,8 +43,8 @@ def inspect_without_opencl():
 
 
 def trace():
-    """Each buffer has a latency in the element and goes from it to the sink. No object is left: each
-    would have a line; one line says what such lines look like."""
+    """Each buffer has a latency in the element and goes from it to the sink. No object is left:
+    each would have a line; one line says what such lines look like."""
     wrong = []
     for line in LINES:
         _, messages = run(["gst-launch-1.0", "-q", *line.split()], **TRACERS)

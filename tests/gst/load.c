@@ -245,8 +245,8 @@ flow_flush (Load *self)
     g_test_skip ("All buffers were through before the first flush.");
 }
 
-/* Other caps by the pusher, other weights of "a", and with some of them other caps that come out, by
- * this thread. */
+/* Other caps by the pusher, other weights of "a", and with some of them other caps that come out,
+ * by this thread. */
 static void
 flow_caps (Load *self)
 {

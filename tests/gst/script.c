@@ -98,7 +98,7 @@ make_buffer (Run *self, const gchar *text)
   return buffer;
 }
 
-/* The number of memories is that of the tensors, and a tensor has as many numbers as its caps say. */
+/* The number of memories is that of the tensors; a tensor has as many numbers as its caps say. */
 static void
 assert_numbers (const Arrival *arrival, const gchar *text)
 {

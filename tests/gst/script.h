@@ -23,8 +23,8 @@
  *     refuse WORDS NAME=VALUE
  *                    sets it; a warning with these WORDS must be posted, and the old value stays
  *     fail WORDS 1 2 pushing this buffer must fail with an error that has these WORDS
- *     > DM 1 2       the next arrival is that buffer, with these flags, and all else of the next that
- *                    was pushed; "1/2": either is right
+ *     > DM 1 2       the next arrival is that buffer, with these flags, and all else of the next
+ *                    that was pushed; "1/2": either is right
  *     > e, > E       the next arrival is the next event that was pushed, or EOS
  *     ? ...          the same, unless it was flushed
  *     -              nothing else has arrived yet

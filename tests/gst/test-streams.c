@@ -6,9 +6,9 @@
 #include "script.h"
 #include "shape.h"
 
-/* Random scripts: whatever comes between which buffers, each comes out once, right, in its place. All
- * numbers are small integers or halves, so that results are exact in f32 in whatever order they are
- * summed.
+/* Random scripts: whatever comes between which buffers, each comes out once, right, in its place.
+ * All numbers are small integers or halves, so that results are exact in f32 in whatever order they
+ * are summed.
  *
  * GLib prints the seed that they follow from; --seed repeats it. GEMMCL_TEST_STREAMS is how many
  * there are, and GEMMCL_TEST_STREAM the seed of a single one, which is printed before it runs. */
