@@ -1,8 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <gst/check/gstharness.h>
-
 #include "faults.h"
+#include "stream.h"
 
 #ifdef GEMMCL_HAVE_ANALYTICS
   #include <gst/analytics/analytics.h>
@@ -13,12 +12,10 @@
  * and the same element plays afterwards. And kernels or compilers are held back: what returns
  * meanwhile did not wait for one. */
 
-/** Tensors, of 4 and of 8 rows. All elements of a buffer are its number. */
-#define CAPS(rows)                                                                                 \
-  "other/tensors,format=static,num_tensors=1,dimensions=(string)4:" rows                           \
-  ",types=(string)float32,framerate=100/1"
-#define COLUMNS 4
-#define FRAME   (GST_SECOND / 100)
+/** Tensors, of 4 and of 8 rows. All elements of a buffer are their number. */
+#define CAPS(rows) TENSORS ("1", "4:" rows, "float32", "100/1")
+#define COLUMNS    4
+#define FRAME      (GST_SECOND / 100)
 
 /** On GPUs a search would make OpenCL calls besides those of the stream. */
 #define GEMMCL "gemmcl auto-tune=off "
@@ -72,9 +69,7 @@ static const Kind kinds[] = {
  */
 typedef struct {
   const Kind *kind;
-  GstElement *bin, *a;
-  GstBus *bus;
-  GstHarness *harness;
+  Stream *stream;
   gdouble before, after;
   guint number, swapped, changed, seen, next;
   gboolean failed, warned;
@@ -83,35 +78,23 @@ typedef struct {
 static void
 play_init (Play *self, const Kind *kind)
 {
-  g_autoptr (GError) error = NULL;
-
   *self = (Play){.kind = kind, .before = 2, .after = 3, .swapped = G_MAXUINT, .changed = G_MAXUINT};
-  self->bin = gst_object_ref_sink (gst_parse_bin_from_description (kind->elements, TRUE, &error));
-  g_assert_no_error (error);
-  self->a = gst_bin_get_by_name (GST_BIN (self->bin), "a");
-  self->bus = gst_bus_new ();
-  gst_element_set_bus (self->bin, self->bus);
-}
-
-/* Returns: whether it succeeded; faults_start_case() ends what does not return. */
-static gboolean
-set_state (Play *self, GstState state)
-{
-  return gst_element_set_state (self->bin, state) != GST_STATE_CHANGE_FAILURE;
+  self->stream = stream_new ("%s", kind->elements);
 }
 
 static void
 play_clear (Play *self)
 {
-  if (self->harness)
-    gst_harness_teardown (self->harness);
-  g_assert_true (set_state (self, GST_STATE_NULL));
-  gst_element_set_bus (self->bin, NULL);
-  gst_object_unref (self->a);
-  gst_object_unref (self->bin);
-  gst_object_unref (self->bus);
+  g_clear_pointer (&self->stream, stream_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Play, play_clear)
+
+/* Returns: whether it succeeded; faults_start_case() ends what does not return. */
+static gboolean
+set_state (Play *self, GstState state)
+{
+  return gst_element_set_state (self->stream->element, state) != GST_STATE_CHANGE_FAILURE;
+}
 
 /* Takes what was posted. */
 static void
@@ -119,7 +102,8 @@ read_bus (Play *self)
 {
   GstMessage *message;
 
-  while ((message = gst_bus_pop_filtered (self->bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
+  while ((message =
+              gst_bus_pop_filtered (self->stream->bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
     if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
       self->failed = TRUE;
     else
@@ -143,7 +127,7 @@ start (Play *self)
     g_assert_true (has_failed (self));
     return FALSE;
   }
-  self->harness = gst_harness_new_with_element (self->bin, "sink", "src");
+  self->stream->harness = gst_harness_new_with_element (self->stream->element, "sink", "src");
   return TRUE;
 }
 
@@ -151,7 +135,7 @@ start (Play *self)
 static gboolean
 push_caps (Play *self, const gchar *caps)
 {
-  gst_harness_set_src_caps_str (self->harness, caps);
+  gst_harness_set_src_caps_str (self->stream->harness, caps);
   return !has_failed (self);
 }
 
@@ -174,7 +158,7 @@ push (Play *self)
     ((gfloat *)map.data)[i] = self->number + 1;
   gst_buffer_unmap (buffer, &map);
   GST_BUFFER_PTS (buffer) = self->number++ * FRAME;
-  flow = gst_harness_push (self->harness, buffer);
+  flow = gst_harness_push (self->stream->harness, buffer);
   if (flow == GST_FLOW_OK)
     return TRUE;
   g_assert_cmpstr (gst_flow_get_name (flow), ==, "error");
@@ -259,9 +243,9 @@ check_outputs (Play *self)
 {
   GstBuffer *buffer;
 
-  gst_harness_push_event (self->harness, gst_event_new_eos ());
+  gst_harness_push_event (self->stream->harness, gst_event_new_eos ());
   read_bus (self);
-  while ((buffer = gst_harness_try_pull (self->harness))) {
+  while ((buffer = gst_harness_try_pull (self->stream->harness))) {
     check_output (self, buffer);
     gst_buffer_unref (buffer);
   }
@@ -274,7 +258,7 @@ play (Play *self)
 {
   if (!push_caps (self, CAPS ("4")) || !push_some (self, 4))
     return FALSE;
-  g_object_set (self->a, "weight", TIMES ("3"), NULL);
+  g_object_set (stream_get (self->stream, "a"), "weight", TIMES ("3"), NULL);
   self->swapped = self->number;
   if (!push_some (self, 2))
     return FALSE;
@@ -289,14 +273,15 @@ play_again (Play *self)
   g_autofree gchar *weight = NULL;
 
   read_bus (self);
-  g_object_get (self->a, "weight", &weight, NULL);
+  g_object_get (stream_get (self->stream, "a"), "weight", &weight, NULL);
   self->before = g_str_equal (weight, TIMES ("3")) ? 3 : 2;
   self->number = self->next = self->seen = 0;
   self->swapped = self->changed = G_MAXUINT;
   self->failed = self->warned = FALSE;
   g_assert_true (set_state (self, GST_STATE_PLAYING));
-  if (self->harness)
-    g_assert_true (gst_harness_push_event (self->harness, gst_event_new_stream_start ("again")));
+  if (self->stream->harness)
+    g_assert_true (
+        gst_harness_push_event (self->stream->harness, gst_event_new_stream_start ("again")));
   else
     start (self);
   g_assert_true (push_caps (self, CAPS ("4")));
@@ -374,7 +359,7 @@ change_state (gpointer data)
 {
   Change *self = data;
 
-  gst_element_set_state (self->play->bin, self->state);
+  gst_element_set_state (self->play->stream->element, self->state);
   g_atomic_int_set (&self->done, TRUE);
   return NULL;
 }
@@ -382,7 +367,7 @@ change_state (gpointer data)
 static gpointer
 push_first_caps (gpointer data)
 {
-  gst_harness_set_src_caps_str (((Play *)data)->harness, CAPS ("4"));
+  gst_harness_set_src_caps_str (((Play *)data)->stream->harness, CAPS ("4"));
   return NULL;
 }
 
@@ -482,15 +467,14 @@ test_ask_while_compiling (void)
     g_assert_true (wait_for (is_compiling, NULL));
     /* For longer than the element waits before it says that it compiles. */
     for (guint i = 0; i < WATCH_US / 1000; i++) {
-      g_autoptr (GstStructure) stats = NULL;
+      g_autoptr (GstStructure) stats = stream_get_stats (self.stream, "a");
 
-      g_object_get (self.a, "stats", &stats, NULL);
       g_assert_nonnull (stats);
-      ask_for_caps (self.a, "sink");
-      ask_for_caps (self.a, "src");
+      ask_for_caps (stream_get (self.stream, "a"), "sink");
+      ask_for_caps (stream_get (self.stream, "a"), "src");
       g_usleep (1000);
     }
-    g_object_set (self.a, "alpha", 3.0, NULL);
+    g_object_set (stream_get (self.stream, "a"), "alpha", 3.0, NULL);
     g_assert_cmpuint (faults_count_held (), >, 0);
     faults_hold_builds (FALSE);
     g_thread_join (g_steal_pointer (&pusher));
