@@ -64,7 +64,7 @@ carrier_make_data (const Spec *spec, guint seed)
   g_assert_cmpuint (spec->values, <=, sizeof bytes / 8);
   for (gsize i = 0; i < spec->values; i++)
     size += encode (spec->type, i, carrier_get_value (i, seed), bytes);
-  return size > 0 ? buffer_new (bytes, size) : gst_buffer_new ();
+  return size > 0 ? gst_buffer_new_memdup (bytes, size) : gst_buffer_new ();
 }
 
 GstTensor *

@@ -7,19 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-const gchar *
-plugins_get_folder (void)
-{
-  const gchar *folder = g_getenv ("GEMMCL_TEST_PLUGINS");
-
-  return folder ? folder : PLUGINS_FOLDER;
-}
-
 GstPlugin *
 plugins_load (const gchar *name)
 {
-  g_autofree gchar *file = g_strdup_printf ("libgst%s.so", name);
-  g_autofree gchar *path = g_build_filename (plugins_get_folder (), file, NULL);
+  const gchar *folder = g_getenv ("GEMMCL_TEST_PLUGINS");
+  g_autofree gchar *path =
+      g_strdup_printf ("%s/libgst%s.so", folder ? folder : PLUGINS_FOLDER, name);
 
   return gst_plugin_load_file (path, NULL);
 }
@@ -358,12 +351,6 @@ assert_words (const gchar *text, const gchar *words)
   for (guint i = 0; each[i]; i++)
     if (!strstr (text, each[i]))
       g_error ("\"%s\" is not in \"%s\"", each[i], text);
-}
-
-GstBuffer *
-buffer_new (gconstpointer data, gsize size)
-{
-  return gst_buffer_new_memdup (data, size);
 }
 
 GstBuffer *

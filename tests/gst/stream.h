@@ -120,9 +120,6 @@ void assert_caps (GstCaps *caps, const gchar *text);
 /** Asserts that @words, with a '|' between them, are in @text. */
 void assert_words (const gchar *text, const gchar *words);
 
-/** Returns: (transfer full): a buffer with a copy of @size bytes. */
-GstBuffer *buffer_new (gconstpointer data, gsize size);
-
 /** Returns: (transfer full): a buffer of noise, with a time; always the same for a seed. */
 GstBuffer *noise_bytes (gsize size, guint seed);
 
@@ -138,9 +135,6 @@ gchar *literal (const gdouble *values, gsize rows, gsize cols);
 /** Fills @values with multiples of 1/8 from -1 to 1, always the same for a seed. */
 void fill_values (gdouble *values, gsize n, guint seed);
 
-/** Returns: the folder of GStreamer's own plugins: $GEMMCL_TEST_PLUGINS, or that of the GStreamer
- * that this was built with. */
-const gchar *plugins_get_folder (void);
-
-/** Returns: (transfer full) (nullable): the plugin of that name ("coreelements"), loaded. */
+/** Returns: (transfer full) (nullable): GStreamer's plugin of that name ("coreelements"), loaded from
+ * $GEMMCL_TEST_PLUGINS, or where it was when this was built. */
 GstPlugin *plugins_load (const gchar *name);

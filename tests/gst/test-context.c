@@ -508,7 +508,7 @@ test_weights (void)
   g_assert_true (contexts[0] == contexts[1]);
   g_object_set (streams[1]->element, "weight", "[[1,0,0],[0,1,0],[0,0,1]]", NULL);
   /* It takes the old one's place before the next buffer. */
-  gst_buffer_unref (stream_run (streams[1], buffer_new (pixels, sizeof pixels)));
+  gst_buffer_unref (stream_run (streams[1], gst_buffer_new_memdup (pixels, sizeof pixels)));
   assert_weights (contexts[0], 2);
   for (guint i = 0; i < 2; i++) {
     stream_free (streams[i]);

@@ -88,7 +88,7 @@ test_turns (void)
   g_autoptr (GstStructure) stats = NULL;
 
   for (guint i = 0; i < 10; i++)
-    gst_buffer_unref (stream_run (stream, buffer_new (numbers, sizeof numbers)));
+    gst_buffer_unref (stream_run (stream, gst_buffer_new_memdup (numbers, sizeof numbers)));
   stats = stream_get_stats (stream, "a");
   g_assert_cmpuint (get_count (stats, "buffers"), ==, 10);
   g_assert_cmpuint (get_count (stats, "kernel-time"), ==,
@@ -171,7 +171,7 @@ test_any_memory (void)
   g_autoptr (GstBuffer) output = NULL;
 
   g_assert_true (stream_play (stream, ONE, "other/tensors" OPENCL ";other/tensors"));
-  output = stream_run (stream, buffer_new (&number, sizeof number));
+  output = stream_run (stream, gst_buffer_new_memdup (&number, sizeof number));
   assert_floats (output, &expected, 1, 0);
   assert_caps (stream_get_caps (stream, "a", "src"), "other/tensors");
 }
@@ -184,7 +184,7 @@ run_alphas (Stream *stream, guint n, gdouble weight)
 
   for (guint i = 0; i < n; i++) {
     g_object_set (stream_get (stream, "a"), "alpha", 1.0 + i, NULL);
-    stream_push (stream, buffer_new (&number, sizeof number));
+    stream_push (stream, gst_buffer_new_memdup (&number, sizeof number));
   }
   for (guint i = 0; i < n; i++) {
     g_autoptr (GstBuffer) output = gst_harness_pull (stream->harness);
@@ -225,7 +225,7 @@ test_failure (void)
                     ==, 18);
   faults_set (FAULTS_LATE, 1);
   for (guint i = 0; i < 20 && flow == GST_FLOW_OK; i++)
-    flow = gst_harness_push (stream->harness, buffer_new (&number, sizeof number));
+    flow = gst_harness_push (stream->harness, gst_buffer_new_memdup (&number, sizeof number));
   g_assert_cmpstr (gst_flow_get_name (flow), ==, "error");
   stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "failed with OpenCL error");
   faults_set (FAULTS_NONE, 0);

@@ -57,7 +57,7 @@ make_tensor (guint32 type, gsize m, guint seed, gdouble *a)
     memcpy (bytes + size, type == FLOAT32 ? (gconstpointer)&number : &value, 4);
     size += 4;
   }
-  return buffer_new (bytes, size);
+  return gst_buffer_new_memdup (bytes, size);
 }
 
 /* Asserts that memory @index of @buffer is a flexible f32 tensor of @m x @n numbers. */
@@ -193,10 +193,11 @@ test_several (gconstpointer in_one)
     gdouble a[64 * K], sums[64], d[64 * N];
 
     for (guint i = 0; i < 3; i++) {
-      GstBuffer *part = i == index ? make_tensor (FLOAT32, 4, i, a) : buffer_new (header, BYTES);
+      GstBuffer *part =
+          i == index ? make_tensor (FLOAT32, 4, i, a) : gst_buffer_new_memdup (header, BYTES);
 
       if (i != index)
-        part = gst_buffer_append (part, buffer_new (other, sizeof other));
+        part = gst_buffer_append (part, gst_buffer_new_memdup (other, sizeof other));
       gst_buffer_append_memory (input, gst_buffer_get_all_memory (part));
       gst_buffer_unref (part);
     }
@@ -294,7 +295,8 @@ test_output (void)
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (Stream) stream =
         stream_start (cases[i].caps, "gemmcl feature-mode=row weight=" WEIGHT " output=flexible");
-    g_autoptr (GstBuffer) output = stream_run (stream, buffer_new (cases[i].data, cases[i].size));
+    g_autoptr (GstBuffer) output =
+        stream_run (stream, gst_buffer_new_memdup (cases[i].data, cases[i].size));
 
     check_product (output, 0, 1, a);
     assert_caps (stream_get_caps (stream, "a", "src"), FLEXIBLE_OF ("1"));

@@ -160,7 +160,7 @@ test_downstream_fails (void)
 
   gst_pad_set_active (stream->harness->sinkpad, FALSE);
   for (guint i = 0; flow == GST_FLOW_OK && i < 1000; i++)
-    flow = gst_harness_push (stream->harness, buffer_new ("1234", 4));
+    flow = gst_harness_push (stream->harness, gst_buffer_new_memdup ("1234", 4));
   g_assert_cmpint (flow, ==, GST_FLOW_FLUSHING);
 }
 
@@ -182,7 +182,7 @@ test_values (void)
   g_object_set (stream->element, "weight-boxed", weight, "bias-boxed", vector, NULL);
   g_assert_true (stream_play (stream, PAIR, NULL));
   for (guint i = 0; i < 3; i++) {
-    g_autoptr (GstBuffer) output = stream_run (stream, buffer_new (ones, sizeof ones));
+    g_autoptr (GstBuffer) output = stream_run (stream, gst_buffer_new_memdup (ones, sizeof ones));
 
     assert_floats (output, (gdouble[]){10}, 1, 0);
     if (i == 0) {
@@ -243,7 +243,7 @@ static void
 push_numbers (Stream *stream, guint n)
 {
   for (guint i = 0; i < n; i++)
-    stream_push (stream, buffer_new ("1234", 4));
+    stream_push (stream, gst_buffer_new_memdup ("1234", 4));
 }
 
 /* The stats are reported once at EOS, with all runs counted, and equal the property. */

@@ -207,10 +207,11 @@ test_passed_tensor (void)
     g_autoptr (Stream) stream = stream_start (
         caps, "gemmcl weight=[[1],[1]] tensor-index=1 " FORCE ("other/tensors" OPENCL));
     g_autoptr (GstBuffer) output = NULL;
-    GstBuffer *input = append_foreign (gst_buffer_new (), passed, buffer_new ("passing", 7));
+    GstBuffer *input =
+        append_foreign (gst_buffer_new (), passed, gst_buffer_new_memdup ("passing", 7));
     GstMapInfo map;
 
-    append_foreign (input, allocator, buffer_new ((gfloat[]){1, 2}, 8));
+    append_foreign (input, allocator, gst_buffer_new_memdup ((gfloat[]){1, 2}, 8));
     if (!is_mappable) {
       g_assert_cmpint (gst_harness_push (stream->harness, input), ==, GST_FLOW_ERROR);
       stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "The host cannot map|Expected");

@@ -66,7 +66,7 @@ run (Stream *stream, guint batch, guint us)
 
   clock_set (NULL, us);
   for (guint i = 0; i < batch; i++)
-    stream_push (stream, buffer_new ("1234", 4));
+    stream_push (stream, gst_buffer_new_memdup ("1234", 4));
   g_assert_true (gst_pad_peer_query (stream->harness->srcpad, drain));
   stream_collect (stream);
 }

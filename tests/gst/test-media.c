@@ -63,7 +63,7 @@ test_batch_of_lengths (void)
     doubled[i] = 2 * values[i];
   }
   for (guint i = 0; i < G_N_ELEMENTS (samples); i++) {
-    GstBuffer *input = buffer_new (floats, 5000 * sizeof *floats);
+    GstBuffer *input = gst_buffer_new_memdup (floats, 5000 * sizeof *floats);
 
     gst_buffer_add_audio_meta (input, &info, samples[i], NULL);
     stream_push (stream, input);
@@ -81,7 +81,7 @@ static void
 test_metas_of_audio (void)
 {
   g_autoptr (Stream) stream = stream_start (MONO, "gemmcl weight=[2]");
-  GstBuffer *input = buffer_new ("12345678", 8);
+  GstBuffer *input = gst_buffer_new_memdup ("12345678", 8);
   g_autoptr (GstBuffer) output = NULL;
 
   gst_buffer_add_audio_clipping_meta (input, GST_FORMAT_DEFAULT, 1, 0);

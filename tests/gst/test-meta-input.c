@@ -231,7 +231,7 @@ test_chain (void)
     pixels[i] = (guint8)i;
   for (guint i = 0; i < 4; i++)
     expected[i] = 6 * (12.0 * (12 * i) + 66);
-  output = stream_run (stream, buffer_new (pixels, sizeof pixels));
+  output = stream_run (stream, gst_buffer_new_memdup (pixels, sizeof pixels));
   assert_floats (output, expected, 4, 1e-5);
   stream_assert_memory (stream, "two", "OpenCL to system", 4 * sizeof (gfloat));
   stream_assert_quiet (stream);

@@ -202,7 +202,7 @@ test_passed_tensors (void)
   g_autoptr (GstBuffer) output = NULL;
 
   for (guint i = 0; i < 3; i++)
-    input = gst_buffer_append (input, buffer_new (row, sizeof row));
+    input = gst_buffer_append (input, gst_buffer_new_memdup (row, sizeof row));
   output = stream_run (stream, input);
   g_assert_cmpuint (gst_buffer_n_memory (output), ==, 3);
   for (guint i = 0; i < 3; i++) {

@@ -65,7 +65,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Fixture, fixture_free)
 static void
 run (const Fixture *self, Stream *stream, gdouble tolerance)
 {
-  g_autoptr (GstBuffer) output = stream_run (stream, buffer_new (self->a, sizeof self->a));
+  g_autoptr (GstBuffer) output =
+      stream_run (stream, gst_buffer_new_memdup (self->a, sizeof self->a));
 
   assert_floats (output, self->d, M * N, tolerance);
   stream_assert_quiet (stream);
@@ -157,9 +158,10 @@ test_stated (void)
       run (self, stream, BYTES_TOLERANCE);
       assert_stat (stream, "precision", "i8");
     } else {
-      g_assert_false (stream_play (stream, CAPS, NULL) &&
-                      gst_harness_push (stream->harness, buffer_new (self->a, sizeof self->a)) ==
-                          GST_FLOW_OK);
+      g_assert_false (
+          stream_play (stream, CAPS, NULL) &&
+          gst_harness_push (stream->harness, gst_buffer_new_memdup (self->a, sizeof self->a)) ==
+              GST_FLOW_OK);
       stream_assert_message (stream, GST_MESSAGE_ERROR, "gst-library-error-quark",
                              "computes in i8|asks for f32");
     }

@@ -34,7 +34,7 @@ push_all (Stream *stream)
 {
   for (guint i = 0; i < N; i++) {
     const gfloat value = i;
-    GstBuffer *buffer = buffer_new (&value, sizeof value);
+    GstBuffer *buffer = gst_buffer_new_memdup (&value, sizeof value);
 
     GST_BUFFER_PTS (buffer) = i * GST_SECOND;
     GST_BUFFER_DURATION (buffer) = GST_SECOND;

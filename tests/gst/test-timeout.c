@@ -27,7 +27,7 @@ static void
 push (Stream *stream, guint index)
 {
   const gfloat value = index;
-  GstBuffer *buffer = buffer_new (&value, sizeof value);
+  GstBuffer *buffer = gst_buffer_new_memdup (&value, sizeof value);
 
   GST_BUFFER_PTS (buffer) = index * FRAME;
   stream_push (stream, buffer);
