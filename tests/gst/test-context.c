@@ -15,10 +15,9 @@
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_context, clReleaseContext, NULL)
 
-/* A bin of elements, and how often its elements asked bins for a context and announced one. */
+/* Elements, and how often they asked for a context and announced one. */
 typedef struct {
-  GstElement *bin;
-  GstBus *bus;
+  Stream *stream;
   cl_context offered; /* what the application answers need-context with; NULL: nothing */
   gint n_needed;
   gint n_announced;
@@ -65,31 +64,17 @@ close_pads (gpointer element)
 static void
 fixture_init (Fixture *self, const gchar *line)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GstElement) closed = NULL;
-
-  self->bin = gst_parse_bin_from_description (line, FALSE, &error);
-  g_assert_no_error (error);
-  gst_object_ref_sink (self->bin);
-  self->bus = gst_bus_new ();
-  gst_element_set_bus (self->bin, self->bus);
-  gst_bus_enable_sync_message_emission (self->bus);
-  g_signal_connect (self->bus, "sync-message", G_CALLBACK (count_message), self);
-  closed = gst_bin_get_by_name (GST_BIN (self->bin), "closed");
-  if (closed)
-    close_pads (closed);
+  self->stream = stream_new ("%s", line);
+  gst_bus_enable_sync_message_emission (self->stream->bus);
+  g_signal_connect (self->stream->bus, "sync-message", G_CALLBACK (count_message), self);
+  if (strstr (line, "closed"))
+    close_pads (stream_get (self->stream, "closed"));
 }
 
 static void
 fixture_clear (Fixture *self)
 {
-  if (!self->bin)
-    return;
-  gst_element_set_state (self->bin, GST_STATE_NULL);
-  gst_element_set_bus (self->bin, NULL);
-  gst_bus_disable_sync_message_emission (self->bus);
-  g_clear_pointer (&self->bus, gst_object_unref);
-  g_clear_pointer (&self->bin, gst_object_unref);
+  g_clear_pointer (&self->stream, stream_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Fixture, fixture_clear)
 
@@ -102,23 +87,14 @@ set_state (GstElement *element, GstState state)
 static void
 fixture_open (Fixture *self)
 {
-  set_state (self->bin, GST_STATE_READY);
-}
-
-static GstElement *
-fixture_get (Fixture *self, const gchar *name)
-{
-  GstElement *element = gst_bin_get_by_name (GST_BIN (self->bin), name);
-
-  g_assert_nonnull (element);
-  return element;
+  set_state (self->stream->element, GST_STATE_READY);
 }
 
 /* The context that the element @name has. It lives as long as that is open. */
 static cl_context
 fixture_get_context (Fixture *self, const gchar *name)
 {
-  g_autoptr (GstElement) element = fixture_get (self, name);
+  GstElement *element = stream_get (self->stream, name);
   cl_context context = get_context (element);
 
   if (context)
@@ -172,7 +148,7 @@ make_context (guint device)
 static gboolean
 fixture_was_given (Fixture *self, const gchar *name)
 {
-  g_autoptr (GstElement) element = fixture_get (self, name);
+  GstElement *element = stream_get (self->stream, name);
   g_autoptr (GstContext) shared = gst_element_get_context (element, "OpenCL");
 
   return shared != NULL;
@@ -214,10 +190,10 @@ static void
 test_upstream (void)
 {
   g_auto (Fixture) f = {0};
-  g_autoptr (GstElement) a = NULL;
+  GstElement *a;
 
   fixture_init (&f, "gemmcl name=a ! queue ! gemmcl name=b");
-  a = fixture_get (&f, "a");
+  a = stream_get (f.stream, "a");
   set_state (a, GST_STATE_READY);
   g_assert_null (fixture_get_context (&f, "b"));
   fixture_open (&f);
@@ -239,12 +215,12 @@ test_application (void)
 
   fixture_init (&set, "gemmcl name=a ! identity name=closed ! gemmcl name=b");
   fixture_init (&asks, "gemmcl name=a ! identity name=closed ! gemmcl name=b");
-  share_context (set.bin, context);
+  share_context (set.stream->element, context);
   for (guint i = 0; i < G_N_ELEMENTS (fixtures); i++) {
     fixture_open (fixtures[i]);
     g_assert_cmpint (fixtures[i]->n_announced, ==, 0);
     for (const gchar *name = "ab"; *name; name++) {
-      g_autoptr (GstElement) element = fixture_get (fixtures[i], (const gchar[]){*name, '\0'});
+      GstElement *element = stream_get (fixtures[i]->stream, (const gchar[]){*name, '\0'});
       g_autoptr (GemmclContext) object = query_object (element);
 
       g_assert_true (gemmcl_context_get_cl_context (object) == context);
@@ -267,7 +243,7 @@ test_process (void)
   fixture_init (&one, "gemmcl name=a");
   fixture_init (&other, "gemmcl name=a");
   fixture_init (&given, "gemmcl name=a");
-  share_context (given.bin, context);
+  share_context (given.stream->element, context);
   fixture_open (&given);
   fixture_open (&one);
   fixture_open (&other);
@@ -291,7 +267,7 @@ test_two_devices (void)
   }
   context = make_context (1);
   fixture_init (&f, "gemmcl name=a device=0 ! gemmcl name=b device=1 ! gemmcl name=c");
-  share_context (f.bin, context);
+  share_context (f.stream->element, context);
   fixture_open (&f);
   g_assert_nonnull (fixture_get_context (&f, "a"));
   g_assert_true (fixture_get_context (&f, "a") != context);
@@ -330,7 +306,7 @@ test_useless (void)
     const gchar *const name = cases[i / 2].pad;
     g_autoptr (GstContext) useless = gst_context_new (cases[i / 2].type, TRUE);
     g_autoptr (GObject) object = g_object_new (G_TYPE_OBJECT, NULL);
-    g_autoptr (GstElement) a = NULL;
+    GstElement *a;
     g_autoptr (GstPad) pad = NULL;
     g_auto (GStrv) lines = NULL;
     cl_context context;
@@ -343,7 +319,7 @@ test_useless (void)
                          object, "gemmcl-context", G_TYPE_OBJECT, object, NULL);
     log_begin ("gemmcl", GST_LEVEL_WARNING);
     fixture_init (&f, "gemmcl name=a weight=[1]");
-    a = fixture_get (&f, "a");
+    a = stream_get (f.stream, "a");
     pad = name ? gst_element_get_static_pad (a, name) : NULL;
     if (name)
       gst_pad_add_probe (pad,
@@ -351,7 +327,7 @@ test_useless (void)
                                                    : GST_PAD_PROBE_TYPE_QUERY_UPSTREAM,
                          answer, useless, NULL);
     else
-      gst_element_set_context (f.bin, useless);
+      gst_element_set_context (f.stream->element, useless);
     fixture_open (&f);
     context = fixture_get_context (&f, "a");
     g_assert_nonnull (context);
@@ -360,7 +336,7 @@ test_useless (void)
     g_assert_cmpint (log_count (lines, "is not taken: It has no pointer \"cl_context\"") > 0, ==,
                      g_str_equal (cases[i / 2].type, "OpenCL"));
     gst_element_set_context (a, useless);
-    set_state (f.bin, GST_STATE_PAUSED);
+    set_state (f.stream->element, GST_STATE_PAUSED);
     g_assert_true (fixture_get_context (&f, "a") == context);
   }
 }
@@ -376,9 +352,9 @@ test_set_later (void)
   fixture_init (&f, "gemmcl name=a weight=[1]");
   fixture_open (&f);
   before = fixture_get_context (&f, "a");
-  share_context (f.bin, context);
+  share_context (f.stream->element, context);
   g_assert_true (fixture_get_context (&f, "a") == before);
-  set_state (f.bin, GST_STATE_PAUSED);
+  set_state (f.stream->element, GST_STATE_PAUSED);
   g_assert_true (fixture_get_context (&f, "a") == context);
 }
 
@@ -387,7 +363,7 @@ static void
 test_lifetime (void)
 {
   g_auto (Fixture) f = {0};
-  g_autoptr (GstElement) a = NULL;
+  GstElement *a;
   g_autoptr (GstContext) shared = NULL;
   GemmclContext *object;
   gpointer alive;
@@ -395,12 +371,11 @@ test_lifetime (void)
 
   fixture_init (&f, "gemmcl name=a ! gemmcl name=b");
   fixture_open (&f);
-  a = fixture_get (&f, "a");
+  a = stream_get (f.stream, "a");
   shared = query_context (a);
   alive = object = query_object (a);
   g_object_add_weak_pointer (G_OBJECT (object), &alive);
   g_object_unref (object);
-  gst_clear_object (&a);
   fixture_clear (&f);
   g_assert_nonnull (alive);
   g_assert_cmpint (clGetContextInfo (gemmcl_context_get_cl_context (alive),
@@ -422,7 +397,7 @@ test_application_lifetime (void)
   clGetContextInfo (context, CL_CONTEXT_REFERENCE_COUNT, sizeof before, &before, NULL);
   for (guint i = 0; i < 3; i++) {
     fixture_init (&f, "gemmcl name=a ! gemmcl name=b");
-    share_context (f.bin, context);
+    share_context (f.stream->element, context);
     fixture_open (&f);
     g_assert_true (fixture_get_context (&f, "b") == context);
     fixture_clear (&f);
@@ -458,7 +433,7 @@ test_threads (void)
   fixture_init (&f, "gemmcl name=a weight=[1] ! gemmcl name=b weight=[1] ! "
                     "identity name=closed ! gemmcl name=c weight=[1]  gemmcl name=d weight=[1]");
   for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
-    g_autoptr (GstElement) element = fixture_get (&f, names[i]);
+    GstElement *element = stream_get (f.stream, names[i]);
 
     threads[i] = g_thread_new (names[i], open_and_close, element);
   }
