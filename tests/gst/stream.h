@@ -135,6 +135,6 @@ gchar *literal (const gdouble *values, gsize rows, gsize cols);
 /** Fills @values with multiples of 1/8 from -1 to 1, always the same for a seed. */
 void fill_values (gdouble *values, gsize n, guint seed);
 
-/** Returns: (transfer full) (nullable): GStreamer's plugin of that name ("coreelements"), loaded from
- * $GEMMCL_TEST_PLUGINS, or where it was when this was built. */
+/** Returns: (transfer full) (nullable): GStreamer's plugin of that name ("coreelements"), loaded
+ * from $GEMMCL_TEST_PLUGINS, or where it was when this was built. */
 GstPlugin *plugins_load (const gchar *name);

@@ -190,33 +190,6 @@ test_inputs_stay (void)
   stream_assert_memory (again, "b", "OpenCL", 0);
 }
 
-/* All memories of a buffer are what its caps say, those that pass by, too. */
-static void
-test_passed_tensors (void)
-{
-  static const gfloat row[2] = {1, 2};
-  g_autoptr (Stream) stream =
-      stream_start (TENSORS ("3", "2:1,2:1,2:1", "float32,float32,float32", "1/1"),
-                    "gemmcl weight=[[1],[1]] tensor-index=1 " FORCE ("other/tensors" OPENCL));
-  GstBuffer *input = gst_buffer_new ();
-  g_autoptr (GstBuffer) output = NULL;
-
-  for (guint i = 0; i < 3; i++)
-    input = gst_buffer_append (input, gst_buffer_new_memdup (row, sizeof row));
-  output = stream_run (stream, input);
-  g_assert_cmpuint (gst_buffer_n_memory (output), ==, 3);
-  for (guint i = 0; i < 3; i++) {
-    GstMemory *memory = gst_buffer_peek_memory (output, i);
-    GstMapInfo map;
-
-    g_assert_true (gst_memory_is_type (memory, GST_GEMMCL_MEMORY_TYPE_NAME));
-    g_assert_true (gst_memory_map (memory, &map, GST_MAP_READ));
-    g_assert_cmpuint (map.size, ==, i == 1 ? 4 : 8);
-    g_assert_cmpfloat (((gfloat *)(gpointer)map.data)[0], ==, i == 1 ? 3 : 1);
-    gst_memory_unmap (memory, &map);
-  }
-}
-
 /* The memory that the first element offers upstream. */
 static GstAllocator *
 get_allocator (Stream *stream)
@@ -297,13 +270,6 @@ test_strange_inputs (void)
     g_assert_cmpmem (stream->bytes->data, BYTES, stream->bytes->data + i * BYTES, BYTES);
 }
 
-static Stream *
-start_late (void)
-{
-  return stream_start (OPENCL_RGB, WEIGHT "queue-depth=2 ! " WEIGHT
-                                          "queue-depth=2 " FORCE ("video/x-raw" OPENCL));
-}
-
 /* Pushes a frame that is not written before @gate. Returns: the output. */
 static GstBuffer *
 run_late (Stream *stream, cl_event *gate)
@@ -320,28 +286,6 @@ run_late (Stream *stream, cl_event *gate)
   return stream_run (stream, input);
 }
 
-/* The host does not wait for what the device has still to do; what fails there is an error. */
-static void
-test_late_input (void)
-{
-  for (guint fails = 0; fails < 2; fails++) {
-    g_autoptr (Stream) stream = start_late ();
-    g_autoptr (GstMessage) message = NULL;
-    cl_event gate;
-    g_autoptr (GstBuffer) output = run_late (stream, &gate);
-    GstMapInfo map;
-
-    g_assert_cmpint (clSetUserEventStatus (gate, fails ? -1 : CL_COMPLETE), ==, CL_SUCCESS);
-    clReleaseEvent (gate);
-    g_assert_cmpint (gst_buffer_map (output, &map, GST_MAP_READ), ==, !fails);
-    if (!fails)
-      gst_buffer_unmap (output, &map);
-    gst_harness_push_event (stream->harness, gst_event_new_eos ());
-    message = gst_bus_pop_filtered (stream->bus, GST_MESSAGE_ERROR);
-    g_assert_cmpint (message != NULL, ==, fails);
-  }
-}
-
 static gint gates_opened;
 
 static gpointer
@@ -353,18 +297,20 @@ open_gate (gpointer gate)
   return NULL;
 }
 
-/* DL Streamer maps with a flag of the same value, alone, and asks for no events: it gets the cl_mem
- * after the last write. */
+/* The host does not wait for what the device has still to do; what fails there is an error. Whoever
+ * maps the output waits: the host, and DL Streamer, which maps with a flag of the same value as
+ * gemmcl's, alone, and asks for no events: it gets the cl_mem after the last write. */
 static void
-test_map_without_events (void)
+test_late_input (gconstpointer flags)
 {
   for (guint fails = 0; fails < 2; fails++) {
-    g_autoptr (Stream) stream = start_late ();
+    g_autoptr (Stream) stream = stream_start (
+        OPENCL_RGB, WEIGHT "queue-depth=2 ! " WEIGHT "queue-depth=2 " FORCE ("video/x-raw" OPENCL));
+    g_autoptr (GstMessage) message = NULL;
     cl_event gate;
     g_autoptr (GstBuffer) output = run_late (stream, &gate);
     GstMemory *memory = gst_buffer_peek_memory (output, 0);
     g_autoptr (GThread) opener = NULL;
-    cl_context context = NULL;
     GstMapInfo map;
 
     gates_opened = 0;
@@ -372,15 +318,22 @@ test_map_without_events (void)
       g_assert_cmpint (clSetUserEventStatus (gate, -1), ==, CL_SUCCESS);
     else
       opener = g_thread_new ("gate", open_gate, gate);
-    g_assert_cmpint (gst_memory_map (memory, &map, GST_GEMMCL_MAP_OPENCL), ==, !fails);
+    g_assert_cmpint (gst_memory_map (memory, &map, GPOINTER_TO_UINT (flags)), ==, !fails);
     g_assert_cmpint (g_atomic_int_get (&gates_opened), ==, !fails);
-    if (!fails) {
+    if (!fails && GPOINTER_TO_UINT (flags) == GST_GEMMCL_MAP_OPENCL) {
+      cl_context context = NULL;
+
       clGetMemObjectInfo ((cl_mem)map.data, CL_MEM_CONTEXT, sizeof context, &context, NULL);
       g_assert_true (context == gst_gemmcl_memory_get_cl_context (memory));
+    }
+    if (!fails) {
       gst_memory_unmap (memory, &map);
       g_thread_join (g_steal_pointer (&opener));
     }
     clReleaseEvent (gate);
+    gst_harness_push_event (stream->harness, gst_event_new_eos ());
+    message = gst_bus_pop_filtered (stream->bus, GST_MESSAGE_ERROR);
+    g_assert_cmpint (message != NULL, ==, fails);
   }
 }
 
@@ -394,9 +347,9 @@ main (int argc, char **argv)
   stream_add_test ("/opencl/cpu-between", test_cpu_between);
   stream_add_test ("/opencl/tee", test_tee);
   stream_add_test ("/opencl/inputs-stay", test_inputs_stay);
-  stream_add_test ("/opencl/passed-tensors", test_passed_tensors);
   stream_add_test ("/opencl/strange-inputs", test_strange_inputs);
-  stream_add_test ("/opencl/late-input", test_late_input);
-  stream_add_test ("/opencl/map-without-events", test_map_without_events);
+  stream_add_data_test ("/opencl/late-input", GUINT_TO_POINTER (GST_MAP_READ), test_late_input);
+  stream_add_data_test ("/opencl/map-without-events", GUINT_TO_POINTER (GST_GEMMCL_MAP_OPENCL),
+                        test_late_input);
   return g_test_run ();
 }
