@@ -7,23 +7,20 @@
 #include "../lib/clock.h"
 #include "../lib/files.h"
 #include "../next.h"
-#include "stream.h"
+#include "load.h"
 
-/* auto-tune: a faster kernel is found while buffers flow, and takes over between two of them; how,
- * tests/lib/test-auto-tune.c tests. The device's clock is the test's (clock.h), which decides what
- * is faster; all else is as it is. The numbers are integers so small that f32 is exact, and each
- * output is compared with a reference. */
+/* auto-tune: a faster kernel is found while buffers flow, and takes over between two of them. How,
+ * and that it is right, tests/lib/test-auto-tune.c tests; here each buffer must come out of its own
+ * weight, once, in order. The device's clock is the test's (clock.h), which decides what is faster;
+ * all else is as it is. */
 
 #define K 128
 #define N 64
 #define M 96
 
-#define CAPS       TENSOR ("128:96")
-#define OTHER_CAPS TENSOR ("128:40")
-
-#define DEPTH 3   /* outputs that are not looked at yet */
-#define MORE  40  /* buffers behind a swap */
-#define FAST  100 /* microseconds; kernels that were not set take 200 */
+#define MORE   40  /* buffers behind a swap */
+#define PERIOD 30  /* buffers of a weight */
+#define FAST   100 /* microseconds; kernels that were not set take 200 */
 
 static gboolean is_gpu; /* devices say that they are one, of a maker who is not known */
 
@@ -45,128 +42,100 @@ clGetDeviceInfo (cl_device_id id, cl_device_info name, size_t size, void *value,
 }
 
 /**
- * Flow: numbered buffers through an element
- * @m: rows of each
- * @weight: the seed of the weight that is set
- * @weights: (element-type guint): of each buffer that was pushed
- * @pulled: buffers that came out
- * @sums: (nullable): M x N, the previous output; %NULL: beta is 0
+ * Flow: buffers of equal numbers, which a weight multiplies
+ * @period: buffers after which another weight is set; 0: never
+ * @adds: whether beta is 1
+ * @sum: the previous output
  */
 typedef struct {
-  Stream *stream;
-  gsize m;
-  guint weight;
-  GArray *weights;
-  guint pulled;
-  gint *sums;
+  Load load;
+  LoadLine line;
+  LoadSource source;
+  guint period;
+  gboolean adds;
+  gdouble sum;
 } Flow;
 
-static gint
-get_a (guint index, gsize i, gsize k)
+static guint
+get_factor (const Flow *self, guint n)
 {
-  return (gint)((index * 7 + i * 3 + k * 5 + i * k % 11) % 9) - 4;
+  return 2 + (self->period > 0 ? n / self->period % 5 : 0);
 }
 
-static gint
-get_b (guint seed, gsize k, gsize j)
+static gchar *
+make_weight (guint factor)
 {
-  return (gint)((k * 5 + j * 3 + seed * 2 + k * j % 13) % 7) - 3;
+  g_autofree gdouble *values = g_new0 (gdouble, K * N);
+
+  for (gsize j = 0; j < N; j++)
+    values[2 * j * N + j] = factor;
+  return literal (values, K, N);
+}
+
+static GstBuffer *
+make (gpointer data G_GNUC_UNUSED, guint n, gboolean is_long)
+{
+  const gsize count = K * (is_long ? 2 * M : M);
+  gfloat *values = g_new (gfloat, count);
+
+  for (gsize i = 0; i < count; i++)
+    values[i] = 1 + n % 8;
+  return gst_buffer_new_wrapped (values, count * sizeof *values);
 }
 
 static void
-set_weight (Flow *self, guint seed)
+check (const Load *load, GstPad *pad G_GNUC_UNUSED, GstBuffer *buffer, guint n)
 {
-  g_autofree gdouble *values = g_new (gdouble, K * N);
-  g_autofree gchar *text = NULL;
+  Flow *self = load->source->data;
+  GstMapInfo map;
 
-  for (gsize k = 0; k < K; k++)
-    for (gsize j = 0; j < N; j++)
-      values[k * N + j] = get_b (seed, k, j);
-  text = literal (values, K, N);
-  g_object_set (self->stream->element, "weight", text, NULL);
-  self->weight = seed;
+  self->sum = get_factor (self, n) * (1 + n % 8) + (self->adds ? self->sum : 0);
+  g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  g_assert_cmpuint (map.size % (M * N * sizeof (gfloat)), ==, 0);
+  for (gsize i = 0; i < map.size / sizeof (gfloat); i++)
+    g_assert_cmpfloat (((gfloat *)map.data)[i], ==, self->sum);
+  gst_buffer_unmap (buffer, &map);
 }
 
 /* @settings: of the element */
 static void
 flow_init (Flow *self, const gchar *settings)
 {
-  *self = (Flow){.m = M, .weights = g_array_new (FALSE, FALSE, sizeof (guint))};
-  self->stream = stream_new ("gemmcl queue-depth=%d %s", DEPTH, settings);
-  if (strstr (settings, "beta"))
-    self->sums = g_new0 (gint, M * N);
-  set_weight (self, 0);
-  g_assert_true (stream_play (self->stream, CAPS, NULL));
+  g_autofree gchar *weight = make_weight (2);
+
+  *self = (Flow){
+      .source = {{TENSOR ("128:96"), TENSOR ("128:192")}, {NULL}, make, check, self},
+      .line = {.text = g_strdup_printf ("gemmcl queue-depth=3 weight=%s %s", weight, settings)},
+      .adds = strstr (settings, "beta=1") != NULL};
+  load_init (&self->load, &self->line, &self->source, 0);
 }
 
 static void
 flow_clear (Flow *self)
 {
-  g_clear_pointer (&self->stream, stream_free);
-  g_clear_pointer (&self->weights, g_array_unref);
-  g_free (self->sums);
+  stream_push_event (self->load.stream, gst_event_new_eos ());
+  g_assert_cmpuint (self->load.seen, ==, self->load.taken);
+  self->load.ended = TRUE;
+  load_clear (&self->load);
+  g_free ((gchar *)self->line.text);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Flow, flow_clear)
 
-/* The next output must be that of the next input. */
-static void
-pull (Flow *self)
-{
-  const guint index = self->pulled++;
-  const guint seed = g_array_index (self->weights, guint, index);
-  g_autoptr (GstBuffer) buffer = gst_harness_pull (self->stream->harness);
-  GstMapInfo map;
-
-  g_assert_nonnull (buffer);
-  g_assert_cmpuint (GST_BUFFER_PTS (buffer), ==, index * GST_MSECOND);
-  g_assert_true (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  g_assert_cmpuint (map.size, ==, self->m * N * sizeof (gfloat));
-  for (gsize i = 0; i < self->m; i++)
-    for (gsize j = 0; j < N; j++) {
-      const gfloat found = ((const gfloat *)map.data)[i * N + j];
-      gint sum = self->sums ? self->sums[i * N + j] : 0;
-
-      for (gsize k = 0; k < K; k++)
-        sum += get_a (index, i, k) * get_b (seed, k, j);
-      if (found != sum)
-        g_error ("buffer %u, element %zu, %zu: %g; expected %d", index, i, j, found, sum);
-      if (self->sums)
-        self->sums[i * N + j] = sum;
-    }
-  gst_buffer_unmap (buffer, &map);
-}
-
-static void
-pull_all (Flow *self)
-{
-  while (self->pulled < self->weights->len)
-    pull (self);
-  g_assert_null (gst_harness_try_pull (self->stream->harness));
-}
-
-/* The last few outputs are still in flight. */
 static void
 push (Flow *self)
 {
-  const guint index = self->weights->len;
-  gfloat *values = g_new (gfloat, self->m * K);
-  GstBuffer *buffer;
+  if (self->period > 0 && self->load.next % self->period == 0) {
+    g_autofree gchar *weight = make_weight (get_factor (self, self->load.next));
 
-  for (gsize i = 0; i < self->m; i++)
-    for (gsize k = 0; k < K; k++)
-      values[i * K + k] = get_a (index, i, k);
-  buffer = gst_buffer_new_wrapped (values, self->m * K * sizeof (gfloat));
-  GST_BUFFER_PTS (buffer) = index * GST_MSECOND;
-  g_array_append_val (self->weights, self->weight);
-  stream_push (self->stream, buffer);
-  if (self->weights->len - self->pulled > DEPTH)
-    pull (self);
+    g_object_set (self->load.stream->element, "weight", weight, NULL);
+  }
+  g_assert_cmpint (load_push (&self->load), ==, GST_FLOW_OK);
 }
 
 static gboolean
 has (Flow *self, const gchar *name, const gchar *value)
 {
-  g_autoptr (GstStructure) stats = stream_get_stats (self->stream, "a");
+  g_autoptr (GstStructure) stats = stream_get_stats (self->load.stream, "a");
 
   return g_strcmp0 (gst_structure_get_string (stats, name), value) == 0;
 }
@@ -174,28 +143,25 @@ has (Flow *self, const gchar *name, const gchar *value)
 static void
 assert_field (Flow *self, const gchar *name, const gchar *value)
 {
-  g_autoptr (GstStructure) stats = stream_get_stats (self->stream, "a");
+  g_autoptr (GstStructure) stats = stream_get_stats (self->load.stream, "a");
 
   g_assert_cmpstr (gst_structure_get_string (stats, name), ==, value);
 }
 
-/* Pushes, with another weight every @period buffers if that is not 0, until auto-tune says @state,
- * and then some more. */
+/* Pushes until auto-tune says @state, and then some more. */
 static void
-push_until (Flow *self, const gchar *state, guint period)
+push_until (Flow *self, const gchar *state)
 {
   const gint64 end = g_get_monotonic_time () + FOREVER;
 
   while (!has (self, "auto-tune", state)) {
     if (g_get_monotonic_time () > end)
       assert_field (self, "auto-tune", state);
-    if (period > 0 && self->weights->len % period == 0)
-      set_weight (self, self->weight + 1);
     push (self);
   }
   for (guint i = 0; i < MORE; i++)
     push (self);
-  g_test_message ("%u buffers", self->weights->len);
+  g_test_message ("%u buffers", self->load.next);
 }
 
 /* Forgets what was found, and makes a kernel that the rules do not choose the fastest; its name. */
@@ -219,40 +185,36 @@ begin (void)
   return g_strdup (names[2]);
 }
 
-/* Plays until the kernel is swapped, with another weight every @period buffers. */
+/* Plays until the kernel is swapped, while weights change. */
 static void
-run_swap (const gchar *settings, guint period, const gchar *kernel)
+run_swap (const gchar *settings, const gchar *kernel)
 {
-  g_auto (Flow) flow = {NULL};
+  g_auto (Flow) flow = {.period = 0};
 
   flow_init (&flow, settings);
+  flow.period = PERIOD;
   assert_field (&flow, "kernel-source", "rules");
-  push_until (&flow, "swapped", period);
-  set_weight (&flow, 1000);
-  push (&flow);
+  push_until (&flow, "swapped");
   assert_field (&flow, "kernel", kernel);
   assert_field (&flow, "kernel-source", "tuned");
-  pull_all (&flow);
-  stream_assert_quiet (flow.stream);
 }
 
-/* The swap, over which the previous output goes and weights that change meanwhile; and the next
- * start, which takes the kernel from the file. */
+/* The swap, over which the previous output goes; and the next start, which takes the kernel from the
+ * file. */
 static void
 test_swap (void)
 {
   static const gchar settings[] = "auto-tune=on beta=1";
   g_autofree gchar *kernel = begin ();
-  g_auto (Flow) flow = {NULL};
+  g_auto (Flow) flow = {.period = 0};
 
-  run_swap (settings, 30, kernel);
+  run_swap (settings, kernel);
   flow_init (&flow, settings);
   for (guint i = 0; i < MORE; i++)
     push (&flow);
   assert_field (&flow, "auto-tune", "known");
   assert_field (&flow, "kernel", kernel);
   assert_field (&flow, "kernel-source", "tuned");
-  pull_all (&flow);
 }
 
 /* Other caps end the search, and begin another. */
@@ -260,21 +222,18 @@ static void
 test_caps (void)
 {
   g_autofree gchar *kernel = begin ();
-  g_auto (Flow) flow = {NULL};
+  g_auto (Flow) flow = {.period = 0};
 
   flow_init (&flow, "auto-tune=on");
-  for (guint i = 0; i < 6; i++) {
+  flow.load.caps_period = 1;
+  for (guint i = 0; i < 7; i++) {
     push (&flow);
-    pull_all (&flow);
-    flow.m = i % 2 == 0 ? 40 : M;
-    g_assert_true (stream_push_caps (flow.stream, i % 2 == 0 ? OTHER_CAPS : CAPS));
     if (i == 3)
       g_usleep (G_USEC_PER_SEC / 2);
   }
-  push_until (&flow, "swapped", 0);
+  flow.load.caps_period = 0;
+  push_until (&flow, "swapped");
   assert_field (&flow, "kernel", kernel);
-  pull_all (&flow);
-  stream_assert_quiet (flow.stream);
 }
 
 /* The element stops at any moment of a search. */
@@ -282,17 +241,12 @@ static void
 test_stop (void)
 {
   for (guint i = 0; i < 6; i++) {
-    g_auto (Flow) flow = {NULL};
-    gint64 begun;
+    g_auto (Flow) flow = {.period = 0};
 
     g_free (begin ());
     flow_init (&flow, "auto-tune=on");
     push (&flow);
     g_usleep (i * i * 30000);
-    pull_all (&flow);
-    begun = g_get_monotonic_time ();
-    g_clear_pointer (&flow.stream, stream_free);
-    g_assert_cmpint (g_get_monotonic_time () - begun, <, FOREVER);
   }
 }
 
@@ -307,11 +261,10 @@ test_off (void)
 
   for (guint i = 0; i < (cpu ? 3 : 2); i++) {
     g_autofree gchar *kernel = begin ();
-    g_auto (Flow) flow = {NULL};
+    g_auto (Flow) flow = {.period = 0};
 
     flow_init (&flow, cases[i][0]);
     push (&flow);
-    pull_all (&flow);
     assert_field (&flow, "auto-tune", "off");
     assert_field (&flow, "kernel-source", cases[i][1]);
     g_assert_cmpuint (clock_count (kernel), ==, 0);
@@ -326,7 +279,7 @@ test_gpu (void)
 
   is_gpu = TRUE;
   kernel = begin ();
-  run_swap ("", 0, kernel);
+  run_swap ("", kernel);
   is_gpu = FALSE;
 }
 
