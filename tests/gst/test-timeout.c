@@ -11,18 +11,6 @@
 #define FRAME      (GST_SECOND / 10)
 #define MS         G_TIME_SPAN_MILLISECOND
 
-/* @timeout: in ns; see batch-timeout */
-static Stream *
-start (guint batch, gint64 timeout, const gchar *caps)
-{
-  Stream *stream = stream_start (
-      caps, "gemmcl weight=[2] batch-size=%u batch-timeout=%" G_GINT64_FORMAT, batch, timeout);
-
-  gst_harness_use_systemclock (stream->harness);
-  gst_harness_set_live (stream->harness, TRUE);
-  return stream;
-}
-
 static void
 push (Stream *stream, guint index)
 {
@@ -50,16 +38,16 @@ static void
 test_pause (void)
 {
   static const struct {
-    gint64 timeout;
-    const gchar *caps;
+    const gchar *timeout, *caps;
     gint64 expected;
-  } cases[] = {{100 * GST_MSECOND, CAPS ("0/1"), 100 * MS},
-               {5 * GST_MSECOND, CAPS ("10/1"), 5 * MS},
-               {-1, CAPS ("20/1"), 200 * MS},
-               {-1, CAPS ("50/1"), 80 * MS}};
+  } cases[] = {{"100000000", CAPS ("0/1"), 100 * MS},
+               {"5000000", CAPS ("10/1"), 5 * MS},
+               {"-1", CAPS ("20/1"), 200 * MS},
+               {"-1", CAPS ("50/1"), 80 * MS}};
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autoptr (Stream) stream = start (4, cases[i].timeout, cases[i].caps);
+    g_autoptr (Stream) stream = stream_start (
+        cases[i].caps, "gemmcl weight=[2] batch-size=4 batch-timeout=%s", cases[i].timeout);
     g_autoptr (Arrivals) arrivals = arrivals_new (stream->harness->sinkpad, TRUE);
 
     for (guint n = 0; n < 6; n += 2) {
@@ -81,7 +69,8 @@ test_pause (void)
 static void
 test_full (void)
 {
-  g_autoptr (Stream) stream = start (2, 200 * GST_MSECOND, CAPS ("0/1"));
+  g_autoptr (Stream) stream =
+      stream_start (CAPS ("0/1"), "gemmcl weight=[2] batch-size=2 batch-timeout=200000000");
   g_autoptr (Arrivals) arrivals = arrivals_new (stream->harness->sinkpad, TRUE);
   g_autoptr (GstPad) pad = gst_element_get_static_pad (stream->element, "sink");
   gint64 begin;
