@@ -18,6 +18,24 @@ init_audio (Shape *self, const GstCaps *caps)
   self->columns = GST_AUDIO_INFO_CHANNELS (&info);
 }
 
+/* Returns: the numbers of "3:4,2:1" together. */
+static gsize
+count_numbers (const gchar *dimensions)
+{
+  g_auto (GStrv) tensors = g_strsplit (dimensions, ",", -1);
+  gsize sum = 0;
+
+  for (guint i = 0; tensors[i]; i++) {
+    g_auto (GStrv) dims = g_strsplit (tensors[i], ":", -1);
+    gsize product = 1;
+
+    for (guint j = 0; dims[j]; j++)
+      product *= g_ascii_strtoull (dims[j], NULL, 10);
+    sum += product;
+  }
+  return sum;
+}
+
 static void
 init_tensors (Shape *self, const GstStructure *structure)
 {
@@ -26,10 +44,11 @@ init_tensors (Shape *self, const GstStructure *structure)
 
   self->medium = MEDIUM_TENSORS;
   self->type = g_strcmp0 (types, "uint8") == 0 ? SAMPLE_U8 : SAMPLE_F32;
-  self->rows = self->columns = 1;
+  self->rows = 1;
   if (g_strrstr (types, ","))
-    return;
-  g_assert_cmpint (sscanf (dimensions, "%zu:%zu", &self->columns, &self->rows), >=, 1);
+    self->columns = count_numbers (dimensions);
+  else
+    g_assert_cmpint (sscanf (dimensions, "%zu:%zu", &self->columns, &self->rows), >=, 1);
 }
 
 static void
