@@ -18,7 +18,7 @@ changes_with (const GParamSpec *a, const GParamSpec *b)
 
   if (g_str_equal (a->name, "beta") && g_str_equal (b->name, "addend"))
     return TRUE;
-  return a->name[length] && b->name[length] && strncmp (a->name, b->name, length + 1) == 0 &&
+  return a->name[length] && strncmp (a->name, b->name, length + 1) == 0 &&
          (a->value_type == GEMMCL_TYPE_MATRIX || b->value_type == GEMMCL_TYPE_MATRIX);
 }
 
