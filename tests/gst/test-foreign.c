@@ -176,8 +176,7 @@ assert_refused (Stream *stream, GstBuffer *buffer)
 {
   g_assert_cmpint (gst_harness_push (stream->harness, buffer), ==, GST_FLOW_ERROR);
   stream_assert_message (stream, GST_MESSAGE_ERROR, NULL,
-                         "The host cannot map|\"OpenCL\" of ForeignAllocator|Expected");
-  assert_clean ();
+                         "The host cannot map|\" of ForeignAllocator|Expected");
 }
 
 /* Memory that the host cannot map is an error that names it. */
@@ -192,6 +191,7 @@ test_unmappable (void)
 
     assert_refused (stream,
                     append_foreign (gst_buffer_new (), allocator, noise_bytes (inputs[i].size, i)));
+    assert_clean ();
   }
 }
 
@@ -213,8 +213,7 @@ test_passed_tensor (void)
 
     append_foreign (input, allocator, gst_buffer_new_memdup ((gfloat[]){1, 2}, 8));
     if (!is_mappable) {
-      g_assert_cmpint (gst_harness_push (stream->harness, input), ==, GST_FLOW_ERROR);
-      stream_assert_message (stream, GST_MESSAGE_ERROR, NULL, "The host cannot map|Expected");
+      assert_refused (stream, input);
     } else {
       output = stream_run (stream, input);
       for (guint n = 0; n < 2; n++)
@@ -308,10 +307,7 @@ test_offered (void)
     g_autoptr (Stream) stream = start_into (allocator, outputs[i / 2]);
 
     if (is_used && !is_mappable) {
-      g_assert_cmpint (gst_harness_push (stream->harness, noise_bytes (9 * 160, 1)), ==,
-                       GST_FLOW_ERROR);
-      stream_assert_message (stream, GST_MESSAGE_ERROR, NULL,
-                             "The host cannot map|\"OpenCL\" of ForeignAllocator|Expected");
+      assert_refused (stream, noise_bytes (9 * 160, 1));
       continue;
     }
     stream_push (stream, noise_bytes (9 * 160, 1));
