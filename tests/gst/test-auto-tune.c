@@ -199,8 +199,8 @@ run_swap (const gchar *settings, const gchar *kernel)
   assert_field (&flow, "kernel-source", "tuned");
 }
 
-/* The swap, over which the previous output goes; and the next start, which takes the kernel from the
- * file. */
+/* The swap, over which the previous output goes; and the next start, which takes the kernel from
+ * the file. */
 static void
 test_swap (void)
 {
