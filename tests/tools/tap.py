@@ -1,0 +1,55 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""TAP on standard output for tests that unittest runs."""
+
+import sys
+import traceback
+import unittest
+
+
+class Tap(unittest.TestResult):
+    """Prints a line per test as it ends."""
+
+    failing = None
+
+    def line(self, word, test, directive=""):
+        name = test.id().removeprefix("__main__.")
+        print(f"{word} {self.testsRun} {name}{directive}", flush=True)
+
+    def wrong(self, test, error):
+        # Subtests fail separately, but have no lines of their own.
+        if self.failing is not test:
+            self.line("not ok", test)
+        self.failing = test
+        for line in "".join(traceback.format_exception(*error)).splitlines():
+            print(f"# {line}", flush=True)
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.line("ok", test)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.line("ok", test, f" # SKIP {reason}")
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.wrong(test, err)
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.wrong(test, err)
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self.wrong(test, err)
+
+
+def main():
+    """Runs the tests of the main module."""
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    print(f"1..{suite.countTestCases()}", flush=True)
+    result = Tap()
+    suite.run(result)
+    sys.exit(not result.wasSuccessful())
