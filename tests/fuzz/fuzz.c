@@ -27,7 +27,48 @@ fuzz_check_error (gboolean failed, GError *error)
 
 #ifndef HAVE_LIBFUZZER
 
-/* Runs a target on the files of directories, without libFuzzer. TAP out. */
+/* Runs a target on the files of directories, and on damaged copies of them, without libFuzzer. TAP
+ * out. */
+
+  #define COPIES 200 /* of each file */
+
+static void
+damage (GString *file, GRand *random)
+{
+  static const gchar bytes[] = "\0\xff{}[]()'\",:0123456789-L<>|#fiuVO\\ \n";
+  const gint kind = g_rand_int_range (random, 0, 8);
+  gsize at = g_rand_int_range (random, 0, file->len);
+
+  if (kind == 0) {
+    file->str[at] ^= 1 << g_rand_int_range (random, 0, 8);
+  } else if (kind == 1) {
+    g_string_overwrite_len (file, at, &bytes[g_rand_int_range (random, 0, sizeof bytes - 1)], 1);
+  } else if (kind == 2) {
+    g_string_erase (file, at, 1);
+  } else if (kind == 3) {
+    g_string_truncate (file, at);
+  } else {
+    /* Most of all another number, which alone can make a header that is believed. */
+    while (at < file->len && !g_ascii_isdigit (file->str[at]))
+      at++;
+    if (at < file->len)
+      file->str[at] = '0' + g_rand_int_range (random, 0, 10);
+  }
+}
+
+static void
+run_damaged (const gchar *data, gsize size)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (20240229);
+
+  for (guint i = 0; i < COPIES; i++) {
+    g_autoptr (GString) file = g_string_new_len (data, size);
+
+    for (gint n = g_rand_int_range (random, 1, 3); n > 0 && file->len > 0; n--)
+      damage (file, random);
+    LLVMFuzzerTestOneInput ((const guint8 *)file->str, file->len);
+  }
+}
 
 static guint
 replay (const gchar *path)
@@ -45,6 +86,7 @@ replay (const gchar *path)
     fflush (stdout);
     g_assert_true (g_file_get_contents (file, &data, &size, NULL));
     LLVMFuzzerTestOneInput ((const guint8 *)data, size);
+    run_damaged (data, size);
   }
   return n;
 }
