@@ -193,14 +193,12 @@ test_files (void)
 {
   g_auto (Files) files = {NULL};
   g_autofree gchar *missing = NULL, *bad = NULL;
-  g_autoptr (GString) npy = files_npy (
-      1, "{'descr': '>f4', 'fortran_order': False, 'shape': (3, 1), }", "123456789012", 12);
 
   files_init (&files);
   missing = files_path (&files, "missing.npy");
-  bad = files_write (&files, "bad.npy", npy->str, npy->len);
+  bad = files_write (&files, "bad.npy", "no array", 8);
   check_file (missing, "No such file");
-  check_file (bad, ">f4");
+  check_file (bad, "does not start with");
 }
 
 /* Run by test_no_device() in a process that finds no OpenCL platform. */

@@ -186,8 +186,9 @@ problem_clear (Problem *self)
   g_clear_pointer (&self->rows, g_free);
 }
 
-gdouble
-test_activate (GemmclActivation activation, gdouble x)
+/* The reference of all activations except softmax, by their formulas in gemmcl-gemm.h. */
+static gdouble
+activate (GemmclActivation activation, gdouble x)
 {
   const gboolean vanishes =
       activation == GEMMCL_ACTIVATION_GELU || activation == GEMMCL_ACTIVATION_GELU_TANH ||
@@ -263,38 +264,6 @@ get_a (const Problem *self, gsize batch, gsize i, gsize k)
   return (gdouble)raw * (gfloat)gemm->a_scale + (gfloat)gemm->a_shift;
 }
 
-/* Returns: the number that normalizing divides a row by, whose squares add up to @squares. */
-static gdouble
-get_divisor (gdouble squares)
-{
-  const gdouble norm = sqrt (squares);
-
-  return norm < 1e-12 ? 1e-12 : norm;
-}
-
-/* Returns: the relative error of an element that was normalized with @n others: roots halve the
- * error of a sum, and square root and division are exact to a few units in the last place. */
-static gdouble
-get_normalized_off (gsize n)
-{
-  return (n / 2.0 + 20) * 0x1p-24;
-}
-
-/* Returns: the divisor of row @i of A; 1 unless the problem normalizes A. */
-static gdouble
-get_a_divisor (const Problem *self, gsize batch, gsize i)
-{
-  gdouble squares = 0;
-
-  if (!(self->gemm.normalize & GEMMCL_NORMALIZE_A))
-    return 1;
-  for (gsize k = 0; k < self->gemm.k; k++) {
-    const gdouble a = get_a (self, batch, i, k);
-    squares += a * a;
-  }
-  return get_divisor (squares);
-}
-
 /* Accumulates the error bound of the product of a row of A and a column of B as int8. */
 typedef struct {
   gdouble low, high, most; /* the range of a and 0; the maximum of |b| */
@@ -321,27 +290,25 @@ get_bytes_error (const Bytes *self)
   return 1.001 * (ea * self->sum_b + eb * self->sum_a + self->n * ea * eb);
 }
 
-/* Returns: D (i, j) before the activation. @divisor: that of row @i of A. @off: (out): the error
- * bound of a float. C is read from before the run. */
+/* Returns: D (i, j) before the activation. @off: (out): the error bound of a float. C is read from
+ * before the run. */
 static gdouble
-get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble divisor, gdouble *off)
+get_sum (const Problem *self, gsize batch, gsize i, gsize j, gdouble *off)
 {
   const GemmclGemm *gemm = &self->gemm;
   const gfloat alpha = gemm->alpha, beta = gemm->beta;
-  const gboolean normalizes = gemm->normalize & GEMMCL_NORMALIZE_A;
   const gboolean in_bytes = gemm->precision == GEMMCL_PRECISION_I8;
   gdouble sum = 0, size = 0, c = 0, bias = 0, rounding = 0;
   Bytes bytes = {0};
 
   for (gsize k = 0; alpha != 0 && k < gemm->k; k++) {
-    const gdouble stored = get_a (self, batch, i, k), a = stored / divisor;
+    const gdouble a = get_a (self, batch, i, k);
     const gdouble b = get_b (self, problem_b_index (self, batch, k, j));
     const gdouble a_off = get_a_off (self, a);
 
     sum += a * b;
     rounding += a_off > 0 ? a_off * fabs (b) : 0;
-    rounding += normalizes ? get_normalized_off (gemm->k) * fabs (a * b) + 0x1p-100 : 0;
-    size += (fabs (stored - (gfloat)gemm->a_shift) + fabs (gemm->a_shift)) / divisor * fabs (b);
+    size += (fabs (a - (gfloat)gemm->a_shift) + fabs (gemm->a_shift)) * fabs (b);
     add_to_bytes (&bytes, a, b);
   }
   /* A row of A or column of B with NaN or infinity becomes NaN. */
@@ -365,11 +332,10 @@ static void
 get_row (const Problem *self, gsize batch, gsize i, gdouble *value, gdouble *off)
 {
   const GemmclGemm *gemm = &self->gemm;
-  const gdouble divisor = get_a_divisor (self, batch, i);
   gdouble highest = -INFINITY, sum = 0, worst = 0;
 
   for (gsize j = 0; j < gemm->n; j++) {
-    value[j] = get_sum (self, batch, i, j, divisor, &off[j]);
+    value[j] = get_sum (self, batch, i, j, &off[j]);
     highest = isnan (value[j]) || value[j] > highest ? value[j] : highest;
     worst = fmax (worst, isinf (off[j]) ? 0 : off[j]);
   }
@@ -381,32 +347,11 @@ get_row (const Problem *self, gsize batch, gsize i, gdouble *value, gdouble *off
     const gdouble x = value[j];
 
     value[j] = gemm->activation == GEMMCL_ACTIVATION_SOFTMAX ? exp (x - highest) / sum
-                                                             : test_activate (gemm->activation, x);
+                                                             : activate (gemm->activation, x);
     off[j] = gemm->activation == GEMMCL_ACTIVATION_SOFTMAX
                  ? value[j] * (2.5 * worst + 1e-5)
                  : (isinf (x) ? 0 : 1.5 * off[j]) + 4e-6 * fabs (value[j]);
     off[j] += 1e-6;
-  }
-}
-
-/* Divides a row by its norm, if the problem normalizes D. */
-static void
-normalize_row (const GemmclGemm *gemm, gdouble *value, gdouble *off)
-{
-  gdouble squares = 0, off_squares = 0, divisor, least;
-
-  if (!(gemm->normalize & GEMMCL_NORMALIZE_D))
-    return;
-  for (gsize j = 0; j < gemm->n; j++) {
-    squares += value[j] * value[j];
-    off_squares += off[j] * off[j];
-  }
-  divisor = get_divisor (squares);
-  least = fmax (divisor - sqrt (off_squares), 1e-12);
-  for (gsize j = 0; j < gemm->n; j++) {
-    value[j] /= divisor;
-    off[j] = (off[j] + fabs (value[j]) * sqrt (off_squares)) / least +
-             get_normalized_off (gemm->n) * fabs (value[j]) + 0x1p-100;
   }
 }
 
@@ -418,7 +363,7 @@ problem_describe (const GemmclGemm *gemm)
   return g_strdup_printf (
       "M %zu N %zu K %zu batch %zu, %s, %s%s%s, ld %zu %zu %zu %zu, offset %zu %zu %zu %zu, stride "
       "%zu "
-      "%zu %zu %zu, %s -> %s, scale %g shift %g, alpha %g beta %g addend %s%s, %s, normalize %u",
+      "%zu %zu %zu, %s -> %s, scale %g shift %g, alpha %g beta %g addend %s%s, %s",
       gemm->m, gemm->n, gemm->k, get_batch (gemm), gemmcl_precision_get_name (gemm->precision),
       gemm->layout == GEMMCL_LAYOUT_ROW_MAJOR ? "row-major" : "column-major",
       gemm->trans_a ? ", A transposed" : "", gemm->trans_b ? ", B transposed" : "", gemm->lda,
@@ -426,7 +371,7 @@ problem_describe (const GemmclGemm *gemm)
       gemm->d_offset, gemm->a_stride, gemm->b_stride, gemm->c_stride, gemm->d_stride,
       gemmcl_type_get_name (gemm->a_type), gemmcl_type_get_name (gemm->d_type), gemm->a_scale,
       gemm->a_shift, gemm->alpha, gemm->beta, addends[gemm->addend], gemm->bias ? ", bias" : "",
-      gemmcl_activation_get_name (gemm->activation), gemm->normalize);
+      gemmcl_activation_get_name (gemm->activation));
 }
 
 static gboolean fail (const Problem *self, const gchar *what, const gchar *format, ...)
@@ -470,36 +415,25 @@ check_gaps (const Problem *self, const gchar *what)
 }
 
 gboolean
-problem_check_part (const Problem *self, gsize m, gsize batches, const gchar *what)
+problem_check (const Problem *self, const gchar *what)
 {
   const GemmclGemm *gemm = &self->gemm;
   g_autofree gdouble *value = g_new (gdouble, gemm->n);
   g_autofree gdouble *off = g_new (gdouble, gemm->n);
 
-  for (gsize batch = 0; batch < batches; batch++)
-    for (gsize i = 0; i < m; i++) {
+  for (gsize batch = 0; batch < get_batch (gemm); batch++)
+    for (gsize i = 0; i < gemm->m; i++) {
       get_row (self, batch, i, value, off);
-      normalize_row (gemm, value, off);
       for (gsize j = 0; j < gemm->n; j++) {
         const gdouble found =
             element_get (gemm->d_type, self->d, problem_d_index (self, batch, i, j));
 
-        if (gemm->d_scale > 0) {
-          value[j] = (value[j] - (gfloat)gemm->d_shift) / (gfloat)gemm->d_scale;
-          off[j] = off[j] / (gfloat)gemm->d_scale + 0x1p-20 * (1 + fabs (value[j]));
-        }
         if (!element_is_near (gemm->d_type, value[j], off[j], found))
           return fail (self, what, "D(%zu, %zu) of batch %zu is %.9g, expected %.9g +- %.3g", i, j,
                        batch, found, value[j], off[j]);
       }
     }
   return check_gaps (self, what);
-}
-
-gboolean
-problem_check (const Problem *self, const gchar *what)
-{
-  return problem_check_part (self, self->gemm.m, get_batch (&self->gemm), what);
 }
 
 /* An element of a row, and its column. */
@@ -546,8 +480,6 @@ check_row (const Problem *self, const gchar *what, gsize row)
     const gsize at = problem_d_index (self, row / gemm->m, row % gemm->m, j);
 
     elements[j] = (Element){element_get (gemm->d_type, self->d, at), j};
-    if (gemm->d_scale > 0)
-      elements[j].value = elements[j].value * (gfloat)gemm->d_scale + (gfloat)gemm->d_shift;
     sum += elements[j].value;
     size += fabs (elements[j].value);
   }
@@ -572,18 +504,12 @@ check_row (const Problem *self, const gchar *what, gsize row)
 }
 
 gboolean
-problem_check_some_rows (const Problem *self, gsize m, gsize batch, const gchar *what)
-{
-  for (gsize i = 0; i < batch * m; i++)
-    if (!check_row (self, what, i / m * self->gemm.m + i % m))
-      return FALSE;
-  return TRUE;
-}
-
-gboolean
 problem_check_rows (const Problem *self, const gchar *what)
 {
-  return problem_check_some_rows (self, self->gemm.m, get_batch (&self->gemm), what);
+  for (gsize i = 0; i < get_batch (&self->gemm) * self->gemm.m; i++)
+    if (!check_row (self, what, i))
+      return FALSE;
+  return TRUE;
 }
 
 gboolean

@@ -56,14 +56,8 @@ gboolean problem_run_plan (Problem *problem, GemmclContext *context, const gchar
  */
 gboolean problem_check (const Problem *problem, const gchar *what);
 
-/* The same for the first @m rows of the first @batches problems. */
-gboolean problem_check_part (const Problem *problem, gsize m, gsize batches, const gchar *what);
-
 /* Checks problem->rows against problem->d. Returns: FALSE after failing the test. */
 gboolean problem_check_rows (const Problem *problem, const gchar *what);
-
-/* The same for the first @m rows of the first @batch problems. */
-gboolean problem_check_some_rows (const Problem *problem, gsize m, gsize batch, const gchar *what);
 
 /* Checks an f32 D by gemmcl_gemm_verify(). Returns: FALSE after failing the test. */
 gboolean problem_verify (const Problem *problem, const gchar *what);
@@ -98,6 +92,3 @@ GemmclPlan *test_make_plan (const GemmclGemm *gemm, const gchar *kernel, const g
 GemmclMatrix *test_make_filled (gsize rows, gsize cols, gfloat value);
 
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
-
-/* The reference of all activations except softmax, by their formulas in gemmcl-gemm.h. */
-gdouble test_activate (GemmclActivation activation, gdouble x);

@@ -66,33 +66,3 @@ files_remove_all (const gchar *path)
   }
   g_remove (path);
 }
-
-GString *
-files_npy (guint version, const gchar *header, gconstpointer data, gsize n)
-{
-  GString *file = g_string_new_len ("\x93NUMPY", 6);
-  gsize prefix = version == 1 ? 10 : 12;
-  gsize padded = (prefix + strlen (header) + 1 + 63) / 64 * 64 - prefix;
-
-  g_string_append_c (file, (gchar)version);
-  g_string_append_c (file, 0);
-  for (gsize i = 8; i < prefix; i++)
-    g_string_append_c (file, (gchar)(padded >> (8 * (i - 8)) & 0xff));
-  g_string_append (file, header);
-  while (file->len < prefix + padded - 1)
-    g_string_append_c (file, ' ');
-  g_string_append_c (file, '\n');
-  g_string_append_len (file, data, n);
-  return file;
-}
-
-GString *
-files_safetensors (const gchar *json, gconstpointer data, gsize n)
-{
-  guint64 length = strlen (json);
-  GString *file = g_string_new_len ((const gchar *)&length, sizeof length);
-
-  g_string_append (file, json);
-  g_string_append_len (file, data, n);
-  return file;
-}

@@ -26,12 +26,6 @@ gchar *files_write (const Files *files, const gchar *name, gconstpointer data, g
 /* Removes a file, or a directory with everything in it. */
 void files_remove_all (const gchar *path);
 
-/* Returns: (transfer full): a .npy file of @version with @header, padded as NumPy does. */
-GString *files_npy (guint version, const gchar *header, gconstpointer data, gsize n);
-
-/* Returns: (transfer full): a safetensors file. */
-GString *files_safetensors (const gchar *json, gconstpointer data, gsize n);
-
 /* Fails the test unless @error is of this code and its message has @part in it; clears it. */
 #define files_assert_error(error, code, part)                                                      \
   G_STMT_START                                                                                     \

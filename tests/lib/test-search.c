@@ -485,6 +485,11 @@ test_problems (void)
   gemm.row_outputs = GEMMCL_ROW_SUM | GEMMCL_ROW_ARG_MAX;
   gemm.batch = 3;
   check_problem (&gemm, "a tall problem", TRUE);
+  gemm = make_problem (9, 12, 40);
+  gemm.a_type = GEMMCL_TYPE_U8;
+  gemm.normalize = GEMMCL_NORMALIZE_A | GEMMCL_NORMALIZE_D;
+  gemm.row_outputs = GEMMCL_ROW_ARG_MAX;
+  check_problem (&gemm, "norms", TRUE);
   gemm = make_problem (40, 48, 100);
   gemm.batch = 3;
   gemm.addend = GEMMCL_ADDEND_MATRIX;
@@ -524,6 +529,37 @@ test_frames (void)
   }
 }
 
+#define WRITERS 8
+
+static gpointer
+store_one (gpointer data)
+{
+  const GemmclGemm gemm = make_problem (96, 64, (gsize)8 << GPOINTER_TO_UINT (data));
+  g_autoptr (GError) error = NULL;
+
+  gemmcl_tuning_store (context, &gemm, "gemm_naive", 12.5, &error);
+  g_assert_no_error (error);
+  return NULL;
+}
+
+/* Results that several threads store at once are all in the file. */
+static void
+test_writers (void)
+{
+  GThread *threads[WRITERS];
+
+  forget ();
+  for (guint i = 0; i < WRITERS; i++)
+    threads[i] = g_thread_new ("writer", store_one, GUINT_TO_POINTER (i));
+  for (guint i = 0; i < WRITERS; i++)
+    g_thread_join (threads[i]);
+  for (guint i = 0; i < WRITERS; i++) {
+    const GemmclGemm gemm = make_problem (96, 64, (gsize)8 << i);
+
+    assert_choice (&gemm, GEMMCL_CHOICE_TUNED, "gemm_naive");
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -555,6 +591,7 @@ main (int argc, char **argv)
   g_test_add_func ("/search/share", test_share);
   g_test_add_func ("/search/problems", test_problems);
   g_test_add_func ("/search/frames", test_frames);
+  g_test_add_func ("/search/writers", test_writers);
   status = g_test_run ();
   g_clear_object (&context);
   return status;

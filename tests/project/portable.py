@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 import tool
 
 # Tests of the library that need no device.
-NAMES = ["literal", "formats"]
+NAMES = ["matrix", "subgroups"]
 KEPT = 10  # seconds that run.py reserves for ending tests
 
 

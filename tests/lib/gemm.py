@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Problems: the messages of refused ones, and huge numbers, which crash nothing."""
+
+import random
+from ctypes import byref
+
+import numpy as np
+from gemmcl import (ACTIVATIONS, Plan, Refused, TestCase, ask, describe, get_context, get_info,
+                    get_name)
+from library import Image
+from tap import main
+
+RGB = Image(format=2, width=6, height=2)
+NV12 = Image(format=10, width=6, height=2, kr=0.299, kb=0.114)
+EMPTY = Image(format=2)
+HUGE = 2**64 - 1
+INT = 2**31 - 1
+
+
+class Problems(TestCase):
+    """Each is 4 x 5 x 6 but for the fields of its case."""
+
+    GOOD = [
+        {},
+        {"m": INT},
+        {"ldc": 4},
+        {"ldc": 1, "addend": "row"},
+        {"lda": 4, "trans_a": True},
+        {"lda": 4, "layout": "column"},
+        {"batch": 2, "d_stride": 5, "ldd": 10},  # side by side
+        {"batch": 9, "a_stride": 1},
+        {"d_type": "i8", "d_scale": 0.5, "d_shift": -3},
+        {"m": 12, "k": 3, "a_image": RGB},
+        {"m": 12, "n": 3, "d_image": RGB},
+    ]
+    INVALID = [
+        ({"m": 0}, "M is 0"),
+        ({"n": 0}, "N is 0"),
+        ({"k": 0}, "K is 0"),
+        ({"lda": 5}, "leading dimension of A is 5, shorter than"),
+        ({"ldb": 4}, "leading dimension of B is 4"),
+        ({"ldc": 4, "addend": "matrix"}, "of C is 4"),
+        ({"ldd": 1}, "leading dimension of D is 1"),
+        ({"lda": 3, "trans_a": True}, "A is 3"),
+        ({"lda": 3, "layout": "column"}, "shorter than its columns of 4"),
+        ({"batch": 2, "d_stride": 19},
+         "results overlap: the batch stride of D is 19, but one D spans 20"),
+        ({"batch": 2, "d_stride": 5, "ldd": 9}, "overlap"),
+        ({"a_type": 12}, "type of A, 12"),
+        ({"d_type": -1}, "type of D"),
+        ({"d_type": "i8", "d_scale": -0.5}, "scale of -0.5"),
+        ({"d_type": "i8", "d_scale": 1e-40}, "scale of 1e-40"),
+        ({"d_type": "i8", "d_shift": 1e40}, "shift of 1e+40"),
+        ({"d_scale": 2}, "integers as D"),
+        ({"d_type": "bf16", "d_shift": 2}, "integers"),
+        ({"d_type": "u8", "d_scale": 2, "addend": "output"}, "not C"),
+        ({"layout": 2}, "2 is no GemmclLayout"),
+        ({"addend": 5}, "5 is no GemmclAddend"),
+        ({"precision": 5}, "5 is no GemmclPrecision"),
+        ({"activation": 10}, "10 is no GemmclActivation"),
+        ({"m": 12, "k": 3, "a_image": RGB, "layout": "column"}, "row-major"),
+        ({"a_image": RGB}, "makes 12 rows of 3 features, but A is 4 x 6"),
+        ({"a_image": EMPTY}, "width"),
+        ({"d_image": RGB}, "D is 4 x 5"),
+        ({"m": 12, "n": 3, "d_image": NV12}, "one plane, not NV12"),
+    ]
+    TOO_LARGE = [
+        ({"m": INT, "n": INT}, "bytes of D"),
+        ({"m": 2**31}, "M is 2147483648; at most"),
+        ({"n": 2**31}, "N is 2147483648"),
+        ({"k": HUGE}, "K is 18446744073709551615"),
+        ({"batch": 2**31}, "batches is 2147483648"),
+        ({"lda": HUGE // 4}, "bytes of A"),
+        ({"ldb": HUGE}, "bytes of B"),
+        ({"batch": 2, "c_stride": HUGE, "addend": "matrix"}, "bytes of C"),
+        ({"d_offset": HUGE - 1}, "bytes of D"),
+        ({"batch": INT, "a_stride": 2**33}, "bytes of A"),
+    ]
+    NUMBERS = [0, 1, 3, 7, 64, 65535, 2**30, INT, 2**31, 2**32 - 1, 2**33, 2**61, 2**62, 2**63 - 1,
+               2**63, HUGE - 1, HUGE]
+    SIZES = ("lda ldb ldc ldd a_offset b_offset c_offset d_offset batch a_stride b_stride c_stride"
+             " d_stride").split()
+
+    def test_good(self):
+        for case in self.GOOD:
+            ask("gemm_validate", byref(describe(**{"m": 4, "n": 5, "k": 6, **case})))
+
+    def test_refused(self):
+        for code, cases in ("invalid", self.INVALID), ("too-large", self.TOO_LARGE):
+            for case, words in cases:
+                problem = describe(**{"m": 4, "n": 5, "k": 6, **case})
+                self.refuses(code, words, "gemm_validate", byref(problem))
+
+    def test_activation_names(self):
+        names = [get_name("activation_get_name", i) for i in range(len(ACTIVATIONS))]
+        self.assertEqual(names, ACTIVATIONS)
+
+    def draw(self, rng):
+        """Returns a problem of huge numbers, and whether the library takes it."""
+        def number():
+            near = 0 if rng.randrange(4) else rng.randrange(-2, 3)
+            return (rng.choice(self.NUMBERS) + near) % 2**64
+        problem = describe(number(), number(), number(), layout=rng.randrange(2),
+                           trans_a=rng.randrange(2), trans_b=rng.randrange(2),
+                           addend=rng.randrange(4),
+                           **{size: number() for size in self.SIZES if rng.randrange(4) == 0})
+        try:
+            ask("gemm_validate", byref(problem))
+        except Refused as error:
+            self.assertIn(error.code, ("invalid", "too-large"))
+            return problem, False
+        return problem, True
+
+    def test_random(self):
+        """The bytes of each matrix of a valid problem fit 63 bits, by Python's integers."""
+        rng = random.Random(3)
+        valid = 0
+        for _ in range(20000):
+            gemm, is_valid = self.draw(rng)
+            valid += is_valid
+            for name, rows, cols, transposed in (
+                    ("a", gemm.m, gemm.k, gemm.trans_a), ("b", gemm.k, gemm.n, gemm.trans_b),
+                    ("d", gemm.m, gemm.n, False)) if is_valid else ():
+                runs, length = (cols, rows) if bool(gemm.layout) != bool(transposed) else (
+                    rows, cols)
+                stride, offset = (getattr(gemm, f"{name}_{what}") for what in ("stride", "offset"))
+                elements = (offset + (max(gemm.batch, 1) - 1) * stride + length +
+                            (runs - 1) * (getattr(gemm, "ld" + name) or length))
+                self.assertLess(4 * elements, 2**63)
+        self.assertGreater(valid, 120)
+
+    def test_random_plans(self):
+        """A plan of a problem that is too large is refused, or at least takes no memory to speak
+        of. Sizes that this device allows are left out: filling them would take minutes."""
+        largest = get_info().max_alloc_bytes // 4
+        rng = random.Random(4)
+        made = 0
+        while made < 40:
+            gemm, is_valid = self.draw(rng)
+            if not is_valid or 1000 < gemm.n <= largest:
+                continue
+            made += 1
+            gemm.k = 1 if gemm.k <= 16 else gemm.k
+            try:
+                Plan(gemm, None if made % 2 else "gemm_naive")
+            except Refused as error:
+                self.assertIn(error.code, ("too-large", "invalid", "opencl"))
+
+    def test_large_run(self):
+        """The first run is what needs room for A and D."""
+        if get_info().max_alloc_bytes >= 8 * INT:
+            self.skipTest("the device allows buffers of 16 GB")
+        x = np.ones(1)
+        plan = Plan(describe(INT, 1, 1, a_type="f64", d_type="f64"), "gemm_naive", b=[1])
+        with self.assertRaisesRegex(Refused, "17179869176 bytes") as caught:
+            plan.run(a=x, d=x)
+        self.assertEqual(caught.exception.code, "too-large")
+
+    def test_f64(self):
+        """A in f64 is rounded to the nearest float, halves to even, whatever the device can do."""
+        a = np.array([1 + 2**-24, 1 + 3 * 2**-24, 1 + 1.5 * 2**-24, -1 - 2**-24, 2.0**-140, 1e300])
+        d = np.empty(len(a), "f4")
+        ask("gemm_run", get_context(), byref(describe(len(a), 1, 1, a_type="f64")), "gemm_naive", a,
+            np.ones(1, "f4"), None, None, d)
+        self.same(d, [1, 1 + 2**-22, 1 + 2**-23, -1, 0, np.inf])
+
+
+if __name__ == "__main__":
+    main()

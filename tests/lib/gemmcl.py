@@ -1,0 +1,251 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The library for tests in Python: its functions, by ctypes, with NumPy's arrays as their memory.
+
+GEMMCL_LIBRARY names the library. PYTHONPATH has tests/bench, tests/gst and tests/tools, whose
+modules the tests share: library.py (the structures), numpy_gemm.py (the reference), tap.py.
+"""
+
+import ctypes
+import functools
+import os
+import sys
+import tempfile
+import unittest
+from ctypes import byref, c_void_p
+
+try:
+    import numpy as np
+except ImportError:
+    print("1..0 # SKIP NumPy is not installed (python3-numpy)")
+    sys.exit(0)
+
+import library
+from library import Data, Error, Gemm, Image, Info, Run, fields
+
+LIB = ctypes.CDLL(os.environ["GEMMCL_LIBRARY"])
+ERRORS = "no-device opencl build invalid shape format io kernel too-large".split()
+# The types of elements in the order of GemmclType; NumPy has no bf16.
+DTYPES = dict(f32="f4", f64="f8", f16="f2", bf16="V2", i8="i1", u8="u1", i16="i2", u16="u2",
+              i32="i4", u32="u4", i64="i8", u64="u8")
+TYPES = list(DTYPES)
+PRECISIONS = "f32 f16 bf16 tf32 i8".split()
+ACTIVATIONS = ("none relu leaky-relu gelu gelu-tanh sigmoid silu tanh hard-swish softmax").split()
+ADDENDS = "none matrix row output previous".split()
+
+
+class Refused(Exception):
+    """An error of the library: a GError of its domain, with the name of its code."""
+
+    def __init__(self, error):
+        super().__init__(error.message.decode())
+        self.code = ERRORS[error.code]
+
+
+def convert(argument):
+    """The argument of a C function; an integer of any size."""
+    if isinstance(argument, str):
+        return argument.encode()
+    if isinstance(argument, (bool, int)):
+        return ctypes.c_size_t(argument)
+    if isinstance(argument, float):
+        return ctypes.c_double(argument)
+    return c_void_p(argument.ctypes.data) if isinstance(argument, np.ndarray) else argument
+
+
+def call(name, *arguments, result=c_void_p):
+    """Calls a function that does not fail."""
+    function = getattr(LIB, "gemmcl_" + name)
+    function.restype = result
+    return function(*map(convert, arguments))
+
+
+def get_name(function, value):
+    """The text that a function returns for a value, or None."""
+    text = call(function, value, result=ctypes.c_char_p)
+    return text and text.decode()
+
+
+def ask(name, *arguments):
+    """Calls a function whose last argument is a GError; raises Refused."""
+    error = ctypes.POINTER(Error)()
+    result = call(name, *arguments, byref(error))
+    if error:
+        raise Refused(error.contents)
+    return result
+
+
+class Matrix:
+    """A GemmclMatrix, which it owns."""
+
+    def __init__(self, pointer):
+        self._as_parameter_ = c_void_p(pointer)
+
+    def __del__(self):
+        call("matrix_unref", self)
+
+    @property
+    def shape(self):
+        return tuple(call(f"matrix_get_{side}", self, result=ctypes.c_size_t)
+                     for side in ("rows", "cols"))
+
+    @property
+    def type(self):
+        return TYPES[call("matrix_get_element_type", self, result=ctypes.c_int)]
+
+    @property
+    def is_column_major(self):
+        return bool(call("matrix_is_column_major", self, result=ctypes.c_int))
+
+    @property
+    def address(self):
+        return call("matrix_get_data", self)
+
+    def read(self):
+        """A copy of the elements."""
+        dtype = np.dtype(DTYPES[self.type])
+        data = ctypes.string_at(self.address, int(np.prod(self.shape)) * dtype.itemsize)
+        return np.frombuffer(data, dtype).reshape(self.shape, order="CF"[self.is_column_major])
+
+    def to_f32(self, transpose=False):
+        return Matrix(ask("matrix_to_f32", self, transpose))
+
+
+def make(values, kind="f32"):
+    """The matrix of an array's values; of one row, if the array has one dimension."""
+    values = np.ascontiguousarray(np.atleast_2d(values), DTYPES[kind])
+    return Matrix(ask("matrix_new", TYPES.index(kind), *values.shape, values))
+
+
+def get_matrix(name, *arguments):
+    """The matrix that a function returns; raises Refused."""
+    return Matrix(ask(name, *arguments))
+
+
+def struct(text):
+    """A structure that the library fills, of these types and names."""
+    return type("Struct", (ctypes.Structure,), {"_fields_": fields(text + ", reserved reserved")})()
+
+
+# The fields of a problem that have names.
+NAMES = {"a_type": TYPES, "d_type": TYPES, "precision": PRECISIONS, "activation": ACTIVATIONS,
+         "addend": ADDENDS, "layout": ("row", "column")}
+
+
+def describe(m, n, k, **others):
+    """A problem as GEMMCL_GEMM_INIT, but for these fields; names stand for numbers."""
+    values = {"m": m, "n": n, "k": k, "alpha": 1, "a_scale": 1}
+    for name, value in others.items():
+        if isinstance(value, str):
+            value = NAMES[name].index(value)
+        values[name] = pointer(value) if isinstance(value, Image) else value
+    gemm = Gemm(**values)
+    gemm.kept = others
+    return gemm
+
+
+def pointer(struct):
+    return ctypes.cast(byref(struct), c_void_p)
+
+
+@functools.cache
+def get_device():
+    """The device of all tests, as library.Context; without one the program ends, skipped."""
+    try:
+        return library.Context(library.AUTO)
+    except library.Missing as error:
+        print(f"1..0 # SKIP {error}")
+        sys.exit(0)
+
+
+def get_context():
+    return get_device().context
+
+
+class DeviceInfo(Info):
+    """More fields of GemmclDeviceInfo."""
+    _fields_ = fields("size max_work_group, offsets max_work_item_sizes, size global_bytes"
+                      " max_alloc_bytes local_bytes max_image_width max_image_height")
+
+
+def get_info():
+    return DeviceInfo.from_address(call("context_get_device_info", get_context()))
+
+
+class Plan:
+    """A plan with its operands, which are arrays or matrices."""
+
+    def __init__(self, gemm, kernel=None, **operands):
+        self.gemm = gemm
+        self._as_parameter_ = c_void_p(ask("plan_new", get_context(), byref(gemm), kernel))
+        for name, values in operands.items():
+            self.set(name, values)
+
+    def __del__(self):
+        if hasattr(self, "_as_parameter_"):
+            LIB.g_object_unref(self)
+
+    def set(self, name, values):
+        ask(f"plan_set_{name}", self, values if isinstance(values, Matrix) else make(values))
+
+    @property
+    def kernel(self):
+        return get_name("plan_get_kernel", self)
+
+    def run(self, **others):
+        """Runs. Fields of GemmclRun that are arrays, or lists of one for each problem, are memory
+        of the host."""
+        values = {"size": ctypes.sizeof(Run), "alpha": 1, **others}
+        for name, value in others.items():
+            if isinstance(value, (list, np.ndarray)):
+                values[name] = on_host(value if isinstance(value, list) else [value])
+        ask("plan_run", self, byref(Run(**values)))
+
+
+def enter_cache(folder):
+    """Makes a folder the XDG_CACHE_HOME; the driver's cache of kernels stays where it was."""
+    cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+    os.environ.setdefault("POCL_CACHE_DIR", os.path.join(cache, "pocl"))
+    os.environ["XDG_CACHE_HOME"] = folder
+
+
+def on_host(arrays):
+    """The GemmclData of arrays."""
+    data = (Data * max(len(arrays), 8))()
+    for each, array in zip(data, arrays):
+        each.host[0] = array.ctypes.data
+        each.stride[0] = array.strides[0]
+    return ctypes.cast(data, c_void_p)
+
+
+class TestCase(unittest.TestCase):
+    """A test with a folder, which is removed at its end."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def write(self, name, content):
+        """Writes a file into the folder. Returns its path."""
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def refuses(self, code, words, function, *arguments):
+        """The function reports an error of that code, whose message has these words."""
+        with self.subTest(function=function, arguments=arguments):
+            with self.assertRaises(Refused) as caught:
+                ask(function, *arguments)
+            self.assertIn(words, str(caught.exception))
+            self.assertEqual(caught.exception.code, code)
+
+    def same(self, found, expected):
+        """Both arrays have the same shape and values, NaN and the sign of 0 among them."""
+        expected = np.asarray(expected, found.dtype)
+        self.assertEqual(found.shape, expected.shape)
+        if found.dtype.kind == "f":
+            np.testing.assert_array_equal(np.signbit(found[~np.isnan(found)]),
+                                          np.signbit(expected[~np.isnan(found)]))
+        np.testing.assert_array_equal(found, expected)

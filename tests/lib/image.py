@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Frames and tensors as matrices: formats, shapes, planes, and the messages of refused ones."""
+
+from ctypes import Structure, byref, c_size_t
+
+from gemmcl import TYPES, TestCase, ask, call, get_name
+from library import Image, fields
+from tap import main
+
+FORMATS = {  # channels, planes and bytes of 5 x 3 pixels
+    "GRAY8": (1, 1, 15),
+    "GRAY16_LE": (1, 1, 30),
+    "RGB": (3, 1, 45),
+    "BGR": (3, 1, 45),
+    "RGBA": (4, 1, 60),
+    "BGRA": (4, 1, 60),
+    "RGBx": (3, 1, 60),
+    "BGRx": (3, 1, 60),
+    "xRGB": (3, 1, 60),
+    "xBGR": (3, 1, 60),
+    "NV12": (3, 2, 15 + 12),
+    "I420": (3, 3, 15 + 6 + 6),
+    "P010_10LE": (3, 2, 2 * (15 + 12)),
+}
+NUMBERS = {name: number for number, name in enumerate(FORMATS)}
+PIXEL, ROW, FRAME, PATCH = range(4)
+HUGE = 2**64 - 1
+
+
+class Plane(Structure):
+    _fields_ = fields("size offset row_bytes rows, reserved reserved")
+
+
+def make_image(width=640, height=480, form="RGB", patch=(0, 0, 0, 0, 0), **others):
+    """patch: width, height, stride, padding and dilation"""
+    names = ("width", "height", "stride", "padding", "dilation")
+    return Image(format=NUMBERS.get(form, form), width=width, height=height,
+                 **{f"patch_{name}": value for name, value in zip(names, patch)}, **others)
+
+
+def get_shape(image):
+    m, k = c_size_t(), c_size_t()
+    ask("image_get_shape", byref(image), byref(m), byref(k))
+    return m.value, k.value
+
+
+def get_planes(image):
+    """The bytes of all, and offset, bytes of a row and rows of each."""
+    planes = (Plane * 3)()
+    size = call("image_get_planes", byref(image), planes, result=c_size_t)
+    return size, [(plane.offset, plane.row_bytes, plane.rows) for plane in planes]
+
+
+class Images(TestCase):
+    SHAPES = [  # feature mode, patch, M and K of 640 x 480 in RGB
+        (PIXEL, (), 640 * 480, 3),
+        (ROW, (), 480, 640 * 3),
+        (FRAME, (), 1, 640 * 480 * 3),
+        (PATCH, (16, 16), 40 * 30, 16 * 16 * 3),
+        (PATCH, (7, 100), 91 * 4, 7 * 100 * 3),
+        (PATCH, (640, 480), 1, 640 * 480 * 3),
+        (PATCH, (7, 7, 2, 3), 320 * 240, 7 * 7 * 3),
+        (PATCH, (3, 3, 1, 2, 2), 640 * 480, 3 * 3 * 3),
+        (PATCH, (5, 1, 4, 0, 3), 157 * 120, 5 * 3),
+        (PATCH, (642, 480, 1, 1, 1), 1 * 3, 642 * 480 * 3),
+        (ROW, (0, 0, 2, 3, 2), 480, 640 * 3),  # only patches have them
+    ]
+    PLANES = {  # of 1279 x 719
+        "NV12": [(0, 1279, 719), (1279 * 719, 1280, 360), (0, 0, 0)],
+        "I420": [(0, 1279, 719), (1279 * 719, 640, 360), (1279 * 719 + 640 * 360, 640, 360)],
+        "GRAY16_LE": [(0, 1279 * 2, 719), (0, 0, 0), (0, 0, 0)],
+    }
+    REFUSED = [
+        ({"form": len(FORMATS)}, "format"),
+        ({"width": 0}, "width"),
+        ({"width": 65536}, "65536"),
+        ({"height": HUGE}, "height"),
+        ({"features": PATCH + 1}, "feature mode"),
+        ({"features": PATCH}, "patch width"),
+        ({"features": PATCH, "patch": (640, 481)}, "640 x 481 pixels with a dilation of 1"),
+        ({"features": PATCH, "patch": (640, 0)}, "patch height must be 1"),
+        ({"features": PATCH, "patch": (640, 161, 0, 0, 3)},
+         "does not fit a frame of 640 x 480 with 0 pixels"),
+        ({"features": PATCH, "patch": (640, 161, 0, 0, 65536)},
+         "patch dilation must be 0 to 65535, not 65536"),
+        ({"features": PATCH, "patch": (640, 161, HUGE)}, "patch stride"),
+        ({"features": PATCH, "patch": (640, 161, 1, HUGE)}, "patch padding"),
+        ({"form": "NV12"}, "luma"),
+        ({"form": "NV12", "kr": 0.5, "kb": 0.5}, "0.5 and 0.5"),
+        ({"form": "NV12", "kr": 0.5, "kb": float("nan")}, "luma"),
+        ({"form": 0, "type": len(TYPES), "channels": 5}, "a tensor's type, 0 to 11"),
+        ({"form": "NV12", "channels": 5}, "no pixel format"),
+        ({"form": 0, "channels": 65536}, "number of channels must be 0 to 65535"),
+    ]
+    TOO_LARGE = [
+        ({"features": PATCH, "patch": (65535, 65535, 1, 65535)}, "Choose a larger stride"),
+        ({"features": FRAME, "width": 65535, "height": 65535}, "feature mode"),
+        ({"features": PATCH, "patch": (2, 3, 1, 16384), "form": 0, "channels": 65535,
+          "type": TYPES.index("f64"), "width": 16384, "height": 7}, "elements of a tensor"),
+    ]
+
+    def test_formats(self):
+        for name, (channels, n_planes, size) in FORMATS.items():
+            image = make_image(5, 3, name, kr=0.299, kb=0.114)
+            self.assertEqual(get_name("pixel_format_get_name", image.format), name)
+            self.assertEqual(call("pixel_format_get_channels", image.format), channels)
+            self.assertEqual(call("image_get_channels", byref(image)), channels)
+            self.assertEqual(call("pixel_format_get_n_planes", image.format), n_planes)
+            self.assertEqual(get_shape(image), (15, channels))
+            self.assertEqual(get_planes(image)[0], size)
+        self.assertIsNone(get_name("pixel_format_get_name", len(FORMATS)))
+
+    def test_shapes(self):
+        for features, patch, m, k in self.SHAPES:
+            image = make_image(features=features, patch=patch)
+            self.assertEqual(get_shape(image), (m, k))
+            ask("image_get_shape", byref(image), None, None)
+        get_shape(make_image(form="NV12", kr=0.5, kb=0.25))
+
+    def test_planes(self):
+        for name, expected in self.PLANES.items():
+            size, planes = get_planes(make_image(1279, 719, name, kr=0.2126, kb=0.0722))
+            self.assertEqual(planes, expected)
+            self.assertEqual(size, sum(row_bytes * rows for _, row_bytes, rows in planes))
+
+    def test_refused(self):
+        for code, cases in ("invalid", self.REFUSED), ("too-large", self.TOO_LARGE):
+            for case, words in cases:
+                self.refuses(code, words, "image_get_shape", byref(make_image(**case)), None, None)
+
+    def test_tensors(self):
+        """Tensors have the feature modes of frames."""
+        image = make_image(9, 7, 0, (2, 3, 2), channels=5, type=TYPES.index("f16"), features=PATCH)
+        across, down = c_size_t(), c_size_t()
+        self.assertEqual(call("image_get_channels", byref(image)), 5)
+        self.assertEqual(get_shape(image), (4 * 3, 3 * 2 * 5))
+        call("image_get_grid", byref(image), byref(across), byref(down))
+        self.assertEqual((across.value, down.value), (4, 3))
+        size = 9 * 7 * 5 * 2
+        self.assertEqual(get_planes(image), (size, [(0, size, 1), (0, 0, 0), (0, 0, 0)]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The table of kernels as users see it: names, methods, needs, sources; messages of wrong names."""
+
+import ctypes
+from ctypes import byref
+
+from gemmcl import Plan, Refused, TestCase, ask, call, describe, get_context, get_name
+from library import fields
+from problem import ARG_MAX, MAX, SUM
+from tap import main
+
+INT = 2**31 - 1
+
+
+class Kernel(ctypes.Structure):
+    """The first fields of GemmclKernelInfo."""
+    _fields_ = fields("text name method summary, int precision, text needs")
+
+
+KERNELS = [Kernel.from_address(call("get_kernel", i)) for i in range(call("get_n_kernels"))]
+
+
+def get_source(name, gemm):
+    """The program of a kernel, and its options."""
+    options = ctypes.c_char_p()
+    source = ask("kernel_get_source", name, byref(gemm), byref(options))
+    return ctypes.string_at(source).decode(), options.value.decode()
+
+
+class Table(TestCase):
+    def test_rows(self):
+        names = [kernel.name.decode() for kernel in KERNELS]
+        self.assertEqual(len(set(names)), len(names))
+        for number, kernel in enumerate(KERNELS):
+            # The method, or the method and the tile.
+            self.assertRegex(kernel.name.decode(), f"^{kernel.method.decode()}"
+                             r"(_\d+x\d+_\d+x\d+(_[a-z0-9]+)*)?$")
+            self.assertRegex(kernel.method.decode(), "^[A-Za-z][A-Za-z0-9_]*$")
+            self.assertRegex(kernel.summary.decode(), "^[^\n]{11,}$")
+            self.assertIsNotNone(get_name("precision_get_name", kernel.precision))
+            self.assertIsNotNone(kernel.needs)
+            self.assertEqual(call("get_kernel", number), ctypes.addressof(kernel))
+
+    def test_fallback(self):
+        """The first row needs nothing and takes every problem."""
+        self.assertEqual(KERNELS[0].name, b"gemm_naive")
+        for m in 1, INT:
+            ask("kernel_fits", get_context(), "gemm_naive", byref(describe(m, 1, 1)))
+        ask("kernel_fits", get_context(), "gemm_naive", None)
+        self.refuses("invalid", "", "kernel_fits", get_context(), "gemm_naive",
+                     byref(describe(0, 0, 0)))
+
+    def test_fits(self):
+        """A problem that does not fit has a reason, which a plan gives, too. A kernel of a lower
+        precision does not take a problem of f32."""
+        for kernel in KERNELS:
+            for sizes in (1, 1, 1), (5, 5, 5), (300, 3, 4), (64, 64, 64), (7, 1000, 17):
+                gemm = describe(*sizes)
+                try:
+                    ask("kernel_fits", get_context(), kernel.name, byref(gemm))
+                    self.assertEqual(kernel.precision, 0)
+                except Refused as error:
+                    self.assertIn(kernel.name.decode(), str(error))
+                    self.assertEqual(error.code, "kernel")
+                    self.refuses("kernel", str(error), "plan_new", get_context(), byref(gemm),
+                                 kernel.name)
+
+    def test_near_names(self):
+        for wrong, near in [("gemm_naiv", "gemm_naive"), ("GEMM-NAIVE", "gemm_naive"),
+                            ("naive", "gemm_naive"), ("vector_12x23_1x1", "vector_12x32_1x1"),
+                            ("", ""), ("gemm_naive ", ""), ("täfelchen", "")]:
+            for words in wrong, "Near names: ", near:
+                self.refuses("kernel", words, "plan_new", get_context(), byref(describe(2, 2, 2)),
+                             wrong)
+            self.refuses("kernel", wrong, "kernel_fits", get_context(), wrong, None)
+
+    def test_choice(self):
+        """"auto" and NULL choose the same, a row of the table that fits."""
+        for sizes in ((1, 1, 1), (1, 300, 500), (4, 300, 500), (70, 70, 70), (5000, 3, 3),
+                      (5000, 16, 17)):
+            gemm = describe(*sizes)
+            name = Plan(gemm).kernel
+            self.assertEqual(Plan(gemm, "auto").kernel, name)
+            ask("kernel_fits", get_context(), name, byref(gemm))
+
+
+class Sources(TestCase):
+    """What offline compilers get: a whole program, and the options of the row."""
+
+    def test_all(self):
+        for kernel in KERNELS:
+            text, options = get_source(kernel.name, describe(8, 8, 8))
+            self.assertIn("gemm (", text)
+            self.assertNotIn('#include "', text)
+            self.assertIn("-cl-std=", options)
+            self.assertIn("-DTILE_M=", options)
+
+    def test_alignment(self):
+        """Vectors, and block reads of halves, only where each row and the first begin at a
+        multiple."""
+        halves = {"precision": "f16", "a_type": "f16"}
+        for kernel, define, others, expected in [
+                ("tiled_8x8_8x8", "D_FLOAT4", {}, True),
+                ("tiled_8x8_8x8", "D_FLOAT4", {"ldd": 20, "d_offset": 4}, True),
+                ("tiled_8x8_8x8", "D_FLOAT4", {"d_offset": 2}, False),
+                ("tiled_8x8_8x8", "D_FLOAT4", {"ldd": 18}, False),
+                ("tiled_8x8_8x8", "A_FLOAT4", {"lda": 20, "a_offset": 4}, True),
+                ("tiled_8x8_8x8", "A_FLOAT4", {"a_offset": 2}, False),
+                ("buffer_read_f16_4x1_1x16", "A_BLOCKS", {"lda": 18, "a_offset": 2, **halves},
+                 True),
+                ("buffer_read_f16_4x1_1x16", "A_BLOCKS", {"a_offset": 1, **halves}, False),
+                ("buffer_read_f16_4x1_1x16", "A_BLOCKS", {"lda": 17, **halves}, False)]:
+            options = get_source(kernel, describe(16, 16, 16, **others))[1].split()
+            self.assertEqual("-D" + define in options, expected, (kernel, define, others))
+
+    def test_rows(self):
+        """Row outputs by a kernel or by a step after it, and softmax by the kernel either way."""
+        for kernel, n, outputs, inside in [
+                ("xmx_i8_32x4_8x64", 64, ARG_MAX, True),
+                ("xmx_i8_32x4_8x64", 65, SUM | MAX, True),
+                ("xmx_i8_32x4_8x64", 65, ARG_MAX, False),
+                ("xmx_i8_32x4_8x64", 256, MAX | ARG_MAX, False),
+                ("xmx_bf16_32x4_8x64", 256, MAX | ARG_MAX, True)]:
+            options = get_source(kernel, describe(64, n, 64, activation="softmax",
+                                                  row_outputs=outputs))[1]
+            self.assertIn("-DWHOLE_ROWS", options)
+            self.assertEqual("-DROW_COUNT=" in options, inside)
+            self.assertEqual("-DROWS_ACROSS" in options, n > 64)
+
+    def test_refused(self):
+        for code, name, size in ("invalid", "gemm_naive", 0), ("kernel", "gemm_nave", 1):
+            self.refuses(code, "", "kernel_get_source", name, byref(describe(size, size, size)),
+                         byref(ctypes.c_char_p()))
+
+
+if __name__ == "__main__":
+    main()

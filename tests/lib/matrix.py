@@ -1,0 +1,529 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Matrices: literals, the readers of .npy, .safetensors and raw files with their messages, the ways
+to name a file, conversion to f32, and files written by the library.
+
+The fuzz targets read damaged files.
+"""
+
+import json
+import locale
+import os
+import resource
+
+import numpy as np
+from gemmcl import DTYPES, TYPES, TestCase, ask, call, get_matrix, get_name, make
+from tap import main
+
+DATA = np.arange(1, 7, dtype="f4").tobytes()
+LARGEST = float(np.finfo("f4").max)
+
+
+def npy(header, data=DATA, version=1):
+    """A .npy file, padded as NumPy does."""
+    size = 2 if version == 1 else 4
+    text = header.encode()
+    length = -(8 + size + len(text) + 1) % 64 + len(text) + 1
+    return (b"\x93NUMPY" + bytes([version, 0]) + length.to_bytes(size, "little") +
+            text.ljust(length - 1) + b"\n" + data)
+
+
+def header(descr="<f4", order=False, shape="(2, 3)"):
+    return f"{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}"
+
+
+def safetensors(tensors, data=DATA, pad=0):
+    """A safetensors file. tensors is a dictionary or the JSON text of one."""
+    text = (tensors if isinstance(tensors, str) else json.dumps(tensors)).encode() + b" " * pad
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def tensor(dtype, shape, *offsets):
+    return {"dtype": dtype, "shape": shape, "data_offsets": list(offsets)}
+
+
+class Literals(TestCase):
+    GOOD = {
+        "[[1, 2], [3, 4]]": [[1, 2], [3, 4]],
+        "[[1,2],[3,4],[5,6]]": [[1, 2], [3, 4], [5, 6]],
+        "[1, 2, 3]": [[1, 2, 3]],
+        "[[7]]": [[7]],
+        " \n[ [ -1.5e-3 ,\t+2. ] , [ .25 , 1E2 ] ] ": [[-1.5e-3, 2], [0.25, 100]],
+        "[3.4028235e38, 1e-46, 0.1]": [[LARGEST, 0, 0.1]],
+        "[inf, -INF, Infinity]": [[np.inf, -np.inf, np.inf]],
+        "[nan, -NaN]": [[np.nan, np.nan]],
+    }
+    BAD = {
+        "": "at character 1: expected “[”, found the end",
+        "1, 2": "at character 1: expected “[”, found “1”",
+        "[": "at character 2: expected a number, found the end",
+        "[]": "at character 2: expected a number, found “]”",
+        "[[]]": "at character 3: expected a number, found “]”",
+        "[1,]": "at character 4: expected a number, found “]”",
+        "[1 2]": "at character 4: expected “,” or “]” after a number, found “2”",
+        "[1, é]": "at character 5: expected a number, found “é”",
+        b"[1, \xff]": "at character 5: expected a number, found the byte 0xff",
+        "[1; 2]": "at character 3: expected “,” or “]” after a number, found “;”",
+        "[[1, 2], [3]]": "row 2: expected 2 numbers as in row 1, found 1",
+        "[[1], [2], [3, 4]]": "row 3: expected 1 numbers as in row 1, found 2",
+        "[[1], 2]": "at character 7: expected the “[” of a row, found “2”",
+        "[[1],]": "at character 6: expected the “[” of a row, found “]”",
+        "[[1] [2]]": "at character 6: expected “,” or “]” after a row, found “[”",
+        "[[1]": "at character 5: expected “,” or “]” after a row, found the end",
+        "[[[1]]]": "at character 3: expected a number, found “[”",
+        "[1] x": "at character 5: expected nothing after the last “]”, found “x”",
+        "[[1]]]": "at character 6: expected nothing after the last “]”, found “]”",
+        "[0x10]": "at character 3: expected “,” or “]” after a number, found “x”",
+        "[1e]": "at character 2: expected a number, found “1”",
+        "[-]": "at character 2: expected a number, found “-”",
+        "[.]": "at character 2: expected a number, found “.”",
+        "[1, 1e39]": "at character 5: expected a number of at most 3.4e38, the largest of an f32, "
+                     "found 1e39.",
+        "[-1e999]": "the largest of an f32, found -1e999.",
+        "[nano]": "at character 5: expected “,” or “]” after a number, found “o”",
+    }
+
+    def test_good(self):
+        large = np.arange(500 * 401, dtype="f4").reshape(500, 401)
+        for text, values in {**self.GOOD, str(large.tolist()): large}.items():
+            matrix = get_matrix("matrix_parse", text)
+            self.assertEqual((matrix.type, matrix.is_column_major), ("f32", False))
+            self.same(matrix.read(), values)
+
+    def test_bad(self):
+        for text, words in self.BAD.items():
+            self.refuses("format", words, "matrix_parse", text)
+
+    def test_locale(self):
+        """A decimal comma of the locale changes nothing."""
+        self.addCleanup(locale.setlocale, locale.LC_NUMERIC, "C")
+        for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "nl_NL.UTF-8"):
+            try:
+                locale.setlocale(locale.LC_NUMERIC, name)
+            except locale.Error:
+                continue
+            return self.same(get_matrix("matrix_parse", "[1.5, 2.5]").read(), [[1.5, 2.5]])
+        return self.skipTest("no locale with a decimal comma is installed")
+
+
+class Npy(TestCase):
+    GOOD = [  # version, header, shape, and whether it is column-major
+        (1, header(), (2, 3), False),
+        (2, header(), (2, 3), False),
+        (3, header(), (2, 3), False),
+        (1, header(order=True), (2, 3), True),
+        (1, header(order=True, shape="(1, 6)"), (1, 6), False),
+        (1, header(shape="(6,)"), (1, 6), False),
+        (1, header(shape="()"), (1, 1), False),
+        (1, "{'shape':(2L,3L,),\"fortran_order\":False,'descr':\"<f4\"}", (2, 3), False),
+        (1, " { 'shape' : ( 3 , 2 ) , 'descr' : '<f4' , 'fortran_order' : False } ", (3, 2), False),
+        (1, header(shape="(2, 2)"), (2, 2), False),
+    ]
+    PLAIN = "Expected the .npy header of numbers of one plain type"
+    BAD_HEADERS = [
+        (header(">f4"), "of type '>f4'. Expected little-endian"),
+        (header("|O"), "not pickled Python objects"),
+        (header("|b1"), "not booleans"),
+        (header("|V2"), "say so with #bf16"),
+        (header("|V4"), "of type '|V4'. Expected little-endian f2"),
+        (header("<c8"), "of type '<c8'"),
+        (header("<U3"), "of type '<U3'"),
+        (header(""), "of type ''"),
+        (header().replace("'<f4'", "[('a', '<f4'), ('b', '<f4')]"), PLAIN),
+        (header().replace("'<f4'", "('<f4', (2,))"), PLAIN),
+        ("{'descr': '<f4", PLAIN),
+        (header("<f\\x34"), PLAIN),
+        (header().replace("'<f4'", "4"), PLAIN),
+        (header(shape="(2, 3, 4)"), "at most 2 dimensions, found 3 (2 x 3 x 4)"),
+        (header(shape="(0,)"), "at least one element, found a shape of 0"),
+        (header(shape="(3, 0)"), "at least one element, found a shape of 3 x 0"),
+        (header(shape="(2, 4)"), "truncated: expected 32 bytes of elements (2 x 4 f32), found 24"),
+        (header(shape="(4294967296, 4294967296)"),
+         "4294967296 f32 is more than memory can hold"),
+        (header(shape="(2305843009213693952, 2)"), "more than memory can hold"),
+        (header(shape="(99999999999999999999999, 2)"), "more than memory can hold"),
+        (header(shape="(1000000, 1000000)"), "truncated: expected 4000000000000 bytes"),
+        (header(shape="(-1, 3)"), PLAIN),
+        (header(shape="(6)"), PLAIN),
+        (header(shape="(2 3)"), PLAIN),
+        (header(shape="(,)"), PLAIN),
+        (header(shape="[2, 3]"), PLAIN),
+        (header(shape="(2, 3"), PLAIN),
+        ("", PLAIN + ", such as"),
+        ("{}", PLAIN),
+        ("{'descr': '<f4', 'shape': (2, 3)}", PLAIN),
+        ("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}", PLAIN),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}", PLAIN),
+        (header(order=1), PLAIN),
+        ("{'descr' '<f4'}", PLAIN),
+        ("{'descr': '<f4' 'shape': (2, 3)}", PLAIN),
+        (header() + " + {}", PLAIN),
+        (header().replace("'<f4'", "__import__('os')"), PLAIN),
+        (" " * 10001, "at most 10000 bytes, found 10038"),
+    ]
+    BAD_FILES = [
+        (b"", "The file is empty"),
+        (b"\x93NUMPY", "does not start with"),
+        (b"PK\3\4 an archive", "does not start with"),
+        (b"\x93NUMPY\4\0\1\0{", "found 4.0"),
+        (b"\x93NUMPY\1\1\1\0{", "found 1.1"),
+        (b"\x93NUMPY\1\0\x80\0{", "ends inside of the .npy header"),
+        (b"\x93NUMPY\2\0\1\0", "ends inside of the .npy header"),
+        (b"\x93NUMPY\2\0\xff\xff\xff\xff{", "ends inside of the .npy header"),
+    ]
+    SHAPES = [(), (1,), (5,), (1, 1), (1, 7), (7, 1), (3, 4), (33, 65), (128, 40)]
+
+    def test_good(self):
+        for version, text, shape, is_column_major in self.GOOD:
+            path = self.write("a.npy", npy(text, version=version))
+            matrix = get_matrix("matrix_load_npy", path, False)
+            self.assertEqual((matrix.shape, matrix.is_column_major), (shape, is_column_major))
+            self.same(matrix.read().ravel("K"), np.frombuffer(DATA, "f4")[:int(np.prod(shape))])
+
+    def test_types(self):
+        """|V2 is bf16 where the caller says so."""
+        for kind, descr in [*DTYPES.items(), ("bf16", "<V2")]:
+            path = self.write("a.npy", npy(header(np.dtype(descr).str if descr[0] != "<" else descr,
+                                                  shape="(1, 2)")))
+            self.assertEqual(get_matrix("matrix_load_npy", path, True).type, kind)
+
+    def test_bad(self):
+        files = [(npy(text), words) for text, words in self.BAD_HEADERS] + self.BAD_FILES
+        for content, words in files:
+            self.refuses("format", words, "matrix_load_npy", self.write("a.npy", content), False)
+
+    def draw(self, kind, shape, rng):
+        """All values of a type, its ends among them; doubles that a float can be."""
+        dtype = np.dtype(DTYPES[kind])
+        values = np.frombuffer(rng.bytes(int(np.prod(shape)) * dtype.itemsize), dtype)
+        if kind == "f64":
+            with np.errstate(invalid="ignore"):
+                values = np.ldexp(np.frexp(values)[0], rng.integers(-150, 128, values.shape))
+        return values.reshape(shape)
+
+    def test_like_numpy(self):
+        """Files are read, converted, transposed and written as NumPy does it; a file is written
+        over the one that the matrix is from."""
+        rng = np.random.default_rng(7)
+        path = os.path.join(self.folder, "a.npy")
+        for kind in TYPES:
+            for order in "CF":
+                for shape in self.SHAPES:
+                    array = np.array(self.draw(kind, shape, rng), order=order)
+                    np.save(path, array)
+                    loaded = get_matrix("matrix_load_npy", path, True)
+                    array = np.atleast_2d(array)
+                    if kind == "bf16":
+                        expected = (array.view("u2").astype("u4") << 16).view("f4")
+                    else:
+                        with np.errstate(all="ignore"):
+                            expected = array.astype("f4")
+                    for transpose in False, True:
+                        floats = loaded.to_f32(transpose)
+                        self.assertFalse(floats.is_column_major)
+                        self.same(floats.read(), expected.T if transpose else expected)
+                    ask("matrix_save_npy", loaded, path)
+                    self.assertEqual(os.path.getsize(path) % 64, array.nbytes % 64)
+                    again = get_matrix("matrix_load_npy", path, True)
+                    self.assertEqual(again.is_column_major, loaded.is_column_major)
+                    for saved in np.load(path), again.read(), loaded.read():
+                        self.assertEqual(saved.tobytes(), array.tobytes())
+
+    def test_save_bad(self):
+        path = os.path.join(self.folder, "missing/x.npy")
+        matrix = make([1])
+        self.refuses("io", "missing/x.npy: Cannot write the file", "matrix_save_npy", matrix, path)
+        self.refuses("io", "expected a file or nothing", "matrix_save_npy", matrix, self.folder)
+
+
+class Safetensors(TestCase):
+    SHAPELESS = "for “t” expected a dtype, a shape"
+    BAD = [
+        ({"t": tensor("F32", [5], 0, 24)}, "“t” (5 F32) does not fit the 24 bytes"),
+        ({"t": tensor("F32", [2**32, 2**32], 0, 24)}, "does not fit the 24 bytes"),
+        ({"t": tensor("F32", [99999999999999999999], 0, 24)}, "header is damaged"),
+        ({"t": tensor("F32", [-6], 0, 24)}, SHAPELESS),
+        ({"t": tensor("F32", [6.0], 0, 24)}, SHAPELESS),
+        ({"t": tensor("F32", 6, 0, 24)}, SHAPELESS),
+        ({"t": tensor(32, [6], 0, 24)}, SHAPELESS),
+        ({"t": tensor("F32", [6], 0, 12, 24)}, SHAPELESS),
+        ({"t": tensor("F32", [6], 24, 0)}, SHAPELESS),
+        ({"t": tensor("F32", [6], -24, 0)}, SHAPELESS),
+        ({"t": 1}, SHAPELESS),
+        ({"t": tensor("F32", [7], 0, 28)}, "truncated: expected 28 bytes of elements, found 24"),
+        ({"t": tensor("F32", [5], 0, 20)}, "too long: expected 20 bytes of elements, found 24"),
+        ({"t": tensor("F32", [5], 4, 24)}, "expected “t” to begin at byte 0 of the elements"),
+        ({"a": tensor("F32", [2], 0, 8), "t": tensor("F32", [3], 12, 24)},
+         "expected “t” to begin at byte 8 of the elements, found 12"),
+        ({"a": tensor("F32", [4], 0, 16), "t": tensor("F32", [3], 12, 24)},
+         "expected “t” to begin at byte 16 of the elements, found 12"),
+        ('{"t": 1, "t": 1}', "duplicate"),
+        ({"__metadata__": {"x": 1}, "t": tensor("F32", [6], 0, 24)},
+         "expected strings in __metadata__"),
+        ({"__metadata__": [], "t": tensor("F32", [6], 0, 24)}, "expected strings in __metadata__"),
+        ('{"t": ', "header is damaged: at its byte"),
+        ("{} {}", "header is damaged: at its byte"),
+        ("[{}]", "does not start with the length"),
+        ({"t": tensor("F32", [1, 2, 3], 0, 24)}, "“t”: Expected a matrix of at most 2 dimensions"),
+        ({"t": tensor("BOOL", [24], 0, 24)}, "“t”: expected elements of F64"),
+        ({"t": tensor("F4", [48], 0, 24)}, "U64, found F4"),
+        ({"a": tensor("F32", [2, 3], 0, 24), "t": tensor("I8", [0], 0, 0)},
+         "“t”: Expected at least one element, found a shape of 0"),
+        ({"one": tensor("F32", [3], 0, 12), "two": tensor("F32", [3], 12, 24)},
+         "found “t”. The file holds one, two"),
+        ({f"n{i}": tensor("U8", [1], i, i + 1) for i in range(24)}, "n18, n19 and 4 more."),
+        (b"", "The file is empty"),
+        (b"\2\0\0\0", "does not start with the length"),
+        (b"\0\0\0\0\0\0\0\0{}", "does not start with the length"),
+        (b"\xff\xff\xff\xff\xff\xff\xff\xff{}", "does not start with the length"),
+        (b"\3\0\0\0\0\0\0\0{}", "truncated: expected a header of 3 bytes, found 2"),
+        (b"\2\0\0\0\0\0\0\0{}", "found “t”. The file holds no tensors"),
+        (b"\4\0\0\0\0\0\0\0{\"\xff\"", "header is damaged"),
+    ]
+
+    def test_good(self):
+        """Headers of every length, so that elements lie at every alignment."""
+        tensors = {"__metadata__": {"format": "pt"}, "b": tensor("F32", [2], 16, 24),
+                   "t": tensor("F32", [2, 2], 0, 16), "s": tensor("F32", [0], 24, 24)}
+        for pad in range(8):
+            path = self.write("a.safetensors", safetensors(tensors, pad=pad))
+            t = get_matrix("matrix_load_safetensors", path, "t")
+            self.same(get_matrix("matrix_load_safetensors", path, "b").read(), [[5, 6]])
+            self.same(t.read(), [[1, 2], [3, 4]])
+            self.assertEqual(t.to_f32().address % 4, 0)
+
+    def test_types(self):
+        for kind, dtype in DTYPES.items():
+            shape = [24 // np.dtype(dtype).itemsize]
+            path = self.write("a", safetensors({"t": tensor(kind.upper(), shape, 0, 24)}))
+            self.assertEqual(get_matrix("matrix_load_safetensors", path, "t").type, kind)
+
+    def test_bad(self):
+        for content, words in self.BAD:
+            content = content if isinstance(content, bytes) else safetensors(content)
+            self.refuses("format", words, "matrix_load_safetensors", self.write("a", content), "t")
+
+    def test_large(self):
+        """Only the named tensor of a large sparse file is read."""
+        at = 3000000000
+        start = safetensors({"large": tensor("U8", [at], 0, at),
+                             "t": tensor("F32", [6], at, at + 24)}, b"")
+        path = self.write("a.safetensors", start)
+        try:
+            with open(path, "r+b") as file:
+                file.seek(len(start) + at)
+                file.write(DATA)
+        except OSError:
+            self.skipTest("the file system has no sparse files of 3 GB")
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        matrix = get_matrix("matrix_load_safetensors", path, "t")
+        self.assertEqual(matrix.read().tobytes(), DATA)
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self.assertLess(after - before, 100 * 1024)  # KiB
+
+
+class Load(TestCase):
+    """The ways to name a matrix."""
+
+    GOOD = [
+        ("w.npy", (1, 6), "f32"),
+        ("W.NPY", (1, 5), "f32"),
+        ("w.npy#bf16", (1, 6), "f32"),
+        ("half.npy#bf16", (1, 12), "bf16"),
+        ("with#hash.npy", (1, 4), "f32"),
+        ("with#half.npy#bf16", (1, 11), "bf16"),
+        ("t.safetensors#fc1.weight", (2, 3), "f32"),
+        ("odd.safetensors#a#b c", (3, 2), "f32"),
+        ("w.raw#f32:2x3", (2, 3), "f32"),
+        ("w.raw#u8:24x1", (24, 1), "u8"),
+        ("file:w.npy", (1, 6), "f32"),
+        ("file:half.npy#bf16", (1, 12), "bf16"),
+        ("file:sp%20ace.npy", (1, 3), "f32"),
+        ("file:with%23half.npy#bf16", (1, 11), "bf16"),
+        ("file:odd.safetensors#a%23b%20c", (3, 2), "f32"),
+    ]
+    BAD = [
+        ("none.npy", "io", "none.npy: Cannot open the file: No such file"),
+        ("none.npy#bf16", "io", "none.npy: Cannot open the file: No such file"),
+        ("none.safetensors#a#b", "io", "none.safetensors: Cannot open the file"),
+        ("none.raw#f32:2x3", "io", "none.raw: Cannot open the file"),
+        ("empty.npy", "format", "empty.npy: The file is empty"),
+        ("half.npy", "format", "say so with #bf16"),
+        ("w.npy#f16", "format", "expected nothing or #bf16, found “#f16”"),
+        ("t.safetensors", "format", "found “”. The file holds fc1.weight"),
+        ("t.safetensors#fc2", "format", "found “fc2”. The file holds fc1.weight"),
+        ("w.raw", "format", "expected #TYPE:ROWSxCOLS, as in #f32:64x10, found nothing"),
+        ("w.raw#f33:2x3", "format", "found #f33:2x3. The types are f32, f64"),
+        ("w.raw#f32:2x", "format", "found #f32:2x"),
+        ("w.raw#f32:2x3x1", "format", "found #f32:2x3x1"),
+        ("w.raw#f32:-2x3", "format", "found #f32:-2x3"),
+        ("w.raw#f32:0x3", "format", "found #f32:0x3"),
+        ("w.raw#", "format", "as in #f32:64x10, found #."),
+        ("w.raw#f32", "format", "found #f32."),
+        ("w.raw#f32:2x4", "format", "truncated: expected 32 bytes"),
+        ("w.raw#f32:2x2", "format", "too long: expected 16 bytes"),
+        ("w.raw#f32:4294967296x4294967296", "format", "more than memory can hold"),
+        ("w.bin", "format", "w.bin: Expected a literal such as [[1, 2], [3, 4]]"),
+        ("m.npz", "format", "m.npz: Only Python reads .npz. Save it as safetensors: "),
+        ("m.PT#fc1", "format", "m.PT: Only Python reads .pt. Save it as safet"),
+        ("m.pth", "format", "m.pth: Only Python reads .pth. Save it as safetensors"),
+        ("fifo.npy", "io", "found a pipe, socket or device"),
+        ("directory.npy", "io", "found a directory"),
+        ("file:none.npy", "io", "none.npy: Cannot open the file: No such file"),
+        ("file:odd.safetensors#a%zz", "format", "two hexadecimal digits"),
+        ("file:sp%2", "io", "Cannot read the URI"),
+    ]
+    BAD_WHERE = [
+        ("file://elsewhere/w.npy", "io", "found the host “elsewhere”"),
+        ("", "format", "Expected a literal"),
+        ("[1, 2", "format", "at character 6: expected “,” or “]”"),
+        ("/dev/null#u8:1x1", "format", "Expected a literal"),
+        (b"nowhere-\xff.npy", "io", "Cannot open the file"),
+        (b"nowhere.raw#\xff", "format", "expected #TYPE"),
+        (b"file:///\xff", "format", "Expected a literal"),
+    ]
+
+    def setUp(self):
+        super().setUp()
+        for name, descr, cols in [
+                ("w.npy", "<f4", 6), ("W.NPY", "<f4", 5), ("half.npy", "|V2", 12),
+                ("with#hash.npy", "<f4", 4), ("with#half.npy", "|V2", 11), ("x.npy#bf16", "<f4", 2),
+                ("sp ace.npy", "<f4", 3)]:
+            self.write(name, npy(header(descr, shape=f"(1, {cols})")))
+        self.write("t.safetensors", safetensors({"fc1.weight": tensor("F32", [2, 3], 0, 24)}))
+        self.write("odd.safetensors", safetensors({"a#b c": tensor("F32", [3, 2], 0, 24)}))
+        self.write("w.raw", DATA)
+        self.write("w.bin", DATA)
+        self.write("empty.npy", b"")
+        os.mkfifo(os.path.join(self.folder, "fifo.npy"))
+        os.mkdir(os.path.join(self.folder, "directory.npy"))
+
+    def place(self, name):
+        """A path in the folder, or the URI of one."""
+        if name.startswith("file:"):
+            return f"file://{self.folder}/{name[5:]}"
+        return f"{self.folder}/{name}"
+
+    def test_good(self):
+        for name, shape, kind in self.GOOD:
+            matrix = get_matrix("matrix_load", self.place(name))
+            self.assertEqual((matrix.shape, matrix.type), (shape, kind))
+            self.assertEqual(matrix.read().tobytes()[:4], DATA[:4])
+        self.same(get_matrix("matrix_load", "  [[1, 2], [3, 4]]").read(), [[1, 2], [3, 4]])
+
+    def test_bad(self):
+        for name, code, words in self.BAD:
+            self.refuses(code, words, "matrix_load", self.place(name))
+        for where, code, words in self.BAD_WHERE:
+            self.refuses(code, words, "matrix_load", where)
+        self.refuses("io", "found a pipe, socket or device", "matrix_load_raw", "/dev/null",
+                     TYPES.index("u8"), 1, 1)
+
+    def write_all(self, values):
+        """Writes a file of each kind. Returns their names."""
+        values = np.array(values)
+        kind = {v: k for k, v in DTYPES.items()}[values.dtype.str[1:]]
+        rows, columns = values.shape
+        for name, order in ("c.npy", "C"), ("f.npy", "F"):
+            np.save(self.place(name), np.array(values, order=order))
+        self.write("c.safetensors", safetensors(
+            {"t": tensor(kind.upper(), values.shape, 0, values.nbytes)}, values.tobytes()))
+        self.write("c.raw", values.tobytes())
+        return ["c.npy", "c.safetensors#t", f"c.raw#{kind}:{rows}x{columns}", "f.npy"]
+
+    def test_range(self):
+        """No finite number becomes infinite, and the message has the element's place."""
+        # Half a step above the largest rounds away from it, and a number below does not.
+        over = float.fromhex("0x1.ffffffp127")
+        below = np.nextafter(over, 0)
+        for values, words in [
+                ([[0, 0, 0], [0, 0, 1.5e300]], "Row 2, column 3: expected a number of at most 3"),
+                ([[0, 0, 0], [0, 0, 1.5e300]], "the largest of an f32, found 1.5e+300."),
+                ([[0, 0, 0], [0, 0, -over]], "found -3.402823"),
+                ([[0, 0, 1e39], [0, 0, 0]], "Row 1, column 3:")]:
+            for name in self.write_all(values):
+                self.refuses("format", words, "matrix_load", self.place(name))
+                if "#t" in name:
+                    self.refuses("format", "Tensor “t”: Row ", "matrix_load", self.place(name))
+        for name in self.write_all([[np.inf, -np.inf, np.nan], [below, -below, 1e-300]]):
+            self.same(get_matrix("matrix_load", self.place(name)).to_f32().read(),
+                      [[np.inf, -np.inf, np.nan], [LARGEST, -LARGEST, 0]])
+
+    def test_overwritten(self):
+        """A file that is changed in place changes no matrix, and stops no program."""
+        values = np.arange(20000, dtype="f4").reshape(100, 200)
+        for name in self.write_all(values):
+            matrix = get_matrix("matrix_load", self.place(name))
+            path = self.place(name).partition("#")[0]
+            size = os.path.getsize(path)
+            os.truncate(path, 0)
+            self.same(matrix.read(), values)
+            self.write(os.path.basename(path), b"\x5a" * size)
+            self.same(matrix.read(), values)
+            self.same(matrix.to_f32(True).read(), values.T)
+
+
+class Conversion(TestCase):
+    # Halfway cases go to even; what is more than an f32 holds becomes infinite.
+    VALUES = {
+        "f16": [1, -2, 65504, 2.0**-24, -0.00006097555160522461, 2.0**-14, -0.0, np.inf, -np.inf,
+                0.333251953125, np.nan],
+        "f64": [0.1, 1 + 2.0**-24, 1 + 3 * 2.0**-24, 1e300, -1e-300],
+        "i8": [-128, 127, -1],
+        "u8": [0, 255],
+        "i16": [-32768, 32767],
+        "u16": [65535, 1],
+        "i32": [-2**31, 16777217, 16777219],
+        "u32": [2**32 - 1, 3],
+        "i64": [-2**63, 2**53 + 1, -7],
+        "u64": [2**64 - 1, 0x8000008000000001],
+    }
+    HALVES = [0x3f80, 0xc000, 0x7f80, 0x0001, 0x8000, 0x7fc0]
+    OF_HALVES = [1, -2, np.inf, 2.0**-133, -0.0, np.nan]
+
+    def test_values(self):
+        for kind, values in self.VALUES.items():
+            values = np.array([values], DTYPES[kind])
+            with np.errstate(over="ignore"):
+                self.same(make(values, kind).to_f32().read(), values.astype("f4"))
+        halves = make(np.array([self.HALVES], "u2").view("V2"), "bf16")
+        self.same(halves.to_f32().read(), [self.OF_HALVES])
+        matrix = make([[1, 2], [3, 4]])
+        self.assertEqual(matrix.to_f32().address, matrix.address)
+        self.assertNotEqual(matrix.to_f32(True).address, matrix.address)
+
+    def test_too_large(self):
+        """A file that takes no room on the disk, and four times its size as f32."""
+        n = 100000000
+        path = self.write("sparse.raw", b"")
+        os.truncate(path, n)
+        matrix = get_matrix("matrix_load_raw", path, TYPES.index("u8"), 1, n)
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            size = int(statm.read().split()[0]) * resource.getpagesize()
+        limits = resource.getrlimit(resource.RLIMIT_AS)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_AS, limits)
+        resource.setrlimit(resource.RLIMIT_AS, (size + 2 * n, limits[1]))
+        self.refuses("too-large", "1 x 100000000 f32", "matrix_to_f32", matrix, False)
+
+    def test_types(self):
+        for i, (kind, dtype) in enumerate(DTYPES.items()):
+            self.assertEqual(get_name("type_get_name", i), kind)
+            self.assertEqual(call("type_get_size", i), np.dtype(dtype).itemsize)
+
+    def test_new(self):
+        one = np.ones(1, "f4")
+        matrix = make(one)
+        one[0] = 9
+        self.same(matrix.read(), [[1]])
+        for kind, rows, cols, data, code, words in [
+                (0, 0, 3, one, "invalid", "found 0 x 3"),
+                (0, 1, 1, None, "invalid", "no data"),
+                (99, 1, 1, one, "invalid", "found 99"),
+                (0, 2**64 - 1, 2, one, "too-large", "memory"),
+                (0, 2**62, 1, one, "too-large", "memory")]:
+            self.refuses(code, words, "matrix_new", kind, rows, cols, data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A problem with random matrices and its reference, which is numpy_gemm's."""
+
+import ctypes
+from ctypes import byref, c_void_p
+
+import numpy as np
+from gemmcl import (ACTIVATIONS, DTYPES, PRECISIONS, TYPES, Plan, ask, describe, get_context,
+                    get_device)
+from library import IN_BUFFER, Data
+from numpy_gemm import compare, f32, solve
+
+GUARD = 37  # elements after each matrix
+ROUNDOFFS = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-24}
+SUM, MAX, ARG_MAX, TOP_K = 1, 2, 4, 8
+
+
+def get_dtype(kind):
+    return np.dtype("u2" if kind == "bf16" else DTYPES[kind])
+
+
+def encode(values, kind):
+    """Numbers, rounded to nearest, as elements; bf16 as its bits."""
+    if kind != "bf16":
+        return np.asarray(values).astype(get_dtype(kind))
+    bits = np.asarray(values, "f4").view("u4")
+    return ((bits + 0x7fff + (bits >> 16 & 1)) >> 16).astype("u2")
+
+
+def decode(elements, kind):
+    if kind == "bf16":
+        elements = (elements.astype("u4") << 16).view("f4")
+    return elements.astype(float)
+
+
+class Operand:
+    """A matrix for each problem of a batch, with gaps that are NaN, or the largest integer.
+
+    flat is the memory, and elements a view of it: batch x rows x columns."""
+
+    def __init__(self, rng, kind, shape, by_column, place):
+        batch, rows, cols = shape
+        ld, offset, stride = place
+        runs, length = (cols, rows) if by_column else (rows, cols)
+        ld = ld or length
+        stride = runs * ld if stride is None else stride
+        dtype = get_dtype(kind)
+        size = offset + (batch - 1) * stride + (runs - 1) * ld + length + GUARD
+        integer = dtype.kind in "iu" and kind != "bf16"
+        self.kind = kind
+        self.flat = np.full(size, np.iinfo(dtype).max if integer else encode(np.nan, kind), dtype)
+        steps = (stride, 1, ld) if by_column else (stride, ld, 1)
+        self.elements = np.lib.stride_tricks.as_strided(
+            self.flat[offset:], shape, [step * dtype.itemsize for step in steps])
+        if integer:
+            high = np.iinfo(dtype).max >> (dtype.itemsize == 8)
+            self.elements[...] = rng.integers(max(np.iinfo(dtype).min, -high), high, shape, dtype)
+        else:
+            self.elements[...] = encode(rng.uniform(-1, 1, shape).astype("f4"), kind)
+
+    def read(self):
+        return decode(self.elements, self.kind)
+
+
+class Problem:
+    """The fields of GemmclGemm are given as to describe(). C and D are one where the addend is
+    "output"."""
+
+    def __init__(self, m, n, k, seed=1, **fields):
+        self.gemm = gemm = describe(m, n, k, **fields)
+        rng = np.random.default_rng(seed)
+        batch, layout = max(gemm.batch, 1), gemm.layout
+        self.a = Operand(rng, TYPES[gemm.a_type], (batch, m, k), layout != gemm.trans_a,
+                         (gemm.lda, gemm.a_offset, gemm.a_stride))
+        self.b = Operand(rng, "f32", (batch, k, n), layout != gemm.trans_b,
+                         (gemm.ldb, gemm.b_offset, gemm.b_stride))
+        self.d = Operand(rng, TYPES[gemm.d_type], (batch, m, n), layout,
+                         (gemm.ldd, gemm.d_offset, gemm.d_stride or None))
+        self.c = None
+        if gemm.addend == 1:
+            self.c = Operand(rng, "f32", (batch, m, n), layout,
+                             (gemm.ldc, gemm.c_offset, gemm.c_stride))
+        elif gemm.addend == 2:
+            self.c = Operand(rng, "f32", (batch, 1, n), False, (0, gemm.c_offset, 0))
+        self.bias = rng.uniform(-1, 1, n).astype("f4") if gemm.bias else None
+        self.rows = np.full((batch, m, self.count_rows()), -77, "f4")
+        self.before = self.d.flat.copy(), self.d.read()
+
+    def count_rows(self):
+        outputs = self.gemm.row_outputs
+        return bin(outputs & 7).count("1") + (2 * self.gemm.top_k if outputs & TOP_K else 0)
+
+    def make_plan(self, kernel=None):
+        """A plan with the operands of the first problem."""
+        def first(operand, transposed=False):
+            return operand.elements[0].T if transposed else operand.elements[0]
+        operands = {"b": first(self.b, self.gemm.trans_b)}
+        if self.bias is not None:
+            operands["bias"] = self.bias
+        if self.c is not None:
+            operands["c"] = first(self.c)
+        return Plan(self.gemm, kernel, **operands)
+
+    def run_plan(self, kernel=None, plan=None, **others):
+        """Runs with a plan's B and C, on memory of the host."""
+        plan = plan or self.make_plan(kernel)
+        rows = {"rows": list(self.rows)} if self.count_rows() else {}
+        plan.run(**{"alpha": self.gemm.alpha, "beta": self.gemm.beta, **rows, **others},
+                 a=list(self.a.elements), d=list(self.d.elements))
+
+    def run_host(self, kernel=None):
+        ask("gemm_run", get_context(), byref(self.gemm), kernel, self.a.flat, self.b.flat,
+            self.c and self.c.flat, self.bias, self.d.flat)
+
+    def run_device(self, kernel=None, plan=None, previous=None, **others):
+        """Runs on buffers, which are no longer than the arrays, with B and C of the run."""
+        device, plan = get_device(), plan or Plan(self.gemm, kernel)
+        if self.bias is not None:
+            plan.set("bias", self.bias)
+        arrays = {"a": self.a.flat, "b": self.b.flat, "c": self.c and self.c.flat,
+                  "d": self.d.flat, "rows": self.rows if self.count_rows() else None,
+                  "previous": previous}
+        arrays = {name: array for name, array in arrays.items() if array is not None}
+        data = (Data * len(arrays))()
+        buffers, run = {}, {}
+        for each, (name, array) in zip(data, arrays.items()):
+            buffers[name] = each.objects[0] = device.buffer(array.nbytes, array.ctypes.data)
+            each.kind = IN_BUFFER
+            run[name] = buffers[name] if name in "bc" else ctypes.cast(byref(each), c_void_p)
+        plan.run(**{"alpha": self.gemm.alpha, "beta": self.gemm.beta, **others}, strided=True,
+                 **run)
+        for name in {"d", "rows"} & set(buffers):
+            device.read(buffers[name], arrays[name].nbytes, arrays[name].ctypes.data)
+        for buffer in buffers.values():
+            device.cl.clReleaseMemObject(buffer)
+
+    def expect(self, at, previous=None):
+        """D of problem at before it is stored, and its bound."""
+        gemm = self.gemm
+        c = {1: self.c, 2: self.c, 3: None, 4: previous}.get(gemm.addend)
+        if gemm.addend == 3:
+            c = self.before[1][at]
+        elif gemm.addend in (1, 2):
+            c = c.read()[at]
+        scaled, shift = f32(self.a.read()[at]) * f32(gemm.a_scale), f32(gemm.a_shift)
+        off = 2.0**-23 * (np.abs(scaled) + np.abs(shift)) * bool(gemm.a_shift)
+        words = [word for bit, word in ((1, "input"), (2, "output")) if gemm.normalize & bit]
+        return solve(scaled + shift, off, self.b.read()[at], c=0.0 if c is None else c,
+                     bias=0.0 if self.bias is None else self.bias.astype(float),
+                     alpha=gemm.alpha, beta=gemm.beta, activation=ACTIVATIONS[gemm.activation],
+                     normalize=words, precision=PRECISIONS[gemm.precision])
+
+    def check(self, m=None, batch=None):
+        """Compares D, and the row outputs with D. Nothing else may have been written, where the run
+        had all rows and problems. Returns what is wrong, or None."""
+        for at in range(batch or len(self.d.elements)):
+            expected, bound = self.expect(at)
+            wrong = self.compare(at, expected, bound, m) or self.compare_rows(at, m)
+            if wrong:
+                return f"problem {at}: {wrong}"
+        if m is None and batch is None:
+            self.d.elements[...] = encode(0, self.d.kind)
+            written = self.d.flat.copy()
+            self.d.flat[...] = self.before[0]
+            self.d.elements[...] = encode(0, self.d.kind)
+            if written.tobytes() != self.d.flat.tobytes():
+                return "elements in no D were written"
+        return None
+
+    def compare(self, at, expected, bound, m=None):
+        """Compares D of a problem with numbers that may be off by the bound before they are
+        rounded to its type. Returns what is wrong, or None."""
+        gemm, kind = self.gemm, self.d.kind
+        found = self.d.elements[at][:m]
+        expected, bound = expected[:m], bound[:m]
+        if gemm.d_scale > 0:
+            expected = (expected - f32(gemm.d_shift)) / f32(gemm.d_scale)
+            bound = bound / f32(gemm.d_scale) + 2.0**-20 * (1 + np.abs(expected))
+        if kind in ROUNDOFFS:
+            found = decode(found, kind)
+            bound = bound + ROUNDOFFS[kind] * (np.abs(expected) + bound)
+            bound = bound + (2.0**-25 if kind == "f16" else 0)
+        return compare(found, expected, bound)
+
+    def compare_rows(self, at, m=None):
+        gemm = self.gemm
+        d = decode(self.d.elements[at][:m], self.d.kind)
+        if gemm.d_scale > 0:
+            d = d * f32(gemm.d_scale) + f32(gemm.d_shift)
+        for i, row in enumerate(d if self.count_rows() else ()):
+            # From the highest, NaN first; equal elements by their columns.
+            order = np.lexsort((-np.where(np.isnan(row), 0, row), ~np.isnan(row)))
+            values = []
+            if gemm.row_outputs & SUM:
+                values.append(row.sum())
+            if gemm.row_outputs & MAX:
+                values.append(row[order[0]])
+            if gemm.row_outputs & ARG_MAX:
+                values.append(order[0])
+            if gemm.row_outputs & TOP_K:
+                values += [*row[order[:gemm.top_k]], *order[:gemm.top_k]]
+            off = np.zeros(len(values))
+            if gemm.row_outputs & SUM and np.isfinite(values[0]):
+                off[0] = gemm.n * 2.0**-24 * np.abs(row).sum()
+            values = np.array(values, float)
+            off += 2.0**-24 * np.where(np.isfinite(values), np.abs(values), 0)
+            wrong = compare(self.rows[at][i][None], values[None], off[None])
+            if wrong:
+                return f"row outputs of row {i}: {wrong}"
+        return None

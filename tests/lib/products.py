@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Products that need more than a kernel: K in parts, softmax and row outputs in steps of their own,
+norms, integers with a scale, batches; and the messages of such problems that are refused."""
+
+import ctypes
+from ctypes import byref
+
+import numpy as np
+from gemmcl import (DTYPES, TYPES, Plan, TestCase, ask, describe, get_context, get_device,
+                    make)
+from library import IN_BUFFER, Data, Image
+from problem import ARG_MAX, MAX, SUM, TOP_K, Problem
+from tap import main
+
+ALL = SUM | MAX | ARG_MAX | TOP_K
+NORM_A, NORM_D = 1, 2
+EMULATED = 2  # GemmclKernelLevel
+RGB = Image(format=2, width=4, height=2)
+
+
+def is_miscompiled(kernel):
+    """PoCL 6.0 compiles barriers in loops, which emulated subgroups have, to wrong code, at
+    random."""
+    device, level = get_device(), ctypes.c_int()
+    if not kernel or "Portable Computing" not in device.platform or device.driver[:2] != "6.":
+        return False
+    ask("kernel_get_level", get_context(), kernel.partition("/")[0], byref(level))
+    return level.value == EMULATED
+
+
+class Products(TestCase):
+    def solve(self, run, kernel, *sizes, seed=1, **fields):
+        """Runs a problem and checks its results."""
+        problem = Problem(*sizes, seed=seed, **fields)
+        getattr(problem, run)(kernel)
+        self.check(problem, kernel=kernel, run=run)
+
+    def check(self, problem, kernel=None, **run):
+        wrong = problem.check(run.get("m"), run.get("batch"))
+        if wrong and is_miscompiled(kernel):
+            self.skipTest("PoCL 6.0 compiles barriers in loops to wrong code, at random")
+        fields = {name: getattr(problem.gemm, name) for name, *_ in problem.gemm._fields_[:-1]}
+        self.assertIsNone(wrong, f"{kernel}, {run}, {fields}")
+
+
+class Parts(Products):
+    """K in parts: what follows the sum happens once, to the sum of all."""
+
+    # A kernel that packs B, one that does not, one of halves, and a CPU's.
+    KERNELS = ["tiled_4x4_8x8/3", "slm_4x4_16x16/2", "buffer_read_f16_4x1_1x16/6",
+               "vector_8x8_1x1/2"]
+
+    def try_parts(self, run, kernel, i, **others):
+        fields = {"layout": i & 1, "trans_a": not i & 1 and bool(i & 2), "trans_b": bool(i & 2),
+                  "addend": i % 4, "bias": True, "alpha": 0.5, "beta": -2,
+                  "ldd": 40 if i & 2 else 0, "ldc": 40 if i & 2 else 0,
+                  "precision": "f16" if "f16" in kernel else "f32", **others}
+        self.solve(run, kernel, 5, 37, 96, **fields)
+
+    def test_layouts(self):
+        for kernel in self.KERNELS:
+            for i in range(4):
+                self.try_parts("run_device", kernel, i)
+
+    def test_epilogue(self):
+        scaled = {"a_type": "u8", "a_scale": 1 / 255, "a_shift": -0.5}
+        for kernel, fields in zip(self.KERNELS, [
+                {"activation": "softmax", "alpha": 1}, {"d_type": "i8", "alpha": 20},
+                {"alpha": 0}, {"alpha": 1, **scaled}]):
+            self.try_parts("run_device", kernel, 1, **{"activation": "relu", **fields})
+
+    def test_narrow(self):
+        """With f16 a part of A may be too narrow for 2D block reads, though A is not."""
+        for kernel in "xmx_f16_8x1_1x16/6", "xmx_f16_8x1_1x16/3":
+            self.try_parts("run_device", kernel, 0, a_type="f16")
+
+    def test_plan(self):
+        """The plan's own B, packed in parts."""
+        for kernel in self.KERNELS:
+            self.try_parts("run_plan", kernel, 2, trans_a=False)
+
+    def test_name(self):
+        for kernel, name in ("gemm_naive/6", "gemm_naive/6"), ("gemm_naive/1", "gemm_naive"):
+            self.assertEqual(Plan(describe(5, 37, 96), kernel).kernel, name)
+
+    def test_refused(self):
+        for kernel, batch, words in [
+                ("gemm_naive/5", 1, "multiple of 80, which 96 is not"),
+                ("gemm_naive/4", 1, "multiple of 64, which 96 is not"),
+                ("gemm_naive/0", 1, "number from 1 to"),
+                ("gemm_naive/x", 1, "number from 1 to"),
+                ("gemm_naive/", 1, "number from 1 to"),
+                ("gemm_naive/65", 1, "number from 1 to"),
+                ("gemm_naiv/2", 1, 'There is no kernel "gemm_naiv"'),
+                ("gemm_naive/2", 2, "without batches"),
+                ("block_read_4x1_1x8/2", 1, "that read buffers")]:
+            self.refuses("kernel", words, "plan_new", get_context(),
+                         byref(describe(5, 37, 96, batch=batch)), kernel)
+
+
+class Rows(Products):
+    """Sum, max, arg-max and top-k of the rows of D, against what D holds."""
+
+    def make(self, n, **fields):
+        """A batch of two with few different numbers, so that many are the largest; in some rows
+        NaN, or only -infinity."""
+        problem = Problem(11, n, 3, **{
+            "batch": 2, "a_stride": 33, "addend": "matrix", "beta": 1, "row_outputs": ALL,
+            "top_k": min(n, 4), **fields})
+        i, j = np.indices((11, n))
+        c = (i * 31 + j * 17) % 11 - 8.0
+        c[(i % 5 == 3) & (j % 7 == 6)] = np.nan
+        c[i % 5 == 4] = -np.inf
+        problem.c.elements[...] = c
+        return problem
+
+    def run_rows(self, problem, plan, m=None, batch=None):
+        """The rows behind those of the run stay as they are."""
+        problem.rows[...] = -77
+        problem.run_plan(plan=plan, m=m or 0, batch=batch or 0)
+        for at in range(batch or 2):
+            self.assertIsNone(problem.compare_rows(at, m))
+            self.assertTrue((problem.rows[at][m or 11:] == -77).all())
+
+    def test_host(self):
+        # The last kernel makes them by itself, of up to 64 columns.
+        for t, (kind, kernel, scale, shift) in enumerate([
+                ("f32", "gemm_naive", 0, 0), ("f16", "gemm_naive", 0, 0),
+                ("i8", "gemm_naive", 0, 0), ("i8", "gemm_naive", 0.3, -5),
+                ("f32", "vector_2x64_1x1", 0, 0)]):
+            for i, n in enumerate((1, 5, 16, 33, 67)):
+                layout = (i + t) // 2 % 2
+                problem = self.make(n, d_type=kind, d_scale=scale, d_shift=shift, alpha=i % 2,
+                                    layout=layout, top_k=16 if i == 3 else min(n, 4))
+                plan = problem.make_plan(kernel)
+                self.run_rows(problem, plan)
+                for batch in () if layout else (1, 2):
+                    self.run_rows(problem, plan, 4, batch)
+
+    def test_sets(self):
+        """Each set of outputs alone, after a softmax."""
+        for outputs in range(1, ALL + 1):
+            problem = self.make(19, activation="softmax", row_outputs=outputs,
+                                top_k=1 + outputs % 4)
+            self.run_rows(problem, problem.make_plan("gemm_naive"))
+            if outputs == SUM:
+                self.assertAlmostEqual(problem.rows[0, 0, 0], 1, delta=1e-5)
+
+    def test_sides(self):
+        """A buffer for the row outputs of the first problem, and the host's memory for the others:
+        the tests of kernels have all in one buffer."""
+        problem = self.make(21, alpha=1)
+        plan, rows = problem.make_plan("gemm_naive"), problem.rows
+        buffer = get_device().buffer(rows[0].nbytes, rows.ctypes.data)
+        data = (Data * 2)(Data(kind=IN_BUFFER), Data())
+        data[0].objects[0], data[1].host[0] = buffer, rows[1].ctypes.data
+        problem.run_plan(plan=plan, rows=ctypes.cast(data, ctypes.c_void_p))
+        get_device().read(buffer, rows[0].nbytes, rows.ctypes.data)
+        get_device().cl.clReleaseMemObject(buffer)
+        for at in range(2):
+            self.assertIsNone(problem.compare_rows(at))
+
+    def test_refused(self):
+        for code, fields in [("invalid", {"row_outputs": 16}),
+                             ("invalid", {"row_outputs": SUM, "d_image": RGB}),
+                             ("too-large", {"row_outputs": ARG_MAX, "n": 2**24 + 1})]:
+            self.refuses(code, "", "gemm_validate", byref(describe(**{"m": 8, "n": 3, "k": 3,
+                                                                      **fields})))
+        ask("gemm_validate", byref(describe(8, 2**24 + 1, 3, row_outputs=SUM)))
+        for n, most in (100, 16), (7, 7):
+            for k in range(18):
+                problem = byref(describe(8, n, 3, row_outputs=TOP_K, top_k=k))
+                if 0 < k <= most:
+                    ask("gemm_validate", problem)
+                else:
+                    self.refuses("invalid", "", "gemm_validate", problem)
+
+
+class Norms(Products):
+    """Rows of A and of D divided by their L2 norms."""
+
+    def test_types(self):
+        """All types of A and of D, with K and N below, at and above a vector's width. A 64-bit
+        integer's squares overflow."""
+        sizes = 16, 5, 33, 1, 47
+        for i, kind in enumerate(TYPES):
+            d_type = TYPES[(i + 5) % len(TYPES)]
+            normalize = 1 + i % 3
+            shape = 7, sizes[(i + 1) % 5], sizes[i % 5]
+            a = {"a_type": kind, "a_scale": 1 if i % 2 else 1 / 128,
+                 "a_shift": 0 if i % 3 else -0.25}
+            is_integer = d_type[0] in "iu" and not normalize & NORM_D
+            self.solve("run_device", None, *shape, **a, d_type=d_type, normalize=normalize,
+                       alpha=float(np.iinfo(DTYPES[d_type]).max) if is_integer else 1)
+            self.solve("run_device", None, *shape, **a, normalize=NORM_A | NORM_D)
+
+    def test_layouts(self):
+        """Layouts with and without gaps, in the caller's memory and in a copy without gaps; batches
+        that share A and B, or have their own."""
+        for i in range(32):
+            gaps = {"lda": 23, "a_offset": 3, "ldd": 11, "d_offset": 2} if i & 16 else {}
+            fields = dict(
+                layout=i & 1, trans_a=bool(i & 2), a_type="i8" if i & 4 else "f32",
+                d_type="f16" if i & 8 else "f32", addend="output" if i & 8 else "matrix", beta=0.5,
+                bias=True, batch=1 + i % 3, a_stride=23 * 19 if i % 5 else 0,
+                b_stride=0 if i % 7 else 9 * 19, normalize=1 + i % 3, seed=i, **gaps)
+            self.solve("run_device", None, 6, 9, 19, **fields, row_outputs=SUM | ARG_MAX)
+            self.solve("run_host", None, 6, 9, 19, **fields)
+
+    def test_kernels(self):
+        """Kernels that find whole rows themselves or not, with packed B, images, engines, int8, and
+        K in parts; activations before D's norms."""
+        for i, (kernel, precision) in enumerate([
+                ("gemm_naive", "f32"), ("gemm_naive/2", "f32"), ("vector_4x8_1x1", "f32"),
+                ("vector_4x8_1x1/2", "f32"), ("block_read_4x1_1x8", "f32"),
+                ("xmx_bf16_8x1_1x16", "bf16"), ("dot_1x1_1x64", "i8"), (None, "f16"),
+                (None, "i8")]):
+            for j in range(6):
+                fields = dict(normalize=1 + j % 3, precision=precision,
+                              activation=("none", "softmax", "relu")[(i + j) % 3],
+                              d_type="f16" if (i + j) % 4 == 3 else "f32")
+                self.solve("run_device", kernel, 9, 7, 64, **fields, row_outputs=MAX | TOP_K,
+                           top_k=3)
+                self.solve("run_plan", kernel, 9, 7, 64, **fields)
+
+    def test_extremes(self):
+        """Rows of zeros, of the least and the largest numbers, around the least norm, and with NaN
+        and infinities: as A, multiplied by the identity, and as C, which is D."""
+        values = np.array([
+            [0, 0, 0], [-0.0, 0, 0], [1e19, -1e19, 1e18], [3e38, 3e38, -3e38], [3e38, 1, 0],
+            [1e-12, 0, 0], [9e-13, 0, 1e-14], [3e-12, 4e-12, 0], [1e-25, 1e-25, 1e-25], [3, 4, 0],
+            [np.nan, 1, 2], [np.inf, 1, 2], [1, -np.inf, np.inf], [1, np.inf, np.nan]], "f4")
+        exact = values.astype(float)
+        with np.errstate(invalid="ignore"):
+            expected = exact / np.maximum(np.linalg.norm(exact, axis=1, keepdims=True), 1e-12)
+        for of_d, n in (False, 10), (True, len(values)):
+            problem = Problem(n, 3, 3, normalize=NORM_D if of_d else NORM_A, alpha=not of_d,
+                              beta=of_d, addend="matrix" if of_d else "none")
+            (problem.c if of_d else problem.a).elements[0] = values[:n]
+            problem.b.elements[0] = np.eye(3)
+            problem.run_device("gemm_naive")
+            np.testing.assert_allclose(problem.d.elements[0], expected[:n], 1e-6, 1e-24)
+
+    def test_smaller(self):
+        """Runs of fewer rows and problems than the plan has."""
+        for i in range(4):
+            problem = Problem(8, 5, 21, normalize=NORM_A | NORM_D, layout=i % 2, batch=2,
+                              a_stride=8 * 21)
+            problem.run_plan("gemm_naive", m=3, batch=1 + i // 2)
+            self.check(problem, m=3, batch=1 + i // 2)
+
+    def test_without_a(self):
+        """With alpha 0 the rows of A are not read; D is C, normalized."""
+        problem = Problem(4, 6, 8, normalize=NORM_A | NORM_D, alpha=0, beta=3, addend="row")
+        problem.a.flat[...] = np.nan
+        problem.run_device()
+        self.check(problem)
+
+    def test_refused(self):
+        self.refuses("invalid", "", "gemm_validate", byref(describe(8, 3, 3, normalize=4)))
+        self.refuses("invalid", "", "gemm_validate",
+                     byref(describe(8, 3, 3, normalize=NORM_D, d_image=RGB)))
+        ask("gemm_validate", byref(describe(8, 3, 3, normalize=NORM_A, d_image=RGB)))
+
+
+class Steps(Products):
+    def test_softmax(self):
+        """Shares of rows too wide for any kernel to own, and rounded into integers."""
+        for i, kind in enumerate(("f32", "f64", "f16", "u8")):
+            self.solve("run_plan", None, 7, 1000, 9, alpha=3, d_type=kind, activation="softmax",
+                       layout=i % 2, ldd=1003)
+
+    def test_scaled(self):
+        """Integers that stand for numbers: shares of a softmax, norms, sums that saturate."""
+        for i, (kind, scale, shift, activation, normalize) in enumerate([
+                ("u8", 1 / 256, 0, "softmax", 0), ("i8", 1 / 127, 0, "none", NORM_D),
+                ("u8", 2 / 255, -1, "tanh", 0), ("i8", 0.75, 40, "none", 0),
+                ("i16", 1 / 32768, 0, "softmax", NORM_A), ("u8", 1, 3, "relu", 0)]):
+            for layout in 0, 1:
+                self.solve("run_plan", None, 7, 33 if (2 * i + layout) % 3 else 300, 9,
+                           batch=1 + i % 2, a_stride=63, d_type=kind, d_scale=scale, d_shift=shift,
+                           activation=activation, normalize=normalize, layout=layout, ldd=303)
+
+    def test_batches(self):
+        """Rows that follow one another over the batches, or do not, give the same."""
+        for i in range(16):
+            m, k = 1 if i & 1 else 6, 1 if i & 2 else 3
+            self.solve("run_plan", None, m, 5, k, batch=7, a_stride=m * k, layout=i >> 2 & 1,
+                       addend="row" if i & 8 else "matrix", beta=1)
+
+    def test_large(self):
+        """A D larger than caches, which CPUs write past them where its vectors are aligned: with
+        rows that follow one another, with a gap that keeps them so, and with one that does not."""
+        for n, ldd in (64, 0), (65, 96), (66, 66):
+            self.solve("run_device", None, 65539, n, 3, alpha=0.5, bias=True, ldd=ldd)
+
+
+class Halves(TestCase):
+    def test_halves(self):
+        """Halves must be asked for, and hold what they are given."""
+        kernel = "buffer_read_f16_4x1_1x16"
+        self.refuses("kernel", "", "plan_new", get_context(), byref(describe(2, 2, 2)), kernel)
+        plan = Plan(describe(2, 2, 2, precision="f16"), kernel, b=np.full((2, 2), 65519))
+        self.refuses("invalid", "", "plan_set_b", plan, make(np.full((2, 2), 65520)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Matrices of bytes with scales: how they are made, what they stand for, in files, and as the B of
+plans whose kernels multiply bytes."""
+
+import ctypes
+import os
+from ctypes import byref
+
+import numpy as np
+from gemmcl import (Matrix, Plan, TestCase, ask, call, describe, get_context, get_matrix, make,
+                    struct)
+from tap import main
+
+SHAPE = ROWS, COLS = 5, 3
+# The only exact test of what bytes are multiplied to: whole numbers.
+KERNEL = "vector_i8_1x64_1x1"
+
+
+def make_bytes():
+    return np.random.default_rng(2).integers(-128, 128, SHAPE, "i1")
+
+
+def quantized(values, scales, zeros=None, kind="i8"):
+    return get_matrix("matrix_new_quantized", make(values, kind), make(scales),
+                      None if zeros is None else make(zeros))
+
+
+def get_part(name, matrix):
+    """The scales or zero points of a matrix, or None."""
+    part = call("matrix_get_" + name, matrix)
+    return part and Matrix(call("matrix_ref", part)).read()
+
+
+class Matrices(TestCase):
+    def test_made(self):
+        """Each element is off by half of its row's or column's scale at most."""
+        values = np.random.default_rng(1).uniform(-1, 1, SHAPE).astype("f4")
+        for by_row in False, True:
+            done = struct("double largest max_error rms_error")
+            matrix = get_matrix("matrix_quantize", make(values), by_row, byref(done))
+            self.assertEqual(matrix.type, "i8")
+            self.assertEqual(call("precision_of_matrix", matrix, result=ctypes.c_int), 4)
+            self.assertIsNone(get_part("zero_points", matrix))
+            scales = get_part("scales", matrix)
+            self.assertEqual(scales.shape, (ROWS, 1) if by_row else (1, COLS))
+            off = np.abs(matrix.to_f32().read().astype(float) - values)
+            self.assertTrue((off <= 0.5001 * scales).all())
+            self.assertAlmostEqual(done.max_error, off.max())
+            self.assertAlmostEqual(done.rms_error, np.sqrt((off**2).mean()))
+            self.assertEqual(done.largest, np.abs(values).max())
+
+    def test_stands_for(self):
+        """scale (q - zero point), as they lie and transposed, by column, by row, one for all."""
+        scales = np.array([0.5, 2, 0, 1, 0.25])
+        zeros = np.array([-128, 0, 5, 127, -1])
+        values = make_bytes()
+        for shape in (1, COLS), (ROWS, 1), (1, 1):
+            scale, zero = (part[:max(shape)].reshape(shape) for part in (scales, zeros))
+            for transpose in False, True:
+                floats = quantized(values, scale, zero).to_f32(transpose).read()
+                expected = scale * (values.astype(float) - zero)
+                np.testing.assert_array_equal(floats, expected.T if transpose else expected)
+
+    def test_refused(self):
+        good = [1, 1, 1]
+        for scales, zeros, code, words in [
+                ([1] * 4, None, "shape", "scales of 1 x 1"),
+                ([[1]] * 3, None, "shape", "not of 3 x 1"),
+                ([1, np.nan, 1], None, "invalid", "finite"),
+                ([1, 1, -1], None, "invalid", "not below 0"),
+                (good, [0, 0.5, 0], "invalid", "integers from -128 to 127"),
+                (good, [0, 0, 128], "invalid", "found 128"),
+                (good, [1], "shape", "as many zero points")]:
+            self.refuses(code, words, "matrix_new_quantized", make(make_bytes(), "i8"),
+                         make(scales), zeros and make(zeros))
+        self.refuses("invalid", "i8 or u8", "matrix_new_quantized", make(np.ones(SHAPE)), make([1]),
+                     None)
+        for wrong in np.nan, np.inf, -np.inf:
+            self.refuses("invalid", "int8", "matrix_quantize", make([[1, 2], [wrong, 4]]), False,
+                         None)
+
+    def test_files(self):
+        """A saved matrix loads as it was, with and without zero points."""
+        path = os.path.join(self.folder, "q.safetensors")
+        scales = [0.5, 2, 1]
+        for matrix in (quantized(make_bytes(), scales), make(make_bytes(), "i8"),
+                       quantized(make_bytes(), scales, [-128, 0, 127])):
+            ask("matrix_save_safetensors", matrix, path, "a.weight")
+            loaded = get_matrix("matrix_load_safetensors", path, "a.weight")
+            for name in "scales", "zero_points":
+                np.testing.assert_equal(get_part(name, loaded), get_part(name, matrix))
+            self.same(loaded.to_f32().read(), matrix.to_f32().read())
+            self.refuses("io", "Cannot write", "matrix_save_safetensors", matrix, self.folder, "w")
+
+
+class Products(TestCase):
+    def multiply(self, b, even, odd, trans_b=False):
+        """D of A = even, odd, even ..: with 0 they have a range of 255, so that the row's step is 1
+        and nothing of it is rounded."""
+        k = max(b.shape)
+        plan = Plan(describe(1, 1, k, precision="i8", trans_b=trans_b), KERNEL, b=b)
+        self.assertEqual(call("plan_get_precision", plan, result=ctypes.c_int), 4)
+        d = np.full((1, 1), np.nan, "f4")
+        plan.run(a=np.resize(np.array([even, odd], "f4"), (1, k)), d=d)
+        return d[0, 0]
+
+    def test_taken(self):
+        """Bytes that say what they are, with a sign or without, are taken as they are: by other
+        scales than theirs some of these would be off."""
+        u8, i8 = np.array([0, 255, 3, 200]), np.array([-128, 127, 3, -100])
+        q8 = quantized(i8[:, None], [0.5], [100])
+        for b, trans_b, expected in [(make(u8[:, None], "u8"), False, 255 * u8.sum()),
+                                     (make(i8[:, None], "i8"), False, 255 * i8.sum()),
+                                     (make(i8, "i8"), True, 255 * i8.sum()),
+                                     (q8, False, 255 * 0.5 * (i8 - 100).sum())]:
+            self.assertEqual(self.multiply(b, 255, 255, trans_b), expected)
+        # A device may divide the range of 255 by 255 with an error of 2.5 ulp.
+        expected = 0.5 * ((i8 - 100) * [200, -55, 200, -55]).sum()
+        self.assertAlmostEqual(self.multiply(q8, 200, -55), expected, delta=0.02)
+
+    def test_longest(self):
+        """The longest sum, of nothing but the largest products: exact to the last bit."""
+        b = make(np.full((65536, 1), -128), "i8")
+        self.assertEqual(self.multiply(b, 255, 255), -128.0 * 255 * 65536)
+
+    def test_not_shared(self):
+        """The same numbers by other scales are other bytes."""
+        def get_weights():
+            stats = struct("int programs compiled weights, size weight_bytes")
+            call("context_get_stats", get_context(), byref(stats))
+            return stats.weights
+        before = get_weights()
+        plans = []
+        for values, scale in ([2, 4, 100, -50], 0.5), ([1, 2, 50, -25], 1), ([2, 4, 100, -50], 0.5):
+            plans.append(Plan(describe(1, 1, 4, precision="i8"), KERNEL,
+                              b=quantized(np.array(values)[:, None], [scale])))
+        self.assertEqual(get_weights() - before, 2)
+
+    def test_limits(self):
+        """Weights that are no numbers are refused, and a K whose sums might overflow."""
+        problem = describe(1, 1, 2, precision="i8")
+        self.refuses("invalid", "int8", "plan_set_b", Plan(problem, KERNEL), make([[1], [np.inf]]))
+        problem.k = 65537
+        self.refuses("kernel", "takes K up to 65536", "kernel_fits", get_context(), KERNEL,
+                     byref(problem))
+
+
+if __name__ == "__main__":
+    main()
