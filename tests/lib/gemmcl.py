@@ -75,6 +75,14 @@ def ask(name, *arguments):
     return result
 
 
+class Kernel(ctypes.Structure):
+    """The first fields of GemmclKernelInfo."""
+    _fields_ = fields("text name method summary, int precision, text needs")
+
+
+KERNELS = [Kernel.from_address(call("get_kernel", i)) for i in range(call("get_n_kernels"))]
+
+
 class Matrix:
     """A GemmclMatrix, which it owns."""
 

@@ -6,20 +6,12 @@
 import ctypes
 from ctypes import byref
 
-from gemmcl import Plan, Refused, TestCase, ask, call, describe, get_context, get_name
-from library import fields
+from gemmcl import (KERNELS, Plan, Refused, TestCase, ask, call, describe, get_context,
+                    get_name)
 from problem import ARG_MAX, MAX, SUM
 from tap import main
 
 INT = 2**31 - 1
-
-
-class Kernel(ctypes.Structure):
-    """The first fields of GemmclKernelInfo."""
-    _fields_ = fields("text name method summary, int precision, text needs")
-
-
-KERNELS = [Kernel.from_address(call("get_kernel", i)) for i in range(call("get_n_kernels"))]
 
 
 def get_source(name, gemm):

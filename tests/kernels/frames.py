@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Frames as A and as D with every kernel that reads pixels itself, and with the fallback, for which
+they are converted first; and tensors as A."""
+
+import os
+from ctypes import byref
+
+import numpy as np
+from gemmcl import (DTYPES, KERNELS, TYPES, Plan, Refused, TestCase, ask, describe, get_context,
+                    pointer)
+from library import Data, Image
+from numpy_gemm import compare, f32, solve
+from numpy_media import PACKED, Patched, colours
+from problem import Operand, get_dtype
+from tap import main
+
+BATCH = 2
+CHROMA = ["NV12", "I420", "P010_10LE"]
+FORMATS = [*PACKED, *CHROMA]
+MODES = ["pixel", "row", "frame", "patch"]
+# Width, height, stride, padding and dilation.
+PATCHES = [(4, 3, 0, 0, 0), (3, 3, 2, 1, 0), (3, 2, 1, 2, 3), (1, 5, 3, 0, 2)]
+PADDING = 14  # bytes between rows
+FILLER = 0xa5
+
+
+class Frame(Patched):
+    """A frame in host memory with random pixels, or a tensor of @type, which has the channels.
+
+    Its rows have no gaps (rows 0), have gaps (1), or lie from the last to the first (2). Bytes
+    outside of pixels are FILLER."""
+
+    def __init__(self, rng, pixels, size, rows=0, mode="pixel", patch=(0,) * 5, full=None,
+                 channels=0, kind="u8"):
+        self.pixels, (self.width, self.height), self.mode = pixels, size, mode
+        self.patch, self.stride, self.padding = patch[:2], patch[2], patch[3]
+        self.dilation = max(patch[4], 1)
+        self.tensor = channels and Operand(rng, kind, (self.height, self.width, channels), False,
+                                           (0, 0, None))
+        # I420 is BT.709 of full range, unless the test says otherwise.
+        full = pixels == "I420" if full is None else full
+        self.colorimetry = {(False, False): "bt601", (False, True): "1:4:0:0",
+                            (True, False): "bt709", (True, True): "1:3:5:1"}[
+                                pixels == "I420", bool(full)]
+        kr, kb = (0.2126, 0.0722) if pixels == "I420" else (0.299, 0.114)
+        names = ("width", "height", "stride", "padding", "dilation")
+        self.image = Image(
+            format=FORMATS.index(pixels) if pixels else 0, width=size[0], height=size[1],
+            features=MODES.index(mode), kr=kr, kb=kb, full_range=bool(full), channels=channels,
+            type=TYPES.index(kind) if channels else 0,
+            **{f"patch_{name}": value for name, value in zip(names, patch)})
+        if not channels:
+            self.make_planes(rng, PADDING if rows else 0, rows == 2)
+        elif self.tensor.flat.dtype.kind in "iu" and kind != "bf16":
+            low = max(-100, np.iinfo(get_dtype(kind)).min)
+            self.tensor.elements[...] = rng.integers(low, 101, self.tensor.elements.shape)
+
+    def make_planes(self, rng, padding, upside_down):
+        self.sample = np.dtype("<u2" if self.pixels in ("GRAY16_LE", "P010_10LE") else "u1")
+        half = (self.width + 1) // 2, (self.height + 1) // 2
+        shapes = {"I420": [(self.width, self.height), half, half]}.get(
+            self.pixels, [(self.width, self.height), (2 * half[0], half[1])])
+        if self.pixels in PACKED:
+            shapes = [(self.width * len(PACKED[self.pixels]), self.height)]
+        sizes = [(columns * self.sample.itemsize, rows) for columns, rows in shapes]
+        self.memory = np.full(2 * padding * len(sizes) + sum(rows * (row + padding)
+                                                             for row, rows in sizes), FILLER, "u1")
+        self.planes = []
+        start = padding
+        for row, rows in sizes:
+            end = start + rows * (row + padding)
+            plane = self.memory[start:end].reshape(rows, row + padding)[:, :row]
+            plane[...] = rng.integers(0, 256, plane.shape)
+            self.planes.append(plane[::-1] if upside_down else plane)
+            start = end + padding
+
+    def describe(self):
+        """The frame as GemmclData."""
+        data = Data()
+        planes = [self.tensor.elements] if self.tensor else self.planes
+        for i, plane in enumerate(planes):
+            data.host[i], data.stride[i] = plane.ctypes.data, plane.strides[0]
+        return data
+
+    def samples(self):
+        """The samples of packed pixels: rows x columns x samples in memory's order."""
+        lines = np.ascontiguousarray(self.planes[0]).view(self.sample)
+        return lines.reshape(self.height, self.width, -1)
+
+    def channels(self):
+        """The channels of packed pixels, in gemmcl's order."""
+        order = PACKED[self.pixels]
+        return self.samples()[:, :, [order.index(c) for c in "YRGBA" if c in order]]
+
+    def chroma(self, _frame):
+        """Y, Cb and Cr of each pixel, as colours() takes them: 0 to 255. 10 bits are the upper ones
+        of 16."""
+        luma, *rest = [np.ascontiguousarray(plane).view(self.sample).astype(float)
+                       for plane in self.planes]
+        cb, cr = rest if len(rest) == 2 else (rest[0][:, 0::2], rest[0][:, 1::2])
+        planes = [luma, *(plane.repeat(2, 0).repeat(2, 1)[:self.height, :self.width]
+                          for plane in (cb, cr))]
+        if self.sample.itemsize == 1:
+            return planes
+        if not self.image.full_range:
+            return [plane / 256 for plane in planes]
+        step = 255 / (1023 * 64)
+        return [planes[0] * step, *(128 + (plane - 32768) * step for plane in planes[1:])]
+
+    def a(self):
+        """A, the bound of its error, and 1 for what is in the frame, 0 for padding."""
+        if self.tensor:
+            values = self.tensor.read()
+            off = np.zeros_like(values)
+        elif self.pixels in CHROMA:
+            values, off = colours(self, None, self.colorimetry)
+        else:
+            values = self.channels().astype(float)
+            off = np.zeros_like(values)
+        return [self.features(each) for each in (f32(values), off, np.ones_like(values))]
+
+    def rest_is_good(self):
+        """Bytes outside of pixels are unchanged, and samples without a channel are 255."""
+        x = [i for i, c in enumerate(PACKED[self.pixels]) if c == "x"]
+        good = (self.samples()[:, :, x] == 255).all()
+        for plane in self.planes:
+            plane[...] = FILLER
+        return good and (self.memory == FILLER).all()
+
+
+class Frames(TestCase):
+    # The first width is smaller than any vector.
+    SIZES = [(5, 3), (33, 7), (34, 4), (1, 1), (17, 2), (48, 3)]
+    # Results, and the bytes that are stored: rounded to even and saturated, NaN as 0.
+    VALUES = {0.5: 0, 1.5: 2, 2.5: 2, -0.5: 0, 254.5: 254, 255.5: 255, 300: 255, -300: 0, 127: 127,
+              128.5: 128, 20000: 255, -20000: 0, 0.49999997: 0, np.nan: 0, np.inf: 255, 40000: 255,
+              1e30: 255, -1e30: 0, -np.inf: 0, -40000: 0, 32768: 255}
+
+    def solve(self, kernel, a, d, n, seed, **fields):
+        """Runs a batch of frames made by a(rng, rows) with D of frames, by d(rng, rows), or of n
+        columns, and checks the results. Returns the plan, the frames of A and of D."""
+        rng = np.random.default_rng(seed)
+        frames = [a(rng, (seed + i) % 3) for i in range(BATCH)]
+        made = [d(rng, (seed + i + 1) % 3) for i in range(BATCH)] if d else None
+        m, k = frames[0].a()[0].shape
+        n = made[0].channels().shape[2] if made else n
+        gemm = describe(m, n, k, batch=BATCH, bias=True, ldd=n + 1, a_image=frames[0].image,
+                        **({"d_image": made[0].image} if made else {}), **fields)
+        b = rng.uniform(-1, 1, (k, n)).astype("f4")
+        bias = rng.uniform(-40, 90, n).astype("f4")
+        plan = Plan(gemm, kernel, b=b, bias=bias)
+        self.run_frames(plan, frames, made, b, bias)
+        return plan, frames, made, b, bias
+
+    def run_frames(self, plan, frames, made, b, bias):
+        gemm = plan.gemm
+        before = [frame.channels().astype(float) for frame in made] if gemm.beta else None
+        floats = np.zeros((BATCH, gemm.m, gemm.ldd), "f4")
+        data = (Data * (2 * BATCH))(*(frame.describe() for frame in frames + (made or [])))
+        for i in range(BATCH if made is None else 0):
+            data[BATCH + i].host[0] = floats[i].ctypes.data
+        plan.run(beta=gemm.beta, a=pointer(data), d=pointer(data[BATCH]))
+        for i, frame in enumerate(frames):
+            a, off, inside = frame.a()
+            scaled, shift = a * f32(gemm.a_scale), f32(gemm.a_shift)
+            off = off * abs(gemm.a_scale) + 2.0**-23 * (np.abs(scaled) + abs(shift)) * bool(shift)
+            c = before[i].reshape(gemm.m, gemm.n) if before else 0.0
+            expected, bound = solve((scaled + shift) * inside, off * inside, b, c=c, bias=bias,
+                                    beta=gemm.beta, normalize=["input"] * gemm.normalize)
+            found = made[i].channels().reshape(gemm.m, gemm.n) if made else floats[i][:, :gemm.n]
+            self.assertIsNone(compare(found, expected, bound),
+                              (plan.kernel, frame.pixels, frame.mode, frame.width, i))
+        if made and not gemm.beta:
+            self.assertTrue(all(frame.rest_is_good() for frame in made))
+
+    @staticmethod
+    def frame_kernels():
+        """The fallback, and the kernels that read pixels themselves; with GEMMCL_TEST_BRIEF only
+        the first of these: the second has the same functions for that."""
+        names = [kernel.name.decode() for kernel in KERNELS if kernel.method == b"skinny"]
+        return ["gemm_naive", *names[:1 if "GEMMCL_TEST_BRIEF" in os.environ else None]]
+
+    def check_format(self, number, pixels):
+        is_chroma = pixels in CHROMA
+        for s, size in enumerate(self.SIZES):
+            if not is_chroma and s not in (1, number % len(self.SIZES)):
+                continue
+
+            def frame(rng, rows, pixels=pixels, size=size):
+                return Frame(rng, pixels, size, rows)
+            count = 3 if is_chroma else len([c for c in PACKED[pixels] if c != "x"])
+            outputs = [name for name in PACKED
+                       if len([c for c in PACKED[name] if c != "x"]) == count]
+            output = outputs[(s + number) % len(outputs)]
+
+            def result(rng, rows, output=output, size=size):
+                return Frame(rng, output, size, rows)
+            for row, kernel in enumerate(self.frame_kernels()):
+                if is_chroma and row > 0 and s > 1 and row % 2 == s % 2:
+                    continue
+                if row == 0 or s == 1:
+                    self.solve(kernel, frame, None, 2, number + s)
+                if row > 0:
+                    self.solve(kernel, frame, result, 0, number + s + 1)
+
+    def test_formats(self):
+        for number, pixels in enumerate(FORMATS):
+            with self.subTest(pixels):
+                self.check_format(number, pixels)
+
+    def check_features(self, i, **frame):
+        """A scale and shift of A in a mode: pixel, row, frame, and the patches; for each other i
+        normalized. The rules choose the kernel. Fields without a meaning for frames are ignored."""
+        mode = min(i % (3 + len(PATCHES)), 3)
+        patch = PATCHES[i % (3 + len(PATCHES)) - 3] if mode == 3 else (0,) * 5
+        self.solve(None, lambda rng, rows: Frame(rng, rows=rows, mode=MODES[mode], patch=patch,
+                                                 **frame), None, 5, i,
+                   a_scale=1 / 255, a_shift=-0.5, normalize=i % 2, trans_a=True, lda=1, a_stride=3)
+
+    def test_features(self):
+        modes = 3 + len(PATCHES)
+        for f, pixels in enumerate(("RGB", "GRAY16_LE", "NV12", "xBGR", "P010_10LE")):
+            for i in range(modes):
+                self.check_features(f * modes + i, pixels=pixels, size=(19, 11), full=f % 2 == 0)
+
+    def test_tensors(self):
+        """Each type, in the mode of its turn; f32 in all."""
+        for i, kind in enumerate([*DTYPES, *["f32"] * (3 + len(PATCHES))]):
+            self.check_features(i, pixels=None, size=(12, 10), channels=3 + i % 4, kind=kind)
+
+    def test_previous(self):
+        """C is the previous content of D, as for temporal smoothing."""
+        def frame(rng, rows):
+            return Frame(rng, "RGBx", (33, 5), rows)
+        again = self.solve(None, frame, frame, 0, 1, addend="output", beta=0.5)
+        self.run_frames(*again)
+        self.assertTrue(all(each.rest_is_good() for each in again[2]))
+
+    def test_rounding(self):
+        """Floats in A."""
+        a, expected = (np.array([list(each)]) for each in (self.VALUES, self.VALUES.values()))
+        a, found = a.astype("f4"), np.zeros(a.shape, "u1")
+        gemm = describe(a.size, 1, 1, d_image=Image(format=0, width=a.size, height=1))
+        for kernel in KERNELS:
+            try:
+                ask("kernel_fits", get_context(), kernel.name, byref(gemm))
+            except Refused:
+                continue
+            Plan(gemm, kernel.name, b=[1]).run(a=a, d=found)
+            np.testing.assert_array_equal(found, expected)
+
+    def test_saturation(self):
+        """Bytes in A, and several channels: vectors of 16 pixels take another way if all results
+        are small. A product of bytes, or a bias, makes the results."""
+        size = 17, 1  # a vector, and a pixel behind it
+        rng = np.random.default_rng(1)
+        values, stored = (np.array(list(each)) for each in (self.VALUES, self.VALUES.values()))
+        for pixels in "RGB", "RGBx", "RGBA":
+            for kernel in self.frame_kernels()[1:]:
+                a, d = Frame(rng, "GRAY8", size), Frame(rng, pixels, size)
+                a.planes[0][...] = 128
+                n = d.channels().shape[2]
+                plan = Plan(describe(17, n, 1, bias=True, a_image=a.image, d_image=d.image), kernel)
+                for first in range(len(values)):
+                    at = np.arange(first, first + n) % len(values)
+                    for b, bias in (values[at] / 128, 0 * at), (0 * at, values[at]):
+                        plan.set("b", b)
+                        plan.set("bias", bias)
+                        plan.run(a=a.planes[0], d=d.planes[0])
+                        np.testing.assert_array_equal(d.channels()[0],
+                                                      np.broadcast_to(stored[at], (17, n)))
+
+    def test_refused(self):
+        """Padding is 0 after scale and shift, which a scale of 0 cannot give. Only A can be a
+        tensor. A kernel that cannot write frames is refused."""
+        padded = Image(format=0, width=4, height=4, features=3, patch_width=3, patch_height=3,
+                       patch_stride=1, patch_padding=1)
+        for scale, shift in (1, 1), (0, 0):
+            ask("gemm_validate", byref(describe(16, 1, 9, a_image=padded, a_scale=scale,
+                                                a_shift=shift)))
+        self.refuses("invalid", "Padding is 0", "gemm_validate",
+                     byref(describe(16, 1, 9, a_image=padded, a_scale=0, a_shift=1)))
+        tensor = Image(width=4, height=4, channels=1, type=TYPES.index("u8"))
+        self.refuses("invalid", "not a tensor", "gemm_validate",
+                     byref(describe(16, 1, 1, d_image=tensor)))
+        self.refuses("kernel", "write frames", "plan_new", get_context(),
+                     byref(describe(16, 1, 1, d_image=Image(format=0, width=4, height=4))),
+                     "gemm_naive")
+
+
+if __name__ == "__main__":
+    main()
