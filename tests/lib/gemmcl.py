@@ -75,6 +75,23 @@ def ask(name, *arguments):
     return result
 
 
+class PtrArray(ctypes.Structure):
+    """GPtrArray."""
+    _fields_ = fields("pointer data, int len")
+
+
+def get_array(name, argument, kind=None):
+    """The structures in the GPtrArray that a function returns, which stay; without a kind the
+    addresses, and the array goes. Raises Refused."""
+    address = (call if "tuning" in name else ask)(name, argument)
+    array = PtrArray.from_address(address)
+    addresses = list((c_void_p * array.len).from_address(array.data)) if array.len else []
+    if kind:
+        return [kind.from_address(address) for address in addresses]
+    LIB.g_ptr_array_unref(c_void_p(address))
+    return addresses
+
+
 class Kernel(ctypes.Structure):
     """The first fields of GemmclKernelInfo."""
     _fields_ = fields("text name method summary, int precision, text needs")
@@ -153,6 +170,7 @@ def describe(m, n, k, **others):
 
 
 def pointer(struct):
+    """The address of a structure or array, which the caller keeps."""
     return ctypes.cast(byref(struct), c_void_p)
 
 
@@ -200,14 +218,22 @@ class Plan:
     def kernel(self):
         return get_name("plan_get_kernel", self)
 
-    def run(self, **others):
-        """Runs. Fields of GemmclRun that are arrays, or lists of one for each problem, are memory
-        of the host."""
+    def make_run(self, **others):
+        """A GemmclRun. Fields that are arrays, or lists of one for each problem, are memory of the
+        host."""
         values = {"size": ctypes.sizeof(Run), "alpha": 1, **others}
         for name, value in others.items():
             if isinstance(value, (list, np.ndarray)):
                 values[name] = on_host(value if isinstance(value, list) else [value])
-        ask("plan_run", self, byref(Run(**values)))
+        return Run(**values)
+
+    def run(self, **others):
+        ask("plan_run", self, byref(self.make_run(**others)))
+
+    def get_stats(self):
+        stats = struct("size runs kernel_ns, double flops, size bytes_in bytes_out copies")
+        call("plan_get_stats", self, byref(stats))
+        return stats
 
 
 def enter_cache(folder):

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The table of kernels as users see it: names, methods, needs, sources; messages of wrong names."""
+"""The table of kernels as users see it: names, methods, needs, sources, figures of builds; messages
+of wrong names."""
 
 import ctypes
 from ctypes import byref
 
 from gemmcl import (KERNELS, Plan, Refused, TestCase, ask, call, describe, get_context,
-                    get_name)
+                    get_info, get_name, struct)
 from problem import ARG_MAX, MAX, SUM
 from tap import main
 
 INT = 2**31 - 1
+NATIVE, EMULATED = 0, 2  # GemmclKernelLevel
 
 
 def get_source(name, gemm):
@@ -125,6 +127,51 @@ class Sources(TestCase):
         for code, name, size in ("invalid", "gemm_naive", 0), ("kernel", "gemm_nave", 1):
             self.refuses(code, "", "kernel_get_source", name, byref(describe(size, size, size)),
                          byref(ctypes.c_char_p()))
+
+
+def build(kernel, n):
+    """The figures of a kernel that this device's driver built."""
+    info = struct("int level subgroup_size, size max_work_group local_bytes private_bytes"
+                  " spill_bytes")
+    call("plan_get_build_info", Plan(describe(n, n, n), kernel), byref(info))
+    return info
+
+
+class Builds(TestCase):
+    def setUp(self):
+        """The fallback declares no local memory: what it has is the driver's own."""
+        super().setUp()
+        self.fallback = build("gemm_naive", 1)
+
+    def test_fallback(self):
+        device = get_info()
+        self.assertEqual((self.fallback.level, self.fallback.spill_bytes), (NATIVE, 0))
+        self.assertTrue(64 <= self.fallback.max_work_group <= device.max_work_group)
+        self.assertLess(self.fallback.local_bytes, device.local_bytes)
+
+    def test_local(self):
+        """16 columns of 64 rows of A and as much of B; drivers may round that up, and add memory of
+        their own."""
+        info = build("slm_4x4_16x16", 5)
+        size = 2 * 16 * 64 * 4
+        self.assertGreaterEqual(info.max_work_group, 256)
+        if info.local_bytes == self.fallback.local_bytes:
+            self.skipTest("the driver tells nothing of local memory that kernels declare")
+        self.assertTrue(size <= info.local_bytes < 2 * size + self.fallback.local_bytes)
+
+    def test_subgroups(self):
+        """The level is that of the build; native subgroups are as large as the row says, emulated
+        ones exchange values through local memory."""
+        kernel, level = "L3_SIMD_8x4_1x16", ctypes.c_int()
+        info = build(kernel, 5)
+        ask("kernel_get_level", get_context(), kernel, byref(level))
+        self.assertEqual(info.level, level.value)
+        if level.value != EMULATED:
+            self.assertEqual(info.subgroup_size, 16)
+        elif info.local_bytes == self.fallback.local_bytes:
+            self.skipTest("the driver tells nothing of local memory that kernels declare")
+        else:
+            self.assertGreater(info.local_bytes, 0)
 
 
 if __name__ == "__main__":

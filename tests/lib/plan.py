@@ -3,10 +3,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Plans: operands that do not fit, smaller runs, statistics."""
 
-from ctypes import byref
-
 import numpy as np
-from gemmcl import Plan, Refused, TestCase, call, describe, make, struct
+from gemmcl import Plan, Refused, TestCase, describe, make
 from tap import main
 
 UNWRITTEN = -77
@@ -101,17 +99,13 @@ class Plans(TestCase):
                 np.testing.assert_array_equal(d, expected)
 
     def test_stats(self):
-        def get_stats():
-            stats = struct("size runs kernel_ns, double flops, size bytes_in bytes_out copies")
-            call("plan_get_stats", plan, byref(stats))
-            return stats
         plan = Fixture(50, 30, 40)
-        stats = get_stats()
+        stats = plan.get_stats()
         self.assertFalse(stats.runs or stats.kernel_ns or stats.bytes_in or stats.bytes_out or
                          stats.copies)
         plan.solve()
         plan.solve(m=10)
-        stats = get_stats()
+        stats = plan.get_stats()
         self.assertEqual((stats.runs, stats.flops, stats.bytes_in, stats.bytes_out),
                          (2, 2 * 60 * 30 * 40, 60 * 40 * 4, 60 * 30 * 4))
         self.assertGreater(stats.kernel_ns, 0)

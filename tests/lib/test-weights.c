@@ -10,8 +10,6 @@
 #include "../kernels/problem.h"
 #include "files.h"
 
-G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_context, clReleaseContext, NULL)
-
 enum { M = 5, N = 24, K = 40 };
 
 /* Nobody else's weights are in it. */
@@ -301,50 +299,6 @@ test_shared (void)
   g_assert_null (gone);
 }
 
-/* Wrapped contexts share weights only with contexts of the same OpenCL context. */
-static void
-test_shared_wrapped (void)
-{
-  g_autoptr (GemmclContext) shared = get_shared (NULL);
-  g_autoptr (GemmclContext) first = NULL, second = NULL, third = NULL, again = NULL;
-  g_auto (cl_context) cl = NULL;
-  cl_device_id device;
-
-  device = gemmcl_context_get_cl_device (shared);
-  cl = clCreateContext (NULL, 1, &device, NULL, NULL, NULL);
-  g_assert_nonnull (cl);
-  first = gemmcl_context_get_wrapped (cl, NULL, NULL);
-  second = gemmcl_context_get_wrapped (cl, device, NULL);
-  third = gemmcl_context_get_wrapped (gemmcl_context_get_cl_context (shared), NULL, NULL);
-  again = gemmcl_context_get_shared (NULL, NULL);
-  g_assert_true (gemmcl_context_get_cl_context (first) == cl);
-  g_assert_true (first == second);
-  g_assert_true (third == shared);
-  g_assert_true (again == shared);
-}
-
-static void
-test_fits (void)
-{
-  g_autoptr (GemmclContext) context = make_context ();
-  GemmclDeviceQuery query = {NULL};
-  const GemmclDeviceInfo *info;
-
-  info = gemmcl_context_get_device_info (context);
-  g_assert_true (gemmcl_context_fits (context, NULL));
-  g_assert_true (gemmcl_context_fits (context, &query));
-  query.type = info->type;
-  query.platform = info->platform;
-  query.device = info->name;
-  g_assert_true (gemmcl_context_fits (context, &query));
-  query.device = "no such device";
-  g_assert_false (gemmcl_context_fits (context, &query));
-  query.device = NULL;
-  query.type =
-      info->type == GEMMCL_DEVICE_TYPE_CPU ? GEMMCL_DEVICE_TYPE_GPU : GEMMCL_DEVICE_TYPE_CPU;
-  g_assert_false (gemmcl_context_fits (context, &query));
-}
-
 int
 main (int argc, char **argv)
 {
@@ -356,7 +310,5 @@ main (int argc, char **argv)
   g_test_add_func ("/weights/kernels", test_kernels);
   g_test_add_func ("/weights/threads", test_threads);
   g_test_add_func ("/weights/shared", test_shared);
-  g_test_add_func ("/weights/shared-wrapped", test_shared_wrapped);
-  g_test_add_func ("/weights/fits", test_fits);
   return g_test_run ();
 }

@@ -9,7 +9,8 @@ import os
 import tempfile
 from ctypes import byref
 
-from gemmcl import Plan, Refused, TestCase, ask, call, describe, enter_cache, get_context, get_name
+from gemmcl import (Plan, Refused, TestCase, ask, call, describe, enter_cache, get_array,
+                    get_context, get_name)
 from library import fields
 from tap import main
 
@@ -23,17 +24,9 @@ class Entry(ctypes.Structure):
     _fields_ = fields("int source precision layout, size m n k, text kernel, double gflops")
 
 
-class List(ctypes.Structure):
-    """GPtrArray."""
-    _fields_ = fields("pointer data, int len")
-
-
 def list_entries():
     """The entries that were tuned here."""
-    array = List.from_address(call("tuning_list", get_context()))
-    pointers = ctypes.cast(array.data, ctypes.POINTER(ctypes.c_void_p))
-    entries = [Entry.from_address(pointers[i]) for i in range(array.len)]
-    return [entry for entry in entries
+    return [entry for entry in get_array("tuning_list", get_context(), Entry)
             if get_name("choice_source_get_name", entry.source) == TUNED]
 
 

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Devices by number, name and type; contexts of our own and of others; no device at all."""
+
+import os
+import subprocess
+import sys
+from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p
+
+import numpy as np
+from gemmcl import DeviceInfo, Refused, TestCase, ask, call, describe, get_array, get_device
+from library import Query
+from tap import main
+
+CPU, GPU, ACCELERATOR, DEFAULT = 1, 2, 3, 4
+PLATFORM, USER_SYNC = 0x1084, 0x1085  # CL_CONTEXT_PLATFORM, CL_CONTEXT_INTEROP_USER_SYNC
+PROPERTIES, PARTITION = 0x1082, 0x1087  # CL_CONTEXT_PROPERTIES, CL_DEVICE_PARTITION_BY_COUNTS
+DEVICE_PLATFORM = 0x1031
+
+
+def make_query(platform=None, kind=0, device=None):
+    platform, device = (word.encode() if isinstance(word, str) else word
+                        for word in (platform, device))
+    return byref(Query(platform, kind, device))
+
+
+def list_devices(*query):
+    return get_array("list_devices", make_query(*query), DeviceInfo)
+
+
+class Context:
+    """A GemmclContext, with a reference that goes with it."""
+
+    def __init__(self, function, *arguments):
+        self._as_parameter_ = c_void_p(ask("context_" + function, *arguments))
+
+    def __eq__(self, other):
+        return self._as_parameter_.value == other._as_parameter_.value
+
+    def __del__(self):
+        if hasattr(self, "_as_parameter_"):
+            get_device().lib.g_object_unref(self)
+
+    def get(self, name):
+        return c_void_p(call("context_get_" + name, self))
+
+    def has(self, properties):
+        return bool(call("context_has_properties", self, properties, result=c_int))
+
+
+class Devices(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.devices = list_devices()
+        self.first = self.devices[0]
+        self.name, self.platform = self.first.name.decode(), self.first.platform.decode()
+
+    def test_info(self):
+        for info in self.devices:
+            for field in "name", "platform", "version", "compute_units", "max_work_group":
+                self.assertTrue(getattr(info, field), field)
+            self.assertTrue(0 < info.max_alloc_bytes <= info.global_bytes)
+            self.assertIn(info.type, (CPU, GPU, ACCELERATOR))
+            words = info.extensions.decode().split()
+            for word, expected in ("cl_khr", False), ("", False), (words[0], True):
+                self.assertEqual(call("device_info_has_extension", byref(info), word,
+                                      result=c_int), expected)
+
+    def test_queries(self):
+        platform = self.platform.lower()
+        for query in [(), ("auto", 0, "AUTO"), ("", 0, ""), (None, 0, "0"),
+                      (None, 0, self.name.upper()), (None, 0, self.name[len(self.name) // 2:]),
+                      (platform,), (platform[1:], self.first.type, "0")]:
+            self.assertEqual(list_devices(*query)[0].name.decode(), self.name)
+        self.assertTrue(1 <= len(list_devices(None, DEFAULT)) <= len(self.devices))
+
+    def test_refused(self):
+        for query, words in [
+                ((None, 0, "no such device"), "device no such device"),
+                ((None, 0, "no such device"), self.name),
+                ((None, 0, "4294967295"), self.name),
+                ((None, 0, "-1"), "device -1"),
+                ((None, 0, "99999999999999999999"), self.platform),
+                ((None, 0, b"not UTF-8: \xf0"), "device not UTF-8: \ufffd"),
+                (("99",), "platform 99"),
+                (("no such platform",), self.platform),
+                ((None, ACCELERATOR, "7"), "type accelerator, device 7")]:
+            for function in "list_devices", "context_new", "context_list_shared":
+                self.refuses("no-device", words, function, make_query(*query))
+
+    def test_types(self):
+        """Every type finds only its own."""
+        for kind in CPU, GPU, ACCELERATOR:
+            try:
+                found = [info.type for info in list_devices(None, kind)]
+            except Refused:
+                found = []
+            self.assertEqual(found, [info.type for info in self.devices if info.type == kind])
+
+    def test_none(self):
+        code = ("from gemmcl import ask, Refused\n"
+                "for name in 'list_devices', 'context_new':\n"
+                "    try: ask(name, None)\n"
+                "    except Refused as error: print(error.code, error)\n")
+        said = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "OCL_ICD_VENDORS": "/nonexistent/"}, check=True)
+        lines = said.stdout.splitlines()
+        self.assertEqual(len(lines), 2)
+        for line in lines:
+            self.assertRegex(line, "no-device No OpenCL device was found. Install.*pocl-opencl-icd")
+
+    def test_shared(self):
+        """Each device has one shared context, which is the same however it is asked for."""
+        contexts = [Context("get_shared", make_query(None, 0, str(i)))
+                    for i in range(len(self.devices))]
+        addresses = [context._as_parameter_.value for context in contexts]
+        self.assertEqual(get_array("context_list_shared", None), addresses)
+        self.assertEqual(len(set(addresses)), len(addresses))
+
+    def test_fits(self):
+        context = Context("new", None)
+
+        def fits(*query):
+            return call("context_fits", context, query and make_query(*query) or None, result=c_int)
+        for query in (), (None,), (self.first.platform, self.first.type, self.first.name):
+            self.assertTrue(fits(*query))
+        other = GPU if self.first.type == CPU else CPU
+        for query in (None, 0, "no such device"), (None, other, None):
+            self.assertFalse(fits(*query))
+
+
+class Wrapped(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.own = Context("new", None)
+        self.cl, self.device = get_device().cl, self.own.get("cl_device")
+        self.cl.clCreateContext.restype = c_void_p
+
+    def make_cl_context(self, properties=None):
+        return c_void_p(self.cl.clCreateContext(properties, 1, byref(self.device), None, None,
+                                                None))
+
+    def test_wrapped(self):
+        cl = self.make_cl_context()
+        first, named = (Context("new_wrapped", cl, device) for device in (None, self.device))
+        for context in first, named:
+            self.assertEqual(context.get("cl_context").value, cl.value)
+            self.assertEqual(context.get("cl_device").value, self.device.value)
+        self.assertNotEqual(first.get("cl_queue").value, named.get("cl_queue").value)
+        self.cl.clReleaseContext(cl)
+
+    def test_outlives(self):
+        """A wrapped context outlives its maker's reference and works."""
+        wrapped = Context("new_wrapped", self.own.get("cl_context"), None)
+        self.own = None
+        d = np.zeros(1, "f4")
+        ask("gemm_run", wrapped, byref(describe(1, 1, 1)), "gemm_naive", np.array([3], "f4"),
+            np.array([5], "f4"), None, None, d)
+        self.assertEqual(d[0], 15)
+
+    def test_shared(self):
+        """Only contexts of one OpenCL context are one."""
+        cl, shared = self.make_cl_context(), Context("get_shared", None)
+        first, second = (Context("get_wrapped", cl, device) for device in (None, self.device))
+        third = Context("get_wrapped", shared.get("cl_context"), None)
+        self.assertEqual(first.get("cl_context").value, cl.value)
+        self.assertEqual(first, second)
+        for other in third, Context("get_shared", None):
+            self.assertEqual(other, shared)
+        self.cl.clReleaseContext(cl)
+
+    def test_wrong_device(self):
+        """A part of a device is a device that no context of the whole one has."""
+        part = c_void_p()
+        halves = (c_ssize_t * 4)(PARTITION, 1, 0, 0)
+        if self.cl.clCreateSubDevices(self.device, halves, 1, byref(part), None):
+            self.skipTest("the device cannot be partitioned")
+        self.refuses("invalid", "not one of the OpenCL context's", "context_new_wrapped",
+                     self.own.get("cl_context"), part)
+        self.cl.clReleaseDevice(part)
+
+    def test_properties(self):
+        """Callers that ask for the same properties share a context with them; callers that ask for
+        none get any context."""
+        wanted = (c_ssize_t * 3)(USER_SYNC, 1, 0)
+        plain = Context("get_shared", None)
+        self.assertTrue(plain.has(None))
+        self.assertFalse(plain.has(wanted))
+        platform, found = c_ssize_t(), (c_ssize_t * 5)()
+        self.cl.clGetDeviceInfo(self.device, DEVICE_PLATFORM, c_size_t(8), byref(platform), None)
+        asked = (c_ssize_t * 5)(PLATFORM, platform.value, USER_SYNC, 1, 0)
+        cl = self.make_cl_context(asked)
+        if cl:
+            self.cl.clGetContextInfo(cl, PROPERTIES, c_size_t(40), found, None)
+            self.cl.clReleaseContext(cl)
+        if list(found) != list(asked):
+            self.skipTest("the driver has no CL_CONTEXT_INTEROP_USER_SYNC, or does not report it")
+        first, second = (Context("get_shared_with", None, wanted) for _ in range(2))
+        self.assertEqual(first, second)
+        self.assertNotEqual(first, plain)
+        self.assertTrue(first.has(wanted))
+        self.assertFalse(call("context_is_wrapped", first, result=c_int))
+        del plain
+        self.assertEqual(Context("get_shared", None), first)
+
+
+if __name__ == "__main__":
+    get_device()
+    main()

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs of which A or D, or both, are on the device, or some of their problems."""
+
+from ctypes import byref, c_int
+
+import numpy as np
+from gemmcl import Plan, TestCase, call, describe, get_device, get_info, pointer
+from library import CPU, IN_BUFFER, ON_HOST, Data, Image
+from problem import Problem
+from tap import main
+
+NONE, BATCH, _, _, SMALL, GAPS, OFFSET, ALIGNMENT = range(8)  # GemmclCopyReason
+RUNS = 3
+
+
+def make_buffer(array):
+    return get_device().buffer(array.nbytes, array.ctypes.data)
+
+
+def make_data(operand, buffer, sides):
+    """The GemmclData of an operand: in the buffer where the bit of sides is set, or on the host."""
+    data = (Data * len(operand.elements))()
+    for i, (each, elements) in enumerate(zip(data, operand.elements)):
+        each.kind = IN_BUFFER if sides >> i & 1 else ON_HOST
+        each.host[0], each.objects[0] = elements.ctypes.data, buffer
+        each.offset[0] = elements.ctypes.data - operand.flat.ctypes.data
+    return data
+
+
+def explain(plan, run):
+    """Why A and D are copied."""
+    why_a, why_d = c_int(), c_int()
+    call("plan_explain_copies", plan, byref(run), byref(why_a), byref(why_d))
+    return why_a.value, why_d.value
+
+
+class Sides(TestCase):
+    def solve(self, a_sides, d_sides, **fields):
+        """A and D of problem i are on the device where bit i of the sides is set."""
+        problem = Problem(37, 21, 19, **fields)
+        gemm, device, flat = problem.gemm, get_device(), problem.d.flat
+        batch = len(problem.d.elements)
+        plan = problem.make_plan()
+        # No byte longer than D, so that the last row's gap is not there.
+        end = flat[:(problem.d.elements[-1, -1, -1:].ctypes.data - flat.ctypes.data) // 4 + 1]
+        a, d = make_buffer(problem.a.flat), make_buffer(end)
+        data = make_data(problem.a, a, a_sides), make_data(problem.d, d, d_sides)
+        run = plan.make_run(a=pointer(data[0]), d=pointer(data[1]))
+        why = explain(plan, run)
+        for reason in why:
+            self.assertEqual(reason == BATCH, batch > 1)
+        for _ in range(RUNS):
+            plan.run(a=pointer(data[0]), d=pointer(data[1]))
+        on_host = problem.d.elements.copy()
+        device.read(d, end.nbytes, end.ctypes.data)
+        for i in range(batch):
+            if not d_sides >> i & 1:
+                problem.d.elements[i] = on_host[i]
+        for buffer in a, d:
+            device.cl.clReleaseMemObject(buffer)
+        self.assertIsNone(problem.check(), (a_sides, d_sides, fields))
+        stats = plan.get_stats()
+        self.assertEqual((stats.runs, stats.copies),
+                         (RUNS, RUNS * batch * sum(reason != NONE for reason in why)))
+        for size, sides, found in ((gemm.m * gemm.k, a_sides, stats.bytes_in),
+                                   (gemm.m * gemm.n, d_sides, stats.bytes_out)):
+            count = sum(not sides >> i & 1 for i in range(batch))
+            self.assertEqual(found, RUNS * count * size * 4)
+
+    def test_sides(self):
+        """Without gaps; with gaps, which are not touched, and make copies on the device; batches,
+        some here and some there."""
+        for fields in ({}, {"lda": 23, "ldd": 30},
+                       {"lda": 23, "ldd": 30, "a_offset": 5, "d_offset": 7},
+                       {"a_offset": 5, "d_offset": 7}, {"trans_a": True, "lda": 40}):
+            for a_sides in 0, 1:
+                for d_sides in 0, 1:
+                    self.solve(a_sides, d_sides, **fields)
+        for a_sides in 0, 7, 2, 5:
+            for d_sides in 0, 7, 2, 5:
+                self.solve(a_sides, d_sides, batch=3, a_stride=37 * 19 + 3, d_stride=37 * 21 + 1)
+
+    def test_reasons(self):
+        class Unified(type(get_info())):
+            _fields_ = [("host_unified", c_int)]
+        device = Unified.from_address(call("context_get_device_info", get_device().context))
+        if device.type != CPU or not device.host_unified:
+            self.skipTest("the device is no CPU that shares the host's memory")
+        memory = np.zeros(2 * 64 * 64 * 4 + 64, "u1")
+        aligned = memory.ctypes.data + -memory.ctypes.data % 64
+        buffer = make_buffer(memory)
+        for kind, offset, ld, why_a, why_d in [
+                (ON_HOST, 0, 0, NONE, SMALL), (ON_HOST, 4, 0, ALIGNMENT, SMALL),
+                (ON_HOST, 0, 68, GAPS, SMALL), (IN_BUFFER, 0, 0, NONE, NONE),
+                (IN_BUFFER, 64, 0, OFFSET, OFFSET), (IN_BUFFER, 0, 68, GAPS, GAPS)]:
+            data = Data(kind=kind)
+            if kind == ON_HOST:
+                data.host[0] = aligned + offset
+            else:
+                data.objects[0], data.offset[0] = buffer, offset
+            plan = Plan(describe(64, 64, 64, lda=ld, ldd=ld), "gemm_naive", b=np.zeros((64, 64)))
+            for alpha, expected in (1, why_a), (0, NONE):
+                run = plan.make_run(a=pointer(data), d=pointer(data), alpha=alpha)
+                self.assertEqual(explain(plan, run), (expected, why_d))
+        get_device().cl.clReleaseMemObject(buffer)
+
+    def test_frames(self):
+        """Rows of frames with gaps between, and one plane far from another."""
+        device = get_device()
+        nv12 = Image(format=10, width=6, height=4, kr=0.299, kb=0.114)
+        grey = Image(format=0, width=6, height=4)
+        plan = Plan(describe(24, 1, 3, a_image=nv12, d_image=grey), b=[[0.299], [0.587], [0.114]])
+        frame, found = np.full(100, 128, "u1"), np.full(40, 7, "u1")
+        luma = 9 * np.arange(24).reshape(4, 6)
+        np.lib.stride_tricks.as_strided(frame[3:], (4, 6), (10, 1))[...] = 16 + luma
+        pixels = np.lib.stride_tricks.as_strided(found[1:], (4, 6), (7, 1))
+        a, d = make_buffer(frame), make_buffer(found)
+        of_a = Data(kind=IN_BUFFER, objects=(a, a), offset=(3, 60), stride=(10, 8))
+        of_d = Data(kind=IN_BUFFER, objects=(d,), offset=(1,), stride=(7,))
+        plan.run(a=pointer(of_a), d=pointer(of_d))
+        device.read(d, found.nbytes, found.ctypes.data)
+        for buffer in a, d:
+            device.cl.clReleaseMemObject(buffer)
+        np.testing.assert_allclose(pixels, np.minimum(255, luma * 255 / 219), atol=1)
+        pixels[...] = 7
+        self.assertTrue((found == 7).all())
+
+
+if __name__ == "__main__":
+    main()
