@@ -21,6 +21,11 @@
 
 static GemmclContext *context;
 
+/* The problem of most tests, and the candidates of the rules; the first is their choice. */
+static GemmclGemm usual;
+static gchar **names;
+static const gchar *first, *second, *third;
+
 static GemmclGemm
 make_problem (gsize m, gsize n, gsize k)
 {
@@ -87,57 +92,43 @@ assert_choice (const GemmclGemm *gemm, GemmclChoiceSource source, const gchar *k
   g_assert_cmpstr (gemmcl_plan_get_kernel (plan), ==, kernel);
 }
 
-/* The @index-th candidate of the rules; 0 is their choice. */
-static gchar *
-get_candidate (const GemmclGemm *gemm, guint index)
-{
-  g_auto (GStrv) names = gemmcl_tuning_list_candidates (context, gemm);
-
-  g_assert_cmpuint (g_strv_length (names), >, index);
-  return g_strdup (names[index]);
-}
-
 /* A faster kernel is found, remembered, and used by the next plan. */
 static void
 test_faster (void)
 {
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   const GemmclTuningOptions options = make_options ();
-  g_autofree gchar *first = get_candidate (&gemm, 0), *second = get_candidate (&gemm, 2);
   g_autoptr (GemmclTuningResult) result = NULL;
 
   forget ();
-  assert_choice (&gemm, GEMMCL_CHOICE_RULES, first);
-  clock_set (second, FAST);
-  result = search (&gemm, &options);
+  assert_choice (&usual, GEMMCL_CHOICE_RULES, first);
+  clock_set (third, FAST);
+  result = search (&usual, &options);
   g_assert_cmpuint (result->candidates->len, ==, options.candidates);
   g_assert_cmpstr (result->first->kernel, ==, first);
-  g_assert_cmpstr (result->best->kernel, ==, second);
+  g_assert_cmpstr (result->best->kernel, ==, third);
   g_assert_cmpfloat_with_epsilon (result->gain, 2.0, 1e-9);
   g_assert_cmpfloat_with_epsilon (result->best->seconds, FAST * 1e-6, 1e-12);
   g_assert_cmpstr (find (result, first)->why, ==, NULL);
   g_assert_cmpstr (result->why_not_stored, ==, NULL);
   g_assert_true (result->stored);
-  assert_choice (&gemm, GEMMCL_CHOICE_TUNED, second);
+  assert_choice (&usual, GEMMCL_CHOICE_TUNED, third);
 }
 
 /* Where nothing is, the rules' choice is remembered. */
 static void
 test_kept (void)
 {
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   const GemmclTuningOptions options = make_options ();
-  g_autofree gchar *first = get_candidate (&gemm, 0), *second = get_candidate (&gemm, 1);
   g_autoptr (GemmclTuningResult) result = NULL;
 
   forget ();
   /* By a hundredth, which is noise; and one that is slow leaves after few runs. */
   clock_set (second, 198);
-  result = search (&gemm, &options);
+  result = search (&usual, &options);
   g_assert_true (result->best == result->first);
   g_assert_cmpfloat (result->gain, ==, 1.0);
   g_assert_true (result->stored);
-  assert_choice (&gemm, GEMMCL_CHOICE_TUNED, first);
+  assert_choice (&usual, GEMMCL_CHOICE_TUNED, first);
 }
 
 /* Turns end early where each shows the same, by far. */
@@ -145,9 +136,7 @@ static void
 test_clear (void)
 {
   static const guint others[] = {FAST, 198, 215};
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   GemmclTuningOptions options = make_options ();
-  g_autofree gchar *second = get_candidate (&gemm, 1);
   guint runs[G_N_ELEMENTS (others)];
 
   options.candidates = 2;
@@ -157,7 +146,7 @@ test_clear (void)
 
     forget ();
     clock_set (second, others[i]);
-    result = search (&gemm, &options);
+    result = search (&usual, &options);
     g_assert_nonnull (result->best);
     runs[i] = clock_count (second);
   }
@@ -168,56 +157,50 @@ test_clear (void)
 static void
 test_slow_leave (void)
 {
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   const GemmclTuningOptions options = make_options ();
-  g_autofree gchar *slow = get_candidate (&gemm, 1), *slower = get_candidate (&gemm, 2);
   g_autoptr (GemmclTuningResult) result = NULL;
 
   forget ();
-  clock_set (slow, 300);
-  clock_set (slower, SLOW);
-  result = search (&gemm, &options);
-  g_assert_cmpstr (find (result, slow)->why, ==, "Others were faster.");
-  g_assert_cmpstr (find (result, slower)->why, ==, "Its first run was slow.");
-  g_assert_false (find (result, slower)->faulty);
-  g_assert_cmpuint (clock_count (slower), ==, 1);
-  g_assert_cmpuint (clock_count (slow), <, clock_count (result->first->kernel));
+  clock_set (second, 300);
+  clock_set (third, SLOW);
+  result = search (&usual, &options);
+  g_assert_cmpstr (find (result, second)->why, ==, "Others were faster.");
+  g_assert_cmpstr (find (result, third)->why, ==, "Its first run was slow.");
+  g_assert_false (find (result, third)->faulty);
+  g_assert_cmpuint (clock_count (third), ==, 1);
+  g_assert_cmpuint (clock_count (second), <, clock_count (result->first->kernel));
 }
 
 /* Where runs are long, a sixteenth of the rows shows that a kernel is far too slow. */
 static void
 test_part (void)
 {
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   GemmclTuningOptions options = make_options ();
-  g_autofree gchar *first = get_candidate (&gemm, 0), *slow = get_candidate (&gemm, 1);
   g_autoptr (GemmclTuningResult) result = NULL;
 
   forget ();
   clock_set (first, 2000);
-  clock_set (slow, 30000);
+  clock_set (second, 30000);
   options.candidates = 2;
-  result = search (&gemm, &options);
-  g_assert_cmpstr (find (result, slow)->why, ==, "Its first run was slow.");
-  g_assert_cmpuint (clock_count (slow), ==, 1);
-  g_assert_cmpuint (clock_get_rows (slow), ==, 6);
+  result = search (&usual, &options);
+  g_assert_cmpstr (find (result, second)->why, ==, "Its first run was slow.");
+  g_assert_cmpuint (clock_count (second), ==, 1);
+  g_assert_cmpuint (clock_get_rows (second), ==, 6);
   g_assert_cmpuint (clock_get_rows (first), ==, 0);
 }
 
 static void
 test_dry_run (void)
 {
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   GemmclTuningOptions options = make_options ();
-  g_autofree gchar *first = get_candidate (&gemm, 0);
   g_autoptr (GemmclTuningResult) result = NULL;
 
   forget ();
   options.dry_run = TRUE;
-  result = search (&gemm, &options);
+  result = search (&usual, &options);
   g_assert_nonnull (result->best);
   g_assert_false (result->stored);
-  assert_choice (&gemm, GEMMCL_CHOICE_RULES, first);
+  assert_choice (&usual, GEMMCL_CHOICE_RULES, first);
 }
 
 /* One that computes something wrong is out, however fast it is; another than the first by
@@ -225,17 +208,16 @@ test_dry_run (void)
 static void
 test_wrong (void)
 {
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   const GemmclTuningOptions options = make_options ();
 
   for (guint i = 0; i < 3; i++) {
-    g_autofree gchar *wrong = get_candidate (&gemm, i);
+    const gchar *wrong = names[i];
     g_autoptr (GemmclTuningResult) result = NULL;
 
     forget ();
     clock_set (wrong, FAST);
     clock_break (wrong);
-    result = search (&gemm, &options);
+    result = search (&usual, &options);
     g_assert_true (find (result, wrong)->faulty);
     g_assert_true (g_str_has_prefix (find (result, wrong)->why, "The result is wrong: "));
     g_assert_cmpuint (clock_count (wrong), ==, 1);
@@ -248,20 +230,18 @@ test_wrong (void)
 static void
 test_one_element (void)
 {
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   const gsize elements[] = {0, 64 + 1, 40 * 64 + 33, 96 * 64 - 1};
   GemmclTuningOptions options = make_options ();
-  g_autofree gchar *wrong = get_candidate (&gemm, 1);
 
   options.candidates = 2;
   for (guint i = 0; i < G_N_ELEMENTS (elements); i++) {
     g_autoptr (GemmclTuningResult) result = NULL;
 
     forget ();
-    clock_spoil (wrong, elements[i]);
-    result = search (&gemm, &options);
-    g_assert_true (find (result, wrong)->faulty);
-    g_assert_false (find (result, wrong)->lost);
+    clock_spoil (second, elements[i]);
+    result = search (&usual, &options);
+    g_assert_true (find (result, second)->faulty);
+    g_assert_false (find (result, second)->lost);
     g_assert_true (result->best == result->first);
   }
 }
@@ -282,7 +262,6 @@ on_step (GemmclTuningStep step, const GemmclTuningCandidate *candidate, gpointer
 static void
 test_notify (void)
 {
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   GemmclTuningOptions options = make_options ();
   g_autoptr (GString) steps = g_string_new (NULL);
   g_autoptr (GemmclTuningResult) result = NULL;
@@ -291,7 +270,7 @@ test_notify (void)
   options.candidates = 3;
   options.notify = on_step;
   options.data = steps;
-  result = search (&gemm, &options);
+  result = search (&usual, &options);
   g_assert_cmpstr (steps->str, ==, "tdtdtdr");
 }
 
@@ -299,21 +278,20 @@ test_notify (void)
 static void
 test_limits (void)
 {
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   GemmclTuningOptions options = make_options ();
   g_autoptr (GemmclTuningResult) result = NULL;
 
   forget ();
   options.candidates = 2;
   options.runs = 1;
-  result = search (&gemm, &options);
+  result = search (&usual, &options);
   /* The first run, and 15 turns. */
   g_assert_cmpuint (clock_count (result->first->kernel), ==, 16);
   g_clear_pointer (&result, gemmcl_tuning_result_free);
 
   forget ();
   options.try_seconds = 1e-9;
-  result = search (&gemm, &options);
+  result = search (&usual, &options);
   g_assert_cmpstr (((const GemmclTuningCandidate *)result->candidates->pdata[1])->why, ==,
                    "There was no time to try it.");
   g_assert_null (result->best);
@@ -326,12 +304,14 @@ test_wrong_bytes (void)
 {
   GemmclGemm gemm = make_problem (96, 64, 128);
   const GemmclTuningOptions options = make_options ();
-  g_autofree gchar *wrong = NULL;
+  g_auto (GStrv) candidates = NULL;
   g_autoptr (GemmclTuningResult) result = NULL;
+  const gchar *wrong;
 
   gemm.a_type = GEMMCL_TYPE_U8;
   gemm.d_type = GEMMCL_TYPE_U8;
-  wrong = get_candidate (&gemm, 1);
+  candidates = gemmcl_tuning_list_candidates (context, &gemm);
+  wrong = candidates[1];
   forget ();
   clock_break (wrong);
   result = search (&gemm, &options);
@@ -343,9 +323,7 @@ test_wrong_bytes (void)
 static void
 test_time (void)
 {
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   GemmclTuningOptions options = make_options ();
-  g_autofree gchar *first = get_candidate (&gemm, 0), *second = get_candidate (&gemm, 1);
 
   for (guint i = 0; i < 2; i++) {
     g_autoptr (GemmclTuningResult) result = NULL;
@@ -353,13 +331,13 @@ test_time (void)
     forget ();
     clock_set (second, FAST);
     options.seconds = i == 0 ? 1e-3 : 3e-3;
-    result = search (&gemm, &options);
+    result = search (&usual, &options);
     g_assert_cmpfloat (result->device_seconds, <=, options.seconds);
     g_assert_cmpstr (result->first->kernel, ==, first);
     if (i == 0) {
       g_assert_null (result->best);
       g_assert_false (result->stored);
-      assert_choice (&gemm, GEMMCL_CHOICE_RULES, first);
+      assert_choice (&usual, GEMMCL_CHOICE_RULES, first);
     } else {
       g_assert_cmpstr (result->best->kernel, ==, second);
     }
@@ -379,11 +357,9 @@ cancel_later (gpointer cancellable)
 static void
 test_cancel (void)
 {
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   GemmclTuningOptions options = GEMMCL_TUNING_OPTIONS_INIT;
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   const gint64 begin = g_get_monotonic_time ();
-  g_autofree gchar *first = get_candidate (&gemm, 0);
 
   forget ();
   options.share = 1e-6;
@@ -391,20 +367,19 @@ test_cancel (void)
     g_autoptr (GError) error = NULL;
     GThread *thread = i == 0 ? g_thread_new ("cancel", cancel_later, cancellable) : NULL;
 
-    g_assert_null (gemmcl_tuning_search (context, &gemm, &options, cancellable, &error));
+    g_assert_null (gemmcl_tuning_search (context, &usual, &options, cancellable, &error));
     g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
     g_clear_pointer (&thread, g_thread_join);
   }
   g_assert_cmpint (g_get_monotonic_time () - begin, <, LIMIT_US);
   g_assert_cmpuint (clock_count (first), ==, 1);
-  assert_choice (&gemm, GEMMCL_CHOICE_RULES, first);
+  assert_choice (&usual, GEMMCL_CHOICE_RULES, first);
 }
 
 /* A search takes its share: the time between runs is as much longer. */
 static void
 test_share (void)
 {
-  const GemmclGemm gemm = make_problem (96, 64, 128);
   GemmclTuningOptions options = make_options ();
   g_autoptr (GemmclTuningResult) result = NULL;
   gint64 begin;
@@ -413,7 +388,7 @@ test_share (void)
   options.share = 0.02;
   options.seconds = 0.01;
   begin = g_get_monotonic_time ();
-  result = search (&gemm, &options);
+  result = search (&usual, &options);
   g_assert_cmpfloat ((g_get_monotonic_time () - begin) * 1e-6, >,
                      0.98 * result->device_seconds / options.share);
 }
@@ -575,6 +550,12 @@ main (int argc, char **argv)
     g_print ("1..0 # SKIP %s\n", error->message);
     return 0;
   }
+  usual = make_problem (96, 64, 128);
+  names = gemmcl_tuning_list_candidates (context, &usual);
+  g_assert_cmpuint (g_strv_length (names), >, 2);
+  first = names[0];
+  second = names[1];
+  third = names[2];
   g_test_add_func ("/search/faster", test_faster);
   g_test_add_func ("/search/kept", test_kept);
   g_test_add_func ("/search/clear", test_clear);
@@ -593,6 +574,7 @@ main (int argc, char **argv)
   g_test_add_func ("/search/frames", test_frames);
   g_test_add_func ("/search/writers", test_writers);
   status = g_test_run ();
+  g_strfreev (names);
   g_clear_object (&context);
   return status;
 }
