@@ -7,9 +7,8 @@ they are converted first; and tensors as A."""
 import os
 from ctypes import byref
 
-import numpy as np
 from gemmcl import (DTYPES, KERNELS, TYPES, Plan, Refused, TestCase, ask, describe, get_context,
-                    pointer)
+                    pointer, np)
 from library import Data, Image
 from numpy_gemm import compare, f32, solve
 from numpy_media import PACKED, Patched, colours

@@ -5,9 +5,8 @@
 import ctypes
 from ctypes import byref, c_void_p
 
-import numpy as np
-from gemmcl import (ACTIVATIONS, DTYPES, PRECISIONS, TYPES, Plan, ask, describe, get_context,
-                    get_device)
+from gemmcl import (ACTIVATIONS, DTYPES, PRECISIONS, TYPES, Plan, ask, call, describe, get_context,
+                    get_device, np)
 from library import IN_BUFFER, Data
 from numpy_gemm import compare, f32, solve
 
@@ -152,14 +151,17 @@ class Problem:
                      normalize=words, precision=PRECISIONS[gemm.precision])
 
     def check(self, m=None, batch=None):
-        """Compares D, and the row outputs with D. Nothing else may have been written, where the run
-        had all rows and problems. Returns what is wrong, or None."""
+        """Compares D, and the row outputs with D. Where the run had all rows and problems, nothing
+        else may have been written, and the library's own check must agree. Returns what is wrong,
+        or None."""
         for at in range(batch or len(self.d.elements)):
             expected, bound = self.expect(at)
             wrong = self.compare(at, expected, bound, m) or self.compare_rows(at, m)
             if wrong:
                 return f"problem {at}: {wrong}"
         if m is None and batch is None:
+            if self.d.kind == "f32" and not self.verify():
+                return "the library's own check fails"
             self.d.elements[...] = encode(0, self.d.kind)
             written = self.d.flat.copy()
             self.d.flat[...] = self.before[0]
@@ -167,6 +169,11 @@ class Problem:
             if written.tobytes() != self.d.flat.tobytes():
                 return "elements in no D were written"
         return None
+
+    def verify(self):
+        c = self.before[0] if self.gemm.addend == 3 else self.c and self.c.flat
+        return call("gemm_verify", byref(self.gemm), self.a.flat, self.b.flat, c, self.bias,
+                    self.d.flat, None, None, result=ctypes.c_int)
 
     def compare(self, at, expected, bound, m=None):
         """Compares D of a problem with numbers that may be off by the bound before they are

@@ -2,14 +2,14 @@
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Products that need more than a kernel: K in parts, softmax and row outputs in steps of their own,
-norms, integers with a scale, batches; and the messages of such problems that are refused."""
+norms, integers with a scale, batches, shared tiles; and the messages of such problems that are
+refused."""
 
 import ctypes
 from ctypes import byref
 
-import numpy as np
-from gemmcl import (DTYPES, TYPES, Plan, TestCase, ask, describe, get_context, get_device,
-                    make)
+from gemmcl import (DTYPES, TYPES, Plan, Refused, TestCase, ask, describe, get_context, get_device,
+                    make, np)
 from library import IN_BUFFER, Data, Image
 from problem import ARG_MAX, MAX, SUM, TOP_K, Problem
 from tap import main
@@ -28,6 +28,13 @@ def is_miscompiled(kernel):
         return False
     ask("kernel_get_level", get_context(), kernel.partition("/")[0], byref(level))
     return level.value == EMULATED
+
+
+def fits(kernel, gemm):
+    try:
+        return bool(ask("kernel_fits", get_context(), kernel or "gemm_naive", byref(gemm)))
+    except Refused:
+        return False
 
 
 class Products(TestCase):
@@ -217,6 +224,8 @@ class Norms(Products):
                 ("vector_4x8_1x1/2", "f32"), ("block_read_4x1_1x8", "f32"),
                 ("xmx_bf16_8x1_1x16", "bf16"), ("dot_1x1_1x64", "i8"), (None, "f16"),
                 (None, "i8")]):
+            if not fits(kernel, describe(9, 7, 64, precision=precision)):
+                continue
             for j in range(6):
                 fields = dict(normalize=1 + j % 3, precision=precision,
                               activation=("none", "softmax", "relu")[(i + j) % 3],
@@ -242,6 +251,7 @@ class Norms(Products):
             problem.b.elements[0] = np.eye(3)
             problem.run_device("gemm_naive")
             np.testing.assert_allclose(problem.d.elements[0], expected[:n], 1e-6, 1e-24)
+            self.assertTrue(problem.verify())
 
     def test_smaller(self):
         """Runs of fewer rows and problems than the plan has."""
@@ -295,6 +305,30 @@ class Steps(Products):
         rows that follow one another, with a gap that keeps them so, and with one that does not."""
         for n, ldd in (64, 0), (65, 96), (66, 66):
             self.solve("run_device", None, 65539, n, 3, alpha=0.5, bias=True, ldd=ldd)
+
+
+class SharedTiles(Products):
+    """Kernels for CPUs with tiles that work-groups share, and with a copy of A. One kernel for each
+    precision and for vectors of 8 floats; D has several panels and chunks of rows."""
+
+    KERNELS = [("vector_6x16_1x1", "f32", 16), ("vector_12x32_1x1", "f32", 32),
+               ("vector_bf16_4x64_1x1", "bf16", 64), ("vector_i8_12x32_1x1", "i8", 32)]
+
+    def test_sizes(self):
+        """M is that of one chunk, of groups that end within one, of several chunks in a group, and
+        less than a tile; K is 0 by alpha, and too large for a copy. An A in f16 is copied."""
+        for kernel, precision, width in self.KERNELS:
+            for m, k in (293, 60), (700, 3), (150, 0), (5, 6500):
+                for kind in "f16", "f32":
+                    self.solve("run_device", kernel, m, 4 * width + 3, max(k, 1), alpha=k > 0,
+                               precision=precision, a_type=kind, lda=max(k, 1) + 5, a_offset=2,
+                               bias=True)
+
+    def test_far_rows(self):
+        """Rows of A a multiple of 4096 bytes apart, which kernels with vectors of up to 8 floats
+        copy."""
+        self.solve("run_device", self.KERNELS[0][0], 167, 261, 37, lda=1024, batch=2,
+                   a_stride=167 * 1024 + 1, a_scale=0.5, a_shift=0.25)
 
 
 class Halves(TestCase):

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Tests the kernels on Oclgrind, an OpenCL device that checks each access: nothing is read or
+written outside of a buffer or an array, and no two work-items race for an element.
+
+    oclgrind --data-races --local-mem-size 131072 --log LOG oclgrind.py LOG
+
+Oclgrind has no subgroups, so they are emulated. Tested are the first row of each method, which
+covers the method's source, and the first row with several subgroups per row of D; with
+GEMMCL_TEST_ROWS=all in the environment every row.
+"""
+
+import os
+import sys
+import unittest
+from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p
+from pathlib import Path
+
+import table
+from gemmcl import KERNELS, Refused, ask, get_context, get_device, np
+from library import good
+from problem import ARG_MAX, MAX, SUM, Problem
+from tap import main
+
+DEF = Path(__file__).resolve().parents[2] / "kernels" / "kernels.def"
+LOG = sys.argv[1] if len(sys.argv) > 1 else None
+
+
+def is_across(row):
+    """Whether several subgroups of a group share rows of D."""
+    return 0 < row.number("subgroup") < row.number("group_n")
+
+
+def is_here():
+    try:
+        return LOG and get_device().platform == "Oclgrind"
+    except unittest.SkipTest:
+        return False
+
+
+@unittest.skipUnless(is_here(), "this does not run on Oclgrind: install it (tools/setup.sh test)"
+                                " and set up anew")
+class Oclgrind(unittest.TestCase):
+    seen = 0
+
+    def get_complaint(self):
+        """Oclgrind's log since the last call."""
+        with open(LOG, encoding="utf-8") as file:
+            file.seek(Oclgrind.seen)
+            log = file.read()
+            Oclgrind.seen = file.tell()
+        return log
+
+    def solve(self, kernel, *sizes, **fields):
+        """Runs the problem and checks the result and Oclgrind's log."""
+        problem = Problem(*sizes, **fields)
+        problem.run_device(kernel)
+        self.assertIsNone(problem.check(), (kernel, sizes, fields))
+        self.assertEqual(self.get_complaint().strip().split("\n\t\n")[0], "", (kernel, fields))
+
+    def check_row(self, row):
+        def solve(*sizes, **fields):
+            limits = (row.number(f"max_{name}") or size for name, size in zip("mnk", sizes))
+            self.solve(row.name, *map(min, sizes, limits), precision=row.precision, **fields)
+        try:
+            ask("kernel_fits", get_context(), row.name, None)
+        except Refused as error:
+            self.skipTest(str(error))
+        solve(7, 13, 5)
+        solve(9, 11, 17, layout="column", addend="output", beta=0.5)
+        solve(5, 9, 19, trans_a=True, trans_b=True, lda=7, ldb=21, ldd=10, batch=2,
+              a_stride=7 * 19, b_stride=21 * 9, addend="matrix", beta=-1, bias=True)
+        if row.has("whole_rows"):
+            # Softmax and row outputs in the kernel; N is larger than a subgroup's columns.
+            n = row.number("tile_n") * row.number("subgroup") + 7 if is_across(row) else 7
+            solve(19, n, 3, batch=2, b_stride=3 * n, activation="softmax",
+                  row_outputs=SUM | MAX | ARG_MAX)
+
+    def test_split(self):
+        """K in two parts, and the sum of the parts."""
+        self.solve("gemm_naive/2", 7, 13, 32, addend="matrix", beta=2, bias=True)
+
+    def provoke(self, source):
+        """Runs a kernel on two floats. Returns the complaint."""
+        device, status = get_device(), c_int()
+        source, items = c_char_p(source.encode()), (c_size_t * 1)(2)
+        buffer = device.buffer(8, np.zeros(2, "f4").ctypes.data)
+        program = c_void_p(device.cl.clCreateProgramWithSource(
+            device.cl_context, 1, byref(source), None, byref(status)))
+        good(device.cl.clBuildProgram(program, 1, byref(device.device), b"", None, None), "A build")
+        kernel = c_void_p(device.cl.clCreateKernel(program, b"f", byref(status)))
+        good(device.cl.clSetKernelArg(kernel, 0, c_size_t(8), byref(buffer)), "clSetKernelArg")
+        good(device.cl.clEnqueueNDRangeKernel(device.queue, kernel, 1, None, items, items, 0, None,
+                                              None), "A launch")
+        device.finish()
+        device.cl.clReleaseKernel(kernel)
+        device.cl.clReleaseProgram(program)
+        device.cl.clReleaseMemObject(buffer)
+        return self.get_complaint()
+
+    def test_complaints(self):
+        """Oclgrind reports wrong accesses, and nothing else."""
+        for body in ("x[get_global_id (0) + 1] = 1;", "x[0] = x[get_global_id (0) + 1];",
+                     "x[0] = get_global_id (0);",
+                     "local float y[2]; y[get_local_id (0)] = x[get_local_id (0)];"
+                     " x[get_local_id (0)] = y[1 - get_local_id (0)];"):
+            self.assertTrue(self.provoke("kernel void f (global float *x) { " + body + " }"), body)
+        self.assertFalse(self.provoke("kernel void f (global float *x)"
+                                      " { x[get_global_id (0)] = 1; }"))
+
+
+def add_rows():
+    """Adds a test for each row."""
+    rows = [row for row in table.read(DEF) if row.kind == "KERNEL"]
+    across = [row for row in rows if is_across(row)][:1]
+    for i, row in enumerate(rows):
+        is_first = i == 0 or KERNELS[i].method != KERNELS[i - 1].method
+        if is_first or row in across or os.environ.get("GEMMCL_TEST_ROWS") == "all":
+            setattr(Oclgrind, "test_row_" + row.name,
+                    lambda self, row=row: self.check_row(row))
+
+
+if __name__ == "__main__":
+    add_rows()
+    main()
