@@ -40,13 +40,14 @@ if sys.argv[1:2] == ["--probe"]:
     probe(int(sys.argv[2]))
     sys.exit(0)
 
-from gemmcl import TestCase, enter_cache, get_context
+from gemmcl import TestCase, enter_cache, get_device
 from tap import main
 
 
 class Cache(TestCase):
     def setUp(self):
         super().setUp()
+        get_device()
         self.set_home("home")
 
     def set_home(self, name):
@@ -221,6 +222,5 @@ class Cache(TestCase):
 
 
 if __name__ == "__main__":
-    get_context()
     enter_cache(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")))
     main()

@@ -8,8 +8,7 @@ import subprocess
 import sys
 from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p
 
-import numpy as np
-from gemmcl import DeviceInfo, Refused, TestCase, ask, call, describe, get_array, get_device
+from gemmcl import DeviceInfo, Refused, TestCase, ask, call, describe, get_array, get_device, np
 from library import Query
 from tap import main
 
@@ -52,6 +51,7 @@ class Context:
 class Devices(TestCase):
     def setUp(self):
         super().setUp()
+        get_device()
         self.devices = list_devices()
         self.first = self.devices[0]
         self.name, self.platform = self.first.name.decode(), self.first.platform.decode()
@@ -133,8 +133,9 @@ class Devices(TestCase):
 class Wrapped(TestCase):
     def setUp(self):
         super().setUp()
+        self.cl = get_device().cl
         self.own = Context("new", None)
-        self.cl, self.device = get_device().cl, self.own.get("cl_device")
+        self.device = self.own.get("cl_device")
         self.cl.clCreateContext.restype = c_void_p
 
     def make_cl_context(self, properties=None):
@@ -206,5 +207,4 @@ class Wrapped(TestCase):
 
 
 if __name__ == "__main__":
-    get_device()
     main()

@@ -5,8 +5,7 @@
 
 from ctypes import byref, c_int
 
-import numpy as np
-from gemmcl import Plan, TestCase, call, describe, get_device, get_info, pointer
+from gemmcl import Plan, TestCase, call, describe, get_device, get_info, pointer, np
 from library import CPU, IN_BUFFER, ON_HOST, Data, Image
 from problem import Problem
 from tap import main

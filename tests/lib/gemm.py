@@ -6,9 +6,8 @@
 import random
 from ctypes import byref
 
-import numpy as np
 from gemmcl import (ACTIVATIONS, Plan, Refused, TestCase, ask, describe, get_context, get_info,
-                    get_name)
+                    get_name, np)
 from library import Image
 from tap import main
 

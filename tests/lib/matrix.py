@@ -12,8 +12,7 @@ import locale
 import os
 import resource
 
-import numpy as np
-from gemmcl import DTYPES, TYPES, TestCase, ask, call, get_matrix, get_name, make
+from gemmcl import DTYPES, TYPES, TestCase, ask, call, get_matrix, get_name, make, np
 from tap import main
 
 DATA = np.arange(1, 7, dtype="f4").tobytes()

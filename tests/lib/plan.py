@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Plans: operands that do not fit, smaller runs, statistics."""
 
-import numpy as np
-from gemmcl import Plan, Refused, TestCase, describe, make
+from gemmcl import Plan, Refused, TestCase, describe, make, np
 from tap import main
 
 UNWRITTEN = -77

@@ -5,8 +5,7 @@
 
 import ctypes
 
-import numpy as np
-from gemmcl import TestCase, call
+from gemmcl import TestCase, call, np
 from library import Image
 from problem import ARG_MAX, MAX, SUM, Operand, Problem
 from tap import main

@@ -8,9 +8,8 @@ import ctypes
 import os
 from ctypes import byref
 
-import numpy as np
 from gemmcl import (Matrix, Plan, TestCase, ask, call, describe, get_context, get_matrix, make,
-                    struct)
+                    struct, np)
 from tap import main
 
 SHAPE = ROWS, COLS = 5, 3

@@ -6,8 +6,7 @@ own."""
 
 from ctypes import byref, c_uint64, c_void_p
 
-import numpy as np
-from gemmcl import Plan, Refused, TestCase, ask, call, describe, get_device, pointer
+from gemmcl import Plan, Refused, TestCase, ask, call, describe, get_device, pointer, np
 from library import IN_BUFFER, Data, good
 from tap import main
 

@@ -7,8 +7,7 @@ bound do not. No device is needed: NumPy makes the results."""
 import unittest
 from ctypes import byref, c_double, c_int
 
-import numpy as np
-from gemmcl import ACTIVATIONS, call, describe
+from gemmcl import ACTIVATIONS, call, describe, np
 from numpy_gemm import activate
 from tap import main
 

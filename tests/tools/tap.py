@@ -13,7 +13,7 @@ class Tap(unittest.TestResult):
     failing = None
 
     def line(self, word, test, directive=""):
-        name = test.id().removeprefix("__main__.")
+        name = test.id().replace("__main__.", "", 1)
         print(f"{word} {self.testsRun} {name}{directive}", flush=True)
 
     def wrong(self, test, error):
@@ -44,6 +44,7 @@ class Tap(unittest.TestResult):
         super().addSubTest(test, subtest, err)
         if err is not None:
             self.wrong(test, err)
+            print(f"# in {subtest.id()}", flush=True)
 
 
 def main():
