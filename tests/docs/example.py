@@ -9,10 +9,11 @@ PKG_CONFIG_PATH names the directory of the library's .pc file. valac asks pkg-co
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import tap
 
 WEIGHT = [[1, 0], [0, 1], [1, -1]]
 BIAS = [0.5, 0]
@@ -31,37 +32,18 @@ def layer(rows):
     ]
 
 
-def main():
+def check():
     source, libraries, *compiler = sys.argv[1:]
-    flags = [] if source.endswith(".vala") else ["-Wall", "-Wextra", "-Werror"] + subprocess.run(
-        ["pkg-config", "--cflags", "--libs", "gemmcl-1.0"],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    ).stdout.split()
-    print("1..2")
+    flags = []
+    if not source.endswith(".vala"):
+        flags = ["-Wall", "-Wextra", "-Werror",
+                 *tap.require("pkg-config", "--cflags", "--libs", "gemmcl-1.0").split()]
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "multiply")
-        built = subprocess.run(
-            [*compiler, source, *flags, "-o", program], check=False
-        )
-        print(f"{'not ok' if built.returncode else 'ok'} 1 the example builds", flush=True)
-        if built.returncode:
-            return 1
-        said = subprocess.run(
-            [program],
-            env={**os.environ, "LD_LIBRARY_PATH": libraries},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    found = [[float(word) for word in line.split()] for line in said.stdout.splitlines()]
-    right = said.returncode == 0 and found == [row for rows in INPUTS for row in layer(rows)]
-    print(f"{'ok' if right else 'not ok'} 2 its results are right")
-    if not right:
-        print(f"# exit status {said.returncode}, {found}")
-    return 0 if right else 1
+        tap.require(*compiler, source, *flags, "-o", program)
+        said = tap.require(program, env={**os.environ, "LD_LIBRARY_PATH": libraries})
+    found = [[float(word) for word in line.split()] for line in said.splitlines()]
+    tap.expect(found, [row for rows in INPUTS for row in layer(rows)])
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+tap.play({"the example builds, and its results are right": check})

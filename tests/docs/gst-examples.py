@@ -11,51 +11,40 @@ directory of gstgemmcl-1.0.pc, GI_TYPELIB_PATH that of the typelib, if there is 
 
 import importlib
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import tap
+
 EXAMPLES, HEADERS, *COMPILER = sys.argv[1:]
-
-
-class Skipped(Exception):
-    pass
-
-
-def run(*command):
-    done = subprocess.run(
-        list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise AssertionError(f"{command[0]}: exit status {done.returncode}\n{done.stdout}")
-    return done.stdout
 
 
 def load_weights():
     """The module docs/examples/weights.py."""
     if "GI_TYPELIB_PATH" not in os.environ:
-        raise Skipped("the build has no typelib (gobject-introspection, libgirepository1.0-dev)")
+        raise tap.Skipped(
+            "the build has no typelib (gobject-introspection, libgirepository1.0-dev)")
     sys.path.insert(0, EXAMPLES)
     try:
         module = importlib.import_module("weights")
     except (ImportError, ValueError) as error:
-        raise Skipped(f"{error} (python3-gst-1.0, gir1.2-gstreamer-1.0, python3-numpy)") from error
+        raise tap.Skipped(
+            f"{error} (python3-gst-1.0, gir1.2-gstreamer-1.0, python3-numpy)") from error
     if not hasattr(module.Gst.Memory, "map") or "gi.overrides.Gst" not in sys.modules:
-        raise Skipped("GStreamer has no overrides for Python (python3-gst-1.0)")
+        raise tap.Skipped("GStreamer has no overrides for Python (python3-gst-1.0)")
     return module
 
 
 def an_application_shares_its_context():
-    flags = run("pkg-config", "--cflags", "--libs", "gstgemmcl-1.0").split()
+    flags = tap.require("pkg-config", "--cflags", "--libs", "gstgemmcl-1.0").split()
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "share")
         warnings = ["-Wall", "-Wextra", "-Werror", f"-I{HEADERS}"]
-        run(*COMPILER, *warnings, Path(EXAMPLES, "share.c"), *flags, "-o", program)
-        said = run(program)
+        tap.require(*COMPILER, *warnings, Path(EXAMPLES, "share.c"), *flags, "-o", program)
+        said = tap.require(program)
     grey = 0.25 * 0x20 + 0.5 * 0x40 + 0.25 * 0x60
-    assert said == f"{grey:.0f}\n" * 2, said
+    tap.expect(said, f"{grey:.0f}\n" * 2)
 
 
 def python_replaces_weights():
@@ -68,8 +57,8 @@ def python_replaces_weights():
         d = frame @ generator.integers(-4, 5, (example.FEATURES, example.CLASSES))
         for row in d:
             expected += f"weight {number}: class {row.argmax()} with {row.max()}\n"
-    said = run(sys.executable, Path(EXAMPLES, "weights.py"))
-    assert said == expected, f"expected {expected}, found {said}"
+    said = tap.require(sys.executable, Path(EXAMPLES, "weights.py"))
+    tap.expect(said, expected)
 
 
 def python_reads_without_a_copy():
@@ -81,30 +70,5 @@ def python_reads_without_a_copy():
         assert len(addresses) == 1 and one.shape == (10, 2), (addresses, one.shape)
 
 
-CHECKS = [
-    an_application_shares_its_context,
-    python_replaces_weights,
-    python_reads_without_a_copy,
-]
-
-
-def main():
-    failed = False
-    print(f"1..{len(CHECKS)}")
-    for number, trial in enumerate(CHECKS, 1):
-        try:
-            trial()
-        except Skipped as reason:
-            print(f"ok {number} {trial.__name__} # SKIP {reason}")
-        except AssertionError as error:
-            failed = True
-            print(f"not ok {number} {trial.__name__}")
-            for line in str(error).splitlines():
-                print(f"# {line}")
-        else:
-            print(f"ok {number} {trial.__name__}")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+tap.play({check.__name__: check for check in (
+    an_application_shares_its_context, python_replaces_weights, python_reads_without_a_copy)})

@@ -18,7 +18,10 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
+
+import tap
 
 ROOT = Path(sys.argv[1]).resolve()
 SECONDS = 120
@@ -44,7 +47,7 @@ def blocks(path):
 
 
 def run(script):
-    """Returns the error, or None."""
+    """Runs a block; raises Failed."""
     for real, fake in FAKES.items():
         script = re.sub(rf"\b{re.escape(real)}\b", fake, script)
     with tempfile.TemporaryDirectory() as directory:
@@ -64,10 +67,9 @@ def run(script):
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, 9)
                 said, _ = process.communicate()
-                return f"{said}\nnot done after {SECONDS} seconds; is there a num-buffers?"
+                said += f"\nnot done after {SECONDS} seconds; is there a num-buffers?"
     if process.returncode:
-        return f"{said}\nexit status {process.returncode}"
-    return None
+        raise tap.Failed(f"{said}\nexit status {process.returncode}")
 
 
 def title(where, text):
@@ -76,25 +78,11 @@ def title(where, text):
     return f"{where} {words[:70]}".replace("#", "")
 
 
-def main():
-    found = [block for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-             if path.exists() for block in blocks(path)]
-    tests = [block for block in found if block[1] == "sh"]
-    hidden = [block for block in found if block[1] not in ("sh", NETWORK)
-              and "gst-launch-1.0 " in block[2]]
-    print(f"1..{len(tests) + 1}", flush=True)
-    failed = bool(hidden)
-    print(f"{'not ok' if hidden else 'ok'} 1 every launch line is in a block marked sh")
-    for where, _, _ in hidden:
-        print(f"# {where}")
-    for number, (where, _, text) in enumerate(tests, 2):
-        wrong = run(text)
-        failed = failed or wrong is not None
-        print(f"{'ok' if wrong is None else 'not ok'} {number} {title(where, text)}", flush=True)
-        for line in (wrong or "").splitlines():
-            print(f"# {line}")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+found = [block for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+         if path.exists() for block in blocks(path)]
+tap.play({
+    "every launch line is in a block marked sh": lambda: [
+        where for where, mark, text in found
+        if mark not in ("sh", NETWORK) and "gst-launch-1.0 " in text],
+    **{title(where, text): partial(run, text) for where, mark, text in found if mark == "sh"},
+})

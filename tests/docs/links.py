@@ -8,7 +8,10 @@ usage: links.py SOURCE-ROOT
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
+
+import tap
 
 ROOT = Path(sys.argv[1]).resolve()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -44,23 +47,11 @@ def missing_files(_, text):
             yield name
 
 
-def main():
-    documents = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-    checks = {"links lead somewhere": broken_links, "files that are named exist": missing_files}
-    print(f"1..{len(checks)}")
-    failed = False
-    for number, (title, check) in enumerate(checks.items(), 1):
-        found = [
-            f"{path.relative_to(ROOT)}: {what}"
-            for path in documents
-            for what in check(path, path.read_text(encoding="utf-8"))
-        ]
-        failed = failed or bool(found)
-        print(f"{'not ok' if found else 'ok'} {number} {title}")
-        for line in found:
-            print(f"# {line}")
-    return 1 if failed else 0
+def find_faults(find):
+    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]:
+        for what in find(path, path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(ROOT)}: {what}"
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+tap.play({"links lead somewhere": partial(find_faults, broken_links),
+          "files that are named exist": partial(find_faults, missing_files)})

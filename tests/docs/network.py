@@ -26,11 +26,12 @@ import tempfile
 import time
 from pathlib import Path
 
+import tap
+
 try:
     import numpy as np
 except ImportError:
-    print("1..0 # SKIP NumPy is not installed (python3-numpy)")
-    sys.exit(0)
+    tap.skip_all("NumPy is not installed (python3-numpy)")
 
 SECONDS = 100
 BLOCK = re.compile(r"^```sh network\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -44,10 +45,6 @@ FRAMES = re.compile(r"videotestsrc num-buffers=(\d+)")
 SIZE = re.compile(r"\bwidth=(\d+),height=(\d+)")
 WEIGHT = re.compile(r"weight='(\[\[.*?\]\])'")
 RESULT = re.compile(r"filesink location=(\S+)")
-
-
-class Failure(Exception):
-    """The reason of a failed test."""
 
 
 def free_port(kind):
@@ -91,7 +88,7 @@ def wait_for(process, ready, what):
     end = time.monotonic() + SECONDS
     while not ready():
         if process.poll() is not None or time.monotonic() > end:
-            raise Failure(f"{what} does not listen.")
+            raise tap.Failed(f"{what} does not listen.")
         time.sleep(0.02)
 
 
@@ -129,9 +126,9 @@ def run(lines, folder):
                 wait_until_idle(process)
                 process.send_signal(signal.SIGINT)
             if process.wait(max(0.0, end - time.monotonic())):
-                raise Failure(f"exit status {process.returncode}: {line}")
+                raise tap.Failed(f"exit status {process.returncode}: {line}")
     except subprocess.TimeoutExpired as late:
-        raise Failure(f"not done after {SECONDS} s: {late.cmd}") from late
+        raise tap.Failed(f"not done after {SECONDS} s: {late.cmd}") from late
     finally:
         for process in processes:
             process.kill()
@@ -147,7 +144,7 @@ def make_frames(line, folder):
     frames = np.fromfile(folder / "frames", np.uint8).reshape(
         int(FRAMES.search(line).group(1)), width * height, -1)
     if len(np.unique(frames, axis=0)) < len(frames):
-        raise Failure("Frames of the source are alike.")
+        raise tap.Failed("Frames of the source are alike.")
     return frames
 
 
@@ -157,7 +154,7 @@ def check(path, expected, is_ordered):
     size = expected.size
     kind, near = {size: (np.uint8, 0.501), 4 * size: (np.float32, 0.001)}.get(len(data), (None, 0))
     if not kind:
-        raise Failure(f"{path.name} has {len(data)} bytes; expected {len(expected)} frames of"
+        raise tap.Failed(f"{path.name} has {len(data)} bytes; expected {len(expected)} frames of"
                       f" {expected[0].size} or {4 * expected[0].size}.")
     found = np.frombuffer(data, kind).reshape(expected.shape).astype(np.float64)
     if kind is np.uint8:
@@ -169,15 +166,15 @@ def check(path, expected, is_ordered):
                 del left[place]
                 break
         else:
-            raise Failure(f"{path.name}: frame {index} is wrong, or not in its place.")
+            raise tap.Failed(f"{path.name}: frame {index} is wrong, or not in its place.")
 
 
 def play(block):
-    """Runs a block. Returns the reason why it is skipped, or None."""
+    """Runs a block."""
     lines = localize(block)
     missing = find_missing(lines)
     if missing:
-        return "elements are missing: " + ", ".join(missing)
+        raise tap.Skipped("elements are missing: " + ", ".join(missing))
     with tempfile.TemporaryDirectory(prefix="gemmcl-network-") as name:
         folder = Path(name)
         try:
@@ -186,27 +183,10 @@ def play(block):
             weight = np.array(ast.literal_eval(WEIGHT.search(block).group(1)))
             for result in RESULT.findall(block):
                 check(folder / result, frames @ weight, "funnel" not in block)
-        except Failure as failure:
-            raise Failure(f"{failure}\n{(folder / 'log').read_text('utf-8')}") from failure
-    return None
+        except tap.Failed as failure:
+            raise tap.Failed(f"{failure}\n{(folder / 'log').read_text('utf-8')}") from failure
 
 
-def main():
-    text = Path(sys.argv[1]).read_text("utf-8")
-    blocks = list(BLOCK.finditer(text))
-    print(f"1..{len(blocks)}", flush=True)
-    failed = False
-    for number, block in enumerate(blocks, 1):
-        *_, heading = HEADING.findall(text, 0, block.start())
-        try:
-            skipped = play(block.group(1))
-            result, reason = "ok", f" # SKIP {skipped}" if skipped else ""
-        except Failure as failure:
-            failed = True
-            result, reason = "not ok", "".join(f"\n# {line}" for line in str(failure).splitlines())
-        print(f"{result} {number} {heading}{reason}", flush=True)
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+text = Path(sys.argv[1]).read_text("utf-8")
+tap.play({HEADING.findall(text, 0, block.start())[-1]: functools.partial(play, block.group(1))
+          for block in BLOCK.finditer(text)})

@@ -8,8 +8,9 @@ usage: properties.py element.md
 """
 
 import re
-import subprocess
 import sys
+
+import tap
 
 INHERITED = {"name", "parent", "qos"}
 # gst-inspect-1.0's words for "none" and for an empty cell of the table.
@@ -39,9 +40,7 @@ def documented(path):
 
 def inspected():
     """Returns {property: text of gst-inspect-1.0} for the element's own properties."""
-    said = subprocess.run(
-        ["gst-inspect-1.0", "gemmcl"], stdout=subprocess.PIPE, text=True, check=True
-    ).stdout
+    said = tap.require("gst-inspect-1.0", "gemmcl")
     blocks = re.split(r"\n  (?=[a-z][\w-]* +: )", said.split("Element Properties:")[1])
     table = {}
     for block in blocks:
@@ -88,40 +87,23 @@ def same(documented_value, value):
 def unknown_words(name, said):
     """Yields the values of the property that the help of the tool's option does not name."""
     command, option = OPTIONS[name]
-    text = subprocess.run(
-        ["gemmcl", command, "--help"], stdout=subprocess.PIPE, text=True, check=True
-    ).stdout
+    text = tap.require("gemmcl", command, "--help")
     (text,) = re.findall(rf"--{option}\b(.*?)(?=\n +(?:-\w, )?--|\n\n)", text, re.DOTALL)
     for word in re.findall(r"\n +\(\w+\): ([\w-]+) +- ", said):
         if (name, word) not in ELEMENT_ONLY and not re.search(rf"(?<![\w-]){word}(?![\w-])", text):
             yield f"gemmcl {command} --{option} lacks {word} of {name}"
 
 
-def main():
-    table, element = documented(sys.argv[1]), inspected()
-    defaults = {
-        name: (table[name], get_default(element[name]))
+table, element = documented(sys.argv[1]), inspected()
+tap.play({
+    "every property of the element is in the table": lambda: element.keys() - table.keys(),
+    "every property of the table is in the element": lambda: table.keys() - element.keys(),
+    "every property has its texts": lambda: (
+        f"{name} lacks {flaw}" for name, said in element.items() for flaw in flaws(said)),
+    "the defaults agree": lambda: (
+        f"{name}: {table[name]}, {get_default(element[name])}"
         for name in table.keys() & element.keys()
-        if not same(table[name], get_default(element[name]))
-    }
-    results = {
-        "every property of the element is in the table": element.keys() - table.keys(),
-        "every property of the table is in the element": table.keys() - element.keys(),
-        "every property has its texts": [
-            f"{name} lacks {flaw}" for name, said in element.items() for flaw in flaws(said)
-        ],
-        "the defaults agree": [f"{name}: {pair}" for name, pair in defaults.items()],
-        "the tool's options take the same words": [
-            flaw for name in OPTIONS for flaw in unknown_words(name, element[name])
-        ],
-    }
-    print(f"1..{len(results)}")
-    for number, (name, wrong) in enumerate(results.items(), 1):
-        print(f"{'not ok' if wrong else 'ok'} {number} {name}")
-        for line in sorted(wrong):
-            print(f"# {line}")
-    return 1 if any(results.values()) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        if not same(table[name], get_default(element[name]))),
+    "the tool's options take the same words": lambda: (
+        flaw for name in OPTIONS for flaw in unknown_words(name, element[name])),
+})

@@ -13,39 +13,19 @@ changes that abidiff finds need a new soname or an entry in abi.suppr.
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import tap
 
 MESON, SOURCE, LIBRARY = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 HEADERS = "lib/include"
 PARTS = ["gst", "tools", "tests", "docs", "introspection"]
 
 
-class Failed(Exception):
-    pass
-
-
-class Skipped(Exception):
-    pass
-
-
-def run(*command, **options):
-    return subprocess.run(list(map(str, command)), stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, check=False, **options)
-
-
-def require(*command, **options):
-    """The output of a command that must succeed."""
-    said = run(*command, **options)
-    if said.returncode:
-        raise Failed(f"{' '.join(map(str, command))}: {said.stdout.decode(errors='replace')}")
-    return said.stdout
-
-
 def get_soname(library):
-    return re.search(r"SONAME.*\[(.+)\]", require("readelf", "-d", library).decode())[1]
+    return re.search(r"SONAME.*\[(.+)\]", tap.require("readelf", "-d", library))[1]
 
 
 def find_reference():
@@ -54,21 +34,21 @@ def find_reference():
     if named:
         return named
     if not shutil.which("git") or not (SOURCE / ".git").exists():
-        raise Skipped("the sources are no git repository")
-    said = run("git", "-C", SOURCE, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*")
+        raise tap.Skipped("the sources are no git repository")
+    said = tap.run("git", "-C", SOURCE, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*")
     if said.returncode:
-        raise Skipped("there is no release yet: no tag v and a version before HEAD")
-    return said.stdout.decode().strip()
+        raise tap.Skipped("there is no release yet: no tag v and a version before HEAD")
+    return said.stdout.strip()
 
 
 def build(revision, top):
     """The library of a revision, built in a folder, whose headers are then in its lib/include."""
     archive = top / "sources.tar"
-    require("git", "-C", SOURCE, "archive", f"--output={archive}", revision)
+    tap.require("git", "-C", SOURCE, "archive", f"--output={archive}", revision)
     shutil.unpack_archive(archive, top)
     off = [f"-D{part}=disabled" for part in PARTS]
-    require(MESON, "setup", "--buildtype=debug", "-Doptimization=0", *off, top / "build", top)
-    require(MESON, "compile", "-C", top / "build")
+    tap.require(MESON, "setup", "--buildtype=debug", "-Doptimization=0", *off, top / "build", top)
+    tap.require(MESON, "compile", "-C", top / "build")
     return (top / "build" / "lib" / "libgemmcl.so").resolve()
 
 
@@ -78,46 +58,30 @@ def names_the_soname():
     expected = f"{soname} {soname.replace('.so.', '')} #MINVER#"
     found = symbols.read_text(encoding="utf-8").splitlines()[0]
     if found != expected or symbols.stem != expected.split()[1]:
-        raise Failed(f"The library is {soname}. The first line of {symbols} is {found!r}, not "
+        raise tap.Failed(f"The library is {soname}. The first line of {symbols} is {found!r}, not "
                      f"{expected!r}, or the file has the name of another package.")
 
 
 def is_compatible():
     if not shutil.which("abidiff"):
-        raise Skipped("abidiff is not installed (abigail-tools)")
-    if b".debug_info" not in require("readelf", "-SW", LIBRARY):
-        raise Skipped("the library has no debugging information, which describes its types")
+        raise tap.Skipped("abidiff is not installed (abigail-tools)")
+    if ".debug_info" not in tap.require("readelf", "-SW", LIBRARY):
+        raise tap.Skipped("the library has no debugging information, which describes its types")
     reference = find_reference()
     with tempfile.TemporaryDirectory() as directory:
         old = build(reference, Path(directory))
         if get_soname(old) != get_soname(LIBRARY):
             return
-        said = run("abidiff", "--no-added-syms", "--drop-private-types",
+        said = tap.run("abidiff", "--no-added-syms", "--drop-private-types",
                    "--headers-dir1", Path(directory) / HEADERS, "--headers-dir2", SOURCE / HEADERS,
                    "--suppressions", SOURCE / "tests" / "project" / "abi.suppr", old, LIBRARY)
     if said.returncode:
-        raise Failed(f"Programs built with {reference} may fail with this library. Undo the "
+        raise tap.Failed(f"Programs built with {reference} may fail with this library. Undo the "
                      "change, raise soversion in lib/meson.build, or explain in abi.suppr why it "
-                     f"breaks no program.\n{said.stdout.decode()}")
+                     f"breaks no program.\n{said.stdout}")
 
 
-CHECKS = {
+tap.play({
     "debian/ is of the library's soname": names_the_soname,
     "programs of the last release can use this library": is_compatible,
-}
-
-print(f"1..{len(CHECKS)}")
-failures = 0
-for number, (name, check) in enumerate(CHECKS.items(), 1):
-    try:
-        check()
-    except Skipped as reason:
-        print(f"ok {number} {name} # SKIP {reason}")
-    except (Failed, OSError) as error:
-        failures += 1
-        print(f"not ok {number} {name}")
-        for line in str(error).splitlines():
-            print(f"# {line}")
-    else:
-        print(f"ok {number} {name}")
-sys.exit(1 if failures else 0)
+})

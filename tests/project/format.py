@@ -8,9 +8,10 @@ usage: format.py SOURCE-ROOT
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+
+import tap
 
 ROOT = Path(sys.argv[1])
 FOLDERS = ["kernels", "lib", "gst", "tools", "tests", "demos"]
@@ -31,30 +32,13 @@ def sources(suffixes):
     )
 
 
-def clang_format():
-    """Returns (command, None), or (None, the reason why there is none)."""
-    for name in f"clang-format-{CLANG_FORMAT_VERSION}", "clang-format":
-        command = shutil.which(name)
-        if not command:
-            continue
-        said = subprocess.run([command, "--version"], stdout=subprocess.PIPE, text=True, check=True)
-        version = re.search(r"version (\d+)", said.stdout)
-        if version and int(version.group(1)) == CLANG_FORMAT_VERSION:
-            return command, None
-    return None, f"needs clang-format {CLANG_FORMAT_VERSION}, which is not here"
-
-
 def check_layout():
-    command, why_not = clang_format()
-    if not command:
-        return why_not
-    said = subprocess.run(
-        [command, "--dry-run", "--style=file", *map(str, sources({".c", ".h"}))],
-        stderr=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return [line for line in said.stderr.splitlines() if "-Wclang-format-violations" in line]
+    for name in f"clang-format-{CLANG_FORMAT_VERSION}", "clang-format":
+        if shutil.which(name) and f"version {CLANG_FORMAT_VERSION}." in tap.require(
+                name, "--version"):
+            said = tap.require(name, "--dry-run", "--style=file", *sources({".c", ".h"}))
+            return [line for line in said.splitlines() if "-Wclang-format-violations" in line]
+    raise tap.Skipped(f"needs clang-format {CLANG_FORMAT_VERSION}, which is not here")
 
 
 def check_lines(complain):
@@ -92,23 +76,10 @@ def licence(path, lines):
         yield "1: no SPDX licence in the first four lines"
 
 
-CHECKS = {
+tap.play({
     "C is laid out as clang-format does; ninja clang-format mends it": check_layout,
     "no tabs, no space at line ends, 100 columns": lambda: check_lines(whitespace),
     f"no file over {MOST_LINES} lines": lambda: check_lines(length),
     "nothing marked unfinished": lambda: check_lines(unfinished),
     "every source names its licence": lambda: check_lines(licence),
-}
-
-print(f"1..{len(CHECKS)}")
-failed = False
-for number, (name, check) in enumerate(CHECKS.items(), 1):
-    result = check()
-    if isinstance(result, str):
-        print(f"ok {number} {name} # SKIP {result}")
-        continue
-    failed = failed or bool(result)
-    print(f"{'not ok' if result else 'ok'} {number} {name}")
-    for line in result[:50]:
-        print(f"# {line}")
-sys.exit(1 if failed else 0)
+})

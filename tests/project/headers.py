@@ -8,12 +8,13 @@ usage: headers.py PACKAGES HEADER...
 PACKAGES: the packages for pkg-config.
 """
 
-import os
 import re
 import shutil
-import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+
+import tap
 
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wundef", "-Werror", "-fsyntax-only"]
 LANGUAGES = {
@@ -69,36 +70,23 @@ RULES = {
 }
 
 PACKAGES, *headers = sys.argv[1:]
-flags = subprocess.run(
-    ["pkg-config", "--cflags", *PACKAGES.split()], stdout=subprocess.PIPE, text=True, check=True
-).stdout.split()
+flags = tap.require("pkg-config", "--cflags", *PACKAGES.split()).split()
 
-number = 0
-failed = False
-print(f"1..{len(headers) * (len(RULES) + len(LANGUAGES))}")
-for header in headers:
-    for rule, (find, fault) in RULES.items():
-        number += 1
-        found = find(Path(header).read_text(encoding="utf-8"))
-        failed = failed or bool(found)
-        print(f"{'not ok' if found else 'ok'} {number} {os.path.basename(header)}: {rule}")
-        for name in found:
-            print(f"# {name} {fault}")
-    for language, (compiler, options) in LANGUAGES.items():
-        number += 1
-        name = f"{number} {os.path.basename(header)} as {language}"
-        if not shutil.which(compiler):
-            print(f"ok {name} # SKIP there is no {compiler}")
-            continue
-        said = subprocess.run(
-            [compiler, *options, *WARNINGS, *flags, f"-I{os.path.dirname(header)}", "-"],
-            input=f'#include "{os.path.basename(header)}"\nint gemmcl_header_test;\n',
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-        failed = failed or said.returncode != 0
-        print(f"{'not ok' if said.returncode else 'ok'} {name}")
-        for line in said.stderr.splitlines():
-            print(f"# {line}")
-sys.exit(1 if failed else 0)
+
+def check_rule(header, find, fault):
+    return [f"{name} {fault}" for name in find(header.read_text(encoding="utf-8"))]
+
+
+def check_language(header, compiler, options):
+    if not shutil.which(compiler):
+        raise tap.Skipped(f"there is no {compiler}")
+    tap.require(compiler, *options, *WARNINGS, *flags, f"-I{header.parent}", "-", stdin=None,
+                input=f'#include "{header.name}"\nint gemmcl_header_test;\n')
+
+
+tap.play({
+    f"{path.name}, {name}": partial(check, path, *arguments)
+    for path in map(Path, headers)
+    for check, table in ((check_rule, RULES), (check_language, LANGUAGES))
+    for name, arguments in table.items()
+})

@@ -15,9 +15,11 @@ their tiles are left out.
 
 import os
 import shutil
-import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+
+import tap
 
 sys.path.append(str(Path(__file__).parent.parent / "kernels"))
 import table
@@ -133,33 +135,17 @@ def rows():
         yield name, KERNELS / source, options, levels, variants
 
 
-def main():
-    if not shutil.which("clang"):
-        print("1..0 # SKIP there is no clang")
-        return 0
-    tests = [
-        (source, [*options, *language, *(f"-D{define}" for define in defines)],
-         f"{name}, {variant} options {level}".strip())
-        for name, source, options, levels, variants in rows()
-        for level, language in levels.items()
-        for variant, defines in variants.items()
-        if variant != "plain" or level != "native" or "emulated" in levels
-    ]
-    print(f"1..{len(tests)}")
-    failed = False
-    for number, (source, options, title) in enumerate(tests, 1):
-        said = subprocess.run(
-            [*CLANG, f"-I{KERNELS}", *options, str(source)],
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-        failed = failed or said.returncode != 0
-        print(f"{'not ok' if said.returncode else 'ok'} {number} {title}")
-        for line in said.stderr.splitlines():
-            print(f"# {line}")
-    return 1 if failed or not tests else 0
+def check(source, *options):
+    tap.require(*CLANG, f"-I{KERNELS}", *options, source)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+if not shutil.which("clang"):
+    tap.skip_all("there is no clang")
+tap.play({
+    f"{name}, {variant} options {level}".strip():
+        partial(check, source, *options, *language, *(f"-D{define}" for define in defines))
+    for name, source, options, levels, variants in rows()
+    for level, language in levels.items()
+    for variant, defines in variants.items()
+    if variant != "plain" or level != "native" or "emulated" in levels
+})

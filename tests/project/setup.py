@@ -11,7 +11,10 @@ import pty
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
+
+import tap
 
 TOOLS = Path(sys.argv[1]) / "tools"
 # Two packages of 40 and 60 MB, whose installation fails if there is a file "fails".
@@ -118,18 +121,9 @@ CASES = {
 }
 
 
-def main():
-    good = True
-    print(f"1..{len(CASES)}")
-    for number, (name, case) in enumerate(CASES.items(), 1):
-        with tempfile.TemporaryDirectory() as home:
-            wrong = [what for what, right in case(Setup(home)) if not right]
-        print(f"{'not ok' if wrong else 'ok'} {number} {name}")
-        for what in wrong:
-            print(f"# not so: {what}")
-        good = good and not wrong
-    return not good
+def find_faults(case):
+    with tempfile.TemporaryDirectory() as home:
+        return [f"not so: {what}" for what, right in case(Setup(home)) if not right]
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+tap.play({name: partial(find_faults, case) for name, case in CASES.items()})

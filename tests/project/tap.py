@@ -1,0 +1,61 @@
+# gemmcl: GEMM on OpenCL
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Checks of the project and its documents: their results as TAP, and the commands that they run."""
+
+import subprocess
+import sys
+
+
+class Failed(Exception):
+    """A check failed, for this reason."""
+
+
+class Skipped(Exception):
+    """A check cannot run here, for this reason."""
+
+
+def run(*command, **options):
+    """The completed process of a command, with both outputs as one text."""
+    return subprocess.run(list(map(str, command)), **{
+        "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT,
+        "text": True, "errors": "replace", "check": False, **options})
+
+
+def require(*command, **options):
+    """The output of a command that must succeed."""
+    said = run(*command, **options)
+    if said.returncode:
+        raise Failed(f"{' '.join(map(str, command))}: status {said.returncode}: {said.stdout}")
+    return said.stdout
+
+
+def expect(found, expected, about=""):
+    """Fails unless both are equal."""
+    if found != expected:
+        raise Failed(f"{found!r} instead of {expected!r}: {about}")
+
+
+def skip_all(reason):
+    """Skips the whole test."""
+    print(f"1..0 # SKIP {reason}")
+    sys.exit(0)
+
+
+def play(checks):
+    """Runs each of {title: check}, and exits; without any it fails. A check returns the faults that
+    it found, if any."""
+    failed = not checks
+    print(f"1..{len(checks)}", flush=True)
+    for number, (title, check) in enumerate(checks.items(), 1):
+        faults, skip = [], ""
+        try:
+            faults = [str(fault) for fault in check() or []]
+        except Skipped as reason:
+            skip = f" # SKIP {reason}"
+        except Exception as error:  # pylint: disable=broad-except
+            faults = [f"{type(error).__name__}: {error}"]
+        failed = failed or bool(faults)
+        print(f"{'not ok' if faults else 'ok'} {number} {title}{skip}", flush=True)
+        for line in "\n".join(faults).splitlines():
+            print(f"# {line}", flush=True)
+    sys.exit(failed)
