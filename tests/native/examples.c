@@ -59,17 +59,6 @@ native_end_output (FILE *file, int saved)
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_program, clReleaseProgram, NULL)
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_kernel, clReleaseKernel, NULL)
 
-static cl_mem
-make_buffer (gpointer data, gsize size)
-{
-  cl_int status;
-  cl_mem buffer = clCreateBuffer (gemmcl_context_get_cl_context (test_get_context ()),
-                                  CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, size, data, &status);
-
-  g_assert_cmpint (status, ==, CL_SUCCESS);
-  return buffer;
-}
-
 /* Returns: (transfer full): the kernel "example" of @text. */
 static cl_kernel
 build_example (const gchar *text, const gchar *options)
@@ -107,8 +96,7 @@ run_example (cl_kernel kernel, cl_mem result, gpointer data, gsize size)
   g_assert_cmpint (
       clEnqueueNDRangeKernel (queue, kernel, 1, NULL, &subgroup, &subgroup, 0, NULL, NULL), ==,
       CL_SUCCESS);
-  g_assert_cmpint (clEnqueueReadBuffer (queue, result, CL_TRUE, 0, size, data, 0, NULL, NULL), ==,
-                   CL_SUCCESS);
+  test_read_buffer (result, size, data);
   return native_end_output (file, saved);
 }
 
@@ -289,9 +277,9 @@ test_example (gconstpointer data)
       element_set (is_integer (example) ? GEMMCL_TYPE_I32 : GEMMCL_TYPE_F32, sums,
                    i * example->subgroup + j, get_acc (i, j));
   kernel = build_example (mad_text, options);
-  buffer_a = make_buffer (a, sizeof a);
-  buffer_b = make_buffer (b, sizeof b);
-  buffer_sum = make_buffer (sums, sizeof sums);
+  buffer_a = test_create_buffer (sizeof a, a);
+  buffer_b = test_create_buffer (sizeof b, b);
+  buffer_sum = test_create_buffer (sizeof sums, sums);
   clSetKernelArg (kernel, 0, sizeof (cl_mem), &buffer_a);
   clSetKernelArg (kernel, 1, sizeof (cl_mem), &buffer_b);
   clSetKernelArg (kernel, 2, sizeof (cl_mem), &buffer_sum);
@@ -344,8 +332,8 @@ run_read (const Read *read, gint x, gint y, guint32 found[8 * 16])
 
   for (guint i = 0; i < PITCH * HEIGHT; i++)
     element_set (read->type, matrix, i, 1000 + i);
-  from = make_buffer (matrix, sizeof matrix);
-  to = make_buffer (found, 8 * 16 * sizeof *found);
+  from = test_create_buffer (sizeof matrix, matrix);
+  to = test_create_buffer (8 * 16 * sizeof *found, found);
   clSetKernelArg (kernel, 0, sizeof (cl_mem), &from);
   clSetKernelArg (kernel, 1, sizeof (cl_int), &place[0]);
   clSetKernelArg (kernel, 2, sizeof (cl_int), &place[1]);
