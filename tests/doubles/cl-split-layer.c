@@ -2,42 +2,36 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cl-layer-entry.h"
 
-#include <pthread.h>
+#include <glib.h>
 
 /* An OpenCL layer for tests that need two devices: in place of a platform's devices stand two parts
  * of its first one, of one compute unit each. If that cannot be split, as with PoCL 7, all devices
  * stay. */
 
-#define N_PARTS     2
-#define N_PLATFORMS 8
+#define N_PARTS 2
 
-typedef struct {
-  cl_device_id whole;
-  cl_device_id parts[N_PARTS];
-} Split;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Split splits[N_PLATFORMS];
-
-/* Returns: the parts of @device, always the same; NULL if it cannot be split. */
-static const Split *
+/* Returns: (nullable): the parts of @device, always the same; NULL if it cannot be split. */
+static const cl_device_id *
 split (cl_device_id device)
 {
   static const cl_device_partition_property one_each[] = {
       CL_DEVICE_PARTITION_BY_COUNTS, 1, 1, CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
-  Split *at = splits, *found = NULL;
+  static GMutex lock;
+  static GHashTable *splits; /* by device */
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
+  cl_device_id *parts;
 
-  pthread_mutex_lock (&lock);
-  while (at < splits + N_PLATFORMS && at->whole && at->whole != device)
-    at++;
-  if (at < splits + N_PLATFORMS &&
-      (at->whole ||
-       cl_next->clCreateSubDevices (device, one_each, N_PARTS, at->parts, NULL) == CL_SUCCESS)) {
-    at->whole = device;
-    found = at;
-  }
-  pthread_mutex_unlock (&lock);
-  return found;
+  if (!splits)
+    splits = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  parts = g_hash_table_lookup (splits, device);
+  if (parts)
+    return parts;
+  parts = g_new0 (cl_device_id, N_PARTS);
+  if (cl_next->clCreateSubDevices (device, one_each, N_PARTS, parts, NULL) == CL_SUCCESS)
+    g_hash_table_insert (splits, device, parts);
+  else
+    g_clear_pointer (&parts, g_free);
+  return parts;
 }
 
 static cl_int CL_API_CALL
@@ -45,14 +39,14 @@ get_device_ids (cl_platform_id platform, cl_device_type type, cl_uint room, cl_d
                 cl_uint *n)
 {
   cl_device_id first;
-  const Split *found = NULL;
+  const cl_device_id *parts = NULL;
 
   if (cl_next->clGetDeviceIDs (platform, type, 1, &first, NULL) == CL_SUCCESS)
-    found = split (first);
-  if (!found)
+    parts = split (first);
+  if (!parts)
     return cl_next->clGetDeviceIDs (platform, type, room, ids, n);
   for (cl_uint i = 0; ids && i < room && i < N_PARTS; i++)
-    ids[i] = found->parts[i];
+    ids[i] = parts[i];
   if (n)
     *n = N_PARTS;
   return CL_SUCCESS;

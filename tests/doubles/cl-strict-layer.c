@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cl-layer-entry.h"
 
-#include <pthread.h>
-#include <stddef.h>
+#include <glib.h>
 #include <string.h>
 
 /*
@@ -16,61 +15,56 @@
  *     specification the flush may also come later; without one the command may never start.
  */
 
-/* The last commands with events, as a ring. @queue is NULL once the queue was flushed. */
-static struct {
-  cl_event event;
-  cl_command_queue queue;
-} commands[4096];
-static size_t n_commands; /* ever enqueued */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-#define N_COMMANDS (sizeof commands / sizeof *commands)
-
-/* Returns: the queue of @event if that is a command that was not flushed, or NULL. */
-static cl_command_queue
-find_unflushed (cl_event event)
-{
-  for (size_t i = n_commands; i > 0 && n_commands - i < N_COMMANDS; i--)
-    if (commands[(i - 1) % N_COMMANDS].event == event)
-      return commands[(i - 1) % N_COMMANDS].queue;
-  return NULL;
-}
+/* The events of commands, each with its queue, until that is flushed. */
+static GHashTable *unflushed;
+G_LOCK_DEFINE_STATIC (unflushed);
 
 static void
 add_command (cl_command_queue queue, const cl_event *event)
 {
   if (!event)
     return;
-  pthread_mutex_lock (&lock);
-  commands[n_commands % N_COMMANDS].event = *event;
-  commands[n_commands++ % N_COMMANDS].queue = queue;
-  pthread_mutex_unlock (&lock);
+  G_LOCK (unflushed);
+  g_hash_table_insert (unflushed, *event, queue);
+  G_UNLOCK (unflushed);
+}
+
+static cl_command_queue
+find_unflushed (cl_event event)
+{
+  cl_command_queue queue;
+
+  G_LOCK (unflushed);
+  queue = g_hash_table_lookup (unflushed, event);
+  G_UNLOCK (unflushed);
+  return queue;
+}
+
+static gboolean
+is_in_queue (gpointer event G_GNUC_UNUSED, gpointer queue, gpointer flushed)
+{
+  return queue == flushed;
 }
 
 static void
 note_flush (cl_command_queue queue)
 {
-  pthread_mutex_lock (&lock);
-  for (size_t i = 0; i < N_COMMANDS; i++)
-    if (commands[i].queue == queue)
-      commands[i].queue = NULL;
-  pthread_mutex_unlock (&lock);
+  G_LOCK (unflushed);
+  g_hash_table_foreach_remove (unflushed, is_in_queue, queue);
+  G_UNLOCK (unflushed);
 }
 
-/* Returns: 1 if each of @waits in another queue than @queue was flushed. */
-static int
+/* Returns: TRUE if each of @waits in another queue than @queue was flushed. */
+static gboolean
 are_flushed (cl_command_queue queue, cl_uint n_waits, const cl_event *waits)
 {
-  int well = 1;
-
-  pthread_mutex_lock (&lock);
   for (cl_uint i = 0; i < n_waits; i++) {
     const cl_command_queue other = find_unflushed (waits[i]);
 
-    well = well && (!other || other == queue);
+    if (other && other != queue)
+      return FALSE;
   }
-  pthread_mutex_unlock (&lock);
-  return well;
+  return TRUE;
 }
 
 static cl_int CL_API_CALL
@@ -90,15 +84,8 @@ finish (cl_command_queue queue)
 static cl_int CL_API_CALL
 wait_for_events (cl_uint n, const cl_event *events)
 {
-  for (cl_uint i = 0; i < n; i++) {
-    cl_command_queue queue;
-
-    pthread_mutex_lock (&lock);
-    queue = find_unflushed (events[i]);
-    pthread_mutex_unlock (&lock);
-    if (queue)
-      note_flush (queue);
-  }
+  for (cl_uint i = 0; i < n; i++)
+    note_flush (find_unflushed (events[i]));
   return cl_next->clWaitForEvents (n, events);
 }
 
@@ -112,15 +99,15 @@ create_user_event (cl_context context, cl_int *status)
   return event;
 }
 
-/* Returns: 1 if the rectangle of @region at @origin ends inside @mem. */
-static int
+/* Returns: TRUE if the rectangle of @region at @origin ends inside @mem. */
+static gboolean
 fits (cl_mem mem, const size_t *origin, const size_t *region, size_t row, size_t slice)
 {
   size_t size = 0;
 
   if (!origin || !region ||
       cl_next->clGetMemObjectInfo (mem, CL_MEM_SIZE, sizeof size, &size, NULL) != CL_SUCCESS)
-    return 1; /* the driver refuses it */
+    return TRUE; /* the driver refuses it */
   row = row ? row : region[0];
   slice = slice ? slice : region[1] * row;
   return origin[0] + (origin[1] + region[1]) * row + (origin[2] + region[2] - 1) * slice <= size;
@@ -182,6 +169,7 @@ set_kernel_arg (cl_kernel kernel, cl_uint index, size_t size, const void *value)
 void
 cl_layer_install (cl_icd_dispatch *table)
 {
+  unflushed = g_hash_table_new (NULL, NULL);
   table->clSetKernelArg = set_kernel_arg;
   table->clFlush = flush;
   table->clFinish = finish;
