@@ -23,14 +23,12 @@ static const gchar *const count_names[] = {
     "va-objects",
     "dmabuf-objects",
     "acquires",
-    "own-copies",
     "reads",
     "shared-transfers",
     "writes",
     "copies",
     "fills",
     "maps",
-    "injected-faults",
 };
 static gint64 counts[G_N_ELEMENTS (count_names)];
 
@@ -164,10 +162,8 @@ record_fault (const gchar *function)
   for (GList *l = faults; l; l = l->next) {
     Fault *fault = l->data;
 
-    if (fault->left > 0 && g_str_equal (fault->function, function) && --fault->left == 0) {
-      record_count ("injected-faults", 1);
+    if (fault->left > 0 && g_str_equal (fault->function, function) && --fault->left == 0)
       return fault->error;
-    }
   }
   return 0;
 }
@@ -178,22 +174,18 @@ const DoublesRecord gemmcl_doubles = {get_count, get_misused, forgive, fail};
 /* Runs when the process ends; the module stays loaded until then (-z nodelete). */
 static void __attribute__ ((destructor)) write_report (void)
 {
-  const gchar *pattern = g_getenv ("GEMMCL_DOUBLES_REPORT");
-  g_autofree gchar *number = g_strdup_printf ("%ld", (long)getpid ());
-  g_autoptr (GString) path = g_string_new (pattern), text = g_string_new (NULL);
+  const gchar *folder = g_getenv ("GEMMCL_DOUBLES_REPORTS");
+  g_autofree gchar *path = g_strdup_printf ("%s/%ld", folder, (long)getpid ()), *text = NULL;
 
   wait_until_idle ();
   RECORD_LOCK ();
   if (final_check)
     final_check ();
-  if (path->len == 0)
+  if (!folder)
     return;
-  g_string_append_printf (text, "misuse %u\n", notes ? notes->len : 0);
-  for (guint i = 0; notes && i < notes->len; i++)
-    g_string_append_printf (text, "# %s\n", (const gchar *)notes->pdata[i]);
-  for (guint i = 0; i < G_N_ELEMENTS (count_names); i++)
-    g_string_append_printf (text, "%s %" G_GINT64_FORMAT "\n", count_names[i], counts[i]);
-  g_string_replace (path, "%p", number, 0);
-  if (!g_file_set_contents (path->str, text->str, -1, NULL))
-    fprintf (stderr, "doubles: the report could not be written to %s.\n", path->str);
+  if (notes)
+    g_ptr_array_add (notes, NULL);
+  text = notes ? g_strjoinv ("\n", (gchar **)notes->pdata) : g_strdup ("");
+  if (!g_file_set_contents (path, text, -1, NULL))
+    fprintf (stderr, "doubles: the report could not be written to %s.\n", path);
 }

@@ -11,9 +11,8 @@
  * One recursive lock, RECORD_LOCK, guards everything in the module. It is never held around a call
  * into the OpenCL implementation, which calls back from its own threads.
  *
- * At exit the record is written to the file that GEMMCL_DOUBLES_REPORT names ("%p" is the process
- * ID): the line "misuse N", a comment for each misuse, and a line "NAME N" for each count. Each
- * misuse is also printed on the standard error as it happens.
+ * Misuse is printed on the standard error as it happens. At exit the process writes it to a file in
+ * the folder GEMMCL_DOUBLES_REPORTS; the file is empty without misuse.
  */
 
 extern GRecMutex record_lock;

@@ -276,53 +276,6 @@ test_vendor (Scene *self)
   g_unsetenv ("GEMMCL_DOUBLES_VENDOR");
 }
 
-static void
-test_queries (Scene *self)
-{
-  cl_mem chroma = rig_new_plane (self->rig, self->surface, 1);
-  cl_image_format format;
-  size_t width, height;
-
-  clGetImageInfo (chroma, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
-  g_assert_cmpuint (format.image_channel_order, ==, CL_RG);
-  g_assert_cmpuint (format.image_channel_data_type, ==, CL_UNORM_INT8);
-  clGetImageInfo (chroma, CL_IMAGE_WIDTH, sizeof width, &width, NULL);
-  clGetImageInfo (chroma, CL_IMAGE_HEIGHT, sizeof height, &height, NULL);
-  g_assert_cmpuint (width, ==, WIDTH / 2);
-  g_assert_cmpuint (height, ==, HEIGHT / 2);
-  clReleaseMemObject (chroma);
-}
-
-/* A device without an extension has neither its functions nor its name. */
-static void
-test_absent (Scene *self)
-{
-  static const struct {
-    const gchar *without, *extension, *function;
-  } cases[] = {
-      {"va", "cl_intel_va_api_media_sharing", "clCreateFromVA_APIMediaSurfaceINTEL"},
-      {"dmabuf", "cl_khr_external_memory", "clEnqueueAcquireExternalMemObjectsKHR"},
-  };
-
-  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
-    const gboolean is_there = i % 2 == 0;
-    gchar text[8192] = "";
-    g_auto (GStrv) words = NULL;
-
-    if (!is_there)
-      g_setenv ("GEMMCL_DOUBLES_WITHOUT", cases[i / 2].without, TRUE);
-    ASSERT_GOOD (
-        clGetDeviceInfo (self->rig->device, CL_DEVICE_EXTENSIONS, sizeof text, text, NULL));
-    words = g_strsplit (text, " ", 0);
-    g_assert_cmpint (g_strv_contains ((const gchar *const *)words, cases[i / 2].extension), ==,
-                     is_there);
-    g_assert_cmpint (clGetExtensionFunctionAddressForPlatform (self->rig->platform,
-                                                               cases[i / 2].function) != NULL,
-                     ==, is_there);
-    g_unsetenv ("GEMMCL_DOUBLES_WITHOUT");
-  }
-}
-
 /* Memory of a file descriptor is imported without a copy, and belongs to the driver. */
 static void
 test_copy (Scene *self)
@@ -368,22 +321,15 @@ import_surface (Scene *self, VADRMPRIMESurfaceDescriptor *exported)
   return buffer;
 }
 
-/* An exported surface can be read, and its lifetime is checked. */
+/* An exported surface must live as long as it is acquired. */
 static void
 test_exported (Scene *self)
 {
   VADRMPRIMESurfaceDescriptor exported;
-  guint8 bytes[WIDTH];
 
   clReleaseMemObject (self->object);
   self->object = import_surface (self, &exported);
-  g_assert_true (exported.objects[0].drm_format_modifier == 0);
   ASSERT_GOOD (acquire (self));
-  ASSERT_GOOD (rig_read (self->rig, self->object,
-                         exported.layers[1].offset[0] + exported.layers[1].pitch[0], bytes,
-                         sizeof bytes));
-  for (guint i = 0; i < sizeof bytes; i++)
-    g_assert_cmpuint (bytes[i], ==, rig_expected (1, i / 2, 1, i % 2));
   ASSERT_GOOD (release (self));
   destroy (self);
   rig_assert_misuse ("destroyed-in-use");
@@ -420,8 +366,6 @@ static const struct {
     {"/doubles/wrong-argument", test_wrong_argument, FALSE},
     {"/doubles/missing-wait", test_missing_wait, FALSE},
     {"/doubles/vendor", test_vendor, FALSE},
-    {"/doubles/queries", test_queries, FALSE},
-    {"/doubles/absent", test_absent, FALSE},
     {"/doubles/dmabuf/copy", test_copy, TRUE},
     {"/doubles/dmabuf/wrong-import", test_wrong_import, TRUE},
     {"/doubles/dmabuf/exported", test_exported, TRUE},
