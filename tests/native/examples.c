@@ -101,17 +101,16 @@ run_example (cl_kernel kernel, cl_mem result, gpointer data, gsize size)
 }
 
 /**
- * Example: a function that multiplies, and row 0 of A by the texts if its elements are 1, 2, 3 ...:
- * the words of lanes 0 and 1, and of the last lane that has any.
+ * Example: a function that multiplies. By the texts, the words of row after row of A, of lane after
+ * lane, are A by rows.
  * @type: the type of the elements of A and B
- * @vector: the OpenCL C type of eight rows of A
+ * @vector: the OpenCL C type of a lane's words of A
  */
 typedef struct {
   const gchar *function;
   guint subgroup, k;
   GemmclType type;
   const gchar *vector;
-  guint32 first, second, last;
 } Example;
 
 #define BF16 "intel_sub_group_bf16_bf16_matrix_mad_k16"
@@ -121,15 +120,11 @@ typedef struct {
 #define TF32 "intel_sub_group_tf32_tf32_matrix_mad_k8"
 
 static const Example examples[] = {
-    {BF16, 8, 16, GEMMCL_TYPE_BF16, "int", 0x40003f80, 0x40804040, 0x41804170},
-    {F16, 8, 16, GEMMCL_TYPE_F16, "int", 0x40003c00, 0x44004200, 0x4c004b80},
-    {U8, 8, 32, GEMMCL_TYPE_U8, "uint", 0x04030201, 0x08070605, 0x201f1e1d},
-    {I8, 8, 32, GEMMCL_TYPE_I8, "int", 0x04030201, 0x08070605, 0x201f1e1d},
-    {BF16, 16, 16, GEMMCL_TYPE_BF16, "short", 0x3f80, 0x4000, 0x4180},
-    {F16, 16, 16, GEMMCL_TYPE_F16, "short", 0x3c00, 0x4000, 0x4c00},
-    {U8, 16, 32, GEMMCL_TYPE_U8, "ushort", 0x0201, 0x0403, 0x201f},
-    {I8, 16, 32, GEMMCL_TYPE_I8, "short", 0x0201, 0x0403, 0x201f},
-    {TF32, 16, 8, GEMMCL_TYPE_F32, "float", 0x3f800000, 0x40000000, 0x41000000},
+    {BF16, 8, 16, GEMMCL_TYPE_BF16, "int"},    {F16, 8, 16, GEMMCL_TYPE_F16, "int"},
+    {U8, 8, 32, GEMMCL_TYPE_U8, "uint"},       {I8, 8, 32, GEMMCL_TYPE_I8, "int"},
+    {BF16, 16, 16, GEMMCL_TYPE_BF16, "short"}, {F16, 16, 16, GEMMCL_TYPE_F16, "short"},
+    {U8, 16, 32, GEMMCL_TYPE_U8, "ushort"},    {I8, 16, 32, GEMMCL_TYPE_I8, "short"},
+    {TF32, 16, 8, GEMMCL_TYPE_F32, "float"},
 };
 
 static const gchar mad_text[] =
@@ -181,28 +176,6 @@ is_integer (const Example *example)
   return element_is_integer (example->type);
 }
 
-/* Packs A into @words, in the layout of the texts. */
-static void
-pack_a (const Example *example, guchar *words)
-{
-  const gsize size = gemmcl_type_get_size (example->type);
-  const guint lanes = example->type == GEMMCL_TYPE_F32 ? 8 : example->subgroup;
-  const guint per_lane = example->k / lanes;
-
-  for (guint i = 0; i < 8; i++)
-    for (guint k = 0; k < example->k; k++) {
-      guint lane = k / per_lane, word = i;
-
-      /* The first eight lanes have the even rows, the others the odd ones. */
-      if (lanes < example->subgroup) {
-        lane += i % 2 * 8;
-        word = i / 2;
-      }
-      element_set (example->type, words + (word * example->subgroup + lane) * per_lane * size,
-                   k % per_lane, get_a (example, i, k));
-    }
-}
-
 static void
 pack_b (const Example *example, guint32 *words)
 {
@@ -223,23 +196,6 @@ make_options (const Example *example)
                           example->type == GEMMCL_TYPE_F32 ? "float" : "int",
                           is_integer (example) ? "int" : "float",
                           example->type == GEMMCL_TYPE_F32 ? 4 : 8, example->function);
-}
-
-/* Checks the words of row 0 against the texts. */
-static void
-check_words (const Example *example, const guchar *a)
-{
-  const gsize size = gemmcl_type_get_size (example->type) * example->k /
-                     (example->type == GEMMCL_TYPE_F32 ? 8 : example->subgroup);
-  const guint last = example->type == GEMMCL_TYPE_F32 ? 7 : example->subgroup - 1;
-  guint32 words[3] = {0};
-
-  memcpy (words, a, size);
-  memcpy (words + 1, a + size, size);
-  memcpy (words + 2, a + last * size, size);
-  g_assert_cmphex (words[0], ==, example->first);
-  g_assert_cmphex (words[1], ==, example->second);
-  g_assert_cmphex (words[2], ==, example->last);
 }
 
 static void
@@ -269,8 +225,9 @@ test_example (gconstpointer data)
 
   if (!native_has_engines ())
     return;
-  pack_a (example, a);
-  check_words (example, a);
+  for (guint i = 0; i < 8; i++)
+    for (guint k = 0; k < example->k; k++)
+      element_set (example->type, a, i * example->k + k, get_a (example, i, k));
   pack_b (example, b);
   for (guint i = 0; i < 8; i++)
     for (guint j = 0; j < example->subgroup; j++)
