@@ -37,29 +37,6 @@ def play(*arguments, **environment):
         env={**os.environ, **environment}, check=False)
 
 
-# The function of CLBlast that the benchmark calls.
-CLBLAST_DOUBLE = """
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-static float values[3][64];
-int
-CLBlastSgemm (int order, int trans_a, int trans_b, size_t m, size_t n, size_t k, float alpha,
-              cl_mem a, size_t a_offset, size_t lda, cl_mem b, size_t b_offset, size_t ldb,
-              float beta, cl_mem d, size_t d_offset, size_t ldd, cl_command_queue *queue,
-              cl_event *event)
-{
-  clEnqueueReadBuffer (*queue, a, CL_TRUE, 0, m * k * 4, values[0], 0, NULL, NULL);
-  clEnqueueReadBuffer (*queue, b, CL_TRUE, 0, k * n * 4, values[1], 0, NULL, NULL);
-  for (size_t i = 0; i < m * n; i++) {
-    values[2][i] = 0;
-    for (size_t l = 0; l < k; l++)
-      values[2][i] += values[0][i / n * k + l] * values[1][l * n + i % n];
-  }
-  return clEnqueueWriteBuffer (*queue, d, CL_TRUE, 0, m * n * 4, values[2], 0, NULL, NULL);
-}
-"""
-
-
 class Library(tool.TestCase):
     """The structures of library.py."""
 
@@ -102,7 +79,6 @@ class Run(tool.TestCase):
     def test_installed_after_the_build(self):
         """tools/peers.sh finds a library in a build that was set up without it."""
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "peers.json"
             library_path = os.pathsep.join([folder, os.environ.get("LD_LIBRARY_PATH", "")])
             double = pathlib.Path(folder) / "libclblast.so.1"
             # The loader stops at a file that is no library, whatever is installed.
@@ -111,13 +87,10 @@ class Run(tool.TestCase):
             if said.returncode == 77:
                 self.skipTest(said.stderr.strip())
             self.assertRegex(said.stdout, "CLBlast is missing.*file too short", said.stderr)
-            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-o", double, "-", "-lOpenCL"],
-                           input=CLBLAST_DOUBLE, text=True, check=True)
-            said = play("--contenders", CLBLAST, "--json", path, "9x5x7",
-                        LD_LIBRARY_PATH=library_path)
-            self.assertEqual(said.returncode, 0, said.stderr)
-            row, = json.loads(path.read_text("utf-8"))["rows"]
-            self.assertGreater(row["seconds"][CLBLAST], 0)
+            subprocess.run(["cc", "-shared", "-x", "c", "-o", double, "-"], input="", text=True,
+                           check=True)
+            said = play("--contenders", CLBLAST, "9x5x7", LD_LIBRARY_PATH=library_path)
+            self.assertIn(f"{double}: undefined symbol: CLBlastSgemm", said.stderr)
 
     def test_build_looks_for_none(self):
         """The build checks for no library or header of a peer: Meson would keep the answer."""
