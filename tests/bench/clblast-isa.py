@@ -11,13 +11,15 @@ the name of a GPU is compiled by the ocloc of GEMMCL_OCLOC or PATH. Exit status 
 without CLBlast.
 """
 
-import ctypes
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from ctypes import byref, c_float, c_size_t
 from pathlib import Path
+
+from library import AUTO, MISSING, Context, Missing, load, memory
 
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "tools"))
 import isa  # noqa: E402
@@ -40,51 +42,23 @@ DEVICES = {
 ENTRIES = ["Xgemm", "XgemmDirectNN"]
 SIZE = 1024
 ROW_MAJOR, NOT_TRANSPOSED = 101, 111
-ALL_TYPES = 0xFFFFFFFF
 
 
 def call_sgemm():
-    """Calls CLBlast's SGEMM on the first device. It fails in the build."""
-    cl = ctypes.CDLL("libOpenCL.so.1")
-    clblast = ctypes.CDLL("libclblast.so.1")
-    for name in "clCreateContext", "clCreateCommandQueue", "clCreateBuffer":
-        getattr(cl, name).restype = ctypes.c_void_p
-    platform, device, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint()
-    if cl.clGetPlatformIDs(1, ctypes.byref(platform), ctypes.byref(count)):
-        sys.exit("There is no OpenCL platform.")
-    if cl.clGetDeviceIDs(
-        platform, ctypes.c_ulong(ALL_TYPES), 1, ctypes.byref(device), ctypes.byref(count)
-    ):
-        sys.exit("There is no OpenCL device.")
-    status = ctypes.c_int()
-    at_status = ctypes.byref(status)
-    context = ctypes.c_void_p(
-        cl.clCreateContext(None, 1, ctypes.byref(device), None, None, at_status)
-    )
-    queue = ctypes.c_void_p(
-        cl.clCreateCommandQueue(context, device, ctypes.c_ulong(0), at_status)
-    )
-    size, none = ctypes.c_size_t(SIZE), ctypes.c_size_t(0)
-    a, b, c = (
-        ctypes.c_void_p(
-            cl.clCreateBuffer(
-                context, ctypes.c_ulong(1), ctypes.c_size_t(4 * SIZE * SIZE), None, at_status
-            )
-        )
-        for _ in range(3)
-    )
-    one, zero = ctypes.c_float(1), ctypes.c_float(0)
-    clblast.CLBlastSgemm(
-        ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, size, size, size,
-        one, a, none, size, b, none, size, zero, c, none, size, ctypes.byref(queue), None,
-    )  # fmt: skip
+    """Calls CLBlast's SGEMM on any device. It fails in the build."""
+    context, clblast = Context(AUTO), load("libclblast.so.1")
+    a, b, d = (context.buffer(4 * SIZE * SIZE, memory(4 * SIZE * SIZE)[0]) for _ in range(3))
+    size, none, one, zero = c_size_t(SIZE), c_size_t(0), c_float(1), c_float(0)
+    clblast.CLBlastSgemm(ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, size, size, size, one, a, none,
+                         size, b, none, size, zero, d, none, size, byref(context.queue), None)
 
 
 def capture(library, device):
     """(program, options) that CLBlast would build for a device of that name."""
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(
-            os.environ, CLBLAST_DEVICE=device, CLBLAST_CAPTURE=folder, OPENCL_LAYERS=str(library)
+            os.environ, CLBLAST_DEVICE=device, CLBLAST_CAPTURE=folder, OPENCL_LAYERS=str(library),
+            GEMMCL_LIBRARY=str(library.parents[2] / "lib/libgemmcl.so"),
         )
         said = subprocess.run(
             [sys.executable, __file__, "--call"], env=environment, stdout=subprocess.DEVNULL,
@@ -110,10 +84,10 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     try:
-        ctypes.CDLL("libclblast.so.1")
-    except OSError as error:
+        load("libclblast.so.1")
+    except Missing as error:
         print(f"CLBlast is not here (package libclblast1): {error}", file=sys.stderr)
-        return 77
+        return MISSING
     compilers = isa.find_compilers()
     figures = []
     for target in DEVICES:
