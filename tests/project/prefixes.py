@@ -14,10 +14,12 @@ with the environment of a new login and the lines that the installation prints.
 import importlib.util
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
+
+import tap
 
 MESON, SOURCE = sys.argv[1:3]
 PREFIXES = os.environ.get("GEMMCL_TEST_PREFIXES", "").split()
@@ -42,108 +44,65 @@ if shutil.which("g-ir-scanner") and importlib.util.find_spec("gi"):
                          "from gi.repository import Gemmcl; Gemmcl.Gemm.new()'")
 
 
-def run(command, directory, environment=None):
-    """Returns the exit status and the output."""
-    done = subprocess.run(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", check=False)
-    return done.returncode, done.stdout
+def expect_results(said):
+    tap.expect(said[-len(RESULTS):], RESULTS, said)
 
 
-def build_with_subproject(top):
+def build_with_subproject():
     """Builds docs/examples with the sources in place of what its wrap file would fetch."""
-    project = Path(top, "project")
-    shutil.copytree(EXAMPLE.parent, project)
+    project = Path(shutil.copytree(EXAMPLE.parent, TOP / "project"))
     (project / "subprojects" / "gemmcl").symlink_to(SOURCE)
-    script = (f"{MESON} setup build --force-fallback-for gemmcl-1.0 && ninja --quiet -C build && "
-              "build/multiply")
-    status, said = run(["sh", "-c", script], project, {**os.environ, **LOGIN})
-    return (status, said) if said.endswith(RESULTS) else (1, said)
+    environment = {**os.environ, **LOGIN}
+    tap.require(MESON, "setup", "build", "--force-fallback-for", "gemmcl-1.0", cwd=project,
+                env=environment)
+    tap.require("ninja", "--quiet", "-C", "build", cwd=project, env=environment)
+    expect_results(tap.require("build/multiply", cwd=project, env=environment))
 
 
-def files_of(prefix):
-    return {path for path in Path(prefix).rglob("*gemmcl*") if not path.is_dir()}
+class Installation:
+    """One under a prefix, from a build that the next one configures again."""
 
+    def __init__(self, prefix):
+        self.prefix = prefix
+        self.lines = []  # that the installation prints
+        self.before = set()
 
-class Matrix:
-    """A table of prefixes and trials, which are the tests."""
+    def files(self):
+        return {path for path in Path(self.prefix).rglob("*gemmcl*") if not path.is_dir()}
 
-    def __init__(self, top):
-        self.top = Path(top)
-        self.build = self.top / "build"
-        self.number = 0
-        self.cells = {}
-
-    def note(self, prefix, what, status, said):
-        self.number += 1
-        self.cells[prefix, what] = "ok" if status == 0 else "failed"
-        print(f"{'not ok' if status else 'ok'} {self.number} {prefix}: {what}", flush=True)
-        if status:
-            print("".join(f"# {line}\n" for line in said.splitlines()), end="", flush=True)
-
-    def install(self, prefix):
-        """Returns the lines that the installation prints, or None."""
-        options = ["setup", self.build, SOURCE, "-Dtests=disabled", "-Ddefault_library=both"]
-        if self.build.exists():
-            options = ["configure", self.build]
-        for command in ([MESON, *options, f"-Dprefix={prefix}"],
-                        [MESON, "install", "-C", self.build]):
-            status, said = run(command, self.top)
-            if status:
-                self.note(prefix, "install", status, said)
-                return None
-        self.note(prefix, "install", 0, said)
+    def install(self):
+        self.before = self.files()
+        options = ["configure"] if BUILD.exists() else ["setup", "-Dtests=disabled",
+                                                        "-Ddefault_library=both"]
+        tap.require(MESON, *options, f"-Dprefix={self.prefix}", BUILD, cwd=SOURCE)
+        said = tap.require(MESON, "install", "-C", BUILD)
         _, _, told = said.partition("make the installation known:\n")
-        return [line for line in told.splitlines() if line.startswith("    ")]
+        self.lines = [line for line in told.splitlines() if line.startswith("    ")]
 
-    def try_all(self, prefix, told):
-        folder = self.top / "user"
-        for what, line in TRIALS.items():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            environment = {**LOGIN, "XDG_CACHE_HOME": str(folder)}
-            script = "\n".join(["set -e", *told, line])
-            status, said = run(["sh", "-c", script], folder, environment)
-            if status == 0 and what in ("shared", "static") and not said.endswith(RESULTS):
-                status, said = 1, f"expected {RESULTS!r}, found {said!r}"
-            self.note(prefix, what, status, said)
+    def attempt(self, what):
+        with tempfile.TemporaryDirectory() as folder:
+            script = "\n".join(["set -e", *self.lines, TRIALS[what]])
+            said = tap.require("sh", "-c", script, cwd=folder,
+                               env={**LOGIN, "XDG_CACHE_HOME": folder})
+        if what in ("shared", "static"):
+            expect_results(said)
 
-    def uninstall(self, prefix, before):
-        status, said = run(["ninja", "-C", self.build, "uninstall"], self.top)
-        left = files_of(prefix) - before
-        if left:
-            status, said = 1, f"left: {', '.join(map(str, sorted(left)))}"
-        self.note(prefix, "uninstall", status, said)
+    def uninstall(self):
+        tap.require("ninja", "-C", BUILD, "uninstall")
         if os.geteuid() == 0:
-            run(["/sbin/ldconfig"], self.top)
-
-    def draw(self):
-        """Prints the table."""
-        columns = ["install", *TRIALS, "uninstall"]
-        wide = max(map(len, PREFIXES))
-        print(f"# {'':{wide}} {' '.join(f'{name:9}' for name in columns)}")
-        for prefix in PREFIXES:
-            cells = (f"{self.cells.get((prefix, name), '-'):9}" for name in columns)
-            print(f"# {prefix:{wide}} {' '.join(cells)}")
+            tap.run("/sbin/ldconfig")
+        return [f"left: {path}" for path in self.files() - self.before]
 
 
-def main():
-    if not PREFIXES:
-        print("1..0 # SKIP GEMMCL_TEST_PREFIXES names no prefix to install under")
-        return 0
-    print(f"1..{len(PREFIXES) * (len(TRIALS) + 2) + 1}", flush=True)
-    with tempfile.TemporaryDirectory() as top:
-        matrix = Matrix(top)
-        matrix.note("project", "subproject", *build_with_subproject(top))
-        for prefix in PREFIXES:
-            before = files_of(prefix)
-            told = matrix.install(prefix)
-            if told is not None:
-                matrix.try_all(prefix, told)
-                matrix.uninstall(prefix, before)
-        matrix.draw()
-    return 1 if "failed" in matrix.cells.values() else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+if not PREFIXES:
+    tap.skip_all("GEMMCL_TEST_PREFIXES names no prefix to install under")
+checks = {"project: subproject": build_with_subproject}
+for installation in map(Installation, PREFIXES):
+    checks[f"{installation.prefix}: install"] = installation.install
+    for trial in TRIALS:
+        checks[f"{installation.prefix}: {trial}"] = partial(installation.attempt, trial)
+    checks[f"{installation.prefix}: uninstall"] = installation.uninstall
+with tempfile.TemporaryDirectory() as directory:
+    TOP = Path(directory)
+    BUILD = TOP / "build"
+    tap.play(checks)
