@@ -31,22 +31,16 @@ LAUNCHES = 501
 GROUPS = (1, 2, 16, 256, 4096)
 
 
-class Settings:
+class Settings(argparse.Namespace):
     """The options of the command line."""
 
-    def __init__(self, options):
-        self.build = options.build
-        self.isa = options.isa
-        self.only = options.contenders
-        self.kernel = options.kernel
-        self.platform = options.platform
-        self.threads = len(os.sched_getaffinity(0))
+    threads = len(os.sched_getaffinity(0))
 
     def wants(self, kind):
         """True if a contender takes part."""
         if self.isa and kind.name in UNLIMITED:
             return False
-        return not self.only or kind.name == OURS or kind.name in self.only
+        return not self.contenders or kind.name == OURS or kind.name in self.contenders
 
     def arguments(self, kind):
         """The arguments of a contender besides its problem."""
@@ -89,17 +83,17 @@ def parse_options(arguments):
     parser.add_argument("--strict", action="store_true", help="fail unless every goal is reached")
     parser.add_argument("rows", nargs="*", type=parse_row, metavar="MxNxK[+FORM]",
                         help="forms: " + ", ".join(FORMS[1:]))
-    return parser.parse_args(arguments)
+    return parser.parse_args(arguments, Settings())
 
 
-def play(row, settings, seconds):
+def play(row, settings):
     """Plays a row."""
     with tempfile.TemporaryDirectory(prefix="gemmcl-peers-") as folder:
         with Match(Problem(*row, folder), settings) as match:
             match.invite()
             if OURS in match.missing:
                 raise Failure(OURS, SKIPPED, match.missing[OURS])
-            match.play(seconds)
+            match.play(settings.seconds)
             return make_row(match)
 
 
@@ -125,32 +119,31 @@ def measure_launch(settings):
     return {"cpu": describe_cpu(), "launch": {"device": device, "microseconds": rows}}
 
 
-def play_all(options, settings):
+def play_all(settings):
     """All rows, for the JSON; raises Failure. Prints a table."""
     cpu = describe_cpu()
     rows = []
-    limit = f"; limited to {options.isa}, {FLOATS[options.isa]} floats" if options.isa else ""
+    limit = f"; limited to {settings.isa}, {FLOATS[settings.isa]} floats" if settings.isa else ""
     print(f"{cpu['name']} ({cpu['numbers']}), {cpu['vectors']}, {settings.threads} threads{limit}")
     print_head()
-    for row in options.rows or default_rows():
-        rows.append(play(row, settings, options.seconds))
+    for row in settings.rows or default_rows():
+        rows.append(play(row, settings))
         print_row(rows[-1])
     print_foot(rows)
-    return {"cpu": cpu, "threads": settings.threads, "isa": options.isa, "rows": rows}
+    return {"cpu": cpu, "threads": settings.threads, "isa": settings.isa, "rows": rows}
 
 
 def main(arguments):
     """The options of the command line."""
-    options = parse_options(arguments)
-    settings = Settings(options)
+    settings = parse_options(arguments)
     try:
-        results = measure_launch(settings) if options.launch else play_all(options, settings)
+        results = measure_launch(settings) if settings.launch else play_all(settings)
     except Failure as failure:
         print(failure, file=sys.stderr)
         return SKIPPED if failure.missing else 1
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
-    return 1 if options.strict and not all_reached(results.get("rows", [])) else 0
+    if settings.json:
+        settings.json.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+    return 1 if settings.strict and not all_reached(results.get("rows", [])) else 0
 
 
 if __name__ == "__main__":
