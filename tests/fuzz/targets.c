@@ -1,10 +1,13 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
+#define _GNU_SOURCE
 #include "fuzz.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <glib/gstdio.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,22 +20,19 @@
 #define BYTES 24 /* size of the file to whose name fuzz_where() appends */
 #define KEY   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static gchar *dir, *cache;
-static GHashTable *paths; /* by name */
+static gchar *dir;
+
+static int
+remove_one (const char *path, const struct stat *status G_GNUC_UNUSED, int kind G_GNUC_UNUSED,
+            struct FTW *place G_GNUC_UNUSED)
+{
+  return remove (path);
+}
 
 static void
 remove_dir (void)
 {
-  GHashTableIter iter;
-  gpointer path;
-
-  g_hash_table_iter_init (&iter, paths);
-  while (g_hash_table_iter_next (&iter, NULL, &path))
-    g_unlink (path);
-  g_hash_table_unref (paths);
-  g_rmdir (cache);
-  g_rmdir (dir);
-  g_free (cache);
+  nftw (dir, remove_one, 4, FTW_DEPTH | FTW_PHYS);
   g_free (dir);
 }
 
@@ -41,39 +41,32 @@ static const gchar *
 get_dir (void)
 {
   if (dir == NULL) {
+    g_autofree gchar *cache = NULL;
+
     dir = g_dir_make_tmp ("gemmcl-fuzz-XXXXXX", NULL);
     g_assert_nonnull (dir);
     cache = g_build_filename (dir, "gemmcl", NULL);
     g_assert_cmpint (g_mkdir (cache, 0700), ==, 0);
     g_setenv ("XDG_CACHE_HOME", dir, TRUE);
-    paths = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
     atexit (remove_dir);
   }
   return dir;
 }
 
-/* Writes a file without g_file_set_contents(), which may wait for the disk. Returns: (transfer
- * none): the path, valid until the same file is written again. */
+/* Writes a file without g_file_set_contents(), which may wait for the disk. Returns: the path,
+ * valid until the next call. */
 static const gchar *
 write_file (const gchar *name, gconstpointer data, gsize size)
 {
-  gchar *path = g_build_filename (get_dir (), name, NULL);
-  const gint fd = g_open (path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  static gchar path[PATH_MAX];
+  gint fd;
 
+  g_snprintf (path, sizeof path, "%s/%s", get_dir (), name);
+  fd = g_open (path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   g_assert_cmpint (fd, >=, 0);
   g_assert_cmpint (write (fd, data, size), ==, size);
   g_assert_cmpint (close (fd), ==, 0);
-  g_hash_table_insert (paths, g_strdup (name), path);
   return path;
-}
-
-/* The same in the user's cache directory of gemmcl, which is in get_dir (). */
-static void
-write_cache (const gchar *name, gconstpointer data, gsize size)
-{
-  g_autofree gchar *full = g_build_filename ("gemmcl", name, NULL);
-
-  write_file (full, data, size);
 }
 
 /* Reads all elements of the matrix from a file of @size bytes, or checks the reader's error. */
@@ -186,14 +179,14 @@ fuzz_cache (const guint8 *data, gsize size)
   g_autoptr (GByteArray) whole = g_byte_array_new ();
   g_autoptr (GBytes) damaged = NULL, found = NULL;
 
-  write_cache (KEY ".bin", data, size);
+  write_file ("gemmcl/" KEY ".bin", data, size);
   damaged = gemmcl_cache_load (KEY);
   if (damaged != NULL)
     g_assert_cmpuint (g_bytes_get_size (damaged), <, size);
   g_byte_array_append (whole, (const guint8 *)"GEMMCL 1" KEY, strlen ("GEMMCL 1" KEY));
   g_byte_array_append (whole, (const guint8 *)sum, strlen (sum));
   g_byte_array_append (whole, data, size);
-  write_cache (KEY ".bin", whole->data, whole->len);
+  write_file ("gemmcl/" KEY ".bin", whole->data, whole->len);
   found = gemmcl_cache_load (KEY);
   g_assert_true ((found != NULL) == (size > 0));
   if (found != NULL)
@@ -232,7 +225,7 @@ fuzz_tuning (const guint8 *data, gsize size)
   GemmclTuned found;
 
   gemm.m = gemm.n = gemm.k = 64;
-  write_cache ("tuning.json", data, size);
+  write_file ("gemmcl/tuning.json", data, size);
   if (gemmcl_tuning_find (&device, &gemm, &found)) {
     g_assert_nonnull (found.choice.kernel);
     g_assert_true (gemmcl_choice_check (&found.choice, &device, &gemm, NULL));
