@@ -21,35 +21,19 @@ cl_offers (const gchar *what)
   return !g_strv_contains ((const gchar *const *)words, what);
 }
 
-/* Intel's driver imports dma-bufs without naming cl_khr_external_memory_dma_buf. */
-static cl_int
-get_extensions (cl_device_id device, size_t room, void *value, size_t *n_ret)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-  size_t n = 0;
-  cl_int status = cl_next->clGetDeviceInfo (device, CL_DEVICE_EXTENSIONS, 0, NULL, &n);
-
-  if (status == CL_SUCCESS) {
-    g_string_set_size (text, n);
-    status = cl_next->clGetDeviceInfo (device, CL_DEVICE_EXTENSIONS, n, text->str, NULL);
-  }
-  if (status != CL_SUCCESS)
-    return status;
-  g_string_truncate (text, strlen (text->str));
-  if (cl_offers ("va"))
-    g_string_append (text, " cl_intel_va_api_media_sharing");
-  if (cl_offers ("dmabuf"))
-    g_string_append (text, " cl_khr_external_memory");
-  return cl_answer (text->str, text->len + 1, room, value, n_ret);
-}
-
 static cl_int CL_API_CALL
 get_device_info (cl_device_id device, cl_device_info name, size_t room, void *value, size_t *n)
 {
   static const cl_external_memory_handle_type_khr imported = CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR;
 
-  if (name == CL_DEVICE_EXTENSIONS)
-    return get_extensions (device, room, value, n);
+  /* Intel's driver imports dma-bufs without naming cl_khr_external_memory_dma_buf. */
+  if (name == CL_DEVICE_EXTENSIONS) {
+    g_autofree gchar *more =
+        g_strconcat (cl_offers ("va") ? " cl_intel_va_api_media_sharing" : "",
+                     cl_offers ("dmabuf") ? " cl_khr_external_memory" : "", NULL);
+
+    return cl_answer_longer (device, name, more, room, value, n);
+  }
   if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR && cl_offers ("dmabuf"))
     return cl_answer (&imported, sizeof imported, room, value, n);
   return cl_next->clGetDeviceInfo (device, name, room, value, n);

@@ -32,11 +32,8 @@ const DoublesRecord *doubles_record (void);
 
 #define doubles_fail(function, n, error) (doubles_record ()->fail (function, n, error))
 
-/** Returns: (nullable): the reason why the doubles cannot run on this device; NULL if they can. */
-const gchar *doubles_unfit (void);
-
-/** Returns: (nullable): the reason why the program does not run under the doubles; NULL if it does.
- */
+/** Returns: (nullable): the reason why the program does not run under the doubles, or why they
+ * cannot run on this device; NULL if it runs. */
 const gchar *doubles_missing (void);
 
 /** Waits until the count is @n, at most 5 s: OpenCL's threads may hold objects for a moment after

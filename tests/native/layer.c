@@ -54,36 +54,14 @@ read_engines (void)
 static cl_int
 get_version (cl_device_id device, size_t room, void *value, size_t *n_ret)
 {
-  char *engines = read_engines (), version[128] = "", mark[16];
+  char *engines = read_engines (), mark[16];
   unsigned sum = 0;
-  const cl_int status =
-      cl_next->clGetDeviceInfo (device, CL_DRIVER_VERSION, sizeof version / 2, version, NULL);
 
   for (const char *at = engines; *at; at++)
     sum = 31 * sum + (unsigned char)*at;
   free (engines);
   sprintf (mark, ".%u", sum);
-  return status == CL_SUCCESS
-             ? cl_answer (version, strlen (strcat (version, mark)) + 1, room, value, n_ret)
-             : status;
-}
-
-static cl_int
-get_extensions (cl_device_id device, size_t room, void *value, size_t *n_ret)
-{
-  size_t n = 0;
-  char *all;
-  cl_int status = cl_next->clGetDeviceInfo (device, CL_DEVICE_EXTENSIONS, 0, NULL, &n);
-
-  if (status != CL_SUCCESS)
-    return status;
-  all = malloc (n + sizeof " " EXTENSIONS MORE_OF_16);
-  status = cl_next->clGetDeviceInfo (device, CL_DEVICE_EXTENSIONS, n, all, NULL);
-  strcat (strcat (all, " " EXTENSIONS), has_small () ? "" : MORE_OF_16);
-  if (status == CL_SUCCESS)
-    status = cl_answer (all, strlen (all) + 1, room, value, n_ret);
-  free (all);
-  return status;
+  return cl_answer_longer (device, CL_DRIVER_VERSION, mark, room, value, n_ret);
 }
 
 static cl_int CL_API_CALL
@@ -103,7 +81,9 @@ get_device_info (cl_device_id device, cl_device_info name, size_t room, void *va
   case CL_DRIVER_VERSION:
     return get_version (device, room, value, n_ret);
   case CL_DEVICE_EXTENSIONS:
-    return get_extensions (device, room, value, n_ret);
+    return cl_answer_longer (device, name,
+                             has_small () ? " " EXTENSIONS : " " EXTENSIONS MORE_OF_16, room, value,
+                             n_ret);
   default:
     return cl_next->clGetDeviceInfo (device, name, room, value, n_ret);
   }
