@@ -1,6 +1,7 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "layer.h"
+#include "../doubles/cl-layer-entry.h"
+#include "faults.h"
 
 /* The OpenCL layer of faults.h. calls.def is included twice: for the functions, and to install
  * them. */
@@ -9,10 +10,155 @@ static gint mode, fatal;
 static gint calls, strikes; /* counted calls, and the failed ones among them */
 static const gchar *failed;
 static gint references[FAULTS_N_KINDS];
-static GMutex lock;   /* guards held */
-static GCond changed; /* held changed */
-static gboolean held; /* clBuildProgram() does not return */
-static gint n_held;
+static GMutex lock;                       /* guards the following variables */
+static GCond changed;                     /* one of the next two */
+static gboolean builds_held, delays_held; /* clBuildProgram() does not return, delays do not end */
+static GHashTable *late_events; /* failed ones, referenced so that their addresses are not reused */
+static GHashTable *late_queues; /* with a failed command */
+static gint n_held;             /* threads in a held clBuildProgram(); atomic */
+
+/*
+ * Commands that OpenCL accepts and that end with an error, as when the device is lost meanwhile.
+ * Commands that wait for one of them, and all later ones in its queue, fail, too; none of these
+ * commands runs. The driver is not involved, since PoCL crashes, at least up to version 6: it frees
+ * commands that fail because of another one while it still uses them.
+ */
+
+/* Length of a delay. */
+#define LATE_US 2000
+
+static GHashTable *
+new_events (void)
+{
+  return g_hash_table_new_full (NULL, NULL, (gpointer)cl_next->clReleaseEvent, NULL);
+}
+
+/* Waits until @held is FALSE. */
+static void
+wait_while (const gboolean *held)
+{
+  g_mutex_lock (&lock);
+  while (*held)
+    g_cond_wait (&changed, &lock);
+  g_mutex_unlock (&lock);
+}
+
+static void
+set_held (gboolean *held, gboolean hold)
+{
+  g_mutex_lock (&lock);
+  *held = hold;
+  g_cond_broadcast (&changed);
+  g_mutex_unlock (&lock);
+}
+
+/* Returns: TRUE if a command in @queue that waits for these events will fail. */
+static gboolean
+late_is_doomed (cl_command_queue queue, cl_uint n_waits, const cl_event *waits)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
+  gboolean found = g_hash_table_contains (late_queues, queue);
+
+  for (cl_uint i = 0; i < n_waits && !found; i++)
+    found = g_hash_table_contains (late_events, waits[i]);
+  return found;
+}
+
+static gpointer
+open_gate (gpointer gate)
+{
+  g_usleep (LATE_US);
+  wait_while (&delays_held);
+  cl_next->clSetUserEventStatus (gate, CL_COMPLETE);
+  cl_next->clReleaseEvent (gate);
+  return NULL;
+}
+
+/* Adds to the events that a command waits for one that is complete after two milliseconds.
+ * Returns: the new @waits. After enqueueing the command pass them to late_end_delay (), with the
+ * new @n_waits. */
+static cl_event *
+late_delay (cl_command_queue queue, cl_uint *n_waits, const cl_event **waits)
+{
+  const cl_uint n = *n_waits;
+  cl_event *all = g_new (cl_event, n + 1);
+  cl_context context = NULL;
+  cl_int status;
+
+  cl_next->clGetCommandQueueInfo (queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+  for (cl_uint i = 0; i < n; i++)
+    all[i] = (*waits)[i];
+  all[n] = cl_next->clCreateUserEvent (context, &status);
+  g_assert (all[n] != NULL);
+  cl_next->clRetainEvent (all[n]);
+  g_thread_unref (g_thread_new ("gate", open_gate, all[n]));
+  *n_waits = n + 1;
+  *waits = all;
+  return all;
+}
+
+static void
+late_end_delay (cl_event *events, cl_uint n)
+{
+  if (events != NULL)
+    cl_next->clReleaseEvent (events[n - 1]);
+  g_free (events);
+}
+
+/* Enqueues a command that fails; all later ones in the queue fail, too. @event (nullable) ends with
+ * an error. */
+static cl_int
+late_enqueue (cl_command_queue queue, WAIT_PARAMETERS)
+{
+  cl_event *delay = late_delay (queue, &n_waits, &waits);
+  cl_event marker = NULL;
+  const cl_int status = cl_next->clEnqueueMarkerWithWaitList (queue, n_waits, waits, &marker);
+
+  late_end_delay (delay, n_waits);
+  if (status != CL_SUCCESS)
+    return status;
+  g_mutex_lock (&lock);
+  g_hash_table_add (late_events, marker);
+  g_hash_table_add (late_queues, queue);
+  g_mutex_unlock (&lock);
+  if (event != NULL) {
+    cl_next->clRetainEvent (marker);
+    *event = marker;
+  }
+  return CL_SUCCESS;
+}
+
+/* @status: the execution status of @event. Returns: @status, or an error instead of success. */
+static cl_int
+late_get_status (cl_event event, cl_int status)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
+
+  return status == CL_COMPLETE && g_hash_table_contains (late_events, event) ? CL_OUT_OF_RESOURCES
+                                                                             : status;
+}
+
+/* Called for each new queue, whose address another one may have had. */
+static void
+late_forget_queue (cl_command_queue queue)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&lock);
+
+  g_hash_table_remove (late_queues, queue);
+}
+
+/* From now on all commands succeed. */
+static void
+late_clear (void)
+{
+  g_autoptr (GHashTable) events = NULL; /* freed without the lock */
+
+  g_mutex_lock (&lock);
+  g_hash_table_remove_all (late_queues);
+  events = g_steal_pointer (&late_events);
+  late_events = new_events ();
+  g_mutex_unlock (&lock);
+}
 
 /* Counts a call. Returns: TRUE if it has to fail: at once or, if @late, when its command ends. */
 static gboolean
@@ -136,10 +282,7 @@ layer_clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices
                       void *data)
 {
   g_atomic_int_inc (&n_held);
-  g_mutex_lock (&lock);
-  while (held)
-    g_cond_wait (&changed, &lock);
-  g_mutex_unlock (&lock);
+  wait_while (&builds_held);
   g_atomic_int_add (&n_held, -1);
   if (is_fatal ("clBuildProgram", FALSE))
     return CL_OUT_OF_HOST_MEMORY;
@@ -252,7 +395,8 @@ void
 cl_layer_install (cl_icd_dispatch *table)
 {
 #include "calls.def"
-  late_init ();
+  late_events = new_events ();
+  late_queues = g_hash_table_new (NULL, NULL);
 }
 
 static void
@@ -287,11 +431,14 @@ get_state (void)
 static void
 hold_builds (gboolean hold)
 {
-  g_mutex_lock (&lock);
-  held = hold;
-  g_cond_broadcast (&changed);
-  g_mutex_unlock (&lock);
+  set_held (&builds_held, hold);
+}
+
+static void
+hold_kernels (gboolean hold)
+{
+  set_held (&delays_held, hold);
 }
 
 extern const FaultsLayer gemmcl_faults __attribute__ ((visibility ("default")));
-const FaultsLayer gemmcl_faults = {get_state, set, hold_builds, late_hold};
+const FaultsLayer gemmcl_faults = {get_state, set, hold_builds, hold_kernels};
