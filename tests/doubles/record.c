@@ -74,18 +74,12 @@ record_set_final_check (void (*check) (void))
   final_check = check;
 }
 
-static GMutex busy_lock;
-static GCond idle;
-static gint busy;
+static gint busy; /* threads that reports wait for; atomic */
 
 void
 record_busy (gint n)
 {
-  g_mutex_lock (&busy_lock);
-  busy += n;
-  if (busy == 0)
-    g_cond_broadcast (&idle);
-  g_mutex_unlock (&busy_lock);
+  g_atomic_int_add (&busy, n);
 }
 
 static void
@@ -93,10 +87,8 @@ wait_until_idle (void)
 {
   const gint64 end = g_get_monotonic_time () + MAX_WAIT_S * G_TIME_SPAN_SECOND;
 
-  g_mutex_lock (&busy_lock);
-  while (busy > 0 && g_cond_wait_until (&idle, &busy_lock, end))
-    ;
-  g_mutex_unlock (&busy_lock);
+  while (g_atomic_int_get (&busy) > 0 && g_get_monotonic_time () < end)
+    g_usleep (1000);
 }
 
 static gint64
