@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # gemmcl: GEMM on OpenCL
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the examples of docs/examples that have a pipeline, and checks their results. TAP out.
+"""Builds and runs the examples of docs/examples, and checks their results. TAP out.
 
-usage: gst-examples.py EXAMPLES HEADERS COMPILER...
+usage: examples.py EXAMPLES LIBRARIES HEADERS VALAC COMPILER...
 
-EXAMPLES: docs/examples. HEADERS: the directory of gstgemmclmemory.h. PKG_CONFIG_PATH names the
-directory of gstgemmcl-1.0.pc, GI_TYPELIB_PATH that of the typelib, if there is one.
+EXAMPLES: docs/examples. LIBRARIES: the directory of the library, its .vapi and its typelib.
+HEADERS: that of gstgemmclmemory.h. VALAC: valac, or nothing. PKG_CONFIG_PATH names the directory of
+the .pc files, GI_TYPELIB_PATH that of the typelib, if there is one.
 """
 
 import importlib
@@ -17,7 +18,9 @@ from pathlib import Path
 
 import tap
 
-EXAMPLES, HEADERS, *COMPILER = sys.argv[1:]
+EXAMPLES, LIBRARIES, HEADERS, VALAC, *COMPILER = sys.argv[1:]
+RESULTS = "4.5 0\n10.5 0\n14.5 0\n10.5 0\n"  # A B + bias by hand
+WARNINGS = ["-Wall", "-Wextra", "-Werror", f"-I{HEADERS}"]
 
 
 def load_weights():
@@ -36,15 +39,34 @@ def load_weights():
     return module
 
 
-def an_application_shares_its_context():
-    flags = tap.require("pkg-config", "--cflags", "--libs", "gstgemmcl-1.0").split()
+def run(compiler, example, *options):
+    """The output of an example that must build and succeed."""
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder, "share")
-        warnings = ["-Wall", "-Wextra", "-Werror", f"-I{HEADERS}"]
-        tap.require(*COMPILER, *warnings, Path(EXAMPLES, "share.c"), *flags, "-o", program)
-        said = tap.require(program)
+        program = Path(folder, "program")
+        tap.require(*compiler, Path(EXAMPLES, example), *options, "-o", program)
+        return tap.require(program, env={**os.environ, "LD_LIBRARY_PATH": LIBRARIES})
+
+
+def run_c(example, package):
+    """The same for an example in C."""
+    flags = tap.require("pkg-config", "--cflags", "--libs", package).split()
+    return run([*COMPILER, *WARNINGS], example, *flags)
+
+
+def c_multiplies():
+    tap.expect(run_c("multiply.c", "gemmcl-1.0"), RESULTS)
+
+
+def vala_multiplies():
+    if not VALAC:
+        raise tap.Skipped("there is no valac, or the build has no .vapi (valac, introspection)")
+    tap.expect(run([VALAC], "multiply.vala", "--vapidir", LIBRARIES, "--pkg", "gio-2.0",
+                   "--pkg", "gemmcl-1.0"), RESULTS)
+
+
+def an_application_shares_its_context():
     grey = 0.25 * 0x20 + 0.5 * 0x40 + 0.25 * 0x60
-    tap.expect(said, f"{grey:.0f}\n" * 2)
+    tap.expect(run_c("share.c", "gstgemmcl-1.0"), f"{grey:.0f}\n" * 2)
 
 
 def python_replaces_weights():
@@ -71,4 +93,5 @@ def python_reads_without_a_copy():
 
 
 tap.play({check.__name__: check for check in (
-    an_application_shares_its_context, python_replaces_weights, python_reads_without_a_copy)})
+    c_multiplies, vala_multiplies, an_application_shares_its_context, python_replaces_weights,
+    python_reads_without_a_copy)})
