@@ -40,6 +40,25 @@ release (gpointer address)
     (__typeof__ (&name))g_atomic_pointer_get (&next);                                              \
   })
 
+/* Replaces a function that releases @address before its work. */
+#define RELEASES(name, parameters, arguments, address)                                             \
+  G_MODULE_EXPORT void name parameters                                                             \
+  {                                                                                                \
+    release ((gpointer)address);                                                                   \
+    NEXT (name) arguments;                                                                         \
+  }
+
+/* Replaces a function that acquires @address after its work, unless it returns 0. */
+#define ACQUIRES(Type, name, parameters, arguments, address)                                       \
+  G_MODULE_EXPORT Type name parameters                                                             \
+  {                                                                                                \
+    const Type result = NEXT (name) arguments;                                                     \
+                                                                                                   \
+    if (result)                                                                                    \
+      acquire (address);                                                                           \
+    return result;                                                                                 \
+  }
+
 /* A lock of @Type with its functions lock(), unlock() and trylock(). */
 #define LOCK(Type, lock_, unlock_, trylock_)                                                       \
   G_MODULE_EXPORT void lock_ (Type *lock)                                                          \
@@ -47,19 +66,8 @@ release (gpointer address)
     NEXT (lock_) (lock);                                                                           \
     acquire (lock);                                                                                \
   }                                                                                                \
-  G_MODULE_EXPORT void unlock_ (Type *lock)                                                        \
-  {                                                                                                \
-    release (lock);                                                                                \
-    NEXT (unlock_) (lock);                                                                         \
-  }                                                                                                \
-  G_MODULE_EXPORT gboolean trylock_ (Type *lock)                                                   \
-  {                                                                                                \
-    const gboolean locked = NEXT (trylock_) (lock);                                                \
-                                                                                                   \
-    if (locked)                                                                                    \
-      acquire (lock);                                                                              \
-    return locked;                                                                                 \
-  }
+  RELEASES (unlock_, (Type * lock), (lock), lock)                                                  \
+  ACQUIRES (gboolean, trylock_, (Type * lock), (lock), lock)
 
 LOCK (GMutex, g_mutex_lock, g_mutex_unlock, g_mutex_trylock)
 LOCK (GRecMutex, g_rec_mutex_lock, g_rec_mutex_unlock, g_rec_mutex_trylock)
@@ -113,12 +121,7 @@ g_once_impl (GOnce *once, GThreadFunc function, gpointer data)
 }
 
 #undef g_once_init_leave
-G_MODULE_EXPORT void
-g_once_init_leave (volatile void *location, gsize result)
-{
-  release ((gpointer)location);
-  NEXT (g_once_init_leave) (location, result);
-}
+RELEASES (g_once_init_leave, (volatile void *location, gsize result), (location, result), location)
 
 /* The thread that releases the last reference sees everything that others did before they released
  * theirs. */
@@ -154,12 +157,7 @@ g_atomic_rc_box_release_full (gpointer object, GDestroyNotify clear)
   NEXT (g_atomic_rc_box_release_full) (object, clear_box);
 }
 
-G_MODULE_EXPORT void
-g_weak_ref_set (GWeakRef *ref, gpointer object)
-{
-  release (ref);
-  NEXT (g_weak_ref_set) (ref, object);
-}
+RELEASES (g_weak_ref_set, (GWeakRef * ref, gpointer object), (ref, object), ref)
 
 G_MODULE_EXPORT gpointer
 g_weak_ref_get (GWeakRef *ref)
@@ -188,39 +186,11 @@ g_slice_free1 (gsize size, gpointer memory)
 }
 
 /* GstHarness keeps outputs in such queues, and the element the news of its plan. */
-G_MODULE_EXPORT void
-g_async_queue_push (GAsyncQueue *queue, gpointer data)
-{
-  release (queue);
-  NEXT (g_async_queue_push) (queue, data);
-}
-
-/* Returns: @data, which came from @queue. */
-static gpointer
-popped (GAsyncQueue *queue, gpointer data)
-{
-  if (data)
-    acquire (queue);
-  return data;
-}
-
-G_MODULE_EXPORT gpointer
-g_async_queue_pop (GAsyncQueue *queue)
-{
-  return popped (queue, NEXT (g_async_queue_pop) (queue));
-}
-
-G_MODULE_EXPORT gpointer
-g_async_queue_try_pop (GAsyncQueue *queue)
-{
-  return popped (queue, NEXT (g_async_queue_try_pop) (queue));
-}
-
-G_MODULE_EXPORT gpointer
-g_async_queue_timeout_pop (GAsyncQueue *queue, guint64 timeout)
-{
-  return popped (queue, NEXT (g_async_queue_timeout_pop) (queue, timeout));
-}
+RELEASES (g_async_queue_push, (GAsyncQueue * queue, gpointer data), (queue, data), queue)
+ACQUIRES (gpointer, g_async_queue_pop, (GAsyncQueue * queue), (queue), queue)
+ACQUIRES (gpointer, g_async_queue_try_pop, (GAsyncQueue * queue), (queue), queue)
+ACQUIRES (gpointer, g_async_queue_timeout_pop, (GAsyncQueue * queue, guint64 timeout),
+          (queue, timeout), queue)
 
 #ifdef GEMMCL_HAVE_GST
 UNREF (gst_object_unref, gpointer)
