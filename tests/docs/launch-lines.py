@@ -15,7 +15,6 @@ Blocks of another mark are not run and must not have a gst-launch-1.0 line.
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from functools import partial
@@ -52,24 +51,11 @@ def run(script):
         script = re.sub(rf"\b{re.escape(real)}\b", fake, script)
     with tempfile.TemporaryDirectory() as directory:
         os.symlink(ROOT / "demos", os.path.join(directory, "demos"))
-        with subprocess.Popen(
-            ["bash", "-euo", "pipefail", "-c", script],
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        ) as process:
-            try:
-                said, _ = process.communicate(timeout=SECONDS)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, 9)
-                said, _ = process.communicate()
-                said += f"\nnot done after {SECONDS} seconds; is there a num-buffers?"
-    if process.returncode:
-        raise tap.Failed(f"{said}\nexit status {process.returncode}")
+        said = tap.run("timeout", "--kill-after=1", SECONDS, "bash", "-euo", "pipefail", "-c",
+                       script, cwd=directory)
+    if said.returncode:
+        late = "; is there a num-buffers?" if said.returncode == 124 else ""
+        raise tap.Failed(f"{said.stdout}\nexit status {said.returncode}{late}")
 
 
 def title(where, text):
