@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "faults.h"
 
-#include <CL/cl.h>
 #include <dlfcn.h>
+#include <gemmcl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,17 +34,9 @@ find_layer (void)
 guint
 faults_count_devices (void)
 {
-  g_autofree cl_platform_id *platforms = NULL;
-  cl_uint n = 0, n_devices, all = 0;
+  g_autoptr (GPtrArray) devices = gemmcl_list_devices (NULL, NULL);
 
-  if (clGetPlatformIDs (0, NULL, &n) != CL_SUCCESS)
-    return 0;
-  platforms = g_new0 (cl_platform_id, n);
-  clGetPlatformIDs (n, platforms, NULL);
-  for (cl_uint i = 0; i < n; i++)
-    if (clGetDeviceIDs (platforms[i], CL_DEVICE_TYPE_ALL, 0, NULL, &n_devices) == CL_SUCCESS)
-      all += n_devices;
-  return all;
+  return devices ? devices->len : 0;
 }
 
 /* Drops the library's messages about kernels that failed. */
