@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "../doubles/cl-layer-entry.h"
 
-#include <stdio.h>
+#include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,39 +41,33 @@ get_device_info (cl_device_id device, cl_device_info name, size_t room, void *va
   return cl_next->clGetDeviceInfo (device, name, room, value, n);
 }
 
-static FILE *
-open_file (const char *name)
+static void
+capture (const gchar *name, const gchar *text)
 {
-  char path[4096];
+  g_autofree gchar *path = g_build_filename (g_getenv ("CLBLAST_CAPTURE"), name, NULL);
 
-  snprintf (path, sizeof path, "%s/%s", getenv ("CLBLAST_CAPTURE"), name);
-  return fopen (path, "w");
+  g_file_set_contents (path, text ? text : "", -1, NULL);
 }
 
 static cl_program CL_API_CALL
 create_program (cl_context context, cl_uint n, const char **strings, const size_t *lengths,
                 cl_int *status)
 {
-  FILE *file = open_file ("program.cl");
+  g_autoptr (GString) text = g_string_new (NULL);
 
-  for (cl_uint i = 0; file && i < n; i++)
-    fwrite (strings[i], 1, lengths && lengths[i] ? lengths[i] : strlen (strings[i]), file);
-  if (file)
-    fclose (file);
+  for (cl_uint i = 0; i < n; i++)
+    g_string_append_len (text, strings[i], lengths && lengths[i] ? (gssize)lengths[i] : -1);
+  capture ("program.cl", text->str);
   return cl_next->clCreateProgramWithSource (context, n, strings, lengths, status);
 }
 
 static cl_int CL_API_CALL
-build_program (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
-               void (CL_CALLBACK *notify) (cl_program, void *), void *data)
+build_program (cl_program program G_GNUC_UNUSED, cl_uint n G_GNUC_UNUSED,
+               const cl_device_id *devices G_GNUC_UNUSED, const char *options,
+               void (CL_CALLBACK *notify) (cl_program, void *) G_GNUC_UNUSED,
+               void *data G_GNUC_UNUSED)
 {
-  FILE *file = open_file ("build-options");
-
-  (void)program, (void)n, (void)devices, (void)notify, (void)data;
-  if (file) {
-    fputs (options ? options : "", file);
-    fclose (file);
-  }
+  capture ("build-options", options);
   return CL_BUILD_PROGRAM_FAILURE;
 }
 
