@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "../doubles/cl-layer-entry.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <glib.h>
 #include <string.h>
 
 /*
@@ -18,13 +17,13 @@
   " cl_intel_subgroup_matrix_multiply_accumulate_tf32 cl_intel_subgroup_2d_block_io"
 #define REGISTERS "-cl-intel-256-GRF-per-thread" /* an option that the CPU's compiler lacks */
 
-static int
+static gboolean
 has_small (void)
 {
-  return strcmp (getenv ("GEMMCL_NATIVE") ? getenv ("GEMMCL_NATIVE") : "", "8") == 0;
+  return g_strcmp0 (g_getenv ("GEMMCL_NATIVE"), "8") == 0;
 }
 
-static int
+static gboolean
 is_intel (cl_device_id device)
 {
   cl_platform_id platform = NULL;
@@ -35,32 +34,23 @@ is_intel (cl_device_id device)
   return strncmp (vendor, "Intel", 5) == 0;
 }
 
-/* Returns: engines.cl, after the macros that it needs. */
-static char *
+/* Returns: (transfer full): engines.cl, after the macros that it needs. */
+static gchar *
 read_engines (void)
 {
-  static const size_t most = 1 << 16;
-  char *text = calloc (1, most);
-  FILE *file = fopen (ENGINES, "r");
-  int n = sprintf (text, "#define NATIVE_SUBGROUP %d\n", has_small () ? 8 : 16);
+  g_autofree gchar *engines = NULL;
 
-  if (!file || fread (text + n, 1, most - 1 - n, file) == 0)
-    abort ();
-  fclose (file);
-  return text;
+  g_assert_true (g_file_get_contents (ENGINES, &engines, NULL, NULL));
+  return g_strdup_printf ("#define NATIVE_SUBGROUP %d\n%s", has_small () ? 8 : 16, engines);
 }
 
 /* Appends a checksum of engines.cl to the driver's version, which the key of caches includes. */
 static cl_int
 get_version (cl_device_id device, size_t room, void *value, size_t *n_ret)
 {
-  char *engines = read_engines (), mark[16];
-  unsigned sum = 0;
+  g_autofree gchar *engines = read_engines ();
+  g_autofree gchar *mark = g_strdup_printf (".%u", g_str_hash (engines));
 
-  for (const char *at = engines; *at; at++)
-    sum = 31 * sum + (unsigned char)*at;
-  free (engines);
-  sprintf (mark, ".%u", sum);
   return cl_answer_longer (device, CL_DRIVER_VERSION, mark, room, value, n_ret);
 }
 
@@ -89,7 +79,7 @@ get_device_info (cl_device_id device, cl_device_info name, size_t room, void *va
   }
 }
 
-static int
+static gboolean
 wants_engines (const char *text)
 {
   return strstr (text, EXTENSIONS) || strstr (text, "cl_intel_subgroup_2d_block_io");
@@ -99,30 +89,22 @@ static cl_program CL_API_CALL
 create_program (cl_context context, cl_uint n, const char **texts, const size_t *lengths,
                 cl_int *status)
 {
-  char *engines = n == 1 && wants_engines (texts[0]) ? read_engines () : NULL;
+  g_autofree gchar *engines = n == 1 && wants_engines (texts[0]) ? read_engines () : NULL;
   const char *both[] = {engines, texts[0]};
   const size_t sizes[] = {0, lengths ? lengths[0] : 0};
-  cl_program program;
 
-  if (!engines)
-    return cl_next->clCreateProgramWithSource (context, n, texts, lengths, status);
-  program = cl_next->clCreateProgramWithSource (context, 2, both, sizes, status);
-  free (engines);
-  return program;
+  return engines ? cl_next->clCreateProgramWithSource (context, 2, both, sizes, status)
+                 : cl_next->clCreateProgramWithSource (context, n, texts, lengths, status);
 }
 
 static cl_int CL_API_CALL
 build_program (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
                void (CL_CALLBACK *notify) (cl_program, void *), void *data)
 {
-  char *known = strdup (options ? options : ""), *at = strstr (known, REGISTERS);
-  cl_int status;
+  g_auto (GStrv) parts = g_strsplit (options ? options : "", REGISTERS, -1);
+  g_autofree gchar *known = g_strjoinv ("", parts);
 
-  if (at)
-    memset (at, ' ', strlen (REGISTERS));
-  status = cl_next->clBuildProgram (program, n, devices, known, notify, data);
-  free (known);
-  return status;
+  return cl_next->clBuildProgram (program, n, devices, known, notify, data);
 }
 
 void
