@@ -13,7 +13,7 @@ from library import Data, Image
 from numpy_gemm import compare, f32, solve
 from numpy_media import PACKED, Patched, colours
 from problem import Operand, get_dtype
-from tap import main
+from tap_unittest import main
 
 BATCH = 2
 CHROMA = ["NV12", "I420", "P010_10LE"]

@@ -21,7 +21,7 @@ import table
 from gemmcl import KERNELS, Refused, ask, get_context, get_device, np
 from library import good
 from problem import ARG_MAX, MAX, SUM, Problem
-from tap import main
+from tap_unittest import main
 
 DEF = Path(__file__).resolve().parents[2] / "kernels" / "kernels.def"
 LOG = sys.argv[1] if len(sys.argv) > 1 else None

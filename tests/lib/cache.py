@@ -41,7 +41,7 @@ if sys.argv[1:2] == ["--probe"]:
     sys.exit(0)
 
 from gemmcl import TestCase, enter_cache, get_device
-from tap import main
+from tap_unittest import main
 
 
 class Cache(TestCase):

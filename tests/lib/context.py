@@ -10,7 +10,7 @@ from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p
 
 from gemmcl import DeviceInfo, Refused, TestCase, ask, call, describe, get_array, get_device, np
 from library import Query
-from tap import main
+from tap_unittest import main
 
 CPU, GPU, ACCELERATOR, DEFAULT = 1, 2, 3, 4
 PLATFORM, USER_SYNC = 0x1084, 0x1085  # CL_CONTEXT_PLATFORM, CL_CONTEXT_INTEROP_USER_SYNC

@@ -8,7 +8,7 @@ from ctypes import byref, c_int
 from gemmcl import Plan, TestCase, call, describe, get_device, get_info, pointer, np
 from library import CPU, IN_BUFFER, ON_HOST, Data, Image
 from problem import Problem
-from tap import main
+from tap_unittest import main
 
 NONE, BATCH, _, _, SMALL, GAPS, OFFSET, ALIGNMENT = range(8)  # GemmclCopyReason
 RUNS = 3

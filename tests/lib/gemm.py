@@ -9,7 +9,7 @@ from ctypes import byref
 from gemmcl import (ACTIVATIONS, Plan, Refused, TestCase, ask, describe, get_context, get_info,
                     get_name, np)
 from library import Image
-from tap import main
+from tap_unittest import main
 
 RGB = Image(format=2, width=6, height=2)
 NV12 = Image(format=10, width=6, height=2, kr=0.299, kb=0.114)

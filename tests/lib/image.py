@@ -7,7 +7,7 @@ from ctypes import Structure, byref, c_size_t
 
 from gemmcl import TYPES, TestCase, ask, call, get_name
 from library import Image, fields
-from tap import main
+from tap_unittest import main
 
 FORMATS = {  # channels, planes and bytes of 5 x 3 pixels
     "GRAY8": (1, 1, 15),

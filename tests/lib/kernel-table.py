@@ -10,7 +10,7 @@ from ctypes import byref
 from gemmcl import (KERNELS, Plan, Refused, TestCase, ask, call, describe, get_context,
                     get_info, get_name, struct)
 from problem import ARG_MAX, MAX, SUM
-from tap import main
+from tap_unittest import main
 
 INT = 2**31 - 1
 NATIVE, EMULATED = 0, 2  # GemmclKernelLevel

@@ -13,7 +13,7 @@ import os
 import resource
 
 from gemmcl import DTYPES, TYPES, TestCase, ask, call, get_matrix, get_name, make, np
-from tap import main
+from tap_unittest import main
 
 DATA = np.arange(1, 7, dtype="f4").tobytes()
 LARGEST = float(np.finfo("f4").max)

@@ -4,7 +4,7 @@
 """Plans: operands that do not fit, smaller runs, statistics."""
 
 from gemmcl import Plan, Refused, TestCase, describe, make, np
-from tap import main
+from tap_unittest import main
 
 UNWRITTEN = -77
 

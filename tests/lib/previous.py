@@ -8,7 +8,7 @@ import ctypes
 from gemmcl import TestCase, call, np
 from library import Image
 from problem import ARG_MAX, MAX, SUM, Operand, Problem
-from tap import main
+from tap_unittest import main
 
 BATCH = 2
 ALL = SUM | MAX | ARG_MAX

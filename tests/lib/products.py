@@ -12,7 +12,7 @@ from gemmcl import (DTYPES, TYPES, Plan, Refused, TestCase, ask, describe, get_c
                     make, np)
 from library import IN_BUFFER, Data, Image
 from problem import ARG_MAX, MAX, SUM, TOP_K, Problem
-from tap import main
+from tap_unittest import main
 
 ALL = SUM | MAX | ARG_MAX | TOP_K
 NORM_A, NORM_D = 1, 2

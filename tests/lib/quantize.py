@@ -10,7 +10,7 @@ from ctypes import byref
 
 from gemmcl import (DTYPES, Matrix, Plan, TestCase, ask, call, describe, get_context, get_matrix,
                     make, np, struct)
-from tap import main
+from tap_unittest import main
 
 SHAPE = ROWS, COLS = 5, 3
 # The only exact test of what bytes are multiplied to: whole numbers.

@@ -8,7 +8,7 @@ from ctypes import byref, c_uint64, c_void_p
 
 from gemmcl import Plan, Refused, TestCase, ask, call, describe, get_device, pointer, np
 from library import IN_BUFFER, Data, good
-from tap import main
+from tap_unittest import main
 
 SIZE = 20
 OUT_OF_ORDER = 1  # CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE

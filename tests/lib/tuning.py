@@ -12,7 +12,7 @@ from ctypes import byref
 from gemmcl import (Plan, Refused, TestCase, ask, call, describe, enter_cache, get_array,
                     get_context, get_name)
 from library import fields
-from tap import main
+from tap_unittest import main
 
 M, N, K = 96, 64, 128
 NAIVE = "gemm_naive"

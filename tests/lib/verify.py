@@ -9,7 +9,7 @@ from ctypes import byref, c_double, c_int
 
 from gemmcl import ACTIVATIONS, call, describe, np
 from numpy_gemm import activate
-from tap import main
+from tap_unittest import main
 
 M, N, K = 6, 5, 7
 UNIT = 2.0**-24

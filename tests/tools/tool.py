@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import unittest
 
-from tap import main  # noqa: F401
+from tap_unittest import main  # noqa: F401
 
 TOOL = os.environ.get("GEMMCL_TOOL")
 COMMANDS = ("devices", "kernels", "check", "bench", "tune", "warm", "run", "quantize", "import")
