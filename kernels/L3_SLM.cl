@@ -85,7 +85,7 @@ multiply (strip sum[TILE_M][TILE_N / 4], local const float *a, global const floa
 
 #define FINISH_ROW(r)                                                                              \
   _Pragma ("unroll") for (int c = 0; c < TILE_N / 4; c++)                                          \
-      finish (C, bias, D, p, batch, top + m + (r), j + c * 4 * GROUP_N, sum[r][c]);
+      finish_strip (C, bias, D, p, batch, top + m + (r), j + c * 4 * GROUP_N, sum[r][c]);
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 gemm (GEMM_ARGUMENTS)

@@ -138,5 +138,5 @@ gemm (GEMM_ARGUMENTS)
   for (int r = 0; r < TILE_M; r++)
 #pragma unroll
     for (int c = 0; c < TILE_N / WIDTH; c++)
-      finish (C, bias, D, p, batch, top + m + r, left + n + c * WIDTH, sum[r][c]);
+      finish_strip (C, bias, D, p, batch, top + m + r, left + n + c * WIDTH, sum[r][c]);
 }

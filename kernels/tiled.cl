@@ -32,13 +32,6 @@
  * TILE_K             depth of a step, a multiple of 4; larger: fewer barriers, more local memory
  *                    and registers. TILE_M * TILE_K must be a multiple of 4 * GROUP_N, and
  *                    TILE_N * TILE_K one of 4 * GROUP_M
- * A_UNIT_COL         from the host: a.col is 1. Neighbouring work-items then fetch neighbouring
- *                    columns of A, otherwise neighbouring rows
- * D_UNIT_COL         from the host: d.col is 1
- * A_FLOAT4           from the host, with A_UNIT_COL: A is f32, and K and A's offset, row and batch
- *                    strides are multiples of 4
- * D_FLOAT4           from the host, with D_UNIT_COL: D is f32, and its offset, row and batch
- *                    strides are multiples of 4
  */
 #include "gemm.clh"
 #include "quads.clh"
@@ -47,27 +40,10 @@
 #define ROWS    (TILE_M * GROUP_M)
 #define A_PITCH (ROWS / 4 + 1)
 
-/* A part is what a work-item loads of A with one instruction. */
-#ifdef A_FLOAT4
-  #define A_WIDTH 4
-typedef float4 a_part;
-  #define LOAD_PART(A, i) (*(global const float4 *)((A) + (i)))
-#else
-  #define A_WIDTH         1
-typedef float a_part;
-  #define LOAD_PART(A, i) LOAD_A (A, i)
-#endif
+#include "parts.clh"
+
 #define A_PARTS (ROWS * TILE_K / A_WIDTH / GROUP)
 #define B_PARTS (PANEL * TILE_K / 4 / GROUP)
-
-/* Row and k of part t in the tile of A; t = lane + GROUP * 0, 1, 2 ... */
-#ifdef A_UNIT_COL
-  #define PART_ROW(t) ((t) / (TILE_K / A_WIDTH))
-  #define PART_K(t)   ((t) % (TILE_K / A_WIDTH) * A_WIDTH)
-#else
-  #define PART_ROW(t) ((t) % ROWS)
-  #define PART_K(t)   ((t) / ROWS)
-#endif
 
 /* Whole rows: GROUP_N neighbouring work-items share each row. They exchange their values in the
  * memory of tile_a, which is large enough since GROUP_N is at most 2 * TILE_K. */

@@ -47,7 +47,6 @@
  * STREAM: elements of D from which on non-temporal stores are used.
  * NEAR: elements of an A that stays in the second-level cache beside B.
  * LINE: elements of A in a cache line; with int8, a unit of four elements counts as one.
- * A_UNIT_COL, D_UNIT_COL: rows of A or D have no gaps between elements: their col is 1.
  */
 #include "gemm.clh"
 #include "row_load.clh"

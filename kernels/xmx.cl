@@ -64,6 +64,7 @@
 #include "gemm.clh"
 #include "dpas.clh"
 #include "group_tile.clh"
+#include "halves.clh"
 
 #if B_TYPE == I8
   #include "dot.clh"
@@ -211,12 +212,7 @@ find_operands (Place *at, global const A_MEM *A, global const B_MEM *B, const Ge
   #if A_TYPE == BF16
     #define A_FLOAT(x) as_float ((uint)(x) << 16)
   #elif A_TYPE == F16
-    #define A_FLOAT(x) dpas_float_of_half (x)
-static inline float
-dpas_float_of_half (ushort bits)
-{
-  return vload_half (0, (const half *)&bits);
-}
+    #define A_FLOAT(x) float_of_half (x)
   #else
     #define A_FLOAT(x) as_float (x)
   #endif
@@ -519,7 +515,7 @@ prefetch_steps (const GemmclProblem p, const Place *at, int k)
   read (a, A, p, &at, k);                                                                          \
   SG_UNROLL                                                                                        \
   for (int part = 0; part < PARTS; part++) {                                                       \
-    DPAS_SHARE (shared, a + part * BLOCKS_M, BLOCKS_M);                                            \
+    SG_SHARE (shared, a + part * BLOCKS_M, BLOCKS_M);                                              \
     if (part % B_PARTS == 0)                                                                       \
       read_b (b, &at, k / DPAS_K + part);                                                          \
     multiply (sum, shared, a + part * BLOCKS_M, b + part % B_PARTS * OWN_N);                       \
@@ -528,7 +524,7 @@ prefetch_steps (const GemmclProblem p, const Place *at, int k)
 kernel SG_KERNEL void
 gemm (GEMM_ARGUMENTS)
 {
-  DPAS_SHARED (shared, BLOCKS_M);
+  SG_SHARED_OF (DpasRows, shared, BLOCKS_M);
 
   A += p.a.offset + (long)get_group_id (2) * p.a.batch;
   B += p.b.offset + (long)get_group_id (2) * p.b.batch;
