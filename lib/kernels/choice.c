@@ -260,20 +260,15 @@ score (const GemmclChoice *self, const GemmclDeviceInfo *device, const GemmclGem
          gemmcl_kernel_takes_pixels (kernel, gemm);
 }
 
-typedef struct {
-  GemmclChoice choice;
-  gdouble score;
-} Scored;
-
 /* Best first; among equals the later row of the table. */
 static gint
 compare_score (gconstpointer a, gconstpointer b)
 {
-  const Scored *x = a, *y = b;
+  const GemmclChoice *x = a, *y = b;
 
   if (x->score != y->score)
     return y->score > x->score ? 1 : -1;
-  return x->choice.kernel < y->choice.kernel ? 1 : -1;
+  return x->kernel < y->kernel ? 1 : -1;
 }
 
 /* TRUE if @groups work-groups occupy the whole device. A CPU has few units, so any problem that
@@ -287,70 +282,58 @@ fills (const GemmclKernel *kernel, const GemmclDeviceInfo *device, gsize groups)
                            : groups >= device->compute_units;
 }
 
-/* Appends @kernel without a split, and with each split that may pay. */
+/* Appends @kernel without a split and with each split that may pay: @all of them, or the best. */
 static void
-append_splits (GArray *scored, const GemmclKernel *kernel, const GemmclDeviceInfo *device,
-               const GemmclGemm *gemm, guint max_split)
+append_splits (GArray *choices, const GemmclKernel *kernel, const GemmclDeviceInfo *device,
+               const GemmclGemm *gemm, guint max_split, gboolean all)
 {
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
   const gboolean whole = !can_split (kernel, gemm) || fills (kernel, device, tiles.m * tiles.n);
+  GemmclChoice best = {.score = -1};
 
   for (guint split = 1; split <= (whole ? 1 : max_split); split *= 2) {
-    Scored next = {{kernel, split}, 0};
+    GemmclChoice next = {kernel, split, 0};
 
     if (split > 1 && (gemm->k % (SPLIT_ALIGNMENT * split) != 0 || gemm->k / split < SPLIT_LEAST))
-      return;
-    next.score = score (&next.choice, device, gemm);
-    g_array_append_val (scored, next);
+      break;
+    next.score = score (&next, device, gemm);
+    if (all)
+      g_array_append_val (choices, next);
+    else if (next.score > best.score)
+      best = next;
   }
+  if (!all)
+    g_array_append_val (choices, best);
 }
 
-/* The choices of a sorted list: all of them, or only the best of each kernel. */
+/* The rules' choice of each kernel that they allow, or @all that are worth measuring. */
 static GArray *
-get_choices (const GArray *scored, gboolean only_best)
+rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guint max_split, gboolean all)
 {
   GArray *choices = g_array_new (FALSE, FALSE, sizeof (GemmclChoice));
-  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
-
-  for (guint i = 0; i < scored->len; i++) {
-    const GemmclChoice choice = g_array_index (scored, Scored, i).choice;
-
-    if (g_hash_table_add (seen, (gpointer)choice.kernel) || !only_best)
-      g_array_append_val (choices, choice);
-  }
-  return choices;
-}
-
-static GArray *
-rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guint max_split,
-      gboolean (*takes) (const GemmclKernel *kernel, const GemmclDeviceInfo *device))
-{
-  GArray *scored = g_array_new (FALSE, FALSE, sizeof (Scored));
 
   for (guint i = 0; i < gemmcl_get_n_kernels (); i++) {
     const GemmclKernel *kernel = gemmcl_kernel_get (i);
 
-    if (takes (kernel, device) && gemmcl_kernel_check (kernel, device, gemm, NULL))
-      append_splits (scored, kernel, device, gemm, max_split);
+    if ((all ? is_candidate (kernel, device) : is_eligible (kernel, device)) &&
+        gemmcl_kernel_check (kernel, device, gemm, NULL))
+      append_splits (choices, kernel, device, gemm, max_split, all);
   }
-  g_array_sort (scored, compare_score);
-  return scored;
+  g_array_sort (choices, compare_score);
+  return choices;
 }
 
 GArray *
 gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm, guint max_split)
 {
-  g_autoptr (GArray) scored = rank (device, gemm, max_split, is_eligible);
-
-  return get_choices (scored, TRUE);
+  return rank (device, gemm, max_split, FALSE);
 }
 
 /* Every choice of the rules is a candidate. */
 GArray *
 gemmcl_choice_list (const GemmclDeviceInfo *device, const GemmclGemm *gemm)
 {
-  g_autoptr (GArray) scored = rank (device, gemm, GEMMCL_MAX_SPLIT, is_candidate);
-  GArray *choices = get_choices (scored, FALSE);
+  GArray *choices = rank (device, gemm, GEMMCL_MAX_SPLIT, TRUE);
 
   for (guint i = 0; i < choices->len; i++) {
     const GemmclChoice choice = g_array_index (choices, GemmclChoice, i);

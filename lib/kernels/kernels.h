@@ -173,6 +173,7 @@ void gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device
 typedef struct {
   const GemmclKernel *kernel;
   guint split;
+  gdouble score; /* of the rules; 0 if another source made the choice */
 } GemmclChoice;
 
 /** Returns: %FALSE with #GEMMCL_ERROR_KERNEL if @name is not the name of a choice. */

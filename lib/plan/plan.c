@@ -330,7 +330,7 @@ gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *ke
     return NULL;
   gemmcl_body_warm_up (self);
   self->state_is_void = TRUE; /* the launches of the warm-up need no zeros */
-  self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split});
+  self->name = gemmcl_choice_get_name (&(GemmclChoice){self->kernel, self->split, 0});
   return g_steal_pointer (&self);
 }
 

@@ -120,7 +120,7 @@ half_step (gdouble range, gdouble steps)
 }
 
 /* The quantization error of a row of A, divided by @divisor: its elements and 0 lie within 255
- * steps, unless they are bytes. */
+ * steps, unless they are bytes. NaN if the row has a NaN or an infinity. */
 static gdouble
 get_a_step (const Reference *self, gsize batch, gsize i, gdouble divisor)
 {
@@ -138,23 +138,19 @@ get_a_step (const Reference *self, gsize batch, gsize i, gdouble divisor)
   return half_step (high - low, 255) + spoil;
 }
 
-/* The quantization error of each column of B, whose largest |element| is 127 steps. */
-static void
-find_b_steps (const Reference *self, gsize batch)
+/* The same of column @j of B, whose largest |element| is 127 steps. */
+static gdouble
+get_b_step (const Reference *self, gsize batch, gsize j)
 {
-  const GemmclGemm *gemm = self->gemm;
+  gdouble highest = 0, spoil = 0;
 
-  for (gsize j = 0; j < gemm->n; j++) {
-    gdouble highest = 0, spoil = 0;
+  for (gsize k = 0; k < self->gemm->k; k++) {
+    const gdouble b = self->b[find (&self->b_strides, batch, k, j)];
 
-    for (gsize k = 0; k < gemm->k; k++) {
-      const gdouble b = self->b[find (&self->b_strides, batch, k, j)];
-
-      highest = fmax (highest, fabs (b));
-      spoil += b - b;
-    }
-    self->b_steps[j] = half_step (highest, 127) + spoil;
+    highest = fmax (highest, fabs (b));
+    spoil += b - b;
   }
+  return half_step (highest, 127) + spoil;
 }
 
 /* The error of a product whose quantized factors have the errors @ea and @eb, before and after
@@ -393,8 +389,8 @@ gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, co
   for (gsize at = 0; at < gemmcl_gemm_get_batch (gemm) * gemm->m; at++) {
     const gsize batch = at / gemm->m, i = at % gemm->m;
 
-    if (i == 0 && gemm->alpha != 0 && gemm->precision == GEMMCL_PRECISION_I8)
-      find_b_steps (&self, batch);
+    for (gsize j = 0; i == 0 && gemm->alpha != 0 && j < gemm->n; j++)
+      b_steps[j] = gemm->precision == GEMMCL_PRECISION_I8 ? get_b_step (&self, batch, j) : 0;
     compute_row (&self, batch, i, &row);
     if (gemm->activation == GEMMCL_ACTIVATION_SOFTMAX)
       softmax_row (gemm->n, &row);
