@@ -13,8 +13,7 @@ GEMMCL_BEGIN_DECLS
 
 /**
  * GemmclDeviceType:
- * @GEMMCL_DEVICE_TYPE_AUTO: any type; preferred in this order: Intel GPU, other GPU, accelerator,
- *   CPU
+ * @GEMMCL_DEVICE_TYPE_AUTO: any; Intel GPUs first, then other GPUs, accelerators, CPUs
  * @GEMMCL_DEVICE_TYPE_CPU: CPUs only
  * @GEMMCL_DEVICE_TYPE_GPU: GPUs only
  * @GEMMCL_DEVICE_TYPE_ACCELERATOR: accelerators only
@@ -35,9 +34,8 @@ typedef enum {
  * @platform: the index of a platform in the OpenCL loader's order, or a part of the platform's name
  *   or vendor in any case; %NULL, "" or "auto" for every platform
  * @type: the type of the device
- * @device: an index into the devices that match @platform and @type, in order of preference (see
- *   #GemmclDeviceType), or a part of the device's name in any case; %NULL, "" or "auto" for the
- *   first
+ * @device: an index into those that match, in the order of #GemmclDeviceType, or a part of the name
+ *   in any case; %NULL, "" or "auto" for the first
  *
  * Selects a device. All zeros select the preferred one. Strings need not be UTF-8; functions do not
  * keep them.
@@ -79,8 +77,7 @@ typedef struct {
  * @host_unified: device and host share memory
  * @fp16: half arithmetic in kernels
  * @fp64: double arithmetic in kernels
- * @subgroup_sizes: the subgroup sizes that a kernel can request through
- *   cl_intel_required_subgroup_size, ascending; none without the extension
+ * @subgroup_sizes: the sizes for cl_intel_required_subgroup_size, ascending; none without it
  * @n_subgroup_sizes: their number
  * @cores: subslices (Xe cores) of an Intel GPU; a work-group runs on one of them
  * @eus: execution units in all subslices
@@ -163,8 +160,7 @@ GPtrArray *gemmcl_list_devices (const GemmclDeviceQuery *query, GError **error);
  * GemmclContext:
  *
  * A device with an OpenCL context, a queue and the programs built for it. Plans of one context
- * share programs, each built once, and equal weights, each stored on the device once. Any thread
- * may call these functions.
+ * share programs, and equal weights, of which the device holds one copy.
  *
  * Since: 0.1
  */

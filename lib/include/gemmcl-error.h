@@ -14,10 +14,8 @@ GEMMCL_BEGIN_DECLS
 /**
  * GEMMCL_ERROR:
  *
- * The domain of every #GError of this library. A message consists of complete sentences: what was
- * expected, what was found, and what to do if something can be done. The message of a failed OpenCL
- * call has the call's name and the error's name. The message of a failed build has the compiler's
- * log.
+ * The domain of every #GError of this library. A message has what was expected, what was found, and
+ * what can be done; that of an OpenCL call, its name and the error's; that of a build, the log.
  *
  * Since: 0.1
  */

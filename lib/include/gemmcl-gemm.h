@@ -42,10 +42,9 @@ typedef enum {
  * arXiv:1606.08415; hard-swish: Howard et al., arXiv:1905.02244; SiLU: Elfwing et al.,
  * arXiv:1702.03118.
  *
- * An infinite x gives the limit: at minus infinity both forms of GELU, SiLU, hard-swish and sigmoid
- * are 0 and tanh is -1; at infinity sigmoid and tanh are 1. A large x gives the limit, too: tanh of
- * 1e30 is 1. Softmax of a row whose largest element is infinite, plus or minus, is NaN. NaN stays
- * NaN.
+ * An infinite or large x gives the limit: GELU, SiLU, hard-swish and sigmoid of minus infinity are
+ * 0, tanh of 1e30 is 1. Softmax of a row whose largest element is infinite, plus or minus, is NaN.
+ * NaN stays NaN.
  *
  * Since: 0.1
  */
@@ -83,15 +82,15 @@ const gchar *gemmcl_activation_get_name (GemmclActivation activation);
 /**
  * GemmclPrecision:
  * @GEMMCL_PRECISION_F32: the factors are f32
- * @GEMMCL_PRECISION_F16: A and B may be rounded to f16, which halves their memory. A value above
- *   65504 becomes infinite; gemmcl_plan_set_b() refuses it
- * @GEMMCL_PRECISION_BF16: A and B may be rounded to bf16: the range of f32, fewer digits than f16
- * @GEMMCL_PRECISION_TF32: A and B may be rounded to tf32: the range of f32, the digits of f16, four
- *   bytes; for matrix engines
- * @GEMMCL_PRECISION_I8: A and B may be quantized to int8: B with a scale per column, A with a scale
- *   and a zero point per row, computed in each run. Sums of int8 products are exact. A row of A
- *   with NaN or an infinity makes its row of D NaN; a column of a run's own B with one makes its
- *   column of D NaN. gemmcl_plan_set_b() refuses such a B
+ * @GEMMCL_PRECISION_F16: they may be rounded to f16, which halves their memory. A value above 65504
+ *   becomes infinite; gemmcl_plan_set_b() refuses it
+ * @GEMMCL_PRECISION_BF16: to bf16: the range of f32, fewer digits than f16
+ * @GEMMCL_PRECISION_TF32: to tf32: the range of f32, the digits of f16, four bytes; for matrix
+ *   engines
+ * @GEMMCL_PRECISION_I8: they may be quantized to int8: B with a scale per column, A with a scale
+ *   and a zero point per row, computed in each run. Sums are exact. NaN or an infinity in a row of
+ *   A or a column of a run's own B makes its row or column of D NaN; gemmcl_plan_set_b() refuses
+ *   such a B
  *
  * The lowest precision allowed for the factors A and B; a kernel of f32 may be used for any of
  * them. Sums are f32, except sums of int8 products.
@@ -129,8 +128,7 @@ const gchar *gemmcl_precision_get_name (GemmclPrecision precision);
  * @b: weights
  *
  * Returns: the precision that the type of @b implies: F16 or BF16 for elements of that type, I8 for
- *   quantized int8 (see gemmcl_matrix_new_quantized()), else F32. int8 without scales counts as
- *   integers, so F32.
+ *   a quantized matrix (gemmcl_matrix_new_quantized()), else F32, also for int8 without scales.
  *
  * Since: 0.1
  */
@@ -141,8 +139,7 @@ GemmclPrecision gemmcl_precision_of_matrix (const GemmclMatrix *b);
  * @normal: (out) (optional): the smallest normal number; the error of a smaller one is at most
  *   @normal times the unit roundoff
  *
- * Returns: the unit roundoff of the factors, 2^-11 for f16; 0 if they are not rounded (F32), or if
- *   the step depends on the matrix (I8).
+ * Returns: the unit roundoff of the factors, 2^-11 for f16; 0 for F32 and I8.
  *
  * Since: 0.1
  */
@@ -152,14 +149,12 @@ gdouble gemmcl_precision_get_rounding (GemmclPrecision precision, gdouble *norma
  * GemmclAddend:
  * @GEMMCL_ADDEND_NONE: there is no C; beta is ignored
  * @GEMMCL_ADDEND_MATRIX: C is M x N f32
- * @GEMMCL_ADDEND_ROW: C is 1 x N f32, added to each row of each batch; ldc and c_stride are ignored
- * @GEMMCL_ADDEND_OUTPUT: C is the content of D before the run, as in BLAS: C <- alpha A B + beta C.
- *   It has D's type and layout; ldc, c_offset and c_stride are ignored
+ * @GEMMCL_ADDEND_ROW: C is 1 x N f32, added to each row of each batch
+ * @GEMMCL_ADDEND_OUTPUT: C is the content of D before the run, as in BLAS: C <- alpha A B + beta C
  * @GEMMCL_ADDEND_PREVIOUS: C is the result of the plan's previous run, zeros for the first run. The
- *   plan keeps it on the device in f32, not rounded to D's type; ldc, c_offset and c_stride are
- *   ignored
+ *   plan keeps it on the device in f32, not rounded to D's type
  *
- * The source of C.
+ * The source of C. Layout fields of C that a source does not need are ignored.
  *
  * Since: 0.1
  */
@@ -177,13 +172,11 @@ typedef enum {
  * @GEMMCL_NORMALIZE_D: each row of D, after the activation and before rounding to D's type. D is a
  *   matrix. %GEMMCL_ADDEND_PREVIOUS adds the normalized result
  *
- * Flags of the matrices whose rows are divided by their L2 norms: x / max (|x|, 1e-12), |x| being
- * the square root of the sum of squares of the row. A times B is then the cosine similarity, if the
- * columns of B have norm 1.
+ * Flags of the matrices whose rows are divided by their L2 norms: x / max (|x|, 1e-12). A times B
+ * is then the cosine similarity, if the columns of B have norm 1.
  *
- * A row of zeros stays zeros. A row with a NaN becomes NaN. In a row with an infinity, infinities
- * become NaN and numbers 0. Any f32 row has a norm: squares do not overflow. With
- * %GEMMCL_NORMALIZE_A kernels read A as an f32 copy on the device.
+ * A row with a NaN becomes NaN. In a row with an infinity, infinities become NaN and numbers 0.
+ * Squares do not overflow. With %GEMMCL_NORMALIZE_A kernels read A as an f32 copy on the device.
  *
  * Since: 0.1
  */
@@ -201,8 +194,7 @@ typedef enum {
  * @GEMMCL_ROW_TOP_K: the top_k largest elements in descending order, and then their columns; equal
  *   elements by their columns, NaN first. N is at least top_k and at most 2^24
  *
- * Flags of the row outputs: values computed from each row of D in addition to D, after the
- * activation and its normalization, and after rounding to D's type.
+ * Flags of the row outputs: values computed from each row of the final D, rounded to its type.
  *
  * Since: 0.1
  */
@@ -252,27 +244,25 @@ typedef enum {
  * @a_scale: each element of A is its stored value * a_scale + a_shift
  * @a_shift: see @a_scale
  * @d_scale: each element of D is its stored value * d_scale + d_shift; 0 means 1. Others than 1 and
- *   0 need an integer D that is a matrix, @d_scale above 0, and no %GEMMCL_ADDEND_OUTPUT. A step
- *   after the others then stores D; row outputs and %GEMMCL_ADDEND_PREVIOUS have the values, not
- *   what is stored
+ *   0 need an integer D that is a matrix, @d_scale above 0, and no %GEMMCL_ADDEND_OUTPUT. Row
+ *   outputs and %GEMMCL_ADDEND_PREVIOUS have the values, not what is stored
  * @d_shift: see @d_scale
  * @addend: the source of C
  * @bias: add a bias of N f32 to each row of each batch
  * @activation: the function applied last
  * @normalize: #GemmclNormalize flags
- * @row_outputs: #GemmclRowOutput flags. A run then also returns a row-major M x Q matrix of f32
- *   whatever @layout is, columns in the order of the flags: see gemmcl_gemm_count_row_outputs().
- *   Needs a D that is a matrix
+ * @row_outputs: #GemmclRowOutput flags. A run then also returns a row-major M x Q matrix of f32,
+ *   columns in the order of the flags: see gemmcl_gemm_count_row_outputs(). D must be a matrix
  * @top_k: for %GEMMCL_ROW_TOP_K: the number of elements, 1 to %GEMMCL_MAX_TOP_K
- * @alpha: the factor of A B. This and @beta are used by gemmcl_gemm_run() and gemmcl_gemm_verify();
- *   a plan takes them with each run. With 0 A and B are not read, so that NaN in them has no effect
+ * @alpha: the factor of A B; with 0 these are not read. gemmcl_gemm_run() and gemmcl_gemm_verify()
+ *   use this and @beta; a plan takes them with each run
  * @beta: the factor of C, which is not read with 0
- * @a_image: (nullable): the rows of A are features of frames, one frame per problem, or of tensors
- *   (see #GemmclImage). Then @m and @k are those of gemmcl_image_get_shape(), @layout is row-major,
- *   and @trans_a, @lda, @a_offset, @a_stride and @a_type are ignored
- * @d_image: (nullable): the rows of D are pixels of frames, one frame per problem, of feature mode
- *   PIXEL and any format that can be written (see #GemmclPixelFormat). Then @m and @n are its
- *   shape, @layout is row-major, and @ldd, @d_offset, @d_stride and @d_type are ignored
+ * @a_image: (nullable): the rows of A are features of frames or tensors, one per problem (see
+ *   #GemmclImage). @m and @k are then its shape, @layout is row-major, and @trans_a, @lda,
+ *   @a_offset, @a_stride and @a_type are ignored
+ * @d_image: (nullable): the rows of D are pixels of frames, one per problem, of feature mode PIXEL
+ *   and any format that can be written (see #GemmclPixelFormat). @m and @n are then its shape,
+ *   @layout is row-major, and @ldd, @d_offset, @d_stride and @d_type are ignored
  *
  * A problem. A plain struct on the caller's stack; start from GEMMCL_GEMM_INIT. Functions copy all
  * that they keep.

@@ -19,12 +19,11 @@ GEMMCL_BEGIN_DECLS
  *
  * A kernel reads a pixel as its channels, in the order Y or R, G, B, A whatever their order in
  * memory. Values are the stored integers: 0 to 255, or 0 to 65535 for GRAY16_LE. The x of RGBx and
- * similar formats is not a channel: it is skipped when read and written as 255.
+ * similar formats is skipped when read and written as 255.
  *
- * NV12, I420 and P010_10LE are converted to R, G, B (see #GemmclImage); a chroma sample applies to
- * its 2 x 2 pixels. A sample of P010_10LE has ten bits, at the top of sixteen, and gives values of
- * 0 to 255 in finer steps, so that one weight serves all three formats. These three can only be
- * read.
+ * NV12, I420 and P010_10LE can only be read. They are converted to R, G, B (see #GemmclImage); a
+ * chroma sample applies to its 2 x 2 pixels. Samples of P010_10LE, ten bits at the top of sixteen,
+ * give values of 0 to 255 in finer steps, so that one weight serves all three formats.
  *
  * Since: 0.1
  */
@@ -74,9 +73,8 @@ typedef enum {
  *   channels, nested in that order, and M = across x down, from left to right, then down. Pixel (i,
  *   j) of patch (x, y) is pixel (x s + i d - e, y t + j d - e) of the frame, with strides s and t,
  *   dilation d and padding e, so that across = (width + 2 e - d (p - 1) - 1) / s + 1, rounded down.
- *   A pixel outside of the frame makes elements of A that are 0 after a_scale and a_shift; with
- *   padding a_scale must not be 0 unless a_shift is. By default patches lie side by side, and
- *   pixels at the right and bottom that fill no patch are ignored
+ *   Padding makes elements of A that are 0 after a_scale and a_shift, so a_scale must not be 0
+ *   unless a_shift is. Pixels at the right and bottom that fill no patch are ignored
  *
  * The part of a frame that makes a row of A.
  *
@@ -102,17 +100,16 @@ typedef enum {
  * @patch_dilation: d: the distance of a patch's pixels; 0: 1
  * @kr: for NV12, I420 and P010_10LE: the weight of red in luma (BT.601: 0.299)
  * @kb: the same of blue (BT.601: 0.114)
- * @full_range: for NV12, I420 and P010_10LE: %TRUE: luma is 0 to 255 and chroma 128 +- 127.5;
- *   %FALSE: 16 to 235 and 128 +- 112. With ten bits: 0 to 1023 and 512 +- 511.5, and four times the
- *   limited range
+ * @full_range: for these formats: %TRUE: luma is 0 to 255 and chroma 128 +- 127.5; %FALSE: 16 to
+ *   235 and 128 +- 112. With ten bits: 0 to 1023 and 512 +- 511.5, and four times the limited range
  * @channels: 0: a frame of @format. 1 to 65535: a tensor of height x width x channels elements,
  *   nested in that order, without gaps; @format is 0 then. Only for A
  * @type: of the elements of a tensor
  *
- * A frame or tensor whose pixels make the rows of A, or a frame whose pixels make those of D. Luma
- * and chroma become R, G, B as follows, with Y, Cb, Cr normalised by the range: R = Y + 2 (1 - kr)
- * Cr, B = Y + 2 (1 - kb) Cb, G = (Y - kr R - kb B) / (1 - kr - kb), times 255, clamped to 0 to 255
- * and not rounded (ITU-R BT.601-7 section 2.5, BT.709-6 section 3).
+ * A frame or tensor whose pixels make the rows of A, or a frame whose pixels make those of D. With
+ * Y, Cb, Cr normalised by the range, R = Y + 2 (1 - kr) Cr, B = Y + 2 (1 - kb) Cb, G = (Y - kr R -
+ * kb B) / (1 - kr - kb), times 255, clamped to 0 to 255 and not rounded (ITU-R BT.601-7 section
+ * 2.5, BT.709-6 section 3).
  *
  * Since: 0.1
  */
@@ -187,8 +184,7 @@ gboolean gemmcl_image_get_shape (const GemmclImage *image, gsize *m, gsize *k, G
 /**
  * gemmcl_image_get_grid:
  * @image: a frame that gemmcl_image_get_shape() accepts
- * @across: (out): the number of patches in a row of them. The other feature modes have patches of a
- *   pixel, a row and the frame
+ * @across: (out): the number of patches, or other parts of #GemmclFeatureMode, in a row of them
  * @down: (out): the number of rows of patches; m is across x down
  *
  * Since: 0.1

@@ -88,12 +88,11 @@ gboolean gemmcl_kernel_fits (GemmclContext *context, const gchar *name, const Ge
  * @GEMMCL_KERNEL_LEVEL_NATIVE: the kernel uses no subgroups, or the device has them
  *   (cl_intel_subgroups, cl_intel_required_subgroup_size)
  * @GEMMCL_KERNEL_LEVEL_KHR: subgroups use cl_khr_subgroup_shuffle, without block reads
- * @GEMMCL_KERNEL_LEVEL_EMULATED: subgroups exchange data through local memory; slow, so used only
- *   if the caller names the kernel
+ * @GEMMCL_KERNEL_LEVEL_EMULATED: subgroups exchange data through local memory, which is slow: only
+ *   for a kernel that the caller names
  *
- * How a kernel runs on a device, best first. Setting the environment variable GEMMCL_SUBGROUPS to
- * the name of a level disables better levels. A CPU uses khr only if GEMMCL_SUBGROUPS is khr: there
- * its shuffles are no faster than the emulation and may take minutes to compile.
+ * How a kernel runs on a device, best first. The environment variable GEMMCL_SUBGROUPS, the name of
+ * a level, disables better ones. A CPU uses khr, which may take minutes to compile, only if asked.
  *
  * Since: 0.1
  */
@@ -117,8 +116,7 @@ const gchar *gemmcl_kernel_level_get_name (GemmclKernelLevel level);
  * @name: the name of a kernel
  * @level: (out): the level at which it runs on the device of @context
  *
- * Builds a small program to try the subgroups of the device. If the kernel itself does not build at
- * this level, a plan uses the next one.
+ * Tries subgroups by a small program; if the kernel does not build, a plan uses the next level.
  *
  * Returns: %FALSE with %GEMMCL_ERROR_KERNEL, whose message says why the kernel does not run there.
  *
@@ -133,8 +131,8 @@ gboolean gemmcl_kernel_get_level (GemmclContext *context, const gchar *name,
  * @gemm: the problem to build it for
  * @options: (out) (transfer full): the compiler's options
  *
- * Gets the program that gemmcl_plan_new() would compile, for offline compilers and absent devices.
- * Subgroups are native.
+ * Gets the program that gemmcl_plan_new() would compile, with native subgroups, for offline
+ * compilers.
  *
  * Returns: (transfer none): OpenCL C without #include, with a kernel function called gemm; %NULL
  *   with %GEMMCL_ERROR_KERNEL or an error of gemmcl_gemm_validate().

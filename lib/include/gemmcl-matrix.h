@@ -64,9 +64,8 @@ const gchar *gemmcl_type_get_name (GemmclType type);
 /**
  * GemmclMatrix:
  *
- * A typed matrix in host memory: immutable, reference-counted, readable from any thread. Its
- * elements are row-major or column-major (see gemmcl_matrix_is_column_major()) without gaps. A
- * vector of n elements is a 1 x n matrix, a scalar a 1 x 1 matrix.
+ * A typed matrix in host memory, row-major or column-major without gaps: immutable,
+ * reference-counted, readable from any thread. A vector of n elements is a 1 x n matrix.
  *
  * Since: 0.1
  */
@@ -113,8 +112,8 @@ GemmclMatrix *gemmcl_matrix_load (const gchar *where, GError **error);
 
 /**
  * gemmcl_matrix_parse:
- * @literal: numbers in brackets, row by row: `[[1, 2], [3, 4]]`. A single pair of brackets is one
- *   row. The decimal separator is a point in every locale. `inf` and `nan` are numbers.
+ * @literal: numbers in brackets, row by row: `[[1, 2], [3, 4]]`, or one row: `[1, 2]`. The decimal
+ *   separator is a point in every locale. `inf` and `nan` are numbers.
  *
  * Returns: (transfer full): a row-major f32 matrix, or %NULL with %GEMMCL_ERROR_FORMAT, whose
  *   message names the place of the mistake.
@@ -127,11 +126,10 @@ GemmclMatrix *gemmcl_matrix_parse (const gchar *literal, GError **error);
  * gemmcl_matrix_load_npy:
  * @path: a NumPy file of version 1, 2 or 3, with 0, 1 or 2 dimensions in C or Fortran order and a
  *   plain little-endian type: f2, f4, f8, i1 to i8 or u1 to u8
- * @v2_is_bf16: read elements of NumPy's type `|V2` (two untyped bytes) as bf16. With %FALSE such a
- *   file is refused; the message says how to state the type
+ * @v2_is_bf16: read elements of NumPy's type `|V2` (two untyped bytes) as bf16; %FALSE refuses them
  *
  * The matrix holds a copy of the elements, which later changes of the file do not affect. A finite
- * f64 beyond the range of f32 is refused. Infinities and NaN are accepted.
+ * f64 beyond the range of f32 is refused.
  *
  * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_IO, %GEMMCL_ERROR_FORMAT or
  *   %GEMMCL_ERROR_TOO_LARGE (not enough memory).
@@ -148,9 +146,7 @@ GemmclMatrix *gemmcl_matrix_load_npy (const gchar *path, gboolean v2_is_bf16, GE
  * Tensors of type F64, F32, F16, BF16, I8 to I64 and U8 to U64 with 0, 1 or 2 dimensions can be
  * loaded. An 8-bit tensor with a tensor `NAME.scale`, and optionally `NAME.zero_point`, beside it
  * is quantized: see gemmcl_matrix_new_quantized(). A vector of scales is per column if its length
- * is the number of columns, else per row.
- *
- * Only the header and these tensors are read; they are copied as by gemmcl_matrix_load_npy().
+ * is the number of columns, else per row. Only the header and these tensors are read, and copied.
  *
  * Returns: (transfer full): the matrix, or %NULL with an error as gemmcl_matrix_load_npy().
  *
@@ -165,8 +161,7 @@ GemmclMatrix *gemmcl_matrix_load_safetensors (const gchar *path, const gchar *na
  *   name lists the tensors of the model
  *
  * Tensors of float, double, float16, bfloat16, int8 to int64 and uint8 to uint64 with 0, 1 or 2
- * dimensions can be loaded, in raw_data, in typed fields, or in another file (external data), which
- * must be below the model's folder.
+ * dimensions can be loaded, also from another file (external data) below the model's folder.
  *
  * Returns: (transfer full): the matrix, or %NULL with an error as gemmcl_matrix_load_npy(), or with
  *   %GEMMCL_ERROR_FORMAT if the library was built without protobuf-c.
@@ -207,13 +202,13 @@ GemmclMatrix *gemmcl_matrix_new (GemmclType type, gsize rows, gsize cols, gconst
 /**
  * gemmcl_matrix_new_quantized:
  * @bytes: the elements q, i8 or u8; shared, not copied
- * @scales: the scales, of any type: 1 x 1 for all elements, 1 x cols with one per column, or rows x
- *   1 with one per row; finite and not negative
- * @zero_points: (nullable): the zero points, in the shape of @scales, integers in the range of
- *   @bytes' type; %NULL for zeros
+ * @scales: of any type, finite and not negative: 1 x 1, 1 x cols with one per column, or rows x 1
+ *   with one per row
+ * @zero_points: (nullable): in the shape of @scales, integers in the range of @bytes' type; %NULL
+ *   for zeros
  *
- * Makes a matrix whose elements are scale * (q - zero point). It can be used like any other:
- * gemmcl_matrix_to_f32() computes its elements, and an int8 kernel multiplies q itself.
+ * Makes a matrix whose elements are scale * (q - zero point). gemmcl_matrix_to_f32() computes them,
+ * and an int8 kernel multiplies q itself.
  *
  * Returns: (transfer full): the matrix, or %NULL with %GEMMCL_ERROR_INVALID, %GEMMCL_ERROR_SHAPE or
  *   %GEMMCL_ERROR_TOO_LARGE.
@@ -260,8 +255,7 @@ GemmclMatrix *gemmcl_matrix_quantize (GemmclMatrix *self, gboolean by_row, Gemmc
 /**
  * gemmcl_matrix_get_scales:
  *
- * Returns: (transfer none) (nullable): the scales of a quantized matrix as f32, in the shape given
- *   to gemmcl_matrix_new_quantized(); %NULL if @self is not quantized.
+ * Returns: (transfer none) (nullable): the scales as f32; %NULL if @self is not quantized.
  *
  * Since: 0.1
  */
@@ -270,8 +264,7 @@ GemmclMatrix *gemmcl_matrix_get_scales (const GemmclMatrix *self);
 /**
  * gemmcl_matrix_get_zero_points:
  *
- * Returns: (transfer none) (nullable): the zero points of a quantized matrix as f32, in the shape
- *   of the scales; %NULL if it has none.
+ * Returns: (transfer none) (nullable): the zero points as f32; %NULL if @self has none.
  *
  * Since: 0.1
  */
@@ -326,10 +319,9 @@ gconstpointer gemmcl_matrix_get_data (const GemmclMatrix *self);
  * gemmcl_matrix_to_f32:
  * @transpose: swap rows and columns
  *
- * Returns: (transfer full): the same values as row-major f32, aligned to 4 bytes; a new reference
- *   of @self if it has that form already. f64 and integers are rounded to nearest; an f64 beyond
- *   the range of f32, which only gemmcl_matrix_new() accepts, becomes infinite. %NULL with
- *   %GEMMCL_ERROR_TOO_LARGE if there is not enough memory.
+ * Returns: (transfer full): the same values as row-major f32, rounded to nearest; a new reference
+ *   of @self if it has that form. An f64 beyond the range of f32, which only gemmcl_matrix_new()
+ *   accepts, becomes infinite. %NULL with %GEMMCL_ERROR_TOO_LARGE if there is not enough memory.
  *
  * Since: 0.1
  */
@@ -352,8 +344,7 @@ gboolean gemmcl_matrix_save_npy (const GemmclMatrix *self, const gchar *path, GE
  * @path: the file to write; replaced atomically if it exists
  * @name: the name of the tensor
  *
- * Writes a safetensors file with one tensor in the matrix's own type. A quantized matrix adds the
- * tensors of scales and zero points that gemmcl_matrix_load_safetensors() reads.
+ * Writes a tensor in the matrix's own type, with its scales and zero points if it is quantized.
  *
  * Returns: %FALSE with %GEMMCL_ERROR_IO, or with %GEMMCL_ERROR_INVALID for a column-major matrix,
  *   which the format cannot store.

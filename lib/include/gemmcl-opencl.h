@@ -3,9 +3,8 @@
 #pragma once
 
 /*
- * Functions with OpenCL's types, for programs that have a cl_context or device buffers of their
- * own. To select another version of OpenCL's API than 3.0, define CL_TARGET_OPENCL_VERSION before
- * including this header.
+ * Functions with OpenCL's types, for programs with OpenCL objects of their own. For another version
+ * of OpenCL's API than 3.0, define CL_TARGET_OPENCL_VERSION before including this header.
  */
 /* g-ir-scanner would list the macro as one of this library. */
 #ifndef __GI_SCANNER__
@@ -37,8 +36,7 @@ GemmclContext *gemmcl_context_new_wrapped (cl_context context, cl_device_id devi
  * @device: (type gpointer) (nullable): a device of @context; %NULL for its first
  *
  * Like gemmcl_context_new_wrapped(), but returns the existing shared context around the same
- * @context and @device while one is alive. It may be one that gemmcl_context_get_shared() made, if
- * @context belongs to that.
+ * @context and @device while one is alive, also one of gemmcl_context_get_shared().
  *
  * Returns: (transfer full): the context, or %NULL.
  *
@@ -116,9 +114,8 @@ cl_command_queue gemmcl_context_get_cl_queue (GemmclContext *self);
 /**
  * GemmclHandover: (skip)
  *
- * The type of the functions in GemmclRun.acquire and GemmclRun.release:
- * clEnqueueAcquireVA_APIMediaSurfacesINTEL(), clEnqueueAcquireExternalMemObjectsKHR() and the like,
- * and their release counterparts.
+ * The type of GemmclRun.acquire and GemmclRun.release: clEnqueueAcquireExternalMemObjectsKHR(),
+ * clEnqueueAcquireVA_APIMediaSurfacesINTEL() and the like, and their release counterparts.
  *
  * Since: 0.1
  */

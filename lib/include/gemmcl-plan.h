@@ -20,9 +20,8 @@ struct _cl_command_queue;
 /**
  * GemmclPlan:
  *
- * A problem made ready for a device: kernels chosen and built, memory allocated. A run only sets
- * arguments and enqueues commands. Any thread may call these functions; the runs of a plan execute
- * one after another.
+ * A problem made ready for a device: kernels built, memory allocated. A run only sets arguments and
+ * enqueues commands. Any thread may call these functions; a plan's runs execute one after another.
  *
  * Since: 0.1
  */
@@ -34,17 +33,16 @@ G_DECLARE_FINAL_TYPE (GemmclPlan, gemmcl_plan, GEMMCL, PLAN, GObject)
  * @context: the device; the plan holds a reference
  * @gemm: the problem; copied
  * @kernel: (nullable): the name of a kernel (see gemmcl_get_kernel()), optionally with a split:
- *   "/4" after the name cuts K into four parts, which are multiplied in parallel and then added up.
- *   A split keeps a GPU busy when M and N are small and K is large. It needs a K that is a multiple
- *   of 16 times the split, a batch of 1, a D that is not a frame, and a kernel that reads buffers,
- *   not images or pixels, and is not int8. %NULL or "auto" takes the kernel that tuning found
- *   (gemmcl-tuning.h), or else the choice of the rules; "rules" takes the choice of the rules
+ *   "/4" after the name cuts K into four parts, which are multiplied in parallel and added up: for
+ *   small M and N and a large K on a GPU. K must be a multiple of 16 times the split, the batch 1,
+ *   D no frame, and the kernel one that reads buffers, not images or pixels, and is not int8. %NULL
+ *   or "auto": the kernel that tuning found (gemmcl-tuning.h), or else that of the rules; "rules":
+ *   that of the rules
  *
- * Compiles everything that a run of the plan's size needs. PoCL compiles a kernel at its first
+ * Compiles everything that a run of the plan's size needs. PoCL compiles at a kernel's first
  * launch, so on a CPU a few work-groups of each kernel run, in temporary memory as large as a
- * run's. If there is no such memory, or this fails otherwise, the first run compiles. A run that is
- * smaller than the plan may compile a kernel once more if its grid has fewer than 65535 work-items
- * in each dimension and the plan's grid does not.
+ * run's; if this fails, the first run compiles. A smaller run may compile once more if its grid has
+ * fewer than 65535 work-items in each dimension and the plan's does not.
  *
  * Returns: (transfer full): a plan, or %NULL with any #GemmclError. The message for an unknown
  *   kernel lists similar names.
@@ -58,8 +56,7 @@ GemmclPlan *gemmcl_plan_new (GemmclContext *context, const GemmclGemm *gemm, con
  * gemmcl_plan_get_kernel:
  *
  * Returns: the name of the kernel in use, with its split; static. Only gemmcl_plan_auto_tune()
- *   changes the kernel, and with it the results of gemmcl_plan_get_precision(),
- *   gemmcl_plan_get_choice_source() and gemmcl_plan_get_build_info().
+ *   changes the kernel, with its precision, source and build info.
  *
  * Since: 0.1
  */
@@ -90,8 +87,7 @@ GemmclChoiceSource gemmcl_plan_get_choice_source (GemmclPlan *self);
  * @GEMMCL_PLAN_C: C, m x n with GEMMCL_ADDEND_MATRIX, 1 x n or n x 1 with GEMMCL_ADDEND_ROW; shared
  *   by all batches; zeros at first
  *
- * A matrix that a plan keeps on the device. The host matrix that it is made from may have any type
- * and order.
+ * A matrix that a plan keeps on the device, made from a host matrix of any type and order.
  *
  * Since: 0.1
  */
@@ -119,9 +115,8 @@ GType gemmcl_prepared_get_type (void);
  * @matrix: its values; the plan keeps a reference only for gemmcl_plan_auto_tune()
  *
  * Converts @matrix to f32, packs it for the kernel, uploads it and waits for the upload. Takes no
- * lock that a run takes. An int8 kernel gets B as int8: a quantized @matrix with one scale per
- * column of op(B) or one scale in all (gemmcl_matrix_get_scales()), or int8 without scales, is used
- * as it is; any other B is quantized per column.
+ * lock that a run takes. An int8 kernel uses an int8 B as it is, without scales or with one in all
+ * or per column of op(B) (gemmcl_matrix_get_scales()), and quantizes any other B per column.
  *
  * Returns: (transfer full): the operand, for gemmcl_plan_use() of the same plan; %NULL with
  *   %GEMMCL_ERROR_SHAPE, %GEMMCL_ERROR_OPENCL, or %GEMMCL_ERROR_INVALID if the kernel's precision
@@ -147,8 +142,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclPrepared, gemmcl_prepared_free)
  * @prepared: the result of gemmcl_plan_prepare(), not used before. Afterwards it holds the operand
  *   that it replaced; free it at any time
  *
- * Makes @prepared the operand of all runs that are submitted from now on. Runs submitted before
- * keep the old operand. This only exchanges pointers.
+ * Makes @prepared the operand of all runs that are submitted from now on. Only exchanges pointers.
  *
  * Since: 0.1
  */
@@ -186,9 +180,9 @@ gboolean gemmcl_plan_set_c (GemmclPlan *self, GemmclMatrix *c, GError **error);
  * @GEMMCL_DATA_HOST: host memory
  * @GEMMCL_DATA_BUFFER: a buffer of the plan's OpenCL context
  * @GEMMCL_DATA_IMAGES: 2D images of that context, one for each plane of a frame of GRAY8,
- *   GRAY16_LE, NV12, I420 or P010_10LE, at least as large as the plane. A sample is in the first
- *   channel (CL_R); a plane with Cb and Cr has them in the first two (CL_RG). The channel type is
- *   CL_UNORM_INT8, or CL_UNORM_INT16 for samples of two bytes. Only for A
+ *   GRAY16_LE, NV12, I420 or P010_10LE, at least as large, with samples in the first channel
+ *   (CL_R), Cb and Cr in the first two (CL_RG), as CL_UNORM_INT8, or CL_UNORM_INT16 for two bytes.
+ *   Only for A
  *
  * The kind of memory that holds a matrix or a frame.
  *
@@ -229,9 +223,8 @@ typedef struct {
 /**
  * GemmclRun:
  * @size: sizeof (GemmclRun); tells the library which fields the caller knows
- * @m: rows of A and D, at most the plan's m; 0: the plan's m. Must be 0 or the plan's m if A or D
- *   are frames
- * @batch: the number of problems, at most the plan's batch; 0: the plan's batch
+ * @m: rows of A and D, at most the plan's; 0: the plan's, as it must be if A or D are frames
+ * @batch: the number of problems, at most the plan's; 0: the plan's
  * @alpha: the factor of A B
  * @beta: the factor of C
  * @a: (array length=batch): the A of each problem; only read. May be %NULL if alpha is 0
@@ -240,17 +233,15 @@ typedef struct {
  * @rows: (nullable) (array length=batch): the row outputs of each problem, m x Q f32; host memory
  *   or a buffer. %NULL if the problem has none
  * @strided: %FALSE: @a, @d and @rows have an element for each problem; the problem's offsets and
- *   strides are ignored. %TRUE: @a, @d and @rows are one buffer each for all problems, laid out by
- *   the problem's offsets, leading dimensions and strides. Frames follow one another; row outputs
- *   of consecutive problems are m x Q floats apart, with the plan's m
+ *   strides are ignored. %TRUE: they are one buffer each for all problems, laid out as the problem
+ *   says. Frames follow one another; row outputs are m x Q floats apart, with the plan's m
  * @b: (nullable): a buffer with B, laid out as the problem says and packed for this run if the
  *   kernel needs that; %NULL for the plan's own B
  * @c: (nullable): a buffer with C, laid out as the problem says; %NULL for the plan's own C
  * @previous: (nullable) (array length=batch): with %GEMMCL_ADDEND_PREVIOUS: replaces the plan's
  *   previous result; in D's type and layout
- * @acquire: (nullable): a function of type GemmclHandover (gemmcl-opencl.h) that acquires the
- *   objects of A with @acquired. If A is read, gemmcl_plan_submit() calls it once, with each object
- *   once
+ * @acquire: (nullable): a GemmclHandover (gemmcl-opencl.h) that acquires the objects of A with
+ *   @acquired. If A is read, gemmcl_plan_submit() calls it once, with each object once
  * @release: (nullable): one that releases them, before the run is done, even if it fails
  * @queue: (nullable): a queue of the plan's context and device; %NULL for the context's own. The
  *   runs of a plan must follow one another, by an in-order queue or by events
@@ -311,16 +302,14 @@ GemmclRun *gemmcl_run_new (void);
 /**
  * gemmcl_plan_submit:
  * @run: the data; the struct and its arrays are not used after the call
- * @first: (out) (optional) (type gpointer): a reference of the event of the run's first kernel; its
- *   profile has the start time
- * @done: (out) (optional) (type gpointer): a reference of an event that is complete when D and the
- *   row outputs are written and A is no longer needed; its status is negative if the run failed
+ * @first: (out) (optional) (type gpointer): a reference of the event of the run's first kernel
+ * @done: (out) (optional) (type gpointer): a reference of an event that is complete when all
+ *   outputs are written and A is no longer needed; its status is negative if the run failed
  *
  * Enqueues a run, flushes the queues and returns. Host memory must stay valid until @done is
  * complete; OpenCL objects may be released at once. A device that shares host memory works in the
- * caller's memory if that has no gaps. A device with memory of its own copies A of one run and D of
- * another while it computes. The plan keeps the memory of its runs for reuse, as much as were in
- * flight at once.
+ * caller's memory if that has no gaps; another copies A of one run and D of another while it
+ * computes. The plan keeps the memory of its runs for reuse.
  *
  * Returns: %FALSE with %GEMMCL_ERROR_OPENCL, or with %GEMMCL_ERROR_INVALID: the plan has no B, a
  *   size is out of range, the kind of data does not fit, or an event in @wait failed. The caller's
@@ -373,9 +362,8 @@ void gemmcl_plan_reset_previous (GemmclPlan *self);
  * gemmcl_plan_adopt_previous:
  * @from: a plan of the same context; all of its runs are submitted before those of @self
  *
- * With %GEMMCL_ADDEND_PREVIOUS: moves the previous result of @from to @self and leaves @from with
- * zeros, if both plans keep one of the same m, n, batch and layout. Otherwise @self starts with
- * zeros and @from keeps its own.
+ * With %GEMMCL_ADDEND_PREVIOUS: moves the previous result of @from, which keeps zeros, to @self, if
+ * both have the same m, n, batch and layout. Otherwise @self starts with zeros.
  *
  * Since: 0.1
  */
@@ -384,15 +372,13 @@ void gemmcl_plan_adopt_previous (GemmclPlan *self, GemmclPlan *from);
 /**
  * GemmclPlanStats:
  * @runs: the number of completed runs
- * @kernel_ns: nanoseconds from the start of the first kernel to the end of the last one, by the
- *   device's clock, summed over the runs. In a queue without profiling a run takes as long for each
- *   operation as the last run that has a time
+ * @kernel_ns: nanoseconds from the start of a run's first kernel to the end of its last, by the
+ *   device's clock, summed up. Without profiling, estimated from the last run that has a time
  * @flops: 2 m n k batch, summed over the runs
  * @bytes_in: bytes of A in host memory, copied or used in place
  * @bytes_out: the same of D
  * @copies: copies of A, D and row outputs between the caller's memory and the plan's, one for each
- *   problem of a batch, also of runs that are not completed. Frames in images, which kernels alone
- *   can read, are not counted
+ *   problem, also of runs that are not completed, but not of frames in images
  *
  * Since: 0.1
  */
@@ -457,12 +443,10 @@ void gemmcl_plan_explain_copies (GemmclPlan *self, const GemmclRun *run, GemmclC
 /**
  * GemmclBuildInfo:
  * @level: the level at which the kernel was built
- * @subgroup_size: work-items per subgroup as compiled; on Intel GPUs the SIMD width, also of
- *   kernels without subgroups
+ * @subgroup_size: work-items per subgroup; on Intel GPUs the SIMD width of any kernel
  * @max_work_group: the largest work-group as compiled, in work-items
  * @local_bytes: local memory per work-group
- * @private_bytes: private memory per work-item, for spilled registers and dynamically indexed
- *   arrays; some drivers include registers
+ * @private_bytes: private memory per work-item; some drivers include registers
  * @spill_bytes: the part of @private_bytes that Intel's compiler spilled
  *
  * The driver's description of a plan's gemm kernel; 0 for a number that the driver does not report.

@@ -9,28 +9,24 @@
 GEMMCL_BEGIN_DECLS
 
 /*
- * The fastest kernel for a problem depends on the device, so tuning measures it. The results are
- * entries of a file, $XDG_CACHE_HOME/gemmcl/tuning.json, one for each device, driver, precision,
- * layout, transposition and shape. gemmcl_plan_new() uses an entry before it asks the rules. An
- * entry also applies to similar shapes: each of M, N and K within a factor of sqrt (2), and the
- * share of the kernel's tiles that D fills at least 0.9 times the share in the measurement.
+ * The fastest kernel depends on the device, so tuning measures it. The results are entries of a
+ * file, $XDG_CACHE_HOME/gemmcl/tuning.json, one for each device, driver, precision, layout,
+ * transposition and shape. gemmcl_plan_new() uses an entry, those of the file before those that the
+ * library ships, before it asks the rules. An entry also applies to similar shapes: M, N and K
+ * within a factor of sqrt (2), and D fills at least 0.9 times as much of the kernel's tiles.
  *
- * The library ships entries of its own; entries of the file take precedence.
- *
- * The contents of the file are not trusted. An entry is ignored if its device or driver differs,
- * its kernel does not exist, or its kernel cannot do the problem. The whole file is ignored if it
- * is damaged or of an unknown version.
- *
- * Any thread may call these functions. Processes may share the file.
+ * The file is not trusted: entries of other devices or drivers, or whose kernel cannot do the
+ * problem, are ignored, and so is a file that is damaged or of an unknown version. Any thread may
+ * call these functions. Processes may share the file.
  */
 
 /**
  * gemmcl_tuning_list_candidates:
  * @gemm: a valid problem
  *
- * Lists the kernels worth measuring: each one that can do @gemm natively on the device, without a
- * split and, if it has few tiles, with splits of K that occupy more of the device. The choice of
- * the rules comes first; the others follow in the order that the rules expect, fastest first.
+ * Lists the kernels worth measuring: those that can do @gemm natively, without a split and, with
+ * few tiles, with splits of K. The choice of the rules is first; the others follow, those first
+ * that the rules expect to be the fastest.
  *
  * Returns: (transfer full): names for gemmcl_plan_new(), at least one.
  *
@@ -41,11 +37,11 @@ gchar **gemmcl_tuning_list_candidates (GemmclContext *context, const GemmclGemm 
 /**
  * GemmclTuningCandidate:
  * @kernel: the name, as gemmcl_plan_get_kernel() returns it; owned
- * @seconds: the median time of its turns, by the device's clock; before its first turn, the time of
- *   its first runs; 0 if it was not measured
- * @why: (nullable): the reason why it dropped out; %NULL if it was measured to the end
- * @faulty: it dropped out because it does not build natively, fails or computes a wrong result
- * @lost: it dropped out because OpenCL failed; the device may be lost to this process
+ * @seconds: the median of its turns, by the device's clock; before them that of its first runs; 0:
+ *   not measured
+ * @why: (nullable): why it dropped out; %NULL if it was measured to the end
+ * @faulty: because it does not build natively, fails or computes a wrong result
+ * @lost: because OpenCL failed; the device may be lost to this process
  *
  * A kernel in a search.
  *
@@ -61,12 +57,11 @@ typedef struct {
 
 /**
  * GemmclTuningStep:
- * @GEMMCL_TUNING_STEP_TRY: the candidate is about to be compiled and run once; the choice of the
- *   rules is called "rules" until its name is known
- * @GEMMCL_TUNING_STEP_TRIED: the candidate was compiled and run, or dropped out
- * @GEMMCL_TUNING_STEP_TURN: the candidate is about to take a turn
+ * @GEMMCL_TUNING_STEP_TRY: it will be compiled and run; until then the rules' choice is "rules"
+ * @GEMMCL_TUNING_STEP_TRIED: it was compiled and run, or dropped out
+ * @GEMMCL_TUNING_STEP_TURN: it will take a turn
  *
- * A step of a search.
+ * A candidate's step in a search.
  *
  * Since: 0.1
  */
@@ -80,8 +75,8 @@ typedef enum {
  * GemmclTuningNotify:
  * @candidate: borrowed
  *
- * Called before and after steps of a search, in the search's thread. A program can use it to record
- * which kernel was running if the process crashes.
+ * Called before and after steps of a search, in its thread: to know what ran if the process
+ * crashes.
  *
  * Since: 0.1
  */
@@ -93,14 +88,11 @@ typedef void (*GemmclTuningNotify) (GemmclTuningStep step, const GemmclTuningCan
  * @size: sizeof (GemmclTuningOptions); tells the library which fields the caller knows
  * @candidates: the largest number of kernels to try, at least 2
  * @seconds: time on the device for the whole search
- * @share: the share of time that the search may occupy the device, above 0 to 1: after each run of
- *   t seconds the search sleeps t (1 / @share - 1) seconds
- * @names: (nullable) (array zero-terminated=1): the kernels to try, as gemmcl_plan_new() takes
- *   them; the others have to beat the first. %NULL: the choice of the rules, then
- *   gemmcl_tuning_list_candidates() in order
+ * @share: the share of time that the search may occupy the device, above 0 to 1; it sleeps the rest
+ * @names: (nullable) (array zero-terminated=1): the kernels to try, as for gemmcl_plan_new(); the
+ *   others have to beat the first. %NULL: those of gemmcl_tuning_list_candidates()
  * @dry_run: do not store the result
- * @try_seconds: wall-clock seconds, compilation included, after which no further candidate is
- *   tried; 0: no limit
+ * @try_seconds: wall-clock seconds after which no more candidates are tried; 0: no limit
  * @runs: the largest number of runs per turn
  * @notify: (nullable): called at each step
  * @data: user data of @notify
@@ -152,12 +144,10 @@ GemmclTuningOptions *gemmcl_tuning_options_new (void);
 
 /**
  * GemmclTuningResult:
- * @candidates: (element-type GemmclTuningCandidate): the candidates in the order in which they were
- *   tried
- * @first: (nullable): the first candidate that works, which the others had to beat; %NULL: none
- *   works
- * @best: (nullable): the fastest candidate; @first unless another is faster by more than the noise.
- *   %NULL: none works, or there was no time to compare
+ * @candidates: (element-type GemmclTuningCandidate): in the order in which they were tried
+ * @first: (nullable): the first that works, which the others had to beat; %NULL: none works
+ * @best: (nullable): @first, or another that is faster by more than the noise; %NULL: none works,
+ *   or there was no time to compare
  * @gain: the median speed of @best relative to @first; 1 if they are the same
  * @device_seconds: time on the device that the search took
  * @stored: @best was stored in the file
@@ -198,30 +188,26 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclTuningResult, gemmcl_tuning_result_free)
  * @cancellable: (nullable): ends the search after the compilation or run in progress
  *
  * Finds the fastest kernel for @gemm on the device of @context. Runs in the calling thread; other
- * threads may use the device meanwhile. The matrices are random and in device memory of the
- * search's own, at most half of the device's. Runs go to a queue of the search's own, one at a
- * time.
+ * threads may use the device meanwhile. The random matrices take at most half of the device's
+ * memory. Runs go to a queue of the search's own, one at a time.
  *
  * Each candidate is first built and run once. It drops out if it does not build natively, spills
  * registers or fails; if its result differs from the first candidate's by more than both may differ
- * from the exact result (gemmcl_gemm_verify()); or if it takes four times as long as the best one,
- * or a run on a sixteenth of the rows does. At most the first candidate and the 12 fastest others
- * stay.
+ * from the exact result (gemmcl_gemm_verify()); or if it, or a sixteenth of its rows, takes four
+ * times as long as the best one. At most the first candidate and the 12 fastest others stay.
  *
- * These take turns, alternately forwards and backwards. A turn is the median of a few runs. After
- * three turns, candidates that are slower than the best by a quarter drop out. After five turns,
- * candidates that were slower than the best by at least 5 % in each turn drop out, too; the search
- * ends early once that is so for every candidate except the best. Another candidate wins over the
- * first one if it was faster in three of four turns, and by at least 2 % in half of them. Fewer
- * than five turns give no result.
+ * These take turns, alternately forwards and backwards; a turn is the median of a few runs. After
+ * three turns those drop out that are slower than the best by a quarter, after five also those that
+ * were slower by 5 % in each turn; the search ends when only the best is left. A candidate wins
+ * over the first if it was faster in three of four turns, and by 2 % in half of them. Fewer than
+ * five turns give no result.
  *
- * The best kernel is stored as by gemmcl_tuning_store(), even if it is the first candidate. Nothing
- * is stored for problems that cannot have entries: frames whose pixels are rows, a D that is a
- * frame, and batches that cannot run as one tall problem.
+ * The best kernel is stored as by gemmcl_tuning_store(), even if it is the first, unless a problem
+ * cannot have entries: frames whose pixels are rows, a D that is a frame, and batches that cannot
+ * run as one tall problem.
  *
  * Returns: (transfer full): the result, or %NULL with #G_IO_ERROR_CANCELLED, an error of
- *   gemmcl_gemm_validate(), or %GEMMCL_ERROR_TOO_LARGE or %GEMMCL_ERROR_OPENCL for the search's
- *   memory.
+ *   gemmcl_gemm_validate(), %GEMMCL_ERROR_TOO_LARGE or %GEMMCL_ERROR_OPENCL.
  *
  * Since: 0.1
  */
@@ -252,17 +238,15 @@ typedef enum {
  * Searches for a faster kernel while the plan is in use, if the rules chose its kernel
  * (gemmcl_plan_get_choice_source()); otherwise does nothing. Call it at most once.
  *
- * A thread of low priority calls gemmcl_tuning_search() with GEMMCL_TUNING_OPTIONS_INIT. The
- * searches of a process run one at a time; a search that had to wait first looks for an entry that
- * another one stored. If a kernel is faster, the thread builds it, prepares the plan's operands for
- * it and makes it the plan's kernel. Runs submitted before finish with the old kernel; later runs
- * use the new one, with the same operands and previous result. gemmcl_plan_submit() waits only
- * while pointers are exchanged.
+ * A thread of low priority calls gemmcl_tuning_search() with GEMMCL_TUNING_OPTIONS_INIT, one search
+ * of a process at a time; one that had to wait first looks for an entry that another stored. If a
+ * kernel is faster, the thread builds it and prepares the plan's operands for it. Runs submitted
+ * before finish with the old kernel; later runs use the new one, with the same operands and
+ * previous result. gemmcl_plan_submit() waits only while pointers are exchanged.
  *
- * The kernel does not change while a prepared operand is neither used nor freed; a program that
- * keeps one keeps the old kernel. gemmcl_plan_prepare() may wait once, while the thread prepares
- * operands that changed during the search. The plan keeps references to the matrices of its
- * operands until the search ends.
+ * The kernel does not change while a prepared operand is neither used nor freed.
+ * gemmcl_plan_prepare() may wait once, while the thread prepares operands that changed during the
+ * search. The plan keeps references to its operands' matrices until the search ends.
  *
  * Dropping the last reference to the plan cancels the search without waiting for it. If a compiler
  * hangs, its thread and the objects that the thread needs stay.
@@ -273,10 +257,8 @@ void gemmcl_plan_auto_tune (GemmclPlan *self, GemmclAutoTune mode);
 
 /**
  * GemmclTuningState:
- * @GEMMCL_TUNING_STATE_OFF: there is no search: none was requested, the kernel was named, or the
- *   search was cancelled
- * @GEMMCL_TUNING_STATE_KNOWN: there is no search: an entry of the file or of the library chose the
- *   kernel
+ * @GEMMCL_TUNING_STATE_OFF: none was requested, the kernel was named, or the search was cancelled
+ * @GEMMCL_TUNING_STATE_KNOWN: no search: an entry of the file or of the library chose the kernel
  * @GEMMCL_TUNING_STATE_WAITING: the search waits for another search
  * @GEMMCL_TUNING_STATE_SEARCHING: the search runs, or prepares the kernel that it found
  * @GEMMCL_TUNING_STATE_KEPT: no kernel is faster than the old one
@@ -308,11 +290,11 @@ const gchar *gemmcl_tuning_state_get_name (GemmclTuningState state);
 
 /**
  * gemmcl_plan_get_tuning:
- * @result: (out) (optional) (nullable) (transfer none): the result of the search; %NULL before it
- *   ends, and if the kernel came from an entry that another search stored
+ * @result: (out) (optional) (nullable) (transfer none): its result; %NULL before it ends, and if
+ *   another search stored the kernel
  * @why: (out) (optional) (nullable) (transfer none): the reason if the search failed
  *
- * The plan owns both. Neither changes once it is set.
+ * Neither changes once it is set.
  *
  * Returns: the state of the search.
  *
@@ -339,12 +321,12 @@ gboolean gemmcl_plan_cancel_tuning (GemmclPlan *self, gint64 timeout);
  * @kernel: the fastest kernel, as gemmcl_plan_get_kernel() returns it
  * @gflops: its speed in 10^9 operations per second, by the device's clock
  *
- * Writes an entry to the file, in place of one for the same device, driver and problem. Other
- * entries stay; damaged ones are removed.
+ * Writes an entry to the file, in place of one for the same device, driver and problem. Removes
+ * damaged entries.
  *
  * Returns: %FALSE with %GEMMCL_ERROR_KERNEL if the kernel cannot do @gemm on the device, or with
- *   %GEMMCL_ERROR_IO if the file cannot be written, is of a newer version, or is not used because
- *   it is a symbolic link, belongs to another user or is writable by others.
+ *   %GEMMCL_ERROR_IO if the file cannot be written, is newer, a symbolic link, another user's or
+ *   writable by others.
  *
  * Since: 0.1
  */
@@ -365,7 +347,7 @@ gboolean gemmcl_tuning_forget (GemmclContext *context, GError **error);
 /**
  * GemmclTuningEntry:
  * @source: GEMMCL_CHOICE_TUNED or GEMMCL_CHOICE_SHIPPED
- * @precision: the precision of the problem
+ * @precision: the problem's precision
  * @layout: its layout
  * @m: its M
  * @n: its N

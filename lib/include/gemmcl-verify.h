@@ -28,23 +28,17 @@ GEMMCL_BEGIN_DECLS
  *     g(K) = (K + 4) u / (1 - (K + 4) u),  u = 2^-24
  *
  * (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1). The activation
- * multiplies the bound by its Lipschitz constant and adds the error of its own evaluation. A
- * precision with unit roundoff v and smallest normal number w adds, for each product, 2 v + v^2
- * times its absolute value and v w (|A| + |B|). I8 adds half a quantization step of A and of B to
- * each product:
+ * multiplies the bound by its Lipschitz constant and adds the error of its own evaluation. For each
+ * product a b, a precision with unit roundoff v and smallest normal number w adds the first line,
+ * I8 the second, and normalizing A the third:
  *
- *     ea |B| + |A| eb + ea eb,  ea = (max (A, 0) - min (A, 0)) / 510 of a row of A,
- *                               eb = max |B| / 254 of a column of B
+ *     (2 v + v^2) |a b| + v w (|a| + |b|)
+ *     ea |b| + |a| eb + ea eb,  ea = (max (A, 0) - min (A, 0)) / 510 of a row of A,
+ *                               eb = max |B| / 254 of a column of B; all if that is subnormal
+ *     (K / 2 + 13) u |a b|
  *
- * A range whose step is not a normal number may become 0.
- *
- * Normalizing rows of A of K elements adds, for each product, en times its absolute value, where
- * en = (K / 2 + 13) u is the error of sum, square root and division. Normalizing a row x of D of N
- * elements with the bounds r makes the bounds
- *
- *     (r + |x| |r|) / (norm - |r|) + (N / 2 + 13) u |x|
- *
- * where |r| is the norm of r, and norm that of the row before.
+ * Normalizing a row x of D of N elements, whose norm was n, with the bounds r of norm |r|, makes
+ * the bounds (r + |x| |r|) / (n - |r|) + (N / 2 + 13) u |x|.
  *
  * Returns: %TRUE if every element is within its bound. NaN and infinities must be where the
  *   reference has them. With I8, an element of D may also be NaN if its row of A or column of B has
