@@ -27,89 +27,53 @@
 #define EXPECTED_F32 "expected a number of at most 3.4e38, the largest of an f32"
 
 typedef struct {
-  const gchar *start;
-  const gchar *p;
-  const gchar *end;
-  gfloat *values;
-  gsize n_values;
-  gsize rows;
-  gsize cols;
+  const gchar *start, *p; /* the text, and the place in it */
+  GArray *values;         /* gfloat */
+  gsize rows, cols;
 } Parser;
 
-static void
-skip_space (Parser *parser)
-{
-  while (g_ascii_isspace (*parser->p))
-    parser->p++;
-}
-
+/* Skips spaces, then @c. */
 static gboolean
 take (Parser *parser, gchar c)
 {
-  skip_space (parser);
+  parser->p += strspn (parser->p, " \f\n\r\t");
   if (*parser->p != c)
     return FALSE;
-  parser->p++;
+  parser->p += c != '\0';
   return TRUE;
-}
-
-/* The character at @p, for "expected ..., found ...". */
-static gchar *
-describe_char (const gchar *p, const gchar *end)
-{
-  gunichar c;
-
-  if (p == end)
-    return g_strdup ("the end");
-  c = g_utf8_get_char_validated (p, end - p);
-  if (c == (gunichar)-1 || c == (gunichar)-2 || !g_unichar_isprint (c))
-    return g_strdup_printf ("the byte 0x%02x", (guchar)*p);
-  return g_strdup_printf ("“%.*s”", g_unichar_to_utf8 (c, NULL), p);
 }
 
 /* Returns: FALSE, for parsers to return. */
 static gboolean
-expected (Parser *parser, const gchar *what, GError **error)
+expected (const Parser *parser, const gchar *what, GError **error)
 {
-  g_autofree gchar *found = describe_char (parser->p, parser->end);
+  const gboolean at_end = *parser->p == '\0';
 
-  return gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                      "Matrix literal, at character %zu: expected %s, found %s.",
-                      (gsize)(parser->p - parser->start) + 1, what, found);
-}
-
-/* The length of the number at p, 0 if there is none. g_ascii_strtod() also accepts hexadecimal
- * numbers and parentheses after a NaN, and reads "1e" as "1". */
-static gsize
-number_length (const gchar *p)
-{
-  gsize n = 0;
-  gchar *end;
-
-  g_ascii_strtod (p, &end);
-  if (*end == 'e' || *end == 'E')
-    return 0;
-  while (p + n < end && strchr ("xX(", p[n]) == NULL)
-    n++;
-  return n;
+  /* A byte that is no character is replaced in the message. */
+  return gemmcl_fail (
+      error, GEMMCL_ERROR_FORMAT, "Matrix literal, at character %zu: expected %s, found %s%.*s%s.",
+      (gsize)(parser->p - parser->start) + 1, what, at_end ? "the end" : "“",
+      (gint)(g_utf8_next_char (parser->p) - parser->p), parser->p, at_end ? "" : "”");
 }
 
 static gboolean
 parse_number (Parser *parser, GError **error)
 {
-  gsize length;
-  gfloat value;
+  const gchar *p = parser->p += strspn (parser->p, " \f\n\r\t");
+  gchar *end;
+  const gfloat value = (gfloat)g_ascii_strtod (p, &end);
+  gsize length = 0;
 
-  skip_space (parser);
-  length = number_length (parser->p);
-  if (length == 0)
+  /* It also accepts hexadecimal numbers and parentheses after a NaN, and reads "1e" as "1". */
+  while (p + length < end && strchr ("xX(", p[length]) == NULL)
+    length++;
+  if (length == 0 || *end == 'e' || *end == 'E')
     return expected (parser, "a number", error);
-  value = (gfloat)g_ascii_strtod (parser->p, NULL);
-  if (isinf (value) && g_ascii_isalpha (parser->p[length - 1]) == 0)
+  if (isinf (value) && !g_ascii_isalpha (p[length - 1]))
     return gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
                         "Matrix literal, at character %zu: " EXPECTED_F32 ", found %.*s.",
-                        (gsize)(parser->p - parser->start) + 1, (gint)length, parser->p);
-  parser->values[parser->n_values++] = value;
+                        (gsize)(p - parser->start) + 1, (gint)length, p);
+  g_array_append_val (parser->values, value);
   parser->p += length;
   return TRUE;
 }
@@ -118,17 +82,17 @@ parse_number (Parser *parser, GError **error)
 static gboolean
 parse_row (Parser *parser, GError **error)
 {
-  gsize before = parser->n_values;
+  const guint before = parser->values->len;
   gsize cols;
 
-  do {
+  do
     if (!parse_number (parser, error))
       return FALSE;
-  } while (take (parser, ','));
+  while (take (parser, ','));
   if (!take (parser, ']'))
     return expected (parser, "“,” or “]” after a number", error);
 
-  cols = parser->n_values - before;
+  cols = parser->values->len - before;
   parser->rows++;
   if (parser->rows == 1)
     parser->cols = cols;
@@ -142,48 +106,33 @@ parse_row (Parser *parser, GError **error)
 static gboolean
 parse_matrix (Parser *parser, GError **error)
 {
+  gboolean nested;
+
   if (!take (parser, '['))
     return expected (parser, "“[”", error);
-  if (take (parser, '[')) {
-    do {
-      if (parser->rows > 0 && !take (parser, '['))
-        return expected (parser, "the “[” of a row", error);
-      if (!parse_row (parser, error))
-        return FALSE;
-    } while (take (parser, ','));
-    if (!take (parser, ']'))
-      return expected (parser, "“,” or “]” after a row", error);
-  } else if (!parse_row (parser, error)) {
-    return FALSE;
-  }
-  skip_space (parser);
-  return parser->p == parser->end || expected (parser, "nothing after the last “]”", error);
+  nested = take (parser, '[');
+  do {
+    if (parser->rows > 0 && !take (parser, '['))
+      return expected (parser, "the “[” of a row", error);
+    if (!parse_row (parser, error))
+      return FALSE;
+  } while (nested && take (parser, ','));
+  if (nested && !take (parser, ']'))
+    return expected (parser, "“,” or “]” after a row", error);
+  return take (parser, '\0') || expected (parser, "nothing after the last “]”", error);
 }
 
 GemmclMatrix *
 gemmcl_matrix_parse (const gchar *literal, GError **error)
 {
-  Parser parser = {.start = literal, .p = literal};
-  g_autofree gfloat *values = NULL;
-  gsize max_values = 1;
+  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (gfloat));
+  Parser parser = {.start = literal, .p = literal, .values = values};
 
   g_return_val_if_fail (literal != NULL, NULL);
 
-  /* There is at most one number more than commas. */
-  for (parser.end = literal; *parser.end != '\0'; parser.end++)
-    max_values += *parser.end == ',';
-  values = g_try_new (gfloat, max_values);
-  if (values == NULL) {
-    gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                 "There is not enough memory for a literal of %zu numbers.", max_values);
-    return NULL;
-  }
-  parser.values = values;
-  if (!parse_matrix (&parser, error))
-    return NULL;
-  return gemmcl_matrix_new_take (
-      GEMMCL_TYPE_F32, parser.rows, parser.cols, FALSE,
-      g_bytes_new_take (g_steal_pointer (&values), parser.n_values * sizeof (gfloat)));
+  return parse_matrix (&parser, error)
+             ? gemmcl_matrix_new (GEMMCL_TYPE_F32, parser.rows, parser.cols, values->data, error)
+             : NULL;
 }
 
 gchar *

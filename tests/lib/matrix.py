@@ -62,7 +62,7 @@ class Literals(TestCase):
         "[1,]": "at character 4: expected a number, found “]”",
         "[1 2]": "at character 4: expected “,” or “]” after a number, found “2”",
         "[1, é]": "at character 5: expected a number, found “é”",
-        b"[1, \xff]": "at character 5: expected a number, found the byte 0xff",
+        b"[1, \xff]": "at character 5: expected a number, found “\ufffd”",
         "[1; 2]": "at character 3: expected “,” or “]” after a number, found “;”",
         "[[1, 2], [3]]": "row 2: expected 2 numbers as in row 1, found 1",
         "[[1], [2], [3, 4]]": "row 3: expected 1 numbers as in row 1, found 2",
