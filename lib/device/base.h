@@ -46,8 +46,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclFile, gemmcl_file_close)
  * #GEMMCL_ERROR_IO, or #GEMMCL_ERROR_FORMAT for an empty file. */
 gboolean gemmcl_file_open (GemmclFile *self, const gchar *path, GError **error);
 
-/** Returns: (transfer full): a copy of @n bytes within the file, aligned for any type, or %NULL
- * with #GEMMCL_ERROR_IO or #GEMMCL_ERROR_TOO_LARGE. */
+/** (transfer full): a copy of @n bytes within the file, aligned for any type, or %NULL with
+ * #GEMMCL_ERROR_IO or #GEMMCL_ERROR_TOO_LARGE. */
 gpointer gemmcl_file_read (const GemmclFile *self, gsize offset, gsize n, GError **error);
 
 /** Replaces the file by the concatenation of @parts (each nullable), atomically. %FALSE with
@@ -56,21 +56,19 @@ gboolean gemmcl_file_save (const gchar *path, GBytes *const *parts, gsize n, GEr
 
 /* cache.c */
 
-/**
- * The library's directory in the user's cache, $XDG_CACHE_HOME/gemmcl. Its files contain code that
+/* The library's directory in the user's cache, $XDG_CACHE_HOME/gemmcl. Its files contain code that
  * is executed, so the directory and each file are trusted only if they are not symbolic links,
  * belong to the effective user, and are not writable by group or others. Errors are
- * #GEMMCL_ERROR_IO and name the path.
- */
+ * #GEMMCL_ERROR_IO and name the path. */
 
-/** Returns: (transfer full): the path of the file @name, or of the directory if @name is %NULL. */
+/** (transfer full): the path of the file @name, or of the directory if @name is %NULL. */
 gchar *gemmcl_cache_dir_get_path (const gchar *name);
 
 /** Creates the directory with mode 0700 if it is missing. %FALSE if it is not trusted. */
 gboolean gemmcl_cache_dir_prepare (GError **error);
 
-/** Returns: (transfer full): the content of a file of at most @max_size bytes; %NULL without an
- *   error if there is no such file, or with an error, which is also logged at level DEBUG. */
+/** (transfer full): the content of a file of at most @max_size bytes; %NULL without an error if
+ * there is no such file, or with an error, which is also logged at level DEBUG. */
 GBytes *gemmcl_cache_dir_read (const gchar *name, gsize max_size, GError **error);
 
 /** Replaces a file atomically, with mode 0600. */
@@ -85,7 +83,7 @@ gboolean gemmcl_cache_dir_write (const gchar *name, gconstpointer data, gsize si
  * trusted or unreadable counts as missing.
  */
 
-/** Returns: (transfer full) (nullable): the data stored under @key. */
+/** (transfer full) (nullable): the data stored under @key. */
 GBytes *gemmcl_cache_load (const gchar *key);
 
 /** Stores @data under @key, a hexadecimal SHA-256. If there are more than 1024 entries, the oldest

@@ -17,11 +17,11 @@ G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_kernel, clReleaseKernel, NULL)
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_mem, clReleaseMemObject, NULL)
 G_DEFINE_AUTO_CLEANUP_FREE_FUNC (cl_event, clReleaseEvent, NULL)
 
-/** Returns: the name of @status, "CL_INVALID_VALUE" for example; static. */
+/** The name of @status, "CL_INVALID_VALUE" for example; static. */
 const gchar *gemmcl_cl_error_name (cl_int status);
 
-/** Returns: %TRUE if @status is CL_SUCCESS; else %FALSE with #GEMMCL_ERROR_OPENCL. @call: the name
- *   of the call and, if it helps, its purpose: "clCreateBuffer for D (64 bytes)" */
+/** TRUE if @status is CL_SUCCESS; else FALSE with #GEMMCL_ERROR_OPENCL. @call: the name of the call
+ * and, if it helps, its purpose: "clCreateBuffer for D (64 bytes)" */
 gboolean gemmcl_cl_check (cl_int status, GError **error, const gchar *call, ...)
     G_GNUC_PRINTF (3, 4);
 
@@ -35,12 +35,12 @@ typedef struct {
   gboolean is_default;
 } GemmclDevice;
 
-/** Returns: (transfer full): the description of @id; %NULL with #GEMMCL_ERROR_OPENCL. */
+/** (transfer full): the description of @id; %NULL with #GEMMCL_ERROR_OPENCL. */
 GemmclDevice *gemmcl_device_new (cl_device_id id, GError **error);
 void gemmcl_device_free (GemmclDevice *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclDevice, gemmcl_device_free)
 
-/** Returns: 30 for "OpenCL 3.0 ..." and so on; 0 if @version is malformed. */
+/** 30 for "OpenCL 3.0 ..." and so on; 0 if @version is malformed. */
 guint gemmcl_cl_get_version (const gchar *version);
 
 /* program.c: the embedded programs */
@@ -56,47 +56,33 @@ extern const GemmclSource gemmcl_sources[];
 /** An option of programs with instructions of sm_90a, for gemmcl_program_retarget(). */
 #define GEMMCL_SM_90A " -DSM_90A"
 
-/**
- * gemmcl_program_retarget:
- * @program: built by NVIDIA's compiler for compute capability 9.0
- *
- * Builds the program again for sm_90a, which is no option of NVIDIA's OpenCL: the program's binary
- * is PTX, whose target line is changed. What the comment //@ hides is uncovered, since sm_90 lacks
- * these instructions. Any PTX that is not as expected is refused.
- *
- * Returns: (transfer full): a built program; %NULL with #GEMMCL_ERROR_BUILD.
- */
+/** Builds @program, which NVIDIA's compiler built for compute capability 9.0, again for sm_90a,
+ * which is no option of NVIDIA's OpenCL: the target line of its binary, PTX, is changed, and what
+ * the comment //@ hides is uncovered, since sm_90 lacks these instructions. Returns: (transfer
+ * full): a built program; %NULL with #GEMMCL_ERROR_BUILD, also for unexpected PTX. */
 cl_program gemmcl_program_retarget (cl_context context, const GemmclDevice *device,
                                     cl_program program, GError **error);
 
-/** Returns: (transfer full): what the compiler says about @program. */
+/** (transfer full): what the compiler says about @program. */
 gchar *gemmcl_program_get_log (cl_program program, cl_device_id device);
 
-/** Returns: (transfer full): the binary of @program for @device, @size bytes; %NULL if the driver
- *   gives none. */
+/** (transfer full): the binary of @program for @device, @size bytes; %NULL if there is none. */
 guchar *gemmcl_program_get_binary (cl_program program, cl_device_id device, gsize *size);
 
-/** Returns: (transfer full): @ptx for sm_90a; %NULL with #GEMMCL_ERROR_BUILD. */
+/** (transfer full): @ptx for sm_90a; %NULL with #GEMMCL_ERROR_BUILD. */
 gchar *gemmcl_ptx_retarget (const gchar *ptx, GError **error);
 
-/** Returns: the text of the embedded program @name; %NULL if there is none. */
+/** The text of the embedded program @name; %NULL if there is none. */
 const gchar *gemmcl_program_get_text (const gchar *name);
 
-/** Returns: (transfer full): @options and the options of every program. The language is OpenCL C
- *   1.2 unless @options has a -cl-std. */
+/** (transfer full): @options and the options of every program. The language is OpenCL C 1.2 unless
+ * @options has a -cl-std. */
 gchar *gemmcl_program_complete_options (const gchar *options);
 
-/**
- * gemmcl_program_build:
- * @source: the name of an embedded program
- * @compiled: (out): %TRUE if the program was compiled, %FALSE if it came from the disk cache
- *
- * Builds a program from the binary in the disk cache. If there is none, compiles the source, which
- * may take seconds, stores the binary in the cache and logs that at level INFO.
- *
- * Returns: (transfer full): a built program, or %NULL with #GEMMCL_ERROR_BUILD, which carries the
- *   compiler's log.
- */
+/** Builds the embedded program @source from the binary in the disk cache. If there is none,
+ * compiles it, which may take seconds, stores the binary in the cache and logs that at level INFO.
+ * @compiled: (out): which of these. Returns: (transfer full): a built program, or %NULL with
+ * #GEMMCL_ERROR_BUILD, which carries the compiler's log. */
 cl_program gemmcl_program_build (cl_context context, const GemmclDevice *device,
                                  const gchar *source, const gchar *options, gboolean *compiled,
                                  GError **error);
@@ -106,53 +92,37 @@ cl_program gemmcl_program_build (cl_context context, const GemmclDevice *device,
 /** The format of the images that kernels read. */
 #define GEMMCL_IMAGE_FORMAT ((cl_image_format){CL_R, CL_UNSIGNED_INT32})
 
-/**
- * gemmcl_context_create_kernel:
- * @source: the name of an embedded program, "gemm_naive.cl"
- * @options: the compiler's options; those of every program are added
- * @function: a kernel function of the program
- *
- * Builds the program, or takes it from the context's table or the disk cache. Any thread; a thread
- * waits only for another one that builds the same program.
- *
- * Returns: (transfer full): a kernel object for this caller alone, since setting arguments of a
- *   shared one is not thread-safe; %NULL with #GEMMCL_ERROR_BUILD or #GEMMCL_ERROR_OPENCL.
- */
+/** Builds the embedded program @source with @options and those of every program, or takes it from
+ * the context's table or the disk cache. Any thread; a thread waits only for another one that
+ * builds the same program. Returns: (transfer full): its kernel @function, an object for this
+ * caller alone, since setting arguments of a shared one is not thread-safe; %NULL with
+ * #GEMMCL_ERROR_BUILD or #GEMMCL_ERROR_OPENCL. */
 cl_kernel gemmcl_context_create_kernel (GemmclContext *self, const gchar *source,
                                         const gchar *options, const gchar *function,
                                         GError **error);
 
-/** Returns: (transfer full): a read-write buffer; %NULL with #GEMMCL_ERROR_TOO_LARGE if the device
- *   does not allow @size bytes, or #GEMMCL_ERROR_OPENCL. @what: the buffer's content, for
- *   messages */
+/** (transfer full): a read-write buffer; %NULL with #GEMMCL_ERROR_TOO_LARGE if the device does not
+ * allow @size bytes, or #GEMMCL_ERROR_OPENCL. @what: the buffer's content, for messages */
 cl_mem gemmcl_context_create_buffer (GemmclContext *self, gsize size, const gchar *what,
                                      GError **error);
 
-/** Returns: (transfer full): an in-order queue besides the context's own; %NULL with
- *   #GEMMCL_ERROR_OPENCL. @properties: CL_QUEUE_PROFILING_ENABLE, or 0 */
+/** (transfer full): an in-order queue besides the context's own; %NULL with #GEMMCL_ERROR_OPENCL.
+ * @properties: CL_QUEUE_PROFILING_ENABLE, or 0 */
 cl_command_queue gemmcl_context_create_queue (GemmclContext *self,
                                               cl_command_queue_properties properties,
                                               GError **error);
 
-/**
- * B on the device in the form that a kernel reads. Reference-counted and immutable. Plans of one
- * context share it if their B has the same elements and is packed in the same way. Any thread.
- */
+/** B on the device in the form that a kernel reads. Reference-counted and immutable. Plans of one
+ * context share it if their B has the same elements and is packed in the same way. Any thread. */
 typedef struct _GemmclWeights GemmclWeights;
 
-/** Returns: (transfer full): a key for sharing: @layout, which identifies the packing, and a hash
- *   of 128 bits of the @n elements. A file's name and times would not show that it was
- *   rewritten. */
+/** (transfer full): a key for sharing: @layout, which identifies the packing, and a hash of 128
+ * bits of the @n elements. A file's name and times would not show that it was rewritten. */
 gchar *gemmcl_weights_make_key (const gfloat *data, gsize n, const gchar *layout);
 
-/**
- * gemmcl_weights_share:
- * @buffer: (inout) (transfer full): a buffer that no command may write any more, or %NULL;
- *   afterwards the weights' buffer
- *
- * Returns: (transfer full): the context's weights with @key if they are alive; else new ones with
- *   @buffer; %NULL if there is no buffer.
- */
+/** (transfer full): the context's weights with @key if they are alive; else new ones with @buffer;
+ * %NULL if there is no buffer. @buffer: (inout) (transfer full): a buffer that no command may write
+ * any more, or %NULL; afterwards the weights' buffer */
 GemmclWeights *gemmcl_weights_share (GemmclContext *context, const gchar *key, cl_mem *buffer);
 
 /** May be called while commands that use the buffer are enqueued. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The table of kernels: its rows, their tiles, the compiler's options for them, and the choice of
- * one, by rules and by measurements.
+ * one, by rules and by measurements. Options are (transfer full). Errors are #GEMMCL_ERROR_KERNEL.
  */
 #pragma once
 
@@ -13,37 +13,35 @@
 
 /* table.c */
 
-/** Returns: row @index, which is less than gemmcl_get_n_kernels(). */
+/** Row @index, which is less than gemmcl_get_n_kernels(). */
 const GemmclKernel *gemmcl_kernel_get (guint index);
 
-/** Returns: the row @name; %NULL with #GEMMCL_ERROR_KERNEL, whose message lists similar names. */
+/** The row @name. The error's message lists similar names. */
 const GemmclKernel *gemmcl_kernel_find (const gchar *name, GError **error);
 
-/** Returns: %TRUE if @kernel can do @gemm (valid; %NULL: any) on the device; else %FALSE with
- *   #GEMMCL_ERROR_KERNEL. */
+/** TRUE if @kernel can do @gemm (valid; %NULL: any) on the device. */
 gboolean gemmcl_kernel_check (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                               const GemmclGemm *gemm, GError **error);
 
-/** Returns: %TRUE if @kernel reads @gemm's pixels itself, without im2col. */
+/** TRUE if @kernel reads @gemm's pixels itself, without im2col. */
 gboolean gemmcl_kernel_takes_pixels (const GemmclKernel *kernel, const GemmclGemm *gemm);
 
-/** Returns: the columns of a panel of packed B; 0 if @kernel reads B unpacked or from an image. */
+/** The columns of a panel of packed B; 0 if @kernel reads B unpacked or from an image. */
 guint gemmcl_kernel_get_panel (const GemmclKernel *kernel);
 
-/** Returns: %TRUE if @kernel multiplies on matrix engines. */
+/** TRUE if @kernel multiplies on matrix engines. */
 gboolean gemmcl_kernel_has_engines (const GemmclKernel *kernel);
 
-/** Returns: %TRUE if @kernel reads a B in words of 32 bits, of neighbouring rows (see
- *   kernels/pack_dpas.cl). */
+/** TRUE if @kernel reads a B in words of 32 bits, of neighbouring rows (see
+ * kernels/pack_dpas.cl). */
 gboolean gemmcl_kernel_packs_words (const GemmclKernel *kernel);
 
-/** Returns: the rows of a packed B of @k rows, padding included. */
+/** The rows of a packed B of @k rows, padding included. */
 gsize gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k);
 
-/** Returns: (transfer full): the compiler's options for the program that packs B for @kernel. */
+/** The compiler's options for the program that packs B for @kernel. */
 gchar *gemmcl_kernel_get_pack_options (const GemmclKernel *kernel);
 
-/** Returns: the type of B that @kernel reads. */
 GemmclType gemmcl_kernel_get_b_type (const GemmclKernel *kernel);
 
 /** The m x n work-groups that cover D, each rows x cols of it. */
@@ -52,16 +50,14 @@ typedef struct {
   gsize rows, cols;
 } GemmclTiles;
 
-/** Returns: the work-groups of @kernel for a D of @m x @n, one for each tile. */
+/** The work-groups of @kernel for a D of @m x @n, one for each tile. */
 GemmclTiles gemmcl_kernel_get_tiles (const GemmclKernel *kernel, gsize m, gsize n);
 
-/** Returns: %TRUE if @kernel copies the rows of @gemm's A before it multiplies them (COPIES_A of
- *   kernels/vector.cl). */
+/** TRUE if @kernel copies the rows of A before it multiplies them (COPIES_A of vector.cl). */
 gboolean gemmcl_kernel_copies_a (const GemmclKernel *kernel, const GemmclGemm *gemm);
 
-/** Returns: the work-groups to launch for @batch problems of @m rows that are otherwise @gemm. If
- *   the kernel shares tiles or is persistent, a work-group owns several of the @rows x @cols tiles.
- */
+/** The work-groups to launch for @batch problems of @m rows that are otherwise @gemm. If the kernel
+ * shares tiles or is persistent, a work-group owns several of the @rows x @cols tiles. */
 GemmclTiles gemmcl_kernel_get_groups (const GemmclKernel *kernel, const GemmclDeviceInfo *device,
                                       const GemmclGemm *gemm, gsize m, gsize batch);
 
@@ -76,70 +72,68 @@ typedef struct {
   gsize image_width, image_height; /* size of the image in texels */
 } GemmclBlocks;
 
-/** Returns: %TRUE if a texel is two f16, %FALSE if it is an f32. */
+/** TRUE if a texel is two f16, FALSE if it is an f32. */
 gboolean gemmcl_blocks_are_f16 (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                 GemmclOperand which);
 
-/** Returns: %TRUE if buffers take the place of images on @device. */
+/** TRUE if buffers take the place of images on @device. */
 gboolean gemmcl_blocks_are_in_buffers (const GemmclDeviceInfo *device);
 
-/** Returns: the compiler's options for programs with images, after a space; static. */
+/** The compiler's options for programs with images, after a space; static. */
 const gchar *gemmcl_blocks_get_options (const GemmclDeviceInfo *device);
 
-/** Returns: %TRUE if images of the device can hold @which, A or B, for @kernel, which reads images;
- *   else %FALSE with #GEMMCL_ERROR_KERNEL. */
+/** TRUE if images of the device can hold @which, A or B, for @kernel, which reads images. */
 gboolean gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel,
                              const GemmclDeviceInfo *device, const GemmclGemm *gemm,
                              GemmclOperand which, GError **error);
 
-/** Returns: the values that replace strides in a kernel's arguments (see kernels/problem.h).
- *   @shared: all batches share one matrix */
+/** The values that replace strides in a kernel's arguments (see kernels/problem.h). @shared: all
+ * batches share one matrix */
 GemmclStrides gemmcl_blocks_get_strides (const GemmclBlocks *self, gboolean shared);
 
 /* options.c: compile-time options */
 
-/** Returns: %TRUE if @kernel, with K in @split parts, computes @gemm's row outputs itself, because
- *   a work-group computes entire rows of D. GEMMCL_ROWS=apart in the environment makes separate
- *   steps compute row outputs and softmax, for comparison. */
+/** TRUE if @kernel, with K in @split parts, computes @gemm's row outputs itself, because a
+ * work-group computes entire rows of D. GEMMCL_ROWS=apart in the environment makes separate steps
+ * compute row outputs and softmax, for comparison. */
 gboolean gemmcl_kernel_makes_row_outputs (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                           guint split);
 
-/** Returns: %TRUE if softmax is a step of its own after @kernel. */
+/** TRUE if softmax is a step of its own after @kernel. */
 gboolean gemmcl_kernel_needs_softmax (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                       guint split);
 
-/** Returns: %TRUE if that step or the one that normalizes D reads its input from a buffer of f32,
- *   the logits. Both work in D if D is f32. */
+/** TRUE if that step or the one that normalizes D reads its input from a buffer of f32, the logits.
+ * Both work in D if D is f32. */
 gboolean gemmcl_kernel_needs_logits (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                      guint split);
 
 /** Appends the options for the row outputs of @gemm. */
 void gemmcl_row_outputs_append_options (GString *options, const GemmclGemm *gemm);
 
-/** Returns: the type of A that @kernel, or the program that packs A for it, reads. */
+/** The type of A that @kernel, or the program that packs A for it, reads. */
 GemmclType gemmcl_kernel_get_a_type (const GemmclKernel *kernel, const GemmclGemm *gemm);
 
-/** Returns: (transfer full): the compiler's options for @gemm; see kernels/gemm.clh. */
+/** The compiler's options for @gemm; see kernels/gemm.clh. */
 gchar *gemmcl_kernel_make_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                    const GemmclDeviceInfo *device, GemmclKernelLevel level);
 
-/** Returns: (transfer full): the compiler's options for reduce.cl after @kernel. */
+/** The compiler's options for reduce.cl after @kernel. */
 gchar *gemmcl_kernel_make_reduce_options (const GemmclKernel *kernel, const GemmclGemm *gemm,
                                           guint split);
 
 /* subgroups.c */
 
-/** Returns: %TRUE if @kernel uses no subgroups, but instructions that a device may lack. */
+/** TRUE if @kernel uses no subgroups, but instructions that a device may lack. */
 gboolean gemmcl_subgroups_has_instructions (const GemmclKernel *kernel);
 
-/** Returns: the best level that @device's extensions promise for @kernel; native if it uses no
- *   subgroups. An int8 kernel without subgroups is native if it can use dot-product instructions,
- *   and a kernel for NVIDIA's matrix engines if the device has them; else they are emulated. The
- *   extensions may promise too much: a build may still fail at this level. */
+/** The best level that @device's extensions promise for @kernel; a build may still fail there. A
+ * kernel without subgroups is native, unless it needs dot-product instructions or NVIDIA's matrix
+ * engines that the device lacks; these are emulated. */
 GemmclKernelLevel gemmcl_subgroups_get_level (const GemmclKernel *kernel,
                                               const GemmclDeviceInfo *device);
 
-/** Returns: the level to try after @level; emulated is the last. */
+/** The level to try after @level; emulated is the last. */
 GemmclKernelLevel gemmcl_subgroups_get_next (GemmclKernelLevel level,
                                              const GemmclDeviceInfo *device);
 
@@ -147,17 +141,15 @@ GemmclKernelLevel gemmcl_subgroups_get_next (GemmclKernelLevel level,
 void gemmcl_subgroups_append_options (GString *options, const GemmclKernel *kernel,
                                       const GemmclDeviceInfo *device, GemmclKernelLevel level);
 
-/** Returns: work-items per subgroup of @kernel, as @built; 0 if the driver does not report it. */
+/** Work-items per subgroup of @kernel, as @built; 0 if the driver does not report it. */
 gsize gemmcl_subgroups_get_size (const GemmclKernel *kernel, cl_kernel built,
                                  GemmclContext *context);
 
-/** Returns: %TRUE if the subgroups of @kernel, @built at @level, have the size in its row; else
- *   %FALSE with #GEMMCL_ERROR_KERNEL. */
+/** TRUE if the subgroups of @kernel, @built at @level, have the size in its row. */
 gboolean gemmcl_subgroups_check (const GemmclKernel *kernel, cl_kernel built,
                                  GemmclContext *context, GemmclKernelLevel level, GError **error);
 
-/** Appends the compiler's options for the device's dot-product instructions (see
- * kernels/dot.clh). */
+/** Appends the compiler's options for the device's dot-product instructions (kernels/dot.clh). */
 void gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device);
 
 /* choice.c: the rules */
@@ -165,43 +157,38 @@ void gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device
 /** The largest number of parts into which K is cut. */
 #define GEMMCL_MAX_SPLIT 64
 
-/**
- * A kernel with a split: K is cut into @split parts. With more than 1, each part makes a partial
+/** A kernel with a split: K is cut into @split parts. With more than 1, each part makes a partial
  * sum of D in the split-K workspace, and kernels/reduce.cl adds them up, so that few tiles still
- * occupy a whole device. Users write it as the kernel's name, followed by "/4" for a split of 4.
- */
+ * occupy a whole device. Users write it as the kernel's name, followed by "/4" for a split of 4. */
 typedef struct {
   const GemmclKernel *kernel;
   guint split;
   gdouble score; /* of the rules; 0 if another source made the choice */
 } GemmclChoice;
 
-/** Returns: %FALSE with #GEMMCL_ERROR_KERNEL if @name is not the name of a choice. */
+/** FALSE if @name is not the name of a choice. */
 gboolean gemmcl_choice_find (GemmclChoice *self, const gchar *name, GError **error);
 
-/** Returns: the name that gemmcl_choice_find() takes; static. */
+/** The name that gemmcl_choice_find() takes; static. */
 const gchar *gemmcl_choice_get_name (const GemmclChoice *self);
 
-/** Returns: %TRUE if the device can do @gemm (valid; %NULL: any) with this choice; else %FALSE with
- *   #GEMMCL_ERROR_KERNEL. */
+/** TRUE if the device can do @gemm (valid; %NULL: any) with this choice. */
 gboolean gemmcl_choice_check (const GemmclChoice *self, const GemmclDeviceInfo *device,
                               const GemmclGemm *gemm, GError **error);
 
-/** Returns: (transfer container) (element-type GemmclChoice): the kernels that the rules allow for
- *   @gemm, each with its best split up to @max_split, the fastest by the rules first; empty if D is
- *   a frame and no kernel takes this K. */
+/** (transfer container) (element-type GemmclChoice): the kernels that the rules allow for @gemm,
+ * each with its best split up to @max_split, the fastest by the rules first; empty if D is a frame
+ * and no kernel takes this K. */
 GArray *gemmcl_choice_rank (const GemmclDeviceInfo *device, const GemmclGemm *gemm,
                             guint max_split);
 
-/** Returns: (transfer container) (element-type GemmclChoice): every choice worth measuring; first
- *   the first one of gemmcl_choice_rank(), then the others in the order of the rules. */
+/** (transfer container) (element-type GemmclChoice): every choice worth measuring; first the first
+ * one of gemmcl_choice_rank(), then the others in the order of the rules. */
 GArray *gemmcl_choice_list (const GemmclDeviceInfo *device, const GemmclGemm *gemm);
 
 /* tuning.c: measurements */
 
 /**
- * GemmclTuned:
- *
  * An entry: the fastest kernel for a problem on a device. Entries are JSON objects, in the user's
  * cache directory or in the library:
  *
@@ -218,11 +205,11 @@ typedef struct {
   GemmclChoiceSource source;
 } GemmclTuned;
 
-/** gemmcl_tuning_has_entries: Returns: %TRUE if @gemm can have entries: it is one problem, its D is
- * a matrix, and its A is not the pixels of frames, for which other kernels are the fastest. */
+/** TRUE if @gemm can have entries: it is one problem, its D is a matrix, and its A is not the
+ * pixels of frames, for which other kernels are the fastest. */
 gboolean gemmcl_tuning_has_entries (const GemmclGemm *gemm);
 
-/** gemmcl_tuning_find: Returns: %TRUE if an entry applies to @gemm on the device. @found: the
- * nearest of the user's entries, or else of the shipped ones */
+/** TRUE if an entry applies to @gemm on the device. @found: the nearest of the user's entries, or
+ * else of the shipped ones */
 gboolean gemmcl_tuning_find (const GemmclDeviceInfo *device, const GemmclGemm *gemm,
                              GemmclTuned *found);

@@ -8,21 +8,20 @@
 #include "device/base.h"
 #include "gemmcl-matrix.h"
 
-/** Returns: NumPy's name of @type; "|V2" for bf16. */
+/** NumPy's name of @type; "|V2" for bf16. */
 const gchar *gemmcl_type_get_descr (GemmclType type);
 
-/** Finds the type whose name is @name. Returns: %FALSE if there is none. @get_name:
- * gemmcl_type_get_name() or gemmcl_type_get_descr() */
+/** FALSE if no type has @name. @get_name: gemmcl_type_get_name() or gemmcl_type_get_descr() */
 gboolean gemmcl_type_from_name (const gchar *name, const gchar *(*get_name) (GemmclType),
                                 GemmclType *type);
 
-/** Returns: element @index of @data, which may have any alignment. */
+/** Element @index of @data, which may have any alignment. */
 gfloat gemmcl_type_load_f32 (GemmclType type, gconstpointer data, gsize index);
 
 /** Computes the size of a matrix in bytes. Returns: %FALSE if it overflows. */
 gboolean gemmcl_matrix_get_n_bytes (GemmclType type, gsize rows, gsize cols, gsize *n_bytes);
 
-/** Returns: (transfer none): the elements. */
+/** (transfer none): the elements. */
 GBytes *gemmcl_matrix_get_bytes (const GemmclMatrix *self);
 
 /** Creates a matrix. Every other function that makes one calls this. The caller has checked the
@@ -51,14 +50,14 @@ typedef struct {
   gsize n_dims;
 } GemmclMatrixSource;
 
-/** Returns: (transfer full): a matrix with a copy of the elements; %NULL with #GEMMCL_ERROR_FORMAT
- *   if the shape is not that of a matrix or does not match the file, or with an error of
- *   gemmcl_file_read(). */
+/** (transfer full): a matrix with a copy of the elements; %NULL with #GEMMCL_ERROR_FORMAT if the
+ * shape is not that of a matrix or does not match the file, or with an error of gemmcl_file_read().
+ */
 GemmclMatrix *gemmcl_matrix_new_from_source (const GemmclMatrixSource *source, GError **error);
 
 /** Fails because the file has no tensor @name. @names: (element-type utf8): the tensors it has */
 void gemmcl_fail_tensor (GError **error, const gchar *path, const gchar *name,
                          const GPtrArray *names);
 
-/** Returns: (transfer full): the shape as text, "64 x 3 x 7"; "no dimensions" if @n_dims is 0. */
+/** (transfer full): the shape as text, "64 x 3 x 7"; "no dimensions" if @n_dims is 0. */
 gchar *gemmcl_describe_dims (const gsize *dims, gsize n_dims);

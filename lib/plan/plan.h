@@ -1,7 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Declarations that the files of a plan share. The caller owns returned objects.
+ * Declarations that the files of a plan share. The caller owns returned objects. Functions with a
+ * #GError return %FALSE or %NULL if they set it.
  */
 #pragma once
 
@@ -9,87 +10,61 @@
 #include "gemmcl-plan.h"
 #include "kernels/kernels.h"
 
-/* chain.c: commands that follow one another */
+/* chain.c */
 
-/**
- * GemmclChain:
- * @queue: the queue of the next command
- * @events: (element-type cl_event): the events of all commands. Keep them until the last command is
- *   done: when an event fails, PoCL 3 also fails the commands that wait for it, and accesses that
- *   event once more
- * @n_wait, @wait: the events that the next command waits for
- * @first, @kernel: the first and the last kernel
- * @last: the last command
- * @slice: work-items that are launched at once, along a kernel's first dimension. The queue is
- *   finished between slices, so that other queues get their turn. 0: all at once
- * @warm_up: launch only as much of each kernel as makes PoCL compile it
- *
- * Commands in one or more queues, each waiting for the one before. If one fails, all later ones
- * fail; when the last one is done, all are. Do not move a chain: @wait may point into it.
- */
+/** Commands in one or more queues, each waiting for the one before. If one fails, all later ones
+ * fail; when the last one is done, all are. Do not move a chain: @wait may point into it. */
 typedef struct {
-  cl_command_queue queue;
+  cl_command_queue queue; /* of the next command */
+  /* Of all commands. Keep them until the last one is done: when an event fails, PoCL 3 also fails
+   * the commands that wait for it, and accesses that event once more. */
   GPtrArray *events;
-  guint n_wait;
+  guint n_wait; /* events that the next command waits for */
   const cl_event *wait;
-  cl_event first, kernel, last;
+  cl_event first, kernel, last; /* the first and the last kernel, the last command */
+  /* Work-items that are launched at once, along a kernel's first dimension. The queue is finished
+   * between slices, so that other queues get their turn. 0: all at once. */
   gsize slice;
-  gboolean warm_up;
+  gboolean warm_up; /* launch only as much of each kernel as makes PoCL compile it */
 } GemmclChain;
 
-/** gemmcl_events_new: Returns: (transfer full): an array that releases its events when they are
- * removed. */
+/** An array that releases its events when they are removed. */
 GPtrArray *gemmcl_events_new (void);
 
-/** gemmcl_events_get_duration: Returns: an OpenCL status. @ns: (out): nanoseconds from the start of
- * @first to the end of @last by the device's clock; 0 if the queue does not report them */
+/** Returns: an OpenCL status. @ns: (out): nanoseconds from the start of @first to the end of @last
+ * by the device's clock; 0 if the queue does not report them */
 cl_int gemmcl_events_get_duration (cl_event first, cl_event last, guint64 *ns);
 
-/** CHAIN_WAIT: the wait-list arguments of OpenCL's clEnqueue functions, which require NULL for an
- * empty list. */
+/** The wait-list arguments of clEnqueue functions, which require NULL for an empty list. */
 #define CHAIN_WAIT(chain) (chain)->n_wait, (chain)->n_wait > 0 ? (chain)->wait : NULL
 
-/**
- * gemmcl_chain_add:
- * @status: the result of a clEnqueue function that was called with CHAIN_WAIT() and @done
- * @done: (transfer full): its event
- * @what: the command, for the message
- *
- * Adds a command to the chain, unless it failed.
- */
+/** Adds a command to the chain, unless it failed: @status is the result of a clEnqueue function
+ * that was called with CHAIN_WAIT() and @done (transfer full). @what: the command, in a message */
 gboolean gemmcl_chain_add (GemmclChain *chain, cl_int status, cl_event done, const gchar *what,
                            GError **error);
 
-/** GROUP: work-items of a group, side by side in a row, if they share nothing. */
+/** Work-items of a group, side by side in a row, if they share nothing. */
 #define GROUP 64
 
-/** ROUND_UP: @n rounded up to a multiple of @group. */
 #define ROUND_UP(n, group) (((n) + (group)-1) / (group) * (group))
 
-/**
- * gemmcl_chain_launch:
- * @name: the kernel, for the message
- * @global: a multiple of @local
- * @local: the work-group. Never left to the driver, whose choice depends on @global: PoCL would
- *   compile again for each
- * @...: the kernel's arguments, each as ARGUMENT(), then a size of 0
- *
- * Sets the arguments and adds a launch of @kernel to the chain.
- */
+/** Sets the arguments of @kernel, each as ARGUMENT(), then a size of 0, and adds a launch to the
+ * chain. @name: for the message; @global: a multiple of @local, the work-group, which is never left
+ * to the driver: PoCL would compile again for each */
 gboolean gemmcl_chain_launch (GemmclChain *chain, cl_kernel kernel, const gchar *name,
                               const gsize global[3], const gsize local[3], GError **error, ...);
 
-/** IN_A_ROW: a work-group of @n work-items along the first dimension. */
+/** A work-group of @n work-items along the first dimension. */
 #define IN_A_ROW(n) ((const gsize[3]){n, 1, 1})
 
 #define ARGUMENT(value) sizeof (value), &(value)
 
-/** LAUNCH: gemmcl_chain_launch() with the final size of 0. */
+/** gemmcl_chain_launch() with the final size of 0. */
 #define LAUNCH(...) gemmcl_chain_launch (__VA_ARGS__, (gsize)0)
 
 #define GEMMCL_N_PLAN_OPERANDS (GEMMCL_PLAN_C + 1)
 
-/** GemmclHeld: An operand on the device. */
+/** An operand on the device. */
 typedef struct {
   GemmclWeights *weights; /* of B: those that have the buffer, too; else NULL */
   cl_mem buffer;          /* B as the kernel reads it, packed or k x n; C in the problem's layout */
@@ -100,13 +75,9 @@ typedef struct {
 void gemmcl_held_clear (GemmclHeld *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GemmclHeld, gemmcl_held_clear)
 
-/**
- * GemmclBody:
- *
- * A problem made ready for one kernel: everything in a plan that depends on the kernel. Setting
+/** A problem made ready for one kernel: everything in a plan that depends on the kernel. Setting
  * arguments, enqueuing commands and changing the fields after @level need the plan's lock. A kernel
- * or buffer is NULL if it is not needed.
- */
+ * or buffer is NULL if it is not needed. */
 typedef struct {
   /* Constant after creation. */
   GemmclContext *context;
@@ -154,7 +125,7 @@ typedef struct {
   guint oldest;     /* index of the slot whose run is the oldest */
 } GemmclBody;
 
-/** GemmclTuner: A plan's search for a faster kernel. */
+/** A plan's search for a faster kernel. */
 typedef struct _GemmclTuner GemmclTuner;
 
 struct _GemmclPlan {
@@ -170,7 +141,7 @@ struct _GemmclPlan {
   gdouble ns_per_flop; /* of the last run with a time; 0 before it */
 };
 
-/** GemmclOperands: the arguments and buffers of a run. */
+/** The arguments and buffers of a run. */
 typedef struct {
   gsize m, batch;
   cl_mem a, d, row_outputs;
@@ -183,152 +154,131 @@ typedef struct {
 
 /* plan.c */
 
-/** gemmcl_plan_copy_problem: Copies @from to @to and its frames to @images. */
+/** Copies @from to @to and its frames to @images. */
 void gemmcl_plan_copy_problem (GemmclGemm *to, GemmclImage images[2], const GemmclGemm *from);
 
-/** gemmcl_body_new: Returns: a body; %NULL with any #GemmclError. @kernel: as for
- * gemmcl_plan_new() */
+/** @kernel: as for gemmcl_plan_new() */
 GemmclBody *gemmcl_body_new (GemmclContext *context, const GemmclGemm *gemm, const gchar *kernel,
                              GError **error);
 
-/* proof.c */
-
-/**
- * gemmcl_kernel_is_proven:
- *
- * A kernel that depends on more than the driver promises multiplies small integers first, natively.
- * The result is kept in the disk cache, for each driver, and logged at level INFO.
- *
- * Returns: %TRUE if @kernel needs no proof or was right; else %FALSE with #GEMMCL_ERROR_KERNEL.
- */
-gboolean gemmcl_kernel_is_proven (GemmclContext *context, const GemmclKernel *kernel,
-                                  GError **error);
-
-/** gemmcl_body_free: All of its runs must be done. */
+/** All of its runs must be done. */
 void gemmcl_body_free (GemmclBody *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclBody, gemmcl_body_free)
 
-/** gemmcl_body_create_memory: Returns: a buffer of @rows x @row_bytes for each batch; %NULL with an
- * error. @what as for gemmcl_context_create_buffer(). */
+/** A buffer of @rows x @row_bytes for each batch. @what: see gemmcl_context_create_buffer() */
 cl_mem gemmcl_body_create_memory (GemmclBody *self, gsize rows, gsize row_bytes, const gchar *what,
                                   GError **error);
 
-/** gemmcl_body_build_step: Builds @step from the kernel function @name in @source. Takes
- * @options. */
+/** Builds @step from the kernel function @name in @source. Takes @options. */
 gboolean gemmcl_body_build_step (GemmclBody *self, cl_kernel *step, const gchar *source,
                                  const gchar *name, gchar *options, GError **error);
 
+/* proof.c */
+
+/** A kernel that depends on more than the driver promises multiplies small integers first,
+ * natively. The result is kept in the disk cache, for each driver, and logged at level INFO.
+ * Returns: %TRUE if @kernel needs no proof or was right. */
+gboolean gemmcl_kernel_is_proven (GemmclContext *context, const GemmclKernel *kernel,
+                                  GError **error);
+
 /* enqueue.c */
 
-/** gemmcl_body_build_steps: Builds the steps besides multiply, and allocates their memory. */
+/** Builds the steps besides multiply, and allocates their memory. */
 gboolean gemmcl_body_build_steps (GemmclBody *self, GError **error);
 
-/** gemmcl_body_enqueue_locked: Enqueues the steps of a run. Needs the plan's lock. */
+/** Enqueues the steps of a run. Needs the plan's lock. */
 gboolean gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands,
                                      GemmclChain *chain, GError **error);
 
 /* chain.c */
 
-/** gemmcl_body_warm_up: Makes PoCL compile the kernels that it would compile at the first run, if
- * there is memory for that. Does nothing on GPUs, whose drivers compile when a program is built. */
+/** Makes PoCL compile the kernels that it would compile at the first run, if there is memory for
+ * that. Does nothing on GPUs, whose drivers compile when a program is built. */
 void gemmcl_body_warm_up (GemmclBody *self);
 
 /* pack.c: A and B in the form that multiply reads */
 
-/** gemmcl_body_is_int8: Returns: %TRUE if the kernel multiplies int8. */
 gboolean gemmcl_body_is_int8 (GemmclBody *self);
 
-/** gemmcl_body_get_padded_n: Returns: N rounded up to whole panels. */
+/** N rounded up to whole panels. */
 gsize gemmcl_body_get_padded_n (GemmclBody *self);
 
-/** gemmcl_body_get_packed_size: Returns: elements of one packed B, or of its part of a split K. */
+/** Elements of one packed B, or of its part of a split K. */
 gsize gemmcl_body_get_packed_size (GemmclBody *self);
 
-/** gemmcl_body_create_packed: Returns: memory for @batches packed B. */
+/** Memory for @batches packed B. */
 cl_mem gemmcl_body_create_packed (GemmclBody *self, gsize batches, GError **error);
 
-/** gemmcl_body_build_pack: Builds the kernel for gemmcl_body_launch_pack(). */
+/** Builds the kernel for gemmcl_body_launch_pack(). */
 gboolean gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error);
 
-/**
- * gemmcl_body_launch_pack:
- * @scales: (nullable): for a B that was int8: N scales of its columns, then N zero points, all f32
- *
- * Enqueues packing @b, laid out as @strides, into @packed.
- */
+/** Enqueues packing @b, laid out as @strides, into @packed. @scales: (nullable): for a B that was
+ * int8: N scales of its columns, then N zero points, all f32 */
 gboolean gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b,
                                   const GemmclStrides *strides, cl_mem scales, cl_mem packed,
                                   gsize batch, GemmclChain *chain, GError **error);
 
-/** gemmcl_body_build_pack_a: Builds the step and allocates its image, if the kernel reads
- * images. */
+/** Builds the step and allocates its image, if the kernel reads images. */
 gboolean gemmcl_body_build_pack_a (GemmclBody *self, GError **error);
 
-/** gemmcl_body_launch_pack_a: Packs A of @p, in @from, into the image. Changes the strides of A and
- * B in @p to those of images. */
+/** Packs A of @p, in @from, into the image. Changes the strides of A and B in @p to its own. */
 gboolean gemmcl_body_launch_pack_a (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
                                     GemmclChain *chain, GError **error);
 
-/** gemmcl_body_make_row_options: Returns: (transfer full): the options for reading rows of A of
- * @gemm (kernels/row_load.clh), with GROUP. A of frames is the output of im2col. */
+/** The options for reading rows of A of @gemm (kernels/row_load.clh), with GROUP. A of frames is
+ * the output of im2col. */
 gchar *gemmcl_body_make_row_options (GemmclBody *self, const GemmclGemm *gemm);
 
-/** gemmcl_body_build_quantize: Builds the step and allocates its output, if the kernel is int8. */
+/** Builds the step and allocates its output, if the kernel is int8. */
 gboolean gemmcl_body_build_quantize (GemmclBody *self, GError **error);
 
-/** gemmcl_body_launch_quantize: Quantizes A of @p, in @from. Changes the strides of A in @p to
- * those of int8. */
+/** Quantizes A of @p, in @from, and changes the strides of A in @p accordingly. */
 gboolean gemmcl_body_launch_quantize (GemmclBody *self, cl_mem from, GemmclProblem *p, gsize batch,
                                       GemmclChain *chain, GError **error);
 
 /* operands.c */
 
-/** gemmcl_body_set: Converts, packs and uploads an operand of a body that no plan uses yet. */
+/** Converts, packs and uploads an operand of a body that no plan uses yet. */
 gboolean gemmcl_body_set (GemmclBody *self, GemmclPlanOperand operand, GemmclMatrix *matrix,
                           GError **error);
 
-/** gemmcl_body_create_bias: Returns: zeros, with room for a panel's padding. */
+/** Zeros, with room for a panel's padding. */
 cl_mem gemmcl_body_create_bias (GemmclBody *self, GError **error);
 
-/** gemmcl_body_warm_up_b: Returns: memory for B as multiply reads it, with undefined content.
- * Launches the packing as gemmcl_body_warm_up() does. */
+/** Memory for B as multiply reads it, with undefined content, after a warm-up of the packing. */
 cl_mem gemmcl_body_warm_up_b (GemmclBody *self, cl_command_queue queue, GError **error);
 
 /* state.c: the result in f32, if a step converts it to the caller's D: with GEMMCL_ADDEND_PREVIOUS,
  * where the kernels also use it as their C, and if D is scaled. Otherwise these functions do
  * nothing. */
 
-/** gemmcl_body_build_state: Builds the steps and allocates the memory. */
 gboolean gemmcl_body_build_state (GemmclBody *self, GError **error);
 
-/** gemmcl_body_launch_load: Enqueues, before the kernels, filling the previous result with zeros or
- * with the run's own, if needed. */
+/** Enqueues, before the kernels, filling the previous result with zeros or with the run's own. */
 gboolean gemmcl_body_launch_load (GemmclBody *self, const GemmclOperands *operands,
                                   GemmclChain *chain, GError **error);
 
-/** gemmcl_body_launch_store: Enqueues, after the kernels, writing D. */
+/** Enqueues, after the kernels, writing D. */
 gboolean gemmcl_body_launch_store (GemmclBody *self, const GemmclOperands *operands,
                                    GemmclChain *chain, GError **error);
 
-/** gemmcl_body_adopt_previous: Does gemmcl_plan_adopt_previous(). Needs the locks of both plans. */
+/** Does gemmcl_plan_adopt_previous(). Needs the locks of both plans. */
 void gemmcl_body_adopt_previous (GemmclBody *self, GemmclBody *from);
 
 /* data.c: the caller's data */
 
-/** gemmcl_body_check_run: Returns: %TRUE if the plan can do @run with @m rows and @batch problems;
- * else %FALSE with #GEMMCL_ERROR_INVALID. */
+/** TRUE if the plan can do @run with @m rows and @batch problems. */
 gboolean gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, gsize m, gsize batch,
                                 GError **error);
 
-/** gemmcl_body_build_gather: Builds the step, if A may be frames in images. */
+/** Builds the step, if A may be frames in images. */
 gboolean gemmcl_body_build_gather (GemmclBody *self, GError **error);
 
-/** gemmcl_body_warm_up_gather: Enqueues gathering a placeholder frame. */
+/** Enqueues gathering a placeholder frame. */
 gboolean gemmcl_body_warm_up_gather (GemmclBody *self, cl_mem to, GemmclChain *chain,
                                      GError **error);
 
-/** gemmcl_body_gather: Enqueues copying the planes of @frame, in images, into @to as frame @index
- * of consecutive frames. */
+/** Enqueues copying the planes of @frame, in images, into @to as its frame @index. */
 gboolean gemmcl_body_gather (GemmclBody *self, const GemmclData *frame, gsize index, cl_mem to,
                              GemmclChain *chain, GError **error);
 
@@ -336,120 +286,82 @@ gboolean gemmcl_body_gather (GemmclBody *self, const GemmclData *frame, gsize in
 
 void gemmcl_body_init_runs (GemmclBody *self);
 
-/** gemmcl_body_wait: Waits for all submitted runs. */
+/** Waits for all submitted runs. */
 void gemmcl_body_wait (GemmclBody *self);
 
-/** gemmcl_plan_reap_locked: Makes the slots of completed runs of @body, the plan's present or last
- * one, free again and adds the runs to the statistics. Needs the plan's lock. */
+/** Makes the slots of completed runs of @body, the plan's present or last one, free again and
+ * counts the runs. Needs the plan's lock. */
 void gemmcl_plan_reap_locked (GemmclPlan *self, GemmclBody *body);
 
 /* auto-tune.c: gemmcl_plan_auto_tune () */
 
-/** gemmcl_tuner_begin: Keeps the plan from changing its body while an operand for that is prepared
- * and unused. May wait while the tuner prepares operands. Returns: a reference for
- * gemmcl_tuner_end(). */
+/** Keeps the plan from changing its body while an operand for that is prepared and unused. May wait
+ * while the tuner prepares operands. Returns: a reference for gemmcl_tuner_end(). */
 GemmclTuner *gemmcl_tuner_begin (GemmclTuner *self);
 
-/** gemmcl_tuner_end: The operand was used or freed. */
+/** The operand was used or freed. */
 void gemmcl_tuner_end (GemmclTuner *self);
 
-/** gemmcl_tuner_leave: Detaches @self from its plan, which is being finalized. Cancels the search
- * without waiting for it. Waits for runs of a body that the plan has replaced. */
+/** Detaches @self from its plan, which is being finalized. Cancels the search without waiting for
+ * it. Waits for runs of a body that the plan has replaced. */
 void gemmcl_tuner_leave (GemmclTuner *self);
 
 /* transfer.c: copies between the caller's memory and the plan's */
 
-/**
- * GemmclTransfer:
- * @which: A, D or the row outputs
- * @to_device: TRUE: from the caller to the plan; FALSE: back
- * @m: rows in this run
- * @index: the problem's index in @buffer
- * @data: the caller's place; images only for A
- * @buffer: the plan's, with problems tight, one after another
- * @chain: receives the copies
- */
 typedef struct {
   GemmclBody *body;
-  GemmclOperand which;
-  gboolean to_device;
-  gsize m, index;
-  const GemmclData *data;
-  cl_mem buffer;
-  GemmclChain *chain;
+  GemmclOperand which;    /* A, D or the row outputs */
+  gboolean to_device;     /* from the caller to the plan; FALSE: back */
+  gsize m;                /* rows in this run */
+  gsize index;            /* the problem's in @buffer */
+  const GemmclData *data; /* the caller's place; images only for A */
+  cl_mem buffer;          /* the plan's, with problems tight, one after another */
+  GemmclChain *chain;     /* receives the copies */
 } GemmclTransfer;
 
-/** gemmcl_transfer: Enqueues the copies. */
+/** Enqueues the copies. */
 gboolean gemmcl_transfer (const GemmclTransfer *self, GError **error);
 
-/**
- * gemmcl_transfer_share:
- * @self: a run of one problem, without buffer and chain
- *
- * Returns: a buffer on the caller's memory itself, which needs no copy; %NULL if that is impossible
- *   (host memory of a device with memory of its own, another layout or alignment), or if a copy is
- *   faster.
- */
+/** A buffer on the caller's memory itself, which needs no copy; %NULL if that is impossible (host
+ * memory of a device with memory of its own, another layout or alignment), or if a copy is faster.
+ * @self: a run of one problem, without buffer and chain */
 cl_mem gemmcl_transfer_share (const GemmclTransfer *self);
 
-/** gemmcl_body_create_copy: Returns: a buffer for A, D or the row outputs of all problems. */
+/** A buffer for A, D or the row outputs of all problems. */
 cl_mem gemmcl_body_create_copy (GemmclBody *self, GemmclOperand which, GError **error);
 
-/** gemmcl_body_get_operand_bytes: Returns: bytes of A, D or the row outputs of one problem of @m
- * rows, tight. */
+/** Bytes of A, D or the row outputs of one problem of @m rows, tight. */
 gsize gemmcl_body_get_operand_bytes (GemmclBody *self, GemmclOperand which, gsize m);
 
-/* search-data.c: the matrices of a search */
+/* search-data.c */
 
-/**
- * GemmclSearchData:
- *
- * The matrices that a search multiplies: pseudo-random, the same in each search, in device memory
+/** The matrices that a search multiplies: pseudo-random, the same in each search, in device memory
  * and a queue of the search's own. A has the problem's type, or is a frame of its format. B is
- * scaled so that D is neither saturated nor tiny. C and bias are zeros.
- */
+ * scaled so that D is neither saturated nor tiny. C and bias are zeros. */
 typedef struct _GemmclSearchData GemmclSearchData;
 
-/**
- * gemmcl_search_data_new:
- * @gemm: a valid problem
- * @n_plans: the number of plans that have a B at once
- *
- * Returns: (transfer full): the data; %NULL with #GEMMCL_ERROR_TOO_LARGE if it needs more than half
- *   of the device's memory, or with #GEMMCL_ERROR_OPENCL.
- */
+/** %NULL with #GEMMCL_ERROR_TOO_LARGE if it needs more than half of the device's memory. @gemm: a
+ * valid problem; @n_plans: the number of plans that have a B at once */
 GemmclSearchData *gemmcl_search_data_new (GemmclContext *context, const GemmclGemm *gemm,
                                           guint n_plans, GError **error);
 
 void gemmcl_search_data_free (GemmclSearchData *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GemmclSearchData, gemmcl_search_data_free)
 
-/** gemmcl_search_data_make_plan: Returns: (transfer full): a plan for the problem, with B set;
- * %NULL with any #GemmclError. @kernel: as for gemmcl_plan_new() */
+/** A plan for the problem, with B set. @kernel: as for gemmcl_plan_new() */
 GemmclPlan *gemmcl_search_data_make_plan (GemmclSearchData *self, const gchar *kernel,
                                           GError **error);
 
-/**
- * gemmcl_search_data_run:
- * @rows: rows of A and D; 0: all. Other values need a problem without frames and batch
- * @seconds: (out): from the start of the run's first kernel to the end of its last command, by the
- *   device's clock; more than 0
- *
- * Runs @plan once and waits.
- */
+/** Runs @plan once and waits. @rows: rows of A and D; 0: all; else a problem without frames and
+ * batch. @seconds: (out): from the start of the run's first kernel to the end of its last command,
+ * by the device's clock; more than 0 */
 gboolean gemmcl_search_data_run (GemmclSearchData *self, GemmclPlan *plan, gsize rows,
                                  gdouble *seconds, GError **error);
 
-/**
- * gemmcl_search_data_check:
- *
- * Fills D with NaN (zeros if D is C, too), does the first run of @plan and checks D. The first D
- * that passes becomes the reference for all others: no element may differ from it by more than the
- * two results may differ from the exact one together, by gemmcl_gemm_verify()'s formula with the
- * largest |A| and |B| for each element. If A is a matrix and D is f32, gemmcl_gemm_verify() also
- * checks a few rows.
- *
- * Returns: %FALSE with #GEMMCL_ERROR_KERNEL if D is wrong, or with #GEMMCL_ERROR_OPENCL.
- */
+/** Fills D with NaN (zeros if D is C, too), does the first run of @plan and checks D, with
+ * #GEMMCL_ERROR_KERNEL if it is wrong. The first D that passes becomes the reference for all
+ * others: no element may differ from it by more than the two results may differ from the exact one
+ * together, by gemmcl_gemm_verify()'s formula with the largest |A| and |B| for each element. If A
+ * is a matrix and D is f32, gemmcl_gemm_verify() also checks a few rows. */
 gboolean gemmcl_search_data_check (GemmclSearchData *self, GemmclPlan *plan, gdouble *seconds,
                                    GError **error);

@@ -32,57 +32,55 @@ typedef struct {
 GemmclMatrixLayout gemmcl_gemm_get_layout (const GemmclGemm *gemm, GemmclOperand which,
                                            gboolean tight);
 
-/** gemmcl_gemm_get_element_size: Returns: bytes per element of a matrix of a valid problem. */
+/** Bytes per element of a matrix of a valid problem. */
 gsize gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which);
 
-/** gemmcl_gemm_get_batch: Returns: the number of problems, at least 1. */
+/** The number of problems, at least 1. */
 gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 
-/** Returns: %TRUE if int8 takes the bytes of A as they are: A is stored as such, and scaled so that
- *   0 is one of them. */
+/** TRUE if int8 takes the bytes of A as they are: A is stored as such, and scaled so that one of them
+ * stands for 0. */
 gboolean gemmcl_gemm_keeps_bytes (const GemmclGemm *gemm);
 
-/** Returns: %TRUE if a last step scales D. */
+/** TRUE if a last step scales D. */
 gboolean gemmcl_gemm_scales_d (const GemmclGemm *gemm);
 
-/** Returns: (transfer full): the options D_TYPE, D_SCALE and D_SHIFT of types.clh, for the D of
- *   @gemm. */
+/** (transfer full): the options D_TYPE, D_SCALE and D_SHIFT of types.clh, for the D of @gemm. */
 gchar *gemmcl_gemm_make_d_options (const GemmclGemm *gemm);
 
-/** Returns: @gemm without the steps that normalize and that scale D. With #GEMMCL_NORMALIZE_A its A
- *   is the result of that step: f32, row-major and tight, also if A was frames. With
- *   #GEMMCL_NORMALIZE_D, and with a scale of D, it has no row outputs, which follow those steps. A
- *   D that is scaled is f32 and tight before. */
+/** @gemm without the steps that normalize and that scale D. With #GEMMCL_NORMALIZE_A its A is the
+ * result of that step: f32, row-major and tight, also if A was frames. With #GEMMCL_NORMALIZE_D,
+ * and with a scale of D, it has no row outputs, which follow those steps. A D that is scaled is f32
+ * and tight before. */
 GemmclGemm gemmcl_gemm_get_product (const GemmclGemm *gemm);
 
-/** Returns: the problem that the kernels of a plan for @gemm compute: gemmcl_gemm_get_product(),
- *   but @normalize keeps #GEMMCL_NORMALIZE_D. With #GEMMCL_ADDEND_PREVIOUS its D, tight and f32, is
- *   the previous result and becomes the next one. Then, and with a scale of D, a step after the
- *   kernels converts it to the D of @gemm. */
+/** The problem that the kernels of a plan for @gemm compute: gemmcl_gemm_get_product(), but
+ * @normalize keeps #GEMMCL_NORMALIZE_D. With #GEMMCL_ADDEND_PREVIOUS its D, tight and f32, is the
+ * previous result and becomes the next one. Then, and with a scale of D, a step after the kernels
+ * converts it to the D of @gemm. */
 GemmclGemm gemmcl_gemm_get_computed (const GemmclGemm *gemm);
 
-/** Returns: the problem as it most often runs, which decides what is fastest: batches that share
- *   everything except A and D are one tall problem. */
+/** The problem as it most often runs, which decides what is fastest: batches that share everything
+ * except A and D are one tall problem. */
 GemmclGemm gemmcl_gemm_get_as_run (const GemmclGemm *computed);
 
-/** Returns: gemmcl_gemm_get_layout() as a kernel's strides. */
+/** gemmcl_gemm_get_layout() as a kernel's strides. */
 GemmclStrides gemmcl_gemm_get_strides (const GemmclGemm *gemm, GemmclOperand which, gboolean tight);
 
-/** Returns: (nullable): the description of the frames that A or D are; %NULL for matrices. */
+/** (nullable): the description of the frames that A or D are; %NULL for matrices. */
 const GemmclImage *gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand which);
 
-/** Computes bytes from the start of the buffer to the end of the last of all matrices or frames.
- *   Returns: %FALSE if a signed 64-bit number cannot count them. */
+/** Bytes from the start of the buffer to the end of the last of all matrices or frames. Returns:
+ * FALSE if a signed 64-bit number cannot count them. */
 gboolean gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *bytes);
 
-/** Returns: the error that gemmcl_gemm_verify() allows for a sum of K products of @a and @b, both
- *   positive. verify.c */
+/** The error that gemmcl_gemm_verify() allows for a sum of K products of @a and @b, both above 0. */
 gdouble gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b);
 
-/** Returns: bytes per sample in memory: 1 or 2. */
+/** Bytes per sample in memory: 1 or 2. */
 guint gemmcl_pixel_format_get_sample_bytes (GemmclPixelFormat format);
 
-/** Returns: the type of the frame's samples, U8 or U16, or of the tensor's elements. */
+/** The type of the frame's samples, U8 or U16, or of the tensor's elements. */
 GemmclType gemmcl_image_get_sample_type (const GemmclImage *image);
 
 /** The parts of a frame that make the rows of A, as patches of width x height pixels; see
@@ -92,9 +90,9 @@ typedef struct {
   gsize across, down; /* the number of patches in each direction; 0 if none fits */
 } GemmclPatches;
 
-/** Returns: the patches of @image, whose numbers have at most 16 bits. */
+/** The patches of @image, whose numbers have at most 16 bits. */
 GemmclPatches gemmcl_image_get_patches (const GemmclImage *image);
 
-/** Returns: (transfer full): the compiler options that kernels/pixels.clh and im2col.cl need for a
- *   valid @image, in any locale: " -DA_WIDTH=1280 ... -DA_IMAGE". @prefix: "A_" or "D_" */
+/** (transfer full): the compiler options that kernels/pixels.clh and im2col.cl need for a valid
+ * @image, in any locale: " -DA_WIDTH=1280 ... -DA_IMAGE". @prefix: "A_" or "D_" */
 gchar *gemmcl_image_get_defines (const GemmclImage *image, const gchar *prefix);
