@@ -123,26 +123,18 @@ gemmcl_cache_dir_read (const gchar *name, gsize max_size, GError **error)
   return NULL;
 }
 
-/* GLib 2.84 gives a new file the mode of the file that it replaces. So a file that others can write
- * to must be removed first. */
-static void
-drop_open_file (const gchar *path)
-{
-  GStatBuf info;
-
-  if (g_lstat (path, &info) == 0 && info.st_mode & WRITABLE_BY_OTHERS)
-    g_unlink (path);
-}
-
 gboolean
 gemmcl_cache_dir_write (const gchar *name, gconstpointer data, gsize size, GError **error)
 {
   g_autofree gchar *path = gemmcl_cache_dir_get_path (name);
   g_autoptr (GError) why = NULL;
+  GStatBuf old;
 
   if (!gemmcl_cache_dir_prepare (error))
     return FALSE;
-  drop_open_file (path);
+  /* GLib 2.84 gives a new file the mode of the file that it replaces. */
+  if (g_lstat (path, &old) == 0 && old.st_mode & WRITABLE_BY_OTHERS)
+    g_unlink (path);
   return g_file_set_contents_full (path, data, size, G_FILE_SET_CONTENTS_CONSISTENT, 0600, &why) ||
          gemmcl_fail_file (error, GEMMCL_ERROR_IO, path, "It cannot be written: %s.", why->message);
 }

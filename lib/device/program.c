@@ -137,17 +137,6 @@ gemmcl_program_get_binary (cl_program program, cl_device_id device, gsize *size)
   return NULL;
 }
 
-/* Failing to get or store the binary is harmless: the next process compiles again. */
-static void
-store_binary (cl_program program, const GemmclDevice *device, const gchar *key)
-{
-  gsize size = 0;
-  g_autofree guchar *binary = gemmcl_program_get_binary (program, device->id, &size);
-
-  if (binary != NULL)
-    gemmcl_cache_store (key, binary, size);
-}
-
 gchar *
 gemmcl_program_complete_options (const gchar *options)
 {
@@ -163,8 +152,10 @@ gemmcl_program_build (cl_context context, const GemmclDevice *device, const gcha
   const gchar *text = gemmcl_program_get_text (source);
   g_autofree gchar *all_options = gemmcl_program_complete_options (options);
   g_autofree gchar *key = cache_key (device, text, all_options);
+  g_autofree guchar *binary = NULL;
   cl_program program = build_from_cache (context, device, key, all_options);
   const gint64 start = g_get_monotonic_time ();
+  gsize size;
 
   *compiled = FALSE;
   if (program != NULL)
@@ -172,7 +163,10 @@ gemmcl_program_build (cl_context context, const GemmclDevice *device, const gcha
   program = build_from_source (context, device, source, text, all_options, error);
   if (program == NULL)
     return NULL;
-  store_binary (program, device, key);
+  /* Failing to get or store the binary is harmless: the next process compiles again. */
+  binary = gemmcl_program_get_binary (program, device->id, &size);
+  if (binary != NULL)
+    gemmcl_cache_store (key, binary, size);
   g_info ("Compiled %s for %s in %.0f ms, with %s", source, device->info.name,
           (g_get_monotonic_time () - start) / 1e3, all_options);
   *compiled = TRUE;

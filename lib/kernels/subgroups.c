@@ -34,15 +34,6 @@ get_asked_level (void)
   return GEMMCL_KERNEL_LEVEL_NATIVE;
 }
 
-/* The extension for the matrix engines that @kernel uses. */
-static const gchar *
-get_engines (const GemmclKernel *kernel)
-{
-  return kernel->precision == GEMMCL_PRECISION_TF32
-             ? "cl_intel_subgroup_matrix_multiply_accumulate_tf32"
-             : "cl_intel_subgroup_matrix_multiply_accumulate";
-}
-
 static gboolean
 has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
 {
@@ -56,7 +47,10 @@ has_native (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
   /* With other subgroup sizes than the smallest, compilers silently leave dpas out (see
    * dpas.clh). */
   if (kernel->dpas)
-    return gemmcl_device_info_has_extension (device, get_engines (kernel)) &&
+    return gemmcl_device_info_has_extension (
+               device, kernel->precision == GEMMCL_PRECISION_TF32
+                           ? "cl_intel_subgroup_matrix_multiply_accumulate_tf32"
+                           : "cl_intel_subgroup_matrix_multiply_accumulate") &&
            gemmcl_device_info_has_extension (device, "cl_intel_subgroups_short") &&
            device->subgroup_sizes[0] == kernel->subgroup;
   for (guint i = 0; i < device->n_subgroup_sizes; i++)
@@ -79,26 +73,21 @@ has_khr (const GemmclDeviceInfo *device)
          gemmcl_device_info_has_extension (device, "cl_khr_subgroup_shuffle");
 }
 
-/* int8 dot products, in ints, per instruction of the host's CPU; 0: no such instruction. */
+/* int8 dot products, in ints, per instruction of PoCL's CPU device, which is the host's CPU, in
+ * versions that accept inline assembly; 0: no such instruction. Version 3 does; version 6.0 aborts
+ * in an assertion when it makes a binary of it. */
 static guint
-get_vnni_width (void)
+get_vnni_width (G_GNUC_UNUSED const GemmclDeviceInfo *device)
 {
 #if defined(__x86_64__)
   __builtin_cpu_init ();
-  if (__builtin_cpu_supports ("avx512vnni"))
+  if (device->type == GEMMCL_DEVICE_TYPE_CPU && device->float_width >= 16 &&
+      strcmp (device->platform, "Portable Computing Language") == 0 &&
+      g_ascii_strtoull (device->driver, NULL, 10) <= LAST_POCL &&
+      __builtin_cpu_supports ("avx512vnni"))
     return 16;
 #endif
   return 0;
-}
-
-/* TRUE for PoCL's CPU device, which is the host's CPU, in versions that accept inline assembly.
- * Version 3 does; version 6.0 aborts in an assertion when it makes a binary of it. */
-static gboolean
-is_own_cpu (const GemmclDeviceInfo *device)
-{
-  return device->type == GEMMCL_DEVICE_TYPE_CPU && device->float_width >= 16 &&
-         strcmp (device->platform, "Portable Computing Language") == 0 &&
-         g_ascii_strtoull (device->driver, NULL, 10) <= LAST_POCL;
 }
 
 /* A NULL platform is the device of offline compilation, which is assumed to have all. */
@@ -117,20 +106,15 @@ has_ptx (const GemmclDeviceInfo *device, guint capability)
   return device->nvidia_capability >= capability && strcmp (device->platform, "NVIDIA CUDA") == 0;
 }
 
-/* TRUE if the device has NVIDIA's matrix engines with the instructions of @kernel. */
+/* TRUE if the device has NVIDIA's matrix engines with the instructions of @kernel, or else those
+ * for int8 dot products. */
 static gboolean
-has_engines (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
+has_instructions (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
 {
-  return has_ptx (device, kernel->capability) &&
-         (!kernel->wgmma || device->nvidia_capability == kernel->capability);
-}
-
-/* TRUE if kernels can use instructions for int8 dot products. */
-static gboolean
-has_dot (const GemmclDeviceInfo *device)
-{
-  return has_khr_dot (device) || has_ptx (device, FIRST_DP4A) ||
-         (is_own_cpu (device) && get_vnni_width () > 0);
+  if (kernel->capability > 0)
+    return has_ptx (device, kernel->capability) &&
+           (!kernel->wgmma || device->nvidia_capability == kernel->capability);
+  return has_khr_dot (device) || has_ptx (device, FIRST_DP4A) || get_vnni_width (device) > 0;
 }
 
 void
@@ -140,8 +124,8 @@ gemmcl_dot_append_options (GString *options, const GemmclDeviceInfo *device)
     g_string_append (options, " -DDOT_KHR -cl-std=CL3.0");
   else if (has_ptx (device, FIRST_DP4A))
     g_string_append (options, " -DDOT_PTX");
-  else if (is_own_cpu (device))
-    g_string_append_printf (options, " -DDOT_VNNI=%u", get_vnni_width ());
+  else
+    g_string_append_printf (options, " -DDOT_VNNI=%u", get_vnni_width (device));
 }
 
 gboolean
@@ -155,8 +139,7 @@ GemmclKernelLevel
 gemmcl_subgroups_get_level (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
   if (gemmcl_subgroups_has_instructions (kernel))
-    return get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE &&
-                   (kernel->capability > 0 ? has_engines (device, kernel) : has_dot (device))
+    return get_asked_level () == GEMMCL_KERNEL_LEVEL_NATIVE && has_instructions (device, kernel)
                ? GEMMCL_KERNEL_LEVEL_NATIVE
                : GEMMCL_KERNEL_LEVEL_EMULATED;
   if (kernel->subgroup == 0 ||

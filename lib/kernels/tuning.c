@@ -125,12 +125,6 @@ is_alike (const GemmclGemm *a, const GemmclGemm *b)
          !a->trans_b == !b->trans_b;
 }
 
-static gboolean
-is_same (const GemmclGemm *a, const GemmclGemm *b)
-{
-  return is_alike (a, b) && a->m == b->m && a->n == b->n && a->k == b->k;
-}
-
 /* The share of the kernel's tiles that D fills. */
 static gdouble
 get_full (const GemmclKernel *kernel, const GemmclGemm *gemm)
@@ -321,7 +315,8 @@ is_replaced (const json_t *entry, const GemmclDeviceInfo *device, const GemmclTu
     return TRUE;
   if (tuned == NULL)
     return g_strcmp0 (json_string_value (json_object_get (entry, "device")), device->name) == 0;
-  return read_entry (&old, entry, FALSE, device) && is_same (&old.gemm, &tuned->gemm);
+  return read_entry (&old, entry, FALSE, device) && is_alike (&old.gemm, &tuned->gemm) &&
+         old.gemm.m == tuned->gemm.m && old.gemm.n == tuned->gemm.n && old.gemm.k == tuned->gemm.k;
 }
 
 /* Changes the user's file under a lock, for which other processes wait. @tuned: (nullable): the

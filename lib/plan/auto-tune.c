@@ -82,7 +82,7 @@ unlock (GemmclTuner *self)
   g_mutex_unlock (&self->lock);
 }
 
-/* Needs the lock, like the next two functions. */
+/* Needs the lock, like the next function. */
 static void
 set_state (GemmclTuner *self, GemmclTuningState state)
 {
@@ -94,14 +94,6 @@ static gboolean
 is_wanted (const GemmclTuner *self)
 {
   return self->plan != NULL && !g_cancellable_is_cancelled (self->cancellable);
-}
-
-static void
-fail (GemmclTuner *self, const GError *why)
-{
-  if (!g_cancellable_is_cancelled (self->cancellable))
-    self->why = g_strdup (why->message);
-  set_state (self, GEMMCL_TUNING_STATE_FAILED);
 }
 
 static void
@@ -149,15 +141,6 @@ end_turn (void)
   g_mutex_unlock (&turn_lock);
 }
 
-/* Returns: (nullable): a body with the kernel that another search stored. */
-static GemmclBody *
-make_known (GemmclTuner *self)
-{
-  g_autoptr (GemmclBody) body = gemmcl_body_new (self->context, &self->problem, NULL, NULL);
-
-  return body != NULL && body->source != GEMMCL_CHOICE_RULES ? g_steal_pointer (&body) : NULL;
-}
-
 /* Returns: (nullable): a body with the fastest kernel; %NULL without an error if that is the choice
  *   of the rules. */
 static GemmclBody *
@@ -194,10 +177,12 @@ make_faster (GemmclTuner *self, GError **error)
 
   if (!begin_turn (self, &waited))
     return NULL;
-  if (waited)
-    body = make_known (self);
-  if (body == NULL)
+  if (waited) /* another search may have stored the kernel */
+    body = gemmcl_body_new (self->context, &self->problem, NULL, NULL);
+  if (body == NULL || body->source == GEMMCL_CHOICE_RULES) {
+    g_clear_pointer (&body, gemmcl_body_free);
     body = make_fastest (self, error);
+  }
   end_turn ();
   return body != NULL && !g_str_equal (body->name, self->kernel) ? g_steal_pointer (&body) : NULL;
 }
@@ -296,10 +281,10 @@ end (GemmclTuner *self, const GError *why)
   GemmclMatrix *matrices[GEMMCL_N_PLAN_OPERANDS] = {NULL};
   GemmclPlan *plan = lock (self);
 
-  if (why != NULL)
-    fail (self, why);
-  else if (self->state == GEMMCL_TUNING_STATE_SEARCHING)
-    set_state (self, GEMMCL_TUNING_STATE_KEPT);
+  if (why != NULL && !g_cancellable_is_cancelled (self->cancellable))
+    self->why = g_strdup (why->message);
+  if (why != NULL || self->state == GEMMCL_TUNING_STATE_SEARCHING)
+    set_state (self, why != NULL ? GEMMCL_TUNING_STATE_FAILED : GEMMCL_TUNING_STATE_KEPT);
   if (plan != NULL)
     plan->keeps_matrices = FALSE;
   for (guint i = 0; plan != NULL && i < GEMMCL_N_PLAN_OPERANDS; i++)
@@ -437,35 +422,27 @@ gemmcl_tuner_end (GemmclTuner *self)
   tuner_unref (self);
 }
 
-/* The state of a plan without a search. */
-static GemmclTuningState
-get_state (GemmclPlan *self)
-{
-  const GemmclChoiceSource source = gemmcl_plan_get_choice_source (self);
-
-  return source == GEMMCL_CHOICE_TUNED || source == GEMMCL_CHOICE_SHIPPED
-             ? GEMMCL_TUNING_STATE_KNOWN
-             : GEMMCL_TUNING_STATE_OFF;
-}
-
 GemmclTuningState
 gemmcl_plan_get_tuning (GemmclPlan *self, const GemmclTuningResult **result, const gchar **why)
 {
+  static GemmclTuner none; /* of a plan without a search */
+  GemmclChoiceSource source;
   GemmclTuner *tuner;
   GemmclTuningState state;
 
   g_return_val_if_fail (GEMMCL_IS_PLAN (self), GEMMCL_TUNING_STATE_OFF);
 
-  tuner = self->tuner;
-  if (tuner != NULL)
-    g_mutex_lock (&tuner->lock);
-  state = tuner ? tuner->state : get_state (self);
+  source = gemmcl_plan_get_choice_source (self);
+  tuner = self->tuner ? self->tuner : &none;
+  g_mutex_lock (&tuner->lock);
+  state = tuner->state;
+  if (tuner == &none && (source == GEMMCL_CHOICE_TUNED || source == GEMMCL_CHOICE_SHIPPED))
+    state = GEMMCL_TUNING_STATE_KNOWN;
   if (result != NULL)
-    *result = tuner ? tuner->result : NULL;
+    *result = tuner->result;
   if (why != NULL)
-    *why = tuner ? tuner->why : NULL;
-  if (tuner != NULL)
-    g_mutex_unlock (&tuner->lock);
+    *why = tuner->why;
+  g_mutex_unlock (&tuner->lock);
   return state;
 }
 

@@ -91,19 +91,6 @@ check_plane (const GemmclImage *image, guint index, cl_mem plane, GError **error
 }
 
 static gboolean
-check_planes (GemmclBody *self, const GemmclData *frame, GError **error)
-{
-  const GemmclImage *image = self->problem.a_image;
-
-  if (!check_format (image, error))
-    return FALSE;
-  for (guint i = 0; i < gemmcl_pixel_format_get_n_planes (image->format); i++)
-    if (!check_plane (image, i, frame->objects[i], error))
-      return FALSE;
-  return TRUE;
-}
-
-static gboolean
 check_size (GemmclBody *self, gsize m, gsize batch, GError **error)
 {
   const GemmclGemm *gemm = &self->problem;
@@ -150,8 +137,8 @@ is_complete (const GemmclData *data, guint n_planes, gboolean strided)
 /* @data: (nullable) (array): of @run; @image: (nullable): the frame's description; @most: the last
  *   allowed kind */
 static gboolean
-check_data (GemmclBody *self, const GemmclRun *run, gsize batch, const gchar *name,
-            const GemmclData *data, const GemmclImage *image, GemmclDataKind most, GError **error)
+check_data (const GemmclRun *run, gsize batch, const gchar *name, const GemmclData *data,
+            const GemmclImage *image, GemmclDataKind most, GError **error)
 {
   const guint n_planes = image ? gemmcl_pixel_format_get_n_planes (image->format) : 1;
   const gboolean strided = run->strided;
@@ -162,18 +149,14 @@ check_data (GemmclBody *self, const GemmclRun *run, gsize batch, const gchar *na
                           strided                      ? "a buffer, from its start"
                           : most == GEMMCL_DATA_BUFFER ? "memory of the host or a buffer"
                                                        : "memory of the host, a buffer or images");
-    if (data[i].kind == GEMMCL_DATA_IMAGES && !check_planes (self, &data[i], error))
+    if (data[i].kind != GEMMCL_DATA_IMAGES)
+      continue;
+    if (!check_format (image, error))
       return FALSE;
+    for (guint plane = 0; plane < n_planes; plane++)
+      if (!check_plane (image, plane, data[i].objects[plane], error))
+        return FALSE;
   }
-  return TRUE;
-}
-
-static gboolean
-check_b (GemmclBody *self, const GemmclRun *run, GError **error)
-{
-  if (run->alpha != 0.0 && run->b == NULL && self->operands[GEMMCL_PLAN_B].buffer == NULL)
-    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
-                        "The plan has no B yet; set it before the first run.");
   return TRUE;
 }
 
@@ -182,25 +165,18 @@ gemmcl_body_check_run (GemmclBody *self, const GemmclRun *run, gsize m, gsize ba
 {
   const GemmclImage *a_image = self->problem.a_image, *d_image = self->problem.d_image;
 
-  return check_size (self, m, batch, error) && check_wait (run, error) &&
-         (run->alpha == 0.0 ||
-          check_data (self, run, batch, "A", run->a, a_image, GEMMCL_DATA_IMAGES, error)) &&
-         check_data (self, run, batch, "D", run->d, d_image, GEMMCL_DATA_BUFFER, error) &&
-         check_data (self, run, batch, "The previous result", run->previous, d_image,
-                     GEMMCL_DATA_BUFFER, error) &&
-         check_data (self, run, batch, "The row output", run->rows, NULL, GEMMCL_DATA_BUFFER,
-                     error) &&
-         check_b (self, run, error);
-}
-
-static gboolean
-has_images (GemmclBody *self)
-{
-  cl_bool support = CL_FALSE;
-
-  clGetDeviceInfo (gemmcl_context_get_cl_device (self->context), CL_DEVICE_IMAGE_SUPPORT,
-                   sizeof support, &support, NULL);
-  return support;
+  if (!check_size (self, m, batch, error) || !check_wait (run, error) ||
+      (run->alpha != 0.0 &&
+       !check_data (run, batch, "A", run->a, a_image, GEMMCL_DATA_IMAGES, error)) ||
+      !check_data (run, batch, "D", run->d, d_image, GEMMCL_DATA_BUFFER, error) ||
+      !check_data (run, batch, "The previous result", run->previous, d_image, GEMMCL_DATA_BUFFER,
+                   error) ||
+      !check_data (run, batch, "The row output", run->rows, NULL, GEMMCL_DATA_BUFFER, error))
+    return FALSE;
+  if (run->alpha != 0.0 && run->b == NULL && self->operands[GEMMCL_PLAN_B].buffer == NULL)
+    return gemmcl_fail (error, GEMMCL_ERROR_INVALID,
+                        "The plan has no B yet; set it before the first run.");
+  return TRUE;
 }
 
 /* Frames in images are copied to the layout of a frame in a buffer, not converted to features: that
@@ -211,8 +187,11 @@ gboolean
 gemmcl_body_build_gather (GemmclBody *self, GError **error)
 {
   const GemmclImage *image = self->problem.a_image;
+  cl_bool support = CL_FALSE;
 
-  if (!has_images (self) || !check_format (image, NULL))
+  clGetDeviceInfo (gemmcl_context_get_cl_device (self->context), CL_DEVICE_IMAGE_SUPPORT,
+                   sizeof support, &support, NULL);
+  if (!support || !check_format (image, NULL))
     return TRUE;
   return gemmcl_body_build_step (
       self, &self->gather, "planes.cl", "gather",

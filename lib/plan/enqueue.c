@@ -45,14 +45,6 @@ build_reduce (GemmclBody *self, GError **error)
                                            "The split-K workspace", error)) != NULL;
 }
 
-static gboolean
-build_logits (GemmclBody *self, GError **error)
-{
-  return !gemmcl_kernel_needs_logits (self->kernel, &self->gemm, self->split) ||
-         (self->logits = create_floats (self, self->gemm.n, "D before softmax or norms", error)) !=
-             NULL;
-}
-
 /* TRUE if normalize_d follows softmax and stores D. */
 static gboolean
 normalizes_d (GemmclBody *self)
@@ -123,9 +115,12 @@ gemmcl_body_build_steps (GemmclBody *self, GError **error)
   return gemmcl_body_build_gather (self, error) && gemmcl_body_build_pack_a (self, error) &&
          (!packs || gemmcl_body_build_pack (self, &self->pack, error)) &&
          build_features (self, error) && gemmcl_body_build_quantize (self, error) &&
-         build_reduce (self, error) && build_logits (self, error) && build_softmax (self, error) &&
-         build_normalize_d (self, error) && gemmcl_body_build_state (self, error) &&
-         build_row_outputs (self, error) &&
+         build_reduce (self, error) &&
+         (!gemmcl_kernel_needs_logits (self->kernel, &self->gemm, self->split) ||
+          (self->logits =
+               create_floats (self, self->gemm.n, "D before softmax or norms", error))) &&
+         build_softmax (self, error) && build_normalize_d (self, error) &&
+         gemmcl_body_build_state (self, error) && build_row_outputs (self, error) &&
          (self->operands[GEMMCL_PLAN_BIAS].buffer = gemmcl_body_create_bias (self, error)) != NULL;
 }
 

@@ -121,12 +121,6 @@ get_quantile (const GArray *values, gdouble share)
   return g_array_index (sorted, gdouble, (guint)(share * (sorted->len - 1)));
 }
 
-static gboolean
-is_cancelled (const Race *self, GError **error)
-{
-  return g_cancellable_set_error_if_cancelled (self->cancellable, error);
-}
-
 /* Sleeps after @seconds on the device, so that the search takes only its share. Returns: %FALSE if
  * it was cancelled. */
 static gboolean
@@ -142,7 +136,7 @@ rest (Race *self, gdouble seconds, GError **error)
   } else if (pause > 0) {
     g_usleep ((gulong)(pause * G_USEC_PER_SEC));
   }
-  return !is_cancelled (self, error);
+  return !g_cancellable_set_error_if_cancelled (self->cancellable, error);
 }
 
 static Racer *
@@ -340,7 +334,7 @@ try_kernel (Race *self, const gchar *name, GError **error)
   gboolean ok = TRUE;
   Racer *racer;
 
-  if (is_cancelled (self, error))
+  if (g_cancellable_set_error_if_cancelled (self->cancellable, error))
     return FALSE;
   racer = add_candidate (self, name ? name : "rules");
   if (name != NULL && !has_time (self)) {

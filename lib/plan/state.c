@@ -136,23 +136,17 @@ gemmcl_plan_reset_previous (GemmclPlan *self)
   g_mutex_unlock (&self->lock);
 }
 
-static gboolean
-have_same_state (const GemmclBody *a, const GemmclBody *b)
-{
-  return a->context == b->context && a->problem.addend == GEMMCL_ADDEND_PREVIOUS &&
-         b->problem.addend == GEMMCL_ADDEND_PREVIOUS && a->gemm.m == b->gemm.m &&
-         a->gemm.n == b->gemm.n && a->gemm.batch == b->gemm.batch &&
-         a->gemm.layout == b->gemm.layout;
-}
-
 /* Exchanges the memory of both, so that neither has to allocate. */
 void
 gemmcl_body_adopt_previous (GemmclBody *self, GemmclBody *from)
 {
+  const GemmclGemm *a = &self->gemm, *b = &from->gemm;
   cl_mem own = self->state;
 
   self->state_is_void = TRUE;
-  if (!have_same_state (self, from))
+  if (self->context != from->context || self->problem.addend != GEMMCL_ADDEND_PREVIOUS ||
+      from->problem.addend != GEMMCL_ADDEND_PREVIOUS || a->m != b->m || a->n != b->n ||
+      a->batch != b->batch || a->layout != b->layout)
     return;
   self->state = from->state;
   self->state_is_void = from->state_is_void;

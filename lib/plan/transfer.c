@@ -278,26 +278,17 @@ explain (const GemmclTransfer *self)
   return is_tight (self) ? GEMMCL_COPY_REASON_NONE : GEMMCL_COPY_REASON_GAPS;
 }
 
-static cl_mem
-share_host (const GemmclTransfer *self)
-{
-  const gsize size = gemmcl_body_get_operand_bytes (self->body, self->which, self->m);
-  const cl_mem_flags access = self->to_device ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
-  cl_mem buffer;
-  cl_int status;
-
-  buffer = clCreateBuffer (gemmcl_context_get_cl_context (self->body->context),
-                           access | CL_MEM_USE_HOST_PTR, size, self->data->host[0], &status);
-  return status == CL_SUCCESS ? buffer : NULL;
-}
-
 cl_mem
 gemmcl_transfer_share (const GemmclTransfer *self)
 {
+  const gsize size = gemmcl_body_get_operand_bytes (self->body, self->which, self->m);
+  const cl_mem_flags access = self->to_device ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
+
   if (explain (self) != GEMMCL_COPY_REASON_NONE)
     return NULL;
   if (self->data->kind == GEMMCL_DATA_HOST)
-    return share_host (self);
+    return clCreateBuffer (gemmcl_context_get_cl_context (self->body->context),
+                           access | CL_MEM_USE_HOST_PTR, size, self->data->host[0], NULL);
   clRetainMemObject (self->data->objects[0]);
   return self->data->objects[0];
 }

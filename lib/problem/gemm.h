@@ -74,7 +74,7 @@ const GemmclImage *gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand 
  * FALSE if a signed 64-bit number cannot count them. */
 gboolean gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *bytes);
 
-/** The error that gemmcl_gemm_verify() allows for a sum of K products of @a and @b, both above 0. */
+/** The error that gemmcl_gemm_verify() allows for a sum of K products of @a and @b, above 0. */
 gdouble gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b);
 
 /** Bytes per sample in memory: 1 or 2. */

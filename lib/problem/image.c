@@ -211,28 +211,21 @@ check_image (const GemmclImage *image, GError **error)
          check_colours (image, error);
 }
 
-/* Returns: the size of a tensor in bytes, at most 2^51. */
-static guint64
-get_tensor (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
-{
-  const guint64 bytes =
-      (guint64)image->width * image->height * image->channels * gemmcl_type_get_size (image->type);
-
-  planes[0] = (GemmclPlane){0, (gsize)bytes, 1};
-  planes[1] = planes[2] = (GemmclPlane){0};
-  return bytes;
-}
-
-/* Returns: the size of the frame in bytes, at most 2^36; guint64 because gsize may have 32 bits. */
+/* Returns: the size in bytes, at most 2^36 of a frame and 2^51 of a tensor; guint64 because gsize
+ * may have 32 bits. */
 static guint64
 get_planes (const GemmclImage *image, GemmclPlane planes[GEMMCL_MAX_PLANES])
 {
   const Format *format = &formats[image->format];
   guint64 bytes = 0;
 
-  if (image->channels > 0)
-    return get_tensor (image, planes);
-
+  if (image->channels > 0) {
+    bytes = (guint64)image->width * image->height * image->channels *
+            gemmcl_type_get_size (image->type);
+    planes[0] = (GemmclPlane){0, (gsize)bytes, 1};
+    planes[1] = planes[2] = (GemmclPlane){0};
+    return bytes;
+  }
   for (guint i = 0; i < GEMMCL_MAX_PLANES; i++) {
     const guint samples = i == 0 ? format->samples : format->chroma_samples;
     const guint64 columns = i == 0 ? image->width : (image->width + 1) / 2;
