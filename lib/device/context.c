@@ -78,14 +78,12 @@ static void
 check_images (GemmclContext *self)
 {
   const cl_image_format wanted = GEMMCL_IMAGE_FORMAT;
-  g_autofree cl_image_format *formats = NULL;
+  cl_image_format formats[1024]; /* all that OpenCL defines, several times */
   cl_uint n = 0;
 
-  clGetSupportedImageFormats (self->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, NULL, &n);
-  formats = g_new0 (cl_image_format, n);
-  clGetSupportedImageFormats (self->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, n, formats,
-                              NULL);
-  for (cl_uint i = 0; i < n; i++)
+  clGetSupportedImageFormats (self->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D,
+                              G_N_ELEMENTS (formats), formats, &n);
+  for (cl_uint i = 0; i < MIN (n, G_N_ELEMENTS (formats)); i++)
     if (formats[i].image_channel_order == wanted.image_channel_order &&
         formats[i].image_channel_data_type == wanted.image_channel_data_type)
       return;

@@ -12,6 +12,8 @@
 #define VENDOR_INTEL  0x8086
 #define VENDOR_NVIDIA 0x10de
 
+#define MOST_DEVICES 256 /* of a platform, and platforms */
+
 /* cl_nv_device_attribute_query; the headers of some distributions lack it. */
 #define NV_COMPUTE_CAPABILITY_MAJOR 0x4000
 #define NV_COMPUTE_CAPABILITY_MINOR 0x4001
@@ -95,16 +97,14 @@ compare_guint (const void *a, const void *b)
 static void
 fill_subgroup_sizes (GemmclDeviceInfo *info, cl_device_id id)
 {
-  g_autofree gsize *sizes = NULL;
+  gsize sizes[G_N_ELEMENTS (info->subgroup_sizes)];
   gsize bytes = 0;
 
   if (!gemmcl_device_info_has_extension (info, "cl_intel_required_subgroup_size") ||
-      clGetDeviceInfo (id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, 0, NULL, &bytes) != CL_SUCCESS)
+      clGetDeviceInfo (id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof (sizes), sizes, &bytes) !=
+          CL_SUCCESS)
     return;
-  sizes = g_malloc0 (bytes);
-  if (clGetDeviceInfo (id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, bytes, sizes, NULL) != CL_SUCCESS)
-    return;
-  info->n_subgroup_sizes = MIN (bytes / sizeof (gsize), G_N_ELEMENTS (info->subgroup_sizes));
+  info->n_subgroup_sizes = bytes / sizeof (gsize);
   for (guint i = 0; i < info->n_subgroup_sizes; i++)
     info->subgroup_sizes[i] = sizes[i];
   qsort (info->subgroup_sizes, info->n_subgroup_sizes, sizeof (guint), compare_guint);
@@ -292,17 +292,13 @@ static void
 list_platform (GPtrArray *devices, guint index, cl_platform_id platform, GError **reason)
 {
   cl_uint n = 0;
-  cl_device_id preferred = NULL;
-  g_autofree cl_device_id *ids = NULL;
-  cl_int status = clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
+  cl_device_id preferred = NULL, ids[MOST_DEVICES];
+  const cl_int status = clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, ids, &n);
 
-  ids = g_new0 (cl_device_id, n);
-  if (status == CL_SUCCESS && n > 0)
-    status = clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, n, ids, NULL);
   if (status == CL_DEVICE_NOT_FOUND || !gemmcl_cl_check (status, reason, "clGetDeviceIDs"))
     return;
   (void)clGetDeviceIDs (platform, CL_DEVICE_TYPE_DEFAULT, 1, &preferred, NULL);
-  for (guint i = 0; i < n; i++) {
+  for (guint i = 0; i < MIN (n, MOST_DEVICES); i++) {
     GemmclDevice *device;
 
     g_clear_error (reason);
@@ -321,15 +317,12 @@ static void
 list_all (GPtrArray *devices, GError **reason)
 {
   cl_uint n = 0;
-  g_autofree cl_platform_id *platforms = NULL;
-  cl_int status = clGetPlatformIDs (0, NULL, &n);
+  cl_platform_id platforms[MOST_DEVICES];
+  const cl_int status = clGetPlatformIDs (MOST_DEVICES, platforms, &n);
 
-  platforms = g_new0 (cl_platform_id, n);
-  if (status == CL_SUCCESS && n > 0)
-    status = clGetPlatformIDs (n, platforms, NULL);
   if (status == CL_PLATFORM_NOT_FOUND_KHR || !gemmcl_cl_check (status, reason, "clGetPlatformIDs"))
     return;
-  for (guint i = 0; i < n; i++) {
+  for (guint i = 0; i < MIN (n, MOST_DEVICES); i++) {
     g_clear_error (reason);
     list_platform (devices, i, platforms[i], reason);
   }

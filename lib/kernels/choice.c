@@ -166,17 +166,12 @@ is_candidate (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
   return is_meant_for (kernel, device) && kernel->float_width <= 2 * device->float_width;
 }
 
-static gboolean
-is_hpg (const GemmclDeviceInfo *device)
-{
-  return is_intel_gpu (device) && device->n_subgroup_sizes > 0 && device->subgroup_sizes[0] == 8 &&
-         gemmcl_device_info_has_extension (device, "cl_intel_subgroup_matrix_multiply_accumulate");
-}
-
 static gdouble
 get_speed (const GemmclKernel *kernel, const GemmclDeviceInfo *device)
 {
-  if (kernel->hpg_speed > 0 && is_hpg (device))
+  if (kernel->hpg_speed > 0 && is_intel_gpu (device) && device->n_subgroup_sizes > 0 &&
+      device->subgroup_sizes[0] == 8 &&
+      gemmcl_device_info_has_extension (device, "cl_intel_subgroup_matrix_multiply_accumulate"))
     return kernel->hpg_speed;
   return kernel->intel_speed > 0 && is_intel_gpu (device) ? kernel->intel_speed : kernel->speed;
 }

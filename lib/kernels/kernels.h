@@ -36,6 +36,9 @@ gboolean gemmcl_kernel_has_engines (const GemmclKernel *kernel);
  * kernels/pack_dpas.cl). */
 gboolean gemmcl_kernel_packs_words (const GemmclKernel *kernel);
 
+/** Elements of B in a word, if B is packed in words; else 1. */
+gsize gemmcl_kernel_count_in_word (const GemmclKernel *kernel);
+
 /** The rows of a packed B of @k rows, padding included. */
 gsize gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k);
 

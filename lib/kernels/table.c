@@ -210,11 +210,12 @@ gemmcl_kernel_packs_words (const GemmclKernel *kernel)
   return kernel->dpas || kernel->capability > 0;
 }
 
-/* Elements of B in a word, if B is packed in words. */
-static gsize
-count_in_word (const GemmclKernel *kernel)
+gsize
+gemmcl_kernel_count_in_word (const GemmclKernel *kernel)
 {
-  return sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel));
+  return gemmcl_kernel_packs_words (kernel)
+             ? sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel))
+             : 1;
 }
 
 guint
@@ -227,8 +228,8 @@ gsize
 gemmcl_kernel_get_packed_k (const GemmclKernel *kernel, gsize k)
 {
   const gsize step = kernel->dpas             ? kernel->depth * kernel->subgroup
-                     : kernel->wgmma          ? WGMMA_STEP * count_in_word (kernel)
-                     : kernel->capability > 0 ? MMA_STEP * count_in_word (kernel)
+                     : kernel->wgmma          ? WGMMA_STEP * gemmcl_kernel_count_in_word (kernel)
+                     : kernel->capability > 0 ? MMA_STEP * gemmcl_kernel_count_in_word (kernel)
                                               : 1;
 
   return (k + step - 1) / step * step;
@@ -243,7 +244,8 @@ gemmcl_kernel_get_pack_options (const GemmclKernel *kernel)
   g_string_printf (options, "-DPANEL=%u -DA_TYPE=0 -DB_TYPE=%d", panel,
                    gemmcl_kernel_get_b_type (kernel));
   if (gemmcl_kernel_packs_words (kernel))
-    g_string_append_printf (options, " -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u", count_in_word (kernel),
+    g_string_append_printf (options, " -DDPAS_PACK=%zu -DSUBGROUP_SIZE=%u",
+                            gemmcl_kernel_count_in_word (kernel),
                             kernel->dpas ? kernel->subgroup : panel);
   if (kernel->wgmma)
     g_string_append (options, " -DCOLUMN_MAJOR");
@@ -322,13 +324,6 @@ gemmcl_kernel_get_groups (const GemmclKernel *kernel, const GemmclDeviceInfo *de
   return tiles;
 }
 
-/* The largest multiple of @step up to @limit, but at most @k rounded up to whole steps. */
-static gsize
-get_chunk (gsize k, gsize step, gsize limit)
-{
-  return MIN ((k + step - 1) / step, limit / step) * step;
-}
-
 gboolean
 gemmcl_blocks_are_f16 (const GemmclKernel *kernel, const GemmclGemm *gemm, GemmclOperand which)
 {
@@ -360,10 +355,12 @@ gemmcl_blocks_init (GemmclBlocks *self, const GemmclKernel *kernel, const Gemmcl
   const gsize max_width = in_buffer ? MAX_BUFFER_SIDE : device->max_image_width;
   const gsize max_height = in_buffer ? MAX_BUFFER_SIDE : device->max_image_height;
   const gsize per_texel = gemmcl_blocks_are_f16 (kernel, gemm, which) ? 2 : 1;
+  const gsize step = kernel->depth * kernel->subgroup;
   const GemmclTiles tiles = gemmcl_kernel_get_tiles (kernel, gemm->m, gemm->n);
   gsize blocks = 0;
 
-  self->chunk = get_chunk (gemm->k, kernel->depth * kernel->subgroup, MIN (max_width, max_height));
+  /* As much of K as fits in whole steps. */
+  self->chunk = MIN ((gemm->k + step - 1) / step, MIN (max_width, max_height) / step) * step;
   if (self->chunk > 0) {
     const gboolean of_a = which == GEMMCL_OPERAND_A;
     /* A run has an A for each problem even if a_stride is 0. */

@@ -207,16 +207,19 @@ check_range (const GemmclMatrixSource *source, const gdouble *elements, gsize ro
 static gpointer
 read_elements (const GemmclMatrixSource *source, gsize n_bytes, GError **error)
 {
-  gpointer elements;
+  const gsize size = gemmcl_type_get_size (source->type);
+  const guint8 *from = source->memory;
+  guint8 *elements;
 
-  if (source->memory == NULL)
+  if (from == NULL)
     return gemmcl_file_read (source->file, source->offset, n_bytes, error);
   elements = g_try_malloc (n_bytes);
-  if (elements != NULL)
-    return memcpy (elements, source->memory, n_bytes);
-  gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, source->file->path,
-                    "There is not enough memory for %zu bytes of the file.", n_bytes);
-  return NULL;
+  if (elements == NULL)
+    gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, source->file->path,
+                      "There is not enough memory for %zu bytes of the file.", n_bytes);
+  for (gsize i = 0; elements != NULL && i < n_bytes / size; i++)
+    memcpy (elements + i * size, from + i * source->step, size);
+  return elements;
 }
 
 GemmclMatrix *

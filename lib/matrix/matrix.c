@@ -37,12 +37,6 @@ float_from_f16 (guint16 half)
   return float_from_bits (sign | exponent << 23 | fraction << 13);
 }
 
-static gfloat
-float_from_bf16 (guint16 half)
-{
-  return float_from_bits ((guint32)half << 16);
-}
-
 #define DEFINE_CONVERT(name, Type, expression)                                                     \
   static void convert_##name (const guint8 *src, gfloat *dst, gsize n)                             \
   {                                                                                                \
@@ -54,15 +48,10 @@ float_from_bf16 (guint16 half)
     }                                                                                              \
   }
 
-static void
-convert_f32 (const guint8 *src, gfloat *dst, gsize n)
-{
-  memcpy (dst, src, n * sizeof *dst);
-}
-
+DEFINE_CONVERT (f32, gfloat, value)
 DEFINE_CONVERT (f64, gdouble, (gfloat)value)
 DEFINE_CONVERT (f16, guint16, float_from_f16 (value))
-DEFINE_CONVERT (bf16, guint16, float_from_bf16 (value))
+DEFINE_CONVERT (bf16, guint16, float_from_bits ((guint32)value << 16))
 DEFINE_CONVERT (i8, gint8, (gfloat)value)
 DEFINE_CONVERT (u8, guint8, (gfloat)value)
 DEFINE_CONVERT (i16, gint16, (gfloat)value)

@@ -41,6 +41,7 @@ typedef struct {
   const GemmclFile *file;
   const gchar *prefix;  /* of messages about the matrix; may be "" */
   gconstpointer memory; /* (nullable): the elements, instead of those at @offset */
+  gsize step;           /* bytes from one in memory to the next, of which it has the first */
   gsize offset;         /* start of the elements in the file */
   gsize length;         /* bytes from offset on that may be elements; within the file */
   gboolean exact;       /* the elements must fill @length */

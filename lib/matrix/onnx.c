@@ -115,37 +115,19 @@ list_tensors (const OnnxModel *model, GPtrArray *names)
   return tensors;
 }
 
-/* The elements of a typed field without the bytes that their type does not use: 1 of 4 for i8. */
-static gpointer
-narrow (const guint8 *data, gsize n, gsize from, gsize to)
-{
-  guint8 *narrowed = g_try_malloc (n * to);
-
-  for (gsize i = 0; narrowed != NULL && i < n; i++)
-    memcpy (narrowed + i * to, data + i * from, to);
-  return narrowed;
-}
-
+/* A typed field has bytes that its type does not use: 3 of 4 for i8. */
 static GemmclMatrix *
 load_own (GemmclMatrixSource *source, const OnnxTensor *tensor, const ElementType *type,
           GError **error)
 {
-  const guint8 *field = G_STRUCT_MEMBER (gpointer, tensor, type->field);
   const gsize n = G_STRUCT_MEMBER (gsize, tensor, type->field_count);
   const gsize size = gemmcl_type_get_size (type->type);
-  g_autofree gpointer narrowed = NULL;
 
   source->exact = TRUE;
-  source->memory = tensor->has_raw_data ? tensor->raw_data.data : field;
+  source->memory = tensor->has_raw_data ? tensor->raw_data.data
+                                        : G_STRUCT_MEMBER (guint8 *, tensor, type->field);
+  source->step = tensor->has_raw_data ? size : type->field_size;
   source->length = tensor->has_raw_data ? tensor->raw_data.len : n * size;
-  if (!tensor->has_raw_data && n > 0 && size < type->field_size) {
-    source->memory = narrowed = narrow (field, n, type->field_size, size);
-    if (narrowed == NULL) {
-      gemmcl_fail_file (error, GEMMCL_ERROR_TOO_LARGE, source->file->path,
-                        "There is not enough memory for %zu bytes of the file.", n * size);
-      return NULL;
-    }
-  }
   return gemmcl_matrix_new_from_source (source, error);
 }
 

@@ -119,15 +119,6 @@ gemmcl_body_build_pack (GemmclBody *self, cl_kernel *pack, GError **error)
       gemmcl_kernel_get_pack_options (self->kernel), error);
 }
 
-/* Elements of B that a work-item of the packing program writes. */
-static gsize
-count_in_word (const GemmclKernel *kernel)
-{
-  return gemmcl_kernel_packs_words (kernel)
-             ? sizeof (guint32) / gemmcl_type_get_size (gemmcl_kernel_get_b_type (kernel))
-             : 1;
-}
-
 gboolean
 gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const GemmclStrides *strides,
                          cl_mem scales, cl_mem packed, gsize batch, GemmclChain *chain,
@@ -147,7 +138,8 @@ gemmcl_body_launch_pack (GemmclBody *self, cl_kernel pack, cl_mem b, const Gemmc
                    ARGUMENT (scales));
   if (self->split > 1)
     part_strides.batch = part * strides->row;
-  global[1] = gemmcl_kernel_get_packed_k (self->kernel, part) / count_in_word (self->kernel);
+  global[1] =
+      gemmcl_kernel_get_packed_k (self->kernel, part) / gemmcl_kernel_count_in_word (self->kernel);
   global[2] = batch * self->split;
   return LAUNCH (chain, pack, "pack", global, IN_A_ROW (gemmcl_kernel_get_panel (self->kernel)),
                  error, ARGUMENT (b), ARGUMENT (packed), ARGUMENT (part_strides), ARGUMENT (n),

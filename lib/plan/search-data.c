@@ -351,22 +351,17 @@ verify_rows (const GemmclSearchData *self, GError **error)
                       max_error, bound);
 }
 
-/* Fills D with NaN, or with zeros if it is C, too. */
-static gboolean
-spoil (GemmclSearchData *self, GError **error)
-{
-  const guchar byte = self->gemm.addend == GEMMCL_ADDEND_OUTPUT ? 0x00 : 0xff;
-
-  return gemmcl_cl_check (
-      clEnqueueFillBuffer (self->queue, self->d, &byte, 1, 0, self->d_size, 0, NULL, NULL), error,
-      "clEnqueueFillBuffer for D of a search");
-}
-
 gboolean
 gemmcl_search_data_check (GemmclSearchData *self, GemmclPlan *plan, gdouble *seconds,
                           GError **error)
 {
-  if (!spoil (self, error) || !gemmcl_search_data_run (self, plan, 0, seconds, error) ||
+  /* NaN, or zeros if D is C, too. */
+  const guchar byte = self->gemm.addend == GEMMCL_ADDEND_OUTPUT ? 0x00 : 0xff;
+
+  if (!gemmcl_cl_check (
+          clEnqueueFillBuffer (self->queue, self->d, &byte, 1, 0, self->d_size, 0, NULL, NULL),
+          error, "clEnqueueFillBuffer for D of a search") ||
+      !gemmcl_search_data_run (self, plan, 0, seconds, error) ||
       !gemmcl_cl_check (clEnqueueReadBuffer (self->queue, self->d, CL_TRUE, 0, self->d_size,
                                              self->host_d, 0, NULL, NULL),
                         error, "clEnqueueReadBuffer for D of a search") ||
