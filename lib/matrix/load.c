@@ -312,15 +312,6 @@ split_uri (const gchar *uri, gchar **part, GError **error)
   return NULL;
 }
 
-static gboolean
-has_suffix (const gchar *path, const gchar *suffix)
-{
-  gsize length = strlen (path);
-  gsize n = strlen (suffix);
-
-  return length >= n && g_ascii_strcasecmp (path + length - n, suffix) == 0;
-}
-
 static GemmclMatrix *
 load_npy (const gchar *path, const gchar *part, GError **error)
 {
@@ -372,7 +363,7 @@ load_raw (const gchar *path, const gchar *part, GError **error)
 /* Fails with the command that saves the tensors of a file as safetensors, if only Python reads it.
  * safetensors writes elements in the order of memory, so those of NumPy need to be C's. */
 static void
-fail_format (const gchar *where, const gchar *path, GError **error)
+fail_format (const gchar *where, const gchar *path, const gchar *lower, GError **error)
 {
   static const struct {
     const gchar *suffix, *modules, *tensor, *load;
@@ -385,7 +376,7 @@ fail_format (const gchar *where, const gchar *path, GError **error)
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++) {
     g_autofree gchar *new = NULL, *from = NULL, *to = NULL;
 
-    if (!has_suffix (path, formats[i].suffix))
+    if (!g_str_has_suffix (lower, formats[i].suffix))
       continue;
     new = g_strdup_printf ("%.*s.safetensors", (gint)(strrchr (path, '.') - path), path);
     from = g_shell_quote (path);
@@ -405,8 +396,7 @@ GemmclMatrix *
 gemmcl_matrix_load (const gchar *where, GError **error)
 {
   const gchar *start = where;
-  g_autofree gchar *path = NULL;
-  g_autofree gchar *part = NULL;
+  g_autofree gchar *path = NULL, *part = NULL, *lower = NULL;
 
   g_return_val_if_fail (where != NULL, NULL);
 
@@ -422,14 +412,15 @@ gemmcl_matrix_load (const gchar *where, GError **error)
   if (path == NULL)
     return NULL;
 
-  if (has_suffix (path, ".npy"))
+  lower = g_ascii_strdown (path, -1);
+  if (g_str_has_suffix (lower, ".npy"))
     return load_npy (path, part, error);
-  if (has_suffix (path, ".safetensors"))
+  if (g_str_has_suffix (lower, ".safetensors"))
     return gemmcl_matrix_load_safetensors (path, part != NULL ? part : "", error);
-  if (has_suffix (path, ".onnx"))
+  if (g_str_has_suffix (lower, ".onnx"))
     return gemmcl_matrix_load_onnx (path, part != NULL ? part : "", error);
-  if (has_suffix (path, ".raw"))
+  if (g_str_has_suffix (lower, ".raw"))
     return load_raw (path, part, error);
-  fail_format (where, path, error);
+  fail_format (where, path, lower, error);
   return NULL;
 }

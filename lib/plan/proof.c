@@ -114,35 +114,32 @@ make_key (const GemmclDeviceInfo *device, const GemmclKernel *kernel)
 gboolean
 gemmcl_kernel_is_proven (GemmclContext *context, const GemmclKernel *kernel, GError **error)
 {
-  static const gchar right[] = "right", wrong[] = "wrong";
   static GMutex lock;
   const GemmclDeviceInfo *device = gemmcl_context_get_device_info (context);
   g_autofree gchar *key = NULL;
   g_autoptr (GBytes) known = NULL;
   g_autoptr (GError) why = NULL;
-  const gchar *found;
+  gboolean ok;
 
   if (!kernel->wgmma)
     return TRUE;
   key = make_key (device, kernel);
   g_mutex_lock (&lock);
   known = gemmcl_cache_load (key);
-  if (known == NULL) {
+  if (known != NULL) {
+    ok = *(const gchar *)g_bytes_get_data (known, NULL) == 'r';
+  } else {
     const GemmclType own = gemmcl_kernel_get_b_type (kernel);
-    const gboolean ok =
-        try_type (context, kernel, GEMMCL_TYPE_F32, &why) &&
-        (own == GEMMCL_TYPE_F32 || own == GEMMCL_TYPE_I8 || try_type (context, kernel, own, &why));
 
-    found = ok ? right : wrong;
-    known = g_bytes_new_static (found, strlen (found));
-    gemmcl_cache_store (key, found, strlen (found));
+    ok = try_type (context, kernel, GEMMCL_TYPE_F32, &why) &&
+         (own == GEMMCL_TYPE_F32 || own == GEMMCL_TYPE_I8 || try_type (context, kernel, own, &why));
+    gemmcl_cache_store (key, ok ? "right" : "wrong", 5);
     g_info ("Kernel %s is %s on %s%s%s", kernel->name, ok ? "proven" : "not used", device->name,
             ok ? "" : ": ", ok ? "" : why->message);
   }
   g_mutex_unlock (&lock);
-  if (g_bytes_get_size (known) == strlen (right))
-    if (memcmp (g_bytes_get_data (known, NULL), right, strlen (right)) == 0)
-      return TRUE;
+  if (ok)
+    return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_KERNEL, "Kernel %s failed its proof on %s.", kernel->name,
                       device->name);
 }

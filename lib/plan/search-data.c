@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "gemmcl-verify.h"
 #include "matrix/matrix.h"
 
 /* The seed of the pseudo-random numbers; any constant. */
@@ -293,58 +292,26 @@ compare (const GemmclSearchData *self, GError **error)
   return TRUE;
 }
 
-/* Copies rows @rows of A and D to tight matrices. */
-static void
-gather_rows (const GemmclSearchData *self, const gsize *rows, gsize n_rows, guchar *a, gfloat *d)
-{
-  const GemmclGemm *gemm = &self->gemm;
-  const GemmclStrides sa = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_A, FALSE);
-  const GemmclStrides sd = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_D, FALSE);
-  const gsize size = gemmcl_type_get_size (gemm->a_type);
-
-  for (gsize r = 0; r < n_rows; r++) {
-    for (gsize k = 0; k < gemm->k; k++)
-      memcpy (a + (r * gemm->k + k) * size,
-              self->host_a + (sa.offset + rows[r] * sa.row + k * sa.col) * size, size);
-    for (gsize j = 0; j < gemm->n; j++)
-      d[r * gemm->n + j] =
-          ((const gfloat *)self->host_d)[sd.offset + rows[r] * sd.row + j * sd.col];
-  }
-}
-
-/* Checks rows of the first problem: the first, the last and others evenly between them. */
+/* Checks evenly spaced rows of the first problem, the first and last among them. C and bias are
+ * zeros. */
 static gboolean
 verify_rows (const GemmclSearchData *self, GError **error)
 {
-  const GemmclGemm *gemm = &self->gemm;
-  const gsize most = MAX (MOST_ROW_WORK / ((gdouble)gemm->n * gemm->k), 1);
-  const gsize n_rows = MIN (MIN (gemm->m, MOST_ROWS), most);
-  GemmclGemm part = GEMMCL_GEMM_INIT;
-  g_autofree guchar *a = NULL;
-  g_autofree gfloat *d = NULL;
-  gsize rows[MOST_ROWS];
+  GemmclGemm gemm = self->gemm;
+  const gsize most = MAX (MOST_ROW_WORK / ((gdouble)gemm.n * gemm.k), 1);
   gdouble max_error, bound;
 
-  if (gemm->a_image || gemm->d_image || gemm->d_type != GEMMCL_TYPE_F32)
+  if (gemm.a_image || gemm.d_image || gemm.d_type != GEMMCL_TYPE_F32)
     return TRUE;
-  part.m = n_rows;
-  part.n = gemm->n;
-  part.k = gemm->k;
-  part.trans_b = gemm->trans_b;
-  part.a_type = gemm->a_type;
-  part.precision = gemm->precision;
-  part.a_scale = gemm->a_scale;
-  part.a_shift = gemm->a_shift;
-  part.activation = gemm->activation;
-  a = g_try_malloc_n (n_rows * gemm->k, gemmcl_type_get_size (gemm->a_type));
-  d = g_try_new (gfloat, n_rows * gemm->n);
-  if (a == NULL || d == NULL)
-    return fail_memory (error);
-  for (gsize r = 0; r < n_rows; r++)
-    rows[r] = n_rows > 1 ? r * (gemm->m - 1) / (n_rows - 1) : 0;
-  gather_rows (self, rows, n_rows, a, d);
-  if (gemmcl_gemm_verify (&part, a, gemmcl_matrix_get_data (self->b), NULL, NULL, d, &max_error,
-                          &bound))
+  gemm.alpha = 1;
+  gemm.addend = GEMMCL_ADDEND_NONE;
+  gemm.bias = FALSE;
+  gemm.ldb = gemm.b_offset = gemm.b_stride = 0;
+  /* B is row-major in any problem. */
+  gemm.trans_b = (gemm.layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!gemm.trans_b;
+  if (gemmcl_gemm_verify_rows (&gemm, MIN (MIN (gemm.m, MOST_ROWS), most), self->host_a,
+                               gemmcl_matrix_get_data (self->b), NULL, NULL,
+                               (const gfloat *)(gconstpointer)self->host_d, &max_error, &bound))
     return TRUE;
   return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
                       "The result is wrong: an element is off by %.3g, where %.3g is the bound.",
