@@ -144,59 +144,65 @@ get_strides (GemmclBody *self, GemmclOperand which, gboolean tight)
                : gemmcl_gemm_get_strides (&self->gemm, which, tight);
 }
 
-static cl_mem
-get_d (GemmclBody *self, const GemmclOperands *operands)
-{
-  return self->state ? self->state : operands->d;
-}
-
-static GemmclStrides
-b_strides (GemmclBody *self, const GemmclOperands *operands)
-{
-  GemmclStrides strides = {.row = self->gemm.n, .col = 1};
-
-  if (operands->b == NULL)
-    return strides;
-  strides = get_strides (self, GEMMCL_OPERAND_B, FALSE);
-  if (self->pack) {
-    strides.offset = 0;
-    strides.batch = strides.batch ? gemmcl_body_get_packed_size (self) : 0;
-  }
-  return strides;
-}
-
-/* The strides of C. The plan's own C is shared by the batches; a run's own has the problem's
- * layout. */
-static GemmclStrides
-c_strides (GemmclBody *self, const GemmclOperands *operands)
-{
+/* An operand as the kernels find it. */
+typedef struct {
+  cl_mem memory;
   GemmclStrides strides;
+} View;
 
-  switch (self->gemm.addend) {
-  case GEMMCL_ADDEND_OUTPUT:
-    return get_strides (self, GEMMCL_OPERAND_D, operands->tight);
-  case GEMMCL_ADDEND_ROW:
-    return (GemmclStrides){.offset = operands->c ? self->gemm.c_offset : 0, .col = 1};
-  default:
-    strides = get_strides (self, GEMMCL_OPERAND_C, operands->c == NULL);
-    if (operands->c == NULL)
-      strides.batch = 0;
-    return strides;
-  }
+static View
+find_d (GemmclBody *self, const GemmclOperands *operands)
+{
+  return (View){self->state ? self->state : operands->d,
+                get_strides (self, GEMMCL_OPERAND_D, operands->tight)};
 }
 
-/* C as the kernel gets it; NULL if it is zeros or the problem has none. */
-static cl_mem
-get_c (GemmclBody *self, const GemmclOperands *operands)
+/* The output of multiply or reduce: D, or the input of the steps after them. */
+static View
+find_sums (GemmclBody *self, const GemmclOperands *operands)
 {
-  switch (self->gemm.addend) {
-  case GEMMCL_ADDEND_NONE:
-    return NULL;
-  case GEMMCL_ADDEND_OUTPUT:
-    return get_d (self, operands);
-  default:
-    return operands->c ? operands->c : self->operands[GEMMCL_PLAN_C].buffer;
+  return self->logits ? (View){self->logits, tight_strides (self->gemm.m, self->gemm.n)}
+                      : find_d (self, operands);
+}
+
+/* With alpha 0 there may be no B; a kernel that reads images then gets any image. */
+static View
+find_b (GemmclBody *self, const GemmclOperands *operands)
+{
+  View b = {operands->weights, {.row = self->gemm.n, .col = 1}};
+
+  if (operands->b != NULL) {
+    b.memory = self->pack ? self->run_b : operands->b;
+    b.strides = get_strides (self, GEMMCL_OPERAND_B, FALSE);
   }
+  if (operands->b != NULL && self->pack) {
+    b.strides.offset = 0;
+    b.strides.batch = b.strides.batch ? gemmcl_body_get_packed_size (self) : 0;
+  }
+  if (b.memory == NULL)
+    b.memory = self->image_a;
+  return b;
+}
+
+/* All zeros if C is zeros or the problem has none. The plan's own C is shared by the batches; a
+ * run's own has the problem's layout. */
+static View
+find_c (GemmclBody *self, const GemmclOperands *operands)
+{
+  const gboolean own = operands->c == NULL;
+  View c = {own ? self->operands[GEMMCL_PLAN_C].buffer : operands->c, {.col = 1}};
+
+  if (self->gemm.addend == GEMMCL_ADDEND_OUTPUT)
+    return find_d (self, operands);
+  if (self->gemm.addend == GEMMCL_ADDEND_NONE || c.memory == NULL)
+    return (View){0};
+  if (self->gemm.addend == GEMMCL_ADDEND_MATRIX)
+    c.strides = get_strides (self, GEMMCL_OPERAND_C, own);
+  else if (!own)
+    c.strides.offset = self->gemm.c_offset;
+  if (own)
+    c.strides.batch = 0;
+  return c;
 }
 
 /* TRUE if multiply computes the row outputs. */
@@ -231,33 +237,24 @@ collapse_batches (GemmclBody *self, GemmclProblem *p, gsize *batch)
   *batch = 1;
 }
 
-/* The strides of get_sums(). */
-static GemmclStrides
-get_sums_strides (GemmclBody *self, const GemmclOperands *operands)
-{
-  return self->logits ? tight_strides (self->gemm.m, self->gemm.n)
-                      : get_strides (self, GEMMCL_OPERAND_D, operands->tight);
-}
-
 static GemmclProblem
 make_problem (GemmclBody *self, const GemmclOperands *operands, gsize *batch)
 {
-  const gboolean has_c = get_c (self, operands) != NULL;
+  const View c = find_c (self, operands);
   GemmclProblem p = {
       .a = get_strides (self, GEMMCL_OPERAND_A, operands->tight),
-      .b = b_strides (self, operands),
-      .d = get_sums_strides (self, operands),
+      .b = find_b (self, operands).strides,
+      .c = c.strides,
+      .d = find_sums (self, operands).strides,
       .M = operands->m,
       .N = self->gemm.n,
       .K = operands->alpha != 0.0f ? self->gemm.k : 0,
       .alpha = operands->alpha,
-      .beta = has_c ? operands->beta : 0.0f,
+      .beta = c.memory ? operands->beta : 0.0f,
       .a_scale = self->gemm.a_scale,
       .a_shift = self->gemm.a_shift,
   };
 
-  if (has_c)
-    p.c = c_strides (self, operands);
   collapse_batches (self, &p, batch);
   return p;
 }
@@ -316,58 +313,27 @@ launch_im2col (GemmclBody *self, const GemmclOperands *operands, GemmclChain *ch
 /* Divides the rows of @from by their norms. @to: may be @from, with the same strides */
 static gboolean
 launch_normalize (GemmclBody *self, cl_kernel kernel, const GemmclOperands *operands, gsize cols,
-                  cl_mem from, const GemmclStrides *a, cl_mem to, const GemmclStrides *d,
-                  GemmclChain *chain, GError **error)
+                  View from, View to, GemmclChain *chain, GError **error)
 {
   const cl_float scale = self->problem.a_scale, shift = self->problem.a_shift;
   const cl_int k = cols;
   const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
 
   return LAUNCH (chain, kernel, "normalize_rows", global, IN_A_ROW (self->row_group), error,
-                 ARGUMENT (from), ARGUMENT (*a), ARGUMENT (to), ARGUMENT (*d), ARGUMENT (k),
-                 ARGUMENT (scale), ARGUMENT (shift));
+                 ARGUMENT (from.memory), ARGUMENT (from.strides), ARGUMENT (to.memory),
+                 ARGUMENT (to.strides), ARGUMENT (k), ARGUMENT (scale), ARGUMENT (shift));
 }
 
 static gboolean
 launch_normalize_a (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
                     GError **error)
 {
-  const GemmclStrides features = tight_strides (self->gemm.m, self->gemm.k);
-  const GemmclStrides own =
-      gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_A, operands->tight);
+  const View features = {self->features, tight_strides (self->gemm.m, self->gemm.k)};
+  const View own = {operands->a,
+                    gemmcl_gemm_get_strides (&self->problem, GEMMCL_OPERAND_A, operands->tight)};
 
-  return launch_normalize (
-      self, self->normalize_a, operands, self->gemm.k, self->im2col ? self->features : operands->a,
-      self->im2col ? &features : &own, self->features, &features, chain, error);
-}
-
-/* A as the kernel reads it. */
-static cl_mem
-get_a (GemmclBody *self, const GemmclOperands *operands)
-{
-  if (self->image_a)
-    return self->image_a;
-  if (self->int8_a)
-    return self->int8_a;
-  return self->features ? self->features : operands->a;
-}
-
-/* B as the kernel reads it. With alpha 0 there may be none; a kernel that reads images then gets
- * any image. */
-static cl_mem
-get_b (GemmclBody *self, const GemmclOperands *operands)
-{
-  const cl_mem own = self->pack ? self->run_b : operands->b;
-  const cl_mem b = operands->b ? own : operands->weights;
-
-  return b ? b : self->image_a;
-}
-
-/* The output of multiply or reduce: D, or the input of the steps after them. */
-static cl_mem
-get_sums (GemmclBody *self, const GemmclOperands *operands)
-{
-  return self->logits ? self->logits : get_d (self, operands);
+  return launch_normalize (self, self->normalize_a, operands, self->gemm.k,
+                           self->im2col ? features : own, features, chain, error);
 }
 
 static gboolean
@@ -378,10 +344,12 @@ launch_multiply (GemmclBody *self, const GemmclOperands *operands, const GemmclP
   const GemmclTiles groups =
       gemmcl_kernel_get_groups (self->kernel, self->device, &self->gemm, p->M, batch);
   const gsize global[3] = {groups.m * group, groups.n, batch};
-  const cl_mem a = get_a (self, operands), b = get_b (self, operands);
-  const cl_mem c = self->reduce ? NULL : get_c (self, operands);
+  const cl_mem converted = self->image_a ? self->image_a : self->int8_a;
+  const cl_mem features = self->features ? self->features : operands->a;
+  const cl_mem a = converted ? converted : features, b = find_b (self, operands).memory;
+  const cl_mem c = self->reduce ? NULL : find_c (self, operands).memory;
   const cl_mem bias = self->reduce ? self->no_bias : self->operands[GEMMCL_PLAN_BIAS].buffer;
-  const cl_mem d = self->reduce ? self->workspace : get_sums (self, operands);
+  const cl_mem d = self->reduce ? self->workspace : find_sums (self, operands).memory;
   const cl_long outputs_batch = get_outputs_batch (self);
 
   return LAUNCH (chain, self->multiply, self->kernel->name, global, IN_A_ROW (group), error,
@@ -394,7 +362,7 @@ static gboolean
 launch_reduce (GemmclBody *self, const GemmclOperands *operands, const GemmclProblem *p,
                GemmclChain *chain, GError **error)
 {
-  const cl_mem c = get_c (self, operands), d = get_sums (self, operands);
+  const cl_mem c = find_c (self, operands).memory, d = find_sums (self, operands).memory;
   const gsize global[3] = {ROUND_UP ((gsize)p->N, GROUP), p->M, 1};
 
   return LAUNCH (chain, self->reduce, "reduce", global, IN_A_ROW (GROUP), error,
@@ -420,27 +388,14 @@ static gboolean
 launch_softmax (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
                 GError **error)
 {
-  const GemmclStrides s = get_sums_strides (self, operands);
-  const GemmclStrides d =
-      normalizes_d (self) ? s : get_strides (self, GEMMCL_OPERAND_D, operands->tight);
-  const cl_mem from = get_sums (self, operands);
-  const cl_mem to = normalizes_d (self) ? from : get_d (self, operands);
+  const View from = find_sums (self, operands);
+  const View to = normalizes_d (self) ? from : find_d (self, operands);
   const cl_int n = self->gemm.n;
   const gsize global[3] = {operands->m * self->row_group, 1, operands->batch};
 
   return LAUNCH (chain, self->softmax, "softmax", global, IN_A_ROW (self->row_group), error,
-                 ARGUMENT (from), ARGUMENT (s), ARGUMENT (to), ARGUMENT (d), ARGUMENT (n));
-}
-
-static gboolean
-launch_normalize_d (GemmclBody *self, const GemmclOperands *operands, GemmclChain *chain,
-                    GError **error)
-{
-  const GemmclStrides s = get_sums_strides (self, operands);
-  const GemmclStrides d = get_strides (self, GEMMCL_OPERAND_D, operands->tight);
-
-  return launch_normalize (self, self->normalize_d, operands, self->gemm.n,
-                           get_sums (self, operands), &s, get_d (self, operands), &d, chain, error);
+                 ARGUMENT (from.memory), ARGUMENT (from.strides), ARGUMENT (to.memory),
+                 ARGUMENT (to.strides), ARGUMENT (n));
 }
 
 static gboolean
@@ -477,7 +432,9 @@ gemmcl_body_enqueue_locked (GemmclBody *self, const GemmclOperands *operands, Ge
          gemmcl_body_launch_load (self, operands, chain, error) &&
          launch_gemm (self, operands, &p, batch, chain, error) &&
          (self->softmax == NULL || launch_softmax (self, operands, chain, error)) &&
-         (self->normalize_d == NULL || launch_normalize_d (self, operands, chain, error)) &&
+         (self->normalize_d == NULL ||
+          launch_normalize (self, self->normalize_d, operands, self->gemm.n,
+                            find_sums (self, operands), find_d (self, operands), chain, error)) &&
          gemmcl_body_launch_store (self, operands, chain, error) &&
          (self->row_outputs == NULL || makes_row_outputs (self) ||
           launch_row_outputs (self, operands, chain, error));
