@@ -47,19 +47,12 @@
 
 /* Whole rows: GROUP_N neighbouring work-items share each row. They exchange their values in the
  * memory of tile_a, which is large enough since GROUP_N is at most 2 * TILE_K. */
-#define ROW_PART           float4
-#define ROW_OWN            float
-#define ROW_WIDTH          4
-#define ROW_PARTS          (TILE_N / 4)
-#define ROW_HELD           TILE_M
-#define ROW_N              p.N
 #define ROW_X(r)           sum[r]
 #define ROW_I(r)           (top + 4 * ((r) / 4 * GROUP_M + m) + (r) % 4)
-#define ROW_COLUMNS(part)  ((float)(4 * ((part)*GROUP_N + n)) + (float4)(0, 1, 2, 3))
-#define ROW_OUTPUTS        (R + batch * r_batch)
+#define ROW_J(part)        (left + 4 * ((part)*GROUP_N + n))
 #define ROW_SHARE(OP, own) SHARE_ROWS (OP, own, (local float *)tile_a, GROUP, lane, n, GROUP_N)
 #define ROW_STORES         (n == 0)
-#include "whole_rows.clh"
+#define ROW_UNROLL         _Pragma ("unroll")
 
 /* Elements of A with k >= rest are zeros here. They are scaled later, when the load has completed;
  * a_shift then makes them nonzero, which is harmless since they meet zeros of B. */
@@ -173,26 +166,9 @@ gemm (GEMM_ARGUMENTS)
   for (int r = 0; r < TILE_M; r++)
 #pragma unroll
     for (int c = 0; c < TILE_N / 4; c++) {
-      const long i = ROW_I (r), j = left + 4 * (c * GROUP_N + n);
+      const long i = ROW_I (r), j = ROW_J (c);
       if (i < p.M && j < p.N)
-#ifdef WHOLE_ROWS
-        sum[r][c] =
-            get_result (C, p, C_INDEX (batch, i, j), p.N - j, sum[r][c], vload4 (j / 4, bias));
-#else
-        finish (C, D, p, C_INDEX (batch, i, j), D_INDEX (batch, i, j), p.N - j, sum[r][c],
-                vload4 (j / 4, bias));
-#endif
+        FINISH_PART (sum[r][c], sum[r][c]);
     }
-#ifdef WHOLE_ROWS
-  float own[ROW_HELD];
-  FINISH_ROWS (own)
-  #pragma unroll
-  for (int r = 0; r < TILE_M; r++)
-  #pragma unroll
-    for (int c = 0; c < TILE_N / 4; c++) {
-      const long i = ROW_I (r), j = left + 4 * (c * GROUP_N + n);
-      if (i < p.M && j < p.N)
-        store_result (D, p, D_INDEX (batch, i, j), p.N - j, sum[r][c]);
-    }
-#endif
+  FINISH_PARTS ()
 }
