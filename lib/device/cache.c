@@ -89,37 +89,28 @@ gemmcl_cache_dir_prepare (GError **error)
   return fd >= 0;
 }
 
-static GBytes *
-read_trusted (const gchar *name, gsize max_size, GError **error)
-{
-  g_auto (GemmclFd) directory = -1, fd = -1;
-  g_autofree guint8 *data = NULL;
-  g_autofree gchar *path = NULL;
-  gsize size;
-
-  directory = open_trusted (AT_FDCWD, NULL, S_IFDIR, TRUE, &size, error);
-  if (directory < 0 || (fd = open_trusted (directory, name, S_IFREG, TRUE, &size, error)) < 0)
-    return NULL;
-  data = size <= max_size ? g_try_malloc (size) : NULL;
-  if (size <= max_size && (size == 0 || (data != NULL && gemmcl_fd_read (fd, data, size, 0))))
-    return g_bytes_new_take (g_steal_pointer (&data), size);
-  path = gemmcl_cache_dir_get_path (name);
-  gemmcl_fail_file (error, GEMMCL_ERROR_IO, path,
-                    "It has %zu bytes, which cannot be read; expected at most %zu.", size,
-                    max_size);
-  return NULL;
-}
-
 GBytes *
 gemmcl_cache_dir_read (const gchar *name, gsize max_size, GError **error)
 {
+  g_autofree gchar *path = gemmcl_cache_dir_get_path (name);
+  g_auto (GemmclFd) directory = -1, fd = -1;
+  g_autofree guint8 *data = NULL;
   GError *why = NULL;
-  GBytes *bytes = read_trusted (name, max_size, &why);
+  gsize size;
 
-  if (why == NULL)
-    return bytes;
-  g_debug ("Ignored in the cache: %s", why->message);
-  g_propagate_error (error, why);
+  directory = open_trusted (AT_FDCWD, NULL, S_IFDIR, TRUE, &size, &why);
+  if (directory >= 0 && (fd = open_trusted (directory, name, S_IFREG, TRUE, &size, &why)) >= 0) {
+    data = size <= max_size ? g_try_malloc (size) : NULL;
+    if (size <= max_size && (size == 0 || (data != NULL && gemmcl_fd_read (fd, data, size, 0))))
+      return g_bytes_new_take (g_steal_pointer (&data), size);
+    gemmcl_fail_file (&why, GEMMCL_ERROR_IO, path,
+                      "It has %zu bytes, which cannot be read; expected at most %zu.", size,
+                      max_size);
+  }
+  if (why != NULL) {
+    g_debug ("Ignored in the cache: %s", why->message);
+    g_propagate_error (error, why);
+  }
   return NULL;
 }
 

@@ -196,15 +196,12 @@ find_device (cl_context context, cl_device_id *device, GError **error)
 GemmclContext *
 gemmcl_context_new_wrapped (cl_context context, cl_device_id id, GError **error)
 {
+  GemmclDevice *device = NULL;
   GemmclContext *self;
-  GemmclDevice *device;
 
   g_return_val_if_fail (context != NULL, NULL);
 
-  if (!find_device (context, &id, error))
-    return NULL;
-  device = gemmcl_device_new (id, error);
-  if (device == NULL)
+  if (!find_device (context, &id, error) || (device = gemmcl_device_new (id, error)) == NULL)
     return NULL;
   clRetainContext (context);
   self = context_around (context, device, error);
