@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "gemmcl-verify.h"
 #include "matrix/matrix.h"
 
 /* The seed of the pseudo-random numbers; any constant. */
@@ -297,25 +298,38 @@ compare (const GemmclSearchData *self, GError **error)
 static gboolean
 verify_rows (const GemmclSearchData *self, GError **error)
 {
-  GemmclGemm gemm = self->gemm;
-  const gsize most = MAX (MOST_ROW_WORK / ((gdouble)gemm.n * gemm.k), 1);
+  const GemmclGemm *gemm = &self->gemm;
+  const GemmclStrides a = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_A, FALSE);
+  const GemmclStrides d = gemmcl_gemm_get_strides (gemm, GEMMCL_OPERAND_D, FALSE);
+  const gsize most = MAX (MOST_ROW_WORK / ((gdouble)gemm->n * gemm->k), 1);
+  const gsize n_rows = MIN (MIN (gemm->m, MOST_ROWS), most);
+  GemmclGemm row = *gemm;
   gdouble max_error, bound;
 
-  if (gemm.a_image || gemm.d_image || gemm.d_type != GEMMCL_TYPE_F32)
+  if (gemm->a_image || gemm->d_image || gemm->d_type != GEMMCL_TYPE_F32)
     return TRUE;
-  gemm.alpha = 1;
-  gemm.addend = GEMMCL_ADDEND_NONE;
-  gemm.bias = FALSE;
-  gemm.ldb = gemm.b_offset = gemm.b_stride = 0;
+  row.m = row.batch = 1;
+  row.alpha = 1;
+  row.addend = GEMMCL_ADDEND_NONE;
+  row.bias = FALSE;
+  row.lda = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_A, FALSE).ld;
+  row.ldd = gemmcl_gemm_get_layout (gemm, GEMMCL_OPERAND_D, FALSE).ld;
+  row.ldb = row.b_offset = row.b_stride = 0;
   /* B is row-major in any problem. */
-  gemm.trans_b = (gemm.layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!gemm.trans_b;
-  if (gemmcl_gemm_verify_rows (&gemm, MIN (MIN (gemm.m, MOST_ROWS), most), self->host_a,
-                               gemmcl_matrix_get_data (self->b), NULL, NULL,
-                               (const gfloat *)(gconstpointer)self->host_d, &max_error, &bound))
-    return TRUE;
-  return gemmcl_fail (error, GEMMCL_ERROR_KERNEL,
-                      "The result is wrong: an element is off by %.3g, where %.3g is the bound.",
-                      max_error, bound);
+  row.trans_b = (gemm->layout == GEMMCL_LAYOUT_COLUMN_MAJOR) != !!gemm->trans_b;
+  for (gsize r = 0; r < n_rows; r++) {
+    const gsize i = r * (gemm->m - 1) / MAX (n_rows - 1, 1);
+
+    row.a_offset = a.offset + i * a.row;
+    row.d_offset = d.offset + i * d.row;
+    if (!gemmcl_gemm_verify (&row, self->host_a, gemmcl_matrix_get_data (self->b), NULL, NULL,
+                             (const gfloat *)(gconstpointer)self->host_d, &max_error, &bound))
+      return gemmcl_fail (
+          error, GEMMCL_ERROR_KERNEL,
+          "The result is wrong: an element is off by %.3g, where %.3g is the bound.", max_error,
+          bound);
+  }
+  return TRUE;
 }
 
 gboolean

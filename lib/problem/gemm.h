@@ -74,12 +74,6 @@ const GemmclImage *gemmcl_gemm_get_image (const GemmclGemm *gemm, GemmclOperand 
  * FALSE if a signed 64-bit number cannot count them. */
 gboolean gemmcl_gemm_get_extent (const GemmclGemm *gemm, GemmclOperand which, gsize *bytes);
 
-/** Does gemmcl_gemm_verify() for @n_rows evenly spaced rows of the first problem; 0: all rows of all
- * problems. @gemm: valid; without the checks of arguments */
-gboolean gemmcl_gemm_verify_rows (const GemmclGemm *gemm, gsize n_rows, gconstpointer a,
-                                  const gfloat *b, const gfloat *c, const gfloat *bias,
-                                  const gfloat *d, gdouble *max_error, gdouble *error_bound);
-
 /** The error that gemmcl_gemm_verify() allows for a sum of K products of @a and @b, above 0. */
 gdouble gemmcl_gemm_get_sum_error (const GemmclGemm *gemm, gdouble a, gdouble b);
 

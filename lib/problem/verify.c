@@ -364,16 +364,18 @@ make_reference (const GemmclGemm *gemm)
 }
 
 gboolean
-gemmcl_gemm_verify_rows (const GemmclGemm *gemm, gsize n_rows, gconstpointer a, const gfloat *b,
-                         const gfloat *c, const gfloat *bias, const gfloat *d, gdouble *max_error,
-                         gdouble *error_bound)
+gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, const gfloat *c,
+                    const gfloat *bias, const gfloat *d, gdouble *max_error, gdouble *error_bound)
 {
-  const gsize n = n_rows > 0 ? n_rows : gemmcl_gemm_get_batch (gemm) * gemm->m;
   g_autofree gdouble *values = NULL, *bounds = NULL, *b_steps = NULL;
   gdouble worst = 0, share = -1, worst_bound = 0;
   gboolean right = TRUE;
   Reference self;
   Row row;
+
+  g_return_val_if_fail (gemm != NULL && d != NULL, FALSE);
+  g_return_val_if_fail (gemm->d_type == GEMMCL_TYPE_F32, FALSE);
+  g_return_val_if_fail (gemmcl_gemm_validate (gemm, NULL), FALSE);
 
   self = make_reference (gemm);
   self.a = a;
@@ -384,9 +386,8 @@ gemmcl_gemm_verify_rows (const GemmclGemm *gemm, gsize n_rows, gconstpointer a, 
   self.b_steps = b_steps = g_new (gdouble, gemm->n);
   row.value = values = g_new (gdouble, gemm->n);
   row.bound = bounds = g_new (gdouble, gemm->n);
-  for (gsize at = 0; at < n; at++) {
-    const gsize batch = n_rows > 0 ? 0 : at / gemm->m;
-    const gsize i = n_rows == 0 ? at % gemm->m : at * (gemm->m - 1) / MAX (n_rows - 1, 1);
+  for (gsize at = 0; at < gemmcl_gemm_get_batch (gemm) * gemm->m; at++) {
+    const gsize batch = at / gemm->m, i = at % gemm->m;
 
     for (gsize j = 0; i == 0 && gemm->alpha != 0 && j < gemm->n; j++)
       b_steps[j] = gemm->precision == GEMMCL_PRECISION_I8 ? get_b_step (&self, batch, j) : 0;
@@ -413,14 +414,4 @@ gemmcl_gemm_verify_rows (const GemmclGemm *gemm, gsize n_rows, gconstpointer a, 
   if (error_bound)
     *error_bound = worst_bound;
   return right;
-}
-
-gboolean
-gemmcl_gemm_verify (const GemmclGemm *gemm, gconstpointer a, const gfloat *b, const gfloat *c,
-                    const gfloat *bias, const gfloat *d, gdouble *max_error, gdouble *error_bound)
-{
-  g_return_val_if_fail (gemm != NULL && d != NULL, FALSE);
-  g_return_val_if_fail (gemm->d_type == GEMMCL_TYPE_F32, FALSE);
-  g_return_val_if_fail (gemmcl_gemm_validate (gemm, NULL), FALSE);
-  return gemmcl_gemm_verify_rows (gemm, 0, a, b, c, bias, d, max_error, error_bound);
 }
