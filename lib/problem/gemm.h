@@ -38,8 +38,8 @@ gsize gemmcl_gemm_get_element_size (const GemmclGemm *gemm, GemmclOperand which)
 /** The number of problems, at least 1. */
 gsize gemmcl_gemm_get_batch (const GemmclGemm *gemm);
 
-/** TRUE if int8 takes the bytes of A as they are: A is stored as such, and scaled so that one of them
- * stands for 0. */
+/** TRUE if int8 takes the bytes of A as they are: A is stored as such, and scaled so that one of
+ * them stands for 0. */
 gboolean gemmcl_gemm_keeps_bytes (const GemmclGemm *gemm);
 
 /** TRUE if a last step scales D. */

@@ -3,7 +3,8 @@
 """The library for tests in Python: its functions, by ctypes, with NumPy's arrays as their memory.
 
 GEMMCL_LIBRARY names the library. PYTHONPATH has tests/bench, tests/gst and tests/tools, whose
-modules the tests share: library.py (the structures), numpy_gemm.py (the reference), tap_unittest.py.
+modules the tests share: library.py (the structures), numpy_gemm.py (the reference),
+tap_unittest.py.
 """
 
 import ctypes
