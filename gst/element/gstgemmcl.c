@@ -1,35 +1,8 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later */
-
-/**
- * SECTION:element-gemmcl
- * @title: gemmcl
- *
- * Multiplies each video frame, audio buffer or tensor by a weight matrix on an OpenCL device:
- *
- *     D = act (alpha * A * B + beta * C + bias)
- *
- * The rows of A are pixels, rows, patches or frames of video, samples of audio, or rows of a
- * tensor.
- *
- * ## Example launch lines
- * |[
- * gst-launch-1.0 videotestsrc ! gemmcl weight="[[.3,.3,.3],[.6,.6,.6],[.1,.1,.1]]" ! autovideosink
- * ]| A colour matrix: grey frames in RGB.
- * |[
- * gst-launch-1.0 audiotestsrc ! audio/x-raw,channels=2 ! gemmcl weight="[[.5],[.5]]" !
- * autoaudiosink
- * ]| Stereo to mono.
- * |[
- * gst-launch-1.0 videotestsrc ! gemmcl weight="[[1,0,0],[0,1,0],[0,0,1]]" alpha=.1 beta=.9 !
- * fakesink
- * ]| Temporal smoothing: a frame is a tenth of the input and nine tenths of the frame before.
- */
 #include "element/gstgemmcl.h"
 
 #include "memory/foreign.h"
-
-#define MAX_IMPORTS 64 /* larger than most pools of media drivers */
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
@@ -133,7 +106,7 @@ start (GstBaseTransform *trans)
   gst_gemmcl_stats_reset (self);
   g_mutex_unlock (&self->lock);
   self->scalars = gst_gemmcl_get_scalars (self);
-  self->device.imports = gst_gemmcl_imports_new (MAX_IMPORTS + self->stream.settings.batch_size);
+  self->device.imports = gst_gemmcl_imports_new ();
   /* Threads that were late in stop() may still look for outputs. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_runs_start (self);

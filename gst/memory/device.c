@@ -93,32 +93,11 @@ take_of_peer (GstGemmclDevice *self, const GemmclDeviceQuery *query, const gchar
   return shared ? take (self, query, gst_context_ref (shared), giver) : NULL;
 }
 
-/* @context: (transfer full) (nullable). Returns: (transfer full) (nullable): a context with the
- * VADisplay, if a display is known and the context can be made; otherwise @context. */
-static GemmclContext *
-add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query, GemmclContext *context)
-{
-  cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES];
-  g_autoptr (GemmclContext) plain = context;
-  g_autoptr (GError) error = NULL;
-
-  if (!plain || gst_gemmcl_va_fits (self, plain) ||
-      !gst_gemmcl_va_get_properties (self, plain, properties))
-    return g_steal_pointer (&plain);
-  context = gemmcl_context_get_shared_with (query, properties, &error);
-  if (context)
-    return context;
-  g_mutex_lock (&self->lock);
-  self->display_failed = TRUE;
-  g_mutex_unlock (&self->lock);
-  gst_gemmcl_post (self->element, GST_MESSAGE_WARNING, "VA surfaces cannot be shared.", error);
-  return g_steal_pointer (&plain);
-}
-
 static GemmclContext *
 make (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
 {
-  GemmclContext *context = add_display (self, query, gemmcl_context_get_shared (query, error));
+  GemmclContext *context =
+      gst_gemmcl_va_add_display (self, query, gemmcl_context_get_shared (query, error));
 
   if (context)
     gst_element_post_message (

@@ -5,6 +5,7 @@
 #include <gst/video/video.h>
 
 #include "memory/device.h"
+#include "memory/error.h"
 
 /* Reads memory of other drivers in place: VA surfaces and linear dma-bufs. */
 
@@ -31,8 +32,7 @@ GstMemory *gst_gemmcl_get_root (GstMemory *memory);
  */
 typedef struct _GstGemmclImports GstGemmclImports;
 
-/** gst_gemmcl_imports_new: @most: the largest number of memories whose objects are kept. */
-GstGemmclImports *gst_gemmcl_imports_new (guint most);
+GstGemmclImports *gst_gemmcl_imports_new (void);
 
 /** gst_gemmcl_imports_free: @self: (nullable). */
 void gst_gemmcl_imports_free (GstGemmclImports *self);
@@ -40,8 +40,7 @@ void gst_gemmcl_imports_free (GstGemmclImports *self);
 /**
  * gst_gemmcl_imports_find:
  * @id: identifies the content of @memory, such as its surface; with another @id objects are invalid
- * @objects: (out) (transfer none): they live until @most other memories were added, or all are
- *   dropped
+ * @objects: (out) (transfer none): they live as long as @memory, or until all are dropped
  *
  * Returns: %TRUE if the cache has objects for @memory
  */
@@ -63,8 +62,7 @@ void gst_gemmcl_imports_drop (GstGemmclImports *self);
  * they say otherwise.
  */
 
-/** GST_GEMMCL_VA_N_PROPERTIES: a VADisplay, user synchronisation, and the 0 at the end. */
-#define GST_GEMMCL_VA_N_PROPERTIES 5
+#ifdef GEMMCL_HAVE_VA
 
 /** gst_gemmcl_va_take_display: Stores the display of @shared, (nullable), if it has one. */
 void gst_gemmcl_va_take_display (GstGemmclDevice *self, GstContext *shared);
@@ -73,16 +71,11 @@ void gst_gemmcl_va_take_display (GstGemmclDevice *self, GstContext *shared);
  * is known or @device cannot share surfaces. No lock may be held. */
 void gst_gemmcl_va_ask_for_display (GstGemmclDevice *self, const GemmclDeviceInfo *device);
 
-/**
- * gst_gemmcl_va_get_properties:
- * @properties: (out): the properties for a context on the device of @context with the display
- *
- * Returns: %TRUE if a display is known that the device shares, and no context with it failed;
- *   @properties is set only then
- */
-gboolean
-gst_gemmcl_va_get_properties (GstGemmclDevice *self, GemmclContext *context,
-                              cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES]);
+/** gst_gemmcl_va_add_display: @context: (transfer full) (nullable). Returns: (transfer full)
+ * (nullable): a context of @query with the display, if one is known that the device shares and the
+ * context can be made; otherwise @context. */
+GemmclContext *gst_gemmcl_va_add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query,
+                                          GemmclContext *context);
 
 /** gst_gemmcl_va_fits: Returns: %TRUE if @context may stay: it was made with the display, no
  * display is known that the device shares, or the application made it. */
@@ -112,6 +105,21 @@ gboolean gst_gemmcl_va_needs_context (GstGemmclDevice *self, GstBuffer *buffer);
  */
 gboolean gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclData *data,
                              GemmclRun *run, GError **error);
+
+#else
+  #define gst_gemmcl_va_take_display(self, shared)           ((void)(self), (void)(shared))
+  #define gst_gemmcl_va_ask_for_display(self, device)        ((void)(self), (void)(device))
+  #define gst_gemmcl_va_add_display(self, query, context)    (context)
+  #define gst_gemmcl_va_fits(self, context)                  TRUE
+  #define gst_gemmcl_va_bind(self, context)                  ((void)(self))
+  #define gst_gemmcl_va_has_surface(buffer)                  ((void)(buffer), FALSE)
+  #define gst_gemmcl_va_needs_context(self, buffer)          FALSE
+  #define gst_gemmcl_va_open(self, buffer, data, run, error) FALSE
+  #define gst_gemmcl_va_check(self, context, error)                                                \
+    gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,                                                \
+                     "The plugin was built without VA (libgstva): build it with -Dva=enabled, or " \
+                     "let upstream give video/x-raw, which is copied.")
+#endif
 
 /* Frames in linear dma-bufs, imported as OpenCL buffers by cl_khr_external_memory. */
 

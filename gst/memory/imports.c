@@ -8,16 +8,13 @@
 struct _GstGemmclImports {
   GMutex lock;
   GHashTable *imports; /* from GstMemory to Import */
-  guint most;
-  guint kept; /* imports with objects */
-  guint64 uses;
 };
 
 /* The objects of a memory. Lives as long as the memory. */
 typedef struct {
   GstGemmclImports *imports;
   guintptr id;
-  guint64 last_use; /* 0: no objects */
+  gboolean is_valid; /* it has the objects of id */
   cl_mem objects[GEMMCL_MAX_PLANES];
 } Import;
 
@@ -55,11 +52,10 @@ gst_gemmcl_get_root (GstMemory *memory)
 }
 
 GstGemmclImports *
-gst_gemmcl_imports_new (guint most)
+gst_gemmcl_imports_new (void)
 {
   GstGemmclImports *self = g_atomic_rc_box_new0 (GstGemmclImports);
 
-  self->most = most;
   g_mutex_init (&self->lock);
   self->imports = g_hash_table_new (NULL, NULL);
   return self;
@@ -78,12 +74,9 @@ clear (gpointer data)
 static void
 release (Import *import)
 {
-  if (import->last_use == 0)
-    return;
   for (guint i = 0; i < GEMMCL_MAX_PLANES; i++)
     g_clear_pointer (&import->objects[i], clReleaseMemObject);
-  import->last_use = 0;
-  import->imports->kept--;
+  import->is_valid = FALSE;
 }
 
 static void
@@ -114,23 +107,6 @@ get_import_locked (GstGemmclImports *self, GstMemory *memory)
   return import;
 }
 
-static void
-release_oldest_locked (GstGemmclImports *self)
-{
-  Import *oldest = NULL;
-  GHashTableIter iter;
-  gpointer value;
-
-  g_hash_table_iter_init (&iter, self->imports);
-  while (g_hash_table_iter_next (&iter, NULL, &value)) {
-    Import *import = value;
-
-    if (import->last_use > 0 && (!oldest || import->last_use < oldest->last_use))
-      oldest = import;
-  }
-  release (oldest);
-}
-
 gboolean
 gst_gemmcl_imports_find (GstGemmclImports *self, GstMemory *memory, guintptr id,
                          cl_mem objects[GEMMCL_MAX_PLANES])
@@ -138,9 +114,8 @@ gst_gemmcl_imports_find (GstGemmclImports *self, GstMemory *memory, guintptr id,
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
   Import *import = g_hash_table_lookup (self->imports, memory);
 
-  if (!import || import->last_use == 0 || import->id != id)
+  if (!import || !import->is_valid || import->id != id)
     return FALSE;
-  import->last_use = ++self->uses;
   memcpy (objects, import->objects, sizeof import->objects);
   return TRUE;
 }
@@ -153,12 +128,9 @@ gst_gemmcl_imports_add (GstGemmclImports *self, GstMemory *memory, guintptr id,
   Import *import = get_import_locked (self, memory);
 
   release (import);
-  if (self->kept == self->most)
-    release_oldest_locked (self);
   import->id = id;
-  import->last_use = ++self->uses;
+  import->is_valid = TRUE;
   memcpy (import->objects, objects, sizeof import->objects);
-  self->kept++;
 }
 
 void

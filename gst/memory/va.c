@@ -6,16 +6,16 @@
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
-#ifdef GEMMCL_HAVE_VA
+#define GST_USE_UNSTABLE_API
+#include <CL/cl_va_api_media_sharing_intel.h>
+#include <gst/va/gstva.h>
 
-  #define GST_USE_UNSTABLE_API
-  #include <CL/cl_va_api_media_sharing_intel.h>
-  #include <gst/va/gstva.h>
-
-  #define EXTENSION "cl_intel_va_api_media_sharing"
-  #define N_PLANES  2
-  #define LOOK_UP(name)                                                                            \
-    ((name##_fn)clGetExtensionFunctionAddressForPlatform (gst_gemmcl_get_platform (context), #name))
+#define EXTENSION "cl_intel_va_api_media_sharing"
+#define N_PLANES  2
+/* A VADisplay, user synchronisation, and the 0 at the end. */
+#define N_PROPERTIES 5
+#define LOOK_UP(name)                                                                              \
+  ((name##_fn)clGetExtensionFunctionAddressForPlatform (gst_gemmcl_get_platform (context), #name))
 
 /* The support for VA surfaces of a context; found once. */
 typedef struct {
@@ -91,9 +91,9 @@ get_sharing (GemmclContext *context)
 
 /* Fails with a message of @format, a literal, which states what was expected and what was found.
  * Adds the alternative. */
-  #define REFUSE(error, format, ...)                                                               \
-    gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,                                                \
-                     format " Or let upstream give video/x-raw, which is copied.", ##__VA_ARGS__)
+#define REFUSE(error, format, ...)                                                                 \
+  gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,                                                  \
+                   format " Or let upstream give video/x-raw, which is copied.", ##__VA_ARGS__)
 
 /* Returns: (transfer full) (nullable): the display. */
 static GstVaDisplay *
@@ -238,12 +238,14 @@ check_device (GemmclContext *context, GError **error)
                  sharing->release ? "" : " clEnqueueReleaseVA_APIMediaSurfacesINTEL");
 }
 
-gboolean
-gst_gemmcl_va_get_properties (GstGemmclDevice *self, GemmclContext *context,
-                              cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES])
+/* Makes the properties for a context on the device of @context with the display. FALSE if no display
+ * is known that the device shares, or a context with it failed. */
+static gboolean
+get_properties (GstGemmclDevice *self, GemmclContext *context,
+                cl_context_properties properties[N_PROPERTIES])
 {
-  const cl_context_properties all[GST_GEMMCL_VA_N_PROPERTIES] = {
-      CL_CONTEXT_VA_API_DISPLAY_INTEL, 0, CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0};
+  const cl_context_properties all[N_PROPERTIES] = {CL_CONTEXT_VA_API_DISPLAY_INTEL, 0,
+                                                   CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0};
   g_autoptr (GstVaDisplay) display = get_display (self);
   g_autoptr (GError) error = NULL;
 
@@ -256,6 +258,35 @@ gst_gemmcl_va_get_properties (GstGemmclDevice *self, GemmclContext *context,
   memcpy (properties, all, sizeof all);
   properties[1] = (cl_context_properties)gst_va_display_get_va_dpy (display);
   return TRUE;
+}
+
+gboolean
+gst_gemmcl_va_fits (GstGemmclDevice *self, GemmclContext *context)
+{
+  cl_context_properties properties[N_PROPERTIES];
+
+  return gemmcl_context_is_wrapped (context) || !get_properties (self, context, properties) ||
+         gemmcl_context_has_properties (context, properties);
+}
+
+GemmclContext *
+gst_gemmcl_va_add_display (GstGemmclDevice *self, const GemmclDeviceQuery *query,
+                           GemmclContext *context)
+{
+  cl_context_properties properties[N_PROPERTIES];
+  g_autoptr (GemmclContext) plain = context;
+  g_autoptr (GError) error = NULL;
+
+  if (!plain || gst_gemmcl_va_fits (self, plain) || !get_properties (self, plain, properties))
+    return g_steal_pointer (&plain);
+  context = gemmcl_context_get_shared_with (query, properties, &error);
+  if (context)
+    return context;
+  g_mutex_lock (&self->lock);
+  self->display_failed = TRUE;
+  g_mutex_unlock (&self->lock);
+  gst_gemmcl_post (self->element, GST_MESSAGE_WARNING, "VA surfaces cannot be shared.", error);
+  return g_steal_pointer (&plain);
 }
 
 /* Keeps all GstVaDisplays of the VADisplay, since it is unknown which one owns it. */
@@ -376,70 +407,4 @@ gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclData *data, 
   run->acquire = G_CALLBACK (sharing->acquire);
   run->release = G_CALLBACK (sharing->release);
   return TRUE;
-}
-
-#else
-
-void
-gst_gemmcl_va_take_display (GstGemmclDevice *self G_GNUC_UNUSED, GstContext *shared G_GNUC_UNUSED)
-{
-}
-
-void
-gst_gemmcl_va_ask_for_display (GstGemmclDevice *self G_GNUC_UNUSED,
-                               const GemmclDeviceInfo *device G_GNUC_UNUSED)
-{
-}
-
-gboolean
-gst_gemmcl_va_get_properties (
-    GstGemmclDevice *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
-    cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES] G_GNUC_UNUSED)
-{
-  return FALSE;
-}
-
-void
-gst_gemmcl_va_bind (GstGemmclDevice *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED)
-{
-}
-
-gboolean
-gst_gemmcl_va_check (GstGemmclDevice *self G_GNUC_UNUSED, GemmclContext *context G_GNUC_UNUSED,
-                     GError **error)
-{
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,
-                          "The plugin was built without VA (libgstva): build it with -Dva=enabled, "
-                          "or let upstream give video/x-raw, which is copied.");
-}
-
-gboolean
-gst_gemmcl_va_has_surface (GstBuffer *buffer G_GNUC_UNUSED)
-{
-  return FALSE;
-}
-
-gboolean
-gst_gemmcl_va_needs_context (GstGemmclDevice *self G_GNUC_UNUSED, GstBuffer *buffer G_GNUC_UNUSED)
-{
-  return FALSE;
-}
-
-gboolean
-gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer G_GNUC_UNUSED,
-                    GemmclData *data G_GNUC_UNUSED, GemmclRun *run G_GNUC_UNUSED, GError **error)
-{
-  return gst_gemmcl_va_check (self, self->context, error);
-}
-
-#endif
-
-gboolean
-gst_gemmcl_va_fits (GstGemmclDevice *self, GemmclContext *context)
-{
-  cl_context_properties properties[GST_GEMMCL_VA_N_PROPERTIES];
-
-  return gemmcl_context_is_wrapped (context) ||
-         !gst_gemmcl_va_get_properties (self, context, properties) ||
-         gemmcl_context_has_properties (context, properties);
 }
