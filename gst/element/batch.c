@@ -163,7 +163,7 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
       gst_gemmcl_stream_learn_duration (self, GST_BUFFER_DURATION (input)))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
   if (flow != GST_FLOW_OK ||
-      (parcel->n > 0 && !gst_gemmcl_run_fits (self, parcel->inputs[0], input)))
+      (parcel->n > 0 && gst_buffer_get_size (parcel->inputs[0]) != gst_buffer_get_size (input)))
     flow = gst_gemmcl_batch_end (self);
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (input);

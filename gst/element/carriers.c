@@ -81,8 +81,12 @@ gst_gemmcl_input_from_caps (GstGemmclFormat *format, const GstCaps *caps,
                             const GstGemmclSettings *settings, const GstGemmclTensor *learned,
                             GError **error)
 {
-  return gst_gemmcl_carriers_have (caps, 0, settings)
-             ? gst_gemmcl_carriers_read (format, gst_caps_get_structure (caps, 0), settings,
-                                         learned, error)
-             : gst_gemmcl_format_from_caps (format, caps, error);
+  if (gst_gemmcl_carriers_have (caps, 0, settings))
+    return gst_gemmcl_carriers_read (format, gst_caps_get_structure (caps, 0), settings, learned,
+                                     error);
+  if (!gst_gemmcl_format_from_caps (format, caps, error))
+    return FALSE;
+  if (learned && gst_gemmcl_format_is_flexible (format))
+    format->tensors.tensor[settings->tensor_index] = *learned;
+  return TRUE;
 }

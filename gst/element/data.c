@@ -5,10 +5,9 @@
 #include "element/flexible.h"
 #include "memory/foreign.h"
 
-/* @offset: (out): the first byte of the samples. @samples: (out): their number. */
-static gboolean
-get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
-             GError **error)
+gboolean
+gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *samples,
+                        GError **error)
 {
   const GstAudioMeta *meta = gst_buffer_get_audio_meta (buffer);
   gsize size = gst_buffer_get_size (buffer), frame = GST_AUDIO_INFO_BPF (info);
@@ -29,62 +28,10 @@ get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset, gsize *
   return TRUE;
 }
 
-/* Reads the header of the tensor of A, for flexible tensors. */
-static gboolean
-read_flexible (GstGemmcl *self, GstBuffer *buffer, GemmclType *type, gsize *m, GError **error)
-{
-  const guint index = self->stream.settings.tensor_index;
-  GstGemmclPlace place;
-  gsize k, weight_k, n;
-
-  if (gst_gemmcl_tensors_locate (&self->stream.input.tensors, index, buffer, &place, error) == 0)
-    return FALSE;
-  gst_gemmcl_weight_get_shape (&self->stream.settings, self->operands.current.weight, &weight_k,
-                               &n);
-  gst_gemmcl_tensor_get_shape (&place.tensor, m, &k);
-  *type = place.tensor.type;
-  if (k != weight_k)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
-                            "Tensor %u of a buffer has rows of %zu, by its header, and needs a "
-                            "weight with K = %zu, but the weight has K = %zu. Use another weight "
-                            "(transpose-weight=true if K is its columns) or another tensor-index.",
-                            index, k, k, weight_k);
-  if (*m > G_MAXINT32)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                            "Tensor %u of a buffer has %zu rows, by its header; expected at most "
-                            "%d.",
-                            index, *m, G_MAXINT32);
-  return TRUE;
-}
-
 gsize
-gst_gemmcl_get_m (GstGemmcl *self, GstBuffer *buffer, GError **error)
+gst_gemmcl_get_m (GstGemmcl *self)
 {
-  const GstGemmclFormat *input = &self->stream.input;
-  gsize offset, m, k;
-  GemmclType type;
-
-  if (input->medium == GST_GEMMCL_MEDIUM_AUDIO)
-    return get_samples (&input->audio, buffer, &offset, &m, error) ? m : 0;
-  if (gst_gemmcl_format_is_flexible (input))
-    return read_flexible (self, buffer, &type, &m, error) ? m : 0;
-  if (!input->is_meta || self->slot.problem.gemm.a_image)
-    return self->slot.problem.gemm.m;
-  gst_gemmcl_tensor_get_shape (&input->tensors.tensor[0], &m, &k);
-  return m;
-}
-
-gboolean
-gst_gemmcl_have_same_shape (GstGemmcl *self, GstBuffer *first, GstBuffer *second)
-{
-  GemmclType types[2];
-  gsize m[2];
-
-  if (gst_gemmcl_format_is_flexible (&self->stream.input))
-    return read_flexible (self, first, &types[0], &m[0], NULL) &&
-           read_flexible (self, second, &types[1], &m[1], NULL) && m[0] == m[1] &&
-           types[0] == types[1];
-  return gst_gemmcl_get_m (self, first, NULL) == gst_gemmcl_get_m (self, second, NULL);
+  return self->scalars.m > 0 ? self->scalars.m : self->slot.problem.gemm.m;
 }
 
 /* Returns: (transfer full) (nullable): the memory of A, a tensor. */
@@ -100,49 +47,6 @@ get_tensor (GstGemmcl *self, GstBuffer *buffer, GError **error)
                                           buffer, error);
   gst_gemmcl_meta_find (&self->stream.settings, buffer, &tensor, &memory, error);
   return memory;
-}
-
-gboolean
-gst_gemmcl_adapt_plan (GstGemmcl *self, GstBuffer *buffer, GError **error)
-{
-  GstGemmclTensor *tensor = &self->stream.input.tensors.tensor[self->stream.settings.tensor_index];
-  GemmclType type;
-  gsize m;
-
-  if (!gst_gemmcl_format_is_flexible (&self->stream.input))
-    return TRUE;
-  if (!read_flexible (self, buffer, &type, &m, error))
-    return FALSE;
-  if (self->lane->plan && type == self->slot.problem.gemm.a_type)
-    return gst_gemmcl_make_room (self, m, error);
-  g_mutex_lock (&self->lock);
-  tensor->type = type;
-  g_mutex_unlock (&self->lock);
-  /* The pool must suit the new plan. */
-  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return gst_gemmcl_make_plan (self, self->lane->plan ? MAX (m, self->slot.problem.gemm.m) : m,
-                               error);
-}
-
-/* A header is read several times. If another element still writes the buffer, one reading may
- * differ from another, and from the size of the output. */
-static gboolean
-expect_size (GstMemory *memory, gsize size, GError **error)
-{
-  return gst_memory_get_sizes (memory, NULL, NULL) == size ||
-         gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                          "The header of a flexible tensor changed while it was read; expected a "
-                          "buffer that no element writes any more.");
-}
-
-gboolean
-gst_gemmcl_check_output (GstGemmcl *self, GstBuffer *output, gsize m, GError **error)
-{
-  const guint index = gst_gemmcl_get_output_index (&self->stream.input, &self->stream.settings);
-
-  return !gst_gemmcl_format_is_flexible (&self->stream.input) ||
-         expect_size (gst_buffer_peek_memory (output, index), gst_gemmcl_get_output_size (self, m),
-                      error);
 }
 
 /* Maps A, of @m rows, in OpenCL memory or on the host. Memory of the same context may come with any
@@ -161,7 +65,7 @@ map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mappin
     return gst_gemmcl_mapping_open_frame (mapping, self->lane->context, &self->slot.problem.a_image,
                                           &input->video, buffer, GST_MAP_READ, data, error);
   case GST_GEMMCL_MEDIUM_AUDIO:
-    if (!get_samples (&input->audio, buffer, &offset, &samples, error))
+    if (!gst_gemmcl_get_samples (&input->audio, buffer, &offset, &samples, error))
       return FALSE;
     memory = gst_buffer_get_all_memory (buffer);
     break;
@@ -170,9 +74,13 @@ map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mappin
     memory = get_tensor (self, buffer, error);
     if (!memory)
       return FALSE;
-    if (offset > 0 && !expect_size (memory, offset + m * self->slot.problem.gemm.k * size, error)) {
+    /* A header is read several times, and another element may still write the buffer. */
+    if (offset > 0 && gst_memory_get_sizes (memory, NULL, NULL) !=
+                          offset + m * self->slot.problem.gemm.k * size) {
       gst_memory_unref (memory);
-      return FALSE;
+      return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
+                              "The header of a flexible tensor changed while it was read; expected "
+                              "a buffer that no element writes any more.");
     }
   }
   if (!gst_gemmcl_mapping_open_memory (mapping, self->lane->context, memory, offset, GST_MAP_READ,
@@ -206,39 +114,6 @@ expect_surface (GstGemmcl *self, GstBuffer *buffer, GError **error)
       text, n, allocator ? G_OBJECT_TYPE_NAME (allocator) : "no allocator");
 }
 
-static gboolean
-open_surface (GstGemmcl *self, GstBuffer *buffer, GemmclData *data, GemmclRun *run, GError **error)
-{
-  return expect_surface (self, buffer, error) &&
-         gst_gemmcl_va_open (&self->device, buffer, data, run, error);
-}
-
-/* TRUE if @buffer has to be read as a VA surface. Only the media driver knows the layout of one. A
- * dma-buf that cannot be mapped is read as a surface or not at all. */
-static gboolean
-is_surface (GstGemmcl *self, GstBuffer *buffer)
-{
-  const GemmclImage *image = &self->slot.problem.a_image;
-
-  if (gst_gemmcl_dmabuf_is_shared (buffer))
-    return TRUE;
-  return gst_gemmcl_va_has_surface (buffer) &&
-         gemmcl_pixel_format_get_n_planes (image->format) == 2 &&
-         (image->width | image->height) % 2 == 0 &&
-         gst_gemmcl_va_check (&self->device, self->device.context, NULL);
-}
-
-static gboolean
-open_dmabuf (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping, GemmclData *data,
-             GemmclRun *run, GError **error)
-{
-  if (is_surface (self, buffer))
-    return open_surface (self, buffer, data, run, error);
-  return gst_gemmcl_dmabuf_open (&self->device, &self->slot.problem.a_image,
-                                 &self->stream.input.video, buffer, data, run) ||
-         map_input (self, buffer, run->m, mapping, data, error);
-}
-
 /* Returns: how inputs are read. Several devices get copies of dma-bufs. */
 static GstGemmclMemory
 get_memory (GstGemmcl *self)
@@ -249,42 +124,44 @@ get_memory (GstGemmcl *self)
                                                                  : memory;
 }
 
+/* TRUE if @buffer has to be read as a VA surface. Only the media driver knows the layout of one. A
+ * dma-buf that cannot be mapped is read as a surface or not at all. */
+static gboolean
+is_surface (GstGemmcl *self, GstBuffer *buffer)
+{
+  const GemmclImage *image = &self->slot.problem.a_image;
+  const GstGemmclMemory memory = get_memory (self);
+
+  if (memory != GST_GEMMCL_MEMORY_DMABUF)
+    return memory == GST_GEMMCL_MEMORY_VA || memory == GST_GEMMCL_MEMORY_TILED;
+  return gst_gemmcl_dmabuf_is_shared (buffer) ||
+         (gst_gemmcl_va_has_surface (buffer) &&
+          gemmcl_pixel_format_get_n_planes (image->format) == 2 &&
+          (image->width | image->height) % 2 == 0 &&
+          gst_gemmcl_va_check (&self->device, self->device.context, NULL));
+}
+
 gboolean
 gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMapping *mapping,
                        GemmclData *data, GemmclRun *run, GError **error)
 {
-  switch (get_memory (self)) {
-  case GST_GEMMCL_MEMORY_VA:
-  case GST_GEMMCL_MEMORY_TILED:
-    return open_surface (self, buffer, data, run, error);
-  case GST_GEMMCL_MEMORY_DMABUF:
-    return open_dmabuf (self, buffer, mapping, data, run, error);
-  default:
-    return map_input (self, buffer, run->m, mapping, data, error);
-  }
-}
-
-/* Gives the element a context with the display of the surface in @buffer. */
-static gboolean
-adapt_context (GstGemmcl *self, GstBuffer *buffer, GError **error)
-{
-  return !gst_gemmcl_va_needs_context (&self->device, buffer) ||
-         gst_gemmcl_renew_context (self, error);
+  if (is_surface (self, buffer))
+    return expect_surface (self, buffer, error) &&
+           gst_gemmcl_va_open (&self->device, buffer, data, run, error);
+  return (get_memory (self) == GST_GEMMCL_MEMORY_DMABUF &&
+          gst_gemmcl_dmabuf_open (&self->device, &self->slot.problem.a_image,
+                                  &self->stream.input.video, buffer, data, run)) ||
+         map_input (self, buffer, run->m, mapping, data, error);
 }
 
 gboolean
 gst_gemmcl_prepare_input (GstGemmcl *self, GstBuffer *buffer, GError **error)
 {
-  switch (get_memory (self)) {
-  case GST_GEMMCL_MEMORY_VA:
-  case GST_GEMMCL_MEMORY_TILED:
-    return expect_surface (self, buffer, error) && adapt_context (self, buffer, error);
-  case GST_GEMMCL_MEMORY_DMABUF:
-    return !self->stream.configured || !gst_gemmcl_va_has_surface (buffer) ||
-           !is_surface (self, buffer) || adapt_context (self, buffer, error);
-  default:
+  if (!is_surface (self, buffer))
     return TRUE;
-  }
+  return expect_surface (self, buffer, error) &&
+         (!gst_gemmcl_va_needs_context (&self->device, buffer) ||
+          gst_gemmcl_renew_context (self, error));
 }
 
 gsize

@@ -157,8 +157,8 @@ sync_scalars (GstGemmcl *self, GstBuffer *input)
 static gboolean
 ends_batch (GstGemmcl *self, GstBuffer *input, GstGemmclScalars next)
 {
-  return GST_BUFFER_IS_DISCONT (input) || next.alpha != self->scalars.alpha ||
-         (next.has_beta && next.beta != self->scalars.beta) ||
+  return GST_BUFFER_IS_DISCONT (input) || next.m != self->scalars.m ||
+         next.alpha != self->scalars.alpha || (next.has_beta && next.beta != self->scalars.beta) ||
          gst_gemmcl_operands_have_next (self) ||
          gst_pad_needs_reconfigure (GST_BASE_TRANSFORM (self)->srcpad);
 }
@@ -202,25 +202,6 @@ pass_waiting (GstGemmcl *self)
   return ok;
 }
 
-/* Makes the plan that is due if renegotiation kept the caps, so that set_caps was not called. */
-static GstFlowReturn
-replan (GstGemmcl *self)
-{
-  g_autoptr (GError) error = NULL;
-
-  if (!self->slot.is_due ||
-      (!self->lane->plan && gst_gemmcl_format_is_flexible (&self->stream.input)))
-    return GST_FLOW_OK;
-  if (!gst_gemmcl_make_plan (self, self->lane->plan ? self->slot.problem.gemm.m : 0, &error)) {
-    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-    return GST_FLOW_ERROR;
-  }
-  /* The next buffer makes a pool of larger results, or of results of another N. */
-  if (gst_gemmcl_get_output_size (self, self->slot.problem.gemm.m) > self->stream.pool_size)
-    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return GST_FLOW_OK;
-}
-
 /* Takes @input. The operands must be held. */
 static GstFlowReturn
 negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
@@ -237,8 +218,10 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
   }
   flow = GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)
              ->submit_input_buffer (trans, is_discont, input);
-  if (flow == GST_FLOW_OK)
-    return replan (self);
+  if (flow == GST_FLOW_OK && !gst_gemmcl_fit_plan (self, &error)) {
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+    return GST_FLOW_ERROR;
+  }
   if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
     gst_gemmcl_batch_mark_discont (self);
   } else if (flow == GST_FLOW_NOT_NEGOTIATED) {
@@ -252,13 +235,15 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
 static GstFlowReturn
 prepare_input (GstGemmcl *self, GstBuffer *input, GstGemmclScalars *next)
 {
-  GstFlowReturn flow = gst_gemmcl_learn (self, input);
+  gsize m;
+  GstFlowReturn flow = gst_gemmcl_learn (self, input, &m);
 
   if (flow != GST_FLOW_OK)
     return flow;
   if (!pass_waiting (self))
     return GST_FLOW_NOT_NEGOTIATED;
   *next = sync_scalars (self, input);
+  next->m = m;
   return ends_batch (self, input, *next) ? gst_gemmcl_batch_end (self) : GST_FLOW_OK;
 }
 

@@ -1,20 +1,30 @@
 /* gemmcl: GEMM on OpenCL
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * With input=meta, learns from buffers what A is. Caps that do not announce the tensor wait for the
- * first buffer, with the events behind them: the caps of the output need its shape.
+ * Learns from buffers what A is: M of audio; the tensor in metadata or behind a header. Caps that
+ * do not announce the tensor in metadata wait for the first buffer, with the events behind them:
+ * the caps of the output need its shape.
  */
 #include "element/gstgemmcl.h"
 
 #include "element/carriers.h"
+#include "element/flexible.h"
+
+/* Returns: the tensor that is A. */
+static GstGemmclTensor *
+get_known (GstGemmcl *self)
+{
+  return &self->stream.input.tensors
+              .tensor[gst_gemmcl_get_tensor_index (&self->stream.input, &self->stream.settings)];
+}
 
 static void
 set_learned (GstGemmcl *self, const GstGemmclTensor *tensor)
 {
   g_mutex_lock (&self->lock);
   self->stream.learned = *tensor;
-  if (self->stream.input.is_meta)
-    self->stream.input.tensors.tensor[0] = *tensor;
+  if (self->stream.input.is_meta || gst_gemmcl_format_is_flexible (&self->stream.input))
+    *get_known (self) = *tensor;
   g_mutex_unlock (&self->lock);
 }
 
@@ -137,31 +147,109 @@ is_same (const GstGemmclTensor *a, const GstGemmclTensor *b)
   return a->type == b->type && m[0] == m[1] && k[0] == k[1] && get_width (a) == get_width (b);
 }
 
-GstFlowReturn
-gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input)
+/* Finds the tensor that is A in @input, which describes it. */
+static gboolean
+find (GstGemmcl *self, GstBuffer *input, GstGemmclTensor *tensor, GError **error)
 {
-  g_autoptr (GError) error = NULL;
-  GstGemmclTensor tensor;
-  GstFlowReturn flow;
+  GstGemmclPlace place;
 
-  self->stream.has_room = FALSE;
-  if (!self->stream.carries)
-    return GST_FLOW_OK;
-  if (gst_gemmcl_is_empty (self, input))
-    return self->waiting.length > 0 ? GST_BASE_TRANSFORM_FLOW_DROPPED : GST_FLOW_OK;
-  if (gst_gemmcl_meta_find (&self->stream.settings, input, &tensor, NULL, &error)) {
-    if (self->waiting.length > 0) {
+  if (self->stream.carries)
+    return gst_gemmcl_meta_find (&self->stream.settings, input, tensor, NULL, error);
+  if (gst_gemmcl_tensors_locate (&self->stream.input.tensors, self->stream.settings.tensor_index,
+                                 input, &place, error) == 0)
+    return FALSE;
+  *tensor = place.tensor;
+  return TRUE;
+}
+
+/* Takes the tensor that is A in @input, and gets its M. */
+static GstFlowReturn
+learn_tensor (GstGemmcl *self, GstBuffer *input, gsize *m, GError **error)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+  GstGemmclTensor tensor;
+  gsize k;
+
+  if (find (self, input, &tensor, error)) {
+    /* Other modes have the M of the plan's image. */
+    if (self->stream.settings.feature_mode <= GST_GEMMCL_FEATURE_MODE_PIXEL)
+      gst_gemmcl_tensor_get_shape (&tensor, m, &k);
+    if (self->waiting.length > 0)
       set_learned (self, &tensor);
-      return GST_FLOW_OK;
-    }
-    if (!self->stream.configured || is_same (&tensor, &self->stream.input.tensors.tensor[0]))
+    if (self->waiting.length > 0 || !self->stream.configured || is_same (&tensor, get_known (self)))
       return GST_FLOW_OK;
   }
   flow = gst_gemmcl_batch_end (self);
-  if (!error && flow == GST_FLOW_OK)
-    adapt (self, &tensor, &error);
+  if (!*error && flow == GST_FLOW_OK && !self->stream.carries)
+    set_learned (self, &tensor);
+  else if (!*error && flow == GST_FLOW_OK)
+    adapt (self, &tensor, error);
+  return flow;
+}
+
+GstFlowReturn
+gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input, gsize *m)
+{
+  const GstGemmclFormat *format = &self->stream.input;
+  g_autoptr (GError) error = NULL;
+  GstFlowReturn flow = GST_FLOW_OK;
+  gsize offset;
+
+  *m = 0;
+  self->stream.has_room = FALSE;
+  if (gst_gemmcl_is_empty (self, input))
+    return self->waiting.length > 0 ? GST_BASE_TRANSFORM_FLOW_DROPPED : GST_FLOW_OK;
+  if (self->stream.carries || (self->stream.configured && gst_gemmcl_format_is_flexible (format)))
+    flow = learn_tensor (self, input, m, &error);
+  else if (self->stream.configured && format->medium == GST_GEMMCL_MEDIUM_AUDIO)
+    gst_gemmcl_get_samples (&format->audio, input, &offset, m, &error);
   if (!error)
     return flow;
   gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   return GST_FLOW_ERROR;
+}
+
+/* A weight may change K together with the input. */
+static gboolean
+check_k (GstGemmcl *self, GError **error)
+{
+  const guint index = self->stream.settings.tensor_index;
+  gsize m, k, weight_k, n;
+
+  gst_gemmcl_weight_get_shape (&self->stream.settings, self->operands.current.weight, &weight_k,
+                               &n);
+  gst_gemmcl_tensor_get_shape (get_known (self), &m, &k);
+  return k == weight_k ||
+         gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
+                          "Tensor %u of a buffer has rows of %zu, by its header, and needs a "
+                          "weight with K = %zu, but the weight has K = %zu. Use another weight "
+                          "(transpose-weight=true if K is its columns) or another tensor-index.",
+                          index, k, k, weight_k);
+}
+
+gboolean
+gst_gemmcl_fit_plan (GstGemmcl *self, GError **error)
+{
+  const gboolean flexible = gst_gemmcl_format_is_flexible (&self->stream.input);
+  const GemmclGemm *gemm = &self->slot.problem.gemm;
+  const gsize m = self->scalars.m;
+  gsize room = self->lane->plan ? gemm->m : 0;
+
+  if (flexible && m == 0)
+    return TRUE;
+  if (flexible && !check_k (self, error))
+    return FALSE;
+  if (m > G_MAXINT32)
+    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
+                            "A buffer has M = %zu; expected at most %d.", m, G_MAXINT32);
+  if (m <= room && !self->slot.is_due && (!flexible || get_known (self)->type == gemm->a_type))
+    return TRUE;
+  while (room > 0 && room < m)
+    room = MIN (2 * room, (gsize)G_MAXINT32);
+  if (!gst_gemmcl_make_plan (self, MAX (m, room), error))
+    return FALSE;
+  /* The next buffer makes a pool of larger results, or of results of another N. */
+  if (gst_gemmcl_get_output_size (self, gemm->m) > self->stream.pool_size)
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  return TRUE;
 }

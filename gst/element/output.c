@@ -212,14 +212,10 @@ prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   const GstGemmclMedium medium = self->stream.output.medium;
   const GemmclGemm *gemm = &self->slot.problem.gemm;
-  gsize m, size;
+  const gsize m = gst_gemmcl_get_m (self);
+  gsize size;
   GstFlowReturn flow;
 
-  if (!gst_gemmcl_adapt_plan (self, input, error))
-    return GST_FLOW_ERROR;
-  m = gst_gemmcl_get_m (self, input, error);
-  if (m == 0)
-    return GST_FLOW_ERROR;
   size = gst_gemmcl_get_output_size (self, m);
   if (size == 0) {
     gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,

@@ -104,11 +104,12 @@ typedef struct {
 void gst_gemmcl_source_clear (GstGemmclSource *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GstGemmclSource, gst_gemmcl_source_clear)
 
-/** GstGemmclScalars: The factors of a run. */
+/** GstGemmclScalars: The factors of a run, and its size. */
 typedef struct {
   gdouble alpha;
   gdouble beta;
   gboolean has_beta; /* it was set; otherwise it is 1 with an addend, and 0 without */
+  gsize m;           /* of each input, where inputs differ; 0: that of the plan */
 } GstGemmclScalars;
 
 /** GstGemmclProperties: All properties, as they were last set. Guarded by the object lock of the

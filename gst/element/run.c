@@ -152,30 +152,6 @@ make_way (GstGemmcl *self, guint n, guint limit, GError **error)
   return ok;
 }
 
-gboolean
-gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second)
-{
-  return gst_buffer_get_size (first) == gst_buffer_get_size (second) &&
-         gst_gemmcl_have_same_shape (self, first, second);
-}
-
-gboolean
-gst_gemmcl_make_room (GstGemmcl *self, gsize m, GError **error)
-{
-  gsize room = self->slot.problem.gemm.m;
-
-  if (m <= room)
-    return TRUE;
-  if (m > G_MAXINT32)
-    return gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
-                            "A buffer has M = %zu; expected at most %d.", m, G_MAXINT32);
-  while (room < m)
-    room = MIN (2 * room, (gsize)G_MAXINT32);
-  /* The buffers of the pool must be larger, too. */
-  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return gst_gemmcl_make_plan (self, room, error);
-}
-
 void
 gst_gemmcl_runs_forget (GstGemmcl *self)
 {
@@ -266,8 +242,7 @@ open_outputs (GstGemmcl *self, GemmclRun *run, GstBuffer *const *outputs, GError
   const guint n = run->batch;
 
   for (guint i = 0; i < n; i++)
-    if (!gst_gemmcl_check_output (self, outputs[i], run->m, error) ||
-        !gst_gemmcl_map_output (self, &mappings[i], outputs[i], GST_MAP_WRITE, &d[i], error) ||
+    if (!gst_gemmcl_map_output (self, &mappings[i], outputs[i], GST_MAP_WRITE, &d[i], error) ||
         (run->rows && !map_rows (self, &mappings[n + i], outputs[i], &d[n + i], error)))
       return FALSE;
   return TRUE;
@@ -459,11 +434,9 @@ gst_gemmcl_run_submit_as (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
   gboolean ok;
 
   gst_gemmcl_plan_log_tuning (self);
-  if (!self->lane->plan && !gst_gemmcl_make_plan (self, 0, error))
-    return FALSE;
-  run.m = gst_gemmcl_get_m (self, inputs[0], error);
-  if (run.m == 0 || !gst_gemmcl_make_room (self, run.m, error) || !check_alpha (self, error) ||
-      !check_beta (self, run.m, error))
+  run.m = gst_gemmcl_get_m (self);
+  if ((!self->lane->plan && !gst_gemmcl_make_plan (self, run.m, error)) ||
+      !check_alpha (self, error) || !check_beta (self, run.m, error))
     return FALSE;
   run.batch = n;
   run.alpha = self->scalars.alpha;

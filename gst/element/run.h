@@ -26,8 +26,7 @@ void gst_gemmcl_runs_stop (GstGemmcl *self);
 
 /**
  * gst_gemmcl_run_submit:
- * @inputs: (array length=n): at most a batch of inputs with the same M (gst_gemmcl_run_fits()).
- *   Inputs that the device reads in place are held until the run is done
+ * @inputs: (array length=n): at most a batch of inputs with the M of the scalars. Inputs that the device reads in place are held until the run is done
  * @outputs: (array length=n): buffers from prepare_output_buffer; they may be pushed at once
  *
  * Submits a run with the scalars of the element. Waits while queue-depth runs are in flight. Posts
@@ -50,10 +49,6 @@ gboolean gst_gemmcl_run_submit_as (GstGemmcl *self, GstGemmclInflight *inflight,
  * @error unless it is set. */
 gboolean gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclLane *lane, GstGemmclInflight *inflight,
                                 GError **error);
-
-/** gst_gemmcl_run_fits: Returns: %TRUE if both inputs can be in one run: they have the same size,
- * M and type. */
-gboolean gst_gemmcl_run_fits (GstGemmcl *self, GstBuffer *first, GstBuffer *second);
 
 /** gst_gemmcl_runs_get_limit: Returns: the number of buffers of the pool of @input that the element
  * may hold at once: one less than the pool's maximum, but at least one. */
@@ -130,23 +125,14 @@ gboolean gst_gemmcl_open_input (GstGemmcl *self, GstBuffer *buffer, GstGemmclMap
 gboolean gst_gemmcl_map_output (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *buffer,
                                 GstMapFlags access, GemmclData *data, GError **error);
 
-/** gst_gemmcl_check_output: Returns: %TRUE if D in @output, prepared for flexible tensors, has @m
- * rows. */
-gboolean gst_gemmcl_check_output (GstGemmcl *self, GstBuffer *output, gsize m, GError **error);
+/** gst_gemmcl_get_m: Returns: the rows of A and D in each buffer of the run that is being prepared.
+ */
+gsize gst_gemmcl_get_m (GstGemmcl *self);
 
-/** gst_gemmcl_get_m: Returns: the rows of A and D for @buffer, an input; 0 after an error. */
-gsize gst_gemmcl_get_m (GstGemmcl *self, GstBuffer *buffer, GError **error);
-
-/** gst_gemmcl_have_same_shape: Returns: %TRUE if two inputs have the same M and type. */
-gboolean gst_gemmcl_have_same_shape (GstGemmcl *self, GstBuffer *first, GstBuffer *second);
-
-/** gst_gemmcl_adapt_plan: For flexible tensors: makes a new plan if there is none, or if the
- * present one is of another type or of fewer rows than @buffer, an input. */
-gboolean gst_gemmcl_adapt_plan (GstGemmcl *self, GstBuffer *buffer, GError **error);
-
-/** gst_gemmcl_make_room: Makes a new plan if the present one has no room for @m rows, with room to
- * spare. */
-gboolean gst_gemmcl_make_room (GstGemmcl *self, gsize m, GError **error);
+/** gst_gemmcl_get_samples: @offset: (out): the first byte of the samples. @samples: (out): their
+ * number. */
+gboolean gst_gemmcl_get_samples (const GstAudioInfo *info, GstBuffer *buffer, gsize *offset,
+                                 gsize *samples, GError **error);
 
 /** gst_gemmcl_get_header_size: Returns: the bytes before D and before the row outputs in their
  * memories: those of a header, or 0. */
@@ -204,14 +190,19 @@ gboolean gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event);
 /**
  * gst_gemmcl_learn:
  * @input: the next buffer
+ * @m: (out): M, if inputs differ in it; else 0
  *
- * Learns from a carrier what A is. If that differs from the buffer before, ends the batch, and
- * makes negotiation and a new plan due as far as they are needed.
+ * Learns what A is where only buffers say it. If a tensor differs from that of the buffer before,
+ * ends the batch, and makes negotiation and a new plan due as far as they are needed.
  *
  * Returns: GST_FLOW_ERROR after an error was posted; GST_BASE_TRANSFORM_FLOW_DROPPED if @input is
  *   empty and events wait; the result of gst_gemmcl_batch_end()
  */
-GstFlowReturn gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input);
+GstFlowReturn gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input, gsize *m);
+
+/** gst_gemmcl_fit_plan: Makes the plan that is due, or one for the type and M of the next buffer,
+ * which is negotiated; audio and flexible tensors get room to spare. */
+gboolean gst_gemmcl_fit_plan (GstGemmcl *self, GError **error);
 
 /** gst_gemmcl_is_empty: Returns: %TRUE if @buffer passes without a run: a gap without data, or
  * audio without samples. */

@@ -113,8 +113,8 @@ gboolean gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclDat
   #define gst_gemmcl_va_fits(self, context)                  TRUE
   #define gst_gemmcl_va_bind(self, context)                  ((void)(self))
   #define gst_gemmcl_va_has_surface(buffer)                  ((void)(buffer), FALSE)
-  #define gst_gemmcl_va_needs_context(self, buffer)          FALSE
-  #define gst_gemmcl_va_open(self, buffer, data, run, error) FALSE
+  #define gst_gemmcl_va_needs_context(self, buffer)          ((void)(buffer), FALSE)
+  #define gst_gemmcl_va_open(self, buffer, data, run, error) ((void)(data), (void)(run), FALSE)
   #define gst_gemmcl_va_check(self, context, error)                                                \
     gst_gemmcl_fail (error, GEMMCL_ERROR_NO_DEVICE,                                                \
                      "The plugin was built without VA (libgstva): build it with -Dva=enabled, or " \
