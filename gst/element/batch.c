@@ -60,13 +60,13 @@ end (GstGemmcl *self)
   stop_timer (self->batch);
   if (parcel->n == 0)
     return GST_FLOW_OK;
-  if (self->turns)
+  if (self->n_lanes > 1)
     return gst_gemmcl_turns_take (self, parcel);
   flow = gst_gemmcl_parcel_prepare (self, parcel, &error);
   if (error)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   if (flow == GST_FLOW_OK)
-    flow = gst_gemmcl_run_submit (self, parcel->n, parcel->inputs, parcel->outputs);
+    flow = gst_gemmcl_turns_submit (self, parcel->n, parcel->inputs, parcel->outputs);
   return gst_gemmcl_parcel_push (self, parcel, flow);
 }
 

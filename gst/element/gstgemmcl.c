@@ -125,7 +125,6 @@ stop (GstBaseTransform *trans)
   GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_gemmcl_batch_stop (self);
   gst_gemmcl_turns_stop (self);
-  gst_gemmcl_runs_finish (self);
   gst_gemmcl_stats_report (self);
   gst_gemmcl_drop_plan (self);
   gst_gemmcl_runs_stop (self);
@@ -260,7 +259,7 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   }
   /* A failed run is done again with the operands that it began with. */
   if (gst_gemmcl_operands_have_next (self))
-    flow = gst_gemmcl_turns_finish (self);
+    flow = gst_gemmcl_turns_push_held (self);
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (input);
     return flow;
@@ -286,7 +285,7 @@ generate_output (GstBaseTransform *trans, GstBuffer **output)
   GstGemmcl *self = GST_GEMMCL (trans);
   GstBuffer *input;
 
-  if (self->stream.settings.batch_size == 1 && !self->turns &&
+  if (self->stream.settings.batch_size == 1 && self->n_lanes == 1 &&
       self->stream.settings.output != GST_GEMMCL_OUTPUT_META)
     return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->generate_output (trans, output);
   input = g_steal_pointer (&trans->queued_buf);
@@ -298,7 +297,7 @@ generate_output (GstBaseTransform *trans, GstBuffer **output)
 static GstFlowReturn
 transform (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
 {
-  return gst_gemmcl_run_submit (GST_GEMMCL (trans), 1, &input, &output);
+  return gst_gemmcl_turns_submit (GST_GEMMCL (trans), 1, &input, &output);
 }
 
 /* Ends the batch before an event that must not be in it. At EOS it also waits for all runs, because
@@ -311,18 +310,17 @@ end_before (GstGemmcl *self, GstEvent *event)
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
     gst_gemmcl_batch_clear (self);
     gst_gemmcl_turns_flush (self);
-    gst_gemmcl_runs_finish (self);
     gst_gemmcl_runs_forget (self);
     gst_gemmcl_stats_flush (self);
   } else if (GST_EVENT_IS_SERIALIZED (event)) {
     flow = gst_gemmcl_batch_end (self);
     if (flow == GST_FLOW_OK)
-      flow = gst_gemmcl_turns_finish (self);
+      flow = gst_gemmcl_turns_push_held (self);
     if (flow != GST_FLOW_OK)
       GST_INFO_OBJECT (self, "before %s: %s", GST_EVENT_TYPE_NAME (event),
                        gst_flow_get_name (flow));
     if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
-      gst_gemmcl_runs_finish (self);
+      gst_gemmcl_turns_finish (self);
       gst_gemmcl_stats_report (self);
     }
   }
@@ -372,7 +370,7 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query_)
   /* Upstream waits until its buffers are released. */
   if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query_) == GST_QUERY_DRAIN) {
     gst_gemmcl_batch_end (self);
-    gst_gemmcl_runs_finish (self);
+    gst_gemmcl_turns_finish (self);
   }
   if (!GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->query (trans, direction, query_))
     return FALSE;

@@ -71,7 +71,7 @@ struct _GstGemmcl {
   GstGemmclScalars scalars; /* of the batch or run that is being prepared */
   GstGemmclRuns *runs;      /* run.c; NULL unless streaming */
   GstGemmclBatch *batch;    /* batch.c; NULL unless streaming */
-  GstGemmclTurns *turns;    /* turns.c; NULL unless streaming on several devices */
+  GstGemmclTurns *turns;    /* turns.c; NULL unless streaming */
 };
 
 /** gst_gemmcl_renew_context: Opens the devices for the present VADisplay and drops the plan and all

@@ -319,7 +319,7 @@ set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
   gboolean ok;
 
   GST_DEBUG_OBJECT (self, "%" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, incaps, outcaps);
-  gst_gemmcl_turns_finish (self);
+  gst_gemmcl_turns_push_held (self);
   gst_gemmcl_imports_drop (self->device.imports);
   gst_gemmcl_runs_forget (self);
   ok = set_formats (self, incaps, outcaps, &error);

@@ -182,7 +182,7 @@ replace_plans (GstGemmcl *self, GstGemmclPlanJob *job)
 {
   GemmclPlan *old[GST_GEMMCL_MAX_DEVICES];
 
-  gst_gemmcl_runs_finish (self);
+  gst_gemmcl_turns_finish (self);
   g_mutex_lock (&self->lock);
   for (guint i = 0; i < self->n_lanes; i++) {
     old[i] = self->lanes[i].plan;

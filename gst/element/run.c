@@ -10,18 +10,15 @@
 #define TIMED 16
 
 struct _GstGemmclRuns {
-  GstGemmclInflight **inflight; /* a ring of depth */
-  guint depth;
-  guint next; /* the index of the next run: the place of the oldest one */
-
   /* The description of the run that is being submitted. */
   GemmclData *a;
   GemmclData *d;             /* of all outputs, then of all row outputs */
   GstGemmclMapping *outputs; /* of d */
   cl_event *wait;
 
-  cl_command_queue queue; /* of the last run, compared only; NULL: the context's */
-  guint untimed;          /* runs since the last one in a queue with profiling */
+  GstGemmclInflight *latest; /* of the last run; not referenced */
+  cl_command_queue queue;    /* of that run, compared only; NULL: the context's */
+  guint untimed;             /* runs since the last one in a queue with profiling */
 
   /* The pool of the last input, and the largest number of its buffers to hold. */
   gconstpointer pool; /* compared only */
@@ -39,11 +36,7 @@ gst_gemmcl_runs_start (GstGemmcl *self)
   const guint batch = self->stream.settings.batch_size;
   GstGemmclRuns *runs = g_new0 (GstGemmclRuns, 1);
 
-  runs->depth = self->stream.settings.queue_depth;
   runs->untimed = TIMED - 1;
-  runs->inflight = g_new0 (GstGemmclInflight *, runs->depth);
-  for (guint i = 0; i < runs->depth; i++)
-    runs->inflight[i] = gst_gemmcl_inflight_new (batch);
   runs->a = g_new0 (GemmclData, batch);
   runs->d = g_new0 (GemmclData, 2 * batch);
   runs->outputs = g_new0 (GstGemmclMapping, 2 * batch);
@@ -56,10 +49,7 @@ gst_gemmcl_runs_stop (GstGemmcl *self)
 {
   GstGemmclRuns *runs = self->runs;
 
-  for (guint i = 0; i < runs->depth; i++)
-    gst_gemmcl_inflight_unref (runs->inflight[i]);
   gst_clear_buffer (&runs->last);
-  g_free (runs->inflight);
   g_free (runs->a);
   g_free (runs->d);
   g_free (runs->outputs);
@@ -87,29 +77,6 @@ gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclLane *lane, GstGemmclInflight *
   return FALSE;
 }
 
-static gboolean
-finish (GstGemmcl *self, GstGemmclInflight *inflight, GError **error)
-{
-  return gst_gemmcl_run_finish (self, self->lane, inflight, error);
-}
-
-GstFlowReturn
-gst_gemmcl_runs_finish (GstGemmcl *self)
-{
-  GstGemmclRuns *runs = self->runs;
-  g_autoptr (GError) error = NULL;
-  gboolean ok = TRUE;
-
-  if (self->turns)
-    return gst_gemmcl_turns_finish (self);
-  for (guint i = 0; runs && i < runs->depth; i++)
-    ok = finish (self, runs->inflight[(runs->next + i) % runs->depth], &error) && ok;
-  if (ok)
-    return GST_FLOW_OK;
-  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-  return GST_FLOW_ERROR;
-}
-
 guint
 gst_gemmcl_runs_get_limit (GstGemmcl *self, GstBuffer *input)
 {
@@ -127,29 +94,6 @@ gst_gemmcl_runs_get_limit (GstGemmcl *self, GstBuffer *input)
   }
   runs->limit = max > 0 ? MAX (max, 2) - 1 : G_MAXUINT;
   return runs->limit;
-}
-
-/* Finishes the complete runs, and then the oldest ones until there is room for a run of @n inputs.
- */
-static gboolean
-make_way (GstGemmcl *self, guint n, guint limit, GError **error)
-{
-  GstGemmclRuns *runs = self->runs;
-  gboolean ok = TRUE;
-  guint held = 0;
-
-  for (guint i = 0; i < runs->depth; i++)
-    held += gst_gemmcl_inflight_count (runs->inflight[i]);
-  for (guint i = 0; i < runs->depth; i++) {
-    GstGemmclInflight *inflight = runs->inflight[(runs->next + i) % runs->depth];
-    const gboolean in_the_way = i == 0 || (gint64)held + n > limit;
-
-    if (!in_the_way && gst_gemmcl_inflight_is_busy (inflight))
-      continue;
-    held -= gst_gemmcl_inflight_count (inflight);
-    ok = finish (self, inflight, error) && ok;
-  }
-  return ok;
 }
 
 void
@@ -283,10 +227,9 @@ follow_last (GstGemmclRuns *runs, GemmclRun *run)
 {
   cl_event last;
 
-  if (run->queue == runs->queue)
+  if (run->queue == runs->queue || !runs->latest)
     return;
-  last =
-      gst_gemmcl_inflight_get_event (runs->inflight[(runs->next + runs->depth - 1) % runs->depth]);
+  last = gst_gemmcl_inflight_get_event (runs->latest);
   if (last)
     runs->wait[run->n_wait++] = last;
 }
@@ -406,28 +349,30 @@ submit_open (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBu
     run->previous = &previous;
   }
   collect_events (runs, run, inflight, has_events (&previous) ? mapping.memory : NULL);
-  run->queue = self->turns ? NULL : choose_queue (runs, run);
+  run->queue = self->n_lanes > 1 ? NULL : choose_queue (runs, run);
   follow_last (runs, run);
   ok = ok && gemmcl_plan_submit (self->lane->plan, run, NULL, &done, error);
   gst_gemmcl_release_events (run->n_wait, run->wait);
   if (ok) {
     runs->untimed = run->queue ? runs->untimed + 1 : 0;
     runs->queue = run->queue;
+    runs->latest = inflight;
     if (has_events (&previous))
       gst_gemmcl_memory_add_event (mapping.memory, GST_MAP_READ, done);
     else if (run->previous)
       clWaitForEvents (1, &done);
     keep_inputs (self, run, inflight, inputs, done);
     /* A frame in host memory carries no event: it must be complete before it is pushed. */
-    ok = runs->d[0].kind != GEMMCL_DATA_HOST || finish (self, inflight, error);
+    ok = runs->d[0].kind != GEMMCL_DATA_HOST ||
+         gst_gemmcl_run_finish (self, self->lane, inflight, error);
   }
   gst_gemmcl_mapping_clear (&mapping);
   return ok;
 }
 
 gboolean
-gst_gemmcl_run_submit_as (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
-                          GstBuffer *const *inputs, GstBuffer *const *outputs, GError **error)
+gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
+                       GstBuffer *const *inputs, GstBuffer *const *outputs, GError **error)
 {
   GstGemmclRuns *runs = self->runs;
   GemmclRun run = GEMMCL_RUN_INIT;
@@ -451,22 +396,4 @@ gst_gemmcl_run_submit_as (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
   if (ok)
     note_run (self, &run, inputs[0], outputs[0]);
   return ok;
-}
-
-GstFlowReturn
-gst_gemmcl_run_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
-                       GstBuffer *const *outputs)
-{
-  GstGemmclRuns *runs = self->runs;
-  g_autoptr (GError) error = NULL;
-
-  if (gst_gemmcl_is_empty (self, inputs[0]))
-    return GST_FLOW_OK;
-  if (make_way (self, n, gst_gemmcl_runs_get_limit (self, inputs[0]), &error) &&
-      gst_gemmcl_run_submit_as (self, runs->inflight[runs->next], n, inputs, outputs, &error)) {
-    runs->next = (runs->next + 1) % runs->depth;
-    return GST_FLOW_OK;
-  }
-  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-  return GST_FLOW_ERROR;
 }

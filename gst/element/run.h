@@ -7,43 +7,33 @@
 #include "memory/inflight.h"
 
 /*
- * From input buffers to runs of the library: the queue of runs (run.c), the places of A and D in
+ * From input buffers to runs of the library: a run (run.c), the places of A and D in
  * buffers (data.c), and batches (batch.c). The caller of each function is the streaming thread, or
  * holds the stream lock of the sink pad, unless the function says otherwise.
  */
 
-/** GstGemmclRuns: The run queue: a GstGemmclInflight for each of queue-depth runs. */
+/** GstGemmclRuns: What runs have in common, and the description of the next one. */
 typedef struct _GstGemmclRuns GstGemmclRuns;
 
 /** GstGemmclBatch: The buffers and events of a batch that is not full. */
 typedef struct _GstGemmclBatch GstGemmclBatch;
 
-/** gst_gemmcl_runs_start: Allocates the queue for queue-depth runs of batch-size buffers. */
+/** gst_gemmcl_runs_start: Allocates room for the description of a run of batch-size buffers. */
 void gst_gemmcl_runs_start (GstGemmcl *self);
 
-/** gst_gemmcl_runs_stop: Waits for all runs and frees the queue. */
 void gst_gemmcl_runs_stop (GstGemmcl *self);
 
 /**
  * gst_gemmcl_run_submit:
- * @inputs: (array length=n): at most a batch of inputs with the M of the scalars. Inputs that the device reads in place are held until the run is done
+ * @inflight: idle; holds inputs that the device reads in place until the run is done
+ * @inputs: (array length=n): at most a batch of inputs with the M of the scalars
  * @outputs: (array length=n): buffers from prepare_output_buffer; they may be pushed at once
  *
- * Submits a run with the scalars of the element. Waits while queue-depth runs are in flight. Posts
- * an error if it fails, or if an earlier run failed on the device.
+ * Submits a run with the scalars of the element to the current device.
  */
-GstFlowReturn gst_gemmcl_run_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
-                                     GstBuffer *const *outputs);
-
-/**
- * gst_gemmcl_run_submit_as:
- * @inflight: idle; holds the inputs
- *
- * Submits a run to the current device.
- */
-gboolean gst_gemmcl_run_submit_as (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
-                                   GstBuffer *const *inputs, GstBuffer *const *outputs,
-                                   GError **error);
+gboolean gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
+                                GstBuffer *const *inputs, GstBuffer *const *outputs,
+                                GError **error);
 
 /** gst_gemmcl_run_finish: Waits for a run on @lane, takes its time and releases its inputs. Sets
  * @error unless it is set. */
@@ -53,10 +43,6 @@ gboolean gst_gemmcl_run_finish (GstGemmcl *self, GstGemmclLane *lane, GstGemmclI
 /** gst_gemmcl_runs_get_limit: Returns: the number of buffers of the pool of @input that the element
  * may hold at once: one less than the pool's maximum, but at least one. */
 guint gst_gemmcl_runs_get_limit (GstGemmcl *self, GstBuffer *input);
-
-/** gst_gemmcl_runs_finish: Waits for all runs. Posts an error and returns GST_FLOW_ERROR if one
- * failed. */
-GstFlowReturn gst_gemmcl_runs_finish (GstGemmcl *self);
 
 /** gst_gemmcl_runs_forget: Resets the previous output to zeros. */
 void gst_gemmcl_runs_forget (GstGemmcl *self);

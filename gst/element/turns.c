@@ -5,7 +5,7 @@
 #include "memory/memory.h"
 
 typedef struct {
-  GstGemmclParcel parcel;
+  GstGemmclParcel parcel; /* empty with one device */
   GstGemmclInflight *inflight;
   GstGemmclLane *lane;
   GstGemmclScalars scalars;
@@ -93,11 +93,8 @@ void
 gst_gemmcl_turns_start (GstGemmcl *self)
 {
   const GstGemmclSettings *settings = &self->stream.settings;
-  GstGemmclTurns *turns;
+  GstGemmclTurns *turns = g_new0 (GstGemmclTurns, 1);
 
-  if (self->n_lanes == 1)
-    return;
-  turns = g_new0 (GstGemmclTurns, 1);
   turns->depth = settings->queue_depth * self->n_lanes;
   turns->ring = g_new0 (Turn, turns->depth);
   for (guint i = 0; i < turns->depth; i++) {
@@ -107,21 +104,30 @@ gst_gemmcl_turns_start (GstGemmcl *self)
   self->turns = turns;
 }
 
-void
-gst_gemmcl_turns_flush (GstGemmcl *self)
+/* Waits for all runs and drops their outputs. */
+static void
+flush (GstGemmcl *self, GError **error)
 {
   GstGemmclTurns *turns = self->turns;
-  GstClockTime time;
 
-  for (; turns && turns->n > 0; turns->n--) {
+  for (; turns->n > 0; turns->n--) {
     Turn *turn = &turns->ring[turns->first];
 
-    gst_gemmcl_inflight_finish (turn->inflight, &time);
+    gst_gemmcl_run_finish (self, turn->lane, turn->inflight, error);
     gst_gemmcl_parcel_empty (&turn->parcel);
     turns->first = (turns->first + 1) % turns->depth;
   }
-  if (turns)
-    turns->flow = GST_FLOW_OK;
+  turns->flow = GST_FLOW_OK;
+}
+
+void
+gst_gemmcl_turns_flush (GstGemmcl *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  flush (self, &error);
+  if (error && self->n_lanes == 1)
+    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
 }
 
 void
@@ -129,8 +135,6 @@ gst_gemmcl_turns_stop (GstGemmcl *self)
 {
   GstGemmclTurns *turns = self->turns;
 
-  if (!turns)
-    return;
   gst_gemmcl_turns_flush (self);
   for (guint i = 0; i < turns->depth; i++) {
     gst_gemmcl_parcel_clear (&turns->ring[i].parcel);
@@ -184,8 +188,8 @@ begin (GstGemmcl *self, Turn *turn, GError **error)
   do {
     flow = gst_gemmcl_parcel_prepare (self, &turn->parcel, error);
     if (flow == GST_FLOW_OK && !gst_gemmcl_is_empty (self, turn->parcel.inputs[0]) &&
-        !gst_gemmcl_run_submit_as (self, turn->inflight, turn->parcel.n, turn->parcel.inputs,
-                                   turn->parcel.outputs, error))
+        !gst_gemmcl_run_submit (self, turn->inflight, turn->parcel.n, turn->parcel.inputs,
+                                turn->parcel.outputs, error))
       flow = GST_FLOW_ERROR;
   } while (flow == GST_FLOW_ERROR && is_of_device (*error) &&
            gst_gemmcl_lane_fail (self, self->lane, error));
@@ -257,7 +261,7 @@ push_some (GstGemmcl *self, gboolean waits)
          (waits || !gst_gemmcl_inflight_is_busy (turns->ring[turns->first].inflight)))
     flow = push_first (self);
   if (flow != GST_FLOW_OK)
-    gst_gemmcl_turns_flush (self);
+    flush (self, NULL);
   return flow;
 }
 
@@ -265,6 +269,12 @@ GstFlowReturn
 gst_gemmcl_turns_finish (GstGemmcl *self)
 {
   return self->turns ? push_some (self, TRUE) : GST_FLOW_OK;
+}
+
+GstFlowReturn
+gst_gemmcl_turns_push_held (GstGemmcl *self)
+{
+  return self->n_lanes > 1 ? gst_gemmcl_turns_finish (self) : GST_FLOW_OK;
 }
 
 /* Pushes each output as soon as it is complete, since there may be no next input. Runs in a thread
@@ -294,24 +304,62 @@ push_late (GstElement *element, gpointer data G_GNUC_UNUSED)
   } while (done);
 }
 
-/* Pushes outputs that are complete, and waits for others until a run of @n inputs has room. */
+/* Returns: the number of inputs that @turn needs. */
+static guint
+count_held (const Turn *turn)
+{
+  return MAX (turn->parcel.n, gst_gemmcl_inflight_count (turn->inflight));
+}
+
+/* Pushes outputs that are complete, and waits for others until a run of @n inputs, such as @input,
+ * has room. */
 static GstFlowReturn
-make_way (GstGemmcl *self, guint n, guint limit)
+make_way (GstGemmcl *self, guint n, GstBuffer *input)
 {
   GstGemmclTurns *turns = self->turns;
+  const guint limit = gst_gemmcl_runs_get_limit (self, input);
   GstFlowReturn flow = push_some (self, FALSE);
   guint held = 0;
 
   for (guint i = 0; i < turns->n; i++)
-    held += turns->ring[(turns->first + i) % turns->depth].parcel.n;
+    held += count_held (&turns->ring[(turns->first + i) % turns->depth]);
   while (flow == GST_FLOW_OK && turns->n > 0 &&
          (turns->n == turns->depth || (gint64)held + n > limit)) {
-    held -= turns->ring[turns->first].parcel.n;
+    held -= count_held (&turns->ring[turns->first]);
     flow = push_first (self);
   }
   if (flow != GST_FLOW_OK)
-    gst_gemmcl_turns_flush (self);
+    flush (self, NULL);
   return flow;
+}
+
+static Turn *
+get_next (GstGemmclTurns *turns)
+{
+  return &turns->ring[(turns->first + turns->n) % turns->depth];
+}
+
+GstFlowReturn
+gst_gemmcl_turns_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
+                         GstBuffer *const *outputs)
+{
+  g_autoptr (GError) error = NULL;
+  GstFlowReturn flow;
+  Turn *turn;
+
+  if (gst_gemmcl_is_empty (self, inputs[0]))
+    return GST_FLOW_OK;
+  flow = make_way (self, n, inputs[0]);
+  if (flow != GST_FLOW_OK)
+    return flow;
+  turn = get_next (self->turns);
+  turn->lane = self->lane;
+  if (gst_gemmcl_run_submit (self, turn->inflight, n, inputs, outputs, &error)) {
+    self->turns->n++;
+    return GST_FLOW_OK;
+  }
+  gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
+  return GST_FLOW_ERROR;
 }
 
 GstFlowReturn
@@ -319,9 +367,8 @@ gst_gemmcl_turns_take (GstGemmcl *self, GstGemmclParcel *parcel)
 {
   GstGemmclTurns *turns = self->turns;
   g_autoptr (GError) error = NULL;
-  GstFlowReturn flow =
-      make_way (self, parcel->n, gst_gemmcl_runs_get_limit (self, parcel->inputs[0]));
-  Turn *turn = &turns->ring[(turns->first + turns->n) % turns->depth];
+  GstFlowReturn flow = make_way (self, parcel->n, parcel->inputs[0]);
+  Turn *turn = get_next (turns);
   const GstGemmclParcel empty = turn->parcel;
 
   if (flow != GST_FLOW_OK)

@@ -7,8 +7,10 @@
 #include "element/properties.h"
 
 /*
- * With several devices, runs go to them by turns, and the element holds outputs back until their
- * runs are complete and all outputs before them are pushed. A run that fails is done again by
+ * The queue of runs that are in flight, queue-depth of each device. One device has done them in
+ * their order, so outputs are pushed at once. With several devices, runs go to them by turns, and
+ * the element holds outputs back until their runs are complete and all outputs before them are
+ * pushed. A run that fails is done again by
  * another device, so the inputs are kept, too. Whoever submits a run pushes what is complete by
  * then; a thread of GStreamer's pool pushes the rest.
  *
@@ -41,10 +43,10 @@ GstFlowReturn gst_gemmcl_parcel_push (GstGemmcl *element, GstGemmclParcel *self,
 
 typedef struct _GstGemmclTurns GstGemmclTurns;
 
-/** gst_gemmcl_turns_start: Allocates queue-depth turns for each device, if there are several. */
+/** gst_gemmcl_turns_start: Allocates queue-depth turns for each device. */
 void gst_gemmcl_turns_start (GstGemmcl *self);
 
-/** gst_gemmcl_turns_stop: Waits for all runs, drops their outputs and frees the turns. */
+/** gst_gemmcl_turns_stop: As gst_gemmcl_turns_flush(), and frees the turns. */
 void gst_gemmcl_turns_stop (GstGemmcl *self);
 
 /** gst_gemmcl_turns_take: @parcel: its content is taken. Submits its run to the device with the
@@ -52,8 +54,19 @@ void gst_gemmcl_turns_stop (GstGemmcl *self);
  * Posts an error if it fails, or an earlier run, on the last device. */
 GstFlowReturn gst_gemmcl_turns_take (GstGemmcl *self, GstGemmclParcel *parcel);
 
-/** gst_gemmcl_turns_finish: Waits for all runs and pushes their outputs. */
+/** gst_gemmcl_turns_submit: With one device: submits a run of gst_gemmcl_run_submit(). Waits while
+ * there is no turn. Posts an error if it fails, or an earlier run. */
+GstFlowReturn gst_gemmcl_turns_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
+                                       GstBuffer *const *outputs);
+
+/** gst_gemmcl_turns_finish: Waits for all runs and pushes the outputs that are held. Posts an error
+ * and returns GST_FLOW_ERROR if one failed on the last device. */
 GstFlowReturn gst_gemmcl_turns_finish (GstGemmcl *self);
 
-/** gst_gemmcl_turns_flush: Waits for all runs and drops their outputs. */
+/** gst_gemmcl_turns_push_held: As gst_gemmcl_turns_finish() with several devices. With one device
+ * no outputs are held, and it does nothing. */
+GstFlowReturn gst_gemmcl_turns_push_held (GstGemmcl *self);
+
+/** gst_gemmcl_turns_flush: Waits for all runs and drops the outputs that are held. Posts an error if
+ * a run of the only device failed. */
 void gst_gemmcl_turns_flush (GstGemmcl *self);
