@@ -21,12 +21,6 @@
 
 static GstBaseTransformClass *parent_class = NULL;
 
-static gboolean
-is_meta (GstGemmcl *self)
-{
-  return self->stream.settings.output == GST_GEMMCL_OUTPUT_META;
-}
-
 /* TRUE if the device shares the memory of the host. */
 static gboolean
 shares_memory (GstGemmcl *self)
@@ -132,12 +126,12 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
     return FALSE;
   gst_query_parse_allocation (query, &caps, &need_pool);
   /* The base class has copied the metas that downstream supports. */
-  if (!caps || (is_meta (self) && propose_of_downstream (self, query, need_pool)) ||
+  if (!caps || (gst_gemmcl_is_meta (self) && propose_of_downstream (self, query, need_pool)) ||
       gst_gemmcl_carriers_have (caps, 0, &self->stream.settings) ||
       !gst_gemmcl_format_from_caps (&format, caps, NULL))
     return TRUE;
   size = get_input_size (&format);
-  if (!is_meta (self) && format.medium == GST_GEMMCL_MEDIUM_VIDEO)
+  if (!gst_gemmcl_is_meta (self) && format.medium == GST_GEMMCL_MEDIUM_VIDEO)
     gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   switch (format.memory) {
   case GST_GEMMCL_MEMORY_OPENCL:
@@ -223,7 +217,8 @@ offer_own_pool (GstGemmcl *self, GstQuery *query, GstCaps *caps, GError **error)
     return gst_gemmcl_lanes_set_pools (self, NULL, error);
   pool = gst_gemmcl_pool_new_configured (
       allocator, caps, self->stream.pool_size, 0,
-      !is_meta (self) && gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
+      !gst_gemmcl_is_meta (self) &&
+          gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
   if (pool)
     gst_query_add_allocation_pool (query, pool, self->stream.pool_size, 0, 0);
   else
@@ -249,12 +244,12 @@ decide_allocation (GstBaseTransform *trans, GstQuery *query)
   if (self->stream.output.medium == GST_GEMMCL_MEDIUM_VIDEO && self->stream.pool_size == 0)
     return refuse_size (self);
   peer = take_peer_pool (self, query, caps);
-  if (!peer && !offer_own_pool (self, query, is_meta (self) ? tensors : caps, &error)) {
+  if (!peer && !offer_own_pool (self, query, gst_gemmcl_is_meta (self) ? tensors : caps, &error)) {
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, "OpenCL memory cannot be allocated.", error);
     return FALSE;
   }
   /* The base class would configure the pool for @caps, those of the input. */
-  return is_meta (self) || parent_class->decide_allocation (trans, query);
+  return gst_gemmcl_is_meta (self) || parent_class->decide_allocation (trans, query);
 }
 
 void

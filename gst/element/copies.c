@@ -74,7 +74,9 @@ note (GstGemmcl *self, guint bit, const gchar *text)
 void
 gst_gemmcl_copies_add (GstGemmcl *self, GstGemmclCopy copy)
 {
-  gst_gemmcl_stats_add_copy (self);
+  g_mutex_lock (&self->lock);
+  self->stats.copies++;
+  g_mutex_unlock (&self->lock);
   note (self, copy, own[copy]);
 }
 

@@ -285,8 +285,7 @@ generate_output (GstBaseTransform *trans, GstBuffer **output)
   GstGemmcl *self = GST_GEMMCL (trans);
   GstBuffer *input;
 
-  if (self->stream.settings.batch_size == 1 && self->n_lanes == 1 &&
-      self->stream.settings.output != GST_GEMMCL_OUTPUT_META)
+  if (self->stream.settings.batch_size == 1 && self->n_lanes == 1 && !gst_gemmcl_is_meta (self))
     return GST_BASE_TRANSFORM_CLASS (gst_gemmcl_parent_class)->generate_output (trans, output);
   input = g_steal_pointer (&trans->queued_buf);
   *output = NULL;

@@ -74,6 +74,13 @@ struct _GstGemmcl {
   GstGemmclTurns *turns;    /* turns.c; NULL unless streaming */
 };
 
+/** gst_gemmcl_is_meta: Returns: %TRUE if results leave in the metadata of inputs. */
+static inline gboolean
+gst_gemmcl_is_meta (GstGemmcl *self)
+{
+  return self->stream.settings.output == GST_GEMMCL_OUTPUT_META;
+}
+
 /** gst_gemmcl_renew_context: Opens the devices for the present VADisplay and drops the plan and all
  * imports; a new plan is due. For the streaming thread. */
 gboolean gst_gemmcl_renew_context (GstGemmcl *self, GError **error);

@@ -103,12 +103,6 @@ take_memory (GstBaseTransform *trans, GstMemory *memory, GError **error)
   return copy;
 }
 
-static gboolean
-is_meta (GstGemmcl *self)
-{
-  return self->stream.settings.output == GST_GEMMCL_OUTPUT_META;
-}
-
 /* Enqueues the write of the header of an M x N matrix to @memory, of the element's allocator, if
  * the output has headers. */
 static gboolean
@@ -131,7 +125,7 @@ count_tensors (GstGemmcl *self, GstBuffer *input, gboolean has_rows, GError **er
   const GstGemmclTensors *tensors = &self->stream.input.tensors;
   guint n;
 
-  if (is_meta (self) || self->stream.input.is_meta ||
+  if (gst_gemmcl_is_meta (self) || self->stream.input.is_meta ||
       self->stream.input.medium != GST_GEMMCL_MEDIUM_TENSORS)
     return 1;
   n = gst_gemmcl_tensors_locate (tensors, self->stream.settings.tensor_index, input, NULL, error);
@@ -177,7 +171,7 @@ insert_others (GstGemmcl *self, GstBuffer *input, gsize m, GstBuffer *output, GE
     gst_memory_unref (memory);
     return FALSE;
   }
-  if (is_meta (self))
+  if (gst_gemmcl_is_meta (self))
     gst_memory_unref (memory);
   else
     gst_buffer_append_memory (output, memory);
@@ -231,8 +225,8 @@ prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **
     set_no_memory (error);
   /* Buffers of the pool have room for more rows. */
   if (flow == GST_FLOW_OK &&
-      (medium == GST_GEMMCL_MEDIUM_AUDIO || is_meta (self) || self->stream.input.is_meta ||
-       gst_gemmcl_format_is_flexible (&self->stream.output)))
+      (medium == GST_GEMMCL_MEDIUM_AUDIO || gst_gemmcl_is_meta (self) ||
+       self->stream.input.is_meta || gst_gemmcl_format_is_flexible (&self->stream.output)))
     gst_buffer_set_size (*output, (gssize)size);
   if (flow != GST_FLOW_OK || medium != GST_GEMMCL_MEDIUM_TENSORS ||
       (write_header (self, gst_buffer_peek_memory (*output, 0), gemm->d_type, m, gemm->n, error) &&
@@ -279,7 +273,7 @@ copy_metadata (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
   GstGemmcl *self = GST_GEMMCL (trans);
 
   /* The input itself keeps its metadata. */
-  if (is_meta (self))
+  if (gst_gemmcl_is_meta (self))
     return TRUE;
   if (!parent_class->copy_metadata (trans, input, output))
     return FALSE;

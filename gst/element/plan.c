@@ -189,6 +189,8 @@ replace_plans (GstGemmcl *self, GstGemmclPlanJob *job)
     self->lanes[i].plan = job ? g_steal_pointer (&job->plans[i]) : NULL;
     if (old[i])
       gst_gemmcl_stats_add_plan (&self->lanes[i].past, old[i]);
+    if (self->lanes[i].plan)
+      self->lanes[i].compile_ns += job->compile_us[i] * 1000;
   }
   if (job)
     gst_gemmcl_problem_copy (&self->slot.problem, &job->problem);
@@ -269,10 +271,8 @@ take_plans (GstGemmcl *self, GstGemmclPlanJob *job, GError **error)
     }
     lane->kernel = lane->plan ? gemmcl_plan_get_kernel (lane->plan) : NULL;
     lane->is_logged = FALSE;
-    if (lane->plan) {
-      gst_gemmcl_stats_add_compile (self, lane, job->compile_us[i] * 1000);
+    if (lane->plan)
       log_choice (self, lane, job->compile_us[i]);
-    }
   }
   return TRUE;
 }

@@ -142,12 +142,6 @@ void gst_gemmcl_stats_add_plan (GemmclPlanStats *sum, GemmclPlan *plan);
  * to OpenCL memory that the host maps; A was in @memory, a static word. */
 void gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gchar *memory);
 
-/** gst_gemmcl_stats_add_compile: Counts the time in which a plan of @lane was compiled. */
-void gst_gemmcl_stats_add_compile (GstGemmcl *self, GstGemmclLane *lane, guint64 ns);
-
-/** gst_gemmcl_stats_add_copy: Counts a copy of a tensor or of audio, made before a run. */
-void gst_gemmcl_stats_add_copy (GstGemmcl *self);
-
 /** gst_gemmcl_stats_undo_run: Discounts the @n buffers of a run of @lane, which failed. */
 void gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclLane *lane, guint n);
 

@@ -51,22 +51,6 @@ gst_gemmcl_stats_add_run (GstGemmcl *self, guint n, gsize bytes, const gchar *me
 }
 
 void
-gst_gemmcl_stats_add_compile (GstGemmcl *self, GstGemmclLane *lane, guint64 ns)
-{
-  g_mutex_lock (&self->lock);
-  lane->compile_ns += ns;
-  g_mutex_unlock (&self->lock);
-}
-
-void
-gst_gemmcl_stats_add_copy (GstGemmcl *self)
-{
-  g_mutex_lock (&self->lock);
-  self->stats.copies++;
-  g_mutex_unlock (&self->lock);
-}
-
-void
 gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclLane *lane, guint n)
 {
   g_mutex_lock (&self->lock);

@@ -67,7 +67,7 @@ push_output (GstGemmcl *self, gpointer *input, GstBuffer *output, GstFlowReturn 
     gst_clear_buffer (&output);
     return flow;
   }
-  if (self->stream.settings.output == GST_GEMMCL_OUTPUT_META) {
+  if (gst_gemmcl_is_meta (self)) {
     pushed = gst_gemmcl_meta_attach (self, *input, output);
     *input = output;
   }
