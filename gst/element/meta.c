@@ -300,20 +300,4 @@ gst_gemmcl_meta_check (const GstGemmclSettings *settings, GError **error)
                                    : "output=auto, media or tensors");
 }
 
-gboolean
-gst_gemmcl_meta_find (const GstGemmclSettings *settings G_GNUC_UNUSED,
-                      GstBuffer *buffer G_GNUC_UNUSED, GstGemmclTensor *tensor G_GNUC_UNUSED,
-                      GstMemory **memory G_GNUC_UNUSED, GError **error)
-{
-  return gst_gemmcl_fail (error, GEMMCL_ERROR_FORMAT,
-                          "This gemmcl was built without gstreamer-analytics-1.0.");
-}
-
-GstBuffer *
-gst_gemmcl_meta_attach (GstGemmcl *self G_GNUC_UNUSED, GstBuffer *buffer,
-                        GstBuffer *result G_GNUC_UNUSED)
-{
-  return buffer;
-}
-
 #endif

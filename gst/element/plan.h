@@ -5,15 +5,10 @@
 #include "element/lanes.h"
 #include "element/problem.h"
 
-/* Weight, bias and addend, and their changes while playing (operands.c); the plan for the current
- * caps and operands (plan.c); the statistics (stats.c). */
+/* Weight, bias and addend, and their changes while playing (operands.c). */
 
-/**
- * GstGemmclOperandSlot:
- *
- * The operands of the element. @change_lock serializes changes and is taken before any other lock.
- * The lock of the element guards the other fields.
- */
+/** GstGemmclOperandSlot: The operands of the element. @change_lock serializes changes and is taken
+ * before any other lock. The lock of the element guards the other fields. */
 typedef struct {
   GMutex change_lock;
   GstGemmclOperands current;
@@ -34,10 +29,10 @@ void gst_gemmcl_operands_close (GstGemmcl *self);
  * @source: copied; none if both fields are %NULL or the text is ""
  *
  * Sets an operand's properties. Any thread. In the state NULL it only stores @source. Otherwise it
- * loads, packs and uploads the matrix, without holding a lock that a buffer or a query takes. The
- * streaming thread uses the matrix from the next buffer on, after negotiation if its shape differs.
- * A matrix is refused if it cannot be loaded, does not fit the caps, or leads to an output that
- * downstream does not accept; a warning is posted and the old one stays.
+ * loads, packs and uploads the matrix, without a lock that a buffer or a query takes. The streaming
+ * thread uses the matrix from the next buffer on, after negotiation if its shape differs. A matrix
+ * is refused, with a warning, if it cannot be loaded, does not fit the caps, or leads to an output
+ * that downstream does not accept; the old one stays.
  */
 void gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand,
                              const GstGemmclSource *source);
@@ -53,21 +48,14 @@ void gst_gemmcl_clear_prepared (GemmclPrepared *prepared[GST_GEMMCL_N_OPERANDS])
  * thread. */
 gboolean gst_gemmcl_operands_have_next (GstGemmcl *self);
 
-/**
- * gst_gemmcl_operands_hold:
- *
- * Makes waiting operands the current ones, which then stay until gst_gemmcl_operands_release().
- * Operands that are set meanwhile wait, so that caps and plan are made from the same operands. For
- * the streaming thread, before caps or a buffer.
- *
- * Returns: %TRUE if the operands need a new plan
- */
+/** gst_gemmcl_operands_hold: Makes waiting operands the current ones, which then stay until
+ * gst_gemmcl_operands_release(), so that caps and plan are made from the same. For the streaming
+ * thread, before caps or a buffer. Returns: %TRUE if the operands need a new plan. */
 gboolean gst_gemmcl_operands_hold (GstGemmcl *self);
-
-/** gst_gemmcl_operands_release: Ends gst_gemmcl_operands_hold(). */
 void gst_gemmcl_operands_release (GstGemmcl *self);
 
-/* The following functions are for the streaming thread, unless they say otherwise. */
+/* The plans for the current caps and operands (plan.c). The functions are for the streaming thread,
+ * unless they say otherwise. */
 
 typedef struct _GstGemmclPlanJob GstGemmclPlanJob;
 
@@ -80,12 +68,38 @@ typedef struct {
   gboolean is_due;          /* the streaming thread's own: new operands or contexts need plans */
 } GstGemmclPlanSlot;
 
+/**
+ * gst_gemmcl_make_plan:
+ * @audio_m: the most samples of an audio buffer; 0: 1024
+ *
+ * Makes a plan for the present formats and operands on each device and replaces the old one, whose
+ * previous output stays if possible. The library compiles and packs in a thread. Meanwhile no lock
+ * is held; progress messages are posted after 50 ms. A device without a plan is dropped if another
+ * one has a plan.
+ *
+ * Returns: %FALSE with @error, also if gst_gemmcl_plan_stop_waiting() was called and the compiler
+ *   does not return; then there is no plan.
+ */
+gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
+
+/** gst_gemmcl_plan_log_tuning: Logs the result of each search for a faster kernel once. */
+void gst_gemmcl_plan_log_tuning (GstGemmcl *self);
+
+/** gst_gemmcl_drop_plan: Waits for all runs and releases the plans. */
+void gst_gemmcl_drop_plan (GstGemmcl *self);
+
+/** gst_gemmcl_plan_stop_waiting: @stop: %TRUE before streaming stops: gst_gemmcl_make_plan() then
+ * waits at most one second for the compiler; %FALSE before streaming starts. Any thread. */
+void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
+
+/* The statistics (stats.c). */
+
 /* Bins of a histogram of times: each time below 32 has one, and each power of two above 16. */
 #define GST_GEMMCL_TIME_BINS 16
 #define GST_GEMMCL_N_BINS    (61 * GST_GEMMCL_TIME_BINS)
 
 /** GstGemmclStats: The counts of the property stats besides those of the lanes, guarded by the lock
- * of the element. Only stats.c writes it. */
+ * of the element. */
 typedef struct {
   guint64 buffers;
   guint64 dropped;          /* skipped by QoS */
@@ -107,31 +121,6 @@ typedef struct {
   GstClockTime max;
 } GstGemmclStats;
 
-/**
- * gst_gemmcl_make_plan:
- * @audio_m: the most samples of an audio buffer; 0: 1024
- *
- * Makes a plan for the present formats and operands on each device and replaces the old one. The
- * library compiles and packs in a thread. Meanwhile no lock is held; progress messages are posted
- * after 50 ms. The previous output stays if the new plan can adopt it. A device without a plan is
- * dropped if another one has a plan.
- *
- * Returns: %FALSE with @error, also if gst_gemmcl_plan_stop_waiting() was called and the compiler
- *   does not return; then there is no plan.
- */
-gboolean gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error);
-
-/** gst_gemmcl_plan_log_tuning: Logs the result of each plan's search for a faster kernel once,
- * after the search has ended. */
-void gst_gemmcl_plan_log_tuning (GstGemmcl *self);
-
-/** gst_gemmcl_drop_plan: Waits for all runs and releases the plans. */
-void gst_gemmcl_drop_plan (GstGemmcl *self);
-
-/** gst_gemmcl_plan_stop_waiting: @stop: %TRUE before streaming stops: gst_gemmcl_make_plan() then
- * waits at most one second for the compiler; %FALSE before streaming starts. Any thread. */
-void gst_gemmcl_plan_stop_waiting (GstGemmcl *self, gboolean stop);
-
 /** gst_gemmcl_stats_reset: Sets all counts to 0. Needs the lock of the element. */
 void gst_gemmcl_stats_reset (GstGemmcl *self);
 
@@ -149,14 +138,17 @@ void gst_gemmcl_stats_undo_run (GstGemmcl *self, GstGemmclLane *lane, guint n);
  * processed buffers in @message: the base class does not count those of a batch. */
 void gst_gemmcl_stats_add_drop (GstGemmcl *self, GstMessage *message);
 
+/** gst_gemmcl_stats_flush: Messages of QoS count processed buffers from now on. */
+void gst_gemmcl_stats_flush (GstGemmcl *self);
+
 /**
  * gst_gemmcl_stats_add_time:
  * @time: of a run, from its submission to its end, in ns
  *
- * Takes the time of a run for the percentiles and the latency. Of two runs in a row the shorter one
- * counts for the latency, so that one slow run does not matter, and times are rounded up to powers
- * of two of 1 ms; shorter ones count as 0. A longer run raises the latency at once. After 128 runs
- * it falls to the longest of them.
+ * Takes @time for the percentiles and the latency. Of two runs in a row the shorter one counts for
+ * the latency, so that one slow run does not matter, and times are rounded up to powers of two of
+ * 1 ms; shorter ones count as 0. A longer run raises the latency at once. After 128 runs it falls to
+ * the longest of them.
  *
  * Returns: %TRUE if the latency changed
  */
@@ -164,9 +156,6 @@ gboolean gst_gemmcl_stats_add_time (GstGemmcl *self, GstClockTime time);
 
 /** gst_gemmcl_stats_get_latency: Returns: the latency of a run, in ns. Any thread. */
 GstClockTime gst_gemmcl_stats_get_latency (GstGemmcl *self);
-
-/** gst_gemmcl_stats_flush: Messages of QoS count processed buffers from now on. */
-void gst_gemmcl_stats_flush (GstGemmcl *self);
 
 /** gst_gemmcl_stats_new: Returns: (transfer full): the value of the property stats. Any thread. */
 GstStructure *gst_gemmcl_stats_new (GstGemmcl *self);

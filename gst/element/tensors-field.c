@@ -145,27 +145,4 @@ gst_gemmcl_tensors_field_add (GstStructure *structure, const gchar *id, GemmclTy
   gst_structure_set (structure, FIELD, GST_TYPE_STRUCTURE, groups, NULL);
 }
 
-#else
-
-gboolean
-gst_gemmcl_tensors_field_is_present (const GstStructure *structure G_GNUC_UNUSED)
-{
-  return FALSE;
-}
-
-gboolean
-gst_gemmcl_tensors_field_find (const GstStructure *structure G_GNUC_UNUSED,
-                               const GstGemmclSettings *settings G_GNUC_UNUSED,
-                               GstGemmclTensor *tensor G_GNUC_UNUSED)
-{
-  return FALSE;
-}
-
-void
-gst_gemmcl_tensors_field_add (GstStructure *structure G_GNUC_UNUSED, const gchar *id G_GNUC_UNUSED,
-                              GemmclType type G_GNUC_UNUSED, gsize m G_GNUC_UNUSED,
-                              gsize n G_GNUC_UNUSED)
-{
-}
-
 #endif

@@ -12,14 +12,14 @@
  *
  * Pure functions. */
 
+#if GST_CHECK_VERSION(1, 28, 0)
+
 /** gst_gemmcl_tensors_field_add: Adds a tensor of @type and @m x @n, in a group of the same id,
- * to those that @structure, of fixed caps, announces. @m: 0: it differs between buffers. Before
- * 1.28 caps announce no tensors, and the function does nothing. */
+ * to those that @structure, of fixed caps, announces. @m: 0: it differs between buffers. */
 void gst_gemmcl_tensors_field_add (GstStructure *structure, const gchar *id, GemmclType type,
                                    gsize m, gsize n);
 
-/** gst_gemmcl_tensors_field_is_present: Returns: %TRUE if @structure announces tensors. Before 1.28
- * the result is %FALSE. */
+/** gst_gemmcl_tensors_field_is_present: Returns: %TRUE if @structure announces tensors. */
 gboolean gst_gemmcl_tensors_field_is_present (const GstStructure *structure);
 
 /** gst_gemmcl_tensors_field_find: @tensor: (out): undefined on failure. Gets the tensor that is A
@@ -28,12 +28,16 @@ gboolean gst_gemmcl_tensors_field_is_present (const GstStructure *structure);
 gboolean gst_gemmcl_tensors_field_find (const GstStructure *structure,
                                         const GstGemmclSettings *settings, GstGemmclTensor *tensor);
 
-/**
- * gst_gemmcl_get_input_id:
- * @or_only: (out): %TRUE if the only tensor of a buffer is A, too, whatever its id
- *
- * Returns: (nullable): the id of the tensor that is A with input=meta
- */
+#else
+  /* Caps announce no tensors. */
+  #define gst_gemmcl_tensors_field_add(structure, id, type, m, n) ((void)(id), (void)(m))
+  #define gst_gemmcl_tensors_field_is_present(structure)          FALSE
+  #define gst_gemmcl_tensors_field_find(structure, settings, tensor)                               \
+    ((void)(structure), (void)(settings), FALSE)
+#endif
+
+/** gst_gemmcl_get_input_id: Returns: (nullable): the id of the tensor that is A with input=meta.
+ * @or_only: (out): %TRUE if the only tensor of a buffer is A, too, whatever its id. */
 const gchar *gst_gemmcl_get_input_id (const GstGemmclSettings *settings, gboolean *or_only);
 
 /** gst_gemmcl_get_rows_id: Returns: (transfer full): the id of row outputs, from that of D. */
