@@ -3,7 +3,6 @@
 #include "element/caps.h"
 
 #include "element/carriers.h"
-#include "element/tensors-field.h"
 #include "memory/caps.h"
 
 #define SRC_FORMATS  "GRAY8, GRAY16_LE, RGB, BGR, RGBA, BGRA, RGBx, BGRx, xRGB, xBGR"
@@ -386,9 +385,9 @@ transform_meta_input (const GstCaps *caps, const Transform *terms)
     if (get_shape (&transform, &format, &shape, &fits) && fits) {
       const gsize m = format.varies ? 0 : shape.m;
 
-      gst_gemmcl_tensors_field_add (structure, settings->tensor_id, types[0], m, terms->n);
+      gst_gemmcl_carriers_announce (structure, settings->tensor_id, types[0], m, terms->n);
       if (settings->row_outputs != 0)
-        gst_gemmcl_tensors_field_add (structure, rows_id, GEMMCL_TYPE_F32, m,
+        gst_gemmcl_carriers_announce (structure, rows_id, GEMMCL_TYPE_F32, m,
                                       count_row_outputs (settings));
     }
     gst_caps_append_structure_full (result, g_steal_pointer (&structure),

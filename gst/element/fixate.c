@@ -56,7 +56,9 @@ choose_structure (const GstStructure *input, const GstCaps *output, gboolean ope
   for (guint i = 0; i < gst_caps_get_size (output); i++) {
     const GstStructure *structure = gst_caps_get_structure (output, i);
     const gboolean same = gst_structure_has_name (structure, gst_structure_get_name (input));
-    const guint points = 1 + 2 * same + (gst_gemmcl_caps_are_opencl (output, i) == opencl);
+    const guint points =
+        1 + 2 * same +
+        ((gst_gemmcl_caps_get_memory (output, i) == GST_GEMMCL_MEMORY_OPENCL) == opencl);
 
     if (points > best_points) {
       best = i;

@@ -12,7 +12,7 @@ G_DEFINE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST_TYPE_BASE_TRANSFORM)
 static gboolean
 open_devices (GstGemmcl *self, GError **error)
 {
-  const GstGemmclSettings settings = gst_gemmcl_get_settings (self);
+  const GstGemmclSettings settings = gst_gemmcl_get_properties (self).settings;
 
   return gst_gemmcl_meta_check (&settings, error) && gst_gemmcl_lanes_open (self, error);
 }
@@ -100,12 +100,12 @@ start (GstBaseTransform *trans)
     return FALSE;
   }
   g_mutex_lock (&self->lock);
-  self->stream = (GstGemmclStream){.settings = gst_gemmcl_get_settings (self),
+  self->stream = (GstGemmclStream){.settings = gst_gemmcl_get_properties (self).settings,
                                    .frame_duration = GST_CLOCK_TIME_NONE,
                                    .started = TRUE};
   gst_gemmcl_stats_reset (self);
   g_mutex_unlock (&self->lock);
-  self->scalars = gst_gemmcl_get_scalars (self);
+  self->scalars = gst_gemmcl_get_properties (self).scalars;
   self->device.imports = gst_gemmcl_imports_new ();
   /* Threads that were late in stop() may still look for outputs. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
@@ -149,7 +149,7 @@ sync_scalars (GstGemmcl *self, GstBuffer *input)
     time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (input));
   if (GST_CLOCK_TIME_IS_VALID (time))
     gst_object_sync_values (GST_OBJECT (self), time);
-  return gst_gemmcl_get_scalars (self);
+  return gst_gemmcl_get_properties (self).scalars;
 }
 
 /* TRUE if the collected buffers have to run before @input, whose scalars are @next. */

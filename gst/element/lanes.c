@@ -49,8 +49,9 @@ static GPtrArray *
 open_contexts (GstGemmcl *self, GError **error)
 {
   g_autoptr (GPtrArray) contexts = g_ptr_array_new_with_free_func (g_object_unref);
-  GemmclDeviceQuery query = gst_gemmcl_get_device_query (self);
-  g_auto (GStrv) entries = gst_gemmcl_get_devices (self);
+  const GstGemmclProperties properties = gst_gemmcl_get_properties (self);
+  GemmclDeviceQuery query = properties.query;
+  g_auto (GStrv) entries = properties.devices ? g_strsplit (properties.devices, ",", -1) : NULL;
 
   if ((entries && !set_name (&query, entries[0], error)) ||
       !gst_gemmcl_device_open (&self->device, query, error))
@@ -69,12 +70,12 @@ open_contexts (GstGemmcl *self, GError **error)
 gboolean
 gst_gemmcl_lanes_open (GstGemmcl *self, GError **error)
 {
-  const GstGemmclSettings settings = gst_gemmcl_get_settings (self);
+  const gchar *kernel = gst_gemmcl_get_properties (self).settings.kernel;
   g_autoptr (GPtrArray) contexts = open_contexts (self, error);
 
   for (guint i = 0; contexts && i < contexts->len; i++)
-    if (!g_str_equal (settings.kernel, GST_GEMMCL_AUTO) &&
-        !gemmcl_kernel_fits (contexts->pdata[i], settings.kernel, NULL, error))
+    if (!g_str_equal (kernel, GST_GEMMCL_AUTO) &&
+        !gemmcl_kernel_fits (contexts->pdata[i], kernel, NULL, error))
       return FALSE;
   if (!contexts)
     return FALSE;

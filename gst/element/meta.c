@@ -13,7 +13,6 @@
 #endif
 
 #include "element/carriers.h"
-#include "element/tensors-field.h"
 
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 

@@ -37,7 +37,8 @@ get_terms (GstGemmcl *self, GstGemmclSettings *settings, gsize *k, gsize *n,
 {
   g_mutex_lock (&self->lock);
   *learned = self->stream.learned;
-  *settings = self->stream.started ? self->stream.settings : gst_gemmcl_get_settings (self);
+  *settings =
+      self->stream.started ? self->stream.settings : gst_gemmcl_get_properties (self).settings;
   gst_gemmcl_weight_get_shape (settings, self->operands.current.weight, k, n);
   g_mutex_unlock (&self->lock);
 }
@@ -130,7 +131,7 @@ keep_makeable (GstGemmcl *self, const GstGemmclSettings *settings, GstCaps *caps
     return caps;
   caps = gst_caps_make_writable (caps);
   for (guint i = gst_caps_get_size (caps); i > 0; i--)
-    if (gst_gemmcl_caps_are_opencl (caps, i - 1))
+    if (gst_gemmcl_caps_get_memory (caps, i - 1) == GST_GEMMCL_MEMORY_OPENCL)
       gst_caps_remove_structure (caps, i - 1);
   return caps;
 }
@@ -175,7 +176,7 @@ downstream_wants_opencl (GstBaseTransform *trans)
   g_autoptr (GstCaps) caps = gst_pad_peer_query_caps (trans->srcpad, NULL);
 
   for (guint i = 0; i < gst_caps_get_size (caps); i++)
-    if (gst_gemmcl_caps_are_opencl (caps, i))
+    if (gst_gemmcl_caps_get_memory (caps, i) == GST_GEMMCL_MEMORY_OPENCL)
       return TRUE;
   return FALSE;
 }

@@ -306,22 +306,16 @@ set_loaded (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *s
   return TRUE;
 }
 
-static gboolean
-is_open (GstGemmcl *self)
-{
-  g_autoptr (GemmclContext) context = gst_gemmcl_device_get_context (&self->device);
-
-  return context != NULL;
-}
-
 void
 gst_gemmcl_operand_set (GstGemmcl *self, GemmclPlanOperand operand, const GstGemmclSource *source)
 {
   g_autoptr (GError) error = NULL;
   g_autofree gchar *consequence = NULL;
+  g_autoptr (GemmclContext) context = NULL;
 
   g_mutex_lock (&self->operands.change_lock);
-  if (is_open (self))
+  context = gst_gemmcl_device_get_context (&self->device);
+  if (context)
     set_loaded (self, operand, source, &error);
   else
     gst_gemmcl_set_source (self, operand, source);

@@ -203,21 +203,6 @@ replace_plans (GstGemmcl *self, GstGemmclPlanJob *job)
   }
 }
 
-static const gchar *
-explain_choice (GemmclPlan *plan)
-{
-  switch (gemmcl_plan_get_choice_source (plan)) {
-  case GEMMCL_CHOICE_NAMED:
-    return "named by the property kernel";
-  case GEMMCL_CHOICE_TUNED:
-    return "the fastest by an entry of tuning.json, measured on this machine";
-  case GEMMCL_CHOICE_SHIPPED:
-    return "the fastest by an entry that ships, measured on this kind of device";
-  default:
-    return "expected to be the fastest by the rules";
-  }
-}
-
 /* Returns: (transfer full): the other kernels that are worth measuring on the device of @lane, in
  * the order that the rules expect, fastest first. */
 static gchar *
@@ -245,8 +230,9 @@ log_choice (GstGemmcl *self, const GstGemmclLane *lane, guint64 compile_us)
   others = list_others (lane, gemm);
   gemmcl_plan_get_build_info (lane->plan, &build);
   GST_INFO_OBJECT (
-      self, "m=%zu n=%zu k=%zu batch=%zu by %s, %s, in %s (%s) on %s; compiled in %.1f ms", gemm->m,
-      gemm->n, gemm->k, gemm->batch, lane->kernel, explain_choice (lane->plan),
+      self, "m=%zu n=%zu k=%zu batch=%zu by %s, choice: %s, in %s (%s) on %s; compiled in %.1f ms",
+      gemm->m, gemm->n, gemm->k, gemm->batch, lane->kernel,
+      gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (lane->plan)),
       gemmcl_precision_get_name (gemmcl_plan_get_precision (lane->plan)),
       gemmcl_kernel_level_get_name (build.level),
       gemmcl_context_get_device_info (lane->context)->name, compile_us / 1e3);

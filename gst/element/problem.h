@@ -2,10 +2,82 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "element/fold.h"
-#include "element/shape.h"
+#include "element/formats.h"
+#include "element/properties.h"
 
 /* Makes a GemmclGemm of settings, operands and formats. Pure functions. */
+
+/* M and K of an input (shape.c). */
+
+/** GstGemmclShape: The rows and columns of A. */
+typedef struct {
+  GemmclImage image; /* of video, and of tensors in feature mode row, frame or patch; else zero */
+  gsize m;
+  gsize k;
+} GstGemmclShape;
+
+/** gst_gemmcl_feature_mode_get_nick: Returns: the nick, such as "pixel"; static. */
+const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
+
+/**
+ * gst_gemmcl_shape_choose:
+ * @frame: a frame or tensor, with the patch of the properties; its size is 0 if it is not set
+ *
+ * Gets the shape of the mode @wanted, whose K must be @weight_k.
+ *
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE if K differs, the patch is not set or larger than the
+ *   frame, or AUTO finds no mode or several; the message lists each mode with its K.
+ *   #GEMMCL_ERROR_TOO_LARGE if M or K is
+ */
+gboolean gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted,
+                                  gsize weight_k, GstGemmclShape *shape, GError **error);
+
+/** gst_gemmcl_shape_of_format: Gets the shape of A for @format. M of audio and of flexible tensors
+ * is 0, since it differs between buffers; K of flexible tensors is @weight_k. Returns: %FALSE with
+ * #GEMMCL_ERROR_SHAPE if K is not @weight_k; the message names the K that fits. */
+gboolean gst_gemmcl_shape_of_format (const GstGemmclFormat *format,
+                                     const GstGemmclSettings *settings, gsize weight_k,
+                                     GstGemmclShape *shape, GError **error);
+
+/** gst_gemmcl_get_tensor_index: Returns: the index of A among the tensors of @format. */
+guint gst_gemmcl_get_tensor_index (const GstGemmclFormat *format,
+                                   const GstGemmclSettings *settings);
+
+/** gst_gemmcl_get_output_index: Returns: the index of D among the tensors of an output. */
+guint gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings);
+
+/* A = sample * input-scale + input-offset, where each of both is a number or a list: a number for
+ * each of the K elements of a row, or for each channel of its pixels (fold.c). The kernels take a
+ * number of each. Lists become a part of the operands: with factors s and offsets o,
+ *
+ *     sum over k of (s(k) x(k) + o(k)) B(k, j) = sum over k of scale x(k) B'(k, j) + b(j)
+ *     B'(k, j) = s(k) / scale B(k, j)
+ *     b(j)     = sum over k of o(k) B(k, j), added to the bias
+ *
+ * where scale is the largest |s(k)|, so that A and B' keep the range of A and B. */
+
+/** GstGemmclScaling: The numbers of the kernels, and the lists that become a part of operands. */
+typedef struct {
+  gdouble scale;         /* of all elements of A */
+  gdouble offset;        /* of all elements of A */
+  gboolean folds_scale;  /* rows of the weight are scaled */
+  gboolean folds_offset; /* offsets are in the bias; @offset is 0 */
+} GstGemmclScaling;
+
+/** gst_gemmcl_scaling_init: Reads input-scale and input-offset. A list of equal numbers counts as a
+ * number. @channels: of a pixel; 0: there are no pixels. Returns: %FALSE with #GEMMCL_ERROR_FORMAT
+ * if one is no number and no list, or with #GEMMCL_ERROR_SHAPE if a list has neither K nor
+ * @channels numbers. */
+gboolean gst_gemmcl_scaling_init (GstGemmclScaling *self, const GstGemmclSettings *settings,
+                                  gsize k, guint channels, GError **error);
+
+/** gst_gemmcl_scaling_fold: Replaces @weight, (inout), by B', and @bias, (inout) (nullable), by its
+ * sum with b, as far as @self, of the same @settings, folds them. Returns: %FALSE with
+ * #GEMMCL_ERROR_TOO_LARGE if there is not enough memory. */
+gboolean gst_gemmcl_scaling_fold (const GstGemmclScaling *self, const GstGemmclSettings *settings,
+                                  GemmclMatrix **weight, GemmclMatrix **bias, GError **error);
+
+/* The problem (problem.c). */
 
 /** The largest number of types of an output. */
 #define GST_GEMMCL_MAX_OUTPUT_TYPES 4

@@ -8,7 +8,6 @@
 
 #include <gobject/gvaluecollector.h>
 
-#include "element/values.h"
 #include "memory/error.h"
 
 #define MATRIX_GRAMMAR                                                                             \
@@ -566,34 +565,10 @@ gst_gemmcl_properties_clear (GstGemmcl *self)
     gst_gemmcl_source_clear (&self->properties.source[i]);
 }
 
-GstGemmclSettings
-gst_gemmcl_get_settings (GstGemmcl *self)
+GstGemmclProperties
+gst_gemmcl_get_properties (GstGemmcl *self)
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
 
-  return self->properties.settings;
-}
-
-GstGemmclScalars
-gst_gemmcl_get_scalars (GstGemmcl *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
-
-  return self->properties.scalars;
-}
-
-GStrv
-gst_gemmcl_get_devices (GstGemmcl *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
-
-  return self->properties.devices ? g_strsplit (self->properties.devices, ",", -1) : NULL;
-}
-
-GemmclDeviceQuery
-gst_gemmcl_get_device_query (GstGemmcl *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (GST_OBJECT_GET_LOCK (self));
-
-  return self->properties.query;
+  return self->properties;
 }

@@ -83,7 +83,7 @@ typedef struct {
   gdouble output_offset;
   const gchar *tensor_id;       /* interned, like all strings here */
   const gchar *input_tensor_id; /* nullable; see gst_gemmcl_get_input_id() */
-  const gchar *input_scale;     /* see fold.h */
+  const gchar *input_scale;     /* see problem.h */
   const gchar *input_offset;
   const gchar *kernel;
   GemmclAutoTune auto_tune;
@@ -131,11 +131,9 @@ void gst_gemmcl_properties_install (GObjectClass *klass);
 void gst_gemmcl_properties_init (GstGemmcl *self);
 void gst_gemmcl_properties_clear (GstGemmcl *self);
 
-/** gst_gemmcl_get_settings: Returns: the settings for the next start. Any thread. */
-GstGemmclSettings gst_gemmcl_get_settings (GstGemmcl *self);
-
-/** gst_gemmcl_get_scalars: Returns: the present alpha and beta. Any thread. */
-GstGemmclScalars gst_gemmcl_get_scalars (GstGemmcl *self);
+/** gst_gemmcl_get_properties: Returns: the present values; their sources may be freed at any time.
+ * Any thread. */
+GstGemmclProperties gst_gemmcl_get_properties (GstGemmcl *self);
 
 /** gst_gemmcl_get_source: Returns: (transfer full): the value of an operand's properties. Any
  * thread. */
@@ -146,10 +144,13 @@ GstGemmclSource gst_gemmcl_get_source (GstGemmcl *self, GemmclPlanOperand operan
 void gst_gemmcl_set_source (GstGemmcl *self, GemmclPlanOperand operand,
                             const GstGemmclSource *source);
 
-/** gst_gemmcl_get_device_query: Returns: the query for the device that the properties name; its
- * strings are interned. Any thread. */
-GemmclDeviceQuery gst_gemmcl_get_device_query (GstGemmcl *self);
+/* Matrices as values of properties (values.c). */
 
-/** gst_gemmcl_get_devices: Returns: (transfer full) (nullable): the entries of devices, at least
- * one; %NULL if it is not set. Any thread. */
-GStrv gst_gemmcl_get_devices (GstGemmcl *self);
+/** gst_gemmcl_matrix_from_array: @array: a GstValueArray of doubles, or of rows, which are such.
+ * Returns: (transfer full) (nullable): a matrix of f64; %NULL without @error for an empty array,
+ * with #GEMMCL_ERROR_SHAPE if rows differ in length or are empty. */
+GemmclMatrix *gst_gemmcl_matrix_from_array (const GValue *array, GError **error);
+
+/** gst_gemmcl_matrix_to_array: Appends the elements, if @is_vector, or the rows of @matrix,
+ * (nullable), rounded to f32 unless it is row-major f64, to @array, an empty GstValueArray. */
+void gst_gemmcl_matrix_to_array (GemmclMatrix *matrix, gboolean is_vector, GValue *array);

@@ -3,7 +3,7 @@
  *
  * The rows of A in a frame, tensor or audio buffer: feature modes, M and K.
  */
-#include "element/shape.h"
+#include "element/problem.h"
 
 #include "memory/error.h"
 

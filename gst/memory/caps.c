@@ -176,28 +176,22 @@ gst_gemmcl_drm_to_plain (const GstStructure *structure)
   return plain;
 }
 
-/* Puts DRM formats in place of GStreamer's. FALSE if there are none. */
+/* A GstCapsFilterMapFunc: puts DRM formats in place of GStreamer's, linear ones or, if @tiled is not
+ * NULL, those in all tilings of Intel. FALSE if there are none. */
 static gboolean
-name_in_drm (GstStructure *structure, gboolean tiled)
+name_in_drm (GstCapsFeatures *features G_GNUC_UNUSED, GstStructure *structure, gpointer tiled)
 {
   const GValue *names = gst_structure_get_value (structure, "format");
   GValue values = G_VALUE_INIT;
   const gchar *name;
 
   for (guint i = 0; (name = gst_gemmcl_values_get (names, i)); i++)
-    add_drm (&values, name, tiled);
+    add_drm (&values, name, tiled != NULL);
   if (!G_IS_VALUE (&values))
     return FALSE;
   gst_structure_take_value (structure, "drm-format", &values);
   gst_structure_set (structure, "format", G_TYPE_STRING, "DMA_DRM", NULL);
   return TRUE;
-}
-
-/* A GstCapsFilterMapFunc: renames formats to DRM formats in all tilings of Intel. */
-static gboolean
-tile (GstCapsFeatures *features G_GNUC_UNUSED, GstStructure *structure, gpointer data G_GNUC_UNUSED)
-{
-  return name_in_drm (structure, TRUE);
 }
 
 /* TRUE if @structure has DRM formats and none is linear. */
@@ -223,19 +217,12 @@ gst_gemmcl_drm_is_hidden (GstVideoFormat format)
   return format == GST_VIDEO_FORMAT_DMA_DRM;
 }
 
-/* Takes @structure. */
-static void
-append_in (GstCaps *result, GstStructure *structure, const gchar *feature)
-{
-  gst_caps_append_structure_full (result, structure, gst_caps_features_new (feature, NULL));
-}
-
 /* Takes @caps. */
 static void
-append_all_in (GstCaps *result, GstCaps *caps, const gchar *feature)
+append_in (GstCaps *result, GstCaps *caps, const gchar *feature)
 {
-  for (guint i = 0; i < gst_caps_get_size (caps); i++)
-    gst_caps_set_features (caps, i, gst_caps_features_new (feature, NULL));
+  caps = gst_caps_make_writable (caps);
+  gst_caps_set_features_simple (caps, gst_caps_features_new (feature, NULL));
   gst_caps_append (result, caps);
 }
 
@@ -251,26 +238,23 @@ append_surfaces (GstCaps *result, GstCaps *caps)
   GstCaps *surfaces = gst_caps_intersect_full (caps, video, GST_CAPS_INTERSECT_FIRST);
   GstCaps *tiled = gst_caps_copy (surfaces);
 
-  gst_caps_filter_and_map_in_place (tiled, tile, NULL);
-  append_all_in (result, surfaces, VA_FEATURE);
-  append_all_in (result, tiled, DMABUF_FEATURE);
+  gst_caps_filter_and_map_in_place (tiled, name_in_drm, GINT_TO_POINTER (TRUE));
+  append_in (result, surfaces, VA_FEATURE);
+  append_in (result, tiled, DMABUF_FEATURE);
 }
 
 static void
 append_dmabufs (GstCaps *result, GstCaps *caps)
 {
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-    const GstStructure *video = gst_caps_get_structure (caps, i);
-    GstStructure *drm;
+    GstCaps *drm;
 
-    if (!gst_structure_has_name (video, GST_GEMMCL_VIDEO_MEDIA))
+    if (!gst_structure_has_name (gst_caps_get_structure (caps, i), GST_GEMMCL_VIDEO_MEDIA))
       continue;
-    drm = gst_structure_copy (video);
-    if (name_in_drm (drm, FALSE))
-      append_in (result, drm, DMABUF_FEATURE);
-    else
-      gst_structure_free (drm);
-    append_in (result, gst_structure_copy (video), DMABUF_FEATURE);
+    drm = gst_caps_copy_nth (caps, i);
+    gst_caps_filter_and_map_in_place (drm, name_in_drm, NULL);
+    append_in (result, drm, DMABUF_FEATURE);
+    append_in (result, gst_caps_copy_nth (caps, i), DMABUF_FEATURE);
   }
 }
 
@@ -281,7 +265,7 @@ gst_gemmcl_caps_spread (GstCaps *caps, GstPadDirection direction)
 
   if (direction == GST_PAD_SRC)
     gst_caps_append (result, gst_caps_copy (caps));
-  append_all_in (result, gst_caps_copy (caps), GST_GEMMCL_CAPS_FEATURE_OPENCL);
+  append_in (result, gst_caps_copy (caps), GST_GEMMCL_CAPS_FEATURE_OPENCL);
   if (direction == GST_PAD_SRC)
     return result;
   if (HAVE_VA)
@@ -297,12 +281,6 @@ gst_gemmcl_caps_are_surfaces (const GstCaps *caps, guint index)
   const GstGemmclMemory memory = gst_gemmcl_caps_get_memory (caps, index);
 
   return memory == GST_GEMMCL_MEMORY_VA || memory == GST_GEMMCL_MEMORY_TILED;
-}
-
-gboolean
-gst_gemmcl_caps_are_opencl (const GstCaps *caps, guint index)
-{
-  return gst_gemmcl_caps_get_memory (caps, index) == GST_GEMMCL_MEMORY_OPENCL;
 }
 
 GstGemmclMemory

@@ -58,9 +58,6 @@ GstGemmclMemory gst_gemmcl_caps_get_memory (const GstCaps *caps, guint index);
 /** gst_gemmcl_caps_are_surfaces: Returns: %TRUE if structure @index of @caps is VA or TILED. */
 gboolean gst_gemmcl_caps_are_surfaces (const GstCaps *caps, guint index);
 
-/** gst_gemmcl_caps_are_opencl: Returns: %TRUE if structure @index of @caps is in OpenCL memory. */
-gboolean gst_gemmcl_caps_are_opencl (const GstCaps *caps, guint index);
-
 /** gst_gemmcl_caps_spread: Returns: (transfer full): @caps, of system memory, in each memory that a
  * pad of @direction may have, the preferred one first. */
 GstCaps *gst_gemmcl_caps_spread (GstCaps *caps, GstPadDirection direction);

@@ -59,7 +59,7 @@ configure_video (GstGemmclPool *self, GstStructure *config, GstCaps *caps, guint
 {
   if (!gst_video_info_from_caps (&self->info, caps))
     return FALSE;
-  self->is_laid_out = gst_gemmcl_caps_are_opencl (caps, 0) ||
+  self->is_laid_out = gst_gemmcl_caps_get_memory (caps, 0) == GST_GEMMCL_MEMORY_OPENCL ||
                       gst_buffer_pool_config_has_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (self->is_laid_out) {
     if (!lay_out (&self->info))

@@ -302,8 +302,8 @@ test_stats_at_ready (void)
 static void
 assert_choice (GemmclChoiceSource source, const gchar *kernel, const GStrv names)
 {
-  static const gchar *const reasons[] = {"named by the property kernel", "measured on this machine",
-                                         "measured on this kind of device", "by the rules"};
+  static const gchar *const reasons[] = {"choice: named", "choice: tuned", "choice: shipped",
+                                         "choice: rules"};
   g_autofree gchar *chosen = g_strdup_printf ("by %s, ", kernel);
   gdouble b[TUNED_K * TUNED_N];
   g_autofree gchar *weight = NULL;
