@@ -21,8 +21,8 @@ GstCaps *gst_gemmcl_caps_new_pad_template (GstPadDirection direction);
  * @k, @n: the shape of the weight; 0 without one
  * @learned: (nullable): as in gst_gemmcl_carriers_read()
  *
- * Computes the caps that the other pad can have with @caps: the medium of @caps before tensors, each
- * with every kind of memory, system memory first for the source pad and last for the sink pad.
+ * Computes the caps that the other pad can have with @caps: the medium of @caps before tensors,
+ * each with every kind of memory, system memory first for the source pad and last for the sink pad.
  *
  * With output=meta the caps of both pads are the same, but for the field `tensors` of the source
  * pad, which gets the tensors of the element if @caps are fixed and K and N are known. With

@@ -77,8 +77,8 @@ announces (const GstStructure *structure)
   return get_groups (structure) != NULL;
 }
 
-/* Gets the tensor that is A. FALSE if @structure does not announce it with all its dimensions, or if
- * the element cannot read it. */
+/* Gets the tensor that is A. FALSE if @structure does not announce it with all its dimensions, or
+ * if the element cannot read it. */
 static gboolean
 find_announced (const GstStructure *structure, const GstGemmclSettings *settings,
                 GstGemmclTensor *tensor)

@@ -6,8 +6,8 @@
 #include "element/properties.h"
 
 /* Carriers: buffers of video or audio with A as a tensor in their metadata (GstTensorMeta), which
- * the element does not read otherwise. GStreamer 1.28 announces the tensors in the field `tensors` of
- * caps:
+ * the element does not read otherwise. GStreamer 1.28 announces the tensors in the field `tensors`
+ * of caps:
  *
  *     video/x-raw, tensors=[tensorgroups, ID=(/uniquelist){(GstCaps)[tensor/strided, tensor-id=ID,
  *         dims=<1,10>, dims-order=row-major, type=float32]}]
@@ -34,16 +34,9 @@ gboolean gst_gemmcl_carriers_have (const GstCaps *caps, guint index,
  * upstream offers, that are carriers only since they announce tensors. */
 GstCaps *gst_gemmcl_carriers_get_announced (const GstCaps *caps, const GstGemmclSettings *settings);
 
-/**
- * gst_gemmcl_carriers_read:
- * @format: (out): undefined on failure
- * @structure: of the caps of carriers
- * @learned: (nullable): the tensor that is A in the last buffer; its rank is 0 if there was none
- *
- * Reads the tensor that @structure announces or, if it does not, takes @learned.
- *
- * Returns: %FALSE with #GEMMCL_ERROR_FORMAT if the tensor is not known
- */
+/** gst_gemmcl_carriers_read: @format: (out): with the tensor that @structure, of the caps of
+ * carriers, announces or, if it does not, @learned, (nullable), A of the last buffer; its rank is 0
+ * if there was none. Returns: %FALSE with #GEMMCL_ERROR_FORMAT if the tensor is not known. */
 gboolean gst_gemmcl_carriers_read (GstGemmclFormat *format, const GstStructure *structure,
                                    const GstGemmclSettings *settings,
                                    const GstGemmclTensor *learned, GError **error);

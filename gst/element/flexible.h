@@ -31,17 +31,11 @@ typedef struct {
   gsize size;  /* its bytes, with its header */
 } GstGemmclPlace;
 
-/**
- * gst_gemmcl_tensors_locate:
- * @tensors: those of the caps
- * @place: (out) (optional): the tensor @index of @buffer; undefined on failure
- *
- * Finds a tensor. Each has a memory of its own, or all lie in one memory, one behind the other. The
- * sizes of memories must be those of the tensors. Headers are read on the host: if upstream's
- * device is still writing the buffer, this waits.
- *
- * Returns: the number of tensors in @buffer; 0 with #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE
- */
+/** gst_gemmcl_tensors_locate: @place: (out) (optional): tensor @index of @buffer, whose caps have
+ * @tensors. Each has a memory of its own, or all lie in one memory, one behind the other; the sizes
+ * of memories must be those of the tensors. Headers are read on the host: if upstream's device is
+ * still writing the buffer, this waits. Returns: the number of tensors in @buffer; 0 with
+ * #GEMMCL_ERROR_FORMAT or #GEMMCL_ERROR_TOO_LARGE. */
 guint gst_gemmcl_tensors_locate (const GstGemmclTensors *tensors, guint index, GstBuffer *buffer,
                                  GstGemmclPlace *place, GError **error);
 

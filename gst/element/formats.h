@@ -44,15 +44,9 @@ typedef enum {
 
 #define GST_GEMMCL_N_SPELLINGS (GST_GEMMCL_SPELLING_ZEROS + 1)
 
-/**
- * gst_gemmcl_tensors_parse:
- * @tensors: (out caller-allocates): undefined on failure
- * @dimensions, @types: the fields of the caps
- * @num_tensors: the expected number of tensors; 0: any
- *
- * Returns: %FALSE with #GEMMCL_ERROR_FORMAT, whose message quotes the wrong part, or
- *   #GEMMCL_ERROR_TOO_LARGE.
- */
+/** gst_gemmcl_tensors_parse: Reads the fields @dimensions and @types of caps, of @num_tensors
+ * tensors; 0: any number. Returns: %FALSE with #GEMMCL_ERROR_FORMAT, whose message quotes the wrong
+ * part, or #GEMMCL_ERROR_TOO_LARGE; @tensors is undefined then. */
 gboolean gst_gemmcl_tensors_parse (GstGemmclTensors *tensors, const gchar *dimensions,
                                    const gchar *types, guint num_tensors, GError **error);
 
@@ -76,16 +70,10 @@ gchar *gst_gemmcl_tensors_print_dimensions (const GstGemmclTensors *tensors,
 /** gst_gemmcl_tensors_print_types: Returns: (transfer full): "float32,uint8". */
 gchar *gst_gemmcl_tensors_print_types (const GstGemmclTensors *tensors, gchar separator);
 
-/**
- * gst_gemmcl_tensors_to_structure:
- *
- * @index, @types: (array length=n_types): the types that tensor @index may have, the preferred one
- *   first
- *
- * Returns: (transfer full): caps for @tensors, without a framerate. Dimensions, and the types of
- *   several tensors, are lists of all equivalent spellings. The plain one is first, so that
- *   fixation chooses it if downstream accepts any. Flexible tensors have neither.
- */
+/** gst_gemmcl_tensors_to_structure: @types: those that tensor @index may have, the preferred one
+ * first. Returns: (transfer full): caps for @tensors, without a framerate. Dimensions, and the
+ * types of several tensors, are lists of all equivalent spellings. The plain one is first, so that
+ * fixation chooses it if downstream accepts any. Flexible tensors have neither. */
 GstStructure *gst_gemmcl_tensors_to_structure (const GstGemmclTensors *tensors, guint index,
                                                const GemmclType *types, guint n_types);
 

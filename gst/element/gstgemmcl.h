@@ -14,12 +14,8 @@
 #define GST_TYPE_GEMMCL (gst_gemmcl_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmcl, gst_gemmcl, GST, GEMMCL, GstBaseTransform)
 
-/**
- * GstGemmclStream:
- *
- * The formats of the stream, and the memory of its buffers. The streaming thread writes it, under
- * the lock of the element, and is the only one that may read it without the lock. Only negotiate.c
- * writes it, after the start, except @pool_size and @noted_copies.
+/** GstGemmclStream: The formats of the stream, and the memory of its buffers. The streaming thread
+ * writes it, under the lock of the element, and is the only one that may read it without the lock.
  */
 typedef struct {
   GstGemmclSettings settings; /* the properties when streaming started */
@@ -94,11 +90,7 @@ void gst_gemmcl_output_install (GstBaseTransformClass *klass);
  * audio have no duration. Returns: %TRUE if frame_duration changed. */
 gboolean gst_gemmcl_stream_learn_duration (GstGemmcl *self, GstClockTime duration);
 
-/**
- * gst_gemmcl_explain_failure:
- * @input: (nullable): caps of the sink pad that could not be negotiated
- *
- * Posts an error that says why, unless one was posted since caps were last accepted or the
- * element is being shut down.
- */
+/** gst_gemmcl_explain_failure: Posts an error that says why @input, (nullable), caps of the sink
+ * pad, could not be negotiated, unless one was posted since caps were last accepted or the element
+ * is being shut down. */
 void gst_gemmcl_explain_failure (GstGemmcl *self, GstCaps *input);

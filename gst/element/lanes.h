@@ -8,12 +8,9 @@
 
 #define GST_GEMMCL_MAX_DEVICES 16
 
-/**
- * GstGemmclLane:
- *
- * A device of the element, with its plan. The lock of the element guards the fields; the streaming
- * thread alone writes them, except @prepared, and may read them without the lock.
- */
+/** GstGemmclLane: A device of the element, with its plan. The lock of the element guards the
+ * fields; the streaming thread alone writes them, except @prepared, and may read them without the
+ * lock. */
 typedef struct {
   GemmclContext *context; /* NULL in the state NULL */
   GemmclPlan *plan;       /* NULL before the first plan, after a failed creation, and if @failed */
@@ -48,13 +45,7 @@ gchar *gst_gemmcl_lanes_print (GstGemmcl *self);
  * is that of the first. */
 gboolean gst_gemmcl_lanes_set_pools (GstGemmcl *self, GstBufferPool *pool, GError **error);
 
-/**
- * gst_gemmcl_lane_fail:
- * @error: (inout): why a run or a plan of @lane failed
- *
- * Drops the device of @lane, unless no other one is left: posts a warning, clears @error and makes
- * another device the current one.
- *
- * Returns: %FALSE if the device stays
- */
+/** gst_gemmcl_lane_fail: Drops the device of @lane, of which a run or a plan failed with @error,
+ * unless no other one is left: posts a warning, clears @error and makes another device the current
+ * one. Returns: %FALSE if the device stays. */
 gboolean gst_gemmcl_lane_fail (GstGemmcl *self, GstGemmclLane *lane, GError **error);

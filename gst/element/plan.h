@@ -146,8 +146,8 @@ void gst_gemmcl_stats_flush (GstGemmcl *self);
  * @time: of a run, from its submission to its end, in ns
  *
  * Takes @time for the percentiles and the latency. Of two runs in a row the shorter one counts for
- * the latency, so that one slow run does not matter, and times are rounded up to powers of two of
- * 1 ms; shorter ones count as 0. A longer run raises the latency at once. After 128 runs it falls to
+ * the latency, so that one slow run does not matter, and times are rounded up to powers of two of 1
+ * ms; shorter ones count as 0. A longer run raises the latency at once. After 128 runs it falls to
  * the longest of them.
  *
  * Returns: %TRUE if the latency changed

@@ -167,8 +167,8 @@ GstFlowReturn gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input, gsize *m);
 gboolean gst_gemmcl_fit_plan (GstGemmcl *self, GError **error);
 
 /* Batches (batch.c). A batch collects buffers, and the serialised events between them. It ends when
- * it is full, at its timeout, or before a buffer or event that cannot be part of it. Then one run is
- * submitted for all of its buffers, and outputs and events are pushed in their order. With
+ * it is full, at its timeout, or before a buffer or event that cannot be part of it. Then one run
+ * is submitted for all of its buffers, and outputs and events are pushed in their order. With
  * batch-size=1 the batch is always empty. */
 
 typedef struct _GstGemmclBatch GstGemmclBatch;

@@ -67,6 +67,6 @@ GstFlowReturn gst_gemmcl_turns_finish (GstGemmcl *self);
  * no outputs are held, and it does nothing. */
 GstFlowReturn gst_gemmcl_turns_push_held (GstGemmcl *self);
 
-/** gst_gemmcl_turns_flush: Waits for all runs and drops the outputs that are held. Posts an error if
- * a run of the only device failed. */
+/** gst_gemmcl_turns_flush: Waits for all runs and drops the outputs that are held. Posts an error
+ * if a run of the only device failed. */
 void gst_gemmcl_turns_flush (GstGemmcl *self);

@@ -176,8 +176,8 @@ gst_gemmcl_drm_to_plain (const GstStructure *structure)
   return plain;
 }
 
-/* A GstCapsFilterMapFunc: puts DRM formats in place of GStreamer's, linear ones or, if @tiled is not
- * NULL, those in all tilings of Intel. FALSE if there are none. */
+/* A GstCapsFilterMapFunc: puts DRM formats in place of GStreamer's, linear ones or, if @tiled is
+ * not NULL, those in all tilings of Intel. FALSE if there are none. */
 static gboolean
 name_in_drm (GstCapsFeatures *features G_GNUC_UNUSED, GstStructure *structure, gpointer tiled)
 {

@@ -21,15 +21,11 @@
 #define GST_GEMMCL_CONTEXT_FIELD_DEVICE  "cl_device_id"
 #define GST_GEMMCL_CONTEXT_FIELD_GEMMCL  "gemmcl-context"
 
-/**
- * GstGemmclDevice:
- *
- * The OpenCL context of an element, with its allocator, VADisplay and imports. Only device.c writes
- * the fields, unless another file is named. @context changes in NULL to READY, when streaming
- * starts, and in the streaming thread, which may read it without the lock. @lock is taken after any
- * other lock of the element; while it is held, no other element is called and nothing is waited
- * for.
- */
+/** GstGemmclDevice: The OpenCL context of an element, with its allocator, VADisplay and imports.
+ * Only device.c writes the fields, unless another file is named. @context changes in NULL to READY,
+ * when streaming starts, and in the streaming thread, which may read it without the lock. @lock is
+ * taken after any other lock of the element, and never held while calling other elements or
+ * waiting. */
 typedef struct {
   GstElement *element; /* the owner, for queries, messages and logs; not referenced */
 

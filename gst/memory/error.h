@@ -10,22 +10,13 @@
 
 GST_DEBUG_CATEGORY_EXTERN (gst_gemmcl_debug);
 
-/**
- * gst_gemmcl_fail: Sets @error as g_set_error() does, in the domain #GEMMCL_ERROR.
- *
- * Returns: %FALSE, for the caller to return.
- */
+/** gst_gemmcl_fail: Sets @error as g_set_error() does, in the domain #GEMMCL_ERROR. Returns:
+ * %FALSE, for the caller to return. */
 gboolean gst_gemmcl_fail (GError **error, GemmclError code, const gchar *format, ...)
     G_GNUC_PRINTF (3, 4);
 
-/**
- * gst_gemmcl_post:
- * @element: (type GstElement): the source of the message
- * @type: GST_MESSAGE_ERROR or GST_MESSAGE_WARNING
- * @consequence: (nullable): a sentence about the effect of the error, put before its message
- *
- * Logs @error and posts it on the bus, with the domain and code of GStreamer for those of @error.
- * No lock may be held.
- */
+/** gst_gemmcl_post: Logs @error and posts it on the bus, in a message of @type, from @element, a
+ * GstElement, with GStreamer's domain and code for those of @error. @consequence: (nullable): a
+ * sentence about its effect, put before its text. No lock may be held. */
 void gst_gemmcl_post (gpointer element, GstMessageType type, const gchar *consequence,
                       const GError *error);

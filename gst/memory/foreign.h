@@ -22,28 +22,18 @@ gpointer gst_gemmcl_context_get_data (GemmclContext *context, const gchar *key,
  * @memory. */
 GstMemory *gst_gemmcl_get_root (GstMemory *memory);
 
-/**
- * GstGemmclImports:
- *
- * A cache of the OpenCL objects for foreign memory, such as the planes of a surface. Objects are
- * made once for each memory, since pools use memory again. They are released with the memory, whose
- * address, surface number or file descriptor may then be reused. For one thread; any thread may
- * free the memory.
- */
+/** GstGemmclImports: The OpenCL objects for foreign memory, such as the planes of a surface. They
+ * are made once for each memory, since pools use memory again, and released with it. For one
+ * thread; any thread may free the memory. */
 typedef struct _GstGemmclImports GstGemmclImports;
 
 GstGemmclImports *gst_gemmcl_imports_new (void);
 
-/** gst_gemmcl_imports_free: @self: (nullable). */
 void gst_gemmcl_imports_free (GstGemmclImports *self);
 
-/**
- * gst_gemmcl_imports_find:
- * @id: identifies the content of @memory, such as its surface; with another @id objects are invalid
- * @objects: (out) (transfer none): they live as long as @memory, or until all are dropped
- *
- * Returns: %TRUE if the cache has objects for @memory
- */
+/** gst_gemmcl_imports_find: @objects: (out) (transfer none): those of @memory and its content @id,
+ * such as a surface; they live as long as @memory, or until all are dropped. Returns: %FALSE if
+ * there are none. */
 gboolean gst_gemmcl_imports_find (GstGemmclImports *self, GstMemory *memory, guintptr id,
                                   cl_mem objects[GEMMCL_MAX_PLANES]);
 
@@ -52,15 +42,12 @@ gboolean gst_gemmcl_imports_find (GstGemmclImports *self, GstMemory *memory, gui
 void gst_gemmcl_imports_add (GstGemmclImports *self, GstMemory *memory, guintptr id,
                              const cl_mem objects[GEMMCL_MAX_PLANES]);
 
-/** gst_gemmcl_imports_drop: Releases all objects; enqueued commands keep theirs. @self: (nullable).
- */
+/** gst_gemmcl_imports_drop: Releases all objects; enqueued commands keep theirs. */
 void gst_gemmcl_imports_drop (GstGemmclImports *self);
 
-/*
- * VA surfaces on the sink pad, by cl_intel_va_api_media_sharing. A plugin that was built without
+/* VA surfaces on the sink pad, by cl_intel_va_api_media_sharing. A plugin that was built without
  * libgstva shares no surfaces, and its errors say so. Any thread may call the functions, unless
- * they say otherwise.
- */
+ * they say otherwise. */
 
 #ifdef GEMMCL_HAVE_VA
 
@@ -95,14 +82,9 @@ gboolean gst_gemmcl_va_has_surface (GstBuffer *buffer);
  * surface needs another context, and that can be made. For the streaming thread. */
 gboolean gst_gemmcl_va_needs_context (GstGemmclDevice *self, GstBuffer *buffer);
 
-/**
- * gst_gemmcl_va_open:
- * @buffer: with a surface of the display of the context; keep it until the run is done
- * @data: (out): the planes
- * @run: its functions for acquiring and releasing the planes are set
- *
- * Imports the surface and waits until it is rendered. For the streaming thread.
- */
+/** gst_gemmcl_va_open: Imports the surface in @buffer, which is kept until the run is done, and
+ * waits until it is rendered. @data: (out): the planes. @run: gets the functions that acquire and
+ * release them. For the streaming thread. */
 gboolean gst_gemmcl_va_open (GstGemmclDevice *self, GstBuffer *buffer, GemmclData *data,
                              GemmclRun *run, GError **error);
 
@@ -130,19 +112,10 @@ gboolean gst_gemmcl_dmabuf_can_import (GemmclContext *context);
  * of a media driver's dma-buf. GStreamer 1.22 crashes when such a memory is mapped. */
 gboolean gst_gemmcl_dmabuf_is_shared (GstBuffer *buffer);
 
-/**
- * gst_gemmcl_dmabuf_open:
- * @image, @info: the frame of the caps
- * @buffer: of any memory; keep it until the run is done
- * @data: (out): the planes
- * @run: its functions for acquiring and releasing the planes are set
- *
- * Imports the dma-buf and waits until it is written. For the streaming thread.
- *
- * Returns: %FALSE unless @buffer is one dma-buf, in one or several memories, that the device can
- *   import and that holds the frame; the log has the reason. The caller then maps @buffer on the
- *   host, which fails with an error if the frame does not fit
- */
+/** gst_gemmcl_dmabuf_open: The same for a frame, by caps @image and @info, in a dma-buf. Returns:
+ * %FALSE unless @buffer is one dma-buf, in one or several memories, that the device can import and
+ * that holds the frame; the log has the reason. The caller then maps @buffer on the host, which
+ * fails with an error if the frame does not fit. */
 gboolean gst_gemmcl_dmabuf_open (GstGemmclDevice *self, const GemmclImage *image,
                                  const GstVideoInfo *info, GstBuffer *buffer, GemmclData *data,
                                  GemmclRun *run);

@@ -20,16 +20,9 @@ typedef struct {
 /** gst_gemmcl_mapping_clear: Unmaps the frame or memory, if any. */
 void gst_gemmcl_mapping_clear (GstGemmclMapping *self);
 
-/**
- * gst_gemmcl_mapping_open_frame:
- * @image, @info: the frame in @buffer
- * @data: (out): its planes
- *
- * Maps a frame: for the device if it is in OpenCL memory of @context, in a layout that OpenCL can
- * copy, otherwise on the host.
- *
- * Returns: %FALSE with #GEMMCL_ERROR_FORMAT; #GEMMCL_ERROR_IO if the host cannot map the memory
- */
+/** gst_gemmcl_mapping_open_frame: Maps the frame of @image and @info: for the device if it is in
+ * OpenCL memory of @context, in a layout that OpenCL can copy, otherwise on the host. @data: (out):
+ * its planes. Returns: %FALSE with #GEMMCL_ERROR_FORMAT; #GEMMCL_ERROR_IO if the host cannot. */
 gboolean gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *context,
                                         const GemmclImage *image, const GstVideoInfo *info,
                                         GstBuffer *buffer, GstMapFlags access, GemmclData *data,
@@ -54,16 +47,10 @@ gboolean gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GemmclContext *
  * Returns: %FALSE. */
 gboolean gst_gemmcl_refuse_memory (GstMemory *memory, GError **error);
 
-/**
- * gst_gemmcl_find_planes:
- * @buffer: of @size bytes, in one memory
- * @data: (inout): in: its offsets are the start of the memory; out: the offsets and strides of the
- *   planes
- *
- * Finds the planes of a frame, by the GstVideoMeta of @buffer or, without one, by @info.
- *
- * Returns: %FALSE if a plane exceeds the memory, or has a layout that OpenCL cannot copy
- */
+/** gst_gemmcl_find_planes: Finds the planes of a frame in one memory of @size bytes, by the
+ * GstVideoMeta of @buffer or, without one, by @info. @data: (inout): its offsets are the start of
+ * the memory, then those of the planes. Returns: %FALSE if a plane exceeds the memory, or has a
+ * layout that OpenCL cannot copy. */
 gboolean gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *info,
                                  GstBuffer *buffer, gsize size, GemmclData *data);
 
@@ -71,15 +58,10 @@ gboolean gst_gemmcl_find_planes (const GemmclImage *image, const GstVideoInfo *i
  * and for %NULL; positive if the command is not complete; negative if it failed. */
 cl_int gst_gemmcl_event_get_status (cl_event event);
 
-/**
- * GstGemmclInflight:
- *
- * Holds the mapped inputs of an in-flight run until the device is done with them. The element
- * reuses queue-depth of these. The memory of an output references the one of its run, so that the
- * first map of the output releases the inputs.
- *
- * Any thread may call the functions, unless they say otherwise.
- */
+/** GstGemmclInflight: Holds the mapped inputs of an in-flight run until the device is done with
+ * them, and is used again for later runs. The memory of an output references the one of its run, so
+ * that the first map of the output releases the inputs. Any thread may call the functions, unless
+ * they say otherwise. */
 typedef struct _GstGemmclInflight GstGemmclInflight;
 
 /** gst_gemmcl_inflight_new: @batch: the largest number of inputs. Returns: (transfer full): an idle
@@ -95,16 +77,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstGemmclInflight, gst_gemmcl_inflight_unref)
  * owner, between two runs. */
 GstGemmclMapping *gst_gemmcl_inflight_get_mapping (GstGemmclInflight *self, guint index);
 
-/**
- * gst_gemmcl_inflight_begin:
- * @inputs: (array length=n): the inputs that are needed until @done; referenced. Finishing the run
- *   releases them and their mappings
- * @done: (transfer full): the event of the run
- *
- * Begins a run. For the owner, after gst_gemmcl_inflight_finish().
- *
- * Returns: the number of the run.
- */
+/** gst_gemmcl_inflight_begin: Begins a run with the event @done, (transfer full), until which
+ * @inputs, (array length=n), and their mappings are held. For the owner, after
+ * gst_gemmcl_inflight_finish(). Returns: the number of the run. */
 guint64 gst_gemmcl_inflight_begin (GstGemmclInflight *self, guint n, GstBuffer *const *inputs,
                                    cl_event done);
 

@@ -9,15 +9,9 @@
 /* Implements the GstMemory of gstgemmclmemory.h, a cl_mem with its events (memory.c), and pools of
  * it (pool.c). */
 
-/**
- * GstGemmclAllocator:
- *
- * Allocates such memory, by gst_allocator_alloc(). The memory is not zeroed, even if the parameters
- * ask for it. An alignment above 128 bytes is refused. The result is %NULL if the device does not
- * have enough memory; the log has the reason.
- *
- * Memory references the allocator, which references the #GemmclContext.
- */
+/** GstGemmclAllocator: Allocates such memory, which is never zeroed; it references the allocator,
+ * which references the #GemmclContext. gst_allocator_alloc() returns %NULL, and the log has the
+ * reason, for an alignment above 128 bytes, and if the device does not have enough memory. */
 #define GST_TYPE_GEMMCL_ALLOCATOR (gst_gemmcl_allocator_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmclAllocator, gst_gemmcl_allocator, GST, GEMMCL_ALLOCATOR, GstAllocator)
 
@@ -33,13 +27,11 @@ gboolean gst_is_gemmcl_memory (GstMemory *memory);
  * sides; a part of a memory has those of its whole. */
 GstGemmclSides *gst_gemmcl_memory_get_sides (GstMemory *memory);
 
-/**
- * GstGemmclPool:
- *
- * Allocates buffers of one memory each. If caps have OpenCL memory, or the configuration has
- * GST_BUFFER_POOL_OPTION_VIDEO_META, frames have the library's layout and a GstVideoMeta; formats
- * that the library does not support are refused. Other frames have GStreamer's default layout.
- * Buffers have the size of the configuration, or that of a frame if it is larger.
+/** GstGemmclPool: Allocates buffers of one memory each. If caps have OpenCL memory, or the
+ * configuration has GST_BUFFER_POOL_OPTION_VIDEO_META, frames have the library's layout and a
+ * GstVideoMeta; formats that the library does not support are refused. Other frames have
+ * GStreamer's default layout. Buffers have the size of the configuration, or that of a frame if it
+ * is larger.
  *
  * A buffer that returns is reused at once, without memories that were added to its own. A command
  * that writes OpenCL memory waits for the commands that still use it; events of completed commands
@@ -48,13 +40,9 @@ GstGemmclSides *gst_gemmcl_memory_get_sides (GstMemory *memory);
 #define GST_TYPE_GEMMCL_POOL (gst_gemmcl_pool_get_type ())
 G_DECLARE_FINAL_TYPE (GstGemmclPool, gst_gemmcl_pool, GST, GEMMCL_POOL, GstBufferPool)
 
-/**
- * gst_gemmcl_pool_new:
- * @allocator: (nullable): the allocator to use instead of the configuration's; referenced. System
- *   memory is allocated in whole pages
- *
- * Returns: (transfer full): a pool that is not configured yet
- */
+/** gst_gemmcl_pool_new: @allocator: (nullable): used instead of the configuration's; referenced.
+ * System memory is allocated in whole pages. Returns: (transfer full): a pool that is not
+ * configured yet. */
 GstBufferPool *gst_gemmcl_pool_new (GstAllocator *allocator);
 
 /** gst_gemmcl_pool_new_configured: Returns: (transfer full) (nullable): a pool configured for at
@@ -63,12 +51,6 @@ GstBufferPool *gst_gemmcl_pool_new (GstAllocator *allocator);
 GstBufferPool *gst_gemmcl_pool_new_configured (GstAllocator *allocator, GstCaps *caps, guint size,
                                                guint min, gboolean video_meta);
 
-/**
- * gst_gemmcl_pool_ask_for_pages:
- * @params: (inout)
- * @size: bytes of the memory; 0 if unknown
- *
- * Aligns the memory to pages and, if its size is known, pads it to whole pages. Devices that share
- * the memory of the host use such memory without a copy.
- */
+/** gst_gemmcl_pool_ask_for_pages: Aligns memory to pages and, if its @size is not 0, unknown, pads
+ * it to whole pages. Devices that share the memory of the host use such memory without a copy. */
 void gst_gemmcl_pool_ask_for_pages (GstAllocationParams *params, gsize size);

@@ -238,8 +238,8 @@ check_device (GemmclContext *context, GError **error)
                  sharing->release ? "" : " clEnqueueReleaseVA_APIMediaSurfacesINTEL");
 }
 
-/* Makes the properties for a context on the device of @context with the display. FALSE if no display
- * is known that the device shares, or a context with it failed. */
+/* Makes the properties for a context on the device of @context with the display. FALSE if no
+ * display is known that the device shares, or a context with it failed. */
 static gboolean
 get_properties (GstGemmclDevice *self, GemmclContext *context,
                 cl_context_properties properties[N_PROPERTIES])
