@@ -54,20 +54,9 @@ static GstFlowReturn
 end (GstGemmcl *self)
 {
   GstGemmclParcel *parcel = &self->batch->parcel;
-  g_autoptr (GError) error = NULL;
-  GstFlowReturn flow;
 
   stop_timer (self->batch);
-  if (parcel->n == 0)
-    return GST_FLOW_OK;
-  if (self->n_lanes > 1)
-    return gst_gemmcl_turns_take (self, parcel);
-  flow = gst_gemmcl_parcel_prepare (self, parcel, &error);
-  if (error)
-    gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-  if (flow == GST_FLOW_OK)
-    flow = gst_gemmcl_turns_submit (self, parcel->n, parcel->inputs, parcel->outputs);
-  return gst_gemmcl_parcel_push (self, parcel, flow);
+  return parcel->n > 0 ? gst_gemmcl_turns_take (self, parcel) : GST_FLOW_OK;
 }
 
 GstFlowReturn
@@ -152,6 +141,20 @@ take_discont (GstGemmclBatch *batch, GstBuffer *input)
   return input;
 }
 
+/* Raises frame_duration to @duration, that of a buffer, since caps may have none. */
+static gboolean
+learn_duration (GstGemmcl *self, GstClockTime duration)
+{
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
+  GstClockTime *known = &self->stream.frame_duration;
+
+  if (!GST_CLOCK_TIME_IS_VALID (duration) ||
+      (GST_CLOCK_TIME_IS_VALID (*known) && duration <= *known))
+    return FALSE;
+  *known = duration;
+  return TRUE;
+}
+
 GstFlowReturn
 gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
 {
@@ -159,8 +162,7 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
   GstGemmclParcel *parcel = &batch->parcel;
   GstFlowReturn flow = batch->flow;
 
-  if (self->stream.settings.batch_size > 1 &&
-      gst_gemmcl_stream_learn_duration (self, GST_BUFFER_DURATION (input)))
+  if (self->stream.settings.batch_size > 1 && learn_duration (self, GST_BUFFER_DURATION (input)))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
   if (flow != GST_FLOW_OK ||
       (parcel->n > 0 && gst_buffer_get_size (parcel->inputs[0]) != gst_buffer_get_size (input)))

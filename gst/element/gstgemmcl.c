@@ -230,7 +230,8 @@ negotiate (GstGemmcl *self, gboolean is_discont, GstBuffer *input)
   return flow;
 }
 
-/* Learns what A is, ends the batch if it has to run before @input, and gets the scalars for it. */
+/* Learns what A is, ends the batch and its runs if they have to be done before @input, and gets the
+ * scalars for it. */
 static GstFlowReturn
 prepare_input (GstGemmcl *self, GstBuffer *input, GstGemmclScalars *next)
 {
@@ -243,7 +244,12 @@ prepare_input (GstGemmcl *self, GstBuffer *input, GstGemmclScalars *next)
     return GST_FLOW_NOT_NEGOTIATED;
   *next = sync_scalars (self, input);
   next->m = m;
-  return ends_batch (self, input, *next) ? gst_gemmcl_batch_end (self) : GST_FLOW_OK;
+  if (ends_batch (self, input, *next))
+    flow = gst_gemmcl_batch_end (self);
+  /* A failed run is done again with the operands that it began with. */
+  if (flow == GST_FLOW_OK && gst_gemmcl_operands_have_next (self))
+    flow = gst_gemmcl_turns_push_held (self);
+  return flow;
 }
 
 static GstFlowReturn
@@ -253,13 +259,6 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   GstGemmclScalars next;
   GstFlowReturn flow = prepare_input (self, input, &next);
 
-  if (flow != GST_FLOW_OK) {
-    gst_buffer_unref (input);
-    return flow;
-  }
-  /* A failed run is done again with the operands that it began with. */
-  if (gst_gemmcl_operands_have_next (self))
-    flow = gst_gemmcl_turns_push_held (self);
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (input);
     return flow;
@@ -296,7 +295,7 @@ generate_output (GstBaseTransform *trans, GstBuffer **output)
 static GstFlowReturn
 transform (GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
 {
-  return gst_gemmcl_turns_submit (GST_GEMMCL (trans), 1, &input, &output);
+  return gst_gemmcl_turns_submit (GST_GEMMCL (trans), input, output);
 }
 
 /* Ends the batch before an event that must not be in it. At EOS it also waits for all runs, because

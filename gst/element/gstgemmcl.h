@@ -86,10 +86,6 @@ void gst_gemmcl_negotiate_install (GstBaseTransformClass *klass);
 void gst_gemmcl_allocation_install (GstBaseTransformClass *klass);
 void gst_gemmcl_output_install (GstBaseTransformClass *klass);
 
-/** gst_gemmcl_stream_learn_duration: Raises frame_duration to @duration, that of a buffer. Caps of
- * audio have no duration. Returns: %TRUE if frame_duration changed. */
-gboolean gst_gemmcl_stream_learn_duration (GstGemmcl *self, GstClockTime duration);
-
 /** gst_gemmcl_explain_failure: Posts an error that says why @input, (nullable), caps of the sink
  * pad, could not be negotiated, unless one was posted since caps were last accepted or the element
  * is being shut down. */

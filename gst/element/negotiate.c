@@ -16,19 +16,6 @@ enum {
   WARNED_OF_STRINGS = 1 << 1,
 };
 
-gboolean
-gst_gemmcl_stream_learn_duration (GstGemmcl *self, GstClockTime duration)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-  GstClockTime *known = &self->stream.frame_duration;
-
-  if (!GST_CLOCK_TIME_IS_VALID (duration) ||
-      (GST_CLOCK_TIME_IS_VALID (*known) && duration <= *known))
-    return FALSE;
-  *known = duration;
-  return TRUE;
-}
-
 /* Gets the settings in use, K and N of the weight, 0 without one, and the tensor that is known from
  * the last carrier. */
 static void

@@ -5,7 +5,7 @@
 #include "memory/memory.h"
 
 typedef struct {
-  GstGemmclParcel parcel; /* empty with one device */
+  GstGemmclParcel parcel; /* empty if its outputs were pushed */
   GstGemmclInflight *inflight;
   GstGemmclLane *lane;
   GstGemmclScalars scalars;
@@ -45,8 +45,9 @@ gst_gemmcl_parcel_clear (GstGemmclParcel *self)
   g_free (self->outputs);
 }
 
-GstFlowReturn
-gst_gemmcl_parcel_prepare (GstGemmcl *element, GstGemmclParcel *self, GError **error)
+/* Prepares outputs in memory of the current device, instead of others that were prepared before. */
+static GstFlowReturn
+prepare_outputs (GstGemmcl *element, GstGemmclParcel *self, GError **error)
 {
   GstFlowReturn flow = GST_FLOW_OK;
 
@@ -74,8 +75,10 @@ push_output (GstGemmcl *self, gpointer *input, GstBuffer *output, GstFlowReturn 
   return gst_pad_push (GST_BASE_TRANSFORM (self)->srcpad, pushed);
 }
 
-GstFlowReturn
-gst_gemmcl_parcel_push (GstGemmcl *element, GstGemmclParcel *self, GstFlowReturn flow)
+/* Pushes the outputs, and the events between them, and empties the parcel. If @flow is not OK, or
+ * another one comes from downstream, outputs are dropped. Returns: the flow. */
+static GstFlowReturn
+push_parcel (GstGemmcl *element, GstGemmclParcel *self, GstFlowReturn flow)
 {
   for (guint i = 0, n = 0; i < self->items->len; i++) {
     gpointer *item = &g_ptr_array_index (self->items, i);
@@ -186,7 +189,7 @@ begin (GstGemmcl *self, Turn *turn, GError **error)
 
   self->scalars = turn->scalars;
   do {
-    flow = gst_gemmcl_parcel_prepare (self, &turn->parcel, error);
+    flow = prepare_outputs (self, &turn->parcel, error);
     if (flow == GST_FLOW_OK && !gst_gemmcl_is_empty (self, turn->parcel.inputs[0]) &&
         !gst_gemmcl_run_submit (self, turn->inflight, turn->parcel.n, turn->parcel.inputs,
                                 turn->parcel.outputs, error))
@@ -246,7 +249,7 @@ push_first (GstGemmcl *self)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
   turns->first = (turns->first + 1) % turns->depth;
   turns->n--;
-  return gst_gemmcl_parcel_push (self, &turn->parcel, flow);
+  return push_parcel (self, &turn->parcel, flow);
 }
 
 /* Pushes outputs until none is left or, unless @waits, the run of the next one is in flight. */
@@ -340,21 +343,20 @@ get_next (GstGemmclTurns *turns)
 }
 
 GstFlowReturn
-gst_gemmcl_turns_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
-                         GstBuffer *const *outputs)
+gst_gemmcl_turns_submit (GstGemmcl *self, GstBuffer *input, GstBuffer *output)
 {
   g_autoptr (GError) error = NULL;
   GstFlowReturn flow;
   Turn *turn;
 
-  if (gst_gemmcl_is_empty (self, inputs[0]))
+  if (gst_gemmcl_is_empty (self, input))
     return GST_FLOW_OK;
-  flow = make_way (self, n, inputs[0]);
+  flow = make_way (self, 1, input);
   if (flow != GST_FLOW_OK)
     return flow;
   turn = get_next (self->turns);
   turn->lane = self->lane;
-  if (gst_gemmcl_run_submit (self, turn->inflight, n, inputs, outputs, &error)) {
+  if (gst_gemmcl_run_submit (self, turn->inflight, 1, &input, &output, &error)) {
     self->turns->n++;
     return GST_FLOW_OK;
   }
@@ -372,7 +374,7 @@ gst_gemmcl_turns_take (GstGemmcl *self, GstGemmclParcel *parcel)
   const GstGemmclParcel empty = turn->parcel;
 
   if (flow != GST_FLOW_OK)
-    return gst_gemmcl_parcel_push (self, parcel, flow);
+    return push_parcel (self, parcel, flow);
   turn->parcel = *parcel;
   turn->scalars = self->scalars;
   *parcel = empty;
@@ -382,9 +384,11 @@ gst_gemmcl_turns_take (GstGemmcl *self, GstGemmclParcel *parcel)
     gst_gemmcl_turns_finish (self);
     if (error)
       gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-    return gst_gemmcl_parcel_push (self, &turn->parcel, flow);
+    return push_parcel (self, &turn->parcel, flow);
   }
   turns->n++;
+  if (self->n_lanes == 1)
+    return push_parcel (self, &turn->parcel, GST_FLOW_OK);
   if (!turns->is_late)
     gst_element_call_async (GST_ELEMENT (self), push_late, NULL, NULL);
   turns->is_late = TRUE;

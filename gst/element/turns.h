@@ -22,7 +22,7 @@ typedef struct {
   GPtrArray *items; /* inputs and events, in their order */
   guint n;          /* number of inputs */
   GstBuffer **inputs;
-  GstBuffer **outputs; /* NULL before gst_gemmcl_parcel_prepare() */
+  GstBuffer **outputs; /* NULL before they are prepared */
 } GstGemmclParcel;
 
 /** gst_gemmcl_parcel_init: Makes an empty parcel with room for @batch inputs. */
@@ -31,15 +31,6 @@ void gst_gemmcl_parcel_clear (GstGemmclParcel *self);
 
 /** gst_gemmcl_parcel_empty: Drops all buffers and events. */
 void gst_gemmcl_parcel_empty (GstGemmclParcel *self);
-
-/** gst_gemmcl_parcel_prepare: Prepares outputs in memory of the current device, instead of others
- * that were prepared before. Returns: GST_FLOW_ERROR with @error. */
-GstFlowReturn gst_gemmcl_parcel_prepare (GstGemmcl *element, GstGemmclParcel *self, GError **error);
-
-/** gst_gemmcl_parcel_push: Pushes the outputs, and the events between them, and empties the parcel.
- * @flow: if it is not GST_FLOW_OK, outputs are dropped. Returns: the flow. */
-GstFlowReturn gst_gemmcl_parcel_push (GstGemmcl *element, GstGemmclParcel *self,
-                                      GstFlowReturn flow);
 
 typedef struct _GstGemmclTurns GstGemmclTurns;
 
@@ -54,10 +45,9 @@ void gst_gemmcl_turns_stop (GstGemmcl *self);
  * Posts an error if it fails, or an earlier run, on the last device. */
 GstFlowReturn gst_gemmcl_turns_take (GstGemmcl *self, GstGemmclParcel *parcel);
 
-/** gst_gemmcl_turns_submit: With one device: submits a run of gst_gemmcl_run_submit(). Waits while
- * there is no turn. Posts an error if it fails, or an earlier run. */
-GstFlowReturn gst_gemmcl_turns_submit (GstGemmcl *self, guint n, GstBuffer *const *inputs,
-                                       GstBuffer *const *outputs);
+/** gst_gemmcl_turns_submit: The same for one input and its output, which the caller pushes, with
+ * one device. */
+GstFlowReturn gst_gemmcl_turns_submit (GstGemmcl *self, GstBuffer *input, GstBuffer *output);
 
 /** gst_gemmcl_turns_finish: Waits for all runs and pushes the outputs that are held. Posts an error
  * and returns GST_FLOW_ERROR if one failed on the last device. */
