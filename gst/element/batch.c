@@ -121,26 +121,6 @@ start_timer (GstGemmcl *self)
   gst_clock_id_wait_async (batch->timer, on_timeout, gst_object_ref (self), gst_object_unref);
 }
 
-static gboolean
-is_full (GstGemmcl *self, GstBuffer *input)
-{
-  const guint limit = gst_gemmcl_runs_get_limit (self, input);
-
-  return self->batch->parcel.n >= MIN (self->stream.settings.batch_size, limit);
-}
-
-/* Marks @input as DISCONT if QoS dropped the buffer before it. */
-static GstBuffer *
-take_discont (GstGemmclBatch *batch, GstBuffer *input)
-{
-  if (batch->discont) {
-    input = gst_buffer_make_writable (input);
-    GST_BUFFER_FLAG_SET (input, GST_BUFFER_FLAG_DISCONT);
-    batch->discont = FALSE;
-  }
-  return input;
-}
-
 /* Raises frame_duration to @duration, that of a buffer, since caps may have none. */
 static gboolean
 learn_duration (GstGemmcl *self, GstClockTime duration)
@@ -160,9 +140,10 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
 {
   GstGemmclBatch *batch = self->batch;
   GstGemmclParcel *parcel = &batch->parcel;
+  const guint batch_size = self->stream.settings.batch_size;
   GstFlowReturn flow = batch->flow;
 
-  if (self->stream.settings.batch_size > 1 && learn_duration (self, GST_BUFFER_DURATION (input)))
+  if (batch_size > 1 && learn_duration (self, GST_BUFFER_DURATION (input)))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
   if (flow != GST_FLOW_OK ||
       (parcel->n > 0 && gst_buffer_get_size (parcel->inputs[0]) != gst_buffer_get_size (input)))
@@ -171,10 +152,14 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
     gst_buffer_unref (input);
     return flow;
   }
-  input = take_discont (batch, input);
+  if (batch->discont) {
+    input = gst_buffer_make_writable (input);
+    GST_BUFFER_FLAG_SET (input, GST_BUFFER_FLAG_DISCONT);
+    batch->discont = FALSE;
+  }
   parcel->inputs[parcel->n++] = input;
   g_ptr_array_add (parcel->items, input);
-  if (is_full (self, input))
+  if (parcel->n >= MIN (batch_size, gst_gemmcl_runs_get_limit (self, input)))
     return gst_gemmcl_batch_end (self);
   if (parcel->n == 1)
     start_timer (self);

@@ -73,8 +73,8 @@ allows_number (const GstStructure *structure, const gchar *field, gsize number)
 static gboolean
 allows_pixel_mode (const GstGemmclSettings *settings)
 {
-  return settings->row_outputs == 0 && !gst_gemmcl_output_is_tensors (settings->output) &&
-         !(settings->normalize & GEMMCL_NORMALIZE_D) &&
+  return settings->gemm.row_outputs == 0 && !gst_gemmcl_output_is_tensors (settings->output) &&
+         !(settings->gemm.normalize & GEMMCL_NORMALIZE_D) &&
          settings->output_type == GST_GEMMCL_OUTPUT_TYPE_AUTO &&
          !gst_gemmcl_output_is_scaled (settings) &&
          (settings->feature_mode == GST_GEMMCL_FEATURE_MODE_AUTO ||
@@ -152,17 +152,6 @@ append_any_tensors (GstCaps *result, const GstStructure *from, const gchar *form
   gst_caps_append_structure (result, structure);
 }
 
-/* Appends the output formats with N channels, beginning with the nearest to the first input format.
- */
-static void
-append_video_output (const Transform *self)
-{
-  GValue values = G_VALUE_INIT;
-
-  gst_gemmcl_add_output_formats (&values, gst_gemmcl_caps_get_first_format (self->from), self->n);
-  append_video (self->result, self->from, &values);
-}
-
 /* Appends the input formats that fit K; with @keep, only those whose output is video. */
 static void
 append_video_input (const Transform *self, gboolean keep)
@@ -191,20 +180,12 @@ makes_flexible (const Transform *self)
   return self->settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
 }
 
-static guint
-count_row_outputs (const GstGemmclSettings *settings)
-{
-  const GemmclGemm rows = {.row_outputs = settings->row_outputs, .top_k = settings->top_k};
-
-  return gemmcl_gemm_count_row_outputs (&rows);
-}
-
 /* Appends the output tensors of a known input, with @d as the result. */
 static void
 append_result (const Transform *self, const GstGemmclFormat *input, const GstGemmclShape *shape,
                const GstGemmclTensor *d)
 {
-  const guint n_rows = count_row_outputs (self->settings);
+  const guint n_rows = gemmcl_gemm_count_row_outputs (&self->settings->gemm);
   GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
   const guint n_types = gst_gemmcl_output_list_types (self->settings, types);
   GstGemmclTensors tensors = {.n = 1};
@@ -271,10 +252,11 @@ transform_input (const Transform *self)
 {
   GstGemmclFormat format;
   GstGemmclShape shape;
+  GValue formats = G_VALUE_INIT;
   gboolean fits = TRUE, known = get_shape (self, &format, &shape, &fits);
   const gboolean is_tensors =
       !self->carried && gst_structure_has_name (self->from, GST_GEMMCL_TENSORS_MEDIA);
-  const gint more = self->settings->row_outputs != 0;
+  const gint more = self->settings->gemm.row_outputs != 0;
   gboolean keep = allows_pixel_mode (self->settings) &&
                   (!known || shape.image.features == GEMMCL_FEATURE_PIXEL);
 
@@ -291,8 +273,11 @@ transform_input (const Transform *self)
     return;
   }
   if (!self->carried && gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
+    /* Formats with N channels, beginning with the nearest to the first input format. */
     if (keep)
-      append_video_output (self);
+      gst_gemmcl_add_output_formats (&formats, gst_gemmcl_caps_get_first_format (self->from),
+                                     self->n);
+    append_video (self->result, self->from, &formats);
     if (self->settings->output == GST_GEMMCL_OUTPUT_MEDIA)
       return;
   }
@@ -322,7 +307,7 @@ static void
 transform_output (const Transform *self)
 {
   const gchar *format = makes_flexible (self) ? "flexible" : "static";
-  const gint more = self->settings->row_outputs != 0;
+  const gint more = self->settings->gemm.row_outputs != 0;
 
   if (gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
     if (allows_pixel_mode (self->settings) && allows_video_of_n (self))
@@ -386,9 +371,9 @@ transform_meta_input (const GstCaps *caps, const Transform *terms)
       const gsize m = format.varies ? 0 : shape.m;
 
       gst_gemmcl_carriers_announce (structure, settings->tensor_id, types[0], m, terms->n);
-      if (settings->row_outputs != 0)
+      if (settings->gemm.row_outputs != 0)
         gst_gemmcl_carriers_announce (structure, rows_id, GEMMCL_TYPE_F32, m,
-                                      count_row_outputs (settings));
+                                      gemmcl_gemm_count_row_outputs (&settings->gemm));
     }
     gst_caps_append_structure_full (result, g_steal_pointer (&structure),
                                     gst_caps_features_copy (gst_caps_get_features (caps, i)));
@@ -458,7 +443,7 @@ transform_to_carriers (const GstCaps *caps, const GstGemmclSettings *settings)
     GstCaps *carriers;
 
     if (!gst_structure_has_name (tensors, GST_GEMMCL_TENSORS_MEDIA) ||
-        !allows_number (tensors, "num_tensors", settings->row_outputs != 0 ? 2 : 1))
+        !allows_number (tensors, "num_tensors", settings->gemm.row_outputs != 0 ? 2 : 1))
       continue;
     carriers = gst_gemmcl_carriers_new_caps ();
     copy_framerate (gst_caps_get_structure (carriers, 0), tensors);

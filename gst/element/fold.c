@@ -162,9 +162,9 @@ gst_gemmcl_scaling_fold (const GstGemmclScaling *self, const GstGemmclSettings *
       !(b = gemmcl_matrix_to_f32 (*weight, FALSE, error)))
     return FALSE;
   if (self->folds_scale)
-    replace (weight, fold_weight (b, settings->transpose_weight, scales, self->scale, error));
+    replace (weight, fold_weight (b, settings->gemm.trans_b, scales, self->scale, error));
   if (*weight && self->folds_offset) {
-    GemmclMatrix *sum = fold_bias (b, settings->transpose_weight, offsets, *bias, error);
+    GemmclMatrix *sum = fold_bias (b, settings->gemm.trans_b, offsets, *bias, error);
 
     replace (bias, sum);
     return sum != NULL;

@@ -9,8 +9,8 @@
 gboolean
 gst_gemmcl_output_is_scaled (const GstGemmclSettings *settings)
 {
-  return (settings->output_scale != 0.0 && settings->output_scale != 1.0) ||
-         settings->output_offset != 0.0;
+  return (settings->gemm.d_scale != 0.0 && settings->gemm.d_scale != 1.0) ||
+         settings->gemm.d_shift != 0.0;
 }
 
 guint
@@ -59,8 +59,8 @@ gst_gemmcl_weight_get_shape (const GstGemmclSettings *settings, const GemmclMatr
   const gsize rows = weight ? gemmcl_matrix_get_rows (weight) : 0;
   const gsize cols = weight ? gemmcl_matrix_get_cols (weight) : 0;
 
-  *k = settings->transpose_weight ? cols : rows;
-  *n = settings->transpose_weight ? rows : cols;
+  *k = settings->gemm.trans_b ? cols : rows;
+  *n = settings->gemm.trans_b ? rows : cols;
 }
 
 /* TRUE if @matrix is a row or a column of @length. */
@@ -99,12 +99,12 @@ check_addend (const GemmclMatrix *addend, gsize m, gsize n, GError **error)
 static gboolean
 check_row_outputs (const GstGemmclSettings *settings, gsize n, GError **error)
 {
-  if (!(settings->row_outputs & GEMMCL_ROW_TOP_K) || settings->top_k <= n)
+  if (!(settings->gemm.row_outputs & GEMMCL_ROW_TOP_K) || settings->gemm.top_k <= n)
     return TRUE;
   return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                           "top-k is %u, but a row of the result has N = %zu elements. Expected "
                           "top-k of at most %zu, or a weight of a larger N.",
-                          settings->top_k, n, n);
+                          settings->gemm.top_k, n, n);
 }
 
 static gboolean
@@ -235,18 +235,15 @@ check_output (const GstGemmclProblem *self, const GstGemmclFormat *output,
                           "output-scale=%g and output-offset=%g are for integers as tensors, but "
                           "the output is %s. Expected output-type=i8 or u8, or a scale of 1 and an "
                           "offset of 0.",
-                          settings->output_scale, settings->output_offset,
+                          settings->gemm.d_scale, settings->gemm.d_shift,
                           is_tensor ? gst_gemmcl_type_get_caps_name (type) : "no tensor");
 }
 
 static void
-set_output (GstGemmclProblem *self, const GstGemmclFormat *output,
-            const GstGemmclSettings *settings, guint index)
+set_output (GstGemmclProblem *self, const GstGemmclFormat *output, guint index)
 {
   if (output->medium == GST_GEMMCL_MEDIUM_TENSORS) {
     self->gemm.d_type = output->tensors.tensor[index].type;
-    self->gemm.d_scale = settings->output_scale;
-    self->gemm.d_shift = settings->output_offset;
   } else if (output->medium == GST_GEMMCL_MEDIUM_VIDEO) {
     self->d_image = output->image;
     self->gemm.d_image = &self->d_image;
@@ -266,7 +263,7 @@ set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError *
   self->gemm.a_scale = self->scaling.scale;
   self->gemm.a_shift = self->scaling.offset;
   self->gemm.bias |= self->scaling.folds_offset;
-  if (settings->normalize & GEMMCL_NORMALIZE_A &&
+  if (settings->gemm.normalize & GEMMCL_NORMALIZE_A &&
       (self->scaling.folds_scale || self->scaling.folds_offset))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                             "normalize=input needs the norm of A, but lists as input-scale or "
@@ -309,24 +306,20 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   if (!gst_gemmcl_shape_of_format (input, settings, k, &shape, error) ||
       !check_operands (operands, shape.m, n, error) || !check_row_outputs (settings, n, error))
     return FALSE;
-  *self = (GstGemmclProblem){.gemm = GEMMCL_GEMM_INIT};
+  *self = (GstGemmclProblem){.gemm = settings->gemm};
+  self->gemm.alpha = 1.0;
   self->gemm.m = shape.m > 0 ? shape.m : audio_m;
   self->gemm.n = n;
   self->gemm.k = k;
-  self->gemm.trans_b = settings->transpose_weight;
   self->gemm.batch = settings->batch_size;
   self->gemm.addend = choose_addend (operands, n, feedback);
   self->gemm.bias = operands->bias != NULL;
-  self->gemm.activation = settings->activation;
-  self->gemm.normalize = settings->normalize;
-  self->gemm.row_outputs = settings->row_outputs;
-  self->gemm.top_k = settings->top_k;
   set_input (self, input, settings, &shape);
   if (!set_scaling (self, settings, error))
     return FALSE;
   self->gemm.precision = choose_precision (self, settings->precision, operands->weight);
   if (output)
-    set_output (self, output, settings, gst_gemmcl_get_output_index (input, settings));
+    set_output (self, output, gst_gemmcl_get_output_index (input, settings));
   return check_quantized (self, operands->weight, error) &&
          (!output || check_output (self, output, settings, error));
 }

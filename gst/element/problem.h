@@ -19,16 +19,10 @@ typedef struct {
 /** gst_gemmcl_feature_mode_get_nick: Returns: the nick, such as "pixel"; static. */
 const gchar *gst_gemmcl_feature_mode_get_nick (GstGemmclFeatureMode mode);
 
-/**
- * gst_gemmcl_shape_choose:
- * @frame: a frame or tensor, with the patch of the properties; its size is 0 if it is not set
- *
- * Gets the shape of the mode @wanted, whose K must be @weight_k.
- *
- * Returns: %FALSE with #GEMMCL_ERROR_SHAPE if K differs, the patch is not set or larger than the
- *   frame, or AUTO finds no mode or several; the message lists each mode with its K.
- *   #GEMMCL_ERROR_TOO_LARGE if M or K is
- */
+/** gst_gemmcl_shape_choose: Gets the shape of @frame, a frame or tensor with the patch of the
+ * properties, in the mode @wanted, whose K must be @weight_k. Returns: %FALSE with
+ * #GEMMCL_ERROR_SHAPE if K differs, the patch is not set or larger than the frame, or AUTO finds no
+ * mode or several; the message lists each mode with its K. #GEMMCL_ERROR_TOO_LARGE if M or K is. */
 gboolean gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted,
                                   gsize weight_k, GstGemmclShape *shape, GError **error);
 
@@ -118,17 +112,13 @@ typedef struct {
 
 /**
  * gst_gemmcl_problem_init:
- * @self: (out caller-allocates)
- * @input: the format of the sink pad
  * @output: (nullable): the format of the source pad; %NULL: tensors
- * @operands: the operands; the weight is required
+ * @operands: the weight is required
  * @audio_m: M, if @input is audio or flexible tensors
  * @feedback: use the previous output as C if there is no addend
  *
- * Returns: %FALSE with #GEMMCL_ERROR_SHAPE if gst_gemmcl_shape_of_format() fails, if bias or addend
- *   do not fit the weight, if top-k is larger than N, or if input-scale and input-offset fail in
- *   gst_gemmcl_scaling_init() or do not go with the patches or the quantized weight, or if
- *   output-type, output-scale or output-offset do not go with the output
+ * Returns: %FALSE with #GEMMCL_ERROR_SHAPE or #GEMMCL_ERROR_INVALID if the arguments do not go with
+ *   one another
  */
 gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,

@@ -172,7 +172,7 @@ static const Property table[] = {
      PLAYING, BOXED, FIELD (source[GEMMCL_PLAN_B].matrix)},
     {"transpose-weight", "Transpose weight",
      "Whether the weight is stored as N rows of K numbers, as by Linear layers of PyTorch", READY,
-     BOOLEAN, SETTING (transpose_weight), FALSE},
+     BOOLEAN, SETTING (gemm.trans_b), FALSE},
     {"bias", "Bias",
      "Vector of N numbers that is added to each row of D: " MATRIX_GRAMMAR
      ". Default: none. May be set while playing, like weight",
@@ -199,12 +199,12 @@ static const Property table[] = {
      "without",
      CONTROL, DOUBLE, FIELD (scalars.beta), 0.0, UNLIMITED},
     {"activation", "Activation", "Function that is applied to D last; none: D is not changed",
-     READY, ENUM, SETTING (activation), GEMMCL_ACTIVATION_NONE, .type = "GstGemmclActivation",
+     READY, ENUM, SETTING (gemm.activation), GEMMCL_ACTIVATION_NONE, .type = "GstGemmclActivation",
      .values = activations},
     {"normalize", "Normalize",
      "The matrices whose rows are divided by their L2 norms, or by 1e-12 if that is more. A row of "
      "zeros stays zeros. With output D is a tensor if the input is video. Default: none",
-     READY, FLAGS, SETTING (normalize), 0, .type = "GstGemmclNormalize", .values = normalizes},
+     READY, FLAGS, SETTING (gemm.normalize), 0, .type = "GstGemmclNormalize", .values = normalizes},
     {"precision", "Precision",
      "Lowest precision allowed for A and the weight. A kernel of lower precision than f32 is used "
      "only where it is faster; stats name the precision in use. Sums are float32, for i8 exact",
@@ -236,9 +236,10 @@ static const Property table[] = {
     {"row-outputs", "Row outputs",
      "Figures of each row of D, as float32, in this order, in one more tensor behind the others. D "
      "is then a tensor, too, whatever the input is. Not for audio. Default: none",
-     READY, FLAGS, SETTING (row_outputs), 0, .type = "GstGemmclRowOutputs", .values = row_outputs},
+     READY, FLAGS, SETTING (gemm.row_outputs), 0, .type = "GstGemmclRowOutputs",
+     .values = row_outputs},
     {"top-k", "Top-k", "Number of elements of row-outputs=top-k; at most N", READY, UINT,
-     SETTING (top_k), 5, 1, GEMMCL_MAX_TOP_K},
+     SETTING (gemm.top_k), 5, 1, GEMMCL_MAX_TOP_K},
     {"input", "Input",
      "Place of A in a buffer. meta: a tensor that an element upstream has attached, such as "
      "onnxinference; its innermost dimension is K",
@@ -262,10 +263,10 @@ static const Property table[] = {
      "Scale of an integer D as a tensor: D = stored number * output-scale + output-offset, like "
      "input-scale of the next element. Other values than 1 and 0 restrict output-type=auto to i8 "
      "and u8",
-     READY, DOUBLE, SETTING (output_scale), 1.0, G_MINFLOAT, G_MAXFLOAT},
+     READY, DOUBLE, SETTING (gemm.d_scale), 1.0, G_MINFLOAT, G_MAXFLOAT},
     {"output-offset", "Output offset",
      "Offset of an integer D as a tensor: D = stored number * output-scale + output-offset", READY,
-     DOUBLE, SETTING (output_offset), 0.0, -G_MAXFLOAT, G_MAXFLOAT},
+     DOUBLE, SETTING (gemm.d_shift), 0.0, -G_MAXFLOAT, G_MAXFLOAT},
     {"tensor-id", "Tensor id",
      "Id of the tensor of output=meta, by which tensor decoders know its meaning, such as "
      "classification-generic-softmaxed-out; row outputs have the same with -rows behind it. With "

@@ -63,9 +63,7 @@ typedef enum {
 
 /** GstGemmclSettings: The properties that cannot change while streaming. */
 typedef struct {
-  gboolean transpose_weight;
-  GemmclActivation activation;
-  guint normalize; /* of GemmclNormalize */
+  GemmclGemm gemm; /* the fields that are properties, such as trans_b and d_scale; others are 0 */
   GstGemmclPrecision precision;
   GstGemmclFeatureMode feature_mode;
   guint patch_width;
@@ -74,13 +72,9 @@ typedef struct {
   guint patch_padding;
   guint patch_dilation;
   guint tensor_index;
-  guint row_outputs; /* of GemmclRowOutput */
-  guint top_k;
   GstGemmclInputMode input;
   GstGemmclOutputMode output;
   GstGemmclOutputType output_type;
-  gdouble output_scale; /* D = stored number * output_scale + output_offset; 0: 1 */
-  gdouble output_offset;
   const gchar *tensor_id;       /* interned, like all strings here */
   const gchar *input_tensor_id; /* nullable; see gst_gemmcl_get_input_id() */
   const gchar *input_scale;     /* see problem.h */

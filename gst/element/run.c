@@ -253,15 +253,6 @@ collect_events (GstGemmclRuns *runs, GemmclRun *run, GstGemmclInflight *inflight
   run->wait = runs->wait;
 }
 
-static void
-clear_mappings (GstGemmclRuns *runs, guint n, GstGemmclInflight *inflight)
-{
-  for (guint i = 0; i < 2 * n; i++)
-    gst_gemmcl_mapping_clear (&runs->outputs[i]);
-  for (guint i = 0; inflight && i < n; i++)
-    gst_gemmcl_mapping_clear (gst_gemmcl_inflight_get_mapping (inflight, i));
-}
-
 /* Makes @done the event of the last write to @memory. */
 static void
 leave_event (GstGemmcl *self, GstMemory *memory, cl_event done, GstGemmclInflight *inflight,
@@ -392,7 +383,10 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
   ok = open_inputs (self, &run, inflight, inputs, error) &&
        open_outputs (self, &run, outputs, error) &&
        submit_open (self, &run, inflight, inputs, error);
-  clear_mappings (runs, n, ok ? NULL : inflight);
+  for (guint i = 0; i < 2 * n; i++)
+    gst_gemmcl_mapping_clear (&runs->outputs[i]);
+  for (guint i = 0; !ok && i < n; i++)
+    gst_gemmcl_mapping_clear (gst_gemmcl_inflight_get_mapping (inflight, i));
   if (ok)
     note_run (self, &run, inputs[0], outputs[0]);
   return ok;

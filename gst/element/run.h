@@ -149,17 +149,10 @@ GstBuffer *gst_gemmcl_meta_attach (GstGemmcl *self, GstBuffer *buffer, GstBuffer
  * taken. */
 gboolean gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event);
 
-/**
- * gst_gemmcl_learn:
- * @input: the next buffer
- * @m: (out): M, if inputs differ in it; else 0
- *
- * If A is another tensor than in the buffer before, ends the batch, and makes negotiation and a new
- * plan due as far as they are needed.
- *
- * Returns: GST_FLOW_ERROR after an error was posted; GST_BASE_TRANSFORM_FLOW_DROPPED if @input is
- *   empty and events wait; the result of gst_gemmcl_batch_end()
- */
+/** gst_gemmcl_learn: Ends the batch if A in @input is another tensor than in the buffer before, and
+ * makes negotiation and a new plan due as far as they are needed. @m: (out): M, if inputs differ in
+ * it; else 0. Returns: the result of gst_gemmcl_batch_end(); GST_FLOW_ERROR after an error was
+ * posted; GST_BASE_TRANSFORM_FLOW_DROPPED if @input is empty and events wait. */
 GstFlowReturn gst_gemmcl_learn (GstGemmcl *self, GstBuffer *input, gsize *m);
 
 /** gst_gemmcl_fit_plan: Makes the plan that is due, or one for the type and M of the next buffer,

@@ -184,7 +184,7 @@ static gboolean
 shape_of_audio (const GstAudioInfo *info, const GstGemmclSettings *settings, gsize weight_k,
                 GstGemmclShape *shape, GError **error)
 {
-  if (settings->row_outputs != 0 && settings->output != GST_GEMMCL_OUTPUT_META)
+  if (settings->gemm.row_outputs != 0 && settings->output != GST_GEMMCL_OUTPUT_META)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "Audio leaves as audio, which cannot carry row outputs. Expected "
                             "row-outputs=0, output=meta, or video or tensors.");
@@ -226,7 +226,7 @@ shape_of_tensor (const GstGemmclFormat *format, const GstGemmclSettings *setting
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "tensor-index is %u, but a buffer has %u tensor%s. Expected 0 to %u.",
                             index, tensors->n, tensors->n == 1 ? "" : "s", tensors->n - 1);
-  if (settings->row_outputs != 0 && settings->output != GST_GEMMCL_OUTPUT_META &&
+  if (settings->gemm.row_outputs != 0 && settings->output != GST_GEMMCL_OUTPUT_META &&
       tensors->n == GST_GEMMCL_MAX_TENSORS)
     return gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                             "A buffer has %u tensors already, and row-outputs would add one. "

@@ -264,16 +264,6 @@ set_devices (GstGemmcl *self, GstStructure *structure)
   gst_structure_take_value (structure, "devices", &devices);
 }
 
-/* With the lock held. */
-static void
-set_times (const GstGemmclStats *stats, GstStructure *structure)
-{
-  gst_structure_set (structure, "run-time-p50", G_TYPE_UINT64, get_percentile (stats, 50),
-                     "run-time-p90", G_TYPE_UINT64, get_percentile (stats, 90), "run-time-p99",
-                     G_TYPE_UINT64, get_percentile (stats, 99), "run-time-max", G_TYPE_UINT64,
-                     stats->max, NULL);
-}
-
 GstStructure *
 gst_gemmcl_stats_new (GstGemmcl *self)
 {
@@ -297,7 +287,10 @@ gst_gemmcl_stats_new (GstGemmcl *self)
       G_TYPE_DOUBLE,
       (gdouble)(sum.plans.copies + self->stats.copies) / MAX (self->stats.buffers, 1), NULL);
   set_rates (&sum, structure);
-  set_times (&self->stats, structure);
+  gst_structure_set (structure, "run-time-p50", G_TYPE_UINT64, get_percentile (&self->stats, 50),
+                     "run-time-p90", G_TYPE_UINT64, get_percentile (&self->stats, 90),
+                     "run-time-p99", G_TYPE_UINT64, get_percentile (&self->stats, 99),
+                     "run-time-max", G_TYPE_UINT64, self->stats.max, NULL);
   if (self->n_lanes > 1)
     set_devices (self, structure);
   g_mutex_unlock (&self->lock);

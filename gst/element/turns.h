@@ -6,16 +6,13 @@
 
 #include "element/properties.h"
 
-/*
- * The queue of runs that are in flight, queue-depth of each device. One device has done them in
- * their order, so outputs are pushed at once. With several devices, runs go to them by turns, and
- * the element holds outputs back until their runs are complete and all outputs before them are
- * pushed. A run that fails is done again by
- * another device, so the inputs are kept, too. Whoever submits a run pushes what is complete by
- * then; a thread of GStreamer's pool pushes the rest.
+/* The queue of runs that are in flight, queue-depth of each device. One device does them in their
+ * order, so outputs are pushed at once. With several devices, runs go to them by turns, and the
+ * element holds outputs back until their runs are complete and all outputs before them are pushed.
+ * A run that fails is done again by another device, so the inputs are kept, too. Whoever submits a
+ * run pushes what is complete by then; a thread of GStreamer's pool pushes the rest.
  *
- * The caller of each function is the streaming thread, or holds the stream lock of the sink pad.
- */
+ * The caller of each function is the streaming thread, or holds the stream lock of the sink pad. */
 
 /** GstGemmclParcel: The buffers of a run, with the events between them. */
 typedef struct {

@@ -131,30 +131,6 @@ is_known (GstVideoFormat format, guint64 modifier)
   return FALSE;
 }
 
-/* Adds GStreamer's format for a DRM format, if it has one. */
-static void
-add_plain (GValue *values, const gchar *name)
-{
-  guint64 modifier = LINEAR;
-  const guint32 fourcc = gst_video_dma_drm_fourcc_from_string (name, &modifier);
-  const GstVideoFormat format = gst_video_dma_drm_fourcc_to_format (fourcc);
-
-  if (format != GST_VIDEO_FORMAT_UNKNOWN && is_known (format, modifier))
-    gst_gemmcl_values_add (values, g_strdup (gst_video_format_to_string (format)));
-}
-
-/* Adds the DRM formats for a format of GStreamer: the linear one, or the tiled ones. */
-static void
-add_drm (GValue *values, const gchar *name, gboolean tiled)
-{
-  const GstVideoFormat format = gst_video_format_from_string (name);
-  const guint32 fourcc = gst_video_dma_drm_fourcc_from_format (format);
-
-  for (guint i = tiled; i < (tiled ? G_N_ELEMENTS (modifiers) : 1); i++)
-    if (fourcc != 0 && is_known (format, modifiers[i]))
-      gst_gemmcl_values_add (values, gst_video_dma_drm_fourcc_to_string (fourcc, modifiers[i]));
-}
-
 GstStructure *
 gst_gemmcl_drm_to_plain (const GstStructure *structure)
 {
@@ -164,8 +140,14 @@ gst_gemmcl_drm_to_plain (const GstStructure *structure)
   const gchar *name;
 
   if (names) {
-    for (guint i = 0; (name = gst_gemmcl_values_get (names, i)); i++)
-      add_plain (&values, name);
+    for (guint i = 0; (name = gst_gemmcl_values_get (names, i)); i++) {
+      guint64 modifier = LINEAR;
+      const guint32 fourcc = gst_video_dma_drm_fourcc_from_string (name, &modifier);
+      const GstVideoFormat format = gst_video_dma_drm_fourcc_to_format (fourcc);
+
+      if (format != GST_VIDEO_FORMAT_UNKNOWN && is_known (format, modifier))
+        gst_gemmcl_values_add (&values, g_strdup (gst_video_format_to_string (format)));
+    }
     if (!G_IS_VALUE (&values))
       g_value_init (&values, GST_TYPE_LIST);
     gst_structure_take_value (plain, "format", &values);
@@ -185,8 +167,14 @@ name_in_drm (GstCapsFeatures *features G_GNUC_UNUSED, GstStructure *structure, g
   GValue values = G_VALUE_INIT;
   const gchar *name;
 
-  for (guint i = 0; (name = gst_gemmcl_values_get (names, i)); i++)
-    add_drm (&values, name, tiled != NULL);
+  for (guint i = 0; (name = gst_gemmcl_values_get (names, i)); i++) {
+    const GstVideoFormat format = gst_video_format_from_string (name);
+    const guint32 fourcc = gst_video_dma_drm_fourcc_from_format (format);
+
+    for (guint j = tiled ? 1 : 0; j < (tiled ? G_N_ELEMENTS (modifiers) : 1); j++)
+      if (fourcc != 0 && is_known (format, modifiers[j]))
+        gst_gemmcl_values_add (&values, gst_video_dma_drm_fourcc_to_string (fourcc, modifiers[j]));
+  }
   if (!G_IS_VALUE (&values))
     return FALSE;
   gst_structure_take_value (structure, "drm-format", &values);

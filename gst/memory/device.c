@@ -125,16 +125,6 @@ find (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
   return context ? context : make (self, query, error);
 }
 
-/* Asks for a VADisplay before the context is made, since a context is made with a display. */
-static void
-ask_for_display (GstGemmclDevice *self, const GemmclDeviceQuery *query)
-{
-  g_autoptr (GPtrArray) devices = gemmcl_list_devices (query, NULL);
-
-  if (devices)
-    gst_gemmcl_va_ask_for_display (self, g_ptr_array_index (devices, 0));
-}
-
 void
 gst_gemmcl_device_init (GstGemmclDevice *self, GstElement *element)
 {
@@ -178,6 +168,7 @@ is_fresh (GstGemmclDevice *self, const GemmclDeviceQuery *query)
 gboolean
 gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError **error)
 {
+  g_autoptr (GPtrArray) devices = NULL;
   g_autoptr (GemmclContext) context = NULL;
 
   if (is_fresh (self, &query))
@@ -185,7 +176,10 @@ gst_gemmcl_device_open (GstGemmclDevice *self, GemmclDeviceQuery query, GError *
   g_mutex_lock (&self->lock);
   self->stale = FALSE;
   g_mutex_unlock (&self->lock);
-  ask_for_display (self, &query);
+  /* A context is made with a display. */
+  devices = gemmcl_list_devices (&query, NULL);
+  if (devices)
+    gst_gemmcl_va_ask_for_display (self, g_ptr_array_index (devices, 0));
   context = find (self, &query, error);
   if (!context)
     return FALSE;

@@ -28,17 +28,9 @@ gboolean gst_gemmcl_mapping_open_frame (GstGemmclMapping *self, GemmclContext *c
                                         GstBuffer *buffer, GstMapFlags access, GemmclData *data,
                                         GError **error);
 
-/**
- * gst_gemmcl_mapping_open_memory:
- * @memory: (transfer full) (nullable)
- * @offset: bytes of @memory before the matrix
- * @alignment: of the matrix on the host, in bytes; a matrix to read is copied if it has another
- * @data: (out): the matrix
- *
- * Maps a matrix: for the device if it is in OpenCL memory of @context, otherwise on the host.
- *
- * Returns: %FALSE with #GEMMCL_ERROR_IO
- */
+/** gst_gemmcl_mapping_open_memory: The same for a matrix that begins @offset bytes behind the start
+ * of @memory, (transfer full) (nullable). On the host it is copied, if it is only read, for an
+ * @alignment in bytes that it lacks. Returns: %FALSE with #GEMMCL_ERROR_IO. */
 gboolean gst_gemmcl_mapping_open_memory (GstGemmclMapping *self, GemmclContext *context,
                                          GstMemory *memory, gsize offset, GstMapFlags access,
                                          gsize alignment, GemmclData *data, GError **error);
