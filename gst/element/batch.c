@@ -97,23 +97,15 @@ on_timeout (GstClock *clock G_GNUC_UNUSED, GstClockTime time G_GNUC_UNUSED,
   return TRUE;
 }
 
-/* Returns: the time for which a batch collects, in ns; 0: until it is full. */
-static GstClockTime
-get_timeout (GstGemmcl *self)
-{
-  if (self->stream.settings.batch_timeout >= 0)
-    return self->stream.settings.batch_timeout;
-  return GST_CLOCK_TIME_IS_VALID (self->stream.frame_duration)
-             ? self->stream.settings.batch_size * self->stream.frame_duration
-             : 0;
-}
-
 static void
 start_timer (GstGemmcl *self)
 {
-  const GstClockTime timeout = get_timeout (self);
+  const GstGemmclSettings *settings = &self->stream.settings;
+  GstClockTime timeout = MAX (settings->batch_timeout, 0);
   GstGemmclBatch *batch = self->batch;
 
+  if (settings->batch_timeout < 0 && GST_CLOCK_TIME_IS_VALID (self->stream.frame_duration))
+    timeout = settings->batch_size * self->stream.frame_duration;
   if (timeout == 0)
     return;
   batch->deadline = gst_clock_get_time (batch->clock) + timeout;

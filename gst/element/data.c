@@ -34,21 +34,6 @@ gst_gemmcl_get_m (GstGemmcl *self)
   return self->scalars.m > 0 ? self->scalars.m : self->slot.problem.gemm.m;
 }
 
-/* Returns: (transfer full) (nullable): the memory of A, a tensor. */
-static GstMemory *
-get_tensor (GstGemmcl *self, GstBuffer *buffer, GError **error)
-{
-  const GstGemmclFormat *input = &self->stream.input;
-  GstGemmclTensor tensor;
-  GstMemory *memory = NULL;
-
-  if (!input->is_meta)
-    return gst_gemmcl_tensors_get_memory (&input->tensors, self->stream.settings.tensor_index,
-                                          buffer, error);
-  gst_gemmcl_meta_find (&self->stream.settings, buffer, &tensor, &memory, error);
-  return memory;
-}
-
 /* Maps A, of @m rows, in OpenCL memory or on the host. Memory of the same context may come with any
  * caps, since other elements pass it on. */
 static gboolean
@@ -58,7 +43,8 @@ map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mappin
   const GstGemmclFormat *input = &self->stream.input;
   const gsize size = gemmcl_type_get_size (self->slot.problem.gemm.a_type);
   gsize offset = 0, samples;
-  GstMemory *memory;
+  GstGemmclTensor tensor;
+  GstMemory *memory = NULL;
 
   switch (input->medium) {
   case GST_GEMMCL_MEDIUM_VIDEO:
@@ -71,7 +57,11 @@ map_input (GstGemmcl *self, GstBuffer *buffer, gsize m, GstGemmclMapping *mappin
     break;
   default:
     offset = input->tensors.flexible ? GST_GEMMCL_HEADER_SIZE : 0;
-    memory = get_tensor (self, buffer, error);
+    if (input->is_meta)
+      gst_gemmcl_meta_find (&self->stream.settings, buffer, &tensor, &memory, error);
+    else
+      memory = gst_gemmcl_tensors_get_memory (&input->tensors, self->stream.settings.tensor_index,
+                                              buffer, error);
     if (!memory)
       return FALSE;
     /* A header is read several times, and another element may still write the buffer. */

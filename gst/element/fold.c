@@ -81,22 +81,24 @@ parse_both (const GstGemmclSettings *settings, GArray **scales, GArray **offsets
 }
 
 gboolean
-gst_gemmcl_scaling_init (GstGemmclScaling *self, const GstGemmclSettings *settings, gsize k,
-                         guint channels, GError **error)
+gst_gemmcl_problem_set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings,
+                                GError **error)
 {
+  const guint channels = self->gemm.a_image ? gemmcl_image_get_channels (&self->a_image) : 0;
   g_autoptr (GArray) scales = NULL, offsets = NULL;
+  gdouble *scale = &self->gemm.a_scale;
 
   if (!parse_both (settings, &scales, &offsets, error) ||
-      !check_length ("input-scale", scales, k, channels, error) ||
-      !check_length ("input-offset", offsets, k, channels, error))
+      !check_length ("input-scale", scales, self->gemm.k, channels, error) ||
+      !check_length ("input-offset", offsets, self->gemm.k, channels, error))
     return FALSE;
   self->folds_scale = !are_equal (scales);
   self->folds_offset =
       !are_equal (offsets) || (self->folds_scale && get_number (offsets, 0) != 0.0);
-  self->scale = get_number (scales, 0);
-  self->offset = self->folds_offset ? 0.0 : get_number (offsets, 0);
+  *scale = get_number (scales, 0);
+  self->gemm.a_shift = self->folds_offset ? 0.0 : get_number (offsets, 0);
   for (guint i = 0; self->folds_scale && i < scales->len; i++)
-    self->scale = MAX (fabs (self->scale), fabs (get_number (scales, i)));
+    *scale = MAX (fabs (*scale), fabs (get_number (scales, i)));
   return TRUE;
 }
 
@@ -142,32 +144,33 @@ fold_bias (const GemmclMatrix *b, gboolean transposed, const GArray *offsets, Ge
   return gemmcl_matrix_new (GEMMCL_TYPE_F64, 1, n, sums, error);
 }
 
-static void
-replace (GemmclMatrix **place, GemmclMatrix *matrix)
-{
-  g_clear_pointer (place, gemmcl_matrix_unref);
-  *place = matrix;
-}
-
 gboolean
-gst_gemmcl_scaling_fold (const GstGemmclScaling *self, const GstGemmclSettings *settings,
-                         GemmclMatrix **weight, GemmclMatrix **bias, GError **error)
+gst_gemmcl_problem_fold (const GstGemmclProblem *self, const GstGemmclSettings *settings,
+                         GstGemmclOperands *operands, GError **error)
 {
+  const gboolean transposed = self->gemm.trans_b;
   g_autoptr (GArray) scales = NULL, offsets = NULL;
   g_autoptr (GemmclMatrix) b = NULL;
+  GemmclMatrix *matrix;
 
   if (!self->folds_scale && !self->folds_offset)
     return TRUE;
   if (!parse_both (settings, &scales, &offsets, error) ||
-      !(b = gemmcl_matrix_to_f32 (*weight, FALSE, error)))
+      !(b = gemmcl_matrix_to_f32 (operands->weight, FALSE, error)))
     return FALSE;
-  if (self->folds_scale)
-    replace (weight, fold_weight (b, settings->gemm.trans_b, scales, self->scale, error));
-  if (*weight && self->folds_offset) {
-    GemmclMatrix *sum = fold_bias (b, settings->gemm.trans_b, offsets, *bias, error);
-
-    replace (bias, sum);
-    return sum != NULL;
+  if (self->folds_scale) {
+    matrix = fold_weight (b, transposed, scales, self->gemm.a_scale, error);
+    if (!matrix)
+      return FALSE;
+    gemmcl_matrix_unref (operands->weight);
+    operands->weight = matrix;
   }
-  return *weight != NULL;
+  if (self->folds_offset) {
+    matrix = fold_bias (b, transposed, offsets, operands->bias, error);
+    if (!matrix)
+      return FALSE;
+    g_clear_pointer (&operands->bias, gemmcl_matrix_unref);
+    operands->bias = matrix;
+  }
+  return TRUE;
 }

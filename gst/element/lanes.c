@@ -148,15 +148,6 @@ gst_gemmcl_lanes_set_pools (GstGemmcl *self, GstBufferPool *pool, GError **error
   return TRUE;
 }
 
-static GstGemmclLane *
-find_other (GstGemmcl *self, const GstGemmclLane *lane)
-{
-  for (guint i = 0; i < self->n_lanes; i++)
-    if (&self->lanes[i] != lane && !self->lanes[i].failed)
-      return &self->lanes[i];
-  return NULL;
-}
-
 static void
 drop (GstGemmcl *self, GstGemmclLane *lane, const GError *error)
 {
@@ -181,8 +172,11 @@ drop (GstGemmcl *self, GstGemmclLane *lane, const GError *error)
 gboolean
 gst_gemmcl_lane_fail (GstGemmcl *self, GstGemmclLane *lane, GError **error)
 {
-  GstGemmclLane *other = find_other (self, lane);
+  GstGemmclLane *other = NULL;
 
+  for (guint i = 0; i < self->n_lanes && !other; i++)
+    if (&self->lanes[i] != lane && !self->lanes[i].failed)
+      other = &self->lanes[i];
   if (!other)
     return FALSE;
   if (!lane->failed)

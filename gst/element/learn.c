@@ -130,21 +130,16 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   return TRUE;
 }
 
-static guint32
-get_width (const GstGemmclTensor *tensor)
-{
-  return tensor->rank > 1 ? tensor->dims[1] : 1;
-}
-
 /* TRUE if both make the same A, in each feature mode. */
 static gboolean
 is_same (const GstGemmclTensor *a, const GstGemmclTensor *b)
 {
+  const guint width[] = {a->rank > 1 ? a->dims[1] : 1, b->rank > 1 ? b->dims[1] : 1};
   gsize m[2], k[2];
 
   gst_gemmcl_tensor_get_shape (a, &m[0], &k[0]);
   gst_gemmcl_tensor_get_shape (b, &m[1], &k[1]);
-  return a->type == b->type && m[0] == m[1] && k[0] == k[1] && get_width (a) == get_width (b);
+  return a->type == b->type && m[0] == m[1] && k[0] == k[1] && width[0] == width[1];
 }
 
 /* Finds the tensor that is A in @input, which describes it. */

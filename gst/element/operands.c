@@ -225,14 +225,13 @@ is_prepared (const Change *change, GstGemmcl *self)
 static gboolean
 prepare (Change *change, const GstGemmclSettings *settings, GError **error)
 {
-  const GstGemmclScaling *scaling = &change->problem.scaling;
-  const gboolean both = change->operand == GEMMCL_PLAN_B && scaling->folds_offset;
+  const gboolean both = change->operand == GEMMCL_PLAN_B && change->problem.folds_offset;
   g_auto (GstGemmclOperands) folded = {{NULL}};
 
   if (!change->swaps)
     return TRUE;
   gst_gemmcl_operands_copy (&folded, &change->operands);
-  if (!gst_gemmcl_scaling_fold (scaling, settings, &folded.weight, &folded.bias, error))
+  if (!gst_gemmcl_problem_fold (&change->problem, settings, &folded, error))
     return FALSE;
   for (guint lane = 0; lane < GST_GEMMCL_MAX_DEVICES; lane++)
     for (guint i = 0; change->plans[lane] && i < GST_GEMMCL_N_OPERANDS; i++) {
@@ -244,19 +243,6 @@ prepare (Change *change, const GstGemmclSettings *settings, GError **error)
         return FALSE;
     }
   return TRUE;
-}
-
-static void
-keep_prepared_locked (GstGemmcl *self, Change *change)
-{
-  for (guint lane = 0; lane < self->n_lanes; lane++)
-    for (guint i = 0; self->lanes[lane].plan && i < GST_GEMMCL_N_OPERANDS; i++)
-      if (change->prepared[lane][i]) {
-        GemmclPrepared **prepared = &self->lanes[lane].prepared[i];
-
-        g_clear_pointer (prepared, gemmcl_prepared_free);
-        *prepared = g_steal_pointer (&change->prepared[lane][i]);
-      }
 }
 
 /* Exchanges the operands at once if there are no caps yet; otherwise the streaming thread does
@@ -272,7 +258,12 @@ change_apply (Change *change, GstGemmcl *self, const GstGemmclSource *source)
     gst_gemmcl_operands_copy (&self->operands.next, &change->operands);
     self->operands.has_next = TRUE;
     if (is_prepared (change, self)) {
-      keep_prepared_locked (self, change);
+      for (guint lane = 0; lane < self->n_lanes; lane++)
+        for (guint i = 0; self->lanes[lane].plan && i < GST_GEMMCL_N_OPERANDS; i++)
+          if (change->prepared[lane][i]) {
+            g_clear_pointer (&self->lanes[lane].prepared[i], gemmcl_prepared_free);
+            self->lanes[lane].prepared[i] = g_steal_pointer (&change->prepared[lane][i]);
+          }
     } else {
       clear_prepared_locked (self);
       self->operands.next_replans = TRUE;

@@ -200,8 +200,8 @@ make_buffer (GstBaseTransform *trans, GstBufferPool *pool, GstBuffer *input, gsi
   return GST_FLOW_OK;
 }
 
-static GstFlowReturn
-prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **error)
+GstFlowReturn
+gst_gemmcl_prepare_output (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **error)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   const GstGemmclMedium medium = self->stream.output.medium;
@@ -210,6 +210,8 @@ prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **
   gsize size;
   GstFlowReturn flow;
 
+  if (gst_gemmcl_is_empty (self, input))
+    return make_buffer (trans, NULL, input, 0, output);
   size = gst_gemmcl_get_output_size (self, m);
   if (size == 0) {
     gst_gemmcl_fail (error, GEMMCL_ERROR_TOO_LARGE,
@@ -234,14 +236,6 @@ prepare_result (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **
     return flow;
   gst_clear_buffer (output);
   return GST_FLOW_ERROR;
-}
-
-GstFlowReturn
-gst_gemmcl_prepare_output (GstGemmcl *self, GstBuffer *input, GstBuffer **output, GError **error)
-{
-  return gst_gemmcl_is_empty (self, input)
-             ? make_buffer (GST_BASE_TRANSFORM (self), NULL, input, 0, output)
-             : prepare_result (self, input, output, error);
 }
 
 static GstFlowReturn

@@ -82,19 +82,17 @@ create_plan (const GstGemmclPlanJob *job, GemmclContext *context, guint64 *us, G
   const gint64 begin = g_get_monotonic_time ();
   g_autoptr (GemmclPlan) plan =
       gemmcl_plan_new (context, &job->problem.gemm, job->settings.kernel, error);
-  g_auto (GstGemmclOperands) folded = {{NULL}};
-  const GstGemmclOperands *operands = &folded;
+  g_auto (GstGemmclOperands) operands = {{NULL}};
 
   *us = g_get_monotonic_time () - begin;
   if (!plan)
     return NULL;
   gemmcl_plan_auto_tune (plan, job->settings.auto_tune);
-  gst_gemmcl_operands_copy (&folded, &job->operands);
-  if (!gst_gemmcl_scaling_fold (&job->problem.scaling, &job->settings, &folded.weight, &folded.bias,
-                                error) ||
-      !gemmcl_plan_set_b (plan, operands->weight, error) ||
-      (operands->bias && !gemmcl_plan_set_bias (plan, operands->bias, error)) ||
-      (operands->addend && !gemmcl_plan_set_c (plan, operands->addend, error)))
+  gst_gemmcl_operands_copy (&operands, &job->operands);
+  if (!gst_gemmcl_problem_fold (&job->problem, &job->settings, &operands, error) ||
+      !gemmcl_plan_set_b (plan, operands.weight, error) ||
+      (operands.bias && !gemmcl_plan_set_bias (plan, operands.bias, error)) ||
+      (operands.addend && !gemmcl_plan_set_c (plan, operands.addend, error)))
     return NULL;
   return g_steal_pointer (&plan);
 }
@@ -283,33 +281,27 @@ log_result (GstGemmcl *self, const GstGemmclLane *lane, const GemmclTuningResult
                                : "not remembered");
 }
 
-static void
-log_tuning (GstGemmcl *self, GstGemmclLane *lane)
-{
-  const GemmclTuningResult *result;
-  const gchar *why;
-  GemmclTuningState state;
-
-  if (!lane->plan || lane->is_logged)
-    return;
-  state = gemmcl_plan_get_tuning (lane->plan, &result, &why);
-  lane->is_logged = state >= GEMMCL_TUNING_STATE_KEPT;
-  if (!lane->is_logged)
-    return;
-  if (result)
-    log_result (self, lane, result);
-  if (state == GEMMCL_TUNING_STATE_SWAPPED)
-    GST_INFO_OBJECT (self, "by %s from here on, in place of %s",
-                     gemmcl_plan_get_kernel (lane->plan), lane->kernel);
-  if (state == GEMMCL_TUNING_STATE_FAILED)
-    GST_INFO_OBJECT (self, "auto-tune failed: %s", why);
-}
-
 void
 gst_gemmcl_plan_log_tuning (GstGemmcl *self)
 {
-  for (guint i = 0; i < self->n_lanes; i++)
-    log_tuning (self, &self->lanes[i]);
+  for (guint i = 0; i < self->n_lanes; i++) {
+    GstGemmclLane *lane = &self->lanes[i];
+    const GemmclTuningResult *result;
+    GemmclTuningState state;
+    const gchar *why;
+
+    if (!lane->plan || lane->is_logged)
+      continue;
+    state = gemmcl_plan_get_tuning (lane->plan, &result, &why);
+    lane->is_logged = state >= GEMMCL_TUNING_STATE_KEPT;
+    if (lane->is_logged && result)
+      log_result (self, lane, result);
+    if (state == GEMMCL_TUNING_STATE_SWAPPED)
+      GST_INFO_OBJECT (self, "by %s from here on, in place of %s",
+                       gemmcl_plan_get_kernel (lane->plan), lane->kernel);
+    if (state == GEMMCL_TUNING_STATE_FAILED)
+      GST_INFO_OBJECT (self, "auto-tune failed: %s", why);
+  }
 }
 
 /* @timeout: in us */

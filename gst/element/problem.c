@@ -119,14 +119,6 @@ check_operands (const GstGemmclOperands *operands, gsize m, gsize n, GError **er
   return !operands->addend || check_addend (operands->addend, m, n, error);
 }
 
-static GemmclAddend
-choose_addend (const GstGemmclOperands *operands, gsize n, gboolean feedback)
-{
-  if (operands->addend)
-    return is_row (operands->addend, n) ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
-  return feedback ? GEMMCL_ADDEND_PREVIOUS : GEMMCL_ADDEND_NONE;
-}
-
 static GemmclType
 type_of_audio (const GstAudioInfo *info)
 {
@@ -140,19 +132,6 @@ type_of_audio (const GstAudioInfo *info)
   default:
     return GEMMCL_TYPE_F32;
   }
-}
-
-static void
-set_input (GstGemmclProblem *self, const GstGemmclFormat *input, const GstGemmclSettings *settings,
-           const GstGemmclShape *shape)
-{
-  self->a_image = shape->image;
-  if (shape->image.width > 0)
-    self->gemm.a_image = &self->a_image;
-  if (input->medium == GST_GEMMCL_MEDIUM_AUDIO)
-    self->gemm.a_type = type_of_audio (&input->audio);
-  else if (input->medium == GST_GEMMCL_MEDIUM_TENSORS)
-    self->gemm.a_type = input->tensors.tensor[gst_gemmcl_get_tensor_index (input, settings)].type;
 }
 
 /* Gets the range of the stored numbers of A. Floats are assumed to be from -1 to 1, like samples of
@@ -256,20 +235,15 @@ set_output (GstGemmclProblem *self, const GstGemmclFormat *output, guint index)
 static gboolean
 set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError **error)
 {
-  const guint channels = self->gemm.a_image ? gemmcl_image_get_channels (&self->a_image) : 0;
-
-  if (!gst_gemmcl_scaling_init (&self->scaling, settings, self->gemm.k, channels, error))
+  if (!gst_gemmcl_problem_set_scaling (self, settings, error))
     return FALSE;
-  self->gemm.a_scale = self->scaling.scale;
-  self->gemm.a_shift = self->scaling.offset;
-  self->gemm.bias |= self->scaling.folds_offset;
-  if (settings->gemm.normalize & GEMMCL_NORMALIZE_A &&
-      (self->scaling.folds_scale || self->scaling.folds_offset))
+  self->gemm.bias |= self->folds_offset;
+  if (settings->gemm.normalize & GEMMCL_NORMALIZE_A && (self->folds_scale || self->folds_offset))
     return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                             "normalize=input needs the norm of A, but lists as input-scale or "
                             "input-offset become parts of the weight and the bias. Expected a "
                             "number for each, or normalize without input.");
-  if (!self->scaling.folds_offset || self->a_image.features != GEMMCL_FEATURE_PATCH ||
+  if (!self->folds_offset || self->a_image.features != GEMMCL_FEATURE_PATCH ||
       self->a_image.patch_padding == 0)
     return TRUE;
   return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
@@ -284,7 +258,7 @@ set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings, GError *
 static gboolean
 check_quantized (const GstGemmclProblem *self, const GemmclMatrix *weight, GError **error)
 {
-  if (!self->scaling.folds_scale || self->gemm.precision != GEMMCL_PRECISION_I8 ||
+  if (!self->folds_scale || self->gemm.precision != GEMMCL_PRECISION_I8 ||
       !gemmcl_matrix_get_scales (weight))
     return TRUE;
   return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
@@ -312,9 +286,18 @@ gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat *input,
   self->gemm.n = n;
   self->gemm.k = k;
   self->gemm.batch = settings->batch_size;
-  self->gemm.addend = choose_addend (operands, n, feedback);
+  if (operands->addend)
+    self->gemm.addend = is_row (operands->addend, n) ? GEMMCL_ADDEND_ROW : GEMMCL_ADDEND_MATRIX;
+  else if (feedback)
+    self->gemm.addend = GEMMCL_ADDEND_PREVIOUS;
   self->gemm.bias = operands->bias != NULL;
-  set_input (self, input, settings, &shape);
+  self->a_image = shape.image;
+  if (shape.image.width > 0)
+    self->gemm.a_image = &self->a_image;
+  if (input->medium == GST_GEMMCL_MEDIUM_AUDIO)
+    self->gemm.a_type = type_of_audio (&input->audio);
+  else if (input->medium == GST_GEMMCL_MEDIUM_TENSORS)
+    self->gemm.a_type = input->tensors.tensor[gst_gemmcl_get_tensor_index (input, settings)].type;
   if (!set_scaling (self, settings, error))
     return FALSE;
   self->gemm.precision = choose_precision (self, settings->precision, operands->weight);

@@ -40,37 +40,6 @@ guint gst_gemmcl_get_tensor_index (const GstGemmclFormat *format,
 /** gst_gemmcl_get_output_index: Returns: the index of D among the tensors of an output. */
 guint gst_gemmcl_get_output_index (const GstGemmclFormat *input, const GstGemmclSettings *settings);
 
-/* A = sample * input-scale + input-offset, where each of both is a number or a list: a number for
- * each of the K elements of a row, or for each channel of its pixels (fold.c). The kernels take a
- * number of each. Lists become a part of the operands: with factors s and offsets o,
- *
- *     sum over k of (s(k) x(k) + o(k)) B(k, j) = sum over k of scale x(k) B'(k, j) + b(j)
- *     B'(k, j) = s(k) / scale B(k, j)
- *     b(j)     = sum over k of o(k) B(k, j), added to the bias
- *
- * where scale is the largest |s(k)|, so that A and B' keep the range of A and B. */
-
-/** GstGemmclScaling: The numbers of the kernels, and the lists that become a part of operands. */
-typedef struct {
-  gdouble scale;         /* of all elements of A */
-  gdouble offset;        /* of all elements of A */
-  gboolean folds_scale;  /* rows of the weight are scaled */
-  gboolean folds_offset; /* offsets are in the bias; @offset is 0 */
-} GstGemmclScaling;
-
-/** gst_gemmcl_scaling_init: Reads input-scale and input-offset. A list of equal numbers counts as a
- * number. @channels: of a pixel; 0: there are no pixels. Returns: %FALSE with #GEMMCL_ERROR_FORMAT
- * if one is no number and no list, or with #GEMMCL_ERROR_SHAPE if a list has neither K nor
- * @channels numbers. */
-gboolean gst_gemmcl_scaling_init (GstGemmclScaling *self, const GstGemmclSettings *settings,
-                                  gsize k, guint channels, GError **error);
-
-/** gst_gemmcl_scaling_fold: Replaces @weight, (inout), by B', and @bias, (inout) (nullable), by its
- * sum with b, as far as @self, of the same @settings, folds them. Returns: %FALSE with
- * #GEMMCL_ERROR_TOO_LARGE if there is not enough memory. */
-gboolean gst_gemmcl_scaling_fold (const GstGemmclScaling *self, const GstGemmclSettings *settings,
-                                  GemmclMatrix **weight, GemmclMatrix **bias, GError **error);
-
 /* The problem (problem.c). */
 
 /** The largest number of types of an output. */
@@ -107,7 +76,10 @@ typedef struct {
   GemmclGemm gemm; /* its images are those below: copy with gst_gemmcl_problem_copy() */
   GemmclImage a_image;
   GemmclImage d_image;
-  GstGemmclScaling scaling; /* of the input, partly by the operands */
+
+  /* Lists of input-scale and input-offset (fold.c). */
+  gboolean folds_scale;  /* rows of the weight are scaled */
+  gboolean folds_offset; /* offsets are in the bias; gemm.a_shift is 0 */
 } GstGemmclProblem;
 
 /**
@@ -124,6 +96,28 @@ gboolean gst_gemmcl_problem_init (GstGemmclProblem *self, const GstGemmclFormat 
                                   const GstGemmclFormat *output, const GstGemmclOperands *operands,
                                   const GstGemmclSettings *settings, gsize audio_m,
                                   gboolean feedback, GError **error);
+
+/* A = sample * input-scale + input-offset, where each of both is a number or a list: a number for
+ * each of the K elements of a row, or for each channel of its pixels (fold.c). The kernels take a
+ * number of each. Lists become a part of the operands: with factors s and offsets o,
+ *
+ *     sum over k of (s(k) x(k) + o(k)) B(k, j) = sum over k of scale x(k) B'(k, j) + b(j)
+ *     B'(k, j) = s(k) / scale B(k, j)
+ *     b(j)     = sum over k of o(k) B(k, j), added to the bias
+ *
+ * where scale is the largest |s(k)|, so that A and B' keep the range of A and B. */
+
+/** gst_gemmcl_problem_set_scaling: Reads input-scale and input-offset for the problem, whose input
+ * is set. A list of equal numbers counts as a number. Returns: %FALSE with #GEMMCL_ERROR_FORMAT if
+ * one is no number and no list, or with #GEMMCL_ERROR_SHAPE if a list has another length. */
+gboolean gst_gemmcl_problem_set_scaling (GstGemmclProblem *self, const GstGemmclSettings *settings,
+                                         GError **error);
+
+/** gst_gemmcl_problem_fold: Replaces the weight in @operands by B', and the bias by its sum with b,
+ * as far as @self, of the same @settings, folds them. Returns: %FALSE with #GEMMCL_ERROR_TOO_LARGE
+ * if there is not enough memory. */
+gboolean gst_gemmcl_problem_fold (const GstGemmclProblem *self, const GstGemmclSettings *settings,
+                                  GstGemmclOperands *operands, GError **error);
 
 /** gst_gemmcl_problem_copy: Makes @self a copy of @from. */
 void gst_gemmcl_problem_copy (GstGemmclProblem *self, const GstGemmclProblem *from);

@@ -339,12 +339,6 @@ static const Property table[] = {
      0, STATS},
 };
 
-static gpointer
-get_field (GstGemmcl *self, const Property *property)
-{
-  return G_STRUCT_MEMBER_P (&self->properties, property->field);
-}
-
 /* Writes @value to the pointer after it, as g_object_get() does. */
 static void
 copy_out (const GValue *value, ...)
@@ -361,7 +355,7 @@ copy_out (const GValue *value, ...)
 static void
 set_field (GstGemmcl *self, const Property *property, const GValue *value)
 {
-  gpointer field = get_field (self, property);
+  gpointer field = G_STRUCT_MEMBER_P (&self->properties, property->field);
   const gchar *text;
 
   if (property->kind != STRING) {
@@ -439,7 +433,7 @@ get_operand_value (GstGemmcl *self, const Property *property, GValue *value)
 static void
 get_field_value (GstGemmcl *self, const Property *property, GValue *value)
 {
-  gconstpointer field = get_field (self, property);
+  gconstpointer field = G_STRUCT_MEMBER_P (&self->properties, property->field);
 
   switch (property->kind) {
   case BOOLEAN:

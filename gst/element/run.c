@@ -149,7 +149,7 @@ check_beta (GstGemmcl *self, gsize m, GError **error)
 static gboolean
 check_alpha (GstGemmcl *self, GError **error)
 {
-  if (self->scalars.alpha == 1.0 || !self->slot.problem.scaling.folds_offset)
+  if (self->scalars.alpha == 1.0 || !self->slot.problem.folds_offset)
     return TRUE;
   return gst_gemmcl_fail (error, GEMMCL_ERROR_INVALID,
                           "alpha is %g, but with a list as input-scale or input-offset the offset "
@@ -159,35 +159,21 @@ check_alpha (GstGemmcl *self, GError **error)
 }
 
 static gboolean
-open_inputs (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight, GstBuffer *const *inputs,
-             GError **error)
-{
-  for (guint i = 0; i < run->batch; i++)
-    if (!gst_gemmcl_open_input (self, inputs[i], gst_gemmcl_inflight_get_mapping (inflight, i),
-                                &self->runs->a[i], run, error))
-      return FALSE;
-  return TRUE;
-}
-
-static gboolean
-map_rows (GstGemmcl *self, GstGemmclMapping *mapping, GstBuffer *output, GemmclData *data,
-          GError **error)
-{
-  return gst_gemmcl_mapping_open_memory (
-      mapping, self->lane->context, gst_gemmcl_get_rows_memory (output),
-      gst_gemmcl_get_header_size (self), GST_MAP_WRITE, sizeof (gfloat), data, error);
-}
-
-static gboolean
-open_outputs (GstGemmcl *self, GemmclRun *run, GstBuffer *const *outputs, GError **error)
+open_buffers (GstGemmcl *self, GemmclRun *run, GstGemmclInflight *inflight,
+              GstBuffer *const *inputs, GstBuffer *const *outputs, GError **error)
 {
   GstGemmclMapping *mappings = self->runs->outputs;
-  GemmclData *d = self->runs->d;
+  GemmclData *a = self->runs->a, *d = self->runs->d;
   const guint n = run->batch;
 
   for (guint i = 0; i < n; i++)
-    if (!gst_gemmcl_map_output (self, &mappings[i], outputs[i], GST_MAP_WRITE, &d[i], error) ||
-        (run->rows && !map_rows (self, &mappings[n + i], outputs[i], &d[n + i], error)))
+    if (!gst_gemmcl_open_input (self, inputs[i], gst_gemmcl_inflight_get_mapping (inflight, i),
+                                &a[i], run, error) ||
+        !gst_gemmcl_map_output (self, &mappings[i], outputs[i], GST_MAP_WRITE, &d[i], error) ||
+        (run->rows &&
+         !gst_gemmcl_mapping_open_memory (
+             &mappings[n + i], self->lane->context, gst_gemmcl_get_rows_memory (outputs[i]),
+             gst_gemmcl_get_header_size (self), GST_MAP_WRITE, sizeof (gfloat), &d[n + i], error)))
       return FALSE;
   return TRUE;
 }
@@ -380,8 +366,7 @@ gst_gemmcl_run_submit (GstGemmcl *self, GstGemmclInflight *inflight, guint n,
   run.a = runs->a;
   run.d = runs->d;
   run.rows = self->slot.problem.gemm.row_outputs != 0 ? runs->d + n : NULL;
-  ok = open_inputs (self, &run, inflight, inputs, error) &&
-       open_outputs (self, &run, outputs, error) &&
+  ok = open_buffers (self, &run, inflight, inputs, outputs, error) &&
        submit_open (self, &run, inflight, inputs, error);
   for (guint i = 0; i < 2 * n; i++)
     gst_gemmcl_mapping_clear (&runs->outputs[i]);

@@ -88,15 +88,6 @@ list_modes (const GemmclImage *frame)
   return g_string_free (text, FALSE);
 }
 
-static gchar *
-print_frame (const GemmclImage *frame)
-{
-  const guint channels = gemmcl_image_get_channels (frame);
-
-  return g_strdup_printf ("%zux%zu %s with %u channel%s", frame->width, frame->height,
-                          get_noun (frame), channels, channels == 1 ? "" : "s");
-}
-
 /* The remedy where the weight of RGB meets RGBA; "" elsewhere. */
 static const gchar *
 describe_alpha (const GemmclImage *frame, gsize weight_k)
@@ -132,6 +123,7 @@ gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, 
 {
   g_autoptr (GString) fits = g_string_new (NULL);
   g_autofree gchar *text = NULL, *modes = NULL;
+  const guint channels = gemmcl_image_get_channels (frame);
   guint n;
 
   if (wanted == GST_GEMMCL_FEATURE_MODE_AUTO)
@@ -142,7 +134,8 @@ gst_gemmcl_shape_choose (const GemmclImage *frame, GstGemmclFeatureMode wanted, 
     return FALSE;
   if (n == 1)
     return TRUE;
-  text = print_frame (frame);
+  text = g_strdup_printf ("%zux%zu %s with %u channel%s", frame->width, frame->height,
+                          get_noun (frame), channels, channels == 1 ? "" : "s");
   modes = list_modes (frame);
   if (wanted != GST_GEMMCL_FEATURE_MODE_AUTO)
     return gst_gemmcl_fail (

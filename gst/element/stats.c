@@ -160,43 +160,24 @@ gst_gemmcl_stats_flush (GstGemmcl *self)
   g_mutex_unlock (&self->lock);
 }
 
-/* Returns: (transfer full): "MEMORY" or "MEMORY to MEMORY", of A and of D in the last run. */
-static gchar *
-print_memory (GstGemmcl *self)
-{
-  const gchar *from = self->stats.read_memory ? self->stats.read_memory : "system";
-  const gchar *to = self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ? "OpenCL" : "system";
-
-  return g_str_equal (from, to) ? g_strdup (from) : g_strdup_printf ("%s to %s", from, to);
-}
-
-/* Returns: (transfer full): the state of the search of @plan (nullable). */
-static gchar *
-describe_tuning (GemmclPlan *plan)
-{
-  GemmclTuningState state = GEMMCL_TUNING_STATE_OFF;
-  const gchar *why = NULL;
-
-  if (plan)
-    state = gemmcl_plan_get_tuning (plan, NULL, &why);
-  return g_strconcat (gemmcl_tuning_state_get_name (state), why ? ": " : NULL, why, NULL);
-}
-
 /* With the lock of the element held. */
 static void
 set_kernel (const GstGemmclLane *lane, GstStructure *structure)
 {
-  const gchar *kernel = "", *source = "", *level = "", *precision = "";
-  g_autofree gchar *tuning = describe_tuning (lane->plan);
+  const gchar *kernel = "", *source = "", *level = "", *precision = "", *why = NULL;
+  GemmclTuningState state = GEMMCL_TUNING_STATE_OFF;
+  g_autofree gchar *tuning = NULL;
   GemmclBuildInfo build;
 
   if (lane->plan) {
+    state = gemmcl_plan_get_tuning (lane->plan, NULL, &why);
     kernel = gemmcl_plan_get_kernel (lane->plan);
     source = gemmcl_choice_source_get_name (gemmcl_plan_get_choice_source (lane->plan));
     gemmcl_plan_get_build_info (lane->plan, &build);
     level = gemmcl_kernel_level_get_name (build.level);
     precision = gemmcl_precision_get_name (gemmcl_plan_get_precision (lane->plan));
   }
+  tuning = g_strconcat (gemmcl_tuning_state_get_name (state), why ? ": " : NULL, why, NULL);
   gst_structure_set (structure, "kernel", G_TYPE_STRING, kernel, "kernel-source", G_TYPE_STRING,
                      source, "auto-tune", G_TYPE_STRING, tuning, "kernel-level", G_TYPE_STRING,
                      level, "precision", G_TYPE_STRING, precision, "device", G_TYPE_STRING,
@@ -269,11 +250,14 @@ gst_gemmcl_stats_new (GstGemmcl *self)
 {
   GstStructure *structure = gst_structure_new_empty ("gemmcl-stats");
   const GstGemmclLane *shown = self->lanes;
+  const gchar *from, *to;
   g_autofree gchar *memory = NULL;
   Sum sum = {{0}};
 
   g_mutex_lock (&self->lock);
-  memory = print_memory (self);
+  from = self->stats.read_memory ? self->stats.read_memory : "system";
+  to = self->stream.output.memory == GST_GEMMCL_MEMORY_OPENCL ? "OpenCL" : "system";
+  memory = g_str_equal (from, to) ? g_strdup (from) : g_strdup_printf ("%s to %s", from, to);
   for (guint i = 0; i < self->n_lanes; i++) {
     add_lane (&sum, &self->lanes[i]);
     if (shown->failed)

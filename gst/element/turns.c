@@ -201,33 +201,25 @@ begin (GstGemmcl *self, Turn *turn, GError **error)
   return flow;
 }
 
-/* Waits until the host can read @output. A failed copy from the device shows only here. */
-static gboolean
-check_output (GstBuffer *output, GError **error)
-{
-  GstMapInfo map;
-
-  for (guint i = 0; i < gst_buffer_n_memory (output); i++) {
-    GstMemory *memory = gst_buffer_peek_memory (output, i);
-
-    if (!gst_is_gemmcl_memory (memory))
-      continue;
-    if (!gst_memory_map (memory, &map, GST_MAP_READ))
-      return gst_gemmcl_fail (error, GEMMCL_ERROR_OPENCL,
-                              "A result cannot be read from the device.");
-    gst_memory_unmap (memory, &map);
-  }
-  return TRUE;
-}
-
+/* Waits until the host can read the outputs. A failed copy from the device shows only here. */
 static gboolean
 wait_for (GstGemmcl *self, Turn *turn, GError **error)
 {
+  GstMapInfo map;
+
   if (!gst_gemmcl_run_finish (self, turn->lane, turn->inflight, error))
     return FALSE;
   for (guint i = 0; i < turn->parcel.n; i++)
-    if (!check_output (turn->parcel.outputs[i], error))
-      return FALSE;
+    for (guint j = 0; j < gst_buffer_n_memory (turn->parcel.outputs[i]); j++) {
+      GstMemory *memory = gst_buffer_peek_memory (turn->parcel.outputs[i], j);
+
+      if (!gst_is_gemmcl_memory (memory))
+        continue;
+      if (!gst_memory_map (memory, &map, GST_MAP_READ))
+        return gst_gemmcl_fail (error, GEMMCL_ERROR_OPENCL,
+                                "A result cannot be read from the device.");
+      gst_memory_unmap (memory, &map);
+    }
   return TRUE;
 }
 

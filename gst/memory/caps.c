@@ -66,29 +66,21 @@ is_blue_first (GstVideoFormat format)
          GST_VIDEO_FORMAT_INFO_POFFSET (info, 2) < GST_VIDEO_FORMAT_INFO_POFFSET (info, 0);
 }
 
-static void
-add_output_formats (GValue *values, GstVideoFormat input, guint channels)
-{
-  /* Three rounds over the table of the library, the best candidates first. */
-  for (guint round = 0; round < 3; round++) {
-    for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
-      const gchar *name = gemmcl_pixel_format_get_name (i);
-      GstVideoFormat format = gst_video_format_from_string (name);
-      guint rank = format == input ? 0 : is_blue_first (format) == is_blue_first (input) ? 1 : 2;
-
-      if (rank == round && gemmcl_pixel_format_get_channels (i) == channels &&
-          gemmcl_pixel_format_get_n_planes (i) == 1)
-        gst_gemmcl_values_add (values, g_strdup (name));
-    }
-  }
-}
-
 void
 gst_gemmcl_add_output_formats (GValue *values, GstVideoFormat input, gsize channels)
 {
-  for (guint n = 1; n <= 4; n++)
-    if (channels == 0 || channels == n)
-      add_output_formats (values, input, n);
+  /* For each number of channels three rounds over the table of the library, the best first. */
+  for (gsize n = channels > 0 ? channels : 1; n <= (channels > 0 ? channels : 4); n++)
+    for (guint round = 0; round < 3; round++)
+      for (guint i = 0; i < GEMMCL_N_PIXEL_FORMATS; i++) {
+        const gchar *name = gemmcl_pixel_format_get_name (i);
+        GstVideoFormat format = gst_video_format_from_string (name);
+        guint rank = format == input ? 0 : is_blue_first (format) == is_blue_first (input) ? 1 : 2;
+
+        if (rank == round && gemmcl_pixel_format_get_channels (i) == n &&
+            gemmcl_pixel_format_get_n_planes (i) == 1)
+          gst_gemmcl_values_add (values, g_strdup (name));
+      }
 }
 
 gboolean

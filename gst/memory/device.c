@@ -93,18 +93,6 @@ take_of_peer (GstGemmclDevice *self, const GemmclDeviceQuery *query, const gchar
   return shared ? take (self, query, gst_context_ref (shared), giver) : NULL;
 }
 
-static GemmclContext *
-make (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
-{
-  GemmclContext *context =
-      gst_gemmcl_va_add_display (self, query, gemmcl_context_get_shared (query, error));
-
-  if (context)
-    gst_element_post_message (
-        self->element, gst_message_new_have_context (GST_OBJECT (self->element), wrap (context)));
-  return context;
-}
-
 /* Returns: (transfer full): a context from the first place that has one; see
  * gst_gemmcl_device_open(). */
 static GemmclContext *
@@ -122,7 +110,13 @@ find (GstGemmclDevice *self, const GemmclDeviceQuery *query, GError **error)
         gst_message_new_need_context (GST_OBJECT (self->element), GST_GEMMCL_CONTEXT_TYPE));
     context = take_own (self, query);
   }
-  return context ? context : make (self, query, error);
+  if (context)
+    return context;
+  context = gst_gemmcl_va_add_display (self, query, gemmcl_context_get_shared (query, error));
+  if (context)
+    gst_element_post_message (
+        self->element, gst_message_new_have_context (GST_OBJECT (self->element), wrap (context)));
+  return context;
 }
 
 void

@@ -93,20 +93,6 @@ forget_memory (gpointer data, GstMiniObject *memory)
   g_atomic_rc_box_release_full (self, clear);
 }
 
-static Import *
-get_import_locked (GstGemmclImports *self, GstMemory *memory)
-{
-  Import *import = g_hash_table_lookup (self->imports, memory);
-
-  if (import)
-    return import;
-  import = g_new0 (Import, 1);
-  import->imports = g_atomic_rc_box_acquire (self);
-  g_hash_table_insert (self->imports, memory, import);
-  gst_mini_object_weak_ref (GST_MINI_OBJECT (memory), forget_memory, import);
-  return import;
-}
-
 gboolean
 gst_gemmcl_imports_find (GstGemmclImports *self, GstMemory *memory, guintptr id,
                          cl_mem objects[GEMMCL_MAX_PLANES])
@@ -125,8 +111,14 @@ gst_gemmcl_imports_add (GstGemmclImports *self, GstMemory *memory, guintptr id,
                         const cl_mem objects[GEMMCL_MAX_PLANES])
 {
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-  Import *import = get_import_locked (self, memory);
+  Import *import = g_hash_table_lookup (self->imports, memory);
 
+  if (!import) {
+    import = g_new0 (Import, 1);
+    import->imports = g_atomic_rc_box_acquire (self);
+    g_hash_table_insert (self->imports, memory, import);
+    gst_mini_object_weak_ref (GST_MINI_OBJECT (memory), forget_memory, import);
+  }
   release (import);
   import->id = id;
   import->is_valid = TRUE;

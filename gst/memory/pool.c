@@ -82,23 +82,11 @@ gst_gemmcl_pool_ask_for_pages (GstAllocationParams *params, gsize size)
     params->padding += PAGE - used % PAGE;
 }
 
-static void
-configure_memory (GstGemmclPool *self, GstStructure *config)
-{
-  GstAllocator *allocator = self->given;
-
-  gst_allocation_params_init (&self->params);
-  if (!allocator)
-    gst_buffer_pool_config_get_allocator (config, &allocator, &self->params);
-  gst_object_replace ((GstObject **)&self->allocator, (GstObject *)allocator);
-  if (!allocator || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0)
-    gst_gemmcl_pool_ask_for_pages (&self->params, self->size);
-}
-
 static gboolean
 set_config (GstBufferPool *pool, GstStructure *config)
 {
   GstGemmclPool *self = GST_GEMMCL_POOL (pool);
+  GstAllocator *allocator = self->given;
   guint size, min, max;
   GstCaps *caps;
 
@@ -109,7 +97,12 @@ set_config (GstBufferPool *pool, GstStructure *config)
       !configure_video (self, config, caps, &size))
     return FALSE;
   self->size = size;
-  configure_memory (self, config);
+  gst_allocation_params_init (&self->params);
+  if (!allocator)
+    gst_buffer_pool_config_get_allocator (config, &allocator, &self->params);
+  gst_object_replace ((GstObject **)&self->allocator, (GstObject *)allocator);
+  if (!allocator || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0)
+    gst_gemmcl_pool_ask_for_pages (&self->params, size);
   gst_buffer_pool_config_set_params (config, caps, size, min, max);
   return GST_BUFFER_POOL_CLASS (gst_gemmcl_pool_parent_class)->set_config (pool, config);
 }

@@ -153,51 +153,30 @@ take_event (GstGemmclSides *self, GstMapFlags access, cl_event event)
   clReleaseEvent (event);
 }
 
-/* Waits for the device and maps the buffer. Sets @mapped. */
-static gboolean
-enqueue_map (GstGemmclSides *self, GstMapFlags access)
-{
-  const cl_map_flags flags =
-      (access & GST_MAP_READ ? CL_MAP_READ : 0) | (access & GST_MAP_WRITE ? CL_MAP_WRITE : 0);
-  cl_int status;
-  gpointer data;
-
-  if (!wait_for_device (self, access))
-    return FALSE;
-  data = clEnqueueMapBuffer (self->transfers->queue, self->buffer, CL_TRUE, flags, 0, self->size, 0,
-                             NULL, NULL, &status);
-  if (!check (self, status, "clEnqueueMapBuffer"))
-    return FALSE;
-  self->mapped = data;
-  self->mapped_access = access;
-  return TRUE;
-}
-
 /* Maps the buffer once for all maps of the host. GStreamer never allows a later map more access
  * than the first, and PoCL 3.1 fails with several mappings of one buffer. */
 static gpointer
 map_mapped (GstGemmclSides *self, GstMapFlags access)
 {
+  const cl_map_flags flags =
+      (access & GST_MAP_READ ? CL_MAP_READ : 0) | (access & GST_MAP_WRITE ? CL_MAP_WRITE : 0);
   g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
+  cl_int status;
+  gpointer data;
 
-  if (self->n_maps == 0 && !enqueue_map (self, access))
-    return NULL;
+  if (self->n_maps == 0) {
+    if (!wait_for_device (self, access))
+      return NULL;
+    data = clEnqueueMapBuffer (self->transfers->queue, self->buffer, CL_TRUE, flags, 0, self->size,
+                               0, NULL, NULL, &status);
+    if (!check (self, status, "clEnqueueMapBuffer"))
+      return NULL;
+    self->mapped = data;
+    self->mapped_access = 0;
+  }
   self->n_maps++;
   self->mapped_access |= access;
   return self->mapped;
-}
-
-static void
-unmap_mapped (GstGemmclSides *self)
-{
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
-  cl_event done;
-
-  if (--self->n_maps == 0 && check (self,
-                                    clEnqueueUnmapMemObject (self->transfers->queue, self->buffer,
-                                                             self->mapped, 0, NULL, &done),
-                                    "clEnqueueUnmapMemObject"))
-    take_event (self, self->mapped_access, done);
 }
 
 static gboolean
@@ -222,25 +201,21 @@ make_staging (GstGemmclSides *self)
   return FALSE;
 }
 
-static gboolean
-download (GstGemmclSides *self)
-{
-  return check (self,
-                clEnqueueReadBuffer (self->transfers->queue, self->buffer, CL_TRUE, 0, self->size,
-                                     self->staging, 0, NULL, NULL),
-                "clEnqueueReadBuffer");
-}
-
-/* Needs both locks. */
-static void
-fetch (GstGemmclSides *self)
+void
+gst_gemmcl_sides_fetch (GstGemmclSides *self)
 {
   const cl_command_queue queue = self->transfers->fetches;
+  g_autoptr (GMutexLocker) host G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
+  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
   cl_event wait_list[GST_GEMMCL_MAX_EVENTS], done;
-  const guint n = events_get (&self->events, GST_MAP_READ, wait_list);
-  const cl_int status = clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, 0, self->size,
-                                             self->staging, n, n > 0 ? wait_list : NULL, &done);
+  cl_int status;
+  guint n;
 
+  if (!self->need_download || events_failed (&self->events) || !make_staging (self))
+    return;
+  n = events_get (&self->events, GST_MAP_READ, wait_list);
+  status = clEnqueueReadBuffer (queue, self->buffer, CL_FALSE, 0, self->size, self->staging, n,
+                                n > 0 ? wait_list : NULL, &done);
   gst_gemmcl_release_events (n, wait_list);
   if (!check (self, status, "clEnqueueReadBuffer"))
     return;
@@ -249,16 +224,6 @@ fetch (GstGemmclSides *self)
   g_clear_pointer (&self->fetched, clReleaseEvent);
   self->fetched = done;
   self->need_download = FALSE;
-}
-
-void
-gst_gemmcl_sides_fetch (GstGemmclSides *self)
-{
-  g_autoptr (GMutexLocker) host G_GNUC_UNUSED = g_mutex_locker_new (&self->host_lock);
-  g_autoptr (GMutexLocker) locker G_GNUC_UNUSED = g_mutex_locker_new (&self->lock);
-
-  if (self->need_download && !events_failed (&self->events) && make_staging (self))
-    fetch (self);
 }
 
 /* Waits for the copy that gst_gemmcl_sides_fetch() began. FALSE if it failed. */
@@ -292,7 +257,10 @@ map_staged (GstGemmclSides *self, GstMapFlags access)
   g_mutex_unlock (&self->lock);
   if (!make_staging (self) || !wait_for_fetched (self) ||
       ((need_download || access & GST_MAP_WRITE) && !wait_for_device (self, access)) ||
-      (need_download && !download (self)))
+      (need_download && !check (self,
+                                clEnqueueReadBuffer (self->transfers->queue, self->buffer, CL_TRUE,
+                                                     0, self->size, self->staging, 0, NULL, NULL),
+                                "clEnqueueReadBuffer")))
     return NULL;
   g_mutex_lock (&self->lock);
   self->need_download = FALSE;
@@ -351,37 +319,40 @@ gst_gemmcl_sides_set_run (GstGemmclSides *self, GstGemmclInflight *inflight, gui
   self->run = run;
 }
 
-/* Releases the inputs of the run that wrote the memory, which must be complete. */
-static void
-finish_run (GstGemmclSides *self)
+gpointer
+gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
 {
   g_autoptr (GstGemmclInflight) inflight = NULL;
+  gpointer data = self->transfers->side == GST_GEMMCL_HOST_SIDE_STAGED ? map_staged (self, access)
+                                                                       : map_mapped (self, access);
   guint64 run;
 
+  if (!data)
+    return NULL;
   g_mutex_lock (&self->lock);
   inflight = g_steal_pointer (&self->inflight);
   run = self->run;
   g_mutex_unlock (&self->lock);
+  /* The run that wrote the memory is complete. */
   if (inflight)
     gst_gemmcl_inflight_finish_run (inflight, run);
-}
-
-gpointer
-gst_gemmcl_sides_map_host (GstGemmclSides *self, GstMapFlags access)
-{
-  gpointer data = self->transfers->side == GST_GEMMCL_HOST_SIDE_STAGED ? map_staged (self, access)
-                                                                       : map_mapped (self, access);
-
-  if (data)
-    finish_run (self);
   return data;
 }
 
 void
 gst_gemmcl_sides_unmap_host (GstGemmclSides *self)
 {
-  if (self->transfers->side == GST_GEMMCL_HOST_SIDE_MAPPED)
-    unmap_mapped (self);
+  cl_event done;
+
+  if (self->transfers->side != GST_GEMMCL_HOST_SIDE_MAPPED)
+    return;
+  g_mutex_lock (&self->host_lock);
+  if (--self->n_maps == 0 && check (self,
+                                    clEnqueueUnmapMemObject (self->transfers->queue, self->buffer,
+                                                             self->mapped, 0, NULL, &done),
+                                    "clEnqueueUnmapMemObject"))
+    take_event (self, self->mapped_access, done);
+  g_mutex_unlock (&self->host_lock);
 }
 
 guint
