@@ -5,7 +5,6 @@
 #define GST_CAT_DEFAULT gst_gemmcl_debug
 
 struct _GstGemmclBatch {
-  GstGemmclParcel parcel;
   gboolean discont;   /* QoS dropped the buffer before the next one */
   GstFlowReturn flow; /* result of the last batch that its timeout ended */
 
@@ -19,7 +18,6 @@ gst_gemmcl_batch_start (GstGemmcl *self)
 {
   GstGemmclBatch *batch = g_new0 (GstGemmclBatch, 1);
 
-  gst_gemmcl_parcel_init (&batch->parcel, self->stream.settings.batch_size);
   batch->clock = gst_system_clock_obtain ();
   self->batch = batch;
 }
@@ -36,7 +34,6 @@ void
 gst_gemmcl_batch_clear (GstGemmcl *self)
 {
   stop_timer (self->batch);
-  gst_gemmcl_parcel_empty (&self->batch->parcel);
   self->batch->discont = FALSE;
   self->batch->flow = GST_FLOW_OK;
 }
@@ -45,7 +42,6 @@ void
 gst_gemmcl_batch_stop (GstGemmcl *self)
 {
   gst_gemmcl_batch_clear (self);
-  gst_gemmcl_parcel_clear (&self->batch->parcel);
   gst_object_unref (self->batch->clock);
   g_clear_pointer (&self->batch, g_free);
 }
@@ -53,10 +49,8 @@ gst_gemmcl_batch_stop (GstGemmcl *self)
 static GstFlowReturn
 end (GstGemmcl *self)
 {
-  GstGemmclParcel *parcel = &self->batch->parcel;
-
   stop_timer (self->batch);
-  return parcel->n > 0 ? gst_gemmcl_turns_take (self, parcel) : GST_FLOW_OK;
+  return gst_gemmcl_turns_get_parcel (self)->n > 0 ? gst_gemmcl_turns_take (self) : GST_FLOW_OK;
 }
 
 GstFlowReturn
@@ -76,13 +70,13 @@ end_late (GstElement *element, gpointer data G_GNUC_UNUSED)
   GstGemmcl *self = GST_GEMMCL (element);
   GstPad *pad = GST_BASE_TRANSFORM (self)->sinkpad;
   GstGemmclBatch *batch;
+  guint n;
 
   GST_PAD_STREAM_LOCK (pad);
   batch = self->batch;
-  if (batch && batch->parcel.n > 0 && gst_clock_get_time (batch->clock) >= batch->deadline &&
-      !GST_PAD_IS_FLUSHING (pad)) {
-    GST_LOG_OBJECT (self, "%u of %u buffers at the timeout", batch->parcel.n,
-                    self->stream.settings.batch_size);
+  n = batch ? gst_gemmcl_turns_get_parcel (self)->n : 0;
+  if (n > 0 && gst_clock_get_time (batch->clock) >= batch->deadline && !GST_PAD_IS_FLUSHING (pad)) {
+    GST_LOG_OBJECT (self, "%u of %u buffers at the timeout", n, self->stream.settings.batch_size);
     batch->flow = end (self);
   }
   GST_PAD_STREAM_UNLOCK (pad);
@@ -131,7 +125,7 @@ GstFlowReturn
 gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
 {
   GstGemmclBatch *batch = self->batch;
-  GstGemmclParcel *parcel = &batch->parcel;
+  GstGemmclParcel *parcel = gst_gemmcl_turns_get_parcel (self);
   const guint batch_size = self->stream.settings.batch_size;
   GstFlowReturn flow = batch->flow;
 
@@ -178,9 +172,9 @@ gst_gemmcl_batch_hold (GstGemmcl *self, GstEvent *event)
     return FALSE;
   default:
     /* Events that are not serialized come without the stream lock, which guards the batch. */
-    if (!GST_EVENT_IS_SERIALIZED (event) || self->batch->parcel.n == 0)
+    if (!GST_EVENT_IS_SERIALIZED (event) || gst_gemmcl_turns_get_parcel (self)->n == 0)
       return FALSE;
-    g_ptr_array_add (self->batch->parcel.items, event);
+    g_ptr_array_add (gst_gemmcl_turns_get_parcel (self)->items, event);
     return TRUE;
   }
 }

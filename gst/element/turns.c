@@ -5,7 +5,7 @@
 #include "memory/memory.h"
 
 typedef struct {
-  GstGemmclParcel parcel; /* empty if its outputs were pushed */
+  GstGemmclParcel parcel;
   GstGemmclInflight *inflight;
   GstGemmclLane *lane;
   GstGemmclScalars scalars;
@@ -13,22 +13,15 @@ typedef struct {
 
 struct _GstGemmclTurns {
   Turn *ring;
-  guint depth, first, n;
+  guint size; /* one more than there may be in flight: for the parcel that is being filled */
+  guint first, n;
   guint next;         /* the lane after that of the last run */
   GstFlowReturn flow; /* of outputs that push_late() pushed */
   gboolean is_late;   /* push_late() is running */
 };
 
-void
-gst_gemmcl_parcel_init (GstGemmclParcel *self, guint batch)
-{
-  self->items = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_mini_object_unref);
-  self->inputs = g_new0 (GstBuffer *, batch);
-  self->outputs = g_new0 (GstBuffer *, batch);
-}
-
-void
-gst_gemmcl_parcel_empty (GstGemmclParcel *self)
+static void
+empty (GstGemmclParcel *self)
 {
   for (guint i = 0; i < self->n; i++)
     gst_clear_buffer (&self->outputs[i]);
@@ -36,13 +29,16 @@ gst_gemmcl_parcel_empty (GstGemmclParcel *self)
   self->n = 0;
 }
 
-void
-gst_gemmcl_parcel_clear (GstGemmclParcel *self)
+static Turn *
+get_next (GstGemmclTurns *turns)
 {
-  gst_gemmcl_parcel_empty (self);
-  g_ptr_array_unref (self->items);
-  g_free (self->inputs);
-  g_free (self->outputs);
+  return &turns->ring[(turns->first + turns->n) % turns->size];
+}
+
+GstGemmclParcel *
+gst_gemmcl_turns_get_parcel (GstGemmcl *self)
+{
+  return &get_next (self->turns)->parcel;
 }
 
 /* Prepares outputs in memory of the current device, instead of others that were prepared before. */
@@ -88,7 +84,7 @@ push_parcel (GstGemmcl *element, GstGemmclParcel *self, GstFlowReturn flow)
     else
       flow = push_output (element, item, g_steal_pointer (&self->outputs[n++]), flow);
   }
-  gst_gemmcl_parcel_empty (self);
+  empty (self);
   return flow;
 }
 
@@ -98,12 +94,15 @@ gst_gemmcl_turns_start (GstGemmcl *self)
   const GstGemmclSettings *settings = &self->stream.settings;
   GstGemmclTurns *turns = g_new0 (GstGemmclTurns, 1);
 
-  turns->depth = settings->queue_depth * self->n_lanes;
-  turns->ring = g_new0 (Turn, turns->depth);
-  for (guint i = 0; i < turns->depth; i++) {
-    gst_gemmcl_parcel_init (&turns->ring[i].parcel, settings->batch_size);
-    turns->ring[i].inflight = gst_gemmcl_inflight_new (settings->batch_size);
-  }
+  turns->size = settings->queue_depth * self->n_lanes + 1;
+  turns->ring = g_new0 (Turn, turns->size);
+  for (guint i = 0; i < turns->size; i++)
+    turns->ring[i] = (Turn){
+        .parcel = {.items = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_mini_object_unref),
+                   .inputs = g_new0 (GstBuffer *, settings->batch_size),
+                   .outputs = g_new0 (GstBuffer *, settings->batch_size)},
+        .inflight = gst_gemmcl_inflight_new (settings->batch_size),
+    };
   self->turns = turns;
 }
 
@@ -117,8 +116,8 @@ flush (GstGemmcl *self, GError **error)
     Turn *turn = &turns->ring[turns->first];
 
     gst_gemmcl_run_finish (self, turn->lane, turn->inflight, error);
-    gst_gemmcl_parcel_empty (&turn->parcel);
-    turns->first = (turns->first + 1) % turns->depth;
+    empty (&turn->parcel);
+    turns->first = (turns->first + 1) % turns->size;
   }
   turns->flow = GST_FLOW_OK;
 }
@@ -129,6 +128,7 @@ gst_gemmcl_turns_flush (GstGemmcl *self)
   g_autoptr (GError) error = NULL;
 
   flush (self, &error);
+  empty (gst_gemmcl_turns_get_parcel (self));
   if (error && self->n_lanes == 1)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
 }
@@ -139,8 +139,10 @@ gst_gemmcl_turns_stop (GstGemmcl *self)
   GstGemmclTurns *turns = self->turns;
 
   gst_gemmcl_turns_flush (self);
-  for (guint i = 0; i < turns->depth; i++) {
-    gst_gemmcl_parcel_clear (&turns->ring[i].parcel);
+  for (guint i = 0; i < turns->size; i++) {
+    g_ptr_array_unref (turns->ring[i].parcel.items);
+    g_free (turns->ring[i].parcel.inputs);
+    g_free (turns->ring[i].parcel.outputs);
     gst_gemmcl_inflight_unref (turns->ring[i].inflight);
   }
   g_free (turns->ring);
@@ -156,7 +158,7 @@ choose_lane (GstGemmcl *self)
   guint busy[GST_GEMMCL_MAX_DEVICES] = {0}, best = G_MAXUINT;
 
   for (guint i = 0; i < turns->n; i++) {
-    const Turn *turn = &turns->ring[(turns->first + i) % turns->depth];
+    const Turn *turn = &turns->ring[(turns->first + i) % turns->size];
 
     busy[turn->lane - self->lanes] += gst_gemmcl_inflight_is_busy (turn->inflight);
   }
@@ -239,7 +241,7 @@ push_first (GstGemmcl *self)
   }
   if (error)
     gst_gemmcl_post (self, GST_MESSAGE_ERROR, NULL, error);
-  turns->first = (turns->first + 1) % turns->depth;
+  turns->first = (turns->first + 1) % turns->size;
   turns->n--;
   return push_parcel (self, &turn->parcel, flow);
 }
@@ -317,21 +319,15 @@ make_way (GstGemmcl *self, guint n, GstBuffer *input)
   guint held = 0;
 
   for (guint i = 0; i < turns->n; i++)
-    held += count_held (&turns->ring[(turns->first + i) % turns->depth]);
+    held += count_held (&turns->ring[(turns->first + i) % turns->size]);
   while (flow == GST_FLOW_OK && turns->n > 0 &&
-         (turns->n == turns->depth || (gint64)held + n > limit)) {
+         (turns->n == turns->size - 1 || (gint64)held + n > limit)) {
     held -= count_held (&turns->ring[turns->first]);
     flow = push_first (self);
   }
   if (flow != GST_FLOW_OK)
     flush (self, NULL);
   return flow;
-}
-
-static Turn *
-get_next (GstGemmclTurns *turns)
-{
-  return &turns->ring[(turns->first + turns->n) % turns->depth];
 }
 
 GstFlowReturn
@@ -357,19 +353,16 @@ gst_gemmcl_turns_submit (GstGemmcl *self, GstBuffer *input, GstBuffer *output)
 }
 
 GstFlowReturn
-gst_gemmcl_turns_take (GstGemmcl *self, GstGemmclParcel *parcel)
+gst_gemmcl_turns_take (GstGemmcl *self)
 {
   GstGemmclTurns *turns = self->turns;
-  g_autoptr (GError) error = NULL;
-  GstFlowReturn flow = make_way (self, parcel->n, parcel->inputs[0]);
   Turn *turn = get_next (turns);
-  const GstGemmclParcel empty = turn->parcel;
+  g_autoptr (GError) error = NULL;
+  GstFlowReturn flow = make_way (self, turn->parcel.n, turn->parcel.inputs[0]);
 
   if (flow != GST_FLOW_OK)
-    return push_parcel (self, parcel, flow);
-  turn->parcel = *parcel;
+    return push_parcel (self, &turn->parcel, flow);
   turn->scalars = self->scalars;
-  *parcel = empty;
   choose_lane (self);
   flow = begin (self, turn, &error);
   if (flow != GST_FLOW_OK) {

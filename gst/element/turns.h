@@ -22,13 +22,6 @@ typedef struct {
   GstBuffer **outputs; /* NULL before they are prepared */
 } GstGemmclParcel;
 
-/** gst_gemmcl_parcel_init: Makes an empty parcel with room for @batch inputs. */
-void gst_gemmcl_parcel_init (GstGemmclParcel *self, guint batch);
-void gst_gemmcl_parcel_clear (GstGemmclParcel *self);
-
-/** gst_gemmcl_parcel_empty: Drops all buffers and events. */
-void gst_gemmcl_parcel_empty (GstGemmclParcel *self);
-
 typedef struct _GstGemmclTurns GstGemmclTurns;
 
 /** gst_gemmcl_turns_start: Allocates queue-depth turns for each device. */
@@ -37,10 +30,14 @@ void gst_gemmcl_turns_start (GstGemmcl *self);
 /** gst_gemmcl_turns_stop: As gst_gemmcl_turns_flush(), and frees the turns. */
 void gst_gemmcl_turns_stop (GstGemmcl *self);
 
-/** gst_gemmcl_turns_take: @parcel: its content is taken. Submits its run to the device with the
- * fewest runs in flight, and pushes the outputs that are complete. Waits while there is no turn.
- * Posts an error if it fails, or an earlier run, on the last device. */
-GstFlowReturn gst_gemmcl_turns_take (GstGemmcl *self, GstGemmclParcel *parcel);
+/** gst_gemmcl_turns_get_parcel: Returns: (transfer none): the parcel of the next run, to be filled.
+ */
+GstGemmclParcel *gst_gemmcl_turns_get_parcel (GstGemmcl *self);
+
+/** gst_gemmcl_turns_take: Submits the run of the next parcel, which is not empty, to the device
+ * with the fewest runs in flight, and pushes the outputs that are complete. Waits while there is no
+ * turn. Posts an error if it fails, or an earlier run, on the last device. */
+GstFlowReturn gst_gemmcl_turns_take (GstGemmcl *self);
 
 /** gst_gemmcl_turns_submit: The same for one input and its output, which the caller pushes, with
  * one device. */
@@ -54,6 +51,6 @@ GstFlowReturn gst_gemmcl_turns_finish (GstGemmcl *self);
  * no outputs are held, and it does nothing. */
 GstFlowReturn gst_gemmcl_turns_push_held (GstGemmcl *self);
 
-/** gst_gemmcl_turns_flush: Waits for all runs and drops the outputs that are held. Posts an error
- * if a run of the only device failed. */
+/** gst_gemmcl_turns_flush: Waits for all runs and drops the outputs that are held, and the next
+ * parcel. Posts an error if a run of the only device failed. */
 void gst_gemmcl_turns_flush (GstGemmcl *self);
