@@ -138,6 +138,8 @@ gst_gemmcl_batch_add (GstGemmcl *self, GstBuffer *input)
     gst_buffer_unref (input);
     return flow;
   }
+  /* The end of a batch has taken its parcel. */
+  parcel = gst_gemmcl_turns_get_parcel (self);
   if (batch->discont) {
     input = gst_buffer_make_writable (input);
     GST_BUFFER_FLAG_SET (input, GST_BUFFER_FLAG_DISCONT);
