@@ -167,17 +167,11 @@ append_video_input (const Transform *self, gboolean keep)
   append_video (self->result, self->from, &values);
 }
 
-static gboolean
-is_meta (const GstGemmclSettings *settings)
+/* Returns: the format of results of other inputs than flexible tensors. */
+static const gchar *
+get_format (const Transform *self)
 {
-  return settings->output == GST_GEMMCL_OUTPUT_META;
-}
-
-/* TRUE if results of other inputs than flexible tensors leave as flexible tensors. */
-static gboolean
-makes_flexible (const Transform *self)
-{
-  return self->settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
+  return self->settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE ? "flexible" : "static";
 }
 
 /* Appends the output tensors of a known input, with @d as the result. */
@@ -186,6 +180,7 @@ append_result (const Transform *self, const GstGemmclFormat *input, const GstGem
                const GstGemmclTensor *d)
 {
   const guint n_rows = gemmcl_gemm_count_row_outputs (&self->settings->gemm);
+  const gboolean makes_flexible = self->settings->output == GST_GEMMCL_OUTPUT_FLEXIBLE;
   GemmclType types[GST_GEMMCL_MAX_OUTPUT_TYPES];
   const guint n_types = gst_gemmcl_output_list_types (self->settings, types);
   GstGemmclTensors tensors = {.n = 1};
@@ -194,7 +189,7 @@ append_result (const Transform *self, const GstGemmclFormat *input, const GstGem
 
   if (input->medium == GST_GEMMCL_MEDIUM_TENSORS && !input->is_meta) {
     /* Tensors that pass through would need headers. */
-    if (makes_flexible (self) && !input->tensors.flexible && input->tensors.n > 1)
+    if (makes_flexible && !input->tensors.flexible && input->tensors.n > 1)
       return;
     tensors = input->tensors;
     index = self->settings->tensor_index;
@@ -206,7 +201,7 @@ append_result (const Transform *self, const GstGemmclFormat *input, const GstGem
         .rank = 2,
         .dims = {n_rows, shape->m},
     };
-  tensors.flexible |= makes_flexible (self);
+  tensors.flexible |= makes_flexible;
   structure = gst_gemmcl_tensors_to_structure (&tensors, index, types, n_types);
   copy_framerate (structure, self->from);
   gst_caps_append_structure (self->result, structure);
@@ -284,8 +279,7 @@ transform_input (const Transform *self)
   if (known)
     append_known_tensors (self, &format, &shape);
   else if (!is_tensors || gst_gemmcl_caps_allow_format (self->from, "static"))
-    append_any_tensors (self->result, self->from, makes_flexible (self) ? "flexible" : "static",
-                        more);
+    append_any_tensors (self->result, self->from, get_format (self), more);
   if (!known && is_tensors && gst_gemmcl_caps_allow_format (self->from, "flexible"))
     append_any_tensors (self->result, self->from, "flexible", more);
 }
@@ -306,7 +300,7 @@ allows_video_of_n (const Transform *self)
 static void
 transform_output (const Transform *self)
 {
-  const gchar *format = makes_flexible (self) ? "flexible" : "static";
+  const gchar *format = get_format (self);
   const gint more = self->settings->gemm.row_outputs != 0;
 
   if (gst_structure_has_name (self->from, GST_GEMMCL_VIDEO_MEDIA)) {
@@ -459,6 +453,7 @@ transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *fi
                const GstGemmclSettings *settings, gsize k, gsize n, const GstGemmclTensor *learned)
 {
   const gboolean to_sink = direction == GST_PAD_SRC;
+  const gboolean is_meta = settings->output == GST_GEMMCL_OUTPUT_META;
   g_autoptr (GstCaps) result = NULL;
   Transform transform = {.settings = settings,
                          .k = k,
@@ -466,11 +461,11 @@ transform_all (GstPadDirection direction, const GstCaps *caps, const GstCaps *fi
                          .learned = learned,
                          .carried = to_sink && gst_gemmcl_carriers_are_set (settings)};
 
-  if (gst_caps_is_any (caps) && !(is_meta (settings) && to_sink))
-    result = transform.carried ? gst_gemmcl_carriers_new_caps ()
-                               : gst_gemmcl_caps_new_template (
-                                     to_sink || is_meta (settings) ? GST_PAD_SINK : GST_PAD_SRC);
-  else if (is_meta (settings))
+  if (gst_caps_is_any (caps) && !(is_meta && to_sink))
+    result = transform.carried
+                 ? gst_gemmcl_carriers_new_caps ()
+                 : gst_gemmcl_caps_new_template (to_sink || is_meta ? GST_PAD_SINK : GST_PAD_SRC);
+  else if (is_meta)
     result = to_sink ? transform_meta_output (caps, &transform)
                      : transform_meta_input (caps, &transform);
   else if (transform.carried)
@@ -491,8 +486,9 @@ gst_gemmcl_caps_transform (GstPadDirection direction, const GstCaps *caps, const
                            .input_tensor_id = settings->input_tensor_id,
                            .output = settings->output,
                            .tensor_id = settings->tensor_id};
-  g_autoptr (GstCaps) everything =
-      is_meta (settings) ? gst_caps_new_any () : gst_gemmcl_caps_new_template (GST_PAD_SRC);
+  g_autoptr (GstCaps) everything = settings->output == GST_GEMMCL_OUTPUT_META
+                                       ? gst_caps_new_any ()
+                                       : gst_gemmcl_caps_new_template (GST_PAD_SRC);
   g_autoptr (GstCaps) result = transform_all (direction, caps, filter, settings, k, n, learned);
 
   if (direction == GST_PAD_SINK)

@@ -148,14 +148,19 @@ gst_gemmcl_lanes_set_pools (GstGemmcl *self, GstBufferPool *pool, GError **error
   return TRUE;
 }
 
-static void
-drop (GstGemmcl *self, GstGemmclLane *lane, const GError *error)
+gboolean
+gst_gemmcl_lane_fail (GstGemmcl *self, GstGemmclLane *lane, GError **error)
 {
-  g_autofree gchar *consequence =
-      g_strdup_printf ("%s is not used any more; other devices do its frames again.",
-                       gemmcl_context_get_device_info (lane->context)->name);
-  GemmclPlan *plan;
+  const gboolean is_first = !lane->failed;
+  g_autofree gchar *consequence = NULL;
+  g_autoptr (GemmclPlan) plan = NULL;
+  GstGemmclLane *other = NULL;
 
+  for (guint i = 0; i < self->n_lanes && !other; i++)
+    if (&self->lanes[i] != lane && !self->lanes[i].failed)
+      other = &self->lanes[i];
+  if (!other)
+    return FALSE;
   g_mutex_lock (&self->lock);
   lane->failed = TRUE;
   gst_gemmcl_clear_prepared (lane->prepared);
@@ -166,21 +171,10 @@ drop (GstGemmcl *self, GstGemmclLane *lane, const GError *error)
   if (plan)
     gemmcl_plan_cancel_tuning (plan, 0);
   g_clear_object (&plan);
-  gst_gemmcl_post (self, GST_MESSAGE_WARNING, consequence, error);
-}
-
-gboolean
-gst_gemmcl_lane_fail (GstGemmcl *self, GstGemmclLane *lane, GError **error)
-{
-  GstGemmclLane *other = NULL;
-
-  for (guint i = 0; i < self->n_lanes && !other; i++)
-    if (&self->lanes[i] != lane && !self->lanes[i].failed)
-      other = &self->lanes[i];
-  if (!other)
-    return FALSE;
-  if (!lane->failed)
-    drop (self, lane, *error);
+  consequence = g_strdup_printf ("%s is not used any more; other devices do its frames again.",
+                                 gemmcl_context_get_device_info (lane->context)->name);
+  if (is_first)
+    gst_gemmcl_post (self, GST_MESSAGE_WARNING, consequence, *error);
   self->lane = other;
   g_clear_error (error);
   return TRUE;

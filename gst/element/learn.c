@@ -89,21 +89,12 @@ gst_gemmcl_learn_hold (GstGemmcl *self, GstEvent *event)
   }
 }
 
-/* TRUE if the plan can multiply A after a change of M to @m. */
-static gboolean
-has_room (GstGemmcl *self, const GstGemmclTensor *tensor, gsize m)
-{
-  const GemmclGemm *gemm = &self->slot.problem.gemm;
-
-  return self->lane->plan && !gemm->a_image && tensor->type == gemm->a_type && m <= gemm->m &&
-         gemm->addend != GEMMCL_ADDEND_MATRIX;
-}
-
 /* Adapts the element to an input whose A is another @tensor than before. */
 static gboolean
 adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
 {
   const GstGemmclSettings *settings = &self->stream.settings;
+  const GemmclGemm *gemm = &self->slot.problem.gemm;
   GstGemmclFormat input = self->stream.input;
   GstGemmclShape shape;
   gsize k, n;
@@ -123,7 +114,8 @@ adapt (GstGemmcl *self, const GstGemmclTensor *tensor, GError **error)
   if (!gst_gemmcl_shape_of_format (&input, settings, k, &shape, error))
     return FALSE;
   set_learned (self, tensor);
-  self->stream.has_room = has_room (self, tensor, shape.m);
+  self->stream.has_room = self->lane->plan && !gemm->a_image && tensor->type == gemm->a_type &&
+                          shape.m <= gemm->m && gemm->addend != GEMMCL_ADDEND_MATRIX;
   self->slot.is_due |= !self->stream.has_room;
   if (settings->output != GST_GEMMCL_OUTPUT_META)
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));

@@ -113,18 +113,6 @@ job_run (gpointer data)
   return NULL;
 }
 
-static gboolean
-job_start (GstGemmclPlanJob *job, GError **error)
-{
-  GThread *thread = g_thread_try_new ("gemmcl-plan", job_run, g_atomic_rc_box_acquire (job), error);
-
-  if (thread)
-    g_thread_unref (thread);
-  else
-    job_unref (job);
-  return thread != NULL;
-}
-
 static void
 post_progress (GstGemmcl *self, GstProgressType type, const GstGemmclPlanJob *job)
 {
@@ -330,12 +318,18 @@ gboolean
 gst_gemmcl_make_plan (GstGemmcl *self, gsize audio_m, GError **error)
 {
   g_autoptr (GstGemmclPlanJob) job = job_new (self, audio_m > 0 ? audio_m : FIRST_AUDIO_M, error);
+  GThread *thread = NULL;
   gboolean done = FALSE;
 
   self->slot.is_due = FALSE;
   gst_gemmcl_plan_log_tuning (self);
   cancel_tuning (self, 0);
-  if (job && job_start (job, error)) {
+  if (job)
+    thread = g_thread_try_new ("gemmcl-plan", job_run, g_atomic_rc_box_acquire (job), error);
+  if (job && !thread)
+    job_unref (job);
+  if (thread) {
+    g_thread_unref (thread);
     set_job (self, job);
     done = wait_for_plans (self, job, error);
     set_job (self, NULL);

@@ -4,24 +4,6 @@
 
 #include "memory/error.h"
 
-/* Appends the doubles of @row. Returns: FALSE if there is something else, or nothing. */
-static gboolean
-append_row (GArray *numbers, const GValue *row)
-{
-  const guint n = gst_value_array_get_size (row);
-
-  for (guint i = 0; i < n; i++) {
-    const GValue *value = gst_value_array_get_value (row, i);
-    gdouble number;
-
-    if (!G_VALUE_HOLDS_DOUBLE (value))
-      return FALSE;
-    number = g_value_get_double (value);
-    g_array_append_val (numbers, number);
-  }
-  return n > 0;
-}
-
 GemmclMatrix *
 gst_gemmcl_matrix_from_array (const GValue *array, GError **error)
 {
@@ -36,16 +18,25 @@ gst_gemmcl_matrix_from_array (const GValue *array, GError **error)
     return NULL;
   for (guint i = 0; i < rows; i++) {
     const GValue *row = is_vector ? array : gst_value_array_get_value (array, i);
+    const guint n = GST_VALUE_HOLDS_ARRAY (row) ? gst_value_array_get_size (row) : 0;
+    gboolean ok = n > 0 && (i == 0 || n == cols);
 
-    if (!GST_VALUE_HOLDS_ARRAY (row) || !append_row (numbers, row) ||
-        (i > 0 && gst_value_array_get_size (row) != cols)) {
+    cols = n;
+    for (guint j = 0; ok && j < n; j++) {
+      const GValue *value = gst_value_array_get_value (row, j);
+      gdouble number;
+
+      ok = G_VALUE_HOLDS_DOUBLE (value);
+      number = ok ? g_value_get_double (value) : 0.0;
+      g_array_append_val (numbers, number);
+    }
+    if (!ok) {
       gst_gemmcl_fail (error, GEMMCL_ERROR_SHAPE,
                        "Row %u of the array, from 0, is not like the first. Expected doubles, as "
                        "many in each row.",
                        i);
       return NULL;
     }
-    cols = gst_value_array_get_size (row);
   }
   return gemmcl_matrix_new (GEMMCL_TYPE_F64, rows, cols, numbers->data, error);
 }
