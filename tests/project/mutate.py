@@ -4,6 +4,7 @@
 """Puts faults into the sources, one at a time, and prints the test that finds each.
 
 usage: mutate.py [--likely] [--folder FOLDER] [--jobs N] [WORD...]
+       mutate.py --check
 
 The faults are those of mutations.txt, or those whose description has one of the WORDs. A copy of
 the tree is built in FOLDER (default: build-mutate of the source tree), which later runs reuse. The
@@ -13,33 +14,59 @@ must pass.
 
 Prints a line for each fault: the seconds, the test and subtest that failed or SURVIVED, and the
 fault. Exit status 1 if a fault survived, did not build or was not found in the sources.
+
+--check only looks each fault up in the sources. TAP out.
 """
 
 import argparse
 import json
 import os
+import re
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-import mutations
+import tap
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+FOLDERS = ["lib", "gst", "kernels"]
+SUFFIXES = {".c", ".h", ".cl", ".clh", ".def"}
+OLD, NEW = re.compile(r"\[-(.*?)-\]"), re.compile(r"\{\+(.*?)\+\}")
 # Tests that do not run the library, and tests that only read texts.
 LEFT_OUT = ["project", "docs", "demos", "bench", "driver"]
 
 
-def run(*command):
-    return subprocess.run(
-        list(map(str, command)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+def load():
+    """Yields {fault, tests, old, new} for each fault."""
+    tests = []
+    for block in (HERE / "mutations.txt").read_text(encoding="utf-8").split("\n\n"):
+        lines = [line for line in block.splitlines() if not re.match("#( |$)", line)]
+        if lines and lines[0].startswith("? "):
+            tests = lines.pop(0)[2:].split()
+        if lines:
+            fault, change = lines
+            yield {"fault": fault, "tests": tests, "old": NEW.sub("", OLD.sub(r"\1", change)),
+                   "new": OLD.sub("", NEW.sub(r"\1", change))}
+
+
+def find(root, mutation):
+    """Returns the only file that has the text that changes, and has it once."""
+    old = mutation["old"]
+    found = [
+        (path, count)
+        for folder in FOLDERS
+        for path in sorted((Path(root) / folder).rglob("*"))
+        if path.suffix in SUFFIXES and path.is_file()
+        for count in [path.read_text(encoding="utf-8").count(old)]
+        if count
+    ]
+    if len(found) == 1 and found[0][1] == 1 and old != mutation["new"] and mutation["tests"]:
+        return found[0][0]
+    where = ", ".join(f"{count} times in {path.relative_to(root)}" for path, count in found)
+    raise tap.Failed(f"{mutation['fault']}: expected a change, tests, and once in the sources,"
+                     f" found {where or 'nowhere'}: {old}")
 
 
 class Copy:
@@ -51,14 +78,18 @@ class Copy:
         self.jobs = jobs
         self.copy_sources()
         if not (self.build / "build.ninja").exists():
-            self.expect(run("meson", "setup", self.build, self.source, "-Ddocs=disabled"))
-        self.expect(self.make())
-        self.tests = self.list_tests()
+            tap.require("meson", "setup", self.build, self.source, "-Ddocs=disabled")
+        tap.require(*self.make())
+        said = tap.require("meson", "introspect", "--tests", self.build)
+        self.tests = [
+            test["name"] for test in json.loads(said)
+            if not {suite.split(":")[-1] for suite in test["suite"]} & set(LEFT_OUT)
+        ]
 
     def copy_sources(self):
         """Copies only files that differ, so that little is built again."""
-        said = run("git", "-C", ROOT, "ls-files", "-z", "-co", "--exclude-standard")
-        names = {name for name in said.stdout.split("\0") if name and (ROOT / name).is_file()}
+        said = tap.require("git", "-C", ROOT, "ls-files", "-z", "-co", "--exclude-standard")
+        names = {name for name in said.split("\0") if name and (ROOT / name).is_file()}
         for path in list(self.source.rglob("*")):
             if path.is_file() and str(path.relative_to(self.source)) not in names:
                 path.unlink()
@@ -70,29 +101,17 @@ class Copy:
                 shutil.copyfile(ROOT / name, to)
                 shutil.copymode(ROOT / name, to)
 
-    @staticmethod
-    def expect(said):
-        if said.returncode:
-            sys.exit(said.stdout[-4000:])
-
     def make(self):
-        return run("ninja", "--quiet", "-C", self.build, f"-j{self.jobs}")
-
-    def list_tests(self):
-        said = run("meson", "introspect", "--tests", self.build)
-        return [
-            test["name"]
-            for test in json.loads(said.stdout)
-            if not {suite.split(":")[-1] for suite in test["suite"]} & set(LEFT_OUT)
-        ]
+        """The command that builds it."""
+        return "ninja", "--quiet", "-C", self.build, f"-j{self.jobs}"
 
     def find_failure(self, names):
         """Returns 'test: subtest' of a test that fails, or None."""
         names = [name for name in names if name in self.tests]
         if not names:
             return None
-        said = run("meson", "test", "-C", self.build, "--no-rebuild", "--maxfail=1",
-                   "--num-processes", self.jobs, "--timeout-multiplier", 2, *names)
+        said = tap.run("meson", "test", "-C", self.build, "--no-rebuild", "--maxfail=1",
+                       "--num-processes", self.jobs, "--timeout-multiplier", 2, *names)
         if said.returncode == 0:
             return None
         for line in (self.build / "meson-logs" / "testlog.json").read_text().splitlines():
@@ -104,39 +123,48 @@ class Copy:
                 return f"{test['name'].split(' / ')[-1]}: {last}"
         return f"meson: {said.stdout.splitlines()[-1]}"
 
-    def find_failure_of(self, mutation, likely):
-        if likely:
-            return self.find_failure(mutation["tests"])
-        others = [name for name in self.tests if name not in mutation["tests"]]
-        return self.find_failure(mutation["tests"]) or self.find_failure(others)
-
     def try_out(self, mutation, likely):
         """Returns the failure, SURVIVED, or the reason why the fault could not be tried."""
         try:
-            path = mutations.find(self.source, mutation["old"])
-        except mutations.Stale as error:
+            path = find(self.source, mutation)
+        except tap.Failed as error:
             return f"STALE: {error}"
         before = path.read_text(encoding="utf-8")
         path.write_text(before.replace(mutation["old"], mutation["new"]), encoding="utf-8")
         try:
-            said = self.make()
+            said = tap.run(*self.make())
             if said.returncode:
                 return f"DOES NOT BUILD: {said.stdout.splitlines()[-1]}"
-            return self.find_failure_of(mutation, likely) or "SURVIVED"
+            others = [] if likely else [name for name in self.tests
+                                        if name not in mutation["tests"]]
+            return (self.find_failure(mutation["tests"]) or self.find_failure(others)
+                    or "SURVIVED")
         finally:
             path.write_text(before, encoding="utf-8")
 
 
+def check():
+    for mutation in load():
+        try:
+            find(ROOT, mutation)
+        except tap.Failed as error:
+            yield error
+
+
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--likely", action="store_true")
     parser.add_argument("--folder", type=Path, default=ROOT / "build-mutate")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("word", nargs="*")
     arguments = parser.parse_args()
+    if arguments.check:
+        tap.play({"there are faults": lambda: [] if list(load()) else ["none"],
+                  "each has its place in the sources": check})
     os.environ["GEMMCL_TEST_BRIEF"] = "1"
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    chosen = [mutation for mutation in mutations.load()
+    chosen = [mutation for mutation in load()
               if not arguments.word
               or any(word in mutation["fault"] for word in arguments.word)]
     copy = Copy(arguments.folder.resolve(), arguments.jobs)
@@ -147,7 +175,7 @@ def main():
         missed += result.split(":")[0] in ("SURVIVED", "STALE", "DOES NOT BUILD")
         found.add(result.split(":")[0])
         print(f"{time.monotonic() - begin:6.0f} s | {result} | {mutation['fault']}", flush=True)
-    copy.expect(copy.make())
+    tap.require(*copy.make())
     failure = copy.find_failure(sorted(found))
     if failure:
         print(f"without a fault, too, fails {failure}")
@@ -156,4 +184,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except tap.Failed as error:
+        sys.exit(str(error)[-4000:])
