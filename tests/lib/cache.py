@@ -40,7 +40,7 @@ if sys.argv[1:2] == ["--probe"]:
     probe(int(sys.argv[2]))
     sys.exit(0)
 
-from gemmcl import TestCase, enter_cache, get_device
+from gemmcl import ENVIRONMENT, TestCase, enter_cache, get_device
 from tap_unittest import main
 
 
@@ -57,7 +57,7 @@ class Cache(TestCase):
     def start(self, activation=NONE, **environment):
         return subprocess.Popen(
             [sys.executable, __file__, "--probe", str(activation)], stdout=subprocess.PIPE,
-            env={**os.environ, "XDG_CACHE_HOME": str(self.home), **environment}, text=True)
+            env={**ENVIRONMENT, "XDG_CACHE_HOME": str(self.home), **environment}, text=True)
 
     def ends(self, process, expected="-6"):
         said = process.communicate()[0]
@@ -190,7 +190,8 @@ class Cache(TestCase):
         self.home.mkdir()
         home, program = shlex.quote(str(self.home)), f"{sys.executable} {shlex.quote(__file__)}"
         script = (f"mount -t tmpfs -o size=4k tmpfs {home} || exit 77; XDG_CACHE_HOME={home} "
-                  f"{program} --probe {NONE}; find {home} -type f | wc -l")
+                  f"LD_PRELOAD={ENVIRONMENT.get('LD_PRELOAD', '')} {program} --probe {NONE};"
+                  f"find {home} -type f | wc -l")
         with contextlib.suppress(OSError):
             said = subprocess.run(["unshare", "--mount", "--map-root-user", "sh", "-c", script],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

@@ -8,7 +8,8 @@ import subprocess
 import sys
 from ctypes import byref, c_int, c_size_t, c_ssize_t, c_void_p
 
-from gemmcl import DeviceInfo, Refused, TestCase, ask, call, describe, get_array, get_device, np
+from gemmcl import (ENVIRONMENT, DeviceInfo, Refused, TestCase, ask, call, describe, get_array,
+                    get_device, np)
 from library import Query
 from tap_unittest import main
 
@@ -104,7 +105,7 @@ class Devices(TestCase):
                 "    try: ask(name, None)\n"
                 "    except Refused as error: print(error.code, error)\n")
         said = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
-                              env={**os.environ, "OCL_ICD_VENDORS": "/nonexistent/"}, check=True)
+                              env={**ENVIRONMENT, "OCL_ICD_VENDORS": "/nonexistent/"}, check=True)
         lines = said.stdout.splitlines()
         self.assertEqual(len(lines), 2)
         for line in lines:

@@ -25,6 +25,10 @@ import library
 from library import Data, Error, Gemm, Image, Info, Run, fields
 
 LIB = ctypes.CDLL(os.environ["GEMMCL_LIBRARY"])
+# For processes that load the library, too. A sanitizer that is preloaded starts another program to
+# print its report, which would hang with it.
+ENVIRONMENT = dict(os.environ)
+os.environ.pop("LD_PRELOAD", None)
 ERRORS = "no-device opencl build invalid shape format io kernel too-large".split()
 # The types of elements in the order of GemmclType; NumPy has no bf16.
 DTYPES = dict(f32="f4", f64="f8", f16="f2", bf16="V2", i8="i1", u8="u1", i16="i2", u16="u2",
