@@ -20,21 +20,30 @@ def rows(table):
     return list(dict.fromkeys(re.findall(r'"([\w.]+\.cl)"', text)))
 
 
-def inline(path, seen, used_by):
-    """The text of path with its #include "..." replaced by the files' text, each file once."""
+def inline(path, seen, used_by, in_condition=False):
+    """The text of path with its #include "..." replaced by the files' text, each file once.
+
+    seen: for each file, whether an #if can hide it. Another #include of such a file is an error."""
+    if seen.get(path):
+        sys.exit(f'{used_by} needs {path.name}, which is included in a condition before')
     if path in seen:
         return ''
     if not path.is_file():
         sys.exit(f'{used_by} needs {path.name}, which is not in {path.parent}')
-    seen.append(path)
+    seen[path] = in_condition
+    text = path.read_text()
     out = [f'#line 1 "{path.name}"\n']
-    for number, line in enumerate(path.read_text().splitlines(keepends=True), 1):
-        include = re.match(r'\s*#\s*include\s+"([\w.]+)"', line)
-        if include:
-            out.append(inline(path.parent / include[1], seen, path.name))
+    depth = -1 if '#ifndef GEMMCL_' in text else 0
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        directive = re.match(r'\s*#\s*(if|endif|include\s+"([\w.]+)")', line)
+        if directive and directive[2]:
+            out.append(inline(path.parent / directive[2], seen, path.name,
+                              in_condition or depth > 0))
             out.append(f'#line {number + 1} "{path.name}"\n')
-        else:
-            out.append(line)
+            continue
+        if directive:
+            depth += 1 if directive[1] == 'if' else -1
+        out.append(line)
     return ''.join(out)
 
 
@@ -48,7 +57,7 @@ def embed(table, output, depfile):
     used = [table]
     arrays, entries = [], []
     for source in rows(table):
-        seen = []
+        seen = {}
         name = re.sub(r'\W', '_', source)
         arrays.append(c_array(name, inline(table.parent / source, seen, table.name)))
         entries.append(f'  {{ "{source}", {name} }},\n')
@@ -63,7 +72,7 @@ def embed(table, output, depfile):
 def orphans(table):
     seen = []
     for source in rows(table):
-        each = []
+        each = {}
         inline(table.parent / source, each, table.name)
         seen += each
     there = set(table.parent.glob('*.cl')) | set(table.parent.glob('*.clh'))
